@@ -1,0 +1,164 @@
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum slot_state { SLOT_FREE, SLOT_LIVE, SLOT_DELETED };
+
+struct map_slot {
+    uint64_t key, value;
+    enum slot_state state;
+};
+
+/* The finaliser of splitmix64 (public domain, S. Vigna): every input bit moves every output bit. */
+uint64_t hash_u64(uint64_t x)
+{
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9U;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebU;
+    return x ^ (x >> 31);
+}
+
+uint64_t hash_bytes(const void *bytes, size_t len)
+{
+    const unsigned char *p = bytes;
+    uint64_t h = 0x9e3779b97f4a7c15U ^ len;
+    for (; len >= 8; p += 8, len -= 8) {
+        uint64_t word;
+        memcpy(&word, p, 8);
+        h = hash_u64(h ^ word);
+    }
+    uint64_t tail = 0;
+    memcpy(&tail, p, len);
+    return hash_u64(h ^ tail);
+}
+
+/* The slot that holds KEY, or the slot to put it into. */
+static struct map_slot *map_slot_of(const struct map *m, uint64_t key)
+{
+    struct map_slot *deleted = NULL;
+    for (size_t i = hash_u64(key);; i++) {
+        struct map_slot *slot = &m->slots[i & (m->capacity - 1)];
+        if (slot->state == SLOT_LIVE && slot->key == key)
+            return slot;
+        if (slot->state == SLOT_DELETED && !deleted)
+            deleted = slot;
+        if (slot->state == SLOT_FREE)
+            return deleted ? deleted : slot;
+    }
+}
+
+static void map_grow(struct map *m)
+{
+    struct map old = *m;
+    m->capacity = old.n * 4 < old.capacity ? old.capacity : old.capacity * 2;
+    if (!m->capacity)
+        m->capacity = 16;
+    m->slots = xcalloc(m->capacity, sizeof *m->slots);
+    m->n = m->used = 0;
+    for (size_t i = 0; i < old.capacity; i++)
+        if (old.slots[i].state == SLOT_LIVE)
+            map_put(m, old.slots[i].key, old.slots[i].value);
+    free(old.slots);
+}
+
+bool map_get(const struct map *m, uint64_t key, uint64_t *ret)
+{
+    if (!m->n)
+        return false;
+    const struct map_slot *slot = map_slot_of(m, key);
+    if (slot->state != SLOT_LIVE)
+        return false;
+    *ret = slot->value;
+    return true;
+}
+
+void map_put(struct map *m, uint64_t key, uint64_t value)
+{
+    if ((m->used + 1) * 4 > m->capacity * 3)
+        map_grow(m);
+    struct map_slot *slot = map_slot_of(m, key);
+    if (slot->state == SLOT_FREE)
+        m->used++;
+    if (slot->state != SLOT_LIVE)
+        m->n++;
+    *slot = (struct map_slot){key, value, SLOT_LIVE};
+}
+
+void map_remove(struct map *m, uint64_t key)
+{
+    if (!m->n)
+        return;
+    struct map_slot *slot = map_slot_of(m, key);
+    if (slot->state != SLOT_LIVE)
+        return;
+    slot->state = SLOT_DELETED;
+    m->n--;
+}
+
+void map_clear(struct map *m)
+{
+    if (m->capacity)
+        memset(m->slots, 0, m->capacity * sizeof *m->slots);
+    m->n = m->used = 0;
+}
+
+void map_release(struct map *m)
+{
+    free(m->slots);
+    *m = (struct map){0};
+}
+
+uint32_t index_find(const struct index *ix, uint64_t hash, index_same same, const void *ctx)
+{
+    if (!ix->n)
+        return INDEX_NONE;
+    for (size_t i = hash;; i++) {
+        size_t at = i & (ix->capacity - 1);
+        if (!ix->slots[at])
+            return INDEX_NONE;
+        if (ix->hashes[at] == (uint32_t)hash && same(ctx, ix->slots[at] - 1))
+            return ix->slots[at] - 1;
+    }
+}
+
+/* Only the low 32 bits of a hash are kept; they place an item as long as there are fewer slots. */
+static void index_place(struct index *ix, uint32_t hash, uint32_t item)
+{
+    size_t i = hash;
+    while (ix->slots[i & (ix->capacity - 1)])
+        i++;
+    ix->slots[i & (ix->capacity - 1)] = item + 1;
+    ix->hashes[i & (ix->capacity - 1)] = hash;
+}
+
+static void index_grow(struct index *ix)
+{
+    struct index old = *ix;
+    ix->capacity = old.capacity ? old.capacity * 2 : 64;
+    ix->slots = xcalloc(ix->capacity, sizeof *ix->slots);
+    ix->hashes = xcalloc(ix->capacity, sizeof *ix->hashes);
+    for (size_t i = 0; i < old.capacity; i++)
+        if (old.slots[i])
+            index_place(ix, old.hashes[i], old.slots[i] - 1);
+    free(old.slots);
+    free(old.hashes);
+}
+
+void index_add(struct index *ix, uint64_t hash, uint32_t item)
+{
+    if ((ix->n + 1) * 4 > ix->capacity * 3)
+        index_grow(ix);
+    index_place(ix, (uint32_t)hash, item);
+    ix->n++;
+}
+
+void index_release(struct index *ix)
+{
+    free(ix->slots);
+    free(ix->hashes);
+    *ix = (struct index){0};
+}

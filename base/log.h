@@ -1,0 +1,30 @@
+/* Warnings for the user and traces for the developer.  Nothing prints until cli/ sets a sink, so
+ * that library folders stay silent.  Never called while a thread is held (asserted). */
+#pragma once
+
+#include <stdbool.h>
+
+enum trace_key {
+    TRACE_STOP = 1 << 0,
+    TRACE_UNWIND = 1 << 1,
+    TRACE_PY = 1 << 2,
+    TRACE_MERGE = 1 << 3,
+    TRACE_SYM = 1 << 4,
+    TRACE_EXPORT = 1 << 5,
+};
+
+typedef void (*log_sink)(const char *line);
+
+/* SINK gets whole lines without the newline, from any thread; NULL silences. */
+void log_set_sink(log_sink sink);
+
+/* One warning for the user.  KEY names the cause: the second and later calls with the same KEY
+ * (compared as text) are only counted. */
+void log_warn(const char *key, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Turns on the keys listed in TEXT, "stop,unwind" or "all"; NULL is fine.  Returns false and
+ * changes nothing if a key is unknown. */
+bool trace_enable(const char *text);
+bool trace_want(enum trace_key key);
+/* To stderr at once: time, key, text.  Call behind `if (trace_want(KEY))`. */
+void trace(enum trace_key key, const char *format, ...) __attribute__((format(printf, 2, 3)));

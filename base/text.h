@@ -1,0 +1,29 @@
+/* Strings: comparison, strict number parsing, and a text that grows. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+bool str_eq(const char *a, const char *b);
+bool str_starts(const char *s, const char *prefix);
+bool str_ends(const char *s, const char *suffix);
+/* What follows the last '/' of PATH; PATH itself without one. */
+const char *path_base(const char *path);
+
+/* Parses a whole number in BASE (10 or 16, no sign, no space, no 0x) from the first characters of
+ * [S, END).  Returns the first character after it; NULL if there is no digit or it overflows. */
+const char *parse_u64(const char *s, const char *end, unsigned base, uint64_t *ret);
+/* The whole of S must be a decimal number in [MIN, MAX].  Returns 0 or -EINVAL. */
+int parse_whole_i64(const char *s, int64_t min, int64_t max, int64_t *ret);
+
+/* Growing text, always NUL-terminated once anything was added; zero-initialise. */
+struct text {
+    char *s; /* NULL while empty */
+    size_t len, capacity;
+};
+void text_add(struct text *t, const char *s);
+void text_add_bytes(struct text *t, const char *s, size_t len);
+void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_clear(struct text *t); /* keeps the storage */
+void text_release(struct text *t);

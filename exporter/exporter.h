@@ -1,0 +1,19 @@
+/* A profile in a file format.  One file each; they take the profile and a view, nothing else. */
+#pragma once
+
+#include <stdio.h>
+
+#include "profile/profile.h"
+#include "profile/view.h"
+
+struct exporter {
+    const char *name;   /* as -f takes it */
+    const char *suffix; /* ".json" */
+    /* Writes P to OUT.  Returns 0 or a negative errno of the writes.  May set facts in P (what was
+     * coarsened to hold a budget). */
+    int (*write)(struct profile *p, const struct view_options *options, FILE *out);
+};
+
+const struct exporter *
+exporter_by_name(const char *name); /* "speedscope", "folded", "raw"; NULL: unknown */
+const struct exporter *exporter_by_path(const char *path); /* by suffix; NULL: unknown */

@@ -1,0 +1,164 @@
+/* What was recorded: strings, modules, functions, frames, the tree of stacks, processes, threads
+ * and each thread's time line of runs.  Everything is interned, so memory grows with what changes,
+ * not with time.  Knows nothing of how it was captured or of how it will be written. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "profile/ids.h"
+
+struct profile;
+
+/* ---- frames ---- */
+
+enum frame_kind { FRAME_NATIVE = 1, FRAME_PYTHON, FRAME_MARK };
+enum frame_flags {
+    FRAME_IS_GUESSED = 1 << 0,     /* no unwind information: shown as guessed */
+    FRAME_IS_INTERPRETER = 1 << 1, /* native code of the Python interpreter itself */
+};
+
+struct frame {
+    enum frame_kind kind;
+    uint32_t flags;
+    union {
+        struct {
+            module_id module; /* none: code outside any file; offset is then the address */
+            uint64_t offset;  /* ELF address, look-up adjusted (return addresses minus one) */
+        } native;
+        struct {
+            func_id func;
+            uint32_t line; /* 0: none */
+        } python;
+        struct {
+            string_id name, file; /* "futex [blocked]" "[off-cpu]"; "[truncated]" none */
+        } mark;
+    };
+};
+
+struct func { /* a Python function */
+    string_id name, file;
+    uint32_t first_line;
+};
+
+struct profile_module {
+    string_id name, path, build_id; /* build id in hex; none: unknown */
+    uint64_t bias;                  /* address = offset + bias when it was mapped */
+};
+
+/* Where code is: what the symbolizer found for a native frame. */
+struct location {
+    string_id function; /* demangled, without parameters */
+    string_id file;     /* source path; none: unknown */
+    uint32_t line, function_line;
+    bool inlined;  /* into the next location of the frame */
+    bool plumbing; /* the interpreter's own, hidden unless --internals */
+};
+
+/* MEMORY_LIMIT in bytes for stacks and runs; 0: none.  Past it new stacks become "[storage full]",
+ * counted as "stacks_refused". */
+struct profile *profile_new(size_t memory_limit);
+struct profile *profile_free(struct profile *p);
+
+string_id profile_string(struct profile *p, const char *s); /* copies; "" is a string, not none */
+string_id profile_string_n(struct profile *p, const char *s,
+                           size_t len); /* NULs and all kept out: cut at one */
+const char *profile_text(const struct profile *p,
+                         string_id id); /* "" for none; valid as long as P */
+
+module_id profile_module(struct profile *p, const struct profile_module *m);
+const struct profile_module *profile_get_module(const struct profile *p, module_id id);
+func_id profile_func(struct profile *p, const struct func *f);
+const struct func *profile_get_func(const struct profile *p, func_id id);
+frame_id profile_frame(struct profile *p, const struct frame *f);
+const struct frame *profile_get_frame(const struct profile *p, frame_id id);
+uint32_t profile_frame_count(const struct profile *p); /* ids run from 1 to this */
+frame_id profile_mark(struct profile *p, const char *name, const char *file); /* FILE NULL: none */
+
+/* Sets what a native frame stands for; LOC innermost first, N ≥ 1.  Replaces. */
+void profile_locate(struct profile *p, frame_id f, const struct location *loc, size_t n);
+/* NULL and *RET_N 0 while nothing is known. */
+const struct location *profile_locations(const struct profile *p, frame_id f, size_t *ret_n);
+
+/* ---- stacks: a prefix tree, outermost frame first ---- */
+
+stack_id profile_push(struct profile *p, stack_id parent, frame_id f); /* same pair, same id */
+frame_id profile_stack_frame(const struct profile *p, stack_id s);     /* innermost frame of S */
+stack_id profile_stack_parent(const struct profile *p, stack_id s);
+uint32_t profile_stack_depth(const struct profile *p, stack_id s);
+uint32_t profile_stack_count(const struct profile *p);
+
+/* ---- processes, threads, runs ---- */
+
+struct profile_process {
+    pid_t pid;
+    string_id command; /* the argument vector as one line, secrets masked */
+    string_id comm;
+    string_id python_version; /* none: no Python */
+    string_id python_note;    /* why Python frames are missing, if they are */
+};
+process_id profile_process(struct profile *p, const struct profile_process *process);
+struct profile_process *profile_get_process(struct profile *p, process_id id);
+const struct profile_process *profile_see_process(const struct profile *p, process_id id);
+uint32_t profile_process_count(const struct profile *p);
+
+enum run_state {
+    RUN_MISSED,
+    RUN_RUNNING,
+    RUN_RUNNABLE,
+    RUN_BLOCKED,
+    RUN_STOPPED,
+    RUN_RUNNING_OR_RUNNABLE
+};
+/* A stretch of a thread's time during which stack and state stayed the same. */
+struct run {
+    stack_id stack; /* none for RUN_MISSED */
+    enum run_state state;
+    uint32_t samples; /* ticks it stands for */
+    int64_t start_ns; /* since the profile's origin */
+    int64_t wall_ns;  /* until the next run */
+    int64_t cpu_ns,
+        runqueue_ns; /* of wall_ns, by the kernel's exact counts; the rest is off the CPU */
+};
+
+struct profile_thread {
+    process_id process;
+    pid_t tid;
+    string_id name;
+    bool main;
+    bool python; /* ever had a Python frame */
+    bool ended;
+    int64_t start_ns, end_ns;        /* within the profile; end_ns set by profile_end too */
+    int64_t cpu_ns, runqueue_ns;     /* totals by schedstat over [start_ns, end_ns) */
+    uint64_t voluntary, involuntary; /* context switches in that time; 0 if unknown */
+    struct run *runs;                /* by time, gapless; owned by the profile */
+    size_t n_runs, runs_capacity;
+};
+thread_id profile_thread(struct profile *p, process_id process, pid_t tid, string_id name,
+                         int64_t start_ns);
+struct profile_thread *profile_get_thread(struct profile *p, thread_id id);
+const struct profile_thread *profile_see_thread(const struct profile *p, thread_id id);
+uint32_t profile_thread_count(const struct profile *p);
+/* Appends RUN; joins it to the last one if stack and state are equal and no time lies between. */
+void profile_add_run(struct profile *p, thread_id id, const struct run *run);
+
+/* ---- the whole ---- */
+
+/* Sets the end of all time lines, nanoseconds since the origin. */
+void profile_end(struct profile *p, int64_t end_ns);
+int64_t profile_end_ns(const struct profile *p);
+
+/* Facts about the recording, for the output's "wallspy" block and --stats: in the order of first
+ * set. */
+struct profile_fact {
+    const char *key; /* a literal, snake_case: "late_ticks" */
+    bool is_number;
+    double number;
+    string_id text;
+};
+void profile_set_number(struct profile *p, const char *key, double value);
+void profile_add_number(struct profile *p, const char *key, double delta);
+void profile_set_text(struct profile *p, const char *key, const char *text);
+const struct profile_fact *profile_facts(const struct profile *p, size_t *ret_n);
+double profile_number(const struct profile *p, const char *key); /* 0 if never set */

@@ -1,0 +1,24 @@
+/* The Python part of a capture: which thread states belong to a thread, and the reads that must
+ * happen while the thread cannot move.  Used by the sampler's thread only, through its capture
+ * hook. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "pyframes/py_runtime.h"
+
+struct py_capture;
+struct py_capture *py_capture_new(const struct py_runtime *rt); /* borrows RT */
+/* Once a tick, no thread held: reads the thread-state lists again if they changed (a few reads if
+ * not), through LIVE, the target's live memory.  May allocate. */
+void py_capture_tick(struct py_capture *c, struct mem *live);
+/* While thread TID is held or off the CPU: finds its thread states and reads, through RECORDING
+ * (which keeps every byte), all that py_walk() will need for them.  NS_TID: its id in the target's
+ * pid namespace.  FS_BASE 0: unknown.  SP: its stack pointer.  Allocates nothing. Fills
+ * THREAD_STATES (addresses; several for sub-interpreters on one thread) and returns how many, at
+ * most MAX; 0: no Python thread.  *RET_INCOMPLETE is set if a read failed on the way. */
+uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns_tid,
+                           uint64_t fs_base, uint64_t sp, uint64_t *thread_states, uint32_t max,
+                           bool *ret_incomplete);
+struct py_capture *py_capture_free(struct py_capture *c);

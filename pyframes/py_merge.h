@@ -1,0 +1,40 @@
+/* One stack out of two: each activation of the eval loop on the native stack is replaced by the
+ * block of Python frames it runs.  By address (3.10+: the marker lies in the frame; ≤ 3.9: the
+ * frame object is found in the frame's registers or words), paired from the root, never by counting
+ * or by name. Pure.  Source: docs/python-versions.md "Merge". */
+#pragma once
+
+#include "pyframes/py_walk.h"
+#include "unwinder/unwinder.h"
+
+enum py_merge_result {
+    PY_MERGE_NO_PYTHON, /* the thread has no Python frames: the native stack as it is */
+    PY_MERGE_EXACT,
+    PY_MERGE_ENTERING,   /* exact, but for an eval frame at the top that has no Python frame yet or
+                            any more */
+    PY_MERGE_NATIVE_CUT, /* the native stack ended early: Python frames without a native home are
+                            kept */
+    PY_MERGE_MISMATCH,   /* something did not match: all that is certain is kept */
+    PY_MERGE_COUNT,
+};
+
+enum { MERGED_NATIVE, MERGED_PYTHON, MERGED_NOTE };
+struct merged_frame {
+    uint8_t kind;
+    uint32_t index;   /* into the native or Python stack */
+    const char *note; /* MERGED_NOTE: a literal such as "[greenlet]" */
+};
+struct merged_stack {
+    struct merged_frame *frames; /* [0] innermost; the caller's */
+    size_t n, capacity;
+    enum py_merge_result result;
+};
+
+/* MEM: the snapshot's, for the words of frames.  OUT must hold native->n + py->n + 8 items. */
+void py_merge(const struct py_runtime *rt, struct mem *mem, const struct native_stack *native,
+              const struct py_stack *py, struct merged_stack *out);
+
+/* Is FUNCTION (a C name from the interpreter's module) CPython's plumbing between Python frames,
+ * hidden unless --internals?  Names such as _PyEval_Vector, PyObject_Call,
+ * cfunction_vectorcall_NOARGS. */
+bool py_is_plumbing(const char *function);

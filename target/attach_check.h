@@ -1,0 +1,44 @@
+/* Why wallspy cannot attach to a process, found from /proc and harmless probes before attaching.
+ * Source: ptrace(2) "Ptrace access mode checking"; kernel/ptrace.c;
+ * Documentation/admin-guide/LSM/Yama.rst. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum attach_obstacle {
+    ATTACH_OK,
+    ATTACH_NO_PROCESS,
+    ATTACH_ZOMBIE,
+    ATTACH_KERNEL_THREAD,
+    ATTACH_SELF,
+    ATTACH_OTHER_USER,
+    ATTACH_NOT_DUMPABLE,
+    ATTACH_TRACED,
+    ATTACH_YAMA,    /* ptrace_scope forbids it, or a Landlock domain behaves like it */
+    ATTACH_SECCOMP, /* the ptrace call itself is refused */
+    ATTACH_32_BIT,
+    ATTACH_NO_SYSCALL_FILE, /* no /proc/PID/syscall: CONFIG_HAVE_ARCH_TRACEHOOK off or hidden */
+    ATTACH_REFUSED,         /* the kernel says no and /proc gives no reason */
+};
+
+struct attach_check {
+    enum attach_obstacle obstacle;
+    pid_t pid;            /* the process; differs from what was asked when that is a tid */
+    bool asked_is_thread; /* the number given is a thread of pid */
+    char comm[16];        /* of pid */
+    char thread_comm[16]; /* of the thread asked for */
+    pid_t tracer;         /* ATTACH_TRACED */
+    char tracer_comm[16];
+    uid_t owner;    /* ATTACH_OTHER_USER */
+    int yama_scope; /* ATTACH_YAMA: 1, 2, 3; 0 if not Yama's */
+    pid_t
+        namesake; /* ATTACH_NO_PROCESS: a process that has this pid in its own namespace; 0 none */
+};
+
+/* Looks at NUMBER, a pid or tid.  Does not attach; nothing in the target changes. */
+void attach_check(struct attach_check *ret, pid_t number);
+/* The message for the user (interface.md "Errors"): one cause, its ways out, nearest first; lines
+ * are at most 79 columns.  Not for ATTACH_OK. */
+struct text;
+void attach_check_explain(const struct attach_check *c, struct text *out);

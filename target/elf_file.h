@@ -1,0 +1,53 @@
+/* One ELF file, opened once and shared by all who read it: symbols and sections for pyframes/, CFI
+ * for unwinder/, DWARF for symbolizer/.  Backed by a file, or by an image rebuilt from the target's
+ * memory where no file that is surely the same can be opened.
+ * Source: elf(5), System V gABI; libelf. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef struct Elf Elf; /* libelf's */
+struct mem;
+struct elf_file;
+
+enum { BUILD_ID_MAX_BYTES = 64 };
+struct build_id {
+    uint8_t bytes[BUILD_ID_MAX_BYTES];
+    size_t len; /* 0: none */
+};
+struct addr_range {
+    uint64_t start, len; /* ELF addresses (as in the file), bytes */
+};
+
+/* Opens PATH.  ERR may be NULL.  Returns 0, or a negative errno of open(2)/mmap(2), or -ENOEXEC
+ * (not a 64-bit x86-64 ELF file).  elf_file_open_fd takes FD over, also on failure. */
+int elf_file_open(struct elf_file **ret, const char *path, struct err *err);
+int elf_file_open_fd(struct elf_file **ret, int fd, struct err *err);
+/* Rebuilds an image from the loaded segments of the ELF whose header lies at BASE in MEM: program
+ * headers, unwind tables, .dynsym, build id; no section headers unless they are mapped (the vdso).
+ * Bounded by MAX_REMOTE_ELF_BYTES.  Returns 0, -EFAULT, -ENOEXEC. */
+int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base, struct err *err);
+
+Elf *elf_file_elf(struct elf_file *f);               /* borrowed */
+int elf_file_fd(const struct elf_file *f);           /* -1 if from memory */
+const char *elf_file_path(const struct elf_file *f); /* what was opened; "" if from memory */
+const struct build_id *elf_file_build_id(const struct elf_file *f);
+
+/* The symbol NAME, from .dynsym, then .symtab.  Returns 0 or -ENOENT.  Works without section
+ * headers (DT_SYMTAB, DT_GNU_HASH). */
+int elf_file_symbol(struct elf_file *f, const char *name, struct addr_range *ret);
+/* The section NAME.  Returns 0 or -ENOENT. */
+int elf_file_section(struct elf_file *f, const char *name, struct addr_range *ret);
+/* Bytes at an ELF address, from the file's PT_LOAD contents (bss reads as zero).  0 or -EFAULT. */
+int elf_file_read(struct elf_file *f, uint64_t elf_addr, void *buf, size_t len);
+/* Is ELF_ADDR inside an executable PT_LOAD? */
+bool elf_file_is_code(struct elf_file *f, uint64_t elf_addr);
+/* Bias = mapped address − ELF address, for a mapping of FILE_OFFSET at START.  False: no PT_LOAD
+ * there. */
+bool elf_file_bias(struct elf_file *f, uint64_t start, uint64_t file_offset, uint64_t *ret);
+
+struct elf_file *elf_file_free(struct elf_file *f); /* NULL is fine; returns NULL */

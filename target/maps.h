@@ -1,0 +1,36 @@
+/* The target's memory map, as text of /proc/PID/maps parsed into sorted mappings.
+ * Source: proc_pid_maps(5). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct mapping {
+    uint64_t start, end; /* [start, end) */
+    uint64_t file_offset;
+    uint32_t prot; /* PROT_READ | PROT_WRITE | PROT_EXEC */
+    uint32_t dev_major, dev_minor;
+    uint64_t inode;
+    const char *path; /* "" for anonymous; "[stack]", "[vdso]", …; octal escapes undone */
+    bool deleted;     /* the kernel's " (deleted)", removed from path */
+};
+
+struct maps {
+    struct mapping *items; /* by address */
+    size_t n, capacity;
+    uint32_t generation; /* counts the loads that found a change */
+    uint64_t text_hash;
+    char *strings; /* owns the paths */
+};
+
+/* Replaces the content of MAPS (zero-initialised or loaded before) by what TEXT says.  Pure.
+ * Returns 0, or -EPROTO (malformed: MAPS is unchanged).  At most MAX_MAPPINGS are taken. */
+int maps_parse(struct maps *maps, const char *text, size_t len);
+/* Reads /proc/PID/maps; generation rises only if it changed.  Returns 0, -ESRCH, -EPERM, -EPROTO.
+ */
+int maps_load(struct maps *maps, pid_t pid);
+/* NULL: nothing mapped there.  Valid until the next load. */
+const struct mapping *maps_find(const struct maps *maps, uint64_t addr);
+void maps_release(struct maps *maps);

@@ -1,0 +1,39 @@
+/* Reading the target's memory.  One interface for a live process, for ranges recorded in a snapshot
+ * and for a fuzzer's bytes, so that every reader runs unchanged on all three.
+ * Source: process_vm_readv(2), proc_pid_mem(5). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct mem {
+    const struct mem_ops *ops;
+};
+
+struct mem_ops {
+    int (*read)(struct mem *m, uint64_t addr, void *buf, size_t len);
+    void (*free)(struct mem *m);
+};
+
+/* Copies [ADDR, ADDR+LEN) into BUF; all or nothing: what BUF holds after a failure is undefined,
+ * but the caller's business only then.  Returns 0, -EFAULT (not mapped or not recorded), -ESRCH
+ * (process gone) or -EPERM (no longer ours to read).  May be called while a thread is held. */
+int mem_read(struct mem *m, uint64_t addr, void *buf, size_t len);
+int mem_read_u64(struct mem *m, uint64_t addr, uint64_t *ret);
+int mem_read_u32(struct mem *m, uint64_t addr, uint32_t *ret);
+
+/* The live memory of PID (a thread group id).  Uses process_vm_readv, or, where that is refused as
+ * a call (ENOSYS, EPERM by seccomp) but /proc/PID/mem opens, the latter.  Stateless otherwise: one
+ * object may be used by several threads.  The environment variable WALLSPY_NO_VM_READV=1 chooses
+ * /proc/PID/mem (for tests).  Returns 0, -ESRCH, or -EPERM with the reason in ERR. */
+int mem_live_open(struct mem **ret, pid_t pid, struct err *err);
+
+/* Recorded ranges; empty at first.  mem_image_add copies; ranges may overlap if their bytes agree.
+ */
+struct mem *mem_image_new(void);
+int mem_image_add(struct mem *m, uint64_t addr, const void *bytes, size_t len);
+
+struct mem *mem_free(struct mem *m); /* NULL is fine; returns NULL */

@@ -1,0 +1,42 @@
+/* Which ELF file is mapped at an address, and where.  Ids stay valid for the whole recording: a
+ * module that was unmapped, or mapped anew elsewhere, keeps its entry, so that addresses seen
+ * earlier can be named at the end. A file is accepted only if it is surely the one that is mapped
+ * (device and inode, or build id, agree); tried in this order: /proc/PID/root + path,
+ * /proc/PID/exe, /proc/PID/map_files, the target's memory. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "target/elf_file.h"
+#include "target/maps.h"
+#include "target/mem.h"
+
+struct module {
+    uint32_t id;          /* index; also the order of first sight */
+    const char *path;     /* as mapped, "[vdso]" for the vdso; in the target's mount namespace */
+    const char *name;     /* its base name: libc.so.6 */
+    uint64_t start, end;  /* all its mappings lie in [start, end) */
+    uint64_t bias;        /* address = ELF address + bias; 0 while elf is NULL */
+    uint64_t head;        /* mapped address of file offset 0; 0 if that is not mapped */
+    struct elf_file *elf; /* NULL: could not be opened (counted), use module_elf() */
+};
+
+struct modules;
+
+/* Borrows MEM (live).  PID: whose /proc entries serve to open files. */
+struct modules *modules_new(pid_t pid, struct mem *mem);
+/* Loads the maps again and updates the module list; cheap if nothing changed.  Returns 0 or what
+ * maps_load() says. */
+int modules_refresh(struct modules *m);
+const struct maps *modules_maps(const struct modules *m);
+/* The module mapped at ADDR now; NULL: none (anonymous, JIT, unmapped).  Valid as long as M. */
+struct module *modules_find(struct modules *m, uint64_t addr);
+struct module *modules_get(struct modules *m, uint32_t id);
+size_t modules_count(const struct modules *m);
+/* Opens the module's ELF file on first use.  NULL if none can be had. */
+struct elf_file *module_elf(struct modules *m, struct module *module);
+/* Forgets what is mapped (exec): ids and opened files stay. */
+void modules_exec(struct modules *m);
+struct modules *modules_free(struct modules *m); /* closes all; NULL is fine; returns NULL */

@@ -1,0 +1,66 @@
+/* What /proc says of a process and its threads.  Parsers are pure and take text; readers are thin.
+ * Those for the tick take a kept-open fd, do one pread each and allocate nothing.
+ * Source: proc(5) pages proc_pid_stat, _status, _syscall, _task;
+ * Documentation/scheduler/sched-stats.rst. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+enum { TASK_COMM_BYTES = 16, PROC_TEXT_BYTES = 4096 };
+
+struct schedstat {
+    uint64_t run_ns, wait_ns; /* on a CPU; runnable but waiting for one */
+    uint64_t runs;            /* times it was put on a CPU (pcount) */
+};
+int schedstat_parse(const char *text, size_t len, struct schedstat *ret); /* 0 or -EPROTO */
+int schedstat_read(int fd, struct schedstat *ret);                        /* 0, -ESRCH, -EPROTO */
+
+enum syscall_view { SYSCALL_RUNNING, SYSCALL_BLOCKED }; /* "running", or off the CPU */
+struct syscall_state {
+    enum syscall_view view;
+    int64_t number; /* −1: blocked outside a system call (page fault, stopped) */
+    uint64_t args[6];
+    uint64_t sp, pc;
+};
+int syscall_state_parse(const char *text, size_t len, struct syscall_state *ret);
+int syscall_state_read(int fd, struct syscall_state *ret); /* 0, -ESRCH, -EPERM, -EPROTO */
+
+struct task_stat {
+    char state; /* R S D T t Z X I */
+    char comm[TASK_COMM_BYTES];
+    pid_t ppid;
+    uint32_t flags; /* PF_…, e.g. PF_KTHREAD 0x00200000, PF_IO_WORKER 0x10 */
+    uint64_t minor_faults, major_faults;
+    uint64_t start_ticks; /* since boot, USER_HZ: with the tid, names a task for good */
+    uint64_t stack_start; /* of the process; 0 if hidden.  Changes with exec */
+};
+int task_stat_parse(const char *text, size_t len, struct task_stat *ret);
+int task_stat_read(int fd, struct task_stat *ret);
+
+struct task_status {
+    char state;
+    pid_t tgid, tracer; /* tracer: 0 none */
+    pid_t ns_tid;       /* the innermost of NSpid: its id in its own pid namespace */
+    uid_t uid, euid, suid;
+    gid_t gid, egid, sgid;
+    int seccomp;                     /* 0 none, 1 strict, 2 filter; −1 unknown */
+    uint64_t voluntary, involuntary; /* context switches */
+};
+int task_status_parse(const char *text, size_t len, struct task_status *ret);
+int task_status_read(int fd, struct task_status *ret);
+
+/* Opens /proc/PID/task/TID/NAME for reading, close-on-exec.  Returns an fd or a negative errno. */
+int proc_task_open(pid_t pid, pid_t tid, const char *name);
+/* Calls EACH for every thread of PID.  Returns 0, -ESRCH. */
+int proc_each_task(pid_t pid, void (*each)(void *ctx, pid_t tid), void *ctx);
+/* Reads a small file of /proc/PID (or /proc/PID/task/TID with TID ≠ 0) whole, NUL-terminated.
+ * Returns its length or a negative errno. */
+ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t capacity);
+/* The link /proc/PID/NAME ("exe", "root", "fd/7").  Returns 0 or a negative errno; RET is always
+ * NUL-terminated, cut if longer. */
+int proc_read_link(pid_t pid, const char *name, char *ret, size_t capacity);

@@ -1,0 +1,15 @@
+/* System calls by number: names, and what an interruption does to them.  x86-64.
+ * Source: arch/x86/entry/syscalls/syscall_64.tbl; signal(7); docs/interrupted-calls.md. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+const char *syscall_name(int64_t number); /* "futex"; NULL if unknown */
+/* Its first argument is a file descriptor, so that naming the object helps. */
+bool syscall_takes_fd(int64_t number);
+/* A stop makes it return EINTR to the program although no signal was sent; rax may be set to
+ * −ERESTARTNOHAND to have it restarted. */
+bool syscall_needs_repair(int64_t number);
+/* A stop is not seen by the program: the kernel restarts it with the remaining time. */
+bool syscall_restarts_cleanly(int64_t number);

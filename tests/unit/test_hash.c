@@ -1,0 +1,57 @@
+#include "base/hash.h"
+
+#include "tests/support/check_main.h"
+
+START_TEST(map_keeps_and_replaces)
+{
+    struct map m = {0};
+    uint64_t value = 7;
+    ck_assert(!map_get(&m, 1, &value));
+    for (uint64_t k = 0; k < 10000; k++)
+        map_put(&m, k, k * 3);
+    map_put(&m, 5, 99);
+    ck_assert_uint_eq(m.n, 10000);
+    ck_assert(map_get(&m, 5, &value) && value == 99);
+    ck_assert(map_get(&m, 9999, &value) && value == 29997);
+    map_release(&m);
+}
+END_TEST
+
+START_TEST(map_removes_and_does_not_grow_for_ever)
+{
+    struct map m = {0};
+    uint64_t value = 0;
+    for (uint64_t k = 0; k < 100000; k++) {
+        map_put(&m, k, k);
+        if (k >= 10)
+            map_remove(&m, k - 10);
+    }
+    ck_assert_uint_eq(m.n, 10);
+    ck_assert_uint_le(m.capacity, 64);
+    ck_assert(!map_get(&m, 0, &value));
+    ck_assert(map_get(&m, 99999, &value));
+    map_release(&m);
+}
+END_TEST
+
+static bool same_number(const void *ctx, uint32_t item)
+{
+    const uint64_t *wanted = ctx;
+    return item * 7U == *wanted;
+}
+
+START_TEST(index_finds_what_was_added)
+{
+    struct index ix = {0};
+    for (uint32_t i = 0; i < 1000; i++)
+        index_add(&ix, hash_u64(i * 7U), i);
+    for (uint64_t wanted = 0; wanted < 7000; wanted++) {
+        uint32_t item = index_find(&ix, hash_u64(wanted), same_number, &wanted);
+        ck_assert_uint_eq(item, wanted % 7 ? INDEX_NONE : wanted / 7);
+    }
+    index_release(&ix);
+}
+END_TEST
+
+CHECK_MAIN("hash", 20, map_keeps_and_replaces, map_removes_and_does_not_grow_for_ever,
+           index_finds_what_was_added)

@@ -1,0 +1,47 @@
+#include "base/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tests/support/check_main.h"
+
+START_TEST(numbers_are_strict)
+{
+    int64_t n = 42;
+    ck_assert_int_eq(parse_whole_i64("17", 0, 100, &n), 0);
+    ck_assert_int_eq(n, 17);
+    static const char *const bad[] = {
+        "", "-", "x", "1x", " 1", "101", "-1", "0x1", "18446744073709551616"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_int_eq(parse_whole_i64(bad[i], 0, 100, &n), -EINVAL);
+    ck_assert_int_eq(n, 17);
+    ck_assert_int_eq(parse_whole_i64("-5", -9, 9, &n), 0);
+    ck_assert_int_eq(n, -5);
+}
+END_TEST
+
+START_TEST(hex_stops_at_the_end_given)
+{
+    uint64_t value = 0;
+    const char *s = "ffff8000 rest";
+    ck_assert_ptr_eq(parse_u64(s, s + strlen(s), 16, &value), s + 8);
+    ck_assert_uint_eq(value, 0xffff8000);
+    ck_assert_ptr_eq(parse_u64(s, s + 2, 16, &value), s + 2);
+    ck_assert_uint_eq(value, 0xff);
+}
+END_TEST
+
+START_TEST(text_grows)
+{
+    struct text t = {0};
+    for (int i = 0; i < 1000; i++)
+        text_addf(&t, "%03d", i);
+    ck_assert_uint_eq(t.len, 3000);
+    ck_assert(str_starts(t.s, "000001") && str_ends(t.s, "999"));
+    text_clear(&t);
+    ck_assert_str_eq(t.s, "");
+    text_release(&t);
+}
+END_TEST
+
+CHECK_MAIN("text", 20, numbers_are_strict, hex_stops_at_the_end_given, text_grows)

@@ -1,0 +1,69 @@
+/* Registers and recorded stack bytes → return addresses.  Pure: reads only the snapshot's memory
+ * and ELF files (for a module without a file: an image made of the live target's memory, once).
+ * Rules come lazily from libdw's CFI, one per pc, cached; libunwind takes over where no rule fits.
+ * Source: DWARF 5 §6.4, x86-64 psABI §3.7, docs/unwinding.md. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/snapshot.h"
+#include "target/modules.h"
+
+enum { UNWIND_MAX_FRAMES = 16384 };
+
+enum frame_trust {
+    FRAME_EXACT,
+    FRAME_RECOVERED, /* rbp derived from the prologue, verified by the call target: counted apart */
+    FRAME_GUESSED, /* found by scanning, or through an unverified candidate: marked for the user */
+};
+
+struct native_frame {
+    uint64_t pc;
+    uint64_t sp,
+        cfa; /* the frame's bytes are [sp, cfa); cfa 0: unknown (outermost reached by failure) */
+    struct regs regs;  /* as the frame sees them: callee-saved ones that are known, sp, pc */
+    uint64_t function; /* start of its FDE; 0: no CFI */
+    bool is_call;      /* pc is a return address: look up pc − 1 */
+    bool is_signal;    /* a signal trampoline */
+    enum frame_trust trust;
+};
+
+enum unwind_end {
+    UNWIND_DONE,       /* reached a frame with undefined return address, or the thread's root */
+    UNWIND_STACK_CUT,  /* needs stack above what the snapshot holds */
+    UNWIND_NEEDS_REGS, /* a rule needs a register that a capture without a stop does not know */
+    UNWIND_NO_CFI,     /* and no guess reached the root */
+    UNWIND_BAD_MEMORY, /* a rule pointed at unreadable memory */
+    UNWIND_NO_PROGRESS,
+    UNWIND_TOO_DEEP,
+    UNWIND_END_COUNT,
+};
+
+struct native_stack {
+    struct native_frame *frames; /* [0] innermost; the caller's, capacity items */
+    size_t n, capacity;
+    enum unwind_end end;
+    uint64_t stack_needed; /* UNWIND_DONE: bytes above sp that were used.  UNWIND_STACK_CUT: more
+                              than was copied */
+};
+
+struct unwind_counters {
+    uint64_t stacks, frames, rule_hits, rule_misses, fallbacks, guessed, recovered;
+    uint64_t ends[UNWIND_END_COUNT];
+};
+
+struct unwinder;
+struct unwinder *unwinder_new(struct modules *modules); /* borrows */
+/* Must be called after each modules_refresh() that changed the maps: rules of code that went away
+ * go too. */
+void unwinder_maps_changed(struct unwinder *u);
+/* Unwinds S into OUT.  Never fails: how far it came is OUT->end.  The target may be running or
+ * dead. */
+void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_stack *out);
+/* True if a pc seen since the last unwinder_maps_changed() lay in no known mapping: maps may be
+ * stale. */
+bool unwinder_wants_maps(const struct unwinder *u);
+const struct unwind_counters *unwinder_counters(const struct unwinder *u);
+struct unwinder *unwinder_free(struct unwinder *u);
