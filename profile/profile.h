@@ -1,6 +1,8 @@
 /* What was recorded: strings, modules, functions, frames, the tree of stacks, processes, threads
  * and each thread's time line of runs.  Everything is interned, so memory grows with what changes,
- * not with time.  Knows nothing of how it was captured or of how it will be written. */
+ * not with time.  Knows nothing of how it was captured or of how it will be written.
+ * Ids are checked: a wrong one is our bug and aborts.  Pointers returned stay valid until the next
+ * thing of their kind is added (texts: as long as the profile).  One thread at a time. */
 #pragma once
 
 #include <stddef.h>
@@ -57,7 +59,7 @@ struct location {
 };
 
 /* MEMORY_LIMIT in bytes for stacks and runs; 0: none.  Past it new stacks become "[storage full]",
- * counted as "stacks_refused". */
+ * counted as "stacks_refused", and so do runs that cannot be joined, counted as "runs_refused". */
 struct profile *profile_new(size_t memory_limit);
 struct profile *profile_free(struct profile *p);
 
@@ -98,6 +100,7 @@ struct profile_process {
     string_id python_version; /* none: no Python */
     string_id python_note;    /* why Python frames are missing, if they are */
 };
+/* Adds a process, a thread: always a new one, since pids and tids are used again. */
 process_id profile_process(struct profile *p, const struct profile_process *process);
 struct profile_process *profile_get_process(struct profile *p, process_id id);
 const struct profile_process *profile_see_process(const struct profile *p, process_id id);

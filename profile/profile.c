@@ -1,0 +1,445 @@
+#include "profile/profile.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "profile/facts.h"
+#include "profile/stack_tree.h"
+#include "profile/strings.h"
+
+/* Where in `locations` those of one frame are. */
+struct located {
+    size_t first, n;
+};
+
+struct profile {
+    size_t memory_limit, run_bytes;
+    int64_t end_ns;
+    stack_id storage_full; /* made when first needed */
+    struct strings strings;
+    struct stack_tree stacks;
+    struct facts facts;
+
+    struct profile_module *modules;
+    size_t n_modules, modules_capacity;
+    struct index module_index;
+
+    struct func *funcs;
+    size_t n_funcs, funcs_capacity;
+    struct index func_index;
+
+    struct frame *frames;
+    size_t n_frames, frames_capacity;
+    struct index frame_index;
+
+    struct located *located; /* by frame; shorter than frames until the last one is located */
+    size_t n_located, located_capacity;
+    struct location *locations;
+    size_t n_locations, locations_capacity;
+
+    struct profile_process *processes;
+    size_t n_processes, processes_capacity;
+    struct profile_thread *threads;
+    size_t n_threads, threads_capacity;
+};
+
+struct profile *profile_new(size_t memory_limit)
+{
+    struct profile *p = xcalloc(1, sizeof *p);
+    p->memory_limit = memory_limit;
+    return p;
+}
+
+struct profile *profile_free(struct profile *p)
+{
+    if (!p)
+        return NULL;
+    for (size_t i = 0; i < p->n_threads; i++)
+        free(p->threads[i].runs);
+    free(p->threads);
+    free(p->processes);
+    free(p->locations);
+    free(p->located);
+    free(p->frames);
+    index_release(&p->frame_index);
+    free(p->funcs);
+    index_release(&p->func_index);
+    free(p->modules);
+    index_release(&p->module_index);
+    facts_release(&p->facts);
+    stack_tree_release(&p->stacks);
+    strings_release(&p->strings);
+    free(p);
+    return NULL;
+}
+
+string_id profile_string(struct profile *p, const char *s)
+{
+    return strings_add(&p->strings, s, strlen(s));
+}
+
+string_id profile_string_n(struct profile *p, const char *s, size_t len)
+{
+    return strings_add(&p->strings, s, len);
+}
+
+const char *profile_text(const struct profile *p, string_id id)
+{
+    return strings_text(&p->strings, id);
+}
+
+/* ---- modules, functions, frames ---- */
+
+static uint64_t hash_pair(uint32_t a, uint32_t b)
+{
+    return hash_u64((uint64_t)a << 32 | b);
+}
+
+struct wanted_module {
+    const struct profile *p;
+    const struct profile_module *m;
+};
+
+static bool same_module(const void *ctx, uint32_t item)
+{
+    const struct wanted_module *wanted = ctx;
+    const struct profile_module *a = &wanted->p->modules[item];
+    const struct profile_module *b = wanted->m;
+    return a->path.ix == b->path.ix && a->bias == b->bias && a->build_id.ix == b->build_id.ix &&
+           a->name.ix == b->name.ix;
+}
+
+module_id profile_module(struct profile *p, const struct profile_module *m)
+{
+    struct wanted_module wanted = {p, m};
+    uint64_t hash = hash_u64(hash_pair(m->path.ix, m->name.ix) ^ m->bias);
+    uint32_t item = index_find(&p->module_index, hash, same_module, &wanted);
+    if (item != INDEX_NONE)
+        return (module_id){item + 1};
+    p->modules =
+        array_reserve(p->modules, &p->modules_capacity, p->n_modules + 1, sizeof *p->modules);
+    index_add(&p->module_index, hash, (uint32_t)p->n_modules);
+    p->modules[p->n_modules++] = *m;
+    return (module_id){(uint32_t)p->n_modules};
+}
+
+const struct profile_module *profile_get_module(const struct profile *p, module_id id)
+{
+    assert(id.ix && id.ix <= p->n_modules);
+    return &p->modules[id.ix - 1];
+}
+
+struct wanted_func {
+    const struct profile *p;
+    const struct func *f;
+};
+
+static bool same_func(const void *ctx, uint32_t item)
+{
+    const struct wanted_func *wanted = ctx;
+    const struct func *a = &wanted->p->funcs[item];
+    const struct func *b = wanted->f;
+    return a->name.ix == b->name.ix && a->file.ix == b->file.ix && a->first_line == b->first_line;
+}
+
+func_id profile_func(struct profile *p, const struct func *f)
+{
+    struct wanted_func wanted = {p, f};
+    uint64_t hash = hash_u64(hash_pair(f->name.ix, f->file.ix) ^ f->first_line);
+    uint32_t item = index_find(&p->func_index, hash, same_func, &wanted);
+    if (item != INDEX_NONE)
+        return (func_id){item + 1};
+    p->funcs = array_reserve(p->funcs, &p->funcs_capacity, p->n_funcs + 1, sizeof *p->funcs);
+    index_add(&p->func_index, hash, (uint32_t)p->n_funcs);
+    p->funcs[p->n_funcs++] = *f;
+    return (func_id){(uint32_t)p->n_funcs};
+}
+
+const struct func *profile_get_func(const struct profile *p, func_id id)
+{
+    assert(id.ix && id.ix <= p->n_funcs);
+    return &p->funcs[id.ix - 1];
+}
+
+struct wanted_frame {
+    const struct profile *p;
+    const struct frame *f;
+};
+
+/* The two words that tell frames of one kind apart. */
+static void frame_words(const struct frame *f, uint64_t *ret_a, uint64_t *ret_b)
+{
+    switch (f->kind) {
+    case FRAME_NATIVE:
+        *ret_a = f->native.module.ix;
+        *ret_b = f->native.offset;
+        return;
+    case FRAME_PYTHON:
+        *ret_a = f->python.func.ix;
+        *ret_b = f->python.line;
+        return;
+    case FRAME_MARK:
+        *ret_a = f->mark.name.ix;
+        *ret_b = f->mark.file.ix;
+        return;
+    }
+    assert(!"a frame kind");
+}
+
+static bool same_frame(const void *ctx, uint32_t item)
+{
+    const struct wanted_frame *wanted = ctx;
+    const struct frame *f = &wanted->p->frames[item];
+    if (f->kind != wanted->f->kind || f->flags != wanted->f->flags)
+        return false;
+    uint64_t a[2];
+    uint64_t b[2];
+    frame_words(f, &a[0], &a[1]);
+    frame_words(wanted->f, &b[0], &b[1]);
+    return a[0] == b[0] && a[1] == b[1];
+}
+
+frame_id profile_frame(struct profile *p, const struct frame *f)
+{
+    uint64_t words[2];
+    frame_words(f, &words[0], &words[1]);
+    uint64_t hash = hash_u64(words[1] ^ hash_u64(words[0] << 8 ^ f->flags << 4 ^ f->kind));
+    struct wanted_frame wanted = {p, f};
+    uint32_t item = index_find(&p->frame_index, hash, same_frame, &wanted);
+    if (item != INDEX_NONE)
+        return (frame_id){item + 1};
+    assert(p->n_frames < UINT32_MAX - 1);
+    p->frames = array_reserve(p->frames, &p->frames_capacity, p->n_frames + 1, sizeof *p->frames);
+    index_add(&p->frame_index, hash, (uint32_t)p->n_frames);
+    p->frames[p->n_frames++] = *f;
+    return (frame_id){(uint32_t)p->n_frames};
+}
+
+const struct frame *profile_get_frame(const struct profile *p, frame_id id)
+{
+    assert(id.ix && id.ix <= p->n_frames);
+    return &p->frames[id.ix - 1];
+}
+
+uint32_t profile_frame_count(const struct profile *p)
+{
+    return (uint32_t)p->n_frames;
+}
+
+frame_id profile_mark(struct profile *p, const char *name, const char *file)
+{
+    struct frame f = {.kind = FRAME_MARK};
+    f.mark.name = profile_string(p, name);
+    if (file)
+        f.mark.file = profile_string(p, file);
+    return profile_frame(p, &f);
+}
+
+void profile_locate(struct profile *p, frame_id f, const struct location *loc, size_t n)
+{
+    assert(n && f.ix && f.ix <= p->n_frames);
+    if (p->n_located < f.ix) {
+        p->located = array_reserve(p->located, &p->located_capacity, f.ix, sizeof *p->located);
+        memset(p->located + p->n_located, 0, (f.ix - p->n_located) * sizeof *p->located);
+        p->n_located = f.ix;
+    }
+    p->locations = array_reserve(p->locations, &p->locations_capacity, p->n_locations + n,
+                                 sizeof *p->locations);
+    memcpy(p->locations + p->n_locations, loc, n * sizeof *loc);
+    p->located[f.ix - 1] = (struct located){p->n_locations, n};
+    p->n_locations += n;
+}
+
+const struct location *profile_locations(const struct profile *p, frame_id f, size_t *ret_n)
+{
+    *ret_n = f.ix <= p->n_located ? p->located[f.ix - 1].n : 0;
+    return *ret_n ? &p->locations[p->located[f.ix - 1].first] : NULL;
+}
+
+/* ---- stacks ---- */
+
+static bool is_full(const struct profile *p)
+{
+    return p->memory_limit && stack_tree_bytes(&p->stacks) + p->run_bytes > p->memory_limit;
+}
+
+static stack_id storage_full(struct profile *p)
+{
+    if (!p->storage_full.ix)
+        p->storage_full =
+            stack_tree_add(&p->stacks, (stack_id){0}, profile_mark(p, "[storage full]", NULL));
+    return p->storage_full;
+}
+
+stack_id profile_push(struct profile *p, stack_id parent, frame_id f)
+{
+    if (parent.ix && parent.ix == p->storage_full.ix)
+        return parent;
+    stack_id s = stack_tree_find(&p->stacks, parent, f);
+    if (s.ix)
+        return s;
+    if (!is_full(p))
+        return stack_tree_add(&p->stacks, parent, f);
+    profile_add_number(p, "stacks_refused", 1);
+    return storage_full(p);
+}
+
+frame_id profile_stack_frame(const struct profile *p, stack_id s)
+{
+    return stack_tree_node(&p->stacks, s)->frame;
+}
+
+stack_id profile_stack_parent(const struct profile *p, stack_id s)
+{
+    return stack_tree_node(&p->stacks, s)->parent;
+}
+
+uint32_t profile_stack_depth(const struct profile *p, stack_id s)
+{
+    return s.ix ? stack_tree_node(&p->stacks, s)->depth : 0;
+}
+
+uint32_t profile_stack_count(const struct profile *p)
+{
+    return (uint32_t)p->stacks.n;
+}
+
+/* ---- processes, threads, runs ---- */
+
+process_id profile_process(struct profile *p, const struct profile_process *process)
+{
+    p->processes = array_reserve(p->processes, &p->processes_capacity, p->n_processes + 1,
+                                 sizeof *p->processes);
+    p->processes[p->n_processes++] = *process;
+    return (process_id){(uint32_t)p->n_processes};
+}
+
+struct profile_process *profile_get_process(struct profile *p, process_id id)
+{
+    assert(id.ix && id.ix <= p->n_processes);
+    return &p->processes[id.ix - 1];
+}
+
+const struct profile_process *profile_see_process(const struct profile *p, process_id id)
+{
+    assert(id.ix && id.ix <= p->n_processes);
+    return &p->processes[id.ix - 1];
+}
+
+uint32_t profile_process_count(const struct profile *p)
+{
+    return (uint32_t)p->n_processes;
+}
+
+thread_id profile_thread(struct profile *p, process_id process, pid_t tid, string_id name,
+                         int64_t start_ns)
+{
+    p->threads =
+        array_reserve(p->threads, &p->threads_capacity, p->n_threads + 1, sizeof *p->threads);
+    p->threads[p->n_threads++] =
+        (struct profile_thread){.process = process, .tid = tid, .name = name, .start_ns = start_ns};
+    return (thread_id){(uint32_t)p->n_threads};
+}
+
+struct profile_thread *profile_get_thread(struct profile *p, thread_id id)
+{
+    assert(id.ix && id.ix <= p->n_threads);
+    return &p->threads[id.ix - 1];
+}
+
+const struct profile_thread *profile_see_thread(const struct profile *p, thread_id id)
+{
+    assert(id.ix && id.ix <= p->n_threads);
+    return &p->threads[id.ix - 1];
+}
+
+uint32_t profile_thread_count(const struct profile *p)
+{
+    return (uint32_t)p->n_threads;
+}
+
+static void join_run(struct run *last, const struct run *next)
+{
+    last->samples += next->samples;
+    last->wall_ns += next->wall_ns;
+    last->cpu_ns += next->cpu_ns;
+    last->runqueue_ns += next->runqueue_ns;
+}
+
+static void append_run(struct profile *p, struct profile_thread *t, const struct run *run)
+{
+    size_t before = t->runs_capacity;
+    t->runs = array_reserve(t->runs, &t->runs_capacity, t->n_runs + 1, sizeof *t->runs);
+    p->run_bytes += (t->runs_capacity - before) * sizeof *t->runs;
+    t->runs[t->n_runs++] = *run;
+}
+
+void profile_add_run(struct profile *p, thread_id id, const struct run *run)
+{
+    struct profile_thread *t = profile_get_thread(p, id);
+    struct run *last = t->n_runs ? &t->runs[t->n_runs - 1] : NULL;
+    bool touches = last && last->start_ns + last->wall_ns == run->start_ns;
+    if (touches && last->stack.ix == run->stack.ix && last->state == run->state) {
+        join_run(last, run);
+        return;
+    }
+    if (!is_full(p)) {
+        append_run(p, t, run);
+        return;
+    }
+    /* No room for another run: time goes on in one run whose stack says so, whatever the state. */
+    struct run refused = *run;
+    refused.stack = storage_full(p);
+    profile_add_number(p, "runs_refused", 1);
+    if (touches && last->stack.ix == refused.stack.ix)
+        join_run(last, &refused);
+    else
+        append_run(p, t, &refused);
+}
+
+/* ---- the whole ---- */
+
+void profile_end(struct profile *p, int64_t end_ns)
+{
+    p->end_ns = end_ns;
+    for (size_t i = 0; i < p->n_threads; i++)
+        if (!p->threads[i].ended)
+            p->threads[i].end_ns = end_ns;
+}
+
+int64_t profile_end_ns(const struct profile *p)
+{
+    return p->end_ns;
+}
+
+void profile_set_number(struct profile *p, const char *key, double value)
+{
+    struct profile_fact *fact = facts_at(&p->facts, key);
+    *fact = (struct profile_fact){.key = fact->key, .is_number = true, .number = value};
+}
+
+void profile_add_number(struct profile *p, const char *key, double delta)
+{
+    profile_set_number(p, key, profile_number(p, key) + delta);
+}
+
+void profile_set_text(struct profile *p, const char *key, const char *text)
+{
+    struct profile_fact *fact = facts_at(&p->facts, key);
+    *fact = (struct profile_fact){.key = fact->key, .text = profile_string(p, text)};
+}
+
+const struct profile_fact *profile_facts(const struct profile *p, size_t *ret_n)
+{
+    *ret_n = p->facts.n;
+    return p->facts.items;
+}
+
+double profile_number(const struct profile *p, const char *key)
+{
+    const struct profile_fact *fact = facts_find(&p->facts, key);
+    return fact && fact->is_number ? fact->number : 0;
+}

@@ -1,0 +1,60 @@
+#include "profile/stack_tree.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+struct wanted_node {
+    const struct stack_tree *tree;
+    stack_id parent;
+    frame_id frame;
+};
+
+static uint64_t hash_node(stack_id parent, frame_id f)
+{
+    return hash_u64((uint64_t)parent.ix << 32 | f.ix);
+}
+
+static bool same_node(const void *ctx, uint32_t item)
+{
+    const struct wanted_node *wanted = ctx;
+    const struct stack_node *node = &wanted->tree->nodes[item];
+    return node->parent.ix == wanted->parent.ix && node->frame.ix == wanted->frame.ix;
+}
+
+stack_id stack_tree_find(const struct stack_tree *t, stack_id parent, frame_id f)
+{
+    struct wanted_node wanted = {t, parent, f};
+    uint32_t item = index_find(&t->index, hash_node(parent, f), same_node, &wanted);
+    return (stack_id){item == INDEX_NONE ? 0 : item + 1};
+}
+
+stack_id stack_tree_add(struct stack_tree *t, stack_id parent, frame_id f)
+{
+    assert(f.ix && parent.ix <= t->n && t->n < UINT32_MAX - 1);
+    t->nodes = array_reserve(t->nodes, &t->capacity, t->n + 1, sizeof *t->nodes);
+    uint32_t depth = parent.ix ? stack_tree_node(t, parent)->depth + 1 : 1;
+    index_add(&t->index, hash_node(parent, f), (uint32_t)t->n);
+    t->nodes[t->n++] = (struct stack_node){parent, f, depth};
+    return (stack_id){(uint32_t)t->n};
+}
+
+const struct stack_node *stack_tree_node(const struct stack_tree *t, stack_id s)
+{
+    assert(s.ix && s.ix <= t->n);
+    return &t->nodes[s.ix - 1];
+}
+
+size_t stack_tree_bytes(const struct stack_tree *t)
+{
+    return t->capacity * sizeof *t->nodes +
+           t->index.capacity * (sizeof *t->index.slots + sizeof *t->index.hashes);
+}
+
+void stack_tree_release(struct stack_tree *t)
+{
+    free(t->nodes);
+    index_release(&t->index);
+    *t = (struct stack_tree){0};
+}

@@ -1,0 +1,59 @@
+#include "profile/strings.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct interned_string {
+    char *text;
+    size_t len;
+};
+
+struct wanted_string {
+    const struct strings *table;
+    const char *text;
+    size_t len;
+};
+
+static bool same_string(const void *ctx, uint32_t item)
+{
+    const struct wanted_string *wanted = ctx;
+    const struct interned_string *s = &wanted->table->items[item];
+    return s->len == wanted->len && memcmp(s->text, wanted->text, wanted->len) == 0;
+}
+
+string_id strings_add(struct strings *t, const char *s, size_t len)
+{
+    struct wanted_string wanted = {t, s, strnlen(s, len)};
+    uint64_t hash = hash_bytes(s, wanted.len);
+    uint32_t item = index_find(&t->index, hash, same_string, &wanted);
+    if (item != INDEX_NONE)
+        return (string_id){item + 1};
+    assert(t->n < UINT32_MAX - 1);
+    t->items = array_reserve(t->items, &t->capacity, t->n + 1, sizeof *t->items);
+    char *copy = xmalloc(wanted.len + 1);
+    memcpy(copy, s, wanted.len);
+    copy[wanted.len] = '\0';
+    index_add(&t->index, hash, (uint32_t)t->n);
+    t->items[t->n++] = (struct interned_string){copy, wanted.len};
+    return (string_id){(uint32_t)t->n};
+}
+
+const char *strings_text(const struct strings *t, string_id id)
+{
+    if (!id.ix)
+        return "";
+    assert(id.ix <= t->n);
+    return t->items[id.ix - 1].text;
+}
+
+void strings_release(struct strings *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        free(t->items[i].text);
+    free(t->items);
+    index_release(&t->index);
+    *t = (struct strings){0};
+}

@@ -1,0 +1,219 @@
+#include "profile/profile.h"
+
+#include <stdio.h>
+
+#include "tests/support/check_main.h"
+
+START_TEST(strings_are_interned_and_stay)
+{
+    struct profile *p = profile_new(0);
+    string_id a = profile_string(p, "a");
+    const char *text = profile_text(p, a);
+    char name[32];
+    for (int i = 0; i < 10000; i++) {
+        ck_assert_int_gt(snprintf(name, sizeof name, "s%d", i), 0);
+        profile_string(p, name);
+    }
+    ck_assert_ptr_eq(profile_text(p, a), text);
+    ck_assert_uint_eq(profile_string(p, "a").ix, a.ix);
+    ck_assert_uint_eq(profile_string_n(p, "a\0b", 3).ix, a.ix);
+    ck_assert_uint_eq(profile_string_n(p, "abc", 1).ix, a.ix);
+    ck_assert_uint_ne(profile_string(p, "").ix, 0);
+    ck_assert_str_eq(profile_text(p, (string_id){0}), "");
+    profile_free(p);
+}
+END_TEST
+
+START_TEST(modules_and_functions_are_interned)
+{
+    struct profile *p = profile_new(0);
+    struct profile_module m = {.name = profile_string(p, "libc.so.6"),
+                               .path = profile_string(p, "/lib/libc.so.6"),
+                               .bias = 0x1000};
+    module_id libc = profile_module(p, &m);
+    ck_assert_uint_eq(profile_module(p, &m).ix, libc.ix);
+    m.bias = 0x2000;
+    ck_assert_uint_ne(profile_module(p, &m).ix, libc.ix);
+    ck_assert_uint_eq(profile_get_module(p, libc)->bias, 0x1000);
+
+    struct func f = {.name = m.name, .file = m.path, .first_line = 7};
+    func_id func = profile_func(p, &f);
+    ck_assert_uint_eq(profile_func(p, &f).ix, func.ix);
+    f.first_line = 8;
+    ck_assert_uint_ne(profile_func(p, &f).ix, func.ix);
+    ck_assert_uint_eq(profile_get_func(p, func)->first_line, 7);
+    profile_free(p);
+}
+END_TEST
+
+START_TEST(frames_differ_in_each_part)
+{
+    struct profile *p = profile_new(0);
+    struct frame base = {.kind = FRAME_NATIVE, .native = {{1}, 0x10}};
+    frame_id id = profile_frame(p, &base);
+    ck_assert_uint_eq(profile_frame(p, &base).ix, id.ix);
+    struct frame others[] = {
+        {.kind = FRAME_NATIVE, .native = {{2}, 0x10}},
+        {.kind = FRAME_NATIVE, .native = {{1}, 0x11}},
+        {.kind = FRAME_NATIVE, .flags = FRAME_IS_GUESSED, .native = {{1}, 0x10}},
+        {.kind = FRAME_PYTHON, .python = {{1}, 0x10}},
+        {.kind = FRAME_PYTHON, .python = {{1}, 0x11}},
+        {.kind = FRAME_MARK, .mark = {{1}, {0x10}}},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ck_assert_uint_eq(profile_frame(p, &others[i]).ix, id.ix + 1 + i);
+    ck_assert_uint_eq(profile_frame_count(p), 7);
+    ck_assert_int_eq(profile_get_frame(p, id)->kind, FRAME_NATIVE);
+    profile_free(p);
+}
+END_TEST
+
+START_TEST(locations_may_come_in_any_order_and_again)
+{
+    struct profile *p = profile_new(0);
+    frame_id a = profile_mark(p, "a", NULL);
+    frame_id b = profile_mark(p, "b", NULL);
+    size_t n = 9;
+    ck_assert_ptr_null(profile_locations(p, b, &n));
+    ck_assert_uint_eq(n, 0);
+    struct location two[] = {{.line = 1, .inlined = true}, {.line = 2}};
+    profile_locate(p, b, two, 2);
+    ck_assert_ptr_null(profile_locations(p, a, &n));
+    ck_assert_uint_eq(profile_locations(p, b, &n)[1].line, 2);
+    ck_assert_uint_eq(n, 2);
+    profile_locate(p, b, &two[1], 1);
+    ck_assert_uint_eq(profile_locations(p, b, &n)[0].line, 2);
+    ck_assert_uint_eq(n, 1);
+    profile_free(p);
+}
+END_TEST
+
+START_TEST(stacks_share_their_prefix)
+{
+    struct profile *p = profile_new(0);
+    frame_id outer = profile_mark(p, "outer", NULL);
+    frame_id inner = profile_mark(p, "inner", NULL);
+    stack_id one = profile_push(p, (stack_id){0}, outer);
+    stack_id two = profile_push(p, one, inner);
+    ck_assert_uint_eq(profile_push(p, one, inner).ix, two.ix);
+    ck_assert_uint_ne(profile_push(p, two, inner).ix, two.ix);
+    ck_assert_uint_eq(profile_stack_count(p), 3);
+    ck_assert_uint_eq(profile_stack_frame(p, two).ix, inner.ix);
+    ck_assert_uint_eq(profile_stack_parent(p, two).ix, one.ix);
+    ck_assert_uint_eq(profile_stack_depth(p, two), 2);
+    ck_assert_uint_eq(profile_stack_depth(p, (stack_id){0}), 0);
+    profile_free(p);
+}
+END_TEST
+
+static thread_id some_thread(struct profile *p)
+{
+    struct profile_process process = {.pid = 1};
+    process_id id = profile_process(p, &process);
+    return profile_thread(p, id, 1, profile_string(p, "main"), 0);
+}
+
+START_TEST(equal_runs_that_touch_are_joined)
+{
+    struct profile *p = profile_new(0);
+    thread_id t = some_thread(p);
+    stack_id s = profile_push(p, (stack_id){0}, profile_mark(p, "f", NULL));
+    struct run run = {.stack = s,
+                      .state = RUN_RUNNING,
+                      .samples = 1,
+                      .wall_ns = 10,
+                      .cpu_ns = 9,
+                      .runqueue_ns = 1};
+    for (run.start_ns = 0; run.start_ns < 50; run.start_ns += 10)
+        profile_add_run(p, t, &run);
+    const struct profile_thread *thread = profile_see_thread(p, t);
+    ck_assert_uint_eq(thread->n_runs, 1);
+    ck_assert_int_eq(thread->runs[0].wall_ns, 50);
+    ck_assert_int_eq(thread->runs[0].cpu_ns, 45);
+    ck_assert_int_eq(thread->runs[0].runqueue_ns, 5);
+    ck_assert_uint_eq(thread->runs[0].samples, 5);
+
+    run.state = RUN_BLOCKED; /* another state */
+    profile_add_run(p, t, &run);
+    run.start_ns = 70; /* a gap before it */
+    profile_add_run(p, t, &run);
+    ck_assert_uint_eq(profile_see_thread(p, t)->n_runs, 3);
+    profile_free(p);
+}
+END_TEST
+
+/* Known stacks go on being stored by id; memory stays where it is; no time is lost. */
+START_TEST(past_the_limit_new_stacks_are_refused)
+{
+    enum { LIMIT = 1 << 16, TICKS = 100000 };
+    struct profile *p = profile_new(LIMIT);
+    thread_id t = some_thread(p);
+    frame_id f = profile_mark(p, "f", NULL);
+    stack_id first = profile_push(p, (stack_id){0}, f);
+    stack_id s = {0};
+    for (int i = 0; i < TICKS; i++) {
+        s = profile_push(p, s, f);
+        struct run run = {.stack = s,
+                          .state = i % 2 ? RUN_BLOCKED : RUN_RUNNING,
+                          .samples = 1,
+                          .start_ns = i,
+                          .wall_ns = 1};
+        profile_add_run(p, t, &run);
+    }
+    ck_assert_uint_lt(profile_stack_count(p), LIMIT / 12);
+    ck_assert_uint_eq(profile_push(p, (stack_id){0}, f).ix, first.ix);
+    ck_assert_double_gt(profile_number(p, "stacks_refused"), 0);
+    ck_assert_double_gt(profile_number(p, "runs_refused"), 0);
+    const struct profile_thread *thread = profile_see_thread(p, t);
+    const struct run *last = &thread->runs[thread->n_runs - 1];
+    ck_assert_str_eq(
+        profile_text(p, profile_get_frame(p, profile_stack_frame(p, last->stack))->mark.name),
+        "[storage full]");
+    int64_t wall_ns = 0;
+    for (size_t i = 0; i < thread->n_runs; i++)
+        wall_ns += thread->runs[i].wall_ns;
+    ck_assert_int_eq(wall_ns, TICKS);
+    profile_free(p);
+}
+END_TEST
+
+START_TEST(the_end_is_that_of_living_threads)
+{
+    struct profile *p = profile_new(0);
+    thread_id living = some_thread(p);
+    thread_id dead = some_thread(p);
+    profile_get_thread(p, dead)->ended = true;
+    profile_get_thread(p, dead)->end_ns = 5;
+    profile_end(p, 9);
+    ck_assert_int_eq(profile_see_thread(p, living)->end_ns, 9);
+    ck_assert_int_eq(profile_see_thread(p, dead)->end_ns, 5);
+    ck_assert_int_eq(profile_end_ns(p), 9);
+    profile_free(p);
+}
+END_TEST
+
+START_TEST(facts_keep_their_order)
+{
+    struct profile *p = profile_new(0);
+    profile_set_text(p, "host", "here");
+    profile_add_number(p, "late_ticks", 2);
+    profile_add_number(p, "late_ticks", 3);
+    profile_set_text(p, "host", "there");
+    size_t n = 0;
+    const struct profile_fact *facts = profile_facts(p, &n);
+    ck_assert_uint_eq(n, 2);
+    ck_assert_str_eq(facts[0].key, "host");
+    ck_assert_str_eq(profile_text(p, facts[0].text), "there");
+    ck_assert(facts[1].is_number);
+    ck_assert_double_eq(profile_number(p, "late_ticks"), 5);
+    ck_assert_double_eq(profile_number(p, "host"), 0);
+    ck_assert_double_eq(profile_number(p, "nothing"), 0);
+    profile_free(p);
+}
+END_TEST
+
+CHECK_MAIN("profile", 20, strings_are_interned_and_stay, modules_and_functions_are_interned,
+           frames_differ_in_each_part, locations_may_come_in_any_order_and_again,
+           stacks_share_their_prefix, equal_runs_that_touch_are_joined,
+           past_the_limit_new_stacks_are_refused, the_end_is_that_of_living_threads,
+           facts_keep_their_order)
