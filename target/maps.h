@@ -13,7 +13,7 @@ struct mapping {
     uint32_t prot; /* PROT_READ | PROT_WRITE | PROT_EXEC */
     uint32_t dev_major, dev_minor;
     uint64_t inode;
-    const char *path; /* "" for anonymous; "[stack]", "[vdso]", …; octal escapes undone */
+    const char *path; /* "" for anonymous; "[stack]", "[vdso]", …; newlines unescaped */
     bool deleted;     /* the kernel's " (deleted)", removed from path */
 };
 
@@ -23,13 +23,15 @@ struct maps {
     uint32_t generation; /* counts the loads that found a change */
     uint64_t text_hash;
     char *strings; /* owns the paths */
+    bool cut;      /* there were more than MAX_MAPPINGS */
 };
 
-/* Replaces the content of MAPS (zero-initialised or loaded before) by what TEXT says.  Pure.
- * Returns 0, or -EPROTO (malformed: MAPS is unchanged).  At most MAX_MAPPINGS are taken. */
+/* Replaces the content of MAPS (zero-initialised or loaded before) by what TEXT says, unless that
+ * is the text it holds already.  Pure.  Returns 0, or -EPROTO (malformed: MAPS is unchanged).  At
+ * most MAX_MAPPINGS are taken. */
 int maps_parse(struct maps *maps, const char *text, size_t len);
-/* Reads /proc/PID/maps; generation rises only if it changed.  Returns 0, -ESRCH, -EPERM, -EPROTO.
- */
+/* Reads /proc/PID/maps; generation rises only if it changed.  Returns 0, -ESRCH (also if it exited
+ * and waits to be reaped), -EPERM, -EPROTO, or another errno of open(2) and read(2). */
 int maps_load(struct maps *maps, pid_t pid);
 /* NULL: nothing mapped there.  Valid until the next load. */
 const struct mapping *maps_find(const struct maps *maps, uint64_t addr);

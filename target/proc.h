@@ -58,8 +58,8 @@ int task_status_read(int fd, struct task_status *ret);
 int proc_task_open(pid_t pid, pid_t tid, const char *name);
 /* Calls EACH for every thread of PID.  Returns 0, -ESRCH. */
 int proc_each_task(pid_t pid, void (*each)(void *ctx, pid_t tid), void *ctx);
-/* Reads a small file of /proc/PID (or /proc/PID/task/TID with TID ≠ 0) whole, NUL-terminated.
- * Returns its length or a negative errno. */
+/* Reads a small file of /proc/PID (or /proc/PID/task/TID with TID ≠ 0), NUL-terminated and cut at
+ * CAPACITY.  Returns its length or a negative errno. */
 ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t capacity);
 /* The link /proc/PID/NAME ("exe", "root", "fd/7").  Returns 0 or a negative errno; RET is always
  * NUL-terminated, cut if longer. */

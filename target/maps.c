@@ -1,0 +1,227 @@
+/* Parses /proc/PID/maps; see maps.h.  Source: fs/proc/task_mmu.c show_map_vma(). */
+#include "target/maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+enum {
+    /* Sixteen times the default of vm.max_map_count; some distributions set it that high. */
+    MAX_MAPPINGS = 1 << 20,
+    MAX_MAPS_BYTES = 1 << 28,
+    FIRST_READ_BYTES = 1 << 16,
+};
+
+/* What is left of a line. */
+struct cursor {
+    const char *s, *end;
+};
+
+static bool take_char(struct cursor *c, char wanted)
+{
+    if (c->s == c->end || *c->s != wanted)
+        return false;
+    c->s++;
+    return true;
+}
+
+/* A number and the character that must follow it. */
+static bool take_number(struct cursor *c, unsigned base, char then, uint64_t *ret)
+{
+    const char *after = parse_u64(c->s, c->end, base, ret);
+    if (!after)
+        return false;
+    c->s = after;
+    return take_char(c, then);
+}
+
+static bool take_prot(struct cursor *c, uint32_t *ret)
+{
+    static const char letters[] = "rwx";
+    static const uint32_t bits[] = {PROT_READ, PROT_WRITE, PROT_EXEC};
+    *ret = 0;
+    for (size_t i = 0; i < 3; i++) {
+        if (take_char(c, letters[i]))
+            *ret |= bits[i];
+        else if (!take_char(c, '-'))
+            return false;
+    }
+    return (take_char(c, 'p') || take_char(c, 's')) && take_char(c, ' ');
+}
+
+static bool take_device(struct cursor *c, struct mapping *m)
+{
+    uint64_t device_major;
+    uint64_t device_minor;
+    if (!take_number(c, 16, ':', &device_major) || !take_number(c, 16, ' ', &device_minor) ||
+        device_major > UINT32_MAX || device_minor > UINT32_MAX)
+        return false;
+    m->dev_major = (uint32_t)device_major;
+    m->dev_minor = (uint32_t)device_minor;
+    return true;
+}
+
+/* Copies the path to *STRINGS, NUL-terminated, and moves that on.  The kernel escapes the newline
+ * and nothing else: other backslashes, also those that look like an escape, are the path's own. */
+static void take_path(struct cursor *c, struct mapping *m, char **strings)
+{
+    static const char deleted[] = " (deleted)";
+    size_t len = (size_t)(c->end - c->s);
+    size_t suffix = sizeof deleted - 1;
+    m->deleted = len > suffix && memcmp(c->end - suffix, deleted, suffix) == 0;
+    const char *end = c->end - (m->deleted ? suffix : 0);
+    if (c->s == end) {
+        m->path = "";
+        return;
+    }
+    char *out = *strings;
+    m->path = out;
+    while (c->s < end) {
+        bool newline = end - c->s >= 4 && memcmp(c->s, "\\012", 4) == 0;
+        *out++ = newline ? '\n' : *c->s;
+        c->s += newline ? 4 : 1;
+    }
+    *out++ = '\0';
+    *strings = out;
+}
+
+static bool parse_line(struct cursor c, struct mapping *m, char **strings)
+{
+    if (memchr(c.s, '\0', (size_t)(c.end - c.s)))
+        return false;
+    if (!take_number(&c, 16, '-', &m->start) || !take_number(&c, 16, ' ', &m->end) ||
+        m->start >= m->end || !take_prot(&c, &m->prot) ||
+        !take_number(&c, 16, ' ', &m->file_offset) || !take_device(&c, m))
+        return false;
+    /* Older kernels and some files leave no space behind the inode of an anonymous mapping. */
+    const char *after = parse_u64(c.s, c.end, 10, &m->inode);
+    if (!after || (after < c.end && *after != ' '))
+        return false;
+    c.s = after;
+    while (take_char(&c, ' '))
+        continue;
+    take_path(&c, m, strings);
+    return true;
+}
+
+static size_t count_lines(const char *text, size_t len)
+{
+    size_t n = 0;
+    for (const char *s = text, *end = text + len; (s = memchr(s, '\n', (size_t)(end - s))); s++)
+        n++;
+    return n;
+}
+
+/* FRESH has room for N items, and strings for all paths: each is shorter than its line. */
+static int parse_lines(struct maps *fresh, size_t n, const char *text, const char *end)
+{
+    char *strings = fresh->strings;
+    uint64_t last_end = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        struct mapping *m = &fresh->items[i];
+        /* The kernel promises ascending addresses, also if the maps change while they are read
+         * (Documentation/filesystems/proc.rst). */
+        if (!parse_line((struct cursor){text, newline}, m, &strings) || m->start < last_end)
+            return -EPROTO;
+        last_end = m->end;
+        text = newline + 1;
+    }
+    fresh->n = n;
+    return 0;
+}
+
+int maps_parse(struct maps *maps, const char *text, size_t len)
+{
+    if (len && text[len - 1] != '\n')
+        return -EPROTO;
+    uint64_t hash = hash_bytes(text, len);
+    if (maps->generation && hash == maps->text_hash)
+        return 0;
+    struct maps fresh = {.generation = maps->generation + 1, .text_hash = hash};
+    size_t n = count_lines(text, len);
+    fresh.cut = n > MAX_MAPPINGS;
+    n = fresh.cut ? MAX_MAPPINGS : n;
+    fresh.items = array_reserve(NULL, &fresh.capacity, n, sizeof *fresh.items);
+    fresh.strings = xmalloc(len);
+    int r = parse_lines(&fresh, n, text, text + len);
+    if (r < 0) {
+        maps_release(&fresh);
+        return r;
+    }
+    maps_release(maps);
+    *maps = fresh;
+    return 0;
+}
+
+/* Reads all of FD into *TEXT, which the caller frees.  Returns the length. */
+static ssize_t read_all(int fd, char **text)
+{
+    size_t capacity = FIRST_READ_BYTES;
+    size_t len = 0;
+    char *buf = xmalloc(capacity);
+    for (;;) {
+        ssize_t n = read(fd, buf + len, capacity - len);
+        if (n <= 0) {
+            *text = buf;
+            return n < 0 ? -errno : (ssize_t)len;
+        }
+        len += (size_t)n;
+        if (len == MAX_MAPS_BYTES) {
+            *text = buf;
+            return -E2BIG;
+        }
+        buf = array_reserve(buf, &capacity, len + FIRST_READ_BYTES / 2, 1);
+    }
+}
+
+int maps_load(struct maps *maps, pid_t pid)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? -ESRCH : errno == EACCES ? -EPERM : -errno;
+    char *text = NULL;
+    ssize_t len = read_all(fd, &text);
+    close(fd);
+    int r = (int)len;
+    if (len == 0) /* exited, not yet reaped */
+        r = -ESRCH;
+    if (len > 0)
+        r = maps_parse(maps, text, (size_t)len);
+    free(text);
+    return r;
+}
+
+const struct mapping *maps_find(const struct maps *maps, uint64_t addr)
+{
+    size_t low = 0;
+    size_t high = maps->n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct mapping *m = &maps->items[mid];
+        if (addr >= m->end)
+            low = mid + 1;
+        else if (addr < m->start)
+            high = mid;
+        else
+            return m;
+    }
+    return NULL;
+}
+
+void maps_release(struct maps *maps)
+{
+    free(maps->items);
+    free(maps->strings);
+    *maps = (struct maps){0};
+}

@@ -1,0 +1,377 @@
+/* Parsers and readers of /proc; see proc.h.
+ * Source: fs/proc/array.c do_task_stat() and proc_pid_status(), fs/proc/base.c
+ * proc_pid_schedstat() and proc_pid_syscall(). */
+#include "target/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+/* Groups: may list thousands of ids ahead of the fields that matter. */
+enum { STATUS_TEXT_BYTES = 1 << 16 };
+
+struct cursor {
+    const char *s, *end;
+};
+
+static bool take(struct cursor *c, const char *literal)
+{
+    size_t n = strlen(literal);
+    if ((size_t)(c->end - c->s) < n || memcmp(c->s, literal, n) != 0)
+        return false;
+    c->s += n;
+    return true;
+}
+
+static bool take_u64(struct cursor *c, unsigned base, uint64_t *ret)
+{
+    const char *after = parse_u64(c->s, c->end, base, ret);
+    if (after)
+        c->s = after;
+    return after;
+}
+
+static bool take_i64(struct cursor *c, int64_t *ret)
+{
+    bool negative = take(c, "-");
+    uint64_t value;
+    if (!take_u64(c, 10, &value) || value > INT64_MAX)
+        return false;
+    *ret = negative ? -(int64_t)value : (int64_t)value;
+    return true;
+}
+
+/* A pid, uid or the like: 32 bits, unsigned (a uid may be 4294967294). */
+static bool take_u32(struct cursor *c, uint32_t *ret)
+{
+    uint64_t value;
+    if (!take_u64(c, 10, &value) || value > UINT32_MAX)
+        return false;
+    *ret = (uint32_t)value;
+    return true;
+}
+
+static bool take_pid(struct cursor *c, pid_t *ret)
+{
+    uint64_t value;
+    if (!take_u64(c, 10, &value) || value > INT_MAX)
+        return false;
+    *ret = (pid_t)value;
+    return true;
+}
+
+static bool take_end(struct cursor *c)
+{
+    return take(c, "\n") && c->s == c->end;
+}
+
+/* One pread: the kernel makes the text anew for each, and a task that is gone reads as -ESRCH or,
+ * for some files, as empty. */
+static ssize_t read_once(int fd, char *buf, size_t capacity)
+{
+    ssize_t n = pread(fd, buf, capacity, 0);
+    if (n < 0)
+        return errno == EACCES ? -EPERM : -errno;
+    return n == 0 ? -ESRCH : n;
+}
+
+int schedstat_parse(const char *text, size_t len, struct schedstat *ret)
+{
+    struct cursor c = {text, text + len};
+    struct schedstat s;
+    if (!take_u64(&c, 10, &s.run_ns) || !take(&c, " ") || !take_u64(&c, 10, &s.wait_ns) ||
+        !take(&c, " ") || !take_u64(&c, 10, &s.runs) || !take_end(&c))
+        return -EPROTO;
+    *ret = s;
+    return 0;
+}
+
+int schedstat_read(int fd, struct schedstat *ret)
+{
+    char buf[128];
+    ssize_t n = read_once(fd, buf, sizeof buf);
+    return n < 0 ? (int)n : schedstat_parse(buf, (size_t)n, ret);
+}
+
+static bool take_hex(struct cursor *c, uint64_t *ret)
+{
+    return take(c, " 0x") && take_u64(c, 16, ret);
+}
+
+int syscall_state_parse(const char *text, size_t len, struct syscall_state *ret)
+{
+    struct cursor c = {text, text + len};
+    struct syscall_state s = {.view = SYSCALL_RUNNING};
+    if (take(&c, "running")) {
+        if (!take_end(&c))
+            return -EPROTO;
+        *ret = s;
+        return 0;
+    }
+    s.view = SYSCALL_BLOCKED;
+    if (!take_i64(&c, &s.number) || s.number < -1)
+        return -EPROTO;
+    size_t n_args = s.number == -1 ? 0 : 6;
+    for (size_t i = 0; i < n_args; i++)
+        if (!take_hex(&c, &s.args[i]))
+            return -EPROTO;
+    if (!take_hex(&c, &s.sp) || !take_hex(&c, &s.pc) || !take_end(&c))
+        return -EPROTO;
+    *ret = s;
+    return 0;
+}
+
+int syscall_state_read(int fd, struct syscall_state *ret)
+{
+    char buf[256];
+    ssize_t n = read_once(fd, buf, sizeof buf);
+    return n < 0 ? (int)n : syscall_state_parse(buf, (size_t)n, ret);
+}
+
+/* "PID (COMM) ": COMM may hold anything, also ") R 1", so it ends at the last parenthesis. */
+static bool take_pid_and_comm(struct cursor *c, char comm[TASK_COMM_BYTES])
+{
+    pid_t pid;
+    if (!take_pid(c, &pid) || !take(c, " ("))
+        return false;
+    const char *close = memrchr(c->s, ')', (size_t)(c->end - c->s));
+    if (!close)
+        return false;
+    size_t n = (size_t)(close - c->s);
+    n = n < TASK_COMM_BYTES ? n : TASK_COMM_BYTES - 1; /* kernel threads have longer ones */
+    memcpy(comm, c->s, n);
+    comm[n] = '\0';
+    c->s = close + 1;
+    return take(c, " ");
+}
+
+static bool take_state(struct cursor *c, char *ret)
+{
+    if (c->s == c->end || *c->s < 'A' || *c->s > 'z')
+        return false;
+    *ret = *c->s++;
+    return true;
+}
+
+int task_stat_parse(const char *text, size_t len, struct task_stat *ret)
+{
+    /* proc_pid_stat(5)'s field numbers. */
+    enum { PPID = 4, FLAGS = 9, MINFLT = 10, MAJFLT = 12, STARTTIME = 22, STARTSTACK = 28, N };
+    struct cursor c = {text, text + len};
+    struct task_stat t = {0};
+    if (!take_pid_and_comm(&c, t.comm) || !take_state(&c, &t.state))
+        return -EPROTO;
+    uint64_t field[N] = {0};
+    for (size_t i = PPID; i < N; i++) {
+        if (!take(&c, " "))
+            return -EPROTO;
+        bool negative = take(&c, "-"); /* tpgid, nice …: none of ours */
+        if (!take_u64(&c, 10, &field[i]) || (negative && i == PPID))
+            return -EPROTO;
+    }
+    if (field[PPID] > INT_MAX || field[FLAGS] > UINT32_MAX)
+        return -EPROTO;
+    t.ppid = (pid_t)field[PPID];
+    t.flags = (uint32_t)field[FLAGS];
+    t.minor_faults = field[MINFLT];
+    t.major_faults = field[MAJFLT];
+    t.start_ticks = field[STARTTIME];
+    t.stack_start = field[STARTSTACK];
+    *ret = t;
+    return 0;
+}
+
+int task_stat_read(int fd, struct task_stat *ret)
+{
+    char buf[PROC_TEXT_BYTES];
+    ssize_t n = read_once(fd, buf, sizeof buf);
+    return n < 0 ? (int)n : task_stat_parse(buf, (size_t)n, ret);
+}
+
+static bool status_state(struct cursor *c, struct task_status *t)
+{
+    return take_state(c, &t->state);
+}
+
+static bool status_tgid(struct cursor *c, struct task_status *t)
+{
+    return take_pid(c, &t->tgid);
+}
+
+static bool status_tracer(struct cursor *c, struct task_status *t)
+{
+    return take_pid(c, &t->tracer);
+}
+
+static bool status_uids(struct cursor *c, struct task_status *t)
+{
+    return take_u32(c, &t->uid) && take(c, "\t") && take_u32(c, &t->euid) && take(c, "\t") &&
+           take_u32(c, &t->suid);
+}
+
+static bool status_gids(struct cursor *c, struct task_status *t)
+{
+    return take_u32(c, &t->gid) && take(c, "\t") && take_u32(c, &t->egid) && take(c, "\t") &&
+           take_u32(c, &t->sgid);
+}
+
+/* One id per nested pid namespace, the innermost last. */
+static bool status_ns_tid(struct cursor *c, struct task_status *t)
+{
+    do {
+        if (!take_pid(c, &t->ns_tid))
+            return false;
+    } while (take(c, "\t"));
+    return true;
+}
+
+static bool status_seccomp(struct cursor *c, struct task_status *t)
+{
+    uint64_t mode;
+    if (!take_u64(c, 10, &mode) || mode > 2)
+        return false;
+    t->seccomp = (int)mode;
+    return true;
+}
+
+static bool status_voluntary(struct cursor *c, struct task_status *t)
+{
+    return take_u64(c, 10, &t->voluntary);
+}
+
+static bool status_involuntary(struct cursor *c, struct task_status *t)
+{
+    return take_u64(c, 10, &t->involuntary);
+}
+
+static const struct {
+    const char *key;
+    bool (*parse)(struct cursor *c, struct task_status *t);
+    bool optional;
+} status_keys[] = {
+    {"State:\t", status_state, false},
+    {"Tgid:\t", status_tgid, false},
+    {"TracerPid:\t", status_tracer, false},
+    {"Uid:\t", status_uids, false},
+    {"Gid:\t", status_gids, false},
+    {"NSpid:\t", status_ns_tid, true},
+    {"Seccomp:\t", status_seccomp, true},
+    {"voluntary_ctxt_switches:\t", status_voluntary, false},
+    {"nonvoluntary_ctxt_switches:\t", status_involuntary, false},
+};
+enum { STATUS_KEYS = sizeof status_keys / sizeof *status_keys };
+
+/* Returns false if the line is malformed; adds what it held to the set SEEN. */
+static bool parse_status_line(struct cursor line, struct task_status *t, uint32_t *seen)
+{
+    for (size_t i = 0; i < STATUS_KEYS; i++) {
+        if (!take(&line, status_keys[i].key))
+            continue;
+        *seen |= 1U << i;
+        return status_keys[i].parse(&line, t);
+    }
+    return true;
+}
+
+int task_status_parse(const char *text, size_t len, struct task_status *ret)
+{
+    struct task_status t = {.seccomp = -1};
+    uint32_t seen = 0;
+    const char *end = text + len;
+    /* A newline within a task's name comes escaped, so it cannot pretend to be a line. */
+    for (const char *s = text, *newline; s < end; s = newline + 1) {
+        newline = memchr(s, '\n', (size_t)(end - s));
+        if (!newline || !parse_status_line((struct cursor){s, newline}, &t, &seen))
+            return -EPROTO;
+    }
+    for (size_t i = 0; i < STATUS_KEYS; i++)
+        if (!(seen & 1U << i) && !status_keys[i].optional)
+            return -EPROTO;
+    *ret = t;
+    return 0;
+}
+
+int task_status_read(int fd, struct task_status *ret)
+{
+    char buf[STATUS_TEXT_BYTES];
+    ssize_t n = read_once(fd, buf, sizeof buf);
+    return n < 0 ? (int)n : task_status_parse(buf, (size_t)n, ret);
+}
+
+static int format_path(pid_t pid, pid_t tid, const char *name, char *ret, size_t capacity)
+{
+    int n = tid ? snprintf(ret, capacity, "/proc/%d/task/%d/%s", pid, tid, name)
+                : snprintf(ret, capacity, "/proc/%d/%s", pid, name);
+    return n < 0 || (size_t)n >= capacity ? -ENAMETOOLONG : 0;
+}
+
+static int open_proc(pid_t pid, pid_t tid, const char *name)
+{
+    char path[128];
+    int r = format_path(pid, tid, name, path, sizeof path);
+    if (r < 0)
+        return r;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int proc_task_open(pid_t pid, pid_t tid, const char *name)
+{
+    return open_proc(pid, tid, name);
+}
+
+int proc_each_task(pid_t pid, void (*each)(void *ctx, pid_t tid), void *ctx)
+{
+    int fd = open_proc(pid, 0, "task");
+    if (fd < 0)
+        return fd == -ENOENT ? -ESRCH : fd;
+    DIR *dir = fdopendir(fd);
+    if (!dir) {
+        int r = -errno;
+        close(fd);
+        return r;
+    }
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        int64_t tid;
+        if (parse_whole_i64(entry->d_name, 1, INT_MAX, &tid) == 0)
+            each(ctx, (pid_t)tid);
+    }
+    closedir(dir);
+    return 0;
+}
+
+ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t capacity)
+{
+    int fd = open_proc(pid, tid, name);
+    if (fd < 0)
+        return fd;
+    size_t len = 0;
+    ssize_t n = 1;
+    while (len + 1 < capacity && (n = read(fd, buf + len, capacity - 1 - len)) > 0)
+        len += (size_t)n;
+    int r = n < 0 ? -errno : 0;
+    close(fd);
+    if (r < 0)
+        return r;
+    buf[len] = '\0';
+    return (ssize_t)len;
+}
+
+int proc_read_link(pid_t pid, const char *name, char *ret, size_t capacity)
+{
+    char path[128];
+    int r = format_path(pid, 0, name, path, sizeof path);
+    if (r < 0)
+        return r;
+    ssize_t n = readlink(path, ret, capacity - 1);
+    if (n < 0)
+        return -errno;
+    ret[n] = '\0';
+    return 0;
+}
