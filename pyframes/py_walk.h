@@ -8,20 +8,42 @@
 
 #include "pyframes/py_runtime.h"
 
-enum { PY_MAX_FRAMES = 16384 };
-
-struct py_frame {
-    uint64_t self;  /* address of the frame object or interpreter frame */
-    uint64_t code;  /* address of its code object, tags removed */
-    int32_t lasti;  /* byte offset of the instruction; −1: not started */
-    uint64_t instr; /* 3.11+: address of the instruction, from which lasti follows once the code is
-                       known */
-    bool entry;     /* the outermost frame of one activation of the eval loop */
-    uint64_t marker; /* an address inside the C frame of that activation; 0: none (≤ 3.9: match SELF
-                        instead) */
+enum {
+    PY_MAX_FRAMES = 16384,
+    PY_LASTI_NOT_STARTED = -1,
+    /* No offset could be told (free-threaded 3.14+: INSTR is in bytecode of the thread's own). */
+    PY_LASTI_UNKNOWN = INT32_MIN,
 };
 
-enum py_walk_end { PY_WALK_DONE, PY_WALK_CUT, PY_WALK_BAD_MEMORY, PY_WALK_TORN, PY_WALK_TOO_DEEP };
+/* One Python function in progress.  Shims are not among them.  A block is the frames that one
+ * activation of the eval loop (one C frame) runs; its frames follow one another, and the last of
+ * them, the outermost, has ENTRY set.  All frames of a block have the same MARKER:
+ *   ≤ 3.9   0.  Every frame is a block of its own: look for SELF in the C frame's callee-saved
+ *           registers or words.
+ *   3.10    the CFrame of that activation.  Every frame is a block of its own.  0 for all frames if
+ *           the chains of frames and of CFrames are not equally long: look for SELF.
+ *   3.11    the _PyCFrame of that activation.
+ *   3.12+   the shim below the block's outermost frame (3.12's _PyCFrame lies beside it).
+ * A marker lies in the locals of its C frame: sp <= marker < CFA.  Markers of one thread rise from
+ * the innermost block to the outermost.  If the walk ended early (end is not PY_WALK_DONE) the last
+ * block may lack its outermost frames: then none of its frames has ENTRY, and from 3.12 on its
+ * MARKER is 0.  An activation that has no frame yet, or none any more, yields nothing. */
+struct py_frame {
+    uint64_t self;   /* address of the frame object or interpreter frame */
+    uint64_t code;   /* address of its code object, tags removed */
+    int32_t lasti;   /* byte offset of the instruction in all versions, or PY_LASTI_… */
+    uint64_t instr;  /* 3.11+: address of that instruction; else 0 */
+    bool entry;      /* the outermost frame of one activation of the eval loop */
+    uint64_t marker; /* an address inside the C frame of that activation; 0: none */
+};
+
+enum py_walk_end {
+    PY_WALK_DONE,       /* every chain was followed to its end */
+    PY_WALK_CUT,        /* a link was no possible address, or led back: what follows is unknown */
+    PY_WALK_BAD_MEMORY, /* a link could not be read (or was not recorded) */
+    PY_WALK_TORN,       /* to its end, but something that was just being written was left out */
+    PY_WALK_TOO_DEEP,   /* more than PY_MAX_FRAMES, or than OUT holds */
+};
 
 struct py_stack {
     struct py_frame *frames; /* [0] innermost; the caller's, capacity items */

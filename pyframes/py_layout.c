@@ -1,0 +1,342 @@
+#include "pyframes/py_layout.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The rows below are printed by tools/gen-layout; a test holds them against the headers found. */
+/* clang-format off */
+static const struct py_layout rows[] = {
+    {.minor = 6, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
+     .runtime = {.interpreters = 0, .gil = PY_ABSENT},
+     .interp = {.next = 0, .threads = 8, .id = PY_ABSENT, .gil = PY_ABSENT},
+     .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
+         .base_frame = PY_ABSENT, .thread_id = 152, .native_id = PY_ABSENT},
+     .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
+     .frame = {.previous = 24, .code = 32, .lasti = 120, .instr = PY_ABSENT, .owner = PY_ABSENT,
+         .is_entry = PY_ABSENT, .bytes = 124},
+     .code = {.filename = 96, .name = 104, .qualname = PY_ABSENT, .first_line = 36,
+         .linetable = 112, .bytecode = 40, .flags = 32},
+     .object = {.type = 8},
+     .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
+         .kind_shift = 2},
+     .bytes = {.size = 16, .data = 32},
+     .gil = {.last_holder = PY_ABSENT, .locked = PY_ABSENT, .enabled = PY_ABSENT, .bytes = 0}},
+    {.minor = 7, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
+     .runtime = {.interpreters = 24, .gil = 1264},
+     .interp = {.next = 0, .threads = 8, .id = 16, .gil = PY_ABSENT},
+     .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
+         .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT},
+     .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
+     .frame = {.previous = 24, .code = 32, .lasti = 104, .instr = PY_ABSENT, .owner = PY_ABSENT,
+         .is_entry = PY_ABSENT, .bytes = 108},
+     .code = {.filename = 96, .name = 104, .qualname = PY_ABSENT, .first_line = 36,
+         .linetable = 112, .bytecode = 40, .flags = 32},
+     .object = {.type = 8},
+     .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
+         .kind_shift = 2},
+     .bytes = {.size = 16, .data = 32},
+     .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
+    {.minor = 8, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
+     .runtime = {.interpreters = 32, .gil = 1152},
+     .interp = {.next = 0, .threads = 8, .id = 16, .gil = PY_ABSENT},
+     .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
+         .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT},
+     .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
+     .frame = {.previous = 24, .code = 32, .lasti = 104, .instr = PY_ABSENT, .owner = PY_ABSENT,
+         .is_entry = PY_ABSENT, .bytes = 108},
+     .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
+         .linetable = 120, .bytecode = 48, .flags = 36},
+     .object = {.type = 8},
+     .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
+         .kind_shift = 2},
+     .bytes = {.size = 16, .data = 32},
+     .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
+    {.minor = 9, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
+     .runtime = {.interpreters = 32, .gil = 352},
+     .interp = {.next = 0, .threads = 8, .id = 24, .gil = PY_ABSENT},
+     .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
+         .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT},
+     .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
+     .frame = {.previous = 24, .code = 32, .lasti = 104, .instr = PY_ABSENT, .owner = PY_ABSENT,
+         .is_entry = PY_ABSENT, .bytes = 108},
+     .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
+         .linetable = 120, .bytecode = 48, .flags = 36},
+     .object = {.type = 8},
+     .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
+         .kind_shift = 2},
+     .bytes = {.size = 16, .data = 32},
+     .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
+    {.minor = 10, .chain = PY_CHAIN_OBJECTS_CFRAME, .lines = PY_LINETABLE_310, .lasti_unit = 2,
+     .runtime = {.interpreters = 32, .gil = 352},
+     .interp = {.next = 0, .threads = 8, .id = 24, .gil = PY_ABSENT},
+     .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = 48, .root_cframe = 264,
+         .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT},
+     .cframe = {.current_frame = PY_ABSENT, .previous = 8},
+     .frame = {.previous = 24, .code = 32, .lasti = 96, .instr = PY_ABSENT, .owner = PY_ABSENT,
+         .is_entry = PY_ABSENT, .bytes = 100},
+     .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
+         .linetable = 120, .bytecode = 48, .flags = 36},
+     .object = {.type = 8},
+     .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
+         .kind_shift = 2},
+     .bytes = {.size = 16, .data = 32},
+     .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
+    {.minor = 11, .chain = PY_CHAIN_IS_ENTRY, .lines = PY_LOCATIONS, .lasti_unit = 1,
+     .runtime = {.interpreters = 40, .gil = 360},
+     .interp = {.next = 0, .threads = 16, .id = 48, .gil = PY_ABSENT},
+     .thread = {.next = 8, .interp = 16, .frame = PY_ABSENT, .cframe = 56, .root_cframe = 336,
+         .base_frame = PY_ABSENT, .thread_id = 152, .native_id = 160},
+     .cframe = {.current_frame = 8, .previous = 16},
+     .frame = {.previous = 48, .code = 32, .lasti = PY_ABSENT, .instr = 56, .owner = 69,
+         .is_entry = 68, .bytes = 70},
+     .code = {.filename = 112, .name = 120, .qualname = 128, .first_line = 72, .linetable = 136,
+         .bytecode = 184, .flags = 48},
+     .object = {.type = 8},
+     .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
+         .kind_shift = 2},
+     .bytes = {.size = 16, .data = 32},
+     .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
+    {.minor = 12, .chain = PY_CHAIN_SHIM_CFRAME, .lines = PY_LOCATIONS, .lasti_unit = 1,
+     .runtime = {.interpreters = 40, .gil = PY_ABSENT},
+     .interp = {.next = 0, .threads = 72, .id = 8, .gil = 384},
+     .thread = {.next = 8, .interp = 16, .frame = PY_ABSENT, .cframe = 56, .root_cframe = 272,
+         .base_frame = PY_ABSENT, .thread_id = 136, .native_id = 144},
+     .cframe = {.current_frame = 0, .previous = 8},
+     .frame = {.previous = 8, .code = 0, .lasti = PY_ABSENT, .instr = 56, .owner = 70,
+         .is_entry = PY_ABSENT, .bytes = 71},
+     .code = {.filename = 112, .name = 120, .qualname = 128, .first_line = 68, .linetable = 136,
+         .bytecode = 192, .flags = 48},
+     .object = {.type = 8},
+     .unicode = {.length = 16, .state = 32, .ascii_bytes = 40, .compact_bytes = 56,
+         .kind_shift = 2},
+     .bytes = {.size = 16, .data = 32},
+     .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
+};
+/* clang-format on */
+
+/* Where in _Py_DebugOffsets each value stands.  CPython promises this order within a minor version;
+ * the values differ between patch levels and build options, which is what the block is for. */
+struct positions {
+    uint32_t minor, bytes, free_threaded;
+    uint32_t runtime_interpreters;
+    uint32_t interp_id, interp_next, interp_threads, interp_gil;
+    uint32_t own_gil, own_gil_enabled, own_gil_locked, own_gil_holder;
+    uint32_t thread_next, thread_interp, thread_frame, thread_base_frame;
+    uint32_t thread_id, thread_native_id;
+    uint32_t frame_previous, frame_executable, frame_instr, frame_owner;
+    uint32_t code_filename, code_name, code_qualname, code_linetable, code_first_line;
+    uint32_t code_bytecode;
+    uint32_t object_type, bytes_size, bytes_data;
+    uint32_t unicode_state, unicode_length, unicode_ascii_bytes, unicode_compact_bytes;
+};
+/* clang-format off */
+static const struct positions positions[] = {
+    {.minor = 13, .bytes = 584, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
+     .interp_next = 64, .interp_threads = 72, .interp_gil = 112, .own_gil = 120,
+     .own_gil_enabled = 128, .own_gil_locked = 136, .own_gil_holder = 144, .thread_next = 168,
+     .thread_interp = 176, .thread_frame = 184, .thread_base_frame = PY_ABSENT, .thread_id = 192,
+     .thread_native_id = 200, .frame_previous = 232, .frame_executable = 240, .frame_instr = 248,
+     .frame_owner = 264, .code_filename = 280, .code_name = 288, .code_qualname = 296,
+     .code_linetable = 304, .code_first_line = 312, .code_bytecode = 344, .object_type = 360,
+     .bytes_size = 520, .bytes_data = 528, .unicode_state = 544, .unicode_length = 552,
+     .unicode_ascii_bytes = 560, .unicode_compact_bytes = PY_ABSENT},
+    {.minor = 14, .bytes = 760, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
+     .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .own_gil = 128,
+     .own_gil_enabled = 136, .own_gil_locked = 144, .own_gil_holder = 152, .thread_next = 192,
+     .thread_interp = 200, .thread_frame = 208, .thread_base_frame = PY_ABSENT, .thread_id = 216,
+     .thread_native_id = 224, .frame_previous = 256, .frame_executable = 264, .frame_instr = 272,
+     .frame_owner = 288, .code_filename = 320, .code_name = 328, .code_qualname = 336,
+     .code_linetable = 344, .code_first_line = 352, .code_bytecode = 384, .object_type = 408,
+     .bytes_size = 600, .bytes_data = 608, .unicode_state = 624, .unicode_length = 632,
+     .unicode_ascii_bytes = 640, .unicode_compact_bytes = PY_ABSENT},
+    {.minor = 15, .bytes = 888, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
+     .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .own_gil = 128,
+     .own_gil_enabled = 136, .own_gil_locked = 144, .own_gil_holder = 152, .thread_next = 192,
+     .thread_interp = 200, .thread_frame = 208, .thread_base_frame = 216, .thread_id = 240,
+     .thread_native_id = 248, .frame_previous = 320, .frame_executable = 328, .frame_instr = 336,
+     .frame_owner = 352, .code_filename = 384, .code_name = 392, .code_qualname = 400,
+     .code_linetable = 408, .code_first_line = 416, .code_bytecode = 448, .object_type = 472,
+     .bytes_size = 696, .bytes_data = 704, .unicode_state = 720, .unicode_length = 728,
+     .unicode_ascii_bytes = 736, .unicode_compact_bytes = 744},
+};
+/* clang-format on */
+
+/* What is copied as it is: from a position, to a field of struct py_layout, bounded by MAX. */
+enum {
+    MAX_RUNTIME_BYTES = 16 << 20, /* _PyRuntime 3.13 is 0.7 MB, an interpreter 0.2 MB */
+    MAX_OBJECT_BYTES = 4096,
+};
+static const struct {
+    size_t position, field;
+    uint32_t max;
+} copied[] = {
+#define COPY(name, to, max)                                                                        \
+    {                                                                                              \
+        offsetof(struct positions, name), offsetof(struct py_layout, to), max                      \
+    }
+    COPY(runtime_interpreters, runtime.interpreters, MAX_RUNTIME_BYTES),
+    COPY(interp_next, interp.next, MAX_RUNTIME_BYTES),
+    COPY(interp_threads, interp.threads, MAX_RUNTIME_BYTES),
+    COPY(interp_id, interp.id, MAX_RUNTIME_BYTES),
+    COPY(interp_gil, interp.gil, MAX_RUNTIME_BYTES),
+    COPY(thread_next, thread.next, MAX_RUNTIME_BYTES),
+    COPY(thread_interp, thread.interp, MAX_RUNTIME_BYTES),
+    COPY(thread_frame, thread.frame, MAX_RUNTIME_BYTES),
+    COPY(thread_base_frame, thread.base_frame, MAX_RUNTIME_BYTES),
+    COPY(thread_id, thread.thread_id, MAX_RUNTIME_BYTES),
+    COPY(thread_native_id, thread.native_id, MAX_RUNTIME_BYTES),
+    COPY(frame_previous, frame.previous, PY_FRAME_MAX_BYTES - 8),
+    COPY(frame_executable, frame.code, PY_FRAME_MAX_BYTES - 8),
+    COPY(frame_instr, frame.instr, PY_FRAME_MAX_BYTES - 8),
+    COPY(frame_owner, frame.owner, PY_FRAME_MAX_BYTES - 8),
+    COPY(code_filename, code.filename, MAX_OBJECT_BYTES),
+    COPY(code_name, code.name, MAX_OBJECT_BYTES),
+    COPY(code_qualname, code.qualname, MAX_OBJECT_BYTES),
+    COPY(code_linetable, code.linetable, MAX_OBJECT_BYTES),
+    COPY(code_first_line, code.first_line, MAX_OBJECT_BYTES),
+    COPY(code_bytecode, code.bytecode, MAX_OBJECT_BYTES),
+    COPY(object_type, object.type, MAX_OBJECT_BYTES),
+    COPY(bytes_size, bytes.size, MAX_OBJECT_BYTES),
+    COPY(bytes_data, bytes.data, MAX_OBJECT_BYTES),
+    COPY(unicode_state, unicode.state, MAX_OBJECT_BYTES),
+    COPY(unicode_length, unicode.length, MAX_OBJECT_BYTES),
+    COPY(unicode_ascii_bytes, unicode.ascii_bytes, MAX_OBJECT_BYTES),
+    COPY(unicode_compact_bytes, unicode.compact_bytes, MAX_OBJECT_BYTES),
+#undef COPY
+};
+
+static uint32_t u32_at(const void *structure, size_t offset)
+{
+    uint32_t value;
+    memcpy(&value, (const char *)structure + offset, sizeof value);
+    return value;
+}
+
+static uint64_t u64_at(const uint8_t *bytes, uint32_t offset)
+{
+    uint64_t value;
+    memcpy(&value, bytes + offset, sizeof value);
+    return value;
+}
+
+/* The last field of the frame that is read, and its size: owner and is_entry are one byte. */
+static uint32_t frame_bytes(const struct py_layout *l)
+{
+    uint32_t ends[] = {l->frame.previous + 8, l->frame.code + 8, l->frame.instr + 8,
+                       l->frame.owner + 1};
+    uint32_t most = 0;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        most = ends[i] > most ? ends[i] : most;
+    return most;
+}
+
+/* The block gives the fields of the main interpreter's own GIL as offsets in PyInterpreterState;
+ * every GIL, shared or own, has the same structure. */
+static int decode_gil(struct py_layout *l, const struct positions *p, const uint8_t *bytes)
+{
+    /* sizeof(struct _gil_runtime_state), by the headers; `enabled` comes first if it exists. */
+    enum { GIL_BYTES = 208, GIL_ENABLED_BYTES = 8 };
+    uint64_t own = u64_at(bytes, p->own_gil);
+    uint64_t locked = u64_at(bytes, p->own_gil_locked) - own;
+    uint64_t holder = u64_at(bytes, p->own_gil_holder) - own;
+    uint64_t enabled = u64_at(bytes, p->own_gil_enabled) - own;
+    uint32_t size = GIL_BYTES + (l->free_threaded ? GIL_ENABLED_BYTES : 0);
+    if (locked > size - 4 || holder > size - 8 || (l->free_threaded && enabled > size - 4))
+        return -EPROTO;
+    l->gil.locked = (uint32_t)locked;
+    l->gil.last_holder = (uint32_t)holder;
+    l->gil.enabled = l->free_threaded ? (uint32_t)enabled : PY_ABSENT;
+    l->gil.bytes = size;
+    return 0;
+}
+
+/* What the block does not say, from 3.13 on. */
+static void set_constants(struct py_layout *l, const struct positions *p)
+{
+    memset(l, 0xff, sizeof *l); /* PY_ABSENT */
+    l->minor = p->minor;
+    l->chain = PY_CHAIN_SHIM;
+    l->lines = PY_LOCATIONS;
+    l->lasti_unit = 1;
+}
+
+static void derive(struct py_layout *l, uint64_t free_threaded)
+{
+    /* 3.14 made `interned` a byte of its own in free-threaded builds. */
+    enum { INTERNED_BITS = 2, INTERNED_BITS_FREE_THREADED = 8 };
+    bool wide = free_threaded && l->minor >= 14;
+    l->free_threaded = free_threaded != 0;
+    l->unicode.kind_shift = wide ? INTERNED_BITS_FREE_THREADED : INTERNED_BITS;
+    l->executable_tags = l->minor >= 14 ? 1 : 0;
+    l->frame.bytes = frame_bytes(l);
+    /* PyCompactUnicodeObject adds utf8_length and utf8. */
+    if (l->unicode.compact_bytes == PY_ABSENT)
+        l->unicode.compact_bytes = l->unicode.ascii_bytes + 16;
+}
+
+static const struct positions *positions_of(uint32_t minor)
+{
+    for (size_t i = 0; i < sizeof positions / sizeof *positions; i++)
+        if (positions[i].minor == minor)
+            return &positions[i];
+    return NULL;
+}
+
+const struct py_layout *py_layout_of(uint32_t minor)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].minor == minor)
+            return &rows[i];
+    return NULL;
+}
+
+int py_layout_decode(uint32_t minor, const uint8_t *bytes, size_t len, struct py_layout *ret,
+                     struct err *err)
+{
+    const struct positions *p = positions_of(minor);
+    if (!p)
+        return err_set(err, -ENOTSUP, "CPython 3.%u is unknown to this version", minor);
+    if (len < p->bytes || memcmp(bytes, PY_DEBUG_COOKIE, sizeof PY_DEBUG_COOKIE - 1) != 0)
+        return err_set(err, -EPROTO, "CPython 3.%u without its _Py_DebugOffsets", minor);
+    struct py_layout l;
+    set_constants(&l, p);
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
+        uint32_t position = u32_at(p, copied[i].position);
+        if (position == PY_ABSENT)
+            continue;
+        uint64_t value = u64_at(bytes, position);
+        if (value > copied[i].max)
+            return err_set(err, -EPROTO, "CPython 3.%u: _Py_DebugOffsets+%u is %llu", minor,
+                           position, (unsigned long long)value);
+        uint32_t field = (uint32_t)value;
+        memcpy((char *)&l + copied[i].field, &field, sizeof field);
+    }
+    derive(&l, u64_at(bytes, p->free_threaded));
+    if (decode_gil(&l, p, bytes) < 0)
+        return err_set(err, -EPROTO, "CPython 3.%u: _Py_DebugOffsets has no sound GIL", minor);
+    *ret = l;
+    return 0;
+}
+
+void py_layout_shift_objects(struct py_layout *l, uint32_t by)
+{
+    uint32_t *const fields[] = {
+        &l->code.filename,  &l->code.name,     &l->code.qualname,       &l->code.first_line,
+        &l->code.linetable, &l->code.bytecode, &l->code.flags,          &l->object.type,
+        &l->unicode.length, &l->unicode.state, &l->unicode.ascii_bytes, &l->unicode.compact_bytes,
+        &l->bytes.size,     &l->bytes.data,
+    };
+    uint32_t *const frame[] = {
+        &l->frame.previous,
+        &l->frame.code,
+        &l->frame.lasti,
+        &l->frame.bytes,
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (*fields[i] != PY_ABSENT)
+            *fields[i] += by;
+    /* From 3.11 on the interpreter's frame is no object. */
+    bool frame_is_object = l->chain == PY_CHAIN_OBJECTS || l->chain == PY_CHAIN_OBJECTS_CFRAME;
+    for (size_t i = 0; frame_is_object && i < sizeof frame / sizeof *frame; i++)
+        *frame[i] += by;
+}

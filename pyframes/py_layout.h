@@ -1,0 +1,119 @@
+/* How CPython's structures are laid out, per version: private to pyframes/.  Up to 3.12 a version
+ * is one row of a constant table; from 3.13 on the target says it itself (_Py_DebugOffsets), and a
+ * version is one row of positions inside that block.
+ * Source: each version's own headers, by tools/gen-layout; docs/python-versions.md. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "pyframes/py_linetable.h"
+#include "pyframes/py_runtime.h"
+
+enum {
+    PY_OLDEST_MINOR = 6,
+    PY_NEWEST_MINOR = 15,
+    PY_VERSION_BYTES = 32,
+    /* 888 in 3.15, the largest known. */
+    PY_DEBUG_OFFSETS_MAX_BYTES = 1024,
+    /* A frame's fields are read at once: no field that is used ends above this. */
+    PY_FRAME_MAX_BYTES = 256,
+};
+#define PY_ABSENT       UINT32_MAX /* this version has no such field */
+#define PY_DEBUG_COOKIE "xdebugpy" /* how _PyRuntime begins from 3.13 on */
+
+/* What tells one activation of the eval loop from the next (docs/python-versions.md "Markers"). */
+enum py_chain {
+    PY_CHAIN_OBJECTS,        /* ≤ 3.9: every PyFrameObject is one */
+    PY_CHAIN_OBJECTS_CFRAME, /* 3.10: the same, with a CFrame each on the C stack */
+    PY_CHAIN_IS_ENTRY,       /* 3.11: is_entry on its outermost frame, and a _PyCFrame */
+    PY_CHAIN_SHIM_CFRAME, /* 3.12: a shim frame on the C stack below its outermost; top by cframe */
+    PY_CHAIN_SHIM,        /* 3.13+: the same; top by tstate->current_frame */
+};
+
+/* All offsets are in bytes from the start of the structure. */
+struct py_layout {
+    uint32_t minor;
+    enum py_chain chain;
+    enum py_linetable_kind lines;
+    uint32_t lasti_unit; /* bytes per unit of f_lasti (≤ 3.10) */
+    bool free_threaded;  /* no GIL unless gil.enabled says so; thread-local bytecode in 3.14+ */
+    uint64_t executable_tags; /* bits of frame.code that are not address (3.14+: a _PyStackRef's) */
+    struct {                  /* _PyRuntimeState */
+        uint32_t
+            interpreters; /* interpreters.head; 3.6: 0, the variable interp_head is the runtime */
+        uint32_t gil;     /* the GIL's structure, 3.7 to 3.11 */
+    } runtime;
+    struct { /* PyInterpreterState */
+        uint32_t next, threads, id;
+        uint32_t gil; /* 3.12+: pointer to the GIL's structure */
+    } interp;
+    struct { /* PyThreadState */
+        uint32_t next, interp;
+        uint32_t frame;       /* innermost frame (≤ 3.10, 3.13+; between, the cframe has it) */
+        uint32_t cframe;      /* 3.10 to 3.12 */
+        uint32_t root_cframe; /* 3.10 to 3.12: ends the cframe chain, by address */
+        uint32_t base_frame;  /* 3.15: pointer to the last element of the frame chain */
+        uint32_t thread_id;   /* pthread_self() */
+        uint32_t native_id;   /* 3.11+: tid in the target's pid namespace */
+    } thread;
+    struct { /* CFrame, _PyCFrame */
+        uint32_t current_frame, previous;
+    } cframe;
+    struct {               /* PyFrameObject, _PyInterpreterFrame */
+        uint32_t previous; /* f_back */
+        uint32_t code;     /* f_code, f_executable */
+        uint32_t lasti;    /* ≤ 3.10: i32 */
+        uint32_t instr;    /* 3.11+: prev_instr, instr_ptr */
+        uint32_t owner;    /* i8 */
+        uint32_t is_entry; /* 3.11: bool */
+        uint32_t bytes;    /* to be read so that all of these are there */
+    } frame;
+    struct { /* PyCodeObject */
+        uint32_t filename, name;
+        uint32_t qualname;   /* 3.11+ */
+        uint32_t first_line; /* i32 */
+        uint32_t linetable;  /* co_lnotab, co_linetable: a bytes object */
+        uint32_t bytecode; /* ≤ 3.10: pointer to a bytes object; 3.11+: co_code_adaptive itself */
+        uint32_t flags;    /* i32; PY_ABSENT from 3.13 on */
+    } code;
+    struct { /* PyObject, PyVarObject */
+        uint32_t type;
+    } object;
+    struct { /* str: compact ones only */
+        uint32_t length, state;
+        uint32_t ascii_bytes, compact_bytes; /* where the characters start, by state */
+        /* state >> kind_shift: kind (3 bits: 1, 2, 4 bytes), compact (1), ascii (1) */
+        uint32_t kind_shift;
+    } unicode;
+    struct { /* bytes */
+        uint32_t size, data;
+    } bytes;
+    struct { /* struct _gil_runtime_state */
+        uint32_t last_holder, locked;
+        uint32_t enabled; /* free-threaded builds; i32, 0: there is no GIL */
+        uint32_t bytes;
+    } gil;
+};
+
+/* A CPython in a target.  Built by py_runtime_find(), or by a test. */
+struct py_runtime {
+    struct py_layout layout;
+    uint64_t addr;                     /* of _PyRuntime; 3.6: of interp_head */
+    uint64_t code_type;                /* of PyCode_Type; 0: unknown */
+    uint64_t module_start, module_end; /* the module that holds the interpreter */
+    char version[PY_VERSION_BYTES];
+};
+
+/* The layout of 3.MINOR up to 3.12; NULL: no row. */
+const struct py_layout *py_layout_of(uint32_t minor);
+/* 3.13 and later: fills RET from the first LEN bytes of _PyRuntime.  BYTES: hostile.  Returns 0;
+ * -EPROTO (a field is out of bounds or the cookie is missing: ERR says which); -ENOTSUP (no row for
+ * MINOR). */
+int py_layout_decode(uint32_t minor, const uint8_t *bytes, size_t len, struct py_layout *ret,
+                     struct err *err);
+/* Moves every field behind a PyObject header by BY bytes: builds with Py_TRACE_REFS (up to 3.12;
+ * 3.6 and 3.7 with Py_DEBUG have it) put two pointers before it. */
+void py_layout_shift_objects(struct py_layout *layout, uint32_t by);
