@@ -19,26 +19,26 @@ enum thread_state {
 
 /* x86-64 registers by DWARF number (psABI figure 3.36); 16 is the return address column: pc. */
 enum {
-    REG_RAX = 0,
-    REG_RDX,
-    REG_RCX,
-    REG_RBX,
-    REG_RSI,
-    REG_RDI,
-    REG_RBP,
-    REG_RSP,
-    REG_R8,
-    REG_R12 = 12,
-    REG_R13,
-    REG_R14,
-    REG_R15,
-    REG_PC = 16,
-    REG_COUNT = 17
+    X86_RAX = 0,
+    X86_RDX,
+    X86_RCX,
+    X86_RBX,
+    X86_RSI,
+    X86_RDI,
+    X86_RBP,
+    X86_RSP,
+    X86_R8,
+    X86_R12 = 12,
+    X86_R13,
+    X86_R14,
+    X86_R15,
+    X86_PC = 16,
+    X86_COUNT = 17
 };
 struct regs {
-    uint64_t r[REG_COUNT];
+    uint64_t r[X86_COUNT];
     uint32_t
-        known; /* bit n: r[n] is valid.  A capture without a stop knows REG_RSP and REG_PC only */
+        known; /* bit n: r[n] is valid.  A capture without a stop knows X86_RSP and X86_PC only */
 };
 
 enum { SNAPSHOT_ANNEX_WORDS = 8 };
@@ -62,3 +62,21 @@ struct snapshot {
     uint32_t annex_words;
     struct mem *mem; /* recorded bytes: stack and all else that was read; borrowed, never live */
 };
+
+/* One stretch of recorded memory.  `offset`: of its bytes, from the start of what holds them. */
+struct snapshot_range {
+    uint64_t addr;
+    uint32_t len, offset;
+};
+
+/* Memory made of recorded ranges that lie in a buffer of somebody else's; nothing is copied. RANGES
+ * are sorted in place.  They may touch but not overlap. */
+struct snapshot_mem {
+    struct mem mem;
+    const uint8_t *bytes;
+    struct snapshot_range *ranges;
+    size_t n;
+    size_t last; /* where the last read was: the next is often beside it */
+};
+void snapshot_mem_init(struct snapshot_mem *m, const void *bytes, struct snapshot_range *ranges,
+                       size_t n);

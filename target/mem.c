@@ -1,6 +1,7 @@
 /* Live and recorded memory; see mem.h. */
 #include "target/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -48,6 +49,19 @@ static int vm_read(struct mem *m, uint64_t addr, void *buf, size_t len)
     return (size_t)n == len ? 0 : -EFAULT;
 }
 
+static size_t vm_read_spans(struct mem *m, const struct mem_span *spans, size_t n)
+{
+    struct iovec local[MEM_MAX_SPANS];
+    struct iovec remote[MEM_MAX_SPANS];
+    assert(n <= MEM_MAX_SPANS);
+    for (size_t i = 0; i < n; i++) {
+        local[i] = (struct iovec){spans[i].buf, spans[i].len};
+        remote[i] = (struct iovec){(void *)(uintptr_t)spans[i].addr, spans[i].len};
+    }
+    ssize_t got = process_vm_readv(((struct mem_live *)m)->pid, local, n, remote, n, 0);
+    return got < 0 ? 0 : (size_t)got;
+}
+
 static int open_proc_mem(pid_t pid)
 {
     char path[64];
@@ -87,6 +101,21 @@ static int file_read(struct mem *m, uint64_t addr, void *buf, size_t len)
     return n == (ssize_t)len ? 0 : -EFAULT;
 }
 
+static size_t file_read_spans(struct mem *m, const struct mem_span *spans, size_t n)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (spans[i].addr > INT64_MAX)
+            break;
+        ssize_t got =
+            pread(((struct mem_live *)m)->fd, spans[i].buf, spans[i].len, (off_t)spans[i].addr);
+        total += got > 0 ? (size_t)got : 0;
+        if (got != (ssize_t)spans[i].len)
+            break;
+    }
+    return total;
+}
+
 static void live_free(struct mem *m)
 {
     struct mem_live *live = (struct mem_live *)m;
@@ -95,8 +124,8 @@ static void live_free(struct mem *m)
     free(live);
 }
 
-static const struct mem_ops vm_ops = {.read = vm_read, .free = live_free};
-static const struct mem_ops file_ops = {.read = file_read, .free = live_free};
+static const struct mem_ops vm_ops = {vm_read, vm_read_spans, live_free};
+static const struct mem_ops file_ops = {file_read, file_read_spans, live_free};
 
 /* Is the call itself possible?  Address 0 is never mapped, so -EFAULT says that all checks
  * passed. */
@@ -234,6 +263,19 @@ int mem_read(struct mem *m, uint64_t addr, void *buf, size_t len)
     if (!len)
         return 0;
     return addr > UINT64_MAX - len ? -EFAULT : m->ops->read(m, addr, buf, len);
+}
+
+size_t mem_read_spans(struct mem *m, const struct mem_span *spans, size_t n)
+{
+    if (m->ops->read_spans)
+        return m->ops->read_spans(m, spans, n);
+    size_t total = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (mem_read(m, spans[i].addr, spans[i].buf, spans[i].len) < 0)
+            break;
+        total += spans[i].len;
+    }
+    return total;
 }
 
 int mem_read_u64(struct mem *m, uint64_t addr, uint64_t *ret)

@@ -13,8 +13,15 @@ struct mem {
     const struct mem_ops *ops;
 };
 
+struct mem_span {
+    uint64_t addr;
+    void *buf;
+    size_t len;
+};
+
 struct mem_ops {
     int (*read)(struct mem *m, uint64_t addr, void *buf, size_t len);
+    size_t (*read_spans)(struct mem *m, const struct mem_span *spans, size_t n); /* may be NULL */
     void (*free)(struct mem *m);
 };
 
@@ -22,6 +29,10 @@ struct mem_ops {
  * but the caller's business only then.  Returns 0, -EFAULT (not mapped or not recorded), -ESRCH
  * (process gone) or -EPERM (no longer ours to read).  May be called while a thread is held. */
 int mem_read(struct mem *m, uint64_t addr, void *buf, size_t len);
+/* Reads SPANS one after the other, as far as it gets: up to the first page that cannot be read. One
+ * system call on live memory; at most MEM_MAX_SPANS.  Returns the bytes read in all, 0 if none. */
+enum { MEM_MAX_SPANS = 256 };
+size_t mem_read_spans(struct mem *m, const struct mem_span *spans, size_t n);
 int mem_read_u64(struct mem *m, uint64_t addr, uint64_t *ret);
 int mem_read_u32(struct mem *m, uint64_t addr, uint32_t *ret);
 

@@ -1,0 +1,48 @@
+/* What the sampler's thread tells the worker, through the ring. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/snapshot.h"
+#include "target/proc.h"
+
+enum message_kind {
+    MESSAGE_TASK_NEW = 1, /* a thread was first seen */
+    MESSAGE_TASK_END,     /* it is gone; `until_ns` and the counts are the last that were read */
+    MESSAGE_SAMPLE,
+    MESSAGE_EXEC,        /* the process runs another program now: its old threads have ended */
+    MESSAGE_PROCESS_END, /* all its threads are gone */
+};
+
+enum sample_flags {
+    SAMPLE_NO_STACK = 1 << 0,    /* the tick could not be sampled: missed, whatever the reason */
+    SAMPLE_APPROXIMATE = 1 << 1, /* taken without the proof of an unchanged run count */
+    SAMPLE_IO_WORKER = 1 << 2,   /* an io_uring worker: has no user stack */
+    SAMPLE_PAGE_FAULT = 1 << 3,  /* off the CPU outside a system call */
+    SAMPLE_NOT_HELD = 1 << 4, /* running, and not held because of --no-stop: Python frames only */
+    SAMPLE_TRACED = 1 << 5,   /* another tracer has the process */
+};
+
+/* Every message begins so.  A thread is named by TASK, a number never used twice; its tid may be.
+ */
+struct message {
+    enum message_kind kind;
+    uint32_t process; /* as sampler_add() numbered it */
+    uint32_t task;
+    pid_t tid;
+    int64_t time_ns;                 /* CLOCK_MONOTONIC */
+    int64_t until_ns;                /* the thread's previous sample is known to hold until then */
+    uint32_t repeats;                /* ticks that said so */
+    uint32_t flags;                  /* enum sample_flags */
+    struct schedstat sched;          /* the thread's counts at TIME_NS; zero if unknown */
+    uint64_t voluntary, involuntary; /* context switches, where they were read; else 0 */
+};
+
+/* MESSAGE_SAMPLE.  Followed by the recorded bytes (snapshot_unpack()), unless SAMPLE_NO_STACK. */
+struct sample_message {
+    struct message head;
+    struct snapshot snapshot;
+    uint32_t range_count;
+    uint32_t ranges_offset; /* of struct snapshot_range[], from the start of the message */
+};

@@ -1,0 +1,195 @@
+#include "sampler/recorder.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+static const uint64_t BLOCK_MASK = RECORDER_BLOCK_BYTES - 1;
+
+/* The index slot of the block at ADDR, or the free one where it belongs.  There are twice as many
+ * slots as blocks, so there is always one. */
+static size_t slot_of(const struct recorder *r, uint64_t addr)
+{
+    size_t slot = hash_u64(addr / RECORDER_BLOCK_BYTES) % RECORDER_INDEX_SLOTS;
+    while (r->index[slot].epoch == r->epoch && r->index[slot].block != addr)
+        slot = (slot + 1) % RECORDER_INDEX_SLOTS;
+    return slot;
+}
+
+/* Makes LEN bytes just read to OFFSET, from block-aligned ADDR, findable; joins them to the last
+ * range if they follow it. */
+static void keep(struct recorder *r, uint64_t addr, uint32_t len, uint32_t offset)
+{
+    for (uint32_t done = 0; done < len; done += RECORDER_BLOCK_BYTES) {
+        size_t slot = slot_of(r, addr + done);
+        r->index[slot].block = addr + done;
+        r->index[slot].offset = offset + done;
+        r->index[slot].epoch = r->epoch;
+        r->index[slot].wanted = false;
+    }
+    struct snapshot_range *last = r->n_ranges ? &r->ranges[r->n_ranges - 1] : NULL;
+    if (last && last->addr + last->len == addr && last->offset + last->len == offset)
+        last->len += len;
+    else
+        r->ranges[r->n_ranges++] = (struct snapshot_range){addr, len, offset};
+}
+
+static bool has_room(const struct recorder *r, size_t len)
+{
+    size_t table = (r->n_ranges + 2) * sizeof(struct snapshot_range);
+    return r->n_ranges + 2 < RECORDER_MAX_BLOCKS && r->used + len + table <= r->capacity;
+}
+
+static int fetch_block(struct recorder *r, uint64_t addr)
+{
+    if (!has_room(r, RECORDER_BLOCK_BYTES))
+        return -ENOSPC;
+    r->reads++;
+    int error = mem_read(r->live, addr, r->base + r->used, RECORDER_BLOCK_BYTES);
+    if (error < 0)
+        return error;
+    keep(r, addr, RECORDER_BLOCK_BYTES, (uint32_t)r->used);
+    r->used += RECORDER_BLOCK_BYTES;
+    return 0;
+}
+
+/* The bytes of the block at ADDR, read now if they were not yet; NULL if they cannot be had. */
+static const uint8_t *block_at(struct recorder *r, uint64_t addr, int *ret_error)
+{
+    size_t slot = slot_of(r, addr);
+    if (r->index[slot].epoch != r->epoch) {
+        *ret_error = fetch_block(r, addr);
+        if (*ret_error < 0)
+            return NULL;
+    }
+    if (!r->index[slot].wanted) {
+        r->index[slot].wanted = true;
+        r->wanted[r->n_wanted++] = addr;
+    }
+    return r->base + r->index[slot].offset;
+}
+
+/* The stack is kept apart from the blocks, so that no byte is recorded twice: a read that begins in
+ * it takes what it has. */
+static int recorder_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
+{
+    struct recorder *r = (struct recorder *)mem;
+    uint8_t *to = buf;
+    while (len) {
+        const uint8_t *from;
+        size_t n;
+        if (addr >= r->stack_start && addr < r->stack_end) {
+            from = r->base + r->stack_offset + (addr - r->stack_start);
+            n = r->stack_end - addr;
+        } else {
+            int error = 0;
+            const uint8_t *block = block_at(r, addr & ~BLOCK_MASK, &error);
+            if (!block)
+                return error;
+            from = block + (addr & BLOCK_MASK);
+            n = RECORDER_BLOCK_BYTES - (addr & BLOCK_MASK);
+        }
+        n = n < len ? n : len;
+        memcpy(to, from, n);
+        to += n;
+        addr += n;
+        len -= n;
+    }
+    return 0;
+}
+
+static void recorder_free(struct mem *mem)
+{
+    (void)mem; /* the caller's storage */
+}
+
+void recorder_init(struct recorder *r)
+{
+    static const struct mem_ops ops = {.read = recorder_read, .free = recorder_free};
+    memset(r, 0, sizeof *r);
+    r->mem.ops = &ops;
+}
+
+void recorder_begin(struct recorder *r, struct mem *live, void *base, size_t used, size_t capacity)
+{
+    r->live = live;
+    r->base = base;
+    r->used = used;
+    r->capacity = capacity;
+    r->n_ranges = r->n_wanted = 0;
+    r->stack_start = r->stack_end = 0;
+    r->epoch++;
+}
+
+/* The stack lies between block borders: it is copied from the block that holds SP, so that blocks
+ * and stack never overlap. */
+size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
+                           const struct prefetch *prefetch)
+{
+    struct mem_span spans[RECORDER_MAX_SPANS + 1];
+    size_t n = 0;
+    size_t offset = r->used;
+    uint64_t start = sp & ~BLOCK_MASK;
+    uint64_t end = (sp + max + BLOCK_MASK) & ~BLOCK_MASK;
+    if (end <= start || !has_room(r, end - start))
+        return 0;
+    for (uint32_t i = 0;
+         i < prefetch->n && has_room(r, offset - r->used + prefetch->spans[i].len + end - start);
+         i++) {
+        uint64_t addr = prefetch->spans[i].addr;
+        if (addr < end && addr + prefetch->spans[i].len > start)
+            continue; /* it is in the stack now */
+        spans[n++] = (struct mem_span){addr, r->base + offset, prefetch->spans[i].len};
+        offset += prefetch->spans[i].len;
+    }
+    spans[n] = (struct mem_span){start, r->base + offset, end - start};
+    r->reads++;
+    size_t got = mem_read_spans(r->live, spans, n + 1);
+    for (size_t i = 0; i < n && got >= spans[i].len; i++) {
+        keep(r, spans[i].addr, (uint32_t)spans[i].len, (uint32_t)r->used);
+        r->used += spans[i].len;
+        got -= spans[i].len;
+    }
+    if (r->used != offset) { /* a prefetched stretch is gone: the stack was not reached */
+        spans[n].buf = r->base + r->used;
+        r->reads++;
+        got = mem_read_spans(r->live, &spans[n], 1);
+    }
+    got &= ~(size_t)BLOCK_MASK;
+    if (start + got <= sp)
+        return 0;
+    r->stack_start = start;
+    r->stack_end = start + got;
+    r->stack_offset = (uint32_t)r->used;
+    r->ranges[r->n_ranges++] = (struct snapshot_range){start, (uint32_t)got, (uint32_t)r->used};
+    r->used += got;
+    return start + got - sp;
+}
+
+size_t recorder_finish(struct recorder *r, uint32_t *ret_ranges_offset, uint32_t *ret_count)
+{
+    size_t offset = (r->used + 7) & ~(size_t)7;
+    size_t bytes = r->n_ranges * sizeof *r->ranges;
+    if (offset + bytes > r->capacity)
+        return 0;
+    memcpy(r->base + offset, r->ranges, bytes);
+    *ret_ranges_offset = (uint32_t)offset;
+    *ret_count = r->n_ranges;
+    return offset + bytes;
+}
+
+void recorder_remember(const struct recorder *r, struct prefetch *ret)
+{
+    ret->n = 0;
+    for (uint32_t i = 0; i < r->n_wanted; i++) {
+        if (ret->n && ret->spans[ret->n - 1].addr + ret->spans[ret->n - 1].len == r->wanted[i]) {
+            ret->spans[ret->n - 1].len += RECORDER_BLOCK_BYTES;
+            continue;
+        }
+        if (ret->n == RECORDER_MAX_SPANS)
+            return;
+        ret->spans[ret->n].addr = r->wanted[i];
+        ret->spans[ret->n++].len = RECORDER_BLOCK_BYTES;
+    }
+}

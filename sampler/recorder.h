@@ -1,0 +1,63 @@
+/* A memory that keeps what is read through it.  During a capture the stack and everything that the
+ * capture hook reads go straight into the message for the worker, so that it can be read again
+ * there. Reads are made in aligned blocks: neighbours come free, and the blocks of a thread's last
+ * capture can be fetched in one system call before they are asked for. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/snapshot.h"
+#include "target/mem.h"
+
+enum {
+    RECORDER_BLOCK_BYTES = 256, /* divides a page, so a block is mapped whole or not at all */
+    RECORDER_MAX_BLOCKS = 4096, /* 1 MiB: some 2,000 Python frames on the heap; more is cut */
+    RECORDER_MAX_SPANS = 128,   /* of a prefetch list; process_vm_readv takes IOV_MAX (1024) */
+    RECORDER_INDEX_SLOTS = 2 * RECORDER_MAX_BLOCKS,
+};
+
+/* What to fetch first: stretches of whole blocks that the last capture of the thread needed. */
+struct prefetch {
+    struct {
+        uint64_t addr;
+        uint32_t len;
+    } spans[RECORDER_MAX_SPANS];
+    uint32_t n;
+};
+
+struct recorder {
+    struct mem mem; /* give this to readers */
+    struct mem *live;
+    uint8_t *base; /* the message; ranges' offsets count from here */
+    size_t used, capacity;
+    struct snapshot_range ranges[RECORDER_MAX_BLOCKS];
+    uint32_t n_ranges;
+    uint64_t stack_start, stack_end; /* recorded stack */
+    uint32_t stack_offset;
+    /* Block → where its bytes are.  A slot counts only if its epoch is the present one. */
+    struct {
+        uint64_t block;
+        uint32_t offset, epoch;
+        bool wanted; /* a reader asked for it; else it was only prefetched */
+    } index[RECORDER_INDEX_SLOTS];
+    uint64_t wanted[RECORDER_MAX_BLOCKS]; /* those blocks, in the order asked */
+    uint32_t n_wanted;
+    uint32_t epoch;
+    uint64_t reads; /* system calls made, for --stats */
+};
+
+void recorder_init(struct recorder *r);
+/* Starts a capture into BASE[USED, CAPACITY), reading from LIVE. */
+void recorder_begin(struct recorder *r, struct mem *live, void *base, size_t used, size_t capacity);
+/* Copies the stack from SP upwards, at most MAX bytes, and what PREFETCH lists, in one system call
+ * where all is still mapped.  Returns the bytes of stack had: fewer than MAX where the mapping
+ * ends. */
+size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
+                           const struct prefetch *prefetch);
+/* Ends the capture: puts the ranges behind the bytes.  Returns the message's length, or 0 if they
+ * do not fit. */
+size_t recorder_finish(struct recorder *r, uint32_t *ret_ranges_offset, uint32_t *ret_count);
+/* Fills RET with the blocks that readers asked for, for the thread's next capture. */
+void recorder_remember(const struct recorder *r, struct prefetch *ret);

@@ -1,0 +1,299 @@
+#include "sampler/tracer.h"
+
+#include <assert.h>
+#include <elf.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/hold.h"
+#include "target/syscalls.h"
+
+/* Kernel-internal results of an interrupted system call (include/linux/errno.h): how it goes on. */
+enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516 };
+enum { FREE_WAIT_MS = 200, FIRST_CAPACITY = 256 };
+
+/* Open addressing by tid.  Grows only in tracer_request(), so that the handler may use it. */
+struct request {
+    pid_t tid; /* 0 free, −1 deleted */
+    uint64_t tag;
+};
+
+struct tracer {
+    struct tracer_handler handler;
+    struct request *requests;
+    uint32_t capacity, used, pending; /* used: with deleted ones */
+    sigset_t blocked, open;           /* the mask outside, and the one that lets SIGCHLD in */
+};
+
+/* SIGCHLD's handler has no argument of ours.  Set on the sampler's thread only. */
+static _Thread_local struct tracer *the_tracer;
+
+static struct request *find(const struct tracer *t, pid_t tid)
+{
+    for (uint64_t i = hash_u64((uint64_t)tid);; i++) {
+        struct request *request = &t->requests[i & (t->capacity - 1)];
+        if (request->tid == tid)
+            return request;
+        if (request->tid == 0)
+            return NULL;
+    }
+}
+
+static void insert(struct tracer *t, pid_t tid, uint64_t tag)
+{
+    uint64_t i = hash_u64((uint64_t)tid);
+    while (t->requests[i & (t->capacity - 1)].tid > 0)
+        i++;
+    struct request *request = &t->requests[i & (t->capacity - 1)];
+    t->used += request->tid == 0;
+    *request = (struct request){tid, tag};
+    t->pending++;
+}
+
+/* Doubles the table, or only sweeps the deleted ones out of it. */
+static void make_room(struct tracer *t)
+{
+    if ((t->used + 1) * 2 <= t->capacity)
+        return;
+    struct request *old = t->requests;
+    uint32_t n = t->capacity;
+    t->capacity = t->pending * 4 > n ? n * 2 : n;
+    t->requests = xcalloc(t->capacity, sizeof *t->requests);
+    t->used = t->pending = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (old[i].tid > 0)
+            insert(t, old[i].tid, old[i].tag);
+    free(old);
+}
+
+static void forget(struct tracer *t, struct request *request)
+{
+    request->tid = -1;
+    t->pending--;
+}
+
+static void regs_from_user(struct regs *ret, const struct user_regs_struct *u)
+{
+    const uint64_t r[X86_COUNT] = {u->rax, u->rdx, u->rcx, u->rbx, u->rsi, u->rdi,
+                                   u->rbp, u->rsp, u->r8,  u->r9,  u->r10, u->r11,
+                                   u->r12, u->r13, u->r14, u->r15, u->rip};
+    for (int i = 0; i < X86_COUNT; i++)
+        ret->r[i] = r[i];
+    ret->known = (1U << X86_COUNT) - 1;
+}
+
+static bool is_interrupted(int64_t result)
+{
+    return result == -EINTR || result == -ERESTARTSYS || result == -ERESTARTNOINTR ||
+           result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK;
+}
+
+/* Some calls return −EINTR for our stop although no signal came (docs/interrupted-calls.md): have
+ * the kernel restart them.  Done first of all, so that it is done even if we die in the next
+ * instant. */
+static void repair(struct stop *stop, const struct user_regs_struct *user)
+{
+    int64_t result = (int64_t)user->rax;
+    if ((int64_t)user->orig_rax < 0)
+        return;
+    stop->syscall = (int64_t)user->orig_rax;
+    stop->restarting = is_interrupted(result);
+    if (result != -EINTR)
+        return;
+    stop->repaired = syscall_needs_repair(stop->syscall) &&
+                     ptrace(PTRACE_POKEUSER, stop->tid, offsetof(struct user_regs_struct, rax),
+                            -(long)ERESTARTNOHAND) == 0;
+    stop->perturbed = !stop->repaired;
+}
+
+static void read_registers(struct stop *stop, bool may_repair)
+{
+    struct user_regs_struct user;
+    struct iovec io = {&user, sizeof user};
+    stop->syscall = -2;
+    if (ptrace(PTRACE_GETREGSET, stop->tid, NT_PRSTATUS, &io) != 0 || io.iov_len != sizeof user)
+        return;
+    if (may_repair)
+        repair(stop, &user);
+    else if ((int64_t)user.orig_rax >= 0)
+        stop->syscall = (int64_t)user.orig_rax;
+    regs_from_user(&stop->regs, &user);
+    stop->fs_base = user.fs_base;
+    stop->registers_ok = true;
+}
+
+/* A thread stopped: hand it out and let it go.  A stop of a thread that nobody asked for (it took
+ * the tid of the process by execve) is only let go. */
+static void handle_stop(struct tracer *t, pid_t tid, int status)
+{
+    int signal = WSTOPSIG(status);
+    bool ours = status >> 16 == PTRACE_EVENT_STOP;
+    struct stop stop = {.tid = tid, .stopped_ns = clock_now_ns()};
+    struct request *request = find(t, tid);
+    hold_active = true;
+    if (request) {
+        stop.tag = request->tag;
+        stop.job_stopped = ours && signal != SIGTRAP;
+        read_registers(&stop, ours && signal == SIGTRAP);
+        t->handler.stopped(t->handler.ctx, &stop);
+    }
+    /* A signal on its way to the program goes on its way; an event stop has none. */
+    long delivered = ours ? 0 : signal;
+    (void)ptrace(PTRACE_DETACH, tid, 0L,
+                 delivered); /* ESRCH: killed meanwhile, its end will be reaped */
+    hold_active = false;
+    if (!request)
+        return;
+    forget(t, request);
+    t->handler.released(t->handler.ctx, stop.tag, (uint32_t)(clock_now_ns() - stop.stopped_ns));
+}
+
+static void handle_end(struct tracer *t, pid_t tid, int status)
+{
+    struct request *request = find(t, tid);
+    if (request) {
+        uint64_t tag = request->tag;
+        forget(t, request);
+        t->handler.gone(t->handler.ctx, tag);
+    }
+    t->handler.child(t->handler.ctx, tid, status);
+}
+
+void tracer_reap(struct tracer *t)
+{
+    for (;;) {
+        int status = 0;
+        pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+        if (tid <= 0)
+            return;
+        if (WIFSTOPPED(status))
+            handle_stop(t, tid, status);
+        else
+            handle_end(t, tid, status);
+    }
+}
+
+static void on_sigchld(int signal)
+{
+    (void)signal;
+    int saved = errno;
+    if (the_tracer)
+        tracer_reap(the_tracer);
+    errno = saved;
+}
+
+struct tracer *tracer_new(const struct tracer_handler *handler)
+{
+    struct tracer *t = xcalloc(1, sizeof *t);
+    t->handler = *handler;
+    t->capacity = FIRST_CAPACITY;
+    t->requests = xcalloc(t->capacity, sizeof *t->requests);
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    (void)pthread_sigmask(SIG_BLOCK, &child, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &t->blocked);
+    t->open = t->blocked;
+    sigdelset(&t->open, SIGCHLD);
+    struct sigaction action = {.sa_handler = on_sigchld};
+    sigfillset(&action.sa_mask);
+    (void)sigaction(SIGCHLD, &action, NULL);
+    assert(!the_tracer);
+    the_tracer = t;
+    return t;
+}
+
+/* PTRACE_SEIZE waits for an execve in progress, interruptibly: SIGCHLD is let in so that what that
+ * execve waits for is reaped. */
+static long seize(struct tracer *t, pid_t tid)
+{
+    (void)pthread_sigmask(SIG_SETMASK, &t->open, NULL);
+    long r;
+    do
+        r = ptrace(PTRACE_SEIZE, tid, 0L, 0L);
+    while (r < 0 && errno == EINTR);
+    int saved = errno;
+    (void)pthread_sigmask(SIG_SETMASK, &t->blocked, NULL);
+    return r < 0 ? -saved : 0;
+}
+
+int tracer_request(struct tracer *t, pid_t tid, uint64_t tag)
+{
+    if (find(t, tid))
+        return -EALREADY;
+    make_room(t);
+    /* Entered first: a signal on its way stops the thread, and the handler hands it out, as soon as
+     * it is ours. */
+    insert(t, tid, tag);
+    long r = seize(t, tid);
+    struct request *request = find(t, tid);
+    if (r < 0 && request)
+        forget(t, request);
+    if (r < 0 || !request)
+        return (int)r;
+    /* ESRCH: it died; its end is there to be reaped. */
+    (void)ptrace(PTRACE_INTERRUPT, tid, 0L, 0L);
+    return 0;
+}
+
+bool tracer_poll(struct tracer *t, pid_t tid, int64_t ns)
+{
+    int64_t end = clock_now_ns() + ns;
+    do {
+        tracer_reap(t);
+        if (!find(t, tid))
+            return true;
+    } while (clock_now_ns() < end);
+    return false;
+}
+
+void tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd)
+{
+    struct pollfd wake = {.fd = wake_fd, .events = POLLIN};
+    tracer_reap(t);
+    for (;;) {
+        int64_t left = until_ns - clock_now_ns();
+        if (left <= 0)
+            return;
+        struct timespec timeout = {left / NS_PER_S, left % NS_PER_S};
+        int r = ppoll(&wake, 1, &timeout, &t->open);
+        if (r == 0 || (r > 0 && wake.revents))
+            return;
+    }
+}
+
+uint32_t tracer_pending(const struct tracer *t)
+{
+    return t->pending;
+}
+
+bool tracer_is_pending(const struct tracer *t, pid_t tid)
+{
+    return find(t, tid) != NULL;
+}
+
+struct tracer *tracer_free(struct tracer *t)
+{
+    if (!t)
+        return NULL;
+    int64_t end = clock_now_ns() + (int64_t)FREE_WAIT_MS * NS_PER_MS;
+    while (t->pending && clock_now_ns() < end)
+        tracer_sleep(t, clock_now_ns() + NS_PER_MS, -1);
+    struct sigaction ignore = {.sa_handler = SIG_DFL};
+    (void)sigaction(SIGCHLD, &ignore, NULL);
+    the_tracer = NULL;
+    free(t->requests);
+    free(t);
+    return NULL;
+}

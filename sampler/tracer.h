@@ -1,0 +1,70 @@
+/* Asking threads to stop, and letting them go.  Together with launch.c the only code that calls
+ * ptrace(2) and waitpid(2).
+ *
+ * A stop is a request, not a wait: tracer_request() returns at once, and the thread is handed out
+ * by tracer_reap() when it has stopped, whenever that is.  Whoever is handed out is released before
+ * the call returns.  While a request is out, SIGCHLD's handler reaps too, also in the middle of
+ * another PTRACE_SEIZE: a vfork parent that cannot stop, plus a sibling's execve, plus our SEIZE
+ * would else wait for each other for ever, and a traced thread that died must be reaped before its
+ * process can end.
+ *
+ * All calls from one thread, the sampler's; that thread keeps SIGCHLD blocked but inside these
+ * calls, all other threads keep it blocked always.  Source: ptrace(2), kernel/ptrace.c,
+ * kernel/signal.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/snapshot.h"
+
+struct tracer;
+
+/* A thread that stopped and is held until the handler returns. */
+struct stop {
+    pid_t tid;
+    uint64_t tag; /* as given to tracer_request() */
+    struct regs regs;
+    uint64_t fs_base;
+    int64_t syscall;    /* its number; −2: it was not in the kernel */
+    bool registers_ok;  /* false: they could not be read (it was killed meanwhile) */
+    bool job_stopped;   /* by SIGSTOP and the like; stays so after the release */
+    bool restarting;    /* a system call was interrupted by this stop and will be restarted */
+    bool repaired;      /* its result −EINTR was set to −ERESTARTNOHAND */
+    bool perturbed;     /* −EINTR of a call that must not be repeated: the program will see it */
+    int64_t stopped_ns; /* when we learnt of it: the hold lasts at least from here */
+};
+
+struct tracer_handler {
+    void *ctx;
+    /* Thread held: no allocation, no stdio.  May run inside a signal handler (of this thread). */
+    void (*stopped)(void *ctx, const struct stop *stop);
+    /* Released again, HELD_NS after stopped_ns. */
+    void (*released)(void *ctx, uint64_t tag, uint32_t held_ns);
+    /* It ended, or was never ours any more, before it stopped. */
+    void (*gone)(void *ctx, uint64_t tag);
+    /* A child of wallspy itself ended; STATUS as of waitpid(2). */
+    void (*child)(void *ctx, pid_t pid, int status);
+};
+
+/* Call on the sampler's thread: installs the SIGCHLD handler and blocks the signal.  HANDLER is
+ * copied. */
+struct tracer *tracer_new(const struct tracer_handler *handler);
+/* PTRACE_SEIZE and PTRACE_INTERRUPT.  Returns 0; -EALREADY: a request for it is out; -ESRCH: gone;
+ * -EPERM: refused, or another tracer has it; or what ptrace says. */
+int tracer_request(struct tracer *t, pid_t tid, uint64_t tag);
+/* Handles all there is to reap, without waiting. */
+void tracer_reap(struct tracer *t);
+/* Reaps for at most NS nanoseconds, spinning, until TID is no longer asked to stop.  True: it is
+ * not. */
+bool tracer_poll(struct tracer *t, pid_t tid, int64_t ns);
+/* Sleeps until UNTIL_NS (CLOCK_MONOTONIC), reaping as things happen.  Returns early when WAKE_FD ≥
+ * 0 becomes readable. */
+void tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd);
+/* Threads asked that have not stopped yet. */
+uint32_t tracer_pending(const struct tracer *t);
+bool tracer_is_pending(const struct tracer *t, pid_t tid);
+/* Waits a little for pending threads and lets them go; the kernel releases those left when the
+ * thread that called tracer_new() ends.  Returns NULL. */
+struct tracer *tracer_free(struct tracer *t);

@@ -1,0 +1,154 @@
+#include "sampler/recorder.h"
+
+#include <string.h>
+
+#include "tests/support/check_main.h"
+
+enum { PAGE = 4096, CAPACITY = 1 << 20 };
+
+/* Live memory of two pages at 0x10000 with a hole behind; counts its calls. */
+struct fake {
+    struct mem mem;
+    uint8_t bytes[2 * PAGE];
+    int calls;
+};
+
+static int fake_read(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    struct fake *fake = (struct fake *)m;
+    fake->calls++;
+    if (addr < 0x10000 || addr + len > 0x10000 + sizeof fake->bytes)
+        return -14;
+    memcpy(buf, fake->bytes + (addr - 0x10000), len);
+    return 0;
+}
+
+static size_t fake_read_spans(struct mem *m, const struct mem_span *spans, size_t n)
+{
+    struct fake *fake = (struct fake *)m;
+    size_t total = 0;
+    fake->calls++;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t end = 0x10000 + sizeof fake->bytes;
+        if (spans[i].addr < 0x10000 || spans[i].addr >= end)
+            return total;
+        size_t len = end - spans[i].addr < spans[i].len ? end - spans[i].addr : spans[i].len;
+        memcpy(spans[i].buf, fake->bytes + (spans[i].addr - 0x10000), len);
+        total += len;
+        if (len < spans[i].len)
+            break;
+    }
+    return total;
+}
+
+static const struct mem_ops fake_ops = {.read = fake_read, .read_spans = fake_read_spans};
+static struct fake fake;
+static struct recorder recorder;
+static uint64_t message[CAPACITY / 8];
+static const struct prefetch nothing;
+
+static void set_up(void)
+{
+    fake.mem.ops = &fake_ops;
+    for (size_t i = 0; i < sizeof fake.bytes; i++)
+        fake.bytes[i] = (uint8_t)(i * 7 + i / 256);
+    recorder_init(&recorder);
+    recorder_begin(&recorder, &fake.mem, message, 64, sizeof message);
+}
+
+static struct snapshot_mem unpack(void)
+{
+    uint32_t offset = 0;
+    uint32_t count = 0;
+    ck_assert_uint_gt(recorder_finish(&recorder, &offset, &count), 0);
+    struct snapshot_mem m;
+    snapshot_mem_init(&m, message, (struct snapshot_range *)(void *)((uint8_t *)message + offset),
+                      count);
+    return m;
+}
+
+START_TEST(what_was_read_can_be_read_again)
+{
+    set_up();
+    uint8_t buf[1000];
+    ck_assert_uint_eq(recorder_read_stack(&recorder, 0x10810, 512, &nothing), 752);
+    ck_assert_int_eq(mem_read(&recorder.mem, 0x10003, buf, 700), 0);
+    ck_assert_int_lt(mem_read(&recorder.mem, 0x12000, buf, 1), 0);
+    ck_assert_int_lt(mem_read(&recorder.mem, UINT64_MAX - 3, buf, 8), 0);
+    struct snapshot_mem m = unpack();
+    memset(buf, 0, sizeof buf);
+    ck_assert_int_eq(mem_read(&m.mem, 0x10003, buf, 700), 0);
+    ck_assert_mem_eq(buf, fake.bytes + 3, 700);
+    ck_assert_int_eq(mem_read(&m.mem, 0x10810, buf, 700), 0);
+    ck_assert_mem_eq(buf, fake.bytes + 0x810, 700);
+    ck_assert_int_lt(mem_read(&m.mem, 0x10400, buf, 1), 0);
+    ck_assert_int_lt(mem_read(&m.mem, 0x10a00 + 512, buf, 1), 0);
+}
+END_TEST
+
+START_TEST(stack_ends_where_its_mapping_does)
+{
+    set_up();
+    ck_assert_uint_eq(recorder_read_stack(&recorder, 0x11f08, 65536, &nothing), 0xf8);
+    ck_assert_uint_eq(recorder_read_stack(&recorder, 0x12f08, 65536, &nothing), 0);
+}
+END_TEST
+
+START_TEST(second_capture_takes_one_call)
+{
+    set_up();
+    uint8_t buf[8];
+    static const uint64_t addrs[] = {0x10000, 0x10f00, 0x10100, 0x10208};
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(mem_read(&recorder.mem, addrs[i], buf, 8), 0);
+    struct prefetch prefetch;
+    recorder_remember(&recorder, &prefetch);
+    ck_assert_uint_eq(prefetch.n, 3);
+    recorder_begin(&recorder, &fake.mem, message, 64, sizeof message);
+    fake.calls = 0;
+    ck_assert_uint_eq(recorder_read_stack(&recorder, 0x11000, 1024, &prefetch), 1024);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(mem_read(&recorder.mem, addrs[i], buf, 8), 0);
+        ck_assert_mem_eq(buf, fake.bytes + (addrs[i] - 0x10000), 8);
+    }
+    ck_assert_int_eq(fake.calls, 1);
+    unpack();
+}
+END_TEST
+
+START_TEST(stale_prefetch_does_not_cost_the_stack)
+{
+    set_up();
+    struct prefetch prefetch = {.n = 2};
+    prefetch.spans[0].addr = 0x10000;
+    prefetch.spans[1].addr = 0x90000;
+    prefetch.spans[0].len = prefetch.spans[1].len = 256;
+    ck_assert_uint_eq(recorder_read_stack(&recorder, 0x11000, 1024, &prefetch), 1024);
+    struct snapshot_mem m = unpack();
+    uint8_t buf[1024];
+    ck_assert_int_eq(mem_read(&m.mem, 0x11000, buf, 1024), 0);
+    ck_assert_mem_eq(buf, fake.bytes + 0x1000, 1024);
+    recorder_remember(&recorder, &prefetch);
+    ck_assert_uint_eq(prefetch.n, 0); /* prefetched, but nobody asked for it */
+}
+END_TEST
+
+START_TEST(full_message_refuses)
+{
+    set_up();
+    recorder_begin(&recorder, &fake.mem, message, 64, 64 + 1024);
+    uint8_t buf[8];
+    int r = 0;
+    int n = 0;
+    for (uint64_t addr = 0x10000; r == 0; addr += 512, n++)
+        r = mem_read(&recorder.mem, addr, buf, 8);
+    ck_assert_int_eq(r, -28);
+    ck_assert_int_ge(n, 3);
+    ck_assert_uint_eq(recorder_read_stack(&recorder, 0x11000, 1024, &nothing), 0);
+    unpack();
+}
+END_TEST
+
+CHECK_MAIN("recorder", 20, what_was_read_can_be_read_again, stack_ends_where_its_mapping_does,
+           second_capture_takes_one_call, stale_prefetch_does_not_cost_the_stack,
+           full_message_refuses)
