@@ -26,8 +26,9 @@ struct shown_frame {
 /* Borrows P, which must not gain frames or locations any more. */
 struct view;
 struct view *view_new(const struct profile *p, const struct view_options *options);
-/* The frames of S as shown, outermost first.  The array is the view's, valid until the next call.
- */
+/* The frames of S as shown, outermost first; none for no stack.  A stack of which nothing is left
+ * shows as "[not shown]".  The interpreter's nameless code is plumbing too, but as the innermost
+ * frame.  The array is the view's, valid until the next call. */
 const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n);
 /* All distinct shown frames: ids run from 1 to the count. */
 const struct shown_frame *view_frame(const struct view *v, uint32_t id);

@@ -1,0 +1,180 @@
+#include "profile/view.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+static struct profile_builder b;
+static struct view *v;
+static struct text joined;
+
+static void setup(void)
+{
+    b = builder_start(1, "python3");
+}
+
+static void teardown(void)
+{
+    v = view_free(v);
+    text_release(&joined);
+    profile_free(b.p);
+}
+
+/* The names of STACK as shown, outermost first. */
+static const char *names(stack_id stack, struct view_options options)
+{
+    view_free(v);
+    v = view_new(b.p, &options);
+    size_t n = 0;
+    const struct shown_frame *f = view_stack(v, stack, &n);
+    text_clear(&joined);
+    text_add(&joined, "");
+    for (size_t i = 0; i < n; i++)
+        text_addf(&joined, "%s%s", i ? " > " : "", f[i].name);
+    return joined.s;
+}
+
+static frame_id native(const char *module, uint64_t offset, uint32_t flags)
+{
+    struct profile_module m = {.path = profile_string(b.p, module), .bias = 0x1000};
+    struct frame f = {.kind = FRAME_NATIVE, .flags = flags, .native = {{0}, offset}};
+    f.native.module = profile_module(b.p, &m);
+    return profile_frame(b.p, &f);
+}
+
+START_TEST(inlined_calls_are_expanded)
+{
+    setup();
+    frame_id f = native("/lib/libx.so", 0x40, 0);
+    struct location loc[] = {
+        {profile_string(b.p, "inner"), profile_string(b.p, "x.h"), 12, 10, true, false},
+        {profile_string(b.p, "outer"), profile_string(b.p, "x.c"), 34, 30, false, false},
+    };
+    profile_locate(b.p, f, loc, 2);
+    stack_id s = profile_push(b.p, (stack_id){0}, f);
+    ck_assert_str_eq(names(s, (struct view_options){0}), "outer > inner");
+    size_t n = 0;
+    const struct shown_frame *shown = view_stack(v, s, &n);
+    ck_assert(shown[1].inlined && !shown[0].inlined);
+    ck_assert_str_eq(shown[0].file, "[libx.so] x.c");
+    ck_assert_str_eq(shown[0].module, "libx.so");
+    ck_assert_uint_eq(shown[0].line, 30);
+    ck_assert_uint_eq(shown[0].current_line, 34);
+    ck_assert_uint_eq(shown[0].address, 0x1040);
+    names(s, (struct view_options){.lines = true});
+    ck_assert_uint_eq(view_stack(v, s, &n)[0].line, 34);
+    teardown();
+}
+END_TEST
+
+START_TEST(one_function_is_one_id_unless_lines_are_asked)
+{
+    setup();
+    stack_id nine = builder_stack(&b, "f@/a.py:7:9");
+    stack_id ten = builder_stack(&b, "f@/a.py:7:10");
+    size_t n = 0;
+    names(nine, (struct view_options){0});
+    uint32_t id = view_stack(v, nine, &n)->id;
+    ck_assert_uint_eq(view_stack(v, ten, &n)->id, id);
+    ck_assert_uint_eq(view_stack(v, ten, &n)->current_line, 10);
+    ck_assert_uint_eq(view_frame_count(v), 1);
+    ck_assert_str_eq(view_frame(v, id)->file, "/a.py");
+    ck_assert_uint_eq(view_frame(v, id)->line, 7);
+    names(nine, (struct view_options){.lines = true});
+    ck_assert_uint_eq(view_frame_count(v), 2);
+    ck_assert_uint_eq(view_stack(v, ten, &n)->line, 10);
+    teardown();
+}
+END_TEST
+
+START_TEST(plumbing_is_hidden)
+{
+    setup();
+    frame_id f = native("python3", 0x40, FRAME_IS_INTERPRETER);
+    struct location loc = {.function = profile_string(b.p, "_PyEval_Vector"), .plumbing = true};
+    profile_locate(b.p, f, &loc, 1);
+    stack_id s = builder_stack(&b, "f@/a.py:1:2");
+    s = profile_push(b.p, s, f);
+    s = profile_push(b.p, s, profile_mark(b.p, "[x]", NULL));
+    ck_assert_str_eq(names(s, (struct view_options){0}), "f > [x]");
+    ck_assert_str_eq(names(s, (struct view_options){.internals = true}),
+                     "f > _PyEval_Vector > [x]");
+    teardown();
+}
+END_TEST
+
+START_TEST(nameless_code_is_an_offset)
+{
+    setup();
+    frame_id code = native("/lib/libx.so", 0x40, 0);
+    struct frame jit = {.kind = FRAME_NATIVE, .native = {{0}, 0x7f00}};
+    stack_id s = profile_push(b.p, (stack_id){0}, code);
+    s = profile_push(b.p, s, profile_frame(b.p, &jit));
+    ck_assert_str_eq(names(s, (struct view_options){0}), "libx.so+0x40 > 0x7f00");
+    size_t n = 0;
+    const struct shown_frame *shown = view_stack(v, s, &n);
+    ck_assert_str_eq(shown[0].file, "[libx.so]");
+    ck_assert_str_eq(shown[1].file, "[anonymous]");
+    ck_assert_ptr_null(shown[1].module);
+    ck_assert_uint_eq(shown[1].address, 0x7f00);
+    teardown();
+}
+END_TEST
+
+START_TEST(nameless_interpreter_code_shows_as_innermost_only)
+{
+    setup();
+    frame_id code = native("python3", 0x40, FRAME_IS_INTERPRETER);
+    stack_id s = profile_push(b.p, (stack_id){0}, code);
+    s = profile_push(b.p, s, code);
+    ck_assert_str_eq(names(s, (struct view_options){0}), "python3+0x40");
+    ck_assert_str_eq(names(s, (struct view_options){.internals = true}),
+                     "python3+0x40 > python3+0x40");
+    teardown();
+}
+END_TEST
+
+START_TEST(languages_can_be_hidden)
+{
+    setup();
+    stack_id s = builder_stack(&b, "run!libx.so > f@/a.py:1:2 > read!libc.so.6 > read [blocked]");
+    ck_assert_str_eq(names(s, (struct view_options){.no_native = true}), "f > read [blocked]");
+    ck_assert_str_eq(names(s, (struct view_options){.no_python = true}),
+                     "run > read > read [blocked]");
+    ck_assert_str_eq(names(s, (struct view_options){.no_python = true, .no_native = true}),
+                     "read [blocked]");
+    stack_id native_only = builder_stack(&b, "run!libx.so");
+    ck_assert_str_eq(names(native_only, (struct view_options){.no_native = true}), "[not shown]");
+    teardown();
+}
+END_TEST
+
+START_TEST(guessed_frames_say_so)
+{
+    setup();
+    frame_id f = native("libx.so", 0x40, FRAME_IS_GUESSED);
+    struct location loc = {.function = profile_string(b.p, "run")};
+    profile_locate(b.p, f, &loc, 1);
+    frame_id sure = native("libx.so", 0x40, 0);
+    profile_locate(b.p, sure, &loc, 1);
+    stack_id s = profile_push(b.p, profile_push(b.p, (stack_id){0}, sure), f);
+    ck_assert_str_eq(names(s, (struct view_options){0}), "run > run [guessed]");
+    ck_assert_uint_eq(view_frame_count(v), 2);
+    teardown();
+}
+END_TEST
+
+START_TEST(no_stack_has_no_frames)
+{
+    setup();
+    ck_assert_str_eq(names((stack_id){0}, (struct view_options){.no_native = true}), "");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("view", 20, inlined_calls_are_expanded, one_function_is_one_id_unless_lines_are_asked,
+           plumbing_is_hidden, nameless_code_is_an_offset,
+           nameless_interpreter_code_shows_as_innermost_only, languages_can_be_hidden,
+           guessed_frames_say_so, no_stack_has_no_frames)
