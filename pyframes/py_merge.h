@@ -30,9 +30,16 @@ struct merged_stack {
     enum py_merge_result result;
 };
 
-/* MEM: the snapshot's, for the words of frames.  OUT must hold native->n + py->n + 8 items. */
-void py_merge(const struct py_runtime *rt, struct mem *mem, const struct native_stack *native,
+/* Remembers which functions (FDEs) were proven to be the eval loop of RT, so that an activation
+ * without a Python frame is known again.  One per runtime, used by one thread.  Borrows RT. */
+struct py_merger;
+struct py_merger *py_merger_new(const struct py_runtime *rt);
+/* Merges NATIVE and PY, of one capture of one thread.  MEM: the snapshot's, for the words of frames
+ * (≤ 3.9 only).  OUT must hold native->n + py->n + 8 items; all of it is filled in.  Never fails:
+ * how well it went is OUT->result. */
+void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *native,
               const struct py_stack *py, struct merged_stack *out);
+struct py_merger *py_merger_free(struct py_merger *m); /* NULL is fine; returns NULL */
 
 /* Is FUNCTION (a C name from the interpreter's module) CPython's plumbing between Python frames,
  * hidden unless --internals?  Names such as _PyEval_Vector, PyObject_Call,
