@@ -103,6 +103,38 @@ void text_addf(struct text *t, const char *format, ...)
     va_end(again);
 }
 
+static size_t columns_of(const char *s, size_t len)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++)
+        n += ((unsigned char)s[i] & 0xc0) != 0x80;
+    return n;
+}
+
+size_t text_add_wrapped(struct text *t, const char *s, size_t column, size_t indent, size_t width)
+{
+    while (*s) {
+        if (*s == '\n') {
+            text_add(t, "\n");
+            column = 0;
+            s++;
+        }
+        size_t spaces = strspn(s, " ");
+        s += spaces;
+        size_t len = strcspn(s, " \n");
+        size_t columns = columns_of(s, len);
+        if (column > indent && column + spaces + columns > width) {
+            text_addf(t, "\n%*s", (int)indent, "");
+            column = indent;
+            spaces = 0;
+        }
+        text_addf(t, "%*s%.*s", (int)spaces, "", (int)len, s);
+        s += len;
+        column += spaces + columns;
+    }
+    return column;
+}
+
 void text_clear(struct text *t)
 {
     t->len = 0;

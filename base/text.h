@@ -27,3 +27,8 @@ void text_add_bytes(struct text *t, const char *s, size_t len);
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_clear(struct text *t); /* keeps the storage */
 void text_release(struct text *t);
+/* Adds the words of S, with a line break and INDENT spaces before each word that would pass column
+ * WIDTH; a longer word stands alone.  COLUMN is how much of the current line is in use; the column
+ * reached is returned.  Line breaks in S are kept, and spaces behind them.  Counts UTF-8 characters
+ * as one column each. */
+size_t text_add_wrapped(struct text *t, const char *s, size_t column, size_t indent, size_t width);

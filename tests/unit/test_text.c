@@ -44,4 +44,18 @@ START_TEST(text_grows)
 }
 END_TEST
 
-CHECK_MAIN("text", 20, numbers_are_strict, hex_stops_at_the_end_given, text_grows)
+START_TEST(words_wrap_behind_the_indent)
+{
+    struct text t = {0};
+    ck_assert_uint_eq(text_add_wrapped(&t, "one two three\n  four averyverylongword x", 4, 2, 12),
+                      3);
+    ck_assert_str_eq(t.s, "one two\n  three\n  four\n  averyverylongword\n  x");
+    text_clear(&t);
+    (void)text_add_wrapped(&t, "\xe2\x80\xa6\xe2\x80\xa6 ab cd ", 0, 0, 5);
+    ck_assert_str_eq(t.s, "\xe2\x80\xa6\xe2\x80\xa6 ab\ncd ");
+    text_release(&t);
+}
+END_TEST
+
+CHECK_MAIN("text", 20, numbers_are_strict, hex_stops_at_the_end_given, text_grows,
+           words_wrap_behind_the_indent)

@@ -1,0 +1,259 @@
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/options_table.h"
+
+enum { DEFAULT_RATE_HZ = 100, MAX_NAME = 32 };
+/* A rate that was asked for may cost more than the one that is on by itself. */
+static const double default_overhead = 0.005;
+static const double default_overhead_with_rate = 0.05;
+
+/* Names of commands that later versions have: kept free, so that a program of that name is not
+ * launched by a line that will mean something else. */
+static const char *const reserved[] = {"top", "report", "diff", "export", "doctor", "ctl"};
+
+struct parser {
+    struct options *o;
+    char *const *next; /* the next argument; NULL at the end */
+    struct err *err;
+    enum options_result result;
+};
+
+/* How many letters must change to make B of A: Levenshtein's distance. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[MAX_NAME + 1];
+    size_t len = strlen(b);
+    if (len > MAX_NAME)
+        return MAX_NAME;
+    for (size_t j = 0; j <= len; j++)
+        row[j] = j;
+    for (; *a; a++) {
+        size_t diagonal = row[0]++;
+        for (size_t j = 1; j <= len; j++) {
+            size_t best = diagonal + (*a != b[j - 1]);
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[len];
+}
+
+/* The option of COMMANDS whose name is nearest to NAME; NULL if none is near. */
+static const struct option_row *nearest(const char *name, unsigned commands)
+{
+    const struct option_row *best = NULL;
+    size_t best_distance = strlen(name) / 3 + 2;
+    for (size_t i = 0; i < option_row_count; i++) {
+        size_t d = distance(name, option_rows[i].name);
+        if ((option_rows[i].commands & commands) && d < best_distance) {
+            best = &option_rows[i];
+            best_distance = d;
+        }
+    }
+    return best;
+}
+
+static const struct option_row *find_name(const char *name, size_t len)
+{
+    for (size_t i = 0; i < option_row_count; i++)
+        if (strlen(option_rows[i].name) == len && memcmp(option_rows[i].name, name, len) == 0)
+            return &option_rows[i];
+    return NULL;
+}
+
+static const struct option_row *find_letter(char letter)
+{
+    for (size_t i = 0; i < option_row_count; i++)
+        if (option_rows[i].letter == letter)
+            return &option_rows[i];
+    return NULL;
+}
+
+static int unknown(const struct parser *p, const char *written)
+{
+    const char *name = written + strspn(written, "-");
+    size_t len = strcspn(name, "=");
+    char *bare = xasprintf("%.*s", (int)len, name);
+    const struct option_row *near = len > 1 ? nearest(bare, 1U << p->o->command) : NULL;
+    free(bare);
+    int shown = (int)(name - written + (ptrdiff_t)len);
+    if (near)
+        return err_set(p->err, -EINVAL, "unknown option %.*s: did you mean --%s?", shown, written,
+                       near->name);
+    return err_set(p->err, -EINVAL, "unknown option %.*s (see wallspy %s --help)", shown, written,
+                   command_rows[p->o->command].name);
+}
+
+/* Whether ROW is an option of this command; ERR says whose it is if not. */
+static int check_command(const struct parser *p, const struct option_row *row)
+{
+    if (row->commands & (1U << p->o->command))
+        return 0;
+    unsigned whose = 0;
+    while (!(row->commands & (1U << whose)))
+        whose++;
+    return err_set(p->err, -EINVAL, "--%s is an option of wallspy %s, not of %s", row->name,
+                   command_rows[whose].name, command_rows[p->o->command].name);
+}
+
+static int apply(struct parser *p, const struct option_row *row, const char *value)
+{
+    if (row->set)
+        return row->set(p->o, row, value, p->err);
+    p->result = row->letter == 'h' ? OPTIONS_HELP : OPTIONS_VERSION;
+    return 0;
+}
+
+/* VALUE is what stands in the same argument, NULL if nothing does. */
+static int apply_with_value(struct parser *p, const struct option_row *row, const char *value)
+{
+    if (!value && row->value && !row->optional) {
+        value = *p->next;
+        if (!value)
+            return err_set(p->err, -EINVAL, "--%s needs a value: %s", row->name, row->value);
+        p->next++;
+    }
+    return apply(p, row, value);
+}
+
+static int parse_long(struct parser *p, const char *arg)
+{
+    const char *name = arg + 2;
+    size_t len = strcspn(name, "=");
+    const char *value = name[len] ? name + len + 1 : NULL;
+    const struct option_row *row = find_name(name, len);
+    if (!row)
+        return unknown(p, arg);
+    int r = check_command(p, row);
+    if (r < 0)
+        return r;
+    if (value && !row->value)
+        return err_set(p->err, -EINVAL, "--%s takes no value", row->name);
+    return apply_with_value(p, row, value);
+}
+
+/* "-sti", "-r10", "-r 10". */
+static int parse_cluster(struct parser *p, const char *arg)
+{
+    for (const char *s = arg + 1; *s; s++) {
+        const struct option_row *row = find_letter(*s);
+        if (!row) {
+            const char letter[] = {'-', *s, '\0'};
+            return unknown(p, nearest(arg + 1, ~0U) ? arg : letter);
+        }
+        int r = check_command(p, row);
+        if (r < 0)
+            return r;
+        if (row->value && !row->optional)
+            return apply_with_value(p, row, s[1] ? s + 1 : NULL);
+        r = apply(p, row, NULL);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static bool all_digits(const char *s)
+{
+    return *s && s[strspn(s, "0123456789")] == '\0';
+}
+
+/* Reads options up to the first operand that is no number, or "--". */
+static int parse_arguments(struct parser *p)
+{
+    struct options *o = p->o;
+    while (*p->next && p->result == OPTIONS_RUN) {
+        const char *arg = *p->next;
+        int r = 0;
+        if (str_eq(arg, "--")) {
+            p->next++;
+            o->argv = *p->next ? p->next : NULL;
+            return 0;
+        }
+        if (arg[0] != '-' && !(o->command != COMMAND_STANDBY && all_digits(arg))) {
+            o->argv = p->next;
+            return 0;
+        }
+        p->next++;
+        if (arg[0] != '-')
+            r = apply(p, &option_rows[OPTION_ROW_PID], arg);
+        else if (arg[1] == '-')
+            r = parse_long(p, arg);
+        else if (arg[1])
+            r = parse_cluster(p, arg);
+        else
+            r = unknown(p, arg);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int check(const struct options *o, struct err *err)
+{
+    if (o->command == COMMAND_STANDBY)
+        return o->argv ? 0 : err_set(err, -EINVAL, "standby needs a command to run");
+    if (o->command == COMMAND_DUMP && o->argv)
+        return err_set(err, -EINVAL, "%s: dump takes process ids: wallspy dump -p PID", o->argv[0]);
+    if (o->n_pids && o->argv)
+        return err_set(err, -EINVAL, "either process ids or a command (%s), not both", o->argv[0]);
+    if (!o->n_pids && !o->argv)
+        return err_set(err, -EINVAL, "%s: give -p PID%s", command_rows[o->command].name,
+                       o->command == COMMAND_RECORD ? " or a command to launch" : "");
+    if (o->view.no_native && o->view.no_python)
+        return err_set(err, -EINVAL, "--native=off with --no-python leaves nothing to show");
+    return 0;
+}
+
+/* Takes the name of a command from the first argument, if it is one. */
+static int parse_command(struct parser *p)
+{
+    for (unsigned i = 0; i < COMMAND_COUNT; i++) {
+        if (str_eq(*p->next, command_rows[i].name)) {
+            p->o->command = (enum command)i;
+            p->next++;
+            return 0;
+        }
+    }
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (str_eq(*p->next, reserved[i]))
+            return err_set(p->err, -EINVAL,
+                           "this version has no command %s (to launch a program of that name: "
+                           "wallspy -- %s)",
+                           reserved[i], reserved[i]);
+    return 0;
+}
+
+enum options_result options_parse(struct options *ret, int argc, char *const *argv, struct err *err)
+{
+    *ret = (struct options){.rate_hz = DEFAULT_RATE_HZ};
+    if (argc < 2)
+        return OPTIONS_USAGE;
+    struct parser p = {.o = ret, .next = argv + 1, .err = err, .result = OPTIONS_RUN};
+    if (parse_command(&p) < 0 || parse_arguments(&p) < 0)
+        return OPTIONS_BAD;
+    if (p.result != OPTIONS_RUN)
+        return p.result;
+    if (ret->max_overhead <= 0)
+        ret->max_overhead = ret->rate_given ? default_overhead_with_rate : default_overhead;
+    return check(ret, err) < 0 ? OPTIONS_BAD : OPTIONS_RUN;
+}
+
+void options_release(struct options *o)
+{
+    for (size_t i = 0; i < o->threads.n; i++)
+        free((char *)o->threads.words[i]);
+    free(o->threads.words);
+    free(o->outputs.words);
+    free(o->pids);
+    *o = (struct options){0};
+}

@@ -1,0 +1,65 @@
+/* The command line.  One table of options (options_table.c) is parsed, checked and printed as help
+ * from here; docs/ and README.md have no list of their own.  Pure: opens nothing, prints nothing.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "profile/view.h"
+
+enum command { COMMAND_RECORD, COMMAND_DUMP, COMMAND_STANDBY, COMMAND_COUNT };
+
+enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct word_list {
+    const char **words;
+    size_t n, capacity;
+};
+
+/* Texts are borrowed from argv, but those of THREADS, which are owned. */
+struct options {
+    enum command command;
+    pid_t *pids; /* as asked, each once: a process or a thread of one */
+    size_t n_pids, pids_capacity;
+    char *const *argv;        /* the command to launch, NULL-terminated; NULL: attach to PIDS */
+    struct word_list outputs; /* -o, unexpanded; none: the default name */
+    const char *format;       /* NULL: by each output's suffix */
+    struct word_list threads; /* tids, globs of names, "main", "python", "native"; none: all */
+    int rate_hz;
+    bool rate_given;
+    int64_t duration_ns; /* 0: until Ctrl-C or the target's exit */
+    double max_overhead; /* share of time a running thread may be held: 0.005 */
+    bool subprocesses;   /* asked for; children are not followed by this version */
+    bool gil;            /* only samples of threads that hold the GIL */
+    bool no_stop;        /* never hold a thread */
+    struct view_options view;
+    bool quiet, stats, strict;
+    int verbose; /* times -v was given */
+    enum color_when color;
+    bool json, freeze; /* dump */
+};
+
+enum options_result {
+    OPTIONS_RUN,
+    OPTIONS_HELP,    /* print options_help(RET->command) to stdout, exit 0 */
+    OPTIONS_VERSION, /* print the version to stdout, exit 0 */
+    OPTIONS_USAGE,   /* nothing was asked: print options_usage() to stderr, exit 2 */
+    OPTIONS_BAD,     /* ERR says what is wrong; exit 2 */
+};
+
+/* Reads ARGV, which must outlive RET.  RET is always filled as far as it went, and is released by
+ * options_release() whatever the result.  With OPTIONS_RUN: record has either pids or an argv, dump
+ * has pids, standby an argv. */
+enum options_result options_parse(struct options *ret, int argc, char *const *argv,
+                                  struct err *err);
+void options_release(struct options *o);
+
+/* The eight lines of `wallspy` alone. */
+void options_usage(struct text *out);
+/* The whole help of a command, lines of at most 79 columns. */
+void options_help(enum command command, struct text *out);

@@ -1,0 +1,233 @@
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/units.h"
+#include "tests/support/check_main.h"
+
+enum { MAX_WORDS = 32 };
+
+/* Splits LINE at '|' into an argument vector behind "wallspy" and parses it. */
+static enum options_result parse_line(struct options *o, const char *line, struct err *err)
+{
+    static char buf[512];
+    static char *argv[MAX_WORDS];
+    int argc = 0;
+    argv[argc++] = "wallspy";
+    (void)snprintf(buf, sizeof buf, "%s", line);
+    for (char *s = buf; s && *line;) {
+        argv[argc++] = strsep(&s, "|");
+        ck_assert_int_lt(argc, MAX_WORDS);
+    }
+    argv[argc] = NULL;
+    *err = (struct err){0};
+    return options_parse(o, argc, argv, err);
+}
+
+static struct options good(const char *line)
+{
+    struct options o;
+    struct err err;
+    enum options_result result = parse_line(&o, line, &err);
+    ck_assert_msg(result == OPTIONS_RUN, "%s: %d %s", line, result, err.text);
+    return o;
+}
+
+START_TEST(pids_are_found_in_every_shape)
+{
+    static const char *const lines[] = {"-p|12,34",           "-p12,34",      "--pid=12|--pid|34",
+                                        "record|-p|12\n34\n", "12|34",        "12|-p|34",
+                                        "-p|12 34|-p|12",     "dump|-p|12|34"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct options o = good(lines[i]);
+        ck_assert_uint_eq(o.n_pids, 2);
+        ck_assert_int_eq(o.pids[0], 12);
+        ck_assert_int_eq(o.pids[1], 34);
+        ck_assert_ptr_null(o.argv);
+        options_release(&o);
+    }
+}
+END_TEST
+
+START_TEST(the_blogs_line_runs_as_it_stands)
+{
+    struct options o = good("record|-sti|--rate|10|--format|speedscope|--native|-o|output.json|--|"
+                            "python3|x.py|-p|1");
+    ck_assert_int_eq(o.command, COMMAND_RECORD);
+    ck_assert(o.subprocesses && !o.view.no_native && o.rate_given);
+    ck_assert_int_eq(o.rate_hz, 10);
+    ck_assert_str_eq(o.format, "speedscope");
+    ck_assert_uint_eq(o.outputs.n, 1);
+    ck_assert_str_eq(o.outputs.words[0], "output.json");
+    ck_assert_str_eq(o.argv[0], "python3");
+    ck_assert_str_eq(o.argv[3], "1");
+    ck_assert_uint_eq(o.n_pids, 0);
+    options_release(&o);
+}
+END_TEST
+
+START_TEST(options_end_at_the_first_operand)
+{
+    struct options o = good("-q|python|-v|x.py");
+    ck_assert(o.quiet && !o.verbose);
+    ck_assert_str_eq(o.argv[1], "-v");
+    options_release(&o);
+    o = good("--|1234");
+    ck_assert_str_eq(o.argv[0], "1234");
+    options_release(&o);
+    o = good("standby|1234|-h");
+    ck_assert_int_eq(o.command, COMMAND_STANDBY);
+    ck_assert_str_eq(o.argv[1], "-h");
+    options_release(&o);
+}
+END_TEST
+
+START_TEST(every_flag_reaches_its_field)
+{
+    struct options o = good("1|-gn|-iFt|--no-python|--lines|--internals|--nonblocking|-vv|--stats|"
+                            "--strict|--color=never|-d|500ms|--max-overhead|2%|-o|a.json|-o|-|"
+                            "--thread|main,mge-*|--thread=77");
+    ck_assert(o.gil && o.view.no_python && o.view.lines && o.view.internals && o.no_stop);
+    ck_assert(o.stats && o.strict && !o.quiet);
+    ck_assert_int_eq(o.verbose, 2);
+    ck_assert_int_eq(o.color, COLOR_NEVER);
+    ck_assert_int_eq(o.duration_ns, 500 * NS_PER_MS);
+    ck_assert_double_eq_tol(o.max_overhead, 0.02, 1e-9);
+    ck_assert_uint_eq(o.outputs.n, 2);
+    ck_assert_uint_eq(o.threads.n, 3);
+    ck_assert_str_eq(o.threads.words[1], "mge-*");
+    options_release(&o);
+    o = good("dump|--json|--freeze|--native=off|9");
+    ck_assert(o.json && o.freeze && o.view.no_native);
+    options_release(&o);
+}
+END_TEST
+
+START_TEST(defaults)
+{
+    struct options o = good("1");
+    ck_assert_int_eq(o.rate_hz, 100);
+    ck_assert_double_eq_tol(o.max_overhead, 0.005, 1e-9);
+    ck_assert_int_eq(o.duration_ns, 0);
+    options_release(&o);
+    o = good("1|-r|100");
+    ck_assert_double_eq_tol(o.max_overhead, 0.05, 1e-9);
+    options_release(&o);
+}
+END_TEST
+
+static const struct {
+    const char *line, *text;
+} mistakes[] = {
+    {"--subproces|1", "unknown option --subproces: did you mean --subprocesses?"},
+    {"-native|1", "unknown option -native: did you mean --native?"},
+    {"-z|1", "unknown option -z (see wallspy record --help)"},
+    {"-qz|1", "unknown option -z (see wallspy record --help)"},
+    {"--xyzzy=3|1", "unknown option --xyzzy (see wallspy record --help)"},
+    {"-|1", "unknown option - (see wallspy record --help)"},
+    {"dump|--rate|3|1", "--rate is an option of wallspy record, not of dump"},
+    {"--json|1", "--json is an option of wallspy dump, not of record"},
+    {"-p", "--pid needs a value: LIST"},
+    {"-p|", "-p got no process id (did pgrep find none?)"},
+    {"-p|12x", "--pid 12x: not a list of process ids"},
+    {"-p|0", "--pid 0: not a list of process ids"},
+    {"99999999999999999999", "--pid 99999999999999999999: not a list of process ids"},
+    {"-r|0|1", "--rate 0: not a whole number from 1 to 10000"},
+    {"-r|10001|1", "--rate 10001: not a whole number from 1 to 10000"},
+    {"-d|0|1", "--duration 0: not a time such as 500ms, 30, 2m or 1h"},
+    {"--max-overhead|0|1", "--max-overhead 0: not a percentage above 0, at most 100"},
+    {"--native=on|1", "--native=on: full or off"},
+    {"--quiet=yes|1", "--quiet takes no value"},
+    {"--color|red|1", "--color red: auto, always or never"},
+    {"--thread|,|1", "--thread '': names no thread"},
+    {"--output=|1", "--output '': not a file name"},
+    {"-p|1|python", "either process ids or a command (python), not both"},
+    {"record", "record: give -p PID or a command to launch"},
+    {"-q|--", "record: give -p PID or a command to launch"},
+    {"dump", "dump: give -p PID"},
+    {"dump|python", "python: dump takes process ids: wallspy dump -p PID"},
+    {"standby", "standby needs a command to run"},
+    {"--native=off|--no-python|1", "--native=off with --no-python leaves nothing to show"},
+    {"top|-p|1",
+     "this version has no command top (to launch a program of that name: wallspy -- top)"},
+};
+
+START_TEST(mistakes_are_one_line)
+{
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        struct options o;
+        struct err err;
+        ck_assert_int_eq(parse_line(&o, mistakes[i].line, &err), OPTIONS_BAD);
+        ck_assert_str_eq(err.text, mistakes[i].text);
+        ck_assert_int_eq(err.code, -EINVAL);
+        options_release(&o);
+    }
+}
+END_TEST
+
+START_TEST(help_version_and_nothing)
+{
+    struct options o;
+    struct err err;
+    ck_assert_int_eq(parse_line(&o, "", &err), OPTIONS_USAGE);
+    options_release(&o);
+    ck_assert_int_eq(parse_line(&o, "-V|--xyzzy", &err), OPTIONS_VERSION);
+    options_release(&o);
+    ck_assert_int_eq(parse_line(&o, "dump|-p|1|--help", &err), OPTIONS_HELP);
+    ck_assert_int_eq(o.command, COMMAND_DUMP);
+    options_release(&o);
+}
+END_TEST
+
+START_TEST(help_fits_the_terminal)
+{
+    struct text t = {0};
+    options_usage(&t);
+    size_t lines = 0;
+    for (const char *s = t.s; *s; s++)
+        lines += *s == '\n';
+    ck_assert_uint_eq(lines, 8);
+    for (unsigned c = 0; c < COMMAND_COUNT; c++)
+        options_help((enum command)c, &t);
+    for (const char *s = t.s; *s; s += strcspn(s, "\n") + 1)
+        ck_assert_msg(strcspn(s, "\n") <= 79, "%.100s", s);
+    text_release(&t);
+}
+END_TEST
+
+START_TEST(durations)
+{
+    static const struct {
+        const char *s;
+        int64_t ns;
+    } cases[] = {
+        {"500ms", 500LL * NS_PER_MS},
+        {"30", 30LL * NS_PER_S},
+        {"1.5s", 1500LL * NS_PER_MS},
+        {"2m", 120LL * NS_PER_S},
+        {"1h", 3600LL * NS_PER_S},
+        {"0.001ms", 1000},
+        {"0", 0},
+        {"", 0},
+        {"-1", 0},
+        {"5x", 0},
+        {"s", 0},
+        {"1 s", 0},
+        {"nan", 0},
+        {"99999999h", 0},
+        {"18446744073709551616", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t ns = 0;
+        int r = parse_duration(cases[i].s, &ns);
+        ck_assert_msg(ns == cases[i].ns && r == (ns ? 0 : -EINVAL), "%s", cases[i].s);
+    }
+}
+END_TEST
+
+CHECK_MAIN("options", 20, pids_are_found_in_every_shape, the_blogs_line_runs_as_it_stands,
+           options_end_at_the_first_operand, every_flag_reaches_its_field, defaults,
+           mistakes_are_one_line, help_version_and_nothing, help_fits_the_terminal, durations)
