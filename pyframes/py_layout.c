@@ -230,8 +230,8 @@ static uint32_t frame_bytes(const struct py_layout *l)
     return most;
 }
 
-/* The block gives the fields of the main interpreter's own GIL as offsets in PyInterpreterState;
- * every GIL, shared or own, has the same structure. */
+/* The block gives `locked` and `last_holder` as offsets in PyInterpreterState, of its own GIL, but
+ * `enabled` from the start of the structure; every GIL, shared or own, has the same structure. */
 static int decode_gil(struct py_layout *l, const struct positions *p, const uint8_t *bytes)
 {
     /* sizeof(struct _gil_runtime_state), by the headers; `enabled` comes first if it exists. */
@@ -239,7 +239,7 @@ static int decode_gil(struct py_layout *l, const struct positions *p, const uint
     uint64_t own = u64_at(bytes, p->own_gil);
     uint64_t locked = u64_at(bytes, p->own_gil_locked) - own;
     uint64_t holder = u64_at(bytes, p->own_gil_holder) - own;
-    uint64_t enabled = u64_at(bytes, p->own_gil_enabled) - own;
+    uint64_t enabled = u64_at(bytes, p->own_gil_enabled);
     uint32_t size = GIL_BYTES + (l->free_threaded ? GIL_ENABLED_BYTES : 0);
     if (locked > size - 4 || holder > size - 8 || (l->free_threaded && enabled > size - 4))
         return -EPROTO;

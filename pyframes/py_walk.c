@@ -1,0 +1,420 @@
+/* The frame chains of CPython 3.6 to 3.15; see py_walk.h.  Reads frames only: whether a code
+ * object is one is py_code's to say, but for the top of 3.11 and 3.12, which may be stale. */
+#include "pyframes/py_walk.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "pyframes/py_layout.h"
+
+enum frame_owner {
+    OWNER_FRAME_OBJECT = 2, /* of a function that has returned: never in a running chain */
+    OWNER_SHIM = 3,         /* 3.12+; and what is above: no Python function */
+};
+
+struct walk {
+    const struct py_runtime *rt;
+    struct mem *mem;
+    struct py_stack *out;
+    uint64_t thread;     /* the thread state */
+    uint64_t base_frame; /* 3.15: ends the chain; else 0 */
+    int error;           /* of the first read that failed */
+    /* Brent's cycle search: the address seen at step MARKED_STEP, a power of two. */
+    uint64_t marked;
+    size_t steps, marked_step;
+};
+
+/* A frame as read. */
+struct step {
+    uint64_t addr, previous, code, instr;
+    int32_t lasti;
+    uint8_t owner;
+    bool is_entry;
+};
+
+struct cframe {
+    uint64_t addr, current_frame, previous;
+};
+
+static bool is_address(uint64_t addr)
+{
+    enum { LOWEST = 4096 };
+    return addr >= LOWEST && addr < UINT64_C(1) << 47 && addr % 8 == 0;
+}
+
+static int read_word(struct walk *w, uint64_t addr, uint64_t *ret)
+{
+    int r = mem_read_u64(w->mem, addr, ret);
+    if (r < 0 && w->error == 0)
+        w->error = r;
+    return r;
+}
+
+static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
+{
+    uint64_t value = 0;
+    if (offset != PY_ABSENT)
+        memcpy(&value, bytes + offset, sizeof value);
+    return value;
+}
+
+static uint8_t byte_at(const uint8_t *bytes, uint32_t offset)
+{
+    return offset == PY_ABSENT ? 0 : bytes[offset];
+}
+
+/* Is ADDR where the search left its mark?  Finds every cycle of N frames within 3 N steps. */
+static bool led_back(struct walk *w, uint64_t addr)
+{
+    if (w->steps > 0 && addr == w->marked)
+        return true;
+    if (++w->steps >= 2 * w->marked_step) {
+        w->marked = addr;
+        w->marked_step = w->steps;
+    }
+    return false;
+}
+
+static int32_t lasti_of(const struct py_layout *l, const struct step *s)
+{
+    if (l->frame.lasti != PY_ABSENT) {
+        if (s->lasti > INT32_MAX / 2)
+            return PY_LASTI_UNKNOWN;
+        return s->lasti < 0 ? PY_LASTI_NOT_STARTED : s->lasti * (int32_t)l->lasti_unit;
+    }
+    /* 3.11 and 3.12 begin one instruction, two bytes, before the first. */
+    uint64_t first = s->code + l->code.bytecode;
+    if (s->instr == first - 2)
+        return PY_LASTI_NOT_STARTED;
+    uint64_t offset = s->instr - first;
+    return offset <= INT32_MAX ? (int32_t)offset : PY_LASTI_UNKNOWN;
+}
+
+static enum py_walk_end read_step(struct walk *w, uint64_t addr, struct step *ret)
+{
+    const struct py_layout *l = &w->rt->layout;
+    uint8_t bytes[PY_FRAME_MAX_BYTES];
+    if (!is_address(addr) || led_back(w, addr))
+        return PY_WALK_CUT;
+    int r = mem_read(w->mem, addr, bytes, l->frame.bytes);
+    if (r < 0) {
+        w->error = w->error ? w->error : r;
+        return PY_WALK_BAD_MEMORY;
+    }
+    *ret = (struct step){
+        .addr = addr,
+        .previous = word_at(bytes, l->frame.previous),
+        .code = word_at(bytes, l->frame.code) & ~l->executable_tags,
+        .instr = word_at(bytes, l->frame.instr),
+        .owner = byte_at(bytes, l->frame.owner),
+        .is_entry = byte_at(bytes, l->frame.is_entry) != 0,
+    };
+    if (l->frame.lasti != PY_ABSENT)
+        memcpy(&ret->lasti, bytes + l->frame.lasti, sizeof ret->lasti);
+    return ret->owner == OWNER_FRAME_OBJECT ? PY_WALK_CUT : PY_WALK_DONE;
+}
+
+/* The worst that happened to any of the chains stays. */
+static void note_end(struct py_stack *out, enum py_walk_end end)
+{
+    if (out->end == PY_WALK_DONE || (out->end == PY_WALK_TORN && end != PY_WALK_DONE))
+        out->end = end;
+}
+
+/* A frame whose code is no address is just being made or cleared: it is left out. */
+static enum py_walk_end add_frame(struct walk *w, const struct step *s, uint64_t marker)
+{
+    struct py_stack *out = w->out;
+    if (!is_address(s->code)) {
+        note_end(out, PY_WALK_TORN);
+        return PY_WALK_DONE;
+    }
+    if (out->n >= out->capacity || out->n >= PY_MAX_FRAMES)
+        return PY_WALK_TOO_DEEP;
+    out->frames[out->n++] = (struct py_frame){
+        .self = s->addr,
+        .code = s->code,
+        .lasti = lasti_of(&w->rt->layout, s),
+        .instr = s->instr,
+        .marker = marker,
+    };
+    return PY_WALK_DONE;
+}
+
+static void close_block(struct walk *w, size_t first, uint64_t marker)
+{
+    struct py_stack *out = w->out;
+    if (out->n == first)
+        return;
+    for (size_t i = first; i < out->n; i++)
+        out->frames[i].marker = marker;
+    out->frames[out->n - 1].entry = true;
+}
+
+/* ≤ 3.10: every frame object is a block. */
+static enum py_walk_end walk_objects(struct walk *w)
+{
+    uint64_t addr;
+    if (read_word(w, w->thread + w->rt->layout.thread.frame, &addr) < 0)
+        return PY_WALK_BAD_MEMORY;
+    while (addr != 0) {
+        struct step s;
+        size_t first = w->out->n;
+        enum py_walk_end end = read_step(w, addr, &s);
+        if (end == PY_WALK_DONE)
+            end = add_frame(w, &s, 0);
+        if (end != PY_WALK_DONE)
+            return end;
+        close_block(w, first, 0);
+        addr = s.previous;
+    }
+    return PY_WALK_DONE;
+}
+
+/* 3.10: the CFrames in the order of the frames [FIRST, n).  A CFrame does not name its frame, so
+ * they tell something only if there are as many; else the markers stay 0. */
+static void mark_by_cframes(struct walk *w, size_t first)
+{
+    const struct py_layout *l = &w->rt->layout;
+    struct py_stack *out = w->out;
+    uint64_t root = w->thread + l->thread.root_cframe, addr, below = 0;
+    size_t i = first;
+    if (read_word(w, w->thread + l->thread.cframe, &addr) < 0)
+        return;
+    while (addr != root && i < out->n && is_address(addr) && addr > below) {
+        below = addr;
+        out->frames[i++].marker = addr;
+        if (read_word(w, addr + l->cframe.previous, &addr) < 0)
+            break;
+    }
+    if (addr == root && i == out->n)
+        return;
+    while (i > first)
+        out->frames[--i].marker = 0;
+}
+
+static enum py_walk_end read_cframe(struct walk *w, uint64_t addr, struct cframe *ret)
+{
+    const struct py_layout *l = &w->rt->layout;
+    if (!is_address(addr))
+        return PY_WALK_CUT;
+    ret->addr = addr;
+    if (read_word(w, addr + l->cframe.current_frame, &ret->current_frame) < 0 ||
+        read_word(w, addr + l->cframe.previous, &ret->previous) < 0)
+        return PY_WALK_BAD_MEMORY;
+    return PY_WALK_DONE;
+}
+
+/* 3.11: C's block, from its current frame to the one with is_entry.  C becomes the activation that
+ * called it, whose current frame must be the caller of the entry frame. */
+static enum py_walk_end entry_block(struct walk *w, struct cframe *c)
+{
+    size_t first = w->out->n;
+    struct step s = {.previous = c->current_frame};
+    while (!s.is_entry) {
+        enum py_walk_end end = read_step(w, s.previous, &s);
+        if (end == PY_WALK_DONE)
+            end = add_frame(w, &s, c->addr);
+        if (end != PY_WALK_DONE)
+            return end;
+    }
+    close_block(w, first, c->addr);
+    enum py_walk_end end = read_cframe(w, c->previous, c);
+    if (end == PY_WALK_DONE && c->current_frame != s.previous)
+        end = PY_WALK_CUT;
+    return end;
+}
+
+/* 3.12 and later: the block from frame *FRAME to its shim.  *FRAME becomes the first of the next
+ * block, 0 at the end of the chain; RET_SHIM the address of the shim, if one was met. */
+static enum py_walk_end shim_block(struct walk *w, uint64_t *frame, uint64_t *ret_shim)
+{
+    size_t first = w->out->n;
+    struct step s;
+    for (uint64_t addr = *frame;; addr = s.previous) {
+        if (addr != 0 && addr == w->base_frame) {
+            *frame = 0;
+            return w->out->n == first ? PY_WALK_DONE : PY_WALK_CUT;
+        }
+        enum py_walk_end end = read_step(w, addr, &s);
+        if (end != PY_WALK_DONE)
+            return end;
+        if (s.owner >= OWNER_SHIM)
+            break;
+        end = add_frame(w, &s, 0);
+        if (end != PY_WALK_DONE)
+            return end;
+    }
+    close_block(w, first, s.addr);
+    *frame = s.previous;
+    *ret_shim = s.addr;
+    return PY_WALK_DONE;
+}
+
+static enum py_walk_end walk_shims(struct walk *w, uint64_t frame)
+{
+    enum py_walk_end end = PY_WALK_DONE;
+    uint64_t shim;
+    while (frame != 0 && end == PY_WALK_DONE)
+        end = shim_block(w, &frame, &shim);
+    return end;
+}
+
+static enum py_walk_end walk_entries(struct walk *w, struct cframe *c)
+{
+    enum py_walk_end end = PY_WALK_DONE;
+    while (c->current_frame != 0 && end == PY_WALK_DONE)
+        end = entry_block(w, c);
+    return end;
+}
+
+/* Does FRAME run a code object?  True if that cannot be told. */
+static bool runs_code(struct walk *w, const struct py_frame *frame)
+{
+    uint64_t type;
+    if (w->rt->code_type == 0)
+        return true;
+    if (mem_read_u64(w->mem, frame->code + w->rt->layout.object.type, &type) < 0)
+        return false;
+    return type == w->rt->code_type;
+}
+
+/* 3.11 and 3.12: walks the top block, which begins at C.  An activation that is just being entered
+ * links its cframe some instructions before it fills it in: until then both members are what an
+ * older call left on the stack, and this returns PY_WALK_TORN.  After PY_WALK_DONE the next block
+ * begins at C (3.11) or *RET_FRAME (3.12). */
+static enum py_walk_end walk_top(struct walk *w, struct cframe *c, uint64_t *ret_frame)
+{
+    /* Shim and cframe are locals of one C function: 112 bytes apart in 3.12.1. */
+    enum { LOCALS_BYTES = 1024 };
+    size_t first = w->out->n;
+    uint64_t cframe = c->addr, shim = cframe;
+    enum py_walk_end end;
+    *ret_frame = c->current_frame;
+    if (c->current_frame == 0)
+        return PY_WALK_DONE;
+    if (w->rt->layout.chain == PY_CHAIN_IS_ENTRY)
+        end = entry_block(w, c);
+    else
+        end = shim_block(w, ret_frame, &shim);
+    if (end == PY_WALK_TOO_DEEP)
+        return end;
+    if (end != PY_WALK_DONE || shim - cframe + LOCALS_BYTES > (uint64_t)2 * LOCALS_BYTES)
+        return PY_WALK_TORN;
+    bool sound = w->out->n == first || runs_code(w, &w->out->frames[first]);
+    return sound ? PY_WALK_DONE : PY_WALK_TORN;
+}
+
+/* Forgets the frames from FIRST on, which were no more than a stale chain. */
+static void drop_top(struct walk *w, size_t first)
+{
+    w->out->n = first;
+    w->error = 0;
+    w->steps = w->marked_step = 0;
+    note_end(w->out, PY_WALK_TORN);
+}
+
+/* 3.11 and 3.12: the top is found through the thread's cframe. */
+static enum py_walk_end walk_cframes(struct walk *w)
+{
+    const struct py_layout *l = &w->rt->layout;
+    uint64_t root = w->thread + l->thread.root_cframe, addr, frame;
+    if (read_word(w, w->thread + l->thread.cframe, &addr) < 0)
+        return PY_WALK_BAD_MEMORY;
+    size_t first = w->out->n;
+    struct cframe c = {0};
+    enum py_walk_end end = read_cframe(w, addr, &c);
+    if (end != PY_WALK_DONE)
+        return end;
+    uint64_t above = c.previous;
+    end = walk_top(w, &c, &frame);
+    if (end == PY_WALK_TORN) {
+        drop_top(w, first);
+        /* The caller's cframe lies further up the stack, or is the thread state's. */
+        if (above <= addr && above != root)
+            return PY_WALK_CUT;
+        end = read_cframe(w, above, &c);
+        frame = c.current_frame;
+    }
+    if (end != PY_WALK_DONE)
+        return end;
+    return l->chain == PY_CHAIN_IS_ENTRY ? walk_entries(w, &c) : walk_shims(w, frame);
+}
+
+static enum py_walk_end walk_thread(struct walk *w)
+{
+    const struct py_layout *l = &w->rt->layout;
+    size_t first = w->out->n;
+    uint64_t frame;
+    enum py_walk_end end;
+    switch (l->chain) {
+    case PY_CHAIN_OBJECTS:
+        return walk_objects(w);
+    case PY_CHAIN_OBJECTS_CFRAME:
+        end = walk_objects(w);
+        if (end == PY_WALK_DONE)
+            mark_by_cframes(w, first);
+        return end;
+    case PY_CHAIN_IS_ENTRY:
+    case PY_CHAIN_SHIM_CFRAME:
+        return walk_cframes(w);
+    case PY_CHAIN_SHIM:
+        break;
+    }
+    if (l->thread.base_frame != PY_ABSENT &&
+        read_word(w, w->thread + l->thread.base_frame, &w->base_frame) < 0)
+        return PY_WALK_BAD_MEMORY;
+    if (read_word(w, w->thread + l->thread.frame, &frame) < 0)
+        return PY_WALK_BAD_MEMORY;
+    return walk_shims(w, frame);
+}
+
+int py_walk(const struct py_runtime *rt, struct mem *mem, const uint64_t *thread_states, size_t n,
+            struct py_stack *out)
+{
+    int error = 0;
+    out->n = 0;
+    out->end = PY_WALK_DONE;
+    for (size_t i = 0; i < n; i++) {
+        struct walk w = {.rt = rt, .mem = mem, .out = out, .thread = thread_states[i]};
+        enum py_walk_end end = walk_thread(&w);
+        note_end(out, end);
+        error = error ? error : w.error;
+    }
+    return error;
+}
+
+/* The GIL that THREAD_STATE competes for; 0: none known (3.6 keeps it in separate variables). */
+static uint64_t gil_of(const struct py_runtime *rt, struct mem *mem, uint64_t thread_state)
+{
+    const struct py_layout *l = &rt->layout;
+    uint64_t interp, gil;
+    if (l->runtime.gil != PY_ABSENT)
+        return rt->addr + l->runtime.gil;
+    if (l->interp.gil == PY_ABSENT)
+        return 0;
+    if (mem_read_u64(mem, thread_state + l->thread.interp, &interp) < 0 ||
+        mem_read_u64(mem, interp + l->interp.gil, &gil) < 0)
+        return 0;
+    return gil;
+}
+
+enum py_gil py_gil_state(const struct py_runtime *rt, struct mem *mem, uint64_t thread_state,
+                         int64_t syscall, uint64_t arg0)
+{
+    const struct py_layout *l = &rt->layout;
+    uint64_t gil = gil_of(rt, mem, thread_state), holder;
+    uint32_t enabled, locked;
+    if (!is_address(gil))
+        return PY_GIL_NONE;
+    if (l->gil.enabled != PY_ABSENT && mem_read_u32(mem, gil + l->gil.enabled, &enabled) == 0 &&
+        enabled == 0)
+        return PY_GIL_ABSENT;
+    if (syscall == SYS_futex && arg0 - gil < l->gil.bytes)
+        return PY_GIL_WAITING;
+    if (mem_read_u32(mem, gil + l->gil.locked, &locked) < 0 ||
+        mem_read_u64(mem, gil + l->gil.last_holder, &holder) < 0)
+        return PY_GIL_NONE;
+    return locked == 1 && holder == thread_state ? PY_GIL_HOLDING : PY_GIL_NONE;
+}
