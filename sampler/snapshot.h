@@ -55,8 +55,10 @@ struct snapshot {
     uint64_t fs_base;     /* 0: unknown (no stop) */
     uint64_t stack_start; /* bytes of the stack from sp upwards that were copied */
     uint64_t stack_bytes;
-    bool stack_cut;                       /* the stack goes on above what was copied */
-    bool incomplete;                      /* the capture hook could not read all it wanted */
+    const uint8_t *stack; /* these bytes themselves, borrowed like mem, so that the unwinder need
+                             not ask mem for each word; NULL: they are in mem only */
+    bool stack_cut;       /* the stack goes on above what was copied */
+    bool incomplete;      /* the capture hook could not read all it wanted */
     uint64_t annex[SNAPSHOT_ANNEX_WORDS]; /* the capture hook's: pyframes/ keeps thread states'
                                              addresses here */
     uint32_t annex_words;

@@ -1,0 +1,39 @@
+/* As much of x86-64 machine code as unwinding needs: instruction lengths, the calls that may end
+ * before a return address, and how a prologue lays out its frame.  Pure: bytes in, facts out.
+ * Source: Intel SDM volume 2, appendix A (opcode maps), §2.1 (instruction format). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { INSN_MAX_BYTES = 15, CALL_MAX_BYTES = 7 };
+
+/* Length of the first instruction in BYTES; 0: unknown, or it does not fit into LEN. */
+size_t insn_length(const uint8_t *bytes, size_t len);
+
+enum call_kind {
+    CALL_NONE,
+    CALL_DIRECT,   /* call rel32: target is a distance from the return address */
+    CALL_SLOT,     /* call [rip + disp32]: so is the slot's address */
+    CALL_INDIRECT, /* through a register or other memory */
+};
+/* What kind of call can end at the end of BYTES (the LEN bytes before a return address).  RET_REL
+ * is written for CALL_DIRECT and CALL_SLOT. */
+enum call_kind call_before(const uint8_t *bytes, size_t len, int64_t *ret_rel);
+
+/* Is there a direct jump (jmp or jcc rel32) in CODE to the address TARGET bytes from its start? */
+bool code_jumps_to(const uint8_t *code, size_t len, int64_t target);
+
+/* If CODE, a PLT stub, jumps through a slot, writes the slot's distance from the stub's start. */
+bool plt_stub_slot(const uint8_t *code, size_t len, int64_t *ret_rel);
+
+struct prologue {
+    size_t end;     /* bytes of code up to the first jump, call or return after it */
+    uint64_t depth; /* bytes between the final rsp and rbp */
+    bool is_drap;   /* the stack was aligned; the return address was pushed a second time */
+};
+/* Decodes a function that sets rbp up as its frame pointer and then lowers rsp by constants only
+ * (pushes, sub, probing loops).  CODE is all of the function.  Returns 0 or -ENOENT: no frame
+ * pointer, or something in it may change rsp by what is not known here (alloca). */
+int prologue_decode(const uint8_t *code, size_t len, struct prologue *ret);

@@ -1,0 +1,57 @@
+/* How to get from one frame to its caller: the rule CFI gives for one pc, in a form that is cheap
+ * to keep and to apply.  Pure but for libdw's decoding.
+ * Source: DWARF 5 §6.4.1, x86-64 psABI §3.7; elfutils libdw.h. */
+#pragma once
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/snapshot.h"
+#include "unwinder/stack_view.h"
+
+/* Where a value of the caller comes from. */
+enum value_kind {
+    VALUE_UNDEFINED,
+    VALUE_SAME,    /* this frame has not changed the register */
+    VALUE_AT_CFA,  /* saved at CFA + offset */
+    VALUE_AT_REG,  /* saved at reg + offset: DRAP, signal frames */
+    VALUE_CFA,     /* is CFA + offset */
+    VALUE_REG,     /* is reg + offset */
+    VALUE_PLT,     /* is rsp + offset, + 8 from the stub's instruction N_OPS on: x86-64 PLT */
+    VALUE_AT_EXPR, /* saved at, or is, what an expression says: N_OPS from OFFSET in rule.ops */
+    VALUE_EXPR,
+};
+
+struct value_rule {
+    uint8_t kind; /* enum value_kind */
+    uint8_t reg;
+    uint16_t n_ops;
+    int32_t offset;
+};
+
+struct rule {
+    struct value_rule cfa;
+    struct value_rule values[X86_COUNT];
+    uint32_t same, restored; /* bit n: values[n] is VALUE_SAME; is neither that nor undefined */
+    bool is_signal;          /* a signal trampoline: its caller was interrupted, it did not call */
+    bool is_root;            /* the return address is undefined: the thread starts here */
+    Dwarf_Op *ops;           /* of all expressions; NULL: none */
+    size_t n_ops;
+};
+
+/* Takes over what FRAME says, for code at a BIAS (for DW_OP_addr).  The rule owns copies of the
+ * expressions.  Returns 0, or -ENOENT if FRAME defines no CFA (RET needs no release then). */
+int rule_compile(struct rule *ret, Dwarf_Frame *frame, uint64_t bias);
+void rule_release(struct rule *rule);
+
+/* Computes the CFA and the caller's registers.  A callee-saved register whose slot cannot be read
+ * is unknown in CALLER.  Returns 0; -ENODATA (the CFA or return address needs a register that is
+ * not known), -ERANGE or -EFAULT (stack_view_u64), -EPROTO (malformed expression).  RET_CFA is
+ * written as soon as it is known.  Not for roots. */
+int rule_apply(const struct rule *rule, const struct regs *frame, struct stack_view *view,
+               uint64_t *ret_cfa, struct regs *caller);
+/* The CFA alone. */
+int rule_cfa(const struct rule *rule, const struct regs *frame, struct stack_view *view,
+             uint64_t *ret);

@@ -1,0 +1,22 @@
+/* The memory one unwind may read: the snapshot's stack bytes, directly, and whatever else was
+ * recorded.  Keeps count of how much of the stack was used. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/snapshot.h"
+
+struct stack_view {
+    const uint8_t *bytes; /* of [start, start + len); NULL: ask mem */
+    uint64_t start, len;
+    bool cut; /* the stack goes on above */
+    struct mem *mem;
+    uint64_t used;   /* bytes above start up to the highest word read */
+    uint64_t wanted; /* the same, of the highest word that lay above what was copied; 0: none */
+};
+
+void stack_view_init(struct stack_view *v, const struct snapshot *s);
+/* Reads the word at ADDR.  Returns 0, -ERANGE (on this stack, but above what was copied) or
+ * -EFAULT. */
+int stack_view_u64(struct stack_view *v, uint64_t addr, uint64_t *ret);
