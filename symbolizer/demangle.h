@@ -3,8 +3,17 @@
 
 #include "base/text.h"
 
-/* Puts the readable form of NAME into OUT (cleared first); NAME itself if it is not mangled.  For
- * C++ the parameter list, return type and const/ref qualifiers go; template arguments stay, cut to
- * MAX_SHOWN_NAME_BYTES with "…".  Version suffixes (@@GLIBC_2.2.5) go; ".constprop.0", ".cold"
- * stay. */
+enum {
+    /* Names longer than this are cut.  Torch's longest kernels need about 900. */
+    MAX_SHOWN_NAME_BYTES = 1000,
+};
+
+/* Puts the readable form of NAME into OUT (cleared first); NAME itself if it is not mangled, or not
+ * well-formed.  For C++ the parameter list, return type and const/ref qualifiers go, also those of
+ * functions around a local class or lambda; template arguments stay.  Rust's hashes go.  What says
+ * which version or renaming of a symbol it is (@@GLIBC_2.2.5, .llvm.N, .lto_priv.N) goes; what says
+ * which part or variant of the code it is (.cold, .constprop.0, @plt) stays as it stands.
+ * OUT is at most MAX_SHOWN_NAME_BYTES long, cut at a character with "…".  Any bytes may be given:
+ * time, stack and memory are bounded.
+ * Source: Itanium C++ ABI § 5.1; Rust RFC 2603; libiberty's demangle.h. */
 void demangle(const char *name, struct text *out);

@@ -1,0 +1,177 @@
+/* The work is libiberty's: it makes a tree of a C++ name, from which we take parameters and return
+ * types before it is printed.  That is exact where cutting the printed text would have to guess
+ * (operator(), function types among template arguments, conversion operators).
+ * libiberty bounds its depth; its output may grow exponentially with the name (substitutions), so
+ * printing is left by longjmp once enough was printed.  Neither printer holds memory then. */
+#include "symbolizer/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum {
+    /* Longer names are shown as they are.  The parser recurses once per byte at worst: at most 400
+     * kB of stack for this many (test_demangle passes with 400 kB in all). */
+    MAX_MANGLED_BYTES = 4096,
+    MAX_SPINE = 128, /* qualifiers and scopes of one name that are simplified */
+    /* Without DMGL_PARAMS the types of the outermost function are not even parsed, which saves the
+     * names whose return type is more than libiberty understands. */
+    CXX_OPTIONS = DMGL_ANSI,
+};
+
+struct sink {
+    struct text *out;
+    jmp_buf full;
+};
+
+static void collect(const char *s, size_t len, void *opaque)
+{
+    struct sink *sink = opaque;
+    text_add_bytes(sink->out, s, len);
+    if (sink->out->len > MAX_SHOWN_NAME_BYTES)
+        longjmp(sink->full, 1);
+}
+
+/* Takes the types off the functions along the spine of a name: off it itself and off the scopes
+ * that it is local to.  Types elsewhere (template arguments, a lambda's own parameters) stay. */
+static struct demangle_component *simplify(struct demangle_component *dc, int depth)
+{
+    if (!dc || depth > MAX_SPINE)
+        return dc;
+    switch ((int)dc->type) {
+    case DEMANGLE_COMPONENT_TYPED_NAME:
+    case DEMANGLE_COMPONENT_RESTRICT_THIS:
+    case DEMANGLE_COMPONENT_VOLATILE_THIS:
+    case DEMANGLE_COMPONENT_CONST_THIS:
+    case DEMANGLE_COMPONENT_REFERENCE_THIS:
+    case DEMANGLE_COMPONENT_RVALUE_REFERENCE_THIS:
+    case DEMANGLE_COMPONENT_TRANSACTION_SAFE:
+    case DEMANGLE_COMPONENT_NOEXCEPT:
+    case DEMANGLE_COMPONENT_THROW_SPEC:
+        return simplify(dc->u.s_binary.left, depth + 1);
+    case DEMANGLE_COMPONENT_LOCAL_NAME:
+    case DEMANGLE_COMPONENT_QUAL_NAME:
+        dc->u.s_binary.right = simplify(dc->u.s_binary.right, depth + 1);
+        dc->u.s_binary.left = simplify(dc->u.s_binary.left, depth + 1);
+        return dc;
+    case DEMANGLE_COMPONENT_TEMPLATE:
+    case DEMANGLE_COMPONENT_TAGGED_NAME:
+    case DEMANGLE_COMPONENT_THUNK:
+    case DEMANGLE_COMPONENT_VIRTUAL_THUNK:
+    case DEMANGLE_COMPONENT_COVARIANT_THUNK:
+    case DEMANGLE_COMPONENT_GUARD:
+    case DEMANGLE_COMPONENT_TLS_INIT:
+    case DEMANGLE_COMPONENT_TLS_WRAPPER:
+    case DEMANGLE_COMPONENT_REFTEMP:
+    case DEMANGLE_COMPONENT_HIDDEN_ALIAS:
+    case DEMANGLE_COMPONENT_TRANSACTION_CLONE:
+    case DEMANGLE_COMPONENT_NONTRANSACTION_CLONE:
+        dc->u.s_binary.left = simplify(dc->u.s_binary.left, depth + 1);
+        return dc;
+    default:
+        return dc;
+    }
+}
+
+static bool print_tree(struct demangle_component *tree, struct text *out)
+{
+    struct sink sink = {.out = out};
+    if (setjmp(sink.full))
+        return true;
+    return cplus_demangle_print_callback(CXX_OPTIONS, tree, collect, &sink) != 0;
+}
+
+static bool demangle_cxx(const char *name, struct text *out)
+{
+    void *memory = NULL;
+    struct demangle_component *tree = cplus_demangle_v3_components(name, CXX_OPTIONS, &memory);
+    if (!tree)
+        return false;
+    bool ok = print_tree(simplify(tree, 0), out);
+    free(memory);
+    return ok;
+}
+
+static bool demangle_rust(const char *name, struct text *out)
+{
+    struct sink sink = {.out = out};
+    if (setjmp(sink.full))
+        return true;
+    return rust_demangle_callback(name, DMGL_NO_OPTS, collect, &sink) != 0;
+}
+
+/* Bytes of NAME before what linker and optimiser appended.  Rust's older names may hold dots
+ * themselves; they end in a hash: "17h", 16 hex digits, "E". */
+static size_t core_length(const char *name)
+{
+    enum { HASH_BYTES = 3 + 16 };
+    for (const char *h = name; (h = strstr(h, "17h")); h++)
+        if (strspn(h + 3, "0123456789abcdef") == 16 && h[HASH_BYTES] == 'E')
+            return (size_t)(h - name) + HASH_BYTES + 1;
+    return *name ? 1 + strcspn(name + 1, ".@") : 0;
+}
+
+/* Bytes at S that only tell renamings apart; 0: none.  A version ends the name. */
+static size_t noise_length(const char *s)
+{
+    static const char digits[] = "0123456789";
+    static const char *const renamings[] = {".llvm.", ".lto_priv."};
+    if (*s == '@' && !str_eq(s, "@plt"))
+        return strlen(s);
+    for (size_t i = 0; i < sizeof renamings / sizeof *renamings; i++) {
+        size_t len = strlen(renamings[i]);
+        if (str_starts(s, renamings[i]) && strspn(s + len, digits) > 0)
+            return len + strspn(s + len, digits);
+    }
+    return 0;
+}
+
+static void add_suffix(const char *s, struct text *out)
+{
+    while (*s && out->len <= MAX_SHOWN_NAME_BYTES) {
+        s += noise_length(s);
+        size_t len = *s ? 1 + strcspn(s + 1, ".@") : 0;
+        text_add_bytes(out, s, len);
+        s += len;
+    }
+}
+
+static void cut(struct text *t)
+{
+    static const char more[] = "…";
+    if (t->len <= MAX_SHOWN_NAME_BYTES)
+        return;
+    t->len = MAX_SHOWN_NAME_BYTES - strlen(more);
+    while (t->len && ((unsigned char)t->s[t->len] & 0xC0) == 0x80)
+        t->len--;
+    text_add(t, more);
+}
+
+static bool demangle_core(const char *name, size_t len, struct text *out)
+{
+    bool mangled = str_starts(name, "_Z") || str_starts(name, "_R");
+    if (!mangled || len > MAX_MANGLED_BYTES)
+        return false;
+    char core[MAX_MANGLED_BYTES + 1];
+    memcpy(core, name, len);
+    core[len] = '\0';
+    if (demangle_rust(core, out))
+        return true;
+    text_clear(out);
+    return demangle_cxx(core, out);
+}
+
+void demangle(const char *name, struct text *out)
+{
+    text_clear(out);
+    size_t len = core_length(name);
+    if (!demangle_core(name, len, out)) {
+        text_clear(out);
+        text_add_bytes(out, name, len);
+    }
+    add_suffix(name + len, out);
+    cut(out);
+}

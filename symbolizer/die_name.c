@@ -1,0 +1,192 @@
+#include "symbolizer/die_name.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "symbolizer/demangle.h"
+
+enum {
+    MAX_ORIGINS = 16, /* abstract origins and specifications in a row; 3 are usual */
+    MAX_SOURCE_PATH_BYTES = 4096,
+};
+
+struct die_names {
+    struct profile *profile;
+    struct map by_origin; /* address of the outermost origin's bytes → item */
+    struct die_name *items;
+    size_t n, capacity;
+    struct map paths; /* address of libdw's string → string id */
+    struct text text;
+};
+
+struct die_names *die_names_new(struct profile *profile)
+{
+    struct die_names *n = xcalloc(1, sizeof *n);
+    n->profile = profile;
+    return n;
+}
+
+/* Drops the last component of TEXT[0 … LEN), if it is one that ".." undoes.  Returns what is left.
+ */
+static size_t parent_length(const char *s, size_t len)
+{
+    size_t at = len;
+    while (at && s[at - 1] != '/')
+        at--;
+    bool is_dots = len - at == 2 && memcmp(s + at, "..", 2) == 0;
+    return len == at || is_dots || !at ? SIZE_MAX : at - 1;
+}
+
+static void normalize(const char *path, struct text *out)
+{
+    text_clear(out);
+    if (*path == '/')
+        text_add(out, "/");
+    size_t root = out->len;
+    for (const char *s = path; *s;) {
+        size_t len = strcspn(s, "/");
+        bool up = len == 2 && memcmp(s, "..", 2) == 0;
+        size_t parent = up && out->len > root ? parent_length(out->s, out->len) : SIZE_MAX;
+        if (parent != SIZE_MAX) {
+            out->len = parent < root ? root : parent;
+            out->s[out->len] = '\0';
+        } else if (len && !(len == 1 && *s == '.')) {
+            if (out->len > root)
+                text_add(out, "/");
+            text_add_bytes(out, s, len);
+        }
+        s += len + (s[len] == '/');
+    }
+}
+
+string_id die_names_path(struct die_names *n, const char *path)
+{
+    if (!path || !*path || strlen(path) > MAX_SOURCE_PATH_BYTES)
+        return (string_id){0};
+    uint64_t id;
+    if (map_get(&n->paths, (uintptr_t)path, &id))
+        return (string_id){(uint32_t)id};
+    normalize(path, &n->text);
+    string_id string = profile_string(n->profile, n->text.s);
+    map_put(&n->paths, (uintptr_t)path, string.ix);
+    return string;
+}
+
+/* The DIE that DIE is an instance or the definition of; itself if of none. */
+static Dwarf_Die origin_of(Dwarf_Die *die)
+{
+    Dwarf_Die at = *die;
+    for (int i = 0; i < MAX_ORIGINS; i++) {
+        Dwarf_Attribute attr;
+        Dwarf_Die next;
+        if ((!dwarf_attr(&at, DW_AT_abstract_origin, &attr) &&
+             !dwarf_attr(&at, DW_AT_specification, &attr)) ||
+            !dwarf_formref_die(&attr, &next))
+            break;
+        at = next;
+    }
+    return at;
+}
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+    Dwarf_Attribute attr;
+    if (!dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) &&
+        !dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
+        return NULL;
+    return dwarf_formstring(&attr);
+}
+
+static void add_scope(Dwarf_Die *scope, struct text *out)
+{
+    int tag = dwarf_tag(scope);
+    const char *name = dwarf_diename(scope);
+    if (name)
+        text_addf(out, "%s::", name);
+    else if (tag == DW_TAG_namespace)
+        text_add(out, "(anonymous namespace)::");
+}
+
+static bool is_scope(int tag)
+{
+    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+           tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_subprogram;
+}
+
+/* NAME behind the namespaces and classes around ORIGIN. */
+static void qualify(Dwarf_Die *origin, const char *name, struct text *out)
+{
+    text_clear(out);
+    Dwarf_Die *scopes = NULL;
+    int n = dwarf_getscopes_die(origin, &scopes);
+    for (int i = n - 1; i > 0 && out->len < MAX_SHOWN_NAME_BYTES; i--)
+        if (is_scope(dwarf_tag(&scopes[i])))
+            add_scope(&scopes[i], out);
+    free(scopes);
+    text_add(out, name);
+}
+
+static string_id function_name(struct die_names *n, Dwarf_Die *die, Dwarf_Die *origin)
+{
+    const char *name = linkage_name(die);
+    struct text plain = {0};
+    if (!name && (name = dwarf_diename(die))) {
+        qualify(origin, name, &plain);
+        name = plain.s;
+    }
+    string_id id = {0};
+    if (name && *name) {
+        demangle(name, &n->text);
+        id = profile_string(n->profile, n->text.s);
+    }
+    text_release(&plain);
+    return id;
+}
+
+const struct die_name *die_names_get(struct die_names *n, Dwarf_Die *die)
+{
+    Dwarf_Die origin = origin_of(die);
+    uint64_t item;
+    if (map_get(&n->by_origin, (uintptr_t)origin.addr, &item))
+        return &n->items[item];
+    int line = 0;
+    struct die_name name = {.function = function_name(n, die, &origin)};
+    name.file = die_names_path(n, dwarf_decl_file(die));
+    if (dwarf_decl_line(die, &line) == 0 && line > 0)
+        name.line = (uint32_t)line;
+    n->items = array_reserve(n->items, &n->capacity, n->n + 1, sizeof *n->items);
+    map_put(&n->by_origin, (uintptr_t)origin.addr, n->n);
+    n->items[n->n] = name;
+    return &n->items[n->n++];
+}
+
+void die_names_call_site(struct die_names *n, Dwarf_Die *die, string_id *ret_file,
+                         uint32_t *ret_line)
+{
+    Dwarf_Attribute attr;
+    Dwarf_Word file;
+    Dwarf_Word line;
+    Dwarf_Die unit;
+    Dwarf_Files *files;
+    if (dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &line) == 0 && line <= INT32_MAX)
+        *ret_line = (uint32_t)line;
+    if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &file) == 0 &&
+        dwarf_diecu(die, &unit, NULL, NULL) && dwarf_getsrcfiles(&unit, &files, NULL) == 0)
+        *ret_file = die_names_path(n, dwarf_filesrc(files, file, NULL, NULL));
+}
+
+struct die_names *die_names_free(struct die_names *n)
+{
+    if (!n)
+        return NULL;
+    map_release(&n->by_origin);
+    map_release(&n->paths);
+    text_release(&n->text);
+    free(n->items);
+    free(n);
+    return NULL;
+}

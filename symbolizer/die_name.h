@@ -1,0 +1,24 @@
+/* What a function's DIE is called and where it was declared, interned and remembered.
+ * Source: DWARF 5 § 3.3.1, 3.3.8; elfutils libdw.h. */
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include "profile/profile.h"
+
+struct die_name {
+    string_id function; /* demangled, qualified; none: it has no name */
+    string_id file;     /* of its declaration; none: unknown */
+    uint32_t line;      /* DW_AT_decl_line; 0: unknown */
+};
+
+struct die_names;
+struct die_names *die_names_new(struct profile *profile); /* borrowed */
+/* DIE: a subprogram, or an inlined call of one.  Valid until the next call. */
+const struct die_name *die_names_get(struct die_names *n, Dwarf_Die *die);
+/* Where the inlined call DIE was made; leaves the values alone that are unknown. */
+void die_names_call_site(struct die_names *n, Dwarf_Die *die, string_id *ret_file,
+                         uint32_t *ret_line);
+/* The id of a source path, without "//", "/./" and "x/../" in it.  NULL: none. */
+string_id die_names_path(struct die_names *n, const char *path);
+struct die_names *die_names_free(struct die_names *n); /* NULL is fine; returns NULL */

@@ -1,0 +1,281 @@
+/* Three levels, each filled on first use: units by address (of the file), functions by address (of
+ * a unit), inlined calls by address (of a function).  libdw's own ways (.debug_aranges,
+ * dwarf_getscopes) are not used: clang writes no .debug_aranges, and the latter walks the whole
+ * unit for each address and does not enter namespaces, where clang puts functions. */
+#include "symbolizer/dwarf_names.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "symbolizer/die_name.h"
+#include "symbolizer/ranges.h"
+
+enum {
+    MAX_DEPTH = 128,         /* of nested scopes */
+    MAX_DIE_RANGES = 100000, /* of one function or unit; the largest seen have some thousand */
+    NO_PARENT = UINT32_MAX,
+};
+
+struct call { /* an inlined call, or the function itself (no parent) */
+    Dwarf_Die die;
+    uint32_t parent;
+};
+
+struct function {
+    Dwarf_Die die;
+    struct ranges by_address; /* of calls */
+    struct call *calls;
+    size_t n, capacity;
+    bool loaded;
+};
+
+struct unit {
+    Dwarf_Die die;            /* has the line table */
+    Dwarf_Die scope;          /* has the functions: the same, or the unit in the .dwo file */
+    struct ranges by_address; /* of functions */
+    struct function *functions;
+    size_t n, capacity;
+    bool loaded;
+};
+
+struct dwarf_names {
+    Dwarf *dwarf;
+    struct die_names *names;
+    struct ranges by_address; /* of units */
+    struct unit *units;
+    size_t n, capacity;
+};
+
+/* Adds the code of DIE to RANGES under ITEM.  Where CODE is given, ranges that lie outside it are
+ * left out: linkers set the addresses of functions they dropped to 0, 1 or −1. */
+static bool add_ranges(struct ranges *ranges, Dwarf_Die *die, uint32_t item, struct elf_file *code)
+{
+    Dwarf_Addr base;
+    Dwarf_Addr start;
+    Dwarf_Addr end;
+    ptrdiff_t at = 0;
+    bool any = false;
+    for (int i = 0; i < MAX_DIE_RANGES; i++) {
+        at = dwarf_ranges(die, at, &base, &start, &end);
+        if (at <= 0)
+            break;
+        if (code && !elf_file_is_code(code, start))
+            continue;
+        if (!ranges_add(ranges, start, end, item))
+            break;
+        any = true;
+    }
+    return any;
+}
+
+/* ---- inlined calls of a function ---- */
+
+static void add_calls(struct function *f, Dwarf_Die *parent_die, uint32_t parent, int depth);
+
+static void add_call(struct function *f, const Dwarf_Die *die, uint32_t parent, int depth)
+{
+    f->calls = array_reserve(f->calls, &f->capacity, f->n + 1, sizeof *f->calls);
+    uint32_t item = (uint32_t)f->n++;
+    f->calls[item] = (struct call){*die, parent};
+    Dwarf_Die copy = *die;
+    (void)add_ranges(&f->by_address, &copy, item, NULL);
+    add_calls(f, &copy, item, depth);
+}
+
+static void add_calls(struct function *f, Dwarf_Die *parent_die, uint32_t parent, int depth)
+{
+    Dwarf_Die die;
+    if (depth > MAX_DEPTH || dwarf_child(parent_die, &die) != 0)
+        return;
+    const void *last = NULL;
+    do {
+        int tag = dwarf_tag(&die);
+        if (tag == DW_TAG_inlined_subroutine)
+            add_call(f, &die, parent, depth + 1);
+        else if (tag == DW_TAG_lexical_block)
+            add_calls(f, &die, parent, depth + 1);
+        if ((const void *)die.addr <= last) /* a sibling that points backwards */
+            return;
+        last = die.addr;
+    } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static void load_function(struct function *f)
+{
+    if (f->loaded)
+        return;
+    f->loaded = true;
+    add_call(f, &f->die, NO_PARENT, 0);
+    ranges_finish(&f->by_address);
+}
+
+/* ---- functions of a unit ---- */
+
+static bool holds_functions(int tag)
+{
+    switch (tag) {
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_enumeration_type: /* Rust's have methods */
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void add_functions(struct unit *u, Dwarf_Die *parent, int depth)
+{
+    Dwarf_Die die;
+    if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
+        return;
+    const void *last = NULL;
+    do {
+        int tag = dwarf_tag(&die);
+        if (tag == DW_TAG_subprogram && add_ranges(&u->by_address, &die, (uint32_t)u->n, NULL)) {
+            u->functions =
+                array_reserve(u->functions, &u->capacity, u->n + 1, sizeof *u->functions);
+            u->functions[u->n++] = (struct function){.die = die};
+        } else if (holds_functions(tag)) {
+            add_functions(u, &die, depth + 1);
+        }
+        if ((const void *)die.addr <= last)
+            return;
+        last = die.addr;
+    } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static void load_unit(struct unit *u)
+{
+    if (u->loaded)
+        return;
+    u->loaded = true;
+    add_functions(u, &u->scope, 0);
+    ranges_finish(&u->by_address);
+}
+
+/* ---- units of the file ---- */
+
+/* A unit that does not say where its code is has it where its functions are. */
+static void add_unit_ranges(struct dwarf_names *d, uint32_t item, struct elf_file *code)
+{
+    struct unit *u = &d->units[item];
+    if (add_ranges(&d->by_address, &u->die, item, code))
+        return;
+    load_unit(u);
+    for (size_t i = 0; i < u->by_address.n; i++) {
+        const struct range *r = &u->by_address.items[i];
+        if (elf_file_is_code(code, r->start) && !ranges_add(&d->by_address, r->start, r->end, item))
+            return;
+    }
+}
+
+static void add_units(struct dwarf_names *d, struct elf_file *code)
+{
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die die;
+    Dwarf_Die split;
+    uint8_t type;
+    while (dwarf_get_units(d->dwarf, cu, &cu, NULL, &type, &die, &split) == 0) {
+        if (dwarf_tag(&die) != DW_TAG_compile_unit && dwarf_tag(&die) != DW_TAG_skeleton_unit)
+            continue;
+        d->units = array_reserve(d->units, &d->capacity, d->n + 1, sizeof *d->units);
+        bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
+        d->units[d->n] = (struct unit){.die = die, .scope = is_split ? split : die};
+        add_unit_ranges(d, (uint32_t)d->n++, code);
+    }
+    ranges_finish(&d->by_address);
+}
+
+/* ---- look-up ---- */
+
+/* Fills the innermost location's place from the line table. */
+static void set_line(struct dwarf_names *d, struct unit *u, uint64_t elf_addr, struct location *ret)
+{
+    Dwarf_Line *line = dwarf_getsrc_die(&u->die, elf_addr);
+    int number;
+    if (!line || dwarf_lineno(line, &number) != 0 || number <= 0)
+        return;
+    ret->file = die_names_path(d->names, dwarf_linesrc(line, NULL, NULL));
+    ret->line = (uint32_t)number;
+}
+
+static void set_function(struct dwarf_names *d, Dwarf_Die *die, struct location *ret)
+{
+    const struct die_name *name = die_names_get(d->names, die);
+    ret->function = name->function;
+    if (!ret->file.ix)
+        ret->file = name->file;
+    if (ret->file.ix == name->file.ix)
+        ret->function_line = name->line;
+}
+
+/* Locations of the function F at ELF_ADDR; RET[0]'s place is set already. */
+static size_t set_chain(struct dwarf_names *d, struct function *f, uint64_t elf_addr,
+                        struct location *ret)
+{
+    load_function(f);
+    uint32_t i = ranges_find(&f->by_address, elf_addr);
+    size_t n = 0;
+    while (i != RANGES_NONE) {
+        struct call *call = &f->calls[i];
+        set_function(d, &call->die, &ret[n]);
+        ret[n].inlined = call->parent != NO_PARENT;
+        if (!ret[n++].inlined)
+            break;
+        bool full = n == MAX_INLINED;
+        i = full ? 0 : call->parent; /* 0: the function itself */
+        die_names_call_site(d->names, &call->die, &ret[n].file, &ret[n].line);
+    }
+    return n;
+}
+
+size_t dwarf_names_find(struct dwarf_names *d, uint64_t elf_addr, struct location *ret)
+{
+    uint32_t unit = ranges_find(&d->by_address, elf_addr);
+    if (unit == RANGES_NONE)
+        return 0;
+    struct unit *u = &d->units[unit];
+    load_unit(u);
+    for (size_t i = 0; i <= MAX_INLINED; i++)
+        ret[i] = (struct location){0};
+    set_line(d, u, elf_addr, &ret[0]);
+    uint32_t function = ranges_find(&u->by_address, elf_addr);
+    if (function != RANGES_NONE)
+        return set_chain(d, &u->functions[function], elf_addr, ret);
+    return ret[0].line ? 1 : 0;
+}
+
+struct dwarf_names *dwarf_names_open(Dwarf *dwarf, struct elf_file *code, struct profile *profile)
+{
+    struct dwarf_names *d = xcalloc(1, sizeof *d);
+    d->dwarf = dwarf;
+    d->names = die_names_new(profile);
+    add_units(d, code);
+    return d->by_address.n ? d : dwarf_names_free(d);
+}
+
+struct dwarf_names *dwarf_names_free(struct dwarf_names *d)
+{
+    if (!d)
+        return NULL;
+    for (size_t i = 0; i < d->n; i++) {
+        struct unit *u = &d->units[i];
+        for (size_t k = 0; k < u->n; k++) {
+            ranges_release(&u->functions[k].by_address);
+            free(u->functions[k].calls);
+        }
+        ranges_release(&u->by_address);
+        free(u->functions);
+    }
+    ranges_release(&d->by_address);
+    free(d->units);
+    d->names = die_names_free(d->names);
+    (void)dwarf_end(d->dwarf);
+    free(d);
+    return NULL;
+}

@@ -1,0 +1,82 @@
+#include "symbolizer/plt.h"
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+
+enum { STUB_BYTES = 16, SHORT_STUB_BYTES = 8, JUMP_BYTES = 6 };
+
+/* Slots of the global offset table that hold a function's address → its name. */
+static void add_slots(struct map *slots, Elf *elf, Elf_Scn *scn, const GElf_Shdr *header)
+{
+    Elf_Data *relocations = elf_getdata(scn, NULL);
+    Elf_Scn *symbols_scn = elf_getscn(elf, header->sh_link);
+    Elf_Data *symbols = elf_getdata(symbols_scn, NULL);
+    GElf_Shdr symbols_header;
+    if (!relocations || !symbols || header->sh_entsize != sizeof(Elf64_Rela) ||
+        !gelf_getshdr(symbols_scn, &symbols_header))
+        return;
+    size_t n = relocations->d_size / sizeof(Elf64_Rela);
+    for (size_t i = 0; i < n && i <= INT32_MAX; i++) {
+        GElf_Rela r;
+        GElf_Sym sym;
+        if (!gelf_getrela(relocations, (int)i, &r))
+            return;
+        uint64_t type = GELF_R_TYPE(r.r_info);
+        if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
+            GELF_R_SYM(r.r_info) > INT32_MAX ||
+            !gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &sym))
+            continue;
+        const char *name = elf_strptr(elf, symbols_header.sh_link, sym.st_name);
+        if (name && *name)
+            map_put(slots, r.r_offset, (uintptr_t)name);
+    }
+}
+
+/* The slot that the stub at STUB, LEN bytes, ELF address ADDR, jumps through: jmp *disp32(%rip). */
+static bool slot_of(const uint8_t *stub, size_t len, uint64_t addr, uint64_t *ret)
+{
+    for (size_t i = 0; i + JUMP_BYTES <= len; i++) {
+        if (stub[i] != 0xff || stub[i + 1] != 0x25)
+            continue;
+        int32_t distance;
+        memcpy(&distance, stub + i + 2, sizeof distance);
+        *ret = addr + i + JUMP_BYTES + (uint64_t)(int64_t)distance;
+        return true;
+    }
+    return false;
+}
+
+void plt_each_stub(Elf *elf, void (*fn)(void *ctx, uint64_t start, uint64_t len, const char *name),
+                   void *ctx)
+{
+    struct map slots = {0};
+    size_t names;
+    GElf_Shdr header;
+    if (elf_getshdrstrndx(elf, &names) < 0)
+        return;
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));)
+        if (gelf_getshdr(scn, &header) && header.sh_type == SHT_RELA &&
+            (header.sh_flags & SHF_ALLOC))
+            add_slots(&slots, elf, scn, &header);
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+        if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_PROGBITS)
+            continue;
+        const char *name = elf_strptr(elf, names, header.sh_name);
+        Elf_Data *code = name && str_starts(name, ".plt") ? elf_rawdata(scn, NULL) : NULL;
+        if (!code || !code->d_buf)
+            continue;
+        size_t step = header.sh_entsize == SHORT_STUB_BYTES ? SHORT_STUB_BYTES : STUB_BYTES;
+        for (size_t at = 0; at + step <= code->d_size; at += step) {
+            uint64_t slot;
+            uint64_t target;
+            if (slot_of((const uint8_t *)code->d_buf + at, step, header.sh_addr + at, &slot) &&
+                map_get(&slots, slot, &target))
+                fn(ctx, header.sh_addr + at, step, (const char *)(uintptr_t)target);
+        }
+    }
+    map_release(&slots);
+}

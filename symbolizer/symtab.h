@@ -1,0 +1,20 @@
+/* The code symbols of a module by address, from one or more ELF files.
+ * Source: System V gABI, chapter 4; docs/symbols.md for the choice among aliases. */
+#pragma once
+
+#include <libelf.h>
+
+#include "base/text.h"
+
+struct symtab;
+
+struct symtab *symtab_new(void);
+/* Adds what .symtab and .dynsym of ELF say, and the stubs of its procedure linkage table.  Borrows
+ * ELF for the table's life.  What is malformed is left out. */
+void symtab_add_elf(struct symtab *t, Elf *elf);
+/* Call once, after all were added. */
+void symtab_finish(struct symtab *t);
+/* Puts the name of the code at ELF_ADDR, mangled as it stands in the file ("NAME@plt" for a stub),
+ * into OUT.  False: no symbol covers it. */
+bool symtab_find(const struct symtab *t, uint64_t elf_addr, struct text *out);
+struct symtab *symtab_free(struct symtab *t); /* NULL is fine; returns NULL */

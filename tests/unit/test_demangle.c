@@ -1,0 +1,241 @@
+/* Expected names were compared with c++filt (binutils 2.40) where it can leave parameters out. */
+#include "symbolizer/demangle.h"
+
+#include "tests/support/check_main.h"
+
+#include <string.h>
+
+static const struct {
+    const char *mangled, *shown;
+} cases[] = {
+    {"Z", "Z"},
+    {"_GLOBAL__sub_I_main.cpp", "_GLOBAL__sub_I_main.cpp"},
+    {"_R", "_R"},
+    {"_RINvNtC3std3mem8align_ofjE", "std::mem::align_of::<usize>"},
+    {"_RNvCs1234_7mycrate4main", "mycrate::main"},
+    {"_Z", "_Z"},
+    {"_Z1fB5cxx11v", "f[abi:cxx11]"},
+    {"_Z1fILi3EEvv", "f<3>"},
+    {"_Z1fIXadL_Z1gvEEEvv", "f<&(g())>"},
+    {"_Z1fU7_Atomici", "f"},
+    {"_Z3fooDpT_", "foo"},
+    {"_Z3fooi._omp_fn.0", "foo._omp_fn.0"},
+    {"_Z3fooi.cold", "foo.cold"},
+    {"_Z3fooi.constprop.0.cold", "foo.constprop.0.cold"},
+    {"_Z3fooi.llvm.123456", "foo"},
+    {"_Z3fooi.lto_priv.0.cold", "foo.cold"},
+    {"_Z3fooi.part.0", "foo.part.0"},
+    {"_Z3fooi@@V1", "foo"},
+    {"_Z3fooi@plt", "foo@plt"},
+    {"_Z41__static_initialization_and_destruction_0ii",
+     "__static_initialization_and_destruction_0"},
+    {"_Z5applyIPFiiEEvT_", "apply<int (*)(int)>"},
+    {"_ZGVZ3foovE1x", "guard variable for foo::x"},
+    {"_ZN12_GLOBAL__N_13fooEv", "(anonymous namespace)::foo"},
+    {"_ZN1A1bMUlvE_clEv", "A::b::{lambda()#1}::operator()"},
+    {"_ZN1AcvT_IiEEv", "A::operator int<int>"},
+    {"_ZN1XIJEE1fEv", "X<>::f"},
+    {"_ZN2at6native12_GLOBAL__N_19topk_implINS_6TensorEEEvRKT_",
+     "at::native::(anonymous namespace)::topk_impl<at::Tensor>"},
+    {"_ZN3a.b3fooEv", "_ZN3a.b3fooEv"},
+    {"_ZN3foo3barEi", "foo::bar"},
+    {"_ZN3fooC2Ev", "foo::foo"},
+    {"_ZN3fooC4Ev", "foo::foo"},
+    {"_ZN3fooD0Ev", "foo::~foo"},
+    {"_ZN3foodaEPv", "foo::operator delete[]"},
+    {"_ZN3foolsEi", "foo::operator<<"},
+    {"_ZN3fooltERKS_", "foo::operator<"},
+    {"_ZN3foonwEm", "foo::operator new"},
+    {"_ZN3std2rt10lang_start17h0123456789abcdefE.llvm.7890", "std::rt::lang_start"},
+    {"_ZN4core3ptr85drop_in_place$LT$std..rt..lang_start$LT$$LP$$RP$$GT$..$u7b$$u7b$closure$u7d$$"
+     "u7d$$GT$17h0123456789abcdefE",
+     "core::ptr::drop_in_place<std::rt::lang_start<()>::{{closure}}>"},
+    {"_ZN9__gnu_cxx17__normal_iteratorIPiSt6vectorIiSaIiEEEppEv",
+     "__gnu_cxx::__normal_iterator<int*, std::vector<int, std::allocator<int> > >::operator++"},
+    {"_ZNK1AIiEcvT_IlEEv", "A<int>::operator long<long>"},
+    {"_ZNK3fooclEi", "foo::operator()"},
+    {"_ZNK3foocvPKcEv", "foo::operator char const*"},
+    {"_ZNK3foocvbEv", "foo::operator bool"},
+    {"_ZNK3fooixEi", "foo::operator[]"},
+    {"_ZNK3fooptEv", "foo::operator->"},
+    {"_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE4sizeEv",
+     "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::size"},
+    {"_ZNO3foo3barEv", "foo::bar"},
+    {"_ZNR3foo3barEv", "foo::bar"},
+    {"_ZNSt6vectorIiSaIiEE9push_backEOi", "std::vector<int, std::allocator<int> >::push_back"},
+    {"_ZNSt8functionIFvvEEC2Ev", "std::function<void ()>::function"},
+    {"_ZSt4sortIPiZ4mainEUliiE_EvT_S2_T0_", "std::sort<int*, main::{lambda(int, int)#1}>"},
+    {"_ZTI3foo", "typeinfo for foo"},
+    {"_ZTV3foo", "vtable for foo"},
+    {"_ZThn8_N3foo3barEv", "non-virtual thunk to foo::bar"},
+    {"_ZTv0_n24_N3foo3barEv", "virtual thunk to foo::bar"},
+    {"_ZZ3runIiEvT_ENKUlS0_E_clEi", "run<int>::{lambda(auto:1)#1}::operator()"},
+    {"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()"},
+    {"_ZZN1AC1EvENKUlvE_clEv", "A::A::{lambda()#1}::operator()"},
+    {"_ZZN3foo3barEiENKUlvE_clEv", "foo::bar::{lambda()#1}::operator()"},
+    {"_ZZN3fooNKR3barEvENUlvE_clEv", "_ZZN3fooNKR3barEvENUlvE_clEv"},
+    {"_ZZZ4mainENKUlvE_clEvENKUlvE0_clEv",
+     "main::{lambda()#1}::operator()::{lambda()#2}::operator()"},
+    {"_Zli2_kmPKc", "operator\"\" _k"},
+    {"main", "main"},
+    {"memcpy@@GLIBC_2.14", "memcpy"},
+    {"memcpy@GLIBC_2.2.5", "memcpy"},
+    {"memcpy@plt", "memcpy@plt"},
+    {"_Z5applyIPFiiEvEvT_", "apply<int (*)(int), void>"},
+    {"_ZN3fooD2Ev.isra.0", "foo::~foo.isra.0"},
+    {"_ZNKSt6vectorIiE4sizeEv.part.0.constprop.1", "std::vector<int>::size.part.0.constprop.1"},
+    {"_ZN3foocvPFviEEv", "foo::operator void (*)(int)"},
+    {"_Z3gooN12_GLOBAL__N_11AE", "goo"},
+    {"_ZN4llvm10checkedAddIiEENSt9enable_ifIXsr3std9is_signedIT_EE5valueENS_8OptionalIS2_"
+     "EEE4typeES2_S2_",
+     "llvm::checkedAdd<int>"},
+    {"_ZN3foo3barEv._omp_fn.1", "foo::bar._omp_fn.1"},
+    {"helper.lto_priv.3", "helper"},
+    {"helper.constprop.0", "helper.constprop.0"},
+    {"main.main", "main.main"},
+    {"_RNvMNtCs9ltgdHTiPiY_4core3stre4trim", "<str>::trim"},
+    {"_RNCNvCs1234_7mycrate4main0B3_", "mycrate::main::{closure#0}"},
+    {"a@@@V2", "a"},
+    {"@plt", "@plt"},
+    {".", "."},
+    {".cold", ".cold"},
+    {"_ZTWN3foo1xE", "TLS wrapper function for foo::x"},
+    {"_ZTHN3foo1xE", "TLS init function for foo::x"},
+    {"_ZN1A1BIXsrSt6is_intIiE5valueEE1fEv", "A::B<std::is_int<int>::value>::f"},
+    {"_ZGTtNKSt11logic_error4whatEv", "transaction clone for std::logic_error::what"},
+    {"_Znwm", "operator new"},
+    {"_ZdlPvm", "operator delete"},
+    {"_Z1fM1AFvvE", "f"},
+    {"_ZZ3foovE3bar", "foo::bar"},
+    {"_ZZ3foovEN3bar3bazEv", "foo::bar::baz"},
+};
+
+START_TEST(names_become_readable)
+{
+    struct text out = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        demangle(cases[i].mangled, &out);
+        ck_assert_str_eq(out.s, cases[i].shown);
+    }
+    text_release(&out);
+}
+END_TEST
+
+static void cut_at_a_character(const char *head)
+{
+    struct text in = {0};
+    struct text out = {0};
+    text_add(&in, head);
+    while (in.len < 3 * (size_t)MAX_SHOWN_NAME_BYTES)
+        text_add(&in, "ä€");
+    demangle(in.s, &out);
+    ck_assert_uint_le(out.len, MAX_SHOWN_NAME_BYTES);
+    ck_assert_uint_ge(out.len, MAX_SHOWN_NAME_BYTES - 3);
+    ck_assert(str_ends(out.s, "ä…") || str_ends(out.s, "€…"));
+    ck_assert_int_eq(strncmp(in.s, out.s, out.len - strlen("…")), 0);
+    text_release(&in);
+    text_release(&out);
+}
+
+START_TEST(long_names_are_cut_at_a_character)
+{
+    cut_at_a_character("");
+    cut_at_a_character("a");
+    cut_at_a_character("ab");
+}
+END_TEST
+
+START_TEST(a_name_at_the_limit_is_whole)
+{
+    struct text in = {0};
+    struct text out = {0};
+    while (in.len < MAX_SHOWN_NAME_BYTES)
+        text_add(&in, "x");
+    demangle(in.s, &out);
+    ck_assert_str_eq(out.s, in.s);
+    text_release(&in);
+    text_release(&out);
+}
+END_TEST
+
+/* HEAD, then N times PART, then TAIL: must come back, with bounded stack and output. */
+static void survive(const char *head, const char *part, size_t n, const char *tail)
+{
+    struct text in = {0};
+    struct text out = {0};
+    text_add(&in, head);
+    for (size_t i = 0; i < n; i++)
+        text_add(&in, part);
+    text_add(&in, tail);
+    demangle(in.s, &out);
+    ck_assert_uint_gt(out.len, 0);
+    ck_assert_uint_le(out.len, MAX_SHOWN_NAME_BYTES);
+    text_release(&in);
+    text_release(&out);
+}
+
+START_TEST(hostile_names_end_soon)
+{
+    static const size_t counts[] = {10, 500, 1300, 2000, 4000, 100000};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        size_t n = counts[i];
+        survive("_Z1fI", "P", n, "iEvv");
+        survive("_Z1fI", "1AI", n, "iE");
+        survive("_Z", "N", n, "1fE");
+        survive("_Z", "Z", n, "1fv");
+        survive("_ZN", "1a", n, "E");
+        survive("_Z1fIXadL_", "Z1fIXadL_", n, "E");
+        survive("_Z1fI", "DT", n, "");
+        survive("_Z1f", "FvF", n, "");
+        survive("_Rv", "NvN", n, "");
+        survive("_RNvC1a1b", "B_", n, "");
+        survive("_RINvC1a1b", "R", n, "uE");
+        survive("_ZN", "4.$LT", n, "17h0123456789abcdefE");
+        survive("x", ".cold", n, "");
+        survive("x", ".llvm.1", n, "");
+    }
+}
+END_TEST
+
+/* A<B,B>, then pairs of the last: the full name is exponentially long. */
+START_TEST(exponential_names_end_soon)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    struct text in = {0};
+    struct text out = {0};
+    text_add(&in, "_Z1fI1A1BIS0_S0_E");
+    for (int i = 2; i < 36; i++)
+        text_addf(&in, "S1_IS%c_S%c_E", digits[i], digits[i]);
+    text_add(&in, "Evv");
+    demangle(in.s, &out);
+    ck_assert(str_starts(out.s, "f<A, B<A, A>, B<B<A, A>, B<A, A> >, B<"));
+    ck_assert_uint_ge(out.len, MAX_SHOWN_NAME_BYTES - 3);
+    ck_assert(str_ends(out.s, "…"));
+    text_release(&in);
+    text_release(&out);
+}
+END_TEST
+
+START_TEST(any_bytes_are_survived)
+{
+    uint64_t random = 1;
+    for (int round = 0; round < 200; round++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            struct text in = {0};
+            struct text out = {0};
+            text_add(&in, cases[i].mangled);
+            for (int flips = 0; flips < 2 && in.len; flips++) {
+                random = random * 6364136223846793005U + 1442695040888963407U;
+                in.s[(random >> 33) % in.len] = (char)(1 + (random >> 50) % 255);
+            }
+            demangle(in.s, &out);
+            ck_assert_uint_le(out.len, MAX_SHOWN_NAME_BYTES);
+            text_release(&in);
+            text_release(&out);
+        }
+}
+END_TEST
+
+CHECK_MAIN("demangle", 20, names_become_readable, long_names_are_cut_at_a_character,
+           a_name_at_the_limit_is_whole, hostile_names_end_soon, exponential_names_end_soon,
+           any_bytes_are_survived)
