@@ -9,7 +9,7 @@
 
 enum message_kind {
     MESSAGE_TASK_NEW = 1, /* a thread was first seen */
-    MESSAGE_TASK_END,     /* it is gone; `until_ns` and the counts are the last that were read */
+    MESSAGE_TASK_END,     /* it is gone, or the recording ends; the counts are the last read */
     MESSAGE_SAMPLE,
     MESSAGE_EXEC,        /* the process runs another program now: its old threads have ended */
     MESSAGE_PROCESS_END, /* all its threads are gone */
@@ -20,8 +20,9 @@ enum sample_flags {
     SAMPLE_APPROXIMATE = 1 << 1, /* taken without the proof of an unchanged run count */
     SAMPLE_IO_WORKER = 1 << 2,   /* an io_uring worker: has no user stack */
     SAMPLE_PAGE_FAULT = 1 << 3,  /* off the CPU outside a system call */
-    SAMPLE_NOT_HELD = 1 << 4, /* running, and not held because of --no-stop: Python frames only */
-    SAMPLE_TRACED = 1 << 5,   /* another tracer has the process */
+    SAMPLE_NOT_HELD = 1 << 4,  /* running, and not held because of --no-stop: Python frames only */
+    SAMPLE_TRACED = 1 << 5,    /* another tracer has the process */
+    TASK_STILL_ALIVE = 1 << 6, /* MESSAGE_TASK_END: only the recording ends */
 };
 
 /* Every message begins so.  A thread is named by TASK, a number never used twice; its tid may be.
@@ -31,12 +32,12 @@ struct message {
     uint32_t process; /* as sampler_add() numbered it */
     uint32_t task;
     pid_t tid;
-    int64_t time_ns;                 /* CLOCK_MONOTONIC */
-    int64_t until_ns;                /* the thread's previous sample is known to hold until then */
-    uint32_t repeats;                /* ticks that said so */
-    uint32_t flags;                  /* enum sample_flags */
-    struct schedstat sched;          /* the thread's counts at TIME_NS; zero if unknown */
-    uint64_t voluntary, involuntary; /* context switches, where they were read; else 0 */
+    int64_t time_ns;        /* CLOCK_MONOTONIC */
+    int64_t until_ns;       /* the thread's previous sample is known to hold until then */
+    uint32_t repeats;       /* ticks that said so */
+    uint32_t flags;         /* enum sample_flags */
+    struct schedstat sched; /* the thread's counts at TIME_NS; zero if unknown */
+    uint64_t held_ns;       /* it was held in all so far */
 };
 
 /* MESSAGE_SAMPLE.  Followed by the recorded bytes (snapshot_unpack()), unless SAMPLE_NO_STACK. */

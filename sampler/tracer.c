@@ -26,6 +26,8 @@ enum { FREE_WAIT_MS = 200, FIRST_CAPACITY = 256 };
 /* Open addressing by tid.  Grows only in tracer_request(), so that the handler may use it. */
 struct request {
     pid_t tid; /* 0 free, −1 deleted */
+    bool held;
+    int64_t stopped_ns;
     uint64_t tag;
 };
 
@@ -33,7 +35,8 @@ struct tracer {
     struct tracer_handler handler;
     struct request *requests;
     uint32_t capacity, used, pending; /* used: with deleted ones */
-    sigset_t blocked, open;           /* the mask outside, and the one that lets SIGCHLD in */
+    uint32_t held;
+    sigset_t blocked, open; /* the mask outside, and the one that lets SIGCHLD in */
 };
 
 /* SIGCHLD's handler has no argument of ours.  Set on the sampler's thread only. */
@@ -50,15 +53,16 @@ static struct request *find(const struct tracer *t, pid_t tid)
     }
 }
 
-static void insert(struct tracer *t, pid_t tid, uint64_t tag)
+static struct request *insert(struct tracer *t, pid_t tid, uint64_t tag)
 {
     uint64_t i = hash_u64((uint64_t)tid);
     while (t->requests[i & (t->capacity - 1)].tid > 0)
         i++;
     struct request *request = &t->requests[i & (t->capacity - 1)];
     t->used += request->tid == 0;
-    *request = (struct request){tid, tag};
+    *request = (struct request){.tid = tid, .tag = tag};
     t->pending++;
+    return request;
 }
 
 /* Doubles the table, or only sweeps the deleted ones out of it. */
@@ -73,14 +77,15 @@ static void make_room(struct tracer *t)
     t->used = t->pending = 0;
     for (uint32_t i = 0; i < n; i++)
         if (old[i].tid > 0)
-            insert(t, old[i].tid, old[i].tag);
+            *insert(t, old[i].tid, old[i].tag) = old[i];
     free(old);
 }
 
 static void forget(struct tracer *t, struct request *request)
 {
-    request->tid = -1;
+    t->held -= request->held;
     t->pending--;
+    request->tid = -1;
 }
 
 static void regs_from_user(struct regs *ret, const struct user_regs_struct *u)
@@ -133,6 +138,19 @@ static void read_registers(struct stop *stop, bool may_repair)
     stop->registers_ok = true;
 }
 
+/* Lets TID go, with SIGNAL if one was on its way to the program. */
+static void release(struct tracer *t, struct request *request, pid_t tid, long signal)
+{
+    (void)ptrace(PTRACE_DETACH, tid, 0L, signal); /* ESRCH: killed meanwhile, its end comes */
+    hold_active = false;
+    if (!request)
+        return;
+    uint64_t tag = request->tag;
+    int64_t held_ns = clock_now_ns() - request->stopped_ns;
+    forget(t, request);
+    t->handler.released(t->handler.ctx, tag, (uint32_t)held_ns);
+}
+
 /* A thread stopped: hand it out and let it go.  A stop of a thread that nobody asked for (it took
  * the tid of the process by execve) is only let go. */
 static void handle_stop(struct tracer *t, pid_t tid, int status)
@@ -146,17 +164,28 @@ static void handle_stop(struct tracer *t, pid_t tid, int status)
         stop.tag = request->tag;
         stop.job_stopped = ours && signal != SIGTRAP;
         read_registers(&stop, ours && signal == SIGTRAP);
-        t->handler.stopped(t->handler.ctx, &stop);
+        request->stopped_ns = stop.stopped_ns;
+        /* Only our own stop may last: a signal must not wait. */
+        if (!t->handler.stopped(t->handler.ctx, &stop) && ours) {
+            request->held = true;
+            t->held++;
+            hold_active = false;
+            return;
+        }
     }
-    /* A signal on its way to the program goes on its way; an event stop has none. */
-    long delivered = ours ? 0 : signal;
-    (void)ptrace(PTRACE_DETACH, tid, 0L,
-                 delivered); /* ESRCH: killed meanwhile, its end will be reaped */
-    hold_active = false;
-    if (!request)
-        return;
-    forget(t, request);
-    t->handler.released(t->handler.ctx, stop.tag, (uint32_t)(clock_now_ns() - stop.stopped_ns));
+    release(t, request, tid, ours ? 0 : signal);
+}
+
+void tracer_release_held(struct tracer *t)
+{
+    for (uint32_t i = 0; i < t->capacity && t->held; i++)
+        if (t->requests[i].tid > 0 && t->requests[i].held)
+            release(t, &t->requests[i], t->requests[i].tid, 0);
+}
+
+uint32_t tracer_held(const struct tracer *t)
+{
+    return t->held;
 }
 
 static void handle_end(struct tracer *t, pid_t tid, int status)
@@ -235,7 +264,7 @@ int tracer_request(struct tracer *t, pid_t tid, uint64_t tag)
     make_room(t);
     /* Entered first: a signal on its way stops the thread, and the handler hands it out, as soon as
      * it is ours. */
-    insert(t, tid, tag);
+    (void)insert(t, tid, tag);
     long r = seize(t, tid);
     struct request *request = find(t, tid);
     if (r < 0 && request)
@@ -278,9 +307,11 @@ uint32_t tracer_pending(const struct tracer *t)
     return t->pending;
 }
 
-bool tracer_is_pending(const struct tracer *t, pid_t tid)
+void tracer_forget(struct tracer *t, pid_t tid)
 {
-    return find(t, tid) != NULL;
+    struct request *request = find(t, tid);
+    if (request)
+        forget(t, request);
 }
 
 struct tracer *tracer_free(struct tracer *t)

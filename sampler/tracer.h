@@ -21,7 +21,7 @@
 
 struct tracer;
 
-/* A thread that stopped and is held until the handler returns. */
+/* A thread that stopped and is held: until the handler returns, or longer if it says so. */
 struct stop {
     pid_t tid;
     uint64_t tag; /* as given to tracer_request() */
@@ -38,8 +38,9 @@ struct stop {
 
 struct tracer_handler {
     void *ctx;
-    /* Thread held: no allocation, no stdio.  May run inside a signal handler (of this thread). */
-    void (*stopped)(void *ctx, const struct stop *stop);
+    /* Thread held: no allocation, no stdio.  May run inside a signal handler (of this thread).
+     * True: let it go now.  False: keep it until tracer_release_held(). */
+    bool (*stopped)(void *ctx, const struct stop *stop);
     /* Released again, HELD_NS after stopped_ns. */
     void (*released)(void *ctx, uint64_t tag, uint32_t held_ns);
     /* It ended, or was never ours any more, before it stopped. */
@@ -62,9 +63,13 @@ bool tracer_poll(struct tracer *t, pid_t tid, int64_t ns);
 /* Sleeps until UNTIL_NS (CLOCK_MONOTONIC), reaping as things happen.  Returns early when WAKE_FD ≥
  * 0 becomes readable. */
 void tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd);
-/* Threads asked that have not stopped yet. */
+/* Threads asked that have not been let go yet. */
 uint32_t tracer_pending(const struct tracer *t);
-bool tracer_is_pending(const struct tracer *t, pid_t tid);
+uint32_t tracer_held(const struct tracer *t); /* those of them that are kept */
+void tracer_release_held(struct tracer *t);
+/* Drops the request for TID, which exists no more (execve gives its tid to another thread).  A stop
+ * that comes all the same is let go at once. */
+void tracer_forget(struct tracer *t, pid_t tid);
 /* Waits a little for pending threads and lets them go; the kernel releases those left when the
  * thread that called tracer_new() ends.  Returns NULL. */
 struct tracer *tracer_free(struct tracer *t);

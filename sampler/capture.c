@@ -1,0 +1,281 @@
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "sampler/state.h"
+
+enum {
+    OFF_CPU_ATTEMPTS = 3,
+    OFF_CPU_STACK_BYTES = 128 * 1024, /* at least: nobody waits for a read without a stop */
+    MAX_SYSCALL_BACKOFF = 64,
+};
+
+int capture_fd(struct sampler *s, struct task *t, enum task_file file)
+{
+    int fd = task_fd(t, file, &s->files);
+    if (fd != -EMFILE)
+        return fd;
+    /* Closes the files of the next quarter of all threads; theirs are opened again when needed. */
+    struct process *p = t->process;
+    for (size_t i = 0; i < p->n_tasks / 4 + 1; i++) {
+        struct task *other = p->tasks[s->evict_at++ % p->n_tasks];
+        if (other == t)
+            continue;
+        counters_add(&s->counters, COUNT_FDS_EVICTED, 1);
+        for (int f = 0; f < TASK_FILE_COUNT; f++)
+            task_close(other, (enum task_file)f, &s->files);
+    }
+    return task_fd(t, file, &s->files);
+}
+
+int capture_counts(struct sampler *s, struct task *t, struct schedstat *ret)
+{
+    int fd = capture_fd(s, t, TASK_SCHEDSTAT);
+    if (fd < 0)
+        return fd == -ENOENT ? -ESRCH : fd;
+    int r = schedstat_read(fd, ret);
+    if (r == 0 && !s->can.schedstat)
+        *ret = (struct schedstat){0};
+    return r;
+}
+
+int capture_view(struct sampler *s, struct task *t, struct syscall_state *ret)
+{
+    int64_t start = clock_now_ns();
+    if (start < t->syscall_not_before_ns)
+        return -EAGAIN;
+    int fd = capture_fd(s, t, TASK_SYSCALL);
+    if (fd < 0)
+        return fd == -ENOENT ? -ESRCH : fd;
+    int r = syscall_state_read(fd, ret);
+    int64_t took = clock_now_ns() - start;
+    if (took <= s->can.syscall_limit_ns) {
+        t->syscall_backoff = 0;
+        return r;
+    }
+    counters_add(&s->counters, COUNT_SLOW_SYSCALL_READS, 1);
+    t->syscall_backoff = t->syscall_backoff ? t->syscall_backoff * 2 : 2;
+    if (t->syscall_backoff > MAX_SYSCALL_BACKOFF)
+        t->syscall_backoff = MAX_SYSCALL_BACKOFF;
+    t->syscall_not_before_ns = start + s->interval_ns * t->syscall_backoff;
+    return r;
+}
+
+/* Fills the head of a message of T's and starts the count of what comes after it. */
+static void fill_head(struct task *t, struct message *m, enum message_kind kind, int64_t now_ns)
+{
+    *m = (struct message){
+        .kind = kind,
+        .process = t->process->number,
+        .task = t->id,
+        .tid = t->tid,
+        .time_ns = now_ns,
+        .until_ns = t->until_ns,
+        .repeats = t->repeats,
+        .sched = t->sched,
+        .held_ns = t->held_ns,
+    };
+    t->until_ns = now_ns;
+    t->repeats = 0;
+}
+
+void capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uint32_t flags,
+                  int64_t now_ns)
+{
+    struct sample_message *m = ring_reserve(s->ring, sizeof *m);
+    if (!m) {
+        counters_add(&s->counters, COUNT_RING_FULL, 1);
+        return;
+    }
+    memset(m, 0, sizeof *m);
+    fill_head(t, &m->head, kind, now_ns);
+    m->head.flags = flags;
+    ring_commit(s->ring, kind == MESSAGE_SAMPLE ? sizeof *m : sizeof m->head);
+}
+
+static size_t stack_wanted(struct sampler *s, struct task *t)
+{
+    uint32_t wanted = feedback_stack(&s->feedback, t->id);
+    if (wanted)
+        t->stack_bytes = wanted;
+    return t->stack_bytes < MAX_STACK_BYTES ? t->stack_bytes : MAX_STACK_BYTES;
+}
+
+static uint32_t run_hook(struct task *t, struct recorder *r, struct snapshot *snapshot)
+{
+    const struct capture_hook *hook = atomic_load_explicit(&t->process->hook, memory_order_acquire);
+    if (!hook)
+        return 0;
+    return hook->capture(hook->ctx, &r->mem, t->ns_tid, snapshot->fs_base,
+                         snapshot->regs.known ? snapshot->regs.r[X86_RSP] : 0, snapshot->annex,
+                         SNAPSHOT_ANNEX_WORDS, &snapshot->incomplete);
+}
+
+/* Reads the memory of a capture into M, which has room for STACK and EXTRA_CAPTURE_BYTES more. */
+static void read_memory(struct sampler *s, struct task *t, struct sample_message *m, size_t stack)
+{
+    static const struct prefetch nothing;
+    struct recorder *r = &s->recorder;
+    struct snapshot *snapshot = &m->snapshot;
+    recorder_begin(r, t->process->live, m, sizeof *m, sizeof *m + stack + EXTRA_CAPTURE_BYTES);
+    if (stack) {
+        snapshot->stack_start = snapshot->regs.r[X86_RSP];
+        snapshot->stack_bytes = recorder_read_stack(r, snapshot->stack_start, stack,
+                                                    t->prefetch ? t->prefetch : &nothing);
+        snapshot->stack_cut = snapshot->stack_bytes >= stack;
+    }
+    snapshot->annex_words = run_hook(t, r, snapshot);
+}
+
+/* Publishes M with what the recorder holds. */
+static void publish(struct sampler *s, struct task *t, struct sample_message *m)
+{
+    struct recorder *r = &s->recorder;
+    size_t bytes = recorder_finish(r, &m->ranges_offset, &m->range_count);
+    ring_commit(s->ring, bytes);
+    t->stack_cut = m->snapshot.stack_cut;
+    t->wants_prefetch = m->snapshot.annex_words > 0;
+    if (t->prefetch)
+        recorder_remember(r, t->prefetch);
+    counters_add(&s->counters, COUNT_READS, r->reads);
+    r->reads = 0;
+}
+
+static struct sample_message *reserve(struct sampler *s, size_t stack)
+{
+    struct sample_message *m = ring_reserve(s->ring, sizeof *m + stack + EXTRA_CAPTURE_BYTES);
+    if (m)
+        memset(m, 0, sizeof *m);
+    else
+        counters_add(&s->counters, COUNT_RING_FULL, 1);
+    return m;
+}
+
+static enum thread_state off_cpu_state(const struct task *t, const struct syscall_state *view)
+{
+    struct task_stat stat;
+    char text[PROC_TEXT_BYTES];
+    if (view->number >= 0)
+        return THREAD_BLOCKED;
+    ssize_t len = proc_read_text(t->process->pid, t->tid, "stat", text, sizeof text);
+    if (len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 && stat.state == 'T')
+        return THREAD_STOPPED;
+    return THREAD_BLOCKED;
+}
+
+static void describe_off_cpu(struct snapshot *snapshot, const struct task *t,
+                             const struct syscall_state *view)
+{
+    snapshot->tid = t->tid;
+    snapshot->taken_ns = clock_now_ns();
+    snapshot->state = off_cpu_state(t, view);
+    snapshot->syscall = view->number;
+    memcpy(snapshot->syscall_args, view->args, sizeof view->args);
+    snapshot->regs.r[X86_RSP] = view->sp;
+    snapshot->regs.r[X86_PC] = view->pc;
+    snapshot->regs.known = 1U << X86_RSP | 1U << X86_PC;
+}
+
+/* Did the thread stay where it was while it was read?  Proven by its run count; where that is not
+ * to be had, made likely by an equal view of it. */
+static bool unmoved(struct sampler *s, struct task *t, const struct syscall_state *before,
+                    int *ret_error)
+{
+    struct schedstat now;
+    *ret_error = capture_counts(s, t, &now);
+    if (*ret_error < 0)
+        return false;
+    bool same = now.runs == t->sched.runs;
+    t->sched = now;
+    if (s->can.schedstat || !same)
+        return same;
+    struct syscall_state after;
+    *ret_error = capture_view(s, t, &after);
+    return *ret_error == 0 && memcmp(before, &after, sizeof after) == 0;
+}
+
+/* While it is off the CPU, its run count less its switches is its base. */
+static void learn_switch_base(struct sampler *s, struct task *t)
+{
+    struct task_status status;
+    struct schedstat after;
+    int fd = capture_fd(s, t, TASK_STATUS);
+    if (fd < 0 || task_status_read(fd, &status) < 0 || capture_counts(s, t, &after) < 0 ||
+        after.runs != t->sched.runs)
+        return;
+    t->switch_base = (int64_t)(after.runs - status.voluntary - status.involuntary);
+    t->base_known = true;
+}
+
+int capture_off_cpu(struct sampler *s, struct task *t, struct syscall_state *view)
+{
+    for (int attempt = 0; attempt < OFF_CPU_ATTEMPTS; attempt++) {
+        size_t stack = stack_wanted(s, t);
+        if (stack < OFF_CPU_STACK_BYTES)
+            stack = OFF_CPU_STACK_BYTES;
+        struct sample_message *m = reserve(s, view->sp ? stack : 0);
+        if (!m)
+            return 0;
+        describe_off_cpu(&m->snapshot, t, view);
+        read_memory(s, t, m, view->sp ? stack : 0);
+        int error;
+        if (unmoved(s, t, view, &error)) {
+            fill_head(t, &m->head, MESSAGE_SAMPLE, m->snapshot.taken_ns);
+            m->head.flags = s->can.schedstat ? 0 : SAMPLE_APPROXIMATE;
+            publish(s, t, m);
+            t->state = m->snapshot.state;
+            t->repeatable = s->can.schedstat;
+            t->sampled_runs = t->sched.runs;
+            counters_add(&s->counters, COUNT_NO_STOP_CAPTURES, 1);
+            if (!t->base_known)
+                learn_switch_base(s, t);
+            return 0;
+        }
+        if (error < 0)
+            return error;
+        counters_add(&s->counters, COUNT_NO_STOP_REJECTS, 1);
+        int r = capture_view(s, t, view);
+        if (r < 0 || view->view == SYSCALL_RUNNING)
+            return r < 0 ? r : -EAGAIN;
+    }
+    counters_add(&s->counters, COUNT_NO_STOP_GIVEN_UP, 1);
+    return 0;
+}
+
+void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
+{
+    size_t stack = stack_wanted(s, t);
+    struct sample_message *m = reserve(s, stack);
+    if (!m || !stop->registers_ok)
+        return;
+    m->snapshot.tid = t->tid;
+    m->snapshot.taken_ns = stop->stopped_ns;
+    m->snapshot.held_ns = 1; /* not zero: it was held; for how long is known when it is over */
+    m->snapshot.state = stop->job_stopped ? THREAD_STOPPED : t->requested_state;
+    m->snapshot.syscall = stop->syscall;
+    m->snapshot.regs = stop->regs;
+    m->snapshot.fs_base = stop->fs_base;
+    read_memory(s, t, m, stack);
+    fill_head(t, &m->head, MESSAGE_SAMPLE, t->requested_ns);
+    publish(s, t, m);
+    counters_add(&s->counters, COUNT_STOPS, 1);
+    t->state = m->snapshot.state;
+    /* It was waiting for a CPU at every tick until it stopped. */
+    t->until_ns = t->pending_repeats ? stop->stopped_ns : t->requested_ns;
+    t->repeats = t->pending_repeats;
+}
+
+void capture_not_held(struct sampler *s, struct task *t, int64_t now_ns)
+{
+    struct sample_message *m = reserve(s, 0);
+    if (!m)
+        return;
+    m->snapshot.tid = t->tid;
+    m->snapshot.taken_ns = now_ns;
+    m->snapshot.state = t->requested_state;
+    m->snapshot.syscall = -2;
+    read_memory(s, t, m, 0);
+    fill_head(t, &m->head, MESSAGE_SAMPLE, now_ns);
+    m->head.flags = SAMPLE_NOT_HELD;
+    publish(s, t, m);
+}

@@ -1,0 +1,45 @@
+/* What the sampler counts.  Written by its thread alone, read by others at any time. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum sampler_counter {
+    COUNT_TICKS,
+    COUNT_LATE_TICKS, /* left out because the one before was not done in time */
+    COUNT_REPEATS,    /* threads that had not run since a sample that found them off the CPU */
+    COUNT_NO_STOP_CAPTURES,
+    COUNT_NO_STOP_REJECTS,  /* it ran meanwhile: tried again */
+    COUNT_NO_STOP_GIVEN_UP, /* three times */
+    COUNT_STOP_REQUESTS,
+    COUNT_STOPS,              /* threads that stopped and were captured */
+    COUNT_PENDING_TICKS,      /* threads asked before that had still not stopped */
+    COUNT_REPAIRED_CALLS,     /* interrupted by a stop, restarted by setting −ERESTARTNOHAND */
+    COUNT_PERTURBED_CALLS,    /* interrupted by a stop, not to be repeated */
+    COUNT_BACKED_OFF,         /* not stopped again in the same interrupted call: gaps */
+    COUNT_RING_FULL,          /* captures lost because the worker was behind */
+    COUNT_REFUSED,            /* no longer ours to read or stop */
+    COUNT_SLOW_SYSCALL_READS, /* /proc/PID/task/TID/syscall took over its limit */
+    COUNT_REGISTERS_WANTED,   /* stops of blocked threads whose stack needs registers */
+    COUNT_RATE_LOWERED,
+    COUNT_FDS_EVICTED,
+    COUNT_READS, /* system calls that read the target's memory */
+    COUNT_HELD_NS,
+    COUNT_HELD_MAX_NS,
+    SAMPLER_COUNTER_COUNT,
+};
+
+/* Hold lengths: bucket i counts those below 2^(i/4) µs and not below the one before. */
+enum { HOLD_BUCKETS = 80 };
+
+struct sampler_counters {
+    _Atomic uint64_t n[SAMPLER_COUNTER_COUNT];
+    _Atomic uint64_t holds[HOLD_BUCKETS];
+};
+
+const char *sampler_counter_name(enum sampler_counter c); /* "late_ticks" */
+uint64_t counters_get(const struct sampler_counters *c, enum sampler_counter which);
+void counters_add(struct sampler_counters *c, enum sampler_counter which, uint64_t delta);
+void counters_add_hold(struct sampler_counters *c, uint64_t held_ns);
+/* The hold that a share Q of all holds does not exceed, to a fifth; 0 if there were none. */
+uint64_t counters_hold_quantile_ns(const struct sampler_counters *c, double q);

@@ -1,0 +1,57 @@
+#include "sampler/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The child's side: never returns.  The pipe closes by itself if the exec succeeds. */
+static void run_child(char *const argv[], const sigset_t *mask, int report_fd)
+{
+    (void)sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp(argv[0], argv);
+    int error = errno;
+    (void)!write(report_fd, &error, sizeof error);
+    _exit(127);
+}
+
+int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct err *err)
+{
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return err_set(err, -errno, "cannot start %s: %s", argv[0], strerror(errno));
+    pid_t pid = fork();
+    if (pid == 0)
+        run_child(argv, mask, report[1]);
+    int error = pid < 0 ? errno : 0;
+    close(report[1]);
+    if (pid > 0) {
+        ssize_t n;
+        do
+            n = read(report[0], &error, sizeof error);
+        while (n < 0 && errno == EINTR);
+        if (n == sizeof error)
+            (void)launch_wait(pid);
+        else
+            error = 0;
+    }
+    close(report[0]);
+    if (error)
+        return err_set(err, -error, "cannot run %s: %s", argv[0], strerror(error));
+    *ret = pid;
+    return 0;
+}
+
+int launch_wait(pid_t pid)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
+int launch_exit_code(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,103 @@
+#include "sampler/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+/* A thread that ends and one that is born between two ticks leave the count as it was; the one that
+ * ended is noticed by its files, unless it is not watched.  Hence a listing now and then. */
+enum { LIST_EVERY_MS = 100 };
+
+static int open_task_dir(pid_t pid)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/task", pid);
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static uint64_t read_stack_start(const struct process *p)
+{
+    struct task_stat stat;
+    return task_stat_read(p->stat_fd, &stat) == 0 ? stat.stack_start : 0;
+}
+
+struct process *process_new(pid_t pid, uint32_t number, struct mem *live)
+{
+    struct process *p = xcalloc(1, sizeof *p);
+    p->pid = pid;
+    p->number = number;
+    p->live = live;
+    p->stat_fd = proc_task_open(pid, pid, "stat");
+    p->task_dir_fd = open_task_dir(pid);
+    p->stack_start = read_stack_start(p);
+    return p;
+}
+
+bool process_execed(struct process *p)
+{
+    uint64_t start = read_stack_start(p);
+    bool execed = start && p->stack_start && start != p->stack_start;
+    if (start)
+        p->stack_start = start;
+    return execed;
+}
+
+bool process_wants_listing(struct process *p, bool lost_one, int64_t now_ns)
+{
+    struct stat st;
+    if (fstat(p->task_dir_fd, &st) != 0)
+        return true;
+    bool wants = lost_one || st.st_nlink != p->links ||
+                 now_ns - p->listed_ns >= (int64_t)LIST_EVERY_MS * NS_PER_MS;
+    if (wants) {
+        p->links = st.st_nlink;
+        p->listed_ns = now_ns;
+    }
+    return wants;
+}
+
+struct task *process_task(const struct process *p, pid_t tid)
+{
+    uint64_t i;
+    return map_get(&p->by_tid, (uint64_t)tid, &i) ? p->tasks[i] : NULL;
+}
+
+void process_add(struct process *p, struct task *t)
+{
+    p->tasks = array_reserve(p->tasks, &p->capacity, p->n_tasks + 1, sizeof *p->tasks);
+    map_put(&p->by_tid, (uint64_t)t->tid, p->n_tasks);
+    p->tasks[p->n_tasks++] = t;
+}
+
+void process_remove(struct process *p, struct task *t)
+{
+    uint64_t i;
+    if (!map_get(&p->by_tid, (uint64_t)t->tid, &i) || p->tasks[i] != t)
+        return;
+    map_remove(&p->by_tid, (uint64_t)t->tid);
+    p->tasks[i] = p->tasks[--p->n_tasks];
+    if (i < p->n_tasks)
+        map_put(&p->by_tid, (uint64_t)p->tasks[i]->tid, i);
+}
+
+struct process *process_free(struct process *p, struct task_files *files)
+{
+    if (!p)
+        return NULL;
+    for (size_t i = 0; i < p->n_tasks; i++)
+        task_free(p->tasks[i], files);
+    if (p->stat_fd >= 0)
+        close(p->stat_fd);
+    if (p->task_dir_fd >= 0)
+        close(p->task_dir_fd);
+    map_release(&p->by_tid);
+    free(p->tasks);
+    free(p);
+    return NULL;
+}

@@ -1,0 +1,39 @@
+/* One observed process: its threads as they come and go, and whether it still runs the same
+ * program. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/hash.h"
+#include "sampler/sampler.h"
+#include "sampler/task.h"
+
+struct process {
+    pid_t pid;
+    uint32_t number;
+    struct mem *live; /* borrowed */
+    struct task **tasks;
+    size_t n_tasks, capacity;
+    struct map by_tid; /* tid → index into tasks */
+    int stat_fd, task_dir_fd;
+    uint64_t stack_start; /* of the program: changes with execve */
+    uint64_t links;       /* of the task directory, as last listed */
+    int64_t listed_ns;
+    bool lost_one; /* a thread was found to have ended */
+    bool ended;
+    const struct capture_hook *_Atomic hook;
+};
+
+struct process *process_new(pid_t pid, uint32_t number, struct mem *live);
+/* Has it called execve since the last call? */
+bool process_execed(struct process *p);
+/* Is it time to list its threads: did their number change, or was the last listing long ago? */
+bool process_wants_listing(struct process *p, bool lost_one, int64_t now_ns);
+struct task *process_task(const struct process *p, pid_t tid); /* NULL: none */
+void process_add(struct process *p, struct task *t);
+/* Takes T out; the caller frees it. */
+void process_remove(struct process *p, struct task *t);
+struct process *process_free(struct process *p, struct task_files *files);

@@ -1,0 +1,300 @@
+#include "sampler/sampler.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "sampler/state.h"
+
+enum {
+    RING_BYTES = 64 << 20,
+    RESERVED_FDS = 64, /* for ELF files, the output and the like */
+    SLOW_SYSCALL_NS = 500 * NS_PER_US,
+    FREEZE_NS = 5 * NS_PER_MS,        /* --freeze: all let go after that, whether complete or not */
+    SINGLE_SHOT_NS = 500 * NS_PER_MS, /* for threads that wait for a CPU */
+    OVERHEAD_EVERY_NS = NS_PER_S,
+};
+
+/* ---- set-up ---- */
+
+static uint32_t raise_fd_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 256;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    rlim_t usable =
+        limit.rlim_cur > 2 * RESERVED_FDS ? limit.rlim_cur - RESERVED_FDS : RESERVED_FDS;
+    return usable < 1 << 20 ? (uint32_t)usable : 1 << 20;
+}
+
+/* Does the kernel keep the counts (CONFIG_SCHED_INFO)?  Asked of ourselves: we have run. */
+static bool schedstat_is_live(void)
+{
+    const char *no = getenv("WALLSPY_NO_SCHEDSTAT");
+    int fd = proc_task_open(getpid(), getpid(), "schedstat");
+    struct schedstat mine = {0};
+    if (fd < 0)
+        return false;
+    int r = schedstat_read(fd, &mine);
+    close(fd);
+    return r == 0 && mine.runs > 0 && !(no && str_eq(no, "1"));
+}
+
+static int64_t slow_syscall_limit(void)
+{
+    const char *text = getenv("WALLSPY_SLOW_SYSCALL_US");
+    int64_t us = 0;
+    return text && parse_whole_i64(text, 0, 1000000, &us) == 0 ? us * NS_PER_US : SLOW_SYSCALL_NS;
+}
+
+struct sampler *sampler_new(const struct sampler_config *config)
+{
+    struct sampler *s = xcalloc(1, sizeof *s);
+    s->config = *config;
+    s->can = (struct abilities){schedstat_is_live(), slow_syscall_limit()};
+    s->ring = ring_new(RING_BYTES);
+    recorder_init(&s->recorder);
+    s->files = (struct task_files){.limit = raise_fd_limit(), .counters = &s->counters};
+    s->interval_ns = (int64_t)((double)NS_PER_S / config->rate_hz);
+    s->random = (uint64_t)clock_now_ns() | 1;
+    s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    atomic_store(&s->rate_hz, config->rate_hz);
+    return s;
+}
+
+int sampler_add(struct sampler *s, pid_t pid, struct mem *live, struct err *err)
+{
+    assert(!s->started);
+    if (s->n_processes == MAX_PROCESSES)
+        return err_set(err, -E2BIG, "more than %d processes", MAX_PROCESSES);
+    int fd = proc_task_open(pid, pid, "syscall");
+    if (fd == -ENOENT && kill(pid, 0) == 0)
+        return err_set(err, -ENOENT,
+                       "this kernel has no /proc/PID/syscall "
+                       "(CONFIG_HAVE_ARCH_TRACEHOOK)");
+    if (fd < 0)
+        return err_set(err, fd == -ENOENT ? -ESRCH : fd, "cannot read /proc/%d/syscall: %s", pid,
+                       strerror(-fd));
+    close(fd);
+    s->processes[s->n_processes] = process_new(pid, s->n_processes, live);
+    return (int)s->n_processes++;
+}
+
+void sampler_set_hook(struct sampler *s, uint32_t process, const struct capture_hook *hook)
+{
+    atomic_store_explicit(&s->processes[process]->hook, hook, memory_order_release);
+}
+
+/* ---- the thread ---- */
+
+/* Uniform in [0, 1).  xorshift64 (G. Marsaglia); only against lockstep with the target. */
+static double random_share(struct sampler *s)
+{
+    s->random ^= s->random << 13;
+    s->random ^= s->random >> 7;
+    s->random ^= s->random << 17;
+    return (double)(s->random >> 11) / 9007199254740992.0;
+}
+
+static void on_child(void *sampler, pid_t pid, int status)
+{
+    struct sampler *s = sampler;
+    for (int i = 0; i < MAX_CHILDREN; i++) {
+        pid_t held = atomic_load_explicit(&s->children[i].pid, memory_order_relaxed);
+        if (held != 0 && held != pid)
+            continue;
+        atomic_store_explicit(&s->children[i].status, status, memory_order_relaxed);
+        atomic_store_explicit(&s->children[i].pid, pid, memory_order_release);
+        return;
+    }
+}
+
+bool sampler_child_status(const struct sampler *s, pid_t pid, int *ret_status)
+{
+    for (int i = 0; i < MAX_CHILDREN; i++)
+        if (atomic_load_explicit(&s->children[i].pid, memory_order_acquire) == pid) {
+            *ret_status = atomic_load_explicit(&s->children[i].status, memory_order_relaxed);
+            return true;
+        }
+    return false;
+}
+
+/* The largest share of its time that any thread was held in the last seconds. */
+static double worst_share(struct sampler *s, int64_t elapsed_ns)
+{
+    double worst = 0;
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
+            struct task *t = s->processes[i]->tasks[j];
+            double share = (double)t->window_held_ns / (double)elapsed_ns;
+            t->held_share += (share - t->held_share) * 0.2; /* about the last 5 s */
+            t->window_held_ns = 0;
+            worst = t->held_share > worst ? t->held_share : worst;
+        }
+    return worst;
+}
+
+/* Lowers the rate while a thread is held too much, and raises it again when it is not. */
+static void keep_overhead(struct sampler *s)
+{
+    int64_t now_ns = clock_now_ns();
+    int64_t elapsed_ns = now_ns - s->overhead_checked_ns;
+    if (elapsed_ns < OVERHEAD_EVERY_NS)
+        return;
+    s->overhead_checked_ns = now_ns;
+    double asked_ns = (double)NS_PER_S / s->config.rate_hz;
+    double ratio = worst_share(s, elapsed_ns) / s->config.max_held;
+    double interval_ns = (double)s->interval_ns;
+    if (ratio > 1) {
+        counters_add(&s->counters, COUNT_RATE_LOWERED, 1);
+        interval_ns *= ratio < 4 ? ratio : 4;
+    } else if (ratio < 0.8) {
+        interval_ns *= 0.9;
+    }
+    s->interval_ns = (int64_t)(interval_ns > asked_ns ? interval_ns : asked_ns);
+    atomic_store_explicit(&s->rate_hz, (double)NS_PER_S / (double)s->interval_ns,
+                          memory_order_relaxed);
+}
+
+static bool all_ended(const struct sampler *s)
+{
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        if (!s->processes[i]->ended)
+            return false;
+    return true;
+}
+
+/* Ticks lie on an absolute grid, each somewhere within its interval.  A tick that could not begin
+ * within its interval is left out, and counted. */
+static void run_ticks(struct sampler *s)
+{
+    int64_t slot_ns = clock_now_ns();
+    s->overhead_checked_ns = slot_ns;
+    while (!atomic_load_explicit(&s->stop, memory_order_relaxed) && !all_ended(s)) {
+        tick_run(s);
+        keep_overhead(s);
+        slot_ns += s->interval_ns;
+        int64_t late_ns = clock_now_ns() - slot_ns;
+        if (late_ns > s->interval_ns) {
+            int64_t left_out = late_ns / s->interval_ns;
+            counters_add(&s->counters, COUNT_LATE_TICKS, (uint64_t)left_out);
+            slot_ns += left_out * s->interval_ns;
+        }
+        int64_t offset_ns = (int64_t)(random_share(s) * (double)s->interval_ns);
+        tracer_sleep(s->tracer, slot_ns + offset_ns, s->wake_fd);
+    }
+}
+
+static void run_once(struct sampler *s)
+{
+    tick_run(s);
+    int64_t end = clock_now_ns() + (s->config.freeze ? FREEZE_NS : SINGLE_SHOT_NS);
+    while (clock_now_ns() < end && tracer_pending(s->tracer) > tracer_held(s->tracer))
+        tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
+    tracer_release_held(s->tracer);
+}
+
+static void *sampler_main(void *arg)
+{
+    struct sampler *s = arg;
+    struct tracer_handler handler = {s, tick_stopped, tick_released, tick_gone, on_child};
+    (void)prctl(PR_SET_NAME, "wallspy-sampler");
+    (void)prctl(PR_SET_TIMERSLACK, 1UL);
+    s->tracer = tracer_new(&handler);
+    if (s->config.single_shot)
+        run_once(s);
+    else
+        run_ticks(s);
+    s->tracer = tracer_free(s->tracer);
+    tick_close(s);
+    atomic_store_explicit(&s->done, true, memory_order_release);
+    return NULL;
+}
+
+int sampler_start(struct sampler *s, struct err *err)
+{
+    /* The new thread takes no signal but SIGCHLD, where tracer.c lets it in; nobody else takes
+     * that. */
+    sigset_t all;
+    sigset_t old;
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    int r = pthread_create(&s->thread, NULL, sampler_main, s);
+    sigaddset(&old, SIGCHLD);
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (r)
+        return err_set(err, -r, "cannot start a thread: %s", strerror(r));
+    s->started = true;
+    return 0;
+}
+
+void sampler_stop(struct sampler *s)
+{
+    atomic_store_explicit(&s->stop, true, memory_order_relaxed);
+    uint64_t one = 1;
+    (void)!write(s->wake_fd, &one, sizeof one);
+}
+
+/* ---- what others see ---- */
+
+bool sampler_done(const struct sampler *s)
+{
+    return atomic_load_explicit(&s->done, memory_order_acquire);
+}
+
+struct ring *sampler_ring(struct sampler *s)
+{
+    return s->ring;
+}
+
+struct feedback *sampler_feedback(struct sampler *s)
+{
+    return &s->feedback;
+}
+
+const struct sampler_counters *sampler_counters(const struct sampler *s)
+{
+    return &s->counters;
+}
+
+double sampler_rate_hz(const struct sampler *s)
+{
+    return atomic_load_explicit(&s->rate_hz, memory_order_relaxed);
+}
+
+uint32_t sampler_task_count(const struct sampler *s)
+{
+    return atomic_load_explicit(&s->task_count, memory_order_relaxed);
+}
+
+struct sampler *sampler_free(struct sampler *s)
+{
+    if (!s)
+        return NULL;
+    if (s->started) {
+        sampler_stop(s);
+        (void)pthread_join(s->thread, NULL);
+    }
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        process_free(s->processes[i], &s->files);
+    for (size_t i = 0; i < s->n_ended; i++)
+        task_free(s->ended[i], &s->files);
+    free(s->ended);
+    free(s->running);
+    ring_free(s->ring);
+    close(s->wake_fd);
+    free(s);
+    return NULL;
+}

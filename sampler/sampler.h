@@ -1,0 +1,68 @@
+/* The sampler: one thread that visits every thread of the target on an absolute time grid and says,
+ * into a ring, where each is.  What has not run since is not looked at again, what is off the CPU
+ * is read without a stop, what runs is held for some 15 µs.  docs/sampling.md tells why and how
+ * well.
+ *
+ * All calls from the thread that made the sampler, unless they say otherwise. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "sampler/counters.h"
+#include "sampler/feedback.h"
+#include "sampler/filter.h"
+#include "sampler/ring.h"
+#include "target/mem.h"
+
+struct sampler;
+
+/* What else must be read while a thread cannot move.  Called on the sampler's thread. */
+struct capture_hook {
+    void *ctx;
+    /* Once a tick, nothing held: may read LIVE and allocate. */
+    void (*tick)(void *ctx, struct mem *live);
+    /* The thread is held or off the CPU: reads through RECORDING, allocates nothing.  NS_TID: its
+     * id in its own pid namespace; FS_BASE 0: unknown.  Fills ANNEX (of the snapshot), returns the
+     * words. */
+    uint32_t (*capture)(void *ctx, struct mem *recording, pid_t ns_tid, uint64_t fs_base,
+                        uint64_t sp, uint64_t *annex, uint32_t max, bool *ret_incomplete);
+    /* Is it a Python thread, as of the last tick?  For --thread python|native. */
+    bool (*is_python)(void *ctx, pid_t ns_tid);
+};
+
+struct sampler_config {
+    double rate_hz;
+    double
+        max_held; /* share of time a running thread may be held; the rate is lowered to keep it */
+    bool no_stop; /* never hold a thread */
+    bool single_shot;            /* one sample of every thread, then finish (dump) */
+    bool freeze;                 /* single shot: hold all running threads together */
+    struct thread_filter filter; /* borrowed strings */
+};
+
+/* Nothing happens before sampler_start(). */
+struct sampler *sampler_new(const struct sampler_config *config);
+/* Watches process PID, whose threads are sampled from the start on.  LIVE: its memory, borrowed.
+ * Returns its number (0, 1, …), or -EPERM/-ESRCH/-ENOENT (no /proc/PID/syscall) with ERR. */
+int sampler_add(struct sampler *s, pid_t pid, struct mem *live, struct err *err);
+/* Any thread, any time: from the next tick on captures of PROCESS use HOOK (NULL: none), which must
+ * live until the sampler is freed. */
+void sampler_set_hook(struct sampler *s, uint32_t process, const struct capture_hook *hook);
+int sampler_start(struct sampler *s, struct err *err);
+/* Asks the thread to end; async-signal-safe; returns at once. */
+void sampler_stop(struct sampler *s);
+/* True once the sampler's thread is done: its last messages are in the ring.  It ends by itself
+ * when all processes have. */
+bool sampler_done(const struct sampler *s);
+/* Any thread: true, and *RET_STATUS (waitpid(2)), once child PID of wallspy's own has ended. */
+bool sampler_child_status(const struct sampler *s, pid_t pid, int *ret_status);
+struct ring *sampler_ring(struct sampler *s); /* the caller is its consumer */
+struct feedback *sampler_feedback(struct sampler *s);
+const struct sampler_counters *sampler_counters(const struct sampler *s);
+double sampler_rate_hz(const struct sampler *s); /* as it is now: asked, or lowered */
+uint32_t sampler_task_count(const struct sampler *s);
+/* Ends the thread if it runs: everything pending is let go. */
+struct sampler *sampler_free(struct sampler *s);

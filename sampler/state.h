@@ -1,0 +1,90 @@
+/* The sampler's state, shared by the files that make it up: sampler.c (thread and API), tick.c
+ * (what to do with each thread), capture.c (how a stack is taken).  Private to sampler/. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "sampler/message.h"
+#include "sampler/process.h"
+#include "sampler/sampler.h"
+#include "sampler/tracer.h"
+
+enum {
+    MAX_PROCESSES = 256,
+    MAX_CHILDREN = 4,
+    MAX_STACK_BYTES = 8 << 20,     /* the default limit of a main thread's stack */
+    EXTRA_CAPTURE_BYTES = 1 << 20, /* blocks that a hook may read, and the table of ranges */
+};
+
+/* What the kernel and the environment make possible; found at start (docs/sampling.md "Fallbacks").
+ */
+struct abilities {
+    bool schedstat; /* counts are live: an unchanged run count proves an unchanged stack */
+    int64_t syscall_limit_ns; /* a /syscall read longer than this is slow */
+};
+
+struct sampler {
+    struct sampler_config config;
+    struct abilities can;
+    struct process *processes[MAX_PROCESSES];
+    uint32_t n_processes;
+    struct ring *ring;
+    struct feedback feedback;
+    struct sampler_counters counters;
+    struct recorder recorder;
+    struct tracer *tracer;
+    struct task_files files;
+    uint32_t last_task; /* number given last */
+
+    /* The tick. */
+    int64_t interval_ns;   /* as it is now */
+    uint64_t random;       /* state of the jitter's generator */
+    struct task **running; /* threads of this tick that need a stop */
+    size_t n_running, running_capacity;
+    struct task **ended; /* threads that ended with a stop pending */
+    size_t n_ended, ended_capacity;
+    size_t evict_at;
+    int64_t overhead_checked_ns;
+
+    pthread_t thread;
+    bool started;
+    int wake_fd;
+    _Atomic bool stop, done;
+    _Atomic uint32_t task_count;
+    _Atomic double rate_hz;
+    struct {
+        _Atomic pid_t pid;
+        _Atomic int status;
+    } children[MAX_CHILDREN];
+};
+
+/* capture.c */
+
+/* Tells of T as of NOW without a stack. */
+void capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uint32_t flags,
+                  int64_t now_ns);
+/* T is off the CPU as VIEW says: reads its stack without a stop.  0: told.  -EAGAIN: it runs now.
+ * -ESRCH: it is gone. */
+int capture_off_cpu(struct sampler *s, struct task *t, struct syscall_state *view);
+/* T is held. */
+void capture_held(struct sampler *s, struct task *t, const struct stop *stop);
+/* T runs, and must not be held: what can be read all the same. */
+void capture_not_held(struct sampler *s, struct task *t, int64_t now_ns);
+/* Reads the thread's counts.  0, -ESRCH or what reading says; without live counts: zeros. */
+int capture_counts(struct sampler *s, struct task *t, struct schedstat *ret);
+/* An fd of T's, others being closed to make room for it.  Negative errno: none to be had. */
+int capture_fd(struct sampler *s, struct task *t, enum task_file file);
+/* Reads /proc's view of the thread.  -EAGAIN: the file is slow, left alone for now. */
+int capture_view(struct sampler *s, struct task *t, struct syscall_state *ret);
+
+/* tick.c */
+
+/* Visits every thread once. */
+void tick_run(struct sampler *s);
+/* The tracer's handler. */
+bool tick_stopped(void *sampler, const struct stop *stop);
+void tick_released(void *sampler, uint64_t tag, uint32_t held_ns);
+void tick_gone(void *sampler, uint64_t tag);
+/* Tells of all threads that the recording ends. */
+void tick_close(struct sampler *s);

@@ -1,0 +1,73 @@
+/* One thread under observation: its kept-open /proc files and what its last sample said. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/counters.h"
+#include "sampler/recorder.h"
+#include "sampler/snapshot.h"
+#include "target/proc.h"
+
+enum task_file { TASK_SCHEDSTAT, TASK_SYSCALL, TASK_STATUS, TASK_FILE_COUNT };
+
+struct task {
+    struct process *process;
+    uint32_t id; /* never used twice; 0 is none */
+    pid_t tid, ns_tid;
+    int fds[TASK_FILE_COUNT]; /* −1: not open */
+    char comm[TASK_COMM_BYTES];
+    bool seen;   /* in the present listing of the process's threads */
+    bool zombie; /* it ended, but its process's other threads go on */
+    bool io_worker;
+    bool filtered; /* not wanted by --thread */
+    bool ended;
+
+    /* The last sample. */
+    bool repeatable; /* it was found off the CPU: holds while the run count stays */
+    bool stack_cut;  /* its stack was not read to the end */
+    enum thread_state state;
+    struct schedstat sched; /* as last read */
+    uint64_t sampled_runs;  /* run count at the sample */
+    int64_t until_ns;       /* the sample is known to hold until then */
+    uint32_t repeats;
+
+    /* Running or waiting for a CPU (docs/sampling.md): run count − switches while it is off the
+     * CPU. */
+    int64_t switch_base;
+    bool base_known;
+
+    /* A stop that was asked for. */
+    bool pending;
+    int64_t requested_ns;
+    uint64_t requested_runs;
+    enum thread_state requested_state;
+    uint32_t pending_repeats;
+
+    /* Stops and slow files are spaced out where they would hurt. */
+    uint32_t backoff; /* intervals; 0 none */
+    int64_t stop_not_before_ns, syscall_not_before_ns;
+    uint32_t syscall_backoff;
+
+    /* Captures. */
+    uint32_t stack_bytes;      /* to read next time */
+    struct prefetch *prefetch; /* NULL until a capture hook kept something */
+    bool wants_prefetch;
+    uint64_t held_ns;
+    uint64_t window_held_ns; /* since the overhead was last looked at */
+    double held_share;       /* smoothed */
+};
+
+/* Open /proc files of all tasks, bounded by the limit on file descriptors. */
+struct task_files {
+    uint32_t open, limit;
+    struct sampler_counters *counters;
+};
+
+struct task *task_new(struct process *process, uint32_t id, pid_t tid);
+/* Opens FILE if it is not yet.  Returns its fd or a negative errno; −EMFILE: the caller must evict.
+ */
+int task_fd(struct task *t, enum task_file file, struct task_files *files);
+void task_close(struct task *t, enum task_file file, struct task_files *files);
+struct task *task_free(struct task *t, struct task_files *files);
