@@ -1,0 +1,32 @@
+#include "cli/exit_codes.h"
+
+#include <errno.h>
+
+int exit_code_of_exec(int error)
+{
+    return error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+int exit_code_of_obstacle(enum attach_obstacle obstacle)
+{
+    switch (obstacle) {
+    case ATTACH_OK:
+        return EXIT_OK;
+    case ATTACH_NO_PROCESS:
+    case ATTACH_ZOMBIE:
+        return EXIT_NO_PROCESS;
+    case ATTACH_KERNEL_THREAD:
+    case ATTACH_SELF:
+    case ATTACH_32_BIT:
+    case ATTACH_NO_SYSCALL_FILE:
+        return EXIT_UNSUPPORTED;
+    case ATTACH_OTHER_USER:
+    case ATTACH_NOT_DUMPABLE:
+    case ATTACH_TRACED:
+    case ATTACH_YAMA:
+    case ATTACH_SECCOMP:
+    case ATTACH_REFUSED:
+        return EXIT_NOT_PERMITTED;
+    }
+    return EXIT_FAILED;
+}

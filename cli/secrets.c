@@ -1,0 +1,228 @@
+#include "cli/secrets.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Names whose value is a secret, as the words between '-', '_' and '.' spell them: "--db-password",
+ * "API_KEY", but not "--max-tokens" or "--tokenizer". */
+static const char *const secret_words[] = {"password",    "passwd", "pass",          "passphrase",
+                                           "secret",      "token",  "apikey",        "credential",
+                                           "credentials", "auth",   "authorization", "cookie"};
+/* Two words of which neither alone would do. */
+static const char *const secret_pairs[][2] = {
+    {"api", "key"}, {"access", "key"}, {"private", "key"}, {"account", "key"}, {"signing", "key"}};
+
+/* How well-known kinds of keys begin, and the length they have at least. */
+static const struct {
+    const char *prefix;
+    size_t min_len;
+} key_kinds[] = {
+    {"sk-", 20},   {"sk_live_", 20},    {"ghp_", 20},   {"gho_", 20},
+    {"ghs_", 20},  {"github_pat_", 20}, {"glpat-", 20}, {"xoxb-", 20},
+    {"xoxp-", 20}, {"AKIA", 20},        {"ASIA", 20},   {"AIza", 30},
+    {"hf_", 20},   {"eyJ", 30},         {"npm_", 20},   {"pypi-", 20},
+};
+
+/* A run of this many letters and digits that changes between lower case, upper case and digits once
+ * in so many characters is random: by trial 4 of 10,000 random base64 words of 32 characters change
+ * less often (none of 40), and 5 of 1000 long paths under /usr as often.  Hex digits need no test.
+ */
+enum { MIN_RANDOM_LEN = 32, RANDOM_CHANGES_PER = 4 };
+
+static const char mask[] = "***";
+
+static bool is_name_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
+}
+
+static bool is_key_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '+' || c == '/';
+}
+
+static bool word_is(const char *word, size_t len, const char *wanted)
+{
+    return strlen(wanted) == len && strncasecmp(word, wanted, len) == 0;
+}
+
+static bool pair_is_secret(const char *first, size_t first_len, const char *second, size_t len)
+{
+    for (size_t i = 0; i < sizeof secret_pairs / sizeof *secret_pairs; i++)
+        if (word_is(first, first_len, secret_pairs[i][0]) &&
+            word_is(second, len, secret_pairs[i][1]))
+            return true;
+    return false;
+}
+
+static bool name_is_secret(const char *name, size_t name_len)
+{
+    const char *previous = name;
+    size_t previous_len = 0;
+    for (size_t i = 0; i < name_len;) {
+        size_t len = strcspn(name + i, "-_.");
+        if (len > name_len - i)
+            len = name_len - i;
+        for (size_t k = 0; k < sizeof secret_words / sizeof *secret_words; k++)
+            if (word_is(name + i, len, secret_words[k]))
+                return true;
+        if (pair_is_secret(previous, previous_len, name + i, len))
+            return true;
+        previous = name + i;
+        previous_len = len;
+        i += len + 1;
+    }
+    return false;
+}
+
+static int kind_of(char c)
+{
+    if (isdigit((unsigned char)c))
+        return 1;
+    return isupper((unsigned char)c) ? 2 : 3;
+}
+
+static bool looks_random(const char *s, size_t len)
+{
+    bool digits = false, letters = false, all_hex = true;
+    size_t changes = 0;
+    for (size_t i = 0; i < len; i++) {
+        digits |= isdigit((unsigned char)s[i]) != 0;
+        letters |= isalpha((unsigned char)s[i]) != 0;
+        all_hex &= isxdigit((unsigned char)s[i]) != 0;
+        changes += i > 0 && isalnum((unsigned char)s[i]) && isalnum((unsigned char)s[i - 1]) &&
+                   kind_of(s[i]) != kind_of(s[i - 1]);
+    }
+    return len >= MIN_RANDOM_LEN && digits && letters &&
+           (all_hex || changes >= len / RANDOM_CHANGES_PER);
+}
+
+/* The length of the key that begins at S; 0: none does. */
+static size_t key_at(const char *s)
+{
+    size_t name_len = 0;
+    while (is_name_char(s[name_len]))
+        name_len++;
+    for (size_t i = 0; i < sizeof key_kinds / sizeof *key_kinds; i++)
+        if (str_starts(s, key_kinds[i].prefix) && name_len >= key_kinds[i].min_len)
+            return name_len;
+    size_t len = 0;
+    while (is_key_char(s[len]))
+        len++;
+    return looks_random(s, len) ? len : 0;
+}
+
+/* If S is "name=value" or "name: value" (perhaps quoted) of a secret, returns where the value
+ * starts, else 0. */
+static size_t secret_value_at(const char *s)
+{
+    size_t len = 0;
+    while (is_name_char(s[len]))
+        len++;
+    if (!len || !name_is_secret(s, len))
+        return 0;
+    len += strspn(s + len, "'\" ");
+    if (s[len] != '=' && s[len] != ':')
+        return 0;
+    len++;
+    return len + strspn(s + len, "'\" ");
+}
+
+/* If S is "://user:password@", returns where the password starts and its length. */
+static size_t url_password_at(const char *s, size_t *ret_len)
+{
+    if (!str_starts(s, "://"))
+        return 0;
+    size_t end = 3 + strcspn(s + 3, "/?# '\"");
+    const char *at = memrchr(s, '@', end);
+    const char *colon = memchr(s + 3, ':', end - 3);
+    if (!at || !colon || colon > at)
+        return 0;
+    *ret_len = (size_t)(at - colon) - 1;
+    return (size_t)(colon + 1 - s);
+}
+
+/* If a secret begins soon behind S, adds what stands before it and the mask, and returns how much
+ * of S that was; else 0.  FIRST: S is the beginning of the argument. */
+static size_t mask_at(const char *s, bool first, struct text *out)
+{
+    size_t len = 0;
+    size_t start = secret_value_at(s);
+    if (start)
+        len = first ? strlen(s + start) : strcspn(s + start, "'\" &;,}])");
+    else
+        start = url_password_at(s, &len);
+    if (!start)
+        len = key_at(s);
+    if (!len)
+        return 0;
+    text_add_bytes(out, s, start);
+    text_add(out, mask);
+    return start + len;
+}
+
+static void mask_argument(const char *arg, struct text *out)
+{
+    for (const char *s = arg; *s;) {
+        bool boundary = s == arg || !is_key_char(s[-1]) || *s == ':';
+        size_t n = boundary ? mask_at(s, s == arg, out) : 0;
+        if (!n)
+            text_add_bytes(out, s, n = 1);
+        s += n;
+    }
+}
+
+static void quote(const char *arg, struct text *out)
+{
+    bool plain = *arg != '\0';
+    for (const char *s = arg; *s; s++)
+        plain = plain && (isalnum((unsigned char)*s) || strchr("%+,-./:=@_*[]{}", *s) ||
+                          (unsigned char)*s >= 0x80);
+    if (plain) {
+        text_add(out, arg);
+        return;
+    }
+    text_add(out, "'");
+    for (const char *s = arg; *s; s++) {
+        if (*s == '\'')
+            text_add(out, "'\\''");
+        else
+            text_add_bytes(out, iscntrl((unsigned char)*s) ? " " : s, 1);
+    }
+    text_add(out, "'");
+}
+
+/* "--password" alone: the next argument is its value. */
+static bool announces_secret(const char *arg)
+{
+    size_t len = strlen(arg);
+    for (size_t i = 0; i < len; i++)
+        if (!is_name_char(arg[i]))
+            return false;
+    return arg[0] == '-' && name_is_secret(arg, len);
+}
+
+void secrets_command_line(const char *args, size_t len, struct text *out)
+{
+    size_t shown = len < SECRETS_MAX_COMMAND_BYTES ? len : SECRETS_MAX_COMMAND_BYTES;
+    struct text all = {0}; /* ended by a NUL, as the last argument might not be */
+    struct text masked = {0};
+    text_add_bytes(&all, args, shown);
+    bool secret = false;
+    for (const char *arg = all.s; arg < all.s + shown; arg += strlen(arg) + 1) {
+        text_clear(&masked);
+        if (secret && arg[0] != '-')
+            text_add(&masked, mask);
+        else
+            mask_argument(arg, &masked);
+        secret = announces_secret(arg);
+        if (arg > all.s)
+            text_add(out, " ");
+        quote(masked.len ? masked.s : "", out);
+    }
+    if (shown < len)
+        text_add(out, " ...");
+    text_release(&masked);
+    text_release(&all);
+}

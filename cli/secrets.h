@@ -1,0 +1,13 @@
+/* Command lines as they may be shown and stored: one line, with the values of arguments that look
+ * like secrets replaced by "***".  Pure. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/text.h"
+
+enum { SECRETS_MAX_COMMAND_BYTES = 4096 }; /* longer lines are cut there, with "..." */
+
+/* Appends the arguments in ARGS, each ended by a NUL as in /proc/PID/cmdline, quoted for a shell
+ * where needed.  LEN may be 0. */
+void secrets_command_line(const char *args, size_t len, struct text *out);

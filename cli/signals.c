@@ -1,0 +1,143 @@
+#include "cli/signals.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+static const int handled_attached[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+static const int handled_launched[] = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1,
+                                       SIGUSR2, SIGCONT, SIGWINCH};
+enum { MAX_HANDLED = 7 };
+
+/* Handlers have no other way to say anything. */
+static struct {
+    int wake_fd;
+    bool launched;
+    _Atomic pid_t command;
+    atomic_int ctrl_c; /* while the command runs: it gets them too */
+    atomic_int asked;  /* to stop, when there is no running command to ask */
+    atomic_bool snapshot;
+    struct sigaction before[MAX_HANDLED], pipe_before;
+} state = {.wake_fd = -1};
+
+static const int *handled(size_t *ret_n)
+{
+    *ret_n = state.launched ? sizeof handled_launched / sizeof *handled_launched
+                            : sizeof handled_attached / sizeof *handled_attached;
+    return state.launched ? handled_launched : handled_attached;
+}
+
+/* The kernel's own signals (si_code > 0: the terminal's keys, its hang-up, its new size) reach the
+ * command's process group by themselves; one that the command sent must not go back to it. */
+static void forward(int number, const siginfo_t *info, pid_t command)
+{
+    if (info->si_code <= 0 && info->si_pid != command)
+        (void)kill(command, number);
+    else if (info->si_code > 0 && number == SIGINT)
+        state.ctrl_c++;
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    int saved = errno;
+    pid_t command = state.command;
+    if (command > 0)
+        forward(number, info, command);
+    else if (number == SIGUSR1)
+        state.snapshot = true;
+    else if (number == SIGINT || number == SIGTERM || number == SIGHUP)
+        state.asked++;
+    (void)!write(state.wake_fd, &(uint64_t){1}, sizeof(uint64_t));
+    errno = saved;
+}
+
+int signals_open(bool launched)
+{
+    state.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (state.wake_fd < 0)
+        return -errno;
+    state.launched = launched;
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    size_t n = 0;
+    const int *numbers = handled(&n);
+    for (size_t i = 0; i < n; i++) {
+        (void)sigaction(numbers[i], NULL, &state.before[i]);
+        if (state.before[i].sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &action, NULL);
+    }
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGPIPE, &ignore, &state.pipe_before);
+    return 0;
+}
+
+void signals_block(sigset_t *ret_old)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    size_t n = 0;
+    const int *numbers = handled(&n);
+    for (size_t i = 0; i < n; i++)
+        sigaddset(&set, numbers[i]);
+    (void)pthread_sigmask(SIG_BLOCK, &set, ret_old);
+}
+
+void signals_restore(const sigset_t *old)
+{
+    (void)pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+void signals_reset_in_child(const sigset_t *old)
+{
+    size_t n = 0;
+    const int *numbers = handled(&n);
+    for (size_t i = 0; i < n; i++)
+        (void)sigaction(numbers[i], &state.before[i], NULL);
+    (void)sigaction(SIGPIPE, &state.pipe_before, NULL);
+    signals_restore(old);
+}
+
+void signals_set_command(pid_t pid)
+{
+    state.command = pid;
+}
+
+int signals_fd(void)
+{
+    return state.wake_fd;
+}
+
+void signals_drain(void)
+{
+    uint64_t count = 0;
+    (void)!read(state.wake_fd, &count, sizeof count);
+}
+
+void signals_wait(int64_t timeout_ns)
+{
+    struct pollfd fd = {.fd = state.wake_fd, .events = POLLIN};
+    struct timespec timeout = {.tv_sec = timeout_ns / NS_PER_S, .tv_nsec = timeout_ns % NS_PER_S};
+    if (ppoll(&fd, 1, &timeout, NULL) > 0)
+        signals_drain();
+}
+
+bool signals_stop_wanted(void)
+{
+    return state.asked > 0 || state.ctrl_c > 1;
+}
+
+bool signals_discard_wanted(void)
+{
+    return state.asked > 1;
+}
+
+bool signals_take_snapshot(void)
+{
+    return atomic_exchange(&state.snapshot, false);
+}

@@ -1,0 +1,36 @@
+/* Signals to wallspy itself.
+ *
+ * Without a running command INT, TERM and HUP ask to stop, the second of them to discard what is
+ * being written.  While a command runs, sent signals go on to it; the terminal's reach it by
+ * themselves, and its second Ctrl-C asks to stop sampling.  What was ignored when wallspy started
+ * stays ignored (nohup).  The thread that calls signals_open() handles them; others block them. */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Installs the handlers, and ignores SIGPIPE.  LAUNCHED: a command will be started.
+ * Returns 0 or a negative errno (no eventfd). */
+int signals_open(bool launched);
+
+/* Around the start of a thread or of the command: blocks them all, so that threads are born deaf
+ * and the command does not run our handlers before its exec.  SIGCHLD is not touched. */
+void signals_block(sigset_t *ret_old);
+void signals_restore(const sigset_t *old);
+/* In the command's process, between fork and exec: dispositions and mask (OLD of signals_block) as
+ * wallspy found them. */
+void signals_reset_in_child(const sigset_t *old);
+/* The command to forward to; 0, as at first: none runs. */
+void signals_set_command(pid_t pid);
+
+/* Waits until a signal arrives that this file handles, or TIMEOUT_NS passes. */
+void signals_wait(int64_t timeout_ns);
+/* Readable while a signal waits to be noticed: for a poll of the caller's own. */
+int signals_fd(void);
+void signals_drain(void); /* makes signals_fd() wait for the next one */
+
+bool signals_stop_wanted(void);    /* end sampling and write */
+bool signals_discard_wanted(void); /* asked again: drop what is being written */
+bool signals_take_snapshot(void);  /* USR1 came since the last call, not for a command */

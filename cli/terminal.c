@@ -1,0 +1,183 @@
+#include "cli/terminal.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+enum { PROGRESS_INTERVAL_MS = 500, MESSAGE_BYTES = 8192 };
+static const char prefix[] = "wallspy: ";
+static const char erase_line[] = "\r\033[K";
+
+enum paint { PAINT_NONE, PAINT_WARNING, PAINT_ERROR };
+static const char *const paints[] = {
+    [PAINT_NONE] = "\033[1m", [PAINT_WARNING] = "\033[1;33m", [PAINT_ERROR] = "\033[1;31m"};
+
+/* One per process, as stderr is. */
+static struct {
+    pthread_mutex_t lock;
+    bool live, color, quiet;
+    bool progress_shown;
+    int64_t progress_ns; /* when it was last written; 0: never */
+} terminal = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void sink(const char *line)
+{
+    terminal_warn("%s", line);
+}
+
+void terminal_open(enum color_when color, bool quiet)
+{
+    const char *term = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR");
+    bool capable = isatty(STDERR_FILENO) && term && *term && !str_eq(term, "dumb");
+    terminal.quiet = quiet;
+    terminal.live = capable && !quiet;
+    terminal.color =
+        color == COLOR_ALWAYS || (color == COLOR_AUTO && capable && !(no_color && *no_color));
+    log_set_sink(sink);
+}
+
+bool terminal_is_live(void)
+{
+    return terminal.live;
+}
+
+int terminal_width(void)
+{
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return TERMINAL_TEXT_WIDTH;
+}
+
+/* Replaces control characters but newlines: C0, DEL, and C1 as UTF-8 writes it. */
+static void tame(char *s)
+{
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        unsigned char next = (unsigned char)s[1];
+        if ((c < 0x20 && c != '\n') || c == 0x7f)
+            *s = '?';
+        else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+            s[0] = s[1] = '?';
+    }
+}
+
+/* In one write, so that lines of several processes do not mix.  There is nobody to tell of a
+ * failure. */
+static void put(const struct text *t)
+{
+    size_t done = 0;
+    while (done < t->len) {
+        ssize_t n = write(STDERR_FILENO, t->s + done, t->len - done);
+        if (n <= 0)
+            return;
+        done += (size_t)n;
+    }
+}
+
+static void put_over_progress(const struct text *t)
+{
+    pthread_mutex_lock(&terminal.lock);
+    struct text all = {0};
+    if (terminal.progress_shown)
+        text_add(&all, erase_line);
+    terminal.progress_shown = false;
+    text_add_bytes(&all, t->s, t->len);
+    put(&all);
+    pthread_mutex_unlock(&terminal.lock);
+    text_release(&all);
+}
+
+static void say(enum paint paint, size_t indent, const char *kind, const char *format, va_list args)
+{
+    char message[MESSAGE_BYTES];
+    int n = snprintf(message, sizeof message, "%s", kind);
+    (void)vsnprintf(message + n, sizeof message - (size_t)n, format, args);
+    tame(message);
+    struct text t = {0};
+    text_addf(&t, terminal.color ? "%s%s\033[m" : "%.0s%s", paints[paint], prefix);
+    (void)text_add_wrapped(&t, message, sizeof prefix - 1, indent, TERMINAL_TEXT_WIDTH);
+    text_add(&t, "\n");
+    put_over_progress(&t);
+    text_release(&t);
+}
+
+void terminal_info(const char *format, ...)
+{
+    if (terminal.quiet)
+        return;
+    va_list args;
+    va_start(args, format);
+    say(PAINT_NONE, sizeof prefix - 1, "", format, args);
+    va_end(args);
+}
+
+void terminal_warn(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(PAINT_WARNING, 0, "warning: ", format, args);
+    va_end(args);
+}
+
+void terminal_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(PAINT_ERROR, 0, "", format, args);
+    va_end(args);
+}
+
+void terminal_block(const char *lines)
+{
+    if (terminal.quiet)
+        return;
+    struct text t = {0};
+    text_add(&t, lines);
+    tame(t.s);
+    put_over_progress(&t);
+    text_release(&t);
+}
+
+/* The length of the first COLUMNS characters of S, as UTF-8. */
+static size_t cut(const char *s, size_t columns)
+{
+    size_t i = 0;
+    for (; s[i]; i++) {
+        bool begins = ((unsigned char)s[i] & 0xc0) != 0x80;
+        if (begins && columns-- == 0)
+            break;
+    }
+    return i;
+}
+
+void terminal_progress(const char *line)
+{
+    int64_t now = clock_now_ns();
+    if (!terminal.live || (terminal.progress_ns &&
+                           now - terminal.progress_ns < (int64_t)PROGRESS_INTERVAL_MS * NS_PER_MS))
+        return;
+    struct text t = {0};
+    text_add(&t, line);
+    tame(t.s);
+    /* One column is left free: a full line makes some terminals wrap. */
+    t.len = cut(t.s, (size_t)terminal_width() - 1);
+    struct text all = {0};
+    text_add(&all, erase_line);
+    text_add_bytes(&all, t.s, t.len);
+    pthread_mutex_lock(&terminal.lock);
+    terminal.progress_ns = now;
+    terminal.progress_shown = true;
+    put(&all);
+    pthread_mutex_unlock(&terminal.lock);
+    text_release(&all);
+    text_release(&t);
+}

@@ -1,0 +1,32 @@
+/* What the user reads on stderr: every message of wallspy goes through here.  Messages begin with
+ * "wallspy: " and are wrapped at 79 columns; control characters in them (names come from the
+ * target) are replaced.  May be called from any thread. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cli/options.h"
+
+enum { TERMINAL_TEXT_WIDTH = 79 };
+
+/* Looks at stderr and the environment (TERM, NO_COLOR), and becomes the sink of log_warn().
+ * QUIET: information, blocks and progress are dropped; warnings and errors are not. */
+void terminal_open(enum color_when color, bool quiet);
+
+/* Whether a line can be written over: a terminal, not TERM=dumb, not quiet. */
+bool terminal_is_live(void);
+/* Columns for tables: the terminal's, 79 if stderr is none. */
+int terminal_width(void);
+
+/* "wallspy: …", continued under the text. */
+void terminal_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "wallspy: warning: …" */
+void terminal_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "wallspy: …", continued at the left margin; line breaks and indents in the text are kept. */
+void terminal_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Lines as they are, each with its newline: the closing table. */
+void terminal_block(const char *lines);
+
+/* Shows LINE in place of the last progress line, cut to the width; the next message takes its
+ * place.  At most twice a second, else nothing is done; nor if the terminal is not live. */
+void terminal_progress(const char *line);
