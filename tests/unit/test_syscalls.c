@@ -1,0 +1,51 @@
+#include "target/syscalls.h"
+
+#include <stddef.h>
+#include <sys/syscall.h>
+
+#include "tests/support/check_main.h"
+
+START_TEST(calls_have_their_names)
+{
+    static const struct {
+        int64_t number;
+        const char *name;
+    } cases[] = {{SYS_read, "read"},
+                 {SYS_futex, "futex"},
+                 {SYS_ioctl, "ioctl"},
+                 {SYS_clock_nanosleep, "clock_nanosleep"},
+                 {SYS_epoll_pwait2, "epoll_pwait2"},
+                 {SYS_restart_syscall, "restart_syscall"},
+                 {SYS_rseq, "rseq"},
+                 {424, "pidfd_send_signal"},
+                 {455, "futex_wait"},
+                 {470, "listns"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_str_eq(syscall_name(cases[i].number), cases[i].name);
+}
+END_TEST
+
+START_TEST(unknown_numbers_are_nothing)
+{
+    static const int64_t unknown[] = {-1, -2, 337, 423, 471, 1 << 30, INT64_MIN, INT64_MAX};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        ck_assert_ptr_null(syscall_name(unknown[i]));
+        ck_assert(!syscall_takes_fd(unknown[i]));
+        ck_assert(!syscall_needs_repair(unknown[i]));
+        ck_assert(!syscall_restarts_cleanly(unknown[i]));
+    }
+}
+END_TEST
+
+START_TEST(flags_say_what_a_stop_does)
+{
+    ck_assert(syscall_takes_fd(SYS_ioctl) && !syscall_takes_fd(SYS_futex));
+    ck_assert(syscall_needs_repair(SYS_epoll_wait) && syscall_needs_repair(SYS_semop));
+    ck_assert(!syscall_needs_repair(SYS_close) && !syscall_restarts_cleanly(SYS_close));
+    ck_assert(syscall_restarts_cleanly(SYS_futex) && !syscall_needs_repair(SYS_futex));
+    ck_assert(!syscall_restarts_cleanly(SYS_epoll_wait));
+}
+END_TEST
+
+CHECK_MAIN("syscalls", 20, calls_have_their_names, unknown_numbers_are_nothing,
+           flags_say_what_a_stop_does)
