@@ -23,13 +23,15 @@ struct addr_range {
     uint64_t start, len; /* ELF addresses (as in the file), bytes */
 };
 
-/* Opens PATH.  ERR may be NULL.  Returns 0, or a negative errno of open(2)/mmap(2), or -ENOEXEC
- * (not a 64-bit x86-64 ELF file).  elf_file_open_fd takes FD over, also on failure. */
+/* Opens PATH, which must be a regular file: no other kind is touched, since opening a device or a
+ * FIFO has effects.  ERR may be NULL.  Returns 0, a negative errno of open(2), or -ENOEXEC (not a
+ * 64-bit x86-64 program or library).  A file that is overwritten in place while open may raise
+ * SIGBUS, as with any mapping of a file. */
 int elf_file_open(struct elf_file **ret, const char *path, struct err *err);
-int elf_file_open_fd(struct elf_file **ret, int fd, struct err *err);
 /* Rebuilds an image from the loaded segments of the ELF whose header lies at BASE in MEM: program
  * headers, unwind tables, .dynsym, build id; no section headers unless they are mapped (the vdso).
- * Bounded by MAX_REMOTE_ELF_BYTES.  Returns 0, -EFAULT, -ENOEXEC. */
+ * Bounded by MAX_REMOTE_ELF_BYTES: code that does not fit reads as -EFAULT.  MEM is not used later.
+ * Returns 0, -EFAULT, -ENOEXEC. */
 int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base, struct err *err);
 
 Elf *elf_file_elf(struct elf_file *f);               /* borrowed */
@@ -37,12 +39,14 @@ int elf_file_fd(const struct elf_file *f);           /* -1 if from memory */
 const char *elf_file_path(const struct elf_file *f); /* what was opened; "" if from memory */
 const struct build_id *elf_file_build_id(const struct elf_file *f);
 
-/* The symbol NAME, from .dynsym, then .symtab.  Returns 0 or -ENOENT.  Works without section
- * headers (DT_SYMTAB, DT_GNU_HASH). */
+/* The symbol NAME if it is defined here, from .dynsym, then .symtab; of a thread-local one, RET
+ * holds the offset in the TLS block.  Returns 0 or -ENOENT.  Works without section headers
+ * (DT_SYMTAB, DT_GNU_HASH). */
 int elf_file_symbol(struct elf_file *f, const char *name, struct addr_range *ret);
 /* The section NAME.  Returns 0 or -ENOENT. */
 int elf_file_section(struct elf_file *f, const char *name, struct addr_range *ret);
-/* Bytes at an ELF address, from the file's PT_LOAD contents (bss reads as zero).  0 or -EFAULT. */
+/* Bytes at an ELF address, from the file's PT_LOAD contents (bss reads as zero).  Returns 0, or
+ * -EFAULT with BUF undefined. */
 int elf_file_read(struct elf_file *f, uint64_t elf_addr, void *buf, size_t len);
 /* Is ELF_ADDR inside an executable PT_LOAD? */
 bool elf_file_is_code(struct elf_file *f, uint64_t elf_addr);

@@ -1,8 +1,10 @@
 /* Which ELF file is mapped at an address, and where.  Ids stay valid for the whole recording: a
  * module that was unmapped, or mapped anew elsewhere, keeps its entry, so that addresses seen
- * earlier can be named at the end. A file is accepted only if it is surely the one that is mapped
- * (device and inode, or build id, agree); tried in this order: /proc/PID/root + path,
- * /proc/PID/exe, /proc/PID/map_files, the target's memory. */
+ * earlier can be named at the end.  The same file mapped again at the same place is the same
+ * module. A file is accepted only if it is surely the one that is mapped: its build id agrees with
+ * the one in the mapped memory; without one, device and inode, or the table of all functions. Tried
+ * in this order: /proc/PID/root + path, path, /proc/PID/exe, /proc/PID/map_files, the target's
+ * memory. Code mapped from a file that is no ELF is a module too, without one. */
 #pragma once
 
 #include <stddef.h>
@@ -23,6 +25,18 @@ struct module {
     struct elf_file *elf; /* NULL: could not be opened (counted), use module_elf() */
 };
 
+enum module_origin {
+    MODULE_PATH,
+    MODULE_EXE,
+    MODULE_MAP_FILES,
+    MODULE_MEMORY,
+    MODULE_NONE, /* no ELF file could be had */
+    MODULE_ORIGIN_COUNT,
+};
+struct module_counters {
+    uint64_t origins[MODULE_ORIGIN_COUNT]; /* where the ELF files opened came from */
+};
+
 struct modules;
 
 /* Borrows MEM (live).  PID: whose /proc entries serve to open files. */
@@ -35,8 +49,9 @@ const struct maps *modules_maps(const struct modules *m);
 struct module *modules_find(struct modules *m, uint64_t addr);
 struct module *modules_get(struct modules *m, uint32_t id);
 size_t modules_count(const struct modules *m);
-/* Opens the module's ELF file on first use.  NULL if none can be had. */
+/* Opens the module's ELF file on first use, once.  NULL if none can be had.  Owned by M. */
 struct elf_file *module_elf(struct modules *m, struct module *module);
 /* Forgets what is mapped (exec): ids and opened files stay. */
 void modules_exec(struct modules *m);
+const struct module_counters *modules_counters(const struct modules *m);
 struct modules *modules_free(struct modules *m); /* closes all; NULL is fine; returns NULL */

@@ -1,0 +1,269 @@
+/* ELF files and images; see elf_file.h. */
+#include "target/elf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "target/elf_dynamic.h"
+#include "target/elf_image.h"
+#include "target/elf_layout.h"
+
+struct elf_file {
+    Elf *elf;
+    int fd;
+    char *path;
+    const uint8_t *bytes; /* of the whole file, libelf's; or image.bytes */
+    size_t len;
+    struct elf_image image; /* if from memory */
+    struct elf_layout layout;
+    struct build_id build_id;
+    struct elf_dynamic dynamic;
+    bool has_dynamic;
+};
+
+static int read_offset(void *ctx, uint64_t offset, void *buf, size_t len)
+{
+    const struct elf_file *f = ctx;
+    if (offset > f->len || len > f->len - offset)
+        return -EFAULT;
+    memcpy(buf, f->bytes + offset, len);
+    return 0;
+}
+
+static int read_addr(void *ctx, uint64_t elf_addr, void *buf, size_t len)
+{
+    return elf_file_read(ctx, elf_addr, buf, len);
+}
+
+/* The section headers' own copy is preferred: in a separate debug file the segments have no
+ * contents. */
+static void find_build_id(struct elf_file *f)
+{
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(f->elf, scn));) {
+        GElf_Shdr h;
+        if (!gelf_getshdr(scn, &h) || h.sh_type != SHT_NOTE)
+            continue;
+        const Elf_Data *data = elf_rawdata(scn, NULL);
+        if (data && data->d_buf &&
+            elf_notes_build_id(data->d_buf, data->d_size, h.sh_addralign, &f->build_id))
+            return;
+    }
+    elf_layout_build_id(&f->layout, read_addr, f, &f->build_id);
+}
+
+/* What both kinds have in common, once elf, bytes, len and layout are there. */
+static void complete(struct elf_file *f)
+{
+    find_build_id(f);
+    f->has_dynamic = elf_dynamic_read(&f->dynamic, &f->layout, read_addr, f, f->image.bias) == 0;
+}
+
+/* O_PATH opens without effect, so the kind of file can be looked at first. */
+static int open_regular(const char *path)
+{
+    int handle = open(path, O_PATH | O_CLOEXEC);
+    if (handle < 0)
+        return -errno;
+    struct stat st;
+    int r = fstat(handle, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -ENOEXEC;
+    if (r == 0) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "/proc/self/fd/%d", handle);
+        r = open(name, O_RDONLY | O_CLOEXEC);
+        r = r < 0 ? -errno : r;
+    }
+    close(handle);
+    return r;
+}
+
+int elf_file_open(struct elf_file **ret, const char *path, struct err *err)
+{
+    (void)elf_version(EV_CURRENT);
+    int fd = open_regular(path);
+    if (fd < 0)
+        return err_set(err, fd, "%s: %s", path, strerror(-fd));
+    struct elf_file *f = xcalloc(1, sizeof *f);
+    f->fd = fd;
+    f->path = xstrdup(path);
+    f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    if (f->elf && elf_kind(f->elf) == ELF_K_ELF)
+        f->bytes = (const uint8_t *)elf_rawfile(f->elf, &f->len);
+    if (!f->bytes || elf_layout_read(&f->layout, read_offset, f) < 0) {
+        elf_file_free(f);
+        return err_set(err, -ENOEXEC, "%s: not a 64-bit x86-64 program or library", path);
+    }
+    complete(f);
+    *ret = f;
+    return 0;
+}
+
+int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base, struct err *err)
+{
+    (void)elf_version(EV_CURRENT);
+    struct elf_file *f = xcalloc(1, sizeof *f);
+    f->fd = -1;
+    f->path = xstrdup("");
+    int r = elf_image_read(&f->image, &f->layout, mem, base);
+    f->bytes = f->image.bytes;
+    f->len = f->image.len;
+    if (r == 0 && !(f->elf = elf_memory((char *)f->image.bytes, f->image.len)))
+        r = -ENOEXEC;
+    if (r < 0) {
+        elf_file_free(f);
+        return err_set(err, r, "no ELF image at 0x%llx", (unsigned long long)base);
+    }
+    complete(f);
+    *ret = f;
+    return 0;
+}
+
+Elf *elf_file_elf(struct elf_file *f)
+{
+    return f->elf;
+}
+
+int elf_file_fd(const struct elf_file *f)
+{
+    return f->fd;
+}
+
+const char *elf_file_path(const struct elf_file *f)
+{
+    return f->path;
+}
+
+const struct build_id *elf_file_build_id(const struct elf_file *f)
+{
+    return &f->build_id;
+}
+
+/* The symbol NAME among SYMBOLS, whose names are in STRINGS.  A global one goes before a local. */
+static int find_in_table(const Elf_Data *symbols, const Elf_Data *strings, const char *name,
+                         struct addr_range *ret)
+{
+    size_t name_bytes = strlen(name) + 1;
+    size_t n = symbols->d_size / sizeof(Elf64_Sym);
+    int r = -ENOENT;
+    for (size_t i = 0; i < n; i++) {
+        Elf64_Sym s;
+        memcpy(&s, (const char *)symbols->d_buf + i * sizeof s, sizeof s);
+        if (s.st_shndx == SHN_UNDEF || s.st_name >= strings->d_size ||
+            name_bytes > strings->d_size - s.st_name ||
+            memcmp((const char *)strings->d_buf + s.st_name, name, name_bytes) != 0)
+            continue;
+        bool local = ELF64_ST_BIND(s.st_info) == STB_LOCAL;
+        if (local && r == 0)
+            continue;
+        *ret = (struct addr_range){s.st_value, s.st_size};
+        r = 0;
+        if (!local)
+            break;
+    }
+    return r;
+}
+
+static int find_in_section(struct elf_file *f, uint32_t type, const char *name,
+                           struct addr_range *ret)
+{
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(f->elf, scn));) {
+        GElf_Shdr h;
+        if (!gelf_getshdr(scn, &h) || h.sh_type != type)
+            continue;
+        const Elf_Data *symbols = elf_rawdata(scn, NULL);
+        Elf_Scn *link = elf_getscn(f->elf, h.sh_link);
+        const Elf_Data *strings = link ? elf_rawdata(link, NULL) : NULL;
+        if (symbols && symbols->d_buf && strings && strings->d_buf &&
+            find_in_table(symbols, strings, name, ret) == 0)
+            return 0;
+    }
+    return -ENOENT;
+}
+
+int elf_file_symbol(struct elf_file *f, const char *name, struct addr_range *ret)
+{
+    if (!*name) /* the name of section symbols */
+        return -ENOENT;
+    int r = f->has_dynamic ? elf_dynamic_symbol(&f->dynamic, read_addr, f, name, ret)
+                           : find_in_section(f, SHT_DYNSYM, name, ret);
+    return r == 0 ? 0 : find_in_section(f, SHT_SYMTAB, name, ret);
+}
+
+int elf_file_section(struct elf_file *f, const char *name, struct addr_range *ret)
+{
+    size_t names;
+    if (elf_getshdrstrndx(f->elf, &names) < 0)
+        return -ENOENT;
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(f->elf, scn));) {
+        GElf_Shdr h;
+        if (!gelf_getshdr(scn, &h))
+            continue;
+        const char *s = elf_strptr(f->elf, names, h.sh_name);
+        if (s && str_eq(s, name)) {
+            *ret = (struct addr_range){h.sh_addr, h.sh_size};
+            return 0;
+        }
+    }
+    return -ENOENT;
+}
+
+/* As much as the segment S holds from ELF_ADDR on, LEN at most.  Returns the number of bytes; 0:
+ * they cannot be had. */
+static size_t read_segment(struct elf_file *f, const struct elf_segment *s, uint64_t elf_addr,
+                           void *buf, size_t len)
+{
+    uint64_t at = elf_addr - s->addr;
+    uint64_t n = at < s->file_bytes ? s->file_bytes - at : s->cut ? 0 : s->mem_bytes - at;
+    n = n < len ? n : len;
+    if (at >= s->file_bytes)
+        memset(buf, 0, n);
+    else if (read_offset(f, s->offset + at, buf, n) < 0)
+        return 0;
+    return n;
+}
+
+int elf_file_read(struct elf_file *f, uint64_t elf_addr, void *buf, size_t len)
+{
+    uint8_t *out = buf;
+    while (len) {
+        const struct elf_segment *s = elf_layout_load(&f->layout, elf_addr);
+        size_t n = s ? read_segment(f, s, elf_addr, out, len) : 0;
+        if (!n)
+            return -EFAULT;
+        out += n;
+        elf_addr += n;
+        len -= n;
+    }
+    return 0;
+}
+
+bool elf_file_is_code(struct elf_file *f, uint64_t elf_addr)
+{
+    const struct elf_segment *s = elf_layout_load(&f->layout, elf_addr);
+    return s && s->flags & PF_X;
+}
+
+bool elf_file_bias(struct elf_file *f, uint64_t start, uint64_t file_offset, uint64_t *ret)
+{
+    return elf_layout_bias(&f->layout, start, file_offset, ret);
+}
+
+struct elf_file *elf_file_free(struct elf_file *f)
+{
+    if (!f)
+        return NULL;
+    elf_end(f->elf);
+    elf_image_release(&f->image);
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f->path);
+    free(f);
+    return NULL;
+}

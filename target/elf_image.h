@@ -1,0 +1,17 @@
+/* Rebuilds the loaded part of an ELF file from a process's memory.  Private to target/. */
+#pragma once
+
+#include "target/elf_layout.h"
+#include "target/mem.h"
+
+struct elf_image {
+    uint8_t *bytes; /* by file offset; what could not be had is zero */
+    size_t len;
+    uint64_t bias; /* that the memory was loaded with */
+};
+
+/* The ELF header lies at BASE.  LAYOUT gets the segments, file_bytes cut to what was copied.  The
+ * image has no section headers unless they are mapped.  Returns 0, -EFAULT or -ENOEXEC. */
+int elf_image_read(struct elf_image *ret, struct elf_layout *layout, struct mem *mem,
+                   uint64_t base);
+void elf_image_release(struct elf_image *image);

@@ -1,0 +1,129 @@
+#include "target/module_open.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "target/elf_layout.h"
+
+/* More than the largest libraries have. */
+static const uint64_t MAX_TABLE_BYTES = UINT64_C(16) << 20;
+
+/* An ELF image in the target: offsets are relative to it. */
+struct loaded {
+    struct mem *mem;
+    uint64_t base; /* what is added: the header's address, or the bias */
+};
+
+static int read_loaded(void *ctx, uint64_t at, void *buf, size_t len)
+{
+    const struct loaded *l = ctx;
+    return mem_read(l->mem, l->base + at, buf, len);
+}
+
+int module_layout(struct mem *mem, uint64_t head, struct elf_layout *ret, uint64_t *ret_bias,
+                  struct build_id *ret_id)
+{
+    struct loaded file = {mem, head};
+    if (elf_layout_read(ret, read_loaded, &file) < 0 || !elf_layout_bias(ret, head, 0, ret_bias))
+        return -ENOEXEC;
+    struct loaded memory = {mem, *ret_bias};
+    elf_layout_build_id(ret, read_loaded, &memory, ret_id);
+    return 0;
+}
+
+/* Are LEN bytes at ELF_ADDR the same in the file F and in memory? */
+static bool same_bytes(struct elf_file *f, struct loaded *loaded, uint64_t elf_addr, uint64_t len)
+{
+    uint8_t in_file[ELF_PAGE_BYTES];
+    uint8_t in_memory[ELF_PAGE_BYTES];
+    while (len) {
+        size_t n = len < sizeof in_file ? (size_t)len : sizeof in_file;
+        if (elf_file_read(f, elf_addr, in_file, n) < 0 ||
+            read_loaded(loaded, elf_addr, in_memory, n) < 0 || memcmp(in_file, in_memory, n) != 0)
+            return false;
+        elf_addr += n;
+        len -= n;
+    }
+    return true;
+}
+
+/* For a file without a build id on a file system that shows other numbers in maps than in stat
+ * (overlayfs, btrfs): the program headers and .eh_frame_hdr, which lists the address of every
+ * function, must agree.  Two builds that agree in these also unwind alike. */
+static bool same_tables(struct elf_file *f, const struct module_source *s)
+{
+    struct elf_layout layout;
+    struct loaded loaded = {s->mem, 0};
+    struct build_id id;
+    if (!s->head || module_layout(s->mem, s->head, &layout, &loaded.base, &id) < 0)
+        return false;
+    bool table = false;
+    for (size_t i = 0; i < layout.n; i++) {
+        const struct elf_segment *segment = &layout.segments[i];
+        if (segment->type != PT_GNU_EH_FRAME && segment->type != PT_PHDR)
+            continue;
+        if (segment->file_bytes > MAX_TABLE_BYTES ||
+            !same_bytes(f, &loaded, segment->addr, segment->file_bytes))
+            return false;
+        table = table || segment->type == PT_GNU_EH_FRAME;
+    }
+    return table;
+}
+
+static bool is_same(struct elf_file *f, const struct module_source *s)
+{
+    const struct build_id *id = elf_file_build_id(f);
+    if (s->build_id.len)
+        return id->len == s->build_id.len && memcmp(id->bytes, s->build_id.bytes, id->len) == 0;
+    struct stat st;
+    if (fstat(elf_file_fd(f), &st) < 0)
+        return false;
+    if (st.st_ino == s->mapping.inode && major(st.st_dev) == s->mapping.dev_major &&
+        minor(st.st_dev) == s->mapping.dev_minor)
+        return true;
+    return !id->len && same_tables(f, s);
+}
+
+/* Takes PATH over. */
+static struct elf_file *open_same(char *path, const struct module_source *s)
+{
+    struct elf_file *f = NULL;
+    if (elf_file_open(&f, path, NULL) == 0 && !is_same(f, s))
+        f = elf_file_free(f);
+    free(path);
+    return f;
+}
+
+struct elf_file *module_open(const struct module_source *s, enum module_origin *ret)
+{
+    const struct mapping *m = &s->mapping;
+    struct elf_file *f = NULL;
+    *ret = MODULE_PATH;
+    if (m->path[0] == '/') {
+        f = open_same(xasprintf("/proc/%d/root%s", s->pid, m->path), s);
+        /* The paths in maps start at the reader's root, which a chroot of the target is not. */
+        if (!f)
+            f = open_same(xstrdup(m->path), s);
+        if (f)
+            return f;
+        *ret = MODULE_EXE;
+        if ((f = open_same(xasprintf("/proc/%d/exe", s->pid), s)))
+            return f;
+        *ret = MODULE_MAP_FILES;
+        if ((f = open_same(xasprintf("/proc/%d/map_files/%llx-%llx", s->pid,
+                                     (unsigned long long)m->start, (unsigned long long)m->end),
+                           s)))
+            return f;
+    }
+    *ret = MODULE_MEMORY;
+    if (s->head && elf_file_from_memory(&f, s->mem, s->head, NULL) == 0)
+        return f;
+    *ret = MODULE_NONE;
+    return NULL;
+}

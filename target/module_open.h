@@ -1,0 +1,21 @@
+/* Finds the ELF file of a mapped module and makes sure that it is the one.  Private to target/. */
+#pragma once
+
+#include "target/modules.h"
+
+/* What is known of the module's mapping. */
+struct module_source {
+    pid_t pid;
+    struct mem *mem;
+    struct mapping mapping;   /* its lowest; path is module_source's user's to keep */
+    uint64_t head;            /* mapped address of file offset 0; 0: not mapped (any more) */
+    struct build_id build_id; /* in the mapped memory; len 0: none, or unknown */
+};
+
+/* Returns NULL, and MODULE_NONE in RET, if no file that is surely the same can be had. */
+struct elf_file *module_open(const struct module_source *source, enum module_origin *ret);
+/* The program headers of the ELF file mapped at HEAD, with the bias, and its build id in memory
+ * (LEN 0: none).  Returns 0 or -ENOEXEC. */
+struct elf_layout;
+int module_layout(struct mem *mem, uint64_t head, struct elf_layout *ret, uint64_t *ret_bias,
+                  struct build_id *ret_id);

@@ -1,0 +1,312 @@
+/* The list of modules; see modules.h.
+ *
+ * A module's extent comes from its program headers in the target's memory, not from the looks of
+ * the maps: text split by mprotect, text moved to huge pages, an anonymous tail of bss all belong
+ * to it, and a file that the program maps to read it is none. */
+#include "target/modules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "target/elf_layout.h"
+#include "target/module_open.h"
+
+/* No program's segments lie further apart. */
+static const uint64_t MAX_MODULE_BYTES = UINT64_C(1) << 40;
+
+/* The public part and what is private to this file. */
+struct entry {
+    struct module module; /* first, so that a module is an entry */
+    struct module_source source;
+    bool tried; /* to open the ELF file */
+    char *path;
+};
+
+struct active {
+    uint64_t start, end;
+    struct entry *entry;
+};
+
+struct modules {
+    pid_t pid;
+    struct mem *mem;
+    struct maps maps;
+    struct entry **entries; /* by id */
+    size_t n, capacity;
+    struct index by_place;
+    struct active *active; /* what is mapped now: by address, not overlapping */
+    size_t active_n, active_capacity;
+    uint32_t generation; /* of the maps, that ACTIVE was made of; 0: none */
+    struct module_counters counters;
+};
+
+/* A module as it shows in the maps. */
+struct candidate {
+    const struct mapping *mapping; /* its lowest */
+    uint64_t start, end, head;
+    struct build_id build_id;
+};
+
+static bool same_file(const struct mapping *a, const struct mapping *b)
+{
+    return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor &&
+           str_eq(a->path, b->path);
+}
+
+static bool same_id(const struct build_id *a, const struct build_id *b)
+{
+    return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
+/* Is there code where the segment S would be if its file were loaded like M?  Anonymous
+ * memory may be code that was moved to huge pages. */
+static bool code_is_loaded(const struct maps *maps, const struct mapping *m,
+                           const struct elf_segment *s, uint64_t bias)
+{
+    uint64_t start = elf_page_down(bias + s->addr);
+    const struct mapping *code = maps_find(maps, start);
+    if (!code || !(code->prot & PROT_EXEC))
+        return false;
+    if (!same_file(code, m))
+        return code->inode == 0;
+    return code->file_offset + (start - code->start) == elf_page_down(s->offset);
+}
+
+/* Is M the head of a loaded ELF file? */
+static bool find_loaded(struct modules *m, const struct mapping *mapping, struct candidate *ret)
+{
+    struct elf_layout layout;
+    struct addr_range span;
+    uint64_t bias;
+    struct build_id build_id;
+    if (mapping->file_offset != 0 ||
+        module_layout(m->mem, mapping->start, &layout, &bias, &build_id) < 0 ||
+        !elf_layout_span(&layout, &span) || span.len > MAX_MODULE_BYTES)
+        return false;
+    size_t code = 0;
+    for (size_t i = 0; i < layout.n; i++) {
+        const struct elf_segment *s = &layout.segments[i];
+        if (s->type != PT_LOAD || !(s->flags & PF_X))
+            continue;
+        if (!code_is_loaded(&m->maps, mapping, s, bias))
+            return false;
+        code++;
+    }
+    uint64_t end = bias + span.start + span.len;
+    if (!code || end <= mapping->start || end - mapping->start > MAX_MODULE_BYTES)
+        return false;
+    *ret = (struct candidate){
+        .mapping = mapping,
+        .start = mapping->start,
+        .end = end,
+        .head = mapping->start,
+        .build_id = build_id,
+    };
+    return true;
+}
+
+/* Where the header cannot be read or is not mapped: successive mappings of one file, one of them
+ * code, are taken for a module. */
+static bool find_alike(const struct maps *maps, size_t first, struct candidate *ret)
+{
+    const struct mapping *m = &maps->items[first];
+    const struct mapping *last = m;
+    bool code = m->prot & PROT_EXEC;
+    for (size_t i = first + 1; i < maps->n; i++) {
+        const struct mapping *next = &maps->items[i];
+        if (!same_file(next, m) || next->file_offset < last->file_offset)
+            break;
+        code = code || next->prot & PROT_EXEC;
+        last = next;
+    }
+    if (!code || !m->inode)
+        return false;
+    *ret = (struct candidate){
+        .mapping = m,
+        .start = m->start,
+        .end = last->end,
+        .head = m->file_offset == 0 ? m->start : 0,
+    };
+    return true;
+}
+
+static bool find_candidate(struct modules *m, size_t first, struct candidate *ret)
+{
+    const struct mapping *mapping = &m->maps.items[first];
+    if (!mapping->inode && !str_eq(mapping->path, "[vdso]"))
+        return false;
+    return find_loaded(m, mapping, ret) || find_alike(&m->maps, first, ret);
+}
+
+struct place {
+    const struct modules *modules;
+    const struct candidate *candidate;
+};
+
+static bool is_same_place(const void *ctx, uint32_t item)
+{
+    const struct place *place = ctx;
+    const struct candidate *c = place->candidate;
+    const struct entry *e = place->modules->entries[item];
+    return e->source.mapping.start == c->mapping->start &&
+           same_file(&e->source.mapping, c->mapping) && same_id(&e->source.build_id, &c->build_id);
+}
+
+static struct entry *add_entry(struct modules *m, const struct candidate *c)
+{
+    struct entry *e = xcalloc(1, sizeof *e);
+    e->path = xstrdup(c->mapping->path);
+    e->source = (struct module_source){
+        .pid = m->pid, .mem = m->mem, .mapping = *c->mapping, .build_id = c->build_id};
+    e->source.mapping.path = e->path;
+    e->module = (struct module){
+        .id = (uint32_t)m->n,
+        .path = e->path,
+        .name = path_base(e->path),
+        .start = c->start,
+        .end = c->end,
+        .head = c->head,
+    };
+    m->entries = array_reserve(m->entries, &m->capacity, m->n + 1, sizeof(struct entry *));
+    m->entries[m->n++] = e;
+    return e;
+}
+
+static struct entry *intern(struct modules *m, const struct candidate *c)
+{
+    struct place place = {m, c};
+    uint64_t hash = hash_u64(c->mapping->start) ^ hash_u64(c->mapping->inode);
+    uint32_t item = index_find(&m->by_place, hash, is_same_place, &place);
+    if (item != INDEX_NONE)
+        return m->entries[item];
+    struct entry *e = add_entry(m, c);
+    index_add(&m->by_place, hash, e->module.id);
+    return e;
+}
+
+static void activate(struct modules *m, struct entry *e, const struct candidate *c)
+{
+    e->source.head = c->head;
+    /* map_files wants the extent that the mapping has now. */
+    e->source.mapping.end = c->mapping->end;
+    if (e->module.end < c->end)
+        e->module.end = c->end;
+    m->active = array_reserve(m->active, &m->active_capacity, m->active_n + 1, sizeof *m->active);
+    m->active[m->active_n++] = (struct active){c->start, c->end, e};
+}
+
+static void deactivate_all(struct modules *m)
+{
+    for (size_t i = 0; i < m->active_n; i++)
+        m->active[i].entry->source.head = 0;
+    m->active_n = 0;
+    m->generation = 0;
+}
+
+struct modules *modules_new(pid_t pid, struct mem *mem)
+{
+    struct modules *m = xcalloc(1, sizeof *m);
+    m->pid = pid;
+    m->mem = mem;
+    return m;
+}
+
+int modules_refresh(struct modules *m)
+{
+    int r = maps_load(&m->maps, m->pid);
+    if (r < 0 || m->maps.generation == m->generation)
+        return r;
+    deactivate_all(m);
+    uint64_t end = 0;
+    for (size_t i = 0; i < m->maps.n; i++) {
+        struct candidate c;
+        if (m->maps.items[i].start < end || !find_candidate(m, i, &c))
+            continue;
+        activate(m, intern(m, &c), &c);
+        end = c.end;
+    }
+    m->generation = m->maps.generation;
+    return 0;
+}
+
+const struct maps *modules_maps(const struct modules *m)
+{
+    return &m->maps;
+}
+
+struct module *modules_find(struct modules *m, uint64_t addr)
+{
+    size_t low = 0;
+    size_t high = m->active_n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (m->active[mid].end <= addr)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    bool found = low < m->active_n && m->active[low].start <= addr;
+    return found ? &m->active[low].entry->module : NULL;
+}
+
+struct module *modules_get(struct modules *m, uint32_t id)
+{
+    return id < m->n ? &m->entries[id]->module : NULL;
+}
+
+size_t modules_count(const struct modules *m)
+{
+    return m->n;
+}
+
+const struct module_counters *modules_counters(const struct modules *m)
+{
+    return &m->counters;
+}
+
+struct elf_file *module_elf(struct modules *m, struct module *module)
+{
+    struct entry *e = m->entries[module->id];
+    if (e->tried)
+        return module->elf;
+    e->tried = true;
+    enum module_origin origin;
+    struct elf_file *f = module_open(&e->source, &origin);
+    const struct mapping *mapping = &e->source.mapping;
+    if (f && !elf_file_bias(f, mapping->start, mapping->file_offset, &module->bias)) {
+        f = elf_file_free(f);
+        origin = MODULE_NONE;
+    }
+    m->counters.origins[origin]++;
+    return module->elf = f;
+}
+
+void modules_exec(struct modules *m)
+{
+    deactivate_all(m);
+    /* The generation goes on counting. */
+    m->maps.n = 0;
+    m->maps.text_hash = 0;
+}
+
+struct modules *modules_free(struct modules *m)
+{
+    if (!m)
+        return NULL;
+    for (size_t i = 0; i < m->n; i++) {
+        elf_file_free(m->entries[i]->module.elf);
+        free(m->entries[i]->path);
+        free(m->entries[i]);
+    }
+    free(m->entries);
+    free(m->active);
+    index_release(&m->by_place);
+    maps_release(&m->maps);
+    free(m);
+    return NULL;
+}
