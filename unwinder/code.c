@@ -1,0 +1,108 @@
+#include "unwinder/code.h"
+
+#include <errno.h>
+#include <gelf.h>
+
+/* How far into the function that was called a tail jump is looked for: such functions are short,
+ * and what lies beyond it may be another function. */
+enum { MAX_TAIL_BYTES = 512, MAX_STUB_BYTES = 16 };
+
+int code_read(struct modules *modules, uint64_t addr, void *buf, size_t len)
+{
+    struct module *module = modules_find(modules, addr);
+    struct elf_file *elf = module ? module_elf(modules, module) : NULL;
+    if (!elf || !elf_file_is_code(elf, addr - module->bias))
+        return -EFAULT;
+    return elf_file_read(elf, addr - module->bias, buf, len);
+}
+
+static enum call_kind call_at(struct modules *modules, uint64_t return_addr, int64_t *ret_rel)
+{
+    uint8_t bytes[CALL_MAX_BYTES];
+    if (code_read(modules, return_addr - sizeof bytes, bytes, sizeof bytes) < 0)
+        return CALL_NONE;
+    return call_before(bytes, sizeof bytes, ret_rel);
+}
+
+bool code_is_after_call(struct modules *modules, uint64_t addr)
+{
+    int64_t ignored;
+    return call_at(modules, addr, &ignored) != CALL_NONE;
+}
+
+/* What relocation REL, of a section with header H, says about FUNCTION. */
+static enum call_verdict relocation_names(struct modules *modules, struct module *holder,
+                                          const GElf_Shdr *h, const GElf_Rela *rel,
+                                          uint64_t function)
+{
+    if (GELF_R_TYPE(rel->r_info) == R_X86_64_RELATIVE)
+        return (uint64_t)rel->r_addend + holder->bias == function ? CALL_TO_IT : CALL_ELSEWHERE;
+    Elf *elf = elf_file_elf(holder->elf);
+    Elf_Scn *symbols = elf_getscn(elf, h->sh_link);
+    GElf_Shdr symbols_header;
+    GElf_Sym symbol;
+    if (!symbols || !gelf_getshdr(symbols, &symbols_header) ||
+        !gelf_getsym(elf_getdata(symbols, NULL), (int)GELF_R_SYM(rel->r_info), &symbol))
+        return CALL_UNKNOWN;
+    const char *name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
+    struct module *callee = modules_find(modules, function);
+    struct elf_file *callee_elf = callee ? module_elf(modules, callee) : NULL;
+    struct addr_range range;
+    if (!name || !*name || !callee_elf || elf_file_symbol(callee_elf, name, &range) < 0)
+        return CALL_UNKNOWN;
+    return range.start + callee->bias == function ? CALL_TO_IT : CALL_ELSEWHERE;
+}
+
+/* Looks for the relocation that fills the GOT slot at SLOT. */
+static enum call_verdict slot_leads_to(struct modules *modules, uint64_t slot, uint64_t function)
+{
+    struct module *holder = modules_find(modules, slot);
+    struct elf_file *f = holder ? module_elf(modules, holder) : NULL;
+    if (!f)
+        return CALL_UNKNOWN;
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf_file_elf(f), scn));) {
+        GElf_Shdr h;
+        Elf_Data *data;
+        if (!gelf_getshdr(scn, &h) || h.sh_type != SHT_RELA || !(data = elf_getdata(scn, NULL)))
+            continue;
+        GElf_Rela rel;
+        for (int i = 0; gelf_getrela(data, i, &rel); i++)
+            if (rel.r_offset + holder->bias == slot)
+                return relocation_names(modules, holder, &h, &rel, function);
+    }
+    return CALL_UNKNOWN;
+}
+
+/* TARGET was called; is FUNCTION where it leads? */
+static enum call_verdict leads_to(struct modules *modules, uint64_t target, uint64_t function)
+{
+    uint8_t code[MAX_TAIL_BYTES];
+    int64_t rel;
+    if (target == function)
+        return CALL_TO_IT;
+    if (code_read(modules, target, code, MAX_STUB_BYTES) == 0 &&
+        plt_stub_slot(code, MAX_STUB_BYTES, &rel)) {
+        enum call_verdict v = slot_leads_to(modules, target + (uint64_t)rel, function);
+        return v == CALL_TO_IT ? v : CALL_ELSEWHERE;
+    }
+    bool jumps = code_read(modules, target, code, sizeof code) == 0 &&
+                 code_jumps_to(code, sizeof code, (int64_t)(function - target));
+    return jumps ? CALL_TO_IT : CALL_ELSEWHERE;
+}
+
+enum call_verdict code_call_leads_to(struct modules *modules, uint64_t return_addr,
+                                     uint64_t function)
+{
+    int64_t rel;
+    switch (call_at(modules, return_addr, &rel)) {
+    case CALL_DIRECT:
+        return leads_to(modules, return_addr + (uint64_t)rel, function);
+    case CALL_SLOT:
+        return slot_leads_to(modules, return_addr + (uint64_t)rel, function);
+    case CALL_INDIRECT:
+        return CALL_UNKNOWN;
+    case CALL_NONE:
+        break;
+    }
+    return CALL_ELSEWHERE;
+}

@@ -1,0 +1,24 @@
+/* The target's machine code, as its ELF files have it: what a return address follows. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "target/modules.h"
+#include "unwinder/insn.h"
+
+/* Copies code at ADDR.  Returns 0 or -EFAULT (no module there, or not executable). */
+int code_read(struct modules *modules, uint64_t addr, void *buf, size_t len);
+/* Could ADDR be a return address: code, right after a call? */
+bool code_is_after_call(struct modules *modules, uint64_t addr);
+
+enum call_verdict {
+    CALL_TO_IT,     /* the call before the return address leads to that function for sure */
+    CALL_ELSEWHERE, /* it leads somewhere else, or there is no call */
+    CALL_UNKNOWN,   /* an indirect call */
+};
+/* Does the call before RETURN_ADDR lead to FUNCTION: directly, through the PLT or a GOT slot (by
+ * the name in its relocation: the slot's value is not recorded), or through a direct tail jump? */
+enum call_verdict code_call_leads_to(struct modules *modules, uint64_t return_addr,
+                                     uint64_t function);

@@ -1,0 +1,76 @@
+#include <errno.h>
+
+#include "unwinder/code.h"
+#include "unwinder/walk.h"
+
+/* Frames of code without CFI are small; 64 KiB of stack is more than any scan of the experiments
+ * needed. */
+enum { MAX_SCAN_WORDS = 8192 };
+
+static bool could_be_return(struct walk *w, uint64_t word)
+{
+    return word > 4096 && code_is_after_call(w->modules, word) && walk_rule(w, word, true)->found;
+}
+
+/* Tries the word WORD at ADDR as return address: first as if the code had left the callee-saved
+ * registers alone, then as if it had not. */
+static enum unwind_end try_return(struct walk *w, uint64_t addr, uint64_t word)
+{
+    struct regs caller = walk_last(w)->regs;
+    caller.r[X86_PC] = word;
+    caller.r[X86_RSP] = addr + 8;
+    caller.known &= 1U << X86_RBX | 1U << X86_RBP | 1U << X86_R12 | 1U << X86_R13 | 1U << X86_R14 |
+                    1U << X86_R15;
+    const uint32_t position = 1U << X86_PC | 1U << X86_RSP;
+    const bool nothing_else = !caller.known;
+    caller.known |= position;
+    enum unwind_end end = walk_try(w, &caller, true, FRAME_GUESSED);
+    if (end == UNWIND_DONE || nothing_else)
+        return end;
+    caller.known = position;
+    return walk_try(w, &caller, true, FRAME_GUESSED);
+}
+
+static enum unwind_end scan(struct walk *w)
+{
+    const size_t at = w->out->n - 1;
+    const uint64_t start = w->out->frames[at].sp & ~UINT64_C(7);
+    for (uint64_t addr = start; addr - start < MAX_SCAN_WORDS * 8; addr += 8) {
+        uint64_t word;
+        int r = stack_view_u64(&w->view, addr, &word);
+        if (r < 0)
+            return r == -ERANGE ? UNWIND_STACK_CUT : UNWIND_NO_CFI;
+        if (!could_be_return(w, word))
+            continue;
+        enum unwind_end end = try_return(w, addr, word);
+        if (end == UNWIND_DONE)
+            w->out->frames[at].cfa = addr + 8;
+        if (end == UNWIND_DONE || end == UNWIND_STACK_CUT)
+            return end;
+    }
+    return UNWIND_NO_CFI;
+}
+
+enum unwind_end walk_guess(struct walk *w)
+{
+    const size_t at = w->out->n - 1;
+    struct regs caller;
+    bool is_signal = false;
+    bool has_opinion = second_opinion_step(w->second_opinion, &w->view, &w->out->frames[at].regs,
+                                           &caller, &is_signal) == 0;
+    if (!w->trials)
+        w->counters->fallbacks++;
+    if (has_opinion && is_signal) {
+        w->out->frames[at].is_signal = true;
+        w->out->frames[at].is_call = false;
+        return walk_switches_stack(w) ? walk_from(w, &caller, false, FRAME_EXACT)
+                                      : UNWIND_NO_PROGRESS;
+    }
+    enum unwind_end end = scan(w);
+    if (end != UNWIND_NO_CFI || !has_opinion || caller.r[X86_RSP] <= w->out->frames[at].sp)
+        return end;
+    end = walk_try(w, &caller, true, FRAME_GUESSED);
+    if (end == UNWIND_DONE)
+        w->out->frames[at].cfa = caller.r[X86_RSP];
+    return end == UNWIND_STACK_CUT || end == UNWIND_DONE ? end : UNWIND_NO_CFI;
+}

@@ -1,0 +1,115 @@
+#include "unwinder/rule_cache.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "unwinder/cfi.h"
+
+struct rule_cache {
+    struct modules *modules;
+    struct map by_addr; /* to the index in items */
+    struct cached_rule **items;
+    size_t n, capacity;
+    struct cfi **cfi; /* by module id; NULL: not opened yet */
+    size_t cfi_capacity;
+    bool saw_unmapped;
+};
+
+struct rule_cache *rule_cache_new(struct modules *modules)
+{
+    struct rule_cache *c = xcalloc(1, sizeof *c);
+    c->modules = modules;
+    return c;
+}
+
+static struct cfi *cfi_of(struct rule_cache *c, struct module *module)
+{
+    if (module->id >= c->cfi_capacity) {
+        size_t old = c->cfi_capacity;
+        c->cfi = array_reserve(c->cfi, &c->cfi_capacity, module->id + (size_t)1, sizeof *c->cfi);
+        for (size_t i = old; i < c->cfi_capacity; i++)
+            c->cfi[i] = NULL;
+    }
+    if (!c->cfi[module->id]) {
+        struct elf_file *elf = module_elf(c->modules, module);
+        c->cfi[module->id] = elf ? cfi_open(elf) : NULL;
+    }
+    return c->cfi[module->id];
+}
+
+static void build(struct rule_cache *c, struct cached_rule *item)
+{
+    struct module *module = modules_find(c->modules, item->addr);
+    if (!module) {
+        c->saw_unmapped |= !maps_find(modules_maps(c->modules), item->addr);
+        return;
+    }
+    struct cfi *cfi = cfi_of(c, module);
+    struct addr_range function;
+    if (!cfi || cfi_find(cfi, item->addr - module->bias, module->bias, &item->rule, &function) < 0)
+        return;
+    item->found = true;
+    item->module = module->id;
+    item->function = function.len ? function.start + module->bias : 0;
+    item->function_bytes = function.len;
+}
+
+struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *hit)
+{
+    uint64_t at;
+    *hit = map_get(&c->by_addr, addr, &at);
+    if (*hit)
+        return c->items[at];
+    struct cached_rule *item = xcalloc(1, sizeof *item);
+    item->addr = addr;
+    build(c, item);
+    c->items = array_reserve(c->items, &c->capacity, c->n + 1, sizeof(struct cached_rule *));
+    map_put(&c->by_addr, addr, c->n);
+    c->items[c->n++] = item;
+    return item;
+}
+
+static void free_item(struct cached_rule *item)
+{
+    rule_release(&item->rule);
+    free(item);
+}
+
+void rule_cache_maps_changed(struct rule_cache *c)
+{
+    size_t kept = 0;
+    map_clear(&c->by_addr);
+    for (size_t i = 0; i < c->n; i++) {
+        struct cached_rule *item = c->items[i];
+        const struct module *module = item->found ? modules_find(c->modules, item->addr) : NULL;
+        if (!module || module->id != item->module) {
+            free_item(item);
+            continue;
+        }
+        map_put(&c->by_addr, item->addr, kept);
+        c->items[kept++] = item;
+    }
+    c->n = kept;
+    c->saw_unmapped = false;
+}
+
+bool rule_cache_saw_unmapped(const struct rule_cache *c)
+{
+    return c->saw_unmapped;
+}
+
+struct rule_cache *rule_cache_free(struct rule_cache *c)
+{
+    if (!c)
+        return NULL;
+    for (size_t i = 0; i < c->n; i++)
+        free_item(c->items[i]);
+    for (size_t i = 0; i < c->cfi_capacity; i++)
+        cfi_free(c->cfi[i]);
+    free(c->items);
+    free(c->cfi);
+    map_release(&c->by_addr);
+    free(c);
+    return NULL;
+}

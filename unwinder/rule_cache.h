@@ -1,0 +1,30 @@
+/* pc → rule, built on first use.  What no CFI covers is remembered as well. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "target/modules.h"
+#include "unwinder/insn.h"
+#include "unwinder/rule.h"
+
+struct cached_rule {
+    uint64_t addr;           /* the look-up address: pc, or return address − 1 */
+    struct rule rule;        /* if found */
+    uint64_t function;       /* where its FDE starts; 0 unknown */
+    uint64_t function_bytes; /* at most */
+    uint32_t module;         /* its id, if found */
+    bool found;
+    enum { PROLOGUE_UNTRIED, PROLOGUE_NONE, PROLOGUE_KNOWN } prologue_state;
+    struct prologue prologue; /* the function's; walk_recover()'s cache */
+};
+
+struct rule_cache;
+struct rule_cache *rule_cache_new(struct modules *modules); /* borrows */
+/* Never NULL; valid until rule_cache_maps_changed().  HIT tells whether it was there already. */
+struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *hit);
+/* Drops the rules of code that is no longer mapped, or was mapped anew. */
+void rule_cache_maps_changed(struct rule_cache *c);
+/* Was an address outside all known mappings asked for since the last rule_cache_maps_changed()? */
+bool rule_cache_saw_unmapped(const struct rule_cache *c);
+struct rule_cache *rule_cache_free(struct rule_cache *c);

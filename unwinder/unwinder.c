@@ -1,0 +1,83 @@
+#include "unwinder/unwinder.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "unwinder/rule_cache.h"
+#include "unwinder/second_opinion.h"
+#include "unwinder/walk.h"
+
+struct unwinder {
+    struct modules *modules;
+    struct rule_cache *rules;
+    struct second_opinion *second_opinion;
+    struct map verdicts;
+    struct unwind_counters counters;
+};
+
+struct unwinder *unwinder_new(struct modules *modules)
+{
+    struct unwinder *u = xcalloc(1, sizeof *u);
+    u->modules = modules;
+    u->rules = rule_cache_new(modules);
+    u->second_opinion = second_opinion_new(modules);
+    return u;
+}
+
+void unwinder_maps_changed(struct unwinder *u)
+{
+    rule_cache_maps_changed(u->rules);
+    map_clear(&u->verdicts);
+}
+
+bool unwinder_wants_maps(const struct unwinder *u)
+{
+    return rule_cache_saw_unmapped(u->rules);
+}
+
+const struct unwind_counters *unwinder_counters(const struct unwinder *u)
+{
+    return &u->counters;
+}
+
+static void count(struct unwind_counters *c, const struct native_stack *out)
+{
+    c->stacks++;
+    c->frames += out->n;
+    c->ends[out->end]++;
+    for (size_t i = 0; i < out->n; i++) {
+        c->recovered += out->frames[i].trust == FRAME_RECOVERED;
+        c->guessed += out->frames[i].trust == FRAME_GUESSED;
+    }
+}
+
+void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_stack *out)
+{
+    struct walk w = {
+        .modules = u->modules,
+        .rules = u->rules,
+        .second_opinion = u->second_opinion,
+        .verdicts = &u->verdicts,
+        .counters = &u->counters,
+        .out = out,
+    };
+    stack_view_init(&w.view, s);
+    out->n = 0;
+    out->end = walk_from(&w, &s->regs, false, FRAME_EXACT);
+    out->stack_needed = w.view.used;
+    if (out->end == UNWIND_STACK_CUT)
+        out->stack_needed = w.view.wanted > s->stack_bytes ? w.view.wanted : s->stack_bytes + 1;
+    count(&u->counters, out);
+}
+
+struct unwinder *unwinder_free(struct unwinder *u)
+{
+    if (!u)
+        return NULL;
+    rule_cache_free(u->rules);
+    second_opinion_free(u->second_opinion);
+    map_release(&u->verdicts);
+    free(u);
+    return NULL;
+}

@@ -1,0 +1,120 @@
+#include "unwinder/walk.h"
+
+#include <errno.h>
+
+/* Signal handlers on alternate stacks within each other, coroutines: more than a few do not occur;
+ * a hostile stack that leads back to itself ends here. */
+enum { MAX_STACK_SWITCHES = 8 };
+/* Trials within trials: one for each stretch of code without CFI. */
+enum { MAX_TRIALS = 4, MAX_TRIAL_FRAMES = 4 * UNWIND_MAX_FRAMES };
+
+struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call)
+{
+    bool hit;
+    struct cached_rule *rule = rule_cache_find(w->rules, pc - is_call, &hit);
+    w->counters->rule_hits += hit;
+    w->counters->rule_misses += !hit;
+    return rule;
+}
+
+static bool add_frame(struct walk *w, const struct regs *regs, bool is_call, enum frame_trust trust)
+{
+    struct native_stack *out = w->out;
+    if (w->trials && w->trial_frames++ >= MAX_TRIAL_FRAMES)
+        return false;
+    if (out->n >= out->capacity || out->n >= UNWIND_MAX_FRAMES)
+        return false;
+    out->frames[out->n++] = (struct native_frame){
+        .pc = regs->r[X86_PC],
+        .sp = regs->r[X86_RSP],
+        .regs = *regs,
+        .is_call = is_call,
+        .trust = trust,
+    };
+    return true;
+}
+
+static enum unwind_end end_of(int error)
+{
+    return error == -ERANGE ? UNWIND_STACK_CUT : UNWIND_BAD_MEMORY;
+}
+
+bool walk_switches_stack(struct walk *w)
+{
+    return ++w->stack_switches <= MAX_STACK_SWITCHES;
+}
+
+/* The stack pointer must rise.  Where it comes from a signal's context or from rbp, the frame may
+ * have switched stacks; that is believed a few times. */
+static bool progresses(struct walk *w, const struct rule *rule, uint64_t sp, uint64_t caller_sp)
+{
+    if (caller_sp > sp)
+        return true;
+    bool may_switch = rule->is_signal || rule->cfa.reg != X86_RSP;
+    return may_switch && walk_switches_stack(w);
+}
+
+/* From the last frame to its caller.  Returns 0 and CALLER, or 1 and the END. */
+static int step(struct walk *w, struct regs *caller, enum unwind_end *end)
+{
+    struct native_frame *f = walk_last(w);
+    struct cached_rule *cached = walk_rule(w, f->pc, f->is_call);
+    const struct rule *rule = &cached->rule;
+    if (!cached->found) {
+        *end = walk_guess(w);
+        return 1;
+    }
+    f->function = cached->function;
+    f->is_signal = rule->is_signal;
+    f->is_call &= !rule->is_signal;
+    if (rule->is_root) {
+        (void)rule_cfa(rule, &f->regs, &w->view, &f->cfa);
+        w->at_root = true;
+        *end = UNWIND_DONE;
+        return 1;
+    }
+    int r = rule_apply(rule, &f->regs, &w->view, &f->cfa, caller);
+    if (r == 0 && progresses(w, rule, f->sp, caller->r[X86_RSP]))
+        return 0;
+    if (r == -ENODATA)
+        *end = walk_recover(w, cached);
+    else
+        *end = r < 0 ? end_of(r) : UNWIND_NO_PROGRESS;
+    return 1;
+}
+
+enum unwind_end walk_from(struct walk *w, const struct regs *regs, bool is_call,
+                          enum frame_trust trust)
+{
+    struct regs next = *regs;
+    enum unwind_end end;
+    while (add_frame(w, &next, is_call, trust)) {
+        struct regs caller;
+        if (step(w, &caller, &end))
+            return end;
+        if (caller.r[X86_PC] == 0)
+            return UNWIND_DONE;
+        is_call = !walk_last(w)->is_signal;
+        trust = FRAME_EXACT;
+        next = caller;
+    }
+    return UNWIND_TOO_DEEP;
+}
+
+enum unwind_end walk_try(struct walk *w, const struct regs *regs, bool is_call,
+                         enum frame_trust trust)
+{
+    const size_t n = w->out->n;
+    const unsigned switches = w->stack_switches;
+    if (w->trials == MAX_TRIALS)
+        return UNWIND_NO_CFI;
+    w->trials++;
+    w->at_root = false;
+    enum unwind_end end = walk_from(w, regs, is_call, trust);
+    w->trials--;
+    if (end == UNWIND_DONE && w->at_root)
+        return UNWIND_DONE;
+    w->out->n = n;
+    w->stack_switches = switches;
+    return end == UNWIND_DONE ? UNWIND_NO_CFI : end;
+}

@@ -1,0 +1,50 @@
+/* The walk from frame to frame, shared by its three parts: walk.c (rules), recover.c (rbp of a
+ * capture without a stop), guess.c (no CFI). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "unwinder/rule_cache.h"
+#include "unwinder/second_opinion.h"
+#include "unwinder/stack_view.h"
+#include "unwinder/unwinder.h"
+
+struct walk {
+    struct modules *modules;
+    struct rule_cache *rules;
+    struct second_opinion *second_opinion;
+    struct map *verdicts; /* recover.c's: return address → what its call leads to */
+    struct unwind_counters *counters;
+    struct stack_view view;
+    struct native_stack *out;
+    unsigned stack_switches;
+    unsigned trials;     /* how many nested trials this is in */
+    size_t trial_frames; /* frames that trials of this stack have made */
+    bool at_root;        /* the end was a frame whose return address is undefined */
+};
+
+/* Adds a frame with REGS and goes on from caller to caller. */
+enum unwind_end walk_from(struct walk *w, const struct regs *regs, bool is_call,
+                          enum frame_trust trust);
+/* The same, for a caller that may be wrong: unless the chain reaches a root whose return address is
+ * undefined, its frames are taken back.  UNWIND_DONE, or why not. */
+enum unwind_end walk_try(struct walk *w, const struct regs *regs, bool is_call,
+                         enum frame_trust trust);
+
+/* The rule for PC. */
+struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call);
+/* Counts a switch to another stack; false: there were too many. */
+bool walk_switches_stack(struct walk *w);
+static inline struct native_frame *walk_last(struct walk *w)
+{
+    return &w->out->frames[w->out->n - 1];
+}
+
+/* Goes on from the last frame, whose RULE needs a register that is not known.  For rbp it is
+ * derived from sp by the function's own prologue, and believed only if the call before the return
+ * address leads to the function and the chain reaches the root.  Else UNWIND_NEEDS_REGS. */
+enum unwind_end walk_recover(struct walk *w, struct cached_rule *rule);
+/* Goes on from the last frame, for whose code there is no CFI: by libunwind, or by the first word
+ * on the stack that could be a return address and whose chain reaches the root. */
+enum unwind_end walk_guess(struct walk *w);
