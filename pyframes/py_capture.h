@@ -3,6 +3,7 @@
  * hook. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -11,14 +12,16 @@
 struct py_capture;
 struct py_capture *py_capture_new(const struct py_runtime *rt); /* borrows RT */
 /* Once a tick, no thread held: reads the thread-state lists again if they changed (a few reads if
- * not), through LIVE, the target's live memory.  May allocate. */
+ * not), through LIVE, the target's live memory.  The target may be running: what changes meanwhile
+ * is found out by py_capture_thread(), or at the next tick.  May allocate. */
 void py_capture_tick(struct py_capture *c, struct mem *live);
 /* While thread TID is held or off the CPU: finds its thread states and reads, through RECORDING
- * (which keeps every byte), all that py_walk() will need for them.  NS_TID: its id in the target's
- * pid namespace.  FS_BASE 0: unknown.  SP: its stack pointer.  Allocates nothing. Fills
- * THREAD_STATES (addresses; several for sub-interpreters on one thread) and returns how many, at
- * most MAX; 0: no Python thread.  *RET_INCOMPLETE is set if a read failed on the way. */
+ * (which keeps every byte), all that py_walk() and py_gil_state() will need for them.  NS_TID: its
+ * id in the target's pid namespace.  FS_BASE 0: unknown, then NS_TID decides; else FS_BASE alone
+ * does.  Allocates nothing.  Fills THREAD_STATES (addresses; several for sub-interpreters on one
+ * thread) and returns how many, at most MAX; 0: no Python thread.  *RET_INCOMPLETE is set if a read
+ * failed on the way, and else left alone. */
 uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns_tid,
-                           uint64_t fs_base, uint64_t sp, uint64_t *thread_states, uint32_t max,
+                           uint64_t fs_base, uint64_t *thread_states, uint32_t max,
                            bool *ret_incomplete);
-struct py_capture *py_capture_free(struct py_capture *c);
+struct py_capture *py_capture_free(struct py_capture *c); /* NULL is fine; returns NULL */

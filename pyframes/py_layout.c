@@ -179,12 +179,12 @@ static const struct {
     COPY(interp_threads, interp.threads, MAX_RUNTIME_BYTES),
     COPY(interp_id, interp.id, MAX_RUNTIME_BYTES),
     COPY(interp_gil, interp.gil, MAX_RUNTIME_BYTES),
-    COPY(thread_next, thread.next, MAX_RUNTIME_BYTES),
-    COPY(thread_interp, thread.interp, MAX_RUNTIME_BYTES),
-    COPY(thread_frame, thread.frame, MAX_RUNTIME_BYTES),
-    COPY(thread_base_frame, thread.base_frame, MAX_RUNTIME_BYTES),
-    COPY(thread_id, thread.thread_id, MAX_RUNTIME_BYTES),
-    COPY(thread_native_id, thread.native_id, MAX_RUNTIME_BYTES),
+    COPY(thread_next, thread.next, PY_THREAD_MAX_BYTES - 8),
+    COPY(thread_interp, thread.interp, PY_THREAD_MAX_BYTES - 8),
+    COPY(thread_frame, thread.frame, PY_THREAD_MAX_BYTES - 8),
+    COPY(thread_base_frame, thread.base_frame, PY_THREAD_MAX_BYTES - 8),
+    COPY(thread_id, thread.thread_id, PY_THREAD_MAX_BYTES - 8),
+    COPY(thread_native_id, thread.native_id, PY_THREAD_MAX_BYTES - 8),
     COPY(frame_previous, frame.previous, PY_FRAME_MAX_BYTES - 8),
     COPY(frame_executable, frame.code, PY_FRAME_MAX_BYTES - 8),
     COPY(frame_instr, frame.instr, PY_FRAME_MAX_BYTES - 8),
@@ -272,6 +272,11 @@ static void derive(struct py_layout *l, uint64_t free_threaded)
     /* PyCompactUnicodeObject adds utf8_length and utf8. */
     if (l->unicode.compact_bytes == PY_ABSENT)
         l->unicode.compact_bytes = l->unicode.ascii_bytes + 16;
+}
+
+uint64_t py_layout_word(const uint8_t *structure, uint32_t offset)
+{
+    return offset == PY_ABSENT ? 0 : u64_at(structure, offset);
 }
 
 static const struct positions *positions_of(uint32_t minor)

@@ -20,6 +20,8 @@ enum {
     PY_DEBUG_OFFSETS_MAX_BYTES = 1024,
     /* A frame's fields are read at once: no field that is used ends above this. */
     PY_FRAME_MAX_BYTES = 256,
+    /* The same for the head of a thread state (links and ids). */
+    PY_THREAD_MAX_BYTES = 512,
 };
 #define PY_ABSENT       UINT32_MAX /* this version has no such field */
 #define PY_DEBUG_COOKIE "xdebugpy" /* how _PyRuntime begins from 3.13 on */
@@ -114,6 +116,8 @@ const struct py_layout *py_layout_of(uint32_t minor);
  * MINOR). */
 int py_layout_decode(uint32_t minor, const uint8_t *bytes, size_t len, struct py_layout *ret,
                      struct err *err);
+/* The u64 at OFFSET of a structure as read; 0 if OFFSET is PY_ABSENT. */
+uint64_t py_layout_word(const uint8_t *structure, uint32_t offset);
 /* Moves every field behind a PyObject header by BY bytes: builds with Py_TRACE_REFS (up to 3.12;
  * 3.6 and 3.7 with Py_DEBUG have it) put two pointers before it. */
 void py_layout_shift_objects(struct py_layout *layout, uint32_t by);

@@ -51,14 +51,6 @@ static int read_word(struct walk *w, uint64_t addr, uint64_t *ret)
     return r;
 }
 
-static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
-{
-    uint64_t value = 0;
-    if (offset != PY_ABSENT)
-        memcpy(&value, bytes + offset, sizeof value);
-    return value;
-}
-
 static uint8_t byte_at(const uint8_t *bytes, uint32_t offset)
 {
     return offset == PY_ABSENT ? 0 : bytes[offset];
@@ -104,9 +96,9 @@ static enum py_walk_end read_step(struct walk *w, uint64_t addr, struct step *re
     }
     *ret = (struct step){
         .addr = addr,
-        .previous = word_at(bytes, l->frame.previous),
-        .code = word_at(bytes, l->frame.code) & ~l->executable_tags,
-        .instr = word_at(bytes, l->frame.instr),
+        .previous = py_layout_word(bytes, l->frame.previous),
+        .code = py_layout_word(bytes, l->frame.code) & ~l->executable_tags,
+        .instr = py_layout_word(bytes, l->frame.instr),
         .owner = byte_at(bytes, l->frame.owner),
         .is_entry = byte_at(bytes, l->frame.is_entry) != 0,
     };

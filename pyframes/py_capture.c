@@ -1,0 +1,233 @@
+/* The table from threads to thread states, and the walk that fills a recording. */
+#include "pyframes/py_capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "pyframes/py_layout.h"
+#include "pyframes/py_walk.h"
+
+enum {
+    MAX_INTERPRETERS = 256,
+    MAX_THREAD_STATES = 1 << 16,
+    /* Ticks for which a list with an entry that is not complete yet is read again each time; an
+     * entry that never becomes complete must not cost that for ever. */
+    SETTLING_TICKS = 8,
+};
+
+struct thread_ids {
+    uint64_t next, interp, thread_id, native_id;
+};
+
+struct entry {
+    uint64_t state, interp, thread_id;
+    uint64_t same_thread; /* the next entry of that thread, as in by_thread */
+};
+
+/* What a change of the lists shows in: new thread states come first. */
+struct head {
+    uint64_t interp, state, thread_id, native_id;
+};
+
+struct py_capture {
+    const struct py_runtime *rt;
+    uint32_t ids_bytes; /* of a thread state, so that struct thread_ids is there */
+    struct head heads[MAX_INTERPRETERS];
+    size_t heads_n;
+    struct entry *entries;
+    size_t n, capacity;
+    struct map by_thread; /* thread_id → index into entries + 1 */
+    struct map by_tid;    /* tid in the target's namespace → thread_id */
+    bool unsettled;       /* something did not agree: read again */
+    unsigned settling;    /* how many more times */
+    struct py_stack scratch;
+};
+
+static uint32_t ids_bytes(const struct py_layout *l)
+{
+    uint32_t last = l->thread.next;
+    const uint32_t others[] = {l->thread.interp, l->thread.thread_id, l->thread.native_id};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i] != PY_ABSENT && others[i] > last)
+            last = others[i];
+    return last + 8;
+}
+
+struct py_capture *py_capture_new(const struct py_runtime *rt)
+{
+    struct py_capture *c = xcalloc(1, sizeof *c);
+    size_t bytes = PY_MAX_FRAMES * sizeof *c->scratch.frames;
+    c->rt = rt;
+    c->ids_bytes = ids_bytes(&rt->layout);
+    c->scratch.frames = xmalloc(bytes);
+    c->scratch.capacity = PY_MAX_FRAMES;
+    /* Touched now: page faults would lengthen a hold. */
+    memset(c->scratch.frames, 0, bytes);
+    return c;
+}
+
+struct py_capture *py_capture_free(struct py_capture *c)
+{
+    if (!c)
+        return NULL;
+    map_release(&c->by_thread);
+    map_release(&c->by_tid);
+    free(c->entries);
+    free(c->scratch.frames);
+    free(c);
+    return NULL;
+}
+
+static int read_ids(const struct py_capture *c, struct mem *mem, uint64_t state,
+                    struct thread_ids *ret)
+{
+    const struct py_layout *l = &c->rt->layout;
+    uint8_t bytes[PY_THREAD_MAX_BYTES];
+    int r = mem_read(mem, state, bytes, c->ids_bytes);
+    if (r < 0)
+        return r;
+    *ret = (struct thread_ids){
+        .next = py_layout_word(bytes, l->thread.next),
+        .interp = py_layout_word(bytes, l->thread.interp),
+        .thread_id = py_layout_word(bytes, l->thread.thread_id),
+        .native_id = py_layout_word(bytes, l->thread.native_id),
+    };
+    return 0;
+}
+
+/* Reads what tells a changed list from an unchanged one.  Returns how many interpreters there are,
+ * at most MAX_INTERPRETERS. */
+static size_t read_heads(const struct py_capture *c, struct mem *live, struct head *ret)
+{
+    const struct py_layout *l = &c->rt->layout;
+    uint64_t interp;
+    size_t n = 0;
+    if (mem_read_u64(live, c->rt->addr + l->runtime.interpreters, &interp) < 0)
+        return 0;
+    while (interp != 0 && n < MAX_INTERPRETERS) {
+        struct head h = {.interp = interp};
+        struct thread_ids ids = {0};
+        if (mem_read_u64(live, interp + l->interp.threads, &h.state) < 0 ||
+            mem_read_u64(live, interp + l->interp.next, &interp) < 0)
+            break;
+        if (h.state != 0 && read_ids(c, live, h.state, &ids) == 0) {
+            h.thread_id = ids.thread_id;
+            h.native_id = ids.native_id;
+        }
+        ret[n++] = h;
+    }
+    return n;
+}
+
+/* ≤ 3.10 have no native id: the C library's own note of the thread's tid serves, in what
+ * pthread_self() points to.  Offsets: glibc's struct pthread (x86-64, 2.4 to 2.41), musl's 1.2.
+ * What is at the other library's offset is a pointer or random, and no thread's tid. */
+static void note_tids(struct py_capture *c, struct mem *live, uint64_t thread_id)
+{
+    static const uint32_t tid_offsets[] = {0x2d0, 0x30};
+    enum { MAX_TID = 1 << 22 }; /* the kernel's PID_MAX_LIMIT */
+    for (size_t i = 0; i < sizeof tid_offsets / sizeof *tid_offsets; i++) {
+        uint32_t tid;
+        uint64_t known;
+        if (mem_read_u32(live, thread_id + tid_offsets[i], &tid) == 0 && tid > 0 &&
+            tid <= MAX_TID && !map_get(&c->by_tid, tid, &known))
+            map_put(&c->by_tid, tid, thread_id);
+    }
+}
+
+static void add_entry(struct py_capture *c, struct mem *live, uint64_t state,
+                      const struct thread_ids *ids)
+{
+    struct entry e = {.state = state, .interp = ids->interp, .thread_id = ids->thread_id};
+    bool has_native = c->rt->layout.thread.native_id != PY_ABSENT;
+    /* Before a thread has begun, these are 0, or (≤ 3.11) those of the thread that made it. */
+    if (ids->thread_id == 0 || (has_native && ids->native_id == 0)) {
+        c->unsettled = true;
+        return;
+    }
+    if (map_get(&c->by_thread, ids->thread_id, &e.same_thread)) {
+        if (c->entries[e.same_thread - 1].interp == ids->interp)
+            c->unsettled = true;
+    } else if (has_native) {
+        map_put(&c->by_tid, ids->native_id, ids->thread_id);
+    } else {
+        note_tids(c, live, ids->thread_id);
+    }
+    c->entries = array_reserve(c->entries, &c->capacity, c->n + 1, sizeof *c->entries);
+    c->entries[c->n++] = e;
+    map_put(&c->by_thread, ids->thread_id, c->n);
+}
+
+/* The thread states of one interpreter.  The list may change under the reader. */
+static void read_list(struct py_capture *c, struct mem *live, const struct head *h)
+{
+    struct thread_ids ids;
+    for (uint64_t state = h->state; state != 0 && c->n < MAX_THREAD_STATES; state = ids.next) {
+        if (read_ids(c, live, state, &ids) < 0 || ids.interp != h->interp) {
+            c->unsettled = true;
+            return;
+        }
+        add_entry(c, live, state, &ids);
+    }
+}
+
+void py_capture_tick(struct py_capture *c, struct mem *live)
+{
+    struct head heads[MAX_INTERPRETERS];
+    size_t n = read_heads(c, live, heads);
+    if (n != c->heads_n || memcmp(heads, c->heads, n * sizeof *heads) != 0)
+        c->settling = SETTLING_TICKS;
+    else if (!c->unsettled || c->settling == 0)
+        return;
+    else
+        c->settling--;
+    memcpy(c->heads, heads, n * sizeof *heads);
+    c->heads_n = n;
+    c->n = 0;
+    c->unsettled = false;
+    map_clear(&c->by_thread);
+    map_clear(&c->by_tid);
+    for (size_t i = 0; i < n; i++)
+        read_list(c, live, &heads[i]);
+}
+
+/* Fills STATES with those of THREAD that are still what the table says. */
+static uint32_t find_states(struct py_capture *c, struct mem *recording, uint64_t thread,
+                            uint64_t *states, uint32_t max)
+{
+    uint64_t at = 0;
+    uint32_t n = 0;
+    (void)map_get(&c->by_thread, thread, &at);
+    while (at != 0 && n < max) {
+        const struct entry *e = &c->entries[at - 1];
+        struct thread_ids ids;
+        if (read_ids(c, recording, e->state, &ids) == 0 && ids.interp == e->interp &&
+            ids.thread_id == e->thread_id) {
+            states[n++] = e->state;
+        } else {
+            c->unsettled = true;
+            c->settling = c->settling ? c->settling : 1;
+        }
+        at = e->same_thread;
+    }
+    return n;
+}
+
+uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns_tid,
+                           uint64_t fs_base, uint64_t *thread_states, uint32_t max,
+                           bool *ret_incomplete)
+{
+    uint64_t thread = fs_base;
+    if (thread == 0 && !map_get(&c->by_tid, (uint64_t)ns_tid, &thread))
+        return 0;
+    uint32_t n = find_states(c, recording, thread, thread_states, max);
+    if (n == 0)
+        return 0;
+    if (py_walk(c->rt, recording, thread_states, n, &c->scratch) < 0)
+        *ret_incomplete = true;
+    for (uint32_t i = 0; i < n; i++)
+        (void)py_gil_state(c->rt, recording, thread_states[i], -1, 0);
+    return n;
+}

@@ -1,0 +1,23 @@
+/* Which Python a module holds: its version, or why it cannot be read.  Private to pyframes/. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pyframes/py_layout.h"
+
+struct py_version {
+    uint32_t minor;
+    char text[PY_VERSION_BYTES]; /* "3.11.7", or "3.8" if no more is known */
+};
+
+/* From PY_VERSION_HEX (0x030b07f0).  False: not that of a Python 3 that can be. */
+bool py_version_from_hex(uint64_t hex, struct py_version *ret);
+/* From a file name: libpython3.8.so.1.0, python3.11, python3.14t.  False: it names none. */
+bool py_version_from_name(const char *name, struct py_version *ret);
+/* From the constant PY_VERSION ("3.8.18") among the strings of BYTES.  MINOR 0: any that has
+ * neither Py_Version nor _Py_DebugOffsets, which is up to 3.10. */
+bool py_version_from_strings(const char *bytes, size_t len, uint32_t minor, struct py_version *ret);
+/* Names a Python that is not supported by the file name of its runtime ("CPython 2.7", "PyPy",
+ * "GraalPy", "CPython 3.5"); NULL: not one of those. */
+const char *py_unsupported_name(const char *name);

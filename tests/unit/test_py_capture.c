@@ -1,0 +1,207 @@
+#include "pyframes/py_capture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pyframes/py_layout.h"
+#include "tests/support/check_main.h"
+
+/* A runtime with two interpreters; their thread states at STATES, one every STATE_BYTES. */
+enum {
+    BASE = 0x100000,
+    INTERPS = BASE + 0x1000,
+    STATES = BASE + 0x2000,
+    STATE_BYTES = 0x200,
+    TCBS = BASE + 0x8000, /* ≤ 3.10: what thread_id points to */
+    TCB_BYTES = 0x400,
+    ARENA_BYTES = 0x10000,
+    GLIBC_TID = 0x2d0,
+    MUSL_TID = 0x30,
+};
+
+struct fake {
+    struct mem mem;
+    size_t reads;
+    uint8_t bytes[ARENA_BYTES];
+    struct py_runtime rt;
+    struct py_capture *capture;
+};
+
+static int fake_read(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    struct fake *f = (struct fake *)m;
+    f->reads++;
+    if (addr < BASE || addr - BASE > ARENA_BYTES || len > ARENA_BYTES - (addr - BASE))
+        return -EFAULT;
+    memcpy(buf, f->bytes + (addr - BASE), len);
+    return 0;
+}
+
+static const struct mem_ops fake_ops = {.read = fake_read};
+
+static void put(struct fake *f, uint64_t addr, uint64_t value)
+{
+    memcpy(f->bytes + (addr - BASE), &value, sizeof value);
+}
+
+static uint64_t state_addr(size_t i)
+{
+    return STATES + i * STATE_BYTES;
+}
+
+static uint64_t interp_addr(size_t i)
+{
+    return INTERPS + i * 0x400;
+}
+
+static uint64_t thread_id(size_t thread)
+{
+    return TCBS + thread * TCB_BYTES;
+}
+
+/* State I belongs to thread THREAD, whose tid is 100 + THREAD. */
+static void put_state(struct fake *f, size_t i, size_t interp, size_t thread, uint64_t next)
+{
+    const struct py_layout *l = &f->rt.layout;
+    put(f, state_addr(i) + l->thread.next, next);
+    put(f, state_addr(i) + l->thread.interp, interp_addr(interp));
+    put(f, state_addr(i) + l->thread.thread_id, thread_id(thread));
+    if (l->thread.native_id != PY_ABSENT)
+        put(f, state_addr(i) + l->thread.native_id, 100 + thread);
+    put(f, thread_id(thread) + GLIBC_TID, 100 + thread);
+}
+
+/* Interpreter 0: states 2, 1, 0 of threads 2, 1, 0; interpreter 1: state 3 of thread 1. */
+static struct fake *fake_new(uint32_t minor)
+{
+    struct fake *f = calloc(1, sizeof *f);
+    f->mem.ops = &fake_ops;
+    f->rt = (struct py_runtime){.layout = *py_layout_of(minor), .addr = BASE};
+    /* interp.threads.head lies far down in real ones. */
+    f->rt.layout.interp.gil = f->rt.layout.interp.gil == PY_ABSENT ? PY_ABSENT : 0x300;
+    put(f, BASE + f->rt.layout.runtime.interpreters, interp_addr(0));
+    put(f, interp_addr(0) + f->rt.layout.interp.next, interp_addr(1));
+    put(f, interp_addr(0) + f->rt.layout.interp.threads, state_addr(2));
+    put(f, interp_addr(1) + f->rt.layout.interp.threads, state_addr(3));
+    for (size_t i = 0; i < 3; i++)
+        put_state(f, i, 0, i, i ? state_addr(i - 1) : 0);
+    put_state(f, 3, 1, 1, 0);
+    f->capture = py_capture_new(&f->rt);
+    return f;
+}
+
+static void fake_free(struct fake *f)
+{
+    py_capture_free(f->capture);
+    free(f);
+}
+
+static uint32_t find(struct fake *f, pid_t tid, uint64_t fs_base, uint64_t *states)
+{
+    bool incomplete = false;
+    uint32_t n = py_capture_thread(f->capture, &f->mem, tid, fs_base, states, 4, &incomplete);
+    ck_assert(!incomplete);
+    return n;
+}
+
+START_TEST(threads_are_found_by_tid_and_by_fs_base)
+{
+    for (uint32_t minor = 7; minor <= 12; minor++) {
+        struct fake *f = fake_new(minor);
+        uint64_t states[4];
+        ck_assert_uint_eq(find(f, 100, 0, states), 0); /* before the first tick */
+        py_capture_tick(f->capture, &f->mem);
+        ck_assert_uint_eq(find(f, 100, 0, states), 1);
+        ck_assert_uint_eq(states[0], state_addr(0));
+        ck_assert_uint_eq(find(f, 999, thread_id(2), states), 1);
+        ck_assert_uint_eq(states[0], state_addr(2));
+        ck_assert_uint_eq(find(f, 101, 0, states), 2);
+        ck_assert_uint_eq(states[0] + states[1], state_addr(1) + state_addr(3));
+        ck_assert_uint_eq(find(f, 103, 0, states), 0);
+        ck_assert_uint_eq(find(f, 100, thread_id(9), states), 0);
+        fake_free(f);
+    }
+}
+END_TEST
+
+START_TEST(musl_keeps_the_tid_elsewhere)
+{
+    struct fake *f = fake_new(9);
+    uint64_t states[4];
+    put(f, thread_id(0) + GLIBC_TID, UINT64_C(0x7f0012345678));
+    put(f, thread_id(0) + MUSL_TID, 100);
+    py_capture_tick(f->capture, &f->mem);
+    ck_assert_uint_eq(find(f, 100, 0, states), 1);
+    fake_free(f);
+}
+END_TEST
+
+START_TEST(an_unchanged_list_is_not_read_again)
+{
+    struct fake *f = fake_new(11);
+    uint64_t states[4];
+    py_capture_tick(f->capture, &f->mem);
+    size_t first = f->reads;
+    f->reads = 0;
+    py_capture_tick(f->capture, &f->mem);
+    ck_assert_uint_lt(f->reads, first);
+    ck_assert_uint_eq(f->reads, 7); /* head; per interpreter: threads, next, the first's ids */
+    put_state(f, 4, 0, 4, state_addr(2));
+    put(f, interp_addr(0) + f->rt.layout.interp.threads, state_addr(4));
+    py_capture_tick(f->capture, &f->mem);
+    ck_assert_uint_eq(find(f, 104, 0, states), 1);
+    fake_free(f);
+}
+END_TEST
+
+/* A new thread writes its ids when it first runs, perhaps after others came before it. */
+START_TEST(a_thread_that_begins_later_is_found)
+{
+    struct fake *f = fake_new(12);
+    uint64_t states[4];
+    put(f, state_addr(1) + f->rt.layout.thread.thread_id, 0);
+    put(f, state_addr(1) + f->rt.layout.thread.native_id, 0);
+    py_capture_tick(f->capture, &f->mem);
+    ck_assert_uint_eq(find(f, 101, 0, states), 1);
+    put_state(f, 1, 0, 1, state_addr(0));
+    py_capture_tick(f->capture, &f->mem);
+    ck_assert_uint_eq(find(f, 101, 0, states), 2);
+    fake_free(f);
+}
+END_TEST
+
+/* A state that was freed, or now belongs to another thread, is not used, and noticed. */
+START_TEST(reused_states_are_not_believed)
+{
+    struct fake *f = fake_new(11);
+    uint64_t states[4];
+    py_capture_tick(f->capture, &f->mem);
+    put_state(f, 0, 0, 5, 0);
+    ck_assert_uint_eq(find(f, 100, 0, states), 0);
+    py_capture_tick(f->capture, &f->mem);
+    ck_assert_uint_eq(find(f, 105, 0, states), 1);
+    ck_assert_uint_eq(states[0], state_addr(0));
+    fake_free(f);
+}
+END_TEST
+
+START_TEST(broken_lists_end)
+{
+    struct fake *f = fake_new(10);
+    uint64_t states[4];
+    put(f, state_addr(0) + f->rt.layout.thread.next, state_addr(2));
+    put(f, interp_addr(1) + f->rt.layout.interp.next, interp_addr(0));
+    py_capture_tick(f->capture, &f->mem);
+    ck_assert_uint_ge(find(f, 100, 0, states), 1);
+    put(f, state_addr(0) + f->rt.layout.thread.next, 8);
+    put(f, BASE + f->rt.layout.runtime.interpreters, 8);
+    py_capture_tick(f->capture, &f->mem);
+    ck_assert_uint_eq(find(f, 100, 0, states), 0);
+    fake_free(f);
+}
+END_TEST
+
+CHECK_MAIN("py_capture", 20, threads_are_found_by_tid_and_by_fs_base, musl_keeps_the_tid_elsewhere,
+           an_unchanged_list_is_not_read_again, a_thread_that_begins_later_is_found,
+           reused_states_are_not_believed, broken_lists_end)

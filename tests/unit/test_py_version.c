@@ -1,0 +1,62 @@
+#include "pyframes/py_version.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "tests/support/check_main.h"
+
+START_TEST(hex)
+{
+    struct py_version v;
+    ck_assert(py_version_from_hex(0x030b07f0, &v));
+    ck_assert_str_eq(v.text, "3.11.7");
+    ck_assert_uint_eq(v.minor, 11);
+    ck_assert(py_version_from_hex(0x030f00a3, &v));
+    ck_assert_str_eq(v.text, "3.15.0a3");
+    ck_assert(!py_version_from_hex(0, &v));
+    ck_assert(!py_version_from_hex(0x020712f0, &v));
+    ck_assert(!py_version_from_hex(0x030b0700, &v));
+    ck_assert(!py_version_from_hex(UINT64_MAX, &v));
+}
+END_TEST
+
+START_TEST(names)
+{
+    struct py_version v;
+    ck_assert(py_version_from_name("libpython3.8.so.1.0", &v) && v.minor == 8);
+    ck_assert(py_version_from_name("libpython3.7m.so.1.0", &v) && v.minor == 7);
+    ck_assert(py_version_from_name("python3.14t", &v) && v.minor == 14);
+    ck_assert_str_eq(v.text, "3.14");
+    ck_assert(!py_version_from_name("python3", &v));
+    ck_assert(!py_version_from_name("libpython3.so", &v));
+    ck_assert(!py_version_from_name("python3.99999", &v));
+    ck_assert(!py_version_from_name("bash", &v));
+}
+END_TEST
+
+START_TEST(strings)
+{
+    static const char bytes[] = "x\0003.40.1\0003.2\0003.8.18 \0003.8.18\0003.9.1+";
+    struct py_version v;
+    ck_assert(py_version_from_strings(bytes, sizeof bytes, 0, &v));
+    ck_assert_str_eq(v.text, "3.8.18");
+    ck_assert(py_version_from_strings(bytes, sizeof bytes, 9, &v));
+    ck_assert_str_eq(v.text, "3.9.1+");
+    ck_assert(!py_version_from_strings(bytes, sizeof bytes, 7, &v));
+    ck_assert(!py_version_from_strings(bytes, sizeof bytes - 1, 9, &v));
+    ck_assert(!py_version_from_strings("", 0, 0, &v));
+}
+END_TEST
+
+START_TEST(unsupported)
+{
+    ck_assert_str_eq(py_unsupported_name("libpython2.7.so.1.0"), "CPython 2");
+    ck_assert_str_eq(py_unsupported_name("libpypy3.10-c.so"), "PyPy");
+    ck_assert_str_eq(py_unsupported_name("libpythonvm.so"), "GraalPy");
+    ck_assert_str_eq(py_unsupported_name("python3.5"), "CPython 3.5");
+    ck_assert_ptr_null(py_unsupported_name("python3.11"));
+    ck_assert_ptr_null(py_unsupported_name("libc.so.6"));
+}
+END_TEST
+
+CHECK_MAIN("py_version", 20, hex, names, strings, unsupported)
