@@ -63,17 +63,47 @@ static void normalize(const char *path, struct text *out)
     }
 }
 
-string_id die_names_path(struct die_names *n, const char *path)
+string_id die_names_path(struct die_names *n, Dwarf_Die *unit, const char *path)
 {
+    uint64_t id;
     if (!path || !*path || strlen(path) > MAX_SOURCE_PATH_BYTES)
         return (string_id){0};
-    uint64_t id;
     if (map_get(&n->paths, (uintptr_t)path, &id))
         return (string_id){(uint32_t)id};
-    normalize(path, &n->text);
+    Dwarf_Attribute attr;
+    const char *dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
+    struct text whole = {0};
+    if (*path != '/' && dir && strlen(dir) <= MAX_SOURCE_PATH_BYTES)
+        text_addf(&whole, "%s/", dir);
+    text_add(&whole, path);
+    normalize(whole.s, &n->text);
+    text_release(&whole);
     string_id string = profile_string(n->profile, n->text.s);
     map_put(&n->paths, (uintptr_t)path, string.ix);
     return string;
+}
+
+/* The file that attribute NAME of DIE, or of what DIE is an instance of, says. */
+static string_id file_of(struct die_names *n, Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attr;
+    Dwarf_Word number;
+    Dwarf_Die unit;
+    Dwarf_Files *files;
+    if (!dwarf_attr_integrate(die, name, &attr) || dwarf_formudata(&attr, &number) != 0 ||
+        !dwarf_cu_die(attr.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
+        dwarf_getsrcfiles(&unit, &files, NULL) != 0)
+        return (string_id){0};
+    return die_names_path(n, &unit, dwarf_filesrc(files, number, NULL, NULL));
+}
+
+static uint32_t line_of(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attr;
+    Dwarf_Word line;
+    if (dwarf_formudata(dwarf_attr_integrate(die, name, &attr), &line) != 0 || line > INT32_MAX)
+        return 0;
+    return (uint32_t)line;
 }
 
 /* The DIE that DIE is an instance or the definition of; itself if of none. */
@@ -153,11 +183,9 @@ const struct die_name *die_names_get(struct die_names *n, Dwarf_Die *die)
     uint64_t item;
     if (map_get(&n->by_origin, (uintptr_t)origin.addr, &item))
         return &n->items[item];
-    int line = 0;
-    struct die_name name = {.function = function_name(n, die, &origin)};
-    name.file = die_names_path(n, dwarf_decl_file(die));
-    if (dwarf_decl_line(die, &line) == 0 && line > 0)
-        name.line = (uint32_t)line;
+    struct die_name name = {.function = function_name(n, die, &origin),
+                            .file = file_of(n, die, DW_AT_decl_file),
+                            .line = line_of(die, DW_AT_decl_line)};
     n->items = array_reserve(n->items, &n->capacity, n->n + 1, sizeof *n->items);
     map_put(&n->by_origin, (uintptr_t)origin.addr, n->n);
     n->items[n->n] = name;
@@ -167,16 +195,8 @@ const struct die_name *die_names_get(struct die_names *n, Dwarf_Die *die)
 void die_names_call_site(struct die_names *n, Dwarf_Die *die, string_id *ret_file,
                          uint32_t *ret_line)
 {
-    Dwarf_Attribute attr;
-    Dwarf_Word file;
-    Dwarf_Word line;
-    Dwarf_Die unit;
-    Dwarf_Files *files;
-    if (dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &line) == 0 && line <= INT32_MAX)
-        *ret_line = (uint32_t)line;
-    if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &file) == 0 &&
-        dwarf_diecu(die, &unit, NULL, NULL) && dwarf_getsrcfiles(&unit, &files, NULL) == 0)
-        *ret_file = die_names_path(n, dwarf_filesrc(files, file, NULL, NULL));
+    *ret_file = file_of(n, die, DW_AT_call_file);
+    *ret_line = line_of(die, DW_AT_call_line);
 }
 
 struct die_names *die_names_free(struct die_names *n)

@@ -16,9 +16,10 @@ struct die_names;
 struct die_names *die_names_new(struct profile *profile); /* borrowed */
 /* DIE: a subprogram, or an inlined call of one.  Valid until the next call. */
 const struct die_name *die_names_get(struct die_names *n, Dwarf_Die *die);
-/* Where the inlined call DIE was made; leaves the values alone that are unknown. */
+/* Where the inlined call DIE was made; none and 0 where unknown. */
 void die_names_call_site(struct die_names *n, Dwarf_Die *die, string_id *ret_file,
                          uint32_t *ret_line);
-/* The id of a source path, without "//", "/./" and "x/../" in it.  NULL: none. */
-string_id die_names_path(struct die_names *n, const char *path);
+/* The id of PATH, libdw's string for a source file of UNIT: absolute if UNIT says where it was
+ * compiled, without "//", "/./" and "x/../" in it.  NULL: none. */
+string_id die_names_path(struct die_names *n, Dwarf_Die *unit, const char *path);
 struct die_names *die_names_free(struct die_names *n); /* NULL is fine; returns NULL */

@@ -200,7 +200,7 @@ static void set_line(struct dwarf_names *d, struct unit *u, uint64_t elf_addr, s
     int number;
     if (!line || dwarf_lineno(line, &number) != 0 || number <= 0)
         return;
-    ret->file = die_names_path(d->names, dwarf_linesrc(line, NULL, NULL));
+    ret->file = die_names_path(d->names, &u->die, dwarf_linesrc(line, NULL, NULL));
     ret->line = (uint32_t)number;
 }
 

@@ -14,7 +14,12 @@ struct symbolizer *symbolizer_new(struct profile *profile,
 /* M of the profile is this module of the target.  Borrows both for the symbolizer's life. */
 void symbolizer_add_module(struct symbolizer *s, module_id m, struct modules *modules,
                            struct module *module);
-/* Names all native frames of the added modules that have no location yet.  ON_PROGRESS may be NULL;
- * it is called now and then with a share in [0, 1]. */
+/* Which functions of the interpreter are its own plumbing: asked for every location of frames with
+ * FRAME_IS_INTERPRETER, with the name as shown; sets location.plumbing.  NULL (as at first): none.
+ */
+void symbolizer_set_plumbing(struct symbolizer *s, bool (*is_plumbing)(const char *function));
+/* Names all native frames of the added modules that have no location yet.  A frame that has no name
+ * stays without.  ON_PROGRESS may be NULL; it is called now and then with a share in [0, 1].  The
+ * target may run, or be gone.  Debug files are open only during the call. */
 void symbolizer_run(struct symbolizer *s, void (*on_progress)(void *ctx, double share), void *ctx);
 struct symbolizer *symbolizer_free(struct symbolizer *s);

@@ -1,0 +1,184 @@
+#include "symbolizer/debug_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "symbolizer/debuginfod.h"
+
+enum { MAX_ROOTS = 2 };
+
+static const char debug_dir[] = "/usr/lib/debug";
+
+struct debug_search {
+    int root_fd; /* -1: gone, or not permitted */
+    char *roots[MAX_ROOTS];
+    size_t n;
+    struct debuginfod *debuginfod; /* NULL: not wanted */
+};
+
+/* What a debug file must agree with. */
+struct wanted {
+    const struct build_id *id; /* NULL: by CRC */
+    uint32_t crc;
+    int module_fd; /* -1: none */
+};
+
+struct debug_search *debug_search_new(pid_t pid)
+{
+    struct debug_search *s = xcalloc(1, sizeof *s);
+    char *root = xasprintf("/proc/%d/root", (int)pid);
+    s->root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    free(root);
+    if (s->root_fd >= 0)
+        s->roots[s->n++] = xasprintf("/proc/self/fd/%d", s->root_fd);
+    s->roots[s->n++] = xstrdup("");
+    s->debuginfod = debuginfod_open();
+    return s;
+}
+
+static bool is_same_file(int a, int b)
+{
+    struct stat x;
+    struct stat y;
+    return a >= 0 && fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+static bool has_crc(int fd, uint32_t wanted)
+{
+    uint8_t buf[1 << 16];
+    uLong crc = crc32(0, NULL, 0);
+    off_t at = 0;
+    for (ssize_t n; (n = pread(fd, buf, sizeof buf, at)) > 0; at += n)
+        crc = crc32(crc, buf, (uInt)n);
+    return crc == wanted;
+}
+
+static bool has_id(const struct elf_file *f, const struct build_id *id)
+{
+    const struct build_id *own = elf_file_build_id(f);
+    return own->len == id->len && memcmp(own->bytes, id->bytes, id->len) == 0;
+}
+
+static struct elf_file *open_wanted(const char *path, const struct wanted *w)
+{
+    struct elf_file *f;
+    if (elf_file_open(&f, path, NULL) < 0)
+        return NULL;
+    bool right = w->id ? has_id(f, w->id) : has_crc(elf_file_fd(f), w->crc);
+    return right && !is_same_file(w->module_fd, elf_file_fd(f)) ? f : elf_file_free(f);
+}
+
+/* Tries PATH, and frees it. */
+static struct elf_file *try_path(char *path, const struct wanted *w)
+{
+    struct elf_file *f = open_wanted(path, w);
+    free(path);
+    return f;
+}
+
+static struct elf_file *by_build_id(const struct debug_search *s, const struct wanted *w)
+{
+    enum { MIN_ID_BYTES = 2 };
+    if (!w->id || w->id->len < MIN_ID_BYTES)
+        return NULL;
+    struct text hex = {0};
+    for (size_t i = 1; i < w->id->len; i++)
+        text_addf(&hex, "%02x", w->id->bytes[i]);
+    struct elf_file *f = NULL;
+    for (size_t i = 0; i < s->n && !f; i++)
+        f = try_path(xasprintf("%s%s/.build-id/%02x/%s.debug", s->roots[i], debug_dir,
+                               w->id->bytes[0], hex.s),
+                     w);
+    text_release(&hex);
+    return f;
+}
+
+/* NAME beside the module in DIR, in .debug/ there, and in the debug directory. */
+static struct elf_file *by_link(const struct debug_search *s, const struct wanted *w,
+                                const char *dir, const char *name)
+{
+    struct elf_file *f = NULL;
+    for (size_t i = 0; i < s->n && !f; i++) {
+        const char *root = s->roots[i];
+        f = try_path(xasprintf("%s%s/%s", root, dir, name), w);
+        if (!f)
+            f = try_path(xasprintf("%s%s/.debug/%s", root, dir, name), w);
+        if (!f)
+            f = try_path(xasprintf("%s%s%s/%s", root, debug_dir, dir, name), w);
+    }
+    return f;
+}
+
+static char *dir_of(const char *path)
+{
+    size_t len = (size_t)(path_base(path) - path);
+    char *dir = xstrdup(path);
+    dir[len ? len - 1 : 0] = '\0';
+    return dir;
+}
+
+static struct elf_file *by_debuginfod(struct debug_search *s, const struct wanted *w)
+{
+    char *path = s->debuginfod && w->id ? debuginfod_fetch(s->debuginfod, w->id) : NULL;
+    return path ? try_path(path, w) : NULL;
+}
+
+struct elf_file *debug_search_find(struct debug_search *s, struct elf_file *module,
+                                   const char *path)
+{
+    const struct build_id *id = elf_file_build_id(module);
+    struct wanted w = {.id = id->len ? id : NULL, .module_fd = elf_file_fd(module)};
+    GElf_Word crc = 0;
+    const char *link = dwelf_elf_gnu_debuglink(elf_file_elf(module), &crc);
+    w.crc = crc;
+    struct elf_file *f = by_build_id(s, &w);
+    if (!f && link && *link && !strchr(link, '/') && *path == '/') {
+        char *dir = dir_of(path);
+        f = by_link(s, &w, dir, link);
+        free(dir);
+    }
+    return f ? f : by_debuginfod(s, &w);
+}
+
+struct elf_file *debug_search_find_alt(struct debug_search *s, Dwarf *dwarf,
+                                       const struct elf_file *file)
+{
+    const char *name;
+    const void *bytes;
+    ssize_t len = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bytes);
+    if (len <= 0 || len > BUILD_ID_MAX_BYTES)
+        return NULL;
+    struct build_id id = {.len = (size_t)len};
+    memcpy(id.bytes, bytes, id.len);
+    struct wanted w = {.id = &id, .module_fd = -1};
+    struct elf_file *f = by_build_id(s, &w);
+    for (size_t i = 0; i < s->n && !f && *name == '/'; i++)
+        f = try_path(xasprintf("%s%s", s->roots[i], name), &w);
+    if (!f && *name && *name != '/') {
+        char *dir = dir_of(elf_file_path(file));
+        f = try_path(xasprintf("%s/%s", dir, name), &w);
+        free(dir);
+    }
+    return f ? f : by_debuginfod(s, &w);
+}
+
+struct debug_search *debug_search_free(struct debug_search *s)
+{
+    if (!s)
+        return NULL;
+    for (size_t i = 0; i < s->n; i++)
+        free(s->roots[i]);
+    if (s->root_fd >= 0)
+        close(s->root_fd);
+    s->debuginfod = debuginfod_close(s->debuginfod);
+    free(s);
+    return NULL;
+}

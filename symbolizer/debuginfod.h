@@ -1,0 +1,17 @@
+/* Debug files from a debuginfod server; only where the user set DEBUGINFOD_URLS.  The client
+ * library is loaded on first use, so that wallspy runs without it. Source: debuginfod(8),
+ * debuginfod_find_debuginfo(3). */
+#pragma once
+
+#include "target/elf_file.h"
+
+struct debuginfod;
+
+/* NULL: DEBUGINFOD_URLS is not set, or the library cannot be loaded (warned once). */
+struct debuginfod *debuginfod_open(void);
+/* Downloads the debug file with this build id, or takes it from the client's cache.  Returns its
+ * path, which the caller frees; NULL: none.  Takes DEBUGINFOD_MAX_S at most; once that was not
+ * enough, or no server could be reached, only the cache would help, and NULL is returned at once
+ * from then on (warned once). */
+char *debuginfod_fetch(struct debuginfod *d, const struct build_id *id);
+struct debuginfod *debuginfod_close(struct debuginfod *d); /* NULL is fine; returns NULL */

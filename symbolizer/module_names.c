@@ -1,0 +1,104 @@
+#include "symbolizer/module_names.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "symbolizer/demangle.h"
+#include "symbolizer/dwarf_names.h"
+#include "symbolizer/mini_debug.h"
+#include "symbolizer/symtab.h"
+
+struct module_names {
+    struct elf_file *file;        /* borrowed */
+    struct elf_file *debug, *alt; /* NULL: none */
+    struct mini_debug mini;
+    struct profile *profile;
+    Dwarf *alt_dwarf;
+    struct dwarf_names *dwarf; /* NULL: none */
+    struct symtab *symtab;     /* NULL until first needed */
+    struct text mangled, shown;
+};
+
+/* Takes the DWARF in FILE, if there is any. */
+static void take_dwarf(struct module_names *m, struct elf_file *file, struct debug_search *search)
+{
+    Dwarf *dwarf = dwarf_begin_elf(elf_file_elf(file), DWARF_C_READ, NULL);
+    if (!dwarf)
+        return;
+    m->alt = debug_search_find_alt(search, dwarf, file);
+    if (m->alt)
+        m->alt_dwarf = dwarf_begin_elf(elf_file_elf(m->alt), DWARF_C_READ, NULL);
+    if (m->alt_dwarf)
+        dwarf_setalt(dwarf, m->alt_dwarf);
+    m->dwarf = dwarf_names_open(dwarf, m->file, m->profile);
+}
+
+static void close_alt(struct module_names *m)
+{
+    if (m->alt_dwarf)
+        (void)dwarf_end(m->alt_dwarf);
+    m->alt_dwarf = NULL;
+    m->alt = elf_file_free(m->alt);
+}
+
+struct module_names *module_names_open(struct elf_file *file, const char *path,
+                                       struct debug_search *search, struct profile *profile)
+{
+    struct module_names *m = xcalloc(1, sizeof *m);
+    m->file = file;
+    m->profile = profile;
+    take_dwarf(m, file, search);
+    if (!m->dwarf) {
+        close_alt(m);
+        m->debug = debug_search_find(search, file, path);
+        if (m->debug)
+            take_dwarf(m, m->debug, search);
+    }
+    if (trace_want(TRACE_SYM))
+        trace(TRACE_SYM, "%s: %s, debug file %s", path, m->dwarf ? "DWARF" : "no DWARF",
+              m->debug ? elf_file_path(m->debug) : "none");
+    return m;
+}
+
+static void load_symtab(struct module_names *m)
+{
+    m->symtab = symtab_new();
+    if (m->debug)
+        symtab_add_elf(m->symtab, elf_file_elf(m->debug));
+    symtab_add_elf(m->symtab, elf_file_elf(m->file));
+    if (mini_debug_open(&m->mini, elf_file_elf(m->file)) == 0)
+        symtab_add_elf(m->symtab, m->mini.elf);
+    symtab_finish(m->symtab);
+}
+
+size_t module_names_find(struct module_names *m, uint64_t elf_addr, struct location *ret)
+{
+    ret[0] = (struct location){0};
+    size_t n = m->dwarf ? dwarf_names_find(m->dwarf, elf_addr, ret) : 0;
+    if (n && ret[n - 1].function.ix)
+        return n;
+    if (!m->symtab)
+        load_symtab(m);
+    if (!symtab_find(m->symtab, elf_addr, &m->mangled))
+        return 0;
+    demangle(m->mangled.s, &m->shown);
+    n = n ? n : 1;
+    ret[n - 1].function = profile_string(m->profile, m->shown.s);
+    return n;
+}
+
+struct module_names *module_names_close(struct module_names *m)
+{
+    if (!m)
+        return NULL;
+    m->dwarf = dwarf_names_free(m->dwarf);
+    close_alt(m);
+    m->symtab = symtab_free(m->symtab);
+    mini_debug_release(&m->mini);
+    m->debug = elf_file_free(m->debug);
+    text_release(&m->mangled);
+    text_release(&m->shown);
+    free(m);
+    return NULL;
+}

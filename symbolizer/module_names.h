@@ -1,0 +1,18 @@
+/* All that names the code of one module: DWARF of its file or of its separate debug file, then the
+ * symbol tables.  Opened when the module's addresses are looked up, closed after that: a debug file
+ * that is replaced later is not kept mapped. */
+#pragma once
+
+#include "profile/profile.h"
+#include "symbolizer/debug_file.h"
+#include "target/elf_file.h"
+
+struct module_names;
+
+/* FILE is borrowed; PATH is where the target mapped it from, "" if unknown. */
+struct module_names *module_names_open(struct elf_file *file, const char *path,
+                                       struct debug_search *search, struct profile *profile);
+/* Fills RET (room for MAX_INLINED + 1) with what runs at ELF_ADDR, innermost first.  Returns how
+ * many; 0: it has no name. */
+size_t module_names_find(struct module_names *m, uint64_t elf_addr, struct location *ret);
+struct module_names *module_names_close(struct module_names *m); /* NULL is fine; returns NULL */
