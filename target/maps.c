@@ -86,9 +86,10 @@ static void take_path(struct cursor *c, struct mapping *m, char **strings)
     m->path = out;
     while (c->s < end) {
         bool newline = end - c->s >= 4 && memcmp(c->s, "\\012", 4) == 0;
-        *out++ = *c->s;
+        *out = *c->s;
         if (newline)
-            out[-1] = '\n';
+            *out = '\n';
+        out++;
         c->s += newline ? 4 : 1;
     }
     *out++ = '\0';

@@ -77,36 +77,35 @@ static bool code_is_loaded(const struct maps *maps, const struct mapping *m,
     return code->file_offset + (start - code->start) == elf_page_down(s->offset);
 }
 
-/* Is M the head of a loaded ELF file? */
-static bool find_loaded(struct modules *m, const struct mapping *mapping, struct candidate *ret)
+/* Is all code of the ELF file, whose header lies in MAPPING, where loading puts it?  Not so if the
+ * program maps the file just to read it. */
+static bool is_loaded(const struct maps *maps, const struct mapping *mapping,
+                      const struct elf_layout *layout, uint64_t bias)
 {
-    struct elf_layout layout;
-    struct addr_range span;
-    uint64_t bias;
-    struct build_id build_id;
-    if (mapping->file_offset != 0 ||
-        module_layout(m->mem, mapping->start, &layout, &bias, &build_id) < 0 ||
-        !elf_layout_span(&layout, &span) || span.len > MAX_MODULE_BYTES)
-        return false;
     size_t code = 0;
-    for (size_t i = 0; i < layout.n; i++) {
-        const struct elf_segment *s = &layout.segments[i];
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct elf_segment *s = &layout->segments[i];
         if (s->type != PT_LOAD || !(s->flags & PF_X))
             continue;
-        if (!code_is_loaded(&m->maps, mapping, s, bias))
+        if (!code_is_loaded(maps, mapping, s, bias))
             return false;
         code++;
     }
-    uint64_t end = bias + span.start + span.len;
-    if (!code || end <= mapping->start || end - mapping->start > MAX_MODULE_BYTES)
+    return code;
+}
+
+static bool find_loaded(const struct maps *maps, const struct mapping *mapping,
+                        const struct elf_layout *layout, uint64_t bias, struct candidate *ret)
+{
+    struct addr_range span;
+    if (!is_loaded(maps, mapping, layout, bias) || !elf_layout_span(layout, &span))
         return false;
-    *ret = (struct candidate){
-        .mapping = mapping,
-        .start = mapping->start,
-        .end = end,
-        .head = mapping->start,
-        .build_id = build_id,
-    };
+    uint64_t end = bias + span.start + span.len;
+    if (end <= mapping->start || end - mapping->start > MAX_MODULE_BYTES)
+        return false;
+    ret->mapping = mapping;
+    ret->start = ret->head = mapping->start;
+    ret->end = end;
     return true;
 }
 
@@ -140,7 +139,12 @@ static bool find_candidate(struct modules *m, size_t first, struct candidate *re
     const struct mapping *mapping = &m->maps.items[first];
     if (!mapping->inode && !str_eq(mapping->path, "[vdso]"))
         return false;
-    return find_loaded(m, mapping, ret) || find_alike(&m->maps, first, ret);
+    struct elf_layout layout;
+    uint64_t bias;
+    if (mapping->file_offset != 0 ||
+        module_layout(m->mem, mapping->start, &layout, &bias, &ret->build_id) < 0)
+        return find_alike(&m->maps, first, ret);
+    return find_loaded(&m->maps, mapping, &layout, bias, ret);
 }
 
 struct place {
