@@ -1,0 +1,36 @@
+/* Writes JSON as it goes: nothing is kept but the number of open brackets.  Commas come by
+ * themselves; that keys and values alternate is the caller's part.  Source: RFC 8259. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/text.h"
+
+struct json { /* {.out = FILE}, the rest zero */
+    FILE *out;
+    int error;      /* the first negative errno of a write; nothing is written after it */
+    bool comma;     /* something stands before the next value */
+    uint32_t depth; /* open brackets */
+};
+
+void json_object(struct json *j); /* "{", json_end_object's partner */
+void json_end_object(struct json *j);
+void json_array(struct json *j);
+void json_end_array(struct json *j);
+void json_key(struct json *j, const char *key);
+void json_string(struct json *j, const char *s);
+void json_int(struct json *j, int64_t value);
+void json_number(struct json *j,
+                 double value); /* the shortest that reads back; null if no number */
+void json_bool(struct json *j, bool value);
+void json_null(struct json *j);
+/* Where long lists may break, for readers with line tools: a newline before the next value. */
+void json_newline(struct json *j);
+/* Flushes.  Everything opened must be closed.  Returns 0 or the first negative errno of a write. */
+int json_finish(struct json *j);
+
+/* Appends S as a JSON string with its quotes.  Bytes that are not UTF-8 become \xNN in the text,
+ * as Python's backslashreplace has it: seen, and no reader chokes. */
+void json_quote(struct text *out, const char *s);

@@ -1,0 +1,410 @@
+/* A profile as speedscope's file: which profiles, in which order (docs/speedscope.md), and the
+ * budget that keeps it openable.  Names and time come from survey.h and timeline.h. */
+#include "exporter/formats.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "exporter/json.h"
+#include "exporter/survey.h"
+#include "exporter/timeline.h"
+#include "exporter/wallspy_block.h"
+
+/* What the page opens, by trial in Chromium with speedscope 1.25: 2000 frames pass and 3000
+ * overflow its stack; 1.1 M nodes (each sample adds those it does not share with the one before)
+ * take 1.6 s and 0.7 GB; above 2^27 bytes it parses JSON itself, 50 times slower; 1000 profiles of
+ * 200 samples take 7 s. */
+enum {
+    MAX_DEPTH = 1000,
+    MAX_NODES = 1000000,
+    MAX_BYTES = 100000000,
+    MAX_PROFILES = 250,
+};
+
+/* One profile of the file: the threads [first, last) of the survey. */
+struct sheet {
+    char *name;
+    size_t first, last;
+    enum weight weight;
+    bool ordered; /* by time, on the common axis; else aggregated */
+    bool rooted;  /* each thread's label as root frame */
+};
+
+/* How much was given up to hold the budget; zero: nothing. */
+struct coarseness {
+    int64_t bucket_ns;     /* of ordered sheets; INT64_MAX: they are aggregated */
+    int64_t fold_one_part; /* subtrees below one part in this many are folded */
+};
+
+struct cost {
+    uint64_t nodes, bytes;
+};
+
+struct document {
+    struct profile *p;
+    struct paths *paths;
+    struct survey survey;
+    size_t n_active;
+    uint32_t *roots; /* root frame by place in the survey */
+    struct sheet *sheets;
+    size_t n_sheets, sheets_capacity;
+    struct coarseness coarse;
+};
+
+/* ---- which profiles ---- */
+
+static void add_sheet(struct document *d, struct sheet sheet)
+{
+    d->sheets = array_reserve(d->sheets, &d->sheets_capacity, d->n_sheets + 1, sizeof *d->sheets);
+    d->sheets[d->n_sheets++] = sheet;
+}
+
+static void add_line(struct document *d, size_t i)
+{
+    add_sheet(d, (struct sheet){.name = xasprintf("%s | wall", d->survey.threads[i].label),
+                                .first = i,
+                                .last = i + 1,
+                                .ordered = true});
+}
+
+static void add_all(struct document *d, const char *name, size_t last, enum weight weight)
+{
+    add_sheet(
+        d, (struct sheet){.name = xstrdup(name), .last = last, .weight = weight, .rooted = true});
+}
+
+static size_t group_end(const struct document *d, size_t first)
+{
+    size_t end = first + 1;
+    while (end < d->survey.n &&
+           str_eq(d->survey.threads[end].group, d->survey.threads[first].group))
+        end++;
+    return end;
+}
+
+/* "60 idle: omp worker", of the idle threads [FIRST, LAST). */
+static char *idle_name(const struct document *d, size_t first, size_t last)
+{
+    const struct surveyed *t = &d->survey.threads[first];
+    if (!str_eq(t->group, d->survey.threads[last - 1].group))
+        return xasprintf("%zu idle: others", last - first);
+    return xasprintf("%zu idle: %s", last - first, last - first == 1 ? t->label : t->group);
+}
+
+static void add_idle(struct document *d)
+{
+    for (size_t first = d->n_active; first < d->survey.n;) {
+        size_t last = d->n_sheets < MAX_PROFILES - 1 ? group_end(d, first) : d->survey.n;
+        add_sheet(d,
+                  (struct sheet){.name = idle_name(d, first, last), .first = first, .last = last});
+        first = last;
+    }
+}
+
+static void plan_sheets(struct document *d)
+{
+    enum { MAX_LINES = MAX_PROFILES - 50 }; /* leaves room for the groups of idle ones */
+    while (d->n_active < d->survey.n && !d->survey.threads[d->n_active].idle)
+        d->n_active++;
+    if (d->n_active)
+        add_line(d, 0);
+    add_all(d, "ALL active | wall", d->n_active, WEIGHT_WALL);
+    add_all(d, "ALL | cpu", d->survey.n, WEIGHT_CPU);
+    add_all(d, "ALL | off-cpu", d->survey.n, WEIGHT_OFF_CPU);
+    size_t i = 1;
+    for (; i < d->n_active && i < MAX_LINES; i++)
+        add_line(d, i);
+    if (i < d->n_active)
+        add_sheet(d, (struct sheet){.name = xasprintf("%zu less active | wall", d->n_active - i),
+                                    .first = i,
+                                    .last = d->n_active,
+                                    .rooted = true});
+    add_idle(d);
+}
+
+/* Idle threads share the root frame of their group: they would bury the others. */
+static void add_roots(struct document *d)
+{
+    d->roots = xcalloc(d->survey.n, sizeof *d->roots);
+    for (size_t i = 0; i < d->survey.n; i++) {
+        if (i < d->n_active) {
+            d->roots[i] = paths_add_frame(d->paths, d->survey.threads[i].label);
+            continue;
+        }
+        size_t end = group_end(d, i);
+        char *name = idle_name(d, i, end);
+        for (size_t first = i; i < end; i++)
+            d->roots[i] = first == i ? paths_add_frame(d->paths, name) : d->roots[first];
+        i = end - 1;
+        free(name);
+    }
+}
+
+/* ---- what a profile holds ---- */
+
+/* The time of the threads [FIRST, LAST), coarsened; the caller releases it. */
+static struct timeline timeline_of(const struct document *d, const struct sheet *sheet,
+                                   size_t first, size_t last)
+{
+    struct timeline l = {0};
+    int64_t end_ns = sheet->ordered ? profile_end_ns(d->p) : 0;
+    for (size_t i = first; i < last; i++)
+        timeline_add_thread(&l, d->paths, d->survey.threads[i].thread, sheet->weight, end_ns);
+    int64_t bucket_ns = sheet->ordered ? d->coarse.bucket_ns : INT64_MAX;
+    if (bucket_ns)
+        timeline_bucket(&l, d->paths, bucket_ns);
+    if (d->coarse.fold_one_part)
+        timeline_fold(&l, d->paths, timeline_total_ns(&l) / d->coarse.fold_one_part);
+    return l;
+}
+
+/* Calls EACH with the parts of a sheet: one root frame (0: none) and its time at a time. */
+static void for_each_part(const struct document *d, const struct sheet *sheet,
+                          void (*each)(void *ctx, uint32_t root, const struct timeline *l),
+                          void *ctx)
+{
+    for (size_t first = sheet->first; first < sheet->last;) {
+        size_t last = sheet->last;
+        if (sheet->rooted)
+            for (last = first + 1; last < sheet->last && d->roots[last] == d->roots[first];)
+                last++;
+        struct timeline l = timeline_of(d, sheet, first, last);
+        each(ctx, sheet->rooted ? d->roots[first] : 0, &l);
+        timeline_release(&l);
+        first = last;
+    }
+}
+
+/* ---- the budget ---- */
+
+struct costing {
+    const struct document *d;
+    struct cost cost;
+};
+
+static void add_cost(void *ctx, uint32_t root, const struct timeline *l)
+{
+    enum { BYTES_A_FRAME = 6, BYTES_A_WEIGHT = 12 };
+    struct costing *c = ctx;
+    uint32_t before = 0;
+    c->cost.nodes += root != 0;
+    for (size_t i = 0; i < l->n; i++) {
+        uint32_t path = l->stretches[i].path;
+        uint32_t depth = paths_depth(c->d->paths, path);
+        c->cost.nodes += depth - paths_common_depth(c->d->paths, before, path);
+        c->cost.bytes += (depth + 1) * (uint64_t)BYTES_A_FRAME + BYTES_A_WEIGHT;
+        before = path;
+    }
+}
+
+static bool fits(const struct document *d)
+{
+    struct costing c = {.d = d};
+    for (size_t i = 0; i < d->n_sheets; i++)
+        for_each_part(d, &d->sheets[i], add_cost, &c);
+    return c.cost.nodes <= MAX_NODES && c.cost.bytes <= MAX_BYTES;
+}
+
+/* Gives up what is missed least, until it fits: order within ever longer steps of time, order at
+ * all, light subtrees.  Thousands of stacks in a step are rarely looked at in their order. */
+static void coarsen(struct document *d)
+{
+    const int64_t first_ns = 40 * (int64_t)NS_PER_MS;
+    int64_t end_ns = profile_end_ns(d->p);
+    if (fits(d))
+        return;
+    for (int64_t bucket_ns = first_ns; bucket_ns < end_ns / 4; bucket_ns *= 4) {
+        d->coarse.bucket_ns = bucket_ns;
+        if (fits(d))
+            return;
+    }
+    d->coarse.bucket_ns = INT64_MAX;
+    for (int64_t part = 1000000; part > 1 && !fits(d); part /= 10)
+        d->coarse.fold_one_part = part;
+}
+
+/* What was given up, in words; "" nothing. */
+static char *coarseness_text(const struct document *d)
+{
+    struct text t = {0};
+    text_add(&t, "");
+    if (d->coarse.bucket_ns == INT64_MAX)
+        text_add(&t, "aggregated");
+    else if (d->coarse.bucket_ns)
+        text_addf(&t, "in steps of %" PRId64 " ms", d->coarse.bucket_ns / NS_PER_MS);
+    if (d->coarse.fold_one_part)
+        text_addf(&t, ", paths under %g%% folded", 100.0 / (double)d->coarse.fold_one_part);
+    return t.s;
+}
+
+static void say_coarseness(struct document *d)
+{
+    if (paths_shortened(d->paths))
+        profile_set_number(d->p, "stacks_shortened", paths_shortened(d->paths));
+    if (!d->coarse.bucket_ns)
+        return;
+    char *text = coarseness_text(d);
+    profile_set_text(d->p, "coarsened", text);
+    for (size_t i = 0; i < d->n_sheets; i++) {
+        if (!d->sheets[i].ordered && !d->coarse.fold_one_part)
+            continue;
+        char *name = xasprintf("%s (%s)", d->sheets[i].name, text);
+        free(d->sheets[i].name);
+        d->sheets[i].name = name;
+    }
+    free(text);
+}
+
+/* ---- writing ---- */
+
+static void write_frames(struct json *j, const struct paths *paths)
+{
+    json_key(j, "shared");
+    json_object(j);
+    json_key(j, "frames");
+    json_array(j);
+    for (uint32_t i = 1; i <= paths_frame_count(paths); i++) {
+        struct path_frame f = paths_see_frame(paths, i);
+        json_newline(j);
+        json_object(j);
+        json_key(j, "name");
+        json_string(j, f.name);
+        if (f.file) {
+            json_key(j, "file");
+            json_string(j, f.file);
+        }
+        if (f.line) {
+            json_key(j, "line");
+            json_int(j, f.line);
+        }
+        json_end_object(j);
+    }
+    json_end_array(j);
+    json_end_object(j);
+}
+
+/* Microseconds serve long captures better than nanoseconds (the page's zoom ends at 2^40 of the
+ * whole).  Ends are rounded, not weights, so that a sum of weights stays exact. */
+struct writing {
+    struct json *j;
+    const struct document *d;
+    int64_t done_ns, done_us;
+    int64_t *weights_us; /* of the samples written */
+    size_t n, capacity;
+};
+
+static int64_t next_weight_us(struct writing *w, int64_t ns)
+{
+    w->done_ns += ns;
+    int64_t end_us = (w->done_ns + NS_PER_US / 2) / NS_PER_US;
+    int64_t weight_us = end_us - w->done_us;
+    w->done_us = end_us;
+    return weight_us;
+}
+
+static void write_sample(struct writing *w, uint32_t root, uint32_t path)
+{
+    uint32_t frames[MAX_DEPTH];
+    uint32_t depth = paths_depth(w->d->paths, path);
+    for (uint32_t i = depth; i-- > 0; path = paths_parent(w->d->paths, path))
+        frames[i] = paths_frame(w->d->paths, path) - 1;
+    json_newline(w->j);
+    json_array(w->j);
+    if (root && depth)
+        json_int(w->j, root - 1);
+    for (uint32_t i = 0; i < depth; i++)
+        json_int(w->j, frames[i]);
+    json_end_array(w->j);
+}
+
+static void write_part(void *ctx, uint32_t root, const struct timeline *l)
+{
+    struct writing *w = ctx;
+    for (size_t i = 0; i < l->n; i++) {
+        int64_t weight_us = next_weight_us(w, l->stretches[i].ns);
+        if (!weight_us)
+            continue;
+        write_sample(w, root, l->stretches[i].path);
+        w->weights_us = array_reserve(w->weights_us, &w->capacity, w->n + 1, sizeof *w->weights_us);
+        w->weights_us[w->n++] = weight_us;
+    }
+}
+
+static void write_sheet(struct json *j, const struct document *d, const struct sheet *sheet)
+{
+    struct writing w = {.j = j, .d = d};
+    json_newline(j);
+    json_object(j);
+    json_key(j, "type");
+    json_string(j, "sampled");
+    json_key(j, "name");
+    json_string(j, sheet->name);
+    json_key(j, "unit");
+    json_string(j, "microseconds");
+    json_key(j, "startValue");
+    json_int(j, 0);
+    json_key(j, "samples");
+    json_array(j);
+    for_each_part(d, sheet, write_part, &w);
+    json_end_array(j);
+    json_key(j, "weights");
+    json_array(j);
+    for (size_t i = 0; i < w.n; i++)
+        json_int(j, w.weights_us[i]);
+    json_end_array(j);
+    json_key(j, "endValue");
+    json_int(j, w.done_us);
+    json_end_object(j);
+    free(w.weights_us);
+}
+
+static void write_document(struct json *j, const struct document *d)
+{
+    json_object(j);
+    json_key(j, "$schema");
+    json_string(j, "https://www.speedscope.app/file-format-schema.json");
+    json_key(j, "exporter");
+    json_string(j, "wallspy@" WALLSPY_VERSION);
+    if (profile_process_count(d->p)) {
+        json_key(j, "name");
+        json_string(j, profile_text(d->p, profile_see_process(d->p, (process_id){1})->command));
+    }
+    json_key(j, "activeProfileIndex");
+    json_int(j, 0);
+    json_newline(j);
+    json_key(j, "wallspy");
+    wallspy_block_write(j, d->p, &d->survey);
+    json_newline(j);
+    write_frames(j, d->paths);
+    json_newline(j);
+    json_key(j, "profiles");
+    json_array(j);
+    for (size_t i = 0; i < d->n_sheets; i++)
+        write_sheet(j, d, &d->sheets[i]);
+    json_end_array(j);
+    json_end_object(j);
+}
+
+int speedscope_write(struct profile *p, const struct view_options *options, FILE *out)
+{
+    struct view *v = view_new(p, options);
+    struct document d = {.p = p, .paths = paths_new(p, v, MAX_DEPTH)};
+    survey_init(&d.survey, p, v);
+    plan_sheets(&d);
+    add_roots(&d);
+    coarsen(&d);
+    say_coarseness(&d);
+    struct json j = {.out = out};
+    write_document(&j, &d);
+    for (size_t i = 0; i < d.n_sheets; i++)
+        free(d.sheets[i].name);
+    free(d.sheets);
+    free(d.roots);
+    survey_release(&d.survey);
+    paths_free(d.paths);
+    view_free(v);
+    return json_finish(&j);
+}

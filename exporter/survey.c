@@ -1,0 +1,192 @@
+#include "exporter/survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "exporter/idle.h"
+
+/* What sitting in a stack means. */
+enum sitting { SITTING_UNKNOWN, SITTING_POOL, SITTING_WAITS, SITTING_UNUSUAL };
+
+struct surveying {
+    const struct profile *p;
+    struct view *v;
+    uint8_t *sitting; /* enum sitting by stack − 1 */
+};
+
+static enum sitting judge(const struct shown_frame *stack, size_t n)
+{
+    if (idle_pool_wait(stack, n))
+        return SITTING_POOL;
+    return idle_is_ordinary_wait(stack, n) ? SITTING_WAITS : SITTING_UNUSUAL;
+}
+
+static enum sitting sitting_of(struct surveying *s, stack_id stack)
+{
+    if (!stack.ix)
+        return SITTING_WAITS;
+    uint8_t *known = &s->sitting[stack.ix - 1];
+    if (*known == SITTING_UNKNOWN) {
+        size_t n = 0;
+        const struct shown_frame *frames = view_stack(s->v, stack, &n);
+        *known = (uint8_t)judge(frames, n);
+    }
+    return (enum sitting) * known;
+}
+
+static int64_t clamp(int64_t value, int64_t max)
+{
+    if (value < 0)
+        return 0;
+    return value < max ? value : max;
+}
+
+/* Sums up the runs into T.  Returns the time in pools' waits and in others' by way of the
+ * pointers. */
+static void add_up(struct surveying *s, struct surveyed *t, int64_t *ret_pool_ns,
+                   int64_t *ret_sampled_ns)
+{
+    int64_t unusual_ns = 0;
+    int64_t pool_ns = 0;
+    int64_t sampled_ns = 0;
+    for (size_t i = 0; i < t->thread->n_runs; i++) {
+        const struct run *run = &t->thread->runs[i];
+        if (run->state == RUN_MISSED)
+            continue;
+        int64_t off_ns = clamp(run->wall_ns - run->cpu_ns - run->runqueue_ns, run->wall_ns);
+        enum sitting sitting = sitting_of(s, run->stack);
+        sampled_ns += run->wall_ns;
+        pool_ns += sitting == SITTING_POOL ? run->wall_ns : 0;
+        if (sitting == SITTING_UNUSUAL && run->state == RUN_BLOCKED)
+            unusual_ns += off_ns;
+    }
+    t->wall_ns = clamp(t->thread->end_ns - t->thread->start_ns, INT64_MAX);
+    t->cpu_ns = clamp(t->thread->cpu_ns, t->wall_ns);
+    t->runqueue_ns = clamp(t->thread->runqueue_ns, t->wall_ns - t->cpu_ns);
+    t->active_ns = t->cpu_ns + t->runqueue_ns + unusual_ns;
+    *ret_pool_ns = pool_ns;
+    *ret_sampled_ns = sampled_ns;
+}
+
+static stack_id heaviest_stack(const struct profile_thread *t)
+{
+    const struct run *best = NULL;
+    for (size_t i = 0; i < t->n_runs; i++)
+        if (t->runs[i].stack.ix && (!best || t->runs[i].wall_ns > best->wall_ns))
+            best = &t->runs[i];
+    return best ? best->stack : (stack_id){0};
+}
+
+/* What a thread without a name of its own is called: after its pool or its first function. */
+static const char *root_name(const struct shown_frame *stack, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (idle_is_way(&stack[i]))
+            continue;
+        const char *pool = idle_pool_name(&stack[i]);
+        if (pool)
+            return pool;
+        bool nameless = stack[i].module && strstr(stack[i].name, "+0x");
+        return nameless ? stack[i].module : stack[i].name;
+    }
+    return NULL;
+}
+
+static void name_thread(struct surveying *s, struct surveyed *t)
+{
+    const struct profile_process *process = profile_see_process(s->p, t->thread->process);
+    const char *name = profile_text(s->p, t->thread->name);
+    size_t n = 0;
+    if (t->thread->main) {
+        name = "main";
+    } else if (!*name || t->thread->name.ix == process->comm.ix) {
+        const struct shown_frame *stack = view_stack(s->v, heaviest_stack(t->thread), &n);
+        const char *root = root_name(stack, n);
+        name = root ? root : name;
+    }
+    t->name = xstrdup(*name ? name : "thread");
+    t->label = profile_process_count(s->p) > 1
+                   ? xasprintf("%d/%s %d", process->pid, t->name, t->thread->tid)
+                   : xasprintf("%s %d", t->name, t->thread->tid);
+}
+
+static char *group_of(const char *name)
+{
+    struct text group = {0};
+    text_add(&group, "");
+    while (*name) {
+        size_t digits = strspn(name, "0123456789");
+        text_add_bytes(&group, digits ? "*" : name, 1);
+        name += digits ? digits : 1;
+    }
+    return group.s;
+}
+
+/* Almost always: a worker that woke once to look around is idle all the same. */
+enum { IDLE_PERCENT = 99 };
+
+static void survey_thread(struct surveying *s, struct surveyed *t)
+{
+    int64_t pool_ns = 0;
+    int64_t sampled_ns = 0;
+    add_up(s, t, &pool_ns, &sampled_ns);
+    name_thread(s, t);
+    t->group = group_of(t->name);
+    bool pooled = pool_ns / IDLE_PERCENT >= sampled_ns / 100 && t->cpu_ns <= t->wall_ns / 100;
+    t->idle = !t->thread->main && (t->active_ns == 0 || pooled);
+    if (t->idle) {
+        size_t n = 0;
+        const struct shown_frame *stack = view_stack(s->v, heaviest_stack(t->thread), &n);
+        const struct shown_frame *f = idle_pool_wait(stack, n);
+        t->pool_wait = f ? f->name : NULL;
+    }
+}
+
+/* First the main thread of the first process, then the active ones, then the idle ones. */
+static int rank(const struct surveyed *t)
+{
+    if (t->thread->main && t->thread->process.ix == 1)
+        return 0;
+    return t->idle ? 2 : 1;
+}
+
+static int by_interest(const void *a, const void *b)
+{
+    const struct surveyed *x = a;
+    const struct surveyed *y = b;
+    if (rank(x) != rank(y))
+        return rank(x) < rank(y) ? -1 : 1;
+    if (x->active_ns != y->active_ns && !x->idle)
+        return x->active_ns > y->active_ns ? -1 : 1;
+    int group = x->idle ? strcmp(x->group, y->group) : 0;
+    if (group)
+        return group;
+    return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+void survey_init(struct survey *s, const struct profile *p, struct view *v)
+{
+    struct surveying state = {.p = p, .v = v};
+    state.sitting = xcalloc(profile_stack_count(p), sizeof *state.sitting);
+    s->n = profile_thread_count(p);
+    s->threads = xcalloc(s->n, sizeof *s->threads);
+    for (size_t i = 0; i < s->n; i++) {
+        s->threads[i].thread = profile_see_thread(p, (thread_id){(uint32_t)i + 1});
+        survey_thread(&state, &s->threads[i]);
+    }
+    qsort(s->threads, s->n, sizeof *s->threads, by_interest);
+    free(state.sitting);
+}
+
+void survey_release(struct survey *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        free(s->threads[i].name);
+        free(s->threads[i].label);
+        free(s->threads[i].group);
+    }
+    free(s->threads);
+    *s = (struct survey){0};
+}

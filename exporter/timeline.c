@@ -1,0 +1,157 @@
+#include "exporter/timeline.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+/* Zero and negative stretches are dropped here: a viewer takes neither. */
+static void add(struct timeline *l, uint32_t path, int64_t ns)
+{
+    if (ns <= 0)
+        return;
+    if (l->n && l->stretches[l->n - 1].path == path) {
+        l->stretches[l->n - 1].ns += ns;
+        return;
+    }
+    l->stretches = array_reserve(l->stretches, &l->capacity, l->n + 1, sizeof *l->stretches);
+    l->stretches[l->n++] = (struct stretch){path, ns};
+}
+
+/* The wall time of T on an axis that starts at 0 and ends at END_NS. */
+static void add_whole_axis(struct timeline *l, const struct paths *paths,
+                           const struct profile_thread *t, int64_t end_ns)
+{
+    int64_t at_ns = 0;
+    for (size_t i = 0; i < t->n_runs; i++) {
+        const struct run *run = &t->runs[i];
+        int64_t run_end_ns = run->start_ns + run->wall_ns;
+        if (run->start_ns > at_ns) {
+            int64_t gap_end_ns = run->start_ns < end_ns ? run->start_ns : end_ns;
+            add(l, 0, gap_end_ns - at_ns);
+            at_ns = gap_end_ns;
+        }
+        if (run_end_ns > end_ns)
+            run_end_ns = end_ns;
+        if (run_end_ns <= at_ns)
+            continue;
+        add(l, run->state == RUN_MISSED ? 0 : paths_of(paths, run->stack), run_end_ns - at_ns);
+        at_ns = run_end_ns;
+    }
+    add(l, 0, end_ns - at_ns);
+}
+
+static int64_t weigh(const struct run *run, enum weight weight)
+{
+    switch (weight) {
+    case WEIGHT_WALL:
+        return run->wall_ns;
+    case WEIGHT_CPU:
+        return run->cpu_ns;
+    case WEIGHT_OFF_CPU:
+        return run->wall_ns - run->cpu_ns - run->runqueue_ns;
+    }
+    assert(!"a weight");
+    return 0;
+}
+
+void timeline_add_thread(struct timeline *l, const struct paths *paths,
+                         const struct profile_thread *t, enum weight weight, int64_t end_ns)
+{
+    if (end_ns) {
+        assert(weight == WEIGHT_WALL);
+        add_whole_axis(l, paths, t, end_ns);
+        return;
+    }
+    for (size_t i = 0; i < t->n_runs; i++) {
+        const struct run *run = &t->runs[i];
+        add(l, run->state == RUN_MISSED ? 0 : paths_of(paths, run->stack), weigh(run, weight));
+    }
+}
+
+static int by_rank(const void *a, const void *b, void *ctx)
+{
+    const struct paths *paths = ctx;
+    uint32_t x = paths_rank(paths, ((const struct stretch *)a)->path);
+    uint32_t y = paths_rank(paths, ((const struct stretch *)b)->path);
+    return x < y ? -1 : x > y;
+}
+
+/* Sorts BUCKET and adds it to OUT; equal paths become one. */
+static void flush_bucket(struct timeline *out, struct timeline *bucket, const struct paths *paths)
+{
+    if (bucket->n)
+        qsort_r(bucket->stretches, bucket->n, sizeof *bucket->stretches, by_rank,
+                (void *)(uintptr_t)paths);
+    for (size_t i = 0; i < bucket->n; i++)
+        add(out, bucket->stretches[i].path, bucket->stretches[i].ns);
+    bucket->n = 0;
+}
+
+void timeline_bucket(struct timeline *l, const struct paths *paths, int64_t bucket_ns)
+{
+    struct timeline out = {0};
+    struct timeline bucket = {0};
+    int64_t room_ns = bucket_ns;
+    for (size_t i = 0; i < l->n; i++) {
+        struct stretch s = l->stretches[i];
+        while (s.ns >= room_ns) {
+            add(&bucket, s.path, room_ns);
+            flush_bucket(&out, &bucket, paths);
+            s.ns -= room_ns;
+            room_ns = bucket_ns;
+        }
+        add(&bucket, s.path, s.ns);
+        room_ns -= s.ns;
+    }
+    flush_bucket(&out, &bucket, paths);
+    timeline_release(&bucket);
+    timeline_release(l);
+    *l = out;
+}
+
+void timeline_fold(struct timeline *l, const struct paths *paths, int64_t min_ns)
+{
+    uint32_t n = paths_count(paths);
+    int64_t *self_ns = xcalloc(n + 1, sizeof *self_ns);
+    int64_t *total_ns = xcalloc(n + 1, sizeof *total_ns);
+    for (size_t i = 0; i < l->n; i++) {
+        self_ns[l->stretches[i].path] += l->stretches[i].ns;
+        total_ns[l->stretches[i].path] += l->stretches[i].ns;
+    }
+    timeline_clear(l);
+    add(l, 0, self_ns[0]);
+    /* A parent comes before its children, so that a light one has got all that was below it. */
+    for (uint32_t path = n; path; path--) {
+        uint32_t parent = paths_parent(paths, path);
+        total_ns[parent] += total_ns[path];
+        if (parent && total_ns[path] < min_ns) {
+            self_ns[parent] += self_ns[path];
+            self_ns[path] = 0;
+        }
+    }
+    for (uint32_t path = 1; path <= n; path++)
+        add(l, path, self_ns[path]);
+    free(self_ns);
+    free(total_ns);
+    timeline_bucket(l, paths, INT64_MAX);
+}
+
+int64_t timeline_total_ns(const struct timeline *l)
+{
+    int64_t total_ns = 0;
+    for (size_t i = 0; i < l->n; i++)
+        total_ns += l->stretches[i].ns;
+    return total_ns;
+}
+
+void timeline_clear(struct timeline *l)
+{
+    l->n = 0;
+}
+
+void timeline_release(struct timeline *l)
+{
+    free(l->stretches);
+    *l = (struct timeline){0};
+}

@@ -1,0 +1,30 @@
+/* A thread's time as stretches of one path each, ready to be written as weighted samples, and the
+ * ways to make it smaller: bucketing keeps the order of buckets, but not the order inside; folding
+ * gives light paths' weight to their callers.  No weight is ever lost. */
+#pragma once
+
+#include "exporter/paths.h"
+#include "profile/profile.h"
+
+enum weight { WEIGHT_WALL, WEIGHT_CPU, WEIGHT_OFF_CPU };
+
+struct stretch {
+    uint32_t path; /* 0: nothing known of this time */
+    int64_t ns;
+};
+struct timeline { /* zero-initialise */
+    struct stretch *stretches;
+    size_t n, capacity;
+};
+/* Appends T's time, neighbours of one path joined.  With END_NS, the stretches cover [0, END_NS),
+ * whatever T's own life is; without (0), only what lies within its runs. */
+void timeline_add_thread(struct timeline *l, const struct paths *paths,
+                         const struct profile_thread *t, enum weight weight, int64_t end_ns);
+/* Aggregates by path within each bucket of BUCKET_NS > 0, in the order of their ranks. */
+void timeline_bucket(struct timeline *l, const struct paths *paths, int64_t bucket_ns);
+/* Gives the weight of every subtree lighter than MIN_NS to its parent.  L must be one bucket, and
+ * is so afterwards. */
+void timeline_fold(struct timeline *l, const struct paths *paths, int64_t min_ns);
+int64_t timeline_total_ns(const struct timeline *l);
+void timeline_clear(struct timeline *l); /* keeps the storage */
+void timeline_release(struct timeline *l);

@@ -1,0 +1,109 @@
+#include "exporter/wallspy_block.h"
+
+#include <assert.h>
+
+#include "base/text.h"
+
+static void text_or_null(struct json *j, const struct profile *p, const char *key, string_id text)
+{
+    json_key(j, key);
+    if (text.ix)
+        json_string(j, profile_text(p, text));
+    else
+        json_null(j);
+}
+
+static void int_field(struct json *j, const char *key, int64_t value)
+{
+    json_key(j, key);
+    json_int(j, value);
+}
+
+static void bool_field(struct json *j, const char *key, bool value)
+{
+    json_key(j, key);
+    json_bool(j, value);
+}
+
+static void write_facts(struct json *j, const struct profile *p)
+{
+    size_t n = 0;
+    const struct profile_fact *facts = profile_facts(p, &n);
+    for (size_t i = 0; i < n; i++) {
+        assert(!str_eq(facts[i].key, "version") && !str_eq(facts[i].key, "processes") &&
+               !str_eq(facts[i].key, "threads"));
+        json_newline(j);
+        json_key(j, facts[i].key);
+        if (facts[i].is_number)
+            json_number(j, facts[i].number);
+        else
+            json_string(j, profile_text(p, facts[i].text));
+    }
+}
+
+static void write_processes(struct json *j, const struct profile *p)
+{
+    for (uint32_t i = 1; i <= profile_process_count(p); i++) {
+        const struct profile_process *process = profile_see_process(p, (process_id){i});
+        json_newline(j);
+        json_object(j);
+        int_field(j, "pid", process->pid);
+        text_or_null(j, p, "comm", process->comm);
+        text_or_null(j, p, "command", process->command);
+        text_or_null(j, p, "python", process->python_version);
+        if (process->python_note.ix)
+            text_or_null(j, p, "python_note", process->python_note);
+        json_end_object(j);
+    }
+}
+
+static void write_thread(struct json *j, const struct profile *p, const struct surveyed *t)
+{
+    int64_t samples = 0;
+    int64_t missed_ns = 0;
+    for (size_t i = 0; i < t->thread->n_runs; i++) {
+        samples += t->thread->runs[i].samples;
+        missed_ns += t->thread->runs[i].state == RUN_MISSED ? t->thread->runs[i].wall_ns : 0;
+    }
+    json_newline(j);
+    json_object(j);
+    int_field(j, "pid", profile_see_process(p, t->thread->process)->pid);
+    int_field(j, "tid", t->thread->tid);
+    text_or_null(j, p, "name", t->thread->name);
+    json_key(j, "label");
+    json_string(j, t->label);
+    bool_field(j, "main", t->thread->main);
+    bool_field(j, "python", t->thread->python);
+    bool_field(j, "idle", t->idle);
+    bool_field(j, "ended", t->thread->ended);
+    int_field(j, "start_ns", t->thread->start_ns);
+    int_field(j, "end_ns", t->thread->end_ns);
+    int_field(j, "run_ns", t->cpu_ns);
+    int_field(j, "wait_cpu_ns", t->runqueue_ns);
+    int_field(j, "blocked_ns", t->wall_ns - t->cpu_ns - t->runqueue_ns);
+    int_field(j, "missed_ns", missed_ns);
+    int_field(j, "voluntary_switches", (int64_t)t->thread->voluntary);
+    int_field(j, "involuntary_switches", (int64_t)t->thread->involuntary);
+    int_field(j, "samples", samples);
+    json_end_object(j);
+}
+
+void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s)
+{
+    json_object(j);
+    json_key(j, "version");
+    json_string(j, WALLSPY_VERSION);
+    write_facts(j, p);
+    json_newline(j);
+    json_key(j, "processes");
+    json_array(j);
+    write_processes(j, p);
+    json_end_array(j);
+    json_newline(j);
+    json_key(j, "threads");
+    json_array(j);
+    for (size_t i = 0; i < s->n; i++)
+        write_thread(j, p, &s->threads[i]);
+    json_end_array(j);
+    json_end_object(j);
+}

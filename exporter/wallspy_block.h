@@ -1,0 +1,10 @@
+/* The "wallspy" block of an output: what is known of the recording as a whole.  All facts of the
+ * profile stand in it by their keys, beside "version", "processes" and "threads". */
+#pragma once
+
+#include "exporter/json.h"
+#include "exporter/survey.h"
+#include "profile/profile.h"
+
+/* Writes the block as one object.  S is P's survey. */
+void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s);

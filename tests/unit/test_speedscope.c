@@ -1,0 +1,263 @@
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "exporter/exporter.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+static char *written;
+static size_t written_len;
+
+/* The file for B's profile, whose end is END_MS; the profile is freed. */
+static const char *export(struct profile_builder *b, const char *format, int64_t end_ms)
+{
+    struct view_options options = {0};
+    profile_end(b->p, end_ms * NS_PER_MS);
+    free(written);
+    FILE *out = open_memstream(&written, &written_len);
+    ck_assert_int_eq(exporter_by_name(format)->write(b->p, &options, out), 0);
+    (void)fclose(out);
+    profile_free(b->p);
+    return written;
+}
+
+static void assert_holds(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        ck_abort_msg("no \"%s\" in:\n%.20000s", part, text);
+}
+
+static const char *after(const char *text, const char *part)
+{
+    assert_holds(text, part);
+    return strstr(text, part) + strlen(part);
+}
+
+/* The sum of the weights of the profile called NAME. */
+static int64_t weights_of(const char *text, const char *name)
+{
+    struct text key = {0};
+    text_addf(&key, "\"name\":\"%s\",\"unit\"", name);
+    const char *s = after(after(text, key.s), "\"weights\":[");
+    text_release(&key);
+    int64_t sum = 0;
+    for (; *s != ']'; s += strspn(s, ",")) {
+        char *end = NULL;
+        sum += strtoll(s, &end, 10);
+        s = end;
+    }
+    return sum;
+}
+
+START_TEST(a_small_profile_is_written_whole)
+{
+    struct profile_builder b = builder_start(10, "python3");
+    thread_id main = builder_thread(&b, 10, NULL);
+    builder_run(&b, main, "f@/a.py:1:2 > g@/a.py:5:6", 30, 30);
+    builder_missed(&b, main, 20);
+    builder_run(&b, main, "f@/a.py:1:3 > read!libc.so.6 > read pipe [blocked]", 50, 0);
+    const char *text = export(&b, "speedscope", 100);
+    ck_assert(str_starts(text,
+                         "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
+                         "\"exporter\":\"wallspy@" WALLSPY_VERSION
+                         "\",\"name\":\"python3\",\"activeProfileIndex\":0,"));
+    ck_assert_str_eq(
+        strstr(text, "\"shared\""),
+        "\"shared\":{\"frames\":[\n"
+        "{\"name\":\"f\",\"file\":\"/a.py\",\"line\":1},\n"
+        "{\"name\":\"g\",\"file\":\"/a.py\",\"line\":5},\n"
+        "{\"name\":\"read\",\"file\":\"[libc.so.6]\"},\n"
+        "{\"name\":\"read pipe [blocked]\",\"file\":\"[off-cpu]\"},\n"
+        "{\"name\":\"main 10\"}]},\n"
+        "\"profiles\":[\n"
+        "{\"type\":\"sampled\",\"name\":\"main 10 | wall\",\"unit\":\"microseconds\","
+        "\"startValue\":0,\"samples\":[\n[0,1],\n[],\n[0,2,3]],"
+        "\"weights\":[30000,20000,50000],\"endValue\":100000},\n"
+        "{\"type\":\"sampled\",\"name\":\"ALL active | wall\",\"unit\":\"microseconds\","
+        "\"startValue\":0,\"samples\":[\n[],\n[4,0,1],\n[4,0,2,3]],"
+        "\"weights\":[20000,30000,50000],\"endValue\":100000},\n"
+        "{\"type\":\"sampled\",\"name\":\"ALL | cpu\",\"unit\":\"microseconds\","
+        "\"startValue\":0,\"samples\":[\n[4,0,1]],\"weights\":[30000],\"endValue\":30000},\n"
+        "{\"type\":\"sampled\",\"name\":\"ALL | off-cpu\",\"unit\":\"microseconds\","
+        "\"startValue\":0,\"samples\":[\n[],\n[4,0,2,3]],"
+        "\"weights\":[20000,50000],\"endValue\":70000}]}\n");
+    assert_holds(text, "\"processes\":[\n{\"pid\":10,\"comm\":\"python3\",\"command\":\"python3\","
+                       "\"python\":null}]");
+    assert_holds(text, "\"run_ns\":30000000,\"wait_cpu_ns\":0,\"blocked_ns\":70000000,"
+                       "\"missed_ns\":20000000");
+}
+END_TEST
+
+START_TEST(all_time_lines_share_origin_and_end)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id main = builder_thread(&b, 10, NULL);
+    builder_run(&b, main, "main!app", 1000, 1000);
+    thread_id late = builder_thread(&b, 11, "late");
+    profile_get_thread(b.p, late)->start_ns = 300 * NS_PER_MS;
+    builder_run(&b, late, "work!app", 400, 400);
+    profile_get_thread(b.p, late)->ended = true;
+    profile_get_thread(b.p, late)->end_ns = 700 * NS_PER_MS;
+    const char *text = export(&b, "speedscope", 1000);
+    ck_assert_int_eq(weights_of(text, "main 10 | wall"), 1000000);
+    ck_assert_int_eq(weights_of(text, "late 11 | wall"), 1000000);
+    assert_holds(after(text, "late 11 | wall"),
+                 "\"samples\":[\n[],\n[1],\n[]],\"weights\":[300000,400000,300000]");
+    ck_assert_int_eq(weights_of(text, "ALL active | wall"), 1400000);
+}
+END_TEST
+
+START_TEST(rounding_does_not_drift_and_zeros_are_dropped)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id main = builder_thread(&b, 10, NULL);
+    struct run run = {.state = RUN_RUNNING, .wall_ns = 333, .cpu_ns = 333};
+    for (int i = 0; i < 3000; i++, run.start_ns += 333) {
+        run.stack = builder_stack(&b, i % 2 ? "a!app" : "b!app");
+        profile_add_run(b.p, main, &run);
+    }
+    profile_end(b.p, 999000);
+    struct view_options options = {0};
+    free(written);
+    FILE *out = open_memstream(&written, &written_len);
+    ck_assert_int_eq(exporter_by_name("speedscope")->write(b.p, &options, out), 0);
+    (void)fclose(out);
+    profile_free(b.p);
+    ck_assert_int_eq(weights_of(written, "main 10 | wall"), 999);
+    ck_assert_ptr_null(strstr(written, ",0,"));
+}
+END_TEST
+
+START_TEST(profiles_come_in_the_order_of_interest)
+{
+    struct profile_builder b = builder_start(10, "python3");
+    static const struct {
+        pid_t tid;
+        const char *name, *stack;
+        int64_t cpu_ms;
+    } threads[] = {
+        {11, "pool-1", "gomp_thread_start!libgomp.so.1 > futex [blocked]", 0},
+        {12, "pool-2", "gomp_thread_start!libgomp.so.1 > futex [blocked]", 0},
+        {13, "ticker", "tick!app", 100},
+        {14, "driver", "run!app > ioctl!libc.so.6 > ioctl /dev/x [blocked]", 0},
+        {10, NULL, "f@/a.py:1:2 > futex [blocked]", 0},
+    };
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        thread_id t = builder_thread(&b, threads[i].tid, threads[i].name);
+        builder_run(&b, t, threads[i].stack, 1000, threads[i].cpu_ms);
+    }
+    const char *text = export(&b, "speedscope", 1000);
+    static const char *const order[] = {"main 10 | wall", "ALL active | wall", "ALL | cpu",
+                                        "ALL | off-cpu",  "driver 14 | wall",  "ticker 13 | wall",
+                                        "2 idle: pool-*"};
+    const char *at = strstr(text, "\"profiles\"");
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        at = after(at, order[i]);
+    ck_assert_ptr_null(strstr(at, "sampled"));
+    ck_assert_int_eq(weights_of(text, "2 idle: pool-*"), 2000000);
+    ck_assert_int_eq(weights_of(text, "ALL | off-cpu"), 4900000);
+}
+END_TEST
+
+START_TEST(deep_stacks_keep_both_ends)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id main = builder_thread(&b, 10, NULL);
+    stack_id s = {0};
+    for (int i = 0; i < 3000; i++) {
+        struct text name = {0};
+        text_addf(&name, "f%d", i);
+        s = profile_push(b.p, s, profile_mark(b.p, name.s, NULL));
+        text_release(&name);
+    }
+    struct run run = {.stack = s, .state = RUN_RUNNING, .wall_ns = NS_PER_MS};
+    profile_add_run(b.p, main, &run);
+    const char *text = export(&b, "speedscope", 1);
+    assert_holds(text, "{\"name\":\"[… 2001 frames]\"}");
+    assert_holds(text, "\"samples\":[\n[0,1,2,");
+    assert_holds(text, ",498,499,3000,2501,2502,");
+    assert_holds(text, "\"stacks_shortened\":1");
+}
+END_TEST
+
+/* Alternating stacks without a common frame: each sample makes DEPTH nodes. */
+static struct profile_builder large(int runs, int depth, int distinct)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id main = builder_thread(&b, 10, NULL);
+    stack_id *stacks = calloc((size_t)distinct, sizeof *stacks);
+    for (int i = 0; i < distinct; i++) {
+        struct text name = {0};
+        text_addf(&name, "f%d", i);
+        frame_id f = profile_mark(b.p, name.s, NULL);
+        for (int k = 0; k < depth; k++)
+            stacks[i] = profile_push(b.p, stacks[i], f);
+        text_release(&name);
+    }
+    struct run run = {.state = RUN_RUNNING, .wall_ns = 10 * NS_PER_MS};
+    for (int i = 0; i < runs; i++, run.start_ns += run.wall_ns) {
+        run.stack = stacks[i % distinct];
+        profile_add_run(b.p, main, &run);
+    }
+    free(stacks);
+    return b;
+}
+
+START_TEST(ten_million_nodes_are_coarsened)
+{
+    enum { RUNS = 500000, DEPTH = 20 };
+    struct profile_builder b = large(RUNS, DEPTH, 10);
+    const char *text = export(&b, "speedscope", RUNS * 10);
+    assert_holds(text, "\"coarsened\":\"in steps of 2560 ms\"");
+    ck_assert_int_eq(weights_of(text, "main 10 | wall (in steps of 2560 ms)"), RUNS * 10000L);
+    ck_assert_int_eq(weights_of(text, "ALL active | wall"), RUNS * 10000L);
+    ck_assert_uint_lt(written_len, 100000000);
+}
+END_TEST
+
+START_TEST(too_many_distinct_stacks_are_folded)
+{
+    struct profile_builder b = large(60000, 30, 60000);
+    const char *text = export(&b, "speedscope", 600000);
+    assert_holds(text, "\"coarsened\":\"aggregated, paths under 0.01% folded\"");
+    ck_assert_int_eq(weights_of(text, "main 10 | wall (aggregated, paths under 0.01% folded)"),
+                     600000000);
+}
+END_TEST
+
+START_TEST(nothing_sampled_is_still_a_file)
+{
+    struct profile_builder b = builder_start(10, "app");
+    const char *text = export(&b, "speedscope", 0);
+    assert_holds(text, "\"name\":\"ALL active | wall\"");
+}
+END_TEST
+
+START_TEST(folded_is_one_line_a_stack)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id main = builder_thread(&b, 10, NULL);
+    builder_run(&b, main, "a;b!app > read pipe [blocked]", 20, 0);
+    builder_run(&b, main, "a;b!app", 10, 10);
+    builder_run(&b, main, "a;b!app > read pipe [blocked]", 30, 0);
+    builder_missed(&b, main, 5);
+    ck_assert_str_eq(export(&b, "raw", 65), "main 10;a:b 10000\n"
+                                            "main 10;a:b;read pipe [blocked] 50000\n");
+}
+END_TEST
+
+START_TEST(formats_are_found)
+{
+    ck_assert_str_eq(exporter_by_path("out.json")->name, "speedscope");
+    ck_assert_str_eq(exporter_by_path("out.txt")->name, "folded");
+    ck_assert_ptr_null(exporter_by_path("out.xml"));
+    ck_assert_ptr_null(exporter_by_name("xml"));
+}
+END_TEST
+
+CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_share_origin_and_end,
+           rounding_does_not_drift_and_zeros_are_dropped, profiles_come_in_the_order_of_interest,
+           deep_stacks_keep_both_ends, ten_million_nodes_are_coarsened,
+           too_many_distinct_stacks_are_folded, nothing_sampled_is_still_a_file,
+           folded_is_one_line_a_stack, formats_are_found)
