@@ -60,40 +60,34 @@ bool py_version_from_name(const char *name, struct py_version *ret)
     return true;
 }
 
-/* Is S, of LEN characters, a version such as 3.8.18, 3.9.0rc2 or 3.10.13+? */
-static bool is_version(const char *s, size_t len, uint32_t minor, struct py_version *ret)
+/* Does [S, END) begin with a version such as 3.8.18, 3.9.0rc2 or 3.10.13+, then " ("? */
+static bool is_version(const char *s, const char *end, uint32_t minor, struct py_version *ret)
 {
-    enum { OLDEST_WITHOUT_SYMBOL = PY_OLDEST_MINOR, NEWEST_WITHOUT_SYMBOL = 10 };
-    const char *end = s + len;
+    enum { NEWEST_WITHOUT_SYMBOL = 10 };
     struct py_version v = {0};
     uint32_t micro;
-    if (len >= sizeof v.text || len < strlen("3.6.0") || memcmp(s, "3.", 2) != 0)
-        return false;
-    const char *at = parse_small(s + 2, end, &v.minor);
+    const char *at = parse_small(s + strlen("3."), end, &v.minor);
     if (!at || at == end || *at != '.' || !(at = parse_small(at + 1, end, &micro)))
         return false;
-    if (at != end && !strchr("abr+", *at))
+    while (at < end && memchr("abrc+0123456789", *at, strlen("abrc+0123456789")))
+        at++;
+    size_t len = (size_t)(at - s);
+    if (len >= sizeof v.text || end - at < 2 || memcmp(at, " (", 2) != 0)
         return false;
-    bool wanted = minor ? v.minor == minor
-                        : v.minor >= OLDEST_WITHOUT_SYMBOL && v.minor <= NEWEST_WITHOUT_SYMBOL;
-    if (!wanted)
+    if (minor ? v.minor != minor : v.minor < PY_OLDEST_MINOR || v.minor > NEWEST_WITHOUT_SYMBOL)
         return false;
     memcpy(v.text, s, len);
     *ret = v;
     return true;
 }
 
-bool py_version_from_strings(const char *bytes, size_t len, uint32_t minor, struct py_version *ret)
+bool py_version_from_variables(const char *bytes, size_t len, uint32_t minor,
+                               struct py_version *ret)
 {
-    const char *end = bytes + len;
-    for (const char *s = bytes; s < end;) {
-        const char *nul = memchr(s, '\0', (size_t)(end - s));
-        if (!nul)
-            return false;
-        if (is_version(s, (size_t)(nul - s), minor, ret))
+    enum { ARRAY_ALIGNMENT = 16 }; /* psABI 3.1.2: of arrays of 16 bytes or more */
+    for (size_t i = 0; i + ARRAY_ALIGNMENT <= len; i += ARRAY_ALIGNMENT)
+        if (memcmp(bytes + i, "3.", 2) == 0 && is_version(bytes + i, bytes + len, minor, ret))
             return true;
-        s = nul + 1;
-    }
     return false;
 }
 

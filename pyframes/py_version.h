@@ -15,9 +15,11 @@ struct py_version {
 bool py_version_from_hex(uint64_t hex, struct py_version *ret);
 /* From a file name: libpython3.8.so.1.0, python3.11, python3.14t.  False: it names none. */
 bool py_version_from_name(const char *name, struct py_version *ret);
-/* From the constant PY_VERSION ("3.8.18") among the strings of BYTES.  MINOR 0: any that has
- * neither Py_Version nor _Py_DebugOffsets, which is up to 3.10. */
-bool py_version_from_strings(const char *bytes, size_t len, uint32_t minor, struct py_version *ret);
+/* From sys.version ("3.8.18 (default, …"), which Py_GetVersion() keeps in a static buffer, among
+ * BYTES of variables whose first is aligned.  MINOR 0: any that has neither Py_Version nor
+ * _Py_DebugOffsets, which is up to 3.10. */
+bool py_version_from_variables(const char *bytes, size_t len, uint32_t minor,
+                               struct py_version *ret);
 /* Names a Python that is not supported by the file name of its runtime ("CPython 2.7", "PyPy",
  * "GraalPy", "CPython 3.5"); NULL: not one of those. */
 const char *py_unsupported_name(const char *name);

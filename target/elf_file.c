@@ -187,13 +187,18 @@ static int find_in_section(struct elf_file *f, uint32_t type, const char *name,
     return -ENOENT;
 }
 
-int elf_file_symbol(struct elf_file *f, const char *name, struct addr_range *ret)
+int elf_file_exported(struct elf_file *f, const char *name, struct addr_range *ret)
 {
     if (!*name) /* the name of section symbols */
         return -ENOENT;
-    int r = f->has_dynamic ? elf_dynamic_symbol(&f->dynamic, read_addr, f, name, ret)
-                           : find_in_section(f, SHT_DYNSYM, name, ret);
-    return r == 0 ? 0 : find_in_section(f, SHT_SYMTAB, name, ret);
+    return f->has_dynamic ? elf_dynamic_symbol(&f->dynamic, read_addr, f, name, ret)
+                          : find_in_section(f, SHT_DYNSYM, name, ret);
+}
+
+int elf_file_symbol(struct elf_file *f, const char *name, struct addr_range *ret)
+{
+    int r = elf_file_exported(f, name, ret);
+    return r == 0 || !*name ? r : find_in_section(f, SHT_SYMTAB, name, ret);
 }
 
 int elf_file_section(struct elf_file *f, const char *name, struct addr_range *ret)

@@ -43,6 +43,8 @@ const struct build_id *elf_file_build_id(const struct elf_file *f);
  * holds the offset in the TLS block.  Returns 0 or -ENOENT.  Works without section headers
  * (DT_SYMTAB, DT_GNU_HASH). */
 int elf_file_symbol(struct elf_file *f, const char *name, struct addr_range *ret);
+/* The same from .dynsym alone: quick also where .symtab is large. */
+int elf_file_exported(struct elf_file *f, const char *name, struct addr_range *ret);
 /* The section NAME.  Returns 0 or -ENOENT. */
 int elf_file_section(struct elf_file *f, const char *name, struct addr_range *ret);
 /* Bytes at an ELF address, from the file's PT_LOAD contents (bss reads as zero).  Returns 0, or

@@ -34,17 +34,22 @@ START_TEST(names)
 }
 END_TEST
 
-START_TEST(strings)
+START_TEST(variables)
 {
-    static const char bytes[] = "x\0003.40.1\0003.2\0003.8.18 \0003.8.18\0003.9.1+";
+    static const char bytes[] = "3.40.1 (sqlite)\0"
+                                "x3.8.1 (not at \0"
+                                "3.8.18          "
+                                "3.8.18 (default,"
+                                "3.9.1+ (heads/x,";
     struct py_version v;
-    ck_assert(py_version_from_strings(bytes, sizeof bytes, 0, &v));
+    ck_assert(py_version_from_variables(bytes, sizeof bytes, 0, &v));
     ck_assert_str_eq(v.text, "3.8.18");
-    ck_assert(py_version_from_strings(bytes, sizeof bytes, 9, &v));
+    ck_assert(py_version_from_variables(bytes, sizeof bytes, 9, &v));
     ck_assert_str_eq(v.text, "3.9.1+");
-    ck_assert(!py_version_from_strings(bytes, sizeof bytes, 7, &v));
-    ck_assert(!py_version_from_strings(bytes, sizeof bytes - 1, 9, &v));
-    ck_assert(!py_version_from_strings("", 0, 0, &v));
+    ck_assert(!py_version_from_variables(bytes, sizeof bytes, 7, &v));
+    ck_assert(!py_version_from_variables("3.9.1 (", 7, 0, &v));
+    ck_assert(!py_version_from_variables("3.9.11111111111111111111111", 16, 0, &v));
+    ck_assert(!py_version_from_variables("", 0, 0, &v));
 }
 END_TEST
 
@@ -59,4 +64,4 @@ START_TEST(unsupported)
 }
 END_TEST
 
-CHECK_MAIN("py_version", 20, hex, names, strings, unsupported)
+CHECK_MAIN("py_version", 20, hex, names, variables, unsupported)

@@ -1,0 +1,363 @@
+/* Finding CPython in a target: where, which version, which layout; see py_runtime.h. */
+#include "pyframes/py_runtime.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "pyframes/py_layout.h"
+#include "pyframes/py_version.h"
+
+enum {
+    /* libpython's .bss and .data are below 2 MB each; an executable that has it inside may have
+     * more. */
+    MAX_BSS_BYTES = 64 << 20,
+    MAX_COOKIE_BYTES = 64 << 20,
+    CHUNK_BYTES = 1 << 16,
+};
+
+struct search {
+    struct modules *modules;
+    struct mem *mem;
+    struct module *executable; /* or the ld.so that was run to load it; NULL: unknown */
+    struct py_runtime *found;
+    int result;     /* the best so far: 0, -EAGAIN, -ENOTSUP, -ENOENT */
+    struct err err; /* of -ENOTSUP */
+};
+
+/* A symbol's address in the target.  The executable comes first, as for the dynamic linker: it
+ * may have a copy of a library's variable. */
+static int find_symbol(struct search *s, struct module *m, const char *name, uint64_t *ret)
+{
+    struct module *order[] = {s->executable, m};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        struct elf_file *elf = order[i] ? module_elf(s->modules, order[i]) : NULL;
+        struct addr_range range;
+        if (!elf)
+            continue;
+        int r = order[i] == m ? elf_file_symbol(elf, name, &range)
+                              : elf_file_exported(elf, name, &range);
+        if (r == 0) {
+            *ret = range.start + order[i]->bias;
+            return 0;
+        }
+    }
+    return -ENOENT;
+}
+
+/* 3.6: PyInterpreterState_Head() is `mov rax, [rip + disp]; ret`, and what it loads is
+ * interp_head. */
+static int decode_head_getter(struct mem *mem, uint64_t function, uint64_t *ret)
+{
+    static const uint8_t mov_rip[] = {0x48, 0x8b, 0x05};
+    enum { MOV_BYTES = 7, RET = 0xc3 };
+    uint8_t code[MOV_BYTES + 1];
+    int32_t disp;
+    int r = mem_read(mem, function, code, sizeof code);
+    if (r < 0)
+        return r;
+    if (memcmp(code, mov_rip, sizeof mov_rip) != 0 || code[MOV_BYTES] != RET)
+        return -ENOENT;
+    memcpy(&disp, code + sizeof mov_rip, sizeof disp);
+    *ret = function + MOV_BYTES + (uint64_t)(int64_t)disp;
+    return 0;
+}
+
+static int find_cookie_in(struct mem *mem, const struct mapping *map, uint8_t *chunk, uint64_t *ret)
+{
+    for (uint64_t at = map->start; at < map->end; at += CHUNK_BYTES) {
+        size_t n = map->end - at < CHUNK_BYTES ? map->end - at : CHUNK_BYTES;
+        if (mem_read(mem, at, chunk, n) < 0)
+            continue;
+        for (size_t i = 0; i + 8 <= n; i += 8)
+            if (memcmp(chunk + i, PY_DEBUG_COOKIE, 8) == 0) {
+                *ret = at + i;
+                return 0;
+            }
+    }
+    return -ENOENT;
+}
+
+/* 3.13+: what _PyRuntime begins with, in the module's writable segments. */
+static int find_cookie(struct search *s, const struct module *m, uint64_t *ret)
+{
+    const struct maps *maps = modules_maps(s->modules);
+    uint8_t *chunk = xmalloc(CHUNK_BYTES);
+    uint64_t budget = MAX_COOKIE_BYTES;
+    int r = -ENOENT;
+    for (size_t i = 0; i < maps->n && r < 0; i++) {
+        const struct mapping *map = &maps->items[i];
+        bool file_data = map->prot & PROT_WRITE && map->inode != 0;
+        if (map->start < m->start || map->end > m->end || !file_data ||
+            map->end - map->start > budget)
+            continue;
+        budget -= map->end - map->start;
+        r = find_cookie_in(s->mem, map, chunk, ret);
+    }
+    free(chunk);
+    return r;
+}
+
+/* Where M keeps its runtime: symbol, section, 3.6's variable, cookie. */
+static int locate(struct search *s, struct module *m, uint64_t *ret)
+{
+    struct elf_file *elf = module_elf(s->modules, m);
+    struct addr_range range;
+    uint64_t getter;
+    if (find_symbol(s, m, "_PyRuntime", ret) == 0)
+        return 0;
+    if (elf_file_section(elf, ".PyRuntime", &range) == 0) {
+        *ret = range.start + m->bias;
+        return 0;
+    }
+    if (elf_file_symbol(elf, "interp_head", &range) == 0) {
+        *ret = range.start + m->bias;
+        return 0;
+    }
+    if (find_symbol(s, m, "PyInterpreterState_Head", &getter) == 0 &&
+        decode_head_getter(s->mem, getter, ret) == 0)
+        return 0;
+    return find_cookie(s, m, ret);
+}
+
+/* Up to 3.10 only sys.version knows the patch level, in a static buffer. */
+static bool version_from_bss(struct search *s, struct module *m, uint32_t minor,
+                             struct py_version *ret)
+{
+    struct addr_range range;
+    if (elf_file_section(module_elf(s->modules, m), ".bss", &range) < 0 ||
+        range.len > MAX_BSS_BYTES)
+        return false;
+    char *bytes = xmalloc(range.len);
+    bool found = mem_read(s->mem, range.start + m->bias, bytes, range.len) == 0 &&
+                 py_version_from_variables(bytes, range.len, minor, ret);
+    free(bytes);
+    return found;
+}
+
+/* HEAD: the first 16 bytes at the runtime. */
+static bool find_version(struct search *s, struct module *m, const uint8_t *head,
+                         struct py_version *ret)
+{
+    uint64_t hex, addr;
+    uint32_t hex32;
+    memcpy(&hex, head + 8, sizeof hex);
+    if (memcmp(head, PY_DEBUG_COOKIE, 8) == 0 && py_version_from_hex(hex, ret))
+        return true;
+    if (find_symbol(s, m, "Py_Version", &addr) == 0 && mem_read_u32(s->mem, addr, &hex32) == 0 &&
+        py_version_from_hex(hex32, ret))
+        return true;
+    struct py_version by_name = {0};
+    bool named = py_version_from_name(m->name, &by_name);
+    if (version_from_bss(s, m, by_name.minor, ret))
+        return true;
+    *ret = by_name;
+    return named;
+}
+
+/* Builds with Py_TRACE_REFS (up to 3.12) have two pointers before every object's own fields: a
+ * type's type tells. */
+static void note_trace_refs(struct search *s, struct module *m, struct py_runtime *rt)
+{
+    enum { TRACE_REFS_BYTES = 16 };
+    uint64_t type_type, word;
+    uint32_t at = rt->layout.object.type;
+    if (rt->layout.minor > 12 || rt->code_type == 0 ||
+        find_symbol(s, m, "PyType_Type", &type_type) < 0 ||
+        mem_read_u64(s->mem, rt->code_type + at, &word) < 0 || word == type_type)
+        return;
+    if (mem_read_u64(s->mem, rt->code_type + at + TRACE_REFS_BYTES, &word) == 0 &&
+        word == type_type)
+        py_layout_shift_objects(&rt->layout, TRACE_REFS_BYTES);
+}
+
+/* Does a thread state of the first interpreter point back at it?  -EAGAIN: there is none yet. */
+static int check_lists(struct mem *mem, const struct py_runtime *rt)
+{
+    /* The target runs: an answer may be torn, three in a row are not. */
+    enum { TRIES = 3 };
+    const struct py_layout *l = &rt->layout;
+    int r = -EAGAIN;
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t interp, thread, back;
+        if (mem_read_u64(mem, rt->addr + l->runtime.interpreters, &interp) < 0)
+            return -ENOTSUP;
+        if (interp == 0)
+            return -EAGAIN;
+        if (mem_read_u64(mem, interp + l->interp.threads, &thread) == 0 && thread == 0)
+            return -EAGAIN;
+        if (mem_read_u64(mem, interp + l->interp.threads, &thread) == 0 &&
+            mem_read_u64(mem, thread + l->thread.interp, &back) == 0 && back == interp)
+            return 0;
+        r = -ENOTSUP;
+    }
+    return r;
+}
+
+/* Fills RT->layout for VERSION. */
+static int choose_layout(struct search *s, const struct py_version *version, struct py_runtime *rt,
+                         struct err *err)
+{
+    enum { NEWEST_TABLE = 12 };
+    if (version->minor <= NEWEST_TABLE) {
+        const struct py_layout *l = py_layout_of(version->minor);
+        if (!l)
+            return err_set(err, -ENOTSUP, "CPython %s is too old for this version", version->text);
+        rt->layout = *l;
+        return 0;
+    }
+    uint8_t *bytes = xcalloc(1, PY_DEBUG_OFFSETS_MAX_BYTES);
+    size_t len = PY_DEBUG_OFFSETS_MAX_BYTES;
+    int r = mem_read(s->mem, rt->addr, bytes, len);
+    if (r == 0)
+        r = py_layout_decode(version->minor, bytes, len, &rt->layout, err);
+    free(bytes);
+    return r < 0 ? -ENOTSUP : 0;
+}
+
+/* Fills RT, whose address is known. */
+static int describe(struct search *s, struct module *m, struct py_runtime *rt, struct err *err)
+{
+    uint8_t head[16];
+    struct py_version version;
+    if (mem_read(s->mem, rt->addr, head, sizeof head) < 0)
+        return -EAGAIN;
+    if (!find_version(s, m, head, &version))
+        return err_set(err, -ENOTSUP, "%s is a Python of unknown version", m->name);
+    int r = choose_layout(s, &version, rt, err);
+    if (r < 0)
+        return r;
+    static_assert(sizeof rt->version == sizeof version.text, "both hold any version");
+    memcpy(rt->version, version.text, sizeof rt->version);
+    (void)find_symbol(s, m, "PyCode_Type", &rt->code_type);
+    note_trace_refs(s, m, rt);
+    r = check_lists(s->mem, rt);
+    if (r == -ENOTSUP)
+        (void)err_set(err, r, "CPython %s in %s has an unknown layout", rt->version, m->name);
+    return r;
+}
+
+/* Takes over RESULT if it says more than what is known so far. */
+static void note(struct search *s, int result, const struct err *err)
+{
+    static const int order[] = {-ENOENT, -ENOTSUP, -EAGAIN, 0};
+    size_t old = 0, new = 0;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        old = order[i] == s->result ? i : old;
+        new = order[i] == result ? i : new;
+    }
+    if (new <= old)
+        return;
+    s->result = result;
+    if (err)
+        s->err = *err;
+}
+
+/* Tries the runtime at ADDR of module M. */
+static void try_runtime(struct search *s, struct module *m, uint64_t addr)
+{
+    struct err err = {0};
+    struct py_runtime *rt = xcalloc(1, sizeof *rt);
+    rt->addr = addr;
+    rt->module_start = m->start;
+    rt->module_end = m->end;
+    int r = describe(s, m, rt, &err);
+    note(s, r, &err);
+    if (r == 0 && !s->found)
+        s->found = rt;
+    else
+        free(rt);
+}
+
+static bool is_python_name(const char *name)
+{
+    return str_starts(name, "python") || str_starts(name, "libpython");
+}
+
+/* Every place of a module that is likely to be the interpreter. */
+static void try_likely(struct search *s, struct module *m)
+{
+    uint64_t addr;
+    const char *unsupported = py_unsupported_name(m->name);
+    if (unsupported) {
+        struct err err;
+        (void)err_set(&err, -ENOTSUP, "%s is not supported", unsupported);
+        note(s, -ENOTSUP, &err);
+        return;
+    }
+    if (module_elf(s->modules, m) && locate(s, m, &addr) == 0)
+        try_runtime(s, m, addr);
+}
+
+/* Only what a look at the exported symbols and section names shows: for the hundreds of libraries
+ * a program may have. */
+static void try_unlikely(struct search *s, struct module *m)
+{
+    struct elf_file *elf = module_elf(s->modules, m);
+    struct addr_range range;
+    if (elf && (elf_file_exported(elf, "_PyRuntime", &range) == 0 ||
+                elf_file_section(elf, ".PyRuntime", &range) == 0))
+        try_runtime(s, m, range.start + m->bias);
+}
+
+/* Modules stay known when they are unmapped: NULL for those. */
+static struct module *mapped_module(struct modules *modules, uint32_t id)
+{
+    struct module *m = modules_get(modules, id);
+    return modules_find(modules, m->start) == m ? m : NULL;
+}
+
+/* What is mapped lowest: above it are, in order, the heap, the libraries, ld.so and the stack. */
+static struct module *find_executable(struct modules *modules)
+{
+    const struct maps *maps = modules_maps(modules);
+    for (size_t i = 0; i < maps->n; i++) {
+        struct module *m = modules_find(modules, maps->items[i].start);
+        if (m)
+            return m;
+    }
+    return NULL;
+}
+
+int py_runtime_find(struct py_runtime **ret, struct modules *modules, struct mem *mem,
+                    struct err *err)
+{
+    struct search s = {.modules = modules, .mem = mem, .result = -ENOENT};
+    uint32_t n = (uint32_t)modules_count(modules);
+    s.executable = find_executable(modules);
+    for (uint32_t i = 0; i < n && !s.found; i++) {
+        struct module *m = mapped_module(modules, i);
+        if (m && (m == s.executable || is_python_name(m->name) || py_unsupported_name(m->name)))
+            try_likely(&s, m);
+    }
+    for (uint32_t i = 0; i < n && s.result == -ENOENT; i++) {
+        struct module *m = mapped_module(modules, i);
+        if (m && m != s.executable)
+            try_unlikely(&s, m);
+    }
+    if (s.result == -ENOTSUP)
+        return err_set(err, s.result, "%s", s.err.text);
+    if (s.result == 0)
+        *ret = s.found;
+    return s.result;
+}
+
+const char *py_runtime_version(const struct py_runtime *rt)
+{
+    return rt->version;
+}
+
+bool py_runtime_owns(const struct py_runtime *rt, uint64_t addr)
+{
+    return addr >= rt->module_start && addr < rt->module_end;
+}
+
+struct py_runtime *py_runtime_free(struct py_runtime *rt)
+{
+    free(rt);
+    return NULL;
+}

@@ -1,0 +1,104 @@
+"""Compares what walk_reader reads of a target with what the target says of itself.
+
+usage: PYTHON walk.py READER     the target runs under the same interpreter
+"""
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DONE, HOLDING = "0", "1"
+
+
+def parse_truth(lines):
+    """{tid: [(name, line)]}, once all threads have spoken."""
+    threads, expected, ended = {}, None, 0
+    while ended != expected:
+        words = lines.readline().split()
+        if not words:
+            raise SystemExit("the target died")
+        if words[0] == "threads":
+            expected = int(words[1])
+        elif words[0] == "F":
+            threads.setdefault(int(words[1]), []).append((words[2], int(words[3])))
+        else:
+            ended += 1
+    return threads
+
+
+def parse_reader(text):
+    threads, states, problems, version = {}, {}, [], None
+    for line in text.splitlines():
+        words = line.split()
+        if words[0] == "V":
+            version = words[1]
+        elif words[0] == "T":
+            frames = threads.setdefault(int(words[1]), [])
+            states[int(words[1])] = int(words[2])
+            if words[3] != DONE:
+                problems.append("%s: ended early" % line)
+            if words[4] == HOLDING:
+                problems.append("%s: holds the GIL while it is blocked" % line)
+        elif words[0] in "FI":
+            frames.append(words)
+        elif words[0] == "X":
+            problems.append(line)
+    return threads, states, problems, version
+
+
+def check_markers(frames):
+    """Markers as pyframes/py_walk.h says, of one thread state."""
+    markers = [int(f[5] if f[0] == "F" else f[3], 16) for f in frames]
+    entries = [(f[4] if f[0] == "F" else f[2]) == "1" for f in frames]
+    if frames and not entries[-1]:
+        yield "the outermost frame is no entry"
+    if sys.version_info < (3, 10):
+        if any(markers) or not all(entries):
+            yield "markers before 3.10"
+        return
+    for i, marker in enumerate(markers):
+        if frames[i][0] == "F" and marker < int(frames[i][6], 16):
+            yield "frame %d has its marker below the stack" % i
+        if i and entries[i - 1] != (markers[i - 1] != marker):
+            yield "frame %d: a block's marker is not its own" % i
+        if i and markers[i - 1] > marker:
+            yield "frame %d: markers do not rise" % i
+
+
+def compare(truth, threads, states):
+    for tid, frames in threads.items():
+        if states[tid] == 1:
+            for problem in check_markers(frames):
+                yield "%d: %s" % (tid, problem)
+        got = [(f[1], int(f[2])) for f in frames if f[0] == "F"]
+        want = truth.get(tid, [])
+        # A thread with two interpreters has two stacks; which lies above is for the merge.
+        if got != want and (states[tid] == 1 or sorted(got) != sorted(want)):
+            yield "%d: got %s\nwant %s" % (tid, got, want)
+    for tid in set(truth) - set(threads):
+        yield "%d: not seen" % tid
+
+
+def main():
+    target = subprocess.Popen([sys.executable, os.path.join(HERE, "walk_target.py")],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              universal_newlines=True)
+    try:
+        truth = parse_truth(target.stdout)
+        read = subprocess.run([sys.argv[1], str(target.pid)], stdout=subprocess.PIPE,
+                              universal_newlines=True)
+    finally:
+        target.kill()
+        target.communicate()
+    threads, states, problems, version = parse_reader(read.stdout)
+    problems += compare(truth, threads, states)
+    if read.returncode or version != sys.version.split()[0]:
+        problems.append("exit %d, version %s\n%s" % (read.returncode, version, read.stdout))
+    frames = sum(map(len, truth.values()))
+    print(*problems, "%d threads, %d frames, %d problems" % (len(truth), frames, len(problems)),
+          sep="\n")
+    return 1 if problems or len(truth) < 10 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
