@@ -25,8 +25,8 @@ struct addr_range {
 
 /* Opens PATH, which must be a regular file: no other kind is touched, since opening a device or a
  * FIFO has effects.  ERR may be NULL.  Returns 0, a negative errno of open(2), or -ENOEXEC (not a
- * 64-bit x86-64 program or library).  A file that is overwritten in place while open may raise
- * SIGBUS, as with any mapping of a file. */
+ * 64-bit x86-64 program or library).  A file that is cut short while open raises SIGBUS
+ * where it is read, here or in libdw: see target/elf_guard.h. */
 int elf_file_open(struct elf_file **ret, const char *path, struct err *err);
 /* Rebuilds an image from the loaded segments of the ELF whose header lies at BASE in MEM: program
  * headers, unwind tables, .dynsym, build id; no section headers unless they are mapped (the vdso).

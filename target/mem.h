@@ -36,7 +36,8 @@ size_t mem_read_spans(struct mem *m, const struct mem_span *spans, size_t n);
 int mem_read_u64(struct mem *m, uint64_t addr, uint64_t *ret);
 int mem_read_u32(struct mem *m, uint64_t addr, uint32_t *ret);
 
-/* The live memory of PID (a thread group id).  Uses process_vm_readv, or, where that is refused as
+/* The live memory of PID (a thread group id, or the id of any thread that lives: where the first
+ * thread has ended before the others, nothing can be read through its id).  Uses process_vm_readv, or, where that is refused as
  * a call (ENOSYS, EPERM by seccomp) but /proc/PID/mem opens, the latter.  Stateless otherwise: one
  * object may be used by several threads.  The environment variable WALLSPY_NO_VM_READV=1 chooses
  * /proc/PID/mem (for tests).  Returns 0, -ESRCH, or -EPERM with the reason in ERR. */

@@ -1,6 +1,7 @@
 #include "target/module_open.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "target/elf_layout.h"
+#include "target/proc.h"
 
 /* More than the largest libraries have. */
 static const uint64_t MAX_TABLE_BYTES = UINT64_C(16) << 20;
@@ -90,6 +92,20 @@ static bool is_same(struct elf_file *f, const struct module_source *s)
     return !id->len && same_tables(f, s);
 }
 
+/* The mapped file by way of the target's root.  Paths in maps start at the root of the mount
+ * namespace, or at ours: where the target's own root lies deeper (chroot), that part goes. */
+static char *path_in_root(const struct module_source *s)
+{
+    char root[PATH_MAX];
+    const char *path = s->mapping.path;
+    if (proc_read_link(s->pid, "root", root, sizeof root) == 0) {
+        size_t len = strlen(root);
+        if (str_starts(path, root) && path[len] == '/')
+            path += len;
+    }
+    return xasprintf("/proc/%d/root%s", s->pid, path);
+}
+
 /* Takes PATH over. */
 static struct elf_file *open_same(char *path, const struct module_source *s)
 {
@@ -106,11 +122,8 @@ struct elf_file *module_open(const struct module_source *s, enum module_origin *
     struct elf_file *f = NULL;
     *ret = MODULE_PATH;
     if (m->path[0] == '/') {
-        f = open_same(xasprintf("/proc/%d/root%s", s->pid, m->path), s);
-        /* The paths in maps start at the reader's root, which a chroot of the target is not. */
-        if (!f)
-            f = open_same(xstrdup(m->path), s);
-        if (f)
+        /* The bare path serves when the process has ended. */
+        if ((f = open_same(path_in_root(s), s)) || (f = open_same(xstrdup(m->path), s)))
             return f;
         *ret = MODULE_EXE;
         if ((f = open_same(xasprintf("/proc/%d/exe", s->pid), s)))

@@ -39,7 +39,7 @@ struct module_counters {
 
 struct modules;
 
-/* Borrows MEM (live).  PID: whose /proc entries serve to open files. */
+/* Borrows MEM (live).  PID: whose /proc entries serve to open files; see mem_live_open(). */
 struct modules *modules_new(pid_t pid, struct mem *mem);
 /* Loads the maps again and updates the module list; cheap if nothing changed.  Returns 0 or what
  * maps_load() says. */

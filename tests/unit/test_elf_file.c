@@ -3,13 +3,16 @@
 #include <elf.h>
 #include <errno.h>
 #include <gelf.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "target/elf_guard.h"
 #include "target/maps.h"
 #include "target/mem.h"
 #include "tests/support/check_main.h"
@@ -311,8 +314,42 @@ START_TEST(memory_without_an_elf_file_is_refused)
 }
 END_TEST
 
+START_TEST(a_file_cut_short_while_open_reads_as_zeros)
+{
+    make_copy("libplugin.so");
+    struct elf_file *f;
+    ck_assert_int_eq(elf_guard_install(), 0);
+    ck_assert_int_eq(elf_file_open(&f, copy, NULL), 0);
+    ck_assert_int_eq(truncate(copy, 0), 0);
+    struct addr_range r;
+    char buf[16];
+    ck_assert_int_eq(elf_file_read(f, 0x1000, buf, sizeof buf), 0);
+    for (size_t i = 0; i < sizeof buf; i++)
+        ck_assert_int_eq(buf[i], 0);
+    ck_assert_int_eq(elf_file_symbol(f, "plugin_answer", &r), -ENOENT);
+    ck_assert_uint_gt(elf_guard_pages(), 0);
+    elf_file_free(f);
+    drop_copy();
+}
+END_TEST
+
+START_TEST(other_bus_errors_still_end_the_process)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (elf_guard_install() == 0)
+            raise(SIGBUS);
+        _exit(0);
+    }
+    int status = 0;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+}
+END_TEST
+
 CHECK_MAIN("elf_file", 60, every_build_of_a_library_gives_its_symbols, sections_and_segments,
            reads_stay_within_the_segments, without_section_headers_symbols_and_build_id_remain,
            what_is_no_program_is_refused, random_damage_does_no_harm,
            the_vdso_comes_from_memory_with_its_sections, libc_from_memory_is_as_from_its_file,
-           memory_without_an_elf_file_is_refused)
+           memory_without_an_elf_file_is_refused, a_file_cut_short_while_open_reads_as_zeros,
+           other_bus_errors_still_end_the_process)
