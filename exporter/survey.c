@@ -170,11 +170,15 @@ void survey_init(struct survey *s, const struct profile *p, struct view *v)
 {
     struct surveying state = {.p = p, .v = v};
     state.sitting = xcalloc(profile_stack_count(p), sizeof *state.sitting);
-    s->n = profile_thread_count(p);
-    s->threads = xcalloc(s->n, sizeof *s->threads);
-    for (size_t i = 0; i < s->n; i++) {
-        s->threads[i].thread = profile_see_thread(p, (thread_id){(uint32_t)i + 1});
-        survey_thread(&state, &s->threads[i]);
+    s->n = 0;
+    s->threads = xcalloc(profile_thread_count(p), sizeof *s->threads);
+    uint32_t only = view_options(v)->process.ix;
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        const struct profile_thread *thread = profile_see_thread(p, (thread_id){i});
+        if (only && thread->process.ix != only)
+            continue;
+        s->threads[s->n].thread = thread;
+        survey_thread(&state, &s->threads[s->n++]);
     }
     qsort(s->threads, s->n, sizeof *s->threads, by_interest);
     free(state.sitting);

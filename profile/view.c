@@ -257,6 +257,11 @@ uint32_t view_frame_count(const struct view *v)
     return (uint32_t)v->n_ids;
 }
 
+const struct view_options *view_options(const struct view *v)
+{
+    return &v->options;
+}
+
 struct view *view_free(struct view *v)
 {
     if (!v)

@@ -8,6 +8,7 @@ struct view_options {
     bool lines;     /* one frame per source line instead of per function */
     bool internals; /* show plumbing */
     bool no_native, no_python;
+    process_id process; /* only this one's threads; none: all */
 };
 
 enum shown_kind { SHOWN_NATIVE, SHOWN_PYTHON, SHOWN_MARK };
@@ -31,6 +32,7 @@ struct view *view_new(const struct profile *p, const struct view_options *option
  * frame.  The array is the view's, valid until the next call. */
 const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n);
 /* All distinct shown frames: ids run from 1 to the count. */
+const struct view_options *view_options(const struct view *v);
 const struct shown_frame *view_frame(const struct view *v, uint32_t id);
 uint32_t view_frame_count(const struct view *v);
 struct view *view_free(struct view *v);

@@ -68,6 +68,12 @@ struct py_capture *py_capture_new(const struct py_runtime *rt)
     return c;
 }
 
+bool py_capture_knows(const struct py_capture *c, pid_t ns_tid)
+{
+    uint64_t thread_id;
+    return map_get(&c->by_tid, (uint64_t)ns_tid, &thread_id);
+}
+
 struct py_capture *py_capture_free(struct py_capture *c)
 {
     if (!c)

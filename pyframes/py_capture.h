@@ -24,4 +24,6 @@ void py_capture_tick(struct py_capture *c, struct mem *live);
 uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns_tid,
                            uint64_t fs_base, uint64_t *thread_states, uint32_t max,
                            bool *ret_incomplete);
+/* Had thread NS_TID a thread state at the last tick?  Only where tids are known by then. */
+bool py_capture_knows(const struct py_capture *c, pid_t ns_tid);
 struct py_capture *py_capture_free(struct py_capture *c); /* NULL is fine; returns NULL */

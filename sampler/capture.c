@@ -106,9 +106,8 @@ static uint32_t run_hook(struct task *t, struct recorder *r, struct snapshot *sn
     const struct capture_hook *hook = atomic_load_explicit(&t->process->hook, memory_order_acquire);
     if (!hook)
         return 0;
-    return hook->capture(hook->ctx, &r->mem, t->ns_tid, snapshot->fs_base,
-                         snapshot->regs.known ? snapshot->regs.r[X86_RSP] : 0, snapshot->annex,
-                         SNAPSHOT_ANNEX_WORDS, &snapshot->incomplete);
+    return hook->capture(hook->ctx, &r->mem, t->ns_tid, snapshot->fs_base, snapshot->annex,
+                         &snapshot->incomplete);
 }
 
 /* Reads the memory of a capture into M, which has room for STACK and EXTRA_CAPTURE_BYTES more. */

@@ -25,10 +25,10 @@ struct capture_hook {
     /* Once a tick, nothing held: may read LIVE and allocate. */
     void (*tick)(void *ctx, struct mem *live);
     /* The thread is held or off the CPU: reads through RECORDING, allocates nothing.  NS_TID: its
-     * id in its own pid namespace; FS_BASE 0: unknown.  Fills ANNEX (of the snapshot), returns the
-     * words. */
+     * id in its own pid namespace; FS_BASE 0: unknown.  Fills ANNEX (of the snapshot,
+     * SNAPSHOT_ANNEX_WORDS), returns the words. */
     uint32_t (*capture)(void *ctx, struct mem *recording, pid_t ns_tid, uint64_t fs_base,
-                        uint64_t sp, uint64_t *annex, uint32_t max, bool *ret_incomplete);
+                        uint64_t *annex, bool *ret_incomplete);
     /* Is it a Python thread, as of the last tick?  For --thread python|native. */
     bool (*is_python)(void *ctx, pid_t ns_tid);
 };

@@ -1,0 +1,84 @@
+#include "cli/leaf.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "target/proc.h"
+#include "target/syscalls.h"
+
+static const char off_cpu[] = "[off-cpu]";
+
+/* The link of a descriptor is a path, "pipe:[123]", "socket:[123]" or "anon_inode:[eventfd]". */
+void leaf_object(pid_t pid, uint64_t fd, struct text *out)
+{
+    char name[32];
+    char link[512];
+    (void)snprintf(name, sizeof name, "fd/%u", (unsigned)fd);
+    text_clear(out);
+    if (fd > INT32_MAX || proc_read_link(pid, name, link, sizeof link) < 0)
+        return;
+    if (str_starts(link, "anon_inode:")) {
+        const char *kind = link + strlen("anon_inode:");
+        kind += *kind == '[';
+        text_add_bytes(out, kind, strcspn(kind, "]"));
+    } else if (link[0] == '/') {
+        text_add(out, link);
+    } else {
+        text_add_bytes(out, link, strcspn(link, ":"));
+    }
+}
+
+static frame_id syscall_leaf(struct profile *p, pid_t pid, const struct snapshot *s)
+{
+    struct text name = {0};
+    struct text object = {0};
+    const char *call = syscall_name(s->syscall);
+    if (call)
+        text_add(&name, call);
+    else
+        text_addf(&name, "syscall %lld", (long long)s->syscall);
+    if (syscall_takes_fd(s->syscall) && !s->held_ns)
+        leaf_object(pid, s->syscall_args[0], &object);
+    if (object.len)
+        text_addf(&name, " %s", object.s);
+    text_add(&name, " [blocked]");
+    frame_id ret = profile_mark(p, name.s, off_cpu);
+    text_release(&name);
+    text_release(&object);
+    return ret;
+}
+
+static frame_id traced_leaf(struct profile *p, pid_t pid)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_status status = {0};
+    ssize_t len = proc_read_text(pid, 0, "status", text, sizeof text);
+    if (len > 0)
+        (void)task_status_parse(text, (size_t)len, &status);
+    (void)snprintf(text, sizeof text, status.tracer ? "[traced by %d]" : "[not permitted]",
+                   status.tracer);
+    return profile_mark(p, text, off_cpu);
+}
+
+frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m, enum py_gil gil)
+{
+    const struct snapshot *s = &m->snapshot;
+    if (m->head.flags & SAMPLE_TRACED)
+        return traced_leaf(p, pid);
+    if (m->head.flags & SAMPLE_IO_WORKER)
+        return profile_mark(p, "[io_uring worker]", off_cpu);
+    switch (s->state) {
+    case THREAD_STOPPED:
+        return profile_mark(p, "[stopped]", off_cpu);
+    case THREAD_RUNNABLE:
+        return profile_mark(p, "[waiting for cpu]", off_cpu);
+    case THREAD_BLOCKED:
+        if (gil == PY_GIL_WAITING)
+            return profile_mark(p, "[waiting for GIL]", off_cpu);
+        return s->syscall < 0 ? profile_mark(p, "[page fault]", off_cpu) : syscall_leaf(p, pid, s);
+    case THREAD_RUNNING:
+    case THREAD_RUNNING_OR_RUNNABLE:
+        break;
+    }
+    return (frame_id){0};
+}

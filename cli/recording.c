@@ -1,0 +1,372 @@
+#include "cli/recording.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "target/proc.h"
+
+enum { MAX_SUBJECTS = 256 };
+
+struct recording {
+    struct recording_config config;
+    struct profile *profile;
+    struct sampler *sampler;
+    struct stacker *stacker;
+    struct subject *subjects[MAX_SUBJECTS];
+    size_t n_subjects;
+    struct lane *lanes;
+    size_t n_lanes, lanes_capacity;
+    struct map lane_of_task; /* task number → index into lanes */
+    int64_t origin_ns, end_ns;
+    double held_share;
+    void (*on_sample)(void *ctx, const struct sample_message *m, const struct stacked *s);
+    void *on_sample_ctx;
+};
+
+struct recording *recording_new(const struct recording_config *config)
+{
+    struct recording *r = xcalloc(1, sizeof *r);
+    r->config = *config;
+    r->profile = profile_new(0);
+    r->sampler = sampler_new(&config->sampler);
+    r->stacker = stacker_new(r->profile, sampler_feedback(r->sampler), &config->stacker);
+    return r;
+}
+
+int recording_add(struct recording *r, pid_t pid, struct err *err)
+{
+    struct subject *subject = NULL;
+    if (r->n_subjects == MAX_SUBJECTS)
+        return err_set(err, -E2BIG, "more than %d processes", MAX_SUBJECTS);
+    int error = subject_open(&subject, pid, r->profile, err);
+    if (error < 0)
+        return error;
+    int number = sampler_add(r->sampler, pid, subject->live, err);
+    if (number < 0) {
+        subject_free(subject);
+        return number;
+    }
+    subject->number = (uint32_t)number;
+    subject->no_python = r->config.stacker.no_python;
+    r->subjects[r->n_subjects++] = subject;
+    return 0;
+}
+
+int recording_start(struct recording *r, struct err *err)
+{
+    for (size_t i = 0; i < r->n_subjects; i++)
+        subject_refresh(r->subjects[i], r->sampler, clock_now_ns());
+    r->origin_ns = clock_now_ns();
+    return sampler_start(r->sampler, err);
+}
+
+/* ---- messages ---- */
+
+static string_id read_name(struct recording *r, const struct subject *s, pid_t tid)
+{
+    char name[TASK_COMM_BYTES + 1];
+    ssize_t len = proc_read_text(s->pid, tid, "comm", name, sizeof name);
+    if (len <= 0)
+        return (string_id){0};
+    return profile_string_n(r->profile, name, (size_t)len - (name[len - 1] == '\n'));
+}
+
+static void read_switches(const struct subject *s, pid_t tid, uint64_t *ret_voluntary,
+                          uint64_t *ret_involuntary)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_status status;
+    ssize_t len = proc_read_text(s->pid, tid, "status", text, sizeof text);
+    *ret_voluntary = *ret_involuntary = 0;
+    if (len <= 0 || task_status_parse(text, (size_t)len, &status) < 0)
+        return;
+    *ret_voluntary = status.voluntary;
+    *ret_involuntary = status.involuntary;
+}
+
+/* After execve the main thread goes on, whichever thread called it. */
+static thread_id thread_for(struct recording *r, struct subject *s, const struct message *m)
+{
+    if (m->tid == s->pid && s->main.ix)
+        return s->main;
+    thread_id thread = profile_thread(r->profile, s->id, m->tid, read_name(r, s, m->tid),
+                                      m->time_ns - r->origin_ns);
+    struct profile_thread *t = profile_get_thread(r->profile, thread);
+    read_switches(s, m->tid, &t->voluntary, &t->involuntary);
+    t->main = m->tid == s->pid;
+    if (t->main)
+        s->main = thread;
+    return thread;
+}
+
+static void on_new(struct recording *r, struct subject *s, const struct message *m)
+{
+    uint64_t index;
+    if (map_get(&r->lane_of_task, m->task, &index))
+        return;
+    r->lanes = array_reserve(r->lanes, &r->lanes_capacity, r->n_lanes + 1, sizeof *r->lanes);
+    r->lanes[r->n_lanes] = (struct lane){.thread = thread_for(r, s, m)};
+    map_put(&r->lane_of_task, m->task, r->n_lanes++);
+}
+
+static struct lane *lane_of(struct recording *r, const struct message *m)
+{
+    uint64_t index;
+    return map_get(&r->lane_of_task, m->task, &index) ? &r->lanes[index] : NULL;
+}
+
+static int64_t interval_ns(const struct recording *r)
+{
+    return (int64_t)((double)NS_PER_S / sampler_rate_hz(r->sampler));
+}
+
+static enum run_state state_of(enum thread_state state)
+{
+    static const enum run_state states[] = {
+        [THREAD_RUNNING] = RUN_RUNNING,
+        [THREAD_RUNNABLE] = RUN_RUNNABLE,
+        [THREAD_BLOCKED] = RUN_BLOCKED,
+        [THREAD_STOPPED] = RUN_STOPPED,
+        [THREAD_RUNNING_OR_RUNNABLE] = RUN_RUNNING_OR_RUNNABLE,
+    };
+    return states[state];
+}
+
+/* A thread's name is often set right after its birth, so it is read with its first stack. */
+static void describe_thread(struct recording *r, struct subject *s, const struct lane *lane,
+                            const struct message *m, const struct stacked *stacked)
+{
+    struct profile_thread *t = profile_get_thread(r->profile, lane->thread);
+    t->python |= stacked->python;
+    if (lane->counted && !s->execed)
+        return;
+    string_id name = read_name(r, s, m->tid);
+    profile_get_thread(r->profile, lane->thread)->name = name.ix ? name : t->name;
+}
+
+/* The time between the last sample of the old program and the first of the new one. */
+static void mark_exec(struct recording *r, struct subject *s, const struct lane *lane,
+                      const struct message *m)
+{
+    struct profile_thread *t = profile_get_thread(r->profile, lane->thread);
+    s->execed = false;
+    if (!t->n_runs)
+        return;
+    const struct run *last = &t->runs[t->n_runs - 1];
+    int64_t end_ns = last->start_ns + last->wall_ns;
+    frame_id mark = profile_mark(r->profile, "[execve]", NULL);
+    struct run run = {.stack = profile_push(r->profile, (stack_id){0}, mark),
+                      .state = RUN_RUNNING,
+                      .start_ns = end_ns,
+                      .wall_ns = m->time_ns - r->origin_ns - end_ns};
+    if (run.wall_ns > 0)
+        profile_add_run(r->profile, lane->thread, &run);
+}
+
+static void on_sample(struct recording *r, struct subject *s, const struct sample_message *m)
+{
+    struct lane *lane = lane_of(r, &m->head);
+    struct stacked stacked = {0};
+    if (!lane)
+        return;
+    lane_close(lane, r->profile, &m->head, r->origin_ns, interval_ns(r));
+    if (!(m->head.flags & SAMPLE_NO_STACK))
+        stacked = stacker_stack(r->stacker, s, m);
+    else
+        stacked.stack = stacker_mark(r->stacker, s, m);
+    describe_thread(r, s, lane, &m->head, &stacked);
+    if (s->execed && m->head.tid == s->pid)
+        mark_exec(r, s, lane, &m->head);
+    lane_open(lane, &m->head, stacked.stack, state_of(m->snapshot.state));
+    lane->held_ns = m->head.held_ns;
+    if (r->on_sample)
+        r->on_sample(r->on_sample_ctx, m, &stacked);
+}
+
+/* Of the time that the thread was watched; short lives say little. */
+static double held_share(const struct recording *r, const struct lane *lane)
+{
+    int64_t start_ns = profile_see_thread(r->profile, lane->thread)->start_ns + r->origin_ns;
+    int64_t lived_ns = r->end_ns - start_ns;
+    return lived_ns >= NS_PER_S / 10 ? (double)lane->held_ns / (double)lived_ns : 0;
+}
+
+static void on_end(struct recording *r, struct subject *s, const struct message *m)
+{
+    struct lane *lane = lane_of(r, m);
+    if (!lane)
+        return;
+    lane->held_ns = m->held_ns;
+    lane_close(lane, r->profile, m, r->origin_ns, interval_ns(r));
+    lane_end(lane, r->profile, m, r->origin_ns);
+    struct profile_thread *t = profile_get_thread(r->profile, lane->thread);
+    uint64_t voluntary;
+    uint64_t involuntary;
+    read_switches(s, m->tid, &voluntary, &involuntary);
+    bool known = voluntary >= t->voluntary && involuntary >= t->involuntary;
+    t->voluntary = known ? voluntary - t->voluntary : 0;
+    t->involuntary = known ? involuntary - t->involuntary : 0;
+    double share = held_share(r, lane);
+    r->held_share = share > r->held_share ? share : r->held_share;
+    map_remove(&r->lane_of_task, m->task);
+}
+
+static void handle(struct recording *r, const struct message *m)
+{
+    assert(m->process < r->n_subjects);
+    struct subject *s = r->subjects[m->process];
+    if (m->time_ns > r->end_ns)
+        r->end_ns = m->time_ns;
+    switch (m->kind) {
+    case MESSAGE_TASK_NEW:
+        on_new(r, s, m);
+        break;
+    case MESSAGE_SAMPLE:
+        on_sample(r, s, (const struct sample_message *)m);
+        break;
+    case MESSAGE_TASK_END:
+        on_end(r, s, m);
+        break;
+    case MESSAGE_EXEC:
+        profile_add_number(r->profile, "execs", 1);
+        subject_exec(s);
+        break;
+    case MESSAGE_PROCESS_END:
+        break;
+    }
+}
+
+bool recording_work(struct recording *r)
+{
+    bool any = false;
+    size_t bytes;
+    const struct message *m;
+    while ((m = ring_peek(sampler_ring(r->sampler), &bytes)) != NULL) {
+        subject_refresh(r->subjects[m->process], r->sampler, clock_now_ns());
+        handle(r, m);
+        ring_release(sampler_ring(r->sampler));
+        any = true;
+    }
+    for (size_t i = 0; i < r->n_subjects && !any; i++)
+        subject_refresh(r->subjects[i], r->sampler, clock_now_ns());
+    return any;
+}
+
+/* ---- the end ---- */
+
+static void report_sampler(struct recording *r)
+{
+    const struct sampler_counters *c = sampler_counters(r->sampler);
+    double seconds = (double)recording_elapsed_ns(r) / NS_PER_S;
+    profile_set_number(r->profile, "rate_asked_hz", r->config.sampler.rate_hz);
+    profile_set_number(r->profile, "rate_hz",
+                       seconds > 0 ? (double)counters_get(c, COUNT_TICKS) / seconds : 0);
+    profile_set_number(r->profile, "held_share", r->held_share);
+    profile_set_number(r->profile, "held_p50_ns", (double)counters_hold_quantile_ns(c, 0.5));
+    profile_set_number(r->profile, "held_p99_ns", (double)counters_hold_quantile_ns(c, 0.99));
+    for (int i = 0; i < SAMPLER_COUNTER_COUNT; i++)
+        profile_set_number(r->profile, sampler_counter_name((enum sampler_counter)i),
+                           (double)counters_get(c, (enum sampler_counter)i));
+}
+
+static void report_unwinder(struct recording *r, const struct unwind_counters *c)
+{
+    static const char *const ends[UNWIND_END_COUNT] = {
+        [UNWIND_DONE] = "unwind_done",
+        [UNWIND_STACK_CUT] = "unwind_stack_cut",
+        [UNWIND_NEEDS_REGS] = "unwind_needs_registers",
+        [UNWIND_NO_CFI] = "unwind_no_cfi",
+        [UNWIND_BAD_MEMORY] = "unwind_bad_memory",
+        [UNWIND_NO_PROGRESS] = "unwind_no_progress",
+        [UNWIND_TOO_DEEP] = "unwind_too_deep",
+    };
+    profile_add_number(r->profile, "native_frames", (double)c->frames);
+    profile_add_number(r->profile, "rule_hits", (double)c->rule_hits);
+    profile_add_number(r->profile, "rule_misses", (double)c->rule_misses);
+    profile_add_number(r->profile, "unwind_fallbacks", (double)c->fallbacks);
+    profile_add_number(r->profile, "frames_guessed", (double)c->guessed);
+    profile_add_number(r->profile, "frames_recovered", (double)c->recovered);
+    for (int i = 0; i < UNWIND_END_COUNT; i++)
+        profile_add_number(r->profile, ends[i], (double)c->ends[i]);
+}
+
+static void name_frames(struct recording *r, void (*on_progress)(void *ctx, double share),
+                        void *ctx)
+{
+    for (size_t i = 0; i < r->n_subjects; i++)
+        symbolizer_run(r->subjects[i]->symbolizer, on_progress, ctx);
+}
+
+void recording_finish(struct recording *r, void (*on_progress)(void *ctx, double share), void *ctx)
+{
+    sampler_stop(r->sampler);
+    while (!sampler_done(r->sampler))
+        recording_work(r);
+    recording_work(r);
+    profile_end(r->profile, r->end_ns - r->origin_ns);
+    report_sampler(r);
+    stacker_report(r->stacker, r->profile);
+    for (size_t i = 0; i < r->n_subjects; i++)
+        report_unwinder(r, unwinder_counters(r->subjects[i]->unwinder));
+    name_frames(r, on_progress, ctx);
+}
+
+void recording_snapshot(struct recording *r)
+{
+    profile_end(r->profile, r->end_ns - r->origin_ns);
+    report_sampler(r);
+    name_frames(r, NULL, NULL);
+}
+
+struct sampler *recording_sampler(struct recording *r)
+{
+    return r->sampler;
+}
+
+struct profile *recording_profile(struct recording *r)
+{
+    return r->profile;
+}
+
+int64_t recording_elapsed_ns(const struct recording *r)
+{
+    return r->end_ns > r->origin_ns ? r->end_ns - r->origin_ns : 0;
+}
+
+double recording_held_share(const struct recording *r)
+{
+    double worst = r->held_share;
+    for (size_t i = 0; i < r->n_lanes; i++) {
+        double share = r->lanes[i].open ? held_share(r, &r->lanes[i]) : 0;
+        worst = share > worst ? share : worst;
+    }
+    return worst;
+}
+
+void recording_on_sample(struct recording *r,
+                         void (*each)(void *ctx, const struct sample_message *m,
+                                      const struct stacked *s),
+                         void *ctx)
+{
+    r->on_sample = each;
+    r->on_sample_ctx = ctx;
+}
+
+struct recording *recording_free(struct recording *r)
+{
+    if (!r)
+        return NULL;
+    r->sampler = sampler_free(r->sampler);
+    stacker_free(r->stacker);
+    for (size_t i = 0; i < r->n_subjects; i++)
+        subject_free(r->subjects[i]);
+    map_release(&r->lane_of_task);
+    free(r->lanes);
+    profile_free(r->profile);
+    free(r);
+    return NULL;
+}

@@ -1,0 +1,207 @@
+#include "cli/stacker.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "cli/leaf.h"
+
+enum {
+    STACK_STEP_BYTES = 4096,
+    STACK_LEAST_BYTES = 8192,
+    STACK_MOST_BYTES = 8 << 20,
+    MERGED_EXTRA = 8, /* py_merge()'s notes */
+};
+
+struct stacker {
+    struct profile *profile;
+    struct feedback *feedback;
+    struct stacker_options options;
+    struct native_stack native;
+    struct py_stack python;
+    struct merged_stack merged;
+    frame_id truncated;
+    uint64_t merges[PY_MERGE_COUNT], samples, not_complete, python_cut, hook_incomplete,
+        unknown_code;
+};
+
+struct stacker *stacker_new(struct profile *profile, struct feedback *feedback,
+                            const struct stacker_options *options)
+{
+    struct stacker *st = xcalloc(1, sizeof *st);
+    st->profile = profile;
+    st->feedback = feedback;
+    st->options = *options;
+    st->native.capacity = UNWIND_MAX_FRAMES;
+    st->native.frames = xmalloc(UNWIND_MAX_FRAMES * sizeof *st->native.frames);
+    st->python.capacity = PY_MAX_FRAMES;
+    st->python.frames = xmalloc(PY_MAX_FRAMES * sizeof *st->python.frames);
+    st->merged.capacity = UNWIND_MAX_FRAMES + PY_MAX_FRAMES + MERGED_EXTRA;
+    st->merged.frames = xmalloc(st->merged.capacity * sizeof *st->merged.frames);
+    st->truncated = profile_mark(profile, "[truncated]", NULL);
+    return st;
+}
+
+/* How much stack the sampler should read of this thread next time. */
+static void give_feedback(struct stacker *st, const struct sample_message *m)
+{
+    const struct native_stack *native = &st->native;
+    if (!st->feedback || m->head.flags & SAMPLE_NOT_HELD)
+        return;
+    if (native->end == UNWIND_NEEDS_REGS && !m->snapshot.held_ns)
+        feedback_want_registers(st->feedback, m->head.task, m->head.sched.runs);
+    uint64_t wanted = native->stack_needed + native->stack_needed / 4;
+    if (native->end == UNWIND_STACK_CUT)
+        wanted = native->stack_needed * 2 > m->snapshot.stack_bytes * 2
+                     ? native->stack_needed * 2
+                     : m->snapshot.stack_bytes * 2;
+    else if (native->end != UNWIND_DONE)
+        return;
+    wanted = (wanted + STACK_STEP_BYTES) / STACK_STEP_BYTES * STACK_STEP_BYTES;
+    if (wanted < STACK_LEAST_BYTES)
+        wanted = STACK_LEAST_BYTES;
+    feedback_want_stack(st->feedback, m->head.task,
+                        wanted < STACK_MOST_BYTES ? (uint32_t)wanted : STACK_MOST_BYTES);
+}
+
+static void unwind(struct stacker *st, struct subject *s, const struct sample_message *m,
+                   const struct snapshot *snapshot)
+{
+    st->native.n = 0;
+    st->native.end = UNWIND_DONE;
+    if (st->options.no_native || m->head.flags & SAMPLE_NOT_HELD)
+        return;
+    unwinder_run(s->unwinder, snapshot, &st->native);
+    give_feedback(st, m);
+}
+
+static void walk(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
+{
+    st->python.n = 0;
+    st->python.end = PY_WALK_DONE;
+    if (!s->python || st->options.no_python || !snapshot->annex_words)
+        return;
+    (void)py_walk(s->python->runtime, snapshot->mem, snapshot->annex, snapshot->annex_words,
+                  &st->python);
+    st->python_cut += st->python.end != PY_WALK_DONE && st->python.end != PY_WALK_TORN;
+    st->hook_incomplete += snapshot->incomplete;
+    py_codes_check(s->python->codes, &st->python);
+}
+
+static void merge(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
+{
+    struct merged_stack *merged = &st->merged;
+    if (s->python) {
+        py_merge(s->python->merger, snapshot->mem, &st->native, &st->python, merged);
+    } else {
+        merged->result = PY_MERGE_NO_PYTHON;
+        merged->n = st->native.n;
+        for (uint32_t i = 0; i < merged->n; i++)
+            merged->frames[i] = (struct merged_frame){.kind = MERGED_NATIVE, .index = i};
+    }
+    st->merges[merged->result]++;
+}
+
+static frame_id frame_of(struct stacker *st, struct subject *s, const struct merged_frame *f)
+{
+    frame_id ret = {0};
+    bool hidden = false;
+    if (f->kind == MERGED_NATIVE)
+        return subject_native_frame(s, &st->native.frames[f->index]);
+    if (f->kind == MERGED_NOTE)
+        return profile_mark(st->profile, f->note, NULL);
+    st->unknown_code +=
+        py_code_resolve(s->python->codes, &st->python.frames[f->index], &ret, &hidden) < 0;
+    return hidden ? (frame_id){0} : ret;
+}
+
+static stack_id intern(struct stacker *st, struct subject *s)
+{
+    stack_id stack = {0};
+    if (st->native.end != UNWIND_DONE)
+        stack = profile_push(st->profile, stack, st->truncated);
+    for (size_t i = st->merged.n; i-- > 0;) {
+        frame_id frame = frame_of(st, s, &st->merged.frames[i]);
+        if (frame.ix)
+            stack = profile_push(st->profile, stack, frame);
+    }
+    return stack;
+}
+
+static enum py_gil gil_of(struct subject *s, const struct snapshot *snapshot)
+{
+    if (!s->python || !snapshot->annex_words)
+        return PY_GIL_ABSENT;
+    return py_gil_state(s->python->runtime, snapshot->mem, snapshot->annex[0], snapshot->syscall,
+                        snapshot->held_ns ? snapshot->regs.r[X86_RDI] : snapshot->syscall_args[0]);
+}
+
+static bool any_guessed(const struct native_stack *native)
+{
+    for (size_t i = 0; i < native->n; i++)
+        if (native->frames[i].trust == FRAME_GUESSED)
+            return true;
+    return false;
+}
+
+struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct sample_message *m)
+{
+    struct snapshot snapshot = m->snapshot;
+    struct snapshot_mem memory;
+    /* The ranges are sorted in place: the message is ours until it is released. */
+    snapshot_mem_init(&memory, m,
+                      (struct snapshot_range *)(uintptr_t)((const uint8_t *)m + m->ranges_offset),
+                      m->range_count);
+    snapshot.mem = &memory.mem;
+    struct stacked ret = {.gil = gil_of(s, &snapshot)};
+    if (st->options.gil_only && ret.gil != PY_GIL_HOLDING)
+        return ret;
+    unwind(st, s, m, &snapshot);
+    walk(st, s, &snapshot);
+    merge(st, s, &snapshot);
+    ret.stack = intern(st, s);
+    frame_id leaf = leaf_frame(st->profile, s->pid, m, ret.gil);
+    if (leaf.ix)
+        ret.stack = profile_push(st->profile, ret.stack, leaf);
+    ret.python = st->python.n > 0;
+    ret.complete = st->native.end == UNWIND_DONE && st->merged.result <= PY_MERGE_ENTERING &&
+                   !any_guessed(&st->native);
+    st->samples++;
+    st->not_complete += !ret.complete;
+    if (trace_want(TRACE_MERGE))
+        trace(TRACE_MERGE, "%d: %zu native (end %d), %zu python (end %d), merge %d", m->head.tid,
+              st->native.n, st->native.end, st->python.n, st->python.end, st->merged.result);
+    return ret;
+}
+
+stack_id stacker_mark(struct stacker *st, struct subject *s, const struct sample_message *m)
+{
+    if (!(m->head.flags & (SAMPLE_TRACED | SAMPLE_IO_WORKER)))
+        return (stack_id){0};
+    return profile_push(st->profile, (stack_id){0},
+                        leaf_frame(st->profile, s->pid, m, PY_GIL_ABSENT));
+}
+
+void stacker_report(const struct stacker *st, struct profile *profile)
+{
+    static const char *const merges[PY_MERGE_COUNT] = {
+        "merge_no_python", "merge_exact", "merge_entering", "merge_native_cut", "merge_mismatch"};
+    profile_add_number(profile, "stacks_made", (double)st->samples);
+    profile_add_number(profile, "stacks_not_complete", (double)st->not_complete);
+    for (int i = 0; i < PY_MERGE_COUNT; i++)
+        profile_add_number(profile, merges[i], (double)st->merges[i]);
+    profile_add_number(profile, "python_walks_cut", (double)st->python_cut);
+    profile_add_number(profile, "python_reads_failed", (double)st->hook_incomplete);
+    profile_add_number(profile, "unknown_code_objects", (double)st->unknown_code);
+}
+
+struct stacker *stacker_free(struct stacker *st)
+{
+    if (!st)
+        return NULL;
+    free(st->native.frames);
+    free(st->python.frames);
+    free(st->merged.frames);
+    free(st);
+    return NULL;
+}

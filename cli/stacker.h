@@ -1,0 +1,30 @@
+/* A capture → a stack of the profile: unwinds, walks Python, merges, interns, and says at the end what
+ * the thread was waiting for. */
+#pragma once
+
+#include "cli/subject.h"
+#include "sampler/message.h"
+
+struct stacker;
+
+struct stacker_options {
+    bool no_native, no_python; /* not shown, so not worked out either */
+    bool gil_only;             /* only threads that hold the GIL: others give no stack */
+};
+
+/* Borrows PROFILE and FEEDBACK (may be NULL). */
+struct stacker *stacker_new(struct profile *profile, struct feedback *feedback,
+                            const struct stacker_options *options);
+struct stacked {
+    stack_id stack; /* none: not to be shown */
+    bool python;    /* it has Python frames */
+    enum py_gil gil;
+    bool complete; /* nothing cut, lost or guessed */
+};
+/* M: a MESSAGE_SAMPLE of S's, with its recorded bytes. */
+struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct sample_message *m);
+/* M has no stack: what can be said all the same ("[traced by 880]"), or none. */
+stack_id stacker_mark(struct stacker *st, struct subject *s, const struct sample_message *m);
+/* Adds what was counted to the profile's facts. */
+void stacker_report(const struct stacker *st, struct profile *profile);
+struct stacker *stacker_free(struct stacker *st);

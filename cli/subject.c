@@ -1,0 +1,236 @@
+#include "cli/subject.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/secrets.h"
+#include "pyframes/py_capture.h"
+#include "target/proc.h"
+
+enum {
+    MAPS_EVERY_MS = 1000, /* dlopen without a call into it yet */
+    MAPS_SOON_MS = 20,    /* a pc outside all known mappings, a runtime not initialised, a start */
+    STARTING_MS = 2000,
+    COMMAND_BYTES = 64 * 1024,
+};
+
+/* ---- Python ---- */
+
+static void hook_tick(void *ctx, struct mem *live)
+{
+    py_capture_tick(((struct python *)ctx)->capture, live);
+}
+
+static uint32_t hook_capture(void *ctx, struct mem *recording, pid_t ns_tid, uint64_t fs_base,
+                             uint64_t *annex, bool *ret_incomplete)
+{
+    struct python *python = ctx;
+    return py_capture_thread(python->capture, recording, ns_tid, fs_base, annex,
+                             SNAPSHOT_ANNEX_WORDS, ret_incomplete);
+}
+
+static bool hook_is_python(void *ctx, pid_t ns_tid)
+{
+    return py_capture_knows(((struct python *)ctx)->capture, ns_tid);
+}
+
+static struct python *python_new(struct subject *s, struct py_runtime *runtime)
+{
+    struct python *python = xcalloc(1, sizeof *python);
+    python->runtime = runtime;
+    python->capture = py_capture_new(runtime);
+    python->codes = py_codes_new(runtime, s->live, s->profile);
+    python->merger = py_merger_new(runtime);
+    python->hook = (struct capture_hook){python, hook_tick, hook_capture, hook_is_python};
+    return python;
+}
+
+static struct python *python_free(struct python *python)
+{
+    if (!python)
+        return NULL;
+    python_free(python->older);
+    py_merger_free(python->merger);
+    py_codes_free(python->codes);
+    py_capture_free(python->capture);
+    py_runtime_free(python->runtime);
+    free(python);
+    return NULL;
+}
+
+/* The maps changed, or a runtime was found that was not initialised: is there a Python now? */
+static void seek_python(struct subject *s, struct sampler *sampler)
+{
+    struct py_runtime *runtime = NULL;
+    struct err err = {0};
+    int r = py_runtime_find(&runtime, s->modules, s->live, &err);
+    s->python_pending = r == -EAGAIN;
+    if (r == -ENOTSUP) {
+        s->no_python = true;
+        profile_get_process(s->profile, s->id)->python_note = profile_string(s->profile, err.text);
+        log_warn("unknown python", "%s: native stacks only.", err.text);
+    }
+    if (r < 0)
+        return;
+    s->python = python_new(s, runtime);
+    map_clear(&s->frame_ids); /* the interpreter's frames are flagged from now on */
+    profile_get_process(s->profile, s->id)->python_version =
+        profile_string(s->profile, py_runtime_version(runtime));
+    if (sampler)
+        sampler_set_hook(sampler, s->number, &s->python->hook);
+}
+
+/* ---- the process ---- */
+
+int subject_open(struct subject **ret, pid_t pid, struct profile *profile, struct err *err)
+{
+    struct mem *live = NULL;
+    int r = mem_live_open(&live, pid, err);
+    if (r < 0)
+        return r;
+    struct subject *s = xcalloc(1, sizeof *s);
+    s->pid = pid;
+    s->begun_ns = clock_now_ns();
+    s->profile = profile;
+    s->live = live;
+    s->modules = modules_new(pid, live);
+    s->unwinder = unwinder_new(s->modules);
+    s->symbolizer = symbolizer_new(profile, pid);
+    symbolizer_set_plumbing(s->symbolizer, py_is_plumbing);
+    s->id = profile_process(profile, &(struct profile_process){.pid = pid});
+    subject_describe(s);
+    *ret = s;
+    return 0;
+}
+
+/* How long the maps may go unread. */
+static int64_t maps_interval_ns(const struct subject *s, int64_t now_ns)
+{
+    bool starting = now_ns - s->begun_ns < (int64_t)STARTING_MS * NS_PER_MS;
+    bool soon = starting || s->python_pending || unwinder_wants_maps(s->unwinder);
+    return (int64_t)(soon ? MAPS_SOON_MS : MAPS_EVERY_MS) * NS_PER_MS;
+}
+
+void subject_refresh(struct subject *s, struct sampler *sampler, int64_t now_ns)
+{
+    if (s->maps_read_ns && now_ns - s->maps_read_ns < maps_interval_ns(s, now_ns))
+        return;
+    s->maps_read_ns = now_ns;
+    if (modules_refresh(s->modules) < 0)
+        return; /* it ended: what is known of it stays */
+    uint32_t generation = modules_maps(s->modules)->generation;
+    bool changed = generation != s->maps_generation;
+    s->maps_generation = generation;
+    if (changed) {
+        unwinder_maps_changed(s->unwinder);
+        map_clear(&s->frame_ids);
+    }
+    if (!s->python && !s->no_python && (changed || s->python_pending))
+        seek_python(s, sampler);
+}
+
+void subject_exec(struct subject *s)
+{
+    if (s->python) {
+        s->python->older = s->old_pythons;
+        s->old_pythons = s->python;
+        s->python = NULL;
+    }
+    modules_exec(s->modules);
+    unwinder_maps_changed(s->unwinder);
+    map_clear(&s->frame_ids);
+    s->maps_read_ns = 0;
+    s->python_pending = false;
+    s->begun_ns = clock_now_ns();
+    s->execed = true;
+    subject_describe(s);
+}
+
+void subject_describe(struct subject *s)
+{
+    struct profile_process *process = profile_get_process(s->profile, s->id);
+    char *args = xmalloc(COMMAND_BYTES);
+    char comm[TASK_COMM_BYTES + 1] = "";
+    ssize_t len = proc_read_text(s->pid, 0, "cmdline", args, COMMAND_BYTES);
+    struct text line = {0};
+    secrets_command_line(args, len > 0 ? (size_t)len : 0, &line);
+    if (line.len)
+        process->command = profile_string(s->profile, line.s);
+    len = proc_read_text(s->pid, 0, "comm", comm, sizeof comm);
+    if (len > 0) {
+        comm[len - (comm[len - 1] == '\n')] = '\0';
+        process->comm = profile_string(s->profile, comm);
+    }
+    text_release(&line);
+    free(args);
+}
+
+/* ---- frames ---- */
+
+static module_id module_id_of(struct subject *s, struct module *module)
+{
+    uint64_t known;
+    if (map_get(&s->module_ids, module->id, &known))
+        return (module_id){(uint32_t)known};
+    struct elf_file *elf = module_elf(s->modules, module);
+    struct text build_id = {0};
+    const struct build_id *id = elf ? elf_file_build_id(elf) : NULL;
+    for (size_t i = 0; id && i < id->len; i++)
+        text_addf(&build_id, "%02x", id->bytes[i]);
+    module_id ret = profile_module(
+        s->profile,
+        &(struct profile_module){
+            .name = profile_string(s->profile, module->name),
+            .path = profile_string(s->profile, module->path),
+            .build_id = build_id.len ? profile_string(s->profile, build_id.s) : (string_id){0},
+            .bias = elf ? module->bias : module->start,
+        });
+    text_release(&build_id);
+    map_put(&s->module_ids, module->id, ret.ix);
+    symbolizer_add_module(s->symbolizer, ret, s->modules, module);
+    return ret;
+}
+
+frame_id subject_native_frame(struct subject *s, const struct native_frame *f)
+{
+    uint64_t addr = f->pc - f->is_call;
+    uint64_t known;
+    bool cacheable = f->trust != FRAME_GUESSED;
+    if (cacheable && map_get(&s->frame_ids, addr, &known))
+        return (frame_id){(uint32_t)known};
+    struct frame frame = {.kind = FRAME_NATIVE, .native.offset = addr};
+    struct module *module = modules_find(s->modules, addr);
+    if (module) {
+        frame.native.module = module_id_of(s, module);
+        frame.native.offset -= profile_get_module(s->profile, frame.native.module)->bias;
+    }
+    if (f->trust == FRAME_GUESSED)
+        frame.flags |= FRAME_IS_GUESSED;
+    if (s->python && py_runtime_owns(s->python->runtime, addr))
+        frame.flags |= FRAME_IS_INTERPRETER;
+    frame_id ret = profile_frame(s->profile, &frame);
+    if (cacheable)
+        map_put(&s->frame_ids, addr, ret.ix);
+    return ret;
+}
+
+struct subject *subject_free(struct subject *s)
+{
+    if (!s)
+        return NULL;
+    python_free(s->python);
+    python_free(s->old_pythons);
+    symbolizer_free(s->symbolizer);
+    unwinder_free(s->unwinder);
+    modules_free(s->modules);
+    mem_free(s->live);
+    map_release(&s->module_ids);
+    map_release(&s->frame_ids);
+    free(s);
+    return NULL;
+}

@@ -1,0 +1,64 @@
+/* One process that is being recorded: the parts that turn its snapshots into stacks of the profile.
+ * Used by the worker; the capture hook it makes runs on the sampler's thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "profile/profile.h"
+#include "pyframes/py_code.h"
+#include "pyframes/py_merge.h"
+#include "pyframes/py_runtime.h"
+#include "sampler/sampler.h"
+#include "symbolizer/symbolizer.h"
+#include "target/modules.h"
+#include "unwinder/unwinder.h"
+
+/* A Python runtime found in the process.  One that execve left behind is kept until the end, since the
+ * sampler may be in the middle of its hook. */
+struct python {
+    struct py_runtime *runtime;
+    struct py_capture *capture;
+    struct py_codes *codes;
+    struct py_merger *merger;
+    struct capture_hook hook;
+    struct python *older;
+};
+
+struct subject {
+    pid_t pid;
+    uint32_t number; /* the sampler's */
+    process_id id;
+    struct profile *profile; /* borrowed */
+    struct mem *live;
+    struct modules *modules;
+    struct unwinder *unwinder;
+    struct symbolizer *symbolizer;
+    struct python *python; /* the present one; NULL: none (yet) */
+    struct python *old_pythons;
+    bool no_python;        /* not wanted, or a version that cannot be read */
+    struct map module_ids; /* target module id → module_id */
+    struct map frame_ids;  /* look-up address → frame_id, while the maps stay */
+    uint32_t maps_generation;
+    bool python_pending; /* a runtime is there, but not initialised */
+    int64_t begun_ns;    /* when it began to run this program, or we to look */
+    int64_t maps_read_ns;
+    thread_id main; /* its thread's time line, also across execve; none: not yet */
+    bool execed;    /* since the main thread's last sample */
+};
+
+/* Opens PID.  Returns 0; -ESRCH, -EPERM with ERR. */
+int subject_open(struct subject **ret, pid_t pid, struct profile *profile, struct err *err);
+/* Reads the maps again if they may have changed, and looks for Python where there was none.  Cheap when
+ * called often.  NOW: clock_now_ns(). */
+void subject_refresh(struct subject *s, struct sampler *sampler, int64_t now_ns);
+/* The process runs another program now. */
+void subject_exec(struct subject *s);
+/* The profile's frame for native code at PC. */
+frame_id subject_native_frame(struct subject *s, const struct native_frame *f);
+/* Describes the process to the profile: command line, Python version. */
+void subject_describe(struct subject *s);
+struct subject *subject_free(struct subject *s);

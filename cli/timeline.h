@@ -1,0 +1,35 @@
+/* Messages of the sampler → the profile's time lines: how much time each sample stands for.
+ *
+ * A sample holds until the thread's next one.  Where the thread's unchanged run count proves it, all of
+ * that time; else at most two intervals, and the rest is missed.  The kernel's exact counts divide the
+ * time into on-CPU, waiting for a CPU, and off-CPU. */
+#pragma once
+
+#include <stdint.h>
+
+#include "profile/profile.h"
+#include "sampler/message.h"
+
+/* One thread's present sample, still open. */
+struct lane {
+    thread_id thread;
+    bool open;
+    stack_id stack;
+    enum run_state state;
+    int64_t start_ns;                        /* CLOCK_MONOTONIC */
+    struct schedstat sched;                  /* at start_ns */
+    struct schedstat first;                  /* at the thread's first sample */
+    bool counted;                            /* first is set */
+    int64_t carry_cpu_ns, carry_runqueue_ns; /* counted in an interval that they did not fit into */
+    uint64_t held_ns;
+};
+
+/* Ends LANE's open sample, if there is one, at the time of M.  ORIGIN_NS: of the profile's time.
+ * INTERVAL_NS: between ticks, now. */
+void lane_close(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns,
+                int64_t interval_ns);
+/* Opens a sample at the time of M.  STACK none: missed. */
+void lane_open(struct lane *lane, const struct message *m, stack_id stack, enum run_state state);
+/* The thread ended, or the recording: sets its totals. */
+void lane_end(const struct lane *lane, struct profile *p, const struct message *m,
+              int64_t origin_ns);

@@ -1,0 +1,94 @@
+#include "cli/timeline.h"
+
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+
+enum { MS = NS_PER_MS, ORIGIN = 1000 };
+
+static struct profile *profile;
+static struct lane lane;
+static stack_id stack;
+
+static void set_up(void)
+{
+    profile = profile_new(0);
+    process_id process = profile_process(profile, &(struct profile_process){.pid = 1});
+    lane = (struct lane){.thread =
+                             profile_thread(profile, process, 1, profile_string(profile, "t"), 0)};
+    stack = profile_push(profile, (stack_id){0}, profile_mark(profile, "f", NULL));
+}
+
+static struct message at(int64_t ms, int64_t until_ms, uint64_t run_ms, uint64_t wait_ms)
+{
+    return (struct message){.kind = MESSAGE_SAMPLE,
+                            .time_ns = ORIGIN + ms * MS,
+                            .until_ns = ORIGIN + until_ms * MS,
+                            .sched = {run_ms * MS, wait_ms * MS, 5}};
+}
+
+static const struct run *run_at(size_t i, size_t n)
+{
+    const struct profile_thread *t = profile_see_thread(profile, lane.thread);
+    ck_assert_uint_eq(t->n_runs, n);
+    return &t->runs[i];
+}
+
+START_TEST(sample_holds_until_the_next)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 10);
+    struct message second = at(12, 0, 107, 12);
+    lane_open(&lane, &first, stack, RUN_RUNNING);
+    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    const struct run *run = run_at(0, 1);
+    ck_assert_int_eq(run->wall_ns, 12 * MS);
+    ck_assert_int_eq(run->cpu_ns, 7 * MS);
+    ck_assert_int_eq(run->runqueue_ns, 2 * MS);
+    ck_assert_int_eq(run->state, RUN_RUNNING);
+}
+END_TEST
+
+START_TEST(gap_without_proof_is_missed)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 0);
+    struct message second = at(100, 0, 190, 0);
+    lane_open(&lane, &first, stack, RUN_RUNNING);
+    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    ck_assert_int_eq(run_at(0, 2)->wall_ns, 20 * MS);
+    ck_assert_int_eq(run_at(0, 2)->cpu_ns, 20 * MS);
+    ck_assert_int_eq(run_at(1, 2)->state, RUN_MISSED);
+    ck_assert_int_eq(run_at(1, 2)->wall_ns, 80 * MS);
+    ck_assert_int_eq(run_at(1, 2)->start_ns, 20 * MS);
+}
+END_TEST
+
+START_TEST(proof_covers_any_gap)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 0);
+    struct message second = at(100, 95, 102, 0);
+    second.repeats = 9;
+    lane_open(&lane, &first, stack, RUN_BLOCKED);
+    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    ck_assert_int_eq(run_at(0, 1)->wall_ns, 100 * MS);
+    ck_assert_uint_eq(run_at(0, 1)->samples, 10);
+    ck_assert_int_eq(run_at(0, 1)->cpu_ns, 2 * MS);
+}
+END_TEST
+
+START_TEST(late_count_is_carried)
+{
+    set_up();
+    struct message times[] = {at(0, 0, 100, 0), at(10, 0, 100, 0), at(20, 0, 118, 0)};
+    for (int i = 0; i < 2; i++) {
+        lane_open(&lane, &times[i], stack, i ? RUN_RUNNING : RUN_RUNNABLE);
+        lane_close(&lane, profile, &times[i + 1], ORIGIN, 10 * MS);
+    }
+    ck_assert_int_eq(run_at(1, 2)->cpu_ns, 10 * MS);
+    ck_assert_int_eq(lane.carry_cpu_ns, 8 * MS);
+}
+END_TEST
+
+CHECK_MAIN("timeline", 20, sample_holds_until_the_next, gap_without_proof_is_missed,
+           proof_covers_any_gap, late_count_is_carried)
