@@ -1,6 +1,6 @@
 /* One ELF file, opened once and shared by all who read it: symbols and sections for pyframes/, CFI
  * for unwinder/, DWARF for symbolizer/.  Backed by a file, or by an image rebuilt from the target's
- * memory where no file that is surely the same can be opened.
+ * memory where no file that is surely the same can be opened.  Not for two threads at once.
  * Source: elf(5), System V gABI; libelf. */
 #pragma once
 

@@ -84,13 +84,13 @@ static int reopen_proc_mem(const struct mem_live *live)
     return r;
 }
 
-static int file_read(struct mem *m, uint64_t addr, void *buf, size_t len)
+/* Returns the bytes read, fewer than LEN up to a hole, or a negative errno. */
+static ssize_t read_proc_mem(const struct mem_live *live, uint64_t addr, void *buf, size_t len)
 {
-    const struct mem_live *live = (const struct mem_live *)m;
     if (addr > INT64_MAX)
         return -EFAULT;
     ssize_t n = pread(live->fd, buf, len, (off_t)addr);
-    if (n == 0) {
+    if (n == 0 && len) {
         int r = reopen_proc_mem(live);
         if (r < 0)
             return r;
@@ -98,19 +98,23 @@ static int file_read(struct mem *m, uint64_t addr, void *buf, size_t len)
         if (n == 0)
             return -ESRCH;
     }
-    return n == (ssize_t)len ? 0 : -EFAULT;
+    return n < 0 ? -EFAULT : n;
+}
+
+static int file_read(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    ssize_t n = read_proc_mem((const struct mem_live *)m, addr, buf, len);
+    return n < 0 ? (int)n : (size_t)n == len ? 0 : -EFAULT;
 }
 
 static size_t file_read_spans(struct mem *m, const struct mem_span *spans, size_t n)
 {
     size_t total = 0;
     for (size_t i = 0; i < n; i++) {
-        if (spans[i].addr > INT64_MAX)
-            break;
         ssize_t got =
-            pread(((struct mem_live *)m)->fd, spans[i].buf, spans[i].len, (off_t)spans[i].addr);
+            read_proc_mem((const struct mem_live *)m, spans[i].addr, spans[i].buf, spans[i].len);
         total += got > 0 ? (size_t)got : 0;
-        if (got != (ssize_t)spans[i].len)
+        if (got < 0 || (size_t)got != spans[i].len)
             break;
     }
     return total;

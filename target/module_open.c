@@ -78,18 +78,23 @@ static bool same_tables(struct elf_file *f, const struct module_source *s)
     return table;
 }
 
-static bool is_same(struct elf_file *f, const struct module_source *s)
+static bool same_id(const struct elf_file *f, const struct module_source *s)
 {
     const struct build_id *id = elf_file_build_id(f);
+    return id->len == s->build_id.len && memcmp(id->bytes, s->build_id.bytes, id->len) == 0;
+}
+
+static bool is_same(struct elf_file *f, const struct module_source *s)
+{
     if (s->build_id.len)
-        return id->len == s->build_id.len && memcmp(id->bytes, s->build_id.bytes, id->len) == 0;
+        return same_id(f, s);
     struct stat st;
     if (fstat(elf_file_fd(f), &st) < 0)
         return false;
     if (st.st_ino == s->mapping.inode && major(st.st_dev) == s->mapping.dev_major &&
         minor(st.st_dev) == s->mapping.dev_minor)
         return true;
-    return !id->len && same_tables(f, s);
+    return same_id(f, s) && same_tables(f, s);
 }
 
 /* The mapped file by way of the target's root.  Paths in maps start at the root of the mount
@@ -135,8 +140,11 @@ struct elf_file *module_open(const struct module_source *s, enum module_origin *
             return f;
     }
     *ret = MODULE_MEMORY;
-    if (s->head && elf_file_from_memory(&f, s->mem, s->head, NULL) == 0)
-        return f;
+    if (s->head && elf_file_from_memory(&f, s->mem, s->head, NULL) == 0) {
+        if (same_id(f, s)) /* else something else is mapped there by now */
+            return f;
+        f = elf_file_free(f);
+    }
     *ret = MODULE_NONE;
     return NULL;
 }

@@ -19,6 +19,9 @@
 /* No program's segments lie further apart. */
 static const uint64_t MAX_MODULE_BYTES = UINT64_C(1) << 40;
 
+/* The header's mapping comes first, then code; more only where code was split by mprotect. */
+enum { MAX_MAPPINGS_BEFORE_CODE = 32 };
+
 /* The public part and what is private to this file. */
 struct entry {
     struct module module; /* first, so that a module is an entry */
@@ -134,10 +137,26 @@ static bool find_alike(const struct maps *maps, size_t first, struct candidate *
     return true;
 }
 
+/* Is there code among the next mappings, before another file's?  Files that are mapped as data are
+ * not to be read for their header: that would bring a page of them into the target's memory. */
+static bool has_code(const struct maps *maps, size_t first)
+{
+    uint64_t inode = maps->items[first].inode;
+    for (size_t i = first; i < maps->n && i < first + MAX_MAPPINGS_BEFORE_CODE; i++) {
+        const struct mapping *m = &maps->items[i];
+        if (m->inode && m->inode != inode)
+            return false;
+        if (m->prot & PROT_EXEC)
+            return true;
+    }
+    return false;
+}
+
 static bool find_candidate(struct modules *m, size_t first, struct candidate *ret)
 {
     const struct mapping *mapping = &m->maps.items[first];
-    if (!mapping->inode && !str_eq(mapping->path, "[vdso]"))
+    bool named = mapping->inode || str_eq(mapping->path, "[vdso]");
+    if (!named || !has_code(&m->maps, first))
         return false;
     struct elf_layout layout;
     uint64_t bias;

@@ -1,10 +1,14 @@
 #include "target/mem.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text.h"
+#include "target/maps.h"
 #include "tests/support/check_main.h"
 
 static uint64_t addr_of(const void *p)
@@ -82,6 +86,54 @@ START_TEST(no_process_is_an_error)
 }
 END_TEST
 
+/* Waits until the child runs another program; returns where that is mapped. */
+static uint64_t wait_for_exec(pid_t pid, uint64_t own)
+{
+    struct maps maps = {0};
+    uint64_t start = 0;
+    for (int i = 0; i < 5000 && !start; i++) {
+        (void)maps_load(&maps, pid);
+        const struct mapping *m = maps_find(&maps, own);
+        if (maps.n > 10 && (!m || !str_ends(m->path, "/test_mem")))
+            start = maps.items[0].start;
+        usleep(1000);
+    }
+    ck_assert_uint_ne(start, 0);
+    maps_release(&maps);
+    return start;
+}
+
+START_TEST(an_exec_is_followed)
+{
+    for (int hook = 0; hook < 2; hook++) {
+        int fds[2];
+        ck_assert_int_eq(pipe(fds), 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+            close(fds[1]);
+            (void)!read(fds[0], &pid, 1);
+            execlp("sleep", "sleep", "20", NULL);
+            _exit(127);
+        }
+        struct mem *m;
+        uint64_t own = addr_of("");
+        char byte;
+        setenv("WALLSPY_NO_VM_READV", hook ? "1" : "0", 1);
+        ck_assert_int_eq(mem_live_open(&m, pid, NULL), 0);
+        ck_assert_int_eq(mem_read(m, own, &byte, 1), 0);
+        close(fds[1]);
+        char head[4];
+        uint64_t start = wait_for_exec(pid, own);
+        ck_assert_int_eq(mem_read(m, start, head, 4), 0);
+        ck_assert_mem_eq(head, "\177ELF", 4);
+        ck_assert_int_eq(kill(pid, SIGKILL), 0);
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+        ck_assert_int_eq(mem_read(m, start, head, 4), -ESRCH);
+        mem_free(m);
+    }
+}
+END_TEST
+
 START_TEST(an_image_holds_what_was_added)
 {
     struct mem *m = mem_image_new();
@@ -124,4 +176,5 @@ START_TEST(an_image_refuses_absurd_ranges)
 END_TEST
 
 CHECK_MAIN("mem", 20, live_memory_is_read_by_process_vm_readv, live_memory_is_read_by_proc_mem,
-           no_process_is_an_error, an_image_holds_what_was_added, an_image_refuses_absurd_ranges)
+           no_process_is_an_error, an_exec_is_followed, an_image_holds_what_was_added,
+           an_image_refuses_absurd_ranges)
