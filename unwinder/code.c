@@ -85,8 +85,10 @@ static enum call_verdict leads_to(struct modules *modules, uint64_t target, uint
         enum call_verdict v = slot_leads_to(modules, target + (uint64_t)rel, function);
         return v == CALL_TO_IT ? v : CALL_ELSEWHERE;
     }
-    bool jumps = code_read(modules, target, code, sizeof code) == 0 &&
-                 code_jumps_to(code, sizeof code, (int64_t)(function - target));
+    size_t len = sizeof code; /* less at the end of the code */
+    while (len && code_read(modules, target, code, len) < 0)
+        len /= 2;
+    bool jumps = code_jumps_to(code, len, (int64_t)(function - target));
     return jumps ? CALL_TO_IT : CALL_ELSEWHERE;
 }
 

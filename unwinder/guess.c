@@ -54,21 +54,15 @@ static enum unwind_end scan(struct walk *w)
 enum unwind_end walk_guess(struct walk *w)
 {
     const size_t at = w->out->n - 1;
-    struct regs caller;
-    bool is_signal = false;
-    bool has_opinion = second_opinion_step(w->second_opinion, &w->view, &w->out->frames[at].regs,
-                                           &caller, &is_signal) == 0;
     if (!w->trials)
         w->counters->fallbacks++;
-    if (has_opinion && is_signal) {
-        w->out->frames[at].is_signal = true;
-        w->out->frames[at].is_call = false;
-        return walk_switches_stack(w) ? walk_from(w, &caller, false, FRAME_EXACT)
-                                      : UNWIND_NO_PROGRESS;
-    }
     enum unwind_end end = scan(w);
-    if (end != UNWIND_NO_CFI || !has_opinion || caller.r[X86_RSP] <= w->out->frames[at].sp)
+    struct regs caller;
+    if (end != UNWIND_NO_CFI ||
+        second_opinion_step(w->second_opinion, &w->view, &w->out->frames[at].regs, &caller) < 0)
         return end;
+    if (caller.r[X86_RSP] <= w->out->frames[at].sp)
+        return UNWIND_NO_CFI;
     end = walk_try(w, &caller, true, FRAME_GUESSED);
     if (end == UNWIND_DONE)
         w->out->frames[at].cfa = caller.r[X86_RSP];

@@ -191,11 +191,26 @@ enum call_kind call_before(const uint8_t *bytes, size_t len, int64_t *ret_rel)
     return CALL_NONE;
 }
 
+/* Where the jump at BYTES leads, relative to its end. */
+static bool jump_distance(const uint8_t *bytes, size_t len, int64_t *ret)
+{
+    bool near_jmp = bytes[0] == 0xe9, near_jcc = bytes[0] == 0x0f && (bytes[1] & 0xf0) == 0x80;
+    bool short_jump = bytes[0] == 0xeb || (bytes[0] & 0xf0) == 0x70;
+    if (near_jmp || near_jcc)
+        *ret = get_i32(bytes + len - 4);
+    else
+        *ret = (int8_t)bytes[len - 1];
+    return near_jmp || near_jcc || short_jump;
+}
+
 bool code_jumps_to(const uint8_t *code, size_t len, int64_t target)
 {
-    for (size_t i = 0; i + 5 <= len; i++) {
-        bool jmp = code[i] == 0xe9 || (i && code[i - 1] == 0x0f && (code[i] & 0xf0) == 0x80);
-        if (jmp && (int64_t)i + 5 + get_i32(code + i + 1) == target)
+    size_t n;
+    for (size_t at = 0; (n = insn_length(code + at, len - at)) > 0; at += n) {
+        int64_t distance;
+        size_t skip = code[at] == 0xf2; /* bnd */
+        if (n >= 2 + skip && jump_distance(code + at + skip, n - skip, &distance) &&
+            (int64_t)(at + n) + distance == target)
             return true;
     }
     return false;

@@ -22,7 +22,7 @@ enum call_kind {
  * is written for CALL_DIRECT and CALL_SLOT. */
 enum call_kind call_before(const uint8_t *bytes, size_t len, int64_t *ret_rel);
 
-/* Is there a direct jump (jmp or jcc rel32) in CODE to the address TARGET bytes from its start? */
+/* Is there a direct jump to the address TARGET bytes from its start among the instructions of CODE? */
 bool code_jumps_to(const uint8_t *code, size_t len, int64_t target);
 
 /* If CODE, a PLT stub, jumps through a slot, writes the slot's distance from the stub's start. */

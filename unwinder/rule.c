@@ -157,6 +157,21 @@ int rule_compile(struct rule *ret, Dwarf_Frame *frame, uint64_t bias)
     return 0;
 }
 
+struct rule rule_sigreturn(void)
+{
+    /* struct ucontext lies at rsp; these are its registers in order. */
+    enum { UC_GREGS = 40 };
+    static const uint8_t order[] = {8,       9,       10,      11,      12,      13,
+                                    14,      15,      X86_RDI, X86_RSI, X86_RBP, X86_RBX,
+                                    X86_RDX, X86_RAX, X86_RCX, X86_RSP, X86_PC};
+    struct rule rule = {.is_signal = true, .restored = (1U << X86_COUNT) - 1};
+    for (size_t i = 0; i < sizeof order; i++)
+        rule.values[order[i]] =
+            (struct value_rule){VALUE_AT_REG, X86_RSP, 0, (int32_t)(UC_GREGS + i * 8)};
+    rule.cfa = rule.values[X86_RSP];
+    return rule;
+}
+
 void rule_release(struct rule *rule)
 {
     free(rule->ops);

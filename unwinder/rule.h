@@ -44,6 +44,9 @@ struct rule {
 /* Takes over what FRAME says, for code at a BIAS (for DW_OP_addr).  The rule owns copies of the
  * expressions.  Returns 0, or -ENOENT if FRAME defines no CFA (RET needs no release then). */
 int rule_compile(struct rule *ret, Dwarf_Frame *frame, uint64_t bias);
+/* The rule of a signal trampoline, whose frame is the kernel's struct rt_sigframe.
+ * Source: Linux arch/x86/include/uapi/asm/sigcontext.h, ucontext.h. */
+struct rule rule_sigreturn(void);
 void rule_release(struct rule *rule);
 
 /* Computes the CFA and the caller's registers.  A callee-saved register whose slot cannot be read

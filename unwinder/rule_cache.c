@@ -1,10 +1,12 @@
 #include "unwinder/rule_cache.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "unwinder/cfi.h"
+#include "unwinder/code.h"
 
 struct rule_cache {
     struct modules *modules;
@@ -38,6 +40,16 @@ static struct cfi *cfi_of(struct rule_cache *c, struct module *module)
     return c->cfi[module->id];
 }
 
+/* The handler returns to mov $__NR_rt_sigreturn, %rax; syscall: the kernel's ABI.  musl's has no
+ * CFI. */
+static bool is_sigreturn(struct rule_cache *c, uint64_t addr)
+{
+    static const uint8_t want[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    uint8_t code[sizeof want];
+    return code_read(c->modules, addr, code, sizeof code) == 0 &&
+           memcmp(code, want, sizeof want) == 0;
+}
+
 static void build(struct rule_cache *c, struct cached_rule *item)
 {
     struct module *module = modules_find(c->modules, item->addr);
@@ -47,12 +59,16 @@ static void build(struct rule_cache *c, struct cached_rule *item)
     }
     struct cfi *cfi = cfi_of(c, module);
     struct addr_range function;
-    if (!cfi || cfi_find(cfi, item->addr - module->bias, module->bias, &item->rule, &function) < 0)
-        return;
-    item->found = true;
     item->module = module->id;
-    item->function = function.len ? function.start + module->bias : 0;
-    item->function_bytes = function.len;
+    if (cfi &&
+        cfi_find(cfi, item->addr - module->bias, module->bias, &item->rule, &function) == 0) {
+        item->found = true;
+        item->function = function.len ? function.start + module->bias : 0;
+        item->function_bytes = function.len;
+    } else if (is_sigreturn(c, item->addr)) {
+        item->found = true;
+        item->rule = rule_sigreturn();
+    }
 }
 
 struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *hit)

@@ -101,21 +101,17 @@ static bool has_pc_and_sp(const struct regs *regs)
 }
 
 int second_opinion_step(struct second_opinion *o, struct stack_view *view, const struct regs *frame,
-                        struct regs *caller, bool *ret_is_signal)
+                        struct regs *caller)
 {
     unw_cursor_t cursor;
     o->view = view;
     o->regs = frame;
-    if (!o->space || unw_init_remote(&cursor, o->space, o) < 0)
-        return -ENOENT;
-    bool is_signal = unw_is_signal_frame(&cursor) > 0;
-    if (unw_step(&cursor) <= 0)
+    if (!o->space || unw_init_remote(&cursor, o->space, o) < 0 || unw_step(&cursor) <= 0)
         return -ENOENT;
     *caller = (struct regs){0};
     for (int reg = 0; reg < X86_COUNT; reg++)
         if (unw_get_reg(&cursor, reg, &caller->r[reg]) == 0)
             caller->known |= 1U << reg;
-    *ret_is_signal = is_signal;
     return has_pc_and_sp(caller) ? 0 : -ENOENT;
 }
 

@@ -54,11 +54,22 @@ static bool progresses(struct walk *w, const struct rule *rule, uint64_t sp, uin
     return may_switch && walk_switches_stack(w);
 }
 
+/* A signal handler returns to its trampoline without having been called from there, so that what
+ * lies before it need not belong to it. */
+static struct cached_rule *rule_of(struct walk *w, const struct native_frame *f)
+{
+    struct cached_rule *rule = walk_rule(w, f->pc, f->is_call);
+    if (rule->found || !f->is_call)
+        return rule;
+    struct cached_rule *at_pc = walk_rule(w, f->pc, false);
+    return at_pc->found && at_pc->rule.is_signal ? at_pc : rule;
+}
+
 /* From the last frame to its caller.  Returns 0 and CALLER, or 1 and the END. */
 static int step(struct walk *w, struct regs *caller, enum unwind_end *end)
 {
     struct native_frame *f = walk_last(w);
-    struct cached_rule *cached = walk_rule(w, f->pc, f->is_call);
+    struct cached_rule *cached = rule_of(w, f);
     const struct rule *rule = &cached->rule;
     if (!cached->found) {
         *end = walk_guess(w);

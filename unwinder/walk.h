@@ -45,6 +45,6 @@ static inline struct native_frame *walk_last(struct walk *w)
  * derived from sp by the function's own prologue, and believed only if the call before the return
  * address leads to the function and the chain reaches the root.  Else UNWIND_NEEDS_REGS. */
 enum unwind_end walk_recover(struct walk *w, struct cached_rule *rule);
-/* Goes on from the last frame, for whose code there is no CFI: by libunwind, or by the first word
- * on the stack that could be a return address and whose chain reaches the root. */
+/* Goes on from the last frame, for whose code there is no CFI: by the first word on the stack that
+ * could be a return address and whose chain reaches the root, or as libunwind guesses. */
 enum unwind_end walk_guess(struct walk *w);

@@ -95,9 +95,11 @@ START_TEST(stubs_and_tail_jumps_are_read)
     ck_assert(plt_stub_slot(stub, sizeof stub, &rel) && rel == 11 + 0x201);
     ck_assert(!plt_stub_slot(stub, 8, &rel));
     ck_assert(!plt_stub_slot(stub, 0, &rel));
-    const uint8_t code[] = {0x90, 0xe9, 0x0a, 0, 0, 0, 0x0f, 0x84, 0xf4, 0xff, 0xff, 0xff};
+    const uint8_t code[] = {0x90, 0xe9, 0x0a, 0,    0,    0,    0x0f,
+                            0x84, 0xf4, 0xff, 0xff, 0xff, 0xeb, 0x20};
     ck_assert(code_jumps_to(code, sizeof code, 16));
     ck_assert(code_jumps_to(code, sizeof code, 0));
+    ck_assert(code_jumps_to(code, sizeof code, 46));
     ck_assert(!code_jumps_to(code, sizeof code, 4));
 }
 END_TEST

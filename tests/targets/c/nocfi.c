@@ -1,0 +1,32 @@
+/* Blocked below assembly without CFI.
+ * STACK: read blocks no_cfi calls_assembly main [libc.so.6] __libc_start_main _start */
+#include "ready.h"
+
+NOINLINE __attribute__((used)) void blocks(void)
+{
+    say_ready();
+    wait_for_test();
+}
+
+void no_cfi(void);
+__asm__(".type no_cfi, @function\n"
+        "no_cfi: push %rbx\n"
+        "sub $48, %rsp\n"
+        "call blocks\n"
+        "add $48, %rsp\n"
+        "pop %rbx\n"
+        "ret\n"
+        ".size no_cfi, . - no_cfi\n");
+
+NOINLINE static void calls_assembly(void)
+{
+    no_cfi();
+    NOT_A_TAIL();
+}
+
+int main(void)
+{
+    calls_assembly();
+    NOT_A_TAIL();
+    return 0;
+}
