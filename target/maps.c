@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/text.h"
+#include "target/cursor.h"
 
 enum {
     /* Sixteen times the default of vm.max_map_count; some distributions set it that high. */
@@ -20,49 +20,27 @@ enum {
     FIRST_READ_BYTES = 1 << 16,
 };
 
-/* What is left of a line. */
-struct cursor {
-    const char *s, *end;
-};
-
-static bool take_char(struct cursor *c, char wanted)
-{
-    if (c->s == c->end || *c->s != wanted)
-        return false;
-    c->s++;
-    return true;
-}
-
-/* A number and the character that must follow it. */
-static bool take_number(struct cursor *c, unsigned base, char then, uint64_t *ret)
-{
-    const char *after = parse_u64(c->s, c->end, base, ret);
-    if (!after)
-        return false;
-    c->s = after;
-    return take_char(c, then);
-}
-
 static bool take_prot(struct cursor *c, uint32_t *ret)
 {
-    static const char letters[] = "rwx";
+    static const char *const letters[] = {"r", "w", "x"};
     static const uint32_t bits[] = {PROT_READ, PROT_WRITE, PROT_EXEC};
     *ret = 0;
     for (size_t i = 0; i < 3; i++) {
-        if (take_char(c, letters[i]))
+        if (cursor_take(c, letters[i]))
             *ret |= bits[i];
-        else if (!take_char(c, '-'))
+        else if (!cursor_take(c, "-"))
             return false;
     }
-    return (take_char(c, 'p') || take_char(c, 's')) && take_char(c, ' ');
+    return (cursor_take(c, "p") || cursor_take(c, "s")) && cursor_take(c, " ");
 }
 
 static bool take_device(struct cursor *c, struct mapping *m)
 {
     uint64_t device_major;
     uint64_t device_minor;
-    if (!take_number(c, 16, ':', &device_major) || !take_number(c, 16, ' ', &device_minor) ||
-        device_major > UINT32_MAX || device_minor > UINT32_MAX)
+    if (!cursor_u64(c, 16, &device_major) || !cursor_take(c, ":") ||
+        !cursor_u64(c, 16, &device_minor) || !cursor_take(c, " ") || device_major > UINT32_MAX ||
+        device_minor > UINT32_MAX)
         return false;
     m->dev_major = (uint32_t)device_major;
     m->dev_minor = (uint32_t)device_minor;
@@ -100,16 +78,14 @@ static bool parse_line(struct cursor c, struct mapping *m, char **strings)
 {
     if (memchr(c.s, '\0', (size_t)(c.end - c.s)))
         return false;
-    if (!take_number(&c, 16, '-', &m->start) || !take_number(&c, 16, ' ', &m->end) ||
-        m->start >= m->end || !take_prot(&c, &m->prot) ||
-        !take_number(&c, 16, ' ', &m->file_offset) || !take_device(&c, m))
+    if (!cursor_u64(&c, 16, &m->start) || !cursor_take(&c, "-") || !cursor_u64(&c, 16, &m->end) ||
+        !cursor_take(&c, " ") || m->start >= m->end || !take_prot(&c, &m->prot) ||
+        !cursor_u64(&c, 16, &m->file_offset) || !cursor_take(&c, " ") || !take_device(&c, m))
         return false;
-    /* Older kernels and some files leave no space behind the inode of an anonymous mapping. */
-    const char *after = parse_u64(c.s, c.end, 10, &m->inode);
-    if (!after || (after < c.end && *after != ' '))
+    /* Without a path the line ends here, or behind one space. */
+    if (!cursor_u64(&c, 10, &m->inode) || (c.s < c.end && *c.s != ' '))
         return false;
-    c.s = after;
-    while (take_char(&c, ' '))
+    while (cursor_take(&c, " "))
         continue;
     take_path(&c, m, strings);
     return true;

@@ -12,36 +12,16 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "target/cursor.h"
 
 /* Groups: may list thousands of ids ahead of the fields that matter. */
 enum { STATUS_TEXT_BYTES = 1 << 16 };
 
-struct cursor {
-    const char *s, *end;
-};
-
-static bool take(struct cursor *c, const char *literal)
-{
-    size_t n = strlen(literal);
-    if ((size_t)(c->end - c->s) < n || memcmp(c->s, literal, n) != 0)
-        return false;
-    c->s += n;
-    return true;
-}
-
-static bool take_u64(struct cursor *c, unsigned base, uint64_t *ret)
-{
-    const char *after = parse_u64(c->s, c->end, base, ret);
-    if (after)
-        c->s = after;
-    return after;
-}
-
 static bool take_i64(struct cursor *c, int64_t *ret)
 {
-    bool negative = take(c, "-");
+    bool negative = cursor_take(c, "-");
     uint64_t value;
-    if (!take_u64(c, 10, &value) || value > INT64_MAX)
+    if (!cursor_u64(c, 10, &value) || value > INT64_MAX)
         return false;
     *ret = negative ? -(int64_t)value : (int64_t)value;
     return true;
@@ -51,7 +31,7 @@ static bool take_i64(struct cursor *c, int64_t *ret)
 static bool take_u32(struct cursor *c, uint32_t *ret)
 {
     uint64_t value;
-    if (!take_u64(c, 10, &value) || value > UINT32_MAX)
+    if (!cursor_u64(c, 10, &value) || value > UINT32_MAX)
         return false;
     *ret = (uint32_t)value;
     return true;
@@ -60,7 +40,7 @@ static bool take_u32(struct cursor *c, uint32_t *ret)
 static bool take_pid(struct cursor *c, pid_t *ret)
 {
     uint64_t value;
-    if (!take_u64(c, 10, &value) || value > INT_MAX)
+    if (!cursor_u64(c, 10, &value) || value > INT_MAX)
         return false;
     *ret = (pid_t)value;
     return true;
@@ -68,7 +48,7 @@ static bool take_pid(struct cursor *c, pid_t *ret)
 
 static bool take_end(struct cursor *c)
 {
-    return take(c, "\n") && c->s == c->end;
+    return cursor_take(c, "\n") && c->s == c->end;
 }
 
 /* One pread: the kernel makes the text anew for each, and a task that is gone reads as -ESRCH or,
@@ -85,8 +65,9 @@ int schedstat_parse(const char *text, size_t len, struct schedstat *ret)
 {
     struct cursor c = {text, text + len};
     struct schedstat s;
-    if (!take_u64(&c, 10, &s.run_ns) || !take(&c, " ") || !take_u64(&c, 10, &s.wait_ns) ||
-        !take(&c, " ") || !take_u64(&c, 10, &s.runs) || !take_end(&c))
+    if (!cursor_u64(&c, 10, &s.run_ns) || !cursor_take(&c, " ") ||
+        !cursor_u64(&c, 10, &s.wait_ns) || !cursor_take(&c, " ") || !cursor_u64(&c, 10, &s.runs) ||
+        !take_end(&c))
         return -EPROTO;
     *ret = s;
     return 0;
@@ -101,14 +82,14 @@ int schedstat_read(int fd, struct schedstat *ret)
 
 static bool take_hex(struct cursor *c, uint64_t *ret)
 {
-    return take(c, " 0x") && take_u64(c, 16, ret);
+    return cursor_take(c, " 0x") && cursor_u64(c, 16, ret);
 }
 
 int syscall_state_parse(const char *text, size_t len, struct syscall_state *ret)
 {
     struct cursor c = {text, text + len};
     struct syscall_state s = {.view = SYSCALL_RUNNING};
-    if (take(&c, "running")) {
+    if (cursor_take(&c, "running")) {
         if (!take_end(&c))
             return -EPROTO;
         *ret = s;
@@ -138,7 +119,7 @@ int syscall_state_read(int fd, struct syscall_state *ret)
 static bool take_pid_and_comm(struct cursor *c, char comm[TASK_COMM_BYTES])
 {
     pid_t pid;
-    if (!take_pid(c, &pid) || !take(c, " ("))
+    if (!take_pid(c, &pid) || !cursor_take(c, " ("))
         return false;
     const char *close = memrchr(c->s, ')', (size_t)(c->end - c->s));
     if (!close)
@@ -148,7 +129,7 @@ static bool take_pid_and_comm(struct cursor *c, char comm[TASK_COMM_BYTES])
     memcpy(comm, c->s, n);
     comm[n] = '\0';
     c->s = close + 1;
-    return take(c, " ");
+    return cursor_take(c, " ");
 }
 
 static bool take_state(struct cursor *c, char *ret)
@@ -169,10 +150,10 @@ int task_stat_parse(const char *text, size_t len, struct task_stat *ret)
         return -EPROTO;
     uint64_t field[N] = {0};
     for (size_t i = PPID; i < N; i++) {
-        if (!take(&c, " "))
+        if (!cursor_take(&c, " "))
             return -EPROTO;
-        bool negative = take(&c, "-"); /* tpgid, nice …: none of ours */
-        if (!take_u64(&c, 10, &field[i]) || (negative && i == PPID))
+        bool negative = cursor_take(&c, "-"); /* tpgid, nice …: none of ours */
+        if (!cursor_u64(&c, 10, &field[i]) || (negative && i == PPID))
             return -EPROTO;
     }
     if (field[PPID] > INT_MAX || field[FLAGS] > UINT32_MAX)
@@ -211,14 +192,14 @@ static bool status_tracer(struct cursor *c, struct task_status *t)
 
 static bool status_uids(struct cursor *c, struct task_status *t)
 {
-    return take_u32(c, &t->uid) && take(c, "\t") && take_u32(c, &t->euid) && take(c, "\t") &&
-           take_u32(c, &t->suid);
+    return take_u32(c, &t->uid) && cursor_take(c, "\t") && take_u32(c, &t->euid) &&
+           cursor_take(c, "\t") && take_u32(c, &t->suid);
 }
 
 static bool status_gids(struct cursor *c, struct task_status *t)
 {
-    return take_u32(c, &t->gid) && take(c, "\t") && take_u32(c, &t->egid) && take(c, "\t") &&
-           take_u32(c, &t->sgid);
+    return take_u32(c, &t->gid) && cursor_take(c, "\t") && take_u32(c, &t->egid) &&
+           cursor_take(c, "\t") && take_u32(c, &t->sgid);
 }
 
 /* One id per nested pid namespace, the innermost last. */
@@ -227,14 +208,14 @@ static bool status_ns_tid(struct cursor *c, struct task_status *t)
     do {
         if (!take_pid(c, &t->ns_tid))
             return false;
-    } while (take(c, "\t"));
+    } while (cursor_take(c, "\t"));
     return true;
 }
 
 static bool status_seccomp(struct cursor *c, struct task_status *t)
 {
     uint64_t mode;
-    if (!take_u64(c, 10, &mode) || mode > 2)
+    if (!cursor_u64(c, 10, &mode) || mode > 2)
         return false;
     t->seccomp = (int)mode;
     return true;
@@ -242,12 +223,12 @@ static bool status_seccomp(struct cursor *c, struct task_status *t)
 
 static bool status_voluntary(struct cursor *c, struct task_status *t)
 {
-    return take_u64(c, 10, &t->voluntary);
+    return cursor_u64(c, 10, &t->voluntary);
 }
 
 static bool status_involuntary(struct cursor *c, struct task_status *t)
 {
-    return take_u64(c, 10, &t->involuntary);
+    return cursor_u64(c, 10, &t->involuntary);
 }
 
 static const struct {
@@ -271,7 +252,7 @@ enum { STATUS_KEYS = sizeof status_keys / sizeof *status_keys };
 static bool parse_status_line(struct cursor line, struct task_status *t, uint32_t *seen)
 {
     for (size_t i = 0; i < STATUS_KEYS; i++) {
-        if (!take(&line, status_keys[i].key))
+        if (!cursor_take(&line, status_keys[i].key))
             continue;
         *seen |= 1U << i;
         return status_keys[i].parse(&line, t);

@@ -1,0 +1,22 @@
+#include "target/cursor.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+bool cursor_take(struct cursor *c, const char *literal)
+{
+    size_t n = strlen(literal);
+    if ((size_t)(c->end - c->s) < n || memcmp(c->s, literal, n) != 0)
+        return false;
+    c->s += n;
+    return true;
+}
+
+bool cursor_u64(struct cursor *c, unsigned base, uint64_t *ret)
+{
+    const char *after = parse_u64(c->s, c->end, base, ret);
+    if (after)
+        c->s = after;
+    return after;
+}

@@ -1,0 +1,13 @@
+/* What is left of a text that is being parsed; shared by the parsers of /proc. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cursor {
+    const char *s, *end;
+};
+
+/* Each moves behind what it took, or returns false. */
+bool cursor_take(struct cursor *c, const char *literal);
+bool cursor_u64(struct cursor *c, unsigned base, uint64_t *ret); /* see parse_u64() */
