@@ -22,10 +22,12 @@ static const char *parse_decimal(const char *s, double *ret)
     if (!s)
         return NULL;
     double value = (double)whole;
+    double place = 1;
     if (*s == '.') {
-        double place = 0.1;
-        for (s++; *s >= '0' && *s <= '9'; s++, place /= 10)
+        for (s++; *s >= '0' && *s <= '9'; s++) {
+            place /= 10;
             value += place * (*s - '0');
+        }
     }
     *ret = value;
     return s;

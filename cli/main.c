@@ -1,0 +1,68 @@
+/* The program: reads the command line and hands over to a command. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "cli/dump.h"
+#include "cli/exit_codes.h"
+#include "cli/options.h"
+#include "cli/record.h"
+#include "cli/standby.h"
+#include "cli/terminal.h"
+
+static int (*const commands[COMMAND_COUNT])(const struct options *o) = {
+    [COMMAND_RECORD] = record_main,
+    [COMMAND_DUMP] = dump_main,
+    [COMMAND_STANDBY] = standby_main,
+};
+
+/* What was asked for goes to stdout, and its loss is a failure. */
+static int print_asked(struct text *t)
+{
+    bool printed = fputs(t->s, stdout) >= 0 && fflush(stdout) == 0;
+    text_release(t);
+    return printed ? EXIT_OK : EXIT_FAILED;
+}
+
+static int print_usage(void)
+{
+    struct text t = {0};
+    options_usage(&t);
+    (void)fputs(t.s, stderr);
+    text_release(&t);
+    return EXIT_USAGE;
+}
+
+static int run(const struct options *o, enum options_result result, const struct err *err)
+{
+    struct text t = {0};
+    switch (result) {
+    case OPTIONS_RUN:
+        return commands[o->command](o);
+    case OPTIONS_HELP:
+        options_help(o->command, &t);
+        return print_asked(&t);
+    case OPTIONS_VERSION:
+        text_add(&t, "wallspy " WALLSPY_VERSION "\n");
+        return print_asked(&t);
+    case OPTIONS_USAGE:
+        return print_usage();
+    case OPTIONS_BAD:
+        terminal_error("%s", err->text);
+        return EXIT_USAGE;
+    }
+    return EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o;
+    struct err err = {0};
+    enum options_result result = options_parse(&o, argc, argv, &err);
+    terminal_open(o.color, o.quiet);
+    if (!trace_enable(getenv("WALLSPY_TRACE")))
+        terminal_warn("WALLSPY_TRACE: stop, unwind, py, merge, sym, export or all");
+    int code = run(&o, result, &err);
+    options_release(&o);
+    return code;
+}
