@@ -1,0 +1,299 @@
+#include "exporter/finding.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "exporter/short_path.h"
+#include "exporter/survey.h"
+#include "profile/strings.h"
+
+/* The table's columns: two spaces, the label, and right-aligned numbers under their headings. */
+enum {
+    LABEL_MIN = 15,
+    LABEL_MAX = 20,
+    RUN_COLUMNS = 5,
+    WAIT_COLUMNS = 10,
+    BLOCKED_COLUMNS = 9,
+    PART_MAX = 40, /* of one name in a path */
+};
+
+/* Short paths by stack: without lines (what is grouped) and with (what is shown). */
+struct short_stack {
+    string_id path, shown;
+};
+
+struct row {
+    struct text label;
+    const char *group;
+    bool idle;
+    string_id path, shown;
+    size_t n_threads;
+    int64_t wall_ns, cpu_ns, runqueue_ns, path_ns;
+};
+
+struct finding {
+    const struct profile *p;
+    struct view *v;
+    struct survey survey;
+    struct strings texts;
+    struct short_stack *stacks; /* by stack − 1; path none: not looked at */
+    struct row *rows;
+    size_t n_rows, rows_capacity;
+};
+
+/* ---- what each thread mostly does ---- */
+
+static string_id short_text(struct finding *f, const struct shown_frame *stack, size_t n,
+                            bool lines)
+{
+    struct text t = {0};
+    text_add(&t, "");
+    short_path_add(&t, stack, n, lines);
+    string_id id = strings_add(&f->texts, t.s, t.len);
+    text_release(&t);
+    return id;
+}
+
+static const struct short_stack *short_stack(struct finding *f, stack_id s)
+{
+    struct short_stack *known = &f->stacks[s.ix - 1];
+    if (!known->path.ix) {
+        size_t n = 0;
+        const struct shown_frame *stack = view_stack(f->v, s, &n);
+        *known =
+            (struct short_stack){short_text(f, stack, n, false), short_text(f, stack, n, true)};
+    }
+    return known;
+}
+
+/* The biggest path of T and of its variants by line the biggest; RET_NS: of the path. */
+static struct short_stack biggest_path(struct finding *f, const struct profile_thread *t,
+                                       int64_t *ret_ns)
+{
+    for (size_t i = 0; i < t->n_runs; i++)
+        if (t->runs[i].stack.ix)
+            (void)short_stack(f, t->runs[i].stack);
+    int64_t *ns = xcalloc(f->texts.n + 1, sizeof *ns);
+    int64_t *shown_ns = xcalloc(f->texts.n + 1, sizeof *shown_ns);
+    struct short_stack best = {{0}, {0}};
+    for (size_t i = 0; i < t->n_runs; i++) {
+        if (!t->runs[i].stack.ix)
+            continue;
+        const struct short_stack *s = short_stack(f, t->runs[i].stack);
+        ns[s->path.ix] += t->runs[i].wall_ns;
+        shown_ns[s->shown.ix] += t->runs[i].wall_ns;
+        if (ns[s->path.ix] > ns[best.path.ix])
+            best.path = s->path;
+    }
+    for (size_t i = 0; i < t->n_runs && best.path.ix; i++) {
+        if (!t->runs[i].stack.ix)
+            continue;
+        const struct short_stack *s = short_stack(f, t->runs[i].stack);
+        if (s->path.ix == best.path.ix && shown_ns[s->shown.ix] > shown_ns[best.shown.ix])
+            best.shown = s->shown;
+    }
+    *ret_ns = ns[best.path.ix];
+    free(ns);
+    free(shown_ns);
+    return best;
+}
+
+/* ---- rows ---- */
+
+/* The row for threads that are called and do the same as T; a new one if there is none. */
+static struct row *row_of(struct finding *f, const struct surveyed *t, struct short_stack path)
+{
+    for (size_t i = 0; i < f->n_rows; i++)
+        if (str_eq(f->rows[i].group, t->group) && f->rows[i].idle == t->idle &&
+            f->rows[i].path.ix == path.path.ix)
+            return &f->rows[i];
+    f->rows = array_reserve(f->rows, &f->rows_capacity, f->n_rows + 1, sizeof *f->rows);
+    f->rows[f->n_rows] =
+        (struct row){.group = t->group, .idle = t->idle, .path = path.path, .shown = path.shown};
+    return &f->rows[f->n_rows++];
+}
+
+static void add_thread(struct finding *f, const struct surveyed *t)
+{
+    int64_t path_ns = 0;
+    struct short_stack path = biggest_path(f, t->thread, &path_ns);
+    if (t->pool_wait) {
+        struct text clean = {0};
+        short_path_clean(&clean, t->pool_wait);
+        path.path = path.shown = strings_add(&f->texts, clean.s, clean.len);
+        text_release(&clean);
+    }
+    struct row *row = row_of(f, t, path);
+    if (!row->n_threads)
+        short_path_clean(&row->label, t->label);
+    row->n_threads++;
+    row->wall_ns += t->wall_ns;
+    row->cpu_ns += t->cpu_ns;
+    row->runqueue_ns += t->runqueue_ns;
+    row->path_ns += path_ns;
+    if (row->n_threads > 1) {
+        text_clear(&row->label);
+        text_addf(&row->label, "%zu x ", row->n_threads);
+        short_path_clean(&row->label, t->group);
+    }
+}
+
+/* Sums up the rows past the limit in the last one that fits. */
+static void limit_rows(struct finding *f)
+{
+    if (f->n_rows <= FINDING_MAX_ROWS)
+        return;
+    struct row *rest = &f->rows[FINDING_MAX_ROWS - 1];
+    for (size_t i = FINDING_MAX_ROWS; i < f->n_rows; i++) {
+        rest->n_threads += f->rows[i].n_threads;
+        rest->wall_ns += f->rows[i].wall_ns;
+        rest->cpu_ns += f->rows[i].cpu_ns;
+        rest->runqueue_ns += f->rows[i].runqueue_ns;
+        text_release(&f->rows[i].label);
+    }
+    rest->shown = (string_id){0};
+    text_clear(&rest->label);
+    text_addf(&rest->label, "%zu more threads", rest->n_threads);
+    f->n_rows = FINDING_MAX_ROWS;
+}
+
+/* ---- the text ---- */
+
+/* Of UTF-8: bytes that start a character. */
+static size_t columns(const char *s, size_t len)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++)
+        n += ((unsigned char)s[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* Appends S, at most MAX columns of it, the last one then "…". */
+static void add_cut(struct text *out, const char *s, size_t len, size_t max)
+{
+    size_t cut = 0;
+    size_t n = 0;
+    if (columns(s, len) <= max) {
+        text_add_bytes(out, s, len);
+        return;
+    }
+    for (; cut < len; cut++) {
+        n += ((unsigned char)s[cut] & 0xc0) != 0x80;
+        if (n == max)
+            break;
+    }
+    text_add_bytes(out, s, cut);
+    text_add(out, "…");
+}
+
+static void add_spaces(struct text *out, size_t n)
+{
+    text_addf(out, "%*s", (int)n, "");
+}
+
+/* Starts a second line for TAIL: under the path if it fits there, else as far left as it must. */
+static void add_second_line(struct text *out, const struct text *tail, size_t column, size_t width)
+{
+    size_t len = columns(tail->s, tail->len);
+    size_t indent = column + len <= width ? column : 4;
+    if (indent == 4 && len + 4 <= width)
+        indent = width - len;
+    text_add(out, "\n");
+    add_spaces(out, indent);
+    add_cut(out, tail->s, tail->len, width - indent);
+}
+
+/* Appends the parts of PATH (one a line) from column COLUMN on, of which USED are taken already, in
+ * at most two lines. */
+static void add_path(struct text *out, const char *path, size_t column, size_t used, size_t width)
+{
+    struct text tail = {0};
+    size_t room = width - column - used;
+    bool first = true;
+    while (*path) {
+        size_t len = strcspn(path, "\n");
+        const char *next = path[len] ? path + len + 1 : path + len;
+        struct text part = {0};
+        add_cut(&part, path, len, PART_MAX < room || !first ? PART_MAX : room - 2);
+        size_t need = columns(part.s, part.len) + (first ? 0 : 1) + (*next ? 2 : 0);
+        if (!tail.len && (first || need <= room)) {
+            text_addf(out, "%s%s%s", first ? "" : " ", part.s, *next ? " >" : "");
+            room -= need < room ? need : room;
+        } else {
+            text_addf(&tail, "%s%s", tail.len ? " > " : "", part.s);
+        }
+        text_release(&part);
+        first = false;
+        path = next;
+    }
+    if (tail.len)
+        add_second_line(out, &tail, column, width);
+    text_release(&tail);
+}
+
+static int percent(int64_t part_ns, int64_t whole_ns)
+{
+    return whole_ns > 0 ? (int)(((double)part_ns * 100 / (double)whole_ns) + 0.5) : 0;
+}
+
+static void add_row(struct finding *f, const struct row *row, size_t label_columns, size_t width,
+                    struct text *out)
+{
+    int run = percent(row->cpu_ns, row->wall_ns);
+    int waiting = percent(row->cpu_ns + row->runqueue_ns, row->wall_ns) - run;
+    size_t label_len = columns(row->label.s, row->label.len);
+    text_add(out, "  ");
+    add_cut(out, row->label.s, row->label.len, label_columns);
+    add_spaces(out, label_len < label_columns ? label_columns - label_len : 0);
+    text_addf(out, "%*d%%%*d%%%*d%%", RUN_COLUMNS - 1, run, WAIT_COLUMNS - 1, waiting,
+              BLOCKED_COLUMNS - 1, 100 - run - waiting);
+    if (row->shown.ix) {
+        size_t before = out->len;
+        if (row->idle)
+            text_add(out, "  idle: ");
+        else
+            text_addf(out, "  %d%% ", percent(row->path_ns, row->wall_ns));
+        size_t used = out->len - before - 2;
+        size_t column = 2 + label_columns + RUN_COLUMNS + WAIT_COLUMNS + BLOCKED_COLUMNS + 2;
+        add_path(out, strings_text(&f->texts, row->shown), column, used, width);
+    }
+    text_add(out, "\n");
+}
+
+static void add_table(struct finding *f, size_t width, struct text *out)
+{
+    size_t label_columns = LABEL_MIN;
+    for (size_t i = 0; i < f->n_rows; i++) {
+        size_t need = columns(f->rows[i].label.s, f->rows[i].label.len);
+        label_columns = need > label_columns ? need : label_columns;
+    }
+    label_columns = label_columns < LABEL_MAX ? label_columns : LABEL_MAX;
+    text_addf(out, "  %-*s%*s%*s%*s  biggest path%s\n", (int)label_columns, "thread", RUN_COLUMNS,
+              "run", WAIT_COLUMNS, "wait-cpu", BLOCKED_COLUMNS, "blocked",
+              label_columns + 61 <= width ? " (% of its wall time)" : "");
+    for (size_t i = 0; i < f->n_rows; i++)
+        add_row(f, &f->rows[i], label_columns, width, out);
+}
+
+void finding_write(const struct profile *p, const struct view_options *options, int width,
+                   struct text *out)
+{
+    assert(width >= 60);
+    struct finding f = {.p = p, .v = view_new(p, options)};
+    f.stacks = xcalloc(profile_stack_count(p), sizeof *f.stacks);
+    survey_init(&f.survey, p, f.v);
+    for (size_t i = 0; i < f.survey.n; i++)
+        add_thread(&f, &f.survey.threads[i]);
+    limit_rows(&f);
+    if (f.n_rows)
+        add_table(&f, (size_t)width, out);
+    for (size_t i = 0; i < f.n_rows; i++)
+        text_release(&f.rows[i].label);
+    free(f.rows);
+    free(f.stacks);
+    survey_release(&f.survey);
+    strings_release(&f.texts);
+    view_free(f.v);
+}

@@ -1,0 +1,111 @@
+#include "exporter/short_path.h"
+
+#include <string.h>
+
+#include "exporter/idle.h"
+
+enum { NOWHERE = -1 };
+
+static bool is_own_python(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && f->file && !strstr(f->file, "/lib/python") &&
+           !strstr(f->file, "/site-packages/") && !str_starts(f->file, "<frozen ");
+}
+
+/* The innermost frame of [FIRST, LAST) that is worth naming. */
+static ptrdiff_t worth_naming(const struct shown_frame *stack, ptrdiff_t first, ptrdiff_t last)
+{
+    for (ptrdiff_t i = last; i-- > first;)
+        if (!idle_is_way(&stack[i]))
+            return i;
+    return NOWHERE;
+}
+
+static ptrdiff_t innermost_python(const struct shown_frame *stack, ptrdiff_t n)
+{
+    for (ptrdiff_t i = n; i-- > 0;)
+        if (is_own_python(&stack[i]))
+            return i;
+    for (ptrdiff_t i = n; i-- > 0;)
+        if (stack[i].kind == SHOWN_PYTHON && !idle_is_way(&stack[i]))
+            return i;
+    return NOWHERE;
+}
+
+/* The innermost that is code at all, for stacks of which nothing is worth naming. */
+static ptrdiff_t innermost_code(const struct shown_frame *stack, ptrdiff_t n)
+{
+    for (ptrdiff_t i = n; i-- > 0;)
+        if (stack[i].kind != SHOWN_MARK)
+            return i;
+    return NOWHERE;
+}
+
+size_t short_path_pick(const struct shown_frame *stack, size_t n,
+                       size_t ret_places[SHORT_PATH_MAX_PARTS])
+{
+    if (!n)
+        return 0;
+    ptrdiff_t leaf = (ptrdiff_t)n - 1;
+    ptrdiff_t python = innermost_python(stack, (ptrdiff_t)n);
+    ptrdiff_t inner = worth_naming(stack, python + 1, leaf);
+    ptrdiff_t outer = python;
+    if (python == NOWHERE && inner == NOWHERE)
+        inner = innermost_code(stack, leaf);
+    if (python == NOWHERE && inner > 0)
+        outer = worth_naming(stack, 0, inner);
+    size_t count = 0;
+    if (outer != NOWHERE)
+        ret_places[count++] = (size_t)outer;
+    if (inner != NOWHERE)
+        ret_places[count++] = (size_t)inner;
+    if (leaf != outer)
+        ret_places[count++] = (size_t)leaf;
+    return count;
+}
+
+void short_path_clean(struct text *out, const char *s)
+{
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        bool c1 = c == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0;
+        if (c < 0x20 || c == 0x7f || c1)
+            text_add(out, "?");
+        else
+            text_add_bytes(out, s, 1);
+        s += c1;
+    }
+}
+
+static void add_mark(struct text *out, const char *name)
+{
+    static const char blocked[] = " [blocked]";
+    struct text clean = {0};
+    short_path_clean(&clean, name);
+    if (str_ends(name, blocked))
+        text_addf(out, "[%.*s]", (int)(clean.len - strlen(blocked)), clean.s);
+    else
+        text_add(out, clean.s ? clean.s : "");
+    text_release(&clean);
+}
+
+void short_path_add(struct text *out, const struct shown_frame *stack, size_t n, bool lines)
+{
+    size_t places[SHORT_PATH_MAX_PARTS];
+    size_t count = short_path_pick(stack, n, places);
+    for (size_t i = 0; i < count; i++) {
+        const struct shown_frame *f = &stack[places[i]];
+        text_add(out, i ? "\n" : "");
+        if (f->kind == SHOWN_MARK) {
+            add_mark(out, f->name);
+            continue;
+        }
+        short_path_clean(out, f->name);
+        if (f->kind != SHOWN_PYTHON || !f->file)
+            continue;
+        text_add(out, " ");
+        short_path_clean(out, path_base(f->file));
+        if (lines && f->current_line)
+            text_addf(out, ":%u", f->current_line);
+    }
+}

@@ -1,0 +1,120 @@
+#include "exporter/finding.h"
+
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+static struct text table;
+
+/* B's table after END_MS; the profile is freed. */
+static const char *finding(struct profile_builder *b, int width, int64_t end_ms)
+{
+    struct view_options options = {0};
+    profile_end(b->p, end_ms * NS_PER_MS);
+    text_clear(&table);
+    text_add(&table, "");
+    finding_write(b->p, &options, width, &table);
+    profile_free(b->p);
+    return table.s;
+}
+
+/* A main thread that waits for a worker that waits for a driver, and a pool of no interest. */
+START_TEST(the_culprit_is_named)
+{
+    struct profile_builder b = builder_start(6823, "python3");
+    thread_id main = builder_thread(&b, 6823, NULL);
+    const char *wait = "numpy_of@/src/train.py:1:3 > mge_sync!mge.so > mge::Worker::sync!mge.so"
+                       " > pthread_cond_wait!libc.so.6 > futex [blocked]";
+    builder_run(&b, main, "<module>@/src/train.py:1:9 > step@/src/train.py:5:6", 1900, 1800);
+    profile_get_thread(b.p, main)->runqueue_ns = 100 * NS_PER_MS;
+    builder_run(&b, main, wait, 7900, 0);
+    builder_run(&b, main, "load@/src/train.py:7:8 > read /data/x [blocked]", 200, 0);
+    thread_id worker = builder_thread(&b, 6825, "mge-worker");
+    builder_run(&b, worker, "start_thread!libc.so.6 > mge::Worker::run!mge.so > Conv::exec!mge.so",
+                1200, 1200);
+    builder_run(&b, worker,
+                "start_thread!libc.so.6 > mge::Worker::run!mge.so > TopK::exec!mge.so > "
+                "cudaGetDeviceProperties!libcudart.so > ioctl!libc.so.6 > "
+                "ioctl /dev/nvidiactl [blocked]",
+                8700, 0);
+    builder_run(&b, worker, "mge::Worker::run!mge.so > futex [blocked]", 100, 0);
+    for (pid_t tid = 6830; tid < 6890; tid++)
+        builder_run(&b, builder_thread(&b, tid, NULL),
+                    "start_thread!libc.so.6 > gomp_thread_start!libgomp.so.1 > "
+                    "gomp_team_barrier_wait!libgomp.so.1 > futex [blocked]",
+                    10000, 0);
+    ck_assert_str_eq(
+        finding(&b, 79, 10000),
+        "  thread           run  wait-cpu  blocked  biggest path (% of its wall time)\n"
+        "  main 6823        18%        1%      81%  79% numpy_of train.py:3 >\n"
+        "                                           mge::Worker::sync > [futex]\n"
+        "  mge-worker 6825  12%        0%      88%  87% TopK::exec >\n"
+        "                               cudaGetDeviceProperties > [ioctl /dev/nvidiactl]\n"
+        "  60 x omp worker   0%        0%     100%  idle: gomp_team_barrier_wait\n");
+}
+END_TEST
+
+START_TEST(the_line_is_the_one_mostly_seen)
+{
+    struct profile_builder b = builder_start(10, "python3");
+    thread_id main = builder_thread(&b, 10, NULL);
+    builder_run(&b, main, "f@/a.py:1:2 > sleep!libc.so.6 > clock_nanosleep [blocked]", 300, 0);
+    builder_run(&b, main, "g@/a.py:5:6", 200, 200);
+    builder_run(&b, main, "f@/a.py:1:3 > sleep!libc.so.6 > clock_nanosleep [blocked]", 500, 0);
+    ck_assert_str_eq(
+        finding(&b, 79, 1000),
+        "  thread           run  wait-cpu  blocked  biggest path (% of its wall time)\n"
+        "  main 10          20%        0%      80%  80% f a.py:3 > [clock_nanosleep]\n");
+}
+END_TEST
+
+START_TEST(rows_are_limited_and_lines_fit)
+{
+    struct profile_builder b = builder_start(10, "app");
+    for (pid_t tid = 10; tid < 40; tid++) {
+        struct text name = {0};
+        text_addf(&name, "%c-thread-with-a-long-nam\xc3\xa9", 'a' + tid % 26);
+        builder_run(&b, builder_thread(&b, tid, name.s),
+                    "an::unreasonably::long::function::name::that::goes::on!app > "
+                    "another::unreasonably::long::function::name::too!app > "
+                    "read /a/file/with/a/long/path/that/fills/a/line/of/its/own [blocked]",
+                    100, 0);
+        text_release(&name);
+    }
+    finding(&b, 79, 100);
+    int lines = 0;
+    int rows = 0;
+    for (const char *s = table.s; *s; lines++) {
+        int columns = 0;
+        rows += s[2] != ' ';
+        for (; *s != '\n'; s++)
+            columns += ((unsigned char)*s & 0xc0) != 0x80;
+        ck_assert_int_le(columns, 79);
+        s++;
+    }
+    ck_assert_int_eq(rows, FINDING_MAX_ROWS + 1);
+    ck_assert_int_gt(lines, rows);
+    ck_assert(str_ends(table.s, "100%\n"));
+}
+END_TEST
+
+START_TEST(a_terminal_gets_no_orders)
+{
+    struct profile_builder b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "evil\033[2J\xc2\x9b!app", 100, 100);
+    ck_assert_str_eq(
+        finding(&b, 79, 100),
+        "  thread           run  wait-cpu  blocked  biggest path (% of its wall time)\n"
+        "  main 10         100%        0%       0%  100% evil?[2J?\n");
+}
+END_TEST
+
+START_TEST(nothing_says_nothing)
+{
+    struct profile_builder b = builder_start(10, "app");
+    ck_assert_str_eq(finding(&b, 79, 100), "");
+}
+END_TEST
+
+CHECK_MAIN("finding", 20, the_culprit_is_named, the_line_is_the_one_mostly_seen,
+           rows_are_limited_and_lines_fit, a_terminal_gets_no_orders, nothing_says_nothing)
