@@ -12,7 +12,6 @@
 static const int handled_attached[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 static const int handled_launched[] = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1,
                                        SIGUSR2, SIGCONT, SIGWINCH};
-enum { MAX_HANDLED = 7 };
 
 /* Handlers have no other way to say anything. */
 static struct {
@@ -22,7 +21,6 @@ static struct {
     atomic_int ctrl_c; /* while the command runs: it gets them too */
     atomic_int asked;  /* to stop, when there is no running command to ask */
     atomic_bool snapshot;
-    struct sigaction before[MAX_HANDLED], pipe_before;
 } state = {.wake_fd = -1};
 
 static const int *handled(size_t *ret_n)
@@ -57,6 +55,18 @@ static void on_signal(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
+static void ignore(int number)
+{
+    (void)number;
+}
+
+static void handle(int number, const struct sigaction *action)
+{
+    struct sigaction before;
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        (void)sigaction(number, action, NULL);
+}
+
 int signals_open(bool launched)
 {
     state.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -67,13 +77,12 @@ int signals_open(bool launched)
     sigemptyset(&action.sa_mask);
     size_t n = 0;
     const int *numbers = handled(&n);
-    for (size_t i = 0; i < n; i++) {
-        (void)sigaction(numbers[i], NULL, &state.before[i]);
-        if (state.before[i].sa_handler != SIG_IGN)
-            (void)sigaction(numbers[i], &action, NULL);
-    }
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    (void)sigaction(SIGPIPE, &ignore, &state.pipe_before);
+    for (size_t i = 0; i < n; i++)
+        handle(numbers[i], &action);
+    /* A handler, not SIG_IGN, which the command would inherit. */
+    struct sigaction nothing = {.sa_handler = ignore, .sa_flags = SA_RESTART};
+    sigemptyset(&nothing.sa_mask);
+    handle(SIGPIPE, &nothing);
     return 0;
 }
 
@@ -91,16 +100,6 @@ void signals_block(sigset_t *ret_old)
 void signals_restore(const sigset_t *old)
 {
     (void)pthread_sigmask(SIG_SETMASK, old, NULL);
-}
-
-void signals_reset_in_child(const sigset_t *old)
-{
-    size_t n = 0;
-    const int *numbers = handled(&n);
-    for (size_t i = 0; i < n; i++)
-        (void)sigaction(numbers[i], &state.before[i], NULL);
-    (void)sigaction(SIGPIPE, &state.pipe_before, NULL);
-    signals_restore(old);
 }
 
 void signals_set_command(pid_t pid)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Installs the handlers, and ignores SIGPIPE.  LAUNCHED: a command will be started.
+/* Installs the handlers, and one for SIGPIPE that does nothing: the exec of a command undoes all.  LAUNCHED: a command will be started.
  * Returns 0 or a negative errno (no eventfd). */
 int signals_open(bool launched);
 
@@ -19,9 +19,6 @@ int signals_open(bool launched);
  * and the command does not run our handlers before its exec.  SIGCHLD is not touched. */
 void signals_block(sigset_t *ret_old);
 void signals_restore(const sigset_t *old);
-/* In the command's process, between fork and exec: dispositions and mask (OLD of signals_block) as
- * wallspy found them. */
-void signals_reset_in_child(const sigset_t *old);
 /* The command to forward to; 0, as at first: none runs. */
 void signals_set_command(pid_t pid);
 

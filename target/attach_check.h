@@ -22,23 +22,28 @@ enum attach_obstacle {
     ATTACH_REFUSED,         /* the kernel says no and /proc gives no reason */
 };
 
+enum { OWNER_NAME_BYTES = 33 };
+
 struct attach_check {
     enum attach_obstacle obstacle;
     pid_t pid;            /* the process; differs from what was asked when that is a tid */
     bool asked_is_thread; /* the number given is a thread of pid */
     char comm[16];        /* of pid */
     char thread_comm[16]; /* of the thread asked for */
+    bool threads_live;    /* ATTACH_ZOMBIE: only the main thread has ended */
     pid_t tracer;         /* ATTACH_TRACED */
     char tracer_comm[16];
-    uid_t owner;    /* ATTACH_OTHER_USER */
-    int yama_scope; /* ATTACH_YAMA: 1, 2, 3; 0 if not Yama's */
+    uid_t owner, caller;               /* of the process; wallspy's */
+    char owner_name[OWNER_NAME_BYTES]; /* ATTACH_OTHER_USER: "" if unknown */
+    int yama_scope;                    /* ATTACH_YAMA: 1, 2, 3; 0 if not Yama's */
     pid_t
         namesake; /* ATTACH_NO_PROCESS: a process that has this pid in its own namespace; 0 none */
 };
 
 /* Looks at NUMBER, a pid or tid.  Does not attach; nothing in the target changes. */
 void attach_check(struct attach_check *ret, pid_t number);
-/* The message for the user (interface.md "Errors"): one cause, its ways out, nearest first; lines
- * are at most 79 columns.  Not for ATTACH_OK. */
+/* Appends the message for the user: one cause, its ways out, nearest first;
+ * to be put behind "wallspy: ", lines of at most 79 columns then, no newline at the end.  COMMAND is
+ * the process's command line for display, NULL if unknown.  Not for ATTACH_OK.  Pure. */
 struct text;
-void attach_check_explain(const struct attach_check *c, struct text *out);
+void attach_check_explain(const struct attach_check *c, const char *command, struct text *out);

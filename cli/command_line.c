@@ -1,0 +1,16 @@
+#include "cli/command_line.h"
+
+#include <string.h>
+
+#include "cli/secrets.h"
+#include "target/proc.h"
+
+void command_line_of(pid_t pid, struct text *out)
+{
+    char buf[SECRETS_MAX_COMMAND_BYTES + 1];
+    ssize_t n = proc_read_text(pid, 0, "cmdline", buf, sizeof buf);
+    if (n > 0)
+        secrets_command_line(buf, (size_t)n, out);
+    else if (n == 0 && proc_read_text(pid, 0, "comm", buf, sizeof buf) > 0)
+        text_addf(out, "[%.*s]", (int)strcspn(buf, "\n"), buf);
+}

@@ -1,0 +1,254 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+enum { NOT_OURS = -1 };
+
+struct output {
+    const struct output_target *target;
+    output_cancelled cancelled;
+    char *temporary; /* NULL: in place */
+    int fd;
+    gzFile gz; /* NULL: not compressed */
+    FILE *file;
+    int error; /* the first that a write met, as errno */
+    int64_t bytes;
+};
+
+/* ---- what will be written where ---- */
+
+static int choose_exporter(struct output_target *t, const char *format, struct err *err)
+{
+    if (format) {
+        t->exporter = exporter_by_name(format);
+        if (!t->exporter)
+            return err_set(err, -EINVAL, "--format %s: speedscope or folded", format);
+        return 0;
+    }
+    char *bare = xstrdup(t->path);
+    if (t->gzip)
+        bare[strlen(bare) - strlen(".gz")] = '\0';
+    t->exporter = str_eq(t->path, "-") ? exporter_by_name("speedscope") : exporter_by_path(bare);
+    free(bare);
+    if (!t->exporter)
+        return err_set(err, -EINVAL, "%s: no format has this suffix (.json, .folded; or give -f)",
+                       t->path);
+    return 0;
+}
+
+static char *directory_of(const char *path)
+{
+    size_t len = (size_t)(path_base(path) - path);
+    return len ? xasprintf("%.*s", (int)len, path) : xstrdup(".");
+}
+
+static int check_directory(const char *path, struct err *err)
+{
+    char *directory = directory_of(path);
+    int r = 0;
+    if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) != 0)
+        r = err_set(err, -errno, "cannot write %s: %s: %s", path, directory, strerror(errno));
+    free(directory);
+    return r;
+}
+
+/* What PATH names already: a directory is a mistake, a device or a pipe is written in place, and
+ * of a symbolic link the file behind it is replaced. */
+static int check_existing(struct output_target *t, struct err *err)
+{
+    struct stat st;
+    if (stat(t->path, &st) != 0)
+        return 0;
+    if (S_ISDIR(st.st_mode))
+        return err_set(err, -EISDIR, "cannot write %s: it is a directory", t->path);
+    t->in_place = !S_ISREG(st.st_mode);
+    char *real = t->in_place ? NULL : realpath(t->path, NULL);
+    if (real) {
+        free(t->path);
+        t->path = real;
+    }
+    return 0;
+}
+
+int output_plan(struct output_target *ret, const char *path, const char *format, struct err *err)
+{
+    struct output_target t = {.path = xstrdup(path), .gzip = str_ends(path, ".gz")};
+    int r = choose_exporter(&t, format, err);
+    if (r == 0 && str_eq(path, "-"))
+        t.in_place = true;
+    else if (r == 0)
+        r = check_existing(&t, err);
+    if (r == 0 && !t.in_place)
+        r = check_directory(t.path, err);
+    if (r < 0) {
+        output_target_release(&t);
+        return r;
+    }
+    *ret = t;
+    return 0;
+}
+
+void output_target_release(struct output_target *t)
+{
+    free(t->path);
+    *t = (struct output_target){0};
+}
+
+/* ---- writing ---- */
+
+static ssize_t write_all(struct output *out, const char *buf, size_t len)
+{
+    if (out->gz)
+        return gzwrite(out->gz, buf, (unsigned)len) == (int)len ? (ssize_t)len : -1;
+    for (size_t done = 0; done < len;) {
+        ssize_t n = write(out->fd, buf + done, len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        done += (size_t)n;
+    }
+    return (ssize_t)len;
+}
+
+/* fopencookie's: 0 is an error. */
+static ssize_t on_write(void *cookie, const char *buf, size_t len)
+{
+    struct output *out = cookie;
+    errno = ECANCELED;
+    if ((out->cancelled && out->cancelled()) || write_all(out, buf, len) < 0) {
+        if (!out->error)
+            out->error = errno ? errno : EIO;
+        return 0;
+    }
+    out->bytes += (int64_t)len;
+    return (ssize_t)len;
+}
+
+/* The name is hidden, and the process's own: a file of that name is what a killed run left. */
+static int open_temporary(struct output *out)
+{
+    const char *path = out->target->path;
+    const char *base = path_base(path);
+    out->temporary = xasprintf("%.*s.%s.%d.tmp", (int)(base - path), path, base, getpid());
+    (void)unlink(out->temporary);
+    out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return out->fd < 0 ? -errno : 0;
+}
+
+static int open_in_place(struct output *out)
+{
+    out->fd = str_eq(out->target->path, "-") ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                             : open(out->target->path, O_WRONLY | O_CLOEXEC);
+    return out->fd < 0 ? -errno : 0;
+}
+
+int output_begin(struct output **ret, const struct output_target *t, output_cancelled cancelled,
+                 struct err *err)
+{
+    struct output *out = xcalloc(1, sizeof *out);
+    *out = (struct output){.target = t, .cancelled = cancelled, .fd = -1};
+    int r = t->in_place ? open_in_place(out) : open_temporary(out);
+    if (r < 0) {
+        free(out->temporary);
+        out->temporary = NULL;
+    } else if (t->gzip) {
+        out->gz = gzdopen(fcntl(out->fd, F_DUPFD_CLOEXEC, 0), "w");
+        r = out->gz ? 0 : -ENOMEM;
+    }
+    if (r == 0) {
+        out->file = fopencookie(out, "w", (cookie_io_functions_t){.write = on_write});
+        r = out->file ? 0 : -errno;
+    }
+    if (r < 0) {
+        (void)err_set(err, r, "cannot write %s: %s", t->path, strerror(-r));
+        (void)output_discard(out);
+        return r;
+    }
+    *ret = out;
+    return 0;
+}
+
+FILE *output_file(struct output *out)
+{
+    return out->file;
+}
+
+/* Under sudo the file is the user's, not root's.  Returns NOT_OURS without sudo. */
+static long sudo_id(const char *name)
+{
+    int64_t id = NOT_OURS;
+    const char *value = geteuid() == 0 ? getenv(name) : NULL;
+    if (value)
+        (void)parse_whole_i64(value, 0, UINT32_MAX - 1, &id);
+    return (long)id;
+}
+
+static int close_file(struct output *out)
+{
+    if (fclose(out->file) != 0 && !out->error)
+        out->error = errno;
+    out->file = NULL;
+    int r = out->gz ? gzclose(out->gz) : Z_OK;
+    out->gz = NULL;
+    if (r != Z_OK && !out->error)
+        out->error = r == Z_ERRNO && errno ? errno : EIO;
+    return -out->error;
+}
+
+static int publish(const struct output *out)
+{
+    uid_t uid = (uid_t)sudo_id("SUDO_UID");
+    gid_t gid = (gid_t)sudo_id("SUDO_GID");
+    if (fchown(out->fd, uid, gid) != 0 || fsync(out->fd) != 0 ||
+        rename(out->temporary, out->target->path) != 0)
+        return -errno;
+    return 0;
+}
+
+int output_commit(struct output *out, int64_t *ret_bytes, struct err *err)
+{
+    int r = close_file(out);
+    struct stat st;
+    int64_t bytes = out->bytes;
+    if (r == 0 && out->temporary) {
+        bytes = fstat(out->fd, &st) == 0 ? st.st_size : bytes;
+        r = publish(out);
+    }
+    if (r < 0) {
+        (void)err_set(err, r, "cannot write %s: %s", out->target->path, strerror(-r));
+        (void)output_discard(out);
+        return r;
+    }
+    *ret_bytes = bytes;
+    free(out->temporary);
+    out->temporary = NULL;
+    (void)output_discard(out);
+    return 0;
+}
+
+struct output *output_discard(struct output *out)
+{
+    if (!out)
+        return NULL;
+    if (out->file)
+        (void)close_file(out);
+    else if (out->gz)
+        (void)gzclose(out->gz);
+    if (out->temporary)
+        (void)unlink(out->temporary);
+    free(out->temporary);
+    if (out->fd >= 0)
+        close(out->fd);
+    free(out);
+    return NULL;
+}

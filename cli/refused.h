@@ -1,0 +1,10 @@
+/* What /proc shows of a process that may not be attached to: where its threads' time goes, without
+ * their stacks. */
+#pragma once
+
+#include <sys/types.h>
+
+/* Looks at PID for two seconds and prints, per thread, the shares of time on a CPU, waiting for one
+ * and blocked, and where in the kernel it mostly waits (wchan; hidden for other users' processes).
+ * Does nothing if the process is gone.  Source: proc_pid_wchan(5), sched-stats.rst. */
+void refused_show(pid_t pid);

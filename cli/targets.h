@@ -1,0 +1,14 @@
+/* From the numbers the user gave to the processes to sample, or to the reason why not. */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "cli/options.h"
+
+/* Checks every number of O->pids before anything is attached to; a tid stands for its process, and
+ * the user is told.  One that cannot be sampled is a warning if another can be, else an error,
+ * which takes two seconds: what /proc shows of a process that may not be attached to is shown then.
+ * Returns EXIT_OK, with the processes in RET (*RET_N of them, each once; the caller frees), or the
+ * code to exit with. */
+int targets_check(const struct options *o, pid_t **ret, size_t *ret_n);

@@ -1,0 +1,213 @@
+#include "target/attach_check.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "target/proc.h"
+
+enum {
+    TASK_IS_KERNEL_THREAD = 0x00200000, /* PF_KTHREAD, include/linux/sched.h */
+    CAPABILITY_SYS_PTRACE = 19,         /* linux/capability.h */
+    REQUEST_INTERRUPT = 0x4207,         /* PTRACE_INTERRUPT */
+};
+
+static int read_status(pid_t pid, struct task_status *ret)
+{
+    char buf[PROC_TEXT_BYTES];
+    ssize_t n = proc_read_text(pid, 0, "status", buf, sizeof buf);
+    return n < 0 ? (int)n : task_status_parse(buf, (size_t)n, ret);
+}
+
+static int read_stat(pid_t pid, struct task_stat *ret)
+{
+    char buf[PROC_TEXT_BYTES];
+    ssize_t n = proc_read_text(pid, 0, "stat", buf, sizeof buf);
+    return n < 0 ? (int)n : task_stat_parse(buf, (size_t)n, ret);
+}
+
+static void copy_comm(pid_t pid, char *ret)
+{
+    struct task_stat stat;
+    if (read_stat(pid, &stat) == 0)
+        memcpy(ret, stat.comm, TASK_COMM_BYTES);
+}
+
+/* A process that calls itself NUMBER inside its pid namespace; 0: none. */
+static pid_t find_namesake(pid_t number)
+{
+    DIR *dir = opendir("/proc");
+    if (!dir)
+        return 0;
+    pid_t found = 0;
+    for (struct dirent *entry; !found && (entry = readdir(dir));) {
+        int64_t pid = 0;
+        struct task_status status;
+        if (parse_whole_i64(entry->d_name, 1, INT32_MAX, &pid) == 0 &&
+            read_status((pid_t)pid, &status) == 0 && status.ns_tid == number)
+            found = (pid_t)pid;
+    }
+    closedir(dir);
+    return found;
+}
+
+static void count_task(void *ctx, pid_t tid)
+{
+    (void)tid;
+    ++*(int *)ctx;
+}
+
+static bool is_32_bit(pid_t pid)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    unsigned char ident[EI_NIDENT] = {0};
+    ssize_t n = pread(fd, ident, sizeof ident, 0);
+    close(fd);
+    return n == (ssize_t)sizeof ident && memcmp(ident, ELFMAG, SELFMAG) == 0 &&
+           ident[EI_CLASS] == ELFCLASS32;
+}
+
+/* Whether the call itself is refused.  No process has the id 0, so that the kernel's own answer is
+ * ESRCH, and nothing is traced (which is sampler/'s alone). */
+static bool ptrace_is_filtered(void)
+{
+    return syscall(SYS_ptrace, REQUEST_INTERRUPT, 0, 0, 0) < 0 && errno != ESRCH;
+}
+
+static bool has_ptrace_capability(void)
+{
+    char buf[PROC_TEXT_BYTES];
+    ssize_t n = proc_read_text(getpid(), 0, "status", buf, sizeof buf);
+    const char *line = n > 0 ? strstr(buf, "\nCapEff:\t") : NULL;
+    uint64_t effective = 0;
+    if (!line || !parse_u64(line + strlen("\nCapEff:\t"), buf + n, 16, &effective))
+        return false;
+    return effective & (UINT64_C(1) << CAPABILITY_SYS_PTRACE);
+}
+
+/* The kernel gives the files of a process that is not dumpable to root (fs/proc/base.c
+ * task_dump_owner). */
+static bool is_dumpable(pid_t pid, uid_t euid)
+{
+    char path[64];
+    struct stat st;
+    (void)snprintf(path, sizeof path, "/proc/%d/mem", pid);
+    return stat(path, &st) != 0 || st.st_uid == euid;
+}
+
+/* 0: there is no Yama, or it forbids nothing. */
+static int yama_scope(void)
+{
+    int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+    char digit = '0';
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, &digit, 1);
+    close(fd);
+    return n == 1 && digit >= '0' && digit <= '3' ? digit - '0' : 0;
+}
+
+/* Why the kernel forbids an attach to process C->pid.  What allows reading (PTRACE_MODE_READ) but
+ * not attaching can only be Yama; what forbids both, in the order the kernel asks. */
+static enum attach_obstacle find_refusal(struct attach_check *c, const struct task_status *status)
+{
+    char exe[2];
+    c->yama_scope = yama_scope();
+    if (proc_read_link(c->pid, "exe", exe, sizeof exe) == 0)
+        return c->yama_scope ? ATTACH_YAMA : ATTACH_REFUSED;
+    bool capable = has_ptrace_capability();
+    if (!capable && status->uid != c->caller) {
+        struct passwd *owner = getpwuid(status->uid);
+        (void)snprintf(c->owner_name, sizeof c->owner_name, "%s", owner ? owner->pw_name : "");
+        return ATTACH_OTHER_USER;
+    }
+    if (!capable && (status->euid != c->caller || status->suid != c->caller ||
+                     status->egid != status->gid || !is_dumpable(c->pid, status->euid)))
+        return ATTACH_NOT_DUMPABLE;
+    if (c->caller == 0 && !capable)
+        return ATTACH_REFUSED;
+    c->yama_scope = 0;
+    return ATTACH_YAMA;
+}
+
+/* Reading /proc/PID/syscall takes the permission that attaching takes (PTRACE_MODE_ATTACH). */
+static enum attach_obstacle check_permission(struct attach_check *c,
+                                             const struct task_status *status)
+{
+    char buf[PROC_TEXT_BYTES];
+    ssize_t n = proc_read_text(c->pid, 0, "syscall", buf, sizeof buf);
+    if (n == -EPERM || n == -EACCES)
+        return find_refusal(c, status);
+    if (n == -ENOENT)
+        return ATTACH_NO_SYSCALL_FILE;
+    if (n == -ESRCH)
+        return ATTACH_NO_PROCESS;
+    if (status->tracer) {
+        c->tracer = status->tracer;
+        copy_comm(c->tracer, c->tracer_comm);
+        return ATTACH_TRACED;
+    }
+    return ATTACH_OK;
+}
+
+static enum attach_obstacle check_process(struct attach_check *c, const struct task_status *status)
+{
+    struct task_stat stat;
+    if (read_stat(c->pid, &stat) < 0)
+        return ATTACH_NO_PROCESS;
+    memcpy(c->comm, stat.comm, sizeof c->comm);
+    if (stat.state == 'Z' || stat.state == 'X') {
+        int tasks = 0;
+        (void)proc_each_task(c->pid, count_task, &tasks);
+        c->threads_live = tasks > 1;
+        return ATTACH_ZOMBIE;
+    }
+    if (stat.flags & TASK_IS_KERNEL_THREAD)
+        return ATTACH_KERNEL_THREAD;
+    if (c->pid == getpid())
+        return ATTACH_SELF;
+    if (is_32_bit(c->pid))
+        return ATTACH_32_BIT;
+    if (ptrace_is_filtered())
+        return ATTACH_SECCOMP;
+    return check_permission(c, status);
+}
+
+void attach_check(struct attach_check *ret, pid_t number)
+{
+    *ret = (struct attach_check){.pid = number, .caller = getuid()};
+    struct task_status status;
+    int r = read_status(number, &status);
+    if (r < 0) {
+        /* hidepid hides the directory, not the process. */
+        bool hidden = kill(number, 0) == 0 || errno == EPERM;
+        ret->obstacle = hidden ? ATTACH_REFUSED : ATTACH_NO_PROCESS;
+        if (!hidden)
+            ret->namesake = find_namesake(number);
+        return;
+    }
+    if (status.tgid != number) {
+        ret->asked_is_thread = true;
+        ret->pid = status.tgid;
+        copy_comm(number, ret->thread_comm);
+        if (read_status(status.tgid, &status) < 0) {
+            ret->obstacle = ATTACH_NO_PROCESS;
+            return;
+        }
+    }
+    ret->owner = status.uid;
+    ret->obstacle = check_process(ret, &status);
+}

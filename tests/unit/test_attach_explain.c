@@ -1,0 +1,84 @@
+/* The words of the messages.  That each cause is found is tests/cli's matter. */
+#include <string.h>
+
+#include "base/text.h"
+#include "target/attach_check.h"
+#include "tests/support/check_main.h"
+
+static const struct {
+    struct attach_check check;
+    const char *message;
+} cases[] = {
+    {{.obstacle = ATTACH_YAMA, .pid = 1234, .comm = "python", .yama_scope = 1, .caller = 1000},
+     "cannot attach to 1234 (python): Yama's ptrace_scope is 1 and it is\n"
+     "not a child of wallspy.\n"
+     "  next time  wallspy standby -- python train.py\n"
+     "  in Python  import ctypes; ctypes.CDLL(None).prctl(0x59616d61,\n"
+     "             ctypes.c_ulong(-1))    (this process, not its children)\n"
+     "  with root  sudo wallspy -p 1234"},
+    {{.obstacle = ATTACH_YAMA, .pid = 1, .comm = "x", .yama_scope = 2, .caller = 1000},
+     "cannot attach to 1 (x): Yama's ptrace_scope is 2: only root may\n"
+     "attach.\n"
+     "  with root  sudo wallspy -p 1"},
+    {{.obstacle = ATTACH_YAMA, .pid = 1, .comm = "x", .yama_scope = 2, .caller = 0},
+     "cannot attach to 1 (x): Yama's ptrace_scope is 2: only root may\n"
+     "attach.\n"
+     "  container  docker --cap-add=SYS_PTRACE; kubernetes: an ephemeral debug\n"
+     "             container with SYS_PTRACE that shares the pid namespace"},
+    {{.obstacle = ATTACH_YAMA, .pid = 1, .comm = "x", .yama_scope = 3, .caller = 1000},
+     "cannot attach to 1 (x): Yama's ptrace_scope is 3: nobody may attach\n"
+     "before the next boot."},
+    {{.obstacle = ATTACH_YAMA, .pid = 1, .comm = "x", .yama_scope = 0, .caller = 1000},
+     "cannot attach to 1 (x): a sandbox (Landlock or another security\n"
+     "module) lets wallspy look at its own children only.\n"
+     "  next time  wallspy -- python train.py\n"
+     "  now        run wallspy outside of that sandbox"},
+    {{.obstacle = ATTACH_OTHER_USER,
+      .pid = 1234,
+      .owner = 1007,
+      .caller = 1003,
+      .owner_name = "NAME"},
+     "cannot attach to 1234: it belongs to NAME (uid 1007), you are uid\n"
+     "1003. Ask its owner, or use sudo."},
+    {{.obstacle = ATTACH_TRACED, .pid = 1234, .tracer = 880, .tracer_comm = "gdb"},
+     "cannot attach to 1234: gdb (pid 880) is tracing it. A process has\n"
+     "one tracer."},
+    {{.obstacle = ATTACH_NOT_DUMPABLE, .pid = 1234},
+     "cannot attach to 1234: it is not dumpable (set-uid, or\n"
+     "prctl(PR_SET_DUMPABLE, 0)). Needs CAP_SYS_PTRACE."},
+    {{.obstacle = ATTACH_SECCOMP, .pid = 1234},
+     "ptrace is blocked here by a seccomp filter (container).\n"
+     "  docker --cap-add=SYS_PTRACE; kubernetes: an ephemeral debug container\n"
+     "  with SYS_PTRACE that shares the pid namespace"},
+    {{.obstacle = ATTACH_NO_PROCESS, .pid = 1234, .namesake = 48213},
+     "1234: no such process. (In that container it may be 48213 here.)"},
+    {{.obstacle = ATTACH_NO_PROCESS, .pid = 1234}, "1234: no such process."},
+};
+
+START_TEST(messages_are_as_promised)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text t = {0};
+        attach_check_explain(&cases[i].check, "python train.py", &t);
+        ck_assert_str_eq(t.s, cases[i].message);
+        text_release(&t);
+    }
+}
+END_TEST
+
+START_TEST(every_obstacle_has_a_text_that_fits)
+{
+    for (int o = ATTACH_OK + 1; o <= ATTACH_REFUSED; o++) {
+        struct attach_check c = {.obstacle = (enum attach_obstacle)o, .pid = 4194304};
+        memset(c.comm, 'W', sizeof c.comm - 1);
+        struct text t = {0};
+        text_add(&t, "wallspy: ");
+        attach_check_explain(&c, NULL, &t);
+        for (const char *s = t.s; *s; s += strcspn(s, "\n"), s += *s == '\n')
+            ck_assert_msg(strcspn(s, "\n") <= 79, "%s", t.s);
+        text_release(&t);
+    }
+}
+END_TEST
+
+CHECK_MAIN("attach_explain", 20, messages_are_as_promised, every_obstacle_has_a_text_that_fits)
