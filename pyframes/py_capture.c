@@ -15,6 +15,8 @@ enum {
     /* Ticks for which a list with an entry that is not complete yet is read again each time; an
      * entry that never becomes complete must not cost that for ever. */
     SETTLING_TICKS = 8,
+    /* Of the data stack, read ahead of the walk: some 5,000 frames. */
+    MAX_DATASTACK_BYTES = 512 << 10,
 };
 
 struct thread_ids {
@@ -43,6 +45,7 @@ struct py_capture {
     bool unsettled;       /* something did not agree: read again */
     unsigned settling;    /* how many more times */
     struct py_stack scratch;
+    uint8_t *datastack;
 };
 
 static uint32_t ids_bytes(const struct py_layout *l)
@@ -65,6 +68,8 @@ struct py_capture *py_capture_new(const struct py_runtime *rt)
     c->scratch.capacity = PY_MAX_FRAMES;
     /* Touched now: page faults would lengthen a hold. */
     memset(c->scratch.frames, 0, bytes);
+    c->datastack = xmalloc(MAX_DATASTACK_BYTES);
+    memset(c->datastack, 0, MAX_DATASTACK_BYTES);
     return c;
 }
 
@@ -82,6 +87,7 @@ struct py_capture *py_capture_free(struct py_capture *c)
     map_release(&c->by_tid);
     free(c->entries);
     free(c->scratch.frames);
+    free(c->datastack);
     free(c);
     return NULL;
 }
@@ -221,6 +227,30 @@ static uint32_t find_states(struct py_capture *c, struct mem *recording, uint64_
     return n;
 }
 
+/* 3.11 and later: most frames lie one behind the other in chunks, newest last.  Read whole, they
+ * come with a call per chunk instead of one per few frames.  Only to be quick: the walk reads what
+ * this does not, so errors do not matter. */
+static void read_datastack(struct py_capture *c, struct mem *recording, uint64_t state)
+{
+    /* struct _stack_chunk: previous, size, top (in words of data, once it is not the newest any
+     * more), data. */
+    enum { TOP = 16, DATA = 24 };
+    const struct py_layout *l = &c->rt->layout;
+    uint64_t chunk, end, words, left = MAX_DATASTACK_BYTES;
+    if (l->thread.datastack == PY_ABSENT ||
+        mem_read_u64(recording, state + l->thread.datastack, &chunk) < 0 ||
+        mem_read_u64(recording, state + l->thread.datastack + 8, &end) < 0)
+        return;
+    while (chunk != 0 && end > chunk && end - chunk <= left) {
+        left -= end - chunk;
+        if (mem_read(recording, chunk, c->datastack, end - chunk) < 0 ||
+            mem_read_u64(recording, chunk, &chunk) < 0 || chunk == 0 ||
+            mem_read_u64(recording, chunk + TOP, &words) < 0 || words > left)
+            return;
+        end = chunk + DATA + words * 8;
+    }
+}
+
 uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns_tid,
                            uint64_t fs_base, uint64_t *thread_states, uint32_t max,
                            bool *ret_incomplete)
@@ -231,6 +261,8 @@ uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns
     uint32_t n = find_states(c, recording, thread, thread_states, max);
     if (n == 0)
         return 0;
+    for (uint32_t i = 0; i < n; i++)
+        read_datastack(c, recording, thread_states[i]);
     if (py_walk(c->rt, recording, thread_states, n, &c->scratch) < 0)
         *ret_incomplete = true;
     for (uint32_t i = 0; i < n; i++)

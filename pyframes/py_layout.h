@@ -60,6 +60,7 @@ struct py_layout {
         uint32_t base_frame;  /* 3.15: pointer to the last element of the frame chain */
         uint32_t thread_id;   /* pthread_self() */
         uint32_t native_id;   /* 3.11+: tid in the target's pid namespace */
+        uint32_t datastack;   /* 3.11+: pointers to the newest chunk of frames, to its free part */
     } thread;
     struct { /* CFrame, _PyCFrame */
         uint32_t current_frame, previous;

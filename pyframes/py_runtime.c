@@ -33,20 +33,18 @@ struct search {
  * may have a copy of a library's variable. */
 static int find_symbol(struct search *s, struct module *m, const char *name, uint64_t *ret)
 {
-    struct module *order[] = {s->executable, m};
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        struct elf_file *elf = order[i] ? module_elf(s->modules, order[i]) : NULL;
-        struct addr_range range;
-        if (!elf)
-            continue;
-        int r = order[i] == m ? elf_file_symbol(elf, name, &range)
-                              : elf_file_exported(elf, name, &range);
-        if (r == 0) {
-            *ret = range.start + order[i]->bias;
-            return 0;
-        }
+    struct addr_range range;
+    struct module *executable = s->executable;
+    struct elf_file *elf = executable ? module_elf(s->modules, executable) : NULL;
+    if (elf && elf_file_exported(elf, name, &range) == 0) {
+        *ret = range.start + executable->bias;
+        return 0;
     }
-    return -ENOENT;
+    elf = module_elf(s->modules, m);
+    if (!elf || elf_file_symbol(elf, name, &range) < 0)
+        return -ENOENT;
+    *ret = range.start + m->bias;
+    return 0;
 }
 
 /* 3.6: PyInterpreterState_Head() is `mov rax, [rip + disp]; ret`, and what it loads is

@@ -69,10 +69,11 @@ static bool is_version(const char *s, const char *end, uint32_t minor, struct py
     const char *at = parse_small(s + strlen("3."), end, &v.minor);
     if (!at || at == end || *at != '.' || !(at = parse_small(at + 1, end, &micro)))
         return false;
-    while (at < end && memchr("abrc+0123456789", *at, strlen("abrc+0123456789")))
+    static const char suffix[] = "abrc+0123456789";
+    while (at < end && memchr(suffix, *at, sizeof suffix - 1))
         at++;
     size_t len = (size_t)(at - s);
-    if (len >= sizeof v.text || end - at < 2 || memcmp(at, " (", 2) != 0)
+    if (len >= sizeof v.text || end - at < 2 || at[0] != ' ' || at[1] != '(')
         return false;
     if (minor ? v.minor != minor : v.minor < PY_OLDEST_MINOR || v.minor > NEWEST_WITHOUT_SYMBOL)
         return false;

@@ -28,6 +28,7 @@ static void keep(struct recorder *r, uint64_t addr, uint32_t len, uint32_t offse
         r->index[slot].epoch = r->epoch;
         r->index[slot].wanted = false;
     }
+    r->n_blocks += len / RECORDER_BLOCK_BYTES;
     struct snapshot_range *last = r->n_ranges ? &r->ranges[r->n_ranges - 1] : NULL;
     if (last && last->addr + last->len == addr && last->offset + last->len == offset)
         last->len += len;
@@ -41,27 +42,43 @@ static bool has_room(const struct recorder *r, size_t len)
     return r->n_ranges + 2 < RECORDER_MAX_BLOCKS && r->used + len + table <= r->capacity;
 }
 
-static int fetch_block(struct recorder *r, uint64_t addr)
+static int fetch_blocks(struct recorder *r, uint64_t addr, size_t len)
 {
-    if (!has_room(r, RECORDER_BLOCK_BYTES))
+    if (!has_room(r, len) || r->n_blocks + len / RECORDER_BLOCK_BYTES > RECORDER_MAX_BLOCKS)
         return -ENOSPC;
     r->reads++;
-    int error = mem_read(r->live, addr, r->base + r->used, RECORDER_BLOCK_BYTES);
+    int error = mem_read(r->live, addr, r->base + r->used, len);
     if (error < 0)
         return error;
-    keep(r, addr, RECORDER_BLOCK_BYTES, (uint32_t)r->used);
-    r->used += RECORDER_BLOCK_BYTES;
+    keep(r, addr, (uint32_t)len, (uint32_t)r->used);
+    r->used += len;
     return 0;
 }
 
-/* The bytes of the block at ADDR, read now if they were not yet; NULL if they cannot be had. */
-static const uint8_t *block_at(struct recorder *r, uint64_t addr, int *ret_error)
+/* How many bytes from the block at ADDR on are to be read for a reader that wants LEN: the blocks
+ * up to the first that is there already. */
+static size_t missing_bytes(const struct recorder *r, uint64_t addr, size_t len)
+{
+    size_t n = RECORDER_BLOCK_BYTES;
+    while (n < len && r->index[slot_of(r, addr + n)].epoch != r->epoch &&
+           (addr + n < r->stack_start || addr + n >= r->stack_end))
+        n += RECORDER_BLOCK_BYTES;
+    return n;
+}
+
+/* The bytes of the block at ADDR, read now if they were not yet, with those after it that a reader
+ * of LEN bytes will want next; NULL if they cannot be had. */
+static const uint8_t *block_at(struct recorder *r, uint64_t addr, size_t len, int *ret_error)
 {
     size_t slot = slot_of(r, addr);
     if (r->index[slot].epoch != r->epoch) {
-        *ret_error = fetch_block(r, addr);
+        size_t n = missing_bytes(r, addr, len);
+        *ret_error = fetch_blocks(r, addr, n);
+        if (*ret_error < 0 && n > RECORDER_BLOCK_BYTES)
+            *ret_error = fetch_blocks(r, addr, RECORDER_BLOCK_BYTES);
         if (*ret_error < 0)
             return NULL;
+        slot = slot_of(r, addr);
     }
     if (!r->index[slot].wanted) {
         r->index[slot].wanted = true;
@@ -84,7 +101,8 @@ static int recorder_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
             n = r->stack_end - addr;
         } else {
             int error = 0;
-            const uint8_t *block = block_at(r, addr & ~BLOCK_MASK, &error);
+            const uint8_t *block =
+                block_at(r, addr & ~BLOCK_MASK, len + (addr & BLOCK_MASK), &error);
             if (!block)
                 return error;
             from = block + (addr & BLOCK_MASK);
@@ -117,7 +135,7 @@ void recorder_begin(struct recorder *r, struct mem *live, void *base, size_t use
     r->base = base;
     r->used = used;
     r->capacity = capacity;
-    r->n_ranges = r->n_wanted = 0;
+    r->n_ranges = r->n_wanted = r->n_blocks = 0;
     r->stack_start = r->stack_end = 0;
     r->epoch++;
 }

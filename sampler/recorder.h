@@ -44,6 +44,7 @@ struct recorder {
     } index[RECORDER_INDEX_SLOTS];
     uint64_t wanted[RECORDER_MAX_BLOCKS]; /* those blocks, in the order asked */
     uint32_t n_wanted;
+    uint32_t n_blocks; /* in the index */
     uint32_t epoch;
     uint64_t reads; /* system calls made, for --stats */
 };
