@@ -102,6 +102,16 @@ void signals_restore(const sigset_t *old)
     (void)pthread_sigmask(SIG_SETMASK, old, NULL);
 }
 
+void signals_block_terminal_stop(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTSTP);
+    sigaddset(&set, SIGTTIN);
+    sigaddset(&set, SIGTTOU);
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 void signals_set_command(pid_t pid)
 {
     state.command = pid;

@@ -19,6 +19,9 @@ int signals_open(bool launched);
  * and the command does not run our handlers before its exec.  SIGCHLD is not touched. */
 void signals_block(sigset_t *ret_old);
 void signals_restore(const sigset_t *old);
+/* Blocks what the terminal stops jobs with, for this thread and those it starts: Ctrl-Z must not stop
+ * wallspy while it holds a thread of the target.  After the start of the command, which may be stopped. */
+void signals_block_terminal_stop(void);
 /* The command to forward to; 0, as at first: none runs. */
 void signals_set_command(pid_t pid);
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/secrets.h"
+#include "cli/command_line.h"
 #include "pyframes/py_capture.h"
 #include "target/proc.h"
 
@@ -16,7 +16,6 @@ enum {
     MAPS_EVERY_MS = 1000, /* dlopen without a call into it yet */
     MAPS_SOON_MS = 20,    /* a pc outside all known mappings, a runtime not initialised, a start */
     STARTING_MS = 2000,
-    COMMAND_BYTES = 64 * 1024,
 };
 
 /* ---- Python ---- */
@@ -154,20 +153,15 @@ void subject_exec(struct subject *s)
 void subject_describe(struct subject *s)
 {
     struct profile_process *process = profile_get_process(s->profile, s->id);
-    char *args = xmalloc(COMMAND_BYTES);
     char comm[TASK_COMM_BYTES + 1] = "";
-    ssize_t len = proc_read_text(s->pid, 0, "cmdline", args, COMMAND_BYTES);
     struct text line = {0};
-    secrets_command_line(args, len > 0 ? (size_t)len : 0, &line);
+    command_line_of(s->pid, &line);
     if (line.len)
         process->command = profile_string(s->profile, line.s);
-    len = proc_read_text(s->pid, 0, "comm", comm, sizeof comm);
-    if (len > 0) {
-        comm[len - (comm[len - 1] == '\n')] = '\0';
-        process->comm = profile_string(s->profile, comm);
-    }
+    ssize_t len = proc_read_text(s->pid, 0, "comm", comm, sizeof comm);
+    if (len > 0)
+        process->comm = profile_string_n(s->profile, comm, (size_t)len - (comm[len - 1] == '\n'));
     text_release(&line);
-    free(args);
 }
 
 /* ---- frames ---- */

@@ -15,15 +15,14 @@ static void run_child(char *const argv[], int report_fd)
     _exit(127);
 }
 
-int launch_start(pid_t *ret, char *const argv[], void (*in_child)(const void *ctx), const void *ctx,
-                 struct err *err)
+int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct err *err)
 {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0)
         return err_set(err, -errno, "cannot start %s: %s", argv[0], strerror(errno));
     pid_t pid = fork();
     if (pid == 0) {
-        in_child(ctx);
+        (void)sigprocmask(SIG_SETMASK, mask, NULL);
         run_child(argv, report[1]);
     }
     int error = pid < 0 ? errno : 0;

@@ -1,16 +1,15 @@
 /* Starting the program to be sampled, as a child of wallspy. */
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 
-/* Runs ARGV (found by PATH) as a child, and returns once it has called execve, so that what is sampled
- * is the program and not its launcher.  IN_CHILD(CTX) is called in the child before that: it puts
- * signals back as wallspy found them.  Returns 0 and the pid; −ENOENT: not found; another negative
- * errno: it cannot be executed; ERR says so. */
-int launch_start(pid_t *ret, char *const argv[], void (*in_child)(const void *ctx), const void *ctx,
-                 struct err *err);
+/* Runs ARGV (found by PATH) as a child with signal mask MASK, and returns once it has called execve, so
+ * that what is sampled is the program and not its launcher.  Returns 0 and the pid; −ENOENT: not found;
+ * another negative errno: it cannot be executed; ERR says so. */
+int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct err *err);
 /* Waits for the child's end, whatever signals come.  Only when no sampler's thread runs.  Returns its
  * status as of waitpid(2). */
 int launch_wait(pid_t pid);

@@ -1,0 +1,217 @@
+#include "cli/outputs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "cli/exit_codes.h"
+#include "cli/output.h"
+#include "cli/output_name.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+#include "target/proc.h"
+
+enum { ENVIRON_BYTES = 256 * 1024 };
+
+struct file {
+    struct output_target target;
+    size_t process; /* 1 + index of the only process in it; 0: all */
+};
+
+struct outputs {
+    const struct options *options;
+    struct file *files;
+    size_t n, capacity;
+    unsigned snapshots;
+};
+
+/* ---- names ---- */
+
+static const char *default_suffix(const struct options *o)
+{
+    const struct exporter *exporter = exporter_by_name(o->format ? o->format : "speedscope");
+    return exporter ? exporter->suffix : "";
+}
+
+/* The patterns of -o, or the default one, which the caller frees in *RET_DEFAULT. */
+static size_t patterns_of(const struct options *o, struct text *ret_default,
+                          const char *const **ret)
+{
+    static const char *only[1];
+    if (o->outputs.n) {
+        *ret = o->outputs.words;
+        return o->outputs.n;
+    }
+    output_default_pattern(default_suffix(o), ret_default);
+    only[0] = ret_default->s;
+    *ret = only;
+    return 1;
+}
+
+static int tell(int error, const struct err *err)
+{
+    if (error >= 0)
+        return EXIT_OK;
+    terminal_error("%s", err->text);
+    return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+int outputs_plan(struct outputs **ret, const struct options *o)
+{
+    struct outputs *outputs = xcalloc(1, sizeof *outputs);
+    struct text default_pattern = {0};
+    struct err err = {0};
+    const char *const *patterns = NULL;
+    int error = 0;
+    outputs->options = o;
+    size_t n = patterns_of(o, &default_pattern, &patterns);
+    for (size_t i = 0; i < n && error == 0; i++) {
+        struct output_target target = {0};
+        error = output_plan(&target, patterns[i], o->format, &err);
+        output_target_release(&target);
+    }
+    text_release(&default_pattern);
+    *ret = outputs;
+    return tell(error, &err);
+}
+
+struct naming {
+    struct output_subject subject;
+    char comm[TASK_COMM_BYTES + 1];
+    char host[256];
+    char time[32];
+    char *environ;
+};
+
+static void naming_init(struct naming *n, pid_t pid)
+{
+    memset(n, 0, sizeof *n);
+    ssize_t len = proc_read_text(pid, 0, "comm", n->comm, sizeof n->comm);
+    n->comm[strcspn(n->comm, "\n")] = '\0';
+    (void)gethostname(n->host, sizeof n->host - 1);
+    time_t now = time(NULL);
+    struct tm local;
+    if (localtime_r(&now, &local))
+        (void)strftime(n->time, sizeof n->time, "%Y%m%d-%H%M%S", &local);
+    n->environ = xmalloc(ENVIRON_BYTES);
+    len = proc_read_text(pid, 0, "environ", n->environ, ENVIRON_BYTES);
+    n->subject = (struct output_subject){
+        pid, n->comm, n->host, n->time, len < 0 ? NULL : n->environ, len < 0 ? 0 : (size_t)len};
+}
+
+static int add_file(struct outputs *outputs, const char *pattern, pid_t pid, size_t process,
+                    struct err *err)
+{
+    struct naming naming;
+    struct text path = {0};
+    struct file file = {.process = process};
+    naming_init(&naming, pid);
+    int error = output_expand(pattern, &naming.subject, &path, err);
+    if (error == 0)
+        error = output_plan(&file.target, path.s, outputs->options->format, err);
+    free(naming.environ);
+    text_release(&path);
+    if (error < 0) {
+        output_target_release(&file.target);
+        return error;
+    }
+    outputs->files =
+        array_reserve(outputs->files, &outputs->capacity, outputs->n + 1, sizeof *outputs->files);
+    outputs->files[outputs->n++] = file;
+    return 0;
+}
+
+int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n_pids)
+{
+    struct text default_pattern = {0};
+    struct err err = {0};
+    const char *const *patterns = NULL;
+    int error = 0;
+    size_t n = patterns_of(outputs->options, &default_pattern, &patterns);
+    for (size_t i = 0; i < n && error == 0; i++) {
+        bool split =
+            n_pids > 1 && output_is_per_process(patterns[i]) && outputs->options->outputs.n;
+        for (size_t j = 0; j < (split ? n_pids : 1) && error == 0; j++)
+            error = add_file(outputs, patterns[i], pids[j], split ? j + 1 : 0, &err);
+    }
+    text_release(&default_pattern);
+    return tell(error, &err);
+}
+
+/* ---- writing ---- */
+
+static void say_written(const char *path, int64_t bytes, int64_t elapsed_ns)
+{
+    char *full = realpath(path, NULL);
+    const char *unit = bytes < 10000000 ? "kB" : "MB";
+    double size = (double)bytes / (bytes < 10000000 ? 1e3 : 1e6);
+    terminal_info("wrote %s (%.0f %s, %.1f s).%s", full ? full : path, size, unit,
+                  (double)elapsed_ns / NS_PER_S,
+                  str_ends(path, ".json") || str_ends(path, ".json.gz")
+                      ? " Open it at https://www.speedscope.app (it stays on your machine)"
+                      : "");
+    free(full);
+}
+
+static int write_file(const struct file *file, const struct output_target *target,
+                      struct recording *r, const struct options *o)
+{
+    struct err err = {0};
+    struct output *out = NULL;
+    struct view_options view = o->view;
+    int64_t bytes = 0;
+    view.process = (process_id){(uint32_t)file->process};
+    int error = output_begin(&out, target, signals_discard_wanted, &err);
+    if (error == 0) {
+        (void)target->exporter->write(recording_profile(r), &view, output_file(out));
+        error = output_commit(out, &bytes, &err);
+    }
+    if (error < 0)
+        terminal_error("%s", err.text);
+    else if (!str_eq(target->path, "-"))
+        say_written(target->path, bytes, recording_elapsed_ns(r));
+    return error;
+}
+
+int outputs_write(struct outputs *outputs, struct recording *r)
+{
+    int first = 0;
+    for (size_t i = 0; i < outputs->n; i++) {
+        int error = write_file(&outputs->files[i], &outputs->files[i].target, r, outputs->options);
+        first = first ? first : error;
+    }
+    return first;
+}
+
+int outputs_snapshot(struct outputs *outputs, struct recording *r)
+{
+    int first = 0;
+    outputs->snapshots++;
+    recording_snapshot(r);
+    for (size_t i = 0; i < outputs->n; i++) {
+        struct output_target target = outputs->files[i].target;
+        struct text path = {0};
+        output_snap_path(target.path, outputs->snapshots, &path);
+        target.path = path.s;
+        int error =
+            target.in_place ? 0 : write_file(&outputs->files[i], &target, r, outputs->options);
+        first = first ? first : error;
+        text_release(&path);
+    }
+    return first;
+}
+
+struct outputs *outputs_free(struct outputs *outputs)
+{
+    if (!outputs)
+        return NULL;
+    for (size_t i = 0; i < outputs->n; i++)
+        output_target_release(&outputs->files[i].target);
+    free(outputs->files);
+    free(outputs);
+    return NULL;
+}

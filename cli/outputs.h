@@ -1,0 +1,21 @@
+/* All files of a recording: from what -o and -f say to written files. */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "cli/options.h"
+#include "cli/recording.h"
+
+struct outputs;
+
+/* Checks formats and directories, before anything is attached to or launched.  Returns EXIT_OK, or the
+ * code to exit with; the user was told. */
+int outputs_plan(struct outputs **ret, const struct options *o);
+/* Expands the names for the processes PIDS, and checks them.  As outputs_plan(). */
+int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n);
+/* Writes all files, and says where they are.  Returns 0, or the first error; the user was told. */
+int outputs_write(struct outputs *outputs, struct recording *r);
+/* Writes what there is so far beside them (NAME.snap1.json, …); the recording goes on. */
+int outputs_snapshot(struct outputs *outputs, struct recording *r);
+struct outputs *outputs_free(struct outputs *outputs);

@@ -1,0 +1,203 @@
+#include "cli/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "cli/exit_codes.h"
+#include "cli/outputs.h"
+#include "cli/recording.h"
+#include "cli/report.h"
+#include "cli/signals.h"
+#include "cli/targets.h"
+#include "cli/terminal.h"
+#include "sampler/launch.h"
+
+enum {
+    WORK_EVERY_MS = 10,
+    HEADLINE_AFTER_MS = 100, /* by then every thread was seen, and Python found */
+};
+
+struct record {
+    const struct options *options;
+    pid_t *pids;
+    size_t n_pids;
+    pid_t command; /* 0: attached */
+    struct outputs *outputs;
+    struct recording *recording;
+};
+
+/* ---- set-up ---- */
+
+/* Starts the command.  Returns EXIT_OK or the code to exit with. */
+static int launch(struct record *r)
+{
+    struct err err = {0};
+    sigset_t old;
+    signals_block(&old);
+    int error = launch_start(&r->command, r->options->argv, &old, &err);
+    signals_restore(&old);
+    if (error < 0) {
+        terminal_error("%s", err.text);
+        return exit_code_of_exec(-error);
+    }
+    signals_set_command(r->command);
+    r->pids = xmalloc(sizeof *r->pids);
+    r->pids[0] = r->command;
+    r->n_pids = 1;
+    return EXIT_OK;
+}
+
+static int exit_code_of_error(int error)
+{
+    return error == -ESRCH   ? EXIT_NO_PROCESS
+           : error == -EPERM ? EXIT_NOT_PERMITTED
+                             : EXIT_UNSUPPORTED;
+}
+
+static struct recording_config configure(const struct options *o)
+{
+    struct sampler_config sampler = {
+        .rate_hz = o->rate_hz,
+        .max_held = o->max_overhead,
+        .no_stop = o->no_stop,
+        .filter = {o->threads.words, o->threads.n},
+    };
+    struct stacker_options stacker = {
+        .no_native = o->view.no_native,
+        .no_python = o->view.no_python,
+        .gil_only = o->gil,
+    };
+    return (struct recording_config){sampler, stacker};
+}
+
+static int start(struct record *r)
+{
+    struct err err = {0};
+    struct recording_config config = configure(r->options);
+    int added = 0;
+    int error = 0;
+    r->recording = recording_new(&config);
+    signals_block_terminal_stop();
+    for (size_t i = 0; i < r->n_pids; i++) {
+        error = recording_add(r->recording, r->pids[i], &err);
+        added += error == 0;
+        if (error < 0 && r->n_pids > 1)
+            terminal_warn("%s", err.text);
+    }
+    if (added) {
+        sigset_t old;
+        signals_block(&old);
+        error = recording_start(r->recording, &err);
+        signals_restore(&old);
+    }
+    if (error == 0 || (added && r->n_pids > 1))
+        return EXIT_OK;
+    if (r->command)
+        terminal_warn("cannot sample %s: %s", r->options->argv[0], err.text);
+    else
+        terminal_error("%s", err.text);
+    return exit_code_of_error(error);
+}
+
+/* ---- sampling ---- */
+
+static bool is_over(const struct record *r)
+{
+    return signals_stop_wanted() || sampler_done(recording_sampler(r->recording));
+}
+
+static void sample(struct record *r)
+{
+    int64_t begun_ns = clock_now_ns();
+    int64_t end_ns = r->options->duration_ns ? begun_ns + r->options->duration_ns : INT64_MAX;
+    bool told = false;
+    while (!is_over(r) && clock_now_ns() < end_ns) {
+        int64_t left_ns = end_ns - clock_now_ns();
+        if (!recording_work(r->recording))
+            signals_wait(left_ns < WORK_EVERY_MS * NS_PER_MS ? left_ns : WORK_EVERY_MS * NS_PER_MS);
+        if (!told && clock_now_ns() - begun_ns >= HEADLINE_AFTER_MS * NS_PER_MS) {
+            report_headline(r->recording);
+            told = true;
+        }
+        if (signals_take_snapshot())
+            (void)outputs_snapshot(r->outputs, r->recording);
+        report_progress(r->recording);
+    }
+    if (!told)
+        report_headline(r->recording);
+}
+
+/* ---- the end ---- */
+
+static int finish(struct record *r)
+{
+    if (!r->command && signals_stop_wanted())
+        terminal_info("stopping, writing… (again: discard)");
+    recording_finish(r->recording, report_naming, NULL);
+    struct profile *p = recording_profile(r->recording);
+    bool sampled = profile_number(p, "stacks_made") > 0;
+    int code = EXIT_OK;
+    if (!sampled) {
+        terminal_error(
+            "no sample was taken: the target ended, or all its threads are filtered out.");
+        code = EXIT_NO_SAMPLE;
+    } else if (outputs_write(r->outputs, r->recording) < 0) {
+        code = EXIT_FAILED;
+    } else {
+        report_finding(r->recording, &r->options->view);
+        bool whole = report_quality(r->recording);
+        code = !whole && r->options->strict ? EXIT_NO_SAMPLE : EXIT_OK;
+    }
+    if (r->options->stats)
+        report_stats(p);
+    return code;
+}
+
+/* The command's own status is what counts, whatever became of the sampling. */
+static int command_code(struct record *r, int code)
+{
+    int status = 0;
+    if (!r->recording ||
+        !sampler_child_status(recording_sampler(r->recording), r->command, &status))
+        status = launch_wait(r->command);
+    if (code != EXIT_OK && r->options->strict)
+        return EXIT_STRICT_FAILED;
+    return launch_exit_code(status);
+}
+
+static int prepare(struct record *r)
+{
+    if (signals_open(r->options->argv != NULL) < 0)
+        return EXIT_FAILED;
+    if (!r->options->argv) {
+        int code = targets_check(r->options, &r->pids, &r->n_pids);
+        if (code != EXIT_OK)
+            return code;
+    }
+    return outputs_plan(&r->outputs, r->options);
+}
+
+int record_main(const struct options *o)
+{
+    struct record r = {.options = o};
+    int code = prepare(&r);
+    if (code == EXIT_OK && o->argv)
+        code = launch(&r);
+    if (code == EXIT_OK)
+        code = outputs_name(r.outputs, r.pids, r.n_pids);
+    if (code == EXIT_OK)
+        code = start(&r);
+    if (code == EXIT_OK) {
+        sample(&r);
+        code = finish(&r);
+    }
+    if (r.command)
+        code = command_code(&r, code);
+    recording_free(r.recording);
+    outputs_free(r.outputs);
+    free(r.pids);
+    return code;
+}

@@ -1,0 +1,6 @@
+/* `wallspy record`: attach or launch, sample, write, and say what was found. */
+#pragma once
+
+#include "cli/options.h"
+
+int record_main(const struct options *o); /* returns the exit code */

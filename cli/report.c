@@ -1,0 +1,147 @@
+#include "cli/report.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/terminal.h"
+#include "exporter/finding.h"
+
+static uint32_t python_threads(const struct profile *p)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++)
+        n += profile_see_thread(p, (thread_id){i})->python;
+    return n;
+}
+
+static void describe_process(const struct profile *p, process_id id, struct text *out)
+{
+    const struct profile_process *process = profile_see_process(p, id);
+    text_addf(out, "%d (%s", process->pid,
+              profile_text(p, process->command.ix ? process->command : process->comm));
+    if (process->python_version.ix)
+        text_addf(out, ", CPython %s", profile_text(p, process->python_version));
+    text_add(out, ")");
+}
+
+void report_headline(struct recording *r)
+{
+    const struct profile *p = recording_profile(r);
+    struct text line = {0};
+    uint32_t n = profile_process_count(p);
+    text_add(&line, "sampling ");
+    if (n == 1)
+        describe_process(p, (process_id){1}, &line);
+    else
+        text_addf(&line, "%u processes", n);
+    uint32_t threads = sampler_task_count(recording_sampler(r));
+    text_addf(&line, ", %u thread%s (%u Python), %g Hz", threads, threads == 1 ? "" : "s",
+              python_threads(p), sampler_rate_hz(recording_sampler(r)));
+    terminal_info("%s", line.s);
+    text_release(&line);
+}
+
+void report_progress(struct recording *r)
+{
+    const struct sampler_counters *c = sampler_counters(recording_sampler(r));
+    double seconds = (double)recording_elapsed_ns(r) / NS_PER_S;
+    if (!terminal_is_live() || seconds <= 0)
+        return;
+    struct text line = {0};
+    text_addf(&line, "%4.0fs  %.1f Hz  %u threads  target held %.2f%%  errors %llu   Ctrl-C: write",
+              seconds, (double)counters_get(c, COUNT_TICKS) / seconds,
+              sampler_task_count(recording_sampler(r)), 100 * recording_held_share(r),
+              (unsigned long long)counters_get(c, COUNT_REFUSED));
+    terminal_progress(line.s);
+    text_release(&line);
+}
+
+void report_naming(void *ctx, double share)
+{
+    (void)ctx;
+    struct text line = {0};
+    if (!terminal_is_live())
+        return;
+    text_addf(&line, "naming frames… %.0f%%", 100 * share);
+    terminal_progress(line.s);
+    text_release(&line);
+}
+
+void report_finding(struct recording *r, const struct view_options *view)
+{
+    struct text table = {0};
+    finding_write(recording_profile(r), view, terminal_width(), &table);
+    if (table.len)
+        terminal_block(table.s);
+    text_release(&table);
+}
+
+/* What makes a recording less than whole, in the words of the quality line. */
+static const struct {
+    const char *fact, *words;
+} doubts[] = {
+    {"unwind_stack_cut", "stacks cut short"},
+    {"unwind_needs_registers", "stacks cut for want of registers"},
+    {"unwind_no_cfi", "stacks cut where code has no unwind information"},
+    {"unwind_bad_memory", "stacks cut at unreadable memory"},
+    {"unwind_no_progress", "stacks cut where they ran in circles"},
+    {"unwind_too_deep", "stacks too deep"},
+    {"frames_guessed", "frames guessed"},
+    {"merge_native_cut", "Python stacks without all their native frames"},
+    {"merge_mismatch", "Python stacks that do not match the native ones"},
+    {"python_walks_cut", "Python stacks cut short"},
+    {"unknown_code_objects", "Python frames of code that was gone"},
+    {"no_stop_given_up", "samples lost to threads that kept moving"},
+    {"ring_full", "samples lost because wallspy fell behind"},
+    {"refused", "samples refused"},
+    {"backed_off", "samples left out of calls that make no progress when stopped"},
+    {"perturbed_calls", "calls interrupted"},
+    {"late_ticks", "ticks late"},
+    {"stacks_refused", "stacks past the memory limit"},
+};
+
+static void add_held(struct text *line, const struct profile *p)
+{
+    text_addf(line, "target held %.2f%% (p99 %.2f ms)", 100 * profile_number(p, "held_share"),
+              profile_number(p, "held_p99_ns") / NS_PER_MS);
+}
+
+bool report_quality(struct recording *r)
+{
+    const struct profile *p = recording_profile(r);
+    struct text line = {0};
+    bool whole = true;
+    for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++) {
+        double n = profile_number(p, doubts[i].fact);
+        if (n <= 0)
+            continue;
+        text_addf(&line, "%s%.0f %s", whole ? "" : ", ", n, doubts[i].words);
+        whole = false;
+    }
+    struct text said = {0};
+    text_add(&said, whole ? "quality ok: all samples merged, " : "quality: ");
+    if (!whole)
+        text_addf(&said, "of %.0f stacks: %s; ", profile_number(p, "stacks_made"), line.s);
+    if (profile_number(p, "rate_lowered") > 0)
+        text_addf(&said, "rate lowered to %.1f Hz, ", profile_number(p, "rate_hz"));
+    add_held(&said, p);
+    terminal_info("%s", said.s);
+    text_release(&line);
+    text_release(&said);
+    return whole;
+}
+
+void report_stats(const struct profile *p)
+{
+    struct text out = {0};
+    size_t n;
+    const struct profile_fact *facts = profile_facts(p, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (facts[i].is_number)
+            text_addf(&out, "  %-28s %.10g\n", facts[i].key, facts[i].number);
+        else
+            text_addf(&out, "  %-28s %s\n", facts[i].key, profile_text(p, facts[i].text));
+    }
+    if (out.len)
+        terminal_block(out.s);
+    text_release(&out);
+}

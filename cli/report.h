@@ -1,0 +1,18 @@
+/* What a recording says on the terminal: first lines, progress, the finding, the quality. */
+#pragma once
+
+#include "cli/recording.h"
+#include "profile/view.h"
+
+/* "sampling 6823 (python3 train.py, CPython 3.12.7), 63 threads (1 Python), 100 Hz" */
+void report_headline(struct recording *r);
+/* The line that is written over; does nothing where there is none. */
+void report_progress(struct recording *r);
+/* While frames are named. */
+void report_naming(void *ctx, double share);
+/* The closing table. */
+void report_finding(struct recording *r, const struct view_options *view);
+/* One line: ok, or everything that was not.  Returns whether every sample is whole. */
+bool report_quality(struct recording *r);
+/* All facts, for --stats. */
+void report_stats(const struct profile *p);
