@@ -139,7 +139,7 @@ static void add_suffix(const char *s, struct text *out)
     }
 }
 
-static void cut(struct text *t)
+void shown_name_cut(struct text *t)
 {
     static const char more[] = "…";
     if (t->len <= MAX_SHOWN_NAME_BYTES)
@@ -173,5 +173,5 @@ void demangle(const char *name, struct text *out)
         text_add_bytes(out, name, len);
     }
     add_suffix(name + len, out);
-    cut(out);
+    shown_name_cut(out);
 }

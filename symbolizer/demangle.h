@@ -17,3 +17,6 @@ enum {
  * time, stack and memory are bounded.
  * Source: Itanium C++ ABI § 5.1; Rust RFC 2603; libiberty's demangle.h. */
 void demangle(const char *name, struct text *out);
+
+/* Cuts T to MAX_SHOWN_NAME_BYTES in the same manner. */
+void shown_name_cut(struct text *t);

@@ -12,6 +12,8 @@
 enum {
     MAX_ORIGINS = 16, /* abstract origins and specifications in a row; 3 are usual */
     MAX_SOURCE_PATH_BYTES = 4096,
+    MAX_SCOPES = 64,
+    MAX_LOCAL_DEPTH = 8, /* functions local to classes local to functions … */
 };
 
 struct die_names {
@@ -131,50 +133,98 @@ static const char *linkage_name(Dwarf_Die *die)
     return dwarf_formstring(&attr);
 }
 
-static void add_scope(Dwarf_Die *scope, struct text *out)
+/* A class without a name is a lambda's, or was never given one; libiberty's words for both. */
+static void add_scope(Dwarf_Die *scope, const char *member, struct text *out)
 {
     int tag = dwarf_tag(scope);
     const char *name = dwarf_diename(scope);
-    if (name)
-        text_addf(out, "%s::", name);
-    else if (tag == DW_TAG_namespace)
-        text_add(out, "(anonymous namespace)::");
+    if (!name)
+        name = tag == DW_TAG_namespace        ? "(anonymous namespace)"
+               : str_eq(member, "operator()") ? "{lambda}"
+                                              : "{unnamed type}";
+    text_addf(out, "%s::", name);
 }
 
 static bool is_scope(int tag)
 {
     return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
-           tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_subprogram;
+           tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-/* NAME behind the namespaces and classes around ORIGIN. */
-static void qualify(Dwarf_Die *origin, const char *name, struct text *out)
+/* Of the children of PARENT the last that does not lie behind ADDR: ADDR is in it, or is it. */
+static bool child_around(Dwarf_Die *parent, const void *addr, Dwarf_Die *ret)
 {
-    text_clear(out);
-    Dwarf_Die *scopes = NULL;
-    int n = dwarf_getscopes_die(origin, &scopes);
-    for (int i = n - 1; i > 0 && out->len < MAX_SHOWN_NAME_BYTES; i--)
+    Dwarf_Die die;
+    if (dwarf_child(parent, &die) != 0)
+        return false;
+    const void *last = NULL;
+    while ((const void *)die.addr > last && (const void *)die.addr <= addr) {
+        *ret = die;
+        last = die.addr;
+        if (dwarf_siblingof(&die, &die) != 0)
+            break;
+    }
+    return last != NULL;
+}
+
+/* The DIEs around DIE, outermost first, without the unit and itself.  libdw's dwarf_getscopes_die()
+ * does not look into unions (0.188). */
+static int scopes_of(Dwarf_Die *die, Dwarf_Die ret[MAX_SCOPES])
+{
+    Dwarf_Die at;
+    int n = 0;
+    if (!dwarf_diecu(die, &at, NULL, NULL))
+        return 0;
+    while (n < MAX_SCOPES && child_around(&at, die->addr, &ret[n]) && ret[n].addr != die->addr)
+        at = ret[n++];
+    return n;
+}
+
+static void add_function(Dwarf_Die *die, int depth, struct text *out);
+
+/* What is around DIE: namespaces and classes; or the function it is local to, and classes therein.
+ */
+static void add_scopes(Dwarf_Die *die, const char *member, int depth, struct text *out)
+{
+    Dwarf_Die scopes[MAX_SCOPES];
+    int n = scopes_of(die, scopes);
+    int inner = n;
+    while (inner && dwarf_tag(&scopes[inner - 1]) != DW_TAG_subprogram)
+        inner--;
+    if (inner) {
+        add_function(&scopes[inner - 1], depth + 1, out);
+        text_add(out, "::");
+    }
+    for (int i = inner; i < n && out->len < MAX_SHOWN_NAME_BYTES; i++)
         if (is_scope(dwarf_tag(&scopes[i])))
-            add_scope(&scopes[i], out);
-    free(scopes);
-    text_add(out, name);
+            add_scope(&scopes[i], member, out);
 }
 
-static string_id function_name(struct die_names *n, Dwarf_Die *die, Dwarf_Die *origin)
+/* Adds the whole name of the function DIE; nothing if it has none. */
+static void add_function(Dwarf_Die *die, int depth, struct text *out)
 {
-    const char *name = linkage_name(die);
-    struct text plain = {0};
-    if (!name && (name = dwarf_diename(die))) {
-        qualify(origin, name, &plain);
-        name = plain.s;
+    const char *linkage = linkage_name(die);
+    const char *name = linkage ? linkage : dwarf_diename(die);
+    if (!name)
+        return;
+    struct text shown = {0};
+    demangle(name, &shown);
+    if (!linkage && depth < MAX_LOCAL_DEPTH) {
+        Dwarf_Die origin = origin_of(die);
+        add_scopes(&origin, name, depth, out);
     }
-    string_id id = {0};
-    if (name && *name) {
-        demangle(name, &n->text);
-        id = profile_string(n->profile, n->text.s);
-    }
-    text_release(&plain);
-    return id;
+    text_add(out, shown.s);
+    text_release(&shown);
+}
+
+static string_id function_name(struct die_names *n, Dwarf_Die *die)
+{
+    text_clear(&n->text);
+    add_function(die, 0, &n->text);
+    if (!n->text.len)
+        return (string_id){0};
+    shown_name_cut(&n->text);
+    return profile_string(n->profile, n->text.s);
 }
 
 const struct die_name *die_names_get(struct die_names *n, Dwarf_Die *die)
@@ -183,7 +233,7 @@ const struct die_name *die_names_get(struct die_names *n, Dwarf_Die *die)
     uint64_t item;
     if (map_get(&n->by_origin, (uintptr_t)origin.addr, &item))
         return &n->items[item];
-    struct die_name name = {.function = function_name(n, die, &origin),
+    struct die_name name = {.function = function_name(n, die),
                             .file = file_of(n, die, DW_AT_decl_file),
                             .line = line_of(die, DW_AT_decl_line)};
     n->items = array_reserve(n->items, &n->capacity, n->n + 1, sizeof *n->items);

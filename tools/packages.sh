@@ -1,6 +1,6 @@
 # Sourced by tools/demo and tools/test: what must be installed, by Debian's names, and how.
 BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev libunwind-dev libiberty-dev liblzma-dev zlib1g-dev"
-TEST_PACKAGES="check python3 g++ gdb clang-tidy-14 clang-format-14 strace"
+TEST_PACKAGES="binutils check python3 g++ gdb clang-tidy-14 clang-format-14 strace xz-utils"
 
 # Installs those of the named packages that are missing, with sudo if not root.
 need_packages()

@@ -1,0 +1,74 @@
+#!/bin/sh
+# Builds the programs that test_symbolizer names, into OUT, and what binutils says of each.
+# usage: build.sh SOURCE OUT LIST
+#   NAME.addr      the address of every instruction but padding
+#   NAME.expected  addr2line -a -i -f of them
+#   LIST           the names of the variants that could be built
+set -eu
+src=$(realpath "$1") out=$2 list=$(realpath "$3")
+mkdir -p "$out"
+cd "$out"
+rm -rf ./* .debug
+: >"$list"
+
+link() # NAME C-COMPILER C++-COMPILER FLAGS…
+{
+    name=$1 c=$2 cplus=$3
+    shift 3
+    "$c" "$@" -c "$src/plain.c" -o "$name.plain.o"
+    "$c" -c "$src/entry.S" -o "$name.entry.o"
+    "$cplus" "$@" -std=c++17 "$src/shapes.cc" "$name.plain.o" "$name.entry.o" -rdynamic -o "$name"
+}
+
+describe() # NAME
+{
+    objdump -d --no-show-raw-insn "$1" |
+        grep -E '^ +[0-9a-f]+:' | grep -vE '	(data16|cs |nop|xchg +%ax,%ax|int3)' |
+        sed -E 's/^ +([0-9a-f]+):.*/\1/' >"$1.addr"
+    addr2line -a -i -f -e "$1" <"$1.addr" >"$1.expected"
+    echo "$1" >>"$list"
+}
+
+link dwarf5 gcc g++ -O2 -gdwarf-5
+link dwarf4 gcc g++ -O2 -gdwarf-4
+link debug gcc g++ -O0 -g
+link lto gcc g++ -O2 -g -flto
+link split gcc g++ -O2 -gdwarf-5 -gsplit-dwarf
+link symbols gcc g++ -O2
+if command -v clang >/dev/null && command -v clang++ >/dev/null; then
+    link clang clang clang++ -O2 -g
+    link clang4 clang clang++ -O2 -gdwarf-4
+    link clang_lines clang clang++ -O2 -gline-tables-only
+fi
+for name in dwarf5 dwarf4 debug lto split symbols clang clang4 clang_lines; do
+    [ ! -f "$name" ] || describe "$name"
+done
+
+# The same code without its names, which are to be found elsewhere.
+strip_to() # FROM TO
+{
+    objcopy --only-keep-debug "$1" "$2.dbg"
+    cp "$1" "$2"
+    strip "$2"
+    objcopy --add-gnu-debuglink="$2.dbg" "$2"
+}
+strip_to dwarf5 linked
+strip_to dwarf4 linked_dir
+mkdir .debug
+mv linked_dir.dbg .debug/
+link no_id gcc g++ -O2 -g -Wl,--build-id=none
+strip_to no_id linked_crc
+strip_to no_id linked_wrong
+printf x >>linked_wrong.dbg
+strip symbols -o dynsym
+if command -v xz >/dev/null; then
+    objcopy -S --remove-section .gnu_debuglink symbols mini
+    nm -D symbols --format=posix --defined-only | awk '{print $1}' | sort >dynamic.txt
+    nm symbols --format=posix --defined-only | awk '$2 ~ /^[Tt]$/ {print $1}' | sort >functions.txt
+    comm -13 dynamic.txt functions.txt >keep.txt
+    objcopy --only-keep-debug symbols mini.debug
+    objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols=keep.txt \
+        mini.debug mini.symbols
+    xz -k mini.symbols
+    objcopy --add-section .gnu_debugdata=mini.symbols.xz mini
+fi

@@ -1,0 +1,40 @@
+#include <stdlib.h>
+
+#include "shapes.h"
+
+static volatile int sink;
+
+static int deepest(int x)
+{
+    sink = x;
+    return sink * 3;
+}
+
+static int middle(int x)
+{
+    int total = 0;
+    for (int i = 0; i < x; i++)
+        total += deepest(i);
+    return total;
+}
+
+__attribute__((noinline)) static int cold_branch(int x)
+{
+    if (__builtin_expect(x < 0, 0))
+        abort();
+    return x + rand();
+}
+
+int plain_c(int x)
+{
+    return middle(x) + cold_branch(x) + deepest(x);
+}
+
+/* One function, four names: the exported one with the fewest underscores is shown. */
+__attribute__((noinline)) static int local_name(int x)
+{
+    return sink + x;
+}
+int __aliased(int x) __attribute__((alias("local_name")));
+int aliased(int x) __attribute__((weak, alias("local_name")));
+int _aliased(int x) __attribute__((alias("local_name")));
