@@ -161,9 +161,10 @@ static bool starts_with_any(const char *s, const char *const *prefixes)
 
 bool idle_is_way(const struct shown_frame *f)
 {
-    static const char *const modules[] = {
-        "libc.so", "libc-",   "libpthread", "ld-",    "[vdso]", "libstdc", "libc++.so", "libpython",
-        "python",  "_queue.", "ld.so",      "libgcc", "libuv",  "_thread", NULL};
+    static const char *const modules[] = {"libc.so", "libc-",     "libpthread", "ld-",    "[vdso]",
+                                          "libstdc", "libc++.so", "libpython",  "python", "_queue.",
+                                          "select.", "_socket.",  "_multiproc", "ld.so",  "libgcc",
+                                          "libuv",   "_thread",   NULL};
     static const char *const names[] = {
         "std::",   "core::",   "<std::",     "parking_lot",  "<core::", "absl::",   "mio::", "gpr_",
         "boost::", "pthread_", "void std::", "alloc::boxed", "nsync_",  "uv_cond_", NULL};

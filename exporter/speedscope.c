@@ -2,7 +2,6 @@
  * budget that keeps it openable.  Names and time come from survey.h and timeline.h. */
 #include "exporter/formats.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -212,7 +211,7 @@ static bool fits(const struct document *d)
  * all, light subtrees.  Thousands of stacks in a step are rarely looked at in their order. */
 static void coarsen(struct document *d)
 {
-    const int64_t first_ns = 40 * (int64_t)NS_PER_MS;
+    const int64_t first_ns = 50 * (int64_t)NS_PER_MS;
     int64_t end_ns = profile_end_ns(d->p);
     if (fits(d))
         return;
@@ -234,7 +233,7 @@ static char *coarseness_text(const struct document *d)
     if (d->coarse.bucket_ns == INT64_MAX)
         text_add(&t, "aggregated");
     else if (d->coarse.bucket_ns)
-        text_addf(&t, "in steps of %" PRId64 " ms", d->coarse.bucket_ns / NS_PER_MS);
+        text_addf(&t, "in steps of %g s", (double)d->coarse.bucket_ns / NS_PER_S);
     if (d->coarse.fold_one_part)
         text_addf(&t, ", paths under %g%% folded", 100.0 / (double)d->coarse.fold_one_part);
     return t.s;

@@ -79,6 +79,12 @@ static stack_id heaviest_stack(const struct profile_thread *t)
     return best ? best->stack : (stack_id){0};
 }
 
+/* An offset says less than the module it is in, and varies. */
+static const char *speaking_name(const struct shown_frame *f)
+{
+    return f->module && strstr(f->name, "+0x") ? f->module : f->name;
+}
+
 /* What a thread without a name of its own is called: after its pool or its first function. */
 static const char *root_name(const struct shown_frame *stack, size_t n)
 {
@@ -88,8 +94,7 @@ static const char *root_name(const struct shown_frame *stack, size_t n)
         const char *pool = idle_pool_name(&stack[i]);
         if (pool)
             return pool;
-        bool nameless = stack[i].module && strstr(stack[i].name, "+0x");
-        return nameless ? stack[i].module : stack[i].name;
+        return speaking_name(&stack[i]);
     }
     return NULL;
 }
@@ -140,7 +145,7 @@ static void survey_thread(struct surveying *s, struct surveyed *t)
         size_t n = 0;
         const struct shown_frame *stack = view_stack(s->v, heaviest_stack(t->thread), &n);
         const struct shown_frame *f = idle_pool_wait(stack, n);
-        t->pool_wait = f ? f->name : NULL;
+        t->pool_wait = f ? speaking_name(f) : NULL;
     }
 }
 

@@ -19,7 +19,8 @@ struct surveyed {
     int64_t wall_ns, active_ns;
     int64_t cpu_ns, runqueue_ns; /* within [0, wall_ns] together */
     bool idle;                   /* never ran or sat in a pool's wait */
-    const char *pool_wait;       /* idle: the pool's function that waits; NULL: no known pool */
+    const char *
+        pool_wait; /* idle: the pool's function that waits, its module if nameless; NULL: no known pool */
 };
 struct survey {
     struct surveyed *threads;

@@ -209,8 +209,8 @@ START_TEST(ten_million_nodes_are_coarsened)
     enum { RUNS = 500000, DEPTH = 20 };
     struct profile_builder b = large(RUNS, DEPTH, 10);
     const char *text = export(&b, "speedscope", RUNS * 10);
-    assert_holds(text, "\"coarsened\":\"in steps of 2560 ms\"");
-    ck_assert_int_eq(weights_of(text, "main 10 | wall (in steps of 2560 ms)"), RUNS * 10000L);
+    assert_holds(text, "\"coarsened\":\"in steps of 3.2 s\"");
+    ck_assert_int_eq(weights_of(text, "main 10 | wall (in steps of 3.2 s)"), RUNS * 10000L);
     ck_assert_int_eq(weights_of(text, "ALL active | wall"), RUNS * 10000L);
     ck_assert_uint_lt(written_len, 100000000);
 }

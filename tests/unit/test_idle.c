@@ -1,0 +1,104 @@
+#include "exporter/idle.h"
+
+#include "base/text.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+/* WAIT: the function of the pool that waits; NULL: the stack is no pool's wait.  The stacks are as
+ * eu-stack shows them, or from the libraries' sources. */
+static const struct {
+    const char *wait, *stack;
+} cases[] = {
+    {"gomp_team_barrier_wait", "start_thread!libc.so.6 > gomp_thread_start!libgomp.so.1.0.0 > "
+                               "gomp_team_barrier_wait!libgomp.so.1.0.0 > futex [blocked]"},
+    {"inner", /* stripped: known by its module */
+     "__clone3!libc.so.6 > start_thread!libc.so.6 > outer!libgomp.so.1.0.0 > "
+     "inner!libgomp.so.1.0.0 > futex [blocked]"},
+    {NULL, /* works, and waits for a lock of the user's */
+     "start_thread!libc.so.6 > gomp_thread_start!libgomp.so.1 > user_loop!app > "
+     "pthread_mutex_lock!libc.so.6 > futex [blocked]"},
+    {NULL, /* a region's end, in the thread that started it */
+     "main!app > gomp_team_end!libgomp.so.1 > inner!libgomp.so.1 > futex [blocked]"},
+    {NULL, "start_thread!libc.so.6 > gomp_thread_start!libgomp.so.1"}, /* spins */
+    {"__kmp_hyper_barrier_release",
+     "__kmp_launch_worker!libomp.so.5 > __kmp_launch_thread!libomp.so.5 > "
+     "__kmp_fork_barrier!libomp.so.5 > __kmp_hyper_barrier_release!libomp.so.5 > "
+     "pthread_cond_wait!libc.so.6 > futex [blocked]"},
+    {"blas_thread_server",
+     "start_thread!libc.so.6 > blas_thread_server!libscipy_openblas64_-32a4b2a6.so > "
+     "pthread_cond_wait!libc.so.6 > futex [blocked]"},
+    {"torch::autograd::ReadyQueue::pop",
+     "torch::autograd::Engine::thread_main!libtorch_cpu.so > "
+     "torch::autograd::ReadyQueue::pop!libtorch_cpu.so > "
+     "std::condition_variable::wait!libstdc++.so.6 > futex [blocked]"},
+    {"c10::ThreadPool::main_loop", "c10::ThreadPool::main_loop!libc10.so > futex [blocked]"},
+    {NULL, "c10::ThreadPool::main_loop!libc10.so > user::task!app > futex [blocked]"},
+    {"arrow::internal::WorkerLoop",
+     "arrow::internal::WorkerLoop!libarrow.so.1500 > std::this!libarrow.so > futex [blocked]"},
+    {"rayon_core::registry::WorkerThread::wait_until_cold",
+     "rayon_core::registry::WorkerThread::wait_until_cold!polars.abi3.so > "
+     "std::sys::sync::condvar::futex::Condvar::wait!polars.abi3.so > futex [blocked]"},
+    {"tokio::runtime::park::Inner::park",
+     "tokio::runtime::park::Inner::park!app > parking_lot::condvar::Condvar::wait!app > "
+     "futex [blocked]"},
+    {"je_background_thread_entry", "je_background_thread_entry!app > futex [blocked]"},
+    {"_worker", "Thread._bootstrap@/usr/lib/python3.11/threading.py:1:2 > "
+                "Thread.run@/usr/lib/python3.11/threading.py:1:2 > "
+                "_worker@/usr/lib/python3.11/concurrent/futures/thread.py:66:81 > "
+                "_queue_SimpleQueue_get!_queue.cpython-311-x86_64-linux-gnu.so > futex [blocked]"},
+    {"Pool._handle_results", "Pool._handle_results@/lib/python3/multiprocessing/pool.py:1:2 > "
+                             "get@/lib/python3/queue.py:1:2 > futex [blocked]"},
+    {NULL, "_worker@/home/me/own.py:66:81 > futex [blocked]"},
+    {NULL, "blas_thread_server!libopenblas.so > ioctl /dev/x [blocked]"},
+    {NULL, "futex [blocked]"},
+};
+
+START_TEST(pools_are_known)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile_builder b = builder_start(1, "app");
+        stack_id s = builder_stack(&b, cases[i].stack);
+        struct view_options options = {0};
+        struct view *v = view_new(b.p, &options);
+        size_t n = 0;
+        const struct shown_frame *stack = view_stack(v, s, &n);
+        const struct shown_frame *f = idle_pool_wait(stack, n);
+        ck_assert_msg(f ? cases[i].wait && str_eq(f->name, cases[i].wait) : !cases[i].wait,
+                      "%s: %s", cases[i].stack, f ? f->name : "no pool");
+        view_free(v);
+        profile_free(b.p);
+    }
+}
+END_TEST
+
+static const struct {
+    bool ordinary;
+    const char *stack;
+} waits[] = {
+    {true, "f!app > futex [blocked]"},
+    {true, "f!app > read pipe [blocked]"},
+    {true, "f!app > epoll_wait [blocked]"},
+    {false, "f!app > read /data/x [blocked]"},
+    {false, "f!app > ioctl /dev/nvidiactl [blocked]"},
+    {false, "f!app > futexes [blocked]"},
+    {false, "f!app > [waiting for GIL]"},
+    {false, "f!app"},
+};
+
+START_TEST(ordinary_waits_are_told_from_others)
+{
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        struct profile_builder b = builder_start(1, "app");
+        stack_id s = builder_stack(&b, waits[i].stack);
+        struct view_options options = {0};
+        struct view *v = view_new(b.p, &options);
+        size_t n = 0;
+        const struct shown_frame *stack = view_stack(v, s, &n);
+        ck_assert_msg(idle_is_ordinary_wait(stack, n) == waits[i].ordinary, "%s", waits[i].stack);
+        view_free(v);
+        profile_free(b.p);
+    }
+}
+END_TEST
+
+CHECK_MAIN("idle", 20, pools_are_known, ordinary_waits_are_told_from_others)
