@@ -104,8 +104,9 @@ struct py_layout {
 /* A CPython in a target.  Built by py_runtime_find(), or by a test. */
 struct py_runtime {
     struct py_layout layout;
-    uint64_t addr;                     /* of _PyRuntime; 3.6: of interp_head */
-    uint64_t code_type;                /* of PyCode_Type; 0: unknown */
+    uint64_t addr;      /* of _PyRuntime; 3.6: of interp_head */
+    uint64_t code_type; /* of PyCode_Type; 0: unknown */
+    uint64_t eval_addr; /* of _PyEval_EvalFrameDefault (of its hot part); 0: unknown */
     uint64_t module_start, module_end; /* the module that holds the interpreter */
     char version[PY_VERSION_BYTES];
 };

@@ -1,0 +1,53 @@
+#include "pyframes/py_self.h"
+
+/* The eval function's frames take 200 to 600 bytes; a larger frame is none of them. */
+enum { FRAME_MAX_BYTES = 4096, WORD_BYTES = 8, FIRST_SLOT = X86_COUNT };
+
+static const uint8_t callee_saved[] = {X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15};
+
+static uint64_t size_of(const struct native_frame *f)
+{
+    return f->cfa > f->sp ? f->cfa - f->sp : 0;
+}
+
+static void report(const struct map *frames, uint64_t value, uint64_t place, py_self_found found,
+                   void *ctx)
+{
+    uint64_t ix = 0;
+    if (map_get(frames, value, &ix))
+        found(ctx, ix, place);
+}
+
+void py_self_each(const struct native_frame *f, struct mem *mem, const struct map *frames,
+                  py_self_found found, void *ctx)
+{
+    for (size_t i = 0; i < sizeof callee_saved; i++) {
+        uint8_t reg = callee_saved[i];
+        if (f->regs.known & (1U << reg))
+            report(frames, f->regs.r[reg], reg, found, ctx);
+    }
+    uint64_t words[FRAME_MAX_BYTES / WORD_BYTES];
+    uint64_t size = size_of(f) / WORD_BYTES * WORD_BYTES;
+    if (size == 0 || size > FRAME_MAX_BYTES || mem_read(mem, f->cfa - size, words, size) < 0)
+        return;
+    for (uint64_t i = 0; i < size / WORD_BYTES; i++)
+        report(frames, words[i], FIRST_SLOT + size - i * WORD_BYTES, found, ctx);
+}
+
+void py_self_learn(struct py_self *s, const struct native_frame *f, uint64_t place)
+{
+    map_put(&s->places, place, 1);
+    map_put(&s->sizes, size_of(f), 1);
+}
+
+bool py_self_alike(const struct py_self *s, const struct native_frame *f, uint64_t place)
+{
+    uint64_t ignored = 0;
+    return map_get(&s->places, place, &ignored) && map_get(&s->sizes, size_of(f), &ignored);
+}
+
+void py_self_release(struct py_self *s)
+{
+    map_release(&s->places);
+    map_release(&s->sizes);
+}

@@ -1,0 +1,511 @@
+#include "pyframes/py_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pyframes/py_layout.h"
+#include "tests/support/check_main.h"
+
+/* A native stack is a text, innermost frame first, one letter each:
+ *   e  the eval loop      k  its cold part     c  other code of the interpreter
+ *   x  foreign code       j  code without unwind information
+ * A Python stack is a text too, one character per frame: the native index of its home; '^' one
+ * above all, 'v' one below all, '0' + … ; frames with the same home are one block.
+ * A merged stack reads: native letters, Python frames as upper-case letters from A (innermost),
+ * notes '<' greenlet, '~' native frames missing, '?' Python frames missing. */
+enum {
+    INTERPRETER = 0x400000,
+    EVAL = INTERPRETER + 0x1000,
+    CALL = INTERPRETER + 0x2000,
+    COLD = INTERPRETER + 0x9000,
+    INTERPRETER_END = INTERPRETER + 0x100000,
+    FOREIGN = 0x700000,
+    STACK = 0x10000,
+    FRAME_BYTES = 0x100,
+    MARKER_AT = 0x40, /* above sp */
+    SELF = 0x900000,
+    MOST = 64,
+};
+
+struct stage {
+    struct py_runtime rt;
+    struct py_merger *merger;
+    struct mem *mem;
+    struct native_frame native_frames[MOST];
+    struct py_frame py_frames[MOST];
+    struct merged_frame merged_frames[2 * MOST + 8];
+    const char *letters;
+    struct native_stack native;
+    struct py_stack py;
+    struct merged_stack out;
+};
+
+static void stage_open(struct stage *s)
+{
+    *s = (struct stage){.rt = {.module_start = INTERPRETER, .module_end = INTERPRETER_END},
+                        .mem = mem_image_new()};
+    s->merger = py_merger_new(&s->rt);
+    s->native = (struct native_stack){.frames = s->native_frames, .capacity = MOST};
+    s->py = (struct py_stack){.frames = s->py_frames, .capacity = MOST};
+    s->out = (struct merged_stack){.frames = s->merged_frames, .capacity = 2 * MOST + 8};
+}
+
+static void stage_close(struct stage *s)
+{
+    py_merger_free(s->merger);
+    mem_free(s->mem);
+}
+
+static uint64_t function_of(char letter)
+{
+    return letter == 'e'   ? EVAL
+           : letter == 'k' ? COLD
+           : letter == 'c' ? CALL
+           : letter == 'x' ? FOREIGN
+                           : 0;
+}
+
+static void set_native(struct stage *s, const char *letters)
+{
+    s->letters = letters;
+    s->native.n = strlen(letters);
+    s->native.end = UNWIND_DONE;
+    for (size_t i = 0; i < s->native.n; i++) {
+        uint64_t function = function_of(letters[i]);
+        s->native_frames[i] = (struct native_frame){
+            .pc = function ? function + 0x10 : 0xbad0,
+            .function = function,
+            .sp = STACK + i * FRAME_BYTES,
+            .cfa = STACK + (i + 1) * FRAME_BYTES,
+        };
+    }
+}
+
+static uint64_t marker_of(const struct stage *s, char home)
+{
+    if (home == 'v')
+        return STACK - 8;
+    size_t i = home == '^' ? s->native.n : (size_t)(home - '0');
+    return STACK + i * FRAME_BYTES + MARKER_AT;
+}
+
+static void set_python(struct stage *s, const char *homes)
+{
+    s->py.n = strlen(homes);
+    s->py.end = PY_WALK_DONE;
+    for (size_t i = 0; i < s->py.n; i++)
+        s->py_frames[i] = (struct py_frame){
+            .self = SELF + i * 0x200,
+            .entry = homes[i] != homes[i + 1],
+            .marker = marker_of(s, homes[i]),
+        };
+}
+
+static void without_markers(struct stage *s)
+{
+    for (size_t i = 0; i < s->py.n; i++) {
+        s->py_frames[i].marker = 0;
+        s->py_frames[i].entry = true;
+    }
+}
+
+/* Python frame P is held by native frame I: in register REG, or (REG < 0) in a word. */
+static void hold(struct stage *s, size_t i, size_t p, int reg)
+{
+    struct native_frame *f = &s->native_frames[i];
+    uint64_t self = s->py_frames[p].self;
+    if (reg < 0) {
+        ck_assert_int_eq(mem_image_add(s->mem, f->sp + MARKER_AT, &self, sizeof self), 0);
+        return;
+    }
+    f->regs.r[reg] = self;
+    f->regs.known |= 1U << reg;
+}
+
+/* The words that nothing was said about. */
+static void fill_words(struct stage *s, const uint64_t *held_at, size_t n)
+{
+    static const uint8_t zeros[FRAME_BYTES];
+    for (size_t i = 0; i < s->native.n; i++) {
+        uint64_t sp = s->native_frames[i].sp;
+        bool has = false;
+        for (size_t k = 0; k < n; k++)
+            has |= held_at[k] == i;
+        mem_image_add(s->mem, sp, zeros, has ? MARKER_AT : FRAME_BYTES);
+        if (has)
+            mem_image_add(s->mem, sp + MARKER_AT + 8, zeros, FRAME_BYTES - MARKER_AT - 8);
+    }
+}
+
+static const char *merged(struct stage *s)
+{
+    static char text[3 * MOST];
+    py_merge(s->merger, s->mem, &s->native, &s->py, &s->out);
+    size_t n = 0;
+    for (; n < s->out.n; n++) {
+        const struct merged_frame *f = &s->merged_frames[n];
+        text[n] = f->kind == MERGED_NATIVE   ? s->letters[f->index]
+                  : f->kind == MERGED_PYTHON ? (char)('A' + f->index)
+                  : f->note[1] == 'g'        ? '<'
+                  : f->note[1] == 'n'        ? '~'
+                                             : '?';
+    }
+    text[n] = '\0';
+    return text;
+}
+
+struct case_ {
+    const char *what, *native, *python, *want;
+    enum py_merge_result result;
+    enum unwind_end native_end;
+    enum py_walk_end walk_end;
+};
+
+/* In each, an earlier merge has shown that e is the eval loop. */
+static const struct case_ cases[] = {
+    {"no Python", "xcx", "", "xcx", PY_MERGE_NO_PYTHON, 0, 0},
+    {"no Python frame, eval kept", "xex", "", "xex", PY_MERGE_NO_PYTHON, 0, 0},
+    {"one block", "xcecx", "222", "xcABCcx", PY_MERGE_EXACT, 0, 0},
+    {"leaf in the eval loop", "ecx", "00", "ABcx", PY_MERGE_EXACT, 0, 0},
+    {"callbacks three deep", "xexcexcecx", "11477", "xABxcCxcDEcx", PY_MERGE_EXACT, 0, 0},
+    {"the cold part", "xkcecx", "1133", "xABcCDcx", PY_MERGE_EXACT, 0, 0},
+    {"entering", "xecex", "33", "xcABx", PY_MERGE_ENTERING, 0, 0},
+    {"entering, at the very top", "ecex", "2", "cAx", PY_MERGE_ENTERING, 0, 0},
+    {"two without frames", "ececex", "4", "?c?cAx", PY_MERGE_MISMATCH, 0, 0},
+    {"one without frames in between", "xececex", "1155", "xABc?cCDx", PY_MERGE_MISMATCH, 0, 0},
+    {"greenlet: a stale tail", "xecxxcececx", "11", "xABcxxc<", PY_MERGE_EXACT, 0, 0},
+    {"native ends early", "xcec", "22^^", "xcABc~CD", PY_MERGE_NATIVE_CUT, UNWIND_NO_CFI, 0},
+    {"native ends at once", "x", "^^", "x~AB", PY_MERGE_NATIVE_CUT, UNWIND_NO_CFI, 0},
+    {"no native at all", "", "^^", "~AB", PY_MERGE_NATIVE_CUT, UNWIND_NEEDS_REGS, 0},
+    {"marker above a whole stack", "xex", "1^", "xAxB", PY_MERGE_MISMATCH, 0, 0},
+    {"marker below sp", "xex", "v1", "xABx", PY_MERGE_MISMATCH, 0, 0},
+    {"marker in foreign code", "xexex", "123", "xAxBCx", PY_MERGE_MISMATCH, 0, 0},
+    {"in code without CFI", "xcjcex", "24", "xcAcBx", PY_MERGE_EXACT, 0, 0},
+    {"the walk ended early", "xecececx", "11", "xABc?c?cx", PY_MERGE_MISMATCH, 0, PY_WALK_CUT},
+    {"nothing was being walked", "xecex", "13", "xAcBx", PY_MERGE_EXACT, 0, PY_WALK_TORN},
+};
+
+START_TEST(markers_say_where)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct case_ *c = &cases[i];
+        struct stage s;
+        stage_open(&s);
+        set_native(&s, "e");
+        set_python(&s, "0");
+        merged(&s);
+        set_native(&s, c->native);
+        set_python(&s, c->python);
+        s.native.end = c->native_end;
+        s.py.end = c->walk_end;
+        const char *got = merged(&s);
+        ck_assert_msg(!strcmp(got, c->want) && s.out.result == c->result, "%s: %s, result %d",
+                      c->what, got, (int)s.out.result);
+        stage_close(&s);
+    }
+}
+END_TEST
+
+START_TEST(what_is_not_proven_to_be_eval_is_plain_code)
+{
+    struct stage s;
+    stage_open(&s);
+    set_native(&s, "kcex"); /* the cold part was never seen */
+    set_python(&s, "2");
+    ck_assert_str_eq(merged(&s), "kcAx");
+    ck_assert_int_eq(s.out.result, PY_MERGE_EXACT);
+    set_native(&s, "kx");
+    set_python(&s, "0");
+    merged(&s);
+    set_native(&s, "kcex");
+    set_python(&s, "2");
+    ck_assert_str_eq(merged(&s), "cAx");
+    ck_assert_int_eq(s.out.result, PY_MERGE_ENTERING);
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(guessed_frames_teach_nothing)
+{
+    struct stage s;
+    stage_open(&s);
+    set_native(&s, "xcx");
+    set_python(&s, "1");
+    s.native_frames[1].trust = FRAME_GUESSED;
+    ck_assert_str_eq(merged(&s), "xAx");
+    set_native(&s, "xcxex");
+    set_python(&s, "3");
+    ck_assert_str_eq(merged(&s), "xcxAx");
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(the_symbol_tells_eval_before_the_first_match)
+{
+    struct stage s;
+    stage_open(&s);
+    py_merger_free(s.merger);
+    s.rt.eval_addr = EVAL;
+    s.merger = py_merger_new(&s.rt);
+    set_native(&s, "xeckx");
+    set_python(&s, "3");
+    ck_assert_str_eq(merged(&s), "xcAx");
+    ck_assert_int_eq(s.out.result, PY_MERGE_ENTERING);
+    stage_close(&s);
+}
+END_TEST
+
+/* The states were walked one after the other; on the stack they alternate. */
+START_TEST(two_interpreters_interleave)
+{
+    struct stage s;
+    stage_open(&s);
+    set_native(&s, "xexexexex");
+    set_python(&s, "155377");
+    ck_assert_str_eq(merged(&s), "xAxDxBCxEFx");
+    ck_assert_int_eq(s.out.result, PY_MERGE_EXACT);
+    stage_close(&s);
+}
+END_TEST
+
+/* 3.12+: the block whose end was not read has no marker, but there is one activation for it. */
+START_TEST(a_remainder_finds_the_next_activation)
+{
+    struct stage s;
+    stage_open(&s);
+    set_native(&s, "xececx");
+    set_python(&s, "1133");
+    s.py.end = PY_WALK_BAD_MEMORY;
+    s.py_frames[2].marker = s.py_frames[3].marker = 0;
+    s.py_frames[3].entry = false;
+    ck_assert_str_eq(merged(&s), "xABcCDcx");
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(deep_activation_of_signal_stack)
+{
+    struct stage s;
+    stage_open(&s);
+    set_native(&s, "xxecex");
+    set_python(&s, "24");
+    s.native_frames[0].sp = 0x7000000;
+    s.native_frames[0].cfa = 0x7000100;
+    ck_assert_str_eq(merged(&s), "xxAcBx");
+    ck_assert_int_eq(s.out.result, PY_MERGE_EXACT);
+    stage_close(&s);
+}
+END_TEST
+
+/* ---- up to 3.9 ---- */
+
+static void open_old(struct stage *s, const char *native, size_t python)
+{
+    stage_open(s);
+    s->rt.eval_addr = EVAL;
+    py_merger_free(s->merger);
+    s->merger = py_merger_new(&s->rt);
+    set_native(s, native);
+    char homes[MOST] = {0};
+    memset(homes, '0', python);
+    set_python(s, homes);
+    without_markers(s);
+}
+
+START_TEST(frames_are_found_in_registers)
+{
+    struct stage s;
+    open_old(&s, "xcecxcecx", 2);
+    hold(&s, 7, 1, X86_RBX); /* its maker */
+    hold(&s, 6, 1, X86_RBX);
+    hold(&s, 5, 1, X86_RBX); /* a callee that left the register alone */
+    hold(&s, 3, 0, X86_RBP);
+    hold(&s, 2, 0, X86_RBX);
+    hold(&s, 2, 1, X86_R12); /* its caller's, still there */
+    hold(&s, 1, 0, X86_RBX);
+    ck_assert_str_eq(merged(&s), "xcAcxcBcx");
+    ck_assert_int_eq(s.out.result, PY_MERGE_EXACT);
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(frames_are_found_in_words)
+{
+    struct stage s;
+    open_old(&s, "xcecxcecx", 2);
+    hold(&s, 6, 1, -1);
+    hold(&s, 5, 1, X86_RBX);
+    hold(&s, 2, 0, -1);
+    fill_words(&s, (uint64_t[]){6, 2}, 2);
+    ck_assert_str_eq(merged(&s), "xcAcxcBcx");
+    ck_assert_int_eq(s.out.result, PY_MERGE_EXACT);
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(split_off_parts_are_known_by_their_likeness)
+{
+    struct stage s;
+    open_old(&s, "xckcecx", 2);
+    hold(&s, 4, 1, X86_RBX);
+    hold(&s, 3, 0, X86_RBP); /* the maker keeps it elsewhere */
+    hold(&s, 2, 0, X86_RBX);
+    ck_assert_str_eq(merged(&s), "xcAcBcx");
+    ck_assert_int_eq(s.out.result, PY_MERGE_EXACT);
+    /* From now on it is an eval loop's like any other. */
+    set_native(&s, "kcecx");
+    set_python(&s, "0");
+    without_markers(&s);
+    hold(&s, 2, 0, X86_RBX);
+    ck_assert_str_eq(merged(&s), "cAcx");
+    ck_assert_int_eq(s.out.result, PY_MERGE_ENTERING);
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(a_frame_not_found_is_kept_in_its_place)
+{
+    struct stage s;
+    open_old(&s, "xecececx", 3);
+    hold(&s, 5, 2, X86_RBX);
+    hold(&s, 1, 0, X86_RBX);
+    ck_assert_str_eq(merged(&s), "xAc?cBCcx");
+    ck_assert_int_eq(s.out.result, PY_MERGE_MISMATCH);
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(an_old_greenlet_ends_too)
+{
+    struct stage s;
+    open_old(&s, "xececxxcecx", 2);
+    hold(&s, 3, 1, X86_RBX);
+    hold(&s, 1, 0, X86_RBX);
+    ck_assert_str_eq(merged(&s), "xAcBcxxc<");
+    ck_assert_int_eq(s.out.result, PY_MERGE_EXACT);
+    stage_close(&s);
+}
+END_TEST
+
+/* ---- hostile ---- */
+
+static uint64_t random_addr(uint32_t *seed)
+{
+    *seed = *seed * 1664525 + 1013904223;
+    uint32_t r = *seed >> 8;
+    static const uint64_t odd[] = {0, 1, STACK, UINT64_MAX, UINT64_MAX - 8, INTERPRETER, EVAL};
+    return r % 4 == 0 ? odd[r % (sizeof odd / sizeof *odd)] : STACK + (r >> 4) % 0x1000;
+}
+
+/* Whatever the input: each Python frame once and in its place, native frames in order. */
+static void check_complete(const struct stage *s)
+{
+    bool seen[MOST] = {false};
+    size_t python = 0, native = 0;
+    for (size_t i = 0; i < s->out.n; i++) {
+        const struct merged_frame *f = &s->merged_frames[i];
+        if (f->kind == MERGED_NATIVE) {
+            ck_assert_uint_ge(f->index + 1, native + 1);
+            ck_assert_uint_lt(f->index, s->native.n);
+            native = f->index + 1;
+        } else if (f->kind == MERGED_PYTHON) {
+            ck_assert(!seen[f->index]);
+            seen[f->index] = true;
+            python++;
+        }
+    }
+    ck_assert_uint_eq(python, s->py.n);
+    ck_assert_uint_le(s->out.n, s->native.n + s->py.n + 8);
+}
+
+START_TEST(no_python_frame_is_ever_lost)
+{
+    uint32_t seed = 7;
+    struct stage s;
+    stage_open(&s);
+    for (int round = 0; round < 20000; round++) {
+        size_t n = (size_t)round % 13;
+        set_native(&s, "ekcxjeekcxjee" + (12 - n));
+        s.native.end = (enum unwind_end)(round % UNWIND_END_COUNT);
+        s.py.n = (size_t)round / 13 % 17;
+        s.py.end = (enum py_walk_end)(round % (PY_WALK_TOO_DEEP + 1));
+        for (size_t i = 0; i < s.native.n; i++) {
+            struct native_frame *f = &s.native_frames[i];
+            if (round % 3) {
+                f->sp = random_addr(&seed);
+                f->cfa = random_addr(&seed);
+            }
+            f->regs.known = UINT32_MAX;
+            f->regs.r[X86_RBX] = random_addr(&seed);
+        }
+        for (size_t i = 0; i < s.py.n; i++)
+            s.py_frames[i] = (struct py_frame){.self = random_addr(&seed),
+                                               .entry = random_addr(&seed) & 1,
+                                               .marker = random_addr(&seed) & ~7ULL};
+        merged(&s);
+        check_complete(&s);
+    }
+    stage_close(&s);
+}
+END_TEST
+
+/* ---- plumbing ---- */
+
+START_TEST(plumbing_is_told_from_work)
+{
+    static const char *const plumbing[] = {
+        "_PyEval_EvalFrameDefault",
+        "_PyEval_Vector",
+        "PyObject_Call",
+        "Py_RunMain",
+        "run_mod",
+        "cfunction_vectorcall_FASTCALL_KEYWORDS",
+        "method_vectorcall_NOARGS",
+        "type_call",
+        "slot_tp_call",
+        "gen_send_ex2.lto_priv.0",
+        "_PyObject_MakeTpCall.constprop.0",
+        "_PyEval_EvalFrameDefault.cold",
+        "thread_run",
+        "pythread_wrapper",
+        "t_bootstrap",
+        "builtin_exec",
+        "PyErr_CheckSignals",
+        "wrapperdescr_raw_call",
+        "_TAIL_CALL_CALL_KW.llvm.7",
+    };
+    static const char *const work[] = {
+        "",
+        "builtin_sorted",
+        "time_sleep",
+        "take_gil",
+        "gc_collect_main",
+        "list_sort_impl",
+        "acquire_timed",
+        "lock_PyThread_acquire_lock",
+        "scanner_call",
+        "start_thread",
+        "clone",
+        "main",
+        "type_new",
+        "dict_subscript",
+        "PyThread_acquire_lock_timed",
+        "method",
+        "_pthread_cond_wait",
+        "run",
+        "sock_recv",
+    };
+    for (size_t i = 0; i < sizeof plumbing / sizeof *plumbing; i++)
+        ck_assert_msg(py_is_plumbing(plumbing[i]), "%s", plumbing[i]);
+    for (size_t i = 0; i < sizeof work / sizeof *work; i++)
+        ck_assert_msg(!py_is_plumbing(work[i]), "%s", work[i]);
+}
+END_TEST
+
+CHECK_MAIN("py_merge", 20, markers_say_where, what_is_not_proven_to_be_eval_is_plain_code,
+           guessed_frames_teach_nothing, the_symbol_tells_eval_before_the_first_match,
+           two_interpreters_interleave, a_remainder_finds_the_next_activation,
+           deep_activation_of_signal_stack, frames_are_found_in_registers,
+           frames_are_found_in_words, split_off_parts_are_known_by_their_likeness,
+           a_frame_not_found_is_kept_in_its_place, an_old_greenlet_ends_too,
+           no_python_frame_is_ever_lost, plumbing_is_told_from_work)
