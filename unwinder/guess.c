@@ -54,7 +54,7 @@ static enum unwind_end scan(struct walk *w)
 enum unwind_end walk_guess(struct walk *w)
 {
     const size_t at = w->out->n - 1;
-    if (!w->trials)
+    if (!w->nesting)
         w->counters->fallbacks++;
     enum unwind_end end = scan(w);
     struct regs caller;

@@ -105,6 +105,15 @@ static int compile_value(struct rule *rule, const Dwarf_Op *ops, size_t n, struc
     return add_expression(rule, ops, n, is_value ? VALUE_EXPR : VALUE_AT_EXPR, ret);
 }
 
+/* psABI §3.2.1: what a function preserves.  Asked instead of libdw's defaults, which (0.188,
+ * backends/x86_64_cfi.c) take DWARF register 0, rax, for rbx. */
+static enum value_kind unmentioned(int reg)
+{
+    const uint32_t preserved = 1U << X86_RBX | 1U << X86_RBP | 1U << X86_R12 | 1U << X86_R13 |
+                               1U << X86_R14 | 1U << X86_R15;
+    return preserved & 1U << reg ? VALUE_SAME : VALUE_UNDEFINED;
+}
+
 static int compile_register(struct rule *rule, Dwarf_Frame *frame, int reg)
 {
     Dwarf_Op mem[3], *ops;
@@ -113,7 +122,7 @@ static int compile_register(struct rule *rule, Dwarf_Frame *frame, int reg)
     if (dwarf_frame_register(frame, reg, mem, &ops, &n) < 0)
         return -ENOENT;
     if (n == 0) {
-        value->kind = ops == mem ? VALUE_UNDEFINED : VALUE_SAME;
+        value->kind = (uint8_t)unmentioned(reg);
         return 0;
     }
     return compile_value(rule, ops, n, value);
@@ -250,6 +259,14 @@ int rule_cfa(const struct rule *rule, const struct regs *frame, struct stack_vie
     return value_of(rule, &rule->cfa, &in, ret);
 }
 
+/* In an epilogue CFI goes on to name the slot below rsp from which the register was popped already.
+ * Snapshots need not hold it. */
+static bool is_popped(const struct value_rule *value, const struct expression_input *in)
+{
+    return value->kind == VALUE_AT_CFA && in->regs->known & 1U << X86_RSP &&
+           in->cfa + (uint64_t)(int64_t)value->offset < in->regs->r[X86_RSP];
+}
+
 int rule_apply(const struct rule *rule, const struct regs *frame, struct stack_view *view,
                uint64_t *ret_cfa, struct regs *caller)
 {
@@ -262,11 +279,14 @@ int rule_apply(const struct rule *rule, const struct regs *frame, struct stack_v
     caller->known = frame->known & rule->same;
     for (uint32_t left = rule->restored; left; left &= left - 1) {
         unsigned reg = (unsigned)__builtin_ctz(left);
-        r = value_of(rule, &rule->values[reg], &in, &caller->r[reg]);
-        if (r == 0)
-            caller->known |= 1U << reg;
-        else if (reg == X86_PC || reg == X86_RSP)
+        uint64_t value = frame->r[reg];
+        r = value_of(rule, &rule->values[reg], &in, &value);
+        if (r < 0 && (reg == X86_PC || reg == X86_RSP))
             return r;
+        if (r == 0 || (is_popped(&rule->values[reg], &in) && frame->known & 1U << reg)) {
+            caller->r[reg] = r == 0 ? value : frame->r[reg];
+            caller->known |= 1U << reg;
+        }
     }
     return 0;
 }

@@ -6,7 +6,10 @@
  * a hostile stack that leads back to itself ends here. */
 enum { MAX_STACK_SWITCHES = 8 };
 /* Trials within trials: one for each stretch of code without CFI. */
-enum { MAX_TRIALS = 4, MAX_TRIAL_FRAMES = 4 * UNWIND_MAX_FRAMES };
+enum { MAX_NESTED_TRIALS = 4 };
+/* Of one stack.  A right caller is among the first few candidates, and a wrong one fails within a few
+ * frames; deep stacks with several such stretches are walked a few times over. */
+enum { MAX_TRIALS = 64, MAX_TRIAL_FRAMES = 4 * UNWIND_MAX_FRAMES };
 
 struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call)
 {
@@ -20,7 +23,7 @@ struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call)
 static bool add_frame(struct walk *w, const struct regs *regs, bool is_call, enum frame_trust trust)
 {
     struct native_stack *out = w->out;
-    if (w->trials && w->trial_frames++ >= MAX_TRIAL_FRAMES)
+    if (w->nesting && w->trial_frames++ >= MAX_TRIAL_FRAMES)
         return false;
     if (out->n >= out->capacity || out->n >= UNWIND_MAX_FRAMES)
         return false;
@@ -117,12 +120,13 @@ enum unwind_end walk_try(struct walk *w, const struct regs *regs, bool is_call,
 {
     const size_t n = w->out->n;
     const unsigned switches = w->stack_switches;
-    if (w->trials == MAX_TRIALS)
+    if (w->nesting == MAX_NESTED_TRIALS || w->trials == MAX_TRIALS)
         return UNWIND_NO_CFI;
     w->trials++;
+    w->nesting++;
     w->at_root = false;
     enum unwind_end end = walk_from(w, regs, is_call, trust);
-    w->trials--;
+    w->nesting--;
     if (end == UNWIND_DONE && w->at_root)
         return UNWIND_DONE;
     w->out->n = n;

@@ -19,7 +19,8 @@ struct walk {
     struct stack_view view;
     struct native_stack *out;
     unsigned stack_switches;
-    unsigned trials;     /* how many nested trials this is in */
+    unsigned nesting;    /* how many trials this is in, one within the other */
+    unsigned trials;     /* how many this stack has had */
     size_t trial_frames; /* frames that trials of this stack have made */
     bool at_root;        /* the end was a frame whose return address is undefined */
 };

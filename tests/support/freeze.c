@@ -146,10 +146,16 @@ void tracee_seize(pid_t tid)
     wait_for_stop(tid);
 }
 
-void tracee_step(pid_t tid)
+bool tracee_step(pid_t tid)
 {
-    ck_assert_int_eq(ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL), 0);
-    wait_for_stop(tid);
+    static long signal; /* that stopped it last: to be delivered */
+    int status;
+    ck_assert_int_eq(ptrace(PTRACE_SINGLESTEP, tid, NULL, signal), 0);
+    ck_assert_int_eq(waitpid(tid, &status, __WALL), tid);
+    if (!WIFSTOPPED(status))
+        return false;
+    signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+    return true;
 }
 
 void tracee_detach(pid_t tid)

@@ -38,5 +38,5 @@ void freeze_tracee(const struct target *t, pid_t tid, struct frozen *ret);
 void frozen_release(struct frozen *f);
 
 void tracee_seize(pid_t tid); /* and stop it */
-void tracee_step(pid_t tid);  /* one instruction */
+bool tracee_step(pid_t tid);  /* one instruction; false: it has ended */
 void tracee_detach(pid_t tid);

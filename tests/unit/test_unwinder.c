@@ -1,0 +1,147 @@
+/* Hostile stacks: whatever bytes a snapshot holds, the walk ends, within its bounds.  The modules
+ * are this process's own, so that rules are real. */
+#include "unwinder/unwinder.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "tests/support/check_main.h"
+
+enum { STACK_WORDS = 4096, STACK_AT = 0x10000000 };
+
+struct fixture {
+    struct mem *mem;
+    struct modules *modules;
+    struct unwinder *unwinder;
+    struct native_stack out;
+    uint64_t words[STACK_WORDS];
+    struct snapshot s;
+};
+static struct fixture f;
+
+static void set_up(void)
+{
+    ck_assert_int_eq(mem_live_open(&f.mem, getpid(), NULL), 0);
+    f.modules = modules_new(getpid(), f.mem);
+    ck_assert_int_eq(modules_refresh(f.modules), 0);
+    f.unwinder = unwinder_new(f.modules);
+    f.out.capacity = UNWIND_MAX_FRAMES;
+    f.out.frames = xcalloc(f.out.capacity, sizeof *f.out.frames);
+    f.s = (struct snapshot){
+        .stack_start = STACK_AT, .stack_bytes = sizeof f.words, .stack = (const uint8_t *)f.words};
+    f.s.regs.known = (1U << X86_COUNT) - 1;
+    f.s.regs.r[X86_RSP] = STACK_AT;
+}
+
+static void tear_down(void)
+{
+    unwinder_free(f.unwinder);
+    modules_free(f.modules);
+    mem_free(f.mem);
+    free(f.out.frames);
+}
+
+static uint64_t random_word(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static uint64_t code_addr(uint64_t *state)
+{
+    return (uint64_t)(uintptr_t)set_up + random_word(state) % 65536 - 32768;
+}
+
+/* Words that look like pointers into code and into the stack, so that the walk goes far. */
+static uint64_t plausible_word(uint64_t *state)
+{
+    switch (random_word(state) % 4) {
+    case 0:
+        return code_addr(state);
+    case 1:
+        return STACK_AT + random_word(state) % sizeof f.words;
+    case 2:
+        return (uint64_t)(uintptr_t)memcpy + random_word(state) % 262144 - 131072;
+    default:
+        return random_word(state);
+    }
+}
+
+START_TEST(random_stacks_end)
+{
+    uint64_t state = 88172645463325252U;
+    for (int round = 0; round < 300; round++) {
+        for (size_t i = 0; i < STACK_WORDS; i++)
+            f.words[i] = plausible_word(&state);
+        for (int reg = 0; reg < X86_COUNT; reg++)
+            f.s.regs.r[reg] = plausible_word(&state);
+        f.s.regs.r[X86_RSP] = STACK_AT;
+        f.s.regs.r[X86_PC] = code_addr(&state);
+        f.s.stack_cut = round & 1;
+        f.s.regs.known = round & 2 ? (1U << X86_COUNT) - 1 : 1U << X86_PC | 1U << X86_RSP;
+        unwinder_run(f.unwinder, &f.s, &f.out);
+        ck_assert_uint_ge(f.out.n, 1);
+        ck_assert_int_lt(f.out.end, UNWIND_END_COUNT);
+    }
+}
+END_TEST
+
+START_TEST(registers_at_the_edges_of_memory)
+{
+    static const uint64_t edges[] = {
+        0, 1, 7, STACK_AT, STACK_AT + sizeof f.words - 1, INT64_MAX, UINT64_MAX - 7, UINT64_MAX};
+    enum { N = sizeof edges / sizeof *edges };
+    for (size_t i = 0; i < (size_t)N * N * N; i++) {
+        f.s.regs.r[X86_RSP] = edges[i % N];
+        f.s.regs.r[X86_RBP] = edges[i / N % N];
+        f.s.regs.r[X86_PC] = i / N / N ? edges[i / N / N] : (uint64_t)(uintptr_t)set_up;
+        f.s.stack_start = i & 1 ? f.s.regs.r[X86_RSP] : STACK_AT;
+        f.s.stack_cut = i & 2;
+        unwinder_run(f.unwinder, &f.s, &f.out);
+        ck_assert_uint_ge(f.out.n, 1);
+    }
+}
+END_TEST
+
+START_TEST(no_room_for_frames)
+{
+    f.out.capacity = 0;
+    f.s.regs.r[X86_PC] = (uint64_t)(uintptr_t)set_up;
+    unwinder_run(f.unwinder, &f.s, &f.out);
+    ck_assert_uint_eq(f.out.n, 0);
+    ck_assert_int_eq(f.out.end, UNWIND_TOO_DEEP);
+}
+END_TEST
+
+START_TEST(unknown_code_asks_for_maps)
+{
+    f.s.regs.r[X86_PC] = 0x1000;
+    ck_assert(!unwinder_wants_maps(f.unwinder));
+    unwinder_run(f.unwinder, &f.s, &f.out);
+    ck_assert(unwinder_wants_maps(f.unwinder));
+    ck_assert_int_eq(f.out.end, UNWIND_NO_CFI);
+    unwinder_maps_changed(f.unwinder);
+    ck_assert(!unwinder_wants_maps(f.unwinder));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("unwinder");
+    TCase *tcase = tcase_create("hostile");
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_set_timeout(tcase, 30);
+    tcase_add_test(tcase, random_stacks_end);
+    tcase_add_test(tcase, registers_at_the_edges_of_memory);
+    tcase_add_test(tcase, no_room_for_frames);
+    tcase_add_test(tcase, unknown_code_asks_for_maps);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
