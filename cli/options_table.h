@@ -11,10 +11,10 @@ enum {
 
 struct option_row {
     char letter;       /* 0: none */
-    const char *name;  /* without the dashes */
-    const char *value; /* its name in the help; NULL: takes none */
     bool optional;     /* the value may be left out, and is then given as --name=value only */
     unsigned commands; /* FOR_… */
+    const char *name;  /* without the dashes */
+    const char *value; /* its name in the help; NULL: takes none */
     const char *help;
     /* Puts VALUE (NULL: none given) into O; FIELD is the offset of the flag that set_flag sets. */
     int (*set)(struct options *o, const struct option_row *row, const char *value, struct err *err);

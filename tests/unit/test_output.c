@@ -1,0 +1,204 @@
+/* Files are written in a directory of the test's own, which must hold nothing else afterwards. */
+#include "cli/output.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/text.h"
+#include "tests/support/check_main.h"
+
+static char folder[] = "/tmp/wallspy-output-XXXXXX";
+
+static void enter_folder(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+}
+
+static void leave_folder(size_t n_files)
+{
+    DIR *dir = opendir(".");
+    size_t n = 0;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        n += entry->d_type != DT_DIR;
+        (void)unlink(entry->d_name);
+    }
+    closedir(dir);
+    ck_assert_int_eq(chdir("/"), 0);
+    (void)rmdir(folder);
+    ck_assert_uint_eq(n, n_files);
+}
+
+static void put_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    ck_assert_int_ge(fputs(text, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void expect_file(const char *path, const char *text)
+{
+    char buf[64] = "";
+    gzFile file = gzopen(path, "r"); /* reads plain files too */
+    ck_assert_int_eq(gzread(file, buf, sizeof buf - 1), (int)strlen(text));
+    ck_assert_str_eq(buf, text);
+    (void)gzclose(file);
+}
+
+/* Writes TEXT to PATH.  Returns what output_commit() says. */
+static int write_text(const char *path, const char *text, output_cancelled cancelled,
+                      struct err *err)
+{
+    struct output_target t;
+    struct output *out = NULL;
+    int64_t bytes = 0;
+    ck_assert_int_eq(output_plan(&t, path, "folded", err), 0);
+    int r = output_begin(&out, &t, cancelled, err);
+    if (r == 0) {
+        (void)fputs(text, output_file(out));
+        r = output_commit(out, &bytes, err);
+    }
+    output_target_release(&t);
+    return r;
+}
+
+START_TEST(a_file_appears_whole)
+{
+    enter_folder();
+    struct err err = {0};
+    (void)umask(027);
+    put_file("a.json", "old");
+    ck_assert_int_eq(write_text("a.json", "new text", NULL, &err), 0);
+    expect_file("a.json", "new text");
+    ck_assert_int_eq(write_text("b.json.gz", "compressed", NULL, &err), 0);
+    expect_file("b.json.gz", "compressed");
+    struct stat st;
+    ck_assert_int_eq(stat("b.json.gz", &st), 0);
+    ck_assert_int_eq(st.st_mode & 0777, 0640);
+    leave_folder(2);
+}
+END_TEST
+
+START_TEST(the_older_file_survives)
+{
+    enter_folder();
+    struct output_target t;
+    struct output *out = NULL;
+    struct err err = {0};
+    put_file("a.json", "old");
+    ck_assert_int_eq(output_plan(&t, "a.json", NULL, &err), 0);
+    ck_assert_str_eq(t.exporter->name, "speedscope");
+    ck_assert_int_eq(output_begin(&out, &t, NULL, &err), 0);
+    (void)fputs("new", output_file(out));
+    ck_assert_int_eq(fflush(output_file(out)), 0);
+    expect_file("a.json", "old");
+    ck_assert_ptr_null(output_discard(out));
+    output_target_release(&t);
+    expect_file("a.json", "old");
+    leave_folder(1);
+}
+END_TEST
+
+static bool yes(void)
+{
+    return true;
+}
+
+START_TEST(a_cancelled_write_leaves_nothing)
+{
+    enter_folder();
+    struct err err = {0};
+    put_file("a.json", "old");
+    ck_assert_int_eq(write_text("a.json", "new", yes, &err), -ECANCELED);
+    ck_assert_int_eq(write_text("b.json.gz", "new", yes, &err), -ECANCELED);
+    expect_file("a.json", "old");
+    leave_folder(1);
+}
+END_TEST
+
+START_TEST(a_link_stays_and_its_file_is_replaced)
+{
+    enter_folder();
+    struct err err = {0};
+    put_file("real.json", "old");
+    ck_assert_int_eq(symlink("real.json", "link.json"), 0);
+    ck_assert_int_eq(write_text("link.json", "new", NULL, &err), 0);
+    struct stat st;
+    ck_assert_int_eq(lstat("link.json", &st), 0);
+    ck_assert(S_ISLNK(st.st_mode));
+    expect_file("real.json", "new");
+    leave_folder(2);
+}
+END_TEST
+
+START_TEST(failed_writes_are_one_error)
+{
+    struct err err = {0};
+    ck_assert_int_eq(write_text("/dev/full", "x", NULL, &err), -ENOSPC);
+    ck_assert_str_eq(err.text, "cannot write /dev/full: No space left on device");
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    close(ends[0]);
+    (void)dup2(ends[1], STDOUT_FILENO);
+    (void)signal(SIGPIPE, SIG_IGN);
+    ck_assert_int_eq(write_text("-", "x", NULL, &err), -EPIPE);
+    ck_assert_str_eq(err.text, "cannot write -: Broken pipe");
+    struct stat st;
+    ck_assert_int_eq(stat("/dev/full", &st), 0);
+    ck_assert(S_ISCHR(st.st_mode));
+}
+END_TEST
+
+static const struct {
+    const char *path, *format;
+    int error;
+    const char *text;
+} refused[] = {
+    {"/no/such/dir/a.json", NULL, -ENOENT,
+     "cannot write /no/such/dir/a.json: /no/such/dir/: No such file or directory"},
+    {"/tmp", "folded", -EISDIR, "cannot write /tmp: it is a directory"},
+    {"a.xyz", NULL, -EINVAL, "a.xyz: no format has this suffix (.json, .folded; or give -f)"},
+    {"a.json", "pdf", -EINVAL, "--format pdf: speedscope or folded"},
+    {"/dev/null/a.json", NULL, -ENOTDIR,
+     "cannot write /dev/null/a.json: /dev/null/: Not a directory"},
+};
+
+START_TEST(mistakes_are_found_before_the_start)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct output_target t = {0};
+        struct err err = {0};
+        ck_assert_int_eq(output_plan(&t, refused[i].path, refused[i].format, &err),
+                         refused[i].error);
+        ck_assert_str_eq(err.text, refused[i].text);
+    }
+}
+END_TEST
+
+START_TEST(under_sudo_the_file_is_the_users)
+{
+    if (geteuid() != 0)
+        return;
+    enter_folder();
+    struct err err = {0};
+    (void)setenv("SUDO_UID", "1234", 1);
+    (void)setenv("SUDO_GID", "2345", 1);
+    ck_assert_int_eq(write_text("a.json", "x", NULL, &err), 0);
+    struct stat st;
+    ck_assert_int_eq(stat("a.json", &st), 0);
+    ck_assert_uint_eq(st.st_uid, 1234);
+    ck_assert_uint_eq(st.st_gid, 2345);
+    leave_folder(1);
+}
+END_TEST
+
+CHECK_MAIN("output", 20, a_file_appears_whole, the_older_file_survives,
+           a_cancelled_write_leaves_nothing, a_link_stays_and_its_file_is_replaced,
+           failed_writes_are_one_error, mistakes_are_found_before_the_start,
+           under_sudo_the_file_is_the_users)

@@ -1,0 +1,115 @@
+/* Each test is a process of its own (check forks), so that handlers and counters are fresh. */
+#include "cli/signals.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+
+START_TEST(attached_the_second_request_discards)
+{
+    ck_assert_int_eq(signals_open(false), 0);
+    ck_assert(!signals_stop_wanted());
+    (void)raise(SIGUSR1);
+    ck_assert(signals_take_snapshot() && !signals_take_snapshot());
+    ck_assert(!signals_stop_wanted());
+    (void)raise(SIGTERM);
+    ck_assert(signals_stop_wanted() && !signals_discard_wanted());
+    (void)raise(SIGINT);
+    ck_assert(signals_discard_wanted());
+}
+END_TEST
+
+START_TEST(what_was_ignored_stays_so)
+{
+    (void)signal(SIGHUP, SIG_IGN);
+    ck_assert_int_eq(signals_open(false), 0);
+    (void)raise(SIGHUP);
+    ck_assert(!signals_stop_wanted());
+}
+END_TEST
+
+START_TEST(a_wait_ends_with_the_signal)
+{
+    ck_assert_int_eq(signals_open(false), 0);
+    int64_t start = clock_now_ns();
+    signals_wait(10 * NS_PER_MS);
+    ck_assert_int_ge(clock_now_ns() - start, 10 * NS_PER_MS);
+    sigset_t old;
+    signals_block(&old);
+    (void)raise(SIGINT);
+    ck_assert(!signals_stop_wanted());
+    signals_restore(&old);
+    start = clock_now_ns();
+    signals_wait(10LL * NS_PER_S);
+    ck_assert_int_lt(clock_now_ns() - start, NS_PER_S);
+    ck_assert(signals_stop_wanted());
+}
+END_TEST
+
+static volatile sig_atomic_t got;
+static void note(int number)
+{
+    got = number;
+}
+
+/* Runs as the command: exits with the first signal of SET that it gets. */
+static pid_t start_command(int ready)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    sigset_t all;
+    sigset_t none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        (void)signal(numbers[i], note);
+    (void)!write(ready, "", 1);
+    (void)sigsuspend(&none);
+    _exit(got);
+}
+
+START_TEST(launched_a_sent_signal_goes_on)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
+    int ready[2];
+    char byte;
+    int status = 0;
+    ck_assert_int_eq(pipe(ready), 0);
+    ck_assert_int_eq(signals_open(true), 0);
+    pid_t command = start_command(ready[1]);
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    signals_set_command(command);
+    (void)raise(numbers[_i]);
+    ck_assert_int_eq(waitpid(command, &status, 0), command);
+    ck_assert_int_eq(WEXITSTATUS(status), numbers[_i]);
+    ck_assert(!signals_stop_wanted() && !signals_take_snapshot());
+
+    signals_set_command(0);
+    (void)raise(SIGWINCH);
+    ck_assert(!signals_stop_wanted());
+    (void)raise(SIGTERM);
+    ck_assert(signals_stop_wanted());
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("signals");
+    TCase *tcase = tcase_create("signals");
+    tcase_add_test(tcase, attached_the_second_request_discards);
+    tcase_add_test(tcase, what_was_ignored_stays_so);
+    tcase_add_test(tcase, a_wait_ends_with_the_signal);
+    tcase_add_loop_test(tcase, launched_a_sent_signal_goes_on, 0, 7);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
