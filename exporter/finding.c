@@ -205,28 +205,36 @@ static void add_second_line(struct text *out, const struct text *tail, size_t co
     add_cut(out, tail->s, tail->len, width - indent);
 }
 
-/* Appends the parts of PATH (one a line) from column COLUMN on, of which USED are taken already, in
- * at most two lines. */
+/* Splits PATH, one part a line, each cut to its maximum.  The caller releases the parts. */
+static size_t split_path(const char *path, size_t first_max,
+                         struct text ret_parts[SHORT_PATH_MAX_PARTS])
+{
+    size_t n = 0;
+    for (; *path && n < SHORT_PATH_MAX_PARTS; n++) {
+        size_t len = strcspn(path, "\n");
+        ret_parts[n] = (struct text){0};
+        add_cut(&ret_parts[n], path, len, n || first_max > PART_MAX ? PART_MAX : first_max);
+        path += len + (path[len] != '\0');
+    }
+    return n;
+}
+
+/* Appends PATH, which begins at COLUMN behind a head of USED columns, in at most two lines. */
 static void add_path(struct text *out, const char *path, size_t column, size_t used, size_t width)
 {
+    struct text parts[SHORT_PATH_MAX_PARTS];
     struct text tail = {0};
-    size_t room = width - column - used;
-    bool first = true;
-    while (*path) {
-        size_t len = strcspn(path, "\n");
-        const char *next = path[len] ? path + len + 1 : path + len;
-        struct text part = {0};
-        add_cut(&part, path, len, PART_MAX < room || !first ? PART_MAX : room - 2);
-        size_t need = columns(part.s, part.len) + (first ? 0 : 1) + (*next ? 2 : 0);
-        if (!tail.len && (first || need <= room)) {
-            text_addf(out, "%s%s%s", first ? "" : " ", part.s, *next ? " >" : "");
-            room -= need < room ? need : room;
-        } else {
-            text_addf(&tail, "%s%s", tail.len ? " > " : "", part.s);
-        }
-        text_release(&part);
-        first = false;
-        path = next;
+    size_t at = column + used;
+    size_t n = split_path(path, width - at - strlen(" >"), parts);
+    for (size_t i = 0; i < n; i++) {
+        size_t need = (i ? strlen(" ") : 0) + columns(parts[i].s, parts[i].len) +
+                      (i + 1 < n ? strlen(" >") : 0);
+        if (!tail.len && at + need <= width)
+            text_addf(out, "%s%s%s", i ? " " : "", parts[i].s, i + 1 < n ? " >" : "");
+        else
+            text_addf(&tail, "%s%s", tail.len ? " > " : "", parts[i].s);
+        at += need;
+        text_release(&parts[i]);
     }
     if (tail.len)
         add_second_line(out, &tail, column, width);

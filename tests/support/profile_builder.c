@@ -47,7 +47,7 @@ static frame_id native_frame(struct profile *p, const char *text, const char *ba
     struct location loc = {.function = profile_string_n(p, text, (size_t)(bang - text))};
     struct frame f = {.kind = FRAME_NATIVE};
     f.native.module = profile_module(p, &m);
-    f.native.offset = loc.function.ix * 0x10U; /* a function has one address here */
+    f.native.offset = (uint64_t)loc.function.ix * 0x10; /* a function has one address here */
     frame_id id = profile_frame(p, &f);
     profile_locate(p, id, &loc, 1);
     return id;

@@ -95,10 +95,10 @@ START_TEST(all_time_lines_share_origin_and_end)
     thread_id main = builder_thread(&b, 10, NULL);
     builder_run(&b, main, "main!app", 1000, 1000);
     thread_id late = builder_thread(&b, 11, "late");
-    profile_get_thread(b.p, late)->start_ns = 300 * NS_PER_MS;
+    profile_get_thread(b.p, late)->start_ns = INT64_C(300) * NS_PER_MS;
     builder_run(&b, late, "work!app", 400, 400);
     profile_get_thread(b.p, late)->ended = true;
-    profile_get_thread(b.p, late)->end_ns = 700 * NS_PER_MS;
+    profile_get_thread(b.p, late)->end_ns = INT64_C(700) * NS_PER_MS;
     const char *text = export(&b, "speedscope", 1000);
     ck_assert_int_eq(weights_of(text, "main 10 | wall"), 1000000);
     ck_assert_int_eq(weights_of(text, "late 11 | wall"), 1000000);
@@ -195,7 +195,7 @@ static struct profile_builder large(int runs, int depth, int distinct)
             stacks[i] = profile_push(b.p, stacks[i], f);
         text_release(&name);
     }
-    struct run run = {.state = RUN_RUNNING, .wall_ns = 10 * NS_PER_MS};
+    struct run run = {.state = RUN_RUNNING, .wall_ns = INT64_C(10) * NS_PER_MS};
     for (int i = 0; i < runs; i++, run.start_ns += run.wall_ns) {
         run.stack = stacks[i % distinct];
         profile_add_run(b.p, main, &run);
@@ -208,7 +208,7 @@ START_TEST(ten_million_nodes_are_coarsened)
 {
     enum { RUNS = 500000, DEPTH = 20 };
     struct profile_builder b = large(RUNS, DEPTH, 10);
-    const char *text = export(&b, "speedscope", RUNS * 10);
+    const char *text = export(&b, "speedscope", INT64_C(10) * RUNS);
     assert_holds(text, "\"coarsened\":\"in steps of 3.2 s\"");
     ck_assert_int_eq(weights_of(text, "main 10 | wall (in steps of 3.2 s)"), RUNS * 10000L);
     ck_assert_int_eq(weights_of(text, "ALL active | wall"), RUNS * 10000L);
