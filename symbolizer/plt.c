@@ -50,10 +50,39 @@ static bool slot_of(const uint8_t *stub, size_t len, uint64_t addr, uint64_t *re
     return false;
 }
 
+/* What to do with a stub. */
+struct visit {
+    void (*fn)(void *ctx, uint64_t start, uint64_t len, const char *name);
+    void *ctx;
+};
+
+static void visit_stubs(const struct map *slots, Elf_Scn *scn, const GElf_Shdr *header,
+                        const struct visit *v)
+{
+    const Elf_Data *code = elf_rawdata(scn, NULL);
+    if (!code || !code->d_buf)
+        return;
+    size_t step = header->sh_entsize == SHORT_STUB_BYTES ? SHORT_STUB_BYTES : STUB_BYTES;
+    for (size_t at = 0; at + step <= code->d_size; at += step) {
+        uint64_t slot;
+        uint64_t name;
+        if (slot_of((const uint8_t *)code->d_buf + at, step, header->sh_addr + at, &slot) &&
+            map_get(slots, slot, &name))
+            v->fn(v->ctx, header->sh_addr + at, step, (const char *)(uintptr_t)name);
+    }
+}
+
+static bool is_plt(Elf *elf, size_t names, const GElf_Shdr *header)
+{
+    const char *name = elf_strptr(elf, names, header->sh_name);
+    return header->sh_type == SHT_PROGBITS && name && str_starts(name, ".plt");
+}
+
 void plt_each_stub(Elf *elf, void (*fn)(void *ctx, uint64_t start, uint64_t len, const char *name),
                    void *ctx)
 {
     struct map slots = {0};
+    struct visit v = {fn, ctx};
     size_t names;
     GElf_Shdr header;
     if (elf_getshdrstrndx(elf, &names) < 0)
@@ -62,21 +91,8 @@ void plt_each_stub(Elf *elf, void (*fn)(void *ctx, uint64_t start, uint64_t len,
         if (gelf_getshdr(scn, &header) && header.sh_type == SHT_RELA &&
             (header.sh_flags & SHF_ALLOC))
             add_slots(&slots, elf, scn, &header);
-    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-        if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_PROGBITS)
-            continue;
-        const char *name = elf_strptr(elf, names, header.sh_name);
-        Elf_Data *code = name && str_starts(name, ".plt") ? elf_rawdata(scn, NULL) : NULL;
-        if (!code || !code->d_buf)
-            continue;
-        size_t step = header.sh_entsize == SHORT_STUB_BYTES ? SHORT_STUB_BYTES : STUB_BYTES;
-        for (size_t at = 0; at + step <= code->d_size; at += step) {
-            uint64_t slot;
-            uint64_t target;
-            if (slot_of((const uint8_t *)code->d_buf + at, step, header.sh_addr + at, &slot) &&
-                map_get(&slots, slot, &target))
-                fn(ctx, header.sh_addr + at, step, (const char *)(uintptr_t)target);
-        }
-    }
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));)
+        if (gelf_getshdr(scn, &header) && is_plt(elf, names, &header))
+            visit_stubs(&slots, scn, &header, &v);
     map_release(&slots);
 }

@@ -98,7 +98,7 @@ static void name_module(struct symbolizer *s, const struct wanted *w, size_t n)
     struct module_names *names = module_names_open(file, e->module->path, s->search, s->profile);
     for (size_t i = 0; i < n; i++)
         name_frame(s, names, &w[i]);
-    names = module_names_close(names);
+    (void)module_names_close(names);
 }
 
 void symbolizer_run(struct symbolizer *s, void (*on_progress)(void *ctx, double share), void *ctx)
