@@ -48,7 +48,8 @@ static bool load_all(struct debuginfod *d)
     return d->client != NULL;
 }
 
-/* Another value than 0 ends the download. */
+/* Another value than 0 ends the download.  It is told no more than the client, so the way to us is
+ * looked up again. */
 static int on_progress(void *client, long a, long b)
 {
     (void)a;
@@ -88,11 +89,11 @@ char *debuginfod_fetch(struct debuginfod *d, const struct build_id *id)
         return path;
     }
     free(path);
-    if (fd != -ENOENT) {
-        d->given_up = true;
-        log_warn("debuginfod", "debuginfod gave no answer in time (%s): names without it",
-                 strerror(-fd));
-    }
+    bool late = clock_now_ns() > d->deadline_ns; /* cancelled: the code may be any */
+    d->given_up = late || fd != -ENOENT;
+    if (d->given_up)
+        log_warn("debuginfod", "debuginfod: %s; naming without it",
+                 late ? "no answer in time" : strerror(-fd));
     return NULL;
 }
 
