@@ -13,10 +13,8 @@
 #include "pyframes/py_version.h"
 
 enum {
-    /* libpython's .bss and .data are below 2 MB each; an executable that has it inside may have
-     * more. */
-    MAX_BSS_BYTES = 64 << 20,
-    MAX_COOKIE_BYTES = 64 << 20,
+    /* libpython's variables are below 4 MB; an executable that has it inside may have more. */
+    MAX_DATA_BYTES = 64 << 20,
     CHUNK_BYTES = 1 << 16,
 };
 
@@ -65,39 +63,60 @@ static int decode_head_getter(struct mem *mem, uint64_t function, uint64_t *ret)
     return 0;
 }
 
-static int find_cookie_in(struct mem *mem, const struct mapping *map, uint8_t *chunk, uint64_t *ret)
-{
-    for (uint64_t at = map->start; at < map->end; at += CHUNK_BYTES) {
-        size_t n = map->end - at < CHUNK_BYTES ? map->end - at : CHUNK_BYTES;
-        if (mem_read(mem, at, chunk, n) < 0)
-            continue;
-        for (size_t i = 0; i + 8 <= n; i += 8)
-            if (memcmp(chunk + i, PY_DEBUG_COOKIE, 8) == 0) {
-                *ret = at + i;
-                return 0;
-            }
-    }
-    return -ENOENT;
-}
+/* Looks at LEN bytes of variables that are at ADDR in the target; LEN is CHUNK_BYTES or less. */
+typedef bool (*look_fn)(void *ctx, const uint8_t *bytes, size_t len, uint64_t addr);
 
-/* 3.13+: what _PyRuntime begins with, in the module's writable segments. */
-static int find_cookie(struct search *s, const struct module *m, uint64_t *ret)
+static bool look_through(struct mem *mem, const struct mapping *map, look_fn look, void *ctx)
 {
-    const struct maps *maps = modules_maps(s->modules);
     uint8_t *chunk = xmalloc(CHUNK_BYTES);
-    uint64_t budget = MAX_COOKIE_BYTES;
-    int r = -ENOENT;
-    for (size_t i = 0; i < maps->n && r < 0; i++) {
-        const struct mapping *map = &maps->items[i];
-        bool file_data = map->prot & PROT_WRITE && map->inode != 0;
-        if (map->start < m->start || map->end > m->end || !file_data ||
-            map->end - map->start > budget)
-            continue;
-        budget -= map->end - map->start;
-        r = find_cookie_in(s->mem, map, chunk, ret);
+    bool found = false;
+    for (uint64_t at = map->start; at < map->end && !found; at += CHUNK_BYTES) {
+        size_t n = map->end - at < CHUNK_BYTES ? map->end - at : CHUNK_BYTES;
+        found = mem_read(mem, at, chunk, n) == 0 && look(ctx, chunk, n, at);
     }
     free(chunk);
-    return r;
+    return found;
+}
+
+/* The module's variables: its writable mappings, and the anonymous one behind them for .bss. */
+static bool look_through_data(struct search *s, const struct module *m, look_fn look, void *ctx)
+{
+    const struct maps *maps = modules_maps(s->modules);
+    uint64_t budget = MAX_DATA_BYTES, end = 0;
+    for (size_t i = 0; i < maps->n; i++) {
+        const struct mapping *map = &maps->items[i];
+        bool inside = map->start >= m->start && map->end <= m->end;
+        bool bss = map->start == end && map->inode == 0;
+        if (!(map->prot & PROT_WRITE) || !(inside || bss))
+            continue;
+        end = map->end;
+        if (map->end - map->start > budget)
+            return false;
+        budget -= map->end - map->start;
+        if (look_through(s->mem, map, look, ctx))
+            return true;
+    }
+    return false;
+}
+
+/* 3.13+: what _PyRuntime begins with. */
+static bool look_for_cookie(void *ctx, const uint8_t *bytes, size_t len, uint64_t addr)
+{
+    for (size_t i = 0; i + 8 <= len; i += 8)
+        if (memcmp(bytes + i, PY_DEBUG_COOKIE, 8) == 0) {
+            *(uint64_t *)ctx = addr + i;
+            return true;
+        }
+    return false;
+}
+
+/* Without the symbol Py_Version (3.11+) only sys.version knows the patch level.  CTX: a version with
+ * the minor one, or 0. */
+static bool look_for_version(void *ctx, const uint8_t *bytes, size_t len, uint64_t addr)
+{
+    struct py_version *version = ctx;
+    (void)addr;
+    return py_version_from_variables((const char *)bytes, len, version->minor, version);
 }
 
 /* Where M keeps its runtime: symbol, section, 3.6's variable, cookie. */
@@ -119,22 +138,7 @@ static int locate(struct search *s, struct module *m, uint64_t *ret)
     if (find_symbol(s, m, "PyInterpreterState_Head", &getter) == 0 &&
         decode_head_getter(s->mem, getter, ret) == 0)
         return 0;
-    return find_cookie(s, m, ret);
-}
-
-/* Up to 3.10 only sys.version knows the patch level, in a static buffer. */
-static bool version_from_bss(struct search *s, struct module *m, uint32_t minor,
-                             struct py_version *ret)
-{
-    struct addr_range range;
-    if (elf_file_section(module_elf(s->modules, m), ".bss", &range) < 0 ||
-        range.len > MAX_BSS_BYTES)
-        return false;
-    char *bytes = xmalloc(range.len);
-    bool found = mem_read(s->mem, range.start + m->bias, bytes, range.len) == 0 &&
-                 py_version_from_variables(bytes, range.len, minor, ret);
-    free(bytes);
-    return found;
+    return look_through_data(s, m, look_for_cookie, ret) ? 0 : -ENOENT;
 }
 
 /* HEAD: the first 16 bytes at the runtime. */
@@ -149,12 +153,9 @@ static bool find_version(struct search *s, struct module *m, const uint8_t *head
     if (find_symbol(s, m, "Py_Version", &addr) == 0 && mem_read_u32(s->mem, addr, &hex32) == 0 &&
         py_version_from_hex(hex32, ret))
         return true;
-    struct py_version by_name = {0};
-    bool named = py_version_from_name(m->name, &by_name);
-    if (version_from_bss(s, m, by_name.minor, ret))
-        return true;
-    *ret = by_name;
-    return named;
+    *ret = (struct py_version){0};
+    bool named = py_version_from_name(m->name, ret);
+    return look_through_data(s, m, look_for_version, ret) || named;
 }
 
 /* Builds with Py_TRACE_REFS (up to 3.12) have two pointers before every object's own fields: a

@@ -63,7 +63,7 @@ bool py_version_from_name(const char *name, struct py_version *ret)
 /* Does [S, END) begin with a version such as 3.8.18, 3.9.0rc2 or 3.10.13+, then " ("? */
 static bool is_version(const char *s, const char *end, uint32_t minor, struct py_version *ret)
 {
-    enum { NEWEST_WITHOUT_SYMBOL = 10 };
+    enum { NEWEST_WITHOUT_BLOCK = 12 }; /* _Py_DebugOffsets tells from 3.13 on */
     struct py_version v = {0};
     uint32_t micro;
     const char *at = parse_small(s + strlen("3."), end, &v.minor);
@@ -75,7 +75,7 @@ static bool is_version(const char *s, const char *end, uint32_t minor, struct py
     size_t len = (size_t)(at - s);
     if (len >= sizeof v.text || end - at < 2 || at[0] != ' ' || at[1] != '(')
         return false;
-    if (minor ? v.minor != minor : v.minor < PY_OLDEST_MINOR || v.minor > NEWEST_WITHOUT_SYMBOL)
+    if (minor ? v.minor != minor : v.minor < PY_OLDEST_MINOR || v.minor > NEWEST_WITHOUT_BLOCK)
         return false;
     memcpy(v.text, s, len);
     *ret = v;

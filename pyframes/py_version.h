@@ -16,8 +16,8 @@ bool py_version_from_hex(uint64_t hex, struct py_version *ret);
 /* From a file name: libpython3.8.so.1.0, python3.11, python3.14t.  False: it names none. */
 bool py_version_from_name(const char *name, struct py_version *ret);
 /* From sys.version ("3.8.18 (default, …"), which Py_GetVersion() keeps in a static buffer, among
- * BYTES of variables whose first is aligned.  MINOR 0: any that has neither Py_Version nor
- * _Py_DebugOffsets, which is up to 3.10. */
+ * BYTES of variables that begin page-aligned.  MINOR 0: any up to 3.12, since 3.13
+ * and later have _Py_DebugOffsets. */
 bool py_version_from_variables(const char *bytes, size_t len, uint32_t minor,
                                struct py_version *ret);
 /* Names a Python that is not supported by the file name of its runtime ("CPython 2.7", "PyPy",

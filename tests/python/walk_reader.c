@@ -100,7 +100,7 @@ static void print_frame(struct reader *r, const struct py_frame *f, uint64_t sp)
     char name[256], file[4096];
     uint64_t type = 0;
     (void)mem_read_u64(r->live, f->code + l->object.type, &type);
-    if (r->rt->code_type == 0 || type != r->rt->code_type)
+    if (r->rt->code_type != 0 && type != r->rt->code_type)
         printf("X %#" PRIx64 " is no code object\n", f->code);
     else if (!read_name(r, f->code, l->code.name, name, sizeof name) ||
              !read_name(r, f->code, l->code.filename, file, sizeof file))

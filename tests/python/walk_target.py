@@ -3,20 +3,36 @@
 Each prints, innermost first, `F tid name line` per frame, then `E tid`; the main thread prints
 `threads count`.  Runs on 3.6 and later.
 """
-import ctypes
 import functools
 import os
 import sys
 import threading
 
+try:
+    import ctypes
+    LIBC = ctypes.CDLL(None)
+except ImportError:  # an interpreter that exports nothing cannot load it
+    ctypes = None
+try:
+    if sys.version_info >= (3, 13):
+        import _interpreters as interpreters
+    else:
+        import _xxsubinterpreters as interpreters
+except ImportError:  # 3.8 and later have it
+    interpreters = None
 SYS_GETTID = 186
-LIBC = ctypes.CDLL(None)
 DEPTH = 40
+
+
+def gettid():
+    if hasattr(threading, "get_native_id"):
+        return threading.get_native_id()
+    return LIBC.syscall(SYS_GETTID)
 
 
 def truth(end=True):
     """What this thread runs, without this function."""
-    tid = LIBC.syscall(SYS_GETTID)
+    tid = gettid()
     frame, lines = sys._getframe(1), []
     while frame:
         lines.append("F %d %s %d" % (tid, frame.f_code.co_name, frame.f_lineno))
@@ -142,20 +158,18 @@ in_sub(3)
 
 def in_sub_interpreter():
     """Two thread states on one thread."""
-    if sys.version_info >= (3, 13):
-        import _interpreters as interpreters
-    else:
-        import _xxsubinterpreters as interpreters
-    code = IN_SUB.replace("TID", str(LIBC.syscall(SYS_GETTID)))
+    code = IN_SUB.replace("TID", str(gettid()))
     sub = interpreters.create()
     truth(end=False), interpreters.run_string(sub, code)
 
 
 def main():
-    LIBC.prctl(0x59616d61, ctypes.c_ulong(-1))  # PR_SET_PTRACER, PR_SET_PTRACER_ANY
     work = [in_generators, in_callbacks, in_init, in_slots, in_property, in_coroutines, in_exec,
-            in_ctypes, functools.partial(recurse, DEPTH)]
-    if sys.version_info >= (3, 8):
+            functools.partial(recurse, DEPTH)]
+    if ctypes:
+        LIBC.prctl(0x59616d61, ctypes.c_ulong(-1))  # PR_SET_PTRACER, PR_SET_PTRACER_ANY
+        work.append(in_ctypes)
+    if interpreters:
         work.append(in_sub_interpreter)
     print("threads %d" % (len(work) + 1), flush=True)
     for w in work:
