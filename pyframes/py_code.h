@@ -9,11 +9,14 @@ struct py_codes;
 /* LIVE: the target's live memory, read on first sight of a code object.  Borrows all. */
 struct py_codes *py_codes_new(const struct py_runtime *rt, struct mem *live,
                               struct profile *profile);
-/* Call before the frames of one stack are resolved: entries used by it are checked anew, with one
- * read. */
+/* Call before the frames of one stack are resolved: known code objects used by it are compared with
+ * the target's, all in one read (MEM_MAX_SPANS a time), and forgotten if they changed or went.  If
+ * the process is gone, what is known of it stays. */
 void py_codes_check(struct py_codes *c, const struct py_stack *stack);
-/* Interns F (function, file, current line) in the profile.  *RET_HIDDEN: an interpreter's internal
- * frame (`<shim>`, the `__init__` helper) that users must not see.  Returns 0; -ESTALE: the object
- * is gone or was replaced, RET is then the frame "[unknown code]"; -EPROTO: malformed, likewise. */
+/* Interns F (function, file, current line) in the profile.  The function's name is its qualified
+ * name from 3.11 on.  *RET_HIDDEN: an interpreter's internal frame (`<shim>`, the `__init__`
+ * helper) that users must not see.  Returns 0; -ESTALE: the object is gone or was replaced, RET is
+ * then the frame "[unknown code]"; -EPROTO: malformed, likewise.  Both are counted in the profile
+ * as "unknown_code_objects".  The target may be running. */
 int py_code_resolve(struct py_codes *c, const struct py_frame *f, frame_id *ret, bool *ret_hidden);
 struct py_codes *py_codes_free(struct py_codes *c);

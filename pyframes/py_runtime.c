@@ -233,6 +233,7 @@ static int describe(struct search *s, struct module *m, struct py_runtime *rt, s
     static_assert(sizeof rt->version == sizeof version.text, "both hold any version");
     memcpy(rt->version, version.text, sizeof rt->version);
     (void)find_symbol(s, m, "PyCode_Type", &rt->code_type);
+    (void)find_symbol(s, m, "_PyEval_EvalFrameDefault", &rt->eval_addr);
     note_trace_refs(s, m, rt);
     r = check_lists(s->mem, rt);
     if (r == -ENOTSUP)

@@ -1,0 +1,335 @@
+/* The cache of code objects.  Source: CPython Include/cpython/code.h, Include/code.h (≤ 3.7). */
+#include "pyframes/py_code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "pyframes/py_layout.h"
+#include "pyframes/py_string.h"
+
+enum {
+    /* The standard library's longest takes 60 KB; generated modules may have a hundred times that.
+     */
+    MAX_LINETABLE_BYTES = 16 << 20,
+    MAX_CODES = 1 << 18, /* a program that makes code without end must not fill our memory */
+    MAX_TRIES = 3,       /* to read an object that changes meanwhile */
+};
+
+/* The fields that no two objects which lived at one address share by chance. */
+struct key {
+    uint64_t type, filename, name, qualname, linetable;
+    int32_t first_line;
+};
+
+struct code {
+    uint64_t addr;
+    struct key key;
+    func_id func;
+    bool hidden;
+    int32_t first_line;
+    uint8_t *table;
+    size_t table_len;
+    struct map frames; /* byte offset of an instruction → frame_id */
+    uint64_t round;    /* when it was last checked */
+};
+
+struct py_codes {
+    const struct py_runtime *rt;
+    struct mem *live;
+    struct profile *profile;
+    struct map index; /* address → index of codes */
+    struct code *codes;
+    size_t n, capacity;
+    size_t *free; /* indices in codes that are free */
+    size_t n_free, free_capacity;
+    size_t window; /* bytes of a code object that hold all of its key */
+    uint8_t *windows;
+    uint64_t round;
+};
+
+static size_t window_bytes(const struct py_layout *l)
+{
+    const uint32_t fields[] = {l->object.type,   l->code.filename,   l->code.name,
+                               l->code.qualname, l->code.first_line, l->code.linetable};
+    size_t end = 0;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i] != PY_ABSENT && fields[i] + sizeof(uint64_t) > end)
+            end = fields[i] + sizeof(uint64_t);
+    return end;
+}
+
+struct py_codes *py_codes_new(const struct py_runtime *rt, struct mem *live,
+                              struct profile *profile)
+{
+    struct py_codes *c = xcalloc(1, sizeof *c);
+    c->rt = rt;
+    c->live = live;
+    c->profile = profile;
+    c->window = window_bytes(&rt->layout);
+    c->windows = xmalloc(c->window * MEM_MAX_SPANS);
+    return c;
+}
+
+static void release_code(struct code *code)
+{
+    free(code->table);
+    map_release(&code->frames);
+    *code = (struct code){0};
+}
+
+static void forget_all(struct py_codes *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        release_code(&c->codes[i]);
+    c->n = c->n_free = 0;
+    map_clear(&c->index);
+}
+
+struct py_codes *py_codes_free(struct py_codes *c)
+{
+    if (!c)
+        return NULL;
+    forget_all(c);
+    map_release(&c->index);
+    free(c->codes);
+    free(c->free);
+    free(c->windows);
+    free(c);
+    return NULL;
+}
+
+static void forget(struct py_codes *c, size_t ix)
+{
+    map_remove(&c->index, c->codes[ix].addr);
+    release_code(&c->codes[ix]);
+    c->free = array_reserve(c->free, &c->free_capacity, c->n_free + 1, sizeof *c->free);
+    c->free[c->n_free++] = ix;
+}
+
+static size_t take_slot(struct py_codes *c)
+{
+    if (c->n_free)
+        return c->free[--c->n_free];
+    if (c->n == MAX_CODES)
+        forget_all(c);
+    c->codes = array_reserve(c->codes, &c->capacity, c->n + 1, sizeof *c->codes);
+    return c->n++;
+}
+
+/* ---- the key ---- */
+
+static uint64_t word_at(const uint8_t *window, uint32_t offset)
+{
+    uint64_t value = 0;
+    if (offset != PY_ABSENT)
+        memcpy(&value, window + offset, sizeof value);
+    return value;
+}
+
+static struct key key_of(const struct py_layout *l, const uint8_t *window)
+{
+    return (struct key){
+        .type = word_at(window, l->object.type),
+        .filename = word_at(window, l->code.filename),
+        .name = word_at(window, l->code.name),
+        .qualname = word_at(window, l->code.qualname),
+        .linetable = word_at(window, l->code.linetable),
+        .first_line = (int32_t)(uint32_t)word_at(window, l->code.first_line),
+    };
+}
+
+static bool same_key(const struct key *a, const struct key *b)
+{
+    return a->type == b->type && a->filename == b->filename && a->name == b->name &&
+           a->qualname == b->qualname && a->linetable == b->linetable &&
+           a->first_line == b->first_line;
+}
+
+/* ---- checking ---- */
+
+/* The known code objects of a stack, each once. */
+struct batch {
+    size_t n;
+    size_t codes[MEM_MAX_SPANS];
+    struct mem_span spans[MEM_MAX_SPANS];
+};
+
+static void compare_key(struct py_codes *c, size_t ix, const uint8_t *window)
+{
+    struct key now = key_of(&c->rt->layout, window);
+    if (!same_key(&now, &c->codes[ix].key))
+        forget(c, ix);
+}
+
+static void check_batch(struct py_codes *c, struct batch *b)
+{
+    size_t done = 0;
+    while (done < b->n) {
+        size_t got = mem_read_spans(c->live, b->spans + done, b->n - done) / c->window;
+        for (size_t i = done; i < done + got; i++)
+            compare_key(c, b->codes[i], b->spans[i].buf);
+        done += got;
+        if (done == b->n)
+            break;
+        /* One that cannot be read is gone; unless nothing can. */
+        int r = mem_read(c->live, b->spans[done].addr, b->spans[done].buf, c->window);
+        if (r == 0)
+            compare_key(c, b->codes[done], b->spans[done].buf);
+        else if (r == -EFAULT)
+            forget(c, b->codes[done]);
+        done++;
+    }
+    b->n = 0;
+}
+
+void py_codes_check(struct py_codes *c, const struct py_stack *stack)
+{
+    struct batch batch = {.n = 0};
+    c->round++;
+    for (size_t i = 0; i < stack->n; i++) {
+        uint64_t ix = 0;
+        if (!map_get(&c->index, stack->frames[i].code, &ix) || c->codes[ix].round == c->round)
+            continue;
+        c->codes[ix].round = c->round;
+        batch.codes[batch.n] = ix;
+        batch.spans[batch.n] = (struct mem_span){
+            .addr = c->codes[ix].addr,
+            .buf = c->windows + batch.n * c->window,
+            .len = c->window,
+        };
+        if (++batch.n == MEM_MAX_SPANS)
+            check_batch(c, &batch);
+    }
+    check_batch(c, &batch);
+}
+
+/* ---- reading ---- */
+
+struct names {
+    struct text name, file;
+};
+
+/* The interpreter's own code objects: 3.12's shim, and from 3.13 on the helper between a call of a
+ * class and its __init__ (_Py_InitCleanup). */
+static bool is_internal(const struct names *n)
+{
+    return str_eq(n->file.s, "<shim>") ||
+           (str_eq(n->file.s, "__init__") && str_eq(n->name.s, "__init__"));
+}
+
+static int read_parts(struct py_codes *c, const struct key *key, struct code *code,
+                      struct names *names)
+{
+    const struct py_layout *l = &c->rt->layout;
+    uint64_t name = l->code.qualname != PY_ABSENT ? key->qualname : key->name;
+    text_clear(&names->name);
+    text_clear(&names->file);
+    int r = py_string_read(l, c->live, name, &names->name);
+    if (r == 0)
+        r = py_string_read(l, c->live, key->filename, &names->file);
+    if (r == 0)
+        r = py_bytes_read(l, c->live, key->linetable, MAX_LINETABLE_BYTES, &code->table,
+                          &code->table_len);
+    return r;
+}
+
+static int read_key(struct py_codes *c, uint64_t addr, struct key *ret)
+{
+    int r = mem_read(c->live, addr, c->windows, c->window);
+    if (r < 0)
+        return r;
+    *ret = key_of(&c->rt->layout, c->windows);
+    return c->rt->code_type && ret->type != c->rt->code_type ? -ESTALE : 0;
+}
+
+/* Between two equal reads of the key its parts were what they are: the object holds them. */
+static int read_code(struct py_codes *c, uint64_t addr, struct code *code, struct names *names)
+{
+    for (int i = 0; i < MAX_TRIES; i++) {
+        struct key again;
+        int r = read_key(c, addr, &code->key);
+        if (r < 0)
+            return r;
+        int parts = read_parts(c, &code->key, code, names);
+        r = read_key(c, addr, &again);
+        if (r == 0 && same_key(&again, &code->key))
+            return parts;
+        free(code->table);
+        code->table = NULL;
+        if (r < 0)
+            return r;
+    }
+    return -ESTALE;
+}
+
+static int load(struct py_codes *c, uint64_t addr, size_t *ret)
+{
+    struct code code = {.addr = addr, .round = c->round};
+    struct names names = {{0}, {0}};
+    int r = read_code(c, addr, &code, &names);
+    if (r == 0) {
+        code.first_line = code.key.first_line > 0 ? code.key.first_line : 0;
+        code.hidden = is_internal(&names);
+        code.func = profile_func(c->profile, &(struct func){
+                                                 .name = profile_string(c->profile, names.name.s),
+                                                 .file = profile_string(c->profile, names.file.s),
+                                                 .first_line = (uint32_t)code.first_line,
+                                             });
+        *ret = take_slot(c);
+        c->codes[*ret] = code;
+        map_put(&c->index, addr, *ret);
+    }
+    text_release(&names.name);
+    text_release(&names.file);
+    return r;
+}
+
+/* ---- resolving ---- */
+
+static int32_t line_of(const struct py_codes *c, const struct code *code, int32_t lasti)
+{
+    int32_t line = 0;
+    if (lasti == PY_LASTI_UNKNOWN)
+        return 0;
+    (void)py_linetable_line(c->rt->layout.lines, code->table, code->table_len, code->first_line,
+                            lasti, &line);
+    return line;
+}
+
+static frame_id frame_of(struct py_codes *c, struct code *code, int32_t lasti)
+{
+    uint64_t known = 0;
+    if (map_get(&code->frames, (uint32_t)lasti, &known))
+        return (frame_id){(uint32_t)known};
+    frame_id id = profile_frame(c->profile, &(struct frame){
+                                                .kind = FRAME_PYTHON,
+                                                .python.func = code->func,
+                                                .python.line = (uint32_t)line_of(c, code, lasti),
+                                            });
+    map_put(&code->frames, (uint32_t)lasti, id.ix);
+    return id;
+}
+
+int py_code_resolve(struct py_codes *c, const struct py_frame *f, frame_id *ret, bool *ret_hidden)
+{
+    uint64_t known = 0;
+    size_t ix = 0;
+    int r = 0;
+    if (map_get(&c->index, f->code, &known))
+        ix = known;
+    else
+        r = load(c, f->code, &ix);
+    if (r < 0) {
+        profile_add_number(c->profile, "unknown_code_objects", 1);
+        *ret = profile_mark(c->profile, "[unknown code]", NULL);
+        *ret_hidden = false;
+        return r == -EPROTO ? r : -ESTALE;
+    }
+    *ret = frame_of(c, &c->codes[ix], f->lasti);
+    *ret_hidden = c->codes[ix].hidden;
+    return 0;
+}

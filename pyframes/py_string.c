@@ -1,0 +1,112 @@
+#include "pyframes/py_string.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct shape {
+    uint64_t data;
+    size_t kind; /* bytes per character */
+    size_t length;
+};
+
+static int read_shape(const struct py_layout *layout, struct mem *mem, uint64_t addr,
+                      struct shape *ret, bool *ret_cut)
+{
+    uint64_t length = 0;
+    uint32_t state = 0;
+    int r = mem_read_u64(mem, addr + layout->unicode.length, &length);
+    if (r == 0)
+        r = mem_read_u32(mem, addr + layout->unicode.state, &state);
+    if (r < 0)
+        return r;
+    state >>= layout->unicode.kind_shift;
+    unsigned kind = state & 7;
+    bool compact = state & 8;
+    bool ascii = state & 16;
+    if (!compact || (kind != 1 && kind != 2 && kind != 4) || (ascii && kind != 1) ||
+        length > INT64_MAX)
+        return -EPROTO;
+    *ret_cut = length > PY_STRING_MAX_CHARACTERS;
+    *ret = (struct shape){
+        .data = addr + (ascii ? layout->unicode.ascii_bytes : layout->unicode.compact_bytes),
+        .kind = kind,
+        .length = *ret_cut ? PY_STRING_MAX_CHARACTERS : (size_t)length,
+    };
+    return 0;
+}
+
+static void add_utf8(struct text *out, uint32_t c)
+{
+    char s[4];
+    size_t n = 0;
+    if (c < 0x80) {
+        s[n++] = (char)c;
+    } else if (c < 0x800) {
+        s[n++] = (char)(0xc0 | c >> 6);
+        s[n++] = (char)(0x80 | (c & 0x3f));
+    } else if (c < 0x10000) {
+        s[n++] = (char)(0xe0 | c >> 12);
+        s[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+        s[n++] = (char)(0x80 | (c & 0x3f));
+    } else {
+        s[n++] = (char)(0xf0 | c >> 18);
+        s[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+        s[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+        s[n++] = (char)(0x80 | (c & 0x3f));
+    }
+    text_add_bytes(out, s, n);
+}
+
+static void add_character(struct text *out, uint32_t c)
+{
+    if (c == 0)
+        text_add(out, "\\x00");
+    else if (c >= 0xd800 && c <= 0xdfff)
+        text_addf(out, "\\u%04x", c);
+    else if (c > 0x10ffff)
+        text_addf(out, "\\U%08x", c);
+    else
+        add_utf8(out, c);
+}
+
+int py_string_read(const struct py_layout *layout, struct mem *mem, uint64_t addr, struct text *out)
+{
+    struct shape shape;
+    bool cut = false;
+    uint8_t bytes[4 * PY_STRING_MAX_CHARACTERS];
+    int r = read_shape(layout, mem, addr, &shape, &cut);
+    if (r == 0 && shape.length > 0)
+        r = mem_read(mem, shape.data, bytes, shape.length * shape.kind);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < shape.length; i++) {
+        uint32_t c = 0;
+        memcpy(&c, bytes + i * shape.kind, shape.kind); /* both sides are little-endian */
+        add_character(out, c);
+    }
+    text_add(out, cut ? "…" : "");
+    return 0;
+}
+
+int py_bytes_read(const struct py_layout *layout, struct mem *mem, uint64_t addr, size_t max,
+                  uint8_t **ret, size_t *ret_len)
+{
+    uint64_t len = 0;
+    int r = mem_read_u64(mem, addr + layout->bytes.size, &len);
+    if (r < 0)
+        return r;
+    if (len > max)
+        return -EPROTO;
+    uint8_t *bytes = xmalloc(len);
+    r = len ? mem_read(mem, addr + layout->bytes.data, bytes, len) : 0;
+    if (r < 0) {
+        free(bytes);
+        return r;
+    }
+    *ret = bytes;
+    *ret_len = len;
+    return 0;
+}

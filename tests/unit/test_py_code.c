@@ -1,0 +1,328 @@
+#include "pyframes/py_code.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "pyframes/py_layout.h"
+#include "tests/support/check_main.h"
+
+/* A target's memory, writable while it is being read. */
+enum { BASE = 0x100000, ARENA_BYTES = 0x20000, CODE = BASE + 0x100, TYPE = BASE + 0x10 };
+enum { NAME = BASE + 0x1000, FILE_ = BASE + 0x2000, TABLE = BASE + 0x3000 };
+
+struct stage {
+    struct mem mem;
+    size_t reads, fail_at, fail_n; /* FAIL_N reads fail from the FAIL_ATth on */
+    int failure;
+    size_t change_at; /* before this read the code object becomes another one */
+    uint8_t bytes[ARENA_BYTES];
+    struct py_runtime rt;
+    struct profile *profile;
+    struct py_codes *codes;
+};
+
+static void put(struct stage *s, uint64_t addr, const void *bytes, size_t len)
+{
+    ck_assert(addr >= BASE && addr + len <= BASE + ARENA_BYTES);
+    memcpy(s->bytes + (addr - BASE), bytes, len);
+}
+
+static void put_u64(struct stage *s, uint64_t addr, uint64_t value)
+{
+    put(s, addr, &value, sizeof value);
+}
+
+static void put_u32(struct stage *s, uint64_t addr, uint32_t value)
+{
+    put(s, addr, &value, sizeof value);
+}
+
+static int stage_read(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    struct stage *s = (struct stage *)m;
+    size_t read = s->reads++;
+    if (read == s->change_at)
+        put_u32(s, CODE + s->rt.layout.code.first_line, 77);
+    if (read >= s->fail_at && read - s->fail_at < s->fail_n)
+        return s->failure;
+    if (addr < BASE || addr - BASE > ARENA_BYTES || len > ARENA_BYTES - (addr - BASE))
+        return -EFAULT;
+    memcpy(buf, s->bytes + (addr - BASE), len);
+    return 0;
+}
+
+static const struct mem_ops stage_ops = {.read = stage_read};
+
+/* Characters of KIND bytes; ASCII if kind is 0. */
+static void put_str(struct stage *s, uint64_t addr, unsigned kind, const void *data, size_t length)
+{
+    const struct py_layout *l = &s->rt.layout;
+    bool ascii = kind == 0;
+    kind = ascii ? 1 : kind;
+    put_u64(s, addr + l->unicode.length, length);
+    put_u32(s, addr + l->unicode.state, (kind | 8U | (ascii ? 16U : 0U)) << l->unicode.kind_shift);
+    put(s, addr + (ascii ? l->unicode.ascii_bytes : l->unicode.compact_bytes), data, length * kind);
+}
+
+static void put_ascii(struct stage *s, uint64_t addr, const char *text)
+{
+    put_str(s, addr, 0, text, strlen(text));
+}
+
+static void put_bytes(struct stage *s, uint64_t addr, const char *data, size_t len)
+{
+    put_u64(s, addr + s->rt.layout.bytes.size, len);
+    put(s, addr + s->rt.layout.bytes.data, data, len);
+}
+
+static void stage_open(struct stage *s, uint32_t minor)
+{
+    memset(s, 0, sizeof *s);
+    s->mem.ops = &stage_ops;
+    s->fail_at = s->change_at = SIZE_MAX;
+    s->fail_n = 1;
+    s->failure = -EFAULT;
+    s->rt.layout = *py_layout_of(minor);
+    s->rt.code_type = TYPE;
+    const struct py_layout *l = &s->rt.layout;
+    put_u64(s, CODE + l->object.type, TYPE);
+    put_u64(s, CODE + l->code.name, NAME);
+    if (l->code.qualname != PY_ABSENT)
+        put_u64(s, CODE + l->code.qualname, NAME);
+    put_u64(s, CODE + l->code.filename, FILE_);
+    put_u64(s, CODE + l->code.linetable, TABLE);
+    put_u32(s, CODE + l->code.first_line, 10);
+    put_ascii(s, NAME, "Op.run");
+    put_ascii(s, FILE_, "/src/ops.py");
+    put_bytes(s, TABLE, "\xd8\x01\x02\xd8\x01\x02", 6); /* 3.11+: lines 11, 12 */
+    s->profile = profile_new(0);
+    s->codes = py_codes_new(&s->rt, &s->mem, s->profile);
+}
+
+static void stage_close(struct stage *s)
+{
+    py_codes_free(s->codes);
+    profile_free(s->profile);
+}
+
+static frame_id resolve(struct stage *s, int32_t lasti, int want)
+{
+    struct py_frame f = {.code = CODE, .lasti = lasti};
+    frame_id id = {0};
+    bool hidden = true;
+    ck_assert_int_eq(py_code_resolve(s->codes, &f, &id, &hidden), want);
+    ck_assert(!hidden);
+    ck_assert_uint_ne(id.ix, 0);
+    return id;
+}
+
+static void check(struct stage *s)
+{
+    struct py_frame frames[] = {{.code = CODE}, {.code = CODE}, {.code = 0xdead}};
+    py_codes_check(s->codes, &(struct py_stack){.frames = frames, .n = 3, .capacity = 3});
+}
+
+static const struct func *func_of(const struct stage *s, frame_id id)
+{
+    const struct frame *f = profile_get_frame(s->profile, id);
+    ck_assert_int_eq(f->kind, FRAME_PYTHON);
+    return profile_get_func(s->profile, f->python.func);
+}
+
+static const char *name_of(const struct stage *s, frame_id id)
+{
+    return profile_text(s->profile, func_of(s, id)->name);
+}
+
+static bool is_unknown(const struct stage *s, frame_id id)
+{
+    const struct frame *f = profile_get_frame(s->profile, id);
+    return f->kind == FRAME_MARK &&
+           !strcmp(profile_text(s->profile, f->mark.name), "[unknown code]");
+}
+
+static uint32_t line_of(const struct stage *s, frame_id id)
+{
+    return profile_get_frame(s->profile, id)->python.line;
+}
+
+START_TEST(function_file_and_line)
+{
+    static struct stage s;
+    stage_open(&s, 11);
+    frame_id id = resolve(&s, 2, 0);
+    ck_assert_str_eq(name_of(&s, id), "Op.run");
+    ck_assert_str_eq(profile_text(s.profile, func_of(&s, id)->file), "/src/ops.py");
+    ck_assert_uint_eq(func_of(&s, id)->first_line, 10);
+    ck_assert_uint_eq(line_of(&s, id), 12);
+    ck_assert_uint_eq(line_of(&s, resolve(&s, 0, 0)), 11);
+    ck_assert_uint_eq(line_of(&s, resolve(&s, PY_LASTI_NOT_STARTED, 0)), 10);
+    ck_assert_uint_eq(line_of(&s, resolve(&s, PY_LASTI_UNKNOWN, 0)), 0);
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(once_known_nothing_is_read_but_the_key)
+{
+    static struct stage s;
+    stage_open(&s, 12);
+    frame_id id = resolve(&s, 2, 0);
+    size_t reads = s.reads;
+    check(&s);
+    ck_assert_uint_eq(s.reads, reads + 1);
+    ck_assert_uint_eq(resolve(&s, 2, 0).ix, id.ix);
+    ck_assert_uint_eq(s.reads, reads + 1);
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(a_reused_address_is_noticed)
+{
+    static struct stage s;
+    stage_open(&s, 8);
+    ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), "Op.run");
+    put_ascii(&s, NAME + 0x200, "other");
+    put_u64(&s, CODE + s.rt.layout.code.name, NAME + 0x200);
+    ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), "Op.run");
+    check(&s);
+    ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), "other");
+    /* Then something that is no code object at all. */
+    put_u64(&s, CODE + s.rt.layout.object.type, TYPE + 8);
+    check(&s);
+    ck_assert(is_unknown(&s, resolve(&s, 0, -ESTALE)));
+    ck_assert_double_eq(profile_number(s.profile, "unknown_code_objects"), 1);
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(what_is_known_outlives_the_process)
+{
+    static struct stage s;
+    stage_open(&s, 11);
+    resolve(&s, 0, 0);
+    s.fail_at = s.reads;
+    s.fail_n = 2;
+    s.failure = -ESRCH;
+    check(&s);
+    ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), "Op.run");
+    s.fail_at = s.reads;
+    s.failure = -EFAULT;
+    check(&s);
+    s.fail_at = s.reads;
+    ck_assert(is_unknown(&s, resolve(&s, 0, -ESTALE)));
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(any_read_may_fail)
+{
+    size_t k = 0;
+    for (bool failed = true; failed; k++) {
+        static struct stage s;
+        stage_open(&s, 11);
+        s.fail_at = k;
+        struct py_frame f = {.code = CODE};
+        frame_id id = {0};
+        bool hidden = false;
+        int r = py_code_resolve(s.codes, &f, &id, &hidden);
+        failed = s.reads > k;
+        ck_assert_int_eq(r, failed ? -ESTALE : 0);
+        ck_assert(failed == is_unknown(&s, id));
+        stage_close(&s);
+    }
+    ck_assert_uint_ge(k, 8);
+}
+END_TEST
+
+START_TEST(an_object_that_changes_meanwhile_is_read_again)
+{
+    for (size_t k = 1; k < 8; k++) {
+        static struct stage s;
+        stage_open(&s, 11);
+        s.change_at = k;
+        ck_assert_uint_eq(func_of(&s, resolve(&s, 2, 0))->first_line, 77);
+        stage_close(&s);
+    }
+}
+END_TEST
+
+START_TEST(strings_of_every_kind)
+{
+    static const uint16_t two[] = {'f', 0xe9, 0x4e2d, 0xdc80, 0};
+    static const uint32_t four[] = {'g', 0x1f40d, 0x110000};
+    static const struct {
+        unsigned kind;
+        const void *data;
+        size_t length;
+        const char *want;
+    } cases[] = {
+        {0, "plain", 5, "plain"},
+        {1, "caf\xe9", 4, "café"},
+        {2, two, 5, "fé中\\udc80\\x00"},
+        {4, four, 3, "g🐍\\U00110000"},
+        {0, "", 0, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static struct stage s;
+        stage_open(&s, i % 2 ? 8 : 12);
+        put_str(&s, NAME, cases[i].kind, cases[i].data, cases[i].length);
+        ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), cases[i].want);
+        stage_close(&s);
+    }
+}
+END_TEST
+
+START_TEST(hostile_objects)
+{
+    static struct stage s;
+    for (int i = 0; i < 6; i++) {
+        stage_open(&s, 11);
+        const struct py_layout *l = &s.rt.layout;
+        if (i == 0)
+            put_u64(&s, NAME + l->unicode.length, UINT64_MAX);
+        if (i == 1)
+            put_u32(&s, NAME + l->unicode.state, (1 | 16) << l->unicode.kind_shift);
+        if (i == 2)
+            put_u32(&s, FILE_ + l->unicode.state, (3 | 8) << l->unicode.kind_shift);
+        if (i == 3)
+            put_u64(&s, TABLE + l->bytes.size, UINT64_MAX);
+        if (i == 4)
+            put_u64(&s, TABLE + l->bytes.size, 1U << 30);
+        if (i == 5)
+            put_u32(&s, NAME + l->unicode.state, (2 | 8 | 16) << l->unicode.kind_shift);
+        ck_assert(is_unknown(&s, resolve(&s, 0, -EPROTO)));
+        stage_close(&s);
+    }
+    stage_open(&s, 11);
+    put_u64(&s, NAME + s.rt.layout.unicode.length, 5000); /* longer than is taken */
+    ck_assert_uint_lt(strlen(name_of(&s, resolve(&s, 0, 0))), 5 * PATH_MAX);
+    put_u32(&s, CODE + s.rt.layout.code.first_line, (uint32_t)-5);
+    check(&s);
+    ck_assert_uint_eq(func_of(&s, resolve(&s, -1, 0))->first_line, 0);
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(internal_code_is_hidden)
+{
+    static const char *const internal[][2] = {{"<shim>", "<shim>"}, {"__init__", "__init__"}};
+    for (size_t i = 0; i < 2; i++) {
+        static struct stage s;
+        stage_open(&s, 12);
+        put_ascii(&s, NAME, internal[i][0]);
+        put_ascii(&s, FILE_, internal[i][1]);
+        struct py_frame f = {.code = CODE};
+        frame_id id = {0};
+        bool hidden = false;
+        ck_assert_int_eq(py_code_resolve(s.codes, &f, &id, &hidden), 0);
+        ck_assert(hidden);
+        stage_close(&s);
+    }
+}
+END_TEST
+
+CHECK_MAIN("py_code", 20, function_file_and_line, once_known_nothing_is_read_but_the_key,
+           a_reused_address_is_noticed, what_is_known_outlives_the_process, any_read_may_fail,
+           an_object_that_changes_meanwhile_is_read_again, strings_of_every_kind, hostile_objects,
+           internal_code_is_hidden)
