@@ -41,6 +41,24 @@ static ptrdiff_t innermost_code(const struct shown_frame *stack, ptrdiff_t n)
     return NOWHERE;
 }
 
+/* Whom to name before *INNER: who called its library, and *INNER becomes what was called there; within
+ * one library its innermost caller. */
+static ptrdiff_t caller_of(const struct shown_frame *stack, ptrdiff_t *inner)
+{
+    const char *module = stack[*inner].module;
+    ptrdiff_t called = *inner;
+    for (ptrdiff_t i = *inner; module && i-- > 0;) {
+        if (idle_is_way(&stack[i]))
+            continue;
+        if (stack[i].module && !str_eq(stack[i].module, module)) {
+            *inner = called;
+            return i;
+        }
+        called = i;
+    }
+    return worth_naming(stack, 0, *inner);
+}
+
 size_t short_path_pick(const struct shown_frame *stack, size_t n,
                        size_t ret_places[SHORT_PATH_MAX_PARTS])
 {
@@ -52,8 +70,8 @@ size_t short_path_pick(const struct shown_frame *stack, size_t n,
     ptrdiff_t outer = python;
     if (python == NOWHERE && inner == NOWHERE)
         inner = innermost_code(stack, leaf);
-    if (python == NOWHERE && inner > 0)
-        outer = worth_naming(stack, 0, inner);
+    else if (python == NOWHERE)
+        outer = caller_of(stack, &inner);
     size_t count = 0;
     if (outer != NOWHERE)
         ret_places[count++] = (size_t)outer;

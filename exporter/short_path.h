@@ -2,7 +2,9 @@
  *
  * Of a stack of forty frames a reader needs three: the line of their own Python code (not of a
  * library's), the innermost function worth naming below it, and where it ends.  Without Python:
- * the two innermost functions worth naming.  Not worth naming is what is_way says (idle.h): libc,
+ * the function of a library that was called and who called it, as `TopK::exec >
+ * cudaGetDeviceProperties`, whatever the library calls in itself; within one library the two
+ * innermost functions worth naming.  Not worth naming is what is_way says (idle.h): libc,
  * the standard libraries, threading.py. */
 #pragma once
 

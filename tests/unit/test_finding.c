@@ -34,7 +34,7 @@ START_TEST(the_culprit_is_named)
                 1200, 1200);
     builder_run(&b, worker,
                 "start_thread!libc.so.6 > mge::Worker::run!mge.so > TopK::exec!mge.so > "
-                "cudaGetDeviceProperties!libcudart.so > ioctl!libc.so.6 > "
+                "cudaGetDeviceProperties!libcudart.so > exchange!libcudart.so > ioctl!libc.so.6 > "
                 "ioctl /dev/nvidiactl [blocked]",
                 8700, 0);
     builder_run(&b, worker, "mge::Worker::run!mge.so > futex [blocked]", 100, 0);
