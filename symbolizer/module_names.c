@@ -1,6 +1,7 @@
 #include "symbolizer/module_names.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -72,17 +73,42 @@ static void load_symtab(struct module_names *m)
     symtab_finish(m->symtab);
 }
 
+/* Puts what the symbols call ELF_ADDR into M->shown. */
+static bool find_symbol(struct module_names *m, uint64_t elf_addr, bool *ret_exported)
+{
+    if (!m->symtab)
+        load_symtab(m);
+    if (!symtab_find(m->symtab, elf_addr, &m->mangled, ret_exported))
+        return false;
+    demangle(m->mangled.s, &m->shown);
+    return true;
+}
+
+/* libc's DWARF calls read() __GI___libc_read: where a function has an exported name with fewer
+ * underscores, or an as plain but shorter one, that is what its callers wrote. */
+static void prefer_exported(struct module_names *m, uint64_t elf_addr, struct location *l)
+{
+    const char *name = profile_text(m->profile, l->function);
+    size_t underscores = strspn(name, "_");
+    bool exported;
+    if (!underscores || !find_symbol(m, elf_addr, &exported) || !exported)
+        return;
+    size_t own = strspn(m->shown.s, "_");
+    if (own < underscores || (own == underscores && m->shown.len < strlen(name)))
+        l->function = profile_string(m->profile, m->shown.s);
+}
+
 size_t module_names_find(struct module_names *m, uint64_t elf_addr, struct location *ret)
 {
     ret[0] = (struct location){0};
     size_t n = m->dwarf ? dwarf_names_find(m->dwarf, elf_addr, ret) : 0;
-    if (n && ret[n - 1].function.ix)
+    if (n && ret[n - 1].function.ix) {
+        prefer_exported(m, elf_addr, &ret[n - 1]);
         return n;
-    if (!m->symtab)
-        load_symtab(m);
-    if (!symtab_find(m->symtab, elf_addr, &m->mangled))
+    }
+    bool exported;
+    if (!find_symbol(m, elf_addr, &exported))
         return 0;
-    demangle(m->mangled.s, &m->shown);
     n = n ? n : 1;
     ret[n - 1].function = profile_string(m->profile, m->shown.s);
     return n;

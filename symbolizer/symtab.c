@@ -16,6 +16,7 @@ struct symbol {
     uint32_t rank;    /* the smaller the better */
     bool open;        /* without a size: END is its section's until symtab_finish() */
     bool plt;
+    bool exported;
 };
 
 struct symtab {
@@ -69,6 +70,7 @@ static void add_symbol(struct symtab *t, Elf *elf, const GElf_Sym *sym, const ch
     if (!s.open && sym->st_size < section_end - s.start)
         s.end = s.start + sym->st_size;
     s.rank = rank_of(sym, name);
+    s.exported = GELF_ST_BIND(sym->st_info) != STB_LOCAL;
     add(t, &s);
 }
 
@@ -155,7 +157,7 @@ void symtab_finish(struct symtab *t)
     ranges_finish(&t->ranges);
 }
 
-bool symtab_find(const struct symtab *t, uint64_t elf_addr, struct text *out)
+bool symtab_find(const struct symtab *t, uint64_t elf_addr, struct text *out, bool *ret_exported)
 {
     uint32_t i = ranges_find(&t->ranges, elf_addr);
     if (i == RANGES_NONE)
@@ -164,6 +166,7 @@ bool symtab_find(const struct symtab *t, uint64_t elf_addr, struct text *out)
     text_add(out, t->symbols[i].name);
     if (t->symbols[i].plt)
         text_add(out, "@plt");
+    *ret_exported = t->symbols[i].exported;
     return true;
 }
 

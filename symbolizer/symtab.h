@@ -15,6 +15,6 @@ void symtab_add_elf(struct symtab *t, Elf *elf);
 /* Call once, after all were added. */
 void symtab_finish(struct symtab *t);
 /* Puts the name of the code at ELF_ADDR, mangled as it stands in the file ("NAME@plt" for a stub),
- * into OUT.  False: no symbol covers it. */
-bool symtab_find(const struct symtab *t, uint64_t elf_addr, struct text *out);
+ * into OUT; RET_EXPORTED: other modules may call it by that name.  False: no symbol covers it. */
+bool symtab_find(const struct symtab *t, uint64_t elf_addr, struct text *out, bool *ret_exported);
 struct symtab *symtab_free(struct symtab *t); /* NULL is fine; returns NULL */

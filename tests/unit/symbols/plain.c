@@ -38,3 +38,10 @@ __attribute__((noinline)) static int local_name(int x)
 int __aliased(int x) __attribute__((alias("local_name")));
 int aliased(int x) __attribute__((weak, alias("local_name")));
 int _aliased(int x) __attribute__((alias("local_name")));
+
+/* As libc does: DWARF knows the function by another name than its callers. */
+__attribute__((noinline)) int __GI_hidden_name(int x)
+{
+    return sink - x;
+}
+int public_name(int x) __attribute__((alias("__GI_hidden_name")));
