@@ -14,3 +14,11 @@ void command_line_of(pid_t pid, struct text *out)
     else if (n == 0 && proc_read_text(pid, 0, "comm", buf, sizeof buf) > 0)
         text_addf(out, "[%.*s]", (int)strcspn(buf, "\n"), buf);
 }
+
+void command_line_each(pid_t pid, void (*each)(void *ctx, const char *masked), void *ctx)
+{
+    char buf[SECRETS_MAX_COMMAND_BYTES + 1];
+    ssize_t n = proc_read_text(pid, 0, "cmdline", buf, sizeof buf);
+    if (n > 0)
+        secrets_each_argument(buf, (size_t)n, each, ctx);
+}

@@ -7,6 +7,21 @@ int exit_code_of_exec(int error)
     return error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
+int exit_code_of_errno(int error)
+{
+    switch (-error) {
+    case ESRCH:
+        return EXIT_NO_PROCESS;
+    case EPERM:
+    case EACCES:
+        return EXIT_NOT_PERMITTED;
+    case ENOENT:
+        return EXIT_UNSUPPORTED;
+    default:
+        return EXIT_FAILED;
+    }
+}
+
 int exit_code_of_obstacle(enum attach_obstacle obstacle)
 {
     switch (obstacle) {

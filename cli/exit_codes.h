@@ -18,4 +18,6 @@ enum exit_code {
 
 /* For the errno of a failed exec: 127 if there is no such file, else 126. */
 int exit_code_of_exec(int error);
+/* For what recording_add() and recording_start() return. */
+int exit_code_of_errno(int error);
 int exit_code_of_obstacle(enum attach_obstacle obstacle);

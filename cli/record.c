@@ -16,8 +16,8 @@
 #include "sampler/launch.h"
 
 enum {
-    WORK_EVERY_MS = 10,
-    HEADLINE_AFTER_MS = 100, /* by then every thread was seen, and Python found */
+    WORK_EVERY_NS = 10 * NS_PER_MS,
+    HEADLINE_AFTER_NS = 100 * NS_PER_MS, /* by then every thread was seen, and Python found */
 };
 
 struct record {
@@ -48,13 +48,6 @@ static int launch(struct record *r)
     r->pids[0] = r->command;
     r->n_pids = 1;
     return EXIT_OK;
-}
-
-static int exit_code_of_error(int error)
-{
-    return error == -ESRCH   ? EXIT_NO_PROCESS
-           : error == -EPERM ? EXIT_NOT_PERMITTED
-                             : EXIT_UNSUPPORTED;
 }
 
 static struct recording_config configure(const struct options *o)
@@ -99,7 +92,7 @@ static int start(struct record *r)
         terminal_warn("cannot sample %s: %s", r->options->argv[0], err.text);
     else
         terminal_error("%s", err.text);
-    return exit_code_of_error(error);
+    return exit_code_of_errno(error);
 }
 
 /* ---- sampling ---- */
@@ -117,8 +110,8 @@ static void sample(struct record *r)
     while (!is_over(r) && clock_now_ns() < end_ns) {
         int64_t left_ns = end_ns - clock_now_ns();
         if (!recording_work(r->recording))
-            signals_wait(left_ns < WORK_EVERY_MS * NS_PER_MS ? left_ns : WORK_EVERY_MS * NS_PER_MS);
-        if (!told && clock_now_ns() - begun_ns >= HEADLINE_AFTER_MS * NS_PER_MS) {
+            signals_wait(left_ns < WORK_EVERY_NS ? left_ns : WORK_EVERY_NS);
+        if (!told && clock_now_ns() - begun_ns >= HEADLINE_AFTER_NS) {
             report_headline(r->recording);
             told = true;
         }

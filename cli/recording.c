@@ -23,7 +23,8 @@ struct recording {
     struct map lane_of_task; /* task number → index into lanes */
     int64_t origin_ns, end_ns;
     double held_share;
-    void (*on_sample)(void *ctx, const struct sample_message *m, const struct stacked *s);
+    void (*on_sample)(void *ctx, thread_id thread, const struct sample_message *m,
+                      const struct stacked *s);
     void *on_sample_ctx;
 };
 
@@ -184,7 +185,7 @@ static void on_sample(struct recording *r, struct subject *s, const struct sampl
     lane_open(lane, &m->head, stacked.stack, state_of(m->snapshot.state));
     lane->held_ns = m->head.held_ns;
     if (r->on_sample)
-        r->on_sample(r->on_sample_ctx, m, &stacked);
+        r->on_sample(r->on_sample_ctx, lane->thread, m, &stacked);
 }
 
 /* Of the time that the thread was watched; short lives say little. */
@@ -348,7 +349,7 @@ double recording_held_share(const struct recording *r)
 }
 
 void recording_on_sample(struct recording *r,
-                         void (*each)(void *ctx, const struct sample_message *m,
+                         void (*each)(void *ctx, thread_id thread, const struct sample_message *m,
                                       const struct stacked *s),
                          void *ctx)
 {

@@ -36,7 +36,7 @@ int64_t recording_elapsed_ns(const struct recording *r);
 double recording_held_share(const struct recording *r);
 /* Called for every sample with a stack, as it comes (dump); MESSAGE and STACKED only for the call. */
 void recording_on_sample(struct recording *r,
-                         void (*each)(void *ctx, const struct sample_message *m,
+                         void (*each)(void *ctx, thread_id thread, const struct sample_message *m,
                                       const struct stacked *s),
                          void *ctx);
 struct recording *recording_free(struct recording *r);

@@ -203,26 +203,41 @@ static bool announces_secret(const char *arg)
     return arg[0] == '-' && name_is_secret(arg, len);
 }
 
-void secrets_command_line(const char *args, size_t len, struct text *out)
+void secrets_each_argument(const char *args, size_t len,
+                           void (*each)(void *ctx, const char *masked), void *ctx)
 {
-    size_t shown = len < SECRETS_MAX_COMMAND_BYTES ? len : SECRETS_MAX_COMMAND_BYTES;
     struct text all = {0}; /* ended by a NUL, as the last argument might not be */
     struct text masked = {0};
-    text_add_bytes(&all, args, shown);
+    text_add_bytes(&all, args, len);
     bool secret = false;
-    for (const char *arg = all.s; arg < all.s + shown; arg += strlen(arg) + 1) {
+    for (const char *arg = all.s; arg < all.s + len; arg += strlen(arg) + 1) {
         text_clear(&masked);
         if (secret && arg[0] != '-')
             text_add(&masked, mask);
         else
             mask_argument(arg, &masked);
         secret = announces_secret(arg);
-        if (arg > all.s)
-            text_add(out, " ");
-        quote(masked.len ? masked.s : "", out);
+        each(ctx, masked.len ? masked.s : "");
     }
-    if (shown < len)
-        text_add(out, " ...");
-    text_release(&masked);
     text_release(&all);
+    text_release(&masked);
+}
+
+static void add_quoted(void *ctx, const char *masked)
+{
+    struct text *line = ctx;
+    if (line->len)
+        text_add(line, " ");
+    quote(masked, line);
+}
+
+void secrets_command_line(const char *args, size_t len, struct text *out)
+{
+    struct text line = {0};
+    bool cut = len > SECRETS_MAX_COMMAND_BYTES;
+    secrets_each_argument(args, cut ? SECRETS_MAX_COMMAND_BYTES : len, add_quoted, &line);
+    text_add(out, line.len ? line.s : "");
+    if (cut)
+        text_add(out, " ...");
+    text_release(&line);
 }

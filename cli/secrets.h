@@ -11,3 +11,6 @@ enum { SECRETS_MAX_COMMAND_BYTES = 4096 }; /* longer lines are cut there, with "
 /* Appends the arguments in ARGS, each ended by a NUL as in /proc/PID/cmdline, quoted for a shell
  * where needed.  LEN may be 0. */
 void secrets_command_line(const char *args, size_t len, struct text *out);
+/* Calls EACH with every argument, masked but not quoted; the text is valid for the call. */
+void secrets_each_argument(const char *args, size_t len,
+                           void (*each)(void *ctx, const char *masked), void *ctx);

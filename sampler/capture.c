@@ -175,6 +175,12 @@ static void describe_off_cpu(struct snapshot *snapshot, const struct task *t,
     snapshot->regs.known = 1U << X86_RSP | 1U << X86_PC;
 }
 
+static bool same_view(const struct syscall_state *a, const struct syscall_state *b)
+{
+    return a->view == b->view && a->number == b->number && a->sp == b->sp && a->pc == b->pc &&
+           memcmp(a->args, b->args, sizeof a->args) == 0;
+}
+
 /* Did the thread stay where it was while it was read?  Proven by its run count; where that is not
  * to be had, made likely by an equal view of it. */
 static bool unmoved(struct sampler *s, struct task *t, const struct syscall_state *before,
@@ -190,7 +196,7 @@ static bool unmoved(struct sampler *s, struct task *t, const struct syscall_stat
         return same;
     struct syscall_state after;
     *ret_error = capture_view(s, t, &after);
-    return *ret_error == 0 && memcmp(before, &after, sizeof after) == 0;
+    return *ret_error == 0 && same_view(before, &after);
 }
 
 /* While it is off the CPU, its run count less its switches is its base. */
@@ -206,34 +212,42 @@ static void learn_switch_base(struct sampler *s, struct task *t)
     t->base_known = true;
 }
 
+/* One try.  0: told.  -EAGAIN: it moved. */
+static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_state *view)
+{
+    size_t stack = stack_wanted(s, t);
+    if (stack < OFF_CPU_STACK_BYTES)
+        stack = OFF_CPU_STACK_BYTES;
+    if (!view->sp)
+        stack = 0;
+    struct sample_message *m = reserve(s, stack);
+    if (!m)
+        return 0;
+    describe_off_cpu(&m->snapshot, t, view);
+    read_memory(s, t, m, stack);
+    int error;
+    if (!unmoved(s, t, view, &error))
+        return error < 0 ? error : -EAGAIN;
+    fill_head(t, &m->head, MESSAGE_SAMPLE, m->snapshot.taken_ns);
+    m->head.flags = s->can.schedstat ? 0 : SAMPLE_APPROXIMATE;
+    publish(s, t, m);
+    t->state = m->snapshot.state;
+    t->repeatable = s->can.schedstat;
+    t->sampled_runs = t->sched.runs;
+    counters_add(&s->counters, COUNT_NO_STOP_CAPTURES, 1);
+    return 0;
+}
+
 int capture_off_cpu(struct sampler *s, struct task *t, struct syscall_state *view)
 {
     for (int attempt = 0; attempt < OFF_CPU_ATTEMPTS; attempt++) {
-        size_t stack = stack_wanted(s, t);
-        if (stack < OFF_CPU_STACK_BYTES)
-            stack = OFF_CPU_STACK_BYTES;
-        struct sample_message *m = reserve(s, view->sp ? stack : 0);
-        if (!m)
-            return 0;
-        describe_off_cpu(&m->snapshot, t, view);
-        read_memory(s, t, m, view->sp ? stack : 0);
-        int error;
-        if (unmoved(s, t, view, &error)) {
-            fill_head(t, &m->head, MESSAGE_SAMPLE, m->snapshot.taken_ns);
-            m->head.flags = s->can.schedstat ? 0 : SAMPLE_APPROXIMATE;
-            publish(s, t, m);
-            t->state = m->snapshot.state;
-            t->repeatable = s->can.schedstat;
-            t->sampled_runs = t->sched.runs;
-            counters_add(&s->counters, COUNT_NO_STOP_CAPTURES, 1);
-            if (!t->base_known)
-                learn_switch_base(s, t);
-            return 0;
-        }
-        if (error < 0)
-            return error;
+        int r = try_off_cpu(s, t, view);
+        if (r == 0 && !t->base_known)
+            learn_switch_base(s, t);
+        if (r != -EAGAIN)
+            return r;
         counters_add(&s->counters, COUNT_NO_STOP_REJECTS, 1);
-        int r = capture_view(s, t, view);
+        r = capture_view(s, t, view);
         if (r < 0 || view->view == SYSCALL_RUNNING)
             return r < 0 ? r : -EAGAIN;
     }

@@ -1,0 +1,177 @@
+#include "cli/dump.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "base/alloc.h"
+#include "cli/dumped.h"
+#include "cli/exit_codes.h"
+#include "cli/leaf.h"
+#include "cli/signals.h"
+#include "cli/targets.h"
+#include "cli/terminal.h"
+#include "target/proc.h"
+#include "target/syscalls.h"
+
+static void read_wchan(struct dumped *d)
+{
+    ssize_t len = proc_read_text(d->pid, d->tid, "wchan", d->wchan, sizeof d->wchan);
+    if (len <= 0 || strcmp(d->wchan, "0") == 0)
+        d->wchan[0] = '\0';
+}
+
+static void describe_call(struct dumped *d, const struct snapshot *s)
+{
+    d->syscall = s->syscall;
+    memcpy(d->args, s->syscall_args, sizeof d->args);
+    if (d->state != THREAD_BLOCKED)
+        return;
+    read_wchan(d);
+    if (!syscall_takes_fd(s->syscall))
+        return;
+    struct text object = {0};
+    leaf_object(d->pid, s->syscall_args[0], &object);
+    if (object.len)
+        (void)snprintf(d->object, sizeof d->object, "%s", object.s);
+    text_release(&object);
+}
+
+static void on_sample(void *ctx, thread_id thread, const struct sample_message *m,
+                      const struct stacked *s)
+{
+    struct dump *dump = ctx;
+    dump->threads =
+        array_reserve(dump->threads, &dump->capacity, dump->n + 1, sizeof *dump->threads);
+    struct dumped *d = &dump->threads[dump->n++];
+    const struct profile_thread *t = profile_see_thread(dump->profile, thread);
+    *d = (struct dumped){
+        .thread = thread,
+        .pid = profile_see_process(dump->profile, t->process)->pid,
+        .tid = m->head.tid,
+        .sampled = !(m->head.flags & SAMPLE_NO_STACK),
+        .state = m->snapshot.state,
+        .gil = s->gil,
+        .complete = s->complete,
+        .stack = s->stack,
+    };
+    describe_call(d, &m->snapshot);
+}
+
+/* Threads that could not be captured in time are in the dump too. */
+static void add_missing(struct dump *dump)
+{
+    uint32_t threads = profile_thread_count(dump->profile);
+    for (uint32_t i = 1; i <= threads; i++) {
+        const struct profile_thread *t = profile_see_thread(dump->profile, (thread_id){i});
+        bool known = false;
+        for (size_t j = 0; j < dump->n && !known; j++)
+            known = dump->threads[j].thread.ix == i;
+        if (known)
+            continue;
+        dump->threads =
+            array_reserve(dump->threads, &dump->capacity, dump->n + 1, sizeof *dump->threads);
+        dump->threads[dump->n++] =
+            (struct dumped){.thread = {i},
+                            .pid = profile_see_process(dump->profile, t->process)->pid,
+                            .tid = t->tid,
+                            .state = THREAD_RUNNING_OR_RUNNABLE,
+                            .gil = PY_GIL_ABSENT,
+                            .syscall = -2};
+    }
+}
+
+static int by_process_and_tid(const void *a, const void *b)
+{
+    const struct dumped *x = a;
+    const struct dumped *y = b;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    if ((x->tid == x->pid) != (y->tid == y->pid))
+        return x->tid == x->pid ? -1 : 1;
+    return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+const char *dumped_state(const struct dumped *d)
+{
+    switch (d->state) {
+    case THREAD_RUNNABLE:
+        return "runnable";
+    case THREAD_BLOCKED:
+        return "blocked";
+    case THREAD_STOPPED:
+        return "stopped";
+    case THREAD_RUNNING:
+    case THREAD_RUNNING_OR_RUNNABLE:
+        break;
+    }
+    return "running";
+}
+
+static struct recording_config configure(const struct options *o)
+{
+    struct sampler_config sampler = {
+        .rate_hz = 100,
+        .max_held = 1,
+        .single_shot = true,
+        .freeze = o->freeze,
+        .filter = {o->threads.words, o->threads.n},
+    };
+    return (struct recording_config){.sampler = sampler};
+}
+
+static int capture(struct recording *r, const pid_t *pids, size_t n)
+{
+    struct err err = {0};
+    int error = 0;
+    for (size_t i = 0; i < n && error == 0; i++)
+        error = recording_add(r, pids[i], &err);
+    if (error == 0)
+        error = recording_start(r, &err);
+    if (error < 0) {
+        terminal_error("%s", err.text);
+        return exit_code_of_errno(error);
+    }
+    recording_finish(r, NULL, NULL);
+    return EXIT_OK;
+}
+
+static int print(const struct options *o, struct dump *dump)
+{
+    add_missing(dump);
+    qsort(dump->threads, dump->n, sizeof *dump->threads, by_process_and_tid);
+    dump->view = view_new(dump->profile, &o->view);
+    int error = 0;
+    if (o->json)
+        error = dump_json(dump, stdout);
+    else
+        dump_text(dump, stdout);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        error = -1;
+    view_free(dump->view);
+    if (error)
+        terminal_error("cannot write the dump");
+    return error ? EXIT_FAILED : EXIT_OK;
+}
+
+int dump_main(const struct options *o)
+{
+    pid_t *pids = NULL;
+    size_t n = 0;
+    int code = signals_open(false) < 0 ? EXIT_FAILED : targets_check(o, &pids, &n);
+    if (code != EXIT_OK)
+        return code;
+    struct recording_config config = configure(o);
+    struct recording *r = recording_new(&config);
+    struct dump dump = {.profile = recording_profile(r)};
+    recording_on_sample(r, on_sample, &dump);
+    code = capture(r, pids, n);
+    if (code == EXIT_OK)
+        code = print(o, &dump);
+    if (code == EXIT_OK && dump.n == 0)
+        code = EXIT_NO_SAMPLE;
+    free(dump.threads);
+    recording_free(r);
+    free(pids);
+    return code;
+}

@@ -1,0 +1,190 @@
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command_line.h"
+#include "cli/dumped.h"
+#include "exporter/json.h"
+#include "target/syscalls.h"
+
+enum { SYSCALL_ARGS = 6 };
+
+static void key_text(struct json *j, const char *key, const char *text)
+{
+    json_key(j, key);
+    json_string(j, text);
+}
+
+static void write_hex(struct json *j, uint64_t value)
+{
+    char text[24];
+    (void)snprintf(text, sizeof text, "0x%llx", (unsigned long long)value);
+    json_string(j, text);
+}
+
+static void write_syscall(struct json *j, const struct dumped *t)
+{
+    const char *name = syscall_name(t->syscall);
+    char number[32];
+    json_key(j, "syscall");
+    if (t->syscall < 0 || t->state != THREAD_BLOCKED) {
+        json_null(j);
+        return;
+    }
+    (void)snprintf(number, sizeof number, "%lld", (long long)t->syscall);
+    json_object(j);
+    key_text(j, "name", name ? name : number);
+    json_key(j, "args");
+    json_array(j);
+    for (int i = 0; i < SYSCALL_ARGS; i++)
+        write_hex(j, t->args[i]);
+    json_end_array(j);
+    if (t->object[0])
+        key_text(j, "path", t->object);
+    json_end_object(j);
+}
+
+static void write_frame(struct json *j, const struct shown_frame *f)
+{
+    static const char *const kinds[] = {
+        [SHOWN_NATIVE] = "native", [SHOWN_PYTHON] = "python", [SHOWN_MARK] = "note"};
+    json_newline(j);
+    json_object(j);
+    key_text(j, "kind", kinds[f->kind]);
+    key_text(j, "name", f->name);
+    if (f->file)
+        key_text(j, "file", f->file);
+    if (f->current_line) {
+        json_key(j, "line");
+        json_int(j, f->current_line);
+    }
+    if (f->module)
+        key_text(j, "module", f->module);
+    if (f->address) {
+        json_key(j, "address");
+        write_hex(j, f->address);
+    }
+    if (f->inlined) {
+        json_key(j, "inlined");
+        json_bool(j, true);
+    }
+    if (f->guessed) {
+        json_key(j, "guessed");
+        json_bool(j, true);
+    }
+    json_end_object(j);
+}
+
+static void write_gil(struct json *j, const struct dumped *t)
+{
+    static const char *const texts[] = {
+        [PY_GIL_NONE] = "none", [PY_GIL_HOLDING] = "holding", [PY_GIL_WAITING] = "waiting"};
+    json_key(j, "gil");
+    if (t->gil == PY_GIL_ABSENT)
+        json_null(j);
+    else
+        json_string(j, texts[t->gil]);
+    json_key(j, "waits_for");
+    if (t->gil == PY_GIL_WAITING) {
+        json_object(j);
+        key_text(j, "kind", "gil");
+        json_end_object(j);
+    } else {
+        json_null(j);
+    }
+}
+
+static void write_thread(struct json *j, struct dump *d, const struct dumped *t)
+{
+    const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
+    size_t n = 0;
+    const struct shown_frame *frames = view_stack(d->view, t->stack, &n);
+    json_newline(j);
+    json_object(j);
+    json_key(j, "tid");
+    json_int(j, t->tid);
+    key_text(j, "name", profile_text(d->profile, thread->name));
+    json_key(j, "python");
+    json_bool(j, thread->python);
+    key_text(j, "state", dumped_state(t));
+    write_syscall(j, t);
+    if (t->wchan[0])
+        key_text(j, "wchan", t->wchan);
+    write_gil(j, t);
+    json_key(j, "complete");
+    json_bool(j, t->sampled && t->complete);
+    json_key(j, "frames");
+    json_array(j);
+    for (size_t i = n; i-- > 0;)
+        write_frame(j, &frames[i]);
+    json_end_array(j);
+    json_end_object(j);
+}
+
+static void write_argument(void *json, const char *masked)
+{
+    json_string(json, masked);
+}
+
+static void begin_process(struct json *j, const struct dump *d, const struct dumped *t)
+{
+    const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
+    const struct profile_process *p = profile_see_process(d->profile, thread->process);
+    json_newline(j);
+    json_object(j);
+    json_key(j, "pid");
+    json_int(j, p->pid);
+    json_key(j, "command");
+    json_array(j);
+    command_line_each(p->pid, write_argument, j);
+    json_end_array(j);
+    json_key(j, "python");
+    if (p->python_version.ix)
+        json_string(j, profile_text(d->profile, p->python_version));
+    else
+        json_null(j);
+    json_key(j, "threads");
+    json_array(j);
+}
+
+static void end_process(struct json *j)
+{
+    json_end_array(j);
+    json_end_object(j);
+}
+
+static void write_time(struct json *j)
+{
+    char text[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc))
+        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    key_text(j, "time", text);
+}
+
+int dump_json(struct dump *d, FILE *out)
+{
+    struct json j = {.out = out};
+    char host[256] = "";
+    (void)gethostname(host, sizeof host - 1);
+    json_object(&j);
+    key_text(&j, "schema", "dump/1");
+    key_text(&j, "wallspy", WALLSPY_VERSION);
+    key_text(&j, "host", host);
+    write_time(&j);
+    json_key(&j, "processes");
+    json_array(&j);
+    for (size_t i = 0; i < d->n; i++) {
+        if (i == 0 || d->threads[i - 1].pid != d->threads[i].pid) {
+            if (i)
+                end_process(&j);
+            begin_process(&j, d, &d->threads[i]);
+        }
+        write_thread(&j, d, &d->threads[i]);
+    }
+    if (d->n)
+        end_process(&j);
+    json_end_array(&j);
+    json_end_object(&j);
+    return json_finish(&j);
+}

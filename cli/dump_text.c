@@ -1,0 +1,87 @@
+#include "cli/dumped.h"
+
+#include "base/text.h"
+#include "target/syscalls.h"
+
+static const char *name_of(const struct dump *d, const struct dumped *t)
+{
+    const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
+    return thread->name.ix ? profile_text(d->profile, thread->name) : "?";
+}
+
+static void print_process(const struct dump *d, const struct dumped *t, FILE *out)
+{
+    const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
+    const struct profile_process *p = profile_see_process(d->profile, thread->process);
+    (void)fprintf(out, "process %d: %s\n", p->pid, profile_text(d->profile, p->command));
+    if (p->python_version.ix)
+        (void)fprintf(out, "CPython %s\n", profile_text(d->profile, p->python_version));
+}
+
+static void print_state(const struct dumped *t, FILE *out)
+{
+    const char *call = syscall_name(t->syscall);
+    (void)fprintf(out, "%s", t->sampled ? dumped_state(t) : "not captured in time");
+    if (t->state == THREAD_BLOCKED && call)
+        (void)fprintf(out, " in %s", call);
+    if (t->object[0])
+        (void)fprintf(out, " of %s", t->object);
+    if (t->wchan[0])
+        (void)fprintf(out, " (kernel: %s)", t->wchan);
+    if (t->gil == PY_GIL_HOLDING)
+        (void)fprintf(out, ", holds the GIL");
+    else if (t->gil == PY_GIL_WAITING)
+        (void)fprintf(out, ", waits for the GIL");
+    if (t->sampled && !t->complete)
+        (void)fprintf(out, ", stack not complete");
+}
+
+static void print_frames(struct dump *d, const struct dumped *t, FILE *out)
+{
+    size_t n;
+    const struct shown_frame *frames = view_stack(d->view, t->stack, &n);
+    for (size_t i = n; i-- > 0;) {
+        const struct shown_frame *f = &frames[i];
+        (void)fprintf(out, "    %s", f->name);
+        if (f->file && f->kind != SHOWN_MARK)
+            (void)fprintf(out, " (%s", f->file);
+        if (f->file && f->kind != SHOWN_MARK && f->current_line)
+            (void)fprintf(out, ":%u", f->current_line);
+        (void)fprintf(out, "%s%s\n", f->file && f->kind != SHOWN_MARK ? ")" : "",
+                      f->inlined ? " [inlined]" : "");
+    }
+}
+
+static bool same(const struct dumped *a, const struct dumped *b)
+{
+    return a->pid == b->pid && a->stack.ix == b->stack.ix && a->sampled == b->sampled &&
+           a->state == b->state && a->syscall == b->syscall && a->gil == b->gil;
+}
+
+static bool shown_before(const struct dump *d, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (same(&d->threads[j], &d->threads[i]))
+            return true;
+    return false;
+}
+
+void dump_text(struct dump *d, FILE *out)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        const struct dumped *t = &d->threads[i];
+        if (i == 0 || d->threads[i - 1].pid != t->pid)
+            print_process(d, t, out);
+        if (shown_before(d, i))
+            continue;
+        (void)fprintf(out, "\n");
+        for (size_t j = i; j < d->n; j++)
+            if (same(t, &d->threads[j]))
+                (void)fprintf(out, "%s%d (%s)", j == i ? "thread " : ", ", d->threads[j].tid,
+                              name_of(d, &d->threads[j]));
+        (void)fprintf(out, ": ");
+        print_state(t, out);
+        (void)fprintf(out, "\n");
+        print_frames(d, t, out);
+    }
+}

@@ -1,0 +1,34 @@
+/* What a dump found of each thread, for its two forms of output. */
+#pragma once
+
+#include <stdio.h>
+
+#include "cli/recording.h"
+#include "profile/view.h"
+
+struct dumped {
+    thread_id thread;
+    pid_t pid, tid;
+    bool sampled; /* else it could not be captured in time */
+    enum thread_state state;
+    int64_t syscall; /* −1: off the CPU outside a system call; −2: not in the kernel */
+    uint64_t args[6];
+    char object[256]; /* what a file descriptor in args[0] is; "" */
+    char wchan[64];   /* "": not known */
+    enum py_gil gil;
+    bool complete;
+    stack_id stack;
+};
+
+struct dump {
+    struct profile *profile;
+    struct view *view;
+    struct dumped *threads; /* by process, then the main thread, then by tid */
+    size_t n, capacity;
+};
+
+const char *dumped_state(const struct dumped *d); /* "running", "runnable", "blocked", "stopped" */
+/* As text: threads with the same stack are shown once, with their list. */
+void dump_text(struct dump *d, FILE *out);
+/* The schema dump/1: every thread by itself.  Returns 0 or the errno of the first failed write. */
+int dump_json(struct dump *d, FILE *out);
