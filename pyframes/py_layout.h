@@ -14,7 +14,6 @@
 
 enum {
     PY_OLDEST_MINOR = 6,
-    PY_NEWEST_MINOR = 15,
     PY_VERSION_BYTES = 32,
     /* 888 in 3.15, the largest known. */
     PY_DEBUG_OFFSETS_MAX_BYTES = 1024,
