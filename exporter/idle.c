@@ -101,19 +101,19 @@ static const struct {
     {"libcuda.so", "cuda driver"},
 };
 
+/* Does NAME, without what compilers and the view append, end in the whole component PART? */
 static bool names_part(const char *name, const char *part)
 {
+    static const char *const clones[] = {".constprop", ".isra", ".part", ".cold"};
     size_t len = strlen(part);
     if (len && part[len - 1] == '*')
         return strncmp(name, part, len - 1) == 0;
     size_t end = strcspn(name, " "); /* before " [guessed]" */
-    const char *clone = strstr(name, ".constprop");
-    if (!clone)
-        clone = strstr(name, ".isra");
-    if (!clone)
-        clone = strstr(name, ".part");
-    if (clone && (size_t)(clone - name) < end)
-        end = (size_t)(clone - name);
+    for (size_t i = 0; i < sizeof clones / sizeof *clones; i++) {
+        const char *clone = strstr(name, clones[i]);
+        if (clone && (size_t)(clone - name) < end)
+            end = (size_t)(clone - name);
+    }
     if (end < len || memcmp(name + end - len, part, len) != 0)
         return false;
     return end == len || name[end - len - 1] == '.' || name[end - len - 1] == ':';
@@ -164,7 +164,7 @@ bool idle_is_way(const struct shown_frame *f)
     static const char *const modules[] = {"libc.so", "libc-",     "libpthread", "ld-",    "[vdso]",
                                           "libstdc", "libc++.so", "libpython",  "python", "_queue.",
                                           "select.", "_socket.",  "_multiproc", "ld.so",  "libgcc",
-                                          "libuv",   "_thread",   NULL};
+                                          "_thread", NULL};
     static const char *const names[] = {
         "std::",   "core::",   "<std::",     "parking_lot",  "<core::", "absl::",   "mio::", "gpr_",
         "boost::", "pthread_", "void std::", "alloc::boxed", "nsync_",  "uv_cond_", NULL};
@@ -226,5 +226,5 @@ bool idle_is_ordinary_wait(const struct shown_frame *stack, size_t n)
         if (strlen(calls[i]) == len && memcmp(calls[i], name, len) == 0)
             return true;
     /* A read waits for somebody's message unless it names a file. */
-    return str_starts(name, "read") && !strchr(name, '/');
+    return str_starts(name, "read ") && !strchr(name, '/');
 }

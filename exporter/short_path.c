@@ -12,11 +12,17 @@ static bool is_own_python(const struct shown_frame *f)
            !strstr(f->file, "/site-packages/") && !str_starts(f->file, "<frozen ");
 }
 
+static bool is_worth_naming(const struct shown_frame *f)
+{
+    bool nameless = f->module && strstr(f->name, "+0x");
+    return !nameless && !idle_is_way(f);
+}
+
 /* The innermost frame of [FIRST, LAST) that is worth naming. */
 static ptrdiff_t worth_naming(const struct shown_frame *stack, ptrdiff_t first, ptrdiff_t last)
 {
     for (ptrdiff_t i = last; i-- > first;)
-        if (!idle_is_way(&stack[i]))
+        if (is_worth_naming(&stack[i]))
             return i;
     return NOWHERE;
 }
@@ -48,7 +54,7 @@ static ptrdiff_t caller_of(const struct shown_frame *stack, ptrdiff_t *inner)
     const char *module = stack[*inner].module;
     ptrdiff_t called = *inner;
     for (ptrdiff_t i = *inner; module && i-- > 0;) {
-        if (idle_is_way(&stack[i]))
+        if (!is_worth_naming(&stack[i]))
             continue;
         if (stack[i].module && !str_eq(stack[i].module, module)) {
             *inner = called;

@@ -5,7 +5,7 @@
  * the function of a library that was called and who called it, as `TopK::exec >
  * cudaGetDeviceProperties`, whatever the library calls in itself; within one library the two
  * innermost functions worth naming.  Not worth naming is what is_way says (idle.h): libc,
- * the standard libraries, threading.py. */
+ * the standard libraries, threading.py; and code without a name. */
 #pragma once
 
 #include "base/text.h"

@@ -127,6 +127,13 @@ static struct shown_frame native_base(const struct view *v, const struct frame *
     return base;
 }
 
+/* "[module]"; "[vdso]" has its brackets already. */
+static void add_module(struct text *out, const char *module)
+{
+    module = module ? module : "anonymous";
+    text_addf(out, *module == '[' ? "%s" : "[%s]", module);
+}
+
 static void show_nameless(struct view *v, const struct frame *f, struct shown_frame base)
 {
     struct text name = {0};
@@ -134,7 +141,7 @@ static void show_nameless(struct view *v, const struct frame *f, struct shown_fr
     if (base.module)
         text_add(&name, base.module);
     text_addf(&name, "%s0x%" PRIx64, base.module ? "+" : "", f->native.offset);
-    text_addf(&file, "[%s]", base.module ? base.module : "anonymous");
+    add_module(&file, base.module);
     base.name = name.s;
     base.file = file.s;
     show(v, &base);
@@ -145,7 +152,7 @@ static void show_nameless(struct view *v, const struct frame *f, struct shown_fr
 static void show_location(struct view *v, const struct location *loc, struct shown_frame base)
 {
     struct text file = {0};
-    text_addf(&file, "[%s]", base.module ? base.module : "anonymous");
+    add_module(&file, base.module);
     if (loc->file.ix)
         text_addf(&file, " %s", profile_text(v->p, loc->file));
     base.inlined = loc->inlined;

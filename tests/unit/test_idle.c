@@ -31,6 +31,8 @@ static const struct {
      "torch::autograd::Engine::thread_main!libtorch_cpu.so > "
      "torch::autograd::ReadyQueue::pop!libtorch_cpu.so > "
      "std::condition_variable::wait!libstdc++.so.6 > futex [blocked]"},
+    {"c10::ThreadPool::main_loop.constprop.0",
+     "c10::ThreadPool::main_loop.constprop.0!libc10.so > futex [blocked]"},
     {"c10::ThreadPool::main_loop", "c10::ThreadPool::main_loop!libc10.so > futex [blocked]"},
     {NULL, "c10::ThreadPool::main_loop!libc10.so > user::task!app > futex [blocked]"},
     {"arrow::internal::WorkerLoop",

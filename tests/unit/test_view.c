@@ -112,12 +112,14 @@ START_TEST(nameless_code_is_an_offset)
     struct frame jit = {.kind = FRAME_NATIVE, .native = {{0}, 0x7f00}};
     stack_id s = profile_push(b.p, (stack_id){0}, code);
     s = profile_push(b.p, s, profile_frame(b.p, &jit));
-    ck_assert_str_eq(names(s, (struct view_options){0}), "libx.so+0x40 > 0x7f00");
+    s = profile_push(b.p, s, native("[vdso]", 0x40, 0));
+    ck_assert_str_eq(names(s, (struct view_options){0}), "libx.so+0x40 > 0x7f00 > [vdso]+0x40");
     size_t n = 0;
     const struct shown_frame *shown = view_stack(v, s, &n);
     ck_assert_str_eq(shown[0].file, "[libx.so]");
     ck_assert_str_eq(shown[1].file, "[anonymous]");
     ck_assert_ptr_null(shown[1].module);
+    ck_assert_str_eq(shown[2].file, "[vdso]");
     ck_assert_uint_eq(shown[1].address, 0x7f00);
     teardown();
 }
