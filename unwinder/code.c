@@ -16,18 +16,32 @@ int code_read(struct modules *modules, uint64_t addr, void *buf, size_t len)
     return elf_file_read(elf, addr - module->bias, buf, len);
 }
 
-static enum call_kind call_at(struct modules *modules, uint64_t return_addr, int64_t *ret_rel)
+enum call_kind code_call(struct modules *modules, uint64_t return_addr, uint64_t *ret)
 {
     uint8_t bytes[CALL_MAX_BYTES];
+    int64_t rel;
     if (code_read(modules, return_addr - sizeof bytes, bytes, sizeof bytes) < 0)
         return CALL_NONE;
-    return call_before(bytes, sizeof bytes, ret_rel);
+    enum call_kind kind = call_before(bytes, sizeof bytes, &rel);
+    if (kind == CALL_DIRECT || kind == CALL_SLOT)
+        *ret = return_addr + (uint64_t)rel;
+    return kind;
 }
 
-bool code_is_after_call(struct modules *modules, uint64_t addr)
+static bool stub_slot(struct modules *modules, uint64_t addr, uint64_t *ret)
 {
-    int64_t ignored;
-    return call_at(modules, addr, &ignored) != CALL_NONE;
+    uint8_t code[MAX_STUB_BYTES];
+    int64_t rel;
+    if (code_read(modules, addr, code, sizeof code) < 0 || !plt_stub_slot(code, sizeof code, &rel))
+        return false;
+    *ret = addr + (uint64_t)rel;
+    return true;
+}
+
+bool code_is_stub(struct modules *modules, uint64_t addr)
+{
+    uint64_t ignored;
+    return stub_slot(modules, addr, &ignored);
 }
 
 /* What relocation REL, of a section with header H, says about FUNCTION. */
@@ -77,12 +91,11 @@ static enum call_verdict slot_leads_to(struct modules *modules, uint64_t slot, u
 static enum call_verdict leads_to(struct modules *modules, uint64_t target, uint64_t function)
 {
     uint8_t code[MAX_TAIL_BYTES];
-    int64_t rel;
+    uint64_t slot;
     if (target == function)
         return CALL_TO_IT;
-    if (code_read(modules, target, code, MAX_STUB_BYTES) == 0 &&
-        plt_stub_slot(code, MAX_STUB_BYTES, &rel)) {
-        enum call_verdict v = slot_leads_to(modules, target + (uint64_t)rel, function);
+    if (stub_slot(modules, target, &slot)) {
+        enum call_verdict v = slot_leads_to(modules, slot, function);
         return v == CALL_TO_IT ? v : CALL_ELSEWHERE;
     }
     size_t len = sizeof code; /* less at the end of the code */
@@ -95,12 +108,12 @@ static enum call_verdict leads_to(struct modules *modules, uint64_t target, uint
 enum call_verdict code_call_leads_to(struct modules *modules, uint64_t return_addr,
                                      uint64_t function)
 {
-    int64_t rel;
-    switch (call_at(modules, return_addr, &rel)) {
+    uint64_t target;
+    switch (code_call(modules, return_addr, &target)) {
     case CALL_DIRECT:
-        return leads_to(modules, return_addr + (uint64_t)rel, function);
+        return leads_to(modules, target, function);
     case CALL_SLOT:
-        return slot_leads_to(modules, return_addr + (uint64_t)rel, function);
+        return slot_leads_to(modules, target, function);
     case CALL_INDIRECT:
         return CALL_UNKNOWN;
     case CALL_NONE:

@@ -10,8 +10,11 @@
 
 /* Copies code at ADDR.  Returns 0 or -EFAULT (no module there, or not executable). */
 int code_read(struct modules *modules, uint64_t addr, void *buf, size_t len);
-/* Could ADDR be a return address: code, right after a call? */
-bool code_is_after_call(struct modules *modules, uint64_t addr);
+/* The kind of call right before RETURN_ADDR; CALL_NONE also if there is no code.  RET is written for
+ * CALL_DIRECT, its target, and CALL_SLOT, the slot. */
+enum call_kind code_call(struct modules *modules, uint64_t return_addr, uint64_t *ret);
+/* Is there a PLT stub at ADDR? */
+bool code_is_stub(struct modules *modules, uint64_t addr);
 
 enum call_verdict {
     CALL_TO_IT,     /* the call before the return address leads to that function for sure */

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "unwinder/code.h"
 #include "unwinder/walk.h"
@@ -7,9 +8,18 @@
  * needed. */
 enum { MAX_SCAN_WORDS = 8192 };
 
-static bool could_be_return(struct walk *w, uint64_t word)
+/* Is WORD code after a call, where CFI goes on? A call straight to a function with CFI did not lead
+ * to code without, unless by a tail jump: such words are mostly what older calls left on the stack.
+ * TO_CFI asks for these, else for all others. */
+static bool could_be_return(struct walk *w, uint64_t word, bool to_cfi)
 {
-    return word > 4096 && code_is_after_call(w->modules, word) && walk_rule(w, word, true)->found;
+    uint64_t target;
+    enum call_kind kind = code_call(w->modules, word, &target);
+    if (kind == CALL_NONE || !walk_rule(w, word, true)->found)
+        return false;
+    bool direct_to_cfi = kind == CALL_DIRECT && walk_rule(w, target, false)->found &&
+                         !code_is_stub(w->modules, target);
+    return direct_to_cfi == to_cfi;
 }
 
 /* Tries the word WORD at ADDR as return address: first as if the code had left the callee-saved
@@ -31,7 +41,7 @@ static enum unwind_end try_return(struct walk *w, uint64_t addr, uint64_t word)
     return walk_try(w, &caller, true, FRAME_GUESSED);
 }
 
-static enum unwind_end scan(struct walk *w)
+static enum unwind_end scan(struct walk *w, bool to_cfi)
 {
     const size_t at = w->out->n - 1;
     const uint64_t start = w->out->frames[at].sp & ~UINT64_C(7);
@@ -40,7 +50,7 @@ static enum unwind_end scan(struct walk *w)
         int r = stack_view_u64(&w->view, addr, &word);
         if (r < 0)
             return r == -ERANGE ? UNWIND_STACK_CUT : UNWIND_NO_CFI;
-        if (!could_be_return(w, word))
+        if (!could_be_return(w, word, to_cfi))
             continue;
         enum unwind_end end = try_return(w, addr, word);
         if (end == UNWIND_DONE)
@@ -51,13 +61,24 @@ static enum unwind_end scan(struct walk *w)
     return UNWIND_NO_CFI;
 }
 
+/* Words that are no code at all must not be bridged: they show that a trial went astray. */
+static bool is_executable(struct walk *w, uint64_t pc)
+{
+    const struct mapping *m = maps_find(modules_maps(w->modules), pc);
+    return m && m->prot & PROT_EXEC;
+}
+
 enum unwind_end walk_guess(struct walk *w)
 {
     const size_t at = w->out->n - 1;
+    if (w->nesting && !is_executable(w, w->out->frames[at].pc))
+        return UNWIND_NO_CFI;
     if (!w->nesting)
         w->counters->fallbacks++;
-    enum unwind_end end = scan(w);
     struct regs caller;
+    enum unwind_end end = scan(w, false);
+    if (end == UNWIND_NO_CFI)
+        end = scan(w, true);
     if (end != UNWIND_NO_CFI ||
         second_opinion_step(w->second_opinion, &w->view, &w->out->frames[at].regs, &caller) < 0)
         return end;

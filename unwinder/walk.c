@@ -7,9 +7,9 @@
 enum { MAX_STACK_SWITCHES = 8 };
 /* Trials within trials: one for each stretch of code without CFI. */
 enum { MAX_NESTED_TRIALS = 4 };
-/* Of one stack.  A right caller is among the first few candidates, and a wrong one fails within a few
- * frames; deep stacks with several such stretches are walked a few times over. */
-enum { MAX_TRIALS = 64, MAX_TRIAL_FRAMES = 4 * UNWIND_MAX_FRAMES };
+/* Of one stack.  OpenBLAS's kernels lie above 28 KiB of buffer full of old frames: the right caller may be
+ * the two-hundredth candidate; a wrong one fails within a few frames. */
+enum { MAX_TRIALS = 512, MAX_TRIAL_FRAMES = 4 * UNWIND_MAX_FRAMES };
 
 struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call)
 {
