@@ -68,6 +68,8 @@ static void load_symtab(struct module_names *m)
     if (m->debug)
         symtab_add_elf(m->symtab, elf_file_elf(m->debug));
     symtab_add_elf(m->symtab, elf_file_elf(m->file));
+    if (elf_file_fd(m->file) < 0)
+        symtab_add_exported(m->symtab, m->file);
     if (mini_debug_open(&m->mini, elf_file_elf(m->file)) == 0)
         symtab_add_elf(m->symtab, m->mini.elf);
     symtab_finish(m->symtab);

@@ -38,15 +38,15 @@ static bool is_mangled(const char *name)
 
 /* What users call comes first: exported names before local ones, `write` before `__write` (in libc
  * the former is weak, so the number of underscores weighs more than weakness). */
-static uint32_t rank_of(const GElf_Sym *sym, const char *name)
+static uint32_t rank_of(uint8_t info, const char *name)
 {
     size_t underscores = is_mangled(name) ? 0 : strspn(name, "_");
     if (underscores > MAX_UNDERSCORES)
         underscores = MAX_UNDERSCORES;
-    uint32_t rank = GELF_ST_BIND(sym->st_info) == STB_LOCAL;
+    uint32_t rank = GELF_ST_BIND(info) == STB_LOCAL;
     rank = rank << 4 | (uint32_t)underscores;
-    rank = rank << 1 | (GELF_ST_BIND(sym->st_info) == STB_WEAK);
-    return rank << 1 | (GELF_ST_TYPE(sym->st_info) == STT_NOTYPE);
+    rank = rank << 1 | (GELF_ST_BIND(info) == STB_WEAK);
+    return rank << 1 | (GELF_ST_TYPE(info) == STT_NOTYPE);
 }
 
 static bool is_code_type(unsigned type)
@@ -69,7 +69,7 @@ static void add_symbol(struct symtab *t, Elf *elf, const GElf_Sym *sym, const ch
     s.end = section_end;
     if (!s.open && sym->st_size < section_end - s.start)
         s.end = s.start + sym->st_size;
-    s.rank = rank_of(sym, name);
+    s.rank = rank_of(sym->st_info, name);
     s.exported = GELF_ST_BIND(sym->st_info) != STB_LOCAL;
     add(t, &s);
 }
@@ -108,6 +108,31 @@ void symtab_add_elf(struct symtab *t, Elf *elf)
             add_table(t, elf, scn, &header);
     }
     plt_each_stub(elf, add_stub, t);
+}
+
+struct exported {
+    struct symtab *table;
+    struct elf_file *file;
+};
+
+static void add_exported(void *ctx, const char *name, const struct addr_range *where, uint8_t info)
+{
+    const struct exported *e = ctx;
+    unsigned type = GELF_ST_TYPE(info);
+    uint64_t end;
+    if ((type != STT_FUNC && type != STT_GNU_IFUNC) ||
+        __builtin_add_overflow(where->start, where->len, &end) ||
+        !elf_file_is_code(e->file, where->start))
+        return;
+    struct symbol s = {.start = where->start, .end = end, .name = name, .exported = true};
+    s.rank = rank_of(info, name);
+    add(e->table, &s);
+}
+
+void symtab_add_exported(struct symtab *t, struct elf_file *file)
+{
+    struct exported e = {t, file};
+    elf_file_each_exported(file, add_exported, &e);
 }
 
 /* By address; at the same one the best comes last, those with a size after those without. */

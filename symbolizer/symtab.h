@@ -5,6 +5,7 @@
 #include <libelf.h>
 
 #include "base/text.h"
+#include "target/elf_file.h"
 
 struct symtab;
 
@@ -12,6 +13,8 @@ struct symtab *symtab_new(void);
 /* Adds what .symtab and .dynsym of ELF say, and the stubs of its procedure linkage table.  Borrows
  * ELF for the table's life.  What is malformed is left out. */
 void symtab_add_elf(struct symtab *t, Elf *elf);
+/* Adds what the dynamic linker sees, for an image without section headers.  Borrows FILE. */
+void symtab_add_exported(struct symtab *t, struct elf_file *file);
 /* Call once, after all were added. */
 void symtab_finish(struct symtab *t);
 /* Puts the name of the code at ELF_ADDR, mangled as it stands in the file ("NAME@plt" for a stub),

@@ -170,3 +170,35 @@ int elf_dynamic_symbol(const struct elf_dynamic *d, elf_reader read, void *ctx, 
         return -ENOENT;
     return d->gnu_hash ? find_by_gnu_hash(&k, ret) : find_by_sysv_hash(&k, ret);
 }
+
+/* One more than the last symbol of the last chain: the table holds each bucket's first. */
+static uint32_t count_by_gnu_hash(const struct lookup *k)
+{
+    uint32_t head[4];
+    if (k->read(k->ctx, k->d->gnu_hash, head, sizeof head) < 0)
+        return 0;
+    uint64_t buckets = k->d->gnu_hash + sizeof head + head[2] * sizeof(uint64_t);
+    uint64_t chain = buckets + head[0] * sizeof(uint32_t);
+    uint32_t last = 0;
+    uint32_t i;
+    for (uint32_t b = 0; b < head[0] && b < ELF_MAX_DYNAMIC_SYMBOLS; b++)
+        if (read_u32(k, buckets, b, &i) && i > last)
+            last = i;
+    if (!last || last < head[1])
+        return 0;
+    for (uint32_t item = 0; !(item & 1) && last < ELF_MAX_DYNAMIC_SYMBOLS; last++)
+        if (!read_u32(k, chain, last - head[1], &item))
+            break;
+    return last;
+}
+
+uint32_t elf_dynamic_count(const struct elf_dynamic *d, elf_reader read, void *ctx)
+{
+    struct lookup k = {.d = d, .read = read, .ctx = ctx};
+    uint32_t n = 0;
+    if (d->gnu_hash)
+        n = count_by_gnu_hash(&k);
+    else if (!read_u32(&k, d->hash, 1, &n))
+        n = 0;
+    return n < ELF_MAX_DYNAMIC_SYMBOLS ? n : ELF_MAX_DYNAMIC_SYMBOLS;
+}

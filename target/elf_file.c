@@ -16,6 +16,8 @@
 #include "target/elf_image.h"
 #include "target/elf_layout.h"
 
+enum { MAX_NAME_BYTES = 4096 }; /* of a symbol; the longest C++ ones have some 1000 */
+
 struct elf_file {
     Elf *elf;
     int fd;
@@ -247,6 +249,37 @@ int elf_file_read(struct elf_file *f, uint64_t elf_addr, void *buf, size_t len)
         len -= n;
     }
     return 0;
+}
+
+/* The string at ELF_ADDR, in place; NULL: it is too long, or does not end inside its segment. */
+static const char *string_at(const struct elf_file *f, uint64_t elf_addr)
+{
+    const struct elf_segment *s = elf_layout_load(&f->layout, elf_addr);
+    uint64_t at = s ? elf_addr - s->addr : 0;
+    if (!s || at >= s->file_bytes || s->offset > f->len || s->file_bytes > f->len - s->offset)
+        return NULL;
+    const char *string = (const char *)f->bytes + s->offset + at;
+    size_t room = s->file_bytes - at < MAX_NAME_BYTES ? s->file_bytes - at : MAX_NAME_BYTES;
+    return memchr(string, '\0', room) ? string : NULL;
+}
+
+void elf_file_each_exported(struct elf_file *f,
+                            void (*fn)(void *ctx, const char *name, const struct addr_range *where,
+                                       uint8_t info),
+                            void *ctx)
+{
+    uint32_t n = f->has_dynamic ? elf_dynamic_count(&f->dynamic, read_addr, f) : 0;
+    for (uint32_t i = 1; i < n; i++) {
+        Elf64_Sym s;
+        if (elf_file_read(f, f->dynamic.symbols + i * sizeof s, &s, sizeof s) < 0)
+            return;
+        const char *name = s.st_name < f->dynamic.strings_bytes
+                               ? string_at(f, f->dynamic.strings + s.st_name)
+                               : NULL;
+        struct addr_range where = {s.st_value, s.st_size};
+        if (s.st_shndx != SHN_UNDEF && name && *name)
+            fn(ctx, name, &where, s.st_info);
+    }
 }
 
 bool elf_file_is_code(struct elf_file *f, uint64_t elf_addr)

@@ -45,6 +45,12 @@ const struct build_id *elf_file_build_id(const struct elf_file *f);
 int elf_file_symbol(struct elf_file *f, const char *name, struct addr_range *ret);
 /* The same from .dynsym alone: quick also where .symtab is large. */
 int elf_file_exported(struct elf_file *f, const char *name, struct addr_range *ret);
+/* Calls FN for every named symbol that is defined here, of .dynsym alone; needs no section headers.
+ * INFO is st_info of elf(5); NAME stays valid as long as F. */
+void elf_file_each_exported(struct elf_file *f,
+                            void (*fn)(void *ctx, const char *name, const struct addr_range *where,
+                                       uint8_t info),
+                            void *ctx);
 /* The section NAME.  Returns 0 or -ENOENT. */
 int elf_file_section(struct elf_file *f, const char *name, struct addr_range *ret);
 /* Bytes at an ELF address, from the file's PT_LOAD contents (bss reads as zero).  Returns 0, or

@@ -393,6 +393,27 @@ START_TEST(no_name_past_a_symbols_size)
 }
 END_TEST
 
+/* libc as it is in memory, without section headers: the names of its exported functions. */
+START_TEST(images_from_memory_have_exported_names)
+{
+    struct mem *mem;
+    struct location l;
+    struct names n = {.profile = profile_new(0), .search = debug_search_new(getpid())};
+    ck_assert_int_eq(mem_live_open(&mem, getpid(), NULL), 0);
+    struct modules *modules = modules_new(getpid(), mem);
+    ck_assert_int_eq(modules_refresh(modules), 0);
+    const struct module *libc = modules_find(modules, (uintptr_t)printf);
+    ck_assert_ptr_nonnull(libc);
+    ck_assert_int_eq(elf_file_from_memory(&n.file, mem, libc->start, NULL), 0);
+    n.names = module_names_open(n.file, "", n.search, n.profile);
+    ck_assert_str_eq(name_at(&n, symbol_addr(&n, "printf") + 1, &l), "printf");
+    ck_assert_str_eq(name_at(&n, symbol_addr(&n, "qsort"), &l), "qsort");
+    names_close(&n);
+    modules_free(modules);
+    mem_free(mem);
+}
+END_TEST
+
 /* ---- a live process: this one ---- */
 
 static __attribute__((noinline)) int live_function(int x)
@@ -473,4 +494,5 @@ END_TEST
 CHECK_MAIN("symbolizer", 40, all_variants_agree_with_addr2line, functions_know_where_they_start,
            assembly_reaches_to_the_next_symbol, exported_aliases_come_first,
            exported_names_come_before_hidden_ones, a_debug_file_that_does_not_belong_is_left,
-           no_name_past_a_symbols_size, live_frames_get_their_names)
+           no_name_past_a_symbols_size, images_from_memory_have_exported_names,
+           live_frames_get_their_names)
