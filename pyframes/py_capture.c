@@ -234,14 +234,14 @@ static void read_datastack(struct py_capture *c, struct mem *recording, uint64_t
 {
     /* struct _stack_chunk: previous, size, top (in words of data, once it is not the newest any
      * more), data. */
-    enum { TOP = 16, DATA = 24 };
+    enum { TOP = 16, DATA = 24, MAX_CHUNKS = 64 };
     const struct py_layout *l = &c->rt->layout;
     uint64_t chunk, end, words, left = MAX_DATASTACK_BYTES;
     if (l->thread.datastack == PY_ABSENT ||
         mem_read_u64(recording, state + l->thread.datastack, &chunk) < 0 ||
         mem_read_u64(recording, state + l->thread.datastack + 8, &end) < 0)
         return;
-    while (chunk != 0 && end > chunk && end - chunk <= left) {
+    for (int i = 0; i < MAX_CHUNKS && end > chunk && end - chunk <= left; i++) {
         left -= end - chunk;
         if (mem_read(recording, chunk, c->datastack, end - chunk) < 0 ||
             mem_read_u64(recording, chunk, &chunk) < 0 || chunk == 0 ||

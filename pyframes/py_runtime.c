@@ -13,8 +13,9 @@
 #include "pyframes/py_version.h"
 
 enum {
-    /* libpython's variables are below 4 MB; an executable that has it inside may have more. */
-    MAX_DATA_BYTES = 64 << 20,
+    /* libpython's variables are below 4 MB; an executable that has it inside may have more.  Every
+     * executable without Python is looked through too, so this must stay cheap. */
+    MAX_DATA_BYTES = 16 << 20,
     CHUNK_BYTES = 1 << 16,
 };
 
@@ -209,12 +210,10 @@ static int choose_layout(struct search *s, const struct py_version *version, str
         rt->layout = *l;
         return 0;
     }
-    uint8_t *bytes = xcalloc(1, PY_DEBUG_OFFSETS_MAX_BYTES);
-    size_t len = PY_DEBUG_OFFSETS_MAX_BYTES;
-    int r = mem_read(s->mem, rt->addr, bytes, len);
-    if (r == 0)
-        r = py_layout_decode(version->minor, bytes, len, &rt->layout, err);
-    free(bytes);
+    uint8_t bytes[PY_DEBUG_OFFSETS_MAX_BYTES];
+    if (mem_read(s->mem, rt->addr, bytes, sizeof bytes) < 0)
+        return -EAGAIN;
+    int r = py_layout_decode(version->minor, bytes, sizeof bytes, &rt->layout, err);
     return r < 0 ? -ENOTSUP : 0;
 }
 

@@ -21,8 +21,8 @@ enum {
 };
 
 struct fake {
-    struct mem mem;
-    size_t reads;
+    struct mem mem; /* fails at read FAIL_AT, counted from 0 */
+    size_t reads, fail_at;
     uint8_t bytes[ARENA_BYTES];
     struct py_runtime rt;
     struct py_capture *capture;
@@ -31,8 +31,8 @@ struct fake {
 static int fake_read(struct mem *m, uint64_t addr, void *buf, size_t len)
 {
     struct fake *f = (struct fake *)m;
-    f->reads++;
-    if (addr < BASE || addr - BASE > ARENA_BYTES || len > ARENA_BYTES - (addr - BASE))
+    if (f->reads++ == f->fail_at || addr < BASE || addr - BASE > ARENA_BYTES ||
+        len > ARENA_BYTES - (addr - BASE))
         return -EFAULT;
     memcpy(buf, f->bytes + (addr - BASE), len);
     return 0;
@@ -77,6 +77,7 @@ static struct fake *fake_new(uint32_t minor)
 {
     struct fake *f = calloc(1, sizeof *f);
     f->mem.ops = &fake_ops;
+    f->fail_at = SIZE_MAX;
     f->rt = (struct py_runtime){.layout = *py_layout_of(minor), .addr = BASE};
     /* interp.threads.head lies far down in real ones. */
     f->rt.layout.interp.gil = f->rt.layout.interp.gil == PY_ABSENT ? PY_ABSENT : 0x300;
@@ -202,6 +203,46 @@ START_TEST(broken_lists_end)
 }
 END_TEST
 
+/* The data stack's links may be anything; reading ahead is bounded and changes nothing. */
+START_TEST(garbage_data_stacks_are_survived)
+{
+    static const uint64_t garbage[][2] = {
+        {0, 0}, {BASE, BASE + 32}, {BASE, UINT64_MAX}, {8, 4096}, {UINT64_MAX - 8, UINT64_MAX}};
+    struct fake *f = fake_new(12);
+    uint64_t states[4];
+    py_capture_tick(f->capture, &f->mem);
+    put(f, BASE, BASE); /* a chunk that comes before itself */
+    for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
+        put(f, state_addr(0) + f->rt.layout.thread.datastack, garbage[i][0]);
+        put(f, state_addr(0) + f->rt.layout.thread.datastack + 8, garbage[i][1]);
+        f->reads = 0;
+        ck_assert_uint_eq(find(f, 100, 0, states), 1);
+        ck_assert_uint_lt(f->reads, 256);
+    }
+    fake_free(f);
+}
+END_TEST
+
+START_TEST(every_read_may_fail)
+{
+    struct fake *f = fake_new(12);
+    uint64_t states[4];
+    for (f->fail_at = 0; f->reads = 0, py_capture_tick(f->capture, &f->mem), f->reads > f->fail_at;
+         f->fail_at++)
+        ;
+    for (f->fail_at = 0;; f->fail_at++) {
+        bool incomplete = false;
+        f->reads = 0;
+        uint32_t n = py_capture_thread(f->capture, &f->mem, 100, 0, states, 4, &incomplete);
+        ck_assert_uint_le(n, 1);
+        if (f->reads <= f->fail_at)
+            break;
+    }
+    fake_free(f);
+}
+END_TEST
+
 CHECK_MAIN("py_capture", 20, threads_are_found_by_tid_and_by_fs_base, musl_keeps_the_tid_elsewhere,
            an_unchanged_list_is_not_read_again, a_thread_that_begins_later_is_found,
-           reused_states_are_not_believed, broken_lists_end)
+           reused_states_are_not_believed, broken_lists_end, garbage_data_stacks_are_survived,
+           every_read_may_fail)
