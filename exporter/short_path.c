@@ -14,8 +14,7 @@ static bool is_own_python(const struct shown_frame *f)
 
 static bool is_worth_naming(const struct shown_frame *f)
 {
-    bool nameless = f->module && strstr(f->name, "+0x");
-    return !nameless && !idle_is_way(f);
+    return !f->nameless && !idle_is_way(f);
 }
 
 /* The innermost frame of [FIRST, LAST) that is worth naming. */

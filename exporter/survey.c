@@ -82,7 +82,7 @@ static stack_id heaviest_stack(const struct profile_thread *t)
 /* An offset says less than the module it is in, and varies. */
 static const char *speaking_name(const struct shown_frame *f)
 {
-    return f->module && strstr(f->name, "+0x") ? f->module : f->name;
+    return f->nameless && f->module ? f->module : f->name;
 }
 
 /* What a thread without a name of its own is called: after its pool or its first function. */

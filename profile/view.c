@@ -143,6 +143,7 @@ static void show_nameless(struct view *v, const struct frame *f, struct shown_fr
     text_addf(&name, "%s0x%" PRIx64, base.module ? "+" : "", f->native.offset);
     add_module(&file, base.module);
     base.name = name.s;
+    base.nameless = true;
     base.file = file.s;
     show(v, &base);
     text_release(&name);

@@ -15,6 +15,7 @@ enum shown_kind { SHOWN_NATIVE, SHOWN_PYTHON, SHOWN_MARK };
 struct shown_frame {
     enum shown_kind kind;
     bool inlined, guessed;
+    bool nameless;    /* native code that no symbol covers: NAME is where it is */
     const char *name; /* marked " [guessed]" if guessed; "module+0xoffset" if nameless */
     const char *file; /* path of Python source; "[module] source path" for native; NULL: none */
     uint32_t line;    /* as the options ask: the function's first line, or the line; 0: none */

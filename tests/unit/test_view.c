@@ -118,6 +118,7 @@ START_TEST(nameless_code_is_an_offset)
     const struct shown_frame *shown = view_stack(v, s, &n);
     ck_assert_str_eq(shown[0].file, "[libx.so]");
     ck_assert_str_eq(shown[1].file, "[anonymous]");
+    ck_assert(shown[0].nameless && shown[1].nameless);
     ck_assert_ptr_null(shown[1].module);
     ck_assert_str_eq(shown[2].file, "[vdso]");
     ck_assert_uint_eq(shown[1].address, 0x7f00);
