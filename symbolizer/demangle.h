@@ -4,7 +4,7 @@
 #include "base/text.h"
 
 enum {
-    /* Names longer than this are cut.  Torch's longest kernels need about 900. */
+    /* Names longer than this are cut: a limit of taste, few templates in LLVM reach it. */
     MAX_SHOWN_NAME_BYTES = 1000,
 };
 

@@ -10,7 +10,8 @@
 #include "symbolizer/demangle.h"
 
 enum {
-    MAX_ORIGINS = 16, /* abstract origins and specifications in a row; 3 are usual */
+    MAX_ORIGINS =
+        16, /* abstract origins and specifications in a row: two suffice for gcc and clang */
     MAX_SOURCE_PATH_BYTES = 4096,
     MAX_SCOPES = 64,
     MAX_LOCAL_DEPTH = 8, /* functions local to classes local to functions … */

@@ -14,7 +14,7 @@
 
 enum {
     MAX_DEPTH = 128,         /* of nested scopes */
-    MAX_DIE_RANGES = 100000, /* of one function or unit; the largest seen have some thousand */
+    MAX_DIE_RANGES = 100000, /* of one function or unit: a guess on the safe side */
     NO_PARENT = UINT32_MAX,
 };
 
