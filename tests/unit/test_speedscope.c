@@ -160,6 +160,19 @@ START_TEST(profiles_come_in_the_order_of_interest)
 }
 END_TEST
 
+START_TEST(several_processes_are_told_apart)
+{
+    struct profile_builder b = builder_start(10, "python3");
+    builder_run(&b, builder_thread(&b, 10, NULL), "f@/a.py:1:2", 1000, 100);
+    struct profile_process child = {.pid = 20, .comm = profile_string(b.p, "python3")};
+    b.process = profile_process(b.p, &child);
+    builder_run(&b, builder_thread(&b, 20, NULL), "f@/a.py:1:2", 1000, 900);
+    const char *at = strstr(export(&b, "speedscope", 1000), "\"profiles\"");
+    at = after(at, "\"10/main 10 | wall\"");
+    after(at, "\"20/main 20 | wall\"");
+}
+END_TEST
+
 START_TEST(deep_stacks_keep_both_ends)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -258,6 +271,6 @@ END_TEST
 
 CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_share_origin_and_end,
            rounding_does_not_drift_and_zeros_are_dropped, profiles_come_in_the_order_of_interest,
-           deep_stacks_keep_both_ends, ten_million_nodes_are_coarsened,
-           too_many_distinct_stacks_are_folded, nothing_sampled_is_still_a_file,
-           folded_is_one_line_a_stack, formats_are_found)
+           several_processes_are_told_apart, deep_stacks_keep_both_ends,
+           ten_million_nodes_are_coarsened, too_many_distinct_stacks_are_folded,
+           nothing_sampled_is_still_a_file, folded_is_one_line_a_stack, formats_are_found)
