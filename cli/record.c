@@ -1,8 +1,8 @@
 #include "cli/record.h"
 
-#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -16,7 +16,7 @@
 #include "sampler/launch.h"
 
 enum {
-    WORK_EVERY_NS = 10 * NS_PER_MS,
+    PROGRESS_NS = 500 * NS_PER_MS,
     HEADLINE_AFTER_NS = 100 * NS_PER_MS, /* by then every thread was seen, and Python found */
 };
 
@@ -102,16 +102,30 @@ static bool is_over(const struct record *r)
     return signals_stop_wanted() || sampler_done(recording_sampler(r->recording));
 }
 
+/* Sleeps until there is something in the ring, a signal, or the time for the next line of progress. */
+static void wait_for_work(struct record *r, int64_t most_ns)
+{
+    struct sampler *sampler = recording_sampler(r->recording);
+    struct pollfd fds[] = {{signals_fd(), POLLIN, 0}, {sampler_fd(sampler), POLLIN, 0}};
+    int64_t ns = most_ns < PROGRESS_NS ? most_ns : PROGRESS_NS;
+    struct timespec timeout = {.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
+    (void)ppoll(fds, 2, &timeout, NULL);
+    if (fds[0].revents)
+        signals_drain();
+    if (fds[1].revents)
+        sampler_drain(sampler);
+}
+
 static void sample(struct record *r)
 {
     int64_t begun_ns = clock_now_ns();
     int64_t end_ns = r->options->duration_ns ? begun_ns + r->options->duration_ns : INT64_MAX;
     bool told = false;
-    while (!is_over(r) && clock_now_ns() < end_ns) {
-        int64_t left_ns = end_ns - clock_now_ns();
+    for (int64_t now_ns = begun_ns; !is_over(r) && now_ns < end_ns; now_ns = clock_now_ns()) {
+        int64_t headline_ns = begun_ns + HEADLINE_AFTER_NS;
         if (!recording_work(r->recording))
-            signals_wait(left_ns < WORK_EVERY_NS ? left_ns : WORK_EVERY_NS);
-        if (!told && clock_now_ns() - begun_ns >= HEADLINE_AFTER_NS) {
+            wait_for_work(r, (told || end_ns < headline_ns ? end_ns : headline_ns) - now_ns);
+        if (!told && clock_now_ns() >= headline_ns) {
             report_headline(r->recording);
             told = true;
         }

@@ -289,8 +289,8 @@ static void report_unwinder(struct recording *r, const struct unwind_counters *c
     profile_add_number(r->profile, "rule_hits", (double)c->rule_hits);
     profile_add_number(r->profile, "rule_misses", (double)c->rule_misses);
     profile_add_number(r->profile, "unwind_fallbacks", (double)c->fallbacks);
-    profile_add_number(r->profile, "frames_guessed", (double)c->guessed);
-    profile_add_number(r->profile, "frames_recovered", (double)c->recovered);
+    profile_add_number(r->profile, "unwind_guessed", (double)c->guessed);
+    profile_add_number(r->profile, "unwind_recovered", (double)c->recovered);
     for (int i = 0; i < UNWIND_END_COUNT; i++)
         profile_add_number(r->profile, ends[i], (double)c->ends[i]);
 }

@@ -21,7 +21,7 @@ struct stacker {
     struct py_stack python;
     struct merged_stack merged;
     frame_id truncated;
-    uint64_t merges[PY_MERGE_COUNT], samples, not_complete, python_cut, hook_incomplete,
+    uint64_t merges[PY_MERGE_COUNT], samples, not_complete, guessed, python_cut, hook_incomplete,
         unknown_code;
 };
 
@@ -136,12 +136,15 @@ static enum py_gil gil_of(struct subject *s, const struct snapshot *snapshot)
                         snapshot->held_ns ? snapshot->regs.r[X86_RDI] : snapshot->syscall_args[0]);
 }
 
-static bool any_guessed(const struct native_stack *native)
+/* Frames that are shown.  An eval frame that was guessed, but holds the marker of its Python frames, was
+ * guessed right, and is replaced by them. */
+static uint64_t count_guessed(const struct stacker *st)
 {
-    for (size_t i = 0; i < native->n; i++)
-        if (native->frames[i].trust == FRAME_GUESSED)
-            return true;
-    return false;
+    uint64_t n = 0;
+    for (size_t i = 0; i < st->merged.n; i++)
+        n += st->merged.frames[i].kind == MERGED_NATIVE &&
+             st->native.frames[st->merged.frames[i].index].trust == FRAME_GUESSED;
+    return n;
 }
 
 struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct sample_message *m)
@@ -164,8 +167,10 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     if (leaf.ix)
         ret.stack = profile_push(st->profile, ret.stack, leaf);
     ret.python = st->python.n > 0;
-    ret.complete = st->native.end == UNWIND_DONE && st->merged.result <= PY_MERGE_ENTERING &&
-                   !any_guessed(&st->native);
+    uint64_t guessed = count_guessed(st);
+    ret.complete =
+        st->native.end == UNWIND_DONE && st->merged.result <= PY_MERGE_ENTERING && guessed == 0;
+    st->guessed += guessed;
     st->samples++;
     st->not_complete += !ret.complete;
     if (trace_want(TRACE_MERGE))
@@ -188,6 +193,7 @@ void stacker_report(const struct stacker *st, struct profile *profile)
         "merge_no_python", "merge_exact", "merge_entering", "merge_native_cut", "merge_mismatch"};
     profile_add_number(profile, "stacks_made", (double)st->samples);
     profile_add_number(profile, "stacks_not_complete", (double)st->not_complete);
+    profile_add_number(profile, "frames_guessed", (double)st->guessed);
     for (int i = 0; i < PY_MERGE_COUNT; i++)
         profile_add_number(profile, merges[i], (double)st->merges[i]);
     profile_add_number(profile, "python_walks_cut", (double)st->python_cut);

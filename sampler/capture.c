@@ -91,6 +91,7 @@ void capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uin
     fill_head(t, &m->head, kind, now_ns);
     m->head.flags = flags;
     ring_commit(s->ring, kind == MESSAGE_SAMPLE ? sizeof *m : sizeof m->head);
+    s->told = true;
 }
 
 static size_t stack_wanted(struct sampler *s, struct task *t)
@@ -132,6 +133,7 @@ static void publish(struct sampler *s, struct task *t, struct sample_message *m)
     struct recorder *r = &s->recorder;
     size_t bytes = recorder_finish(r, &m->ranges_offset, &m->range_count);
     ring_commit(s->ring, bytes);
+    s->told = true;
     t->stack_cut = m->snapshot.stack_cut;
     t->wants_prefetch = m->snapshot.annex_words > 0;
     if (t->prefetch)

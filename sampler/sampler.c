@@ -70,6 +70,7 @@ struct sampler *sampler_new(const struct sampler_config *config)
     s->interval_ns = (int64_t)((double)NS_PER_S / config->rate_hz);
     s->random = (uint64_t)clock_now_ns() | 1;
     s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     atomic_store(&s->rate_hz, config->rate_hz);
     return s;
 }
@@ -176,6 +177,13 @@ static bool all_ended(const struct sampler *s)
     return true;
 }
 
+static void wake_worker(struct sampler *s)
+{
+    if (s->told)
+        (void)!write(s->notify_fd, &(uint64_t){1}, sizeof(uint64_t));
+    s->told = false;
+}
+
 /* Ticks lie on an absolute grid, each somewhere within its interval.  A tick that could not begin
  * within its interval is left out, and counted. */
 static void run_ticks(struct sampler *s)
@@ -184,6 +192,7 @@ static void run_ticks(struct sampler *s)
     s->overhead_checked_ns = slot_ns;
     while (!atomic_load_explicit(&s->stop, memory_order_relaxed) && !all_ended(s)) {
         tick_run(s);
+        wake_worker(s);
         keep_overhead(s);
         slot_ns += s->interval_ns;
         int64_t late_ns = clock_now_ns() - slot_ns;
@@ -220,6 +229,7 @@ static void *sampler_main(void *arg)
     s->tracer = tracer_free(s->tracer);
     tick_close(s);
     atomic_store_explicit(&s->done, true, memory_order_release);
+    wake_worker(s);
     return NULL;
 }
 
@@ -243,8 +253,7 @@ int sampler_start(struct sampler *s, struct err *err)
 void sampler_stop(struct sampler *s)
 {
     atomic_store_explicit(&s->stop, true, memory_order_relaxed);
-    uint64_t one = 1;
-    (void)!write(s->wake_fd, &one, sizeof one);
+    (void)!write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
 }
 
 /* ---- what others see ---- */
@@ -252,6 +261,17 @@ void sampler_stop(struct sampler *s)
 bool sampler_done(const struct sampler *s)
 {
     return atomic_load_explicit(&s->done, memory_order_acquire);
+}
+
+int sampler_fd(const struct sampler *s)
+{
+    return s->notify_fd;
+}
+
+void sampler_drain(struct sampler *s)
+{
+    uint64_t count;
+    (void)!read(s->notify_fd, &count, sizeof count);
 }
 
 struct ring *sampler_ring(struct sampler *s)
@@ -295,6 +315,7 @@ struct sampler *sampler_free(struct sampler *s)
     free(s->running);
     ring_free(s->ring);
     close(s->wake_fd);
+    close(s->notify_fd);
     free(s);
     return NULL;
 }

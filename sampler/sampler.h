@@ -60,6 +60,9 @@ bool sampler_done(const struct sampler *s);
 /* Any thread: true, and *RET_STATUS (waitpid(2)), once child PID of wallspy's own has ended. */
 bool sampler_child_status(const struct sampler *s, pid_t pid, int *ret_status);
 struct ring *sampler_ring(struct sampler *s); /* the caller is its consumer */
+/* Becomes readable at the end of a tick that put something into the ring, until sampler_drain(). */
+int sampler_fd(const struct sampler *s);
+void sampler_drain(struct sampler *s);
 struct feedback *sampler_feedback(struct sampler *s);
 const struct sampler_counters *sampler_counters(const struct sampler *s);
 double sampler_rate_hz(const struct sampler *s); /* as it is now: asked, or lowered */

@@ -49,7 +49,9 @@ struct sampler {
 
     pthread_t thread;
     bool started;
-    int wake_fd;
+    int wake_fd;   /* wakes the sampler's thread */
+    int notify_fd; /* wakes the worker */
+    bool told;     /* something was put into the ring since it was woken */
     _Atomic bool stop, done;
     _Atomic uint32_t task_count;
     _Atomic double rate_hz;
