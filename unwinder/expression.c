@@ -180,7 +180,6 @@ static int run_op(struct machine *m, const Dwarf_Op *op)
     case DW_OP_call_frame_cfa:
         return push(m, m->in->cfa);
     case DW_OP_addr:
-        return push(m, op->number);
     case DW_OP_const1u:
     case DW_OP_const1s:
     case DW_OP_const2u:

@@ -6,7 +6,7 @@
 
 /* Frames of code without CFI are small; 64 KiB of stack is more than any scan of the experiments
  * needed. */
-enum { MAX_SCAN_WORDS = 8192 };
+enum { MAX_SCAN_BYTES = 1 << 16 };
 
 /* Is WORD code after a call, where CFI goes on? A call straight to a function with CFI did not lead
  * to code without, unless by a tail jump: such words are mostly what older calls left on the stack.
@@ -45,7 +45,7 @@ static enum unwind_end scan(struct walk *w, bool to_cfi)
 {
     const size_t at = w->out->n - 1;
     const uint64_t start = w->out->frames[at].sp & ~UINT64_C(7);
-    for (uint64_t addr = start; addr - start < MAX_SCAN_WORDS * 8; addr += 8) {
+    for (uint64_t addr = start; addr - start < MAX_SCAN_BYTES; addr += 8) {
         uint64_t word;
         int r = stack_view_u64(&w->view, addr, &word);
         if (r < 0)

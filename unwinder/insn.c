@@ -52,6 +52,21 @@ static bool is_prefix(uint8_t byte)
            byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
 }
 
+/* What follows OPCODE in the map that ESCAPE (0F, 0F 38, 0F 3A) leads to. */
+static char opcode_in_map(uint8_t escape, uint8_t opcode)
+{
+    switch (escape) {
+    case 0x0f:
+        return two_byte_map[opcode];
+    case 0x38:
+        return 'm';
+    case 0x3a:
+        return 'B';
+    default:
+        return '.';
+    }
+}
+
 /* After 0F at AT. */
 static bool find_in_0f_map(const uint8_t *bytes, size_t len, size_t at, struct opcode *op)
 {
@@ -59,9 +74,7 @@ static bool find_in_0f_map(const uint8_t *bytes, size_t len, size_t at, struct o
     if (at + 1 + three >= len)
         return false;
     op->at = at + 1 + three;
-    op->follows = two_byte_map[bytes[at + 1]];
-    if (three)
-        op->follows = bytes[at + 1] == 0x38 ? 'm' : 'B';
+    op->follows = opcode_in_map(three ? bytes[at + 1] : 0x0f, bytes[op->at]);
     return true;
 }
 
@@ -73,7 +86,8 @@ static bool find_in_vex_map(const uint8_t *bytes, size_t len, size_t at, struct 
         return false;
     unsigned map = header == 2 ? 1 : bytes[at + 1] & (header == 3 ? 0x1f : 0x07);
     op->at = at + header;
-    op->follows = map == 1 ? two_byte_map[bytes[op->at]] : map == 2 ? 'm' : map == 3 ? 'B' : '.';
+    static const uint8_t escapes[] = {0, 0x0f, 0x38, 0x3a};
+    op->follows = opcode_in_map(map < sizeof escapes ? escapes[map] : 0, bytes[op->at]);
     return true;
 }
 
@@ -199,7 +213,7 @@ static bool jump_distance(const uint8_t *bytes, size_t len, int64_t *ret)
     if (near_jmp || near_jcc)
         *ret = get_i32(bytes + len - 4);
     else
-        *ret = (int8_t)bytes[len - 1];
+        *ret = (bytes[len - 1] ^ 0x80) - 0x80;
     return near_jmp || near_jcc || short_jump;
 }
 

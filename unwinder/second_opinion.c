@@ -14,6 +14,8 @@ struct second_opinion {
     const struct regs *regs;
 };
 
+/* The parameters' types are libunwind's. */
+/* NOLINTBEGIN(readability-non-const-parameter) */
 static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info, int need,
                           void *ctx)
 {
@@ -75,6 +77,8 @@ static int get_proc_name(unw_addr_space_t space, unw_word_t addr, char *buf, siz
     (void)space, (void)addr, (void)buf, (void)len, (void)offset, (void)ctx;
     return -UNW_ENOINFO;
 }
+
+/* NOLINTEND(readability-non-const-parameter) */
 
 struct second_opinion *second_opinion_new(struct modules *modules)
 {

@@ -13,6 +13,7 @@
 
 enum { UNWIND_MAX_FRAMES = 16384 };
 
+/* How a frame was found; what lies outside a guessed one follows from it by exact rules. */
 enum frame_trust {
     FRAME_EXACT,
     FRAME_RECOVERED, /* rbp derived from the prologue, verified by the call target: counted apart */
@@ -45,8 +46,9 @@ struct native_stack {
     struct native_frame *frames; /* [0] innermost; the caller's, capacity items */
     size_t n, capacity;
     enum unwind_end end;
-    uint64_t stack_needed; /* UNWIND_DONE: bytes above sp that were used.  UNWIND_STACK_CUT: more
-                              than was copied */
+    /* Bytes from stack_start that were used; UNWIND_STACK_CUT: that are needed, more than were
+     * copied. */
+    uint64_t stack_needed;
 };
 
 struct unwind_counters {

@@ -99,7 +99,7 @@ struct step_case {
     int steps;
 };
 static const struct step_case cases[] = {
-    {"plt", 3000}, {"steps", 12000}, {"steps_fp", 12000}, {"throw", 8000}, {"realigned_drap", 500},
+    {"plt", 3000}, {"steps", 16000}, {"steps_fp", 12000}, {"throw", 8000}, {"realigned_drap", 500},
 };
 
 START_TEST(every_instruction_agrees)

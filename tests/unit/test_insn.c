@@ -11,7 +11,7 @@ struct length_case {
 };
 #define INSN(bytes)                                                                                \
     {                                                                                              \
-        bytes, sizeof bytes - 1, sizeof bytes - 1                                                  \
+        (bytes), sizeof(bytes) - 1, sizeof(bytes) - 1                                              \
     }
 static const struct length_case lengths[] = {
     INSN("\x55"),                                     /* push rbp */
@@ -62,7 +62,7 @@ struct call_case {
     enum call_kind kind;
     int64_t rel;
 };
-#define CALL(bytes) bytes, sizeof bytes - 1
+#define CALL(bytes) (bytes), sizeof(bytes) - 1
 static const struct call_case calls[] = {
     {CALL("\x90\x90\xe8\xf0\xff\xff\xff"), CALL_DIRECT, -16},
     {CALL("\x90\xff\x15\x10\x00\x00\x00"), CALL_SLOT, 16},
@@ -113,7 +113,7 @@ struct prologue_case {
 };
 #define ENTER       "\x55\x48\x89\xe5"     /* push rbp; mov rbp, rsp */
 #define LEAVE       "\xe8\0\0\0\0\xc9\xc3" /* call; leave; ret */
-#define CODE(bytes) bytes, sizeof bytes - 1
+#define CODE(bytes) (bytes), sizeof(bytes) - 1
 static const struct prologue_case prologues[] = {
     {"bare", CODE(ENTER LEAVE), 0, 0, false},
     {"pushes and sub, other work between",

@@ -30,15 +30,15 @@ NOINLINE static double realigned(double x)
 
 int main(void)
 {
-    static int numbers[40];
+    static int numbers[12];
     struct timespec now;
     say_ready();
     wait_for_test();
     signal(SIGUSR1, handler);
     raise(SIGUSR1);
-    for (int i = 0; i < 40; i++)
+    for (int i = 0; i < 12; i++)
         numbers[i] = i * 7919 % 101;
-    qsort(numbers, 40, sizeof *numbers, compare);
+    qsort(numbers, 12, sizeof *numbers, compare);
     char *copy = strdup("some text");
     double x = realigned(numbers[7]);
     free(copy);
