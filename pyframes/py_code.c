@@ -324,7 +324,6 @@ int py_code_resolve(struct py_codes *c, const struct py_frame *f, frame_id *ret,
     else
         r = load(c, f->code, &ix);
     if (r < 0) {
-        profile_add_number(c->profile, "unknown_code_objects", 1);
         *ret = profile_mark(c->profile, "[unknown code]", NULL);
         *ret_hidden = false;
         return r == -EPROTO ? r : -ESTALE;

@@ -16,7 +16,7 @@ void py_codes_check(struct py_codes *c, const struct py_stack *stack);
 /* Interns F (function, file, current line) in the profile.  The function's name is its qualified
  * name from 3.11 on.  *RET_HIDDEN: an interpreter's internal frame (`<shim>`, the `__init__`
  * helper) that users must not see.  Returns 0; -ESTALE: the object is gone or was replaced, RET is
- * then the frame "[unknown code]"; -EPROTO: malformed, likewise.  Both are counted in the profile
- * as "unknown_code_objects".  The target may be running. */
+ * then the frame "[unknown code]"; -EPROTO: malformed, likewise.  The caller counts both.  The
+ * target may be running. */
 int py_code_resolve(struct py_codes *c, const struct py_frame *f, frame_id *ret, bool *ret_hidden);
 struct py_codes *py_codes_free(struct py_codes *c);

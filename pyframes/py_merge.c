@@ -331,10 +331,12 @@ static void put_homeless_rest(struct writer *w)
         first--;
     if (first == w->m->n)
         return;
-    bool cut = w->native->end != UNWIND_DONE;
-    worsen(w, cut ? PY_MERGE_NATIVE_CUT : PY_MERGE_MISMATCH);
-    if (cut)
+    if (w->native->end != UNWIND_DONE) {
+        worsen(w, PY_MERGE_NATIVE_CUT);
         put_note(w, note_native_missing);
+    } else if (w->native->n > 0) {
+        worsen(w, PY_MERGE_MISMATCH);
+    } /* else nobody asked for native frames */
     for (size_t b = first; b < w->m->n; b++)
         put_block(w, b);
 }

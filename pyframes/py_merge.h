@@ -35,7 +35,8 @@ struct merged_stack {
 struct py_merger;
 struct py_merger *py_merger_new(const struct py_runtime *rt);
 /* Merges NATIVE and PY, of one capture of one thread.  MEM: the snapshot's, for the words of frames
- * (≤ 3.9 only).  OUT must hold native->n + py->n + 8 items; all of it is filled in.  Never fails:
+ * (≤ 3.9 only).  NATIVE may be empty and PY alone
+ * be wanted.  OUT must hold native->n + py->n + 8 items; all of it is filled in.  Never fails:
  * how well it went is OUT->result. */
 void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *native,
               const struct py_stack *py, struct merged_stack *out);

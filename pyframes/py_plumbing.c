@@ -20,6 +20,7 @@ static const char *const prefixes[] = {
     "PyVectorcall_",
     "TAIL_CALL_", /* of the tail-calling interpreter: one function for each instruction */
     "_PyCFunction_",
+    "_PyCallMethodDescriptor",
     "_PyEval_",
     "_PyFunction_",
     "_PyGen_",
@@ -30,6 +31,7 @@ static const char *const prefixes[] = {
     "_PyObject_Vectorcall",
     "_PyRun_",
     "_PyVectorcall_",
+    "_Py_BuiltinCall",
     "_TAIL_CALL_",
     "cfunction_vectorcall_",
     "lookup_maybe_method",
@@ -49,6 +51,7 @@ static const char *const prefixes[] = {
 /* Sorted, for bsearch. */
 static const char *const functions[] = {
     "PyErr_CheckSignals",
+    "PyGen_am_send",
     "PyImport_Import",
     "PyImport_ImportModule",
     "PyImport_ImportModuleLevel",
@@ -63,6 +66,7 @@ static const char *const functions[] = {
     "_PyErr_CheckSignalsTstate",
     "_PyObject_MakeTpCall",
     "_Py_HandlePending",
+    "_Py_UnixMain",
     "bounded_lru_cache_wrapper",
     "builtin___build_class__",
     "builtin___import__",

@@ -177,6 +177,7 @@ static const struct case_ cases[] = {
     {"native ends early", "xcec", "22^^", "xcABc~CD", PY_MERGE_NATIVE_CUT, UNWIND_NO_CFI, 0},
     {"native ends at once", "x", "^^", "x~AB", PY_MERGE_NATIVE_CUT, UNWIND_NO_CFI, 0},
     {"no native at all", "", "^^", "~AB", PY_MERGE_NATIVE_CUT, UNWIND_NEEDS_REGS, 0},
+    {"native was not asked for", "", "^^", "AB", PY_MERGE_EXACT, UNWIND_DONE, 0},
     {"marker above a whole stack", "xex", "1^", "xAxB", PY_MERGE_MISMATCH, 0, 0},
     {"marker below sp", "xex", "v1", "xABx", PY_MERGE_MISMATCH, 0, 0},
     {"marker in foreign code", "xexex", "123", "xAxBCx", PY_MERGE_MISMATCH, 0, 0},
