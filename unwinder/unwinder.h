@@ -1,6 +1,6 @@
 /* Registers and recorded stack bytes → return addresses.  Pure: reads only the snapshot's memory
  * and ELF files (for a module without a file: an image made of the live target's memory, once).
- * Rules come lazily from libdw's CFI, one per pc, cached; libunwind takes over where no rule fits.
+ * Rules come lazily from libdw's CFI, one per pc, cached; what has none is guessed, also by libunwind.
  * Source: DWARF 5 §6.4, x86-64 psABI §3.7, docs/unwinding.md. */
 #pragma once
 

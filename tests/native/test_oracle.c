@@ -68,6 +68,8 @@ enum difference {
     NO_CFI,    /* start-up code without CFI: libunwind ends there, we guess, and say so */
     IN_VDSO,   /* libunwind-ptrace has no CFI for the vdso */
     EH_RETURN, /* the last instructions of _Unwind_Resume replace the stack: no CFI can say how */
+    WRONG_CFI, /* gcc 12 says that rbp is still saved after a realigned function has popped it: both
+                  go astray at the function's last two instructions */
     UNEXPLAINED,
     DIFFERENCES
 };
@@ -91,6 +93,8 @@ static enum difference difference(const struct target *t, const struct oracle *o
         return EH_RETURN;
     if (is_in(t, s, 0, "[vdso]") && is_in(t, s, s->n - 1, "_start") && exact)
         return IN_VDSO;
+    if (!no_cfi && same(o, s) && is_in(t, s, 0, "realigned"))
+        return WRONG_CFI;
     return no_cfi && is_in(t, s, s->n - 1, "_start") ? NO_CFI : UNEXPLAINED;
 }
 
@@ -132,12 +136,14 @@ START_TEST(every_instruction_agrees)
             describe(&first, t.modules, &o, &s);
         }
     }
-    printf("# %s: same %d, no CFI %d, vdso %d, eh_return %d, unexplained %d\n", c->program,
-           counts[SAME], counts[NO_CFI], counts[IN_VDSO], counts[EH_RETURN], counts[UNEXPLAINED]);
+    printf("# %s: same %d, no CFI %d, vdso %d, eh_return %d, wrong CFI %d, unexplained %d\n",
+           c->program, counts[SAME], counts[NO_CFI], counts[IN_VDSO], counts[EH_RETURN],
+           counts[WRONG_CFI], counts[UNEXPLAINED]);
     ck_assert_msg(counts[UNEXPLAINED] == 0, "%d differ:%s", counts[UNEXPLAINED], first.s);
     ck_assert_int_gt(counts[SAME], 100);
     ck_assert_int_lt(counts[NO_CFI], 100);
     ck_assert_int_lt(counts[EH_RETURN], 100);
+    ck_assert_int_le(counts[WRONG_CFI], 2);
     unw_destroy_addr_space(o.space);
     unwinder_free(u);
     free(s.frames);
