@@ -9,6 +9,7 @@
 #include "cli/record.h"
 #include "cli/standby.h"
 #include "cli/terminal.h"
+#include "target/elf_guard.h"
 
 static int (*const commands[COMMAND_COUNT])(const struct options *o) = {
     [COMMAND_RECORD] = record_main,
@@ -62,6 +63,8 @@ int main(int argc, char **argv)
     terminal_open(o.color, o.quiet);
     if (!trace_enable(getenv("WALLSPY_TRACE")))
         terminal_warn("WALLSPY_TRACE: stop, unwind, py, merge, sym, export or all");
+    /* A library that is overwritten while it is mapped must not end us. */
+    (void)elf_guard_install();
     int code = run(&o, result, &err);
     options_release(&o);
     return code;

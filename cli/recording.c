@@ -7,6 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "cli/facts.h"
+#include "target/elf_guard.h"
 #include "target/proc.h"
 
 enum { MAX_SUBJECTS = 256 };
@@ -33,6 +35,7 @@ struct recording *recording_new(const struct recording_config *config)
     struct recording *r = xcalloc(1, sizeof *r);
     r->config = *config;
     r->profile = profile_new(0);
+    facts_of_host(r->profile);
     r->sampler = sampler_new(&config->sampler);
     r->stacker = stacker_new(r->profile, sampler_feedback(r->sampler), &config->stacker);
     return r;
@@ -53,6 +56,8 @@ int recording_add(struct recording *r, pid_t pid, struct err *err)
     }
     subject->number = (uint32_t)number;
     subject->no_python = r->config.stacker.no_python;
+    if (r->n_subjects == 0)
+        facts_of_environment(r->profile, pid, "environment");
     r->subjects[r->n_subjects++] = subject;
     return 0;
 }
@@ -295,6 +300,19 @@ static void report_unwinder(struct recording *r, const struct unwind_counters *c
         profile_add_number(r->profile, ends[i], (double)c->ends[i]);
 }
 
+static void report_modules(struct recording *r, const struct subject *s)
+{
+    static const char *const origins[MODULE_ORIGIN_COUNT] = {
+        [MODULE_PATH] = "modules_by_path",           [MODULE_EXE] = "modules_by_exe",
+        [MODULE_MAP_FILES] = "modules_by_map_files", [MODULE_MEMORY] = "modules_from_memory",
+        [MODULE_NONE] = "modules_without_file",
+    };
+    const struct module_counters *c = modules_counters(s->modules);
+    for (int i = 0; i < MODULE_ORIGIN_COUNT; i++)
+        profile_add_number(r->profile, origins[i], (double)c->origins[i]);
+    profile_add_number(r->profile, "mappings_cut", modules_maps(s->modules)->cut);
+}
+
 static void name_frames(struct recording *r, void (*on_progress)(void *ctx, double share),
                         void *ctx)
 {
@@ -311,9 +329,12 @@ void recording_finish(struct recording *r, void (*on_progress)(void *ctx, double
     profile_end(r->profile, r->end_ns - r->origin_ns);
     report_sampler(r);
     stacker_report(r->stacker, r->profile);
-    for (size_t i = 0; i < r->n_subjects; i++)
+    for (size_t i = 0; i < r->n_subjects; i++) {
         report_unwinder(r, unwinder_counters(r->subjects[i]->unwinder));
+        report_modules(r, r->subjects[i]);
+    }
     name_frames(r, on_progress, ctx);
+    profile_set_number(r->profile, "elf_pages_replaced", (double)elf_guard_pages());
 }
 
 void recording_snapshot(struct recording *r)
