@@ -9,54 +9,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "profile/frame.h"
 #include "profile/ids.h"
 
 struct profile;
 
 /* ---- frames ---- */
-
-enum frame_kind { FRAME_NATIVE = 1, FRAME_PYTHON, FRAME_MARK };
-enum frame_flags {
-    FRAME_IS_GUESSED = 1 << 0,     /* no unwind information: shown as guessed */
-    FRAME_IS_INTERPRETER = 1 << 1, /* native code of the Python interpreter itself */
-};
-
-struct frame {
-    enum frame_kind kind;
-    uint32_t flags;
-    union {
-        struct {
-            module_id module; /* none: code outside any file; offset is then the address */
-            uint64_t offset;  /* ELF address, look-up adjusted (return addresses minus one) */
-        } native;
-        struct {
-            func_id func;
-            uint32_t line; /* 0: none */
-        } python;
-        struct {
-            string_id name, file; /* "futex [blocked]" "[off-cpu]"; "[truncated]" none */
-        } mark;
-    };
-};
-
-struct func { /* a Python function */
-    string_id name, file;
-    uint32_t first_line;
-};
-
-struct profile_module {
-    string_id name, path, build_id; /* build id in hex; none: unknown */
-    uint64_t bias;                  /* address = offset + bias when it was mapped */
-};
-
-/* Where code is: what the symbolizer found for a native frame. */
-struct location {
-    string_id function; /* demangled, without parameters */
-    string_id file;     /* source path; none: unknown */
-    uint32_t line, function_line;
-    bool inlined;  /* into the next location of the frame */
-    bool plumbing; /* the interpreter's own, hidden unless --internals */
-};
 
 /* MEMORY_LIMIT in bytes for stacks and runs; 0: none.  Past it new stacks become "[storage full]",
  * counted as "stacks_refused", and so do runs that cannot be joined, counted as "runs_refused". */

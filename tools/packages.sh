@@ -1,20 +1,49 @@
+#!/bin/sh
 # Sourced by tools/demo and tools/test: what must be installed, by Debian's names, and how.
-BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev libunwind-dev libiberty-dev liblzma-dev zlib1g-dev"
-TEST_PACKAGES="binutils check python3 g++ gdb clang-tidy-14 clang-format-14 strace xz-utils"
+# shellcheck disable=SC2034 # used by those who source it
+BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev libunwind-dev
+    libiberty-dev liblzma-dev zlib1g-dev"
+# shellcheck disable=SC2034
+DEMO_PACKAGES="g++ python3 python3-minimal"
+# shellcheck disable=SC2034
+TEST_PACKAGES="binutils chromium clang-format-14 clang-tidy-14 codespell check elfutils g++ gdb git npm
+    python3 python3-dev shellcheck strace xz-utils"
 
-# Installs those of the named packages that are missing, with sudo if not root.
+# Says what would be installed and lets the user decide; without a terminal nobody can be asked, and
+# who calls a tool whose purpose is set-up there wants it done.
+agree()
+{
+    [ "$assume_yes" = no ] && [ -t 0 ] && [ -t 2 ] || return 0
+    printf 'Install them with %sapt-get? [Y/n] ' "$1" >&2
+    read -r answer
+    case $answer in
+    "" | y* | Y*) return 0 ;;
+    *) return 1 ;;
+    esac
+}
+
+# need_packages yes|no PACKAGE...: installs those that are missing, with sudo if not root; yes: does
+# not ask.  Fails if they stay missing.
 need_packages()
 {
+    assume_yes=$1
+    shift
     missing=
     for package in "$@"; do
         dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
             missing="$missing $package"
     done
     [ -n "$missing" ] || return 0
-    echo "installing:$missing" >&2
+    echo "missing packages:$missing" >&2
     as_root=
-    [ "$(id -u)" = 0 ] || as_root=sudo
-    $as_root apt-get update -qq
-    # shellcheck disable=SC2086 # a list of words
-    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing
+    [ "$(id -u)" = 0 ] || as_root="sudo "
+    if [ -n "$as_root" ] && ! command -v sudo >/dev/null; then
+        echo "No sudo here.  Have root run: apt-get install$missing" >&2
+        return 1
+    fi
+    agree "$as_root" || return 1
+    # shellcheck disable=SC2086 # empty or "sudo "
+    ${as_root}apt-get update -qq
+    # shellcheck disable=SC2086 # and a list of words
+    ${as_root}env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2
 }

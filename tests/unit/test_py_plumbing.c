@@ -1,0 +1,55 @@
+#include "pyframes/py_merge.h"
+#include "tests/support/check_main.h"
+
+START_TEST(plumbing_is_told_from_work)
+{
+    static const char *const plumbing[] = {
+        "_PyEval_EvalFrameDefault",
+        "_PyEval_Vector",
+        "PyObject_Call",
+        "Py_RunMain",
+        "run_mod",
+        "cfunction_vectorcall_FASTCALL_KEYWORDS",
+        "method_vectorcall_NOARGS",
+        "type_call",
+        "slot_tp_call",
+        "gen_send_ex2.lto_priv.0",
+        "_PyObject_MakeTpCall.constprop.0",
+        "_PyEval_EvalFrameDefault.cold",
+        "thread_run",
+        "pythread_wrapper",
+        "t_bootstrap",
+        "builtin_exec",
+        "PyErr_CheckSignals",
+        "wrapperdescr_raw_call",
+        "_TAIL_CALL_CALL_KW.llvm.7",
+    };
+    static const char *const work[] = {
+        "",
+        "builtin_sorted",
+        "time_sleep",
+        "take_gil",
+        "gc_collect_main",
+        "list_sort_impl",
+        "acquire_timed",
+        "lock_PyThread_acquire_lock",
+        "scanner_call",
+        "start_thread",
+        "clone",
+        "main",
+        "type_new",
+        "dict_subscript",
+        "PyThread_acquire_lock_timed",
+        "method",
+        "_pthread_cond_wait",
+        "run",
+        "sock_recv",
+    };
+    for (size_t i = 0; i < sizeof plumbing / sizeof *plumbing; i++)
+        ck_assert_msg(py_is_plumbing(plumbing[i]), "%s", plumbing[i]);
+    for (size_t i = 0; i < sizeof work / sizeof *work; i++)
+        ck_assert_msg(!py_is_plumbing(work[i]), "%s", work[i]);
+}
+END_TEST
+
+CHECK_MAIN("py_plumbing", 5, plumbing_is_told_from_work)
