@@ -156,6 +156,10 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
                       (struct snapshot_range *)(uintptr_t)((const uint8_t *)m + m->ranges_offset),
                       m->range_count);
     snapshot.mem = &memory.mem;
+    size_t stack_len = 0;
+    snapshot.stack = snapshot_mem_at(&memory, snapshot.stack_start, &stack_len);
+    if (stack_len < snapshot.stack_bytes)
+        snapshot.stack = NULL;
     struct stacked ret = {.gil = gil_of(s, &snapshot)};
     if (st->options.gil_only && ret.gil != PY_GIL_HOLDING)
         return ret;

@@ -201,7 +201,9 @@ frame_id subject_native_frame(struct subject *s, const struct native_frame *f)
     struct module *module = modules_find(s->modules, addr);
     if (module) {
         frame.native.module = module_id_of(s, module);
-        frame.native.offset -= profile_get_module(s->profile, frame.native.module)->bias;
+        uint64_t bias = profile_get_module(s->profile, frame.native.module)->bias;
+        frame.native.offset -= bias;
+        frame.native.function = f->function ? f->function - bias : 0;
     }
     if (f->trust == FRAME_GUESSED)
         frame.flags |= FRAME_IS_GUESSED;

@@ -17,8 +17,9 @@ struct frame {
     uint32_t flags;
     union {
         struct {
-            module_id module; /* none: code outside any file; offset is then the address */
-            uint64_t offset;  /* ELF address, look-up adjusted (return addresses minus one) */
+            module_id module;  /* none: code outside any file; offset is then the address */
+            uint64_t offset;   /* ELF address, look-up adjusted (return addresses minus one) */
+            uint64_t function; /* where its function starts by its unwind information; 0: unknown */
         } native;
         struct {
             func_id func;

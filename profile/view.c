@@ -140,7 +140,10 @@ static void show_nameless(struct view *v, const struct frame *f, struct shown_fr
     struct text file = {0};
     if (base.module)
         text_add(&name, base.module);
-    text_addf(&name, "%s0x%" PRIx64, base.module ? "+" : "", f->native.offset);
+    /* By its start a nameless function is one frame, wherever in it the samples are. */
+    bool whole = f->native.function && !v->options.lines;
+    text_addf(&name, "%s0x%" PRIx64, base.module ? "+" : "",
+              whole ? f->native.function : f->native.offset);
     add_module(&file, base.module);
     base.name = name.s;
     base.nameless = true;

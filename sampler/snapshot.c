@@ -49,6 +49,15 @@ static int snapshot_mem_read(struct mem *mem, uint64_t addr, void *buf, size_t l
     return 0;
 }
 
+const uint8_t *snapshot_mem_at(struct snapshot_mem *m, uint64_t addr, size_t *ret_len)
+{
+    const struct snapshot_range *range = range_of(m, addr);
+    if (!range)
+        return NULL;
+    *ret_len = range->len - (addr - range->addr);
+    return m->bytes + range->offset + (addr - range->addr);
+}
+
 static void snapshot_mem_free(struct mem *mem)
 {
     (void)mem; /* the caller's storage */

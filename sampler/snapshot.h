@@ -80,5 +80,7 @@ struct snapshot_mem {
     size_t n;
     size_t last; /* where the last read was: the next is often beside it */
 };
+/* The bytes at ADDR, if it lies in a range, and how many follow there; else NULL.  They move with no call. */
+const uint8_t *snapshot_mem_at(struct snapshot_mem *m, uint64_t addr, size_t *ret_len);
 void snapshot_mem_init(struct snapshot_mem *m, const void *bytes, struct snapshot_range *ranges,
                        size_t n);

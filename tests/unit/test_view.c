@@ -39,7 +39,7 @@ static const char *names(stack_id stack, struct view_options options)
 static frame_id native(const char *module, uint64_t offset, uint32_t flags)
 {
     struct profile_module m = {.path = profile_string(b.p, module), .bias = 0x1000};
-    struct frame f = {.kind = FRAME_NATIVE, .flags = flags, .native = {{0}, offset}};
+    struct frame f = {.kind = FRAME_NATIVE, .flags = flags, .native = {{0}, offset, 0}};
     f.native.module = profile_module(b.p, &m);
     return profile_frame(b.p, &f);
 }
@@ -126,6 +126,25 @@ START_TEST(nameless_code_is_an_offset)
 }
 END_TEST
 
+START_TEST(nameless_function_is_one_frame)
+{
+    setup();
+    stack_id stacks[2];
+    for (uint64_t i = 0; i < 2; i++) {
+        struct frame f = {.kind = FRAME_NATIVE};
+        f.native.module = profile_module(
+            b.p, &(struct profile_module){.path = profile_string(b.p, "/lib/libx.so")});
+        f.native.offset = 0x123 + i;
+        f.native.function = 0x100;
+        stacks[i] = profile_push(b.p, (stack_id){0}, profile_frame(b.p, &f));
+    }
+    for (int i = 0; i < 2; i++)
+        ck_assert_str_eq(names(stacks[i], (struct view_options){0}), "libx.so+0x100");
+    ck_assert_str_eq(names(stacks[1], (struct view_options){.lines = true}), "libx.so+0x124");
+    teardown();
+}
+END_TEST
+
 START_TEST(nameless_interpreter_code_shows_as_innermost_only)
 {
     setup();
@@ -178,6 +197,6 @@ START_TEST(no_stack_has_no_frames)
 END_TEST
 
 CHECK_MAIN("view", 20, inlined_calls_are_expanded, one_function_is_one_id_unless_lines_are_asked,
-           plumbing_is_hidden, nameless_code_is_an_offset,
+           plumbing_is_hidden, nameless_function_is_one_frame, nameless_code_is_an_offset,
            nameless_interpreter_code_shows_as_innermost_only, languages_can_be_hidden,
            guessed_frames_say_so, no_stack_has_no_frames)
