@@ -246,56 +246,85 @@ START_TEST(an_object_that_changes_meanwhile_is_read_again)
 }
 END_TEST
 
+static const uint16_t two[] = {'f', 0xe9, 0x4e2d, 0xdc80, 0};
+static const uint32_t four[] = {'g', 0x1f40d, 0x110000};
+static const struct {
+    const void *data;
+    size_t length;
+    const char *want;
+    unsigned kind;
+} strings[] = {
+    {"plain", 5, "plain", 0},
+    {"caf\xe9", 4, "café", 1},
+    {two, 5, "fé中\\udc80\\x00", 2},
+    {four, 3, "g🐍\\U00110000", 4},
+    {"", 0, "", 0},
+};
+
+static void check_name(uint32_t minor, size_t i)
+{
+    static struct stage s;
+    stage_open(&s, minor);
+    put_str(&s, NAME, strings[i].kind, strings[i].data, strings[i].length);
+    ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), strings[i].want);
+    stage_close(&s);
+}
+
 START_TEST(strings_of_every_kind)
 {
-    static const uint16_t two[] = {'f', 0xe9, 0x4e2d, 0xdc80, 0};
-    static const uint32_t four[] = {'g', 0x1f40d, 0x110000};
-    static const struct {
-        unsigned kind;
-        const void *data;
-        size_t length;
-        const char *want;
-    } cases[] = {
-        {0, "plain", 5, "plain"},
-        {1, "caf\xe9", 4, "café"},
-        {2, two, 5, "fé中\\udc80\\x00"},
-        {4, four, 3, "g🐍\\U00110000"},
-        {0, "", 0, ""},
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        check_name(8, i);
+        check_name(12, i);
+    }
+}
+END_TEST
+
+/* What is wrong with the objects. */
+enum wrong {
+    ENDLESS_NAME,
+    NAME_NOT_COMPACT,
+    WIDE_ASCII_NAME,
+    FILE_OF_NO_KIND,
+    ENDLESS_TABLE,
+    HUGE_TABLE,
+    WRONG_COUNT,
+};
+
+static void put_wrong(struct stage *s, enum wrong wrong)
+{
+    const struct py_layout *l = &s->rt.layout;
+    const struct {
+        uint64_t at;
+        uint64_t value;
+    } what[WRONG_COUNT] = {
+        [ENDLESS_NAME] = {NAME + l->unicode.length, UINT64_MAX},
+        [NAME_NOT_COMPACT] = {NAME + l->unicode.state, (1U | 16U) << l->unicode.kind_shift},
+        [WIDE_ASCII_NAME] = {NAME + l->unicode.state, (2U | 8U | 16U) << l->unicode.kind_shift},
+        [FILE_OF_NO_KIND] = {FILE_ + l->unicode.state, (3U | 8U) << l->unicode.kind_shift},
+        [ENDLESS_TABLE] = {TABLE + l->bytes.size, UINT64_MAX},
+        [HUGE_TABLE] = {TABLE + l->bytes.size, 1U << 30},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    put_u64(s, what[wrong].at, what[wrong].value);
+}
+
+START_TEST(hostile_objects)
+{
+    for (int wrong = 0; wrong < WRONG_COUNT; wrong++) {
         static struct stage s;
-        stage_open(&s, i % 2 ? 8 : 12);
-        put_str(&s, NAME, cases[i].kind, cases[i].data, cases[i].length);
-        ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), cases[i].want);
+        stage_open(&s, 11);
+        put_wrong(&s, (enum wrong)wrong);
+        ck_assert(is_unknown(&s, resolve(&s, 0, -EPROTO)));
         stage_close(&s);
     }
 }
 END_TEST
 
-START_TEST(hostile_objects)
+START_TEST(odd_objects)
 {
     static struct stage s;
-    for (int i = 0; i < 6; i++) {
-        stage_open(&s, 11);
-        const struct py_layout *l = &s.rt.layout;
-        if (i == 0)
-            put_u64(&s, NAME + l->unicode.length, UINT64_MAX);
-        if (i == 1)
-            put_u32(&s, NAME + l->unicode.state, (1 | 16) << l->unicode.kind_shift);
-        if (i == 2)
-            put_u32(&s, FILE_ + l->unicode.state, (3 | 8) << l->unicode.kind_shift);
-        if (i == 3)
-            put_u64(&s, TABLE + l->bytes.size, UINT64_MAX);
-        if (i == 4)
-            put_u64(&s, TABLE + l->bytes.size, 1U << 30);
-        if (i == 5)
-            put_u32(&s, NAME + l->unicode.state, (2 | 8 | 16) << l->unicode.kind_shift);
-        ck_assert(is_unknown(&s, resolve(&s, 0, -EPROTO)));
-        stage_close(&s);
-    }
     stage_open(&s, 11);
     put_u64(&s, NAME + s.rt.layout.unicode.length, 5000); /* longer than is taken */
-    ck_assert_uint_lt(strlen(name_of(&s, resolve(&s, 0, 0))), 5 * PATH_MAX);
+    ck_assert_uint_lt(strlen(name_of(&s, resolve(&s, 0, 0))), (size_t)5 * PATH_MAX);
     put_u32(&s, CODE + s.rt.layout.code.first_line, (uint32_t)-5);
     check(&s);
     ck_assert_uint_eq(func_of(&s, resolve(&s, -1, 0))->first_line, 0);
@@ -324,4 +353,4 @@ END_TEST
 CHECK_MAIN("py_code", 20, function_file_and_line, once_known_nothing_is_read_but_the_key,
            a_reused_address_is_noticed, what_is_known_outlives_the_process, any_read_may_fail,
            an_object_that_changes_meanwhile_is_read_again, strings_of_every_kind, hostile_objects,
-           internal_code_is_hidden)
+           odd_objects, internal_code_is_hidden)

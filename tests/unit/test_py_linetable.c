@@ -7,55 +7,52 @@
 #include "tests/support/check_main.h"
 
 struct case_ {
-    const char *what;
-    enum py_linetable_kind kind;
-    const char *table;
+    const char *what, *table;
     size_t len;
-    int32_t offset;
-    int r;
-    int32_t line;
+    enum py_linetable_kind kind;
+    int32_t offset, r, line;
 };
 enum { FIRST = 10 };
 #define TABLE(bytes) bytes, sizeof(bytes) - 1
 
 static const struct case_ cases[] = {
-    {"empty", PY_LNOTAB, TABLE(""), 0, 0, 10},
-    {"not started", PY_LNOTAB, TABLE("\0\5"), -1, 0, 10},
-    {"a pair at 0 counts", PY_LNOTAB, TABLE("\0\1\6\1"), 0, 0, 11},
-    {"before the second pair", PY_LNOTAB, TABLE("\0\1\6\1"), 4, 0, 11},
-    {"at the second pair", PY_LNOTAB, TABLE("\0\1\6\1"), 6, 0, 12},
-    {"the last line goes on", PY_LNOTAB, TABLE("\0\1\6\1"), 60000, 0, 12},
-    {"far in steps", PY_LNOTAB, TABLE("\xff\0\x2d\x7f\0\x49"), 300, 0, 210},
-    {"back", PY_LNOTAB, TABLE("\4\5\4\xfe"), 8, 0, 13},
-    {"half a pair", PY_LNOTAB, TABLE("\4\5\4"), 4, -EPROTO, 10},
-    {"below line 0", PY_LNOTAB, TABLE("\4\x80"), 8, -EPROTO, 10},
+    {"empty", TABLE(""), PY_LNOTAB, 0, 0, 10},
+    {"not started", TABLE("\0\5"), PY_LNOTAB, -1, 0, 10},
+    {"a pair at 0 counts", TABLE("\0\1\6\1"), PY_LNOTAB, 0, 0, 11},
+    {"before the second pair", TABLE("\0\1\6\1"), PY_LNOTAB, 4, 0, 11},
+    {"at the second pair", TABLE("\0\1\6\1"), PY_LNOTAB, 6, 0, 12},
+    {"the last line goes on", TABLE("\0\1\6\1"), PY_LNOTAB, 60000, 0, 12},
+    {"far in steps", TABLE("\xff\0\x2d\x7f\0\x49"), PY_LNOTAB, 300, 0, 210},
+    {"back", TABLE("\4\5\4\xfe"), PY_LNOTAB, 8, 0, 13},
+    {"half a pair", TABLE("\4\5\4"), PY_LNOTAB, 4, -EPROTO, 10},
+    {"below line 0", TABLE("\4\x80"), PY_LNOTAB, 8, -EPROTO, 10},
 
-    {"empty", PY_LINETABLE_310, TABLE(""), 0, 0, 10},
-    {"not started", PY_LINETABLE_310, TABLE("\4\1"), -2, 0, 10},
-    {"delta comes first", PY_LINETABLE_310, TABLE("\4\1\6\2"), 2, 0, 11},
-    {"range without a line", PY_LINETABLE_310, TABLE("\4\1\2\x80\2\1"), 4, 0, 0},
-    {"and after it", PY_LINETABLE_310, TABLE("\4\1\2\x80\2\1"), 6, 0, 12},
-    {"empty range moves the line", PY_LINETABLE_310, TABLE("\0\x7f\0\x7f\4\1"), 0, 0, 265},
-    {"past the end", PY_LINETABLE_310, TABLE("\4\1"), 4, 0, 10},
-    {"half a pair", PY_LINETABLE_310, TABLE("\4\1\4"), 4, -EPROTO, 10},
+    {"empty", TABLE(""), PY_LINETABLE_310, 0, 0, 10},
+    {"not started", TABLE("\4\1"), PY_LINETABLE_310, -2, 0, 10},
+    {"delta comes first", TABLE("\4\1\6\2"), PY_LINETABLE_310, 2, 0, 11},
+    {"range without a line", TABLE("\4\1\2\x80\2\1"), PY_LINETABLE_310, 4, 0, 0},
+    {"and after it", TABLE("\4\1\2\x80\2\1"), PY_LINETABLE_310, 6, 0, 12},
+    {"empty range moves the line", TABLE("\0\x7f\0\x7f\4\1"), PY_LINETABLE_310, 0, 0, 265},
+    {"past the end", TABLE("\4\1"), PY_LINETABLE_310, 4, 0, 10},
+    {"half a pair", TABLE("\4\1\4"), PY_LINETABLE_310, 4, -EPROTO, 10},
 
-    {"empty", PY_LOCATIONS, TABLE(""), 0, 0, 10},
-    {"not started", PY_LOCATIONS, TABLE("\xe9\x02"), -2, 0, 10},
-    {"short form keeps the line", PY_LOCATIONS, TABLE("\x80\x11"), 0, 0, 10},
-    {"one line on", PY_LOCATIONS, TABLE("\xd8\x01\x02"), 0, 0, 11},
-    {"two lines on, three units", PY_LOCATIONS, TABLE("\xe2\x01\x02\x80\x11"), 4, 0, 12},
-    {"the next entry", PY_LOCATIONS, TABLE("\xd8\x01\x02\xd8\x01\x02"), 2, 0, 12},
-    {"no columns, back three", PY_LOCATIONS, TABLE("\xe8\x07"), 0, 0, 7},
-    {"line 0 of a module's RESUME", PY_LOCATIONS, TABLE("\xe8\x15"), 0, 0, 0},
-    {"long, 100 on", PY_LOCATIONS, TABLE("\xf0\x48\x03\x00\x01\x02"), 0, 0, 110},
-    {"no location", PY_LOCATIONS, TABLE("\xf9\xd8\x01\x02"), 2, 0, 0},
-    {"after it", PY_LOCATIONS, TABLE("\xf9\xd8\x01\x02"), 4, 0, 11},
-    {"past the end", PY_LOCATIONS, TABLE("\x80\x11"), 2, 0, 10},
-    {"no header bit", PY_LOCATIONS, TABLE("\x10\x11"), 0, -EPROTO, 10},
-    {"varint cut", PY_LOCATIONS, TABLE("\xe8\x47"), 0, -EPROTO, 10},
-    {"varint missing", PY_LOCATIONS, TABLE("\xe8"), 0, -EPROTO, 10},
-    {"varint without end", PY_LOCATIONS, TABLE("\xe8\x7f\x7f\x7f\x7f\x7f\x7f\x7f"), 0, -EPROTO, 10},
-    {"malformed behind is no matter", PY_LOCATIONS, TABLE("\xd8\x01\x02\xe8"), 0, 0, 11},
+    {"empty", TABLE(""), PY_LOCATIONS, 0, 0, 10},
+    {"not started", TABLE("\xe9\x02"), PY_LOCATIONS, -2, 0, 10},
+    {"short form keeps the line", TABLE("\x80\x11"), PY_LOCATIONS, 0, 0, 10},
+    {"one line on", TABLE("\xd8\x01\x02"), PY_LOCATIONS, 0, 0, 11},
+    {"two lines on, three units", TABLE("\xe2\x01\x02\x80\x11"), PY_LOCATIONS, 4, 0, 12},
+    {"the next entry", TABLE("\xd8\x01\x02\xd8\x01\x02"), PY_LOCATIONS, 2, 0, 12},
+    {"no columns, back three", TABLE("\xe8\x07"), PY_LOCATIONS, 0, 0, 7},
+    {"line 0 of a module's RESUME", TABLE("\xe8\x15"), PY_LOCATIONS, 0, 0, 0},
+    {"long, 100 on", TABLE("\xf0\x48\x03\x00\x01\x02"), PY_LOCATIONS, 0, 0, 110},
+    {"no location", TABLE("\xf9\xd8\x01\x02"), PY_LOCATIONS, 2, 0, 0},
+    {"after it", TABLE("\xf9\xd8\x01\x02"), PY_LOCATIONS, 4, 0, 11},
+    {"past the end", TABLE("\x80\x11"), PY_LOCATIONS, 2, 0, 10},
+    {"no header bit", TABLE("\x10\x11"), PY_LOCATIONS, 0, -EPROTO, 10},
+    {"varint cut", TABLE("\xe8\x47"), PY_LOCATIONS, 0, -EPROTO, 10},
+    {"varint missing", TABLE("\xe8"), PY_LOCATIONS, 0, -EPROTO, 10},
+    {"varint without end", TABLE("\xe8\x7f\x7f\x7f\x7f\x7f\x7f\x7f"), PY_LOCATIONS, 0, -EPROTO, 10},
+    {"malformed behind is no matter", TABLE("\xd8\x01\x02\xe8"), PY_LOCATIONS, 0, 0, 11},
 };
 
 START_TEST(lines_as_tables_say)
