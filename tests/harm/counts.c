@@ -1,0 +1,56 @@
+#include "counts.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void print(const struct count *counts)
+{
+    for (const struct count *c = counts; c->name; c++)
+        (void)printf("%s%s=%ld", c == counts ? "" : " ", c->name, atomic_load(&c->n));
+    (void)printf("\n");
+    (void)fflush(stdout);
+}
+
+void answer(const struct count *counts)
+{
+    char byte;
+    print(counts);
+    for (;;) {
+        ssize_t r = read(STDIN_FILENO, &byte, 1);
+        if (r < 0 && errno == EINTR)
+            fail("read");
+        print(counts);
+        if (r <= 0)
+            return;
+    }
+}
+
+int64_t now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+void start_thread(void *(*main)(void *), void *arg, const char *name)
+{
+    pthread_t thread;
+    int r = pthread_create(&thread, NULL, main, arg);
+    if (r) {
+        errno = r;
+        fail("pthread_create");
+    }
+    (void)pthread_setname_np(thread, name);
+    (void)pthread_detach(thread);
+}
+
+void fail(const char *what)
+{
+    (void)fprintf(stderr, "target: %s: %s\n", what, strerror(errno));
+    _exit(99);
+}

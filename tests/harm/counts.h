@@ -1,0 +1,17 @@
+/* What a target counts, and how a test asks for it. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct count {
+    const char *name; /* NULL ends an array */
+    atomic_long n;
+};
+
+/* Prints a line of "NAME=N …", then the same for every byte that comes from stdin, and once more at
+ * its end.  No signal handler may run on the calling thread. */
+void answer(const struct count *counts);
+int64_t now_ns(void); /* CLOCK_MONOTONIC */
+void start_thread(void *(*main)(void *), void *arg, const char *name);
+_Noreturn void fail(const char *what); /* prints errno, exits with 99 */

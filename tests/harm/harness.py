@@ -1,0 +1,196 @@
+"""What every test of harm needs: a target, `wallspy record` on it, and the file it wrote.
+
+The targets are C programs beside this file.  Those that count say "NAME=N …" on a line at the
+start and for every byte sent to them, and end when their stdin is closed.
+"""
+import json
+import os
+import pathlib
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+programs = {}  # "wallspy" and "targets", a folder
+
+
+def wait_until(true, seconds=10, what="it never came about"):
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            raise AssertionError(what)
+        time.sleep(0.005)
+
+
+def status(pid, field, tid=None):
+    path = pathlib.Path(f"/proc/{pid}/task/{tid}/status" if tid else f"/proc/{pid}/status")
+    return re.search(rf"^{field}:\s*(.*)$", path.read_text(), re.M).group(1)
+
+
+def threads(pid):
+    return [int(tid) for tid in os.listdir(f"/proc/{pid}/task")]
+
+
+class Target:
+    """A running target; killed and collected when the block is left."""
+
+    def __init__(self, name, *args, as_user=None):
+        line = ["setpriv", "--reuid", as_user, "--regid", "nogroup", "--clear-groups"] \
+            if as_user else []
+        line += [os.path.join(programs["targets"], name), *map(str, args)]
+        self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, bufsize=1)
+        self.pid = self.process.pid
+        self.first = self.line()
+
+    def line(self, seconds=10):
+        if not select.select([self.process.stdout], [], [], seconds)[0]:
+            raise AssertionError(f"target {self.pid} says nothing")
+        return self.process.stdout.readline().strip()
+
+    def poke(self):
+        self.process.stdin.write("x")
+        self.process.stdin.flush()
+
+    @staticmethod
+    def parse(line):
+        return {k: int(v) for k, v in (word.split("=") for word in line.split())}
+
+    def counts(self):
+        self.poke()
+        return self.parse(self.line())
+
+    def finish(self):
+        """Ends it and returns its last counts."""
+        self.process.stdin.close()
+        ret = self.parse(self.line())
+        assert self.process.wait(10) == 0, self.process.returncode
+        return ret
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+class Wallspy:
+    """`wallspy record` on a process, in a folder of its own.  ends() or the block's end awaits it."""
+
+    def __init__(self, pid, *args, rate=1000, environment=None, prefix=(), as_user=None,
+                 ready=True):
+        self.folder = tempfile.TemporaryDirectory()
+        os.chmod(self.folder.name, 0o777)
+        self.output = os.path.join(self.folder.name, "out.json")
+        line = ["setpriv", "--reuid", as_user, "--regid", "nogroup", "--clear-groups"] \
+            if as_user else []
+        # Held as long as it takes: what is tried here is the full rate.
+        line += [*prefix, programs["wallspy"], "record", "-p", str(pid), "-r", str(rate),
+                 "--max-overhead", "100", "-o", self.output, *map(str, args)]
+        self.log = os.path.join(self.folder.name, "log")
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log,
+                                            env={**os.environ, **(environment or {})})
+        if ready:
+            wait_until(self.sampling, what=f"wallspy does not sample {pid}")
+
+    def sampling(self):
+        text = self.text()
+        if self.process.poll() is not None:
+            raise AssertionError(f"wallspy ended with {self.process.returncode}: {text}")
+        return "wallspy: sampling" in text
+
+    def text(self):
+        return pathlib.Path(self.log).read_text()
+
+    def stop(self, number=signal.SIGINT):
+        """Ends it by a signal; returns the profile it wrote."""
+        self.process.send_signal(number)
+        return self.ends()
+
+    def ends(self, seconds=20):
+        code = self.process.wait(seconds)
+        if code != 0:
+            raise AssertionError(f"wallspy ended with {code}: {self.text()}")
+        return Profile(self.output)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.folder.cleanup()
+
+
+class Profile:
+    """A speedscope file: what wallspy counted, and how long each frame was seen."""
+
+    def __init__(self, path):
+        self.file = json.loads(pathlib.Path(path).read_text())
+        self.counts = self.file["wallspy"]
+        self.frames = [f["name"] for f in self.file["shared"]["frames"]]
+
+    def walls(self):
+        """The profiles of single threads by the wall clock: name → [(stack's names, seconds)]."""
+        scale = {"nanoseconds": 1e-9, "microseconds": 1e-6, "milliseconds": 1e-3, "seconds": 1}
+        ret = {}
+        for profile in self.file["profiles"]:
+            if not profile["name"].endswith("| wall") or profile["type"] != "sampled":
+                continue
+            ret[profile["name"]] = [
+                ([self.frames[i] for i in stack], weight * scale[profile["unit"]])
+                for stack, weight in zip(profile["samples"], profile["weights"])]
+        return ret
+
+    def seconds(self, *names):
+        """For how long any of NAMES was in a stack, over all threads' profiles."""
+        return sum(weight for rows in self.walls().values() for stack, weight in rows
+                   if any(n in frame for frame in stack for n in names))
+
+    def total(self):
+        return sum(weight for rows in self.walls().values() for _, weight in rows)
+
+
+class HarmTest(unittest.TestCase):
+    def assert_unharmed(self, target):
+        """It lives, is not stopped and not traced, in all its threads, and answers."""
+        self.assertIsNone(target.process.poll(), "the target ended")
+        for tid in threads(target.pid):
+            try:
+                state = status(target.pid, "State", tid)[0]
+                tracer = status(target.pid, "TracerPid", tid)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            self.assertNotIn(state, "Tt", tid)
+            self.assertEqual(tracer, "0", tid)
+
+
+def main():
+    """usage: TEST PROGRAM TARGETS [unittest's arguments]"""
+    programs["wallspy"], programs["targets"] = sys.argv[1:3]
+    if os.geteuid() == 0:  # so that other users may run them
+        folder = tempfile.mkdtemp()
+        os.chmod(folder, 0o755)
+        programs["wallspy"] = shutil.copy(programs["wallspy"], folder)
+        for name in os.listdir(programs["targets"]):
+            path = os.path.join(programs["targets"], name)
+            if os.path.isfile(path) and os.access(path, os.X_OK):
+                shutil.copy(path, folder)
+        programs["targets"] = folder
+    result = unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]], exit=False).result
+    if os.geteuid() == 0:
+        shutil.rmtree(programs["targets"])
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,0 +1,65 @@
+"""A target that leaves while stops are pending: execve and exit_group by any thread, with a vfork
+parent that cannot stop.  Each must be as quick as without wallspy."""
+import statistics
+import time
+
+import harness
+
+TRIES = 3
+SOON_MS = 100
+# This machine may be busy with other things; what is broken waits for the vfork's child, 1 s.
+NEVER_MS = 500
+
+
+class Leaving(harness.HarmTest):
+    def assert_soon(self, took_ms):
+        self.assertLess(statistics.median(took_ms), SOON_MS, took_ms)
+        self.assertLess(max(took_ms), NEVER_MS, took_ms)
+
+    def exec_once(self, who, vforks):
+        with harness.Target("leave", "exec", who, vforks) as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                time.sleep(0.2)
+                target.poke()
+                took_ms = float(target.line())
+                time.sleep(0.2)
+                self.assert_unharmed(target)
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+        self.assertGreater(profile.counts["pending_ticks"], 0)
+        self.assertEqual(profile.counts["execs"], 1)
+        self.assertGreater(profile.seconds("first_program"), 0.1)
+        self.assertGreater(profile.seconds("second_program"), 0.1)
+        self.assertGreater(profile.seconds("[execve]"), 0)
+        return took_ms
+
+    def test_exec_by_leader(self):
+        self.assert_soon([self.exec_once("leader", "thread") for _ in range(TRIES)])
+
+    def test_exec_by_thread(self):
+        self.assert_soon([self.exec_once("thread", "thread") for _ in range(TRIES)])
+
+    def test_exec_while_leader_in_vfork(self):
+        self.assert_soon([self.exec_once("thread", "leader") for _ in range(TRIES)])
+
+    def exit_once(self, who, vforks):
+        with harness.Target("leave", "exit", who, vforks) as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                time.sleep(0.2)
+                target.poke()
+                called_ns = int(target.line())
+                code = target.process.wait(10)
+                took_ms = (time.monotonic_ns() - called_ns) / 1e6
+                profile = wallspy.ends()
+        self.assertEqual(code, 7)
+        self.assertGreater(profile.counts["pending_ticks"], 0)
+        self.assertGreater(profile.seconds("first_program"), 0.1)
+        return took_ms
+
+    def test_exit_group(self):
+        self.assert_soon([self.exit_once(who, vforks) for who, vforks in
+                          (("leader", "thread"), ("thread", "thread"), ("thread", "leader"))])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,33 @@
+"""Threads and processes that come and go without pause: all work is done, and rightly."""
+import time
+
+import harness
+
+
+class Storms(harness.HarmTest):
+    def storm(self, kind, at_least):
+        with harness.Target("storms", kind) as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                before = target.counts()["done"]
+                time.sleep(1.5)
+                done = target.counts()["done"] - before
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+            counts = target.finish()
+        self.assertEqual(counts["wrong"], 0)
+        self.assertEqual(counts["eintr"], 0)
+        self.assertEqual(profile.counts["perturbed_calls"], 0)
+        self.assertGreater(done, at_least)
+
+    def test_vfork(self):
+        self.storm("vfork", 150)
+
+    def test_fork(self):
+        self.storm("fork", 150)
+
+    def test_clone(self):
+        self.storm("clone", 1000)
+
+
+if __name__ == "__main__":
+    harness.main()
