@@ -6,8 +6,8 @@ BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev 
 # shellcheck disable=SC2034
 DEMO_PACKAGES="g++ python3 python3-minimal"
 # shellcheck disable=SC2034
-TEST_PACKAGES="binutils chromium clang-format-14 clang-tidy-14 codespell check elfutils g++ gdb git npm
-    python3 python3-dev shellcheck strace xz-utils"
+TEST_PACKAGES="binutils chromium clang-format-14 clang-tidy-14 codespell check elfutils g++ gdb git
+    npm=npm python3 python3-dev shellcheck strace xz-utils"
 
 # Says what would be installed and lets the user decide; without a terminal nobody can be asked, and
 # who calls a tool whose purpose is set-up there wants it done.
@@ -22,16 +22,25 @@ agree()
     esac
 }
 
-# need_packages yes|no PACKAGE...: installs those that are missing, with sudo if not root; yes: does
-# not ask.  Fails if they stay missing.
+is_installed()
+{
+    dpkg-query -W -f '${Status}' "${1%%=*}" 2>/dev/null | grep -q 'ok installed' && return 0
+    case $1 in
+    *=*) command -v "${1#*=}" >/dev/null ;;
+    *) return 1 ;;
+    esac
+}
+
+# need_packages yes|no PACKAGE[=COMMAND]...: installs those that are missing, with sudo if not root;
+# yes: does not ask.  Where COMMAND exists, from whatever package, PACKAGE is not missing.  Fails if
+# they stay missing.
 need_packages()
 {
     assume_yes=$1
     shift
     missing=
     for package in "$@"; do
-        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
-            missing="$missing $package"
+        is_installed "$package" || missing="$missing ${package%%=*}"
     done
     [ -n "$missing" ] || return 0
     echo "missing packages:$missing" >&2
