@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HELP_WIDTH = 79, HELP_COLUMN = 25 };
+enum { HELP_WIDTH = 79, HELP_COLUMN = 26 };
 
 void options_usage(struct text *out)
 {

@@ -70,6 +70,9 @@ int outputs_plan(struct outputs **ret, const struct options *o)
     outputs->options = o;
     size_t n = patterns_of(o, &default_pattern, &patterns);
     for (size_t i = 0; i < n && error == 0; i++) {
+        /* A directory that depends on the process is checked once its name is known. */
+        if (memchr(patterns[i], '%', (size_t)(path_base(patterns[i]) - patterns[i])))
+            continue;
         struct output_target target = {0};
         error = output_plan(&target, patterns[i], o->format, &err);
         output_target_release(&target);
@@ -90,7 +93,7 @@ struct naming {
 static void naming_init(struct naming *n, pid_t pid)
 {
     memset(n, 0, sizeof *n);
-    ssize_t len = proc_read_text(pid, 0, "comm", n->comm, sizeof n->comm);
+    (void)proc_read_text(pid, 0, "comm", n->comm, sizeof n->comm);
     n->comm[strcspn(n->comm, "\n")] = '\0';
     (void)gethostname(n->host, sizeof n->host - 1);
     time_t now = time(NULL);
@@ -98,7 +101,7 @@ static void naming_init(struct naming *n, pid_t pid)
     if (localtime_r(&now, &local))
         (void)strftime(n->time, sizeof n->time, "%Y%m%d-%H%M%S", &local);
     n->environ = xmalloc(ENVIRON_BYTES);
-    len = proc_read_text(pid, 0, "environ", n->environ, ENVIRON_BYTES);
+    ssize_t len = proc_read_text(pid, 0, "environ", n->environ, ENVIRON_BYTES);
     n->subject = (struct output_subject){
         pid, n->comm, n->host, n->time, len < 0 ? NULL : n->environ, len < 0 ? 0 : (size_t)len};
 }

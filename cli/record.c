@@ -38,12 +38,13 @@ static int launch(struct record *r)
     sigset_t old;
     signals_block(&old);
     int error = launch_start(&r->command, r->options->argv, &old, &err);
+    if (error == 0)
+        signals_set_command(r->command);
     signals_restore(&old);
     if (error < 0) {
         terminal_error("%s", err.text);
         return exit_code_of_exec(-error);
     }
-    signals_set_command(r->command);
     r->pids = xmalloc(sizeof *r->pids);
     r->pids[0] = r->command;
     r->n_pids = 1;
@@ -179,12 +180,10 @@ static int prepare(struct record *r)
 {
     if (signals_open(r->options->argv != NULL) < 0)
         return EXIT_FAILED;
-    if (!r->options->argv) {
-        int code = targets_check(r->options, &r->pids, &r->n_pids);
-        if (code != EXIT_OK)
-            return code;
-    }
-    return outputs_plan(&r->outputs, r->options);
+    int code = outputs_plan(&r->outputs, r->options);
+    if (code != EXIT_OK || r->options->argv)
+        return code;
+    return targets_check(r->options, &r->pids, &r->n_pids);
 }
 
 int record_main(const struct options *o)
@@ -193,6 +192,8 @@ int record_main(const struct options *o)
     int code = prepare(&r);
     if (code == EXIT_OK && o->argv)
         code = launch(&r);
+    if (code == EXIT_OK && r.command)
+        code = targets_check_command(r.command);
     if (code == EXIT_OK)
         code = outputs_name(r.outputs, r.pids, r.n_pids);
     if (code == EXIT_OK)

@@ -66,3 +66,13 @@ int targets_check(const struct options *o, pid_t **ret, size_t *ret_n)
     *ret_n = n;
     return EXIT_OK;
 }
+
+int targets_check_command(pid_t pid)
+{
+    struct attach_check c;
+    attach_check(&c, pid);
+    if (c.obstacle == ATTACH_OK || exit_code_of_obstacle(c.obstacle) == EXIT_NO_PROCESS)
+        return EXIT_OK;
+    explain(&c, true);
+    return exit_code_of_obstacle(c.obstacle);
+}

@@ -12,3 +12,6 @@
  * Returns EXIT_OK, with the processes in RET (*RET_N of them, each once; the caller frees), or the
  * code to exit with. */
 int targets_check(const struct options *o, pid_t **ret, size_t *ret_n);
+/* The same for a command that was launched, which runs on in any case: what forbids sampling it is a
+ * warning.  One that has ended already is EXIT_OK. */
+int targets_check_command(pid_t pid);

@@ -157,6 +157,9 @@ static void list_threads(struct sampler *s, struct process *p)
         if (was && !p->tasks[i]->filtered)
             capture_tell(s, p->tasks[i], MESSAGE_TASK_NEW, 0, clock_now_ns());
     }
+    /* The last thread left may have become one: its parent has not collected the process yet. */
+    if (p->n_tasks == 1)
+        look_at(s, p->tasks[0]);
     bool all_zombies = true;
     for (size_t i = 0; i < p->n_tasks; i++)
         all_zombies = all_zombies && p->tasks[i]->zombie;

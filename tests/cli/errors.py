@@ -5,20 +5,14 @@ Run by root, wallspy and its targets run as nobody where a plain user is what ma
 """
 import os
 import pathlib
-import pwd
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-IS_ROOT = os.geteuid() == 0
-USER = "nobody" if IS_ROOT else pwd.getpwuid(os.geteuid()).pw_name
-UID = pwd.getpwnam(USER).pw_uid
-AS_USER = ["setpriv", "--reuid", USER, "--regid", "nogroup", "--clear-groups"] if IS_ROOT else []
-programs = {}  # name → path; copies that every user may run
+from program import AS_USER, IS_ROOT, UID, Target, main, programs, run, status
 
 # A program of 32 bits that waits for ever, without any library.
 PAUSE_32 = """
@@ -30,39 +24,9 @@ _start:
 """
 
 
-def run(*args, user=True, deny=None):
-    """Runs the program on ARGS; returns its exit code, stdout, stderr as one line, and stderr."""
-    line = list(AS_USER) if user else []
-    if deny:
-        line += [programs["deny"], deny]
-    done = subprocess.run([*line, programs["program"], *map(str, args)], capture_output=True,
-                          text=True, timeout=30, check=False)
-    for message in done.stderr.splitlines():
-        assert len(message) <= 79, message
-    return done.returncode, done.stdout, " ".join(done.stderr.split()), done.stderr
-
-
-def status(pid, field):
-    text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return re.search(rf"^{field}:\s*(.*)$", text, re.M).group(1)
-
-
-class Target:
-    """A process of tests/cli/target.c, by its kind; ended when the block is left."""
-
-    def __init__(self, kind, user=True):
-        self.line = [*(AS_USER if user else []), programs["target"], kind]
-
-    def __enter__(self):
-        self.process = subprocess.Popen(self.line, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
-        self.pid, self.tid = map(int, self.process.stdout.readline().split())
-        return self
-
-    def __exit__(self, *unused):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait(timeout=10)
+def record(*args, **how):
+    """Records ARGS shortly, into nothing."""
+    return run("-d", "0.1", "-f", "folded", "-o", "/dev/null", *args, **how)
 
 
 class Errors(unittest.TestCase):
@@ -73,24 +37,24 @@ class Errors(unittest.TestCase):
 
     def test_own_process_is_fine(self):
         with Target("plain") as t:
-            self.assertEqual(run("-q", t.pid)[:3], (0, f"{t.pid}\n", ""))
+            self.assertEqual(record("-q", t.pid)[:3], (0, "", ""))
             self.assertEqual(status(t.pid, "TracerPid"), "0")
 
     def test_thread_stands_for_its_process(self):
         with Target("plain") as t:
-            code, out, text, _ = run(t.tid, t.pid)
-            self.assertEqual((code, out), (0, f"{t.pid}\n"))
-            self.assertEqual(text, f"wallspy: {t.tid} is thread second of {t.pid}: sampling "
-                                   f"{t.pid} (only it: --thread {t.tid})")
+            code, _, text, _ = record(t.tid, t.pid)
+            self.assertEqual(code, 0)
+            self.assertTrue(text.startswith(
+                f"wallspy: {t.tid} is thread second of {t.pid}: sampling {t.pid} (only it: "
+                f"--thread {t.tid}) wallspy: sampling {t.pid} "), text)
 
     def test_no_such_process(self):
         dead = subprocess.Popen(["true"])
         dead.wait()
-        self.expect(run(dead.pid), 4, f"wallspy: {dead.pid}: no such process.")
+        self.expect(record(dead.pid), 4, f"wallspy: {dead.pid}: no such process.")
         with Target("plain") as t:
-            code, out, text, _ = run(dead.pid, t.pid)
-            self.assertEqual((code, out), (0, f"{t.pid}\n"))
-            self.assertEqual(text, f"wallspy: warning: {dead.pid}: no such process.")
+            self.expect(record("-q", dead.pid, t.pid), 0,
+                        f"wallspy: warning: {dead.pid}: no such process.")
 
     @unittest.skipUnless(IS_ROOT, "a pid namespace takes root")
     def test_pid_of_a_container(self):
@@ -100,7 +64,7 @@ class Errors(unittest.TestCase):
         box = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh",
                                 "-c", script], stdout=subprocess.PIPE, text=True)
         self.assertEqual(int(box.stdout.readline()), inner)
-        _, _, text, _ = result = run(inner, user=False)
+        _, _, text, _ = result = record(inner, user=False)
         outer = int(re.search(r"may be (\d+) here", text).group(1))
         self.assertEqual(status(outer, "NSpid").split()[-1], str(inner))
         self.expect(result, 4, f"wallspy: {inner}: no such process. (In that container it may be "
@@ -111,24 +75,24 @@ class Errors(unittest.TestCase):
 
     def test_zombie(self):
         with Target("zombie") as t:
-            self.expect(run(t.pid), 4, f"wallspy: {t.pid} (target) has ended; its parent has not "
+            self.expect(record(t.pid), 4, f"wallspy: {t.pid} (target) has ended; its parent has not "
                                        "collected it yet.")
 
     def test_kernel_thread(self):
         if status(2, "Name") != "kthreadd":
             self.skipTest("no kernel thread to be seen")
-        self.expect(run(2), 5, "wallspy: 2 (kthreadd) is a thread of the kernel: it runs no "
+        self.expect(record(2), 5, "wallspy: 2 (kthreadd) is a thread of the kernel: it runs no "
                                "program to sample.")
 
     def test_itself(self):
-        done = subprocess.run(["sh", "-c", f"echo $$; exec {programs['program']} $$"],
+        done = subprocess.run(["sh", "-c", f"echo $$; exec {programs['program']} $$ -o /dev/null -f raw"],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 5)
         self.assertEqual(done.stderr, f"wallspy: {done.stdout.strip()} is wallspy itself.\n")
 
     def test_other_user(self):
         pid, owner, uid = (os.getpid(), "root", 0) if IS_ROOT else (1, "root", 0)
-        code, _, text, _ = run(pid)
+        code, _, text, _ = record(pid)
         self.assertEqual(code, 3)
         self.assertTrue(text.startswith(
             f"wallspy: cannot attach to {pid}: it belongs to {owner} (uid {uid}), you are uid "
@@ -136,7 +100,7 @@ class Errors(unittest.TestCase):
 
     def test_view_of_a_refused_process(self):
         with Target("nodump") as t:
-            code, _, text, raw = run(t.pid)
+            code, _, text, raw = record(t.pid)
             self.assertEqual(code, 3)
             self.assertRegex(raw, rf"\n  target {t.pid} +0% +0% +100%  \S+")
             self.assertTrue(text.startswith(
@@ -145,7 +109,7 @@ class Errors(unittest.TestCase):
 
     def test_traced(self):
         with Target("traced") as t:
-            self.expect(run("-q", t.pid), 3,
+            self.expect(record("-q", t.pid), 3,
                         f"wallspy: cannot attach to {t.pid}: target (pid {t.process.pid}) is "
                         "tracing it. A process has one tracer.")
 
@@ -158,7 +122,7 @@ class Errors(unittest.TestCase):
             deadline = time.monotonic() + 20
             while status(t.pid, "TracerPid") == "0" and time.monotonic() < deadline:
                 time.sleep(0.01)
-            self.expect(run("-q", t.pid), 3,
+            self.expect(record("-q", t.pid), 3,
                         f"wallspy: cannot attach to {t.pid}: gdb (pid {gdb.pid}) is tracing it. "
                         "A process has one tracer.")
             gdb.communicate(b"detach\nquit\n", timeout=20)
@@ -166,7 +130,7 @@ class Errors(unittest.TestCase):
     def test_seccomp(self):
         with Target("plain") as t:
             for error in ("EPERM", "ENOSYS"):
-                self.expect(run("-q", t.pid, deny=f"ptrace={error}"), 3,
+                self.expect(record("-q", t.pid, deny=f"ptrace={error}"), 3,
                             "wallspy: ptrace is blocked here by a seccomp filter (container). "
                             "docker --cap-add=SYS_PTRACE; kubernetes: an ephemeral debug "
                             "container with SYS_PTRACE that shares the pid namespace")
@@ -174,7 +138,7 @@ class Errors(unittest.TestCase):
     def test_sandbox(self):
         with Target("plain") as t:
             for user in (True, False):
-                code, _, text, _ = run("-q", t.pid, deny="sandbox", user=user)
+                code, _, text, _ = record("-q", t.pid, deny="sandbox", user=user)
                 if code == 77:
                     self.skipTest("no Landlock")
                 self.assertEqual(code, 3)
@@ -196,21 +160,12 @@ class Errors(unittest.TestCase):
                 process = subprocess.Popen([binary])
             except OSError:
                 self.skipTest("the kernel runs no 32-bit programs")
-            self.expect(run(process.pid, user=False), 5,
+            self.expect(record(process.pid, user=False), 5,
                         f"wallspy: {process.pid} (pause32) is a 32-bit program; wallspy samples "
                         "64-bit ones.")
             process.kill()
             process.wait()
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)
-        for name, path in zip(("program", "deny", "target"), sys.argv[1:4]):
-            programs[name] = shutil.copy(path, folder)
-        result = unittest.main(argv=[sys.argv[0], *sys.argv[4:]], exit=False).result
-    return 0 if result.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    main(__doc__)

@@ -94,7 +94,7 @@ START_TEST(every_flag_reaches_its_field)
     ck_assert(o.stats && o.strict && !o.quiet);
     ck_assert_int_eq(o.verbose, 2);
     ck_assert_int_eq(o.color, COLOR_NEVER);
-    ck_assert_int_eq(o.duration_ns, 500 * NS_PER_MS);
+    ck_assert_int_eq(o.duration_ns, 500LL * NS_PER_MS);
     ck_assert_double_eq_tol(o.max_overhead, 0.02, 1e-9);
     ck_assert_uint_eq(o.outputs.n, 2);
     ck_assert_uint_eq(o.threads.n, 3);

@@ -35,8 +35,8 @@ START_TEST(a_wait_ends_with_the_signal)
 {
     ck_assert_int_eq(signals_open(false), 0);
     int64_t start = clock_now_ns();
-    signals_wait(10 * NS_PER_MS);
-    ck_assert_int_ge(clock_now_ns() - start, 10 * NS_PER_MS);
+    signals_wait(10LL * NS_PER_MS);
+    ck_assert_int_ge(clock_now_ns() - start, 10LL * NS_PER_MS);
     sigset_t old;
     signals_block(&old);
     (void)raise(SIGINT);

@@ -1,0 +1,254 @@
+"""The program as it is called: usage, launching, signals, files, exit codes.
+
+usage: usage.py PROGRAM DENY TARGET [unittest's arguments]
+"""
+import glob
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from program import Target, main, programs, run, status
+
+READY = "ready\n"
+
+
+class InFolder(unittest.TestCase):
+    """Each test in a folder of its own, where the files land."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder.name)
+
+    def expect_recording(self, path):
+        with open(path, encoding="utf-8") as file:
+            recording = json.load(file)
+        self.assertTrue(recording["profiles"])
+        self.assertEqual(glob.glob(".*.tmp"), [])
+        return recording
+
+
+class Usage(unittest.TestCase):
+    def test_alone(self):
+        code, out, _, err = run(user=False)
+        self.assertEqual((code, out, len(err.splitlines())), (2, "", 8))
+
+    def test_help_and_version(self):
+        for line in (["--help"], ["dump", "-h"], ["standby", "--help"]):
+            code, out, _, err = run(*line, user=False)
+            self.assertEqual((code, err), (0, ""))
+            self.assertTrue(out.startswith("usage: wallspy "))
+        self.assertRegex(run("-V", user=False)[1], r"^wallspy \d+\.\d+\.\d+\n$")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([programs["program"], "--help"], stdout=full, check=False)
+        self.assertEqual(done.returncode, 1)
+
+    def test_mistakes(self):
+        for line, text in ((["--rat", "5", "1"], "unknown option --rat: did you mean --rate?"),
+                           (["record"], "record: give -p PID or a command to launch"),
+                           (["-o", "x.pdf", "1"], "x.pdf: no format has this suffix")):
+            code, out, message, _ = run(*line, user=False)
+            self.assertEqual((code, out), (2, ""))
+            self.assertTrue(message.startswith("wallspy: " + text), message)
+
+
+class Standby(InFolder):
+    def test_status_and_arguments(self):
+        code, out, _, _ = run("standby", "sh", "-c", "echo $0; exit 7", "-x", user=False)
+        self.assertEqual((code, out), (7, "-x\n"))
+
+    def test_what_cannot_run(self):
+        self.assertEqual(run("standby", "/no/such", user=False)[:3],
+                         (127, "", "wallspy: cannot run /no/such: No such file or directory"))
+        self.assertEqual(run("standby", "/", user=False)[0], 126)
+
+
+class Attached(InFolder):
+    def test_interrupt_writes(self):
+        with Target("plain", user=False) as t:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-o", "o.json"],
+                                           stderr=subprocess.PIPE, text=True)
+                while "sampling" not in process.stderr.readline():
+                    pass
+                process.send_signal(number)
+                _, err = process.communicate(timeout=20)
+                self.assertEqual(process.returncode, 0, err)
+                self.assertIn("stopping, writing", err)
+                self.expect_recording("o.json")
+                self.assertEqual(status(t.pid, "TracerPid"), "0")
+
+    def test_snapshot(self):
+        with Target("plain", user=False) as t:
+            process = subprocess.Popen([programs["program"], str(t.pid), "-o", "o.json"],
+                                       stderr=subprocess.PIPE, text=True)
+            while "sampling" not in process.stderr.readline():
+                pass
+            process.send_signal(signal.SIGUSR1)
+            while "wrote" not in process.stderr.readline():
+                pass
+            self.expect_recording("o.snap1.json")
+            self.assertFalse(os.path.exists("o.json"))
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=20)
+            self.expect_recording("o.json")
+
+    def test_duration_and_default_name(self):
+        with Target("plain", user=False) as t:
+            self.assertEqual(run(t.pid, "-d", "300ms", user=False)[0], 0)
+            (name,) = glob.glob(f"wallspy-target-{t.pid}-*.json")
+            self.expect_recording(name)
+
+    def test_name_from_the_targets_environment(self):
+        os.mkdir("rank7")
+        process = subprocess.Popen(["sleep", "60"], env={**os.environ, "RANK": "7"})
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(run(process.pid, "-q", "-d", "0.2", "-o", "rank%q{RANK}/%p.json",
+                             user=False)[:3], (0, "", ""))
+        self.expect_recording(f"rank7/{process.pid}.json")
+        self.assertEqual(run(process.pid, "-o", "%q{RANKS}.json", user=False)[:3],
+                         (2, "", "wallspy: %q{RANKS}: the environment of "
+                          f"{process.pid} has no such variable"))
+
+    def test_stdout(self):
+        with Target("plain", user=False) as t:
+            code, out, _, _ = run(t.pid, "-d", "0.2", "-o", "-", user=False)
+            self.assertEqual(code, 0)
+            self.assertTrue(json.loads(out)["profiles"])
+
+    def test_exit_of_the_target(self):
+        # Its parent, this one, collects it only afterwards.
+        process = subprocess.Popen(["sleep", "0.5"])
+        code, _, text, _ = run(process.pid, "-o", "o.json", user=False)
+        process.wait()
+        self.assertEqual(code, 0, text)
+        self.expect_recording("o.json")
+
+    def test_bad_directory_comes_first(self):
+        with Target("plain", user=False) as t:
+            code, _, text, _ = run(t.pid, "-o", "no/o.json", user=False)
+            self.assertEqual((code, text), (1, "wallspy: cannot write no/o.json: no/: No such file "
+                                               "or directory"))
+
+    def test_failed_rename_keeps_the_older_file(self):
+        with open("o.json", "w", encoding="utf-8") as file:
+            file.write("old")
+        with Target("plain", user=False) as t:
+            process = subprocess.run([programs["deny"], "rename=EROFS", programs["program"],
+                                      str(t.pid), "-d", "0.2", "-o", "o.json"],
+                                     capture_output=True, text=True, check=False, timeout=30)
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(process.stderr.count("cannot write"), 1, process.stderr)
+        with open("o.json", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "old")
+        self.assertEqual(glob.glob(".*"), [])
+
+
+class Launched(InFolder):
+    def record(self, *command, options=(), deny=None):
+        return run("-o", "o.json", *options, "--", *command, user=False, deny=deny)
+
+    def test_status_is_passed_on(self):
+        self.assertEqual(self.record("sh", "-c", "sleep 0.3; exit 7")[0], 7)
+        self.expect_recording("o.json")
+        self.assertEqual(self.record("sh", "-c", "sleep 0.3; kill -TERM $$")[0], 143)
+        self.assertEqual(self.record("/no/such")[0], 127)
+        self.assertEqual(self.record("/")[0], 126)
+
+    def test_line_of_the_blog(self):
+        with open("x.py", "w", encoding="utf-8") as file:
+            file.write("import time\ntime.sleep(0.5)\n")
+        code, _, text, _ = run(*"record -sti --rate 10 --format speedscope --native -o output.json "
+                               "--".split(), sys.executable, "x.py", user=False)
+        self.assertEqual(code, 0, text)
+        self.expect_recording("output.json")
+
+    def test_runs_where_sampling_is_impossible(self):
+        code, out, text, _ = self.record("sh", "-c", "echo on; exit 3", deny="ptrace=EPERM")
+        self.assertEqual((code, out), (3, "on\n"))
+        self.assertEqual(text.count("wallspy: "), 1, text)
+        self.assertTrue(text.startswith("wallspy: warning: "), text)
+        self.assertEqual(self.record("true", options=["--strict"], deny="ptrace=EPERM")[0], 125)
+
+    def test_signals_are_forwarded(self):
+        for name in ("TERM", "HUP", "USR1", "USR2", "CONT", "WINCH", "INT"):
+            script = f"trap 'echo {name}; exit 5' {name}; echo ready; while :; do sleep 0.05; done"
+            process = subprocess.Popen([programs["program"], "-q", "-o", "o.json", "sh", "-c",
+                                        script], stdout=subprocess.PIPE, text=True)
+            self.assertEqual(process.stdout.readline(), READY)
+            process.send_signal(getattr(signal, "SIG" + name))
+            out, _ = process.communicate(timeout=20)
+            self.assertEqual((process.returncode, out), (5, name + "\n"))
+
+    def test_command_inherits_nothing(self):
+        script = ("import signal; print([s.name for s in signal.valid_signals() if type(s) is not "
+                  "int and signal.getsignal(s) == signal.SIG_IGN], "
+                  "signal.pthread_sigmask(signal.SIG_BLOCK, []))")
+        plain = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                               check=True)
+        self.assertEqual(self.record(sys.executable, "-c", script)[1], plain.stdout)
+
+
+class Terminal(InFolder):
+    """With a terminal of its own, whose Ctrl-C goes to wallspy and its command alike."""
+
+    def spawn(self, *line):
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.environ["TERM"] = "xterm"
+            os.execv(programs["program"], [programs["program"], *line])
+        self.addCleanup(os.close, fd)
+        return pid, fd
+
+    def read_until(self, fd, wanted, seconds=20):
+        text = b""
+        deadline = time.monotonic() + seconds
+        while wanted not in text:
+            self.assertLess(time.monotonic(), deadline, text)
+            text += os.read(fd, 4096)
+        return text
+
+    def end(self, pid, fd):
+        text = b""
+        try:
+            while part := os.read(fd, 4096):
+                text += part
+        except OSError:
+            pass
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text
+
+    def test_progress_and_ctrl_c_attached(self):
+        with Target("plain", user=False) as t:
+            pid, fd = self.spawn("-p", str(t.pid), "-o", "o.json")
+            self.read_until(fd, b"Ctrl-C")
+            os.write(fd, b"\x03")
+            code, text = self.end(pid, fd)
+            self.assertEqual(code, 0, text)
+            self.expect_recording("o.json")
+            self.assertEqual(status(t.pid, "TracerPid"), "0")
+
+    def test_ctrl_c_is_the_commands_business(self):
+        script = ("trap 'echo got' INT; echo ready; n=0; "
+                  "while [ $n -lt 60 ]; do sleep 0.05; n=$((n+1)); done; exit 9")
+        pid, fd = self.spawn("-o", "o.json", "--", "sh", "-c", script)
+        self.read_until(fd, b"ready")
+        os.write(fd, b"\x03")
+        self.read_until(fd, b"got")
+        self.assertFalse(os.path.exists("o.json"))
+        os.write(fd, b"\x03")
+        self.read_until(fd, b"wrote")
+        code, text = self.end(pid, fd)
+        self.assertEqual(code, 9, text)
+        self.expect_recording("o.json")
+
+
+if __name__ == "__main__":
+    main(__doc__)
