@@ -14,8 +14,11 @@
 #include "target/proc.h"
 #include "target/syscalls.h"
 
+/* When all are let go again: a held thread sits in ptrace_stop. */
 static void read_wchan(struct dumped *d)
 {
+    if (d->state != THREAD_BLOCKED)
+        return;
     ssize_t len = proc_read_text(d->pid, d->tid, "wchan", d->wchan, sizeof d->wchan);
     if (len <= 0 || strcmp(d->wchan, "0") == 0)
         d->wchan[0] = '\0';
@@ -27,7 +30,6 @@ static void describe_call(struct dumped *d, const struct snapshot *s)
     memcpy(d->args, s->syscall_args, sizeof d->args);
     if (d->state != THREAD_BLOCKED)
         return;
-    read_wchan(d);
     if (!syscall_takes_fd(s->syscall))
         return;
     struct text object = {0};
@@ -140,6 +142,8 @@ static int print(const struct options *o, struct dump *dump)
 {
     add_missing(dump);
     qsort(dump->threads, dump->n, sizeof *dump->threads, by_process_and_tid);
+    for (size_t i = 0; i < dump->n; i++)
+        read_wchan(&dump->threads[i]);
     dump->view = view_new(dump->profile, &o->view);
     int error = 0;
     if (o->json)

@@ -37,7 +37,7 @@ static frame_id syscall_leaf(struct profile *p, pid_t pid, const struct snapshot
         text_add(&name, call);
     else
         text_addf(&name, "syscall %lld", (long long)s->syscall);
-    if (syscall_takes_fd(s->syscall) && !s->held_ns)
+    if (syscall_takes_fd(s->syscall))
         leaf_object(pid, s->syscall_args[0], &object);
     if (object.len)
         text_addf(&name, " %s", object.s);

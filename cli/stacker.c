@@ -143,7 +143,7 @@ static enum py_gil gil_of(struct subject *s, const struct snapshot *snapshot)
     if (!s->python || !snapshot->annex_words)
         return PY_GIL_ABSENT;
     return py_gil_state(s->python->runtime, snapshot->mem, snapshot->annex[0], snapshot->syscall,
-                        snapshot->held_ns ? snapshot->regs.r[X86_RDI] : snapshot->syscall_args[0]);
+                        snapshot->syscall_args[0]);
 }
 
 /* Frames that are shown.  An eval frame that was guessed, but holds the marker of its Python frames, was

@@ -257,6 +257,16 @@ int capture_off_cpu(struct sampler *s, struct task *t, struct syscall_state *vie
     return 0;
 }
 
+/* System calls pass them in these registers, and keep them (arch/x86/entry/entry_64.S). */
+static void fill_arguments(struct snapshot *snapshot)
+{
+    enum { R10 = 10, R9 = 9 };
+    const uint64_t *r = snapshot->regs.r;
+    const uint64_t args[6] = {r[X86_RDI], r[X86_RSI], r[X86_RDX], r[R10], r[X86_R8], r[R9]};
+    if (snapshot->syscall >= 0)
+        memcpy(snapshot->syscall_args, args, sizeof args);
+}
+
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
 {
     size_t stack = stack_wanted(s, t);
@@ -269,6 +279,7 @@ void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
     m->snapshot.state = stop->job_stopped ? THREAD_STOPPED : t->requested_state;
     m->snapshot.syscall = stop->syscall;
     m->snapshot.regs = stop->regs;
+    fill_arguments(&m->snapshot);
     m->snapshot.fs_base = stop->fs_base;
     read_memory(s, t, m, stack);
     fill_head(t, &m->head, MESSAGE_SAMPLE, t->requested_ns);

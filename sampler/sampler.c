@@ -19,7 +19,6 @@ enum {
     RING_BYTES = 64 << 20,
     RESERVED_FDS = 64, /* for ELF files, the output and the like */
     SLOW_SYSCALL_NS = 500 * NS_PER_US,
-    FREEZE_NS = 5 * NS_PER_MS,        /* --freeze: all let go after that, whether complete or not */
     SINGLE_SHOT_NS = 500 * NS_PER_MS, /* for threads that wait for a CPU */
     OVERHEAD_EVERY_NS = NS_PER_S,
 };
@@ -209,8 +208,9 @@ static void run_ticks(struct sampler *s)
 static void run_once(struct sampler *s)
 {
     tick_run(s);
-    int64_t end = clock_now_ns() + (s->config.freeze ? FREEZE_NS : SINGLE_SHOT_NS);
-    while (clock_now_ns() < end && tracer_pending(s->tracer) > tracer_held(s->tracer))
+    int64_t end = clock_now_ns() + SINGLE_SHOT_NS;
+    while (clock_now_ns() < end && tracer_pending(s->tracer) > tracer_held(s->tracer) &&
+           !tick_thaw(s))
         tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
     tracer_release_held(s->tracer);
 }

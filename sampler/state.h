@@ -37,6 +37,8 @@ struct sampler {
     struct task_files files;
     uint32_t last_task; /* number given last */
 
+    int64_t freeze_end_ns; /* --freeze: when all must be let go; 0: nobody is held yet */
+
     /* The tick. */
     int64_t interval_ns;   /* as it is now */
     uint64_t random;       /* state of the jitter's generator */
@@ -88,5 +90,7 @@ void tick_run(struct sampler *s);
 bool tick_stopped(void *sampler, const struct stop *stop);
 void tick_released(void *sampler, uint64_t tag, uint32_t held_ns);
 void tick_gone(void *sampler, uint64_t tag);
+/* --freeze: lets all threads go when its time is over.  True: it is. */
+bool tick_thaw(struct sampler *s);
 /* Tells of all threads that the recording ends. */
 void tick_close(struct sampler *s);

@@ -10,6 +10,7 @@
 
 enum {
     POLL_NS = 20 * NS_PER_US,  /* a thread that runs stops within 8.5 µs, p90 13 µs */
+    FREEZE_NS = 5 * NS_PER_MS, /* --freeze: all let go after that, whether complete or not */
     MAX_BACKOFF_NS = NS_PER_S, /* the progress rule's longest gap */
     LIST_DRAIN_EVERY = 16,
     PF_IO_WORKER = 0x10, /* include/linux/sched.h */
@@ -61,7 +62,11 @@ bool tick_stopped(void *sampler, const struct stop *stop)
     } else {
         t->backoff = 0;
     }
-    return !s->config.freeze;
+    if (!s->config.freeze)
+        return true;
+    if (!s->freeze_end_ns)
+        s->freeze_end_ns = stop->stopped_ns + FREEZE_NS;
+    return stop->stopped_ns >= s->freeze_end_ns;
 }
 
 void tick_released(void *sampler, uint64_t tag, uint32_t held_ns)
@@ -257,6 +262,18 @@ static bool stop_for_registers(struct sampler *s, struct task *t, const struct s
     return true;
 }
 
+/* --freeze holds blocked threads too, where the program will not notice. */
+static bool freeze_blocked(struct sampler *s, struct task *t, const struct syscall_state *view,
+                           int64_t now_ns)
+{
+    if (!s->config.freeze || view->view != SYSCALL_BLOCKED ||
+        !syscall_restarts_cleanly(view->number))
+        return false;
+    t->requested_state = THREAD_BLOCKED;
+    queue_stop(s, t, now_ns);
+    return true;
+}
+
 /* It was asked to stop at an earlier tick.  Until it has run again it has been waiting for a CPU.
  */
 static void visit_pending(struct sampler *s, struct task *t)
@@ -294,7 +311,8 @@ static void visit(struct sampler *s, struct task *t)
         end_task(s, t);
     else if (r == -EPERM)
         capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
-    else if (r < 0 || stop_for_registers(s, t, &view, now_ns))
+    else if (r < 0 || stop_for_registers(s, t, &view, now_ns) ||
+             freeze_blocked(s, t, &view, now_ns))
         return;
     else if (view.view == SYSCALL_BLOCKED)
         visit_off_cpu(s, t, &view, now_ns);
@@ -342,12 +360,21 @@ static void request_stop(struct sampler *s, struct task *t)
         (void)tracer_poll(s->tracer, t->tid, POLL_NS);
 }
 
+bool tick_thaw(struct sampler *s)
+{
+    if (!s->freeze_end_ns || clock_now_ns() < s->freeze_end_ns)
+        return false;
+    tracer_release_held(s->tracer);
+    return true;
+}
+
 /* Those on a CPU first: they stop at once and can be let go before the next is asked. */
 static void request_stops(struct sampler *s)
 {
     for (int waiting = 0; waiting < 2; waiting++)
         for (size_t i = 0; i < s->n_running; i++)
-            if ((s->running[i]->requested_state == THREAD_RUNNABLE) == (waiting == 1)) {
+            if ((s->running[i]->requested_state == THREAD_RUNNABLE) == (waiting == 1) &&
+                !tick_thaw(s)) {
                 request_stop(s, s->running[i]);
                 tracer_reap(s->tracer);
             }

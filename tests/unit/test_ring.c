@@ -1,6 +1,7 @@
 #include "sampler/ring.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include "tests/support/check_main.h"
@@ -58,8 +59,10 @@ static void *produce(void *arg)
     for (uint32_t i = 0; i < MESSAGES;) {
         size_t words = 1 + i % 200;
         uint32_t *p = ring_reserve(r, words * 4);
-        if (!p)
+        if (!p) {
+            sched_yield();
             continue;
+        }
         for (size_t w = 0; w < words; w++)
             p[w] = i;
         ring_commit(r, words * 4);
@@ -76,8 +79,10 @@ START_TEST(two_threads_lose_nothing)
     for (uint32_t i = 0; i < MESSAGES;) {
         size_t len = 0;
         const uint32_t *p = ring_peek(r, &len);
-        if (!p)
+        if (!p) {
+            sched_yield();
             continue;
+        }
         ck_assert_uint_eq(p[0], i);
         ck_assert_uint_eq(p[i % 200], i);
         ring_release(r);
