@@ -1,0 +1,46 @@
+/* Places to spend wall time in, each a function of its own on the stack.  They return the time from
+ * their first instruction to their last, in nanoseconds by CLOCK_MONOTONIC: the caller's own clock
+ * would count what comes on top (ctypes, the GIL). */
+#include "spend.h"
+
+#include <errno.h>
+#include <time.h>
+
+static volatile unsigned long sink;
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Looks at the clock every millisecond or so, so nearly all samples are in the loop. */
+int64_t spend_computing(int64_t ns)
+{
+    int64_t start = now_ns();
+    while (now_ns() - start < ns)
+        for (int i = 0; i < 300000; i++)
+            sink = sink * 2862933555777941757UL + 3037000493UL;
+    return now_ns() - start;
+}
+
+/* Nearly all samples are in the vdso. */
+int64_t spend_in_vdso(int64_t ns)
+{
+    int64_t start = now_ns();
+    int64_t now = start;
+    while (now - start < ns)
+        now = now_ns();
+    return now_ns() - start;
+}
+
+int64_t spend_sleeping(int64_t ns)
+{
+    int64_t start = now_ns();
+    int64_t end = start + ns;
+    struct timespec due = {end / 1000000000, end % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
+        ;
+    return now_ns() - start;
+}
