@@ -17,6 +17,7 @@
 
 enum {
     PROGRESS_NS = 500 * NS_PER_MS,
+    CHILDREN_EVERY_NS = 250 * NS_PER_MS,
     HEADLINE_AFTER_NS = 100 * NS_PER_MS, /* by then every thread was seen, and Python found */
 };
 
@@ -121,6 +122,7 @@ static void sample(struct record *r)
 {
     int64_t begun_ns = clock_now_ns();
     int64_t end_ns = r->options->duration_ns ? begun_ns + r->options->duration_ns : INT64_MAX;
+    int64_t look_ns = begun_ns; /* for children next */
     bool told = false;
     for (int64_t now_ns = begun_ns; !is_over(r) && now_ns < end_ns; now_ns = clock_now_ns()) {
         int64_t headline_ns = begun_ns + HEADLINE_AFTER_NS;
@@ -133,6 +135,10 @@ static void sample(struct record *r)
         if (signals_take_snapshot())
             (void)outputs_snapshot(r->outputs, r->recording);
         report_progress(r->recording);
+        if (r->options->subprocesses && now_ns >= look_ns) {
+            targets_warn_of_children(r->pids, r->n_pids);
+            look_ns = now_ns + CHILDREN_EVERY_NS;
+        }
     }
     if (!told)
         report_headline(r->recording);
@@ -159,7 +165,7 @@ static int finish(struct record *r)
         bool whole = report_quality(r->recording);
         code = !whole && r->options->strict ? EXIT_NO_SAMPLE : EXIT_OK;
     }
-    if (r->options->stats)
+    if (r->options->stats || r->options->verbose)
         report_stats(p);
     return code;
 }

@@ -2,13 +2,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "cli/command_line.h"
 #include "cli/exit_codes.h"
 #include "cli/refused.h"
 #include "cli/terminal.h"
 #include "target/attach_check.h"
+#include "target/proc.h"
 
 static void add_process(pid_t *pids, size_t *n, pid_t pid)
 {
@@ -75,4 +78,32 @@ int targets_check_command(pid_t pid)
         return EXIT_OK;
     explain(&c, true);
     return exit_code_of_obstacle(c.obstacle);
+}
+
+struct children {
+    pid_t pid;
+    int n;
+};
+
+static void count_children(void *ctx, pid_t tid)
+{
+    struct children *children = ctx;
+    char pids[PROC_TEXT_BYTES];
+    if (proc_read_text(children->pid, tid, "children", pids, sizeof pids) < 0)
+        return;
+    for (const char *s = pids; (s = strchr(s, ' ')); s++)
+        children->n++;
+}
+
+void targets_warn_of_children(const pid_t *pids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct children children = {.pid = pids[i]};
+        (void)proc_each_task(pids[i], count_children, &children);
+        if (children.n > 0)
+            log_warn("children",
+                     "%d has %d child process%s, which this version does not follow: give -p for "
+                     "each",
+                     pids[i], children.n, children.n > 1 ? "es" : "");
+    }
 }

@@ -171,6 +171,13 @@ class Launched(InFolder):
         self.assertEqual(code, 0, text)
         self.expect_recording("output.json")
 
+    def test_children_are_told_of(self):
+        code, _, text, _ = self.record("sh", "-c", "sleep 0.5; exit 4", options=["-q", "-s"])
+        self.assertEqual(code, 4)
+        self.assertRegex(text, r"^wallspy: warning: \d+ has 1 child process, which this version "
+                               r"does not follow: give -p for each$")
+        self.assertEqual(self.record("sleep", "0.3", options=["-q", "-s"])[:3], (0, "", ""))
+
     def test_runs_where_sampling_is_impossible(self):
         code, out, text, _ = self.record("sh", "-c", "echo on; exit 3", deny="ptrace=EPERM")
         self.assertEqual((code, out), (3, "on\n"))
