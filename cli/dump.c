@@ -117,6 +117,7 @@ static struct recording_config configure(const struct options *o)
         .max_held = 1,
         .single_shot = true,
         .freeze = o->freeze,
+        .no_stop = o->no_stop,
         .filter = {o->threads.words, o->threads.n},
     };
     return (struct recording_config){.sampler = sampler};
