@@ -41,7 +41,7 @@ struct tracer_handler {
     /* Thread held: no allocation, no stdio.  May run inside a signal handler (of this thread).
      * True: let it go now.  False: keep it until tracer_release_held(). */
     bool (*stopped)(void *ctx, const struct stop *stop);
-    /* Released again, HELD_NS after stopped_ns. */
+    /* Released; it was held for HELD_NS from stopped_ns to the start of PTRACE_DETACH. */
     void (*released)(void *ctx, uint64_t tag, uint32_t held_ns);
     /* It ended, or was never ours any more, before it stopped. */
     void (*gone)(void *ctx, uint64_t tag);
