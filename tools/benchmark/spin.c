@@ -1,17 +1,21 @@
 /* Spins, reading the clock, and so sees when it was held: the target of tools/bench.
  * A hold is a gap of 2 µs or more between two clock reads in which the thread's voluntary context
- * switches rose: this code never gives up the CPU itself, so only a stop can have done it.
+ * switches rose: this code never gives up the CPU itself, so only a stop can have done it.  What of
+ * a gap was waiting for a CPU, by schedstat, is given beside it.
  * SIGUSR1 starts the counting, SIGTERM ends it; then one line of JSON goes to stdout. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { HOLD_NS = 2000, MAX_HOLDS = 1 << 20 };
 
 static struct hold {
-    int64_t at_ns, length_ns;
+    int64_t at_ns, length_ns, queued_ns;
 } holds[MAX_HOLDS];
 static volatile sig_atomic_t begun, ended;
 
@@ -37,6 +41,17 @@ static long voluntary_switches(void)
     return usage.ru_nvcsw;
 }
 
+/* How long this thread has waited for a CPU, ever: the second field. */
+static int64_t queued_ns(int schedstat)
+{
+    char text[96];
+    ssize_t n = pread(schedstat, text, sizeof text - 1, 0);
+    char *field = text;
+    text[n > 0 ? n : 0] = '\0';
+    strtoll(field, &field, 10);
+    return strtoll(field, NULL, 10);
+}
+
 static void print(size_t n, long stops, long detected, int64_t loops, int64_t start_ns,
                   int64_t end_ns)
 {
@@ -44,14 +59,16 @@ static void print(size_t n, long stops, long detected, int64_t loops, int64_t st
            "\"end_ns\": %jd, \"holds\": [",
            stops, detected, (intmax_t)loops, (intmax_t)start_ns, (intmax_t)end_ns);
     for (size_t i = 0; i < n; i++)
-        printf("%s[%jd, %jd]", i ? ", " : "", (intmax_t)holds[i].at_ns,
-               (intmax_t)holds[i].length_ns);
+        printf("%s[%jd, %jd, %jd]", i ? ", " : "", (intmax_t)holds[i].at_ns,
+               (intmax_t)holds[i].length_ns, (intmax_t)holds[i].queued_ns);
     printf("]}\n");
     fflush(stdout);
 }
 
 static void measure(void)
 {
+    int schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    int64_t queued_before_ns = queued_ns(schedstat);
     size_t n = 0;
     long first = voluntary_switches();
     long seen = first;
@@ -64,13 +81,15 @@ static void measure(void)
         loops++;
         if (t - last_ns >= HOLD_NS) {
             long switches = voluntary_switches();
+            int64_t queued = queued_ns(schedstat);
             if (switches != seen && n < MAX_HOLDS) {
-                holds[n++] = (struct hold){last_ns, t - last_ns};
+                holds[n++] = (struct hold){last_ns, t - last_ns, queued - queued_before_ns};
                 detected += switches - seen;
             }
             /* What came between the last two reads was not seen as a gap. */
             t = now_ns();
             seen = switches;
+            queued_before_ns = queued;
         }
         last_ns = t;
     }

@@ -7,6 +7,7 @@ torch      the main thread in C code holding the GIL, torch and its threads load
 """
 import ctypes
 import json
+import os
 import resource
 import signal
 import sys
@@ -28,22 +29,29 @@ def on_signal(number, _frame):
         Flags.ended = True
 
 
+def queued_ns(schedstat):
+    return int(os.pread(schedstat, 96, 0).split()[1])
+
+
 def measure():
+    schedstat = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
     now, usage, thread = time.monotonic_ns, resource.getrusage, resource.RUSAGE_THREAD
     holds = []
     first = seen = usage(thread).ru_nvcsw
     loops = detected = 0
+    queued_before = queued_ns(schedstat)
     start = last = now()
     while not Flags.ended:
         t = now()
         loops += 1
         if t - last >= HOLD_NS:
             switches = usage(thread).ru_nvcsw
+            queued = queued_ns(schedstat)
             if switches != seen:
-                holds.append((last, t - last))
+                holds.append((last, t - last, queued - queued_before))
                 detected += switches - seen
             t = now()
-            seen = switches
+            seen, queued_before = switches, queued
         last = t
     stops = usage(thread).ru_nvcsw - first
     print(json.dumps({"stops": stops, "detected": detected, "loops": loops, "start_ns": start, "end_ns": last,
