@@ -39,13 +39,30 @@ static void describe_call(struct dumped *d, const struct snapshot *s)
     text_release(&object);
 }
 
+static struct dumped *find(const struct dump *dump, thread_id thread)
+{
+    for (size_t i = 0; i < dump->n; i++)
+        if (dump->threads[i].thread.ix == thread.ix)
+            return &dump->threads[i];
+    return NULL;
+}
+
+static struct dumped *add(struct dump *dump)
+{
+    dump->threads =
+        array_reserve(dump->threads, &dump->capacity, dump->n + 1, sizeof *dump->threads);
+    return &dump->threads[dump->n++];
+}
+
+/* A thread comes again if its stack was not complete. */
 static void on_sample(void *ctx, thread_id thread, const struct sample_message *m,
                       const struct stacked *s)
 {
     struct dump *dump = ctx;
-    dump->threads =
-        array_reserve(dump->threads, &dump->capacity, dump->n + 1, sizeof *dump->threads);
-    struct dumped *d = &dump->threads[dump->n++];
+    struct dumped *d = find(dump, thread);
+    if (d && d->complete)
+        return;
+    d = d ? d : add(dump);
     const struct profile_thread *t = profile_see_thread(dump->profile, thread);
     *d = (struct dumped){
         .thread = thread,
@@ -66,20 +83,14 @@ static void add_missing(struct dump *dump)
     uint32_t threads = profile_thread_count(dump->profile);
     for (uint32_t i = 1; i <= threads; i++) {
         const struct profile_thread *t = profile_see_thread(dump->profile, (thread_id){i});
-        bool known = false;
-        for (size_t j = 0; j < dump->n && !known; j++)
-            known = dump->threads[j].thread.ix == i;
-        if (known)
+        if (find(dump, (thread_id){i}))
             continue;
-        dump->threads =
-            array_reserve(dump->threads, &dump->capacity, dump->n + 1, sizeof *dump->threads);
-        dump->threads[dump->n++] =
-            (struct dumped){.thread = {i},
-                            .pid = profile_see_process(dump->profile, t->process)->pid,
-                            .tid = t->tid,
-                            .state = THREAD_RUNNING_OR_RUNNABLE,
-                            .gil = PY_GIL_ABSENT,
-                            .syscall = -2};
+        *add(dump) = (struct dumped){.thread = {i},
+                                     .pid = profile_see_process(dump->profile, t->process)->pid,
+                                     .tid = t->tid,
+                                     .state = THREAD_RUNNING_OR_RUNNABLE,
+                                     .gil = PY_GIL_ABSENT,
+                                     .syscall = -2};
     }
 }
 
@@ -120,7 +131,11 @@ static struct recording_config configure(const struct options *o)
         .no_stop = o->no_stop,
         .filter = {o->threads.words, o->threads.n},
     };
-    return (struct recording_config){.sampler = sampler};
+    struct stacker_options stacker = {
+        .no_native = o->view.no_native,
+        .no_python = o->view.no_python,
+    };
+    return (struct recording_config){sampler, stacker};
 }
 
 static int capture(struct recording *r, const pid_t *pids, size_t n)

@@ -75,6 +75,7 @@ static void fill_head(struct task *t, struct message *m, enum message_kind kind,
         .sched = t->sched,
         .held_ns = t->held_ns,
     };
+    t->sampled |= kind == MESSAGE_SAMPLE;
     t->until_ns = now_ns;
     t->repeats = 0;
 }

@@ -92,6 +92,12 @@ void ring_commit(struct ring *r, size_t bytes)
     atomic_store_explicit(&r->written, r->reserved + round_up(bytes) + ALIGN, memory_order_release);
 }
 
+bool ring_is_empty(const struct ring *r)
+{
+    return atomic_load_explicit(&r->read, memory_order_acquire) ==
+           atomic_load_explicit(&r->written, memory_order_relaxed);
+}
+
 const void *ring_peek(struct ring *r, size_t *ret_bytes)
 {
     for (;;) {

@@ -3,6 +3,7 @@
  * gives NULL. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,8 @@ struct ring *ring_new(size_t bytes); /* rounded up to a power of two; pages are 
 void *ring_reserve(struct ring *r, size_t max_bytes);
 /* Producer: publishes the first BYTES of the reservation.  Async-signal-safe. */
 void ring_commit(struct ring *r, size_t bytes);
+/* Producer: has the consumer released all that was committed? */
+bool ring_is_empty(const struct ring *r);
 /* Consumer: the oldest message, or NULL.  Valid until ring_release(). */
 const void *ring_peek(struct ring *r, size_t *ret_bytes);
 void ring_release(struct ring *r);

@@ -20,6 +20,8 @@ enum {
     RESERVED_FDS = 64, /* for ELF files, the output and the like */
     SLOW_SYSCALL_NS = 500 * NS_PER_US,
     SINGLE_SHOT_NS = 500 * NS_PER_MS, /* for threads that wait for a CPU */
+    MAX_SHOTS = 8,                    /* each reads twice as much stack: from 32 KiB to 8 MiB */
+    WORKER_NS = 2 * NS_PER_S,         /* it may have large files to read first */
     OVERHEAD_EVERY_NS = NS_PER_S,
 };
 
@@ -205,7 +207,16 @@ static void run_ticks(struct sampler *s)
     }
 }
 
-static void run_once(struct sampler *s)
+/* The worker has seen to all there is, and has said what it needs more. */
+static bool worker_is_done(struct sampler *s)
+{
+    int64_t end = clock_now_ns() + WORKER_NS;
+    while (!ring_is_empty(s->ring) && clock_now_ns() < end)
+        tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
+    return ring_is_empty(s->ring);
+}
+
+static void shoot(struct sampler *s)
 {
     tick_run(s);
     int64_t end = clock_now_ns() + SINGLE_SHOT_NS;
@@ -213,6 +224,17 @@ static void run_once(struct sampler *s)
            !tick_thaw(s))
         tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
     tracer_release_held(s->tracer);
+}
+
+/* Threads whose stack turned out to need registers, or to be deeper, are captured once more. */
+static void run_once(struct sampler *s)
+{
+    bool any = true;
+    for (int i = 0; i < MAX_SHOTS && any && worker_is_done(s); i++) {
+        shoot(s);
+        any = s->told;
+        wake_worker(s);
+    }
 }
 
 static void *sampler_main(void *arg)

@@ -38,7 +38,7 @@ struct sampler_config {
     double
         max_held; /* share of time a running thread may be held; the rate is lowered to keep it */
     bool no_stop; /* never hold a thread */
-    bool single_shot; /* one sample of every thread, then finish (dump) */
+    bool single_shot; /* one whole stack of every thread, then finish (dump) */
     bool freeze; /* single shot: hold all threads together, for 5 ms at most; those whose system
                     call would fail are read without a stop */
     struct thread_filter filter; /* borrowed strings */

@@ -25,6 +25,7 @@ struct task {
     bool ended;
 
     /* The last sample. */
+    bool sampled;    /* there was one */
     bool repeatable; /* it was found off the CPU: holds while the run count stays */
     bool stack_cut;  /* its stack was not read to the end */
     enum thread_state state;

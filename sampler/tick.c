@@ -237,14 +237,17 @@ static void visit_off_cpu(struct sampler *s, struct task *t, struct syscall_stat
         queue_stop(s, t, now_ns);
 }
 
-/* Is its last sample still what it does? */
-static bool still_there(struct sampler *s, struct task *t)
+/* Did the last sample not have all that the worker needed? */
+static bool needs_more(const struct sampler *s, const struct task *t)
 {
-    if (!t->repeatable || t->sched.runs != t->sampled_runs)
-        return false;
-    if (t->stack_cut && feedback_stack(&s->feedback, t->id) > t->stack_bytes)
-        return false;
-    return !feedback_wants_registers(&s->feedback, t->id, t->sampled_runs);
+    return (t->stack_cut && feedback_stack(&s->feedback, t->id) > t->stack_bytes) ||
+           feedback_wants_registers(&s->feedback, t->id, t->sampled_runs);
+}
+
+/* Is its last sample still what it does? */
+static bool still_there(const struct sampler *s, const struct task *t)
+{
+    return t->repeatable && t->sched.runs == t->sampled_runs && !needs_more(s, t);
 }
 
 /* The worker found that a stack cannot be unwound from sp alone: one stop, if the call does not
@@ -252,8 +255,9 @@ static bool still_there(struct sampler *s, struct task *t)
 static bool stop_for_registers(struct sampler *s, struct task *t, const struct syscall_state *view,
                                int64_t now_ns)
 {
-    if (s->config.no_stop || !feedback_wants_registers(&s->feedback, t->id, t->sched.runs) ||
-        !syscall_restarts_cleanly(view->number))
+    bool harmless = view->number < 0 || syscall_restarts_cleanly(view->number);
+    if (s->config.no_stop || !harmless ||
+        !feedback_wants_registers(&s->feedback, t->id, t->sched.runs))
         return false;
     counters_add(&s->counters, COUNT_REGISTERS_WANTED, 1);
     feedback_want_registers(&s->feedback, t->id, 0);
@@ -288,6 +292,8 @@ static void visit(struct sampler *s, struct task *t)
     struct syscall_state view;
     int64_t now_ns = clock_now_ns();
     if (t->zombie || t->filtered)
+        return;
+    if (s->config.single_shot && t->sampled && !needs_more(s, t))
         return;
     int r = capture_counts(s, t, &t->sched);
     if (r == -ESRCH) {
