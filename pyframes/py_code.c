@@ -17,6 +17,8 @@ enum {
     MAX_LINETABLE_BYTES = 16 << 20,
     MAX_CODES = 1 << 18, /* a program that makes code without end must not fill our memory */
     MAX_TRIES = 3,       /* to read an object that changes meanwhile */
+    CODE_UNIT_BYTES = 2,
+    MAX_LINELESS = 64, /* instructions without a line in a row; compilers emit a few */
 };
 
 /* The fields that no two objects which lived at one address share by chance. */
@@ -290,14 +292,18 @@ static int load(struct py_codes *c, uint64_t addr, size_t *ret)
 
 /* ---- resolving ---- */
 
+/* Code that the compiler made up has no line (the first instructions of a closure, the end of a
+ * handler): it has that of the code before it. */
 static int32_t line_of(const struct py_codes *c, const struct code *code, int32_t lasti)
 {
     int32_t line = 0;
     if (lasti == PY_LASTI_UNKNOWN)
         return 0;
-    (void)py_linetable_line(c->rt->layout.lines, code->table, code->table_len, code->first_line,
-                            lasti, &line);
-    return line;
+    for (int i = 0; i < MAX_LINELESS && line == 0 && lasti >= 0; i++, lasti -= CODE_UNIT_BYTES)
+        if (py_linetable_line(c->rt->layout.lines, code->table, code->table_len, code->first_line,
+                              lasti, &line) < 0)
+            return 0;
+    return line ? line : code->first_line;
 }
 
 static frame_id frame_of(struct py_codes *c, struct code *code, int32_t lasti)

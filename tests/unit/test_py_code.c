@@ -163,6 +163,18 @@ START_TEST(function_file_and_line)
 }
 END_TEST
 
+START_TEST(made_up_code_has_the_line_before)
+{
+    static struct stage s;
+    stage_open(&s, 11);
+    put_bytes(&s, TABLE, "\xf8\xd8\x01\x02\xf8", 5); /* no line, line 11, no line */
+    ck_assert_uint_eq(line_of(&s, resolve(&s, 0, 0)), 10);
+    ck_assert_uint_eq(line_of(&s, resolve(&s, 2, 0)), 11);
+    ck_assert_uint_eq(line_of(&s, resolve(&s, 4, 0)), 11);
+    stage_close(&s);
+}
+END_TEST
+
 START_TEST(once_known_nothing_is_read_but_the_key)
 {
     static struct stage s;
@@ -350,7 +362,8 @@ START_TEST(internal_code_is_hidden)
 }
 END_TEST
 
-CHECK_MAIN("py_code", 20, function_file_and_line, once_known_nothing_is_read_but_the_key,
-           a_reused_address_is_noticed, what_is_known_outlives_the_process, any_read_may_fail,
+CHECK_MAIN("py_code", 20, function_file_and_line, made_up_code_has_the_line_before,
+           once_known_nothing_is_read_but_the_key, a_reused_address_is_noticed,
+           what_is_known_outlives_the_process, any_read_may_fail,
            an_object_that_changes_meanwhile_is_read_again, strings_of_every_kind, hostile_objects,
            odd_objects, internal_code_is_hidden)
