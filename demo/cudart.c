@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const long ANSWER_NS = 50 * 1000 * 1000;
+static const long ANSWER_NS = 50L * 1000 * 1000;
 
 static struct {
     pthread_once_t once;

@@ -13,7 +13,7 @@ struct cudaDeviceProp {
 /* Asks the "driver" about DEVICE, which takes about 50 ms, and fills PROP.  Returns 0 or an errno:
  * ENOSYS, EPERM, EACCES, EINVAL or EBUSY if this kernel or container has no seccomp notifications.
  */
-int cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device);
+int cudaGetDeviceProperties(struct cudaDeviceProp *prop, int number);
 
 /* What the calls so far took inside of ioctl, and how often a signal or a stop broke one off. */
 struct cudart_truth {
