@@ -24,6 +24,9 @@ struct process {
     int64_t listed_ns;
     bool lost_one; /* a thread was found to have ended */
     bool ended;
+    /* It was wallspy's own child, and has been reaped. */
+    _Atomic bool reaped;
+    _Atomic int exit_status; /* as of waitpid(2) */
     const struct capture_hook *_Atomic hook;
 };
 

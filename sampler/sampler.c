@@ -110,24 +110,23 @@ static double random_share(struct sampler *s)
     return (double)(s->random >> 11) / 9007199254740992.0;
 }
 
+/* Threads that died while a stop was asked of them are reaped too: only processes count. */
 static void on_child(void *sampler, pid_t pid, int status)
 {
     struct sampler *s = sampler;
-    for (int i = 0; i < MAX_CHILDREN; i++) {
-        pid_t held = atomic_load_explicit(&s->children[i].pid, memory_order_relaxed);
-        if (held != 0 && held != pid)
-            continue;
-        atomic_store_explicit(&s->children[i].status, status, memory_order_relaxed);
-        atomic_store_explicit(&s->children[i].pid, pid, memory_order_release);
-        return;
-    }
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        if (s->processes[i]->pid == pid) {
+            atomic_store_explicit(&s->processes[i]->exit_status, status, memory_order_relaxed);
+            atomic_store_explicit(&s->processes[i]->reaped, true, memory_order_release);
+        }
 }
 
 bool sampler_child_status(const struct sampler *s, pid_t pid, int *ret_status)
 {
-    for (int i = 0; i < MAX_CHILDREN; i++)
-        if (atomic_load_explicit(&s->children[i].pid, memory_order_acquire) == pid) {
-            *ret_status = atomic_load_explicit(&s->children[i].status, memory_order_relaxed);
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        if (s->processes[i]->pid == pid &&
+            atomic_load_explicit(&s->processes[i]->reaped, memory_order_acquire)) {
+            *ret_status = atomic_load_explicit(&s->processes[i]->exit_status, memory_order_relaxed);
             return true;
         }
     return false;

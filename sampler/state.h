@@ -12,7 +12,6 @@
 
 enum {
     MAX_PROCESSES = 256,
-    MAX_CHILDREN = 4,
     MAX_STACK_BYTES = 8 << 20,     /* the default limit of a main thread's stack */
     EXTRA_CAPTURE_BYTES = 1 << 20, /* blocks that a hook may read, and the table of ranges */
 };
@@ -57,10 +56,6 @@ struct sampler {
     _Atomic bool stop, done;
     _Atomic uint32_t task_count;
     _Atomic double rate_hz;
-    struct {
-        _Atomic pid_t pid;
-        _Atomic int status;
-    } children[MAX_CHILDREN];
 };
 
 /* capture.c */

@@ -45,7 +45,7 @@ struct tracer_handler {
     void (*released)(void *ctx, uint64_t tag, uint32_t held_ns);
     /* It ended, or was never ours any more, before it stopped. */
     void (*gone)(void *ctx, uint64_t tag);
-    /* A child of wallspy itself ended; STATUS as of waitpid(2). */
+    /* A child of wallspy itself, or a thread that was attached, ended; STATUS as of waitpid(2). */
     void (*child)(void *ctx, pid_t pid, int status);
 };
 

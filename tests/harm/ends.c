@@ -1,0 +1,77 @@
+/* Programs whose threads, or whose main thread, end in ways that are easily mistaken: one kind per run.
+ *
+ * burst       many short threads that spin; the program's exit code is 7
+ * main-ends   the main thread ends at once, another works on for SECONDS
+ * unreaped    a child that ends after SECONDS, and is not waited for; says its pid */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { AT_ONCE = 4, EXIT_CODE = 7 };
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void *spin(void *seconds)
+{
+    double end = seconds_now() + *(double *)seconds;
+    while (seconds_now() < end)
+        ;
+    return NULL;
+}
+
+static int burst(double seconds)
+{
+    double each = 0.0015;
+    for (double end = seconds_now() + seconds; seconds_now() < end;) {
+        pthread_t threads[AT_ONCE];
+        for (int i = 0; i < AT_ONCE; i++)
+            pthread_create(&threads[i], NULL, spin, &each);
+        for (int i = 0; i < AT_ONCE; i++)
+            pthread_join(threads[i], NULL);
+    }
+    return EXIT_CODE;
+}
+
+static int main_ends(double seconds)
+{
+    static double spun;
+    pthread_t thread;
+    spun = seconds;
+    pthread_create(&thread, NULL, spin, &spun);
+    pthread_exit(NULL);
+}
+
+static int unreaped(double seconds)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        usleep((useconds_t)(seconds * 1e6));
+        _exit(0);
+    }
+    printf("%d\n", child);
+    (void)fflush(stdout);
+    while (getchar() != EOF)
+        ;
+    waitpid(child, NULL, 0);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    double seconds = argc > 2 ? strtod(argv[2], NULL) : 1;
+    const char *kind = argc > 1 ? argv[1] : "";
+    if (strcmp(kind, "burst") == 0)
+        return burst(seconds);
+    if (strcmp(kind, "main-ends") == 0)
+        return main_ends(seconds);
+    return unreaped(seconds);
+}

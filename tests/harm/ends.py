@@ -1,0 +1,39 @@
+"""Threads and programs that end while they are sampled: what is said of them is right."""
+import os
+import subprocess
+import tempfile
+
+import harness
+
+
+class Ends(harness.HarmTest):
+    def launch(self, *args):
+        """Runs the target under wallspy; returns its exit code, the profile and what was said."""
+        with tempfile.TemporaryDirectory() as folder:
+            output = os.path.join(folder, "out.json")
+            done = subprocess.run(
+                [harness.programs["wallspy"], "-r", "1000", "--max-overhead", "100", "-o", output,
+                 "--", os.path.join(harness.programs["targets"], "ends"), *args],
+                capture_output=True, text=True, timeout=30, check=False)
+            return done.returncode, harness.Profile(output), done.stderr
+
+    def test_exit_code_survives_threads_that_died_while_attached(self):
+        code, profile, _ = self.launch("burst", "1.5")
+        self.assertEqual(code, 7)
+        self.assertGreater(profile.counts["stops"], 100)
+
+    def test_main_thread_that_ended_is_not_waiting(self):
+        code, profile, said = self.launch("main-ends", "1")
+        self.assertEqual(code, 0, said)
+        self.assertEqual(profile.seconds("[page fault]"), 0)
+
+    def test_recording_ends_with_a_process_that_nobody_reaps(self):
+        with harness.Target("ends", "unreaped", "1") as target:
+            with harness.Wallspy(int(target.first)) as wallspy:
+                profile = wallspy.ends(5)
+        self.assertEqual(profile.seconds("[page fault]"), 0)
+        self.assertLess(profile.total(), 2)
+
+
+if __name__ == "__main__":
+    harness.main()
