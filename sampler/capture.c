@@ -17,7 +17,8 @@ int capture_fd(struct sampler *s, struct task *t, enum task_file file)
         return fd;
     /* Closes the files of the next quarter of all threads; theirs are opened again when needed. */
     struct process *p = t->process;
-    for (size_t i = 0; i < p->n_tasks / 4 + 1; i++) {
+    size_t n = p->n_tasks ? p->n_tasks / 4 + 1 : 0;
+    for (size_t i = 0; i < n; i++) {
         struct task *other = p->tasks[s->evict_at++ % p->n_tasks];
         if (other == t)
             continue;

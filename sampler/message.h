@@ -9,7 +9,8 @@
 
 enum message_kind {
     MESSAGE_TASK_NEW = 1, /* a thread was first seen */
-    MESSAGE_TASK_END,     /* it is gone, or the recording ends; the counts are the last read */
+    MESSAGE_TASK_END, /* it is gone or not wanted any more, or the recording ends; the counts are the
+                             last read */
     MESSAGE_SAMPLE,
     MESSAGE_EXEC,        /* the process runs another program now: its old threads have ended */
     MESSAGE_PROCESS_END, /* all its threads are gone */

@@ -21,12 +21,6 @@ static int open_task_dir(pid_t pid)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static uint64_t read_stack_start(const struct process *p)
-{
-    struct task_stat stat;
-    return task_stat_read(p->stat_fd, &stat) == 0 ? stat.stack_start : 0;
-}
-
 struct process *process_new(pid_t pid, uint32_t number, struct mem *live)
 {
     struct process *p = xcalloc(1, sizeof *p);
@@ -35,17 +29,24 @@ struct process *process_new(pid_t pid, uint32_t number, struct mem *live)
     p->live = live;
     p->stat_fd = proc_task_open(pid, pid, "stat");
     p->task_dir_fd = open_task_dir(pid);
-    p->stack_start = read_stack_start(p);
+    (void)process_news(p);
     return p;
 }
 
-bool process_execed(struct process *p)
+struct process_news process_news(struct process *p)
 {
-    uint64_t start = read_stack_start(p);
-    bool execed = start && p->stack_start && start != p->stack_start;
-    if (start)
-        p->stack_start = start;
-    return execed;
+    struct process_news news = {0};
+    struct task_stat stat;
+    int r = task_stat_read(p->stat_fd, &stat);
+    if (r < 0) {
+        news.gone = r == -ESRCH;
+        return news;
+    }
+    news.main_ended = stat.state == 'Z' || stat.state == 'X';
+    news.execed = stat.stack_start && p->stack_start && stat.stack_start != p->stack_start;
+    if (stat.stack_start)
+        p->stack_start = stat.stack_start;
+    return news;
 }
 
 bool process_wants_listing(struct process *p, bool lost_one, int64_t now_ns)

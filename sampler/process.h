@@ -31,8 +31,13 @@ struct process {
 };
 
 struct process *process_new(pid_t pid, uint32_t number, struct mem *live);
-/* Has it called execve since the last call? */
-bool process_execed(struct process *p);
+/* What became of it since the last call. */
+struct process_news {
+    bool execed;
+    bool main_ended; /* its main thread is a zombie; others may go on */
+    bool gone;
+};
+struct process_news process_news(struct process *p);
 /* Is it time to list its threads: did their number change, or was the last listing long ago? */
 bool process_wants_listing(struct process *p, bool lost_one, int64_t now_ns);
 struct task *process_task(const struct process *p, pid_t tid); /* NULL: none */

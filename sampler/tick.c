@@ -18,7 +18,8 @@ enum {
 
 static void end_task(struct sampler *s, struct task *t)
 {
-    capture_tell(s, t, MESSAGE_TASK_END, 0, clock_now_ns());
+    if (!t->zombie)
+        capture_tell(s, t, MESSAGE_TASK_END, 0, clock_now_ns());
     process_remove(t->process, t);
     t->ended = true;
     if (!t->pending) {
@@ -93,20 +94,33 @@ struct listing {
     uint32_t n;
 };
 
-static void look_at(struct sampler *s, struct task *t)
+/* It ended, but stays listed until its process has, or until whoever traces it has reaped it. */
+static void now_zombie(struct sampler *s, struct task *t)
+{
+    if (t->zombie)
+        return;
+    capture_tell(s, t, MESSAGE_TASK_END, 0, clock_now_ns());
+    t->zombie = true;
+    if (t->pending)
+        tracer_forget(s->tracer, t->tid);
+    t->pending = false;
+}
+
+/* Reads what it is.  Returns whether it lives. */
+static bool look_at(struct sampler *s, struct task *t)
 {
     char text[PROC_TEXT_BYTES];
     struct task_stat stat;
     struct task_status status;
     ssize_t len = proc_read_text(t->process->pid, t->tid, "stat", text, sizeof text);
-    if (len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0) {
-        memcpy(t->comm, stat.comm, sizeof t->comm);
-        t->io_worker = (stat.flags & PF_IO_WORKER) != 0;
-        t->zombie = stat.state == 'Z' || stat.state == 'X';
-    }
+    if (len < 0 || task_stat_parse(text, (size_t)len, &stat) < 0)
+        return false;
+    memcpy(t->comm, stat.comm, sizeof t->comm);
+    t->io_worker = (stat.flags & PF_IO_WORKER) != 0;
     int fd = capture_fd(s, t, TASK_STATUS);
     if (fd >= 0 && task_status_read(fd, &status) == 0 && status.ns_tid > 0)
         t->ns_tid = status.ns_tid;
+    return stat.state != 'Z' && stat.state != 'X';
 }
 
 static void apply_filter(struct sampler *s, struct task *t)
@@ -127,10 +141,10 @@ static void see(void *ctx, pid_t tid)
     if (!t) {
         t = task_new(listing->process, ++s->last_task, tid);
         t->until_ns = clock_now_ns();
-        look_at(s, t);
+        t->zombie = !look_at(s, t);
         process_add(listing->process, t);
         apply_filter(s, t);
-        if (!t->filtered)
+        if (!t->filtered && !t->zombie)
             capture_tell(s, t, MESSAGE_TASK_NEW, 0, t->until_ns);
     }
     t->seen = true;
@@ -150,21 +164,21 @@ static void end_unseen(struct sampler *s, struct process *p)
 }
 
 /* Names and kinds of threads change shortly after their birth: filters are asked again. */
-static void list_threads(struct sampler *s, struct process *p)
+static void list_threads(struct sampler *s, struct process *p, bool gone)
 {
     struct listing listing = {s, p, 0};
-    int r = proc_each_task(p->pid, see, &listing);
+    /* Gone: whatever has its pid now is another. */
+    int r = gone ? -ESRCH : proc_each_task(p->pid, see, &listing);
     end_unseen(s, p);
     for (size_t i = 0; i < p->n_tasks && s->config.filter.n; i++) {
         bool was = p->tasks[i]->filtered;
-        look_at(s, p->tasks[i]);
-        apply_filter(s, p->tasks[i]);
-        if (was && !p->tasks[i]->filtered)
-            capture_tell(s, p->tasks[i], MESSAGE_TASK_NEW, 0, clock_now_ns());
+        struct task *t = p->tasks[i];
+        if (t->zombie || !look_at(s, t))
+            continue;
+        apply_filter(s, t);
+        if (was != t->filtered)
+            capture_tell(s, t, was ? MESSAGE_TASK_NEW : MESSAGE_TASK_END, 0, clock_now_ns());
     }
-    /* The last thread left may have become one: its parent has not collected the process yet. */
-    if (p->n_tasks == 1)
-        look_at(s, p->tasks[0]);
     bool all_zombies = true;
     for (size_t i = 0; i < p->n_tasks; i++)
         all_zombies = all_zombies && p->tasks[i]->zombie;
@@ -334,9 +348,8 @@ static void refused(struct sampler *s, struct task *t, int error, int64_t now_ns
 {
     t->pending = false;
     if (error == -ESRCH)
-        return; /* the next tick sees it gone */
-    look_at(s, t);
-    if (t->zombie)
+        return;         /* the next tick sees it gone */
+    if (!look_at(s, t)) /* it was about to end */
         return;
     counters_add(&s->counters, COUNT_REFUSED, 1);
     capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_TRACED, now_ns);
@@ -405,10 +418,19 @@ static bool visit_process(struct sampler *s, struct process *p)
 
 static void prepare_process(struct sampler *s, struct process *p)
 {
-    if (process_execed(p))
+    struct process_news news = process_news(p);
+    struct task *main = news.main_ended ? process_task(p, p->pid) : NULL;
+    bool lost_one = p->lost_one || news.gone;
+    if (news.execed) {
         handle_exec(s, p);
-    if (process_wants_listing(p, p->n_tasks == 0 || p->lost_one, clock_now_ns()))
-        list_threads(s, p);
+    } else if (main && !main->zombie) {
+        now_zombie(s, main);
+        lost_one = true;
+    }
+    if (process_wants_listing(p, lost_one || p->n_tasks == 0, clock_now_ns()))
+        list_threads(s, p, news.gone);
+    if (p->ended)
+        return;
     const struct capture_hook *hook = atomic_load_explicit(&p->hook, memory_order_acquire);
     if (hook)
         hook->tick(hook->ctx, p->live);

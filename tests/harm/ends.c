@@ -1,7 +1,7 @@
 /* Programs whose threads, or whose main thread, end in ways that are easily mistaken: one kind per run.
  *
  * burst       many short threads that spin; the program's exit code is 7
- * main-ends   the main thread ends at once, another works on for SECONDS
+ * main-ends   the main thread ends after 0.2 s, another works on for SECONDS
  * unreaped    a child that ends after SECONDS, and is not waited for; says its pid */
 #include <pthread.h>
 #include <stdio.h>
@@ -47,6 +47,7 @@ static int main_ends(double seconds)
     pthread_t thread;
     spun = seconds;
     pthread_create(&thread, NULL, spin, &spun);
+    usleep(200000);
     pthread_exit(NULL);
 }
 
