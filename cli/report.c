@@ -79,6 +79,7 @@ void report_finding(struct recording *r, const struct view_options *view)
 static const struct {
     const char *fact, *words;
 } doubts[] = {
+    {"samples_not_held", "of running threads without native frames (--no-stop)"},
     {"unwind_stack_cut", "stacks cut short"},
     {"unwind_needs_registers", "stacks cut for want of registers"},
     {"unwind_no_cfi", "stacks cut where code has no unwind information"},

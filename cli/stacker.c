@@ -21,9 +21,9 @@ struct stacker {
     struct native_stack native;
     struct py_stack python;
     struct merged_stack merged;
-    frame_id truncated;
-    uint64_t merges[PY_MERGE_COUNT], samples, not_complete, guessed, python_cut, hook_incomplete,
-        unknown_code;
+    frame_id truncated, native_not_read;
+    uint64_t merges[PY_MERGE_COUNT], samples, not_complete, not_held, guessed, python_cut,
+        hook_incomplete, unknown_code;
 };
 
 struct stacker *stacker_new(struct profile *profile, struct feedback *feedback,
@@ -40,6 +40,7 @@ struct stacker *stacker_new(struct profile *profile, struct feedback *feedback,
     st->merged.capacity = UNWIND_MAX_FRAMES + PY_MAX_FRAMES + MERGED_EXTRA;
     st->merged.frames = xmalloc(st->merged.capacity * sizeof *st->merged.frames);
     st->truncated = profile_mark(profile, "[truncated]", NULL);
+    st->native_not_read = profile_mark(profile, "[native frames not read]", NULL);
     return st;
 }
 
@@ -176,15 +177,19 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     unwind(st, s, m, &snapshot);
     walk(st, s, &snapshot);
     merge(st, s, &snapshot);
+    bool not_held = m->head.flags & SAMPLE_NOT_HELD;
     ret.stack = intern(st, s);
+    if (not_held)
+        ret.stack = profile_push(st->profile, ret.stack, st->native_not_read);
     frame_id leaf = leaf_frame(st->profile, s->pid, m, ret.gil);
     if (leaf.ix)
         ret.stack = profile_push(st->profile, ret.stack, leaf);
     ret.python = st->python.n > 0;
     uint64_t guessed = count_guessed(st);
-    ret.complete =
-        st->native.end == UNWIND_DONE && st->merged.result <= PY_MERGE_ENTERING && guessed == 0;
+    ret.complete = st->native.end == UNWIND_DONE && st->merged.result <= PY_MERGE_ENTERING &&
+                   guessed == 0 && !not_held;
     st->guessed += guessed;
+    st->not_held += not_held;
     st->samples++;
     st->not_complete += !ret.complete;
     if (trace_want(TRACE_MERGE))
@@ -207,6 +212,7 @@ void stacker_report(const struct stacker *st, struct profile *profile)
         "merge_no_python", "merge_exact", "merge_entering", "merge_native_cut", "merge_mismatch"};
     profile_add_number(profile, "stacks_made", (double)st->samples);
     profile_add_number(profile, "stacks_not_complete", (double)st->not_complete);
+    profile_add_number(profile, "samples_not_held", (double)st->not_held);
     profile_add_number(profile, "frames_guessed", (double)st->guessed);
     for (int i = 0; i < PY_MERGE_COUNT; i++)
         profile_add_number(profile, merges[i], (double)st->merges[i]);
