@@ -312,7 +312,7 @@ static void write_sample(struct writing *w, uint32_t root, uint32_t path)
         frames[i] = paths_frame(w->d->paths, path) - 1;
     json_newline(w->j);
     json_array(w->j);
-    if (root && depth)
+    if (root)
         json_int(w->j, root - 1);
     for (uint32_t i = 0; i < depth; i++)
         json_int(w->j, frames[i]);

@@ -75,12 +75,12 @@ START_TEST(a_small_profile_is_written_whole)
         "\"startValue\":0,\"samples\":[\n[0,1],\n[],\n[0,2,3]],"
         "\"weights\":[30000,20000,50000],\"endValue\":100000},\n"
         "{\"type\":\"sampled\",\"name\":\"ALL active | wall\",\"unit\":\"microseconds\","
-        "\"startValue\":0,\"samples\":[\n[],\n[4,0,1],\n[4,0,2,3]],"
+        "\"startValue\":0,\"samples\":[\n[4],\n[4,0,1],\n[4,0,2,3]],"
         "\"weights\":[20000,30000,50000],\"endValue\":100000},\n"
         "{\"type\":\"sampled\",\"name\":\"ALL | cpu\",\"unit\":\"microseconds\","
         "\"startValue\":0,\"samples\":[\n[4,0,1]],\"weights\":[30000],\"endValue\":30000},\n"
         "{\"type\":\"sampled\",\"name\":\"ALL | off-cpu\",\"unit\":\"microseconds\","
-        "\"startValue\":0,\"samples\":[\n[],\n[4,0,2,3]],"
+        "\"startValue\":0,\"samples\":[\n[4],\n[4,0,2,3]],"
         "\"weights\":[20000,50000],\"endValue\":70000}]}\n");
     assert_holds(text, "\"processes\":[\n{\"pid\":10,\"comm\":\"python3\",\"command\":\"python3\","
                        "\"python\":null}]");
