@@ -1,6 +1,11 @@
 #include "cli/timeline.h"
 
-enum { MISSED_AFTER_INTERVALS = 2 };
+enum {
+    MISSED_AFTER_INTERVALS = 2,
+    /* Waits that no sample found are held against later samples for so long: enough to even out chance,
+     * and no more. */
+    REMEMBERED_INTERVALS = 16,
+};
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -24,6 +29,24 @@ static void add_run(struct lane *lane, struct profile *p, struct run run)
         profile_add_run(p, lane->thread, &run);
 }
 
+/* Whenever the sampler wakes it takes a CPU from somebody: on a busy machine, one of the threads that it
+ * finds waiting was running until then.  Which one cannot be seen, but how long each has waited is counted
+ * by the kernel when the wait is over: no more than that is shown as waiting.  A wait that lasted for
+ * several ticks is not in doubt. */
+static void settle_state(struct lane *lane, const struct profile *p, struct run *run,
+                         int64_t interval_ns)
+{
+    lane->waited_ns = least(lane->waited_ns, REMEMBERED_INTERVALS * interval_ns) + run->runqueue_ns;
+    if (run->state != RUN_RUNNABLE)
+        return;
+    if (run->samples > 1 || lane->waited_ns >= run->wall_ns / 2) {
+        lane->waited_ns -= run->wall_ns;
+    } else {
+        run->state = RUN_RUNNING;
+        run->stack = profile_stack_parent(p, run->stack);
+    }
+}
+
 void lane_close(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns,
                 int64_t interval_ns)
 {
@@ -43,6 +66,8 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
         .cpu_ns = counted ? (int64_t)(m->sched.run_ns - lane->sched.run_ns) : 0,
         .runqueue_ns = counted ? (int64_t)(m->sched.wait_ns - lane->sched.wait_ns) : 0,
     };
+    if (counted)
+        settle_state(lane, p, &run, interval_ns);
     add_run(lane, p, run);
     if (wall_ns < all_ns)
         add_run(lane, p,

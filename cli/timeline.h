@@ -21,6 +21,7 @@ struct lane {
     struct schedstat first;                  /* at the thread's first sample */
     bool counted;                            /* first is set */
     int64_t carry_cpu_ns, carry_runqueue_ns; /* counted in an interval that they did not fit into */
+    int64_t waited_ns;                       /* counted waits less what was shown as waiting */
     uint64_t held_ns;
 };
 
@@ -28,7 +29,8 @@ struct lane {
  * INTERVAL_NS: between ticks, now. */
 void lane_close(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns,
                 int64_t interval_ns);
-/* Opens a sample at the time of M.  STACK none: missed. */
+/* Opens a sample at the time of M.  STACK none: missed; of a thread that waits for a CPU, its innermost
+ * frame says so, and is taken off if it proves to have been running. */
 void lane_open(struct lane *lane, const struct message *m, stack_id stack, enum run_state state);
 /* The thread ended, or the recording: sets its totals. */
 void lane_end(const struct lane *lane, struct profile *p, const struct message *m,
