@@ -52,13 +52,28 @@ class Recording:
 
 
 Run = collections.namedtuple("Run", "recording stdout stderr")
+# The rate stays as it is: on a busy machine wallspy is itself taken off the CPU while it holds a thread.
+OPTIONS = ["--max-overhead", "100"]
 
 
 def record(wallspy, options, command):
     """Launches COMMAND under wallspy to its end; asserts that both went well."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.json")
-        done = subprocess.run([wallspy, *options, "-o", output, "--", *command], capture_output=True, text=True,
-                              timeout=60, check=False)
+        done = subprocess.run([wallspy, *OPTIONS, *options, "-o", output, "--", *command], capture_output=True,
+                              text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         return Run(Recording(output), done.stdout, done.stderr)
+
+
+def record_attached(wallspy, options, command):
+    """Starts COMMAND, attaches once it has printed a line, and records to its end."""
+    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as target:
+        output = pathlib.Path(folder, "out.json")
+        first = target.stdout.readline()
+        done = subprocess.run([wallspy, *OPTIONS, *options, "-o", output, "-p", str(target.pid)],
+                              capture_output=True, text=True, timeout=60, check=False)
+        rest, _ = target.communicate()
+        assert done.returncode == 0, done.stderr
+        assert target.returncode == 0, rest
+        return Run(Recording(output), first + rest, done.stderr)

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Compares wallspy's accounts of CPU time with what threads know of themselves: getrusage, their CPU clock, schedstat.
+
+usage: cpu_accounts.py WALLSPY BURN own|fight
+
+The kernel's counts are exact, and wallspy reads them: no sampling error in the CPU time.  What was seen at samples (is
+the thread running or waiting for a CPU?) has one; it is held to 5 points.
+"""
+import re
+import sys
+
+import recorded
+
+CPU_WITHIN = 0.02  # of a thread's CPU time
+TABLE_WITHIN = 2  # points, of which half a point is the table's rounding
+WAITING_WITHIN = 0.05  # of a thread's wall time
+
+
+def parse_truth(text):
+    names = ("cpu", "usage", "queue", "wall")
+    return {words[0]: dict(zip(names, map(float, words[1:]))) for words in map(str.split, text.splitlines())}
+
+
+def check(ok, text):
+    print(f"{text}{'' if ok else '  WRONG'}")
+    return ok
+
+
+def check_totals(recording, truth):
+    """The profile `ALL | cpu`: one root frame per thread."""
+    cpu = next(line for line in recording.lines if line.name == "ALL | cpu")
+    for name, true in truth.items():
+        shown = cpu.seconds(lambda names, name=name: names[0].startswith(name + " "))
+        yield check(abs(shown - true["cpu"]) <= CPU_WITHIN * true["cpu"],
+                    f"{name}: ALL | cpu {shown:.3f} s, by its own clock {true['cpu']:.3f} s")
+
+
+def table_rows(text):
+    """{thread, or "N x NAME" of several that do the same: percentages run, wait-cpu, blocked}."""
+    rows = re.findall(r"^  (burner-\d|\d+ x burner-\*)(?: \d+)? +(\d+)% +(\d+)% +(\d+)%", text, re.M)
+    return {name: [int(percent) for percent in percents] for name, *percents in rows}
+
+
+def check_table(text, truth):
+    """A row of several threads has their mean."""
+    threads = list(truth.values())
+    for name, row in table_rows(text).items():
+        of_row = [truth[name]] if name in truth else threads
+        wall = sum(true["wall"] for true in of_row)
+        run, wait = (100 * sum(true[what] for true in of_row) / wall for what in ("usage", "queue"))
+        want = (run, wait, 100 - run - wait)
+        yield check(all(abs(a - b) <= TABLE_WITHIN for a, b in zip(row, want)),
+                    f"{name}: table {row}, by getrusage and schedstat {', '.join(f'{share:.1f}' for share in want)}")
+    seen = sum(int(name.split()[0]) if " x " in name else 1 for name in table_rows(text))
+    yield check(seen == len(threads), f"{seen} of {len(threads)} threads in the table")
+
+
+def check_waiting(recording, truth):
+    for name, true in truth.items():
+        line = recording.line(name)
+        shown = line.seconds(lambda names: names[-1:] == ["[waiting for cpu]"]) / true["wall"]
+        missed, queue = line.missed({"fight"}) / true["wall"], true["queue"] / true["wall"]
+        yield check(queue - missed - WAITING_WITHIN <= shown <= queue + WAITING_WITHIN,
+                    f"{name}: [waiting for cpu] {shown:.1%}, by schedstat {queue:.1%}; missed {missed:.1%}")
+
+
+def main():
+    wallspy, burn, how = sys.argv[1:]
+    run = recorded.record(wallspy, ["-r", "100"], [burn, how])
+    print(run.stderr)
+    truth = parse_truth(run.stdout)
+    checks = [*check_totals(run.recording, truth), *check_table(run.stderr, truth)]
+    if how == "fight":
+        checks += check_waiting(run.recording, truth)
+    return 0 if all(checks) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
