@@ -96,7 +96,18 @@ static void walk(struct stacker *st, struct subject *s, const struct snapshot *s
                   &st->python);
     st->python_cut += st->python.end != PY_WALK_DONE && st->python.end != PY_WALK_TORN;
     st->hook_incomplete += snapshot->incomplete;
-    py_codes_check(s->python->codes, &st->python);
+    py_codes_check(s->python->codes, snapshot->mem, &st->python);
+}
+
+/* A code object is recorded once, maybe with this stack, which is not to be shown. */
+static void learn_codes(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
+{
+    frame_id frame;
+    bool hidden;
+    walk(st, s, snapshot);
+    for (size_t i = 0; i < st->python.n; i++)
+        (void)py_code_resolve(s->python->codes, snapshot->mem, &st->python.frames[i], &frame,
+                              &hidden);
 }
 
 static void merge(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
@@ -113,7 +124,8 @@ static void merge(struct stacker *st, struct subject *s, const struct snapshot *
     st->merges[merged->result]++;
 }
 
-static frame_id frame_of(struct stacker *st, struct subject *s, const struct merged_frame *f)
+static frame_id frame_of(struct stacker *st, struct subject *s, const struct snapshot *snapshot,
+                         const struct merged_frame *f)
 {
     frame_id ret = {0};
     bool hidden = false;
@@ -121,18 +133,18 @@ static frame_id frame_of(struct stacker *st, struct subject *s, const struct mer
         return subject_native_frame(s, &st->native.frames[f->index]);
     if (f->kind == MERGED_NOTE)
         return profile_mark(st->profile, f->note, NULL);
-    st->unknown_code +=
-        py_code_resolve(s->python->codes, &st->python.frames[f->index], &ret, &hidden) < 0;
+    st->unknown_code += py_code_resolve(s->python->codes, snapshot->mem,
+                                        &st->python.frames[f->index], &ret, &hidden) < 0;
     return hidden ? (frame_id){0} : ret;
 }
 
-static stack_id intern(struct stacker *st, struct subject *s)
+static stack_id intern(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
 {
     stack_id stack = {0};
     if (st->native.end != UNWIND_DONE)
         stack = profile_push(st->profile, stack, st->truncated);
     for (size_t i = st->merged.n; i-- > 0;) {
-        frame_id frame = frame_of(st, s, &st->merged.frames[i]);
+        frame_id frame = frame_of(st, s, snapshot, &st->merged.frames[i]);
         if (frame.ix)
             stack = profile_push(st->profile, stack, frame);
     }
@@ -172,13 +184,15 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     if (stack_len < snapshot.stack_bytes)
         snapshot.stack = NULL;
     struct stacked ret = {.gil = gil_of(s, &snapshot)};
-    if (st->options.gil_only && ret.gil != PY_GIL_HOLDING)
+    if (st->options.gil_only && ret.gil != PY_GIL_HOLDING) {
+        learn_codes(st, s, &snapshot);
         return ret;
+    }
     unwind(st, s, m, &snapshot);
     walk(st, s, &snapshot);
     merge(st, s, &snapshot);
     bool not_held = m->head.flags & SAMPLE_NOT_HELD;
-    ret.stack = intern(st, s);
+    ret.stack = intern(st, s, &snapshot);
     if (not_held)
         ret.stack = profile_push(st->profile, ret.stack, st->native_not_read);
     frame_id leaf = leaf_frame(st->profile, s->pid, m, ret.gil);

@@ -33,6 +33,11 @@ static uint32_t hook_capture(void *ctx, struct mem *recording, pid_t ns_tid, uin
                              SNAPSHOT_ANNEX_WORDS, ret_incomplete);
 }
 
+static void hook_undo(void *ctx)
+{
+    py_capture_undo(((struct python *)ctx)->capture);
+}
+
 static bool hook_is_python(void *ctx, pid_t ns_tid)
 {
     return py_capture_knows(((struct python *)ctx)->capture, ns_tid);
@@ -45,7 +50,8 @@ static struct python *python_new(struct subject *s, struct py_runtime *runtime)
     python->capture = py_capture_new(runtime);
     python->codes = py_codes_new(runtime, s->live, s->profile);
     python->merger = py_merger_new(runtime);
-    python->hook = (struct capture_hook){python, hook_tick, hook_capture, hook_is_python};
+    python->hook =
+        (struct capture_hook){python, hook_tick, hook_capture, hook_undo, hook_is_python};
     return python;
 }
 

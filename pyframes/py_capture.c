@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "pyframes/py_code_keep.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_walk.h"
 
@@ -40,11 +41,12 @@ struct py_capture {
     size_t heads_n;
     struct entry *entries;
     size_t n, capacity;
-    struct map by_thread; /* thread_id → index into entries + 1 */
-    struct map by_tid;    /* tid in the target's namespace → thread_id */
-    bool unsettled;       /* something did not agree: read again */
-    unsigned settling;    /* how many more times */
-    struct py_stack scratch;
+    struct map by_thread;    /* thread_id → index into entries + 1 */
+    struct map by_tid;       /* tid in the target's namespace → thread_id */
+    bool unsettled;          /* something did not agree: read again */
+    unsigned settling;       /* how many more times */
+    struct py_stack scratch; /* the last capture's */
+    struct py_code_keep *codes;
     uint8_t *datastack;
 };
 
@@ -68,6 +70,7 @@ struct py_capture *py_capture_new(const struct py_runtime *rt)
     c->scratch.capacity = PY_MAX_FRAMES;
     /* Touched now: page faults would lengthen a hold. */
     memset(c->scratch.frames, 0, bytes);
+    c->codes = py_code_keep_new(rt);
     c->datastack = xmalloc(MAX_DATASTACK_BYTES);
     memset(c->datastack, 0, MAX_DATASTACK_BYTES);
     return c;
@@ -87,6 +90,7 @@ struct py_capture *py_capture_free(struct py_capture *c)
     map_release(&c->by_tid);
     free(c->entries);
     free(c->scratch.frames);
+    py_code_keep_free(c->codes);
     free(c->datastack);
     free(c);
     return NULL;
@@ -256,6 +260,7 @@ uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns
                            bool *ret_incomplete)
 {
     uint64_t thread = fs_base;
+    c->scratch.n = 0;
     if (thread == 0 && !map_get(&c->by_tid, (uint64_t)ns_tid, &thread))
         return 0;
     uint32_t n = find_states(c, recording, thread, thread_states, max);
@@ -267,5 +272,11 @@ uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns
         *ret_incomplete = true;
     for (uint32_t i = 0; i < n; i++)
         (void)py_gil_state(c->rt, recording, thread_states[i], -1, 0);
+    py_code_keep_stack(c->codes, recording, &c->scratch);
     return n;
+}
+
+void py_capture_undo(struct py_capture *c)
+{
+    py_code_keep_undo(c->codes, &c->scratch);
 }

@@ -16,7 +16,8 @@ struct py_capture *py_capture_new(const struct py_runtime *rt); /* borrows RT */
  * is found out by py_capture_thread(), or at the next tick.  May allocate. */
 void py_capture_tick(struct py_capture *c, struct mem *live);
 /* While thread TID is held or off the CPU: finds its thread states and reads, through RECORDING
- * (which keeps every byte), all that py_walk() and py_gil_state() will need for them.  NS_TID: its
+ * (which keeps every byte), all that py_walk() and py_gil_state() will need for them, and of code
+ * objects not seen before what py_code_resolve() will need (py_code_keep.h).  NS_TID: its
  * id in the target's pid namespace.  FS_BASE 0: unknown, then NS_TID decides; else FS_BASE alone
  * does.  Allocates nothing.  Fills THREAD_STATES (addresses; several for sub-interpreters on one
  * thread) and returns how many, at most MAX; 0: no Python thread.  *RET_INCOMPLETE is set if a read
@@ -24,6 +25,8 @@ void py_capture_tick(struct py_capture *c, struct mem *live);
 uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns_tid,
                            uint64_t fs_base, uint64_t *thread_states, uint32_t max,
                            bool *ret_incomplete);
+/* The recording of the last py_capture_thread() is thrown away. */
+void py_capture_undo(struct py_capture *c);
 /* Had thread NS_TID a thread state at the last tick?  Only where tids are known by then. */
 bool py_capture_knows(const struct py_capture *c, pid_t ns_tid);
 struct py_capture *py_capture_free(struct py_capture *c); /* NULL is fine; returns NULL */

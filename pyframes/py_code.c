@@ -1,4 +1,4 @@
-/* The cache of code objects.  Source: CPython Include/cpython/code.h, Include/code.h (≤ 3.7). */
+/* The cache of code objects. */
 #include "pyframes/py_code.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "pyframes/py_layout.h"
+#include "pyframes/py_code_key.h"
 #include "pyframes/py_string.h"
 
 enum {
@@ -21,15 +21,9 @@ enum {
     MAX_LINELESS = 64, /* instructions without a line in a row; compilers emit a few */
 };
 
-/* The fields that no two objects which lived at one address share by chance. */
-struct key {
-    uint64_t type, filename, name, qualname, linetable;
-    int32_t first_line;
-};
-
 struct code {
     uint64_t addr;
-    struct key key;
+    struct py_code_key key;
     func_id func;
     bool hidden;
     int32_t first_line;
@@ -53,17 +47,6 @@ struct py_codes {
     uint64_t round;
 };
 
-static size_t window_bytes(const struct py_layout *l)
-{
-    const uint32_t fields[] = {l->object.type,   l->code.filename,   l->code.name,
-                               l->code.qualname, l->code.first_line, l->code.linetable};
-    size_t end = 0;
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (fields[i] != PY_ABSENT && fields[i] + sizeof(uint64_t) > end)
-            end = fields[i] + sizeof(uint64_t);
-    return end;
-}
-
 struct py_codes *py_codes_new(const struct py_runtime *rt, struct mem *live,
                               struct profile *profile)
 {
@@ -71,7 +54,7 @@ struct py_codes *py_codes_new(const struct py_runtime *rt, struct mem *live,
     c->rt = rt;
     c->live = live;
     c->profile = profile;
-    c->window = window_bytes(&rt->layout);
+    c->window = py_code_key_bytes(&rt->layout);
     c->windows = xmalloc(c->window * MEM_MAX_SPANS);
     return c;
 }
@@ -122,35 +105,6 @@ static size_t take_slot(struct py_codes *c)
     return c->n++;
 }
 
-/* ---- the key ---- */
-
-static uint64_t word_at(const uint8_t *window, uint32_t offset)
-{
-    uint64_t value = 0;
-    if (offset != PY_ABSENT)
-        memcpy(&value, window + offset, sizeof value);
-    return value;
-}
-
-static struct key key_of(const struct py_layout *l, const uint8_t *window)
-{
-    return (struct key){
-        .type = word_at(window, l->object.type),
-        .filename = word_at(window, l->code.filename),
-        .name = word_at(window, l->code.name),
-        .qualname = word_at(window, l->code.qualname),
-        .linetable = word_at(window, l->code.linetable),
-        .first_line = (int32_t)(uint32_t)word_at(window, l->code.first_line),
-    };
-}
-
-static bool same_key(const struct key *a, const struct key *b)
-{
-    return a->type == b->type && a->filename == b->filename && a->name == b->name &&
-           a->qualname == b->qualname && a->linetable == b->linetable &&
-           a->first_line == b->first_line;
-}
-
 /* ---- checking ---- */
 
 /* The known code objects of a stack, each once. */
@@ -160,10 +114,13 @@ struct batch {
     struct mem_span spans[MEM_MAX_SPANS];
 };
 
-static void compare_key(struct py_codes *c, size_t ix, const uint8_t *window)
+/* What the live target has at its address now.  No code object: it was freed since the capture, so
+ * what is known of it is the best there is to say. */
+static void compare_live(struct py_codes *c, size_t ix, const uint8_t *window)
 {
-    struct key now = key_of(&c->rt->layout, window);
-    if (!same_key(&now, &c->codes[ix].key))
+    struct py_code_key now = py_code_key_of(&c->rt->layout, window);
+    const struct py_code_key *known = &c->codes[ix].key;
+    if (now.type == known->type && !py_code_key_same(&now, known))
         forget(c, ix);
 }
 
@@ -173,37 +130,38 @@ static void check_batch(struct py_codes *c, struct batch *b)
     while (done < b->n) {
         size_t got = mem_read_spans(c->live, b->spans + done, b->n - done) / c->window;
         for (size_t i = done; i < done + got; i++)
-            compare_key(c, b->codes[i], b->spans[i].buf);
-        done += got;
-        if (done == b->n)
-            break;
-        /* One that cannot be read is gone; unless nothing can. */
-        int r = mem_read(c->live, b->spans[done].addr, b->spans[done].buf, c->window);
-        if (r == 0)
-            compare_key(c, b->codes[done], b->spans[done].buf);
-        else if (r == -EFAULT)
-            forget(c, b->codes[done]);
-        done++;
+            compare_live(c, b->codes[i], b->spans[i].buf);
+        done += got + 1; /* one that cannot be read is gone, perhaps with the process */
     }
     b->n = 0;
 }
 
-void py_codes_check(struct py_codes *c, const struct py_stack *stack)
+/* What the capture recorded at its address is what the frame ran. */
+static bool check_recorded(struct py_codes *c, struct mem *recorded, size_t ix, uint8_t *window)
+{
+    if (mem_read(recorded, c->codes[ix].addr, window, c->window) < 0)
+        return false;
+    struct py_code_key then = py_code_key_of(&c->rt->layout, window);
+    if (!py_code_key_same(&then, &c->codes[ix].key))
+        forget(c, ix);
+    return true;
+}
+
+void py_codes_check(struct py_codes *c, struct mem *recorded, const struct py_stack *stack)
 {
     struct batch batch = {.n = 0};
     c->round++;
     for (size_t i = 0; i < stack->n; i++) {
         uint64_t ix = 0;
+        uint8_t *window = c->windows + batch.n * c->window;
         if (!map_get(&c->index, stack->frames[i].code, &ix) || c->codes[ix].round == c->round)
             continue;
         c->codes[ix].round = c->round;
+        if (check_recorded(c, recorded, ix, window))
+            continue;
         batch.codes[batch.n] = ix;
-        batch.spans[batch.n] = (struct mem_span){
-            .addr = c->codes[ix].addr,
-            .buf = c->windows + batch.n * c->window,
-            .len = c->window,
-        };
-        if (++batch.n == MEM_MAX_SPANS)
+        batch.spans[batch.n++] = (struct mem_span){c->codes[ix].addr, window, c->window};
+        if (batch.n == MEM_MAX_SPANS)
             check_batch(c, &batch);
     }
     check_batch(c, &batch);
@@ -223,42 +181,62 @@ static bool is_internal(const struct names *n)
            (str_eq(n->file.s, "__init__") && str_eq(n->name.s, "__init__"));
 }
 
-static int read_parts(struct py_codes *c, const struct key *key, struct code *code,
-                      struct names *names)
+/* What the capture recorded; what it did not, from the live target. */
+struct source {
+    struct mem mem;
+    struct mem *recorded, *live;
+    bool used_live;
+};
+
+static int source_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
+{
+    struct source *s = (struct source *)mem;
+    if (mem_read(s->recorded, addr, buf, len) == 0)
+        return 0;
+    s->used_live = true;
+    return mem_read(s->live, addr, buf, len);
+}
+
+static int read_parts(struct py_codes *c, struct mem *mem, struct code *code, struct names *names)
 {
     const struct py_layout *l = &c->rt->layout;
-    uint64_t name = l->code.qualname != PY_ABSENT ? key->qualname : key->name;
+    const struct py_code_key *key = &code->key;
     text_clear(&names->name);
     text_clear(&names->file);
-    int r = py_string_read(l, c->live, name, &names->name);
+    int r = py_string_read(l, mem, py_code_key_name(l, key), &names->name);
     if (r == 0)
-        r = py_string_read(l, c->live, key->filename, &names->file);
+        r = py_string_read(l, mem, key->filename, &names->file);
     if (r == 0)
-        r = py_bytes_read(l, c->live, key->linetable, MAX_LINETABLE_BYTES, &code->table,
+        r = py_bytes_read(l, mem, key->linetable, MAX_LINETABLE_BYTES, &code->table,
                           &code->table_len);
     return r;
 }
 
-static int read_key(struct py_codes *c, uint64_t addr, struct key *ret)
+static int read_key(struct py_codes *c, struct mem *mem, uint64_t addr, struct py_code_key *ret)
 {
-    int r = mem_read(c->live, addr, c->windows, c->window);
+    int r = mem_read(mem, addr, c->windows, c->window);
     if (r < 0)
         return r;
-    *ret = key_of(&c->rt->layout, c->windows);
+    *ret = py_code_key_of(&c->rt->layout, c->windows);
     return c->rt->code_type && ret->type != c->rt->code_type ? -ESTALE : 0;
 }
 
 /* Between two equal reads of the key its parts were what they are: the object holds them. */
-static int read_code(struct py_codes *c, uint64_t addr, struct code *code, struct names *names)
+static int read_code(struct py_codes *c, struct mem *recorded, uint64_t addr, struct code *code,
+                     struct names *names)
 {
+    static const struct mem_ops ops = {.read = source_read};
     for (int i = 0; i < MAX_TRIES; i++) {
-        struct key again;
-        int r = read_key(c, addr, &code->key);
+        struct source source = {.mem = {&ops}, .recorded = recorded, .live = c->live};
+        struct py_code_key again;
+        int r = read_key(c, &source.mem, addr, &code->key);
         if (r < 0)
             return r;
-        int parts = read_parts(c, &code->key, code, names);
-        r = read_key(c, addr, &again);
-        if (r == 0 && same_key(&again, &code->key))
+        int parts = read_parts(c, &source.mem, code, names);
+        if (!source.used_live)
+            return parts;
+        r = read_key(c, c->live, addr, &again);
+        if (r == 0 && py_code_key_same(&again, &code->key))
             return parts;
         free(code->table);
         code->table = NULL;
@@ -268,11 +246,11 @@ static int read_code(struct py_codes *c, uint64_t addr, struct code *code, struc
     return -ESTALE;
 }
 
-static int load(struct py_codes *c, uint64_t addr, size_t *ret)
+static int load(struct py_codes *c, struct mem *recorded, uint64_t addr, size_t *ret)
 {
     struct code code = {.addr = addr, .round = c->round};
     struct names names = {{0}, {0}};
-    int r = read_code(c, addr, &code, &names);
+    int r = read_code(c, recorded, addr, &code, &names);
     if (r == 0) {
         code.first_line = code.key.first_line > 0 ? code.key.first_line : 0;
         code.hidden = is_internal(&names);
@@ -320,7 +298,8 @@ static frame_id frame_of(struct py_codes *c, struct code *code, int32_t lasti)
     return id;
 }
 
-int py_code_resolve(struct py_codes *c, const struct py_frame *f, frame_id *ret, bool *ret_hidden)
+int py_code_resolve(struct py_codes *c, struct mem *recorded, const struct py_frame *f,
+                    frame_id *ret, bool *ret_hidden)
 {
     uint64_t known = 0;
     size_t ix = 0;
@@ -328,7 +307,7 @@ int py_code_resolve(struct py_codes *c, const struct py_frame *f, frame_id *ret,
     if (map_get(&c->index, f->code, &known))
         ix = known;
     else
-        r = load(c, f->code, &ix);
+        r = load(c, recorded, f->code, &ix);
     if (r < 0) {
         *ret = profile_mark(c->profile, "[unknown code]", NULL);
         *ret_hidden = false;

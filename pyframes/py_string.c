@@ -72,11 +72,24 @@ static void add_character(struct text *out, uint32_t c)
         add_utf8(out, c);
 }
 
+int py_string_find(const struct py_layout *layout, struct mem *mem, uint64_t addr,
+                   uint64_t *ret_data, size_t *ret_len)
+{
+    struct shape shape;
+    bool cut = false;
+    int r = read_shape(layout, mem, addr, &shape, &cut);
+    if (r < 0)
+        return r;
+    *ret_data = shape.data;
+    *ret_len = shape.length * shape.kind;
+    return 0;
+}
+
 int py_string_read(const struct py_layout *layout, struct mem *mem, uint64_t addr, struct text *out)
 {
     struct shape shape;
     bool cut = false;
-    uint8_t bytes[4 * PY_STRING_MAX_CHARACTERS];
+    uint8_t bytes[PY_STRING_MAX_BYTES];
     int r = read_shape(layout, mem, addr, &shape, &cut);
     if (r == 0 && shape.length > 0)
         r = mem_read(mem, shape.data, bytes, shape.length * shape.kind);
@@ -91,8 +104,8 @@ int py_string_read(const struct py_layout *layout, struct mem *mem, uint64_t add
     return 0;
 }
 
-int py_bytes_read(const struct py_layout *layout, struct mem *mem, uint64_t addr, size_t max,
-                  uint8_t **ret, size_t *ret_len)
+int py_bytes_find(const struct py_layout *layout, struct mem *mem, uint64_t addr, size_t max,
+                  uint64_t *ret_data, size_t *ret_len)
 {
     uint64_t len = 0;
     int r = mem_read_u64(mem, addr + layout->bytes.size, &len);
@@ -100,8 +113,21 @@ int py_bytes_read(const struct py_layout *layout, struct mem *mem, uint64_t addr
         return r;
     if (len > max)
         return -EPROTO;
+    *ret_data = addr + layout->bytes.data;
+    *ret_len = len;
+    return 0;
+}
+
+int py_bytes_read(const struct py_layout *layout, struct mem *mem, uint64_t addr, size_t max,
+                  uint8_t **ret, size_t *ret_len)
+{
+    uint64_t data;
+    size_t len;
+    int r = py_bytes_find(layout, mem, addr, max, &data, &len);
+    if (r < 0)
+        return r;
     uint8_t *bytes = xmalloc(len);
-    r = len ? mem_read(mem, addr + layout->bytes.data, bytes, len) : 0;
+    r = len ? mem_read(mem, data, bytes, len) : 0;
     if (r < 0) {
         free(bytes);
         return r;

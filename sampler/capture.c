@@ -113,6 +113,13 @@ static uint32_t run_hook(struct task *t, struct recorder *r, struct snapshot *sn
                          &snapshot->incomplete);
 }
 
+static void undo_hook(struct task *t)
+{
+    const struct capture_hook *hook = atomic_load_explicit(&t->process->hook, memory_order_acquire);
+    if (hook)
+        hook->undo(hook->ctx);
+}
+
 /* Reads the memory of a capture into M, which has room for STACK and EXTRA_CAPTURE_BYTES more. */
 static void read_memory(struct sampler *s, struct task *t, struct sample_message *m, size_t stack)
 {
@@ -230,8 +237,10 @@ static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_s
     describe_off_cpu(&m->snapshot, t, view);
     read_memory(s, t, m, stack);
     int error;
-    if (!unmoved(s, t, view, &error))
+    if (!unmoved(s, t, view, &error)) {
+        undo_hook(t);
         return error < 0 ? error : -EAGAIN;
+    }
     fill_head(t, &m->head, MESSAGE_SAMPLE, m->snapshot.taken_ns);
     m->head.flags = s->can.schedstat ? 0 : SAMPLE_APPROXIMATE;
     publish(s, t, m);

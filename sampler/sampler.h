@@ -29,6 +29,8 @@ struct capture_hook {
      * SNAPSHOT_ANNEX_WORDS), returns the words. */
     uint32_t (*capture)(void *ctx, struct mem *recording, pid_t ns_tid, uint64_t fs_base,
                         uint64_t *annex, bool *ret_incomplete);
+    /* What the last capture recorded is thrown away, since the thread moved. */
+    void (*undo)(void *ctx);
     /* Is it a Python thread, as of the last tick?  For --thread python|native. */
     bool (*is_python)(void *ctx, pid_t ns_tid);
 };

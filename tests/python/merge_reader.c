@@ -49,7 +49,7 @@ static void print_python(struct reader *r, const struct py_frame *f)
 {
     frame_id id;
     bool hidden = false;
-    int error = py_code_resolve(r->codes, f, &id, &hidden);
+    int error = py_code_resolve(r->codes, r->target.live, f, &id, &hidden);
     if (error < 0) {
         printf("X %d\n", error);
         return;
@@ -85,7 +85,7 @@ static void read_thread(void *ctx, pid_t tid)
                                    MAX_STATES, &incomplete);
     unwinder_run(r->unwinder, &frozen.snapshot, &r->native);
     (void)py_walk(r->rt, r->target.live, states, n, &r->py);
-    py_codes_check(r->codes, &r->py);
+    py_codes_check(r->codes, r->target.live, &r->py);
     py_merge(r->merger, frozen.snapshot.mem, &r->native, &r->py, &r->merged);
     print_stack(r, tid);
     frozen_release(&frozen);

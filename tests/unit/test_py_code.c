@@ -6,104 +6,11 @@
 
 #include "pyframes/py_layout.h"
 #include "tests/support/check_main.h"
+#include "tests/support/py_stage.h"
 
-/* A target's memory, writable while it is being read. */
-enum { BASE = 0x100000, ARENA_BYTES = 0x20000, CODE = BASE + 0x100, TYPE = BASE + 0x10 };
-enum { NAME = BASE + 0x1000, FILE_ = BASE + 0x2000, TABLE = BASE + 0x3000 };
-
-struct stage {
-    struct mem mem;
-    size_t reads, fail_at, fail_n; /* FAIL_N reads fail from the FAIL_ATth on */
-    int failure;
-    size_t change_at; /* before this read the code object becomes another one */
-    uint8_t bytes[ARENA_BYTES];
-    struct py_runtime rt;
-    struct profile *profile;
-    struct py_codes *codes;
-};
-
-static void put(struct stage *s, uint64_t addr, const void *bytes, size_t len)
+static void record(struct stage *s, uint64_t addr, size_t len)
 {
-    ck_assert(addr >= BASE && addr + len <= BASE + ARENA_BYTES);
-    memcpy(s->bytes + (addr - BASE), bytes, len);
-}
-
-static void put_u64(struct stage *s, uint64_t addr, uint64_t value)
-{
-    put(s, addr, &value, sizeof value);
-}
-
-static void put_u32(struct stage *s, uint64_t addr, uint32_t value)
-{
-    put(s, addr, &value, sizeof value);
-}
-
-static int stage_read(struct mem *m, uint64_t addr, void *buf, size_t len)
-{
-    struct stage *s = (struct stage *)m;
-    size_t read = s->reads++;
-    if (read == s->change_at)
-        put_u32(s, CODE + s->rt.layout.code.first_line, 77);
-    if (read >= s->fail_at && read - s->fail_at < s->fail_n)
-        return s->failure;
-    if (addr < BASE || addr - BASE > ARENA_BYTES || len > ARENA_BYTES - (addr - BASE))
-        return -EFAULT;
-    memcpy(buf, s->bytes + (addr - BASE), len);
-    return 0;
-}
-
-static const struct mem_ops stage_ops = {.read = stage_read};
-
-/* Characters of KIND bytes; ASCII if kind is 0. */
-static void put_str(struct stage *s, uint64_t addr, unsigned kind, const void *data, size_t length)
-{
-    const struct py_layout *l = &s->rt.layout;
-    bool ascii = kind == 0;
-    kind = ascii ? 1 : kind;
-    put_u64(s, addr + l->unicode.length, length);
-    put_u32(s, addr + l->unicode.state, (kind | 8U | (ascii ? 16U : 0U)) << l->unicode.kind_shift);
-    put(s, addr + (ascii ? l->unicode.ascii_bytes : l->unicode.compact_bytes), data, length * kind);
-}
-
-static void put_ascii(struct stage *s, uint64_t addr, const char *text)
-{
-    put_str(s, addr, 0, text, strlen(text));
-}
-
-static void put_bytes(struct stage *s, uint64_t addr, const char *data, size_t len)
-{
-    put_u64(s, addr + s->rt.layout.bytes.size, len);
-    put(s, addr + s->rt.layout.bytes.data, data, len);
-}
-
-static void stage_open(struct stage *s, uint32_t minor)
-{
-    memset(s, 0, sizeof *s);
-    s->mem.ops = &stage_ops;
-    s->fail_at = s->change_at = SIZE_MAX;
-    s->fail_n = 1;
-    s->failure = -EFAULT;
-    s->rt.layout = *py_layout_of(minor);
-    s->rt.code_type = TYPE;
-    const struct py_layout *l = &s->rt.layout;
-    put_u64(s, CODE + l->object.type, TYPE);
-    put_u64(s, CODE + l->code.name, NAME);
-    if (l->code.qualname != PY_ABSENT)
-        put_u64(s, CODE + l->code.qualname, NAME);
-    put_u64(s, CODE + l->code.filename, FILE_);
-    put_u64(s, CODE + l->code.linetable, TABLE);
-    put_u32(s, CODE + l->code.first_line, 10);
-    put_ascii(s, NAME, "Op.run");
-    put_ascii(s, FILE_, "/src/ops.py");
-    put_bytes(s, TABLE, "\xd8\x01\x02\xd8\x01\x02", 6); /* 3.11+: lines 11, 12 */
-    s->profile = profile_new(0);
-    s->codes = py_codes_new(&s->rt, &s->mem, s->profile);
-}
-
-static void stage_close(struct stage *s)
-{
-    py_codes_free(s->codes);
-    profile_free(s->profile);
+    ck_assert_int_eq(mem_image_add(s->recorded, addr, s->bytes + (addr - BASE), len), 0);
 }
 
 static frame_id resolve(struct stage *s, int32_t lasti, int want)
@@ -111,7 +18,7 @@ static frame_id resolve(struct stage *s, int32_t lasti, int want)
     struct py_frame f = {.code = CODE, .lasti = lasti};
     frame_id id = {0};
     bool hidden = true;
-    ck_assert_int_eq(py_code_resolve(s->codes, &f, &id, &hidden), want);
+    ck_assert_int_eq(py_code_resolve(s->codes, s->recorded, &f, &id, &hidden), want);
     ck_assert(!hidden);
     ck_assert_uint_ne(id.ix, 0);
     return id;
@@ -120,7 +27,8 @@ static frame_id resolve(struct stage *s, int32_t lasti, int want)
 static void check(struct stage *s)
 {
     struct py_frame frames[] = {{.code = CODE}, {.code = CODE}, {.code = 0xdead}};
-    py_codes_check(s->codes, &(struct py_stack){.frames = frames, .n = 3, .capacity = 3});
+    py_codes_check(s->codes, s->recorded,
+                   &(struct py_stack){.frames = frames, .n = 3, .capacity = 3});
 }
 
 static const struct func *func_of(const struct stage *s, frame_id id)
@@ -199,8 +107,12 @@ START_TEST(a_reused_address_is_noticed)
     ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), "Op.run");
     check(&s);
     ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), "other");
-    /* Then something that is no code object at all. */
+    /* Then it is freed: what is known of it stays. */
     put_u64(&s, CODE + s.rt.layout.object.type, TYPE + 8);
+    check(&s);
+    ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), "other");
+    /* Unless the capture saw that it was none by then. */
+    record(&s, CODE, 256);
     check(&s);
     ck_assert(is_unknown(&s, resolve(&s, 0, -ESTALE)));
     stage_close(&s);
@@ -209,18 +121,47 @@ END_TEST
 
 START_TEST(what_is_known_outlives_the_process)
 {
+    static const int failures[] = {-ESRCH, -EFAULT};
     static struct stage s;
     stage_open(&s, 11);
     resolve(&s, 0, 0);
-    s.fail_at = s.reads;
-    s.fail_n = 2;
-    s.failure = -ESRCH;
+    for (size_t i = 0; i < 2; i++) {
+        s.fail_at = s.reads;
+        s.failure = failures[i];
+        check(&s);
+        ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), "Op.run");
+    }
+    stage_close(&s);
+}
+END_TEST
+
+/* What the capture recorded is used, whatever became of the object since. */
+START_TEST(a_recorded_object_may_be_gone)
+{
+    static struct stage s;
+    stage_open(&s, 12);
+    record(&s, BASE, ARENA_BYTES);
+    s.fail_at = 0;
+    s.fail_n = SIZE_MAX;
     check(&s);
+    ck_assert_uint_eq(line_of(&s, resolve(&s, 2, 0)), 12);
+    ck_assert_str_eq(name_of(&s, resolve(&s, 2, 0)), "Op.run");
+    ck_assert_uint_eq(s.reads, 0);
+    stage_close(&s);
+}
+END_TEST
+
+/* A key that was recorded, and parts that were not: they must be those of this key. */
+START_TEST(recorded_and_live_are_not_mixed)
+{
+    static struct stage s;
+    stage_open(&s, 12);
+    record(&s, CODE, 256);
     ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), "Op.run");
-    s.fail_at = s.reads;
-    s.failure = -EFAULT;
-    check(&s);
-    s.fail_at = s.reads;
+    stage_close(&s);
+    stage_open(&s, 12);
+    record(&s, CODE, 256);
+    put_u32(&s, CODE + s.rt.layout.code.first_line, 77);
     ck_assert(is_unknown(&s, resolve(&s, 0, -ESTALE)));
     stage_close(&s);
 }
@@ -236,7 +177,7 @@ START_TEST(any_read_may_fail)
         struct py_frame f = {.code = CODE};
         frame_id id = {0};
         bool hidden = false;
-        int r = py_code_resolve(s.codes, &f, &id, &hidden);
+        int r = py_code_resolve(s.codes, s.recorded, &f, &id, &hidden);
         failed = s.reads > k;
         ck_assert_int_eq(r, failed ? -ESTALE : 0);
         ck_assert(failed == is_unknown(&s, id));
@@ -355,7 +296,7 @@ START_TEST(internal_code_is_hidden)
         struct py_frame f = {.code = CODE};
         frame_id id = {0};
         bool hidden = false;
-        ck_assert_int_eq(py_code_resolve(s.codes, &f, &id, &hidden), 0);
+        ck_assert_int_eq(py_code_resolve(s.codes, s.recorded, &f, &id, &hidden), 0);
         ck_assert(hidden);
         stage_close(&s);
     }
@@ -364,6 +305,7 @@ END_TEST
 
 CHECK_MAIN("py_code", 20, function_file_and_line, made_up_code_has_the_line_before,
            once_known_nothing_is_read_but_the_key, a_reused_address_is_noticed,
-           what_is_known_outlives_the_process, any_read_may_fail,
+           what_is_known_outlives_the_process, a_recorded_object_may_be_gone,
+           recorded_and_live_are_not_mixed, any_read_may_fail,
            an_object_that_changes_meanwhile_is_read_again, strings_of_every_kind, hostile_objects,
            odd_objects, internal_code_is_hidden)

@@ -1,0 +1,20 @@
+/* The fields of a code object that no two which lived at one address share by chance: private to
+ * pyframes/.  Source: CPython Include/cpython/code.h, Include/code.h (≤ 3.7). */
+#pragma once
+
+#include "pyframes/py_layout.h"
+
+struct py_code_key {
+    uint64_t type, filename, name, qualname, linetable; /* addresses */
+    int32_t first_line;
+};
+
+/* How many bytes of a code object hold all of its key. */
+size_t py_code_key_bytes(const struct py_layout *l);
+/* CODE: that many bytes, from the start of the object. */
+struct py_code_key py_code_key_of(const struct py_layout *l, const uint8_t *code);
+bool py_code_key_same(const struct py_code_key *a, const struct py_code_key *b);
+/* The address of the name to show: qualified from 3.11 on. */
+uint64_t py_code_key_name(const struct py_layout *l, const struct py_code_key *key);
+/* The same for the same key, and else not but by an unlikely chance. */
+uint64_t py_code_key_hash(const struct py_code_key *key);
