@@ -160,13 +160,14 @@ static void handle_stop(struct tracer *t, pid_t tid, int status)
 {
     int signal = WSTOPSIG(status);
     bool ours = status >> 16 == PTRACE_EVENT_STOP;
-    struct stop stop = {.tid = tid, .stopped_ns = clock_now_ns()};
+    struct stop stop = {.tid = tid};
     struct request *request = find(t, tid);
     hold_active = true;
     if (request) {
         stop.tag = request->tag;
         stop.job_stopped = ours && signal != SIGTRAP;
         read_registers(&stop, ours && signal == SIGTRAP);
+        stop.stopped_ns = clock_now_ns();
         request->stopped_ns = stop.stopped_ns;
         /* Only our own stop may last: a signal must not wait. */
         if (!t->handler.stopped(t->handler.ctx, &stop) && ours) {

@@ -33,7 +33,9 @@ struct stop {
     bool restarting;    /* a system call was interrupted by this stop and will be restarted */
     bool repaired;      /* its result −EINTR was set to −ERESTARTNOHAND */
     bool perturbed;     /* −EINTR of a call that must not be repeated: the program will see it */
-    int64_t stopped_ns; /* when we learnt of it: the hold lasts at least from here */
+    int64_t stopped_ns; /* the hold begins: registers are read.  That read waits until the thread is
+                           off its CPU (wait_task_inactive), which on a loaded machine may take it
+                           a timeslice after waitpid(2) told of the stop: time it waits for a CPU */
 };
 
 struct tracer_handler {
