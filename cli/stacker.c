@@ -86,6 +86,11 @@ static void unwind(struct stacker *st, struct subject *s, const struct sample_me
     give_feedback(st, m);
 }
 
+static bool python_is_cut(const struct stacker *st)
+{
+    return st->python.end != PY_WALK_DONE && st->python.end != PY_WALK_TORN;
+}
+
 static void walk(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
 {
     st->python.n = 0;
@@ -94,7 +99,7 @@ static void walk(struct stacker *st, struct subject *s, const struct snapshot *s
         return;
     (void)py_walk(s->python->runtime, snapshot->mem, snapshot->annex, snapshot->annex_words,
                   &st->python);
-    st->python_cut += st->python.end != PY_WALK_DONE && st->python.end != PY_WALK_TORN;
+    st->python_cut += python_is_cut(st);
     st->hook_incomplete += snapshot->incomplete;
     py_codes_check(s->python->codes, snapshot->mem, &st->python);
 }
@@ -138,10 +143,19 @@ static frame_id frame_of(struct stacker *st, struct subject *s, const struct sna
     return hidden ? (frame_id){0} : ret;
 }
 
+/* Is the root missing?  Native frames missing above Python's root are the merge's to mark. */
+static bool is_truncated(const struct stacker *st)
+{
+    const struct merged_stack *merged = &st->merged;
+    if (merged->n && merged->frames[merged->n - 1].kind == MERGED_PYTHON)
+        return python_is_cut(st);
+    return st->native.end != UNWIND_DONE;
+}
+
 static stack_id intern(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
 {
     stack_id stack = {0};
-    if (st->native.end != UNWIND_DONE)
+    if (is_truncated(st))
         stack = profile_push(st->profile, stack, st->truncated);
     for (size_t i = st->merged.n; i-- > 0;) {
         frame_id frame = frame_of(st, s, snapshot, &st->merged.frames[i]);
@@ -200,8 +214,8 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
         ret.stack = profile_push(st->profile, ret.stack, leaf);
     ret.python = st->python.n > 0;
     uint64_t guessed = count_guessed(st);
-    ret.complete = st->native.end == UNWIND_DONE && st->merged.result <= PY_MERGE_ENTERING &&
-                   guessed == 0 && !not_held;
+    ret.complete = st->native.end == UNWIND_DONE && !is_truncated(st) &&
+                   st->merged.result <= PY_MERGE_ENTERING && guessed == 0 && !not_held;
     st->guessed += guessed;
     st->not_held += not_held;
     st->samples++;
