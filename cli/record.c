@@ -125,10 +125,11 @@ static void sample(struct record *r)
     int64_t look_ns = begun_ns; /* for children next */
     bool told = false;
     for (int64_t now_ns = begun_ns; !is_over(r) && now_ns < end_ns; now_ns = clock_now_ns()) {
-        int64_t headline_ns = begun_ns + HEADLINE_AFTER_NS;
+        bool due = now_ns >= begun_ns + HEADLINE_AFTER_NS;
+        int64_t next_ns = due ? end_ns : begun_ns + HEADLINE_AFTER_NS;
         if (!recording_work(r->recording))
-            wait_for_work(r, (told || end_ns < headline_ns ? end_ns : headline_ns) - now_ns);
-        if (!told && clock_now_ns() >= headline_ns) {
+            wait_for_work(r, (next_ns < end_ns ? next_ns : end_ns) - now_ns);
+        if (!told && due && sampler_task_count(recording_sampler(r->recording)) > 0) {
             report_headline(r->recording);
             told = true;
         }
