@@ -33,7 +33,7 @@ def main():
         subprocess.run([sys.argv[1], "-q", "-r", "200", "-o", out.name, "--", sys.executable,
                         __file__], check=True)
         stacks = [line.decode().rsplit(" ", 1)[0].split(";") for line in open(out.name, "rb")]
-    cut = [stack for stack in stacks if "[native frames missing]" in stack]
+    cut = [stack for stack in stacks if "[native frames missing]" in stack and "deep" in stack]
     print(f"{len(stacks)} stacks, {len(cut)} of them cut")
     assert cut, "no stack was cut"
     for stack in cut:
