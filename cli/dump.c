@@ -105,22 +105,6 @@ static int by_process_and_tid(const void *a, const void *b)
     return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-const char *dumped_state(const struct dumped *d)
-{
-    switch (d->state) {
-    case THREAD_RUNNABLE:
-        return "runnable";
-    case THREAD_BLOCKED:
-        return "blocked";
-    case THREAD_STOPPED:
-        return "stopped";
-    case THREAD_RUNNING:
-    case THREAD_RUNNING_OR_RUNNABLE:
-        break;
-    }
-    return "running";
-}
-
 static struct recording_config configure(const struct options *o)
 {
     struct sampler_config sampler = {
