@@ -296,6 +296,7 @@ static void report_unwinder(struct recording *r, const struct unwind_counters *c
     profile_add_number(r->profile, "unwind_fallbacks", (double)c->fallbacks);
     profile_add_number(r->profile, "unwind_guessed", (double)c->guessed);
     profile_add_number(r->profile, "unwind_recovered", (double)c->recovered);
+    profile_add_number(r->profile, "unwind_other_stack", (double)c->other_stack);
     for (int i = 0; i < UNWIND_END_COUNT; i++)
         profile_add_number(r->profile, ends[i], (double)c->ends[i]);
 }

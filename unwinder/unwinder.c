@@ -46,6 +46,8 @@ static void count(struct unwind_counters *c, const struct native_stack *out)
     c->stacks++;
     c->frames += out->n;
     c->ends[out->end]++;
+    c->other_stack +=
+        out->end == UNWIND_BAD_MEMORY && out->n > 1 && out->frames[out->n - 2].is_signal;
     for (size_t i = 0; i < out->n; i++) {
         c->recovered += out->frames[i].trust == FRAME_RECOVERED;
         c->guessed += out->frames[i].trust == FRAME_GUESSED;

@@ -269,6 +269,21 @@ START_TEST(cut_stack_says_how_much_is_needed)
 }
 END_TEST
 
+START_TEST(without_the_interrupted_stack_its_first_function_is_last)
+{
+    char expected[] = "read handler [libc.so.6] faults";
+    struct live l = live_start("sigframe", "altstack");
+    struct frozen f;
+    freeze_blocked(&l.target, l.target.pid, &f);
+    f.snapshot.mem = NULL;
+    unwinder_run(l.unwinder, &f.snapshot, &l.stack);
+    assert_stack(&l, expected, UNWIND_BAD_MEMORY, "altstack alone");
+    ck_assert_uint_eq(unwinder_counters(l.unwinder)->other_stack, 1);
+    frozen_release(&f);
+    live_end(&l);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("unwind");
@@ -277,6 +292,7 @@ int main(void)
     tcase_add_loop_test(tcase, target_has_its_one_right_stack, 0,
                         (int)(sizeof cases / sizeof *cases));
     tcase_add_test(tcase, cut_stack_says_how_much_is_needed);
+    tcase_add_test(tcase, without_the_interrupted_stack_its_first_function_is_last);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
