@@ -1,6 +1,8 @@
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "sampler/state.h"
 
@@ -8,6 +10,7 @@ enum {
     OFF_CPU_ATTEMPTS = 3,
     OFF_CPU_STACK_BYTES = 128 * 1024, /* at least: nobody waits for a read without a stop */
     MAX_SYSCALL_BACKOFF = 64,
+    SPARE_RING_BYTES = 256 * 1024, /* some 2,000 messages without a stack */
 };
 
 int capture_fd(struct sampler *s, struct task *t, enum task_file file)
@@ -92,6 +95,7 @@ void capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uin
     memset(m, 0, sizeof *m);
     fill_head(t, &m->head, kind, now_ns);
     m->head.flags = flags;
+    m->snapshot.state = t->state;
     ring_commit(s->ring, kind == MESSAGE_SAMPLE ? sizeof *m : sizeof m->head);
     s->told = true;
 }
@@ -141,6 +145,10 @@ static void publish(struct sampler *s, struct task *t, struct sample_message *m)
 {
     struct recorder *r = &s->recorder;
     size_t bytes = recorder_finish(r, &m->ranges_offset, &m->range_count);
+    if (!bytes) {
+        counters_add(&s->counters, COUNT_RING_FULL, 1);
+        return;
+    }
     ring_commit(s->ring, bytes);
     s->told = true;
     t->stack_cut = m->snapshot.stack_cut;
@@ -151,9 +159,15 @@ static void publish(struct sampler *s, struct task *t, struct sample_message *m)
     r->reads = 0;
 }
 
+/* With room to spare, so that what a full ring loses are samples, never a thread's birth or end. */
+static size_t capture_bytes(size_t stack)
+{
+    return sizeof(struct sample_message) + stack + EXTRA_CAPTURE_BYTES + SPARE_RING_BYTES;
+}
+
 static struct sample_message *reserve(struct sampler *s, size_t stack)
 {
-    struct sample_message *m = ring_reserve(s->ring, sizeof *m + stack + EXTRA_CAPTURE_BYTES);
+    struct sample_message *m = ring_reserve(s->ring, capture_bytes(stack));
     if (m)
         memset(m, 0, sizeof *m);
     else
@@ -173,13 +187,42 @@ static enum thread_state off_cpu_state(const struct task *t, const struct syscal
     return THREAD_BLOCKED;
 }
 
+/* The kernel calls a time-out that goes on after a stop restart_syscall: its name from before. */
+static int64_t call_number(const struct task *t, int64_t number, uint64_t sp, uint64_t pc)
+{
+    bool restarted =
+        number == SYS_restart_syscall && sp && sp == t->stopped_call.sp && pc == t->stopped_call.pc;
+    return restarted ? t->stopped_call.number : number;
+}
+
+bool capture_resumed(const struct task *t, const struct syscall_state *view)
+{
+    return view->view == SYSCALL_BLOCKED && t->stopped_call.runs &&
+           t->sched.runs == t->stopped_call.runs && view->sp == t->stopped_call.sp &&
+           view->pc == t->stopped_call.pc &&
+           call_number(t, view->number, view->sp, view->pc) == t->stopped_call.number;
+}
+
+/* A blocked thread is put on a CPU twice by a stop: to stop, and to go back into its call. */
+static void note_call(struct task *t, const struct stop *stop)
+{
+    uint64_t sp = stop->regs.r[X86_RSP];
+    uint64_t pc = stop->regs.r[X86_PC];
+    if (!stop->restarting)
+        return;
+    t->stopped_call.number = call_number(t, stop->syscall, sp, pc);
+    t->stopped_call.sp = sp;
+    t->stopped_call.pc = pc;
+    t->stopped_call.runs = t->requested_state == THREAD_BLOCKED ? t->requested_runs + 2 : 0;
+}
+
 static void describe_off_cpu(struct snapshot *snapshot, const struct task *t,
                              const struct syscall_state *view)
 {
     snapshot->tid = t->tid;
     snapshot->taken_ns = clock_now_ns();
     snapshot->state = off_cpu_state(t, view);
-    snapshot->syscall = view->number;
+    snapshot->syscall = call_number(t, view->number, view->sp, view->pc);
     memcpy(snapshot->syscall_args, view->args, sizeof view->args);
     snapshot->regs.r[X86_RSP] = view->sp;
     snapshot->regs.r[X86_PC] = view->pc;
@@ -278,17 +321,27 @@ static void fill_arguments(struct snapshot *snapshot)
         memcpy(snapshot->syscall_args, args, sizeof args);
 }
 
+void capture_prepare(struct sampler *s, struct task *t)
+{
+    if (t->wants_prefetch && !t->prefetch)
+        t->prefetch = xcalloc(1, sizeof *t->prefetch);
+    t->stack_bytes = (uint32_t)stack_wanted(s, t);
+    (void)ring_reserve(s->ring, capture_bytes(t->stack_bytes));
+}
+
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
 {
-    size_t stack = stack_wanted(s, t);
+    size_t stack = t->stack_bytes;
     struct sample_message *m = reserve(s, stack);
     if (!m || !stop->registers_ok)
         return;
+    note_call(t, stop);
     m->snapshot.tid = t->tid;
     m->snapshot.taken_ns = stop->stopped_ns;
     m->snapshot.held_ns = 1; /* not zero: it was held; for how long is known when it is over */
     m->snapshot.state = stop->job_stopped ? THREAD_STOPPED : t->requested_state;
-    m->snapshot.syscall = stop->syscall;
+    m->snapshot.syscall =
+        call_number(t, stop->syscall, stop->regs.r[X86_RSP], stop->regs.r[X86_PC]);
     m->snapshot.regs = stop->regs;
     fill_arguments(&m->snapshot);
     m->snapshot.fs_base = stop->fs_base;

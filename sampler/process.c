@@ -12,7 +12,7 @@
 
 /* A thread that ends and one that is born between two ticks leave the count as it was; the one that
  * ended is noticed by its files, unless it is not watched.  Hence a listing now and then. */
-enum { LIST_EVERY_MS = 100 };
+enum { LIST_EVERY_MS = 100, MAX_ARGUMENT_BYTES = 8 << 20 };
 
 static int open_task_dir(pid_t pid)
 {
@@ -33,6 +33,16 @@ struct process *process_new(pid_t pid, uint32_t number, struct mem *live)
     return p;
 }
 
+/* In the middle of an execve the stack's start is above what its arguments take, later below. */
+static bool is_new_stack(struct process *p, uint64_t start)
+{
+    bool settles = p->stack_start - start <= MAX_ARGUMENT_BYTES;
+    bool changed = start && p->stack_start && start != p->stack_start;
+    bool execed = changed && !(p->fresh && settles);
+    p->fresh = execed || (p->fresh && !changed);
+    return execed;
+}
+
 struct process_news process_news(struct process *p)
 {
     struct process_news news = {0};
@@ -43,7 +53,7 @@ struct process_news process_news(struct process *p)
         return news;
     }
     news.main_ended = stat.state == 'Z' || stat.state == 'X';
-    news.execed = stat.stack_start && p->stack_start && stat.stack_start != p->stack_start;
+    news.execed = is_new_stack(p, stat.stack_start);
     if (stat.stack_start)
         p->stack_start = stat.stack_start;
     return news;

@@ -20,6 +20,7 @@ struct process {
     struct map by_tid; /* tid → index into tasks */
     int stat_fd, task_dir_fd;
     uint64_t stack_start; /* of the program: changes with execve */
+    bool fresh;           /* of a new program, and the first value seen of it */
     uint64_t links;       /* of the task directory, as last listed */
     int64_t listed_ns;
     bool lost_one; /* a thread was found to have ended */

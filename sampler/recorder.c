@@ -152,9 +152,10 @@ size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
     uint64_t end = (sp + max + BLOCK_MASK) & ~BLOCK_MASK;
     if (end <= start || !has_room(r, end - start))
         return 0;
-    for (uint32_t i = 0;
-         i < prefetch->n && has_room(r, offset - r->used + prefetch->spans[i].len + end - start);
-         i++) {
+    for (uint32_t i = 0; i < prefetch->n; i++) {
+        size_t table = n * sizeof(struct snapshot_range); /* they are ranges only when read */
+        if (!has_room(r, offset - r->used + prefetch->spans[i].len + end - start + table))
+            break;
         uint64_t addr = prefetch->spans[i].addr;
         if (addr < end && addr + prefetch->spans[i].len > start)
             continue; /* it is in the stack now */

@@ -60,12 +60,16 @@ struct sampler {
 
 /* capture.c */
 
-/* Tells of T as of NOW without a stack. */
+/* Tells of T as of NOW without a stack; of a sample, that its state was t->state. */
 void capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uint32_t flags,
                   int64_t now_ns);
 /* T is off the CPU as VIEW says: reads its stack without a stop.  0: told.  -EAGAIN: it runs now.
  * -ESRCH: it is gone. */
 int capture_off_cpu(struct sampler *s, struct task *t, struct syscall_state *view);
+/* Is T, which was stopped while it was blocked, back in the same call, and has done nothing else? */
+bool capture_resumed(const struct task *t, const struct syscall_state *view);
+/* T will be held: makes room, so that its capture neither allocates nor waits for a page. */
+void capture_prepare(struct sampler *s, struct task *t);
 /* T is held. */
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop);
 /* T runs, and must not be held: what can be read all the same. */

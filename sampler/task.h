@@ -46,6 +46,13 @@ struct task {
     enum thread_state requested_state;
     uint32_t pending_repeats;
 
+    /* The system call that a stop interrupted last. */
+    struct {
+        int64_t number;
+        uint64_t sp, pc;
+        uint64_t runs; /* the run count once it is back in it, if it did nothing else; 0: unknown */
+    } stopped_call;
+
     /* Stops and slow files are spaced out where they would hurt. */
     uint32_t backoff; /* intervals; 0 none */
     int64_t stop_not_before_ns, syscall_not_before_ns;

@@ -165,6 +165,15 @@ static void end_unseen(struct sampler *s, struct process *p)
     }
 }
 
+/* Each is looked at again: a thread that calls execve takes the tid of a main thread that ended. */
+static bool all_zombies(struct sampler *s, const struct process *p)
+{
+    for (size_t i = 0; i < p->n_tasks; i++)
+        if (!p->tasks[i]->zombie || look_at(s, p->tasks[i]))
+            return false;
+    return true;
+}
+
 /* Names and kinds of threads change shortly after their birth: filters are asked again. */
 static void list_threads(struct sampler *s, struct process *p, bool gone)
 {
@@ -181,10 +190,7 @@ static void list_threads(struct sampler *s, struct process *p, bool gone)
         if (was != t->filtered)
             capture_tell(s, t, was ? MESSAGE_TASK_NEW : MESSAGE_TASK_END, 0, clock_now_ns());
     }
-    bool all_zombies = true;
-    for (size_t i = 0; i < p->n_tasks; i++)
-        all_zombies = all_zombies && p->tasks[i]->zombie;
-    if (r == -ESRCH || all_zombies) {
+    if (r == -ESRCH || all_zombies(s, p)) {
         p->ended = true;
         struct task none = {.process = p, .tid = p->pid};
         capture_tell(s, &none, MESSAGE_PROCESS_END, 0, clock_now_ns());
@@ -230,10 +236,6 @@ static enum thread_state running_or_waiting(struct sampler *s, struct task *t)
 
 static void queue_stop(struct sampler *s, struct task *t, int64_t now_ns)
 {
-    if (t->io_worker) {
-        capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_IO_WORKER, now_ns);
-        return;
-    }
     if (now_ns < t->stop_not_before_ns) {
         counters_add(&s->counters, COUNT_BACKED_OFF, 1);
         return;
@@ -249,8 +251,28 @@ static void visit_off_cpu(struct sampler *s, struct task *t, struct syscall_stat
     int r = capture_off_cpu(s, t, view);
     if (r == -ESRCH)
         end_task(s, t);
-    else if (r == -EAGAIN)
+    else if (r == -EAGAIN) {
+        t->requested_state = running_or_waiting(s, t);
         queue_stop(s, t, now_ns);
+    }
+}
+
+/* It has no user stack, and does not stop. */
+static void visit_io_worker(struct sampler *s, struct task *t, const struct syscall_state *view,
+                            int64_t now_ns)
+{
+    bool blocked = view->view == SYSCALL_BLOCKED;
+    t->state = blocked ? THREAD_BLOCKED : running_or_waiting(s, t);
+    capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_IO_WORKER, now_ns);
+    t->repeatable = blocked && s->can.schedstat;
+    t->sampled_runs = t->sched.runs;
+}
+
+static void repeat(struct sampler *s, struct task *t, int64_t now_ns)
+{
+    t->until_ns = now_ns;
+    t->repeats++;
+    counters_add(&s->counters, COUNT_REPEATS, 1);
 }
 
 /* Did the last sample not have all that the worker needed? */
@@ -272,7 +294,7 @@ static bool stop_for_registers(struct sampler *s, struct task *t, const struct s
                                int64_t now_ns)
 {
     bool harmless = view->number < 0 || syscall_restarts_cleanly(view->number);
-    if (s->config.no_stop || !harmless ||
+    if (s->config.no_stop || !harmless || now_ns < t->stop_not_before_ns ||
         !feedback_wants_registers(&s->feedback, t->id, t->sched.runs))
         return false;
     counters_add(&s->counters, COUNT_REGISTERS_WANTED, 1);
@@ -286,8 +308,7 @@ static bool stop_for_registers(struct sampler *s, struct task *t, const struct s
 static bool freeze_blocked(struct sampler *s, struct task *t, const struct syscall_state *view,
                            int64_t now_ns)
 {
-    if (!s->config.freeze || view->view != SYSCALL_BLOCKED ||
-        !syscall_restarts_cleanly(view->number))
+    if (!s->config.freeze || !syscall_restarts_cleanly(view->number))
         return false;
     t->requested_state = THREAD_BLOCKED;
     queue_stop(s, t, now_ns);
@@ -301,6 +322,27 @@ static void visit_pending(struct sampler *s, struct task *t)
     counters_add(&s->counters, COUNT_PENDING_TICKS, 1);
     if (t->sched.runs == t->requested_runs)
         t->pending_repeats++;
+}
+
+/* VIEW: where it is now. */
+static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state *view,
+                         int64_t now_ns)
+{
+    bool blocked = view->view == SYSCALL_BLOCKED;
+    if (t->io_worker) {
+        visit_io_worker(s, t, view, now_ns);
+    } else if (blocked && !view->sp && !look_at(s, t)) {
+        now_zombie(s, t); /* of somebody else's tracee */
+    } else if (capture_resumed(t, view)) {
+        t->repeatable = true;
+        t->sampled_runs = t->sched.runs;
+        repeat(s, t, now_ns);
+    } else if (!blocked) {
+        t->requested_state = running_or_waiting(s, t);
+        queue_stop(s, t, now_ns);
+    } else if (!stop_for_registers(s, t, view, now_ns) && !freeze_blocked(s, t, view, now_ns)) {
+        visit_off_cpu(s, t, view, now_ns);
+    }
 }
 
 static void visit(struct sampler *s, struct task *t)
@@ -322,9 +364,7 @@ static void visit(struct sampler *s, struct task *t)
         return;
     }
     if (r == 0 && still_there(s, t)) {
-        t->until_ns = now_ns;
-        t->repeats++;
-        counters_add(&s->counters, COUNT_REPEATS, 1);
+        repeat(s, t, now_ns);
         return;
     }
     t->repeatable = false;
@@ -333,15 +373,8 @@ static void visit(struct sampler *s, struct task *t)
         end_task(s, t);
     else if (r == -EPERM)
         capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
-    else if (r < 0 || stop_for_registers(s, t, &view, now_ns) ||
-             freeze_blocked(s, t, &view, now_ns))
-        return;
-    else if (view.view == SYSCALL_BLOCKED)
-        visit_off_cpu(s, t, &view, now_ns);
-    else {
-        t->requested_state = running_or_waiting(s, t);
-        queue_stop(s, t, now_ns);
-    }
+    else if (r == 0)
+        visit_viewed(s, t, &view, now_ns);
 }
 
 /* ---- stops ---- */
@@ -354,6 +387,7 @@ static void refused(struct sampler *s, struct task *t, int error, int64_t now_ns
     if (!look_at(s, t)) /* it was about to end */
         return;
     counters_add(&s->counters, COUNT_REFUSED, 1);
+    t->state = t->requested_state;
     capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_TRACED, now_ns);
 }
 
@@ -364,11 +398,7 @@ static void request_stop(struct sampler *s, struct task *t)
         capture_not_held(s, t, now_ns);
         return;
     }
-    if (t->wants_prefetch && !t->prefetch)
-        t->prefetch = xcalloc(1, sizeof *t->prefetch);
-    /* Faults the pages in before, so that the hold does not wait for them. */
-    (void)ring_reserve(s->ring,
-                       sizeof(struct sample_message) + t->stack_bytes + EXTRA_CAPTURE_BYTES);
+    capture_prepare(s, t);
     t->requested_ns = now_ns;
     t->requested_runs = t->sched.runs;
     t->pending_repeats = 0;

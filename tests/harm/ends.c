@@ -2,7 +2,9 @@
  *
  * burst       many short threads that spin; the program's exit code is 7
  * main-ends   the main thread ends after 0.2 s, another works on for SECONDS
+ * blocked     sleeps below a function with alloca, whose caller cannot be found without registers
  * unreaped    a child that ends after SECONDS, and is not waited for; says its pid */
+#include <alloca.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +53,19 @@ static int main_ends(double seconds)
     pthread_exit(NULL);
 }
 
+static __attribute__((noinline)) int inner(size_t bytes)
+{
+    char *array = alloca(bytes);
+    memset(array, 1, bytes);
+    int r = nanosleep(&(struct timespec){.tv_sec = 20}, NULL);
+    return array[bytes - 1] + r;
+}
+
+static __attribute__((noinline)) int outer(size_t bytes)
+{
+    return inner(bytes) + 1;
+}
+
 static int unreaped(double seconds)
 {
     pid_t child = fork();
@@ -74,5 +89,10 @@ int main(int argc, char **argv)
         return burst(seconds);
     if (strcmp(kind, "main-ends") == 0)
         return main_ends(seconds);
+    if (strcmp(kind, "blocked") == 0) {
+        (void)puts("ready");
+        (void)fflush(stdout);
+        return outer(100 * (size_t)argc);
+    }
     return unreaped(seconds);
 }

@@ -6,6 +6,18 @@ import tempfile
 import harness
 
 
+class Blocked(harness.HarmTest):
+    def test_one_stop_tells_the_stack_of_a_blocked_thread(self):
+        with harness.Target("ends", "blocked") as target:
+            with harness.Wallspy(target.pid, "-d", "1") as wallspy:
+                profile = wallspy.ends()
+            self.assert_unharmed(target)
+        self.assertEqual(profile.counts["backed_off"], 0)
+        self.assertLess(profile.counts["stops"], 4)
+        self.assertGreater(profile.seconds("outer"), 0.8 * profile.total())
+        self.assertEqual(profile.seconds("restart_syscall"), 0)
+
+
 class Ends(harness.HarmTest):
     def launch(self, *args):
         """Runs the target under wallspy; returns its exit code, the profile and what was said."""
