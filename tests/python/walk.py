@@ -111,10 +111,12 @@ def embed(folder):
         return None
     with open(source, "w") as f:
         f.write(EMBEDDING)
-    libraries = (sysconfig.get_config_var("LIBS") + " " + sysconfig.get_config_var("SYSLIBS"))
-    linked = subprocess.call(["cc", "-w", "-s", "-o", program, source, library]
-                             + libraries.split() + ["-lz", "-lm"], stderr=subprocess.DEVNULL)
-    return program if linked == 0 else None
+    libraries = " ".join(sysconfig.get_config_var(name) or "" for name in ("MODLIBS", "LIBS", "SYSLIBS"))
+    command = ["cc", "-w", "-s", "-o", program, source, library] + libraries.split() + ["-lz", "-lm"]
+    for mode in ("-pie", "-no-pie"):  # Debian's library is not position-independent
+        if subprocess.call(command + [mode], stderr=subprocess.DEVNULL) == 0:
+            return program
+    return None
 
 
 def without_section_headers(path):
