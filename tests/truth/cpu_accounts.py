@@ -42,17 +42,19 @@ def table_rows(text):
 
 
 def check_table(text, truth):
-    """A row of several threads has their mean."""
-    threads = list(truth.values())
-    for name, row in table_rows(text).items():
-        of_row = [truth[name]] if name in truth else threads
+    """Threads without a row of their own share one, with their mean."""
+    rows = table_rows(text)
+    others = [true for name, true in truth.items() if name not in rows]
+    seen = 0
+    for name, row in rows.items():
+        of_row = [truth[name]] if name in truth else others
+        seen += 1 if name in truth else int(name.split()[0])
         wall = sum(true["wall"] for true in of_row)
         run, wait = (100 * sum(true[what] for true in of_row) / wall for what in ("usage", "queue"))
         want = (run, wait, 100 - run - wait)
         yield check(all(abs(a - b) <= TABLE_WITHIN for a, b in zip(row, want)),
                     f"{name}: table {row}, by getrusage and schedstat {', '.join(f'{share:.1f}' for share in want)}")
-    seen = sum(int(name.split()[0]) if " x " in name else 1 for name in table_rows(text))
-    yield check(seen == len(threads), f"{seen} of {len(threads)} threads in the table")
+    yield check(seen == len(truth), f"{seen} of {len(truth)} threads in the table")
 
 
 def check_waiting(recording, truth):
