@@ -3,7 +3,8 @@
 #include "base/clock.h"
 #include "tests/support/check_main.h"
 
-enum { MS = NS_PER_MS, ORIGIN = 1000 };
+enum { ORIGIN = 1000 };
+static const int64_t MS = NS_PER_MS;
 
 static struct profile *profile;
 static struct lane lane;
@@ -23,7 +24,7 @@ static struct message at(int64_t ms, int64_t until_ms, uint64_t run_ms, uint64_t
     return (struct message){.kind = MESSAGE_SAMPLE,
                             .time_ns = ORIGIN + ms * MS,
                             .until_ns = ORIGIN + until_ms * MS,
-                            .sched = {run_ms * MS, wait_ms * MS, 5}};
+                            .sched = {run_ms * NS_PER_MS, wait_ms * NS_PER_MS, 5}};
 }
 
 static const struct run *run_at(size_t i, size_t n)
@@ -97,7 +98,7 @@ START_TEST(waiting_is_shown_as_counted)
     set_up();
     stack_id waiting =
         profile_push(profile, stack, profile_mark(profile, "[waiting for cpu]", NULL));
-    for (int i = 0; i < 100; i++) {
+    for (int64_t i = 0; i < 100; i++) {
         struct message now = at(10 * i, 0, 100, 5 * (uint64_t)i);
         struct message next = at(10 * i + 10, 0, 100, 5 * (uint64_t)i + 5);
         lane_open(&lane, &now, waiting, RUN_RUNNABLE);
