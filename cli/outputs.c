@@ -19,7 +19,7 @@ enum { ENVIRON_BYTES = 256 * 1024 };
 
 struct file {
     struct output_target target;
-    size_t process; /* 1 + index of the only process in it; 0: all */
+    pid_t pid; /* of the only process in it; 0: all */
 };
 
 struct outputs {
@@ -106,12 +106,12 @@ static void naming_init(struct naming *n, pid_t pid)
         pid, n->comm, n->host, n->time, len < 0 ? NULL : n->environ, len < 0 ? 0 : (size_t)len};
 }
 
-static int add_file(struct outputs *outputs, const char *pattern, pid_t pid, size_t process,
+static int add_file(struct outputs *outputs, const char *pattern, pid_t pid, bool only,
                     struct err *err)
 {
     struct naming naming;
     struct text path = {0};
-    struct file file = {.process = process};
+    struct file file = {.pid = only ? pid : 0};
     naming_init(&naming, pid);
     int error = output_expand(pattern, &naming.subject, &path, err);
     if (error == 0)
@@ -139,7 +139,7 @@ int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n_pids)
         bool split =
             n_pids > 1 && output_is_per_process(patterns[i]) && outputs->options->outputs.n;
         for (size_t j = 0; j < (split ? n_pids : 1) && error == 0; j++)
-            error = add_file(outputs, patterns[i], pids[j], split ? j + 1 : 0, &err);
+            error = add_file(outputs, patterns[i], pids[j], split, &err);
     }
     text_release(&default_pattern);
     return tell(error, &err);
@@ -160,6 +160,16 @@ static void say_written(const char *path, int64_t bytes, int64_t elapsed_ns)
     free(full);
 }
 
+/* A process that could not be recorded has no number: then the file says nothing of any. */
+static process_id process_of(const struct profile *p, pid_t pid)
+{
+    uint32_t n = profile_process_count(p);
+    uint32_t i = 1;
+    while (i <= n && profile_see_process(p, (process_id){i})->pid != pid)
+        i++;
+    return (process_id){i};
+}
+
 static int write_file(const struct file *file, const struct output_target *target,
                       struct recording *r, const struct options *o)
 {
@@ -167,7 +177,8 @@ static int write_file(const struct file *file, const struct output_target *targe
     struct output *out = NULL;
     struct view_options view = o->view;
     int64_t bytes = 0;
-    view.process = (process_id){(uint32_t)file->process};
+    if (file->pid)
+        view.process = process_of(recording_profile(r), file->pid);
     int error = output_begin(&out, target, signals_discard_wanted, &err);
     if (error == 0) {
         (void)target->exporter->write(recording_profile(r), &view, output_file(out));

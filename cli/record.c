@@ -28,6 +28,7 @@ struct record {
     pid_t command; /* 0: attached */
     struct outputs *outputs;
     struct recording *recording;
+    bool rate_told; /* that it was lowered */
 };
 
 /* ---- set-up ---- */
@@ -88,7 +89,7 @@ static int start(struct record *r)
         error = recording_start(r->recording, &err);
         signals_restore(&old);
     }
-    if (error == 0 || (added && r->n_pids > 1))
+    if (error == 0)
         return EXIT_OK;
     if (r->command)
         terminal_warn("cannot sample %s: %s", r->options->argv[0], err.text);
@@ -118,6 +119,18 @@ static void wait_for_work(struct record *r, int64_t most_ns)
         sampler_drain(sampler);
 }
 
+/* Once: the rate moves up and down from then on, and the end says what came of it. */
+static void tell_rate(struct record *r)
+{
+    double rate_hz = sampler_rate_hz(recording_sampler(r->recording));
+    if (r->rate_told || rate_hz >= r->options->rate_hz)
+        return;
+    r->rate_told = true;
+    terminal_info("a thread was held for more than %g%% of its time: rate lowered to %.0f Hz "
+                  "(--max-overhead)",
+                  100 * r->options->max_overhead, rate_hz);
+}
+
 static void sample(struct record *r)
 {
     int64_t begun_ns = clock_now_ns();
@@ -136,6 +149,7 @@ static void sample(struct record *r)
         if (signals_take_snapshot())
             (void)outputs_snapshot(r->outputs, r->recording);
         report_progress(r->recording);
+        tell_rate(r);
         if (r->options->subprocesses && now_ns >= look_ns) {
             targets_warn_of_children(r->pids, r->n_pids);
             look_ns = now_ns + CHILDREN_EVERY_NS;

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,12 @@
 #include "target/elf_guard.h"
 #include "target/proc.h"
 
-enum { MAX_SUBJECTS = 256 };
+enum {
+    MAX_SUBJECTS = 256,
+    MESSAGES_AT_ONCE =
+        1024,       /* so that signals and the clock are seen to even if there is no end of them */
+    TELL_MS = 2000, /* a sampler that has not answered by then does not run */
+};
 
 struct recording {
     struct recording_config config;
@@ -24,6 +30,7 @@ struct recording {
     size_t n_lanes, lanes_capacity;
     struct map lane_of_task; /* task number → index into lanes */
     int64_t origin_ns, end_ns;
+    bool told; /* what recording_snapshot() asked for has come */
     double held_share;
     void (*on_sample)(void *ctx, thread_id thread, const struct sample_message *m,
                       const struct stacked *s);
@@ -101,10 +108,9 @@ static thread_id thread_for(struct recording *r, struct subject *s, const struct
         return s->main;
     thread_id thread = profile_thread(r->profile, s->id, m->tid, read_name(r, s, m->tid),
                                       m->time_ns - r->origin_ns);
-    struct profile_thread *t = profile_get_thread(r->profile, thread);
-    read_switches(s, m->tid, &t->voluntary, &t->involuntary);
-    t->main = m->tid == s->pid;
-    if (t->main)
+    bool main = m->tid == s->pid;
+    profile_get_thread(r->profile, thread)->main = main;
+    if (main)
         s->main = thread;
     return thread;
 }
@@ -115,8 +121,19 @@ static void on_new(struct recording *r, struct subject *s, const struct message 
     if (map_get(&r->lane_of_task, m->task, &index))
         return;
     r->lanes = array_reserve(r->lanes, &r->lanes_capacity, r->n_lanes + 1, sizeof *r->lanes);
-    r->lanes[r->n_lanes] = (struct lane){.thread = thread_for(r, s, m)};
+    struct lane *lane = &r->lanes[r->n_lanes];
+    *lane = (struct lane){.thread = thread_for(r, s, m), .task = m->task};
+    read_switches(s, m->tid, &lane->voluntary, &lane->involuntary);
     map_put(&r->lane_of_task, m->task, r->n_lanes++);
+}
+
+/* The last lane takes the place of the one that ended. */
+static void drop_lane(struct recording *r, struct lane *lane)
+{
+    map_remove(&r->lane_of_task, lane->task);
+    *lane = r->lanes[--r->n_lanes];
+    if (lane != &r->lanes[r->n_lanes])
+        map_put(&r->lane_of_task, lane->task, (uint64_t)(lane - r->lanes));
 }
 
 static struct lane *lane_of(struct recording *r, const struct message *m)
@@ -142,16 +159,24 @@ static enum run_state state_of(enum thread_state state)
     return states[state];
 }
 
-/* A thread's name is often set right after its birth, so it is read with its first stack. */
+static void name_thread(struct recording *r, const struct subject *s, const struct lane *lane,
+                        pid_t tid)
+{
+    string_id name = read_name(r, s, tid);
+    if (name.ix)
+        profile_get_thread(r->profile, lane->thread)->name = name;
+}
+
+/* A thread's name is often set right after its birth, and sometimes later: it is read with its first
+ * stacks, then ever more seldom. */
 static void describe_thread(struct recording *r, struct subject *s, const struct lane *lane,
                             const struct message *m, const struct stacked *stacked)
 {
     struct profile_thread *t = profile_get_thread(r->profile, lane->thread);
     t->python |= stacked->python;
-    if (lane->counted && !s->execed)
-        return;
-    string_id name = read_name(r, s, m->tid);
-    profile_get_thread(r->profile, lane->thread)->name = name.ix ? name : t->name;
+    bool seldom = (lane->samples & (lane->samples - 1)) != 0; /* no power of two */
+    if (!seldom || s->execed)
+        name_thread(r, s, lane, m->tid);
 }
 
 /* The time between the last sample of the old program and the first of the new one. */
@@ -213,12 +238,22 @@ static void on_end(struct recording *r, struct subject *s, const struct message 
     uint64_t voluntary;
     uint64_t involuntary;
     read_switches(s, m->tid, &voluntary, &involuntary);
-    bool known = voluntary >= t->voluntary && involuntary >= t->involuntary;
-    t->voluntary = known ? voluntary - t->voluntary : 0;
-    t->involuntary = known ? involuntary - t->involuntary : 0;
+    if (voluntary >= lane->voluntary && involuntary >= lane->involuntary) {
+        t->voluntary += voluntary - lane->voluntary;
+        t->involuntary += involuntary - lane->involuntary;
+    }
+    if (m->flags & TASK_STILL_ALIVE)
+        name_thread(r, s, lane, m->tid);
     double share = held_share(r, lane);
     r->held_share = share > r->held_share ? share : r->held_share;
-    map_remove(&r->lane_of_task, m->task);
+    drop_lane(r, lane);
+}
+
+static void on_still(struct recording *r, const struct message *m)
+{
+    struct lane *lane = lane_of(r, m);
+    if (lane)
+        lane_hold(lane, r->profile, m, r->origin_ns, interval_ns(r));
 }
 
 static void handle(struct recording *r, const struct message *m)
@@ -237,6 +272,12 @@ static void handle(struct recording *r, const struct message *m)
     case MESSAGE_TASK_END:
         on_end(r, s, m);
         break;
+    case MESSAGE_STILL:
+        on_still(r, m);
+        break;
+    case MESSAGE_TOLD:
+        r->told = true;
+        break;
     case MESSAGE_EXEC:
         profile_add_number(r->profile, "execs", 1);
         subject_exec(s);
@@ -248,18 +289,18 @@ static void handle(struct recording *r, const struct message *m)
 
 bool recording_work(struct recording *r)
 {
-    bool any = false;
+    uint32_t n = 0;
     size_t bytes;
     const struct message *m;
-    while ((m = ring_peek(sampler_ring(r->sampler), &bytes)) != NULL) {
+    while (n < MESSAGES_AT_ONCE && (m = ring_peek(sampler_ring(r->sampler), &bytes)) != NULL) {
         subject_refresh(r->subjects[m->process], r->sampler, clock_now_ns());
         handle(r, m);
         ring_release(sampler_ring(r->sampler));
-        any = true;
+        n++;
     }
-    for (size_t i = 0; i < r->n_subjects && !any; i++)
+    for (size_t i = 0; i < r->n_subjects && n == 0; i++)
         subject_refresh(r->subjects[i], r->sampler, clock_now_ns());
-    return any;
+    return n > 0;
 }
 
 /* ---- the end ---- */
@@ -279,7 +320,11 @@ static void report_sampler(struct recording *r)
                            (double)counters_get(c, (enum sampler_counter)i));
 }
 
-static void report_unwinder(struct recording *r, const struct unwind_counters *c)
+/* How a process's count gets into the profile: set for the first one, added for the others, so that it
+ * may be done again. */
+typedef void (*put_fn)(struct profile *p, const char *key, double value);
+
+static void report_unwinder(struct recording *r, const struct unwind_counters *c, put_fn put)
 {
     static const char *const ends[UNWIND_END_COUNT] = {
         [UNWIND_DONE] = "unwind_done",
@@ -290,18 +335,18 @@ static void report_unwinder(struct recording *r, const struct unwind_counters *c
         [UNWIND_NO_PROGRESS] = "unwind_no_progress",
         [UNWIND_TOO_DEEP] = "unwind_too_deep",
     };
-    profile_add_number(r->profile, "native_frames", (double)c->frames);
-    profile_add_number(r->profile, "rule_hits", (double)c->rule_hits);
-    profile_add_number(r->profile, "rule_misses", (double)c->rule_misses);
-    profile_add_number(r->profile, "unwind_fallbacks", (double)c->fallbacks);
-    profile_add_number(r->profile, "unwind_guessed", (double)c->guessed);
-    profile_add_number(r->profile, "unwind_recovered", (double)c->recovered);
-    profile_add_number(r->profile, "unwind_other_stack", (double)c->other_stack);
+    put(r->profile, "native_frames", (double)c->frames);
+    put(r->profile, "rule_hits", (double)c->rule_hits);
+    put(r->profile, "rule_misses", (double)c->rule_misses);
+    put(r->profile, "unwind_fallbacks", (double)c->fallbacks);
+    put(r->profile, "unwind_guessed", (double)c->guessed);
+    put(r->profile, "unwind_recovered", (double)c->recovered);
+    put(r->profile, "unwind_other_stack", (double)c->other_stack);
     for (int i = 0; i < UNWIND_END_COUNT; i++)
-        profile_add_number(r->profile, ends[i], (double)c->ends[i]);
+        put(r->profile, ends[i], (double)c->ends[i]);
 }
 
-static void report_modules(struct recording *r, const struct subject *s)
+static void report_modules(struct recording *r, const struct subject *s, put_fn put)
 {
     static const char *const origins[MODULE_ORIGIN_COUNT] = {
         [MODULE_PATH] = "modules_by_path",           [MODULE_EXE] = "modules_by_exe",
@@ -310,8 +355,8 @@ static void report_modules(struct recording *r, const struct subject *s)
     };
     const struct module_counters *c = modules_counters(s->modules);
     for (int i = 0; i < MODULE_ORIGIN_COUNT; i++)
-        profile_add_number(r->profile, origins[i], (double)c->origins[i]);
-    profile_add_number(r->profile, "mappings_cut", modules_maps(s->modules)->cut);
+        put(r->profile, origins[i], (double)c->origins[i]);
+    put(r->profile, "mappings_cut", modules_maps(s->modules)->cut);
 }
 
 static void name_frames(struct recording *r, void (*on_progress)(void *ctx, double share),
@@ -321,28 +366,47 @@ static void name_frames(struct recording *r, void (*on_progress)(void *ctx, doub
         symbolizer_run(r->subjects[i]->symbolizer, on_progress, ctx);
 }
 
-void recording_finish(struct recording *r, void (*on_progress)(void *ctx, double share), void *ctx)
+/* Brings the profile's facts and names up to now. */
+static void report(struct recording *r, void (*on_progress)(void *ctx, double share), void *ctx)
 {
-    sampler_stop(r->sampler);
-    while (!sampler_done(r->sampler))
-        recording_work(r);
-    recording_work(r);
     profile_end(r->profile, r->end_ns - r->origin_ns);
     report_sampler(r);
     stacker_report(r->stacker, r->profile);
     for (size_t i = 0; i < r->n_subjects; i++) {
-        report_unwinder(r, unwinder_counters(r->subjects[i]->unwinder));
-        report_modules(r, r->subjects[i]);
+        put_fn put = i == 0 ? profile_set_number : profile_add_number;
+        report_unwinder(r, unwinder_counters(r->subjects[i]->unwinder), put);
+        report_modules(r, r->subjects[i], put);
     }
     name_frames(r, on_progress, ctx);
     profile_set_number(r->profile, "elf_pages_replaced", (double)elf_guard_pages());
 }
 
+/* Handles what is in the ring, or waits a little for it. */
+static void work_or_wait(struct recording *r)
+{
+    struct pollfd messages = {.fd = sampler_fd(r->sampler), .events = POLLIN};
+    if (!recording_work(r) && poll(&messages, 1, 1) > 0)
+        sampler_drain(r->sampler);
+}
+
+void recording_finish(struct recording *r, void (*on_progress)(void *ctx, double share), void *ctx)
+{
+    sampler_stop(r->sampler);
+    while (!sampler_done(r->sampler))
+        work_or_wait(r);
+    while (recording_work(r))
+        ;
+    report(r, on_progress, ctx);
+}
+
 void recording_snapshot(struct recording *r)
 {
-    profile_end(r->profile, r->end_ns - r->origin_ns);
-    report_sampler(r);
-    name_frames(r, NULL, NULL);
+    int64_t end_ns = clock_now_ns() + (int64_t)TELL_MS * NS_PER_MS;
+    r->told = false;
+    sampler_tell(r->sampler);
+    while (!r->told && !sampler_done(r->sampler) && clock_now_ns() < end_ns)
+        work_or_wait(r);
+    report(r, NULL, NULL);
 }
 
 struct sampler *recording_sampler(struct recording *r)

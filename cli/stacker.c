@@ -238,15 +238,15 @@ void stacker_report(const struct stacker *st, struct profile *profile)
 {
     static const char *const merges[PY_MERGE_COUNT] = {
         "merge_no_python", "merge_exact", "merge_entering", "merge_native_cut", "merge_mismatch"};
-    profile_add_number(profile, "stacks_made", (double)st->samples);
-    profile_add_number(profile, "stacks_not_complete", (double)st->not_complete);
-    profile_add_number(profile, "samples_not_held", (double)st->not_held);
-    profile_add_number(profile, "frames_guessed", (double)st->guessed);
+    profile_set_number(profile, "stacks_made", (double)st->samples);
+    profile_set_number(profile, "stacks_not_complete", (double)st->not_complete);
+    profile_set_number(profile, "samples_not_held", (double)st->not_held);
+    profile_set_number(profile, "frames_guessed", (double)st->guessed);
     for (int i = 0; i < PY_MERGE_COUNT; i++)
-        profile_add_number(profile, merges[i], (double)st->merges[i]);
-    profile_add_number(profile, "python_walks_cut", (double)st->python_cut);
-    profile_add_number(profile, "python_reads_failed", (double)st->hook_incomplete);
-    profile_add_number(profile, "unknown_code_objects", (double)st->unknown_code);
+        profile_set_number(profile, merges[i], (double)st->merges[i]);
+    profile_set_number(profile, "python_walks_cut", (double)st->python_cut);
+    profile_set_number(profile, "python_reads_failed", (double)st->hook_incomplete);
+    profile_set_number(profile, "unknown_code_objects", (double)st->unknown_code);
 }
 
 struct stacker *stacker_free(struct stacker *st)

@@ -25,6 +25,6 @@ struct stacked {
 struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct sample_message *m);
 /* M has no stack: what can be said all the same ("[traced by 880]"), or none. */
 stack_id stacker_mark(struct stacker *st, struct subject *s, const struct sample_message *m);
-/* Adds what was counted to the profile's facts. */
+/* Sets what was counted so far in the profile's facts. */
 void stacker_report(const struct stacker *st, struct profile *profile);
 struct stacker *stacker_free(struct stacker *st);

@@ -60,14 +60,18 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
     struct run run = {
         .stack = lane->stack,
         .state = lane->stack.ix ? lane->state : RUN_MISSED,
-        .samples = 1 + m->repeats,
+        .samples = !lane->resumed + m->repeats,
         .start_ns = lane->start_ns - origin_ns,
         .wall_ns = wall_ns,
         .cpu_ns = counted ? (int64_t)(m->sched.run_ns - lane->sched.run_ns) : 0,
         .runqueue_ns = counted ? (int64_t)(m->sched.wait_ns - lane->sched.wait_ns) : 0,
     };
-    if (counted)
+    if (counted) {
+        struct profile_thread *t = profile_get_thread(p, lane->thread);
+        t->cpu_ns += run.cpu_ns;
+        t->runqueue_ns += run.runqueue_ns;
         settle_state(lane, p, &run, interval_ns);
+    }
     add_run(lane, p, run);
     if (wall_ns < all_ns)
         add_run(lane, p,
@@ -84,10 +88,19 @@ void lane_open(struct lane *lane, const struct message *m, stack_id stack, enum 
     lane->state = state;
     lane->start_ns = m->time_ns;
     lane->sched = m->sched;
-    if (!lane->counted) {
-        lane->counted = true;
-        lane->first = m->sched;
-    }
+    lane->resumed = false;
+    lane->samples++;
+}
+
+void lane_hold(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns,
+               int64_t interval_ns)
+{
+    if (!lane->open)
+        return;
+    lane_close(lane, p, m, origin_ns, interval_ns);
+    lane->open = lane->resumed = true;
+    lane->start_ns = m->time_ns;
+    lane->sched = m->sched;
 }
 
 void lane_end(const struct lane *lane, struct profile *p, const struct message *m,
@@ -96,8 +109,4 @@ void lane_end(const struct lane *lane, struct profile *p, const struct message *
     struct profile_thread *t = profile_get_thread(p, lane->thread);
     t->ended = !(m->flags & TASK_STILL_ALIVE);
     t->end_ns = m->time_ns - origin_ns;
-    if (!lane->counted || m->sched.runs < lane->first.runs)
-        return;
-    t->cpu_ns += (int64_t)(m->sched.run_ns - lane->first.run_ns);
-    t->runqueue_ns += (int64_t)(m->sched.wait_ns - lane->first.wait_ns);
 }

@@ -13,16 +13,18 @@
 /* One thread's present sample, still open. */
 struct lane {
     thread_id thread;
+    uint32_t task; /* the sampler's number for it */
     bool open;
     stack_id stack;
     enum run_state state;
     int64_t start_ns;                        /* CLOCK_MONOTONIC */
     struct schedstat sched;                  /* at start_ns */
-    struct schedstat first;                  /* at the thread's first sample */
-    bool counted;                            /* first is set */
+    uint64_t samples;                        /* opened so far */
+    bool resumed;                            /* its beginning has been added to the profile */
     int64_t carry_cpu_ns, carry_runqueue_ns; /* counted in an interval that they did not fit into */
     int64_t waited_ns;                       /* counted waits less what was shown as waiting */
     uint64_t held_ns;
+    uint64_t voluntary, involuntary; /* the thread's switches when it was first seen */
 };
 
 /* Ends LANE's open sample, if there is one, at the time of M.  ORIGIN_NS: of the profile's time.
@@ -32,6 +34,9 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
 /* Opens a sample at the time of M.  STACK none: missed; of a thread that waits for a CPU, its innermost
  * frame says so, and is taken off if it proves to have been running. */
 void lane_open(struct lane *lane, const struct message *m, stack_id stack, enum run_state state);
-/* The thread ended, or the recording: sets its totals. */
+/* The open sample is known to hold until the time of M: adds what there is of it. */
+void lane_hold(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns,
+               int64_t interval_ns);
+/* The thread ended, or the recording. */
 void lane_end(const struct lane *lane, struct profile *p, const struct message *m,
               int64_t origin_ns);

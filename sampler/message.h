@@ -12,7 +12,9 @@ enum message_kind {
     MESSAGE_TASK_END, /* it is gone or not wanted any more, or the recording ends; the counts are the
                              last read */
     MESSAGE_SAMPLE,
-    MESSAGE_EXEC,        /* the process runs another program now: its old threads have ended */
+    MESSAGE_STILL, /* the thread's sample held until TIME_NS at least, as sampler_tell() asked */
+    MESSAGE_TOLD,  /* sampler_tell() has been answered for all threads */
+    MESSAGE_EXEC,  /* the process runs another program now: its old threads have ended */
     MESSAGE_PROCESS_END, /* all its threads are gone */
 };
 

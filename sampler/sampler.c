@@ -23,6 +23,7 @@ enum {
     MAX_SHOTS = 8,                    /* each reads twice as much stack: from 32 KiB to 8 MiB */
     WORKER_NS = 2 * NS_PER_S,         /* it may have large files to read first */
     OVERHEAD_EVERY_NS = NS_PER_S,
+    MAX_STEP = 16, /* that the rate is divided by at a time */
 };
 
 /* ---- set-up ---- */
@@ -140,11 +141,24 @@ static double worst_share(struct sampler *s, int64_t elapsed_ns)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
             double share = (double)t->window_held_ns / (double)elapsed_ns;
-            t->held_share += (share - t->held_share) * 0.2; /* about the last 5 s */
+            t->held_share += (share - t->held_share) * 0.5; /* one late hold does not count much */
             t->window_held_ns = 0;
             worst = t->held_share > worst ? t->held_share : worst;
         }
     return worst;
+}
+
+/* What was smoothed is expected to change with the rate, lest it be lowered again for what is past. */
+static void scale_interval(struct sampler *s, double factor)
+{
+    double asked_ns = (double)NS_PER_S / s->config.rate_hz;
+    double before_ns = (double)s->interval_ns;
+    double after_ns = before_ns * factor > asked_ns ? before_ns * factor : asked_ns;
+    s->interval_ns = (int64_t)after_ns;
+    atomic_store_explicit(&s->rate_hz, (double)NS_PER_S / after_ns, memory_order_relaxed);
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        for (size_t j = 0; j < s->processes[i]->n_tasks; j++)
+            s->processes[i]->tasks[j]->held_share *= before_ns / after_ns;
 }
 
 /* Lowers the rate while a thread is held too much, and raises it again when it is not. */
@@ -155,18 +169,13 @@ static void keep_overhead(struct sampler *s)
     if (elapsed_ns < OVERHEAD_EVERY_NS)
         return;
     s->overhead_checked_ns = now_ns;
-    double asked_ns = (double)NS_PER_S / s->config.rate_hz;
     double ratio = worst_share(s, elapsed_ns) / s->config.max_held;
-    double interval_ns = (double)s->interval_ns;
     if (ratio > 1) {
         counters_add(&s->counters, COUNT_RATE_LOWERED, 1);
-        interval_ns *= ratio < 4 ? ratio : 4;
+        scale_interval(s, ratio < MAX_STEP ? ratio : MAX_STEP);
     } else if (ratio < 0.8) {
-        interval_ns *= 0.9;
+        scale_interval(s, 0.9);
     }
-    s->interval_ns = (int64_t)(interval_ns > asked_ns ? interval_ns : asked_ns);
-    atomic_store_explicit(&s->rate_hz, (double)NS_PER_S / (double)s->interval_ns,
-                          memory_order_relaxed);
 }
 
 static bool all_ended(const struct sampler *s)
@@ -182,6 +191,17 @@ static void wake_worker(struct sampler *s)
     if (s->told)
         (void)!write(s->notify_fd, &(uint64_t){1}, sizeof(uint64_t));
     s->told = false;
+}
+
+/* Was the sampler's thread woken in order to tell? */
+static bool answer(struct sampler *s)
+{
+    if (!atomic_exchange(&s->tell, false) || atomic_load_explicit(&s->stop, memory_order_relaxed))
+        return false;
+    (void)!read(s->wake_fd, &(uint64_t){0}, sizeof(uint64_t));
+    tick_tell(s);
+    wake_worker(s);
+    return true;
 }
 
 /* Ticks lie on an absolute grid, each somewhere within its interval.  A tick that could not begin
@@ -202,7 +222,9 @@ static void run_ticks(struct sampler *s)
             slot_ns += left_out * s->interval_ns;
         }
         int64_t offset_ns = (int64_t)(random_share(s) * (double)s->interval_ns);
-        tracer_sleep(s->tracer, slot_ns + offset_ns, s->wake_fd);
+        do
+            tracer_sleep(s->tracer, slot_ns + offset_ns, s->wake_fd);
+        while (answer(s));
     }
 }
 
@@ -274,6 +296,12 @@ int sampler_start(struct sampler *s, struct err *err)
 void sampler_stop(struct sampler *s)
 {
     atomic_store_explicit(&s->stop, true, memory_order_relaxed);
+    (void)!write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+void sampler_tell(struct sampler *s)
+{
+    atomic_store(&s->tell, true);
     (void)!write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
 }
 

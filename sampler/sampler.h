@@ -57,6 +57,9 @@ void sampler_set_hook(struct sampler *s, uint32_t process, const struct capture_
 int sampler_start(struct sampler *s, struct err *err);
 /* Asks the thread to end; async-signal-safe; returns at once. */
 void sampler_stop(struct sampler *s);
+/* Asks for what is otherwise told only when it is over: for how long the present samples have held so
+ * far (MESSAGE_STILL), then MESSAGE_TOLD.  Nothing comes any more once the sampler is done. */
+void sampler_tell(struct sampler *s);
 /* True once the sampler's thread is done: its last messages are in the ring.  It ends by itself
  * when all processes have. */
 bool sampler_done(const struct sampler *s);

@@ -1,5 +1,6 @@
-/* The sampler's state, shared by the files that make it up: sampler.c (thread and API), tick.c
- * (what to do with each thread), capture.c (how a stack is taken).  Private to sampler/. */
+/* The sampler's state, shared by the files that make it up: sampler.c (thread and API), threads.c
+ * (which threads there are), tick.c (what to do with each), capture.c (how a stack is taken).
+ * Private to sampler/. */
 #pragma once
 
 #include <pthread.h>
@@ -54,6 +55,7 @@ struct sampler {
     int notify_fd; /* wakes the worker */
     bool told;     /* something was put into the ring since it was woken */
     _Atomic bool stop, done;
+    _Atomic bool tell; /* sampler_tell() was called */
     _Atomic uint32_t task_count;
     _Atomic double rate_hz;
 };
@@ -81,6 +83,20 @@ int capture_fd(struct sampler *s, struct task *t, enum task_file file);
 /* Reads /proc's view of the thread.  -EAGAIN: the file is slow, left alone for now. */
 int capture_view(struct sampler *s, struct task *t, struct syscall_state *ret);
 
+/* threads.c */
+
+/* Sees to P's threads before they are visited: lists them where that is due, notices execve and P's
+ * end. */
+void threads_prepare(struct sampler *s, struct process *p);
+/* Reads T's name and kind anew.  Returns whether it lives. */
+bool threads_look_at(struct sampler *s, struct task *t);
+/* T ended, but stays listed until its process has, or until whoever traces it has reaped it. */
+void threads_zombie(struct sampler *s, struct task *t);
+/* T is gone.  It is freed, now or once the tracer has done with it. */
+void threads_end(struct sampler *s, struct task *t);
+/* Frees those that ended while a stop was asked of them, as far as the tracer has done with them. */
+void threads_free_ended(struct sampler *s);
+
 /* tick.c */
 
 /* Visits every thread once. */
@@ -91,5 +107,7 @@ void tick_released(void *sampler, uint64_t tag, uint32_t held_ns);
 void tick_gone(void *sampler, uint64_t tag);
 /* --freeze: lets all threads go when its time is over.  True: it is. */
 bool tick_thaw(struct sampler *s);
+/* Tells for how long the samples of all threads have held. */
+void tick_tell(struct sampler *s);
 /* Tells of all threads that the recording ends. */
 void tick_close(struct sampler *s);

@@ -13,35 +13,7 @@ enum {
     FREEZE_NS = 5 * NS_PER_MS, /* --freeze: all let go after that, whether complete or not */
     SWITCH_NS = 8 * NS_PER_US, /* a stop with nothing in it, as the thread sees it: 8 to 10 µs */
     MAX_BACKOFF_NS = NS_PER_S, /* the progress rule's longest gap */
-    LIST_DRAIN_EVERY = 16,
-    PF_IO_WORKER = 0x10, /* include/linux/sched.h */
 };
-
-static void end_task(struct sampler *s, struct task *t)
-{
-    if (!t->zombie)
-        capture_tell(s, t, MESSAGE_TASK_END, 0, clock_now_ns());
-    process_remove(t->process, t);
-    t->ended = true;
-    if (!t->pending) {
-        task_free(t, &s->files);
-        return;
-    }
-    s->ended = array_reserve(s->ended, &s->ended_capacity, s->n_ended + 1, sizeof *s->ended);
-    s->ended[s->n_ended++] = t;
-}
-
-/* Threads that ended while a stop was asked of them, once the tracer has done with them. */
-static void free_ended(struct sampler *s)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < s->n_ended; i++)
-        if (s->ended[i]->pending)
-            s->ended[kept++] = s->ended[i];
-        else
-            task_free(s->ended[i], &s->files);
-    s->n_ended = kept;
-}
 
 /* ---- the tracer's handler ---- */
 
@@ -88,131 +60,6 @@ void tick_gone(void *sampler, uint64_t tag)
     ((struct task *)(uintptr_t)tag)->pending = false;
 }
 
-/* ---- threads come and go ---- */
-
-struct listing {
-    struct sampler *sampler;
-    struct process *process;
-    uint32_t n;
-};
-
-/* It ended, but stays listed until its process has, or until whoever traces it has reaped it. */
-static void now_zombie(struct sampler *s, struct task *t)
-{
-    if (t->zombie)
-        return;
-    capture_tell(s, t, MESSAGE_TASK_END, 0, clock_now_ns());
-    t->zombie = true;
-    if (t->pending)
-        tracer_forget(s->tracer, t->tid);
-    t->pending = false;
-}
-
-/* Reads what it is.  Returns whether it lives. */
-static bool look_at(struct sampler *s, struct task *t)
-{
-    char text[PROC_TEXT_BYTES];
-    struct task_stat stat;
-    struct task_status status;
-    ssize_t len = proc_read_text(t->process->pid, t->tid, "stat", text, sizeof text);
-    if (len < 0 || task_stat_parse(text, (size_t)len, &stat) < 0)
-        return false;
-    memcpy(t->comm, stat.comm, sizeof t->comm);
-    t->io_worker = (stat.flags & PF_IO_WORKER) != 0;
-    int fd = capture_fd(s, t, TASK_STATUS);
-    if (fd >= 0 && task_status_read(fd, &status) == 0 && status.ns_tid > 0)
-        t->ns_tid = status.ns_tid;
-    return stat.state != 'Z' && stat.state != 'X';
-}
-
-static void apply_filter(struct sampler *s, struct task *t)
-{
-    if (!s->config.filter.n)
-        return;
-    const struct capture_hook *hook = atomic_load_explicit(&t->process->hook, memory_order_acquire);
-    struct thread_facts facts = {t->process->pid, t->tid, t->comm, false};
-    facts.python = hook && hook->is_python(hook->ctx, t->ns_tid);
-    t->filtered = !thread_filter_wants(&s->config.filter, &facts);
-}
-
-static void see(void *ctx, pid_t tid)
-{
-    struct listing *listing = ctx;
-    struct sampler *s = listing->sampler;
-    struct task *t = process_task(listing->process, tid);
-    if (!t) {
-        t = task_new(listing->process, ++s->last_task, tid);
-        t->until_ns = clock_now_ns();
-        t->zombie = !look_at(s, t);
-        process_add(listing->process, t);
-        apply_filter(s, t);
-        if (!t->filtered && !t->zombie)
-            capture_tell(s, t, MESSAGE_TASK_NEW, 0, t->until_ns);
-    }
-    t->seen = true;
-    if (++listing->n % LIST_DRAIN_EVERY == 0 && tracer_pending(s->tracer))
-        tracer_reap(s->tracer);
-}
-
-static void end_unseen(struct sampler *s, struct process *p)
-{
-    for (size_t i = p->n_tasks; i-- > 0;) {
-        struct task *t = p->tasks[i];
-        if (!t->seen)
-            end_task(s, t);
-        else
-            t->seen = false;
-    }
-}
-
-/* Each is looked at again: a thread that calls execve takes the tid of a main thread that ended. */
-static bool all_zombies(struct sampler *s, const struct process *p)
-{
-    for (size_t i = 0; i < p->n_tasks; i++)
-        if (!p->tasks[i]->zombie || look_at(s, p->tasks[i]))
-            return false;
-    return true;
-}
-
-/* Names and kinds of threads change shortly after their birth: filters are asked again. */
-static void list_threads(struct sampler *s, struct process *p, bool gone)
-{
-    struct listing listing = {s, p, 0};
-    /* Gone: whatever has its pid now is another. */
-    int r = gone ? -ESRCH : proc_each_task(p->pid, see, &listing);
-    end_unseen(s, p);
-    for (size_t i = 0; i < p->n_tasks && s->config.filter.n; i++) {
-        bool was = p->tasks[i]->filtered;
-        struct task *t = p->tasks[i];
-        if (t->zombie || !look_at(s, t))
-            continue;
-        apply_filter(s, t);
-        if (was != t->filtered)
-            capture_tell(s, t, was ? MESSAGE_TASK_NEW : MESSAGE_TASK_END, 0, clock_now_ns());
-    }
-    if (r == -ESRCH || all_zombies(s, p)) {
-        p->ended = true;
-        struct task none = {.process = p, .tid = p->pid};
-        capture_tell(s, &none, MESSAGE_PROCESS_END, 0, clock_now_ns());
-    }
-}
-
-/* The program is another now.  Its other threads are gone; the one that called execve has the tid
- * of the process, whichever it was, so no request of before is good any more. */
-static void handle_exec(struct sampler *s, struct process *p)
-{
-    atomic_store_explicit(&p->hook, NULL, memory_order_release);
-    for (size_t i = p->n_tasks; i-- > 0;) {
-        struct task *t = p->tasks[i];
-        if (t->pending)
-            tracer_forget(s->tracer, t->tid);
-        t->pending = false;
-        end_task(s, t);
-    }
-    struct task none = {.process = p, .tid = p->pid};
-    capture_tell(s, &none, MESSAGE_EXEC, 0, clock_now_ns());
-}
-
 /* ---- one thread ---- */
 
 /* Which of the two a thread that can run does.  Its run count is one ahead of its switches while it
@@ -250,7 +97,7 @@ static void visit_off_cpu(struct sampler *s, struct task *t, struct syscall_stat
 {
     int r = capture_off_cpu(s, t, view);
     if (r == -ESRCH)
-        end_task(s, t);
+        threads_end(s, t);
     else if (r == -EAGAIN) {
         t->requested_state = running_or_waiting(s, t);
         queue_stop(s, t, now_ns);
@@ -331,8 +178,8 @@ static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state
     bool blocked = view->view == SYSCALL_BLOCKED;
     if (t->io_worker) {
         visit_io_worker(s, t, view, now_ns);
-    } else if (blocked && !view->sp && !look_at(s, t)) {
-        now_zombie(s, t); /* of somebody else's tracee */
+    } else if (blocked && !view->sp && !threads_look_at(s, t)) {
+        threads_zombie(s, t); /* of somebody else's tracee */
     } else if (capture_resumed(t, view)) {
         t->repeatable = true;
         t->sampled_runs = t->sched.runs;
@@ -356,7 +203,7 @@ static void visit(struct sampler *s, struct task *t)
     int r = capture_counts(s, t, &t->sched);
     if (r == -ESRCH) {
         if (!t->pending) /* else its end comes from the tracer, or with the next listing */
-            end_task(s, t);
+            threads_end(s, t);
         return;
     }
     if (t->pending) {
@@ -370,7 +217,7 @@ static void visit(struct sampler *s, struct task *t)
     t->repeatable = false;
     r = capture_view(s, t, &view);
     if (r == -ESRCH)
-        end_task(s, t);
+        threads_end(s, t);
     else if (r == -EPERM)
         capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
     else if (r == 0)
@@ -383,8 +230,8 @@ static void refused(struct sampler *s, struct task *t, int error, int64_t now_ns
 {
     t->pending = false;
     if (error == -ESRCH)
-        return;         /* the next tick sees it gone */
-    if (!look_at(s, t)) /* it was about to end */
+        return;                 /* the next tick sees it gone */
+    if (!threads_look_at(s, t)) /* it was about to end */
         return;
     counters_add(&s->counters, COUNT_REFUSED, 1);
     t->state = t->requested_state;
@@ -448,41 +295,35 @@ static bool visit_process(struct sampler *s, struct process *p)
     return p->n_tasks < before;
 }
 
-static void prepare_process(struct sampler *s, struct process *p)
-{
-    struct process_news news = process_news(p);
-    struct task *main = news.main_ended ? process_task(p, p->pid) : NULL;
-    bool lost_one = p->lost_one || news.gone;
-    if (news.execed) {
-        handle_exec(s, p);
-    } else if (main && !main->zombie) {
-        now_zombie(s, main);
-        lost_one = true;
-    }
-    if (process_wants_listing(p, lost_one || p->n_tasks == 0, clock_now_ns()))
-        list_threads(s, p, news.gone);
-    if (p->ended)
-        return;
-    const struct capture_hook *hook = atomic_load_explicit(&p->hook, memory_order_acquire);
-    if (hook)
-        hook->tick(hook->ctx, p->live);
-}
-
 void tick_run(struct sampler *s)
 {
     uint32_t tasks = 0;
-    free_ended(s);
+    threads_free_ended(s);
     for (uint32_t i = 0; i < s->n_processes; i++) {
         struct process *p = s->processes[i];
         if (p->ended)
             continue;
-        prepare_process(s, p);
+        threads_prepare(s, p);
         p->lost_one = visit_process(s, p);
         request_stops(s);
         tasks += (uint32_t)p->n_tasks;
     }
     atomic_store_explicit(&s->task_count, tasks, memory_order_relaxed);
     counters_add(&s->counters, COUNT_TICKS, 1);
+}
+
+void tick_tell(struct sampler *s)
+{
+    struct task none = {0};
+    for (uint32_t i = 0; i < s->n_processes; i++) {
+        none.process = s->processes[i];
+        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
+            struct task *t = s->processes[i]->tasks[j];
+            if (t->repeats)
+                capture_tell(s, t, MESSAGE_STILL, 0, t->until_ns);
+        }
+    }
+    capture_tell(s, &none, MESSAGE_TOLD, 0, clock_now_ns());
 }
 
 void tick_close(struct sampler *s)

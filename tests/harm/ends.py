@@ -1,7 +1,9 @@
 """Threads and programs that end while they are sampled: what is said of them is right."""
 import os
+import signal
 import subprocess
 import tempfile
+import time
 
 import harness
 
@@ -16,6 +18,21 @@ class Blocked(harness.HarmTest):
         self.assertLess(profile.counts["stops"], 4)
         self.assertGreater(profile.seconds("outer"), 0.8 * profile.total())
         self.assertEqual(profile.seconds("restart_syscall"), 0)
+
+
+    def test_snapshot_has_what_is_not_over(self):
+        with harness.Target("ends", "blocked") as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                time.sleep(0.8)
+                wallspy.process.send_signal(signal.SIGUSR1)
+                path = wallspy.output.replace(".json", ".snap1.json")
+                harness.wait_until(lambda: os.path.exists(path), what="no snapshot")
+                snapshot = harness.Profile(path)
+                whole = wallspy.stop()
+        self.assertGreater(snapshot.seconds("outer"), 0.5)
+        for key in "stacks_made", "unwind_done", "native_frames":
+            self.assertGreater(snapshot.counts[key], 0)
+            self.assertLess(whole.counts[key], 2 * snapshot.counts[key])
 
 
 class Ends(harness.HarmTest):

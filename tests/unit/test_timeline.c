@@ -127,6 +127,24 @@ START_TEST(long_wait_is_not_in_doubt)
 }
 END_TEST
 
-CHECK_MAIN("timeline", 20, waiting_is_shown_as_counted, long_wait_is_not_in_doubt,
-           sample_holds_until_the_next, gap_without_proof_is_missed, proof_covers_any_gap,
-           late_count_is_carried)
+START_TEST(sample_held_so_far_is_there_once)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 0);
+    struct message still = at(50, 50, 100, 0);
+    still.repeats = 5;
+    struct message second = at(100, 95, 102, 0);
+    second.repeats = 4;
+    lane_open(&lane, &first, stack, RUN_BLOCKED);
+    lane_hold(&lane, profile, &still, ORIGIN, 10 * MS);
+    ck_assert_int_eq(run_at(0, 1)->wall_ns, 50 * MS);
+    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    ck_assert_int_eq(run_at(0, 1)->wall_ns, 100 * MS);
+    ck_assert_uint_eq(run_at(0, 1)->samples, 10);
+    ck_assert_int_eq(profile_see_thread(profile, lane.thread)->cpu_ns, 2 * MS);
+}
+END_TEST
+
+CHECK_MAIN("timeline", 20, sample_held_so_far_is_there_once, waiting_is_shown_as_counted,
+           long_wait_is_not_in_doubt, sample_holds_until_the_next, gap_without_proof_is_missed,
+           proof_covers_any_gap, late_count_is_carried)

@@ -1,0 +1,178 @@
+/* Threads and processes as they come and go: births, ends, zombies, execve, and which are wanted. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "sampler/state.h"
+
+enum {
+    LIST_DRAIN_EVERY = 16,
+    PF_IO_WORKER = 0x10, /* include/linux/sched.h */
+};
+
+void threads_end(struct sampler *s, struct task *t)
+{
+    if (!t->zombie)
+        capture_tell(s, t, MESSAGE_TASK_END, 0, clock_now_ns());
+    process_remove(t->process, t);
+    t->ended = true;
+    if (!t->pending) {
+        task_free(t, &s->files);
+        return;
+    }
+    s->ended = array_reserve(s->ended, &s->ended_capacity, s->n_ended + 1, sizeof *s->ended);
+    s->ended[s->n_ended++] = t;
+}
+
+void threads_free_ended(struct sampler *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->n_ended; i++)
+        if (s->ended[i]->pending)
+            s->ended[kept++] = s->ended[i];
+        else
+            task_free(s->ended[i], &s->files);
+    s->n_ended = kept;
+}
+
+struct listing {
+    struct sampler *sampler;
+    struct process *process;
+    uint32_t n;
+};
+
+void threads_zombie(struct sampler *s, struct task *t)
+{
+    if (t->zombie)
+        return;
+    capture_tell(s, t, MESSAGE_TASK_END, 0, clock_now_ns());
+    t->zombie = true;
+    if (t->pending)
+        tracer_forget(s->tracer, t->tid);
+    t->pending = false;
+}
+
+bool threads_look_at(struct sampler *s, struct task *t)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_stat stat;
+    struct task_status status;
+    ssize_t len = proc_read_text(t->process->pid, t->tid, "stat", text, sizeof text);
+    if (len < 0 || task_stat_parse(text, (size_t)len, &stat) < 0)
+        return false;
+    memcpy(t->comm, stat.comm, sizeof t->comm);
+    t->io_worker = (stat.flags & PF_IO_WORKER) != 0;
+    int fd = capture_fd(s, t, TASK_STATUS);
+    if (fd >= 0 && task_status_read(fd, &status) == 0 && status.ns_tid > 0)
+        t->ns_tid = status.ns_tid;
+    return stat.state != 'Z' && stat.state != 'X';
+}
+
+static void apply_filter(struct sampler *s, struct task *t)
+{
+    if (!s->config.filter.n)
+        return;
+    const struct capture_hook *hook = atomic_load_explicit(&t->process->hook, memory_order_acquire);
+    struct thread_facts facts = {t->process->pid, t->tid, t->comm, false};
+    facts.python = hook && hook->is_python(hook->ctx, t->ns_tid);
+    t->filtered = !thread_filter_wants(&s->config.filter, &facts);
+}
+
+static void see(void *ctx, pid_t tid)
+{
+    struct listing *listing = ctx;
+    struct sampler *s = listing->sampler;
+    struct task *t = process_task(listing->process, tid);
+    if (!t) {
+        t = task_new(listing->process, ++s->last_task, tid);
+        t->until_ns = clock_now_ns();
+        t->zombie = !threads_look_at(s, t);
+        process_add(listing->process, t);
+        apply_filter(s, t);
+        if (!t->filtered && !t->zombie)
+            capture_tell(s, t, MESSAGE_TASK_NEW, 0, t->until_ns);
+    }
+    t->seen = true;
+    if (++listing->n % LIST_DRAIN_EVERY == 0 && tracer_pending(s->tracer))
+        tracer_reap(s->tracer);
+}
+
+static void end_unseen(struct sampler *s, struct process *p)
+{
+    for (size_t i = p->n_tasks; i-- > 0;) {
+        struct task *t = p->tasks[i];
+        if (!t->seen)
+            threads_end(s, t);
+        else
+            t->seen = false;
+    }
+}
+
+/* Each is looked at again: a thread that calls execve takes the tid of a main thread that ended. */
+static bool all_zombies(struct sampler *s, const struct process *p)
+{
+    for (size_t i = 0; i < p->n_tasks; i++)
+        if (!p->tasks[i]->zombie || threads_look_at(s, p->tasks[i]))
+            return false;
+    return true;
+}
+
+/* Names and kinds of threads change shortly after their birth: filters are asked again. */
+static void list_threads(struct sampler *s, struct process *p, bool gone)
+{
+    struct listing listing = {s, p, 0};
+    /* Gone: whatever has its pid now is another. */
+    int r = gone ? -ESRCH : proc_each_task(p->pid, see, &listing);
+    end_unseen(s, p);
+    for (size_t i = 0; i < p->n_tasks && s->config.filter.n; i++) {
+        bool was = p->tasks[i]->filtered;
+        struct task *t = p->tasks[i];
+        if (t->zombie || !threads_look_at(s, t))
+            continue;
+        apply_filter(s, t);
+        if (was != t->filtered)
+            capture_tell(s, t, was ? MESSAGE_TASK_NEW : MESSAGE_TASK_END, 0, clock_now_ns());
+    }
+    if (r == -ESRCH || all_zombies(s, p)) {
+        p->ended = true;
+        struct task none = {.process = p, .tid = p->pid};
+        capture_tell(s, &none, MESSAGE_PROCESS_END, 0, clock_now_ns());
+    }
+}
+
+/* The program is another now.  Its other threads are gone; the one that called execve has the tid
+ * of the process, whichever it was, so no request of before is good any more. */
+static void handle_exec(struct sampler *s, struct process *p)
+{
+    atomic_store_explicit(&p->hook, NULL, memory_order_release);
+    for (size_t i = p->n_tasks; i-- > 0;) {
+        struct task *t = p->tasks[i];
+        if (t->pending)
+            tracer_forget(s->tracer, t->tid);
+        t->pending = false;
+        threads_end(s, t);
+    }
+    struct task none = {.process = p, .tid = p->pid};
+    capture_tell(s, &none, MESSAGE_EXEC, 0, clock_now_ns());
+}
+
+void threads_prepare(struct sampler *s, struct process *p)
+{
+    struct process_news news = process_news(p);
+    struct task *main = news.main_ended ? process_task(p, p->pid) : NULL;
+    bool lost_one = p->lost_one || news.gone;
+    if (news.execed) {
+        handle_exec(s, p);
+    } else if (main && !main->zombie) {
+        threads_zombie(s, main);
+        lost_one = true;
+    }
+    if (process_wants_listing(p, lost_one || p->n_tasks == 0, clock_now_ns()))
+        list_threads(s, p, news.gone);
+    if (p->ended)
+        return;
+    const struct capture_hook *hook = atomic_load_explicit(&p->hook, memory_order_acquire);
+    if (hook)
+        hook->tick(hook->ctx, p->live);
+}
