@@ -61,17 +61,18 @@ static enum unwind_end scan(struct walk *w, bool to_cfi)
     return UNWIND_NO_CFI;
 }
 
-/* Words that are no code at all must not be bridged: they show that a trial went astray. */
-static bool is_executable(struct walk *w, uint64_t pc)
+/* Words that are no code at all must not be bridged: they show that a trial went astray.  A stack is never
+ * code, though a library built without .note.GNU-stack makes it executable (MKL does, in torch 1.12). */
+static bool is_code(struct walk *w, const struct native_frame *f)
 {
-    const struct mapping *m = maps_find(modules_maps(w->modules), pc);
-    return m && m->prot & PROT_EXEC;
+    const struct mapping *m = maps_find(modules_maps(w->modules), f->pc);
+    return m && m->prot & PROT_EXEC && !(m->start <= f->sp && f->sp < m->end);
 }
 
 enum unwind_end walk_guess(struct walk *w)
 {
     const size_t at = w->out->n - 1;
-    if (w->nesting && !is_executable(w, w->out->frames[at].pc))
+    if (w->nesting && !is_code(w, &w->out->frames[at]))
         return UNWIND_NO_CFI;
     if (!w->nesting)
         w->counters->fallbacks++;

@@ -76,6 +76,7 @@ static const struct unwind_case cases[] = {
     {.program = "noreturn", .source = "noreturn.c", .how = STOPPED},
     {.program = "nocfi", .source = "nocfi.c", .how = STOPPED, .trust = FRAME_GUESSED},
     {.program = "nocfi", .source = "nocfi.c", .how = BLOCKED, .trust = FRAME_GUESSED},
+    {.program = "nocfi_execstack", .source = "nocfi.c", .how = STOPPED, .trust = FRAME_GUESSED},
     {.program = "throw", .source = "throw.cc", .how = STOPPED},
     {.program = "throw", .source = "throw.cc", .how = BLOCKED},
 };
