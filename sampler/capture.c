@@ -175,16 +175,20 @@ static struct sample_message *reserve(struct sampler *s, size_t stack)
     return m;
 }
 
-static enum thread_state off_cpu_state(const struct task *t, const struct syscall_state *view)
+/* Is T's process under SIGSTOP?  All its threads are then, so one is asked once a tick: reading stat takes
+ * as long as a capture. */
+static bool is_job_stopped(const struct sampler *s, const struct task *t)
 {
+    struct process *p = t->process;
+    uint64_t tick = counters_get(&s->counters, COUNT_TICKS) + 1;
+    if (p->stop_asked == tick)
+        return p->job_stopped;
     struct task_stat stat;
     char text[PROC_TEXT_BYTES];
-    if (view->number >= 0)
-        return THREAD_BLOCKED;
-    ssize_t len = proc_read_text(t->process->pid, t->tid, "stat", text, sizeof text);
-    if (len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 && stat.state == 'T')
-        return THREAD_STOPPED;
-    return THREAD_BLOCKED;
+    ssize_t len = proc_read_text(p->pid, t->tid, "stat", text, sizeof text);
+    p->stop_asked = tick;
+    p->job_stopped = len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 && stat.state == 'T';
+    return p->job_stopped;
 }
 
 /* The kernel calls a time-out that goes on after a stop restart_syscall: its name from before. */
@@ -216,12 +220,12 @@ static void note_call(struct task *t, const struct stop *stop)
     t->stopped_call.runs = t->requested_state == THREAD_BLOCKED ? t->requested_runs + 2 : 0;
 }
 
-static void describe_off_cpu(struct snapshot *snapshot, const struct task *t,
-                             const struct syscall_state *view)
+static void describe_off_cpu(const struct sampler *s, struct snapshot *snapshot,
+                             const struct task *t, const struct syscall_state *view)
 {
     snapshot->tid = t->tid;
     snapshot->taken_ns = clock_now_ns();
-    snapshot->state = off_cpu_state(t, view);
+    snapshot->state = is_job_stopped(s, t) ? THREAD_STOPPED : THREAD_BLOCKED;
     snapshot->syscall = call_number(t, view->number, view->sp, view->pc);
     memcpy(snapshot->syscall_args, view->args, sizeof view->args);
     snapshot->regs.r[X86_RSP] = view->sp;
@@ -277,7 +281,7 @@ static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_s
     struct sample_message *m = reserve(s, stack);
     if (!m)
         return 0;
-    describe_off_cpu(&m->snapshot, t, view);
+    describe_off_cpu(s, &m->snapshot, t, view);
     read_memory(s, t, m, stack);
     int error;
     if (!unmoved(s, t, view, &error)) {

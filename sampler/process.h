@@ -23,7 +23,9 @@ struct process {
     bool fresh;           /* of a new program, and the first value seen of it */
     uint64_t links;       /* of the task directory, as last listed */
     int64_t listed_ns;
-    bool lost_one; /* a thread was found to have ended */
+    uint64_t stop_asked; /* the tick at which it was last asked for: */
+    bool job_stopped;    /* SIGSTOP and the like */
+    bool lost_one;       /* a thread was found to have ended */
     bool ended;
     /* It was wallspy's own child, and has been reaped. */
     _Atomic bool reaped;
