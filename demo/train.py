@@ -143,7 +143,10 @@ def main():
     main_s = time.monotonic() - start
     true = shares(trainer, trainer.stop(), main_s)
     print(f"train.py: {steps} steps in {main_s:.1f} s")
-    print(json.dumps(true)) if options.truth else print_shares(true)
+    if options.truth:
+        print(json.dumps(true))
+    else:
+        print_shares(true)
     return 0
 
 
