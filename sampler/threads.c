@@ -153,6 +153,7 @@ static void handle_exec(struct sampler *s, struct process *p)
         t->pending = false;
         threads_end(s, t);
     }
+    tracer_forget(s->tracer, p->pid);
     struct task none = {.process = p, .tid = p->pid};
     capture_tell(s, &none, MESSAGE_EXEC, 0, clock_now_ns());
 }

@@ -251,7 +251,7 @@ static void request_stop(struct sampler *s, struct task *t)
     t->pending_repeats = 0;
     t->pending = true;
     counters_add(&s->counters, COUNT_STOP_REQUESTS, 1);
-    int r = tracer_request(s->tracer, t->tid, (uint64_t)(uintptr_t)t);
+    int r = tracer_request(s->tracer, t->process->pid, t->tid, (uint64_t)(uintptr_t)t);
     if (r < 0)
         refused(s, t, r, now_ns);
     else if (!s->config.freeze && t->requested_state != THREAD_RUNNABLE)

@@ -261,7 +261,7 @@ static long seize(struct tracer *t, pid_t tid)
     return r < 0 ? -saved : 0;
 }
 
-int tracer_request(struct tracer *t, pid_t tid, uint64_t tag)
+int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag)
 {
     if (find(t, tid))
         return -EALREADY;
@@ -270,13 +270,20 @@ int tracer_request(struct tracer *t, pid_t tid, uint64_t tag)
      * it is ours. */
     (void)insert(t, tid, tag);
     long r = seize(t, tid);
+    /* Refused because it is ours, left over from an execve: only its tracer may interrupt it. */
+    if (r == -EPERM && ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) == 0)
+        return 0;
     struct request *request = find(t, tid);
-    if (r < 0 && request)
-        forget(t, request);
-    if (r < 0 || !request)
+    if (r < 0) {
+        if (request)
+            forget(t, request);
         return (int)r;
-    /* ESRCH: it died; its end is there to be reaped. */
-    (void)ptrace(PTRACE_INTERRUPT, tid, 0L, 0L);
+    }
+    /* Also when it was handed out meanwhile: that may have been another that took its tid by execve.
+     * Gone: it died, and its end is there to be reaped; or PTRACE_SEIZE has waited for its own execve,
+     * and attached to what is called PID by now, which would never stop. */
+    if (ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) < 0)
+        (void)ptrace(PTRACE_INTERRUPT, pid, 0L, 0L);
     return 0;
 }
 
@@ -316,6 +323,8 @@ void tracer_forget(struct tracer *t, pid_t tid)
     struct request *request = find(t, tid);
     if (request)
         forget(t, request);
+    /* What has its tid now may be attached all the same. */
+    (void)ptrace(PTRACE_INTERRUPT, tid, 0L, 0L);
 }
 
 struct tracer *tracer_free(struct tracer *t)

@@ -54,9 +54,9 @@ struct tracer_handler {
 /* Call on the sampler's thread: installs the SIGCHLD handler and blocks the signal.  HANDLER is
  * copied. */
 struct tracer *tracer_new(const struct tracer_handler *handler);
-/* PTRACE_SEIZE and PTRACE_INTERRUPT.  Returns 0; -EALREADY: a request for it is out; -ESRCH: gone;
+/* PTRACE_SEIZE and PTRACE_INTERRUPT for a thread of process PID.  Returns 0; -EALREADY: a request for it is out; -ESRCH: gone;
  * -EPERM: refused, or another tracer has it; or what ptrace says. */
-int tracer_request(struct tracer *t, pid_t tid, uint64_t tag);
+int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag);
 /* Handles all there is to reap, without waiting. */
 void tracer_reap(struct tracer *t);
 /* Reaps for at most NS nanoseconds, spinning, until TID is no longer asked to stop.  True: it is

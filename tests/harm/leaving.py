@@ -27,6 +27,7 @@ class Leaving(harness.HarmTest):
             self.assert_unharmed(target)
         self.assertGreater(profile.counts["pending_ticks"], 0)
         self.assertEqual(profile.counts["execs"], 1)
+        self.assertLess(profile.counts["refused"], 20)  # what is left attached cannot be sampled again
         self.assertGreater(profile.seconds("first_program"), 0.1)
         self.assertGreater(profile.seconds("second_program"), 0.1)
         self.assertGreater(profile.seconds("[execve]"), 0)
