@@ -23,6 +23,8 @@ class Leaving(harness.HarmTest):
                 target.poke()
                 took_ms = float(target.line())
                 time.sleep(0.2)
+                harness.wait_until(lambda: harness.status(target.pid, "TracerPid") == "0", 1,
+                                   "the thread that called execve stays traced")
                 profile = wallspy.stop()
             self.assert_unharmed(target)
         self.assertGreater(profile.counts["pending_ticks"], 0)
