@@ -64,6 +64,26 @@ START_TEST(gap_without_proof_is_missed)
 }
 END_TEST
 
+START_TEST(state_counts_where_the_kernel_does_not)
+{
+    set_up();
+    struct message m = {.time_ns = ORIGIN};
+    const enum run_state states[] = {RUN_RUNNING_OR_RUNNABLE, RUN_BLOCKED, RUN_RUNNABLE,
+                                     RUN_RUNNING};
+    for (int i = 0; i < 4; i++) {
+        lane_open(&lane, &m, stack, states[i]);
+        m.time_ns += (i + 1) * MS;
+        lane_close(&lane, profile, &m, ORIGIN, 10 * MS);
+    }
+    lane_end(&lane, profile, &m, ORIGIN);
+    const struct profile_thread *t = profile_see_thread(profile, lane.thread);
+    ck_assert_int_eq(t->cpu_ns, (1 + 4) * MS);
+    ck_assert_int_eq(t->runqueue_ns, 3 * MS);
+    ck_assert_int_eq(run_at(0, 4)->cpu_ns, 1 * MS);
+    ck_assert_int_eq(run_at(1, 4)->cpu_ns, 0);
+}
+END_TEST
+
 START_TEST(proof_covers_any_gap)
 {
     set_up();
@@ -147,4 +167,4 @@ END_TEST
 
 CHECK_MAIN("timeline", 20, sample_held_so_far_is_there_once, waiting_is_shown_as_counted,
            long_wait_is_not_in_doubt, sample_holds_until_the_next, gap_without_proof_is_missed,
-           proof_covers_any_gap, late_count_is_carried)
+           state_counts_where_the_kernel_does_not, proof_covers_any_gap, late_count_is_carried)
