@@ -48,15 +48,17 @@ static frame_id syscall_leaf(struct profile *p, pid_t pid, const struct snapshot
     return ret;
 }
 
-static frame_id traced_leaf(struct profile *p, pid_t pid)
+/* Who traces it may be gone by now. */
+static frame_id traced_leaf(struct profile *p, pid_t pid, uint32_t flags)
 {
     char text[PROC_TEXT_BYTES];
     struct task_status status = {0};
     ssize_t len = proc_read_text(pid, 0, "status", text, sizeof text);
     if (len > 0)
         (void)task_status_parse(text, (size_t)len, &status);
-    (void)snprintf(text, sizeof text, status.tracer ? "[traced by %d]" : "[not permitted]",
-                   status.tracer);
+    if (!status.tracer)
+        return profile_mark(p, flags & SAMPLE_NO_STACK ? "[not permitted]" : "[traced]", off_cpu);
+    (void)snprintf(text, sizeof text, "[traced by %d]", status.tracer);
     return profile_mark(p, text, off_cpu);
 }
 
@@ -64,7 +66,7 @@ frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m
 {
     const struct snapshot *s = &m->snapshot;
     if (m->head.flags & SAMPLE_TRACED)
-        return traced_leaf(p, pid);
+        return traced_leaf(p, pid, m->head.flags);
     if (m->head.flags & SAMPLE_IO_WORKER)
         return profile_mark(p, "[io_uring worker]", off_cpu);
     switch (s->state) {

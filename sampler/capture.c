@@ -175,20 +175,22 @@ static struct sample_message *reserve(struct sampler *s, size_t stack)
     return m;
 }
 
-/* Is T's process under SIGSTOP?  All its threads are then, so one is asked once a tick: reading stat takes
- * as long as a capture. */
-static bool is_job_stopped(const struct sampler *s, const struct task *t)
+/* Is T's process under SIGSTOP ('T') or a debugger's stop ('t': never ours, whom we asked to stop is not
+ * looked at)?  All its threads are then, so one is asked once a tick: reading stat takes as long as a
+ * capture. */
+static char stopped_how(const struct sampler *s, const struct task *t)
 {
     struct process *p = t->process;
     uint64_t tick = counters_get(&s->counters, COUNT_TICKS) + 1;
     if (p->stop_asked == tick)
-        return p->job_stopped;
+        return p->stopped;
     struct task_stat stat;
     char text[PROC_TEXT_BYTES];
     ssize_t len = proc_read_text(p->pid, t->tid, "stat", text, sizeof text);
     p->stop_asked = tick;
-    p->job_stopped = len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 && stat.state == 'T';
-    return p->job_stopped;
+    bool known = len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0;
+    p->stopped = known && (stat.state == 'T' || stat.state == 't') ? stat.state : '\0';
+    return p->stopped;
 }
 
 /* The kernel calls a time-out that goes on after a stop restart_syscall: its name from before. */
@@ -220,17 +222,20 @@ static void note_call(struct task *t, const struct stop *stop)
     t->stopped_call.runs = t->requested_state == THREAD_BLOCKED ? t->requested_runs + 2 : 0;
 }
 
-static void describe_off_cpu(const struct sampler *s, struct snapshot *snapshot,
-                             const struct task *t, const struct syscall_state *view)
+/* Returns enum sample_flags. */
+static uint32_t describe_off_cpu(const struct sampler *s, struct snapshot *snapshot,
+                                 const struct task *t, const struct syscall_state *view)
 {
     snapshot->tid = t->tid;
     snapshot->taken_ns = clock_now_ns();
-    snapshot->state = is_job_stopped(s, t) ? THREAD_STOPPED : THREAD_BLOCKED;
+    char stopped = stopped_how(s, t);
+    snapshot->state = stopped ? THREAD_STOPPED : THREAD_BLOCKED;
     snapshot->syscall = call_number(t, view->number, view->sp, view->pc);
     memcpy(snapshot->syscall_args, view->args, sizeof view->args);
     snapshot->regs.r[X86_RSP] = view->sp;
     snapshot->regs.r[X86_PC] = view->pc;
     snapshot->regs.known = 1U << X86_RSP | 1U << X86_PC;
+    return stopped == 't' ? SAMPLE_TRACED : 0;
 }
 
 static bool same_view(const struct syscall_state *a, const struct syscall_state *b)
@@ -281,7 +286,7 @@ static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_s
     struct sample_message *m = reserve(s, stack);
     if (!m)
         return 0;
-    describe_off_cpu(s, &m->snapshot, t, view);
+    uint32_t flags = describe_off_cpu(s, &m->snapshot, t, view);
     read_memory(s, t, m, stack);
     int error;
     if (!unmoved(s, t, view, &error)) {
@@ -289,7 +294,7 @@ static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_s
         return error < 0 ? error : -EAGAIN;
     }
     fill_head(t, &m->head, MESSAGE_SAMPLE, m->snapshot.taken_ns);
-    m->head.flags = s->can.schedstat ? 0 : SAMPLE_APPROXIMATE;
+    m->head.flags = flags | (s->can.schedstat ? 0 : SAMPLE_APPROXIMATE);
     publish(s, t, m);
     t->state = m->snapshot.state;
     t->repeatable = s->can.schedstat;

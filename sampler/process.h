@@ -24,7 +24,7 @@ struct process {
     uint64_t links;       /* of the task directory, as last listed */
     int64_t listed_ns;
     uint64_t stop_asked; /* the tick at which it was last asked for: */
-    bool job_stopped;    /* SIGSTOP and the like */
+    char stopped;        /* 'T' by SIGSTOP and the like, 't' by a debugger, 0 not */
     bool lost_one;       /* a thread was found to have ended */
     bool ended;
     /* It was wallspy's own child, and has been reaped. */

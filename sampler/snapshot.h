@@ -13,7 +13,7 @@ enum thread_state {
     THREAD_RUNNING,  /* on a CPU */
     THREAD_RUNNABLE, /* waiting for one */
     THREAD_BLOCKED,
-    THREAD_STOPPED,             /* by a job-control signal */
+    THREAD_STOPPED,             /* by a job-control signal, or a debugger */
     THREAD_RUNNING_OR_RUNNABLE, /* where the kernel does not tell them apart */
 };
 

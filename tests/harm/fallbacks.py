@@ -1,0 +1,157 @@
+"""Where something is missing, and at the limits: still a sensible profile, and no harm."""
+import pathlib
+import re
+import time
+
+import harness
+
+
+class Fallbacks(harness.HarmTest):
+    def shares(self, *args, seconds=2.5, environment=None):
+        """Profiles the program that knows its own shares, and compares."""
+        with harness.Target("work", "shares") as target:
+            with harness.Wallspy(target.pid, *args, rate=200, environment=environment) as wallspy:
+                before = target.counts()
+                time.sleep(seconds)
+                after = target.counts()
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+            target.finish()
+        self.assertEqual(profile.counts["perturbed_calls"], 0)
+        true = {name: after[f"{name}_us"] - before[f"{name}_us"]
+                for name in ("first", "second", "sleep")}
+        return profile, {name: us / sum(true.values()) for name, us in true.items()}
+
+    def assert_shares(self, profile, true, names=("first", "second", "sleep"), delta=0.1):
+        rows = next(r for name, r in profile.walls().items() if name.startswith("shares"))
+        total = sum(weight for stack, weight in rows if stack)  # else missed, and said so
+        for name in names:
+            seen = sum(weight for stack, weight in rows if
+                       any(frame == name or name == "sleep" and "nanosleep" in frame
+                           for frame in stack))
+            self.assertAlmostEqual(seen / total, true[name], delta=delta,
+                                   msg=f"{name}; truth {true}")
+
+    def test_with_all(self):
+        self.assert_shares(*self.shares())
+
+    def test_no_process_vm_readv(self):
+        self.assert_shares(*self.shares(environment={"WALLSPY_NO_VM_READV": "1"}))
+
+    def test_no_schedstat(self):
+        """Of a thread that waits long for a CPU more is missed than of one that sleeps."""
+        self.assert_shares(*self.shares(environment={"WALLSPY_NO_SCHEDSTAT": "1"}), delta=0.2)
+
+    def test_slow_syscall_file(self):
+        """Every read counts as slow, so each thread is looked at every 64th tick only."""
+        profile, _ = self.shares(environment={"WALLSPY_SLOW_SYSCALL_US": "0"})
+        self.assertGreater(profile.counts["slow_syscall_reads"], 10)
+        self.assertTrue(profile.walls())
+
+    def test_never_held(self):
+        profile, true = self.shares("--no-stop")
+        self.assert_shares(profile, true, ("sleep",))
+        self.assertEqual(profile.counts["stop_requests"], 0)
+
+    def test_few_descriptors(self):
+        with harness.Target("work", "blocked", 300) as target:
+            with harness.Wallspy(target.pid, rate=100,
+                                 prefix=("prlimit", "--nofile=100:100")) as wallspy:
+                time.sleep(2)
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+            self.assertEqual(target.finish()["wrong"], 0)
+        self.assertGreater(profile.counts["fds_evicted"], 100)
+        blocked = [t for t in profile.counts["threads"] if t["name"] == "blocked"]
+        self.assertEqual(len(blocked), 300)
+        for thread in blocked:
+            self.assertGreater(thread["samples"], 0)
+
+
+class Limits(harness.HarmTest):
+    def sampler_times(self, pid):
+        """Seconds that wallspy's sampler has run, and has waited for a CPU."""
+        for tid in harness.threads(pid):
+            task = pathlib.Path(f"/proc/{pid}/task/{tid}")
+            if task.joinpath("comm").read_text() == "wallspy-sampler\n":
+                run_ns, wait_ns, _ = task.joinpath("schedstat").read_text().split()
+                return int(run_ns) / 1e9, int(wait_ns) / 1e9
+        raise AssertionError("no sampler")
+
+    def test_many_blocked_threads(self):
+        with harness.Target("work", "blocked", 1000) as target:
+            with harness.Wallspy(target.pid, rate=100) as wallspy:
+                time.sleep(4)
+                run_s, wait_s = self.sampler_times(wallspy.process.pid)
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+            self.assertEqual(target.finish()["wrong"], 0)
+        ticks = profile.counts["ticks"]
+        self.assertGreater(profile.counts["repeats"], 900 * ticks * 0.9)
+        # What others on this machine take is not wallspy's to answer for.
+        reached = ticks / (ticks + profile.counts["late_ticks"])
+        self.assertGreaterEqual(reached, 0.99 - wait_s / 4)
+        self.assertLess(run_s / 4, 0.25)
+
+    def test_main_thread_gone(self):
+        with harness.Target("work", "orphans") as target:
+            harness.wait_until(lambda: harness.status(target.pid, "State")[0] == "Z")
+            with harness.Wallspy(target.pid, ready=False) as wallspy:
+                self.assertEqual(wallspy.process.wait(10), 4)
+                self.assertIn("main thread has ended", wallspy.text())
+            self.assertEqual(target.finish()["wrong"], 0)
+
+    def test_main_thread_goes(self):
+        with harness.Target("work", "leaderless") as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                target.poke()
+                time.sleep(1)
+                profile = wallspy.stop()
+            self.assertIsNone(target.process.poll())
+            self.assertEqual(target.finish()["wrong"], 0)
+        self.assertGreater(profile.seconds("compute"), 0.5)
+
+    def test_target_ends(self):
+        with harness.Target("work", "sums", 3) as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                time.sleep(0.5)
+                self.assertEqual(target.finish()["wrong"], 0)
+                profile = wallspy.ends()
+        self.assertGreater(profile.seconds("compute"), 0.5)
+
+    def depths(self, kind, n, function):
+        """How deep FUNCTION was seen to call itself, frames left out counted: depth → seconds.
+        At first a stack is truncated: how much is read of it doubles from sample to sample."""
+        with harness.Target("work", kind, n) as target:
+            with harness.Wallspy(target.pid, rate=50) as wallspy:
+                time.sleep(2)
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+            self.assertEqual(target.finish()["wrong"], 0)
+        ret = {}
+        for name, rows in profile.walls().items():
+            for stack, weight in rows:
+                if name.startswith("main") or function not in " ".join(stack):
+                    continue
+                depth = sum(frame == function for frame in stack)
+                depth += sum(int(n) for n in re.findall(r"\[… (\d+) frames\]", " ".join(stack)))
+                depth = "truncated" if "[truncated]" in stack else depth
+                ret[depth] = ret.get(depth, 0) + weight
+        return ret
+
+    def test_many_frames(self):
+        depths = self.depths("deep", 2000, "go_down")
+        self.assertGreater(depths.pop(2001, 0), depths.pop("truncated", 0), depths)
+        self.assertEqual(depths, {})
+
+    def test_big_stack(self):
+        depths = self.depths("wide", 7 << 20, "go_wide")
+        self.assertGreater(depths.pop(113, 0), depths.pop("truncated", 0), depths)
+        self.assertEqual(depths, {})
+
+    def test_stack_bigger_than_is_read(self):
+        self.assertEqual(set(self.depths("wide", 12 << 20, "go_wide")), {"truncated"})
+
+
+if __name__ == "__main__":
+    harness.main()

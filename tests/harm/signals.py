@@ -1,0 +1,61 @@
+"""Signals of the target's own, job control, and right results, while it is sampled at 1000 Hz."""
+import os
+import signal
+import time
+
+import harness
+
+SIGNALS = 10000
+
+
+class Signals(harness.HarmTest):
+    def test_every_signal_is_handled_once(self):
+        with harness.Target("work", "signals") as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                harness.wait_until(lambda: target.counts()["handled"] >= SIGNALS, 15)
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+            counts = target.finish()
+        self.assertEqual(counts["handled"], SIGNALS)
+        self.assertEqual((counts["misplaced"], counts["wrong"]), (0, 0))
+        self.assertEqual(profile.counts["perturbed_calls"], 0)
+
+    def test_right_results(self):
+        with harness.Target("work", "sums", 4) as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                time.sleep(2)
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+            counts = target.finish()
+        self.assertGreater(counts["rounds"], 1000)
+        self.assertEqual(counts["wrong"], 0)
+        self.assertGreater(profile.counts["stops"], 500)
+
+    def test_stop_and_continue(self):
+        stopped_s = 0
+        with harness.Target("work", "sums", 3) as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                for _ in range(4):
+                    time.sleep(0.2)
+                    os.kill(target.pid, signal.SIGSTOP)
+                    begun = time.monotonic()
+                    time.sleep(0.3)
+                    self.assertEqual(harness.status(target.pid, "State")[0], "T")
+                    self.assertEqual(harness.status(target.pid, "TracerPid"), "0")
+                    os.kill(target.pid, signal.SIGCONT)
+                    stopped_s += time.monotonic() - begun
+                    before = target.counts()["rounds"]
+                    harness.wait_until(lambda: target.counts()["rounds"] > before + 20)
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+            self.assertEqual(target.finish()["wrong"], 0)
+        # The three that compute were stopped all that time.
+        workers = {name: rows for name, rows in profile.walls().items() if name.startswith("sums")}
+        self.assertEqual(len(workers), 3)
+        for name, rows in workers.items():
+            seen_s = sum(weight for stack, weight in rows if "[stopped]" in stack)
+            self.assertAlmostEqual(seen_s, stopped_s, delta=0.25 * stopped_s, msg=name)
+
+
+if __name__ == "__main__":
+    harness.main()
