@@ -189,7 +189,9 @@ static char stopped_how(const struct sampler *s, const struct task *t)
     ssize_t len = proc_read_text(p->pid, t->tid, "stat", text, sizeof text);
     p->stop_asked = tick;
     bool known = len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0;
-    p->stopped = known && (stat.state == 'T' || stat.state == 't') ? stat.state : '\0';
+    p->stopped = '\0';
+    if (known && (stat.state == 'T' || stat.state == 't'))
+        p->stopped = stat.state;
     return p->stopped;
 }
 

@@ -22,14 +22,16 @@ class Fallbacks(harness.HarmTest):
                 for name in ("first", "second", "sleep")}
         return profile, {name: us / sum(true.values()) for name, us in true.items()}
 
-    def assert_shares(self, profile, true, names=("first", "second", "sleep"), delta=0.1):
+    def assert_shares(self, profile, true, names=("first", "second", "sleep")):
+        """To a tenth, and what was missed: on a busy machine that is more of what runs."""
         rows = next(r for name, r in profile.walls().items() if name.startswith("shares"))
-        total = sum(weight for stack, weight in rows if stack)  # else missed, and said so
+        total = sum(weight for _, weight in rows)
+        missed = sum(weight for stack, weight in rows if not stack) / total
         for name in names:
             seen = sum(weight for stack, weight in rows if
                        any(frame == name or name == "sleep" and "nanosleep" in frame
                            for frame in stack))
-            self.assertAlmostEqual(seen / total, true[name], delta=delta,
+            self.assertAlmostEqual(seen / total, true[name], delta=0.1 + missed,
                                    msg=f"{name}; truth {true}")
 
     def test_with_all(self):
@@ -39,8 +41,7 @@ class Fallbacks(harness.HarmTest):
         self.assert_shares(*self.shares(environment={"WALLSPY_NO_VM_READV": "1"}))
 
     def test_no_schedstat(self):
-        """Of a thread that waits long for a CPU more is missed than of one that sleeps."""
-        self.assert_shares(*self.shares(environment={"WALLSPY_NO_SCHEDSTAT": "1"}), delta=0.2)
+        self.assert_shares(*self.shares(environment={"WALLSPY_NO_SCHEDSTAT": "1"}))
 
     def test_slow_syscall_file(self):
         """Every read counts as slow, so each thread is looked at every 64th tick only."""

@@ -101,7 +101,7 @@ static void *vfork_main(void *unused)
 static int run_second(const char *started)
 {
     char byte;
-    (void)printf("%.1f\n", (double)(now_ns() - atoll(started)) / 1e6);
+    (void)printf("%.1f\n", (double)(now_ns() - strtoll(started, NULL, 10)) / 1e6);
     (void)fflush(stdout);
     do
         second_program();

@@ -213,7 +213,7 @@ int main(int argc, char **argv)
     const char *kind = argc > 1 ? argv[1] : "";
     static long n;
     static pthread_t receiver;
-    n = argc > 2 ? atol(argv[2]) : 1;
+    n = argc > 2 ? strtol(argv[2], NULL, 10) : 1;
     right = compute();
     if (strcmp(kind, "sums") == 0)
         for (long i = 0; i < n; i++)
