@@ -212,7 +212,8 @@ static void on_sample(struct recording *r, struct subject *s, const struct sampl
     describe_thread(r, s, lane, &m->head, &stacked);
     if (s->execed && m->head.tid == s->pid)
         mark_exec(r, s, lane, &m->head);
-    lane_open(lane, &m->head, stacked.stack, state_of(m->snapshot.state));
+    if (!stacked.left_out)
+        lane_open(lane, &m->head, stacked.stack, state_of(m->snapshot.state));
     lane->held_ns = m->head.held_ns;
     if (r->on_sample)
         r->on_sample(r->on_sample_ctx, lane->thread, m, &stacked);

@@ -199,6 +199,7 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
         snapshot.stack = NULL;
     struct stacked ret = {.gil = gil_of(s, &snapshot)};
     if (st->options.gil_only && ret.gil != PY_GIL_HOLDING) {
+        ret.left_out = true;
         learn_codes(st, s, &snapshot);
         return ret;
     }

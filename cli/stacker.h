@@ -17,6 +17,7 @@ struct stacker *stacker_new(struct profile *profile, struct feedback *feedback,
                             const struct stacker_options *options);
 struct stacked {
     stack_id stack; /* none: not to be shown */
+    bool left_out;  /* not asked for (--gil): no sample at all, nor missed time */
     bool python;    /* it has Python frames */
     enum py_gil gil;
     bool complete; /* nothing cut, lost or guessed */

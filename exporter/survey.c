@@ -180,7 +180,7 @@ void survey_init(struct survey *s, const struct profile *p, struct view *v)
     uint32_t only = view_options(v)->process.ix;
     for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
         const struct profile_thread *thread = profile_see_thread(p, (thread_id){i});
-        if (only && thread->process.ix != only)
+        if ((only && thread->process.ix != only) || !thread->n_runs)
             continue;
         s->threads[s->n].thread = thread;
         survey_thread(&state, &s->threads[s->n++]);

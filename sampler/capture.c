@@ -8,6 +8,7 @@
 
 enum {
     OFF_CPU_ATTEMPTS = 3,
+    HELD_STACK_BYTES = 512 * 1024, /* at most: read in some 25 µs; 6 MiB held a thread for 1 ms */
     OFF_CPU_STACK_BYTES = 128 * 1024, /* at least: nobody waits for a read without a stop */
     MAX_SYSCALL_BACKOFF = 64,
     SPARE_RING_BYTES = 256 * 1024, /* some 2,000 messages without a stack */
@@ -342,7 +343,8 @@ void capture_prepare(struct sampler *s, struct task *t)
 
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
 {
-    size_t stack = t->stack_bytes;
+    bool whole = t->stack_bytes <= HELD_STACK_BYTES || s->config.single_shot;
+    size_t stack = whole ? t->stack_bytes : HELD_STACK_BYTES;
     struct sample_message *m = reserve(s, stack);
     if (!m || !stop->registers_ok)
         return;
