@@ -47,7 +47,7 @@ int capture_counts(struct sampler *s, struct task *t, struct schedstat *ret)
 int capture_view(struct sampler *s, struct task *t, struct syscall_state *ret)
 {
     int64_t start = clock_now_ns();
-    if (start < t->syscall_not_before_ns)
+    if (start < t->syscall_not_before_ns && !s->config.single_shot)
         return -EAGAIN;
     int fd = capture_fd(s, t, TASK_SYSCALL);
     if (fd < 0)

@@ -26,8 +26,9 @@ bool tick_stopped(void *sampler, const struct stop *stop)
     capture_held(s, t, stop);
     counters_add(&s->counters, COUNT_REPAIRED_CALLS, stop->repaired);
     counters_add(&s->counters, COUNT_PERTURBED_CALLS, stop->perturbed);
-    /* Some kernels undo a long call at every interruption: leave it alone longer each time. */
-    if (stop->restarting) {
+    /* Some kernels undo a long call at every interruption: leave it alone longer each time.  The few
+     * captures of a single shot cannot wait for that. */
+    if (stop->restarting && !s->config.single_shot) {
         int64_t most = MAX_BACKOFF_NS / s->interval_ns;
         t->backoff = t->backoff ? t->backoff * 2 : 2;
         if (t->backoff > most)
