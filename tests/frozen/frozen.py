@@ -230,14 +230,25 @@ class Comparison:
             for why in reasons:
                 self.counts[f"stacks where {peer} differs: {why}"] += 1
 
+    def ask_peers(self, pid, ours):
+        """What each sees.  py-spy now and then finds no interpreter; then there is nothing to compare."""
+        found = {}
+        for name, dump in (("py-spy", py_spy), ("pystack", pystack)):
+            try:
+                if self.peers[name]:
+                    found[name] = with_tids(dump(self.peers[name], pid), ours)
+                    self.counts[f"dumps of {name}"] += 1
+            except RuntimeError as error:
+                self.counts[f"failures of {name}"] += 1
+                print(error.args[0].splitlines()[0])
+        return found
+
     def at_instant(self, pid):
         """Returns False if the instant was lost: gdb, attaching, now and then lets a stopped target run."""
         before = registers(pid)
         ours = wallspy_native(self.args.wallspy, pid)
         version, python = wallspy_python(self.args.wallspy, pid)
-        peers = {name: with_tids(dump(self.peers[name], pid), python)
-                 for name, dump in (("py-spy", py_spy), ("pystack", pystack))
-                 if version and self.peers[name]}
+        peers = self.ask_peers(pid, python) if version else {}
         assert registers(pid) == before, "the target moved"
         gdb = self.gdb.frames(pid)
         if registers(pid) != before:
@@ -287,7 +298,9 @@ def main():
     comparison.gdb.close()
     for what, n in comparison.counts.items():
         print(f"{n:6} {what}")
-    if comparison.counts["unexplained differences"]:
+    unseen = [name for name in comparison.peers if comparison.counts[f"failures of {name}"]
+              and not comparison.counts[f"dumps of {name}"]]
+    if comparison.counts["unexplained differences"] or unseen:
         return 1
     if comparison.counts["Python frames"] and comparison.missing():
         print("not installed:", *comparison.missing())
