@@ -1,6 +1,7 @@
 #include "cli/record.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -131,6 +132,15 @@ static void tell_rate(struct record *r)
                   100 * r->options->max_overhead, rate_hz);
 }
 
+/* Ctrl-Z: stops as any job does, but with no thread of the target held. */
+static void suspend(struct sampler *sampler)
+{
+    if (!sampler_pause(sampler))
+        return;
+    (void)raise(SIGSTOP);
+    sampler_resume(sampler);
+}
+
 static void sample(struct record *r)
 {
     int64_t begun_ns = clock_now_ns();
@@ -146,6 +156,8 @@ static void sample(struct record *r)
             report_headline(r->recording);
             told = true;
         }
+        if (signals_take_terminal_stop())
+            suspend(recording_sampler(r->recording));
         if (signals_take_snapshot())
             (void)outputs_snapshot(r->outputs, r->recording);
         report_progress(r->recording);

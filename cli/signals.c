@@ -112,6 +112,14 @@ void signals_block_terminal_stop(void)
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+bool signals_take_terminal_stop(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTSTP);
+    return sigtimedwait(&set, NULL, &(struct timespec){0}) == SIGTSTP;
+}
+
 void signals_set_command(pid_t pid)
 {
     state.command = pid;

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -22,6 +23,7 @@ enum {
     SINGLE_SHOT_NS = 500 * NS_PER_MS, /* for threads that wait for a CPU */
     MAX_SHOTS = 8,                    /* each reads twice as much stack: from 32 KiB to 8 MiB */
     WORKER_NS = 2 * NS_PER_S,         /* it may have large files to read first */
+    PAUSE_NS = 100 * NS_PER_MS,
     OVERHEAD_EVERY_NS = NS_PER_S,
     MAX_STEP = 16, /* that the rate is divided by at a time */
 };
@@ -204,6 +206,38 @@ static bool answer(struct sampler *s)
     return true;
 }
 
+/* A request that is out when wallspy is stopped would hold its thread until wallspy goes on. */
+static void pause_if_asked(struct sampler *s)
+{
+    if (atomic_load(&s->pause) != PAUSE_ASKED)
+        return;
+    (void)!read(s->wake_fd, &(uint64_t){0}, sizeof(uint64_t));
+    int64_t end = clock_now_ns() + PAUSE_NS;
+    while (tracer_pending(s->tracer) && clock_now_ns() < end)
+        tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
+    if (tracer_pending(s->tracer))
+        return;
+    atomic_store(&s->pause, PAUSED);
+    while (atomic_load(&s->pause) == PAUSED)
+        tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
+}
+
+bool sampler_pause(struct sampler *s)
+{
+    int64_t end = clock_now_ns() + 3LL * PAUSE_NS;
+    atomic_store(&s->pause, PAUSE_ASKED);
+    (void)!write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
+    while (atomic_load(&s->pause) != PAUSED && !sampler_done(s) && clock_now_ns() < end)
+        (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
+    int asked = PAUSE_ASKED;
+    return !atomic_compare_exchange_strong(&s->pause, &asked, PAUSE_NONE);
+}
+
+void sampler_resume(struct sampler *s)
+{
+    atomic_store(&s->pause, PAUSE_NONE);
+}
+
 /* Ticks lie on an absolute grid, each somewhere within its interval.  A tick that could not begin
  * within its interval is left out, and counted. */
 static void run_ticks(struct sampler *s)
@@ -225,6 +259,7 @@ static void run_ticks(struct sampler *s)
         do
             tracer_sleep(s->tracer, slot_ns + offset_ns, s->wake_fd);
         while (answer(s));
+        pause_if_asked(s);
     }
 }
 

@@ -24,6 +24,8 @@ struct abilities {
     int64_t syscall_limit_ns; /* a /syscall read longer than this is slow */
 };
 
+enum pause_state { PAUSE_NONE, PAUSE_ASKED, PAUSED };
+
 struct sampler {
     struct sampler_config config;
     struct abilities can;
@@ -51,9 +53,10 @@ struct sampler {
 
     pthread_t thread;
     bool started;
-    int wake_fd;   /* wakes the sampler's thread */
-    int notify_fd; /* wakes the worker */
-    bool told;     /* something was put into the ring since it was woken */
+    int wake_fd;       /* wakes the sampler's thread */
+    int notify_fd;     /* wakes the worker */
+    bool told;         /* something was put into the ring since it was woken */
+    _Atomic int pause; /* enum pause_state */
     _Atomic bool stop, done;
     _Atomic bool tell; /* sampler_tell() was called */
     _Atomic uint32_t task_count;

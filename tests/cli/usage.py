@@ -242,6 +242,22 @@ class Terminal(InFolder):
             self.expect_recording("o.json")
             self.assertEqual(status(t.pid, "TracerPid"), "0")
 
+    def test_ctrl_z_stops_wallspy_and_holds_nobody(self):
+        with Target("plain", user=False) as t:
+            pid, fd = self.spawn("-r", "1000", "--max-overhead", "100", "-p", str(t.pid), "-o", "o.json")
+            self.read_until(fd, b"Ctrl-C")
+            for _ in range(3):
+                os.write(fd, b"\x1a")
+                self.assertEqual(os.waitpid(pid, os.WUNTRACED)[1] >> 8, signal.SIGSTOP)
+                self.assertEqual(status(t.pid, "TracerPid"), "0")
+                self.assertNotIn(status(t.pid, "State")[0], "Tt")
+                os.kill(pid, signal.SIGCONT)
+                self.read_until(fd, b"Ctrl-C")
+            os.write(fd, b"\x03")
+            code, text = self.end(pid, fd)
+            self.assertEqual(code, 0, text)
+            self.expect_recording("o.json")
+
     def test_ctrl_c_is_the_commands_business(self):
         script = ("trap 'echo got' INT; echo ready; n=0; "
                   "while [ $n -lt 60 ]; do sleep 0.05; n=$((n+1)); done; exit 9")
