@@ -1,4 +1,5 @@
-/* Spins, reading the clock, and so sees when it was held: the target of tools/bench.
+/* Spins, reading the clock, and so sees when it was held: the target of tools/bench.  The clock is the
+ * CPU's counter: clock_gettime(2) would keep the thread in the vdso, which py-spy cannot unwind.
  * A hold is a gap of 2 µs or more between two clock reads in which the thread's voluntary context
  * switches rose: this code never gives up the CPU itself, so only a stop can have done it.  What of
  * a gap was waiting for a CPU, by schedstat, is given beside it.
@@ -15,7 +16,9 @@
 enum { HOLD_NS = 2000, MAX_HOLDS = 1 << 20 };
 
 static struct hold {
-    int64_t at_ns, length_ns, queued_ns;
+    uint64_t at;     /* ticks */
+    uint64_t length; /* ticks */
+    int64_t queued_ns;
 } holds[MAX_HOLDS];
 static volatile sig_atomic_t begun, ended;
 
@@ -52,20 +55,45 @@ static int64_t queued_ns(int schedstat)
     return strtoll(field, NULL, 10);
 }
 
-static void print(size_t n, long stops, long detected, int64_t loops, int64_t start_ns,
-                  int64_t end_ns)
+/* The CPU's counter and the clock at one moment. */
+struct moment {
+    uint64_t ticks;
+    int64_t ns;
+};
+
+static struct moment moment_now(void)
 {
-    printf("{\"stops\": %ld, \"detected\": %ld, \"loops\": %jd, \"start_ns\": %jd, "
+    return (struct moment){__builtin_ia32_rdtsc(), now_ns()};
+}
+
+static double ns_per_tick(struct moment a, struct moment b)
+{
+    return (double)(b.ns - a.ns) / (double)(b.ticks - a.ticks);
+}
+
+static double calibrate(void)
+{
+    struct moment a = moment_now();
+    nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
+    return ns_per_tick(a, moment_now());
+}
+
+static void print(size_t n, long stops, long detected, uint64_t loops, struct moment start)
+{
+    struct moment end = moment_now();
+    double scale = ns_per_tick(start, end);
+    printf("{\"stops\": %ld, \"detected\": %ld, \"loops\": %ju, \"start_ns\": %jd, "
            "\"end_ns\": %jd, \"holds\": [",
-           stops, detected, (intmax_t)loops, (intmax_t)start_ns, (intmax_t)end_ns);
+           stops, detected, (uintmax_t)loops, (intmax_t)start.ns, (intmax_t)end.ns);
     for (size_t i = 0; i < n; i++)
-        printf("%s[%jd, %jd, %jd]", i ? ", " : "", (intmax_t)holds[i].at_ns,
-               (intmax_t)holds[i].length_ns, (intmax_t)holds[i].queued_ns);
+        printf("%s[%.0f, %.0f, %jd]", i ? ", " : "",
+               (double)start.ns + scale * (double)(holds[i].at - start.ticks),
+               scale * (double)holds[i].length, (intmax_t)holds[i].queued_ns);
     printf("]}\n");
     fflush(stdout);
 }
 
-static void measure(void)
+static void measure(uint64_t hold_ticks)
 {
     int schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     int64_t queued_before_ns = queued_ns(schedstat);
@@ -73,39 +101,39 @@ static void measure(void)
     long first = voluntary_switches();
     long seen = first;
     long detected = 0;
-    int64_t loops = 0;
-    int64_t start_ns = now_ns();
-    int64_t last_ns = start_ns;
+    uint64_t loops = 0;
+    struct moment start = moment_now();
+    uint64_t last = start.ticks;
     while (!ended) {
-        int64_t t = now_ns();
+        uint64_t t = __builtin_ia32_rdtsc();
         loops++;
-        if (t - last_ns >= HOLD_NS) {
+        if (t - last >= hold_ticks) {
             long switches = voluntary_switches();
             int64_t queued = queued_ns(schedstat);
             if (switches != seen && n < MAX_HOLDS) {
-                holds[n++] = (struct hold){last_ns, t - last_ns, queued - queued_before_ns};
+                holds[n++] = (struct hold){last, t - last, queued - queued_before_ns};
                 detected += switches - seen;
             }
             /* What came between the last two reads was not seen as a gap. */
-            t = now_ns();
+            t = __builtin_ia32_rdtsc();
             seen = switches;
             queued_before_ns = queued;
         }
-        last_ns = t;
+        last = t;
     }
-    print(n, voluntary_switches() - first, detected, loops, start_ns, last_ns);
+    print(n, voluntary_switches() - first, detected, loops, start);
 }
 
 /* Noinline and with work after the call, so that each level is a frame. */
-__attribute__((noinline)) static int descend(int depth)
+__attribute__((noinline)) static int descend(int depth, uint64_t hold_ticks)
 {
     if (depth == 0) {
         while (!begun)
             ;
-        measure();
+        measure(hold_ticks);
         return 0;
     }
-    int r = descend(depth - 1);
+    int r = descend(depth - 1, hold_ticks);
     __asm__ volatile("" : "+r"(r));
     return r + 1;
 }
@@ -116,9 +144,10 @@ int spin(int depth)
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGUSR1, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    uint64_t hold_ticks = (uint64_t)(HOLD_NS / calibrate());
     puts("ready");
     fflush(stdout);
-    return descend(depth);
+    return descend(depth, hold_ticks);
 }
 
 #ifdef SPIN_MAIN
