@@ -8,7 +8,8 @@
 
 enum {
     LIST_DRAIN_EVERY = 16,
-    PF_IO_WORKER = 0x10, /* include/linux/sched.h */
+    PF_EXITING = 0x4, /* include/linux/sched.h */
+    PF_IO_WORKER = 0x10,
 };
 
 void threads_end(struct sampler *s, struct task *t)
@@ -66,7 +67,7 @@ bool threads_look_at(struct sampler *s, struct task *t)
     int fd = capture_fd(s, t, TASK_STATUS);
     if (fd >= 0 && task_status_read(fd, &status) == 0 && status.ns_tid > 0)
         t->ns_tid = status.ns_tid;
-    return stat.state != 'Z' && stat.state != 'X';
+    return stat.state != 'Z' && stat.state != 'X' && !(stat.flags & PF_EXITING);
 }
 
 static void apply_filter(struct sampler *s, struct task *t)

@@ -96,6 +96,11 @@ static void queue_stop(struct sampler *s, struct task *t, int64_t now_ns)
 static void visit_off_cpu(struct sampler *s, struct task *t, struct syscall_state *view,
                           int64_t now_ns)
 {
+    /* Off the CPU outside a system call: a page fault, or its last moments. */
+    if (view->number < 0 && !threads_look_at(s, t)) {
+        threads_zombie(s, t);
+        return;
+    }
     int r = capture_off_cpu(s, t, view);
     if (r == -ESRCH)
         threads_end(s, t);
