@@ -141,6 +141,14 @@ static void suspend(struct sampler *sampler)
     sampler_resume(sampler);
 }
 
+static void obey_signals(struct record *r)
+{
+    if (signals_take_terminal_stop())
+        suspend(recording_sampler(r->recording));
+    if (signals_take_snapshot())
+        (void)outputs_snapshot(r->outputs, r->recording);
+}
+
 static void sample(struct record *r)
 {
     int64_t begun_ns = clock_now_ns();
@@ -156,10 +164,7 @@ static void sample(struct record *r)
             report_headline(r->recording);
             told = true;
         }
-        if (signals_take_terminal_stop())
-            suspend(recording_sampler(r->recording));
-        if (signals_take_snapshot())
-            (void)outputs_snapshot(r->outputs, r->recording);
+        obey_signals(r);
         report_progress(r->recording);
         tell_rate(r);
         if (r->options->subprocesses && now_ns >= look_ns) {
