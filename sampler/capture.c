@@ -179,11 +179,12 @@ static struct sample_message *reserve(struct sampler *s, size_t stack)
 /* Is T's process under SIGSTOP ('T') or a debugger's stop ('t': never ours, whom we asked to stop is not
  * looked at)?  All its threads are then, so one is asked once a tick: reading stat takes as long as a
  * capture. */
-static char stopped_how(const struct sampler *s, const struct task *t)
+static char stopped_how(const struct sampler *s, const struct task *t, bool in_call)
 {
     struct process *p = t->process;
     uint64_t tick = counters_get(&s->counters, COUNT_TICKS) + 1;
-    if (p->stop_asked == tick)
+    /* A stop spreads over the threads while they are visited: who is outside a call is asked itself. */
+    if (p->stop_asked == tick && (in_call || p->stopped))
         return p->stopped;
     struct task_stat stat;
     char text[PROC_TEXT_BYTES];
@@ -231,7 +232,7 @@ static uint32_t describe_off_cpu(const struct sampler *s, struct snapshot *snaps
 {
     snapshot->tid = t->tid;
     snapshot->taken_ns = clock_now_ns();
-    char stopped = stopped_how(s, t);
+    char stopped = stopped_how(s, t, view->number >= 0);
     snapshot->state = stopped ? THREAD_STOPPED : THREAD_BLOCKED;
     snapshot->syscall = call_number(t, view->number, view->sp, view->pc);
     memcpy(snapshot->syscall_args, view->args, sizeof view->args);
