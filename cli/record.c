@@ -84,12 +84,8 @@ static int start(struct record *r)
         if (error < 0 && r->n_pids > 1)
             terminal_warn("%s", err.text);
     }
-    if (added) {
-        sigset_t old;
-        signals_block(&old);
+    if (added)
         error = recording_start(r->recording, &err);
-        signals_restore(&old);
-    }
     if (error == 0)
         return EXIT_OK;
     if (r->command)

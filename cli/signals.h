@@ -15,8 +15,8 @@
  * Returns 0 or a negative errno (no eventfd). */
 int signals_open(bool launched);
 
-/* Around the start of a thread or of the command: blocks them all, so that threads are born deaf
- * and the command does not run our handlers before its exec.  SIGCHLD is not touched. */
+/* Around the start of the command: blocks them all, so that it does not run our handlers before its
+ * exec. */
 void signals_block(sigset_t *ret_old);
 void signals_restore(const sigset_t *old);
 /* Blocks what the terminal stops jobs with, for this thread and those it starts: Ctrl-Z must not stop

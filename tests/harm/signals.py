@@ -31,6 +31,16 @@ class Signals(harness.HarmTest):
         self.assertEqual(counts["wrong"], 0)
         self.assertGreater(profile.counts["stops"], 500)
 
+    def test_only_the_sampler_hears_of_stops(self):
+        # Taken by another thread, SIGCHLD would not wake the sampler, and a thread that stopped after
+        # the poll would be held until the next tick.
+        with harness.Target("work", "sums", 1) as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                blocked = int(harness.status(wallspy.process.pid, "SigBlk"), 16)
+                wallspy.stop()
+            target.finish()
+        self.assertTrue(blocked >> signal.SIGCHLD - 1 & 1)
+
     def test_stop_and_continue(self):
         stopped_s = 0
         with harness.Target("work", "sums", 3) as target:
