@@ -94,6 +94,7 @@ static const struct {
     {"no_stop_given_up", "samples lost to threads that kept moving"},
     {"ring_full", "samples lost because wallspy fell behind"},
     {"refused", "samples refused"},
+    {"stuck", "threads that could be let go only by ending early"},
     {"backed_off", "samples left out of calls that make no progress when stopped"},
     {"perturbed_calls", "calls interrupted"},
     {"late_ticks", "ticks late"},

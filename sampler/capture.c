@@ -186,14 +186,9 @@ static char stopped_how(const struct sampler *s, const struct task *t, bool in_c
     /* A stop spreads over the threads while they are visited: who is outside a call is asked itself. */
     if (p->stop_asked == tick && (in_call || p->stopped))
         return p->stopped;
-    struct task_stat stat;
-    char text[PROC_TEXT_BYTES];
-    ssize_t len = proc_read_text(p->pid, t->tid, "stat", text, sizeof text);
+    char state = threads_state(t);
     p->stop_asked = tick;
-    bool known = len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0;
-    p->stopped = '\0';
-    if (known && (stat.state == 'T' || stat.state == 't'))
-        p->stopped = stat.state;
+    p->stopped = state == 'T' || state == 't' ? state : '\0';
     return p->stopped;
 }
 

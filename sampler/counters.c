@@ -17,6 +17,7 @@ static const char *const names[SAMPLER_COUNTER_COUNT] = {
     [COUNT_BACKED_OFF] = "backed_off",
     [COUNT_RING_FULL] = "ring_full",
     [COUNT_REFUSED] = "refused",
+    [COUNT_STUCK] = "stuck",
     [COUNT_SLOW_SYSCALL_READS] = "slow_syscall_reads",
     [COUNT_REGISTERS_WANTED] = "registers_wanted",
     [COUNT_RATE_LOWERED] = "rate_lowered",

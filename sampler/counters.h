@@ -19,6 +19,7 @@ enum sampler_counter {
     COUNT_BACKED_OFF,         /* not stopped again in the same interrupted call: gaps */
     COUNT_RING_FULL,          /* captures lost because the worker was behind */
     COUNT_REFUSED,            /* no longer ours to read or stop */
+    COUNT_STUCK,              /* threads that stopped and could not be let go: sampling ended */
     COUNT_SLOW_SYSCALL_READS, /* /proc/PID/task/TID/syscall took over its limit */
     COUNT_REGISTERS_WANTED,   /* stops of blocked threads whose stack needs registers */
     COUNT_RATE_LOWERED,

@@ -247,7 +247,8 @@ static void run_ticks(struct sampler *s)
 {
     int64_t slot_ns = clock_now_ns();
     s->overhead_checked_ns = slot_ns;
-    while (!atomic_load_explicit(&s->stop, memory_order_relaxed) && !all_ended(s)) {
+    while (!atomic_load_explicit(&s->stop, memory_order_relaxed) && !all_ended(s) &&
+           !counters_get(&s->counters, COUNT_STUCK)) {
         tick_run(s);
         wake_worker(s);
         keep_overhead(s);

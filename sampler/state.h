@@ -91,6 +91,8 @@ int capture_view(struct sampler *s, struct task *t, struct syscall_state *ret);
 /* Sees to P's threads before they are visited: lists them where that is due, notices execve and P's
  * end. */
 void threads_prepare(struct sampler *s, struct process *p);
+/* T's state as of /proc/PID/task/TID/stat, 'R' for instance.  0: unknown. */
+char threads_state(const struct task *t);
 /* Reads T's name and kind anew.  Returns whether it lives. */
 bool threads_look_at(struct sampler *s, struct task *t);
 /* T ended, but stays listed until its process has, or until whoever traces it has reaped it. */

@@ -9,10 +9,11 @@
 #include "target/syscalls.h"
 
 enum {
-    POLL_NS = 20 * NS_PER_US,  /* a thread that runs stops within 8.5 µs, p90 13 µs */
-    FREEZE_NS = 5 * NS_PER_MS, /* --freeze: all let go after that, whether complete or not */
-    SWITCH_NS = 8 * NS_PER_US, /* a stop with nothing in it, as the thread sees it: 8 to 10 µs */
-    MAX_BACKOFF_NS = NS_PER_S, /* the progress rule's longest gap */
+    POLL_NS = 20 * NS_PER_US,   /* a thread that runs stops within 8.5 µs, p90 13 µs */
+    FREEZE_NS = 5 * NS_PER_MS,  /* --freeze: all let go after that, whether complete or not */
+    SWITCH_NS = 8 * NS_PER_US,  /* a stop with nothing in it, as the thread sees it: 8 to 10 µs */
+    MAX_BACKOFF_NS = NS_PER_S,  /* the progress rule's longest gap */
+    STUCK_NS = 250 * NS_PER_MS, /* stops are seen within some ms, late ones once a CPU was had */
 };
 
 /* ---- the tracer's handler ---- */
@@ -168,13 +169,25 @@ static bool freeze_blocked(struct sampler *s, struct task *t, const struct sysca
     return true;
 }
 
+/* A stop that waitpid(2) does not tell of, or a PTRACE_DETACH that fails, should not be.  But the thread
+ * would stay stopped for as long as we go on; the end of the thread that traces it lets it go. */
+static bool is_stuck(struct sampler *s, const struct task *t)
+{
+    if (threads_state(t) != 't')
+        return false;
+    tracer_reap(s->tracer); /* it may have stopped a moment ago */
+    return t->pending;
+}
+
 /* It was asked to stop at an earlier tick.  Until it has run again it has been waiting for a CPU.
  */
-static void visit_pending(struct sampler *s, struct task *t)
+static void visit_pending(struct sampler *s, struct task *t, int64_t now_ns)
 {
     counters_add(&s->counters, COUNT_PENDING_TICKS, 1);
     if (t->sched.runs == t->requested_runs)
         t->pending_repeats++;
+    if (now_ns - t->requested_ns > STUCK_NS && is_stuck(s, t))
+        counters_add(&s->counters, COUNT_STUCK, 1);
 }
 
 /* VIEW: where it is now. */
@@ -213,7 +226,7 @@ static void visit(struct sampler *s, struct task *t)
         return;
     }
     if (t->pending) {
-        visit_pending(s, t);
+        visit_pending(s, t, now_ns);
         return;
     }
     if (r == 0 && still_there(s, t)) {
@@ -232,12 +245,10 @@ static void visit(struct sampler *s, struct task *t)
 
 /* ---- stops ---- */
 
-static void refused(struct sampler *s, struct task *t, int error, int64_t now_ns)
+static void refused(struct sampler *s, struct task *t, int64_t now_ns)
 {
     t->pending = false;
-    if (error == -ESRCH)
-        return;                 /* the next tick sees it gone */
-    if (!threads_look_at(s, t)) /* it was about to end */
+    if (!threads_look_at(s, t)) /* it was about to end, or is gone */
         return;
     counters_add(&s->counters, COUNT_REFUSED, 1);
     t->state = t->requested_state;
@@ -259,7 +270,7 @@ static void request_stop(struct sampler *s, struct task *t)
     counters_add(&s->counters, COUNT_STOP_REQUESTS, 1);
     int r = tracer_request(s->tracer, t->process->pid, t->tid, (uint64_t)(uintptr_t)t);
     if (r < 0)
-        refused(s, t, r, now_ns);
+        refused(s, t, now_ns);
     else if (!s->config.freeze && t->requested_state != THREAD_RUNNABLE)
         (void)tracer_poll(s->tracer, t->tid, POLL_NS);
 }

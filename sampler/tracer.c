@@ -21,7 +21,7 @@
 
 /* Kernel-internal results of an interrupted system call (include/linux/errno.h): how it goes on. */
 enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516 };
-enum { FREE_WAIT_MS = 200, FIRST_CAPACITY = 256 };
+enum { FREE_WAIT_MS = 200, FIRST_CAPACITY = 256, DETACH_TRIES = 3 };
 
 /* Open addressing by tid.  Grows only in tracer_request(), so that the handler may use it. */
 struct request {
@@ -144,9 +144,12 @@ static void read_registers(struct stop *stop, bool may_repair)
 static void release(struct tracer *t, struct request *request, pid_t tid, long signal)
 {
     int64_t end_ns = clock_now_ns();
-    (void)ptrace(PTRACE_DETACH, tid, 0L, signal); /* ESRCH: killed meanwhile, its end comes */
+    bool released = false;
+    for (int i = 0; i < DETACH_TRIES && !released; i++)
+        released = ptrace(PTRACE_DETACH, tid, 0L, signal) == 0;
     hold_active = false;
-    if (!request)
+    /* Not released: killed meanwhile, its end comes.  If not, tick.c finds it stuck. */
+    if (!request || !released)
         return;
     uint64_t tag = request->tag;
     int64_t held_ns = end_ns - request->stopped_ns;

@@ -42,7 +42,16 @@ class Target:
     def __init__(self, name, *args, as_user=None):
         line = ["setpriv", "--reuid", as_user, "--regid", "nogroup", "--clear-groups"] \
             if as_user else []
-        line += [os.path.join(programs["targets"], name), *map(str, args)]
+        self.start([*line, os.path.join(programs["targets"], name), *map(str, args)])
+
+    @classmethod
+    def running(cls, line):
+        """Any program that answers as they do."""
+        ret = cls.__new__(cls)
+        ret.start(line)
+        return ret
+
+    def start(self, line):
         self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, bufsize=1)
         self.pid = self.process.pid

@@ -8,7 +8,7 @@
  *   work undumpable      computes; after a second it is not dumpable any more
  *   work deep FRAMES     recursion so deep
  *   work wide BYTES      the same over BYTES of stack
- * Counts rounds, and those that came out wrong. */
+ * Counts rounds, and those that came out wrong; of sums also the longest time between two rounds. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,10 +21,10 @@
 
 enum { SIGNALS = 10000, KIB = 1024 };
 
-enum { ROUNDS, WRONG, HANDLED, ORDER, FIRST_US, SECOND_US, SLEEP_US };
-static struct count counts[] = {
-    {.name = "rounds"},   {.name = "wrong"},     {.name = "handled"},  {.name = "misplaced"},
-    {.name = "first_us"}, {.name = "second_us"}, {.name = "sleep_us"}, {0}};
+enum { ROUNDS, WRONG, PAUSE_US, HANDLED, ORDER, FIRST_US, SECOND_US, SLEEP_US };
+static struct count counts[] = {{.name = "rounds"},    {.name = "wrong"},     {.name = "pause_us"},
+                                {.name = "handled"},   {.name = "misplaced"}, {.name = "first_us"},
+                                {.name = "second_us"}, {.name = "sleep_us"},  {0}};
 
 static volatile uint64_t one = 1;
 
@@ -54,11 +54,23 @@ static void one_round(void)
     counts[ROUNDS].n++;
 }
 
+static void note_pause(int64_t *last_ns)
+{
+    int64_t now = now_ns();
+    long us = (long)((now - *last_ns) / 1000);
+    long longest = counts[PAUSE_US].n;
+    while (us > longest && !atomic_compare_exchange_weak(&counts[PAUSE_US].n, &longest, us))
+        ;
+    *last_ns = now;
+}
+
 static void *sums_main(void *unused)
 {
     (void)unused;
-    for (;;)
+    for (int64_t last_ns = now_ns();;) {
         one_round();
+        note_pause(&last_ns);
+    }
     return NULL;
 }
 

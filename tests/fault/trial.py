@@ -1,0 +1,97 @@
+"""What must hold after every trial, whatever went wrong in wallspy: the target lives, is neither stopped
+nor traced, and computes rightly; the output is whole or absent.
+
+The targets are those of tests/harm.
+"""
+import json
+import os
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harm"))
+import harness  # noqa: E402
+
+OLDER = '{"older": true}'
+ENDS_WITHIN_S = 10  # this machine may be busy; a hang lasts for ever
+
+# A target in Python: two threads that compute the same over and over, one that mostly sleeps.
+PYTHON = """
+import hashlib, os, sys, threading, time
+counts = {"rounds": 0, "wrong": 0}
+def compute(n):
+    return sum(i * i % 7 for i in range(n))
+right = compute(500)
+def work():
+    while True:
+        counts["wrong"] += compute(500) != right
+        counts["rounds"] += 1
+def rest():
+    while True:
+        time.sleep(0.002)
+        hashlib.sha256(b"x" * 10000).hexdigest()
+for main in (work, work, rest):
+    threading.Thread(target=main, daemon=True).start()
+def answer():
+    print(" ".join(f"{k}={v}" for k, v in counts.items()), flush=True)
+answer()
+while os.read(0, 1):
+    answer()
+answer()
+os._exit(0)
+"""
+
+
+class Failure(AssertionError):
+    """What did not hold, and the trial that showed it."""
+
+
+class Trials:
+    """Trials on one target, which is checked after each."""
+
+    def __init__(self, target):
+        self.target = target
+        self.check = harness.HarmTest()
+
+    def assert_goes_on(self):
+        """Its threads run on at once, with right results."""
+        self.check.assert_unharmed(self.target)
+        before = self.target.counts()["rounds"]
+        harness.wait_until(lambda: self.target.counts()["rounds"] > before + 3,
+                           what="the target stands still")
+        counts = self.target.counts()
+        self.check.assertEqual(counts["wrong"], 0)
+        self.check.assertEqual(counts.get("eintr", 0), 0)
+
+    def longest_pause_s(self):
+        return self.target.counts().get("pause_us", 0) / 1e6
+
+
+def output_of(path, must_exist=False):
+    """The profile at PATH: None if it is absent or what was there before."""
+    if not os.path.exists(path):
+        assert not must_exist, "no output"
+        return None
+    text = pathlib.Path(path).read_text()
+    if text == OLDER:
+        assert not must_exist, "the older output was left"
+        return None
+    profile = json.loads(text)
+    assert "wallspy" in profile or profile.get("schema") == "dump/1", "not wallspy's output"
+    return profile
+
+
+def leftovers(folder, *known):
+    return sorted(set(os.listdir(folder)) - set(known))
+
+
+def await_end(process, seconds=ENDS_WITHIN_S):
+    """Its exit code and how long it took.  A hang is reported with where it hangs."""
+    begun = time.monotonic()
+    try:
+        code = process.wait(seconds)
+    except harness.subprocess.TimeoutExpired:
+        where = [pathlib.Path(f"/proc/{process.pid}/task/{tid}/syscall").read_text().strip()
+                 for tid in harness.threads(process.pid)]
+        raise Failure(f"wallspy {process.pid} does not end; its threads are in {where}") from None
+    return code, time.monotonic() - begun
