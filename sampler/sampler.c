@@ -338,8 +338,8 @@ static void *sampler_main(void *arg)
 
 int sampler_start(struct sampler *s, struct err *err)
 {
-    /* The new thread takes no signal but SIGCHLD, where tracer.c lets it in; nobody else takes
-     * that. */
+    /* The new thread takes no signal but SIGCHLD, where tracer.c lets it in; nobody else takes that.  A
+     * thread that did would be woken at every stop, by the thread that stops: 10 to 20 µs of each hold. */
     sigset_t all;
     sigset_t old;
     sigfillset(&all);
