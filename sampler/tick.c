@@ -11,7 +11,6 @@
 enum {
     POLL_NS = 20 * NS_PER_US,   /* a thread that runs stops within 8.5 µs, p90 13 µs */
     FREEZE_NS = 5 * NS_PER_MS,  /* --freeze: all let go after that, whether complete or not */
-    SWITCH_NS = 8 * NS_PER_US,  /* a stop with nothing in it, as the thread sees it: 8 to 10 µs */
     MAX_BACKOFF_NS = NS_PER_S,  /* the progress rule's longest gap */
     STUCK_NS = 250 * NS_PER_MS, /* stops are seen within some ms, late ones once a CPU was had */
 };
@@ -49,7 +48,6 @@ void tick_released(void *sampler, uint64_t tag, uint32_t held_ns)
 {
     struct sampler *s = sampler;
     struct task *t = (struct task *)(uintptr_t)tag;
-    held_ns += SWITCH_NS;
     counters_add_hold(&s->counters, held_ns);
     t->held_ns += held_ns;
     t->window_held_ns += held_ns;

@@ -22,12 +22,18 @@
 /* Kernel-internal results of an interrupted system call (include/linux/errno.h): how it goes on. */
 enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516 };
 enum { FREE_WAIT_MS = 200, FIRST_CAPACITY = 256, DETACH_TRIES = 3 };
+/* What a hold can be told from that its own clock cannot see (docs/sampling.md, "How long a thread is held"). */
+enum {
+    UNSEEN_NS = 20 * NS_PER_US,   /* a stop is heard of no later than this */
+    LEAVING_NS = 100 * NS_PER_US, /* to leave its CPU takes less; longer: it was preempted */
+    WAKING_NS = 20 * NS_PER_US,   /* to wake it takes less; longer: it took our CPU */
+};
 
 /* Open addressing by tid.  Grows only in tracer_request(), so that the handler may use it. */
 struct request {
     pid_t tid; /* 0 free, −1 deleted */
     bool held;
-    int64_t stopped_ns;
+    int64_t asked_ns, held_since_ns;
     uint64_t tag;
 };
 
@@ -60,7 +66,7 @@ static struct request *insert(struct tracer *t, pid_t tid, uint64_t tag)
         i++;
     struct request *request = &t->requests[i & (t->capacity - 1)];
     t->used += request->tid == 0;
-    *request = (struct request){.tid = tid, .tag = tag};
+    *request = (struct request){.tid = tid, .tag = tag, .asked_ns = clock_now_ns()};
     t->pending++;
     return request;
 }
@@ -138,9 +144,14 @@ static void read_registers(struct stop *stop, bool may_repair)
     stop->registers_ok = true;
 }
 
-/* Lets TID go, with SIGNAL if one was on its way to the program.  The hold ends as PTRACE_DETACH begins:
- * that wakes the thread, which then often takes our CPU, so that the call returns a timeslice later
- * (4 ms and more on a loaded machine: 19 of 24 holds that seemed longer than 0.2 ms were this). */
+static int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Lets TID go, with SIGNAL if one was on its way to the program.  PTRACE_DETACH wakes it, which then
+ * often takes our CPU, so that the call returns a timeslice later (4 ms and more on a loaded machine:
+ * 19 of 24 holds that seemed longer than 0.2 ms were this). */
 static void release(struct tracer *t, struct request *request, pid_t tid, long signal)
 {
     int64_t end_ns = clock_now_ns();
@@ -152,9 +163,18 @@ static void release(struct tracer *t, struct request *request, pid_t tid, long s
     if (!request || !released)
         return;
     uint64_t tag = request->tag;
-    int64_t held_ns = end_ns - request->stopped_ns;
+    int64_t waking_ns = min_i64(clock_now_ns() - end_ns, WAKING_NS);
+    int64_t held_ns = end_ns - request->held_since_ns + waking_ns;
     forget(t, request);
     t->handler.released(t->handler.ctx, tag, (uint32_t)held_ns);
+}
+
+/* The thread stopped some time between the request and when we heard of it (TOLD_NS). */
+static int64_t held_since(const struct request *request, int64_t told_ns, int64_t registers_ns)
+{
+    if (registers_ns - told_ns > LEAVING_NS)
+        return registers_ns;
+    return told_ns - min_i64(told_ns - request->asked_ns, UNSEEN_NS);
 }
 
 /* A thread stopped: hand it out and let it go.  A stop of a thread that nobody asked for (it took
@@ -163,6 +183,7 @@ static void handle_stop(struct tracer *t, pid_t tid, int status)
 {
     int signal = WSTOPSIG(status);
     bool ours = status >> 16 == PTRACE_EVENT_STOP;
+    int64_t told_ns = clock_now_ns();
     struct stop stop = {.tid = tid};
     struct request *request = find(t, tid);
     hold_active = true;
@@ -171,7 +192,7 @@ static void handle_stop(struct tracer *t, pid_t tid, int status)
         stop.job_stopped = ours && signal != SIGTRAP;
         read_registers(&stop, ours && signal == SIGTRAP);
         stop.stopped_ns = clock_now_ns();
-        request->stopped_ns = stop.stopped_ns;
+        request->held_since_ns = held_since(request, told_ns, stop.stopped_ns);
         /* Only our own stop may last: a signal must not wait. */
         if (!t->handler.stopped(t->handler.ctx, &stop) && ours) {
             request->held = true;

@@ -27,15 +27,14 @@ struct stop {
     uint64_t tag; /* as given to tracer_request() */
     struct regs regs;
     uint64_t fs_base;
-    int64_t syscall;    /* its number; −2: it was not in the kernel */
-    bool registers_ok;  /* false: they could not be read (it was killed meanwhile) */
-    bool job_stopped;   /* by SIGSTOP and the like; stays so after the release */
-    bool restarting;    /* a system call was interrupted by this stop and will be restarted */
-    bool repaired;      /* its result −EINTR was set to −ERESTARTNOHAND */
-    bool perturbed;     /* −EINTR of a call that must not be repeated: the program will see it */
-    int64_t stopped_ns; /* the hold begins: registers are read.  That read waits until the thread is
-                           off its CPU (wait_task_inactive), which on a loaded machine may take it
-                           a timeslice after waitpid(2) told of the stop: time it waits for a CPU */
+    int64_t syscall;   /* its number; −2: it was not in the kernel */
+    bool registers_ok; /* false: they could not be read (it was killed meanwhile) */
+    bool job_stopped;  /* by SIGSTOP and the like; stays so after the release */
+    bool restarting;   /* a system call was interrupted by this stop and will be restarted */
+    bool repaired;     /* its result −EINTR was set to −ERESTARTNOHAND */
+    bool perturbed;    /* −EINTR of a call that must not be repeated: the program will see it */
+    int64_t
+        stopped_ns; /* its registers have been read, so it is off its CPU (wait_task_inactive) */
 };
 
 struct tracer_handler {
@@ -43,7 +42,7 @@ struct tracer_handler {
     /* Thread held: no allocation, no stdio.  May run inside a signal handler (of this thread).
      * True: let it go now.  False: keep it until tracer_release_held(). */
     bool (*stopped)(void *ctx, const struct stop *stop);
-    /* Released; it was held for HELD_NS from stopped_ns to the start of PTRACE_DETACH. */
+    /* Released; HELD_NS: for how long it did not run because of us, as near as can be told. */
     void (*released)(void *ctx, uint64_t tag, uint32_t held_ns);
     /* It ended, or was never ours any more, before it stopped. */
     void (*gone)(void *ctx, uint64_t tag);
