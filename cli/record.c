@@ -103,7 +103,7 @@ static bool is_over(const struct record *r)
 }
 
 /* Sleeps until there is something in the ring, a signal, or the time for the next line of progress. */
-static void wait_for_work(struct record *r, int64_t most_ns)
+static void wait_for_work(const struct record *r, int64_t most_ns)
 {
     struct sampler *sampler = recording_sampler(r->recording);
     struct pollfd fds[] = {{signals_fd(), POLLIN, 0}, {sampler_fd(sampler), POLLIN, 0}};
@@ -114,6 +114,14 @@ static void wait_for_work(struct record *r, int64_t most_ns)
         signals_drain();
     if (fds[1].revents)
         sampler_drain(sampler);
+}
+
+/* After work: lets a little more come together. */
+static void rest(const struct record *r, int64_t most_ns)
+{
+    int64_t ns = recording_patience_ns(r->recording);
+    if (ns > 0)
+        signals_wait(ns < most_ns ? ns : most_ns);
 }
 
 /* Once: the rate moves up and down from then on, and the end says what came of it. */
@@ -154,8 +162,11 @@ static void sample(struct record *r)
     for (int64_t now_ns = begun_ns; !is_over(r) && now_ns < end_ns; now_ns = clock_now_ns()) {
         bool due = now_ns >= begun_ns + HEADLINE_AFTER_NS;
         int64_t next_ns = due ? end_ns : begun_ns + HEADLINE_AFTER_NS;
-        if (!recording_work(r->recording))
-            wait_for_work(r, (next_ns < end_ns ? next_ns : end_ns) - now_ns);
+        int64_t most_ns = (next_ns < end_ns ? next_ns : end_ns) - now_ns;
+        if (recording_work(r->recording))
+            rest(r, most_ns);
+        else
+            wait_for_work(r, most_ns);
         if (!told && due && sampler_task_count(recording_sampler(r->recording)) > 0) {
             report_headline(r->recording);
             told = true;

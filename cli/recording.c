@@ -17,6 +17,9 @@ enum {
     MESSAGES_AT_ONCE =
         1024,       /* so that signals and the clock are seen to even if there is no end of them */
     TELL_MS = 2000, /* a sampler that has not answered by then does not run */
+    PATIENCE_FIRST_NS = 4 * NS_PER_MS,
+    PATIENCE_MOST_NS = 32 * NS_PER_MS, /* three ticks; a wake costs as much as a stack */
+    CALM_BYTES = 4 << 20,              /* of messages at a time, a sixteenth of the ring */
 };
 
 struct recording {
@@ -31,6 +34,8 @@ struct recording {
     struct map lane_of_task; /* task number → index into lanes */
     int64_t origin_ns, end_ns;
     bool told; /* what recording_snapshot() asked for has come */
+    int64_t patience_ns;
+    uint64_t unrest;
     double held_share;
     void (*on_sample)(void *ctx, thread_id thread, const struct sample_message *m,
                       const struct stacked *s);
@@ -288,17 +293,50 @@ static void handle(struct recording *r, const struct message *m)
     }
 }
 
+/* Grows with what the sampler is to be told soon: how much to read of a new thread's or a deeper stack,
+ * that registers are wanted. */
+static uint64_t unrest(const struct recording *r)
+{
+    uint64_t n = profile_thread_count(r->profile);
+    for (size_t i = 0; i < r->n_subjects; i++) {
+        const struct unwind_counters *c = unwinder_counters(r->subjects[i]->unwinder);
+        n += c->ends[UNWIND_STACK_CUT] + c->ends[UNWIND_NEEDS_REGS];
+    }
+    return n;
+}
+
+static void choose_patience(struct recording *r, uint32_t n, size_t bytes)
+{
+    uint64_t now = unrest(r);
+    bool calm = now == r->unrest && n < MESSAGES_AT_ONCE && bytes < CALM_BYTES;
+    r->unrest = now;
+    r->patience_ns = calm ? r->patience_ns * 2 : 0;
+    if (calm && r->patience_ns < PATIENCE_FIRST_NS)
+        r->patience_ns = PATIENCE_FIRST_NS;
+    if (r->patience_ns > PATIENCE_MOST_NS)
+        r->patience_ns = PATIENCE_MOST_NS;
+}
+
+int64_t recording_patience_ns(const struct recording *r)
+{
+    return r->patience_ns;
+}
+
 bool recording_work(struct recording *r)
 {
     uint32_t n = 0;
+    size_t total = 0;
     size_t bytes;
     const struct message *m;
     while (n < MESSAGES_AT_ONCE && (m = ring_peek(sampler_ring(r->sampler), &bytes)) != NULL) {
         subject_refresh(r->subjects[m->process], r->sampler, clock_now_ns());
         handle(r, m);
         ring_release(sampler_ring(r->sampler));
+        total += bytes;
         n++;
     }
+    if (n)
+        choose_patience(r, n, total);
     for (size_t i = 0; i < r->n_subjects && n == 0; i++)
         subject_refresh(r->subjects[i], r->sampler, clock_now_ns());
     return n > 0;

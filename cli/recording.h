@@ -23,6 +23,9 @@ int recording_add(struct recording *r, pid_t pid, struct err *err);
 int recording_start(struct recording *r, struct err *err);
 /* Handles what is in the ring, and sees to maps and Python.  Returns false if there was nothing. */
 bool recording_work(struct recording *r);
+/* How long what comes next may lie in the ring, so that several ticks are handled at one wake; 0: not at
+ * all. */
+int64_t recording_patience_ns(const struct recording *r);
 /* Ends the sampling and handles what is left; then names all frames.  ON_PROGRESS may be NULL.  The
  * profile is complete after it. */
 void recording_finish(struct recording *r, void (*on_progress)(void *ctx, double share), void *ctx);

@@ -101,7 +101,7 @@ static void walk(struct stacker *st, struct subject *s, const struct snapshot *s
                   &st->python);
     st->python_cut += python_is_cut(st);
     st->hook_incomplete += snapshot->incomplete;
-    py_codes_check(s->python->codes, snapshot->mem, &st->python);
+    py_codes_check(s->python->codes, snapshot->mem, snapshot->taken_ns, &st->python);
 }
 
 /* A code object is recorded once, maybe with this stack, which is not to be shown. */

@@ -13,9 +13,9 @@
 #include "target/proc.h"
 
 enum {
-    MAPS_EVERY_MS = 1000, /* dlopen without a call into it yet */
-    MAPS_SOON_MS = 20,    /* a pc outside all known mappings, a runtime not initialised, a start */
-    STARTING_MS = 2000,
+    MAPS_EVERY_MS = 1000,  /* dlopen without a call into it yet */
+    MAPS_SOON_MS = 20,     /* a pc outside all known mappings; at first, and when modules came */
+    MAPS_PENDING_MS = 100, /* a runtime that is not initialised */
 };
 
 /* ---- Python ---- */
@@ -100,7 +100,6 @@ int subject_open(struct subject **ret, pid_t pid, struct profile *profile, struc
         return r;
     struct subject *s = xcalloc(1, sizeof *s);
     s->pid = pid;
-    s->begun_ns = clock_now_ns();
     s->profile = profile;
     s->live = live;
     s->modules = modules_new(pid, live);
@@ -113,27 +112,41 @@ int subject_open(struct subject **ret, pid_t pid, struct profile *profile, struc
     return 0;
 }
 
-/* How long the maps may go unread. */
-static int64_t maps_interval_ns(const struct subject *s, int64_t now_ns)
+/* How long the maps may go unread.  A reading takes 0.3 ms with CPython, several with torch. */
+static int64_t maps_interval_ns(const struct subject *s)
 {
-    bool starting = now_ns - s->begun_ns < (int64_t)STARTING_MS * NS_PER_MS;
-    bool soon = starting || s->python_pending || unwinder_wants_maps(s->unwinder);
-    return (int64_t)(soon ? MAPS_SOON_MS : MAPS_EVERY_MS) * NS_PER_MS;
+    int64_t most_ms = s->python_pending ? MAPS_PENDING_MS : MAPS_EVERY_MS;
+    int64_t ms = s->maps_wait_ms < most_ms ? s->maps_wait_ms : most_ms;
+    return (unwinder_wants_maps(s->unwinder) ? MAPS_SOON_MS : ms) * NS_PER_MS;
+}
+
+/* A program that loads modules, as at its start, soon loads more. */
+static void choose_maps_interval(struct subject *s)
+{
+    size_t n = modules_count(s->modules);
+    bool more = n != s->n_modules || s->maps_wait_ms == 0;
+    s->n_modules = n;
+    s->maps_wait_ms = more ? MAPS_SOON_MS : s->maps_wait_ms * 2;
+    if (s->maps_wait_ms > MAPS_EVERY_MS)
+        s->maps_wait_ms = MAPS_EVERY_MS;
 }
 
 void subject_refresh(struct subject *s, struct sampler *sampler, int64_t now_ns)
 {
-    if (s->maps_read_ns && now_ns - s->maps_read_ns < maps_interval_ns(s, now_ns))
+    if (s->maps_read_ns && now_ns - s->maps_read_ns < maps_interval_ns(s))
         return;
     s->maps_read_ns = now_ns;
     if (modules_refresh(s->modules) < 0)
         return; /* it ended: what is known of it stays */
+    choose_maps_interval(s);
     uint32_t generation = modules_maps(s->modules)->generation;
     bool changed = generation != s->maps_generation;
     s->maps_generation = generation;
     if (changed) {
         unwinder_maps_changed(s->unwinder);
         map_clear(&s->frame_ids);
+    } else {
+        unwinder_maps_same(s->unwinder);
     }
     if (!s->python && !s->no_python && (changed || s->python_pending))
         seek_python(s, sampler);
@@ -149,9 +162,8 @@ void subject_exec(struct subject *s)
     modules_exec(s->modules);
     unwinder_maps_changed(s->unwinder);
     map_clear(&s->frame_ids);
-    s->maps_read_ns = 0;
+    s->maps_read_ns = s->maps_wait_ms = 0;
     s->python_pending = false;
-    s->begun_ns = clock_now_ns();
     s->execed = true;
     subject_describe(s);
 }

@@ -44,10 +44,10 @@ struct subject {
     struct map frame_ids;  /* look-up address → frame_id, while the maps stay */
     uint32_t maps_generation;
     bool python_pending; /* a runtime is there, but not initialised */
-    int64_t begun_ns;    /* when it began to run this program, or we to look */
-    int64_t maps_read_ns;
-    thread_id main; /* its thread's time line, also across execve; none: not yet */
-    bool execed;    /* since the main thread's last sample */
+    int64_t maps_read_ns, maps_wait_ms;
+    size_t n_modules; /* when the maps were last read */
+    thread_id main;   /* its thread's time line, also across execve; none: not yet */
+    bool execed;      /* since the main thread's last sample */
 };
 
 /* Opens PID.  Returns 0; -ESRCH, -EPERM with ERR. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "pyframes/py_code_key.h"
@@ -30,7 +31,8 @@ struct code {
     uint8_t *table;
     size_t table_len;
     struct map frames; /* byte offset of an instruction → frame_id */
-    uint64_t round;    /* when it was last checked */
+    uint64_t round;    /* of the last check */
+    int64_t live_ns;   /* since when at least the live target has shown it unchanged */
 };
 
 struct py_codes {
@@ -126,7 +128,10 @@ static void compare_live(struct py_codes *c, size_t ix, const uint8_t *window)
 
 static void check_batch(struct py_codes *c, struct batch *b)
 {
+    int64_t now_ns = b->n ? clock_now_ns() : 0;
     size_t done = 0;
+    for (size_t i = 0; i < b->n; i++)
+        c->codes[b->codes[i]].live_ns = now_ns;
     while (done < b->n) {
         size_t got = mem_read_spans(c->live, b->spans + done, b->n - done) / c->window;
         for (size_t i = done; i < done + got; i++)
@@ -147,7 +152,8 @@ static bool check_recorded(struct py_codes *c, struct mem *recorded, size_t ix, 
     return true;
 }
 
-void py_codes_check(struct py_codes *c, struct mem *recorded, const struct py_stack *stack)
+void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
+                    const struct py_stack *stack)
 {
     struct batch batch = {.n = 0};
     c->round++;
@@ -157,7 +163,7 @@ void py_codes_check(struct py_codes *c, struct mem *recorded, const struct py_st
         if (!map_get(&c->index, stack->frames[i].code, &ix) || c->codes[ix].round == c->round)
             continue;
         c->codes[ix].round = c->round;
-        if (check_recorded(c, recorded, ix, window))
+        if (check_recorded(c, recorded, ix, window) || c->codes[ix].live_ns > taken_ns)
             continue;
         batch.codes[batch.n] = ix;
         batch.spans[batch.n++] = (struct mem_span){c->codes[ix].addr, window, c->window};

@@ -10,11 +10,13 @@ struct py_codes;
 /* LIVE: the target's live memory, for what captures did not record.  Borrows all. */
 struct py_codes *py_codes_new(const struct py_runtime *rt, struct mem *live,
                               struct profile *profile);
-/* Call before the frames of one stack are resolved.  RECORDED: its snapshot's memory.  Known code
- * objects used by it are compared with what was recorded, those of which nothing was with the live
- * target, all in one read (MEM_MAX_SPANS a time), and forgotten if another object has taken their
- * place.  One that was freed meanwhile stays known. */
-void py_codes_check(struct py_codes *c, struct mem *recorded, const struct py_stack *stack);
+/* Call before the frames of one stack are resolved.  RECORDED: its snapshot's memory; TAKEN_NS: when that
+ * was taken, clock_now_ns().  Known code objects used by it are compared with what was recorded; those of
+ * which nothing was with the live target, all in one read (MEM_MAX_SPANS a time), unless that was done
+ * for another stack since TAKEN_NS.  They are forgotten if another object has taken their place.  One
+ * that was freed meanwhile stays known. */
+void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
+                    const struct py_stack *stack);
 /* Interns F (function, file, current line) in the profile.  The function's name is its qualified
  * name from 3.11 on.  RECORDED: as above; live memory has to serve for what is not there.  *RET_HIDDEN: an interpreter's internal frame (`<shim>`, the `__init__`
  * helper) that users must not see.  Returns 0; -ESTALE: the object is gone or was replaced, RET is

@@ -110,6 +110,11 @@ void rule_cache_maps_changed(struct rule_cache *c)
     c->saw_unmapped = false;
 }
 
+void rule_cache_maps_same(struct rule_cache *c)
+{
+    c->saw_unmapped = false;
+}
+
 bool rule_cache_saw_unmapped(const struct rule_cache *c)
 {
     return c->saw_unmapped;

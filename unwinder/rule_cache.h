@@ -25,6 +25,8 @@ struct rule_cache *rule_cache_new(struct modules *modules); /* borrows */
 struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *hit);
 /* Drops the rules of code that is no longer mapped, or was mapped anew. */
 void rule_cache_maps_changed(struct rule_cache *c);
-/* Was an address outside all known mappings asked for since the last rule_cache_maps_changed()? */
+/* They were read again: what was not mapped is not. */
+void rule_cache_maps_same(struct rule_cache *c);
+/* Was an address outside all known mappings asked for first since the maps were read? */
 bool rule_cache_saw_unmapped(const struct rule_cache *c);
 struct rule_cache *rule_cache_free(struct rule_cache *c);

@@ -31,6 +31,11 @@ void unwinder_maps_changed(struct unwinder *u)
     map_clear(&u->verdicts);
 }
 
+void unwinder_maps_same(struct unwinder *u)
+{
+    rule_cache_maps_same(u->rules);
+}
+
 bool unwinder_wants_maps(const struct unwinder *u)
 {
     return rule_cache_saw_unmapped(u->rules);

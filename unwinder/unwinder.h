@@ -62,11 +62,12 @@ struct unwinder *unwinder_new(struct modules *modules); /* borrows */
 /* Must be called after each modules_refresh() that changed the maps: rules of code that went away
  * go too. */
 void unwinder_maps_changed(struct unwinder *u);
+/* The maps were read again, and had not changed: what lay in no mapping does not. */
+void unwinder_maps_same(struct unwinder *u);
 /* Unwinds S into OUT.  Never fails: how far it came is OUT->end.  The target may be running or
  * dead. */
 void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_stack *out);
-/* True if a pc seen since the last unwinder_maps_changed() lay in no known mapping: maps may be
- * stale. */
+/* True if a pc seen first since the maps were last read lay in no known mapping: they may be stale. */
 bool unwinder_wants_maps(const struct unwinder *u);
 const struct unwind_counters *unwinder_counters(const struct unwinder *u);
 struct unwinder *unwinder_free(struct unwinder *u);

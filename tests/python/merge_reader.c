@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "pyframes/py_capture.h"
 #include "pyframes/py_code.h"
 #include "pyframes/py_merge.h"
@@ -85,7 +86,7 @@ static void read_thread(void *ctx, pid_t tid)
                                    MAX_STATES, &incomplete);
     unwinder_run(r->unwinder, &frozen.snapshot, &r->native);
     (void)py_walk(r->rt, r->target.live, states, n, &r->py);
-    py_codes_check(r->codes, r->target.live, &r->py);
+    py_codes_check(r->codes, r->target.live, clock_now_ns(), &r->py);
     py_merge(r->merger, frozen.snapshot.mem, &r->native, &r->py, &r->merged);
     print_stack(r, tid);
     frozen_release(&frozen);

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "pyframes/py_layout.h"
 #include "tests/support/check_main.h"
 #include "tests/support/py_stage.h"
@@ -24,11 +25,16 @@ static frame_id resolve(struct stage *s, int32_t lasti, int want)
     return id;
 }
 
-static void check(struct stage *s)
+static void check_taken(struct stage *s, int64_t taken_ns)
 {
     struct py_frame frames[] = {{.code = CODE}, {.code = CODE}, {.code = 0xdead}};
-    py_codes_check(s->codes, s->recorded,
+    py_codes_check(s->codes, s->recorded, taken_ns,
                    &(struct py_stack){.frames = frames, .n = 3, .capacity = 3});
+}
+
+static void check(struct stage *s)
+{
+    check_taken(s, clock_now_ns());
 }
 
 static const struct func *func_of(const struct stage *s, frame_id id)
@@ -114,6 +120,27 @@ START_TEST(a_reused_address_is_noticed)
     /* Unless the capture saw that it was none by then. */
     record(&s, CODE, 256);
     check(&s);
+    ck_assert(is_unknown(&s, resolve(&s, 0, -ESTALE)));
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(stacks_from_before_a_check_need_none)
+{
+    static struct stage s;
+    stage_open(&s, 11);
+    int64_t before_ns = clock_now_ns();
+    resolve(&s, 0, 0);
+    check_taken(&s, before_ns);
+    size_t reads = s.reads;
+    check_taken(&s, before_ns);
+    ck_assert_uint_eq(s.reads, reads);
+    check(&s);
+    ck_assert_uint_eq(s.reads, reads + 1);
+    /* What was recorded counts all the same. */
+    put_u64(&s, CODE + s.rt.layout.object.type, TYPE + 8);
+    record(&s, CODE, 256);
+    check_taken(&s, before_ns);
     ck_assert(is_unknown(&s, resolve(&s, 0, -ESTALE)));
     stage_close(&s);
 }
@@ -305,7 +332,7 @@ END_TEST
 
 CHECK_MAIN("py_code", 20, function_file_and_line, made_up_code_has_the_line_before,
            once_known_nothing_is_read_but_the_key, a_reused_address_is_noticed,
-           what_is_known_outlives_the_process, a_recorded_object_may_be_gone,
-           recorded_and_live_are_not_mixed, any_read_may_fail,
+           stacks_from_before_a_check_need_none, what_is_known_outlives_the_process,
+           a_recorded_object_may_be_gone, recorded_and_live_are_not_mixed, any_read_may_fail,
            an_object_that_changes_meanwhile_is_read_again, strings_of_every_kind, hostile_objects,
            odd_objects, internal_code_is_hidden)
