@@ -66,6 +66,7 @@ int recording_add(struct recording *r, pid_t pid, struct err *err)
         subject_free(subject);
         return number;
     }
+    subject->sampler = r->sampler;
     subject->number = (uint32_t)number;
     subject->no_python = r->config.stacker.no_python;
     if (r->n_subjects == 0)
@@ -77,7 +78,7 @@ int recording_add(struct recording *r, pid_t pid, struct err *err)
 int recording_start(struct recording *r, struct err *err)
 {
     for (size_t i = 0; i < r->n_subjects; i++)
-        subject_refresh(r->subjects[i], r->sampler, clock_now_ns());
+        subject_refresh(r->subjects[i], clock_now_ns());
     r->origin_ns = clock_now_ns();
     return sampler_start(r->sampler, err);
 }
@@ -329,7 +330,7 @@ bool recording_work(struct recording *r)
     size_t bytes;
     const struct message *m;
     while (n < MESSAGES_AT_ONCE && (m = ring_peek(sampler_ring(r->sampler), &bytes)) != NULL) {
-        subject_refresh(r->subjects[m->process], r->sampler, clock_now_ns());
+        subject_refresh(r->subjects[m->process], clock_now_ns());
         handle(r, m);
         ring_release(sampler_ring(r->sampler));
         total += bytes;
@@ -338,7 +339,7 @@ bool recording_work(struct recording *r)
     if (n)
         choose_patience(r, n, total);
     for (size_t i = 0; i < r->n_subjects && n == 0; i++)
-        subject_refresh(r->subjects[i], r->sampler, clock_now_ns());
+        subject_refresh(r->subjects[i], clock_now_ns());
     return n > 0;
 }
 

@@ -16,6 +16,7 @@ enum {
     MAPS_EVERY_MS = 1000,  /* dlopen without a call into it yet */
     MAPS_SOON_MS = 20,     /* a pc outside all known mappings; at first, and when modules came */
     MAPS_PENDING_MS = 100, /* a runtime that is not initialised */
+    CATCH_UP_SHARE = 10,   /* reading them at once may take one part of so many */
 };
 
 /* ---- Python ---- */
@@ -69,7 +70,7 @@ static struct python *python_free(struct python *python)
 }
 
 /* The maps changed, or a runtime was found that was not initialised: is there a Python now? */
-static void seek_python(struct subject *s, struct sampler *sampler)
+static void seek_python(struct subject *s)
 {
     struct py_runtime *runtime = NULL;
     struct err err = {0};
@@ -86,8 +87,7 @@ static void seek_python(struct subject *s, struct sampler *sampler)
     map_clear(&s->frame_ids); /* the interpreter's frames are flagged from now on */
     profile_get_process(s->profile, s->id)->python_version =
         profile_string(s->profile, py_runtime_version(runtime));
-    if (sampler)
-        sampler_set_hook(sampler, s->number, &s->python->hook);
+    sampler_set_hook(s->sampler, s->number, &s->python->hook);
 }
 
 /* ---- the process ---- */
@@ -131,13 +131,12 @@ static void choose_maps_interval(struct subject *s)
         s->maps_wait_ms = MAPS_EVERY_MS;
 }
 
-void subject_refresh(struct subject *s, struct sampler *sampler, int64_t now_ns)
+/* Returns whether they have changed. */
+static bool read_maps(struct subject *s, int64_t now_ns)
 {
-    if (s->maps_read_ns && now_ns - s->maps_read_ns < maps_interval_ns(s))
-        return;
     s->maps_read_ns = now_ns;
     if (modules_refresh(s->modules) < 0)
-        return; /* it ended: what is known of it stays */
+        return false; /* it ended: what is known of it stays */
     choose_maps_interval(s);
     uint32_t generation = modules_maps(s->modules)->generation;
     bool changed = generation != s->maps_generation;
@@ -148,8 +147,23 @@ void subject_refresh(struct subject *s, struct sampler *sampler, int64_t now_ns)
     } else {
         unwinder_maps_same(s->unwinder);
     }
+    s->maps_took_ns = clock_now_ns() - now_ns;
     if (!s->python && !s->no_python && (changed || s->python_pending))
-        seek_python(s, sampler);
+        seek_python(s);
+    return changed;
+}
+
+void subject_refresh(struct subject *s, int64_t now_ns)
+{
+    if (!s->maps_read_ns || now_ns - s->maps_read_ns >= maps_interval_ns(s))
+        (void)read_maps(s, now_ns);
+}
+
+bool subject_catch_up(struct subject *s)
+{
+    int64_t now_ns = clock_now_ns();
+    return unwinder_wants_maps(s->unwinder) &&
+           now_ns - s->maps_read_ns >= s->maps_took_ns * CATCH_UP_SHARE && read_maps(s, now_ns);
 }
 
 void subject_exec(struct subject *s)

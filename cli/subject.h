@@ -30,7 +30,8 @@ struct python {
 
 struct subject {
     pid_t pid;
-    uint32_t number; /* the sampler's */
+    struct sampler *sampler; /* borrowed */
+    uint32_t number;         /* the sampler's */
     process_id id;
     struct profile *profile; /* borrowed */
     struct mem *live;
@@ -44,17 +45,20 @@ struct subject {
     struct map frame_ids;  /* look-up address → frame_id, while the maps stay */
     uint32_t maps_generation;
     bool python_pending; /* a runtime is there, but not initialised */
-    int64_t maps_read_ns, maps_wait_ms;
+    int64_t maps_read_ns, maps_took_ns, maps_wait_ms;
     size_t n_modules; /* when the maps were last read */
     thread_id main;   /* its thread's time line, also across execve; none: not yet */
     bool execed;      /* since the main thread's last sample */
 };
 
-/* Opens PID.  Returns 0; -ESRCH, -EPERM with ERR. */
+/* Opens PID.  Returns 0; -ESRCH, -EPERM with ERR.  The caller fills in sampler and number. */
 int subject_open(struct subject **ret, pid_t pid, struct profile *profile, struct err *err);
 /* Reads the maps again if they may have changed, and looks for Python where there was none.  Cheap when
  * called often.  NOW: clock_now_ns(). */
-void subject_refresh(struct subject *s, struct sampler *sampler, int64_t now_ns);
+void subject_refresh(struct subject *s, int64_t now_ns);
+/* A stack was unwound: did it lead to code that was not mapped when the maps were last read, and is now?
+ * Reads them at once then, as long as reading takes a small part of the time.  True: they have changed. */
+bool subject_catch_up(struct subject *s);
 /* The process runs another program now. */
 void subject_exec(struct subject *s);
 /* The profile's frame for native code at PC. */

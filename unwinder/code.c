@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <gelf.h>
+#include <string.h>
 
 /* How far into the function that was called a tail jump is looked for: such functions are short,
  * and what lies beyond it may be another function. */
@@ -26,6 +27,22 @@ enum call_kind code_call(struct modules *modules, uint64_t return_addr, uint64_t
     if (kind == CALL_DIRECT || kind == CALL_SLOT)
         *ret = return_addr + (uint64_t)rel;
     return kind;
+}
+
+/* mov $__NR_rt_sigreturn, %rax; syscall: the kernel's ABI. */
+bool code_is_sigreturn(struct modules *modules, uint64_t addr)
+{
+    static const uint8_t want[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    uint8_t code[sizeof want];
+    return code_read(modules, addr, code, sizeof code) == 0 && memcmp(code, want, sizeof want) == 0;
+}
+
+bool code_is_clone_return(struct modules *modules, uint64_t addr)
+{
+    enum { AT = CLONE_RETURN_MAX_BYTES + 2 };
+    uint8_t code[2 * AT];
+    return code_read(modules, addr - AT, code, sizeof code) == 0 &&
+           code_is_behind_clone(code, sizeof code, AT);
 }
 
 static bool stub_slot(struct modules *modules, uint64_t addr, uint64_t *ret)

@@ -13,6 +13,10 @@ int code_read(struct modules *modules, uint64_t addr, void *buf, size_t len);
 /* The kind of call right before RETURN_ADDR; CALL_NONE also if there is no code.  RET is written for
  * CALL_DIRECT, its target, and CALL_SLOT, the slot. */
 enum call_kind code_call(struct modules *modules, uint64_t return_addr, uint64_t *ret);
+/* Is there, at ADDR, the code a signal handler returns to: the system call rt_sigreturn? */
+bool code_is_sigreturn(struct modules *modules, uint64_t addr);
+/* Is ADDR behind the system call of clone (code_is_behind_clone)? */
+bool code_is_clone_return(struct modules *modules, uint64_t addr);
 /* Is there a PLT stub at ADDR? */
 bool code_is_stub(struct modules *modules, uint64_t addr);
 

@@ -230,6 +230,30 @@ bool code_jumps_to(const uint8_t *code, size_t len, int64_t target)
     return false;
 }
 
+/* If the LEN bytes of CODE from START on are what follows clone's system call, is AT the start of one of
+ * its instructions? */
+static bool is_clone_return(const uint8_t *code, size_t len, size_t start, size_t at)
+{
+    static const uint8_t syscall_test[] = {0x0f, 0x05, 0x48, 0x85, 0xc0}; /* test rax, rax */
+    enum { TEST_AT = 2, JE = 0x74, JE_BYTES = 2, RET = 0xc3 };
+    if (start < TEST_AT || memcmp(code + start - TEST_AT, syscall_test, sizeof syscall_test) != 0)
+        return false;
+    size_t jl = start + sizeof syscall_test - TEST_AT;
+    size_t je = jl + (code[jl] == 0x0f ? 6 : 2);
+    bool is_jl = code[jl] == 0x7c || (code[jl] == 0x0f && code[jl + 1] == 0x8c);
+    return is_jl && je + JE_BYTES < len && code[je] == JE && code[je + JE_BYTES] == RET &&
+           (at == start || at == jl || at == je || at == je + JE_BYTES);
+}
+
+bool code_is_behind_clone(const uint8_t *code, size_t len, size_t at)
+{
+    for (size_t before = 0; before <= CLONE_RETURN_MAX_BYTES && before <= at; before++)
+        if (len - (at - before) >= CLONE_RETURN_LEAST_BYTES &&
+            is_clone_return(code, len, at - before, at))
+            return true;
+    return false;
+}
+
 bool plt_stub_slot(const uint8_t *code, size_t len, int64_t *ret_rel)
 {
     static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};

@@ -25,6 +25,14 @@ enum call_kind call_before(const uint8_t *bytes, size_t len, int64_t *ret_rel);
 /* Is there a direct jump to the address TARGET bytes from its start among the instructions of CODE? */
 bool code_jumps_to(const uint8_t *code, size_t len, int64_t target);
 
+/* From behind clone's system call to behind the return in the parent. */
+enum { CLONE_RETURN_LEAST_BYTES = 8, CLONE_RETURN_MAX_BYTES = 12 };
+/* Is AT in CODE an instruction behind the system call of glibc's clone or clone3, up to the return in the
+ * parent?  CFI ends before that call, since the new thread goes on there with another stack.  CODE: from
+ * CLONE_RETURN_MAX_BYTES + 2 before it to as many behind it, or what there is.
+ * Source: glibc sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S. */
+bool code_is_behind_clone(const uint8_t *code, size_t len, size_t at);
+
 /* If CODE, a PLT stub, jumps through a slot, writes the slot's distance from the stub's start. */
 bool plt_stub_slot(const uint8_t *code, size_t len, int64_t *ret_rel);
 

@@ -181,6 +181,23 @@ struct rule rule_sigreturn(void)
     return rule;
 }
 
+struct rule rule_clone_return(void)
+{
+    static const uint8_t kept[] = {X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15};
+    struct rule rule = {
+        .cfa = {.kind = VALUE_REG, .reg = X86_RSP, .offset = 8},
+        .values[X86_PC] = {.kind = VALUE_AT_CFA, .offset = -8},
+        .values[X86_RSP] = {.kind = VALUE_CFA},
+        .restored = 1U << X86_PC | 1U << X86_RSP,
+        .is_clone = true,
+    };
+    for (size_t i = 0; i < sizeof kept; i++) {
+        rule.values[kept[i]].kind = VALUE_SAME;
+        rule.same |= 1U << kept[i];
+    }
+    return rule;
+}
+
 void rule_release(struct rule *rule)
 {
     free(rule->ops);

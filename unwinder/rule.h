@@ -37,7 +37,8 @@ struct rule {
     uint32_t same, restored; /* bit n: values[n] is VALUE_SAME; is neither that nor undefined */
     bool is_signal;          /* a signal trampoline: its caller was interrupted, it did not call */
     bool is_root;            /* the return address is undefined: the thread starts here */
-    Dwarf_Op *ops;           /* of all expressions; NULL: none */
+    bool is_clone; /* behind the system call of clone: the same if the thread is the new one */
+    Dwarf_Op *ops; /* of all expressions; NULL: none */
     size_t n_ops;
 };
 
@@ -47,6 +48,8 @@ int rule_compile(struct rule *ret, Dwarf_Frame *frame, uint64_t bias);
 /* The rule of a signal trampoline, whose frame is the kernel's struct rt_sigframe.
  * Source: Linux arch/x86/include/uapi/asm/sigcontext.h, ucontext.h. */
 struct rule rule_sigreturn(void);
+/* The rule behind clone's system call, for the caller of clone. */
+struct rule rule_clone_return(void);
 void rule_release(struct rule *rule);
 
 /* Computes the CFA and the caller's registers.  A callee-saved register whose slot cannot be read

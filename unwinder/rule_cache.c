@@ -1,7 +1,7 @@
 #include "unwinder/rule_cache.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -40,21 +40,12 @@ static struct cfi *cfi_of(struct rule_cache *c, struct module *module)
     return c->cfi[module->id];
 }
 
-/* The handler returns to mov $__NR_rt_sigreturn, %rax; syscall: the kernel's ABI.  musl's has no
- * CFI. */
-static bool is_sigreturn(struct rule_cache *c, uint64_t addr)
-{
-    static const uint8_t want[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    uint8_t code[sizeof want];
-    return code_read(c->modules, addr, code, sizeof code) == 0 &&
-           memcmp(code, want, sizeof want) == 0;
-}
-
 static void build(struct rule_cache *c, struct cached_rule *item)
 {
     struct module *module = modules_find(c->modules, item->addr);
     if (!module) {
-        c->saw_unmapped |= !maps_find(modules_maps(c->modules), item->addr);
+        const struct mapping *m = maps_find(modules_maps(c->modules), item->addr);
+        c->saw_unmapped |= !m || !(m->prot & PROT_EXEC);
         return;
     }
     struct cfi *cfi = cfi_of(c, module);
@@ -65,9 +56,12 @@ static void build(struct rule_cache *c, struct cached_rule *item)
         item->found = true;
         item->function = function.len ? function.start + module->bias : 0;
         item->function_bytes = function.len;
-    } else if (is_sigreturn(c, item->addr)) {
+    } else if (code_is_sigreturn(c->modules, item->addr)) { /* musl's has no CFI */
         item->found = true;
         item->rule = rule_sigreturn();
+    } else if (code_is_clone_return(c->modules, item->addr)) {
+        item->found = true;
+        item->rule = rule_clone_return();
     }
 }
 

@@ -27,6 +27,6 @@ struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *h
 void rule_cache_maps_changed(struct rule_cache *c);
 /* They were read again: what was not mapped is not. */
 void rule_cache_maps_same(struct rule_cache *c);
-/* Was an address outside all known mappings asked for first since the maps were read? */
+/* Was an address that no known mapping of code has asked for first since the maps were read? */
 bool rule_cache_saw_unmapped(const struct rule_cache *c);
 struct rule_cache *rule_cache_free(struct rule_cache *c);

@@ -13,7 +13,7 @@ struct unwinder {
     struct rule_cache *rules;
     struct second_opinion *second_opinion;
     struct map verdicts;
-    struct unwind_counters counters;
+    struct unwind_counters counters, counters_before; /* the last run */
 };
 
 struct unwinder *unwinder_new(struct modules *modules)
@@ -69,6 +69,7 @@ void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_st
         .counters = &u->counters,
         .out = out,
     };
+    u->counters_before = u->counters;
     stack_view_init(&w.view, s);
     out->n = 0;
     out->end = walk_from(&w, &s->regs, false, FRAME_EXACT);
@@ -76,6 +77,12 @@ void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_st
     if (out->end == UNWIND_STACK_CUT)
         out->stack_needed = w.view.wanted > s->stack_bytes ? w.view.wanted : s->stack_bytes + 1;
     count(&u->counters, out);
+}
+
+void unwinder_run_again(struct unwinder *u, const struct snapshot *s, struct native_stack *out)
+{
+    u->counters = u->counters_before;
+    unwinder_run(u, s, out);
 }
 
 struct unwinder *unwinder_free(struct unwinder *u)

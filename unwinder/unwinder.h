@@ -67,7 +67,10 @@ void unwinder_maps_same(struct unwinder *u);
 /* Unwinds S into OUT.  Never fails: how far it came is OUT->end.  The target may be running or
  * dead. */
 void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_stack *out);
-/* True if a pc seen first since the maps were last read lay in no known mapping: they may be stale. */
+/* The same once more, after the maps were read again: counted in place of the last run. */
+void unwinder_run_again(struct unwinder *u, const struct snapshot *s, struct native_stack *out);
+/* True if a pc seen first since the maps were last read lay in no known mapping of code: they may be
+ * stale. */
 bool unwinder_wants_maps(const struct unwinder *u);
 const struct unwind_counters *unwinder_counters(const struct unwinder *u);
 struct unwinder *unwinder_free(struct unwinder *u);

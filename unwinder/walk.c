@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "unwinder/code.h"
+
 /* Signal handlers on alternate stacks within each other, coroutines: more than a few do not occur;
  * a hostile stack that leads back to itself ends here. */
 enum { MAX_STACK_SWITCHES = 8 };
@@ -68,6 +70,16 @@ static struct cached_rule *rule_of(struct walk *w, const struct native_frame *f)
     return at_pc->found && at_pc->rule.is_signal ? at_pc : rule;
 }
 
+/* Behind clone's system call the new thread has 0 in rax, and on its stack no return address. */
+static bool is_new_thread(struct walk *w, const struct native_frame *f)
+{
+    uint64_t word, ignored;
+    if (f->regs.known & 1U << X86_RAX)
+        return f->regs.r[X86_RAX] == 0;
+    return stack_view_u64(&w->view, f->sp, &word) < 0 ||
+           code_call(w->modules, word, &ignored) == CALL_NONE;
+}
+
 /* From the last frame to its caller.  Returns 0 and CALLER, or 1 and the END. */
 static int step(struct walk *w, struct regs *caller, enum unwind_end *end)
 {
@@ -81,7 +93,7 @@ static int step(struct walk *w, struct regs *caller, enum unwind_end *end)
     f->function = cached->function;
     f->is_signal = rule->is_signal;
     f->is_call &= !rule->is_signal;
-    if (rule->is_root) {
+    if (rule->is_root || (rule->is_clone && is_new_thread(w, f))) {
         (void)rule_cfa(rule, &f->regs, &w->view, &f->cfa);
         w->at_root = true;
         *end = UNWIND_DONE;

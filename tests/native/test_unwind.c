@@ -270,6 +270,40 @@ START_TEST(cut_stack_says_how_much_is_needed)
 }
 END_TEST
 
+/* TID, stopped, has the stack EXPECTED, also if no more than pc and sp are known of it. */
+static void assert_tracee_stack(struct live *l, pid_t tid, const char *expected)
+{
+    static const uint32_t known[] = {(1U << X86_COUNT) - 1, 1U << X86_PC | 1U << X86_RSP};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char names[512];
+        struct frozen f;
+        freeze_tracee(&l->target, tid, &f);
+        f.snapshot.regs.known = known[i];
+        unwinder_run(l->unwinder, &f.snapshot, &l->stack);
+        (void)snprintf(names, sizeof names, "%s", expected);
+        assert_stack(l, names, UNWIND_DONE, i ? "pc and sp" : "all registers");
+        ck_assert_int_eq(least_trust(&l->stack), FRAME_EXACT);
+        frozen_release(&f);
+    }
+}
+
+START_TEST(clone_returns_twice)
+{
+    char expected[512];
+    struct live l = live_start("clone", NULL);
+    read_expected("clone.c", expected, sizeof expected);
+    tracee_seize(l.target.pid);
+    target_go_on(&l.target);
+    pid_t child = tracee_wait_for_clone(l.target.pid);
+    assert_tracee_stack(&l, child, "clone");
+    assert_tracee_stack(&l, l.target.pid, expected);
+    tracee_detach(child);
+    tracee_detach(l.target.pid);
+    target_assert_unharmed(&l.target);
+    live_end(&l);
+}
+END_TEST
+
 START_TEST(without_the_interrupted_stack_its_first_function_is_last)
 {
     char expected[] = "read handler [libc.so.6] faults";
@@ -292,6 +326,7 @@ int main(void)
     tcase_set_timeout(tcase, 20);
     tcase_add_loop_test(tcase, target_has_its_one_right_stack, 0,
                         (int)(sizeof cases / sizeof *cases));
+    tcase_add_test(tcase, clone_returns_twice);
     tcase_add_test(tcase, cut_stack_says_how_much_is_needed);
     tcase_add_test(tcase, without_the_interrupted_stack_its_first_function_is_last);
     suite_add_tcase(suite, tcase);

@@ -171,6 +171,17 @@ bool tracee_step(pid_t tid)
     return true;
 }
 
+pid_t tracee_wait_for_clone(pid_t tid)
+{
+    unsigned long new_tid;
+    REQUIRE(ptrace(PTRACE_SETOPTIONS, tid, NULL, PTRACE_O_TRACECLONE) == 0);
+    REQUIRE(ptrace(PTRACE_CONT, tid, NULL, NULL) == 0);
+    wait_for_stop(tid);
+    REQUIRE(ptrace(PTRACE_GETEVENTMSG, tid, NULL, &new_tid) == 0);
+    wait_for_stop((pid_t)new_tid);
+    return (pid_t)new_tid;
+}
+
 void tracee_detach(pid_t tid)
 {
     REQUIRE(ptrace(PTRACE_DETACH, tid, NULL, NULL) == 0);

@@ -39,4 +39,6 @@ void frozen_release(struct frozen *f);
 
 void tracee_seize(pid_t tid); /* and stop it */
 bool tracee_step(pid_t tid);  /* one instruction; false: it has ended */
+/* Lets it run until it has started a thread, and returns that one's tid.  Both are stopped then. */
+pid_t tracee_wait_for_clone(pid_t tid);
 void tracee_detach(pid_t tid);

@@ -104,6 +104,28 @@ START_TEST(stubs_and_tail_jumps_are_read)
 }
 END_TEST
 
+START_TEST(the_way_back_from_clone_is_known)
+{
+    static const uint8_t libc[] = {0xb8, 0x38, 0,    0,    0,    0x0f, 0x05, 0x48, 0x85, 0xc0,
+                                   0x7c, 0x13, 0x74, 0x01, 0xc3, 0x31, 0xed, 0x58, 0x5f};
+    static const uint8_t far_error[] = {0x0f, 0x05, 0x48, 0x85, 0xc0, 0x0f, 0x8c, 1,
+                                        2,    3,    4,    0x74, 0x01, 0xc3, 0x31};
+    static const size_t libc_at[] = {7, 10, 12, 14}, far_at[] = {2, 5, 11, 13};
+    for (size_t at = 0, i = 0; at <= sizeof libc; at++) {
+        bool is = i < 4 && at == libc_at[i];
+        ck_assert_msg(code_is_behind_clone(libc, sizeof libc, at) == is, "%zu", at);
+        i += is;
+    }
+    for (size_t at = 0, i = 0; at <= sizeof far_error; at++) {
+        bool is = i < 4 && at == far_at[i];
+        ck_assert_msg(code_is_behind_clone(far_error, sizeof far_error, at) == is, "%zu", at);
+        i += is;
+    }
+    for (size_t len = 0; len < 13; len++)
+        ck_assert(!code_is_behind_clone(far_error, len, 2));
+}
+END_TEST
+
 struct prologue_case {
     const char *name, *bytes;
     size_t len;
@@ -156,4 +178,4 @@ START_TEST(prologues_are_decoded)
 END_TEST
 
 CHECK_MAIN("insn", 5, lengths_are_right, calls_are_told_from_what_precedes,
-           stubs_and_tail_jumps_are_read, prologues_are_decoded)
+           the_way_back_from_clone_is_known, stubs_and_tail_jumps_are_read, prologues_are_decoded)
