@@ -20,8 +20,14 @@ int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct er
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0)
         return err_set(err, -errno, "cannot start %s: %s", argv[0], strerror(errno));
+    /* Whoever started us may ignore it (cron, some supervisors): then a child's status is never told. */
+    struct sigaction tell = {.sa_handler = SIG_DFL};
+    struct sigaction before;
+    sigemptyset(&tell.sa_mask);
+    (void)sigaction(SIGCHLD, &tell, &before);
     pid_t pid = fork();
     if (pid == 0) {
+        (void)sigaction(SIGCHLD, &before, NULL);
         (void)sigprocmask(SIG_SETMASK, mask, NULL);
         run_child(argv, report[1]);
     }

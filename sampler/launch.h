@@ -7,7 +7,8 @@
 #include "base/err.h"
 
 /* Runs ARGV (found by PATH) as a child with signal mask MASK, and returns once it has called execve, so
- * that what is sampled is the program and not its launcher.  Returns 0 and the pid; −ENOENT: not found;
+ * that what is sampled is the program and not its launcher.  From here on we do not ignore SIGCHLD, if we
+ * did; the program does as if we had not been there.  Returns 0 and the pid; −ENOENT: not found;
  * another negative errno: it cannot be executed; ERR says so. */
 int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct err *err);
 /* Waits for the child's end, whatever signals come.  Only when no sampler's thread runs.  Returns its
