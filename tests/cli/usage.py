@@ -196,12 +196,12 @@ class Launched(InFolder):
             self.assertEqual((process.returncode, out), (5, name + "\n"))
 
     def test_status_when_children_are_ignored(self):
+        ignoring = ["sh", "-c", 'trap "" CHLD; exec "$@"', "sh", programs["program"], "-q", "-o", "o.json", "--"]
         for script in ("exit 7", "sleep 0.3; exit 7"):
-            done = subprocess.run(["sh", "-c", 'trap "" CHLD; exec "$@"', "sh", programs["program"], "-q", "-o", "o.json",
-                                   "--", "sh", "-c", "grep SigIgn /proc/self/status; " + script],
-                                  stdout=subprocess.PIPE, text=True, check=False)
-            self.assertEqual(done.returncode, 7)
-            self.assertTrue(int(done.stdout.split()[1], 16) >> (signal.SIGCHLD - 1) & 1)
+            self.assertEqual(subprocess.run([*ignoring, "sh", "-c", script], check=False).returncode, 7)
+        out = subprocess.run([*ignoring, "grep", "SigIgn", "/proc/self/status"], stdout=subprocess.PIPE,
+                             text=True, check=True).stdout
+        self.assertTrue(int(out.split()[1], 16) >> (signal.SIGCHLD - 1) & 1)
 
     def test_command_inherits_nothing(self):
         script = ("import signal; print([s.name for s in signal.valid_signals() if type(s) is not "
