@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@ static void put(struct json *j, const char *s, size_t len)
     if (j->error)
         return;
     errno = 0;
-    if (fwrite(s, 1, len, j->out) != len)
+    if (fwrite_unlocked(s, 1, len, j->out) != len)
         j->error = errno ? -errno : -EIO;
 }
 
@@ -75,12 +74,19 @@ void json_string(struct json *j, const char *s)
     text_release(&quoted);
 }
 
+/* Files are full of these: a third of the time to write one went into snprintf(). */
 void json_int(struct json *j, int64_t value)
 {
     char s[24];
-    int len = snprintf(s, sizeof s, "%" PRId64, value);
+    char *at = s + sizeof s;
+    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do
+        *--at = (char)('0' + left % 10);
+    while (left /= 10);
+    if (value < 0)
+        *--at = '-';
     begin_value(j);
-    put(j, s, (size_t)len);
+    put(j, at, (size_t)(s + sizeof s - at));
 }
 
 void json_number(struct json *j, double value)

@@ -20,6 +20,7 @@ enum {
 struct die_names {
     struct profile *profile;
     struct map by_origin; /* address of the outermost origin's bytes → item */
+    struct map at_top;    /* the same addresses, of those that are children of their units */
     struct die_name *items;
     size_t n, capacity;
     struct map paths; /* address of libdw's string → string id */
@@ -181,19 +182,21 @@ static int scopes_of(Dwarf_Die *die, Dwarf_Die ret[MAX_SCOPES])
     return n;
 }
 
-static void add_function(Dwarf_Die *die, int depth, struct text *out);
+static void add_function(const struct die_names *n, Dwarf_Die *die, int depth, struct text *out);
 
 /* What is around DIE: namespaces and classes; or the function it is local to, and classes therein.
  */
-static void add_scopes(Dwarf_Die *die, const char *member, int depth, struct text *out)
+static void add_scopes(const struct die_names *names, Dwarf_Die *die, const char *member, int depth,
+                       struct text *out)
 {
     Dwarf_Die scopes[MAX_SCOPES];
-    int n = scopes_of(die, scopes);
+    uint64_t at_top = 0;
+    int n = map_get(&names->at_top, (uintptr_t)die->addr, &at_top) ? 0 : scopes_of(die, scopes);
     int inner = n;
     while (inner && dwarf_tag(&scopes[inner - 1]) != DW_TAG_subprogram)
         inner--;
     if (inner) {
-        add_function(&scopes[inner - 1], depth + 1, out);
+        add_function(names, &scopes[inner - 1], depth + 1, out);
         text_add(out, "::");
     }
     for (int i = inner; i < n && out->len < MAX_SHOWN_NAME_BYTES; i++)
@@ -202,7 +205,7 @@ static void add_scopes(Dwarf_Die *die, const char *member, int depth, struct tex
 }
 
 /* Adds the whole name of the function DIE; nothing if it has none. */
-static void add_function(Dwarf_Die *die, int depth, struct text *out)
+static void add_function(const struct die_names *n, Dwarf_Die *die, int depth, struct text *out)
 {
     const char *linkage = linkage_name(die);
     const char *name = linkage ? linkage : dwarf_diename(die);
@@ -212,7 +215,7 @@ static void add_function(Dwarf_Die *die, int depth, struct text *out)
     demangle(name, &shown);
     if (!linkage && depth < MAX_LOCAL_DEPTH) {
         Dwarf_Die origin = origin_of(die);
-        add_scopes(&origin, name, depth, out);
+        add_scopes(n, &origin, name, depth, out);
     }
     text_add(out, shown.s);
     text_release(&shown);
@@ -221,11 +224,16 @@ static void add_function(Dwarf_Die *die, int depth, struct text *out)
 static string_id function_name(struct die_names *n, Dwarf_Die *die)
 {
     text_clear(&n->text);
-    add_function(die, 0, &n->text);
+    add_function(n, die, 0, &n->text);
     if (!n->text.len)
         return (string_id){0};
     shown_name_cut(&n->text);
     return profile_string(n->profile, n->text.s);
+}
+
+void die_names_at_top(struct die_names *n, const Dwarf_Die *die)
+{
+    map_put(&n->at_top, (uintptr_t)die->addr, 1);
 }
 
 const struct die_name *die_names_get(struct die_names *n, Dwarf_Die *die)
@@ -256,6 +264,7 @@ struct die_names *die_names_free(struct die_names *n)
         return NULL;
     map_release(&n->by_origin);
     map_release(&n->paths);
+    map_release(&n->at_top);
     text_release(&n->text);
     free(n->items);
     free(n);

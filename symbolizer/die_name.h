@@ -14,6 +14,9 @@ struct die_name {
 
 struct die_names;
 struct die_names *die_names_new(struct profile *profile); /* borrowed */
+/* DIE, a subprogram, is a child of its unit: so nothing is around it, which is else looked for in all of
+ * the unit. */
+void die_names_at_top(struct die_names *n, const Dwarf_Die *die);
 /* DIE: a subprogram, or an inlined call of one.  Valid until the next call. */
 const struct die_name *die_names_get(struct die_names *n, Dwarf_Die *die);
 /* Where the inlined call DIE was made; none and 0 where unknown. */

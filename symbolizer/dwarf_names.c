@@ -38,12 +38,16 @@ struct unit {
     struct function *functions;
     size_t n, capacity;
     bool loaded;
+    bool silent; /* does not say where its code is */
 };
 
 struct dwarf_names {
     Dwarf *dwarf;
     struct die_names *names;
+    struct elf_file *code;
     struct ranges by_address; /* of units */
+    struct ranges of_silent;  /* filled when an address lies in no other unit */
+    bool silent_loaded;
     struct unit *units;
     size_t n, capacity;
 };
@@ -128,7 +132,7 @@ static bool holds_functions(int tag)
     }
 }
 
-static void add_functions(struct unit *u, Dwarf_Die *parent, int depth)
+static void add_functions(struct dwarf_names *d, struct unit *u, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die die;
     if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
@@ -136,12 +140,14 @@ static void add_functions(struct unit *u, Dwarf_Die *parent, int depth)
     const void *last = NULL;
     do {
         int tag = dwarf_tag(&die);
+        if (tag == DW_TAG_subprogram && depth == 0)
+            die_names_at_top(d->names, &die);
         if (tag == DW_TAG_subprogram && add_ranges(&u->by_address, &die, (uint32_t)u->n, NULL)) {
             u->functions =
                 array_reserve(u->functions, &u->capacity, u->n + 1, sizeof *u->functions);
             u->functions[u->n++] = (struct function){.die = die};
         } else if (holds_functions(tag)) {
-            add_functions(u, &die, depth + 1);
+            add_functions(d, u, &die, depth + 1);
         }
         if ((const void *)die.addr <= last)
             return;
@@ -149,32 +155,43 @@ static void add_functions(struct unit *u, Dwarf_Die *parent, int depth)
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-static void load_unit(struct unit *u)
+static void load_unit(struct dwarf_names *d, struct unit *u)
 {
     if (u->loaded)
         return;
     u->loaded = true;
-    add_functions(u, &u->scope, 0);
+    add_functions(d, u, &u->scope, 0);
     ranges_finish(&u->by_address);
 }
 
 /* ---- units of the file ---- */
 
-/* A unit that does not say where its code is has it where its functions are. */
-static void add_unit_ranges(struct dwarf_names *d, uint32_t item, struct elf_file *code)
+/* A unit that does not say where its code is has it where its functions are.  Nearly all of them have
+ * none, and to find that out takes as long as to read the unit. */
+static void add_silent_unit(struct dwarf_names *d, uint32_t item)
 {
     struct unit *u = &d->units[item];
-    if (add_ranges(&d->by_address, &u->die, item, code))
-        return;
-    load_unit(u);
+    load_unit(d, u);
     for (size_t i = 0; i < u->by_address.n; i++) {
         const struct range *r = &u->by_address.items[i];
-        if (elf_file_is_code(code, r->start) && !ranges_add(&d->by_address, r->start, r->end, item))
+        if (elf_file_is_code(d->code, r->start) &&
+            !ranges_add(&d->of_silent, r->start, r->end, item))
             return;
     }
 }
 
-static void add_units(struct dwarf_names *d, struct elf_file *code)
+static void load_silent_units(struct dwarf_names *d)
+{
+    if (d->silent_loaded)
+        return;
+    d->silent_loaded = true;
+    for (size_t i = 0; i < d->n; i++)
+        if (d->units[i].silent)
+            add_silent_unit(d, (uint32_t)i);
+    ranges_finish(&d->of_silent);
+}
+
+static void add_units(struct dwarf_names *d)
 {
     Dwarf_CU *cu = NULL;
     Dwarf_Die die;
@@ -186,7 +203,8 @@ static void add_units(struct dwarf_names *d, struct elf_file *code)
         d->units = array_reserve(d->units, &d->capacity, d->n + 1, sizeof *d->units);
         bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
         d->units[d->n] = (struct unit){.die = die, .scope = is_split ? split : die};
-        add_unit_ranges(d, (uint32_t)d->n++, code);
+        d->units[d->n].silent = !add_ranges(&d->by_address, &die, (uint32_t)d->n, d->code);
+        d->n++;
     }
     ranges_finish(&d->by_address);
 }
@@ -237,10 +255,14 @@ static size_t set_chain(struct dwarf_names *d, struct function *f, uint64_t elf_
 size_t dwarf_names_find(struct dwarf_names *d, uint64_t elf_addr, struct location *ret)
 {
     uint32_t unit = ranges_find(&d->by_address, elf_addr);
+    if (unit == RANGES_NONE) {
+        load_silent_units(d);
+        unit = ranges_find(&d->of_silent, elf_addr);
+    }
     if (unit == RANGES_NONE)
         return 0;
     struct unit *u = &d->units[unit];
-    load_unit(u);
+    load_unit(d, u);
     for (size_t i = 0; i <= MAX_INLINED; i++)
         ret[i] = (struct location){0};
     set_line(d, u, elf_addr, &ret[0]);
@@ -255,8 +277,11 @@ struct dwarf_names *dwarf_names_open(Dwarf *dwarf, struct elf_file *code, struct
     struct dwarf_names *d = xcalloc(1, sizeof *d);
     d->dwarf = dwarf;
     d->names = die_names_new(profile);
-    add_units(d, code);
-    return d->by_address.n ? d : dwarf_names_free(d);
+    d->code = code;
+    add_units(d);
+    if (!d->by_address.n)
+        load_silent_units(d);
+    return d->by_address.n || d->of_silent.n ? d : dwarf_names_free(d);
 }
 
 struct dwarf_names *dwarf_names_free(struct dwarf_names *d)
@@ -273,6 +298,7 @@ struct dwarf_names *dwarf_names_free(struct dwarf_names *d)
         free(u->functions);
     }
     ranges_release(&d->by_address);
+    ranges_release(&d->of_silent);
     free(d->units);
     d->names = die_names_free(d->names);
     (void)dwarf_end(d->dwarf);

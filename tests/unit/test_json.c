@@ -40,6 +40,9 @@ START_TEST(values_nest)
     json_key(&j, "a");
     json_array(&j);
     json_int(&j, -1);
+    json_int(&j, 0);
+    json_int(&j, INT64_MIN);
+    json_int(&j, INT64_MAX);
     json_number(&j, 0.1);
     json_number(&j, 1e300);
     json_number(&j, 12);
@@ -54,7 +57,8 @@ START_TEST(values_nest)
     json_end_object(&j);
     ck_assert_int_eq(json_finish(&j), 0);
     (void)fclose(j.out);
-    ck_assert_str_eq(s, "{\"a\":[-1,0.1,1e+300,12,null,\ntrue,[]],\"b\":\"x\"}\n");
+    ck_assert_str_eq(s, "{\"a\":[-1,0,-9223372036854775808,9223372036854775807,0.1,1e+300,12,null,"
+                        "\ntrue,[]],\"b\":\"x\"}\n");
     free(s);
 }
 END_TEST
