@@ -74,6 +74,9 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
         .complete = s->complete,
         .stack = s->stack,
     };
+    if (d->sampled)
+        memcpy(d->python_threads, m->snapshot.annex,
+               m->snapshot.annex_words * sizeof *m->snapshot.annex);
     describe_call(d, &m->snapshot);
 }
 
@@ -89,7 +92,7 @@ static void add_missing(struct dump *dump)
                                      .pid = profile_see_process(dump->profile, t->process)->pid,
                                      .tid = t->tid,
                                      .state = THREAD_RUNNING_OR_RUNNABLE,
-                                     .gil = PY_GIL_ABSENT,
+                                     .gil = {.gil = PY_GIL_ABSENT},
                                      .syscall = -2};
     }
 }

@@ -74,19 +74,24 @@ static void write_frame(struct json *j, const struct shown_frame *f)
     json_end_object(j);
 }
 
-static void write_gil(struct json *j, const struct dumped *t)
+static void write_gil(struct json *j, const struct dump *d, const struct dumped *t)
 {
     static const char *const texts[] = {
         [PY_GIL_NONE] = "none", [PY_GIL_HOLDING] = "holding", [PY_GIL_WAITING] = "waiting"};
     json_key(j, "gil");
-    if (t->gil == PY_GIL_ABSENT)
+    if (t->gil.gil == PY_GIL_ABSENT)
         json_null(j);
     else
-        json_string(j, texts[t->gil]);
+        json_string(j, texts[t->gil.gil]);
     json_key(j, "waits_for");
-    if (t->gil == PY_GIL_WAITING) {
+    if (t->gil.gil == PY_GIL_WAITING) {
+        const struct dumped *holder = dumped_gil_holder(d, t);
         json_object(j);
         key_text(j, "kind", "gil");
+        if (holder) {
+            json_key(j, "tid");
+            json_int(j, holder->tid);
+        }
         json_end_object(j);
     } else {
         json_null(j);
@@ -109,7 +114,7 @@ static void write_thread(struct json *j, struct dump *d, const struct dumped *t)
     write_syscall(j, t);
     if (t->wchan[0])
         key_text(j, "wchan", t->wchan);
-    write_gil(j, t);
+    write_gil(j, d, t);
     json_key(j, "complete");
     json_bool(j, t->sampled && t->complete);
     json_key(j, "frames");

@@ -18,7 +18,18 @@ static void print_process(const struct dump *d, const struct dumped *t, FILE *ou
         (void)fprintf(out, "CPython %s\n", profile_text(d->profile, p->python_version));
 }
 
-static void print_state(const struct dumped *t, FILE *out)
+static void print_gil(const struct dump *d, const struct dumped *t, FILE *out)
+{
+    const struct dumped *holder = dumped_gil_holder(d, t);
+    if (t->gil.gil == PY_GIL_HOLDING)
+        (void)fprintf(out, ", holds the GIL");
+    else if (t->gil.gil == PY_GIL_WAITING)
+        (void)fprintf(out, ", waits for the GIL%s", holder ? "," : "");
+    if (holder)
+        (void)fprintf(out, " which %d (%s) holds", holder->tid, name_of(d, holder));
+}
+
+static void print_state(const struct dump *d, const struct dumped *t, FILE *out)
 {
     const char *call = syscall_name(t->syscall);
     (void)fprintf(out, "%s", t->sampled ? dumped_state(t) : "not captured in time");
@@ -28,10 +39,7 @@ static void print_state(const struct dumped *t, FILE *out)
         (void)fprintf(out, " of %s", t->object);
     if (t->wchan[0])
         (void)fprintf(out, " (kernel: %s)", t->wchan);
-    if (t->gil == PY_GIL_HOLDING)
-        (void)fprintf(out, ", holds the GIL");
-    else if (t->gil == PY_GIL_WAITING)
-        (void)fprintf(out, ", waits for the GIL");
+    print_gil(d, t, out);
     if (t->sampled && !t->complete)
         (void)fprintf(out, ", stack not complete");
 }
@@ -55,7 +63,8 @@ static void print_frames(struct dump *d, const struct dumped *t, FILE *out)
 static bool same(const struct dumped *a, const struct dumped *b)
 {
     return a->pid == b->pid && a->stack.ix == b->stack.ix && a->sampled == b->sampled &&
-           a->state == b->state && a->syscall == b->syscall && a->gil == b->gil;
+           a->state == b->state && a->syscall == b->syscall && a->gil.gil == b->gil.gil &&
+           a->gil.holder == b->gil.holder;
 }
 
 static bool shown_before(const struct dump *d, size_t i)
@@ -80,7 +89,7 @@ void dump_text(struct dump *d, FILE *out)
                 (void)fprintf(out, "%s%d (%s)", j == i ? "thread " : ", ", d->threads[j].tid,
                               name_of(d, &d->threads[j]));
         (void)fprintf(out, ": ");
-        print_state(t, out);
+        print_state(d, t, out);
         (void)fprintf(out, "\n");
         print_frames(d, t, out);
     }

@@ -15,7 +15,8 @@ struct dumped {
     uint64_t args[6];
     char object[256]; /* what a file descriptor in args[0] is; "" */
     char wchan[64];   /* "": not known */
-    enum py_gil gil;
+    struct py_gil_state gil;
+    uint64_t python_threads[SNAPSHOT_ANNEX_WORDS]; /* its thread states; 0: no more */
     bool complete;
     stack_id stack;
 };
@@ -28,6 +29,8 @@ struct dump {
 };
 
 const char *dumped_state(const struct dumped *d); /* "running", "runnable", "blocked", "stopped" */
+/* Who held the GIL that T waits for; NULL: nobody just then, or unknown. */
+const struct dumped *dumped_gil_holder(const struct dump *d, const struct dumped *t);
 /* As text: threads with the same stack are shown once, with their list. */
 void dump_text(struct dump *d, FILE *out);
 /* The schema dump/1: every thread by itself.  Returns 0 or the errno of the first failed write. */

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "profile/profile.h"
-#include "pyframes/py_walk.h"
+#include "pyframes/py_gil.h"
 #include "sampler/message.h"
 
 /* Interns "futex [blocked]", "ioctl /dev/nvidiactl [blocked]", "[waiting for cpu]", "[page fault]", ….

@@ -167,12 +167,18 @@ static stack_id intern(struct stacker *st, struct subject *s, const struct snaps
     return stack;
 }
 
-static enum py_gil gil_of(struct subject *s, const struct snapshot *snapshot)
+static struct py_gil_state gil_of(const struct stacker *st, struct subject *s,
+                                  const struct snapshot *snapshot)
 {
+    struct py_gil_state ret = {.gil = PY_GIL_ABSENT};
     if (!s->python || !snapshot->annex_words)
-        return PY_GIL_ABSENT;
-    return py_gil_state(s->python->runtime, snapshot->mem, snapshot->annex[0], snapshot->syscall,
-                        snapshot->syscall_args[0]);
+        return ret;
+    ret = py_gil_state(s->python->runtime, snapshot->mem, snapshot->annex, snapshot->annex_words,
+                       snapshot->syscall, snapshot->syscall_args[0]);
+    if (ret.gil == PY_GIL_ABSENT && st->options.gil_only)
+        log_warn("no GIL", "CPython %s of %d runs without a GIL: --gil leaves out all it does.",
+                 py_runtime_version(s->python->runtime), s->pid);
+    return ret;
 }
 
 /* Frames that are shown.  An eval frame that was guessed, but holds the marker of its Python frames, was
@@ -199,8 +205,8 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     snapshot.stack = snapshot_mem_at(&memory, snapshot.stack_start, &stack_len);
     if (stack_len < snapshot.stack_bytes)
         snapshot.stack = NULL;
-    struct stacked ret = {.gil = gil_of(s, &snapshot)};
-    if (st->options.gil_only && ret.gil != PY_GIL_HOLDING) {
+    struct stacked ret = {.gil = gil_of(st, s, &snapshot)};
+    if (st->options.gil_only && ret.gil.gil != PY_GIL_HOLDING) {
         ret.left_out = true;
         learn_codes(st, s, &snapshot);
         return ret;
@@ -212,7 +218,7 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     ret.stack = intern(st, s, &snapshot);
     if (not_held)
         ret.stack = profile_push(st->profile, ret.stack, st->native_not_read);
-    frame_id leaf = leaf_frame(st->profile, s->pid, m, ret.gil);
+    frame_id leaf = leaf_frame(st->profile, s->pid, m, ret.gil.gil);
     if (leaf.ix)
         ret.stack = profile_push(st->profile, ret.stack, leaf);
     ret.python = st->python.n > 0;

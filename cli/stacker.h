@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/subject.h"
+#include "pyframes/py_gil.h"
 #include "sampler/message.h"
 
 struct stacker;
@@ -19,7 +20,7 @@ struct stacked {
     stack_id stack; /* none: not to be shown */
     bool left_out;  /* not asked for (--gil): no sample at all, nor missed time */
     bool python;    /* it has Python frames */
-    enum py_gil gil;
+    struct py_gil_state gil;
     bool complete; /* nothing cut, lost or guessed */
 };
 /* M: a MESSAGE_SAMPLE of S's, with its recorded bytes. */

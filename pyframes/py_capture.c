@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "pyframes/py_code_keep.h"
+#include "pyframes/py_gil.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_walk.h"
 
@@ -270,8 +271,7 @@ uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns
         read_datastack(c, recording, thread_states[i]);
     if (py_walk(c->rt, recording, thread_states, n, &c->scratch) < 0)
         *ret_incomplete = true;
-    for (uint32_t i = 0; i < n; i++)
-        (void)py_gil_state(c->rt, recording, thread_states[i], -1, 0);
+    (void)py_gil_state(c->rt, recording, thread_states, n, -1, 0);
     py_code_keep_stack(c->codes, recording, &c->scratch);
     return n;
 }

@@ -106,6 +106,9 @@ struct py_runtime {
     uint64_t addr;      /* of _PyRuntime; 3.6: of interp_head */
     uint64_t code_type; /* of PyCode_Type; 0: unknown */
     uint64_t eval_addr; /* of _PyEval_EvalFrameDefault (of its hot part); 0: unknown */
+    /* 3.6, whose GIL is no structure: the variable _PyThreadState_Current, and where its condition
+     * variables and mutexes are; 0: unknown. */
+    uint64_t current_thread, gil_start, gil_bytes;
     uint64_t module_start, module_end; /* the module that holds the interpreter */
     char version[PY_VERSION_BYTES];
 };

@@ -159,6 +159,45 @@ static bool find_version(struct search *s, struct module *m, const uint8_t *head
     return look_through_data(s, m, look_for_version, ret) || named;
 }
 
+/* A hint that variables of M are the interpreter's alone. */
+static bool is_python_name(const char *name)
+{
+    return str_starts(name, "python") || str_starts(name, "libpython");
+}
+
+static bool note_extent(void *ctx, const uint8_t *bytes, size_t len, uint64_t addr)
+{
+    struct py_runtime *rt = ctx;
+    (void)bytes;
+    rt->gil_start = rt->gil_bytes ? rt->gil_start : addr;
+    rt->gil_bytes = addr + len - rt->gil_start;
+    return false;
+}
+
+/* 3.6: the GIL is some static variables, side by side.  Without .symtab, all variables of the
+ * interpreter: no others of 3.6 are ever waited for (its locks are on the heap). */
+static void locate_old_gil(struct search *s, struct module *m, struct py_runtime *rt)
+{
+    static const char *const names[] = {"gil_cond", "gil_mutex", "switch_cond", "switch_mutex"};
+    struct elf_file *elf = module_elf(s->modules, m);
+    uint64_t start = UINT64_MAX;
+    uint64_t end = 0;
+    (void)find_symbol(s, m, "_PyThreadState_Current", &rt->current_thread);
+    for (size_t i = 0; elf && i < sizeof names / sizeof *names; i++) {
+        struct addr_range range;
+        if (elf_file_symbol(elf, names[i], &range) < 0)
+            continue;
+        start = range.start < start ? range.start : start;
+        end = range.start + range.len > end ? range.start + range.len : end;
+    }
+    if (end > start) {
+        rt->gil_start = start + m->bias;
+        rt->gil_bytes = end - start;
+    } else if (is_python_name(m->name)) {
+        (void)look_through_data(s, m, note_extent, rt);
+    }
+}
+
 /* Builds with Py_TRACE_REFS (up to 3.12) have two pointers before every object's own fields: a
  * type's type tells. */
 static void note_trace_refs(struct search *s, struct module *m, struct py_runtime *rt)
@@ -234,6 +273,8 @@ static int describe(struct search *s, struct module *m, struct py_runtime *rt, s
     (void)find_symbol(s, m, "PyCode_Type", &rt->code_type);
     (void)find_symbol(s, m, "_PyEval_EvalFrameDefault", &rt->eval_addr);
     note_trace_refs(s, m, rt);
+    if (rt->layout.runtime.gil == PY_ABSENT && rt->layout.interp.gil == PY_ABSENT)
+        locate_old_gil(s, m, rt);
     r = check_lists(s->mem, rt);
     if (r == -ENOTSUP)
         (void)err_set(err, r, "CPython %s in %s has an unknown layout", rt->version, m->name);
@@ -270,11 +311,6 @@ static void try_runtime(struct search *s, struct module *m, uint64_t addr)
         s->found = rt;
     else
         free(rt);
-}
-
-static bool is_python_name(const char *name)
-{
-    return str_starts(name, "python") || str_starts(name, "libpython");
 }
 
 /* Every place of a module that is likely to be the interpreter. */

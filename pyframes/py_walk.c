@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "pyframes/py_layout.h"
 
@@ -375,38 +374,4 @@ int py_walk(const struct py_runtime *rt, struct mem *mem, const uint64_t *thread
         error = error ? error : w.error;
     }
     return error;
-}
-
-/* The GIL that THREAD_STATE competes for; 0: none known (3.6 keeps it in separate variables). */
-static uint64_t gil_of(const struct py_runtime *rt, struct mem *mem, uint64_t thread_state)
-{
-    const struct py_layout *l = &rt->layout;
-    uint64_t interp, gil;
-    if (l->runtime.gil != PY_ABSENT)
-        return rt->addr + l->runtime.gil;
-    if (l->interp.gil == PY_ABSENT)
-        return 0;
-    if (mem_read_u64(mem, thread_state + l->thread.interp, &interp) < 0 ||
-        mem_read_u64(mem, interp + l->interp.gil, &gil) < 0)
-        return 0;
-    return gil;
-}
-
-enum py_gil py_gil_state(const struct py_runtime *rt, struct mem *mem, uint64_t thread_state,
-                         int64_t syscall, uint64_t arg0)
-{
-    const struct py_layout *l = &rt->layout;
-    uint64_t gil = gil_of(rt, mem, thread_state), holder;
-    uint32_t enabled, locked;
-    if (!is_address(gil))
-        return PY_GIL_NONE;
-    if (l->gil.enabled != PY_ABSENT && mem_read_u32(mem, gil + l->gil.enabled, &enabled) == 0 &&
-        enabled == 0)
-        return PY_GIL_ABSENT;
-    if (syscall == SYS_futex && arg0 - gil < l->gil.bytes)
-        return PY_GIL_WAITING;
-    if (mem_read_u32(mem, gil + l->gil.locked, &locked) < 0 ||
-        mem_read_u64(mem, gil + l->gil.last_holder, &holder) < 0)
-        return PY_GIL_NONE;
-    return locked == 1 && holder == thread_state ? PY_GIL_HOLDING : PY_GIL_NONE;
 }

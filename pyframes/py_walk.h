@@ -55,8 +55,3 @@ struct py_stack {
  * interleaved by the merge.  Returns 0, or a negative errno with what was read so far in OUT. */
 int py_walk(const struct py_runtime *rt, struct mem *mem, const uint64_t *thread_states, size_t n,
             struct py_stack *out);
-
-enum py_gil { PY_GIL_NONE, PY_GIL_HOLDING, PY_GIL_WAITING, PY_GIL_ABSENT };
-/* What the thread has to do with the GIL.  SYSCALL, ARG0: of the thread's system call (−1 none). */
-enum py_gil py_gil_state(const struct py_runtime *rt, struct mem *mem, uint64_t thread_state,
-                         int64_t syscall, uint64_t arg0);

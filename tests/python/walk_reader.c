@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "pyframes/py_capture.h"
+#include "pyframes/py_gil.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_walk.h"
 #include "target/proc.h"
@@ -152,9 +153,9 @@ static void read_thread(void *ctx, pid_t tid)
         printf("X the recording of %d does not hold what the walk needs\n", tid);
         r->failures++;
     }
-    enum py_gil gil = n ? py_gil_state(r->rt, recording.image, states[0], call.number, call.args[0])
-                        : PY_GIL_NONE;
-    printf("T %d %u %d %d\n", tid, n, r->stack.end, gil);
+    struct py_gil_state gil =
+        py_gil_state(r->rt, recording.image, states, n, call.number, call.args[0]);
+    printf("T %d %u %d %d\n", tid, n, r->stack.end, gil.gil);
     for (size_t i = 0; i < r->stack.n; i++)
         print_frame(r, &r->stack.frames[i], call.sp);
     mem_free(recording.image);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "pyframes/py_layout.h"
 #include "tests/support/check_main.h"
@@ -354,26 +353,7 @@ START_TEST(not_started_and_unknown_offsets)
 }
 END_TEST
 
-START_TEST(gil)
-{
-    struct fake *f = fake_new(12);
-    enum { INTERP = BASE + 0x3000, GIL = BASE + 0x3800 };
-    put(f, THREAD + f->rt.layout.thread.interp, INTERP);
-    put(f, INTERP + f->rt.layout.interp.gil, GIL);
-    put(f, GIL + f->rt.layout.gil.last_holder, THREAD);
-    ck_assert_int_eq(py_gil_state(&f->rt, &f->mem, THREAD, -1, 0), PY_GIL_NONE);
-    put(f, GIL + f->rt.layout.gil.locked, 1);
-    ck_assert_int_eq(py_gil_state(&f->rt, &f->mem, THREAD, -1, 0), PY_GIL_HOLDING);
-    ck_assert_int_eq(py_gil_state(&f->rt, &f->mem, THREAD, SYS_futex, GIL + 40), PY_GIL_WAITING);
-    ck_assert_int_eq(py_gil_state(&f->rt, &f->mem, THREAD, SYS_futex, GIL + 400), PY_GIL_HOLDING);
-    ck_assert_int_eq(py_gil_state(&f->rt, &f->mem, THREAD, SYS_read, GIL + 40), PY_GIL_HOLDING);
-    f->rt.layout.gil.enabled = 100;
-    ck_assert_int_eq(py_gil_state(&f->rt, &f->mem, THREAD, -1, 0), PY_GIL_ABSENT);
-    free(f);
-}
-END_TEST
-
 CHECK_MAIN("py_walk", 20, every_version_is_walked, every_read_may_fail, cycles_end,
            garbage_is_survived, capacity_is_kept, stale_top_cframe_is_left_out,
            unequal_310_chains_give_no_markers, frames_without_code_are_left_out,
-           not_started_and_unknown_offsets, gil)
+           not_started_and_unknown_offsets)

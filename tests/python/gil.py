@@ -1,0 +1,168 @@
+"""Threads of which it is known who holds the GIL, who waits for it and who wants none: what `dump` and
+`record` say of each.  Runs on 3.6 and later.
+
+usage: gil.py WALLSPY (without it: the target)"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+
+try:
+    import ctypes
+except ImportError:
+    ctypes = None
+SYS_GETTID = 186
+SPOKEN = []
+SLEEPS = ("nanosleep", "clock_nanosleep", "restart_syscall")
+
+
+def say(role):
+    os.write(1, ("%s %d\n" % (role, ctypes.CDLL(None).syscall(SYS_GETTID))).encode())
+    SPOKEN.append(role)
+
+
+def hold():
+    """PyDLL keeps the GIL while it calls: the others must have come up before."""
+    while len(SPOKEN) < 3:
+        time.sleep(0.01)
+    say("holding")
+    ctypes.PyDLL(None).sleep(60)
+
+
+def release():
+    """CDLL gives it back."""
+    say("none")
+    ctypes.CDLL(None).sleep(60)
+
+
+def spin(role):
+    say(role)
+    while True:
+        pass
+
+
+def target(scene):
+    ctypes.CDLL(None).prctl(0x59616d61, ctypes.c_ulong(-1))  # PR_SET_PTRACER, PR_SET_PTRACER_ANY
+    last = [hold] if scene == "held" else []
+    for work in [release, lambda: spin("waiting"), lambda: spin("waiting"), *last]:
+        threading.Thread(target=work, daemon=True).start()
+    threading.Event().wait()
+
+
+class Target:
+    """A running target: .roles is {tid: role}."""
+
+    def __init__(self, scene, threads):
+        self.process = subprocess.Popen([sys.executable, __file__, "target", scene],
+                                        stdout=subprocess.PIPE, universal_newlines=True)
+        lines = [self.process.stdout.readline().split() for _ in range(threads)]
+        self.roles = {int(tid): role for role, tid in lines}
+        time.sleep(0.1)  # from the last line to the wait
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.process.kill()
+        self.process.communicate()
+
+
+def wrong_in_dump(threads, roles):
+    """What a dump of the scene `held` says that is not so."""
+    holder = [tid for tid, role in roles.items() if role == "holding"][0]
+    for tid, role in roles.items():
+        t = threads[tid]
+        wait = t["waits_for"]
+        leaf = t["frames"][0]["name"]
+        if t["gil"] != role:
+            yield "%d is %s, not %s" % (tid, t["gil"], role)
+        if role == "waiting" and (wait != {"kind": "gil", "tid": holder} or leaf != "[waiting for GIL]"):
+            yield "%d waits for %s in %s" % (tid, wait, leaf)
+        if role != "waiting" and (wait or leaf.split()[0] not in SLEEPS):
+            yield "%d waits for %s in %s" % (tid, wait, leaf)
+
+
+def check_dump(wallspy):
+    with Target("held", 4) as target:
+        command = [wallspy, "dump", "-p", str(target.process.pid)]
+        # A thread that waits looks around every 5 ms.
+        for _ in range(10):
+            text = subprocess.run([*command, "--json"], stdout=subprocess.PIPE, check=True).stdout
+            threads = {t["tid"]: t for t in json.loads(text.decode())["processes"][0]["threads"]}
+            wrong = list(wrong_in_dump(threads, target.roles))
+            if not wrong:
+                break
+        assert not wrong, wrong
+        text = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
+        holder = [tid for tid, role in target.roles.items() if role == "holding"][0]
+        assert re.search(r"thread %d .*, holds the GIL\n" % holder, text), text
+        assert re.search(r", waits for the GIL, which %d \(.+\) holds\n" % holder, text), text
+
+
+def record(wallspy, target, *options):
+    """{tid: {stack: seconds}}"""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "out.json")
+        subprocess.run([wallspy, "-q", "-d", "1", "-o", out, "-p", str(target.process.pid), *options],
+                       check=True)
+        with open(out) as f:
+            document = json.load(f)
+    frames, threads = document["shared"]["frames"], {}
+    for profile in document["profiles"]:
+        match = re.search(r" (\d+) \| wall$", profile["name"])
+        if not match:
+            continue
+        times = threads.setdefault(int(match.group(1)), {})
+        for stack, weight in zip(profile["samples"], profile["weights"]):
+            names = tuple(frames[i]["name"] for i in stack)
+            times[names] = times.get(names, 0) + weight
+    return threads
+
+
+def check_record(wallspy):
+    with Target("fight", 3) as target:
+        spinners = [tid for tid, role in target.roles.items() if role == "waiting"]
+        every, holding = record(wallspy, target), record(wallspy, target, "--gil")
+        with_python_off = record(wallspy, target, "--gil", "--no-python")
+    for tid in spinners:
+        waits = [stack for stack in every[tid] if stack and stack[-1] == "[waiting for GIL]"]
+        assert waits and all("spin" in stack for stack in waits), every[tid].keys()
+        stacks = [stack for stack in holding[tid] if stack]
+        assert stacks and all("spin" in s and s[-1] != "[waiting for GIL]" for s in stacks), stacks
+        assert any(with_python_off[tid]), with_python_off.keys()
+    for recorded in holding, with_python_off:
+        idle = [stack for tid in recorded if tid not in spinners for stack in recorded[tid] if stack]
+        assert not idle, idle
+
+
+def check_free_threaded(wallspy):
+    with Target("held", 4) as target:
+        command = [wallspy, "dump", "--json", "-p", str(target.process.pid)]
+        text = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
+        states = {t["gil"] for t in json.loads(text)["processes"][0]["threads"]}
+        assert states == {None}, states
+        done = subprocess.run([wallspy, "-g", "-d", "0.3", "-o", "-", "-p", str(target.process.pid)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        assert "runs without a GIL" in " ".join(done.stderr.split()), done.stderr
+
+
+def main():
+    if not ctypes:
+        print("skipped: no ctypes")
+        return 77
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        check_free_threaded(sys.argv[1])
+        return 0
+    check_dump(sys.argv[1])
+    check_record(sys.argv[1])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(target(sys.argv[2]) if sys.argv[1] == "target" else main())
