@@ -12,13 +12,17 @@
 
 _Thread_local bool hold_active;
 
+void alloc_failed(void)
+{
+    static const char text[] = "wallspy: out of memory\n";
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(1);
+}
+
 static void *check(void *p)
 {
-    if (!p) {
-        static const char text[] = "wallspy: out of memory\n";
-        (void)!write(STDERR_FILENO, text, sizeof text - 1);
-        _exit(1);
-    }
+    if (!p)
+        alloc_failed();
     return p;
 }
 

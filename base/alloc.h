@@ -10,6 +10,9 @@ void *xrealloc(void *old, size_t bytes);
 char *xstrdup(const char *s) __attribute__((malloc));
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* What those do when there is no more: for memory that comes from elsewhere. */
+_Noreturn void alloc_failed(void);
+
 /* Makes room for NEED items of ITEM_BYTES in the array ITEMS of *CAPACITY items, doubling.
  * Returns the array, moved or not; new items are not cleared. */
 void *array_reserve(void *items, size_t *capacity, size_t need, size_t item_bytes);

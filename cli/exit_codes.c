@@ -35,6 +35,8 @@ int exit_code_of_obstacle(enum attach_obstacle obstacle)
     case ATTACH_32_BIT:
     case ATTACH_NO_SYSCALL_FILE:
         return EXIT_UNSUPPORTED;
+    case ATTACH_UNREADABLE:
+        return EXIT_FAILED;
     case ATTACH_OTHER_USER:
     case ATTACH_NOT_DUMPABLE:
     case ATTACH_TRACED:

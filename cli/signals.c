@@ -83,6 +83,7 @@ int signals_open(bool launched)
     struct sigaction nothing = {.sa_handler = ignore, .sa_flags = SA_RESTART};
     sigemptyset(&nothing.sa_mask);
     handle(SIGPIPE, &nothing);
+    handle(SIGXFSZ, &nothing);
     return 0;
 }
 

@@ -1,6 +1,5 @@
 #include "sampler/ring.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -39,7 +38,8 @@ struct ring *ring_new(size_t bytes)
         r->bytes *= 2;
     r->memory = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    assert(r->memory != MAP_FAILED);
+    if (r->memory == MAP_FAILED)
+        alloc_failed();
     return r;
 }
 

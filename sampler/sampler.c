@@ -21,6 +21,7 @@
 enum {
     RING_BYTES = 64 << 20,
     RESERVED_FDS = 64, /* for ELF files, the output and the like */
+    MIN_FDS = 32,      /* some 16 are open before the first thread's */
     SLOW_SYSCALL_NS = 500 * NS_PER_US,
     SINGLE_SHOT_NS = 500 * NS_PER_MS, /* for threads that wait for a CPU */
     MAX_SHOTS = 8,                    /* each reads twice as much stack: from 32 KiB to 8 MiB */
@@ -338,6 +339,11 @@ static void *sampler_main(void *arg)
 
 int sampler_start(struct sampler *s, struct err *err)
 {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < MIN_FDS)
+        return err_set(err, -EMFILE,
+                       "no more than %d files may be open: wallspy takes %d (ulimit -n)",
+                       (int)limit.rlim_cur, MIN_FDS);
     /* The new thread takes no signal but SIGCHLD, where tracer.c lets it in; nobody else takes that.  A
      * thread that did would be woken at every stop, by the thread that stops: 10 to 20 µs of each hold. */
     sigset_t all;

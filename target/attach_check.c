@@ -191,6 +191,11 @@ void attach_check(struct attach_check *ret, pid_t number)
     *ret = (struct attach_check){.pid = number, .caller = getuid()};
     struct task_status status;
     int r = read_status(number, &status);
+    if (r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EIO) {
+        ret->error = -r;
+        ret->obstacle = ATTACH_UNREADABLE;
+        return;
+    }
     if (r < 0) {
         /* hidepid hides the directory, not the process. */
         bool hidden = kill(number, 0) == 0 || errno == EPERM;

@@ -19,6 +19,7 @@ enum attach_obstacle {
     ATTACH_SECCOMP, /* the ptrace call itself is refused */
     ATTACH_32_BIT,
     ATTACH_NO_SYSCALL_FILE, /* no /proc/PID/syscall: CONFIG_HAVE_ARCH_TRACEHOOK off or hidden */
+    ATTACH_UNREADABLE,      /* its /proc files cannot be read, for a reason of ours: ERROR */
     ATTACH_REFUSED,         /* the kernel says no and /proc gives no reason */
 };
 
@@ -35,6 +36,7 @@ struct attach_check {
     char tracer_comm[16];
     uid_t owner, caller;               /* of the process; wallspy's */
     char owner_name[OWNER_NAME_BYTES]; /* ATTACH_OTHER_USER: "" if unknown */
+    int error;                         /* ATTACH_UNREADABLE: errno */
     int yama_scope;                    /* ATTACH_YAMA: 1, 2, 3; 0 if not Yama's */
     pid_t
         namesake; /* ATTACH_NO_PROCESS: a process that has this pid in its own namespace; 0 none */

@@ -84,6 +84,17 @@ static void add_ended(const struct attach_check *c, struct text *cause)
                   c->comm);
 }
 
+static void add_unseen(const struct attach_check *c, struct text *cause)
+{
+    if (c->obstacle == ATTACH_UNREADABLE) {
+        text_addf(cause, "cannot read /proc/%d/status: %s.", c->pid, strerror(c->error));
+        return;
+    }
+    text_addf(cause, "%d: no such process.", c->pid);
+    if (c->namesake)
+        text_addf(cause, " (In that container it may be %d here.)", c->namesake);
+}
+
 static void add_cause(const struct attach_check *c, struct text *cause)
 {
     switch (c->obstacle) {
@@ -91,9 +102,8 @@ static void add_cause(const struct attach_check *c, struct text *cause)
         assert(!"there is an obstacle");
         break;
     case ATTACH_NO_PROCESS:
-        text_addf(cause, "%d: no such process.", c->pid);
-        if (c->namesake)
-            text_addf(cause, " (In that container it may be %d here.)", c->namesake);
+    case ATTACH_UNREADABLE:
+        add_unseen(c, cause);
         break;
     case ATTACH_ZOMBIE:
         add_ended(c, cause);

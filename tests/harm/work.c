@@ -8,7 +8,9 @@
  *   work undumpable      computes; after a second it is not dumpable any more
  *   work deep FRAMES     recursion so deep
  *   work wide BYTES      the same over BYTES of stack
- * Counts rounds, and those that came out wrong; of sums also the longest time between two rounds. */
+ * Counts rounds, and those that came out wrong; of sums also the longest
+ * time that a round was stopped: neither on a CPU nor waiting for one. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,9 +56,21 @@ static void one_round(void)
     counts[ROUNDS].n++;
 }
 
-static void note_pause(int64_t *last_ns)
+/* Time that this thread neither ran nor waited for a CPU, in ns. */
+static int64_t off_cpu_ns(int schedstat)
 {
+    char text[64] = "";
+    long long run_ns = 0;
+    long long wait_ns = 0;
     int64_t now = now_ns();
+    if (pread(schedstat, text, sizeof text - 1, 0) > 0)
+        (void)sscanf(text, "%lld %lld", &run_ns, &wait_ns);
+    return now - run_ns - wait_ns;
+}
+
+static void note_pause(int schedstat, int64_t *last_ns)
+{
+    int64_t now = off_cpu_ns(schedstat);
     long us = (long)((now - *last_ns) / 1000);
     long longest = counts[PAUSE_US].n;
     while (us > longest && !atomic_compare_exchange_weak(&counts[PAUSE_US].n, &longest, us))
@@ -67,9 +81,10 @@ static void note_pause(int64_t *last_ns)
 static void *sums_main(void *unused)
 {
     (void)unused;
-    for (int64_t last_ns = now_ns();;) {
+    int schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    for (int64_t last_ns = off_cpu_ns(schedstat);;) {
         one_round();
-        note_pause(&last_ns);
+        note_pause(schedstat, &last_ns);
     }
     return NULL;
 }

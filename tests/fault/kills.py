@@ -1,0 +1,106 @@
+"""wallspy killed, asked to end, and stopped for a second, at random instants from its start on, while the
+target computes: right results, no pause longer than that second, and files that are whole.
+
+usage: kills.py PROGRAM TARGETS [unittest's arguments]
+"""
+import os
+import pathlib
+import random
+import signal
+import time
+import unittest
+
+import trial
+from trial import harness
+
+STOPPED_S = 1
+NOISE_S = 0.2
+
+
+def catches(pid, number):
+    """Has it got so far as to handle the signal?"""
+    return int(harness.status(pid, "SigCgt"), 16) >> (number - 1) & 1
+
+
+class Killer(trial.Trials):
+    """Signals to wallspy on one target; counts what came of them."""
+
+    def __init__(self, target, source):
+        super().__init__(target)
+        self.random = source
+        self.figures = {"SIGKILL": 0, "SIGTERM": 0, "SIGINT": 0, "SIGSTOP": 0, "files written": 0,
+                        "before the first sample": 0}
+
+    def begin(self):
+        """wallspy, some time after its start."""
+        wallspy = harness.Wallspy(self.target.pid, ready=False)
+        pathlib.Path(wallspy.output).write_text(trial.OLDER)
+        time.sleep(self.random.uniform(0, 0.25))
+        return wallspy
+
+    def kill(self, wallspy):
+        wallspy.process.kill()
+        wallspy.process.wait()
+        profile = trial.output_of(wallspy.output)
+        self.check.assertIsNone(profile, "output of a killed run")
+
+    def ask(self, wallspy, number):
+        """Once it handles the signal, that leaves a whole file, unless nothing was sampled yet."""
+        harness.wait_until(lambda: catches(wallspy.process.pid, number), what="handles no signals")
+        wallspy.process.send_signal(number)
+        code = trial.await_end(wallspy.process)
+        self.check.assertIn(code, (0, 6), wallspy.text())
+        trial.output_of(wallspy.output, must_exist=code == 0)
+        self.check.assertEqual(trial.leftovers(wallspy.folder.name, "log", "out.json"), [])
+        self.figures["before the first sample" if code else "files written"] += 1
+
+    def pause(self, wallspy):
+        wallspy.process.send_signal(signal.SIGSTOP)
+        time.sleep(STOPPED_S)
+        wallspy.process.send_signal(signal.SIGCONT)
+        self.ask(wallspy, signal.SIGINT)
+
+    def trial(self, number):
+        name = signal.Signals(number).name
+        with self.begin() as wallspy:
+            if number == signal.SIGKILL:
+                self.kill(wallspy)
+            elif number == signal.SIGSTOP:
+                self.pause(wallspy)
+            else:
+                self.ask(wallspy, number)
+            try:
+                self.assert_goes_on()
+                # Longer than the noise only while wallspy was stopped.
+                most_s = NOISE_S + STOPPED_S * (self.figures["SIGSTOP"] + (name == "SIGSTOP") > 0)
+                self.check.assertLess(self.longest_pause_s(), most_s, "paused")
+            except AssertionError as error:
+                raise trial.Failure(f"{name}: {error}\n{wallspy.text()}") from error
+        self.figures[name] += 1
+
+
+class Kills(unittest.TestCase):
+    def run_some(self, number, n):
+        seed = random.randrange(1 << 32)
+        with harness.Target("work", "sums", 3) as target, self.subTest(seed=seed):
+            killer = Killer(target, random.Random(seed))
+            for _ in range(n):
+                killer.trial(number)
+            print(killer.figures, f"longest pause {killer.longest_pause_s():.3f} s")
+            self.assertEqual(target.finish()["wrong"], 0)
+
+    def test_killed(self):
+        self.run_some(signal.SIGKILL, 8)
+
+    def test_asked_to_end(self):
+        self.run_some(signal.SIGTERM, 4)
+
+    def test_interrupted(self):
+        self.run_some(signal.SIGINT, 6)
+
+    def test_stopped(self):
+        self.run_some(signal.SIGSTOP, 3)
+
+
+if __name__ == "__main__":
+    harness.main()
