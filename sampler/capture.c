@@ -4,11 +4,13 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sampler/altstack.h"
 #include "sampler/state.h"
 
 enum {
     OFF_CPU_ATTEMPTS = 3,
-    HELD_STACK_BYTES = 512 * 1024, /* at most: read in some 25 µs; 6 MiB held a thread for 1 ms */
+    HELD_STACK_BYTES = 512 * 1024,  /* at most: read in some 25 µs; 6 MiB held a thread for 1 ms */
+    OTHER_STACK_BYTES = 512 * 1024, /* at most: half of the blocks a capture may have */
     OFF_CPU_STACK_BYTES = 128 * 1024, /* at least: nobody waits for a read without a stop */
     MAX_SYSCALL_BACKOFF = 64,
     SPARE_RING_BYTES = 256 * 1024, /* some 2,000 messages without a stack */
@@ -125,6 +127,19 @@ static void undo_hook(struct task *t)
         hook->undo(hook->ctx);
 }
 
+/* If the stack just read is an alternate signal stack, reads the one that the signal found, too. */
+static void read_other_stack(struct recorder *r, struct snapshot *snapshot, size_t max)
+{
+    uint64_t sp = snapshot->stack_start;
+    if (!snapshot->stack_bytes ||
+        !altstack_interrupted(recorder_stack_at(r, sp), snapshot->stack_bytes, sp,
+                              &snapshot->other_start))
+        return;
+    max = max < OTHER_STACK_BYTES ? max : OTHER_STACK_BYTES;
+    snapshot->other_bytes = recorder_read_more(r, snapshot->other_start, max);
+    snapshot->other_cut = snapshot->other_bytes >= max;
+}
+
 /* Reads the memory of a capture into M, which has room for STACK and EXTRA_CAPTURE_BYTES more. */
 static void read_memory(struct sampler *s, struct task *t, struct sample_message *m, size_t stack)
 {
@@ -137,6 +152,7 @@ static void read_memory(struct sampler *s, struct task *t, struct sample_message
         snapshot->stack_bytes = recorder_read_stack(r, snapshot->stack_start, stack,
                                                     t->prefetch ? t->prefetch : &nothing);
         snapshot->stack_cut = snapshot->stack_bytes >= stack;
+        read_other_stack(r, snapshot, stack);
     }
     snapshot->annex_words = run_hook(t, r, snapshot);
 }
@@ -152,7 +168,7 @@ static void publish(struct sampler *s, struct task *t, struct sample_message *m)
     }
     ring_commit(s->ring, bytes);
     s->told = true;
-    t->stack_cut = m->snapshot.stack_cut;
+    t->stack_cut = m->snapshot.stack_cut || m->snapshot.other_cut;
     t->wants_prefetch = m->snapshot.annex_words > 0;
     if (t->prefetch)
         recorder_remember(r, t->prefetch);

@@ -186,6 +186,49 @@ size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
     return start + got - sp;
 }
 
+const uint8_t *recorder_stack_at(const struct recorder *r, uint64_t sp)
+{
+    return r->base + r->stack_offset + (sp - r->stack_start);
+}
+
+/* Reads N bytes of blocks from ADDR on, or as many as are mapped. */
+static size_t fetch_some(struct recorder *r, uint64_t addr, size_t n)
+{
+    if (!has_room(r, n) || r->n_blocks + n / RECORDER_BLOCK_BYTES > RECORDER_MAX_BLOCKS)
+        return 0;
+    const struct mem_span span = {addr, r->base + r->used, n};
+    r->reads++;
+    size_t got = mem_read_spans(r->live, &span, 1) & ~(size_t)BLOCK_MASK;
+    if (got)
+        keep(r, addr, (uint32_t)got, (uint32_t)r->used);
+    r->used += got;
+    return got;
+}
+
+static bool is_recorded(const struct recorder *r, uint64_t block)
+{
+    return r->index[slot_of(r, block)].epoch == r->epoch ||
+           (block >= r->stack_start && block < r->stack_end);
+}
+
+size_t recorder_read_more(struct recorder *r, uint64_t addr, size_t max)
+{
+    uint64_t at = addr & ~BLOCK_MASK;
+    uint64_t end = (addr + max + BLOCK_MASK) & ~BLOCK_MASK;
+    while (at < end) {
+        if (is_recorded(r, at)) {
+            at += RECORDER_BLOCK_BYTES;
+            continue;
+        }
+        size_t want = missing_bytes(r, at, end - at);
+        size_t got = fetch_some(r, at, want);
+        at += got;
+        if (got < want)
+            break;
+    }
+    return at > addr ? at - addr : 0;
+}
+
 size_t recorder_finish(struct recorder *r, uint32_t *ret_ranges_offset, uint32_t *ret_count)
 {
     size_t offset = (r->used + 7) & ~(size_t)7;

@@ -57,6 +57,11 @@ void recorder_begin(struct recorder *r, struct mem *live, void *base, size_t use
  * ends. */
 size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
                            const struct prefetch *prefetch);
+/* The recorded stack's bytes from SP on. */
+const uint8_t *recorder_stack_at(const struct recorder *r, uint64_t sp);
+/* Copies [ADDR, ADDR + MAX), less what was recorded already.  Returns the bytes from ADDR on that are
+ * there: fewer than MAX where the mapping ends, or for lack of room. */
+size_t recorder_read_more(struct recorder *r, uint64_t addr, size_t max);
 /* Ends the capture: puts the ranges behind the bytes.  Returns the message's length, or 0 if they
  * do not fit. */
 size_t recorder_finish(struct recorder *r, uint32_t *ret_ranges_offset, uint32_t *ret_count);

@@ -58,7 +58,10 @@ struct snapshot {
     const uint8_t *stack; /* these bytes themselves, borrowed like mem, so that the unwinder need
                              not ask mem for each word; NULL: they are in mem only */
     bool stack_cut;       /* the stack goes on above what was copied */
-    bool incomplete;      /* the capture hook could not read all it wanted */
+    /* The same of the stack that a signal interrupted whose handler runs on an alternate one. */
+    uint64_t other_start, other_bytes; /* no bytes: there is none, or it was not copied */
+    bool other_cut;
+    bool incomplete;                      /* the capture hook could not read all it wanted */
     uint64_t annex[SNAPSHOT_ANNEX_WORDS]; /* the capture hook's: pyframes/ keeps thread states'
                                              addresses here */
     uint32_t annex_words;

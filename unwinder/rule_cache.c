@@ -49,17 +49,20 @@ static void build(struct rule_cache *c, struct cached_rule *item)
         return;
     }
     struct cfi *cfi = cfi_of(c, module);
-    struct addr_range function;
+    struct addr_range function = {0, 0};
     item->module = module->id;
-    if (cfi &&
-        cfi_find(cfi, item->addr - module->bias, module->bias, &item->rule, &function) == 0) {
-        item->found = true;
-        item->function = function.len ? function.start + module->bias : 0;
-        item->function_bytes = function.len;
-    } else if (code_is_sigreturn(c->modules, item->addr)) { /* musl's has no CFI */
+    item->found =
+        cfi && cfi_find(cfi, item->addr - module->bias, module->bias, &item->rule, &function) == 0;
+    item->function = function.len ? function.start + module->bias : 0;
+    item->function_bytes = function.len;
+    if (item->found && item->rule.is_signal)
+        return;
+    /* musl's trampoline has no CFI, Go's one that does not say what it is. */
+    if (code_is_sigreturn(c->modules, item->addr)) {
+        rule_release(&item->rule);
         item->found = true;
         item->rule = rule_sigreturn();
-    } else if (code_is_clone_return(c->modules, item->addr)) {
+    } else if (!item->found && code_is_clone_return(c->modules, item->addr)) {
         item->found = true;
         item->rule = rule_clone_return();
     }

@@ -11,8 +11,12 @@ struct stack_view {
     const uint8_t *bytes; /* of [start, start + len); NULL: ask mem */
     uint64_t start, len;
     bool cut; /* the stack goes on above */
+    /* The stack that a signal interrupted; its bytes are in mem. */
+    uint64_t other_start, other_len;
+    bool other_cut;
     struct mem *mem;
-    uint64_t used;   /* bytes above start up to the highest word read */
+    /* Bytes above a stack's start up to the highest word read; of that stack which needed more. */
+    uint64_t used;
     uint64_t wanted; /* the same, of the highest word that lay above what was copied; 0: none */
 };
 

@@ -116,6 +116,24 @@ START_TEST(second_capture_takes_one_call)
 }
 END_TEST
 
+START_TEST(more_is_read_around_what_is_there)
+{
+    set_up();
+    uint8_t buf[2 * PAGE];
+    ck_assert_uint_eq(recorder_read_stack(&recorder, 0x11000, 512, &nothing), 512);
+    ck_assert_int_eq(mem_read(&recorder.mem, 0x10a10, buf, 8), 0);
+    ck_assert_uint_eq(recorder_read_more(&recorder, 0x10810, 0x1000), 0x10f0);
+    ck_assert_uint_eq(recorder_read_more(&recorder, 0x11f00, 0x1000), 0x100);
+    ck_assert_uint_eq(recorder_read_more(&recorder, 0x13000, 0x1000), 0);
+    struct snapshot_mem m = unpack();
+    ck_assert_int_eq(mem_read(&m.mem, 0x10800, buf, 0x1100), 0);
+    ck_assert_mem_eq(buf, fake.bytes + 0x800, 0x1100);
+    ck_assert_int_eq(mem_read(&m.mem, 0x11f00, buf, 0x100), 0);
+    ck_assert_mem_eq(buf, fake.bytes + 0x1f00, 0x100);
+    ck_assert_int_lt(mem_read(&m.mem, 0x11900, buf, 1), 0);
+}
+END_TEST
+
 START_TEST(stale_prefetch_does_not_cost_the_stack)
 {
     set_up();
@@ -150,5 +168,5 @@ START_TEST(full_message_refuses)
 END_TEST
 
 CHECK_MAIN("recorder", 20, what_was_read_can_be_read_again, stack_ends_where_its_mapping_does,
-           second_capture_takes_one_call, stale_prefetch_does_not_cost_the_stack,
-           full_message_refuses)
+           second_capture_takes_one_call, more_is_read_around_what_is_there,
+           stale_prefetch_does_not_cost_the_stack, full_message_refuses)
