@@ -116,7 +116,6 @@ void lane_hold(struct lane *lane, struct profile *p, const struct message *m, in
 void lane_end(const struct lane *lane, struct profile *p, const struct message *m,
               int64_t origin_ns)
 {
-    struct profile_thread *t = profile_get_thread(p, lane->thread);
-    t->ended = !(m->flags & TASK_STILL_ALIVE);
-    t->end_ns = m->time_ns - origin_ns;
+    profile_get_thread(p, lane->thread)->ended = !(m->flags & TASK_STILL_ALIVE);
+    profile_end_thread(p, lane->thread, m->time_ns - origin_ns);
 }

@@ -400,6 +400,17 @@ void profile_add_run(struct profile *p, thread_id id, const struct run *run)
         append_run(p, t, &refused);
 }
 
+void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns)
+{
+    struct profile_thread *t = profile_get_thread(p, id);
+    t->end_ns = end_ns;
+    if (t->n_runs == t->runs_capacity)
+        return;
+    p->run_bytes -= (t->runs_capacity - t->n_runs) * sizeof *t->runs;
+    t->runs = xrealloc(t->runs, t->n_runs * sizeof *t->runs);
+    t->runs_capacity = t->n_runs;
+}
+
 /* ---- the whole ---- */
 
 void profile_end(struct profile *p, int64_t end_ns)

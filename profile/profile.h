@@ -103,6 +103,9 @@ const struct profile_thread *profile_see_thread(const struct profile *p, thread_
 uint32_t profile_thread_count(const struct profile *p);
 /* Appends RUN; joins it to the last one if stack and state are equal and no time lies between. */
 void profile_add_run(struct profile *p, thread_id id, const struct run *run);
+/* Its time line ends here, so its runs take no more room than they need: programs that start a thread per
+ * task leave thousands of two runs each.  It may go on all the same (execve). */
+void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns);
 
 /* ---- the whole ---- */
 

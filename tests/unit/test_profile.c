@@ -143,6 +143,25 @@ START_TEST(equal_runs_that_touch_are_joined)
 END_TEST
 
 /* Known stacks go on being stored by id; memory stays where it is; no time is lost. */
+START_TEST(an_ended_thread_takes_no_more_room_than_it_needs)
+{
+    struct profile *p = profile_new(0);
+    thread_id t = some_thread(p);
+    stack_id s = profile_push(p, (stack_id){0}, profile_mark(p, "f", NULL));
+    struct run run = {.stack = s, .state = RUN_RUNNING, .samples = 1, .wall_ns = 10};
+    profile_end_thread(p, t, 0);
+    profile_add_run(p, t, &run);
+    profile_end_thread(p, t, 10);
+    ck_assert_uint_eq(profile_see_thread(p, t)->runs_capacity, 1);
+    ck_assert_int_eq(profile_see_thread(p, t)->end_ns, 10);
+    run.start_ns = 20;
+    profile_add_run(p, t, &run);
+    ck_assert_uint_eq(profile_see_thread(p, t)->n_runs, 2);
+    ck_assert_int_eq(profile_see_thread(p, t)->runs[0].start_ns, 0);
+    profile_free(p);
+}
+END_TEST
+
 START_TEST(past_the_limit_new_stacks_are_refused)
 {
     enum { LIMIT = 1 << 16, TICKS = 100000 };
@@ -215,5 +234,5 @@ END_TEST
 CHECK_MAIN("profile", 20, strings_are_interned_and_stay, modules_and_functions_are_interned,
            frames_differ_in_each_part, locations_may_come_in_any_order_and_again,
            stacks_share_their_prefix, equal_runs_that_touch_are_joined,
-           past_the_limit_new_stacks_are_refused, the_end_is_that_of_living_threads,
-           facts_keep_their_order)
+           an_ended_thread_takes_no_more_room_than_it_needs, past_the_limit_new_stacks_are_refused,
+           the_end_is_that_of_living_threads, facts_keep_their_order)
