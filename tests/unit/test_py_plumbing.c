@@ -23,6 +23,8 @@ START_TEST(plumbing_is_told_from_work)
         "PyErr_CheckSignals",
         "wrapperdescr_raw_call",
         "_TAIL_CALL_CALL_KW.llvm.7",
+        "_Py_VectorCall_StackRefSteal",
+        "maybe_call_special_one_arg",
     };
     static const char *const work[] = {
         "",
