@@ -103,6 +103,59 @@ void text_addf(struct text *t, const char *format, ...)
     va_end(again);
 }
 
+size_t utf8_length(const char *s, size_t len)
+{
+    static const struct {
+        unsigned char first, last, second_low, second_high, length;
+    } forms[] = {
+        {0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    const unsigned char *u = (const unsigned char *)s;
+    for (size_t i = 0; len && i < sizeof forms / sizeof *forms; i++) {
+        size_t length = forms[i].length;
+        if (u[0] < forms[i].first || u[0] > forms[i].last)
+            continue;
+        if (length > len ||
+            (length > 1 && (u[1] < forms[i].second_low || u[1] > forms[i].second_high)))
+            return 0;
+        for (size_t k = 2; k < length; k++)
+            if ((u[k] & 0xc0) != 0x80)
+                return 0;
+        return length;
+    }
+    return 0;
+}
+
+/* Of LENGTH bytes at S: does a terminal obey it?  The bidirectional controls are U+202A to U+202E
+ * and U+2066 to U+2069 (Unicode annex 9). */
+static bool is_order(const char *s, size_t length)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    if (length == 1)
+        return u[0] < 0x20 || u[0] == 0x7f;
+    if (length == 2)
+        return u[0] == 0xc2 && u[1] < 0xa0;
+    return length == 3 && u[0] == 0xe2 &&
+           ((u[1] == 0x80 && u[2] >= 0xaa && u[2] <= 0xae) ||
+            (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9));
+}
+
+void text_add_tame(struct text *t, const char *s, size_t len)
+{
+    while (len) {
+        size_t n = utf8_length(s, len);
+        if (!n || is_order(s, n))
+            text_add_bytes(t, "?", 1);
+        else
+            text_add_bytes(t, s, n);
+        n = n ? n : 1;
+        s += n;
+        len -= n;
+    }
+}
+
 static size_t columns_of(const char *s, size_t len)
 {
     size_t n = 0;

@@ -11,6 +11,10 @@ bool str_ends(const char *s, const char *suffix);
 /* What follows the last '/' of PATH; PATH itself without one. */
 const char *path_base(const char *path);
 
+/* The bytes of the well-formed UTF-8 character at S, of which LEN bytes are there; 0: none.
+ * Source: Unicode 15 table 3-7. */
+size_t utf8_length(const char *s, size_t len);
+
 /* Parses a whole number in BASE (10 or 16, no sign, no space, no 0x) from the first characters of
  * [S, END).  Returns the first character after it; NULL if there is no digit or it overflows. */
 const char *parse_u64(const char *s, const char *end, unsigned base, uint64_t *ret);
@@ -25,6 +29,10 @@ struct text {
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *s, size_t len);
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Appends a name for people to read: what a terminal would obey or choke on becomes '?'.  That is
+ * control characters (C0 with the line end and the tab, DEL, C1), those that turn the writing's
+ * direction, and bytes that are no UTF-8. */
+void text_add_tame(struct text *t, const char *s, size_t len);
 void text_clear(struct text *t); /* keeps the storage */
 void text_release(struct text *t);
 /* Adds the words of S, with a line break and INDENT spaces before each word that would pass column

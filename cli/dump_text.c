@@ -1,5 +1,7 @@
 #include "cli/dumped.h"
 
+#include <string.h>
+
 #include "base/text.h"
 #include "target/syscalls.h"
 
@@ -9,13 +11,23 @@ static const char *name_of(const struct dump *d, const struct dumped *t)
     return thread->name.ix ? profile_text(d->profile, thread->name) : "?";
 }
 
+/* Names are the target's, and may hold anything. */
+static void print(FILE *out, const char *before, const char *name, const char *after)
+{
+    struct text tame = {0};
+    text_add_tame(&tame, name, strlen(name));
+    (void)fprintf(out, "%s%s%s", before, tame.len ? tame.s : "", after);
+    text_release(&tame);
+}
+
 static void print_process(const struct dump *d, const struct dumped *t, FILE *out)
 {
     const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
     const struct profile_process *p = profile_see_process(d->profile, thread->process);
-    (void)fprintf(out, "process %d: %s\n", p->pid, profile_text(d->profile, p->command));
+    (void)fprintf(out, "process %d", p->pid);
+    print(out, ": ", profile_text(d->profile, p->command), "\n");
     if (p->python_version.ix)
-        (void)fprintf(out, "CPython %s\n", profile_text(d->profile, p->python_version));
+        print(out, "CPython ", profile_text(d->profile, p->python_version), "\n");
 }
 
 static void print_gil(const struct dump *d, const struct dumped *t, FILE *out)
@@ -25,8 +37,10 @@ static void print_gil(const struct dump *d, const struct dumped *t, FILE *out)
         (void)fprintf(out, ", holds the GIL");
     else if (t->gil.gil == PY_GIL_WAITING)
         (void)fprintf(out, ", waits for the GIL%s", holder ? "," : "");
-    if (holder)
-        (void)fprintf(out, " which %d (%s) holds", holder->tid, name_of(d, holder));
+    if (!holder)
+        return;
+    (void)fprintf(out, " which %d", holder->tid);
+    print(out, " (", name_of(d, holder), ") holds");
 }
 
 static void print_state(const struct dump *d, const struct dumped *t, FILE *out)
@@ -36,28 +50,31 @@ static void print_state(const struct dump *d, const struct dumped *t, FILE *out)
     if (t->state == THREAD_BLOCKED && call)
         (void)fprintf(out, " in %s", call);
     if (t->object[0])
-        (void)fprintf(out, " of %s", t->object);
+        print(out, " of ", t->object, "");
     if (t->wchan[0])
-        (void)fprintf(out, " (kernel: %s)", t->wchan);
+        print(out, " (kernel: ", t->wchan, ")");
     print_gil(d, t, out);
     if (t->sampled && !t->complete)
         (void)fprintf(out, ", stack not complete");
+}
+
+static void print_frame(const struct shown_frame *f, FILE *out)
+{
+    bool has_place = f->file && f->kind != SHOWN_MARK;
+    print(out, "    ", f->name, "");
+    if (has_place)
+        print(out, " (", f->file, "");
+    if (has_place && f->current_line)
+        (void)fprintf(out, ":%u", f->current_line);
+    (void)fprintf(out, "%s%s\n", has_place ? ")" : "", f->inlined ? " [inlined]" : "");
 }
 
 static void print_frames(struct dump *d, const struct dumped *t, FILE *out)
 {
     size_t n;
     const struct shown_frame *frames = view_stack(d->view, t->stack, &n);
-    for (size_t i = n; i-- > 0;) {
-        const struct shown_frame *f = &frames[i];
-        (void)fprintf(out, "    %s", f->name);
-        if (f->file && f->kind != SHOWN_MARK)
-            (void)fprintf(out, " (%s", f->file);
-        if (f->file && f->kind != SHOWN_MARK && f->current_line)
-            (void)fprintf(out, ":%u", f->current_line);
-        (void)fprintf(out, "%s%s\n", f->file && f->kind != SHOWN_MARK ? ")" : "",
-                      f->inlined ? " [inlined]" : "");
-    }
+    for (size_t i = n; i-- > 0;)
+        print_frame(&frames[i], out);
 }
 
 static bool same(const struct dumped *a, const struct dumped *b)
@@ -85,9 +102,10 @@ void dump_text(struct dump *d, FILE *out)
             continue;
         (void)fprintf(out, "\n");
         for (size_t j = i; j < d->n; j++)
-            if (same(t, &d->threads[j]))
-                (void)fprintf(out, "%s%d (%s)", j == i ? "thread " : ", ", d->threads[j].tid,
-                              name_of(d, &d->threads[j]));
+            if (same(t, &d->threads[j])) {
+                (void)fprintf(out, "%s%d", j == i ? "thread " : ", ", d->threads[j].tid);
+                print(out, " (", name_of(d, &d->threads[j]), ")");
+            }
         (void)fprintf(out, ": ");
         print_state(d, t, out);
         (void)fprintf(out, "\n");

@@ -1,5 +1,7 @@
 #include "cli/report.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/terminal.h"
@@ -13,13 +15,22 @@ static uint32_t python_threads(const struct profile *p)
     return n;
 }
 
+/* Names are the target's, and may hold line ends. */
+static void add_name(struct text *out, const struct profile *p, string_id name)
+{
+    const char *s = profile_text(p, name);
+    text_add_tame(out, s, strlen(s));
+}
+
 static void describe_process(const struct profile *p, process_id id, struct text *out)
 {
     const struct profile_process *process = profile_see_process(p, id);
-    text_addf(out, "%d (%s", process->pid,
-              profile_text(p, process->command.ix ? process->command : process->comm));
-    if (process->python_version.ix)
-        text_addf(out, ", CPython %s", profile_text(p, process->python_version));
+    text_addf(out, "%d (", process->pid);
+    add_name(out, p, process->command.ix ? process->command : process->comm);
+    if (process->python_version.ix) {
+        text_add(out, ", CPython ");
+        add_name(out, p, process->python_version);
+    }
     text_add(out, ")");
 }
 
@@ -138,10 +149,12 @@ void report_stats(const struct profile *p)
     size_t n;
     const struct profile_fact *facts = profile_facts(p, &n);
     for (size_t i = 0; i < n; i++) {
+        text_addf(&out, "  %-28s ", facts[i].key);
         if (facts[i].is_number)
-            text_addf(&out, "  %-28s %.10g\n", facts[i].key, facts[i].number);
+            text_addf(&out, "%.10g", facts[i].number);
         else
-            text_addf(&out, "  %-28s %s\n", facts[i].key, profile_text(p, facts[i].text));
+            add_name(&out, p, facts[i].text);
+        text_add(&out, "\n");
     }
     if (out.len)
         terminal_block(out.s);

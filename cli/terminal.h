@@ -1,6 +1,7 @@
 /* What the user reads on stderr: every message of wallspy goes through here.  Messages begin with
- * "wallspy: " and are wrapped at 79 columns; control characters in them (names come from the
- * target) are replaced.  May be called from any thread. */
+ * "wallspy: " and are wrapped at 79 columns; what a terminal would obey is replaced (text_add_tame()).
+ * But line ends are kept: names from the target, which may hold some, are to be tamed by the caller.
+ * May be called from any thread. */
 #pragma once
 
 #include <stdbool.h>

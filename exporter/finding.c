@@ -121,13 +121,13 @@ static void add_thread(struct finding *f, const struct surveyed *t)
     struct short_stack path = biggest_path(f, t->thread, &path_ns);
     if (t->pool_wait) {
         struct text clean = {0};
-        short_path_clean(&clean, t->pool_wait);
+        text_add_tame(&clean, t->pool_wait, strlen(t->pool_wait));
         path.path = path.shown = strings_add(&f->texts, clean.s, clean.len);
         text_release(&clean);
     }
     struct row *row = row_of(f, t, path);
     if (!row->n_threads)
-        short_path_clean(&row->label, t->label);
+        text_add_tame(&row->label, t->label, strlen(t->label));
     row->n_threads++;
     row->wall_ns += t->wall_ns;
     row->cpu_ns += t->cpu_ns;
@@ -136,7 +136,7 @@ static void add_thread(struct finding *f, const struct surveyed *t)
     if (row->n_threads > 1) {
         text_clear(&row->label);
         text_addf(&row->label, "%zu x ", row->n_threads);
-        short_path_clean(&row->label, t->group);
+        text_add_tame(&row->label, t->group, strlen(t->group));
     }
 }
 

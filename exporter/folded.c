@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -14,11 +15,14 @@
 #include "exporter/survey.h"
 #include "exporter/timeline.h"
 
-/* ';' and line ends are the format's own. */
+/* ';' is the format's own. */
 static void add_name(struct text *line, const char *name)
 {
-    for (; *name; name++)
-        text_add_bytes(line, *name == ';' ? ":" : (unsigned char)*name < 0x20 ? " " : name, 1);
+    size_t start = line->len;
+    text_add_tame(line, name, strlen(name));
+    for (size_t i = start; i < line->len; i++)
+        if (line->s[i] == ';')
+            line->s[i] = ':';
 }
 
 static void add_path(struct text *line, const struct paths *paths, uint32_t path, uint32_t *scratch)

@@ -137,31 +137,6 @@ int json_finish(struct json *j)
     return j->error;
 }
 
-/* The length of the well-formed UTF-8 sequence at S, 0 if there is none.
- * Source: Unicode 15 table 3-7; a NUL ends S, so no byte past it is looked at. */
-static size_t utf8_length(const unsigned char *s)
-{
-    static const struct {
-        unsigned char first, last, second_low, second_high, length;
-    } forms[] = {
-        {0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (s[0] < forms[i].first || s[0] > forms[i].last)
-            continue;
-        size_t length = forms[i].length;
-        if (length > 1 && (s[1] < forms[i].second_low || s[1] > forms[i].second_high))
-            return 0;
-        for (size_t k = 2; k < length; k++)
-            if ((s[k] & 0xc0) != 0x80)
-                return 0;
-        return length;
-    }
-    return 0;
-}
-
 static void quote_ascii(struct text *out, unsigned char c)
 {
     if (c == '"' || c == '\\')
@@ -178,16 +153,21 @@ static void quote_ascii(struct text *out, unsigned char c)
 
 void json_quote(struct text *out, const char *s)
 {
+    size_t len = strlen(s);
     text_add(out, "\"");
-    while (*s) {
-        size_t length = utf8_length((const unsigned char *)s);
-        if (length == 0)
+    while (len) {
+        size_t n = utf8_length(s, len);
+        if (n == 0)
             text_addf(out, "\\\\x%02x", (unsigned char)*s);
-        else if (length == 1)
+        else if (n == 1)
             quote_ascii(out, (unsigned char)*s);
+        else if (n == 2 && (unsigned char)s[0] == 0xc2 && (unsigned char)s[1] < 0xa0)
+            text_addf(out, "\\u%04x", (unsigned char)s[1]);
         else
-            text_add_bytes(out, s, length);
-        s += length ? length : 1;
+            text_add_bytes(out, s, n);
+        n = n ? n : 1;
+        s += n;
+        len -= n;
     }
     text_add(out, "\"");
 }

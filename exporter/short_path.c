@@ -87,24 +87,16 @@ size_t short_path_pick(const struct shown_frame *stack, size_t n,
     return count;
 }
 
-void short_path_clean(struct text *out, const char *s)
+static void add_tame(struct text *out, const char *s)
 {
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        bool c1 = c == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0;
-        if (c < 0x20 || c == 0x7f || c1)
-            text_add(out, "?");
-        else
-            text_add_bytes(out, s, 1);
-        s += c1;
-    }
+    text_add_tame(out, s, strlen(s));
 }
 
 static void add_mark(struct text *out, const char *name)
 {
     static const char blocked[] = " [blocked]";
     struct text clean = {0};
-    short_path_clean(&clean, name);
+    add_tame(&clean, name);
     if (str_ends(name, blocked))
         text_addf(out, "[%.*s]", (int)(clean.len - strlen(blocked)), clean.s);
     else
@@ -123,11 +115,11 @@ void short_path_add(struct text *out, const struct shown_frame *stack, size_t n,
             add_mark(out, f->name);
             continue;
         }
-        short_path_clean(out, f->name);
+        add_tame(out, f->name);
         if (f->kind != SHOWN_PYTHON || !f->file)
             continue;
         text_add(out, " ");
-        short_path_clean(out, path_base(f->file));
+        add_tame(out, path_base(f->file));
         if (lines && f->current_line)
             text_addf(out, ":%u", f->current_line);
     }

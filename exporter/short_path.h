@@ -18,5 +18,3 @@ size_t short_path_pick(const struct shown_frame *stack, size_t n,
 /* Appends the picked frames, one a line, so that they can be set apart.  Nothing that a terminal
  * would obey gets through.  LINES: Python frames with the line being executed. */
 void short_path_add(struct text *out, const struct shown_frame *stack, size_t n, bool lines);
-/* Appends S without what a terminal would obey. */
-void short_path_clean(struct text *out, const char *s);

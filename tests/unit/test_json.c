@@ -13,6 +13,7 @@ static const struct {
     {"say \"hi\" \\ /", "\"say \\\"hi\\\" \\\\ /\""},
     {"a\nb\tc\rd\x01\x1f\x7f", "\"a\\nb\\tc\\u000dd\\u0001\\u001f\\u007f\""},
     {"\xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x90\x8d", "\"\xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x90\x8d\""},
+    {"c1 \xc2\x80\xc2\x9b\xc2\xa0", "\"c1 \\u0080\\u009b\xc2\xa0\""},
     {"\xff", "\"\\\\xff\""},
     {"cut \xe2\x80", "\"cut \\\\xe2\\\\x80\""},
     {"overlong \xc0\xaf\xe0\x80\xaf", "\"overlong \\\\xc0\\\\xaf\\\\xe0\\\\x80\\\\xaf\""},

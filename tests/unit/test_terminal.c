@@ -56,7 +56,7 @@ START_TEST(a_pipe_gets_plain_lines)
     expect("wallspy: cannot:\n  next time  do\n");
     log_warn("key", "%s", "evil \033[2Jname\t\xc2\x9b");
     log_warn("key", "twice");
-    expect("wallspy: warning: evil ?[2Jname???\n");
+    expect("wallspy: warning: evil ?[2Jname??\n");
     terminal_block("  a\n  b\r\n");
     expect("  a\n  b?\n");
 }

@@ -44,6 +44,36 @@ START_TEST(text_grows)
 }
 END_TEST
 
+START_TEST(names_are_tamed)
+{
+    static const struct {
+        const char *raw, *tame;
+    } cases[] = {
+        {"plain \xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x90\x8d",
+         "plain \xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x90\x8d"},
+        {"a\nb\tc\r\033[2J\x7f", "a?b?c??[2J?"},
+        {"c1 \xc2\x9b"
+         "31m\xc2\xa0",
+         "c1 ?31m\xc2\xa0"},
+        {"raw c1 \x9b"
+         "31m",
+         "raw c1 ?31m"},
+        {"cut \xe2\x80", "cut ??"},
+        {"\xe2\x80\xaegnp\xe2\x81\xa6.\xe2\x80\xa5", "?gnp?.\xe2\x80\xa5"},
+    };
+    struct text t = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        text_clear(&t);
+        text_add_tame(&t, cases[i].raw, strlen(cases[i].raw));
+        ck_assert_str_eq(t.s, cases[i].tame);
+    }
+    text_clear(&t);
+    text_add_tame(&t, "\xc3\xa9", 1);
+    ck_assert_str_eq(t.s, "?");
+    text_release(&t);
+}
+END_TEST
+
 START_TEST(words_wrap_behind_the_indent)
 {
     struct text t = {0};
@@ -57,5 +87,5 @@ START_TEST(words_wrap_behind_the_indent)
 }
 END_TEST
 
-CHECK_MAIN("text", 20, numbers_are_strict, hex_stops_at_the_end_given, text_grows,
+CHECK_MAIN("text", 20, numbers_are_strict, hex_stops_at_the_end_given, text_grows, names_are_tamed,
            words_wrap_behind_the_indent)
