@@ -12,6 +12,10 @@ enum frame_owner {
     OWNER_SHIM = 3,         /* 3.12+; and what is above: no Python function */
 };
 
+/* A block of one frame has a shim as well.  What holds no code object is not counted among the frames,
+ * and yet must not go on for ever while the thread is held. */
+enum { MAX_STEPS = 2 * PY_MAX_FRAMES };
+
 struct walk {
     const struct py_runtime *rt;
     struct mem *mem;
@@ -88,6 +92,8 @@ static enum py_walk_end read_step(struct walk *w, uint64_t addr, struct step *re
     uint8_t bytes[PY_FRAME_MAX_BYTES];
     if (!is_address(addr) || led_back(w, addr))
         return PY_WALK_CUT;
+    if (w->steps > MAX_STEPS)
+        return PY_WALK_TOO_DEEP;
     int r = mem_read(w->mem, addr, bytes, l->frame.bytes);
     if (r < 0) {
         w->error = w->error ? w->error : r;

@@ -334,6 +334,39 @@ START_TEST(frames_without_code_are_left_out)
 }
 END_TEST
 
+/* A gigabyte of frames that each name the next, and that are all shims, or without code. */
+static int endless_read(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    const struct fake *f = (const struct fake *)m;
+    uint64_t next = addr + FRAME_BYTES;
+    memset(buf, 0, len);
+    if (len <= sizeof next) {
+        memcpy(buf, &next, len);
+        return 0;
+    }
+    memcpy((uint8_t *)buf + f->rt.layout.frame.previous, &next, sizeof next);
+    if (f->rt.layout.frame.owner != PY_ABSENT)
+        ((uint8_t *)buf)[f->rt.layout.frame.owner] = 3;
+    return 0;
+}
+
+START_TEST(chains_without_code_end)
+{
+    static const struct mem_ops endless = {.read = endless_read};
+    static const uint32_t minors[] = {6, 10, 12, 13, 15};
+    for (size_t i = 0; i < sizeof minors / sizeof *minors; i++) {
+        struct fake *f = fake_new(minors[i]);
+        f->mem.ops = &endless;
+        f->rt.code_type = 0;
+        (void)walk(f);
+        ck_assert_uint_eq(f->out.n, 0);
+        ck_assert(f->out.end == PY_WALK_TOO_DEEP || f->out.end == PY_WALK_TORN ||
+                  f->out.end == PY_WALK_CUT);
+        free(f);
+    }
+}
+END_TEST
+
 START_TEST(not_started_and_unknown_offsets)
 {
     struct fake *f = fake_new(12);
@@ -356,4 +389,4 @@ END_TEST
 CHECK_MAIN("py_walk", 20, every_version_is_walked, every_read_may_fail, cycles_end,
            garbage_is_survived, capacity_is_kept, stale_top_cframe_is_left_out,
            unequal_310_chains_give_no_markers, frames_without_code_are_left_out,
-           not_started_and_unknown_offsets)
+           chains_without_code_end, not_started_and_unknown_offsets)
