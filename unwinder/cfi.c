@@ -76,7 +76,8 @@ static void list_debug_functions(struct cfi *c, Elf_Data *data, const unsigned c
             array_reserve(c->debug_functions, &capacity, c->n_debug_functions + 1, sizeof range);
         c->debug_functions[c->n_debug_functions++] = range;
     }
-    qsort(c->debug_functions, c->n_debug_functions, sizeof *c->debug_functions, compare_start);
+    if (c->n_debug_functions)
+        qsort(c->debug_functions, c->n_debug_functions, sizeof *c->debug_functions, compare_start);
 }
 
 static Elf_Scn *find_section(Elf *elf, const char *name)
