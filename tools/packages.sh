@@ -1,8 +1,10 @@
 #!/bin/sh
-# Sourced by tools/demo and tools/test: what must be installed, by Debian's names, and how.
+# Sourced by tools/demo, tools/test and tools/fuzz: what must be installed, by Debian's names, and how.
 # shellcheck disable=SC2034 # used by those who source it
 BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev libunwind-dev
     libiberty-dev liblzma-dev zlib1g-dev"
+# shellcheck disable=SC2034
+FUZZ_PACKAGES="clang-14 libclang-rt-14-dev"
 # shellcheck disable=SC2034
 DEMO_PACKAGES="g++ python3 python3-minimal"
 # shellcheck disable=SC2034

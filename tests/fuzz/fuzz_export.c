@@ -1,0 +1,203 @@
+/* Whatever things are called: no output breaks, and a terminal finds nothing to obey in any. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/dumped.h"
+#include "exporter/exporter.h"
+#include "exporter/finding.h"
+#include "tests/fuzz/check_json.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { MAX_STRINGS = 16, MAX_FRAMES = 40, MAX_THREADS = 12, MAX_RUNS = 30, FEW_COLUMNS = 60 };
+
+struct output {
+    char *s;
+    size_t len;
+    FILE *file;
+};
+
+struct scene {
+    struct profile *p;
+    string_id strings[MAX_STRINGS];
+    frame_id frames[MAX_FRAMES];
+    size_t n_frames;
+    struct dumped threads[MAX_THREADS];
+    size_t n_threads;
+};
+
+static string_id any_string(const struct scene *s, struct feed *f)
+{
+    return s->strings[feed_u8(f) % MAX_STRINGS];
+}
+
+static void add_frame(struct scene *s, struct feed *f)
+{
+    uint8_t how = feed_u8(f);
+    struct frame frame = {.kind = (enum frame_kind)(1 + how % 3), .flags = how >> 4 & 3};
+    struct location location = {.line = feed_u8(f), .inlined = how & 4, .plumbing = how & 64};
+    location.function = any_string(s, f);
+    location.file = any_string(s, f);
+    if (frame.kind == FRAME_NATIVE) {
+        struct profile_module m = {any_string(s, f), any_string(s, f), {0}, 0};
+        frame.native.module = how & 8 ? profile_module(s->p, &m) : (module_id){0};
+        frame.native.offset = feed_u16(f);
+    } else if (frame.kind == FRAME_PYTHON) {
+        struct func func = {location.function, location.file, feed_u8(f)};
+        frame.python.func = profile_func(s->p, &func);
+        frame.python.line = location.line;
+    } else {
+        frame.mark.name = location.function;
+        frame.mark.file = location.file;
+    }
+    frame_id id = profile_frame(s->p, &frame);
+    if (frame.kind == FRAME_NATIVE && how & 128)
+        profile_locate(s->p, id, &location, 1);
+    s->frames[s->n_frames++] = id;
+}
+
+static stack_id any_stack(const struct scene *s, struct feed *f)
+{
+    stack_id stack = {0};
+    for (uint8_t n = feed_u8(f) % 8; n && s->n_frames; n--)
+        stack = profile_push(s->p, stack, s->frames[feed_u8(f) % s->n_frames]);
+    return stack;
+}
+
+static void add_thread(struct scene *s, process_id process, struct feed *f)
+{
+    struct dumped *d = &s->threads[s->n_threads];
+    thread_id t = profile_thread(s->p, process, (pid_t)s->n_threads + 1, any_string(s, f), 0);
+    profile_get_thread(s->p, t)->main = s->n_threads == 0;
+    int64_t at = 0;
+    for (uint8_t n = 1 + feed_u8(f) % MAX_RUNS; n; n--) {
+        struct run run = {.stack = any_stack(s, f), .samples = 1, .start_ns = at};
+        run.wall_ns = NS_PER_MS * (1 + feed_u8(f));
+        run.state = run.stack.ix ? 1 + feed_u8(f) % RUN_RUNNING_OR_RUNNABLE : RUN_MISSED;
+        run.cpu_ns = run.state == RUN_RUNNING ? run.wall_ns : 0;
+        profile_add_run(s->p, t, &run);
+        d->stack = run.stack;
+        at += run.wall_ns;
+    }
+    d->thread = t;
+    d->tid = (pid_t)++s->n_threads;
+    d->sampled = d->stack.ix;
+    d->state = THREAD_BLOCKED;
+    d->syscall = feed_u8(f);
+    d->gil.gil = feed_u8(f) % (PY_GIL_ABSENT + 1);
+    d->gil.holder = d->gil.gil == PY_GIL_WAITING ? 1 : 0;
+    d->python_threads[0] = feed_u8(f) & 1;
+    char *object = feed_string(f);
+    (void)snprintf(d->object, sizeof d->object, "%s", object);
+    (void)snprintf(d->wchan, sizeof d->wchan, "%s", object);
+    free(object);
+}
+
+static void fill(struct scene *s, struct feed *f)
+{
+    s->p = profile_new(0);
+    for (size_t i = 0; i < MAX_STRINGS; i++) {
+        char *text = feed_string(f);
+        s->strings[i] = profile_string(s->p, text);
+        free(text);
+    }
+    struct profile_process process = {.command = any_string(s, f), .comm = any_string(s, f)};
+    process.python_version = any_string(s, f);
+    process_id id = profile_process(s->p, &process);
+    profile_set_text(s->p, "environment", profile_text(s->p, any_string(s, f)));
+    for (uint8_t n = feed_u8(f) % MAX_FRAMES; n; n--)
+        add_frame(s, f);
+    for (uint8_t n = 1 + feed_u8(f) % (MAX_THREADS - 1); n; n--)
+        add_thread(s, id, f);
+    profile_end(s->p, INT64_C(8) * NS_PER_S);
+}
+
+static void begin(struct output *o)
+{
+    *o = (struct output){0};
+    o->file = open_memstream(&o->s, &o->len);
+    FUZZ_CHECK(o->file);
+}
+
+static void check_text(const char *s, size_t len, bool lines_end_in_number)
+{
+    FUZZ_CHECK(is_plain_text(s, len) && (!len || s[len - 1] == '\n'));
+    for (const char *at = s, *newline; at < s + len; at = newline + 1) {
+        newline = memchr(at, '\n', (size_t)(s + len - at));
+        FUZZ_CHECK(!lines_end_in_number ||
+                   (newline - at > 2 && newline[-1] >= '0' && newline[-1] <= '9'));
+    }
+}
+
+static void check_export(struct scene *s, const char *format, const struct view_options *view)
+{
+    struct output o;
+    begin(&o);
+    FUZZ_CHECK(exporter_by_name(format)->write(s->p, view, o.file) == 0);
+    (void)fclose(o.file);
+    if (str_eq(format, "folded"))
+        check_text(o.s, o.len, true);
+    else
+        FUZZ_CHECK(is_json(o.s, o.len));
+    free(o.s);
+}
+
+static size_t count_lines(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++)
+        n += *s == '\n';
+    return n;
+}
+
+/* A heading, and at most two lines for each of the rows. */
+static void check_finding(const struct scene *s, const struct view_options *view)
+{
+    struct text table = {0};
+    text_add(&table, "");
+    finding_write(s->p, view, FEW_COLUMNS, &table);
+    check_text(table.s, table.len, false);
+    FUZZ_CHECK(count_lines(table.s) <= 1 + 2 * FINDING_MAX_ROWS);
+    text_release(&table);
+}
+
+/* Every frame is one line, and every thread's head, and each has a line before it. */
+static void check_dump(struct scene *s, const struct view_options *view)
+{
+    struct dump d = {s->p, view_new(s->p, view), s->threads, s->n_threads, MAX_THREADS};
+    size_t lines = 2;
+    for (size_t i = 0; i < d.n; i++) {
+        size_t n;
+        (void)view_stack(d.view, d.threads[i].stack, &n);
+        lines += n + 2;
+    }
+    struct output o;
+    begin(&o);
+    dump_text(&d, o.file);
+    (void)fclose(o.file);
+    check_text(o.s, o.len, false);
+    FUZZ_CHECK(count_lines(o.s) <= lines);
+    free(o.s);
+    begin(&o);
+    FUZZ_CHECK(dump_json(&d, o.file) == 0);
+    (void)fclose(o.file);
+    FUZZ_CHECK(is_json(o.s, o.len));
+    free(o.s);
+    view_free(d.view);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    struct feed f = {bytes, len};
+    static struct scene s;
+    memset(&s, 0, sizeof s);
+    fill(&s, &f);
+    uint8_t how = feed_u8(&f);
+    struct view_options view = {.lines = how & 1, .internals = how & 2, .no_native = how & 4};
+    check_export(&s, "speedscope", &view);
+    check_export(&s, "folded", &view);
+    check_finding(&s, &view);
+    check_dump(&s, &view);
+    profile_free(s.p);
+    return 0;
+}

@@ -1,0 +1,53 @@
+/* Texts of /proc/PID/task/TID: schedstat, syscall, stat, status; the first byte says which.  Those that
+ * were accepted must be printable as what they say. */
+#include <string.h>
+
+#include "cli/secrets.h"
+#include "target/proc.h"
+#include "tests/fuzz/fuzz.h"
+
+static void count(void *ctx, const char *masked)
+{
+    *(size_t *)ctx += strlen(masked);
+}
+
+static void command_line(const char *text, size_t len)
+{
+    struct text line = {0};
+    size_t all = 0;
+    secrets_command_line(text, len, &line);
+    secrets_each_argument(text, len, count, &all);
+    FUZZ_CHECK(line.len <= 8 * (len + 8));
+    text_release(&line);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    struct schedstat sched;
+    struct syscall_state call;
+    struct task_stat stat;
+    struct task_status status;
+    const char *text = (const char *)bytes + 1;
+    if (!len--)
+        return 0;
+    switch (bytes[0] % 5) {
+    case 0:
+        (void)schedstat_parse(text, len, &sched);
+        break;
+    case 1:
+        if (syscall_state_parse(text, len, &call) == 0)
+            FUZZ_CHECK(call.view == SYSCALL_RUNNING || call.number >= -1);
+        break;
+    case 2:
+        if (task_stat_parse(text, len, &stat) == 0)
+            FUZZ_CHECK(strlen(stat.comm) < TASK_COMM_BYTES && stat.ppid >= 0);
+        break;
+    case 3:
+        if (task_status_parse(text, len, &status) == 0)
+            FUZZ_CHECK(status.tgid >= 0 && status.tracer >= 0 && status.seccomp <= 2);
+        break;
+    default:
+        command_line(text, len);
+    }
+    return 0;
+}
