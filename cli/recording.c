@@ -388,14 +388,9 @@ static void report_unwinder(struct recording *r, const struct unwind_counters *c
 
 static void report_modules(struct recording *r, const struct subject *s, put_fn put)
 {
-    static const char *const origins[MODULE_ORIGIN_COUNT] = {
-        [MODULE_PATH] = "modules_by_path",           [MODULE_EXE] = "modules_by_exe",
-        [MODULE_MAP_FILES] = "modules_by_map_files", [MODULE_MEMORY] = "modules_from_memory",
-        [MODULE_NONE] = "modules_without_file",
-    };
     const struct module_counters *c = modules_counters(s->modules);
     for (int i = 0; i < MODULE_ORIGIN_COUNT; i++)
-        put(r->profile, origins[i], (double)c->origins[i]);
+        put(r->profile, module_origin_name((enum module_origin)i), (double)c->origins[i]);
     put(r->profile, "mappings_cut", modules_maps(s->modules)->cut);
 }
 

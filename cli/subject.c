@@ -17,6 +17,7 @@ enum {
     MAPS_SOON_MS = 20,     /* a pc outside all known mappings; at first, and when modules came */
     MAPS_PENDING_MS = 100, /* a runtime that is not initialised */
     CATCH_UP_SHARE = 10,   /* reading them at once may take one part of so many */
+    OBJECTS_EVERY_MS = 1,  /* what JIT compilers register; new code is looked for when it is met */
 };
 
 /* ---- Python ---- */
@@ -131,6 +132,13 @@ static void choose_maps_interval(struct subject *s)
         s->maps_wait_ms = MAPS_EVERY_MS;
 }
 
+/* What is at an address may be something else from now on. */
+static void code_changed(struct subject *s)
+{
+    unwinder_maps_changed(s->unwinder);
+    map_clear(&s->frame_ids);
+}
+
 /* Returns whether they have changed. */
 static bool read_maps(struct subject *s, int64_t now_ns)
 {
@@ -141,20 +149,30 @@ static bool read_maps(struct subject *s, int64_t now_ns)
     uint32_t generation = modules_maps(s->modules)->generation;
     bool changed = generation != s->maps_generation;
     s->maps_generation = generation;
-    if (changed) {
-        unwinder_maps_changed(s->unwinder);
-        map_clear(&s->frame_ids);
-    } else {
+    if (changed)
+        code_changed(s);
+    else
         unwinder_maps_same(s->unwinder);
-    }
     s->maps_took_ns = clock_now_ns() - now_ns;
     if (!s->python && !s->no_python && (changed || s->python_pending))
         seek_python(s);
     return changed;
 }
 
+static void refresh_objects(struct subject *s, int64_t now_ns)
+{
+    if (now_ns - s->objects_read_ns < (int64_t)OBJECTS_EVERY_MS * NS_PER_MS)
+        return;
+    s->objects_read_ns = now_ns;
+    uint32_t generation = modules_refresh_objects(s->modules);
+    if (generation != s->objects_generation)
+        code_changed(s);
+    s->objects_generation = generation;
+}
+
 void subject_refresh(struct subject *s, int64_t now_ns)
 {
+    refresh_objects(s, now_ns);
     if (!s->maps_read_ns || now_ns - s->maps_read_ns >= maps_interval_ns(s))
         (void)read_maps(s, now_ns);
 }
@@ -174,8 +192,7 @@ void subject_exec(struct subject *s)
         s->python = NULL;
     }
     modules_exec(s->modules);
-    unwinder_maps_changed(s->unwinder);
-    map_clear(&s->frame_ids);
+    code_changed(s);
     s->maps_read_ns = s->maps_wait_ms = 0;
     s->python_pending = false;
     s->execed = true;

@@ -45,7 +45,8 @@ struct subject {
     struct map frame_ids;  /* look-up address → frame_id, while the maps stay */
     uint32_t maps_generation;
     bool python_pending; /* a runtime is there, but not initialised */
-    int64_t maps_read_ns, maps_took_ns, maps_wait_ms;
+    int64_t maps_read_ns, maps_took_ns, maps_wait_ms, objects_read_ns;
+    uint32_t objects_generation;
     size_t n_modules; /* when the maps were last read */
     thread_id main;   /* its thread's time line, also across execve; none: not yet */
     bool execed;      /* since the main thread's last sample */

@@ -35,6 +35,17 @@ static void collect(const char *s, size_t len, void *opaque)
         longjmp(sink->full, 1);
 }
 
+/* Is TAGGED's tag worth showing?  numba's (a version and a hash of its options) and libc++'s (its version)
+ * tell builds apart, not functions. */
+static bool tag_says_something(const struct demangle_component *tagged)
+{
+    static const char cxx11[] = "cxx11";
+    const struct demangle_component *tag = tagged->u.s_binary.right;
+    return tag && tag->type == DEMANGLE_COMPONENT_NAME &&
+           (size_t)tag->u.s_name.len == strlen(cxx11) &&
+           memcmp(tag->u.s_name.s, cxx11, strlen(cxx11)) == 0;
+}
+
 /* Takes the types off the functions along the spine of a name: off it itself and off the scopes
  * that it is local to.  Types elsewhere (template arguments, a lambda's own parameters) stay. */
 static struct demangle_component *simplify(struct demangle_component *dc, int depth)
@@ -57,8 +68,12 @@ static struct demangle_component *simplify(struct demangle_component *dc, int de
         dc->u.s_binary.right = simplify(dc->u.s_binary.right, depth + 1);
         dc->u.s_binary.left = simplify(dc->u.s_binary.left, depth + 1);
         return dc;
-    case DEMANGLE_COMPONENT_TEMPLATE:
     case DEMANGLE_COMPONENT_TAGGED_NAME:
+        if (!tag_says_something(dc))
+            return simplify(dc->u.s_binary.left, depth + 1);
+        dc->u.s_binary.left = simplify(dc->u.s_binary.left, depth + 1);
+        return dc;
+    case DEMANGLE_COMPONENT_TEMPLATE:
     case DEMANGLE_COMPONENT_THUNK:
     case DEMANGLE_COMPONENT_VIRTUAL_THUNK:
     case DEMANGLE_COMPONENT_COVARIANT_THUNK:

@@ -15,6 +15,7 @@
 #include "target/elf_dynamic.h"
 #include "target/elf_image.h"
 #include "target/elf_layout.h"
+#include "target/elf_object.h"
 
 enum { MAX_NAME_BYTES = 4096 }; /* of a symbol; LLVM's longest has 657 */
 
@@ -107,24 +108,44 @@ int elf_file_open(struct elf_file **ret, const char *path, struct err *err)
     return 0;
 }
 
-int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base, struct err *err)
+static struct elf_file *new_without_file(void)
 {
     (void)elf_version(EV_CURRENT);
     struct elf_file *f = xcalloc(1, sizeof *f);
     f->fd = -1;
     f->path = xstrdup("");
-    int r = elf_image_read(&f->image, &f->layout, mem, base);
+    return f;
+}
+
+/* F's image and layout are there, if R is 0.  Takes F over. */
+static int open_image(struct elf_file **ret, struct elf_file *f, int r)
+{
     f->bytes = f->image.bytes;
     f->len = f->image.len;
     if (r == 0 && !(f->elf = elf_memory((char *)f->image.bytes, f->image.len)))
         r = -ENOEXEC;
     if (r < 0) {
         elf_file_free(f);
-        return err_set(err, r, "no ELF image at 0x%llx", (unsigned long long)base);
+        return r;
     }
     complete(f);
     *ret = f;
     return 0;
+}
+
+int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base, struct err *err)
+{
+    struct elf_file *f = new_without_file();
+    int r = open_image(ret, f, elf_image_read(&f->image, &f->layout, mem, base));
+    if (r < 0)
+        return err_set(err, r, "no ELF image at 0x%llx", (unsigned long long)base);
+    return 0;
+}
+
+int elf_file_from_object(struct elf_file **ret, struct mem *mem, const struct addr_range *object)
+{
+    struct elf_file *f = new_without_file();
+    return open_image(ret, f, elf_object_read(&f->image, &f->layout, mem, object));
 }
 
 Elf *elf_file_elf(struct elf_file *f)

@@ -33,6 +33,10 @@ int elf_file_open(struct elf_file **ret, const char *path, struct err *err);
  * Bounded by MAX_REMOTE_ELF_BYTES: code that does not fit reads as -EFAULT.  MEM is not used later.
  * Returns 0, -EFAULT, -ENOEXEC. */
 int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base, struct err *err);
+/* The object that a JIT compiler registered with debuggers: its file lies in MEM at OBJECT (there, an
+ * address in the target), whole, with section headers; relocations are applied, addresses are the
+ * target's.  MEM is not used later.  Returns 0, -EFAULT, -ENOEXEC. */
+int elf_file_from_object(struct elf_file **ret, struct mem *mem, const struct addr_range *object);
 
 Elf *elf_file_elf(struct elf_file *f);               /* borrowed */
 int elf_file_fd(const struct elf_file *f);           /* -1 if from memory */

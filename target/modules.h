@@ -4,7 +4,8 @@
  * module. A file is accepted only if it is surely the one that is mapped: its build id agrees with
  * the one in the mapped memory; without one, device and inode, or the table of all functions. Tried
  * in this order: /proc/PID/root + path, path, /proc/PID/exe, /proc/PID/map_files, the target's
- * memory. Code mapped from a file that is no ELF is a module too, without one. */
+ * memory. Code mapped from a file that is no ELF is a module too, without one.  So is each object that a
+ * JIT compiler registers with debuggers, from modules_seek() on; registered anew it is another module. */
 #pragma once
 
 #include <stddef.h>
@@ -30,9 +31,11 @@ enum module_origin {
     MODULE_EXE,
     MODULE_MAP_FILES,
     MODULE_MEMORY,
+    MODULE_JIT,  /* an object that a JIT compiler registered */
     MODULE_NONE, /* no ELF file could be had */
     MODULE_ORIGIN_COUNT,
 };
+const char *module_origin_name(enum module_origin origin); /* of its count: "modules_by_path" */
 struct module_counters {
     uint64_t origins[MODULE_ORIGIN_COUNT]; /* where the ELF files opened came from */
 };
@@ -47,6 +50,12 @@ int modules_refresh(struct modules *m);
 const struct maps *modules_maps(const struct modules *m);
 /* The module mapped at ADDR now; NULL: none (anonymous, JIT, unmapped).  Valid as long as M. */
 struct module *modules_find(struct modules *m, uint64_t addr);
+/* The same, of code that modules_find() does not know: reads first what JIT compilers in the target have
+ * registered.  The first call opens all modules' files, to find the lists. */
+struct module *modules_seek(struct modules *m, uint64_t addr);
+/* Reads the lists that modules_seek() found again, if they changed: a system call each if not.  Objects
+ * are modules from then on, or none any more, if the number returned changes. */
+uint32_t modules_refresh_objects(struct modules *m);
 struct module *modules_get(struct modules *m, uint32_t id);
 size_t modules_count(const struct modules *m);
 /* Opens the module's ELF file on first use, once.  NULL if none can be had.  Owned by M. */

@@ -43,6 +43,8 @@ static struct cfi *cfi_of(struct rule_cache *c, struct module *module)
 static void build(struct rule_cache *c, struct cached_rule *item)
 {
     struct module *module = modules_find(c->modules, item->addr);
+    if (!module)
+        module = modules_seek(c->modules, item->addr);
     if (!module) {
         const struct mapping *m = maps_find(modules_maps(c->modules), item->addr);
         c->saw_unmapped |= !m || !(m->prot & PROT_EXEC);

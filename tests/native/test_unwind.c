@@ -77,6 +77,8 @@ static const struct unwind_case cases[] = {
     {.program = "nocfi", .source = "nocfi.c", .how = STOPPED, .trust = FRAME_GUESSED},
     {.program = "nocfi", .source = "nocfi.c", .how = BLOCKED, .trust = FRAME_GUESSED},
     {.program = "nocfi_execstack", .source = "nocfi.c", .how = STOPPED, .trust = FRAME_GUESSED},
+    {.program = "jit", .source = "jit.c", .how = STOPPED},
+    {.program = "jit", .source = "jit.c", .how = BLOCKED},
     {.program = "throw", .source = "throw.cc", .how = STOPPED},
     {.program = "throw", .source = "throw.cc", .how = BLOCKED},
 };

@@ -15,6 +15,7 @@ static const struct {
     {"_RNvCs1234_7mycrate4main", "mycrate::main"},
     {"_Z", "_Z"},
     {"_Z1fB5cxx11v", "f[abi:cxx11]"},
+    {"_ZN8__main__5innerB2v2B38c8tJTIeFIjxB2IKSgI4CrvQClQZ6FczSBAA_3dEd", "__main__::inner"},
     {"_Z1fILi3EEvv", "f<3>"},
     {"_Z1fIXadL_Z1gvEEEvv", "f<&(g())>"},
     {"_Z1fU7_Atomici", "f"},
