@@ -3,7 +3,7 @@
 usage: PYTHON walk.py READER [VARIANT]     the target runs under the same interpreter
 
 VARIANT says what holds the interpreter, so that its runtime must be found in another way:
-  stripped    libpython, or the executable, without .symtab and debug information
+  stripped    libpython without .symtab and debug information
   headerless  libpython, or the executable, without section headers
   embedded    a program with libpython.a inside, which exports nothing, stripped; 3.10 and later
   bare        the same without section headers; 3.13 and later
@@ -127,12 +127,6 @@ def without_section_headers(path):
         f.write(bytes(4))  # e_shnum, e_shstrndx
 
 
-def has_symbols(path):
-    """False for Debian's: they come stripped."""
-    with open(path, "rb") as f:
-        return b".symtab\0" in f.read()
-
-
 def disguise(variant, folder):
     """Makes the variant in FOLDER; returns the command to run, or None if it cannot be had."""
     if variant in ("embedded", "bare"):
@@ -146,7 +140,7 @@ def disguise(variant, folder):
     shutil.copy(source, copy)
     if variant == "headerless":
         without_section_headers(copy)
-    elif not has_symbols(copy) or subprocess.call(["strip", copy]):
+    elif static or subprocess.call(["strip", copy]):
         return None
     return copy if static else sys.executable
 
