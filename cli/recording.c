@@ -165,24 +165,30 @@ static enum run_state state_of(enum thread_state state)
     return states[state];
 }
 
+/* PYTHON: what Python calls it, read just before.  That counts if the kernel's name is only the
+ * program's, and if the thread still lives: another may have taken over its pthread_t. */
 static void name_thread(struct recording *r, const struct subject *s, const struct lane *lane,
-                        pid_t tid)
+                        pid_t tid, string_id python)
 {
+    struct profile_thread *t = profile_get_thread(r->profile, lane->thread);
     string_id name = read_name(r, s, tid);
-    if (name.ix)
-        profile_get_thread(r->profile, lane->thread)->name = name;
+    if (!name.ix)
+        return;
+    if (t->main || name.ix != profile_see_process(r->profile, s->id)->comm.ix)
+        t->name = name;
+    else if (python.ix)
+        t->name = python;
 }
 
 /* A thread's name is often set right after its birth, and sometimes later: it is read with its first
  * stacks, then ever more seldom. */
 static void describe_thread(struct recording *r, struct subject *s, const struct lane *lane,
-                            const struct message *m, const struct stacked *stacked)
+                            const struct sample_message *m, const struct stacked *stacked)
 {
-    struct profile_thread *t = profile_get_thread(r->profile, lane->thread);
-    t->python |= stacked->python;
+    profile_get_thread(r->profile, lane->thread)->python |= stacked->python;
     bool seldom = (lane->samples & (lane->samples - 1)) != 0; /* no power of two */
     if (!seldom || s->execed)
-        name_thread(r, s, lane, m->tid);
+        name_thread(r, s, lane, m->head.tid, stacker_thread_name(r->stacker, s, m));
 }
 
 /* The time between the last sample of the old program and the first of the new one. */
@@ -215,7 +221,7 @@ static void on_sample(struct recording *r, struct subject *s, const struct sampl
         stacked = stacker_stack(r->stacker, s, m);
     else
         stacked.stack = stacker_mark(r->stacker, s, m);
-    describe_thread(r, s, lane, &m->head, &stacked);
+    describe_thread(r, s, lane, m, &stacked);
     if (s->execed && m->head.tid == s->pid)
         mark_exec(r, s, lane, &m->head);
     if (!stacked.left_out)
@@ -250,7 +256,7 @@ static void on_end(struct recording *r, struct subject *s, const struct message 
         t->involuntary += involuntary - lane->involuntary;
     }
     if (m->flags & TASK_STILL_ALIVE)
-        name_thread(r, s, lane, m->tid);
+        name_thread(r, s, lane, m->tid, (string_id){0});
     double share = held_share(r, lane);
     r->held_share = share > r->held_share ? share : r->held_share;
     drop_lane(r, lane);

@@ -192,14 +192,34 @@ static uint64_t count_guessed(const struct stacker *st)
     return n;
 }
 
+/* The ranges are sorted in place: the message is ours until it is released. */
+static void open_memory(const struct sample_message *m, struct snapshot_mem *ret)
+{
+    snapshot_mem_init(ret, m,
+                      (struct snapshot_range *)(uintptr_t)((const uint8_t *)m + m->ranges_offset),
+                      m->range_count);
+}
+
+string_id stacker_thread_name(struct stacker *st, struct subject *s, const struct sample_message *m)
+{
+    struct snapshot_mem memory;
+    struct text name = {0};
+    string_id ret = {0};
+    if (!s->python || !m->snapshot.annex_words || m->head.flags & SAMPLE_NO_STACK)
+        return ret;
+    open_memory(m, &memory);
+    if (py_thread_names_find(s->python->names, &memory.mem, m->snapshot.annex[0], &name) == 0 &&
+        name.len)
+        ret = profile_string(st->profile, name.s);
+    text_release(&name);
+    return ret;
+}
+
 struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct sample_message *m)
 {
     struct snapshot snapshot = m->snapshot;
     struct snapshot_mem memory;
-    /* The ranges are sorted in place: the message is ours until it is released. */
-    snapshot_mem_init(&memory, m,
-                      (struct snapshot_range *)(uintptr_t)((const uint8_t *)m + m->ranges_offset),
-                      m->range_count);
+    open_memory(m, &memory);
     snapshot.mem = &memory.mem;
     size_t stack_len = 0;
     snapshot.stack = snapshot_mem_at(&memory, snapshot.stack_start, &stack_len);

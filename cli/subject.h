@@ -12,6 +12,7 @@
 #include "pyframes/py_code.h"
 #include "pyframes/py_merge.h"
 #include "pyframes/py_runtime.h"
+#include "pyframes/py_thread_names.h"
 #include "sampler/sampler.h"
 #include "symbolizer/symbolizer.h"
 #include "target/modules.h"
@@ -24,6 +25,7 @@ struct python {
     struct py_capture *capture;
     struct py_codes *codes;
     struct py_merger *merger;
+    struct py_thread_names *names;
     struct capture_hook hook;
     struct python *older;
 };

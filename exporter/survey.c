@@ -99,6 +99,19 @@ static const char *root_name(const struct shown_frame *stack, size_t n)
     return NULL;
 }
 
+/* What threading.py calls a thread that was given no name. */
+static bool is_default_name(const char *name)
+{
+    static const char *const stems[] = {"Thread-", "Dummy-"};
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
+        size_t len = strlen(stems[i]);
+        if (str_starts(name, stems[i]) && name[len] &&
+            name[len + strspn(name + len, "0123456789")] == '\0')
+            return true;
+    }
+    return false;
+}
+
 static void name_thread(struct surveying *s, struct surveyed *t)
 {
     const struct profile_process *process = profile_see_process(s->p, t->thread->process);
@@ -106,7 +119,7 @@ static void name_thread(struct surveying *s, struct surveyed *t)
     size_t n = 0;
     if (t->thread->main) {
         name = "main";
-    } else if (!*name || t->thread->name.ix == process->comm.ix) {
+    } else if (!*name || t->thread->name.ix == process->comm.ix || is_default_name(name)) {
         const struct shown_frame *stack = view_stack(s->v, heaviest_stack(t->thread), &n);
         const char *root = root_name(stack, n);
         name = root ? root : name;

@@ -8,7 +8,7 @@
 static const struct py_layout rows[] = {
     {.minor = 6, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
      .runtime = {.interpreters = 0, .gil = PY_ABSENT},
-     .interp = {.next = 0, .threads = 8, .id = PY_ABSENT, .gil = PY_ABSENT},
+     .interp = {.next = 0, .threads = 8, .id = PY_ABSENT, .gil = PY_ABSENT, .modules = 16},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
          .base_frame = PY_ABSENT, .thread_id = 152, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
@@ -17,13 +17,14 @@ static const struct py_layout rows[] = {
      .code = {.filename = 96, .name = 104, .qualname = PY_ABSENT, .first_line = 36,
          .linetable = 112, .bytecode = 40, .flags = 32},
      .object = {.type = 8},
+     .type = {.cached_keys = PY_ABSENT},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = PY_ABSENT, .locked = PY_ABSENT, .enabled = PY_ABSENT, .bytes = 0}},
     {.minor = 7, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
      .runtime = {.interpreters = 24, .gil = 1264},
-     .interp = {.next = 0, .threads = 8, .id = 16, .gil = PY_ABSENT},
+     .interp = {.next = 0, .threads = 8, .id = 16, .gil = PY_ABSENT, .modules = 40},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
@@ -32,13 +33,14 @@ static const struct py_layout rows[] = {
      .code = {.filename = 96, .name = 104, .qualname = PY_ABSENT, .first_line = 36,
          .linetable = 112, .bytecode = 40, .flags = 32},
      .object = {.type = 8},
+     .type = {.cached_keys = PY_ABSENT},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
     {.minor = 8, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
      .runtime = {.interpreters = 32, .gil = 1152},
-     .interp = {.next = 0, .threads = 8, .id = 16, .gil = PY_ABSENT},
+     .interp = {.next = 0, .threads = 8, .id = 16, .gil = PY_ABSENT, .modules = 56},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
@@ -47,13 +49,14 @@ static const struct py_layout rows[] = {
      .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
          .linetable = 120, .bytecode = 48, .flags = 36},
      .object = {.type = 8},
+     .type = {.cached_keys = PY_ABSENT},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
     {.minor = 9, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
      .runtime = {.interpreters = 32, .gil = 352},
-     .interp = {.next = 0, .threads = 8, .id = 24, .gil = PY_ABSENT},
+     .interp = {.next = 0, .threads = 8, .id = 24, .gil = PY_ABSENT, .modules = 856},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
@@ -62,13 +65,14 @@ static const struct py_layout rows[] = {
      .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
          .linetable = 120, .bytecode = 48, .flags = 36},
      .object = {.type = 8},
+     .type = {.cached_keys = PY_ABSENT},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
     {.minor = 10, .chain = PY_CHAIN_OBJECTS_CFRAME, .lines = PY_LINETABLE_310, .lasti_unit = 2,
      .runtime = {.interpreters = 32, .gil = 352},
-     .interp = {.next = 0, .threads = 8, .id = 24, .gil = PY_ABSENT},
+     .interp = {.next = 0, .threads = 8, .id = 24, .gil = PY_ABSENT, .modules = 856},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = 48, .root_cframe = 264,
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = 8},
@@ -77,13 +81,14 @@ static const struct py_layout rows[] = {
      .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
          .linetable = 120, .bytecode = 48, .flags = 36},
      .object = {.type = 8},
+     .type = {.cached_keys = PY_ABSENT},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
     {.minor = 11, .chain = PY_CHAIN_IS_ENTRY, .lines = PY_LOCATIONS, .lasti_unit = 1,
      .runtime = {.interpreters = 40, .gil = 360},
-     .interp = {.next = 0, .threads = 16, .id = 48, .gil = PY_ABSENT},
+     .interp = {.next = 0, .threads = 16, .id = 48, .gil = PY_ABSENT, .modules = 888},
      .thread = {.next = 8, .interp = 16, .frame = PY_ABSENT, .cframe = 56, .root_cframe = 336,
          .base_frame = PY_ABSENT, .thread_id = 152, .native_id = 160, .datastack = 296},
      .cframe = {.current_frame = 8, .previous = 16},
@@ -92,13 +97,14 @@ static const struct py_layout rows[] = {
      .code = {.filename = 112, .name = 120, .qualname = 128, .first_line = 72, .linetable = 136,
          .bytecode = 184, .flags = 48},
      .object = {.type = 8},
+     .type = {.cached_keys = 872},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
     {.minor = 12, .chain = PY_CHAIN_SHIM_CFRAME, .lines = PY_LOCATIONS, .lasti_unit = 1,
      .runtime = {.interpreters = 40, .gil = PY_ABSENT},
-     .interp = {.next = 0, .threads = 72, .id = 8, .gil = 384},
+     .interp = {.next = 0, .threads = 72, .id = 8, .gil = 384, .modules = 944},
      .thread = {.next = 8, .interp = 16, .frame = PY_ABSENT, .cframe = 56, .root_cframe = 272,
          .base_frame = PY_ABSENT, .thread_id = 136, .native_id = 144, .datastack = 232},
      .cframe = {.current_frame = 0, .previous = 8},
@@ -107,6 +113,7 @@ static const struct py_layout rows[] = {
      .code = {.filename = 112, .name = 120, .qualname = 128, .first_line = 68, .linetable = 136,
          .bytecode = 192, .flags = 48},
      .object = {.type = 8},
+     .type = {.cached_keys = 880},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 40, .compact_bytes = 56,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
@@ -119,7 +126,7 @@ static const struct py_layout rows[] = {
 struct positions {
     uint32_t minor, bytes, free_threaded;
     uint32_t runtime_interpreters;
-    uint32_t interp_id, interp_next, interp_threads, interp_gil;
+    uint32_t interp_id, interp_next, interp_threads, interp_gil, interp_modules;
     uint32_t own_gil, own_gil_enabled, own_gil_locked, own_gil_holder;
     uint32_t thread_next, thread_interp, thread_frame, thread_base_frame;
     uint32_t thread_id, thread_native_id, thread_datastack;
@@ -132,30 +139,30 @@ struct positions {
 /* clang-format off */
 static const struct positions positions[] = {
     {.minor = 13, .bytes = 584, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
-     .interp_next = 64, .interp_threads = 72, .interp_gil = 112, .own_gil = 120,
-     .own_gil_enabled = 128, .own_gil_locked = 136, .own_gil_holder = 144, .thread_next = 168,
-     .thread_interp = 176, .thread_frame = 184, .thread_base_frame = PY_ABSENT, .thread_id = 192,
-     .thread_native_id = 200, .thread_datastack = 208, .frame_previous = 232,
+     .interp_next = 64, .interp_threads = 72, .interp_gil = 112, .interp_modules = 88,
+     .own_gil = 120, .own_gil_enabled = 128, .own_gil_locked = 136, .own_gil_holder = 144,
+     .thread_next = 168, .thread_interp = 176, .thread_frame = 184, .thread_base_frame = PY_ABSENT,
+     .thread_id = 192, .thread_native_id = 200, .thread_datastack = 208, .frame_previous = 232,
      .frame_executable = 240, .frame_instr = 248, .frame_owner = 264, .code_filename = 280,
      .code_name = 288, .code_qualname = 296, .code_linetable = 304, .code_first_line = 312,
      .code_bytecode = 344, .object_type = 360, .bytes_size = 520, .bytes_data = 528,
      .unicode_state = 544, .unicode_length = 552, .unicode_ascii_bytes = 560,
      .unicode_compact_bytes = PY_ABSENT},
     {.minor = 14, .bytes = 760, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
-     .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .own_gil = 128,
-     .own_gil_enabled = 136, .own_gil_locked = 144, .own_gil_holder = 152, .thread_next = 192,
-     .thread_interp = 200, .thread_frame = 208, .thread_base_frame = PY_ABSENT, .thread_id = 216,
-     .thread_native_id = 224, .thread_datastack = 232, .frame_previous = 256,
+     .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_modules = 96,
+     .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144, .own_gil_holder = 152,
+     .thread_next = 192, .thread_interp = 200, .thread_frame = 208, .thread_base_frame = PY_ABSENT,
+     .thread_id = 216, .thread_native_id = 224, .thread_datastack = 232, .frame_previous = 256,
      .frame_executable = 264, .frame_instr = 272, .frame_owner = 288, .code_filename = 320,
      .code_name = 328, .code_qualname = 336, .code_linetable = 344, .code_first_line = 352,
      .code_bytecode = 384, .object_type = 408, .bytes_size = 600, .bytes_data = 608,
      .unicode_state = 624, .unicode_length = 632, .unicode_ascii_bytes = 640,
      .unicode_compact_bytes = PY_ABSENT},
     {.minor = 15, .bytes = 888, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
-     .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .own_gil = 128,
-     .own_gil_enabled = 136, .own_gil_locked = 144, .own_gil_holder = 152, .thread_next = 192,
-     .thread_interp = 200, .thread_frame = 208, .thread_base_frame = 216, .thread_id = 240,
-     .thread_native_id = 248, .thread_datastack = 256, .frame_previous = 320,
+     .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_modules = 96,
+     .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144, .own_gil_holder = 152,
+     .thread_next = 192, .thread_interp = 200, .thread_frame = 208, .thread_base_frame = 216,
+     .thread_id = 240, .thread_native_id = 248, .thread_datastack = 256, .frame_previous = 320,
      .frame_executable = 328, .frame_instr = 336, .frame_owner = 352, .code_filename = 384,
      .code_name = 392, .code_qualname = 400, .code_linetable = 408, .code_first_line = 416,
      .code_bytecode = 448, .object_type = 472, .bytes_size = 696, .bytes_data = 704,
@@ -182,6 +189,7 @@ static const struct {
     COPY(interp_threads, interp.threads, MAX_RUNTIME_BYTES),
     COPY(interp_id, interp.id, MAX_RUNTIME_BYTES),
     COPY(interp_gil, interp.gil, MAX_RUNTIME_BYTES),
+    COPY(interp_modules, interp.modules, MAX_RUNTIME_BYTES),
     COPY(thread_next, thread.next, PY_THREAD_MAX_BYTES - 8),
     COPY(thread_interp, thread.interp, PY_THREAD_MAX_BYTES - 8),
     COPY(thread_frame, thread.frame, PY_THREAD_MAX_BYTES - 8),
@@ -272,6 +280,10 @@ static void derive(struct py_layout *l, uint64_t free_threaded)
     l->free_threaded = free_threaded != 0;
     l->unicode.kind_shift = wide ? INTERNED_BITS_FREE_THREADED : INTERNED_BITS;
     l->executable_tags = l->minor >= 14 ? 1 : 0;
+    /* By 3.13's headers, with and without the GIL.  Nobody asks later versions. */
+    enum { CACHED_KEYS_313 = 872 };
+    if (l->minor == 13)
+        l->type.cached_keys = l->object.type + CACHED_KEYS_313;
     l->frame.bytes = frame_bytes(l);
     /* PyCompactUnicodeObject adds utf8_length and utf8. */
     if (l->unicode.compact_bytes == PY_ABSENT)
@@ -330,10 +342,10 @@ int py_layout_decode(uint32_t minor, const uint8_t *bytes, size_t len, struct py
 void py_layout_shift_objects(struct py_layout *l, uint32_t by)
 {
     uint32_t *const fields[] = {
-        &l->code.filename,  &l->code.name,     &l->code.qualname,       &l->code.first_line,
-        &l->code.linetable, &l->code.bytecode, &l->code.flags,          &l->object.type,
-        &l->unicode.length, &l->unicode.state, &l->unicode.ascii_bytes, &l->unicode.compact_bytes,
-        &l->bytes.size,     &l->bytes.data,
+        &l->code.filename,         &l->code.name,      &l->code.qualname, &l->code.first_line,
+        &l->code.linetable,        &l->code.bytecode,  &l->code.flags,    &l->object.type,
+        &l->type.cached_keys,      &l->unicode.length, &l->unicode.state, &l->unicode.ascii_bytes,
+        &l->unicode.compact_bytes, &l->bytes.size,     &l->bytes.data,
     };
     uint32_t *const frame[] = {
         &l->frame.previous,

@@ -49,7 +49,8 @@ struct py_layout {
     } runtime;
     struct { /* PyInterpreterState */
         uint32_t next, threads, id;
-        uint32_t gil; /* 3.12+: pointer to the GIL's structure */
+        uint32_t gil;     /* 3.12+: pointer to the GIL's structure */
+        uint32_t modules; /* pointer to the dict sys.modules */
     } interp;
     struct { /* PyThreadState */
         uint32_t next, interp;
@@ -84,6 +85,9 @@ struct py_layout {
     struct { /* PyObject, PyVarObject */
         uint32_t type;
     } object;
+    struct {                  /* PyHeapTypeObject */
+        uint32_t cached_keys; /* 3.11 to 3.13: the keys of instances' attributes */
+    } type;
     struct { /* str: compact ones only */
         uint32_t length, state;
         uint32_t ascii_bytes, compact_bytes; /* where the characters start, by state */

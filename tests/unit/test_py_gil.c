@@ -60,6 +60,11 @@ static struct py_gil_state state(uint64_t thread, int64_t syscall, uint64_t arg0
     return py_gil_state(&rt, &words.mem, &thread, 1, syscall, arg0);
 }
 
+static void check(uint64_t thread, int64_t syscall, uint64_t arg0, enum py_gil expected)
+{
+    ck_assert_int_eq(state(thread, syscall, arg0).gil, expected);
+}
+
 static void begin(uint32_t minor)
 {
     words = (struct words){.mem = {&words_ops}};
@@ -72,18 +77,18 @@ START_TEST(in_the_runtime)
         begin(minor);
         uint64_t gil = RUNTIME + rt.layout.runtime.gil;
         put_gil(gil, 0);
-        ck_assert_int_eq(state(THREAD, -1, 0).gil, PY_GIL_NONE);
-        ck_assert_int_eq(state(OTHER, -1, 0).gil, PY_GIL_NONE);
+        check(THREAD, -1, 0, PY_GIL_NONE);
+        check(OTHER, -1, 0, PY_GIL_NONE);
         put_gil(gil, THREAD);
-        ck_assert_int_eq(state(THREAD, -1, 0).gil, PY_GIL_HOLDING);
-        ck_assert_int_eq(state(OTHER, -1, 0).gil, PY_GIL_NONE);
+        check(THREAD, -1, 0, PY_GIL_HOLDING);
+        check(OTHER, -1, 0, PY_GIL_NONE);
         struct py_gil_state waits = state(OTHER, SYS_futex, gil + 40);
         ck_assert_int_eq(waits.gil, PY_GIL_WAITING);
         ck_assert_uint_eq(waits.holder, THREAD);
-        ck_assert_int_eq(state(OTHER, SYS_restart_syscall, gil + 40).gil, PY_GIL_WAITING);
-        ck_assert_int_eq(state(OTHER, SYS_read, gil + 40).gil, PY_GIL_NONE);
-        ck_assert_int_eq(state(OTHER, SYS_futex, gil + rt.layout.gil.bytes).gil, PY_GIL_NONE);
-        ck_assert_int_eq(state(OTHER, SYS_futex, gil - 8).gil, PY_GIL_NONE);
+        check(OTHER, SYS_restart_syscall, gil + 40, PY_GIL_WAITING);
+        check(OTHER, SYS_read, gil + 40, PY_GIL_NONE);
+        check(OTHER, SYS_futex, gil + rt.layout.gil.bytes, PY_GIL_NONE);
+        check(OTHER, SYS_futex, gil - 8, PY_GIL_NONE);
     }
 }
 END_TEST
@@ -107,25 +112,25 @@ START_TEST(one_per_interpreter)
     ck_assert_int_eq(py_gil_state(&rt, &words.mem, both, 0, -1, 0).gil, PY_GIL_ABSENT);
     /* Garbage in the way. */
     put(INTERP + INTERP_BYTES + rt.layout.interp.gil, 8);
-    ck_assert_int_eq(state(THREAD, -1, 0).gil, PY_GIL_NONE);
+    check(THREAD, -1, 0, PY_GIL_NONE);
     put(INTERP + INTERP_BYTES + rt.layout.interp.gil, 0);
-    ck_assert_int_eq(state(THREAD, SYS_futex, 40).gil, PY_GIL_NONE);
+    check(THREAD, SYS_futex, 40, PY_GIL_NONE);
 }
 END_TEST
 
 START_TEST(in_variables)
 {
     begin(6);
-    ck_assert_int_eq(state(THREAD, SYS_futex, 0).gil, PY_GIL_NONE);
+    check(THREAD, SYS_futex, 0, PY_GIL_NONE);
     rt.current_thread = RUNTIME;
     rt.gil_start = GIL;
     rt.gil_bytes = 64;
     put(RUNTIME, THREAD);
-    ck_assert_int_eq(state(THREAD, -1, 0).gil, PY_GIL_HOLDING);
-    ck_assert_int_eq(state(OTHER, SYS_futex, GIL + 40).gil, PY_GIL_WAITING);
+    check(THREAD, -1, 0, PY_GIL_HOLDING);
+    check(OTHER, SYS_futex, GIL + 40, PY_GIL_WAITING);
     ck_assert_uint_eq(state(OTHER, SYS_futex, GIL + 40).holder, THREAD);
     put(RUNTIME, 0);
-    ck_assert_int_eq(state(THREAD, -1, 0).gil, PY_GIL_NONE);
+    check(THREAD, -1, 0, PY_GIL_NONE);
 }
 END_TEST
 
@@ -137,9 +142,9 @@ START_TEST(free_threaded)
     put(INTERP + rt.layout.interp.gil, GIL);
     put_gil(GIL, THREAD);
     put(GIL + 100, 0);
-    ck_assert_int_eq(state(THREAD, SYS_futex, GIL + 40).gil, PY_GIL_ABSENT);
+    check(THREAD, SYS_futex, GIL + 40, PY_GIL_ABSENT);
     put(GIL + 100, INT32_MAX);
-    ck_assert_int_eq(state(THREAD, -1, 0).gil, PY_GIL_HOLDING);
+    check(THREAD, -1, 0, PY_GIL_HOLDING);
 }
 END_TEST
 

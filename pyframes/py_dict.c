@@ -1,0 +1,221 @@
+#include "pyframes/py_dict.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "pyframes/py_string.h"
+
+enum {
+    OBJECT_BYTES = 8, /* a PyObject's own fields from its type on */
+    ENTRY_BYTES = 24, /* hash, key, value */
+    UNICODE_ENTRY_BYTES = 16,
+    NEWEST = 13,
+};
+
+/* PyDictKeysObject, which is no PyObject. */
+struct keys {
+    uint64_t entries;
+    size_t n, entry_bytes;
+};
+
+/* Offsets behind the header of an object that is no PyVarObject. */
+static uint64_t field(const struct py_layout *l, uint32_t offset)
+{
+    return l->object.type + OBJECT_BYTES + offset;
+}
+
+static int read_word(struct mem *mem, uint64_t addr, uint64_t *ret)
+{
+    return mem_read_u64(mem, addr, ret);
+}
+
+/* Up to 3.10: refcnt, size, lookup function, usable, nentries, then the hash table, whose slots are
+ * as wide as its size needs. */
+static int read_old_keys(struct mem *mem, uint64_t addr, struct keys *ret)
+{
+    enum { SIZE = 8, NENTRIES = 32, INDICES = 40 };
+    uint64_t size, n;
+    int r = read_word(mem, addr + SIZE, &size);
+    if (r == 0)
+        r = read_word(mem, addr + NENTRIES, &n);
+    if (r < 0)
+        return r;
+    if (size > UINT32_MAX)
+        return -EPROTO;
+    uint64_t width = size <= UINT8_MAX ? 1 : size <= UINT16_MAX ? 2 : 4;
+    *ret = (struct keys){addr + INDICES + size * width, n, ENTRY_BYTES};
+    return 0;
+}
+
+/* 3.11+: refcnt, four bytes (log2 of the size, of the table's bytes, kind), version, usable,
+ * nentries, then the hash table. */
+static int read_new_keys(struct mem *mem, uint64_t addr, struct keys *ret)
+{
+    enum {
+        LOG2_BYTES = 9,
+        KIND = 10,
+        KIND_GENERAL = 0,
+        NENTRIES = 24,
+        INDICES = 32,
+        MAX_LOG2 = 32
+    };
+    uint8_t head[INDICES];
+    uint64_t n;
+    int r = mem_read(mem, addr, head, sizeof head);
+    if (r < 0)
+        return r;
+    if (head[LOG2_BYTES] > MAX_LOG2)
+        return -EPROTO;
+    memcpy(&n, head + NENTRIES, sizeof n);
+    *ret = (struct keys){addr + INDICES + (UINT64_C(1) << head[LOG2_BYTES]), n,
+                         head[KIND] == KIND_GENERAL ? ENTRY_BYTES : UNICODE_ENTRY_BYTES};
+    return 0;
+}
+
+/* VALUES: where the values are if the keys are shared; 0: beside the keys. */
+static int read_entries(const struct py_layout *l, struct mem *mem, uint64_t keys_addr,
+                        uint64_t values, struct py_dict *ret)
+{
+    struct keys keys;
+    int r = l->minor <= 10 ? read_old_keys(mem, keys_addr, &keys)
+                           : read_new_keys(mem, keys_addr, &keys);
+    if (r == 0 && keys.n > PY_DICT_MAX_ENTRIES)
+        r = -EPROTO;
+    if (r < 0)
+        return r;
+    struct py_dict d = {.entries = xcalloc(keys.n + 1, sizeof *d.entries), .n = keys.n};
+    uint64_t *words = xmalloc(keys.n * keys.entry_bytes + 1);
+    size_t per_entry = keys.entry_bytes / sizeof *words;
+    r = keys.n ? mem_read(mem, keys.entries, words, keys.n * keys.entry_bytes) : 0;
+    for (size_t i = 0; r == 0 && i < keys.n; i++) {
+        const uint64_t *key = words + i * per_entry + per_entry - 2;
+        d.entries[i] = (struct py_entry){per_entry == 3 ? key[-1] : 0, key[0], key[1]};
+    }
+    if (r == 0 && values && keys.n)
+        r = mem_read(mem, values, words, keys.n * sizeof *words);
+    for (size_t i = 0; r == 0 && values && i < keys.n; i++)
+        d.entries[i].value = words[i];
+    free(words);
+    if (r < 0)
+        py_dict_release(&d);
+    else
+        *ret = d;
+    return r;
+}
+
+/* 3.13's values begin with four bytes about themselves. */
+static uint64_t values_start(const struct py_layout *l, uint64_t values)
+{
+    enum { VALUES_HEAD_BYTES = 8 };
+    return values && l->minor >= 13 ? values + VALUES_HEAD_BYTES : values;
+}
+
+int py_dict_read(const struct py_layout *l, struct mem *mem, uint64_t addr, struct py_dict *ret)
+{
+    enum { KEYS = 16, VALUES = 24 }; /* behind ma_used and ma_version_tag */
+    uint64_t keys, values;
+    if (l->minor > NEWEST)
+        return -EPROTO;
+    int r = read_word(mem, addr + field(l, KEYS), &keys);
+    if (r == 0)
+        r = read_word(mem, addr + field(l, VALUES), &values);
+    return r < 0 ? r : read_entries(l, mem, keys, values_start(l, values), ret);
+}
+
+struct instance {
+    uint64_t addr, type, flags, basic_bytes;
+    int64_t dict_offset;
+};
+
+static int read_instance(const struct py_layout *l, struct mem *mem, uint64_t addr,
+                         struct instance *ret)
+{
+    /* PyTypeObject, behind its PyVarObject header: the same in all versions. */
+    enum { BASICSIZE = 16, FLAGS = 152, DICTOFFSET = 272 };
+    struct instance o = {.addr = addr};
+    uint64_t dict_offset;
+    int r = read_word(mem, addr + l->object.type, &o.type);
+    if (r == 0)
+        r = read_word(mem, o.type + field(l, BASICSIZE), &o.basic_bytes);
+    if (r == 0)
+        r = read_word(mem, o.type + field(l, FLAGS), &o.flags);
+    if (r == 0)
+        r = read_word(mem, o.type + field(l, DICTOFFSET), &dict_offset);
+    if (r < 0)
+        return r;
+    o.dict_offset = (int64_t)dict_offset;
+    *ret = o;
+    return 0;
+}
+
+/* From 3.11 on before the object: 3.11: pointers to values and to a dict, one of them NULL; 3.12: one
+ * pointer, odd (one less) if to values; 3.13: values behind the object, unless there is a dict that is
+ * not just a view of them. */
+static int find_managed(const struct py_layout *l, struct mem *mem, const struct instance *o,
+                        uint64_t *ret_values, uint64_t *ret_dict)
+{
+    enum { VALUES_BEFORE = 32, DICT_BEFORE = 24, DICT_BEFORE_FREE_THREADED = 8 };
+    uint64_t before = l->free_threaded ? DICT_BEFORE_FREE_THREADED : DICT_BEFORE;
+    *ret_values = 0;
+    int r = read_word(mem, o->addr - before, ret_dict);
+    if (r == 0 && l->minor == 11)
+        r = read_word(mem, o->addr - VALUES_BEFORE, ret_values);
+    if (r == 0 && l->minor == 12 && (*ret_dict & 1))
+        *ret_values = *ret_dict + 1;
+    if (r == 0 && l->minor == 13 && *ret_dict == 0)
+        *ret_values = o->addr + o->basic_bytes;
+    return r;
+}
+
+int py_attributes_read(const struct py_layout *l, struct mem *mem, uint64_t addr,
+                       struct py_dict *ret)
+{
+    enum { MANAGED_DICT = 1 << 4 }; /* Py_TPFLAGS_MANAGED_DICT, 3.11+ */
+    struct instance o;
+    uint64_t values = 0, keys, dict;
+    if (l->minor > NEWEST)
+        return -EPROTO;
+    int r = read_instance(l, mem, addr, &o);
+    if (r < 0)
+        return r;
+    if (l->minor >= 11 && o.flags & MANAGED_DICT)
+        r = find_managed(l, mem, &o, &values, &dict);
+    else if (o.dict_offset > 0)
+        r = read_word(mem, addr + (uint64_t)o.dict_offset, &dict);
+    else
+        r = -EPROTO;
+    if (r == 0 && values == 0)
+        return py_dict_read(l, mem, dict, ret);
+    if (r == 0)
+        r = read_word(mem, o.type + l->type.cached_keys, &keys);
+    return r < 0 ? r : read_entries(l, mem, keys, values_start(l, values), ret);
+}
+
+/* Is the str at ADDR plain NAME? */
+static bool is_name(const struct py_layout *l, struct mem *mem, uint64_t addr, const char *name)
+{
+    enum { MAX_BYTES = 64 };
+    char text[MAX_BYTES];
+    uint64_t data;
+    size_t len;
+    size_t wanted = strlen(name);
+    return wanted <= sizeof text && py_string_find(l, mem, addr, &data, &len) == 0 &&
+           len == wanted && mem_read(mem, data, text, len) == 0 && memcmp(text, name, len) == 0;
+}
+
+uint64_t py_dict_find(const struct py_layout *l, struct mem *mem, const struct py_dict *d,
+                      const char *name)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->entries[i].value != 0 && is_name(l, mem, d->entries[i].key, name))
+            return d->entries[i].value;
+    return 0;
+}
+
+void py_dict_release(struct py_dict *d)
+{
+    free(d->entries);
+    *d = (struct py_dict){0};
+}

@@ -1,0 +1,120 @@
+#include "pyframes/py_thread_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "pyframes/py_dict.h"
+#include "pyframes/py_string.h"
+
+enum {
+    FIRST_NAMED = 14, /* the version from which on threading.py names the kernel's threads */
+    MAX_INTERPRETERS = 256,
+};
+
+struct py_thread_names {
+    const struct py_runtime *rt;
+    struct mem *live;
+    uint64_t active; /* threading._active: the dict stays the same one; 0: not found yet */
+};
+
+struct py_thread_names *py_thread_names_new(const struct py_runtime *rt, struct mem *live)
+{
+    struct py_thread_names *n = xcalloc(1, sizeof *n);
+    n->rt = rt;
+    n->live = live;
+    return n;
+}
+
+struct py_thread_names *py_thread_names_free(struct py_thread_names *n)
+{
+    free(n);
+    return NULL;
+}
+
+/* The value of NAME in the dict at ADDR. */
+static int look_up(const struct py_thread_names *n, uint64_t dict, const char *name, uint64_t *ret)
+{
+    struct py_dict d;
+    int r = py_dict_read(&n->rt->layout, n->live, dict, &d);
+    if (r < 0)
+        return r;
+    *ret = py_dict_find(&n->rt->layout, n->live, &d, name);
+    py_dict_release(&d);
+    return *ret ? 0 : -ENOENT;
+}
+
+/* The main interpreter is the oldest, and new ones come first. */
+static int find_main(const struct py_thread_names *n, uint64_t *ret)
+{
+    const struct py_layout *l = &n->rt->layout;
+    uint64_t interp;
+    int r = mem_read_u64(n->live, n->rt->addr + l->runtime.interpreters, &interp);
+    for (int i = 0; r == 0 && i < MAX_INTERPRETERS; i++) {
+        uint64_t next;
+        r = mem_read_u64(n->live, interp + l->interp.next, &next);
+        if (r == 0 && next == 0) {
+            *ret = interp;
+            return 0;
+        }
+        interp = next;
+    }
+    return r < 0 ? r : -ENOENT;
+}
+
+static int find_active(struct py_thread_names *n)
+{
+    enum { MODULE_DICT = 8 }; /* md_dict, behind the object's type */
+    const struct py_layout *l = &n->rt->layout;
+    uint64_t interp, modules, threading, dict;
+    int r = find_main(n, &interp);
+    if (r == 0)
+        r = mem_read_u64(n->live, interp + l->interp.modules, &modules);
+    if (r == 0)
+        r = look_up(n, modules, "threading", &threading);
+    if (r == 0)
+        r = mem_read_u64(n->live, threading + l->object.type + MODULE_DICT, &dict);
+    return r < 0 ? r : look_up(n, dict, "_active", &n->active);
+}
+
+/* The keys are threads' identifiers, which are pthread_t: an int of that size is its own hash. */
+static int find_thread(const struct py_thread_names *n, uint64_t thread_id, uint64_t *ret)
+{
+    struct py_dict active;
+    int r = py_dict_read(&n->rt->layout, n->live, n->active, &active);
+    if (r < 0)
+        return r;
+    r = -ENOENT;
+    for (size_t i = 0; r < 0 && i < active.n; i++)
+        if (active.entries[i].value != 0 && active.entries[i].hash == thread_id) {
+            *ret = active.entries[i].value;
+            r = 0;
+        }
+    py_dict_release(&active);
+    return r;
+}
+
+static int read_name(const struct py_thread_names *n, uint64_t thread, struct text *out)
+{
+    struct py_dict attributes;
+    int r = py_attributes_read(&n->rt->layout, n->live, thread, &attributes);
+    if (r < 0)
+        return r;
+    uint64_t name = py_dict_find(&n->rt->layout, n->live, &attributes, "_name");
+    py_dict_release(&attributes);
+    return name ? py_string_read(&n->rt->layout, n->live, name, out) : -ENOENT;
+}
+
+int py_thread_names_find(struct py_thread_names *n, struct mem *recorded, uint64_t thread_state,
+                         struct text *out)
+{
+    uint64_t thread_id, thread = 0;
+    if (n->rt->layout.minor >= FIRST_NAMED)
+        return -ENOENT;
+    int r = mem_read_u64(recorded, thread_state + n->rt->layout.thread.thread_id, &thread_id);
+    if (r == 0 && n->active == 0)
+        r = find_active(n);
+    if (r == 0)
+        r = find_thread(n, thread_id, &thread);
+    return r < 0 ? r : read_name(n, thread, out);
+}

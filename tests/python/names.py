@@ -1,0 +1,57 @@
+"""What threads are called: by their program, however their objects keep it.  Runs on 3.6 and later.
+
+usage: names.py WALLSPY (without it: the target)"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+TO_KERNEL = (3, 14)  # from then on threading.py tells the kernel
+KERNEL_BYTES = 15
+
+
+class Mine(threading.Thread):
+    def __init__(self, **options):
+        super().__init__(daemon=True, **options)
+        self.own = 1
+
+
+def target():
+    ended = threading.Event()
+    names = [None, "reader", "sch\xf6n \u2603", "long" * 30] + ["pool-%d" % i for i in range(40)]
+    threads = [threading.Thread(target=ended.wait, name=name, daemon=True) for name in names]
+    threads.append(Mine(target=ended.wait, name="mine"))
+    for thread in threads:
+        thread.start()
+    if sys.version_info < TO_KERNEL:
+        threads[5].name = "renamed"
+    threads[6].__dict__["more"] = 1
+    for i in range(40):
+        setattr(threads[7], "attribute_%d" % i, i)
+    print(json.dumps([thread.name for thread in threads]), flush=True)
+    sys.stdin.read()
+
+
+def main():
+    process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    truth = json.loads(process.stdout.readline().decode())
+    time.sleep(0.1)
+    dump = subprocess.run([sys.argv[1], "dump", "--json", "-p", str(process.pid)],
+                          stdout=subprocess.PIPE, check=True).stdout
+    process.communicate()
+    threads = json.loads(dump.decode())["processes"][0]["threads"]
+    if sys.version_info >= TO_KERNEL:
+        truth = [name.encode()[:KERNEL_BYTES].decode() for name in truth]
+    got = sorted(t["name"] for t in threads if t["tid"] != process.pid)
+    assert got == sorted(truth), (got, sorted(truth))
+    main_names = [t["name"] for t in threads if t["tid"] == process.pid]
+    assert main_names == [os.path.basename(os.path.realpath(sys.executable))[:KERNEL_BYTES]] or \
+        main_names == [os.path.basename(sys.executable)[:KERNEL_BYTES]], main_names
+
+
+if __name__ == "__main__":
+    main() if len(sys.argv) > 1 else target()

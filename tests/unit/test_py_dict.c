@@ -1,0 +1,118 @@
+#include "pyframes/py_dict.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tests/support/check_main.h"
+
+/* A target's memory: a dict, its keys, its values, and strs at STRS + i * STR_BYTES. */
+enum {
+    BASE = 0x100000,
+    DICT = BASE,
+    KEYS = BASE + 0x100,
+    VALUES = BASE + 0x400,
+    STRS = BASE + 0x600,
+    STR_BYTES = 0x80,
+    ARENA_BYTES = 0x1000,
+};
+
+static struct arena {
+    struct mem mem;
+    uint8_t bytes[ARENA_BYTES];
+} arena;
+static const struct py_layout *layout;
+
+static int arena_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
+{
+    (void)mem;
+    if (addr < BASE || addr - BASE > ARENA_BYTES || len > ARENA_BYTES - (addr - BASE))
+        return -EFAULT;
+    memcpy(buf, arena.bytes + (addr - BASE), len);
+    return 0;
+}
+
+static const struct mem_ops arena_ops = {.read = arena_read};
+
+static void put(uint64_t addr, uint64_t value)
+{
+    memcpy(arena.bytes + (addr - BASE), &value, sizeof value);
+}
+
+static uint64_t put_str(size_t i, const char *text)
+{
+    uint64_t addr = STRS + i * STR_BYTES;
+    put(addr + layout->unicode.length, strlen(text));
+    put(addr + layout->unicode.state,
+        0x19 << layout->unicode.kind_shift); /* compact, ascii, 1 byte */
+    memcpy(arena.bytes + (addr - BASE) + layout->unicode.ascii_bytes, text, strlen(text));
+    return addr;
+}
+
+/* Keys "a", "bc", "a longer one"; values 1 to 3, the second deleted, in VALUES if SHARED. */
+static void fill(uint32_t minor, bool shared)
+{
+    static const char *const names[] = {"a", "bc", "a longer one"};
+    enum { SLOTS = 8 };
+    memset(&arena, 0, sizeof arena);
+    arena.mem.ops = &arena_ops;
+    layout = py_layout_of(minor);
+    bool old = minor <= 10;
+    uint64_t entry = KEYS + (old ? 40 : 32) + SLOTS;
+    size_t entry_bytes = old ? 24 : 16;
+    put(DICT + 32, KEYS);
+    put(DICT + 40, shared ? VALUES : 0);
+    put(KEYS + 8, old ? SLOTS : 0x10303); /* 3.11+: log2 of slots and of bytes, kind unicode */
+    put(KEYS + (old ? 32 : 24), 3);
+    for (size_t i = 0; i < 3; i++, entry += entry_bytes) {
+        uint64_t value = i == 1 ? 0 : i + 1;
+        put(entry + entry_bytes - 16, put_str(i, names[i]));
+        put(shared ? VALUES + i * 8 : entry + entry_bytes - 8, value);
+    }
+}
+
+static uint64_t find(const char *name)
+{
+    struct py_dict d;
+    if (py_dict_read(layout, &arena.mem, DICT, &d) < 0)
+        return UINT64_MAX;
+    uint64_t ret = py_dict_find(layout, &arena.mem, &d, name);
+    py_dict_release(&d);
+    return ret;
+}
+
+static void expect(const char *name, uint64_t value)
+{
+    ck_assert_uint_eq(find(name), value);
+}
+
+START_TEST(entries_are_found)
+{
+    for (uint32_t minor = 6; minor <= 12; minor++)
+        for (int shared = 0; shared <= 1; shared++) {
+            fill(minor, shared);
+            expect("a", 1);
+            expect("bc", 0);
+            expect("a longer one", 3);
+            expect("a longer", 0);
+        }
+}
+END_TEST
+
+START_TEST(garbage_is_survived)
+{
+    static const uint64_t garbage[] = {
+        0, 1, KEYS, BASE + ARENA_BYTES - 8, UINT64_C(1) << 47, UINT64_MAX};
+    for (uint32_t minor = 6; minor <= 12; minor++)
+        for (uint64_t at = BASE; at < BASE + ARENA_BYTES; at += 8)
+            for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
+                struct py_dict d;
+                fill(minor, i & 1);
+                put(at, garbage[i]);
+                (void)find("a longer one");
+                if (py_attributes_read(layout, &arena.mem, DICT, &d) == 0)
+                    py_dict_release(&d);
+            }
+}
+END_TEST
+
+CHECK_MAIN("py_dict", 20, entries_are_found, garbage_is_survived)
