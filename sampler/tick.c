@@ -301,6 +301,9 @@ static bool visit_process(struct sampler *s, struct process *p)
 {
     size_t before = p->n_tasks;
     for (size_t i = 0; i < p->n_tasks;) {
+        /* Of 10,000 threads the first tick takes a second or more. */
+        if (!s->config.single_shot && atomic_load_explicit(&s->stop, memory_order_relaxed))
+            break;
         struct task *t = p->tasks[i];
         visit(s, t);
         if (tracer_pending(s->tracer))

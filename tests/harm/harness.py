@@ -29,7 +29,8 @@ def wait_until(true, seconds=10, what="it never came about"):
 
 def status(pid, field, tid=None):
     path = pathlib.Path(f"/proc/{pid}/task/{tid}/status" if tid else f"/proc/{pid}/status")
-    return re.search(rf"^{field}:\s*(.*)$", path.read_text(), re.M).group(1)
+    return re.search(rf"^{field}:\s*(.*)$", path.read_text(errors="surrogateescape"),
+                     re.M).group(1)
 
 
 def threads(pid):
@@ -121,7 +122,7 @@ class Wallspy:
         return "wallspy: sampling" in text
 
     def text(self):
-        return pathlib.Path(self.log).read_text()
+        return pathlib.Path(self.log).read_text(errors="surrogateescape")
 
     def stop(self, number=signal.SIGINT):
         """Ends it by a signal; returns the profile it wrote."""

@@ -1,0 +1,120 @@
+"""Targets that do what samplers do not expect.  Each goes on, rightly, and wallspy never hangs: it ends and
+writes within two seconds of being asked to."""
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+import harness
+
+# More where the machine has more to do than it can.
+HANG_S = 2 * max(1, os.getloadavg()[0] / os.cpu_count())
+SAMPLED_S = 1.2
+
+
+class Hostile(harness.HarmTest):
+    def sampled(self, target, pid=None, seconds=SAMPLED_S, **how):
+        """The profile of some time of TARGET; it works on meanwhile."""
+        with harness.Wallspy(pid or target.pid, **how) as wallspy:
+            before = target.counts()["done"]
+            time.sleep(seconds)
+            done = target.counts()["done"] - before
+            asked = time.monotonic()
+            profile = wallspy.stop()
+            self.assertLess(time.monotonic() - asked, HANG_S)
+            self.text = wallspy.text()
+        self.assertGreater(done, 5)
+        return profile
+
+    def run_kind(self, kind, *args, **how):
+        with harness.Target("hostile", kind, *args) as target:
+            if target.first == "skip":
+                self.skipTest("this kernel does not let us")
+            profile = self.sampled(target, **how)
+            self.assert_unharmed(target)
+            self.counts = target.finish()
+        self.assertEqual(self.counts["wrong"], 0)
+        return profile
+
+    def test_exec_storm(self):
+        profile = self.run_kind("exec")
+        self.assertGreater(profile.counts["execs"], 10)
+        self.assertGreater(profile.seconds("compute"), 0)
+
+    def assert_tame(self, text):
+        """No control characters, nothing that is no UTF-8."""
+        self.assertIsNone(re.search("[^\n\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff]", text), text)
+
+    def test_names(self):
+        profile = self.run_kind("names")
+        self.assertGreater(profile.seconds("compute"), 0.5)
+        self.assert_tame(self.text)
+        with harness.Target("hostile", "names") as target:
+            dumped = subprocess.run([harness.programs["wallspy"], "dump", "-p", str(target.pid)],
+                                    capture_output=True, check=True).stdout
+        self.assert_tame(dumped.decode(errors="surrogateescape"))
+
+    def test_dlopen_storm(self):
+        plugin = os.path.join(harness.programs["targets"], "libplugin.so")
+        profile = self.run_kind("dlopen", plugin)
+        self.assertGreater(profile.seconds("plugin_work"), 0.1)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root may")
+    def test_setuid(self):
+        self.run_kind("setuid")
+        self.assertEqual(self.counts["expected"], 1)
+
+    def test_stop_storm(self):
+        with harness.Target("hostile", "stops") as target:
+            self.sampled(target)
+            target.process.send_signal(signal.SIGCONT)
+            self.assertEqual(target.finish()["wrong"], 0)
+
+    def test_stack_overflow(self):
+        self.run_kind("overflow")
+
+    def test_signal_storm(self):
+        self.run_kind("alarms")
+        # Those of the timer that came while one was pending count as overruns.
+        self.assertGreater(self.counts["done"], 0.9 * self.counts["expected"] - 1000)
+
+    def test_seccomp(self):
+        profile = self.run_kind("seccomp")
+        self.assertGreater(profile.seconds("compute"), 0.2)
+
+    def test_io_uring_workers(self):
+        profile = self.run_kind("uring")
+        self.assertGreater(profile.seconds("[io_uring worker]"), 1)
+
+    def test_tid_reuse(self):
+        with harness.Target("hostile", "reuse") as target:
+            if target.first == "skip":
+                self.skipTest("no pid namespace to be had")
+            profile = self.sampled(target, target.parse(target.first)["pid"])
+            target.process.stdin.close()
+            counts = target.parse(target.line())
+        self.assertEqual(counts["wrong"], 0)
+        for name, rows in profile.walls().items():
+            for other, function in ("even", "odd"), ("odd", "even"):
+                if name.startswith(other):
+                    strangers = [stack for stack, _ in rows if function in stack]
+                    self.assertEqual(strangers, [], name)
+        self.assertGreater(profile.seconds("even") + profile.seconds("odd"), 0.1)
+
+    def test_ten_thousand_threads(self):
+        with harness.Target("work", "blocked", 10000) as target:
+            with harness.Wallspy(target.pid, rate=10, ready=False) as wallspy:
+                harness.wait_until(wallspy.sampling, 15 * HANG_S)
+                time.sleep(SAMPLED_S)
+                asked = time.monotonic()
+                profile = wallspy.stop()
+                self.assertLess(time.monotonic() - asked, HANG_S)
+            self.assert_unharmed(target)
+            self.assertEqual(target.finish()["wrong"], 0)
+        self.assertGreater(profile.seconds("compute"), 0.2)
+
+
+if __name__ == "__main__":
+    harness.main()
