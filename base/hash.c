@@ -101,7 +101,7 @@ void map_remove(struct map *m, uint64_t key)
 
 void map_clear(struct map *m)
 {
-    if (m->capacity)
+    if (m->used)
         memset(m->slots, 0, m->capacity * sizeof *m->slots);
     m->n = m->used = 0;
 }

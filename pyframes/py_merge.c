@@ -31,7 +31,7 @@ struct py_merger {
     const struct py_runtime *rt;
     struct map evals; /* starts of the functions that are the eval loop, or a part of it */
     struct py_self self;
-    struct map frames; /* of this merge: address of a Python frame → its block */
+    struct py_selves frames; /* of this merge: to their blocks */
     struct block *blocks;
     size_t n, capacity;
     size_t *block_at; /* by native index; NOWHERE */
@@ -52,7 +52,7 @@ struct py_merger *py_merger_free(struct py_merger *m)
     if (!m)
         return NULL;
     map_release(&m->evals);
-    map_release(&m->frames);
+    py_selves_release(&m->frames);
     py_self_release(&m->self);
     free(m->blocks);
     free(m->block_at);
@@ -186,6 +186,14 @@ static void settle_by_self(struct py_merger *m, struct mem *mem, const struct na
     }
 }
 
+static bool any_homeless(const struct py_merger *m)
+{
+    size_t b = 0;
+    while (b < m->n && m->blocks[b].home != NOWHERE)
+        b++;
+    return b < m->n;
+}
+
 /* The parts of the eval function that are not known yet: between the homes of a block's
  * neighbours. */
 static void settle_by_likeness(struct py_merger *m, struct mem *mem,
@@ -208,11 +216,11 @@ static void settle_by_likeness(struct py_merger *m, struct mem *mem,
 
 static bool any_without_marker(struct py_merger *m, const struct py_stack *py)
 {
-    map_clear(&m->frames);
+    py_selves_clear(&m->frames);
     for (size_t b = 0; b < m->n; b++)
         if (!m->blocks[b].marker)
-            map_put(&m->frames, py->frames[m->blocks[b].first].self, b);
-    return m->frames.n > 0;
+            py_selves_add(&m->frames, py->frames[m->blocks[b].first].self, b);
+    return m->frames.blocks.n > 0;
 }
 
 /* A block whose outermost frames were not read has the next activation outwards for a home. */
@@ -239,7 +247,8 @@ static void settle_all(struct py_merger *m, struct mem *mem, const struct native
     settle_by_marker(m, native);
     if (any_without_marker(m, py)) {
         settle_by_self(m, mem, native);
-        settle_by_likeness(m, mem, native);
+        if (any_homeless(m)) /* rare, and looks at every word of the stack */
+            settle_by_likeness(m, mem, native);
     }
     settle_remainder(m, native);
 }

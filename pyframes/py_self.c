@@ -1,5 +1,7 @@
 #include "pyframes/py_self.h"
 
+#include <string.h>
+
 /* The eval function's frames take 200 to 600 bytes; a larger frame is none of them. */
 enum { FRAME_MAX_BYTES = 4096, WORD_BYTES = 8, FIRST_SLOT = X86_COUNT };
 
@@ -10,15 +12,34 @@ static uint64_t size_of(const struct native_frame *f)
     return f->cfa > f->sp ? f->cfa - f->sp : 0;
 }
 
-static void report(const struct map *frames, uint64_t value, uint64_t place, py_self_found found,
-                   void *ctx)
+/* Frames are aligned to 16 bytes and some hundred bytes apart. */
+static uint64_t bit_of(uint64_t addr)
+{
+    return (addr >> 4 ^ addr >> 14) % PY_SELVES_BITS;
+}
+
+void py_selves_clear(struct py_selves *s)
+{
+    map_clear(&s->blocks);
+    memset(s->bits, 0, sizeof s->bits);
+}
+
+void py_selves_add(struct py_selves *s, uint64_t addr, uint64_t ix)
+{
+    map_put(&s->blocks, addr, ix);
+    s->bits[bit_of(addr) / 64] |= UINT64_C(1) << bit_of(addr) % 64;
+}
+
+static void report(const struct py_selves *frames, uint64_t value, uint64_t place,
+                   py_self_found found, void *ctx)
 {
     uint64_t ix = 0;
-    if (map_get(frames, value, &ix))
+    if (frames->bits[bit_of(value) / 64] >> bit_of(value) % 64 & 1 &&
+        map_get(&frames->blocks, value, &ix))
         found(ctx, ix, place);
 }
 
-void py_self_each(const struct native_frame *f, struct mem *mem, const struct map *frames,
+void py_self_each(const struct native_frame *f, struct mem *mem, const struct py_selves *frames,
                   py_self_found found, void *ctx)
 {
     for (size_t i = 0; i < sizeof callee_saved; i++) {
@@ -44,6 +65,11 @@ bool py_self_alike(const struct py_self *s, const struct native_frame *f, uint64
 {
     uint64_t ignored = 0;
     return map_get(&s->places, place, &ignored) && map_get(&s->sizes, size_of(f), &ignored);
+}
+
+void py_selves_release(struct py_selves *s)
+{
+    map_release(&s->blocks);
 }
 
 void py_self_release(struct py_self *s)

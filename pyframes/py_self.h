@@ -17,11 +17,21 @@ struct py_self {
     struct map sizes;  /* of its C frames, in bytes */
 };
 
+/* The Python frames of one merge.  Most words of a stack are none of them, and one bit says so. */
+enum { PY_SELVES_BITS = 4096 };
+struct py_selves {     /* zero-initialise */
+    struct map blocks; /* address → ix, the caller's */
+    uint64_t bits[PY_SELVES_BITS / 64];
+};
+void py_selves_clear(struct py_selves *s);
+void py_selves_add(struct py_selves *s, uint64_t addr, uint64_t ix);
+void py_selves_release(struct py_selves *s);
+
 /* Called for each Python frame held by a C frame; IX is what FRAMES says for it. */
 typedef void (*py_self_found)(void *ctx, uint64_t ix, uint64_t place);
-/* Looks in the callee-saved registers and the words of F for addresses in FRAMES (address → ix).
+/* Looks in the callee-saved registers and the words of F for addresses in FRAMES.
  * MEM: the snapshot's; words that it does not hold are passed over. */
-void py_self_each(const struct native_frame *f, struct mem *mem, const struct map *frames,
+void py_self_each(const struct native_frame *f, struct mem *mem, const struct py_selves *frames,
                   py_self_found found, void *ctx);
 /* F holds its Python frame at PLACE, and is of the eval function. */
 void py_self_learn(struct py_self *s, const struct native_frame *f, uint64_t place);

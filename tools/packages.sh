@@ -9,7 +9,7 @@ FUZZ_PACKAGES="clang-14 libclang-rt-14-dev"
 DEMO_PACKAGES="g++ python3 python3-minimal"
 # shellcheck disable=SC2034
 TEST_PACKAGES="binutils chromium clang-format-14 clang-tidy-14 codespell check elfutils g++ gdb git
-    npm=npm python3 python3-dev python3-venv shellcheck strace xz-utils"
+    npm=npm python3 python3-dev python3-venv shellcheck strace valgrind xz-utils"
 
 # Says what would be installed and lets the user decide; without a terminal nobody can be asked, and
 # who calls a tool whose purpose is set-up there wants it done.
