@@ -1,6 +1,5 @@
 #include "cli/output_name.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -17,13 +16,15 @@ bool output_is_per_process(const char *pattern)
     return false;
 }
 
-/* A value comes from the target: it must not lead to another directory. */
+/* A value comes from the target: it must not lead to another directory, nor hide the file. */
 static void add_value(const char *value, size_t len, struct text *out)
 {
-    for (size_t i = 0; i < len; i++) {
-        bool odd = value[i] == '/' || iscntrl((unsigned char)value[i]);
-        text_add_bytes(out, odd ? "_" : &value[i], 1);
-    }
+    size_t start = out->len;
+    bool begins = start == 0 || out->s[start - 1] == '/';
+    text_add_tame(out, value, len);
+    for (size_t i = start; i < out->len; i++)
+        if (strchr("/?", out->s[i]) || (out->s[i] == '.' && i == start && begins))
+            out->s[i] = '_';
 }
 
 static const char *find_variable(const struct output_subject *subject, const char *name, size_t len)

@@ -4,7 +4,8 @@
 
 #include "tests/support/check_main.h"
 
-static const char environ_text[] = "A=1\0RANK=7\0PATH=/a/b\0RANKS=9\0EMPTY=";
+static const char environ_text[] =
+    "A=1\0RANK=7\0PATH=/a/b\0RANKS=9\0UP=..\0ORDER=\033[2J\xff\n\0EMPTY=";
 static const struct output_subject subject = {
     .pid = 1234,
     .comm = "my/prog",
@@ -25,6 +26,8 @@ static const struct {
     {"%q{EMPTY}x", "x", NULL},
     {"%c.json", "my_prog.json", NULL},
     {"%q{NK}", NULL, "%q{NK}: the environment of 1234 has no such variable"},
+    {"%q{UP}/%q{UP}%q{UP}x%q{UP}.json", "_./_...x...json", NULL},
+    {"%q{ORDER}.json", "_[2J__.json", NULL},
     {"%q{}", NULL, "%q wants a variable's name: %q{RANK}"},
     {"%q{RANK", NULL, "%q wants a variable's name: %q{RANK}"},
     {"%x", NULL, "%x in a file name: %p, %h, %t, %q{NAME} or %%"},
