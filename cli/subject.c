@@ -108,7 +108,7 @@ int subject_open(struct subject **ret, pid_t pid, struct profile *profile, struc
     s->modules = modules_new(pid, live);
     s->unwinder = unwinder_new(s->modules);
     s->symbolizer = symbolizer_new(profile, pid);
-    symbolizer_set_plumbing(s->symbolizer, py_is_plumbing);
+    symbolizer_set_plumbing(s->symbolizer, py_is_plumbing, py_is_jit_plumbing);
     s->id = profile_process(profile, &(struct profile_process){.pid = pid});
     subject_describe(s);
     *ret = s;
@@ -170,6 +170,8 @@ static void refresh_objects(struct subject *s, int64_t now_ns)
     if (generation != s->objects_generation)
         code_changed(s);
     s->objects_generation = generation;
+    if (symbolizer_jit_changed(s->symbolizer))
+        map_clear(&s->frame_ids);
 }
 
 void subject_refresh(struct subject *s, int64_t now_ns)
@@ -194,6 +196,7 @@ void subject_exec(struct subject *s)
         s->python = NULL;
     }
     modules_exec(s->modules);
+    symbolizer_exec(s->symbolizer);
     code_changed(s);
     s->maps_read_ns = s->maps_wait_ms = 0;
     s->python_pending = false;
@@ -241,6 +244,25 @@ static module_id module_id_of(struct subject *s, struct module *module)
     return ret;
 }
 
+/* Where F is, by its module. */
+static void place_frame(struct subject *s, const struct native_frame *f, struct module *module,
+                        struct frame *frame)
+{
+    frame->native.module = module_id_of(s, module);
+    uint64_t bias = profile_get_module(s->profile, frame->native.module)->bias;
+    frame->native.offset -= bias;
+    frame->native.function = f->function ? f->function - bias : 0;
+}
+
+static uint32_t flags_of(const struct subject *s, const struct native_frame *f, uint64_t addr,
+                         bool is_jit)
+{
+    uint32_t flags = f->trust == FRAME_GUESSED ? FRAME_IS_GUESSED : 0;
+    if (s->python && py_runtime_owns(s->python->runtime, addr))
+        return flags | FRAME_IS_INTERPRETER;
+    return s->python && is_jit ? flags | FRAME_IS_JIT : flags;
+}
+
 frame_id subject_native_frame(struct subject *s, const struct native_frame *f)
 {
     uint64_t addr = f->pc - f->is_call;
@@ -250,17 +272,16 @@ frame_id subject_native_frame(struct subject *s, const struct native_frame *f)
         return (frame_id){(uint32_t)known};
     struct frame frame = {.kind = FRAME_NATIVE, .native.offset = addr};
     struct module *module = modules_find(s->modules, addr);
-    if (module) {
-        frame.native.module = module_id_of(s, module);
-        uint64_t bias = profile_get_module(s->profile, frame.native.module)->bias;
-        frame.native.offset -= bias;
-        frame.native.function = f->function ? f->function - bias : 0;
-    }
-    if (f->trust == FRAME_GUESSED)
-        frame.flags |= FRAME_IS_GUESSED;
-    if (s->python && py_runtime_owns(s->python->runtime, addr))
-        frame.flags |= FRAME_IS_INTERPRETER;
+    bool has_file = module && module_elf(s->modules, module);
+    if (module)
+        place_frame(s, f, module, &frame);
+    if (!has_file)
+        frame.native.name = symbolizer_jit_name(s->symbolizer, addr);
+    frame.flags = flags_of(s, f, addr, !has_file || module->jit);
+    uint32_t before = profile_frame_count(s->profile);
     frame_id ret = profile_frame(s->profile, &frame);
+    if (!has_file && ret.ix > before)
+        symbolizer_add_jit_frame(s->symbolizer, ret, addr);
     if (cacheable)
         map_put(&s->frame_ids, addr, ret.ix);
     return ret;

@@ -10,6 +10,7 @@ enum frame_kind { FRAME_NATIVE = 1, FRAME_PYTHON, FRAME_MARK };
 enum frame_flags {
     FRAME_IS_GUESSED = 1 << 0,     /* no unwind information: shown as guessed */
     FRAME_IS_INTERPRETER = 1 << 1, /* native code of the Python interpreter itself */
+    FRAME_IS_JIT = 1 << 2, /* compiled while Python ran: maybe the interpreter's, by its name */
 };
 
 struct frame {
@@ -20,6 +21,8 @@ struct frame {
             module_id module;  /* none: code outside any file; offset is then the address */
             uint64_t offset;   /* ELF address, look-up adjusted (return addresses minus one) */
             uint64_t function; /* where its function starts by its unwind information; 0: unknown */
+            string_id
+                name; /* what a JIT compiler calls it, whose addresses are used again; or none */
         } native;
         struct {
             func_id func;

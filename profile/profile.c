@@ -174,7 +174,7 @@ static void frame_words(const struct frame *f, uint64_t *ret_a, uint64_t *ret_b)
 {
     switch (f->kind) {
     case FRAME_NATIVE:
-        *ret_a = f->native.module.ix;
+        *ret_a = (uint64_t)f->native.name.ix << 32 | f->native.module.ix;
         *ret_b = f->native.offset;
         return;
     case FRAME_PYTHON:

@@ -156,7 +156,7 @@ static void show_nameless(struct view *v, const struct frame *f, struct shown_fr
 static void show_location(struct view *v, const struct location *loc, struct shown_frame base)
 {
     struct text file = {0};
-    add_module(&file, base.module);
+    add_module(&file, base.module ? base.module : "jit"); /* else who could know? */
     if (loc->file.ix)
         text_addf(&file, " %s", profile_text(v->p, loc->file));
     base.inlined = loc->inlined;

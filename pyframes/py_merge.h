@@ -46,3 +46,6 @@ struct py_merger *py_merger_free(struct py_merger *m); /* NULL is fine; returns 
  * hidden unless --internals?  Names such as _PyEval_Vector, PyObject_Call,
  * cfunction_vectorcall_NOARGS. */
 bool py_is_plumbing(const char *function);
+/* The same of code that was compiled while Python ran: CPython's perf trampolines and its own JIT's code,
+ * which stand beside the Python frames that they run for ("py::f:/a.py"). */
+bool py_is_jit_plumbing(const char *function);

@@ -153,3 +153,8 @@ bool py_is_plumbing(const char *function)
     return bsearch(name, functions, sizeof functions / sizeof *functions, sizeof *functions,
                    compare) != NULL;
 }
+
+bool py_is_jit_plumbing(const char *function)
+{
+    return str_starts(function, "py::");
+}

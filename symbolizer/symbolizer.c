@@ -1,25 +1,43 @@
 #include "symbolizer/symbolizer.h"
 
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "symbolizer/debug_file.h"
 #include "symbolizer/dwarf_names.h"
 #include "symbolizer/module_names.h"
+#include "symbolizer/perf_map.h"
+#include "target/proc.h"
 
 struct entry {
     struct modules *modules;
     struct module *module;
 };
 
+/* Code outside all files that had no name when it was met. */
+struct nameless {
+    frame_id frame;
+    uint64_t addr;
+};
+
+enum { MAX_NAMELESS = 1 << 18 };
+
 struct symbolizer {
     struct profile *profile;
+    pid_t pid;
+    struct perf_map *perf_map; /* NULL: not needed yet */
+    struct text name;
+    struct nameless *nameless;
+    size_t n_nameless, nameless_capacity;
     struct debug_search *search;
     struct entry *entries;
     size_t n, capacity;
     struct map by_id; /* module_id → entry */
     bool (*is_plumbing)(const char *function);
+    bool (*is_jit_plumbing)(const char *function);
 };
 
 struct wanted {
@@ -37,6 +55,7 @@ struct symbolizer *symbolizer_new(struct profile *profile, pid_t pid)
 {
     struct symbolizer *s = xcalloc(1, sizeof *s);
     s->profile = profile;
+    s->pid = pid;
     s->search = debug_search_new(pid);
     return s;
 }
@@ -49,10 +68,110 @@ void symbolizer_add_module(struct symbolizer *s, module_id m, struct modules *mo
     s->entries[s->n++] = (struct entry){modules, module};
 }
 
-void symbolizer_set_plumbing(struct symbolizer *s, bool (*is_plumbing)(const char *function))
+void symbolizer_set_plumbing(struct symbolizer *s, bool (*is_plumbing)(const char *function),
+                             bool (*is_jit_plumbing)(const char *function))
 {
     s->is_plumbing = is_plumbing;
+    s->is_jit_plumbing = is_jit_plumbing;
 }
+
+static void find_plumbing(const struct symbolizer *s, frame_id frame, struct location *locations,
+                          size_t n)
+{
+    uint32_t flags = profile_get_frame(s->profile, frame)->flags;
+    bool (*ask)(const char *function) = flags & FRAME_IS_INTERPRETER ? s->is_plumbing
+                                        : flags & FRAME_IS_JIT       ? s->is_jit_plumbing
+                                                                     : NULL;
+    for (size_t i = 0; ask && i < n; i++)
+        locations[i].plumbing = ask(profile_text(s->profile, locations[i].function));
+}
+
+/* ---- code outside all files ---- */
+
+/* When the process began, in seconds since 1970, rounded down by as much as clocks may differ; 0: unknown. */
+static int64_t begin_of(pid_t pid)
+{
+    enum { SLACK_S = 2 };
+    char text[PROC_TEXT_BYTES];
+    struct task_stat stat;
+    struct timespec boot;
+    struct timespec now;
+    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
+    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0 ||
+        clock_gettime(CLOCK_BOOTTIME, &boot) < 0 || clock_gettime(CLOCK_REALTIME, &now) < 0)
+        return 0;
+    int64_t since_boot_s = (int64_t)stat.start_ticks / sysconf(_SC_CLK_TCK);
+    return now.tv_sec - boot.tv_sec + since_boot_s - SLACK_S;
+}
+
+/* Under the target's own pid, in its own /tmp. */
+static struct perf_map *open_perf_map(pid_t pid)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_status status;
+    ssize_t len = proc_read_text(pid, 0, "status", text, sizeof text);
+    if (len <= 0 || task_status_parse(text, (size_t)len, &status) < 0)
+        status = (struct task_status){.ns_tid = pid, .euid = geteuid()};
+    char *path = xasprintf("/proc/%d/root/tmp/perf-%d.map", pid, status.ns_tid);
+    struct perf_map *m = perf_map_new(path, status.euid, begin_of(pid));
+    free(path);
+    return m;
+}
+
+bool symbolizer_jit_changed(struct symbolizer *s)
+{
+    return s->perf_map && perf_map_refresh(s->perf_map);
+}
+
+string_id symbolizer_jit_name(struct symbolizer *s, uint64_t addr)
+{
+    if (!s->perf_map) {
+        s->perf_map = open_perf_map(s->pid);
+        (void)perf_map_refresh(s->perf_map);
+    }
+    bool found = perf_map_find(s->perf_map, addr, &s->name);
+    return found ? profile_string(s->profile, s->name.s) : (string_id){0};
+}
+
+static void name_jit_frame(struct symbolizer *s, frame_id frame, string_id name)
+{
+    struct location location = {.function = name};
+    find_plumbing(s, frame, &location, 1);
+    profile_locate(s->profile, frame, &location, 1);
+}
+
+void symbolizer_add_jit_frame(struct symbolizer *s, frame_id frame, uint64_t addr)
+{
+    string_id name = profile_get_frame(s->profile, frame)->native.name;
+    if (name.ix) {
+        name_jit_frame(s, frame, name);
+        return;
+    }
+    if (s->n_nameless == MAX_NAMELESS)
+        return;
+    s->nameless =
+        array_reserve(s->nameless, &s->nameless_capacity, s->n_nameless + 1, sizeof *s->nameless);
+    s->nameless[s->n_nameless++] = (struct nameless){frame, addr};
+}
+
+/* Compilers may write their map late. */
+static void name_nameless(struct symbolizer *s)
+{
+    for (size_t i = 0; i < s->n_nameless; i++) {
+        string_id name = symbolizer_jit_name(s, s->nameless[i].addr);
+        if (name.ix)
+            name_jit_frame(s, s->nameless[i].frame, name);
+    }
+}
+
+void symbolizer_exec(struct symbolizer *s)
+{
+    name_nameless(s);
+    s->n_nameless = 0;
+    s->perf_map = perf_map_free(s->perf_map);
+}
+
+/* ---- code of modules ---- */
 
 static void want(struct symbolizer *s, struct wanted_list *list, frame_id id)
 {
@@ -82,9 +201,7 @@ static void name_frame(struct symbolizer *s, struct module_names *names, const s
     size_t n = module_names_find(names, w->offset, locations);
     if (!n)
         return;
-    if (s->is_plumbing && profile_get_frame(s->profile, w->frame)->flags & FRAME_IS_INTERPRETER)
-        for (size_t i = 0; i < n; i++)
-            locations[i].plumbing = s->is_plumbing(profile_text(s->profile, locations[i].function));
+    find_plumbing(s, w->frame, locations, n);
     profile_locate(s->profile, w->frame, locations, n);
 }
 
@@ -104,6 +221,8 @@ static void name_module(struct symbolizer *s, const struct wanted *w, size_t n)
 void symbolizer_run(struct symbolizer *s, void (*on_progress)(void *ctx, double share), void *ctx)
 {
     struct wanted_list list = {0};
+    (void)symbolizer_jit_changed(s);
+    name_nameless(s);
     for (uint32_t i = 1; i <= profile_frame_count(s->profile); i++)
         want(s, &list, (frame_id){i});
     if (list.n)
@@ -126,6 +245,9 @@ struct symbolizer *symbolizer_free(struct symbolizer *s)
         return NULL;
     s->search = debug_search_free(s->search);
     map_release(&s->by_id);
+    s->perf_map = perf_map_free(s->perf_map);
+    text_release(&s->name);
+    free(s->nameless);
     free(s->entries);
     free(s);
     return NULL;

@@ -14,10 +14,21 @@ struct symbolizer *symbolizer_new(struct profile *profile,
 /* M of the profile is this module of the target.  Borrows both for the symbolizer's life. */
 void symbolizer_add_module(struct symbolizer *s, module_id m, struct modules *modules,
                            struct module *module);
-/* Which functions of the interpreter are its own plumbing: asked for every location of frames with
- * FRAME_IS_INTERPRETER, with the name as shown; sets location.plumbing.  NULL (as at first): none.
- */
-void symbolizer_set_plumbing(struct symbolizer *s, bool (*is_plumbing)(const char *function));
+/* Which functions of the interpreter are its own plumbing: IS_PLUMBING is asked for every location of
+ * frames with FRAME_IS_INTERPRETER, IS_JIT_PLUMBING for those with FRAME_IS_JIT, with the name as shown;
+ * sets location.plumbing.  NULL (as at first): none. */
+void symbolizer_set_plumbing(struct symbolizer *s, bool (*is_plumbing)(const char *function),
+                             bool (*is_jit_plumbing)(const char *function));
+/* What the target's JIT compiler now says (symbolizer/perf_map.h) that code at ADDR, outside all modules'
+ * files, is.  None: nothing (yet). */
+string_id symbolizer_jit_name(struct symbolizer *s, uint64_t addr);
+/* May symbolizer_jit_name() say something else than it did?  Cheap when called often. */
+bool symbolizer_jit_changed(struct symbolizer *s);
+/* Code outside all modules' files was met at ADDR: FRAME, for which symbolizer_jit_name() is asked if it
+ * has no name of its own, once more in symbolizer_run(). */
+void symbolizer_add_jit_frame(struct symbolizer *s, frame_id frame, uint64_t addr);
+/* The process runs another program. */
+void symbolizer_exec(struct symbolizer *s);
 /* Names all native frames of the added modules that have no location yet.  A frame that has no name
  * stays without.  ON_PROGRESS may be NULL; it is called now and then with a share in [0, 1].  The
  * target may run, or be gone.  Debug files are open only during the call. */

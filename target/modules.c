@@ -323,7 +323,8 @@ static struct entry *add_object(struct modules *m, const struct jit_object *o)
     struct entry *e = xcalloc(1, sizeof *e);
     e->object = *o;
     e->path = xasprintf("[jit %zu]", ++m->n_objects_ever);
-    e->module = (struct module){.id = (uint32_t)m->n, .path = e->path, .name = "[jit]"};
+    e->module =
+        (struct module){.id = (uint32_t)m->n, .path = e->path, .name = "[jit]", .jit = true};
     m->entries = array_reserve(m->entries, &m->capacity, m->n + 1, sizeof(struct entry *));
     return m->entries[m->n++] = e;
 }

@@ -23,6 +23,7 @@ struct module {
     uint64_t start, end;  /* all its mappings lie in [start, end) */
     uint64_t bias;        /* address = ELF address + bias; 0 while elf is NULL */
     uint64_t head;        /* mapped address of file offset 0; 0 if that is not mapped */
+    bool jit;             /* an object that a JIT compiler registered */
     struct elf_file *elf; /* NULL: could not be opened (counted), use module_elf() */
 };
 

@@ -471,7 +471,7 @@ START_TEST(live_frames_get_their_names)
     frame_id libc = add_frame(p, s, modules, (const void *)printf, FRAME_IS_INTERPRETER);
     struct frame jit = {.kind = FRAME_NATIVE, .native = {.offset = 0x1234}};
     frame_id nowhere = profile_frame(p, &jit);
-    symbolizer_set_plumbing(s, is_live_function);
+    symbolizer_set_plumbing(s, is_live_function, NULL);
     symbolizer_run(s, on_progress, &share);
     ck_assert(share == 1);
     ck_assert_str_eq(profile_text(p, only_location(p, own)->function), "live_function");

@@ -1,0 +1,272 @@
+#include "symbolizer/perf_map.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "symbolizer/demangle.h"
+
+enum {
+    CHUNK_BYTES = 1 << 16, /* a longer line is none */
+    MAX_NAME_BYTES = 4096,
+    MAX_NAMED = 1 << 20,         /* 24 MB; node with all of TypeScript's compiler has 30,000 */
+    MAX_BYTES_AT_ONCE = 1 << 26, /* 0.2 s */
+    REFRESH_MS = 20,
+    COST_SHARE = 32, /* at most one part in so many of the time goes into reading */
+};
+
+/* Code [START, END), and where in the file its name begins. */
+struct named {
+    uint64_t start, end, name;
+};
+
+struct named_list {
+    struct named *items;
+    size_t n, capacity;
+};
+
+struct perf_map {
+    char *path;
+    uid_t owner;
+    int64_t since_s;
+    int fd; /* −1: not open */
+    dev_t device;
+    ino_t inode;
+    uint64_t read_bytes;     /* of the file, whole lines */
+    struct named_list named; /* by address, disjoint */
+    int64_t due_ns;
+};
+
+struct perf_map *perf_map_new(const char *path, uid_t owner, int64_t since_s)
+{
+    struct perf_map *m = xcalloc(1, sizeof *m);
+    m->path = xstrdup(path);
+    m->owner = owner;
+    m->since_s = since_s;
+    m->fd = -1;
+    return m;
+}
+
+/* ---- what is named ---- */
+
+static void add(struct named_list *list, const struct named *item)
+{
+    list->items = array_reserve(list->items, &list->capacity, list->n + 1, sizeof *list->items);
+    list->items[list->n++] = *item;
+}
+
+static void add_part(struct named_list *list, const struct named *item, uint64_t end)
+{
+    struct named part = *item;
+    part.end = end < item->end ? end : item->end;
+    if (part.start < part.end)
+        add(list, &part);
+}
+
+/* Both lists are by address and disjoint; so is the result, in which the newer hides the older.
+ *   older   |----a----|  |--b--|                  |-a-|    |-a-| |--b--|
+ *   newer       |-c-|                  →              |-c-|              */
+static struct named_list overlay(const struct named_list *older, const struct named_list *newer)
+{
+    struct named_list out = {0};
+    size_t at = 0;
+    struct named old = older->n ? older->items[0] : (struct named){0};
+    for (size_t i = 0; i < newer->n; i++) {
+        const struct named *new = &newer->items[i];
+        while (at < older->n && old.start < new->end) {
+            add_part(&out, &old, new->start);
+            if (old.end > new->end) {
+                old.start = old.start > new->end ? old.start : new->end;
+                break;
+            }
+            at++;
+            old = at < older->n ? older->items[at] : old;
+        }
+        add(&out, new);
+    }
+    for (; at < older->n; at++, old = at < older->n ? older->items[at] : old)
+        add_part(&out, &old, UINT64_MAX);
+    return out;
+}
+
+/* Of N lines as they came, the later the newer. */
+static struct named_list disjoint(const struct named *items, size_t n)
+{
+    struct named_list out = {0};
+    if (n <= 1) {
+        for (size_t i = 0; i < n; i++)
+            add(&out, &items[i]);
+        return out;
+    }
+    struct named_list older = disjoint(items, n / 2);
+    struct named_list newer = disjoint(items + n / 2, n - n / 2);
+    out = overlay(&older, &newer);
+    free(older.items);
+    free(newer.items);
+    return out;
+}
+
+static void take(struct perf_map *m, const struct named_list *fresh)
+{
+    struct named_list newer = disjoint(fresh->items, fresh->n);
+    struct named_list all = overlay(&m->named, &newer);
+    free(newer.items);
+    free(m->named.items);
+    m->named = all;
+}
+
+/* ---- the file ---- */
+
+static const char *parse_hex(const char *s, const char *end, uint64_t *ret)
+{
+    if (end - s > 2 && s[0] == '0' && s[1] == 'x')
+        s += 2;
+    s = parse_u64(s, end, 16, ret);
+    return s && s < end && *s == ' ' ? s + 1 : NULL;
+}
+
+/* The line [S, END), which lies at OFFSET of the file.  What is no line of a map is left out. */
+static void parse_line(const char *s, const char *end, uint64_t offset, struct named_list *ret)
+{
+    struct named item;
+    uint64_t len;
+    const char *size = parse_hex(s, end, &item.start);
+    const char *name = size ? parse_hex(size, end, &len) : NULL;
+    if (!name || name == end || !len || __builtin_add_overflow(item.start, len, &item.end))
+        return;
+    item.name = offset + (uint64_t)(name - s);
+    add(ret, &item);
+}
+
+/* Parses the whole lines in the LEN bytes at BYTES.  Returns how many bytes they are. */
+static size_t parse(const struct perf_map *m, const char *bytes, size_t len, struct named_list *ret)
+{
+    size_t at = 0;
+    const char *end;
+    while (at < len && (end = memchr(bytes + at, '\n', len - at))) {
+        if (m->named.n + ret->n < MAX_NAMED)
+            parse_line(bytes + at, end, m->read_bytes + at, ret);
+        at = (size_t)(end - bytes) + 1;
+    }
+    return at ? at : len == CHUNK_BYTES ? len : 0;
+}
+
+static bool read_on(struct perf_map *m)
+{
+    struct named_list fresh = {0};
+    char *bytes = xmalloc(CHUNK_BYTES);
+    for (size_t all = 0; all < MAX_BYTES_AT_ONCE;) {
+        ssize_t len = pread(m->fd, bytes, CHUNK_BYTES, (off_t)m->read_bytes);
+        size_t n = len > 0 ? parse(m, bytes, (size_t)len, &fresh) : 0;
+        if (!n)
+            break;
+        m->read_bytes += n;
+        all += n;
+    }
+    free(bytes);
+    if (fresh.n)
+        take(m, &fresh);
+    free(fresh.items);
+    return fresh.n > 0;
+}
+
+static bool is_acceptable(const struct perf_map *m, const struct stat *st)
+{
+    bool ours = st->st_uid == 0 || st->st_uid == geteuid() || st->st_uid == m->owner;
+    return S_ISREG(st->st_mode) && ours && st->st_mtim.tv_sec >= m->since_s;
+}
+
+static void close_file(struct perf_map *m)
+{
+    if (m->fd >= 0)
+        close(m->fd);
+    m->fd = -1;
+    m->read_bytes = 0;
+    m->named.n = 0;
+}
+
+/* Opening a FIFO or a device has effects, so it is looked at first; what lies there by the time of opening
+ * is looked at again. */
+static bool open_file(struct perf_map *m)
+{
+    struct stat st;
+    if (lstat(m->path, &st) < 0 || !is_acceptable(m, &st))
+        return false;
+    m->fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (m->fd < 0 || fstat(m->fd, &st) < 0 || !is_acceptable(m, &st)) {
+        close_file(m);
+        return false;
+    }
+    m->device = st.st_dev;
+    m->inode = st.st_ino;
+    return true;
+}
+
+/* Is the file that is open still the one at its path, and no shorter than what was read of it? */
+static bool is_current(const struct perf_map *m)
+{
+    struct stat st;
+    return lstat(m->path, &st) < 0 || (st.st_dev == m->device && st.st_ino == m->inode &&
+                                       (uint64_t)st.st_size >= m->read_bytes);
+}
+
+bool perf_map_refresh(struct perf_map *m)
+{
+    int64_t begun_ns = clock_now_ns();
+    bool changed = false;
+    if (begun_ns < m->due_ns)
+        return false;
+    if (m->fd >= 0 && !is_current(m)) {
+        close_file(m);
+        changed = true;
+    }
+    if (m->fd >= 0 || open_file(m))
+        changed |= read_on(m);
+    int64_t end_ns = clock_now_ns();
+    int64_t pause_ns = (end_ns - begun_ns) * COST_SHARE;
+    int64_t least_ns = (int64_t)REFRESH_MS * NS_PER_MS;
+    m->due_ns = end_ns + (pause_ns > least_ns ? pause_ns : least_ns);
+    return changed;
+}
+
+bool perf_map_find(struct perf_map *m, uint64_t addr, struct text *ret)
+{
+    size_t low = 0;
+    size_t high = m->named.n; /* those before LOW start at or before ADDR */
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (m->named.items[mid].start <= addr)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    char name[MAX_NAME_BYTES + 1];
+    if (!low || addr >= m->named.items[low - 1].end)
+        return false;
+    ssize_t len = pread(m->fd, name, MAX_NAME_BYTES, (off_t)m->named.items[low - 1].name);
+    name[len > 0 ? len : 0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+    text_clear(ret);
+    if (str_starts(name, "_Z") || str_starts(name, "_R"))
+        demangle(name, ret);
+    else
+        text_add(ret, name);
+    shown_name_cut(ret);
+    return ret->len > 0;
+}
+
+struct perf_map *perf_map_free(struct perf_map *m)
+{
+    if (!m)
+        return NULL;
+    close_file(m);
+    free(m->named.items);
+    free(m->path);
+    free(m);
+    return NULL;
+}

@@ -1,0 +1,35 @@
+"""Code that no file holds is named, by what JIT compilers tell debuggers and perf.
+
+usage: jit.py WALLSPY TARGET (tests/targets/c/jit.c)"""
+
+import os
+import subprocess
+import sys
+
+
+def dump(*argv):
+    """What wallspy says of the target while it blocks."""
+    target = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert target.stdout.read(5) == b"ready"
+    text = subprocess.run([sys.argv[1], "dump", str(target.pid)], check=True, text=True,
+                          capture_output=True, timeout=30).stdout
+    target.communicate(b"x")
+    assert target.returncode == 0
+    if os.path.exists(f"/tmp/perf-{target.pid}.map"):
+        os.unlink(f"/tmp/perf-{target.pid}.map")
+    return text
+
+
+def main():
+    told = dump(sys.argv[2])
+    print(told)
+    for name in "compiled_inner", "compiled_outer":
+        assert told.count(name) == 1, name
+    assert "jit_compiled.c" in told, "no lines"
+    assert "[guessed]" not in told
+    mapped = dump(sys.argv[2], "map")
+    print(mapped)
+    assert "compiled_inner from a map" in mapped
+
+
+main()
