@@ -48,6 +48,8 @@ static const struct pool_loop {
     {"ProcessGroupNCCL::watchdogHandler", NULL, "nccl watchdog"},
     /* arrow util/thread_pool.cc; Eigen, also in TensorFlow and onnxruntime */
     {"arrow::internal::WorkerLoop", NULL, "arrow pool"},
+    {"std::thread::_State_impl<std::thread::_Invoker<std::tuple<arrow::internal::ThreadPool::*",
+     NULL, "arrow pool"},
     {"WorkerLoop", NULL, NULL},
     {"WaitForWork", NULL, NULL},
     {"EventCount::CommitWait", NULL, NULL},
@@ -174,7 +176,7 @@ bool idle_is_way(const struct shown_frame *f)
         return true;
     if (f->kind == SHOWN_NATIVE)
         return (f->module && starts_with_any(f->module, modules)) ||
-               starts_with_any(f->name, names);
+               (starts_with_any(f->name, names) && !loop_of(f));
     for (size_t i = 0; f->file && files[i]; i++)
         if (str_ends(f->file, files[i]))
             return true;

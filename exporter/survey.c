@@ -79,22 +79,42 @@ static stack_id heaviest_stack(const struct profile_thread *t)
     return best ? best->stack : (stack_id){0};
 }
 
+/* libstdc++'s frame that runs what a std::thread was made of. */
+static const char invoker[] = "std::thread::_State_impl<std::thread::_Invoker<std::tuple<";
+
 /* An offset says less than the module it is in, and varies. */
 static const char *speaking_name(const struct shown_frame *f)
 {
+    const char *pool = str_starts(f->name, invoker) ? idle_pool_name(f) : NULL;
+    if (pool)
+        return pool;
     return f->nameless && f->module ? f->module : f->name;
 }
 
-/* What a thread without a name of its own is called: after its pool or its first function. */
-static const char *root_name(const struct shown_frame *stack, size_t n)
+/* What a std::thread was made of, if the frame NAME says so and it has a name: lambdas have that of the
+ * function they are in. */
+static char *thread_function(const char *name)
+{
+    if (!str_starts(name, invoker))
+        return NULL;
+    const char *function = name + strlen(invoker);
+    size_t len = strcspn(function, "(<>,");
+    bool named = len && function[len - 1] != ' ' && !str_starts(function, "std::");
+    return named ? xasprintf("%.*s", (int)len, function) : NULL;
+}
+
+/* What a thread without a name of its own is called: after its pool or its first function; NULL: it has
+ * none.  The caller frees it. */
+static char *root_name(const struct shown_frame *stack, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        char *function = idle_pool_name(&stack[i]) ? NULL : thread_function(stack[i].name);
+        if (function)
+            return function;
         if (idle_is_way(&stack[i]))
             continue;
         const char *pool = idle_pool_name(&stack[i]);
-        if (pool)
-            return pool;
-        return speaking_name(&stack[i]);
+        return xstrdup(pool ? pool : speaking_name(&stack[i]));
     }
     return NULL;
 }
@@ -121,10 +141,10 @@ static void name_thread(struct surveying *s, struct surveyed *t)
         name = "main";
     } else if (!*name || t->thread->name.ix == process->comm.ix || is_default_name(name)) {
         const struct shown_frame *stack = view_stack(s->v, heaviest_stack(t->thread), &n);
-        const char *root = root_name(stack, n);
-        name = root ? root : name;
+        t->name = root_name(stack, n);
     }
-    t->name = xstrdup(*name ? name : "thread");
+    if (!t->name)
+        t->name = xstrdup(*name ? name : "thread");
     t->label = profile_process_count(s->p) > 1
                    ? xasprintf("%d/%s %d", process->pid, t->name, t->thread->tid)
                    : xasprintf("%s %d", t->name, t->thread->tid);

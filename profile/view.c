@@ -178,7 +178,7 @@ static void show_native(struct view *v, const struct frame *f, frame_id id)
     if (!n)
         show_nameless(v, f, base);
     while (n--) {
-        if (loc[n].plumbing && !v->options.internals)
+        if (loc[n].plumbing && !v->options.internals && !base.guessed)
             continue;
         if (loc[n].function.ix)
             show_location(v, &loc[n], base);
@@ -227,7 +227,8 @@ static bool is_nameless_plumbing(const struct view *v, frame_id id)
     const struct frame *f = profile_get_frame(v->p, id);
     size_t n = 0;
     const struct location *loc = profile_locations(v->p, id, &n);
-    return f->kind == FRAME_NATIVE && f->flags & FRAME_IS_INTERPRETER && !v->options.internals &&
+    return f->kind == FRAME_NATIVE && f->flags & FRAME_IS_INTERPRETER &&
+           !(f->flags & FRAME_IS_GUESSED) && !v->options.internals &&
            (!n || (n == 1 && !loc->function.ix));
 }
 

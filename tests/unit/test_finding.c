@@ -54,6 +54,36 @@ START_TEST(the_culprit_is_named)
 }
 END_TEST
 
+/* libstdc++'s own frames have no name on Debian. */
+START_TEST(threads_of_cxx_are_called_after_what_they_run)
+{
+    static const char *const threads[] = {
+        "start_thread!libc.so.6 > libstdc++.so.6+0xd44a3!libstdc++.so.6 > "
+        "std::thread::_State_impl<std::thread::_Invoker<std::tuple<db::Pool::start(int)::{lambda()#"
+        "1}>>>"
+        "::_M_run!db.so > db::work!db.so > db::step!db.so",
+        "start_thread!libc.so.6 > "
+        "std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)(int), "
+        "int>>>::_M_run!db.so > "
+        "db::pump!db.so > db::step!db.so",
+        "start_thread!libc.so.6 > std::thread::_State_impl<std::thread::_Invoker<std::tuple<"
+        "arrow::internal::ThreadPool::LaunchWorkersUnlocked(int)::{lambda()#1}>>>::_M_run!libarrow."
+        "so > "
+        "pthread_cond_wait!libc.so.6 > futex [blocked]"};
+    struct profile_builder b = builder_start(10, "python3");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main", 4000, 4000);
+    for (int i = 0; i < 3; i++)
+        builder_run(&b, builder_thread(&b, 11 + i, NULL), threads[i], 1000, i < 2 ? 900 - i : 0);
+    ck_assert_str_eq(
+        finding(&b, 79, 4000),
+        "  thread              run  wait-cpu  blocked  biggest path (% of its wall time)\n"
+        "  main 10            100%        0%       0%  100% main\n"
+        "  db::Pool::start 11  23%        0%      77%  25% db::work > db::step\n"
+        "  db::pump 12         22%        0%      78%  25% db::pump > db::step\n"
+        "  arrow pool 13        0%        0%     100%  idle: arrow pool\n");
+}
+END_TEST
+
 START_TEST(the_line_is_the_one_mostly_seen)
 {
     struct profile_builder b = builder_start(10, "python3");
@@ -116,5 +146,6 @@ START_TEST(nothing_says_nothing)
 }
 END_TEST
 
-CHECK_MAIN("finding", 20, the_culprit_is_named, the_line_is_the_one_mostly_seen,
-           rows_are_limited_and_lines_fit, a_terminal_gets_no_orders, nothing_says_nothing)
+CHECK_MAIN("finding", 20, the_culprit_is_named, threads_of_cxx_are_called_after_what_they_run,
+           the_line_is_the_one_mostly_seen, rows_are_limited_and_lines_fit,
+           a_terminal_gets_no_orders, nothing_says_nothing)

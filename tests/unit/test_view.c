@@ -105,6 +105,24 @@ START_TEST(plumbing_is_hidden)
 }
 END_TEST
 
+/* The mark would be hidden with it. */
+START_TEST(guessed_plumbing_is_shown)
+{
+    setup();
+    frame_id named = native("python3", 0x40, FRAME_IS_INTERPRETER | FRAME_IS_GUESSED);
+    frame_id nameless = native("python3", 0x50, FRAME_IS_INTERPRETER | FRAME_IS_GUESSED);
+    struct location loc = {.function = profile_string(b.p, "_PyEval_Vector"), .plumbing = true};
+    profile_locate(b.p, named, &loc, 1);
+    stack_id s = builder_stack(&b, "f@/a.py:1:2");
+    s = profile_push(b.p, s, named);
+    s = profile_push(b.p, s, nameless);
+    s = profile_push(b.p, s, profile_mark(b.p, "[x]", NULL));
+    ck_assert_str_eq(names(s, (struct view_options){0}),
+                     "f > _PyEval_Vector [guessed] > python3+0x50 [guessed] > [x]");
+    teardown();
+}
+END_TEST
+
 START_TEST(nameless_code_is_an_offset)
 {
     setup();
@@ -197,6 +215,6 @@ START_TEST(no_stack_has_no_frames)
 END_TEST
 
 CHECK_MAIN("view", 20, inlined_calls_are_expanded, one_function_is_one_id_unless_lines_are_asked,
-           plumbing_is_hidden, nameless_function_is_one_frame, nameless_code_is_an_offset,
-           nameless_interpreter_code_shows_as_innermost_only, languages_can_be_hidden,
-           guessed_frames_say_so, no_stack_has_no_frames)
+           plumbing_is_hidden, guessed_plumbing_is_shown, nameless_function_is_one_frame,
+           nameless_code_is_an_offset, nameless_interpreter_code_shows_as_innermost_only,
+           languages_can_be_hidden, guessed_frames_say_so, no_stack_has_no_frames)
