@@ -121,6 +121,7 @@ static struct recording_config configure(const struct options *o)
     struct stacker_options stacker = {
         .no_native = o->view.no_native,
         .no_python = o->view.no_python,
+        .tasks = o->tasks,
     };
     return (struct recording_config){sampler, stacker};
 }

@@ -36,6 +36,7 @@ struct options {
     double max_overhead; /* share of time a running thread may be held: 0.005 */
     bool subprocesses;   /* asked for; children are not followed by this version */
     bool gil;            /* only samples of threads that hold the GIL */
+    bool tasks;          /* show which asyncio task runs */
     bool no_stop;        /* never hold a thread */
     struct view_options view;
     bool quiet, stats, strict;

@@ -233,6 +233,12 @@ const struct option_row option_rows[] = {
      .set = set_flag,
      .field = offsetof(struct options, view.internals),
      .help = "show CPython's own plumbing frames"},
+    {.name = "tasks",
+     .commands = FOR_RECORD | FOR_DUMP,
+     .set = set_flag,
+     .field = offsetof(struct options, tasks),
+     .help =
+         "a frame [task NAME] below the coroutines of an asyncio task (CPython 3.14 and later)"},
     {.name = "no-stop",
      .commands = FOR_RECORD | FOR_DUMP,
      .set = set_flag,

@@ -66,6 +66,7 @@ static struct recording_config configure(const struct options *o)
         .no_native = o->view.no_native,
         .no_python = o->view.no_python,
         .gil_only = o->gil,
+        .tasks = o->tasks,
     };
     return (struct recording_config){sampler, stacker};
 }

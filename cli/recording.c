@@ -68,7 +68,7 @@ int recording_add(struct recording *r, pid_t pid, struct err *err)
     }
     subject->sampler = r->sampler;
     subject->number = (uint32_t)number;
-    subject->no_python = r->config.stacker.no_python && !r->config.stacker.gil_only;
+    stacker_prepare(r->stacker, subject);
     if (r->n_subjects == 0)
         facts_of_environment(r->profile, pid, "environment");
     r->subjects[r->n_subjects++] = subject;

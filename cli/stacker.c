@@ -1,5 +1,6 @@
 #include "cli/stacker.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -42,6 +43,12 @@ struct stacker *stacker_new(struct profile *profile, struct feedback *feedback,
     st->truncated = profile_mark(profile, "[truncated]", NULL);
     st->native_not_read = profile_mark(profile, "[native frames not read]", NULL);
     return st;
+}
+
+void stacker_prepare(const struct stacker *st, struct subject *s)
+{
+    s->want_tasks = st->options.tasks;
+    s->no_python = st->options.no_python && !st->options.gil_only;
 }
 
 /* How much stack to read of this thread next time, given what this time's took. */
@@ -154,12 +161,42 @@ static bool is_truncated(const struct stacker *st)
     return st->native.end != UNWIND_DONE;
 }
 
+/* Of the merged frames, the first of the task that the thread runs; SIZE_MAX: it runs none, or its
+ * coroutine is just being entered or left.  What is no Python coroutine has no frame: then the whole stack
+ * is the task's. */
+static size_t find_task(struct stacker *st, struct subject *s, const struct snapshot *snapshot,
+                        frame_id *ret_mark)
+{
+    const struct merged_stack *merged = &st->merged;
+    struct text name = {0};
+    uint64_t self = 0;
+    int r = -ENOENT;
+    text_add(&name, "[task ");
+    for (uint32_t i = 0; r < 0 && s->python && s->python->tasks && i < snapshot->annex_words; i++)
+        r = py_task_read(s->python->tasks, snapshot->mem, snapshot->annex[i], &name, &self);
+    text_add(&name, "]");
+    if (r == 0)
+        *ret_mark = profile_mark(st->profile, name.s, NULL);
+    text_release(&name);
+    if (r < 0 || merged->n == 0)
+        return SIZE_MAX;
+    for (size_t i = 0; self && i < merged->n; i++)
+        if (merged->frames[i].kind == MERGED_PYTHON &&
+            st->python.frames[merged->frames[i].index].self == self)
+            return i;
+    return self ? SIZE_MAX : merged->n - 1;
+}
+
 static stack_id intern(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
 {
     stack_id stack = {0};
+    frame_id task = {0};
+    size_t task_at = st->options.tasks ? find_task(st, s, snapshot, &task) : SIZE_MAX;
     if (is_truncated(st))
         stack = profile_push(st->profile, stack, st->truncated);
     for (size_t i = st->merged.n; i-- > 0;) {
+        if (i == task_at)
+            stack = profile_push(st->profile, stack, task);
         frame_id frame = frame_of(st, s, snapshot, &st->merged.frames[i]);
         if (frame.ix)
             stack = profile_push(st->profile, stack, frame);

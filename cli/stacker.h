@@ -10,12 +10,15 @@ struct stacker;
 
 struct stacker_options {
     bool no_native, no_python; /* not shown, so not worked out either */
+    bool tasks;                /* show which asyncio task runs */
     bool gil_only;             /* only threads that hold the GIL: others give no stack */
 };
 
 /* Borrows PROFILE and FEEDBACK (may be NULL). */
 struct stacker *stacker_new(struct profile *profile, struct feedback *feedback,
                             const struct stacker_options *options);
+/* Tells S what the options need to know of it. */
+void stacker_prepare(const struct stacker *st, struct subject *s);
 struct stacked {
     stack_id stack; /* none: not to be shown */
     bool left_out;  /* not asked for (--gil): no sample at all, nor missed time */

@@ -67,6 +67,7 @@ static struct python *python_free(struct python *python)
     py_merger_free(python->merger);
     py_codes_free(python->codes);
     py_capture_free(python->capture);
+    py_tasks_free(python->tasks);
     py_runtime_free(python->runtime);
     free(python);
     return NULL;
@@ -91,6 +92,17 @@ static void seek_python(struct subject *s)
     profile_get_process(s->profile, s->id)->python_version =
         profile_string(s->profile, py_runtime_version(runtime));
     sampler_set_hook(s->sampler, s->number, &s->python->hook);
+}
+
+/* asyncio is loaded when the program imports it. */
+static void seek_tasks(struct subject *s)
+{
+    struct python *python = s->python;
+    if (!py_tasks_possible(python->runtime))
+        log_warn("no tasks", "CPython %s does not tell which task runs: --tasks needs 3.14.",
+                 py_runtime_version(python->runtime));
+    else if (py_tasks_find(&python->tasks, python->runtime, s->modules, s->live) == 0)
+        py_capture_tasks(python->capture, python->tasks);
 }
 
 /* ---- the process ---- */
@@ -158,6 +170,8 @@ static bool read_maps(struct subject *s, int64_t now_ns)
     s->maps_took_ns = clock_now_ns() - now_ns;
     if (!s->python && !s->no_python && (changed || s->python_pending))
         seek_python(s);
+    if (s->want_tasks && changed && s->python && !s->python->tasks)
+        seek_tasks(s);
     return changed;
 }
 

@@ -12,6 +12,7 @@
 #include "pyframes/py_code.h"
 #include "pyframes/py_merge.h"
 #include "pyframes/py_runtime.h"
+#include "pyframes/py_task.h"
 #include "pyframes/py_thread_names.h"
 #include "sampler/sampler.h"
 #include "symbolizer/symbolizer.h"
@@ -26,6 +27,7 @@ struct python {
     struct py_codes *codes;
     struct py_merger *merger;
     struct py_thread_names *names;
+    struct py_tasks *tasks; /* NULL: not asked for, or there are none (yet) */
     struct capture_hook hook;
     struct python *older;
 };
@@ -42,6 +44,7 @@ struct subject {
     struct symbolizer *symbolizer;
     struct python *python; /* the present one; NULL: none (yet) */
     struct python *old_pythons;
+    bool want_tasks;
     bool no_python;        /* not wanted, or a version that cannot be read */
     struct map module_ids; /* target module id → module_id */
     struct map frame_ids;  /* look-up address → frame_id, while the maps stay */

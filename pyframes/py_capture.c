@@ -1,6 +1,7 @@
 /* The table from threads to thread states, and the walk that fills a recording. */
 #include "pyframes/py_capture.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ struct py_capture {
     struct py_stack scratch; /* the last capture's */
     struct py_code_keep *codes;
     uint8_t *datastack;
+    _Atomic(const struct py_tasks *) tasks; /* NULL: not wanted, or not known yet */
 };
 
 static uint32_t ids_bytes(const struct py_layout *l)
@@ -75,6 +77,11 @@ struct py_capture *py_capture_new(const struct py_runtime *rt)
     c->datastack = xmalloc(MAX_DATASTACK_BYTES);
     memset(c->datastack, 0, MAX_DATASTACK_BYTES);
     return c;
+}
+
+void py_capture_tasks(struct py_capture *c, const struct py_tasks *tasks)
+{
+    atomic_store_explicit(&c->tasks, tasks, memory_order_release);
 }
 
 bool py_capture_knows(const struct py_capture *c, pid_t ns_tid)
@@ -272,6 +279,9 @@ uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns
     if (py_walk(c->rt, recording, thread_states, n, &c->scratch) < 0)
         *ret_incomplete = true;
     (void)py_gil_state(c->rt, recording, thread_states, n, -1, 0);
+    const struct py_tasks *tasks = atomic_load_explicit(&c->tasks, memory_order_acquire);
+    for (uint32_t i = 0; tasks && i < n; i++)
+        py_task_keep(tasks, recording, thread_states[i]);
     py_code_keep_stack(c->codes, recording, &c->scratch);
     return n;
 }

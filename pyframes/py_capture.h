@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "pyframes/py_runtime.h"
+#include "pyframes/py_task.h"
 
 struct py_capture;
 struct py_capture *py_capture_new(const struct py_runtime *rt); /* borrows RT */
@@ -15,6 +16,9 @@ struct py_capture *py_capture_new(const struct py_runtime *rt); /* borrows RT */
  * not), through LIVE, the target's live memory.  The target may be running: what changes meanwhile
  * is found out by py_capture_thread(), or at the next tick.  May allocate. */
 void py_capture_tick(struct py_capture *c, struct mem *live);
+/* From now on py_capture_thread() also reads what py_task_read() will need.  Borrows TASKS.  May be
+ * called by another thread. */
+void py_capture_tasks(struct py_capture *c, const struct py_tasks *tasks);
 /* While thread TID is held or off the CPU: finds its thread states and reads, through RECORDING
  * (which keeps every byte), all that py_walk() and py_gil_state() will need for them, and of code
  * objects not seen before what py_code_resolve() will need (py_code_keep.h).  NS_TID: its

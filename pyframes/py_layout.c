@@ -18,6 +18,7 @@ static const struct py_layout rows[] = {
          .linetable = 112, .bytecode = 40, .flags = 32},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
+     .generator = {.frame = PY_ABSENT},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
@@ -34,6 +35,7 @@ static const struct py_layout rows[] = {
          .linetable = 112, .bytecode = 40, .flags = 32},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
+     .generator = {.frame = PY_ABSENT},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
@@ -50,6 +52,7 @@ static const struct py_layout rows[] = {
          .linetable = 120, .bytecode = 48, .flags = 36},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
+     .generator = {.frame = PY_ABSENT},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
@@ -66,6 +69,7 @@ static const struct py_layout rows[] = {
          .linetable = 120, .bytecode = 48, .flags = 36},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
+     .generator = {.frame = PY_ABSENT},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
@@ -82,6 +86,7 @@ static const struct py_layout rows[] = {
          .linetable = 120, .bytecode = 48, .flags = 36},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
+     .generator = {.frame = PY_ABSENT},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
@@ -98,6 +103,7 @@ static const struct py_layout rows[] = {
          .bytecode = 184, .flags = 48},
      .object = {.type = 8},
      .type = {.cached_keys = 872},
+     .generator = {.frame = PY_ABSENT},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 48, .compact_bytes = 72,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
@@ -114,6 +120,7 @@ static const struct py_layout rows[] = {
          .bytecode = 192, .flags = 48},
      .object = {.type = 8},
      .type = {.cached_keys = 880},
+     .generator = {.frame = PY_ABSENT},
      .unicode = {.length = 16, .state = 32, .ascii_bytes = 40, .compact_bytes = 56,
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
@@ -134,6 +141,7 @@ struct positions {
     uint32_t code_filename, code_name, code_qualname, code_linetable, code_first_line;
     uint32_t code_bytecode;
     uint32_t object_type, bytes_size, bytes_data;
+    uint32_t generator_frame;
     uint32_t unicode_state, unicode_length, unicode_ascii_bytes, unicode_compact_bytes;
 };
 /* clang-format off */
@@ -146,8 +154,8 @@ static const struct positions positions[] = {
      .frame_executable = 240, .frame_instr = 248, .frame_owner = 264, .code_filename = 280,
      .code_name = 288, .code_qualname = 296, .code_linetable = 304, .code_first_line = 312,
      .code_bytecode = 344, .object_type = 360, .bytes_size = 520, .bytes_data = 528,
-     .unicode_state = 544, .unicode_length = 552, .unicode_ascii_bytes = 560,
-     .unicode_compact_bytes = PY_ABSENT},
+     .generator_frame = PY_ABSENT, .unicode_state = 544, .unicode_length = 552,
+     .unicode_ascii_bytes = 560, .unicode_compact_bytes = PY_ABSENT},
     {.minor = 14, .bytes = 760, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
      .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_modules = 96,
      .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144, .own_gil_holder = 152,
@@ -156,8 +164,8 @@ static const struct positions positions[] = {
      .frame_executable = 264, .frame_instr = 272, .frame_owner = 288, .code_filename = 320,
      .code_name = 328, .code_qualname = 336, .code_linetable = 344, .code_first_line = 352,
      .code_bytecode = 384, .object_type = 408, .bytes_size = 600, .bytes_data = 608,
-     .unicode_state = 624, .unicode_length = 632, .unicode_ascii_bytes = 640,
-     .unicode_compact_bytes = PY_ABSENT},
+     .generator_frame = 680, .unicode_state = 624, .unicode_length = 632,
+     .unicode_ascii_bytes = 640, .unicode_compact_bytes = PY_ABSENT},
     {.minor = 15, .bytes = 888, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
      .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_modules = 96,
      .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144, .own_gil_holder = 152,
@@ -166,8 +174,8 @@ static const struct positions positions[] = {
      .frame_executable = 328, .frame_instr = 336, .frame_owner = 352, .code_filename = 384,
      .code_name = 392, .code_qualname = 400, .code_linetable = 408, .code_first_line = 416,
      .code_bytecode = 448, .object_type = 472, .bytes_size = 696, .bytes_data = 704,
-     .unicode_state = 720, .unicode_length = 728, .unicode_ascii_bytes = 736,
-     .unicode_compact_bytes = 744},
+     .generator_frame = 808, .unicode_state = 720, .unicode_length = 728,
+     .unicode_ascii_bytes = 736, .unicode_compact_bytes = 744},
 };
 /* clang-format on */
 
@@ -210,6 +218,7 @@ static const struct {
     COPY(object_type, object.type, MAX_OBJECT_BYTES),
     COPY(bytes_size, bytes.size, MAX_OBJECT_BYTES),
     COPY(bytes_data, bytes.data, MAX_OBJECT_BYTES),
+    COPY(generator_frame, generator.frame, MAX_OBJECT_BYTES),
     COPY(unicode_state, unicode.state, MAX_OBJECT_BYTES),
     COPY(unicode_length, unicode.length, MAX_OBJECT_BYTES),
     COPY(unicode_ascii_bytes, unicode.ascii_bytes, MAX_OBJECT_BYTES),

@@ -88,6 +88,9 @@ struct py_layout {
     struct {                  /* PyHeapTypeObject */
         uint32_t cached_keys; /* 3.11 to 3.13: the keys of instances' attributes */
     } type;
+    struct {            /* PyGenObject */
+        uint32_t frame; /* 3.14+: gi_iframe, the frame itself */
+    } generator;
     struct { /* str: compact ones only */
         uint32_t length, state;
         uint32_t ascii_bytes, compact_bytes; /* where the characters start, by state */

@@ -87,10 +87,12 @@ END_TEST
 
 START_TEST(every_flag_reaches_its_field)
 {
-    struct options o = good("1|-gn|-iFt|--no-python|--lines|--internals|--nonblocking|-vv|--stats|"
-                            "--strict|--color=never|-d|500ms|--max-overhead|2%|-o|a.json|-o|-|"
-                            "--thread|main,mge-*|--thread=77");
+    struct options o =
+        good("1|-gn|-iFt|--no-python|--lines|--internals|--tasks|--nonblocking|-vv|--stats|"
+             "--strict|--color=never|-d|500ms|--max-overhead|2%|-o|a.json|-o|-|"
+             "--thread|main,mge-*|--thread=77");
     ck_assert(o.gil && o.view.no_python && o.view.lines && o.view.internals && o.no_stop);
+    ck_assert(o.tasks);
     ck_assert(o.stats && o.strict && !o.quiet);
     ck_assert_int_eq(o.verbose, 2);
     ck_assert_int_eq(o.color, COLOR_NEVER);

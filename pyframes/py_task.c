@@ -1,0 +1,191 @@
+#include "pyframes/py_task.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "pyframes/py_layout.h"
+#include "pyframes/py_string.h"
+
+enum { FIRST_MINOR = 14, MAX_OFFSET = 4096 };
+
+struct py_tasks {
+    const struct py_runtime *rt;
+    uint64_t str_type, int_type, coroutine_type; /* 0: unknown */
+    uint32_t name, coroutine;                    /* in a task */
+    uint32_t running;                            /* in the thread state */
+};
+
+/* What a thread runs. */
+struct task {
+    uint64_t name; /* a str, or the int N of one called Task-N */
+    bool is_number;
+    uint64_t coroutine;
+};
+
+bool py_tasks_possible(const struct py_runtime *rt)
+{
+    return rt->layout.minor >= FIRST_MINOR;
+}
+
+static uint64_t find_type(struct modules *modules, struct module *m, const char *name)
+{
+    struct addr_range range;
+    struct elf_file *elf = module_elf(modules, m);
+    return elf && elf_file_symbol(elf, name, &range) == 0 ? range.start + m->bias : 0;
+}
+
+static int read_offsets(struct mem *mem, uint64_t addr, struct py_tasks *t)
+{
+    /* u64 each: of a task its size, name, awaited_by, is_task, awaited_by_is_set, coroutine, node; of
+     * an interpreter size, tasks; of a thread state size, running loop, running task, tasks. */
+    enum {
+        TASK_SIZE = 0,
+        TASK_NAME = 1,
+        TASK_COROUTINE = 5,
+        THREAD_SIZE = 9,
+        RUNNING_TASK = 11,
+        ALL = 13
+    };
+    uint64_t words[ALL];
+    int r = mem_read(mem, addr, words, sizeof words);
+    if (r < 0)
+        return r;
+    if (words[TASK_SIZE] > MAX_OFFSET || words[THREAD_SIZE] > MAX_OFFSET ||
+        words[TASK_NAME] + 8 > words[TASK_SIZE] || words[TASK_COROUTINE] + 8 > words[TASK_SIZE] ||
+        words[RUNNING_TASK] + 8 > words[THREAD_SIZE])
+        return -EPROTO;
+    t->name = (uint32_t)words[TASK_NAME];
+    t->coroutine = (uint32_t)words[TASK_COROUTINE];
+    t->running = (uint32_t)words[RUNNING_TASK];
+    return 0;
+}
+
+/* In a module of its own, or inside the interpreter. */
+static struct module *find_asyncio(const struct py_runtime *rt, struct modules *modules,
+                                   uint64_t *ret)
+{
+    struct addr_range range;
+    for (uint32_t i = 0; i < modules_count(modules); i++) {
+        struct module *m = modules_get(modules, i);
+        if (modules_find(modules, m->start) != m ||
+            !(str_starts(m->name, "_asyncio.") || py_runtime_owns(rt, m->start)))
+            continue;
+        struct elf_file *elf = module_elf(modules, m);
+        if (elf && elf_file_section(elf, ".AsyncioDebug", &range) == 0) {
+            *ret = range.start + m->bias;
+            return m;
+        }
+    }
+    return NULL;
+}
+
+int py_tasks_find(struct py_tasks **ret, const struct py_runtime *rt, struct modules *modules,
+                  struct mem *mem)
+{
+    uint64_t addr;
+    struct py_tasks t = {.rt = rt};
+    if (!py_tasks_possible(rt) || !find_asyncio(rt, modules, &addr))
+        return -ENOENT;
+    int r = read_offsets(mem, addr, &t);
+    if (r < 0)
+        return r;
+    struct module *interpreter = modules_find(modules, rt->module_start);
+    if (interpreter) {
+        t.str_type = find_type(modules, interpreter, "PyUnicode_Type");
+        t.coroutine_type = find_type(modules, interpreter, "PyCoro_Type");
+        t.int_type = find_type(modules, interpreter, "PyLong_Type");
+    }
+    *ret = xmalloc(sizeof **ret);
+    **ret = t;
+    return 0;
+}
+
+struct py_tasks *py_tasks_free(struct py_tasks *t)
+{
+    free(t);
+    return NULL;
+}
+
+static int find_running(const struct py_tasks *t, struct mem *mem, uint64_t thread_state,
+                        struct task *ret)
+{
+    uint64_t task, type;
+    int r = mem_read_u64(mem, thread_state + t->running, &task);
+    if (r == 0 && task == 0)
+        r = -ENOENT;
+    if (r == 0)
+        r = mem_read_u64(mem, task + t->name, &ret->name);
+    if (r == 0)
+        r = mem_read_u64(mem, task + t->coroutine, &ret->coroutine);
+    if (r == 0)
+        r = mem_read_u64(mem, ret->name + t->rt->layout.object.type, &type);
+    if (r < 0)
+        return r;
+    ret->is_number = t->int_type != 0 && type == t->int_type;
+    return ret->is_number || t->str_type == 0 || type == t->str_type ? 0 : -EPROTO;
+}
+
+/* An int, behind its type: a tag (count of digits in units of 8, sign), digits of 30 bits.  Task-N's
+ * number is never larger than two. */
+static int read_number(const struct py_tasks *t, struct mem *mem, uint64_t addr, uint64_t *ret)
+{
+    enum { TAG = 8, DIGITS = 16, TAG_BITS = 3, SIGN = 3, DIGIT_BITS = 30 };
+    uint64_t at = addr + t->rt->layout.object.type;
+    uint64_t tag;
+    uint32_t low, high = 0;
+    int r = mem_read_u64(mem, at + TAG, &tag);
+    if (r == 0 && (tag & SIGN || tag >> TAG_BITS > 2 || tag >> TAG_BITS == 0))
+        r = -EPROTO;
+    if (r == 0)
+        r = mem_read_u32(mem, at + DIGITS, &low);
+    if (r == 0 && tag >> TAG_BITS == 2)
+        r = mem_read_u32(mem, at + DIGITS + 4, &high);
+    if (r == 0)
+        *ret = low | (uint64_t)high << DIGIT_BITS;
+    return r;
+}
+
+void py_task_keep(const struct py_tasks *t, struct mem *recording, uint64_t thread_state)
+{
+    uint8_t bytes[256];
+    struct task task;
+    uint64_t data;
+    size_t len;
+    if (find_running(t, recording, thread_state, &task) < 0)
+        return;
+    (void)mem_read_u64(recording, task.coroutine + t->rt->layout.object.type, &data);
+    if (task.is_number) {
+        (void)read_number(t, recording, task.name, &data);
+        return;
+    }
+    if (py_string_find(&t->rt->layout, recording, task.name, &data, &len) < 0)
+        return;
+    for (size_t at = 0; at < len; at += sizeof bytes) {
+        size_t n = len - at < sizeof bytes ? len - at : sizeof bytes;
+        if (mem_read(recording, data + at, bytes, n) < 0)
+            return;
+    }
+}
+
+int py_task_read(const struct py_tasks *t, struct mem *mem, uint64_t thread_state, struct text *out,
+                 uint64_t *ret_frame)
+{
+    const struct py_layout *l = &t->rt->layout;
+    struct task task;
+    uint64_t number, type;
+    int r = find_running(t, mem, thread_state, &task);
+    if (r == 0 && task.is_number)
+        r = read_number(t, mem, task.name, &number);
+    else if (r == 0)
+        r = py_string_read(l, mem, task.name, out);
+    if (r < 0)
+        return r;
+    if (task.is_number)
+        text_addf(out, "Task-%llu", (unsigned long long)number);
+    bool known = mem_read_u64(mem, task.coroutine + l->object.type, &type) == 0 &&
+                 (t->coroutine_type == 0 || type == t->coroutine_type);
+    *ret_frame = known ? task.coroutine + l->generator.frame : 0;
+    return 0;
+}
