@@ -282,7 +282,7 @@ static void shoot(struct sampler *s)
     tick_run(s);
     int64_t end = clock_now_ns() + SINGLE_SHOT_NS;
     while (clock_now_ns() < end && tracer_pending(s->tracer) > tracer_held(s->tracer) &&
-           !tick_thaw(s))
+           !tick_thaw(s) && !counters_get(&s->counters, COUNT_STUCK))
         tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
     tracer_release_held(s->tracer);
 }
@@ -291,7 +291,9 @@ static void shoot(struct sampler *s)
 static void run_once(struct sampler *s)
 {
     bool any = true;
-    for (int i = 0; i < MAX_SHOTS && any && worker_is_done(s); i++) {
+    for (int i = 0;
+         i < MAX_SHOTS && any && worker_is_done(s) && !counters_get(&s->counters, COUNT_STUCK);
+         i++) {
         shoot(s);
         any = s->told;
         wake_worker(s);

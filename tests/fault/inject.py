@@ -127,6 +127,8 @@ class Injector(trial.Trials):
                                   env=environment) as process:
                 try:
                     code = trial.await_end(process)
+                except AssertionError as error:
+                    raise trial.Failure(f"{point}: {error}") from error
                 finally:
                     process.kill()
         faults = self.faults_in(log)
@@ -154,17 +156,19 @@ def quick_points(commands, turn=0):
             errors = ERRORS[call]
             whens = ((1, False), (7, False), (15, True))
             for j, (n, lasts) in enumerate(whens[:1] if call in ONCE else whens):
-                yield Point(command, call, errors[(turn + i + j) % len(errors)], n, lasts)
+                error = errors[(turn + i + j) % len(errors)]
+                yield Point(command, call, error, n, lasts and error != "EINTR")
 
 
 def random_points(source):
-    """Without end, early calls oftener than late ones."""
+    """Without end, early calls oftener than late ones.  A call that is interrupted for ever is not tried:
+    every program that does as read(2) says repeats it."""
     while True:
         command = source.choices(list(COMMANDS), (6, 3, 1))[0]
         call = source.choice(COMMANDS[command])
         n = 1 if call in ONCE else int(2 ** source.uniform(0, 9))
-        lasts = source.random() < 0.3
-        yield Point(command, call, source.choice(ERRORS[call]), n, lasts)
+        error = source.choice(ERRORS[call])
+        yield Point(command, call, error, n, source.random() < 0.3 and error != "EINTR")
 
 
 def start_target(kind):
