@@ -22,7 +22,7 @@ struct stacker {
     struct native_stack native;
     struct py_stack python;
     struct merged_stack merged;
-    frame_id truncated, native_not_read;
+    frame_id truncated, native_not_read, collecting;
     uint64_t merges[PY_MERGE_COUNT], samples, not_complete, not_held, guessed, python_cut,
         hook_incomplete, unknown_code;
 };
@@ -41,6 +41,7 @@ struct stacker *stacker_new(struct profile *profile, struct feedback *feedback,
     st->merged.capacity = UNWIND_MAX_FRAMES + PY_MAX_FRAMES + MERGED_EXTRA;
     st->merged.frames = xmalloc(st->merged.capacity * sizeof *st->merged.frames);
     st->truncated = profile_mark(profile, "[truncated]", NULL);
+    st->collecting = profile_mark(profile, "[gc]", NULL);
     st->native_not_read = profile_mark(profile, "[native frames not read]", NULL);
     return st;
 }
@@ -161,8 +162,8 @@ static bool is_truncated(const struct stacker *st)
     return st->native.end != UNWIND_DONE;
 }
 
-/* Of the merged frames, the first of the task that the thread runs; SIZE_MAX: it runs none, or its
- * coroutine is just being entered or left.  What is no Python coroutine has no frame: then the whole stack
+/* How many merged frames the task that the thread runs has; SIZE_MAX: it runs none, or its coroutine
+ * is just being entered or left.  What is no Python coroutine has no frame: then the whole stack
  * is the task's. */
 static size_t find_task(struct stacker *st, struct subject *s, const struct snapshot *snapshot,
                         frame_id *ret_mark)
@@ -183,8 +184,24 @@ static size_t find_task(struct stacker *st, struct subject *s, const struct snap
     for (size_t i = 0; self && i < merged->n; i++)
         if (merged->frames[i].kind == MERGED_PYTHON &&
             st->python.frames[merged->frames[i].index].self == self)
-            return i;
-    return self ? SIZE_MAX : merged->n - 1;
+            return i + 1;
+    return self ? SIZE_MAX : merged->n;
+}
+
+/* How many merged frames are inside of the collector's mark; SIZE_MAX: the thread does not collect
+ * garbage. */
+static size_t find_collector(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
+{
+    const struct merged_stack *merged = &st->merged;
+    if (!s->python || !snapshot->annex_words)
+        return SIZE_MAX;
+    struct py_gc_found found = py_gc_find(s->python->gc, snapshot->mem, snapshot->annex,
+                                          snapshot->annex_words, &st->native, &st->python);
+    unsigned kind = found.place == PY_GC_NATIVE ? MERGED_NATIVE : MERGED_PYTHON;
+    for (size_t i = 0; found.place != PY_GC_NONE && i < merged->n; i++)
+        if (merged->frames[i].kind == kind && merged->frames[i].index == found.index)
+            return i + (kind == MERGED_NATIVE);
+    return SIZE_MAX;
 }
 
 static stack_id intern(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
@@ -192,16 +209,20 @@ static stack_id intern(struct stacker *st, struct subject *s, const struct snaps
     stack_id stack = {0};
     frame_id task = {0};
     size_t task_at = st->options.tasks ? find_task(st, s, snapshot, &task) : SIZE_MAX;
+    size_t gc_at = find_collector(st, s, snapshot);
     if (is_truncated(st))
         stack = profile_push(st->profile, stack, st->truncated);
-    for (size_t i = st->merged.n; i-- > 0;) {
-        if (i == task_at)
+    for (size_t inside = st->merged.n;; inside--) {
+        if (inside == task_at)
             stack = profile_push(st->profile, stack, task);
-        frame_id frame = frame_of(st, s, snapshot, &st->merged.frames[i]);
+        if (inside == gc_at)
+            stack = profile_push(st->profile, stack, st->collecting);
+        if (inside == 0)
+            return stack;
+        frame_id frame = frame_of(st, s, snapshot, &st->merged.frames[inside - 1]);
         if (frame.ix)
             stack = profile_push(st->profile, stack, frame);
     }
-    return stack;
 }
 
 static struct py_gil_state gil_of(const struct stacker *st, struct subject *s,

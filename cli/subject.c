@@ -52,6 +52,7 @@ static struct python *python_new(struct subject *s, struct py_runtime *runtime)
     python->capture = py_capture_new(runtime);
     python->codes = py_codes_new(runtime, s->live, s->profile);
     python->merger = py_merger_new(runtime);
+    python->gc = py_gc_new(runtime, s->live);
     python->names = py_thread_names_new(runtime, s->live);
     python->hook =
         (struct capture_hook){python, hook_tick, hook_capture, hook_undo, hook_is_python};
@@ -63,6 +64,7 @@ static struct python *python_free(struct python *python)
     if (!python)
         return NULL;
     python_free(python->older);
+    py_gc_free(python->gc);
     py_thread_names_free(python->names);
     py_merger_free(python->merger);
     py_codes_free(python->codes);

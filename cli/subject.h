@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "profile/profile.h"
 #include "pyframes/py_code.h"
+#include "pyframes/py_gc.h"
 #include "pyframes/py_merge.h"
 #include "pyframes/py_runtime.h"
 #include "pyframes/py_task.h"
@@ -27,6 +28,7 @@ struct python {
     struct py_codes *codes;
     struct py_merger *merger;
     struct py_thread_names *names;
+    struct py_gc *gc;
     struct py_tasks *tasks; /* NULL: not asked for, or there are none (yet) */
     struct capture_hook hook;
     struct python *older;

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "pyframes/py_code_keep.h"
+#include "pyframes/py_gc.h"
 #include "pyframes/py_gil.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_walk.h"
@@ -279,6 +280,8 @@ uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns
     if (py_walk(c->rt, recording, thread_states, n, &c->scratch) < 0)
         *ret_incomplete = true;
     (void)py_gil_state(c->rt, recording, thread_states, n, -1, 0);
+    for (uint32_t i = 0; i < n; i++)
+        py_gc_keep(c->rt, recording, thread_states[i]);
     const struct py_tasks *tasks = atomic_load_explicit(&c->tasks, memory_order_acquire);
     for (uint32_t i = 0; tasks && i < n; i++)
         py_task_keep(tasks, recording, thread_states[i]);

@@ -7,8 +7,9 @@
 /* clang-format off */
 static const struct py_layout rows[] = {
     {.minor = 6, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
-     .runtime = {.interpreters = 0, .gil = PY_ABSENT},
-     .interp = {.next = 0, .threads = 8, .id = PY_ABSENT, .gil = PY_ABSENT, .modules = 16},
+     .runtime = {.interpreters = 0, .gil = PY_ABSENT, .collecting = PY_ABSENT},
+     .interp = {.next = 0, .threads = 8, .id = PY_ABSENT, .gil = PY_ABSENT, .collecting = PY_ABSENT,
+         .gc_frame = PY_ABSENT, .modules = 16},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
          .base_frame = PY_ABSENT, .thread_id = 152, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
@@ -24,8 +25,9 @@ static const struct py_layout rows[] = {
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = PY_ABSENT, .locked = PY_ABSENT, .enabled = PY_ABSENT, .bytes = 0}},
     {.minor = 7, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
-     .runtime = {.interpreters = 24, .gil = 1264},
-     .interp = {.next = 0, .threads = 8, .id = 16, .gil = PY_ABSENT, .modules = 40},
+     .runtime = {.interpreters = 24, .gil = 1264, .collecting = 632},
+     .interp = {.next = 0, .threads = 8, .id = 16, .gil = PY_ABSENT, .collecting = PY_ABSENT,
+         .gc_frame = PY_ABSENT, .modules = 40},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
@@ -41,8 +43,9 @@ static const struct py_layout rows[] = {
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
     {.minor = 8, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
-     .runtime = {.interpreters = 32, .gil = 1152},
-     .interp = {.next = 0, .threads = 8, .id = 16, .gil = PY_ABSENT, .modules = 56},
+     .runtime = {.interpreters = 32, .gil = 1152, .collecting = 544},
+     .interp = {.next = 0, .threads = 8, .id = 16, .gil = PY_ABSENT, .collecting = PY_ABSENT,
+         .gc_frame = PY_ABSENT, .modules = 56},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
@@ -58,8 +61,9 @@ static const struct py_layout rows[] = {
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
     {.minor = 9, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
-     .runtime = {.interpreters = 32, .gil = 352},
-     .interp = {.next = 0, .threads = 8, .id = 24, .gil = PY_ABSENT, .modules = 856},
+     .runtime = {.interpreters = 32, .gil = 352, .collecting = PY_ABSENT},
+     .interp = {.next = 0, .threads = 8, .id = 24, .gil = PY_ABSENT, .collecting = 816,
+         .gc_frame = PY_ABSENT, .modules = 856},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
@@ -75,8 +79,9 @@ static const struct py_layout rows[] = {
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
     {.minor = 10, .chain = PY_CHAIN_OBJECTS_CFRAME, .lines = PY_LINETABLE_310, .lasti_unit = 2,
-     .runtime = {.interpreters = 32, .gil = 352},
-     .interp = {.next = 0, .threads = 8, .id = 24, .gil = PY_ABSENT, .modules = 856},
+     .runtime = {.interpreters = 32, .gil = 352, .collecting = PY_ABSENT},
+     .interp = {.next = 0, .threads = 8, .id = 24, .gil = PY_ABSENT, .collecting = 816,
+         .gc_frame = PY_ABSENT, .modules = 856},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = 48, .root_cframe = 264,
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = 8},
@@ -92,8 +97,9 @@ static const struct py_layout rows[] = {
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
     {.minor = 11, .chain = PY_CHAIN_IS_ENTRY, .lines = PY_LOCATIONS, .lasti_unit = 1,
-     .runtime = {.interpreters = 40, .gil = 360},
-     .interp = {.next = 0, .threads = 16, .id = 48, .gil = PY_ABSENT, .modules = 888},
+     .runtime = {.interpreters = 40, .gil = 360, .collecting = PY_ABSENT},
+     .interp = {.next = 0, .threads = 16, .id = 48, .gil = PY_ABSENT, .collecting = 848,
+         .gc_frame = PY_ABSENT, .modules = 888},
      .thread = {.next = 8, .interp = 16, .frame = PY_ABSENT, .cframe = 56, .root_cframe = 336,
          .base_frame = PY_ABSENT, .thread_id = 152, .native_id = 160, .datastack = 296},
      .cframe = {.current_frame = 8, .previous = 16},
@@ -109,8 +115,9 @@ static const struct py_layout rows[] = {
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
     {.minor = 12, .chain = PY_CHAIN_SHIM_CFRAME, .lines = PY_LOCATIONS, .lasti_unit = 1,
-     .runtime = {.interpreters = 40, .gil = PY_ABSENT},
-     .interp = {.next = 0, .threads = 72, .id = 8, .gil = 384, .modules = 944},
+     .runtime = {.interpreters = 40, .gil = PY_ABSENT, .collecting = PY_ABSENT},
+     .interp = {.next = 0, .threads = 72, .id = 8, .gil = 384, .collecting = 312,
+         .gc_frame = PY_ABSENT, .modules = 944},
      .thread = {.next = 8, .interp = 16, .frame = PY_ABSENT, .cframe = 56, .root_cframe = 272,
          .base_frame = PY_ABSENT, .thread_id = 136, .native_id = 144, .datastack = 232},
      .cframe = {.current_frame = 0, .previous = 8},
@@ -133,7 +140,7 @@ static const struct py_layout rows[] = {
 struct positions {
     uint32_t minor, bytes, free_threaded;
     uint32_t runtime_interpreters;
-    uint32_t interp_id, interp_next, interp_threads, interp_gil, interp_modules;
+    uint32_t interp_id, interp_next, interp_threads, interp_gil, interp_gc, interp_modules;
     uint32_t own_gil, own_gil_enabled, own_gil_locked, own_gil_holder;
     uint32_t thread_next, thread_interp, thread_frame, thread_base_frame;
     uint32_t thread_id, thread_native_id, thread_datastack;
@@ -141,41 +148,44 @@ struct positions {
     uint32_t code_filename, code_name, code_qualname, code_linetable, code_first_line;
     uint32_t code_bytecode;
     uint32_t object_type, bytes_size, bytes_data;
-    uint32_t generator_frame;
+    uint32_t gc_collecting, gc_frame, generator_frame;
     uint32_t unicode_state, unicode_length, unicode_ascii_bytes, unicode_compact_bytes;
 };
 /* clang-format off */
 static const struct positions positions[] = {
     {.minor = 13, .bytes = 584, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
-     .interp_next = 64, .interp_threads = 72, .interp_gil = 112, .interp_modules = 88,
-     .own_gil = 120, .own_gil_enabled = 128, .own_gil_locked = 136, .own_gil_holder = 144,
-     .thread_next = 168, .thread_interp = 176, .thread_frame = 184, .thread_base_frame = PY_ABSENT,
-     .thread_id = 192, .thread_native_id = 200, .thread_datastack = 208, .frame_previous = 232,
-     .frame_executable = 240, .frame_instr = 248, .frame_owner = 264, .code_filename = 280,
-     .code_name = 288, .code_qualname = 296, .code_linetable = 304, .code_first_line = 312,
-     .code_bytecode = 344, .object_type = 360, .bytes_size = 520, .bytes_data = 528,
+     .interp_next = 64, .interp_threads = 72, .interp_gil = 112, .interp_gc = 80,
+     .interp_modules = 88, .own_gil = 120, .own_gil_enabled = 128, .own_gil_locked = 136,
+     .own_gil_holder = 144, .thread_next = 168, .thread_interp = 176, .thread_frame = 184,
+     .thread_base_frame = PY_ABSENT, .thread_id = 192, .thread_native_id = 200,
+     .thread_datastack = 208, .frame_previous = 232, .frame_executable = 240, .frame_instr = 248,
+     .frame_owner = 264, .code_filename = 280, .code_name = 288, .code_qualname = 296,
+     .code_linetable = 304, .code_first_line = 312, .code_bytecode = 344, .object_type = 360,
+     .bytes_size = 520, .bytes_data = 528, .gc_collecting = 576, .gc_frame = PY_ABSENT,
      .generator_frame = PY_ABSENT, .unicode_state = 544, .unicode_length = 552,
      .unicode_ascii_bytes = 560, .unicode_compact_bytes = PY_ABSENT},
     {.minor = 14, .bytes = 760, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
-     .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_modules = 96,
-     .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144, .own_gil_holder = 152,
-     .thread_next = 192, .thread_interp = 200, .thread_frame = 208, .thread_base_frame = PY_ABSENT,
-     .thread_id = 216, .thread_native_id = 224, .thread_datastack = 232, .frame_previous = 256,
-     .frame_executable = 264, .frame_instr = 272, .frame_owner = 288, .code_filename = 320,
-     .code_name = 328, .code_qualname = 336, .code_linetable = 344, .code_first_line = 352,
-     .code_bytecode = 384, .object_type = 408, .bytes_size = 600, .bytes_data = 608,
+     .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_gc = 88,
+     .interp_modules = 96, .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144,
+     .own_gil_holder = 152, .thread_next = 192, .thread_interp = 200, .thread_frame = 208,
+     .thread_base_frame = PY_ABSENT, .thread_id = 216, .thread_native_id = 224,
+     .thread_datastack = 232, .frame_previous = 256, .frame_executable = 264, .frame_instr = 272,
+     .frame_owner = 288, .code_filename = 320, .code_name = 328, .code_qualname = 336,
+     .code_linetable = 344, .code_first_line = 352, .code_bytecode = 384, .object_type = 408,
+     .bytes_size = 600, .bytes_data = 608, .gc_collecting = 656, .gc_frame = PY_ABSENT,
      .generator_frame = 680, .unicode_state = 624, .unicode_length = 632,
      .unicode_ascii_bytes = 640, .unicode_compact_bytes = PY_ABSENT},
     {.minor = 15, .bytes = 888, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
-     .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_modules = 96,
-     .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144, .own_gil_holder = 152,
-     .thread_next = 192, .thread_interp = 200, .thread_frame = 208, .thread_base_frame = 216,
-     .thread_id = 240, .thread_native_id = 248, .thread_datastack = 256, .frame_previous = 320,
-     .frame_executable = 328, .frame_instr = 336, .frame_owner = 352, .code_filename = 384,
-     .code_name = 392, .code_qualname = 400, .code_linetable = 408, .code_first_line = 416,
-     .code_bytecode = 448, .object_type = 472, .bytes_size = 696, .bytes_data = 704,
-     .generator_frame = 808, .unicode_state = 720, .unicode_length = 728,
-     .unicode_ascii_bytes = 736, .unicode_compact_bytes = 744},
+     .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_gc = 88,
+     .interp_modules = 96, .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144,
+     .own_gil_holder = 152, .thread_next = 192, .thread_interp = 200, .thread_frame = 208,
+     .thread_base_frame = 216, .thread_id = 240, .thread_native_id = 248, .thread_datastack = 256,
+     .frame_previous = 320, .frame_executable = 328, .frame_instr = 336, .frame_owner = 352,
+     .code_filename = 384, .code_name = 392, .code_qualname = 400, .code_linetable = 408,
+     .code_first_line = 416, .code_bytecode = 448, .object_type = 472, .bytes_size = 696,
+     .bytes_data = 704, .gc_collecting = 760, .gc_frame = 768, .generator_frame = 808,
+     .unicode_state = 720, .unicode_length = 728, .unicode_ascii_bytes = 736,
+     .unicode_compact_bytes = 744},
 };
 /* clang-format on */
 
@@ -281,6 +291,20 @@ static void set_constants(struct py_layout *l, const struct positions *p)
     l->lasti_unit = 1;
 }
 
+/* The interpreter's gc, and where in it. */
+static int decode_gc(struct py_layout *l, const struct positions *p, const uint8_t *bytes)
+{
+    uint64_t gc = u64_at(bytes, p->interp_gc);
+    uint64_t collecting = u64_at(bytes, p->gc_collecting);
+    uint64_t frame = p->gc_frame == PY_ABSENT ? 0 : u64_at(bytes, p->gc_frame);
+    if (gc > MAX_RUNTIME_BYTES || collecting > MAX_OBJECT_BYTES || frame > MAX_OBJECT_BYTES)
+        return -EPROTO;
+    l->interp.collecting = (uint32_t)(gc + collecting);
+    if (p->gc_frame != PY_ABSENT)
+        l->interp.gc_frame = (uint32_t)(gc + frame);
+    return 0;
+}
+
 static void derive(struct py_layout *l, uint64_t free_threaded)
 {
     /* 3.14 made `interned` a byte of its own in free-threaded builds. */
@@ -342,8 +366,9 @@ int py_layout_decode(uint32_t minor, const uint8_t *bytes, size_t len, struct py
         memcpy((char *)&l + copied[i].field, &field, sizeof field);
     }
     derive(&l, u64_at(bytes, p->free_threaded));
-    if (decode_gil(&l, p, bytes) < 0)
-        return err_set(err, -EPROTO, "CPython 3.%u: _Py_DebugOffsets has no sound GIL", minor);
+    if (decode_gil(&l, p, bytes) < 0 || decode_gc(&l, p, bytes) < 0)
+        return err_set(err, -EPROTO, "CPython 3.%u: _Py_DebugOffsets has no sound GIL or GC",
+                       minor);
     *ret = l;
     return 0;
 }

@@ -46,11 +46,14 @@ struct py_layout {
         uint32_t
             interpreters; /* interpreters.head; 3.6: 0, the variable interp_head is the runtime */
         uint32_t gil;     /* the GIL's structure, 3.7 to 3.11 */
+        uint32_t collecting; /* 3.7, 3.8: gc.collecting */
     } runtime;
     struct { /* PyInterpreterState */
         uint32_t next, threads, id;
-        uint32_t gil;     /* 3.12+: pointer to the GIL's structure */
-        uint32_t modules; /* pointer to the dict sys.modules */
+        uint32_t gil;        /* 3.12+: pointer to the GIL's structure */
+        uint32_t collecting; /* 3.9+: gc.collecting, i32 */
+        uint32_t gc_frame;   /* 3.15: gc.frame, the Python frame that set a collection off */
+        uint32_t modules;    /* pointer to the dict sys.modules */
     } interp;
     struct { /* PyThreadState */
         uint32_t next, interp;
