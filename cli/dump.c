@@ -8,6 +8,7 @@
 #include "cli/dumped.h"
 #include "cli/exit_codes.h"
 #include "cli/leaf.h"
+#include "cli/memory_limit.h"
 #include "cli/signals.h"
 #include "cli/targets.h"
 #include "cli/terminal.h"
@@ -170,6 +171,7 @@ int dump_main(const struct options *o)
     if (code != EXIT_OK)
         return code;
     struct recording_config config = configure(o);
+    memory_limit();
     struct recording *r = recording_new(&config);
     struct dump dump = {.profile = recording_profile(r)};
     recording_on_sample(r, on_sample, &dump);

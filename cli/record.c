@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/exit_codes.h"
+#include "cli/memory_limit.h"
 #include "cli/outputs.h"
 #include "cli/recording.h"
 #include "cli/report.h"
@@ -77,6 +78,7 @@ static int start(struct record *r)
     struct recording_config config = configure(r->options);
     int added = 0;
     int error = 0;
+    memory_limit();
     r->recording = recording_new(&config);
     signals_block_terminal_stop();
     for (size_t i = 0; i < r->n_pids; i++) {

@@ -118,6 +118,19 @@ class Attached(InFolder):
                          (2, "", "wallspy: %q{RANKS}: the environment of "
                           f"{process.pid} has no such variable"))
 
+    def test_memory_is_bounded(self):
+        with Target("plain", user=False) as t:
+            process = subprocess.Popen([programs["program"], str(t.pid), "-o", "o.json"],
+                                       stderr=subprocess.PIPE, text=True)
+            while "sampling" not in process.stderr.readline():
+                pass
+            with open(f"/proc/{process.pid}/limits", encoding="utf-8") as file:
+                (line,) = [line for line in file if line.startswith("Max data size")]
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=20)
+            self.assertLessEqual(1 << 30, int(line.split()[3]))
+            self.assertLessEqual(int(line.split()[3]), 2 << 30)
+
     def test_stdout(self):
         with Target("plain", user=False) as t:
             code, out, _, _ = run(t.pid, "-d", "0.2", "-o", "-", user=False)
@@ -204,9 +217,9 @@ class Launched(InFolder):
         self.assertTrue(int(out.split()[1], 16) >> (signal.SIGCHLD - 1) & 1)
 
     def test_command_inherits_nothing(self):
-        script = ("import signal; print([s.name for s in signal.valid_signals() if type(s) is not "
+        script = ("import resource, signal; print([s.name for s in signal.valid_signals() if type(s) is not "
                   "int and signal.getsignal(s) == signal.SIG_IGN], "
-                  "signal.pthread_sigmask(signal.SIG_BLOCK, []))")
+                  "signal.pthread_sigmask(signal.SIG_BLOCK, []), resource.getrlimit(resource.RLIMIT_DATA))")
         plain = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
                                check=True)
         self.assertEqual(self.record(sys.executable, "-c", script)[1], plain.stdout)
