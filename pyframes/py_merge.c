@@ -304,7 +304,7 @@ static void put_blocks_up_to(struct writer *w, size_t b)
 /* An activation of the eval loop that no block belongs to.  Returns false if the stack ends here.
  * One inside of all others is just being entered or left.  Outside of all others, where Python says
  * that nothing was before: what is here belongs to another greenlet, or did (greenlet switches by
- * exchanging the stack's bytes). */
+ * exchanging the stack's bytes), and so does what lies between: how the greenlet began. */
 static bool put_strange_eval(struct writer *w, size_t i)
 {
     if (i < w->innermost && w->entering == 1) {
@@ -312,6 +312,9 @@ static bool put_strange_eval(struct writer *w, size_t i)
         return true;
     }
     if (i > w->outermost && w->python_ends) {
+        struct merged_stack *out = w->out;
+        while (out->frames[out->n - 1].kind == MERGED_NATIVE)
+            out->n--;
         put_note(w, note_greenlet);
         return false;
     }

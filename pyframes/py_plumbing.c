@@ -119,6 +119,7 @@ static const char *const functions[] = {
     "py_trampoline_evaluator",
     "pythread_wrapper",
     "run_eval_code_obj",
+    "run_file",
     "run_mod",
     "run_pyc_file",
     "t_bootstrap",

@@ -108,6 +108,9 @@ static size_t stack_wanted(struct sampler *s, struct task *t)
     uint32_t wanted = feedback_stack(&s->feedback, t->id);
     if (wanted)
         t->stack_bytes = wanted;
+    /* There is no second look. */
+    if (s->config.freeze && t->stack_bytes < HELD_STACK_BYTES)
+        t->stack_bytes = HELD_STACK_BYTES;
     return t->stack_bytes < MAX_STACK_BYTES ? t->stack_bytes : MAX_STACK_BYTES;
 }
 
