@@ -55,13 +55,13 @@ class Limits(trial.Trials):
             folder, name = os.path.split(output)
             self.check.assertEqual(trial.leftovers(folder, name), [], "left behind")
 
-    def record(self, prefix=(), **how):
+    def record(self, prefix=(), seconds=0.3, **how):
         """Over an older file."""
         with tempfile.TemporaryDirectory() as folder:
             output = os.path.join(folder, "out.json")
             pathlib.Path(output).write_text(trial.OLDER)
-            return self.run(*RECORD, self.target.pid, "-o", output, prefix=prefix, output=output,
-                            **how)
+            return self.run(*RECORD, self.target.pid, "-d", seconds, "-o", output, prefix=prefix,
+                            output=output, **how)
 
     def limited(self, limit, value, codes=(0, 1)):
         return self.record(prefix=("prlimit", f"--{limit}={value}:{value}"), codes=codes)
@@ -103,7 +103,7 @@ class TooLittle(unittest.TestCase):
 
     def test_messages_lost(self):
         with open("/dev/full", "wb") as full:
-            self.limits.record(stderr=full, stdout=full, codes=(0,))
+            self.limits.record(stderr=full, stdout=full, codes=(0,), seconds=1)
 
     def test_closed_pipe(self):
         for command in (*RECORD, self.pid, "-o", "-"), ("dump", "-p", self.pid):
@@ -117,7 +117,7 @@ class TooLittle(unittest.TestCase):
     def test_closed_streams(self):
         """A file that is opened instead of a closed one must not get the messages."""
         for closed in ("2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
-            self.limits.record(prefix=("sh", "-c", f'"$@" {closed}', "sh"), codes=(0,))
+            self.limits.record(prefix=("sh", "-c", f'"$@" {closed}', "sh"), codes=(0,), seconds=1)
         code, _ = self.limits.run("dump", "-p", self.pid, prefix=("sh", "-c", '"$@" >&-', "sh"))
         self.assertEqual(code, 1)
 

