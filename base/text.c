@@ -77,7 +77,8 @@ int parse_whole_i64(const char *s, int64_t min, int64_t max, int64_t *ret)
 void text_add_bytes(struct text *t, const char *s, size_t len)
 {
     t->s = array_reserve(t->s, &t->capacity, t->len + len + 1, 1);
-    memcpy(t->s + t->len, s, len);
+    if (len)
+        memcpy(t->s + t->len, s, len);
     t->len += len;
     t->s[t->len] = '\0';
 }

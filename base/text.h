@@ -27,7 +27,7 @@ struct text {
     size_t len, capacity;
 };
 void text_add(struct text *t, const char *s);
-void text_add_bytes(struct text *t, const char *s, size_t len);
+void text_add_bytes(struct text *t, const char *s, size_t len); /* S may be NULL if LEN is 0 */
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Appends a name for people to read: what a terminal would obey or choke on becomes '?'.  That is
  * control characters (C0 with the line end and the tab, DEL, C1), those that turn the writing's

@@ -27,7 +27,8 @@ static int bytes_read(struct mem *m, uint64_t addr, void *buf, size_t len)
     return 0;
 }
 
-/* One file for all inputs, since opening reads what it holds by then. */
+static const struct mem_ops bytes_ops = {.read = bytes_read};
+
 struct elf_file *elf_input_open(const uint8_t *bytes, size_t len)
 {
     struct elf_file *f = NULL;
@@ -42,10 +43,17 @@ struct elf_file *elf_input_open(const uint8_t *bytes, size_t len)
 
 struct elf_file *elf_input_map(const uint8_t *bytes, size_t len)
 {
-    static const struct mem_ops ops = {.read = bytes_read};
-    struct bytes_mem memory = {{&ops}, bytes, len};
+    struct bytes_mem memory = {{&bytes_ops}, bytes, len};
     struct elf_file *f = NULL;
     return elf_file_from_memory(&f, &memory.mem, ELF_INPUT_BASE, NULL) < 0 ? NULL : f;
+}
+
+struct elf_file *elf_input_object(const uint8_t *bytes, size_t len)
+{
+    struct bytes_mem memory = {{&bytes_ops}, bytes, len};
+    struct elf_file *f = NULL;
+    struct addr_range object = {ELF_INPUT_BASE, len};
+    return elf_file_from_object(&f, &memory.mem, &object) < 0 ? NULL : f;
 }
 
 static void count(void *ctx, const char *name, const struct addr_range *where, uint8_t info)

@@ -13,5 +13,7 @@ enum { ELF_INPUT_BASE = 0x400000 };
 struct elf_file *elf_input_open(const uint8_t *bytes, size_t len);
 /* The same as it would lie in memory at ELF_INPUT_BASE, if offsets and addresses are the same. */
 struct elf_file *elf_input_map(const uint8_t *bytes, size_t len);
+/* The same as an object that a JIT compiler keeps in memory. */
+struct elf_file *elf_input_object(const uint8_t *bytes, size_t len);
 /* Asks for whatever is asked of a module: symbols, sections, unwind rules, which are applied. */
 void elf_input_use(struct elf_file *f);
