@@ -54,6 +54,9 @@ struct module *modules_find(struct modules *m, uint64_t addr);
 /* The same, of code that modules_find() does not know: reads first what JIT compilers in the target have
  * registered.  The first call opens all modules' files, to find the lists. */
 struct module *modules_seek(struct modules *m, uint64_t addr);
+/* Code at ADDR as it is in memory now, of executable mappings: for what no file holds.  Returns 0 or
+ * -EFAULT. */
+int modules_read_code(struct modules *m, uint64_t addr, void *buf, size_t len);
 /* Reads the lists that modules_seek() found again, if they changed: a system call each if not.  Objects
  * are modules from then on, or none any more, if the number returned changes. */
 uint32_t modules_refresh_objects(struct modules *m);

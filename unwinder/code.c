@@ -17,11 +17,19 @@ int code_read(struct modules *modules, uint64_t addr, void *buf, size_t len)
     return elf_file_read(elf, addr - module->bias, buf, len);
 }
 
+int code_read_any(struct modules *modules, uint64_t addr, void *buf, size_t len)
+{
+    struct module *module = modules_find(modules, addr);
+    if (module && module_elf(modules, module))
+        return code_read(modules, addr, buf, len);
+    return modules_read_code(modules, addr, buf, len);
+}
+
 enum call_kind code_call(struct modules *modules, uint64_t return_addr, uint64_t *ret)
 {
     uint8_t bytes[CALL_MAX_BYTES];
     int64_t rel;
-    if (code_read(modules, return_addr - sizeof bytes, bytes, sizeof bytes) < 0)
+    if (code_read_any(modules, return_addr - sizeof bytes, bytes, sizeof bytes) < 0)
         return CALL_NONE;
     enum call_kind kind = call_before(bytes, sizeof bytes, &rel);
     if (kind == CALL_DIRECT || kind == CALL_SLOT)

@@ -10,6 +10,8 @@
 
 /* Copies code at ADDR.  Returns 0 or -EFAULT (no module there, or not executable). */
 int code_read(struct modules *modules, uint64_t addr, void *buf, size_t len);
+/* The same, also of code that no file holds, as it is in the target now. */
+int code_read_any(struct modules *modules, uint64_t addr, void *buf, size_t len);
 /* The kind of call right before RETURN_ADDR; CALL_NONE also if there is no code.  RET is written for
  * CALL_DIRECT, its target, and CALL_SLOT, the slot. */
 enum call_kind code_call(struct modules *modules, uint64_t return_addr, uint64_t *ret);

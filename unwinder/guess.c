@@ -8,14 +8,14 @@
  * needed. */
 enum { MAX_SCAN_BYTES = 1 << 16 };
 
-/* Is WORD code after a call, where CFI goes on? A call straight to a function with CFI did not lead
+/* Is WORD code after a call, where a rule leads on?  A call straight to a function with CFI did not lead
  * to code without, unless by a tail jump: such words are mostly what older calls left on the stack.
  * TO_CFI asks for these, else for all others. */
 static bool could_be_return(struct walk *w, uint64_t word, bool to_cfi)
 {
     uint64_t target;
     enum call_kind kind = code_call(w->modules, word, &target);
-    if (kind == CALL_NONE || !walk_rule(w, word, true)->found)
+    if (kind == CALL_NONE || !walk_has_rule(w, word, true))
         return false;
     bool direct_to_cfi = kind == CALL_DIRECT && walk_rule(w, target, false)->found &&
                          !code_is_stub(w->modules, target);

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "unwinder/cfi.h"
 #include "unwinder/code.h"
+#include "unwinder/way_out.h"
 
 struct rule_cache {
     struct modules *modules;
@@ -15,6 +16,7 @@ struct rule_cache {
     size_t n, capacity;
     struct cfi **cfi; /* by module id; NULL: not opened yet */
     size_t cfi_capacity;
+    size_t ways_out; /* that were looked for since the last sweep */
     bool saw_unmapped;
 };
 
@@ -85,20 +87,38 @@ struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *h
     return item;
 }
 
+static int read_code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+    return code_read_any(ctx, addr, buf, len);
+}
+
+bool rule_cache_way_out(struct rule_cache *c, struct cached_rule *rule, uint64_t pc)
+{
+    if (rule->found || rule->way_out_state == WAY_OUT_KNOWN)
+        return true;
+    if (rule->way_out_state == WAY_OUT_UNTRIED) {
+        bool known = way_out_find(read_code, c->modules, pc, &rule->rule) == 0;
+        rule->way_out_state = known ? WAY_OUT_KNOWN : WAY_OUT_NONE;
+        c->ways_out++;
+    }
+    return rule->way_out_state == WAY_OUT_KNOWN;
+}
+
 static void free_item(struct cached_rule *item)
 {
     rule_release(&item->rule);
     free(item);
 }
 
-void rule_cache_maps_changed(struct rule_cache *c)
+/* Drops all rules but those of KEEP. */
+static void sweep(struct rule_cache *c,
+                  bool (*keep)(const struct rule_cache *c, const struct cached_rule *item))
 {
     size_t kept = 0;
     map_clear(&c->by_addr);
     for (size_t i = 0; i < c->n; i++) {
         struct cached_rule *item = c->items[i];
-        const struct module *module = item->found ? modules_find(c->modules, item->addr) : NULL;
-        if (!module || module->id != item->module) {
+        if (!keep(c, item)) {
             free_item(item);
             continue;
         }
@@ -106,11 +126,31 @@ void rule_cache_maps_changed(struct rule_cache *c)
         c->items[kept++] = item;
     }
     c->n = kept;
+    c->ways_out = 0;
     c->saw_unmapped = false;
+}
+
+static bool is_mapped_still(const struct rule_cache *c, const struct cached_rule *item)
+{
+    const struct module *module = item->found ? modules_find(c->modules, item->addr) : NULL;
+    return module && module->id == item->module;
+}
+
+void rule_cache_maps_changed(struct rule_cache *c)
+{
+    sweep(c, is_mapped_still);
+}
+
+static bool is_not_by_code(const struct rule_cache *c, const struct cached_rule *item)
+{
+    (void)c;
+    return item->way_out_state == WAY_OUT_UNTRIED;
 }
 
 void rule_cache_maps_same(struct rule_cache *c)
 {
+    if (c->ways_out)
+        sweep(c, is_not_by_code);
     c->saw_unmapped = false;
 }
 

@@ -10,11 +10,12 @@
 
 struct cached_rule {
     uint64_t addr;           /* the look-up address: pc, or return address − 1 */
-    struct rule rule;        /* if found */
+    struct rule rule;        /* if found, or a way out is known */
     uint64_t function;       /* where its FDE starts; 0 unknown */
     uint64_t function_bytes; /* at most */
     uint32_t module;         /* its id, if found */
-    bool found;
+    bool found;              /* by CFI, or by what the code is known to be */
+    enum { WAY_OUT_UNTRIED, WAY_OUT_NONE, WAY_OUT_KNOWN } way_out_state;
     enum { PROLOGUE_UNTRIED, PROLOGUE_NONE, PROLOGUE_KNOWN } prologue_state;
     struct prologue prologue; /* the function's; walk_recover()'s cache */
 };
@@ -23,9 +24,13 @@ struct rule_cache;
 struct rule_cache *rule_cache_new(struct modules *modules); /* borrows */
 /* Never NULL; valid until rule_cache_maps_changed().  HIT tells whether it was there already. */
 struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *hit);
+/* Is RULE there, by CFI or else by a way out of the code from PC on (way_out.h)?  RULE is what was found
+ * for PC. */
+bool rule_cache_way_out(struct rule_cache *c, struct cached_rule *rule, uint64_t pc);
 /* Drops the rules of code that is no longer mapped, or was mapped anew. */
 void rule_cache_maps_changed(struct rule_cache *c);
-/* They were read again: what was not mapped is not. */
+/* They were read again: what was not mapped is not.  Drops what was read in code that no file holds, which
+ * may be written anew. */
 void rule_cache_maps_same(struct rule_cache *c);
 /* Was an address that no known mapping of code has asked for first since the maps were read? */
 bool rule_cache_saw_unmapped(const struct rule_cache *c);

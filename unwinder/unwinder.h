@@ -16,7 +16,8 @@ enum { UNWIND_MAX_FRAMES = 16384 };
 /* How a frame was found; what lies outside a guessed one follows from it by exact rules. */
 enum frame_trust {
     FRAME_EXACT,
-    FRAME_RECOVERED, /* rbp derived from the prologue, verified by the call target: counted apart */
+    FRAME_RECOVERED, /* rbp derived from the prologue, verified by the call target; or without CFI, by a way
+                        out of the code that leads to behind a call: counted apart */
     FRAME_GUESSED, /* found by scanning, or through an unverified candidate: marked for the user */
 };
 

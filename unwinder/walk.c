@@ -22,6 +22,11 @@ struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call)
     return rule;
 }
 
+bool walk_has_rule(struct walk *w, uint64_t pc, bool is_call)
+{
+    return rule_cache_way_out(w->rules, walk_rule(w, pc, is_call), pc);
+}
+
 static bool add_frame(struct walk *w, const struct regs *regs, bool is_call, enum frame_trust trust)
 {
     struct native_stack *out = w->out;
@@ -80,13 +85,37 @@ static bool is_new_thread(struct walk *w, const struct native_frame *f)
            code_call(w->modules, word, &ignored) == CALL_NONE;
 }
 
-/* From the last frame to its caller.  Returns 0 and CALLER, or 1 and the END. */
-static int step(struct walk *w, struct regs *caller, enum unwind_end *end)
+/* Does code at PC continue there, after a call or a signal? */
+static bool is_returned_to(struct walk *w, uint64_t pc)
+{
+    uint64_t ignored;
+    return code_call(w->modules, pc, &ignored) != CALL_NONE ||
+           walk_rule(w, pc, false)->rule.is_signal;
+}
+
+/* From a frame without CFI: by the way out of its code, if that leads to where a call returns to. */
+static bool step_out(struct walk *w, struct cached_rule *cached, struct regs *caller)
+{
+    struct native_frame *f = walk_last(w);
+    if (rule_cache_way_out(w->rules, cached, f->pc) &&
+        rule_apply(&cached->rule, &f->regs, &w->view, &f->cfa, caller) == 0 &&
+        caller->r[X86_RSP] > f->sp && is_returned_to(w, caller->r[X86_PC]))
+        return true;
+    f->cfa = 0;
+    return false;
+}
+
+/* From the last frame to its caller.  Returns 0, CALLER and how far it is to be trusted; or 1 and the
+ * END. */
+static int step(struct walk *w, struct regs *caller, enum frame_trust *trust, enum unwind_end *end)
 {
     struct native_frame *f = walk_last(w);
     struct cached_rule *cached = rule_of(w, f);
     const struct rule *rule = &cached->rule;
+    *trust = cached->found ? FRAME_EXACT : FRAME_RECOVERED;
     if (!cached->found) {
+        if (step_out(w, cached, caller))
+            return 0;
         *end = walk_guess(w);
         return 1;
     }
@@ -109,19 +138,33 @@ static int step(struct walk *w, struct regs *caller, enum unwind_end *end)
     return 1;
 }
 
+/* Nowhere: the stack that was followed is none. */
+static bool is_astray(enum unwind_end end)
+{
+    return end == UNWIND_NO_CFI || end == UNWIND_BAD_MEMORY || end == UNWIND_NO_PROGRESS;
+}
+
 enum unwind_end walk_from(struct walk *w, const struct regs *regs, bool is_call,
                           enum frame_trust trust)
 {
     struct regs next = *regs;
     enum unwind_end end;
+    size_t by_code = SIZE_MAX; /* the first frame that was left by a way out of its code */
     while (add_frame(w, &next, is_call, trust)) {
         struct regs caller;
-        if (step(w, &caller, &end))
-            return end;
+        size_t at = w->out->n - 1;
+        if (step(w, &caller, &trust, &end)) {
+            if (by_code == SIZE_MAX || !is_astray(end))
+                return end;
+            w->out->n = by_code + 1;
+            w->out->frames[by_code].cfa = 0;
+            return walk_guess(w);
+        }
+        if (trust == FRAME_RECOVERED && by_code == SIZE_MAX)
+            by_code = at;
         if (caller.r[X86_PC] == 0)
             return UNWIND_DONE;
         is_call = !walk_last(w)->is_signal;
-        trust = FRAME_EXACT;
         next = caller;
     }
     return UNWIND_TOO_DEEP;

@@ -35,6 +35,8 @@ enum unwind_end walk_try(struct walk *w, const struct regs *regs, bool is_call,
 
 /* The rule for PC. */
 struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call);
+/* Can the walk go on from PC without a guess? */
+bool walk_has_rule(struct walk *w, uint64_t pc, bool is_call);
 /* Counts a switch to another stack; false: there were too many. */
 bool walk_switches_stack(struct walk *w);
 static inline struct native_frame *walk_last(struct walk *w)

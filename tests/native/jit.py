@@ -29,7 +29,9 @@ def main():
     assert "[guessed]" not in told
     mapped = dump(sys.argv[2], "map")
     print(mapped)
-    assert "compiled_inner from a map" in mapped
+    for name in "compiled_inner", "compiled_outer":
+        assert mapped.count(f"{name} from a map ([jit])") == 1, name
+    assert "[guessed]" not in mapped
 
 
 main()

@@ -1,4 +1,4 @@
-/* Blocked below assembly without CFI.
+/* Blocked below assembly without CFI; with NO_WAY_OUT its code does not show how it returns.
  * STACK: read blocks no_cfi calls_assembly main [libc.so.6] __libc_start_main _start */
 #include "ready.h"
 
@@ -8,12 +8,17 @@ NOINLINE __attribute__((used)) void blocks(void)
     wait_for_test();
 }
 
+#ifdef NO_WAY_OUT
+#define GO_ON "lea 1f(%rip), %rax\njmp *%rax\n1: "
+#else
+#define GO_ON ""
+#endif
+
 void no_cfi(void);
 __asm__(".type no_cfi, @function\n"
         "no_cfi: push %rbx\n"
         "sub $48, %rsp\n"
-        "call blocks\n"
-        "add $48, %rsp\n"
+        "call blocks\n" GO_ON "add $48, %rsp\n"
         "pop %rbx\n"
         "ret\n"
         ".size no_cfi, . - no_cfi\n");

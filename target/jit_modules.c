@@ -1,0 +1,139 @@
+/* What JIT compilers in the target register with debuggers, as modules; see modules.h. */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "target/elf_object.h"
+#include "target/modules_private.h"
+
+enum {
+    MAX_CODE_SECTIONS = 64, /* of one object */
+    JIT_COST_SHARE = 32,    /* at most one part in so many of the time goes into reading lists */
+};
+
+/* Is there a list in modules not asked before?  Opens their files. */
+static void seek_lists(struct modules *m)
+{
+    for (; m->n_sought < m->n; m->n_sought++) {
+        struct entry *e = m->entries[m->n_sought];
+        struct addr_range symbol;
+        if (e->object.entry || m->n_lists == MAX_JIT_LISTS ||
+            modules_find(m, e->module.start) != &e->module)
+            continue;
+        struct elf_file *f = module_elf(m, &e->module);
+        if (f && elf_file_symbol(f, JIT_DESCRIPTOR, &symbol) == 0)
+            m->lists[m->n_lists++] = (struct jit_list){.descriptor = symbol.start + e->module.bias};
+    }
+}
+
+static struct entry *add_object(struct modules *m, const struct jit_object *o)
+{
+    struct entry *e = xcalloc(1, sizeof *e);
+    e->object = *o;
+    e->path = xasprintf("[jit %zu]", ++m->n_objects_ever);
+    e->module =
+        (struct module){.id = (uint32_t)m->n, .path = e->path, .name = "[jit]", .jit = true};
+    m->entries = array_reserve(m->entries, &m->capacity, m->n + 1, sizeof(struct entry *));
+    return m->entries[m->n++] = e;
+}
+
+static bool same_object(const struct jit_object *a, const struct jit_object *b)
+{
+    return a->entry == b->entry && a->file.start == b->file.start && a->file.len == b->file.len;
+}
+
+/* The entry of the object O: the one it had at the last reading of the lists, by OLD. NULL: too many. */
+static struct entry *intern_object(struct modules *m, const struct map *old,
+                                   const struct jit_object *o)
+{
+    uint64_t id;
+    if (map_get(old, o->entry, &id) && same_object(&m->entries[id]->object, o))
+        return m->entries[id];
+    return m->n_objects_ever < MAX_JIT_OBJECTS ? add_object(m, o) : NULL;
+}
+
+static void activate_object(struct modules *m, struct entry *e)
+{
+    struct addr_range code[MAX_CODE_SECTIONS];
+    size_t n = elf_object_code(m->mem, &e->object.file, code, MAX_CODE_SECTIONS);
+    m->objects =
+        array_reserve(m->objects, &m->objects_capacity, m->objects_n + n, sizeof *m->objects);
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || code[i].start < e->module.start)
+            e->module.start = code[i].start;
+        if (code[i].start + code[i].len > e->module.end)
+            e->module.end = code[i].start + code[i].len;
+        m->objects[m->objects_n++] = (struct active){code[i].start, code[i].start + code[i].len, e};
+    }
+}
+
+static int compare_active(const void *a, const void *b)
+{
+    const struct active *x = a;
+    const struct active *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Objects do not overlap, unless the target lies. */
+static void sort_objects(struct modules *m)
+{
+    size_t kept = 0;
+    if (m->objects_n)
+        qsort(m->objects, m->objects_n, sizeof *m->objects, compare_active);
+    for (size_t i = 0; i < m->objects_n; i++)
+        if (!kept || m->objects[i].start >= m->objects[kept - 1].end)
+            m->objects[kept++] = m->objects[i];
+    m->objects_n = kept;
+}
+
+static void take_lists(struct modules *m)
+{
+    struct map old = m->by_link;
+    m->by_link = (struct map){0};
+    m->objects_n = 0;
+    for (size_t l = 0; l < m->n_lists; l++)
+        for (size_t i = 0; i < m->lists[l].n; i++) {
+            struct entry *e = intern_object(m, &old, &m->lists[l].items[i]);
+            if (!e)
+                continue;
+            map_put(&m->by_link, e->object.entry, e->module.id);
+            activate_object(m, e);
+        }
+    sort_objects(m);
+    map_release(&old);
+    m->objects_generation++;
+}
+
+void modules_forget_objects(struct modules *m)
+{
+    while (m->n_lists)
+        jit_list_release(&m->lists[--m->n_lists]);
+    m->n_sought = 0;
+    take_lists(m);
+}
+
+uint32_t modules_refresh_objects(struct modules *m)
+{
+    bool changed = false;
+    int64_t begun_ns = m->n_lists ? clock_now_ns() : 0;
+    if (!m->n_lists || begun_ns < m->lists_due_ns)
+        return m->objects_generation;
+    for (size_t i = 0; i < m->n_lists; i++)
+        changed |= jit_list_refresh(&m->lists[i], m->mem);
+    if (changed)
+        take_lists(m);
+    int64_t end_ns = clock_now_ns();
+    m->lists_due_ns = end_ns + (end_ns - begun_ns) * JIT_COST_SHARE;
+    return m->objects_generation;
+}
+
+struct module *modules_seek(struct modules *m, uint64_t addr)
+{
+    const struct mapping *mapping = maps_find(&m->maps, addr);
+    if (!mapping || !(mapping->prot & PROT_EXEC))
+        return NULL;
+    seek_lists(m);
+    (void)modules_refresh_objects(m);
+    return modules_find(m, addr);
+}

@@ -1,0 +1,47 @@
+/* The list of modules from within, for modules.c and jit_modules.c. */
+#pragma once
+
+#include "base/hash.h"
+#include "target/jit_list.h"
+#include "target/module_open.h"
+#include "target/modules.h"
+
+enum { MAX_JIT_LISTS = 8 }; /* each copy of LLVM has one */
+
+/* The public part and what is private to these two. */
+struct entry {
+    struct module module; /* first, so that a module is an entry */
+    struct module_source source;
+    bool tried; /* to open the ELF file */
+    char *path;
+    struct jit_object object; /* what it is, if it has no mapping of its own; entry 0: it has */
+};
+
+struct active {
+    uint64_t start, end;
+    struct entry *entry;
+};
+
+struct modules {
+    pid_t pid;
+    struct mem *mem;
+    struct maps maps;
+    struct entry **entries; /* by id */
+    size_t n, capacity;
+    struct index by_place;
+    struct active *active; /* what is mapped now: by address, not overlapping */
+    size_t active_n, active_capacity;
+    uint32_t generation; /* of the maps, that ACTIVE was made of; 0: none */
+    struct jit_list lists[MAX_JIT_LISTS];
+    size_t n_lists;
+    struct map by_link;     /* of the objects registered now: address of the link → id */
+    struct active *objects; /* their code, as ACTIVE */
+    size_t objects_n, objects_capacity;
+    size_t n_sought, n_objects_ever;
+    int64_t lists_due_ns; /* not to be read before */
+    uint32_t objects_generation;
+    struct module_counters counters;
+};
+
+/* Forgets what JIT compilers registered, and where (exec). */
+void modules_forget_objects(struct modules *m);

@@ -1,0 +1,62 @@
+"""CPython's perf trampolines (-X perf, 3.12 and later) are named by the map that it writes, and hidden
+beside the Python frames that they run.  Runs wallspy on itself.
+
+usage: perf.py WALLSPY (without it: the target)"""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+
+
+def inner(levels):
+    if levels:
+        return max([levels - 1], key=inner)
+    end = time.perf_counter() + 1
+    while time.perf_counter() < end:
+        pass
+    return 0
+
+
+def outer():
+    return inner(3)
+
+
+def stacks(*options):
+    """Of the main thread, outermost frame first, with their counts."""
+    with tempfile.NamedTemporaryFile(suffix=".folded") as out:
+        subprocess.run([sys.argv[1], "-q", "-r", "200", "-o", out.name, *options, "--",
+                        sys.executable, "-X", "perf", __file__], check=True)
+        lines = [line.decode().rsplit(" ", 1) for line in open(out.name, "rb")]
+    return [(stack.split(";"), int(weight)) for stack, weight in lines]
+
+
+def main():
+    if not sysconfig.get_config_var("PY_HAVE_PERF_TRAMPOLINE"):
+        sys.exit(77)
+    shown = [(stack, weight) for stack, weight in stacks() if "outer" in stack]
+    assert shown
+    for stack, _ in shown:
+        assert not any(frame.startswith("py::") for frame in stack), stack
+        assert "[native frames missing]" not in stack, stack
+    total = good = 0
+    for stack, weight in stacks("--internals"):
+        if "outer" not in stack:
+            continue
+        names = [frame.replace(" [guessed]", "") for frame in stack]
+        expected = [f"py::inner:{__file__}"] * 4
+        total += weight
+        good += weight * ([name for name in names if name.startswith("py::inner:")] == expected
+                          and names.index(f"py::outer:{__file__}") < names.index("outer"))
+    print(f"{good / total:.1%} with all four trampolines")
+    assert good > 0.9 * total  # it enters and leaves them in the rest
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        main()
+    else:
+        outer()
+        os.unlink(f"/tmp/perf-{os.getpid()}.map")
