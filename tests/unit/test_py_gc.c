@@ -1,0 +1,105 @@
+#include "pyframes/py_gc.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "pyframes/py_layout.h"
+#include "tests/support/check_main.h"
+
+/* A target of 3.11: a thread state, its interpreter, code around the return address PC. */
+enum {
+    BASE = 0x100000,
+    THREAD = BASE,
+    INTERP = BASE + 0x400,
+    CODE = BASE + 0x1000,
+    PC = CODE + 0x400,
+    ARENA_BYTES = 0x2000,
+    MOV_BYTES = 11,
+};
+
+static struct arena {
+    struct mem mem;
+    uint8_t bytes[ARENA_BYTES];
+} arena;
+static struct py_runtime rt;
+static struct py_frame none[1];
+
+static int arena_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
+{
+    (void)mem;
+    if (addr < BASE || addr - BASE > ARENA_BYTES || len > ARENA_BYTES - (addr - BASE))
+        return -EFAULT;
+    memcpy(buf, arena.bytes + (addr - BASE), len);
+    return 0;
+}
+
+static const struct mem_ops arena_ops = {.read = arena_read};
+
+/* movl $VALUE, OFFSET(%r12) */
+static void put_store(uint64_t addr, uint32_t offset, uint32_t value)
+{
+    static const uint8_t mov[] = {0xc7, 0x84, 0x24};
+    uint8_t *at = arena.bytes + (addr - BASE);
+    memcpy(at, mov, sizeof mov);
+    memcpy(at + sizeof mov, &offset, sizeof offset);
+    memcpy(at + sizeof mov + sizeof offset, &value, sizeof value);
+}
+
+static void begin(uint32_t collecting)
+{
+    uint64_t interp = INTERP;
+    memset(&arena, 0, sizeof arena);
+    arena.mem.ops = &arena_ops;
+    rt = (struct py_runtime){
+        .layout = *py_layout_of(11), .module_start = CODE, .module_end = BASE + ARENA_BYTES};
+    memcpy(arena.bytes + rt.layout.thread.interp, &interp, sizeof interp);
+    memcpy(arena.bytes + (INTERP - BASE) + rt.layout.interp.collecting, &collecting,
+           sizeof collecting);
+}
+
+/* Of two C frames, the second returns to PC.  Is it the collector's caller? */
+static bool found(void)
+{
+    static const uint64_t threads[] = {THREAD};
+    struct native_frame frames[] = {{.pc = CODE + 8}, {.pc = PC, .is_call = true}};
+    struct native_stack native = {.frames = frames, .n = 2, .capacity = 2};
+    struct py_stack py = {.frames = none, .capacity = 1};
+    struct py_gc *gc = py_gc_new(&rt, &arena.mem);
+    struct py_gc_found got = py_gc_find(gc, &arena.mem, threads, 1, &native, &py);
+    py_gc_free(gc);
+    ck_assert(got.place == PY_GC_NONE || got.index == 1);
+    return got.place == PY_GC_NATIVE;
+}
+
+START_TEST(code_around_the_call_tells)
+{
+    uint32_t offset = py_layout_of(11)->interp.collecting;
+    begin(1);
+    put_store(PC - 100, offset, 1);
+    ck_assert(!found());
+    put_store(PC + 20, offset, 0);
+    ck_assert(found());
+    put_store(PC - 100, offset, 0);
+    ck_assert(!found());
+    put_store(PC - 100, offset + 4, 1);
+    ck_assert(!found());
+}
+END_TEST
+
+START_TEST(nothing_without_a_collection)
+{
+    uint32_t offset = py_layout_of(11)->interp.collecting;
+    begin(0);
+    put_store(PC - MOV_BYTES, offset, 1);
+    put_store(PC, offset, 0);
+    ck_assert(!found());
+    begin(1);
+    put_store(PC - MOV_BYTES, offset, 1);
+    put_store(PC, offset, 0);
+    ck_assert(found());
+    rt.module_start = PC + 1; /* somebody else's code */
+    ck_assert(!found());
+}
+END_TEST
+
+CHECK_MAIN("py_gc", 20, code_around_the_call_tells, nothing_without_a_collection)
