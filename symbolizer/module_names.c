@@ -18,6 +18,8 @@ struct module_names {
     Dwarf *alt_dwarf;
     struct dwarf_names *dwarf; /* NULL: none */
     struct symtab *symtab;     /* NULL until first needed */
+    const uint64_t *wanted;    /* borrowed; NULL: any */
+    size_t n_wanted;
     struct text mangled, shown;
 };
 
@@ -62,9 +64,15 @@ struct module_names *module_names_open(struct elf_file *file, const char *path,
     return m;
 }
 
+void module_names_want(struct module_names *m, const uint64_t *wanted, size_t n)
+{
+    m->wanted = wanted;
+    m->n_wanted = n;
+}
+
 static void load_symtab(struct module_names *m)
 {
-    m->symtab = symtab_new();
+    m->symtab = symtab_new(m->wanted, m->n_wanted);
     if (m->debug)
         symtab_add_elf(m->symtab, elf_file_elf(m->debug));
     symtab_add_elf(m->symtab, elf_file_elf(m->file));

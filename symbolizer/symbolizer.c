@@ -213,9 +213,14 @@ static void name_module(struct symbolizer *s, const struct wanted *w, size_t n)
     if (!file)
         return;
     struct module_names *names = module_names_open(file, e->module->path, s->search, s->profile);
+    uint64_t *offsets = xmalloc(n * sizeof *offsets);
+    for (size_t i = 0; i < n; i++)
+        offsets[i] = w[i].offset;
+    module_names_want(names, offsets, n);
     for (size_t i = 0; i < n; i++)
         name_frame(s, names, &w[i]);
     (void)module_names_close(names);
+    free(offsets);
 }
 
 void symbolizer_run(struct symbolizer *s, void (*on_progress)(void *ctx, double share), void *ctx)

@@ -1,3 +1,6 @@
+/* A library may have a million symbols, of which a hundred are asked for.  So two passes: the first notes
+ * for each wanted address the last start before it, which is all that symbols without a size need to
+ * know; the second keeps the symbols that a wanted address, or such a start, lies in. */
 #include "symbolizer/symtab.h"
 
 #include <gelf.h>
@@ -19,16 +22,73 @@ struct symbol {
     bool exported;
 };
 
-struct symtab {
-    struct symbol *symbols;
+struct source { /* one of them */
+    Elf *elf;
+    struct elf_file *file;
+};
+
+struct symbols {
+    struct symbol *items;
     size_t n, capacity;
+};
+
+struct symtab {
+    const uint64_t *wanted; /* ascending; NULL: any address may be asked for */
+    size_t n_wanted;
+    uint64_t *last_starts; /* by wanted address; 0: none */
+    bool keeping;          /* the second pass */
+    struct source *sources;
+    size_t n_sources, sources_capacity;
+    struct symbols kept;
+    struct symbols stubs; /* of linkage tables */
     struct ranges ranges;
 };
 
+/* Where ADDR is among the N ascending addresses at ALL, or belongs. */
+static size_t place_of(const uint64_t *all, size_t n, uint64_t addr)
+{
+    size_t low = 0;
+    while (low < n) {
+        size_t middle = low + (n - low) / 2;
+        if (all[middle] < addr)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low;
+}
+
+static bool holds_one(const struct symbol *s, const uint64_t *all, size_t n)
+{
+    size_t i = place_of(all, n, s->start);
+    return i < n && (s->open ? all[i] == s->start : all[i] < s->end);
+}
+
+/* Does this pass need S?  Asked before its name and section are looked at. */
+static bool matters(const struct symtab *t, const struct symbol *s)
+{
+    if (!t->wanted)
+        return true;
+    if (t->keeping)
+        return holds_one(s, t->last_starts, t->n_wanted) ||
+               (!s->open && holds_one(s, t->wanted, t->n_wanted));
+    size_t i = place_of(t->wanted, t->n_wanted, s->start);
+    return i < t->n_wanted && s->start > t->last_starts[i];
+}
+
+static void append(struct symbols *to, const struct symbol *s)
+{
+    to->items = array_reserve(to->items, &to->capacity, to->n + 1, sizeof *to->items);
+    to->items[to->n++] = *s;
+}
+
+/* S matters. */
 static void add(struct symtab *t, const struct symbol *s)
 {
-    t->symbols = array_reserve(t->symbols, &t->capacity, t->n + 1, sizeof *t->symbols);
-    t->symbols[t->n++] = *s;
+    if (!t->wanted || t->keeping)
+        append(&t->kept, s);
+    else
+        t->last_starts[place_of(t->wanted, t->n_wanted, s->start)] = s->start;
 }
 
 static bool is_mangled(const char *name)
@@ -54,22 +114,26 @@ static bool is_code_type(unsigned type)
     return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
 }
 
-static void add_symbol(struct symtab *t, Elf *elf, const GElf_Sym *sym, const char *name)
+static void add_symbol(struct symtab *t, Elf *elf, const GElf_Sym *sym, size_t names)
 {
     unsigned type = GELF_ST_TYPE(sym->st_info);
     bool defined = sym->st_shndx != SHN_UNDEF && sym->st_shndx < SHN_LORESERVE;
-    if (!is_code_type(type) || !defined || !name || !*name || str_starts(name, ".L"))
+    struct symbol s = {.start = sym->st_value, .open = sym->st_size == 0};
+    if (__builtin_add_overflow(s.start, sym->st_size, &s.end))
+        s.end = UINT64_MAX;
+    if (!is_code_type(type) || !defined || !matters(t, &s))
+        return;
+    s.name = elf_strptr(elf, names, sym->st_name);
+    if (!s.name || !*s.name || str_starts(s.name, ".L"))
         return;
     GElf_Shdr section;
     if (!gelf_getshdr(elf_getscn(elf, sym->st_shndx), &section) ||
         !(section.sh_flags & SHF_EXECINSTR) || sym->st_value - section.sh_addr >= section.sh_size)
         return;
     uint64_t section_end = section.sh_addr + section.sh_size;
-    struct symbol s = {.start = sym->st_value, .name = name, .open = sym->st_size == 0};
-    s.end = section_end;
-    if (!s.open && sym->st_size < section_end - s.start)
-        s.end = s.start + sym->st_size;
-    s.rank = rank_of(sym->st_info, name);
+    if (s.open || s.end > section_end)
+        s.end = section_end;
+    s.rank = rank_of(sym->st_info, s.name);
     s.exported = GELF_ST_BIND(sym->st_info) != STB_LOCAL;
     add(t, &s);
 }
@@ -83,7 +147,7 @@ static void add_table(struct symtab *t, Elf *elf, Elf_Scn *scn, const GElf_Shdr 
     for (size_t i = 1; i < n && i <= INT32_MAX; i++) {
         GElf_Sym sym;
         if (gelf_getsym(data, (int)i, &sym))
-            add_symbol(t, elf, &sym, elf_strptr(elf, table->sh_link, sym.st_name));
+            add_symbol(t, elf, &sym, table->sh_link);
     }
 }
 
@@ -91,15 +155,32 @@ static void add_stub(void *ctx, uint64_t start, uint64_t len, const char *name)
 {
     struct symbol s = {
         .start = start, .end = start + len, .name = name, .rank = UINT32_MAX, .plt = true};
-    add(ctx, &s);
+    append(ctx, &s);
 }
 
-struct symtab *symtab_new(void)
+struct symtab *symtab_new(const uint64_t *wanted, size_t n)
 {
-    return xcalloc(1, sizeof(struct symtab));
+    struct symtab *t = xcalloc(1, sizeof *t);
+    t->wanted = wanted;
+    t->n_wanted = n;
+    t->last_starts = xcalloc(n, sizeof *t->last_starts);
+    return t;
+}
+
+static void add_source(struct symtab *t, struct source source)
+{
+    t->sources =
+        array_reserve(t->sources, &t->sources_capacity, t->n_sources + 1, sizeof *t->sources);
+    t->sources[t->n_sources++] = source;
 }
 
 void symtab_add_elf(struct symtab *t, Elf *elf)
+{
+    add_source(t, (struct source){.elf = elf});
+    plt_each_stub(elf, add_stub, &t->stubs);
+}
+
+static void read_elf(struct symtab *t, Elf *elf)
 {
     for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
         GElf_Shdr header;
@@ -107,7 +188,6 @@ void symtab_add_elf(struct symtab *t, Elf *elf)
             (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
             add_table(t, elf, scn, &header);
     }
-    plt_each_stub(elf, add_stub, t);
 }
 
 struct exported {
@@ -126,13 +206,38 @@ static void add_exported(void *ctx, const char *name, const struct addr_range *w
         return;
     struct symbol s = {.start = where->start, .end = end, .name = name, .exported = true};
     s.rank = rank_of(info, name);
-    add(e->table, &s);
+    if (matters(e->table, &s))
+        add(e->table, &s);
 }
 
 void symtab_add_exported(struct symtab *t, struct elf_file *file)
 {
-    struct exported e = {t, file};
-    elf_file_each_exported(file, add_exported, &e);
+    add_source(t, (struct source){.file = file});
+}
+
+/* One pass over all symbols there are. */
+static void read_all(struct symtab *t)
+{
+    for (size_t i = 0; i < t->n_sources; i++) {
+        struct exported e = {t, t->sources[i].file};
+        if (e.file)
+            elf_file_each_exported(e.file, add_exported, &e);
+        else
+            read_elf(t, t->sources[i].elf);
+    }
+    for (size_t i = 0; i < t->stubs.n; i++)
+        if (matters(t, &t->stubs.items[i]))
+            add(t, &t->stubs.items[i]);
+}
+
+static void read_wanted(struct symtab *t)
+{
+    read_all(t);
+    for (size_t i = 1; i < t->n_wanted; i++)
+        if (t->last_starts[i] < t->last_starts[i - 1])
+            t->last_starts[i] = t->last_starts[i - 1];
+    t->keeping = true;
+    read_all(t);
 }
 
 /* By address; at the same one the best comes last, those with a size after those without. */
@@ -155,10 +260,10 @@ static int by_start(const void *a, const void *b)
 
 /* A symbol without a size ends where the next one starts; it goes if a better one starts where it
  * does. */
-static void close_open(struct symtab *t)
+static void close_open(struct symbols *all)
 {
-    for (size_t i = 0; i + 1 < t->n; i++) {
-        struct symbol *s = &t->symbols[i];
+    for (size_t i = 0; i + 1 < all->n; i++) {
+        struct symbol *s = &all->items[i];
         if (s->open && s->end > s[1].start)
             s->end = s[1].start;
     }
@@ -166,13 +271,17 @@ static void close_open(struct symtab *t)
 
 void symtab_finish(struct symtab *t)
 {
-    if (!t->n)
+    if (t->wanted)
+        read_wanted(t);
+    else
+        read_all(t);
+    if (!t->kept.n)
         return;
-    qsort(t->symbols, t->n, sizeof *t->symbols, by_start);
-    close_open(t);
+    qsort(t->kept.items, t->kept.n, sizeof *t->kept.items, by_start);
+    close_open(&t->kept);
     uint64_t covered = 0; /* by symbols with a size: a label inside a function is no function */
-    for (size_t i = 0; i < t->n; i++) {
-        const struct symbol *s = &t->symbols[i];
+    for (size_t i = 0; i < t->kept.n; i++) {
+        const struct symbol *s = &t->kept.items[i];
         if (s->open && s->start < covered)
             continue;
         if (!s->open && s->end > covered)
@@ -188,10 +297,10 @@ bool symtab_find(const struct symtab *t, uint64_t elf_addr, struct text *out, bo
     if (i == RANGES_NONE)
         return false;
     text_clear(out);
-    text_add(out, t->symbols[i].name);
-    if (t->symbols[i].plt)
+    text_add(out, t->kept.items[i].name);
+    if (t->kept.items[i].plt)
         text_add(out, "@plt");
-    *ret_exported = t->symbols[i].exported;
+    *ret_exported = t->kept.items[i].exported;
     return true;
 }
 
@@ -200,7 +309,10 @@ struct symtab *symtab_free(struct symtab *t)
     if (!t)
         return NULL;
     ranges_release(&t->ranges);
-    free(t->symbols);
+    free(t->kept.items);
+    free(t->stubs.items);
+    free(t->sources);
+    free(t->last_starts);
     free(t);
     return NULL;
 }

@@ -3,19 +3,23 @@
 #pragma once
 
 #include <libelf.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/text.h"
 #include "target/elf_file.h"
 
 struct symtab;
 
-struct symtab *symtab_new(void);
+/* WANTED: N ascending addresses, the only ones that will be asked for; borrowed until symtab_finish().
+ * NULL: any may be. */
+struct symtab *symtab_new(const uint64_t *wanted, size_t n);
 /* Adds what .symtab and .dynsym of ELF say, and the stubs of its procedure linkage table.  Borrows
  * ELF for the table's life.  What is malformed is left out. */
 void symtab_add_elf(struct symtab *t, Elf *elf);
 /* Adds what the dynamic linker sees, for an image without section headers.  Borrows FILE. */
 void symtab_add_exported(struct symtab *t, struct elf_file *file);
-/* Call once, after all were added. */
+/* Call once, after all were added: reads them. */
 void symtab_finish(struct symtab *t);
 /* Puts the name of the code at ELF_ADDR, mangled as it stands in the file ("NAME@plt" for a stub),
  * into OUT; RET_EXPORTED: other modules may call it by that name.  False: no symbol covers it. */
