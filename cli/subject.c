@@ -83,7 +83,7 @@ static void seek_python(struct subject *s)
     int r = py_runtime_find(&runtime, s->modules, s->live, &err);
     s->python_pending = r == -EAGAIN;
     if (r == -ENOTSUP) {
-        s->no_python = true;
+        s->python_refused = true;
         profile_get_process(s->profile, s->id)->python_note = profile_string(s->profile, err.text);
         log_warn("unknown python", "%s: native stacks only.", err.text);
     }
@@ -170,7 +170,8 @@ static bool read_maps(struct subject *s, int64_t now_ns)
     else
         unwinder_maps_same(s->unwinder);
     s->maps_took_ns = clock_now_ns() - now_ns;
-    if (!s->python && !s->no_python && (changed || s->python_pending))
+    bool wanted = !s->python && !s->no_python && !s->python_refused;
+    if (wanted && (changed || s->python_pending))
         seek_python(s);
     if (s->want_tasks && changed && s->python && !s->python->tasks)
         seek_tasks(s);
@@ -215,7 +216,7 @@ void subject_exec(struct subject *s)
     symbolizer_exec(s->symbolizer);
     code_changed(s);
     s->maps_read_ns = s->maps_wait_ms = 0;
-    s->python_pending = false;
+    s->python_pending = s->python_refused = false;
     s->execed = true;
     subject_describe(s);
 }

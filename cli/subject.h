@@ -47,7 +47,8 @@ struct subject {
     struct python *python; /* the present one; NULL: none (yet) */
     struct python *old_pythons;
     bool want_tasks;
-    bool no_python;        /* not wanted, or a version that cannot be read */
+    bool no_python;        /* not wanted */
+    bool python_refused;   /* a version that cannot be read, until an exec */
     struct map module_ids; /* target module id → module_id */
     struct map frame_ids;  /* look-up address → frame_id, while the maps stay */
     uint32_t maps_generation;
