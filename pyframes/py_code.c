@@ -304,6 +304,22 @@ static frame_id frame_of(struct py_codes *c, struct code *code, int32_t lasti)
     return id;
 }
 
+int32_t py_code_lasti(const struct py_runtime *rt, struct mem *live, const struct py_frame *f)
+{
+    const struct py_layout *l = &rt->layout;
+    uint64_t copies, n, first, units;
+    if (f->copy == 0)
+        return f->lasti;
+    if (mem_read_u64(live, f->code + l->code.copies, &copies) < 0 ||
+        mem_read_u64(live, copies, &n) < 0 || f->copy >= n ||
+        mem_read_u64(live, copies + sizeof n + f->copy * sizeof first, &first) < 0 ||
+        mem_read_u64(live, f->code + l->bytes.size, &units) < 0)
+        return PY_LASTI_UNKNOWN;
+    uint64_t offset = f->instr - first;
+    return offset <= INT32_MAX && offset / CODE_UNIT_BYTES < units ? (int32_t)offset
+                                                                   : PY_LASTI_UNKNOWN;
+}
+
 int py_code_resolve(struct py_codes *c, struct mem *recorded, const struct py_frame *f,
                     frame_id *ret, bool *ret_hidden)
 {
@@ -319,7 +335,7 @@ int py_code_resolve(struct py_codes *c, struct mem *recorded, const struct py_fr
         *ret_hidden = false;
         return r == -EPROTO ? r : -ESTALE;
     }
-    *ret = frame_of(c, &c->codes[ix], f->lasti);
+    *ret = frame_of(c, &c->codes[ix], py_code_lasti(c->rt, c->live, f));
     *ret_hidden = c->codes[ix].hidden;
     return 0;
 }

@@ -24,4 +24,7 @@ void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
  * target may be running. */
 int py_code_resolve(struct py_codes *c, struct mem *recorded, const struct py_frame *f,
                     frame_id *ret, bool *ret_hidden);
+/* F's lasti; looked for in LIVE where the thread runs a copy of the bytecode of its own.  May be
+ * PY_LASTI_UNKNOWN.  The target may be running. */
+int32_t py_code_lasti(const struct py_runtime *rt, struct mem *live, const struct py_frame *f);
 struct py_codes *py_codes_free(struct py_codes *c);

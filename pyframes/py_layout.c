@@ -14,9 +14,9 @@ static const struct py_layout rows[] = {
          .base_frame = PY_ABSENT, .thread_id = 152, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
      .frame = {.previous = 24, .code = 32, .lasti = 120, .instr = PY_ABSENT, .owner = PY_ABSENT,
-         .is_entry = PY_ABSENT, .bytes = 124},
+         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 124},
      .code = {.filename = 96, .name = 104, .qualname = PY_ABSENT, .first_line = 36,
-         .linetable = 112, .bytecode = 40, .flags = 32},
+         .linetable = 112, .bytecode = 40, .copies = PY_ABSENT, .flags = 32},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -32,9 +32,9 @@ static const struct py_layout rows[] = {
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
      .frame = {.previous = 24, .code = 32, .lasti = 104, .instr = PY_ABSENT, .owner = PY_ABSENT,
-         .is_entry = PY_ABSENT, .bytes = 108},
+         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 108},
      .code = {.filename = 96, .name = 104, .qualname = PY_ABSENT, .first_line = 36,
-         .linetable = 112, .bytecode = 40, .flags = 32},
+         .linetable = 112, .bytecode = 40, .copies = PY_ABSENT, .flags = 32},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -50,9 +50,9 @@ static const struct py_layout rows[] = {
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
      .frame = {.previous = 24, .code = 32, .lasti = 104, .instr = PY_ABSENT, .owner = PY_ABSENT,
-         .is_entry = PY_ABSENT, .bytes = 108},
+         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 108},
      .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
-         .linetable = 120, .bytecode = 48, .flags = 36},
+         .linetable = 120, .bytecode = 48, .copies = PY_ABSENT, .flags = 36},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -68,9 +68,9 @@ static const struct py_layout rows[] = {
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
      .frame = {.previous = 24, .code = 32, .lasti = 104, .instr = PY_ABSENT, .owner = PY_ABSENT,
-         .is_entry = PY_ABSENT, .bytes = 108},
+         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 108},
      .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
-         .linetable = 120, .bytecode = 48, .flags = 36},
+         .linetable = 120, .bytecode = 48, .copies = PY_ABSENT, .flags = 36},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -86,9 +86,9 @@ static const struct py_layout rows[] = {
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = 8},
      .frame = {.previous = 24, .code = 32, .lasti = 96, .instr = PY_ABSENT, .owner = PY_ABSENT,
-         .is_entry = PY_ABSENT, .bytes = 100},
+         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 100},
      .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
-         .linetable = 120, .bytecode = 48, .flags = 36},
+         .linetable = 120, .bytecode = 48, .copies = PY_ABSENT, .flags = 36},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -104,9 +104,9 @@ static const struct py_layout rows[] = {
          .base_frame = PY_ABSENT, .thread_id = 152, .native_id = 160, .datastack = 296},
      .cframe = {.current_frame = 8, .previous = 16},
      .frame = {.previous = 48, .code = 32, .lasti = PY_ABSENT, .instr = 56, .owner = 69,
-         .is_entry = 68, .bytes = 70},
+         .is_entry = 68, .copy = PY_ABSENT, .bytes = 70},
      .code = {.filename = 112, .name = 120, .qualname = 128, .first_line = 72, .linetable = 136,
-         .bytecode = 184, .flags = 48},
+         .bytecode = 184, .copies = PY_ABSENT, .flags = 48},
      .object = {.type = 8},
      .type = {.cached_keys = 872},
      .generator = {.frame = PY_ABSENT},
@@ -122,9 +122,9 @@ static const struct py_layout rows[] = {
          .base_frame = PY_ABSENT, .thread_id = 136, .native_id = 144, .datastack = 232},
      .cframe = {.current_frame = 0, .previous = 8},
      .frame = {.previous = 8, .code = 0, .lasti = PY_ABSENT, .instr = 56, .owner = 70,
-         .is_entry = PY_ABSENT, .bytes = 71},
+         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 71},
      .code = {.filename = 112, .name = 120, .qualname = 128, .first_line = 68, .linetable = 136,
-         .bytecode = 192, .flags = 48},
+         .bytecode = 192, .copies = PY_ABSENT, .flags = 48},
      .object = {.type = 8},
      .type = {.cached_keys = 880},
      .generator = {.frame = PY_ABSENT},
@@ -144,9 +144,9 @@ struct positions {
     uint32_t own_gil, own_gil_enabled, own_gil_locked, own_gil_holder;
     uint32_t thread_next, thread_interp, thread_frame, thread_base_frame;
     uint32_t thread_id, thread_native_id, thread_datastack;
-    uint32_t frame_previous, frame_executable, frame_instr, frame_owner;
+    uint32_t frame_previous, frame_executable, frame_instr, frame_owner, frame_copy;
     uint32_t code_filename, code_name, code_qualname, code_linetable, code_first_line;
-    uint32_t code_bytecode;
+    uint32_t code_bytecode, code_copies;
     uint32_t object_type, bytes_size, bytes_data;
     uint32_t gc_collecting, gc_frame, generator_frame;
     uint32_t unicode_state, unicode_length, unicode_ascii_bytes, unicode_compact_bytes;
@@ -159,33 +159,34 @@ static const struct positions positions[] = {
      .own_gil_holder = 144, .thread_next = 168, .thread_interp = 176, .thread_frame = 184,
      .thread_base_frame = PY_ABSENT, .thread_id = 192, .thread_native_id = 200,
      .thread_datastack = 208, .frame_previous = 232, .frame_executable = 240, .frame_instr = 248,
-     .frame_owner = 264, .code_filename = 280, .code_name = 288, .code_qualname = 296,
-     .code_linetable = 304, .code_first_line = 312, .code_bytecode = 344, .object_type = 360,
-     .bytes_size = 520, .bytes_data = 528, .gc_collecting = 576, .gc_frame = PY_ABSENT,
-     .generator_frame = PY_ABSENT, .unicode_state = 544, .unicode_length = 552,
-     .unicode_ascii_bytes = 560, .unicode_compact_bytes = PY_ABSENT},
+     .frame_owner = 264, .frame_copy = PY_ABSENT, .code_filename = 280, .code_name = 288,
+     .code_qualname = 296, .code_linetable = 304, .code_first_line = 312, .code_bytecode = 344,
+     .code_copies = PY_ABSENT, .object_type = 360, .bytes_size = 520, .bytes_data = 528,
+     .gc_collecting = 576, .gc_frame = PY_ABSENT, .generator_frame = PY_ABSENT,
+     .unicode_state = 544, .unicode_length = 552, .unicode_ascii_bytes = 560,
+     .unicode_compact_bytes = PY_ABSENT},
     {.minor = 14, .bytes = 760, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
      .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_gc = 88,
      .interp_modules = 96, .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144,
      .own_gil_holder = 152, .thread_next = 192, .thread_interp = 200, .thread_frame = 208,
      .thread_base_frame = PY_ABSENT, .thread_id = 216, .thread_native_id = 224,
      .thread_datastack = 232, .frame_previous = 256, .frame_executable = 264, .frame_instr = 272,
-     .frame_owner = 288, .code_filename = 320, .code_name = 328, .code_qualname = 336,
-     .code_linetable = 344, .code_first_line = 352, .code_bytecode = 384, .object_type = 408,
-     .bytes_size = 600, .bytes_data = 608, .gc_collecting = 656, .gc_frame = PY_ABSENT,
-     .generator_frame = 680, .unicode_state = 624, .unicode_length = 632,
-     .unicode_ascii_bytes = 640, .unicode_compact_bytes = PY_ABSENT},
+     .frame_owner = 288, .frame_copy = 304, .code_filename = 320, .code_name = 328,
+     .code_qualname = 336, .code_linetable = 344, .code_first_line = 352, .code_bytecode = 384,
+     .code_copies = 392, .object_type = 408, .bytes_size = 600, .bytes_data = 608,
+     .gc_collecting = 656, .gc_frame = PY_ABSENT, .generator_frame = 680, .unicode_state = 624,
+     .unicode_length = 632, .unicode_ascii_bytes = 640, .unicode_compact_bytes = PY_ABSENT},
     {.minor = 15, .bytes = 888, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
      .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_gc = 88,
      .interp_modules = 96, .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144,
      .own_gil_holder = 152, .thread_next = 192, .thread_interp = 200, .thread_frame = 208,
      .thread_base_frame = 216, .thread_id = 240, .thread_native_id = 248, .thread_datastack = 256,
      .frame_previous = 320, .frame_executable = 328, .frame_instr = 336, .frame_owner = 352,
-     .code_filename = 384, .code_name = 392, .code_qualname = 400, .code_linetable = 408,
-     .code_first_line = 416, .code_bytecode = 448, .object_type = 472, .bytes_size = 696,
-     .bytes_data = 704, .gc_collecting = 760, .gc_frame = 768, .generator_frame = 808,
-     .unicode_state = 720, .unicode_length = 728, .unicode_ascii_bytes = 736,
-     .unicode_compact_bytes = 744},
+     .frame_copy = 368, .code_filename = 384, .code_name = 392, .code_qualname = 400,
+     .code_linetable = 408, .code_first_line = 416, .code_bytecode = 448, .code_copies = 456,
+     .object_type = 472, .bytes_size = 696, .bytes_data = 704, .gc_collecting = 760,
+     .gc_frame = 768, .generator_frame = 808, .unicode_state = 720, .unicode_length = 728,
+     .unicode_ascii_bytes = 736, .unicode_compact_bytes = 744},
 };
 /* clang-format on */
 
@@ -219,12 +220,14 @@ static const struct {
     COPY(frame_executable, frame.code, PY_FRAME_MAX_BYTES - 8),
     COPY(frame_instr, frame.instr, PY_FRAME_MAX_BYTES - 8),
     COPY(frame_owner, frame.owner, PY_FRAME_MAX_BYTES - 8),
+    COPY(frame_copy, frame.copy, PY_FRAME_MAX_BYTES - 8),
     COPY(code_filename, code.filename, MAX_OBJECT_BYTES),
     COPY(code_name, code.name, MAX_OBJECT_BYTES),
     COPY(code_qualname, code.qualname, MAX_OBJECT_BYTES),
     COPY(code_linetable, code.linetable, MAX_OBJECT_BYTES),
     COPY(code_first_line, code.first_line, MAX_OBJECT_BYTES),
     COPY(code_bytecode, code.bytecode, MAX_OBJECT_BYTES),
+    COPY(code_copies, code.copies, MAX_OBJECT_BYTES),
     COPY(object_type, object.type, MAX_OBJECT_BYTES),
     COPY(bytes_size, bytes.size, MAX_OBJECT_BYTES),
     COPY(bytes_data, bytes.data, MAX_OBJECT_BYTES),
@@ -250,11 +253,11 @@ static uint64_t u64_at(const uint8_t *bytes, uint32_t offset)
     return value;
 }
 
-/* The last field of the frame that is read, and its size: owner and is_entry are one byte. */
+/* The last field of the frame that is read, and its size: owner is one byte, copy four. */
 static uint32_t frame_bytes(const struct py_layout *l)
 {
     uint32_t ends[] = {l->frame.previous + 8, l->frame.code + 8, l->frame.instr + 8,
-                       l->frame.owner + 1};
+                       l->frame.owner + 1, l->frame.copy == PY_ABSENT ? 0 : l->frame.copy + 4};
     uint32_t most = 0;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         most = ends[i] > most ? ends[i] : most;
@@ -313,6 +316,8 @@ static void derive(struct py_layout *l, uint64_t free_threaded)
     l->free_threaded = free_threaded != 0;
     l->unicode.kind_shift = wide ? INTERNED_BITS_FREE_THREADED : INTERNED_BITS;
     l->executable_tags = l->minor >= 14 ? 1 : 0;
+    if (!free_threaded) /* the block has 0 for them */
+        l->frame.copy = l->code.copies = PY_ABSENT;
     /* By 3.13's headers, with and without the GIL.  Nobody asks later versions. */
     enum { CACHED_KEYS_313 = 872 };
     if (l->minor == 13)

@@ -75,6 +75,7 @@ struct py_layout {
         uint32_t instr;    /* 3.11+: prev_instr, instr_ptr */
         uint32_t owner;    /* i8 */
         uint32_t is_entry; /* 3.11: bool */
+        uint32_t copy;     /* 3.14+ free-threaded: i32, which copy of the bytecode instr is in */
         uint32_t bytes;    /* to be read so that all of these are there */
     } frame;
     struct { /* PyCodeObject */
@@ -83,6 +84,7 @@ struct py_layout {
         uint32_t first_line; /* i32 */
         uint32_t linetable;  /* co_lnotab, co_linetable: a bytes object */
         uint32_t bytecode; /* ≤ 3.10: pointer to a bytes object; 3.11+: co_code_adaptive itself */
+        uint32_t copies;   /* 3.14+ free-threaded: pointer to how many there are, then to each */
         uint32_t flags;    /* i32; PY_ABSENT from 3.13 on */
     } code;
     struct { /* PyObject, PyVarObject */

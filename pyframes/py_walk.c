@@ -32,6 +32,7 @@ struct walk {
 struct step {
     uint64_t addr, previous, code, instr;
     int32_t lasti;
+    uint32_t copy;
     uint8_t owner;
     bool is_entry;
 };
@@ -78,6 +79,8 @@ static int32_t lasti_of(const struct py_layout *l, const struct step *s)
             return PY_LASTI_UNKNOWN;
         return s->lasti < 0 ? PY_LASTI_NOT_STARTED : s->lasti * (int32_t)l->lasti_unit;
     }
+    if (s->copy != 0)
+        return PY_LASTI_UNKNOWN;
     /* 3.11 and 3.12 begin one instruction, two bytes, before the first. */
     uint64_t first = s->code + l->code.bytecode;
     if (s->instr == first - 2)
@@ -109,6 +112,8 @@ static enum py_walk_end read_step(struct walk *w, uint64_t addr, struct step *re
     };
     if (l->frame.lasti != PY_ABSENT)
         memcpy(&ret->lasti, bytes + l->frame.lasti, sizeof ret->lasti);
+    if (l->frame.copy != PY_ABSENT)
+        memcpy(&ret->copy, bytes + l->frame.copy, sizeof ret->copy);
     return ret->owner == OWNER_FRAME_OBJECT ? PY_WALK_CUT : PY_WALK_DONE;
 }
 
@@ -134,6 +139,7 @@ static enum py_walk_end add_frame(struct walk *w, const struct step *s, uint64_t
         .code = s->code,
         .lasti = lasti_of(&w->rt->layout, s),
         .instr = s->instr,
+        .copy = s->copy,
         .marker = marker,
     };
     return PY_WALK_DONE;

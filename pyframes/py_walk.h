@@ -29,11 +29,14 @@ enum {
  * block may lack its outermost frames: then none of its frames has ENTRY, and from 3.12 on its
  * MARKER is 0.  An activation that has no frame yet, or none any more, yields nothing. */
 struct py_frame {
-    uint64_t self;   /* address of the frame object or interpreter frame */
-    uint64_t code;   /* address of its code object, tags removed */
-    int32_t lasti;   /* byte offset of the instruction in all versions, or PY_LASTI_… */
-    uint64_t instr;  /* 3.11+: address of that instruction; else 0 */
-    bool entry;      /* the outermost frame of one activation of the eval loop */
+    uint64_t self;  /* address of the frame object or interpreter frame */
+    uint64_t code;  /* address of its code object, tags removed */
+    int32_t lasti;  /* byte offset of the instruction in all versions, or PY_LASTI_… */
+    uint64_t instr; /* 3.11+: address of that instruction; else 0 */
+    uint32_t
+        copy;   /* 3.14+ free-threaded: instr is in this copy of the bytecode, one of each thread;
+                        0: in the code object.  Else lasti is unknown here: py_code_lasti() */
+    bool entry; /* the outermost frame of one activation of the eval loop */
     uint64_t marker; /* an address inside the C frame of that activation; 0: none */
 };
 

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "pyframes/py_capture.h"
+#include "pyframes/py_code.h"
 #include "pyframes/py_gil.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_walk.h"
@@ -84,7 +85,8 @@ static int32_t line_of(struct reader *r, const struct py_frame *f)
         return -1;
     uint8_t *bytes = xmalloc(size + 1);
     if (mem_read(r->live, table + l->bytes.data, bytes, size) == 0)
-        (void)py_linetable_line(l->lines, bytes, size, (int32_t)first, f->lasti, &line);
+        (void)py_linetable_line(l->lines, bytes, size, (int32_t)first,
+                                py_code_lasti(r->rt, r->live, f), &line);
     free(bytes);
     return line;
 }

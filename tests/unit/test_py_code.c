@@ -330,9 +330,35 @@ START_TEST(internal_code_is_hidden)
 }
 END_TEST
 
-CHECK_MAIN("py_code", 20, function_file_and_line, made_up_code_has_the_line_before,
-           once_known_nothing_is_read_but_the_key, a_reused_address_is_noticed,
-           stacks_from_before_a_check_need_none, what_is_known_outlives_the_process,
-           a_recorded_object_may_be_gone, recorded_and_live_are_not_mixed, any_read_may_fail,
+START_TEST(a_thread_may_run_a_copy_of_the_bytecode)
+{
+    enum { COPIES = BASE + 0x5000, COPY = BASE + 0x6000, UNITS = 4 };
+    static struct stage s;
+    stage_open(&s, 12);
+    s.rt.layout.code.copies = 0xf0;
+    put_u64(&s, CODE + s.rt.layout.bytes.size, UNITS);
+    put_u64(&s, CODE + s.rt.layout.code.copies, COPIES);
+    put_u64(&s, COPIES, 2);
+    put_u64(&s, COPIES + 16, COPY);
+    struct py_frame f = {.code = CODE, .lasti = PY_LASTI_UNKNOWN, .instr = COPY + 2, .copy = 1};
+    ck_assert_int_eq(py_code_lasti(&s.rt, &s.mem, &f), 2);
+    f.instr = COPY + 2 * UNITS; /* behind its end */
+    ck_assert_int_eq(py_code_lasti(&s.rt, &s.mem, &f), PY_LASTI_UNKNOWN);
+    f.instr = COPY - 2;
+    ck_assert_int_eq(py_code_lasti(&s.rt, &s.mem, &f), PY_LASTI_UNKNOWN);
+    f.copy = 2; /* there is none */
+    ck_assert_int_eq(py_code_lasti(&s.rt, &s.mem, &f), PY_LASTI_UNKNOWN);
+    f.copy = 0;
+    f.lasti = 6;
+    ck_assert_int_eq(py_code_lasti(&s.rt, &s.mem, &f), 6);
+    stage_close(&s);
+}
+END_TEST
+
+CHECK_MAIN("py_code", 20, a_thread_may_run_a_copy_of_the_bytecode, function_file_and_line,
+           made_up_code_has_the_line_before, once_known_nothing_is_read_but_the_key,
+           a_reused_address_is_noticed, stacks_from_before_a_check_need_none,
+           what_is_known_outlives_the_process, a_recorded_object_may_be_gone,
+           recorded_and_live_are_not_mixed, any_read_may_fail,
            an_object_that_changes_meanwhile_is_read_again, strings_of_every_kind, hostile_objects,
            odd_objects, internal_code_is_hidden)

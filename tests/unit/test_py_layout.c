@@ -107,6 +107,24 @@ START_TEST(free_threaded_builds_differ)
     ck_assert_uint_eq(l.gil.enabled, 0);
     ck_assert_uint_eq(l.gil.bytes, 216);
     ck_assert_uint_eq(l.unicode.kind_shift, 2);
+    ck_assert_uint_eq(l.frame.copy, PY_ABSENT);
+}
+END_TEST
+
+START_TEST(threads_have_bytecode_of_their_own_from_3_14_on)
+{
+    enum { BYTES = 760, TLBC_INDEX = 304, CO_TLBC = 392 };
+    uint8_t block[BYTES] = PY_DEBUG_COOKIE;
+    struct py_layout l;
+    put(block, CO_TLBC, 176);
+    put(block, TLBC_INDEX, 72);
+    ck_assert_int_eq(py_layout_decode(14, block, sizeof block, &l, NULL), 0);
+    ck_assert_uint_eq(l.frame.copy, PY_ABSENT); /* free_threaded is 0 */
+    put(block, 16, 1);
+    ck_assert_int_eq(py_layout_decode(14, block, sizeof block, &l, NULL), 0);
+    ck_assert_uint_eq(l.frame.copy, 72);
+    ck_assert_uint_eq(l.frame.bytes, 76);
+    ck_assert_uint_eq(l.code.copies, 176);
 }
 END_TEST
 
@@ -127,4 +145,4 @@ END_TEST
 
 CHECK_MAIN("py_layout", 20, tables_cover_every_version, debug_offsets_are_decoded,
            bad_debug_offsets_are_refused, every_field_is_bounded, free_threaded_builds_differ,
-           trace_refs_moves_objects_only)
+           threads_have_bytecode_of_their_own_from_3_14_on, trace_refs_moves_objects_only)
