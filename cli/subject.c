@@ -45,7 +45,7 @@ static bool hook_is_python(void *ctx, pid_t ns_tid)
     return py_capture_knows(((struct python *)ctx)->capture, ns_tid);
 }
 
-static struct python *python_new(struct subject *s, struct py_runtime *runtime)
+struct python *python_new(const struct subject *s, struct py_runtime *runtime)
 {
     struct python *python = xcalloc(1, sizeof *python);
     python->runtime = runtime;
@@ -59,7 +59,7 @@ static struct python *python_new(struct subject *s, struct py_runtime *runtime)
     return python;
 }
 
-static struct python *python_free(struct python *python)
+struct python *python_free(struct python *python)
 {
     if (!python)
         return NULL;

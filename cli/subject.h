@@ -33,6 +33,11 @@ struct python {
     struct capture_hook hook;
     struct python *older;
 };
+/* What S needs to read RUNTIME, which is taken over. */
+struct subject;
+struct python *python_new(const struct subject *s, struct py_runtime *runtime);
+struct python *
+python_free(struct python *python); /* and the older ones; NULL is fine; returns NULL */
 
 struct subject {
     pid_t pid;

@@ -128,6 +128,8 @@ class Attached(InFolder):
                 (line,) = [line for line in file if line.startswith("Max data size")]
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=20)
+            if "unlimited" in line:
+                self.skipTest("no limit: a sanitizer's memory is larger")
             self.assertLessEqual(1 << 30, int(line.split()[3]))
             self.assertLessEqual(int(line.split()[3]), 2 << 30)
 

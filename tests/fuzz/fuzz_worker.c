@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/stacker.h"
 #include "exporter/finding.h"
@@ -116,22 +117,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     py_image_init(&s.image, &f);
     recorder_init(&s.recorder);
     struct profile *p = profile_new(0);
-    struct python python = {.runtime = &s.image.rt};
-    python.capture = py_capture_new(&s.image.rt);
-    python.codes = py_codes_new(&s.image.rt, &s.image.mem, p);
-    python.merger = py_merger_new(&s.image.rt);
     struct subject subject = {
         .pid = getpid(), .profile = p, .live = &s.image.mem, .modules = s.modules};
     subject.unwinder = unwinder_new(s.modules);
     subject.symbolizer = symbolizer_new(p, getpid());
     subject.id = profile_process(p, &(struct profile_process){.pid = getpid()});
-    subject.python = feed_u8(&f) % 4 ? &python : NULL;
+    struct py_runtime *runtime = xmalloc(sizeof *runtime);
+    *runtime = s.image.rt;
+    struct python *python = python_new(&subject, runtime);
+    subject.python = feed_u8(&f) % 4 ? python : NULL;
     struct stacker *stacker =
         stacker_new(p, NULL, &(struct stacker_options){.gil_only = feed_u8(&f) > 240});
     thread_id thread = profile_thread(p, subject.id, IMAGE_TID, (string_id){0}, 0);
     for (int i = 0; i < MAX_SAMPLES && f.left; i++) {
         make_stack(&f);
-        const struct sample_message *m = capture(&f, python.capture);
+        const struct sample_message *m = capture(&f, python->capture);
         struct stacked stacked = m ? stacker_stack(stacker, &subject, m) : (struct stacked){0};
         struct run run = {.stack = stacked.stack, .samples = 1, .start_ns = i, .wall_ns = 1};
         run.state = stacked.stack.ix ? RUN_RUNNING : RUN_MISSED;
@@ -145,9 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     unwinder_free(subject.unwinder);
     map_release(&subject.module_ids);
     map_release(&subject.frame_ids);
-    py_merger_free(python.merger);
-    py_codes_free(python.codes);
-    py_capture_free(python.capture);
+    python_free(python);
     profile_free(p);
     return 0;
 }
