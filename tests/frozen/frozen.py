@@ -1,6 +1,9 @@
 """A busy target frozen by SIGSTOP at random instants: wallspy must see what others see.
 
 usage: frozen.py [-n INSTANTS] [--seed N] WALLSPY GDB_SCRIPT COMMAND ARGS…
+       frozen.py [-n INSTANTS] [--seed N] --packages WALLSPY GDB_SCRIPT PYTHON [NAME…]
+The second form runs the programs of packages/, one after the other, those (or of NAMEs those) whose package PYTHON has:
+numpy, torch, polars, lxml, gevent, uvloop, numba, and modules built with Cython and pybind11.
 Native frames must equal gdb's address for address; Python frames must equal those of py-spy and of
 pystack: name, file, line, order.
 Exits 0 if all is equal or explained, 1 with the differences if not, 77 if a peer is missing.
@@ -16,9 +19,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 SKIPPED = 77
+PACKAGES = pathlib.Path(__file__).resolve().parent / "packages"
+MODULES = {"cython": "cythonized", "pybind11": "bound"}  # what programs import, if not what they are called
 STARTED_SECONDS = 1.5  # threads are started, modules imported
 LONGEST_RUN_SECONDS = 0.2  # between two instants
 PYSTACK_FRAME = re.compile(r'\(Python\) File "(.*)", line (\d+), in (.*)$')
@@ -52,9 +58,9 @@ def registers(pid):
 
 # ---- what each tool sees: {tid: [frame, …]}, innermost first ----
 
-def run(*command):
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=60,
-                          check=False)
+def run(*command, **options):
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300,
+                          check=False, **options)
     if done.returncode != 0:
         raise RuntimeError(f"{command} failed: {done.stderr}")
     return done.stdout
@@ -66,9 +72,10 @@ def wallspy(program, pid, *options):
 
 
 def wallspy_native(program, pid):
-    """(look-up address, function) of physical frames: inlined calls come with the one they are in."""
+    """(look-up address, function, guessed) of physical frames: inlined calls come with the one they are in."""
     process = wallspy(program, pid, "--internals", "--no-python")
-    return {thread["tid"]: [(int(f["address"], 16) if "address" in f else 0, f["name"])
+    return {thread["tid"]: [(int(f["address"], 16) if "address" in f else 0, f["name"],
+                             f.get("guessed", False))
                             for f in thread["frames"]
                             if f["kind"] == "native" and not f.get("inlined")]
             for thread in process["threads"]}
@@ -197,6 +204,28 @@ def is_landing(ours, theirs):
     return False
 
 
+def is_without_cfi(ours, theirs):
+    """Code without unwind information, such as JIT compilers' and hand-written assembly: gdb ends there, or takes
+    what it finds for a frame; wallspy says that it has guessed the caller."""
+    for i, (_, _, guessed) in enumerate(ours):
+        if guessed:
+            return same_stack(ours[:i], theirs[:i], same_address)
+    return False
+
+
+def is_new_thread(ours, theirs):
+    """Right behind clone's system call there is no unwind information; gdb takes what is on the new stack for callers."""
+    return len(ours) == 1 and ours[0][1] in ("clone", "clone3") and same_stack(ours, theirs[:1], same_address)
+
+
+# What tells differences from gdb that are not ours, and why.
+EXPLAINED_NATIVE = [
+    (is_landing, "an exception lands: its frame is rewritten"),
+    (is_without_cfi, "code without unwind information"),
+    (is_new_thread, "a thread that has not begun"),
+]
+
+
 def show(peer, tid, ours, theirs):
     def text(frame):
         return " ".join(hex(x) if isinstance(x, int) and x > 1 << 20 else str(x) for x in frame)
@@ -221,8 +250,8 @@ class Comparison:
                 continue
             reasons = {None} if len(a) != len(b) else {
                 explanation(peer, version, x, y) for x, y in zip(a, b) if not equal(x, y)}
-            if peer == "gdb" and is_landing(a, b):
-                reasons = {"an exception lands: its frame is rewritten"}
+            if peer == "gdb":
+                reasons = {why for tells, why in EXPLAINED_NATIVE if tells(a, b)} or {None}
             if None in reasons:
                 self.counts["unexplained differences"] += 1
                 show(peer, tid, a, b)
@@ -272,8 +301,57 @@ def parse():
     parser.add_argument("gdb_script")
     parser.add_argument("-n", type=int, default=20, dest="instants")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--packages", action="store_true")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     return parser.parse_args()
+
+
+def watch(args, command, chance):
+    """Freezes COMMAND at some instants.  Returns the counts, which it prints, and the peers that saw nothing."""
+    comparison = Comparison(args)
+    output = subprocess.PIPE if args.packages else subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=output, text=True) as target:
+        try:
+            if args.packages:
+                assert target.stdout.readline() == "running\n"
+            else:
+                time.sleep(STARTED_SECONDS)
+            done = 0
+            while done < args.instants:
+                time.sleep(chance.random() * LONGEST_RUN_SECONDS)
+                freeze(target.pid)
+                done += comparison.at_instant(target.pid)
+                os.kill(target.pid, signal.SIGCONT)
+        finally:
+            target.kill()
+    comparison.gdb.close()
+    for what, n in comparison.counts.items():
+        print(f"{n:6} {what}")
+    unseen = [name for name in comparison.peers if comparison.counts[f"failures of {name}"]
+              and not comparison.counts[f"dumps of {name}"]]
+    return comparison, unseen
+
+
+def has(python, module, folder):
+    return subprocess.run([python, "-c", f"import {module}"], cwd=folder, capture_output=True,
+                          check=False).returncode == 0
+
+
+def watch_packages(args, chance, python, *names):
+    """Returns whether all went well."""
+    good = True
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copytree(PACKAGES, pathlib.Path(folder, "packages"))
+        run(python, "setup.py", "-q", "build_ext", "--inplace", cwd=copy)
+        for program in sorted(copy.glob("use_*.py")):
+            name = program.stem.removeprefix("use_")
+            module = MODULES.get(name, name)
+            if (names and name not in names) or not has(python, module, copy):
+                continue
+            print(f"{name}:")
+            comparison, unseen = watch(args, [python, program], chance)
+            good &= not unseen and not comparison.counts["unexplained differences"]
+    return good
 
 
 def main():
@@ -283,23 +361,9 @@ def main():
         return SKIPPED
     print(f"seed {args.seed}")
     chance = random.Random(args.seed)
-    comparison = Comparison(args)
-    with subprocess.Popen(args.command, stdout=subprocess.DEVNULL) as target:
-        try:
-            time.sleep(STARTED_SECONDS)
-            done = 0
-            while done < args.instants:
-                freeze(target.pid)
-                done += comparison.at_instant(target.pid)
-                os.kill(target.pid, signal.SIGCONT)
-                time.sleep(chance.random() * LONGEST_RUN_SECONDS)
-        finally:
-            target.kill()
-    comparison.gdb.close()
-    for what, n in comparison.counts.items():
-        print(f"{n:6} {what}")
-    unseen = [name for name in comparison.peers if comparison.counts[f"failures of {name}"]
-              and not comparison.counts[f"dumps of {name}"]]
+    if args.packages:
+        return 0 if watch_packages(args, chance, *args.command) else 1
+    comparison, unseen = watch(args, args.command, chance)
     if comparison.counts["unexplained differences"] or unseen:
         return 1
     if comparison.counts["Python frames"] and comparison.missing():
