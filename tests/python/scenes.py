@@ -5,6 +5,7 @@ usage: PYTHON scenes.py WALLSPY WORK_DIR SCENE...      the target runs under the
 WORK_DIR keeps what is installed for a scene (greenlet).  Each scene is dumped three times: as users
 do, with all threads held together, and without a stop.
 """
+import fcntl
 import itertools
 import json
 import linecache
@@ -299,14 +300,21 @@ def greenlet(work):
     """Installs greenlet for this interpreter, by the pip of whatever python3 has one."""
     version = "%d.%d" % sys.version_info[:2]
     folder = os.path.join(work, "greenlet-" + version)
+    os.makedirs(work, exist_ok=True)
+    with open(os.path.join(work, "lock"), "w") as lock:  # tests of other versions run at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        install_greenlet(work, folder, version)
+    return folder
+
+
+def install_greenlet(work, folder, version):
     if not os.path.exists(os.path.join(folder, "greenlet")):
         pip = os.path.join(work, "pip", "bin", "pip")
         if not os.path.exists(pip):
-            subprocess.check_call(["python3", "-m", "venv", os.path.join(work, "pip")])
+            subprocess.check_call(["python3", "-m", "venv", "--clear", os.path.join(work, "pip")])
         if subprocess.call([pip, "-q", "install", "--disable-pip-version-check", "--target", folder,
                             "--only-binary", ":all:", "--python-version", version, "greenlet"]):
             raise Skipped("greenlet cannot be installed for CPython " + version)
-    return folder
 
 
 def needs(scene, folder, work):
