@@ -18,6 +18,7 @@ TARGET = str(pathlib.Path(callers.__file__).resolve())
 COUNTERS = ["stops", "late_ticks", "merge_exact", "merge_entering", "merge_native_cut", "merge_mismatch",
             "python_walks_cut", "python_reads_failed", "unwind_no_cfi", "unwind_bad_memory", "unwind_no_progress",
             "frames_guessed"]
+MISSING = "[native frames missing]"
 MUST_BE_0 = ["merge_mismatch", "python_reads_failed"]
 
 
@@ -30,8 +31,10 @@ CALLS = {last_part(name): set(map(last_part, names)) for name, names in callers.
 
 
 def is_guess(names):
-    """wallspy itself says that it had no unwind information: native frames may be missing."""
-    return any(name.endswith("[guessed]") or name.startswith("0x") or name == "[truncated]" for name in names)
+    """wallspy itself says that it had no unwind information, or (in a page fault, where it reads without a
+    stop) not the registers that it needs: native frames may be missing."""
+    return any(name.endswith("[guessed]") or name.startswith("0x") or name in ("[truncated]", MISSING)
+               for name in names)
 
 
 def problem(names, frames):
@@ -49,7 +52,7 @@ def problem(names, frames):
             native.append(name)
         elif file and caller not in callers.USE_LIBRARY:
             return f"{name} of {file} below {caller}"
-        elif not file and caller not in callers.USE_LIBRARY:
+        elif not file and name != MISSING and caller not in callers.USE_LIBRARY:
             return f"{name} below {caller}"
     if names.count("fall") > callers.DEPTH + 1:
         return "too many of fall"
