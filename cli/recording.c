@@ -17,9 +17,9 @@ enum {
     MESSAGES_AT_ONCE =
         1024,       /* so that signals and the clock are seen to even if there is no end of them */
     TELL_MS = 2000, /* a sampler that has not answered by then does not run */
-    PATIENCE_FIRST_NS = 4 * NS_PER_MS,
-    PATIENCE_MOST_NS = 32 * NS_PER_MS, /* three ticks; a wake costs as much as a stack */
-    CALM_BYTES = 4 << 20,              /* of messages at a time, a sixteenth of the ring */
+    PATIENCE_NS = 32 * NS_PER_MS, /* three ticks; a wake costs as much as a stack */
+    CALM_AFTER_NS = 250 * NS_PER_MS,
+    CALM_BYTES = 4 << 20, /* of messages at a time, a sixteenth of the ring */
 };
 
 struct recording {
@@ -34,7 +34,7 @@ struct recording {
     struct map lane_of_task; /* task number → index into lanes */
     int64_t origin_ns, end_ns;
     bool told; /* what recording_snapshot() asked for has come */
-    int64_t patience_ns;
+    int64_t patience_ns, calm_since_ns;
     uint64_t unrest;
     double held_share;
     void (*on_sample)(void *ctx, thread_id thread, const struct sample_message *m,
@@ -300,28 +300,28 @@ static void handle(struct recording *r, const struct message *m)
     }
 }
 
-/* Grows with what the sampler is to be told soon: how much to read of a new thread's or a deeper stack,
- * that registers are wanted. */
+/* Grows with what must not wait: what the sampler is to be told soon (how much to read of a new thread's or
+ * a deeper stack, that registers are wanted), and code objects that may be gone soon. */
 static uint64_t unrest(const struct recording *r)
 {
     uint64_t n = profile_thread_count(r->profile);
     for (size_t i = 0; i < r->n_subjects; i++) {
         const struct unwind_counters *c = unwinder_counters(r->subjects[i]->unwinder);
         n += c->ends[UNWIND_STACK_CUT] + c->ends[UNWIND_NEEDS_REGS];
+        if (r->subjects[i]->python)
+            n += py_codes_changes(r->subjects[i]->python->codes);
     }
     return n;
 }
 
 static void choose_patience(struct recording *r, uint32_t n, size_t bytes)
 {
+    int64_t now_ns = clock_now_ns();
     uint64_t now = unrest(r);
-    bool calm = now == r->unrest && n < MESSAGES_AT_ONCE && bytes < CALM_BYTES;
+    if (now != r->unrest || n == MESSAGES_AT_ONCE || bytes >= CALM_BYTES)
+        r->calm_since_ns = now_ns;
     r->unrest = now;
-    r->patience_ns = calm ? r->patience_ns * 2 : 0;
-    if (calm && r->patience_ns < PATIENCE_FIRST_NS)
-        r->patience_ns = PATIENCE_FIRST_NS;
-    if (r->patience_ns > PATIENCE_MOST_NS)
-        r->patience_ns = PATIENCE_MOST_NS;
+    r->patience_ns = now_ns - r->calm_since_ns >= CALM_AFTER_NS ? PATIENCE_NS : 0;
 }
 
 int64_t recording_patience_ns(const struct recording *r)

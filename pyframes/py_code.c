@@ -47,6 +47,7 @@ struct py_codes {
     size_t window; /* bytes of a code object that hold all of its key */
     uint8_t *windows;
     uint64_t round;
+    uint64_t changes;
 };
 
 struct py_codes *py_codes_new(const struct py_runtime *rt, struct mem *live,
@@ -91,6 +92,7 @@ struct py_codes *py_codes_free(struct py_codes *c)
 
 static void forget(struct py_codes *c, size_t ix)
 {
+    c->changes++;
     map_remove(&c->index, c->codes[ix].addr);
     release_code(&c->codes[ix]);
     c->free = array_reserve(c->free, &c->free_capacity, c->n_free + 1, sizeof *c->free);
@@ -254,6 +256,7 @@ static int read_code(struct py_codes *c, struct mem *recorded, uint64_t addr, st
 
 static int load(struct py_codes *c, struct mem *recorded, uint64_t addr, size_t *ret)
 {
+    c->changes++;
     struct code code = {.addr = addr, .round = c->round};
     struct names names = {{0}, {0}};
     int r = read_code(c, recorded, addr, &code, &names);
@@ -338,4 +341,9 @@ int py_code_resolve(struct py_codes *c, struct mem *recorded, const struct py_fr
     *ret = frame_of(c, &c->codes[ix], py_code_lasti(c->rt, c->live, f));
     *ret_hidden = c->codes[ix].hidden;
     return 0;
+}
+
+uint64_t py_codes_changes(const struct py_codes *c)
+{
+    return c->changes;
 }

@@ -27,4 +27,7 @@ int py_code_resolve(struct py_codes *c, struct mem *recorded, const struct py_fr
 /* F's lasti; looked for in LIVE where the thread runs a copy of the bytecode of its own.  May be
  * PY_LASTI_UNKNOWN.  The target may be running. */
 int32_t py_code_lasti(const struct py_runtime *rt, struct mem *live, const struct py_frame *f);
+/* How often an object was looked for that was not known, or forgotten.  While it grows, the program makes code
+ * objects that may not live long: stacks are to be resolved soon. */
+uint64_t py_codes_changes(const struct py_codes *c);
 struct py_codes *py_codes_free(struct py_codes *c);
