@@ -121,7 +121,7 @@ int py_dict_read(const struct py_layout *l, struct mem *mem, uint64_t addr, stru
     int r = read_word(mem, addr + field(l, KEYS), &keys);
     if (r == 0)
         r = read_word(mem, addr + field(l, VALUES), &values);
-    return r < 0 ? r : read_entries(l, mem, keys, values_start(l, values), ret);
+    return r != 0 ? r : read_entries(l, mem, keys, values_start(l, values), ret);
 }
 
 struct instance {
@@ -143,7 +143,7 @@ static int read_instance(const struct py_layout *l, struct mem *mem, uint64_t ad
         r = read_word(mem, o.type + field(l, FLAGS), &o.flags);
     if (r == 0)
         r = read_word(mem, o.type + field(l, DICTOFFSET), &dict_offset);
-    if (r < 0)
+    if (r != 0)
         return r;
     o.dict_offset = (int64_t)dict_offset;
     *ret = o;
@@ -178,7 +178,7 @@ int py_attributes_read(const struct py_layout *l, struct mem *mem, uint64_t addr
     if (l->minor > NEWEST)
         return -EPROTO;
     int r = read_instance(l, mem, addr, &o);
-    if (r < 0)
+    if (r != 0)
         return r;
     if (l->minor >= 11 && o.flags & MANAGED_DICT)
         r = find_managed(l, mem, &o, &values, &dict);
@@ -190,7 +190,7 @@ int py_attributes_read(const struct py_layout *l, struct mem *mem, uint64_t addr
         return py_dict_read(l, mem, dict, ret);
     if (r == 0)
         r = read_word(mem, o.type + l->type.cached_keys, &keys);
-    return r < 0 ? r : read_entries(l, mem, keys, values_start(l, values), ret);
+    return r != 0 ? r : read_entries(l, mem, keys, values_start(l, values), ret);
 }
 
 /* Is the str at ADDR plain NAME? */

@@ -121,7 +121,7 @@ static int find_running(const struct py_tasks *t, struct mem *mem, uint64_t thre
         r = mem_read_u64(mem, task + t->coroutine, &ret->coroutine);
     if (r == 0)
         r = mem_read_u64(mem, ret->name + t->rt->layout.object.type, &type);
-    if (r < 0)
+    if (r != 0)
         return r;
     ret->is_number = t->int_type != 0 && type == t->int_type;
     return ret->is_number || t->str_type == 0 || type == t->str_type ? 0 : -EPROTO;
@@ -153,7 +153,7 @@ void py_task_keep(const struct py_tasks *t, struct mem *recording, uint64_t thre
     struct task task;
     uint64_t data;
     size_t len;
-    if (find_running(t, recording, thread_state, &task) < 0)
+    if (find_running(t, recording, thread_state, &task) != 0)
         return;
     (void)mem_read_u64(recording, task.coroutine + t->rt->layout.object.type, &data);
     if (task.is_number) {
@@ -180,7 +180,7 @@ int py_task_read(const struct py_tasks *t, struct mem *mem, uint64_t thread_stat
         r = read_number(t, mem, task.name, &number);
     else if (r == 0)
         r = py_string_read(l, mem, task.name, out);
-    if (r < 0)
+    if (r != 0)
         return r;
     if (task.is_number)
         text_addf(out, "Task-%llu", (unsigned long long)number);

@@ -74,7 +74,7 @@ static int find_active(struct py_thread_names *n)
         r = look_up(n, modules, "threading", &threading);
     if (r == 0)
         r = mem_read_u64(n->live, threading + l->object.type + MODULE_DICT, &dict);
-    return r < 0 ? r : look_up(n, dict, "_active", &n->active);
+    return r != 0 ? r : look_up(n, dict, "_active", &n->active);
 }
 
 /* The keys are threads' identifiers, which are pthread_t: an int of that size is its own hash. */

@@ -207,7 +207,9 @@ static char stopped_how(const struct sampler *s, const struct task *t, bool in_c
         return p->stopped;
     char state = threads_state(t);
     p->stop_asked = tick;
-    p->stopped = state == 'T' || state == 't' ? state : '\0';
+    p->stopped = '\0';
+    if (state == 'T' || state == 't')
+        p->stopped = state;
     return p->stopped;
 }
 

@@ -59,8 +59,9 @@ char threads_state(const struct task *t)
     char text[PROC_TEXT_BYTES];
     struct task_stat stat;
     ssize_t len = proc_read_text(t->process->pid, t->tid, "stat", text, sizeof text);
-    bool known = len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0;
-    return known ? stat.state : '\0';
+    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0)
+        return '\0';
+    return stat.state;
 }
 
 bool threads_look_at(struct sampler *s, struct task *t)

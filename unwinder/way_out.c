@@ -255,8 +255,8 @@ static enum effect compute(struct path *p, const struct insn *i)
 {
     struct place from;
     int reg = written(i);
-    bool load = i->op[0] == 0x8b && i->rex & 8 && reg != MACHINE_RSP && stack_operand(p, i, &from);
-    if (load)
+    bool load = reg >= 0 && i->op[0] == 0x8b && i->rex & 8;
+    if (load && reg != MACHINE_RSP && stack_operand(p, i, &from))
         restore(p, (unsigned)reg, &from);
     else if (reg == MACHINE_RSP)
         return write_rsp(p, i);
