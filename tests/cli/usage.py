@@ -287,7 +287,7 @@ class Terminal(InFolder):
         pid, fd = self.spawn("-o", "o.json", "--", "sh", "-c", script)
         self.read_until(fd, b"ready")
         os.write(fd, b"\x03")
-        self.read_until(fd, b"got")
+        self.read_until(fd, b"sampling")  # the second one ends that
         self.assertFalse(os.path.exists("o.json"))
         os.write(fd, b"\x03")
         self.read_until(fd, b"wrote")
