@@ -36,19 +36,25 @@ def check_totals(recording, truth):
 
 
 def table_rows(text):
-    """{thread, or "N x NAME" of several that do the same: percentages run, wait-cpu, blocked}."""
-    rows = re.findall(r"^  (burner-\d|\d+ x burner-\*)(?: \d+)? +(\d+)% +(\d+)% +(\d+)%", text, re.M)
-    return {name: [int(percent) for percent in percents] for name, *percents in rows}
+    """{thread, or "others": (how many, percentages run, wait-cpu, blocked)}.  There may be several rows
+    of others, each of threads that do the same; which thread is in which is not said."""
+    rows = {}
+    for count, name, *percents in re.findall(
+            r"^  (?:(\d+) x )?(burner-[\d*])(?: \d+)? +(\d+)% +(\d+)% +(\d+)%", text, re.M):
+        name, count = ("others", int(count)) if count else (name, 1)
+        before, sums = rows.get(name, (0, [0, 0, 0]))
+        rows[name] = before + count, [a + count * int(b) for a, b in zip(sums, percents)]
+    return {name: (count, [total / count for total in sums]) for name, (count, sums) in rows.items()}
 
 
 def check_table(text, truth):
-    """Threads without a row of their own share one, with their mean."""
+    """Threads without a row of their own share some, with their mean."""
     rows = table_rows(text)
     others = [true for name, true in truth.items() if name not in rows]
     seen = 0
-    for name, row in rows.items():
+    for name, (count, row) in rows.items():
         of_row = [truth[name]] if name in truth else others
-        seen += 1 if name in truth else int(name.split()[0])
+        seen += count
         wall = sum(true["wall"] for true in of_row)
         run, wait = (100 * sum(true[what] for true in of_row) / wall for what in ("usage", "queue"))
         want = (run, wait, 100 - run - wait)
