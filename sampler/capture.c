@@ -116,7 +116,8 @@ static size_t stack_wanted(struct sampler *s, struct task *t)
 
 static uint32_t run_hook(struct task *t, struct recorder *r, struct snapshot *snapshot)
 {
-    const struct capture_hook *hook = atomic_load_explicit(&t->process->hook, memory_order_acquire);
+    const struct capture_hook *hook = process_hook(t->process);
+    t->hook = hook;
     if (!hook)
         return 0;
     return hook->capture(hook->ctx, &r->mem, t->ns_tid, snapshot->fs_base, snapshot->annex,
@@ -125,9 +126,8 @@ static uint32_t run_hook(struct task *t, struct recorder *r, struct snapshot *sn
 
 static void undo_hook(struct task *t)
 {
-    const struct capture_hook *hook = atomic_load_explicit(&t->process->hook, memory_order_acquire);
-    if (hook)
-        hook->undo(hook->ctx);
+    if (t->hook)
+        t->hook->undo(t->hook->ctx);
 }
 
 /* If the stack just read is an alternate signal stack, reads the one that the signal found, too. */

@@ -34,6 +34,10 @@ struct process {
 };
 
 struct process *process_new(pid_t pid, uint32_t number, struct mem *live);
+static inline const struct capture_hook *process_hook(const struct process *p)
+{
+    return atomic_load_explicit(&p->hook, memory_order_acquire);
+}
 /* What became of it since the last call. */
 struct process_news {
     bool execed;

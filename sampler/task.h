@@ -26,8 +26,9 @@ struct task {
 
     /* The last sample. */
     bool sampled;    /* there was one */
-    bool repeatable; /* it was found off the CPU: holds while the run count stays */
+    bool repeatable; /* it was found off the CPU: holds while the run count and HOOK stay */
     bool stack_cut;  /* its stack was not read to the end */
+    const struct capture_hook *hook; /* the process's then; another one reads more */
     enum thread_state state;
     struct schedstat sched; /* as last read */
     uint64_t sampled_runs;  /* run count at the sample */

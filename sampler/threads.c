@@ -84,7 +84,7 @@ static void apply_filter(struct sampler *s, struct task *t)
 {
     if (!s->config.filter.n)
         return;
-    const struct capture_hook *hook = atomic_load_explicit(&t->process->hook, memory_order_acquire);
+    const struct capture_hook *hook = process_hook(t->process);
     struct thread_facts facts = {t->process->pid, t->tid, t->comm, false};
     facts.python = hook && hook->is_python(hook->ctx, t->ns_tid);
     t->filtered = !thread_filter_wants(&s->config.filter, &facts);
@@ -184,7 +184,7 @@ void threads_prepare(struct sampler *s, struct process *p)
         list_threads(s, p, news.gone);
     if (p->ended)
         return;
-    const struct capture_hook *hook = atomic_load_explicit(&p->hook, memory_order_acquire);
+    const struct capture_hook *hook = process_hook(p);
     if (hook)
         hook->tick(hook->ctx, p->live);
 }

@@ -116,6 +116,7 @@ static void visit_io_worker(struct sampler *s, struct task *t, const struct sysc
     bool blocked = view->view == SYSCALL_BLOCKED;
     t->state = blocked ? THREAD_BLOCKED : running_or_waiting(s, t);
     capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_IO_WORKER, now_ns);
+    t->hook = process_hook(t->process);
     t->repeatable = blocked && s->can.schedstat;
     t->sampled_runs = t->sched.runs;
 }
@@ -127,10 +128,11 @@ static void repeat(struct sampler *s, struct task *t, int64_t now_ns)
     counters_add(&s->counters, COUNT_REPEATS, 1);
 }
 
-/* Did the last sample not have all that the worker needed? */
+/* Did the last sample not have all that the worker needs, which may have found Python since? */
 static bool needs_more(const struct sampler *s, const struct task *t)
 {
-    return (t->stack_cut && feedback_stack(&s->feedback, t->id) > t->stack_bytes) ||
+    return t->hook != process_hook(t->process) ||
+           (t->stack_cut && feedback_stack(&s->feedback, t->id) > t->stack_bytes) ||
            feedback_wants_registers(&s->feedback, t->id, t->sampled_runs);
 }
 
@@ -197,7 +199,7 @@ static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state
         visit_io_worker(s, t, view, now_ns);
     } else if (blocked && !view->sp && !threads_look_at(s, t)) {
         threads_zombie(s, t); /* of somebody else's tracee */
-    } else if (capture_resumed(t, view)) {
+    } else if (capture_resumed(t, view) && !needs_more(s, t)) {
         t->repeatable = true;
         t->sampled_runs = t->sched.runs;
         repeat(s, t, now_ns);
