@@ -15,6 +15,7 @@
 struct entry {
     struct modules *modules;
     struct module *module;
+    uint32_t first; /* entry of the same file: a program may run it again and again (execve) */
 };
 
 /* Code outside all files that had no name when it was met. */
@@ -35,7 +36,8 @@ struct symbolizer {
     struct debug_search *search;
     struct entry *entries;
     size_t n, capacity;
-    struct map by_id; /* module_id → entry */
+    struct map by_id;   /* module_id → entry */
+    struct map by_file; /* path and build id → first entry */
     bool (*is_plumbing)(const char *function);
     bool (*is_jit_plumbing)(const char *function);
 };
@@ -63,9 +65,14 @@ struct symbolizer *symbolizer_new(struct profile *profile, pid_t pid)
 void symbolizer_add_module(struct symbolizer *s, module_id m, struct modules *modules,
                            struct module *module)
 {
+    const struct profile_module *known = profile_get_module(s->profile, m);
+    uint64_t file = (uint64_t)known->path.ix << 32 | known->build_id.ix;
+    uint64_t first = s->n;
+    if (known->build_id.ix && !map_get(&s->by_file, file, &first))
+        map_put(&s->by_file, file, first);
     s->entries = array_reserve(s->entries, &s->capacity, s->n + 1, sizeof *s->entries);
     map_put(&s->by_id, m.ix, s->n);
-    s->entries[s->n++] = (struct entry){modules, module};
+    s->entries[s->n++] = (struct entry){modules, module, (uint32_t)first};
 }
 
 void symbolizer_set_plumbing(struct symbolizer *s, bool (*is_plumbing)(const char *function),
@@ -182,10 +189,10 @@ static void want(struct symbolizer *s, struct wanted_list *list, frame_id id)
         !map_get(&s->by_id, f->native.module.ix, &entry))
         return;
     list->items = array_reserve(list->items, &list->capacity, list->n + 1, sizeof *list->items);
-    list->items[list->n++] = (struct wanted){f->native.offset, (uint32_t)entry, id};
+    list->items[list->n++] = (struct wanted){f->native.offset, s->entries[entry].first, id};
 }
 
-/* By module, then by address: every unit of DWARF is read once, in the file's order. */
+/* By file, then by address: every unit of DWARF is read once, in the file's order. */
 static int by_place(const void *a, const void *b)
 {
     const struct wanted *x = a;
@@ -205,7 +212,7 @@ static void name_frame(struct symbolizer *s, struct module_names *names, const s
     profile_locate(s->profile, w->frame, locations, n);
 }
 
-/* Names the N frames of one module at W. */
+/* Names the N frames of one file at W. */
 static void name_module(struct symbolizer *s, const struct wanted *w, size_t n)
 {
     const struct entry *e = &s->entries[w->entry];
@@ -250,6 +257,7 @@ struct symbolizer *symbolizer_free(struct symbolizer *s)
         return NULL;
     s->search = debug_search_free(s->search);
     map_release(&s->by_id);
+    map_release(&s->by_file);
     s->perf_map = perf_map_free(s->perf_map);
     text_release(&s->name);
     free(s->nameless);
