@@ -142,7 +142,7 @@ def problem_of(frames):
     path = steps(frames)
     for caller, callee in zip([None] + path, path):
         in_c = callee == "C" and callee is path[-1]  # malloc, memcpy: from anywhere
-        if callee not in CALLS[caller] and not in_c:
+        if callee not in CALLS.get(caller, []) and not in_c:
             return "%s calls %s" % (caller, callee)
     return None
 

@@ -28,8 +28,12 @@ RESTARTED = "219"  # restart_syscall: of a futex that had been interrupted
 # A line of the target ends in `#: WORD` if native frames are to be seen between its Python frame and
 # the next one inwards; else none are.  They are written `module:function `, innermost first; those of
 # a module without symbols are module+0xoffset, and the interpreter's own without a name not shown.
+DEBUG_BUILD = hasattr(sys, "gettotalrefcount")  # what others inline, as Py_DECREF, is a function there
+
+
 def own(*names):
     """Functions of the interpreter that are no plumbing, where it has names."""
+    names = (r"[^:\s]+",) if DEBUG_BUILD else names
     return r"((lib)?python3[^:]*:(%s)(_impl)?(\.\S*)? )*" % "|".join(names)
 
 
@@ -204,7 +208,8 @@ def native_below(frame):
     word = re.search(r"#: (.*)$", linecache.getline(file, line)) if file == TARGET else None
     if word:
         return NATIVE[word.group(1)]
-    return NATIVE_IN.get((os.path.basename(file), name), "")
+    inlined = own() if DEBUG_BUILD else ""
+    return NATIVE_IN.get((os.path.basename(file), name), "") + inlined
 
 
 def root_of(scene, outermost):

@@ -52,29 +52,34 @@ def record(wallspy, *options):
         done = subprocess.run([wallspy, "-q", "-r", "200", *options, "-o", out.name, "--",
                                sys.executable, __file__], stderr=subprocess.PIPE, check=True)
         with open(out.name, encoding="utf-8") as lines:
-            return [line.rsplit(" ", 1)[0].split(";") for line in lines], done.stderr.decode()
+            return [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1])) for line in lines], \
+                done.stderr.decode()
 
 
 def main():
     stacks, err = record(sys.argv[1], "--tasks")
-    marked = [stack for stack in stacks if any(f.startswith("[task") for f in stack)]
+    marked = [stack for stack, _ in stacks if any(f.startswith("[task") for f in stack)]
     if sys.version_info < FIRST:
         assert not marked and "--tasks needs 3.14" in " ".join(err.split()), err
         return
     names = {"job_named": "[task n\xe4me \u2603]", "job_numbered": "[task Task-", "job_eager": "[task eager]",
              "main_job": "[task Task-1]"}
     seen = set()
-    for stack in stacks:
+    early = total = 0
+    for stack, weight in stacks:
         marks = [i for i, frame in enumerate(stack) if frame.startswith("[task")]
         jobs = [frame for frame in stack if frame in names]
-        assert bool(marks) == bool(jobs) and len(marks) < 2, stack
+        assert bool(marks) <= bool(jobs) and len(marks) < 2, stack
+        total += weight if jobs else 0
+        early += weight if jobs and not marks else 0  # asyncio had been imported just before
         if marks:
             job = stack[marks[0] + 1]
             assert job == jobs[-1] and stack[marks[0]].startswith(names[job]), stack
             seen.add(job)
     assert seen >= set(names) - {"main_job"}, seen
+    assert early <= 0.03 * total, (early, total)
     stacks, _ = record(sys.argv[1])
-    assert not any(frame.startswith("[task") for stack in stacks for frame in stack)
+    assert not any(frame.startswith("[task") for stack, _ in stacks for frame in stack)
 
 
 if __name__ == "__main__":
