@@ -5,6 +5,7 @@
  * a gap was waiting for a CPU, by schedstat, is given beside it.
  * SIGUSR1 starts the counting, SIGTERM ends it; then one line of JSON goes to stdout. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -148,6 +149,36 @@ int spin(int depth)
     puts("ready");
     fflush(stdout);
     return descend(depth, hold_ticks);
+}
+
+/* Computes for good. */
+void burn(void)
+{
+    for (;;)
+        __asm__ volatile("");
+}
+
+static void *end_at_once(void *arg)
+{
+    return arg;
+}
+
+/* Starts RATE threads a second, in groups of ten, each of which ends at once. */
+void churn(long rate)
+{
+    pthread_t threads[10];
+    size_t n = sizeof threads / sizeof *threads;
+    int64_t next_ns = now_ns();
+    for (;;) {
+        for (size_t i = 0; i < n; i++)
+            if (pthread_create(&threads[i], NULL, end_at_once, NULL) != 0)
+                abort();
+        for (size_t i = 0; i < n; i++)
+            pthread_join(threads[i], NULL);
+        next_ns += (int64_t)n * 1000000000 / rate;
+        struct timespec next = {.tv_sec = next_ns / 1000000000, .tv_nsec = next_ns % 1000000000};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+    }
 }
 
 #ifdef SPIN_MAIN

@@ -2,8 +2,11 @@
 
 python     pure Python, 40 calls deep
 extension  a C function 20 calls deep that holds the GIL
-threads:N  N threads, nearly all blocked, beside a main thread in C code
-torch      the main thread in C code holding the GIL, torch and its threads loaded
+numpy      the same below a numpy ufunc that calls back into Python
+torch      the main thread in C code holding the GIL, torch and its threads loaded, two DataLoader workers
+busy:N     N - 1 more threads that compute in C, and N that are blocked, beside the main thread in C code
+threads:N  N threads, nearly all blocked, beside the main thread in C code
+churn:N    N threads a second that are started and end at once, beside the main thread in C code
 """
 import ctypes
 import json
@@ -74,37 +77,68 @@ def run_python():
     descend(40)
 
 
+def run_extension(library):
+    ctypes.PyDLL(library).spin(20)
+
+
+def run_numpy(library):
+    import numpy
+
+    numpy.frompyfunc(lambda depth: ctypes.PyDLL(library).spin(int(depth)), 1, 1)(numpy.array([20]))
+
+
+def run_torch(library):
+    import torch
+    from torch.utils.data import DataLoader
+
+    batches = iter(DataLoader(torch.rand(10000, 100), batch_size=10, num_workers=2))
+    a = next(batches)
+    for _ in range(3):
+        a = (a.T @ a).softmax(0)[:10]
+    run_extension(library)
+
+
 def wake_often():
     while True:
         time.sleep(0.01)
 
 
-def run_threads(count, library):
-    never = threading.Event()
-    for i in range(count):
-        threading.Thread(target=wake_often if i < WAKING_THREADS else never.wait, daemon=True).start()
+def start_threads(count, function, *args):
+    for _ in range(count):
+        threading.Thread(target=function, args=args, daemon=True).start()
+
+
+def run_busy(library, count):
+    free = ctypes.CDLL(library)
+    start_threads(count - 1, free.burn)
+    start_threads(count, threading.Event().wait)
+    free.spin(20)
+
+
+def run_threads(library, count):
+    waking = min(count, WAKING_THREADS) if count > WAKING_THREADS else 0
+    start_threads(waking, wake_often)
+    start_threads(count - waking, threading.Event().wait)
     ctypes.CDLL(library).spin(20)
 
 
-def run_torch(library):
-    import torch
+def run_churn(library, rate):
+    free = ctypes.CDLL(library)
+    start_threads(1, free.churn, rate)
+    free.spin(20)
 
-    a = torch.rand(600, 600)
-    for _ in range(3):
-        a = (a @ a).softmax(0)
-    ctypes.PyDLL(library).spin(20)
+
+KINDS = {"extension": run_extension, "numpy": run_numpy, "torch": run_torch, "busy": run_busy, "threads": run_threads,
+         "churn": run_churn}
 
 
 def main():
     kind, library = sys.argv[1:]
-    if kind == "python":
+    name, *number = kind.split(":")
+    if name == "python":
         run_python()
-    elif kind == "extension":
-        ctypes.PyDLL(library).spin(20)
-    elif kind == "torch":
-        run_torch(library)
     else:
-        run_threads(int(kind.split(":")[1]), library)
+        KINDS[name](library, *map(int, number))
 
 
 main()
