@@ -1,5 +1,5 @@
 /* Call frame information and its expressions in an ELF file that is sound otherwise: the input is the
- * instructions of a CIE and of some FDEs, or all of .eh_frame. */
+ * instructions of a CIE and of some FDEs, or all of .eh_frame, and also which of its bytes are FDEs. */
 #include <dwarf.h>
 #include <elf.h>
 #include <stdlib.h>
@@ -124,6 +124,16 @@ static void put_elf(struct maker *m)
     put(m, segments, sizeof segments);
 }
 
+/* FDEs anywhere: one over the other, and at the end of the file. */
+static void take_table(struct maker *m, struct feed *f)
+{
+    uint32_t n = 1 + feed_u8(f) % MAX_FDES;
+    while (m->n < n) {
+        m->starts[m->n] = CODE_STEP * m->n;
+        m->fdes[m->n++] = EH_FRAME_AT + feed_u16(f) % (FILE_BYTES - EH_FRAME_AT);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct feed f = {bytes, len};
@@ -131,10 +141,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     m->at = EH_FRAME_AT;
     uint8_t how = feed_u8(&f);
     if (how & 1) {
-        size_t n = f.left;
-        put(m, f.at, n);
         m->n = 1;
         m->fdes[0] = EH_FRAME_AT + 24;
+        if (how & 4) {
+            m->n = 0;
+            take_table(m, &f);
+        }
+        put(m, f.at, f.left);
     } else {
         put_cie(m, &f);
         while (f.left && m->n < MAX_FDES)
