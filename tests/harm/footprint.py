@@ -1,0 +1,143 @@
+"""What wallspy leaves in the world: one file, under a temporary name until it is whole.
+
+strace follows all threads of wallspy, which attaches, and its log must have no call that writes, listens, connects,
+becomes another user or starts a process, but those named here.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+TRACED = ("%file,%network,%creds,%process,%ipc,ptrace,mmap,memfd_create,process_vm_writev,pidfd_open,"
+          "write,writev,pwrite64,pwritev,pwritev2,sendfile,splice,copy_file_range,ftruncate,fallocate,"
+          "fchmod,fchown,fsetxattr,utimensat,io_uring_setup")
+# Those that change nothing.
+READING = {"access", "faccessat", "faccessat2", "getcwd", "lstat", "newfstatat", "readlink", "readlinkat",
+           "stat", "statfs", "statx", "capget", "getegid", "geteuid", "getgid", "getresgid",
+           "getresuid", "getuid", "prctl", "exit", "exit_group", "wait4"}
+PTRACE = {"PTRACE_SEIZE", "PTRACE_INTERRUPT", "PTRACE_GETREGSET", "PTRACE_DETACH"}
+WRITING_FLAGS = re.compile(r"O_(WRONLY|RDWR|CREAT|TRUNC|APPEND|TMPFILE)")
+PYTHON = """
+import os, threading, time
+def spin():
+    while True: sum(range(1000))
+threading.Thread(target=spin, daemon=True).start()
+print("rounds=0", flush=True)
+os.read(0, 1)
+"""
+
+
+def calls_in(log):
+    """Name and arguments of each call, whether it was interrupted by another thread's line or not."""
+    return re.findall(r"^\d+ +(\w+)\((.*)$", pathlib.Path(log).read_text(errors="replace"), re.M)
+
+
+class Judge:
+    """Which calls are allowed in a run that may write OUTPUT, and what it prints to STREAMS."""
+
+    def __init__(self, output, *streams):
+        folder, name = os.path.split(output)
+        self.output = output
+        # The name has wallspy's pid in it.
+        self.temporary = re.compile(rf"{re.escape(folder)}/\.{re.escape(name)}\.\d+\.tmp")
+        self.streams = streams
+        self.execs = 0
+
+    def paths(self, arguments):
+        return re.findall(r'"([^"]*)"', arguments)
+
+    def is_temporary(self, path):
+        return bool(self.temporary.fullmatch(path))
+
+    def may(self, name, arguments):
+        check = getattr(self, f"may_{name}", None)
+        return check(arguments) if check else name in READING
+
+    def may_execve(self, _):
+        self.execs += 1
+        return self.execs == 1
+
+    def may_openat(self, arguments):
+        return not WRITING_FLAGS.search(arguments) or self.is_temporary(self.paths(arguments)[0])
+
+    may_open = may_openat
+
+    def may_unlink(self, arguments):
+        return self.is_temporary(self.paths(arguments)[0])
+
+    def may_rename(self, arguments):
+        old, new = self.paths(arguments)
+        return self.is_temporary(old) and new == self.output
+
+    def may_write(self, arguments):
+        path = re.match(r"\d+<([^>]*)>", arguments).group(1)
+        return self.is_temporary(path) or path in self.streams or path == "anon_inode:[eventfd]"
+
+    def may_fchown(self, arguments):
+        return self.is_temporary(re.match(r"\d+<([^>]*)>", arguments).group(1))
+
+    def may_clone(self, arguments):
+        return "CLONE_THREAD" in arguments
+
+    may_clone3 = may_clone
+
+    def may_ptrace(self, arguments):
+        request, _, rest = arguments.partition(", ")
+        return request in PTRACE or (request == "PTRACE_POKEUSER" and "8*RAX" in rest)
+
+    def may_mmap(self, arguments):
+        return not ("MAP_SHARED" in arguments and "PROT_WRITE" in arguments)
+
+
+@unittest.skipUnless(shutil.which("strace"), "no strace")
+class Footprint(harness.HarmTest):
+    def run_in(self, folder, *line):
+        output, log, prints = (os.path.join(folder, name) for name in ("out.json.gz", "log", "prints"))
+        environment = {k: v for k, v in os.environ.items() if k != "DEBUGINFOD_URLS"}
+        environment["ASAN_OPTIONS"] = "detect_leaks=0"  # which is done by ptrace
+        line = [output if word == "OUTPUT" else word for word in line]
+        with open(prints, "wb") as stream:
+            subprocess.run(["strace", "-f", "-qq", "--seccomp-bpf", "-y", "-s", "4096", "-o", log,
+                            "-e", f"trace={TRACED}", harness.programs["wallspy"], *line],
+                           stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=environment,
+                           check=True, timeout=30)
+        judge = Judge(output, prints)
+        calls = calls_in(log)
+        bad = [f"{name}({arguments}" for name, arguments in calls if not judge.may(name, arguments)]
+        self.assertEqual(bad, [])
+        seen = {re.match(r"PTRACE_\w+|", arguments)[0] or name for name, arguments in calls}
+        return seen, sorted(os.listdir(folder))
+
+    def check(self, target, *line):
+        with tempfile.TemporaryDirectory() as folder:
+            seen, files = self.run_in(folder, line[0], "-p", str(target.pid), *line[1:])
+        self.assert_unharmed(target)
+        self.assertLessEqual({"execve", "openat", "write"}, seen)  # the log is one
+        return seen, files
+
+    def check_all(self, target):
+        seen, files = self.check(target, "record", "-d", "0.5", "-r", "200", "-o", "OUTPUT")
+        self.assertLessEqual({"PTRACE_SEIZE", "clone3", "rename"}, seen)
+        self.assertEqual(files, ["log", "out.json.gz", "prints"])
+        _, files = self.check(target, "dump")
+        self.assertEqual(files, ["log", "prints"])
+
+    def test_c(self):
+        with harness.Target("work", "sums", 2) as target:
+            self.check_all(target)
+            seen, _ = self.check(target, "record", "-d", "0.3", "--no-stop", "-o", "OUTPUT")
+            self.assertNotIn("PTRACE_SEIZE", seen)
+
+    def test_python(self):
+        with harness.Target.running([sys.executable, "-c", PYTHON]) as target:
+            self.check_all(target)
+
+
+if __name__ == "__main__":
+    harness.main()
