@@ -71,6 +71,7 @@ int capture_view(struct sampler *s, struct task *t, struct syscall_state *ret)
 /* Fills the head of a message of T's and starts the count of what comes after it. */
 static void fill_head(struct task *t, struct message *m, enum message_kind kind, int64_t now_ns)
 {
+    sleepers_settle(t);
     *m = (struct message){
         .kind = kind,
         .process = t->process->number,

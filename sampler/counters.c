@@ -6,6 +6,7 @@ static const char *const names[SAMPLER_COUNTER_COUNT] = {
     [COUNT_TICKS] = "ticks",
     [COUNT_LATE_TICKS] = "late_ticks",
     [COUNT_REPEATS] = "repeats",
+    [COUNT_SLEEPERS_PROVEN] = "sleepers_proven",
     [COUNT_NO_STOP_CAPTURES] = "no_stop_captures",
     [COUNT_NO_STOP_REJECTS] = "no_stop_rejects",
     [COUNT_NO_STOP_GIVEN_UP] = "no_stop_given_up",

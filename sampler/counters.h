@@ -6,8 +6,9 @@
 
 enum sampler_counter {
     COUNT_TICKS,
-    COUNT_LATE_TICKS, /* left out because the one before was not done in time */
-    COUNT_REPEATS,    /* threads that had not run since a sample that found them off the CPU */
+    COUNT_LATE_TICKS,      /* left out because the one before was not done in time */
+    COUNT_REPEATS,         /* threads that had not run since a sample that found them off the CPU */
+    COUNT_SLEEPERS_PROVEN, /* ticks in which one clock proved that no sleeping thread had run */
     COUNT_NO_STOP_CAPTURES,
     COUNT_NO_STOP_REJECTS,  /* it ran meanwhile: tried again */
     COUNT_NO_STOP_GIVEN_UP, /* three times */

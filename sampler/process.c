@@ -29,6 +29,7 @@ struct process *process_new(pid_t pid, uint32_t number, struct mem *live)
     p->live = live;
     p->stat_fd = proc_task_open(pid, pid, "stat");
     p->task_dir_fd = open_task_dir(pid);
+    sleepers_open(&p->sleepers, pid);
     (void)process_news(p);
     return p;
 }
@@ -84,6 +85,7 @@ void process_add(struct process *p, struct task *t)
     p->tasks = array_reserve(p->tasks, &p->capacity, p->n_tasks + 1, sizeof *p->tasks);
     map_put(&p->by_tid, (uint64_t)t->tid, p->n_tasks);
     p->tasks[p->n_tasks++] = t;
+    sleepers_add(t);
 }
 
 void process_remove(struct process *p, struct task *t)
@@ -92,6 +94,7 @@ void process_remove(struct process *p, struct task *t)
     if (!map_get(&p->by_tid, (uint64_t)t->tid, &i) || p->tasks[i] != t)
         return;
     map_remove(&p->by_tid, (uint64_t)t->tid);
+    sleepers_remove(t);
     p->tasks[i] = p->tasks[--p->n_tasks];
     if (i < p->n_tasks)
         map_put(&p->by_tid, (uint64_t)p->tasks[i]->tid, i);
@@ -107,6 +110,7 @@ struct process *process_free(struct process *p, struct task_files *files)
         close(p->stat_fd);
     if (p->task_dir_fd >= 0)
         close(p->task_dir_fd);
+    sleepers_close(&p->sleepers);
     map_release(&p->by_tid);
     free(p->tasks);
     free(p);

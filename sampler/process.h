@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "sampler/sampler.h"
+#include "sampler/sleepers.h"
 #include "sampler/task.h"
 
 struct process {
@@ -18,6 +19,7 @@ struct process {
     struct task **tasks;
     size_t n_tasks, capacity;
     struct map by_tid; /* tid → index into tasks */
+    struct sleepers sleepers;
     int stat_fd, task_dir_fd;
     uint64_t stack_start; /* of the program: changes with execve */
     bool fresh;           /* of a new program, and the first value seen of it */

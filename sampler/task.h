@@ -35,6 +35,11 @@ struct task {
     int64_t until_ns;       /* the sample is known to hold until then */
     uint32_t repeats;
 
+    /* sleepers.h */
+    bool asleep;
+    uint32_t moved_tick; /* in which it was last found to have run */
+    uint32_t proofs;     /* of its sleep, that are in until_ns and repeats */
+
     /* Running or waiting for a CPU (docs/sampling.md): run count − switches while it is off the
      * CPU. */
     int64_t switch_base;

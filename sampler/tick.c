@@ -217,6 +217,7 @@ static void visit(struct sampler *s, struct task *t)
     int64_t now_ns = clock_now_ns();
     if (t->zombie || t->filtered)
         return;
+    sleepers_settle(t);
     if (s->config.single_shot && t->sampled && !needs_more(s, t))
         return;
     int r = capture_counts(s, t, &t->sched);
@@ -233,6 +234,7 @@ static void visit(struct sampler *s, struct task *t)
         repeat(s, t, now_ns);
         return;
     }
+    sleepers_moved(t);
     t->repeatable = false;
     r = capture_view(s, t, &view);
     if (r == -ESRCH)
@@ -298,19 +300,29 @@ static void request_stops(struct sampler *s)
 
 /* ---- the tick ---- */
 
+static void visit_each(struct sampler *s, struct task *const *tasks, const size_t *n)
+{
+    for (size_t i = 0; i < *n;) {
+        /* Of 10,000 threads the first tick takes a second or more. */
+        if (!s->config.single_shot && atomic_load_explicit(&s->stop, memory_order_relaxed))
+            break;
+        const struct task *t = tasks[i];
+        visit(s, tasks[i]);
+        if (tracer_pending(s->tracer))
+            tracer_reap(s->tracer);
+        i += i < *n && tasks[i] == t; /* else it ended, and another has its place */
+    }
+}
+
 /* Returns whether a thread was found to have ended. */
 static bool visit_process(struct sampler *s, struct process *p)
 {
     size_t before = p->n_tasks;
-    for (size_t i = 0; i < p->n_tasks;) {
-        /* Of 10,000 threads the first tick takes a second or more. */
-        if (!s->config.single_shot && atomic_load_explicit(&s->stop, memory_order_relaxed))
-            break;
-        struct task *t = p->tasks[i];
-        visit(s, t);
-        if (tracer_pending(s->tracer))
-            tracer_reap(s->tracer);
-        i += i < p->n_tasks && p->tasks[i] == t; /* else it ended, and another has its place */
+    if (sleepers_undisturbed(s, p)) {
+        visit_each(s, p->sleepers.awake, &p->sleepers.n_awake);
+    } else {
+        visit_each(s, p->tasks, &p->n_tasks);
+        sleepers_choose(p);
     }
     return p->n_tasks < before;
 }
@@ -339,6 +351,7 @@ void tick_tell(struct sampler *s)
         none.process = s->processes[i];
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
+            sleepers_settle(t);
             if (t->repeats)
                 capture_tell(s, t, MESSAGE_STILL, 0, t->until_ns);
         }

@@ -1,14 +1,16 @@
 #include "sampler/sampler.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "sampler/message.h"
 #include "tests/support/check_main.h"
 
-enum { WORD = 42 };
+enum { WORD = 42, SLEEPERS = 40 };
 
 static void hook_tick(void *ctx, struct mem *live)
 {
@@ -44,21 +46,24 @@ static pid_t blocked_child(void)
     return pid;
 }
 
-/* Takes all samples that come within TIMEOUT_MS of each other.  Returns the last one's hook words, -1: none. */
-static int last_sample(struct sampler *s, int timeout_ms)
+/* Takes samples until none came for TIMEOUT_MS; the last one's head to *RET, and its hook words to *RET_WORDS.  Returns how many. */
+static int samples(struct sampler *s, int timeout_ms, struct message *ret, uint32_t *ret_words)
 {
     struct pollfd fd = {sampler_fd(s), POLLIN, 0};
-    int words = -1;
+    int n = 0;
     size_t bytes;
     while (poll(&fd, 1, timeout_ms) > 0) {
         sampler_drain(s);
         for (const struct message *m; (m = ring_peek(sampler_ring(s), &bytes));) {
-            if (m->kind == MESSAGE_SAMPLE)
-                words = (int)((const struct sample_message *)m)->snapshot.annex_words;
+            if (m->kind == MESSAGE_SAMPLE) {
+                *ret = *m;
+                *ret_words = ((const struct sample_message *)m)->snapshot.annex_words;
+                n++;
+            }
             ring_release(sampler_ring(s));
         }
     }
-    return words;
+    return n;
 }
 
 START_TEST(blocked_thread_is_read_again_for_a_new_hook)
@@ -68,16 +73,19 @@ START_TEST(blocked_thread_is_read_again_for_a_new_hook)
                                              hook_is_python};
     struct err err = {0};
     struct mem *live;
+    struct message m;
+    uint32_t words = 0;
     pid_t pid = blocked_child();
     ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
     struct sampler *s = sampler_new(&config);
     ck_assert_int_eq(sampler_add(s, pid, live, &err), 0);
     ck_assert_int_eq(sampler_start(s, &err), 0);
-    ck_assert_int_eq(last_sample(s, 200), 0);
-    ck_assert_int_eq(last_sample(s, 100), -1);
+    ck_assert_int_ge(samples(s, 200, &m, &words), 1);
+    ck_assert_uint_eq(words, 0);
+    ck_assert_int_eq(samples(s, 100, &m, &words), 0);
     sampler_set_hook(s, 0, &hook);
-    ck_assert_int_eq(last_sample(s, 200), 1);
-    ck_assert_int_eq(last_sample(s, 100), -1);
+    ck_assert_int_eq(samples(s, 200, &m, &words), 1);
+    ck_assert_uint_eq(words, 1);
     sampler_free(s);
     mem_free(live);
     ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
@@ -86,4 +94,67 @@ START_TEST(blocked_thread_is_read_again_for_a_new_hook)
 }
 END_TEST
 
-CHECK_MAIN("sampler", 10, blocked_thread_is_read_again_for_a_new_hook)
+/* ---- many that sleep ---- */
+
+static int wake_pipe[2];
+
+/* One of them wakes for each byte, and sleeps again in another call. */
+static void *sleep_twice(void *unused)
+{
+    char byte;
+    (void)!read(wake_pipe[0], &byte, 1);
+    for (;;)
+        (void)pause();
+    return unused;
+}
+
+static pid_t child_of_sleepers(void)
+{
+    ck_assert_int_eq(pipe(wake_pipe), 0);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid != 0)
+        return pid;
+    for (int i = 0; i < SLEEPERS; i++) {
+        pthread_t thread;
+        (void)pthread_create(&thread, NULL, sleep_twice, NULL);
+    }
+    for (;;)
+        (void)pause();
+}
+
+START_TEST(sleeper_that_wakes_is_seen_at_the_next_tick)
+{
+    static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
+    const int64_t few_ticks_ns = 50 * NS_PER_MS; /* on a busy machine */
+    struct err err = {0};
+    struct mem *live;
+    struct message m;
+    uint32_t words;
+    pid_t pid = child_of_sleepers();
+    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
+    struct sampler *s = sampler_new(&config);
+    ck_assert_int_eq(sampler_add(s, pid, live, &err), 0);
+    ck_assert_int_eq(sampler_start(s, &err), 0);
+    ck_assert_int_ge(samples(s, 300, &m, &words), SLEEPERS + 1);
+    uint64_t proven = counters_get(sampler_counters(s), COUNT_SLEEPERS_PROVEN);
+    ck_assert_uint_gt(proven, 10);
+    for (int i = 0; i < 3; i++) {
+        int64_t woken_ns = clock_now_ns();
+        ck_assert_int_eq(write(wake_pipe[1], "", 1), 1);
+        ck_assert_int_eq(samples(s, 100, &m, &words), 1);
+        ck_assert_int_lt(m.time_ns - woken_ns, few_ticks_ns);
+        ck_assert_int_lt(m.until_ns, woken_ns + few_ticks_ns);
+        ck_assert_int_gt(m.until_ns, woken_ns - few_ticks_ns);
+        ck_assert_uint_gt(m.repeats, 10);
+    }
+    ck_assert_uint_gt(counters_get(sampler_counters(s), COUNT_SLEEPERS_PROVEN), proven);
+    sampler_free(s);
+    mem_free(live);
+    (void)kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
+CHECK_MAIN("sampler", 10, blocked_thread_is_read_again_for_a_new_hook,
+           sleeper_that_wakes_is_seen_at_the_next_tick)
