@@ -103,7 +103,7 @@ static bool python_is_cut(const struct stacker *st)
 
 static void walk(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
 {
-    st->python.n = 0;
+    st->python.n = st->python.n_left = 0;
     st->python.end = PY_WALK_DONE;
     if (!s->python || st->options.no_python || !snapshot->annex_words)
         return;

@@ -258,9 +258,10 @@ static void settle_all(struct py_merger *m, struct mem *mem, const struct native
 struct writer {
     const struct py_merger *m;
     const struct native_stack *native;
+    const struct py_stack *py;
     struct merged_stack *out;
     size_t innermost, outermost; /* native indices of homes; innermost NOWHERE: there is none */
-    size_t entering;             /* eval frames inside of all homes */
+    size_t entering;             /* eval frames inside of all homes that no frame has left */
     bool python_ends;            /* outside of the outermost home there is no Python frame */
 };
 
@@ -301,6 +302,17 @@ static void put_blocks_up_to(struct writer *w, size_t b)
         put_block(w, i);
 }
 
+/* Is F an activation whose last Python frame was left?  It may still run destructors of what that
+ * held. */
+static bool is_left(const struct py_merger *m, const struct py_stack *py,
+                    const struct native_frame *f)
+{
+    size_t i = 0;
+    while (i < py->n_left && !contains(f, py->left[i]))
+        i++;
+    return i < py->n_left && may_be_home(m, f);
+}
+
 /* An activation of the eval loop that no block belongs to.  Returns false if the stack ends here.
  * One inside of all others is just being entered or left.  Outside of all others, where Python says
  * that nothing was before: what is here belongs to another greenlet, or did (greenlet switches by
@@ -329,7 +341,13 @@ static bool put_native(struct writer *w, size_t i)
         put_blocks_up_to(w, w->m->block_at[i]);
         return true;
     }
-    if (w->innermost != NOWHERE && is_eval(w->m, &w->native->frames[i]))
+    const struct native_frame *f = &w->native->frames[i];
+    if (w->innermost != NOWHERE && is_left(w->m, w->py, f)) {
+        if (i < w->innermost)
+            worsen(w, PY_MERGE_ENTERING);
+        return true;
+    }
+    if (w->innermost != NOWHERE && is_eval(w->m, f))
         return put_strange_eval(w, i);
     put(w, MERGED_NATIVE, i, NULL);
     return true;
@@ -353,9 +371,10 @@ static void put_homeless_rest(struct writer *w)
         put_block(w, b);
 }
 
-static void find_extent(struct writer *w, const struct py_stack *py)
+static void find_extent(struct writer *w)
 {
     const struct py_merger *m = w->m;
+    const struct py_stack *py = w->py;
     w->innermost = NOWHERE;
     for (size_t i = 0; i < w->native->n; i++) {
         if (m->block_at[i] == NOWHERE)
@@ -365,7 +384,7 @@ static void find_extent(struct writer *w, const struct py_stack *py)
         w->outermost = i;
     }
     for (size_t i = 0; w->innermost != NOWHERE && i < w->innermost; i++)
-        w->entering += is_eval(m, &w->native->frames[i]);
+        w->entering += is_eval(m, &w->native->frames[i]) && !is_left(m, py, &w->native->frames[i]);
     bool walked = py->end == PY_WALK_DONE || py->end == PY_WALK_TORN;
     w->python_ends = walked && m->n > 0 && m->blocks[m->n - 1].home != NOWHERE;
 }
@@ -377,8 +396,8 @@ void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *n
     out->n = 0;
     settle_all(m, mem, native, py);
     out->result = py->n ? PY_MERGE_EXACT : PY_MERGE_NO_PYTHON;
-    struct writer w = {.m = m, .native = native, .out = out};
-    find_extent(&w, py);
+    struct writer w = {.m = m, .native = native, .py = py, .out = out};
+    find_extent(&w);
     size_t i = 0;
     while (i < native->n && put_native(&w, i))
         i++;

@@ -21,7 +21,7 @@ static const char *const prefixes[] = {
     "TAIL_CALL_", /* of the tail-calling interpreter: one function for each instruction */
     "_PyCFunction_",
     "_PyCallMethodDescriptor",
-    "_PyEval_",
+    "_PyEval",
     "_PyFunction_",
     "_PyGen_",
     "_PyMethodDef_RawFastCall",

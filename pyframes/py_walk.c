@@ -229,6 +229,12 @@ static enum py_walk_end entry_block(struct walk *w, struct cframe *c)
     return end;
 }
 
+static void note_left(struct py_stack *out, uint64_t marker)
+{
+    if (out->n_left < PY_MAX_LEFT)
+        out->left[out->n_left++] = marker;
+}
+
 /* 3.12 and later: the block from frame *FRAME to its shim.  *FRAME becomes the first of the next
  * block, 0 at the end of the chain; RET_SHIM the address of the shim, if one was met. */
 static enum py_walk_end shim_block(struct walk *w, uint64_t *frame, uint64_t *ret_shim)
@@ -249,6 +255,8 @@ static enum py_walk_end shim_block(struct walk *w, uint64_t *frame, uint64_t *re
         if (end != PY_WALK_DONE)
             return end;
     }
+    if (w->out->n == first)
+        note_left(w->out, s.addr);
     close_block(w, first, s.addr);
     *frame = s.previous;
     *ret_shim = s.addr;
@@ -309,10 +317,11 @@ static enum py_walk_end walk_top(struct walk *w, struct cframe *c, uint64_t *ret
     return sound ? PY_WALK_DONE : PY_WALK_TORN;
 }
 
-/* Forgets the frames from FIRST on, which were no more than a stale chain. */
-static void drop_top(struct walk *w, size_t first)
+/* Forgets the frames from FIRST on, and the markers from LEFT, which were no more than a stale chain. */
+static void drop_top(struct walk *w, size_t first, size_t left)
 {
     w->out->n = first;
+    w->out->n_left = left;
     w->error = 0;
     w->steps = w->marked_step = 0;
     note_end(w->out, PY_WALK_TORN);
@@ -326,6 +335,7 @@ static enum py_walk_end walk_cframes(struct walk *w)
     if (read_word(w, w->thread + l->thread.cframe, &addr) < 0)
         return PY_WALK_BAD_MEMORY;
     size_t first = w->out->n;
+    size_t left = w->out->n_left;
     struct cframe c = {0};
     enum py_walk_end end = read_cframe(w, addr, &c);
     if (end != PY_WALK_DONE)
@@ -333,7 +343,7 @@ static enum py_walk_end walk_cframes(struct walk *w)
     uint64_t above = c.previous;
     end = walk_top(w, &c, &frame);
     if (end == PY_WALK_TORN) {
-        drop_top(w, first);
+        drop_top(w, first, left);
         /* The caller's cframe lies further up the stack, or is the thread state's. */
         if (above <= addr && above != root)
             return PY_WALK_CUT;
@@ -373,12 +383,17 @@ static enum py_walk_end walk_thread(struct walk *w)
     return walk_shims(w, frame);
 }
 
+static void begin(struct py_stack *out)
+{
+    out->n = out->n_left = 0;
+    out->end = PY_WALK_DONE;
+}
+
 int py_walk(const struct py_runtime *rt, struct mem *mem, const uint64_t *thread_states, size_t n,
             struct py_stack *out)
 {
     int error = 0;
-    out->n = 0;
-    out->end = PY_WALK_DONE;
+    begin(out);
     for (size_t i = 0; i < n; i++) {
         struct walk w = {.rt = rt, .mem = mem, .out = out, .thread = thread_states[i]};
         enum py_walk_end end = walk_thread(&w);

@@ -10,6 +10,7 @@
 
 enum {
     PY_MAX_FRAMES = 16384,
+    PY_MAX_LEFT = 64, /* CPython lets destructors nest some 50 deep */
     PY_LASTI_NOT_STARTED = -1,
     /* No offset could be told (free-threaded 3.14+: INSTR is in bytecode of the thread's own). */
     PY_LASTI_UNKNOWN = INT32_MIN,
@@ -27,7 +28,7 @@ enum {
  * A marker lies in the locals of its C frame: sp <= marker < CFA.  Markers of one thread rise from
  * the innermost block to the outermost.  If the walk ended early (end is not PY_WALK_DONE) the last
  * block may lack its outermost frames: then none of its frames has ENTRY, and from 3.12 on its
- * MARKER is 0.  An activation that has no frame yet, or none any more, yields nothing. */
+ * MARKER is 0.  An activation that has no frame yet, or none any more, yields no frame. */
 struct py_frame {
     uint64_t self;  /* address of the frame object or interpreter frame */
     uint64_t code;  /* address of its code object, tags removed */
@@ -52,6 +53,10 @@ struct py_stack {
     struct py_frame *frames; /* [0] innermost; the caller's, capacity items */
     size_t n, capacity;
     enum py_walk_end end;
+    /* 3.12+: markers of activations that have no frame any more: the first PY_MAX_LEFT.  One may have
+     * called others all the same: the destructors of what its last frame held. */
+    uint64_t left[PY_MAX_LEFT];
+    size_t n_left;
 };
 
 /* Walks the frames of the thread states THREAD_STATES[0..N) through MEM.  Several on one thread are

@@ -51,11 +51,22 @@ def compared(a, b):
 
 
 def by_sorted():
+class Held:
+    def __del__(self):
+        nothing()
+
+
+def leaves(_):
+    """What it holds is destroyed when it has been left: its activation of the eval loop has no frame then."""
+    held = Held()
+    return nothing()
+
+
     return sorted([Made(1), Made(0)])
 
 
 def by_max(_=None):
-    return max([1, 2], key=nothing)
+    return max([1, 2], key=nothing) + max([1, 2], key=leaves)
 
 
 def by_qsort(compare):
@@ -94,7 +105,9 @@ CALLS = {
     "outer": ["by_qsort", "by_sorted"],
     "inner": ["by_max", "worth"],
     "by_sorted": ["__init__", "__lt__"],
-    "by_max": ["nothing"],
+    "by_max": ["nothing", "leaves", "__del__"],
+    "leaves": ["nothing", "__del__"],
+    "__del__": ["nothing"],
     "__init__": ["worth"],
     "__lt__": ["compared"],
     "worth": ["generated", "nothing"],

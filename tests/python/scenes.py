@@ -43,16 +43,21 @@ def of(module):
 
 COLLECT = own("finalize_garbage", "handle_weakrefs", r"_?gc_collect\w*", r"collect\w*",
               r"_?PyObject_GC_\w*", "_Py_RunGC", r"_PyGC_\w*", "PyList_New", "gc_alloc")
+DROP = r"_?Py_X?DECREF\w*", r"PyStackRef_X?CLOSE\w*"
 NATIVE = {
     "anext": own("async_gen_asend_(send|iternext)", "_PyAsyncGenASend_Send"),
     "close": own("gen_close"),
     "collect": COLLECT + (r"note:\[gc\] " + COLLECT if sys.version_info >= (3, 7) else ""),
-    "dealloc": own("subtype_dealloc", "_Py_Dealloc"),
+    "dealloc": own("subtype_dealloc", "_Py_Dealloc", *DROP),
     "equal": own("(do|list)_richcompare", "PyObject_RichCompare(Bool)?"),
     "ext": "".join("scene_ext[^:]*:ext_%s " % name for name in ("inner", "middle", "call")),
     "getattr": own("_?PyObject_GetAttr(StackRef)?", "_PyObject_GenericGetAttrWithDict",
                    "_Py_slot_tp_getattr_hook"),
     "in_sub": of("scene_ext"),
+    "left": own("builtin_max", "min_max", "_?list_?extend(_iter_lock_held)?",
+                "list_(__init__|init|vectorcall)", "list___init__", "subtype_dealloc", "_Py_Dealloc",
+                "frame_dealloc", r"_PyFrame_Clear\w*", r"clear_(thread|gen)_frame", r"gen_\w*",
+                *DROP),
     "list": own("map_next", "_?list_?extend(_iter_lock_held)?", "list_(__init__|init|vectorcall)",
                 "list___init__"),
     "max": own("builtin_max", "min_max"),

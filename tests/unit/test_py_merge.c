@@ -300,6 +300,26 @@ START_TEST(deep_activation_of_signal_stack)
 }
 END_TEST
 
+/* The last frame of an activation is gone, but it runs the destructors of what that held. */
+START_TEST(what_was_left_has_no_frame)
+{
+    struct stage s;
+    stage_open(&s);
+    set_native(&s, "xececex");
+    set_python(&s, "1155");
+    s.py.left[s.py.n_left++] = marker_of(&s, '3');
+    ck_assert_str_eq(merged(&s), "xABccCDx");
+    ck_assert_int_eq(s.out.result, PY_MERGE_EXACT);
+    s.py.left[s.py.n_left++] = marker_of(&s, '2');
+    set_native(&s, "eckcecex"); /* the first is being entered; the second was never seen before */
+    set_python(&s, "6");
+    s.py.left[0] = marker_of(&s, '4');
+    ck_assert_str_eq(merged(&s), "cccAx");
+    ck_assert_int_eq(s.out.result, PY_MERGE_ENTERING);
+    stage_close(&s);
+}
+END_TEST
+
 /* ---- up to 3.9 ---- */
 
 static void open_old(struct stage *s, const char *native, size_t python)
@@ -452,7 +472,7 @@ END_TEST
 CHECK_MAIN("py_merge", 20, markers_say_where, what_is_not_proven_to_be_eval_is_plain_code,
            guessed_frames_teach_nothing, the_symbol_tells_eval_before_the_first_match,
            two_interpreters_interleave, a_remainder_finds_the_next_activation,
-           deep_activation_of_signal_stack, frames_are_found_in_registers,
-           frames_are_found_in_words, split_off_parts_are_known_by_their_likeness,
-           a_frame_not_found_is_kept_in_its_place, an_old_greenlet_ends_too,
-           no_python_frame_is_ever_lost)
+           deep_activation_of_signal_stack, what_was_left_has_no_frame,
+           frames_are_found_in_registers, frames_are_found_in_words,
+           split_off_parts_are_known_by_their_likeness, a_frame_not_found_is_kept_in_its_place,
+           an_old_greenlet_ends_too, no_python_frame_is_ever_lost)
