@@ -101,6 +101,16 @@ static bool python_is_cut(const struct stacker *st)
     return st->python.end != PY_WALK_DONE && st->python.end != PY_WALK_TORN;
 }
 
+/* Held where the thread state leads to no Python frame, for some instructions: the C stack knows. */
+static void walk_caller(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
+{
+    uint64_t low, high;
+    if (st->python.n == 0 && snapshot->annex_words == 1 &&
+        py_merge_caller(s->python->merger, &st->native, &low, &high))
+        (void)py_walk_caller(s->python->runtime, snapshot->mem, snapshot->annex[0], low, high,
+                             &st->python);
+}
+
 static void walk(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
 {
     st->python.n = st->python.n_left = 0;
@@ -109,6 +119,7 @@ static void walk(struct stacker *st, struct subject *s, const struct snapshot *s
         return;
     (void)py_walk(s->python->runtime, snapshot->mem, snapshot->annex, snapshot->annex_words,
                   &st->python);
+    walk_caller(st, s, snapshot);
     st->python_cut += python_is_cut(st);
     st->hook_incomplete += snapshot->incomplete;
     py_codes_check(s->python->codes, snapshot->mem, snapshot->taken_ns, &st->python);

@@ -279,6 +279,8 @@ uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns
         read_datastack(c, recording, thread_states[i]);
     if (py_walk(c->rt, recording, thread_states, n, &c->scratch) < 0)
         *ret_incomplete = true;
+    for (uint32_t i = 0; c->scratch.n == 0 && i < n; i++)
+        py_walk_keep_callers(c->rt, recording, thread_states[i], &c->scratch);
     (void)py_gil_state(c->rt, recording, thread_states, n, -1, 0);
     for (uint32_t i = 0; i < n; i++)
         py_gc_keep(c->rt, recording, thread_states[i]);

@@ -406,3 +406,18 @@ void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *n
         trace(TRACE_MERGE, "mismatch: %zu native frames (end %d), %zu Python frames in %zu blocks",
               native->n, (int)native->end, py->n, m->n);
 }
+
+bool py_merge_caller(const struct py_merger *m, const struct native_stack *native,
+                     uint64_t *ret_low, uint64_t *ret_high)
+{
+    size_t evals = 0;
+    for (size_t i = 0; i < native->n; i++) {
+        const struct native_frame *f = &native->frames[i];
+        if (!is_eval(m, f) || ++evals < 2)
+            continue;
+        *ret_low = f->sp;
+        *ret_high = f->cfa;
+        return true;
+    }
+    return false;
+}

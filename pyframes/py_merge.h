@@ -40,6 +40,10 @@ struct py_merger *py_merger_new(const struct py_runtime *rt);
  * how well it went is OUT->result. */
 void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *native,
               const struct py_stack *py, struct merged_stack *out);
+/* The C frame [*RET_LOW, *RET_HIGH) of the activation that called the innermost one.  False: none is
+ * known. */
+bool py_merge_caller(const struct py_merger *m, const struct native_stack *native,
+                     uint64_t *ret_low, uint64_t *ret_high);
 struct py_merger *py_merger_free(struct py_merger *m); /* NULL is fine; returns NULL */
 
 /* Is FUNCTION (a C name from the interpreter's module) CPython's plumbing between Python frames,

@@ -23,6 +23,7 @@ struct walk {
     uint64_t thread;     /* the thread state */
     uint64_t base_frame; /* 3.15: ends the chain; else 0 */
     int error;           /* of the first read that failed */
+    bool code_unread; /* the capture did not come here: code objects are not among what it read */
     /* Brent's cycle search: the address seen at step MARKED_STEP, a power of two. */
     uint64_t marked;
     size_t steps, marked_step;
@@ -284,7 +285,7 @@ static enum py_walk_end walk_entries(struct walk *w, struct cframe *c)
 static bool runs_code(struct walk *w, const struct py_frame *frame)
 {
     uint64_t type;
-    if (w->rt->code_type == 0)
+    if (w->rt->code_type == 0 || w->code_unread)
         return true;
     if (mem_read_u64(w->mem, frame->code + w->rt->layout.object.type, &type) < 0)
         return false;
@@ -355,6 +356,24 @@ static enum py_walk_end walk_cframes(struct walk *w)
     return l->chain == PY_CHAIN_IS_ENTRY ? walk_entries(w, &c) : walk_shims(w, frame);
 }
 
+/* The same from the cframe at ADDR, if it is one. */
+static enum py_walk_end walk_from_cframe(struct walk *w, uint64_t addr)
+{
+    const struct py_layout *l = &w->rt->layout;
+    struct cframe c = {0};
+    uint64_t frame = 0;
+    enum py_walk_end end = read_cframe(w, addr, &c);
+    if (end != PY_WALK_DONE)
+        return end;
+    if (c.current_frame == 0 ||
+        (c.previous <= addr && c.previous != w->thread + l->thread.root_cframe))
+        return PY_WALK_CUT;
+    end = walk_top(w, &c, &frame);
+    if (end != PY_WALK_DONE)
+        return end;
+    return l->chain == PY_CHAIN_IS_ENTRY ? walk_entries(w, &c) : walk_shims(w, frame);
+}
+
 static enum py_walk_end walk_thread(struct walk *w)
 {
     const struct py_layout *l = &w->rt->layout;
@@ -401,4 +420,50 @@ int py_walk(const struct py_runtime *rt, struct mem *mem, const uint64_t *thread
         error = error ? error : w.error;
     }
     return error;
+}
+
+static bool has_cframes(const struct py_runtime *rt)
+{
+    return rt->layout.chain == PY_CHAIN_IS_ENTRY || rt->layout.chain == PY_CHAIN_SHIM_CFRAME;
+}
+
+/* Walks from ADDR, if a sound chain begins there. */
+static bool walk_caller(const struct py_runtime *rt, struct mem *mem, uint64_t thread_state,
+                        uint64_t addr, struct py_stack *out)
+{
+    struct walk w = {.rt = rt, .mem = mem, .out = out, .thread = thread_state, .code_unread = true};
+    begin(out);
+    if (walk_from_cframe(&w, addr) == PY_WALK_DONE) {
+        out->end = PY_WALK_TORN;
+        return true;
+    }
+    begin(out);
+    out->end = PY_WALK_CUT;
+    return false;
+}
+
+bool py_walk_caller(const struct py_runtime *rt, struct mem *mem, uint64_t thread_state,
+                    uint64_t low, uint64_t high, struct py_stack *out)
+{
+    enum { MAX_C_FRAME_BYTES = 8192 }; /* of the eval loop's, some 500 bytes */
+    if (!has_cframes(rt))
+        return false;
+    if (high - low > MAX_C_FRAME_BYTES)
+        high = low + MAX_C_FRAME_BYTES;
+    for (uint64_t addr = (low + 7) / 8 * 8; addr < high; addr += 8)
+        if (walk_caller(rt, mem, thread_state, addr, out))
+            return true;
+    return false;
+}
+
+void py_walk_keep_callers(const struct py_runtime *rt, struct mem *recording, uint64_t thread_state,
+                          struct py_stack *scratch)
+{
+    enum { REACH_BYTES = 2048 }; /* two activations with generators between are some 700 apart */
+    uint64_t cframe;
+    if (!has_cframes(rt) ||
+        mem_read_u64(recording, thread_state + rt->layout.thread.cframe, &cframe) < 0)
+        return;
+    for (uint64_t by = 8; by < REACH_BYTES; by += 8)
+        (void)walk_caller(rt, recording, thread_state, cframe + by, scratch);
 }

@@ -63,3 +63,13 @@ struct py_stack {
  * interleaved by the merge.  Returns 0, or a negative errno with what was read so far in OUT. */
 int py_walk(const struct py_runtime *rt, struct mem *mem, const uint64_t *thread_states, size_t n,
             struct py_stack *out);
+/* 3.11 and 3.12, after a walk of THREAD_STATE that found no frame at all: an activation is just being
+ * entered, and nothing leads to the one that called it.  If that one's C frame is [LOW, HIGH),
+ * its cframe is there: walks from it.  True: OUT has all but the new activation, and ends as PY_WALK_TORN.
+ * False: no sound chain begins there, OUT is as empty as before. */
+bool py_walk_caller(const struct py_runtime *rt, struct mem *mem, uint64_t thread_state,
+                    uint64_t low, uint64_t high, struct py_stack *out);
+/* For it, after such a walk while the thread cannot move: reads through RECORDING what begins wherever that
+ * cframe may be.  SCRATCH is overwritten. */
+void py_walk_keep_callers(const struct py_runtime *rt, struct mem *recording, uint64_t thread_state,
+                          struct py_stack *scratch);

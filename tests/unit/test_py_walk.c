@@ -306,6 +306,49 @@ START_TEST(stale_top_cframe_is_left_out)
 }
 END_TEST
 
+START_TEST(stale_top_leaves_its_caller)
+{
+    for (uint32_t minor = 11; minor <= 12; minor++) {
+        struct fake *f = fake_new(minor);
+        fill(f);
+        ck_assert(py_walk_caller(&f->rt, &f->mem, THREAD, STACK + 0x21, STACK + 0x100, &f->out));
+        ck_assert_int_eq(f->out.end, PY_WALK_TORN);
+        ck_assert_uint_eq(f->out.n, 5);
+        check_frames(f, 0);
+        ck_assert(py_walk_caller(&f->rt, &f->mem, THREAD, STACK + 0x100, UINT64_MAX, &f->out));
+        ck_assert_uint_eq(f->out.n, 3);
+        check_frames(f, 2);
+        ck_assert(!py_walk_caller(&f->rt, &f->mem, THREAD, STACK + 0x90, STACK + 0x440, &f->out));
+        ck_assert_int_eq(f->out.end, PY_WALK_CUT);
+        ck_assert_uint_eq(f->out.n, 0);
+        free(f);
+    }
+    struct fake *f = fake_new(13);
+    fill(f);
+    ck_assert(!py_walk_caller(&f->rt, &f->mem, THREAD, STACK, STACK + 0x100, &f->out));
+    free(f);
+}
+END_TEST
+
+START_TEST(activations_without_frames_are_told)
+{
+    for (uint32_t minor = 12; minor <= 15; minor++) {
+        struct fake *f = fake_new(minor);
+        fill(f);
+        put_shim(f, STACK + 0x80, STACK + 0x480);
+        for (int i = 0; i < 2; i++) {
+            ck_assert_int_eq(walk(f), 0);
+            ck_assert_int_eq(f->out.end, PY_WALK_DONE);
+            ck_assert_uint_eq(f->out.n, 4);
+            ck_assert_uint_eq(f->out.frames[2].marker, STACK + 0x880);
+            ck_assert_uint_eq(f->out.n_left, 1);
+            ck_assert_uint_eq(f->out.left[0], STACK + 0x480);
+        }
+        free(f);
+    }
+}
+END_TEST
+
 START_TEST(unequal_310_chains_give_no_markers)
 {
     struct fake *f = fake_new(10);
@@ -388,5 +431,6 @@ END_TEST
 
 CHECK_MAIN("py_walk", 20, every_version_is_walked, every_read_may_fail, cycles_end,
            garbage_is_survived, capacity_is_kept, stale_top_cframe_is_left_out,
+           stale_top_leaves_its_caller, activations_without_frames_are_told,
            unequal_310_chains_give_no_markers, frames_without_code_are_left_out,
            chains_without_code_end, not_started_and_unknown_offsets)
