@@ -11,11 +11,14 @@
 /* Up to 3.12 a caller of the collector sets the flag before the call and clears it after, this close in
  * all builds tried (docs/python-versions.md). */
 enum { AROUND_BYTES = 512, LAST_FLAGGING_CALLER = 12 };
+/* From 3.13 on the collector itself begins with setting it. */
+enum { BEGIN_BYTES = 128 };
 
 struct py_gc {
     const struct py_runtime *rt;
     struct mem *live;
-    struct map calls; /* return address → is it a call of the collector? */
+    struct map calls;      /* return address → is it a call of the collector? */
+    struct map collectors; /* function → is it the collector? */
 };
 
 struct py_gc *py_gc_new(const struct py_runtime *rt, struct mem *live)
@@ -28,8 +31,10 @@ struct py_gc *py_gc_new(const struct py_runtime *rt, struct mem *live)
 
 struct py_gc *py_gc_free(struct py_gc *gc)
 {
-    if (gc)
-        map_release(&gc->calls);
+    if (!gc)
+        return NULL;
+    map_release(&gc->calls);
+    map_release(&gc->collectors);
     free(gc);
     return NULL;
 }
@@ -73,27 +78,44 @@ static uint32_t u32_at(const uint8_t *bytes)
     return value;
 }
 
+/* Is the operand that begins with the ModRM at AT memory at a register + OFFSET: mod 2, a SIB if its rm is 4,
+ * the displacement?  *RET_END is what follows. */
+static bool is_at(const uint8_t *at, uint32_t offset, const uint8_t **ret_end)
+{
+    enum { MOD = 0xc0, MOD_DISP32 = 0x80, RM = 7, RM_SIB = 4 };
+    if ((at[0] & MOD) != MOD_DISP32)
+        return false;
+    at += (at[0] & RM) == RM_SIB ? 2 : 1;
+    *ret_end = at + sizeof offset;
+    return u32_at(at) == offset;
+}
+
 /* Is there in BYTES[FROM, TO) a `mov [reg + OFFSET], …` of 32 bits: of the constant VALUE, or, if ANY, of
- * a register too?  x86-64: 89 or C7, ModRM with mod 2, SIB if its rm is 4, the displacement. */
+ * a register too?  x86-64: 89 or C7. */
 static bool stores(const uint8_t *bytes, size_t from, size_t to, uint32_t offset, uint32_t value,
                    bool any)
 {
-    enum {
-        MOV_REGISTER = 0x89,
-        MOV_CONSTANT = 0xc7,
-        MOD = 0xc0,
-        MOD_DISP32 = 0x80,
-        RM = 7,
-        RM_SIB = 4
-    };
-    enum { LONGEST = 11 };
+    enum { MOV_REGISTER = 0x89, MOV_CONSTANT = 0xc7, LONGEST = 11 };
     for (size_t i = from; i + LONGEST <= to; i++) {
         const uint8_t *at = bytes + i;
         bool constant = at[0] == MOV_CONSTANT;
-        if (!(constant || (any && at[0] == MOV_REGISTER)) || (at[1] & MOD) != MOD_DISP32)
+        if ((constant || (any && at[0] == MOV_REGISTER)) && is_at(at + 1, offset, &at) &&
+            (!constant || u32_at(at) == value))
+            return true;
+    }
+    return false;
+}
+
+/* Is there a `lock cmpxchg [reg + OFFSET], r32` in BYTES[0, N)?  x86-64: F0, maybe a REX, 0F B1. */
+static bool exchanges(const uint8_t *bytes, size_t n, uint32_t offset)
+{
+    enum { LOCK = 0xf0, REX = 0x40, REX_MASK = 0xf0, LONGEST = 10 };
+    for (size_t i = 0; i + LONGEST <= n; i++) {
+        const uint8_t *at = bytes + i;
+        if (*at++ != LOCK)
             continue;
-        at += (at[1] & RM) == RM_SIB ? 3 : 2;
-        if (u32_at(at) == offset && (!constant || u32_at(at + 4) == value))
+        at += (*at & REX_MASK) == REX;
+        if (at[0] == 0x0f && at[1] == 0xb1 && is_at(at + 2, offset, &at))
             return true;
     }
     return false;
@@ -111,7 +133,7 @@ static bool looks_like_call(const struct py_gc *gc, uint64_t pc, uint64_t offset
 static bool calls_collector(struct py_gc *gc, const struct native_frame *f, uint64_t offset)
 {
     uint64_t known;
-    if (!f->is_call || !py_runtime_owns(gc->rt, f->pc))
+    if (!f->is_call)
         return false;
     if (map_get(&gc->calls, f->pc, &known))
         return known;
@@ -126,14 +148,38 @@ static void note_found(void *ctx, uint64_t ix, uint64_t place)
     *(bool *)ctx = true;
 }
 
-/* From 3.13 on the collector itself keeps the flag's address, from setting it to clearing it. */
-static bool keeps_address(const struct py_gc *gc, const struct native_frame *f, struct mem *mem,
+/* From 3.13 on: gcc keeps the flag's address, from setting to clearing it. */
+static bool keeps_address(const struct native_frame *f, struct mem *mem,
                           const struct py_selves *flag)
 {
     bool found = false;
-    if (py_runtime_owns(gc->rt, f->pc))
-        py_self_each(f, mem, flag, note_found, &found);
+    py_self_each(f, mem, flag, note_found, &found);
     return found;
+}
+
+/* clang keeps that of what the flag lies in, as other functions do. */
+static bool begins_with_flag(struct py_gc *gc, const struct native_frame *f, uint64_t offset)
+{
+    uint8_t code[BEGIN_BYTES];
+    uint64_t known;
+    if (!f->function)
+        return false;
+    if (map_get(&gc->collectors, f->function, &known))
+        return known;
+    known = mem_read(gc->live, f->function, code, sizeof code) == 0 &&
+            exchanges(code, sizeof code, (uint32_t)offset);
+    map_put(&gc->collectors, f->function, known);
+    return known;
+}
+
+static bool is_collector(struct py_gc *gc, const struct native_frame *f, struct mem *mem,
+                         const struct flag *flag, const struct py_selves *flags)
+{
+    if (!py_runtime_owns(gc->rt, f->pc))
+        return false;
+    if (gc->rt->layout.minor <= LAST_FLAGGING_CALLER)
+        return calls_collector(gc, f, flag->offset);
+    return keeps_address(f, mem, flags) || begins_with_flag(gc, f, flag->offset);
 }
 
 static struct py_gc_found find_native(struct py_gc *gc, struct mem *mem, const struct flag *flag,
@@ -142,14 +188,9 @@ static struct py_gc_found find_native(struct py_gc *gc, struct mem *mem, const s
     struct py_gc_found ret = {.place = PY_GC_NONE};
     struct py_selves selves = {0};
     py_selves_add(&selves, flag->addr, 0);
-    for (size_t i = native->n; i-- > 0 && ret.place == PY_GC_NONE;) {
-        const struct native_frame *f = &native->frames[i];
-        bool is = gc->rt->layout.minor <= LAST_FLAGGING_CALLER
-                      ? calls_collector(gc, f, flag->offset)
-                      : keeps_address(gc, f, mem, &selves);
-        if (is)
+    for (size_t i = native->n; i-- > 0 && ret.place == PY_GC_NONE;)
+        if (is_collector(gc, &native->frames[i], mem, flag, &selves))
             ret = (struct py_gc_found){PY_GC_NATIVE, i};
-    }
     py_selves_release(&selves);
     return ret;
 }

@@ -57,11 +57,21 @@ static void begin(uint32_t collecting)
            sizeof collecting);
 }
 
+/* lock cmpxchg %esi, OFFSET(%r13) */
+static void put_exchange(uint64_t addr, uint32_t offset)
+{
+    static const uint8_t exchange[] = {0xf0, 0x41, 0x0f, 0xb1, 0xb5};
+    uint8_t *at = arena.bytes + (addr - BASE);
+    memcpy(at, exchange, sizeof exchange);
+    memcpy(at + sizeof exchange, &offset, sizeof offset);
+}
+
 /* Of two C frames, the second returns to PC.  Is it the collector's caller? */
 static bool found(void)
 {
     static const uint64_t threads[] = {THREAD};
-    struct native_frame frames[] = {{.pc = CODE + 8}, {.pc = PC, .is_call = true}};
+    struct native_frame frames[] = {{.pc = CODE + 8},
+                                    {.pc = PC, .function = CODE, .is_call = true}};
     struct native_stack native = {.frames = frames, .n = 2, .capacity = 2};
     struct py_stack py = {.frames = none, .capacity = 1};
     struct py_gc *gc = py_gc_new(&rt, &arena.mem);
@@ -102,4 +112,20 @@ START_TEST(nothing_without_a_collection)
 }
 END_TEST
 
-CHECK_MAIN("py_gc", 20, code_around_the_call_tells, nothing_without_a_collection)
+START_TEST(later_collectors_begin_with_the_flag)
+{
+    uint32_t offset = py_layout_of(11)->interp.collecting;
+    begin(1);
+    rt.layout.minor = 14;
+    ck_assert(!found());
+    put_exchange(CODE + 33, offset + 8);
+    ck_assert(!found());
+    put_exchange(CODE + 33, offset);
+    ck_assert(found());
+    rt.module_start = PC + 1;
+    ck_assert(!found());
+}
+END_TEST
+
+CHECK_MAIN("py_gc", 20, code_around_the_call_tells, nothing_without_a_collection,
+           later_collectors_begin_with_the_flag)
