@@ -150,13 +150,24 @@ static void merge(struct stacker *st, struct subject *s, const struct snapshot *
     st->merges[merged->result]++;
 }
 
+/* What CPython's JIT compiler made leads to the eval loop's C frame, which the marker proves: no guess on the
+ * way there counts. */
+static frame_id native_frame_of(struct stacker *st, struct subject *s, size_t i)
+{
+    struct native_frame *f = &st->native.frames[i];
+    bool jit = s->python && py_merge_is_jit(s->python->merger, &st->native, i);
+    if (jit && f->trust == FRAME_GUESSED)
+        f->trust = FRAME_RECOVERED;
+    return subject_native_frame(s, f, jit ? PY_JIT_NAME : NULL);
+}
+
 static frame_id frame_of(struct stacker *st, struct subject *s, const struct snapshot *snapshot,
                          const struct merged_frame *f)
 {
     frame_id ret = {0};
     bool hidden = false;
     if (f->kind == MERGED_NATIVE)
-        return subject_native_frame(s, &st->native.frames[f->index]);
+        return native_frame_of(st, s, f->index);
     if (f->kind == MERGED_NOTE)
         return profile_mark(st->profile, f->note, NULL);
     st->unknown_code += py_code_resolve(s->python->codes, snapshot->mem,

@@ -280,7 +280,8 @@ static uint32_t flags_of(const struct subject *s, const struct native_frame *f, 
     return s->python && is_jit ? flags | FRAME_IS_JIT : flags;
 }
 
-frame_id subject_native_frame(struct subject *s, const struct native_frame *f)
+frame_id subject_native_frame(struct subject *s, const struct native_frame *f,
+                              const char *otherwise)
 {
     uint64_t addr = f->pc - f->is_call;
     uint64_t known;
@@ -294,6 +295,8 @@ frame_id subject_native_frame(struct subject *s, const struct native_frame *f)
         place_frame(s, f, module, &frame);
     if (!has_file)
         frame.native.name = symbolizer_jit_name(s->symbolizer, addr);
+    if (!has_file && !frame.native.name.ix && otherwise)
+        frame.native.name = profile_string(s->profile, otherwise);
     frame.flags = flags_of(s, f, addr, !has_file || module->jit);
     uint32_t before = profile_frame_count(s->profile);
     frame_id ret = profile_frame(s->profile, &frame);

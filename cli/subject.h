@@ -75,8 +75,10 @@ void subject_refresh(struct subject *s, int64_t now_ns);
 bool subject_catch_up(struct subject *s);
 /* The process runs another program now. */
 void subject_exec(struct subject *s);
-/* The profile's frame for native code at PC. */
-frame_id subject_native_frame(struct subject *s, const struct native_frame *f);
+/* The profile's frame for native code at PC.  OTHERWISE: what it is called if no file holds it and no
+ * compiler has named it; NULL. */
+frame_id subject_native_frame(struct subject *s, const struct native_frame *f,
+                              const char *otherwise);
 /* Describes the process to the profile: command line, Python version. */
 void subject_describe(struct subject *s);
 struct subject *subject_free(struct subject *s);

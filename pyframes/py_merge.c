@@ -421,3 +421,20 @@ bool py_merge_caller(const struct py_merger *m, const struct native_stack *nativ
     }
     return false;
 }
+
+/* Code that no file describes. */
+static bool is_nameless(const struct py_merger *m, const struct native_frame *f)
+{
+    return !f->function && !py_runtime_owns(m->rt, f->pc);
+}
+
+bool py_merge_is_jit(const struct py_merger *m, const struct native_stack *native, size_t i)
+{
+    enum { FIRST = 13, LAST = 14, MAX_FRAMES = 2 }; /* a trace, and what enters the first one */
+    if (m->rt->layout.minor < FIRST || m->rt->layout.minor > LAST)
+        return false;
+    size_t end = i;
+    while (end < native->n && end - i < MAX_FRAMES && is_nameless(m, &native->frames[end]))
+        end++;
+    return end > i && end < native->n && is_eval(m, &native->frames[end]);
+}

@@ -46,10 +46,16 @@ bool py_merge_caller(const struct py_merger *m, const struct native_stack *nativ
                      uint64_t *ret_low, uint64_t *ret_high);
 struct py_merger *py_merger_free(struct py_merger *m); /* NULL is fine; returns NULL */
 
+/* Is frame I of NATIVE, if no file holds it, code of CPython's own JIT compiler?  3.13's and 3.14's tell
+ * nobody; it has no unwind information, and the eval loop itself calls it: so it did not matter if that was a
+ * guess.  After py_merge() of NATIVE. */
+bool py_merge_is_jit(const struct py_merger *m, const struct native_stack *native, size_t i);
+
 /* Is FUNCTION (a C name from the interpreter's module) CPython's plumbing between Python frames,
  * hidden unless --internals?  Names such as _PyEval_Vector, PyObject_Call,
  * cfunction_vectorcall_NOARGS. */
 bool py_is_plumbing(const char *function);
 /* The same of code that was compiled while Python ran: CPython's perf trampolines and its own JIT's code,
- * which stand beside the Python frames that they run for ("py::f:/a.py"). */
+ * which stand beside the Python frames that they run for: "py::f:/a.py", PY_JIT_NAME. */
+#define PY_JIT_NAME "py::jit:executor"
 bool py_is_jit_plumbing(const char *function);
