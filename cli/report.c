@@ -107,7 +107,9 @@ static const struct {
     {"refused", "samples refused"},
     {"stuck", "threads that could be let go only by ending early"},
     {"backed_off", "samples left out of calls that make no progress when stopped"},
+    {"unreadable", "files of /proc that could not be read"},
     {"perturbed_calls", "calls interrupted"},
+    {"cut_calls", "calls that may have been cut short"},
     {"late_ticks", "ticks late"},
     {"stacks_refused", "stacks past the memory limit"},
 };

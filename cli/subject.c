@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -159,8 +160,11 @@ static void code_changed(struct subject *s)
 static bool read_maps(struct subject *s, int64_t now_ns)
 {
     s->maps_read_ns = now_ns;
-    if (modules_refresh(s->modules) < 0)
-        return false; /* it ended: what is known of it stays */
+    int r = modules_refresh(s->modules);
+    if (r < 0 && r != -ESRCH)
+        log_warn("maps", "cannot read the maps of %d: %s", s->pid, strerror(-r));
+    if (r < 0)
+        return false; /* what is known of it stays */
     choose_maps_interval(s);
     uint32_t generation = modules_maps(s->modules)->generation;
     bool changed = generation != s->maps_generation;

@@ -15,6 +15,7 @@ static const char *const names[SAMPLER_COUNTER_COUNT] = {
     [COUNT_PENDING_TICKS] = "pending_ticks",
     [COUNT_REPAIRED_CALLS] = "repaired_calls",
     [COUNT_PERTURBED_CALLS] = "perturbed_calls",
+    [COUNT_CUT_CALLS] = "cut_calls",
     [COUNT_BACKED_OFF] = "backed_off",
     [COUNT_RING_FULL] = "ring_full",
     [COUNT_REFUSED] = "refused",
@@ -26,6 +27,8 @@ static const char *const names[SAMPLER_COUNTER_COUNT] = {
     [COUNT_READS] = "memory_reads",
     [COUNT_HELD_NS] = "held_ns",
     [COUNT_HELD_MAX_NS] = "held_max_ns",
+    [COUNT_REPAIR_MAX_NS] = "repair_max_ns",
+    [COUNT_UNREADABLE] = "unreadable",
 };
 
 const char *sampler_counter_name(enum sampler_counter c)
@@ -49,6 +52,12 @@ void counters_add(struct sampler_counters *c, enum sampler_counter which, uint64
     set(&c->n[which], counters_get(c, which) + delta);
 }
 
+void counters_raise(struct sampler_counters *c, enum sampler_counter which, uint64_t least)
+{
+    if (least > counters_get(c, which))
+        set(&c->n[which], least);
+}
+
 /* Upper border of each bucket: 2^(i/4) µs. */
 static uint64_t border_ns(int bucket)
 {
@@ -59,8 +68,7 @@ static uint64_t border_ns(int bucket)
 void counters_add_hold(struct sampler_counters *c, uint64_t held_ns)
 {
     counters_add(c, COUNT_HELD_NS, held_ns);
-    if (held_ns > counters_get(c, COUNT_HELD_MAX_NS))
-        set(&c->n[COUNT_HELD_MAX_NS], held_ns);
+    counters_raise(c, COUNT_HELD_MAX_NS, held_ns);
     int bucket = 0;
     while (bucket < HOLD_BUCKETS - 1 && held_ns >= border_ns(bucket))
         bucket++;

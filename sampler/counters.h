@@ -17,6 +17,7 @@ enum sampler_counter {
     COUNT_PENDING_TICKS,      /* threads asked before that had still not stopped */
     COUNT_REPAIRED_CALLS,     /* interrupted by a stop, restarted by setting −ERESTARTNOHAND */
     COUNT_PERTURBED_CALLS,    /* interrupted by a stop, not to be repeated */
+    COUNT_CUT_CALLS,          /* stopped with less done than asked for */
     COUNT_BACKED_OFF,         /* not stopped again in the same interrupted call: gaps */
     COUNT_RING_FULL,          /* captures lost because the worker was behind */
     COUNT_REFUSED,            /* no longer ours to read or stop */
@@ -28,6 +29,8 @@ enum sampler_counter {
     COUNT_READS, /* system calls that read the target's memory */
     COUNT_HELD_NS,
     COUNT_HELD_MAX_NS,
+    COUNT_REPAIR_MAX_NS, /* from the request to the stop, of a repaired call: its time-out may be that much longer */
+    COUNT_UNREADABLE, /* files of /proc that could not be read though there is a thread */
     SAMPLER_COUNTER_COUNT,
 };
 
@@ -42,6 +45,7 @@ struct sampler_counters {
 const char *sampler_counter_name(enum sampler_counter c); /* "late_ticks" */
 uint64_t counters_get(const struct sampler_counters *c, enum sampler_counter which);
 void counters_add(struct sampler_counters *c, enum sampler_counter which, uint64_t delta);
+void counters_raise(struct sampler_counters *c, enum sampler_counter which, uint64_t least);
 void counters_add_hold(struct sampler_counters *c, uint64_t held_ns);
 /* The hold that a share Q of all holds does not exceed, to a fifth; 0 if there were none. */
 uint64_t counters_hold_quantile_ns(const struct sampler_counters *c, double q);

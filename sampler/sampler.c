@@ -43,7 +43,7 @@ static uint32_t raise_fd_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     rlim_t usable =
-        limit.rlim_cur > 2UL * RESERVED_FDS ? limit.rlim_cur - RESERVED_FDS : RESERVED_FDS;
+        limit.rlim_cur > 2UL * RESERVED_FDS ? limit.rlim_cur - RESERVED_FDS : limit.rlim_cur / 2;
     return usable < 1 << 20 ? (uint32_t)usable : 1 << 20;
 }
 

@@ -109,11 +109,12 @@ static void see(void *ctx, pid_t tid)
         tracer_reap(s->tracer);
 }
 
-static void end_unseen(struct sampler *s, struct process *p)
+/* WHOLE: the listing shows all there are. */
+static void end_unseen(struct sampler *s, struct process *p, bool whole)
 {
     for (size_t i = p->n_tasks; i-- > 0;) {
         struct task *t = p->tasks[i];
-        if (!t->seen)
+        if (!t->seen && whole)
             threads_end(s, t);
         else
             t->seen = false;
@@ -135,7 +136,9 @@ static void list_threads(struct sampler *s, struct process *p, bool gone)
     struct listing listing = {s, p, 0};
     /* Gone: whatever has its pid now is another. */
     int r = gone ? -ESRCH : proc_each_task(p->pid, see, &listing);
-    end_unseen(s, p);
+    bool failed = r < 0 && r != -ESRCH;
+    counters_add(&s->counters, COUNT_UNREADABLE, failed);
+    end_unseen(s, p, !failed);
     for (size_t i = 0; i < p->n_tasks && s->config.filter.n; i++) {
         bool was = p->tasks[i]->filtered;
         struct task *t = p->tasks[i];
@@ -145,7 +148,7 @@ static void list_threads(struct sampler *s, struct process *p, bool gone)
         if (was != t->filtered)
             capture_tell(s, t, was ? MESSAGE_TASK_NEW : MESSAGE_TASK_END, 0, clock_now_ns());
     }
-    if (r == -ESRCH || all_zombies(s, p)) {
+    if (r == -ESRCH || (!failed && all_zombies(s, p))) {
         p->ended = true;
         struct task none = {.process = p, .tid = p->pid};
         capture_tell(s, &none, MESSAGE_PROCESS_END, 0, clock_now_ns());

@@ -26,9 +26,14 @@ bool tick_stopped(void *sampler, const struct stop *stop)
     capture_held(s, t, stop);
     counters_add(&s->counters, COUNT_REPAIRED_CALLS, stop->repaired);
     counters_add(&s->counters, COUNT_PERTURBED_CALLS, stop->perturbed);
-    /* Some kernels undo a long call at every interruption: leave it alone longer each time.  The few
+    counters_add(&s->counters, COUNT_CUT_CALLS, stop->cut);
+    counters_add(&s->counters, COUNT_REFUSED, !stop->registers_ok);
+    if (stop->repaired)
+        counters_raise(&s->counters, COUNT_REPAIR_MAX_NS,
+                       (uint64_t)(stop->stopped_ns - t->requested_ns));
+    /* Some calls are undone, or cut short, at every interruption: leave it alone longer each time.  The few
      * captures of a single shot cannot wait for that. */
-    if (stop->restarting && !s->config.single_shot) {
+    if ((stop->restarting || stop->cut) && !s->config.single_shot) {
         int64_t most = MAX_BACKOFF_NS / s->interval_ns;
         t->backoff = t->backoff ? t->backoff * 2 : 2;
         if (t->backoff > most)
@@ -101,11 +106,13 @@ static void visit_off_cpu(struct sampler *s, struct task *t, struct syscall_stat
         return;
     }
     int r = capture_off_cpu(s, t, view);
-    if (r == -ESRCH)
+    if (r == -ESRCH) {
         threads_end(s, t);
-    else if (r == -EAGAIN) {
+    } else if (r == -EAGAIN) {
         t->requested_state = running_or_waiting(s, t);
         queue_stop(s, t, now_ns);
+    } else if (r < 0) {
+        counters_add(&s->counters, COUNT_UNREADABLE, 1);
     }
 }
 
@@ -171,12 +178,13 @@ static bool freeze_blocked(struct sampler *s, struct task *t, const struct sysca
 
 /* A stop that waitpid(2) does not tell of, or a PTRACE_DETACH that fails, should not be.  But the thread
  * would stay stopped for as long as we go on; the end of the thread that traces it lets it go. */
-static bool is_stuck(struct sampler *s, const struct task *t)
+static bool is_stuck(struct sampler *s, struct task *t)
 {
-    if (threads_state(t) != 't')
-        return false;
-    tracer_reap(s->tracer); /* it may have stopped a moment ago */
-    return t->pending;
+    char state = threads_state(t);
+    tracer_reap(s->tracer);                           /* it may have stopped a moment ago */
+    if (t->pending && (state == 'Z' || state == 'X')) /* nor of its end */
+        threads_zombie(s, t);
+    return t->pending && state == 't';
 }
 
 /* It was asked to stop at an earlier tick.  Until it has run again it has been waiting for a CPU.
@@ -226,6 +234,7 @@ static void visit(struct sampler *s, struct task *t)
             threads_end(s, t);
         return;
     }
+    counters_add(&s->counters, COUNT_UNREADABLE, r < 0);
     if (t->pending) {
         visit_pending(s, t, now_ns);
         return;
@@ -243,6 +252,8 @@ static void visit(struct sampler *s, struct task *t)
         capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
     else if (r == 0)
         visit_viewed(s, t, &view, now_ns);
+    else if (r != -EAGAIN)
+        counters_add(&s->counters, COUNT_UNREADABLE, 1);
 }
 
 /* ---- stops ---- */

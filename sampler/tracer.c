@@ -116,10 +116,12 @@ static bool is_interrupted(int64_t result)
 static void repair(struct stop *stop, const struct user_regs_struct *user)
 {
     int64_t result = (int64_t)user->rax;
+    const uint64_t args[6] = {user->rdi, user->rsi, user->rdx, user->r10, user->r8, user->r9};
     if ((int64_t)user->orig_rax < 0)
         return;
     stop->syscall = (int64_t)user->orig_rax;
     stop->restarting = is_interrupted(result);
+    stop->cut = syscall_was_cut(stop->syscall, args, result);
     if (result != -EINTR)
         return;
     stop->repaired = syscall_needs_repair(stop->syscall) &&

@@ -33,6 +33,7 @@ struct stop {
     bool restarting;   /* a system call was interrupted by this stop and will be restarted */
     bool repaired;     /* its result −EINTR was set to −ERESTARTNOHAND */
     bool perturbed;    /* −EINTR of a call that must not be repeated: the program will see it */
+    bool cut;          /* a call had done less than it was asked for, likely for this stop */
     int64_t
         stopped_ns; /* its registers have been read, so it is off its CPU (wait_task_inactive) */
 };

@@ -318,13 +318,14 @@ int proc_each_task(pid_t pid, void (*each)(void *ctx, pid_t tid), void *ctx)
         close(fd);
         return r;
     }
-    for (const struct dirent *entry; (entry = readdir(dir));) {
-        int64_t tid;
+    const struct dirent *entry;
+    int64_t tid;
+    for (errno = 0; (entry = readdir(dir)); errno = 0)
         if (parse_whole_i64(entry->d_name, 1, INT_MAX, &tid) == 0)
             each(ctx, (pid_t)tid);
-    }
+    int r = -errno;
     closedir(dir);
-    return 0;
+    return r;
 }
 
 ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t capacity)

@@ -56,7 +56,7 @@ int task_status_read(int fd, struct task_status *ret);
 
 /* Opens /proc/PID/task/TID/NAME for reading, close-on-exec.  Returns an fd or a negative errno. */
 int proc_task_open(pid_t pid, pid_t tid, const char *name);
-/* Calls EACH for every thread of PID.  Returns 0, -ESRCH. */
+/* Calls EACH for every thread of PID.  Returns 0, -ESRCH, or why they could not all be listed. */
 int proc_each_task(pid_t pid, void (*each)(void *ctx, pid_t tid), void *ctx);
 /* Reads a small file of /proc/PID (or /proc/PID/task/TID with TID ≠ 0), NUL-terminated and cut at
  * CAPACITY.  Returns its length or a negative errno. */

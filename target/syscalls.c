@@ -4,6 +4,8 @@
 #include "target/syscalls.h"
 
 #include <stddef.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 
 enum {
     FD = 1 << 0,     /* the first argument is a file descriptor */
@@ -426,4 +428,27 @@ bool syscall_needs_repair(int64_t number)
 bool syscall_restarts_cleanly(int64_t number)
 {
     return find_call(number)->flags & CLEAN;
+}
+
+bool syscall_was_cut(int64_t number, const uint64_t args[6], int64_t result)
+{
+    uint64_t asked = 0;
+    switch (number) {
+    case SYS_write:
+    case SYS_pwrite64:
+        asked = args[2];
+        break;
+    case SYS_sendto:
+        asked = args[3] & MSG_DONTWAIT ? 0 : args[2];
+        break;
+    case SYS_recvfrom:
+        asked = args[3] & MSG_WAITALL ? args[2] : 0;
+        break;
+    case SYS_getrandom:
+        asked = args[1];
+        break;
+    default:
+        break;
+    }
+    return result > 0 && (uint64_t)result < asked;
 }

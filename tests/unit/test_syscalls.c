@@ -1,6 +1,7 @@
 #include "target/syscalls.h"
 
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "tests/support/check_main.h"
@@ -47,5 +48,31 @@ START_TEST(flags_say_what_a_stop_does)
 }
 END_TEST
 
+START_TEST(less_than_asked_is_cut)
+{
+    static const struct {
+        int64_t number;
+        uint64_t args[6];
+        int64_t result;
+        bool cut;
+    } cases[] = {
+        {SYS_write, {1, 0, 100}, 99, true},
+        {SYS_write, {1, 0, 100}, 100, false},
+        {SYS_write, {1, 0, 100}, -4, false},
+        {SYS_write, {1, 0, 100}, 0, false},
+        {SYS_write, {1, 0, UINT64_MAX}, INT64_MAX, true},
+        {SYS_sendto, {1, 0, 100, 0}, 60, true},
+        {SYS_sendto, {1, 0, 100, MSG_DONTWAIT}, 60, false},
+        {SYS_recvfrom, {1, 0, 100, MSG_WAITALL}, 60, true},
+        {SYS_recvfrom, {1, 0, 100, 0}, 60, false},
+        {SYS_getrandom, {0, 100, 0}, 60, true},
+        {SYS_read, {1, 0, 100}, 60, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_int_eq(syscall_was_cut(cases[i].number, cases[i].args, cases[i].result),
+                         cases[i].cut);
+}
+END_TEST
+
 CHECK_MAIN("syscalls", 20, calls_have_their_names, unknown_numbers_are_nothing,
-           flags_say_what_a_stop_does)
+           flags_say_what_a_stop_does, less_than_asked_is_cut)
