@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/alloc.h"
@@ -216,9 +217,14 @@ static int finish(struct record *r)
 static int command_code(struct record *r, int code)
 {
     int status = 0;
+    int error = 0;
     if (!r->recording ||
         !sampler_child_status(recording_sampler(r->recording), r->command, &status))
-        status = launch_wait(r->command);
+        error = launch_wait(r->command, &status);
+    if (error < 0) {
+        terminal_error("cannot learn how %s ended: %s", r->options->argv[0], strerror(-error));
+        return EXIT_FAILED;
+    }
     if (code != EXIT_OK && r->options->strict)
         return EXIT_STRICT_FAILED;
     return launch_exit_code(status);

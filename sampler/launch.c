@@ -39,7 +39,7 @@ int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct er
             n = read(report[0], &error, sizeof error);
         while (n < 0 && errno == EINTR);
         if (n == sizeof error)
-            (void)launch_wait(pid);
+            (void)launch_wait(pid, &(int){0});
         else
             error = 0;
     }
@@ -50,12 +50,13 @@ int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct er
     return 0;
 }
 
-int launch_wait(pid_t pid)
+int launch_wait(pid_t pid, int *ret_status)
 {
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
+    *ret_status = 0;
+    while (waitpid(pid, ret_status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return 0;
 }
 
 int launch_exit_code(int status)

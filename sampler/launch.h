@@ -11,8 +11,8 @@
  * did; the program does as if we had not been there.  Returns 0 and the pid; −ENOENT: not found;
  * another negative errno: it cannot be executed; ERR says so. */
 int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct err *err);
-/* Waits for the child's end, whatever signals come.  Only when no sampler's thread runs.  Returns its
- * status as of waitpid(2). */
-int launch_wait(pid_t pid);
+/* Waits for the child's end, whatever signals come.  Only when no sampler's thread runs.  Returns 0 and its
+ * status as of waitpid(2), or a negative errno: how it ended, and whether, cannot be learnt. */
+int launch_wait(pid_t pid, int *ret_status);
 /* What a shell would say of it: the exit code, or 128 + signal. */
 int launch_exit_code(int status);
