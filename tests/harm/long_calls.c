@@ -2,18 +2,23 @@
  *   long_calls blocked   an ioctl that is answered after 50 ms (demo/cudart.c)
  *   long_calls running   one that runs in the kernel for some 60 ms and starts from the beginning
  *                        when interrupted: BPF_PROG_TEST_RUN, which needs root
+ *   long_calls fuse      a read of a file of FUSE, which gives up when interrupted (slow_file.h)
+ *   long_calls fallocate on tmpfs, which takes all back and starts anew when interrupted; some 60 ms
  * Prints "skip" if that is not to be had. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "counts.h"
 #include "demo/cudart.h"
+#include "slow_file.h"
 
-enum { RUN_MS = 60, TRIAL_REPEATS = 20000 };
+enum { RUN_MS = 60, READ_MS = 50, TRIAL_REPEATS = 20000, TRIAL_BYTES = 8 << 20, MOST_TIMES = 64 };
 
 static struct count counts[] = {{.name = "done"}, {.name = "eintr"}, {.name = "wrong"}, {0}};
 enum { DONE, EINTRS, WRONG };
@@ -83,14 +88,93 @@ static void *running_main(void *unused)
     return NULL;
 }
 
+/* ---- fuse ---- */
+
+static int slow_fd;
+
+static int open_slow_file(void)
+{
+    slow_fd = slow_file_open(READ_MS);
+    return slow_fd;
+}
+
+static void *fuse_main(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        char bytes[SLOW_FILE_BYTES];
+        ssize_t r = read(slow_fd, bytes, sizeof bytes);
+        counts[EINTRS].n += r < 0 && errno == EINTR;
+        counts[WRONG].n += r != sizeof bytes && !(r < 0 && errno == EINTR);
+        counts[DONE].n += r == sizeof bytes;
+    }
+    return NULL;
+}
+
+/* ---- fallocate ---- */
+
+static int memory_fd;
+static off_t allocated = TRIAL_BYTES;
+
+static int64_t allocate_ns(void)
+{
+    int64_t start_ns = now_ns();
+    if (ftruncate(memory_fd, 0) || fallocate(memory_fd, 0, 0, allocated))
+        fail("fallocate");
+    return now_ns() - start_ns;
+}
+
+/* As many bytes as take RUN_MS, but no more than a small machine has. */
+static int make_memory(void)
+{
+    memory_fd = memfd_create("fallocate", MFD_CLOEXEC);
+    if (memory_fd < 0)
+        return -errno;
+    int64_t times = RUN_MS * 1000000LL / allocate_ns() + 1;
+    allocated *= times < MOST_TIMES ? times : MOST_TIMES;
+    return 0;
+}
+
+static void *fallocate_main(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        int r = fallocate(memory_fd, 0, 0, allocated);
+        if (r < 0 && errno != EINTR)
+            fail("fallocate");
+        counts[EINTRS].n += r < 0;
+        counts[DONE].n += r == 0;
+        if (r == 0 && ftruncate(memory_fd, 0))
+            fail("ftruncate");
+    }
+    return NULL;
+}
+
+static int nothing(void)
+{
+    return 0;
+}
+
+static const struct kind {
+    const char *name;
+    int (*prepare)(void); /* negative: not to be had here */
+    void *(*main)(void *);
+} kinds[] = {{"blocked", nothing, blocked_main},
+             {"running", make_program, running_main},
+             {"fuse", open_slow_file, fuse_main},
+             {"fallocate", make_memory, fallocate_main}};
+
 int main(int argc, char **argv)
 {
-    int running = argc > 1 && strcmp(argv[1], "running") == 0;
-    if (running && make_program() < 0) {
+    const struct kind *kind = kinds;
+    for (size_t i = 1; argc > 1 && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(argv[1], kinds[i].name) == 0)
+            kind = &kinds[i];
+    if (kind->prepare() < 0) {
         (void)printf("skip\n");
         return 0;
     }
-    start_thread(running ? running_main : blocked_main, NULL, "caller");
+    start_thread(kind->main, NULL, "caller");
     answer(counts);
     _exit(0);
 }
