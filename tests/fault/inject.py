@@ -1,7 +1,8 @@
 """System calls of wallspy that fail: each kind, at its Nth time or from then on, with several errors.
 
-strace makes them fail, in wallspy's threads alone: the target is no child of it, so -f follows nobody else,
-and strace's log, which names the thread of every call that failed, is the proof.
+strace makes them fail, in wallspy's threads alone: a target that wallspy attaches to is no child of it, one that
+it launches is let go at its execve, so -f follows nobody else.  strace's log, which names the thread of every
+call that failed, is the proof.
 
 usage: inject.py PROGRAM TARGETS [unittest's arguments]
 """
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import unittest
 
+import noticed
 import trial
 from trial import harness
 
@@ -39,16 +41,20 @@ ERRORS = {
 STANDBY_CALLS = ("prctl", "execve")
 RECORD_CALLS = [call for call in ERRORS if call not in STANDBY_CALLS]
 DUMP_CALLS = [call for call in RECORD_CALLS if call not in ("rename", "fsync")]
-COMMANDS = {"record": RECORD_CALLS, "dump": DUMP_CALLS, "standby": STANDBY_CALLS}
+DUMPS = ("dump", "dump --json", "dump --freeze")
+COMMANDS = {"record": RECORD_CALLS, "launch": RECORD_CALLS, **dict.fromkeys(DUMPS, DUMP_CALLS),
+            "standby": STANDBY_CALLS}
 ONCE = ("rename", "fsync", *STANDBY_CALLS)  # called once only
 HOLDS = ("ptrace", "wait4")  # what lets a thread go
 RECORD_S = 0.25
 LONG_S = 1.5
-# The longest that a target may be stopped while they fail for good; for LONG_S, if nobody saw to it.
-PAUSE_S = 1
+# The longest that a target may be stopped while they fail for good (for LONG_S, if nobody saw to it); on a busy machine
+# wallspy has to wait for a CPU before it can see to it.
+PAUSE_S = max(1, os.getloadavg()[0] / os.cpu_count() / 3)
 # A failed start of the dynamic linker is 127.
-CODES = {"record": {0, 1, 3, 4, 5, 6, 127}, "dump": {0, 1, 3, 4, 5, 6, 127},
-         "standby": {0, 1, 126, 127}}
+CODES = {**dict.fromkeys(("record", *DUMPS), {0, 1, 3, 4, 5, 6, 127}), "standby": {0, 1, 126, 127}}
+COMMAND_CODE = 7  # of `work once`
+COMMAND_MS = 250
 INJECTED = re.compile(r"^(\d+) +(?:<\.\.\. )?(\w+).*\(INJECTED\)$", re.M)
 
 
@@ -64,12 +70,15 @@ class Point:
 
     def arguments(self, pid, output):
         wallspy = [harness.programs["wallspy"]]
+        record = ["-r", "500", "--max-overhead", "100", "-o", output]
         if self.command == "record":
             seconds = LONG_S if self.lasts and self.call in HOLDS else RECORD_S
-            return [*wallspy, "record", "-p", str(pid), "-r", "500", "-d", str(seconds),
-                    "--max-overhead", "100", "-o", output]
-        if self.command == "dump":
-            return [*wallspy, "dump", "--json", "-p", str(pid)]
+            return [*wallspy, "record", "-p", str(pid), "-d", str(seconds), *record]
+        if self.command == "launch":
+            work = os.path.join(harness.programs["targets"], "work")
+            return [*wallspy, *record, "--", work, "once", str(COMMAND_MS)]
+        if self.command in DUMPS:
+            return [*wallspy, *self.command.split(), "-p", str(pid)]
         return [*wallspy, "standby", "--", shutil.which("true")]
 
 
@@ -89,10 +98,15 @@ class Injector(trial.Trials):
 
     def __init__(self, target):
         super().__init__(target)
-        self.figures = {"runs": 0, "faults": 0, "ended": 0, "went on": 0, "not reached": 0}
+        self.figures = {"runs": 0, "faults": 0, "ended": 0, "went on": 0, "not reached": 0,
+                        "silent": 0}
+        self.paused_s = 0
+        self.silent = []  # what failed and was not heard of
 
     def strace(self, point, log):
-        return ["strace", "-f", "-qq", "--seccomp-bpf", "-o", log,
+        # The filter that makes strace quick would stay with a command that it lets go.
+        how = ["-b", "execve"] if point.command == "launch" else ["--seccomp-bpf"]
+        return ["strace", "-f", "-y", "-qq", *how, "-o", log,
                 "-e", f"trace={point.call}",
                 "-e", f"inject={point.call}:error={point.error}:when={point.when}"]
 
@@ -104,13 +118,30 @@ class Injector(trial.Trials):
         self.check.assertFalse(others, "strace hit the target")
         return len(found)
 
-    def judge(self, point, code, folder, printed, faults):
-        # No sample (6): a busy machine.
-        self.check.assertIn(code, CODES[point.command] if faults else {0, 6}, "exit code")
+    def judge_command(self, point, code, printed):
+        """A command that was started ends by itself, with the right answer, and its status is passed on."""
+        if not printed:
+            self.check.assertIn(code, {1, 126, 127}, "exit code, nothing was started")
+            return
+        answer = harness.Target.parse(printed.splitlines()[-1])
+        self.check.assertGreater(answer["rounds"], 0)
+        self.check.assertEqual(answer["wrong"], 0)
+        unknown = {1} if point.call == "wait4" else set()
+        self.check.assertIn(code, {COMMAND_CODE, *unknown}, "exit code")
+
+    def judge(self, point, code, folder, printed, said, faults):
+        attached = "is tracing it" not in " ".join(said.split())  # else strace had not quite let go of the command
+        if point.command == "launch":
+            self.judge_command(point, code, printed)
+            trial.output_of(os.path.join(folder, "out.json"), must_exist=not faults and attached)
+        else:  # no sample (6): a busy machine
+            self.check.assertIn(code, CODES[point.command] if faults else {0, 6}, "exit code")
         if point.command == "record":
             trial.output_of(os.path.join(folder, "out.json"), must_exist=code == 0)
-        elif point.command == "dump" and code == 0:
+        elif point.command == "dump --json" and code == 0:
             self.check.assertEqual(json.loads(printed)["schema"], "dump/1")
+        elif point.command in DUMPS and code == 0:
+            self.check.assertTrue(f"thread {self.target.pid} " in printed, "no thread in the dump")
         # Whose unlink or rename failed may be left; here only those are made to fail that write.
         left = trial.leftovers(folder, "out.json", "log", "stderr", "stdout")
         self.check.assertEqual(left, [], "left behind")
@@ -134,15 +165,32 @@ class Injector(trial.Trials):
         faults = self.faults_in(log)
         text = pathlib.Path(errors).read_text(errors="replace")
         try:
-            self.judge(point, code, folder, pathlib.Path(prints).read_text(), faults)
+            self.judge(point, code, folder, pathlib.Path(prints).read_text(), text, faults)
             self.assert_goes_on()
-            self.check.assertLess(self.longest_pause_s(), PAUSE_S, "paused")
+            self.assert_not_paused()
         except AssertionError as error:
             raise trial.Failure(f"{point}: {faults} faults, exit {code}: {error}\n{text}") from error
         self.figures["runs"] += 1
         self.figures["faults"] += faults
-        self.figures["not reached" if not faults else "went on" if code == 0 else "ended"] += 1
+        well = COMMAND_CODE if point.command == "launch" else 0
+        self.figures["not reached" if not faults else "went on" if code == well else "ended"] += 1
+        if faults and code == well:
+            self.note_silence(point, output, text, prints, log)
         return faults
+
+    def note_silence(self, point, output, said, prints, log):
+        """A call that failed must be heard of, unless nothing was lost by it."""
+        printed, calls = (pathlib.Path(path).read_text() for path in (prints, log))
+        call = noticed.silent(point, trial.output_of(output), said, printed, calls)
+        if call:
+            self.silent.append(f"{point}: {call}")
+            self.figures["silent"] += 1
+
+    def assert_not_paused(self):
+        """The target knows its longest pause: what is no longer than before is of an earlier trial."""
+        before, self.paused_s = self.paused_s, self.longest_pause_s()
+        if self.paused_s > before:
+            self.check.assertLess(self.paused_s, PAUSE_S, "paused")
 
     def run(self, point):
         with tempfile.TemporaryDirectory() as folder:
@@ -150,21 +198,25 @@ class Injector(trial.Trials):
 
 
 def quick_points(commands, turn=0):
-    """Every call of COMMANDS, the first, one in the middle, and for good; the errors by TURN."""
+    """Every call of COMMANDS, the first, one in the middle, and for good (of launched commands one of these);
+    the errors and the kinds of dump by TURN."""
     for command in commands:
         for i, call in enumerate(COMMANDS[command]):
             errors = ERRORS[call]
-            whens = ((1, False), (7, False), (15, True))
+            whens = [(1, False), (7, False), (15, True)]
+            if command == "launch":
+                whens = [whens[i % 3]]
             for j, (n, lasts) in enumerate(whens[:1] if call in ONCE else whens):
                 error = errors[(turn + i + j) % len(errors)]
-                yield Point(command, call, error, n, lasts and error != "EINTR")
+                how = DUMPS[(turn + i + j) % 3] if command == "dump" else command
+                yield Point(how, call, error, 1 if call in ONCE else n, lasts and error != "EINTR")
 
 
 def random_points(source):
     """Without end, early calls oftener than late ones.  A call that is interrupted for ever is not tried:
     every program that does as read(2) says repeats it."""
     while True:
-        command = source.choices(list(COMMANDS), (6, 3, 1))[0]
+        command = source.choices(list(COMMANDS), (6, 4, 1, 1, 2, 1))[0]
         call = source.choice(COMMANDS[command])
         n = 1 if call in ONCE else int(2 ** source.uniform(0, 9))
         error = source.choice(ERRORS[call])
@@ -188,9 +240,10 @@ class Inject(unittest.TestCase):
             self.assertEqual(target.finish()["wrong"], 0)
         print(kind, injector.figures)
         self.assertGreater(injector.figures["faults"], injector.figures["runs"])
+        self.assertEqual(injector.silent, [])
 
     def test_every_call(self):
-        self.sweep("work sums 2", quick_points(COMMANDS))
+        self.sweep("work sums 2", quick_points(("record", "launch", "dump", "standby")))
 
     def test_python(self):
         self.sweep("python", (p for p in quick_points(("dump",), 1) if not p.lasts))

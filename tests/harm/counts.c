@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static void print(const struct count *counts)
+void print_counts(const struct count *counts)
 {
     for (const struct count *c = counts; c->name; c++)
         (void)printf("%s%s=%ld", c == counts ? "" : " ", c->name, atomic_load(&c->n));
@@ -19,12 +19,12 @@ static void print(const struct count *counts)
 void answer(const struct count *counts)
 {
     char byte;
-    print(counts);
+    print_counts(counts);
     for (;;) {
         ssize_t r = read(STDIN_FILENO, &byte, 1);
         if (r < 0 && errno == EINTR)
             fail("read");
-        print(counts);
+        print_counts(counts);
         if (r <= 0)
             return;
     }

@@ -9,6 +9,7 @@ struct count {
     atomic_long n;
 };
 
+void print_counts(const struct count *counts); /* a line of "NAME=N …" */
 /* Prints a line of "NAME=N …", then the same for every byte that comes from stdin, and once more at
  * its end.  No signal handler may run on the calling thread. */
 void answer(const struct count *counts);

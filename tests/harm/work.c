@@ -1,5 +1,6 @@
 /* Work whose result is known.
  *   work sums N          N threads that compute the same sums over and over
+ *   work once MS         two such threads, for MS milliseconds; says "started" first, its exit code is 7
  *   work signals         a thread that gets 10,000 queued signals while it computes
  *   work shares          30 ms in first(), 20 ms in second(), 50 ms asleep, over and over
  *   work blocked N       N threads that wait for ever, beside one that computes
@@ -21,7 +22,7 @@
 
 #include "counts.h"
 
-enum { SIGNALS = 10000, KIB = 1024 };
+enum { SIGNALS = 10000, KIB = 1024, ONCE_CODE = 7 };
 
 enum { ROUNDS, WRONG, PAUSE_US, HANDLED, ORDER, FIRST_US, SECOND_US, SLEEP_US };
 static struct count counts[] = {{.name = "rounds"},    {.name = "wrong"},     {.name = "pause_us"},
@@ -87,6 +88,19 @@ static void *sums_main(void *unused)
         note_pause(schedstat, &last_ns);
     }
     return NULL;
+}
+
+/* ---- once ---- */
+
+static int run_once(long ms)
+{
+    (void)puts("started");
+    (void)fflush(stdout);
+    start_thread(sums_main, NULL, "sums");
+    start_thread(sums_main, NULL, "sums");
+    (void)usleep((useconds_t)ms * 1000);
+    print_counts(counts);
+    return ONCE_CODE;
 }
 
 /* ---- signals ---- */
@@ -242,6 +256,8 @@ int main(int argc, char **argv)
     static pthread_t receiver;
     n = argc > 2 ? strtol(argv[2], NULL, 10) : 1;
     right = compute();
+    if (strcmp(kind, "once") == 0)
+        return run_once(n);
     if (strcmp(kind, "sums") == 0)
         for (long i = 0; i < n; i++)
             start_thread(sums_main, NULL, "sums");

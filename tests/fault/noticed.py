@@ -1,0 +1,74 @@
+"""Calls that failed and did not end wallspy: does it say so, in a message, a counter or the dump, or was nothing
+lost by them?
+"""
+import errno
+import json
+import os
+import re
+
+# What the profile counts of samples, stacks and calls that are less than whole.
+COUNTERS = (
+    "unreadable", "refused", "stuck", "ring_full", "perturbed_calls", "stacks_not_complete", "python_walks_cut",
+    "python_reads_failed", "unknown_code_objects", "merge_native_cut", "merge_mismatch",
+    "modules_without_file", "mappings_cut", "fds_evicted")
+WORDS = re.compile(r"warning:|cannot|not complete|not captured|refused|\(\?\)")
+
+# Calls whose failure loses nothing, by their line in strace's log.
+HARMLESS = [re.compile(pattern) for pattern in (
+    r"^wait4\(",  # is asked again; a status that is lost for good is said
+    r"^ptrace\(PTRACE_DETACH",  # tried again, else counted as stuck
+    r"^ptrace\(PTRACE_INTERRUPT",  # the thread runs on; counted in "pending_ticks"
+    r"^prctl\(PR_SET_PTRACER",  # without Yama there is nothing to allow
+    r"^mmap\(",  # malloc takes memory from elsewhere; a file is found on the next of several ways
+    r"^process_vm_readv\(\d+, \[\{iov_base=\w+, iov_len=1\}\], 1, \[\{iov_base=NULL",  # is it to be had?
+    r"^(read|write)\(\d+<anon_inode:",  # wakes and is woken again within a tick
+    r"^write\(2<",  # there is no other place to say it
+    # What is no thread's file: programs and libraries (there are several ways to each), names, limits.
+    r'^openat\([^"]*"(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat|task)")',
+    r"^p?read(64)?\(\d+<(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat)>)",
+    # Once a thread's state is unknown: "running or runnable", and it is named later.
+    r'^openat\([^"]*"/proc/\d+/task/\d+/(stat|status)"',
+    r"^p?read(64)?\(\d+</proc/\d+/task/\d+/(stat|status)>",
+    r"^p?read(64)?\(\d+</proc/\d+/(stat|status|maps)>",  # read again at the next tick
+    r"^p?read(64)?\(\d+</proc/\d+/syscall>",  # may we attach?  That is seen then
+    r"^p?read(64)?\(\d+</proc/\d+/task/\d+/schedstat>",  # the sample is not repeated, but taken anew
+)]
+
+
+def harmful(log):
+    """The first call of the log that failed and may have lost something, or None."""
+    begun = {}
+    for line in log.splitlines():
+        tid, _, call = line.partition(" ")
+        call = call.strip()
+        if call.endswith("<unfinished ...>"):
+            begun[tid] = call
+        if call.endswith("(INJECTED)"):
+            call = begun.get(tid, "") + call if call.startswith("<...") else call
+            if not any(pattern.search(call) for pattern in HARMLESS):
+                return call
+    return None
+
+
+def told_by_dump(command, printed):
+    """Does it say of each thread that its stack is less than whole, or show all of it?  Then what failed was
+    noticed, or lost nothing."""
+    if command == "dump --json":
+        return bool(json.loads(printed)["processes"][0]["threads"])  # each says "complete": true or false
+    threads = printed.split("\nthread ")[1:]
+    return bool(threads) and all(
+        WORDS.search(thread) or re.search(r"^    (_start|clone3?|__clone) ", thread, re.M)
+        for thread in threads)
+
+
+def silent(point, profile, said, printed, log):
+    """The call that failed and was neither noticed nor harmless, or None."""
+    if re.search(r"write\(2<.*INJECTED", log):  # it could not say anything
+        return None
+    if os.strerror(getattr(errno, point.error)) in said or WORDS.search(said):
+        return None
+    if profile and any(profile["wallspy"].get(name, 0) > 0 for name in COUNTERS):
+        return None
+    if point.command.startswith("dump") and told_by_dump(point.command, printed):
+        return None
+    return harmful(log)
