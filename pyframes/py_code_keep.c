@@ -17,7 +17,11 @@ enum {
     MAX_CHECKS = 8,  /* keys read again in one capture */
     /* An object that stayed the same for N captures is looked at again after N / 16 more. */
     AGE_PER_GAP = 16,
-    MAX_GAP = 64,
+    MAX_GAP = 32,
+    /* Where an object was seen to have taken another's place, more will: for so many captures after it all
+     * are looked at in each. */
+    CHURNING_CAPTURES = 1024,
+    MAX_CHURNING_CHECKS = 128,
     MAX_LINETABLE_BYTES = 32 << 10, /* longer ones are left to the worker */
 };
 
@@ -34,6 +38,7 @@ struct py_code_keep {
     const struct py_runtime *rt;
     size_t key_bytes;
     uint32_t round;
+    uint32_t churned;         /* the capture that saw an object in another's place last; 0: none */
     unsigned n_new, n_checks; /* in this round */
     struct seen rows[ROWS][ROW_ENTRIES];
     /* What is read goes here: only that RECORDING has it matters. */
@@ -94,6 +99,19 @@ static void record(struct py_code_keep *k, struct mem *recording, struct seen *e
     k->n_new++;
 }
 
+static bool is_churning(const struct py_code_keep *k)
+{
+    return k->churned && k->round - k->churned < CHURNING_CAPTURES;
+}
+
+/* Is E's object, which is known, to be looked at again? */
+static bool wants_check(const struct py_code_keep *k, const struct seen *e)
+{
+    if (is_churning(k))
+        return k->n_checks < MAX_CHURNING_CHECKS;
+    return e->captures >= e->check_at && k->n_checks < MAX_CHECKS;
+}
+
 static void see(struct py_code_keep *k, struct mem *recording, uint64_t addr)
 {
     struct seen *e = entry_of(k, addr);
@@ -101,12 +119,15 @@ static void see(struct py_code_keep *k, struct mem *recording, uint64_t addr)
     bool known = e->addr == addr;
     if (known && e->last_round == k->round)
         return;
-    bool check = known && e->captures >= e->check_at && k->n_checks < MAX_CHECKS;
+    bool check = known && wants_check(k, e);
     if (check || (!known && k->n_new < MAX_NEW)) {
         k->n_checks += check;
         if (!read_key(k, recording, addr, &key))
             return;
-        if (!known || py_code_key_hash(&key) != e->key)
+        bool same = known && py_code_key_hash(&key) == e->key;
+        if (known && !same)
+            k->churned = k->round;
+        if (!same)
             record(k, recording, e, addr, &key);
         uint32_t gap = e->captures / AGE_PER_GAP;
         e->check_at = e->captures + 1 + (gap < MAX_GAP ? gap : MAX_GAP);

@@ -1,9 +1,10 @@
-"""Code objects that live for 2 ms, sampled 1000 times a second: each must be named.  Runs wallspy
-on itself.
+"""Code objects that come and go, most of them where another was just before, sampled 1000 times a second: each must
+be named, and rightly, with its own file and line.  Runs wallspy on itself.
 
 usage: churn.py WALLSPY (without it: the target)"""
 
-import collections
+import itertools
+import json
 import re
 import subprocess
 import sys
@@ -11,47 +12,74 @@ import tempfile
 import time
 
 SECONDS = 2
+LANES, LINES = 16, 90
+# Seconds that a function lives: many are seen once, some so often that they are seldom looked at again.
+LIVES = [0.002] * 20 + [0.1] + [0.001] * 9
 
 
-def wait(seconds):
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        pass
+def lane(number):
+    """A function that stays, LANE_NUMBER, and tells who called it."""
+    source = "def lane_%d(seconds):\n end = now() + seconds\n while now() < end: pass\n" % number
+    scope = {"now": time.perf_counter}
+    exec(source, scope)
+    return scope["lane_%d" % number]
 
 
 def churn():
+    lanes = [lane(i) for i in range(LANES)]
     end = time.perf_counter() + SECONDS
-    made = 0
-    while time.perf_counter() < end:
-        source = "\n" * (made % 90) + f"def fresh_{made}(): wait(0.002)\nfresh_{made}()\n"
-        exec(compile(source, f"<made {made}>", "exec"), {"wait": wait})
+    places, made = set(), 0
+    for life in itertools.cycle(LIVES):
+        if time.perf_counter() > end:
+            break
+        source = "\n" * (made % LINES) + "def fresh_%d(): wait(%f)\nfresh_%d()\n" % (made, life, made)
+        scope = {"wait": lanes[made % LANES]}
+        exec(compile(source, "<made %d>" % made, "exec"), scope)
+        places.add(id(scope["fresh_%d" % made].__code__))
+        scope.clear()  # frees it
         made += 1
-    print(made)
+    print(made, len(places))
 
 
 def record(wallspy):
-    """Returns how many functions were made, and the time of each frame by name."""
-    with tempfile.NamedTemporaryFile(suffix=".folded") as out:
-        command = [wallspy, "-q", "-r", "1000", "-o", out.name, "--"]
-        made = subprocess.run([*command, sys.executable, __file__], stdout=subprocess.PIPE,
+    """Returns how many functions were made, at how many addresses, and the stacks."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        command = [wallspy, "-q", "--lines", "-r", "1000", "-o", out.name, "--"]
+        told = subprocess.run([*command, sys.executable, __file__], stdout=subprocess.PIPE,
                               check=True).stdout
-        times = collections.Counter()
-        for line in open(out.name):
-            stack, weight = line.rsplit(" ", 1)
-            for name in set(stack.split(";")):
-                times[name] += int(weight)
-    return int(made), times
+        with open(out.name, encoding="utf-8") as written:
+            profile = json.load(written)
+    frames = profile["shared"]["frames"]
+    made, places = map(int, told.split())
+    return made, places, [[frames[i] for i in s] for s in profile["profiles"][0]["samples"]]
+
+
+def problem_of(stack):
+    """Of the functions on STACK, caller first."""
+    for frame, callee in zip(stack, stack[1:] + [{"name": ""}]):
+        if frame["name"] == "[unknown code]":
+            return "unknown: " + " > ".join(f["name"] for f in stack)
+        fresh = re.fullmatch(r"fresh_(\d+)", frame["name"])
+        if not fresh:
+            continue
+        number = int(fresh.group(1))
+        if (frame["file"], frame.get("line")) != ("<made %d>" % number, number % LINES + 1):
+            return "%s at %s:%s" % (frame["name"], frame["file"], frame.get("line"))
+        if callee["name"].startswith("lane_") and callee["name"] != "lane_%d" % (number % LANES):
+            return "%s calls %s" % (frame["name"], callee["name"])
+    return None
 
 
 def main():
-    made, times = record(sys.argv[1])
-    unknown = times["[unknown code]"]
-    fresh = {name: us for name, us in times.items() if re.fullmatch(r"fresh_\d+", name)}
-    print(f"{made} functions made, {len(fresh)} seen; unknown for {unknown} µs")
-    assert unknown == 0, f"unknown code for {unknown} µs"
-    assert len(fresh) > 10, f"only {len(fresh)} of {made} functions seen"
-    strange = [name for name in fresh if int(name.split("_")[1]) >= made]
-    assert not strange, f"never made: {strange}"
+    made, places, stacks = record(sys.argv[1])
+    seen = {f["name"] for stack in stacks for f in stack if f["name"].startswith("fresh_")}
+    problems = [p for p in map(problem_of, stacks) if p]
+    print("%d functions made at %d addresses, %d seen, %d of %d stacks wrong" % (
+        made, places, len(seen), len(problems), len(stacks)))
+    print(*problems[:10], sep="\n")
+    assert places < made / 2, "addresses were not used again"
+    assert len(seen) > 10
+    assert not problems
 
 
 if __name__ == "__main__":

@@ -96,8 +96,33 @@ START_TEST(old_objects_are_looked_at_ever_less_often)
     size_t reads = 0;
     for (int i = 0; i < 10000; i++)
         reads += capture(&c, &s);
-    ck_assert_uint_lt(reads, 300);
-    ck_assert_uint_gt(reads, 100);
+    ck_assert_uint_lt(reads, 400);
+    ck_assert_uint_gt(reads, 200);
+    py_code_keep_free(c.keep);
+    stage_close(&s);
+}
+END_TEST
+
+/* Where one object has taken another's place, each is looked at every time for a while. */
+START_TEST(after_a_change_each_capture_looks)
+{
+    static struct stage s;
+    static struct capture c;
+    size_t reads = 0;
+    stage_open(&s, 12);
+    capture_open(&c, &s, 40);
+    for (int i = 0; i < 10000; i++)
+        capture(&c, &s);
+    put_u32(&s, CODE + s.rt.layout.code.first_line, 77);
+    for (int i = 0; i < 40; i++)
+        capture(&c, &s);
+    for (int i = 0; i < 900; i++)
+        ck_assert_uint_eq(capture(&c, &s), 40);
+    for (int i = 0; i < 200; i++)
+        capture(&c, &s);
+    for (int i = 0; i < 100; i++)
+        reads += capture(&c, &s);
+    ck_assert_uint_lt(reads, 200);
     py_code_keep_free(c.keep);
     stage_close(&s);
 }
@@ -167,5 +192,6 @@ START_TEST(every_read_may_fail)
 END_TEST
 
 CHECK_MAIN("py_code_keep", 20, new_objects_are_recorded_whole,
-           old_objects_are_looked_at_ever_less_often, what_changed_or_was_lost_is_recorded_again,
-           hostile_objects_cost_little, every_read_may_fail)
+           old_objects_are_looked_at_ever_less_often, after_a_change_each_capture_looks,
+           what_changed_or_was_lost_is_recorded_again, hostile_objects_cost_little,
+           every_read_may_fail)
