@@ -63,7 +63,10 @@ class Errors(unittest.TestCase):
         script = f"echo {inner - 1} >/proc/sys/kernel/ns_last_pid; sleep 60 & echo $!; wait"
         box = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh",
                                 "-c", script], stdout=subprocess.PIPE, text=True)
-        self.assertEqual(int(box.stdout.readline()), inner)
+        first = box.stdout.readline()
+        if not first:
+            self.skipTest("no namespaces here: a chroot has none")
+        self.assertEqual(int(first), inner)
         _, _, text, _ = result = record(inner, user=False)
         outer = int(re.search(r"may be (\d+) here", text).group(1))
         self.assertEqual(status(outer, "NSpid").split()[-1], str(inner))
