@@ -148,9 +148,20 @@ static void index_grow(struct index *ix)
     free(old.hashes);
 }
 
+static bool index_must_grow(const struct index *ix)
+{
+    return (ix->n + 1) * 4 > ix->capacity * 3;
+}
+
+size_t index_bytes(const struct index *ix)
+{
+    size_t capacity = index_must_grow(ix) ? ix->capacity * 2 : ix->capacity;
+    return capacity * (sizeof *ix->slots + sizeof *ix->hashes);
+}
+
 void index_add(struct index *ix, uint64_t hash, uint32_t item)
 {
-    if ((ix->n + 1) * 4 > ix->capacity * 3)
+    if (index_must_grow(ix))
         index_grow(ix);
     index_place(ix, (uint32_t)hash, item);
     ix->n++;

@@ -31,4 +31,5 @@ enum { INDEX_NONE = UINT32_MAX };
 /* Returns the item whose hash is HASH and for which SAME says yes, or INDEX_NONE. */
 uint32_t index_find(const struct index *ix, uint64_t hash, index_same same, const void *ctx);
 void index_add(struct index *ix, uint64_t hash, uint32_t item);
+size_t index_bytes(const struct index *ix); /* that it takes once another item is in it */
 void index_release(struct index *ix);

@@ -157,6 +157,16 @@ void text_add_tame(struct text *t, const char *s, size_t len)
     }
 }
 
+void text_add_group(struct text *t, const char *name)
+{
+    text_add(t, "");
+    while (*name) {
+        size_t digits = strspn(name, "0123456789");
+        text_add_bytes(t, digits ? "*" : name, 1);
+        name += digits ? digits : 1;
+    }
+}
+
 static size_t columns_of(const char *s, size_t len)
 {
     size_t n = 0;

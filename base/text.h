@@ -33,6 +33,8 @@ void text_addf(struct text *t, const char *format, ...) __attribute__((format(pr
  * control characters (C0 with the line end and the tab, DEL, C1), those that turn the writing's
  * direction, and bytes that are no UTF-8. */
 void text_add_tame(struct text *t, const char *s, size_t len);
+/* Appends NAME with '*' for each number in it: what "worker-1" and "worker-2" have in common. */
+void text_add_group(struct text *t, const char *name);
 void text_clear(struct text *t); /* keeps the storage */
 void text_release(struct text *t);
 /* Adds the words of S, with a line break and INDENT spaces before each word that would pass column

@@ -128,7 +128,7 @@ static void add_thread(struct finding *f, const struct surveyed *t)
     struct row *row = row_of(f, t, path);
     if (!row->n_threads)
         text_add_tame(&row->label, t->label, strlen(t->label));
-    row->n_threads++;
+    row->n_threads += t->n_threads;
     row->wall_ns += t->wall_ns;
     row->cpu_ns += t->cpu_ns;
     row->runqueue_ns += t->runqueue_ns;

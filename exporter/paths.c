@@ -14,6 +14,7 @@ struct paths {
     uint32_t max_depth;
     uint32_t *by_stack; /* path + 1 by stack − 1; 0: not looked at */
     uint32_t *ranks;
+    struct path_sum *sums; /* NULL until wanted */
     uint32_t n_stacks, n_shortened;
     struct strings names; /* of added frames: frame = view_frame_count + string id */
     struct stack_tree tree;
@@ -129,6 +130,13 @@ uint32_t paths_rank(const struct paths *t, uint32_t path)
     return t->ranks[path];
 }
 
+struct path_sum *paths_sums(struct paths *t)
+{
+    if (!t->sums)
+        t->sums = xcalloc(paths_count(t) + (size_t)1, sizeof *t->sums);
+    return t->sums;
+}
+
 uint32_t paths_shortened(const struct paths *t)
 {
     return t->n_shortened;
@@ -170,6 +178,7 @@ struct paths *paths_free(struct paths *t)
         return NULL;
     free(t->by_stack);
     free(t->ranks);
+    free(t->sums);
     strings_release(&t->names);
     stack_tree_release(&t->tree);
     free(t);

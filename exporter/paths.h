@@ -19,6 +19,12 @@ uint32_t paths_frame(const struct paths *t, uint32_t path); /* its innermost fra
  * beginnings are neighbours, and a viewer makes the fewest nodes. */
 uint32_t paths_rank(const struct paths *t, uint32_t path);
 uint32_t paths_shortened(const struct paths *t); /* stacks that were deeper than MAX_DEPTH */
+/* What timeline_fold() adds up by path, from 0 to paths_count(): all zero, and to be left so. */
+struct path_sum {
+    int64_t self_ns, total_ns;
+    bool touched;
+};
+struct path_sum *paths_sums(struct paths *t);
 /* How many outermost frames A and B share. */
 uint32_t paths_common_depth(const struct paths *t, uint32_t a, uint32_t b);
 

@@ -3,6 +3,7 @@
 #include "exporter/formats.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -66,7 +67,7 @@ static void add_line(struct document *d, size_t i)
     add_sheet(d, (struct sheet){.name = xasprintf("%s | wall", d->survey.threads[i].label),
                                 .first = i,
                                 .last = i + 1,
-                                .ordered = true});
+                                .ordered = !d->survey.threads[i].thread->n_folded});
 }
 
 static void add_all(struct document *d, const char *name, size_t last, enum weight weight)
@@ -84,13 +85,22 @@ static size_t group_end(const struct document *d, size_t first)
     return end;
 }
 
+static size_t count_threads(const struct document *d, size_t first, size_t last)
+{
+    size_t n = 0;
+    for (size_t i = first; i < last; i++)
+        n += d->survey.threads[i].n_threads;
+    return n;
+}
+
 /* "60 idle: omp worker", of the idle threads [FIRST, LAST). */
 static char *idle_name(const struct document *d, size_t first, size_t last)
 {
     const struct surveyed *t = &d->survey.threads[first];
+    size_t n = count_threads(d, first, last);
     if (!str_eq(t->group, d->survey.threads[last - 1].group))
-        return xasprintf("%zu idle: others", last - first);
-    return xasprintf("%zu idle: %s", last - first, last - first == 1 ? t->label : t->group);
+        return xasprintf("%zu idle: others", n);
+    return xasprintf("%zu idle: %s", n, n == 1 ? t->label : t->group);
 }
 
 static void add_idle(struct document *d)
@@ -117,7 +127,8 @@ static void plan_sheets(struct document *d)
     for (; i < d->n_active && i < MAX_LINES; i++)
         add_line(d, i);
     if (i < d->n_active)
-        add_sheet(d, (struct sheet){.name = xasprintf("%zu less active | wall", d->n_active - i),
+        add_sheet(d, (struct sheet){.name = xasprintf("%zu less active | wall",
+                                                      count_threads(d, i, d->n_active)),
                                     .first = i,
                                     .last = d->n_active,
                                     .rooted = true});
@@ -186,7 +197,7 @@ struct costing {
 
 static void add_cost(void *ctx, uint32_t root, const struct timeline *l)
 {
-    enum { BYTES_A_FRAME = 6, BYTES_A_WEIGHT = 12 };
+    enum { BYTES_A_FRAME = 7, BYTES_A_WEIGHT = 12 };
     struct costing *c = ctx;
     uint32_t before = 0;
     c->cost.nodes += root != 0;
@@ -199,28 +210,63 @@ static void add_cost(void *ctx, uint32_t root, const struct timeline *l)
     }
 }
 
+/* Of the table of frames and the "wallspy" block, about. */
+static uint64_t other_bytes(const struct document *d)
+{
+    enum { BYTES_A_FRAME = 40, BYTES_A_THREAD = 440, BYTES_OF_FACTS = 10000 };
+    uint64_t bytes = BYTES_OF_FACTS;
+    for (uint32_t i = 1; i <= paths_frame_count(d->paths); i++) {
+        struct path_frame f = paths_see_frame(d->paths, i);
+        bytes += strlen(f.name) + (f.file ? strlen(f.file) : 0) + BYTES_A_FRAME;
+    }
+    for (size_t i = 0; i < d->survey.n; i++)
+        bytes += 2 * strlen(d->survey.threads[i].label) + BYTES_A_THREAD;
+    return bytes;
+}
+
+static uint64_t max_bytes(const struct document *d)
+{
+    size_t limit = profile_limit(d->p);
+    return limit && limit < MAX_BYTES ? limit : MAX_BYTES;
+}
+
 static bool fits(const struct document *d)
 {
     struct costing c = {.d = d};
     for (size_t i = 0; i < d->n_sheets; i++)
         for_each_part(d, &d->sheets[i], add_cost, &c);
-    return c.cost.nodes <= MAX_NODES && c.cost.bytes <= MAX_BYTES;
+    return c.cost.nodes <= MAX_NODES && c.cost.bytes + other_bytes(d) <= max_bytes(d);
+}
+
+/* 50 ms, 200 ms, 800 ms … */
+static int64_t bucket_step_ns(int step)
+{
+    const int64_t first_ns = 50 * (int64_t)NS_PER_MS;
+    return first_ns << 2 * step;
 }
 
 /* Gives up what is missed least, until it fits: order within ever longer steps of time, order at
  * all, light subtrees.  Thousands of stacks in a step are rarely looked at in their order. */
 static void coarsen(struct document *d)
 {
-    const int64_t first_ns = 50 * (int64_t)NS_PER_MS;
-    int64_t end_ns = profile_end_ns(d->p);
     if (fits(d))
         return;
-    for (int64_t bucket_ns = first_ns; bucket_ns < end_ns / 4; bucket_ns *= 4) {
-        d->coarse.bucket_ns = bucket_ns;
+    int too_fine = -1;
+    int fitting = 0;
+    while (bucket_step_ns(fitting) < profile_end_ns(d->p) / 4)
+        fitting++;
+    const int aggregated = fitting;
+    while (fitting - too_fine > 1) {
+        int middle = too_fine + (fitting - too_fine) / 2;
+        d->coarse.bucket_ns = bucket_step_ns(middle);
         if (fits(d))
-            return;
+            fitting = middle;
+        else
+            too_fine = middle;
     }
-    d->coarse.bucket_ns = INT64_MAX;
+    d->coarse.bucket_ns = fitting < aggregated ? bucket_step_ns(fitting) : INT64_MAX;
+    if (fitting < aggregated)
+        return;
     for (int64_t part = 1000000; part > 1 && !fits(d); part /= 10)
         d->coarse.fold_one_part = part;
 }

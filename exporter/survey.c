@@ -62,7 +62,10 @@ static void add_up(struct surveying *s, struct surveyed *t, int64_t *ret_pool_ns
         if (sitting == SITTING_UNUSUAL && run->state == RUN_BLOCKED)
             unusual_ns += off_ns;
     }
-    t->wall_ns = clamp(t->thread->end_ns - t->thread->start_ns, INT64_MAX);
+    int64_t lived_ns =
+        t->thread->n_folded ? t->thread->lived_ns : t->thread->end_ns - t->thread->start_ns;
+    t->n_threads = t->thread->n_folded ? t->thread->n_folded : 1;
+    t->wall_ns = clamp(lived_ns, INT64_MAX);
     t->cpu_ns = clamp(t->thread->cpu_ns, t->wall_ns);
     t->runqueue_ns = clamp(t->thread->runqueue_ns, t->wall_ns - t->cpu_ns);
     t->active_ns = t->cpu_ns + t->runqueue_ns + unusual_ns;
@@ -145,21 +148,14 @@ static void name_thread(struct surveying *s, struct surveyed *t)
     }
     if (!t->name)
         t->name = xstrdup(*name ? name : "thread");
-    t->label = profile_process_count(s->p) > 1
-                   ? xasprintf("%d/%s %d", process->pid, t->name, t->thread->tid)
-                   : xasprintf("%s %d", t->name, t->thread->tid);
-}
-
-static char *group_of(const char *name)
-{
-    struct text group = {0};
-    text_add(&group, "");
-    while (*name) {
-        size_t digits = strspn(name, "0123456789");
-        text_add_bytes(&group, digits ? "*" : name, 1);
-        name += digits ? digits : 1;
-    }
-    return group.s;
+    struct text label = {0};
+    if (profile_process_count(s->p) > 1)
+        text_addf(&label, "%d/", process->pid);
+    if (t->thread->n_folded)
+        text_addf(&label, "%u ended: %s", t->thread->n_folded, t->name);
+    else
+        text_addf(&label, "%s %d", t->name, t->thread->tid);
+    t->label = label.s;
 }
 
 /* Almost always: a worker that woke once to look around is idle all the same. */
@@ -171,7 +167,9 @@ static void survey_thread(struct surveying *s, struct surveyed *t)
     int64_t sampled_ns = 0;
     add_up(s, t, &pool_ns, &sampled_ns);
     name_thread(s, t);
-    t->group = group_of(t->name);
+    struct text group = {0};
+    text_add_group(&group, t->name);
+    t->group = group.s;
     bool pooled = pool_ns / IDLE_PERCENT >= sampled_ns / 100 && t->cpu_ns <= t->wall_ns / 100;
     t->idle = !t->thread->main && (t->active_ns == 0 || pooled);
     if (t->idle) {

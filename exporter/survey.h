@@ -14,8 +14,10 @@
 struct surveyed {
     const struct profile_thread *thread;
     char *name; /* "mge-worker"; "main"; the root function's if the thread has just its process's */
-    char *label; /* "mge-worker 6825", with "PID/" before it if there are several processes */
-    char *group; /* equal for threads that are called the same but for numbers: "worker-*" */
+    char *
+        label; /* "mge-worker 6825", "70 ended: job", with "PID/" before it if there are several processes */
+    char *group;      /* equal for threads that are called the same but for numbers: "worker-*" */
+    size_t n_threads; /* that it stands for: 1, or those that were folded */
     int64_t wall_ns, active_ns;
     int64_t cpu_ns, runqueue_ns; /* within [0, wall_ns] together */
     bool idle;                   /* never ran or sat in a pool's wait */

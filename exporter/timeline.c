@@ -100,6 +100,9 @@ void timeline_bucket(struct timeline *l, const struct paths *paths, int64_t buck
             flush_bucket(&out, &bucket, paths);
             s.ns -= room_ns;
             room_ns = bucket_ns;
+            /* Whole buckets of one path, as before a thread's birth and after its death. */
+            add(&out, s.path, s.ns - s.ns % bucket_ns);
+            s.ns %= bucket_ns;
         }
         add(&bucket, s.path, s.ns);
         room_ns -= s.ns;
@@ -110,30 +113,75 @@ void timeline_bucket(struct timeline *l, const struct paths *paths, int64_t buck
     *l = out;
 }
 
-void timeline_fold(struct timeline *l, const struct paths *paths, int64_t min_ns)
+/* The paths that a fold looks at: those of its stretches, and their callers. */
+struct touched {
+    uint32_t *list;
+    size_t n, capacity;
+};
+
+static void touch(struct touched *t, struct path_sum *sums, const struct paths *paths,
+                  uint32_t path)
 {
-    uint32_t n = paths_count(paths);
-    int64_t *self_ns = xcalloc(n + 1, sizeof *self_ns);
-    int64_t *total_ns = xcalloc(n + 1, sizeof *total_ns);
-    for (size_t i = 0; i < l->n; i++) {
-        self_ns[l->stretches[i].path] += l->stretches[i].ns;
-        total_ns[l->stretches[i].path] += l->stretches[i].ns;
+    for (; path && !sums[path].touched; path = paths_parent(paths, path)) {
+        sums[path].touched = true;
+        t->list = array_reserve(t->list, &t->capacity, t->n + 1, sizeof *t->list);
+        t->list[t->n++] = path;
     }
-    timeline_clear(l);
-    add(l, 0, self_ns[0]);
-    /* A parent comes before its children, so that a light one has got all that was below it. */
-    for (uint32_t path = n; path; path--) {
-        uint32_t parent = paths_parent(paths, path);
-        total_ns[parent] += total_ns[path];
-        if (parent && total_ns[path] < min_ns) {
-            self_ns[parent] += self_ns[path];
-            self_ns[path] = 0;
+}
+
+static int descending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return x > y ? -1 : x < y;
+}
+
+/* A parent has a smaller number than its children: callees come first. */
+static void sort_touched(struct touched *t, const struct path_sum *sums, uint32_t n_paths)
+{
+    enum { SPARSE = 16 }; /* with more than one in so many, looking at all is quicker */
+    if (!t->n)
+        return;
+    if (t->n < n_paths / SPARSE) {
+        qsort(t->list, t->n, sizeof *t->list, descending);
+        return;
+    }
+    t->n = 0;
+    for (uint32_t path = n_paths; path; path--)
+        if (sums[path].touched)
+            t->list[t->n++] = path;
+}
+
+void timeline_fold(struct timeline *l, struct paths *paths, int64_t min_ns)
+{
+    struct path_sum *sums = paths_sums(paths);
+    struct touched t = {0};
+    for (size_t i = 0; i < l->n; i++) {
+        struct path_sum *sum = &sums[l->stretches[i].path];
+        sum->self_ns += l->stretches[i].ns;
+        sum->total_ns += l->stretches[i].ns;
+        touch(&t, sums, paths, l->stretches[i].path);
+    }
+    sort_touched(&t, sums, paths_count(paths));
+    for (size_t i = 0; i < t.n; i++) {
+        struct path_sum *sum = &sums[t.list[i]];
+        uint32_t parent = paths_parent(paths, t.list[i]);
+        if (!parent)
+            continue;
+        sums[parent].total_ns += sum->total_ns;
+        if (sum->total_ns < min_ns) {
+            sums[parent].self_ns += sum->self_ns;
+            sum->self_ns = 0;
         }
     }
-    for (uint32_t path = 1; path <= n; path++)
-        add(l, path, self_ns[path]);
-    free(self_ns);
-    free(total_ns);
+    timeline_clear(l);
+    add(l, 0, sums[0].self_ns);
+    sums[0] = (struct path_sum){0};
+    while (t.n--) {
+        add(l, t.list[t.n], sums[t.list[t.n]].self_ns);
+        sums[t.list[t.n]] = (struct path_sum){0};
+    }
+    free(t.list);
     timeline_bucket(l, paths, INT64_MAX);
 }
 

@@ -24,7 +24,7 @@ void timeline_add_thread(struct timeline *l, const struct paths *paths,
 void timeline_bucket(struct timeline *l, const struct paths *paths, int64_t bucket_ns);
 /* Gives the weight of every subtree lighter than MIN_NS to its parent.  L must be one bucket, and
  * is so afterwards. */
-void timeline_fold(struct timeline *l, const struct paths *paths, int64_t min_ns);
+void timeline_fold(struct timeline *l, struct paths *paths, int64_t min_ns);
 int64_t timeline_total_ns(const struct timeline *l);
 void timeline_clear(struct timeline *l); /* keeps the storage */
 void timeline_release(struct timeline *l);

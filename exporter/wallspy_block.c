@@ -59,7 +59,7 @@ static void write_processes(struct json *j, const struct profile *p)
 
 static void write_thread(struct json *j, const struct profile *p, const struct surveyed *t)
 {
-    int64_t samples = 0;
+    uint64_t samples = 0;
     int64_t missed_ns = 0;
     for (size_t i = 0; i < t->thread->n_runs; i++) {
         samples += t->thread->runs[i].samples;
@@ -68,7 +68,10 @@ static void write_thread(struct json *j, const struct profile *p, const struct s
     json_newline(j);
     json_object(j);
     int_field(j, "pid", profile_see_process(p, t->thread->process)->pid);
-    int_field(j, "tid", t->thread->tid);
+    if (t->thread->n_folded)
+        int_field(j, "threads", t->thread->n_folded);
+    else
+        int_field(j, "tid", t->thread->tid);
     text_or_null(j, p, "name", t->thread->name);
     json_key(j, "label");
     json_string(j, t->label);
@@ -84,7 +87,7 @@ static void write_thread(struct json *j, const struct profile *p, const struct s
     int_field(j, "missed_ns", missed_ns);
     int_field(j, "voluntary_switches", (int64_t)t->thread->voluntary);
     int_field(j, "involuntary_switches", (int64_t)t->thread->involuntary);
-    int_field(j, "samples", samples);
+    int_field(j, "samples", (int64_t)samples);
     json_end_object(j);
 }
 

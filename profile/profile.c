@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "profile/facts.h"
+#include "profile/roster.h"
 #include "profile/stack_tree.h"
 #include "profile/strings.h"
 
@@ -16,9 +18,9 @@ struct located {
 };
 
 struct profile {
-    size_t memory_limit, run_bytes;
+    size_t limit;
     int64_t end_ns;
-    stack_id storage_full; /* made when first needed */
+    frame_id storage_full;
     struct strings strings;
     struct stack_tree stacks;
     struct facts facts;
@@ -42,24 +44,29 @@ struct profile {
 
     struct profile_process *processes;
     size_t n_processes, processes_capacity;
-    struct profile_thread *threads;
-    size_t n_threads, threads_capacity;
+    struct roster roster;
 };
 
-struct profile *profile_new(size_t memory_limit)
+struct profile *profile_new(size_t limit)
 {
     struct profile *p = xcalloc(1, sizeof *p);
-    p->memory_limit = memory_limit;
+    p->limit = limit;
+    roster_init(&p->roster, limit / 2, &p->strings);
+    if (limit)
+        p->storage_full = profile_mark(p, "[storage full]", NULL);
     return p;
+}
+
+size_t profile_limit(const struct profile *p)
+{
+    return p->limit;
 }
 
 struct profile *profile_free(struct profile *p)
 {
     if (!p)
         return NULL;
-    for (size_t i = 0; i < p->n_threads; i++)
-        free(p->threads[i].runs);
-    free(p->threads);
+    roster_release(&p->roster);
     free(p->processes);
     free(p->locations);
     free(p->located);
@@ -76,14 +83,43 @@ struct profile *profile_free(struct profile *p)
     return NULL;
 }
 
+/* ---- what stacks and names take ---- */
+
+/* In use for stacks, frames and their names, which have half of the limit. */
+static size_t stack_bytes(const struct profile *p)
+{
+    return stack_tree_bytes(&p->stacks) + strings_bytes(&p->strings) +
+           p->n_frames * sizeof *p->frames + index_bytes(&p->frame_index) +
+           p->n_funcs * sizeof *p->funcs + index_bytes(&p->func_index) +
+           p->n_modules * sizeof *p->modules + p->n_locations * sizeof *p->locations +
+           p->n_located * sizeof *p->located;
+}
+
+/* Of the half, a quarter is left to names that come at the end. */
+static bool stacks_are_full(const struct profile *p)
+{
+    return p->limit && stack_bytes(p) > p->limit / 8 * 3;
+}
+
+static bool names_are_full(const struct profile *p)
+{
+    return p->limit && stack_bytes(p) > p->limit / 2;
+}
+
 string_id profile_string(struct profile *p, const char *s)
 {
-    return strings_add(&p->strings, s, strlen(s));
+    return profile_string_n(p, s, strlen(s));
 }
 
 string_id profile_string_n(struct profile *p, const char *s, size_t len)
 {
-    return strings_add(&p->strings, s, len);
+    string_id known = strings_find(&p->strings, s, len);
+    if (known.ix)
+        return known;
+    if (!names_are_full(p))
+        return strings_add(&p->strings, s, len);
+    profile_add_number(p, "names_refused", 1);
+    return profile_get_frame(p, p->storage_full)->mark.name;
 }
 
 const char *profile_text(const struct profile *p, string_id id)
@@ -211,6 +247,10 @@ frame_id profile_frame(struct profile *p, const struct frame *f)
     uint32_t item = index_find(&p->frame_index, hash, same_frame, &wanted);
     if (item != INDEX_NONE)
         return (frame_id){item + 1};
+    if (stacks_are_full(p)) {
+        profile_add_number(p, "frames_refused", 1);
+        return p->storage_full;
+    }
     assert(p->n_frames < UINT32_MAX - 1);
     p->frames = array_reserve(p->frames, &p->frames_capacity, p->n_frames + 1, sizeof *p->frames);
     index_add(&p->frame_index, hash, (uint32_t)p->n_frames);
@@ -261,30 +301,28 @@ const struct location *profile_locations(const struct profile *p, frame_id f, si
 
 /* ---- stacks ---- */
 
-static bool is_full(const struct profile *p)
+/* PARENT's end where it goes on into something new; where even those are too many, one for all. */
+static stack_id storage_full(struct profile *p, stack_id parent)
 {
-    return p->memory_limit && stack_tree_bytes(&p->stacks) + p->run_bytes > p->memory_limit;
-}
-
-static stack_id storage_full(struct profile *p)
-{
-    if (!p->storage_full.ix)
-        p->storage_full =
-            stack_tree_add(&p->stacks, (stack_id){0}, profile_mark(p, "[storage full]", NULL));
-    return p->storage_full;
+    stack_id s = stack_tree_find(&p->stacks, parent, p->storage_full);
+    if (s.ix)
+        return s;
+    if (parent.ix && stack_bytes(p) > p->limit / 16 * 7)
+        return storage_full(p, (stack_id){0});
+    return stack_tree_add(&p->stacks, parent, p->storage_full);
 }
 
 stack_id profile_push(struct profile *p, stack_id parent, frame_id f)
 {
-    if (parent.ix && parent.ix == p->storage_full.ix)
+    if (parent.ix && p->limit && profile_stack_frame(p, parent).ix == p->storage_full.ix)
         return parent;
     stack_id s = stack_tree_find(&p->stacks, parent, f);
     if (s.ix)
         return s;
-    if (!is_full(p))
+    if (!stacks_are_full(p))
         return stack_tree_add(&p->stacks, parent, f);
     profile_add_number(p, "stacks_refused", 1);
-    return storage_full(p);
+    return storage_full(p, parent);
 }
 
 frame_id profile_stack_frame(const struct profile *p, stack_id s)
@@ -337,78 +375,46 @@ uint32_t profile_process_count(const struct profile *p)
 thread_id profile_thread(struct profile *p, process_id process, pid_t tid, string_id name,
                          int64_t start_ns)
 {
-    p->threads =
-        array_reserve(p->threads, &p->threads_capacity, p->n_threads + 1, sizeof *p->threads);
-    p->threads[p->n_threads++] =
-        (struct profile_thread){.process = process, .tid = tid, .name = name, .start_ns = start_ns};
-    return (thread_id){(uint32_t)p->n_threads};
+    return roster_add(&p->roster,
+                      &(struct profile_thread){
+                          .process = process, .tid = tid, .name = name, .start_ns = start_ns});
 }
 
 struct profile_thread *profile_get_thread(struct profile *p, thread_id id)
 {
-    assert(id.ix && id.ix <= p->n_threads);
-    return &p->threads[id.ix - 1];
+    return roster_get(&p->roster, id);
 }
 
 const struct profile_thread *profile_see_thread(const struct profile *p, thread_id id)
 {
-    assert(id.ix && id.ix <= p->n_threads);
-    return &p->threads[id.ix - 1];
+    return roster_get(&p->roster, id);
 }
 
 uint32_t profile_thread_count(const struct profile *p)
 {
-    return (uint32_t)p->n_threads;
-}
-
-static void join_run(struct run *last, const struct run *next)
-{
-    last->samples += next->samples;
-    last->wall_ns += next->wall_ns;
-    last->cpu_ns += next->cpu_ns;
-    last->runqueue_ns += next->runqueue_ns;
-}
-
-static void append_run(struct profile *p, struct profile_thread *t, const struct run *run)
-{
-    size_t before = t->runs_capacity;
-    t->runs = array_reserve(t->runs, &t->runs_capacity, t->n_runs + 1, sizeof *t->runs);
-    p->run_bytes += (t->runs_capacity - before) * sizeof *t->runs;
-    t->runs[t->n_runs++] = *run;
+    return (uint32_t)p->roster.n;
 }
 
 void profile_add_run(struct profile *p, thread_id id, const struct run *run)
 {
-    struct profile_thread *t = profile_get_thread(p, id);
-    struct run *last = t->n_runs ? &t->runs[t->n_runs - 1] : NULL;
-    bool touches = last && last->start_ns + last->wall_ns == run->start_ns;
-    if (touches && last->stack.ix == run->stack.ix && last->state == run->state) {
-        join_run(last, run);
+    if (roster_add_run(&p->roster, id, run))
         return;
-    }
-    if (!is_full(p)) {
-        append_run(p, t, run);
-        return;
-    }
     /* No room for another run: time goes on in one run whose stack says so, whatever the state. */
     struct run refused = *run;
-    refused.stack = storage_full(p);
+    refused.stack = storage_full(p, (stack_id){0});
     profile_add_number(p, "runs_refused", 1);
-    if (touches && last->stack.ix == refused.stack.ix)
-        join_run(last, &refused);
-    else
-        append_run(p, t, &refused);
+    roster_force_run(&p->roster, id, &refused);
 }
 
 void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns)
 {
-    struct profile_thread *t = profile_get_thread(p, id);
-    t->end_ns = end_ns;
-    if (t->n_runs == t->runs_capacity)
-        return;
-    p->run_bytes -= (t->runs_capacity - t->n_runs) * sizeof *t->runs;
-    t->runs = xrealloc(t->runs, t->n_runs * sizeof *t->runs);
-    t->runs_capacity = t->n_runs;
+    roster_get(&p->roster, id)->end_ns = end_ns;
+    roster_end(&p->roster, id);
+}
+
+int64_t profile_time_step_ns(const struct profile *p)
+{
+    return p->roster.step_ns;
 }
 
 /* ---- the whole ---- */
@@ -416,9 +422,15 @@ void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns)
 void profile_end(struct profile *p, int64_t end_ns)
 {
     p->end_ns = end_ns;
-    for (size_t i = 0; i < p->n_threads; i++)
-        if (!p->threads[i].ended)
-            p->threads[i].end_ns = end_ns;
+    for (size_t i = 0; i < p->roster.n; i++)
+        if (!p->roster.items[i].ended)
+            p->roster.items[i].end_ns = end_ns;
+    if (p->roster.step_ns)
+        profile_set_number(p, "time_step_s", (double)p->roster.step_ns / NS_PER_S);
+    if (p->roster.n_folded)
+        profile_set_number(p, "threads_folded", (double)p->roster.n_folded);
+    if (p->roster.n_without_a_run)
+        profile_set_number(p, "threads_without_a_sample", (double)p->roster.n_without_a_run);
 }
 
 int64_t profile_end_ns(const struct profile *p)
@@ -440,7 +452,8 @@ void profile_add_number(struct profile *p, const char *key, double delta)
 void profile_set_text(struct profile *p, const char *key, const char *text)
 {
     struct profile_fact *fact = facts_at(&p->facts, key);
-    *fact = (struct profile_fact){.key = fact->key, .text = profile_string(p, text)};
+    *fact = (struct profile_fact){.key = fact->key,
+                                  .text = strings_add(&p->strings, text, strlen(text))};
 }
 
 const struct profile_fact *profile_facts(const struct profile *p, size_t *ret_n)
@@ -453,4 +466,10 @@ double profile_number(const struct profile *p, const char *key)
 {
     const struct profile_fact *fact = facts_find(&p->facts, key);
     return fact && fact->is_number ? fact->number : 0;
+}
+
+const char *profile_fact_text(const struct profile *p, const char *key)
+{
+    const struct profile_fact *fact = facts_find(&p->facts, key);
+    return fact && !fact->is_number ? profile_text(p, fact->text) : "";
 }

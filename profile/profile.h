@@ -16,9 +16,15 @@ struct profile;
 
 /* ---- frames ---- */
 
-/* MEMORY_LIMIT in bytes for stacks and runs; 0: none.  Past it new stacks become "[storage full]",
- * counted as "stacks_refused", and so do runs that cannot be joined, counted as "runs_refused". */
-struct profile *profile_new(size_t memory_limit);
+/* LIMIT in bytes for all that it holds; 0: none.  Half of it is for time, half for stacks and names.
+ * Where time does not fit, the time lines become coarser (runs in like states are joined within steps of time,
+ * profile_time_step_ns()), and ended threads become one per name: no sum is lost.  Where stacks do not fit,
+ * new ones end in "[storage full]" from where they are new, counted as "stacks_refused", "frames_refused", "names_refused".  When no step makes
+ * room for runs, they become one such stack, counted as "runs_refused". */
+struct profile *profile_new(size_t limit);
+size_t profile_limit(const struct profile *p);
+/* Within steps of this length the order of runs is lost; 0: nowhere. */
+int64_t profile_time_step_ns(const struct profile *p);
 struct profile *profile_free(struct profile *p);
 
 string_id profile_string(struct profile *p, const char *s); /* copies; "" is a string, not none */
@@ -76,7 +82,7 @@ enum run_state {
 struct run {
     stack_id stack; /* none for RUN_MISSED */
     enum run_state state;
-    uint32_t samples; /* ticks it stands for */
+    uint64_t samples; /* ticks it stands for */
     int64_t start_ns; /* since the profile's origin */
     int64_t wall_ns;  /* until the next run */
     int64_t cpu_ns,
@@ -95,16 +101,22 @@ struct profile_thread {
     uint64_t voluntary, involuntary; /* context switches in that time; 0 if unknown */
     struct run *runs;                /* by time, gapless; owned by the profile */
     size_t n_runs, runs_capacity;
+    /* 0; else it stands for so many ended threads of like names, which together lived for lived_ns: the
+     * runs are sums over all of them, in no order, and there is no tid. */
+    uint32_t n_folded;
+    int64_t lived_ns;
 };
 thread_id profile_thread(struct profile *p, process_id process, pid_t tid, string_id name,
                          int64_t start_ns);
 struct profile_thread *profile_get_thread(struct profile *p, thread_id id);
 const struct profile_thread *profile_see_thread(const struct profile *p, thread_id id);
+/* Ids run from 1 to this; some may stand for no thread (any more): they have no runs. */
 uint32_t profile_thread_count(const struct profile *p);
 /* Appends RUN; joins it to the last one if stack and state are equal and no time lies between. */
 void profile_add_run(struct profile *p, thread_id id, const struct run *run);
 /* Its time line ends here, so its runs take no more room than they need: programs that start a thread per
- * task leave thousands of two runs each.  It may go on all the same (execve). */
+ * task leave thousands of two runs each.  If it has `ended` and is no main thread, its id may be another's from
+ * now on; else it may go on all the same (execve). */
 void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns);
 
 /* ---- the whole ---- */
@@ -125,4 +137,5 @@ void profile_set_number(struct profile *p, const char *key, double value);
 void profile_add_number(struct profile *p, const char *key, double delta);
 void profile_set_text(struct profile *p, const char *key, const char *text);
 const struct profile_fact *profile_facts(const struct profile *p, size_t *ret_n);
-double profile_number(const struct profile *p, const char *key); /* 0 if never set */
+double profile_number(const struct profile *p, const char *key);         /* 0 if never set */
+const char *profile_fact_text(const struct profile *p, const char *key); /* "" if never set */

@@ -48,8 +48,7 @@ const struct stack_node *stack_tree_node(const struct stack_tree *t, stack_id s)
 
 size_t stack_tree_bytes(const struct stack_tree *t)
 {
-    return t->capacity * sizeof *t->nodes +
-           t->index.capacity * (sizeof *t->index.slots + sizeof *t->index.hashes);
+    return t->n * sizeof *t->nodes + index_bytes(&t->index);
 }
 
 void stack_tree_release(struct stack_tree *t)

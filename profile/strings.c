@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 
+enum { HEAP_BYTES = 16 }; /* that an allocation costs, about: malloc's head and rounding */
+
 struct interned_string {
     char *text;
     size_t len;
@@ -24,6 +26,13 @@ static bool same_string(const void *ctx, uint32_t item)
     return s->len == wanted->len && memcmp(s->text, wanted->text, wanted->len) == 0;
 }
 
+string_id strings_find(const struct strings *t, const char *s, size_t len)
+{
+    struct wanted_string wanted = {t, s, strnlen(s, len)};
+    uint32_t item = index_find(&t->index, hash_bytes(s, wanted.len), same_string, &wanted);
+    return (string_id){item == INDEX_NONE ? 0 : item + 1};
+}
+
 string_id strings_add(struct strings *t, const char *s, size_t len)
 {
     struct wanted_string wanted = {t, s, strnlen(s, len)};
@@ -37,6 +46,7 @@ string_id strings_add(struct strings *t, const char *s, size_t len)
     memcpy(copy, s, wanted.len);
     copy[wanted.len] = '\0';
     index_add(&t->index, hash, (uint32_t)t->n);
+    t->text_bytes += wanted.len + 1 + HEAP_BYTES;
     t->items[t->n++] = (struct interned_string){copy, wanted.len};
     return (string_id){(uint32_t)t->n};
 }
@@ -47,6 +57,11 @@ const char *strings_text(const struct strings *t, string_id id)
         return "";
     assert(id.ix <= t->n);
     return t->items[id.ix - 1].text;
+}
+
+size_t strings_bytes(const struct strings *t)
+{
+    return t->text_bytes + t->n * sizeof *t->items + index_bytes(&t->index);
 }
 
 void strings_release(struct strings *t)

@@ -9,8 +9,11 @@ struct strings { /* zero-initialise */
     struct interned_string *items;
     size_t n, capacity;
     struct index index;
+    size_t text_bytes;
 };
 /* Copies the first LEN bytes of S, up to the first NUL among them. */
 string_id strings_add(struct strings *t, const char *s, size_t len);
-const char *strings_text(const struct strings *t, string_id id); /* "" for none */
+string_id strings_find(const struct strings *t, const char *s, size_t len); /* or none */
+const char *strings_text(const struct strings *t, string_id id);            /* "" for none */
+size_t strings_bytes(const struct strings *t);                              /* heap in use */
 void strings_release(struct strings *t);

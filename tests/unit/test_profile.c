@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "tests/support/check_main.h"
 
 START_TEST(strings_are_interned_and_stay)
@@ -182,7 +183,7 @@ START_TEST(past_the_limit_new_stacks_are_refused)
     ck_assert_uint_lt(profile_stack_count(p), LIMIT / 12);
     ck_assert_uint_eq(profile_push(p, (stack_id){0}, f).ix, first.ix);
     ck_assert_double_gt(profile_number(p, "stacks_refused"), 0);
-    ck_assert_double_gt(profile_number(p, "runs_refused"), 0);
+    ck_assert_double_gt(profile_number(p, "runs_refused"), 0); /* none of the stacks comes again */
     const struct profile_thread *thread = profile_see_thread(p, t);
     const struct run *last = &thread->runs[thread->n_runs - 1];
     ck_assert_str_eq(
@@ -192,6 +193,120 @@ START_TEST(past_the_limit_new_stacks_are_refused)
     for (size_t i = 0; i < thread->n_runs; i++)
         wall_ns += thread->runs[i].wall_ns;
     ck_assert_int_eq(wall_ns, TICKS);
+    profile_free(p);
+}
+END_TEST
+
+/* Where a stack was known to, it still is. */
+START_TEST(past_the_limit_a_stack_keeps_its_known_beginning)
+{
+    enum { LIMIT = 1 << 16 };
+    struct profile *p = profile_new(LIMIT);
+    stack_id caller = profile_push(p, (stack_id){0}, profile_mark(p, "caller", NULL));
+    char name[32];
+    for (int i = 0; profile_number(p, "stacks_refused") == 0; i++) {
+        ck_assert_int_gt(snprintf(name, sizeof name, "leaf %d", i), 0);
+        (void)profile_push(p, caller, profile_mark(p, name, NULL));
+    }
+    stack_id cut = profile_push(p, caller, profile_mark(p, "another", NULL));
+    ck_assert_uint_eq(profile_stack_parent(p, cut).ix, caller.ix);
+    ck_assert_str_eq(profile_text(p, profile_get_frame(p, profile_stack_frame(p, cut))->mark.name),
+                     "[storage full]");
+    ck_assert_uint_eq(profile_push(p, cut, profile_stack_frame(p, caller)).ix, cut.ix);
+    ck_assert_double_gt(profile_number(p, "frames_refused"), 0);
+    profile_free(p);
+}
+END_TEST
+
+/* Some stacks that come again and again. */
+START_TEST(past_the_limit_time_lines_become_coarser)
+{
+    enum { LIMIT = 1 << 18, TICKS = 200000, STACKS = 7, TICK_NS = NS_PER_S / 100 };
+    struct profile *p = profile_new(LIMIT);
+    thread_id t = some_thread(p);
+    frame_id f = profile_mark(p, "f", NULL);
+    stack_id stacks[STACKS] = {{0}};
+    int64_t wanted_ns[STACKS + 1] = {0};
+    for (int i = 0; i < STACKS; i++)
+        stacks[i] = profile_push(p, i ? stacks[i - 1] : (stack_id){0}, f);
+    for (int i = 0; i < TICKS; i++) {
+        struct run run = {.stack = stacks[(i * 5) % STACKS],
+                          .samples = 1,
+                          .state = RUN_RUNNING,
+                          .start_ns = (int64_t)i * TICK_NS,
+                          .wall_ns = TICK_NS,
+                          .cpu_ns = i % 3};
+        wanted_ns[run.stack.ix] += run.wall_ns;
+        profile_add_run(p, t, &run);
+    }
+    profile_end(p, (int64_t)TICKS * TICK_NS);
+    ck_assert_double_ge(profile_number(p, "time_step_s"), 1);
+    ck_assert_int_eq(profile_time_step_ns(p) % NS_PER_S, 0);
+    const struct profile_thread *thread = profile_see_thread(p, t);
+    ck_assert_uint_le(thread->runs_capacity * sizeof *thread->runs, LIMIT / 2);
+    int64_t at_ns = 0;
+    uint64_t samples = 0;
+    for (size_t i = 0; i < thread->n_runs; i++) {
+        ck_assert_int_eq(thread->runs[i].start_ns, at_ns);
+        at_ns += thread->runs[i].wall_ns;
+        samples += thread->runs[i].samples;
+        wanted_ns[thread->runs[i].stack.ix] -= thread->runs[i].wall_ns;
+    }
+    ck_assert_int_eq(at_ns, (int64_t)TICKS * TICK_NS);
+    ck_assert_uint_eq(samples, TICKS);
+    for (int i = 0; i <= STACKS; i++)
+        ck_assert_int_eq(wanted_ns[i], 0);
+    profile_free(p);
+}
+END_TEST
+
+START_TEST(past_the_limit_ended_threads_become_one_per_name)
+{
+    enum { LIMIT = 1 << 20, THREADS = 5000 };
+    struct profile *p = profile_new(LIMIT);
+    thread_id main = some_thread(p);
+    profile_get_thread(p, main)->main = true;
+    process_id process = profile_see_thread(p, main)->process;
+    stack_id s = profile_push(p, (stack_id){0}, profile_mark(p, "f", NULL));
+    char name[32];
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_int_gt(snprintf(name, sizeof name, "job-%d", i), 0);
+        thread_id t = profile_thread(p, process, 100 + i, profile_string(p, name), i);
+        struct run run = {.stack = s,
+                          .state = RUN_RUNNING,
+                          .samples = 2,
+                          .start_ns = i,
+                          .wall_ns = 10,
+                          .cpu_ns = 3};
+        if (i % 5)
+            profile_add_run(p, t, &run);
+        profile_get_thread(p, t)->cpu_ns = 3;
+        profile_get_thread(p, t)->ended = true;
+        profile_end_thread(p, t, i + 10);
+    }
+    profile_end(p, THREADS + 10);
+    ck_assert_uint_lt(profile_thread_count(p), LIMIT / 4096 + 3);
+    double folded = profile_number(p, "threads_folded");
+    ck_assert_double_ge(folded, THREADS / 2);
+    ck_assert_double_eq(profile_number(p, "threads_without_a_sample"), THREADS / 5);
+    int64_t wall_ns = 0;
+    double seen = 0;
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
+        for (size_t k = 0; k < t->n_runs; k++)
+            wall_ns += t->runs[k].wall_ns;
+        seen += t->n_folded ? t->n_folded : t->n_runs > 0;
+        if (!t->n_folded)
+            continue;
+        ck_assert_str_eq(profile_text(p, t->name), "job-*");
+        ck_assert_double_eq(t->n_folded, folded);
+        ck_assert_uint_eq(t->n_runs, 1);
+        ck_assert_int_eq(t->lived_ns, 10 * (int64_t)folded);
+        ck_assert_int_eq(t->cpu_ns, 3 * (int64_t)folded);
+        ck_assert_uint_eq(t->runs[0].samples, 2 * (uint64_t)folded);
+    }
+    ck_assert_double_eq(seen, THREADS / 5 * 4);
+    ck_assert_int_eq(wall_ns, THREADS / 5 * 4 * 10);
     profile_free(p);
 }
 END_TEST
@@ -235,4 +350,7 @@ CHECK_MAIN("profile", 20, strings_are_interned_and_stay, modules_and_functions_a
            frames_differ_in_each_part, locations_may_come_in_any_order_and_again,
            stacks_share_their_prefix, equal_runs_that_touch_are_joined,
            an_ended_thread_takes_no_more_room_than_it_needs, past_the_limit_new_stacks_are_refused,
-           the_end_is_that_of_living_threads, facts_keep_their_order)
+           past_the_limit_a_stack_keeps_its_known_beginning,
+           past_the_limit_time_lines_become_coarser,
+           past_the_limit_ended_threads_become_one_per_name, the_end_is_that_of_living_threads,
+           facts_keep_their_order)

@@ -1,0 +1,241 @@
+#include "profile/roster.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "profile/runs.h"
+
+enum {
+    LEAST_ROOM = 8,         /* runs; then an eighth more at a time */
+    BYTES_PER_ENDED = 4096, /* of the limit; in a file each thread has a row of 400 bytes */
+    MAX_SUMS = 1000,        /* names that are kept apart */
+    LAST_STEP_S = 1 << 24,  /* half a year */
+};
+static const int64_t first_step_ns = NS_PER_S;
+static const char others[] = "others";
+
+void roster_init(struct roster *t, size_t limit, struct strings *strings)
+{
+    *t = (struct roster){.limit = limit, .most_ended = limit / BYTES_PER_ENDED};
+    t->strings = strings;
+}
+
+thread_id roster_add(struct roster *t, const struct profile_thread *thread)
+{
+    uint32_t ix;
+    if (t->n_unused) {
+        ix = t->unused[--t->n_unused];
+    } else {
+        t->items = array_reserve(t->items, &t->capacity, t->n + 1, sizeof *t->items);
+        ix = (uint32_t)++t->n;
+    }
+    t->items[ix - 1] = *thread;
+    return (thread_id){ix};
+}
+
+struct profile_thread *roster_get(const struct roster *t, thread_id id)
+{
+    assert(id.ix && id.ix <= t->n);
+    return &t->items[id.ix - 1];
+}
+
+/* ---- room ---- */
+
+static size_t bytes(const struct roster *t)
+{
+    return t->run_bytes + t->n * sizeof *t->items;
+}
+
+static void set_capacity(struct roster *t, struct profile_thread *thread, size_t capacity)
+{
+    t->run_bytes -= thread->runs_capacity * sizeof *thread->runs;
+    t->run_bytes += capacity * sizeof *thread->runs;
+    if (capacity != thread->runs_capacity)
+        thread->runs = xrealloc(thread->runs, capacity * sizeof *thread->runs);
+    thread->runs_capacity = capacity;
+}
+
+static size_t next_capacity(const struct profile_thread *thread)
+{
+    size_t more = thread->runs_capacity / 8;
+    return thread->runs_capacity + (more > LEAST_ROOM ? more : LEAST_ROOM);
+}
+
+static bool has_room(const struct roster *t, const struct profile_thread *thread)
+{
+    if (!t->limit || thread->n_runs < thread->runs_capacity)
+        return true;
+    size_t more = next_capacity(thread) - thread->runs_capacity;
+    return bytes(t) + more * sizeof *thread->runs <= t->limit;
+}
+
+static void join_runs(struct roster *t, struct profile_thread *thread, int64_t step_ns)
+{
+    if (thread->n_runs < 2)
+        return;
+    thread->n_runs = runs_join(thread->runs, thread->n_runs, step_ns);
+    set_capacity(t, thread, thread->n_runs);
+}
+
+/* Until half of the limit is free, so that it need not be done again soon.  What came since the last time is still
+ * fine, so the present step is tried first. */
+static void coarsen(struct roster *t)
+{
+    int64_t step_ns = t->step_ns ? t->step_ns : first_step_ns;
+    for (;; step_ns *= 2) {
+        for (size_t i = 0; i < t->n; i++)
+            join_runs(t, &t->items[i], step_ns);
+        t->step_ns = step_ns;
+        if (bytes(t) <= t->limit / 2)
+            return;
+        if (step_ns / NS_PER_S >= LAST_STEP_S)
+            break;
+    }
+    t->full = true;
+}
+
+/* ---- runs ---- */
+
+static bool joins_last(struct profile_thread *thread, const struct run *run)
+{
+    struct run *last = thread->n_runs ? &thread->runs[thread->n_runs - 1] : NULL;
+    if (!last || !run_goes_on(last, run))
+        return false;
+    run_join(last, run);
+    return true;
+}
+
+static void append(struct roster *t, struct profile_thread *thread, const struct run *run)
+{
+    if (thread->n_runs == thread->runs_capacity)
+        set_capacity(t, thread, next_capacity(thread));
+    thread->runs[thread->n_runs++] = *run;
+}
+
+bool roster_add_run(struct roster *t, thread_id id, const struct run *run)
+{
+    struct profile_thread *thread = roster_get(t, id);
+    if (joins_last(thread, run))
+        return true;
+    if (!has_room(t, thread) && !t->full)
+        coarsen(t);
+    if (!has_room(t, thread))
+        return false;
+    append(t, thread, run);
+    return true;
+}
+
+void roster_force_run(struct roster *t, thread_id id, const struct run *run)
+{
+    struct profile_thread *thread = roster_get(t, id);
+    if (!joins_last(thread, run))
+        append(t, thread, run);
+}
+
+/* ---- ended threads ---- */
+
+static void give_back(struct roster *t, uint32_t ix)
+{
+    struct profile_thread *thread = roster_get(t, (thread_id){ix});
+    set_capacity(t, thread, 0);
+    free(thread->runs);
+    *thread = (struct profile_thread){0};
+    t->unused = array_reserve(t->unused, &t->unused_capacity, t->n_unused + 1, sizeof *t->unused);
+    t->unused[t->n_unused++] = ix;
+}
+
+/* What threads like THREAD are called together. */
+static string_id shared_name(struct roster *t, const struct profile_thread *thread)
+{
+    struct text name = {0};
+    text_add_group(&name, strings_text(t->strings, thread->name));
+    string_id id = strings_add(t->strings, name.s, name.len);
+    text_release(&name);
+    return id;
+}
+
+/* The thread that stands for those like THREAD; a new one if there is none. */
+static thread_id sum_for(struct roster *t, const struct profile_thread *thread)
+{
+    string_id name = shared_name(t, thread);
+    uint64_t process = (uint64_t)thread->process.ix << 32;
+    uint64_t ix;
+    if (map_get(&t->sums, process | name.ix, &ix))
+        return (thread_id){(uint32_t)ix};
+    if (t->sums.n >= MAX_SUMS) {
+        name = strings_add(t->strings, others, sizeof others - 1);
+        if (map_get(&t->sums, process | name.ix, &ix))
+            return (thread_id){(uint32_t)ix};
+    }
+    thread_id id = roster_add(t, &(struct profile_thread){.process = thread->process,
+                                                          .name = name,
+                                                          .ended = true,
+                                                          .start_ns = thread->start_ns});
+    map_put(&t->sums, process | name.ix, id.ix);
+    return id;
+}
+
+static void fold(struct roster *t, uint32_t ix)
+{
+    thread_id id = sum_for(t, roster_get(t, (thread_id){ix}));
+    struct profile_thread *sum = roster_get(t, id);
+    const struct profile_thread *thread = roster_get(t, (thread_id){ix});
+    sum->n_folded++;
+    sum->lived_ns += thread->end_ns - thread->start_ns;
+    sum->start_ns = thread->start_ns < sum->start_ns ? thread->start_ns : sum->start_ns;
+    sum->end_ns = thread->end_ns > sum->end_ns ? thread->end_ns : sum->end_ns;
+    sum->python |= thread->python;
+    sum->cpu_ns += thread->cpu_ns;
+    sum->runqueue_ns += thread->runqueue_ns;
+    sum->voluntary += thread->voluntary;
+    sum->involuntary += thread->involuntary;
+    for (size_t i = 0; i < thread->n_runs; i++)
+        append(t, sum, &thread->runs[i]);
+    give_back(t, ix);
+}
+
+static void fold_older_half(struct roster *t)
+{
+    size_t n = t->n_ended / 2;
+    for (size_t i = 0; i < n; i++)
+        fold(t, t->ended[i]);
+    for (size_t i = n; i < t->n_ended; i++)
+        t->ended[i - n] = t->ended[i];
+    t->n_ended -= n;
+    t->n_folded += n;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->items[i].n_folded)
+            join_runs(t, &t->items[i], INT64_MAX);
+}
+
+void roster_end(struct roster *t, thread_id id)
+{
+    struct profile_thread *thread = roster_get(t, id);
+    bool gone = t->limit && thread->ended && !thread->main;
+    if (gone && !thread->n_runs) {
+        t->n_without_a_run++;
+        give_back(t, id.ix);
+        return;
+    }
+    set_capacity(t, thread, thread->n_runs);
+    if (!gone)
+        return;
+    t->ended = array_reserve(t->ended, &t->ended_capacity, t->n_ended + 1, sizeof *t->ended);
+    t->ended[t->n_ended++] = id.ix;
+    if (t->n_ended > t->most_ended)
+        fold_older_half(t);
+}
+
+void roster_release(struct roster *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        free(t->items[i].runs);
+    free(t->items);
+    free(t->ended);
+    free(t->unused);
+    map_release(&t->sums);
+    *t = (struct roster){0};
+}

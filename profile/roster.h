@@ -1,0 +1,37 @@
+/* The threads of a profile and their time lines, within a bound.  Where it is reached, the time lines are made
+ * coarser (runs.h), by steps of a second first, then of two, four …; and where more threads have ended than
+ * are worth a row each, those that ended first become one per process and name.  Private to profile/. */
+#pragma once
+
+#include "base/hash.h"
+#include "profile/profile.h"
+#include "profile/strings.h"
+
+struct roster {
+    struct profile_thread *items; /* by id − 1 */
+    size_t n, capacity;
+    size_t limit, run_bytes;  /* LIMIT 0: none */
+    size_t most_ended;        /* that are told apart */
+    int64_t step_ns;          /* 0: full resolution */
+    bool full;                /* no step makes enough room */
+    uint64_t n_folded;        /* threads that stand for themselves no longer */
+    uint64_t n_without_a_run; /* ended so, and left out */
+    struct map sums;          /* process and name → the id that stands for such threads */
+    struct strings *strings;
+    uint32_t *ended; /* ids, in the order of their ends */
+    size_t n_ended, ended_capacity;
+    uint32_t *unused; /* ids that may be given again */
+    size_t n_unused, unused_capacity;
+};
+
+/* LIMIT in bytes; STRINGS is borrowed. */
+void roster_init(struct roster *t, size_t limit, struct strings *strings);
+thread_id roster_add(struct roster *t, const struct profile_thread *thread);
+struct profile_thread *roster_get(const struct roster *t, thread_id id);
+/* Appends RUN or joins it to the last one.  False: there is no room for another. */
+bool roster_add_run(struct roster *t, thread_id id, const struct run *run);
+/* The same, whatever room there is. */
+void roster_force_run(struct roster *t, thread_id id, const struct run *run);
+/* ID's time line ends here; its id may be another thread's from now on. */
+void roster_end(struct roster *t, thread_id id);
+void roster_release(struct roster *t);

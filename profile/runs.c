@@ -1,0 +1,71 @@
+#include "profile/runs.h"
+
+#include "base/hash.h"
+
+void run_join(struct run *last, const struct run *next)
+{
+    last->samples += next->samples;
+    last->wall_ns += next->wall_ns;
+    last->cpu_ns += next->cpu_ns;
+    last->runqueue_ns += next->runqueue_ns;
+}
+
+bool run_goes_on(const struct run *last, const struct run *next)
+{
+    return last->start_ns + last->wall_ns == next->start_ns && last->stack.ix == next->stack.ix &&
+           last->state == next->state;
+}
+
+static uint64_t key_of(const struct run *run)
+{
+    return (uint64_t)run->stack.ix << 3 | run->state;
+}
+
+/* How many of RUNS, from the first on, end in the step in which the first begins; one at least. */
+static size_t count_in_step(const struct run *runs, size_t n, int64_t step_ns)
+{
+    int64_t end_ns = (runs[0].start_ns / step_ns + 1) * step_ns;
+    size_t i = 0;
+    while (i < n && runs[i].start_ns + runs[i].wall_ns <= end_ns)
+        i++;
+    return i ? i : 1;
+}
+
+/* IN is of one step.  OUT may be the same memory, or begin before it. */
+static size_t join_step(struct run *out, const struct run *in, size_t n, struct map *seen)
+{
+    int64_t at_ns = in[0].start_ns;
+    size_t kept = 0;
+    map_clear(seen);
+    for (size_t i = 0; i < n; i++) {
+        struct run run = in[i];
+        uint64_t at;
+        if (map_get(seen, key_of(&run), &at)) {
+            run_join(&out[at], &run);
+        } else {
+            map_put(seen, key_of(&run), kept);
+            out[kept++] = run;
+        }
+    }
+    for (size_t i = 0; i < kept; i++) {
+        out[i].start_ns = at_ns;
+        at_ns += out[i].wall_ns;
+    }
+    return kept;
+}
+
+size_t runs_join(struct run *runs, size_t n, int64_t step_ns)
+{
+    struct map seen = {0};
+    size_t kept = 0;
+    for (size_t i = 0; i < n;) {
+        size_t in_step = count_in_step(runs + i, n - i, step_ns);
+        if (in_step == 1)
+            runs[kept++] = runs[i];
+        else
+            kept += join_step(runs + kept, runs + i, in_step, &seen);
+        i += in_step;
+    }
+    map_release(&seen);
+    return kept;
+}
