@@ -72,3 +72,33 @@ void facts_of_environment(struct profile *p, pid_t pid, const char *key)
     text_release(&all);
     free(variables);
 }
+
+void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts_put put)
+{
+    static const char *const ends[UNWIND_END_COUNT] = {
+        [UNWIND_DONE] = "unwind_done",
+        [UNWIND_STACK_CUT] = "unwind_stack_cut",
+        [UNWIND_NEEDS_REGS] = "unwind_needs_registers",
+        [UNWIND_NO_CFI] = "unwind_no_cfi",
+        [UNWIND_BAD_MEMORY] = "unwind_bad_memory",
+        [UNWIND_NO_PROGRESS] = "unwind_no_progress",
+        [UNWIND_TOO_DEEP] = "unwind_too_deep",
+    };
+    put(p, "native_frames", (double)c->frames);
+    put(p, "rule_hits", (double)c->rule_hits);
+    put(p, "rule_misses", (double)c->rule_misses);
+    put(p, "unwind_fallbacks", (double)c->fallbacks);
+    put(p, "unwind_guessed", (double)c->guessed);
+    put(p, "unwind_recovered", (double)c->recovered);
+    put(p, "unwind_other_stack", (double)c->other_stack);
+    for (int i = 0; i < UNWIND_END_COUNT; i++)
+        put(p, ends[i], (double)c->ends[i]);
+}
+
+void facts_of_modules(struct profile *p, const struct modules *modules, facts_put put)
+{
+    const struct module_counters *c = modules_counters(modules);
+    for (int i = 0; i < MODULE_ORIGIN_COUNT; i++)
+        put(p, module_origin_name((enum module_origin)i), (double)c->origins[i]);
+    put(p, "mappings_cut", modules_maps(modules)->cut);
+}

@@ -1,12 +1,20 @@
-/* Where and how a recording was made, for the output's "wallspy" block. */
+/* Where and how a recording was made, and what was counted, for the output's "wallspy" block. */
 #pragma once
 
 #include <sys/types.h>
 
 #include "profile/profile.h"
+#include "target/modules.h"
+#include "unwinder/unwinder.h"
 
 /* Host, kernel, the time it began (UTC), as of now. */
 void facts_of_host(struct profile *p);
 /* The few variables of PID's environment that change how fast a program runs; nothing else of it is
  * kept.  KEY: a literal. */
 void facts_of_environment(struct profile *p, pid_t pid, const char *key);
+
+/* How a process's count gets into the profile: set for the first one, added for the others, so that it
+ * may be done again. */
+typedef void (*facts_put)(struct profile *p, const char *key, double value);
+void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts_put put);
+void facts_of_modules(struct profile *p, const struct modules *modules, facts_put put);

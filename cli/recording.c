@@ -35,7 +35,7 @@ struct recording {
     int64_t origin_ns, end_ns;
     bool told; /* what recording_snapshot() asked for has come */
     int64_t patience_ns, calm_since_ns;
-    uint64_t unrest;
+    uint64_t unrest, threads_seen;
     double held_share;
     void (*on_sample)(void *ctx, thread_id thread, const struct sample_message *m,
                       const struct stacked *s);
@@ -129,6 +129,7 @@ static void on_new(struct recording *r, struct subject *s, const struct message 
     r->lanes = array_reserve(r->lanes, &r->lanes_capacity, r->n_lanes + 1, sizeof *r->lanes);
     struct lane *lane = &r->lanes[r->n_lanes];
     *lane = (struct lane){.thread = thread_for(r, s, m), .task = m->task};
+    r->threads_seen++;
     read_switches(s, m->tid, &lane->voluntary, &lane->involuntary);
     map_put(&r->lane_of_task, m->task, r->n_lanes++);
 }
@@ -246,7 +247,6 @@ static void on_end(struct recording *r, struct subject *s, const struct message 
         return;
     lane->held_ns = m->held_ns;
     lane_close(lane, r->profile, m, r->origin_ns, interval_ns(r));
-    lane_end(lane, r->profile, m, r->origin_ns);
     struct profile_thread *t = profile_get_thread(r->profile, lane->thread);
     uint64_t voluntary;
     uint64_t involuntary;
@@ -259,6 +259,7 @@ static void on_end(struct recording *r, struct subject *s, const struct message 
         name_thread(r, s, lane, m->tid, (string_id){0});
     double share = held_share(r, lane);
     r->held_share = share > r->held_share ? share : r->held_share;
+    lane_end(lane, r->profile, m, r->origin_ns);
     drop_lane(r, lane);
 }
 
@@ -304,7 +305,7 @@ static void handle(struct recording *r, const struct message *m)
  * a deeper stack, that registers are wanted), and code objects that may be gone soon. */
 static uint64_t unrest(const struct recording *r)
 {
-    uint64_t n = profile_thread_count(r->profile);
+    uint64_t n = r->threads_seen;
     for (size_t i = 0; i < r->n_subjects; i++) {
         const struct unwind_counters *c = unwinder_counters(r->subjects[i]->unwinder);
         n += c->ends[UNWIND_STACK_CUT] + c->ends[UNWIND_NEEDS_REGS];
@@ -358,46 +359,14 @@ static void report_sampler(struct recording *r)
     profile_set_number(r->profile, "rate_asked_hz", r->config.sampler.rate_hz);
     profile_set_number(r->profile, "rate_hz",
                        seconds > 0 ? (double)counters_get(c, COUNT_TICKS) / seconds : 0);
+    profile_set_number(r->profile, "max_overhead", r->config.sampler.max_held);
     profile_set_number(r->profile, "held_share", r->held_share);
+    profile_set_number(r->profile, "held_share_5s", sampler_worst_share(r->sampler));
     profile_set_number(r->profile, "held_p50_ns", (double)counters_hold_quantile_ns(c, 0.5));
     profile_set_number(r->profile, "held_p99_ns", (double)counters_hold_quantile_ns(c, 0.99));
     for (int i = 0; i < SAMPLER_COUNTER_COUNT; i++)
         profile_set_number(r->profile, sampler_counter_name((enum sampler_counter)i),
                            (double)counters_get(c, (enum sampler_counter)i));
-}
-
-/* How a process's count gets into the profile: set for the first one, added for the others, so that it
- * may be done again. */
-typedef void (*put_fn)(struct profile *p, const char *key, double value);
-
-static void report_unwinder(struct recording *r, const struct unwind_counters *c, put_fn put)
-{
-    static const char *const ends[UNWIND_END_COUNT] = {
-        [UNWIND_DONE] = "unwind_done",
-        [UNWIND_STACK_CUT] = "unwind_stack_cut",
-        [UNWIND_NEEDS_REGS] = "unwind_needs_registers",
-        [UNWIND_NO_CFI] = "unwind_no_cfi",
-        [UNWIND_BAD_MEMORY] = "unwind_bad_memory",
-        [UNWIND_NO_PROGRESS] = "unwind_no_progress",
-        [UNWIND_TOO_DEEP] = "unwind_too_deep",
-    };
-    put(r->profile, "native_frames", (double)c->frames);
-    put(r->profile, "rule_hits", (double)c->rule_hits);
-    put(r->profile, "rule_misses", (double)c->rule_misses);
-    put(r->profile, "unwind_fallbacks", (double)c->fallbacks);
-    put(r->profile, "unwind_guessed", (double)c->guessed);
-    put(r->profile, "unwind_recovered", (double)c->recovered);
-    put(r->profile, "unwind_other_stack", (double)c->other_stack);
-    for (int i = 0; i < UNWIND_END_COUNT; i++)
-        put(r->profile, ends[i], (double)c->ends[i]);
-}
-
-static void report_modules(struct recording *r, const struct subject *s, put_fn put)
-{
-    const struct module_counters *c = modules_counters(s->modules);
-    for (int i = 0; i < MODULE_ORIGIN_COUNT; i++)
-        put(r->profile, module_origin_name((enum module_origin)i), (double)c->origins[i]);
-    put(r->profile, "mappings_cut", modules_maps(s->modules)->cut);
 }
 
 static void name_frames(struct recording *r, void (*on_progress)(void *ctx, double share),
@@ -414,9 +383,9 @@ static void report(struct recording *r, void (*on_progress)(void *ctx, double sh
     report_sampler(r);
     stacker_report(r->stacker, r->profile);
     for (size_t i = 0; i < r->n_subjects; i++) {
-        put_fn put = i == 0 ? profile_set_number : profile_add_number;
-        report_unwinder(r, unwinder_counters(r->subjects[i]->unwinder), put);
-        report_modules(r, r->subjects[i], put);
+        facts_put put = i == 0 ? profile_set_number : profile_add_number;
+        facts_of_unwinder(r->profile, unwinder_counters(r->subjects[i]->unwinder), put);
+        facts_of_modules(r->profile, r->subjects[i]->modules, put);
     }
     name_frames(r, on_progress, ctx);
     profile_set_number(r->profile, "elf_pages_replaced", (double)elf_guard_pages());

@@ -28,8 +28,6 @@ enum {
     WORKER_NS = 2 * NS_PER_S,         /* it may have large files to read first */
     SLICE_NS = 100 * NS_PER_US,       /* the kernel takes no shorter one */
     PAUSE_NS = 100 * NS_PER_MS,
-    OVERHEAD_EVERY_NS = NS_PER_S,
-    MAX_STEP = 16, /* that the rate is divided by at a time */
 };
 
 /* ---- set-up ---- */
@@ -139,51 +137,6 @@ bool sampler_child_status(const struct sampler *s, pid_t pid, int *ret_status)
     return false;
 }
 
-/* The largest share of its time that any thread was held in the last seconds. */
-static double worst_share(struct sampler *s, int64_t elapsed_ns)
-{
-    double worst = 0;
-    for (uint32_t i = 0; i < s->n_processes; i++)
-        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
-            struct task *t = s->processes[i]->tasks[j];
-            double share = (double)t->window_held_ns / (double)elapsed_ns;
-            t->held_share += (share - t->held_share) * 0.5; /* one late hold does not count much */
-            t->window_held_ns = 0;
-            worst = t->held_share > worst ? t->held_share : worst;
-        }
-    return worst;
-}
-
-/* What was smoothed is expected to change with the rate, lest it be lowered again for what is past. */
-static void scale_interval(struct sampler *s, double factor)
-{
-    double asked_ns = (double)NS_PER_S / s->config.rate_hz;
-    double before_ns = (double)s->interval_ns;
-    double after_ns = before_ns * factor > asked_ns ? before_ns * factor : asked_ns;
-    s->interval_ns = (int64_t)after_ns;
-    atomic_store_explicit(&s->rate_hz, (double)NS_PER_S / after_ns, memory_order_relaxed);
-    for (uint32_t i = 0; i < s->n_processes; i++)
-        for (size_t j = 0; j < s->processes[i]->n_tasks; j++)
-            s->processes[i]->tasks[j]->held_share *= before_ns / after_ns;
-}
-
-/* Lowers the rate while a thread is held too much, and raises it again when it is not. */
-static void keep_overhead(struct sampler *s)
-{
-    int64_t now_ns = clock_now_ns();
-    int64_t elapsed_ns = now_ns - s->overhead_checked_ns;
-    if (elapsed_ns < OVERHEAD_EVERY_NS)
-        return;
-    s->overhead_checked_ns = now_ns;
-    double ratio = worst_share(s, elapsed_ns) / s->config.max_held;
-    if (ratio > 1) {
-        counters_add(&s->counters, COUNT_RATE_LOWERED, 1);
-        scale_interval(s, ratio < MAX_STEP ? ratio : MAX_STEP);
-    } else if (ratio < 0.8) {
-        scale_interval(s, 0.9);
-    }
-}
-
 static bool all_ended(const struct sampler *s)
 {
     for (uint32_t i = 0; i < s->n_processes; i++)
@@ -252,7 +205,7 @@ static void run_ticks(struct sampler *s)
            !counters_get(&s->counters, COUNT_STUCK)) {
         tick_run(s);
         wake_worker(s);
-        keep_overhead(s);
+        overhead_keep(s);
         slot_ns += s->interval_ns;
         int64_t late_ns = clock_now_ns() - slot_ns;
         if (late_ns > s->interval_ns) {
@@ -409,6 +362,11 @@ const struct sampler_counters *sampler_counters(const struct sampler *s)
 double sampler_rate_hz(const struct sampler *s)
 {
     return atomic_load_explicit(&s->rate_hz, memory_order_relaxed);
+}
+
+double sampler_worst_share(const struct sampler *s)
+{
+    return atomic_load_explicit(&s->worst_share, memory_order_relaxed);
 }
 
 uint32_t sampler_task_count(const struct sampler *s)

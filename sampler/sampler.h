@@ -78,6 +78,8 @@ void sampler_drain(struct sampler *s);
 struct feedback *sampler_feedback(struct sampler *s);
 const struct sampler_counters *sampler_counters(const struct sampler *s);
 double sampler_rate_hz(const struct sampler *s); /* as it is now: asked, or lowered */
+/* The largest share of five seconds for which any thread was held. */
+double sampler_worst_share(const struct sampler *s);
 uint32_t sampler_task_count(const struct sampler *s);
 /* Ends the thread if it runs: everything pending is let go. */
 struct sampler *sampler_free(struct sampler *s);

@@ -49,6 +49,12 @@ struct sampler {
     struct task **ended; /* threads that ended with a stop pending */
     size_t n_ended, ended_capacity;
     size_t evict_at;
+
+    /* Slots of the last seconds, for the overhead. */
+    struct {
+        int64_t elapsed_ns, interval_ns;
+    } held_slots[HELD_SLOTS];
+    int held_slot; /* the present one */
     int64_t overhead_checked_ns;
 
     pthread_t thread;
@@ -60,7 +66,7 @@ struct sampler {
     _Atomic bool stop, done;
     _Atomic bool tell; /* sampler_tell() was called */
     _Atomic uint32_t task_count;
-    _Atomic double rate_hz;
+    _Atomic double rate_hz, worst_share;
 };
 
 /* capture.c */
@@ -101,6 +107,11 @@ void threads_zombie(struct sampler *s, struct task *t);
 void threads_end(struct sampler *s, struct task *t);
 /* Frees those that ended while a stop was asked of them, as far as the tracer has done with them. */
 void threads_free_ended(struct sampler *s);
+
+/* overhead.c */
+
+/* After a tick: makes the interval longer or shorter, so that no thread is held for too much of its time. */
+void overhead_keep(struct sampler *s);
 
 /* tick.c */
 

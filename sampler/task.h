@@ -10,6 +10,8 @@
 #include "sampler/snapshot.h"
 #include "target/proc.h"
 
+enum { HELD_SLOTS = 20 };
+
 enum task_file { TASK_SCHEDSTAT, TASK_SYSCALL, TASK_STATUS, TASK_FILE_COUNT };
 
 struct task {
@@ -69,8 +71,8 @@ struct task {
     struct prefetch *prefetch; /* NULL until a capture hook kept something */
     bool wants_prefetch;
     uint64_t held_ns;
-    uint64_t window_held_ns; /* since the overhead was last looked at */
-    double held_share;       /* smoothed */
+    uint64_t slot_held_ns;              /* in the present slot of time */
+    uint32_t held_slots_ns[HELD_SLOTS]; /* in those before it */
 };
 
 /* Open /proc files of all tasks, bounded by the limit on file descriptors. */
