@@ -124,7 +124,7 @@ static struct recording_config configure(const struct options *o)
         .no_python = o->view.no_python,
         .tasks = o->tasks,
     };
-    return (struct recording_config){sampler, stacker};
+    return (struct recording_config){sampler, stacker, 0};
 }
 
 static int capture(struct recording *r, const pid_t *pids, size_t n)
@@ -171,7 +171,7 @@ int dump_main(const struct options *o)
     if (code != EXIT_OK)
         return code;
     struct recording_config config = configure(o);
-    memory_limit();
+    memory_limit(0);
     struct recording *r = recording_new(&config);
     struct dump dump = {.profile = recording_profile(r)};
     recording_on_sample(r, on_sample, &dump);

@@ -33,13 +33,14 @@ static uint64_t in_use(void)
     return len > 0 && s ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_MAX;
 }
 
-void memory_limit(void)
+void memory_limit(uint64_t recording_bytes)
 {
     struct sysinfo machine;
     struct rlimit limit;
     if (sysinfo(&machine) != 0 || getrlimit(RLIMIT_DATA, &limit) != 0)
         return;
     uint64_t bytes = clamped((uint64_t)machine.totalram * machine.mem_unit / 4);
+    bytes += 2 * recording_bytes;
     if (bytes >= limit.rlim_cur || in_use() > bytes / 2)
         return;
     limit.rlim_cur = bytes;

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "cli/options_table.h"
 
-enum { DEFAULT_RATE_HZ = 100, MAX_NAME = 32 };
+enum { DEFAULT_RATE_HZ = 100, DEFAULT_BYTES = 256 << 20, MAX_NAME = 32 };
 /* A rate that was asked for may cost more than the one that is on by itself. */
 static const double default_overhead = 0.005;
 static const double default_overhead_with_rate = 0.05;
@@ -235,7 +235,7 @@ static int parse_command(struct parser *p)
 
 enum options_result options_parse(struct options *ret, int argc, char *const *argv, struct err *err)
 {
-    *ret = (struct options){.rate_hz = DEFAULT_RATE_HZ};
+    *ret = (struct options){.rate_hz = DEFAULT_RATE_HZ, .max_bytes = DEFAULT_BYTES};
     if (argc < 2)
         return OPTIONS_USAGE;
     struct parser p = {.o = ret, .next = argv + 1, .err = err, .result = OPTIONS_RUN};

@@ -14,6 +14,8 @@
 
 enum command { COMMAND_RECORD, COMMAND_DUMP, COMMAND_STANDBY, COMMAND_COUNT };
 
+enum { OPTIONS_LEAST_BYTES = 4 << 20 }; /* of --max-size */
+
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct word_list {
@@ -34,6 +36,7 @@ struct options {
     bool rate_given;
     int64_t duration_ns; /* 0: until Ctrl-C or the target's exit */
     double max_overhead; /* share of time a running thread may be held: 0.005 */
+    uint64_t max_bytes;  /* of a recording in memory, and of each file */
     bool subprocesses;   /* asked for; children are not followed by this version */
     bool gil;            /* only samples of threads that hold the GIL */
     bool tasks;          /* show which asyncio task runs */

@@ -123,6 +123,19 @@ static int set_overhead(struct options *o, const struct option_row *row, const c
     return 0;
 }
 
+static int set_size(struct options *o, const struct option_row *row, const char *value,
+                    struct err *err)
+{
+    uint64_t bytes = 0;
+    if (parse_size(value, &bytes) < 0)
+        return bad_value(row, value, "not a size such as 64M or 1G", err);
+    if (bytes < OPTIONS_LEAST_BYTES)
+        return bad_value(row, value, "too little for the stacks of one program: give 4M or more",
+                         err);
+    o->max_bytes = bytes;
+    return 0;
+}
+
 static int set_native(struct options *o, const struct option_row *row, const char *value,
                       struct err *err)
 {
@@ -255,6 +268,13 @@ const struct option_row option_rows[] = {
      .set = set_overhead,
      .help = "share of time a running thread may be held (default 0.5, or 5 with -r); the rate is "
              "lowered to keep it"},
+    {.name = "max-size",
+     .value = "SIZE",
+     .commands = FOR_RECORD,
+     .set = set_size,
+     .help =
+         "64M, 1G: bound of what is recorded, in memory and in each file (default 256M); where it "
+         "is reached, time lines become coarser, and no total is lost"},
     {.name = "json",
      .commands = FOR_DUMP,
      .set = set_flag,

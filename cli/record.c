@@ -31,7 +31,8 @@ struct record {
     pid_t command; /* 0: attached */
     struct outputs *outputs;
     struct recording *recording;
-    bool rate_told; /* that it was lowered */
+    bool rate_told;             /* that it was lowered */
+    bool step_told;             /* that time lines are coarse */
 };
 
 /* ---- set-up ---- */
@@ -70,7 +71,7 @@ static struct recording_config configure(const struct options *o)
         .gil_only = o->gil,
         .tasks = o->tasks,
     };
-    return (struct recording_config){sampler, stacker};
+    return (struct recording_config){sampler, stacker, o->max_bytes};
 }
 
 static int start(struct record *r)
@@ -79,7 +80,7 @@ static int start(struct record *r)
     struct recording_config config = configure(r->options);
     int added = 0;
     int error = 0;
-    memory_limit();
+    memory_limit(r->options->max_bytes);
     r->recording = recording_new(&config);
     signals_block_terminal_stop();
     for (size_t i = 0; i < r->n_pids; i++) {
@@ -140,6 +141,19 @@ static void tell_rate(struct record *r)
                   100 * r->options->max_overhead, rate_hz);
 }
 
+/* Once too. */
+static void tell_step(struct record *r)
+{
+    int64_t step_ns = profile_time_step_ns(recording_profile(r->recording));
+    if (r->step_told || !step_ns)
+        return;
+    r->step_told = true;
+    terminal_info(
+        "the recording has reached its share of --max-size: what is older is kept in steps "
+        "of %g s, or more later on; no total is lost",
+        (double)step_ns / NS_PER_S);
+}
+
 /* Ctrl-Z: stops as any job does, but with no thread of the target held. */
 static void suspend(struct sampler *sampler)
 {
@@ -178,6 +192,7 @@ static void sample(struct record *r)
         obey_signals(r);
         report_progress(r->recording);
         tell_rate(r);
+        tell_step(r);
         if (r->options->subprocesses && now_ns >= look_ns) {
             targets_warn_of_children(r->pids, r->n_pids);
             look_ns = now_ns + CHILDREN_EVERY_NS;

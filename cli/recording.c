@@ -46,7 +46,7 @@ struct recording *recording_new(const struct recording_config *config)
 {
     struct recording *r = xcalloc(1, sizeof *r);
     r->config = *config;
-    r->profile = profile_new(0);
+    r->profile = profile_new(config->max_bytes);
     facts_of_host(r->profile);
     r->sampler = sampler_new(&config->sampler);
     r->stacker = stacker_new(r->profile, sampler_feedback(r->sampler), &config->stacker);

@@ -13,6 +13,7 @@ struct recording;
 struct recording_config {
     struct sampler_config sampler;
     struct stacker_options stacker;
+    uint64_t max_bytes; /* of the profile; 0: any */
 };
 
 /* CONFIG is copied. */

@@ -111,8 +111,25 @@ static const struct {
     {"perturbed_calls", "calls interrupted"},
     {"cut_calls", "calls that may have been cut short"},
     {"late_ticks", "ticks late"},
-    {"stacks_refused", "stacks past the memory limit"},
+    {"stacks_refused", "stacks cut where they were new and there was no room (--max-size)"},
+    {"runs_refused", "stretches of time without a stack for want of room (--max-size)"},
 };
+
+/* What was given up, which leaves all sums as they are. */
+static void add_notes(struct text *line, const struct profile *p)
+{
+    double step_s = profile_number(p, "time_step_s");
+    double folded = profile_number(p, "threads_folded");
+    const char *coarsened = profile_fact_text(p, "coarsened");
+    if (profile_number(p, "rate_lowered") > 0)
+        text_addf(line, "rate lowered to %.1f Hz, ", profile_number(p, "rate_hz"));
+    if (step_s > 0)
+        text_addf(line, "order in time kept in steps of %g s (--max-size), ", step_s);
+    if (folded > 0)
+        text_addf(line, "%.0f ended threads told by name only (--max-size), ", folded);
+    if (*coarsened)
+        text_addf(line, "file %s, ", coarsened);
+}
 
 static void add_held(struct text *line, const struct profile *p)
 {
@@ -136,8 +153,7 @@ bool report_quality(struct recording *r)
     text_add(&said, whole ? "quality ok: all samples merged, " : "quality: ");
     if (!whole)
         text_addf(&said, "of %.0f stacks: %s; ", profile_number(p, "stacks_made"), line.s);
-    if (profile_number(p, "rate_lowered") > 0)
-        text_addf(&said, "rate lowered to %.1f Hz, ", profile_number(p, "rate_hz"));
+    add_notes(&said, p);
     add_held(&said, p);
     terminal_info("%s", said.s);
     text_release(&line);

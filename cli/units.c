@@ -8,6 +8,7 @@
 #include "base/text.h"
 
 enum { MAX_SECONDS = 10 * 366 * 24 * 3600 };
+static const double max_bytes = 1e18;
 
 static const struct {
     const char *suffix;
@@ -59,5 +60,25 @@ int parse_percent(const char *s, double *ret_share)
     if (!rest || !(str_eq(rest, "") || str_eq(rest, "%")) || percent <= 0 || percent > 100)
         return -EINVAL;
     *ret_share = percent / 100;
+    return 0;
+}
+
+int parse_size(const char *s, uint64_t *ret_bytes)
+{
+    static const char letters[] = "kmgt";
+    double value = 0;
+    const char *unit = parse_decimal(s, &value);
+    if (!unit)
+        return -EINVAL;
+    const char *letter = *unit ? strchr(letters, *unit | ' ') : NULL; /* | ' ': as a small letter */
+    if (letter) {
+        for (const char *l = letters; l <= letter; l++)
+            value *= 1024;
+        unit++;
+    }
+    bool known = str_eq(unit, "") || str_eq(unit, "B") || (letter && str_eq(unit, "iB"));
+    if (!known || value < 1 || value > max_bytes)
+        return -EINVAL;
+    *ret_bytes = (uint64_t)value;
     return 0;
 }

@@ -89,7 +89,7 @@ START_TEST(every_flag_reaches_its_field)
 {
     struct options o =
         good("1|-gn|-iFt|--no-python|--lines|--internals|--tasks|--nonblocking|-vv|--stats|"
-             "--strict|--color=never|-d|500ms|--max-overhead|2%|-o|a.json|-o|-|"
+             "--strict|--color=never|-d|500ms|--max-overhead|2%|--max-size|1.5G|-o|a.json|-o|-|"
              "--thread|main,mge-*|--thread=77");
     ck_assert(o.gil && o.view.no_python && o.view.lines && o.view.internals && o.no_stop);
     ck_assert(o.tasks);
@@ -98,6 +98,7 @@ START_TEST(every_flag_reaches_its_field)
     ck_assert_int_eq(o.color, COLOR_NEVER);
     ck_assert_int_eq(o.duration_ns, 500LL * NS_PER_MS);
     ck_assert_double_eq_tol(o.max_overhead, 0.02, 1e-9);
+    ck_assert_uint_eq(o.max_bytes, 3 << 29);
     ck_assert_uint_eq(o.outputs.n, 2);
     ck_assert_uint_eq(o.threads.n, 3);
     ck_assert_str_eq(o.threads.words[1], "mge-*");
@@ -114,6 +115,7 @@ START_TEST(defaults)
     ck_assert_int_eq(o.rate_hz, 100);
     ck_assert_double_eq_tol(o.max_overhead, 0.005, 1e-9);
     ck_assert_int_eq(o.duration_ns, 0);
+    ck_assert_uint_eq(o.max_bytes, 256 << 20);
     options_release(&o);
     o = good("1|-r|100");
     ck_assert_double_eq_tol(o.max_overhead, 0.05, 1e-9);
@@ -141,6 +143,8 @@ static const struct {
     {"-r|10001|1", "--rate 10001: not a whole number from 1 to 10000"},
     {"-d|0|1", "--duration 0: not a time such as 500ms, 30, 2m or 1h"},
     {"--max-overhead|0|1", "--max-overhead 0: not a percentage above 0, at most 100"},
+    {"--max-size|64X|1", "--max-size 64X: not a size such as 64M or 1G"},
+    {"--max-size|1M|1", "--max-size 1M: too little for the stacks of one program: give 4M or more"},
     {"--native=on|1", "--native=on: full or off"},
     {"--quiet=yes|1", "--quiet takes no value"},
     {"--color|red|1", "--color red: auto, always or never"},

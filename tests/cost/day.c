@@ -1,0 +1,175 @@
+/* A day's recording in seconds: what the worker makes of the sampler's messages, fed with a day of them, and the file.
+ *
+ * usage: day MAX_BYTES FILE
+ *
+ * Two threads that run, each in other stacks at almost every tick of 100 Hz; one that waits all day; a new one
+ * each second, which lives for some ticks.  Says every two hours how much memory is in use, at the end what was
+ * fed: "KEY VALUE" a line. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "cli/timeline.h"
+#include "exporter/exporter.h"
+
+enum {
+    HOURS = 24,
+    RATE_HZ = 100,
+    STACKS = 5000, /* with 12 frames of their own each: the callees of 100 common callers */
+    CALLERS = 100,
+    DEPTH = 12,
+    RUNNERS = 2,
+    JOB_TICKS = 5,
+};
+static const int64_t interval_ns = NS_PER_S / RATE_HZ;
+
+struct day {
+    struct profile *p;
+    process_id process;
+    stack_id stacks[STACKS], waiting;
+    struct lane lanes[RUNNERS], waiter, job;
+    struct schedstat sched[RUNNERS];
+    uint64_t random;
+    uint64_t jobs, samples;
+};
+
+static uint64_t next_random(struct day *d)
+{
+    d->random ^= d->random << 13;
+    d->random ^= d->random >> 7;
+    d->random ^= d->random << 17;
+    return d->random;
+}
+
+static frame_id frame(struct day *d, const char *kind, int number)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "some::name::space::%s_%d", kind, number);
+    return profile_mark(d->p, name, "[libsome.so.1] /usr/src/some/place/file.c");
+}
+
+static void make_stacks(struct day *d)
+{
+    stack_id root = profile_push(d->p, (stack_id){0}, frame(d, "main", 0));
+    for (int i = 0; i < STACKS; i++) {
+        d->stacks[i] = profile_push(d->p, root, frame(d, "caller", i % CALLERS));
+        for (int k = 0; k < DEPTH; k++)
+            d->stacks[i] = profile_push(d->p, d->stacks[i], frame(d, "callee", i + k));
+    }
+    d->waiting = profile_push(d->p, root, profile_mark(d->p, "futex [blocked]", "[off-cpu]"));
+}
+
+static struct lane lane(struct day *d, pid_t tid, const char *name, int64_t now_ns)
+{
+    thread_id t = profile_thread(d->p, d->process, tid, profile_string(d->p, name), now_ns);
+    profile_get_thread(d->p, t)->main = tid == 1;
+    return (struct lane){.thread = t};
+}
+
+static void start(struct day *d)
+{
+    make_stacks(d);
+    d->random = 1;
+    d->process = profile_process(
+        d->p, &(struct profile_process){.pid = 1, .comm = profile_string(d->p, "program")});
+    d->lanes[0] = lane(d, 1, "main", 0);
+    d->lanes[1] = lane(d, 2, "runner", 0);
+    d->sched[0].runs = d->sched[1].runs = 1; /* 0: not counted */
+    d->waiter = lane(d, 3, "waiter", 0);
+    struct message m = {.sched = {0, 0, 1}};
+    lane_open(&d->waiter, &m, d->waiting, RUN_BLOCKED);
+}
+
+static void next_sample(struct day *d, struct lane *lane, struct schedstat *sched, int64_t now_ns)
+{
+    uint64_t random = next_random(d);
+    bool runs = random % 4 != 0;
+    struct message m = {.time_ns = now_ns, .sched = *sched};
+    lane_close(lane, d->p, &m, 0, interval_ns);
+    lane_open(lane, &m, d->stacks[random / 8 % STACKS], runs ? RUN_RUNNING : RUN_BLOCKED);
+    sched->run_ns += runs ? 9000000 : 1000000;
+    sched->wait_ns += runs ? 500000 : 0;
+    sched->runs++;
+    d->samples++;
+}
+
+/* Each second's. */
+static void see_to_job(struct day *d, int64_t tick, int64_t now_ns)
+{
+    char name[32];
+    struct message m = {.time_ns = now_ns, .until_ns = now_ns, .sched = {0, 0, 1}};
+    if (tick % RATE_HZ == 0) {
+        (void)snprintf(name, sizeof name, "job-%" PRIu64, d->jobs % 50);
+        d->job = lane(d, 100 + (pid_t)d->jobs++, name, now_ns);
+        lane_open(&d->job, &m, d->stacks[tick % STACKS], RUN_BLOCKED);
+        d->samples++;
+    } else if (tick % RATE_HZ == JOB_TICKS) {
+        lane_close(&d->job, d->p, &m, 0, interval_ns);
+        lane_end(&d->job, d->p, &m, 0);
+    }
+}
+
+static void end(struct day *d, int64_t now_ns)
+{
+    struct message m = {
+        .time_ns = now_ns, .until_ns = now_ns, .flags = TASK_STILL_ALIVE, .sched = {0, 0, 1}};
+    lane_close(&d->waiter, d->p, &m, 0, interval_ns);
+    for (int i = 0; i < RUNNERS; i++) {
+        m.sched = d->sched[i];
+        lane_close(&d->lanes[i], d->p, &m, 0, interval_ns);
+    }
+    profile_end(d->p, now_ns);
+}
+
+static void say_memory(const char *key)
+{
+    long pages[2] = {0};
+    FILE *statm = fopen("/proc/self/statm", "re");
+    if (statm && fscanf(statm, "%ld %ld", &pages[0], &pages[1]) == 2)
+        printf("%s %ld\n", key, pages[1] * sysconf(_SC_PAGESIZE));
+    if (statm)
+        (void)fclose(statm);
+}
+
+static int write_file(struct profile *p, const char *path)
+{
+    struct view_options options = {0};
+    FILE *out = fopen(path, "we");
+    if (!out)
+        return -1;
+    int r = exporter_by_path(path)->write(p, &options, out);
+    return fclose(out) ? -1 : r;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    struct day *d = xcalloc(1, sizeof *d);
+    d->p = profile_new(strtoul(argv[1], NULL, 10));
+    start(d);
+    int64_t ticks = (int64_t)HOURS * 3600 * RATE_HZ;
+    for (int64_t tick = 0; tick < ticks; tick++) {
+        for (int i = 0; i < RUNNERS; i++)
+            next_sample(d, &d->lanes[i], &d->sched[i], tick * interval_ns);
+        see_to_job(d, tick, tick * interval_ns);
+        if (tick % (ticks / 12) == 0)
+            say_memory("memory");
+    }
+    end(d, ticks * interval_ns);
+    say_memory("memory");
+    printf("samples %" PRIu64 "\njobs %" PRIu64 "\n", d->samples + 1, d->jobs);
+    for (int i = 0; i < RUNNERS; i++)
+        printf("run_ns %" PRIu64 "\nwait_cpu_ns %" PRIu64 "\n", d->sched[i].run_ns,
+               d->sched[i].wait_ns);
+    (void)fflush(stdout);
+    int r = write_file(d->p, argv[2]);
+    say_memory("memory_after_writing");
+    profile_free(d->p);
+    free(d);
+    return r ? 1 : 0;
+}
