@@ -11,6 +11,7 @@
 #include "cli/exit_codes.h"
 #include "cli/memory_limit.h"
 #include "cli/outputs.h"
+#include "cli/quota.h"
 #include "cli/recording.h"
 #include "cli/report.h"
 #include "cli/signals.h"
@@ -31,6 +32,7 @@ struct record {
     pid_t command; /* 0: attached */
     struct outputs *outputs;
     struct recording *recording;
+    struct throttled throttled; /* before the start */
     bool rate_told;             /* that it was lowered */
     bool step_told;             /* that time lines are coarse */
 };
@@ -81,6 +83,7 @@ static int start(struct record *r)
     int added = 0;
     int error = 0;
     memory_limit(r->options->max_bytes);
+    r->throttled = quota_throttled();
     r->recording = recording_new(&config);
     signals_block_terminal_stop();
     for (size_t i = 0; i < r->n_pids; i++) {
@@ -204,11 +207,23 @@ static void sample(struct record *r)
 
 /* ---- the end ---- */
 
+/* Ticks may have been late because wallspy itself was kept off the CPUs. */
+static void report_throttling(struct record *r)
+{
+    struct throttled now = quota_throttled();
+    struct profile *p = recording_profile(r->recording);
+    if (now.periods <= r->throttled.periods || now.ns < r->throttled.ns)
+        return;
+    profile_set_number(p, "throttled_periods", (double)(now.periods - r->throttled.periods));
+    profile_set_number(p, "throttled_s", (double)(now.ns - r->throttled.ns) / NS_PER_S);
+}
+
 static int finish(struct record *r)
 {
     if (!r->command && signals_stop_wanted())
         terminal_info("stopping, writing… (again: discard)");
     recording_finish(r->recording, report_naming, NULL);
+    report_throttling(r);
     struct profile *p = recording_profile(r->recording);
     bool sampled = profile_number(p, "stacks_made") > 0;
     int code = EXIT_OK;

@@ -120,9 +120,12 @@ static void add_notes(struct text *line, const struct profile *p)
 {
     double step_s = profile_number(p, "time_step_s");
     double folded = profile_number(p, "threads_folded");
+    double throttled_s = profile_number(p, "throttled_s");
     const char *coarsened = profile_fact_text(p, "coarsened");
     if (profile_number(p, "rate_lowered") > 0)
         text_addf(line, "rate lowered to %.1f Hz, ", profile_number(p, "rate_hz"));
+    if (throttled_s > 0)
+        text_addf(line, "wallspy throttled for %.2f s by its cgroup's CPU quota, ", throttled_s);
     if (step_s > 0)
         text_addf(line, "order in time kept in steps of %g s (--max-size), ", step_s);
     if (folded > 0)
