@@ -88,31 +88,31 @@ void report_finding(struct recording *r, const struct view_options *view)
 
 /* What makes a recording less than whole, in the words of the quality line. */
 static const struct {
-    const char *fact, *words;
+    const char *fact, *one, *words; /* "1 tick late", "2 ticks late" */
 } doubts[] = {
-    {"samples_not_held", "of running threads without native frames (--no-stop)"},
-    {"unwind_stack_cut", "stacks cut short"},
-    {"unwind_needs_registers", "stacks cut for want of registers"},
-    {"unwind_no_cfi", "stacks cut where code has no unwind information"},
-    {"unwind_bad_memory", "stacks cut at unreadable memory"},
-    {"unwind_no_progress", "stacks cut where they ran in circles"},
-    {"unwind_too_deep", "stacks too deep"},
-    {"frames_guessed", "frames guessed"},
-    {"merge_native_cut", "Python stacks without all their native frames"},
-    {"merge_mismatch", "Python stacks that do not match the native ones"},
-    {"python_walks_cut", "Python stacks cut short"},
-    {"unknown_code_objects", "Python frames of code that was gone"},
-    {"no_stop_given_up", "samples lost to threads that kept moving"},
-    {"ring_full", "samples lost because wallspy fell behind"},
-    {"refused", "samples refused"},
-    {"stuck", "threads that could be let go only by ending early"},
-    {"backed_off", "samples left out of calls that make no progress when stopped"},
-    {"unreadable", "files of /proc that could not be read"},
-    {"perturbed_calls", "calls interrupted"},
-    {"cut_calls", "calls that may have been cut short"},
-    {"late_ticks", "ticks late"},
-    {"stacks_refused", "stacks cut where they were new and there was no room (--max-size)"},
-    {"runs_refused", "stretches of time without a stack for want of room (--max-size)"},
+    {"samples_not_held", "sample", "of running threads without native frames (--no-stop)"},
+    {"unwind_stack_cut", "stack", "cut short"},
+    {"unwind_needs_registers", "stack", "cut for want of registers"},
+    {"unwind_no_cfi", "stack", "cut where code has no unwind information"},
+    {"unwind_bad_memory", "stack", "cut at unreadable memory"},
+    {"unwind_no_progress", "stack", "cut for running in circles"},
+    {"unwind_too_deep", "stack", "too deep"},
+    {"frames_guessed", "frame", "guessed"},
+    {"merge_native_cut", "Python stack", "without all native frames"},
+    {"merge_mismatch", "Python stack", "unlike the native one"},
+    {"python_walks_cut", "Python stack", "cut short"},
+    {"unknown_code_objects", "Python frame", "of code that was gone"},
+    {"no_stop_given_up", "sample", "lost to threads that kept moving"},
+    {"ring_full", "sample", "lost because wallspy fell behind"},
+    {"refused", "sample", "refused"},
+    {"stuck", "thread", "that could be let go only by ending early"},
+    {"backed_off", "sample", "left out of calls that make no progress when stopped"},
+    {"unreadable", "file", "of /proc that could not be read"},
+    {"perturbed_calls", "call", "interrupted"},
+    {"cut_calls", "call", "that may have been cut short"},
+    {"late_ticks", "tick", "late"},
+    {"stacks_refused", "stack", "cut where new, for want of room (--max-size)"},
+    {"runs_refused", "gap", "for want of room (--max-size)"},
 };
 
 /* What was given up, which leaves all sums as they are. */
@@ -149,7 +149,8 @@ bool report_quality(struct recording *r)
         double n = profile_number(p, doubts[i].fact);
         if (n <= 0)
             continue;
-        text_addf(&line, "%s%.0f %s", whole ? "" : ", ", n, doubts[i].words);
+        text_addf(&line, "%s%.0f %s%s %s", whole ? "" : ", ", n, doubts[i].one, n == 1 ? "" : "s",
+                  doubts[i].words);
         whole = false;
     }
     struct text said = {0};
