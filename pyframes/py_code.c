@@ -32,7 +32,8 @@ struct code {
     size_t table_len;
     struct map frames; /* byte offset of an instruction → frame_id */
     uint64_t round;    /* of the last check */
-    int64_t live_ns;   /* since when at least the live target has shown it unchanged */
+    int64_t live_ns;   /* when the live target has shown it unchanged last */
+    int64_t seen_ns;   /* of the last capture that recorded it so */
 };
 
 struct py_codes {
@@ -47,6 +48,7 @@ struct py_codes {
     size_t window; /* bytes of a code object that hold all of its key */
     uint8_t *windows;
     uint64_t round;
+    int64_t taken_ns; /* the capture that was checked last */
     uint64_t changes;
 };
 
@@ -113,18 +115,24 @@ static size_t take_slot(struct py_codes *c)
 
 /* The known code objects of a stack, each once. */
 struct batch {
+    int64_t taken_ns; /* the capture */
     size_t n;
     size_t codes[MEM_MAX_SPANS];
     struct mem_span spans[MEM_MAX_SPANS];
 };
 
-/* What the live target has at its address now.  No code object: it was freed since the capture, so
- * what is known of it is the best there is to say. */
-static void compare_live(struct py_codes *c, size_t ix, const uint8_t *window)
+/* What the live target has at its address at NOW_NS.  No code object: it was freed since the capture, so
+ * what is known of it is the best there is to say.  Another: it was freed between PROVEN_NS, when it was there,
+ * and now, which may be long after the capture; the capture is the nearer one's. */
+static void compare_live(struct py_codes *c, size_t ix, const uint8_t *window, int64_t taken_ns,
+                         int64_t now_ns)
 {
+    struct code *code = &c->codes[ix];
     struct py_code_key now = py_code_key_of(&c->rt->layout, window);
-    const struct py_code_key *known = &c->codes[ix].key;
-    if (now.type == known->type && !py_code_key_same(&now, known))
+    int64_t proven_ns = code->live_ns > code->seen_ns ? code->live_ns : code->seen_ns;
+    if (py_code_key_same(&now, &code->key))
+        code->live_ns = now_ns;
+    else if (now.type == code->key.type && taken_ns - proven_ns >= now_ns - taken_ns)
         forget(c, ix);
 }
 
@@ -132,24 +140,25 @@ static void check_batch(struct py_codes *c, struct batch *b)
 {
     int64_t now_ns = b->n ? clock_now_ns() : 0;
     size_t done = 0;
-    for (size_t i = 0; i < b->n; i++)
-        c->codes[b->codes[i]].live_ns = now_ns;
     while (done < b->n) {
         size_t got = mem_read_spans(c->live, b->spans + done, b->n - done) / c->window;
         for (size_t i = done; i < done + got; i++)
-            compare_live(c, b->codes[i], b->spans[i].buf);
+            compare_live(c, b->codes[i], b->spans[i].buf, b->taken_ns, now_ns);
         done += got + 1; /* one that cannot be read is gone, perhaps with the process */
     }
     b->n = 0;
 }
 
 /* What the capture recorded at its address is what the frame ran. */
-static bool check_recorded(struct py_codes *c, struct mem *recorded, size_t ix, uint8_t *window)
+static bool check_recorded(struct py_codes *c, struct mem *recorded, int64_t taken_ns, size_t ix,
+                           uint8_t *window)
 {
     if (mem_read(recorded, c->codes[ix].addr, window, c->window) < 0)
         return false;
     struct py_code_key then = py_code_key_of(&c->rt->layout, window);
-    if (!py_code_key_same(&then, &c->codes[ix].key))
+    if (py_code_key_same(&then, &c->codes[ix].key))
+        c->codes[ix].seen_ns = taken_ns;
+    else
         forget(c, ix);
     return true;
 }
@@ -157,15 +166,16 @@ static bool check_recorded(struct py_codes *c, struct mem *recorded, size_t ix, 
 void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
                     const struct py_stack *stack)
 {
-    struct batch batch = {.n = 0};
+    struct batch batch = {.taken_ns = taken_ns};
     c->round++;
+    c->taken_ns = taken_ns;
     for (size_t i = 0; i < stack->n; i++) {
         uint64_t ix = 0;
         uint8_t *window = c->windows + batch.n * c->window;
         if (!map_get(&c->index, stack->frames[i].code, &ix) || c->codes[ix].round == c->round)
             continue;
         c->codes[ix].round = c->round;
-        if (check_recorded(c, recorded, ix, window) || c->codes[ix].live_ns > taken_ns)
+        if (check_recorded(c, recorded, taken_ns, ix, window) || c->codes[ix].live_ns > taken_ns)
             continue;
         batch.codes[batch.n] = ix;
         batch.spans[batch.n++] = (struct mem_span){c->codes[ix].addr, window, c->window};
@@ -257,7 +267,7 @@ static int read_code(struct py_codes *c, struct mem *recorded, uint64_t addr, st
 static int load(struct py_codes *c, struct mem *recorded, uint64_t addr, size_t *ret)
 {
     c->changes++;
-    struct code code = {.addr = addr, .round = c->round};
+    struct code code = {.addr = addr, .round = c->round, .seen_ns = c->taken_ns};
     struct names names = {{0}, {0}};
     int r = read_code(c, recorded, addr, &code, &names);
     if (r == 0) {

@@ -13,15 +13,15 @@
 enum {
     ROWS = 2048,
     ROW_ENTRIES = 4, /* an address has its place in one row */
-    MAX_NEW = 16,    /* objects recorded in one capture */
-    MAX_CHECKS = 8,  /* keys read again in one capture */
+    MAX_NEW = 64,    /* objects recorded in one capture: of a program that is just beginning, all */
+    MAX_CHECKS = 128, /* keys read again in one capture */
     /* An object that stayed the same for N captures is looked at again after N / 16 more. */
     AGE_PER_GAP = 16,
     MAX_GAP = 32,
-    /* Where an object was seen to have taken another's place, more will: for so many captures after it all
-     * are looked at in each. */
-    CHURNING_CAPTURES = 1024,
-    MAX_CHURNING_CHECKS = 128,
+    /* Where an object was seen in another's place, or a new one at all, others will be: for so many captures
+     * all are looked at in each. */
+    CHURNING_REPLACED = 1024,
+    CHURNING_NEW = 64,
     MAX_LINETABLE_BYTES = 32 << 10, /* longer ones are left to the worker */
 };
 
@@ -38,7 +38,7 @@ struct py_code_keep {
     const struct py_runtime *rt;
     size_t key_bytes;
     uint32_t round;
-    uint32_t churned;         /* the capture that saw an object in another's place last; 0: none */
+    uint32_t churning_until;  /* the capture before which every object is looked at */
     unsigned n_new, n_checks; /* in this round */
     struct seen rows[ROWS][ROW_ENTRIES];
     /* What is read goes here: only that RECORDING has it matters. */
@@ -99,17 +99,10 @@ static void record(struct py_code_keep *k, struct mem *recording, struct seen *e
     k->n_new++;
 }
 
-static bool is_churning(const struct py_code_keep *k)
+static void note_churn(struct py_code_keep *k, uint32_t captures)
 {
-    return k->churned && k->round - k->churned < CHURNING_CAPTURES;
-}
-
-/* Is E's object, which is known, to be looked at again? */
-static bool wants_check(const struct py_code_keep *k, const struct seen *e)
-{
-    if (is_churning(k))
-        return k->n_checks < MAX_CHURNING_CHECKS;
-    return e->captures >= e->check_at && k->n_checks < MAX_CHECKS;
+    if (k->churning_until < k->round + captures)
+        k->churning_until = k->round + captures;
 }
 
 static void see(struct py_code_keep *k, struct mem *recording, uint64_t addr)
@@ -119,16 +112,17 @@ static void see(struct py_code_keep *k, struct mem *recording, uint64_t addr)
     bool known = e->addr == addr;
     if (known && e->last_round == k->round)
         return;
-    bool check = known && wants_check(k, e);
+    bool due = k->round < k->churning_until || e->captures >= e->check_at;
+    bool check = known && due && k->n_checks < MAX_CHECKS;
     if (check || (!known && k->n_new < MAX_NEW)) {
         k->n_checks += check;
         if (!read_key(k, recording, addr, &key))
             return;
         bool same = known && py_code_key_hash(&key) == e->key;
-        if (known && !same)
-            k->churned = k->round;
-        if (!same)
+        if (!same) {
+            note_churn(k, known ? CHURNING_REPLACED : CHURNING_NEW);
             record(k, recording, e, addr, &key);
+        }
         uint32_t gap = e->captures / AGE_PER_GAP;
         e->check_at = e->captures + 1 + (gap < MAX_GAP ? gap : MAX_GAP);
         known = true;
