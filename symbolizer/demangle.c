@@ -99,15 +99,28 @@ static bool print_tree(struct demangle_component *tree, struct text *out)
     return cplus_demangle_print_callback(CXX_OPTIONS, tree, collect, &sink) != 0;
 }
 
+/* With all that a tree is simplified by. */
+static bool demangle_as_it_is(const char *name, struct text *out)
+{
+    struct sink sink = {.out = out};
+    if (setjmp(sink.full))
+        return true;
+    return cplus_demangle_v3_callback(name, CXX_OPTIONS, collect, &sink) != 0;
+}
+
+/* Names in template arguments ("sr") are spelled in an older and in a newer way.  Which of them
+ * cplus_demangle_v3_components() takes depends on a variable that libiberty 2.40 does not set
+ * (unresolved_name_state); the other function tries both. */
 static bool demangle_cxx(const char *name, struct text *out)
 {
     void *memory = NULL;
     struct demangle_component *tree = cplus_demangle_v3_components(name, CXX_OPTIONS, &memory);
-    if (!tree)
-        return false;
-    bool ok = print_tree(simplify(tree, 0), out);
+    bool ok = tree && print_tree(simplify(tree, 0), out);
     free(memory);
-    return ok;
+    if (ok)
+        return true;
+    text_clear(out);
+    return demangle_as_it_is(name, out);
 }
 
 static bool demangle_rust(const char *name, struct text *out)

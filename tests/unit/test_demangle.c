@@ -122,6 +122,30 @@ START_TEST(names_become_readable)
 }
 END_TEST
 
+static __attribute__((noinline)) void fill_stack(int byte)
+{
+    char room[8192];
+    memset(room, byte, sizeof room);
+    __asm__ volatile("" : : "r"(room) : "memory");
+}
+
+/* Whatever lies on the stack, where libiberty leaves a variable unset. */
+START_TEST(both_spellings_of_a_name_in_an_argument)
+{
+    static const char *const names[] = {"_Z1fIXsr1AE1xEEvv", "_Z1fIXsr1A1xEEvv",
+                                        "_ZN1A1BIXsrSt6is_intIiE5valueEE1fEv"};
+    struct text out = {0};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (int byte = 0; byte < 2; byte++) {
+            fill_stack(byte);
+            demangle(names[i], &out);
+            ck_assert_str_eq(out.s, i < 2 ? "f<A::x>" : "A::B<std::is_int<int>::value>::f");
+        }
+    }
+    text_release(&out);
+}
+END_TEST
+
 static void cut_at_a_character(const char *head)
 {
     struct text in = {0};
@@ -237,6 +261,6 @@ START_TEST(any_bytes_are_survived)
 }
 END_TEST
 
-CHECK_MAIN("demangle", 20, names_become_readable, long_names_are_cut_at_a_character,
-           a_name_at_the_limit_is_whole, hostile_names_end_soon, exponential_names_end_soon,
-           any_bytes_are_survived)
+CHECK_MAIN("demangle", 20, names_become_readable, both_spellings_of_a_name_in_an_argument,
+           long_names_are_cut_at_a_character, a_name_at_the_limit_is_whole, hostile_names_end_soon,
+           exponential_names_end_soon, any_bytes_are_survived)
