@@ -150,12 +150,9 @@ class Injector(trial.Trials):
         output, log, errors, prints = (os.path.join(folder, name)
                                        for name in ("out.json", "log", "stderr", "stdout"))
         pathlib.Path(output).write_text(trial.OLDER)
-        # Leak checkers use ptrace themselves.
-        environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
         with open(errors, "wb") as err, open(prints, "wb") as out:
             line = [*self.strace(point, log), *point.arguments(self.target.pid, output)]
-            with subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                  env=environment) as process:
+            with subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=out, stderr=err) as process:
                 try:
                     code = trial.await_end(process)
                 except AssertionError as error:
@@ -202,6 +199,8 @@ def quick_points(commands, turn=0):
     the errors and the kinds of dump by TURN."""
     for command in commands:
         for i, call in enumerate(COMMANDS[command]):
+            if call == "mmap" and harness.is_sanitized():  # its allocator gives up
+                continue
             errors = ERRORS[call]
             whens = [(1, False), (7, False), (15, True)]
             if command == "launch":

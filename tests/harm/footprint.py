@@ -100,7 +100,7 @@ class Footprint(harness.HarmTest):
     def run_in(self, folder, *line):
         output, log, prints = (os.path.join(folder, name) for name in ("out.json.gz", "log", "prints"))
         environment = {k: v for k, v in os.environ.items() if k != "DEBUGINFOD_URLS"}
-        environment["ASAN_OPTIONS"] = "detect_leaks=0"  # which is done by ptrace
+        environment["ASAN_OPTIONS"] = "detect_leaks=0"  # it takes ptrace, and no folder for reports is made
         line = [output if word == "OUTPUT" else word for word in line]
         with open(prints, "wb") as stream:
             subprocess.run(["strace", "-f", "-qq", "--seccomp-bpf", "-y", "-s", "4096", "-o", log,

@@ -19,6 +19,11 @@ import unittest
 programs = {}  # "wallspy" and "targets", a folder
 
 
+def is_sanitized():
+    """Is wallspy built with AddressSanitizer, which maps and reserves memory as it likes?"""
+    return b"__asan_init" in pathlib.Path(programs["wallspy"]).read_bytes()
+
+
 def wait_until(true, seconds=10, what="it never came about"):
     deadline = time.monotonic() + seconds
     while not true():
