@@ -214,7 +214,8 @@ static void note_trace_refs(struct search *s, struct module *m, struct py_runtim
         py_layout_shift_objects(&rt->layout, TRACE_REFS_BYTES);
 }
 
-/* Does a thread state of the first interpreter point back at it?  -EAGAIN: there is none yet. */
+/* Does a thread state of the first interpreter point back at it?  -EAGAIN: there is none yet, or one that is
+ * linked but not filled in (3.11), maybe for long: on a busy machine the target may have to wait there. */
 static int check_lists(struct mem *mem, const struct py_runtime *rt)
 {
     /* The target runs: an answer may be torn, three in a row are not. */
@@ -222,7 +223,7 @@ static int check_lists(struct mem *mem, const struct py_runtime *rt)
     const struct py_layout *l = &rt->layout;
     int r = -EAGAIN;
     for (int i = 0; i < TRIES; i++) {
-        uint64_t interp, thread, back;
+        uint64_t interp, thread, back = UINT64_MAX;
         if (mem_read_u64(mem, rt->addr + l->runtime.interpreters, &interp) < 0)
             return -ENOTSUP;
         if (interp == 0)
@@ -232,7 +233,7 @@ static int check_lists(struct mem *mem, const struct py_runtime *rt)
         if (mem_read_u64(mem, interp + l->interp.threads, &thread) == 0 &&
             mem_read_u64(mem, thread + l->thread.interp, &back) == 0 && back == interp)
             return 0;
-        r = -ENOTSUP;
+        r = back == 0 ? -EAGAIN : -ENOTSUP;
     }
     return r;
 }
