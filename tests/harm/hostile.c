@@ -10,7 +10,7 @@
  * alarms       a signal every 0.1 ms
  * seccomp      calls that a filter answers, two ways
  * uring        io_uring workers that wait in reads
- * reuse        threads "even" and "odd" in turn, with the same tid; says its pid first, "pid=N" */
+ * reuse        threads "even" and "odd" in turn, with the same tid, which nobody else may take */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -279,7 +279,7 @@ static void start_uring(unsigned n)
 
 /* ---- reuse ---- */
 
-enum { SAME_TID = 100 }; /* the next after 99 */
+enum { SAME_TID = 1000 }; /* the next after 999 */
 
 __attribute__((noinline)) static void even(int64_t end_ns)
 {
@@ -311,7 +311,7 @@ static void *reuse_main(void *unused)
     for (int i = 0;;) {
         pthread_t thread;
         void *had_it = NULL;
-        if (pwrite(last, "99", 2, 0) != 2)
+        if (pwrite(last, "999", 3, 0) != 3)
             fail("ns_last_pid");
         if (pthread_create(&thread, NULL, one_of_two, &i) || pthread_join(thread, &had_it))
             fail("pthread_create");
@@ -320,35 +320,12 @@ static void *reuse_main(void *unused)
     return unused;
 }
 
-/* In a pid namespace of its own nobody else takes the tid in between. */
-static int reuse(void)
-{
-    int ready[2];
-    if ((unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID)) || pipe(ready)) {
-        (void)puts("skip");
-        return 0;
-    }
-    pid_t child = fork();
-    if (child == 0) {
-        char byte;
-        (void)!read(ready[0], &byte, 1);
-        start_thread(reuse_main, NULL, "reuse");
-        answer(counts);
-        _exit(0);
-    }
-    (void)printf("pid=%d ", child); /* the child ends the line */
-    (void)fflush(stdout);
-    (void)!write(ready[1], "x", 1);
-    (void)waitpid(child, NULL, 0);
-    return 0;
-}
-
 static void start(const char *kind, char *argument)
 {
-    static void *(*const mains[])(void *) = {dlopen_main, setuid_main,  overflow_main,
-                                             alarms_main, seccomp_main, rounds_main};
-    static const char *const kinds[] = {"dlopen", "setuid",  "overflow",
-                                        "alarms", "seccomp", "stops"};
+    static void *(*const mains[])(void *) = {dlopen_main,  setuid_main, overflow_main, alarms_main,
+                                             seccomp_main, rounds_main, reuse_main};
+    static const char *const kinds[] = {"dlopen",  "setuid", "overflow", "alarms",
+                                        "seccomp", "stops",  "reuse"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kind, kinds[i]) == 0)
             start_thread(mains[i], argument, kind);
@@ -368,8 +345,6 @@ int main(int argc, char **argv)
     right = compute();
     if (strcmp(kind, "exec") == 0)
         return exec_storm(argc > 2 ? argv[2] : "0", argc > 3 ? argv[3] : "0");
-    if (strcmp(kind, "reuse") == 0)
-        return reuse();
     start(kind, argc > 2 ? argv[2] : NULL);
     answer(counts);
     _exit(0);

@@ -1,9 +1,11 @@
 """Targets that do what samplers do not expect.  Each goes on, rightly, and wallspy never hangs: it ends and
 writes within two seconds of being asked to."""
 import os
+import pathlib
 import re
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -12,9 +14,10 @@ import harness
 # More where the machine has more to do than it can.
 HANG_S = 2 * max(1, os.getloadavg()[0] / os.cpu_count())
 SAMPLED_S = 1.2
+OWN_PIDS = "WALLSPY_TEST_HAS_OWN_PIDS"
 
 
-class Hostile(harness.HarmTest):
+class Sampled(harness.HarmTest):
     def sampled(self, target, pid=None, seconds=SAMPLED_S, **how):
         """The profile of some time of TARGET; it works on meanwhile."""
         with harness.Wallspy(pid or target.pid, **how) as wallspy:
@@ -38,6 +41,8 @@ class Hostile(harness.HarmTest):
         self.assertEqual(self.counts["wrong"], 0)
         return profile
 
+
+class Hostile(Sampled):
     def test_exec_storm(self):
         profile = self.run_kind("exec")
         self.assertGreater(profile.counts["execs"], 10)
@@ -88,21 +93,6 @@ class Hostile(harness.HarmTest):
         profile = self.run_kind("uring")
         self.assertGreater(profile.seconds("[io_uring worker]"), 1)
 
-    def test_tid_reuse(self):
-        with harness.Target("hostile", "reuse") as target:
-            if target.first == "skip":
-                self.skipTest("no pid namespace to be had")
-            profile = self.sampled(target, target.parse(target.first)["pid"])
-            target.process.stdin.close()
-            counts = target.parse(target.line())
-        self.assertEqual(counts["wrong"], 0)
-        for name, rows in profile.walls().items():
-            for other, function in ("even", "odd"), ("odd", "even"):
-                if name.startswith(other):
-                    strangers = [stack for stack, _ in rows if function in stack]
-                    self.assertEqual(strangers, [], name)
-        self.assertGreater(profile.seconds("even") + profile.seconds("odd"), 0.1)
-
     def test_ten_thousand_threads(self):
         with harness.Target("work", "blocked", 10000) as target:
             with harness.Wallspy(target.pid, rate=10, ready=False) as wallspy:
@@ -114,6 +104,53 @@ class Hostile(harness.HarmTest):
             self.assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
         self.assertGreater(profile.seconds("compute"), 0)
+
+    def test_reused_ids(self):
+        """OwnPids, where nobody else takes ids."""
+        line = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child",
+                *(() if os.geteuid() == 0 else ("--map-root-user",))]
+        if subprocess.run([*line, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no pid namespace to be had")
+        done = subprocess.run(
+            [*line, sys.executable, __file__, harness.programs["wallspy"],
+             harness.programs["targets"], "OwnPids"], env={**os.environ, OWN_PIDS: "1"},
+            stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+@unittest.skipUnless(OWN_PIDS in os.environ, "run by test_reused_ids")
+class OwnPids(Sampled):
+    def test_tids(self):
+        """Whoever got the tid of one that ended is another thread.  (A name is read some ms after the stacks: it
+        may be the next one's.)"""
+        profile = self.run_kind("reuse")
+        seen = [{name for name in ("even", "odd") for stack in one["samples"]
+                 if name in (profile.frames[i] for i in stack)} for one in profile.file["profiles"]
+                if one["name"].startswith(("even", "odd"))]
+        self.assertTrue(seen)
+        self.assertNotIn({"even", "odd"}, seen)
+
+    def test_pid(self):
+        """Another program that gets the pid is left alone, and the first one's stacks are its own."""
+        with harness.Target("work", "sums", 2) as first, harness.Wallspy(first.pid) as wallspy:
+            time.sleep(0.3)
+            wallspy.process.send_signal(signal.SIGSTOP)
+            first.process.kill()
+            # A thread that wallspy holds cannot be reaped before it has let go.
+            while first.process.poll() is None:
+                wallspy.process.send_signal(signal.SIGCONT)
+                time.sleep(0.0001)
+                wallspy.process.send_signal(signal.SIGSTOP)
+                time.sleep(0.01)
+            pathlib.Path("/proc/sys/kernel/ns_last_pid").write_text(str(first.pid - 1))
+            with harness.Target("work", "deep", 20) as second:
+                self.assertEqual(second.pid, first.pid)
+                wallspy.process.send_signal(signal.SIGCONT)
+                profile = wallspy.ends(HANG_S)
+                self.assert_unharmed(second)
+                self.assertEqual(second.finish()["wrong"], 0)
+        self.assertGreater(profile.seconds("compute"), 0.2)
+        self.assertEqual(profile.seconds("go_down"), 0)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """A target that leaves while stops are pending: execve and exit_group by any thread, with a vfork
 parent that cannot stop.  Each must be as quick as without wallspy."""
+import random
+import signal
 import statistics
 import time
 
@@ -61,6 +63,38 @@ class Leaving(harness.HarmTest):
     def test_exit_group(self):
         self.assert_soon([self.exit_once(who, vforks) for who, vforks in
                           (("leader", "thread"), ("thread", "thread"), ("thread", "leader"))])
+
+
+class InAHold(harness.HarmTest):
+    """It ends while a thread is held, which wallspy is kept from letting go."""
+
+    def stop_in_a_hold(self, wallspy, target):
+        for _ in range(3000):
+            wallspy.process.send_signal(signal.SIGSTOP)
+            for tid in harness.threads(wallspy.process.pid):
+                harness.wait_until(lambda t=tid: harness.status(wallspy.process.pid, "State", t)[0] == "T")
+            states = [harness.status(target.pid, "State", tid)[0] for tid in harness.threads(target.pid)]
+            if "t" in states:
+                return
+            wallspy.process.send_signal(signal.SIGCONT)
+            time.sleep(random.uniform(0, 0.002))
+        self.fail("no thread was ever held")
+
+    def end_in_a_hold(self, end, code):
+        with harness.Target("work", "sums", 3) as target, harness.Wallspy(target.pid) as wallspy:
+            self.stop_in_a_hold(wallspy, target)
+            end(target.process)
+            time.sleep(0.05)
+            wallspy.process.send_signal(signal.SIGCONT)
+            self.assertEqual(target.process.wait(NEVER_MS / 1000), code)
+            profile = wallspy.ends(2)
+        self.assertGreater(profile.seconds("compute"), 0)
+
+    def test_killed(self):
+        self.end_in_a_hold(lambda process: process.kill(), -signal.SIGKILL)
+
+    def test_exits(self):
+        self.end_in_a_hold(lambda process: process.stdin.close(), 0)
 
 
 if __name__ == "__main__":
