@@ -120,28 +120,34 @@ class Injector(trial.Trials):
 
     def judge_command(self, point, code, printed):
         """A command that was started ends by itself, with the right answer, and its status is passed on."""
-        if not printed:
+        if not printed.read_text():
             self.check.assertIn(code, {1, 126, 127}, "exit code, nothing was started")
             return
-        answer = harness.Target.parse(printed.splitlines()[-1])
+        # Who cannot wait for it ends before it does.
+        harness.wait_until(lambda: printed.read_text().count("\n") == 2, what="the command does not end")
+        answer = harness.Target.parse(printed.read_text().splitlines()[-1])
         self.check.assertGreater(answer["rounds"], 0)
         self.check.assertEqual(answer["wrong"], 0)
-        unknown = {1} if point.call == "wait4" else set()
+        # Out of memory ends wallspy at once; who cannot wait for it does not know how it ended.
+        unknown = {1} if point.call in ("wait4", "mmap") else set()
         self.check.assertIn(code, {COMMAND_CODE, *unknown}, "exit code")
 
     def judge(self, point, code, folder, printed, said, faults):
-        attached = "is tracing it" not in " ".join(said.split())  # else strace had not quite let go of the command
         if point.command == "launch":
             self.judge_command(point, code, printed)
-            trial.output_of(os.path.join(folder, "out.json"), must_exist=not faults and attached)
+            # On a busy machine strace may not have let go of the command yet, or the command end too soon.
+            sampled = not re.search(r"is\s+tracing\s+it|no\s+sample\s+was\s+taken|no\s+such\s+process",
+                                    said)
+            trial.output_of(os.path.join(folder, "out.json"), must_exist=not faults and sampled)
         else:  # no sample (6): a busy machine
             self.check.assertIn(code, CODES[point.command] if faults else {0, 6}, "exit code")
         if point.command == "record":
             trial.output_of(os.path.join(folder, "out.json"), must_exist=code == 0)
         elif point.command == "dump --json" and code == 0:
-            self.check.assertEqual(json.loads(printed)["schema"], "dump/1")
+            self.check.assertEqual(json.loads(printed.read_text())["schema"], "dump/1")
         elif point.command in DUMPS and code == 0:
-            self.check.assertTrue(f"thread {self.target.pid} " in printed, "no thread in the dump")
+            self.check.assertTrue(f"thread {self.target.pid} " in printed.read_text(),
+                                  "no thread in the dump")
         # Whose unlink or rename failed may be left; here only those are made to fail that write.
         left = trial.leftovers(folder, "out.json", "log", "stderr", "stdout")
         self.check.assertEqual(left, [], "left behind")
@@ -162,7 +168,7 @@ class Injector(trial.Trials):
         faults = self.faults_in(log)
         text = pathlib.Path(errors).read_text(errors="replace")
         try:
-            self.judge(point, code, folder, pathlib.Path(prints).read_text(), text, faults)
+            self.judge(point, code, folder, pathlib.Path(prints), text, faults)
             self.assert_goes_on()
             self.assert_not_paused()
         except AssertionError as error:

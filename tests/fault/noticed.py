@@ -21,8 +21,11 @@ HARMLESS = [re.compile(pattern) for pattern in (
     r"^prctl\(PR_SET_PTRACER",  # without Yama there is nothing to allow
     r"^mmap\(",  # malloc takes memory from elsewhere; a file is found on the next of several ways
     r"^process_vm_readv\(\d+, \[\{iov_base=\w+, iov_len=1\}\], 1, \[\{iov_base=NULL",  # is it to be had?
+    # Short ones are the worker's: is there a Python, a JIT list, which version?  They are asked again.
+    r"^process_vm_readv\(.*iov_len=\d{1,3}\}\], 1, \[\{iov_base=\w+, iov_len=\d{1,3}\}\], 1, 0\) +=",
     r"^(read|write)\(\d+<anon_inode:",  # wakes and is woken again within a tick
     r"^write\(2<",  # there is no other place to say it
+    r"= -1 EINTR ",  # whoever writes or reads does it again
     # What is no thread's file: programs and libraries (there are several ways to each), names, limits.
     r'^openat\([^"]*"(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat|task)")',
     r"^p?read(64)?\(\d+<(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat)>)",
