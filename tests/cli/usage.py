@@ -50,6 +50,16 @@ class Usage(unittest.TestCase):
             done = subprocess.run([programs["program"], "--help"], stdout=full, check=False)
         self.assertEqual(done.returncode, 1)
 
+    def test_threads_are_chosen(self):
+        with Target("plain") as target:
+            main, second = [target.pid], [target.tid]
+            for word, wanted in (("main", main), ("sec*", second), (target.tid, second), ("python", []),
+                                 ("native", main + second), ("nobody,main", main), ("nobody", [])):
+                code, out, _, _ = run("dump", "--json", "-p", target.pid, "--thread", word)
+                found = [thread["tid"] for process in json.loads(out)["processes"]
+                         for thread in process["threads"]]
+                self.assertEqual((code, found), (0 if wanted else 6, wanted), word)
+
     def test_mistakes(self):
         for line, text in ((["--rat", "5", "1"], "unknown option --rat: did you mean --rate?"),
                            (["record"], "record: give -p PID or a command to launch"),

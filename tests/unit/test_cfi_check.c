@@ -190,7 +190,8 @@ END_TEST
 START_TEST(entries_out_of_bounds)
 {
     size_t cie = put_usual_cie(), fde = put_fde(cie, "\0\0\0", 3);
-    const uint32_t bad_cies[] = {1, 3, UINT32_MAX, (uint32_t)at};
+    /* The fourth is the entry itself, which is no CIE. */
+    const uint32_t bad_cies[] = {1, 3, UINT32_MAX, 4, (uint32_t)at};
     const uint32_t bad_lengths[] = {0, 3, 11, UINT32_MAX, UINT32_MAX - 1, 4096};
     struct cfi_section s = {.bytes = bytes, .len = at, .is_eh = true};
     ck_assert(cfi_check_function(&s, fde));
@@ -224,6 +225,14 @@ START_TEST(an_expression_in_two_ways)
     bytes[fde + 16] = 1;
     ck_assert(!cfi_check_function(&s, fde));
     cfi_section_release(&s);
+}
+END_TEST
+
+START_TEST(sections_without_end)
+{
+    static const uint8_t start[8];
+    struct cfi_section s = {.bytes = start, .len = SIZE_MAX / 2, .is_eh = true};
+    ck_assert(!cfi_check_all(&s)); /* and does not look */
 }
 END_TEST
 
@@ -287,5 +296,5 @@ START_TEST(libraries_may_be_read)
 END_TEST
 
 CHECK_MAIN("cfi_check", 30, usual_programs, programs_that_cost_or_lead_out, programs_without_end,
-           initial_states, entries_out_of_bounds, an_expression_in_two_ways, debug_frame,
-           libraries_may_be_read)
+           initial_states, entries_out_of_bounds, an_expression_in_two_ways, sections_without_end,
+           debug_frame, libraries_may_be_read)
