@@ -142,28 +142,57 @@ struct throttled quota_parse_stat(const char *text, size_t len)
     return t;
 }
 
+double quota_parse_max(const char *text, size_t len)
+{
+    struct cursor c = {text, text + len};
+    uint64_t quota;
+    uint64_t period;
+    if (!cursor_u64(&c, 10, &quota) || !(cursor_take(&c, " ") || cursor_take(&c, "\n")) ||
+        !cursor_u64(&c, 10, &period) || !period)
+        return 0;
+    return (double)quota / (double)period;
+}
+
 /* ---- files ---- */
 
-static void add_stat(struct throttled *t, const char *directory)
+/* Appends what there is of DIRECTORY/NAME to BUF, which holds LEN bytes; returns how many it holds then. */
+static size_t read_file(const char *directory, const char *name, char buf[STAT_BYTES], size_t len)
 {
-    char path[PATH_MAX + sizeof "/cpu.stat"];
-    char text[STAT_BYTES];
-    (void)snprintf(path, sizeof path, "%s/cpu.stat", directory);
+    char path[PATH_MAX + sizeof "/cpu.cfs_period_us"];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return;
-    ssize_t len = read(fd, text, sizeof text);
+        return len;
+    ssize_t n = read(fd, buf + len, STAT_BYTES - len);
     close(fd);
-    if (len <= 0)
-        return;
-    struct throttled more = quota_parse_stat(text, (size_t)len);
+    return len + (n > 0 ? (size_t)n : 0);
+}
+
+static void add_throttled(void *ret, const char *directory)
+{
+    struct throttled *t = ret;
+    char text[STAT_BYTES];
+    struct throttled more = quota_parse_stat(text, read_file(directory, "cpu.stat", text, 0));
     t->periods += more.periods;
     t->ns += more.ns;
 }
 
-struct throttled quota_throttled(void)
+static void find_tightest(void *ret, const char *directory)
 {
-    struct throttled t = {0};
+    double *cpus = ret;
+    char text[STAT_BYTES];
+    size_t len = read_file(directory, "cpu.max", text, 0);
+    if (!len)
+        len = read_file(directory, "cpu.cfs_period_us", text,
+                        read_file(directory, "cpu.cfs_quota_us", text, 0));
+    double here = quota_parse_max(text, len);
+    if (here > 0 && (*cpus <= 0 || here < *cpus))
+        *cpus = here;
+}
+
+/* Calls EACH with the directory of our group and of those above it. */
+static void for_each_group(void (*each)(void *ctx, const char *directory), void *ctx)
+{
     char directory[PATH_MAX];
     char cgroup[PROC_TEXT_BYTES];
     size_t top = 0;
@@ -175,9 +204,22 @@ struct throttled quota_throttled(void)
             if (directory[len] && directory[len] != '/')
                 continue;
             directory[len] = '\0';
-            add_stat(&t, directory);
+            each(ctx, directory);
         }
     }
     free(mountinfo);
+}
+
+struct throttled quota_throttled(void)
+{
+    struct throttled t = {0};
+    for_each_group(add_throttled, &t);
     return t;
+}
+
+double quota_cpus(void)
+{
+    double cpus = 0;
+    for_each_group(find_tightest, &cpus);
+    return cpus;
 }

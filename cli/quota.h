@@ -13,11 +13,16 @@ struct throttled {
  * cgroups, and 1 where "cpu" is one of its controllers.  Zeros: no quota, or no cgroup file system.
  * Source: Documentation/admin-guide/cgroup-v2.rst, Documentation/scheduler/sched-bwc.rst. */
 struct throttled quota_throttled(void);
+/* How many CPUs' time the tightest of these groups may use; 0: any. */
+double quota_cpus(void);
 
 /* The parts of it that read texts; these may lack their last bytes. */
 
 /* The text of a cpu.stat.  Zeros: it says nothing of throttling. */
 struct throttled quota_parse_stat(const char *text, size_t len);
+/* "20000 100000", the text of a cpu.max, or the two files of version 1 with a space between them, in
+ * microseconds: 0.2 CPUs; 0: "max", -1, or not such a text. */
+double quota_parse_max(const char *text, size_t len);
 /* Where a group's directory is: MOUNTINFO is /proc/self/mountinfo, CGROUP /proc/self/cgroup.  Fills
  * RET[RET_SIZE] with the directory, and *RET_TOP with the length of its mount point: groups above that are not
  * seen.  Returns 0, or -ENOENT: no group with a CPU controller; -ENAMETOOLONG. */

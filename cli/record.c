@@ -64,6 +64,7 @@ static struct recording_config configure(const struct options *o)
     struct sampler_config sampler = {
         .rate_hz = o->rate_hz,
         .max_held = o->max_overhead,
+        .max_cpus = quota_cpus() / 2, /* bursts shorter than the kernel's period may take it all */
         .no_stop = o->no_stop,
         .filter = {o->threads.words, o->threads.n},
     };
@@ -135,13 +136,19 @@ static void rest(const struct record *r, int64_t most_ns)
 /* Once: the rate moves up and down from then on, and the end says what came of it. */
 static void tell_rate(struct record *r)
 {
-    double rate_hz = sampler_rate_hz(recording_sampler(r->recording));
+    struct sampler *sampler = recording_sampler(r->recording);
+    double rate_hz = sampler_rate_hz(sampler);
     if (r->rate_told || rate_hz >= r->options->rate_hz)
         return;
     r->rate_told = true;
-    terminal_info("a thread was held for more than %g%% of its time: rate lowered to %.0f Hz "
-                  "(--max-overhead)",
-                  100 * r->options->max_overhead, rate_hz);
+    if (counters_get(sampler_counters(sampler), COUNT_RATE_LOWERED_FOR_QUOTA))
+        terminal_info(
+            "wallspy takes more than half of its cgroup's CPU quota: rate lowered to %.0f Hz",
+            rate_hz);
+    else
+        terminal_info("a thread was held for more than %g%% of its time: rate lowered to %.0f Hz "
+                      "(--max-overhead)",
+                      100 * r->options->max_overhead, rate_hz);
 }
 
 /* Once too. */

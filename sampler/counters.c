@@ -23,6 +23,7 @@ static const char *const names[SAMPLER_COUNTER_COUNT] = {
     [COUNT_SLOW_SYSCALL_READS] = "slow_syscall_reads",
     [COUNT_REGISTERS_WANTED] = "registers_wanted",
     [COUNT_RATE_LOWERED] = "rate_lowered",
+    [COUNT_RATE_LOWERED_FOR_QUOTA] = "rate_lowered_for_quota",
     [COUNT_FDS_EVICTED] = "fds_evicted",
     [COUNT_READS] = "memory_reads",
     [COUNT_HELD_NS] = "held_ns",

@@ -25,6 +25,7 @@ enum sampler_counter {
     COUNT_SLOW_SYSCALL_READS, /* /proc/PID/task/TID/syscall took over its limit */
     COUNT_REGISTERS_WANTED,   /* stops of blocked threads whose stack needs registers */
     COUNT_RATE_LOWERED,
+    COUNT_RATE_LOWERED_FOR_QUOTA, /* of these: wallspy took too much of its own CPU quota */
     COUNT_FDS_EVICTED,
     COUNT_READS, /* system calls that read the target's memory */
     COUNT_HELD_NS,

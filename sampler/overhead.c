@@ -1,12 +1,19 @@
-/* --max-overhead: the largest share of the last five seconds for which a thread was held.  The rate is lowered
- * while it is too much, and raised again when there is room. */
+/* --max-overhead: the largest share of the last five seconds for which a thread was held; and what wallspy itself takes
+ * of its CPU quota: used up, it would be kept off the CPUs with a thread in its hold.  The rate is lowered while
+ * either is too much, and raised again when there is room. */
+#include <time.h>
+
 #include "base/clock.h"
 #include "sampler/state.h"
 
 enum {
-    SLOT_NS = 250 * NS_PER_MS,   /* HELD_SLOTS of them are five seconds */
-    LEAST_ELAPSED_NS = NS_PER_S, /* in the first moments one late hold is a large share */
+    SLOT_NS = 250 * NS_PER_MS, /* HELD_SLOTS of them are five seconds */
+    /* A longer hold is an accident of scheduling on a busy machine: it counts, but another is not expected. */
+    USUAL_HOLD_NS = NS_PER_MS,
+    LEAST_NS =
+        NS_PER_S, /* before so much time has passed nothing is extrapolated to more than that */
 };
+static const int64_t window_ns = HELD_SLOTS * (int64_t)SLOT_NS;
 static const double room = 0.8;     /* of what is allowed: below it the rate is raised */
 static const double raise = 0.975;  /* of the interval, each time: a tenth a second */
 static const double most_step = 16; /* that the rate is divided by at a time */
@@ -16,53 +23,99 @@ static int64_t elapsed_ns(const struct sampler *s)
     int64_t sum_ns = 0;
     for (int i = 0; i < HELD_SLOTS; i++)
         sum_ns += s->held_slots[i].elapsed_ns;
-    return sum_ns > LEAST_ELAPSED_NS ? sum_ns : LEAST_ELAPSED_NS;
+    return sum_ns;
 }
 
-/* For how long T was held in the last five seconds, and would have been at the present rate. */
-static void add_up(const struct sampler *s, const struct task *t, double *ret_ns,
-                   double *ret_at_this_rate_ns)
+static int64_t at_least(int64_t a, int64_t b)
 {
-    *ret_ns = *ret_at_this_rate_ns = 0;
-    for (int i = 0; i < HELD_SLOTS; i++) {
-        double ns = t->held_slots_ns[i];
-        *ret_ns += ns;
-        *ret_at_this_rate_ns += ns * (double)s->held_slots[i].interval_ns / (double)s->interval_ns;
-    }
+    return a > b ? a : b;
+}
+
+/* What was counted in slot I, had the rate been what it is now. */
+static double at_this_rate(const struct sampler *s, int i, double ns)
+{
+    return ns * (double)s->held_slots[i].interval_ns / (double)s->interval_ns;
+}
+
+static uint32_t sum_of(uint32_t a, uint32_t b)
+{
+    return a < UINT32_MAX - b ? a + b : UINT32_MAX;
+}
+
+void overhead_add(struct task *t, uint32_t held_ns)
+{
+    uint32_t usual_ns = held_ns < USUAL_HOLD_NS ? held_ns : USUAL_HOLD_NS;
+    t->held_slot.ns = sum_of(t->held_slot.ns, held_ns);
+    t->held_slot.usual_ns = sum_of(t->held_slot.usual_ns, usual_ns);
+}
+
+static int64_t cpu_now_ns(void)
+{
+    struct timespec t = {0};
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
 }
 
 static void close_slot(struct sampler *s, int64_t now_ns)
 {
+    int64_t cpu_ns = cpu_now_ns();
+    s->held_slots[s->held_slot].cpu_ns = cpu_ns - s->cpu_ns;
+    s->cpu_ns = cpu_ns;
     s->held_slots[s->held_slot].elapsed_ns = now_ns - s->overhead_checked_ns;
     s->held_slots[s->held_slot].interval_ns = s->interval_ns;
     s->overhead_checked_ns = now_ns;
     for (uint32_t i = 0; i < s->n_processes; i++)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
-            t->held_slots_ns[s->held_slot] =
-                t->slot_held_ns < UINT32_MAX ? (uint32_t)t->slot_held_ns : UINT32_MAX;
-            t->slot_held_ns = 0;
+            t->held_slots[s->held_slot] = t->held_slot;
+            t->held_slot = (struct held_sum){0};
         }
     s->held_slot = (s->held_slot + 1) % HELD_SLOTS;
 }
 
-/* Returns the largest share to expect; what was is noted. */
+/* The share of its time for which T was held; *RET_EXPECTED: that it will be at the present rate.  Before it was
+ * watched it was not held. */
+static double share_of(const struct sampler *s, const struct task *t, double *ret_expected)
+{
+    double ns = 0;
+    double at_this_rate_ns = 0;
+    double usual_ns = 0;
+    for (int i = 0; i < HELD_SLOTS; i++) {
+        ns += t->held_slots[i].ns;
+        at_this_rate_ns += at_this_rate(s, i, t->held_slots[i].ns);
+        usual_ns += at_this_rate(s, i, t->held_slots[i].usual_ns);
+    }
+    double all = at_this_rate_ns / (double)at_least(elapsed_ns(s), window_ns);
+    double usual = usual_ns / (double)at_least(elapsed_ns(s), LEAST_NS);
+    *ret_expected = all > usual ? all : usual;
+    return ns / (double)at_least(elapsed_ns(s), window_ns);
+}
+
+/* Returns the largest share to expect; the largest that was is noted. */
 static double worst_share(struct sampler *s)
 {
-    double worst_ns = 0;
-    double worst_expected_ns = 0;
-    double ns;
-    double expected_ns;
+    double worst = atomic_load_explicit(&s->worst_share, memory_order_relaxed);
+    double worst_expected = 0;
     for (uint32_t i = 0; i < s->n_processes; i++)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
-            add_up(s, s->processes[i]->tasks[j], &ns, &expected_ns);
-            worst_ns = ns > worst_ns ? ns : worst_ns;
-            worst_expected_ns = expected_ns > worst_expected_ns ? expected_ns : worst_expected_ns;
+            double expected;
+            double share = share_of(s, s->processes[i]->tasks[j], &expected);
+            worst = share > worst ? share : worst;
+            worst_expected = expected > worst_expected ? expected : worst_expected;
         }
-    double share = worst_ns / (double)elapsed_ns(s);
-    if (share > atomic_load_explicit(&s->worst_share, memory_order_relaxed))
-        atomic_store_explicit(&s->worst_share, share, memory_order_relaxed);
-    return worst_expected_ns / (double)elapsed_ns(s);
+    atomic_store_explicit(&s->worst_share, worst, memory_order_relaxed);
+    return worst_expected;
+}
+
+/* What wallspy takes, as a part of what it may. */
+static double cpu_ratio(const struct sampler *s)
+{
+    double ns = 0;
+    if (s->config.max_cpus <= 0)
+        return 0;
+    for (int i = 0; i < HELD_SLOTS; i++)
+        ns += at_this_rate(s, i, (double)s->held_slots[i].cpu_ns);
+    return ns / (double)at_least(elapsed_ns(s), LEAST_NS) / s->config.max_cpus;
 }
 
 static void scale_interval(struct sampler *s, double factor)
@@ -80,9 +133,12 @@ void overhead_keep(struct sampler *s)
     if (now_ns - s->overhead_checked_ns < SLOT_NS)
         return;
     close_slot(s, now_ns);
-    double ratio = worst_share(s) / s->config.max_held;
+    double held = worst_share(s) / s->config.max_held;
+    double cpu = cpu_ratio(s);
+    double ratio = held > cpu ? held : cpu;
     if (ratio > 1) {
         counters_add(&s->counters, COUNT_RATE_LOWERED, 1);
+        counters_add(&s->counters, COUNT_RATE_LOWERED_FOR_QUOTA, cpu > held);
         scale_interval(s, ratio < most_step ? ratio : most_step);
     } else if (ratio < room) {
         scale_interval(s, raise);

@@ -39,7 +39,8 @@ struct sampler_config {
     double rate_hz;
     double
         max_held; /* share of time a running thread may be held; the rate is lowered to keep it */
-    bool no_stop; /* never hold a thread */
+    double max_cpus;  /* that wallspy may take, in CPUs' time; the same; 0: any */
+    bool no_stop;     /* never hold a thread */
     bool single_shot; /* one whole stack of every thread, then finish (dump) */
     bool freeze; /* single shot: hold all threads together, for 5 ms at most; those whose system
                     call would fail are read without a stop */

@@ -53,8 +53,10 @@ struct sampler {
     /* Slots of the last seconds, for the overhead. */
     struct {
         int64_t elapsed_ns, interval_ns;
+        int64_t cpu_ns; /* that wallspy took */
     } held_slots[HELD_SLOTS];
-    int held_slot; /* the present one */
+    int64_t cpu_ns; /* that it had taken at the end of the last slot */
+    int held_slot;  /* the present one */
     int64_t overhead_checked_ns;
 
     pthread_t thread;
@@ -110,6 +112,8 @@ void threads_free_ended(struct sampler *s);
 
 /* overhead.c */
 
+/* T was held for HELD_NS. */
+void overhead_add(struct task *t, uint32_t held_ns);
 /* After a tick: makes the interval longer or shorter, so that no thread is held for too much of its time. */
 void overhead_keep(struct sampler *s);
 

@@ -12,6 +12,12 @@
 
 enum { HELD_SLOTS = 20 };
 
+/* For how long a thread was held in a slot of time. */
+struct held_sum {
+    uint32_t ns;
+    uint32_t usual_ns; /* the same without what is beyond a millisecond of any hold */
+};
+
 enum task_file { TASK_SCHEDSTAT, TASK_SYSCALL, TASK_STATUS, TASK_FILE_COUNT };
 
 struct task {
@@ -71,8 +77,8 @@ struct task {
     struct prefetch *prefetch; /* NULL until a capture hook kept something */
     bool wants_prefetch;
     uint64_t held_ns;
-    uint64_t slot_held_ns;              /* in the present slot of time */
-    uint32_t held_slots_ns[HELD_SLOTS]; /* in those before it */
+    struct held_sum held_slot;              /* in the present slot of time */
+    struct held_sum held_slots[HELD_SLOTS]; /* in those before it */
 };
 
 /* Open /proc files of all tasks, bounded by the limit on file descriptors. */

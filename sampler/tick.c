@@ -55,7 +55,7 @@ void tick_released(void *sampler, uint64_t tag, uint32_t held_ns)
     struct task *t = (struct task *)(uintptr_t)tag;
     counters_add_hold(&s->counters, held_ns);
     t->held_ns += held_ns;
-    t->slot_held_ns += held_ns;
+    overhead_add(t, held_ns);
     t->pending = false;
 }
 

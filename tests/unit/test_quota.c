@@ -78,5 +78,23 @@ START_TEST(both_versions_of_cpu_stat_are_read)
 }
 END_TEST
 
-CHECK_MAIN("quota", 20, the_groups_directory_is_found, what_is_no_group_is_none,
+START_TEST(the_quota_is_read)
+{
+    static const struct {
+        const char *text;
+        double cpus;
+    } cases[] = {{"20000 100000\n", 0.2},
+                 {"400000\n100000\n", 4},
+                 {"max 100000\n", 0},
+                 {"-1\n100000\n", 0},
+                 {"20000 0\n", 0},
+                 {"20000", 0},
+                 {"", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_double_eq_tol(quota_parse_max(cases[i].text, strlen(cases[i].text)),
+                                cases[i].cpus, 1e-9);
+}
+END_TEST
+
+CHECK_MAIN("quota", 20, the_quota_is_read, the_groups_directory_is_found, what_is_no_group_is_none,
            both_versions_of_cpu_stat_are_read)
