@@ -10,7 +10,7 @@ struct exporter {
     const char *name;   /* as -f takes it */
     const char *suffix; /* ".json" */
     /* Writes P to OUT.  Returns 0 or a negative errno of the writes.  May set facts in P:
-     * speedscope says in "coarsened" what it gave up to hold its budget (docs/speedscope.md). */
+     * in "coarsened" what was given up to hold the budget (docs/speedscope.md). */
     int (*write)(struct profile *p, const struct view_options *options, FILE *out);
 };
 

@@ -60,24 +60,75 @@ static int write_thread(const struct paths *paths, const struct surveyed *t,
     return r;
 }
 
+/* ---- the limit ---- */
+
+struct folding {
+    const struct profile *p;
+    struct paths *paths;
+    struct survey survey;
+    int64_t one_part; /* subtrees below one part in this many are folded; 0: none */
+};
+
+static struct timeline timeline_of(const struct folding *f, const struct surveyed *t)
+{
+    struct timeline l = {0};
+    timeline_add_thread(&l, f->paths, t->thread, WEIGHT_WALL, 0);
+    timeline_bucket(&l, f->paths, INT64_MAX);
+    if (f->one_part)
+        timeline_fold(&l, f->paths, timeline_total_ns(&l) / f->one_part);
+    return l;
+}
+
+/* LENGTHS by path: of the line, without the label and the weight. */
+static uint64_t file_bytes(const struct folding *f, const uint64_t *lengths)
+{
+    enum { BYTES_A_WEIGHT = 14 };
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < f->survey.n; i++) {
+        const struct surveyed *t = &f->survey.threads[i];
+        struct timeline l = timeline_of(f, t);
+        for (size_t k = 0; k < l.n; k++)
+            bytes += lengths[l.stretches[k].path] + strlen(t->label) + BYTES_A_WEIGHT;
+        timeline_release(&l);
+    }
+    return bytes;
+}
+
+/* Light subtrees give their weight to their callers until the file is below the profile's limit. */
+static void hold_limit(struct folding *f)
+{
+    size_t limit = profile_limit(f->p);
+    uint32_t n = paths_count(f->paths);
+    uint64_t *lengths = xcalloc(n + (size_t)1, sizeof *lengths);
+    for (uint32_t path = 1; path <= n; path++)
+        lengths[path] = lengths[paths_parent(f->paths, path)] + 1 +
+                        strlen(paths_see_frame(f->paths, paths_frame(f->paths, path)).name);
+    while (limit && file_bytes(f, lengths) > limit && f->one_part != 1)
+        f->one_part = f->one_part ? f->one_part / 10 : 1000000;
+    free(lengths);
+}
+
 int folded_write(struct profile *p, const struct view_options *options, FILE *out)
 {
     struct view *v = view_new(p, options);
-    struct paths *paths = paths_new(p, v, 0);
-    struct survey survey;
-    survey_init(&survey, p, v);
+    struct folding f = {.p = p, .paths = paths_new(p, v, 0)};
+    survey_init(&f.survey, p, v);
+    hold_limit(&f);
     int r = 0;
-    for (size_t i = 0; i < survey.n && r == 0; i++) {
-        struct timeline l = {0};
-        timeline_add_thread(&l, paths, survey.threads[i].thread, WEIGHT_WALL, 0);
-        timeline_bucket(&l, paths, INT64_MAX);
-        r = write_thread(paths, &survey.threads[i], &l, out);
+    for (size_t i = 0; i < f.survey.n && r == 0; i++) {
+        struct timeline l = timeline_of(&f, &f.survey.threads[i]);
+        r = write_thread(f.paths, &f.survey.threads[i], &l, out);
         timeline_release(&l);
     }
     if (r == 0 && fflush(out) != 0)
         r = -errno;
-    survey_release(&survey);
-    paths_free(paths);
+    if (f.one_part) {
+        char *text = xasprintf("paths under %g%% folded", 100.0 / (double)f.one_part);
+        profile_set_text(p, "coarsened", text);
+        free(text);
+    }
+    survey_release(&f.survey);
+    paths_free(f.paths);
     view_free(v);
     return r;
 }

@@ -262,6 +262,36 @@ START_TEST(folded_is_one_line_a_stack)
 }
 END_TEST
 
+START_TEST(folded_stacks_stay_below_the_limit)
+{
+    enum { LIMIT = 1 << 20, RUNS = 3000 };
+    struct profile *p = profile_new(LIMIT);
+    process_id process = profile_process(p, &(struct profile_process){.pid = 1});
+    thread_id t = profile_thread(p, process, 1, profile_string(p, "t"), 0);
+    struct run run = {.state = RUN_RUNNING, .wall_ns = NS_PER_MS};
+    stack_id root = {0};
+    for (int i = 0; i < 50; i++)
+        root = profile_push(p, root, profile_mark(p, "a_name_of_twenty_chars", NULL));
+    for (int i = 0; i < RUNS; i++, run.start_ns += run.wall_ns) {
+        struct text name = {0};
+        text_addf(&name, "leaf%d", i);
+        run.stack = profile_push(p, root, profile_mark(p, name.s, NULL));
+        text_release(&name);
+        profile_add_run(p, t, &run);
+    }
+    profile_end(p, run.start_ns);
+    struct view_options options = {0};
+    free(written);
+    FILE *out = open_memstream(&written, &written_len);
+    ck_assert_int_eq(exporter_by_name("folded")->write(p, &options, out), 0);
+    (void)fclose(out);
+    ck_assert_uint_lt(written_len, LIMIT);
+    ck_assert_str_eq(profile_fact_text(p, "coarsened"), "paths under 0.1% folded");
+    assert_holds(written, "a_name_of_twenty_chars 3000000\n");
+    profile_free(p);
+}
+END_TEST
+
 START_TEST(formats_are_found)
 {
     ck_assert_str_eq(exporter_by_path("out.json")->name, "speedscope");
@@ -275,4 +305,5 @@ CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_sh
            rounding_does_not_drift_and_zeros_are_dropped, profiles_come_in_the_order_of_interest,
            several_processes_are_told_apart, deep_stacks_keep_both_ends,
            ten_million_nodes_are_coarsened, too_many_distinct_stacks_are_folded,
-           nothing_sampled_is_still_a_file, folded_is_one_line_a_stack, formats_are_found)
+           nothing_sampled_is_still_a_file, folded_is_one_line_a_stack,
+           folded_stacks_stay_below_the_limit, formats_are_found)
