@@ -126,7 +126,7 @@ static pid_t child_of_sleepers(void)
 START_TEST(sleeper_that_wakes_is_seen_at_the_next_tick)
 {
     static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
-    const int64_t few_ticks_ns = 50 * NS_PER_MS; /* on a busy machine */
+    const int64_t few_ticks_ns = 300 * NS_PER_MS; /* on a very busy machine */
     struct err err = {0};
     struct mem *live;
     struct message m;
@@ -136,13 +136,13 @@ START_TEST(sleeper_that_wakes_is_seen_at_the_next_tick)
     struct sampler *s = sampler_new(&config);
     ck_assert_int_eq(sampler_add(s, pid, live, &err), 0);
     ck_assert_int_eq(sampler_start(s, &err), 0);
-    ck_assert_int_ge(samples(s, 300, &m, &words), SLEEPERS + 1);
+    ck_assert_int_ge(samples(s, 600, &m, &words), SLEEPERS + 1);
     uint64_t proven = counters_get(sampler_counters(s), COUNT_SLEEPERS_PROVEN);
     ck_assert_uint_gt(proven, 10);
     for (int i = 0; i < 3; i++) {
         int64_t woken_ns = clock_now_ns();
         ck_assert_int_eq(write(wake_pipe[1], "", 1), 1);
-        ck_assert_int_eq(samples(s, 100, &m, &words), 1);
+        ck_assert_int_eq(samples(s, 400, &m, &words), 1);
         ck_assert_int_lt(m.time_ns - woken_ns, few_ticks_ns);
         ck_assert_int_lt(m.until_ns, woken_ns + few_ticks_ns);
         ck_assert_int_gt(m.until_ns, woken_ns - few_ticks_ns);
