@@ -14,8 +14,8 @@ enum {
     MAX_INITIAL_BYTES = 512,
     /* unwinder/rule.c takes 256 operations. */
     MAX_EXPRESSION_BYTES = 4096,
-    /* libdw may read so far past an expression that ends within a number. */
-    EXPRESSION_SLACK_BYTES = 2,
+    /* libdw reads so far past an expression that ends before a number. */
+    NUMBER_SLACK_BYTES = 2,
     MAX_SECTION_BYTES = 1 << 26,
     MAX_LEB_BYTES = 10, /* of 64 bits; libdw stops there */
 };
@@ -114,6 +114,13 @@ static const uint8_t operands[64][2] = {
     [DW_CFA_GNU_negative_offset_extended] = {REGISTER, LEB},
 };
 
+/* Is it, as the last byte of an expression, perhaps an operation whose number is missing? */
+static bool wants_number(uint8_t last)
+{
+    return last == DW_OP_constu || last == DW_OP_consts || last == DW_OP_plus_uconst ||
+           last >= DW_OP_breg0;
+}
+
 /* libdw keeps expressions by where they begin, and asserts that a value is found as a value. */
 static void check_expression(struct cfi_section *s, struct bytes *b, bool is_value)
 {
@@ -121,8 +128,10 @@ static void check_expression(struct cfi_section *s, struct bytes *b, bool is_val
     uint64_t len = take_leb(b);
     uint64_t offset = (uint64_t)(b->at - s->bytes);
     skip(b, len);
-    b->bad |=
-        len > MAX_EXPRESSION_BYTES || (size_t)(s->bytes + s->len - b->at) < EXPRESSION_SLACK_BYTES;
+    if (b->bad || len == 0)
+        return;
+    bool at_end = (size_t)(s->bytes + s->len - b->at) < NUMBER_SLACK_BYTES;
+    b->bad = len > MAX_EXPRESSION_BYTES || (at_end && wants_number(b->at[-1]));
     if (b->bad)
         return;
     if (!map_get(&s->expressions, offset, &known))

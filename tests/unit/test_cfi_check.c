@@ -228,6 +228,20 @@ START_TEST(an_expression_in_two_ways)
 }
 END_TEST
 
+/* As in the dynamic linker, whose last function is the PLT. */
+START_TEST(an_expression_at_the_end_of_the_section)
+{
+    size_t fde = put_fde(put_usual_cie(), "\0\x0f\3\x77\x08\x06", 6);
+    struct cfi_section s = {.bytes = bytes, .len = at, .is_eh = true};
+    ck_assert(cfi_check_function(&s, fde));
+    bytes[at - 1] = DW_OP_plus_uconst; /* of what? */
+    ck_assert(!cfi_check_function(&s, fde));
+    s.len += 2;
+    ck_assert(cfi_check_function(&s, fde));
+    cfi_section_release(&s);
+}
+END_TEST
+
 START_TEST(sections_without_end)
 {
     static const uint8_t start[8];
@@ -296,5 +310,6 @@ START_TEST(libraries_may_be_read)
 END_TEST
 
 CHECK_MAIN("cfi_check", 30, usual_programs, programs_that_cost_or_lead_out, programs_without_end,
-           initial_states, entries_out_of_bounds, an_expression_in_two_ways, sections_without_end,
-           debug_frame, libraries_may_be_read)
+           initial_states, entries_out_of_bounds, an_expression_in_two_ways,
+           an_expression_at_the_end_of_the_section, sections_without_end, debug_frame,
+           libraries_may_be_read)
