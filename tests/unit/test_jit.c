@@ -259,6 +259,36 @@ START_TEST(code_at_absurd_addresses_is_none)
 }
 END_TEST
 
+struct failing {
+    struct mem mem;
+    struct mem *image;
+    int left; /* reads before the one that fails */
+};
+
+static int failing_read(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    struct failing *f = (struct failing *)m;
+    return f->left-- == 0 ? -EFAULT : mem_read(f->image, addr, buf, len);
+}
+
+START_TEST(a_read_that_fails_is_made_up_for)
+{
+    static const struct mem_ops ops = {.read = failing_read};
+    for (int k = 0; k < 12; k++) {
+        struct jit_list l = {.descriptor = DESCRIPTOR};
+        struct failing f = {.mem = {&ops}, .image = list_of(3, 0), .left = k};
+        (void)jit_list_refresh(&l, &f.mem);
+        ck_assert_uint_le(l.n, 3);
+        (void)jit_list_refresh(&l, &f.mem);
+        ck_assert_uint_eq(l.n, 3);
+        ck_assert(l.whole);
+        jit_list_release(&l);
+        mem_free(f.image);
+    }
+}
+END_TEST
+
 CHECK_MAIN("jit", 30, list_is_read_once_while_it_stays, lists_that_are_none_are_empty,
-           circles_and_broken_links_end_the_list, object_becomes_a_file_at_its_addresses,
-           hostile_objects_do_no_harm, code_at_absurd_addresses_is_none)
+           circles_and_broken_links_end_the_list, a_read_that_fails_is_made_up_for,
+           object_becomes_a_file_at_its_addresses, hostile_objects_do_no_harm,
+           code_at_absurd_addresses_is_none)
