@@ -29,6 +29,8 @@ HARMLESS = [re.compile(pattern) for pattern in (
     # What is no thread's file: programs and libraries (there are several ways to each), names, limits.
     r'^openat\([^"]*"(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat|task)")',
     r"^p?read(64)?\(\d+<(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat)>)",
+    # It says that the thread is gone; the next listing finds it again.
+    r'^openat\([^"]*"/proc/\d+/task/\d+/.* = -1 ENOENT',
     # Once a thread's state is unknown: "running or runnable", and it is named later.
     r'^openat\([^"]*"/proc/\d+/task/\d+/(stat|status)"',
     r"^p?read(64)?\(\d+</proc/\d+/task/\d+/(stat|status)>",

@@ -14,7 +14,8 @@ import harness  # noqa: E402
 # LeakSanitizer uses ptrace(2) and file descriptors, which are what is short here.
 os.environ["LSAN_OPTIONS"] = "detect_leaks=0"
 OLDER = '{"older": true}'
-ENDS_WITHIN_S = 10  # this machine may be busy; a hang lasts for ever
+# This machine may be busy, and wait for its disk, too; a hang lasts for ever.
+ENDS_WITHIN_S = 10 * max(1, os.getloadavg()[0] / os.cpu_count() / 4)
 
 # A target in Python: two threads that compute the same over and over, one that mostly sleeps.
 PYTHON = """

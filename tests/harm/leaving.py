@@ -1,5 +1,6 @@
 """A target that leaves while stops are pending: execve and exit_group by any thread, with a vfork
 parent that cannot stop.  Each must be as quick as without wallspy."""
+import os
 import random
 import signal
 import statistics
@@ -8,9 +9,10 @@ import time
 import harness
 
 TRIES = 3
-SOON_MS = 100
-# This machine may be busy with other things; what is broken waits for the vfork's child, 1 s.
+# What is broken waits for the vfork's child, 1 s.
 NEVER_MS = 500
+# This machine may be busy with other things: beside 26 that run on 2 CPUs it took up to 203 ms without wallspy.
+SOON_MS = min(NEVER_MS, 100 * max(1, os.getloadavg()[0] / os.cpu_count()))
 
 
 class Leaving(harness.HarmTest):
