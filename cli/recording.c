@@ -406,6 +406,8 @@ void recording_finish(struct recording *r, void (*on_progress)(void *ctx, double
         work_or_wait(r);
     while (recording_work(r))
         ;
+    for (size_t i = 0; i < r->n_subjects; i++)
+        subject_conclude(r->subjects[i]);
     report(r, on_progress, ctx);
 }
 

@@ -17,8 +17,9 @@ enum {
     MAPS_EVERY_MS = 1000,  /* dlopen without a call into it yet */
     MAPS_SOON_MS = 20,     /* a pc outside all known mappings; at first, and when modules came */
     MAPS_PENDING_MS = 100, /* a runtime that is not initialised */
-    CATCH_UP_SHARE = 10,   /* reading them at once may take one part of so many */
-    OBJECTS_EVERY_MS = 1,  /* what JIT compilers register; new code is looked for when it is met */
+    DOUBT_MS = 500,
+    CATCH_UP_SHARE = 10,  /* reading them at once may take one part of so many */
+    OBJECTS_EVERY_MS = 1, /* what JIT compilers register; new code is looked for when it is met */
 };
 
 /* ---- Python ---- */
@@ -76,18 +77,37 @@ struct python *python_free(struct python *python)
     return NULL;
 }
 
-/* The maps changed, or a runtime was found that was not initialised: is there a Python now? */
+static void refuse_python(struct subject *s)
+{
+    s->python_refused = true;
+    profile_get_process(s->profile, s->id)->python_note = profile_string(s->profile, s->doubt.text);
+    log_warn("unknown python", "%s: native stacks only.", s->doubt.text);
+}
+
+/* An interpreter that is just being loaded or started may look like one that is not known: refused is what
+ * still does after a while. */
+static void doubt_python(struct subject *s, const struct err *why)
+{
+    int64_t now_ns = clock_now_ns();
+    if (!s->doubted_ns)
+        s->doubted_ns = now_ns;
+    s->doubt = *why;
+    s->python_pending = now_ns - s->doubted_ns < (int64_t)DOUBT_MS * NS_PER_MS;
+    if (!s->python_pending)
+        refuse_python(s);
+}
+
+/* The maps changed, or a runtime was found that was not ready: is there a Python now? */
 static void seek_python(struct subject *s)
 {
     struct py_runtime *runtime = NULL;
     struct err err = {0};
     int r = py_runtime_find(&runtime, s->modules, s->live, &err);
     s->python_pending = r == -EAGAIN;
-    if (r == -ENOTSUP) {
-        s->python_refused = true;
-        profile_get_process(s->profile, s->id)->python_note = profile_string(s->profile, err.text);
-        log_warn("unknown python", "%s: native stacks only.", err.text);
-    }
+    if (r == -ENOTSUP)
+        doubt_python(s, &err);
+    else
+        s->doubted_ns = 0;
     if (r < 0)
         return;
     s->python = python_new(s, runtime);
@@ -209,6 +229,12 @@ bool subject_catch_up(struct subject *s)
            now_ns - s->maps_read_ns >= s->maps_took_ns * CATCH_UP_SHARE && read_maps(s, now_ns);
 }
 
+void subject_conclude(struct subject *s)
+{
+    if (s->doubted_ns && !s->python_refused)
+        refuse_python(s);
+}
+
 void subject_exec(struct subject *s)
 {
     if (s->python) {
@@ -221,6 +247,7 @@ void subject_exec(struct subject *s)
     code_changed(s);
     s->maps_read_ns = s->maps_wait_ms = 0;
     s->python_pending = s->python_refused = false;
+    s->doubted_ns = 0;
     s->execed = true;
     subject_describe(s);
 }

@@ -57,7 +57,9 @@ struct subject {
     struct map module_ids; /* target module id → module_id */
     struct map frame_ids;  /* look-up address → frame_id, while the maps stay */
     uint32_t maps_generation;
-    bool python_pending; /* a runtime is there, but not initialised */
+    bool python_pending; /* a runtime is there, but not initialised, or in doubt */
+    int64_t doubted_ns;  /* since when; 0: not */
+    struct err doubt;
     int64_t maps_read_ns, maps_took_ns, maps_wait_ms, objects_read_ns;
     uint32_t objects_generation;
     size_t n_modules; /* when the maps were last read */
@@ -73,6 +75,8 @@ void subject_refresh(struct subject *s, int64_t now_ns);
 /* A stack was unwound: did it lead to code that was not mapped when the maps were last read, and is now?
  * Reads them at once then, as long as reading takes a small part of the time.  True: they have changed. */
 bool subject_catch_up(struct subject *s);
+/* The recording ends: a Python that is still in doubt is refused, with a warning. */
+void subject_conclude(struct subject *s);
 /* The process runs another program now. */
 void subject_exec(struct subject *s);
 /* The profile's frame for native code at PC.  OTHERWISE: what it is called if no file holds it and no
