@@ -56,7 +56,8 @@ static int check_directory(const char *path, struct err *err)
     char *directory = directory_of(path);
     int r = 0;
     if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) != 0)
-        r = err_set(err, -errno, "cannot write %s: %s: %s", path, directory, strerror(errno));
+        r = err_set(err, -errno, "cannot write %s: %s: %s. %s another with -o.", path, directory,
+                    strerror(errno), errno == ENOENT ? "Make that directory, or choose" : "Choose");
     free(directory);
     return r;
 }
@@ -69,7 +70,8 @@ static int check_existing(struct output_target *t, struct err *err)
     if (stat(t->path, &st) != 0)
         return 0;
     if (S_ISDIR(st.st_mode))
-        return err_set(err, -EISDIR, "cannot write %s: it is a directory", t->path);
+        return err_set(err, -EISDIR, "cannot write %s: it is a directory. Name a file in it.",
+                       t->path);
     t->in_place = !S_ISREG(st.st_mode);
     char *real = t->in_place ? NULL : realpath(t->path, NULL);
     if (real) {

@@ -161,7 +161,8 @@ class Attached(InFolder):
         with Target("plain", user=False) as t:
             code, _, text, _ = run(t.pid, "-o", "no/o.json", user=False)
             self.assertEqual((code, text), (1, "wallspy: cannot write no/o.json: no/: No such file "
-                                               "or directory"))
+                                               "or directory. Make that directory, or choose another "
+                                               "with -o."))
 
     def test_failed_rename_keeps_the_older_file(self):
         with open("o.json", "w", encoding="utf-8") as file:

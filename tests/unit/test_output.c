@@ -161,12 +161,13 @@ static const struct {
     const char *text;
 } refused[] = {
     {"/no/such/dir/a.json", NULL, -ENOENT,
-     "cannot write /no/such/dir/a.json: /no/such/dir/: No such file or directory"},
-    {"/tmp", "folded", -EISDIR, "cannot write /tmp: it is a directory"},
+     "cannot write /no/such/dir/a.json: /no/such/dir/: No such file or directory. Make that "
+     "directory, or choose another with -o."},
+    {"/tmp", "folded", -EISDIR, "cannot write /tmp: it is a directory. Name a file in it."},
     {"a.xyz", NULL, -EINVAL, "a.xyz: no format has this suffix (.json, .folded; or give -f)"},
     {"a.json", "pdf", -EINVAL, "--format pdf: speedscope or folded"},
     {"/dev/null/a.json", NULL, -ENOTDIR,
-     "cannot write /dev/null/a.json: /dev/null/: Not a directory"},
+     "cannot write /dev/null/a.json: /dev/null/: Not a directory. Choose another with -o."},
 };
 
 START_TEST(mistakes_are_found_before_the_start)
