@@ -7,27 +7,10 @@
 #include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/bytes_mem.h"
 #include "unwinder/cfi.h"
 
 enum { STACK_BYTES = 256, STACK_ADDR = 0x7000, MAX_STEPS = 8 };
-
-struct bytes_mem {
-    struct mem mem;
-    const uint8_t *bytes;
-    size_t len;
-};
-
-static int bytes_read(struct mem *m, uint64_t addr, void *buf, size_t len)
-{
-    const struct bytes_mem *b = (const struct bytes_mem *)m;
-    uint64_t at = addr - ELF_INPUT_BASE;
-    if (at > b->len || len > b->len - at)
-        return -EFAULT;
-    memcpy(buf, b->bytes + at, len);
-    return 0;
-}
-
-static const struct mem_ops bytes_ops = {.read = bytes_read};
 
 struct elf_file *elf_input_open(const uint8_t *bytes, size_t len)
 {
@@ -43,14 +26,14 @@ struct elf_file *elf_input_open(const uint8_t *bytes, size_t len)
 
 struct elf_file *elf_input_map(const uint8_t *bytes, size_t len)
 {
-    struct bytes_mem memory = {{&bytes_ops}, bytes, len};
+    struct bytes_mem memory = bytes_mem_of(ELF_INPUT_BASE, bytes, len);
     struct elf_file *f = NULL;
     return elf_file_from_memory(&f, &memory.mem, ELF_INPUT_BASE, NULL) < 0 ? NULL : f;
 }
 
 struct elf_file *elf_input_object(const uint8_t *bytes, size_t len)
 {
-    struct bytes_mem memory = {{&bytes_ops}, bytes, len};
+    struct bytes_mem memory = bytes_mem_of(ELF_INPUT_BASE, bytes, len);
     struct elf_file *f = NULL;
     struct addr_range object = {ELF_INPUT_BASE, len};
     return elf_file_from_object(&f, &memory.mem, &object) < 0 ? NULL : f;

@@ -1,6 +1,5 @@
 /* What JIT compilers tell: a list of objects for debuggers, in memory, which changes between two looks; or a
  * text file for perf.  The first byte says which. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,29 +8,13 @@
 #include "symbolizer/perf_map.h"
 #include "target/jit_list.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/bytes_mem.h"
 
 enum { BASE = 0x1000 };
 
-struct bytes_mem {
-    struct mem mem;
-    const uint8_t *bytes;
-    size_t len;
-};
-
-static int bytes_read(struct mem *m, uint64_t addr, void *buf, size_t len)
-{
-    const struct bytes_mem *b = (const struct bytes_mem *)m;
-    uint64_t at = addr - BASE;
-    if (at > b->len || len > b->len - at)
-        return -EFAULT;
-    memcpy(buf, b->bytes + at, len);
-    return 0;
-}
-
 static void read_list(struct feed *f)
 {
-    static const struct mem_ops ops = {.read = bytes_read};
-    struct bytes_mem memory = {.mem = {&ops}};
+    struct bytes_mem memory = bytes_mem_of(BASE, NULL, 0);
     struct jit_list list = {.descriptor = BASE};
     memory.bytes = feed_bytes(f, feed_u16(f), &memory.len);
     bool changed = jit_list_refresh(&list, &memory.mem);

@@ -1,8 +1,8 @@
 #include "pyframes/py_dict.h"
 
-#include <errno.h>
 #include <string.h>
 
+#include "tests/support/bytes_mem.h"
 #include "tests/support/check_main.h"
 
 /* A target's memory: a dict, its keys, its values, and strs at STRS + i * STR_BYTES. */
@@ -16,26 +16,13 @@ enum {
     ARENA_BYTES = 0x1000,
 };
 
-static struct arena {
-    struct mem mem;
-    uint8_t bytes[ARENA_BYTES];
-} arena;
+static uint8_t bytes[ARENA_BYTES];
+static struct bytes_mem arena;
 static const struct py_layout *layout;
-
-static int arena_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
-{
-    (void)mem;
-    if (addr < BASE || addr - BASE > ARENA_BYTES || len > ARENA_BYTES - (addr - BASE))
-        return -EFAULT;
-    memcpy(buf, arena.bytes + (addr - BASE), len);
-    return 0;
-}
-
-static const struct mem_ops arena_ops = {.read = arena_read};
 
 static void put(uint64_t addr, uint64_t value)
 {
-    memcpy(arena.bytes + (addr - BASE), &value, sizeof value);
+    memcpy(bytes + (addr - BASE), &value, sizeof value);
 }
 
 static uint64_t put_str(size_t i, const char *text)
@@ -44,7 +31,7 @@ static uint64_t put_str(size_t i, const char *text)
     put(addr + layout->unicode.length, strlen(text));
     put(addr + layout->unicode.state,
         0x19 << layout->unicode.kind_shift); /* compact, ascii, 1 byte */
-    memcpy(arena.bytes + (addr - BASE) + layout->unicode.ascii_bytes, text, strlen(text));
+    memcpy(bytes + (addr - BASE) + layout->unicode.ascii_bytes, text, strlen(text));
     return addr;
 }
 
@@ -53,8 +40,8 @@ static void fill(uint32_t minor, bool shared)
 {
     static const char *const names[] = {"a", "bc", "a longer one"};
     enum { SLOTS = 8 };
-    memset(&arena, 0, sizeof arena);
-    arena.mem.ops = &arena_ops;
+    memset(bytes, 0, sizeof bytes);
+    arena = bytes_mem_of(BASE, bytes, sizeof bytes);
     layout = py_layout_of(minor);
     bool old = minor <= 10;
     uint64_t entry = KEYS + (old ? 40 : 32) + SLOTS;

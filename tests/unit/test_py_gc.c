@@ -1,9 +1,9 @@
 #include "pyframes/py_gc.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "pyframes/py_layout.h"
+#include "tests/support/bytes_mem.h"
 #include "tests/support/check_main.h"
 
 /* A target of 3.11: a thread state, its interpreter, code around the return address PC. */
@@ -17,29 +17,16 @@ enum {
     MOV_BYTES = 11,
 };
 
-static struct arena {
-    struct mem mem;
-    uint8_t bytes[ARENA_BYTES];
-} arena;
+static uint8_t bytes[ARENA_BYTES];
+static struct bytes_mem arena;
 static struct py_runtime rt;
 static struct py_frame none[1];
-
-static int arena_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
-{
-    (void)mem;
-    if (addr < BASE || addr - BASE > ARENA_BYTES || len > ARENA_BYTES - (addr - BASE))
-        return -EFAULT;
-    memcpy(buf, arena.bytes + (addr - BASE), len);
-    return 0;
-}
-
-static const struct mem_ops arena_ops = {.read = arena_read};
 
 /* movl $VALUE, OFFSET(%r12) */
 static void put_store(uint64_t addr, uint32_t offset, uint32_t value)
 {
     static const uint8_t mov[] = {0xc7, 0x84, 0x24};
-    uint8_t *at = arena.bytes + (addr - BASE);
+    uint8_t *at = bytes + (addr - BASE);
     memcpy(at, mov, sizeof mov);
     memcpy(at + sizeof mov, &offset, sizeof offset);
     memcpy(at + sizeof mov + sizeof offset, &value, sizeof value);
@@ -48,20 +35,19 @@ static void put_store(uint64_t addr, uint32_t offset, uint32_t value)
 static void begin(uint32_t collecting)
 {
     uint64_t interp = INTERP;
-    memset(&arena, 0, sizeof arena);
-    arena.mem.ops = &arena_ops;
+    memset(bytes, 0, sizeof bytes);
+    arena = bytes_mem_of(BASE, bytes, sizeof bytes);
     rt = (struct py_runtime){
         .layout = *py_layout_of(11), .module_start = CODE, .module_end = BASE + ARENA_BYTES};
-    memcpy(arena.bytes + rt.layout.thread.interp, &interp, sizeof interp);
-    memcpy(arena.bytes + (INTERP - BASE) + rt.layout.interp.collecting, &collecting,
-           sizeof collecting);
+    memcpy(bytes + rt.layout.thread.interp, &interp, sizeof interp);
+    memcpy(bytes + (INTERP - BASE) + rt.layout.interp.collecting, &collecting, sizeof collecting);
 }
 
 /* lock cmpxchg %esi, OFFSET(%r13) */
 static void put_exchange(uint64_t addr, uint32_t offset)
 {
     static const uint8_t exchange[] = {0xf0, 0x41, 0x0f, 0xb1, 0xb5};
-    uint8_t *at = arena.bytes + (addr - BASE);
+    uint8_t *at = bytes + (addr - BASE);
     memcpy(at, exchange, sizeof exchange);
     memcpy(at + sizeof exchange, &offset, sizeof offset);
 }

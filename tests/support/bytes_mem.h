@@ -1,0 +1,17 @@
+/* A target's memory that is nothing but some bytes. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "target/mem.h"
+
+struct bytes_mem {
+    struct mem mem;
+    uint64_t base; /* address of the first */
+    const uint8_t *bytes;
+    size_t len;
+};
+
+/* BYTES are borrowed, and read as they are at each time. */
+struct bytes_mem bytes_mem_of(uint64_t base, const uint8_t *bytes, size_t len);
