@@ -1,7 +1,7 @@
 /* The sampler: one thread that visits every thread of the target on an absolute time grid and says,
  * into a ring, where each is.  What has not run since is not looked at again, what is off the CPU
- * is read without a stop, what runs is held for some 15 µs.  docs/sampling.md tells why and how
- * well.
+ * is read without a stop, what runs is held for some 50 µs, most of it the kernel's.  docs/sampling.md tells
+ * why and how well, docs/performance.md what it costs.
  *
  * All calls from the thread that made the sampler, unless they say otherwise. */
 #pragma once
