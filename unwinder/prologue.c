@@ -54,6 +54,13 @@ static bool is_branch(const struct decoder *d)
            op == 0xc9 || op == 0xcc;
 }
 
+/* lea rsp, [rsp + imm8] or [rsp + imm32]: gcc's sub, where the flags must stay. */
+static bool shifts_rsp(const uint8_t *code, size_t len)
+{
+    return len > 4 && code[0] == 0x48 && code[1] == 0x8d && (code[2] == 0x64 || code[2] == 0xa4) &&
+           code[3] == 0x24;
+}
+
 /* What the instruction does to rsp, once rbp is set. */
 static void follow_rsp(struct decoder *d)
 {
@@ -65,6 +72,10 @@ static void follow_rsp(struct decoder *d)
         d->depth += operand32(d);
     else if (starts(d, "\x48\x83\xc4", 3)) /* add rsp, imm8: −128 is written so */
         d->depth -= (uint64_t)(int64_t)(int8_t)d->at[3];
+    else if (d->len == 5 && shifts_rsp(d->at, d->len))
+        d->depth -= (uint64_t)(int64_t)(int8_t)d->at[4];
+    else if (d->len == 8 && shifts_rsp(d->at, d->len))
+        d->depth -= operand32(d);
     else if (starts(d, "\x4c\x8d\x9c\x24", 4)) /* lea r11, [rsp + imm32] */
         d->probe_depth = d->depth - operand32(d);
 }
@@ -110,7 +121,7 @@ static int follow(struct decoder *d, const uint8_t *code, size_t len, size_t *re
         } else if (!ends_probing(d, end)) {
             if (is_branch(d))
                 break;
-            if (d->len >= 3 && computes_rsp(d->at))
+            if (d->len >= 3 && computes_rsp(d->at) && !shifts_rsp(d->at, d->len))
                 return -ENOENT;
             follow_rsp(d);
         }
@@ -128,7 +139,7 @@ int prologue_decode(const uint8_t *code, size_t len, struct prologue *ret)
     /* The epilogue's lea rsp, [rbp − N] or [r10 − 8] restores what pushes saved: it is followed by
      * pop, or by ret. */
     for (size_t i = end; i + 3 <= len; i++) {
-        if (!computes_rsp(code + i))
+        if (!computes_rsp(code + i) || shifts_rsp(code + i, len - i))
             continue;
         size_t n = insn_length(code + i, len - i);
         bool lea = code[i + 1] == 0x8d && n && i + n < len;

@@ -142,6 +142,11 @@ static const struct prologue_case prologues[] = {
      CODE("\xf3\x0f\x1e\xfa" ENTER "\x41\x54\x49\x89\xf4\x53\x48\x83\xec\x10" LEAVE), 0, 32, false},
     {"sub 128 as add", CODE(ENTER "\x48\x83\xc4\x80" LEAVE), 0, 128, false},
     {"sub imm32", CODE(ENTER "\x48\x81\xec\x00\x20\x00\x00" LEAVE), 0, 0x2000, false},
+    {"lea for sub, the flags being used", /* test rdi, rdi; js */
+     CODE(ENTER "\x48\x8d\x64\x24\xd0\x48\x85\xff\x78\x72" LEAVE), 0, 0x30, false},
+    {"lea imm32, undone later",
+     CODE(ENTER "\x48\x8d\xa4\x24\x00\xfe\xff\xff\xe8\0\0\0\0\x48\x8d\xa4\x24\x00\x02\0\0" LEAVE),
+     0, 0x200, false},
     {"probing loop",
      CODE(ENTER "\x4c\x8d\x9c\x24\x00\x80\xff\xff" /* lea r11, [rsp-0x8000] */
                 "\x48\x81\xec\x00\x10\x00\x00"     /* sub rsp, 0x1000 */
