@@ -70,6 +70,7 @@ struct task {
     /* Stops and slow files are spaced out where they would hurt. */
     uint32_t backoff; /* intervals; 0 none */
     int64_t stop_not_before_ns, syscall_not_before_ns;
+    int64_t call_not_before_ns; /* a call that blocks, for its registers */
     uint32_t syscall_backoff;
 
     /* Captures. */

@@ -17,6 +17,25 @@ enum {
 
 /* ---- the tracer's handler ---- */
 
+/* Some calls are undone, or cut short, at every interruption: leaves T alone longer each time. */
+static void space_out(const struct sampler *s, struct task *t, const struct stop *stop)
+{
+    bool undone = stop->restarting && !syscall_only_waits(stop->syscall);
+    uint32_t most = (uint32_t)(MAX_BACKOFF_NS / s->interval_ns);
+    if (!undone && !stop->cut) {
+        t->backoff = 0;
+        return;
+    }
+    t->backoff = t->backoff ? t->backoff * 2 : 2;
+    if (t->backoff > most)
+        t->backoff = most;
+    int64_t until_ns = stop->stopped_ns + t->backoff * s->interval_ns;
+    if (t->requested_state == THREAD_BLOCKED) /* what comes after the call may be stopped */
+        t->call_not_before_ns = until_ns;
+    else
+        t->stop_not_before_ns = until_ns;
+}
+
 bool tick_stopped(void *sampler, const struct stop *stop)
 {
     struct sampler *s = sampler;
@@ -31,17 +50,9 @@ bool tick_stopped(void *sampler, const struct stop *stop)
     if (stop->repaired)
         counters_raise(&s->counters, COUNT_REPAIR_MAX_NS,
                        (uint64_t)(stop->stopped_ns - t->requested_ns));
-    /* Some calls are undone, or cut short, at every interruption: leave it alone longer each time.  The few
-     * captures of a single shot cannot wait for that. */
-    if ((stop->restarting || stop->cut) && !s->config.single_shot) {
-        int64_t most = MAX_BACKOFF_NS / s->interval_ns;
-        t->backoff = t->backoff ? t->backoff * 2 : 2;
-        if (t->backoff > most)
-            t->backoff = (uint32_t)most;
-        t->stop_not_before_ns = stop->stopped_ns + t->backoff * s->interval_ns;
-    } else {
-        t->backoff = 0;
-    }
+    /* The few captures of a single shot cannot wait. */
+    if (!s->config.single_shot)
+        space_out(s, t, stop);
     if (!s->config.freeze)
         return true;
     if (!s->freeze_end_ns)
@@ -156,6 +167,7 @@ static bool stop_for_registers(struct sampler *s, struct task *t, const struct s
 {
     bool harmless = view->number < 0 || syscall_restarts_cleanly(view->number);
     if (s->config.no_stop || !harmless || now_ns < t->stop_not_before_ns ||
+        now_ns < t->call_not_before_ns ||
         !feedback_wants_registers(&s->feedback, t->id, t->sched.runs))
         return false;
     counters_add(&s->counters, COUNT_REGISTERS_WANTED, 1);

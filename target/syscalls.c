@@ -430,6 +430,11 @@ bool syscall_restarts_cleanly(int64_t number)
     return find_call(number)->flags & CLEAN;
 }
 
+bool syscall_only_waits(int64_t number)
+{
+    return (find_call(number)->flags & (CLEAN | FD)) == CLEAN;
+}
+
 bool syscall_was_cut(int64_t number, const uint64_t args[6], int64_t result)
 {
     uint64_t asked = 0;

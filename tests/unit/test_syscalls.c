@@ -45,6 +45,9 @@ START_TEST(flags_say_what_a_stop_does)
     ck_assert(!syscall_needs_repair(SYS_close) && !syscall_restarts_cleanly(SYS_close));
     ck_assert(syscall_restarts_cleanly(SYS_futex) && !syscall_needs_repair(SYS_futex));
     ck_assert(!syscall_restarts_cleanly(SYS_epoll_wait));
+    ck_assert(syscall_only_waits(SYS_futex) && syscall_only_waits(SYS_clock_nanosleep));
+    ck_assert(!syscall_only_waits(SYS_read) && !syscall_only_waits(SYS_epoll_wait) &&
+              !syscall_only_waits(-1));
 }
 END_TEST
 
