@@ -107,8 +107,10 @@ class Calls(harness.HarmTest):
     def test_cut_blocked(self):
         compared = compare("cut", "blocked", 1)
         self.assert_counted(compared)
-        # Only what is on a CPU is stopped.
-        self.assertEqual(set(compared.troubled(compared.sampled)) - {"getrandom", "fallocate"}, set())
+        # Only what is on a CPU is stopped: what computes, now and then one that was just going to block, and the
+        # one call that copies between its waits.  Were they stopped as they wait, all would be cut.
+        for name, n in compared.troubled(compared.sampled, "getrandom", "fallocate", "send_large").items():
+            self.assertLess(4 * n, compared.calls()[name], name)
 
     def progress(self, kind):
         """How many calls were done in 2 s, what wallspy counted, and what the program saw."""
