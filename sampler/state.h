@@ -39,6 +39,8 @@ struct sampler {
     struct task_files files;
     uint32_t last_task; /* number given last */
 
+    int64_t tick_ns;       /* when the present tick began */
+    uint32_t met;          /* threads that were met in it */
     int64_t freeze_end_ns; /* --freeze: when all must be let go; 0: nobody is held yet */
 
     /* The tick. */
@@ -99,6 +101,8 @@ int capture_view(struct sampler *s, struct task *t, struct syscall_state *ret);
 /* Sees to P's threads before they are visited: lists them where that is due, notices execve and P's
  * end. */
 void threads_prepare(struct sampler *s, struct process *p);
+/* Looks at T, which was listed, for the first time, and tells of it. */
+void threads_meet(struct sampler *s, struct task *t);
 /* T's state as of /proc/PID/task/TID/stat, 'R' for instance.  0: unknown. */
 char threads_state(const struct task *t);
 /* Reads T's name and kind anew.  Returns whether it lives. */

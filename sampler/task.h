@@ -27,6 +27,7 @@ struct task {
     int fds[TASK_FILE_COUNT]; /* −1: not open */
     char comm[TASK_COMM_BYTES];
     bool seen;   /* in the present listing of the process's threads */
+    bool met;    /* looked at, and told of: threads_meet() */
     bool zombie; /* it ended, but its process's other threads go on */
     bool io_worker;
     bool filtered; /* not wanted by --thread */

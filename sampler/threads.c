@@ -14,7 +14,7 @@ enum {
 
 void threads_end(struct sampler *s, struct task *t)
 {
-    if (!t->zombie)
+    if (t->met && !t->zombie)
         capture_tell(s, t, MESSAGE_TASK_END, 0, clock_now_ns());
     process_remove(t->process, t);
     t->ended = true;
@@ -47,7 +47,8 @@ void threads_zombie(struct sampler *s, struct task *t)
 {
     if (t->zombie)
         return;
-    capture_tell(s, t, MESSAGE_TASK_END, 0, clock_now_ns());
+    if (t->met)
+        capture_tell(s, t, MESSAGE_TASK_END, 0, clock_now_ns());
     t->zombie = true;
     if (t->pending)
         tracer_forget(s->tracer, t->tid);
@@ -97,16 +98,21 @@ static void see(void *ctx, pid_t tid)
     struct task *t = process_task(listing->process, tid);
     if (!t) {
         t = task_new(listing->process, ++s->last_task, tid);
-        t->until_ns = clock_now_ns();
-        t->zombie = !threads_look_at(s, t);
         process_add(listing->process, t);
-        apply_filter(s, t);
-        if (!t->filtered && !t->zombie)
-            capture_tell(s, t, MESSAGE_TASK_NEW, 0, t->until_ns);
     }
     t->seen = true;
     if (++listing->n % LIST_DRAIN_EVERY == 0 && tracer_pending(s->tracer))
         tracer_reap(s->tracer);
+}
+
+void threads_meet(struct sampler *s, struct task *t)
+{
+    t->met = true;
+    t->until_ns = clock_now_ns();
+    t->zombie = !threads_look_at(s, t);
+    apply_filter(s, t);
+    if (!t->filtered && !t->zombie)
+        capture_tell(s, t, MESSAGE_TASK_NEW, 0, t->until_ns);
 }
 
 /* WHOLE: the listing shows all there are. */
@@ -142,7 +148,7 @@ static void list_threads(struct sampler *s, struct process *p, bool gone)
     for (size_t i = 0; i < p->n_tasks && s->config.filter.n; i++) {
         bool was = p->tasks[i]->filtered;
         struct task *t = p->tasks[i];
-        if (t->zombie || !threads_look_at(s, t))
+        if (!t->met || t->zombie || !threads_look_at(s, t))
             continue;
         apply_filter(s, t);
         if (was != t->filtered)
