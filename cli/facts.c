@@ -85,6 +85,7 @@ void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts
         [UNWIND_TOO_DEEP] = "unwind_too_deep",
     };
     put(p, "native_frames", (double)c->frames);
+    put(p, "native_frames_kept", (double)c->joined);
     put(p, "rule_hits", (double)c->rule_hits);
     put(p, "rule_misses", (double)c->rule_misses);
     put(p, "unwind_fallbacks", (double)c->fallbacks);

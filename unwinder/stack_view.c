@@ -41,6 +41,7 @@ int stack_view_u64(struct stack_view *v, uint64_t addr, uint64_t *ret)
     uint64_t offset = addr - v->start; /* wraps to something huge below the start */
     uint64_t other = addr - v->other_start;
     bool copied = offset < v->len && v->len - offset >= sizeof *ret;
+    v->elsewhere |= !copied || !v->bytes;
     if (copied && v->bytes)
         memcpy(ret, v->bytes + offset, sizeof *ret);
     else if (!v->mem || mem_read_u64(v->mem, addr, ret) < 0)

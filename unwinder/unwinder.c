@@ -13,6 +13,7 @@ struct unwinder {
     struct rule_cache *rules;
     struct second_opinion *second_opinion;
     struct map verdicts;
+    struct trails *trails;
     struct unwind_counters counters, counters_before; /* the last run */
 };
 
@@ -22,6 +23,7 @@ struct unwinder *unwinder_new(struct modules *modules)
     u->modules = modules;
     u->rules = rule_cache_new(modules);
     u->second_opinion = second_opinion_new(modules);
+    u->trails = trails_new();
     return u;
 }
 
@@ -29,11 +31,13 @@ void unwinder_maps_changed(struct unwinder *u)
 {
     rule_cache_maps_changed(u->rules);
     map_clear(&u->verdicts);
+    trails_forget(u->trails);
 }
 
 void unwinder_maps_same(struct unwinder *u)
 {
     rule_cache_maps_same(u->rules);
+    trails_forget(u->trails);
 }
 
 bool unwinder_wants_maps(const struct unwinder *u)
@@ -66,16 +70,19 @@ void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_st
         .rules = u->rules,
         .second_opinion = u->second_opinion,
         .verdicts = &u->verdicts,
+        .trails = u->trails,
         .counters = &u->counters,
         .out = out,
     };
     u->counters_before = u->counters;
     stack_view_init(&w.view, s);
+    trails_begin(u->trails, s);
     out->n = 0;
     out->end = walk_from(&w, &s->regs, false, FRAME_EXACT);
     out->stack_needed = w.view.used;
     if (out->end == UNWIND_STACK_CUT)
         out->stack_needed = w.view.wanted > s->stack_bytes ? w.view.wanted : s->stack_bytes + 1;
+    u->counters.joined += trails_end(u->trails, out, &w.view, w.at_root);
     count(&u->counters, out);
 }
 
@@ -92,6 +99,7 @@ struct unwinder *unwinder_free(struct unwinder *u)
     rule_cache_free(u->rules);
     second_opinion_free(u->second_opinion);
     map_release(&u->verdicts);
+    trails_free(u->trails);
     free(u);
     return NULL;
 }

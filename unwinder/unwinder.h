@@ -54,6 +54,7 @@ struct native_stack {
 
 struct unwind_counters {
     uint64_t stacks, frames, rule_hits, rule_misses, fallbacks, guessed, recovered;
+    uint64_t joined;      /* frames that were as in the thread's last stack, and not walked again */
     uint64_t other_stack; /* ended at what a signal interrupted on a stack that was not copied */
     uint64_t ends[UNWIND_END_COUNT];
 };

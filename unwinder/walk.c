@@ -152,6 +152,8 @@ enum unwind_end walk_from(struct walk *w, const struct regs *regs, bool is_call,
     size_t by_code = SIZE_MAX; /* the first frame that was left by a way out of its code */
     while (add_frame(w, &next, is_call, trust)) {
         struct regs caller;
+        if (trust == FRAME_EXACT && trails_join(w->trails, w->out, &w->view, &w->at_root))
+            return UNWIND_DONE;
         size_t at = w->out->n - 1;
         if (step(w, &caller, &trust, &end)) {
             if (by_code == SIZE_MAX || !is_astray(end))

@@ -8,6 +8,7 @@
 #include "unwinder/rule_cache.h"
 #include "unwinder/second_opinion.h"
 #include "unwinder/stack_view.h"
+#include "unwinder/trail.h"
 #include "unwinder/unwinder.h"
 
 struct walk {
@@ -15,6 +16,7 @@ struct walk {
     struct rule_cache *rules;
     struct second_opinion *second_opinion;
     struct map *verdicts; /* recover.c's: return address → what its call leads to */
+    struct trails *trails;
     struct unwind_counters *counters;
     struct stack_view view;
     struct native_stack *out;
