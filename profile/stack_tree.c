@@ -23,11 +23,17 @@ static bool same_node(const void *ctx, uint32_t item)
     return node->parent.ix == wanted->parent.ix && node->frame.ix == wanted->frame.ix;
 }
 
-stack_id stack_tree_find(const struct stack_tree *t, stack_id parent, frame_id f)
+stack_id stack_tree_find(struct stack_tree *t, stack_id parent, frame_id f)
 {
     struct wanted_node wanted = {t, parent, f};
+    stack_id *recent = parent.ix ? &t->nodes[parent.ix - 1].recent : &t->recent;
+    if (recent->ix && t->nodes[recent->ix - 1].frame.ix == f.ix)
+        return *recent;
     uint32_t item = index_find(&t->index, hash_node(parent, f), same_node, &wanted);
-    return (stack_id){item == INDEX_NONE ? 0 : item + 1};
+    if (item == INDEX_NONE)
+        return (stack_id){0};
+    *recent = (stack_id){item + 1};
+    return *recent;
 }
 
 stack_id stack_tree_add(struct stack_tree *t, stack_id parent, frame_id f)
@@ -36,7 +42,7 @@ stack_id stack_tree_add(struct stack_tree *t, stack_id parent, frame_id f)
     t->nodes = array_reserve(t->nodes, &t->capacity, t->n + 1, sizeof *t->nodes);
     uint32_t depth = parent.ix ? stack_tree_node(t, parent)->depth + 1 : 1;
     index_add(&t->index, hash_node(parent, f), (uint32_t)t->n);
-    t->nodes[t->n++] = (struct stack_node){parent, f, depth};
+    t->nodes[t->n++] = (struct stack_node){.parent = parent, .frame = f, .depth = depth};
     return (stack_id){(uint32_t)t->n};
 }
 

@@ -15,13 +15,15 @@ struct stack_node {
     stack_id parent;
     frame_id frame;
     uint32_t depth;
+    stack_id recent; /* the child that was asked for last: mostly the one that is asked for next */
 };
 struct stack_tree { /* zero-initialise */
     struct stack_node *nodes;
     size_t n, capacity;
     struct index index;
+    stack_id recent; /* as a node's, of the roots */
 };
-stack_id stack_tree_find(const struct stack_tree *t, stack_id parent, frame_id f); /* or none */
+stack_id stack_tree_find(struct stack_tree *t, stack_id parent, frame_id f); /* or none */
 /* The pair must not be there yet. */
 stack_id stack_tree_add(struct stack_tree *t, stack_id parent, frame_id f);
 const struct stack_node *stack_tree_node(const struct stack_tree *t, stack_id s); /* not none */

@@ -166,7 +166,9 @@ static bool check_recorded(struct py_codes *c, struct mem *recorded, int64_t tak
 void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
                     const struct py_stack *stack)
 {
-    struct batch batch = {.taken_ns = taken_ns};
+    struct batch batch;
+    batch.n = 0; /* not its arrays: 32 KB */
+    batch.taken_ns = taken_ns;
     c->round++;
     c->taken_ns = taken_ns;
     for (size_t i = 0; i < stack->n; i++) {

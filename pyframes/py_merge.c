@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/sort.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_self.h"
 
@@ -86,7 +87,7 @@ static void split_into_blocks(struct py_merger *m, const struct py_stack *py)
         m->blocks[m->n++] = b;
     }
     if (m->n)
-        qsort(m->blocks, m->n, sizeof *m->blocks, compare_blocks);
+        sort_if_needed(m->blocks, m->n, sizeof *m->blocks, compare_blocks);
 }
 
 /* ---- homes ---- */

@@ -1,8 +1,9 @@
 #include "sampler/snapshot.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/sort.h"
 
 static int by_address(const void *a, const void *b)
 {
@@ -67,6 +68,6 @@ void snapshot_mem_init(struct snapshot_mem *m, const void *bytes, struct snapsho
                        size_t n)
 {
     static const struct mem_ops ops = {.read = snapshot_mem_read, .free = snapshot_mem_free};
-    qsort(ranges, n, sizeof *ranges, by_address);
+    sort_if_needed(ranges, n, sizeof *ranges, by_address);
     *m = (struct snapshot_mem){.mem = {&ops}, .bytes = bytes, .ranges = ranges, .n = n};
 }
