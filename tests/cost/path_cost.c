@@ -1,7 +1,8 @@
 /* The pure path of a sample, for an instruction counter.
  *
  * path_cost capture PID FILE    takes one snapshot of process PID's main thread into FILE
- * path_cost stack PID FILE      makes a stack of that snapshot, over and over
+ * path_cost stack PID FILE      makes a stack of that snapshot, over and over, each as if it were the thread's first
+ * path_cost again PID FILE      the same, each as one whose outer part is as it was
  * path_cost lookup              looks keys up in a hash map: the unit that the stack is measured by
  *
  * The counter is to count inside of measured_stack() and measured_lookup() only (cost.py).  "stack" says how
@@ -86,7 +87,7 @@ static uint32_t python_frames(const struct profile *p, stack_id s)
     return n;
 }
 
-static int stack(pid_t pid, const char *path)
+static int stack(pid_t pid, const char *path, bool again)
 {
     struct profile *p = profile_new(0);
     struct subject *s = NULL;
@@ -104,8 +105,11 @@ static int stack(pid_t pid, const char *path)
     (void)stacker_stack(st, s, memcpy(message, file, len)); /* rules, code objects: once */
     (void)stacker_stack(st, s, memcpy(message, file, len)); /* code objects: checked */
     uint64_t frames = unwinder_counters(s->unwinder)->frames;
-    for (int i = 0; i < STACKS; i++)
+    for (int i = 0; i < STACKS; i++) {
+        if (!again)
+            unwinder_maps_same(s->unwinder);
         measured_stack(st, s, memcpy(message, file, len), &stacked);
+    }
     frames = unwinder_counters(s->unwinder)->frames - frames;
     printf("%d %llu %u\n", STACKS, (unsigned long long)frames / STACKS,
            python_frames(p, stacked.stack));
@@ -147,5 +151,7 @@ int main(int argc, char **argv)
         return lookup();
     if (argc != 4 || parse_whole_i64(argv[2], 1, INT32_MAX, &pid) < 0)
         return EXIT_FAILURE;
-    return str_eq(argv[1], "capture") ? capture((pid_t)pid, argv[3]) : stack((pid_t)pid, argv[3]);
+    if (str_eq(argv[1], "capture"))
+        return capture((pid_t)pid, argv[3]);
+    return stack((pid_t)pid, argv[3], str_eq(argv[1], "again"));
 }
