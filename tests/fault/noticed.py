@@ -9,7 +9,7 @@ import re
 # What the profile counts of samples, stacks and calls that are less than whole.
 COUNTERS = (
     "unreadable", "refused", "stuck", "ring_full", "perturbed_calls", "stacks_not_complete", "python_walks_cut",
-    "python_reads_failed", "unknown_code_objects", "merge_native_cut", "merge_mismatch",
+    "python_reads_failed", "unknown_code_objects", "merge_native_cut", "merge_mismatch", "no_stop_given_up",
     "modules_without_file", "mappings_cut", "fds_evicted")
 WORDS = re.compile(r"warning:|cannot|not complete|not captured|refused|\(\?\)")
 
@@ -29,8 +29,13 @@ HARMLESS = [re.compile(pattern) for pattern in (
     # What is no thread's file: programs and libraries (there are several ways to each), names, limits.
     r'^openat\([^"]*"(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat|task)")',
     r"^p?read(64)?\(\d+<(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat)>)",
-    # It says that the thread is gone; the next listing finds it again.
+    # It says that the thread or the process is gone; the next listing finds it again.
     r'^openat\([^"]*"/proc/\d+/task/\d+/.* = -1 ENOENT',
+    r"^pread64\(\d+</proc/\d+/task/\d+/syscall>.* = -1 ESRCH",
+    r"^process_vm_readv\(.* = -1 ESRCH",
+    r'^openat\([^"]*"/proc/\d+/task", [^)]*\) = -1 ENOENT',
+    r'^openat\([^"]*"/proc/\d+/task", [^)]*O_PATH',  # threads are listed at each tick instead
+    r"^process_vm_readv\(.*iov_len=8192\}\], 1, 0\) = -1 EPERM",  # the vdso: cut stacks in it are counted
     # Once a thread's state is unknown: "running or runnable", and it is named later.
     r'^openat\([^"]*"/proc/\d+/task/\d+/(stat|status)"',
     r"^p?read(64)?\(\d+</proc/\d+/task/\d+/(stat|status)>",
