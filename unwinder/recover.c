@@ -62,6 +62,16 @@ static bool is_rbp_frame(const struct rule *rule, const struct prologue *p)
     return p->is_drap ? cfa->kind == VALUE_AT_REG : cfa->kind == VALUE_REG && cfa->offset == 16;
 }
 
+/* Has the caller, by the rbp that was saved for it, as much room as its own prologue takes?  Then two functions say the
+ * same of one word, and an indirect call needs no other witness. */
+static bool caller_agrees(struct walk *w, struct cached_rule *rule, const struct regs *caller)
+{
+    const struct prologue *p = prologue_of(w, rule);
+    return p && is_rbp_frame(&rule->rule, p) && caller->known & 1U << X86_RBP &&
+           caller->r[X86_PC] - rule->function > p->end &&
+           caller->r[X86_RBP] - caller->r[X86_RSP] == p->depth;
+}
+
 enum unwind_end walk_recover(struct walk *w, struct cached_rule *rule)
 {
     struct native_frame *f = walk_last(w);
@@ -80,7 +90,7 @@ enum unwind_end walk_recover(struct walk *w, struct cached_rule *rule)
     if (r < 0 || cfa <= f->sp || (p->is_drap && !drap_agrees(w, regs.r[X86_RBP], cfa)))
         return UNWIND_NEEDS_REGS;
 
-    const struct cached_rule *caller_rule = walk_rule(w, caller.r[X86_PC], true);
+    struct cached_rule *caller_rule = walk_rule(w, caller.r[X86_PC], true);
     enum call_verdict verdict = CALL_TO_IT;
     if (!caller_rule->found)
         return UNWIND_NEEDS_REGS;
@@ -88,7 +98,8 @@ enum unwind_end walk_recover(struct walk *w, struct cached_rule *rule)
         verdict = call_leads_to(w, caller.r[X86_PC], rule->function);
     if (verdict == CALL_ELSEWHERE)
         return UNWIND_NEEDS_REGS;
-    enum frame_trust trust = verdict == CALL_TO_IT ? FRAME_RECOVERED : FRAME_GUESSED;
+    bool proven = verdict == CALL_TO_IT || caller_agrees(w, caller_rule, &caller);
+    enum frame_trust trust = proven ? FRAME_RECOVERED : FRAME_GUESSED;
     size_t at = w->out->n - 1;
     enum unwind_end end = walk_try(w, &caller, true, trust);
     if (end != UNWIND_DONE)

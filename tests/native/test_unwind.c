@@ -73,6 +73,8 @@ static const struct unwind_case cases[] = {
     {.program = "deep_fp", .source = "deep.c", .how = BLOCKED, .trust = FRAME_RECOVERED},
     {.program = "tail", .source = "tail.c", .how = STOPPED},
     {.program = "tail_fp", .source = "tail.c", .how = BLOCKED, .trust = FRAME_RECOVERED},
+    {.program = "indirect_fp", .source = "indirect.c", .how = BLOCKED, .trust = FRAME_RECOVERED},
+    {.program = "indirect_fp_omit", .source = "indirect.c", .how = BLOCKED, .trust = FRAME_GUESSED},
     {.program = "noreturn", .source = "noreturn.c", .how = STOPPED},
     {.program = "nocfi", .source = "nocfi.c", .how = STOPPED, .trust = FRAME_RECOVERED},
     {.program = "nocfi", .source = "nocfi.c", .how = BLOCKED, .trust = FRAME_RECOVERED},
