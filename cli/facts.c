@@ -91,6 +91,7 @@ void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts
     put(p, "unwind_fallbacks", (double)c->fallbacks);
     put(p, "unwind_guessed", (double)c->guessed);
     put(p, "unwind_recovered", (double)c->recovered);
+    put(p, "unwind_resumed", (double)c->resumed);
     put(p, "unwind_other_stack", (double)c->other_stack);
     for (int i = 0; i < UNWIND_END_COUNT; i++)
         put(p, ends[i], (double)c->ends[i]);

@@ -125,6 +125,20 @@ static void walk(struct stacker *st, struct subject *s, const struct snapshot *s
     py_codes_check(s->python->codes, snapshot->mem, snapshot->taken_ns, &st->python);
 }
 
+/* Where unwinding ended early, what Python left on the C stack may lead on. */
+static void resume(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
+{
+    struct known_frame known[PY_MAX_KNOWN];
+    const struct native_stack *native = &st->native;
+    bool early = native->n && native->end != UNWIND_DONE && native->end != UNWIND_STACK_CUT;
+    size_t n = 0;
+    if (early && st->python.n)
+        n = py_merge_known(s->python->merger, &st->python, native->frames[native->n - 1].sp, known);
+    for (size_t i = 0; i < n; i++)
+        if (unwinder_resume(s->unwinder, snapshot, &known[i], &st->native))
+            return;
+}
+
 /* A code object is recorded once, maybe with this stack, which is not to be shown. */
 static void learn_codes(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
 {
@@ -313,6 +327,7 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     }
     unwind(st, s, m, &snapshot);
     walk(st, s, &snapshot);
+    resume(st, s, &snapshot);
     merge(st, s, &snapshot);
     bool not_held = m->head.flags & SAMPLE_NOT_HELD;
     ret.stack = intern(st, s, &snapshot);

@@ -28,8 +28,17 @@ struct block {
     size_t home; /* index of the native frame; NOWHERE */
 };
 
+/* Where the C frames of one function lie around their markers. */
+struct placement {
+    uint64_t function, pc; /* the pc of a call */
+    uint64_t below,
+        above; /* from the stack pointer at that call to the marker, from there to the CFA */
+};
+
 struct py_merger {
     const struct py_runtime *rt;
+    struct placement placements[PY_MAX_KNOWN];
+    size_t n_placements;
     struct map evals; /* starts of the functions that are the eval loop, or a part of it */
     struct py_self self;
     struct py_selves frames; /* of this merge: to their blocks */
@@ -114,6 +123,18 @@ static void settle(struct py_merger *m, size_t block, const struct native_stack 
         map_put(&m->evals, f->function, 1);
 }
 
+static void learn_placement(struct py_merger *m, const struct native_frame *f, uint64_t marker)
+{
+    size_t i = 0;
+    while (i < m->n_placements && m->placements[i].function != f->function)
+        i++;
+    if (i < m->n_placements || i == PY_MAX_KNOWN || !f->function || !f->is_call ||
+        f->trust != FRAME_EXACT)
+        return;
+    m->placements[m->n_placements++] =
+        (struct placement){f->function, f->pc, marker - f->sp, f->cfa - marker};
+}
+
 /* The C frame of the eval loop is the interpreter's; code without unwind information may be its JIT
  * compiler's. */
 static bool may_be_home(const struct py_merger *m, const struct native_frame *f)
@@ -137,6 +158,7 @@ static void settle_by_marker(struct py_merger *m, const struct native_stack *nat
                 continue;
             if (may_be_home(m, &native->frames[i])) {
                 settle(m, b, native, i);
+                learn_placement(m, &native->frames[i], marker);
                 from = i + 1;
             }
             break;
@@ -338,11 +360,15 @@ static bool put_strange_eval(struct writer *w, size_t i)
 
 static bool put_native(struct writer *w, size_t i)
 {
+    const struct native_frame *f = &w->native->frames[i];
+    if (f->after_gap) {
+        put_note(w, note_native_missing);
+        worsen(w, PY_MERGE_NATIVE_CUT);
+    }
     if (w->m->block_at[i] != NOWHERE) {
         put_blocks_up_to(w, w->m->block_at[i]);
         return true;
     }
-    const struct native_frame *f = &w->native->frames[i];
     if (w->innermost != NOWHERE && is_left(w->m, w->py, f)) {
         if (i < w->innermost)
             worsen(w, PY_MERGE_ENTERING);
@@ -406,6 +432,22 @@ void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *n
     if (out->result == PY_MERGE_MISMATCH && trace_want(TRACE_MERGE))
         trace(TRACE_MERGE, "mismatch: %zu native frames (end %d), %zu Python frames in %zu blocks",
               native->n, (int)native->end, py->n, m->n);
+}
+
+size_t py_merge_known(const struct py_merger *m, const struct py_stack *py, uint64_t above,
+                      struct known_frame ret[PY_MAX_KNOWN])
+{
+    uint64_t marker = UINT64_MAX;
+    for (size_t i = 0; i < py->n; i++)
+        if (py->frames[i].marker > above && py->frames[i].marker < marker)
+            marker = py->frames[i].marker;
+    if (marker == UINT64_MAX)
+        return 0;
+    for (size_t i = 0; i < m->n_placements; i++)
+        ret[i] = (struct known_frame){.sp = marker - m->placements[i].below,
+                                      .cfa = marker + m->placements[i].above,
+                                      .pc = m->placements[i].pc};
+    return m->n_placements;
 }
 
 bool py_merge_caller(const struct py_merger *m, const struct native_stack *native,

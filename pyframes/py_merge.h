@@ -40,6 +40,12 @@ struct py_merger *py_merger_new(const struct py_runtime *rt);
  * how well it went is OUT->result. */
 void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *native,
               const struct py_stack *py, struct merged_stack *out);
+/* After merges that were exact the distance is known from a marker to the end of the C frame around it: where
+ * unwinding ended early, at the stack pointer ABOVE, the nearest marker further out says where an activation of the
+ * eval loop is.  Returns how many it may be, one for each function that was seen to be the eval loop. */
+enum { PY_MAX_KNOWN = 4 };
+size_t py_merge_known(const struct py_merger *m, const struct py_stack *py, uint64_t above,
+                      struct known_frame ret[PY_MAX_KNOWN]);
 /* The C frame [*RET_LOW, *RET_HIGH) of the activation that called the innermost one.  False: none is
  * known. */
 bool py_merge_caller(const struct py_merger *m, const struct native_stack *native,

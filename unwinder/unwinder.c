@@ -63,7 +63,7 @@ static void count(struct unwind_counters *c, const struct native_stack *out)
     }
 }
 
-void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_stack *out)
+static struct walk new_walk(struct unwinder *u, const struct snapshot *s, struct native_stack *out)
 {
     struct walk w = {
         .modules = u->modules,
@@ -74,8 +74,14 @@ void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_st
         .counters = &u->counters,
         .out = out,
     };
-    u->counters_before = u->counters;
     stack_view_init(&w.view, s);
+    return w;
+}
+
+void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_stack *out)
+{
+    struct walk w = new_walk(u, s, out);
+    u->counters_before = u->counters;
     trails_begin(u->trails, s);
     out->n = 0;
     out->end = walk_from(&w, &s->regs, false, FRAME_EXACT);
@@ -90,6 +96,37 @@ void unwinder_run_again(struct unwinder *u, const struct snapshot *s, struct nat
 {
     u->counters = u->counters_before;
     unwinder_run(u, s, out);
+}
+
+/* The frame's registers as far as RULE, which is for its pc, needs them. */
+static bool known_regs(const struct known_frame *k, const struct cached_rule *rule,
+                       struct regs *ret)
+{
+    const struct value_rule *cfa = &rule->rule.cfa;
+    if (!rule->found || cfa->kind != VALUE_REG || (cfa->reg != X86_RSP && cfa->reg != X86_RBP))
+        return false;
+    *ret = (struct regs){.known = 1U << X86_PC | 1U << X86_RSP | 1U << cfa->reg};
+    ret->r[X86_PC] = k->pc;
+    ret->r[X86_RSP] = k->sp;
+    ret->r[cfa->reg] = k->cfa - (uint64_t)(int64_t)cfa->offset;
+    return true;
+}
+
+bool unwinder_resume(struct unwinder *u, const struct snapshot *s, const struct known_frame *k,
+                     struct native_stack *out)
+{
+    struct walk w = new_walk(u, s, out);
+    const size_t n = out->n;
+    struct regs regs;
+    if (n == 0 || k->sp <= out->frames[n - 1].sp ||
+        !known_regs(k, walk_rule(&w, k->pc, true), &regs) ||
+        walk_try(&w, &regs, true, FRAME_RECOVERED) != UNWIND_DONE)
+        return false;
+    out->frames[n].after_gap = true;
+    out->end = UNWIND_DONE;
+    u->counters.resumed++;
+    u->counters.frames += out->n - n;
+    return true;
 }
 
 struct unwinder *unwinder_free(struct unwinder *u)

@@ -29,6 +29,7 @@ struct native_frame {
     uint64_t function; /* start of its FDE; 0: no CFI */
     bool is_call;      /* pc is a return address: look up pc − 1 */
     bool is_signal;    /* a signal trampoline */
+    bool after_gap;    /* what it called, as far as the frame before this one, is not known */
     enum frame_trust trust;
 };
 
@@ -55,6 +56,7 @@ struct native_stack {
 struct unwind_counters {
     uint64_t stacks, frames, rule_hits, rule_misses, fallbacks, guessed, recovered;
     uint64_t joined;      /* frames that were as in the thread's last stack, and not walked again */
+    uint64_t resumed;     /* stacks that went on from a known frame */
     uint64_t other_stack; /* ended at what a signal interrupted on a stack that was not copied */
     uint64_t ends[UNWIND_END_COUNT];
 };
@@ -71,6 +73,15 @@ void unwinder_maps_same(struct unwinder *u);
 void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_stack *out);
 /* The same once more, after the maps were read again: counted in place of the last run. */
 void unwinder_run_again(struct unwinder *u, const struct snapshot *s, struct native_stack *out);
+/* A C frame that is on the stack by what lies in it, whatever unwinding says: an activation of an interpreter. */
+struct known_frame {
+    uint64_t sp, cfa; /* its bytes */
+    uint64_t pc;      /* of a return to its function, where the frame is as large */
+};
+/* Goes on from K, outside of OUT's last frame, after a run of S that ended early.  True: exact rules led from there to
+ * the root; OUT ends as UNWIND_DONE and says where the gap is.  False: OUT is as it was. */
+bool unwinder_resume(struct unwinder *u, const struct snapshot *s, const struct known_frame *k,
+                     struct native_stack *out);
 /* True if a pc seen first since the maps were last read lay in no known mapping of code: they may be
  * stale. */
 bool unwinder_wants_maps(const struct unwinder *u);

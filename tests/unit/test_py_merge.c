@@ -228,6 +228,28 @@ START_TEST(what_is_not_proven_to_be_eval_is_plain_code)
 }
 END_TEST
 
+START_TEST(markers_lead_on)
+{
+    struct stage s;
+    struct known_frame known[PY_MAX_KNOWN];
+    stage_open(&s);
+    set_native(&s, "xex");
+    set_python(&s, "1");
+    merged(&s); /* a frame that is in mid-instruction may not have its full size yet */
+    s.native_frames[1].is_call = py_merge_known(s.merger, &s.py, STACK, known) == 0;
+    merged(&s);
+    set_python(&s, "35");
+    ck_assert_uint_eq(py_merge_known(s.merger, &s.py, STACK, known), 1);
+    ck_assert(known[0].sp == STACK + 3 * FRAME_BYTES && known[0].cfa == STACK + 4 * FRAME_BYTES);
+    ck_assert_uint_eq(py_merge_known(s.merger, &s.py, marker_of(&s, '5'), known), 0);
+    set_native(&s, "xecex");
+    s.native_frames[1].after_gap = true;
+    set_python(&s, "13");
+    ck_assert(!strcmp(merged(&s), "x~AcBx") && s.out.result == PY_MERGE_NATIVE_CUT);
+    stage_close(&s);
+}
+END_TEST
+
 START_TEST(guessed_frames_teach_nothing)
 {
     struct stage s;
@@ -470,9 +492,9 @@ START_TEST(no_python_frame_is_ever_lost)
 END_TEST
 
 CHECK_MAIN("py_merge", 20, markers_say_where, what_is_not_proven_to_be_eval_is_plain_code,
-           guessed_frames_teach_nothing, the_symbol_tells_eval_before_the_first_match,
-           two_interpreters_interleave, a_remainder_finds_the_next_activation,
-           deep_activation_of_signal_stack, what_was_left_has_no_frame,
-           frames_are_found_in_registers, frames_are_found_in_words,
+           guessed_frames_teach_nothing, markers_lead_on,
+           the_symbol_tells_eval_before_the_first_match, two_interpreters_interleave,
+           a_remainder_finds_the_next_activation, deep_activation_of_signal_stack,
+           what_was_left_has_no_frame, frames_are_found_in_registers, frames_are_found_in_words,
            split_off_parts_are_known_by_their_likeness, a_frame_not_found_is_kept_in_its_place,
            an_old_greenlet_ends_too, no_python_frame_is_ever_lost)
