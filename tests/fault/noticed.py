@@ -21,6 +21,7 @@ HARMLESS = [re.compile(pattern) for pattern in (
     r"^prctl\(PR_SET_PTRACER",  # without Yama there is nothing to allow
     r"^mmap\(",  # malloc takes memory from elsewhere; a file is found on the next of several ways
     r"^process_vm_readv\(\d+, \[\{iov_base=\w+, iov_len=1\}\], 1, \[\{iov_base=NULL",  # is it to be had?
+    r"^process_vm_readv\(\d+, \[\{[^}]*\}, \{",  # of several stretches: the stack is read again alone
     # Short ones are the worker's: is there a Python, a JIT list, which version?  They are asked again.
     r"^process_vm_readv\(.*iov_len=\d{1,3}\}\], 1, \[\{iov_base=\w+, iov_len=\d{1,3}\}\], 1, 0\) +=",
     r"^(read|write)\(\d+<anon_inode:",  # wakes and is woken again within a tick
