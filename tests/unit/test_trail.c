@@ -2,7 +2,6 @@
  * calls that change at one end, and the same with bytes of them changed. */
 #include "unwinder/trail.h"
 
-#include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -85,7 +84,7 @@ static struct snapshot here(const ucontext_t *context)
     s.stack_start = s.regs.r[X86_RSP];
     s.stack_bytes = maps_find(modules_maps(modules), s.stack_start)->end - s.stack_start;
     copy = xrealloc(copy, s.stack_bytes);
-    memcpy(copy, (const void *)(uintptr_t)s.stack_start, s.stack_bytes);
+    ck_assert_int_eq(mem_read(mem, s.stack_start, copy, s.stack_bytes), 0);
     s.stack = copy;
     return s;
 }
