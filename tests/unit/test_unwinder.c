@@ -30,6 +30,7 @@ static void set_up(void)
     f.out.frames = xcalloc(f.out.capacity, sizeof *f.out.frames);
     f.s = (struct snapshot){
         .stack_start = STACK_AT, .stack_bytes = sizeof f.words, .stack = (const uint8_t *)f.words};
+    f.s.tid = 1; /* what is kept of one is held against the next */
     f.s.regs.known = (1U << X86_COUNT) - 1;
     f.s.regs.r[X86_RSP] = STACK_AT;
 }
