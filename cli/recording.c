@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "cli/facts.h"
 #include "target/elf_guard.h"
 #include "target/proc.h"
@@ -352,6 +353,18 @@ bool recording_work(struct recording *r)
 
 /* ---- the end ---- */
 
+/* "<32 us: 12, <64 us: 890" */
+static void set_holds(struct profile *p, const struct sampler_counters *c)
+{
+    struct text text = {0};
+    for (int i = 0; i < HOLD_OCTAVES; i++)
+        if (counters_holds_in(c, i))
+            text_addf(&text, "%s<%llu us: %llu", text.len ? ", " : "", 1ULL << i,
+                      (unsigned long long)counters_holds_in(c, i));
+    profile_set_text(p, "holds", text.len ? text.s : "none");
+    text_release(&text);
+}
+
 static void report_sampler(struct recording *r)
 {
     const struct sampler_counters *c = sampler_counters(r->sampler);
@@ -364,6 +377,7 @@ static void report_sampler(struct recording *r)
     profile_set_number(r->profile, "held_share_5s", sampler_worst_share(r->sampler));
     profile_set_number(r->profile, "held_p50_ns", (double)counters_hold_quantile_ns(c, 0.5));
     profile_set_number(r->profile, "held_p99_ns", (double)counters_hold_quantile_ns(c, 0.99));
+    set_holds(r->profile, c);
     for (int i = 0; i < SAMPLER_COUNTER_COUNT; i++)
         profile_set_number(r->profile, sampler_counter_name((enum sampler_counter)i),
                            (double)counters_get(c, (enum sampler_counter)i));

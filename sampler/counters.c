@@ -76,6 +76,15 @@ void counters_add_hold(struct sampler_counters *c, uint64_t held_ns)
     set(&c->holds[bucket], atomic_load_explicit(&c->holds[bucket], memory_order_relaxed) + 1);
 }
 
+uint64_t counters_holds_in(const struct sampler_counters *c, int octave)
+{
+    uint64_t n = 0;
+    int last = octave == HOLD_OCTAVES - 1 ? HOLD_BUCKETS - 1 : 4 * octave;
+    for (int i = octave ? 4 * octave - 3 : 0; i <= last; i++)
+        n += atomic_load_explicit(&c->holds[i], memory_order_relaxed);
+    return n;
+}
+
 uint64_t counters_hold_quantile_ns(const struct sampler_counters *c, double q)
 {
     uint64_t total = 0;

@@ -48,5 +48,8 @@ uint64_t counters_get(const struct sampler_counters *c, enum sampler_counter whi
 void counters_add(struct sampler_counters *c, enum sampler_counter which, uint64_t delta);
 void counters_raise(struct sampler_counters *c, enum sampler_counter which, uint64_t least);
 void counters_add_hold(struct sampler_counters *c, uint64_t held_ns);
+/* Holds of less than 2^OCTAVE µs that are not of less than half of that.  OCTAVE 0: all below 1 µs. */
+enum { HOLD_OCTAVES = HOLD_BUCKETS / 4 };
+uint64_t counters_holds_in(const struct sampler_counters *c, int octave);
 /* The hold that a share Q of all holds does not exceed, to a fifth; 0 if there were none. */
 uint64_t counters_hold_quantile_ns(const struct sampler_counters *c, double q);

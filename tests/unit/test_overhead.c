@@ -82,6 +82,23 @@ START_TEST(five_seconds_are_looked_at)
 }
 END_TEST
 
+START_TEST(holds_are_told_by_octaves)
+{
+    static const uint64_t holds_ns[] = {0, 999, 1000, 1999, 40000, UINT64_MAX};
+    static const int octaves[] = {0, 0, 1, 1, 6, HOLD_OCTAVES - 1};
+    struct sampler_counters c = {0};
+    uint64_t all = 0;
+    for (size_t i = 0; i < sizeof holds_ns / sizeof *holds_ns; i++) {
+        uint64_t before = counters_holds_in(&c, octaves[i]);
+        counters_add_hold(&c, holds_ns[i]);
+        ck_assert_uint_eq(counters_holds_in(&c, octaves[i]), before + 1);
+    }
+    for (int i = 0; i < HOLD_OCTAVES; i++)
+        all += counters_holds_in(&c, i);
+    ck_assert_uint_eq(all, sizeof holds_ns / sizeof *holds_ns);
+}
+END_TEST
+
 START_TEST(one_late_hold_counts_once)
 {
     set_up(0.005, 0);
@@ -120,5 +137,5 @@ END_TEST
 
 CHECK_MAIN("overhead", 20, the_rate_is_lowered_by_as_much_as_it_was_too_much,
            what_is_past_counts_at_the_present_rate, five_seconds_are_looked_at,
-           one_late_hold_counts_once, with_room_it_is_raised_to_what_was_asked,
-           its_own_quota_counts_too)
+           one_late_hold_counts_once, holds_are_told_by_octaves,
+           with_room_it_is_raised_to_what_was_asked, its_own_quota_counts_too)
