@@ -1,11 +1,13 @@
 /* Parses /proc/PID/maps; see maps.h.  Source: fs/proc/task_mmu.c show_map_vma(). */
 #include "target/maps.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -179,6 +181,28 @@ int maps_load(struct maps *maps, pid_t pid)
         r = maps_parse(maps, text, (size_t)len);
     free(text);
     return r;
+}
+
+/* struct procmap_query, of which older headers know nothing. */
+struct query {
+    uint64_t size, flags, addr;
+    uint64_t start, end, vma_flags, page_size, offset, inode;
+    uint32_t dev_major, dev_minor, name_size, build_id_size;
+    uint64_t name_addr, build_id_addr;
+};
+static_assert(sizeof(struct query) == 104, "struct procmap_query");
+
+bool maps_no_code_at(pid_t pid, uint64_t addr)
+{
+    enum { EXECUTABLE = 4 }; /* PROCMAP_QUERY_VMA_EXECUTABLE */
+    struct query query = {.size = sizeof query, .flags = EXECUTABLE, .addr = addr};
+    char path[32];
+    (void)snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool none = fd >= 0 && ioctl(fd, _IOWR('f', 17, struct query), &query) != 0 && errno == ENOENT;
+    if (fd >= 0)
+        close(fd);
+    return none;
 }
 
 const struct mapping *maps_find(const struct maps *maps, uint64_t addr)

@@ -33,6 +33,10 @@ int maps_parse(struct maps *maps, const char *text, size_t len);
 /* Reads /proc/PID/maps; generation rises only if it changed.  Returns 0, -ESRCH (also if it exited
  * and waits to be reaped), -EPERM, -EPROTO, or another errno of open(2) and read(2). */
 int maps_load(struct maps *maps, pid_t pid);
+/* Does the kernel say that no code is mapped at ADDR now?  A system call or three, however many mappings there are.
+ * False too if it cannot be asked (before Linux 6.11), or says otherwise.  Source: fs/proc/task_mmu.c,
+ * include/uapi/linux/fs.h PROCMAP_QUERY. */
+bool maps_no_code_at(pid_t pid, uint64_t addr);
 /* NULL: nothing mapped there.  Valid until the next load. */
 const struct mapping *maps_find(const struct maps *maps, uint64_t addr);
 void maps_release(struct maps *maps);

@@ -17,7 +17,8 @@ struct rule_cache {
     struct cfi **cfi; /* by module id; NULL: not opened yet */
     size_t cfi_capacity;
     size_t ways_out; /* that were looked for since the last sweep */
-    bool saw_unmapped;
+    uint64_t unmapped[RULE_CACHE_UNMAPPED];
+    size_t n_unmapped;
 };
 
 struct rule_cache *rule_cache_new(struct modules *modules)
@@ -42,14 +43,23 @@ static struct cfi *cfi_of(struct rule_cache *c, struct module *module)
     return c->cfi[module->id];
 }
 
+static void note_unmapped(struct rule_cache *c, uint64_t addr)
+{
+    const struct mapping *m = maps_find(modules_maps(c->modules), addr);
+    if (m && m->prot & PROT_EXEC)
+        return;
+    if (c->n_unmapped < RULE_CACHE_UNMAPPED)
+        c->unmapped[c->n_unmapped] = addr;
+    c->n_unmapped++;
+}
+
 static void build(struct rule_cache *c, struct cached_rule *item)
 {
     struct module *module = modules_find(c->modules, item->addr);
     if (!module)
         module = modules_seek(c->modules, item->addr);
     if (!module) {
-        const struct mapping *m = maps_find(modules_maps(c->modules), item->addr);
-        c->saw_unmapped |= !m || !(m->prot & PROT_EXEC);
+        note_unmapped(c, item->addr);
         return;
     }
     struct cfi *cfi = cfi_of(c, module);
@@ -127,7 +137,7 @@ static void sweep(struct rule_cache *c,
     }
     c->n = kept;
     c->ways_out = 0;
-    c->saw_unmapped = false;
+    c->n_unmapped = 0;
 }
 
 static bool is_mapped_still(const struct rule_cache *c, const struct cached_rule *item)
@@ -151,12 +161,18 @@ void rule_cache_maps_same(struct rule_cache *c)
 {
     if (c->ways_out)
         sweep(c, is_not_by_code);
-    c->saw_unmapped = false;
+    c->n_unmapped = 0;
 }
 
-bool rule_cache_saw_unmapped(const struct rule_cache *c)
+size_t rule_cache_unmapped(const struct rule_cache *c, const uint64_t **ret)
 {
-    return c->saw_unmapped;
+    *ret = c->unmapped;
+    return c->n_unmapped;
+}
+
+void rule_cache_unmapped_known(struct rule_cache *c)
+{
+    c->n_unmapped = 0;
 }
 
 struct rule_cache *rule_cache_free(struct rule_cache *c)

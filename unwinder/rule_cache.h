@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "target/modules.h"
@@ -32,6 +33,10 @@ void rule_cache_maps_changed(struct rule_cache *c);
 /* They were read again: what was not mapped is not.  Drops what was read in code that no file holds, which
  * may be written anew. */
 void rule_cache_maps_same(struct rule_cache *c);
-/* Was an address that no known mapping of code has asked for first since the maps were read? */
-bool rule_cache_saw_unmapped(const struct rule_cache *c);
+/* How many addresses in no known mapping of code were asked for first since the maps were read; *RET: the first
+ * RULE_CACHE_UNMAPPED of them. */
+enum { RULE_CACHE_UNMAPPED = 8 };
+size_t rule_cache_unmapped(const struct rule_cache *c, const uint64_t **ret);
+/* They are mapped nowhere, as was found in another way. */
+void rule_cache_unmapped_known(struct rule_cache *c);
 struct rule_cache *rule_cache_free(struct rule_cache *c);

@@ -42,7 +42,19 @@ void unwinder_maps_same(struct unwinder *u)
 
 bool unwinder_wants_maps(const struct unwinder *u)
 {
-    return rule_cache_saw_unmapped(u->rules);
+    const uint64_t *ignored;
+    return rule_cache_unmapped(u->rules, &ignored) > 0;
+}
+
+bool unwinder_settle_unmapped(struct unwinder *u, pid_t pid)
+{
+    const uint64_t *addrs;
+    size_t n = rule_cache_unmapped(u->rules, &addrs);
+    for (size_t i = 0; i < n; i++)
+        if (i == RULE_CACHE_UNMAPPED || !maps_no_code_at(pid, addrs[i]))
+            return false;
+    rule_cache_unmapped_known(u->rules);
+    return true;
 }
 
 const struct unwind_counters *unwinder_counters(const struct unwinder *u)

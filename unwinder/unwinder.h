@@ -85,5 +85,8 @@ bool unwinder_resume(struct unwinder *u, const struct snapshot *s, const struct 
 /* True if a pc seen first since the maps were last read lay in no known mapping of code: they may be
  * stale. */
 bool unwinder_wants_maps(const struct unwinder *u);
+/* Asks the kernel, where it can be asked, whether any of them is code in process PID now.  True: none is, so there is
+ * no need to read the maps for them. */
+bool unwinder_settle_unmapped(struct unwinder *u, pid_t pid);
 const struct unwind_counters *unwinder_counters(const struct unwinder *u);
 struct unwinder *unwinder_free(struct unwinder *u);

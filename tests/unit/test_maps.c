@@ -113,6 +113,17 @@ START_TEST(every_cut_of_a_map_is_refused_or_parsed)
 }
 END_TEST
 
+START_TEST(the_kernel_says_where_no_code_is)
+{
+    int local = 0;
+    bool can = maps_no_code_at(getpid(), 0x1000); /* Linux 6.11 */
+    ck_assert(!maps_no_code_at(getpid(), (uint64_t)(uintptr_t)maps_load));
+    ck_assert_int_eq(maps_no_code_at(getpid(), (uint64_t)(uintptr_t)&local), can);
+    ck_assert_int_eq(maps_no_code_at(getpid(), UINT64_MAX), can);
+    ck_assert(!maps_no_code_at(0, 0x1000)); /* no process */
+}
+END_TEST
+
 START_TEST(generation_counts_changes)
 {
     struct maps maps = {0};
@@ -142,4 +153,4 @@ END_TEST
 
 CHECK_MAIN("maps", 20, a_map_is_read, an_address_is_found_between_start_and_end,
            malformed_text_changes_nothing, every_cut_of_a_map_is_refused_or_parsed,
-           generation_counts_changes)
+           generation_counts_changes, the_kernel_says_where_no_code_is)

@@ -117,6 +117,22 @@ START_TEST(no_room_for_frames)
 }
 END_TEST
 
+START_TEST(the_kernel_is_asked_instead)
+{
+    f.s.regs.r[X86_PC] = 0x1000;
+    unwinder_run(f.unwinder, &f.s, &f.out);
+    bool can = maps_no_code_at(getpid(), 0x1000);
+    ck_assert_int_eq(unwinder_settle_unmapped(f.unwinder, getpid()), can);
+    ck_assert_int_eq(unwinder_wants_maps(f.unwinder), !can);
+    for (uint64_t i = 0; i < 100; i++) { /* too many to ask for each */
+        f.s.regs.r[X86_PC] = 0x2000 + i;
+        unwinder_run(f.unwinder, &f.s, &f.out);
+    }
+    ck_assert(!unwinder_settle_unmapped(f.unwinder, getpid()));
+    ck_assert(unwinder_wants_maps(f.unwinder));
+}
+END_TEST
+
 START_TEST(unknown_code_asks_for_maps)
 {
     f.s.regs.r[X86_PC] = 0x1000;
@@ -139,6 +155,7 @@ int main(void)
     tcase_add_test(tcase, registers_at_the_edges_of_memory);
     tcase_add_test(tcase, no_room_for_frames);
     tcase_add_test(tcase, unknown_code_asks_for_maps);
+    tcase_add_test(tcase, the_kernel_is_asked_instead);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
