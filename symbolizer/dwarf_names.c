@@ -15,8 +15,8 @@
 enum {
     MAX_DEPTH = 128,         /* of nested scopes */
     MAX_DIE_RANGES = 100000, /* of one function or unit: a guess on the safe side */
-    NO_PARENT = UINT32_MAX,
 };
+#define NO_PARENT UINT32_MAX
 
 struct call { /* an inlined call, or the function itself (no parent) */
     Dwarf_Die die;

@@ -5,8 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Not an enumerator: C11 has only ints, and since gcc 13 a larger one changes all others' type. */
+#define RANGES_NONE UINT32_MAX
+
 enum {
-    RANGES_NONE = UINT32_MAX,
     /* Per object; a hostile file may name the same range list again and again. */
     MAX_RANGES = 4000000,
 };
