@@ -95,13 +95,16 @@ static bool find_symbol(struct module_names *m, uint64_t elf_addr, bool *ret_exp
 }
 
 /* libc's DWARF calls read() __GI___libc_read: where a function has an exported name with fewer
- * underscores, or an as plain but shorter one, that is what its callers wrote. */
+ * underscores, or an as plain but shorter one, that is what its callers wrote.  "__GI_" is libc's mark
+ * for what it calls itself: of such a function any other name will do (__clone3). */
 static void prefer_exported(struct module_names *m, uint64_t elf_addr, struct location *l)
 {
     const char *name = profile_text(m->profile, l->function);
     size_t underscores = strspn(name, "_");
     bool exported;
-    if (!underscores || !find_symbol(m, elf_addr, &exported) || !exported)
+    if (!underscores || !find_symbol(m, elf_addr, &exported))
+        return;
+    if (!exported && !str_starts(name, "__GI_"))
         return;
     size_t own = strspn(m->shown.s, "_");
     if (own < underscores || (own == underscores && m->shown.len < strlen(name)))

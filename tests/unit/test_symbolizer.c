@@ -324,6 +324,7 @@ START_TEST(exported_names_come_before_hidden_ones)
     ck_assert(names_open(&n, "dwarf5"));
     ck_assert_str_eq(name_at(&n, symbol_addr(&n, "public_name"), &l), "public_name");
     ck_assert(str_ends(profile_text(n.profile, l.file), "/plain.c"));
+    ck_assert_str_eq(name_at(&n, symbol_addr(&n, "__GI___inner_name"), &l), "__inner_name");
     names_close(&n);
 }
 END_TEST

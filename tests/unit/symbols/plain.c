@@ -45,3 +45,10 @@ __attribute__((noinline)) int __GI_hidden_name(int x)
     return sink - x;
 }
 int public_name(int x) __attribute__((alias("__GI_hidden_name")));
+
+/* The same of what it exports under no name. */
+__attribute__((noinline, visibility("hidden"))) int __GI___inner_name(int x)
+{
+    return sink - 2 * x;
+}
+int __inner_name(int x) __attribute__((visibility("hidden"), alias("__GI___inner_name")));
