@@ -9,10 +9,9 @@ import threading
 
 ORDERS = "\x1b[2J\x1b]0;owned\x07\x9b31m\nwallspy: done\r\"quote\\ \u202e\udc80"
 PR_SET_NAME = 15
-library = os.fsencode(sys.argv[1])
 # Without blocking here: nobody writes.
 fifo = os.open(sys.argv[2], os.O_RDWR)
-wait = ctypes.CDLL(library).wait_in_library
+wait = ctypes.CDLL(sys.argv[1]).wait_in_library
 
 
 def rename(name):

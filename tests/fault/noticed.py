@@ -68,7 +68,7 @@ def told_by_dump(command, printed):
         return bool(json.loads(printed)["processes"][0]["threads"])  # each says "complete": true or false
     threads = printed.split("\nthread ")[1:]
     return bool(threads) and all(
-        WORDS.search(thread) or re.search(r"^    (_start|clone3?|__clone) ", thread, re.M)
+        WORDS.search(thread) or re.search(r"^    (_start|_*clone3?) ", thread, re.M)
         for thread in threads)
 
 

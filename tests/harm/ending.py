@@ -81,8 +81,9 @@ class Ending(harness.HarmTest):
 class Debugger(harness.HarmTest):
     def attach_gdb(self, pid):
         """For half a second; returns gdb's pid.  It may meet a thread that wallspy just holds, as it
-        may meet any other tracer: then it is tried again."""
-        for _ in range(10):
+        may meet any other tracer: then it is tried again.  gdb 16 gives up for any thread of the
+        target, older ones for its first, and leaves the target stopped."""
+        for _ in range(50):
             gdb = harness.subprocess.Popen(
                 ["gdb", "-nx", "-q", "--batch", "-p", str(pid), "-ex", "shell sleep 0.5",
                  "-ex", "detach"], stdin=harness.subprocess.DEVNULL,
@@ -90,6 +91,7 @@ class Debugger(harness.HarmTest):
             output = gdb.communicate(timeout=20)[0]
             if re.search(r"^\[Inferior .* detached\]", output, re.M):
                 return gdb.pid
+            os.kill(pid, signal.SIGCONT)
         raise AssertionError(output)
 
     def test_debugger_comes_and_goes(self):

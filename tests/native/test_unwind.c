@@ -159,11 +159,23 @@ static bool frame_is(const struct live *l, size_t i, const char *want)
                                        l->symbols, name_here(l, want));
 }
 
+/* Since 2.41 glibc's read() leaves the system call to functions of its own, nameless where it is stripped. */
+static size_t skip_within_read(const struct live *l, const char *expected)
+{
+    size_t i = 0;
+    if (str_starts(expected + strspn(expected, " "), "read "))
+        while (!frame_is(l, i, "read") &&
+               (frame_is(l, i, "[libc.so.6]") || frame_is(l, i, "__syscall_cancel_arch") ||
+                frame_is(l, i, "__internal_syscall_cancel") || frame_is(l, i, "__syscall_cancel")))
+            i++;
+    return i;
+}
+
 /* EXPECTED: names, innermost first; NAME*N stands for N frames. */
 static void assert_stack(const struct live *l, char *expected, enum unwind_end end,
                          const char *context)
 {
-    size_t i = 0;
+    size_t i = skip_within_read(l, expected);
     char *save = NULL;
     for (char *word = strtok_r(expected, " \n", &save); word && strcmp(word, "*/") != 0;
          word = strtok_r(NULL, " \n", &save)) {
@@ -199,11 +211,11 @@ static void freeze(const struct live *l, enum how how, const char *expected, str
         return;
     if (how == STOPPED)
         frozen_release(f);
-    for (freeze_stopped(&l->target, tid, f);
-         !naming_is(l->target.modules, f->snapshot.regs.r[X86_PC], l->symbols, first);
-         freeze_stopped(&l->target, tid, f)) {
-        ck_assert_int_eq(how, BUSY);
+    freeze_stopped(&l->target, tid, f);
+    while (how == BUSY &&
+           !naming_is(l->target.modules, f->snapshot.regs.r[X86_PC], l->symbols, first)) {
         frozen_release(f);
+        freeze_stopped(&l->target, tid, f);
     }
 }
 

@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     pthread_barrier_init(&meeting, NULL, n + 1);
     for (unsigned i = 0; i < n; i++) {
         struct burner *b = &burners[i];
-        snprintf(b->name, sizeof b->name, "burner-%u", i + 1);
+        snprintf(b->name, sizeof b->name, "burner-%hhu", (unsigned char)(i + 1));
         if (fighting)
             b->fight_s = 6;
         else
