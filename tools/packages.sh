@@ -4,11 +4,11 @@
 BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev libunwind-dev
     libiberty-dev liblzma-dev zlib1g-dev"
 # shellcheck disable=SC2034
-FUZZ_PACKAGES="clang-14 libclang-rt-14-dev"
+FUZZ_PACKAGES="clang libclang-rt-dev"
 # shellcheck disable=SC2034
 DEMO_PACKAGES="g++ python3 python3-minimal"
 # shellcheck disable=SC2034
-TEST_PACKAGES="binutils chromium clang-format-14 clang-tidy-14 codespell check elfutils g++ gdb git
+TEST_PACKAGES="binutils chromium clang codespell check elfutils g++ gdb git
     npm=npm python3 python3-dev python3-venv shellcheck strace valgrind xz-utils"
 
 # Says what would be installed and lets the user decide; without a terminal nobody can be asked, and
