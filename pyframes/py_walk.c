@@ -1,5 +1,5 @@
 /* The frame chains of CPython 3.6 to 3.15; see py_walk.h.  Reads frames only: whether a code
- * object is one is py_code's to say, but for the top of 3.11 and 3.12, which may be stale. */
+ * object is one is py_code's to say, but for the top, which may be stale. */
 #include "pyframes/py_walk.h"
 
 #include <errno.h>
@@ -236,6 +236,18 @@ static void note_left(struct py_stack *out, uint64_t marker)
         out->left[out->n_left++] = marker;
 }
 
+/* 3.13 and later: an activation that is just being entered links its frame and shim some instructions before
+ * it says what the shim is (Debian 13's build); its code is None by then, and its instruction in no code object. */
+static bool is_new_shim(struct walk *w, const struct step *s)
+{
+    const struct py_layout *l = &w->rt->layout;
+    uint64_t type;
+    if (l->chain != PY_CHAIN_SHIM || w->steps != 2 || w->rt->code_type == 0 ||
+        !is_address(s->code) || lasti_of(l, s) != PY_LASTI_UNKNOWN)
+        return false;
+    return mem_read_u64(w->mem, s->code + l->object.type, &type) == 0 && type != w->rt->code_type;
+}
+
 /* 3.12 and later: the block from frame *FRAME to its shim.  *FRAME becomes the first of the next
  * block, 0 at the end of the chain; RET_SHIM the address of the shim, if one was met. */
 static enum py_walk_end shim_block(struct walk *w, uint64_t *frame, uint64_t *ret_shim)
@@ -250,7 +262,7 @@ static enum py_walk_end shim_block(struct walk *w, uint64_t *frame, uint64_t *re
         enum py_walk_end end = read_step(w, addr, &s);
         if (end != PY_WALK_DONE)
             return end;
-        if (s.owner >= OWNER_SHIM)
+        if (s.owner >= OWNER_SHIM || is_new_shim(w, &s))
             break;
         end = add_frame(w, &s, 0);
         if (end != PY_WALK_DONE)

@@ -330,6 +330,28 @@ START_TEST(stale_top_leaves_its_caller)
 }
 END_TEST
 
+/* 3.13 and later: the top activation's shim is linked, and does not yet say what it is. */
+START_TEST(shim_in_the_making_is_one)
+{
+    for (uint32_t minor = 13; minor <= 15; minor++) {
+        struct fake *f = fake_new(minor);
+        fill(f);
+        put(f, frame_addr(0) + f->rt.layout.frame.previous, STACK + 0x40);
+        put_shim(f, STACK + 0x40, frame_addr(1));
+        put(f, STACK + 0x40 + f->rt.layout.frame.code, code_addr(9) | f->rt.layout.executable_tags);
+        put(f, code_addr(9) + f->rt.layout.object.type, TYPE + 0x100);
+        f->bytes[STACK + 0x40 + f->rt.layout.frame.owner - BASE] = 0;
+        ck_assert_int_eq(walk(f), 0);
+        ck_assert_int_eq(f->out.end, PY_WALK_DONE);
+        ck_assert_uint_eq(f->out.n, 5);
+        ck_assert(f->out.frames[0].entry);
+        ck_assert_uint_eq(f->out.frames[0].marker, STACK + 0x40);
+        ck_assert_uint_eq(f->out.frames[1].marker, STACK + 0x80);
+        free(f);
+    }
+}
+END_TEST
+
 START_TEST(activations_without_frames_are_told)
 {
     for (uint32_t minor = 12; minor <= 15; minor++) {
@@ -431,6 +453,7 @@ END_TEST
 
 CHECK_MAIN("py_walk", 20, every_version_is_walked, every_read_may_fail, cycles_end,
            garbage_is_survived, capacity_is_kept, stale_top_cframe_is_left_out,
-           stale_top_leaves_its_caller, activations_without_frames_are_told,
-           unequal_310_chains_give_no_markers, frames_without_code_are_left_out,
-           chains_without_code_end, not_started_and_unknown_offsets)
+           stale_top_leaves_its_caller, shim_in_the_making_is_one,
+           activations_without_frames_are_told, unequal_310_chains_give_no_markers,
+           frames_without_code_are_left_out, chains_without_code_end,
+           not_started_and_unknown_offsets)
