@@ -142,7 +142,7 @@ static void check_batch(struct py_codes *c, struct batch *b)
     size_t done = 0;
     while (done < b->n) {
         size_t got = mem_read_spans(c->live, b->spans + done, b->n - done) / c->window;
-        for (size_t i = done; i < done + got; i++)
+        for (size_t i = done; i < done + got && i < b->n; i++)
             compare_live(c, b->codes[i], b->spans[i].buf, b->taken_ns, now_ns);
         done += got + 1; /* one that cannot be read is gone, perhaps with the process */
     }
