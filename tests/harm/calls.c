@@ -172,7 +172,7 @@ static void *call_main(void *arg)
         int came_to = c->once(c, wait);
         int64_t took_ns = now_ns() - start_ns;
         int64_t asked_ns = c->own_wait_ns ? c->own_wait_ns : wait.tv_nsec;
-        note(i, came_to, c->is_exact && took_ns < asked_ns);
+        note(i, came_to, c->is_exact && took_ns < asked_ns - c->early_ns);
         if (!c->feed && came_to == RIGHT)
             note_late(took_ns - asked_ns);
     }

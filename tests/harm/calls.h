@@ -17,7 +17,8 @@ struct call {
     void (*feed)(
         struct call *); /* makes what it waits for come about; NULL: it times out after WAIT */
     void (*release)(struct call *); /* what would outlive the program; may be NULL */
-    int is_exact;                   /* never before its time-out */
+    int is_exact;                   /* never before its time-out, */
+    long early_ns;                  /* by more than this */
     long own_wait_ns;               /* its time-out, if that is not WAIT */
     int fds[2];                     /* the thread's own end is the first */
     unsigned long context;
