@@ -28,6 +28,7 @@ struct task {
     char comm[TASK_COMM_BYTES];
     bool seen;   /* in the present listing of the process's threads */
     bool met;    /* looked at, and told of: threads_meet() */
+    bool peeked; /* its state was looked at before that */
     bool zombie; /* it ended, but its process's other threads go on */
     bool io_worker;
     bool filtered; /* not wanted by --thread */

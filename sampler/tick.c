@@ -234,18 +234,23 @@ static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state
 }
 
 /* The first look at a thread and its first sample take as long as 30 later ones.  The many of a big program
- * are met over some ticks, in which those that run are sampled as they should be. */
-static bool may_meet(struct sampler *s, int64_t now_ns)
+ * are met over some ticks, in which those that are known are sampled as they should be: first those that run. */
+static bool may_meet(struct sampler *s, struct task *t, int64_t now_ns)
 {
     int64_t end_ns = s->tick_ns + s->interval_ns / MEET_SHARE;
-    return s->config.single_shot || s->met++ < MEET_AT_LEAST || now_ns < end_ns;
+    if (s->config.single_shot || s->met++ < MEET_AT_LEAST || now_ns < end_ns)
+        return true;
+    if (t->peeked)
+        return false;
+    t->peeked = true;
+    return threads_state(t) == 'R';
 }
 
 static void visit(struct sampler *s, struct task *t)
 {
     struct syscall_state view;
     int64_t now_ns = clock_now_ns();
-    if (!t->met && may_meet(s, now_ns))
+    if (!t->met && may_meet(s, t, now_ns))
         threads_meet(s, t);
     if (!t->met || t->zombie || t->filtered)
         return;
