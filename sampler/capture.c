@@ -359,8 +359,18 @@ void capture_prepare(struct sampler *s, struct task *t)
     (void)ring_reserve(s->ring, capture_bytes(t->stack_bytes));
 }
 
+/* It was asked to stop by its tid, which may be another's by then: its own files tell. */
+static bool is_another(const struct task *t)
+{
+    struct schedstat ignored;
+    int fd = t->fds[TASK_SCHEDSTAT];
+    return fd >= 0 && schedstat_read(fd, &ignored) == -ESRCH;
+}
+
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
 {
+    if (is_another(t))
+        return;
     bool whole = t->stack_bytes <= HELD_STACK_BYTES || s->config.single_shot;
     size_t stack = whole ? t->stack_bytes : HELD_STACK_BYTES;
     struct sample_message *m = reserve(s, stack);
