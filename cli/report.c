@@ -111,6 +111,7 @@ static const struct {
     {"perturbed_calls", "call", "interrupted"},
     {"cut_calls", "call", "that may have been cut short"},
     {"late_ticks", "tick", "late"},
+    {"threads_not_met", "thread", "whose turn never came"},
     {"stacks_refused", "stack", "cut where new, for want of room (--max-size)"},
     {"runs_refused", "gap", "for want of room (--max-size)"},
 };

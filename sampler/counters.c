@@ -29,6 +29,7 @@ static const char *const names[SAMPLER_COUNTER_COUNT] = {
     [COUNT_HELD_NS] = "held_ns",
     [COUNT_HELD_MAX_NS] = "held_max_ns",
     [COUNT_REPAIR_MAX_NS] = "repair_max_ns",
+    [COUNT_NOT_MET] = "threads_not_met",
     [COUNT_UNREADABLE] = "unreadable",
 };
 

@@ -16,6 +16,7 @@ void threads_end(struct sampler *s, struct task *t)
 {
     if (t->met && !t->zombie)
         capture_tell(s, t, MESSAGE_TASK_END, 0, clock_now_ns());
+    counters_add(&s->counters, COUNT_NOT_MET, !t->met && t->peeked);
     process_remove(t->process, t);
     t->ended = true;
     if (!t->pending) {

@@ -14,6 +14,7 @@ enum {
     MAX_BACKOFF_NS = NS_PER_S, /* the progress rule's longest gap */
     MEET_SHARE = 2,            /* of an interval, in which new threads are met */
     MEET_AT_LEAST = 8,
+    MEET_TICKS = 32,            /* in which all are met, however long those take */
     STUCK_NS = 250 * NS_PER_MS, /* stops are seen within some ms, late ones once a CPU was had */
 };
 
@@ -238,7 +239,8 @@ static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state
 static bool may_meet(struct sampler *s, struct task *t, int64_t now_ns)
 {
     int64_t end_ns = s->tick_ns + s->interval_ns / MEET_SHARE;
-    if (s->config.single_shot || s->met++ < MEET_AT_LEAST || now_ns < end_ns)
+    size_t least = MEET_AT_LEAST + t->process->n_tasks / MEET_TICKS;
+    if (s->config.single_shot || s->met++ < least || now_ns < end_ns)
         return true;
     if (t->peeked)
         return false;
@@ -407,8 +409,10 @@ void tick_close(struct sampler *s)
     for (uint32_t i = 0; i < s->n_processes; i++)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
-            if (!t->met)
+            if (!t->met) {
+                counters_add(&s->counters, COUNT_NOT_MET, 1);
                 continue;
+            }
             (void)capture_counts(s, t, &t->sched);
             capture_tell(s, t, MESSAGE_TASK_END, TASK_STILL_ALIVE, now_ns);
         }
