@@ -348,9 +348,5 @@ int main(void)
     tcase_add_test(tcase, cut_stack_says_how_much_is_needed);
     tcase_add_test(tcase, without_the_interrupted_stack_its_first_function_is_last);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return check_end(suite);
 }

@@ -4,15 +4,8 @@
 #include <check.h>
 #include <stdlib.h>
 
-static inline int check_run(const char *name, const TTest *const *tests, size_t n, double timeout_s)
+static inline int check_end(Suite *suite)
 {
-    Suite *suite = suite_create(name);
-    for (size_t i = 0; i < n; i++) {
-        TCase *tcase = tcase_create(tests[i]->name);
-        tcase_set_timeout(tcase, timeout_s);
-        tcase_add_test(tcase, tests[i]);
-        suite_add_tcase(suite, tcase);
-    }
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
@@ -20,9 +13,25 @@ static inline int check_run(const char *name, const TTest *const *tests, size_t 
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-#define CHECK_MAIN(name, timeout_s, ...)                                                           \
+static inline int check_run(const char *name, const TTest *const *tests, size_t n, double timeout_s,
+                            void (*set_up)(void), void (*tear_down)(void))
+{
+    Suite *suite = suite_create(name);
+    for (size_t i = 0; i < n; i++) {
+        TCase *tcase = tcase_create(tests[i]->name);
+        tcase_set_timeout(tcase, timeout_s);
+        tcase_add_checked_fixture(tcase, set_up, tear_down);
+        tcase_add_test(tcase, tests[i]);
+        suite_add_tcase(suite, tcase);
+    }
+    return check_end(suite);
+}
+
+#define CHECK_MAIN(name, timeout_s, ...) CHECK_MAIN_WITH(name, timeout_s, NULL, NULL, __VA_ARGS__)
+/* SET_UP() runs before each test, TEAR_DOWN() after it. */
+#define CHECK_MAIN_WITH(name, timeout_s, set_up, tear_down, ...)                                   \
     int main(void)                                                                                 \
     {                                                                                              \
         const TTest *const tests[] = {__VA_ARGS__};                                                \
-        return check_run(name, tests, sizeof tests / sizeof *tests, timeout_s);                    \
+        return check_run(name, tests, sizeof tests / sizeof *tests, timeout_s, set_up, tear_down); \
     }

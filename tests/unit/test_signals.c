@@ -107,9 +107,5 @@ int main(void)
     tcase_add_test(tcase, a_wait_ends_with_the_signal);
     tcase_add_loop_test(tcase, launched_a_sent_signal_goes_on, 0, 7);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return check_end(suite);
 }

@@ -98,9 +98,5 @@ int main(void)
     tcase_add_loop_test(tcase, truncated_files_are_survived, 0, n);
     tcase_add_loop_test(tcase, flipped_bytes_are_survived, 0, n);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return check_end(suite);
 }

@@ -179,19 +179,5 @@ START_TEST(more_threads_than_are_kept)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("trail");
-    TCase *tcase = tcase_create("trail");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_set_timeout(tcase, 30);
-    tcase_add_test(tcase, the_outer_part_is_kept);
-    tcase_add_test(tcase, changed_bytes_are_seen);
-    tcase_add_test(tcase, more_threads_than_are_kept);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+CHECK_MAIN_WITH("trail", 30, set_up, tear_down, the_outer_part_is_kept, changed_bytes_are_seen,
+                more_threads_than_are_kept)

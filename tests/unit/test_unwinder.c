@@ -145,21 +145,6 @@ START_TEST(unknown_code_asks_for_maps)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("unwinder");
-    TCase *tcase = tcase_create("hostile");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_set_timeout(tcase, 30);
-    tcase_add_test(tcase, random_stacks_end);
-    tcase_add_test(tcase, registers_at_the_edges_of_memory);
-    tcase_add_test(tcase, no_room_for_frames);
-    tcase_add_test(tcase, unknown_code_asks_for_maps);
-    tcase_add_test(tcase, the_kernel_is_asked_instead);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+CHECK_MAIN_WITH("unwinder", 30, set_up, tear_down, random_stacks_end,
+                registers_at_the_edges_of_memory, no_room_for_frames, unknown_code_asks_for_maps,
+                the_kernel_is_asked_instead)
