@@ -225,8 +225,9 @@ void subject_refresh(struct subject *s, int64_t now_ns)
 bool subject_catch_up(struct subject *s)
 {
     int64_t now_ns = clock_now_ns();
-    return unwinder_wants_maps(s->unwinder) && !unwinder_settle_unmapped(s->unwinder, s->pid) &&
-           now_ns - s->maps_read_ns >= s->maps_took_ns * CATCH_UP_SHARE && read_maps(s, now_ns);
+    return unwinder_wants_maps(s->unwinder) &&
+           now_ns - s->maps_read_ns >= s->maps_took_ns * CATCH_UP_SHARE &&
+           !unwinder_settle_unmapped(s->unwinder, s->pid) && read_maps(s, now_ns);
 }
 
 void subject_conclude(struct subject *s)

@@ -17,8 +17,8 @@ struct stack_view {
     struct mem *mem;
     /* Bytes above a stack's start up to the highest word read; of that stack which needed more. */
     uint64_t used;
-    bool elsewhere;  /* a word was asked for that is not among BYTES */
     uint64_t wanted; /* the same, of the highest word that lay above what was copied; 0: none */
+    bool elsewhere;  /* a word was asked for that is not among BYTES */
 };
 
 void stack_view_init(struct stack_view *v, const struct snapshot *s);

@@ -20,7 +20,6 @@ struct trail {
     uint8_t *bytes;
     struct native_frame *frames;
     size_t n;
-    bool at_root; /* the outermost is the thread's root for certain */
 };
 
 struct trails {
@@ -132,7 +131,7 @@ bool trails_join(struct trails *t, struct native_stack *out, struct stack_view *
     memcpy(&out->frames[out->n - 1], then, n * sizeof *then);
     out->n += n - 1;
     t->joined = n - 1;
-    *at_root = last->at_root;
+    *at_root = true;
     if (view->used < last->end - view->start)
         view->used = last->end - view->start;
     return true;
@@ -163,7 +162,7 @@ static void keep(struct trails *t, struct trail *trail, const struct native_stac
                  uint64_t end)
 {
     const struct snapshot *s = t->snapshot;
-    bool same_end = trail == t->last && t->compared && trail->end == end;
+    bool same_end = trail == t->last && t->compared && trail->end == end && t->same_from <= end;
     uint64_t copy_end = same_end ? t->same_from : end;
     size_t kept = same_end && t->joined ? t->joined + 1 : 0;
     size_t n = count_exact(out);
@@ -185,12 +184,11 @@ static void keep(struct trails *t, struct trail *trail, const struct native_stac
 }
 
 size_t trails_end(struct trails *t, const struct native_stack *out, const struct stack_view *view,
-                  bool at_root)
+                  bool sound)
 {
-    if (t->snapshot->stack && out->end == UNWIND_DONE && !view->elsewhere) {
+    if (t->snapshot->stack && sound && !view->elsewhere) {
         struct trail *trail = choose(t);
         trail->turn = ++t->turn;
-        trail->at_root = at_root;
         keep(t, trail, out, view->start + view->used);
     }
     t->snapshot = NULL;

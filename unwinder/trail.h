@@ -14,10 +14,10 @@ void trails_forget(struct trails *t);
 /* An unwind of S begins. */
 void trails_begin(struct trails *t, const struct snapshot *s);
 /* Was the last frame of OUT, an exact one that is not left yet, in the last stack of the same thread, and are the bytes
- * above it the same?  Then OUT gets all outside of it, VIEW has used what that took, and AT_ROOT is as it was. */
+ * above it the same?  Then OUT gets all outside of it, VIEW has used what that took, and AT_ROOT is true. */
 bool trails_join(struct trails *t, struct native_stack *out, struct stack_view *view,
                  bool *at_root);
-/* The unwind is done: keeps its outer part, those frames that are exact, if nothing but code and the stack's bytes led to
+/* The unwind is done: if it is SOUND, which is to say led straight to the root, keeps its outer part, those frames that are exact, if nothing but code and the stack's bytes led to
  * them.  Returns how many frames trails_join() gave. */
 size_t trails_end(struct trails *t, const struct native_stack *out, const struct stack_view *view,
-                  bool at_root);
+                  bool sound);

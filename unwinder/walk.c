@@ -158,6 +158,7 @@ enum unwind_end walk_from(struct walk *w, const struct regs *regs, bool is_call,
         if (step(w, &caller, &trust, &end)) {
             if (by_code == SIZE_MAX || !is_astray(end))
                 return end;
+            w->trial_failed = true;
             w->out->n = by_code + 1;
             w->out->frames[by_code].cfa = 0;
             return walk_guess(w);
@@ -186,6 +187,7 @@ enum unwind_end walk_try(struct walk *w, const struct regs *regs, bool is_call,
     w->nesting--;
     if (end == UNWIND_DONE && w->at_root)
         return UNWIND_DONE;
+    w->trial_failed = true;
     w->out->n = n;
     w->stack_switches = switches;
     return end == UNWIND_DONE ? UNWIND_NO_CFI : end;

@@ -24,6 +24,7 @@ struct walk {
     unsigned nesting;    /* how many trials this is in, one within the other */
     unsigned trials;     /* how many this stack has had */
     size_t trial_frames; /* frames that trials of this stack have made */
+    bool trial_failed;   /* so that words were read that no frame of OUT needs */
     bool at_root;        /* the end was a frame whose return address is undefined */
 };
 
