@@ -33,6 +33,7 @@ class Killer(trial.Trials):
         super().__init__(target)
         self.random = source
         self.stopped_s = 0  # the longest time for which wallspy was stopped
+        self.beyond_s = 0  # by how much the target's longest pause was longer, at most
         self.figures = {"SIGKILL": 0, "SIGTERM": 0, "SIGINT": 0, "SIGSTOP": 0, "files written": 0,
                         "before the first sample": 0}
 
@@ -60,12 +61,17 @@ class Killer(trial.Trials):
         self.figures["before the first sample" if code else "files written"] += 1
 
     def pause(self, wallspy):
+        longest_s = self.longest_pause_s()
         begin = time.monotonic()
         wallspy.process.send_signal(signal.SIGSTOP)
         time.sleep(STOPPED_S)
         wallspy.process.send_signal(signal.SIGCONT)
-        self.stopped_s = max(self.stopped_s, time.monotonic() - begin)
+        stopped_s = time.monotonic() - begin
+        self.stopped_s = max(self.stopped_s, stopped_s)
         self.ask(wallspy, signal.SIGINT)
+        self.assert_goes_on()
+        if self.longest_pause_s() > longest_s:
+            self.beyond_s = max(self.beyond_s, self.longest_pause_s() - stopped_s)
 
     def trial(self, number):
         name = signal.Signals(number).name
@@ -91,7 +97,8 @@ class Kills(unittest.TestCase):
             killer = Killer(target, random.Random(seed))
             for _ in range(n):
                 killer.trial(number)
-            print(killer.figures, f"longest pause {killer.longest_pause_s():.3f} s")
+            print(killer.figures, f"longest pause {killer.longest_pause_s():.3f} s, "
+                  f"{killer.beyond_s * 1000:.1f} ms more than wallspy's")
             self.assertEqual(target.finish()["wrong"], 0)
 
     def test_killed(self):
