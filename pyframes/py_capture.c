@@ -16,6 +16,7 @@
 enum {
     MAX_INTERPRETERS = 256,
     MAX_THREAD_STATES = 1 << 16,
+    AT_ONCE = 64, /* interpreters whose heads are compared by one read; of more, all is read anew */
     /* Ticks for which a list with an entry that is not complete yet is read again each time; an
      * entry that never becomes complete must not cost that for ever. */
     SETTLING_TICKS = 8,
@@ -105,21 +106,25 @@ struct py_capture *py_capture_free(struct py_capture *c)
     return NULL;
 }
 
-static int read_ids(const struct py_capture *c, struct mem *mem, uint64_t state,
-                    struct thread_ids *ret)
+static struct thread_ids ids_in(const struct py_capture *c, const uint8_t *bytes)
 {
     const struct py_layout *l = &c->rt->layout;
-    uint8_t bytes[PY_THREAD_MAX_BYTES];
-    int r = mem_read(mem, state, bytes, c->ids_bytes);
-    if (r < 0)
-        return r;
-    *ret = (struct thread_ids){
+    return (struct thread_ids){
         .next = py_layout_word(bytes, l->thread.next),
         .interp = py_layout_word(bytes, l->thread.interp),
         .thread_id = py_layout_word(bytes, l->thread.thread_id),
         .native_id = py_layout_word(bytes, l->thread.native_id),
     };
-    return 0;
+}
+
+static int read_ids(const struct py_capture *c, struct mem *mem, uint64_t state,
+                    struct thread_ids *ret)
+{
+    uint8_t bytes[PY_THREAD_MAX_BYTES];
+    int r = mem_read(mem, state, bytes, c->ids_bytes);
+    if (r == 0)
+        *ret = ids_in(c, bytes);
+    return r;
 }
 
 /* Reads what tells a changed list from an unchanged one.  Returns how many interpreters there are,
@@ -144,6 +149,43 @@ static size_t read_heads(const struct py_capture *c, struct mem *live, struct he
         ret[n++] = h;
     }
     return n;
+}
+
+/* Is what read_heads() would read what it read last?  Everything is where it was then, if so, and takes
+ * one system call. */
+static bool heads_are_same(const struct py_capture *c, struct mem *live)
+{
+    const struct py_layout *l = &c->rt->layout;
+    struct {
+        uint64_t next; /* of the list of interpreters */
+        uint64_t state;
+        uint8_t ids[PY_THREAD_MAX_BYTES];
+    } now[AT_ONCE + 1];
+    struct mem_span spans[1 + 3 * AT_ONCE];
+    size_t n = 0;
+    size_t bytes = 0;
+    if (c->heads_n == 0 || c->heads_n > AT_ONCE)
+        return false;
+    spans[n++] = (struct mem_span){c->rt->addr + l->runtime.interpreters, &now[0].next, 8};
+    for (size_t i = 0; i < c->heads_n; i++) {
+        const struct head *h = &c->heads[i];
+        spans[n++] = (struct mem_span){h->interp + l->interp.threads, &now[i].state, 8};
+        spans[n++] = (struct mem_span){h->interp + l->interp.next, &now[i + 1].next, 8};
+        if (h->state)
+            spans[n++] = (struct mem_span){h->state, now[i].ids, c->ids_bytes};
+    }
+    for (size_t i = 0; i < n; i++)
+        bytes += spans[i].len;
+    if (mem_read_spans(live, spans, n) != bytes || now[c->heads_n].next != 0)
+        return false;
+    for (size_t i = 0; i < c->heads_n; i++) {
+        const struct head *h = &c->heads[i];
+        struct thread_ids ids = h->state ? ids_in(c, now[i].ids) : (struct thread_ids){0};
+        if (now[i].next != h->interp || now[i].state != h->state || ids.thread_id != h->thread_id ||
+            ids.native_id != h->native_id)
+            return false;
+    }
+    return true;
 }
 
 /* ≤ 3.10 have no native id: the C library's own note of the thread's tid serves, in what
@@ -200,22 +242,20 @@ static void read_list(struct py_capture *c, struct mem *live, const struct head 
 
 void py_capture_tick(struct py_capture *c, struct mem *live)
 {
-    struct head heads[MAX_INTERPRETERS];
-    size_t n = read_heads(c, live, heads);
-    if (n != c->heads_n || memcmp(heads, c->heads, n * sizeof *heads) != 0)
+    if (!heads_are_same(c, live)) {
+        c->heads_n = read_heads(c, live, c->heads);
         c->settling = SETTLING_TICKS;
-    else if (!c->unsettled || c->settling == 0)
+    } else if (!c->unsettled || c->settling == 0) {
         return;
-    else
+    } else {
         c->settling--;
-    memcpy(c->heads, heads, n * sizeof *heads);
-    c->heads_n = n;
+    }
     c->n = 0;
     c->unsettled = false;
     map_clear(&c->by_thread);
     map_clear(&c->by_tid);
-    for (size_t i = 0; i < n; i++)
-        read_list(c, live, &heads[i]);
+    for (size_t i = 0; i < c->heads_n; i++)
+        read_list(c, live, &c->heads[i]);
 }
 
 /* Fills STATES with those of THREAD that are still what the table says. */

@@ -359,17 +359,22 @@ void capture_prepare(struct sampler *s, struct task *t)
     (void)ring_reserve(s->ring, capture_bytes(t->stack_bytes));
 }
 
-/* It was asked to stop by its tid, which may be another's by then: its own files tell. */
-static bool is_another(const struct task *t)
+/* It was asked to stop by its tid, which may be another's by then: its own files tell.  They also tell
+ * what is not known yet: it has been on a CPU since it was asked, to stop, and if it was not put on one
+ * since, it was on one then. */
+static bool is_another(const struct sampler *s, struct task *t)
 {
-    struct schedstat ignored;
+    struct schedstat now;
     int fd = t->fds[TASK_SCHEDSTAT];
-    return fd >= 0 && schedstat_read(fd, &ignored) == -ESRCH;
+    int r = fd >= 0 ? schedstat_read(fd, &now) : -EBADF;
+    if (r == 0 && s->can.schedstat && t->requested_state == THREAD_RUNNING_OR_RUNNABLE)
+        t->requested_state = now.runs == t->requested_runs ? THREAD_RUNNING : THREAD_RUNNABLE;
+    return r == -ESRCH;
 }
 
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
 {
-    if (is_another(t))
+    if (is_another(s, t))
         return;
     bool whole = t->stack_bytes <= HELD_STACK_BYTES || s->config.single_shot;
     size_t stack = whole ? t->stack_bytes : HELD_STACK_BYTES;

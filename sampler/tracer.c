@@ -43,6 +43,7 @@ struct tracer {
     uint32_t capacity, used, pending; /* used: with deleted ones */
     uint32_t held;
     sigset_t blocked, open; /* the mask outside, and the one that lets SIGCHLD in */
+    sigset_t child;         /* SIGCHLD */
 };
 
 /* SIGCHLD's handler has no argument of ours.  Set on the sampler's thread only. */
@@ -258,10 +259,9 @@ struct tracer *tracer_new(const struct tracer_handler *handler)
     t->handler = *handler;
     t->capacity = FIRST_CAPACITY;
     t->requests = xcalloc(t->capacity, sizeof *t->requests);
-    sigset_t child;
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    (void)pthread_sigmask(SIG_BLOCK, &child, NULL);
+    sigemptyset(&t->child);
+    sigaddset(&t->child, SIGCHLD);
+    (void)pthread_sigmask(SIG_BLOCK, &t->child, NULL);
     (void)pthread_sigmask(SIG_SETMASK, NULL, &t->blocked);
     t->open = t->blocked;
     sigdelset(&t->open, SIGCHLD);
@@ -327,6 +327,8 @@ bool tracer_poll(struct tracer *t, pid_t tid, int64_t ns)
 void tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd)
 {
     struct pollfd wake = {.fd = wake_fd, .events = POLLIN};
+    /* What is there to reap is reaped now: its signal need not break the sleep. */
+    (void)sigtimedwait(&t->child, NULL, &(struct timespec){0});
     tracer_reap(t);
     for (;;) {
         int64_t left = until_ns - clock_now_ns();

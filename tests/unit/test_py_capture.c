@@ -156,6 +156,37 @@ START_TEST(an_unchanged_list_is_not_read_again)
 }
 END_TEST
 
+/* Whatever of the words that are compared is another: all lists are read anew, once. */
+START_TEST(every_change_of_a_head_is_noticed)
+{
+    struct fake *f = fake_new(12);
+    const struct py_layout *l = &f->rt.layout;
+    const struct {
+        uint64_t at, value;
+    } changes[] = {
+        {state_addr(2) + l->thread.thread_id, thread_id(5)},
+        {state_addr(2) + l->thread.native_id, 105},
+        {interp_addr(0) + l->interp.threads, state_addr(1)},
+        {interp_addr(1) + l->interp.threads, 0},
+        {interp_addr(0) + l->interp.next, 0},
+        {BASE + l->runtime.interpreters, interp_addr(1)},
+        {BASE + l->runtime.interpreters, 0},
+        {BASE + l->runtime.interpreters, interp_addr(0)},
+    };
+    py_capture_tick(f->capture, &f->mem);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        put(f, changes[i].at, changes[i].value);
+        f->reads = 0;
+        py_capture_tick(f->capture, &f->mem);
+        size_t changed = f->reads;
+        f->reads = 0;
+        py_capture_tick(f->capture, &f->mem);
+        ck_assert_msg(changed > f->reads, "change %zu: %zu reads, then %zu", i, changed, f->reads);
+    }
+    fake_free(f);
+}
+END_TEST
+
 /* A new thread writes its ids when it first runs, perhaps after others came before it. */
 START_TEST(a_thread_that_begins_later_is_found)
 {
@@ -243,6 +274,6 @@ START_TEST(every_read_may_fail)
 END_TEST
 
 CHECK_MAIN("py_capture", 20, threads_are_found_by_tid_and_by_fs_base, musl_keeps_the_tid_elsewhere,
-           an_unchanged_list_is_not_read_again, a_thread_that_begins_later_is_found,
-           reused_states_are_not_believed, broken_lists_end, garbage_data_stacks_are_survived,
-           every_read_may_fail)
+           an_unchanged_list_is_not_read_again, every_change_of_a_head_is_noticed,
+           a_thread_that_begins_later_is_found, reused_states_are_not_believed, broken_lists_end,
+           garbage_data_stacks_are_survived, every_read_may_fail)
