@@ -52,7 +52,8 @@ static int set_pids(struct options *o, const struct option_row *row, const char 
         uint64_t pid = 0;
         size_t len = strcspn(s, list_separators);
         if (parse_u64(s, s + len, 10, &pid) != s + len || pid < 1 || pid > INT_MAX)
-            return bad_value(row, value, "not a list of process ids", err);
+            return bad_value(row, value, "not a list of process ids, such as 1234 or 1234,5678",
+                             err);
         add_pid(o, (pid_t)pid);
         s += len;
         s += strspn(s, list_separators);
