@@ -38,10 +38,19 @@ bool plt_stub_slot(const uint8_t *code, size_t len, int64_t *ret_rel);
 
 struct prologue {
     size_t end;     /* bytes of code up to the first jump, call or return after it */
-    uint64_t depth; /* bytes between the final rsp and rbp */
+    uint64_t depth; /* bytes between the final rsp and rbp, but for what aligning rsp took */
+    uint64_t align; /* rsp was made a multiple of it, below rbp; 0: it was not */
+    uint64_t below; /* bytes between the final rsp and where it was aligned */
     bool is_drap;   /* the stack was aligned; the return address was pushed a second time */
 };
 /* Decodes a function that sets rbp up as its frame pointer and then lowers rsp by constants only
- * (pushes, sub, probing loops).  CODE is all of the function.  Returns 0 or -ENOENT: no frame
- * pointer, or something in it may change rsp by what is not known here (alloca). */
+ * (pushes, sub, probing loops), or aligns it once, to 64 bytes at most.  CODE is all of the function.
+ * Returns 0 or -ENOENT: no frame pointer, or something in it may change rsp by what is not known here
+ * (alloca). */
 int prologue_decode(const uint8_t *code, size_t len, struct prologue *ret);
+/* Does CODE go on with pop or ret, perhaps behind what clears registers?  There rsp need not be where the
+ * prologue left it: lea rsp, [rbp − N] may come before. */
+bool prologue_is_undone(const uint8_t *code, size_t len);
+/* May rbp be RBP where rsp is SP?  Where rsp was aligned that is so for one to four places: a function
+ * is entered with rsp + 8 a multiple of 16 (System V psABI, 3.2.2), so its rbp is one. */
+bool prologue_fits(const struct prologue *p, uint64_t sp, uint64_t rbp);

@@ -4,13 +4,14 @@
 #include "unwinder/insn.h"
 
 /* No compiler makes a frame that large without alloca. */
-enum { MAX_DEPTH_BYTES = 1 << 26 };
+enum { MAX_DEPTH_BYTES = 1 << 26, STACK_ALIGN = 16 };
 
 struct decoder {
     const uint8_t *at; /* the instruction */
     size_t len;        /* its bytes */
     bool framed;       /* after mov rbp, rsp */
     uint64_t depth;
+    uint64_t align, above; /* rsp was made a multiple of it, when DEPTH was that; 0: not */
     uint64_t probe_depth; /* where a probing loop will end: lea r11, [rsp − N] was seen; 0: none */
     bool is_drap;
 };
@@ -108,6 +109,19 @@ static bool computes_rsp(const uint8_t *code)
     return to_reg && (modrm >> 3 & 7) == RSP && !(rex & 4);
 }
 
+/* and rsp, −16 to −64. */
+static bool aligns_rsp(struct decoder *d)
+{
+    if (d->align || d->len != 4 || memcmp(d->at, "\x48\x83\xe4", 3) != 0)
+        return false;
+    uint8_t align = (uint8_t)-d->at[3];
+    if (align != 16 && align != 32 && align != 64)
+        return false;
+    d->align = align;
+    d->above = d->depth;
+    return true;
+}
+
 static int follow(struct decoder *d, const uint8_t *code, size_t len, size_t *ret_end)
 {
     const uint8_t *end = code + len;
@@ -121,6 +135,8 @@ static int follow(struct decoder *d, const uint8_t *code, size_t len, size_t *re
         } else if (!ends_probing(d, end)) {
             if (is_branch(d))
                 break;
+            if (aligns_rsp(d))
+                continue;
             if (d->len >= 3 && computes_rsp(d->at) && !shifts_rsp(d->at, d->len))
                 return -ENOENT;
             follow_rsp(d);
@@ -128,6 +144,16 @@ static int follow(struct decoder *d, const uint8_t *code, size_t len, size_t *re
     }
     *ret_end = (size_t)(d->at - code);
     return d->framed && d->at < end && !d->probe_depth ? 0 : -ENOENT;
+}
+
+bool prologue_is_undone(const uint8_t *code, size_t len)
+{
+    /* xor eax, eax and the like */
+    while (len > 2 && code[0] == 0x31 && code[1] >= 0xc0) {
+        code += 2;
+        len -= 2;
+    }
+    return len && ((code[0] >= 0x58 && code[0] <= 0x5f) || code[0] == 0x41 || code[0] == 0xc3);
 }
 
 int prologue_decode(const uint8_t *code, size_t len, struct prologue *ret)
@@ -143,10 +169,21 @@ int prologue_decode(const uint8_t *code, size_t len, struct prologue *ret)
             continue;
         size_t n = insn_length(code + i, len - i);
         bool lea = code[i + 1] == 0x8d && n && i + n < len;
-        uint8_t next = lea ? code[i + n] : 0;
-        if (!lea || !((next >= 0x58 && next <= 0x5f) || next == 0x41 || next == 0xc3))
+        if (!lea || !prologue_is_undone(code + i + n, len - i - n))
             return -ENOENT;
     }
-    *ret = (struct prologue){.end = end, .depth = d.depth, .is_drap = d.is_drap};
+    *ret = (struct prologue){.end = end,
+                             .depth = d.depth,
+                             .align = d.align,
+                             .below = d.depth - d.above,
+                             .is_drap = d.is_drap};
     return 0;
+}
+
+bool prologue_fits(const struct prologue *p, uint64_t sp, uint64_t rbp)
+{
+    if (!p->align)
+        return rbp - sp == p->depth;
+    return (sp + p->below) % p->align == 0 && rbp - sp - p->depth < p->align &&
+           rbp % STACK_ALIGN == 0;
 }

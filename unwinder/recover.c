@@ -62,14 +62,75 @@ static bool is_rbp_frame(const struct rule *rule, const struct prologue *p)
     return p->is_drap ? cfa->kind == VALUE_AT_REG : cfa->kind == VALUE_REG && cfa->offset == 16;
 }
 
-/* Has the caller, by the rbp that was saved for it, as much room as its own prologue takes?  Then two functions say the
- * same of one word, and an indirect call needs no other witness. */
-static bool caller_agrees(struct walk *w, struct cached_rule *rule, const struct regs *caller)
+/* Where rbp may point, and what follows from it. */
+struct candidate {
+    struct regs regs, caller;
+    uint64_t cfa;
+    struct cached_rule *caller_rule;
+    enum call_verdict verdict;
+};
+
+/* Returns 0; -ENOENT: rbp is not RBP; -ERANGE: it cannot be told from as much of the stack as there is. */
+static int try_rbp(struct walk *w, const struct cached_rule *rule, uint64_t rbp,
+                   struct candidate *ret)
 {
+    const struct native_frame *f = walk_last(w);
+    ret->regs = f->regs;
+    ret->regs.r[X86_RBP] = rbp;
+    ret->regs.known |= 1U << X86_RBP;
+    int r = rule_apply(&rule->rule, &ret->regs, &w->view, &ret->cfa, &ret->caller);
+    if (r == -ERANGE)
+        return r;
+    if (r < 0 || ret->cfa <= f->sp || (rule->prologue.is_drap && !drap_agrees(w, rbp, ret->cfa)))
+        return -ENOENT;
+    ret->caller_rule = walk_rule(w, ret->caller.r[X86_PC], true);
+    if (!ret->caller_rule->found)
+        return -ENOENT;
+    ret->verdict = ret->caller_rule->rule.is_signal
+                       ? CALL_TO_IT
+                       : call_leads_to(w, ret->caller.r[X86_PC], rule->function);
+    return ret->verdict == CALL_ELSEWHERE ? -ENOENT : 0;
+}
+
+/* The one place that is as likely as no other: -ENOENT if there is none such.  -ERANGE as above. */
+static int find_rbp(struct walk *w, const struct cached_rule *rule, struct candidate *ret)
+{
+    const struct prologue *p = &rule->prologue;
+    uint64_t sp = walk_last(w)->sp;
+    size_t n = 0;
+    for (uint64_t more = 0; more == 0 || more < p->align; more += 8) {
+        struct candidate c;
+        int r = prologue_fits(p, sp, sp + p->depth + more)
+                    ? try_rbp(w, rule, sp + p->depth + more, &c)
+                    : -ENOENT;
+        if (r == -ERANGE)
+            return r;
+        if (r < 0 || (n && c.verdict == CALL_UNKNOWN && ret->verdict == CALL_TO_IT))
+            continue;
+        n = n && c.verdict == ret->verdict ? n + 1 : 1;
+        *ret = c;
+    }
+    return n == 1 ? 0 : -ENOENT;
+}
+
+/* Does the rbp that was saved for the caller agree with its own prologue?  Then two functions say the
+ * same of one word, and an indirect call needs no other witness. */
+static bool caller_agrees(struct walk *w, const struct candidate *c)
+{
+    struct cached_rule *rule = c->caller_rule;
     const struct prologue *p = prologue_of(w, rule);
+    const struct regs *caller = &c->caller;
     return p && is_rbp_frame(&rule->rule, p) && caller->known & 1U << X86_RBP &&
            caller->r[X86_PC] - rule->function > p->end &&
-           caller->r[X86_RBP] - caller->r[X86_RSP] == p->depth;
+           prologue_fits(p, caller->r[X86_RSP], caller->r[X86_RBP]);
+}
+
+/* Only where a thread was found: no call is made there. */
+static bool is_in_epilogue(struct walk *w, const struct native_frame *f)
+{
+    uint8_t code[2 * INSN_MAX_BYTES];
+    return !f->is_call && code_read(w->modules, f->pc, code, sizeof code) == 0 &&
+           prologue_is_undone(code, sizeof code);
 }
 
 enum unwind_end walk_recover(struct walk *w, struct cached_rule *rule)
@@ -77,34 +138,19 @@ enum unwind_end walk_recover(struct walk *w, struct cached_rule *rule)
     struct native_frame *f = walk_last(w);
     const struct prologue *p = prologue_of(w, rule);
     if (f->regs.known & 1U << X86_RBP || !p || !is_rbp_frame(&rule->rule, p) ||
-        f->pc - rule->function < p->end)
+        f->pc - rule->function < p->end || is_in_epilogue(w, f))
         return UNWIND_NEEDS_REGS;
-
-    struct regs regs = f->regs, caller;
-    uint64_t cfa;
-    regs.r[X86_RBP] = f->sp + p->depth;
-    regs.known |= 1U << X86_RBP;
-    int r = rule_apply(&rule->rule, &regs, &w->view, &cfa, &caller);
-    if (r == -ERANGE)
-        return UNWIND_STACK_CUT;
-    if (r < 0 || cfa <= f->sp || (p->is_drap && !drap_agrees(w, regs.r[X86_RBP], cfa)))
-        return UNWIND_NEEDS_REGS;
-
-    struct cached_rule *caller_rule = walk_rule(w, caller.r[X86_PC], true);
-    enum call_verdict verdict = CALL_TO_IT;
-    if (!caller_rule->found)
-        return UNWIND_NEEDS_REGS;
-    if (!caller_rule->rule.is_signal)
-        verdict = call_leads_to(w, caller.r[X86_PC], rule->function);
-    if (verdict == CALL_ELSEWHERE)
-        return UNWIND_NEEDS_REGS;
-    bool proven = verdict == CALL_TO_IT || caller_agrees(w, caller_rule, &caller);
+    struct candidate c;
+    int r = find_rbp(w, rule, &c);
+    if (r < 0)
+        return r == -ERANGE ? UNWIND_STACK_CUT : UNWIND_NEEDS_REGS;
+    bool proven = c.verdict == CALL_TO_IT || caller_agrees(w, &c);
     enum frame_trust trust = proven ? FRAME_RECOVERED : FRAME_GUESSED;
     size_t at = w->out->n - 1;
-    enum unwind_end end = walk_try(w, &caller, true, trust);
+    enum unwind_end end = walk_try(w, &c.caller, true, trust);
     if (end != UNWIND_DONE)
         return end == UNWIND_STACK_CUT ? end : UNWIND_NEEDS_REGS;
-    w->out->frames[at].regs = regs;
-    w->out->frames[at].cfa = cfa;
+    w->out->frames[at].regs = c.regs;
+    w->out->frames[at].cfa = c.cfa;
     return UNWIND_DONE;
 }

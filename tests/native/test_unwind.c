@@ -58,7 +58,7 @@ static const struct unwind_case cases[] = {
     {.program = "drap", .source = "drap.c", .how = STOPPED},
     {.program = "realigned", .source = "realigned.c", .how = STOPPED},
     {.program = "drap", .source = "drap.c", .how = BLOCKED, .end = UNWIND_NEEDS_REGS},
-    {.program = "realigned", .source = "realigned.c", .how = BLOCKED, .end = UNWIND_NEEDS_REGS},
+    {.program = "realigned", .source = "realigned.c", .how = BLOCKED, .trust = FRAME_RECOVERED},
     {.program = "realigned_clang", .source = "realigned.c", .how = STOPPED},
     {.program = "realigned_drap", .source = "realigned.c", .how = STOPPED},
     {.program = "realigned_drap",

@@ -1,5 +1,6 @@
 /* Measures the unwinder on a running process: takes COUNT snapshots of its main thread, 1 ms apart,
- * then unwinds them all, once cold and then warm.  With COUNT 1 it prints the pcs instead, to be
+ * then unwinds them all, once cold and then warm, and compares what comes of sp and pc alone, as they
+ * are known of a thread that was not stopped, with what comes of all registers.  With COUNT 1 it prints the pcs instead, to be
  * compared with a debugger's while the process is stopped.
  * Usage: unwind_pid PID [COUNT] */
 #include <inttypes.h>
@@ -50,6 +51,45 @@ static void report(struct run *r)
            first.stacks - first.ends[UNWIND_DONE] - first.ends[UNWIND_NO_CFI], first.guessed);
 }
 
+static bool same_stack(const struct native_stack *a, const struct native_stack *b)
+{
+    for (size_t i = 0; i < a->n && i < b->n; i++)
+        if (a->frames[i].pc != b->frames[i].pc)
+            return false;
+    return a->n == b->n;
+}
+
+static enum frame_trust least_trust(const struct native_stack *stack)
+{
+    enum frame_trust least = FRAME_EXACT;
+    for (size_t i = 0; i < stack->n; i++)
+        least = stack->frames[i].trust > least ? stack->frames[i].trust : least;
+    return least;
+}
+
+/* Another unwinder, which has seen none of the stacks. */
+static void compare_without_registers(struct run *r, struct unwinder *without)
+{
+    static const char *const trusts[] = {"exact", "recovered", "guessed"};
+    size_t same[3] = {0}, wrong[3] = {0}, unfinished = 0;
+    struct native_stack out = {.capacity = r->out.capacity};
+    out.frames = xcalloc(out.capacity, sizeof *out.frames);
+    for (size_t i = 0; i < r->n; i++) {
+        struct snapshot bare = r->frozen[i].snapshot;
+        bare.regs.known = 1U << X86_RSP | 1U << X86_PC;
+        unwinder_run(r->unwinder, &r->frozen[i].snapshot, &r->out);
+        unwinder_run(without, &bare, &out);
+        if (r->out.end != UNWIND_DONE || out.end != UNWIND_DONE)
+            unfinished++;
+        else
+            (same_stack(&r->out, &out) ? same : wrong)[least_trust(&out)]++;
+    }
+    for (size_t i = 0; i < 3; i++)
+        printf("from sp and pc alone, %s: %zu right, %zu wrong\n", trusts[i], same[i], wrong[i]);
+    printf("not to the end: %zu\n", unfinished);
+    free(out.frames);
+}
+
 int main(int argc, char **argv)
 {
     int64_t pid, count = 1;
@@ -69,9 +109,12 @@ int main(int argc, char **argv)
         nanosleep(&ms, NULL);
         freeze_stopped(&t, t.pid, &r.frozen[i]);
     }
-    if (r.n > 1)
+    if (r.n > 1) {
+        struct unwinder *without = unwinder_new(t.modules);
         report(&r);
-    else
+        compare_without_registers(&r, without);
+        unwinder_free(without);
+    } else
         unwind_all(&r);
     for (size_t i = 0; r.n == 1 && i < r.out.n; i++)
         printf("%#" PRIx64 "\n", r.out.frames[i].pc);

@@ -160,8 +160,17 @@ static const struct prologue_case prologues[] = {
      0, 48, true},
     {"epilogue by lea", CODE(ENTER "\x53\x51\xe8\0\0\0\0\x48\x8d\x65\xf0\x5b\x5d\xc3"), 0, 16,
      false},
+    {"epilogue by lea, eax cleared", /* as in the vdso of Linux 6.18 */
+     CODE(ENTER "\x41\x56\x53\xe8\0\0\0\0\x48\x8d\x65\xf0\x31\xc0\x5b\x41\x5e\x5d\xc3"), 0, 16,
+     false},
+    {"lea, and on", CODE(ENTER "\x53\xe8\0\0\0\0\x48\x8d\x65\xf0\x31\xc0\xe8\0\0\0\0\xc9\xc3"),
+     -ENOENT, 0, false},
     {"alloca", CODE(ENTER "\xe8\0\0\0\0\x48\x29\xc4\xe8\0\0\0\0\xc9\xc3"), -ENOENT, 0, false},
-    {"aligned after", CODE(ENTER "\x48\x83\xe4\xe0" LEAVE), -ENOENT, 0, false},
+    {"aligned twice", CODE(ENTER "\x48\x83\xe4\xe0\x48\x83\xe4\xc0" LEAVE), -ENOENT, 0, false},
+    {"aligned to 128", CODE(ENTER "\x48\x83\xe4\x80" LEAVE), -ENOENT, 0, false},
+    {"masked otherwise", CODE(ENTER "\x48\x83\xe4\xf1" LEAVE), -ENOENT, 0, false},
+    {"aligned later, in the body", CODE(ENTER "\xe8\0\0\0\0\x48\x83\xe4\xe0" LEAVE), -ENOENT, 0,
+     false},
     {"no frame pointer", CODE("\x48\x83\xec\x10\xe8\0\0\0\0\x48\x83\xc4\x10\xc3"), -ENOENT, 0,
      false},
     {"unknown instruction", CODE(ENTER "\x06" LEAVE), -ENOENT, 0, false},
@@ -182,5 +191,23 @@ START_TEST(prologues_are_decoded)
 }
 END_TEST
 
-CHECK_MAIN("insn", 5, lengths_are_right, calls_are_told_from_what_precedes,
-           the_way_back_from_clone_is_known, stubs_and_tail_jumps_are_read, prologues_are_decoded)
+/* push rbx; and rsp, -64; sub rsp, 0x40: rbx lies above what is aligned. */
+START_TEST(rbp_of_an_aligned_frame_is_one_of_some)
+{
+    static const char code[] = ENTER "\x53\x48\x83\xe4\xc0\x48\x83\xec\x40" LEAVE;
+    struct prologue p;
+    ck_assert_int_eq(prologue_decode((const uint8_t *)code, sizeof code - 1, &p), 0);
+    ck_assert(p.depth == 0x48 && p.align == 64 && p.below == 0x40);
+    for (uint64_t rbp = 0x1000; rbp < 0x1200; rbp++) {
+        bool fits = rbp == 0x1050 || rbp == 0x1060 || rbp == 0x1070 || rbp == 0x1080;
+        ck_assert_msg(prologue_fits(&p, 0x1000, rbp) == fits, "0x%lx", (unsigned long)rbp);
+        ck_assert(!prologue_fits(&p, 0x1008, rbp));
+    }
+    const struct prologue plain = {.depth = 24};
+    ck_assert(prologue_fits(&plain, 0x1008, 0x1020) && !prologue_fits(&plain, 0x1008, 0x1028));
+}
+END_TEST
+
+CHECK_MAIN("insn", 6, lengths_are_right, calls_are_told_from_what_precedes,
+           the_way_back_from_clone_is_known, stubs_and_tail_jumps_are_read, prologues_are_decoded,
+           rbp_of_an_aligned_frame_is_one_of_some)
