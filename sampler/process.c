@@ -12,7 +12,10 @@
 
 /* A thread that ends and one that is born between two ticks leave the count as it was; the one that
  * ended is noticed by its files, unless it is not watched.  Hence a listing now and then. */
-enum { LIST_EVERY_MS = 100, MAX_ARGUMENT_BYTES = 8 << 20 };
+enum { MAX_ARGUMENT_BYTES = 8 << 20 };
+/* A thread that comes or goes shows at the next tick, in their number or in its own files; listings are for
+ * the rest, and take a microsecond a thread. */
+enum { LIST_EVERY_MS = 100, LIST_EVERY_MS_MAX = 1000 };
 
 static int open_task_dir(pid_t pid)
 {
@@ -60,13 +63,19 @@ struct process_news process_news(struct process *p)
     return news;
 }
 
+static int64_t listing_interval_ns(const struct process *p)
+{
+    size_t ms = p->n_tasks > LIST_EVERY_MS ? p->n_tasks : LIST_EVERY_MS;
+    return (int64_t)(ms < LIST_EVERY_MS_MAX ? ms : LIST_EVERY_MS_MAX) * NS_PER_MS;
+}
+
 bool process_wants_listing(struct process *p, bool lost_one, int64_t now_ns)
 {
     struct stat st;
     if (fstat(p->task_dir_fd, &st) != 0)
         return true;
-    bool wants = lost_one || st.st_nlink != p->links ||
-                 now_ns - p->listed_ns >= (int64_t)LIST_EVERY_MS * NS_PER_MS;
+    bool wants =
+        lost_one || st.st_nlink != p->links || now_ns - p->listed_ns >= listing_interval_ns(p);
     if (wants) {
         p->links = st.st_nlink;
         p->listed_ns = now_ns;

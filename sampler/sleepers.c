@@ -10,6 +10,8 @@ enum {
     ASLEEP_AFTER_TICKS = 16, /* threads that wake now and then are better read each by itself */
     LOOK_EVERY_TICKS = 64,   /* at each sleeper: the worker may want more of it */
     LEAST_ASLEEP = 16,       /* and no less than are awake: else it does not pay */
+    MEASURE_TRIES =
+        4, /* a scheduler's tick or a switch of a thread that is awake may come between */
     FAILURES_AT_ONCE = 4,
     PATIENCE_TICKS = 32, /* after that many failures */
 };
@@ -146,7 +148,8 @@ bool sleepers_undisturbed(struct sampler *s, struct process *p)
     sleepers->disturbed = sleepers->measured = false;
     if (!pays(s, sleepers))
         return false;
-    sleepers->measured = measure(s, sleepers);
+    for (int i = 0; i < MEASURE_TRIES && !sleepers->measured; i++)
+        sleepers->measured = measure(s, sleepers);
     if (!sleepers->known || sleepers->hook != process_hook(p) ||
         sleepers->tick - sleepers->looked_tick >= LOOK_EVERY_TICKS)
         return false;
