@@ -10,9 +10,10 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* A thread that ends and one that is born between two ticks leave the count as it was; the one that
- * ended is noticed by its files, unless it is not watched.  Hence a listing now and then. */
-enum { MAX_ARGUMENT_BYTES = 8 << 20 };
+enum {
+    MAX_ARGUMENT_BYTES = 8 << 20,
+    ASK_EVERY_TICKS = 16, /* whether the main thread has ended, which its own files tell, too */
+};
 /* A thread that comes or goes shows at the next tick, in their number or in its own files; listings are for
  * the rest, and take a microsecond a thread. */
 enum { LIST_EVERY_MS = 100, LIST_EVERY_MS_MAX = 1000 };
@@ -31,13 +32,48 @@ struct process *process_new(pid_t pid, uint32_t number, struct mem *live)
     p->number = number;
     p->live = live;
     p->stat_fd = proc_task_open(pid, pid, "stat");
+    p->space_fd = -1;
     p->task_dir_fd = open_task_dir(pid);
     sleepers_open(&p->sleepers, pid);
     (void)process_news(p);
     return p;
 }
 
-/* In the middle of an execve the stack's start is above what its arguments take, later below. */
+/* ---- does it run the same program? ---- */
+
+/* The address space as it was when it was opened: nothing can be read from it any more once execve or the
+ * process's end has replaced it, and asking costs a third of reading stat (fs/proc/base.c: mem_rw). */
+enum space { SPACE_SAME, SPACE_GONE, SPACE_UNKNOWN };
+
+static enum space look_at_space(const struct process *p)
+{
+    char byte;
+    if (p->space_fd < 0 || !p->vouched)
+        return SPACE_UNKNOWN;
+    switch (pread(p->space_fd, &byte, 1, (off_t)p->stack_start)) {
+    case 0:
+        return SPACE_GONE;
+    case 1:
+        return SPACE_SAME;
+    default:
+        return SPACE_UNKNOWN;
+    }
+}
+
+/* Opens the present one; it is believed once it has been seen that there was no execve before that. */
+static void keep_space(struct process *p, bool execed)
+{
+    if (execed && p->space_fd >= 0) {
+        close(p->space_fd);
+        p->space_fd = -1;
+    }
+    p->vouched = p->space_fd >= 0;
+    if (p->space_fd < 0 && p->stack_start)
+        p->space_fd = proc_task_open(p->pid, p->pid, "mem");
+}
+
+/* For where its memory cannot be opened, or lives on, a vforked child having it.  In the middle of an
+ * execve the stack's start is above what its arguments take, later below. */
 static bool is_new_stack(struct process *p, uint64_t start)
 {
     bool settles = p->stack_start - start <= MAX_ARGUMENT_BYTES;
@@ -47,10 +83,23 @@ static bool is_new_stack(struct process *p, uint64_t start)
     return execed;
 }
 
+/* Of the task directory: changes with the number of threads. */
+static uint64_t count_links(struct process *p)
+{
+    struct stat st;
+    p->links_now = fstat(p->task_dir_fd, &st) == 0 ? st.st_nlink : UINT64_MAX;
+    return p->links_now;
+}
+
 struct process_news process_news(struct process *p)
 {
     struct process_news news = {0};
     struct task_stat stat;
+    enum space space = look_at_space(p);
+    bool others_left = count_links(p) != p->links || p->lost_one;
+    if (space == SPACE_SAME && !others_left && ++p->not_asked < ASK_EVERY_TICKS)
+        return news;
+    p->not_asked = 0;
     int r = task_stat_read(p->stat_fd, &stat);
     if (r < 0) {
         news.gone = r == -ESRCH;
@@ -58,8 +107,13 @@ struct process_news process_news(struct process *p)
     }
     news.main_ended = stat.state == 'Z' || stat.state == 'X';
     news.execed = is_new_stack(p, stat.stack_start);
+    if (space == SPACE_GONE) /* without a stack it is ending, or in the middle of an execve */
+        news.execed = stat.stack_start != 0;
+    p->fresh |= news.execed;
     if (stat.stack_start)
         p->stack_start = stat.stack_start;
+    if (space != SPACE_GONE || news.execed)
+        keep_space(p, news.execed);
     return news;
 }
 
@@ -71,13 +125,10 @@ static int64_t listing_interval_ns(const struct process *p)
 
 bool process_wants_listing(struct process *p, bool lost_one, int64_t now_ns)
 {
-    struct stat st;
-    if (fstat(p->task_dir_fd, &st) != 0)
-        return true;
-    bool wants =
-        lost_one || st.st_nlink != p->links || now_ns - p->listed_ns >= listing_interval_ns(p);
+    bool wants = lost_one || p->links_now == UINT64_MAX || p->links_now != p->links ||
+                 now_ns - p->listed_ns >= listing_interval_ns(p);
     if (wants) {
-        p->links = st.st_nlink;
+        p->links = p->links_now;
         p->listed_ns = now_ns;
     }
     return wants;
@@ -119,6 +170,8 @@ struct process *process_free(struct process *p, struct task_files *files)
         close(p->stat_fd);
     if (p->task_dir_fd >= 0)
         close(p->task_dir_fd);
+    if (p->space_fd >= 0)
+        close(p->space_fd);
     sleepers_close(&p->sleepers);
     map_release(&p->by_tid);
     free(p->tasks);

@@ -21,9 +21,13 @@ struct process {
     struct map by_tid; /* tid → index into tasks */
     struct sleepers sleepers;
     int stat_fd, task_dir_fd;
+    int space_fd;         /* /proc/PID/mem of the program; −1: not open */
+    bool vouched;         /* that it is this program's */
+    unsigned not_asked;   /* ticks since stat was read */
     uint64_t stack_start; /* of the program: changes with execve */
     bool fresh;           /* of a new program, and the first value seen of it */
     uint64_t links;       /* of the task directory, as last listed */
+    uint64_t links_now;   /* and in this tick; UINT64_MAX: unknown */
     int64_t listed_ns;
     uint64_t stop_asked; /* the tick at which it was last asked for: */
     char stopped;        /* 'T' by SIGSTOP and the like, 't' by a debugger, 0 not */
@@ -40,7 +44,7 @@ static inline const struct capture_hook *process_hook(const struct process *p)
 {
     return atomic_load_explicit(&p->hook, memory_order_acquire);
 }
-/* What became of it since the last call. */
+/* What became of it since the last call, which begins a tick. */
 struct process_news {
     bool execed;
     bool main_ended; /* its main thread is a zombie; others may go on */

@@ -48,6 +48,21 @@ class Hostile(Sampled):
         self.assertGreater(profile.counts["execs"], 10)
         self.assertGreater(profile.seconds("compute"), 0)
 
+    def test_exec_without_randomized_addresses(self):
+        """The next program has the same arguments, and its stack begins where the last one's did."""
+        again = 'echo ready; read line && exec sh -c "$AGAIN"'
+        line = ["env", "-i", f"AGAIN={again}", f"PATH={os.environ['PATH']}", "setarch", "-R", "sh", "-c", again]
+        with harness.Target.running(line) as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                for _ in range(12):
+                    time.sleep(0.05)
+                    target.process.stdin.write("\n")
+                    self.assertEqual(target.line(), "ready")
+                time.sleep(0.05)
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+        self.assertEqual(profile.counts["execs"], 12)
+
     def assert_tame(self, text):
         """No control characters, nothing that is no UTF-8."""
         self.assertIsNone(re.search("[^\n\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff]", text), text)
