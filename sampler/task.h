@@ -61,6 +61,7 @@ struct task {
     uint64_t requested_runs;
     enum thread_state requested_state;
     uint32_t pending_repeats;
+    bool slow_to_stop; /* it did not stop while it was waited for */
 
     /* The system call that a stop interrupted last. */
     struct {

@@ -114,10 +114,12 @@ static void queue_stop(struct sampler *s, struct task *t, int64_t now_ns)
 
 /* T runs or waits for a CPU.  Of the first such thread of a tick, which often is the only one, the stop
  * itself tells which (capture_held()): that costs nothing, and to read its status some 25 µs with cold
- * caches.  The others are told apart here, since those that run are asked first. */
+ * caches.  The others are told apart here, since those that run are asked first; and one that did not stop
+ * at once the last time: where it shares our CPU it cannot while it is waited for. */
 static void queue_runnable(struct sampler *s, struct task *t, int64_t now_ns)
 {
-    bool stop_tells = s->n_running == 0 && !s->config.no_stop && !s->config.freeze;
+    bool stop_tells =
+        s->n_running == 0 && !t->slow_to_stop && !s->config.no_stop && !s->config.freeze;
     t->requested_state = stop_tells ? THREAD_RUNNING_OR_RUNNABLE : running_or_waiting(s, t);
     queue_stop(s, t, now_ns);
 }
@@ -324,9 +326,10 @@ static void request_stop(struct sampler *s, struct task *t)
     int r = tracer_request(s->tracer, t->process->pid, t->tid, (uint64_t)(uintptr_t)t);
     if (r < 0)
         refused(s, t, now_ns);
-    else if (!s->config.freeze && t->requested_state != THREAD_RUNNABLE &&
-             !tracer_poll(s->tracer, t->tid, POLL_NS) &&
-             t->requested_state == THREAD_RUNNING_OR_RUNNABLE)
+    if (r < 0 || s->config.freeze || t->requested_state == THREAD_RUNNABLE)
+        return;
+    t->slow_to_stop = !tracer_poll(s->tracer, t->tid, POLL_NS);
+    if (t->slow_to_stop && t->requested_state == THREAD_RUNNING_OR_RUNNABLE)
         t->requested_state = running_or_waiting(s, t);
 }
 
