@@ -16,7 +16,7 @@
 enum {
     MAX_INTERPRETERS = 256,
     MAX_THREAD_STATES = 1 << 16,
-    AT_ONCE = 64, /* interpreters whose heads are compared by one read; of more, all is read anew */
+    AT_ONCE = 64, /* interpreters whose heads are compared by one read */
     /* Ticks for which a list with an entry that is not complete yet is read again each time; an
      * entry that never becomes complete must not cost that for ever. */
     SETTLING_TICKS = 8,
@@ -240,10 +240,22 @@ static void read_list(struct py_capture *c, struct mem *live, const struct head 
     }
 }
 
+static bool heads_changed(struct py_capture *c, struct mem *live)
+{
+    struct head heads[MAX_INTERPRETERS];
+    if (heads_are_same(c, live))
+        return false;
+    size_t n = read_heads(c, live, heads);
+    if (n == c->heads_n && memcmp(heads, c->heads, n * sizeof *heads) == 0)
+        return false;
+    memcpy(c->heads, heads, n * sizeof *heads);
+    c->heads_n = n;
+    return true;
+}
+
 void py_capture_tick(struct py_capture *c, struct mem *live)
 {
-    if (!heads_are_same(c, live)) {
-        c->heads_n = read_heads(c, live, c->heads);
+    if (heads_changed(c, live)) {
         c->settling = SETTLING_TICKS;
     } else if (!c->unsettled || c->settling == 0) {
         return;

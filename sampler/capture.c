@@ -359,22 +359,31 @@ void capture_prepare(struct sampler *s, struct task *t)
     (void)ring_reserve(s->ring, capture_bytes(t->stack_bytes));
 }
 
-/* It was asked to stop by its tid, which may be another's by then: its own files tell.  They also tell
- * what is not known yet: it has been on a CPU since it was asked, to stop, and if it was not put on one
- * since, it was on one then. */
-static bool is_another(const struct sampler *s, struct task *t)
+/* T, of which it was not known, has stopped, at STOPPED_NS: it was on a CPU then.  If it was not put on one
+ * since it was asked it was on one all the time.  Else it waited for one, if that is where the time went, and
+ * not into a call that it began meanwhile. */
+static enum thread_state state_when_asked(const struct task *t, const struct schedstat *now,
+                                          int64_t stopped_ns)
+{
+    int64_t waited_ns = (int64_t)(now->wait_ns - t->sched.wait_ns);
+    bool waited = now->runs != t->requested_runs && 2 * waited_ns >= stopped_ns - t->requested_ns;
+    return waited ? THREAD_RUNNABLE : THREAD_RUNNING;
+}
+
+/* It was asked to stop by its tid, which may be another's by then: its own files tell. */
+static bool is_another(const struct sampler *s, struct task *t, int64_t stopped_ns)
 {
     struct schedstat now;
     int fd = t->fds[TASK_SCHEDSTAT];
     int r = fd >= 0 ? schedstat_read(fd, &now) : -EBADF;
     if (r == 0 && s->can.schedstat && t->requested_state == THREAD_RUNNING_OR_RUNNABLE)
-        t->requested_state = now.runs == t->requested_runs ? THREAD_RUNNING : THREAD_RUNNABLE;
+        t->requested_state = state_when_asked(t, &now, stopped_ns);
     return r == -ESRCH;
 }
 
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
 {
-    if (is_another(s, t))
+    if (is_another(s, t, stop->stopped_ns))
         return;
     bool whole = t->stack_bytes <= HELD_STACK_BYTES || s->config.single_shot;
     size_t stack = whole ? t->stack_bytes : HELD_STACK_BYTES;

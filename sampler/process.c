@@ -14,8 +14,8 @@ enum {
     MAX_ARGUMENT_BYTES = 8 << 20,
     ASK_EVERY_TICKS = 16, /* whether the main thread has ended, which its own files tell, too */
 };
-/* A thread that comes or goes shows at the next tick, in their number or in its own files; listings are for
- * the rest, and take a microsecond a thread. */
+/* A thread that comes or goes shows at the next tick, in their number or in its own files, if it is sampled;
+ * listings are for the rest, and take a microsecond a thread. */
 enum { LIST_EVERY_MS = 100, LIST_EVERY_MS_MAX = 1000 };
 
 static int open_task_dir(pid_t pid)
@@ -119,7 +119,7 @@ struct process_news process_news(struct process *p)
 
 static int64_t listing_interval_ns(const struct process *p)
 {
-    size_t ms = p->n_tasks > LIST_EVERY_MS ? p->n_tasks : LIST_EVERY_MS;
+    size_t ms = !p->any_unwatched && p->n_tasks > LIST_EVERY_MS ? p->n_tasks : LIST_EVERY_MS;
     return (int64_t)(ms < LIST_EVERY_MS_MAX ? ms : LIST_EVERY_MS_MAX) * NS_PER_MS;
 }
 

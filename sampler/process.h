@@ -29,6 +29,8 @@ struct process {
     uint64_t links;       /* of the task directory, as last listed */
     uint64_t links_now;   /* and in this tick; UINT64_MAX: unknown */
     int64_t listed_ns;
+    bool
+        any_unwatched; /* a thread that is not sampled was listed then: filtered, not met yet, ended */
     uint64_t stop_asked; /* the tick at which it was last asked for: */
     char stopped;        /* 'T' by SIGSTOP and the like, 't' by a debugger, 0 not */
     bool lost_one;       /* a thread was found to have ended */

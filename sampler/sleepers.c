@@ -150,10 +150,14 @@ bool sleepers_undisturbed(struct sampler *s, struct process *p)
         return false;
     for (int i = 0; i < MEASURE_TRIES && !sleepers->measured; i++)
         sleepers->measured = measure(s, sleepers);
+    if (!sleepers->measured) {
+        note_failure(sleepers);
+        return false;
+    }
     if (!sleepers->known || sleepers->hook != process_hook(p) ||
         sleepers->tick - sleepers->looked_tick >= LOOK_EVERY_TICKS)
         return false;
-    if (!sleepers->measured || sleepers->measured_ns != sleepers->asleep_ns) {
+    if (sleepers->measured_ns != sleepers->asleep_ns) {
         note_failure(sleepers);
         return false;
     }

@@ -40,7 +40,7 @@ struct sampler {
     uint32_t last_task; /* number given last */
 
     int64_t tick_ns;       /* when the present tick began */
-    uint32_t met;          /* threads that were met in it */
+    uint32_t met;          /* threads of the present process that were met in it */
     int64_t freeze_end_ns; /* --freeze: when all must be let go; 0: nobody is held yet */
 
     /* The tick. */

@@ -60,6 +60,8 @@ struct task {
     int64_t requested_ns;
     uint64_t requested_runs;
     enum thread_state requested_state;
+    uint64_t
+        registers_refused; /* the run count at which they were wanted, in a call that must not be stopped */
     uint32_t pending_repeats;
     bool slow_to_stop; /* it did not stop while it was waited for */
 

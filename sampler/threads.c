@@ -119,8 +119,10 @@ void threads_meet(struct sampler *s, struct task *t)
 /* WHOLE: the listing shows all there are. */
 static void end_unseen(struct sampler *s, struct process *p, bool whole)
 {
+    p->any_unwatched = s->config.filter.n > 0;
     for (size_t i = p->n_tasks; i-- > 0;) {
         struct task *t = p->tasks[i];
+        p->any_unwatched |= !t->met || t->zombie;
         if (!t->seen && whole)
             threads_end(s, t);
         else

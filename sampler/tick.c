@@ -161,12 +161,21 @@ static void repeat(struct sampler *s, struct task *t, int64_t now_ns)
     counters_add(&s->counters, COUNT_REPEATS, 1);
 }
 
+/* Are the registers of T's sample wanted, and may it be stopped for them?  If not, to look at it again would tell
+ * nothing new. */
+static bool wants_registers(const struct sampler *s, const struct task *t)
+{
+    return !s->config.no_stop && t->registers_refused != t->sched.runs &&
+           s->tick_ns >= t->stop_not_before_ns && s->tick_ns >= t->call_not_before_ns &&
+           feedback_wants_registers(&s->feedback, t->id, t->sched.runs);
+}
+
 /* Did the last sample not have all that the worker needs, which may have found Python since? */
 static bool needs_more(const struct sampler *s, const struct task *t)
 {
     return t->hook != process_hook(t->process) ||
            (t->stack_cut && feedback_stack(&s->feedback, t->id) > t->stack_bytes) ||
-           feedback_wants_registers(&s->feedback, t->id, t->sampled_runs);
+           wants_registers(s, t);
 }
 
 /* Is its last sample still what it does? */
@@ -180,11 +189,12 @@ static bool still_there(const struct sampler *s, const struct task *t)
 static bool stop_for_registers(struct sampler *s, struct task *t, const struct syscall_state *view,
                                int64_t now_ns)
 {
-    bool harmless = view->number < 0 || syscall_restarts_cleanly(view->number);
-    if (s->config.no_stop || !harmless || now_ns < t->stop_not_before_ns ||
-        now_ns < t->call_not_before_ns ||
-        !feedback_wants_registers(&s->feedback, t->id, t->sched.runs))
+    if (!wants_registers(s, t))
         return false;
+    if (view->number >= 0 && !syscall_restarts_cleanly(view->number)) {
+        t->registers_refused = t->sched.runs;
+        return false;
+    }
     counters_add(&s->counters, COUNT_REGISTERS_WANTED, 1);
     feedback_want_registers(&s->feedback, t->id, 0);
     t->requested_state = THREAD_BLOCKED;
@@ -312,25 +322,24 @@ static void refused(struct sampler *s, struct task *t, int64_t now_ns)
 
 static void request_stop(struct sampler *s, struct task *t)
 {
-    int64_t now_ns = clock_now_ns();
     if (s->config.no_stop) {
-        capture_not_held(s, t, now_ns);
+        capture_not_held(s, t, clock_now_ns());
         return;
     }
     capture_prepare(s, t);
-    t->requested_ns = now_ns;
+    if (t->requested_state == THREAD_RUNNING_OR_RUNNABLE)
+        (void)capture_counts(s, t, &t->sched); /* as of now: what comes next tells which */
+    t->requested_ns = clock_now_ns();
     t->requested_runs = t->sched.runs;
     t->pending_repeats = 0;
     t->pending = true;
     counters_add(&s->counters, COUNT_STOP_REQUESTS, 1);
     int r = tracer_request(s->tracer, t->process->pid, t->tid, (uint64_t)(uintptr_t)t);
     if (r < 0)
-        refused(s, t, now_ns);
+        refused(s, t, t->requested_ns);
     if (r < 0 || s->config.freeze || t->requested_state == THREAD_RUNNABLE)
         return;
     t->slow_to_stop = !tracer_poll(s->tracer, t->tid, POLL_NS);
-    if (t->slow_to_stop && t->requested_state == THREAD_RUNNING_OR_RUNNABLE)
-        t->requested_state = running_or_waiting(s, t);
 }
 
 bool tick_thaw(struct sampler *s)
@@ -341,7 +350,7 @@ bool tick_thaw(struct sampler *s)
     return true;
 }
 
-/* Those on a CPU first: they stop at once and can be let go before the next is asked. */
+/* Those on a CPU first (also the one of which that is not known yet): they stop at once and can be let go before the next is asked. */
 static void request_stops(struct sampler *s)
 {
     for (int waiting = 0; waiting < 2; waiting++)
@@ -390,12 +399,12 @@ void tick_run(struct sampler *s)
     uint32_t tasks = 0;
     threads_free_ended(s);
     s->tick_ns = clock_now_ns();
-    s->met = 0;
     for (uint32_t i = 0; i < s->n_processes; i++) {
         struct process *p = s->processes[i];
         if (p->ended)
             continue;
         threads_prepare(s, p);
+        s->met = 0;
         p->lost_one = visit_process(s, p);
         request_stops(s);
         tasks += (uint32_t)p->n_tasks;

@@ -153,7 +153,9 @@ bool prologue_is_undone(const uint8_t *code, size_t len)
         code += 2;
         len -= 2;
     }
-    return len && ((code[0] >= 0x58 && code[0] <= 0x5f) || code[0] == 0x41 || code[0] == 0xc3);
+    if (len > 1 && code[0] == 0x41) /* r8 to r15 */
+        return code[1] >= 0x58 && code[1] <= 0x5f;
+    return len && ((code[0] >= 0x58 && code[0] <= 0x5f) || code[0] == 0xc3);
 }
 
 int prologue_decode(const uint8_t *code, size_t len, struct prologue *ret)

@@ -8,6 +8,7 @@
 
 /* Functions larger than this are not worth reading whole. */
 enum { MAX_FUNCTION_BYTES = 1 << 18 };
+enum { FRAME_ALIGN = 16 }; /* of rbp, see prologue_fits() */
 
 /* A cold part begins in mid-function: its FDE does not start with the frame of a call. */
 static bool starts_as_function(struct walk *w, uint64_t function)
@@ -70,6 +71,13 @@ struct candidate {
     enum call_verdict verdict;
 };
 
+/* Of several places most hold anything but a return address: those need no rule. */
+static bool may_return_to(struct walk *w, uint64_t addr)
+{
+    uint64_t target;
+    return code_call(w->modules, addr, &target) != CALL_NONE || code_is_sigreturn(w->modules, addr);
+}
+
 /* Returns 0; -ENOENT: rbp is not RBP; -ERANGE: it cannot be told from as much of the stack as there is. */
 static int try_rbp(struct walk *w, const struct cached_rule *rule, uint64_t rbp,
                    struct candidate *ret)
@@ -81,7 +89,8 @@ static int try_rbp(struct walk *w, const struct cached_rule *rule, uint64_t rbp,
     int r = rule_apply(&rule->rule, &ret->regs, &w->view, &ret->cfa, &ret->caller);
     if (r == -ERANGE)
         return r;
-    if (r < 0 || ret->cfa <= f->sp || (rule->prologue.is_drap && !drap_agrees(w, rbp, ret->cfa)))
+    if (r < 0 || ret->cfa <= f->sp || (rule->prologue.is_drap && !drap_agrees(w, rbp, ret->cfa)) ||
+        (rule->prologue.align && !may_return_to(w, ret->caller.r[X86_PC])))
         return -ENOENT;
     ret->caller_rule = walk_rule(w, ret->caller.r[X86_PC], true);
     if (!ret->caller_rule->found)
@@ -98,11 +107,12 @@ static int find_rbp(struct walk *w, const struct cached_rule *rule, struct candi
     const struct prologue *p = &rule->prologue;
     uint64_t sp = walk_last(w)->sp;
     size_t n = 0;
-    for (uint64_t more = 0; more == 0 || more < p->align; more += 8) {
+    uint64_t rbp = sp + p->depth;
+    if (p->align)
+        rbp += -rbp % FRAME_ALIGN;
+    for (; prologue_fits(p, sp, rbp); rbp += FRAME_ALIGN) {
         struct candidate c;
-        int r = prologue_fits(p, sp, sp + p->depth + more)
-                    ? try_rbp(w, rule, sp + p->depth + more, &c)
-                    : -ENOENT;
+        int r = try_rbp(w, rule, rbp, &c);
         if (r == -ERANGE)
             return r;
         if (r < 0 || (n && c.verdict == CALL_UNKNOWN && ret->verdict == CALL_TO_IT))
@@ -128,9 +138,9 @@ static bool caller_agrees(struct walk *w, const struct candidate *c)
 /* Only where a thread was found: no call is made there. */
 static bool is_in_epilogue(struct walk *w, const struct native_frame *f)
 {
-    uint8_t code[2 * INSN_MAX_BYTES];
-    return !f->is_call && code_read(w->modules, f->pc, code, sizeof code) == 0 &&
-           prologue_is_undone(code, sizeof code);
+    uint8_t code[INSN_MAX_BYTES];
+    return !f->is_call && (code_read(w->modules, f->pc, code, sizeof code) < 0 ||
+                           prologue_is_undone(code, sizeof code));
 }
 
 enum unwind_end walk_recover(struct walk *w, struct cached_rule *rule)

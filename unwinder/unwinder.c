@@ -100,7 +100,8 @@ void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_st
     out->stack_needed = w.view.used;
     if (out->end == UNWIND_STACK_CUT)
         out->stack_needed = w.view.wanted > s->stack_bytes ? w.view.wanted : s->stack_bytes + 1;
-    u->counters.joined += trails_end(u->trails, out, &w.view, w.at_root && !w.trial_failed);
+    u->counters.joined +=
+        trails_end(u->trails, out, &w.view, w.at_root && !w.trial_failed && !w.stack_switches);
     count(&u->counters, out);
 }
 

@@ -54,6 +54,17 @@ class Fallbacks(harness.HarmTest):
         self.assert_shares(profile, true, ("sleep",))
         self.assertEqual(profile.counts["stop_requests"], 0)
 
+    def test_wanting_registers_in_vain(self):
+        """A sleeper whose stack needs registers that may not be had is not read again and again for them."""
+        with harness.Target("hostile", "alloca") as target:
+            with harness.Wallspy(target.pid, "--no-stop", rate=100) as wallspy:
+                time.sleep(1)
+                profile = wallspy.stop()
+                self.assertIn("registers", wallspy.text())
+            self.assert_unharmed(target)
+        self.assertGreater(profile.counts["repeats"], 50)
+        self.assertLess(profile.counts["no_stop_captures"], 10)
+
     def test_few_descriptors(self):
         with harness.Target("work", "blocked", 300) as target:
             with harness.Wallspy(target.pid, rate=100,

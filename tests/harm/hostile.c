@@ -10,6 +10,7 @@
  * alarms       a signal every 0.1 ms
  * seccomp      calls that a filter answers, two ways
  * uring        io_uring workers that wait in reads
+ * alloca       waits below a frame that only rbp tells the size of
  * reuse        threads "even" and "odd" in turn, with the same tid, which nobody else may take */
 #include <dlfcn.h>
 #include <errno.h>
@@ -339,9 +340,20 @@ static void start(const char *kind, char *argument)
         start_uring(8);
 }
 
+__attribute__((noinline)) static int wait_below_alloca(int n)
+{
+    volatile char *room = __builtin_alloca((size_t)n);
+    room[0] = 0;
+    print_counts(counts);
+    (void)syscall(SYS_pause);
+    return room[0];
+}
+
 int main(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "";
+    if (strcmp(kind, "alloca") == 0)
+        return wait_below_alloca(argc);
     right = compute();
     if (strcmp(kind, "exec") == 0)
         return exec_storm(argc > 2 ? argv[2] : "0", argc > 3 ? argv[3] : "0");

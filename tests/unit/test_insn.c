@@ -165,6 +165,8 @@ static const struct prologue_case prologues[] = {
      false},
     {"lea, and on", CODE(ENTER "\x53\xe8\0\0\0\0\x48\x8d\x65\xf0\x31\xc0\xe8\0\0\0\0\xc9\xc3"),
      -ENOENT, 0, false},
+    {"lea, and on with r12", /* mov r12d, eax is no pop */
+     CODE(ENTER "\x53\xe8\0\0\0\0\x48\x8d\x65\xf0\x41\x89\xc4\xc9\xc3"), -ENOENT, 0, false},
     {"alloca", CODE(ENTER "\xe8\0\0\0\0\x48\x29\xc4\xe8\0\0\0\0\xc9\xc3"), -ENOENT, 0, false},
     {"aligned twice", CODE(ENTER "\x48\x83\xe4\xe0\x48\x83\xe4\xc0" LEAVE), -ENOENT, 0, false},
     {"aligned to 128", CODE(ENTER "\x48\x83\xe4\x80" LEAVE), -ENOENT, 0, false},
