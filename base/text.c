@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -204,6 +205,14 @@ void text_clear(struct text *t)
     t->len = 0;
     if (t->s)
         t->s[0] = '\0';
+}
+
+void text_truncate(struct text *t, size_t len)
+{
+    assert(len <= t->len);
+    t->len = len;
+    if (t->s)
+        t->s[len] = '\0';
 }
 
 void text_release(struct text *t)

@@ -35,7 +35,8 @@ void text_addf(struct text *t, const char *format, ...) __attribute__((format(pr
 void text_add_tame(struct text *t, const char *s, size_t len);
 /* Appends NAME with '*' for each number in it: what "worker-1" and "worker-2" have in common. */
 void text_add_group(struct text *t, const char *name);
-void text_clear(struct text *t); /* keeps the storage */
+void text_clear(struct text *t);                /* keeps the storage */
+void text_truncate(struct text *t, size_t len); /* LEN: no more than there is */
 void text_release(struct text *t);
 /* Adds the words of S, with a line break and INDENT spaces before each word that would pass column
  * WIDTH; a longer word stands alone.  COLUMN is how much of the current line is in use; the column

@@ -7,6 +7,7 @@
 #include "target/syscalls.h"
 
 static const char off_cpu[] = "[off-cpu]";
+enum { MAX_FILES = 1000 };
 
 /* The link of a descriptor is a path, "pipe:[123]", "socket:[123]" or "anon_inode:[eventfd]". */
 void leaf_object(pid_t pid, uint64_t fd, struct text *out)
@@ -28,7 +29,22 @@ void leaf_object(pid_t pid, uint64_t fd, struct text *out)
     }
 }
 
-static frame_id syscall_leaf(struct profile *p, pid_t pid, const struct snapshot *s)
+static void limit_files(struct leaf_files *files, struct text *path)
+{
+    uint64_t hash = hash_bytes(path->s, path->len);
+    uint64_t ignored;
+    if (map_get(&files->seen, hash, &ignored))
+        return;
+    if (files->seen.n < MAX_FILES) {
+        map_put(&files->seen, hash, 1);
+        return;
+    }
+    text_truncate(path, (size_t)(strrchr(path->s, '/') + 1 - path->s));
+    text_add(path, "…");
+}
+
+static frame_id syscall_leaf(struct profile *p, pid_t pid, const struct snapshot *s,
+                             struct leaf_files *files)
 {
     struct text name = {0};
     struct text object = {0};
@@ -39,6 +55,8 @@ static frame_id syscall_leaf(struct profile *p, pid_t pid, const struct snapshot
         text_addf(&name, "syscall %lld", (long long)s->syscall);
     if (syscall_takes_fd(s->syscall))
         leaf_object(pid, s->syscall_args[0], &object);
+    if (object.len && object.s[0] == '/')
+        limit_files(files, &object);
     if (object.len)
         text_addf(&name, " %s", object.s);
     text_add(&name, " [blocked]");
@@ -62,7 +80,8 @@ static frame_id traced_leaf(struct profile *p, pid_t pid, uint32_t flags)
     return profile_mark(p, text, off_cpu);
 }
 
-frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m, enum py_gil gil)
+frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m, enum py_gil gil,
+                    struct leaf_files *files)
 {
     const struct snapshot *s = &m->snapshot;
     if (m->head.flags & SAMPLE_TRACED)
@@ -77,7 +96,8 @@ frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m
     case THREAD_BLOCKED:
         if (gil == PY_GIL_WAITING)
             return profile_mark(p, "[waiting for GIL]", off_cpu);
-        return s->syscall < 0 ? profile_mark(p, "[page fault]", off_cpu) : syscall_leaf(p, pid, s);
+        return s->syscall < 0 ? profile_mark(p, "[page fault]", off_cpu)
+                              : syscall_leaf(p, pid, s, files);
     case THREAD_RUNNING:
     case THREAD_RUNNING_OR_RUNNABLE:
         break;

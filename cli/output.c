@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/text.h"
 
 enum { NOT_OURS = -1 };
@@ -211,8 +212,9 @@ static int publish(const struct output *out)
 {
     uid_t uid = (uid_t)sudo_id("SUDO_UID");
     gid_t gid = (gid_t)sudo_id("SUDO_GID");
-    if (fchown(out->fd, uid, gid) != 0 || fsync(out->fd) != 0 ||
-        rename(out->temporary, out->target->path) != 0)
+    if (fchown(out->fd, uid, gid) != 0) /* not every file system has owners */
+        log_warn("owner", "cannot give %s to its user: %s", out->target->path, strerror(errno));
+    if (fsync(out->fd) != 0 || rename(out->temporary, out->target->path) != 0)
         return -errno;
     return 0;
 }

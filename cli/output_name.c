@@ -101,11 +101,21 @@ int output_expand(const char *pattern, const struct output_subject *subject, str
     return 0;
 }
 
+/* Of the LEN bytes of NAME; LEN: none. */
+static size_t suffix_at(const char *name, size_t len)
+{
+    size_t at = len;
+    while (at > 0 && name[at - 1] != '.' && name[at - 1] != '/')
+        at--;
+    return at > 1 && name[at - 1] == '.' && name[at - 2] != '/' ? at - 1 : len;
+}
+
 void output_snap_path(const char *path, unsigned n, struct text *out)
 {
-    const char *base = path_base(path);
-    const char *dot = strchr(*base == '.' ? base + 1 : base, '.');
-    size_t head = dot ? (size_t)(dot - path) : strlen(path);
-    text_add_bytes(out, path, head);
-    text_addf(out, ".snap%u%s", n, dot ? dot : "");
+    size_t len = strlen(path);
+    size_t at = suffix_at(path, len);
+    if (str_eq(path + at, ".gz"))
+        at = suffix_at(path, at);
+    text_add_bytes(out, path, at);
+    text_addf(out, ".snap%u%s", n, path + at);
 }

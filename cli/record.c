@@ -22,6 +22,7 @@
 enum {
     PROGRESS_NS = 500 * NS_PER_MS,
     CHILDREN_EVERY_NS = 250 * NS_PER_MS,
+    CHILDREN_SHARE = 100,                /* of the time, for looking at each of 10,000 threads */
     HEADLINE_AFTER_NS = 100 * NS_PER_MS, /* by then every thread was seen, and Python found */
 };
 
@@ -204,8 +205,10 @@ static void sample(struct record *r)
         tell_rate(r);
         tell_step(r);
         if (r->options->subprocesses && now_ns >= look_ns) {
-            targets_warn_of_children(r->pids, r->n_pids);
-            look_ns = now_ns + CHILDREN_EVERY_NS;
+            int64_t took_ns = -clock_now_ns();
+            bool warned = targets_warn_of_children(r->pids, r->n_pids);
+            took_ns += clock_now_ns();
+            look_ns = warned ? INT64_MAX : now_ns + CHILDREN_EVERY_NS + CHILDREN_SHARE * took_ns;
         }
     }
     if (!told)
@@ -227,9 +230,13 @@ static void report_throttling(struct record *r)
 
 static int finish(struct record *r)
 {
+    int status;
     if (!r->command && signals_stop_wanted())
         terminal_info("stopping, writing… (again: discard)");
+    if (r->command && sampler_child_status(recording_sampler(r->recording), r->command, &status))
+        signals_set_command(0);
     recording_finish(r->recording, report_naming, NULL);
+    signals_let_terminal_stop();
     report_throttling(r);
     struct profile *p = recording_profile(r->recording);
     bool sampled = profile_number(p, "stacks_made") > 0;

@@ -80,7 +80,9 @@ void report_naming(void *ctx, double share)
 void report_finding(struct recording *r, const struct view_options *view)
 {
     struct text table = {0};
-    finding_write(recording_profile(r), view, terminal_width(), &table);
+    int width = terminal_width();
+    finding_write(recording_profile(r), view, width > FINDING_MIN_WIDTH ? width : FINDING_MIN_WIDTH,
+                  &table);
     if (table.len)
         terminal_block(table.s);
     text_release(&table);

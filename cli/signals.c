@@ -103,14 +103,26 @@ void signals_restore(const sigset_t *old)
     (void)pthread_sigmask(SIG_SETMASK, old, NULL);
 }
 
+static void terminal_stops(sigset_t *ret)
+{
+    sigemptyset(ret);
+    sigaddset(ret, SIGTSTP);
+    sigaddset(ret, SIGTTIN);
+    sigaddset(ret, SIGTTOU);
+}
+
 void signals_block_terminal_stop(void)
 {
     sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTSTP);
-    sigaddset(&set, SIGTTIN);
-    sigaddset(&set, SIGTTOU);
+    terminal_stops(&set);
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+void signals_let_terminal_stop(void)
+{
+    sigset_t set;
+    terminal_stops(&set);
+    (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 bool signals_take_terminal_stop(void)

@@ -22,6 +22,8 @@ void signals_restore(const sigset_t *old);
 /* Blocks what the terminal stops jobs with, for this thread and those it starts: Ctrl-Z must not stop
  * wallspy while it holds a thread of the target.  After the start of the command, which may be stopped. */
 void signals_block_terminal_stop(void);
+/* The same over: no thread is held any more. */
+void signals_let_terminal_stop(void);
 /* Has the terminal asked since to stop the job (Ctrl-Z)?  Takes the question. */
 bool signals_take_terminal_stop(void);
 /* The command to forward to; 0, as at first: none runs. */

@@ -23,6 +23,7 @@ struct stacker {
     struct py_stack python;
     struct merged_stack merged;
     frame_id truncated, native_not_read, collecting;
+    struct leaf_files files;
     uint64_t merges[PY_MERGE_COUNT], samples, not_complete, not_held, guessed, python_cut,
         hook_incomplete, unknown_code;
 };
@@ -333,7 +334,7 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     ret.stack = intern(st, s, &snapshot);
     if (not_held)
         ret.stack = profile_push(st->profile, ret.stack, st->native_not_read);
-    frame_id leaf = leaf_frame(st->profile, s->pid, m, ret.gil.gil);
+    frame_id leaf = leaf_frame(st->profile, s->pid, m, ret.gil.gil, &st->files);
     if (leaf.ix)
         ret.stack = profile_push(st->profile, ret.stack, leaf);
     ret.python = st->python.n > 0;
@@ -355,7 +356,7 @@ stack_id stacker_mark(struct stacker *st, struct subject *s, const struct sample
     if (!(m->head.flags & (SAMPLE_TRACED | SAMPLE_IO_WORKER)))
         return (stack_id){0};
     return profile_push(st->profile, (stack_id){0},
-                        leaf_frame(st->profile, s->pid, m, PY_GIL_ABSENT));
+                        leaf_frame(st->profile, s->pid, m, PY_GIL_ABSENT, &st->files));
 }
 
 void stacker_report(const struct stacker *st, struct profile *profile)
@@ -380,6 +381,7 @@ struct stacker *stacker_free(struct stacker *st)
     free(st->native.frames);
     free(st->python.frames);
     free(st->merged.frames);
+    map_release(&st->files.seen);
     free(st);
     return NULL;
 }

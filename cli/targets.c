@@ -95,8 +95,9 @@ static void count_children(void *ctx, pid_t tid)
         children->n++;
 }
 
-void targets_warn_of_children(const pid_t *pids, size_t n)
+bool targets_warn_of_children(const pid_t *pids, size_t n)
 {
+    bool warned = false;
     for (size_t i = 0; i < n; i++) {
         struct children children = {.pid = pids[i]};
         (void)proc_each_task(pids[i], count_children, &children);
@@ -105,5 +106,7 @@ void targets_warn_of_children(const pid_t *pids, size_t n)
                      "%d has %d child process%s, which this version does not follow: give -p for "
                      "each",
                      pids[i], children.n, children.n > 1 ? "es" : "");
+        warned |= children.n > 0;
     }
+    return warned;
 }

@@ -1,6 +1,7 @@
 /* From the numbers the user gave to the processes to sample, or to the reason why not. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -15,6 +16,6 @@ int targets_check(const struct options *o, pid_t **ret, size_t *ret_n);
 /* The same for a command that was launched, which runs on in any case: what forbids sampling it is a
  * warning.  One that has ended already is EXIT_OK. */
 int targets_check_command(pid_t pid);
-/* Warns, the first time it finds any, that children of PIDS are not sampled.  Sees nothing where the
+/* Warns, the first time it finds any, that children of PIDS are not sampled; returns whether there are any.  Sees nothing where the
  * kernel has no /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN). */
-void targets_warn_of_children(const pid_t *pids, size_t n);
+bool targets_warn_of_children(const pid_t *pids, size_t n);

@@ -288,7 +288,7 @@ static void add_table(struct finding *f, size_t width, struct text *out)
 void finding_write(const struct profile *p, const struct view_options *options, int width,
                    struct text *out)
 {
-    assert(width >= 60);
+    assert(width >= FINDING_MIN_WIDTH);
     struct finding f = {.p = p, .v = view_new(p, options)};
     f.stacks = xcalloc(profile_stack_count(p), sizeof *f.stacks);
     survey_init(&f.survey, p, f.v);

@@ -13,8 +13,8 @@
 #include "profile/profile.h"
 #include "profile/view.h"
 
-enum { FINDING_MAX_ROWS = 8 };
-/* Appends the table to OUT, every line at most WIDTH (≥ 60) columns, each with a newline; nothing
+enum { FINDING_MAX_ROWS = 8, FINDING_MIN_WIDTH = 60 };
+/* Appends the table to OUT, every line at most WIDTH (≥ FINDING_MIN_WIDTH) columns, each with a newline; nothing
  * without threads.  Rows that do not fit are summed up in the last one. */
 void finding_write(const struct profile *p, const struct view_options *options, int width,
                    struct text *out);

@@ -413,9 +413,10 @@ static void write_document(struct json *j, const struct document *d)
     json_string(j, "https://www.speedscope.app/file-format-schema.json");
     json_key(j, "exporter");
     json_string(j, "wallspy@" WALLSPY_VERSION);
-    if (profile_process_count(d->p)) {
+    if (d->survey.n) {
+        process_id process = d->survey.threads[0].thread->process;
         json_key(j, "name");
-        json_string(j, profile_text(d->p, profile_see_process(d->p, (process_id){1})->command));
+        json_string(j, profile_text(d->p, profile_see_process(d->p, process)->command));
     }
     json_key(j, "activeProfileIndex");
     json_int(j, 0);

@@ -183,7 +183,7 @@ static void survey_thread(struct surveying *s, struct surveyed *t)
 /* First the main thread of the first process, then the active ones, then the idle ones. */
 static int rank(const struct surveyed *t)
 {
-    if (t->thread->main && t->thread->process.ix == 1)
+    if (t->leads)
         return 0;
     return t->idle ? 2 : 1;
 }
@@ -202,6 +202,17 @@ static int by_interest(const void *a, const void *b)
     return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
+static void choose_leader(struct survey *s)
+{
+    uint32_t first = UINT32_MAX;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->threads[i].thread->main && s->threads[i].thread->process.ix < first)
+            first = s->threads[i].thread->process.ix;
+    for (size_t i = 0; i < s->n; i++)
+        s->threads[i].leads =
+            s->threads[i].thread->main && s->threads[i].thread->process.ix == first;
+}
+
 void survey_init(struct survey *s, const struct profile *p, struct view *v)
 {
     struct surveying state = {.p = p, .v = v};
@@ -216,6 +227,7 @@ void survey_init(struct survey *s, const struct profile *p, struct view *v)
         s->threads[s->n].thread = thread;
         survey_thread(&state, &s->threads[s->n++]);
     }
+    choose_leader(s);
     qsort(s->threads, s->n, sizeof *s->threads, by_interest);
     free(state.sitting);
 }

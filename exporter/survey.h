@@ -20,6 +20,7 @@ struct surveyed {
     size_t n_threads; /* that it stands for: 1, or those that were folded */
     int64_t wall_ns, active_ns;
     int64_t cpu_ns, runqueue_ns; /* within [0, wall_ns] together */
+    bool leads;                  /* it is the main thread of the first process there is */
     bool idle;                   /* never ran or sat in a pool's wait */
     const char *
         pool_wait; /* idle: the pool's function that waits, its module if nameless; NULL: no known pool */

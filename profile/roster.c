@@ -131,8 +131,14 @@ bool roster_add_run(struct roster *t, thread_id id, const struct run *run)
 void roster_force_run(struct roster *t, thread_id id, const struct run *run)
 {
     struct profile_thread *thread = roster_get(t, id);
-    if (!joins_last(thread, run))
-        append(t, thread, run);
+    struct run *last = thread->n_runs ? &thread->runs[thread->n_runs - 1] : NULL;
+    if (last && last->stack.ix == run->stack.ix) {
+        run_join(last, run);
+        return;
+    }
+    if (thread->n_runs == thread->runs_capacity)
+        set_capacity(t, thread, thread->runs_capacity + 1);
+    append(t, thread, run);
 }
 
 /* ---- ended threads ---- */

@@ -2,14 +2,17 @@
 
 usage: usage.py PROGRAM DENY TARGET [unittest's arguments]
 """
+import fcntl
 import glob
 import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -241,11 +244,13 @@ class Launched(InFolder):
 class Terminal(InFolder):
     """With a terminal of its own, whose Ctrl-C goes to wallspy and its command alike."""
 
-    def spawn(self, *line):
+    def spawn(self, *line, program=None, columns=80):
         pid, fd = pty.fork()
         if pid == 0:
             os.environ["TERM"] = "xterm"
-            os.execv(programs["program"], [programs["program"], *line])
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+            program = program or programs["program"]
+            os.execvp(program, [program, *line])
         self.addCleanup(os.close, fd)
         return pid, fd
 
@@ -254,7 +259,10 @@ class Terminal(InFolder):
         deadline = time.monotonic() + seconds
         while wanted not in text:
             self.assertLess(time.monotonic(), deadline, text)
-            text += os.read(fd, 4096)
+            try:
+                text += os.read(fd, 4096)
+            except OSError:
+                self.fail(f"ended before {wanted}: {text}")
         return text
 
     def end(self, pid, fd):
@@ -288,6 +296,25 @@ class Terminal(InFolder):
                 os.kill(pid, signal.SIGCONT)
                 self.read_until(fd, b"Ctrl-C")
             os.write(fd, b"\x03")
+            code, text = self.end(pid, fd)
+            self.assertEqual(code, 0, text)
+            self.expect_recording("o.json")
+
+    def test_ctrl_z_once_sampling_is_over(self):
+        """The command goes on, and stops; so does wallspy, or the shell would wait for it."""
+        line = f"{programs['program']} -d 0.3 -o o.json -- sh -c 'sleep 3; exit 4'"
+        pid, fd = self.spawn("-mc", f"{line}; echo is $?; fg; echo is $?", program="bash")
+        self.read_until(fd, b"wrote")
+        time.sleep(0.2)
+        os.write(fd, b"\x1a")
+        self.read_until(fd, b"is 148")  # stopped
+        code, text = self.end(pid, fd)
+        self.assertIn(b"is 4", text)
+        self.assertEqual(code, 0)
+
+    def test_narrow_terminal(self):
+        for columns in (1, 20, 59):
+            pid, fd = self.spawn("-o", "o.json", "--", "sleep", "0.4", columns=columns)
             code, text = self.end(pid, fd)
             self.assertEqual(code, 0, text)
             self.expect_recording("o.json")

@@ -72,6 +72,10 @@ START_TEST(default_and_snap_names)
 
     static const char *const snaps[][2] = {{"d.d/out.json.gz", "d.d/out.snap2.json.gz"},
                                            {"out", "out.snap2"},
+                                           {"d.d/out", "d.d/out.snap2"},
+                                           {"python3.11-7.v2.json", "python3.11-7.v2.snap2.json"},
+                                           {"a.gz", "a.snap2.gz"},
+                                           {"d/.json", "d/.json.snap2"},
                                            {"./.out.json", "./.out.snap2.json"}};
     for (size_t i = 0; i < sizeof snaps / sizeof *snaps; i++) {
         text_clear(&path);

@@ -181,6 +181,7 @@ START_TEST(past_the_limit_new_stacks_are_refused)
         profile_add_run(p, t, &run);
     }
     ck_assert_uint_lt(profile_stack_count(p), LIMIT / 12);
+    ck_assert_uint_lt(profile_see_thread(p, t)->n_runs * sizeof(struct run), LIMIT);
     ck_assert_uint_eq(profile_push(p, (stack_id){0}, f).ix, first.ix);
     ck_assert_double_gt(profile_number(p, "stacks_refused"), 0);
     ck_assert_double_gt(profile_number(p, "runs_refused"), 0); /* none of the stacks comes again */
