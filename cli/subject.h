@@ -62,9 +62,11 @@ struct subject {
     struct err doubt;
     int64_t maps_read_ns, maps_took_ns, maps_wait_ms, objects_read_ns;
     uint32_t objects_generation;
-    size_t n_modules; /* when the maps were last read */
-    thread_id main;   /* its thread's time line, also across execve; none: not yet */
-    bool execed;      /* since the main thread's last sample */
+    size_t n_modules;      /* when the maps were last read */
+    size_t sought_modules; /* when Python was last looked for */
+    int64_t seek_not_before_ns;
+    thread_id main; /* its thread's time line, also across execve; none: not yet */
+    bool execed;    /* since the main thread's last sample */
 };
 
 /* Opens PID.  Returns 0; -ESRCH, -EPERM with ERR.  The caller fills in sampler and number. */

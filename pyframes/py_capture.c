@@ -1,6 +1,7 @@
 /* The table from threads to thread states, and the walk that fills a recording. */
 #include "pyframes/py_capture.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 enum {
     MAX_INTERPRETERS = 256,
     MAX_THREAD_STATES = 1 << 16,
-    AT_ONCE = 64, /* interpreters whose heads are compared by one read */
+    AT_ONCE = 48, /* interpreters whose heads are compared by one read */
     /* Ticks for which a list with an entry that is not complete yet is read again each time; an
      * entry that never becomes complete must not cost that for ever. */
     SETTLING_TICKS = 8,
@@ -33,9 +34,11 @@ struct entry {
     uint64_t same_thread; /* the next entry of that thread, as in by_thread */
 };
 
-/* What a change of the lists shows in: new thread states come first. */
+/* What a change of the lists shows in: new thread states come first.  A new thread may have the address of
+ * one that ended, and its state, too: its tid is another. */
 struct head {
-    uint64_t interp, state, thread_id, native_id;
+    uint64_t interp, state, thread_id;
+    uint64_t native_id; /* ≤ 3.10: what the C library says */
 };
 
 struct py_capture {
@@ -106,6 +109,35 @@ struct py_capture *py_capture_free(struct py_capture *c)
     return NULL;
 }
 
+/* ≤ 3.10 have no native id: the C library's own note of the thread's tid serves, in what
+ * pthread_self() points to.  Offsets: glibc's struct pthread (x86-64, 2.4 to 2.41), musl's 1.2.
+ * What is at the other library's offset is a pointer or random, and no thread's tid. */
+enum { TID_PLACES = 2 };
+static const uint32_t tid_offsets[TID_PLACES] = {0x2d0, 0x30};
+
+static bool is_tid(uint32_t tid)
+{
+    enum { MAX_TID = 1 << 22 }; /* the kernel's PID_MAX_LIMIT */
+    return tid > 0 && tid <= MAX_TID;
+}
+
+static uint64_t tids_in(const uint32_t words[TID_PLACES])
+{
+    uint64_t ret = 0;
+    for (size_t i = 0; i < TID_PLACES; i++)
+        ret = ret << 32 | (is_tid(words[i]) ? words[i] : 0);
+    return ret;
+}
+
+static uint64_t read_tids(struct mem *live, uint64_t thread_id)
+{
+    uint32_t words[TID_PLACES] = {0};
+    for (size_t i = 0; thread_id && i < TID_PLACES; i++)
+        if (mem_read_u32(live, thread_id + tid_offsets[i], &words[i]) < 0)
+            words[i] = 0;
+    return tids_in(words);
+}
+
 static struct thread_ids ids_in(const struct py_capture *c, const uint8_t *bytes)
 {
     const struct py_layout *l = &c->rt->layout;
@@ -144,7 +176,8 @@ static size_t read_heads(const struct py_capture *c, struct mem *live, struct he
             break;
         if (h.state != 0 && read_ids(c, live, h.state, &ids) == 0) {
             h.thread_id = ids.thread_id;
-            h.native_id = ids.native_id;
+            h.native_id =
+                l->thread.native_id == PY_ABSENT ? read_tids(live, ids.thread_id) : ids.native_id;
         }
         ret[n++] = h;
     }
@@ -160,8 +193,11 @@ static bool heads_are_same(const struct py_capture *c, struct mem *live)
         uint64_t next; /* of the list of interpreters */
         uint64_t state;
         uint8_t ids[PY_THREAD_MAX_BYTES];
+        uint32_t tids[TID_PLACES];
     } now[AT_ONCE + 1];
-    struct mem_span spans[1 + 3 * AT_ONCE];
+    struct mem_span spans[1 + (3 + TID_PLACES) * AT_ONCE];
+    static_assert(sizeof spans / sizeof *spans <= MEM_MAX_SPANS, "one read");
+    bool has_native = l->thread.native_id != PY_ABSENT;
     size_t n = 0;
     size_t bytes = 0;
     if (c->heads_n == 0 || c->heads_n > AT_ONCE)
@@ -173,6 +209,8 @@ static bool heads_are_same(const struct py_capture *c, struct mem *live)
         spans[n++] = (struct mem_span){h->interp + l->interp.next, &now[i + 1].next, 8};
         if (h->state)
             spans[n++] = (struct mem_span){h->state, now[i].ids, c->ids_bytes};
+        for (size_t k = 0; h->thread_id && !has_native && k < TID_PLACES; k++)
+            spans[n++] = (struct mem_span){h->thread_id + tid_offsets[k], &now[i].tids[k], 4};
     }
     for (size_t i = 0; i < n; i++)
         bytes += spans[i].len;
@@ -181,6 +219,8 @@ static bool heads_are_same(const struct py_capture *c, struct mem *live)
     for (size_t i = 0; i < c->heads_n; i++) {
         const struct head *h = &c->heads[i];
         struct thread_ids ids = h->state ? ids_in(c, now[i].ids) : (struct thread_ids){0};
+        if (!has_native)
+            ids.native_id = h->thread_id ? tids_in(now[i].tids) : 0;
         if (now[i].next != h->interp || now[i].state != h->state || ids.thread_id != h->thread_id ||
             ids.native_id != h->native_id)
             return false;
@@ -188,18 +228,13 @@ static bool heads_are_same(const struct py_capture *c, struct mem *live)
     return true;
 }
 
-/* ≤ 3.10 have no native id: the C library's own note of the thread's tid serves, in what
- * pthread_self() points to.  Offsets: glibc's struct pthread (x86-64, 2.4 to 2.41), musl's 1.2.
- * What is at the other library's offset is a pointer or random, and no thread's tid. */
 static void note_tids(struct py_capture *c, struct mem *live, uint64_t thread_id)
 {
-    static const uint32_t tid_offsets[] = {0x2d0, 0x30};
-    enum { MAX_TID = 1 << 22 }; /* the kernel's PID_MAX_LIMIT */
-    for (size_t i = 0; i < sizeof tid_offsets / sizeof *tid_offsets; i++) {
+    for (size_t i = 0; i < TID_PLACES; i++) {
         uint32_t tid;
         uint64_t known;
-        if (mem_read_u32(live, thread_id + tid_offsets[i], &tid) == 0 && tid > 0 &&
-            tid <= MAX_TID && !map_get(&c->by_tid, tid, &known))
+        if (mem_read_u32(live, thread_id + tid_offsets[i], &tid) == 0 && is_tid(tid) &&
+            !map_get(&c->by_tid, tid, &known))
             map_put(&c->by_tid, tid, thread_id);
     }
 }
@@ -227,12 +262,13 @@ static void add_entry(struct py_capture *c, struct mem *live, uint64_t state,
     map_put(&c->by_thread, ids->thread_id, c->n);
 }
 
-/* The thread states of one interpreter.  The list may change under the reader. */
-static void read_list(struct py_capture *c, struct mem *live, const struct head *h)
+/* The thread states of one interpreter.  The list may change under the reader.  STEPS: of all lists so far. */
+static void read_list(struct py_capture *c, struct mem *live, const struct head *h, size_t *steps)
 {
     struct thread_ids ids;
-    for (uint64_t state = h->state; state != 0 && c->n < MAX_THREAD_STATES; state = ids.next) {
-        if (read_ids(c, live, state, &ids) < 0 || ids.interp != h->interp) {
+    for (uint64_t state = h->state; state != 0; state = ids.next) {
+        if (++*steps > MAX_THREAD_STATES || read_ids(c, live, state, &ids) < 0 ||
+            ids.interp != h->interp) {
             c->unsettled = true;
             return;
         }
@@ -266,8 +302,9 @@ void py_capture_tick(struct py_capture *c, struct mem *live)
     c->unsettled = false;
     map_clear(&c->by_thread);
     map_clear(&c->by_tid);
+    size_t steps = 0;
     for (size_t i = 0; i < c->heads_n; i++)
-        read_list(c, live, &c->heads[i]);
+        read_list(c, live, &c->heads[i], &steps);
 }
 
 /* Fills STATES with those of THREAD that are still what the table says. */

@@ -27,6 +27,7 @@ struct walk {
     /* Brent's cycle search: the address seen at step MARKED_STEP, a power of two. */
     uint64_t marked;
     size_t steps, marked_step;
+    size_t steps_before; /* of walks that count as one with this */
 };
 
 /* A frame as read. */
@@ -96,7 +97,7 @@ static enum py_walk_end read_step(struct walk *w, uint64_t addr, struct step *re
     uint8_t bytes[PY_FRAME_MAX_BYTES];
     if (!is_address(addr) || led_back(w, addr))
         return PY_WALK_CUT;
-    if (w->steps > MAX_STEPS)
+    if (w->steps + w->steps_before > MAX_STEPS)
         return PY_WALK_TOO_DEEP;
     int r = mem_read(w->mem, addr, bytes, l->frame.bytes);
     if (r < 0) {
@@ -439,13 +440,20 @@ static bool has_cframes(const struct py_runtime *rt)
     return rt->layout.chain == PY_CHAIN_IS_ENTRY || rt->layout.chain == PY_CHAIN_SHIM_CFRAME;
 }
 
-/* Walks from ADDR, if a sound chain begins there. */
+/* Walks from ADDR, if a sound chain begins there.  STEPS: of all walks of one search so far. */
 static bool walk_caller(const struct py_runtime *rt, struct mem *mem, uint64_t thread_state,
-                        uint64_t addr, struct py_stack *out)
+                        uint64_t addr, size_t *steps, struct py_stack *out)
 {
-    struct walk w = {.rt = rt, .mem = mem, .out = out, .thread = thread_state, .code_unread = true};
+    struct walk w = {.rt = rt,
+                     .mem = mem,
+                     .out = out,
+                     .thread = thread_state,
+                     .code_unread = true,
+                     .steps_before = *steps};
     begin(out);
-    if (walk_from_cframe(&w, addr) == PY_WALK_DONE) {
+    enum py_walk_end end = walk_from_cframe(&w, addr);
+    *steps += w.steps;
+    if (end == PY_WALK_DONE) {
         out->end = PY_WALK_TORN;
         return true;
     }
@@ -462,8 +470,9 @@ bool py_walk_caller(const struct py_runtime *rt, struct mem *mem, uint64_t threa
         return false;
     if (high - low > MAX_C_FRAME_BYTES)
         high = low + MAX_C_FRAME_BYTES;
+    size_t steps = 0;
     for (uint64_t addr = (low + 7) / 8 * 8; addr < high; addr += 8)
-        if (walk_caller(rt, mem, thread_state, addr, out))
+        if (walk_caller(rt, mem, thread_state, addr, &steps, out))
             return true;
     return false;
 }
@@ -476,6 +485,9 @@ void py_walk_keep_callers(const struct py_runtime *rt, struct mem *recording, ui
     if (!has_cframes(rt) ||
         mem_read_u64(recording, thread_state + rt->layout.thread.cframe, &cframe) < 0)
         return;
-    for (uint64_t by = 8; by < REACH_BYTES; by += 8)
-        (void)walk_caller(rt, recording, thread_state, cframe + by, scratch);
+    if (cframe == thread_state + rt->layout.thread.root_cframe) /* it runs no Python */
+        return;
+    size_t steps = 0;
+    for (uint64_t by = 8; by < REACH_BYTES && steps <= MAX_STEPS; by += 8)
+        (void)walk_caller(rt, recording, thread_state, cframe + by, &steps, scratch);
 }

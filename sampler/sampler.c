@@ -104,6 +104,11 @@ void sampler_set_hook(struct sampler *s, uint32_t process, const struct capture_
     atomic_store_explicit(&s->processes[process]->hook, hook, memory_order_release);
 }
 
+void sampler_drop_hook(struct sampler *s, uint32_t process, const struct capture_hook *hook)
+{
+    (void)atomic_compare_exchange_strong(&s->processes[process]->hook, &hook, NULL);
+}
+
 /* ---- the thread ---- */
 
 /* Uniform in [0, 1).  xorshift64 (G. Marsaglia); only against lockstep with the target. */

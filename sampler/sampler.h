@@ -55,6 +55,8 @@ int sampler_add(struct sampler *s, pid_t pid, struct mem *live, struct err *err)
 /* Any thread, any time: from the next tick on captures of PROCESS use HOOK (NULL: none), which must
  * live until the sampler is freed. */
 void sampler_set_hook(struct sampler *s, uint32_t process, const struct capture_hook *hook);
+/* Takes HOOK away if it is still set; it may be in use until the next tick. */
+void sampler_drop_hook(struct sampler *s, uint32_t process, const struct capture_hook *hook);
 /* From here on the calling thread keeps SIGCHLD blocked: taken there, it would not wake the sampler for a
  * thread that has stopped.  Do not unblock it. */
 int sampler_start(struct sampler *s, struct err *err);

@@ -187,6 +187,36 @@ START_TEST(every_change_of_a_head_is_noticed)
 }
 END_TEST
 
+/* ≤ 3.10 know no tids.  The C library and malloc gave a new thread all that one had that ended. */
+START_TEST(a_thread_in_the_place_of_another_is_found)
+{
+    struct fake *f = fake_new(10);
+    uint64_t states[4];
+    py_capture_tick(f->capture, &f->mem);
+    ck_assert_uint_eq(find(f, 102, 0, states), 1);
+    uint32_t tid = 150;
+    memcpy(f->bytes + (thread_id(2) + GLIBC_TID - BASE), &tid, sizeof tid);
+    py_capture_tick(f->capture, &f->mem);
+    ck_assert_uint_eq(find(f, 150, 0, states), 1);
+    ck_assert_uint_eq(states[0], state_addr(2));
+    ck_assert_uint_eq(find(f, 102, 0, states), 0);
+    fake_free(f);
+}
+END_TEST
+
+/* A state that has not begun is not counted, and is its own next. */
+START_TEST(a_list_without_end_ends)
+{
+    struct fake *f = fake_new(12);
+    const struct py_layout *l = &f->rt.layout;
+    put(f, state_addr(2) + l->thread.thread_id, 0);
+    put(f, state_addr(2) + l->thread.next, state_addr(2));
+    py_capture_tick(f->capture, &f->mem);
+    ck_assert_uint_gt(f->reads, 1000);
+    fake_free(f);
+}
+END_TEST
+
 /* A new thread writes its ids when it first runs, perhaps after others came before it. */
 START_TEST(a_thread_that_begins_later_is_found)
 {
@@ -275,5 +305,6 @@ END_TEST
 
 CHECK_MAIN("py_capture", 20, threads_are_found_by_tid_and_by_fs_base, musl_keeps_the_tid_elsewhere,
            an_unchanged_list_is_not_read_again, every_change_of_a_head_is_noticed,
+           a_thread_in_the_place_of_another_is_found, a_list_without_end_ends,
            a_thread_that_begins_later_is_found, reused_states_are_not_believed, broken_lists_end,
            garbage_data_stacks_are_survived, every_read_may_fail)
