@@ -2,10 +2,17 @@
 
 #include "base/hash.h"
 
+/* From 3.11 on the bytecode is part of the object, whose variable size it is. */
+static uint32_t bytecode_offset(const struct py_layout *l)
+{
+    return l->code.qualname == PY_ABSENT ? l->code.bytecode : l->bytes.size;
+}
+
 size_t py_code_key_bytes(const struct py_layout *l)
 {
-    const uint32_t fields[] = {l->object.type,   l->code.filename,   l->code.name,
-                               l->code.qualname, l->code.first_line, l->code.linetable};
+    const uint32_t fields[] = {l->object.type,    l->code.filename,   l->code.name,
+                               l->code.qualname,  l->code.first_line, l->code.linetable,
+                               bytecode_offset(l)};
     size_t end = 0;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i] != PY_ABSENT && fields[i] + sizeof(uint64_t) > end)
@@ -21,6 +28,7 @@ struct py_code_key py_code_key_of(const struct py_layout *l, const uint8_t *code
         .name = py_layout_word(code, l->code.name),
         .qualname = py_layout_word(code, l->code.qualname),
         .linetable = py_layout_word(code, l->code.linetable),
+        .bytecode = py_layout_word(code, bytecode_offset(l)),
         .first_line = (int32_t)(uint32_t)py_layout_word(code, l->code.first_line),
     };
 }
@@ -29,7 +37,7 @@ bool py_code_key_same(const struct py_code_key *a, const struct py_code_key *b)
 {
     return a->type == b->type && a->filename == b->filename && a->name == b->name &&
            a->qualname == b->qualname && a->linetable == b->linetable &&
-           a->first_line == b->first_line;
+           a->bytecode == b->bytecode && a->first_line == b->first_line;
 }
 
 uint64_t py_code_key_name(const struct py_layout *l, const struct py_code_key *key)
@@ -39,7 +47,12 @@ uint64_t py_code_key_name(const struct py_layout *l, const struct py_code_key *k
 
 uint64_t py_code_key_hash(const struct py_code_key *key)
 {
-    const uint64_t fields[] = {key->type,     key->filename,  key->name,
-                               key->qualname, key->linetable, (uint32_t)key->first_line};
+    const uint64_t fields[] = {key->type,
+                               key->filename,
+                               key->name,
+                               key->qualname,
+                               key->linetable,
+                               key->bytecode,
+                               (uint32_t)key->first_line};
     return hash_bytes(fields, sizeof fields);
 }

@@ -6,6 +6,9 @@
 
 struct py_code_key {
     uint64_t type, filename, name, qualname, linetable; /* addresses */
+    uint64_t
+        bytecode; /* ≤ 3.10 its address, later its length: strings that are run one after the other
+                          have all else in common */
     int32_t first_line;
 };
 
