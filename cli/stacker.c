@@ -339,7 +339,7 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
         ret.stack = profile_push(st->profile, ret.stack, leaf);
     ret.python = st->python.n > 0;
     uint64_t guessed = count_guessed(st);
-    ret.complete = st->native.end == UNWIND_DONE && !is_truncated(st) &&
+    ret.complete = st->native.end == UNWIND_DONE && !is_truncated(st) && !python_is_cut(st) &&
                    st->merged.result <= PY_MERGE_ENTERING && guessed == 0 && !not_held;
     st->guessed += guessed;
     st->not_held += not_held;
