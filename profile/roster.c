@@ -112,6 +112,7 @@ static void append(struct roster *t, struct profile_thread *thread, const struct
 {
     if (thread->n_runs == thread->runs_capacity)
         set_capacity(t, thread, next_capacity(thread));
+    assert(thread->runs);
     thread->runs[thread->n_runs++] = *run;
 }
 

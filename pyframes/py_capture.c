@@ -154,9 +154,10 @@ static int read_ids(const struct py_capture *c, struct mem *mem, uint64_t state,
 {
     uint8_t bytes[PY_THREAD_MAX_BYTES];
     int r = mem_read(mem, state, bytes, c->ids_bytes);
-    if (r == 0)
-        *ret = ids_in(c, bytes);
-    return r;
+    if (r < 0)
+        return r;
+    *ret = ids_in(c, bytes);
+    return 0;
 }
 
 /* Reads what tells a changed list from an unchanged one.  Returns how many interpreters there are,
@@ -184,47 +185,63 @@ static size_t read_heads(const struct py_capture *c, struct mem *live, struct he
     return n;
 }
 
+/* What lies where a head's words lay. */
+struct head_now {
+    uint64_t next; /* of the list of interpreters */
+    uint64_t state;
+    uint8_t ids[PY_THREAD_MAX_BYTES];
+    uint32_t tids[TID_PLACES];
+};
+enum { HEAD_SPANS = 3 + TID_PLACES };
+
+/* Asks for the words of head I, but for its own address.  Returns how many spans that takes. */
+static size_t ask_for_head(const struct py_capture *c, size_t i, struct head_now *now,
+                           struct mem_span *spans)
+{
+    const struct py_layout *l = &c->rt->layout;
+    const struct head *h = &c->heads[i];
+    bool wants_tids = h->thread_id && l->thread.native_id == PY_ABSENT;
+    size_t n = 0;
+    spans[n++] = (struct mem_span){h->interp + l->interp.threads, &now[i].state, 8};
+    spans[n++] = (struct mem_span){h->interp + l->interp.next, &now[i + 1].next, 8};
+    if (h->state)
+        spans[n++] = (struct mem_span){h->state, now[i].ids, c->ids_bytes};
+    for (size_t k = 0; wants_tids && k < TID_PLACES; k++)
+        spans[n++] = (struct mem_span){h->thread_id + tid_offsets[k], &now[i].tids[k], 4};
+    return n;
+}
+
+static bool head_is(const struct py_capture *c, const struct head *h, const struct head_now *now)
+{
+    struct thread_ids ids = h->state ? ids_in(c, now->ids) : (struct thread_ids){0};
+    if (c->rt->layout.thread.native_id == PY_ABSENT)
+        ids.native_id = h->thread_id ? tids_in(now->tids) : 0;
+    return now->next == h->interp && now->state == h->state && ids.thread_id == h->thread_id &&
+           ids.native_id == h->native_id;
+}
+
 /* Is what read_heads() would read what it read last?  Everything is where it was then, if so, and takes
  * one system call. */
 static bool heads_are_same(const struct py_capture *c, struct mem *live)
 {
-    const struct py_layout *l = &c->rt->layout;
-    struct {
-        uint64_t next; /* of the list of interpreters */
-        uint64_t state;
-        uint8_t ids[PY_THREAD_MAX_BYTES];
-        uint32_t tids[TID_PLACES];
-    } now[AT_ONCE + 1];
-    struct mem_span spans[1 + (3 + TID_PLACES) * AT_ONCE];
+    struct head_now now[AT_ONCE + 1];
+    struct mem_span spans[1 + HEAD_SPANS * AT_ONCE];
     static_assert(sizeof spans / sizeof *spans <= MEM_MAX_SPANS, "one read");
-    bool has_native = l->thread.native_id != PY_ABSENT;
     size_t n = 0;
     size_t bytes = 0;
     if (c->heads_n == 0 || c->heads_n > AT_ONCE)
         return false;
-    spans[n++] = (struct mem_span){c->rt->addr + l->runtime.interpreters, &now[0].next, 8};
-    for (size_t i = 0; i < c->heads_n; i++) {
-        const struct head *h = &c->heads[i];
-        spans[n++] = (struct mem_span){h->interp + l->interp.threads, &now[i].state, 8};
-        spans[n++] = (struct mem_span){h->interp + l->interp.next, &now[i + 1].next, 8};
-        if (h->state)
-            spans[n++] = (struct mem_span){h->state, now[i].ids, c->ids_bytes};
-        for (size_t k = 0; h->thread_id && !has_native && k < TID_PLACES; k++)
-            spans[n++] = (struct mem_span){h->thread_id + tid_offsets[k], &now[i].tids[k], 4};
-    }
+    spans[n++] =
+        (struct mem_span){c->rt->addr + c->rt->layout.runtime.interpreters, &now[0].next, 8};
+    for (size_t i = 0; i < c->heads_n; i++)
+        n += ask_for_head(c, i, now, &spans[n]);
     for (size_t i = 0; i < n; i++)
         bytes += spans[i].len;
     if (mem_read_spans(live, spans, n) != bytes || now[c->heads_n].next != 0)
         return false;
-    for (size_t i = 0; i < c->heads_n; i++) {
-        const struct head *h = &c->heads[i];
-        struct thread_ids ids = h->state ? ids_in(c, now[i].ids) : (struct thread_ids){0};
-        if (!has_native)
-            ids.native_id = h->thread_id ? tids_in(now[i].tids) : 0;
-        if (now[i].next != h->interp || now[i].state != h->state || ids.thread_id != h->thread_id ||
-            ids.native_id != h->native_id)
+    for (size_t i = 0; i < c->heads_n; i++)
+        if (!head_is(c, &c->heads[i], &now[i]))
             return false;
-    }
     return true;
 }
 
