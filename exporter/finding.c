@@ -38,7 +38,9 @@ struct finding {
     struct view *v;
     struct survey survey;
     struct strings texts;
-    struct short_stack *stacks; /* by stack − 1; path none: not looked at */
+    struct short_stack *stacks;  /* by stack − 1; path none: not looked at */
+    int64_t *path_ns, *shown_ns; /* by text; all 0 between two threads */
+    size_t n_sums;
     struct row *rows;
     size_t n_rows, rows_capacity;
 };
@@ -68,6 +70,19 @@ static const struct short_stack *short_stack(struct finding *f, stack_id s)
     return known;
 }
 
+static void grow_sums(struct finding *f)
+{
+    size_t n = f->texts.n + 1;
+    if (n <= f->n_sums)
+        return;
+    n += n / 2; /* many threads add a text each */
+    f->path_ns = xrealloc(f->path_ns, n * sizeof *f->path_ns);
+    f->shown_ns = xrealloc(f->shown_ns, n * sizeof *f->shown_ns);
+    memset(f->path_ns + f->n_sums, 0, (n - f->n_sums) * sizeof *f->path_ns);
+    memset(f->shown_ns + f->n_sums, 0, (n - f->n_sums) * sizeof *f->shown_ns);
+    f->n_sums = n;
+}
+
 /* The biggest path of T and of its variants by line the biggest; RET_NS: of the path. */
 static struct short_stack biggest_path(struct finding *f, const struct profile_thread *t,
                                        int64_t *ret_ns)
@@ -75,8 +90,9 @@ static struct short_stack biggest_path(struct finding *f, const struct profile_t
     for (size_t i = 0; i < t->n_runs; i++)
         if (t->runs[i].stack.ix)
             (void)short_stack(f, t->runs[i].stack);
-    int64_t *ns = xcalloc(f->texts.n + 1, sizeof *ns);
-    int64_t *shown_ns = xcalloc(f->texts.n + 1, sizeof *shown_ns);
+    grow_sums(f);
+    int64_t *ns = f->path_ns;
+    int64_t *shown_ns = f->shown_ns;
     struct short_stack best = {{0}, {0}};
     for (size_t i = 0; i < t->n_runs; i++) {
         if (!t->runs[i].stack.ix)
@@ -95,8 +111,11 @@ static struct short_stack biggest_path(struct finding *f, const struct profile_t
             best.shown = s->shown;
     }
     *ret_ns = ns[best.path.ix];
-    free(ns);
-    free(shown_ns);
+    for (size_t i = 0; i < t->n_runs; i++)
+        if (t->runs[i].stack.ix) {
+            const struct short_stack *s = short_stack(f, t->runs[i].stack);
+            ns[s->path.ix] = shown_ns[s->shown.ix] = 0;
+        }
     return best;
 }
 
@@ -300,6 +319,8 @@ void finding_write(const struct profile *p, const struct view_options *options, 
     for (size_t i = 0; i < f.n_rows; i++)
         text_release(&f.rows[i].label);
     free(f.rows);
+    free(f.path_ns);
+    free(f.shown_ns);
     free(f.stacks);
     survey_release(&f.survey);
     strings_release(&f.texts);
