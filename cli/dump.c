@@ -146,7 +146,8 @@ static int capture(struct recording *r, const pid_t *pids, size_t n)
 static int print(const struct options *o, struct dump *dump)
 {
     add_missing(dump);
-    qsort(dump->threads, dump->n, sizeof *dump->threads, by_process_and_tid);
+    if (dump->n) /* qsort(3) takes no NULL */
+        qsort(dump->threads, dump->n, sizeof *dump->threads, by_process_and_tid);
     for (size_t i = 0; i < dump->n; i++)
         read_wchan(&dump->threads[i]);
     dump->view = view_new(dump->profile, &o->view);

@@ -110,7 +110,8 @@ static void print(struct watch *w, int64_t whole_ns)
     struct text out = {0};
     text_add(&out, "What /proc shows of it meanwhile, in two seconds:\n"
                    "  thread                   run  wait-cpu  blocked  waits in (kernel)\n");
-    qsort(w->threads, w->n, sizeof *w->threads, by_activity);
+    if (w->n) /* qsort(3) takes no NULL */
+        qsort(w->threads, w->n, sizeof *w->threads, by_activity);
     for (size_t i = 0; i < w->n && i < MAX_ROWS; i++)
         add_row(&w->threads[i], whole_ns, &out);
     if (w->n > MAX_ROWS)
