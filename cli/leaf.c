@@ -29,6 +29,12 @@ void leaf_object(pid_t pid, uint64_t fd, struct text *out)
     }
 }
 
+/* Devices are few, and their names say the most. */
+static bool is_device(const char *path)
+{
+    return str_starts(path, "/dev/") && !str_starts(path, "/dev/shm/");
+}
+
 static void limit_files(struct leaf_files *files, struct text *path)
 {
     uint64_t hash = hash_bytes(path->s, path->len);
@@ -55,7 +61,7 @@ static frame_id syscall_leaf(struct profile *p, pid_t pid, const struct snapshot
         text_addf(&name, "syscall %lld", (long long)s->syscall);
     if (syscall_takes_fd(s->syscall))
         leaf_object(pid, s->syscall_args[0], &object);
-    if (object.len && object.s[0] == '/')
+    if (object.len && object.s[0] == '/' && !is_device(object.s))
         limit_files(files, &object);
     if (object.len)
         text_addf(&name, " %s", object.s);
