@@ -20,6 +20,9 @@ enum {
     MAX_TRIES = 3,       /* to read an object that changes meanwhile */
     CODE_UNIT_BYTES = 2,
     MAX_LINELESS = 64, /* instructions without a line in a row; compilers emit a few */
+    /* Of a program that has no need of so much: */
+    MAX_TABLES_BYTES = 64 << 20, /* that are kept */
+    MAX_WORK_BYTES = 256 << 20,  /* of line tables that are read or looked through for one stack */
 };
 
 struct code {
@@ -48,7 +51,9 @@ struct py_codes {
     size_t window; /* bytes of a code object that hold all of its key */
     uint8_t *windows;
     uint64_t round;
-    int64_t taken_ns; /* the capture that was checked last */
+    int64_t taken_ns;   /* the capture that was checked last */
+    size_t table_bytes; /* of all line tables */
+    size_t work_left;   /* of MAX_WORK_BYTES, for the present stack */
     uint64_t changes;
 };
 
@@ -60,6 +65,7 @@ struct py_codes *py_codes_new(const struct py_runtime *rt, struct mem *live,
     c->live = live;
     c->profile = profile;
     c->window = py_code_key_bytes(&rt->layout);
+    c->work_left = MAX_WORK_BYTES;
     c->windows = xmalloc(c->window * MEM_MAX_SPANS);
     return c;
 }
@@ -76,6 +82,7 @@ static void forget_all(struct py_codes *c)
     for (size_t i = 0; i < c->n; i++)
         release_code(&c->codes[i]);
     c->n = c->n_free = 0;
+    c->table_bytes = 0;
     map_clear(&c->index);
 }
 
@@ -96,6 +103,7 @@ static void forget(struct py_codes *c, size_t ix)
 {
     c->changes++;
     map_remove(&c->index, c->codes[ix].addr);
+    c->table_bytes -= c->codes[ix].table_len;
     release_code(&c->codes[ix]);
     c->free = array_reserve(c->free, &c->free_capacity, c->n_free + 1, sizeof *c->free);
     c->free[c->n_free++] = ix;
@@ -171,6 +179,7 @@ void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
     batch.taken_ns = taken_ns;
     c->round++;
     c->taken_ns = taken_ns;
+    c->work_left = MAX_WORK_BYTES;
     for (size_t i = 0; i < stack->n; i++) {
         uint64_t ix = 0;
         uint8_t *window = c->windows + batch.n * c->window;
@@ -226,9 +235,11 @@ static int read_parts(struct py_codes *c, struct mem *mem, struct code *code, st
     int r = py_string_read(l, mem, py_code_key_name(l, key), &names->name);
     if (r == 0)
         r = py_string_read(l, mem, key->filename, &names->file);
+    size_t most = c->work_left < MAX_LINETABLE_BYTES ? c->work_left : MAX_LINETABLE_BYTES;
     if (r == 0)
-        r = py_bytes_read(l, mem, key->linetable, MAX_LINETABLE_BYTES, &code->table,
-                          &code->table_len);
+        r = py_bytes_read(l, mem, key->linetable, most, &code->table, &code->table_len);
+    if (r == 0)
+        c->work_left -= code->table_len;
     return r;
 }
 
@@ -280,6 +291,9 @@ static int load(struct py_codes *c, struct mem *recorded, uint64_t addr, size_t 
                                                  .file = profile_string(c->profile, names.file.s),
                                                  .first_line = (uint32_t)code.first_line,
                                              });
+        if (c->table_bytes + code.table_len > MAX_TABLES_BYTES)
+            forget_all(c);
+        c->table_bytes += code.table_len;
         *ret = take_slot(c);
         c->codes[*ret] = code;
         map_put(&c->index, addr, *ret);
@@ -296,27 +310,33 @@ static int load(struct py_codes *c, struct mem *recorded, uint64_t addr, size_t 
 static int32_t line_of(const struct py_codes *c, const struct code *code, int32_t lasti)
 {
     int32_t line = 0;
-    if (lasti == PY_LASTI_UNKNOWN)
+    if (lasti == PY_LASTI_UNKNOWN ||
+        py_linetable_line_shown(c->rt->layout.lines, code->table, code->table_len, code->first_line,
+                                lasti, (MAX_LINELESS - 1) * CODE_UNIT_BYTES, &line) < 0)
         return 0;
-    for (int i = 0; i < MAX_LINELESS && line == 0 && lasti >= 0; i++, lasti -= CODE_UNIT_BYTES)
-        if (py_linetable_line(c->rt->layout.lines, code->table, code->table_len, code->first_line,
-                              lasti, &line) < 0)
-            return 0;
-    return line ? line : code->first_line;
+    return line;
 }
 
-static frame_id frame_of(struct py_codes *c, struct code *code, int32_t lasti)
+/* Returns 0; -EPROTO: without its line, which takes more work than a stack is worth. */
+static int frame_of(struct py_codes *c, struct code *code, int32_t lasti, frame_id *ret)
 {
     uint64_t known = 0;
-    if (map_get(&code->frames, (uint32_t)lasti, &known))
-        return (frame_id){(uint32_t)known};
-    frame_id id = profile_frame(c->profile, &(struct frame){
-                                                .kind = FRAME_PYTHON,
-                                                .python.func = code->func,
-                                                .python.line = (uint32_t)line_of(c, code, lasti),
-                                            });
-    map_put(&code->frames, (uint32_t)lasti, id.ix);
-    return id;
+    if (map_get(&code->frames, (uint32_t)lasti, &known)) {
+        *ret = (frame_id){(uint32_t)known};
+        return 0;
+    }
+    bool affordable = code->table_len <= c->work_left;
+    c->work_left -= affordable ? code->table_len : 0;
+    *ret = profile_frame(c->profile,
+                         &(struct frame){
+                             .kind = FRAME_PYTHON,
+                             .python.func = code->func,
+                             .python.line = affordable ? (uint32_t)line_of(c, code, lasti) : 0,
+                         });
+    if (!affordable)
+        return -EPROTO;
+    map_put(&code->frames, (uint32_t)lasti, ret->ix);
+    return 0;
 }
 
 int32_t py_code_lasti(const struct py_runtime *rt, struct mem *live, const struct py_frame *f)
@@ -350,9 +370,8 @@ int py_code_resolve(struct py_codes *c, struct mem *recorded, const struct py_fr
         *ret_hidden = false;
         return r == -EPROTO ? r : -ESTALE;
     }
-    *ret = frame_of(c, &c->codes[ix], py_code_lasti(c->rt, c->live, f));
     *ret_hidden = c->codes[ix].hidden;
-    return 0;
+    return frame_of(c, &c->codes[ix], py_code_lasti(c->rt, c->live, f), ret);
 }
 
 uint64_t py_codes_changes(const struct py_codes *c)

@@ -110,22 +110,61 @@ static int next_entry(enum py_linetable_kind kind, struct cursor *c)
     return -EPROTO;
 }
 
-int py_linetable_line(enum py_linetable_kind kind, const uint8_t *table, size_t len,
-                      int32_t first_line, int32_t offset, int32_t *ret)
+/* What is known of the code at an offset: its line, and of what comes before it the last that has one. */
+struct found {
+    int64_t line;
+    int64_t before, before_end; /* that line, 0 if there is none; the end of its code */
+};
+
+static int find(enum py_linetable_kind kind, const uint8_t *table, size_t len, int32_t first_line,
+                int32_t offset, struct found *ret)
 {
     struct cursor c = {.next = table, .limit = table + len, .line_register = first_line};
-    *ret = first_line;
+    *ret = (struct found){.line = first_line};
     if (offset < 0)
         return 0;
     while (c.next < c.limit && c.end <= offset) {
+        int64_t begin = c.end;
         int r = next_entry(kind, &c);
         if (r < 0)
             return r;
+        if (c.line != 0 && c.end > begin && c.end <= offset) {
+            ret->before = c.line;
+            ret->before_end = c.end;
+        }
     }
+    ret->line = c.line;
     if (c.end <= offset) /* past the table: the last line of a co_lnotab goes on */
-        c.line = kind == PY_LNOTAB ? c.line_register : first_line;
-    if (c.line < 0 || c.line > INT32_MAX)
-        return -EPROTO;
-    *ret = (int32_t)c.line;
+        ret->line = kind == PY_LNOTAB ? c.line_register : first_line;
     return 0;
+}
+
+static int take_line(int64_t line, int32_t *ret)
+{
+    if (line < 0 || line > INT32_MAX)
+        return -EPROTO;
+    *ret = (int32_t)line;
+    return 0;
+}
+
+int py_linetable_line(enum py_linetable_kind kind, const uint8_t *table, size_t len,
+                      int32_t first_line, int32_t offset, int32_t *ret)
+{
+    struct found found;
+    *ret = first_line;
+    int r = find(kind, table, len, first_line, offset, &found);
+    return r < 0 ? r : take_line(found.line, ret);
+}
+
+int py_linetable_line_shown(enum py_linetable_kind kind, const uint8_t *table, size_t len,
+                            int32_t first_line, int32_t offset, int32_t reach, int32_t *ret)
+{
+    struct found found;
+    *ret = first_line;
+    int r = find(kind, table, len, first_line, offset, &found);
+    if (r < 0)
+        return r;
+    if (found.line == 0 && offset - reach < found.before_end)
+        found.line = found.before;
+    return take_line(found.line ? found.line : first_line, ret);
 }
