@@ -174,10 +174,16 @@ static void publish(struct sampler *s, struct task *t, struct sample_message *m)
     s->told = true;
     t->stack_cut = m->snapshot.stack_cut || m->snapshot.other_cut;
     t->wants_prefetch = m->snapshot.annex_words > 0;
-    if (t->prefetch)
-        recorder_remember(r, t->prefetch);
+    s->published = t;
     counters_add(&s->counters, COUNT_READS, r->reads);
     r->reads = 0;
+}
+
+void capture_over(struct sampler *s, const struct task *t)
+{
+    if (s->published == t && t->prefetch)
+        recorder_remember(&s->recorder, t->prefetch);
+    s->published = NULL;
 }
 
 /* With room to spare, so that what a full ring loses are samples, never a thread's birth or end. */
@@ -317,6 +323,7 @@ static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_s
     fill_head(t, &m->head, MESSAGE_SAMPLE, m->snapshot.taken_ns);
     m->head.flags = flags | (s->can.schedstat ? 0 : SAMPLE_APPROXIMATE);
     publish(s, t, m);
+    capture_over(s, t);
     t->state = m->snapshot.state;
     t->repeatable = s->can.schedstat;
     t->sampled_runs = t->sched.runs;
@@ -423,4 +430,5 @@ void capture_not_held(struct sampler *s, struct task *t, int64_t now_ns)
     fill_head(t, &m->head, MESSAGE_SAMPLE, now_ns);
     m->head.flags = SAMPLE_NOT_HELD;
     publish(s, t, m);
+    capture_over(s, t);
 }

@@ -51,6 +51,7 @@ static int fetch_blocks(struct recorder *r, uint64_t addr, size_t len)
     if (error < 0)
         return error;
     keep(r, addr, (uint32_t)len, (uint32_t)r->used);
+    r->n_fetched += (uint32_t)len / RECORDER_BLOCK_BYTES;
     r->used += len;
     return 0;
 }
@@ -135,7 +136,7 @@ void recorder_begin(struct recorder *r, struct mem *live, void *base, size_t use
     r->base = base;
     r->used = used;
     r->capacity = capacity;
-    r->n_ranges = r->n_wanted = r->n_blocks = 0;
+    r->n_ranges = r->n_wanted = r->n_blocks = r->n_fetched = 0;
     r->stack_start = r->stack_end = 0;
     r->epoch++;
 }
@@ -241,17 +242,45 @@ size_t recorder_finish(struct recorder *r, uint32_t *ret_ranges_offset, uint32_t
     return offset + bytes;
 }
 
-void recorder_remember(const struct recorder *r, struct prefetch *ret)
+/* Shell's sort: in place, and to be called from a signal handler. */
+static void sort_addresses(uint64_t *a, uint32_t n)
 {
-    ret->n = 0;
-    for (uint32_t i = 0; i < r->n_wanted; i++) {
-        if (ret->n && ret->spans[ret->n - 1].addr + ret->spans[ret->n - 1].len == r->wanted[i]) {
-            ret->spans[ret->n - 1].len += RECORDER_BLOCK_BYTES;
-            continue;
+    static const uint32_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1}; /* M. Ciura, 2001 */
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+        for (uint32_t i = gaps[g]; i < n; i++) {
+            uint64_t x = a[i];
+            uint32_t j = i;
+            for (; j >= gaps[g] && a[j - gaps[g]] > x; j -= gaps[g])
+                a[j] = a[j - gaps[g]];
+            a[j] = x;
         }
-        if (ret->n == RECORDER_MAX_SPANS)
-            return;
-        ret->spans[ret->n].addr = r->wanted[i];
-        ret->spans[ret->n++].len = RECORDER_BLOCK_BYTES;
+}
+
+/* Adds the block at ADDR, which lies behind all that are there.  False: there is no room. */
+static bool add_block(struct prefetch *prefetch, uint64_t addr)
+{
+    if (prefetch->n) {
+        uint64_t start = prefetch->spans[prefetch->n - 1].addr;
+        uint64_t end = start + prefetch->spans[prefetch->n - 1].len;
+        if (addr - end <= RECORDER_GAP_BYTES) {
+            prefetch->spans[prefetch->n - 1].len = (uint32_t)(addr - start) + RECORDER_BLOCK_BYTES;
+            return true;
+        }
     }
+    if (prefetch->n == RECORDER_MAX_SPANS)
+        return false;
+    prefetch->spans[prefetch->n].addr = addr;
+    prefetch->spans[prefetch->n++].len = RECORDER_BLOCK_BYTES;
+    return true;
+}
+
+/* Where the list had all that was asked for, and there was no less, it stays as it is. */
+void recorder_remember(struct recorder *r, struct prefetch *prefetch)
+{
+    if (!r->n_fetched && r->n_wanted >= prefetch->wanted)
+        return;
+    sort_addresses(r->wanted, r->n_wanted);
+    prefetch->n = prefetch->wanted = 0;
+    while (prefetch->wanted < r->n_wanted && add_block(prefetch, r->wanted[prefetch->wanted]))
+        prefetch->wanted++;
 }

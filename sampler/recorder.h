@@ -16,15 +16,18 @@ enum {
     RECORDER_MAX_BLOCKS = 4096, /* 1 MiB: some 2,000 Python frames on the heap; more is cut */
     RECORDER_MAX_SPANS = 128,   /* of a prefetch list; process_vm_readv takes IOV_MAX (1024) */
     RECORDER_INDEX_SLOTS = 2 * RECORDER_MAX_BLOCKS,
+    RECORDER_GAP_BYTES =
+        1024, /* copied rather than begin another span, which takes as long as 1 to 3 KiB */
 };
 
-/* What to fetch first: stretches of whole blocks that the last capture of the thread needed. */
+/* What to fetch first: stretches of whole blocks that the last capture of the thread needed, by address. */
 struct prefetch {
     struct {
         uint64_t addr;
         uint32_t len;
     } spans[RECORDER_MAX_SPANS];
     uint32_t n;
+    uint32_t wanted; /* blocks of them that a reader asked for */
 };
 
 struct recorder {
@@ -44,7 +47,8 @@ struct recorder {
     } index[RECORDER_INDEX_SLOTS];
     uint64_t wanted[RECORDER_MAX_BLOCKS]; /* those blocks, in the order asked */
     uint32_t n_wanted;
-    uint32_t n_blocks; /* in the index */
+    uint32_t n_blocks;  /* in the index */
+    uint32_t n_fetched; /* of these, read one after the other, when they were asked for */
     uint32_t epoch;
     uint64_t reads; /* system calls made, for --stats */
 };
@@ -65,5 +69,6 @@ size_t recorder_read_more(struct recorder *r, uint64_t addr, size_t max);
 /* Ends the capture: puts the ranges behind the bytes.  Returns the message's length, or 0 if they
  * do not fit. */
 size_t recorder_finish(struct recorder *r, uint32_t *ret_ranges_offset, uint32_t *ret_count);
-/* Fills RET with the blocks that readers asked for, for the thread's next capture. */
-void recorder_remember(const struct recorder *r, struct prefetch *ret);
+/* The capture is over: fills PREFETCH, with which it began, with the blocks that readers asked for, for the
+ * thread's next one.  It may sort thousands: not for a hold. */
+void recorder_remember(struct recorder *r, struct prefetch *prefetch);

@@ -35,6 +35,7 @@ struct sampler {
     struct feedback feedback;
     struct sampler_counters counters;
     struct recorder recorder;
+    const struct task *published; /* whose capture the recorder has; NULL: all is done with it */
     struct tracer *tracer;
     struct task_files files;
     uint32_t last_task; /* number given last */
@@ -85,6 +86,9 @@ int capture_off_cpu(struct sampler *s, struct task *t, struct syscall_state *vie
 bool capture_resumed(const struct task *t, const struct syscall_state *view);
 /* T will be held: makes room, so that its capture neither allocates nor waits for a page. */
 void capture_prepare(struct sampler *s, struct task *t);
+/* The thread captured last was T, and is not held any more: what the capture needed is kept for the next one.  To be
+ * called from a signal handler too. */
+void capture_over(struct sampler *s, const struct task *t);
 /* T is held. */
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop);
 /* T runs, and must not be held: what can be read all the same. */

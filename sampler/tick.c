@@ -67,6 +67,7 @@ void tick_released(void *sampler, uint64_t tag, uint32_t held_ns)
 {
     struct sampler *s = sampler;
     struct task *t = (struct task *)(uintptr_t)tag;
+    capture_over(s, t);
     counters_add_hold(&s->counters, held_ns);
     t->held_ns += held_ns;
     overhead_add(t, held_ns);

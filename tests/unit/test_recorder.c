@@ -101,9 +101,12 @@ START_TEST(second_capture_takes_one_call)
     static const uint64_t addrs[] = {0x10000, 0x10f00, 0x10100, 0x10208};
     for (int i = 0; i < 4; i++)
         ck_assert_int_eq(mem_read(&recorder.mem, addrs[i], buf, 8), 0);
-    struct prefetch prefetch;
+    struct prefetch prefetch = {0};
     recorder_remember(&recorder, &prefetch);
-    ck_assert_uint_eq(prefetch.n, 3);
+    ck_assert_uint_eq(prefetch.n, 2); /* three that touch; and one too far away */
+    ck_assert_uint_eq(prefetch.spans[0].addr, 0x10000);
+    ck_assert_uint_eq(prefetch.spans[0].len, 0x300);
+    ck_assert_uint_eq(prefetch.spans[1].addr, 0x10f00);
     recorder_begin(&recorder, &fake.mem, message, 64, sizeof message);
     fake.calls = 0;
     ck_assert_uint_eq(recorder_read_stack(&recorder, 0x11000, 1024, &prefetch), 1024);
@@ -113,6 +116,61 @@ START_TEST(second_capture_takes_one_call)
     }
     ck_assert_int_eq(fake.calls, 1);
     unpack();
+}
+END_TEST
+
+START_TEST(blocks_close_to_each_other_are_one_stretch)
+{
+    set_up();
+    uint8_t buf[8];
+    struct prefetch prefetch = {0};
+    /* By address, gaps of 0, 1024 and 1280 bytes. */
+    static const uint64_t addrs[] = {0x10e00, 0x10000, 0x10800, 0x10300, 0x10200};
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(mem_read(&recorder.mem, addrs[i], buf, 8), 0);
+    recorder_remember(&recorder, &prefetch);
+    ck_assert_uint_eq(prefetch.n, 2);
+    ck_assert_uint_eq(prefetch.spans[0].addr, 0x10000);
+    ck_assert_uint_eq(prefetch.spans[0].len, 0x900);
+    ck_assert_uint_eq(prefetch.spans[1].addr, 0x10e00);
+    ck_assert_uint_eq(prefetch.wanted, 5);
+}
+END_TEST
+
+START_TEST(the_list_follows_what_is_asked_for)
+{
+    set_up();
+    uint8_t buf[8];
+    struct prefetch prefetch = {0};
+    static const uint64_t asked[][3] = {
+        {0x10000, 0x10a00}, {0x10a00, 0x10000}, {0x10000, 0x10a00, 0x11e00}, {0x10a00}};
+    static const uint32_t spans[] = {2, 2, 3, 1};
+    for (int i = 0; i < 4; i++) {
+        recorder_begin(&recorder, &fake.mem, message, 64, sizeof message);
+        ck_assert_uint_eq(recorder_read_stack(&recorder, 0x11000, 256, &prefetch), 256);
+        for (int j = 0; j < 3 && asked[i][j]; j++)
+            ck_assert_int_eq(mem_read(&recorder.mem, asked[i][j], buf, 8), 0);
+        recorder_remember(&recorder, &prefetch);
+        ck_assert_uint_eq(prefetch.n, spans[i]);
+    }
+    ck_assert_uint_eq(prefetch.spans[0].addr, 0x10a00);
+}
+END_TEST
+
+/* More blocks than a list has stretches, and as many as one can ask for. */
+START_TEST(a_list_may_be_full)
+{
+    static struct recorder full;
+    static struct prefetch prefetch;
+    full.n_fetched = full.n_wanted = RECORDER_MAX_BLOCKS;
+    for (uint64_t i = 0; i < RECORDER_MAX_BLOCKS; i++)
+        full.wanted[i] = 0x10000 + (i * 2671 % RECORDER_MAX_BLOCKS) * 2048;
+    recorder_remember(&full, &prefetch);
+    ck_assert_uint_eq(prefetch.n, RECORDER_MAX_SPANS);
+    for (uint32_t i = 0; i < prefetch.n; i++)
+        ck_assert_uint_eq(prefetch.spans[i].addr, 0x10000 + i * 2048);
+    for (uint32_t i = 1; i < RECORDER_MAX_BLOCKS; i++)
+        ck_assert_uint_lt(full.wanted[i - 1], full.wanted[i]);
 }
 END_TEST
 
@@ -137,7 +195,7 @@ END_TEST
 START_TEST(stale_prefetch_does_not_cost_the_stack)
 {
     set_up();
-    struct prefetch prefetch = {.n = 2};
+    struct prefetch prefetch = {.n = 2, .wanted = 2};
     prefetch.spans[0].addr = 0x10000;
     prefetch.spans[1].addr = 0x90000;
     prefetch.spans[0].len = prefetch.spans[1].len = 256;
@@ -168,5 +226,7 @@ START_TEST(full_message_refuses)
 END_TEST
 
 CHECK_MAIN("recorder", 20, what_was_read_can_be_read_again, stack_ends_where_its_mapping_does,
-           second_capture_takes_one_call, more_is_read_around_what_is_there,
-           stale_prefetch_does_not_cost_the_stack, full_message_refuses)
+           second_capture_takes_one_call, blocks_close_to_each_other_are_one_stretch,
+           the_list_follows_what_is_asked_for, a_list_may_be_full,
+           more_is_read_around_what_is_there, stale_prefetch_does_not_cost_the_stack,
+           full_message_refuses)
