@@ -19,6 +19,7 @@ enum {
     MAX_CODES = 1 << 18, /* a program that makes code without end must not fill our memory */
     MAX_TRIES = 3,       /* to read an object that changes meanwhile */
     CODE_UNIT_BYTES = 2,
+    MAX_COPIES = 1024, /* of one code object's bytecode that are known at a time */
     MAX_LINELESS = 64, /* instructions without a line in a row; compilers emit a few */
     /* Of a program that has no need of so much: */
     MAX_TABLES_BYTES = 64 << 20, /* that are kept */
@@ -34,6 +35,8 @@ struct code {
     uint8_t *table;
     size_t table_len;
     struct map frames; /* byte offset of an instruction → frame_id */
+    struct map copies; /* of the bytecode, one a thread: number → address */
+    uint64_t units;    /* instructions in each */
     uint64_t round;    /* of the last check */
     int64_t live_ns;   /* when the live target has shown it unchanged last */
     int64_t seen_ns;   /* of the last capture that recorded it so */
@@ -74,6 +77,7 @@ static void release_code(struct code *code)
 {
     free(code->table);
     map_release(&code->frames);
+    map_release(&code->copies);
     *code = (struct code){0};
 }
 
@@ -339,20 +343,55 @@ static int frame_of(struct py_codes *c, struct code *code, int32_t lasti, frame_
     return 0;
 }
 
-int32_t py_code_lasti(const struct py_runtime *rt, struct mem *live, const struct py_frame *f)
+/* ---- where a copy of the bytecode is ---- */
+
+static int32_t offset_in(const struct py_frame *f, uint64_t start, uint64_t units)
 {
-    const struct py_layout *l = &rt->layout;
-    uint64_t copies, n, first, units;
-    if (f->copy == 0)
-        return f->lasti;
-    if (mem_read_u64(live, f->code + l->code.copies, &copies) < 0 ||
-        mem_read_u64(live, copies, &n) < 0 || f->copy >= n ||
-        mem_read_u64(live, copies + sizeof n + f->copy * sizeof first, &first) < 0 ||
-        mem_read_u64(live, f->code + l->bytes.size, &units) < 0)
-        return PY_LASTI_UNKNOWN;
-    uint64_t offset = f->instr - first;
+    uint64_t offset = f->instr - start;
     return offset <= INT32_MAX && offset / CODE_UNIT_BYTES < units ? (int32_t)offset
                                                                    : PY_LASTI_UNKNOWN;
+}
+
+static int find_copy(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
+                     uint64_t *ret_start, uint64_t *ret_units)
+{
+    const struct py_layout *l = &rt->layout;
+    uint64_t copies, n;
+    if (mem_read_u64(live, f->code + l->code.copies, &copies) < 0 ||
+        mem_read_u64(live, copies, &n) < 0 || f->copy >= n ||
+        mem_read_u64(live, copies + sizeof n + f->copy * sizeof *ret_start, ret_start) < 0 ||
+        mem_read_u64(live, f->code + l->bytes.size, ret_units) < 0)
+        return -ESTALE;
+    return 0;
+}
+
+int32_t py_code_lasti(const struct py_runtime *rt, struct mem *live, const struct py_frame *f)
+{
+    uint64_t start, units;
+    if (f->copy == 0)
+        return f->lasti;
+    return find_copy(rt, live, f, &start, &units) == 0 ? offset_in(f, start, units)
+                                                       : PY_LASTI_UNKNOWN;
+}
+
+/* The same, from what is known already.  A copy stays where it is until no thread has its number any more and the
+ * garbage collector takes it (_Py_ClearUnusedTLBC); a frame that is not in it has another one. */
+static int32_t lasti_of(struct py_codes *c, struct code *code, const struct py_frame *f)
+{
+    uint64_t start;
+    if (f->copy == 0)
+        return f->lasti;
+    if (map_get(&code->copies, f->copy, &start)) {
+        int32_t lasti = offset_in(f, start, code->units);
+        if (lasti != PY_LASTI_UNKNOWN)
+            return lasti;
+    }
+    if (find_copy(c->rt, c->live, f, &start, &code->units) < 0)
+        return PY_LASTI_UNKNOWN;
+    if (code->copies.n == MAX_COPIES)
+        map_clear(&code->copies);
+    map_put(&code->copies, f->copy, start);
+    return offset_in(f, start, code->units);
 }
 
 int py_code_resolve(struct py_codes *c, struct mem *recorded, const struct py_frame *f,
@@ -371,7 +410,7 @@ int py_code_resolve(struct py_codes *c, struct mem *recorded, const struct py_fr
         return r == -EPROTO ? r : -ESTALE;
     }
     *ret_hidden = c->codes[ix].hidden;
-    return frame_of(c, &c->codes[ix], py_code_lasti(c->rt, c->live, f), ret);
+    return frame_of(c, &c->codes[ix], lasti_of(c, &c->codes[ix], f), ret);
 }
 
 uint64_t py_codes_changes(const struct py_codes *c)

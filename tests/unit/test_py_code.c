@@ -355,6 +355,39 @@ START_TEST(a_thread_may_run_a_copy_of_the_bytecode)
 }
 END_TEST
 
+START_TEST(a_copy_is_looked_up_once)
+{
+    enum { COPIES = BASE + 0x5000, COPY = BASE + 0x6000, MOVED = BASE + 0x7000, UNITS = 4 };
+    static struct stage s;
+    stage_open(&s, 12);
+    s.rt.layout.code.copies = 0xf0;
+    put_u64(&s, CODE + s.rt.layout.bytes.size, UNITS);
+    put_u64(&s, CODE + s.rt.layout.code.copies, COPIES);
+    put_u64(&s, COPIES, 2);
+    put_u64(&s, COPIES + 16, COPY);
+    struct py_frame f = {.code = CODE, .lasti = PY_LASTI_UNKNOWN, .instr = COPY + 2, .copy = 1};
+    frame_id id = {0};
+    bool hidden;
+    ck_assert_int_eq(py_code_resolve(s.codes, s.recorded, &f, &id, &hidden), 0);
+    ck_assert_uint_eq(line_of(&s, id), 12);
+    size_t reads = s.reads;
+    f.instr = COPY;
+    ck_assert_int_eq(py_code_resolve(s.codes, s.recorded, &f, &id, &hidden), 0);
+    ck_assert_uint_eq(line_of(&s, id), 11);
+    ck_assert_uint_eq(s.reads, reads);
+    /* Collected, and another thread with its number made a new one. */
+    put_u64(&s, COPIES + 16, MOVED);
+    f.instr = MOVED + 2;
+    ck_assert_int_eq(py_code_resolve(s.codes, s.recorded, &f, &id, &hidden), 0);
+    ck_assert_uint_eq(line_of(&s, id), 12);
+    ck_assert_uint_eq(s.reads, reads + 4);
+    f.instr = COPY + 2; /* nowhere any more */
+    ck_assert_int_eq(py_code_resolve(s.codes, s.recorded, &f, &id, &hidden), 0);
+    ck_assert_uint_eq(line_of(&s, id), 0);
+    stage_close(&s);
+}
+END_TEST
+
 /* Of a target that has as many code objects as it likes, each with the longest line table that is read. */
 struct hostile {
     struct mem mem;
@@ -410,8 +443,8 @@ START_TEST(line_tables_without_end)
 }
 END_TEST
 
-CHECK_MAIN("py_code", 20, a_thread_may_run_a_copy_of_the_bytecode, line_tables_without_end,
-           function_file_and_line, made_up_code_has_the_line_before,
+CHECK_MAIN("py_code", 20, a_thread_may_run_a_copy_of_the_bytecode, a_copy_is_looked_up_once,
+           line_tables_without_end, function_file_and_line, made_up_code_has_the_line_before,
            once_known_nothing_is_read_but_the_key, a_reused_address_is_noticed,
            stacks_from_before_a_check_need_none, what_is_known_outlives_the_process,
            a_recorded_object_may_be_gone, recorded_and_live_are_not_mixed, any_read_may_fail,
