@@ -75,12 +75,9 @@ static frame_id syscall_leaf(struct profile *p, pid_t pid, const struct snapshot
 /* Who traces it may be gone by now. */
 static frame_id traced_leaf(struct profile *p, pid_t pid, uint32_t flags)
 {
-    char text[PROC_TEXT_BYTES];
-    struct task_status status = {0};
-    ssize_t len = proc_read_text(pid, 0, "status", text, sizeof text);
-    if (len > 0)
-        (void)task_status_parse(text, (size_t)len, &status);
-    if (!status.tracer)
+    char text[32];
+    struct task_status status;
+    if (proc_status(pid, 0, &status) < 0 || !status.tracer)
         return profile_mark(p, flags & SAMPLE_NO_STACK ? "[not permitted]" : "[traced]", off_cpu);
     (void)snprintf(text, sizeof text, "[traced by %d]", status.tracer);
     return profile_mark(p, text, off_cpu);

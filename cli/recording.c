@@ -98,11 +98,9 @@ static string_id read_name(struct recording *r, const struct subject *s, pid_t t
 static void read_switches(const struct subject *s, pid_t tid, uint64_t *ret_voluntary,
                           uint64_t *ret_involuntary)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_status status;
-    ssize_t len = proc_read_text(s->pid, tid, "status", text, sizeof text);
     *ret_voluntary = *ret_involuntary = 0;
-    if (len <= 0 || task_status_parse(text, (size_t)len, &status) < 0)
+    if (proc_status(s->pid, tid, &status) < 0)
         return;
     *ret_voluntary = status.voluntary;
     *ret_involuntary = status.involuntary;

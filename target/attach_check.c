@@ -21,13 +21,6 @@ enum {
     REQUEST_INTERRUPT = 0x4207,         /* PTRACE_INTERRUPT */
 };
 
-static int read_status(pid_t pid, struct task_status *ret)
-{
-    char buf[PROC_TEXT_BYTES];
-    ssize_t n = proc_read_text(pid, 0, "status", buf, sizeof buf);
-    return n < 0 ? (int)n : task_status_parse(buf, (size_t)n, ret);
-}
-
 static int read_stat(pid_t pid, struct task_stat *ret)
 {
     char buf[PROC_TEXT_BYTES];
@@ -53,7 +46,7 @@ static pid_t find_namesake(pid_t number)
         int64_t pid = 0;
         struct task_status status;
         if (parse_whole_i64(entry->d_name, 1, INT32_MAX, &pid) == 0 &&
-            read_status((pid_t)pid, &status) == 0 && status.ns_tid == number)
+            proc_status((pid_t)pid, 0, &status) == 0 && status.ns_tid == number)
             found = (pid_t)pid;
     }
     closedir(dir);
@@ -89,13 +82,9 @@ static bool ptrace_is_filtered(void)
 
 static bool has_ptrace_capability(void)
 {
-    char buf[PROC_TEXT_BYTES];
-    ssize_t n = proc_read_text(getpid(), 0, "status", buf, sizeof buf);
-    const char *line = n > 0 ? strstr(buf, "\nCapEff:\t") : NULL;
-    uint64_t effective = 0;
-    if (!line || !parse_u64(line + strlen("\nCapEff:\t"), buf + n, 16, &effective))
-        return false;
-    return effective & (UINT64_C(1) << CAPABILITY_SYS_PTRACE);
+    struct task_status status;
+    return proc_status(getpid(), 0, &status) == 0 &&
+           status.effective & UINT64_C(1) << CAPABILITY_SYS_PTRACE;
 }
 
 /* The kernel gives the files of a process that is not dumpable to root (fs/proc/base.c
@@ -186,12 +175,18 @@ static enum attach_obstacle check_process(struct attach_check *c, const struct t
     return check_permission(c, status);
 }
 
+/* Did reading /proc/PID fail because there is no such process, or it is hidden? */
+static bool is_unseen(int r)
+{
+    return r == -ENOENT || r == -ESRCH || r == -EPERM || r == -EACCES;
+}
+
 void attach_check(struct attach_check *ret, pid_t number)
 {
     *ret = (struct attach_check){.pid = number, .caller = getuid()};
     struct task_status status;
-    int r = read_status(number, &status);
-    if (r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EIO) {
+    int r = proc_status(number, 0, &status);
+    if (r < 0 && !is_unseen(r)) {
         ret->error = -r;
         ret->obstacle = ATTACH_UNREADABLE;
         return;
@@ -208,7 +203,7 @@ void attach_check(struct attach_check *ret, pid_t number)
         ret->asked_is_thread = true;
         ret->pid = status.tgid;
         copy_comm(number, ret->thread_comm);
-        if (read_status(status.tgid, &status) < 0) {
+        if (proc_status(status.tgid, 0, &status) < 0) {
             ret->obstacle = ATTACH_NO_PROCESS;
             return;
         }

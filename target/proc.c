@@ -14,8 +14,8 @@
 #include "base/text.h"
 #include "target/cursor.h"
 
-/* Groups: may list thousands of ids ahead of the fields that matter. */
-enum { STATUS_TEXT_BYTES = 1 << 16 };
+/* Groups may list 65,536 ids. */
+enum { MAX_STATUS_BYTES = 1 << 20 };
 
 static bool take_i64(struct cursor *c, int64_t *ret)
 {
@@ -221,6 +221,11 @@ static bool status_seccomp(struct cursor *c, struct task_status *t)
     return true;
 }
 
+static bool status_effective(struct cursor *c, struct task_status *t)
+{
+    return cursor_u64(c, 16, &t->effective);
+}
+
 static bool status_voluntary(struct cursor *c, struct task_status *t)
 {
     return cursor_u64(c, 10, &t->voluntary);
@@ -242,47 +247,82 @@ static const struct {
     {"Uid:\t", status_uids, false},
     {"Gid:\t", status_gids, false},
     {"NSpid:\t", status_ns_tid, true},
+    {"CapEff:\t", status_effective, true},
     {"Seccomp:\t", status_seccomp, true},
     {"voluntary_ctxt_switches:\t", status_voluntary, false},
     {"nonvoluntary_ctxt_switches:\t", status_involuntary, false},
 };
 enum { STATUS_KEYS = sizeof status_keys / sizeof *status_keys };
 
-/* Returns false if the line is malformed; adds what it held to the set SEEN. */
-static bool parse_status_line(struct cursor line, struct task_status *t, uint32_t *seen)
+/* A status file of which a part has been read. */
+struct status_parser {
+    struct task_status t;
+    uint32_t seen; /* which keys */
+};
+
+/* Returns false if the line is malformed. */
+static bool parse_status_line(struct status_parser *p, struct cursor line)
 {
     for (size_t i = 0; i < STATUS_KEYS; i++) {
         if (!cursor_take(&line, status_keys[i].key))
             continue;
-        *seen |= 1U << i;
-        return status_keys[i].parse(&line, t);
+        p->seen |= 1U << i;
+        return status_keys[i].parse(&line, &p->t);
     }
     return true;
 }
 
+/* The lines that end in TEXT.  Returns where what is left begins; NULL: one is malformed. */
+static const char *parse_status_lines(struct status_parser *p, const char *text, const char *end)
+{
+    /* A newline within a task's name comes escaped, so it cannot pretend to be a line. */
+    for (const char *newline; (newline = memchr(text, '\n', (size_t)(end - text)));
+         text = newline + 1)
+        if (!parse_status_line(p, (struct cursor){text, newline}))
+            return NULL;
+    return text;
+}
+
+static int finish_status(const struct status_parser *p, struct task_status *ret)
+{
+    for (size_t i = 0; i < STATUS_KEYS; i++)
+        if (!(p->seen & 1U << i) && !status_keys[i].optional)
+            return -EPROTO;
+    *ret = p->t;
+    return 0;
+}
+
 int task_status_parse(const char *text, size_t len, struct task_status *ret)
 {
-    struct task_status t = {.seccomp = -1};
-    uint32_t seen = 0;
+    struct status_parser p = {.t.seccomp = -1};
     const char *end = text + len;
-    /* A newline within a task's name comes escaped, so it cannot pretend to be a line. */
-    for (const char *s = text, *newline; s < end; s = newline + 1) {
-        newline = memchr(s, '\n', (size_t)(end - s));
-        if (!newline || !parse_status_line((struct cursor){s, newline}, &t, &seen))
-            return -EPROTO;
-    }
-    for (size_t i = 0; i < STATUS_KEYS; i++)
-        if (!(seen & 1U << i) && !status_keys[i].optional)
-            return -EPROTO;
-    *ret = t;
-    return 0;
+    return parse_status_lines(&p, text, end) == end ? finish_status(&p, ret) : -EPROTO;
 }
 
 int task_status_read(int fd, struct task_status *ret)
 {
-    char buf[STATUS_TEXT_BYTES];
-    ssize_t n = read_once(fd, buf, sizeof buf);
-    return n < 0 ? (int)n : task_status_parse(buf, (size_t)n, ret);
+    struct status_parser p = {.t.seccomp = -1};
+    char buf[PROC_TEXT_BYTES];
+    size_t kept = 0;
+    for (off_t at = 0; at < MAX_STATUS_BYTES;) {
+        ssize_t n = pread(fd, buf + kept, sizeof buf - kept, at);
+        if (n < 0)
+            return errno == EACCES ? -EPERM : -errno;
+        if (n == 0 && at == 0)
+            return -ESRCH;
+        const char *end = buf + kept + n;
+        const char *rest = parse_status_lines(&p, buf, end);
+        if (!rest)
+            return -EPROTO;
+        if (end < buf + sizeof buf)
+            return rest == end ? finish_status(&p, ret) : -EPROTO;
+        kept = (size_t)(end - rest);
+        /* Of a line that is longer than all that matter the end alone is kept, for its newline. */
+        kept = kept == sizeof buf ? 1 : kept;
+        memmove(buf, end - kept, kept);
+        at += n;
+    }
+    return -EPROTO;
 }
 
 static int format_path(pid_t pid, pid_t tid, const char *name, char *ret, size_t capacity)
@@ -305,6 +345,16 @@ static int open_proc(pid_t pid, pid_t tid, const char *name)
 int proc_task_open(pid_t pid, pid_t tid, const char *name)
 {
     return open_proc(pid, tid, name);
+}
+
+int proc_status(pid_t pid, pid_t tid, struct task_status *ret)
+{
+    int fd = open_proc(pid, tid, "status");
+    if (fd < 0)
+        return fd;
+    int r = task_status_read(fd, ret);
+    close(fd);
+    return r;
 }
 
 int proc_each_task(pid_t pid, void (*each)(void *ctx, pid_t tid), void *ctx)

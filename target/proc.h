@@ -48,17 +48,22 @@ struct task_status {
     pid_t ns_tid;       /* the innermost of NSpid: its id in its own pid namespace */
     uid_t uid, euid, suid;
     gid_t gid, egid, sgid;
+    uint64_t effective;              /* capabilities, by bit; 0 if unknown */
     int seccomp;                     /* 0 none, 1 strict, 2 filter; −1 unknown */
     uint64_t voluntary, involuntary; /* context switches */
 };
 int task_status_parse(const char *text, size_t len, struct task_status *ret);
+/* One pread, or more where the text is longer than PROC_TEXT_BYTES: a task may have thousands of groups.
+ * Returns 0, -ESRCH, -EPROTO or another errno of read(2). */
 int task_status_read(int fd, struct task_status *ret);
 
 /* Opens /proc/PID/task/TID/NAME for reading, close-on-exec.  Returns an fd or a negative errno. */
 int proc_task_open(pid_t pid, pid_t tid, const char *name);
+/* The status of PID, or of its thread TID ≠ 0.  Returns 0 or a negative errno, -EPROTO if it is malformed. */
+int proc_status(pid_t pid, pid_t tid, struct task_status *ret);
 /* Calls EACH for every thread of PID.  Returns 0, -ESRCH, or why they could not all be listed. */
 int proc_each_task(pid_t pid, void (*each)(void *ctx, pid_t tid), void *ctx);
-/* Reads a small file of /proc/PID (or /proc/PID/task/TID with TID ≠ 0), NUL-terminated and cut at
+/* Reads a small file (not status, which may be long) of /proc/PID (or /proc/PID/task/TID with TID ≠ 0), NUL-terminated and cut at
  * CAPACITY.  Returns its length or a negative errno. */
 ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t capacity);
 /* The link /proc/PID/NAME ("exe", "root", "fd/7").  Returns 0 or a negative errno; RET is always

@@ -40,6 +40,12 @@ class Errors(unittest.TestCase):
             self.assertEqual(record("-q", t.pid)[:3], (0, "", ""))
             self.assertEqual(status(t.pid, "TracerPid"), "0")
 
+    @unittest.skipUnless(IS_ROOT, "only root may have more groups")
+    def test_thousands_of_groups(self):
+        groups = ",".join(map(str, range(1_000_000_000, 1_000_002_000)))
+        with Target("plain", become=["setpriv", "--groups", groups]) as t:
+            self.assertEqual(record("-q", t.pid, user=False)[:3], (0, "", ""))
+
     def test_thread_stands_for_its_process(self):
         with Target("plain") as t:
             code, _, text, _ = record(t.tid, t.pid)

@@ -34,10 +34,10 @@ def status(pid, field):
 
 
 class Target:
-    """A process of tests/cli/target.c, by its kind; ended when the block is left."""
+    """A process of tests/cli/target.c, by its kind, run by BECOME; ended when the block is left."""
 
-    def __init__(self, kind, user=True):
-        self.line = [*(AS_USER if user else []), programs["target"], kind]
+    def __init__(self, kind, user=True, become=AS_USER):
+        self.line = [*(become if user else []), programs["target"], kind]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.line, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

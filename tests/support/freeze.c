@@ -72,11 +72,8 @@ void target_go_on(struct target *t)
 
 void target_assert_unharmed(const struct target *t)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_status status;
-    ssize_t n = proc_read_text(t->pid, 0, "status", text, sizeof text);
-    REQUIRE(n > 0);
-    REQUIRE(task_status_parse(text, (size_t)n, &status) == 0);
+    REQUIRE(proc_status(t->pid, 0, &status) == 0);
     REQUIRE(status.tracer == 0);
     REQUIRE(status.state == 'R' || status.state == 'S' || status.state == 'D');
 }

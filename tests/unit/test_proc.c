@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -116,6 +117,7 @@ END_TEST
 static const char status_text[] = "Name:\ta\\nTracerPid:\t9\n"
                                   "State:\tS (sleeping)\nTgid:\t11\nPid:\t12\nTracerPid:\t0\n"
                                   "Uid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t4294967294\nNSpid:\t12\t8\t1\n"
+                                  "CapEff:\t0000000000080000\n"
                                   "Seccomp:\t2\nSeccomp_filters:\t1\n"
                                   "voluntary_ctxt_switches:\t150\n"
                                   "nonvoluntary_ctxt_switches:\t545\n";
@@ -133,6 +135,7 @@ START_TEST(status_is_read)
     ck_assert_uint_eq(t.suid, 3);
     ck_assert_uint_eq(t.gid, 5);
     ck_assert_uint_eq(t.sgid, 7);
+    ck_assert_uint_eq(t.effective, 0x80000);
     ck_assert_int_eq(t.seccomp, 2);
     ck_assert_uint_eq(t.voluntary, 150);
     ck_assert_uint_eq(t.involuntary, 545);
@@ -176,6 +179,39 @@ START_TEST(status_without_optional_or_with_broken_lines)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(parse_with(bad[i][0], bad[i][1], &t) == -EPROTO, "%s", bad[i][1]);
+}
+END_TEST
+
+/* The kernel lists the groups ahead of most of what is wanted; so do N of these. */
+static int read_with_groups(size_t n, struct task_status *ret)
+{
+    struct text t = {0};
+    const char *behind = strstr(status_text, "NSpid:");
+    text_add_bytes(&t, status_text, (size_t)(behind - status_text));
+    text_add(&t, "Groups:\t");
+    for (size_t i = 0; i < n; i++)
+        text_addf(&t, "%zu ", 1000000000 + i);
+    text_addf(&t, "\n%s", behind);
+    int fd = memfd_create("status", MFD_CLOEXEC);
+    ck_assert_int_eq(write(fd, t.s, t.len), (ssize_t)t.len);
+    int r = task_status_read(fd, ret);
+    close(fd);
+    text_release(&t);
+    return r;
+}
+
+START_TEST(status_of_many_groups_is_read_whole)
+{
+    static const size_t groups[] = {0, 100, 340, 345, 350, 355, 360, 365, 370, 1000, 65536};
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        struct task_status t;
+        ck_assert_int_eq(read_with_groups(groups[i], &t), 0);
+        ck_assert_uint_eq(t.uid, 1);
+        ck_assert_int_eq(t.ns_tid, 1);
+        ck_assert_uint_eq(t.involuntary, 545);
+    }
+    struct task_status t;
+    ck_assert_int_eq(read_with_groups(200000, &t), -EPROTO);
 }
 END_TEST
 
@@ -280,4 +316,5 @@ END_TEST
 
 CHECK_MAIN("proc", 20, schedstat_is_strict, syscall_has_three_forms, stat_survives_any_name,
            status_is_read, status_without_optional_or_with_broken_lines,
-           own_files_are_read_again_and_again, a_blocked_thread_and_its_end, texts_and_links)
+           status_of_many_groups_is_read_whole, own_files_are_read_again_and_again,
+           a_blocked_thread_and_its_end, texts_and_links)
