@@ -18,7 +18,8 @@
 enum {
     /* Sixteen times the default of vm.max_map_count; some distributions set it that high. */
     MAX_MAPPINGS = 1 << 20,
-    MAX_MAPS_BYTES = 1 << 28,
+    /* That many without paths, or vm.max_map_count with some 1000 bytes of path each. */
+    MAX_MAPS_BYTES = 1 << 26,
     FIRST_READ_BYTES = 1 << 16,
 };
 
@@ -143,25 +144,48 @@ int maps_parse(struct maps *maps, const char *text, size_t len)
     return 0;
 }
 
-/* Reads all of FD into *TEXT, which the caller frees.  Returns the length. */
-static ssize_t read_all(int fd, char **text)
+/* The whole lines among the LEN bytes of TEXT. */
+static size_t whole_lines(const char *text, size_t len)
+{
+    const char *newline = memrchr(text, '\n', len);
+    return newline ? (size_t)(newline + 1 - text) : len;
+}
+
+/* Reads FD into *TEXT, which the caller frees; at most MAX_MAPS_BYTES, as CUT says then.  Returns the
+ * length. */
+static ssize_t read_all(int fd, char **text, bool *cut)
 {
     size_t capacity = FIRST_READ_BYTES;
     size_t len = 0;
+    ssize_t n;
     char *buf = xmalloc(capacity);
-    for (;;) {
-        ssize_t n = read(fd, buf + len, capacity - len);
-        if (n <= 0) {
-            *text = buf;
-            return n < 0 ? -errno : (ssize_t)len;
-        }
+    while ((n = read(fd, buf + len, capacity - len)) > 0) {
         len += (size_t)n;
-        if (len == MAX_MAPS_BYTES) {
-            *text = buf;
-            return -E2BIG;
-        }
+        if (len >= MAX_MAPS_BYTES)
+            break;
         buf = array_reserve(buf, &capacity, len + FIRST_READ_BYTES / 2, 1);
     }
+    *text = buf;
+    *cut = len >= MAX_MAPS_BYTES;
+    if (n < 0)
+        return -errno;
+    return (ssize_t)(*cut ? whole_lines(buf, MAX_MAPS_BYTES) : len);
+}
+
+int maps_read(struct maps *maps, int fd)
+{
+    char *text = NULL;
+    bool cut;
+    ssize_t len = read_all(fd, &text, &cut);
+    int r = (int)len;
+    if (len == 0) /* exited, not yet reaped */
+        r = -ESRCH;
+    if (len > 0)
+        r = maps_parse(maps, text, (size_t)len);
+    if (r == 0)
+        maps->cut |= cut;
+    free(text);
+    return r;
 }
 
 int maps_load(struct maps *maps, pid_t pid)
@@ -171,15 +195,8 @@ int maps_load(struct maps *maps, pid_t pid)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? -ESRCH : errno == EACCES ? -EPERM : -errno;
-    char *text = NULL;
-    ssize_t len = read_all(fd, &text);
+    int r = maps_read(maps, fd);
     close(fd);
-    int r = (int)len;
-    if (len == 0) /* exited, not yet reaped */
-        r = -ESRCH;
-    if (len > 0)
-        r = maps_parse(maps, text, (size_t)len);
-    free(text);
     return r;
 }
 

@@ -23,7 +23,7 @@ struct maps {
     uint32_t generation; /* counts the loads that found a change */
     uint64_t text_hash;
     char *strings; /* owns the paths */
-    bool cut;      /* there were more than MAX_MAPPINGS */
+    bool cut;      /* there were more than MAX_MAPPINGS, or than MAX_MAPS_BYTES of text */
 };
 
 /* Replaces the content of MAPS (zero-initialised or loaded before) by what TEXT says, unless that
@@ -33,6 +33,8 @@ int maps_parse(struct maps *maps, const char *text, size_t len);
 /* Reads /proc/PID/maps; generation rises only if it changed.  Returns 0, -ESRCH (also if it exited
  * and waits to be reaped), -EPERM, -EPROTO, or another errno of open(2) and read(2). */
 int maps_load(struct maps *maps, pid_t pid);
+/* The same from an open file, whose first MAX_MAPS_BYTES are taken.  No -EPERM. */
+int maps_read(struct maps *maps, int fd);
 /* Does the kernel say that no code is mapped at ADDR now?  A system call or three, however many mappings there are.
  * False too if it cannot be asked (before Linux 6.11), or says otherwise.  Source: fs/proc/task_mmu.c,
  * include/uapi/linux/fs.h PROCMAP_QUERY. */

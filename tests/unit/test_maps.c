@@ -1,6 +1,8 @@
 #include "target/maps.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -124,6 +126,35 @@ START_TEST(the_kernel_says_where_no_code_is)
 }
 END_TEST
 
+/* N mappings with paths of 4000 bytes. */
+static int file_of_long_maps(uint64_t n)
+{
+    int fd = memfd_create("maps", MFD_CLOEXEC);
+    FILE *f = fdopen(dup(fd), "w");
+    for (uint64_t i = 1; i <= n; i++)
+        (void)fprintf(f, "%08" PRIx64 "-%08" PRIx64 " r--p 0 8:1 9 /%03999d\n", i << 12,
+                      (i + 1) << 12, 0);
+    ck_assert_int_eq(fclose(f), 0);
+    ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+START_TEST(what_is_beyond_the_most_text_is_left_out)
+{
+    static const size_t all[] = {100, 20000}; /* 80 MB */
+    for (size_t i = 0; i < 2; i++) {
+        struct maps maps = {0};
+        int fd = file_of_long_maps(all[i]);
+        ck_assert_int_eq(maps_read(&maps, fd), 0);
+        ck_assert_int_eq(maps.cut, i == 1);
+        ck_assert_uint_eq(maps.n, i ? (64 << 20) / 4032 : 100);
+        ck_assert_ptr_nonnull(maps_find(&maps, maps.n << 12));
+        close(fd);
+        maps_release(&maps);
+    }
+}
+END_TEST
+
 START_TEST(generation_counts_changes)
 {
     struct maps maps = {0};
@@ -153,4 +184,5 @@ END_TEST
 
 CHECK_MAIN("maps", 20, a_map_is_read, an_address_is_found_between_start_and_end,
            malformed_text_changes_nothing, every_cut_of_a_map_is_refused_or_parsed,
-           generation_counts_changes, the_kernel_says_where_no_code_is)
+           what_is_beyond_the_most_text_is_left_out, generation_counts_changes,
+           the_kernel_says_where_no_code_is)
