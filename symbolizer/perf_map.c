@@ -15,7 +15,9 @@ enum {
     CHUNK_BYTES = 1 << 16, /* a longer line is none */
     MAX_NAME_BYTES = 4096,
     MAX_NAMED = 1 << 20,         /* 24 MB; node with all of TypeScript's compiler has 30,000 */
+    BATCH = 1 << 16,             /* lines that are put among the named at a time */
     MAX_BYTES_AT_ONCE = 1 << 26, /* 0.2 s */
+    MAX_BYTES_IN_ALL = 1 << 30,  /* that are waited for when the recording ends */
     REFRESH_MS = 20,
     COST_SHARE = 32, /* at most one part in so many of the time goes into reading */
 };
@@ -39,6 +41,8 @@ struct perf_map {
     ino_t inode;
     uint64_t read_bytes;     /* of the file, whole lines */
     struct named_list named; /* by address, disjoint */
+    bool whole; /* was read to its end: later lines may take back what earlier ones say */
+    bool full;  /* it names more than we keep, so nothing is sure */
     int64_t due_ns;
 };
 
@@ -111,13 +115,15 @@ static struct named_list disjoint(const struct named *items, size_t n)
     return out;
 }
 
-static void take(struct perf_map *m, const struct named_list *fresh)
+static void take(struct perf_map *m, struct named_list *fresh)
 {
     struct named_list newer = disjoint(fresh->items, fresh->n);
     struct named_list all = overlay(&m->named, &newer);
     free(newer.items);
     free(m->named.items);
     m->named = all;
+    m->full |= all.n > MAX_NAMED;
+    fresh->n = 0;
 }
 
 /* ---- the file ---- */
@@ -149,30 +155,38 @@ static size_t parse(const struct perf_map *m, const char *bytes, size_t len, str
     size_t at = 0;
     const char *end;
     while (at < len && (end = memchr(bytes + at, '\n', len - at))) {
-        if (m->named.n + ret->n < MAX_NAMED)
-            parse_line(bytes + at, end, m->read_bytes + at, ret);
+        parse_line(bytes + at, end, m->read_bytes + at, ret);
         at = (size_t)(end - bytes) + 1;
     }
     return at ? at : len == CHUNK_BYTES ? len : 0;
 }
 
+/* Reads on, at most MAX_BYTES_AT_ONCE.  Returns whether names may have changed. */
 static bool read_on(struct perf_map *m)
 {
     struct named_list fresh = {0};
     char *bytes = xmalloc(CHUNK_BYTES);
-    for (size_t all = 0; all < MAX_BYTES_AT_ONCE;) {
+    bool changed = false;
+    for (size_t all = 0; all < MAX_BYTES_AT_ONCE && !m->full;) {
         ssize_t len = pread(m->fd, bytes, CHUNK_BYTES, (off_t)m->read_bytes);
         size_t n = len > 0 ? parse(m, bytes, (size_t)len, &fresh) : 0;
-        if (!n)
-            break;
         m->read_bytes += n;
         all += n;
+        if (fresh.n && (!n || fresh.n >= BATCH)) {
+            changed = true;
+            take(m, &fresh);
+        }
+        if (!n) {
+            changed |= !m->whole;
+            m->whole = true;
+            break;
+        }
     }
-    free(bytes);
     if (fresh.n)
         take(m, &fresh);
+    free(bytes);
     free(fresh.items);
-    return fresh.n > 0;
+    return changed;
 }
 
 static bool is_acceptable(const struct perf_map *m, const struct stat *st)
@@ -188,6 +202,7 @@ static void close_file(struct perf_map *m)
     m->fd = -1;
     m->read_bytes = 0;
     m->named.n = 0;
+    m->whole = m->full = false;
 }
 
 /* Opening a FIFO or a device has effects, so it is looked at first; what lies there by the time of opening
@@ -234,6 +249,15 @@ bool perf_map_refresh(struct perf_map *m)
     return changed;
 }
 
+bool perf_map_finish(struct perf_map *m)
+{
+    m->due_ns = 0;
+    bool changed = perf_map_refresh(m);
+    while (m->fd >= 0 && !m->whole && !m->full && m->read_bytes < MAX_BYTES_IN_ALL)
+        changed |= read_on(m);
+    return changed;
+}
+
 bool perf_map_find(struct perf_map *m, uint64_t addr, struct text *ret)
 {
     size_t low = 0;
@@ -246,7 +270,7 @@ bool perf_map_find(struct perf_map *m, uint64_t addr, struct text *ret)
             high = mid;
     }
     char name[MAX_NAME_BYTES + 1];
-    if (!low || addr >= m->named.items[low - 1].end)
+    if (!low || addr >= m->named.items[low - 1].end || !m->whole || m->full)
         return false;
     ssize_t len = pread(m->fd, name, MAX_NAME_BYTES, (off_t)m->named.items[low - 1].name);
     name[len > 0 ? len : 0] = '\0';

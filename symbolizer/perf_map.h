@@ -17,6 +17,9 @@ struct perf_map *perf_map_new(const char *path, uid_t owner, int64_t since_s);
 /* Reads what was appended since; from the start, if the file was replaced or cut.  Does nothing if it was
  * called a moment ago.  Returns whether names may have changed. */
 bool perf_map_refresh(struct perf_map *m);
-/* The name at ADDR, demangled, into RET.  False: it has none. */
+/* The same now, and to the end of the file, or as far as one waits for that (1 GiB). */
+bool perf_map_finish(struct perf_map *m);
+/* The name at ADDR, demangled, into RET.  False: it has none, or the file was not read to its end yet, or names
+ * more than a million pieces of code. */
 bool perf_map_find(struct perf_map *m, uint64_t addr, struct text *ret);
 struct perf_map *perf_map_free(struct perf_map *m); /* NULL is fine; returns NULL */

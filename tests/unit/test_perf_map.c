@@ -193,6 +193,56 @@ START_TEST(files_of_others_and_older_ones_are_not_read)
 }
 END_TEST
 
-CHECK_MAIN("perf_map", 30, lines_name_what_they_cover, later_lines_hide_earlier_ones,
-           what_is_appended_is_read_once_its_line_is_whole, nonsense_is_left_out,
-           any_lines_agree_with_the_slow_way, files_of_others_and_older_ones_are_not_read)
+/* N lines over ADDRESSES addresses from 0x1000 on, 16 bytes each, with names of WIDTH digits: their numbers. */
+static struct perf_map *many_lines(uint32_t n, uint32_t addresses, int width)
+{
+    struct perf_map *m = fresh("");
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    for (uint32_t i = 0; i < n; i++)
+        ck_assert_int_gt(fprintf(f, "%x 10 %0*u\n", 0x1000 + i % addresses * 16, width, i), 0);
+    (void)fclose(f);
+    return m;
+}
+
+START_TEST(of_many_lines_the_last_counts)
+{
+    struct perf_map *m = many_lines(1200000, 1000, 1);
+    ck_assert(perf_map_refresh(m));
+    assert_name(m, 0x1000, "1199000");
+    assert_name(m, 0x1000 + 999 * 16, "1199999");
+    done(m);
+}
+END_TEST
+
+START_TEST(nothing_has_a_name_before_the_file_was_read_to_its_end)
+{
+    enum { WIDTH = 170 };
+    struct perf_map *m = many_lines(400000, 10, WIDTH); /* 72 MB */
+    (void)perf_map_refresh(m);
+    assert_name(m, 0x1000, "-");
+    ck_assert(perf_map_finish(m));
+    char want[WIDTH + 1];
+    (void)snprintf(want, sizeof want, "%0*u", WIDTH, 399990);
+    assert_name(m, 0x1000, want);
+    ck_assert(!perf_map_finish(m));
+    assert_name(m, 0x1000, want);
+    done(m);
+}
+END_TEST
+
+START_TEST(of_too_much_code_nothing_is_named)
+{
+    struct perf_map *m = many_lines((1 << 20) + 1000, UINT32_MAX, 1);
+    (void)perf_map_finish(m);
+    assert_name(m, 0x1000, "-");
+    done(m);
+}
+END_TEST
+
+CHECK_MAIN("perf_map", 30, of_many_lines_the_last_counts,
+           nothing_has_a_name_before_the_file_was_read_to_its_end,
+           of_too_much_code_nothing_is_named, lines_name_what_they_cover,
+           later_lines_hide_earlier_ones, what_is_appended_is_read_once_its_line_is_whole,
+           nonsense_is_left_out, any_lines_agree_with_the_slow_way,
+           files_of_others_and_older_ones_are_not_read)
