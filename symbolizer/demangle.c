@@ -16,7 +16,8 @@ enum {
     /* Longer names are shown as they are.  The parser recurses once per byte at worst: at most 400
      * kB of stack for this many (test_demangle passes with 400 kB in all). */
     MAX_MANGLED_BYTES = 4096,
-    MAX_SPINE = 128, /* qualifiers and scopes of one name that are simplified */
+    MAX_NAME_BYTES = 1 << 16, /* what is longer is only cut */
+    MAX_SPINE = 128,          /* qualifiers and scopes of one name that are simplified */
     /* Without DMGL_PARAMS the types of the outermost function are not even parsed, which saves the
      * names whose return type is more than libiberty understands. */
     CXX_OPTIONS = DMGL_ANSI,
@@ -195,6 +196,11 @@ static bool demangle_core(const char *name, size_t len, struct text *out)
 void demangle(const char *name, struct text *out)
 {
     text_clear(out);
+    if (strnlen(name, MAX_NAME_BYTES) == MAX_NAME_BYTES) {
+        text_add_bytes(out, name, MAX_NAME_BYTES);
+        shown_name_cut(out);
+        return;
+    }
     size_t len = core_length(name);
     if (!demangle_core(name, len, out)) {
         text_clear(out);

@@ -144,7 +144,7 @@ static void add_scope(Dwarf_Die *scope, const char *member, struct text *out)
         name = tag == DW_TAG_namespace        ? "(anonymous namespace)"
                : str_eq(member, "operator()") ? "{lambda}"
                                               : "{unnamed type}";
-    text_addf(out, "%s::", name);
+    text_addf(out, "%.*s::", MAX_SHOWN_NAME_BYTES, name);
 }
 
 static bool is_scope(int tag)
@@ -213,7 +213,8 @@ static void add_function(const struct die_names *n, Dwarf_Die *die, int depth, s
         return;
     struct text shown = {0};
     demangle(name, &shown);
-    if (!linkage && depth < MAX_LOCAL_DEPTH) {
+    /* "f._omp_fn.0" lies inside f, and says so. */
+    if (!linkage && !strchr(name, '.') && depth < MAX_LOCAL_DEPTH) {
         Dwarf_Die origin = origin_of(die);
         add_scopes(n, &origin, name, depth, out);
     }

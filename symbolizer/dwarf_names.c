@@ -11,12 +11,20 @@
 #include "base/hash.h"
 #include "symbolizer/die_name.h"
 #include "symbolizer/ranges.h"
+#include "symbolizer/split_unit.h"
 
 enum {
-    MAX_DEPTH = 128,         /* of nested scopes */
-    MAX_DIE_RANGES = 100000, /* of one function or unit: a guess on the safe side */
+    MAX_DEPTH = 128,           /* of nested scopes */
+    MAX_DIE_RANGES = 100000,   /* of one function or unit: a guess on the safe side */
+    MAX_RANGES_READ = 1 << 26, /* of a file, empty and foreign ones too: half a second */
 };
 #define NO_PARENT UINT32_MAX
+
+/* DIEs lie in the order in which a walk meets them, children behind their parent.  One that does not is a
+ * sibling that points backwards, or at its own children, of which a walk would double at each level. */
+struct order {
+    const void *last;
+};
 
 struct call { /* an inlined call, or the function itself (no parent) */
     Dwarf_Die die;
@@ -32,36 +40,41 @@ struct function {
 };
 
 struct unit {
-    Dwarf_Die die;            /* has the line table */
-    Dwarf_Die scope;          /* has the functions: the same, or the unit in the .dwo file */
+    Dwarf_Die die;   /* has the line table */
+    Dwarf_Die scope; /* has the functions: the same, or the unit in the .dwo file; once loaded */
     struct ranges by_address; /* of functions */
     struct function *functions;
     size_t n, capacity;
     bool loaded;
-    bool silent; /* does not say where its code is */
+    bool nested_loaded; /* functions inside functions too */
+    bool silent;        /* does not say where its code is */
 };
 
 struct dwarf_names {
     Dwarf *dwarf;
     struct die_names *names;
     struct elf_file *code;
+    int fd;                   /* of the file that has the DWARF */
     struct ranges by_address; /* of units */
     struct ranges of_silent;  /* filled when an address lies in no other unit */
     bool silent_loaded;
     struct unit *units;
     size_t n, capacity;
+    uint32_t ranges_read;
 };
 
 /* Adds the code of DIE to RANGES under ITEM.  Where CODE is given, ranges that lie outside it are
  * left out: linkers set the addresses of functions they dropped to 0, 1 or −1. */
-static bool add_ranges(struct ranges *ranges, Dwarf_Die *die, uint32_t item, struct elf_file *code)
+static bool add_ranges(struct dwarf_names *d, struct ranges *ranges, Dwarf_Die *die, uint32_t item,
+                       struct elf_file *code)
 {
     Dwarf_Addr base;
     Dwarf_Addr start;
     Dwarf_Addr end;
     ptrdiff_t at = 0;
     bool any = false;
-    for (int i = 0; i < MAX_DIE_RANGES; i++) {
+    for (int i = 0; i < MAX_DIE_RANGES && d->ranges_read < MAX_RANGES_READ; i++) {
+        d->ranges_read++;
         at = dwarf_ranges(die, at, &base, &start, &end);
         if (at <= 0)
             break;
@@ -74,44 +87,66 @@ static bool add_ranges(struct ranges *ranges, Dwarf_Die *die, uint32_t item, str
     return any;
 }
 
+/* The first child of PARENT, or the next sibling of DIE, if it lies behind all DIEs met before it. */
+static bool first_child(struct order *order, Dwarf_Die *parent, Dwarf_Die *ret)
+{
+    if (dwarf_child(parent, ret) != 0 || (const void *)ret->addr <= order->last)
+        return false;
+    order->last = ret->addr;
+    return true;
+}
+
+static bool next_sibling(struct order *order, Dwarf_Die *die)
+{
+    if (dwarf_siblingof(die, die) != 0 || (const void *)die->addr <= order->last)
+        return false;
+    order->last = die->addr;
+    return true;
+}
+
 /* ---- inlined calls of a function ---- */
 
-static void add_calls(struct function *f, Dwarf_Die *parent_die, uint32_t parent, int depth);
+/* A walk through a function. */
+struct calls_walk {
+    struct dwarf_names *d;
+    struct function *f;
+    struct order order;
+};
 
-static void add_call(struct function *f, const Dwarf_Die *die, uint32_t parent, int depth)
+static void add_calls(struct calls_walk *w, Dwarf_Die *parent_die, uint32_t parent, int depth);
+
+static void add_call(struct calls_walk *w, const Dwarf_Die *die, uint32_t parent, int depth)
 {
+    struct function *f = w->f;
     f->calls = array_reserve(f->calls, &f->capacity, f->n + 1, sizeof *f->calls);
     uint32_t item = (uint32_t)f->n++;
     f->calls[item] = (struct call){*die, parent};
     Dwarf_Die copy = *die;
-    (void)add_ranges(&f->by_address, &copy, item, NULL);
-    add_calls(f, &copy, item, depth);
+    (void)add_ranges(w->d, &f->by_address, &copy, item, NULL);
+    add_calls(w, &copy, item, depth);
 }
 
-static void add_calls(struct function *f, Dwarf_Die *parent_die, uint32_t parent, int depth)
+static void add_calls(struct calls_walk *w, Dwarf_Die *parent_die, uint32_t parent, int depth)
 {
     Dwarf_Die die;
-    if (depth > MAX_DEPTH || dwarf_child(parent_die, &die) != 0)
+    if (depth > MAX_DEPTH || !first_child(&w->order, parent_die, &die))
         return;
-    const void *last = NULL;
     do {
         int tag = dwarf_tag(&die);
         if (tag == DW_TAG_inlined_subroutine)
-            add_call(f, &die, parent, depth + 1);
+            add_call(w, &die, parent, depth + 1);
         else if (tag == DW_TAG_lexical_block)
-            add_calls(f, &die, parent, depth + 1);
-        if ((const void *)die.addr <= last) /* a sibling that points backwards */
-            return;
-        last = die.addr;
-    } while (dwarf_siblingof(&die, &die) == 0);
+            add_calls(w, &die, parent, depth + 1);
+    } while (next_sibling(&w->order, &die));
 }
 
-static void load_function(struct function *f)
+static void load_function(struct dwarf_names *d, struct function *f)
 {
     if (f->loaded)
         return;
     f->loaded = true;
-    add_call(f, &f->die, NO_PARENT, 0);
+    struct calls_walk w = {.d = d, .f = f};
+    add_call(&w, &f->die, NO_PARENT, 0);
     ranges_finish(&f->by_address);
 }
 
@@ -132,27 +167,39 @@ static bool holds_functions(int tag)
     }
 }
 
-static void add_functions(struct dwarf_names *d, struct unit *u, Dwarf_Die *parent, int depth)
+/* A walk through a unit. */
+struct functions_walk {
+    struct dwarf_names *d;
+    struct unit *u;
+    struct order order;
+    bool nested; /* looks for functions inside functions; the others are known */
+};
+
+static void add_function(struct functions_walk *w, Dwarf_Die *die)
+{
+    struct unit *u = w->u;
+    if (!add_ranges(w->d, &u->by_address, die, (uint32_t)u->n, NULL))
+        return;
+    u->functions = array_reserve(u->functions, &u->capacity, u->n + 1, sizeof *u->functions);
+    u->functions[u->n++] = (struct function){.die = *die};
+}
+
+/* INSIDE: a function. */
+static void add_functions(struct functions_walk *w, Dwarf_Die *parent, bool inside, int depth)
 {
     Dwarf_Die die;
-    if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
+    if (depth > MAX_DEPTH || !first_child(&w->order, parent, &die))
         return;
-    const void *last = NULL;
     do {
         int tag = dwarf_tag(&die);
-        if (tag == DW_TAG_subprogram && depth == 0)
-            die_names_at_top(d->names, &die);
-        if (tag == DW_TAG_subprogram && add_ranges(&u->by_address, &die, (uint32_t)u->n, NULL)) {
-            u->functions =
-                array_reserve(u->functions, &u->capacity, u->n + 1, sizeof *u->functions);
-            u->functions[u->n++] = (struct function){.die = die};
-        } else if (holds_functions(tag)) {
-            add_functions(d, u, &die, depth + 1);
-        }
-        if ((const void *)die.addr <= last)
-            return;
-        last = die.addr;
-    } while (dwarf_siblingof(&die, &die) == 0);
+        bool function = tag == DW_TAG_subprogram;
+        if (function && depth == 0)
+            die_names_at_top(w->d->names, &die);
+        if (function && inside == w->nested)
+            add_function(w, &die);
+        if (holds_functions(tag) || (w->nested && (function || tag == DW_TAG_lexical_block)))
+            add_functions(w, &die, inside || function, depth + 1);
+    } while (next_sibling(&w->order, &die));
 }
 
 static void load_unit(struct dwarf_names *d, struct unit *u)
@@ -160,7 +207,22 @@ static void load_unit(struct dwarf_names *d, struct unit *u)
     if (u->loaded)
         return;
     u->loaded = true;
-    add_functions(d, u, &u->scope, 0);
+    struct functions_walk w = {.d = d, .u = u};
+    u->scope = split_unit_of(&u->die, d->fd);
+    add_functions(&w, &u->scope, false, 0);
+    ranges_finish(&u->by_address);
+}
+
+/* gcc has the parts of a function that run in parallel (OpenMP), GNU C's nested functions and what Fortran and Ada
+ * call contained ones inside it.  To find them is to read all of the unit, so it is done when an address is in no
+ * other function. */
+static void load_nested(struct dwarf_names *d, struct unit *u)
+{
+    if (u->nested_loaded)
+        return;
+    u->nested_loaded = true;
+    struct functions_walk w = {.d = d, .u = u, .nested = true};
+    add_functions(&w, &u->scope, false, 0);
     ranges_finish(&u->by_address);
 }
 
@@ -195,15 +257,12 @@ static void add_units(struct dwarf_names *d)
 {
     Dwarf_CU *cu = NULL;
     Dwarf_Die die;
-    Dwarf_Die split;
-    uint8_t type;
-    while (dwarf_get_units(d->dwarf, cu, &cu, NULL, &type, &die, &split) == 0) {
+    while (dwarf_get_units(d->dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0) {
         if (dwarf_tag(&die) != DW_TAG_compile_unit && dwarf_tag(&die) != DW_TAG_skeleton_unit)
             continue;
         d->units = array_reserve(d->units, &d->capacity, d->n + 1, sizeof *d->units);
-        bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
-        d->units[d->n] = (struct unit){.die = die, .scope = is_split ? split : die};
-        d->units[d->n].silent = !add_ranges(&d->by_address, &die, (uint32_t)d->n, d->code);
+        d->units[d->n] = (struct unit){.die = die};
+        d->units[d->n].silent = !add_ranges(d, &d->by_address, &die, (uint32_t)d->n, d->code);
         d->n++;
     }
     ranges_finish(&d->by_address);
@@ -236,7 +295,7 @@ static void set_function(struct dwarf_names *d, Dwarf_Die *die, struct location 
 static size_t set_chain(struct dwarf_names *d, struct function *f, uint64_t elf_addr,
                         struct location *ret)
 {
-    load_function(f);
+    load_function(d, f);
     uint32_t i = ranges_find(&f->by_address, elf_addr);
     size_t n = 0;
     while (i != RANGES_NONE) {
@@ -267,15 +326,21 @@ size_t dwarf_names_find(struct dwarf_names *d, uint64_t elf_addr, struct locatio
         ret[i] = (struct location){0};
     set_line(d, u, elf_addr, &ret[0]);
     uint32_t function = ranges_find(&u->by_address, elf_addr);
+    if (function == RANGES_NONE) {
+        load_nested(d, u);
+        function = ranges_find(&u->by_address, elf_addr);
+    }
     if (function != RANGES_NONE)
         return set_chain(d, &u->functions[function], elf_addr, ret);
     return ret[0].line ? 1 : 0;
 }
 
-struct dwarf_names *dwarf_names_open(Dwarf *dwarf, struct elf_file *code, struct profile *profile)
+struct dwarf_names *dwarf_names_open(Dwarf *dwarf, int fd, struct elf_file *code,
+                                     struct profile *profile)
 {
     struct dwarf_names *d = xcalloc(1, sizeof *d);
     d->dwarf = dwarf;
+    d->fd = fd;
     d->names = die_names_new(profile);
     d->code = code;
     add_units(d);
@@ -301,7 +366,6 @@ struct dwarf_names *dwarf_names_free(struct dwarf_names *d)
     ranges_release(&d->of_silent);
     free(d->units);
     d->names = die_names_free(d->names);
-    (void)dwarf_end(d->dwarf);
     free(d);
     return NULL;
 }

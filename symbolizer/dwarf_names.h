@@ -11,10 +11,10 @@ struct dwarf_names;
 
 enum { MAX_INLINED = 64 }; /* calls inlined into each other; deeper ones are left out */
 
-/* Reads which code DWARF describes, and no more: functions and lines are read when asked for.
- * CODE is the module whose addresses are meant, borrowed during the call; DWARF is taken over, also
- * on failure.  Strings are interned in PROFILE, borrowed.  NULL: DWARF describes no code. */
-struct dwarf_names *dwarf_names_open(Dwarf *dwarf, struct elf_file *code, struct profile *profile);
+/* Reads which code DWARF, of the file open at FD (-1: none), describes, and no more: functions and lines are read
+ * when asked for.  CODE is the module whose addresses are meant; DWARF and it are borrowed for the names' life.  Strings are interned in PROFILE, borrowed.  NULL: DWARF describes no code. */
+struct dwarf_names *dwarf_names_open(Dwarf *dwarf, int fd, struct elf_file *code,
+                                     struct profile *profile);
 /* Fills RET (room for MAX_INLINED + 1) with what runs at ELF_ADDR, innermost first.  Returns the
  * number of locations; 0: nothing is known.  The function of the only location may be none where
  * there is a line but no function (assembly). */

@@ -1,5 +1,7 @@
 #include "symbolizer/module_names.h"
 
+#include <elfutils/libdwelf.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,12 +12,22 @@
 #include "symbolizer/mini_debug.h"
 #include "symbolizer/symtab.h"
 
+/* Bytes of debug sections that are unpacked from one file: they lie in memory. */
+static const uint64_t MAX_UNPACKED_BYTES = UINT64_C(512) << 20;
+
+/* The DWARF of a file.  Not read through the file's shared Elf where that can be helped: what libdw unpacks stays for as
+ * long as the Elf. */
+struct debug_info {
+    Elf *elf; /* NULL: the file's own */
+    Dwarf *dwarf;
+};
+
 struct module_names {
     struct elf_file *file;        /* borrowed */
     struct elf_file *debug, *alt; /* NULL: none */
     struct mini_debug mini;
     struct profile *profile;
-    Dwarf *alt_dwarf;
+    struct debug_info info, alt_info;
     struct dwarf_names *dwarf; /* NULL: none */
     struct symtab *symtab;     /* NULL until first needed */
     const uint64_t *wanted;    /* borrowed; NULL: any */
@@ -23,25 +35,72 @@ struct module_names {
     struct text mangled, shown;
 };
 
+/* Would libdw unpack no more of ELF than it may?  .zdebug_ sections say their size in their first bytes. */
+static bool unpacks_little(Elf *elf)
+{
+    uint64_t bytes = 0;
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+        GElf_Shdr header;
+        GElf_Chdr packed;
+        if (!gelf_getshdr(scn, &header) || !(header.sh_flags & SHF_COMPRESSED))
+            continue;
+        if (!gelf_getchdr(scn, &packed) || packed.ch_size > MAX_UNPACKED_BYTES)
+            return false;
+        bytes += packed.ch_size;
+        if (bytes > MAX_UNPACKED_BYTES)
+            return false;
+    }
+    return true;
+}
+
+static void debug_info_close(struct debug_info *info)
+{
+    if (info->dwarf)
+        (void)dwarf_end(info->dwarf);
+    if (info->elf)
+        (void)elf_end(info->elf);
+    *info = (struct debug_info){0};
+}
+
+static bool debug_info_open(struct debug_info *ret, struct elf_file *file)
+{
+    int fd = elf_file_fd(file);
+    *ret = (struct debug_info){.elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL};
+    Elf *elf = ret->elf ? ret->elf : elf_file_elf(file);
+    if (unpacks_little(elf))
+        ret->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+    if (!ret->dwarf)
+        debug_info_close(ret);
+    return ret->dwarf != NULL;
+}
+
+/* Opens the file that INFO, the DWARF of FILE, shares with others (dwz).  False: it is not to be had.  libdw must not
+ * look for it then: it would take what lies at the path, whatever that is. */
+static bool take_alt(struct module_names *m, struct elf_file *file, struct debug_search *search)
+{
+    const char *name;
+    const void *id;
+    if (dwelf_dwarf_gnu_debugaltlink(m->info.dwarf, &name, &id) <= 0)
+        return true;
+    m->alt = debug_search_find_alt(search, m->info.dwarf, file);
+    if (!m->alt || !debug_info_open(&m->alt_info, m->alt))
+        return false;
+    dwarf_setalt(m->info.dwarf, m->alt_info.dwarf);
+    return true;
+}
+
 /* Takes the DWARF in FILE, if there is any. */
 static void take_dwarf(struct module_names *m, struct elf_file *file, struct debug_search *search)
 {
-    Dwarf *dwarf = dwarf_begin_elf(elf_file_elf(file), DWARF_C_READ, NULL);
-    if (!dwarf)
-        return;
-    m->alt = debug_search_find_alt(search, dwarf, file);
-    if (m->alt)
-        m->alt_dwarf = dwarf_begin_elf(elf_file_elf(m->alt), DWARF_C_READ, NULL);
-    if (m->alt_dwarf)
-        dwarf_setalt(dwarf, m->alt_dwarf);
-    m->dwarf = dwarf_names_open(dwarf, m->file, m->profile);
+    if (debug_info_open(&m->info, file) && take_alt(m, file, search))
+        m->dwarf = dwarf_names_open(m->info.dwarf, elf_file_fd(file), m->file, m->profile);
 }
 
-static void close_alt(struct module_names *m)
+static void drop_dwarf(struct module_names *m)
 {
-    if (m->alt_dwarf)
-        (void)dwarf_end(m->alt_dwarf);
-    m->alt_dwarf = NULL;
+    m->dwarf = dwarf_names_free(m->dwarf);
+    debug_info_close(&m->info);
+    debug_info_close(&m->alt_info);
     m->alt = elf_file_free(m->alt);
 }
 
@@ -53,7 +112,7 @@ struct module_names *module_names_open(struct elf_file *file, const char *path,
     m->profile = profile;
     take_dwarf(m, file, search);
     if (!m->dwarf) {
-        close_alt(m);
+        drop_dwarf(m);
         m->debug = debug_search_find(search, file, path);
         if (m->debug)
             take_dwarf(m, m->debug, search);
@@ -84,11 +143,12 @@ static void load_symtab(struct module_names *m)
 }
 
 /* Puts what the symbols call ELF_ADDR into M->shown. */
-static bool find_symbol(struct module_names *m, uint64_t elf_addr, bool *ret_exported)
+static bool find_symbol(struct module_names *m, uint64_t elf_addr, uint64_t function,
+                        bool *ret_exported)
 {
     if (!m->symtab)
         load_symtab(m);
-    if (!symtab_find(m->symtab, elf_addr, &m->mangled, ret_exported))
+    if (!symtab_find(m->symtab, elf_addr, function, &m->mangled, ret_exported))
         return false;
     demangle(m->mangled.s, &m->shown);
     return true;
@@ -97,12 +157,13 @@ static bool find_symbol(struct module_names *m, uint64_t elf_addr, bool *ret_exp
 /* libc's DWARF calls read() __GI___libc_read: where a function has an exported name with fewer
  * underscores, or an as plain but shorter one, that is what its callers wrote.  "__GI_" is libc's mark
  * for what it calls itself: of such a function any other name will do (__clone3). */
-static void prefer_exported(struct module_names *m, uint64_t elf_addr, struct location *l)
+static void prefer_exported(struct module_names *m, uint64_t elf_addr, uint64_t function,
+                            struct location *l)
 {
     const char *name = profile_text(m->profile, l->function);
     size_t underscores = strspn(name, "_");
     bool exported;
-    if (!underscores || !find_symbol(m, elf_addr, &exported))
+    if (!underscores || !find_symbol(m, elf_addr, function, &exported))
         return;
     if (!exported && !str_starts(name, "__GI_"))
         return;
@@ -111,16 +172,17 @@ static void prefer_exported(struct module_names *m, uint64_t elf_addr, struct lo
         l->function = profile_string(m->profile, m->shown.s);
 }
 
-size_t module_names_find(struct module_names *m, uint64_t elf_addr, struct location *ret)
+size_t module_names_find(struct module_names *m, uint64_t elf_addr, uint64_t function,
+                         struct location *ret)
 {
     ret[0] = (struct location){0};
     size_t n = m->dwarf ? dwarf_names_find(m->dwarf, elf_addr, ret) : 0;
     if (n && ret[n - 1].function.ix) {
-        prefer_exported(m, elf_addr, &ret[n - 1]);
+        prefer_exported(m, elf_addr, function, &ret[n - 1]);
         return n;
     }
     bool exported;
-    if (!find_symbol(m, elf_addr, &exported))
+    if (!find_symbol(m, elf_addr, function, &exported))
         return 0;
     n = n ? n : 1;
     ret[n - 1].function = profile_string(m->profile, m->shown.s);
@@ -131,8 +193,7 @@ struct module_names *module_names_close(struct module_names *m)
 {
     if (!m)
         return NULL;
-    m->dwarf = dwarf_names_free(m->dwarf);
-    close_alt(m);
+    drop_dwarf(m);
     m->symtab = symtab_free(m->symtab);
     mini_debug_release(&m->mini);
     m->debug = elf_file_free(m->debug);

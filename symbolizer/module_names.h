@@ -15,7 +15,8 @@ struct module_names *module_names_open(struct elf_file *file, const char *path,
 /* Only the N ascending addresses at WANTED, borrowed, will be looked up, which spares reading all symbols.
  * Before the first look-up. */
 void module_names_want(struct module_names *m, const uint64_t *wanted, size_t n);
-/* Fills RET (room for MAX_INLINED + 1) with what runs at ELF_ADDR, innermost first.  Returns how
- * many; 0: it has no name. */
-size_t module_names_find(struct module_names *m, uint64_t elf_addr, struct location *ret);
+/* Fills RET (room for MAX_INLINED + 1) with what runs at ELF_ADDR, innermost first.  FUNCTION: where the function
+ * there begins by its CFI; 0: unknown.  Returns how many; 0: it has no name. */
+size_t module_names_find(struct module_names *m, uint64_t elf_addr, uint64_t function,
+                         struct location *ret);
 struct module_names *module_names_close(struct module_names *m); /* NULL is fine; returns NULL */

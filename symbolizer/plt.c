@@ -7,7 +7,12 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-enum { STUB_BYTES = 16, SHORT_STUB_BYTES = 8, JUMP_BYTES = 6 };
+enum {
+    STUB_BYTES = 16,
+    SHORT_STUB_BYTES = 8,
+    JUMP_BYTES = 6,
+    MAX_SECTIONS = 16, /* of relocations, and of stubs: linkers write up to three */
+};
 
 /* Slots of the global offset table that hold a function's address → its name. */
 static void add_slots(struct map *slots, Elf *elf, Elf_Scn *scn, const GElf_Shdr *header)
@@ -87,12 +92,18 @@ void plt_each_stub(Elf *elf, void (*fn)(void *ctx, uint64_t start, uint64_t len,
     GElf_Shdr header;
     if (elf_getshdrstrndx(elf, &names) < 0)
         return;
-    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));)
+    int n = 0;
+    for (Elf_Scn *scn = NULL; n < MAX_SECTIONS && (scn = elf_nextscn(elf, scn));)
         if (gelf_getshdr(scn, &header) && header.sh_type == SHT_RELA &&
-            (header.sh_flags & SHF_ALLOC))
+            (header.sh_flags & SHF_ALLOC)) {
             add_slots(&slots, elf, scn, &header);
-    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));)
-        if (gelf_getshdr(scn, &header) && is_plt(elf, names, &header))
+            n++;
+        }
+    n = 0;
+    for (Elf_Scn *scn = NULL; n < MAX_SECTIONS && (scn = elf_nextscn(elf, scn));)
+        if (gelf_getshdr(scn, &header) && is_plt(elf, names, &header)) {
             visit_stubs(&slots, scn, &header, &v);
+            n++;
+        }
     map_release(&slots);
 }

@@ -24,7 +24,7 @@ struct nameless {
     uint64_t addr;
 };
 
-enum { MAX_NAMELESS = 1 << 18 };
+enum { MAX_NAMELESS = 1 << 16 }; /* all are looked up, some ms, when the map changes */
 
 struct symbolizer {
     struct profile *profile;
@@ -43,7 +43,7 @@ struct symbolizer {
 };
 
 struct wanted {
-    uint64_t offset;
+    uint64_t offset, function;
     uint32_t entry;
     frame_id frame;
 };
@@ -125,11 +125,6 @@ static struct perf_map *open_perf_map(pid_t pid)
     return m;
 }
 
-bool symbolizer_jit_changed(struct symbolizer *s)
-{
-    return s->perf_map && perf_map_refresh(s->perf_map);
-}
-
 string_id symbolizer_jit_name(struct symbolizer *s, uint64_t addr)
 {
     if (!s->perf_map) {
@@ -161,14 +156,26 @@ void symbolizer_add_jit_frame(struct symbolizer *s, frame_id frame, uint64_t add
     s->nameless[s->n_nameless++] = (struct nameless){frame, addr};
 }
 
-/* Compilers may write their map late. */
+/* Compilers may write their map late.  Asked soon after that: another function may take the address. */
 static void name_nameless(struct symbolizer *s)
 {
+    size_t left = 0;
     for (size_t i = 0; i < s->n_nameless; i++) {
         string_id name = symbolizer_jit_name(s, s->nameless[i].addr);
         if (name.ix)
             name_jit_frame(s, s->nameless[i].frame, name);
+        else
+            s->nameless[left++] = s->nameless[i];
     }
+    s->n_nameless = left;
+}
+
+bool symbolizer_jit_changed(struct symbolizer *s)
+{
+    if (!s->perf_map || !perf_map_refresh(s->perf_map))
+        return false;
+    name_nameless(s);
+    return true;
 }
 
 void symbolizer_exec(struct symbolizer *s)
@@ -189,7 +196,8 @@ static void want(struct symbolizer *s, struct wanted_list *list, frame_id id)
         !map_get(&s->by_id, f->native.module.ix, &entry))
         return;
     list->items = array_reserve(list->items, &list->capacity, list->n + 1, sizeof *list->items);
-    list->items[list->n++] = (struct wanted){f->native.offset, s->entries[entry].first, id};
+    list->items[list->n++] =
+        (struct wanted){f->native.offset, f->native.function, s->entries[entry].first, id};
 }
 
 /* By file, then by address: every unit of DWARF is read once, in the file's order. */
@@ -205,7 +213,7 @@ static int by_place(const void *a, const void *b)
 static void name_frame(struct symbolizer *s, struct module_names *names, const struct wanted *w)
 {
     struct location locations[MAX_INLINED + 1];
-    size_t n = module_names_find(names, w->offset, locations);
+    size_t n = module_names_find(names, w->offset, w->function, locations);
     if (!n)
         return;
     find_plumbing(s, w->frame, locations, n);
@@ -233,8 +241,8 @@ static void name_module(struct symbolizer *s, const struct wanted *w, size_t n)
 void symbolizer_run(struct symbolizer *s, void (*on_progress)(void *ctx, double share), void *ctx)
 {
     struct wanted_list list = {0};
-    (void)symbolizer_jit_changed(s);
-    name_nameless(s);
+    if (s->perf_map && perf_map_finish(s->perf_map))
+        name_nameless(s);
     for (uint32_t i = 1; i <= profile_frame_count(s->profile); i++)
         want(s, &list, (frame_id){i});
     if (list.n)

@@ -24,8 +24,8 @@ void symbolizer_set_plumbing(struct symbolizer *s, bool (*is_plumbing)(const cha
 string_id symbolizer_jit_name(struct symbolizer *s, uint64_t addr);
 /* May symbolizer_jit_name() say something else than it did?  Cheap when called often. */
 bool symbolizer_jit_changed(struct symbolizer *s);
-/* Code outside all modules' files was met at ADDR: FRAME, for which symbolizer_jit_name() is asked if it
- * has no name of its own, once more in symbolizer_run(). */
+/* Code outside all modules' files was met at ADDR: FRAME, for which symbolizer_jit_name() is asked, if it has no
+ * name of its own, whenever the map has changed, and in symbolizer_run(). */
 void symbolizer_add_jit_frame(struct symbolizer *s, frame_id frame, uint64_t addr);
 /* The process runs another program. */
 void symbolizer_exec(struct symbolizer *s);

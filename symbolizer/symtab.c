@@ -11,7 +11,10 @@
 #include "symbolizer/plt.h"
 #include "symbolizer/ranges.h"
 
-enum { MAX_UNDERSCORES = 15 };
+enum {
+    MAX_UNDERSCORES = 15,
+    MAX_NAME_BYTES = 4096, /* as demangle() reads */
+};
 
 struct symbol {
     uint64_t start, end;
@@ -124,7 +127,8 @@ static void add_symbol(struct symtab *t, Elf *elf, const GElf_Sym *sym, size_t n
     if (!is_code_type(type) || !defined || !matters(t, &s))
         return;
     s.name = elf_strptr(elf, names, sym->st_name);
-    if (!s.name || !*s.name || str_starts(s.name, ".L"))
+    if (!s.name || !*s.name || str_starts(s.name, ".L") ||
+        strnlen(s.name, MAX_NAME_BYTES) == MAX_NAME_BYTES || (s.open && is_mangled(s.name)))
         return;
     GElf_Shdr section;
     if (!gelf_getshdr(elf_getscn(elf, sym->st_shndx), &section) ||
@@ -180,13 +184,20 @@ void symtab_add_elf(struct symtab *t, Elf *elf)
     plt_each_stub(elf, add_stub, &t->stubs);
 }
 
+/* A file has one of each at most (gABI, "Sections"). */
 static void read_elf(struct symtab *t, Elf *elf)
 {
+    bool symtab = false;
+    bool dynsym = false;
     for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
         GElf_Shdr header;
-        if (gelf_getshdr(scn, &header) &&
-            (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-            add_table(t, elf, scn, &header);
+        if (!gelf_getshdr(scn, &header))
+            continue;
+        bool *seen = header.sh_type == SHT_SYMTAB ? &symtab : &dynsym;
+        if ((header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) || *seen)
+            continue;
+        *seen = true;
+        add_table(t, elf, scn, &header);
     }
 }
 
@@ -291,10 +302,11 @@ void symtab_finish(struct symtab *t)
     ranges_finish(&t->ranges);
 }
 
-bool symtab_find(const struct symtab *t, uint64_t elf_addr, struct text *out, bool *ret_exported)
+bool symtab_find(const struct symtab *t, uint64_t elf_addr, uint64_t function, struct text *out,
+                 bool *ret_exported)
 {
     uint32_t i = ranges_find(&t->ranges, elf_addr);
-    if (i == RANGES_NONE)
+    if (i == RANGES_NONE || (t->kept.items[i].open && t->kept.items[i].start < function))
         return false;
     text_clear(out);
     text_add(out, t->kept.items[i].name);

@@ -22,6 +22,9 @@ void symtab_add_exported(struct symtab *t, struct elf_file *file);
 /* Call once, after all were added: reads them. */
 void symtab_finish(struct symtab *t);
 /* Puts the name of the code at ELF_ADDR, mangled as it stands in the file ("NAME@plt" for a stub),
- * into OUT; RET_EXPORTED: other modules may call it by that name.  False: no symbol covers it. */
-bool symtab_find(const struct symtab *t, uint64_t elf_addr, struct text *out, bool *ret_exported);
+ * into OUT; RET_EXPORTED: other modules may call it by that name.  FUNCTION: where the function at ELF_ADDR
+ * begins, as CFI says, 0: unknown; a symbol without a size that lies before it is not its name.  False: no symbol
+ * covers it. */
+bool symtab_find(const struct symtab *t, uint64_t elf_addr, uint64_t function, struct text *out,
+                 bool *ret_exported);
 struct symtab *symtab_free(struct symtab *t); /* NULL is fine; returns NULL */

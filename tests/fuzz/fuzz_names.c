@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     struct debug_search *search = debug_search_new(getpid());
     struct module_names *names = module_names_open(file, "", search, profile);
     for (uint64_t addr = 0; addr < 0x1800; addr += 53)
-        FUZZ_CHECK(module_names_find(names, addr, found) <= MAX_INLINED + 1);
+        FUZZ_CHECK(module_names_find(names, addr, 0, found) <= MAX_INLINED + 1);
     module_names_close(names);
     debug_search_free(search);
     profile_free(profile);

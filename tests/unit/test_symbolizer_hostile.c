@@ -39,7 +39,7 @@ static void name_bytes(const char *path, const struct bytes *b, size_t len)
         return;
     struct location l[MAX_INLINED + 1];
     for (uint64_t addr = 0x1000; addr < 0x3400; addr += 61)
-        ck_assert_uint_le(module_names_find(n.names, addr, l), MAX_INLINED + 1);
+        ck_assert_uint_le(module_names_find(n.names, addr, 0, l), MAX_INLINED + 1);
     names_close(&n);
 }
 

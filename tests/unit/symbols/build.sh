@@ -44,6 +44,11 @@ for name in dwarf5 dwarf4 debug lto split symbols clang clang4 clang_lines; do
     [ ! -f "$name" ] || describe "$name"
 done
 
+# gcc's libgomp is not everywhere; to link with it is all that is needed.
+if g++ -O2 -g -fopenmp "$src/parallel.cc" -o parallel; then
+    describe parallel
+fi
+
 # The same code without its names, which are to be found elsewhere.
 strip_to() # FROM TO
 {
@@ -72,3 +77,97 @@ if command -v xz >/dev/null; then
     xz -k mini.symbols
     objcopy --add-section .gnu_debugdata=mini.symbols.xz mini
 fi
+
+# What libdw would do by itself, and may not: take the file that is at the path of one shared with others (dwz), and
+# open a FIFO where the .dwo file should be.
+printf '%s\0' "$PWD/linked.dbg" >altlink
+printf '01234567890123456789' >>altlink
+objcopy --add-section .gnu_debugaltlink=altlink dwarf5 alt_wrong
+mkdir fifo
+cp split fifo/split
+objdump --dwarf=info split | sed -nE 's/.*DW_AT_dwo_name.*: +([^ ]*)$/\1/p' | while read -r dwo; do
+    mkfifo "fifo/$dwo"
+done
+objcopy --compress-debug-sections=zlib dwarf5 packed
+
+# A debugging entry whose sibling is its own child: whoever follows both walks it twice, and so on at each level.
+siblings() # NAME TAG LEVELS
+{
+    {
+        cat <<'END'
+        .text
+        .globl _start
+        .type _start, @function
+_start: nop
+        ret
+        .size _start, . - _start
+end:
+        .section .debug_abbrev, "", @progbits
+        .byte 1, 0x11, 1, 0x11, 1, 0x12, 6, 0, 0
+        .byte 2, 0x2e, 1, 0x03, 8, 0x11, 1, 0x12, 6, 0, 0
+END
+        echo "        .byte 3, $2, 1, 0x01, 0x13, 0, 0, 0"
+        cat <<'END'
+        .section .debug_info, "", @progbits
+unit:   .long unit_end - version
+version: .value 4
+        .long 0
+        .byte 8, 1
+        .quad _start
+        .long end - _start
+        .byte 2
+        .asciz "start"
+        .quad _start
+        .long end - _start
+END
+        [ "$2" != 0x39 ] || echo '        .byte 0'
+        i=0
+        while [ $i -lt "$3" ]; do
+            echo "        .byte 3"
+            echo "        .long 1f - unit"
+            echo "1:"
+            i=$((i + 1))
+        done
+        echo '        .zero 16'
+        echo 'unit_end:'
+    } >"$1.S"
+    gcc -nostdlib -static "$1.S" -o "$1"
+}
+siblings blocks 0x0b 60
+siblings calls 0x1d 60
+siblings namespaces 0x39 60
+
+# The same endless list of empty ranges, for each of many functions.
+{
+    cat <<'END'
+        .text
+        .globl _start
+        .type _start, @function
+_start: nop
+        ret
+        .size _start, . - _start
+end:
+        .section .debug_ranges, "", @progbits
+        .rept 99999
+        .quad 1, 1
+        .endr
+        .quad 0, 0
+        .section .debug_abbrev, "", @progbits
+        .byte 1, 0x11, 1, 0x11, 1, 0x12, 6, 0, 0
+        .byte 2, 0x2e, 0, 0x55, 0x17, 0, 0, 0
+        .section .debug_info, "", @progbits
+unit:   .long unit_end - version
+version: .value 4
+        .long 0
+        .byte 8, 1
+        .quad _start
+        .long end - _start
+        .rept 100000
+        .byte 2
+        .long 0
+        .endr
+        .byte 0
+unit_end:
+END
+} >ranges.S
+gcc -nostdlib -static ranges.S -o ranges

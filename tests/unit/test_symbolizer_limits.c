@@ -1,0 +1,267 @@
+/* Files that are well-formed enough for libelf and libdw, and made to cost as much as can be, or to have libdw open
+ * what it should not. */
+#include "symbolizer/module_names.h"
+
+#include <elf.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "symbolizer/dwarf_names.h"
+#include "tests/support/check_main.h"
+#include "tests/support/symbol_names.h"
+
+static size_t find(const struct names *n, const char *symbol, uint64_t function,
+                   struct location *ret)
+{
+    struct addr_range r;
+    ck_assert_msg(elf_file_symbol(n->file, symbol, &r) == 0, "%s", symbol);
+    return module_names_find(n->names, r.start, function ? r.start + function : 0, ret);
+}
+
+/* Looks SYMBOL up; returns its function as it is named, "none" without one. */
+static const char *name_of(const struct names *n, const char *symbol, struct location *ret)
+{
+    struct location l[MAX_INLINED + 1];
+    size_t found = find(n, symbol, 0, l);
+    if (!found)
+        return "none";
+    *ret = l[found - 1];
+    return profile_text(n->profile, ret->function);
+}
+
+START_TEST(entries_are_walked_once)
+{
+    static const char *const files[] = {"blocks", "calls", "namespaces", "ranges"};
+    struct names n;
+    struct location l;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        ck_assert(names_open(&n, files[i]));
+        ck_assert_str_eq(name_of(&n, "_start", &l), i < 3 ? "start" : "_start");
+        names_close(&n);
+    }
+}
+END_TEST
+
+START_TEST(a_shared_file_of_another_build_is_not_taken)
+{
+    struct names n;
+    struct location l;
+    ck_assert(names_open(&n, "alt_wrong"));
+    ck_assert_str_eq(name_of(&n, "plain_c", &l), "plain_c");
+    ck_assert_uint_eq(l.file.ix, 0);
+    names_close(&n);
+}
+END_TEST
+
+START_TEST(a_fifo_is_no_debug_file)
+{
+    struct names n;
+    struct location l;
+    ck_assert(names_open(&n, "fifo/split"));
+    ck_assert_str_eq(name_of(&n, "plain_c", &l), "plain_c");
+    names_close(&n);
+}
+END_TEST
+
+START_TEST(what_was_unpacked_is_freed)
+{
+    struct names n;
+    struct location l;
+    enum { MIN_PACKED = 10000 };
+    ck_assert(names_open(&n, "packed"));
+    size_t before = mallinfo2().uordblks;
+    ck_assert_str_eq(name_of(&n, "plain_c", &l), "plain_c");
+    ck_assert_uint_ne(l.file.ix, 0);
+    ck_assert_uint_gt(mallinfo2().uordblks, before);
+    n.names = module_names_close(n.names);
+    ck_assert_uint_lt(mallinfo2().uordblks, before - MIN_PACKED); /* it was unpacked by opening */
+    names_close(&n);
+}
+END_TEST
+
+/* Gives the first packed section of the file at PATH another size. */
+static void claim_size(const char *path, uint64_t size)
+{
+    FILE *f = fopen(path, "r+");
+    Elf64_Ehdr header;
+    Elf64_Shdr section;
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fread(&header, sizeof header, 1, f), 1);
+    for (int i = 0; i < header.e_shnum; i++) {
+        Elf64_Chdr packed;
+        ck_assert_int_eq(fseek(f, (long)(header.e_shoff + (size_t)i * sizeof section), SEEK_SET),
+                         0);
+        ck_assert_uint_eq(fread(&section, sizeof section, 1, f), 1);
+        if (!(section.sh_flags & SHF_COMPRESSED))
+            continue;
+        ck_assert_int_eq(fseek(f, (long)section.sh_offset, SEEK_SET), 0);
+        ck_assert_uint_eq(fread(&packed, sizeof packed, 1, f), 1);
+        packed.ch_size = size;
+        ck_assert_int_eq(fseek(f, (long)section.sh_offset, SEEK_SET), 0);
+        ck_assert_uint_eq(fwrite(&packed, sizeof packed, 1, f), 1);
+        break;
+    }
+    fclose(f);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char buf[4096];
+    FILE *in = fopen(from, "r");
+    FILE *out = fopen(to, "w");
+    ck_assert(in && out);
+    for (size_t n; (n = fread(buf, 1, sizeof buf, in)) > 0;)
+        ck_assert_uint_eq(fwrite(buf, 1, n, out), n);
+    fclose(in);
+    fclose(out);
+}
+
+START_TEST(too_much_is_not_unpacked)
+{
+    struct names n;
+    struct location l;
+    char path[] = "/tmp/wallspy-packed-XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    char *from = variant_path("packed");
+    copy_file(from, path);
+    claim_size(path, UINT64_C(600) << 20);
+    ck_assert(names_open_path(&n, path));
+    ck_assert_str_eq(name_of(&n, "plain_c", &l), "plain_c");
+    ck_assert_uint_eq(l.file.ix, 0);
+    names_close(&n);
+    unlink(path);
+    close(fd);
+    free(from);
+}
+END_TEST
+
+/* ---- symbols ---- */
+
+enum { CODE = 0x401000, CODE_BYTES = 4096 };
+
+static void put_section(FILE *f, const Elf64_Shdr *section)
+{
+    ck_assert_uint_eq(fwrite(section, sizeof *section, 1, f), 1);
+}
+
+/* A file whose N_TABLES symbol tables are the same N_SYMBOLS at one address, with names of NAME_BYTES. */
+static void write_symbols(const char *path, int n_tables, uint32_t n_symbols, uint32_t name_bytes)
+{
+    static const char names[] = "\0.text\0.symtab\0.strtab";
+    uint64_t at_strings = CODE_BYTES * 2;
+    uint64_t strings_bytes = name_bytes + 2;
+    uint64_t at_symbols = (at_strings + strings_bytes + sizeof names + 7) & ~UINT64_C(7);
+    uint64_t symbols_bytes = n_symbols * sizeof(Elf64_Sym);
+    Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                         .e_type = ET_EXEC,
+                         .e_machine = EM_X86_64,
+                         .e_version = EV_CURRENT,
+                         .e_phoff = sizeof header,
+                         .e_shoff = at_symbols + symbols_bytes,
+                         .e_ehsize = sizeof header,
+                         .e_phentsize = sizeof(Elf64_Phdr),
+                         .e_phnum = 1,
+                         .e_shentsize = sizeof(Elf64_Shdr),
+                         .e_shnum = (uint16_t)(n_tables + 4),
+                         .e_shstrndx = 3};
+    Elf64_Phdr load = {.p_type = PT_LOAD,
+                       .p_flags = PF_R | PF_X,
+                       .p_offset = CODE_BYTES,
+                       .p_vaddr = CODE,
+                       .p_filesz = CODE_BYTES,
+                       .p_memsz = CODE_BYTES,
+                       .p_align = CODE_BYTES};
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fwrite(&header, sizeof header, 1, f), 1);
+    ck_assert_uint_eq(fwrite(&load, sizeof load, 1, f), 1);
+    ck_assert_int_eq(fseek(f, (long)at_strings, SEEK_SET), 0);
+    (void)fputc(0, f);
+    for (uint32_t i = 0; i < name_bytes; i++)
+        (void)fputc('a', f);
+    (void)fputc(0, f);
+    ck_assert_uint_eq(fwrite(names, sizeof names, 1, f), 1);
+    ck_assert_int_eq(fseek(f, (long)at_symbols, SEEK_SET), 0);
+    for (uint32_t i = 0; i < n_symbols; i++) {
+        Elf64_Sym s = {.st_name = i ? 1 + i % (name_bytes / 2 + 1) : 0,
+                       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                       .st_shndx = i ? 1 : 0,
+                       .st_value = CODE,
+                       .st_size = CODE_BYTES};
+        ck_assert_uint_eq(fwrite(&s, sizeof s, 1, f), 1);
+    }
+    put_section(f, &(Elf64_Shdr){0});
+    put_section(f, &(Elf64_Shdr){.sh_name = 1,
+                                 .sh_type = SHT_PROGBITS,
+                                 .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                                 .sh_addr = CODE,
+                                 .sh_offset = CODE_BYTES,
+                                 .sh_size = CODE_BYTES});
+    put_section(f, &(Elf64_Shdr){.sh_name = 15,
+                                 .sh_type = SHT_STRTAB,
+                                 .sh_offset = at_strings,
+                                 .sh_size = strings_bytes});
+    put_section(f, &(Elf64_Shdr){.sh_name = 15,
+                                 .sh_type = SHT_STRTAB,
+                                 .sh_offset = at_strings + strings_bytes,
+                                 .sh_size = sizeof names});
+    for (int i = 0; i < n_tables; i++)
+        put_section(f, &(Elf64_Shdr){.sh_name = 7,
+                                     .sh_type = SHT_SYMTAB,
+                                     .sh_offset = at_symbols,
+                                     .sh_size = symbols_bytes,
+                                     .sh_link = 2,
+                                     .sh_info = 1,
+                                     .sh_entsize = sizeof(Elf64_Sym)});
+    fclose(f);
+}
+
+static void name_symbols(int n_tables, uint32_t n_symbols, uint32_t name_bytes, bool named)
+{
+    struct names n;
+    struct location l[MAX_INLINED + 1];
+    char path[] = "/tmp/wallspy-symbols-XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    write_symbols(path, n_tables, n_symbols, name_bytes);
+    ck_assert(names_open_path(&n, path));
+    ck_assert_uint_eq(module_names_find(n.names, CODE, 0, l), named);
+    names_close(&n);
+    unlink(path);
+    close(fd);
+}
+
+START_TEST(a_table_counts_once)
+{
+    name_symbols(1, 100, 8, true);
+    name_symbols(2000, 50000, 8, true);
+}
+END_TEST
+
+START_TEST(endless_names_are_none)
+{
+    name_symbols(1, 20000, 20 << 20, false);
+}
+END_TEST
+
+START_TEST(a_symbol_without_a_size_ends_where_its_function_does)
+{
+    struct names n;
+    struct location l[MAX_INLINED + 1];
+    ck_assert(names_open(&n, "symbols"));
+    ck_assert_uint_eq(find(&n, "asm_entry", 0, l), 1);
+    ck_assert_uint_eq(find(&n, "asm_entry", 1, l), 0); /* CFI: another began behind it */
+    ck_assert_uint_eq(find(&n, "sized", 1, l), 1);     /* a symbol's size is believed */
+    names_close(&n);
+}
+END_TEST
+
+CHECK_MAIN("symbolizer_limits", 20, entries_are_walked_once,
+           a_shared_file_of_another_build_is_not_taken, a_fifo_is_no_debug_file,
+           what_was_unpacked_is_freed, too_much_is_not_unpacked, a_table_counts_once,
+           endless_names_are_none, a_symbol_without_a_size_ends_where_its_function_does)
