@@ -301,13 +301,14 @@ static void handle(struct recording *r, const struct message *m)
 }
 
 /* Grows with what must not wait: what the sampler is to be told soon (how much to read of a new thread's or
- * a deeper stack, that registers are wanted), and code objects that may be gone soon. */
+ * a deeper stack, that registers are wanted), and code objects and libraries that may be gone soon. */
 static uint64_t unrest(const struct recording *r)
 {
     uint64_t n = r->threads_seen;
     for (size_t i = 0; i < r->n_subjects; i++) {
         const struct unwind_counters *c = unwinder_counters(r->subjects[i]->unwinder);
         n += c->ends[UNWIND_STACK_CUT] + c->ends[UNWIND_NEEDS_REGS];
+        n += modules_generation(r->subjects[i]->modules);
         if (r->subjects[i]->python)
             n += py_codes_changes(r->subjects[i]->python->codes);
     }

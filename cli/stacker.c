@@ -92,7 +92,7 @@ static void unwind(struct stacker *st, struct subject *s, const struct sample_me
     if (st->options.no_native || m->head.flags & SAMPLE_NOT_HELD)
         return;
     unwinder_run(s->unwinder, snapshot, &st->native);
-    if (subject_catch_up(s))
+    if (subject_catch_up(s, &st->native, snapshot->taken_ns))
         unwinder_run_again(s->unwinder, snapshot, &st->native);
     give_feedback(st, m);
 }

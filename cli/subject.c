@@ -123,9 +123,10 @@ static void seek_python_again(struct subject *s)
 {
     enum { SHARE = 100 };
     int64_t begin_ns = clock_now_ns();
-    if (!s->python_pending && s->n_modules == s->sought_modules && begin_ns < s->seek_not_before_ns)
+    size_t n = modules_count(s->modules);
+    if (!s->python_pending && n == s->sought_modules && begin_ns < s->seek_not_before_ns)
         return;
-    s->sought_modules = s->n_modules;
+    s->sought_modules = n;
     seek_python(s);
     int64_t end_ns = clock_now_ns();
     s->seek_not_before_ns = end_ns + SHARE * (end_ns - begin_ns);
@@ -175,9 +176,9 @@ static int64_t maps_interval_ns(const struct subject *s)
 /* A program that loads modules, as at its start, soon loads more. */
 static void choose_maps_interval(struct subject *s)
 {
-    size_t n = modules_count(s->modules);
-    bool more = n != s->n_modules || s->maps_wait_ms == 0;
-    s->n_modules = n;
+    uint32_t generation = modules_generation(s->modules);
+    bool more = generation != s->modules_generation || s->maps_wait_ms == 0;
+    s->modules_generation = generation;
     s->maps_wait_ms = more ? MAPS_SOON_MS : s->maps_wait_ms * 2;
     if (s->maps_wait_ms > MAPS_EVERY_MS)
         s->maps_wait_ms = MAPS_EVERY_MS;
@@ -236,11 +237,22 @@ void subject_refresh(struct subject *s, int64_t now_ns)
         (void)read_maps(s, now_ns);
 }
 
-bool subject_catch_up(struct subject *s)
+static bool leads_through_another(const struct subject *s, const struct native_stack *stack,
+                                  int64_t taken_ns)
+{
+    for (size_t i = 0; i < stack->n; i++)
+        if (modules_replaced(s->modules, stack->frames[i].pc - stack->frames[i].is_call, taken_ns))
+            return true;
+    return false;
+}
+
+bool subject_catch_up(struct subject *s, const struct native_stack *stack, int64_t taken_ns)
 {
     int64_t now_ns = clock_now_ns();
-    return unwinder_wants_maps(s->unwinder) &&
-           now_ns - s->maps_read_ns >= s->maps_took_ns * CATCH_UP_SHARE &&
+    int64_t pause_ns = now_ns - s->maps_read_ns;
+    if (pause_ns >= s->maps_took_ns && leads_through_another(s, stack, taken_ns))
+        return read_maps(s, now_ns);
+    return unwinder_wants_maps(s->unwinder) && pause_ns >= s->maps_took_ns * CATCH_UP_SHARE &&
            !unwinder_settle_unmapped(s->unwinder, s->pid) && read_maps(s, now_ns);
 }
 

@@ -62,8 +62,8 @@ struct subject {
     struct err doubt;
     int64_t maps_read_ns, maps_took_ns, maps_wait_ms, objects_read_ns;
     uint32_t objects_generation;
-    size_t n_modules;      /* when the maps were last read */
-    size_t sought_modules; /* when Python was last looked for */
+    uint32_t modules_generation; /* when the maps were last read */
+    size_t sought_modules;       /* when Python was last looked for */
     int64_t seek_not_before_ns;
     thread_id main; /* its thread's time line, also across execve; none: not yet */
     bool execed;    /* since the main thread's last sample */
@@ -74,9 +74,10 @@ int subject_open(struct subject **ret, pid_t pid, struct profile *profile, struc
 /* Reads the maps again if they may have changed, and looks for Python where there was none.  Cheap when
  * called often.  NOW: clock_now_ns(). */
 void subject_refresh(struct subject *s, int64_t now_ns);
-/* A stack was unwound: did it lead to code that was not mapped when the maps were last read, and is now?
- * Reads them at once then, as long as reading takes a small part of the time.  True: they have changed. */
-bool subject_catch_up(struct subject *s);
+/* STACK was unwound, which was taken at TAKEN_NS: did it lead to code that was not mapped when the maps were last read,
+ * and is now, or through a file in whose place is another by now (dlclose, dlopen)?  Reads them at once then, as long as
+ * reading takes a small part of the time; in the second case no more than half.  True: they have changed. */
+bool subject_catch_up(struct subject *s, const struct native_stack *stack, int64_t taken_ns);
 /* The recording ends: a Python that is still in doubt is refused, with a warning. */
 void subject_conclude(struct subject *s);
 /* The process runs another program now. */

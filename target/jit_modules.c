@@ -64,7 +64,8 @@ static void activate_object(struct modules *m, struct entry *e)
             e->module.start = code[i].start;
         if (code[i].start + code[i].len > e->module.end)
             e->module.end = code[i].start + code[i].len;
-        m->objects[m->objects_n++] = (struct active){code[i].start, code[i].start + code[i].len, e};
+        m->objects[m->objects_n++] =
+            (struct active){code[i].start, code[i].start + code[i].len, e, 0};
     }
 }
 

@@ -188,13 +188,19 @@ int maps_read(struct maps *maps, int fd)
     return r;
 }
 
-int maps_load(struct maps *maps, pid_t pid)
+int maps_open(pid_t pid)
 {
-    char path[64];
+    char path[32];
     (void)snprintf(path, sizeof path, "/proc/%d/maps", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int maps_load(struct maps *maps, pid_t pid)
+{
+    int fd = maps_open(pid);
     if (fd < 0)
-        return errno == ENOENT ? -ESRCH : errno == EACCES ? -EPERM : -errno;
+        return fd == -ENOENT ? -ESRCH : fd == -EACCES ? -EPERM : fd;
     int r = maps_read(maps, fd);
     close(fd);
     return r;
@@ -209,17 +215,35 @@ struct query {
 };
 static_assert(sizeof(struct query) == 104, "struct procmap_query");
 
+enum { EXECUTABLE = 4 }; /* PROCMAP_QUERY_VMA_EXECUTABLE */
+
+static int ask(int fd, struct query *query)
+{
+    return ioctl(fd, _IOWR('f', 17, struct query), query) == 0 ? 0 : -errno;
+}
+
 bool maps_no_code_at(pid_t pid, uint64_t addr)
 {
-    enum { EXECUTABLE = 4 }; /* PROCMAP_QUERY_VMA_EXECUTABLE */
     struct query query = {.size = sizeof query, .flags = EXECUTABLE, .addr = addr};
-    char path[32];
-    (void)snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool none = fd >= 0 && ioctl(fd, _IOWR('f', 17, struct query), &query) != 0 && errno == ENOENT;
+    int fd = maps_open(pid);
+    bool none = fd >= 0 && ask(fd, &query) == -ENOENT;
     if (fd >= 0)
         close(fd);
     return none;
+}
+
+int maps_ask(int fd, uint64_t addr, struct mapping *ret)
+{
+    struct query query = {.size = sizeof query, .addr = addr};
+    int r = ask(fd, &query);
+    *ret = (struct mapping){.start = query.start,
+                            .end = query.end,
+                            .file_offset = query.offset,
+                            .dev_major = query.dev_major,
+                            .dev_minor = query.dev_minor,
+                            .inode = query.inode,
+                            .path = ""};
+    return r;
 }
 
 const struct mapping *maps_find(const struct maps *maps, uint64_t addr)

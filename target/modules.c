@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "target/elf_layout.h"
 #include "target/modules_private.h"
@@ -193,7 +195,8 @@ static void activate(struct modules *m, struct entry *e, const struct candidate 
     if (e->module.end < c->end)
         e->module.end = c->end;
     m->active = array_reserve(m->active, &m->active_capacity, m->active_n + 1, sizeof *m->active);
-    m->active[m->active_n++] = (struct active){c->start, c->end, e};
+    m->active[m->active_n++] = (struct active){c->start, c->end, e, m->read_ns};
+    m->active_hash = hash_u64(m->active_hash ^ e->module.id);
 }
 
 static void deactivate_all(struct modules *m)
@@ -209,15 +212,31 @@ struct modules *modules_new(pid_t pid, struct mem *mem)
     struct modules *m = xcalloc(1, sizeof *m);
     m->pid = pid;
     m->mem = mem;
+    m->maps_fd = -1;
     return m;
+}
+
+/* All that was mapped is so still. */
+static void see_all(struct modules *m)
+{
+    for (size_t i = 0; i < m->active_n; i++)
+        m->active[i].seen_ns = m->read_ns;
 }
 
 int modules_refresh(struct modules *m)
 {
+    int64_t read_ns = clock_now_ns();
     int r = maps_load(&m->maps, m->pid);
-    if (r < 0 || m->maps.generation == m->generation)
+    if (r < 0)
         return r;
+    m->read_ns = read_ns;
+    if (m->maps.generation == m->generation) {
+        see_all(m);
+        return 0;
+    }
+    uint64_t before = m->active_hash;
     deactivate_all(m);
+    m->active_hash = 0;
     uint64_t end = 0;
     for (size_t i = 0; i < m->maps.n; i++) {
         struct candidate c;
@@ -227,6 +246,7 @@ int modules_refresh(struct modules *m)
         end = c.end;
     }
     m->generation = m->maps.generation;
+    m->active_generation += m->active_hash != before;
     return 0;
 }
 
@@ -235,7 +255,7 @@ const struct maps *modules_maps(const struct modules *m)
     return &m->maps;
 }
 
-static struct module *find_active(const struct active *items, size_t n, uint64_t addr)
+static struct active *find_active(struct active *items, size_t n, uint64_t addr)
 {
     size_t low = 0;
     size_t high = n;
@@ -247,13 +267,47 @@ static struct module *find_active(const struct active *items, size_t n, uint64_t
             high = mid;
     }
     bool found = low < n && items[low].start <= addr;
-    return found ? &items[low].entry->module : NULL;
+    return found ? &items[low] : NULL;
 }
 
 struct module *modules_find(struct modules *m, uint64_t addr)
 {
-    struct module *object = m->objects_n ? find_active(m->objects, m->objects_n, addr) : NULL;
-    return object ? object : find_active(m->active, m->active_n, addr);
+    const struct active *found = find_active(m->objects, m->objects_n, addr);
+    if (!found)
+        found = find_active(m->active, m->active_n, addr);
+    return found ? &found->entry->module : NULL;
+}
+
+uint32_t modules_generation(const struct modules *m)
+{
+    return m->active_generation;
+}
+
+/* Where of its file what is mapped at ADDR begins may change (mprotect splits mappings), but not where ADDR lies. */
+static bool is_another(const struct mapping *a, const struct mapping *b, uint64_t addr)
+{
+    if (a->inode != b->inode || a->dev_major != b->dev_major || a->dev_minor != b->dev_minor)
+        return true;
+    return a->inode && a->file_offset + (addr - a->start) != b->file_offset + (addr - b->start);
+}
+
+bool modules_replaced(struct modules *m, uint64_t addr, int64_t since_ns)
+{
+    struct active *active = find_active(m->active, m->active_n, addr);
+    const struct mapping *known = active ? maps_find(&m->maps, addr) : NULL;
+    if (!known || active->seen_ns >= since_ns || m->cannot_ask)
+        return false;
+    if (m->maps_fd < 0)
+        m->maps_fd = maps_open(m->pid);
+    struct mapping now;
+    int64_t now_ns = clock_now_ns();
+    int r = m->maps_fd < 0 ? m->maps_fd : maps_ask(m->maps_fd, addr, &now);
+    m->cannot_ask = r == -ENOTTY;
+    if (r == -ENOENT || (r == 0 && is_another(known, &now, addr)))
+        return true;
+    if (r == 0)
+        active->seen_ns = now_ns;
+    return false;
 }
 
 int modules_read_code(struct modules *m, uint64_t addr, void *buf, size_t len)
@@ -301,6 +355,13 @@ struct elf_file *module_elf(struct modules *m, struct module *module)
     return module->elf = f;
 }
 
+static void close_maps(struct modules *m)
+{
+    if (m->maps_fd >= 0)
+        close(m->maps_fd);
+    m->maps_fd = -1;
+}
+
 void modules_exec(struct modules *m)
 {
     deactivate_all(m);
@@ -308,6 +369,7 @@ void modules_exec(struct modules *m)
     /* The generation goes on counting. */
     m->maps.n = 0;
     m->maps.text_hash = 0;
+    close_maps(m); /* they are the other program's */
 }
 
 struct modules *modules_free(struct modules *m)
@@ -327,6 +389,7 @@ struct modules *modules_free(struct modules *m)
     map_release(&m->by_link);
     index_release(&m->by_place);
     maps_release(&m->maps);
+    close_maps(m);
     free(m);
     return NULL;
 }

@@ -51,7 +51,12 @@ int modules_refresh(struct modules *m);
 const struct maps *modules_maps(const struct modules *m);
 /* The module mapped at ADDR now; NULL: none (anonymous, JIT, unmapped).  Valid as long as M. */
 struct module *modules_find(struct modules *m, uint64_t addr);
-/* The same, of code that modules_find() does not know: reads first what JIT compilers in the target have
+/* Is another file mapped at ADDR than modules_find() says, by what the kernel says now?  It is asked once for each module,
+ * unless that was done at SINCE_NS (clock_now_ns()) or later.  False too where it cannot be asked (maps_ask()). */
+bool modules_replaced(struct modules *m, uint64_t addr, int64_t since_ns);
+/* How often what is mapped has become another set of modules. */
+uint32_t modules_generation(const struct modules *m);
+/* The same as modules_find(), of code that it does not know: reads first what JIT compilers in the target have
  * registered.  The first call opens all modules' files, to find the lists. */
 struct module *modules_seek(struct modules *m, uint64_t addr);
 /* Code at ADDR as it is in memory now, of executable mappings: for what no file holds.  Returns 0 or

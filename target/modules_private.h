@@ -20,18 +20,24 @@ struct entry {
 struct active {
     uint64_t start, end;
     struct entry *entry;
+    int64_t seen_ns; /* when it was last seen to be mapped there; of what has a mapping */
 };
 
 struct modules {
     pid_t pid;
     struct mem *mem;
     struct maps maps;
+    int maps_fd; /* for modules_replaced(); −1: not open */
+    bool cannot_ask;
     struct entry **entries; /* by id */
     size_t n, capacity;
     struct index by_place;
     struct active *active; /* what is mapped now: by address, not overlapping */
     size_t active_n, active_capacity;
     uint32_t generation; /* of the maps, that ACTIVE was made of; 0: none */
+    int64_t read_ns;     /* when these were read */
+    uint64_t active_hash;
+    uint32_t active_generation; /* counts the changes of ACTIVE */
     struct jit_list lists[MAX_JIT_LISTS];
     size_t n_lists;
     struct map by_link;     /* of the objects registered now: address of the link → id */

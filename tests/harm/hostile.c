@@ -4,6 +4,7 @@
  * exec         replaces itself by execve, some hundred times a second
  * names        threads named with control characters, escapes and bytes that are no UTF-8
  * dlopen FILE  loads FILE, runs it, unloads it
+ * swap FILES   loads two files, their names with a ':' between, in turns of 20 ms, to the same address
  * setuid       computes; becomes nobody after 0.5 s
  * stops        is stopped and continued by a child every few milliseconds
  * overflow     runs its stack over, catches that on an alternate stack, and goes back
@@ -15,6 +16,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/io_uring.h>
@@ -122,6 +124,38 @@ static void *dlopen_main(void *path)
         uint64_t got = work(seed);
         expected = expected ? expected : got;
         counts[WRONG].n += got != expected;
+        counts[DONE].n++;
+        (void)dlclose(library);
+    }
+    return NULL;
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void *swap_main(void *paths)
+{
+    enum { TURN_MS = 20 };
+    char *files[2] = {paths, strchr(paths, ':')};
+    uint64_t place = 0;
+    *files[1]++ = '\0';
+    for (unsigned turn = 0;; turn++) {
+        double end_s = now_s() + TURN_MS / 1e3;
+        void *library = dlopen(files[turn % 2], RTLD_NOW | RTLD_LOCAL);
+        uint64_t (*work)(uint64_t) = NULL;
+        if (library)
+            *(void **)&work = dlsym(library, "plugin_work");
+        if (!work)
+            fail("dlopen");
+        uint64_t loaded = ((const struct link_map *)library)->l_addr;
+        place = place ? place : loaded;
+        counts[WRONG].n += place != loaded;
+        while (now_s() < end_s)
+            seed = work(seed);
         counts[DONE].n++;
         (void)dlclose(library);
     }
@@ -323,10 +357,10 @@ static void *reuse_main(void *unused)
 
 static void start(const char *kind, char *argument)
 {
-    static void *(*const mains[])(void *) = {dlopen_main,  setuid_main, overflow_main, alarms_main,
-                                             seccomp_main, rounds_main, reuse_main};
-    static const char *const kinds[] = {"dlopen",  "setuid", "overflow", "alarms",
-                                        "seccomp", "stops",  "reuse"};
+    static void *(*const mains[])(void *) = {dlopen_main, swap_main,    setuid_main, overflow_main,
+                                             alarms_main, seccomp_main, rounds_main, reuse_main};
+    static const char *const kinds[] = {"dlopen", "swap",    "setuid", "overflow",
+                                        "alarms", "seccomp", "stops",  "reuse"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kind, kinds[i]) == 0)
             start_thread(mains[i], argument, kind);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "tests/support/check_main.h"
 #include "tests/support/files.h"
@@ -70,12 +71,19 @@ static void run_child(int commands, int answers)
     _exit(0);
 }
 
-static uint64_t tell(struct child *c, enum command command)
+/* The child's modules are not read again. */
+static uint64_t tell_unread(const struct child *c, enum command command)
 {
     char byte = (char)command;
     uint64_t answer;
     ck_assert_int_eq(write(c->commands, &byte, 1), 1);
     ck_assert_int_eq(read(c->answers, &answer, sizeof answer), sizeof answer);
+    return answer;
+}
+
+static uint64_t tell(struct child *c, enum command command)
+{
+    uint64_t answer = tell_unread(c, command);
     ck_assert_int_eq(modules_refresh(c->modules), 0);
     return answer;
 }
@@ -265,6 +273,45 @@ START_TEST(a_library_loaded_again_keeps_its_id_where_it_was)
 }
 END_TEST
 
+/* The maps are not read again before that is noticed; where the kernel can be asked. */
+START_TEST(another_file_in_the_place_of_one_is_noticed)
+{
+    struct child c;
+    start(&c, "libplugin.so");
+    uint64_t addr = tell(&c, LOAD);
+    ck_assert(!modules_replaced(c.modules, addr, clock_now_ns()));
+    ck_assert(!modules_replaced(c.modules, addr, 0));
+    ck_assert_int_eq((int)tell_unread(&c, SPLIT_TEXT), 0);
+    ck_assert(!modules_replaced(c.modules, addr, clock_now_ns()));
+    uint32_t generation = modules_generation(c.modules);
+    ck_assert_int_eq(modules_refresh(c.modules), 0);
+    ck_assert_uint_eq(modules_generation(c.modules), generation);
+    struct mapping here;
+    int fd = maps_open(c.pid);
+    bool asked = maps_ask(fd, addr, &here) != -ENOTTY;
+    ck_assert(!asked || (addr >= here.start && addr < here.end && here.inode));
+
+    int64_t before_ns = clock_now_ns();
+    ck_assert(!modules_replaced(c.modules, addr, before_ns));
+    ck_assert_int_eq((int)tell_unread(&c, UNLOAD), 0);
+    ck_assert(!modules_replaced(c.modules, addr, before_ns)); /* that was seen */
+    ck_assert_int_eq(modules_replaced(c.modules, addr, clock_now_ns()), asked);
+    char other[TEST_PATH_BYTES];
+    (void)snprintf(other, sizeof other, "%s/other.so", tmp);
+    ck_assert_int_eq(rename(library, other), 0); /* so that its inode is not used again */
+    copy_file(original, library);
+    ck_assert_uint_eq(tell_unread(&c, LOAD), addr);
+    ck_assert_int_eq(modules_replaced(c.modules, addr, clock_now_ns()), asked);
+    ck_assert_int_eq(modules_refresh(c.modules), 0);
+    ck_assert_uint_gt(modules_generation(c.modules), generation);
+    ck_assert(!modules_replaced(c.modules, addr, clock_now_ns()));
+    ck_assert(!modules_replaced(c.modules, 1, clock_now_ns()));
+    unlink(other);
+    close(fd);
+    stop(&c);
+}
+END_TEST
+
 START_TEST(split_text_and_data_mappings_do_not_confuse)
 {
     struct child c;
@@ -312,4 +359,5 @@ CHECK_MAIN("modules", 30, a_process_has_its_modules, the_vdso_is_one_of_them,
            a_replaced_library_is_not_taken_for_the_mapped_one,
            an_equal_file_under_another_inode_is_accepted,
            a_library_loaded_again_keeps_its_id_where_it_was,
-           split_text_and_data_mappings_do_not_confuse, a_process_that_is_gone)
+           another_file_in_the_place_of_one_is_noticed, split_text_and_data_mappings_do_not_confuse,
+           a_process_that_is_gone)

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -144,81 +145,106 @@ END_TEST
 
 enum { CODE = 0x401000, CODE_BYTES = 4096 };
 
-static void put_section(FILE *f, const Elf64_Shdr *section)
+/* How the file that is written below is laid out. */
+struct layout {
+    uint64_t strings, strings_bytes, symbols, symbols_bytes;
+    int n_tables;
+};
+
+static const char section_names[] = "\0.text\0.symtab\0.strtab";
+enum { TEXT_NAME = 1, SYMTAB_NAME = 7, STRTAB_NAME = 15 };
+
+static void put(FILE *f, const void *what, size_t bytes)
 {
-    ck_assert_uint_eq(fwrite(section, sizeof *section, 1, f), 1);
+    ck_assert_uint_eq(fwrite(what, bytes, 1, f), 1);
 }
 
-/* A file whose N_TABLES symbol tables are the same N_SYMBOLS at one address, with names of NAME_BYTES. */
+static void put_header(FILE *f, const struct layout *l)
+{
+    const Elf64_Ehdr header = {
+        .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+        .e_type = ET_EXEC,
+        .e_machine = EM_X86_64,
+        .e_version = EV_CURRENT,
+        .e_phoff = sizeof header,
+        .e_shoff = l->symbols + l->symbols_bytes,
+        .e_ehsize = sizeof header,
+        .e_phentsize = sizeof(Elf64_Phdr),
+        .e_phnum = 1,
+        .e_shentsize = sizeof(Elf64_Shdr),
+        .e_shnum = (uint16_t)(l->n_tables + 4),
+        .e_shstrndx = 3,
+    };
+    const Elf64_Phdr load = {.p_type = PT_LOAD,
+                             .p_flags = PF_R | PF_X,
+                             .p_offset = CODE_BYTES,
+                             .p_vaddr = CODE,
+                             .p_filesz = CODE_BYTES,
+                             .p_memsz = CODE_BYTES,
+                             .p_align = CODE_BYTES};
+    put(f, &header, sizeof header);
+    put(f, &load, sizeof load);
+}
+
+static void put_sections(FILE *f, const struct layout *l)
+{
+    const Elf64_Shdr first[] = {
+        {0},
+        {.sh_name = TEXT_NAME,
+         .sh_type = SHT_PROGBITS,
+         .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+         .sh_addr = CODE,
+         .sh_offset = CODE_BYTES,
+         .sh_size = CODE_BYTES},
+        {.sh_name = STRTAB_NAME,
+         .sh_type = SHT_STRTAB,
+         .sh_offset = l->strings,
+         .sh_size = l->strings_bytes},
+        {.sh_name = STRTAB_NAME,
+         .sh_type = SHT_STRTAB,
+         .sh_offset = l->strings + l->strings_bytes,
+         .sh_size = sizeof section_names},
+    };
+    const Elf64_Shdr table = {.sh_name = SYMTAB_NAME,
+                              .sh_type = SHT_SYMTAB,
+                              .sh_offset = l->symbols,
+                              .sh_size = l->symbols_bytes,
+                              .sh_link = 2,
+                              .sh_info = 1,
+                              .sh_entsize = sizeof(Elf64_Sym)};
+    put(f, first, sizeof first);
+    for (int i = 0; i < l->n_tables; i++)
+        put(f, &table, sizeof table);
+}
+
+/* A file whose N_TABLES symbol tables are the same N_SYMBOLS at one address, with names of up to NAME_BYTES. */
 static void write_symbols(const char *path, int n_tables, uint32_t n_symbols, uint32_t name_bytes)
 {
-    static const char names[] = "\0.text\0.symtab\0.strtab";
-    uint64_t at_strings = CODE_BYTES * 2;
-    uint64_t strings_bytes = name_bytes + 2;
-    uint64_t at_symbols = (at_strings + strings_bytes + sizeof names + 7) & ~UINT64_C(7);
-    uint64_t symbols_bytes = n_symbols * sizeof(Elf64_Sym);
-    Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-                         .e_type = ET_EXEC,
-                         .e_machine = EM_X86_64,
-                         .e_version = EV_CURRENT,
-                         .e_phoff = sizeof header,
-                         .e_shoff = at_symbols + symbols_bytes,
-                         .e_ehsize = sizeof header,
-                         .e_phentsize = sizeof(Elf64_Phdr),
-                         .e_phnum = 1,
-                         .e_shentsize = sizeof(Elf64_Shdr),
-                         .e_shnum = (uint16_t)(n_tables + 4),
-                         .e_shstrndx = 3};
-    Elf64_Phdr load = {.p_type = PT_LOAD,
-                       .p_flags = PF_R | PF_X,
-                       .p_offset = CODE_BYTES,
-                       .p_vaddr = CODE,
-                       .p_filesz = CODE_BYTES,
-                       .p_memsz = CODE_BYTES,
-                       .p_align = CODE_BYTES};
+    struct layout l = {.strings = CODE_BYTES * 2,
+                       .strings_bytes = name_bytes + 2,
+                       .symbols_bytes = n_symbols * sizeof(Elf64_Sym),
+                       .n_tables = n_tables};
+    l.symbols = (l.strings + l.strings_bytes + sizeof section_names + 7) & ~UINT64_C(7);
+    char *names = xcalloc(1, l.strings_bytes);
+    memset(names + 1, 'a', name_bytes);
     FILE *f = fopen(path, "w");
     ck_assert_ptr_nonnull(f);
-    ck_assert_uint_eq(fwrite(&header, sizeof header, 1, f), 1);
-    ck_assert_uint_eq(fwrite(&load, sizeof load, 1, f), 1);
-    ck_assert_int_eq(fseek(f, (long)at_strings, SEEK_SET), 0);
-    (void)fputc(0, f);
-    for (uint32_t i = 0; i < name_bytes; i++)
-        (void)fputc('a', f);
-    (void)fputc(0, f);
-    ck_assert_uint_eq(fwrite(names, sizeof names, 1, f), 1);
-    ck_assert_int_eq(fseek(f, (long)at_symbols, SEEK_SET), 0);
+    put_header(f, &l);
+    ck_assert_int_eq(fseek(f, (long)l.strings, SEEK_SET), 0);
+    put(f, names, l.strings_bytes);
+    put(f, section_names, sizeof section_names);
+    ck_assert_int_eq(fseek(f, (long)l.symbols, SEEK_SET), 0);
     for (uint32_t i = 0; i < n_symbols; i++) {
-        Elf64_Sym s = {.st_name = i ? 1 + i % (name_bytes / 2 + 1) : 0,
-                       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-                       .st_shndx = i ? 1 : 0,
-                       .st_value = CODE,
-                       .st_size = CODE_BYTES};
-        ck_assert_uint_eq(fwrite(&s, sizeof s, 1, f), 1);
+        const Elf64_Sym s = {.st_name = i ? 1 + i % (name_bytes / 2 + 1) : 0,
+                             .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                             .st_shndx = i ? 1 : 0,
+                             .st_value = CODE,
+                             .st_size = CODE_BYTES};
+        put(f, &s, sizeof s);
     }
-    put_section(f, &(Elf64_Shdr){0});
-    put_section(f, &(Elf64_Shdr){.sh_name = 1,
-                                 .sh_type = SHT_PROGBITS,
-                                 .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-                                 .sh_addr = CODE,
-                                 .sh_offset = CODE_BYTES,
-                                 .sh_size = CODE_BYTES});
-    put_section(f, &(Elf64_Shdr){.sh_name = 15,
-                                 .sh_type = SHT_STRTAB,
-                                 .sh_offset = at_strings,
-                                 .sh_size = strings_bytes});
-    put_section(f, &(Elf64_Shdr){.sh_name = 15,
-                                 .sh_type = SHT_STRTAB,
-                                 .sh_offset = at_strings + strings_bytes,
-                                 .sh_size = sizeof names});
-    for (int i = 0; i < n_tables; i++)
-        put_section(f, &(Elf64_Shdr){.sh_name = 7,
-                                     .sh_type = SHT_SYMTAB,
-                                     .sh_offset = at_symbols,
-                                     .sh_size = symbols_bytes,
-                                     .sh_link = 2,
-                                     .sh_info = 1,
-                                     .sh_entsize = sizeof(Elf64_Sym)});
+    put_sections(f, &l);
     fclose(f);
+    free(names);
 }
 
 static void name_symbols(int n_tables, uint32_t n_symbols, uint32_t name_bytes, bool named)
