@@ -235,7 +235,8 @@ static int finish(struct record *r)
         terminal_info("stopping, writing… (again: discard)");
     if (r->command && sampler_child_status(recording_sampler(r->recording), r->command, &status))
         signals_set_command(0);
-    recording_finish(r->recording, report_naming, NULL);
+    int percent_told = -1;
+    recording_finish(r->recording, report_naming, &percent_told);
     signals_let_terminal_stop();
     report_throttling(r);
     struct profile *p = recording_profile(r->recording);

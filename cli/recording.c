@@ -382,7 +382,7 @@ static void report_sampler(struct recording *r)
                            (double)counters_get(c, (enum sampler_counter)i));
 }
 
-static void name_frames(struct recording *r, void (*on_progress)(void *ctx, double share),
+static void name_frames(struct recording *r, bool (*on_progress)(void *ctx, double share),
                         void *ctx)
 {
     for (size_t i = 0; i < r->n_subjects; i++)
@@ -390,7 +390,7 @@ static void name_frames(struct recording *r, void (*on_progress)(void *ctx, doub
 }
 
 /* Brings the profile's facts and names up to now. */
-static void report(struct recording *r, void (*on_progress)(void *ctx, double share), void *ctx)
+static void report(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)
 {
     profile_end(r->profile, r->end_ns - r->origin_ns);
     report_sampler(r);
@@ -412,7 +412,7 @@ static void work_or_wait(struct recording *r)
         sampler_drain(r->sampler);
 }
 
-void recording_finish(struct recording *r, void (*on_progress)(void *ctx, double share), void *ctx)
+void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)
 {
     sampler_stop(r->sampler);
     while (!sampler_done(r->sampler))

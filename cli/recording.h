@@ -27,9 +27,9 @@ bool recording_work(struct recording *r);
 /* How long what comes next may lie in the ring, so that several ticks are handled at one wake; 0: not at
  * all. */
 int64_t recording_patience_ns(const struct recording *r);
-/* Ends the sampling and handles what is left; then names all frames.  ON_PROGRESS may be NULL.  The
- * profile is complete after it. */
-void recording_finish(struct recording *r, void (*on_progress)(void *ctx, double share), void *ctx);
+/* Ends the sampling and handles what is left; then names all frames, as long as ON_PROGRESS, which may
+ * be NULL, says to go on.  The profile is complete after it. */
+void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx);
 
 /* Brings the profile up to now, frames named, so that it can be written while the recording goes on. */
 void recording_snapshot(struct recording *r);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
 #include "exporter/finding.h"
 
@@ -66,15 +67,18 @@ void report_progress(struct recording *r)
     text_release(&line);
 }
 
-void report_naming(void *ctx, double share)
+bool report_naming(void *percent_told, double share)
 {
-    (void)ctx;
+    int *told = percent_told;
+    int percent = (int)(100 * share);
     struct text line = {0};
-    if (!terminal_is_live())
-        return;
-    text_addf(&line, "naming frames… %.0f%%", 100 * share);
-    terminal_progress(line.s);
-    text_release(&line);
+    if (terminal_is_live() && percent != *told) {
+        *told = percent;
+        text_addf(&line, "naming frames… %d%%", percent);
+        terminal_progress(line.s);
+        text_release(&line);
+    }
+    return !signals_discard_wanted();
 }
 
 void report_finding(struct recording *r, const struct view_options *view)

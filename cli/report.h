@@ -8,8 +8,8 @@
 void report_headline(struct recording *r);
 /* The line that is written over; does nothing where there is none. */
 void report_progress(struct recording *r);
-/* While frames are named. */
-void report_naming(void *ctx, double share);
+/* While frames are named.  PERCENT_TOLD: an int, −1 at first.  False: the recording is to be thrown away. */
+bool report_naming(void *percent_told, double share);
 /* The closing table. */
 void report_finding(struct recording *r, const struct view_options *view);
 /* One line: ok, or everything that was not.  Returns whether every sample is whole. */

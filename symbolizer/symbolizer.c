@@ -220,25 +220,43 @@ static void name_frame(struct symbolizer *s, struct module_names *names, const s
     profile_locate(s->profile, w->frame, locations, n);
 }
 
+struct progress {
+    bool (*on_progress)(void *ctx, double share); /* NULL: nobody asks */
+    void *ctx;
+    size_t done, all; /* frames */
+    bool stopped;
+};
+
+static void advance(struct progress *p)
+{
+    p->done++;
+    if (p->on_progress)
+        p->stopped = !p->on_progress(p->ctx, (double)p->done / (double)p->all);
+}
+
 /* Names the N frames of one file at W. */
-static void name_module(struct symbolizer *s, const struct wanted *w, size_t n)
+static void name_module(struct symbolizer *s, const struct wanted *w, size_t n, struct progress *p)
 {
     const struct entry *e = &s->entries[w->entry];
     struct elf_file *file = module_elf(e->modules, e->module);
-    if (!file)
+    if (!file) {
+        p->done += n;
         return;
+    }
     struct module_names *names = module_names_open(file, e->module->path, s->search, s->profile);
     uint64_t *offsets = xmalloc(n * sizeof *offsets);
     for (size_t i = 0; i < n; i++)
         offsets[i] = w[i].offset;
     module_names_want(names, offsets, n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !p->stopped; i++) {
         name_frame(s, names, &w[i]);
+        advance(p);
+    }
     (void)module_names_close(names);
     free(offsets);
 }
 
-void symbolizer_run(struct symbolizer *s, void (*on_progress)(void *ctx, double share), void *ctx)
+void symbolizer_run(struct symbolizer *s, bool (*on_progress)(void *ctx, double share), void *ctx)
 {
     struct wanted_list list = {0};
     if (s->perf_map && perf_map_finish(s->perf_map))
@@ -247,14 +265,13 @@ void symbolizer_run(struct symbolizer *s, void (*on_progress)(void *ctx, double 
         want(s, &list, (frame_id){i});
     if (list.n)
         qsort(list.items, list.n, sizeof *list.items, by_place);
-    for (size_t at = 0; at < list.n;) {
+    struct progress p = {on_progress, ctx, 0, list.n, false};
+    for (size_t at = 0; at < list.n && !p.stopped;) {
         size_t n = 1;
         while (at + n < list.n && list.items[at + n].entry == list.items[at].entry)
             n++;
-        name_module(s, &list.items[at], n);
+        name_module(s, &list.items[at], n, &p);
         at += n;
-        if (on_progress)
-            on_progress(ctx, (double)at / (double)list.n);
     }
     free(list.items);
 }

@@ -30,7 +30,7 @@ void symbolizer_add_jit_frame(struct symbolizer *s, frame_id frame, uint64_t add
 /* The process runs another program. */
 void symbolizer_exec(struct symbolizer *s);
 /* Names all native frames of the added modules that have no location yet.  A frame that has no name
- * stays without.  ON_PROGRESS may be NULL; it is called now and then with a share in [0, 1].  The
- * target may run, or be gone.  Debug files are open only during the call. */
-void symbolizer_run(struct symbolizer *s, void (*on_progress)(void *ctx, double share), void *ctx);
+ * stays without.  ON_PROGRESS may be NULL; it is called after each frame with a share in [0, 1], and says whether
+ * to go on.  The target may run, or be gone.  Debug files are open only during the call. */
+void symbolizer_run(struct symbolizer *s, bool (*on_progress)(void *ctx, double share), void *ctx);
 struct symbolizer *symbolizer_free(struct symbolizer *s);

@@ -383,11 +383,19 @@ static bool is_live_function(const char *function)
     return str_eq(function, "live_function");
 }
 
-static void on_progress(void *ctx, double share)
+static bool on_progress(void *ctx, double share)
 {
     double *last = ctx;
     ck_assert(share > *last && share <= 1);
     *last = share;
+    return true;
+}
+
+static bool stop_at_once(void *ctx, double share)
+{
+    ck_assert(share > 0 && share < 1);
+    ++*(int *)ctx;
+    return false;
 }
 
 static frame_id add_frame(struct profile *p, struct symbolizer *s, struct modules *modules,
@@ -429,6 +437,9 @@ START_TEST(live_frames_get_their_names)
     struct frame jit = {.kind = FRAME_NATIVE, .native = {.offset = 0x1234}};
     frame_id nowhere = profile_frame(p, &jit);
     symbolizer_set_plumbing(s, is_live_function, NULL);
+    int asked = 0;
+    symbolizer_run(s, stop_at_once, &asked);
+    ck_assert_int_eq(asked, 1);
     symbolizer_run(s, on_progress, &share);
     ck_assert(share == 1);
     ck_assert_str_eq(profile_text(p, only_location(p, own)->function), "live_function");
