@@ -102,5 +102,6 @@ void facts_of_modules(struct profile *p, const struct modules *modules, facts_pu
     const struct module_counters *c = modules_counters(modules);
     for (int i = 0; i < MODULE_ORIGIN_COUNT; i++)
         put(p, module_origin_name((enum module_origin)i), (double)c->origins[i]);
+    put(p, "images_cut", (double)c->images.cut);
     put(p, "mappings_cut", modules_maps(modules)->cut);
 }

@@ -133,19 +133,22 @@ static int open_image(struct elf_file **ret, struct elf_file *f, int r)
     return 0;
 }
 
-int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base, struct err *err)
+int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base,
+                         struct elf_budget *budget)
 {
+    struct elf_budget own = {.bytes = ELF_IMAGES_BYTES};
     struct elf_file *f = new_without_file();
-    int r = open_image(ret, f, elf_image_read(&f->image, &f->layout, mem, base));
-    if (r < 0)
-        return err_set(err, r, "no ELF image at 0x%llx", (unsigned long long)base);
-    return 0;
+    budget = budget ? budget : &own;
+    return open_image(ret, f, elf_image_read(&f->image, &f->layout, mem, base, budget));
 }
 
-int elf_file_from_object(struct elf_file **ret, struct mem *mem, const struct addr_range *object)
+int elf_file_from_object(struct elf_file **ret, struct mem *mem, const struct addr_range *object,
+                         struct elf_budget *budget)
 {
+    struct elf_budget own = {.bytes = ELF_IMAGES_BYTES};
     struct elf_file *f = new_without_file();
-    return open_image(ret, f, elf_object_read(&f->image, &f->layout, mem, object));
+    budget = budget ? budget : &own;
+    return open_image(ret, f, elf_object_read(&f->image, &f->layout, mem, object, budget));
 }
 
 Elf *elf_file_elf(struct elf_file *f)

@@ -19,6 +19,14 @@ struct build_id {
     uint8_t bytes[BUILD_ID_MAX_BYTES];
     size_t len; /* 0: none */
 };
+/* What images made of a target's memory, which are kept, may take together. */
+struct elf_budget {
+    uint64_t bytes; /* that may still be copied: half of them for the next image */
+    uint64_t cut;   /* images that are not whole, or not there, for want of BYTES */
+};
+enum {
+    ELF_IMAGES_BYTES = 256 << 20
+}; /* tables of all of PyTorch's libraries, and most of their code */
 struct addr_range {
     uint64_t start, len; /* ELF addresses (as in the file), bytes */
 };
@@ -30,13 +38,15 @@ struct addr_range {
 int elf_file_open(struct elf_file **ret, const char *path, struct err *err);
 /* Rebuilds an image from the loaded segments of the ELF whose header lies at BASE in MEM: program
  * headers, unwind tables, .dynsym, build id; no section headers unless they are mapped (the vdso).
- * Bounded by MAX_REMOTE_ELF_BYTES: code that does not fit reads as -EFAULT.  MEM is not used later.
- * Returns 0, -EFAULT, -ENOEXEC. */
-int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base, struct err *err);
+ * What does not fit into BUDGET (NULL: ELF_IMAGES_BYTES), code first, reads as -EFAULT.  MEM is not used later.
+ * Returns 0, -EFAULT, -ENOEXEC, -ENOSPC (BUDGET is spent). */
+int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base,
+                         struct elf_budget *budget);
 /* The object that a JIT compiler registered with debuggers: its file lies in MEM at OBJECT (there, an
  * address in the target), whole, with section headers; relocations are applied, addresses are the
- * target's.  MEM is not used later.  Returns 0, -EFAULT, -ENOEXEC. */
-int elf_file_from_object(struct elf_file **ret, struct mem *mem, const struct addr_range *object);
+ * target's.  MEM is not used later.  Returns 0, -EFAULT, -ENOEXEC, -ENOSPC (too large for BUDGET, as above). */
+int elf_file_from_object(struct elf_file **ret, struct mem *mem, const struct addr_range *object,
+                         struct elf_budget *budget);
 
 Elf *elf_file_elf(struct elf_file *f);               /* borrowed */
 int elf_file_fd(const struct elf_file *f);           /* -1 if from memory */

@@ -4,9 +4,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { CHUNK_BYTES = 1 << 16 };
-/* What is copied at most, and what the image may seem to take (pages never touched are free). */
-static const uint64_t MAX_REMOTE_ELF_BYTES = UINT64_C(256) << 20;
+enum {
+    CHUNK_BYTES = 1 << 16,
+    LEAST_COST_BYTES = 1 << 16, /* of an image however small: it has mappings of its own */
+};
+/* What the image may seem to take (pages never touched are free). */
 static const uint64_t MAX_IMAGE_BYTES = UINT64_C(8) << 30;
 
 struct remote {
@@ -39,17 +41,19 @@ static uint64_t image_len(const struct elf_layout *l)
     return len;
 }
 
-/* Copies a segment up to the first byte that cannot be read, or until *BUDGET is spent. */
-static void copy_segment(const struct elf_image *image, struct elf_segment *s, struct mem *mem,
-                         uint64_t *budget)
+/* Copies a segment up to the first byte that cannot be read, or ROOM bytes.  Returns how many. */
+static uint64_t copy_segment(const struct elf_image *image, struct elf_segment *s, struct mem *mem,
+                             uint64_t room)
 {
-    uint64_t at = elf_page_down(s->offset);
-    uint64_t end = shown_end(s);
+    const uint64_t start = elf_page_down(s->offset);
+    uint64_t at = start;
+    uint64_t end = shown_end(s) - start <= room ? shown_end(s) : start + elf_page_down(room);
     uint64_t addr = image->bias + s->addr - (s->offset - at);
+    /* No more at once than is written counts against RLIMIT_DATA. */
+    if (mprotect(image->bytes + start, end - start, PROT_READ | PROT_WRITE) < 0)
+        end = start;
     while (at < end) {
         size_t n = end - at < CHUNK_BYTES ? (size_t)(end - at) : CHUNK_BYTES;
-        if (n > *budget)
-            break;
         if (mem_read(mem, addr, image->bytes + at, n) < 0) {
             n = n < ELF_PAGE_BYTES ? n : ELF_PAGE_BYTES;
             if (mem_read(mem, addr, image->bytes + at, n) < 0)
@@ -57,27 +61,28 @@ static void copy_segment(const struct elf_image *image, struct elf_segment *s, s
         }
         at += n;
         addr += n;
-        *budget -= n;
     }
     uint64_t copied = at > s->offset ? at - s->offset : 0;
     if (copied < s->file_bytes) {
         s->file_bytes = copied;
         s->cut = true;
     }
+    return at - start;
 }
 
-/* Tables and symbols first, code with what is left of the budget. */
-static void copy_segments(const struct elf_image *image, struct elf_layout *l, struct mem *mem)
+/* Copies the segments of code, or the others.  Returns false if there is no room for all. */
+static bool copy_segments(const struct elf_image *image, struct elf_layout *l, struct mem *mem,
+                          bool code, uint64_t *room)
 {
-    uint64_t budget = MAX_REMOTE_ELF_BYTES;
-    for (uint32_t pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < l->n; i++) {
-            struct elf_segment *s = &l->segments[i];
-            bool code = s->flags & PF_X;
-            if (s->type == PT_LOAD && code == (pass == 1))
-                copy_segment(image, s, mem, &budget);
-        }
+    bool fits = true;
+    for (size_t i = 0; i < l->n; i++) {
+        struct elf_segment *s = &l->segments[i];
+        if (s->type != PT_LOAD || code != ((s->flags & PF_X) != 0))
+            continue;
+        fits = fits && shown_end(s) - elf_page_down(s->offset) <= *room;
+        *room -= copy_segment(image, s, mem, *room);
     }
+    return fits;
 }
 
 /* The vdso's are; those of an ordinary library lie behind all segments. */
@@ -102,7 +107,33 @@ static void drop_sections(Elf64_Ehdr *h)
     h->e_shstrndx = SHN_UNDEF;
 }
 
-int elf_image_read(struct elf_image *ret, struct elf_layout *layout, struct mem *mem, uint64_t base)
+/* Tables and symbols first, code with what is left of the room. */
+static int fill(const struct elf_image *image, struct elf_layout *l, struct mem *mem,
+                struct elf_budget *budget)
+{
+    const uint64_t share = budget->bytes / 2;
+    uint64_t room = share;
+    if (share < LEAST_COST_BYTES) {
+        budget->cut++;
+        return -ENOSPC;
+    }
+    bool sections = sections_are_mapped(l);
+    bool tables = copy_segments(image, l, mem, false, &room);
+    bool code = copy_segments(image, l, mem, true, &room);
+    uint64_t cost = share - room;
+    budget->bytes -= cost > LEAST_COST_BYTES ? cost : LEAST_COST_BYTES;
+    budget->cut += !tables || !code;
+    if (mprotect(image->bytes, ELF_PAGE_BYTES, PROT_READ | PROT_WRITE) < 0)
+        return -ENOSPC;
+    /* What was checked is what counts: the memory may have changed since. */
+    if (!sections)
+        drop_sections(&l->header);
+    memcpy(image->bytes, &l->header, sizeof l->header);
+    return 0;
+}
+
+int elf_image_read(struct elf_image *ret, struct elf_layout *layout, struct mem *mem, uint64_t base,
+                   struct elf_budget *budget)
 {
     struct remote remote = {mem, base};
     struct elf_image image = {0};
@@ -117,18 +148,23 @@ int elf_image_read(struct elf_image *ret, struct elf_layout *layout, struct mem 
         len < sizeof layout->header || layout->header.e_phoff > len || headers_end > len)
         return -ENOEXEC;
     image.len = (size_t)len;
-    image.bytes = mmap(NULL, image.len, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    image.bytes =
+        mmap(NULL, image.len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (image.bytes == MAP_FAILED)
         return -ENOEXEC;
-    bool sections = sections_are_mapped(layout);
-    copy_segments(&image, layout, mem);
-    /* What was checked is what counts: the memory may have changed since. */
-    if (!sections)
-        drop_sections(&layout->header);
-    memcpy(image.bytes, &layout->header, sizeof layout->header);
+    int r = fill(&image, layout, mem, budget);
+    if (r < 0)
+        elf_image_release(&image);
+    else
+        elf_image_seal(&image);
     *ret = image;
-    return 0;
+    return r;
+}
+
+void elf_image_seal(const struct elf_image *image)
+{
+    /* Where it fails it costs memory that may be wanted elsewhere, no more. */
+    (void)mprotect(image->bytes, image->len, PROT_READ);
 }
 
 void elf_image_release(struct elf_image *image)

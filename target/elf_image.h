@@ -11,7 +11,10 @@ struct elf_image {
 };
 
 /* The ELF header lies at BASE.  LAYOUT gets the segments, file_bytes cut to what was copied.  The
- * image has no section headers unless they are mapped.  Returns 0, -EFAULT or -ENOEXEC. */
-int elf_image_read(struct elf_image *ret, struct elf_layout *layout, struct mem *mem,
-                   uint64_t base);
+ * image has no section headers unless they are mapped.  BUDGET: see elf_file.h.  Returns 0, -EFAULT,
+ * -ENOEXEC, or -ENOSPC (BUDGET is spent). */
+int elf_image_read(struct elf_image *ret, struct elf_layout *layout, struct mem *mem, uint64_t base,
+                   struct elf_budget *budget);
+/* Makes the image read-only: private memory that can be written counts against RLIMIT_DATA. */
+void elf_image_seal(const struct elf_image *image);
 void elf_image_release(struct elf_image *image);

@@ -190,11 +190,15 @@ static void finish(struct object *o, struct elf_layout *layout, struct mem *mem)
 }
 
 int elf_object_read(struct elf_image *ret, struct elf_layout *layout, struct mem *mem,
-                    const struct addr_range *object)
+                    const struct addr_range *object, struct elf_budget *budget)
 {
     struct object o = {.len = object->len};
     if (o.len < sizeof o.header || o.len > MAX_OBJECT_BYTES)
         return -ENOEXEC;
+    if (o.len > budget->bytes / 2) {
+        budget->cut++;
+        return -ENOSPC;
+    }
     o.bytes = mmap(NULL, o.len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (o.bytes == MAP_FAILED)
         return -ENOEXEC;
@@ -208,5 +212,7 @@ int elf_object_read(struct elf_image *ret, struct elf_layout *layout, struct mem
     }
     finish(&o, layout, mem);
     *ret = (struct elf_image){.bytes = o.bytes, .len = o.len};
+    elf_image_seal(ret);
+    budget->bytes -= o.len;
     return 0;
 }

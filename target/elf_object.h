@@ -11,7 +11,7 @@ size_t elf_object_code(struct mem *mem, const struct addr_range *object, struct 
                        size_t max);
 /* Makes an ELF file like any other out of the LEN bytes at the object's start: type ET_DYN, symbols and
  * relocated sections at their addresses (so its bias is 0), code as it is in memory now, a segment in
- * LAYOUT for each section of code (up to ELF_MAX_SEGMENTS).  Returns 0, -EFAULT (cannot be read), or
- * -ENOEXEC (malformed, or more than MAX_OBJECT_BYTES). */
+ * LAYOUT for each section of code (up to ELF_MAX_SEGMENTS).  BUDGET: see elf_file.h.  Returns 0,
+ * -EFAULT (cannot be read), -ENOEXEC (malformed, or more than MAX_OBJECT_BYTES) or -ENOSPC (more than BUDGET). */
 int elf_object_read(struct elf_image *ret, struct elf_layout *layout, struct mem *mem,
-                    const struct addr_range *object);
+                    const struct addr_range *object, struct elf_budget *budget);

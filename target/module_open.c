@@ -134,7 +134,8 @@ const char *module_origin_name(enum module_origin origin)
     return names[origin];
 }
 
-struct elf_file *module_open(const struct module_source *s, enum module_origin *ret)
+struct elf_file *module_open(const struct module_source *s, struct elf_budget *budget,
+                             enum module_origin *ret)
 {
     const struct mapping *m = &s->mapping;
     struct elf_file *f = NULL;
@@ -153,7 +154,7 @@ struct elf_file *module_open(const struct module_source *s, enum module_origin *
             return f;
     }
     *ret = MODULE_MEMORY;
-    if (s->head && elf_file_from_memory(&f, s->mem, s->head, NULL) == 0) {
+    if (s->head && elf_file_from_memory(&f, s->mem, s->head, budget) == 0) {
         if (same_id(f, s)) /* else something else is mapped there by now */
             return f;
         f = elf_file_free(f);

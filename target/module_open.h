@@ -13,7 +13,8 @@ struct module_source {
 };
 
 /* Returns NULL, and MODULE_NONE in RET, if no file that is surely the same can be had. */
-struct elf_file *module_open(const struct module_source *source, enum module_origin *ret);
+struct elf_file *module_open(const struct module_source *source, struct elf_budget *budget,
+                             enum module_origin *ret);
 /* The program headers of the ELF file mapped at HEAD, with the bias, and its build id in memory
  * (LEN 0: none).  Returns 0 or -ENOEXEC. */
 struct elf_layout;

@@ -213,6 +213,7 @@ struct modules *modules_new(pid_t pid, struct mem *mem)
     m->pid = pid;
     m->mem = mem;
     m->maps_fd = -1;
+    m->counters.images.bytes = ELF_IMAGES_BYTES;
     return m;
 }
 
@@ -341,11 +342,11 @@ struct elf_file *module_elf(struct modules *m, struct module *module)
     e->tried = true;
     enum module_origin origin;
     if (e->object.entry) {
-        int r = elf_file_from_object(&module->elf, m->mem, &e->object.file);
+        int r = elf_file_from_object(&module->elf, m->mem, &e->object.file, &m->counters.images);
         m->counters.origins[r == 0 ? MODULE_JIT : MODULE_NONE]++;
         return module->elf;
     }
-    struct elf_file *f = module_open(&e->source, &origin);
+    struct elf_file *f = module_open(&e->source, &m->counters.images, &origin);
     const struct mapping *mapping = &e->source.mapping;
     if (f && !elf_file_bias(f, mapping->start, mapping->file_offset, &module->bias)) {
         f = elf_file_free(f);

@@ -39,6 +39,7 @@ enum module_origin {
 const char *module_origin_name(enum module_origin origin); /* of its count: "modules_by_path" */
 struct module_counters {
     uint64_t origins[MODULE_ORIGIN_COUNT]; /* where the ELF files opened came from */
+    struct elf_budget images;              /* of MODULE_MEMORY and MODULE_JIT */
 };
 
 struct modules;

@@ -20,8 +20,11 @@ int code_read(struct modules *modules, uint64_t addr, void *buf, size_t len)
 int code_read_any(struct modules *modules, uint64_t addr, void *buf, size_t len)
 {
     struct module *module = modules_find(modules, addr);
-    if (module && module_elf(modules, module))
-        return code_read(modules, addr, buf, len);
+    struct elf_file *elf = module ? module_elf(modules, module) : NULL;
+    /* An image from memory may lack code, for want of room. */
+    int r = elf ? code_read(modules, addr, buf, len) : -EFAULT;
+    if (r == 0 || (elf && elf_file_fd(elf) >= 0))
+        return r;
     return modules_read_code(modules, addr, buf, len);
 }
 

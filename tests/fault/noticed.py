@@ -10,7 +10,7 @@ import re
 COUNTERS = (
     "unreadable", "refused", "stuck", "ring_full", "perturbed_calls", "stacks_not_complete", "python_walks_cut",
     "python_reads_failed", "unknown_code_objects", "merge_native_cut", "merge_mismatch", "no_stop_given_up",
-    "modules_without_file", "mappings_cut", "fds_evicted")
+    "modules_without_file", "images_cut", "mappings_cut", "fds_evicted")
 WORDS = re.compile(r"warning:|cannot|not complete|not captured|no\s+sample|refused|\(\?\)")
 
 # Calls whose failure loses nothing, by their line in strace's log.

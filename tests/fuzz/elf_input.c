@@ -36,7 +36,7 @@ struct elf_file *elf_input_object(const uint8_t *bytes, size_t len)
     struct bytes_mem memory = bytes_mem_of(ELF_INPUT_BASE, bytes, len);
     struct elf_file *f = NULL;
     struct addr_range object = {ELF_INPUT_BASE, len};
-    return elf_file_from_object(&f, &memory.mem, &object) < 0 ? NULL : f;
+    return elf_file_from_object(&f, &memory.mem, &object, NULL) < 0 ? NULL : f;
 }
 
 static void count(void *ctx, const char *name, const struct addr_range *where, uint8_t info)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -304,6 +305,69 @@ START_TEST(libc_from_memory_is_as_from_its_file)
 }
 END_TEST
 
+START_TEST(images_share_what_they_may_take)
+{
+    struct maps maps = {0};
+    struct mem *mem;
+    struct elf_file *f = NULL;
+    struct addr_range r;
+    uint8_t byte;
+    ck_assert_int_eq(maps_load(&maps, getpid()), 0);
+    ck_assert_int_eq(mem_live_open(&mem, getpid(), NULL), 0);
+    const struct mapping *m;
+    for (m = maps.items; !str_ends(m->path, "/libc.so.6") || m->file_offset; m++)
+        ck_assert_ptr_ne(m, maps.items + maps.n);
+    struct elf_budget budget = {.bytes = 2 << 20}; /* its tables are 0.5 MB, its code 1.4 MB */
+    ck_assert_int_eq(elf_file_from_memory(&f, mem, m->start, &budget), 0);
+    ck_assert_uint_ge(budget.bytes, 1 << 20);
+    ck_assert_uint_lt(budget.bytes, (1 << 20) + 4096);
+    ck_assert_uint_eq(budget.cut, 1);
+    ck_assert_int_eq(elf_file_symbol(f, "printf", &r), 0);
+    const struct mapping *code = m + 1;
+    ck_assert_uint_eq(code->prot, PROT_READ | PROT_EXEC);
+    ck_assert_int_eq(elf_file_read(f, code->start - m->start, &byte, 1), 0);
+    ck_assert_int_eq(elf_file_read(f, code->end - m->start - 8192, &byte, 1), -EFAULT);
+    elf_file_free(f);
+    f = NULL;
+    budget = (struct elf_budget){.bytes = 4096};
+    ck_assert_int_eq(elf_file_from_memory(&f, mem, m->start, &budget), -ENOSPC);
+    ck_assert_ptr_null(f);
+    ck_assert_uint_eq(budget.bytes, 4096);
+    ck_assert_uint_eq(budget.cut, 1);
+    mem_free(mem);
+    maps_release(&maps);
+}
+END_TEST
+
+/* Memory that can be written, of this process, in pages: what RLIMIT_DATA bounds. */
+static long data_pages(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    ck_assert_int_eq(fscanf(f, "%*d %*d %*d %*d %*d %ld", &pages), 1);
+    fclose(f);
+    return pages;
+}
+
+START_TEST(images_do_not_count_as_data)
+{
+    struct maps maps = {0};
+    struct mem *mem;
+    struct elf_file *f = NULL;
+    ck_assert_int_eq(maps_load(&maps, getpid()), 0);
+    ck_assert_int_eq(mem_live_open(&mem, getpid(), NULL), 0);
+    const struct mapping *m;
+    for (m = maps.items; !str_ends(m->path, "/libc.so.6") || m->file_offset; m++)
+        ck_assert_ptr_ne(m, maps.items + maps.n);
+    long before = data_pages();
+    ck_assert_int_eq(elf_file_from_memory(&f, mem, m->start, NULL), 0);
+    ck_assert_int_lt(data_pages() - before, 100); /* of some 480 */
+    elf_file_free(f);
+    mem_free(mem);
+    maps_release(&maps);
+}
+END_TEST
+
 START_TEST(memory_without_an_elf_file_is_refused)
 {
     struct mem *image = mem_image_new();
@@ -353,5 +417,6 @@ CHECK_MAIN("elf_file", 60, every_build_of_a_library_gives_its_symbols, sections_
            reads_stay_within_the_segments, without_section_headers_symbols_and_build_id_remain,
            what_is_no_program_is_refused, random_damage_does_no_harm,
            the_vdso_comes_from_memory_with_its_sections, libc_from_memory_is_as_from_its_file,
+           images_share_what_they_may_take, images_do_not_count_as_data,
            memory_without_an_elf_file_is_refused, a_file_cut_short_while_open_reads_as_zeros,
            other_bus_errors_still_end_the_process)

@@ -184,7 +184,7 @@ START_TEST(object_becomes_a_file_at_its_addresses)
     ck_assert_uint_eq(code[0].len, sizeof o.text);
     struct elf_file *f;
     struct addr_range symbol;
-    ck_assert_int_eq(elf_file_from_object(&f, m, &where), 0);
+    ck_assert_int_eq(elf_file_from_object(&f, m, &where, NULL), 0);
     ck_assert_int_eq(elf_file_symbol(f, "f", &symbol), 0);
     ck_assert_uint_eq(symbol.start, CODE + 8);
     ck_assert(elf_file_is_code(f, CODE + 8));
@@ -195,7 +195,12 @@ START_TEST(object_becomes_a_file_at_its_addresses)
     f = elf_file_free(f);
     struct elf_image image;
     struct elf_layout layout;
-    ck_assert_int_eq(elf_object_read(&image, &layout, m, &where), 0);
+    struct elf_budget budget = {.bytes = 2 * sizeof o};
+    ck_assert_int_eq(elf_object_read(&image, &layout, m, &where, &budget), 0);
+    ck_assert_uint_eq(budget.bytes, sizeof o);
+    ck_assert_uint_eq(budget.cut, 0);
+    ck_assert_int_eq(elf_file_from_object(&f, m, &where, &budget), -ENOSPC);
+    ck_assert_uint_eq(budget.cut, 1);
     uint64_t table[2];
     memcpy(table, image.bytes + offsetof(struct object, unwind), sizeof table);
     ck_assert_uint_eq(table[0], CODE + 8 + 2);
@@ -212,7 +217,7 @@ static void try_object(const struct object *o, size_t len)
     struct addr_range code[4], symbol;
     struct elf_file *f = NULL;
     ck_assert_uint_le(elf_object_code(m, &where, code, 4), 4);
-    if (elf_file_from_object(&f, m, &where) == 0) {
+    if (elf_file_from_object(&f, m, &where, NULL) == 0) {
         uint8_t byte;
         (void)elf_file_symbol(f, "f", &symbol);
         (void)elf_file_read(f, CODE, &byte, 1);
@@ -236,9 +241,10 @@ START_TEST(hostile_objects_do_no_harm)
     }
     struct elf_file *f;
     struct mem *m = memory_with(&good, sizeof good);
-    ck_assert_int_eq(elf_file_from_object(&f, m, &(struct addr_range){OBJECT, UINT64_MAX}),
+    ck_assert_int_eq(elf_file_from_object(&f, m, &(struct addr_range){OBJECT, UINT64_MAX}, NULL),
                      -ENOEXEC);
-    ck_assert_int_eq(elf_file_from_object(&f, m, &(struct addr_range){1, sizeof good}), -EFAULT);
+    ck_assert_int_eq(elf_file_from_object(&f, m, &(struct addr_range){1, sizeof good}, NULL),
+                     -EFAULT);
     mem_free(m);
 }
 END_TEST
