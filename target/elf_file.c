@@ -17,7 +17,13 @@
 #include "target/elf_layout.h"
 #include "target/elf_object.h"
 
-enum { MAX_NAME_BYTES = 4096 }; /* of a symbol; LLVM's longest has 657 */
+enum {
+    MAX_NAME_BYTES = 4096, /* of a symbol; LLVM's longest has 657 */
+    MAX_SYMBOLS = ELF_MAX_DYNAMIC_SYMBOLS,
+    /* Where the build id is looked for: programs have a handful of sections, of less than a page mostly. */
+    MAX_NOTE_SECTIONS = 64,
+    MAX_NOTES_BYTES = 1 << 16,
+};
 
 struct elf_file {
     Elf *elf;
@@ -50,13 +56,16 @@ static int read_addr(void *ctx, uint64_t elf_addr, void *buf, size_t len)
  * contents. */
 static void find_build_id(struct elf_file *f)
 {
-    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(f->elf, scn));) {
+    int n = 0;
+    for (Elf_Scn *scn = NULL; n < MAX_NOTE_SECTIONS && (scn = elf_nextscn(f->elf, scn));) {
         GElf_Shdr h;
         if (!gelf_getshdr(scn, &h) || h.sh_type != SHT_NOTE)
             continue;
+        n++;
         const Elf_Data *data = elf_rawdata(scn, NULL);
-        if (data && data->d_buf &&
-            elf_notes_build_id(data->d_buf, data->d_size, h.sh_addralign, &f->build_id))
+        size_t len = data && data->d_buf ? data->d_size : 0;
+        len = len < MAX_NOTES_BYTES ? len : MAX_NOTES_BYTES;
+        if (len && elf_notes_build_id(data->d_buf, len, h.sh_addralign, &f->build_id))
             return;
     }
     elf_layout_build_id(&f->layout, read_addr, f, &f->build_id);
@@ -177,6 +186,7 @@ static int find_in_table(const Elf_Data *symbols, const Elf_Data *strings, const
 {
     size_t name_bytes = strlen(name) + 1;
     size_t n = symbols->d_size / sizeof(Elf64_Sym);
+    n = n < MAX_SYMBOLS ? n : MAX_SYMBOLS;
     int r = -ENOENT;
     for (size_t i = 0; i < n; i++) {
         Elf64_Sym s;
@@ -196,6 +206,8 @@ static int find_in_table(const Elf_Data *symbols, const Elf_Data *strings, const
     return r;
 }
 
+/* There is one section of each type at most; of several, which may be one and the same many times, the
+ * first counts. */
 static int find_in_section(struct elf_file *f, uint32_t type, const char *name,
                            struct addr_range *ret)
 {
@@ -206,9 +218,8 @@ static int find_in_section(struct elf_file *f, uint32_t type, const char *name,
         const Elf_Data *symbols = elf_rawdata(scn, NULL);
         Elf_Scn *link = elf_getscn(f->elf, h.sh_link);
         const Elf_Data *strings = link ? elf_rawdata(link, NULL) : NULL;
-        if (symbols && symbols->d_buf && strings && strings->d_buf &&
-            find_in_table(symbols, strings, name, ret) == 0)
-            return 0;
+        bool there = symbols && symbols->d_buf && strings && strings->d_buf;
+        return there ? find_in_table(symbols, strings, name, ret) : -ENOENT;
     }
     return -ENOENT;
 }

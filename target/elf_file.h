@@ -54,7 +54,7 @@ const char *elf_file_path(const struct elf_file *f); /* what was opened; "" if f
 const struct build_id *elf_file_build_id(const struct elf_file *f);
 
 /* The symbol NAME if it is defined here, from .dynsym, then .symtab; of a thread-local one, RET
- * holds the offset in the TLS block.  Returns 0 or -ENOENT.  Works without section headers
+ * holds the offset in the TLS block.  Of each table the first is looked through.  Returns 0 or -ENOENT.  Works without section headers
  * (DT_SYMTAB, DT_GNU_HASH). */
 int elf_file_symbol(struct elf_file *f, const char *name, struct addr_range *ret);
 /* The same from .dynsym alone: quick also where .symtab is large. */

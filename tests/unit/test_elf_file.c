@@ -202,6 +202,47 @@ static void exercise(struct elf_file *f)
     (void)elf_file_bias(f, 0x7f0000000000, 0x1000, &bias);
 }
 
+/* A file of LEN bytes at COPY, whose sections are all of TYPE, and all the rest of it. */
+static void write_sections(uint32_t type, size_t len)
+{
+    enum { ALL = 60000 };
+    Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                         .e_type = ET_DYN,
+                         .e_machine = EM_X86_64,
+                         .e_version = EV_CURRENT,
+                         .e_ehsize = sizeof header,
+                         .e_phentsize = sizeof(Elf64_Phdr),
+                         .e_shoff = sizeof header,
+                         .e_shentsize = sizeof(Elf64_Shdr),
+                         .e_shnum = ALL};
+    Elf64_Shdr s = {.sh_type = type, .sh_link = 1, .sh_entsize = sizeof(Elf64_Sym)};
+    s.sh_offset = sizeof header + ALL * sizeof s;
+    s.sh_size = len - s.sh_offset;
+    FILE *f = fopen(copy, "wb");
+    ck_assert_uint_eq(fwrite(&header, sizeof header, 1, f), 1);
+    for (int i = 0; i < ALL; i++)
+        ck_assert_uint_eq(fwrite(&s, sizeof s, 1, f), 1);
+    ck_assert_int_eq(fclose(f), 0);
+    ck_assert_int_eq(truncate(copy, (off_t)len), 0);
+}
+
+START_TEST(many_sections_cost_no_more_than_one)
+{
+    static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM, SHT_NOTE};
+    make_copy("libplugin.so");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct elf_file *f;
+        struct addr_range r;
+        write_sections(types[i], 64 << 20);
+        ck_assert_int_eq(elf_file_open(&f, copy, NULL), 0);
+        ck_assert_int_eq(elf_file_symbol(f, "plugin_answer", &r), -ENOENT);
+        ck_assert_uint_eq(elf_file_build_id(f)->len, 0);
+        elf_file_free(f);
+    }
+    drop_copy();
+}
+END_TEST
+
 START_TEST(random_damage_does_no_harm)
 {
     make_copy("libplugin.so");
@@ -415,8 +456,8 @@ END_TEST
 
 CHECK_MAIN("elf_file", 60, every_build_of_a_library_gives_its_symbols, sections_and_segments,
            reads_stay_within_the_segments, without_section_headers_symbols_and_build_id_remain,
-           what_is_no_program_is_refused, random_damage_does_no_harm,
-           the_vdso_comes_from_memory_with_its_sections, libc_from_memory_is_as_from_its_file,
-           images_share_what_they_may_take, images_do_not_count_as_data,
-           memory_without_an_elf_file_is_refused, a_file_cut_short_while_open_reads_as_zeros,
-           other_bus_errors_still_end_the_process)
+           what_is_no_program_is_refused, many_sections_cost_no_more_than_one,
+           random_damage_does_no_harm, the_vdso_comes_from_memory_with_its_sections,
+           libc_from_memory_is_as_from_its_file, images_share_what_they_may_take,
+           images_do_not_count_as_data, memory_without_an_elf_file_is_refused,
+           a_file_cut_short_while_open_reads_as_zeros, other_bus_errors_still_end_the_process)
