@@ -13,6 +13,7 @@ enum {
 struct object {
     uint8_t *bytes;
     size_t len;
+    size_t left; /* bytes of sections that may still be gone through; sections that overlap lie */
     Elf64_Ehdr header;
 };
 
@@ -73,10 +74,20 @@ static uint8_t *contents(const struct object *o, const Elf64_Shdr *s)
     return there ? o->bytes + s->sh_offset : NULL;
 }
 
-/* In a relocatable object symbols are relative to their section. */
-static void place_symbols(const struct object *o, const Elf64_Shdr *table)
+/* The same of a section that will be gone through; NULL too if too much was. */
+static uint8_t *take_contents(struct object *o, const Elf64_Shdr *s)
 {
-    uint8_t *bytes = contents(o, table);
+    uint8_t *bytes = contents(o, s);
+    if (!bytes || s->sh_size > o->left)
+        return NULL;
+    o->left -= s->sh_size;
+    return bytes;
+}
+
+/* In a relocatable object symbols are relative to their section. */
+static void place_symbols(struct object *o, const Elf64_Shdr *table)
+{
+    uint8_t *bytes = take_contents(o, table);
     for (size_t at = 0; bytes && at + sizeof(Elf64_Sym) <= table->sh_size;
          at += sizeof(Elf64_Sym)) {
         Elf64_Sym symbol;
@@ -118,11 +129,11 @@ static void relocate(const struct object *o, const Elf64_Rela *rela, const Elf64
     memcpy(to + rela->r_offset, &value, bytes); /* little-endian */
 }
 
-static void relocate_section(const struct object *o, const Elf64_Shdr *relas)
+static void relocate_section(struct object *o, const Elf64_Shdr *relas)
 {
     Elf64_Shdr target;
     Elf64_Shdr symbols;
-    const uint8_t *bytes = contents(o, relas);
+    const uint8_t *bytes = take_contents(o, relas);
     if (!bytes || !get_section(o, relas->sh_info, &target) || !relas->sh_info ||
         !get_section(o, relas->sh_link, &symbols) ||
         target.sh_flags & (SHF_COMPRESSED | SHF_EXECINSTR))
@@ -134,8 +145,8 @@ static void relocate_section(const struct object *o, const Elf64_Shdr *relas)
     }
 }
 
-static void each_section(const struct object *o, uint32_t type,
-                         void (*fn)(const struct object *o, const Elf64_Shdr *s))
+static void each_section(struct object *o, uint32_t type,
+                         void (*fn)(struct object *o, const Elf64_Shdr *s))
 {
     Elf64_Shdr s;
     for (size_t i = 0; get_section(o, i, &s); i++)
@@ -144,12 +155,12 @@ static void each_section(const struct object *o, uint32_t type,
 }
 
 /* Code is taken as it is in memory: relocated, and where a compiler registers headers only, the only copy. */
-static void take_code(const struct object *o, struct elf_layout *layout, struct mem *mem)
+static void take_code(struct object *o, struct elf_layout *layout, struct mem *mem)
 {
     Elf64_Shdr s;
     layout->n = 0;
     for (size_t i = 0; layout->n < ELF_MAX_SEGMENTS && get_section(o, i, &s); i++) {
-        uint8_t *bytes = is_code(&s) ? contents(o, &s) : NULL;
+        uint8_t *bytes = is_code(&s) ? take_contents(o, &s) : NULL;
         if (!bytes || mem_read(mem, s.sh_addr, bytes, s.sh_size) < 0)
             continue;
         layout->segments[layout->n++] = (struct elf_segment){
@@ -192,7 +203,7 @@ static void finish(struct object *o, struct elf_layout *layout, struct mem *mem)
 int elf_object_read(struct elf_image *ret, struct elf_layout *layout, struct mem *mem,
                     const struct addr_range *object, struct elf_budget *budget)
 {
-    struct object o = {.len = object->len};
+    struct object o = {.len = object->len, .left = object->len};
     if (o.len < sizeof o.header || o.len > MAX_OBJECT_BYTES)
         return -ENOEXEC;
     if (o.len > budget->bytes / 2) {

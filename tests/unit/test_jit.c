@@ -2,10 +2,12 @@
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "target/elf_object.h"
 #include "target/jit_list.h"
+#include "tests/support/bytes_mem.h"
 #include "tests/support/check_main.h"
 
 enum { DESCRIPTOR = 0x1000, LINKS = 0x2000, OBJECT = 0x10000, CODE = 0x700000, TABLE = 0x800000 };
@@ -249,6 +251,37 @@ START_TEST(hostile_objects_do_no_harm)
 }
 END_TEST
 
+/* As many sections as there may be, half of them tables of symbols and half of relocations, all of the same
+ * bytes: hours, if they were all gone through. */
+START_TEST(sections_that_overlap_cost_no_more_than_the_object)
+{
+    enum { LEN = 60 << 20, ALL = 4000 };
+    uint8_t *bytes = calloc(1, LEN);
+    const struct object good = make_object();
+    Elf64_Ehdr header = good.header;
+    header.e_shnum = ALL;
+    header.e_shoff = sizeof header;
+    header.e_shstrndx = 0;
+    memcpy(bytes, &header, sizeof header);
+    for (size_t i = 1; i < ALL; i++) {
+        Elf64_Shdr s = {.sh_type = i % 2 ? SHT_SYMTAB : SHT_RELA,
+                        .sh_offset = header.e_shoff + ALL * sizeof s,
+                        .sh_link = 1,
+                        .sh_info = 2};
+        s.sh_size = LEN - s.sh_offset;
+        memcpy(bytes + header.e_shoff + i * sizeof s, &s, sizeof s);
+    }
+    struct bytes_mem memory = bytes_mem_of(OBJECT, bytes, LEN);
+    struct elf_file *f = NULL;
+    struct addr_range symbol;
+    const struct addr_range where = {OBJECT, LEN};
+    ck_assert_int_eq(elf_file_from_object(&f, &memory.mem, &where, NULL), 0);
+    ck_assert_int_eq(elf_file_symbol(f, "f", &symbol), -ENOENT);
+    elf_file_free(f);
+    free(bytes);
+}
+END_TEST
+
 START_TEST(code_at_absurd_addresses_is_none)
 {
     static const struct addr_range absurd[] = {
@@ -297,4 +330,4 @@ END_TEST
 CHECK_MAIN("jit", 30, list_is_read_once_while_it_stays, lists_that_are_none_are_empty,
            circles_and_broken_links_end_the_list, a_read_that_fails_is_made_up_for,
            object_becomes_a_file_at_its_addresses, hostile_objects_do_no_harm,
-           code_at_absurd_addresses_is_none)
+           sections_that_overlap_cost_no_more_than_the_object, code_at_absurd_addresses_is_none)
