@@ -36,9 +36,10 @@ static bool is_code(const Elf64_Shdr *s)
 }
 
 size_t elf_object_code(struct mem *mem, const struct addr_range *object, struct addr_range *ret,
-                       size_t max)
+                       size_t max, size_t *ret_headers)
 {
     Elf64_Ehdr h;
+    *ret_headers = 1;
     if (object->len < sizeof h || mem_read(mem, object->start, &h, sizeof h) < 0 ||
         !is_supported(&h, object->len))
         return 0;
@@ -50,6 +51,7 @@ size_t elf_object_code(struct mem *mem, const struct addr_range *object, struct 
         uint64_t at = object->start + h.e_shoff + i * sizeof *sections;
         if (mem_read(mem, at, sections, k * sizeof *sections) < 0)
             break;
+        *ret_headers += k;
         for (size_t s = 0; s < k && n < max; s++)
             if (is_code(&sections[s]))
                 ret[n++] = (struct addr_range){sections[s].sh_addr, sections[s].sh_size};

@@ -8,8 +8,9 @@
 #include "target/modules_private.h"
 
 enum {
-    MAX_CODE_SECTIONS = 64, /* of one object */
-    JIT_COST_SHARE = 32,    /* at most one part in so many of the time goes into reading lists */
+    MAX_CODE_SECTIONS = 64,        /* of one object */
+    MAX_HEADERS_AT_ONCE = 1 << 18, /* of new objects: 16 MiB */
+    JIT_COST_SHARE = 32, /* at most one part in so many of the time goes into reading lists */
 };
 
 /* Is there a list in modules not asked before?  Opens their files. */
@@ -53,20 +54,33 @@ static struct entry *intern_object(struct modules *m, const struct map *old,
     return m->n_objects_ever < MAX_JIT_OBJECTS ? add_object(m, o) : NULL;
 }
 
-static void activate_object(struct modules *m, struct entry *e)
+/* Reads where the code of E is, unless that is known.  Returns how many headers it read. */
+static size_t read_code(struct modules *m, struct entry *e)
 {
     struct addr_range code[MAX_CODE_SECTIONS];
-    size_t n = elf_object_code(m->mem, &e->object.file, code, MAX_CODE_SECTIONS);
-    m->objects =
-        array_reserve(m->objects, &m->objects_capacity, m->objects_n + n, sizeof *m->objects);
-    for (size_t i = 0; i < n; i++) {
+    size_t headers = 0;
+    if (e->n_code)
+        return 0;
+    e->n_code = elf_object_code(m->mem, &e->object.file, code, MAX_CODE_SECTIONS, &headers);
+    if (e->n_code)
+        e->code = xmalloc(e->n_code * sizeof *code);
+    for (size_t i = 0; i < e->n_code; i++) {
         if (i == 0 || code[i].start < e->module.start)
             e->module.start = code[i].start;
         if (code[i].start + code[i].len > e->module.end)
             e->module.end = code[i].start + code[i].len;
-        m->objects[m->objects_n++] =
-            (struct active){code[i].start, code[i].start + code[i].len, e, 0};
+        e->code[i] = code[i];
     }
+    return headers;
+}
+
+static void activate_object(struct modules *m, struct entry *e)
+{
+    m->objects = array_reserve(m->objects, &m->objects_capacity, m->objects_n + e->n_code,
+                               sizeof *m->objects);
+    for (size_t i = 0; i < e->n_code; i++)
+        m->objects[m->objects_n++] =
+            (struct active){e->code[i].start, e->code[i].start + e->code[i].len, e, 0};
 }
 
 static int compare_active(const void *a, const void *b)
@@ -91,14 +105,20 @@ static void sort_objects(struct modules *m)
 static void take_lists(struct modules *m)
 {
     struct map old = m->by_link;
+    size_t headers = 0;
     m->by_link = (struct map){0};
     m->objects_n = 0;
+    m->objects_left = false;
     for (size_t l = 0; l < m->n_lists; l++)
         for (size_t i = 0; i < m->lists[l].n; i++) {
             struct entry *e = intern_object(m, &old, &m->lists[l].items[i]);
             if (!e)
                 continue;
             map_put(&m->by_link, e->object.entry, e->module.id);
+            if (headers < MAX_HEADERS_AT_ONCE)
+                headers += read_code(m, e);
+            else
+                m->objects_left |= !e->n_code;
             activate_object(m, e);
         }
     sort_objects(m);
@@ -122,7 +142,7 @@ uint32_t modules_refresh_objects(struct modules *m)
         return m->objects_generation;
     for (size_t i = 0; i < m->n_lists; i++)
         changed |= jit_list_refresh(&m->lists[i], m->mem);
-    if (changed)
+    if (changed || m->objects_left)
         take_lists(m);
     int64_t end_ns = clock_now_ns();
     m->lists_due_ns = end_ns + (end_ns - begun_ns) * JIT_COST_SHARE;

@@ -380,6 +380,7 @@ struct modules *modules_free(struct modules *m)
     for (size_t i = 0; i < m->n; i++) {
         elf_file_free(m->entries[i]->module.elf);
         free(m->entries[i]->path);
+        free(m->entries[i]->code);
         free(m->entries[i]);
     }
     while (m->n_lists)

@@ -15,6 +15,8 @@ struct entry {
     bool tried; /* to open the ELF file */
     char *path;
     struct jit_object object; /* what it is, if it has no mapping of its own; entry 0: it has */
+    struct addr_range *code;  /* of the object, once they have been read */
+    size_t n_code;
 };
 
 struct active {
@@ -44,6 +46,7 @@ struct modules {
     struct active *objects; /* their code, as ACTIVE */
     size_t objects_n, objects_capacity;
     size_t n_sought, n_objects_ever;
+    bool objects_left;    /* to be read: there were too many at once */
     int64_t lists_due_ns; /* not to be read before */
     uint32_t objects_generation;
     struct module_counters counters;

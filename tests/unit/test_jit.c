@@ -7,6 +7,7 @@
 
 #include "target/elf_object.h"
 #include "target/jit_list.h"
+#include "target/modules_private.h"
 #include "tests/support/bytes_mem.h"
 #include "tests/support/check_main.h"
 
@@ -181,7 +182,8 @@ START_TEST(object_becomes_a_file_at_its_addresses)
     struct mem *m = memory_with(&o, sizeof o);
     const struct addr_range where = {OBJECT, sizeof o};
     struct addr_range code[4];
-    ck_assert_uint_eq(elf_object_code(m, &where, code, 4), 1);
+    size_t headers;
+    ck_assert_uint_eq(elf_object_code(m, &where, code, 4, &headers), 1);
     ck_assert_uint_eq(code[0].start, CODE);
     ck_assert_uint_eq(code[0].len, sizeof o.text);
     struct elf_file *f;
@@ -217,8 +219,9 @@ static void try_object(const struct object *o, size_t len)
     struct mem *m = memory_with(o, sizeof *o);
     const struct addr_range where = {OBJECT, len};
     struct addr_range code[4], symbol;
+    size_t headers;
     struct elf_file *f = NULL;
-    ck_assert_uint_le(elf_object_code(m, &where, code, 4), 4);
+    ck_assert_uint_le(elf_object_code(m, &where, code, 4, &headers), 4);
     if (elf_file_from_object(&f, m, &where, NULL) == 0) {
         uint8_t byte;
         (void)elf_file_symbol(f, "f", &symbol);
@@ -289,12 +292,124 @@ START_TEST(code_at_absurd_addresses_is_none)
     for (size_t i = 0; i < sizeof absurd / sizeof *absurd; i++) {
         struct object o = make_object();
         struct addr_range code[4];
+        size_t headers;
         o.sections[TEXT].sh_addr = absurd[i].start;
         o.sections[TEXT].sh_size = absurd[i].len;
         struct mem *m = memory_with(&o, sizeof o);
-        ck_assert_uint_eq(elf_object_code(m, &(struct addr_range){OBJECT, sizeof o}, code, 4), 0);
+        ck_assert_uint_eq(
+            elf_object_code(m, &(struct addr_range){OBJECT, sizeof o}, code, 4, &headers), 0);
         mem_free(m);
     }
+}
+END_TEST
+
+/* ---- as modules ---- */
+
+/* Memory that counts what is read of objects. */
+struct counting {
+    struct mem mem;
+    struct mem *image;
+    size_t heads, sections; /* headers: of files, of sections */
+};
+
+static int counting_read(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    struct counting *c = (struct counting *)m;
+    c->heads += addr >= OBJECT && len == sizeof(Elf64_Ehdr);
+    c->sections += addr >= OBJECT && len > sizeof(Elf64_Ehdr) ? len / sizeof(Elf64_Shdr) : 0;
+    return mem_read(c->image, addr, buf, len);
+}
+
+static const struct mem_ops counting_ops = {.read = counting_read};
+
+/* The lists of M as they are in IMAGE now. */
+static void refresh(struct modules *m, struct counting *c, struct mem *image)
+{
+    mem_free(c->image);
+    *c = (struct counting){.mem = {&counting_ops}, .image = image};
+    m->lists_due_ns = 0;
+    (void)modules_refresh_objects(m);
+}
+
+/* N objects with 32 bytes of code each, the last first in the list. */
+static struct mem *objects_in_memory(uint64_t n)
+{
+    struct mem *m = mem_image_new();
+    put_descriptor(m, 1, n, link_at(n - 1));
+    for (uint64_t i = 0; i < n; i++) {
+        struct object o = make_object();
+        uint64_t words[4] = {i ? link_at(i - 1) : 0, 0, OBJECT + i * sizeof o, sizeof o};
+        o.sections[TEXT].sh_addr = CODE + i * 32;
+        ck_assert_int_eq(mem_image_add(m, link_at(i), words, sizeof words), 0);
+        ck_assert_int_eq(mem_image_add(m, words[2], &o, sizeof o), 0);
+    }
+    return m;
+}
+
+START_TEST(known_objects_are_not_read_again)
+{
+    struct counting c = {.mem = {&counting_ops}};
+    struct modules *m = modules_new(1, &c.mem);
+    m->lists[m->n_lists++] = (struct jit_list){.descriptor = DESCRIPTOR};
+    refresh(m, &c, objects_in_memory(3));
+    ck_assert_uint_eq(c.heads, 3);
+    const struct module *second = modules_find(m, CODE + 32);
+    ck_assert_ptr_nonnull(second);
+    ck_assert_uint_eq(second->start, CODE + 32);
+    ck_assert_uint_eq(second->end, CODE + 64);
+    refresh(m, &c, objects_in_memory(5));
+    ck_assert_uint_eq(c.heads, 2);
+    ck_assert_ptr_eq(modules_find(m, CODE + 63), second);
+    ck_assert_ptr_nonnull(modules_find(m, CODE + 4 * 32));
+    refresh(m, &c, objects_in_memory(1));
+    ck_assert_uint_eq(c.heads, 0);
+    ck_assert_ptr_null(modules_find(m, CODE + 63));
+    refresh(m, &c, objects_in_memory(2)); /* registered anew: another */
+    ck_assert_uint_eq(c.heads, 1);
+    ck_assert_ptr_ne(modules_find(m, CODE + 63), second);
+    modules_free(m);
+    mem_free(c.image);
+}
+END_TEST
+
+/* N objects that share 4000 headers of sections; the code that one of these names is the first object's. */
+static struct mem *large_objects(uint64_t n)
+{
+    enum { ALL = 4000 };
+    struct mem *m = mem_image_new();
+    const struct object good = make_object();
+    static Elf64_Shdr sections[ALL];
+    sections[1] = good.sections[TEXT];
+    ck_assert_int_eq(mem_image_add(m, TABLE, sections, sizeof sections), 0);
+    put_descriptor(m, 1, n, link_at(0));
+    for (uint64_t i = 0; i < n; i++) {
+        Elf64_Ehdr header = good.header;
+        uint64_t at = OBJECT + i * sizeof header;
+        uint64_t words[4] = {i + 1 < n ? link_at(i + 1) : 0, 0, at, TABLE + sizeof sections - at};
+        header.e_shoff = TABLE - at;
+        header.e_shnum = ALL;
+        ck_assert_int_eq(mem_image_add(m, at, &header, sizeof header), 0);
+        ck_assert_int_eq(mem_image_add(m, link_at(i), words, sizeof words), 0);
+    }
+    return m;
+}
+
+START_TEST(not_all_objects_are_read_at_once)
+{
+    struct counting c = {.mem = {&counting_ops}};
+    struct modules *m = modules_new(1, &c.mem);
+    m->lists[m->n_lists++] = (struct jit_list){.descriptor = DESCRIPTOR};
+    refresh(m, &c, large_objects(100));
+    ck_assert_uint_le(c.sections, (1 << 18) + 4000);
+    ck_assert(m->objects_left);
+    size_t before = c.heads;
+    refresh(m, &c, large_objects(100));
+    ck_assert_uint_eq(before + c.heads, 100);
+    ck_assert(!m->objects_left);
+    refresh(m, &c, large_objects(100));
+    ck_assert_uint_eq(c.heads, 0);
+    modules_free(m);
+    mem_free(c.image);
 }
 END_TEST
 
@@ -330,4 +445,5 @@ END_TEST
 CHECK_MAIN("jit", 30, list_is_read_once_while_it_stays, lists_that_are_none_are_empty,
            circles_and_broken_links_end_the_list, a_read_that_fails_is_made_up_for,
            object_becomes_a_file_at_its_addresses, hostile_objects_do_no_harm,
-           sections_that_overlap_cost_no_more_than_the_object, code_at_absurd_addresses_is_none)
+           sections_that_overlap_cost_no_more_than_the_object, code_at_absurd_addresses_is_none,
+           known_objects_are_not_read_again, not_all_objects_are_read_at_once)
