@@ -184,7 +184,9 @@ static int write_file(const struct file *file, const struct output_target *targe
         (void)target->exporter->write(recording_profile(r), &view, output_file(out));
         error = output_commit(out, &bytes, &err);
     }
-    if (error < 0)
+    if (error == -ECANCELED)
+        terminal_info("discarded, as asked: nothing was written");
+    else if (error < 0)
         terminal_error("%s", err.text);
     else if (!str_eq(target->path, "-"))
         say_written(target->path, bytes, recording_elapsed_ns(r));

@@ -98,6 +98,25 @@ class Attached(InFolder):
                 self.expect_recording("o.json")
                 self.assertEqual(status(t.pid, "TracerPid"), "0")
 
+    def test_second_interrupt_discards(self):
+        with open("o.json", "w", encoding="utf-8") as earlier:
+            earlier.write("earlier")
+        with Target("plain", user=False) as t:
+            process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-o", "o.json"],
+                                       stderr=subprocess.PIPE, text=True)
+            while "sampling" not in process.stderr.readline():
+                pass
+            process.send_signal(signal.SIGINT)
+            while "again: discard" not in process.stderr.readline():
+                pass
+            process.send_signal(signal.SIGINT)  # frames are named now
+            _, err = process.communicate(timeout=20)
+            self.assertEqual((process.returncode, err), (1, "wallspy: discarded, as asked: nothing was written\n"))
+            self.assertEqual(status(t.pid, "TracerPid"), "0")
+        with open("o.json", encoding="utf-8") as kept:
+            self.assertEqual(kept.read(), "earlier")
+        self.assertEqual(os.listdir("."), ["o.json"])
+
     def test_snapshot(self):
         with Target("plain", user=False) as t:
             process = subprocess.Popen([programs["program"], str(t.pid), "-o", "o.json"],
