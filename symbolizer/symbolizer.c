@@ -114,10 +114,8 @@ static int64_t begin_of(pid_t pid)
 /* Under the target's own pid, in its own /tmp. */
 static struct perf_map *open_perf_map(pid_t pid)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_status status;
-    ssize_t len = proc_read_text(pid, 0, "status", text, sizeof text);
-    if (len <= 0 || task_status_parse(text, (size_t)len, &status) < 0)
+    if (proc_status(pid, 0, &status) < 0)
         status = (struct task_status){.ns_tid = pid, .euid = geteuid()};
     char *path = xasprintf("/proc/%d/root/tmp/perf-%d.map", pid, status.ns_tid);
     struct perf_map *m = perf_map_new(path, status.euid, begin_of(pid));
