@@ -37,7 +37,7 @@ enum unwind_end {
     UNWIND_DONE,       /* reached a frame with undefined return address, or the thread's root */
     UNWIND_STACK_CUT,  /* needs stack above what the snapshot holds */
     UNWIND_NEEDS_REGS, /* a rule needs a register that a capture without a stop does not know */
-    UNWIND_NO_CFI,     /* and no guess reached the root */
+    UNWIND_NO_CFI,     /* and no guess reached the root; or a return address of 0 that is none */
     UNWIND_BAD_MEMORY, /* a rule pointed at unreadable memory */
     UNWIND_NO_PROGRESS,
     UNWIND_TOO_DEEP,

@@ -105,6 +105,29 @@ static bool step_out(struct walk *w, struct cached_rule *cached, struct regs *ca
     return false;
 }
 
+/* Is the last frame's code where no call led to: planted as return address of a stack's first function, with a
+ * nop before it for those who look at pc - 1?  So is Go's goexit. */
+static bool is_planted(struct walk *w, const struct native_frame *f)
+{
+    enum { NOP = 0x90 };
+    uint8_t before;
+    uint64_t ignored;
+    return f->is_call && code_read(w->modules, f->pc - 1, &before, sizeof before) == 0 &&
+           before == NOP && code_call(w->modules, f->pc, &ignored) == CALL_NONE;
+}
+
+/* The return address that RULE found for the last frame is 0.  Who makes a stack may have put that there; but of all
+ * wrong words it is the likeliest, and a wrong rbp finds two of them as easily as one.  So something else must say
+ * that nothing called the function: the psABI's rbp of 0 (§3.4.1), or that stacks begin at the end of a page. */
+static bool is_first_function(struct walk *w, const struct rule *rule, const struct regs *caller)
+{
+    enum { PAGE_BYTES = 4096, TOP_BYTES = 24 };
+    const struct native_frame *f = walk_last(w);
+    bool no_outer_frame = rule->cfa.kind == VALUE_REG && rule->cfa.reg == X86_RSP &&
+                          caller->known & 1U << X86_RBP && caller->r[X86_RBP] == 0;
+    return no_outer_frame || -f->cfa % PAGE_BYTES <= TOP_BYTES || is_planted(w, f);
+}
+
 /* From the last frame to its caller.  Returns 0, CALLER and how far it is to be trusted; or 1 and the
  * END. */
 static int step(struct walk *w, struct regs *caller, enum frame_trust *trust, enum unwind_end *end)
@@ -129,9 +152,12 @@ static int step(struct walk *w, struct regs *caller, enum frame_trust *trust, en
         return 1;
     }
     int r = rule_apply(rule, &f->regs, &w->view, &f->cfa, caller);
-    if (r == 0 && progresses(w, rule, f->sp, caller->r[X86_RSP]))
+    bool has_caller = r == 0 && progresses(w, rule, f->sp, caller->r[X86_RSP]);
+    if (has_caller && caller->r[X86_PC] != 0)
         return 0;
-    if (r == -ENODATA)
+    if (has_caller)
+        *end = is_first_function(w, rule, caller) ? UNWIND_DONE : UNWIND_NO_CFI;
+    else if (r == -ENODATA)
         *end = walk_recover(w, cached);
     else
         *end = r < 0 ? end_of(r) : UNWIND_NO_PROGRESS;
@@ -165,8 +191,6 @@ enum unwind_end walk_from(struct walk *w, const struct regs *regs, bool is_call,
         }
         if (trust == FRAME_RECOVERED && by_code == SIZE_MAX)
             by_code = at;
-        if (caller.r[X86_PC] == 0)
-            return UNWIND_DONE;
         is_call = !walk_last(w)->is_signal;
         next = caller;
     }

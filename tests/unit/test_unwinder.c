@@ -145,6 +145,69 @@ START_TEST(unknown_code_asks_for_maps)
 }
 END_TEST
 
+/* Functions whose frames the tests make; NAME_at is where a thread is in each. */
+#define FUNCTION(name, body)                                                                       \
+    ".p2align 4, 0xcc\n.type " name ", @function\n" name ":\n.cfi_startproc\n" body                \
+    "\n.cfi_endproc\n.size " name ", . - " name "\n"
+__asm__(".text\n" /* a frame of 8 bytes, with rbp as the caller left it */
+        FUNCTION("plain", "push %rax\n.cfi_def_cfa_offset 16\ncall *%rax\nplain_at: pop %rax\nret")
+        /* rbp is the frame pointer from the start, so that no prologue tells where it points */
+        FUNCTION("framed", ".cfi_def_cfa rbp, 16\n.cfi_offset rbp, -16\ncall *%rax\n"
+                           "framed_at: leave\nret")
+            FUNCTION("planted", "nop\nplanted_at: call *%rax\nnop"));
+extern const char plain_at[], framed_at[], planted_at[];
+
+/* Walks from a thread that is at PC. */
+static void run_at(const char *pc)
+{
+    f.s.regs.r[X86_PC] = (uint64_t)(uintptr_t)pc;
+    unwinder_run(f.unwinder, &f.s, &f.out);
+}
+
+static void assert_end(enum unwind_end end, size_t n)
+{
+    ck_assert_int_eq(f.out.end, end);
+    ck_assert_uint_eq(f.out.n, n);
+}
+
+static uint64_t word_of(const char *label)
+{
+    return (uint64_t)(uintptr_t)label;
+}
+
+START_TEST(a_zero_alone_is_no_root)
+{
+    f.s.regs.r[X86_RBP] = STACK_AT + 64; /* and there are two zeros more */
+    run_at(plain_at);
+    assert_end(UNWIND_NO_CFI, 1);
+    run_at(framed_at);
+    assert_end(UNWIND_NO_CFI, 1);
+    f.words[1] = word_of(plain_at);
+    run_at(plain_at);
+    assert_end(UNWIND_NO_CFI, 2);
+    f.s.regs.known = 1U << X86_PC | 1U << X86_RSP;
+    run_at(plain_at);
+    assert_end(UNWIND_NO_CFI, 2);
+}
+END_TEST
+
+START_TEST(a_zero_and_a_witness_are_a_root)
+{
+    f.s.regs.r[X86_RBP] = 0; /* there is no outer frame */
+    run_at(plain_at);
+    assert_end(UNWIND_DONE, 1);
+    f.s.regs.r[X86_RBP] = STACK_AT + 64;
+    f.words[1] = word_of(planted_at); /* no call returns there */
+    run_at(plain_at);
+    assert_end(UNWIND_DONE, 2);
+    f.s.regs.r[X86_RSP] = f.s.stack_start = STACK_AT + 4096 - 16; /* the stack's first word */
+    f.words[1] = 0;
+    run_at(plain_at);
+    assert_end(UNWIND_DONE, 1);
+}
+END_TEST
+
 CHECK_MAIN_WITH("unwinder", 30, set_up, tear_down, random_stacks_end,
                 registers_at_the_edges_of_memory, no_room_for_frames, unknown_code_asks_for_maps,
-                the_kernel_is_asked_instead)
+                the_kernel_is_asked_instead, a_zero_alone_is_no_root,
+                a_zero_and_a_witness_are_a_root)
