@@ -122,7 +122,10 @@ static int compile_register(struct rule *rule, Dwarf_Frame *frame, int reg)
     if (dwarf_frame_register(frame, reg, mem, &ops, &n) < 0)
         return -ENOENT;
     if (n == 0) {
-        value->kind = (uint8_t)unmentioned(reg);
+        /* NULL: the same.  Else undefined, as gcc 14 says of what a noreturn function does not save; but rbx is so
+         * too where it is not mentioned. */
+        bool undefined = ops && reg != X86_RBX;
+        value->kind = (uint8_t)(undefined ? VALUE_UNDEFINED : unmentioned(reg));
         return 0;
     }
     return compile_value(rule, ops, n, value);

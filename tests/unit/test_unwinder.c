@@ -154,8 +154,10 @@ __asm__(".text\n" /* a frame of 8 bytes, with rbp as the caller left it */
         /* rbp is the frame pointer from the start, so that no prologue tells where it points */
         FUNCTION("framed", ".cfi_def_cfa rbp, 16\n.cfi_offset rbp, -16\ncall *%rax\n"
                            "framed_at: leave\nret")
-            FUNCTION("planted", "nop\nplanted_at: call *%rax\nnop"));
-extern const char plain_at[], framed_at[], planted_at[];
+            FUNCTION("planted", "nop\nplanted_at: call *%rax\nnop")
+                FUNCTION("never_returns",
+                         ".cfi_undefined rbp\n.cfi_undefined r12\nnever_returns_at: ud2"));
+extern const char plain_at[], framed_at[], planted_at[], never_returns_at[];
 
 /* Walks from a thread that is at PC. */
 static void run_at(const char *pc)
@@ -207,7 +209,20 @@ START_TEST(a_zero_and_a_witness_are_a_root)
 }
 END_TEST
 
+START_TEST(undefined_is_not_the_same)
+{
+    f.s.regs.r[X86_RBP] = STACK_AT + 64; /* a local variable that looks like a frame */
+    f.words[0] = word_of(framed_at);
+    f.words[9] = word_of(plain_at);
+    run_at(never_returns_at);
+    assert_end(UNWIND_NEEDS_REGS, 2);
+    const uint32_t known = f.out.frames[1].regs.known;
+    ck_assert(!(known & (1U << X86_RBP | 1U << X86_R12)) && known & 1U << X86_R13);
+    ck_assert(known & 1U << X86_RBX);
+}
+END_TEST
+
 CHECK_MAIN_WITH("unwinder", 30, set_up, tear_down, random_stacks_end,
                 registers_at_the_edges_of_memory, no_room_for_frames, unknown_code_asks_for_maps,
                 the_kernel_is_asked_instead, a_zero_alone_is_no_root,
-                a_zero_and_a_witness_are_a_root)
+                a_zero_and_a_witness_are_a_root, undefined_is_not_the_same)
