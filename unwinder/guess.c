@@ -14,7 +14,7 @@ enum { MAX_SCAN_BYTES = 1 << 16 };
 static bool could_be_return(struct walk *w, uint64_t word, bool to_cfi)
 {
     uint64_t target;
-    enum call_kind kind = code_call(w->modules, word, &target);
+    enum call_kind kind = walk_call(w, word, &target);
     if (kind == CALL_NONE || !walk_has_rule(w, word, true))
         return false;
     bool direct_to_cfi = kind == CALL_DIRECT && walk_rule(w, target, false)->found &&
@@ -45,8 +45,9 @@ static enum unwind_end scan(struct walk *w, bool to_cfi)
 {
     const size_t at = w->out->n - 1;
     const uint64_t start = w->out->frames[at].sp & ~UINT64_C(7);
-    for (uint64_t addr = start; addr - start < MAX_SCAN_BYTES; addr += 8) {
+    for (uint64_t addr = start; addr - start < MAX_SCAN_BYTES && !walk_is_costly(w); addr += 8) {
         uint64_t word;
+        w->work++;
         int r = stack_view_u64(&w->view, addr, &word);
         if (r < 0)
             return r == -ERANGE ? UNWIND_STACK_CUT : UNWIND_NO_CFI;

@@ -38,11 +38,13 @@ static const struct prologue *prologue_of(struct walk *w, struct cached_rule *ru
 /* Remembered, since the same calls block again and again. */
 static enum call_verdict call_leads_to(struct walk *w, uint64_t return_addr, uint64_t function)
 {
-    enum { VERDICT_BITS = 2 };
+    enum { VERDICT_BITS = 2, MAX_VERDICTS = 1 << 16 };
     uint64_t known;
     if (map_get(w->verdicts, return_addr, &known) && known >> VERDICT_BITS == function)
         return (enum call_verdict)(known & 3);
     enum call_verdict v = code_call_leads_to(w->modules, return_addr, function);
+    if (w->verdicts->n >= MAX_VERDICTS)
+        map_clear(w->verdicts);
     map_put(w->verdicts, return_addr, function << VERDICT_BITS | v);
     return v;
 }
@@ -75,7 +77,7 @@ struct candidate {
 static bool may_return_to(struct walk *w, uint64_t addr)
 {
     uint64_t target;
-    return code_call(w->modules, addr, &target) != CALL_NONE || code_is_sigreturn(w->modules, addr);
+    return walk_call(w, addr, &target) != CALL_NONE || code_is_sigreturn(w->modules, addr);
 }
 
 /* Returns 0; -ENOENT: rbp is not RBP; -ERANGE: it cannot be told from as much of the stack as there is. */

@@ -12,7 +12,7 @@ struct unwinder {
     struct modules *modules;
     struct rule_cache *rules;
     struct second_opinion *second_opinion;
-    struct map verdicts;
+    struct map verdicts, calls;
     struct trails *trails;
     struct unwind_counters counters, counters_before; /* the last run */
 };
@@ -31,12 +31,14 @@ void unwinder_maps_changed(struct unwinder *u)
 {
     rule_cache_maps_changed(u->rules);
     map_clear(&u->verdicts);
+    map_clear(&u->calls);
     trails_forget(u->trails);
 }
 
 void unwinder_maps_same(struct unwinder *u)
 {
     rule_cache_maps_same(u->rules);
+    map_clear(&u->calls);
     trails_forget(u->trails);
 }
 
@@ -82,6 +84,7 @@ static struct walk new_walk(struct unwinder *u, const struct snapshot *s, struct
         .rules = u->rules,
         .second_opinion = u->second_opinion,
         .verdicts = &u->verdicts,
+        .calls = &u->calls,
         .trails = u->trails,
         .counters = &u->counters,
         .out = out,
@@ -149,6 +152,7 @@ struct unwinder *unwinder_free(struct unwinder *u)
     rule_cache_free(u->rules);
     second_opinion_free(u->second_opinion);
     map_release(&u->verdicts);
+    map_release(&u->calls);
     trails_free(u->trails);
     free(u);
     return NULL;

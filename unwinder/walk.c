@@ -1,7 +1,9 @@
 #include "unwinder/walk.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
+#include "base/hash.h"
 #include "unwinder/code.h"
 
 /* Signal handlers on alternate stacks within each other, coroutines: more than a few do not occur;
@@ -12,6 +14,9 @@ enum { MAX_NESTED_TRIALS = 4 };
 /* Of one stack.  OpenBLAS's kernels lie above 28 KiB of buffer full of old frames: the right caller may be
  * the two-hundredth candidate; a wrong one fails within a few frames. */
 enum { MAX_TRIALS = 512, MAX_TRIAL_FRAMES = 4 * UNWIND_MAX_FRAMES };
+/* Of one stack, in words that guesses looked at, some 50 ns each: trials within trials look through the same ones
+ * again.  And how many of them the first look at a pc takes, of which hostile stacks have ever new ones. */
+enum { MAX_WORK = 1 << 15, RULE_WORK = 16, WAY_OUT_WORK = 64 };
 
 struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call)
 {
@@ -19,18 +24,54 @@ struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call)
     struct cached_rule *rule = rule_cache_find(w->rules, pc - is_call, &hit);
     w->counters->rule_hits += hit;
     w->counters->rule_misses += !hit;
+    w->work += hit ? 0 : RULE_WORK;
     return rule;
 }
 
 bool walk_has_rule(struct walk *w, uint64_t pc, bool is_call)
 {
-    return rule_cache_way_out(w->rules, walk_rule(w, pc, is_call), pc);
+    struct cached_rule *rule = walk_rule(w, pc, is_call);
+    w->work += rule->found || rule->way_out_state != WAY_OUT_UNTRIED ? 0 : WAY_OUT_WORK;
+    return rule_cache_way_out(w->rules, rule, pc);
+}
+
+bool walk_is_costly(const struct walk *w)
+{
+    return w->work >= MAX_WORK;
+}
+
+static bool is_in_file(struct walk *w, uint64_t addr)
+{
+    struct module *module = modules_find(w->modules, addr);
+    return module && module_elf(w->modules, module);
+}
+
+enum call_kind walk_call(struct walk *w, uint64_t return_addr, uint64_t *ret)
+{
+    enum { MAX_CALLS = 1 << 16, KIND_BITS = 8 };
+    const uint64_t call = return_addr - 1;
+    uint64_t known;
+    if (is_in_file(w, call))
+        return code_call(w->modules, return_addr, ret);
+    const struct mapping *m = maps_find(modules_maps(w->modules), call);
+    if (!m || !(m->prot & PROT_EXEC))
+        return CALL_NONE;
+    if (!map_get(w->calls, return_addr, &known)) {
+        uint64_t target = return_addr;
+        known = code_call(w->modules, return_addr, &target);
+        known |= (target - return_addr) << KIND_BITS; /* 32 bits and a sign */
+        if (w->calls->n >= MAX_CALLS)
+            map_clear(w->calls);
+        map_put(w->calls, return_addr, known);
+    }
+    *ret = return_addr + (uint64_t)((int64_t)known >> KIND_BITS);
+    return (enum call_kind)(known & ((1U << KIND_BITS) - 1));
 }
 
 static bool add_frame(struct walk *w, const struct regs *regs, bool is_call, enum frame_trust trust)
 {
     struct native_stack *out = w->out;
-    if (w->nesting && w->trial_frames++ >= MAX_TRIAL_FRAMES)
+    if (w->nesting && (w->trial_frames++ >= MAX_TRIAL_FRAMES || walk_is_costly(w)))
         return false;
     if (out->n >= out->capacity || out->n >= UNWIND_MAX_FRAMES)
         return false;
@@ -81,16 +122,14 @@ static bool is_new_thread(struct walk *w, const struct native_frame *f)
     uint64_t word, ignored;
     if (f->regs.known & 1U << X86_RAX)
         return f->regs.r[X86_RAX] == 0;
-    return stack_view_u64(&w->view, f->sp, &word) < 0 ||
-           code_call(w->modules, word, &ignored) == CALL_NONE;
+    return stack_view_u64(&w->view, f->sp, &word) < 0 || walk_call(w, word, &ignored) == CALL_NONE;
 }
 
 /* Does code at PC continue there, after a call or a signal? */
 static bool is_returned_to(struct walk *w, uint64_t pc)
 {
     uint64_t ignored;
-    return code_call(w->modules, pc, &ignored) != CALL_NONE ||
-           walk_rule(w, pc, false)->rule.is_signal;
+    return walk_call(w, pc, &ignored) != CALL_NONE || walk_rule(w, pc, false)->rule.is_signal;
 }
 
 /* From a frame without CFI: by the way out of its code, if that leads to where a call returns to. */
@@ -113,7 +152,7 @@ static bool is_planted(struct walk *w, const struct native_frame *f)
     uint8_t before;
     uint64_t ignored;
     return f->is_call && code_read(w->modules, f->pc - 1, &before, sizeof before) == 0 &&
-           before == NOP && code_call(w->modules, f->pc, &ignored) == CALL_NONE;
+           before == NOP && walk_call(w, f->pc, &ignored) == CALL_NONE;
 }
 
 /* The return address that RULE found for the last frame is 0.  Who makes a stack may have put that there; but of all

@@ -16,6 +16,7 @@ struct walk {
     struct rule_cache *rules;
     struct second_opinion *second_opinion;
     struct map *verdicts; /* recover.c's: return address → what its call leads to */
+    struct map *calls;    /* walk_call()'s */
     struct trails *trails;
     struct unwind_counters *counters;
     struct stack_view view;
@@ -24,6 +25,7 @@ struct walk {
     unsigned nesting;    /* how many trials this is in, one within the other */
     unsigned trials;     /* how many this stack has had */
     size_t trial_frames; /* frames that trials of this stack have made */
+    size_t work;         /* what this stack has cost, in words that guesses looked at */
     bool trial_failed;   /* so that words were read that no frame of OUT needs */
     bool at_root;        /* the end was a frame whose return address is undefined */
 };
@@ -38,6 +40,10 @@ enum unwind_end walk_try(struct walk *w, const struct regs *regs, bool is_call,
 
 /* The rule for PC. */
 struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call);
+/* code_call(), which for code that no file holds reads the target: once, until the maps are read again. */
+enum call_kind walk_call(struct walk *w, uint64_t return_addr, uint64_t *ret);
+/* Has the stack cost so much that no guess is to be made any more? */
+bool walk_is_costly(const struct walk *w);
 /* Can the walk go on from PC without a guess? */
 bool walk_has_rule(struct walk *w, uint64_t pc, bool is_call);
 /* Counts a switch to another stack; false: there were too many. */

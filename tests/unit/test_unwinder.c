@@ -3,6 +3,7 @@
 #include "unwinder/unwinder.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -10,8 +11,15 @@
 
 enum { STACK_WORDS = 4096, STACK_AT = 0x10000000 };
 
+/* This process, and how often it was read. */
+struct counting_mem {
+    struct mem mem;
+    struct mem *live;
+    unsigned reads;
+};
+
 struct fixture {
-    struct mem *mem;
+    struct counting_mem mem;
     struct modules *modules;
     struct unwinder *unwinder;
     struct native_stack out;
@@ -20,10 +28,19 @@ struct fixture {
 };
 static struct fixture f;
 
+static int read_and_count(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    struct counting_mem *counting = (struct counting_mem *)m;
+    counting->reads++;
+    return mem_read(counting->live, addr, buf, len);
+}
+
 static void set_up(void)
 {
-    ck_assert_int_eq(mem_live_open(&f.mem, getpid(), NULL), 0);
-    f.modules = modules_new(getpid(), f.mem);
+    static const struct mem_ops ops = {.read = read_and_count};
+    f.mem.mem.ops = &ops;
+    ck_assert_int_eq(mem_live_open(&f.mem.live, getpid(), NULL), 0);
+    f.modules = modules_new(getpid(), &f.mem.mem);
     ck_assert_int_eq(modules_refresh(f.modules), 0);
     f.unwinder = unwinder_new(f.modules);
     f.out.capacity = UNWIND_MAX_FRAMES;
@@ -39,7 +56,7 @@ static void tear_down(void)
 {
     unwinder_free(f.unwinder);
     modules_free(f.modules);
-    mem_free(f.mem);
+    mem_free(f.mem.live);
     free(f.out.frames);
 }
 
@@ -222,7 +239,34 @@ START_TEST(undefined_is_not_the_same)
 }
 END_TEST
 
+/* Words that follow a call, half of which lead into code that no file holds, whence nothing leads on but a guess: each
+ * of them begins to look through all that lie above. */
+START_TEST(a_stack_of_guesses_costs_little)
+{
+    enum { CODE_BYTES = 4096, AFTER_CALL = 102 };
+    static const uint8_t call_and_jump[] = {0xff, 0xd0, 0xff, 0xe0};
+    uint8_t *code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(code != MAP_FAILED);
+    for (size_t i = 0; i < CODE_BYTES; i += sizeof call_and_jump)
+        memcpy(code + i, call_and_jump, sizeof call_and_jump);
+    ck_assert_int_eq(modules_refresh(f.modules), 0);
+    for (size_t i = 0; i + 3 <= STACK_WORDS; i += 3) {
+        f.words[i] = word_of(plain_at);
+        f.words[i + 2] = (uint64_t)(uintptr_t)code + AFTER_CALL;
+    }
+    f.s.regs.known = 1U << X86_PC | 1U << X86_RSP;
+    f.mem.reads = 0;
+    run_at((const char *)code + AFTER_CALL);
+    assert_end(UNWIND_NO_CFI, 1);
+    const struct unwind_counters *c = unwinder_counters(f.unwinder);
+    ck_assert_uint_lt(c->rule_hits + c->rule_misses, 8 * STACK_WORDS);
+    ck_assert_uint_lt(f.mem.reads, 1000);
+}
+END_TEST
+
 CHECK_MAIN_WITH("unwinder", 30, set_up, tear_down, random_stacks_end,
                 registers_at_the_edges_of_memory, no_room_for_frames, unknown_code_asks_for_maps,
                 the_kernel_is_asked_instead, a_zero_alone_is_no_root,
-                a_zero_and_a_witness_are_a_root, undefined_is_not_the_same)
+                a_zero_and_a_witness_are_a_root, undefined_is_not_the_same,
+                a_stack_of_guesses_costs_little)
