@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "unwinder/expression.h"
 
-/* More than any compiler writes; a longer one is taken as malformed. */
+/* Of one rule: more than any compiler writes.  What has more is taken as malformed. */
 enum { MAX_EXPRESSION_OPS = 256 };
 
 /* Is OP "register + offset"? */
@@ -51,7 +51,7 @@ static bool is_plt(const Dwarf_Op *ops, size_t n, struct value_rule *ret)
 static int add_expression(struct rule *rule, const Dwarf_Op *ops, size_t n, enum value_kind kind,
                           struct value_rule *ret)
 {
-    if (n > MAX_EXPRESSION_OPS)
+    if (rule->n_ops + n > MAX_EXPRESSION_OPS)
         return -ENOENT;
     rule->ops = xrealloc(rule->ops, (rule->n_ops + n) * sizeof *ops);
     memcpy(rule->ops + rule->n_ops, ops, n * sizeof *ops);

@@ -16,7 +16,8 @@ struct rule_cache {
     size_t n, capacity;
     struct cfi **cfi; /* by module id; NULL: not opened yet */
     size_t cfi_capacity;
-    size_t ways_out; /* that were looked for since the last sweep */
+    size_t bytes;   /* of the items, and of their rules' expressions */
+    size_t unfound; /* items that no CFI covers, since the last sweep */
     uint64_t unmapped[RULE_CACHE_UNMAPPED];
     size_t n_unmapped;
 };
@@ -82,6 +83,11 @@ static void build(struct rule_cache *c, struct cached_rule *item)
     }
 }
 
+static size_t bytes_of(const struct cached_rule *item)
+{
+    return sizeof *item + item->rule.n_ops * sizeof *item->rule.ops;
+}
+
 struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *hit)
 {
     uint64_t at;
@@ -91,6 +97,8 @@ struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *h
     struct cached_rule *item = xcalloc(1, sizeof *item);
     item->addr = addr;
     build(c, item);
+    c->unfound += !item->found;
+    c->bytes += bytes_of(item);
     c->items = array_reserve(c->items, &c->capacity, c->n + 1, sizeof(struct cached_rule *));
     map_put(&c->by_addr, addr, c->n);
     c->items[c->n++] = item;
@@ -109,7 +117,6 @@ bool rule_cache_way_out(struct rule_cache *c, struct cached_rule *rule, uint64_t
     if (rule->way_out_state == WAY_OUT_UNTRIED) {
         bool known = way_out_find(read_code, c->modules, pc, &rule->rule) == 0;
         rule->way_out_state = known ? WAY_OUT_KNOWN : WAY_OUT_NONE;
-        c->ways_out++;
     }
     return rule->way_out_state == WAY_OUT_KNOWN;
 }
@@ -126,6 +133,7 @@ static void sweep(struct rule_cache *c,
 {
     size_t kept = 0;
     map_clear(&c->by_addr);
+    c->bytes = 0;
     for (size_t i = 0; i < c->n; i++) {
         struct cached_rule *item = c->items[i];
         if (!keep(c, item)) {
@@ -133,10 +141,11 @@ static void sweep(struct rule_cache *c,
             continue;
         }
         map_put(&c->by_addr, item->addr, kept);
+        c->bytes += bytes_of(item);
         c->items[kept++] = item;
     }
     c->n = kept;
-    c->ways_out = 0;
+    c->unfound = 0;
     c->n_unmapped = 0;
 }
 
@@ -151,17 +160,34 @@ void rule_cache_maps_changed(struct rule_cache *c)
     sweep(c, is_mapped_still);
 }
 
-static bool is_not_by_code(const struct rule_cache *c, const struct cached_rule *item)
+static bool is_by_cfi(const struct rule_cache *c, const struct cached_rule *item)
 {
     (void)c;
-    return item->way_out_state == WAY_OUT_UNTRIED;
+    return item->found;
 }
 
 void rule_cache_maps_same(struct rule_cache *c)
 {
-    if (c->ways_out)
-        sweep(c, is_not_by_code);
+    if (c->unfound)
+        sweep(c, is_by_cfi);
     c->n_unmapped = 0;
+}
+
+static bool is_kept_never(const struct rule_cache *c, const struct cached_rule *item)
+{
+    (void)c, (void)item;
+    return false;
+}
+
+void rule_cache_trim(struct rule_cache *c)
+{
+    if (c->bytes > RULE_CACHE_MAX_BYTES)
+        sweep(c, is_kept_never);
+}
+
+size_t rule_cache_bytes(const struct rule_cache *c)
+{
+    return c->bytes;
 }
 
 size_t rule_cache_unmapped(const struct rule_cache *c, const uint64_t **ret)

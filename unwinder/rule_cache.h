@@ -23,15 +23,15 @@ struct cached_rule {
 
 struct rule_cache;
 struct rule_cache *rule_cache_new(struct modules *modules); /* borrows */
-/* Never NULL; valid until rule_cache_maps_changed().  HIT tells whether it was there already. */
+/* Never NULL; valid until one of the functions below that drop rules.  HIT tells whether it was there already. */
 struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *hit);
 /* Is RULE there, by CFI or else by a way out of the code from PC on (way_out.h)?  RULE is what was found
  * for PC. */
 bool rule_cache_way_out(struct rule_cache *c, struct cached_rule *rule, uint64_t pc);
 /* Drops the rules of code that is no longer mapped, or was mapped anew. */
 void rule_cache_maps_changed(struct rule_cache *c);
-/* They were read again: what was not mapped is not.  Drops what was read in code that no file holds, which
- * may be written anew. */
+/* They were read again: what was not mapped is not.  Drops all that no CFI covers: most are return addresses that were
+ * none, and code that no file holds may be written anew. */
 void rule_cache_maps_same(struct rule_cache *c);
 /* How many addresses in no known mapping of code were asked for first since the maps were read; *RET: the first
  * RULE_CACHE_UNMAPPED of them. */
@@ -39,4 +39,8 @@ enum { RULE_CACHE_UNMAPPED = 8 };
 size_t rule_cache_unmapped(const struct rule_cache *c, const uint64_t **ret);
 /* They are mapped nowhere, as was found in another way. */
 void rule_cache_unmapped_known(struct rule_cache *c);
+/* Drops all rules if they take more than RULE_CACHE_MAX_BYTES.  Of no stack's more than a few thousand are new. */
+enum { RULE_CACHE_MAX_BYTES = 1 << 26 };
+void rule_cache_trim(struct rule_cache *c);
+size_t rule_cache_bytes(const struct rule_cache *c); /* that the rules take */
 struct rule_cache *rule_cache_free(struct rule_cache *c);

@@ -97,6 +97,7 @@ void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_st
 {
     struct walk w = new_walk(u, s, out);
     u->counters_before = u->counters;
+    rule_cache_trim(u->rules);
     trails_begin(u->trails, s);
     out->n = 0;
     out->end = walk_from(&w, &s->regs, false, FRAME_EXACT);
