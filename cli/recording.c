@@ -385,8 +385,11 @@ static void report_sampler(struct recording *r)
 static void name_frames(struct recording *r, bool (*on_progress)(void *ctx, double share),
                         void *ctx)
 {
+    struct symbolizer **all = xmalloc((r->n_subjects + 1) * sizeof(struct symbolizer *));
     for (size_t i = 0; i < r->n_subjects; i++)
-        symbolizer_run(r->subjects[i]->symbolizer, on_progress, ctx);
+        all[i] = r->subjects[i]->symbolizer;
+    symbolizers_run(all, r->n_subjects, on_progress, ctx);
+    free(all);
 }
 
 /* Brings the profile's facts and names up to now. */

@@ -15,7 +15,7 @@
 struct entry {
     struct modules *modules;
     struct module *module;
-    uint32_t first; /* entry of the same file: a program may run it again and again (execve) */
+    uint64_t file; /* its path and build id; of a file without one: only this entry's */
 };
 
 /* Code outside all files that had no name when it was met. */
@@ -36,14 +36,14 @@ struct symbolizer {
     struct debug_search *search;
     struct entry *entries;
     size_t n, capacity;
-    struct map by_id;   /* module_id → entry */
-    struct map by_file; /* path and build id → first entry */
+    struct map by_id; /* module_id → entry */
     bool (*is_plumbing)(const char *function);
     bool (*is_jit_plumbing)(const char *function);
 };
 
 struct wanted {
-    uint64_t offset, function;
+    struct symbolizer *symbolizer;
+    uint64_t file, offset, function;
     uint32_t entry;
     frame_id frame;
 };
@@ -67,12 +67,9 @@ void symbolizer_add_module(struct symbolizer *s, module_id m, struct modules *mo
 {
     const struct profile_module *known = profile_get_module(s->profile, m);
     uint64_t file = (uint64_t)known->path.ix << 32 | known->build_id.ix;
-    uint64_t first = s->n;
-    if (known->build_id.ix && !map_get(&s->by_file, file, &first))
-        map_put(&s->by_file, file, first);
     s->entries = array_reserve(s->entries, &s->capacity, s->n + 1, sizeof *s->entries);
     map_put(&s->by_id, m.ix, s->n);
-    s->entries[s->n++] = (struct entry){modules, module, (uint32_t)first};
+    s->entries[s->n++] = (struct entry){modules, module, known->build_id.ix ? file : 0};
 }
 
 void symbolizer_set_plumbing(struct symbolizer *s, bool (*is_plumbing)(const char *function),
@@ -194,8 +191,29 @@ static void want(struct symbolizer *s, struct wanted_list *list, frame_id id)
         !map_get(&s->by_id, f->native.module.ix, &entry))
         return;
     list->items = array_reserve(list->items, &list->capacity, list->n + 1, sizeof *list->items);
-    list->items[list->n++] =
-        (struct wanted){f->native.offset, f->native.function, s->entries[entry].first, id};
+    list->items[list->n++] = (struct wanted){
+        .symbolizer = s,
+        .file = s->entries[entry].file,
+        .offset = f->native.offset,
+        .function = f->native.function,
+        .entry = (uint32_t)entry,
+        .frame = id,
+    };
+}
+
+static int three_way(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Of one file; where that is not known, of one module. */
+static int by_file(const struct wanted *x, const struct wanted *y)
+{
+    int order = three_way(x->file, y->file);
+    if (order || x->file)
+        return order;
+    order = three_way((uintptr_t)x->symbolizer, (uintptr_t)y->symbolizer);
+    return order ? order : three_way(x->entry, y->entry);
 }
 
 /* By file, then by address: every unit of DWARF is read once, in the file's order. */
@@ -203,15 +221,18 @@ static int by_place(const void *a, const void *b)
 {
     const struct wanted *x = a;
     const struct wanted *y = b;
-    if (x->entry != y->entry)
-        return x->entry < y->entry ? -1 : 1;
-    return (x->offset > y->offset) - (x->offset < y->offset);
+    int order = by_file(x, y);
+    return order ? order : three_way(x->offset, y->offset);
 }
 
-static void name_frame(struct symbolizer *s, struct module_names *names, const struct wanted *w)
+static void name_frame(struct module_names *names, const struct wanted *w)
 {
+    struct symbolizer *s = w->symbolizer;
     struct location locations[MAX_INLINED + 1];
-    size_t n = module_names_find(names, w->offset, w->function, locations);
+    size_t n;
+    if (profile_locations(s->profile, w->frame, &n)) /* a forked process has it too */
+        return;
+    n = module_names_find(names, w->offset, w->function, locations);
     if (!n)
         return;
     find_plumbing(s, w->frame, locations, n);
@@ -225,51 +246,65 @@ struct progress {
     bool stopped;
 };
 
-static void advance(struct progress *p)
+static void advance(struct progress *p, size_t n)
 {
-    p->done++;
+    p->done += n;
     if (p->on_progress)
         p->stopped = !p->on_progress(p->ctx, (double)p->done / (double)p->all);
 }
 
-/* Names the N frames of one file at W. */
-static void name_module(struct symbolizer *s, const struct wanted *w, size_t n, struct progress *p)
+/* Opens what names the file of the N frames at W: for one process it may be gone where another still has it. */
+static struct module_names *open_names(const struct wanted *w, size_t n)
 {
-    const struct entry *e = &s->entries[w->entry];
-    struct elf_file *file = module_elf(e->modules, e->module);
-    if (!file) {
-        p->done += n;
+    for (size_t i = 0; i < n; i++) {
+        struct symbolizer *s = w[i].symbolizer;
+        const struct entry *e = &s->entries[w[i].entry];
+        struct elf_file *file = module_elf(e->modules, e->module);
+        if (file)
+            return module_names_open(file, e->module->path, s->search, s->profile);
+    }
+    return NULL;
+}
+
+/* Names the N frames of one file at W. */
+static void name_file(const struct wanted *w, size_t n, struct progress *p)
+{
+    struct module_names *names = open_names(w, n);
+    if (!names) {
+        advance(p, n);
         return;
     }
-    struct module_names *names = module_names_open(file, e->module->path, s->search, s->profile);
     uint64_t *offsets = xmalloc(n * sizeof *offsets);
     for (size_t i = 0; i < n; i++)
         offsets[i] = w[i].offset;
     module_names_want(names, offsets, n);
     for (size_t i = 0; i < n && !p->stopped; i++) {
-        name_frame(s, names, &w[i]);
-        advance(p);
+        name_frame(names, &w[i]);
+        advance(p, 1);
     }
     (void)module_names_close(names);
     free(offsets);
 }
 
-void symbolizer_run(struct symbolizer *s, bool (*on_progress)(void *ctx, double share), void *ctx)
+void symbolizers_run(struct symbolizer *const *all, size_t n,
+                     bool (*on_progress)(void *ctx, double share), void *ctx)
 {
     struct wanted_list list = {0};
-    if (s->perf_map && perf_map_finish(s->perf_map))
-        name_nameless(s);
-    for (uint32_t i = 1; i <= profile_frame_count(s->profile); i++)
-        want(s, &list, (frame_id){i});
+    for (size_t i = 0; i < n; i++) {
+        struct symbolizer *s = all[i];
+        if (s->perf_map && perf_map_finish(s->perf_map))
+            name_nameless(s);
+        for (uint32_t f = 1; f <= profile_frame_count(s->profile); f++)
+            want(s, &list, (frame_id){f});
+    }
     if (list.n)
         qsort(list.items, list.n, sizeof *list.items, by_place);
     struct progress p = {on_progress, ctx, 0, list.n, false};
-    for (size_t at = 0; at < list.n && !p.stopped;) {
-        size_t n = 1;
-        while (at + n < list.n && list.items[at + n].entry == list.items[at].entry)
-            n++;
-        name_module(s, &list.items[at], n, &p);
-        at += n;
+    for (size_t at = 0, len; at < list.n && !p.stopped; at += len) {
+        len = 1;
+        while (at + len < list.n && by_file(&list.items[at], &list.items[at + len]) == 0)
+            len++;
+        name_file(&list.items[at], len, &p);
     }
     free(list.items);
 }
@@ -280,7 +315,6 @@ struct symbolizer *symbolizer_free(struct symbolizer *s)
         return NULL;
     s->search = debug_search_free(s->search);
     map_release(&s->by_id);
-    map_release(&s->by_file);
     s->perf_map = perf_map_free(s->perf_map);
     text_release(&s->name);
     free(s->nameless);

@@ -25,12 +25,14 @@ string_id symbolizer_jit_name(struct symbolizer *s, uint64_t addr);
 /* May symbolizer_jit_name() say something else than it did?  Cheap when called often. */
 bool symbolizer_jit_changed(struct symbolizer *s);
 /* Code outside all modules' files was met at ADDR: FRAME, for which symbolizer_jit_name() is asked, if it has no
- * name of its own, whenever the map has changed, and in symbolizer_run(). */
+ * name of its own, whenever the map has changed, and in symbolizers_run(). */
 void symbolizer_add_jit_frame(struct symbolizer *s, frame_id frame, uint64_t addr);
 /* The process runs another program. */
 void symbolizer_exec(struct symbolizer *s);
-/* Names all native frames of the added modules that have no location yet.  A frame that has no name
- * stays without.  ON_PROGRESS may be NULL; it is called after each frame with a share in [0, 1], and says whether
- * to go on.  The target may run, or be gone.  Debug files are open only during the call. */
-void symbolizer_run(struct symbolizer *s, bool (*on_progress)(void *ctx, double share), void *ctx);
+/* Names all native frames of the modules that were added to the N symbolizers at ALL, of one profile, and that have no
+ * location yet; a file that several processes have is read once.  A frame that has no name stays without.  ON_PROGRESS may
+ * be NULL; it is called after each frame with a share in [0, 1], and says whether to go on.  The target may run, or be
+ * gone.  Debug files are open only during the call. */
+void symbolizers_run(struct symbolizer *const *all, size_t n,
+                     bool (*on_progress)(void *ctx, double share), void *ctx);
 struct symbolizer *symbolizer_free(struct symbolizer *s);

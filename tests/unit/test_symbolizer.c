@@ -438,9 +438,9 @@ START_TEST(live_frames_get_their_names)
     frame_id nowhere = profile_frame(p, &jit);
     symbolizer_set_plumbing(s, is_live_function, NULL);
     int asked = 0;
-    symbolizer_run(s, stop_at_once, &asked);
+    symbolizers_run(&s, 1, stop_at_once, &asked);
     ck_assert_int_eq(asked, 1);
-    symbolizer_run(s, on_progress, &share);
+    symbolizers_run(&s, 1, on_progress, &share);
     ck_assert(share == 1);
     ck_assert_str_eq(profile_text(p, only_location(p, own)->function), "live_function");
     ck_assert(str_ends(profile_text(p, only_location(p, own)->file), "/test_symbolizer.c"));
@@ -450,7 +450,7 @@ START_TEST(live_frames_get_their_names)
     ck_assert(!only_location(p, libc)->plumbing);
     size_t n;
     ck_assert_ptr_null(profile_locations(p, nowhere, &n));
-    symbolizer_run(s, NULL, NULL);
+    symbolizers_run(&s, 1, NULL, NULL);
     ck_assert_int_ne(live_function(1), 0);
     symbolizer_free(s);
     profile_free(p);
