@@ -18,13 +18,12 @@ static void seek_lists(struct modules *m)
 {
     for (; m->n_sought < m->n; m->n_sought++) {
         struct entry *e = m->entries[m->n_sought];
-        struct addr_range symbol;
+        uint64_t descriptor;
         if (e->object.entry || m->n_lists == MAX_JIT_LISTS ||
             modules_find(m, e->module.start) != &e->module)
             continue;
-        struct elf_file *f = module_elf(m, &e->module);
-        if (f && elf_file_symbol(f, JIT_DESCRIPTOR, &symbol) == 0)
-            m->lists[m->n_lists++] = (struct jit_list){.descriptor = symbol.start + e->module.bias};
+        if (modules_symbol(m, e, JIT_DESCRIPTOR, &descriptor) == 0)
+            m->lists[m->n_lists++] = (struct jit_list){.descriptor = descriptor};
     }
 }
 

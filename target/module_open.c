@@ -10,8 +10,11 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "target/elf_dynamic.h"
 #include "target/elf_layout.h"
 #include "target/proc.h"
+
+enum { MAX_READS = 1024 }; /* for one symbol; real libraries need some 50 */
 
 /* More than the largest libraries have. */
 static const uint64_t MAX_TABLE_BYTES = UINT64_C(16) << 20;
@@ -134,8 +137,7 @@ const char *module_origin_name(enum module_origin origin)
     return names[origin];
 }
 
-struct elf_file *module_open(const struct module_source *s, struct elf_budget *budget,
-                             enum module_origin *ret)
+struct elf_file *module_open(const struct module_source *s, enum module_origin *ret)
 {
     const struct mapping *m = &s->mapping;
     struct elf_file *f = NULL;
@@ -153,12 +155,43 @@ struct elf_file *module_open(const struct module_source *s, struct elf_budget *b
                            s)))
             return f;
     }
-    *ret = MODULE_MEMORY;
-    if (s->head && elf_file_from_memory(&f, s->mem, s->head, budget) == 0) {
-        if (same_id(f, s)) /* else something else is mapped there by now */
-            return f;
-        f = elf_file_free(f);
-    }
     *ret = MODULE_NONE;
     return NULL;
+}
+
+struct elf_file *module_from_memory(const struct module_source *s, struct elf_budget *budget)
+{
+    struct elf_file *f = NULL;
+    if (s->head && elf_file_from_memory(&f, s->mem, s->head, budget) == 0 && !same_id(f, s))
+        f = elf_file_free(f); /* something else is mapped there by now */
+    return f;
+}
+
+/* As struct loaded, for what leads from one read to the next. */
+struct sparing {
+    struct loaded loaded;
+    int left; /* reads */
+};
+
+static int read_sparingly(void *ctx, uint64_t at, void *buf, size_t len)
+{
+    struct sparing *s = ctx;
+    return s->left-- > 0 ? read_loaded(&s->loaded, at, buf, len) : -EFAULT;
+}
+
+int module_exported(const struct module_source *s, const char *name, uint64_t *ret)
+{
+    struct elf_layout layout;
+    struct elf_dynamic dynamic;
+    struct build_id id;
+    struct addr_range range;
+    struct sparing memory = {{s->mem, 0}, MAX_READS};
+    if (!s->head || module_layout(s->mem, s->head, &layout, &memory.loaded.base, &id) < 0)
+        return -ENOENT;
+    uint64_t bias = memory.loaded.base;
+    if (elf_dynamic_read(&dynamic, &layout, read_sparingly, &memory, bias) < 0 ||
+        elf_dynamic_symbol(&dynamic, read_sparingly, &memory, name, &range) < 0)
+        return -ENOENT;
+    *ret = range.start + bias;
+    return 0;
 }

@@ -13,8 +13,12 @@ struct module_source {
 };
 
 /* Returns NULL, and MODULE_NONE in RET, if no file that is surely the same can be had. */
-struct elf_file *module_open(const struct module_source *source, struct elf_budget *budget,
-                             enum module_origin *ret);
+struct elf_file *module_open(const struct module_source *source, enum module_origin *ret);
+/* An image of it; NULL: none can be made.  BUDGET: see elf_file.h. */
+struct elf_file *module_from_memory(const struct module_source *source, struct elf_budget *budget);
+/* The address of the symbol NAME, which it exports, by its tables in memory: no image is made.  Returns 0
+ * or -ENOENT. */
+int module_exported(const struct module_source *source, const char *name, uint64_t *ret);
 /* The program headers of the ELF file mapped at HEAD, with the bias, and its build id in memory
  * (LEN 0: none).  Returns 0 or -ENOEXEC. */
 struct elf_layout;

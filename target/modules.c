@@ -334,26 +334,61 @@ const struct module_counters *modules_counters(const struct modules *m)
     return &m->counters;
 }
 
+/* F, of ORIGIN, is E's file, if the mapping is one of its segments. */
+static void set_file(struct modules *m, struct entry *e, struct elf_file *f,
+                     enum module_origin origin)
+{
+    const struct mapping *mapping = &e->source.mapping;
+    if (!f || !elf_file_bias(f, mapping->start, mapping->file_offset, &e->module.bias)) {
+        elf_file_free(f);
+        return;
+    }
+    e->module.elf = f;
+    m->counters.origins[origin]++;
+}
+
+static void open_file(struct modules *m, struct entry *e)
+{
+    enum module_origin origin;
+    if (e->tried || e->object.entry)
+        return;
+    e->tried = true;
+    struct elf_file *f = module_open(&e->source, &origin);
+    set_file(m, e, f, origin);
+}
+
+static void make_image(struct modules *m, struct entry *e)
+{
+    struct elf_budget *budget = &m->counters.images;
+    if (e->tried_memory)
+        return;
+    e->tried_memory = true;
+    if (!e->object.entry)
+        set_file(m, e, module_from_memory(&e->source, budget), MODULE_MEMORY);
+    else if (elf_file_from_object(&e->module.elf, m->mem, &e->object.file, budget) == 0)
+        m->counters.origins[MODULE_JIT]++;
+    m->counters.origins[MODULE_NONE] += !e->module.elf;
+}
+
 struct elf_file *module_elf(struct modules *m, struct module *module)
 {
     struct entry *e = m->entries[module->id];
-    if (e->tried)
-        return module->elf;
-    e->tried = true;
-    enum module_origin origin;
-    if (e->object.entry) {
-        int r = elf_file_from_object(&module->elf, m->mem, &e->object.file, &m->counters.images);
-        m->counters.origins[r == 0 ? MODULE_JIT : MODULE_NONE]++;
-        return module->elf;
-    }
-    struct elf_file *f = module_open(&e->source, &m->counters.images, &origin);
-    const struct mapping *mapping = &e->source.mapping;
-    if (f && !elf_file_bias(f, mapping->start, mapping->file_offset, &module->bias)) {
-        f = elf_file_free(f);
-        origin = MODULE_NONE;
-    }
-    m->counters.origins[origin]++;
-    return module->elf = f;
+    open_file(m, e);
+    if (!module->elf)
+        make_image(m, e);
+    return module->elf;
+}
+
+int modules_symbol(struct modules *m, struct entry *e, const char *name, uint64_t *ret)
+{
+    struct addr_range range;
+    open_file(m, e);
+    if (!e->module.elf)
+        return module_exported(&e->source, name, ret);
+    if (elf_file_symbol(e->module.elf, name, &range) < 0)
+        return -ENOENT;
+    *ret = range.start + e->module.bias;
+    return 0;
 }
 
 static void close_maps(struct modules *m)

@@ -58,7 +58,7 @@ bool modules_replaced(struct modules *m, uint64_t addr, int64_t since_ns);
 /* How often what is mapped has become another set of modules. */
 uint32_t modules_generation(const struct modules *m);
 /* The same as modules_find(), of code that it does not know: reads first what JIT compilers in the target have
- * registered.  The first call opens all modules' files, to find the lists. */
+ * registered.  The first call opens all modules' files, to find the lists, but makes no images. */
 struct module *modules_seek(struct modules *m, uint64_t addr);
 /* Code at ADDR as it is in memory now, of executable mappings: for what no file holds.  Returns 0 or
  * -EFAULT. */

@@ -12,7 +12,8 @@ enum { MAX_JIT_LISTS = 8 }; /* each copy of LLVM has one */
 struct entry {
     struct module module; /* first, so that a module is an entry */
     struct module_source source;
-    bool tried; /* to open the ELF file */
+    bool tried;        /* to open the ELF file */
+    bool tried_memory; /* to make an image, without one */
     char *path;
     struct jit_object object; /* what it is, if it has no mapping of its own; entry 0: it has */
     struct addr_range *code;  /* of the object, once they have been read */
@@ -52,5 +53,8 @@ struct modules {
     struct module_counters counters;
 };
 
+/* The address of the symbol NAME of a module that is mapped.  From its file, or, if it cannot be opened and
+ * no image has been made, from its memory, where exported ones are.  Returns 0 or -ENOENT. */
+int modules_symbol(struct modules *m, struct entry *e, const char *name, uint64_t *ret);
 /* Forgets what JIT compilers registered, and where (exec). */
 void modules_forget_objects(struct modules *m);

@@ -1,4 +1,4 @@
-#include "target/modules.h"
+#include "target/modules_private.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -178,9 +178,20 @@ START_TEST(the_vdso_is_one_of_them)
         if (str_eq(modules_get(c.modules, i)->path, "[vdso]"))
             vdso = modules_get(c.modules, i);
     ck_assert_ptr_nonnull(vdso);
+    const struct module_counters *counters = modules_counters(c.modules);
+    uint64_t addr;
     struct addr_range r;
+    struct entry *e = (struct entry *)vdso;
+    ck_assert_int_eq(modules_symbol(c.modules, e, "__vdso_time", &addr), 0);
+    ck_assert_int_eq(modules_symbol(c.modules, e, "__vdso_none", &r.start), -ENOENT);
+    ck_assert_uint_eq(counters->origins[MODULE_MEMORY], 0); /* needs no image */
+    ck_assert_uint_eq(counters->images.bytes, ELF_IMAGES_BYTES);
     ck_assert_int_eq(elf_file_symbol(module_elf(c.modules, vdso), "__vdso_time", &r), 0);
-    ck_assert_uint_eq(modules_counters(c.modules)->origins[MODULE_MEMORY], 1);
+    ck_assert_uint_eq(r.start + vdso->bias, addr);
+    ck_assert_uint_eq(counters->origins[MODULE_MEMORY], 1);
+    ck_assert_uint_lt(counters->images.bytes, ELF_IMAGES_BYTES);
+    ck_assert_int_eq(modules_symbol(c.modules, e, "__vdso_time", &addr), 0);
+    ck_assert_uint_eq(r.start + vdso->bias, addr);
     stop(&c);
 }
 END_TEST
