@@ -48,18 +48,32 @@ static void list_debug_functions(struct cfi *c, Elf_Data *data, const unsigned c
         qsort(c->debug_functions, c->n_debug_functions, sizeof *c->debug_functions, compare_start);
 }
 
-static Elf_Scn *find_section(Elf *elf, const char *name)
+/* The one section that libdw can take for .debug_frame; NULL also if there are several.  Its choice goes by more names
+ * (.zdebug_frame, .debug_frame.dwo, .gnu.debuglto_.debug_frame), and by what it makes of each one's content.
+ * Source: libdw/dwarf_begin_elf.c of elfutils 0.188. */
+static Elf_Scn *find_debug_frame(Elf *elf)
 {
+    Elf_Scn *found = NULL;
     size_t names;
     if (elf_getshdrstrndx(elf, &names) < 0)
         return NULL;
     for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
         GElf_Shdr h;
         const char *s = gelf_getshdr(scn, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
-        if (s && strcmp(s, name) == 0)
-            return scn;
+        if (!s || !strstr(s, "debug_frame"))
+            continue;
+        if (found || strcmp(s, ".debug_frame") != 0 || h.sh_flags & SHF_GROUP)
+            return NULL;
+        found = scn;
     }
-    return NULL;
+    return found;
+}
+
+/* Its bytes as libdw has them, once that has looked at SCN: NULL if they could not be decompressed. */
+static Elf_Data *data_of(Elf_Scn *scn)
+{
+    GElf_Shdr h;
+    return gelf_getshdr(scn, &h) && !(h.sh_flags & SHF_COMPRESSED) ? elf_getdata(scn, NULL) : NULL;
 }
 
 /* libdw reads it from its beginning on. */
@@ -73,11 +87,11 @@ static bool is_sound(const Elf_Data *data)
 
 static void open_debug_frame(struct cfi *c, Elf *elf)
 {
-    Elf_Scn *scn = find_section(elf, ".debug_frame");
-    if (!scn || find_section(elf, ".zdebug_frame")) /* which of them libdw takes is not known */
+    Elf_Scn *scn = find_debug_frame(elf);
+    if (!scn)
         return;
     c->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL); /* decompresses, if need be */
-    Elf_Data *data = elf_getdata(scn, NULL);
+    Elf_Data *data = data_of(scn);
     const unsigned char *ident = (const unsigned char *)elf_getident(elf, NULL);
     if (!c->dwarf || !data || !ident || !is_sound(data))
         return;
