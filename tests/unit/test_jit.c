@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "target/elf_object.h"
 #include "target/jit_list.h"
@@ -255,7 +256,7 @@ START_TEST(hostile_objects_do_no_harm)
 END_TEST
 
 /* As many sections as there may be, half of them tables of symbols and half of relocations, all of the same
- * bytes: hours, if they were all gone through. */
+ * bytes: 17 s, if they were all gone through, though they hold nothing but zeros. */
 START_TEST(sections_that_overlap_cost_no_more_than_the_object)
 {
     enum { LEN = 60 << 20, ALL = 4000 };
@@ -278,8 +279,10 @@ START_TEST(sections_that_overlap_cost_no_more_than_the_object)
     struct elf_file *f = NULL;
     struct addr_range symbol;
     const struct addr_range where = {OBJECT, LEN};
+    clock_t begun = clock();
     ck_assert_int_eq(elf_file_from_object(&f, &memory.mem, &where, NULL), 0);
     ck_assert_int_eq(elf_file_symbol(f, "f", &symbol), -ENOENT);
+    ck_assert_int_lt(clock() - begun, 8 * CLOCKS_PER_SEC); /* of CPU; 0.1 s without valgrind */
     elf_file_free(f);
     free(bytes);
 }
