@@ -38,11 +38,12 @@ static const struct prologue *prologue_of(struct walk *w, struct cached_rule *ru
 /* Remembered, since the same calls block again and again. */
 static enum call_verdict call_leads_to(struct walk *w, uint64_t return_addr, uint64_t function)
 {
-    enum { VERDICT_BITS = 2, MAX_VERDICTS = 1 << 16 };
+    enum { VERDICT_BITS = 2, MAX_VERDICTS = 1 << 16, VERDICT_WORK = 2048 };
     uint64_t known;
     if (map_get(w->verdicts, return_addr, &known) && known >> VERDICT_BITS == function)
         return (enum call_verdict)(known & 3);
     enum call_verdict v = code_call_leads_to(w->modules, return_addr, function);
+    w->work += VERDICT_WORK; /* it may go through all relocations of a file */
     if (w->verdicts->n >= MAX_VERDICTS)
         map_clear(w->verdicts);
     map_put(w->verdicts, return_addr, function << VERDICT_BITS | v);
