@@ -12,9 +12,6 @@
 #include "symbolizer/mini_debug.h"
 #include "symbolizer/symtab.h"
 
-/* Bytes of debug sections that are unpacked from one file: they lie in memory. */
-static const uint64_t MAX_UNPACKED_BYTES = UINT64_C(512) << 20;
-
 /* The DWARF of a file.  Not read through the file's shared Elf where that can be helped: what libdw unpacks stays for as
  * long as the Elf. */
 struct debug_info {
@@ -35,24 +32,6 @@ struct module_names {
     struct text mangled, shown;
 };
 
-/* Would libdw unpack no more of ELF than it may?  .zdebug_ sections say their size in their first bytes. */
-static bool unpacks_little(Elf *elf)
-{
-    uint64_t bytes = 0;
-    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-        GElf_Shdr header;
-        GElf_Chdr packed;
-        if (!gelf_getshdr(scn, &header) || !(header.sh_flags & SHF_COMPRESSED))
-            continue;
-        if (!gelf_getchdr(scn, &packed) || packed.ch_size > MAX_UNPACKED_BYTES)
-            return false;
-        bytes += packed.ch_size;
-        if (bytes > MAX_UNPACKED_BYTES)
-            return false;
-    }
-    return true;
-}
-
 static void debug_info_close(struct debug_info *info)
 {
     if (info->dwarf)
@@ -67,7 +46,7 @@ static bool debug_info_open(struct debug_info *ret, struct elf_file *file)
     int fd = elf_file_fd(file);
     *ret = (struct debug_info){.elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL};
     Elf *elf = ret->elf ? ret->elf : elf_file_elf(file);
-    if (unpacks_little(elf))
+    if (elf_unpacks_little(elf))
         ret->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
     if (!ret->dwarf)
         debug_info_close(ret);

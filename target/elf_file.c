@@ -160,6 +160,24 @@ int elf_file_from_object(struct elf_file **ret, struct mem *mem, const struct ad
     return open_image(ret, f, elf_object_read(&f->image, &f->layout, mem, object, budget));
 }
 
+bool elf_unpacks_little(Elf *elf)
+{
+    static const uint64_t MAX_UNPACKED_BYTES = UINT64_C(512) << 20;
+    uint64_t bytes = 0;
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+        GElf_Shdr header;
+        GElf_Chdr packed;
+        if (!gelf_getshdr(scn, &header) || !(header.sh_flags & SHF_COMPRESSED))
+            continue;
+        if (!gelf_getchdr(scn, &packed) || packed.ch_size > MAX_UNPACKED_BYTES)
+            return false;
+        bytes += packed.ch_size;
+        if (bytes > MAX_UNPACKED_BYTES)
+            return false;
+    }
+    return true;
+}
+
 Elf *elf_file_elf(struct elf_file *f)
 {
     return f->elf;

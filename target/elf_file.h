@@ -48,6 +48,9 @@ int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base,
 int elf_file_from_object(struct elf_file **ret, struct mem *mem, const struct addr_range *object,
                          struct elf_budget *budget);
 
+/* Would libdw unpack no more of ELF than may lie in memory, 512 MiB of debug sections?  .zdebug_ sections say their size
+ * in their first bytes. */
+bool elf_unpacks_little(Elf *elf);
 Elf *elf_file_elf(struct elf_file *f);               /* borrowed */
 int elf_file_fd(const struct elf_file *f);           /* -1 if from memory */
 const char *elf_file_path(const struct elf_file *f); /* what was opened; "" if from memory */

@@ -88,7 +88,7 @@ static bool is_sound(const Elf_Data *data)
 static void open_debug_frame(struct cfi *c, Elf *elf)
 {
     Elf_Scn *scn = find_debug_frame(elf);
-    if (!scn)
+    if (!scn || !elf_unpacks_little(elf))
         return;
     c->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL); /* decompresses, if need be */
     Elf_Data *data = data_of(scn);

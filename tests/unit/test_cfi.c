@@ -12,7 +12,7 @@
 enum { CODE = 0x100, CODE_BYTES = 0x100, SECTIONS_AT = 0x400, MAX_SECTIONS = 4 };
 
 static const char names[] = "\0.debug_frame\0.shstrtab\0.zdebug_frame\0.debug_frame.dwo\0"
-                            ".gnu.debuglto_.debug_frame";
+                            ".gnu.debuglto_.debug_frame\0.debug_info";
 static const uint8_t padding[16];
 /* CFA = rsp + 8, return address below it; an FDE for [CODE, CODE + CODE_BYTES). */
 static const uint8_t sound[] = {
@@ -47,13 +47,13 @@ static void put_section(struct maker *m, const char *name, uint32_t type, uint64
     m->at += len;
 }
 
-/* Does a rule come from .debug_frame if a section NAME with FLAGS, full of zeros, lies before it?  NULL: none does. */
-static bool is_used_behind(const char *name, uint64_t flags)
+/* Does a rule come from .debug_frame if a section NAME with FLAGS and BYTES lies before it?  NULL: none does. */
+static bool is_used_behind_bytes(const char *name, uint64_t flags, const void *bytes, size_t len)
 {
     struct maker m = {.at = 0x200, .n = 1};
     char path[64];
     if (name)
-        put_section(&m, name, SHT_PROGBITS, flags, padding, sizeof padding);
+        put_section(&m, name, SHT_PROGBITS, flags, bytes, len);
     put_section(&m, ".debug_frame", SHT_PROGBITS, 0, sound, sizeof sound);
     put_section(&m, ".shstrtab", SHT_STRTAB, 0, names, sizeof names);
     Elf64_Ehdr header = {
@@ -94,6 +94,11 @@ static bool is_used_behind(const char *name, uint64_t flags)
     return ret;
 }
 
+static bool is_used_behind(const char *name, uint64_t flags)
+{
+    return is_used_behind_bytes(name, flags, padding, sizeof padding);
+}
+
 START_TEST(the_one_debug_frame_is_used)
 {
     ck_assert(is_used_behind(NULL, 0));
@@ -112,4 +117,15 @@ START_TEST(none_of_several_is_used)
 }
 END_TEST
 
-CHECK_MAIN("cfi", 5, the_one_debug_frame_is_used, none_of_several_is_used)
+/* With .debug_frame libdw unpacks all there is. */
+START_TEST(no_file_is_unpacked_that_claims_to_be_huge)
+{
+    Elf64_Chdr packed = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = 1U << 20, .ch_addralign = 1};
+    ck_assert(is_used_behind_bytes(".debug_info", SHF_COMPRESSED, &packed, sizeof packed));
+    packed.ch_size = UINT64_C(1) << 40;
+    ck_assert(!is_used_behind_bytes(".debug_info", SHF_COMPRESSED, &packed, sizeof packed));
+}
+END_TEST
+
+CHECK_MAIN("cfi", 5, the_one_debug_frame_is_used, none_of_several_is_used,
+           no_file_is_unpacked_that_claims_to_be_huge)
