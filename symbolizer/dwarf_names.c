@@ -16,7 +16,7 @@
 enum {
     MAX_DEPTH = 128,           /* of nested scopes */
     MAX_DIE_RANGES = 100000,   /* of one function or unit: a guess on the safe side */
-    MAX_RANGES_READ = 1 << 26, /* of a file, empty and foreign ones too: half a second */
+    MAX_RANGES_READ = 1 << 24, /* of a file, empty and foreign ones too: 0.2 s */
 };
 #define NO_PARENT UINT32_MAX
 
