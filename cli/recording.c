@@ -37,6 +37,7 @@ struct recording {
     bool told; /* what recording_snapshot() asked for has come */
     int64_t patience_ns, calm_since_ns;
     uint64_t unrest, threads_seen;
+    uint64_t left_out; /* stacks, for --gil */
     double held_share;
     void (*on_sample)(void *ctx, thread_id thread, const struct sample_message *m,
                       const struct stacked *s);
@@ -127,7 +128,8 @@ static void on_new(struct recording *r, struct subject *s, const struct message 
         return;
     r->lanes = array_reserve(r->lanes, &r->lanes_capacity, r->n_lanes + 1, sizeof *r->lanes);
     struct lane *lane = &r->lanes[r->n_lanes];
-    *lane = (struct lane){.thread = thread_for(r, s, m), .task = m->task};
+    *lane = (struct lane){
+        .thread = thread_for(r, s, m), .task = m->task, .by_state = r->config.stacker.gil_only};
     r->threads_seen++;
     read_switches(s, m->tid, &lane->voluntary, &lane->involuntary);
     map_put(&r->lane_of_task, m->task, r->n_lanes++);
@@ -224,6 +226,7 @@ static void on_sample(struct recording *r, struct subject *s, const struct sampl
     describe_thread(r, s, lane, m, &stacked);
     if (s->execed && m->head.tid == s->pid)
         mark_exec(r, s, lane, &m->head);
+    r->left_out += stacked.left_out;
     if (!stacked.left_out)
         lane_open(lane, &m->head, stacked.stack, state_of(m->snapshot.state));
     lane->held_ns = m->head.held_ns;
@@ -397,6 +400,7 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
 {
     profile_end(r->profile, r->end_ns - r->origin_ns);
     report_sampler(r);
+    profile_set_number(r->profile, "stacks_left_out", (double)r->left_out);
     stacker_report(r->stacker, r->profile);
     for (size_t i = 0; i < r->n_subjects; i++) {
         facts_put put = i == 0 ? profile_set_number : profile_add_number;
@@ -445,6 +449,11 @@ struct sampler *recording_sampler(struct recording *r)
 struct profile *recording_profile(struct recording *r)
 {
     return r->profile;
+}
+
+int64_t recording_running_ns(const struct recording *r)
+{
+    return clock_now_ns() - r->origin_ns;
 }
 
 int64_t recording_elapsed_ns(const struct recording *r)

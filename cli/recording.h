@@ -35,7 +35,9 @@ void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double
 void recording_snapshot(struct recording *r);
 struct sampler *recording_sampler(struct recording *r);
 struct profile *recording_profile(struct recording *r);
-int64_t recording_elapsed_ns(const struct recording *r);
+int64_t
+recording_elapsed_ns(const struct recording *r); /* from the start to the last that was told */
+int64_t recording_running_ns(const struct recording *r); /* from the start to now */
 /* Largest share of its time that a thread was held. */
 double recording_held_share(const struct recording *r);
 /* Called for every sample with a stack, as it comes (dump); MESSAGE and STACKED only for the call. */

@@ -65,7 +65,7 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
     int64_t proven_ns = m->until_ns > lane->start_ns ? m->until_ns - lane->start_ns : 0;
     int64_t all_ns = m->time_ns - lane->start_ns;
     int64_t wall_ns = least(all_ns, proven_ns + MISSED_AFTER_INTERVALS * interval_ns);
-    bool counted = m->sched.runs >= lane->sched.runs && lane->sched.runs > 0;
+    bool counted = !lane->by_state && m->sched.runs >= lane->sched.runs && lane->sched.runs > 0;
     struct run run = {
         .stack = lane->stack,
         .state = lane->stack.ix ? lane->state : RUN_MISSED,
@@ -75,7 +75,7 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
         .cpu_ns = counted ? (int64_t)(m->sched.run_ns - lane->sched.run_ns) : 0,
         .runqueue_ns = counted ? (int64_t)(m->sched.wait_ns - lane->sched.wait_ns) : 0,
     };
-    if (!m->sched.runs && !lane->sched.runs)
+    if (lane->by_state || (!m->sched.runs && !lane->sched.runs))
         count_by_state(&run);
     struct profile_thread *t = profile_get_thread(p, lane->thread);
     t->cpu_ns += run.cpu_ns;

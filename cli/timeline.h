@@ -24,6 +24,8 @@ struct lane {
     int64_t carry_cpu_ns, carry_runqueue_ns; /* counted in an interval that they did not fit into */
     int64_t waited_ns;                       /* counted waits less what was shown as waiting */
     uint64_t held_ns;
+    bool
+        by_state; /* samples are left out, so the kernel's counts are not those of the others: what was seen counts */
     uint64_t voluntary, involuntary; /* the thread's switches when it was first seen */
 };
 

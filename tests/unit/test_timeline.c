@@ -84,6 +84,22 @@ START_TEST(state_counts_where_the_kernel_does_not)
 }
 END_TEST
 
+/* With --gil the thread did other things between two samples, and the kernel's counts are of all. */
+START_TEST(state_counts_where_samples_are_left_out)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 10);
+    struct message second = at(12, 0, 103, 12);
+    lane.by_state = true;
+    lane_open(&lane, &first, stack, RUN_RUNNING);
+    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    ck_assert_int_eq(run_at(0, 1)->wall_ns, 12 * MS);
+    ck_assert_int_eq(run_at(0, 1)->cpu_ns, 12 * MS);
+    ck_assert_int_eq(run_at(0, 1)->runqueue_ns, 0);
+    ck_assert_int_eq(profile_see_thread(profile, lane.thread)->cpu_ns, 12 * MS);
+}
+END_TEST
+
 START_TEST(proof_covers_any_gap)
 {
     set_up();
@@ -167,4 +183,5 @@ END_TEST
 
 CHECK_MAIN("timeline", 20, sample_held_so_far_is_there_once, waiting_is_shown_as_counted,
            long_wait_is_not_in_doubt, sample_holds_until_the_next, gap_without_proof_is_missed,
-           state_counts_where_the_kernel_does_not, proof_covers_any_gap, late_count_is_carried)
+           state_counts_where_the_kernel_does_not, state_counts_where_samples_are_left_out,
+           proof_covers_any_gap, late_count_is_carried)
