@@ -55,14 +55,16 @@ void report_headline(struct recording *r)
 void report_progress(struct recording *r)
 {
     const struct sampler_counters *c = sampler_counters(recording_sampler(r));
-    double seconds = (double)recording_elapsed_ns(r) / NS_PER_S;
+    /* Not the time of the last message: a target that sleeps sends none. */
+    double seconds = (double)recording_running_ns(r) / NS_PER_S;
+    uint32_t threads = sampler_task_count(recording_sampler(r));
     if (!terminal_is_live() || seconds <= 0)
         return;
     struct text line = {0};
-    text_addf(&line, "%4.0fs  %.1f Hz  %u threads  target held %.2f%%  errors %llu   Ctrl-C: write",
-              seconds, (double)counters_get(c, COUNT_TICKS) / seconds,
-              sampler_task_count(recording_sampler(r)), 100 * recording_held_share(r),
-              (unsigned long long)counters_get(c, COUNT_REFUSED));
+    text_addf(
+        &line, "%4.0fs  %.1f Hz  %u thread%s  target held %.2f%%  errors %llu   Ctrl-C: write",
+        seconds, (double)counters_get(c, COUNT_TICKS) / seconds, threads, threads == 1 ? "" : "s",
+        100 * recording_held_share(r), (unsigned long long)counters_get(c, COUNT_REFUSED));
     terminal_progress(line.s);
     text_release(&line);
 }

@@ -44,6 +44,11 @@ void terminal_open(enum color_when color, bool quiet)
     log_set_sink(sink);
 }
 
+void terminal_share(void)
+{
+    terminal.live = false;
+}
+
 bool terminal_is_live(void)
 {
     return terminal.live;
@@ -160,11 +165,19 @@ static size_t cut(const char *s, size_t columns)
     return i;
 }
 
+/* In the background the line would be drawn over what the user types at the shell. */
+static bool in_foreground(void)
+{
+    pid_t group = tcgetpgrp(STDERR_FILENO);
+    return group < 0 || group == getpgrp(); /* -1: a terminal of another session */
+}
+
 void terminal_progress(const char *line)
 {
     int64_t now = clock_now_ns();
-    if (!terminal.live || (terminal.progress_ns &&
-                           now - terminal.progress_ns < (int64_t)PROGRESS_INTERVAL_MS * NS_PER_MS))
+    if (!terminal.live || !in_foreground() ||
+        (terminal.progress_ns &&
+         now - terminal.progress_ns < (int64_t)PROGRESS_INTERVAL_MS * NS_PER_MS))
         return;
     struct text t = {0};
     text_add(&t, "");

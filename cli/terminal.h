@@ -14,6 +14,8 @@ enum { TERMINAL_TEXT_WIDTH = 79 };
  * QUIET: information, blocks and progress are dropped; warnings and errors are not. */
 void terminal_open(enum color_when color, bool quiet);
 
+/* A command that was launched writes to the same terminal: no line is drawn over what it says. */
+void terminal_share(void);
 /* Whether a line can be written over: a terminal, not TERM=dumb, not quiet. */
 bool terminal_is_live(void);
 /* Columns for tables: the terminal's, 79 if stderr is none. */
