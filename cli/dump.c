@@ -1,5 +1,6 @@
 #include "cli/dump.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -160,7 +161,7 @@ static int print(const struct options *o, struct dump *dump)
         error = -1;
     view_free(dump->view);
     if (error)
-        terminal_error("cannot write the dump");
+        terminal_error("cannot write the dump: %s", strerror(errno));
     return error ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -168,7 +169,8 @@ int dump_main(const struct options *o)
 {
     pid_t *pids = NULL;
     size_t n = 0;
-    int code = signals_open(false) < 0 ? EXIT_FAILED : targets_check(o, &pids, &n);
+    bool one_missing = false;
+    int code = signals_open(false) < 0 ? EXIT_FAILED : targets_check(o, &pids, &n, &one_missing);
     if (code != EXIT_OK)
         return code;
     struct recording_config config = configure(o);
@@ -179,8 +181,11 @@ int dump_main(const struct options *o)
     code = capture(r, pids, n);
     if (code == EXIT_OK)
         code = print(o, &dump);
-    if (code == EXIT_OK && dump.n == 0)
+    if (code == EXIT_OK && dump.n == 0) {
+        terminal_error(o->threads.n ? "no thread is called so, or has this tid (--thread)."
+                                    : "there is no thread any more.");
         code = EXIT_NO_SAMPLE;
+    }
     free(dump.threads);
     recording_free(r);
     free(pids);

@@ -92,6 +92,21 @@ static bool shown_before(const struct dump *d, size_t i)
     return false;
 }
 
+/* The thread at FIRST and those that do the same; of hundreds the first, since a line must be read. */
+static void print_threads(const struct dump *d, size_t first, FILE *out)
+{
+    enum { MOST_SHOWN = 8 };
+    size_t n = 0;
+    for (size_t i = first; i < d->n; i++)
+        if (same(&d->threads[first], &d->threads[i]) && n++ < MOST_SHOWN) {
+            (void)fprintf(out, "%s%d", i == first ? "thread " : ", ", d->threads[i].tid);
+            print(out, " (", name_of(d, &d->threads[i]), ")");
+        }
+    if (n > MOST_SHOWN)
+        (void)fprintf(out, " and %zu more", n - MOST_SHOWN);
+    (void)fprintf(out, ": ");
+}
+
 void dump_text(struct dump *d, FILE *out)
 {
     for (size_t i = 0; i < d->n; i++) {
@@ -101,12 +116,7 @@ void dump_text(struct dump *d, FILE *out)
         if (shown_before(d, i))
             continue;
         (void)fprintf(out, "\n");
-        for (size_t j = i; j < d->n; j++)
-            if (same(t, &d->threads[j])) {
-                (void)fprintf(out, "%s%d", j == i ? "thread " : ", ", d->threads[j].tid);
-                print(out, " (", name_of(d, &d->threads[j]), ")");
-            }
-        (void)fprintf(out, ": ");
+        print_threads(d, i, out);
         print_state(d, t, out);
         (void)fprintf(out, "\n");
         print_frames(d, t, out);

@@ -211,6 +211,8 @@ static int check(const struct options *o, struct err *err)
                        o->command == COMMAND_RECORD ? " or a command to launch" : "");
     if (o->view.no_native && o->view.no_python)
         return err_set(err, -EINVAL, "--native=off with --no-python leaves nothing to show");
+    if (o->freeze && o->no_stop)
+        return err_set(err, -EINVAL, "--freeze stops all threads, --no-stop none: choose one");
     return 0;
 }
 

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,14 +14,18 @@
 #include "base/log.h"
 #include "base/text.h"
 
-enum { NOT_OURS = -1 };
+enum {
+    NOT_OURS = -1,
+    LOOK_MS = 50, /* whether it is still wanted */
+};
 
 struct output {
     const struct output_target *target;
     output_cancelled cancelled;
     char *temporary; /* NULL: in place */
     int fd;
-    gzFile gz; /* NULL: not compressed */
+    bool may_wait; /* writing to it may, for ever */
+    gzFile gz;     /* NULL: not compressed */
     FILE *file;
     int error; /* the first that a write met, as errno */
     int64_t bytes;
@@ -57,8 +63,9 @@ static int check_directory(const char *path, struct err *err)
     char *directory = directory_of(path);
     int r = 0;
     if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) != 0)
-        r = err_set(err, -errno, "cannot write %s: %s: %s. %s another with -o.", path, directory,
-                    strerror(errno), errno == ENOENT ? "Make that directory, or choose" : "Choose");
+        r = err_set(err, -errno, "cannot write %s: %s: %s. %s another with -o.",
+                    strchr(path, '%') ? "a recording" : path, directory, strerror(errno),
+                    errno == ENOENT ? "Make that directory, or choose" : "Choose");
     free(directory);
     return r;
 }
@@ -108,12 +115,36 @@ void output_target_release(struct output_target *t)
 
 /* ---- writing ---- */
 
+static bool is_cancelled(const struct output *out)
+{
+    return out->cancelled && out->cancelled();
+}
+
+/* Waits until FD takes PIPE_BUF bytes at once.  False: given up. */
+static bool wait_for_room(const struct output *out)
+{
+    struct pollfd fd = {.fd = out->fd, .events = POLLOUT};
+    int n;
+    do
+        n = poll(&fd, 1, LOOK_MS);
+    while (!is_cancelled(out) && (n == 0 || (n < 0 && errno == EINTR)));
+    return !is_cancelled(out);
+}
+
+/* Nobody may read what a pipe is given: then each write must be short enough not to wait. */
 static ssize_t write_all(struct output *out, const char *buf, size_t len)
 {
     if (out->gz)
         return gzwrite(out->gz, buf, (unsigned)len) == (int)len ? (ssize_t)len : -1;
     for (size_t done = 0; done < len;) {
-        ssize_t n = write(out->fd, buf + done, len - done);
+        size_t part = len - done;
+        if (out->may_wait && part > PIPE_BUF)
+            part = PIPE_BUF;
+        if (out->may_wait && !wait_for_room(out)) {
+            errno = ECANCELED;
+            return -1;
+        }
+        ssize_t n = write(out->fd, buf + done, part);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -128,7 +159,7 @@ static ssize_t on_write(void *cookie, const char *buf, size_t len)
 {
     struct output *out = cookie;
     errno = ECANCELED;
-    if ((out->cancelled && out->cancelled()) || write_all(out, buf, len) < 0) {
+    if (is_cancelled(out) || write_all(out, buf, len) < 0) {
         if (!out->error)
             out->error = errno ? errno : EIO;
         return 0;
@@ -148,11 +179,37 @@ static int open_temporary(struct output *out)
     return out->fd < 0 ? -errno : 0;
 }
 
+/* Opens a device, or a FIFO, which waits for somebody who reads it. */
+static int open_special(struct output *out)
+{
+    struct stat st;
+    const char *path = out->target->path;
+    bool fifo = stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+    out->fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (out->fd < 0 && errno == ENXIO && fifo) {
+        if (is_cancelled(out))
+            return -ECANCELED;
+        (void)poll(NULL, 0, LOOK_MS);
+        out->fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    }
+    if (out->fd < 0)
+        return -errno;
+    int flags = fcntl(out->fd, F_GETFL);
+    return fcntl(out->fd, F_SETFL, flags & ~O_NONBLOCK) < 0 ? -errno : 0;
+}
+
 static int open_in_place(struct output *out)
 {
-    out->fd = str_eq(out->target->path, "-") ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                                             : open(out->target->path, O_WRONLY | O_CLOEXEC);
-    return out->fd < 0 ? -errno : 0;
+    struct stat st = {0};
+    int r = 0;
+    if (str_eq(out->target->path, "-"))
+        out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    else
+        r = open_special(out);
+    if (r == 0 && (out->fd < 0 || fstat(out->fd, &st) < 0))
+        r = -errno;
+    out->may_wait = r == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode));
+    return r;
 }
 
 int output_begin(struct output **ret, const struct output_target *t, output_cancelled cancelled,

@@ -1,5 +1,6 @@
 #include "cli/record.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -36,6 +37,8 @@ struct record {
     struct throttled throttled; /* before the start */
     bool rate_told;             /* that it was lowered */
     bool step_told;             /* that time lines are coarse */
+    bool one_missing;           /* a process that was asked for */
+    int64_t look_ns;            /* for children next */
 };
 
 /* ---- set-up ---- */
@@ -91,6 +94,7 @@ static int start(struct record *r)
     for (size_t i = 0; i < r->n_pids; i++) {
         error = recording_add(r->recording, r->pids[i], &err);
         added += error == 0;
+        r->one_missing |= error < 0;
         if (error < 0 && r->n_pids > 1)
             terminal_warn("%s", err.text);
     }
@@ -182,11 +186,22 @@ static void obey_signals(struct record *r)
         (void)outputs_snapshot(r->outputs, r->recording);
 }
 
+/* Children of a busy process come and go: looked for at intervals that cost a hundredth of the time, until some were
+ * found. */
+static void look_for_children(struct record *r, int64_t now_ns)
+{
+    if (now_ns < r->look_ns || (r->options->quiet && !r->options->subprocesses))
+        return;
+    int64_t took_ns = -clock_now_ns();
+    bool warned = targets_warn_of_children(r->pids, r->n_pids);
+    took_ns += clock_now_ns();
+    r->look_ns = warned ? INT64_MAX : now_ns + CHILDREN_EVERY_NS + CHILDREN_SHARE * took_ns;
+}
+
 static void sample(struct record *r)
 {
     int64_t begun_ns = clock_now_ns();
     int64_t end_ns = r->options->duration_ns ? begun_ns + r->options->duration_ns : INT64_MAX;
-    int64_t look_ns = begun_ns; /* for children next */
     bool told = false;
     for (int64_t now_ns = begun_ns; !is_over(r) && now_ns < end_ns; now_ns = clock_now_ns()) {
         bool due = now_ns >= begun_ns + HEADLINE_AFTER_NS;
@@ -201,15 +216,11 @@ static void sample(struct record *r)
             told = true;
         }
         obey_signals(r);
-        report_progress(r->recording);
+        if (told)
+            report_progress(r->recording);
         tell_rate(r);
         tell_step(r);
-        if (r->options->subprocesses && now_ns >= look_ns) {
-            int64_t took_ns = -clock_now_ns();
-            bool warned = targets_warn_of_children(r->pids, r->n_pids);
-            took_ns += clock_now_ns();
-            look_ns = warned ? INT64_MAX : now_ns + CHILDREN_EVERY_NS + CHILDREN_SHARE * took_ns;
-        }
+        look_for_children(r, now_ns);
     }
     if (!told)
         report_headline(r->recording);
@@ -228,6 +239,17 @@ static void report_throttling(struct record *r)
     profile_set_number(p, "throttled_s", (double)(now.ns - r->throttled.ns) / NS_PER_S);
 }
 
+/* Why there is nothing. */
+static const char *why_no_sample(const struct record *r)
+{
+    const struct sampler *sampler = recording_sampler(r->recording);
+    if (profile_number(recording_profile(r->recording), "stacks_left_out") > 0)
+        return "no thread held the GIL when it was looked at";
+    if (r->options->threads.n && sampler_task_count(sampler))
+        return "no thread is called so, or has this tid (--thread)";
+    return signals_stop_wanted() ? "it was stopped before the first tick" : "the target ended";
+}
+
 static int finish(struct record *r)
 {
     int status;
@@ -243,15 +265,17 @@ static int finish(struct record *r)
     bool sampled = profile_number(p, "stacks_made") > 0;
     int code = EXIT_OK;
     if (!sampled) {
-        terminal_error(
-            "no sample was taken: the target ended, or all its threads are filtered out.");
+        terminal_error("no sample was taken: %s.", why_no_sample(r));
         code = EXIT_NO_SAMPLE;
-    } else if (outputs_write(r->outputs, r->recording) < 0) {
-        code = EXIT_FAILED;
     } else {
-        report_finding(r->recording, &r->options->view);
-        bool whole = report_quality(r->recording);
-        code = !whole && r->options->strict ? EXIT_NO_SAMPLE : EXIT_OK;
+        /* What there is to say is said also where there is no room for a file. */
+        int error = outputs_write(r->outputs, r->recording);
+        bool whole = true;
+        if (error != -ECANCELED) {
+            report_finding(r->recording, &r->options->view);
+            whole = report_quality(r->recording) && !r->one_missing;
+        }
+        code = error < 0 ? EXIT_FAILED : !whole && r->options->strict ? EXIT_NO_SAMPLE : EXIT_OK;
     }
     if (r->options->stats || r->options->verbose)
         report_stats(p);
@@ -282,13 +306,15 @@ static int prepare(struct record *r)
     int code = outputs_plan(&r->outputs, r->options);
     if (code != EXIT_OK || r->options->argv)
         return code;
-    return targets_check(r->options, &r->pids, &r->n_pids);
+    return targets_check(r->options, &r->pids, &r->n_pids, &r->one_missing);
 }
 
 int record_main(const struct options *o)
 {
     struct record r = {.options = o};
     int code = prepare(&r);
+    if (o->argv)
+        terminal_share();
     if (code == EXIT_OK && o->argv)
         code = launch(&r);
     if (code == EXIT_OK && r.command)

@@ -17,6 +17,7 @@ static const int handled_launched[] = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1,
 static struct {
     int wake_fd;
     bool launched;
+    bool leads_session;
     _Atomic pid_t command;
     atomic_int ctrl_c; /* while the command runs: it gets them too */
     atomic_int asked;  /* to stop, when there is no running command to ask */
@@ -30,11 +31,12 @@ static const int *handled(size_t *ret_n)
     return state.launched ? handled_launched : handled_attached;
 }
 
-/* The kernel's own signals (si_code > 0: the terminal's keys, its hang-up, its new size) reach the
- * command's process group by themselves; one that the command sent must not go back to it. */
+/* The kernel's own signals (si_code > 0: the terminal's keys, its new size) reach the command's process group by
+ * themselves; but a hang-up the leader of the session only.  One that the command sent must not go back to it. */
 static void forward(int number, const siginfo_t *info, pid_t command)
 {
-    if (info->si_code <= 0 && info->si_pid != command)
+    bool hangup = number == SIGHUP && info->si_code > 0 && state.leads_session;
+    if (hangup || (info->si_code <= 0 && info->si_pid != command))
         (void)kill(command, number);
     else if (info->si_code > 0 && number == SIGINT)
         state.ctrl_c++;
@@ -73,6 +75,7 @@ int signals_open(bool launched)
     if (state.wake_fd < 0)
         return -errno;
     state.launched = launched;
+    state.leads_session = getsid(0) == getpid();
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigemptyset(&action.sa_mask);
     size_t n = 0;

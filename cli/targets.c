@@ -42,7 +42,7 @@ static void explain_all(const struct attach_check *checks, size_t n, bool is_war
             explain(&checks[i], is_warning);
 }
 
-int targets_check(const struct options *o, pid_t **ret, size_t *ret_n)
+int targets_check(const struct options *o, pid_t **ret, size_t *ret_n, bool *ret_one_missing)
 {
     struct attach_check *checks = xcalloc(o->n_pids, sizeof *checks);
     pid_t *pids = xcalloc(o->n_pids, sizeof *pids);
@@ -52,6 +52,8 @@ int targets_check(const struct options *o, pid_t **ret, size_t *ret_n)
         attach_check(&checks[i], o->pids[i]);
         if (c->obstacle == ATTACH_OK)
             add_process(pids, &n, c->pid);
+        else
+            *ret_one_missing = true;
         if (c->asked_is_thread && c->obstacle == ATTACH_OK)
             terminal_info("%d is thread %s of %d: sampling %d (only it: --thread %d)", o->pids[i],
                           c->thread_comm, c->pid, c->pid, o->pids[i]);

@@ -10,9 +10,10 @@
 /* Checks every number of O->pids before anything is attached to; a tid stands for its process, and
  * the user is told.  One that cannot be sampled is a warning if another can be, else an error,
  * which takes two seconds: what /proc shows of a process that may not be attached to is shown then.
+ * *RET_ONE_MISSING: one cannot be.
  * Returns EXIT_OK, with the processes in RET (*RET_N of them, each once; the caller frees), or the
  * code to exit with. */
-int targets_check(const struct options *o, pid_t **ret, size_t *ret_n);
+int targets_check(const struct options *o, pid_t **ret, size_t *ret_n, bool *ret_one_missing);
 /* The same for a command that was launched, which runs on in any case: what forbids sampling it is a
  * warning.  One that has ended already is EXIT_OK. */
 int targets_check_command(pid_t pid);

@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -19,6 +20,16 @@ import unittest
 from program import Target, main, programs, run, status
 
 READY = "ready\n"
+
+
+def fill(pipe):
+    """Until not one byte more fits in."""
+    os.set_blocking(pipe, False)
+    try:
+        while True:
+            os.write(pipe, b" " * 4096)
+    except BlockingIOError:
+        os.set_blocking(pipe, True)
 
 
 class InFolder(unittest.TestCase):
@@ -116,6 +127,58 @@ class Attached(InFolder):
         with open("o.json", encoding="utf-8") as kept:
             self.assertEqual(kept.read(), "earlier")
         self.assertEqual(os.listdir("."), ["o.json"])
+
+    def test_nobody_reads(self):
+        os.mkfifo("o.json")
+        read_end, write_end = os.pipe()
+        for output, more in (("o.json", {}), ("-", {"stdout": write_end})):
+            with Target("plain", user=False) as t:
+                process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-r", "1000", "-d", "0.3", "-o", output],
+                                           stderr=subprocess.PIPE, text=True, **more)
+                while "sampling" not in process.stderr.readline():
+                    pass
+                if output == "-":  # what it writes would fit into the pipe
+                    fill(write_end)
+                time.sleep(1)
+                self.assertIsNone(process.poll())
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.2)
+                self.assertIsNone(process.poll())
+                process.send_signal(signal.SIGINT)
+                _, err = process.communicate(timeout=5)
+                self.assertEqual(process.returncode, 1, err)
+                self.assertIn("discarded", err)
+        os.close(read_end)
+        os.close(write_end)
+
+    def test_fifo(self):
+        os.mkfifo("o.json")
+        with Target("plain", user=False) as t:
+            process = subprocess.Popen([programs["program"], "-q", "-p", str(t.pid), "-d", "0.3", "-o", "o.json"])
+            time.sleep(0.6)
+            with open("o.json", encoding="utf-8") as fifo:
+                self.assertIn("profiles", json.load(fifo))
+            self.assertEqual(process.wait(5), 0)
+
+    def test_one_is_missing(self):
+        with Target("plain", user=False) as t:
+            pids = f"{t.pid},999999999"
+            self.assertEqual(run("-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 0)
+            self.assertEqual(run("--strict", "-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 6)
+
+    def test_no_such_thread(self):
+        with Target("plain", user=False) as t:
+            for command in ("dump",), ("record", "-d", "0.2", "-o", "o.json"):
+                code, out, _, err = run(*command, "-p", t.pid, "--thread", "nobody*", user=False)
+                self.assertEqual((code, out), (6, ""))
+                self.assertIn("no thread is called so", err)
+
+    def test_no_room_for_the_file(self):
+        with Target("plain", user=False) as t:
+            code, _, _, err = run("-p", t.pid, "-d", "0.3", "-o", "/dev/full", "-f", "folded", user=False)
+            self.assertEqual(code, 1)
+            self.assertIn("No space left", err)
+            self.assertIn("biggest path", err)
 
     def test_snapshot(self):
         with Target("plain", user=False) as t:
@@ -302,6 +365,45 @@ class Terminal(InFolder):
             self.assertEqual(code, 0, text)
             self.expect_recording("o.json")
             self.assertEqual(status(t.pid, "TracerPid"), "0")
+
+    def test_progress_of_what_sleeps(self):
+        with Target("plain", user=False) as t:
+            pid, fd = self.spawn("-p", str(t.pid), "-o", "o.json", "-d", "2.2")
+            code, text = self.end(pid, fd)
+            self.assertEqual(code, 0, text)
+        lines = re.findall(rb"(\d+)s +([\d.]+) Hz +2 threads", text)
+        self.assertGreaterEqual(len(lines), 2, text)
+        self.assertGreaterEqual(int(lines[-1][0]), 1)
+        for _, rate in lines:
+            self.assertLess(float(rate), 120, text)
+
+    def test_no_progress_over_what_a_command_says(self):
+        pid, fd = self.spawn("-o", "o.json", "sh", "-c", "printf 'your name? '; sleep 1.5; echo")
+        code, text = self.end(pid, fd)
+        self.assertEqual(code, 0, text)
+        self.assertNotIn(b"\x1b[K", text)
+        self.assertIn(b"your name? ", text)
+
+    def test_no_progress_in_the_background(self):
+        with Target("plain", user=False) as t:
+            script = f"set -m; {programs['program']} -p {t.pid} -d 1.5 -o o.json & wait"
+            pid, fd = self.spawn("-c", script, program="bash")
+            code, text = self.end(pid, fd)
+            self.assertEqual(code, 0, text)
+            self.assertNotIn(b"\x1b[K", text)
+            self.expect_recording("o.json")
+
+    def test_hangup_reaches_the_command(self):
+        """The leader of the session alone is told that its terminal is gone."""
+        pid, fd = pty.fork()
+        if pid == 0:
+            command = "trap 'echo hup >hup; exit 3' HUP; echo ready; while :; do sleep 0.1; done"
+            os.execv(programs["program"], ["wallspy", "-q", "-o", "o.json", "sh", "-c", command])
+        self.read_until(fd, b"ready")
+        os.close(fd)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 3)
+        with open("hup", encoding="utf-8") as told:
+            self.assertEqual(told.read(), "hup\n")
 
     def test_ctrl_z_stops_wallspy_and_holds_nobody(self):
         with Target("plain", user=False) as t:
