@@ -182,7 +182,7 @@ int dump_main(const struct options *o)
     if (code == EXIT_OK)
         code = print(o, &dump);
     if (code == EXIT_OK && dump.n == 0) {
-        terminal_error(o->threads.n ? "no thread is called so, or has this tid (--thread)."
+        terminal_error(o->threads.n ? "no thread fits --thread: tids, or names as ps -L shows them."
                                     : "there is no thread any more.");
         code = EXIT_NO_SAMPLE;
     }

@@ -171,7 +171,7 @@ class Attached(InFolder):
             for command in ("dump",), ("record", "-d", "0.2", "-o", "o.json"):
                 code, out, _, err = run(*command, "-p", t.pid, "--thread", "nobody*", user=False)
                 self.assertEqual((code, out), (6, ""))
-                self.assertIn("no thread is called so", err)
+                self.assertIn("no thread fits --thread", err)
 
     def test_no_room_for_the_file(self):
         with Target("plain", user=False) as t:
