@@ -24,7 +24,6 @@ struct walk {
     uint64_t base_frame; /* 3.15: ends the chain; else 0 */
     int error;           /* of the first read that failed */
     bool code_unread; /* the capture did not come here: code objects are not among what it read */
-    bool wants_top;   /* the first block must have frames */
     /* Brent's cycle search: the address seen at step MARKED_STEP, a power of two. */
     uint64_t marked;
     size_t steps, marked_step;
@@ -383,8 +382,6 @@ static enum py_walk_end walk_from_cframe(struct walk *w, uint64_t addr)
         (c.previous <= addr && c.previous != w->thread + l->thread.root_cframe))
         return PY_WALK_CUT;
     end = walk_top(w, &c, &frame);
-    if (end == PY_WALK_DONE && w->wants_top && w->out->n == 0)
-        return PY_WALK_CUT;
     if (end != PY_WALK_DONE)
         return end;
     return l->chain == PY_CHAIN_IS_ENTRY ? walk_entries(w, &c) : walk_shims(w, frame);
@@ -443,17 +440,20 @@ static bool has_cframes(const struct py_runtime *rt)
     return rt->layout.chain == PY_CHAIN_IS_ENTRY || rt->layout.chain == PY_CHAIN_SHIM_CFRAME;
 }
 
-/* Walks from ADDR, if a sound chain begins there: what follows no frame proves nothing.  STEPS: of all walks of
- * one search so far. */
-static bool walk_caller(struct walk w, uint64_t addr, size_t *steps)
+/* Walks from ADDR, if a sound chain begins there.  STEPS: of all walks of one search so far. */
+static bool walk_caller(const struct py_runtime *rt, struct mem *mem, uint64_t thread_state,
+                        uint64_t addr, size_t *steps, struct py_stack *out)
 {
-    struct py_stack *out = w.out;
-    w.code_unread = true;
-    w.steps_before = *steps;
+    struct walk w = {.rt = rt,
+                     .mem = mem,
+                     .out = out,
+                     .thread = thread_state,
+                     .code_unread = true,
+                     .steps_before = *steps};
     begin(out);
     enum py_walk_end end = walk_from_cframe(&w, addr);
     *steps += w.steps;
-    if (end == PY_WALK_DONE && out->n > 0) {
+    if (end == PY_WALK_DONE) {
         out->end = PY_WALK_TORN;
         return true;
     }
@@ -466,20 +466,14 @@ bool py_walk_caller(const struct py_runtime *rt, struct mem *mem, uint64_t threa
                     uint64_t low, uint64_t high, struct py_stack *out)
 {
     enum { MAX_C_FRAME_BYTES = 8192 }; /* of the eval loop's, some 500 bytes */
-    size_t steps = 0;
     if (!has_cframes(rt))
         return false;
     if (high - low > MAX_C_FRAME_BYTES)
         high = low + MAX_C_FRAME_BYTES;
-    /* A local that names the shim looks like the cframe of an activation whose frames were left: that
-     * there is no other is to be seen first. */
-    for (int i = 0; i < 2; i++) {
-        struct walk w = {
-            .rt = rt, .mem = mem, .out = out, .thread = thread_state, .wants_top = i == 0};
-        for (uint64_t addr = (low + 7) / 8 * 8; addr < high; addr += 8)
-            if (walk_caller(w, addr, &steps))
-                return true;
-    }
+    size_t steps = 0;
+    for (uint64_t addr = (low + 7) / 8 * 8; addr < high; addr += 8)
+        if (walk_caller(rt, mem, thread_state, addr, &steps, out))
+            return true;
     return false;
 }
 
@@ -487,7 +481,6 @@ void py_walk_keep_callers(const struct py_runtime *rt, struct mem *recording, ui
                           struct py_stack *scratch)
 {
     enum { REACH_BYTES = 2048 }; /* two activations with generators between are some 700 apart */
-    struct walk w = {.rt = rt, .mem = recording, .out = scratch, .thread = thread_state};
     uint64_t cframe;
     if (!has_cframes(rt) ||
         mem_read_u64(recording, thread_state + rt->layout.thread.cframe, &cframe) < 0)
@@ -496,5 +489,5 @@ void py_walk_keep_callers(const struct py_runtime *rt, struct mem *recording, ui
         return;
     size_t steps = 0;
     for (uint64_t by = 8; by < REACH_BYTES && steps <= MAX_STEPS; by += 8)
-        (void)walk_caller(w, cframe + by, &steps);
+        (void)walk_caller(rt, recording, thread_state, cframe + by, &steps, scratch);
 }
