@@ -6,9 +6,10 @@
 
 struct py_code_key {
     uint64_t type, filename, name, qualname, linetable; /* addresses */
-    uint64_t
-        bytecode; /* ≤ 3.10 its address, later its length: strings that are run one after the other
-                          have all else in common */
+    uint64_t bytecode; /* ≤ 3.10 its address, later its length in units */
+    /* Strings that are run one after the other may have all else in common but their lines. */
+    uint64_t consts, names; /* ≤ 3.11: addresses */
+    uint32_t version;       /* 3.12+: no other has the same */
     int32_t first_line;
 };
 

@@ -16,7 +16,8 @@ static const struct py_layout rows[] = {
      .frame = {.previous = 24, .code = 32, .lasti = 120, .instr = PY_ABSENT, .owner = PY_ABSENT,
          .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 124},
      .code = {.filename = 96, .name = 104, .qualname = PY_ABSENT, .first_line = 36,
-         .linetable = 112, .bytecode = 40, .copies = PY_ABSENT, .flags = 32},
+         .linetable = 112, .consts = 48, .names = 56, .version = PY_ABSENT, .bytecode = 40,
+         .copies = PY_ABSENT, .flags = 32},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -34,7 +35,8 @@ static const struct py_layout rows[] = {
      .frame = {.previous = 24, .code = 32, .lasti = 104, .instr = PY_ABSENT, .owner = PY_ABSENT,
          .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 108},
      .code = {.filename = 96, .name = 104, .qualname = PY_ABSENT, .first_line = 36,
-         .linetable = 112, .bytecode = 40, .copies = PY_ABSENT, .flags = 32},
+         .linetable = 112, .consts = 48, .names = 56, .version = PY_ABSENT, .bytecode = 40,
+         .copies = PY_ABSENT, .flags = 32},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -52,7 +54,8 @@ static const struct py_layout rows[] = {
      .frame = {.previous = 24, .code = 32, .lasti = 104, .instr = PY_ABSENT, .owner = PY_ABSENT,
          .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 108},
      .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
-         .linetable = 120, .bytecode = 48, .copies = PY_ABSENT, .flags = 36},
+         .linetable = 120, .consts = 56, .names = 64, .version = PY_ABSENT, .bytecode = 48,
+         .copies = PY_ABSENT, .flags = 36},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -70,7 +73,8 @@ static const struct py_layout rows[] = {
      .frame = {.previous = 24, .code = 32, .lasti = 104, .instr = PY_ABSENT, .owner = PY_ABSENT,
          .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 108},
      .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
-         .linetable = 120, .bytecode = 48, .copies = PY_ABSENT, .flags = 36},
+         .linetable = 120, .consts = 56, .names = 64, .version = PY_ABSENT, .bytecode = 48,
+         .copies = PY_ABSENT, .flags = 36},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -88,7 +92,8 @@ static const struct py_layout rows[] = {
      .frame = {.previous = 24, .code = 32, .lasti = 96, .instr = PY_ABSENT, .owner = PY_ABSENT,
          .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 100},
      .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
-         .linetable = 120, .bytecode = 48, .copies = PY_ABSENT, .flags = 36},
+         .linetable = 120, .consts = 56, .names = 64, .version = PY_ABSENT, .bytecode = 48,
+         .copies = PY_ABSENT, .flags = 36},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -106,7 +111,8 @@ static const struct py_layout rows[] = {
      .frame = {.previous = 48, .code = 32, .lasti = PY_ABSENT, .instr = 56, .owner = 69,
          .is_entry = 68, .copy = PY_ABSENT, .bytes = 70},
      .code = {.filename = 112, .name = 120, .qualname = 128, .first_line = 72, .linetable = 136,
-         .bytecode = 184, .copies = PY_ABSENT, .flags = 48},
+         .consts = 24, .names = 32, .version = PY_ABSENT, .bytecode = 184, .copies = PY_ABSENT,
+         .flags = 48},
      .object = {.type = 8},
      .type = {.cached_keys = 872},
      .generator = {.frame = PY_ABSENT},
@@ -124,7 +130,8 @@ static const struct py_layout rows[] = {
      .frame = {.previous = 8, .code = 0, .lasti = PY_ABSENT, .instr = 56, .owner = 70,
          .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 71},
      .code = {.filename = 112, .name = 120, .qualname = 128, .first_line = 68, .linetable = 136,
-         .bytecode = 192, .copies = PY_ABSENT, .flags = 48},
+         .consts = PY_ABSENT, .names = PY_ABSENT, .version = 92, .bytecode = 192,
+         .copies = PY_ABSENT, .flags = 48},
      .object = {.type = 8},
      .type = {.cached_keys = 880},
      .generator = {.frame = PY_ABSENT},
@@ -150,6 +157,7 @@ struct positions {
     uint32_t object_type, bytes_size, bytes_data;
     uint32_t gc_collecting, gc_frame, generator_frame;
     uint32_t unicode_state, unicode_length, unicode_ascii_bytes, unicode_compact_bytes;
+    uint32_t version_past_first_line; /* no position: it is the same in all builds of a version */
 };
 /* clang-format off */
 static const struct positions positions[] = {
@@ -164,7 +172,7 @@ static const struct positions positions[] = {
      .code_copies = PY_ABSENT, .object_type = 360, .bytes_size = 520, .bytes_data = 528,
      .gc_collecting = 576, .gc_frame = PY_ABSENT, .generator_frame = PY_ABSENT,
      .unicode_state = 544, .unicode_length = 552, .unicode_ascii_bytes = 560,
-     .unicode_compact_bytes = PY_ABSENT},
+     .unicode_compact_bytes = PY_ABSENT, .version_past_first_line = 24},
     {.minor = 14, .bytes = 760, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
      .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_gc = 88,
      .interp_modules = 96, .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144,
@@ -175,7 +183,8 @@ static const struct positions positions[] = {
      .code_qualname = 336, .code_linetable = 344, .code_first_line = 352, .code_bytecode = 384,
      .code_copies = 392, .object_type = 408, .bytes_size = 600, .bytes_data = 608,
      .gc_collecting = 656, .gc_frame = PY_ABSENT, .generator_frame = 680, .unicode_state = 624,
-     .unicode_length = 632, .unicode_ascii_bytes = 640, .unicode_compact_bytes = PY_ABSENT},
+     .unicode_length = 632, .unicode_ascii_bytes = 640, .unicode_compact_bytes = PY_ABSENT,
+     .version_past_first_line = 24},
     {.minor = 15, .bytes = 888, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
      .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_gc = 88,
      .interp_modules = 96, .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144,
@@ -186,7 +195,7 @@ static const struct positions positions[] = {
      .code_linetable = 408, .code_first_line = 416, .code_bytecode = 448, .code_copies = 456,
      .object_type = 472, .bytes_size = 696, .bytes_data = 704, .gc_collecting = 760,
      .gc_frame = 768, .generator_frame = 808, .unicode_state = 720, .unicode_length = 728,
-     .unicode_ascii_bytes = 736, .unicode_compact_bytes = 744},
+     .unicode_ascii_bytes = 736, .unicode_compact_bytes = 744, .version_past_first_line = 24},
 };
 /* clang-format on */
 
@@ -308,7 +317,7 @@ static int decode_gc(struct py_layout *l, const struct positions *p, const uint8
     return 0;
 }
 
-static void derive(struct py_layout *l, uint64_t free_threaded)
+static void derive(struct py_layout *l, const struct positions *p, uint64_t free_threaded)
 {
     /* 3.14 made `interned` a byte of its own in free-threaded builds. */
     enum { INTERNED_BITS = 2, INTERNED_BITS_FREE_THREADED = 8 };
@@ -316,6 +325,7 @@ static void derive(struct py_layout *l, uint64_t free_threaded)
     l->free_threaded = free_threaded != 0;
     l->unicode.kind_shift = wide ? INTERNED_BITS_FREE_THREADED : INTERNED_BITS;
     l->executable_tags = l->minor >= 14 ? 1 : 0;
+    l->code.version = l->code.first_line + p->version_past_first_line;
     if (!free_threaded) /* the block has 0 for them */
         l->frame.copy = l->code.copies = PY_ABSENT;
     /* By 3.13's headers, with and without the GIL.  Nobody asks later versions. */
@@ -370,7 +380,7 @@ int py_layout_decode(uint32_t minor, const uint8_t *bytes, size_t len, struct py
         uint32_t field = (uint32_t)value;
         memcpy((char *)&l + copied[i].field, &field, sizeof field);
     }
-    derive(&l, u64_at(bytes, p->free_threaded));
+    derive(&l, p, u64_at(bytes, p->free_threaded));
     if (decode_gil(&l, p, bytes) < 0 || decode_gc(&l, p, bytes) < 0)
         return err_set(err, -EPROTO, "CPython 3.%u: _Py_DebugOffsets has no sound GIL or GC",
                        minor);
@@ -381,10 +391,11 @@ int py_layout_decode(uint32_t minor, const uint8_t *bytes, size_t len, struct py
 void py_layout_shift_objects(struct py_layout *l, uint32_t by)
 {
     uint32_t *const fields[] = {
-        &l->code.filename,         &l->code.name,      &l->code.qualname, &l->code.first_line,
-        &l->code.linetable,        &l->code.bytecode,  &l->code.flags,    &l->object.type,
-        &l->type.cached_keys,      &l->unicode.length, &l->unicode.state, &l->unicode.ascii_bytes,
-        &l->unicode.compact_bytes, &l->bytes.size,     &l->bytes.data,
+        &l->code.filename,  &l->code.name,     &l->code.qualname,       &l->code.first_line,
+        &l->code.linetable, &l->code.bytecode, &l->code.flags,          &l->object.type,
+        &l->code.consts,    &l->code.names,    &l->code.version,        &l->type.cached_keys,
+        &l->unicode.length, &l->unicode.state, &l->unicode.ascii_bytes, &l->unicode.compact_bytes,
+        &l->bytes.size,     &l->bytes.data,
     };
     uint32_t *const frame[] = {
         &l->frame.previous,

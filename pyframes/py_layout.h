@@ -80,9 +80,11 @@ struct py_layout {
     } frame;
     struct { /* PyCodeObject */
         uint32_t filename, name;
-        uint32_t qualname;   /* 3.11+ */
-        uint32_t first_line; /* i32 */
-        uint32_t linetable;  /* co_lnotab, co_linetable: a bytes object */
+        uint32_t qualname;      /* 3.11+ */
+        uint32_t first_line;    /* i32 */
+        uint32_t linetable;     /* co_lnotab, co_linetable: a bytes object */
+        uint32_t consts, names; /* ≤ 3.11: pointers to tuples */
+        uint32_t version;       /* 3.12+: u32, another one for each code object that is made */
         uint32_t bytecode; /* ≤ 3.10: pointer to a bytes object; 3.11+: co_code_adaptive itself */
         uint32_t copies;   /* 3.14+ free-threaded: pointer to how many there are, then to each */
         uint32_t flags;    /* i32; PY_ABSENT from 3.13 on */

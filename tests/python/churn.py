@@ -1,5 +1,6 @@
 """Code objects that come and go, most of them where another was just before, sampled 1000 times a second: each must
-be named, and rightly, with its own file and line.  Runs wallspy on itself.
+be named, and rightly, with its own file and line.  So must strings that differ in nothing but the line on which they
+call.  Runs wallspy on itself.
 
 usage: churn.py WALLSPY (without it: the target)"""
 
@@ -13,22 +14,25 @@ import time
 
 SECONDS = 2
 LANES, LINES = 16, 90
+CALL_LINES = range(10, 40)
 # Seconds that a function lives: many are seen once, some so often that they are seldom looked at again.
 LIVES = [0.002] * 20 + [0.1] + [0.001] * 9
 
 
-def lane(number):
-    """A function that stays, LANE_NUMBER, and tells who called it."""
-    source = "def lane_%d(seconds):\n end = now() + seconds\n while now() < end: pass\n" % number
+def waiter(name):
+    """A function that stays, and tells who called it."""
+    source = "def %s(seconds):\n end = now() + seconds\n while now() < end: pass\n" % name
     scope = {"now": time.perf_counter}
     exec(source, scope)
-    return scope["lane_%d" % number]
+    return scope[name]
 
 
 def churn():
-    lanes = [lane(i) for i in range(LANES)]
+    lanes = [waiter("lane_%d" % i) for i in range(LANES)]
+    tellers = {"told_%d" % i: waiter("told_%d" % i) for i in CALL_LINES}
     end = time.perf_counter() + SECONDS
     places, made = set(), 0
+    lines = itertools.cycle(CALL_LINES)
     for life in itertools.cycle(LIVES):
         if time.perf_counter() > end:
             break
@@ -37,6 +41,9 @@ def churn():
         exec(compile(source, "<made %d>" % made, "exec"), scope)
         places.add(id(scope["fresh_%d" % made].__code__))
         scope.clear()  # frees it
+        for _ in range(3):
+            line = next(lines)
+            exec("\n" * (line - 1) + "told_%d(.002)" % line, tellers)
         made += 1
     print(made, len(places))
 
@@ -59,6 +66,8 @@ def problem_of(stack):
     for frame, callee in zip(stack, stack[1:] + [{"name": ""}]):
         if frame["name"] == "[unknown code]":
             return "unknown: " + " > ".join(f["name"] for f in stack)
+        if callee["name"].startswith("told_") and callee["name"] != "told_%s" % frame.get("line"):
+            return "%s called in line %s" % (callee["name"], frame.get("line"))
         fresh = re.fullmatch(r"fresh_(\d+)", frame["name"])
         if not fresh:
             continue
@@ -79,6 +88,7 @@ def main():
     print(*problems[:10], sep="\n")
     assert places < made / 2, "addresses were not used again"
     assert len(seen) > 10
+    assert any(f["name"].startswith("told_") for stack in stacks for f in stack)
     assert not problems
 
 

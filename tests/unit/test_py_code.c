@@ -125,6 +125,29 @@ START_TEST(a_reused_address_is_noticed)
 }
 END_TEST
 
+/* Strings of one shape, exec'd one after the other, differ in little else than their lines. */
+START_TEST(a_string_in_the_place_of_its_like_is_noticed)
+{
+    for (uint32_t minor = PY_OLDEST_MINOR; minor <= 12; minor++) {
+        static struct stage s;
+        stage_open(&s, minor);
+        const uint32_t fields[] = {s.rt.layout.code.consts, s.rt.layout.code.names,
+                                   s.rt.layout.code.version};
+        uint32_t first_line = func_of(&s, resolve(&s, -1, 0))->first_line;
+        for (size_t i = 0; i < 3; i++) {
+            if (fields[i] == PY_ABSENT)
+                continue;
+            uint64_t changes = py_codes_changes(s.codes);
+            put_u32(&s, CODE + fields[i], 0x4321);
+            check(&s);
+            ck_assert_uint_gt(py_codes_changes(s.codes), changes);
+            ck_assert_uint_eq(func_of(&s, resolve(&s, -1, 0))->first_line, first_line);
+        }
+        stage_close(&s);
+    }
+}
+END_TEST
+
 START_TEST(stacks_from_before_a_check_need_none)
 {
     static struct stage s;
@@ -446,7 +469,8 @@ END_TEST
 CHECK_MAIN("py_code", 20, a_thread_may_run_a_copy_of_the_bytecode, a_copy_is_looked_up_once,
            line_tables_without_end, function_file_and_line, made_up_code_has_the_line_before,
            once_known_nothing_is_read_but_the_key, a_reused_address_is_noticed,
-           stacks_from_before_a_check_need_none, what_is_known_outlives_the_process,
-           a_recorded_object_may_be_gone, recorded_and_live_are_not_mixed, any_read_may_fail,
+           a_string_in_the_place_of_its_like_is_noticed, stacks_from_before_a_check_need_none,
+           what_is_known_outlives_the_process, a_recorded_object_may_be_gone,
+           recorded_and_live_are_not_mixed, any_read_may_fail,
            an_object_that_changes_meanwhile_is_read_again, strings_of_every_kind, hostile_objects,
            odd_objects, internal_code_is_hidden)

@@ -26,6 +26,7 @@ static void fill_313(uint8_t block[BYTES_313])
     put(block, 232, 8);
     put(block, 248, 56);
     put(block, 264, 70);
+    put(block, 312, 68);
     put(block, 560, 40);
 }
 
@@ -53,6 +54,9 @@ START_TEST(debug_offsets_are_decoded)
     ck_assert_uint_eq(l.thread.frame, 72);
     ck_assert_uint_eq(l.thread.base_frame, PY_ABSENT);
     ck_assert_uint_eq(l.frame.bytes, 71);
+    ck_assert_uint_eq(l.code.first_line, 68);
+    ck_assert_uint_eq(l.code.version, 92);
+    ck_assert_uint_eq(l.code.names, PY_ABSENT);
     ck_assert_uint_eq(l.gil.last_holder, 8);
     ck_assert_uint_eq(l.gil.locked, 16);
     ck_assert_uint_eq(l.unicode.compact_bytes, 56);
@@ -139,6 +143,8 @@ START_TEST(trace_refs_moves_objects_only)
     ck_assert_uint_eq(old.frame.instr, PY_ABSENT);
     ck_assert_uint_eq(new.frame.previous, 8);
     ck_assert_uint_eq(new.code.qualname, 144);
+    ck_assert_uint_eq(new.code.version, 108);
+    ck_assert_uint_eq(new.code.names, PY_ABSENT);
     ck_assert_uint_eq(new.unicode.ascii_bytes, 56);
 }
 END_TEST
