@@ -18,9 +18,12 @@ enum {
     MAX_INTERPRETERS = 256,
     MAX_THREAD_STATES = 1 << 16,
     AT_ONCE = 48, /* interpreters whose heads are compared by one read */
-    /* Ticks for which a list with an entry that is not complete yet is read again each time; an
-     * entry that never becomes complete must not cost that for ever. */
+    /* Ticks for which a list with an entry that is not complete yet is read again each time, and how many
+     * lie between two readings in the end: an entry may never become complete. */
     SETTLING_TICKS = 8,
+    SELDOM_TICKS = 128,
+    MAX_NEW_READS =
+        32, /* in a hold, to find the state of one thread that has come since the tick */
     /* Of the data stack, read ahead of the walk: some 5,000 frames. */
     MAX_DATASTACK_BYTES = 512 << 10,
 };
@@ -30,7 +33,7 @@ struct thread_ids {
 };
 
 struct entry {
-    uint64_t state, interp, thread_id;
+    uint64_t state, interp, thread_id, next;
     uint64_t same_thread; /* the next entry of that thread, as in by_thread */
 };
 
@@ -49,9 +52,11 @@ struct py_capture {
     struct entry *entries;
     size_t n, capacity;
     struct map by_thread;    /* thread_id → index into entries + 1 */
+    struct map by_state;     /* state → the same */
     struct map by_tid;       /* tid in the target's namespace → thread_id */
-    bool unsettled;          /* something did not agree: read again */
-    unsigned settling;       /* how many more times */
+    bool unsettled;          /* something did not agree: to be read again, ever more seldom */
+    unsigned age;            /* ticks since the lists changed */
+    bool outdated;           /* a capture found that they have: to be read again at once */
     struct py_stack scratch; /* the last capture's */
     struct py_code_keep *codes;
     uint8_t *datastack;
@@ -100,6 +105,7 @@ struct py_capture *py_capture_free(struct py_capture *c)
     if (!c)
         return NULL;
     map_release(&c->by_thread);
+    map_release(&c->by_state);
     map_release(&c->by_tid);
     free(c->entries);
     free(c->scratch.frames);
@@ -259,7 +265,7 @@ static void note_tids(struct py_capture *c, struct mem *live, uint64_t thread_id
 static void add_entry(struct py_capture *c, struct mem *live, uint64_t state,
                       const struct thread_ids *ids)
 {
-    struct entry e = {.state = state, .interp = ids->interp, .thread_id = ids->thread_id};
+    struct entry e = {state, ids->interp, ids->thread_id, ids->next, 0};
     bool has_native = c->rt->layout.thread.native_id != PY_ABSENT;
     /* Before a thread has begun, these are 0, or (≤ 3.11) those of the thread that made it. */
     if (ids->thread_id == 0 || (has_native && ids->native_id == 0)) {
@@ -277,6 +283,7 @@ static void add_entry(struct py_capture *c, struct mem *live, uint64_t state,
     c->entries = array_reserve(c->entries, &c->capacity, c->n + 1, sizeof *c->entries);
     c->entries[c->n++] = e;
     map_put(&c->by_thread, ids->thread_id, c->n);
+    map_put(&c->by_state, state, c->n);
 }
 
 /* The thread states of one interpreter.  The list may change under the reader.  STEPS: of all lists so far. */
@@ -306,18 +313,25 @@ static bool heads_changed(struct py_capture *c, struct mem *live)
     return true;
 }
 
+/* Are the lists, which have not changed, to be read again all the same? */
+static bool is_doubtful(struct py_capture *c)
+{
+    c->age++;
+    bool now =
+        c->age <= SETTLING_TICKS || (c->age & (c->age - 1)) == 0 || c->age % SELDOM_TICKS == 0;
+    return c->unsettled && now;
+}
+
 void py_capture_tick(struct py_capture *c, struct mem *live)
 {
-    if (heads_changed(c, live)) {
-        c->settling = SETTLING_TICKS;
-    } else if (!c->unsettled || c->settling == 0) {
+    if (heads_changed(c, live) || c->outdated)
+        c->age = 0;
+    else if (!is_doubtful(c))
         return;
-    } else {
-        c->settling--;
-    }
     c->n = 0;
-    c->unsettled = false;
+    c->unsettled = c->outdated = false;
     map_clear(&c->by_thread);
+    map_clear(&c->by_state);
     map_clear(&c->by_tid);
     size_t steps = 0;
     for (size_t i = 0; i < c->heads_n; i++)
@@ -338,10 +352,58 @@ static uint32_t find_states(struct py_capture *c, struct mem *recording, uint64_
             ids.thread_id == e->thread_id) {
             states[n++] = e->state;
         } else {
-            c->unsettled = true;
-            c->settling = c->settling ? c->settling : 1;
+            c->outdated = true;
         }
         at = e->same_thread;
+    }
+    return n;
+}
+
+/* Has STATE been where it is in the lists since the tick?  Its thread may have freed it meanwhile and got its
+ * address again for a new one, or another has: then what follows it may be new, too. */
+static bool was_there(const struct py_capture *c, uint64_t state, const struct thread_ids *ids)
+{
+    uint64_t at;
+    if (!map_get(&c->by_state, state, &at))
+        return false;
+    const struct entry *e = &c->entries[at - 1];
+    return e->interp == ids->interp && e->thread_id == ids->thread_id && e->next == ids->next;
+}
+
+/* FS_BASE 0: unknown. */
+static bool is_of(const struct py_capture *c, struct mem *recording, const struct thread_ids *ids,
+                  pid_t ns_tid, uint64_t fs_base)
+{
+    if (fs_base)
+        return ids->thread_id == fs_base;
+    if (c->rt->layout.thread.native_id != PY_ABSENT)
+        return ids->native_id == (uint64_t)ns_tid;
+    uint64_t tids = read_tids(recording, ids->thread_id);
+    return tids >> 32 == (uint64_t)ns_tid || (uint32_t)tids == (uint32_t)ns_tid;
+}
+
+/* The states of a thread that came since the tick: they are in front of those that were there then.  A
+ * thread without any costs two words of each list, which come with the stack the next time. */
+static uint32_t find_new_states(const struct py_capture *c, struct mem *recording, pid_t ns_tid,
+                                uint64_t fs_base, uint64_t *states, uint32_t max)
+{
+    const struct py_layout *l = &c->rt->layout;
+    uint32_t n = 0;
+    int left = MAX_NEW_READS;
+    for (size_t i = 0; i < c->heads_n && left > 0; i++) {
+        uint64_t interp = c->heads[i].interp;
+        uint64_t state = 0;
+        struct thread_ids ids;
+        left--;
+        (void)mem_read_u64(recording, interp + l->interp.threads, &state);
+        for (; state && left > 0 && n < max; state = ids.next) {
+            left--;
+            if (read_ids(c, recording, state, &ids) < 0 || ids.interp != interp ||
+                was_there(c, state, &ids))
+                break;
+            if (is_of(c, recording, &ids, ns_tid, fs_base))
+                states[n++] = state;
+        }
     }
     return n;
 }
@@ -370,20 +432,45 @@ static void read_datastack(struct py_capture *c, struct mem *recording, uint64_t
     }
 }
 
+static int walk(struct py_capture *c, struct mem *recording, const uint64_t *states, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        read_datastack(c, recording, states[i]);
+    return n ? py_walk(c->rt, recording, states, n, &c->scratch) : 0;
+}
+
+/* Fills STATES with those of the thread, and walks their frames. */
+static uint32_t walk_states(struct py_capture *c, struct mem *recording, pid_t ns_tid,
+                            uint64_t fs_base, uint64_t *states, uint32_t max, int *ret_error)
+{
+    uint64_t thread = fs_base;
+    uint32_t n = 0;
+    c->scratch.n = 0;
+    if (thread != 0 || map_get(&c->by_tid, (uint64_t)ns_tid, &thread))
+        n = find_states(c, recording, thread, states, max);
+    *ret_error = walk(c, recording, states, n);
+    /* Without a frame they may also be what is left of states that were freed since the tick. */
+    uint64_t found[MAX_NEW_READS];
+    uint32_t found_n = 0;
+    if (c->scratch.n == 0)
+        found_n = find_new_states(c, recording, ns_tid, fs_base, found,
+                                  max < MAX_NEW_READS ? max : MAX_NEW_READS);
+    if (found_n == 0)
+        return n;
+    memcpy(states, found, found_n * sizeof *found);
+    *ret_error = walk(c, recording, states, found_n);
+    return found_n;
+}
+
 uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns_tid,
                            uint64_t fs_base, uint64_t *thread_states, uint32_t max,
                            bool *ret_incomplete)
 {
-    uint64_t thread = fs_base;
-    c->scratch.n = 0;
-    if (thread == 0 && !map_get(&c->by_tid, (uint64_t)ns_tid, &thread))
-        return 0;
-    uint32_t n = find_states(c, recording, thread, thread_states, max);
+    int error;
+    uint32_t n = walk_states(c, recording, ns_tid, fs_base, thread_states, max, &error);
     if (n == 0)
         return 0;
-    for (uint32_t i = 0; i < n; i++)
-        read_datastack(c, recording, thread_states[i]);
-    if (py_walk(c->rt, recording, thread_states, n, &c->scratch) < 0)
+    if (error < 0)
         *ret_incomplete = true;
     for (uint32_t i = 0; c->scratch.n == 0 && i < n; i++)
         py_walk_keep_callers(c->rt, recording, thread_states[i], &c->scratch);

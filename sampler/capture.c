@@ -173,7 +173,7 @@ static void publish(struct sampler *s, struct task *t, struct sample_message *m)
     ring_commit(s->ring, bytes);
     s->told = true;
     t->stack_cut = m->snapshot.stack_cut || m->snapshot.other_cut;
-    t->wants_prefetch = m->snapshot.annex_words > 0;
+    t->wants_prefetch = r->n_wanted > 0;
     s->published = t;
     counters_add(&s->counters, COUNT_READS, r->reads);
     r->reads = 0;

@@ -233,6 +233,104 @@ START_TEST(a_thread_that_begins_later_is_found)
 }
 END_TEST
 
+/* However late it begins, and however many threads came before it did. */
+START_TEST(a_thread_that_begins_much_later_is_found)
+{
+    struct fake *f = fake_new(12);
+    uint64_t states[4];
+    put(f, state_addr(1) + f->rt.layout.thread.thread_id, 0);
+    put(f, state_addr(1) + f->rt.layout.thread.native_id, 0);
+    size_t readings = 0;
+    for (int tick = 0; tick < 1000; tick++) {
+        f->reads = 0;
+        py_capture_tick(f->capture, &f->mem);
+        readings += f->reads > 7;
+    }
+    ck_assert_uint_lt(readings, 30); /* not at every tick meanwhile */
+    put_state(f, 1, 0, 1, state_addr(0));
+    for (int tick = 0; tick < 128; tick++)
+        py_capture_tick(f->capture, &f->mem);
+    ck_assert_uint_eq(find(f, 101, 0, states), 2);
+    fake_free(f);
+}
+END_TEST
+
+/* A thread that calls Python from C has its state only for that time. */
+START_TEST(states_that_came_since_the_tick_are_found)
+{
+    for (uint32_t minor = 7; minor <= 12; minor++) {
+        struct fake *f = fake_new(minor);
+        uint64_t head = interp_addr(0) + f->rt.layout.interp.threads;
+        uint64_t states[4];
+        py_capture_tick(f->capture, &f->mem);
+        put_state(f, 4, 0, 4, state_addr(2));
+        put_state(f, 5, 0, 5, state_addr(4));
+        put(f, head, state_addr(5));
+        ck_assert_uint_eq(find(f, 999, thread_id(4), states), 1);
+        ck_assert_uint_eq(states[0], state_addr(4));
+        ck_assert_uint_eq(find(f, 105, 0, states), 1);
+        ck_assert_uint_eq(states[0], state_addr(5));
+        /* What was there is not read again; another in its place is. */
+        ck_assert_uint_eq(find(f, 106, 0, states), 0);
+        put_state(f, 2, 0, 6, state_addr(1));
+        ck_assert_uint_eq(find(f, 999, thread_id(6), states), 1);
+        ck_assert_uint_eq(states[0], state_addr(2));
+        /* And what is behind one that was freed and made anew where it was. */
+        put_state(f, 1, 0, 1, state_addr(6));
+        put_state(f, 6, 0, 7, state_addr(0));
+        ck_assert_uint_eq(find(f, 999, thread_id(7), states), 1);
+        ck_assert_uint_eq(states[0], state_addr(6));
+        fake_free(f);
+    }
+}
+END_TEST
+
+/* The table still has its old state, whose memory says what it did; no frame, so a new one is looked for. */
+START_TEST(a_new_state_is_preferred_to_one_without_frames)
+{
+    struct fake *f = fake_new(12);
+    uint64_t states[4];
+    py_capture_tick(f->capture, &f->mem);
+    put_state(f, 4, 0, 2, state_addr(1));
+    put(f, interp_addr(0) + f->rt.layout.interp.threads, state_addr(4));
+    ck_assert_uint_eq(find(f, 102, 0, states), 1);
+    ck_assert_uint_eq(states[0], state_addr(4));
+    fake_free(f);
+}
+END_TEST
+
+/* A thread that runs no Python pays for two words of each list, however long the lists are. */
+START_TEST(threads_without_python_cost_few_reads)
+{
+    enum { MANY = 20 };
+    struct fake *f = fake_new(12);
+    uint64_t states[4];
+    for (size_t i = 4; i < MANY; i++)
+        put_state(f, i, 0, i, i == 4 ? state_addr(2) : state_addr(i - 1));
+    put(f, interp_addr(0) + f->rt.layout.interp.threads, state_addr(MANY - 1));
+    py_capture_tick(f->capture, &f->mem);
+    f->reads = 0;
+    ck_assert_uint_eq(find(f, 999, thread_id(MANY + 1), states), 0);
+    ck_assert_uint_eq(f->reads, 4);
+    fake_free(f);
+}
+END_TEST
+
+/* New states may be any number, and lead back to themselves. */
+START_TEST(new_states_are_followed_for_a_while)
+{
+    struct fake *f = fake_new(12);
+    uint64_t states[4];
+    py_capture_tick(f->capture, &f->mem);
+    put_state(f, 4, 0, 4, state_addr(4));
+    put(f, interp_addr(0) + f->rt.layout.interp.threads, state_addr(4));
+    f->reads = 0;
+    ck_assert_uint_eq(find(f, 999, thread_id(9), states), 0);
+    ck_assert_uint_lt(f->reads, 40);
+    fake_free(f);
+}
+END_TEST
+
 /* A state that was freed, or now belongs to another thread, is not used, and noticed. */
 START_TEST(reused_states_are_not_believed)
 {
@@ -306,5 +404,8 @@ END_TEST
 CHECK_MAIN("py_capture", 20, threads_are_found_by_tid_and_by_fs_base, musl_keeps_the_tid_elsewhere,
            an_unchanged_list_is_not_read_again, every_change_of_a_head_is_noticed,
            a_thread_in_the_place_of_another_is_found, a_list_without_end_ends,
-           a_thread_that_begins_later_is_found, reused_states_are_not_believed, broken_lists_end,
+           a_thread_that_begins_later_is_found, a_thread_that_begins_much_later_is_found,
+           states_that_came_since_the_tick_are_found,
+           a_new_state_is_preferred_to_one_without_frames, threads_without_python_cost_few_reads,
+           new_states_are_followed_for_a_while, reused_states_are_not_believed, broken_lists_end,
            garbage_data_stacks_are_survived, every_read_may_fail)
