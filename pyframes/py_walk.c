@@ -384,7 +384,13 @@ static enum py_walk_end walk_from_cframe(struct walk *w, uint64_t addr)
     end = walk_top(w, &c, &frame);
     if (end != PY_WALK_DONE)
         return end;
-    return l->chain == PY_CHAIN_IS_ENTRY ? walk_entries(w, &c) : walk_shims(w, frame);
+    if (l->chain == PY_CHAIN_IS_ENTRY)
+        return walk_entries(w, &c);
+    /* 3.12: words that name a shim look like a cframe, too, but its caller's says where the shim leads. */
+    end = read_cframe(w, c.previous, &c);
+    if (end == PY_WALK_DONE && c.current_frame != frame)
+        end = PY_WALK_CUT;
+    return end == PY_WALK_DONE ? walk_shims(w, frame) : end;
 }
 
 static enum py_walk_end walk_thread(struct walk *w)

@@ -330,6 +330,44 @@ START_TEST(stale_top_leaves_its_caller)
 }
 END_TEST
 
+/* 3.12: below the caller's cframe are its shim's address and one further up, or a frame's. */
+START_TEST(words_that_name_a_frame_are_no_caller)
+{
+    static const uint64_t names[] = {STACK + 0x880, FRAMES + 3 * FRAME_BYTES};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct fake *f = fake_new(12);
+        fill(f);
+        put_cframe(f, STACK + 0x820, names[i], STACK + 0xa00);
+        put(f, STACK + 0xa00 + f->rt.layout.cframe.current_frame, frame_addr(1));
+        ck_assert(py_walk_caller(&f->rt, &f->mem, THREAD, STACK + 0x800, STACK + 0x900, &f->out));
+        ck_assert_uint_eq(f->out.n, 2);
+        check_frames(f, 3);
+        put_cframe(f, STACK + 0x840, 0, 0);
+        ck_assert(!py_walk_caller(&f->rt, &f->mem, THREAD, STACK + 0x800, STACK + 0x900, &f->out));
+        ck_assert_int_eq(f->out.end, PY_WALK_CUT);
+        ck_assert_uint_eq(f->out.n_left, 0);
+        free(f);
+    }
+}
+END_TEST
+
+/* 3.12: a destructor is entered from an activation whose last frame was left. */
+START_TEST(a_caller_may_have_no_frame_any_more)
+{
+    struct fake *f = fake_new(12);
+    fill(f);
+    put_cframe(f, STACK + 0x440, STACK + 0x480, STACK + 0x840);
+    put_cframe(f, STACK + 0x460, frame_addr(2), STACK + 0xa00); /* the frame as it was */
+    put(f, STACK + 0xa00 + f->rt.layout.cframe.current_frame, frame_addr(1));
+    ck_assert(py_walk_caller(&f->rt, &f->mem, THREAD, STACK + 0x400, STACK + 0x500, &f->out));
+    ck_assert_uint_eq(f->out.n, 2);
+    ck_assert_uint_eq(f->out.n_left, 1);
+    ck_assert_uint_eq(f->out.left[0], STACK + 0x480);
+    check_frames(f, 3);
+    free(f);
+}
+END_TEST
+
 /* 3.13 and later: the top activation's shim is linked, and does not yet say what it is. */
 START_TEST(shim_in_the_making_is_one)
 {
@@ -453,7 +491,8 @@ END_TEST
 
 CHECK_MAIN("py_walk", 20, every_version_is_walked, every_read_may_fail, cycles_end,
            garbage_is_survived, capacity_is_kept, stale_top_cframe_is_left_out,
-           stale_top_leaves_its_caller, shim_in_the_making_is_one,
+           stale_top_leaves_its_caller, words_that_name_a_frame_are_no_caller,
+           a_caller_may_have_no_frame_any_more, shim_in_the_making_is_one,
            activations_without_frames_are_told, unequal_310_chains_give_no_markers,
            frames_without_code_are_left_out, chains_without_code_end,
            not_started_and_unknown_offsets)
