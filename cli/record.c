@@ -205,16 +205,16 @@ static void sample(struct record *r)
     bool told = false;
     for (int64_t now_ns = begun_ns; !is_over(r) && now_ns < end_ns; now_ns = clock_now_ns()) {
         bool due = now_ns >= begun_ns + HEADLINE_AFTER_NS;
+        if (!told && due && sampler_task_count(recording_sampler(r->recording)) > 0) {
+            report_headline(r->recording);
+            told = true;
+        }
         int64_t next_ns = due ? end_ns : begun_ns + HEADLINE_AFTER_NS;
         int64_t most_ns = (next_ns < end_ns ? next_ns : end_ns) - now_ns;
         if (recording_work(r->recording))
             rest(r, most_ns);
         else
             wait_for_work(r, most_ns);
-        if (!told && due && sampler_task_count(recording_sampler(r->recording)) > 0) {
-            report_headline(r->recording);
-            told = true;
-        }
         obey_signals(r);
         if (told)
             report_progress(r->recording);
