@@ -24,9 +24,9 @@ enum {
 
 /* ---- Python ---- */
 
-static void hook_tick(void *ctx, struct mem *live)
+static bool hook_tick(void *ctx, struct mem *live)
 {
-    py_capture_tick(((struct python *)ctx)->capture, live);
+    return py_capture_tick(((struct python *)ctx)->capture, live);
 }
 
 static uint32_t hook_capture(void *ctx, struct mem *recording, pid_t ns_tid, uint64_t fs_base,

@@ -14,8 +14,10 @@ struct py_capture;
 struct py_capture *py_capture_new(const struct py_runtime *rt); /* borrows RT */
 /* Once a tick, no thread held: reads the thread-state lists again if they changed (a few reads if
  * not), through LIVE, the target's live memory.  The target may be running: what changes meanwhile
- * is found out by py_capture_thread(), or at the next tick.  May allocate. */
-void py_capture_tick(struct py_capture *c, struct mem *live);
+ * is found out by py_capture_thread(), or at the next tick.  May allocate.  Lists may be long: true:
+ * there is more to read, at the next call, before which captures may be made; they go by what was
+ * read whole. */
+bool py_capture_tick(struct py_capture *c, struct mem *live);
 /* From now on py_capture_thread() also reads what py_task_read() will need.  Borrows TASKS.  May be
  * called by another thread. */
 void py_capture_tasks(struct py_capture *c, const struct py_tasks *tasks);

@@ -22,8 +22,9 @@ struct sampler;
 /* What else must be read while a thread cannot move.  Called on the sampler's thread. */
 struct capture_hook {
     void *ctx;
-    /* Once a tick, nothing held: may read LIVE and allocate. */
-    void (*tick)(void *ctx, struct mem *live);
+    /* Once a tick, nothing held: may read LIVE and allocate.  True: there is more to do, at the next call;
+     * whoever stopped meanwhile is captured and let go before. */
+    bool (*tick)(void *ctx, struct mem *live);
     /* The thread is held or off the CPU: reads through RECORDING, allocates nothing.  NS_TID: its
      * id in its own pid namespace; FS_BASE 0: unknown.  Fills ANNEX (of the snapshot,
      * SNAPSHOT_ANNEX_WORDS), returns the words. */

@@ -8,6 +8,7 @@
 
 enum {
     LIST_DRAIN_EVERY = 16,
+    HOOK_CALLS = 64,  /* in one tick: with as many thread states as that takes, some 2 ms */
     PF_EXITING = 0x4, /* include/linux/sched.h */
     PF_IO_WORKER = 0x10,
 };
@@ -181,6 +182,18 @@ static void handle_exec(struct sampler *s, struct process *p)
     capture_tell(s, &none, MESSAGE_EXEC, 0, clock_now_ns());
 }
 
+/* A hook with much to do goes on at the next tick; the one of a single shot cannot wait. */
+static void tell_hook(struct sampler *s, const struct process *p)
+{
+    const struct capture_hook *hook = process_hook(p);
+    bool more = hook != NULL;
+    for (int i = 0; more && (i < HOOK_CALLS || s->config.single_shot); i++) {
+        more = hook->tick(hook->ctx, p->live);
+        if (more && tracer_pending(s->tracer))
+            tracer_reap(s->tracer);
+    }
+}
+
 void threads_prepare(struct sampler *s, struct process *p)
 {
     struct process_news news = process_news(p);
@@ -194,9 +207,6 @@ void threads_prepare(struct sampler *s, struct process *p)
     }
     if (process_wants_listing(p, lost_one || p->n_tasks == 0, clock_now_ns()))
         list_threads(s, p, news.gone);
-    if (p->ended)
-        return;
-    const struct capture_hook *hook = process_hook(p);
-    if (hook)
-        hook->tick(hook->ctx, p->live);
+    if (!p->ended)
+        tell_hook(s, p);
 }

@@ -143,7 +143,8 @@ int main(int argc, char **argv)
         return 1;
     }
     reader_open(&r);
-    py_capture_tick(r.capture, r.target.live);
+    while (py_capture_tick(r.capture, r.target.live))
+        ;
     proc_each_task(r.target.pid, read_thread, &r);
     reader_close(&r);
     return 0;

@@ -187,7 +187,8 @@ int main(int argc, char **argv)
     r.stack.frames = xcalloc(PY_MAX_FRAMES, sizeof *r.stack.frames);
     r.again.frames = xcalloc(PY_MAX_FRAMES, sizeof *r.again.frames);
     r.stack.capacity = r.again.capacity = PY_MAX_FRAMES;
-    py_capture_tick(r.capture, r.live);
+    while (py_capture_tick(r.capture, r.live))
+        ;
     proc_each_task(r.pid, read_thread, &r);
     free(r.stack.frames);
     free(r.again.frames);

@@ -98,6 +98,12 @@ static void fake_free(struct fake *f)
     free(f);
 }
 
+static void tick(struct fake *f)
+{
+    while (py_capture_tick(f->capture, &f->mem))
+        ;
+}
+
 static uint32_t find(struct fake *f, pid_t tid, uint64_t fs_base, uint64_t *states)
 {
     bool incomplete = false;
@@ -106,13 +112,49 @@ static uint32_t find(struct fake *f, pid_t tid, uint64_t fs_base, uint64_t *stat
     return n;
 }
 
+/* One interpreter; its states N, N − 1, … 1, of threads with these tids. */
+struct long_list {
+    struct mem mem;
+    struct py_runtime rt;
+    size_t n, reads;
+};
+
+static uint64_t long_word(const struct long_list *f, uint64_t addr)
+{
+    const struct py_layout *l = &f->rt.layout;
+    if (addr == BASE + l->runtime.interpreters)
+        return INTERPS;
+    if (addr < STATES)
+        return addr == INTERPS + l->interp.threads ? state_addr(f->n) : 0;
+    uint64_t i = (addr - STATES) / STATE_BYTES;
+    uint64_t offset = (addr - STATES) % STATE_BYTES;
+    if (offset == l->thread.next)
+        return i > 1 ? state_addr(i - 1) : 0;
+    if (offset == l->thread.interp)
+        return INTERPS;
+    return offset == l->thread.thread_id || offset == l->thread.native_id ? i : 0;
+}
+
+static int long_read(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    struct long_list *f = (struct long_list *)m;
+    f->reads++;
+    for (size_t i = 0; i + 8 <= len; i += 8) {
+        uint64_t word = long_word(f, addr + i);
+        memcpy((uint8_t *)buf + i, &word, sizeof word);
+    }
+    return 0;
+}
+
+static const struct mem_ops long_ops = {.read = long_read};
+
 START_TEST(threads_are_found_by_tid_and_by_fs_base)
 {
     for (uint32_t minor = 7; minor <= 12; minor++) {
         struct fake *f = fake_new(minor);
         uint64_t states[4];
         ck_assert_uint_eq(find(f, 100, 0, states), 0); /* before the first tick */
-        py_capture_tick(f->capture, &f->mem);
+        tick(f);
         ck_assert_uint_eq(find(f, 100, 0, states), 1);
         ck_assert_uint_eq(states[0], state_addr(0));
         ck_assert_uint_eq(find(f, 999, thread_id(2), states), 1);
@@ -132,7 +174,7 @@ START_TEST(musl_keeps_the_tid_elsewhere)
     uint64_t states[4];
     put(f, thread_id(0) + GLIBC_TID, UINT64_C(0x7f0012345678));
     put(f, thread_id(0) + MUSL_TID, 100);
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     ck_assert_uint_eq(find(f, 100, 0, states), 1);
     fake_free(f);
 }
@@ -142,15 +184,15 @@ START_TEST(an_unchanged_list_is_not_read_again)
 {
     struct fake *f = fake_new(11);
     uint64_t states[4];
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     size_t first = f->reads;
     f->reads = 0;
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     ck_assert_uint_lt(f->reads, first);
     ck_assert_uint_eq(f->reads, 7); /* head; per interpreter: threads, next, the first's ids */
     put_state(f, 4, 0, 4, state_addr(2));
     put(f, interp_addr(0) + f->rt.layout.interp.threads, state_addr(4));
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     ck_assert_uint_eq(find(f, 104, 0, states), 1);
     fake_free(f);
 }
@@ -173,14 +215,14 @@ START_TEST(every_change_of_a_head_is_noticed)
         {BASE + l->runtime.interpreters, 0},
         {BASE + l->runtime.interpreters, interp_addr(0)},
     };
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         put(f, changes[i].at, changes[i].value);
         f->reads = 0;
-        py_capture_tick(f->capture, &f->mem);
+        tick(f);
         size_t changed = f->reads;
         f->reads = 0;
-        py_capture_tick(f->capture, &f->mem);
+        tick(f);
         ck_assert_msg(changed > f->reads, "change %zu: %zu reads, then %zu", i, changed, f->reads);
     }
     fake_free(f);
@@ -192,11 +234,11 @@ START_TEST(a_thread_in_the_place_of_another_is_found)
 {
     struct fake *f = fake_new(10);
     uint64_t states[4];
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     ck_assert_uint_eq(find(f, 102, 0, states), 1);
     uint32_t tid = 150;
     memcpy(f->bytes + (thread_id(2) + GLIBC_TID - BASE), &tid, sizeof tid);
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     ck_assert_uint_eq(find(f, 150, 0, states), 1);
     ck_assert_uint_eq(states[0], state_addr(2));
     ck_assert_uint_eq(find(f, 102, 0, states), 0);
@@ -211,7 +253,7 @@ START_TEST(a_list_without_end_ends)
     const struct py_layout *l = &f->rt.layout;
     put(f, state_addr(2) + l->thread.thread_id, 0);
     put(f, state_addr(2) + l->thread.next, state_addr(2));
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     ck_assert_uint_gt(f->reads, 1000);
     fake_free(f);
 }
@@ -224,10 +266,10 @@ START_TEST(a_thread_that_begins_later_is_found)
     uint64_t states[4];
     put(f, state_addr(1) + f->rt.layout.thread.thread_id, 0);
     put(f, state_addr(1) + f->rt.layout.thread.native_id, 0);
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     ck_assert_uint_eq(find(f, 101, 0, states), 1);
     put_state(f, 1, 0, 1, state_addr(0));
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     ck_assert_uint_eq(find(f, 101, 0, states), 2);
     fake_free(f);
 }
@@ -241,15 +283,15 @@ START_TEST(a_thread_that_begins_much_later_is_found)
     put(f, state_addr(1) + f->rt.layout.thread.thread_id, 0);
     put(f, state_addr(1) + f->rt.layout.thread.native_id, 0);
     size_t readings = 0;
-    for (int tick = 0; tick < 1000; tick++) {
+    for (int i = 0; i < 1000; i++) {
         f->reads = 0;
-        py_capture_tick(f->capture, &f->mem);
+        tick(f);
         readings += f->reads > 7;
     }
     ck_assert_uint_lt(readings, 30); /* not at every tick meanwhile */
     put_state(f, 1, 0, 1, state_addr(0));
-    for (int tick = 0; tick < 128; tick++)
-        py_capture_tick(f->capture, &f->mem);
+    for (int i = 0; i < 128; i++)
+        tick(f);
     ck_assert_uint_eq(find(f, 101, 0, states), 2);
     fake_free(f);
 }
@@ -262,7 +304,7 @@ START_TEST(states_that_came_since_the_tick_are_found)
         struct fake *f = fake_new(minor);
         uint64_t head = interp_addr(0) + f->rt.layout.interp.threads;
         uint64_t states[4];
-        py_capture_tick(f->capture, &f->mem);
+        tick(f);
         put_state(f, 4, 0, 4, state_addr(2));
         put_state(f, 5, 0, 5, state_addr(4));
         put(f, head, state_addr(5));
@@ -290,7 +332,7 @@ START_TEST(a_new_state_is_preferred_to_one_without_frames)
 {
     struct fake *f = fake_new(12);
     uint64_t states[4];
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     put_state(f, 4, 0, 2, state_addr(1));
     put(f, interp_addr(0) + f->rt.layout.interp.threads, state_addr(4));
     ck_assert_uint_eq(find(f, 102, 0, states), 1);
@@ -308,11 +350,38 @@ START_TEST(threads_without_python_cost_few_reads)
     for (size_t i = 4; i < MANY; i++)
         put_state(f, i, 0, i, i == 4 ? state_addr(2) : state_addr(i - 1));
     put(f, interp_addr(0) + f->rt.layout.interp.threads, state_addr(MANY - 1));
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     f->reads = 0;
     ck_assert_uint_eq(find(f, 999, thread_id(MANY + 1), states), 0);
     ck_assert_uint_eq(f->reads, 4);
     fake_free(f);
+}
+END_TEST
+
+/* Nobody who has stopped waits for a long list: it is read in steps, between which captures are made. */
+START_TEST(a_long_list_is_read_in_steps)
+{
+    enum { MANY = 2000 };
+    uint64_t states[4];
+    struct long_list list = {.mem.ops = &long_ops, .n = MANY};
+    list.rt = (struct py_runtime){.layout = *py_layout_of(12), .addr = BASE};
+    struct py_capture *capture = py_capture_new(&list.rt);
+    bool incomplete = false;
+    size_t steps = 0;
+    for (bool more = true; more; steps++) {
+        list.reads = 0;
+        more = py_capture_tick(capture, &list.mem);
+        ck_assert_uint_lt(list.reads, 64);
+        ck_assert(py_capture_knows(capture, MANY / 2) == !more);
+    }
+    ck_assert_uint_ge(steps, MANY / 64);
+    ck_assert_uint_eq(py_capture_thread(capture, &list.mem, MANY / 2, 0, states, 4, &incomplete),
+                      1);
+    /* What captures go by stays while a longer one is read. */
+    list.n++;
+    ck_assert(py_capture_tick(capture, &list.mem));
+    ck_assert(py_capture_knows(capture, MANY / 2));
+    py_capture_free(capture);
 }
 END_TEST
 
@@ -321,7 +390,7 @@ START_TEST(new_states_are_followed_for_a_while)
 {
     struct fake *f = fake_new(12);
     uint64_t states[4];
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     put_state(f, 4, 0, 4, state_addr(4));
     put(f, interp_addr(0) + f->rt.layout.interp.threads, state_addr(4));
     f->reads = 0;
@@ -336,10 +405,10 @@ START_TEST(reused_states_are_not_believed)
 {
     struct fake *f = fake_new(11);
     uint64_t states[4];
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     put_state(f, 0, 0, 5, 0);
     ck_assert_uint_eq(find(f, 100, 0, states), 0);
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     ck_assert_uint_eq(find(f, 105, 0, states), 1);
     ck_assert_uint_eq(states[0], state_addr(0));
     fake_free(f);
@@ -352,11 +421,11 @@ START_TEST(broken_lists_end)
     uint64_t states[4];
     put(f, state_addr(0) + f->rt.layout.thread.next, state_addr(2));
     put(f, interp_addr(1) + f->rt.layout.interp.next, interp_addr(0));
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     ck_assert_uint_ge(find(f, 100, 0, states), 1);
     put(f, state_addr(0) + f->rt.layout.thread.next, 8);
     put(f, BASE + f->rt.layout.runtime.interpreters, 8);
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     ck_assert_uint_eq(find(f, 100, 0, states), 0);
     fake_free(f);
 }
@@ -369,7 +438,7 @@ START_TEST(garbage_data_stacks_are_survived)
         {0, 0}, {BASE, BASE + 32}, {BASE, UINT64_MAX}, {8, 4096}, {UINT64_MAX - 8, UINT64_MAX}};
     struct fake *f = fake_new(12);
     uint64_t states[4];
-    py_capture_tick(f->capture, &f->mem);
+    tick(f);
     put(f, BASE, BASE); /* a chunk that comes before itself */
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
         put(f, state_addr(0) + f->rt.layout.thread.datastack, garbage[i][0]);
@@ -386,8 +455,7 @@ START_TEST(every_read_may_fail)
 {
     struct fake *f = fake_new(12);
     uint64_t states[4];
-    for (f->fail_at = 0; f->reads = 0, py_capture_tick(f->capture, &f->mem), f->reads > f->fail_at;
-         f->fail_at++)
+    for (f->fail_at = 0; f->reads = 0, tick(f), f->reads > f->fail_at; f->fail_at++)
         ;
     for (f->fail_at = 0;; f->fail_at++) {
         bool incomplete = false;
@@ -407,5 +475,6 @@ CHECK_MAIN("py_capture", 20, threads_are_found_by_tid_and_by_fs_base, musl_keeps
            a_thread_that_begins_later_is_found, a_thread_that_begins_much_later_is_found,
            states_that_came_since_the_tick_are_found,
            a_new_state_is_preferred_to_one_without_frames, threads_without_python_cost_few_reads,
-           new_states_are_followed_for_a_while, reused_states_are_not_believed, broken_lists_end,
-           garbage_data_stacks_are_survived, every_read_may_fail)
+           a_long_list_is_read_in_steps, new_states_are_followed_for_a_while,
+           reused_states_are_not_believed, broken_lists_end, garbage_data_stacks_are_survived,
+           every_read_may_fail)

@@ -12,9 +12,10 @@
 
 enum { WORD = 42, SLEEPERS = 40 };
 
-static void hook_tick(void *ctx, struct mem *live)
+static bool hook_tick(void *ctx, struct mem *live)
 {
     (void)ctx, (void)live;
+    return false;
 }
 
 static uint32_t hook_capture(void *ctx, struct mem *recording, pid_t ns_tid, uint64_t fs_base,

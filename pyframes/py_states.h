@@ -1,0 +1,24 @@
+/* The table from threads to thread states.  Part of the capture, private to it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "pyframes/py_runtime.h"
+
+struct py_states;
+struct py_states *py_states_new(const struct py_runtime *rt); /* borrows RT */
+/* See py_capture_tick(). */
+bool py_states_tick(struct py_states *s, struct mem *live);
+/* Had thread NS_TID a state when the lists were read last?  Only where tids are known by then. */
+bool py_states_knows(const struct py_states *s, pid_t ns_tid);
+/* Fills STATES with those of the thread that are still what the table says, through RECORDING.  FS_BASE 0:
+ * unknown, then NS_TID decides.  Returns how many, at most MAX.  Allocates nothing. */
+uint32_t py_states_find(struct py_states *s, struct mem *recording, pid_t ns_tid, uint64_t fs_base,
+                        uint64_t *states, uint32_t max);
+/* The same for states that came since the lists were read: they are in front of those that were there
+ * then.  A thread without any costs two words of each list, which come with the stack the next time. */
+uint32_t py_states_find_new(const struct py_states *s, struct mem *recording, pid_t ns_tid,
+                            uint64_t fs_base, uint64_t *states, uint32_t max);
+struct py_states *py_states_free(struct py_states *s); /* NULL is fine; returns NULL */
