@@ -23,7 +23,10 @@ enum {
     MAX_LINELESS = 64, /* instructions without a line in a row; compilers emit a few */
     /* Of a program that has no need of so much: */
     MAX_TABLES_BYTES = 64 << 20, /* that are kept */
+    MAX_PLACES = 1 << 18,        /* instructions and copies of bytecode that are known */
     MAX_WORK_BYTES = 256 << 20,  /* of line tables that are read or looked through for one stack */
+    /* A name is decoded and interned: each of its bytes is as much work as so many of a line table. */
+    NAME_WORK = 16,
 };
 
 struct code {
@@ -56,6 +59,7 @@ struct py_codes {
     uint64_t round;
     int64_t taken_ns;   /* the capture that was checked last */
     size_t table_bytes; /* of all line tables */
+    size_t places;      /* in the maps of all code objects */
     size_t work_left;   /* of MAX_WORK_BYTES, for the present stack */
     uint64_t changes;
 };
@@ -86,7 +90,7 @@ static void forget_all(struct py_codes *c)
     for (size_t i = 0; i < c->n; i++)
         release_code(&c->codes[i]);
     c->n = c->n_free = 0;
-    c->table_bytes = 0;
+    c->table_bytes = c->places = 0;
     map_clear(&c->index);
 }
 
@@ -108,6 +112,7 @@ static void forget(struct py_codes *c, size_t ix)
     c->changes++;
     map_remove(&c->index, c->codes[ix].addr);
     c->table_bytes -= c->codes[ix].table_len;
+    c->places -= c->codes[ix].frames.n + c->codes[ix].copies.n;
     release_code(&c->codes[ix]);
     c->free = array_reserve(c->free, &c->free_capacity, c->n_free + 1, sizeof *c->free);
     c->free[c->n_free++] = ix;
@@ -184,6 +189,8 @@ void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
     c->round++;
     c->taken_ns = taken_ns;
     c->work_left = MAX_WORK_BYTES;
+    if (c->places > MAX_PLACES) /* here, since one stack does not add many */
+        forget_all(c);
     for (size_t i = 0; i < stack->n; i++) {
         uint64_t ix = 0;
         uint8_t *window = c->windows + batch.n * c->window;
@@ -230,20 +237,28 @@ static int source_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
     return mem_read(s->live, addr, buf, len);
 }
 
+static void spend(struct py_codes *c, size_t work)
+{
+    c->work_left -= work < c->work_left ? work : c->work_left;
+}
+
 static int read_parts(struct py_codes *c, struct mem *mem, struct code *code, struct names *names)
 {
     const struct py_layout *l = &c->rt->layout;
     const struct py_code_key *key = &code->key;
     text_clear(&names->name);
     text_clear(&names->file);
-    int r = py_string_read(l, mem, py_code_key_name(l, key), &names->name);
+    int r = c->work_left ? 0 : -EPROTO;
+    if (r == 0)
+        r = py_string_read(l, mem, py_code_key_name(l, key), &names->name);
     if (r == 0)
         r = py_string_read(l, mem, key->filename, &names->file);
+    spend(c, NAME_WORK * (names->name.len + names->file.len));
     size_t most = c->work_left < MAX_LINETABLE_BYTES ? c->work_left : MAX_LINETABLE_BYTES;
     if (r == 0)
         r = py_bytes_read(l, mem, key->linetable, most, &code->table, &code->table_len);
     if (r == 0)
-        c->work_left -= code->table_len;
+        spend(c, code->table_len);
     return r;
 }
 
@@ -297,8 +312,8 @@ static int load(struct py_codes *c, struct mem *recorded, uint64_t addr, size_t 
                                              });
         if (c->table_bytes + code.table_len > MAX_TABLES_BYTES)
             forget_all(c);
+        *ret = take_slot(c); /* may forget all */
         c->table_bytes += code.table_len;
-        *ret = take_slot(c);
         c->codes[*ret] = code;
         map_put(&c->index, addr, *ret);
     }
@@ -321,6 +336,13 @@ static int32_t line_of(const struct py_codes *c, const struct code *code, int32_
     return line;
 }
 
+static void add_place(struct py_codes *c, struct map *m, uint64_t key, uint64_t value)
+{
+    c->places -= m->n;
+    map_put(m, key, value);
+    c->places += m->n;
+}
+
 /* Returns 0; -EPROTO: without its line, which takes more work than a stack is worth. */
 static int frame_of(struct py_codes *c, struct code *code, int32_t lasti, frame_id *ret)
 {
@@ -330,7 +352,8 @@ static int frame_of(struct py_codes *c, struct code *code, int32_t lasti, frame_
         return 0;
     }
     bool affordable = code->table_len <= c->work_left;
-    c->work_left -= affordable ? code->table_len : 0;
+    if (affordable)
+        spend(c, code->table_len);
     *ret = profile_frame(c->profile,
                          &(struct frame){
                              .kind = FRAME_PYTHON,
@@ -339,7 +362,7 @@ static int frame_of(struct py_codes *c, struct code *code, int32_t lasti, frame_
                          });
     if (!affordable)
         return -EPROTO;
-    map_put(&code->frames, (uint32_t)lasti, ret->ix);
+    add_place(c, &code->frames, (uint32_t)lasti, ret->ix);
     return 0;
 }
 
@@ -374,13 +397,20 @@ int32_t py_code_lasti(const struct py_runtime *rt, struct mem *live, const struc
                                                        : PY_LASTI_UNKNOWN;
 }
 
+/* Up to 3.10 the key does not tell how long the bytecode is. */
+static bool is_inside(const struct py_codes *c, const struct code *code, int32_t lasti)
+{
+    return lasti < 0 ||
+           py_code_key_units(&c->rt->layout, &code->key) > (uint32_t)lasti / CODE_UNIT_BYTES;
+}
+
 /* The same, from what is known already.  A copy stays where it is until no thread has its number any more and the
  * garbage collector takes it (_Py_ClearUnusedTLBC); a frame that is not in it has another one. */
 static int32_t lasti_of(struct py_codes *c, struct code *code, const struct py_frame *f)
 {
     uint64_t start;
     if (f->copy == 0)
-        return f->lasti;
+        return is_inside(c, code, f->lasti) ? f->lasti : PY_LASTI_UNKNOWN;
     if (map_get(&code->copies, f->copy, &start)) {
         int32_t lasti = offset_in(f, start, code->units);
         if (lasti != PY_LASTI_UNKNOWN)
@@ -388,9 +418,11 @@ static int32_t lasti_of(struct py_codes *c, struct code *code, const struct py_f
     }
     if (find_copy(c->rt, c->live, f, &start, &code->units) < 0)
         return PY_LASTI_UNKNOWN;
-    if (code->copies.n == MAX_COPIES)
+    if (code->copies.n == MAX_COPIES) {
+        c->places -= code->copies.n;
         map_clear(&code->copies);
-    map_put(&code->copies, f->copy, start);
+    }
+    add_place(c, &code->copies, f->copy, start);
     return offset_in(f, start, code->units);
 }
 

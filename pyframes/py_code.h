@@ -20,8 +20,8 @@ void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
 /* Interns F (function, file, current line) in the profile.  The function's name is its qualified
  * name from 3.11 on.  RECORDED: as above; live memory has to serve for what is not there.  *RET_HIDDEN: an interpreter's internal frame (`<shim>`, the `__init__`
  * helper) that users must not see.  Returns 0; -ESTALE: the object is gone or was replaced, RET is
- * then the frame "[unknown code]"; -EPROTO: malformed, or more of line tables than one
- * stack is worth (256 MiB), likewise, or RET is F without its line.  The caller counts all.  The target may be running. */
+ * then the frame "[unknown code]"; -EPROTO: malformed, or more of line tables and names than one
+ * stack is worth (256 MiB; of names alone 16 MiB), likewise, or RET is F without its line.  The caller counts all.  The target may be running. */
 int py_code_resolve(struct py_codes *c, struct mem *recorded, const struct py_frame *f,
                     frame_id *ret, bool *ret_hidden);
 /* F's lasti; looked for in LIVE where the thread runs a copy of the bytecode of its own.  May be

@@ -3,9 +3,14 @@
 #include "base/hash.h"
 
 /* From 3.11 on the bytecode is part of the object, whose variable size it is. */
+static bool holds_bytecode(const struct py_layout *l)
+{
+    return l->code.qualname != PY_ABSENT;
+}
+
 static uint32_t bytecode_offset(const struct py_layout *l)
 {
-    return l->code.qualname == PY_ABSENT ? l->code.bytecode : l->bytes.size;
+    return holds_bytecode(l) ? l->bytes.size : l->code.bytecode;
 }
 
 size_t py_code_key_bytes(const struct py_layout *l)
@@ -47,6 +52,11 @@ bool py_code_key_same(const struct py_code_key *a, const struct py_code_key *b)
 uint64_t py_code_key_name(const struct py_layout *l, const struct py_code_key *key)
 {
     return l->code.qualname != PY_ABSENT ? key->qualname : key->name;
+}
+
+uint64_t py_code_key_units(const struct py_layout *l, const struct py_code_key *key)
+{
+    return holds_bytecode(l) ? key->bytecode : UINT64_MAX;
 }
 
 uint64_t py_code_key_hash(const struct py_code_key *key)

@@ -20,5 +20,7 @@ struct py_code_key py_code_key_of(const struct py_layout *l, const uint8_t *code
 bool py_code_key_same(const struct py_code_key *a, const struct py_code_key *b);
 /* The address of the name to show: qualified from 3.11 on. */
 uint64_t py_code_key_name(const struct py_layout *l, const struct py_code_key *key);
+/* How many units the bytecode has; UINT64_MAX: not known, as up to 3.10. */
+uint64_t py_code_key_units(const struct py_layout *l, const struct py_code_key *key);
 /* The same for the same key, and else not but by an unlikely chance. */
 uint64_t py_code_key_hash(const struct py_code_key *key);

@@ -69,8 +69,10 @@ void stage_open(struct stage *s, uint32_t minor)
     const struct py_layout *l = &s->rt.layout;
     put_u64(s, CODE + l->object.type, TYPE);
     put_u64(s, CODE + l->code.name, NAME);
-    if (l->code.qualname != PY_ABSENT)
+    if (l->code.qualname != PY_ABSENT) {
         put_u64(s, CODE + l->code.qualname, NAME);
+        put_u64(s, CODE + l->bytes.size, 8); /* units of bytecode */
+    }
     put_u64(s, CODE + l->code.filename, FILE_);
     put_u64(s, CODE + l->code.linetable, TABLE);
     put_u32(s, CODE + l->code.first_line, 10);

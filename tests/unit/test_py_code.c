@@ -411,66 +411,26 @@ START_TEST(a_copy_is_looked_up_once)
 }
 END_TEST
 
-/* Of a target that has as many code objects as it likes, each with the longest line table that is read. */
-struct hostile {
-    struct mem mem;
-    struct stage *stage;
-    uint64_t bytes; /* of tables, that were read */
-};
-enum { CODES = 0x10000000, CODE_STEP = 0x1000, ENDLESS = 0x40000000, ENDLESS_BYTES = 16 << 20 };
-
-static int hostile_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
+START_TEST(instructions_outside_of_the_bytecode)
 {
-    struct hostile *h = (struct hostile *)mem;
-    if (addr >= ENDLESS) {
-        uint64_t size = ENDLESS_BYTES;
-        memset(buf, 0xf8, len); /* two units of code without a line */
-        if (len == sizeof size)
-            memcpy(buf, &size, sizeof size);
-        else
-            h->bytes += len;
-        return 0;
-    }
-    return mem_read(&h->stage->mem, addr >= CODES ? CODE + addr % CODE_STEP : addr, buf, len);
-}
-
-/* Work is bounded for each stack; what is beyond is unknown, and told. */
-START_TEST(line_tables_without_end)
-{
-    static const struct mem_ops ops = {.read = hostile_read};
     static struct stage s;
     stage_open(&s, 11);
-    struct hostile h = {.mem = {&ops}, .stage = &s};
-    struct py_codes *codes = py_codes_new(&s.rt, &h.mem, s.profile);
-    struct py_stack none = {0};
-    put_u64(&s, CODE + s.rt.layout.code.linetable, ENDLESS);
-    for (int round = 0; round < 2; round++) {
-        int known = 0;
-        h.bytes = 0;
-        py_codes_check(codes, s.recorded, clock_now_ns(), &none);
-        for (uint64_t i = 0; i < 5000; i++) {
-            struct py_frame f = {.code = CODES + (i / 2) * CODE_STEP, .lasti = (int32_t)i * 2};
-            frame_id id = {0};
-            bool hidden;
-            int r = py_code_resolve(codes, s.recorded, &f, &id, &hidden);
-            ck_assert_uint_ne(id.ix, 0);
-            ck_assert(r == 0 || r == -EPROTO);
-            known += r == 0;
-        }
-        ck_assert_int_gt(known, 5);
-        ck_assert_int_le(known, 16);
-        ck_assert_uint_le(h.bytes, 256 << 20);
-    }
-    py_codes_free(codes);
+    put_u64(&s, CODE + s.rt.layout.bytes.size, 2);
+    ck_assert_uint_eq(line_of(&s, resolve(&s, 2, 0)), 12);
+    uint32_t before = profile_frame_count(s.profile);
+    frame_id unknown = resolve(&s, 4, 0);
+    ck_assert_uint_eq(line_of(&s, unknown), 0);
+    ck_assert_uint_eq(resolve(&s, INT32_MAX, 0).ix, unknown.ix);
+    ck_assert_uint_eq(profile_frame_count(s.profile), before + 1);
     stage_close(&s);
 }
 END_TEST
 
 CHECK_MAIN("py_code", 20, a_thread_may_run_a_copy_of_the_bytecode, a_copy_is_looked_up_once,
-           line_tables_without_end, function_file_and_line, made_up_code_has_the_line_before,
-           once_known_nothing_is_read_but_the_key, a_reused_address_is_noticed,
-           a_string_in_the_place_of_its_like_is_noticed, stacks_from_before_a_check_need_none,
-           what_is_known_outlives_the_process, a_recorded_object_may_be_gone,
-           recorded_and_live_are_not_mixed, any_read_may_fail,
+           instructions_outside_of_the_bytecode, function_file_and_line,
+           made_up_code_has_the_line_before, once_known_nothing_is_read_but_the_key,
+           a_reused_address_is_noticed, a_string_in_the_place_of_its_like_is_noticed,
+           stacks_from_before_a_check_need_none, what_is_known_outlives_the_process,
+           a_recorded_object_may_be_gone, recorded_and_live_are_not_mixed, any_read_may_fail,
            an_object_that_changes_meanwhile_is_read_again, strings_of_every_kind, hostile_objects,
            odd_objects, internal_code_is_hidden)

@@ -1,0 +1,124 @@
+/* However much a target makes up, what it costs is bounded. */
+#include "pyframes/py_code.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "pyframes/py_layout.h"
+#include "tests/support/check_main.h"
+#include "tests/support/py_stage.h"
+
+/* What is known of them is bounded: by and by all is forgotten. */
+START_TEST(instructions_without_end)
+{
+    enum { MAX_PLACES = 1 << 18 };
+    static struct stage s;
+    stage_open(&s, 11);
+    put_u64(&s, CODE + s.rt.layout.bytes.size, UINT64_MAX);
+    struct py_stack none = {0};
+    for (int32_t i = 0; i < MAX_PLACES + 10; i++) {
+        struct py_frame f = {.code = CODE, .lasti = i};
+        frame_id id;
+        bool hidden;
+        py_codes_check(s.codes, s.recorded, clock_now_ns(), &none);
+        ck_assert_int_eq(py_code_resolve(s.codes, s.recorded, &f, &id, &hidden), 0);
+        ck_assert_uint_eq(py_codes_changes(s.codes), i <= MAX_PLACES ? 1 : 2);
+    }
+    stage_close(&s);
+}
+END_TEST
+
+/* Of a target that has as many code objects as it likes, each with the longest line table that is read. */
+struct hostile {
+    struct mem mem;
+    struct stage *stage;
+    uint64_t bytes; /* of tables, that were read */
+};
+enum { CODES = 0x10000000, CODE_STEP = 0x1000, ENDLESS = 0x40000000, ENDLESS_BYTES = 16 << 20 };
+
+static int hostile_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
+{
+    struct hostile *h = (struct hostile *)mem;
+    if (addr >= ENDLESS) {
+        uint64_t size = ENDLESS_BYTES;
+        memset(buf, 0xf8, len); /* two units of code without a line */
+        if (len == sizeof size)
+            memcpy(buf, &size, sizeof size);
+        else
+            h->bytes += len;
+        return 0;
+    }
+    return mem_read(&h->stage->mem, addr >= CODES ? CODE + addr % CODE_STEP : addr, buf, len);
+}
+
+/* Work is bounded for each stack; what is beyond is unknown, and told. */
+START_TEST(line_tables_without_end)
+{
+    static const struct mem_ops ops = {.read = hostile_read};
+    static struct stage s;
+    stage_open(&s, 11);
+    struct hostile h = {.mem = {&ops}, .stage = &s};
+    struct py_codes *codes = py_codes_new(&s.rt, &h.mem, s.profile);
+    struct py_stack none = {0};
+    put_u64(&s, CODE + s.rt.layout.code.linetable, ENDLESS);
+    put_u64(&s, CODE + s.rt.layout.bytes.size, UINT64_MAX);
+    for (int round = 0; round < 2; round++) {
+        int known = 0;
+        h.bytes = 0;
+        py_codes_check(codes, s.recorded, clock_now_ns(), &none);
+        for (uint64_t i = 0; i < 5000; i++) {
+            struct py_frame f = {.code = CODES + (i / 2) * CODE_STEP, .lasti = (int32_t)i * 2};
+            frame_id id = {0};
+            bool hidden;
+            int r = py_code_resolve(codes, s.recorded, &f, &id, &hidden);
+            ck_assert_uint_ne(id.ix, 0);
+            ck_assert(r == 0 || r == -EPROTO);
+            known += r == 0;
+        }
+        ck_assert_int_gt(known, 5);
+        ck_assert_int_le(known, 16);
+        ck_assert_uint_le(h.bytes, 256 << 20);
+    }
+    py_codes_free(codes);
+    stage_close(&s);
+}
+END_TEST
+
+/* Names, too, are work. */
+START_TEST(names_without_end)
+{
+    enum { LONG_NAME = BASE + 0x8000, CHARACTERS = 4096 };
+    static const struct mem_ops ops = {.read = hostile_read};
+    static struct stage s;
+    static uint32_t name[CHARACTERS];
+    stage_open(&s, 11);
+    for (size_t i = 0; i < CHARACTERS; i++)
+        name[i] = 0x1f40d;
+    put_str(&s, LONG_NAME, 4, name, CHARACTERS);
+    put_u64(&s, CODE + s.rt.layout.code.qualname, LONG_NAME);
+    struct hostile h = {.mem = {&ops}, .stage = &s};
+    struct py_codes *codes = py_codes_new(&s.rt, &h.mem, s.profile);
+    uint64_t code = CODES;
+    for (int round = 0; round < 2; round++) {
+        struct py_stack none = {0};
+        int known = 0;
+        py_codes_check(codes, s.recorded, clock_now_ns(), &none);
+        for (int i = 0; i < 5000; i++, code += CODE_STEP) {
+            frame_id id;
+            bool hidden;
+            int r =
+                py_code_resolve(codes, s.recorded, &(struct py_frame){.code = code}, &id, &hidden);
+            ck_assert(r == 0 || r == -EPROTO);
+            known += r == 0;
+        }
+        ck_assert_int_gt(known, 500);
+        ck_assert_int_le(known, 1100);
+    }
+    py_codes_free(codes);
+    stage_close(&s);
+}
+END_TEST
+
+CHECK_MAIN("py_code_bounds", 20, instructions_without_end, line_tables_without_end,
+           names_without_end)
