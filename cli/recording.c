@@ -296,7 +296,7 @@ static void handle(struct recording *r, const struct message *m)
         break;
     case MESSAGE_EXEC:
         profile_add_number(r->profile, "execs", 1);
-        subject_exec(s);
+        subject_exec(s, m->time_ns);
         break;
     case MESSAGE_PROCESS_END:
         break;

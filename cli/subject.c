@@ -262,16 +262,29 @@ void subject_conclude(struct subject *s)
         refuse_python(s);
 }
 
-void subject_exec(struct subject *s)
+/* The present one's hook may be in use until the sampler's next tick, and a sampler that lags behind, or a worker that
+ * does, may be many messages away from it.  But an execve is noticed at the beginning of a tick, when no hook is in use,
+ * and ends all threads that were sampled with one: what was retired before that is free. */
+static void retire_python(struct subject *s, int64_t noticed_ns)
+{
+    struct python **old = &s->old_pythons;
+    while (*old && (*old)->retired_ns >= noticed_ns)
+        old = &(*old)->older;
+    *old = python_free(*old);
+    if (!s->python)
+        return;
+    /* Set between the execve and the sampler's noticing it, it would stay. */
+    sampler_drop_hook(s->sampler, s->number, &s->python->hook);
+    s->python->retired_ns = clock_now_ns();
+    s->python->older = s->old_pythons;
+    s->old_pythons = s->python;
+    s->python = NULL;
+}
+
+void subject_exec(struct subject *s, int64_t noticed_ns)
 {
     s->seek_not_before_ns = 0;
-    if (s->python) {
-        /* Set between the execve and the sampler's noticing it, it would stay. */
-        sampler_drop_hook(s->sampler, s->number, &s->python->hook);
-        s->python->older = s->old_pythons;
-        s->old_pythons = s->python;
-        s->python = NULL;
-    }
+    retire_python(s, noticed_ns);
     modules_exec(s->modules);
     symbolizer_exec(s->symbolizer);
     code_changed(s);

@@ -20,8 +20,8 @@
 #include "target/modules.h"
 #include "unwinder/unwinder.h"
 
-/* A Python runtime found in the process.  One that execve left behind is kept until the end, since the
- * sampler may be in the middle of its hook. */
+/* A Python runtime found in the process.  One that execve left behind is kept until the sampler has noticed another
+ * execve after that, since it may be in the middle of its hook. */
 struct python {
     struct py_runtime *runtime;
     struct py_capture *capture;
@@ -32,6 +32,7 @@ struct python {
     struct py_tasks *tasks; /* NULL: not asked for, or there are none (yet) */
     struct capture_hook hook;
     struct python *older;
+    int64_t retired_ns; /* when its hook was dropped */
 };
 /* What S needs to read RUNTIME, which is taken over. */
 struct subject;
@@ -80,8 +81,8 @@ void subject_refresh(struct subject *s, int64_t now_ns);
 bool subject_catch_up(struct subject *s, const struct native_stack *stack, int64_t taken_ns);
 /* The recording ends: a Python that is still in doubt is refused, with a warning. */
 void subject_conclude(struct subject *s);
-/* The process runs another program now. */
-void subject_exec(struct subject *s);
+/* The process runs another program now, which the sampler noticed at NOTICED_NS. */
+void subject_exec(struct subject *s, int64_t noticed_ns);
 /* The profile's frame for native code at PC.  OTHERWISE: what it is called if no file holds it and no
  * compiler has named it; NULL. */
 frame_id subject_native_frame(struct subject *s, const struct native_frame *f,

@@ -54,7 +54,7 @@ struct sampler *sampler_new(const struct sampler_config *config);
  * Returns its number (0, 1, …), or -EPERM/-ESRCH/-ENOENT (no /proc/PID/syscall) with ERR. */
 int sampler_add(struct sampler *s, pid_t pid, struct mem *live, struct err *err);
 /* Any thread, any time: from the next tick on captures of PROCESS use HOOK (NULL: none), which must
- * live until the sampler is freed. */
+ * live until the sampler is freed, or has told of an execve of PROCESS later than HOOK was dropped. */
 void sampler_set_hook(struct sampler *s, uint32_t process, const struct capture_hook *hook);
 /* Takes HOOK away if it is still set; it may be in use until the next tick. */
 void sampler_drop_hook(struct sampler *s, uint32_t process, const struct capture_hook *hook);

@@ -63,6 +63,25 @@ class Hostile(Sampled):
             self.assert_unharmed(target)
         self.assertEqual(profile.counts["execs"], 12)
 
+    def test_exec_of_python_again_and_again(self):
+        """What was known of the interpreters before is not kept."""
+        if harness.is_sanitized():
+            self.skipTest("a sanitizer's memory tells nothing")
+        script = ("import os, sys\nprint('ready', flush=True)\nsys.stdin.readline()\n"
+                  "os.execv(sys.executable, [sys.executable, '-S', '-E', '-c', os.environ['SCRIPT']])")
+        kilobytes = []
+        with harness.Target.running(["env", f"SCRIPT={script}", sys.executable, "-S", "-E", "-c", script]) as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                for _ in range(30):
+                    time.sleep(0.06)
+                    kilobytes.append(int(harness.status(wallspy.process.pid, "RssAnon").split()[0]))
+                    target.process.stdin.write("\n")
+                    self.assertEqual(target.line(), "ready")
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+        self.assertEqual(profile.counts["execs"], 30)
+        self.assertLess(kilobytes[-1], kilobytes[9] + 15000, kilobytes)
+
     def assert_tame(self, text):
         """No control characters, nothing that is no UTF-8."""
         self.assertIsNone(re.search("[^\n\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff]", text), text)
