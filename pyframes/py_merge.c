@@ -323,6 +323,10 @@ static void put_blocks_up_to(struct writer *w, size_t b)
         worsen(w, PY_MERGE_MISMATCH);
     for (size_t i = first; i <= b; i++)
         put_block(w, i);
+    if (w->m->blocks[b].whole)
+        return;
+    put_note(w, note_python_missing);
+    worsen(w, PY_MERGE_MISMATCH);
 }
 
 /* Is F an activation whose last Python frame was left?  It may still run destructors of what that

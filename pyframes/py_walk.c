@@ -307,12 +307,12 @@ static bool runs_code(struct walk *w, const struct py_frame *frame)
 
 /* 3.11 and 3.12: walks the top block, which begins at C.  An activation that is just being entered
  * links its cframe some instructions before it fills it in: until then both members are what an
- * older call left on the stack, and this returns PY_WALK_TORN.  After PY_WALK_DONE the next block
+ * older call left on the stack, and this returns PY_WALK_TORN; a long chain is none of those.  After PY_WALK_DONE the next block
  * begins at C (3.11) or *RET_FRAME (3.12). */
 static enum py_walk_end walk_top(struct walk *w, struct cframe *c, uint64_t *ret_frame)
 {
     /* Shim and cframe are locals of one C function: 112 bytes apart in 3.12.1. */
-    enum { LOCALS_BYTES = 1024 };
+    enum { LOCALS_BYTES = 1024, MAX_STALE_FRAMES = 256 };
     size_t first = w->out->n;
     uint64_t cframe = c->addr, shim = cframe;
     enum py_walk_end end;
@@ -323,7 +323,8 @@ static enum py_walk_end walk_top(struct walk *w, struct cframe *c, uint64_t *ret
         end = entry_block(w, c);
     else
         end = shim_block(w, ret_frame, &shim);
-    if (end == PY_WALK_TOO_DEEP)
+    if (end == PY_WALK_TOO_DEEP ||
+        (end == PY_WALK_BAD_MEMORY && w->out->n - first > MAX_STALE_FRAMES))
         return end;
     if (end != PY_WALK_DONE || shim - cframe + LOCALS_BYTES > (uint64_t)2 * LOCALS_BYTES)
         return PY_WALK_TORN;

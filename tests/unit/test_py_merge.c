@@ -303,7 +303,7 @@ START_TEST(a_remainder_finds_the_next_activation)
     s.py.end = PY_WALK_BAD_MEMORY;
     s.py_frames[2].marker = s.py_frames[3].marker = 0;
     s.py_frames[3].entry = false;
-    ck_assert_str_eq(merged(&s), "xABcCDcx");
+    ck_assert(!strcmp(merged(&s), "xABcCD?cx") && s.out.result == PY_MERGE_MISMATCH);
     stage_close(&s);
 }
 END_TEST
