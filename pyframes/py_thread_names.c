@@ -15,7 +15,7 @@ enum {
 struct py_thread_names {
     const struct py_runtime *rt;
     struct mem *live;
-    uint64_t active; /* threading._active: the dict stays the same one; 0: not found yet */
+    uint64_t active; /* threading._active, as it was found last; 0: not found yet */
 };
 
 struct py_thread_names *py_thread_names_new(const struct py_runtime *rt, struct mem *live)
@@ -105,16 +105,24 @@ static int read_name(const struct py_thread_names *n, uint64_t thread, struct te
     return name ? py_string_read(&n->rt->layout, n->live, name, out) : -ENOENT;
 }
 
+static int name_of(const struct py_thread_names *n, uint64_t thread_id, struct text *out)
+{
+    uint64_t thread;
+    int r = find_thread(n, thread_id, &thread);
+    return r < 0 ? r : read_name(n, thread, out);
+}
+
 int py_thread_names_find(struct py_thread_names *n, struct mem *recorded, uint64_t thread_state,
                          struct text *out)
 {
-    uint64_t thread_id, thread = 0;
+    uint64_t thread_id;
     if (n->rt->layout.minor >= FIRST_NAMED)
         return -ENOENT;
     int r = mem_read_u64(recorded, thread_state + n->rt->layout.thread.thread_id, &thread_id);
-    if (r == 0 && n->active == 0)
-        r = find_active(n);
-    if (r == 0)
-        r = find_thread(n, thread_id, &thread);
-    return r < 0 ? r : read_name(n, thread, out);
+    if (r < 0)
+        return r;
+    if (n->active != 0 && name_of(n, thread_id, out) == 0)
+        return 0;
+    r = find_active(n); /* Py_Finalize() and Py_Initialize() make a new dict, elsewhere */
+    return r < 0 ? r : name_of(n, thread_id, out);
 }
