@@ -101,35 +101,35 @@ static int walk(struct py_capture *c, struct mem *recording, const uint64_t *sta
 
 /* Fills STATES with those of the thread, and walks their frames. */
 static uint32_t walk_states(struct py_capture *c, struct mem *recording, pid_t ns_tid,
-                            uint64_t fs_base, uint64_t *states, uint32_t max, int *ret_error)
+                            uint64_t fs_base, uint64_t *states, uint32_t max, bool *ret_incomplete)
 {
     enum { MAX_NEW_STATES = 8 };
-    c->scratch.n = 0;
-    uint32_t n = py_states_find(c->states, recording, ns_tid, fs_base, states, max);
-    *ret_error = walk(c, recording, states, n);
-    if (c->scratch.n > 0)
-        return n;
-    /* Without a frame they may also be what is left of states that were freed since the tick. */
     uint64_t found[MAX_NEW_STATES];
-    uint32_t found_n = py_states_find_new(c->states, recording, ns_tid, fs_base, found,
-                                          max < MAX_NEW_STATES ? max : MAX_NEW_STATES);
-    if (found_n == 0)
-        return n;
-    memcpy(states, found, found_n * sizeof *found);
-    *ret_error = walk(c, recording, states, found_n);
-    return found_n;
+    uint32_t found_n = 0;
+    c->scratch.n = 0;
+    uint32_t n = py_states_find(c->states, recording, ns_tid, fs_base, states, max, ret_incomplete);
+    int error = walk(c, recording, states, n);
+    /* Without a frame they may also be what is left of states that were freed since the tick. */
+    if (c->scratch.n == 0)
+        found_n = py_states_find_new(c->states, recording, ns_tid, fs_base, found,
+                                     max < MAX_NEW_STATES ? max : MAX_NEW_STATES);
+    if (found_n > 0) {
+        memcpy(states, found, found_n * sizeof *found);
+        n = found_n;
+        error = walk(c, recording, states, n);
+    }
+    if (error < 0)
+        *ret_incomplete = true;
+    return n;
 }
 
 uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns_tid,
                            uint64_t fs_base, uint64_t *thread_states, uint32_t max,
                            bool *ret_incomplete)
 {
-    int error;
-    uint32_t n = walk_states(c, recording, ns_tid, fs_base, thread_states, max, &error);
+    uint32_t n = walk_states(c, recording, ns_tid, fs_base, thread_states, max, ret_incomplete);
     if (n == 0)
         return 0;
-    if (error < 0)
-        *ret_incomplete = true;
     for (uint32_t i = 0; c->scratch.n == 0 && i < n; i++)
         py_walk_keep_callers(c->rt, recording, thread_states[i], &c->scratch);
     (void)py_gil_state(c->rt, recording, thread_states, n, -1, 0);

@@ -18,12 +18,14 @@ enum {
      * lie between two readings in the end: an entry may never become complete. */
     SETTLING_TICKS = 8,
     SELDOM_TICKS = 128,
+    MAX_OF_THREAD = 64, /* states of one thread that a capture looks at */
     MAX_NEW_READS =
         32, /* in a hold, to find the state of one thread that has come since the tick */
 };
 
 struct thread_ids {
     uint64_t next, interp, thread_id, native_id;
+    uint64_t top, base_frame; /* frame or cframe; see is_idle() */
 };
 
 struct entry {
@@ -52,6 +54,7 @@ struct py_states {
     uint32_t ids_bytes; /* of a thread state, so that struct thread_ids is there */
     struct head heads[MAX_INTERPRETERS];
     size_t heads_n;
+    bool too_many;      /* interpreters */
     struct table table; /* what captures look into */
     struct table next;  /* what is being read; captures may come in between */
     bool reading;
@@ -65,7 +68,8 @@ struct py_states {
 static uint32_t ids_bytes(const struct py_layout *l)
 {
     uint32_t last = l->thread.next;
-    const uint32_t others[] = {l->thread.interp, l->thread.thread_id, l->thread.native_id};
+    const uint32_t others[] = {l->thread.interp, l->thread.thread_id, l->thread.native_id,
+                               l->thread.frame,  l->thread.cframe,    l->thread.base_frame};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i] != PY_ABSENT && others[i] > last)
             last = others[i];
@@ -141,6 +145,9 @@ static struct thread_ids ids_in(const struct py_states *s, const uint8_t *bytes)
         .interp = py_layout_word(bytes, l->thread.interp),
         .thread_id = py_layout_word(bytes, l->thread.thread_id),
         .native_id = py_layout_word(bytes, l->thread.native_id),
+        .top = py_layout_word(bytes,
+                              l->thread.frame != PY_ABSENT ? l->thread.frame : l->thread.cframe),
+        .base_frame = py_layout_word(bytes, l->thread.base_frame),
     };
 }
 
@@ -155,28 +162,43 @@ static int read_ids(const struct py_states *s, struct mem *mem, uint64_t state,
     return 0;
 }
 
-/* Reads what tells a changed list from an unchanged one.  Returns how many interpreters there are,
- * at most MAX_INTERPRETERS. */
-static size_t read_heads(const struct py_states *s, struct mem *live, struct head *ret)
+/* Reads what tells the list of interpreter INTERP from another.  *RET_NEXT: the next interpreter. */
+static bool read_head(const struct py_states *s, struct mem *live, uint64_t interp,
+                      struct head *ret, uint64_t *ret_next)
 {
     const struct py_layout *l = &s->rt->layout;
-    uint64_t interp;
-    size_t n = 0;
-    if (mem_read_u64(live, s->rt->addr + l->runtime.interpreters, &interp) < 0)
-        return 0;
-    while (interp != 0 && n < MAX_INTERPRETERS) {
-        struct head h = {.interp = interp};
-        struct thread_ids ids = {0};
-        if (mem_read_u64(live, interp + l->interp.threads, &h.state) < 0 ||
-            mem_read_u64(live, interp + l->interp.next, &interp) < 0)
-            break;
-        if (h.state != 0 && read_ids(s, live, h.state, &ids) == 0) {
-            h.thread_id = ids.thread_id;
-            h.native_id =
-                l->thread.native_id == PY_ABSENT ? read_tids(live, ids.thread_id) : ids.native_id;
-        }
-        ret[n++] = h;
+    struct thread_ids ids;
+    *ret = (struct head){.interp = interp};
+    if (mem_read_u64(live, interp + l->interp.threads, &ret->state) < 0 ||
+        mem_read_u64(live, interp + l->interp.next, ret_next) < 0)
+        return false;
+    if (ret->state != 0 && read_ids(s, live, ret->state, &ids) == 0) {
+        ret->thread_id = ids.thread_id;
+        ret->native_id =
+            l->thread.native_id == PY_ABSENT ? read_tids(live, ids.thread_id) : ids.native_id;
     }
+    return true;
+}
+
+/* Returns how many interpreters there are, at most MAX_INTERPRETERS: the newest, and if there are more in
+ * place of the last the main one, which is the oldest.  *RET_TOO_MANY: there are more. */
+static size_t read_heads(const struct py_states *s, struct mem *live, struct head *ret,
+                         bool *ret_too_many)
+{
+    enum { MAIN = 8 }; /* struct pyinterpreters: head, main */
+    uint64_t list = s->rt->addr + s->rt->layout.runtime.interpreters;
+    uint64_t interp, ignored;
+    size_t n = 0;
+    *ret_too_many = false;
+    if (mem_read_u64(live, list, &interp) < 0)
+        return 0;
+    while (interp != 0 && n < MAX_INTERPRETERS && read_head(s, live, interp, &ret[n], &interp))
+        n++;
+    *ret_too_many = n == MAX_INTERPRETERS && interp != 0;
+    struct head main;
+    if (*ret_too_many && s->rt->layout.minor > 6 && mem_read_u64(live, list + MAIN, &interp) == 0 &&
+        read_head(s, live, interp, &main, &ignored))
+        ret[n - 1] = main;
     return n;
 }
 
@@ -293,8 +315,10 @@ static void read_next(struct py_states *s, struct mem *live)
 {
     bool has_native = s->rt->layout.thread.native_id != PY_ABSENT;
     struct thread_ids ids;
-    if (++s->steps > MAX_THREAD_STATES || read_ids(s, live, s->at_state, &ids) < 0 ||
-        ids.interp != s->heads[s->at_head].interp) {
+    uint64_t known;
+    /* One that was met already: the list leads back. */
+    if (++s->steps > MAX_THREAD_STATES || map_get(&s->next.by_state, s->at_state, &known) ||
+        read_ids(s, live, s->at_state, &ids) < 0 || ids.interp != s->heads[s->at_head].interp) {
         s->next.unsettled = true;
         s->at_state = 0;
         return;
@@ -328,7 +352,7 @@ static bool heads_changed(struct py_states *s, struct mem *live)
     struct head heads[MAX_INTERPRETERS];
     if (heads_are_same(s, live))
         return false;
-    size_t n = read_heads(s, live, heads);
+    size_t n = read_heads(s, live, heads, &s->too_many);
     if (n == s->heads_n && memcmp(heads, s->heads, n * sizeof *heads) == 0)
         return false;
     memcpy(s->heads, heads, n * sizeof *heads);
@@ -357,26 +381,62 @@ bool py_states_tick(struct py_states *s, struct mem *live)
     return read_some(s, live);
 }
 
-uint32_t py_states_find(struct py_states *s, struct mem *recording, pid_t ns_tid, uint64_t fs_base,
-                        uint64_t *states, uint32_t max)
+/* Runs nothing: no frame.  Told from the words that are read anyway. */
+static bool is_idle(const struct py_layout *l, uint64_t state, const struct thread_ids *ids)
 {
+    bool by_cframe = l->chain == PY_CHAIN_IS_ENTRY || l->chain == PY_CHAIN_SHIM_CFRAME;
+    uint64_t none = by_cframe ? state + l->thread.root_cframe : ids->base_frame;
+    return ids->top == 0 || ids->top == none;
+}
+
+struct found {
+    uint64_t states[MAX_OF_THREAD];
+    uint32_t n, max;
+    uint64_t idle; /* a bit for each */
+};
+
+/* Where there is no room, those that run nothing make some.  False: none does. */
+static bool take(struct found *f, uint64_t state, bool idle)
+{
+    uint32_t at = f->n;
+    if (at == f->max && idle)
+        return true;
+    if (at == f->max)
+        for (at = 0; at < f->max && !(f->idle >> at & 1); at++)
+            ;
+    if (at == f->max)
+        return false;
+    f->states[at] = state;
+    f->idle = (f->idle & ~(UINT64_C(1) << at)) | (uint64_t)idle << at;
+    f->n += at == f->n;
+    return true;
+}
+
+uint32_t py_states_find(struct py_states *s, struct mem *recording, pid_t ns_tid, uint64_t fs_base,
+                        uint64_t *states, uint32_t max, bool *ret_incomplete)
+{
+    struct found found = {.max = max < MAX_OF_THREAD ? max : MAX_OF_THREAD};
     uint64_t thread = fs_base;
     uint64_t at = 0;
-    uint32_t n = 0;
+    bool whole = true;
     if (thread != 0 || map_get(&s->table.by_tid, (uint64_t)ns_tid, &thread))
         (void)map_get(&s->table.by_thread, thread, &at);
-    while (at != 0 && n < max) {
+    for (int i = 0; at != 0 && whole; i++) {
         const struct entry *e = &s->table.entries[at - 1];
         struct thread_ids ids;
-        if (read_ids(s, recording, e->state, &ids) == 0 && ids.interp == e->interp &&
-            ids.thread_id == e->thread_id) {
-            states[n++] = e->state;
-        } else {
+        if (i == MAX_OF_THREAD)
+            whole = false;
+        else if (read_ids(s, recording, e->state, &ids) == 0 && ids.interp == e->interp &&
+                 ids.thread_id == e->thread_id)
+            whole = take(&found, e->state, is_idle(&s->rt->layout, e->state, &ids));
+        else
             s->outdated = true;
-        }
         at = e->same_thread;
     }
-    return n;
+    if (!whole || (found.n == 0 && s->too_many))
+        *ret_incomplete = true;
+    memcpy(states, found.states, found.n * sizeof *states);
+    return found.n;
 }
 
 /* Has STATE been where it is in the lists since the tick?  Its thread may have freed it meanwhile and got its

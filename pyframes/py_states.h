@@ -14,9 +14,10 @@ bool py_states_tick(struct py_states *s, struct mem *live);
 /* Had thread NS_TID a state when the lists were read last?  Only where tids are known by then. */
 bool py_states_knows(const struct py_states *s, pid_t ns_tid);
 /* Fills STATES with those of the thread that are still what the table says, through RECORDING.  FS_BASE 0:
- * unknown, then NS_TID decides.  Returns how many, at most MAX.  Allocates nothing. */
+ * unknown, then NS_TID decides.  Returns how many, at most MAX: of more, those that have frames.  Sets
+ * *RET_INCOMPLETE where there may be others with frames: one of the limits was reached.  Allocates nothing. */
 uint32_t py_states_find(struct py_states *s, struct mem *recording, pid_t ns_tid, uint64_t fs_base,
-                        uint64_t *states, uint32_t max);
+                        uint64_t *states, uint32_t max, bool *ret_incomplete);
 /* The same for states that came since the lists were read: they are in front of those that were there
  * then.  A thread without any costs two words of each list, which come with the stack the next time. */
 uint32_t py_states_find_new(const struct py_states *s, struct mem *recording, pid_t ns_tid,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pyframes/py_layout.h"
+#include "pyframes/py_states.h"
 #include "tests/support/check_main.h"
 
 /* A runtime with two interpreters; their thread states at STATES, one every STATE_BYTES. */
@@ -111,42 +112,6 @@ static uint32_t find(struct fake *f, pid_t tid, uint64_t fs_base, uint64_t *stat
     ck_assert(!incomplete);
     return n;
 }
-
-/* One interpreter; its states N, N − 1, … 1, of threads with these tids. */
-struct long_list {
-    struct mem mem;
-    struct py_runtime rt;
-    size_t n, reads;
-};
-
-static uint64_t long_word(const struct long_list *f, uint64_t addr)
-{
-    const struct py_layout *l = &f->rt.layout;
-    if (addr == BASE + l->runtime.interpreters)
-        return INTERPS;
-    if (addr < STATES)
-        return addr == INTERPS + l->interp.threads ? state_addr(f->n) : 0;
-    uint64_t i = (addr - STATES) / STATE_BYTES;
-    uint64_t offset = (addr - STATES) % STATE_BYTES;
-    if (offset == l->thread.next)
-        return i > 1 ? state_addr(i - 1) : 0;
-    if (offset == l->thread.interp)
-        return INTERPS;
-    return offset == l->thread.thread_id || offset == l->thread.native_id ? i : 0;
-}
-
-static int long_read(struct mem *m, uint64_t addr, void *buf, size_t len)
-{
-    struct long_list *f = (struct long_list *)m;
-    f->reads++;
-    for (size_t i = 0; i + 8 <= len; i += 8) {
-        uint64_t word = long_word(f, addr + i);
-        memcpy((uint8_t *)buf + i, &word, sizeof word);
-    }
-    return 0;
-}
-
-static const struct mem_ops long_ops = {.read = long_read};
 
 START_TEST(threads_are_found_by_tid_and_by_fs_base)
 {
@@ -358,30 +323,41 @@ START_TEST(threads_without_python_cost_few_reads)
 }
 END_TEST
 
-/* Nobody who has stopped waits for a long list: it is read in steps, between which captures are made. */
-START_TEST(a_long_list_is_read_in_steps)
+/* Of a thread with many states those count that run something. */
+START_TEST(states_without_frames_make_room)
 {
-    enum { MANY = 2000 };
-    uint64_t states[4];
-    struct long_list list = {.mem.ops = &long_ops, .n = MANY};
-    list.rt = (struct py_runtime){.layout = *py_layout_of(12), .addr = BASE};
-    struct py_capture *capture = py_capture_new(&list.rt);
-    bool incomplete = false;
-    size_t steps = 0;
-    for (bool more = true; more; steps++) {
-        list.reads = 0;
-        more = py_capture_tick(capture, &list.mem);
-        ck_assert_uint_lt(list.reads, 64);
-        ck_assert(py_capture_knows(capture, MANY / 2) == !more);
+    enum { MANY = 20, MAX = 4, RUN = 4 };
+    static const uint32_t minors[] = {9, 10, 11, 12};
+    for (size_t m = 0; m < sizeof minors / sizeof *minors; m++) {
+        struct fake *f = fake_new(minors[m]);
+        const struct py_layout *l = &f->rt.layout;
+        struct py_states *s = py_states_new(&f->rt);
+        uint32_t top = l->thread.frame != PY_ABSENT ? l->thread.frame : l->thread.cframe;
+        uint64_t states[MAX], sum = 0, wanted = 0;
+        bool incomplete = false;
+        for (size_t i = 4; i < MANY; i++) {
+            bool runs = i % RUN == 0;
+            put_state(f, i, 0, 9, i == 4 ? state_addr(2) : state_addr(i - 1));
+            put(f, state_addr(i) + top,
+                runs             ? BASE
+                : minors[m] > 10 ? state_addr(i) + l->thread.root_cframe
+                                 : 0);
+            wanted += runs ? state_addr(i) : 0;
+        }
+        put(f, interp_addr(0) + l->interp.threads, state_addr(MANY - 1));
+        while (py_states_tick(s, &f->mem))
+            ;
+        ck_assert_uint_eq(py_states_find(s, &f->mem, 109, 0, states, MAX, &incomplete), MAX);
+        for (size_t i = 0; i < MAX; i++)
+            sum += states[i];
+        ck_assert_uint_eq(sum, wanted);
+        ck_assert(!incomplete);
+        put(f, state_addr(5) + top, BASE);
+        ck_assert_uint_eq(py_states_find(s, &f->mem, 109, 0, states, MAX, &incomplete), MAX);
+        ck_assert(incomplete);
+        py_states_free(s);
+        fake_free(f);
     }
-    ck_assert_uint_ge(steps, MANY / 64);
-    ck_assert_uint_eq(py_capture_thread(capture, &list.mem, MANY / 2, 0, states, 4, &incomplete),
-                      1);
-    /* What captures go by stays while a longer one is read. */
-    list.n++;
-    ck_assert(py_capture_tick(capture, &list.mem));
-    ck_assert(py_capture_knows(capture, MANY / 2));
-    py_capture_free(capture);
 }
 END_TEST
 
@@ -475,6 +451,6 @@ CHECK_MAIN("py_capture", 20, threads_are_found_by_tid_and_by_fs_base, musl_keeps
            a_thread_that_begins_later_is_found, a_thread_that_begins_much_later_is_found,
            states_that_came_since_the_tick_are_found,
            a_new_state_is_preferred_to_one_without_frames, threads_without_python_cost_few_reads,
-           a_long_list_is_read_in_steps, new_states_are_followed_for_a_while,
+           states_without_frames_make_room, new_states_are_followed_for_a_while,
            reused_states_are_not_believed, broken_lists_end, garbage_data_stacks_are_survived,
            every_read_may_fail)
