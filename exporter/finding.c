@@ -297,8 +297,10 @@ static void add_table(struct finding *f, size_t width, struct text *out)
         label_columns = need > label_columns ? need : label_columns;
     }
     label_columns = label_columns < LABEL_MAX ? label_columns : LABEL_MAX;
+    /* With --gil what a thread did without the GIL is not known: it need not have been blocked. */
+    const char *rest = profile_number(f->p, "stacks_left_out") > 0 ? "rest" : "blocked";
     text_addf(out, "  %-*s%*s%*s%*s  biggest path%s\n", (int)label_columns, "thread", RUN_COLUMNS,
-              "run", WAIT_COLUMNS, "wait-cpu", BLOCKED_COLUMNS, "blocked",
+              "run", WAIT_COLUMNS, "wait-cpu", BLOCKED_COLUMNS, rest,
               label_columns + 61 <= width ? " (% of its wall time)" : "");
     for (size_t i = 0; i < f->n_rows; i++)
         add_row(f, &f->rows[i], label_columns, width, out);

@@ -98,6 +98,19 @@ START_TEST(the_line_is_the_one_mostly_seen)
 }
 END_TEST
 
+START_TEST(what_was_left_out_is_not_called_blocked)
+{
+    struct profile_builder b = builder_start(10, "python3");
+    thread_id main = builder_thread(&b, 10, NULL);
+    builder_run(&b, main, "f@/a.py:1:2", 300, 300);
+    profile_set_number(b.p, "stacks_left_out", 7);
+    ck_assert_str_eq(
+        finding(&b, 79, 1000),
+        "  thread           run  wait-cpu     rest  biggest path (% of its wall time)\n"
+        "  main 10          30%        0%      70%  30% f a.py:2\n");
+}
+END_TEST
+
 START_TEST(rows_are_limited_and_lines_fit)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -147,5 +160,5 @@ START_TEST(nothing_says_nothing)
 END_TEST
 
 CHECK_MAIN("finding", 20, the_culprit_is_named, threads_of_cxx_are_called_after_what_they_run,
-           the_line_is_the_one_mostly_seen, rows_are_limited_and_lines_fit,
-           a_terminal_gets_no_orders, nothing_says_nothing)
+           the_line_is_the_one_mostly_seen, what_was_left_out_is_not_called_blocked,
+           rows_are_limited_and_lines_fit, a_terminal_gets_no_orders, nothing_says_nothing)
