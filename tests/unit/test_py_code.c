@@ -353,16 +353,23 @@ START_TEST(internal_code_is_hidden)
 }
 END_TEST
 
+enum { COPIES = BASE + 0x5000, COPY = BASE + 0x6000, UNITS = 4 };
+
+/* Of the bytecode there is a copy, number 1. */
+static void stage_open_with_copy(struct stage *s)
+{
+    stage_open(s, 12);
+    s->rt.layout.code.copies = 0xf0;
+    put_u64(s, CODE + s->rt.layout.bytes.size, UNITS);
+    put_u64(s, CODE + s->rt.layout.code.copies, COPIES);
+    put_u64(s, COPIES, 2);
+    put_u64(s, COPIES + 16, COPY);
+}
+
 START_TEST(a_thread_may_run_a_copy_of_the_bytecode)
 {
-    enum { COPIES = BASE + 0x5000, COPY = BASE + 0x6000, UNITS = 4 };
     static struct stage s;
-    stage_open(&s, 12);
-    s.rt.layout.code.copies = 0xf0;
-    put_u64(&s, CODE + s.rt.layout.bytes.size, UNITS);
-    put_u64(&s, CODE + s.rt.layout.code.copies, COPIES);
-    put_u64(&s, COPIES, 2);
-    put_u64(&s, COPIES + 16, COPY);
+    stage_open_with_copy(&s);
     struct py_frame f = {.code = CODE, .lasti = PY_LASTI_UNKNOWN, .instr = COPY + 2, .copy = 1};
     ck_assert_int_eq(py_code_lasti(&s.rt, &s.mem, &f), 2);
     f.instr = COPY + 2 * UNITS; /* behind its end */
@@ -380,14 +387,9 @@ END_TEST
 
 START_TEST(a_copy_is_looked_up_once)
 {
-    enum { COPIES = BASE + 0x5000, COPY = BASE + 0x6000, MOVED = BASE + 0x7000, UNITS = 4 };
+    enum { MOVED = BASE + 0x7000 };
     static struct stage s;
-    stage_open(&s, 12);
-    s.rt.layout.code.copies = 0xf0;
-    put_u64(&s, CODE + s.rt.layout.bytes.size, UNITS);
-    put_u64(&s, CODE + s.rt.layout.code.copies, COPIES);
-    put_u64(&s, COPIES, 2);
-    put_u64(&s, COPIES + 16, COPY);
+    stage_open_with_copy(&s);
     struct py_frame f = {.code = CODE, .lasti = PY_LASTI_UNKNOWN, .instr = COPY + 2, .copy = 1};
     frame_id id = {0};
     bool hidden;
