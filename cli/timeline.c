@@ -50,10 +50,9 @@ static void settle_state(struct lane *lane, const struct profile *p, struct run 
 /* Without the kernel's counts the state that was seen stands for all of the sample's time. */
 static void count_by_state(struct run *run)
 {
-    if (run->state == RUN_RUNNING || run->state == RUN_RUNNING_OR_RUNNABLE)
-        run->cpu_ns = run->wall_ns;
-    else if (run->state == RUN_RUNNABLE)
-        run->runqueue_ns = run->wall_ns;
+    bool runs = run->state == RUN_RUNNING || run->state == RUN_RUNNING_OR_RUNNABLE;
+    run->cpu_ns = runs ? run->wall_ns : 0;
+    run->runqueue_ns = run->state == RUN_RUNNABLE ? run->wall_ns : 0;
 }
 
 void lane_close(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns,
@@ -65,7 +64,7 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
     int64_t proven_ns = m->until_ns > lane->start_ns ? m->until_ns - lane->start_ns : 0;
     int64_t all_ns = m->time_ns - lane->start_ns;
     int64_t wall_ns = least(all_ns, proven_ns + MISSED_AFTER_INTERVALS * interval_ns);
-    bool counted = !lane->by_state && m->sched.runs >= lane->sched.runs && lane->sched.runs > 0;
+    bool counted = m->sched.runs >= lane->sched.runs && lane->sched.runs > 0;
     struct run run = {
         .stack = lane->stack,
         .state = lane->stack.ix ? lane->state : RUN_MISSED,
@@ -75,13 +74,13 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
         .cpu_ns = counted ? (int64_t)(m->sched.run_ns - lane->sched.run_ns) : 0,
         .runqueue_ns = counted ? (int64_t)(m->sched.wait_ns - lane->sched.wait_ns) : 0,
     };
+    if (counted)
+        settle_state(lane, p, &run, interval_ns);
     if (lane->by_state || (!m->sched.runs && !lane->sched.runs))
         count_by_state(&run);
     struct profile_thread *t = profile_get_thread(p, lane->thread);
     t->cpu_ns += run.cpu_ns;
     t->runqueue_ns += run.runqueue_ns;
-    if (counted)
-        settle_state(lane, p, &run, interval_ns);
     add_run(lane, p, run);
     if (wall_ns < all_ns)
         add_run(lane, p,

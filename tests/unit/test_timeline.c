@@ -97,6 +97,15 @@ START_TEST(state_counts_where_samples_are_left_out)
     ck_assert_int_eq(run_at(0, 1)->cpu_ns, 12 * MS);
     ck_assert_int_eq(run_at(0, 1)->runqueue_ns, 0);
     ck_assert_int_eq(profile_see_thread(profile, lane.thread)->cpu_ns, 12 * MS);
+    /* Found waiting, but the kernel counted no such wait: it was on its CPU until we woke. */
+    struct message third = at(22, 0, 112, 12);
+    lane.waited_ns = 0;
+    lane_open(&lane, &second, profile_push(profile, stack, profile_mark(profile, "w", NULL)),
+              RUN_RUNNABLE);
+    lane_close(&lane, profile, &third, ORIGIN, 10 * MS);
+    ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNING); /* the same run goes on */
+    ck_assert_int_eq(run_at(0, 1)->cpu_ns, 22 * MS);
+    ck_assert_uint_eq(run_at(0, 1)->stack.ix, stack.ix);
 }
 END_TEST
 
