@@ -90,11 +90,10 @@ objdump --dwarf=info split | sed -nE 's/.*DW_AT_dwo_name.*: +([^ ]*)$/\1/p' | wh
 done
 objcopy --compress-debug-sections=zlib dwarf5 packed
 
-# A debugging entry whose sibling is its own child: whoever follows both walks it twice, and so on at each level.
-siblings() # NAME TAG LEVELS
+# Assembly: a function without debugging entries, and the head of its unit of them.
+start_code()
 {
-    {
-        cat <<'END'
+    cat <<'END'
         .text
         .globl _start
         .type _start, @function
@@ -102,12 +101,12 @@ _start: nop
         ret
         .size _start, . - _start
 end:
-        .section .debug_abbrev, "", @progbits
-        .byte 1, 0x11, 1, 0x11, 1, 0x12, 6, 0, 0
-        .byte 2, 0x2e, 1, 0x03, 8, 0x11, 1, 0x12, 6, 0, 0
 END
-        echo "        .byte 3, $2, 1, 0x01, 0x13, 0, 0, 0"
-        cat <<'END'
+}
+
+start_unit()
+{
+    cat <<'END'
         .section .debug_info, "", @progbits
 unit:   .long unit_end - version
 version: .value 4
@@ -115,6 +114,22 @@ version: .value 4
         .byte 8, 1
         .quad _start
         .long end - _start
+END
+}
+
+# A debugging entry whose sibling is its own child: whoever follows both walks it twice, and so on at each level.
+siblings() # NAME TAG LEVELS
+{
+    {
+        start_code
+        cat <<'END'
+        .section .debug_abbrev, "", @progbits
+        .byte 1, 0x11, 1, 0x11, 1, 0x12, 6, 0, 0
+        .byte 2, 0x2e, 1, 0x03, 8, 0x11, 1, 0x12, 6, 0, 0
+END
+        echo "        .byte 3, $2, 1, 0x01, 0x13, 0, 0, 0"
+        start_unit
+        cat <<'END'
         .byte 2
         .asciz "start"
         .quad _start
@@ -139,14 +154,8 @@ siblings namespaces 0x39 60
 
 # The same endless list of empty ranges, for each of many functions.
 {
+    start_code
     cat <<'END'
-        .text
-        .globl _start
-        .type _start, @function
-_start: nop
-        ret
-        .size _start, . - _start
-end:
         .section .debug_ranges, "", @progbits
         .rept 99999
         .quad 1, 1
@@ -155,13 +164,9 @@ end:
         .section .debug_abbrev, "", @progbits
         .byte 1, 0x11, 1, 0x11, 1, 0x12, 6, 0, 0
         .byte 2, 0x2e, 0, 0x55, 0x17, 0, 0, 0
-        .section .debug_info, "", @progbits
-unit:   .long unit_end - version
-version: .value 4
-        .long 0
-        .byte 8, 1
-        .quad _start
-        .long end - _start
+END
+    start_unit
+    cat <<'END'
         .rept 100000
         .byte 2
         .long 0
