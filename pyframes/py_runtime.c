@@ -318,7 +318,7 @@ static void try_runtime(struct search *s, struct module *m, uint64_t addr)
 static void try_likely(struct search *s, struct module *m)
 {
     uint64_t addr;
-    const char *unsupported = py_unsupported_name(m->name);
+    const char *unsupported = py_unsupported_name(m->path);
     if (unsupported) {
         struct err err;
         (void)err_set(&err, -ENOTSUP, "%s is not supported", unsupported);
@@ -367,7 +367,7 @@ int py_runtime_find(struct py_runtime **ret, struct modules *modules, struct mem
     s.executable = find_executable(modules);
     for (uint32_t i = 0; i < n && !s.found; i++) {
         struct module *m = mapped_module(modules, i);
-        if (m && (m == s.executable || is_python_name(m->name) || py_unsupported_name(m->name)))
+        if (m && (m == s.executable || is_python_name(m->name) || py_unsupported_name(m->path)))
             try_likely(&s, m);
     }
     for (uint32_t i = 0; i < n && s.result == -ENOENT; i++) {

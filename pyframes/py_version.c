@@ -1,5 +1,6 @@
 #include "pyframes/py_version.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,18 +93,30 @@ bool py_version_from_variables(const char *bytes, size_t len, uint32_t minor,
     return false;
 }
 
-const char *py_unsupported_name(const char *name)
+/* GraalPy in a JVM has no runtime of its own that is mapped, but the native half of its posix module is:
+ * …/lib/graalpy25.0/libposix.so. */
+static bool in_graalpy_home(const char *path)
+{
+    static const char folder[] = "/lib/graalpy";
+    const char *at = strstr(path, folder);
+    return at && isdigit((unsigned char)at[sizeof folder - 1]);
+}
+
+const char *py_unsupported_name(const char *path)
 {
     static const struct {
         const char *prefix, *name;
     } known[] = {
         {"libpython2.", "CPython 2"}, {"python2.", "CPython 2"},
         {"libpypy", "PyPy"},          {"pypy", "PyPy"},
-        {"libpythonvm", "GraalPy"},
+        {"libpythonvm", "GraalPy"},   {"graalpy", "GraalPy"},
     };
     static const char *const old[] = {"CPython 3.0", "CPython 3.1", "CPython 3.2",
                                       "CPython 3.3", "CPython 3.4", "CPython 3.5"};
+    const char *name = path_base(path);
     struct py_version v;
+    if (in_graalpy_home(path))
+        return "GraalPy";
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (str_starts(name, known[i].prefix))
             return known[i].name;

@@ -20,6 +20,6 @@ bool py_version_from_name(const char *name, struct py_version *ret);
  * and later have _Py_DebugOffsets. */
 bool py_version_from_variables(const char *bytes, size_t len, uint32_t minor,
                                struct py_version *ret);
-/* Names a Python that is not supported by the file name of its runtime ("CPython 2.7", "PyPy",
- * "GraalPy", "CPython 3.5"); NULL: not one of those. */
-const char *py_unsupported_name(const char *name);
+/* Names a Python that is not supported by the path of its runtime or of a library that only it has
+ * ("CPython 2", "PyPy", "GraalPy", "CPython 3.5"); NULL: not one of those. */
+const char *py_unsupported_name(const char *path);

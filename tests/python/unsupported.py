@@ -17,6 +17,8 @@ NAMES = {
     "libpython3.5m.so.1.0": "CPython 3.5 is not supported",
     "libpypy3.10-c.so": "PyPy is not supported",
     "libpythonvm.so": "GraalPy is not supported",
+    "graalpy": "GraalPy is not supported",
+    "lib/graalpy25.0/libposix.so": "GraalPy is not supported",
     "libpython3.16.so.1.0": "CPython 3.16 is unknown to this version",
 }
 # The same of real ones, where there are any.
@@ -49,7 +51,9 @@ def start(*command):
 
 
 def stand_in(name, warning, folder):
-    library = shutil.copy(FUTURE, os.path.join(folder, name))
+    library = os.path.join(folder, name)
+    os.makedirs(os.path.dirname(library), exist_ok=True)
+    shutil.copy(FUTURE, library)
     with start(STAND_IN, library) as target:
         expect(*result(*record(target.pid, folder, "-d", "0.3")), warning, ";main;")
         target.stdin.write("end\n")

@@ -57,7 +57,10 @@ START_TEST(unsupported)
 {
     ck_assert_str_eq(py_unsupported_name("libpython2.7.so.1.0"), "CPython 2");
     ck_assert_str_eq(py_unsupported_name("libpypy3.10-c.so"), "PyPy");
-    ck_assert_str_eq(py_unsupported_name("libpythonvm.so"), "GraalPy");
+    ck_assert_str_eq(py_unsupported_name("/opt/graalpy/lib/libpythonvm.so"), "GraalPy");
+    ck_assert_str_eq(py_unsupported_name("/opt/graalpy/bin/graalpy"), "GraalPy");
+    ck_assert_str_eq(py_unsupported_name("/home/d7/lib/graalpy25.0/libposix.so"), "GraalPy");
+    ck_assert_ptr_null(py_unsupported_name("/opt/lib/graalpy-tests/libposix.so"));
     ck_assert_str_eq(py_unsupported_name("python3.5"), "CPython 3.5");
     ck_assert_ptr_null(py_unsupported_name("python3.11"));
     ck_assert_ptr_null(py_unsupported_name("libc.so.6"));
