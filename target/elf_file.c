@@ -96,12 +96,9 @@ static int open_regular(const char *path)
     return r;
 }
 
-int elf_file_open(struct elf_file **ret, const char *path, struct err *err)
+/* Takes FD over. */
+static int open_fd(struct elf_file **ret, int fd, const char *path, struct err *err)
 {
-    (void)elf_version(EV_CURRENT);
-    int fd = open_regular(path);
-    if (fd < 0)
-        return err_set(err, fd, "%s: %s", path, strerror(-fd));
     struct elf_file *f = xcalloc(1, sizeof *f);
     f->fd = fd;
     f->path = xstrdup(path);
@@ -115,6 +112,23 @@ int elf_file_open(struct elf_file **ret, const char *path, struct err *err)
     complete(f);
     *ret = f;
     return 0;
+}
+
+int elf_file_open(struct elf_file **ret, const char *path, struct err *err)
+{
+    (void)elf_version(EV_CURRENT);
+    int fd = open_regular(path);
+    if (fd < 0)
+        return err_set(err, fd, "%s: %s", path, strerror(-fd));
+    return open_fd(ret, fd, path, err);
+}
+
+int elf_file_again(struct elf_file **ret, const struct elf_file *f)
+{
+    if (f->fd < 0)
+        return -EBADF;
+    int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+    return fd < 0 ? -errno : open_fd(ret, fd, f->path, NULL);
 }
 
 static struct elf_file *new_without_file(void)

@@ -36,6 +36,9 @@ struct addr_range {
  * 64-bit x86-64 program or library).  A file that is cut short while open raises SIGBUS
  * where it is read, here or in libdw: see target/elf_guard.h. */
 int elf_file_open(struct elf_file **ret, const char *path, struct err *err);
+/* The file of F, opened once more, for another thread.  Returns 0, -EBADF (from memory), -EMFILE or -ENOEXEC (it was
+ * overwritten). */
+int elf_file_again(struct elf_file **ret, const struct elf_file *f);
 /* Rebuilds an image from the loaded segments of the ELF whose header lies at BASE in MEM: program
  * headers, unwind tables, .dynsym, build id; no section headers unless they are mapped (the vdso).
  * What does not fit into BUDGET (NULL: ELF_IMAGES_BYTES), code first, reads as -EFAULT.  MEM is not used later.

@@ -403,9 +403,24 @@ START_TEST(images_do_not_count_as_data)
     long before = data_pages();
     ck_assert_int_eq(elf_file_from_memory(&f, mem, m->start, NULL), 0);
     ck_assert_int_lt(data_pages() - before, 100); /* of some 480 */
+    struct elf_file *again;
+    ck_assert_int_eq(elf_file_again(&again, f), -EBADF);
     elf_file_free(f);
     mem_free(mem);
     maps_release(&maps);
+}
+END_TEST
+
+START_TEST(a_file_is_opened_once_more)
+{
+    struct elf_file *f = open_beside("libplugin.so");
+    struct elf_file *again = NULL;
+    ck_assert_int_eq(elf_file_again(&again, f), 0);
+    ck_assert_int_ne(elf_file_fd(again), elf_file_fd(f));
+    ck_assert_str_eq(elf_file_path(again), elf_file_path(f));
+    elf_file_free(f);
+    check_plugin(again, true);
+    elf_file_free(again);
 }
 END_TEST
 
@@ -460,4 +475,5 @@ CHECK_MAIN("elf_file", 60, every_build_of_a_library_gives_its_symbols, sections_
            random_damage_does_no_harm, the_vdso_comes_from_memory_with_its_sections,
            libc_from_memory_is_as_from_its_file, images_share_what_they_may_take,
            images_do_not_count_as_data, memory_without_an_elf_file_is_refused,
-           a_file_cut_short_while_open_reads_as_zeros, other_bus_errors_still_end_the_process)
+           a_file_is_opened_once_more, a_file_cut_short_while_open_reads_as_zeros,
+           other_bus_errors_still_end_the_process)
