@@ -1,6 +1,7 @@
 #include "symbolizer/symbolizer.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -8,7 +9,7 @@
 #include "base/hash.h"
 #include "symbolizer/debug_file.h"
 #include "symbolizer/dwarf_names.h"
-#include "symbolizer/module_names.h"
+#include "symbolizer/naming.h"
 #include "symbolizer/perf_map.h"
 #include "target/proc.h"
 
@@ -222,91 +223,160 @@ static int by_place(const void *a, const void *b)
     const struct wanted *x = a;
     const struct wanted *y = b;
     int order = by_file(x, y);
-    return order ? order : three_way(x->offset, y->offset);
+    order = order ? order : three_way(x->offset, y->offset);
+    return order ? order : three_way(x->frame.ix, y->frame.ix);
 }
 
-static void name_frame(struct module_names *names, const struct wanted *w)
+/* What is to be named, by place, each frame once: a forked process has its parent's. */
+static struct wanted_list want_all(struct symbolizer *const *all, size_t n)
+{
+    struct wanted_list list = {0};
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t f = 1; f <= profile_frame_count(all[i]->profile); f++)
+            want(all[i], &list, (frame_id){f});
+    if (list.n)
+        qsort(list.items, list.n, sizeof *list.items, by_place);
+    size_t kept = 0;
+    for (size_t i = 0; i < list.n; i++)
+        if (!kept || list.items[i].frame.ix != list.items[kept - 1].frame.ix)
+            list.items[kept++] = list.items[i];
+    list.n = kept;
+    return list;
+}
+
+/* ---- goes ---- */
+
+struct naming_go {
+    struct wanted_list list; /* the items of NAMING, in its order */
+    struct naming *naming;
+    struct elf_file **opened; /* for this go */
+    size_t n_opened, opened_capacity;
+};
+
+/* The file of the entry that W is in; NULL: it is gone, or not to be had a second time where that is needed. */
+static struct elf_file *open_file(struct naming_go *go, const struct wanted *w, bool apart)
+{
+    const struct entry *e = &w->symbolizer->entries[w->entry];
+    struct elf_file *file = module_elf(e->modules, e->module);
+    if (!file || !apart)
+        return file;
+    struct elf_file *again;
+    if (elf_file_again(&again, file) < 0)
+        return NULL;
+    go->opened = array_reserve(go->opened, &go->opened_capacity, go->n_opened + 1,
+                               sizeof(struct elf_file *));
+    return go->opened[go->n_opened++] = again;
+}
+
+/* Adds the N frames of one file at W, if it can be opened: for one process it may be gone where another still has
+ * it. */
+static bool add_file(struct naming_go *go, const struct wanted *w, size_t n, bool apart)
+{
+    struct elf_file *file = NULL;
+    const struct wanted *of = w;
+    for (size_t i = 0; i < n && !file; i++)
+        file = open_file(go, of = &w[i], apart);
+    if (!file)
+        return false;
+    struct naming_place *places = xmalloc(n * sizeof *places);
+    for (size_t i = 0; i < n; i++)
+        places[i] = (struct naming_place){w[i].offset, w[i].function};
+    const struct module *module = of->symbolizer->entries[of->entry].module;
+    naming_add(go->naming, file, module->path, of->symbolizer->search, places, n);
+    free(places);
+    return true;
+}
+
+/* APART: with files of its own. */
+static struct naming_go *go_new(struct symbolizer *const *all, size_t n, bool apart)
+{
+    struct naming_go *go = xcalloc(1, sizeof *go);
+    go->naming = naming_new();
+    go->list = want_all(all, n);
+    struct wanted *items = go->list.items;
+    size_t kept = 0;
+    for (size_t at = 0, len; at < go->list.n; at += len) {
+        len = 1;
+        while (at + len < go->list.n && by_file(&items[at], &items[at + len]) == 0)
+            len++;
+        if (!add_file(go, &items[at], len, apart))
+            continue;
+        memmove(&items[kept], &items[at], len * sizeof *items);
+        kept += len;
+    }
+    go->list.n = kept;
+    return go;
+}
+
+static string_id string_of(struct profile *p, const struct naming *naming, string_id id)
+{
+    return id.ix ? profile_string(p, naming_text(naming, id)) : id;
+}
+
+static bool take_names(const struct naming *naming, size_t i, const struct wanted *w)
 {
     struct symbolizer *s = w->symbolizer;
     struct location locations[MAX_INLINED + 1];
-    size_t n;
-    if (profile_locations(s->profile, w->frame, &n)) /* a forked process has it too */
-        return;
-    n = module_names_find(names, w->offset, w->function, locations);
-    if (!n)
-        return;
+    const struct location *found;
+    size_t n = naming_found(naming, i, &found);
+    for (size_t j = 0; j < n; j++) {
+        locations[j] = found[j];
+        locations[j].function = string_of(s->profile, naming, found[j].function);
+        locations[j].file = string_of(s->profile, naming, found[j].file);
+    }
+    if (n == 0)
+        return false;
     find_plumbing(s, w->frame, locations, n);
     profile_locate(s->profile, w->frame, locations, n);
+    return true;
 }
 
-struct progress {
-    bool (*on_progress)(void *ctx, double share); /* NULL: nobody asks */
-    void *ctx;
-    size_t done, all; /* frames */
-    bool stopped;
-};
-
-static void advance(struct progress *p, size_t n)
+/* Gives the profile what was found.  Returns how many frames have names by it. */
+static size_t go_end(struct naming_go *go)
 {
-    p->done += n;
-    if (p->on_progress)
-        p->stopped = !p->on_progress(p->ctx, (double)p->done / (double)p->all);
-}
-
-/* Opens what names the file of the N frames at W: for one process it may be gone where another still has it. */
-static struct module_names *open_names(const struct wanted *w, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct symbolizer *s = w[i].symbolizer;
-        const struct entry *e = &s->entries[w[i].entry];
-        struct elf_file *file = module_elf(e->modules, e->module);
-        if (file)
-            return module_names_open(file, e->module->path, s->search, s->profile);
-    }
-    return NULL;
-}
-
-/* Names the N frames of one file at W. */
-static void name_file(const struct wanted *w, size_t n, struct progress *p)
-{
-    struct module_names *names = open_names(w, n);
-    if (!names) {
-        advance(p, n);
-        return;
-    }
-    uint64_t *offsets = xmalloc(n * sizeof *offsets);
-    for (size_t i = 0; i < n; i++)
-        offsets[i] = w[i].offset;
-    module_names_want(names, offsets, n);
-    for (size_t i = 0; i < n && !p->stopped; i++) {
-        name_frame(names, &w[i]);
-        advance(p, 1);
-    }
-    (void)module_names_close(names);
-    free(offsets);
+    size_t named = 0;
+    for (size_t i = 0; i < go->list.n; i++)
+        named += take_names(go->naming, i, &go->list.items[i]);
+    for (size_t i = 0; i < go->n_opened; i++)
+        elf_file_free(go->opened[i]);
+    naming_free(go->naming);
+    free(go->opened);
+    free(go->list.items);
+    free(go);
+    return named;
 }
 
 void symbolizers_run(struct symbolizer *const *all, size_t n,
                      bool (*on_progress)(void *ctx, double share), void *ctx)
 {
-    struct wanted_list list = {0};
-    for (size_t i = 0; i < n; i++) {
-        struct symbolizer *s = all[i];
-        if (s->perf_map && perf_map_finish(s->perf_map))
-            name_nameless(s);
-        for (uint32_t f = 1; f <= profile_frame_count(s->profile); f++)
-            want(s, &list, (frame_id){f});
-    }
-    if (list.n)
-        qsort(list.items, list.n, sizeof *list.items, by_place);
-    struct progress p = {on_progress, ctx, 0, list.n, false};
-    for (size_t at = 0, len; at < list.n && !p.stopped; at += len) {
-        len = 1;
-        while (at + len < list.n && by_file(&list.items[at], &list.items[at + len]) == 0)
-            len++;
-        name_file(&list.items[at], len, &p);
-    }
-    free(list.items);
+    for (size_t i = 0; i < n; i++)
+        if (all[i]->perf_map && perf_map_finish(all[i]->perf_map))
+            name_nameless(all[i]);
+    struct naming_go *go = go_new(all, n, false);
+    naming_run(go->naming, (struct naming_progress){on_progress, ctx});
+    (void)go_end(go);
+}
+
+struct naming_go *symbolizers_start(struct symbolizer *const *all, size_t n)
+{
+    struct naming_go *go = go_new(all, n, true);
+    if (go->list.n && naming_start(go->naming) == 0)
+        return go;
+    (void)go_end(go);
+    return NULL;
+}
+
+bool naming_go_is_done(const struct naming_go *go)
+{
+    return naming_is_done(go->naming);
+}
+
+size_t naming_go_end(struct naming_go *go)
+{
+    if (!go)
+        return 0;
+    naming_stop(go->naming);
+    return go_end(go);
 }
 
 struct symbolizer *symbolizer_free(struct symbolizer *s)

@@ -35,4 +35,13 @@ void symbolizer_exec(struct symbolizer *s);
  * gone.  Debug files are open only during the call. */
 void symbolizers_run(struct symbolizer *const *all, size_t n,
                      bool (*on_progress)(void *ctx, double share), void *ctx);
+/* Begins the same in a thread of its own, which the target's sampling does not wait for; of files only, not of images made
+ * of the target's memory, and without ON_PROGRESS.  NULL: there is nothing to name, or no thread to be had.  Until
+ * naming_go_end() nobody else names with these symbolizers. */
+struct naming_go;
+struct naming_go *symbolizers_start(struct symbolizer *const *all, size_t n);
+bool naming_go_is_done(const struct naming_go *go);
+/* Puts what was found into the profile, after one more name at most if it is not done, and frees GO.  Returns how many
+ * frames were named.  NULL is fine. */
+size_t naming_go_end(struct naming_go *go);
 struct symbolizer *symbolizer_free(struct symbolizer *s);

@@ -421,6 +421,21 @@ static const struct location *only_location(const struct profile *p, frame_id id
     return l;
 }
 
+/* What is begun apart changes the profile only when it is ended. */
+static void check_go(struct symbolizer *s, const struct profile *p, frame_id libc)
+{
+    size_t n;
+    struct naming_go *go = symbolizers_start(&s, 1);
+    ck_assert_ptr_nonnull(go);
+    while (!naming_go_is_done(go))
+        usleep(1000);
+    ck_assert_ptr_null(profile_locations(p, libc, &n));
+    ck_assert_uint_eq(naming_go_end(go), 1);
+    ck_assert(strstr(profile_text(p, only_location(p, libc)->function), "printf"));
+    ck_assert_ptr_null(symbolizers_start(&s, 1));
+    ck_assert_uint_eq(naming_go_end(NULL), 0);
+}
+
 START_TEST(live_frames_get_their_names)
 {
     struct mem *mem;
@@ -431,9 +446,10 @@ START_TEST(live_frames_get_their_names)
     ck_assert_int_eq(modules_refresh(modules), 0);
     struct profile *p = profile_new(0);
     struct symbolizer *s = symbolizer_new(p, getpid());
+    frame_id libc = add_frame(p, s, modules, (const void *)printf, FRAME_IS_INTERPRETER);
+    check_go(s, p, libc);
     frame_id own = add_frame(p, s, modules, (const void *)live_function, FRAME_IS_INTERPRETER);
     frame_id user = add_frame(p, s, modules, (const void *)live_function, 0);
-    frame_id libc = add_frame(p, s, modules, (const void *)printf, FRAME_IS_INTERPRETER);
     struct frame jit = {.kind = FRAME_NATIVE, .native = {.offset = 0x1234}};
     frame_id nowhere = profile_frame(p, &jit);
     symbolizer_set_plumbing(s, is_live_function, NULL);
