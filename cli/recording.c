@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/facts.h"
+#include "cli/names.h"
 #include "target/elf_guard.h"
 #include "target/proc.h"
 
@@ -39,6 +40,7 @@ struct recording {
     uint64_t unrest, threads_seen;
     uint64_t left_out; /* stacks, for --gil */
     double held_share;
+    struct names names;
     void (*on_sample)(void *ctx, thread_id thread, const struct sample_message *m,
                       const struct stacked *s);
     void *on_sample_ctx;
@@ -350,6 +352,8 @@ bool recording_work(struct recording *r)
         choose_patience(r, n, total);
     for (size_t i = 0; i < r->n_subjects && n == 0; i++)
         subject_refresh(r->subjects[i], clock_now_ns());
+    if (!r->config.sampler.max_cpus) /* under a quota the CPU is better spent on samples */
+        names_ahead(&r->names, r->subjects, r->n_subjects, recording_running_ns(r));
     return n > 0;
 }
 
@@ -385,16 +389,6 @@ static void report_sampler(struct recording *r)
                            (double)counters_get(c, (enum sampler_counter)i));
 }
 
-static void name_frames(struct recording *r, bool (*on_progress)(void *ctx, double share),
-                        void *ctx)
-{
-    struct symbolizer **all = xmalloc((r->n_subjects + 1) * sizeof(struct symbolizer *));
-    for (size_t i = 0; i < r->n_subjects; i++)
-        all[i] = r->subjects[i]->symbolizer;
-    symbolizers_run(all, r->n_subjects, on_progress, ctx);
-    free(all);
-}
-
 /* Brings the profile's facts and names up to now. */
 static void report(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)
 {
@@ -407,7 +401,8 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
         facts_of_unwinder(r->profile, unwinder_counters(r->subjects[i]->unwinder), put);
         facts_of_modules(r->profile, r->subjects[i]->modules, put);
     }
-    name_frames(r, on_progress, ctx);
+    names_finish(&r->names, r->subjects, r->n_subjects, on_progress, ctx);
+    profile_set_number(r->profile, "frames_named_ahead", (double)r->names.frames);
     profile_set_number(r->profile, "elf_pages_replaced", (double)elf_guard_pages());
 }
 
@@ -486,6 +481,7 @@ struct recording *recording_free(struct recording *r)
         return NULL;
     r->sampler = sampler_free(r->sampler);
     stacker_free(r->stacker);
+    names_end(&r->names);
     for (size_t i = 0; i < r->n_subjects; i++)
         subject_free(r->subjects[i]);
     map_release(&r->lane_of_task);
