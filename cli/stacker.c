@@ -114,7 +114,7 @@ static void walk_caller(struct stacker *st, struct subject *s, const struct snap
 
 static void walk(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
 {
-    st->python.n = st->python.n_left = 0;
+    st->python.n = st->python.n_left = st->python.n_states = 0;
     st->python.end = PY_WALK_DONE;
     if (!s->python || st->options.no_python || !snapshot->annex_words)
         return;
@@ -154,8 +154,9 @@ static void learn_codes(struct stacker *st, struct subject *s, const struct snap
 static void merge(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
 {
     struct merged_stack *merged = &st->merged;
-    if (s->python) {
-        py_merge(s->python->merger, snapshot->mem, &st->native, &st->python, merged);
+    if (s->python && !st->options.no_python) {
+        py_merge(s->python->merger, snapshot->mem, &st->native, &st->python, snapshot->syscall,
+                 merged);
     } else {
         merged->result = PY_MERGE_NO_PYTHON;
         merged->n = st->native.n;

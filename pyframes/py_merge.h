@@ -36,10 +36,10 @@ struct py_merger;
 struct py_merger *py_merger_new(const struct py_runtime *rt);
 /* Merges NATIVE and PY, of one capture of one thread.  MEM: the snapshot's, for the words of frames
  * (≤ 3.9 only).  NATIVE may be empty and PY alone
- * be wanted.  OUT must hold native->n + py->n + 8 items; all of it is filled in.  Never fails:
+ * be wanted.  SYSCALL: the one that the thread is in (struct snapshot); below 0: none.  OUT must hold native->n + py->n + 8 items; all of it is filled in.  Never fails:
  * how well it went is OUT->result. */
 void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *native,
-              const struct py_stack *py, struct merged_stack *out);
+              const struct py_stack *py, int64_t syscall, struct merged_stack *out);
 /* After merges that were exact the distance is known from a marker to the end of the C frame around it: where
  * unwinding ended early, at the stack pointer ABOVE, the nearest marker further out says where an activation of the
  * eval loop is.  Returns how many it may be, one for each function that was seen to be the eval loop. */

@@ -433,10 +433,11 @@ int py_walk(const struct py_runtime *rt, struct mem *mem, const uint64_t *thread
 {
     int error = 0;
     begin(out);
-    for (size_t i = 0; i < n; i++) {
+    out->n_states = n < PY_MAX_STATES ? n : PY_MAX_STATES;
+    for (size_t i = 0; i < out->n_states; i++) {
         struct walk w = {.rt = rt, .mem = mem, .out = out, .thread = thread_states[i]};
-        enum py_walk_end end = walk_thread(&w);
-        note_end(out, end);
+        note_end(out, walk_thread(&w));
+        out->state_ends[i] = out->n;
         error = error ? error : w.error;
     }
     return error;
@@ -490,9 +491,8 @@ void py_walk_keep_callers(const struct py_runtime *rt, struct mem *recording, ui
     enum { REACH_BYTES = 2048 }; /* two activations with generators between are some 700 apart */
     uint64_t cframe;
     if (!has_cframes(rt) ||
-        mem_read_u64(recording, thread_state + rt->layout.thread.cframe, &cframe) < 0)
-        return;
-    if (cframe == thread_state + rt->layout.thread.root_cframe) /* it runs no Python */
+        mem_read_u64(recording, thread_state + rt->layout.thread.cframe, &cframe) < 0 ||
+        cframe == thread_state + rt->layout.thread.root_cframe) /* it runs no Python */
         return;
     size_t steps = 0;
     for (uint64_t by = 8; by < REACH_BYTES && steps <= MAX_STEPS; by += 8)

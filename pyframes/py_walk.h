@@ -10,7 +10,8 @@
 
 enum {
     PY_MAX_FRAMES = 16384,
-    PY_MAX_LEFT = 64, /* CPython lets destructors nest some 50 deep */
+    PY_MAX_STATES = 8, /* of one thread */
+    PY_MAX_LEFT = 64,  /* CPython lets destructors nest some 50 deep */
     PY_LASTI_NOT_STARTED = -1,
     /* No offset could be told (free-threaded 3.14+: INSTR is in bytecode of the thread's own). */
     PY_LASTI_UNKNOWN = INT32_MIN,
@@ -53,13 +54,15 @@ struct py_stack {
     struct py_frame *frames; /* [0] innermost; the caller's, capacity items */
     size_t n, capacity;
     enum py_walk_end end;
+    size_t n_states;                  /* that were walked; 0: the thread has none that is known */
+    size_t state_ends[PY_MAX_STATES]; /* where the frames of each end */
     /* 3.12+: markers of activations that have no frame any more: the first PY_MAX_LEFT.  One may have
      * called others all the same: the destructors of what its last frame held. */
     uint64_t left[PY_MAX_LEFT];
     size_t n_left;
 };
 
-/* Walks the frames of the thread states THREAD_STATES[0..N) through MEM.  Several on one thread are
+/* Walks the frames of the thread states THREAD_STATES[0..N), at most PY_MAX_STATES, through MEM.  Several on one thread are
  * interleaved by the merge.  Returns 0, or a negative errno with what was read so far in OUT. */
 int py_walk(const struct py_runtime *rt, struct mem *mem, const uint64_t *thread_states, size_t n,
             struct py_stack *out);

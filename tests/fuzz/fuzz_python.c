@@ -114,7 +114,7 @@ static void sample(struct feed *f)
     make_native(f, &native);
     struct merged_stack merged = {.frames = s.merged,
                                   .capacity = sizeof s.merged / sizeof *s.merged};
-    py_merge(s.merger, &recorded.mem, &native, &python, &merged);
+    py_merge(s.merger, &recorded.mem, &native, &python, (int64_t)(how >> 5) - 1, &merged);
     check_merged(&native, &python, &merged);
 }
 

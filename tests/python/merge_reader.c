@@ -87,7 +87,7 @@ static void read_thread(void *ctx, pid_t tid)
     unwinder_run(r->unwinder, &frozen.snapshot, &r->native);
     (void)py_walk(r->rt, r->target.live, states, n, &r->py);
     py_codes_check(r->codes, r->target.live, clock_now_ns(), &r->py);
-    py_merge(r->merger, frozen.snapshot.mem, &r->native, &r->py, &r->merged);
+    py_merge(r->merger, frozen.snapshot.mem, &r->native, &r->py, -1, &r->merged);
     print_stack(r, tid);
     frozen_release(&frozen);
 }

@@ -1,0 +1,211 @@
+#include "pyframes/py_homes.h"
+
+#include "base/alloc.h"
+#include "base/sort.h"
+#include "pyframes/py_layout.h"
+
+/* ---- blocks ---- */
+
+/* By marker: thread states on one thread interleave.  Without markers the order is as walked. */
+static int compare_blocks(const void *left, const void *right)
+{
+    const struct block *a = left;
+    const struct block *b = right;
+    if (a->order != b->order)
+        return a->order < b->order ? -1 : 1;
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static void split_into_blocks(struct py_merger *m, const struct py_stack *py)
+{
+    m->blocks = array_reserve(m->blocks, &m->capacity, py->n, sizeof *m->blocks);
+    m->n = 0;
+    for (size_t i = 0; i < py->n;) {
+        struct block b = {.first = i, .marker = py->frames[i].marker, .home = NOWHERE};
+        while (i < py->n && !b.whole && py->frames[i].marker == b.marker)
+            b.whole = py->frames[i++].entry;
+        b.end = i;
+        /* What a walk that ended early leaves has no marker: it stays behind its neighbour. */
+        b.order = !b.marker && m->n ? m->blocks[m->n - 1].order : b.marker;
+        m->blocks[m->n++] = b;
+    }
+    if (m->n)
+        sort_if_needed(m->blocks, m->n, sizeof *m->blocks, compare_blocks);
+}
+
+/* ---- homes ---- */
+
+bool py_homes_contain(const struct native_frame *f, uint64_t addr)
+{
+    return f->sp <= addr && addr < f->cfa;
+}
+
+bool py_homes_eval(const struct py_merger *m, const struct native_frame *f)
+{
+    uint64_t ignored = 0;
+    return f->function && map_get(&m->evals, f->function, &ignored) &&
+           py_runtime_owns(m->rt, f->pc);
+}
+
+static void settle(struct py_merger *m, size_t block, const struct native_stack *native,
+                   size_t home)
+{
+    const struct native_frame *f = &native->frames[home];
+    m->blocks[block].home = home;
+    m->block_at[home] = block;
+    if (f->function && f->trust != FRAME_GUESSED)
+        map_put(&m->evals, f->function, 1);
+}
+
+static void learn_placement(struct py_merger *m, const struct native_frame *f, uint64_t marker)
+{
+    size_t i = 0;
+    while (i < m->n_placements && m->placements[i].function != f->function)
+        i++;
+    if (i < m->n_placements || i == PY_MAX_KNOWN || !f->function || !f->is_call ||
+        f->trust != FRAME_EXACT)
+        return;
+    m->placements[m->n_placements++] =
+        (struct placement){f->function, f->pc, marker - f->sp, f->cfa - marker};
+}
+
+/* The C frame of the eval loop is the interpreter's; code without unwind information may be its JIT
+ * compiler's. */
+bool py_homes_possible(const struct py_merger *m, const struct native_frame *f)
+{
+    return py_runtime_owns(m->rt, f->pc) || !f->function;
+}
+
+static void settle_by_marker(struct py_merger *m, const struct native_stack *native)
+{
+    uint64_t top = 0;
+    for (size_t i = 0; i < native->n; i++)
+        top = native->frames[i].cfa > top ? native->frames[i].cfa : top;
+    size_t from = 0;
+    for (size_t b = 0; b < m->n; b++) {
+        uint64_t marker = m->blocks[b].marker;
+        if (!marker || marker >= top)
+            continue;
+        /* Frames rise, but for those on an alternate signal stack: so try each. */
+        for (size_t i = from; i < native->n; i++) {
+            if (!py_homes_contain(&native->frames[i], marker))
+                continue;
+            if (py_homes_possible(m, &native->frames[i])) {
+                settle(m, b, native, i);
+                learn_placement(m, &native->frames[i], marker);
+                from = i + 1;
+            }
+            break;
+        }
+    }
+}
+
+/* Of the homeless blocks which a C frame holds, the outermost. */
+struct held {
+    const struct py_merger *m;
+    const struct native_frame *frame;
+    bool alike; /* only where the eval function's parts would hold it */
+    size_t block;
+    uint64_t place;
+};
+
+static void choose_outermost(void *ctx, uint64_t ix, uint64_t place)
+{
+    struct held *h = ctx;
+    if (h->m->blocks[ix].home != NOWHERE || (h->block != NOWHERE && ix <= h->block))
+        return;
+    if (h->alike && !py_self_alike(&h->m->self, h->frame, place))
+        return;
+    h->block = ix;
+    h->place = place;
+}
+
+static struct held held_by(const struct py_merger *m, const struct native_frame *f, struct mem *mem,
+                           bool alike)
+{
+    struct held h = {.m = m, .frame = f, .alike = alike, .block = NOWHERE};
+    py_self_each(f, mem, &m->frames, choose_outermost, &h);
+    return h;
+}
+
+/* From the root: who holds a frame's address further in may have it from its callers. */
+static void settle_by_self(struct py_merger *m, struct mem *mem, const struct native_stack *native)
+{
+    for (size_t i = native->n; i-- > 0;) {
+        const struct native_frame *f = &native->frames[i];
+        if (m->block_at[i] != NOWHERE || !py_homes_eval(m, f))
+            continue;
+        struct held h = held_by(m, f, mem, false);
+        if (h.block == NOWHERE)
+            continue;
+        py_self_learn(&m->self, f, h.place);
+        settle(m, h.block, native, i);
+    }
+}
+
+static bool any_homeless(const struct py_merger *m)
+{
+    size_t b = 0;
+    while (b < m->n && m->blocks[b].home != NOWHERE)
+        b++;
+    return b < m->n;
+}
+
+/* The parts of the eval function that are not known yet: between the homes of a block's
+ * neighbours. */
+static void settle_by_likeness(struct py_merger *m, struct mem *mem,
+                               const struct native_stack *native)
+{
+    for (size_t i = native->n; i-- > 0;) {
+        const struct native_frame *f = &native->frames[i];
+        if (m->block_at[i] != NOWHERE || !py_runtime_owns(m->rt, f->pc))
+            continue;
+        struct held h = held_by(m, f, mem, true);
+        size_t b = h.block;
+        if (b == NOWHERE)
+            continue;
+        size_t inner = b > 0 ? m->blocks[b - 1].home : NOWHERE;
+        size_t outer = b + 1 < m->n ? m->blocks[b + 1].home : NOWHERE;
+        if ((inner == NOWHERE || inner < i) && i < outer)
+            settle(m, b, native, i);
+    }
+}
+
+static bool any_without_marker(struct py_merger *m, const struct py_stack *py)
+{
+    py_selves_clear(&m->frames);
+    for (size_t b = 0; b < m->n; b++)
+        if (!m->blocks[b].marker)
+            py_selves_add(&m->frames, py->frames[m->blocks[b].first].self, b);
+    return m->frames.blocks.n > 0;
+}
+
+/* A block whose outermost frames were not read has the next activation outwards for a home. */
+static void settle_remainder(struct py_merger *m, const struct native_stack *native)
+{
+    for (size_t b = 0; b < m->n; b++) {
+        if (m->blocks[b].whole || m->blocks[b].home != NOWHERE)
+            continue;
+        size_t i = b > 0 ? m->blocks[b - 1].home + 1 : 0; /* NOWHERE + 1 is 0 */
+        while (i < native->n && m->block_at[i] == NOWHERE && !py_homes_eval(m, &native->frames[i]))
+            i++;
+        if (i < native->n && m->block_at[i] == NOWHERE)
+            settle(m, b, native, i);
+    }
+}
+
+void py_homes_find(struct py_merger *m, struct mem *mem, const struct native_stack *native,
+                   const struct py_stack *py)
+{
+    m->block_at = array_reserve(m->block_at, &m->block_at_capacity, native->n, sizeof *m->block_at);
+    for (size_t i = 0; i < native->n; i++)
+        m->block_at[i] = NOWHERE;
+    split_into_blocks(m, py);
+    settle_by_marker(m, native);
+    if (any_without_marker(m, py)) {
+        settle_by_self(m, mem, native);
+        if (any_homeless(m)) /* rare, and looks at every word of the stack */
+            settle_by_likeness(m, mem, native);
+    }
+    settle_remainder(m, native);
+}

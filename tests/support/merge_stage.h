@@ -1,0 +1,54 @@
+/* A stage for tests of the merge: stacks written as texts. */
+#pragma once
+
+#include "pyframes/py_layout.h"
+#include "pyframes/py_merge.h"
+
+/* A native stack is a text, innermost frame first, one letter each:
+ *   e  the eval loop      k  its cold part     c  other code of the interpreter
+ *   x  foreign code       j  code without unwind information     s  a signal trampoline
+ * A Python stack is a text too, one character per frame: the native index of its home; '^' one
+ * above all, 'v' one below all, '0' + … ; frames with the same home are one block.
+ * A merged stack reads: native letters, Python frames as upper-case letters from A (innermost),
+ * notes '<' greenlet, '~' native frames missing, '?' Python frames missing. */
+enum {
+    INTERPRETER = 0x400000,
+    EVAL = INTERPRETER + 0x1000,
+    CALL = INTERPRETER + 0x2000,
+    COLD = INTERPRETER + 0x9000,
+    INTERPRETER_END = INTERPRETER + 0x100000,
+    FOREIGN = 0x700000,
+    STACK = 0x10000,
+    FRAME_BYTES = 0x100,
+    MARKER_AT = 0x40, /* above sp */
+    SELF = 0x900000,
+    MOST = 64,
+};
+
+struct stage {
+    struct py_runtime rt;
+    struct py_merger *merger;
+    struct mem *mem;
+    struct native_frame native_frames[MOST];
+    struct py_frame py_frames[MOST];
+    struct merged_frame merged_frames[2 * MOST + 8];
+    const char *letters;
+    int64_t syscall;
+    struct native_stack native;
+    struct py_stack py;
+    struct merged_stack out;
+};
+
+void stage_open(struct stage *s);
+void stage_close(struct stage *s);
+void set_native(struct stage *s, const char *letters);
+void set_python(struct stage *s, const char *homes); /* of one thread state, walked to the end */
+uint64_t marker_of(const struct stage *s, char home);
+/* As before 3.10: every frame is a block of its own. */
+void without_markers(struct stage *s);
+/* Python frame P is held by native frame I: in register REG, or (REG < 0) in a word. */
+void hold(struct stage *s, size_t i, size_t p, int reg);
+/* The words that nothing was said about; HELD_AT: the native frames with a word that was. */
+void fill_words(struct stage *s, const uint64_t *held_at, size_t n);
+/* Merges, and returns the text of what came out. */
+const char *merged(struct stage *s);
