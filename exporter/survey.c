@@ -85,13 +85,13 @@ static stack_id heaviest_stack(const struct profile_thread *t)
 /* libstdc++'s frame that runs what a std::thread was made of. */
 static const char invoker[] = "std::thread::_State_impl<std::thread::_Invoker<std::tuple<";
 
-/* An offset says less than the module it is in, and varies. */
+/* An offset says less than the module it is in, and varies.  NULL: an address in no module says nothing. */
 static const char *speaking_name(const struct shown_frame *f)
 {
     const char *pool = str_starts(f->name, invoker) ? idle_pool_name(f) : NULL;
     if (pool)
         return pool;
-    return f->nameless && f->module ? f->module : f->name;
+    return f->nameless ? f->module : f->name;
 }
 
 /* What a std::thread was made of, if the frame NAME says so and it has a name: lambdas have that of the
@@ -117,7 +117,8 @@ static char *root_name(const struct shown_frame *stack, size_t n)
         if (idle_is_way(&stack[i]))
             continue;
         const char *pool = idle_pool_name(&stack[i]);
-        return xstrdup(pool ? pool : speaking_name(&stack[i]));
+        const char *name = pool ? pool : speaking_name(&stack[i]);
+        return name ? xstrdup(name) : NULL;
     }
     return NULL;
 }

@@ -53,6 +53,12 @@ static frame_id native_frame(struct profile *p, const char *text, const char *ba
     return id;
 }
 
+static frame_id nameless_frame(struct profile *p, const char *text)
+{
+    struct frame f = {.kind = FRAME_NATIVE, .native.offset = strtoull(text, NULL, 16)};
+    return profile_frame(p, &f);
+}
+
 static frame_id frame_of(struct profile *p, const char *text)
 {
     const char *at = strchr(text, '@');
@@ -61,6 +67,8 @@ static frame_id frame_of(struct profile *p, const char *text)
         return python_frame(p, text, at);
     if (bang)
         return native_frame(p, text, bang);
+    if (str_starts(text, "0x"))
+        return nameless_frame(p, text);
     bool waits = str_ends(text, "[blocked]") || str_starts(text, "[waiting");
     return profile_mark(p, text, waits ? "[off-cpu]" : NULL);
 }

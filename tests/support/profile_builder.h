@@ -2,6 +2,7 @@
  *
  *     step@/src/train.py:7:9        Python: function@file:first line:current line
  *     mge::Worker::run!libmge.so    native: function!module, located
+ *     0x7f0010                      native: in no module, nameless
  *     futex [blocked]               anything else: a mark; of file "[off-cpu]" if it is a wait
  */
 #pragma once

@@ -84,6 +84,20 @@ START_TEST(threads_of_cxx_are_called_after_what_they_run)
 }
 END_TEST
 
+/* What a JIT compiler made, and told nobody of. */
+START_TEST(an_address_is_no_name_for_a_thread)
+{
+    struct profile_builder b = builder_start(10, "java");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main", 1000, 1000);
+    builder_run(&b, builder_thread(&b, 11, NULL), "0x7f0000", 1000, 900);
+    ck_assert_str_eq(
+        finding(&b, 79, 1000),
+        "  thread           run  wait-cpu  blocked  biggest path (% of its wall time)\n"
+        "  main 10         100%        0%       0%  100% main\n"
+        "  java 11          90%        0%      10%  100% 0x7f0000\n");
+}
+END_TEST
+
 START_TEST(the_line_is_the_one_mostly_seen)
 {
     struct profile_builder b = builder_start(10, "python3");
@@ -160,5 +174,6 @@ START_TEST(nothing_says_nothing)
 END_TEST
 
 CHECK_MAIN("finding", 20, the_culprit_is_named, threads_of_cxx_are_called_after_what_they_run,
-           the_line_is_the_one_mostly_seen, what_was_left_out_is_not_called_blocked,
-           rows_are_limited_and_lines_fit, a_terminal_gets_no_orders, nothing_says_nothing)
+           an_address_is_no_name_for_a_thread, the_line_is_the_one_mostly_seen,
+           what_was_left_out_is_not_called_blocked, rows_are_limited_and_lines_fit,
+           a_terminal_gets_no_orders, nothing_says_nothing)
