@@ -76,9 +76,7 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
         .complete = s->complete,
         .stack = s->stack,
     };
-    if (d->sampled)
-        memcpy(d->python_threads, m->snapshot.annex,
-               m->snapshot.annex_words * sizeof *m->snapshot.annex);
+    memcpy(d->python_threads, s->python_threads, sizeof d->python_threads);
     describe_call(d, &m->snapshot);
 }
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -145,7 +146,6 @@ static void learn_codes(struct stacker *st, struct subject *s, const struct snap
 {
     frame_id frame;
     bool hidden;
-    walk(st, s, snapshot);
     for (size_t i = 0; i < st->python.n; i++)
         (void)py_code_resolve(s->python->codes, snapshot->mem, &st->python.frames[i], &frame,
                               &hidden);
@@ -159,6 +159,7 @@ static void merge(struct stacker *st, struct subject *s, const struct snapshot *
                  merged);
     } else {
         merged->result = PY_MERGE_NO_PYTHON;
+        merged->elsewhere = 0;
         merged->n = st->native.n;
         for (uint32_t i = 0; i < merged->n; i++)
             merged->frames[i] = (struct merged_frame){.kind = MERGED_NATIVE, .index = i};
@@ -277,6 +278,16 @@ static struct py_gil_state gil_of(const struct stacker *st, struct subject *s,
     return ret;
 }
 
+/* Leaves the thread states of STATES, a bit for each, out of the annex. */
+static void forget_states(struct snapshot *snapshot, uint32_t states)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < snapshot->annex_words; i++)
+        if (!(states >> i & 1))
+            snapshot->annex[n++] = snapshot->annex[i];
+    snapshot->annex_words = n;
+}
+
 /* Frames that are shown.  An eval frame that was guessed, but holds the marker of its Python frames, was
  * guessed right, and is replaced by them. */
 static uint64_t count_guessed(const struct stacker *st)
@@ -323,14 +334,24 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
         snapshot.stack = NULL;
     struct stacked ret = {.gil = gil_of(st, s, &snapshot)};
     if (st->options.gil_only && ret.gil.gil != PY_GIL_HOLDING) {
-        ret.left_out = true;
+        walk(st, s, &snapshot);
         learn_codes(st, s, &snapshot);
+        ret.left_out = true;
         return ret;
     }
     unwind(st, s, m, &snapshot);
     walk(st, s, &snapshot);
     resume(st, s, &snapshot);
     merge(st, s, &snapshot);
+    if (st->merged.elsewhere) {
+        learn_codes(st, s, &snapshot);
+        forget_states(&snapshot, st->merged.elsewhere);
+        ret.gil = gil_of(st, s, &snapshot);
+        ret.left_out = st->options.gil_only && ret.gil.gil != PY_GIL_HOLDING;
+    }
+    if (ret.left_out)
+        return ret;
+    memcpy(ret.python_threads, snapshot.annex, snapshot.annex_words * sizeof *snapshot.annex);
     bool not_held = m->head.flags & SAMPLE_NOT_HELD;
     ret.stack = intern(st, s, &snapshot);
     if (not_held)
@@ -338,7 +359,7 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     frame_id leaf = leaf_frame(st->profile, s->pid, m, ret.gil.gil, &st->files);
     if (leaf.ix)
         ret.stack = profile_push(st->profile, ret.stack, leaf);
-    ret.python = st->python.n > 0;
+    ret.python = st->merged.result != PY_MERGE_NO_PYTHON;
     uint64_t guessed = count_guessed(st);
     ret.complete = st->native.end == UNWIND_DONE && !is_truncated(st) && !python_is_cut(st) &&
                    st->merged.result <= PY_MERGE_ENTERING && guessed == 0 && !not_held;

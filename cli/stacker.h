@@ -24,7 +24,8 @@ struct stacked {
     bool left_out;  /* not asked for (--gil): no sample at all, nor missed time */
     bool python;    /* it has Python frames */
     struct py_gil_state gil;
-    bool complete; /* nothing cut, lost or guessed */
+    uint64_t python_threads[SNAPSHOT_ANNEX_WORDS]; /* the thread states that it runs; 0: no more */
+    bool complete;                                 /* nothing cut, lost or guessed */
 };
 /* M: a MESSAGE_SAMPLE of S's, with its recorded bytes. */
 struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct sample_message *m);

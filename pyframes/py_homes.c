@@ -194,8 +194,152 @@ static void settle_remainder(struct py_merger *m, const struct native_stack *nat
     }
 }
 
-void py_homes_find(struct py_merger *m, struct mem *mem, const struct native_stack *native,
-                   const struct py_stack *py)
+/* Is F an activation whose last Python frame was left?  It may still run destructors of what that
+ * held. */
+bool py_homes_left(const struct py_merger *m, const struct py_stack *py,
+                   const struct native_frame *f)
+{
+    size_t i = 0;
+    while (i < py->n_left && !py_homes_contain(f, py->left[i]))
+        i++;
+    return i < py->n_left && py_homes_possible(m, f);
+}
+
+/* ---- thread states that another thread runs ---- */
+
+/* What speaks for each thread state; a bit for each. */
+struct evidence {
+    const struct py_merger *m;
+    const struct py_stack *py;
+    uint32_t frames;                    /* it has some */
+    uint32_t home;                      /* a C frame here runs one of them */
+    uint32_t near;                      /* or may */
+    size_t unmarked[PY_MAX_STATES + 1]; /* how many blocks have no marker */
+};
+
+/* Of frame I; n_states: unknown. */
+static size_t state_of(const struct py_stack *py, size_t i)
+{
+    size_t k = 0;
+    while (k < py->n_states && i >= py->state_ends[k])
+        k++;
+    return k;
+}
+
+static size_t state_of_block(const struct evidence *e, size_t b)
+{
+    return state_of(e->py, e->m->blocks[b].first);
+}
+
+static void note_near(void *ctx, uint64_t ix, uint64_t place)
+{
+    (void)place;
+    struct evidence *e = ctx;
+    e->near |= UINT32_C(1) << state_of_block(e, ix);
+}
+
+static bool any_contains(const struct native_stack *native, uint64_t marker)
+{
+    size_t i = 0;
+    while (i < native->n && !py_homes_contain(&native->frames[i], marker))
+        i++;
+    return i < native->n;
+}
+
+static void gather(struct evidence *e, struct mem *mem, const struct native_stack *native)
+{
+    const struct py_merger *m = e->m;
+    for (size_t b = 0; b < m->n; b++) {
+        size_t k = state_of_block(e, b);
+        uint64_t marker = m->blocks[b].marker;
+        e->frames |= UINT32_C(1) << k;
+        e->unmarked[k] += marker == 0;
+        if (m->blocks[b].home != NOWHERE)
+            e->home |= UINT32_C(1) << k;
+        else if (marker && any_contains(native, marker))
+            e->near |= UINT32_C(1) << k;
+    }
+    for (size_t i = 0; m->frames.blocks.n && i < native->n; i++)
+        if (py_runtime_owns(m->rt, native->frames[i].pc))
+            py_self_each(&native->frames[i], mem, &m->frames, note_near, e);
+}
+
+/* How many activations have no Python frame. */
+static size_t count_free(const struct py_merger *m, const struct native_stack *native,
+                         const struct py_stack *py)
+{
+    size_t ret = 0;
+    for (size_t i = 0; i < native->n; i++)
+        ret += m->block_at[i] == NOWHERE && py_homes_eval(m, &native->frames[i]) &&
+               !py_homes_left(m, py, &native->frames[i]);
+    return ret;
+}
+
+/* Was everything between the innermost frame and the thread's own root seen?  The C library keeps what
+ * pthread_self() points to above a thread's stack, but for the main thread's.  On the stack of a coroutine of C a
+ * walk ends as well. */
+static bool is_at_root(const struct py_merger *m, struct mem *mem,
+                       const struct native_stack *native, uint64_t state)
+{
+    enum { THREAD_LOCAL_BYTES = 1 << 20 };
+    uint64_t thread_id;
+    uint64_t root = native->frames[native->n - 1].cfa;
+    return mem_read_u64(mem, state + m->rt->layout.thread.thread_id, &thread_id) == 0 &&
+           thread_id > root && thread_id - root < THREAD_LOCAL_BYTES;
+}
+
+static bool is_whole(const struct native_stack *native)
+{
+    size_t i = 0;
+    while (i < native->n && !native->frames[i].after_gap)
+        i++;
+    return native->n > 0 && i == native->n && native->end == UNWIND_DONE;
+}
+
+static uint32_t find_elsewhere(const struct evidence *e, struct mem *mem,
+                               const struct native_stack *native)
+{
+    size_t free_evals = count_free(e->m, native, e->py);
+    uint32_t ret = 0;
+    for (size_t k = 0; k < e->py->n_states; k++) {
+        uint32_t bit = UINT32_C(1) << k;
+        bool rooted = e->home || is_at_root(e->m, mem, native, e->py->states[k]);
+        bool fits = e->unmarked[k] && e->unmarked[k] <= free_evals;
+        if (e->frames & bit && !((e->home | e->near) & bit) && rooted && !fits)
+            ret |= bit;
+    }
+    return ret;
+}
+
+static void drop(struct py_merger *m, const struct evidence *e, uint32_t states)
+{
+    size_t n = 0;
+    for (size_t b = 0; b < m->n; b++) {
+        if (states >> state_of_block(e, b) & 1)
+            continue;
+        if (m->blocks[b].home != NOWHERE)
+            m->block_at[m->blocks[b].home] = n;
+        m->blocks[n++] = m->blocks[b];
+    }
+    m->n = n;
+}
+
+static uint32_t drop_elsewhere(struct py_merger *m, struct mem *mem,
+                               const struct native_stack *native, const struct py_stack *py)
+{
+    struct evidence e = {.m = m, .py = py};
+    bool walked = py->end == PY_WALK_DONE || py->end == PY_WALK_TORN;
+    if (!walked || !any_homeless(m) || !is_whole(native))
+        return 0;
+    gather(&e, mem, native);
+    uint32_t ret = find_elsewhere(&e, mem, native);
+    if (ret)
+        drop(m, &e, ret);
+    return ret;
+}
+
+uint32_t py_homes_find(struct py_merger *m, struct mem *mem, const struct native_stack *native,
+                       const struct py_stack *py)
 {
     m->block_at = array_reserve(m->block_at, &m->block_at_capacity, native->n, sizeof *m->block_at);
     for (size_t i = 0; i < native->n; i++)
@@ -207,5 +351,7 @@ void py_homes_find(struct py_merger *m, struct mem *mem, const struct native_sta
         if (any_homeless(m)) /* rare, and looks at every word of the stack */
             settle_by_likeness(m, mem, native);
     }
+    uint32_t ret = drop_elsewhere(m, mem, native, py);
     settle_remainder(m, native);
+    return ret;
 }

@@ -37,9 +37,15 @@ struct py_merger {
     size_t block_at_capacity;
 };
 
-/* Splits PY into the blocks of M, and finds the homes of those that have one in NATIVE. */
-void py_homes_find(struct py_merger *m, struct mem *mem, const struct native_stack *native,
-                   const struct py_stack *py);
+/* Splits PY into the blocks of M, and finds the homes of those that have one in NATIVE.  Returns a bit for each
+ * thread state of PY of which the whole C stack shows that another thread runs it, or ran it before it ended:
+ * their frames are no blocks. */
+uint32_t py_homes_find(struct py_merger *m, struct mem *mem, const struct native_stack *native,
+                       const struct py_stack *py);
+/* Is F an activation whose last Python frame was left?  It may still run destructors of what that
+ * held. */
+bool py_homes_left(const struct py_merger *m, const struct py_stack *py,
+                   const struct native_frame *f);
 /* Is ADDR among the bytes of F? */
 bool py_homes_contain(const struct native_frame *f, uint64_t addr);
 /* Is F an activation of a function that was seen to be the eval loop? */

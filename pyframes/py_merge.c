@@ -91,17 +91,6 @@ static void put_blocks_up_to(struct writer *w, size_t b)
     worsen(w, PY_MERGE_MISMATCH);
 }
 
-/* Is F an activation whose last Python frame was left?  It may still run destructors of what that
- * held. */
-static bool is_left(const struct py_merger *m, const struct py_stack *py,
-                    const struct native_frame *f)
-{
-    size_t i = 0;
-    while (i < py->n_left && !py_homes_contain(f, py->left[i]))
-        i++;
-    return i < py->n_left && py_homes_possible(m, f);
-}
-
 /* An activation of the eval loop that no block belongs to.  Returns false if the stack ends here.
  * One inside of all others is just being entered or left.  Outside of all others, where Python says
  * that nothing was before: what is here belongs to another greenlet, or did (greenlet switches by
@@ -135,13 +124,13 @@ static bool put_native(struct writer *w, size_t i)
         put_blocks_up_to(w, w->m->block_at[i]);
         return true;
     }
-    if (w->innermost != NOWHERE && is_left(w->m, w->py, f)) {
+    if (w->innermost != NOWHERE && py_homes_left(w->m, w->py, f)) {
         if (i < w->innermost)
             worsen(w, PY_MERGE_ENTERING);
         return true;
     }
     bool strange = w->innermost != NOWHERE || w->lost;
-    if (strange && py_homes_eval(w->m, f) && !is_left(w->m, w->py, f))
+    if (strange && py_homes_eval(w->m, f) && !py_homes_left(w->m, w->py, f))
         return put_strange_eval(w, i);
     put(w, MERGED_NATIVE, i, NULL);
     return true;
@@ -192,7 +181,8 @@ static bool is_lost(const struct writer *w, size_t eval, int64_t syscall)
 {
     const struct py_merger *m = w->m;
     bool torn = w->py->end == PY_WALK_TORN;
-    if (m->n == 0 && w->py->n_states && !torn)
+    uint32_t here = ((UINT32_C(1) << w->py->n_states) - 1) & ~w->out->elsewhere;
+    if (m->n == 0 && here && !torn)
         return false;
     if (w->entering != 1)
         return w->entering > 1;
@@ -215,7 +205,7 @@ static void find_extent(struct writer *w, int64_t syscall)
     size_t eval = 0;
     size_t inside = w->innermost != NOWHERE ? w->innermost : m->n == 0 ? w->native->n : 0;
     for (size_t i = 0; i < inside; i++) {
-        if (!py_homes_eval(m, &w->native->frames[i]) || is_left(m, py, &w->native->frames[i]))
+        if (!py_homes_eval(m, &w->native->frames[i]) || py_homes_left(m, py, &w->native->frames[i]))
             continue;
         w->entering++;
         eval = i;
@@ -230,8 +220,8 @@ void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *n
 {
     assert(out->capacity >= native->n + py->n + 8);
     out->n = 0;
-    py_homes_find(m, mem, native, py);
-    out->result = py->n ? PY_MERGE_EXACT : PY_MERGE_NO_PYTHON;
+    out->elsewhere = py_homes_find(m, mem, native, py);
+    out->result = m->n ? PY_MERGE_EXACT : PY_MERGE_NO_PYTHON;
     struct writer w = {.m = m, .native = native, .py = py, .out = out};
     find_extent(&w, syscall);
     size_t i = 0;

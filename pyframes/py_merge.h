@@ -28,6 +28,9 @@ struct merged_stack {
     struct merged_frame *frames; /* [0] innermost; the caller's */
     size_t n, capacity;
     enum py_merge_result result;
+    uint32_t
+        elsewhere; /* a bit for each thread state that was walked: this thread does not run it, and its
+                           frames are not among these */
 };
 
 /* Remembers which functions (FDEs) were proven to be the eval loop of RT, so that an activation

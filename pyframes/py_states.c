@@ -282,14 +282,14 @@ static void add_entry(struct table *t, struct mem *live, uint64_t state,
         t->unsettled = true;
         return;
     }
-    if (map_get(&t->by_thread, ids->thread_id, &e.same_thread)) {
-        if (t->entries[e.same_thread - 1].interp == ids->interp)
-            t->unsettled = true;
-    } else if (has_native) {
+    bool again = map_get(&t->by_thread, ids->thread_id, &e.same_thread);
+    if (again && t->entries[e.same_thread - 1].interp == ids->interp)
+        t->unsettled = true;
+    /* One of a thread that ended may have the thread_id of one that began later. */
+    if (has_native)
         map_put(&t->by_tid, ids->native_id, ids->thread_id);
-    } else {
+    else if (!again)
         note_tids(t, live, ids->thread_id);
-    }
     t->entries = array_reserve(t->entries, &t->capacity, t->n + 1, sizeof *t->entries);
     t->entries[t->n++] = e;
     map_put(&t->by_thread, ids->thread_id, t->n);

@@ -417,9 +417,8 @@ static enum py_walk_end walk_thread(struct walk *w)
     if (l->thread.base_frame != PY_ABSENT &&
         read_word(w, w->thread + l->thread.base_frame, &w->base_frame) < 0)
         return PY_WALK_BAD_MEMORY;
-    if (read_word(w, w->thread + l->thread.frame, &frame) < 0)
-        return PY_WALK_BAD_MEMORY;
-    return walk_shims(w, frame);
+    int error = read_word(w, w->thread + l->thread.frame, &frame);
+    return error < 0 ? PY_WALK_BAD_MEMORY : walk_shims(w, frame);
 }
 
 static void begin(struct py_stack *out)
@@ -437,6 +436,7 @@ int py_walk(const struct py_runtime *rt, struct mem *mem, const uint64_t *thread
     for (size_t i = 0; i < out->n_states; i++) {
         struct walk w = {.rt = rt, .mem = mem, .out = out, .thread = thread_states[i]};
         note_end(out, walk_thread(&w));
+        out->states[i] = thread_states[i];
         out->state_ends[i] = out->n;
         error = error ? error : w.error;
     }

@@ -54,7 +54,8 @@ struct py_stack {
     struct py_frame *frames; /* [0] innermost; the caller's, capacity items */
     size_t n, capacity;
     enum py_walk_end end;
-    size_t n_states;                  /* that were walked; 0: the thread has none that is known */
+    size_t n_states; /* that were walked; 0: the thread has none that is known */
+    uint64_t states[PY_MAX_STATES];
     size_t state_ends[PY_MAX_STATES]; /* where the frames of each end */
     /* 3.12+: markers of activations that have no frame any more: the first PY_MAX_LEFT.  One may have
      * called others all the same: the destructors of what its last frame held. */

@@ -52,4 +52,96 @@ START_TEST(eval_frames_whose_python_was_not_read)
 }
 END_TEST
 
-CHECK_MAIN("py_merge_lost", 20, eval_frames_whose_python_was_not_read)
+/* ---- frames that another thread runs ---- */
+
+/* The first FRAMES frames are of the first thread state, the others of a second one. */
+static void split_states(struct stage *s, size_t frames)
+{
+    s->py.n_states = 2;
+    s->py.state_ends[0] = frames;
+    s->py.state_ends[1] = s->py.n;
+}
+
+static void open_with(struct stage *s, const char *native, const char *python, size_t frames)
+{
+    stage_open(s);
+    set_native(s, "e");
+    set_python(s, "0");
+    merged(s);
+    set_native(s, native);
+    set_python(s, python);
+    split_states(s, frames);
+}
+
+static void check(struct stage *s, const char *want, enum py_merge_result result,
+                  uint32_t elsewhere)
+{
+    ck_assert_str_eq(merged(s), want);
+    ck_assert_int_eq(s->out.result, result);
+    ck_assert_uint_eq(s->out.elsewhere, elsewhere);
+}
+
+START_TEST(a_state_is_not_shown_where_it_does_not_run)
+{
+    struct stage s;
+    open_with(&s, "xcecx", "2^^", 1);
+    check(&s, "xcAcx", PY_MERGE_EXACT, 2);
+    set_python(&s, "vv2");
+    split_states(&s, 2);
+    check(&s, "xcCcx", PY_MERGE_EXACT, 1);
+    set_python(&s, "2^^");
+    split_states(&s, 1);
+    s.native.end = UNWIND_NO_CFI; /* there may be more */
+    check(&s, "xcAcx~BC", PY_MERGE_NATIVE_CUT, 0);
+    s.native.end = UNWIND_DONE;
+    s.native_frames[3].after_gap = true;
+    check(&s, "xcA~cxBC", PY_MERGE_MISMATCH, 0);
+    stage_close(&s);
+    open_with(&s, "xcecx", "21",
+              1); /* on this stack, but in no C frame that can be the eval loop */
+    s.native_frames[1].pc = FOREIGN;
+    check(&s, "xcBAcx", PY_MERGE_MISMATCH, 0);
+    stage_close(&s);
+}
+END_TEST
+
+/* All that there is is elsewhere: then the walk must have come to the thread's own root. */
+START_TEST(a_dead_threads_state_is_not_shown)
+{
+    enum { STATE = 0x800000 };
+    struct stage s;
+    open_with(&s, "xccx", "^^", 2);
+    s.py.n_states = 1;
+    check(&s, "xccxAB", PY_MERGE_MISMATCH, 0);
+    uint64_t thread_id = STACK + 4 * FRAME_BYTES + 0x200;
+    ck_assert_int_eq(mem_image_add(s.mem, STATE, &thread_id, sizeof thread_id), 0);
+    s.py.states[0] = STATE;
+    check(&s, "xccx", PY_MERGE_NO_PYTHON, 1);
+    set_native(&s, "xcecx");
+    set_python(&s, "^^"); /* it runs Python all the same */
+    s.syscall = SYS_read;
+    check(&s, "xc?cx", PY_MERGE_MISMATCH, 1);
+    stage_close(&s);
+}
+END_TEST
+
+/* Without markers: no C frame holds the frames, and there are not as many activations without a frame. */
+START_TEST(an_old_state_is_not_shown_where_it_does_not_run)
+{
+    struct stage s;
+    open_with(&s, "xcecx", "200", 1);
+    without_markers(&s);
+    hold(&s, 2, 0, X86_RBX);
+    check(&s, "xcAcx", PY_MERGE_EXACT, 2);
+    hold(&s, 1, 1, X86_RBX);
+    check(&s, "xcAcxBC", PY_MERGE_MISMATCH, 0);
+    set_native(&s, "xececex");
+    hold(&s, 5, 0, X86_RBX);
+    check(&s, "x?c?cAxBC", PY_MERGE_MISMATCH, 0);
+    stage_close(&s);
+}
+END_TEST
+
+CHECK_MAIN("py_merge_lost", 20, eval_frames_whose_python_was_not_read,
+           a_state_is_not_shown_where_it_does_not_run, a_dead_threads_state_is_not_shown,
+           an_old_state_is_not_shown_where_it_does_not_run)
