@@ -246,11 +246,13 @@ static struct wanted_list want_all(struct symbolizer *const *all, size_t n)
 
 /* ---- goes ---- */
 
+enum { MAX_OPENED = 128 }; /* the sampler needs file descriptors too */
+
 struct naming_go {
     struct wanted_list list; /* the items of NAMING, in its order */
     struct naming *naming;
-    struct elf_file **opened; /* for this go */
-    size_t n_opened, opened_capacity;
+    struct elf_file *opened[MAX_OPENED]; /* for this go */
+    size_t n_opened;
 };
 
 /* The file of the entry that W is in; NULL: it is gone, or not to be had a second time where that is needed. */
@@ -261,10 +263,8 @@ static struct elf_file *open_file(struct naming_go *go, const struct wanted *w, 
     if (!file || !apart)
         return file;
     struct elf_file *again;
-    if (elf_file_again(&again, file) < 0)
+    if (go->n_opened == MAX_OPENED || elf_file_again(&again, file) < 0)
         return NULL;
-    go->opened = array_reserve(go->opened, &go->opened_capacity, go->n_opened + 1,
-                               sizeof(struct elf_file *));
     return go->opened[go->n_opened++] = again;
 }
 
@@ -331,16 +331,17 @@ static bool take_names(const struct naming *naming, size_t i, const struct wante
     return true;
 }
 
-/* Gives the profile what was found.  Returns how many frames have names by it. */
-static size_t go_end(struct naming_go *go)
+size_t naming_go_end(struct naming_go *go)
 {
     size_t named = 0;
+    if (!go)
+        return 0;
+    naming_stop(go->naming);
     for (size_t i = 0; i < go->list.n; i++)
         named += take_names(go->naming, i, &go->list.items[i]);
     for (size_t i = 0; i < go->n_opened; i++)
         elf_file_free(go->opened[i]);
     naming_free(go->naming);
-    free(go->opened);
     free(go->list.items);
     free(go);
     return named;
@@ -354,7 +355,7 @@ void symbolizers_run(struct symbolizer *const *all, size_t n,
             name_nameless(all[i]);
     struct naming_go *go = go_new(all, n, false);
     naming_run(go->naming, (struct naming_progress){on_progress, ctx});
-    (void)go_end(go);
+    (void)naming_go_end(go);
 }
 
 struct naming_go *symbolizers_start(struct symbolizer *const *all, size_t n)
@@ -362,21 +363,13 @@ struct naming_go *symbolizers_start(struct symbolizer *const *all, size_t n)
     struct naming_go *go = go_new(all, n, true);
     if (go->list.n && naming_start(go->naming) == 0)
         return go;
-    (void)go_end(go);
+    (void)naming_go_end(go);
     return NULL;
 }
 
 bool naming_go_is_done(const struct naming_go *go)
 {
     return naming_is_done(go->naming);
-}
-
-size_t naming_go_end(struct naming_go *go)
-{
-    if (!go)
-        return 0;
-    naming_stop(go->naming);
-    return go_end(go);
 }
 
 struct symbolizer *symbolizer_free(struct symbolizer *s)
