@@ -2,12 +2,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -259,6 +261,58 @@ START_TEST(an_equal_file_under_another_inode_is_accepted)
 }
 END_TEST
 
+/* Without a build id the tables decide. */
+START_TEST(a_file_with_another_table_is_not_taken_for_the_mapped_one)
+{
+    struct child c;
+    struct addr_range table;
+    start(&c, "libplugin_sysv.so");
+    uint64_t addr = tell(&c, LOAD);
+    struct elf_file *f;
+    ck_assert_int_eq(elf_file_open(&f, original, NULL), 0);
+    ck_assert_int_eq(elf_file_section(f, ".eh_frame_hdr", &table), 0);
+    elf_file_free(f);
+    copy_file(original, library);
+    patch_file(library, (long)(table.start + table.len - 4), "\x55",
+               1); /* its addresses are offsets too */
+    (void)module_elf(c.modules, modules_find(c.modules, addr));
+    ck_assert_uint_eq(modules_counters(c.modules)->origins[MODULE_PATH], 0);
+    check_library(&c, addr, fallback(&c));
+    stop(&c);
+}
+END_TEST
+
+/* As where a program is installed anew while it runs. */
+START_TEST(a_deleted_program_is_read_all_the_same)
+{
+    char path[] = "/tmp/wallspy-program-XXXXXX";
+    int started[2];
+    char none;
+    int fd = mkstemp(path);
+    copy_file("/bin/sleep", path);
+    ck_assert(close(fd) == 0 && chmod(path, 0700) == 0 && pipe2(started, O_CLOEXEC) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)execl(path, "sleep", "60", NULL);
+        _exit(1);
+    }
+    close(started[1]);
+    ck_assert_int_eq(read(started[0], &none, 1), 0); /* it runs that program now */
+    ck_assert_int_eq(unlink(path), 0);
+    struct mem *mem;
+    ck_assert_int_eq(mem_live_open(&mem, pid, NULL), 0);
+    struct modules *modules = modules_new(pid, mem);
+    ck_assert_int_eq(modules_refresh(modules), 0);
+    ck_assert_ptr_nonnull(module_elf(modules, modules_get(modules, 0)));
+    ck_assert_uint_eq(modules_counters(modules)->origins[MODULE_EXE], 1);
+    modules_free(modules);
+    mem_free(mem);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+END_TEST
+
 START_TEST(a_library_loaded_again_keeps_its_id_where_it_was)
 {
     struct child c;
@@ -369,6 +423,7 @@ CHECK_MAIN("modules", 30, a_process_has_its_modules, the_vdso_is_one_of_them,
            a_loaded_library_comes_from_its_path, a_deleted_library_is_read_all_the_same,
            a_replaced_library_is_not_taken_for_the_mapped_one,
            an_equal_file_under_another_inode_is_accepted,
-           a_library_loaded_again_keeps_its_id_where_it_was,
+           a_file_with_another_table_is_not_taken_for_the_mapped_one,
+           a_deleted_program_is_read_all_the_same, a_library_loaded_again_keeps_its_id_where_it_was,
            another_file_in_the_place_of_one_is_noticed, split_text_and_data_mappings_do_not_confuse,
            a_process_that_is_gone)

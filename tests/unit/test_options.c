@@ -145,6 +145,7 @@ static const struct {
     {"-d|0|1", "--duration 0: not a time such as 500ms, 30, 2m or 1h"},
     {"--max-overhead|0|1", "--max-overhead 0: not a percentage above 0, at most 100"},
     {"--max-size|64X|1", "--max-size 64X: not a size such as 64M or 1G"},
+    {"--max-size|M|1", "--max-size M: not a size such as 64M or 1G"},
     {"--max-size|1M|1", "--max-size 1M: too little for the stacks of one program: give 4M or more"},
     {"--native=on|1", "--native=on: full or off"},
     {"--quiet=yes|1", "--quiet takes no value"},
@@ -158,6 +159,7 @@ static const struct {
     {"dump|python", "python: dump takes process ids: wallspy dump -p PID"},
     {"standby", "standby needs a command to run"},
     {"--native=off|--no-python|1", "--native=off with --no-python leaves nothing to show"},
+    {"dump|--freeze|--no-stop|1", "--freeze stops all threads, --no-stop none: choose one"},
     {"top|-p|1",
      "this version has no command top (to launch a program of that name: wallspy -- top)"},
 };

@@ -3,13 +3,18 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "tests/support/check_main.h"
 
@@ -155,6 +160,20 @@ START_TEST(failed_writes_are_one_error)
 }
 END_TEST
 
+START_TEST(a_socket_is_no_file)
+{
+    enter_folder();
+    struct err err = {0};
+    struct sockaddr_un address = {AF_UNIX, "a.sock"};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(write_text("a.sock", "x", NULL, &err), -ENXIO);
+    ck_assert_str_eq(err.text, "cannot write a.sock: No such device or address");
+    close(fd);
+    leave_folder(1);
+}
+END_TEST
+
 static const struct {
     const char *path, *format;
     int error;
@@ -199,7 +218,41 @@ START_TEST(under_sudo_the_file_is_the_users)
 }
 END_TEST
 
+static char told[256];
+
+static void note(const char *line)
+{
+    (void)snprintf(told, sizeof told, "%s", line);
+}
+
+/* As on a file system without owners. */
+static void may_not_change_owners(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    ck_assert_int_eq(syscall(SYS_capget, &head, data), 0);
+    data[0].effective &= ~(1U << CAP_CHOWN);
+    ck_assert_int_eq(syscall(SYS_capset, &head, data), 0);
+}
+
+START_TEST(a_file_that_cannot_be_given_away_is_written_all_the_same)
+{
+    if (geteuid() != 0)
+        return;
+    enter_folder();
+    struct err err = {0};
+    (void)setenv("SUDO_UID", "1234", 1);
+    may_not_change_owners();
+    log_set_sink(note);
+    ck_assert_int_eq(write_text("a.json", "x", NULL, &err), 0);
+    ck_assert_str_eq(told, "cannot give a.json to its user: Operation not permitted");
+    expect_file("a.json", "x");
+    leave_folder(1);
+}
+END_TEST
+
 CHECK_MAIN("output", 20, a_file_appears_whole, the_older_file_survives,
            a_cancelled_write_leaves_nothing, a_link_stays_and_its_file_is_replaced,
-           failed_writes_are_one_error, mistakes_are_found_before_the_start,
-           under_sudo_the_file_is_the_users)
+           failed_writes_are_one_error, a_socket_is_no_file, mistakes_are_found_before_the_start,
+           under_sudo_the_file_is_the_users,
+           a_file_that_cannot_be_given_away_is_written_all_the_same)

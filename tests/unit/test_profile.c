@@ -312,6 +312,61 @@ START_TEST(past_the_limit_ended_threads_become_one_per_name)
 }
 END_TEST
 
+START_TEST(past_the_limit_rare_names_are_one)
+{
+    enum { LIMIT = 1 << 20, NAMES = 4000 };
+    struct profile *p = profile_new(LIMIT);
+    thread_id main = some_thread(p);
+    process_id process = profile_see_thread(p, main)->process;
+    stack_id s = profile_push(p, (stack_id){0}, profile_mark(p, "f", NULL));
+    char name[32];
+    for (int i = 0; i < NAMES; i++) {
+        ck_assert_int_gt(snprintf(name, sizeof name, "%c%c%c-%d", 'a' + i / 400, 'a' + i / 20 % 20,
+                                  'a' + i % 20, i),
+                         0);
+        thread_id t = profile_thread(p, process, 100 + i, profile_string(p, name), i);
+        profile_add_run(
+            p, t, &(struct run){.stack = s, .state = RUN_RUNNING, .start_ns = i, .wall_ns = 10});
+        profile_get_thread(p, t)->ended = true;
+        profile_end_thread(p, t, i + 10);
+    }
+    uint32_t sums = 0;
+    uint32_t most = 0;
+    uint32_t folded = 0;
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
+        sums += t->n_folded > 0;
+        folded += t->n_folded;
+        most = t->n_folded > most ? t->n_folded : most;
+        if (t->n_folded > 1)
+            ck_assert_str_eq(profile_text(p, t->name), "others");
+    }
+    ck_assert_uint_eq(sums, 1000 + 1);
+    ck_assert_uint_eq(most, folded - 1000);
+    ck_assert_uint_gt(most, 1000);
+    profile_free(p);
+}
+END_TEST
+
+START_TEST(past_the_limit_names_are_refused)
+{
+    enum { LIMIT = 1 << 16 };
+    struct profile *p = profile_new(LIMIT);
+    char name[32];
+    string_id id = {0};
+    string_id first = profile_string(p, "first");
+    for (int i = 0; i < LIMIT && profile_number(p, "names_refused") == 0; i++) {
+        ck_assert_int_gt(snprintf(name, sizeof name, "name %d", i), 0);
+        id = profile_string(p, name);
+    }
+    ck_assert_double_eq(profile_number(p, "names_refused"), 1);
+    ck_assert_str_eq(profile_text(p, id), "[storage full]");
+    ck_assert_uint_eq(profile_string(p, "first").ix, first.ix);
+    ck_assert_str_eq(profile_text(p, profile_string(p, "name 0")), "name 0");
+    profile_free(p);
+}
+END_TEST
+
 START_TEST(the_end_is_that_of_living_threads)
 {
     struct profile *p = profile_new(0);
@@ -353,5 +408,6 @@ CHECK_MAIN("profile", 20, strings_are_interned_and_stay, modules_and_functions_a
            an_ended_thread_takes_no_more_room_than_it_needs, past_the_limit_new_stacks_are_refused,
            past_the_limit_a_stack_keeps_its_known_beginning,
            past_the_limit_time_lines_become_coarser,
-           past_the_limit_ended_threads_become_one_per_name, the_end_is_that_of_living_threads,
+           past_the_limit_ended_threads_become_one_per_name, past_the_limit_rare_names_are_one,
+           past_the_limit_names_are_refused, the_end_is_that_of_living_threads,
            facts_keep_their_order)

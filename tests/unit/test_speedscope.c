@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "exporter/exporter.h"
+#include "exporter/timeline.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
 
@@ -241,6 +242,39 @@ START_TEST(too_many_distinct_stacks_are_folded)
 }
 END_TEST
 
+/* Of many paths a thread has a few: what is light goes up to the one that is not, through all between. */
+START_TEST(a_few_of_many_paths_are_folded_from_the_innermost)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id many = builder_thread(&b, 10, NULL);
+    thread_id few = builder_thread(&b, 11, "few");
+    builder_run(&b, few, "a!app > b!app", 100, 0);
+    builder_run(&b, few, "a!app > b!app > c!app", 2, 0);
+    builder_run(&b, few, "a!app > b!app > c!app > d!app > e!app", 3, 0);
+    for (int i = 0; i < 200; i++) {
+        struct text stack = {0};
+        text_addf(&stack, "f%d!app", i);
+        builder_run(&b, many, stack.s, 1, 0);
+        text_release(&stack);
+    }
+    struct view_options options = {0};
+    struct view *v = view_new(b.p, &options);
+    struct paths *paths = paths_new(b.p, v, 0);
+    struct timeline l = {0};
+    timeline_add_thread(&l, paths, profile_see_thread(b.p, few), WEIGHT_WALL, 0);
+    timeline_bucket(&l, paths, INT64_MAX);
+    ck_assert_uint_eq(l.n, 3);
+    timeline_fold(&l, paths, INT64_C(10) * NS_PER_MS);
+    ck_assert_int_eq(timeline_total_ns(&l), INT64_C(105) * NS_PER_MS);
+    ck_assert_uint_eq(l.n, 1);
+    ck_assert_uint_eq(paths_depth(paths, l.stretches[0].path), 2);
+    timeline_release(&l);
+    paths_free(paths);
+    view_free(v);
+    profile_free(b.p);
+}
+END_TEST
+
 START_TEST(nothing_sampled_is_still_a_file)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -305,5 +339,5 @@ CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_sh
            rounding_does_not_drift_and_zeros_are_dropped, profiles_come_in_the_order_of_interest,
            several_processes_are_told_apart, deep_stacks_keep_both_ends,
            ten_million_nodes_are_coarsened, too_many_distinct_stacks_are_folded,
-           nothing_sampled_is_still_a_file, folded_is_one_line_a_stack,
-           folded_stacks_stay_below_the_limit, formats_are_found)
+           a_few_of_many_paths_are_folded_from_the_innermost, nothing_sampled_is_still_a_file,
+           folded_is_one_line_a_stack, folded_stacks_stay_below_the_limit, formats_are_found)

@@ -1,0 +1,148 @@
+"""What of a program is recorded and shown: which processes, which threads, in which states, in which files.
+
+usage: chosen.py PROGRAM DENY TARGET [unittest's arguments]
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from program import Target, main, programs, run, status
+
+WAITERS = 12
+WAITING = f"""
+import threading
+event = threading.Event()
+for _ in range({WAITERS}):
+    threading.Thread(target=event.wait, daemon=True).start()
+print("ready", flush=True)
+input()
+"""
+# A thread whose name is another one every half second.
+RENAMED = """
+import threading, time
+def work():
+    while True:
+        for name in "before", "wanted":
+            with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w") as comm:
+                comm.write(name)
+            time.sleep(0.5)
+threading.Thread(target=work, daemon=True).start()
+print("ready", flush=True)
+input()
+"""
+
+
+class Python:
+    """A process that runs SCRIPT until the block is left."""
+
+    def __init__(self, script):
+        self.script = script
+
+    def __enter__(self):
+        self.process = subprocess.Popen([sys.executable, "-c", self.script], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        assert self.process.stdout.readline() == "ready\n"
+        return self
+
+    def __exit__(self, *unused):
+        self.process.kill()
+        self.process.communicate()
+
+
+def dumped(pid, *options):
+    """The exit code of a dump of PID, and its threads by tid."""
+    code, out, _, _ = run("dump", "--json", "-p", pid, *options, user=False)
+    return code, {thread["tid"]: thread for process in json.loads(out)["processes"]
+                  for thread in process["threads"]}
+
+
+class Chosen(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+
+    def recorded(self, path):
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_a_file_for_each_process(self):
+        with Target("plain", user=False) as one, Target("plain", user=False) as two:
+            code, _, text, _ = run("-p", f"{one.pid},{two.pid}", "-d", "0.3", "-o", "all.json", "-o",
+                                   "%p.json", user=False)
+            self.assertEqual(code, 0, text)
+            self.assertIn("sampling 2 processes", text)
+            for path, wanted in (("all.json", {one.pid, two.pid}), (f"{one.pid}.json", {one.pid}),
+                                 (f"{two.pid}.json", {two.pid})):
+                threads = self.recorded(path)["wallspy"]["threads"]
+                self.assertEqual({thread["pid"] for thread in threads}, wanted, path)
+
+    def test_threads_of_python(self):
+        with Python(WAITING) as target:
+            code, threads = dumped(target.pid, "--thread", "python")
+            self.assertEqual((code, len(threads)), (0, WAITERS + 1))
+            self.assertEqual(dumped(target.pid, "--thread", "native"), (6, {}))
+
+    def test_a_thread_that_is_named_anew(self):
+        with Python(RENAMED) as target:
+            code, _, text, _ = run("-p", target.pid, "--thread", "wanted", "-d", "2.2", "-o", "o.json",
+                                   user=False)
+            self.assertEqual(code, 0, text)
+            threads = self.recorded("o.json")["wallspy"]["threads"]
+        seen_ns = [thread["end_ns"] - thread["start_ns"] for thread in threads]
+        self.assertGreaterEqual(len(seen_ns), 2, threads)  # each time it is another one
+        self.assertLess(sum(seen_ns), 1.9e9, threads)
+
+    def test_nobody_holds_the_gil(self):
+        with Python(WAITING) as target:
+            code, _, text, _ = run("-p", target.pid, "--gil", "-d", "0.5", "-o", "o.json", user=False)
+            self.assertEqual(code, 6, text)
+            self.assertIn("no thread held the GIL when it was looked at", text)
+
+    def test_many_threads_that_do_the_same(self):
+        with Python(WAITING) as target:
+            code, out, _, _ = run("dump", "-p", target.pid, user=False)
+        self.assertEqual(code, 0)
+        (line,) = re.findall(r"^thread .* more: .*$", out, re.M)
+        self.assertRegex(line, rf"(\d+ \(.*?\), ){{7}}\d+ \(.*?\) and {WAITERS - 8} more: blocked")
+
+    def test_a_stopped_process(self):
+        with Target("plain", user=False) as target:
+            os.kill(target.pid, signal.SIGSTOP)
+            try:
+                self.expect_stopped(target.pid)
+            finally:
+                os.kill(target.pid, signal.SIGCONT)
+
+    def expect_stopped(self, pid):
+        deadline = time.monotonic() + 10
+        while status(pid, "State")[0] != "T" and time.monotonic() < deadline:
+            time.sleep(0.01)
+        code, threads = dumped(pid)
+        self.assertEqual((code, {thread["state"] for thread in threads.values()}), (0, {"stopped"}))
+        self.assertEqual(status(pid, "State")[0], "T")
+
+    def trace(self, keys):
+        with Target("plain", user=False) as target:
+            line = ["-q", "-p", str(target.pid), "-d", "0.2", "-f", "folded", "-o", "/dev/null"]
+            done = subprocess.run([programs["program"], *line], env={**os.environ, "WALLSPY_TRACE": keys},
+                                  capture_output=True, text=True, timeout=30, check=True)
+        return done.stderr
+
+    def test_traces(self):
+        for keys, wanted in (("merge", {"merge"}), ("sym,merge", {"sym", "merge"}), ("all", {"sym", "merge"})):
+            text = self.trace(keys)
+            self.assertEqual(set(re.findall(r"^\d+\.\d{6} (\w+) ", text, re.M)), wanted, text)
+        self.assertTrue(self.trace("merge,nothing").startswith("wallspy: warning: WALLSPY_TRACE: merge, sym or all"))
+
+
+if __name__ == "__main__":
+    main(__doc__)
