@@ -16,8 +16,8 @@ static const struct {
     const char *name;
     enum trace_key key;
 } keys[] = {
-    {"stop", TRACE_STOP},   {"unwind", TRACE_UNWIND}, {"py", TRACE_PY},
-    {"merge", TRACE_MERGE}, {"sym", TRACE_SYM},       {"export", TRACE_EXPORT},
+    {"merge", TRACE_MERGE},
+    {"sym", TRACE_SYM},
 };
 
 static log_sink the_sink;

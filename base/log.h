@@ -5,12 +5,8 @@
 #include <stdbool.h>
 
 enum trace_key {
-    TRACE_STOP = 1 << 0,
-    TRACE_UNWIND = 1 << 1,
-    TRACE_PY = 1 << 2,
-    TRACE_MERGE = 1 << 3,
-    TRACE_SYM = 1 << 4,
-    TRACE_EXPORT = 1 << 5,
+    TRACE_MERGE = 1 << 0,
+    TRACE_SYM = 1 << 1,
 };
 
 typedef void (*log_sink)(const char *line);
@@ -22,7 +18,7 @@ void log_set_sink(log_sink sink);
  * (compared as text) are only counted. */
 void log_warn(const char *key, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Turns on the keys listed in TEXT, "stop,unwind" or "all"; NULL is fine.  Returns false and
+/* Turns on the keys listed in TEXT, "merge,sym" or "all"; NULL is fine.  Returns false and
  * changes nothing if a key is unknown. */
 bool trace_enable(const char *text);
 bool trace_want(enum trace_key key);

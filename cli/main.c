@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     enum options_result result = options_parse(&o, argc, argv, &err);
     terminal_open(o.color, o.quiet);
     if (!trace_enable(getenv("WALLSPY_TRACE")))
-        terminal_warn("WALLSPY_TRACE: stop, unwind, py, merge, sym, export or all");
+        terminal_warn("WALLSPY_TRACE: merge, sym or all");
     /* A library that is overwritten while it is mapped must not end us. */
     (void)elf_guard_install();
     int code = run(&o, result, &err);
