@@ -1,11 +1,12 @@
 #include "cli/stacker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "cli/adopt.h"
 #include "cli/leaf.h"
 
 enum {
@@ -26,7 +27,8 @@ struct stacker {
     frame_id truncated, native_not_read, collecting;
     struct leaf_files files;
     uint64_t merges[PY_MERGE_COUNT], samples, not_complete, not_held, guessed, python_cut,
-        hook_incomplete, unknown_code;
+        hook_incomplete, unknown_code, adopted;
+    struct adopter adopter;
 };
 
 struct stacker *stacker_new(struct profile *profile, struct feedback *feedback,
@@ -151,12 +153,14 @@ static void learn_codes(struct stacker *st, struct subject *s, const struct snap
                               &hidden);
 }
 
-static void merge(struct stacker *st, struct subject *s, const struct snapshot *snapshot)
+static void merge(struct stacker *st, struct subject *s, const struct sample_message *m,
+                  const struct snapshot *snapshot)
 {
     struct merged_stack *merged = &st->merged;
     if (s->python && !st->options.no_python) {
         py_merge(s->python->merger, snapshot->mem, &st->native, &st->python, snapshot->syscall,
                  merged);
+        st->adopted += adopt(&st->adopter, s, m, snapshot->mem, &st->native, &st->python, merged);
     } else {
         merged->result = PY_MERGE_NO_PYTHON;
         merged->elsewhere = 0;
@@ -288,6 +292,16 @@ static void forget_states(struct snapshot *snapshot, uint32_t states)
     snapshot->annex_words = n;
 }
 
+/* The thread states that it runs. */
+static void list_states(const struct stacker *st, uint64_t ret[SNAPSHOT_ANNEX_WORDS])
+{
+    static_assert((int)PY_MAX_STATES <= (int)SNAPSHOT_ANNEX_WORDS, "room");
+    size_t n = 0;
+    for (size_t k = 0; k < st->python.n_states; k++)
+        if (!(st->merged.elsewhere >> k & 1))
+            ret[n++] = st->python.states[k];
+}
+
 /* Frames that are shown.  An eval frame that was guessed, but holds the marker of its Python frames, was
  * guessed right, and is replaced by them. */
 static uint64_t count_guessed(const struct stacker *st)
@@ -342,7 +356,7 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     unwind(st, s, m, &snapshot);
     walk(st, s, &snapshot);
     resume(st, s, &snapshot);
-    merge(st, s, &snapshot);
+    merge(st, s, m, &snapshot);
     if (st->merged.elsewhere) {
         learn_codes(st, s, &snapshot);
         forget_states(&snapshot, st->merged.elsewhere);
@@ -351,7 +365,7 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     }
     if (ret.left_out)
         return ret;
-    memcpy(ret.python_threads, snapshot.annex, snapshot.annex_words * sizeof *snapshot.annex);
+    list_states(st, ret.python_threads);
     bool not_held = m->head.flags & SAMPLE_NOT_HELD;
     ret.stack = intern(st, s, &snapshot);
     if (not_held)
@@ -392,6 +406,7 @@ void stacker_report(const struct stacker *st, struct profile *profile)
     for (int i = 0; i < PY_MERGE_COUNT; i++)
         profile_set_number(profile, merges[i], (double)st->merges[i]);
     profile_set_number(profile, "python_walks_cut", (double)st->python_cut);
+    profile_set_number(profile, "stacks_of_others_states", (double)st->adopted);
     profile_set_number(profile, "python_reads_failed", (double)st->hook_incomplete);
     profile_set_number(profile, "unknown_code_objects", (double)st->unknown_code);
 }

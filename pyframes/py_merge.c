@@ -110,6 +110,7 @@ static bool put_strange_eval(struct writer *w, size_t i)
     }
     put_note(w, note_python_missing);
     worsen(w, PY_MERGE_MISMATCH);
+    w->out->unmatched += w->m->n > 0;
     return true;
 }
 
@@ -211,6 +212,7 @@ static void find_extent(struct writer *w, int64_t syscall)
         eval = i;
     }
     w->lost = is_lost(w, eval, syscall);
+    w->out->unmatched = m->n == 0 ? w->entering : 0;
     bool walked = py->end == PY_WALK_DONE || py->end == PY_WALK_TORN;
     w->python_ends = walked && m->n > 0 && m->blocks[m->n - 1].home != NOWHERE;
 }

@@ -28,6 +28,9 @@ struct merged_stack {
     struct merged_frame *frames; /* [0] innermost; the caller's */
     size_t n, capacity;
     enum py_merge_result result;
+    size_t
+        unmatched; /* activations of the eval loop whose Python frames are not there; also those that may be
+                           another greenlet's, or just be entered, if there is no Python frame at all */
     uint32_t
         elsewhere; /* a bit for each thread state that was walked: this thread does not run it, and its
                            frames are not among these */
