@@ -1,6 +1,7 @@
 #include "cli/adopt.h"
 
 #include "base/clock.h"
+#include "pyframes/py_capture.h"
 #include "pyframes/py_code.h"
 #include "pyframes/py_others.h"
 #include "target/proc.h"
@@ -95,6 +96,8 @@ bool adopt(struct adopter *a, struct subject *s, const struct sample_message *m,
     size_t n = python->n, n_states = python->n_states;
     if (search(&it, a->found)) {
         a->found = python->states[python->n_states - 1];
+        for (size_t k = n_states; n_states && k < python->n_states; k++)
+            py_capture_adopt(s->python->capture, python->states[n_states - 1], python->states[k]);
         py_codes_check(s->python->codes, recorded, start, python);
         return true;
     }

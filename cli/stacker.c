@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/adopt.h"
 #include "cli/leaf.h"
+#include "pyframes/py_capture.h"
 
 enum {
     STACK_STEP_BYTES = 4096,
@@ -283,11 +284,14 @@ static struct py_gil_state gil_of(const struct stacker *st, struct subject *s,
 }
 
 /* Leaves the thread states of STATES, a bit for each, out of the annex. */
-static void forget_states(struct snapshot *snapshot, uint32_t states)
+static void forget_states(const struct subject *s, struct snapshot *snapshot, uint32_t states)
 {
+    uint64_t own = snapshot->annex[snapshot->annex_words - 1];
     uint32_t n = 0;
     for (uint32_t i = 0; i < snapshot->annex_words; i++)
-        if (!(states >> i & 1))
+        if (states >> i & 1)
+            py_capture_disown(s->python->capture, own, snapshot->annex[i]);
+        else
             snapshot->annex[n++] = snapshot->annex[i];
     snapshot->annex_words = n;
 }
@@ -326,10 +330,11 @@ string_id stacker_thread_name(struct stacker *st, struct subject *s, const struc
     struct snapshot_mem memory;
     struct text name = {0};
     string_id ret = {0};
-    if (!s->python || !m->snapshot.annex_words || m->head.flags & SAMPLE_NO_STACK)
+    uint32_t n = m->snapshot.annex_words;
+    if (!s->python || !n || m->head.flags & SAMPLE_NO_STACK)
         return ret;
     open_memory(m, &memory);
-    if (py_thread_names_find(s->python->names, &memory.mem, m->snapshot.annex[0], &name) == 0 &&
+    if (py_thread_names_find(s->python->names, &memory.mem, m->snapshot.annex[n - 1], &name) == 0 &&
         name.len)
         ret = profile_string(st->profile, name.s);
     text_release(&name);
@@ -359,7 +364,7 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     merge(st, s, m, &snapshot);
     if (st->merged.elsewhere) {
         learn_codes(st, s, &snapshot);
-        forget_states(&snapshot, st->merged.elsewhere);
+        forget_states(s, &snapshot, st->merged.elsewhere);
         ret.gil = gil_of(st, s, &snapshot);
         ret.left_out = st->options.gil_only && ret.gil.gil != PY_GIL_HOLDING;
     }

@@ -16,6 +16,12 @@
 /* Of the data stack, read ahead of the walk: some 5,000 frames. */
 enum { MAX_DATASTACK_BYTES = 512 << 10 };
 
+/* Both are written one after the other: a capture may see a state that is not this thread's, which does no harm. */
+enum { MAX_ADOPTED = 8 };
+struct adopted {
+    _Atomic(uint64_t) own, state; /* 0: none */
+};
+
 struct py_capture {
     const struct py_runtime *rt;
     struct py_states *states;
@@ -23,6 +29,8 @@ struct py_capture {
     struct py_code_keep *codes;
     uint8_t *datastack;
     _Atomic(const struct py_tasks *) tasks; /* NULL: not wanted, or not known yet */
+    struct adopted adopted[MAX_ADOPTED];
+    size_t next_adopted; /* the worker's: which is replaced next */
 };
 
 struct py_capture *py_capture_new(const struct py_runtime *rt)
@@ -44,6 +52,39 @@ struct py_capture *py_capture_new(const struct py_runtime *rt)
 void py_capture_tasks(struct py_capture *c, const struct py_tasks *tasks)
 {
     atomic_store_explicit(&c->tasks, tasks, memory_order_release);
+}
+
+void py_capture_disown(struct py_capture *c, uint64_t own, uint64_t state)
+{
+    for (size_t i = 0; i < MAX_ADOPTED; i++)
+        if (c->adopted[i].own == own && c->adopted[i].state == state)
+            c->adopted[i].state = 0;
+}
+
+void py_capture_adopt(struct py_capture *c, uint64_t own, uint64_t state)
+{
+    py_capture_disown(c, own, state);
+    struct adopted *a = &c->adopted[c->next_adopted++ % MAX_ADOPTED];
+    a->state = 0;
+    a->own = own;
+    a->state = state;
+}
+
+static uint32_t add_adopted(const struct py_capture *c, uint64_t *states, uint32_t n, uint32_t max)
+{
+    for (size_t i = 0; n > 0 && n < max && i < MAX_ADOPTED; i++) {
+        uint64_t state = c->adopted[i].state;
+        uint32_t k = 0;
+        if (!state || c->adopted[i].own != states[n - 1] || !py_states_has(c->states, state))
+            continue;
+        while (k < n && states[k] != state)
+            k++;
+        if (k < n)
+            continue;
+        memmove(states + 1, states, n++ * sizeof *states);
+        states[0] = state; /* up to 3.9 nothing else says that its frames are further in */
+    }
+    return n;
 }
 
 bool py_capture_tick(struct py_capture *c, struct mem *live)
@@ -108,6 +149,7 @@ static uint32_t walk_states(struct py_capture *c, struct mem *recording, pid_t n
     uint32_t found_n = 0;
     c->scratch.n = 0;
     uint32_t n = py_states_find(c->states, recording, ns_tid, fs_base, states, max, ret_incomplete);
+    n = add_adopted(c, states, n, max);
     int error = walk(c, recording, states, n);
     /* Without a frame they may also be what is left of states that were freed since the tick. */
     if (c->scratch.n == 0)

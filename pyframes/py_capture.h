@@ -21,6 +21,10 @@ bool py_capture_tick(struct py_capture *c, struct mem *live);
 /* From now on py_capture_thread() also reads what py_task_read() will need.  Borrows TASKS.  May be
  * called by another thread. */
 void py_capture_tasks(struct py_capture *c, const struct py_tasks *tasks);
+/* From now on captures of the thread whose last state is OWN take STATE, too, which another made but it runs, as long
+ * as there is such a state, and before its own.  Or no longer.  May be called by another thread. */
+void py_capture_adopt(struct py_capture *c, uint64_t own, uint64_t state);
+void py_capture_disown(struct py_capture *c, uint64_t own, uint64_t state);
 /* While thread TID is held or off the CPU: finds its thread states and reads, through RECORDING
  * (which keeps every byte), all that py_walk() and py_gil_state() will need for them, and of code
  * objects not seen before what py_code_resolve() will need (py_code_keep.h).  NS_TID: its

@@ -108,6 +108,12 @@ bool py_states_knows(const struct py_states *s, pid_t ns_tid)
     return map_get(&s->table.by_tid, (uint64_t)ns_tid, &thread_id);
 }
 
+bool py_states_has(const struct py_states *s, uint64_t state)
+{
+    uint64_t at;
+    return map_get(&s->table.by_state, state, &at);
+}
+
 /* ≤ 3.10 have no native id: the C library's own note of the thread's tid serves, in what
  * pthread_self() points to.  Offsets: glibc's struct pthread (x86-64, 2.4 to 2.41), musl's 1.2.
  * What is at the other library's offset is a pointer or random, and no thread's tid. */

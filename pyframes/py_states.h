@@ -13,6 +13,8 @@ struct py_states *py_states_new(const struct py_runtime *rt); /* borrows RT */
 bool py_states_tick(struct py_states *s, struct mem *live);
 /* Had thread NS_TID a state when the lists were read last?  Only where tids are known by then. */
 bool py_states_knows(const struct py_states *s, pid_t ns_tid);
+/* Was STATE in the lists then? */
+bool py_states_has(const struct py_states *s, uint64_t state);
 /* Fills STATES with those of the thread that are still what the table says, through RECORDING.  FS_BASE 0:
  * unknown, then NS_TID decides.  Returns how many, at most MAX: of more, those that have frames.  Sets
  * *RET_INCOMPLETE where there may be others with frames: one of the limits was reached.  Allocates nothing. */

@@ -1,23 +1,27 @@
 """Thread states of which the thread that they are told by is not the one that runs them: made in one thread and run in
 another (up to CPython 3.12), or left behind by one that ended in C.  Runs wallspy on itself.
 
-usage: elsewhere.py WALLSPY (or, as the target: elsewhere.py made|left)"""
+usage: elsewhere.py WALLSPY (or, as the target: elsewhere.py made|busy|left)"""
 import ctypes
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
 MISSING = "[Python frames missing]"
 LIBC = ctypes.CDLL(None)
 COUNTS_RUNS = int(open("/proc/self/schedstat").read().split()[2]) > 0
-CODE = "import time\ndef inside(): time.sleep(1000)\ninside()"
+CODES = {
+    "made": "import time\ndef inside(): time.sleep(1000)\ninside()",
+    "busy": "import time\ndef inside():\n    while True:\n        time.sleep(.01)\n        sum(range(200000))\ninside()",
+}
 
 
 # ---- the target ----
 
-def made():
+def made(code):
     """A sub-interpreter, made in one thread and run in another; and one whose maker is gone."""
     try:
         import _interpreters as interpreters
@@ -32,7 +36,7 @@ def made():
             time.sleep(1000)
 
     def runner(sub):
-        interpreters.run_string(sub, CODE)
+        interpreters.run_string(sub, code)
 
     for ends in (True, False):
         ready = threading.Event()
@@ -66,7 +70,7 @@ def left():
 
 
 def target(kind):
-    made() if kind == "made" else left()
+    left() if kind == "left" else made(CODES[kind])
     time.sleep(0.2)
     print("ready", flush=True)
     time.sleep(1000)
@@ -74,14 +78,18 @@ def target(kind):
 
 # ---- the comparison ----
 
-def threads_of(wallspy, kind):
+def look(wallspy, kind, command, *options):
     process = subprocess.Popen([sys.executable, __file__, kind], stdout=subprocess.PIPE)
     try:
         assert process.stdout.readline() == b"ready\n"
-        text = subprocess.check_output([wallspy, "dump", "-q", "--json", "-p", str(process.pid)])
+        return subprocess.check_output([wallspy, command, "-q", "-p", str(process.pid)] + list(options))
     finally:
         process.kill()
         process.communicate()
+
+
+def threads_of(wallspy, kind):
+    text = look(wallspy, kind, "dump", "--json")
     for thread in json.loads(text.decode())["processes"][0]["threads"]:
         names = [frame["name"].split(".")[-1] for frame in thread["frames"]]
         print(kind, "complete" if thread["complete"] else "not complete", *names)
@@ -100,6 +108,18 @@ def check_made(threads):
         assert complete or not COUNTS_RUNS  # then nothing proves that what is read later is still true
 
 
+def check_busy(wallspy):
+    """Once it was found, it is there whenever its thread is held, too."""
+    with tempfile.NamedTemporaryFile(suffix=".folded") as out:
+        look(wallspy, "busy", "record", "-d", "2", "-r", "200", "-o", out.name)
+        lines = [line.decode().rsplit(" ", 1) for line in open(out.name, "rb")]
+    stacks = [(stack, int(count)) for stack, count in lines if "runner" in stack]
+    whole = sum(count for stack, count in stacks if "inside" in stack)
+    print("busy: %d of %d" % (whole, sum(count for _, count in stacks)))
+    assert not any("inside" in stack and ("maker" in stack or MISSING in stack) for stack, _ in lines)
+    assert whole > sum(count for _, count in stacks) * .85 or not COUNTS_RUNS
+
+
 def check_left(threads):
     threads = [(names, complete) for names, complete in threads if "pause [blocked]" in names]
     assert len(threads) == 1
@@ -110,8 +130,9 @@ def check_left(threads):
 def main():
     if sys.version_info >= (3, 8):
         check_made(threads_of(sys.argv[1], "made"))
+        check_busy(sys.argv[1])
     check_left(threads_of(sys.argv[1], "left"))
 
 
 if __name__ == "__main__":
-    target(sys.argv[1]) if sys.argv[1] in ("made", "left") else main()
+    target(sys.argv[1]) if sys.argv[1] in ("made", "busy", "left") else main()
