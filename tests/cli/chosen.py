@@ -85,6 +85,17 @@ class Chosen(unittest.TestCase):
                 threads = self.recorded(path)["wallspy"]["threads"]
                 self.assertEqual({thread["pid"] for thread in threads}, wanted, path)
 
+    def test_one_of_two_ends(self):
+        with Target("plain", user=False) as lives:
+            ends = subprocess.Popen(["sleep", "0.6"])
+            code, _, text, _ = run("-p", f"{lives.pid},{ends.pid}", "-d", "1.5", "-o", "o.json", user=False)
+            ends.wait()
+            self.assertEqual(code, 0, text)
+        main = {thread["pid"]: thread for thread in self.recorded("o.json")["wallspy"]["threads"] if thread["main"]}
+        self.assertEqual([main[pid]["ended"] for pid in (lives.pid, ends.pid)], [False, True])
+        self.assertGreater(main[lives.pid]["end_ns"], 1.4e9)
+        self.assertLess(main[ends.pid]["end_ns"], 1.4e9)
+
     def test_threads_of_python(self):
         with Python(WAITING) as target:
             code, threads = dumped(target.pid, "--thread", "python")
