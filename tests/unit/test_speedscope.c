@@ -174,6 +174,25 @@ START_TEST(several_processes_are_told_apart)
 }
 END_TEST
 
+START_TEST(what_is_not_as_usual_is_told)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id sum = builder_thread(&b, 11, "job-*");
+    thread_id unnamed = builder_thread(&b, 12, "Thread-7");
+    thread_id named = builder_thread(&b, 13, "Thread-7x");
+    profile_get_process(b.p, b.process)->python_note = profile_string(b.p, "it is too old");
+    profile_get_thread(b.p, sum)->n_folded = 3;
+    builder_run(&b, sum, "run!app", 100, 100);
+    builder_run(&b, unnamed, "serve@/a.py:1:2", 100, 100);
+    builder_run(&b, named, "serve@/a.py:1:2", 100, 100);
+    const char *text = export(&b, "speedscope", 100);
+    assert_holds(text, "\"python\":null,\"python_note\":\"it is too old\"}");
+    assert_holds(text, "{\"pid\":10,\"threads\":3,\"name\":\"job-*\",\"label\":\"3 ended: job-*\"");
+    assert_holds(text, "\"label\":\"serve 12\"");
+    assert_holds(text, "\"label\":\"Thread-7x 13\"");
+}
+END_TEST
+
 START_TEST(deep_stacks_keep_both_ends)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -337,7 +356,8 @@ END_TEST
 
 CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_share_origin_and_end,
            rounding_does_not_drift_and_zeros_are_dropped, profiles_come_in_the_order_of_interest,
-           several_processes_are_told_apart, deep_stacks_keep_both_ends,
-           ten_million_nodes_are_coarsened, too_many_distinct_stacks_are_folded,
-           a_few_of_many_paths_are_folded_from_the_innermost, nothing_sampled_is_still_a_file,
-           folded_is_one_line_a_stack, folded_stacks_stay_below_the_limit, formats_are_found)
+           several_processes_are_told_apart, what_is_not_as_usual_is_told,
+           deep_stacks_keep_both_ends, ten_million_nodes_are_coarsened,
+           too_many_distinct_stacks_are_folded, a_few_of_many_paths_are_folded_from_the_innermost,
+           nothing_sampled_is_still_a_file, folded_is_one_line_a_stack,
+           folded_stacks_stay_below_the_limit, formats_are_found)
