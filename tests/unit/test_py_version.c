@@ -13,6 +13,10 @@ START_TEST(hex)
     ck_assert_uint_eq(v.minor, 11);
     ck_assert(py_version_from_hex(0x030f00a3, &v));
     ck_assert_str_eq(v.text, "3.15.0a3");
+    ck_assert(py_version_from_hex(0x030f00b2, &v));
+    ck_assert_str_eq(v.text, "3.15.0b2");
+    ck_assert(py_version_from_hex(0x030e01c1, &v));
+    ck_assert_str_eq(v.text, "3.14.1rc1");
     ck_assert(!py_version_from_hex(0, &v));
     ck_assert(!py_version_from_hex(0x020712f0, &v));
     ck_assert(!py_version_from_hex(0x030b0700, &v));
