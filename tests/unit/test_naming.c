@@ -10,7 +10,7 @@
 #include "tests/support/check_main.h"
 #include "tests/support/files.h"
 
-enum { MANY = 20000 };
+enum { MANY = 10 };
 
 static char dir[] = "/tmp/wallspy-naming-XXXXXX";
 static char copy[TEST_PATH_BYTES];
@@ -91,20 +91,38 @@ START_TEST(this_thread_finds_it_too)
 }
 END_TEST
 
-START_TEST(what_was_found_before_the_end_counts)
+static bool until_the_second(void *ctx, double share)
+{
+    ck_assert(share > 0 && share <= 1);
+    return ++*(int *)ctx < 2;
+}
+
+/* What was found until then counts. */
+static void check_only(size_t n)
 {
     const struct location *l;
-    size_t n = 0;
+    for (size_t i = 0; i < n; i++)
+        check_found(i);
+    for (size_t i = n; i < MANY; i++)
+        ck_assert_uint_eq(naming_found(naming, i, &l), 0);
+}
+
+START_TEST(it_ends_when_told)
+{
+    int asked = 0;
     add(MANY);
-    ck_assert_int_eq(naming_start(naming), 0);
+    naming_run(naming, (struct naming_progress){until_the_second, &asked});
+    check_only(2);
+}
+END_TEST
+
+START_TEST(a_thread_of_its_own_ends_when_told)
+{
+    add(MANY);
     naming_stop(naming);
-    ck_assert(naming_is_done(naming));
-    while (n < MANY && naming_found(naming, n, &l))
-        check_found(n++);
-    ck_assert_uint_ge(n, 1);
-    ck_assert_uint_lt(n, MANY); /* 50 ms of work */
-    for (; n < MANY; n++)
-        ck_assert_uint_eq(naming_found(naming, n, &l), 0);
+    ck_assert_int_eq(naming_start(naming), 0);
+    wait_until_done();
+    check_only(1);
 }
 END_TEST
 
@@ -121,5 +139,5 @@ START_TEST(a_file_cut_short_has_no_names)
 END_TEST
 
 CHECK_MAIN_WITH("naming", 30, set_up, tear_down, a_thread_of_its_own_finds_the_same,
-                this_thread_finds_it_too, what_was_found_before_the_end_counts,
+                this_thread_finds_it_too, it_ends_when_told, a_thread_of_its_own_ends_when_told,
                 a_file_cut_short_has_no_names)
