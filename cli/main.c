@@ -1,6 +1,8 @@
 /* The program: reads the command line and hands over to a command. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cli/dump.h"
@@ -55,11 +57,22 @@ static int run(const struct options *o, enum options_result result, const struct
     return EXIT_FAILED;
 }
 
+/* Where a standard stream is closed, nothing of ours may become it: what was written there would go to that.  A handle
+ * refuses to be written to, as what is closed does. */
+static void occupy_closed_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/", O_PATH | O_CLOEXEC); /* the lowest that is free */
+}
+
 int main(int argc, char **argv)
 {
     struct options o;
     struct err err = {0};
     enum options_result result = options_parse(&o, argc, argv, &err);
+    if (o.command != COMMAND_STANDBY) /* which leaves all to its command */
+        occupy_closed_streams();
     terminal_open(o.color, o.quiet);
     if (!trace_enable(getenv("WALLSPY_TRACE")))
         terminal_warn("WALLSPY_TRACE: merge, sym or all");

@@ -233,6 +233,11 @@ class Attached(InFolder):
             code, out, _, _ = run(t.pid, "-d", "0.2", "-o", "-", user=False)
             self.assertEqual(code, 0)
             self.assertTrue(json.loads(out)["profiles"])
+            # Closed, it is not taken for what wallspy opens first.
+            line = ["sh", "-c", 'exec "$@" >&-', "sh", programs["program"], "-p", str(t.pid), "-d", "0.2", "-o", "-"]
+            done = subprocess.run(line, stderr=subprocess.PIPE, text=True, timeout=20, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("cannot write -: Bad file descriptor", done.stderr)
 
     def test_exit_of_the_target(self):
         # Its parent, this one, collects it only afterwards.
