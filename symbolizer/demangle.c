@@ -2,7 +2,7 @@
  * types before it is printed.  That is exact where cutting the printed text would have to guess
  * (operator(), function types among template arguments, conversion operators).
  * libiberty bounds its depth; its output may grow exponentially with the name (substitutions), so
- * printing is left by longjmp once enough was printed.  Neither printer holds memory then. */
+ * printing is left by longjmp once enough was printed, and while the printer holds no memory. */
 #include "symbolizer/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -124,12 +124,39 @@ static bool demangle_cxx(const char *name, struct text *out)
     return demangle_as_it_is(name, out);
 }
 
+struct rust_sink {
+    struct sink sink;
+    const char *name;
+    size_t len;
+};
+
+/* Does S begin like an identifier, but not lie in the name?  Identifiers that are not all ASCII are decoded into memory
+ * that is freed once they are printed; punctuation is constant. */
+static bool is_decoded(const struct rust_sink *r, const char *s)
+{
+    bool in_name = s >= r->name && s < r->name + r->len;
+    unsigned char c = (unsigned char)*s;
+    return !in_name && (c >= 0x80 || c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                        (c >= 'a' && c <= 'z'));
+}
+
+static void collect_rust(const char *s, size_t len, void *opaque)
+{
+    struct rust_sink *r = opaque;
+    if (len == 0)
+        return;
+    if (!is_decoded(r, s))
+        collect(s, len, &r->sink);
+    else if (r->sink.out->len <= MAX_SHOWN_NAME_BYTES)
+        text_add_bytes(r->sink.out, s, len);
+}
+
 static bool demangle_rust(const char *name, struct text *out)
 {
-    struct sink sink = {.out = out};
-    if (setjmp(sink.full))
+    struct rust_sink r = {{.out = out}, name, strlen(name)};
+    if (setjmp(r.sink.full))
         return true;
-    return rust_demangle_callback(name, DMGL_NO_OPTS, collect, &sink) != 0;
+    return rust_demangle_callback(name, DMGL_NO_OPTS, collect_rust, &r) != 0;
 }
 
 /* Bytes of NAME before what linker and optimiser appended.  Rust's older names may hold dots

@@ -95,6 +95,7 @@ static const struct {
     {"helper.constprop.0", "helper.constprop.0"},
     {"main.main", "main.main"},
     {"_RNvMNtCs9ltgdHTiPiY_4core3stre4trim", "<str>::trim"},
+    {"_RNvC1au8gdel_5qa", "a::gödel"},
     {"_RNCNvCs1234_7mycrate4main0B3_", "mycrate::main::{closure#0}"},
     {"a@@@V2", "a"},
     {"@plt", "@plt"},
