@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "symbolizer/rust_v0.h"
 
 enum {
     /* Longer names are shown as they are.  The parser recurses once per byte at worst: at most 400
@@ -124,39 +125,30 @@ static bool demangle_cxx(const char *name, struct text *out)
     return demangle_as_it_is(name, out);
 }
 
-struct rust_sink {
-    struct sink sink;
-    const char *name;
-    size_t len;
-};
-
-/* Does S begin like an identifier, but not lie in the name?  Identifiers that are not all ASCII are decoded into memory
- * that is freed once they are printed; punctuation is constant. */
-static bool is_decoded(const struct rust_sink *r, const char *s)
+/* An identifier that is not all ASCII is decoded into memory, printed from there at once, and that freed. */
+static bool is_decoded(const char *s, size_t len)
 {
-    bool in_name = s >= r->name && s < r->name + r->len;
-    unsigned char c = (unsigned char)*s;
-    return !in_name && (c >= 0x80 || c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-                        (c >= 'a' && c <= 'z'));
+    size_t i = 0;
+    while (i < len && !((unsigned char)s[i] & 0x80))
+        i++;
+    return i < len;
 }
 
 static void collect_rust(const char *s, size_t len, void *opaque)
 {
-    struct rust_sink *r = opaque;
-    if (len == 0)
-        return;
-    if (!is_decoded(r, s))
-        collect(s, len, &r->sink);
-    else if (r->sink.out->len <= MAX_SHOWN_NAME_BYTES)
-        text_add_bytes(r->sink.out, s, len);
+    struct sink *sink = opaque;
+    if (!is_decoded(s, len))
+        collect(s, len, opaque);
+    else if (sink->out->len <= MAX_SHOWN_NAME_BYTES)
+        text_add_bytes(sink->out, s, len);
 }
 
 static bool demangle_rust(const char *name, struct text *out)
 {
-    struct rust_sink r = {{.out = out}, name, strlen(name)};
-    if (setjmp(r.sink.full))
+    struct sink sink = {.out = out};
+    if (setjmp(sink.full))
         return true;
-    return rust_demangle_callback(name, DMGL_NO_OPTS, collect_rust, &r) != 0;
+    return rust_demangle_callback(name, DMGL_NO_OPTS, collect_rust, &sink) != 0;
 }
 
 /* Bytes of NAME before what linker and optimiser appended.  Rust's older names may hold dots
@@ -208,12 +200,14 @@ void shown_name_cut(struct text *t)
 
 static bool demangle_core(const char *name, size_t len, struct text *out)
 {
-    bool mangled = str_starts(name, "_Z") || str_starts(name, "_R");
-    if (!mangled || len > MAX_MANGLED_BYTES)
+    bool v0 = str_starts(name, "_R");
+    if ((!v0 && !str_starts(name, "_Z")) || len > MAX_MANGLED_BYTES)
         return false;
     char core[MAX_MANGLED_BYTES + 1];
     memcpy(core, name, len);
     core[len] = '\0';
+    if (v0)
+        return rust_v0_is_sound(core) && demangle_rust(core, out);
     if (demangle_rust(core, out))
         return true;
     text_clear(out);
