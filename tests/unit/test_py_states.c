@@ -38,9 +38,9 @@ static int long_read(struct mem *m, uint64_t addr, void *buf, size_t len)
 {
     struct long_list *f = (struct long_list *)m;
     f->reads++;
-    for (size_t i = 0; i + 8 <= len; i += 8) {
+    for (size_t i = 0; i < len; i += 8) {
         uint64_t word = long_word(f, addr + i);
-        memcpy((uint8_t *)buf + i, &word, sizeof word);
+        memcpy((uint8_t *)buf + i, &word, len - i < sizeof word ? len - i : sizeof word);
     }
     return 0;
 }

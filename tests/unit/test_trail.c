@@ -46,6 +46,7 @@ static void tear_down(void)
     free(kept.frames);
     free(fresh.frames);
     free(copy);
+    copy = NULL;
 }
 
 static void assert_same_frames(void)
@@ -107,7 +108,7 @@ static void flip_and_compare(struct snapshot *s)
 static bool flipping;
 __attribute__((noinline)) static uint64_t compare_here(void)
 {
-    ucontext_t context;
+    ucontext_t context = {0}; /* it leaves some registers out */
     getcontext(&context);
     struct snapshot s = here(&context);
     run_both(&s);
@@ -168,7 +169,7 @@ END_TEST
 
 START_TEST(more_threads_than_are_kept)
 {
-    ucontext_t context;
+    ucontext_t context = {0};
     getcontext(&context);
     struct snapshot s = here(&context);
     for (int i = 0; i < 1000; i++) {
