@@ -319,13 +319,13 @@ static bool take_names(const struct naming *naming, size_t i, const struct wante
     struct location locations[MAX_INLINED + 1];
     const struct location *found;
     size_t n = naming_found(naming, i, &found);
+    if (n == 0)
+        return false;
+    memcpy(locations, found, n * sizeof *found);
     for (size_t j = 0; j < n; j++) {
-        locations[j] = found[j];
         locations[j].function = string_of(s->profile, naming, found[j].function);
         locations[j].file = string_of(s->profile, naming, found[j].file);
     }
-    if (n == 0)
-        return false;
     find_plumbing(s, w->frame, locations, n);
     profile_locate(s->profile, w->frame, locations, n);
     return true;
