@@ -231,6 +231,6 @@ bool rust_v0_is_sound(const char *name)
     struct reader r = {.begin = name + 2, .s = name + 2};
     if (!str_starts(name, "_R") || strnlen(name, MAX_BYTES) == MAX_BYTES)
         return false;
-    /* A second path says which crate it was made for. */
+    /* A second path says for which library it was made. */
     return read_path(&r) && (!*r.s || (read_path(&r) && !*r.s));
 }
