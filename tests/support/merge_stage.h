@@ -40,6 +40,7 @@ struct stage {
 };
 
 void stage_open(struct stage *s);
+void stage_open_taught(struct stage *s); /* its merger knows the eval loop */
 void stage_close(struct stage *s);
 void set_native(struct stage *s, const char *letters);
 void set_python(struct stage *s, const char *homes); /* of one thread state, walked to the end */

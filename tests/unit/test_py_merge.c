@@ -42,10 +42,7 @@ START_TEST(markers_say_where)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct case_ *c = &cases[i];
         struct stage s;
-        stage_open(&s);
-        set_native(&s, "e");
-        set_python(&s, "0");
-        merged(&s);
+        stage_open_taught(&s);
         set_native(&s, c->native);
         set_python(&s, c->python);
         s.native.end = c->native_end;

@@ -35,10 +35,7 @@ START_TEST(eval_frames_whose_python_was_not_read)
     for (size_t i = 0; i < sizeof lost_cases / sizeof *lost_cases; i++) {
         const struct lost_case *c = &lost_cases[i];
         struct stage s;
-        stage_open(&s);
-        set_native(&s, "e");
-        set_python(&s, "0");
-        merged(&s);
+        stage_open_taught(&s);
         set_native(&s, c->native);
         set_python(&s, c->python);
         s.syscall = c->syscall;
