@@ -123,15 +123,17 @@ static int64_t listing_interval_ns(const struct process *p)
     return (int64_t)(ms < LIST_EVERY_MS_MAX ? ms : LIST_EVERY_MS_MAX) * NS_PER_MS;
 }
 
-bool process_wants_listing(struct process *p, bool lost_one, int64_t now_ns)
+bool process_wants_listing(const struct process *p, int64_t now_ns)
 {
-    bool wants = lost_one || p->links_now == UINT64_MAX || p->links_now != p->links ||
-                 now_ns - p->listed_ns >= listing_interval_ns(p);
-    if (wants) {
-        p->links = p->links_now;
-        p->listed_ns = now_ns;
-    }
-    return wants;
+    return p->list_again || p->n_tasks == 0 || p->links_now == UINT64_MAX ||
+           p->links_now != p->links || now_ns - p->listed_ns >= listing_interval_ns(p);
+}
+
+void process_begin_listing(struct process *p, int64_t now_ns)
+{
+    p->links = count_links(p);
+    p->listed_ns = now_ns;
+    p->list_again = false;
 }
 
 struct task *process_task(const struct process *p, pid_t tid)

@@ -33,7 +33,8 @@ struct process {
         any_unwatched; /* a thread that is not sampled was listed then: filtered, not met yet, ended */
     uint64_t stop_asked; /* the tick at which it was last asked for: */
     char stopped;        /* 'T' by SIGSTOP and the like, 't' by a debugger, 0 not */
-    bool lost_one;       /* a thread was found to have ended */
+    bool lost_one;       /* a thread was found to have ended, in this tick or the last */
+    bool list_again;     /* and the threads have not been listed since */
     bool ended;
     /* It was wallspy's own child, and has been reaped. */
     _Atomic bool reaped;
@@ -54,7 +55,9 @@ struct process_news {
 };
 struct process_news process_news(struct process *p);
 /* Is it time to list its threads: did their number change, or was the last listing long ago? */
-bool process_wants_listing(struct process *p, bool lost_one, int64_t now_ns);
+bool process_wants_listing(const struct process *p, int64_t now_ns);
+/* Its threads will be listed now: their number from here on is compared with the one of this moment. */
+void process_begin_listing(struct process *p, int64_t now_ns);
 struct task *process_task(const struct process *p, pid_t tid); /* NULL: none */
 void process_add(struct process *p, struct task *t);
 /* Takes T out; the caller frees it. */

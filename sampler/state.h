@@ -103,8 +103,10 @@ int capture_view(struct sampler *s, struct task *t, struct syscall_state *ret);
 /* threads.c */
 
 /* Sees to P's threads before they are visited: lists them where that is due, notices execve and P's
- * end. */
-void threads_prepare(struct sampler *s, struct process *p);
+ * end.  Returns whether they were listed. */
+bool threads_prepare(struct sampler *s, struct process *p);
+/* Lists P's threads; those that are new are not met yet.  GONE: the process is. */
+void threads_list(struct sampler *s, struct process *p, bool gone);
 /* Looks at T, which was listed, for the first time, and tells of it. */
 void threads_meet(struct sampler *s, struct task *t);
 /* T's state as of /proc/PID/task/TID/stat, 'R' for instance.  0: unknown. */

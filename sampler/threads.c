@@ -18,6 +18,7 @@ void threads_end(struct sampler *s, struct task *t)
     if (t->met && !t->zombie)
         capture_tell(s, t, MESSAGE_TASK_END, 0, clock_now_ns());
     counters_add(&s->counters, COUNT_NOT_MET, !t->met && t->peeked);
+    t->process->lost_one = true;
     process_remove(t->process, t);
     t->ended = true;
     if (!t->pending) {
@@ -141,9 +142,10 @@ static bool all_zombies(struct sampler *s, const struct process *p)
 }
 
 /* Names and kinds of threads change shortly after their birth: filters are asked again. */
-static void list_threads(struct sampler *s, struct process *p, bool gone)
+void threads_list(struct sampler *s, struct process *p, bool gone)
 {
     struct listing listing = {s, p, 0};
+    process_begin_listing(p, clock_now_ns());
     /* Gone: whatever has its pid now is another. */
     int r = gone ? -ESRCH : proc_each_task(p->pid, see, &listing);
     bool failed = r < 0 && r != -ESRCH;
@@ -194,19 +196,21 @@ static void tell_hook(struct sampler *s, const struct process *p)
     }
 }
 
-void threads_prepare(struct sampler *s, struct process *p)
+bool threads_prepare(struct sampler *s, struct process *p)
 {
     struct process_news news = process_news(p);
     struct task *main = news.main_ended ? process_task(p, p->pid) : NULL;
-    bool lost_one = p->lost_one || news.gone;
+    bool due = news.gone;
     if (news.execed) {
         handle_exec(s, p);
     } else if (main && !main->zombie) {
         threads_zombie(s, main);
-        lost_one = true;
+        due = true;
     }
-    if (process_wants_listing(p, lost_one || p->n_tasks == 0, clock_now_ns()))
-        list_threads(s, p, news.gone);
+    due = due || process_wants_listing(p, clock_now_ns());
+    if (due)
+        threads_list(s, p, news.gone);
     if (!p->ended)
         tell_hook(s, p);
+    return due;
 }

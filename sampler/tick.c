@@ -283,7 +283,9 @@ static void visit(struct sampler *s, struct task *t)
         return;
     int r = capture_counts(s, t, &t->sched);
     if (r == -ESRCH) {
-        if (!t->pending) /* else its end comes from the tracer, or with the next listing */
+        if (t->pending) /* its end comes from the tracer, or with the next listing */
+            t->process->lost_one = true;
+        else
             threads_end(s, t);
         return;
     }
@@ -382,17 +384,26 @@ static void visit_each(struct sampler *s, struct task *const *tasks, const size_
     }
 }
 
-/* Returns whether a thread was found to have ended. */
-static bool visit_process(struct sampler *s, struct process *p)
+static void visit_process(struct sampler *s, struct process *p)
 {
-    size_t before = p->n_tasks;
     if (sleepers_undisturbed(s, p)) {
         visit_each(s, p->sleepers.awake, &p->sleepers.n_awake);
     } else {
         visit_each(s, p->tasks, &p->n_tasks);
         sleepers_choose(p);
     }
-    return p->n_tasks < before;
+}
+
+/* Where one thread ended and another began, their number is the same: the end alone tells of it. */
+static void visit_successors(struct sampler *s, struct process *p)
+{
+    threads_list(s, p, false);
+    for (size_t i = 0; i < p->n_tasks;) {
+        struct task *t = p->tasks[i];
+        if (!t->met)
+            visit(s, t);
+        i += i < p->n_tasks && p->tasks[i] == t;
+    }
 }
 
 void tick_run(struct sampler *s)
@@ -404,9 +415,14 @@ void tick_run(struct sampler *s)
         struct process *p = s->processes[i];
         if (p->ended)
             continue;
-        threads_prepare(s, p);
+        bool listed = threads_prepare(s, p);
         s->met = 0;
-        p->lost_one = visit_process(s, p);
+        p->lost_one = false;
+        visit_process(s, p);
+        p->list_again =
+            p->lost_one && listed; /* not twice a tick: it takes long where there are many */
+        if (p->lost_one && !listed)
+            visit_successors(s, p);
         request_stops(s);
         tasks += (uint32_t)p->n_tasks;
     }
