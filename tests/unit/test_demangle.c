@@ -1,6 +1,7 @@
 /* Expected names were compared with c++filt (binutils 2.40) where it can leave parameters out. */
 #include "symbolizer/demangle.h"
 
+#include "symbolizer/rust_v0.h"
 #include "tests/support/check_main.h"
 
 #include <string.h>
@@ -104,6 +105,10 @@ static const struct {
     {"_RINvC1a1fFG0_RL1_eRL0_eEuE", "a::f::<for<'a, 'b> fn(&'a str, &'b str)>"},
     {"_RINvC1a1fQAhj4_TabEPxOfFUKCiEzE",
      "a::f::<&mut [u8; 4], (i8, bool), *const i64, *mut f32, unsafe extern \"C\" fn(isize) -> !>"},
+    {"_RINvC1a1fL_E", "a::f::<'_>"},
+    {"_RINvC1a1fKpKj3_KBa_E", "a::f::<_, 3, 3>"},
+    {"_RINvC1a1fRjB7_E", "a::f::<&usize, &usize>"},
+    {"_RINvC1a1fDNtC1a1Tp1XjEL_E", "a::f::<dyn a::T<X = usize>>"},
     /* Lifetimes without end, printed or not; back references to what is no path. */
     {"_RINvC1a1fFGzzz_EuE", "_RINvC1a1fFGzzz_EuE"},
     {"_RXYYSSFFFFGFFFFFFIB_", "_RXYYSSFFFFGFFFFFFIB_"},
@@ -274,6 +279,33 @@ START_TEST(any_bytes_are_survived)
 }
 END_TEST
 
+START_TEST(unsound_names_are_told)
+{
+    ck_assert(rust_v0_is_sound("_RINvC1a1fDNtC1a1Tp1XjEL_E"));
+    ck_assert(!rust_v0_is_sound("_RINvC1a1fDNtC1a1TpXjEL_E"));
+    ck_assert(!rust_v0_is_sound("_RINvC1a1fDNtC1a1Tp1XEEL_E")); /* X is no type */
+    ck_assert(rust_v0_is_sound("_RC1a"));
+    ck_assert(!rust_v0_is_sound("_ZC1a"));
+}
+END_TEST
+
+START_TEST(sound_names_are_short)
+{
+    enum { MAX_BYTES = 4096 };
+    struct text name = {0};
+    text_add(&name, "_RINvC1a1f");
+    while (name.len < MAX_BYTES - 2)
+        text_add(&name, "u");
+    text_add(&name, "E");
+    ck_assert(rust_v0_is_sound(name.s));
+    name.s[name.len - 1] = 'u';
+    text_add(&name, "E");
+    ck_assert(!rust_v0_is_sound(name.s));
+    text_release(&name);
+}
+END_TEST
+
 CHECK_MAIN("demangle", 20, names_become_readable, both_spellings_of_a_name_in_an_argument,
            long_names_are_cut_at_a_character, a_name_at_the_limit_is_whole, hostile_names_end_soon,
-           exponential_names_end_soon, any_bytes_are_survived)
+           exponential_names_end_soon, any_bytes_are_survived, unsound_names_are_told,
+           sound_names_are_short)
