@@ -391,6 +391,47 @@ START_TEST(reused_states_are_not_believed)
 }
 END_TEST
 
+START_TEST(adopted_states_come_before_the_own_one)
+{
+    struct fake *f = fake_new(9);
+    uint64_t states[4];
+    tick(f);
+    py_capture_adopt(f->capture, state_addr(2), state_addr(0));
+    py_capture_adopt(f->capture, state_addr(2), state_addr(0));
+    ck_assert_uint_eq(find(f, 102, 0, states), 2);
+    ck_assert_uint_eq(states[0], state_addr(0));
+    ck_assert_uint_eq(states[1], state_addr(2));
+    py_capture_adopt(f->capture, state_addr(2), state_addr(9)); /* there is no such state */
+    py_capture_adopt(f->capture, state_addr(2), state_addr(2));
+    ck_assert_uint_eq(find(f, 102, 0, states), 2);
+    py_capture_adopt(f->capture, state_addr(2), state_addr(3));
+    ck_assert_uint_eq(find(f, 102, 0, states), 3);
+    ck_assert_uint_eq(find(f, 100, 0, states), 1);
+    bool incomplete = false;
+    ck_assert_uint_eq(py_capture_thread(f->capture, &f->mem, 102, 0, states, 2, &incomplete), 2);
+    py_capture_disown(f->capture, state_addr(2), state_addr(0));
+    ck_assert_uint_eq(find(f, 102, 0, states), 2);
+    ck_assert_uint_eq(states[0], state_addr(3));
+    fake_free(f);
+}
+END_TEST
+
+/* The state's owner ends it. */
+START_TEST(an_adopted_state_that_is_gone_is_left_out)
+{
+    struct fake *f = fake_new(9);
+    uint64_t states[4];
+    tick(f);
+    py_capture_adopt(f->capture, state_addr(2), state_addr(3));
+    ck_assert_uint_eq(find(f, 102, 0, states), 2);
+    put(f, interp_addr(1) + f->rt.layout.interp.threads, 0);
+    tick(f);
+    ck_assert_uint_eq(find(f, 102, 0, states), 1);
+    ck_assert_uint_eq(states[0], state_addr(2));
+    fake_free(f);
+}
+END_TEST
+
 START_TEST(broken_lists_end)
 {
     struct fake *f = fake_new(10);
@@ -452,5 +493,6 @@ CHECK_MAIN("py_capture", 20, threads_are_found_by_tid_and_by_fs_base, musl_keeps
            states_that_came_since_the_tick_are_found,
            a_new_state_is_preferred_to_one_without_frames, threads_without_python_cost_few_reads,
            states_without_frames_make_room, new_states_are_followed_for_a_while,
-           reused_states_are_not_believed, broken_lists_end, garbage_data_stacks_are_survived,
-           every_read_may_fail)
+           reused_states_are_not_believed, adopted_states_come_before_the_own_one,
+           an_adopted_state_that_is_gone_is_left_out, broken_lists_end,
+           garbage_data_stacks_are_survived, every_read_may_fail)
