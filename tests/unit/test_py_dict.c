@@ -1,5 +1,6 @@
 #include "pyframes/py_dict.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "tests/support/bytes_mem.h"
@@ -13,6 +14,8 @@ enum {
     VALUES = BASE + 0x400,
     STRS = BASE + 0x600,
     STR_BYTES = 0x80,
+    OBJECT = BASE + 0x300,
+    TYPE = BASE + 0x800,
     ARENA_BYTES = 0x1000,
 };
 
@@ -102,4 +105,42 @@ START_TEST(garbage_is_survived)
 }
 END_TEST
 
-CHECK_MAIN("py_dict", 20, entries_are_found, garbage_is_survived)
+/* Of 3.12 a word before the object leads to its values; 3.13 has them behind it. */
+START_TEST(attributes_without_a_dict_are_found)
+{
+    enum { TYPE_FIELDS = 8, BASICSIZE = 16, FLAGS = 152, BEFORE = 24, HEAD_BYTES = 8 };
+    enum { MANAGED_DICT = 1 << 4 };
+    for (uint32_t minor = 12; minor <= 13; minor++) {
+        struct py_layout newer = *py_layout_of(12);
+        uint64_t type = TYPE + newer.object.type + TYPE_FIELDS;
+        struct py_dict d;
+        fill(12, true);
+        newer.minor = minor;
+        put(OBJECT + newer.object.type, TYPE);
+        put(type + BASICSIZE, VALUES - HEAD_BYTES - OBJECT);
+        put(type + FLAGS, MANAGED_DICT);
+        put(TYPE + newer.type.cached_keys, KEYS);
+        put(OBJECT - BEFORE, minor == 12 ? VALUES - 1 : 0);
+        ck_assert_int_eq(py_attributes_read(&newer, &arena.mem, OBJECT, &d), 0);
+        ck_assert_uint_eq(py_dict_find(&newer, &arena.mem, &d, "a longer one"), 3);
+        py_dict_release(&d);
+        put(OBJECT - BEFORE, DICT);
+        ck_assert_int_eq(py_attributes_read(&newer, &arena.mem, OBJECT, &d), 0);
+        py_dict_release(&d);
+    }
+}
+END_TEST
+
+START_TEST(a_version_that_is_not_known_is_refused)
+{
+    struct py_layout newer = *py_layout_of(12);
+    struct py_dict d;
+    newer.minor = 14;
+    fill(12, false);
+    ck_assert_int_eq(py_dict_read(&newer, &arena.mem, DICT, &d), -EPROTO);
+    ck_assert_int_eq(py_attributes_read(&newer, &arena.mem, DICT, &d), -EPROTO);
+}
+END_TEST
+
+CHECK_MAIN("py_dict", 20, entries_are_found, garbage_is_survived,
+           attributes_without_a_dict_are_found, a_version_that_is_not_known_is_refused)

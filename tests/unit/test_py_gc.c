@@ -113,5 +113,69 @@ START_TEST(later_collectors_begin_with_the_flag)
 }
 END_TEST
 
+/* As 3.15 does.  The frame is kept with the recording. */
+START_TEST(the_frame_that_was_running_is_noted)
+{
+    enum { FRAME = BASE + 0x1800 };
+    static const uint64_t threads[] = {THREAD};
+    struct py_frame frames[] = {{.self = FRAME - 0x100}, {.self = FRAME}};
+    struct py_stack py = {.frames = frames, .n = 2, .capacity = 2};
+    struct native_stack native = {0};
+    begin(1);
+    uint32_t at = rt.layout.interp.collecting + 8;
+    uint64_t frame = FRAME;
+    rt.layout.interp.gc_frame = at;
+    memcpy(bytes + (INTERP - BASE) + at, &frame, sizeof frame);
+    struct py_gc *gc = py_gc_new(&rt, &arena.mem);
+    struct py_gc_found got = py_gc_find(gc, &arena.mem, threads, 1, &native, &py);
+    ck_assert_int_eq(got.place, PY_GC_PYTHON);
+    ck_assert_uint_eq(got.index, 1);
+    py.n = 1; /* it has been left meanwhile */
+    ck_assert_int_eq(py_gc_find(gc, &arena.mem, threads, 1, &native, &py).place, PY_GC_NONE);
+    py.n = 2;
+    arena.len = INTERP - BASE + at; /* nor was it kept */
+    ck_assert_int_eq(py_gc_find(gc, &arena.mem, threads, 1, &native, &py).place, PY_GC_NONE);
+    py_gc_free(gc);
+}
+END_TEST
+
+struct noting_mem {
+    struct mem mem;
+    uint64_t last;
+};
+
+static int note_read(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    ((struct noting_mem *)m)->last = addr;
+    return mem_read(&arena.mem, addr, buf, len);
+}
+
+START_TEST(the_frame_is_kept_while_it_collects)
+{
+    static const struct mem_ops ops = {.read = note_read};
+    for (uint32_t collecting = 0; collecting <= 1; collecting++) {
+        struct noting_mem recording = {.mem.ops = &ops};
+        begin(collecting);
+        rt.layout.interp.gc_frame = rt.layout.interp.collecting + 8;
+        py_gc_keep(&rt, &recording.mem, THREAD);
+        ck_assert_uint_eq(recording.last, INTERP + rt.layout.interp.collecting + collecting * 8);
+    }
+}
+END_TEST
+
+START_TEST(code_that_cannot_be_read_tells_nothing)
+{
+    uint32_t offset = py_layout_of(11)->interp.collecting;
+    begin(1);
+    put_store(PC - 100, offset, 1);
+    put_store(PC + 20, offset, 0);
+    arena.len = PC + 100 - BASE;
+    ck_assert(!found());
+    arena.len = ARENA_BYTES;
+    ck_assert(found());
+}
+END_TEST
+
 CHECK_MAIN("py_gc", 20, code_around_the_call_tells, nothing_without_a_collection,
-           later_collectors_begin_with_the_flag)
+           later_collectors_begin_with_the_flag, the_frame_that_was_running_is_noted,
+           the_frame_is_kept_while_it_collects, code_that_cannot_be_read_tells_nothing)

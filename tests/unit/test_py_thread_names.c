@@ -65,6 +65,15 @@ static void start_python(unsigned first, uint64_t thread_id, const char *name)
     put(STATE + rt.layout.thread.thread_id, thread_id);
 }
 
+static struct py_thread_names *begin(void)
+{
+    memset(bytes, 0, sizeof bytes);
+    arena = bytes_mem_of(BASE, bytes, sizeof bytes);
+    rt = (struct py_runtime){.layout = *py_layout_of(10), .addr = RUNTIME};
+    put(RUNTIME + rt.layout.runtime.interpreters, INTERP);
+    return py_thread_names_new(&rt, &arena.mem);
+}
+
 static void expect(struct py_thread_names *names, int want, const char *name)
 {
     struct text out = {0};
@@ -75,11 +84,7 @@ static void expect(struct py_thread_names *names, int want, const char *name)
 
 START_TEST(a_new_interpreter_has_other_threads)
 {
-    memset(bytes, 0, sizeof bytes);
-    arena = bytes_mem_of(BASE, bytes, sizeof bytes);
-    rt = (struct py_runtime){.layout = *py_layout_of(10), .addr = RUNTIME};
-    put(RUNTIME + rt.layout.runtime.interpreters, INTERP);
-    struct py_thread_names *names = py_thread_names_new(&rt, &arena.mem);
+    struct py_thread_names *names = begin();
     start_python(0, 0x7000, "of the first");
     expect(names, 0, "of the first");
     put(STATE + rt.layout.thread.thread_id, 0x9000); /* not threading's */
@@ -90,4 +95,63 @@ START_TEST(a_new_interpreter_has_other_threads)
 }
 END_TEST
 
-CHECK_MAIN("py_thread_names", 20, a_new_interpreter_has_other_threads)
+START_TEST(the_oldest_interpreter_is_asked)
+{
+    enum { SECOND = INTERP + 0x800 };
+    struct py_thread_names *names = begin();
+    start_python(0, 0x7000, "of the main one");
+    put(RUNTIME + rt.layout.runtime.interpreters, SECOND);
+    put(SECOND + rt.layout.interp.next, INTERP);
+    expect(names, 0, "of the main one");
+    py_thread_names_free(names);
+    names = py_thread_names_new(&rt, &arena.mem);
+    put(INTERP + rt.layout.interp.next, SECOND); /* none is the oldest */
+    expect(names, -ENOENT, "");
+    py_thread_names_free(names);
+}
+END_TEST
+
+/* Each pointer on the way from the runtime to the name. */
+START_TEST(a_pointer_that_leads_nowhere_ends_the_search)
+{
+    enum { NOWHERE = 8 };
+    const struct py_layout *l = py_layout_of(10);
+    const uint64_t ways[] = {
+        RUNTIME + l->runtime.interpreters,
+        INTERP + l->interp.next,
+        INTERP + l->interp.modules,
+        DICTS + 3 * DICT_BYTES + 32,             /* sys.modules' keys */
+        MODULE + l->object.type + 8,             /* threading's dict */
+        DICTS + 2 * DICT_BYTES + 32,             /* its keys */
+        DICTS + 1 * DICT_BYTES + 32,             /* _active's keys */
+        DICTS + 4 * DICT_BYTES + l->object.type, /* the Thread's type */
+        DICTS + 4 * DICT_BYTES + DICT_OFFSET,    /* its dict */
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct py_thread_names *names = begin();
+        start_python(0, 0x7000, "of the first");
+        expect(names, 0, "of the first");
+        put(ways[i], NOWHERE);
+        py_thread_names_free(names);
+        names = py_thread_names_new(&rt, &arena.mem);
+        expect(names, -EFAULT, "");
+        py_thread_names_free(names);
+    }
+}
+END_TEST
+
+START_TEST(a_state_that_was_not_kept_has_no_name)
+{
+    struct py_thread_names *names = begin();
+    struct bytes_mem recorded = bytes_mem_of(RUNTIME, bytes, 8);
+    struct text out = {0};
+    start_python(0, 0x7000, "of the first");
+    ck_assert_int_lt(py_thread_names_find(names, &recorded.mem, STATE, &out), 0);
+    ck_assert_uint_eq(out.len, 0);
+    py_thread_names_free(names);
+}
+END_TEST
+
+CHECK_MAIN("py_thread_names", 20, a_new_interpreter_has_other_threads,
+           the_oldest_interpreter_is_asked, a_pointer_that_leads_nowhere_ends_the_search,
+           a_state_that_was_not_kept_has_no_name)
