@@ -172,6 +172,7 @@ START_TEST(status_without_optional_or_with_broken_lines)
         {"\nTracerPid:", "TracerPid:\t9999999999\n"},
         {"\nUid:", "Uid:\t1\t2\n"},
         {"\nUid:", "Uid:\t4294967296\t2\t3\t4\n"},
+        {"\nUid:", "Uid:\t1\t2\t-3\t4\n"},
         {"\nNSpid:", "NSpid:\t12\t\n"},
         {"\nSeccomp:", "Seccomp:\t3\n"},
         {"\nState:", "State:\t\n"},
