@@ -36,6 +36,11 @@ static uint64_t find_type(struct modules *modules, struct module *m, const char 
     return elf && elf_file_symbol(elf, name, &range) == 0 ? range.start + m->bias : 0;
 }
 
+static bool has_pointer_at(uint64_t bytes, uint64_t offset)
+{
+    return bytes >= sizeof offset && bytes <= MAX_OFFSET && offset <= bytes - sizeof offset;
+}
+
 static int read_offsets(struct mem *mem, uint64_t addr, struct py_tasks *t)
 {
     /* u64 each: of a task its size, name, awaited_by, is_task, awaited_by_is_set, coroutine, node; of
@@ -52,9 +57,9 @@ static int read_offsets(struct mem *mem, uint64_t addr, struct py_tasks *t)
     int r = mem_read(mem, addr, words, sizeof words);
     if (r < 0)
         return r;
-    if (words[TASK_SIZE] > MAX_OFFSET || words[THREAD_SIZE] > MAX_OFFSET ||
-        words[TASK_NAME] + 8 > words[TASK_SIZE] || words[TASK_COROUTINE] + 8 > words[TASK_SIZE] ||
-        words[RUNNING_TASK] + 8 > words[THREAD_SIZE])
+    if (!has_pointer_at(words[TASK_SIZE], words[TASK_NAME]) ||
+        !has_pointer_at(words[TASK_SIZE], words[TASK_COROUTINE]) ||
+        !has_pointer_at(words[THREAD_SIZE], words[RUNNING_TASK]))
         return -EPROTO;
     t->name = (uint32_t)words[TASK_NAME];
     t->coroutine = (uint32_t)words[TASK_COROUTINE];
