@@ -42,6 +42,9 @@ static const struct length_case lengths[] = {
     {"\x06", 1, 0},                                   /* no such instruction */
     {"\x0f", 1, 0},
     {"\x48", 1, 0},
+    {"\xc5\xf8", 2, 0},
+    {"\xc4\xe2\x7d", 3, 0},
+    {"\x62\xf1\x7c\x48", 4, 0},
     {"", 0, 0},
 };
 

@@ -183,6 +183,26 @@ START_TEST(status_without_optional_or_with_broken_lines)
 }
 END_TEST
 
+static int read_text(const char *s, size_t len, struct task_status *ret)
+{
+    int fd = memfd_create("status", MFD_CLOEXEC);
+    ck_assert_int_eq(write(fd, s, len), (ssize_t)len);
+    int r = task_status_read(fd, ret);
+    close(fd);
+    return r;
+}
+
+/* Of a process that has ended the open file is empty. */
+START_TEST(status_of_none_or_of_nonsense)
+{
+    static const char nonsense[] = "Name:\ta\nState:\tS (sleeping)\nTgid:\tx\n";
+    struct task_status t;
+    ck_assert_int_eq(read_text("", 0, &t), -ESRCH);
+    ck_assert_int_eq(read_text(nonsense, sizeof nonsense - 1, &t), -EPROTO);
+    ck_assert_int_eq(read_text(status_text, sizeof status_text - 1, &t), 0);
+}
+END_TEST
+
 /* The kernel lists the groups ahead of most of what is wanted; so do N of these. */
 static int read_with_groups(size_t n, struct task_status *ret)
 {
@@ -193,10 +213,7 @@ static int read_with_groups(size_t n, struct task_status *ret)
     for (size_t i = 0; i < n; i++)
         text_addf(&t, "%zu ", 1000000000 + i);
     text_addf(&t, "\n%s", behind);
-    int fd = memfd_create("status", MFD_CLOEXEC);
-    ck_assert_int_eq(write(fd, t.s, t.len), (ssize_t)t.len);
-    int r = task_status_read(fd, ret);
-    close(fd);
+    int r = read_text(t.s, t.len, ret);
     text_release(&t);
     return r;
 }
@@ -317,5 +334,5 @@ END_TEST
 
 CHECK_MAIN("proc", 20, schedstat_is_strict, syscall_has_three_forms, stat_survives_any_name,
            status_is_read, status_without_optional_or_with_broken_lines,
-           status_of_many_groups_is_read_whole, own_files_are_read_again_and_again,
-           a_blocked_thread_and_its_end, texts_and_links)
+           status_of_none_or_of_nonsense, status_of_many_groups_is_read_whole,
+           own_files_are_read_again_and_again, a_blocked_thread_and_its_end, texts_and_links)

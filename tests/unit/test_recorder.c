@@ -225,8 +225,41 @@ START_TEST(full_message_refuses)
 }
 END_TEST
 
+/* What is fetched ahead gives way to the stack. */
+START_TEST(a_stack_goes_before_what_is_fetched_ahead)
+{
+    enum { STACK = 1024, USED = 64, BLOCK = RECORDER_BLOCK_BYTES };
+    const size_t table = 3 * sizeof(struct snapshot_range);
+    set_up();
+    struct prefetch prefetch = {.n = 2, .wanted = 2};
+    uint8_t buf[8];
+    prefetch.spans[0].addr = 0x10000;
+    prefetch.spans[1].addr = 0x10800;
+    prefetch.spans[0].len = prefetch.spans[1].len = BLOCK;
+    recorder_begin(&recorder, &fake.mem, message, USED, USED + STACK + BLOCK + table);
+    ck_assert_uint_eq(recorder_read_stack(&recorder, 0x11000, STACK, &prefetch), STACK);
+    struct snapshot_mem m = unpack();
+    ck_assert_int_eq(mem_read(&m.mem, 0x10000, buf, sizeof buf), 0);
+    ck_assert_int_lt(mem_read(&m.mem, 0x10800, buf, sizeof buf), 0);
+    ck_assert_int_eq(mem_read(&m.mem, 0x11000, buf, sizeof buf), 0);
+}
+END_TEST
+
+START_TEST(a_full_message_takes_no_more)
+{
+    set_up();
+    uint32_t offset = 0, count = 0;
+    recorder_begin(&recorder, &fake.mem, message, 64, 64 + RECORDER_BLOCK_BYTES);
+    ck_assert_uint_eq(recorder_read_more(&recorder, 0x10000, 16), 0);
+    recorder_begin(&recorder, &fake.mem, message, 61, 63); /* nor a table, which is aligned */
+    ck_assert_uint_eq(recorder_finish(&recorder, &offset, &count), 0);
+    ck_assert_uint_eq(offset, 0);
+}
+END_TEST
+
 CHECK_MAIN("recorder", 20, what_was_read_can_be_read_again, stack_ends_where_its_mapping_does,
            second_capture_takes_one_call, blocks_close_to_each_other_are_one_stretch,
            the_list_follows_what_is_asked_for, a_list_may_be_full,
            more_is_read_around_what_is_there, stale_prefetch_does_not_cost_the_stack,
-           full_message_refuses)
+           full_message_refuses, a_stack_goes_before_what_is_fetched_ahead,
+           a_full_message_takes_no_more)

@@ -98,6 +98,32 @@ START_TEST(plt_stub_before_and_after_its_push)
 }
 END_TEST
 
+START_TEST(plt_stub_needs_its_registers)
+{
+    set_up();
+    const struct rule rule = {.cfa = {VALUE_PLT, X86_RSP, 11, 8}};
+    uint64_t cfa;
+    frame.known = 1U << X86_RSP;
+    ck_assert_int_eq(rule_cfa(&rule, &frame, &view, &cfa), -ENODATA);
+    frame.known = 1U << X86_PC;
+    ck_assert_int_eq(rule_cfa(&rule, &frame, &view, &cfa), -ENODATA);
+    frame.known |= 1U << X86_RSP;
+    ck_assert_int_eq(rule_cfa(&rule, &frame, &view, &cfa), 0);
+}
+END_TEST
+
+START_TEST(no_value_is_no_address)
+{
+    set_up();
+    struct rule rule = plain_rule();
+    uint64_t cfa;
+    rule.cfa = (struct value_rule){VALUE_UNDEFINED, X86_RSP, 0, 32};
+    ck_assert_int_eq(rule_cfa(&rule, &frame, &view, &cfa), -EPROTO);
+    rule.cfa.kind = VALUE_SAME;
+    ck_assert_int_eq(rule_cfa(&rule, &frame, &view, &cfa), -EPROTO);
+}
+END_TEST
+
 START_TEST(unreadable_slots)
 {
     set_up();
@@ -121,4 +147,5 @@ START_TEST(unreadable_slots)
 END_TEST
 
 CHECK_MAIN("rule", 5, plain_frame, cfa_needs_its_register, realigned_frame,
-           plt_stub_before_and_after_its_push, unreadable_slots)
+           plt_stub_before_and_after_its_push, plt_stub_needs_its_registers, no_value_is_no_address,
+           unreadable_slots)
