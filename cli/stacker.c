@@ -334,7 +334,8 @@ string_id stacker_thread_name(struct stacker *st, struct subject *s, const struc
     if (!s->python || !n || m->head.flags & SAMPLE_NO_STACK)
         return ret;
     open_memory(m, &memory);
-    if (py_thread_names_find(s->python->names, &memory.mem, m->snapshot.annex[n - 1], &name) == 0 &&
+    if (py_thread_names_of_state(s->python->names, &memory.mem, m->snapshot.annex[n - 1], &name) ==
+            0 &&
         name.len)
         ret = profile_string(st->profile, name.s);
     text_release(&name);

@@ -44,7 +44,16 @@ static void hook_undo(void *ctx)
 
 static bool hook_is_python(void *ctx, pid_t ns_tid)
 {
-    return py_capture_knows(((struct python *)ctx)->capture, ns_tid);
+    uint64_t pthread;
+    return py_capture_knows(((struct python *)ctx)->capture, ns_tid, &pthread);
+}
+
+static bool hook_name(void *ctx, pid_t ns_tid, struct text *ret)
+{
+    struct python *python = ctx;
+    uint64_t pthread;
+    return py_capture_knows(python->capture, ns_tid, &pthread) &&
+           py_thread_names_find(python->names_to_choose, pthread, ret) == 0;
 }
 
 struct python *python_new(const struct subject *s, struct py_runtime *runtime)
@@ -56,8 +65,9 @@ struct python *python_new(const struct subject *s, struct py_runtime *runtime)
     python->merger = py_merger_new(runtime);
     python->gc = py_gc_new(runtime, s->live);
     python->names = py_thread_names_new(runtime, s->live);
-    python->hook =
-        (struct capture_hook){python, hook_tick, hook_capture, hook_undo, hook_is_python};
+    python->names_to_choose = py_thread_names_new(runtime, s->live);
+    python->hook = (struct capture_hook){python,    hook_tick,      hook_capture,
+                                         hook_undo, hook_is_python, hook_name};
     return python;
 }
 
@@ -68,6 +78,7 @@ struct python *python_free(struct python *python)
     python_free(python->older);
     py_gc_free(python->gc);
     py_thread_names_free(python->names);
+    py_thread_names_free(python->names_to_choose);
     py_merger_free(python->merger);
     py_codes_free(python->codes);
     py_capture_free(python->capture);

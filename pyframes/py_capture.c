@@ -92,9 +92,9 @@ bool py_capture_tick(struct py_capture *c, struct mem *live)
     return py_states_tick(c->states, live);
 }
 
-bool py_capture_knows(const struct py_capture *c, pid_t ns_tid)
+bool py_capture_knows(const struct py_capture *c, pid_t ns_tid, uint64_t *ret_thread_id)
 {
-    return py_states_knows(c->states, ns_tid);
+    return py_states_knows(c->states, ns_tid, ret_thread_id);
 }
 
 struct py_capture *py_capture_free(struct py_capture *c)

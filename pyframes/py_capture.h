@@ -37,6 +37,6 @@ uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns
                            bool *ret_incomplete);
 /* The recording of the last py_capture_thread() is thrown away. */
 void py_capture_undo(struct py_capture *c);
-/* Had thread NS_TID a thread state at the last tick?  Only where tids are known by then. */
-bool py_capture_knows(const struct py_capture *c, pid_t ns_tid);
+/* Had thread NS_TID a thread state at the last tick?  Only where tids are known by then.  *RET_THREAD_ID: its pthread_t. */
+bool py_capture_knows(const struct py_capture *c, pid_t ns_tid, uint64_t *ret_thread_id);
 struct py_capture *py_capture_free(struct py_capture *c); /* NULL is fine; returns NULL */

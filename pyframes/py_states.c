@@ -102,10 +102,9 @@ struct py_states *py_states_free(struct py_states *s)
     return NULL;
 }
 
-bool py_states_knows(const struct py_states *s, pid_t ns_tid)
+bool py_states_knows(const struct py_states *s, pid_t ns_tid, uint64_t *ret_thread_id)
 {
-    uint64_t thread_id;
-    return map_get(&s->table.by_tid, (uint64_t)ns_tid, &thread_id);
+    return map_get(&s->table.by_tid, (uint64_t)ns_tid, ret_thread_id);
 }
 
 bool py_states_has(const struct py_states *s, uint64_t state)

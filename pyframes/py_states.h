@@ -11,8 +11,9 @@ struct py_states;
 struct py_states *py_states_new(const struct py_runtime *rt); /* borrows RT */
 /* See py_capture_tick(). */
 bool py_states_tick(struct py_states *s, struct mem *live);
-/* Had thread NS_TID a state when the lists were read last?  Only where tids are known by then. */
-bool py_states_knows(const struct py_states *s, pid_t ns_tid);
+/* Had thread NS_TID a state when the lists were read last?  Only where tids are known by then.  *RET_THREAD_ID: its
+ * pthread_t. */
+bool py_states_knows(const struct py_states *s, pid_t ns_tid, uint64_t *ret_thread_id);
 /* Was STATE in the lists then? */
 bool py_states_has(const struct py_states *s, uint64_t state);
 /* Fills STATES with those of the thread that are still what the table says, through RECORDING.  FS_BASE 0:

@@ -112,17 +112,20 @@ static int name_of(const struct py_thread_names *n, uint64_t thread_id, struct t
     return r < 0 ? r : read_name(n, thread, out);
 }
 
-int py_thread_names_find(struct py_thread_names *n, struct mem *recorded, uint64_t thread_state,
-                         struct text *out)
+int py_thread_names_find(struct py_thread_names *n, uint64_t thread_id, struct text *out)
 {
-    uint64_t thread_id;
     if (n->rt->layout.minor >= FIRST_NAMED)
         return -ENOENT;
-    int r = mem_read_u64(recorded, thread_state + n->rt->layout.thread.thread_id, &thread_id);
-    if (r < 0)
-        return r;
     if (n->active != 0 && name_of(n, thread_id, out) == 0)
         return 0;
-    r = find_active(n); /* Py_Finalize() and Py_Initialize() make a new dict, elsewhere */
+    int r = find_active(n); /* Py_Finalize() and Py_Initialize() make a new dict, elsewhere */
     return r < 0 ? r : name_of(n, thread_id, out);
+}
+
+int py_thread_names_of_state(struct py_thread_names *n, struct mem *recorded, uint64_t thread_state,
+                             struct text *out)
+{
+    uint64_t thread_id;
+    int r = mem_read_u64(recorded, thread_state + n->rt->layout.thread.thread_id, &thread_id);
+    return r < 0 ? r : py_thread_names_find(n, thread_id, out);
 }

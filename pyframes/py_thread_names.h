@@ -7,12 +7,13 @@
 #include "pyframes/py_runtime.h"
 
 struct py_thread_names;
-/* Borrows both.  For the worker: allocates, and reads live memory some 20 times a name. */
+/* Borrows both.  For one thread: allocates, and reads live memory some 20 times a name. */
 struct py_thread_names *py_thread_names_new(const struct py_runtime *rt, struct mem *live);
-/* Appends to OUT the name of the thread that THREAD_STATE belonged to when RECORDED was captured.  The
- * caller sees to it that the thread still lives afterwards: else it may be that of one that took over
- * its pthread_t.  Returns 0, or a negative errno: threading does not know it, or not yet, or this
- * version names its threads itself. */
-int py_thread_names_find(struct py_thread_names *names, struct mem *recorded, uint64_t thread_state,
-                         struct text *out);
+/* Appends to OUT the name of the thread THREAD_ID (its pthread_t, threading.get_ident()).  The caller sees to it
+ * that the thread still lives afterwards: else it may be that of one that took over its pthread_t.  Returns 0,
+ * or a negative errno: threading does not know it, or not yet, or this version names its threads itself. */
+int py_thread_names_find(struct py_thread_names *names, uint64_t thread_id, struct text *out);
+/* The same for the thread that THREAD_STATE belonged to when RECORDED was captured. */
+int py_thread_names_of_state(struct py_thread_names *names, struct mem *recorded,
+                             uint64_t thread_state, struct text *out);
 struct py_thread_names *py_thread_names_free(struct py_thread_names *names); /* NULL is fine */

@@ -16,7 +16,8 @@ static bool word_wants(const char *word, const struct thread_facts *facts)
         return !facts->python;
     if (parse_whole_i64(word, 1, INT32_MAX, &tid) == 0 && tid == facts->tid)
         return true;
-    return fnmatch(word, facts->comm, 0) == 0;
+    return fnmatch(word, facts->comm, 0) == 0 ||
+           (facts->python_name && fnmatch(word, facts->python_name, 0) == 0);
 }
 
 bool thread_filter_wants(const struct thread_filter *f, const struct thread_facts *facts)

@@ -14,5 +14,6 @@ struct thread_facts {
     pid_t pid, tid;
     const char *comm;
     bool python;
+    const char *python_name; /* NULL: unknown */
 };
 bool thread_filter_wants(const struct thread_filter *f, const struct thread_facts *facts);

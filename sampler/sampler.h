@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "sampler/counters.h"
 #include "sampler/feedback.h"
 #include "sampler/filter.h"
@@ -34,6 +35,9 @@ struct capture_hook {
     void (*undo)(void *ctx);
     /* Is it a Python thread, as of the last tick?  For --thread python|native. */
     bool (*is_python)(void *ctx, pid_t ns_tid);
+    /* Nothing held: what Python calls it, if it does not tell the kernel, appended to NAME.  May read live memory
+     * and allocate.  False: not known, or not yet.  For --thread's globs. */
+    bool (*name)(void *ctx, pid_t ns_tid, struct text *name);
 };
 
 struct sampler_config {

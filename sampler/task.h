@@ -31,7 +31,8 @@ struct task {
     bool peeked; /* its state was looked at before that */
     bool zombie; /* it ended, but its process's other threads go on */
     bool io_worker;
-    bool filtered; /* not wanted by --thread */
+    bool filtered;         /* not wanted by --thread */
+    bool wanted_by_python; /* by the name that Python has for it */
     bool ended;
 
     /* The last sample. */
@@ -77,6 +78,8 @@ struct task {
     int64_t stop_not_before_ns, syscall_not_before_ns;
     int64_t call_not_before_ns; /* a call that blocks, for its registers */
     uint32_t syscall_backoff;
+
+    int64_t filter_not_before_ns, filter_wait_ns; /* until it is asked whether --thread means it */
 
     /* Captures. */
     uint32_t stack_bytes;      /* to read next time */

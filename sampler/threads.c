@@ -84,14 +84,64 @@ bool threads_look_at(struct sampler *s, struct task *t)
     return stat.state != 'Z' && stat.state != 'X' && !(stat.flags & PF_EXITING);
 }
 
+/* A name that cannot be read just now is what it was. */
+static void ask_python(const struct sampler *s, struct task *t, const struct capture_hook *hook,
+                       struct thread_facts *facts)
+{
+    struct text name = {0};
+    if (hook->name(hook->ctx, t->ns_tid, &name)) {
+        facts->python_name = name.s;
+        t->wanted_by_python = thread_filter_wants(&s->config.filter, facts);
+    }
+    text_release(&name);
+}
+
 static void apply_filter(struct sampler *s, struct task *t)
 {
     if (!s->config.filter.n)
         return;
     const struct capture_hook *hook = process_hook(t->process);
-    struct thread_facts facts = {t->process->pid, t->tid, t->comm, false};
+    struct thread_facts facts = {t->process->pid, t->tid, t->comm, false, NULL};
     facts.python = hook && hook->is_python(hook->ctx, t->ns_tid);
-    t->filtered = !thread_filter_wants(&s->config.filter, &facts);
+    bool wanted = thread_filter_wants(&s->config.filter, &facts);
+    if (!wanted && facts.python) /* that takes 20 to 60 µs */
+        ask_python(s, t, hook, &facts);
+    t->filtered = !wanted && !(facts.python && t->wanted_by_python);
+}
+
+/* Names and kinds of threads change, mostly shortly after their birth.  To look at one takes some 30 µs, so where there
+ * are many each is looked at ever more seldom. */
+static bool filter_is_due(struct task *t, int64_t now_ns)
+{
+    enum { FIRST_WAIT_NS = 10 * NS_PER_MS, MOST_NS = 4 * NS_PER_MS /* times the threads */ };
+    int64_t most_ns = (int64_t)t->process->n_tasks * MOST_NS;
+    if (now_ns < t->filter_not_before_ns)
+        return false;
+    t->filter_wait_ns = 2 * t->filter_wait_ns + FIRST_WAIT_NS;
+    if (t->filter_wait_ns > most_ns)
+        t->filter_wait_ns = most_ns;
+    t->filter_not_before_ns = now_ns + t->filter_wait_ns;
+    return true;
+}
+
+static void filter_again(struct sampler *s, struct task *t)
+{
+    bool was = t->filtered;
+    if (!t->met || t->zombie || !filter_is_due(t, clock_now_ns()) || !threads_look_at(s, t))
+        return;
+    apply_filter(s, t);
+    if (was != t->filtered)
+        capture_tell(s, t, was ? MESSAGE_TASK_NEW : MESSAGE_TASK_END, 0, clock_now_ns());
+    if (tracer_pending(s->tracer))
+        tracer_reap(s->tracer);
+}
+
+/* For half an interval at most: who is left out is the first to be due at the next listing. */
+static void filter_all_again(struct sampler *s, const struct process *p)
+{
+    int64_t end_ns = s->config.single_shot ? INT64_MAX : s->tick_ns + s->interval_ns / 2;
+    for (size_t i = 0; i < p->n_tasks && clock_now_ns() < end_ns; i++)
+        filter_again(s, p->tasks[i]);
 }
 
 static void see(void *ctx, pid_t tid)
@@ -141,7 +191,6 @@ static bool all_zombies(struct sampler *s, const struct process *p)
     return true;
 }
 
-/* Names and kinds of threads change shortly after their birth: filters are asked again. */
 void threads_list(struct sampler *s, struct process *p, bool gone)
 {
     struct listing listing = {s, p, 0};
@@ -151,15 +200,8 @@ void threads_list(struct sampler *s, struct process *p, bool gone)
     bool failed = r < 0 && r != -ESRCH;
     counters_add(&s->counters, COUNT_UNREADABLE, failed);
     end_unseen(s, p, !failed);
-    for (size_t i = 0; i < p->n_tasks && s->config.filter.n; i++) {
-        bool was = p->tasks[i]->filtered;
-        struct task *t = p->tasks[i];
-        if (!t->met || t->zombie || !threads_look_at(s, t))
-            continue;
-        apply_filter(s, t);
-        if (was != t->filtered)
-            capture_tell(s, t, was ? MESSAGE_TASK_NEW : MESSAGE_TASK_END, 0, clock_now_ns());
-    }
+    if (s->config.filter.n)
+        filter_all_again(s, p);
     if (r == -ESRCH || (!failed && all_zombies(s, p))) {
         p->ended = true;
         struct task none = {.process = p, .tid = p->pid};

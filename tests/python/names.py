@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -35,6 +36,15 @@ def target():
     sys.stdin.read()
 
 
+def names(pid, wanted):
+    """Of the threads that are recorded, where those that are WANTED are asked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = os.path.join(folder, "o.json")
+        subprocess.run([sys.argv[1], "-q", "-p", str(pid), "-d", "1", "--thread", wanted, "-o", output], check=True)
+        with open(output) as file:
+            return sorted(t["name"] for t in json.load(file)["wallspy"]["threads"])
+
+
 def main():
     process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
@@ -42,12 +52,14 @@ def main():
     time.sleep(0.1)
     dump = subprocess.run([sys.argv[1], "dump", "--json", "-p", str(process.pid)],
                           stdout=subprocess.PIPE, check=True).stdout
+    chosen = names(process.pid, "reader,pool-1?")
     process.communicate()
     threads = json.loads(dump.decode())["processes"][0]["threads"]
     if sys.version_info >= TO_KERNEL:
         truth = [name.encode()[:KERNEL_BYTES].decode() for name in truth]
     got = sorted(t["name"] for t in threads if t["tid"] != process.pid)
     assert got == sorted(truth), (got, sorted(truth))
+    assert chosen == sorted(["reader"] + ["pool-%d" % i for i in range(10, 20)]), chosen
     main_names = [t["name"] for t in threads if t["tid"] == process.pid]
     assert main_names == [os.path.basename(os.path.realpath(sys.executable))[:KERNEL_BYTES]] or \
         main_names == [os.path.basename(sys.executable)[:KERNEL_BYTES]], main_names

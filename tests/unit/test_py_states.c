@@ -52,6 +52,7 @@ START_TEST(a_long_list_is_read_in_steps)
 {
     enum { MANY = 2000 };
     uint64_t states[4];
+    uint64_t pthread = 0;
     struct long_list list = {.mem.ops = &long_ops, .n = MANY};
     list.rt = (struct py_runtime){.layout = *py_layout_of(12), .addr = BASE};
     struct py_capture *capture = py_capture_new(&list.rt);
@@ -61,15 +62,16 @@ START_TEST(a_long_list_is_read_in_steps)
         list.reads = 0;
         more = py_capture_tick(capture, &list.mem);
         ck_assert_uint_lt(list.reads, 64);
-        ck_assert(py_capture_knows(capture, MANY / 2) == !more);
+        ck_assert(py_capture_knows(capture, MANY / 2, &pthread) == !more);
     }
     ck_assert_uint_ge(steps, MANY / 64);
     ck_assert_uint_eq(py_capture_thread(capture, &list.mem, MANY / 2, 0, states, 4, &incomplete),
                       1);
+    ck_assert_uint_eq(pthread, MANY / 2);
     /* What captures go by stays while a longer one is read. */
     list.n++;
     ck_assert(py_capture_tick(capture, &list.mem));
-    ck_assert(py_capture_knows(capture, MANY / 2));
+    ck_assert(py_capture_knows(capture, MANY / 2, &pthread));
     py_capture_free(capture);
 }
 END_TEST

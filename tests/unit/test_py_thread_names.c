@@ -77,7 +77,7 @@ static struct py_thread_names *begin(void)
 static void expect(struct py_thread_names *names, int want, const char *name)
 {
     struct text out = {0};
-    ck_assert_int_eq(py_thread_names_find(names, &arena.mem, STATE, &out), want);
+    ck_assert_int_eq(py_thread_names_of_state(names, &arena.mem, STATE, &out), want);
     ck_assert_str_eq(out.len ? out.s : "", name);
     text_release(&out);
 }
@@ -146,7 +146,7 @@ START_TEST(a_state_that_was_not_kept_has_no_name)
     struct bytes_mem recorded = bytes_mem_of(RUNTIME, bytes, 8);
     struct text out = {0};
     start_python(0, 0x7000, "of the first");
-    ck_assert_int_lt(py_thread_names_find(names, &recorded.mem, STATE, &out), 0);
+    ck_assert_int_lt(py_thread_names_of_state(names, &recorded.mem, STATE, &out), 0);
     ck_assert_uint_eq(out.len, 0);
     py_thread_names_free(names);
 }

@@ -37,6 +37,12 @@ static bool hook_is_python(void *ctx, pid_t ns_tid)
     return true;
 }
 
+static bool hook_name(void *ctx, pid_t ns_tid, struct text *name)
+{
+    (void)ctx, (void)ns_tid, (void)name;
+    return false;
+}
+
 static pid_t blocked_child(void)
 {
     pid_t pid = fork();
@@ -70,8 +76,8 @@ static int samples(struct sampler *s, int timeout_ms, struct message *ret, uint3
 START_TEST(blocked_thread_is_read_again_for_a_new_hook)
 {
     static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
-    static const struct capture_hook hook = {NULL, hook_tick, hook_capture, hook_undo,
-                                             hook_is_python};
+    static const struct capture_hook hook = {NULL,      hook_tick,      hook_capture,
+                                             hook_undo, hook_is_python, hook_name};
     struct err err = {0};
     struct mem *live;
     struct message m;
