@@ -52,8 +52,8 @@ int main(int argc, char **argv)
     char byte;
     if (argc != 3 || pipe(done) != 0)
         return 2;
-    n = atoi(argv[1]);
-    life_ns = (int64_t)atoi(argv[2]) * NS_PER_MS;
+    n = strtol(argv[1], NULL, 10);
+    life_ns = strtol(argv[2], NULL, 10) * NS_PER_MS;
     start(0);
     return read(done[0], &byte, 1) != 1;
 }
