@@ -6,12 +6,15 @@
 
 /* Names whose value is a secret, as the words between '-', '_' and '.' spell them: "--db-password",
  * "API_KEY", but not "--max-tokens" or "--tokenizer". */
-static const char *const secret_words[] = {"password",    "passwd", "pass",          "passphrase",
-                                           "secret",      "token",  "apikey",        "credential",
-                                           "credentials", "auth",   "authorization", "cookie"};
+static const char *const secret_words[] = {
+    "password", "passwd", "pwd",        "pass",        "passphrase", "passcode",      "secret",
+    "token",    "apikey", "credential", "credentials", "auth",       "authorization", "bearer",
+    "cookie",   "jwt",    "otp",        "sig",         "signature"};
 /* Two words of which neither alone would do. */
 static const char *const secret_pairs[][2] = {
-    {"api", "key"}, {"access", "key"}, {"private", "key"}, {"account", "key"}, {"signing", "key"}};
+    {"api", "key"},     {"access", "key"},      {"private", "key"}, {"account", "key"},
+    {"signing", "key"}, {"encryption", "key"},  {"master", "key"},  {"shared", "key"},
+    {"license", "key"}, {"subscription", "key"}};
 
 /* How well-known kinds of keys begin, and the length they have at least. */
 static const struct {
@@ -113,8 +116,8 @@ static size_t key_at(const char *s)
     return looks_random(s, len) ? len : 0;
 }
 
-/* If S is "name=value" or "name: value" (perhaps quoted) of a secret, returns where the value
- * starts, else 0. */
+/* If S is "name=value" or "name: value" (perhaps quoted) of a secret, or "Bearer value" (RFC 6750), returns where
+ * the value starts, else 0. */
 static size_t secret_value_at(const char *s)
 {
     size_t len = 0;
@@ -122,6 +125,8 @@ static size_t secret_value_at(const char *s)
         len++;
     if (!len || !name_is_secret(s, len))
         return 0;
+    if (word_is(s, len, "Bearer") && s[len] == ' ')
+        return len + 1;
     len += strspn(s + len, "'\" ");
     if (s[len] != '=' && s[len] != ':')
         return 0;
