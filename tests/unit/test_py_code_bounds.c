@@ -85,6 +85,69 @@ START_TEST(line_tables_without_end)
 }
 END_TEST
 
+/* Those of code that is known already, too. */
+START_TEST(lines_of_known_code_are_work)
+{
+    static const struct mem_ops ops = {.read = hostile_read};
+    static struct stage s;
+    stage_open(&s, 11);
+    struct hostile h = {.mem = {&ops}, .stage = &s};
+    struct py_codes *codes = py_codes_new(&s.rt, &h.mem, s.profile);
+    struct py_stack none = {0};
+    struct py_frame f = {.code = CODES};
+    frame_id id;
+    bool hidden;
+    put_u64(&s, CODE + s.rt.layout.code.linetable, ENDLESS);
+    put_u64(&s, CODE + s.rt.layout.bytes.size, UINT64_MAX);
+    py_codes_check(codes, s.recorded, clock_now_ns(), &none);
+    int known = 0;
+    while (known < 100 && py_code_resolve(codes, s.recorded, &f, &id, &hidden) == 0) {
+        f.lasti += 2;
+        known++;
+    }
+    ck_assert_int_gt(known, 5);
+    ck_assert_int_le(known, 16);
+    ck_assert_uint_ne(id.ix, 0);
+    py_codes_check(codes, s.recorded, clock_now_ns(), &none);
+    ck_assert_int_eq(py_code_resolve(codes, s.recorded, &f, &id, &hidden), 0);
+    py_codes_free(codes);
+    stage_close(&s);
+}
+END_TEST
+
+/* A copy for each thread that ever ran. */
+START_TEST(copies_without_end)
+{
+    enum { COPIES = BASE + 0x5000, MAX_COPIES = 1024, N = 3 * MAX_COPIES, INSTR = 0x900000 };
+    static struct stage s;
+    stage_open(&s, 12);
+    s.rt.layout.code.copies = 0xf0;
+    put_u64(&s, CODE + s.rt.layout.bytes.size, 4);
+    put_u64(&s, CODE + s.rt.layout.code.copies, COPIES);
+    put_u64(&s, COPIES, N);
+    struct py_frame f = {.code = CODE, .lasti = PY_LASTI_UNKNOWN, .instr = INSTR + 2};
+    frame_id id, first = {0};
+    bool hidden;
+    for (uint32_t i = 1; i < N; i++) {
+        put_u64(&s, COPIES + 8 + i * sizeof(uint64_t), INSTR);
+        f.copy = i;
+        ck_assert_int_eq(py_code_resolve(s.codes, s.recorded, &f, &id, &hidden), 0);
+        first = i == 1 ? id : first;
+        ck_assert_uint_eq(id.ix, first.ix);
+    }
+    size_t reads = s.reads;
+    ck_assert_int_eq(py_code_resolve(s.codes, s.recorded, &f, &id, &hidden), 0);
+    ck_assert_uint_eq(s.reads, reads); /* the last is known, */
+    f.copy = 1;
+    ck_assert_int_eq(py_code_resolve(s.codes, s.recorded, &f, &id, &hidden), 0);
+    ck_assert_uint_gt(s.reads, reads); /* the first was forgotten */
+    f.copy = N;                        /* there is none */
+    ck_assert_int_eq(py_code_resolve(s.codes, s.recorded, &f, &id, &hidden), 0);
+    ck_assert_uint_ne(id.ix, first.ix);
+    stage_close(&s);
+}
+END_TEST
+
 /* Names, too, are work. */
 START_TEST(names_without_end)
 {
@@ -121,4 +184,4 @@ START_TEST(names_without_end)
 END_TEST
 
 CHECK_MAIN("py_code_bounds", 20, instructions_without_end, line_tables_without_end,
-           names_without_end)
+           lines_of_known_code_are_work, copies_without_end, names_without_end)

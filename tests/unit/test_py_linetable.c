@@ -68,6 +68,32 @@ START_TEST(lines_as_tables_say)
 }
 END_TEST
 
+/* What is malformed is so, too, where a line is to be shown. */
+START_TEST(lines_that_are_shown)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct case_ *c = &cases[i];
+        int32_t line = -99;
+        int r = py_linetable_line_shown(c->kind, (const uint8_t *)c->table, c->len, FIRST,
+                                        c->offset, 0, &line);
+        ck_assert_msg(r == c->r && (line == c->line || (c->line == 0 && line == FIRST)),
+                      "kind %d, %s: %d, line %d", c->kind, c->what, r, line);
+    }
+}
+END_TEST
+
+START_TEST(a_kind_that_is_not_known)
+{
+    const uint8_t table[] = {0x80, 0x11};
+    int32_t line = 0;
+    int kind = PY_LOCATIONS + 1;
+    ck_assert_int_eq(
+        py_linetable_line((enum py_linetable_kind)kind, table, sizeof table, FIRST, 0, &line),
+        -EPROTO);
+    ck_assert_int_eq(line, FIRST);
+}
+END_TEST
+
 /* Any bytes: an answer, and no read outside of them (run under a sanitizer or valgrind). */
 START_TEST(any_bytes_are_survived)
 {
@@ -101,4 +127,5 @@ START_TEST(lines_cannot_overflow)
 }
 END_TEST
 
-CHECK_MAIN("py_linetable", 20, lines_as_tables_say, any_bytes_are_survived, lines_cannot_overflow)
+CHECK_MAIN("py_linetable", 20, lines_as_tables_say, lines_that_are_shown, a_kind_that_is_not_known,
+           any_bytes_are_survived, lines_cannot_overflow)

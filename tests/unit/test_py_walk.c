@@ -483,7 +483,9 @@ START_TEST(not_started_and_unknown_offsets)
     f = fake_new(10);
     fill(f);
     memset(f->bytes + (frame_addr(0) - BASE) + f->rt.layout.frame.lasti, 0xff, 4);
+    f->bytes[frame_addr(1) - BASE + f->rt.layout.frame.lasti + 3] = 0x7f;
     ck_assert_int_eq(walk(f), 0);
+    ck_assert_int_eq(f->out.frames[1].lasti, PY_LASTI_UNKNOWN);
     ck_assert_int_eq(f->out.frames[0].lasti, PY_LASTI_NOT_STARTED);
     free(f);
 }
