@@ -215,6 +215,31 @@ START_TEST(object_becomes_a_file_at_its_addresses)
 }
 END_TEST
 
+/* It is unmapped while its section headers are read, some at a time. */
+START_TEST(an_object_that_is_cut_has_the_code_before)
+{
+    enum { AT_ONCE = 16, MANY = 3 * AT_ONCE };
+    static struct {
+        Elf64_Ehdr header;
+        Elf64_Shdr sections[MANY];
+    } o;
+    struct addr_range code[MANY];
+    size_t headers;
+    o.header = make_object().header;
+    o.header.e_shoff = sizeof o.header;
+    o.header.e_shnum = MANY;
+    for (size_t i = 0; i < MANY; i++)
+        o.sections[i] = (Elf64_Shdr){
+            .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_addr = CODE + i * 16, .sh_size = 16};
+    struct mem *m = mem_image_new();
+    ck_assert_int_eq(mem_image_add(m, OBJECT, &o, sizeof o - sizeof *o.sections), 0);
+    const struct addr_range where = {OBJECT, sizeof o};
+    ck_assert_uint_eq(elf_object_code(m, &where, code, MANY, &headers), 2 * AT_ONCE);
+    ck_assert_uint_eq(headers, 1 + 2 * AT_ONCE);
+    mem_free(m);
+}
+END_TEST
+
 static void try_object(const struct object *o, size_t len)
 {
     struct mem *m = memory_with(o, sizeof *o);
@@ -449,4 +474,5 @@ CHECK_MAIN("jit", 30, list_is_read_once_while_it_stays, lists_that_are_none_are_
            circles_and_broken_links_end_the_list, a_read_that_fails_is_made_up_for,
            object_becomes_a_file_at_its_addresses, hostile_objects_do_no_harm,
            sections_that_overlap_cost_no_more_than_the_object, code_at_absurd_addresses_is_none,
-           known_objects_are_not_read_again, not_all_objects_are_read_at_once)
+           an_object_that_is_cut_has_the_code_before, known_objects_are_not_read_again,
+           not_all_objects_are_read_at_once)
