@@ -394,7 +394,8 @@ static void visit_process(struct sampler *s, struct process *p)
     }
 }
 
-/* Where one thread ended and another began, their number is the same: the end alone tells of it. */
+/* Where one thread ended and another began, their number is the same: the end alone tells of it.  No thread is queued
+ * to be stopped: the listing may end any. */
 static void visit_successors(struct sampler *s, struct process *p)
 {
     threads_list(s, p, false);
@@ -419,11 +420,13 @@ void tick_run(struct sampler *s)
         s->met = 0;
         p->lost_one = false;
         visit_process(s, p);
+        request_stops(s);
         p->list_again =
             p->lost_one && listed; /* not twice a tick: it takes long where there are many */
-        if (p->lost_one && !listed)
+        if (p->lost_one && !listed) {
             visit_successors(s, p);
-        request_stops(s);
+            request_stops(s);
+        }
         tasks += (uint32_t)p->n_tasks;
     }
     atomic_store_explicit(&s->task_count, tasks, memory_order_relaxed);
