@@ -1,10 +1,10 @@
 /* The target of tools/soak: threads that work, and threads that come and go, in turns with another such process.
  *
- * usage: churn PARITY WORKERS FILE
+ * usage: churn PARITY WORKERS all|asleep FILE
  *
  * Works in the seconds of CLOCK_MONOTONIC whose number modulo 2 is PARITY, and sleeps in the others.  WORKERS
  * threads compute the same sum over and over; one more starts threads that live from 0.2 to 20 ms, spinning or
- * asleep.  At the end of its stdin it writes what it saw to FILE, as JSON: rounds of each second, sums that came
+ * asleep, or all of them asleep.  At the end of its stdin it writes what it saw to FILE, as JSON: rounds of each second, sums that came
  * out wrong, waits that were cut short, and the life of each thread. */
 #include <errno.h>
 #include <poll.h>
@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ static _Atomic long rounds[MAX_SECONDS];
 static _Atomic long wrong, interrupted, n_lives;
 static struct life *lives;
 static _Atomic int alive;
+static int ways; /* of living: 0 is spinning */
 static volatile uint64_t one = 1;
 static uint64_t right;
 
@@ -89,7 +91,8 @@ static void *short_main(void *seed)
 {
     struct life l = {.tid = gettid(), .start_ns = now_ns()};
     uint64_t random = (uint64_t)(uintptr_t)seed * 0x9e3779b97f4a7c15;
-    live(l.start_ns + (int64_t)(200 + (random >> 32) % 19800) * NS_PER_US, (int)(random >> 20) % 3);
+    live(l.start_ns + (int64_t)(200 + (random >> 32) % 19800) * NS_PER_US,
+         (int)(random >> 20 & 0xffff) % ways + (3 - ways));
     l.end_ns = now_ns();
     long i = n_lives++;
     if (i < MAX_LIVES)
@@ -137,9 +140,10 @@ int main(int argc, char **argv)
 {
     pthread_t t;
     char byte;
-    if (argc != 4)
+    if (argc != 5)
         return 2;
     parity = atoi(argv[1]);
+    ways = strcmp(argv[3], "asleep") ? 3 : 2;
     begun_s = now_ns() / second_ns;
     right = compute();
     lives = calloc(MAX_LIVES, sizeof *lives);
@@ -150,7 +154,7 @@ int main(int argc, char **argv)
         return 1;
     while (read(STDIN_FILENO, &byte, 1) > 0)
         ;
-    FILE *out = fopen(argv[3], "w");
+    FILE *out = fopen(argv[4], "w");
     if (!out)
         return 1;
     write_all(out);
