@@ -206,11 +206,15 @@ def is_landing(ours, theirs):
 
 def is_without_cfi(ours, theirs):
     """Code without unwind information, such as JIT compilers' and hand-written assembly: gdb ends there, or takes
-    what it finds for a frame; wallspy says that it has guessed the caller."""
-    for i, (_, _, guessed) in enumerate(ours):
-        if guessed:
-            return same_stack(ours[:i], theirs[:i], same_address)
-    return False
+    what it finds for a frame, though that is in no function; wallspy follows the code to its return and so to the
+    root, or says that it has guessed the caller."""
+    agreed = 0
+    while agreed < min(len(ours), len(theirs)) and same_address(ours[agreed], theirs[agreed]):
+        agreed += 1
+    if any(guessed for _, _, guessed in ours[:agreed + 1]):
+        return True
+    rooted = agreed < len(ours) and ours[-1][1] in ("_start", "clone", "clone3")
+    return agreed > 0 and rooted and (agreed == len(theirs) or theirs[agreed][1] is None)
 
 
 def is_new_thread(ours, theirs):
