@@ -85,11 +85,11 @@ START_TEST(descriptions_that_make_no_sense)
         int at;
         uint64_t value;
     } bad[] = {
-        {SIZE, 4097},        {SIZE, 0},
-        {NAME, 57},          {NAME, UINT64_MAX - 7},
-        {COROUTINE, 57},     {COROUTINE, UINT64_MAX},
-        {THREAD_SIZE, 4097}, {THREAD_SIZE, 8},
-        {RUNNING, 57},       {RUNNING, UINT64_MAX - 3},
+        {SIZE, 4097},         {SIZE, 0},
+        {NAME, 57},           {NAME, UINT64_MAX - 7},
+        {COROUTINE, 57},      {COROUTINE, UINT64_MAX},
+        {THREAD_SIZE, 65537}, {THREAD_SIZE, 8},
+        {RUNNING, 57},        {RUNNING, UINT64_MAX - 3},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct py_tasks *t = NULL;
@@ -98,6 +98,14 @@ START_TEST(descriptions_that_make_no_sense)
         ck_assert_msg(py_tasks_find(&t, &rt, modules, &own) == -EPROTO, "case %zu", i);
         end(t);
     }
+}
+END_TEST
+
+START_TEST(thread_state_that_holds_its_allocator)
+{
+    begin();
+    asyncio_offsets[THREAD_SIZE] = 17696; /* free-threaded 3.15 */
+    end(found());
 }
 END_TEST
 
@@ -192,5 +200,5 @@ START_TEST(names_that_cannot_be_kept)
 }
 END_TEST
 
-CHECK_MAIN("py_task", 20, descriptions_that_make_no_sense, descriptions_that_are_not_there,
-           numbers_of_tasks, names_that_cannot_be_kept)
+CHECK_MAIN("py_task", 20, descriptions_that_make_no_sense, thread_state_that_holds_its_allocator,
+           descriptions_that_are_not_there, numbers_of_tasks, names_that_cannot_be_kept)
