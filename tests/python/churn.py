@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 
@@ -86,7 +87,8 @@ def main():
     print("%d functions made at %d addresses, %d seen, %d of %d stacks wrong" % (
         made, places, len(seen), len(problems), len(stacks)))
     print(*problems[:10], sep="\n")
-    assert places < made / 2, "addresses were not used again"
+    free_threaded = sysconfig.get_config_var("Py_GIL_DISABLED")  # frees them when it collects
+    assert free_threaded or places < made / 2, "addresses were not used again"
     assert len(seen) > 10
     assert any(f["name"].startswith("told_") for stack in stacks for f in stack)
     assert not problems

@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MODES = [], ["--freeze"], ["--no-stop"]
 TARGET = os.path.join(HERE, "scene_target.py")
 SKIPPED = 77
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 CALLS = {"read": "0", "futex": "202"}
 RESTARTED = "219"  # restart_syscall: of a futex that had been interrupted
 
@@ -137,6 +138,8 @@ def call_of(pid, tid):
 class Target:
     def __init__(self, scene, folder, path):
         env = dict(os.environ, PYTHONPATH=os.pathsep.join(path))
+        if FREE_THREADED:
+            env["PYTHON_GIL"] = "0"  # an extension that knows nothing of it would enable it
         self.scene, self.folder, self.threads = scene, folder, {}
         self.process = subprocess.Popen(
             [sys.executable, TARGET, scene, folder], env=env,
@@ -252,6 +255,8 @@ def lacks_registers(mode, innermost):
 
 
 def gil_of(call, innermost):
+    if FREE_THREADED:
+        return None
     if call == CALLS["futex"]:
         return "waiting"
     return "holding" if innermost[2] == "holds" else "none"
@@ -272,7 +277,7 @@ def compare_thread(scene, mode, truth, call, thread):
 
 
 def compare(target, mode, truth, threads):
-    version = "%d.%d.%d" % sys.version_info[:3]
+    version = sys.version.split()[0].rstrip("+")  # + is what follows a release in its repository
     for tid, (pid, call) in target.threads.items():
         if tid not in threads:
             yield "%d: not seen" % tid
@@ -331,6 +336,8 @@ def needs(scene, folder, work):
     """Where the target looks for modules."""
     if scene in ("sub_interpreters",) and sys.version_info < (3, 8):
         raise Skipped("no module for sub-interpreters before CPython 3.8")
+    if FREE_THREADED and scene in ("gil", "greenlets", "sub_interleaved"):
+        raise Skipped("not without a GIL: it, greenlet's wheel, our extension in sub-interpreters")
     path = []
     if scene in ("callbacks_extension", "sub_interleaved"):
         path.append(extension(folder))
