@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "pyframes/py_layout.h"
@@ -29,10 +30,12 @@ static int own_read(struct mem *m, uint64_t addr, void *buf, size_t len)
 {
     (void)m;
     reads++;
-    if (addr < 4096 || (addr <= (uintptr_t)hole && (uintptr_t)hole < addr + len))
+    if (addr <= (uintptr_t)hole && (uintptr_t)hole < addr + len)
         return -EFAULT;
-    memcpy(buf, (const void *)(uintptr_t)addr, len);
-    return 0;
+    /* By the kernel: where memcheck runs this, its own modules are among ours. */
+    struct iovec local = {buf, len};
+    struct iovec remote = {(void *)(uintptr_t)addr, len};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
 }
 
 static const struct mem_ops own_ops = {.read = own_read};
