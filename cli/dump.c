@@ -180,8 +180,10 @@ int dump_main(const struct options *o)
     if (code == EXIT_OK)
         code = print(o, &dump);
     if (code == EXIT_OK && dump.n == 0) {
-        terminal_error(o->threads.n ? "no thread fits --thread: tids, or names as ps -L shows them."
-                                    : "there is no thread any more.");
+        terminal_error(
+            o->threads.n
+                ? "no thread fits --thread: tids, or names as ps -L or wallspy dump shows them."
+                : "there is no thread any more.");
         code = EXIT_NO_SAMPLE;
     }
     free(dump.threads);

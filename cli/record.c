@@ -246,7 +246,7 @@ static const char *why_no_sample(const struct record *r)
     if (profile_number(recording_profile(r->recording), "stacks_left_out") > 0)
         return "no thread held the GIL when it was looked at";
     if (r->options->threads.n && sampler_task_count(sampler))
-        return "no thread fits --thread: tids, or names as ps -L shows them";
+        return "no thread fits --thread: tids, or names as ps -L or wallspy dump shows them";
     return signals_stop_wanted() ? "it was stopped before the first tick" : "the target ended";
 }
 

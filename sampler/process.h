@@ -19,6 +19,7 @@ struct process {
     struct task **tasks;
     size_t n_tasks, capacity;
     struct map by_tid; /* tid → index into tasks */
+    size_t filter_at;  /* of the tasks, in turn: who is asked next whether --thread means it */
     struct sleepers sleepers;
     int stat_fd, task_dir_fd;
     int space_fd;         /* /proc/PID/mem of the program; −1: not open */

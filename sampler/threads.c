@@ -8,6 +8,7 @@
 
 enum {
     LIST_DRAIN_EVERY = 16,
+    FILTER_AT_LEAST = 8,
     HOOK_CALLS = 64,  /* in one tick: with as many thread states as that takes, some 2 ms */
     PF_EXITING = 0x4, /* include/linux/sched.h */
     PF_IO_WORKER = 0x10,
@@ -136,12 +137,12 @@ static void filter_again(struct sampler *s, struct task *t)
         tracer_reap(s->tracer);
 }
 
-/* For half an interval at most: who is left out is the first to be due at the next listing. */
-static void filter_all_again(struct sampler *s, const struct process *p)
+/* For half an interval, but some in any case; the next listing goes on where this one ends. */
+static void filter_all_again(struct sampler *s, struct process *p)
 {
-    int64_t end_ns = s->config.single_shot ? INT64_MAX : s->tick_ns + s->interval_ns / 2;
-    for (size_t i = 0; i < p->n_tasks && clock_now_ns() < end_ns; i++)
-        filter_again(s, p->tasks[i]);
+    int64_t end_ns = s->config.single_shot ? INT64_MAX : clock_now_ns() + s->interval_ns / 2;
+    for (size_t i = 0; i < p->n_tasks && (i < FILTER_AT_LEAST || clock_now_ns() < end_ns); i++)
+        filter_again(s, p->tasks[p->filter_at++ % p->n_tasks]);
 }
 
 static void see(void *ctx, pid_t tid)

@@ -37,6 +37,22 @@ print("ready", flush=True)
 input()
 """
 
+# One of many threads, which gets its name when all have been looked at.
+RENAMED_LATE = """
+import threading, time
+def work(last):
+    time.sleep(1.5)
+    if last:
+        with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w") as comm:
+            comm.write("wanted")
+    while True:
+        time.sleep(0.5)
+for i in range(60):
+    threading.Thread(target=work, args=(i == 59,), daemon=True).start()
+print("ready", flush=True)
+input()
+"""
+
 
 class Python:
     """A process that runs SCRIPT until the block is left."""
@@ -111,6 +127,14 @@ class Chosen(unittest.TestCase):
         seen_ns = [thread["end_ns"] - thread["start_ns"] for thread in threads]
         self.assertGreaterEqual(len(seen_ns), 2, threads)  # each time it is another one
         self.assertLess(sum(seen_ns), 1.9e9, threads)
+
+    def test_one_of_many_that_is_named_late(self):
+        """At a rate at which there is little time to look at names."""
+        with Python(RENAMED_LATE) as target:
+            code, _, text, _ = run("-p", target.pid, "--thread", "wanted", "-r", "1000", "--max-overhead", "100",
+                                   "-d", "5", "-o", "o.json", user=False)
+            self.assertEqual(code, 0, text)
+            self.assertEqual([t["name"] for t in self.recorded("o.json")["wallspy"]["threads"]], ["wanted"])
 
     def test_nobody_holds_the_gil(self):
         with Python(WAITING) as target:
