@@ -52,17 +52,23 @@ static int hostile_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
     return mem_read(&h->stage->mem, addr >= CODES ? CODE + addr % CODE_STEP : addr, buf, len);
 }
 
+static struct py_codes *open_hostile(struct hostile *h, struct stage *s)
+{
+    static const struct mem_ops ops = {.read = hostile_read};
+    stage_open(s, 11);
+    put_u64(s, CODE + s->rt.layout.code.linetable, ENDLESS);
+    put_u64(s, CODE + s->rt.layout.bytes.size, UINT64_MAX);
+    *h = (struct hostile){.mem = {&ops}, .stage = s};
+    return py_codes_new(&s->rt, &h->mem, s->profile);
+}
+
 /* Work is bounded for each stack; what is beyond is unknown, and told. */
 START_TEST(line_tables_without_end)
 {
-    static const struct mem_ops ops = {.read = hostile_read};
     static struct stage s;
-    stage_open(&s, 11);
-    struct hostile h = {.mem = {&ops}, .stage = &s};
-    struct py_codes *codes = py_codes_new(&s.rt, &h.mem, s.profile);
+    struct hostile h;
+    struct py_codes *codes = open_hostile(&h, &s);
     struct py_stack none = {0};
-    put_u64(&s, CODE + s.rt.layout.code.linetable, ENDLESS);
-    put_u64(&s, CODE + s.rt.layout.bytes.size, UINT64_MAX);
     for (int round = 0; round < 2; round++) {
         int known = 0;
         h.bytes = 0;
@@ -88,17 +94,13 @@ END_TEST
 /* Those of code that is known already, too. */
 START_TEST(lines_of_known_code_are_work)
 {
-    static const struct mem_ops ops = {.read = hostile_read};
     static struct stage s;
-    stage_open(&s, 11);
-    struct hostile h = {.mem = {&ops}, .stage = &s};
-    struct py_codes *codes = py_codes_new(&s.rt, &h.mem, s.profile);
+    struct hostile h;
+    struct py_codes *codes = open_hostile(&h, &s);
     struct py_stack none = {0};
     struct py_frame f = {.code = CODES};
     frame_id id;
     bool hidden;
-    put_u64(&s, CODE + s.rt.layout.code.linetable, ENDLESS);
-    put_u64(&s, CODE + s.rt.layout.bytes.size, UINT64_MAX);
     py_codes_check(codes, s.recorded, clock_now_ns(), &none);
     int known = 0;
     while (known < 100 && py_code_resolve(codes, s.recorded, &f, &id, &hidden) == 0) {
