@@ -12,7 +12,8 @@
  * seccomp      calls that a filter answers, two ways
  * uring        io_uring workers that wait in reads
  * alloca       waits below a frame that only rbp tells the size of
- * reuse        threads "even" and "odd" in turn, with the same tid, which nobody else may take */
+ * reuse        threads "even" and "odd" in turn, with the same tid, from the first time it is asked for its
+ *              counts: whoever began after that and took the tid would keep it */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -355,12 +356,22 @@ static void *reuse_main(void *unused)
     return unused;
 }
 
+static void wait_until_asked(void)
+{
+    char byte;
+    print_counts(counts);
+    if (read(STDIN_FILENO, &byte, 1) < 0)
+        fail("read");
+}
+
 static void start(const char *kind, char *argument)
 {
     static void *(*const mains[])(void *) = {dlopen_main, swap_main,    setuid_main, overflow_main,
                                              alarms_main, seccomp_main, rounds_main, reuse_main};
     static const char *const kinds[] = {"dlopen", "swap",    "setuid", "overflow",
                                         "alarms", "seccomp", "stops",  "reuse"};
+    if (strcmp(kind, "reuse") == 0)
+        wait_until_asked();
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kind, kinds[i]) == 0)
             start_thread(mains[i], argument, kind);

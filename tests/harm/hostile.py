@@ -15,7 +15,6 @@ import harness
 HANG_S = 2 * max(1, os.getloadavg()[0] / os.cpu_count())
 SAMPLED_S = 1.2
 OWN_PIDS = "WALLSPY_TEST_HAS_OWN_PIDS"
-SAME_TID = 1000  # of hostile.c's reuse
 
 
 class Sampled(harness.HarmTest):
@@ -167,31 +166,15 @@ class OwnPids(Sampled):
     def test_tids(self):
         """Whoever got the tid of one that ended is another thread.  (A name is read some ms after the stacks: it
         may be the next one's.)"""
-        profile = None
-        while not profile:  # wallspy, or a thread of it, may have been given that tid when it began
-            profile = self.run_reuse()
+        with harness.Target("hostile", "reuse") as target:
+            profile = self.sampled(target)
+            self.assert_unharmed(target)
+            self.assertEqual(target.finish()["wrong"], 0)
         seen = [{name for name in ("even", "odd") for stack in one["samples"]
                  if name in (profile.frames[i] for i in stack)} for one in profile.file["profiles"]
                 if one["name"].startswith(("even", "odd"))]
         self.assertTrue(seen)
         self.assertNotIn({"even", "odd"}, seen)
-
-    def run_reuse(self):
-        with harness.Target("hostile", "reuse") as target:
-            with harness.Wallspy(target.pid) as wallspy:
-                before = target.counts()["done"]
-                time.sleep(SAMPLED_S)
-                try:
-                    owner = harness.status(SAME_TID, "Tgid")
-                except OSError:  # it is between two threads
-                    owner = str(target.pid)
-                if owner != str(target.pid):
-                    return None
-                harness.wait_until(lambda: target.counts()["done"] > before + 5, 20)
-                profile = wallspy.stop()
-            self.assert_unharmed(target)
-            self.assertEqual(target.finish()["wrong"], 0)
-        return profile
 
     def test_pid(self):
         """Another program that gets the pid is left alone, and the first one's stacks are its own."""
