@@ -17,6 +17,8 @@
 enum {
     NOT_OURS = -1,
     LOOK_MS = 50, /* whether it is still wanted */
+    MAX_LINKS = 40,
+    MAX_BASE_BYTES = 200, /* of a temporary name: what is added still fits into NAME_MAX */
 };
 
 struct output {
@@ -44,7 +46,7 @@ static int choose_exporter(struct output_target *t, const char *format, struct e
     char *bare = xstrdup(t->path);
     if (t->gzip)
         bare[strlen(bare) - strlen(".gz")] = '\0';
-    t->exporter = str_eq(t->path, "-") ? exporter_by_name("speedscope") : exporter_by_path(bare);
+    t->exporter = t->descriptor >= 0 ? exporter_by_name("speedscope") : exporter_by_path(bare);
     free(bare);
     if (!t->exporter)
         return err_set(err, -EINVAL, "%s: no format has this suffix (.json, .folded; or give -f)",
@@ -70,13 +72,56 @@ static int check_directory(const char *path, struct err *err)
     return r;
 }
 
-/* What PATH names already: a directory is a mistake, a device or a pipe is written in place, and
+/* The descriptor of ours that PATH names, -1: none.  What it leads to may be a file that others write to, too, so it is
+ * never replaced. */
+static int descriptor_named(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    int64_t fd = -1;
+    if (str_eq(path, "-") || str_eq(path, "/dev/stdout"))
+        return STDOUT_FILENO;
+    if (str_eq(path, "/dev/stderr"))
+        return STDERR_FILENO;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (str_starts(path, folders[i]))
+            (void)parse_whole_i64(path + strlen(folders[i]), 0, INT_MAX, &fd);
+    return (int)fd;
+}
+
+static int check_descriptor(const struct output_target *t, struct err *err)
+{
+    int flags = fcntl(t->descriptor, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
+        return 0;
+    return err_set(err, -EBADF, "cannot write %s: it is not open for writing.", t->path);
+}
+
+/* Of a symbolic link to a file that is still to be made, that file is meant. */
+static void follow_links(struct output_target *t)
+{
+    char link[PATH_MAX];
+    ssize_t n;
+    for (int i = 0; i < MAX_LINKS && (n = readlink(t->path, link, sizeof link - 1)) > 0; i++) {
+        link[n] = '\0';
+        size_t folder = *link == '/' ? 0 : (size_t)(path_base(t->path) - t->path);
+        char *path = xasprintf("%.*s%s", (int)folder, t->path, link);
+        free(t->path);
+        t->path = path;
+    }
+}
+
+/* What the path names already: a directory is a mistake, a device or a pipe is written in place, and
  * of a symbolic link the file behind it is replaced. */
 static int check_existing(struct output_target *t, struct err *err)
 {
     struct stat st;
-    if (stat(t->path, &st) != 0)
+    if (stat(t->path, &st) != 0) {
+        if (errno == ENAMETOOLONG || errno == ELOOP)
+            return err_set(err, -errno, "cannot write %s: %s. Choose another with -o.", t->path,
+                           strerror(errno));
+        follow_links(t);
         return 0;
+    }
     if (S_ISDIR(st.st_mode))
         return err_set(err, -EISDIR, "cannot write %s: it is a directory. Name a file in it.",
                        t->path);
@@ -89,16 +134,44 @@ static int check_existing(struct output_target *t, struct err *err)
     return 0;
 }
 
+/* Hidden, and the process's own: a file of that name is what a killed run left. */
+static int create_temporary(const char *path, char **ret_name)
+{
+    const char *base = path_base(path);
+    *ret_name =
+        xasprintf("%.*s.%.*s.%d.tmp", (int)(base - path), path, MAX_BASE_BYTES, base, getpid());
+    (void)unlink(*ret_name);
+    int fd = open(*ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return fd < 0 ? -errno : fd;
+}
+
+/* Not every file system that says so lets one make files. */
+static int try_temporary(const char *path, struct err *err)
+{
+    char *name;
+    int fd = create_temporary(path, &name);
+    if (fd >= 0) {
+        close(fd);
+        (void)unlink(name);
+    }
+    free(name);
+    return fd >= 0 ? 0
+                   : err_set(err, fd, "cannot write %s: %s. Choose another with -o.", path,
+                             strerror(-fd));
+}
+
 int output_plan(struct output_target *ret, const char *path, const char *format, struct err *err)
 {
-    struct output_target t = {.path = xstrdup(path), .gzip = str_ends(path, ".gz")};
-    int r = choose_exporter(&t, format, err);
-    if (r == 0 && str_eq(path, "-"))
-        t.in_place = true;
-    else if (r == 0)
-        r = check_existing(&t, err);
+    struct output_target t = {
+        .path = xstrdup(path), .gzip = str_ends(path, ".gz"), .descriptor = descriptor_named(path)};
+    t.in_place = t.descriptor >= 0;
+    int r = t.in_place ? check_descriptor(&t, err) : check_existing(&t, err);
+    if (r == 0)
+        r = choose_exporter(&t, format, err);
     if (r == 0 && !t.in_place)
         r = check_directory(t.path, err);
+    if (r == 0 && !t.in_place)
+        r = try_temporary(t.path, err);
     if (r < 0) {
         output_target_release(&t);
         return r;
@@ -168,15 +241,13 @@ static ssize_t on_write(void *cookie, const char *buf, size_t len)
     return (ssize_t)len;
 }
 
-/* The name is hidden, and the process's own: a file of that name is what a killed run left. */
 static int open_temporary(struct output *out)
 {
-    const char *path = out->target->path;
-    const char *base = path_base(path);
-    out->temporary = xasprintf("%.*s.%s.%d.tmp", (int)(base - path), path, base, getpid());
-    (void)unlink(out->temporary);
-    out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return out->fd < 0 ? -errno : 0;
+    int fd = create_temporary(out->target->path, &out->temporary);
+    if (fd < 0)
+        return fd;
+    out->fd = fd;
+    return 0;
 }
 
 /* Opens a device, or a FIFO, which waits for somebody who reads it. */
@@ -202,8 +273,8 @@ static int open_in_place(struct output *out)
 {
     struct stat st = {0};
     int r = 0;
-    if (str_eq(out->target->path, "-"))
-        out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (out->target->descriptor >= 0)
+        out->fd = fcntl(out->target->descriptor, F_DUPFD_CLOEXEC, 0);
     else
         r = open_special(out);
     if (r == 0 && (out->fd < 0 || fstat(out->fd, &st) < 0))

@@ -11,14 +11,14 @@
 
 /* What will be written where, checked before anything is attached to. */
 struct output_target {
-    char *path; /* "-": stdout */
+    char *path;
+    int descriptor; /* of ours that PATH names ("-": stdout): written to as it is.  -1: none */
     const struct exporter *exporter;
     bool gzip;     /* the name ends in ".gz" */
     bool in_place; /* stdout, a device, a pipe: written as it is */
 };
 /* PATH is expanded already; FORMAT NULL: by the suffix.  Returns 0, or with ERR: -EINVAL for an
- * unknown format or suffix (a mistake of usage), another errno if the directory cannot be written
- * to. */
+ * unknown format or suffix (a mistake of usage), another errno if the file cannot be written. */
 int output_plan(struct output_target *ret, const char *path, const char *format, struct err *err);
 void output_target_release(struct output_target *t);
 

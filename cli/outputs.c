@@ -188,7 +188,7 @@ static int write_file(const struct file *file, const struct output_target *targe
         terminal_info("discarded, as asked: nothing was written");
     else if (error < 0)
         terminal_error("%s", err.text);
-    else if (!str_eq(target->path, "-"))
+    else if (target->descriptor < 0)
         say_written(target->path, bytes, recording_elapsed_ns(r));
     return error;
 }

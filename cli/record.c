@@ -304,6 +304,8 @@ static int prepare(struct record *r)
     if (signals_open(r->options->argv != NULL) < 0)
         return EXIT_FAILED;
     int code = outputs_plan(&r->outputs, r->options);
+    if (code == EXIT_FAILED && r->options->argv && r->options->strict)
+        return EXIT_STRICT_FAILED;
     if (code != EXIT_OK || r->options->argv)
         return code;
     return targets_check(r->options, &r->pids, &r->n_pids, &r->one_missing);

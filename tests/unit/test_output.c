@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -142,6 +143,62 @@ START_TEST(a_link_stays_and_its_file_is_replaced)
 }
 END_TEST
 
+START_TEST(a_link_to_nothing_yet_stays)
+{
+    enter_folder();
+    struct err err = {0};
+    ck_assert_int_eq(mkdir("sub", 0777), 0);
+    ck_assert_int_eq(symlink("sub/second", "first.json"), 0);
+    ck_assert_int_eq(symlink("../real.json", "sub/second"), 0);
+    ck_assert_int_eq(write_text("first.json", "new", NULL, &err), 0);
+    expect_file("real.json", "new");
+    ck_assert_int_eq(unlink("sub/second"), 0);
+    ck_assert_int_eq(rmdir("sub"), 0);
+    leave_folder(2);
+}
+END_TEST
+
+/* What others have written to it stays, and what they write next comes behind. */
+START_TEST(a_descriptor_is_written_as_it_is)
+{
+    static const char *const paths[] = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+    enter_folder();
+    struct err err = {0};
+    int fd = open("all", O_RDWR | O_CREAT, 0666);
+    ck_assert_int_eq(dup2(fd, STDOUT_FILENO), STDOUT_FILENO);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        ck_assert_int_eq(write(fd, "<", 1), 1);
+        ck_assert_int_eq(write_text(paths[i], "x", NULL, &err), 0);
+        ck_assert_int_eq(write(fd, ">", 1), 1);
+    }
+    expect_file("all", "<x><x><x><x>");
+    struct output_target t = {0};
+    fd = open("all", O_RDONLY);
+    ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+    ck_assert_int_eq(output_plan(&t, "/dev/stderr", NULL, &err), -EBADF);
+    ck_assert_str_eq(err.text, "cannot write /dev/stderr: it is not open for writing.");
+    leave_folder(1);
+}
+END_TEST
+
+START_TEST(names_of_any_length_are_written_or_refused_at_once)
+{
+    char name[301];
+    enter_folder();
+    struct err err = {0};
+    struct output_target t = {0};
+    memset(name, 'a', sizeof name);
+    name[255] = '\0';
+    ck_assert_int_eq(write_text(name, "x", NULL, &err), 0);
+    name[255] = 'a';
+    name[300] = '\0';
+    ck_assert_int_eq(output_plan(&t, name, "folded", &err), -ENAMETOOLONG);
+    ck_assert(str_ends(err.text, ": File name too long. Choose another with -o."));
+    ck_assert_int_lt(output_plan(&t, "/proc/x.json", NULL, &err), 0);
+    leave_folder(1);
+}
+END_TEST
+
 START_TEST(failed_writes_are_one_error)
 {
     struct err err = {0};
@@ -253,6 +310,8 @@ END_TEST
 
 CHECK_MAIN("output", 20, a_file_appears_whole, the_older_file_survives,
            a_cancelled_write_leaves_nothing, a_link_stays_and_its_file_is_replaced,
-           failed_writes_are_one_error, a_socket_is_no_file, mistakes_are_found_before_the_start,
+           a_link_to_nothing_yet_stays, a_descriptor_is_written_as_it_is,
+           names_of_any_length_are_written_or_refused_at_once, failed_writes_are_one_error,
+           a_socket_is_no_file, mistakes_are_found_before_the_start,
            under_sudo_the_file_is_the_users,
            a_file_that_cannot_be_given_away_is_written_all_the_same)
