@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Names whose value is a secret, as the words between '-', '_' and '.' spell them: "--db-password",
- * "API_KEY", but not "--max-tokens" or "--tokenizer". */
+/* Names whose value is a secret, as the words between '-', '_', '.' and changes of case spell them: "--db-password",
+ * "API_KEY", "accessToken", but not "--max-tokens" or "--tokenizer". */
 static const char *const secret_words[] = {
     "password", "passwd", "pwd",        "pass",        "passphrase", "passcode",      "secret",
     "token",    "apikey", "credential", "credentials", "auth",       "authorization", "bearer",
@@ -59,14 +59,43 @@ static bool pair_is_secret(const char *first, size_t first_len, const char *seco
     return false;
 }
 
+/* Does a word begin at name[i], which no separator precedes? "dbPassword", "APIKey". */
+static bool begins_word(const char *name, size_t i, size_t len)
+{
+    bool before_lower = i + 1 < len && islower((unsigned char)name[i + 1]);
+    return isupper((unsigned char)name[i]) &&
+           (islower((unsigned char)name[i - 1]) ||
+            (isupper((unsigned char)name[i - 1]) && before_lower));
+}
+
+static size_t word_len(const char *name, size_t len)
+{
+    size_t i = 0;
+    while (i < len && !strchr("-_.", name[i]) && (i == 0 || !begins_word(name, i, len)))
+        i++;
+    return i;
+}
+
+/* "PGPASSWORD", but not "PGPASSWORD_FILE". */
+static bool ends_in_password(const char *name, size_t len)
+{
+    static const char *const ends[] = {"password", "passwords", "passwd"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t n = strlen(ends[i]);
+        if (len >= n && strncasecmp(name + len - n, ends[i], n) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool name_is_secret(const char *name, size_t name_len)
 {
     const char *previous = name;
     size_t previous_len = 0;
+    if (ends_in_password(name, name_len))
+        return true;
     for (size_t i = 0; i < name_len;) {
-        size_t len = strcspn(name + i, "-_.");
-        if (len > name_len - i)
-            len = name_len - i;
+        size_t len = word_len(name + i, name_len - i);
         for (size_t k = 0; k < sizeof secret_words / sizeof *secret_words; k++)
             if (word_is(name + i, len, secret_words[k]))
                 return true;
@@ -74,7 +103,8 @@ static bool name_is_secret(const char *name, size_t name_len)
             return true;
         previous = name + i;
         previous_len = len;
-        i += len + 1;
+        i += len;
+        i += i < name_len && strchr("-_.", name[i]) != NULL;
     }
     return false;
 }
@@ -116,8 +146,8 @@ static size_t key_at(const char *s)
     return looks_random(s, len) ? len : 0;
 }
 
-/* If S is "name=value" or "name: value" (perhaps quoted) of a secret, or "Bearer value" (RFC 6750), returns where
- * the value starts, else 0. */
+/* If S is "name=value", "name: value" (perhaps quoted) or "--name value" of a secret, or "Bearer value" (RFC 6750),
+ * returns where the value starts, else 0. */
 static size_t secret_value_at(const char *s)
 {
     size_t len = 0;
@@ -127,6 +157,9 @@ static size_t secret_value_at(const char *s)
         return 0;
     if (word_is(s, len, "Bearer") && s[len] == ' ')
         return len + 1;
+    size_t spaces = strspn(s + len, " ");
+    if (s[0] == '-' && spaces && s[len + spaces] && !str_starts(s + len + spaces, "--"))
+        return len + spaces;
     len += strspn(s + len, "'\" ");
     if (s[len] != '=' && s[len] != ':')
         return 0;
@@ -134,15 +167,21 @@ static size_t secret_value_at(const char *s)
     return len + strspn(s + len, "'\" ");
 }
 
-/* If S is "://user:password@", returns where the password starts and its length. */
+/* If S is "://user:password@", returns where the password starts and its length.  One that holds a '/', which it should
+ * not, is told from a port by what is no digit. */
 static size_t url_password_at(const char *s, size_t *ret_len)
 {
     if (!str_starts(s, "://"))
         return 0;
     size_t end = 3 + strcspn(s + 3, "/?# '\"");
-    const char *at = memrchr(s, '@', end);
     const char *colon = memchr(s + 3, ':', end - 3);
-    if (!at || !colon || colon > at)
+    if (!colon)
+        return 0;
+    bool port = colon + 1 + strspn(colon + 1, "0123456789") == s + end;
+    if (!port)
+        end += strcspn(s + end, " '\"");
+    const char *at = memrchr(colon, '@', (size_t)(s + end - colon));
+    if (!at)
         return 0;
     *ret_len = (size_t)(at - colon) - 1;
     return (size_t)(colon + 1 - s);
@@ -208,6 +247,12 @@ static bool announces_secret(const char *arg)
     return arg[0] == '-' && name_is_secret(arg, len);
 }
 
+/* "-u" of curl: "user:password" comes next. */
+static bool announces_user(const char *arg)
+{
+    return str_eq(arg, "-u") || str_eq(arg, "--user") || str_eq(arg, "--proxy-user");
+}
+
 void secrets_each_argument(const char *args, size_t len,
                            void (*each)(void *ctx, const char *masked), void *ctx)
 {
@@ -215,13 +260,18 @@ void secrets_each_argument(const char *args, size_t len,
     struct text masked = {0};
     text_add_bytes(&all, args, len);
     bool secret = false;
+    bool user = false;
     for (const char *arg = all.s; arg < all.s + len; arg += strlen(arg) + 1) {
+        const char *colon = user ? strchr(arg, ':') : NULL;
         text_clear(&masked);
-        if (secret && arg[0] != '-')
+        if (colon)
+            text_add_bytes(&masked, arg, (size_t)(colon + 1 - arg));
+        if (colon || (secret && !str_starts(arg, "--")))
             text_add(&masked, mask);
         else
             mask_argument(arg, &masked);
         secret = announces_secret(arg);
+        user = announces_user(arg);
         each(ctx, masked.len ? masked.s : "");
     }
     text_release(&all);
