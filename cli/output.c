@@ -93,7 +93,8 @@ static int check_descriptor(const struct output_target *t, struct err *err)
     int flags = fcntl(t->descriptor, F_GETFL);
     if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
         return 0;
-    return err_set(err, -EBADF, "cannot write %s: it is not open for writing.", t->path);
+    return err_set(err, -EBADF, "cannot write %s: Bad file descriptor: it is not open for writing.",
+                   t->path);
 }
 
 /* Of a symbolic link to a file that is still to be made, that file is meant. */

@@ -176,7 +176,8 @@ START_TEST(a_descriptor_is_written_as_it_is)
     fd = open("all", O_RDONLY);
     ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
     ck_assert_int_eq(output_plan(&t, "/dev/stderr", NULL, &err), -EBADF);
-    ck_assert_str_eq(err.text, "cannot write /dev/stderr: it is not open for writing.");
+    ck_assert_str_eq(err.text,
+                     "cannot write /dev/stderr: Bad file descriptor: it is not open for writing.");
     leave_folder(1);
 }
 END_TEST
