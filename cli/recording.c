@@ -341,6 +341,7 @@ bool recording_work(struct recording *r)
     size_t total = 0;
     size_t bytes;
     const struct message *m;
+    sampler_hurry(r->sampler);
     while (n < MESSAGES_AT_ONCE && (m = ring_peek(sampler_ring(r->sampler), &bytes)) != NULL) {
         subject_refresh(r->subjects[m->process], clock_now_ns());
         handle(r, m);

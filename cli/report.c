@@ -115,6 +115,7 @@ static const struct {
     {"refused", "sample", "refused"},
     {"stuck", "thread", "that could be let go only by ending early"},
     {"backed_off", "sample", "left out of calls that make no progress when stopped"},
+    {"execve_waits", "sample", "left out while an execve of the program hung"},
     {"unreadable", "file", "of /proc that could not be read"},
     {"perturbed_calls", "call", "interrupted"},
     {"cut_calls", "call", "that may have been cut short"},

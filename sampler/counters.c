@@ -17,6 +17,7 @@ static const char *const names[SAMPLER_COUNTER_COUNT] = {
     [COUNT_PERTURBED_CALLS] = "perturbed_calls",
     [COUNT_CUT_CALLS] = "cut_calls",
     [COUNT_BACKED_OFF] = "backed_off",
+    [COUNT_EXECVE_WAITS] = "execve_waits",
     [COUNT_RING_FULL] = "ring_full",
     [COUNT_REFUSED] = "refused",
     [COUNT_STUCK] = "stuck",

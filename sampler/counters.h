@@ -19,6 +19,7 @@ enum sampler_counter {
     COUNT_PERTURBED_CALLS,    /* interrupted by a stop, not to be repeated */
     COUNT_CUT_CALLS,          /* stopped with less done than asked for */
     COUNT_BACKED_OFF,         /* not stopped again in the same interrupted call: gaps */
+    COUNT_EXECVE_WAITS,       /* not asked to stop, since an execve in the process hangs */
     COUNT_RING_FULL,          /* captures lost because the worker was behind */
     COUNT_REFUSED,            /* no longer ours to read or stop */
     COUNT_STUCK,              /* threads that stopped and could not be let go: sampling ended */

@@ -35,7 +35,9 @@ struct process {
     uint64_t stop_asked; /* the tick at which it was last asked for: */
     char stopped;        /* 'T' by SIGSTOP and the like, 't' by a debugger, 0 not */
     bool lost_one;       /* a thread was found to have ended, in this tick or the last */
-    bool list_again;     /* and the threads have not been listed since */
+    int64_t
+        ask_not_before_ns; /* an execve in it hangs, and who asks its threads to stop waits for that */
+    bool list_again;       /* and the threads have not been listed since */
     bool ended;
     /* It was wallspy's own child, and has been reaped. */
     _Atomic bool reaped;

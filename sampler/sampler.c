@@ -28,6 +28,7 @@ enum {
     WORKER_NS = 2 * NS_PER_S,         /* it may have large files to read first */
     SLICE_NS = 100 * NS_PER_US,       /* the kernel takes no shorter one */
     PAUSE_NS = 100 * NS_PER_MS,
+    SEIZE_NS = 200 * NS_PER_MS, /* an execve takes some ms, from a slow disk some ten */
 };
 
 /* ---- set-up ---- */
@@ -157,15 +158,12 @@ static void wake_worker(struct sampler *s)
     s->told = false;
 }
 
-/* Was the sampler's thread woken in order to tell? */
-static bool answer(struct sampler *s)
+static void tell_if_asked(struct sampler *s)
 {
-    if (!atomic_exchange(&s->tell, false) || atomic_load_explicit(&s->stop, memory_order_relaxed))
-        return false;
-    (void)!read(s->wake_fd, &(uint64_t){0}, sizeof(uint64_t));
+    if (!atomic_exchange(&s->tell, false))
+        return;
     tick_tell(s);
     wake_worker(s);
-    return true;
 }
 
 /* A request that is out when wallspy is stopped would hold its thread until wallspy goes on. */
@@ -173,7 +171,6 @@ static void pause_if_asked(struct sampler *s)
 {
     if (atomic_load(&s->pause) != PAUSE_ASKED)
         return;
-    (void)!read(s->wake_fd, &(uint64_t){0}, sizeof(uint64_t));
     int64_t end = clock_now_ns() + PAUSE_NS;
     while (tracer_pending(s->tracer) && clock_now_ns() < end)
         tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
@@ -182,6 +179,20 @@ static void pause_if_asked(struct sampler *s)
     atomic_store(&s->pause, PAUSED);
     while (atomic_load(&s->pause) == PAUSED)
         tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
+}
+
+/* Until the next tick, or the end.  Who wants something sets its flag and then writes to wake_fd, so that is emptied
+ * before the flags are looked at: it may be written to for a flag that was seen already. */
+static void sleep_until(struct sampler *s, int64_t until_ns)
+{
+    bool woken;
+    do {
+        woken = tracer_sleep(s->tracer, until_ns, s->wake_fd);
+        if (woken)
+            (void)!read(s->wake_fd, &(uint64_t){0}, sizeof(uint64_t));
+        tell_if_asked(s);
+        pause_if_asked(s);
+    } while (woken && !atomic_load_explicit(&s->stop, memory_order_relaxed));
 }
 
 bool sampler_pause(struct sampler *s)
@@ -219,10 +230,7 @@ static void run_ticks(struct sampler *s)
             slot_ns += left_out * s->interval_ns;
         }
         int64_t offset_ns = (int64_t)(random_share(s) * (double)s->interval_ns);
-        do
-            tracer_sleep(s->tracer, slot_ns + offset_ns, s->wake_fd);
-        while (answer(s));
-        pause_if_asked(s);
+        sleep_until(s, slot_ns + offset_ns);
     }
 }
 
@@ -281,7 +289,8 @@ static void ask_for_short_slices(void)
 static void *sampler_main(void *arg)
 {
     struct sampler *s = arg;
-    struct tracer_handler handler = {s, tick_stopped, tick_released, tick_gone, on_child};
+    struct tracer_handler handler = {
+        s, &s->seizing_since_ns, tick_stopped, tick_released, tick_gone, on_child};
     (void)prctl(PR_SET_NAME, "wallspy-sampler");
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     ask_for_short_slices();
@@ -323,6 +332,13 @@ void sampler_stop(struct sampler *s)
 {
     atomic_store_explicit(&s->stop, true, memory_order_relaxed);
     (void)!write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+void sampler_hurry(struct sampler *s)
+{
+    int64_t since_ns = atomic_load_explicit(&s->seizing_since_ns, memory_order_relaxed);
+    if (s->started && since_ns && clock_now_ns() - since_ns > SEIZE_NS)
+        tracer_hurry(s->thread);
 }
 
 void sampler_tell(struct sampler *s)

@@ -67,6 +67,9 @@ void sampler_drop_hook(struct sampler *s, uint32_t process, const struct capture
 int sampler_start(struct sampler *s, struct err *err);
 /* Asks the thread to end; async-signal-safe; returns at once. */
 void sampler_stop(struct sampler *s);
+/* To be called now and then, at least each second: ends a PTRACE_SEIZE that waits for an execve that hangs, for which
+ * the sampler would wait, too, and all that wait for it.  Returns at once. */
+void sampler_hurry(struct sampler *s);
 /* Asks for what is otherwise told only when it is over: for how long the present samples have held so
  * far (MESSAGE_STILL), then MESSAGE_TOLD.  Nothing comes any more once the sampler is done. */
 void sampler_tell(struct sampler *s);

@@ -69,7 +69,8 @@ struct sampler {
     bool told;         /* something was put into the ring since it was woken */
     _Atomic int pause; /* enum pause_state */
     _Atomic bool stop, done;
-    _Atomic bool tell; /* sampler_tell() was called */
+    _Atomic bool tell;                /* sampler_tell() was called */
+    _Atomic int64_t seizing_since_ns; /* see tracer.h */
     _Atomic uint32_t task_count;
     _Atomic double rate_hz, worst_share;
 };
@@ -107,12 +108,12 @@ int capture_view(struct sampler *s, struct task *t, struct syscall_state *ret);
 bool threads_prepare(struct sampler *s, struct process *p);
 /* Lists P's threads; those that are new are not met yet.  GONE: the process is. */
 void threads_list(struct sampler *s, struct process *p, bool gone);
-/* Looks at T, which was listed, for the first time, and tells of it. */
+/* Looks at T, which was listed, for the first time, and tells of it.  Not met after that: at the next tick. */
 void threads_meet(struct sampler *s, struct task *t);
 /* T's state as of /proc/PID/task/TID/stat, 'R' for instance.  0: unknown. */
 char threads_state(const struct task *t);
-/* Reads T's name and kind anew.  Returns whether it lives. */
-bool threads_look_at(struct sampler *s, struct task *t);
+/* Reads T's name and kind anew.  1: it lives.  0: it does not.  Negative: that cannot be told just now, which was counted. */
+int threads_look_at(struct sampler *s, struct task *t);
 /* T ended, but stays listed until its process has, or until whoever traces it has reaped it. */
 void threads_zombie(struct sampler *s, struct task *t);
 /* T is gone.  It is freed, now or once the tracer has done with it. */

@@ -41,6 +41,17 @@ void threads_free_ended(struct sampler *s)
     s->n_ended = kept;
 }
 
+/* P is another program now, or gone: the tids of those that ended with a stop pending may never be heard of again. */
+static void forget_ended(struct sampler *s, const struct process *p)
+{
+    for (size_t i = 0; i < s->n_ended; i++) {
+        struct task *t = s->ended[i];
+        if (t->process == p && t->pending)
+            tracer_forget(s->tracer, t->tid);
+        t->pending = t->pending && t->process != p;
+    }
+}
+
 struct listing {
     struct sampler *sampler;
     struct process *process;
@@ -69,14 +80,18 @@ char threads_state(const struct task *t)
     return stat.state;
 }
 
-bool threads_look_at(struct sampler *s, struct task *t)
+int threads_look_at(struct sampler *s, struct task *t)
 {
     char text[PROC_TEXT_BYTES];
     struct task_stat stat;
     struct task_status status;
     ssize_t len = proc_read_text(t->process->pid, t->tid, "stat", text, sizeof text);
-    if (len < 0 || task_stat_parse(text, (size_t)len, &stat) < 0)
-        return false;
+    if (len == -ESRCH || len == -ENOENT)
+        return 0;
+    if (len < 0 || task_stat_parse(text, (size_t)len, &stat) < 0) {
+        counters_add(&s->counters, COUNT_UNREADABLE, 1);
+        return -EAGAIN;
+    }
     memcpy(t->comm, stat.comm, sizeof t->comm);
     t->io_worker = (stat.flags & PF_IO_WORKER) != 0;
     int fd = capture_fd(s, t, TASK_STATUS);
@@ -128,11 +143,16 @@ static bool filter_is_due(struct task *t, int64_t now_ns)
 static void filter_again(struct sampler *s, struct task *t)
 {
     bool was = t->filtered;
-    if (!t->met || t->zombie || !filter_is_due(t, clock_now_ns()) || !threads_look_at(s, t))
+    int64_t now_ns = clock_now_ns();
+    if (!t->met || t->zombie || !filter_is_due(t, now_ns) || threads_look_at(s, t) <= 0)
         return;
     apply_filter(s, t);
-    if (was != t->filtered)
-        capture_tell(s, t, was ? MESSAGE_TASK_NEW : MESSAGE_TASK_END, 0, clock_now_ns());
+    if (was != t->filtered) {
+        t->until_ns = was ? now_ns : t->until_ns;
+        capture_tell(s, t, was ? MESSAGE_TASK_NEW : MESSAGE_TASK_END, 0, now_ns);
+        t->repeatable = false; /* what was sampled before belongs to a time line that has ended */
+        t->stopped_call.runs = 0;
+    }
     if (tracer_pending(s->tracer))
         tracer_reap(s->tracer);
 }
@@ -161,9 +181,12 @@ static void see(void *ctx, pid_t tid)
 
 void threads_meet(struct sampler *s, struct task *t)
 {
+    int alive = threads_look_at(s, t);
+    if (alive < 0) /* at the next tick */
+        return;
     t->met = true;
     t->until_ns = clock_now_ns();
-    t->zombie = !threads_look_at(s, t);
+    t->zombie = alive == 0;
     apply_filter(s, t);
     if (!t->filtered && !t->zombie)
         capture_tell(s, t, MESSAGE_TASK_NEW, 0, t->until_ns);
@@ -187,7 +210,7 @@ static void end_unseen(struct sampler *s, struct process *p, bool whole)
 static bool all_zombies(struct sampler *s, const struct process *p)
 {
     for (size_t i = 0; i < p->n_tasks; i++)
-        if (!p->tasks[i]->zombie || threads_look_at(s, p->tasks[i]))
+        if (!p->tasks[i]->zombie || threads_look_at(s, p->tasks[i]) != 0)
             return false;
     return true;
 }
@@ -205,6 +228,7 @@ void threads_list(struct sampler *s, struct process *p, bool gone)
         filter_all_again(s, p);
     if (r == -ESRCH || (!failed && all_zombies(s, p))) {
         p->ended = true;
+        forget_ended(s, p);
         struct task none = {.process = p, .tid = p->pid};
         capture_tell(s, &none, MESSAGE_PROCESS_END, 0, clock_now_ns());
     }
@@ -222,6 +246,7 @@ static void handle_exec(struct sampler *s, struct process *p)
         t->pending = false;
         threads_end(s, t);
     }
+    forget_ended(s, p);
     tracer_forget(s->tracer, p->pid);
     struct task none = {.process = p, .tid = p->pid};
     capture_tell(s, &none, MESSAGE_EXEC, 0, clock_now_ns());

@@ -43,12 +43,12 @@ bool tick_stopped(void *sampler, const struct stop *stop)
 {
     struct sampler *s = sampler;
     struct task *t = (struct task *)(uintptr_t)stop->tag;
-    if (t->ended)
-        return true;
-    capture_held(s, t, stop);
     counters_add(&s->counters, COUNT_REPAIRED_CALLS, stop->repaired);
     counters_add(&s->counters, COUNT_PERTURBED_CALLS, stop->perturbed);
     counters_add(&s->counters, COUNT_CUT_CALLS, stop->cut);
+    if (!t || t->ended || t->filtered)
+        return true;
+    capture_held(s, t, stop);
     counters_add(&s->counters, COUNT_REFUSED, !stop->registers_ok);
     if (stop->repaired)
         counters_raise(&s->counters, COUNT_REPAIR_MAX_NS,
@@ -101,6 +101,14 @@ static enum thread_state running_or_waiting(struct sampler *s, struct task *t)
     return ahead == t->switch_base + 1 ? THREAD_RUNNING : THREAD_RUNNING_OR_RUNNABLE;
 }
 
+/* Not while an execve in its process hangs. */
+static bool may_ask(struct sampler *s, const struct task *t)
+{
+    bool may = t->process->ask_not_before_ns <= s->tick_ns;
+    counters_add(&s->counters, COUNT_EXECVE_WAITS, !may);
+    return may;
+}
+
 /* Adds T, whose state is requested_state, to those that will be asked to stop. */
 static void queue_stop(struct sampler *s, struct task *t, int64_t now_ns)
 {
@@ -129,7 +137,7 @@ static void visit_off_cpu(struct sampler *s, struct task *t, struct syscall_stat
                           int64_t now_ns)
 {
     /* Off the CPU outside a system call: a page fault, or its last moments. */
-    if (view->number < 0 && !threads_look_at(s, t)) {
+    if (view->number < 0 && threads_look_at(s, t) == 0) {
         threads_zombie(s, t);
         return;
     }
@@ -243,7 +251,7 @@ static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state
     bool blocked = view->view == SYSCALL_BLOCKED;
     if (t->io_worker) {
         visit_io_worker(s, t, view, now_ns);
-    } else if (blocked && !view->sp && !threads_look_at(s, t)) {
+    } else if (blocked && !view->sp && threads_look_at(s, t) == 0) {
         threads_zombie(s, t); /* of somebody else's tracee */
     } else if (capture_resumed(t, view) && !needs_more(s, t)) {
         t->repeatable = true;
@@ -315,12 +323,28 @@ static void visit(struct sampler *s, struct task *t)
 
 static void refused(struct sampler *s, struct task *t, int64_t now_ns)
 {
-    t->pending = false;
-    if (!threads_look_at(s, t)) /* it was about to end, or is gone */
+    if (threads_look_at(s, t) == 0) /* it was about to end, or is gone */
         return;
     counters_add(&s->counters, COUNT_REFUSED, 1);
     t->state = t->requested_state;
     capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_TRACED, now_ns);
+}
+
+/* Nobody of T's process can be asked now. */
+static void not_asked(struct sampler *s, struct task *t, int64_t now_ns)
+{
+    counters_add(&s->counters, COUNT_EXECVE_WAITS, 1);
+    t->process->ask_not_before_ns = now_ns + MAX_BACKOFF_NS;
+    capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
+}
+
+/* A main thread that was waited for in vain, as another's execve took its place, refuses once. */
+static int ask(struct sampler *s, struct task *t)
+{
+    int r = -EPERM;
+    for (int i = 0; i < 2 && r == -EPERM; i++)
+        r = tracer_request(s->tracer, t->process->pid, t->tid, (uint64_t)(uintptr_t)t);
+    return r;
 }
 
 static void request_stop(struct sampler *s, struct task *t)
@@ -337,8 +361,11 @@ static void request_stop(struct sampler *s, struct task *t)
     t->pending_repeats = 0;
     t->pending = true;
     counters_add(&s->counters, COUNT_STOP_REQUESTS, 1);
-    int r = tracer_request(s->tracer, t->process->pid, t->tid, (uint64_t)(uintptr_t)t);
-    if (r < 0)
+    int r = ask(s, t);
+    t->pending = t->pending && r == 0;
+    if (r == -ETIMEDOUT)
+        not_asked(s, t, clock_now_ns());
+    else if (r < 0)
         refused(s, t, t->requested_ns);
     if (r < 0 || s->config.freeze || t->requested_state == THREAD_RUNNABLE)
         return;
@@ -362,7 +389,8 @@ static void request_stops(struct sampler *s)
             if (!t || (t->requested_state == THREAD_RUNNABLE) != (waiting == 1) || tick_thaw(s))
                 continue;
             s->running[i] = NULL;
-            request_stop(s, t);
+            if (may_ask(s, t))
+                request_stop(s, t);
             tracer_reap(s->tracer);
         }
     s->n_running = 0;

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <poll.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 
 /* Kernel-internal results of an interrupted system call (include/linux/errno.h): how it goes on. */
 enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516 };
+enum { HURRY = SIGURG, HURRY_LEAST_NS = 50 * NS_PER_MS };
 enum { FREE_WAIT_MS = 200, FIRST_CAPACITY = 256, DETACH_TRIES = 3 };
 /* What a hold can be told from that its own clock cannot see (docs/sampling.md, "How long a thread is held"). */
 enum {
@@ -43,7 +45,9 @@ struct tracer {
     uint32_t capacity, used, pending; /* used: with deleted ones */
     uint32_t held;
     sigset_t blocked, open; /* the mask outside, and the one that lets SIGCHLD in */
+    sigset_t seizing;       /* the one that lets HURRY in, too */
     sigset_t child;         /* SIGCHLD */
+    sigjmp_buf way_out;     /* of a PTRACE_SEIZE that waits; only while the mask is SEIZING */
 };
 
 /* SIGCHLD's handler has no argument of ours.  Set on the sampler's thread only. */
@@ -180,29 +184,27 @@ static int64_t held_since(const struct request *request, int64_t told_ns, int64_
     return told_ns - min_i64(told_ns - request->asked_ns, UNSEEN_NS);
 }
 
-/* A thread stopped: hand it out and let it go.  A stop of a thread that nobody asked for (it took
- * the tid of the process by execve) is only let go. */
+/* A thread stopped: hand it out and let it go.  One that nobody asked for (it took the tid of the process by execve) may
+ * be in a call that needs the repair all the same. */
 static void handle_stop(struct tracer *t, pid_t tid, int status)
 {
     int signal = WSTOPSIG(status);
     bool ours = status >> 16 == PTRACE_EVENT_STOP;
     int64_t told_ns = clock_now_ns();
-    struct stop stop = {.tid = tid};
     struct request *request = find(t, tid);
+    struct stop stop = {.tid = tid, .tag = request ? request->tag : 0};
     hold_active = true;
-    if (request) {
-        stop.tag = request->tag;
-        stop.job_stopped = ours && signal != SIGTRAP;
-        read_registers(&stop, ours && signal == SIGTRAP);
-        stop.stopped_ns = clock_now_ns();
+    stop.job_stopped = ours && signal != SIGTRAP;
+    read_registers(&stop, ours && signal == SIGTRAP);
+    stop.stopped_ns = clock_now_ns();
+    if (request)
         request->held_since_ns = held_since(request, told_ns, stop.stopped_ns);
-        /* Only our own stop may last: a signal must not wait. */
-        if (!t->handler.stopped(t->handler.ctx, &stop) && ours) {
-            request->held = true;
-            t->held++;
-            hold_active = false;
-            return;
-        }
+    /* Only our own stop may last: a signal must not wait. */
+    if (!t->handler.stopped(t->handler.ctx, &stop) && ours && request) {
+        request->held = true;
+        t->held++;
+        hold_active = false;
+        return;
     }
     release(t, request, tid, ours ? 0 : signal);
 }
@@ -253,6 +255,19 @@ static void on_sigchld(int signal)
     errno = saved;
 }
 
+/* Not out of the other handler: that one keeps all signals out. */
+static void on_hurry(int signal)
+{
+    (void)signal;
+    if (the_tracer)
+        siglongjmp(the_tracer->way_out, 1);
+}
+
+void tracer_hurry(pthread_t sampler)
+{
+    (void)pthread_kill(sampler, HURRY);
+}
+
 struct tracer *tracer_new(const struct tracer_handler *handler)
 {
     struct tracer *t = xcalloc(1, sizeof *t);
@@ -265,25 +280,39 @@ struct tracer *tracer_new(const struct tracer_handler *handler)
     (void)pthread_sigmask(SIG_SETMASK, NULL, &t->blocked);
     t->open = t->blocked;
     sigdelset(&t->open, SIGCHLD);
+    t->seizing = t->open;
+    sigdelset(&t->seizing, HURRY);
     struct sigaction action = {.sa_handler = on_sigchld};
+    struct sigaction hurry = {.sa_handler = on_hurry, .sa_flags = SA_RESTART};
     sigfillset(&action.sa_mask);
+    sigfillset(&hurry.sa_mask);
     (void)sigaction(SIGCHLD, &action, NULL);
+    (void)sigaction(HURRY, &hurry, NULL);
     assert(!the_tracer);
     the_tracer = t;
     return t;
 }
 
 /* PTRACE_SEIZE waits for an execve in progress, interruptibly: SIGCHLD is let in so that what that
- * execve waits for is reaped. */
-static long seize(struct tracer *t, pid_t tid)
+ * execve waits for is reaped.  Where it takes too long (its file lies on a server that does not answer), HURRY is sent:
+ * the kernel goes on waiting after any signal whose handler returns (ERESTARTNOINTR), so this one does not. */
+static long seize(struct tracer *t, pid_t tid, int64_t now_ns)
 {
-    (void)pthread_sigmask(SIG_SETMASK, &t->open, NULL);
+    /* One sent too late for the request before is not for this one. */
+    if (sigsetjmp(t->way_out, 0) && clock_now_ns() - now_ns > HURRY_LEAST_NS) {
+        (void)pthread_sigmask(SIG_SETMASK, &t->blocked, NULL);
+        atomic_store_explicit(t->handler.seizing_since_ns, 0, memory_order_relaxed);
+        return -ETIMEDOUT;
+    }
+    atomic_store_explicit(t->handler.seizing_since_ns, now_ns, memory_order_relaxed);
+    (void)pthread_sigmask(SIG_SETMASK, &t->seizing, NULL);
     long r;
     do
         r = ptrace(PTRACE_SEIZE, tid, 0L, 0L);
     while (r < 0 && errno == EINTR);
     int saved = errno;
     (void)pthread_sigmask(SIG_SETMASK, &t->blocked, NULL);
+    atomic_store_explicit(t->handler.seizing_since_ns, 0, memory_order_relaxed);
     return r < 0 ? -saved : 0;
 }
 
@@ -294,8 +323,8 @@ int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag)
     make_room(t);
     /* Entered first: a signal on its way stops the thread, and the handler hands it out, as soon as
      * it is ours. */
-    (void)insert(t, tid, tag);
-    long r = seize(t, tid);
+    int64_t asked_ns = insert(t, tid, tag)->asked_ns;
+    long r = seize(t, tid, asked_ns);
     /* Refused because it is ours, left over from an execve: only its tracer may interrupt it. */
     if (r == -EPERM && ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) == 0)
         return 0;
@@ -303,6 +332,8 @@ int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag)
     if (r < 0) {
         if (request)
             forget(t, request);
+        if (r == -ETIMEDOUT) /* it may have become ours just then */
+            (void)ptrace(PTRACE_INTERRUPT, tid, 0L, 0L);
         return (int)r;
     }
     /* Also when it was handed out meanwhile: that may have been another that took its tid by execve.
@@ -324,7 +355,7 @@ bool tracer_poll(struct tracer *t, pid_t tid, int64_t ns)
     return false;
 }
 
-void tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd)
+bool tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd)
 {
     struct pollfd wake = {.fd = wake_fd, .events = POLLIN};
     /* What is there to reap is reaped now: its signal need not break the sleep. */
@@ -333,11 +364,11 @@ void tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd)
     for (;;) {
         int64_t left = until_ns - clock_now_ns();
         if (left <= 0)
-            return;
+            return false;
         struct timespec timeout = {left / NS_PER_S, left % NS_PER_S};
         int r = ppoll(&wake, 1, &timeout, &t->open);
         if (r == 0 || (r > 0 && wake.revents))
-            return;
+            return r > 0;
     }
 }
 

@@ -13,6 +13,8 @@
  * kernel/signal.c. */
 #pragma once
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -40,8 +42,10 @@ struct stop {
 
 struct tracer_handler {
     void *ctx;
+    _Atomic int64_t
+        *seizing_since_ns; /* of a PTRACE_SEIZE that has not returned (CLOCK_MONOTONIC); 0: none */
     /* Thread held: no allocation, no stdio.  May run inside a signal handler (of this thread).
-     * True: let it go now.  False: keep it until tracer_release_held(). */
+     * True: let it go now.  False: keep it until tracer_release_held().  A stop without a tag was not asked for. */
     bool (*stopped)(void *ctx, const struct stop *stop);
     /* Released; HELD_NS: for how long it did not run because of us, as near as can be told. */
     void (*released)(void *ctx, uint64_t tag, uint32_t held_ns);
@@ -55,16 +59,19 @@ struct tracer_handler {
  * copied. */
 struct tracer *tracer_new(const struct tracer_handler *handler);
 /* PTRACE_SEIZE and PTRACE_INTERRUPT for a thread of process PID.  Returns 0; -EALREADY: a request for it is out; -ESRCH: gone;
- * -EPERM: refused, or another tracer has it; or what ptrace says. */
+ * -EPERM: refused, or another tracer has it; -ETIMEDOUT: an execve of its process took until tracer_hurry(); or what
+ * ptrace says. */
 int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag);
+/* From another thread: ends a PTRACE_SEIZE of thread SAMPLER that waits. */
+void tracer_hurry(pthread_t sampler);
 /* Handles all there is to reap, without waiting. */
 void tracer_reap(struct tracer *t);
 /* Reaps for at most NS nanoseconds, spinning, until TID is no longer asked to stop.  True: it is
  * not. */
 bool tracer_poll(struct tracer *t, pid_t tid, int64_t ns);
-/* Sleeps until UNTIL_NS (CLOCK_MONOTONIC), reaping as things happen.  Returns early when WAKE_FD ≥
- * 0 becomes readable. */
-void tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd);
+/* Sleeps until UNTIL_NS (CLOCK_MONOTONIC), reaping as things happen.  Returns early, and true, when WAKE_FD ≥ 0 becomes
+ * readable. */
+bool tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd);
 /* Threads asked that have not been let go yet. */
 uint32_t tracer_pending(const struct tracer *t);
 uint32_t tracer_held(const struct tracer *t); /* those of them that are kept */

@@ -37,6 +37,18 @@ print("ready", flush=True)
 input()
 """
 
+# Its thread has another name for a second, and sleeps all the time.
+RENAMED_ASLEEP = """
+import threading, time
+thread = threading.Thread(target=time.sleep, args=(100,), daemon=True)
+thread.start()
+print("ready", flush=True)
+for name, seconds in ("wanted", 1.5), ("other", 1), ("wanted", 100):
+    with open(f"/proc/self/task/{thread.native_id}/comm", "w") as comm:
+        comm.write(name)
+    time.sleep(seconds)
+"""
+
 # One of many threads, which gets its name when all have been looked at.
 RENAMED_LATE = """
 import threading, time
@@ -127,6 +139,14 @@ class Chosen(unittest.TestCase):
         seen_ns = [thread["end_ns"] - thread["start_ns"] for thread in threads]
         self.assertGreaterEqual(len(seen_ns), 2, threads)  # each time it is another one
         self.assertLess(sum(seen_ns), 1.9e9, threads)
+
+    def test_a_sleeping_thread_that_has_its_name_again(self):
+        with Python(RENAMED_ASLEEP) as target:
+            code, _, text, _ = run("-p", target.pid, "--thread", "wanted", "-d", "4.5", "-o", "o.json", user=False)
+            self.assertEqual(code, 0, text)
+            threads = self.recorded("o.json")["wallspy"]["threads"]
+        self.assertEqual(len(threads), 2, threads)
+        self.assertGreater(threads[1]["end_ns"] - threads[1]["start_ns"], 1.2e9, threads)
 
     def test_one_of_many_that_is_named_late(self):
         """At a rate at which there is little time to look at names."""

@@ -151,6 +151,8 @@ class Injector(trial.Trials):
             self.check.assertTrue(f"thread {self.target.pid} " in printed.read_text(),
                                   "no thread in the dump")
         # Whose unlink or rename failed may be left; here only those are made to fail that write.
+        if point.command != "launch":
+            self.check.assertNotIn("the target ended", " ".join(said.split()), "it has not")
         left = trial.leftovers(folder, "out.json", "log", "stderr", "stdout")
         self.check.assertEqual(left, [], "left behind")
 

@@ -2,6 +2,8 @@
  * run.  They answer as counts.h says.
  *
  * exec         replaces itself by execve, some hundred times a second
+ * exec_others  the same by a thread other than the main one, while more compute; waits after each execve
+ * exec_slow    begins an execve of a file that is read for SLOW_MS, while a thread computes
  * names        threads named with control characters, escapes and bytes that are no UTF-8
  * dlopen FILE  loads FILE, runs it, unloads it
  * swap FILES   loads two files, their names with a ':' between, in turns of 20 ms, to the same address
@@ -32,6 +34,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -40,6 +43,7 @@
 #include <unistd.h>
 
 #include "counts.h"
+#include "slow_file.h"
 
 enum { DONE, WRONG, EXPECTED };
 static struct count counts[] = {{.name = "done"}, {.name = "wrong"}, {.name = "expected"}, {0}};
@@ -96,6 +100,65 @@ static int exec_storm(const char *done, const char *wrong)
     (void)snprintf(texts[1], sizeof texts[1], "%ld", counts[WRONG].n);
     (void)execl("/proc/self/exe", "hostile", "exec", texts[0], texts[1], NULL);
     fail("execve");
+}
+
+/* ---- exec_others ---- */
+
+static char *self_args[] = {"hostile", "exec_others", NULL, NULL, NULL};
+
+static void *exec_after_2_ms(void *unused)
+{
+    (void)usleep(2000);
+    (void)execv("/proc/self/exe", self_args);
+    fail("execve");
+    return unused;
+}
+
+static int exec_by_others(const char *done, const char *wrong)
+{
+    enum { COMPUTING = 4, WAITS = 3 };
+    static char texts[2][24];
+    struct epoll_event event;
+    char byte;
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    counts[DONE].n = strtol(done, NULL, 10) + 1;
+    counts[WRONG].n = strtol(wrong, NULL, 10);
+    for (int i = 0; i < WAITS; i++)
+        counts[WRONG].n += epoll_wait(epoll, &event, 1, 2) != 0;
+    bool asked = poll(&input, 1, 0) > 0;
+    bool ended = asked && read(STDIN_FILENO, &byte, 1) <= 0;
+    if (asked || counts[DONE].n == 1)
+        print_counts(counts);
+    if (ended)
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "%ld", counts[i].n);
+        self_args[2 + i] = texts[i];
+    }
+    for (int i = 0; i < COMPUTING; i++)
+        start_thread(rounds_main, NULL, "computing");
+    start_thread(exec_after_2_ms, NULL, "execs");
+    for (;;)
+        one_round();
+}
+
+/* ---- exec_slow ---- */
+
+enum { SLOW_MS = 8000 };
+static int slow_fd;
+
+static void *exec_slow_main(void *unused)
+{
+    static char *args[] = {"slow", NULL};
+    (void)execveat(slow_fd, "", args, environ, AT_EMPTY_PATH);
+    return unused;
+}
+
+static bool open_slow_file(void)
+{
+    slow_fd = slow_file_open(SLOW_MS);
+    return slow_fd >= 0;
 }
 
 /* ---- names ---- */
@@ -366,16 +429,17 @@ static void wait_until_asked(void)
 
 static void start(const char *kind, char *argument)
 {
-    static void *(*const mains[])(void *) = {dlopen_main, swap_main,    setuid_main, overflow_main,
-                                             alarms_main, seccomp_main, rounds_main, reuse_main};
-    static const char *const kinds[] = {"dlopen", "swap",    "setuid", "overflow",
-                                        "alarms", "seccomp", "stops",  "reuse"};
-    if (strcmp(kind, "reuse") == 0)
+    static void *(*const mains[])(void *) = {dlopen_main,   swap_main,   setuid_main,
+                                             overflow_main, alarms_main, seccomp_main,
+                                             rounds_main,   reuse_main,  exec_slow_main};
+    static const char *const kinds[] = {"dlopen",  "swap",  "setuid", "overflow", "alarms",
+                                        "seccomp", "stops", "reuse",  "exec_slow"};
+    if (strcmp(kind, "reuse") == 0 || strcmp(kind, "exec_slow") == 0)
         wait_until_asked();
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kind, kinds[i]) == 0)
             start_thread(mains[i], argument, kind);
-    if (strcmp(kind, "setuid") == 0 || strcmp(kind, "uring") == 0)
+    if (strcmp(kind, "setuid") == 0 || strcmp(kind, "uring") == 0 || strcmp(kind, "exec_slow") == 0)
         start_thread(rounds_main, NULL, "rounds");
     if (strcmp(kind, "names") == 0)
         start_named();
@@ -402,6 +466,12 @@ int main(int argc, char **argv)
     right = compute();
     if (strcmp(kind, "exec") == 0)
         return exec_storm(argc > 2 ? argv[2] : "0", argc > 3 ? argv[3] : "0");
+    if (strcmp(kind, "exec_others") == 0)
+        return exec_by_others(argc > 2 ? argv[2] : "0", argc > 3 ? argv[3] : "0");
+    if (strcmp(kind, "exec_slow") == 0 && !open_slow_file()) {
+        (void)printf("skip\n");
+        return 0;
+    }
     start(kind, argc > 2 ? argv[2] : NULL);
     answer(counts);
     _exit(0);

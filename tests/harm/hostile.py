@@ -48,6 +48,36 @@ class Hostile(Sampled):
         self.assertGreater(profile.counts["execs"], 10)
         self.assertGreater(profile.seconds("compute"), 0)
 
+    def test_exec_by_other_threads(self):
+        """Whose requests to stop are never answered: their tids are gone."""
+        with harness.Target("hostile", "exec_others") as target:
+            with harness.Wallspy(target.pid) as wallspy:
+                time.sleep(2)
+                wallspy.process.send_signal(signal.SIGTSTP)  # stops once no request is out
+                harness.wait_until(lambda: harness.status(wallspy.process.pid, "State")[0] == "T", HANG_S)
+                wallspy.process.send_signal(signal.SIGCONT)
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+            counts = target.finish()
+        self.assertEqual(counts["wrong"], 0)  # no wait after an execve was cut short
+        self.assertGreater(profile.counts["execs"], 10)
+        self.assertEqual(profile.counts["perturbed_calls"], 0)
+
+    def test_an_execve_that_hangs(self):
+        """Who asks its siblings to stop would wait for it."""
+        with harness.Target("hostile", "exec_slow") as target:
+            if target.first == "skip":
+                self.skipTest("this kernel does not let us")
+            with harness.Wallspy(target.pid, "-d", "1") as wallspy:
+                before = target.counts()["done"]
+                begun = time.monotonic()
+                profile = wallspy.ends(1 + 2 * HANG_S)
+                self.assertLess(time.monotonic() - begun, 1 + HANG_S)
+                self.assertGreater(target.counts()["done"], before)
+            self.assert_unharmed(target)
+            self.assertEqual(target.finish()["wrong"], 0)
+        self.assertGreater(profile.counts["execve_waits"], 0)
+
     def test_exec_without_randomized_addresses(self):
         """The next program has the same arguments, and its stack begins where the last one's did."""
         again = 'echo ready; read line && exec sh -c "$AGAIN"'

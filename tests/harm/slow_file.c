@@ -38,7 +38,7 @@ static struct fuse_attr attributes(uint64_t node)
     return (struct fuse_attr){
         .ino = node,
         .size = is_file ? SLOW_FILE_BYTES : 0,
-        .mode = is_file ? S_IFREG | 0644 : S_IFDIR | 0755,
+        .mode = is_file ? S_IFREG | 0755 : S_IFDIR | 0755,
         .nlink = 1,
     };
 }

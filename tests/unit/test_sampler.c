@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "sampler/message.h"
+#include "sampler/state.h"
 #include "tests/support/check_main.h"
 
 enum { WORD = 42, SLEEPERS = 40 };
@@ -101,6 +102,28 @@ START_TEST(blocked_thread_is_read_again_for_a_new_hook)
 }
 END_TEST
 
+/* Who has asked for something writes to the descriptor after the flag, so when the sampler wakes for that it may have
+ * seen to it already. */
+START_TEST(a_wake_up_for_nothing_is_over_at_once)
+{
+    static const struct sampler_config config = {.rate_hz = 20, .max_held = 1};
+    struct err err = {0};
+    struct mem *live;
+    pid_t pid = blocked_child();
+    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
+    struct sampler *s = sampler_new(&config);
+    ck_assert_int_eq(sampler_add(s, pid, live, &err), 0);
+    ck_assert_int_eq(sampler_start(s, &err), 0);
+    ck_assert_int_eq(write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t)), sizeof(uint64_t));
+    (void)usleep(500000);
+    ck_assert_uint_le(counters_get(sampler_counters(s), COUNT_TICKS), 15);
+    sampler_free(s);
+    mem_free(live);
+    (void)kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 /* ---- many that sleep ---- */
 
 static int wake_pipe[2];
@@ -173,4 +196,4 @@ START_TEST(sleeper_that_wakes_is_seen_at_the_next_tick)
 END_TEST
 
 CHECK_MAIN("sampler", 30, blocked_thread_is_read_again_for_a_new_hook,
-           sleeper_that_wakes_is_seen_at_the_next_tick)
+           a_wake_up_for_nothing_is_over_at_once, sleeper_that_wakes_is_seen_at_the_next_tick)
