@@ -17,6 +17,7 @@ WORDS = re.compile(r"warning:|cannot|not complete|not captured|no\s+sample|refus
 HARMLESS = [re.compile(pattern) for pattern in (
     r"^wait4\(",  # is asked again; a status that is lost for good is said
     r"^ptrace\(PTRACE_DETACH",  # tried again, else counted as stuck
+    r"^ptrace\(PTRACE_SEIZE.* = -1 EPERM",  # is asked once more; who refuses again is counted
     r"^ptrace\(PTRACE_INTERRUPT",  # the thread runs on; counted in "pending_ticks"
     r"^prctl\(PR_SET_PTRACER",  # without Yama there is nothing to allow
     r"^mmap\(",  # malloc takes memory from elsewhere; a file is found on the next of several ways
