@@ -95,14 +95,16 @@ static int percent(uint64_t part_ns, int64_t whole_ns)
 
 static void add_row(const struct watched *t, int64_t whole_ns, struct text *out)
 {
-    char name[32];
-    (void)snprintf(name, sizeof name, "%s %d", t->comm, t->tid);
+    struct text name = {0};
+    text_add_tame(&name, t->comm, strlen(t->comm)); /* a line's end, too */
+    text_addf(&name, " %d", t->tid);
     int run = percent(t->last.run_ns - t->first.run_ns, whole_ns);
     int wait = percent(t->last.wait_ns - t->first.wait_ns, whole_ns);
     int blocked = run + wait < 100 ? 100 - run - wait : 0;
     bool hidden = str_eq(t->wchan, "0");
-    text_addf(out, "  %-23s %4d%% %8d%% %7d%%  %s\n", name, run, wait, blocked,
+    text_addf(out, "  %-23s %4d%% %8d%% %7d%%  %s\n", name.s, run, wait, blocked,
               hidden ? "(hidden)" : t->wchan);
+    text_release(&name);
 }
 
 static void print(struct watch *w, int64_t whole_ns)

@@ -457,7 +457,8 @@ void tick_run(struct sampler *s)
         }
         tasks += (uint32_t)p->n_tasks;
     }
-    atomic_store_explicit(&s->task_count, tasks, memory_order_relaxed);
+    if (tasks) /* how many there were at last, once all are gone */
+        atomic_store_explicit(&s->task_count, tasks, memory_order_relaxed);
     counters_add(&s->counters, COUNT_TICKS, 1);
 }
 

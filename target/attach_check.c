@@ -28,11 +28,20 @@ static int read_stat(pid_t pid, struct task_stat *ret)
     return n < 0 ? (int)n : task_stat_parse(buf, (size_t)n, ret);
 }
 
+/* As it is told of: a name may hold line ends, and orders to a terminal. */
+static void copy_tame(char *ret, const char *comm)
+{
+    struct text tame = {0};
+    text_add_tame(&tame, comm, strlen(comm));
+    (void)snprintf(ret, TASK_COMM_BYTES, "%s", tame.len ? tame.s : "");
+    text_release(&tame);
+}
+
 static void copy_comm(pid_t pid, char *ret)
 {
     struct task_stat stat;
     if (read_stat(pid, &stat) == 0)
-        memcpy(ret, stat.comm, TASK_COMM_BYTES);
+        copy_tame(ret, stat.comm);
 }
 
 /* A process that calls itself NUMBER inside its pid namespace; 0: none. */
@@ -157,7 +166,7 @@ static enum attach_obstacle check_process(struct attach_check *c, const struct t
     struct task_stat stat;
     if (read_stat(c->pid, &stat) < 0)
         return ATTACH_NO_PROCESS;
-    memcpy(c->comm, stat.comm, sizeof c->comm);
+    copy_tame(c->comm, stat.comm);
     if (stat.state == 'Z' || stat.state == 'X') {
         int tasks = 0;
         (void)proc_each_task(c->pid, count_task, &tasks);

@@ -49,6 +49,17 @@ for name, seconds in ("wanted", 1.5), ("other", 1), ("wanted", 100):
     time.sleep(seconds)
 """
 
+NAMED_BADLY = """
+import threading, time
+def work():
+    with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w") as comm:
+        comm.write("a\\nwallspy: ok")
+    print("ready", flush=True)
+    time.sleep(100)
+threading.Thread(target=work, daemon=True).start()
+input()
+"""
+
 # One of many threads, which gets its name when all have been looked at.
 RENAMED_LATE = """
 import threading, time
@@ -139,6 +150,18 @@ class Chosen(unittest.TestCase):
         seen_ns = [thread["end_ns"] - thread["start_ns"] for thread in threads]
         self.assertGreaterEqual(len(seen_ns), 2, threads)  # each time it is another one
         self.assertLess(sum(seen_ns), 1.9e9, threads)
+
+    def test_a_name_forges_no_line(self):
+        with Python(NAMED_BADLY) as target:
+            tid = max(map(int, os.listdir(f"/proc/{target.pid}/task")))
+            _, _, text, lines = run("-p", tid, "-d", "0.2", "-o", "o.json", user=False)
+        self.assertTrue(text.startswith(f"wallspy: {tid} is thread a?wallspy: ok of {target.pid}: "), text)
+        self.assertNotIn("wallspy: ok", [line[:11] for line in lines.splitlines()])
+
+    def test_none_fits_and_all_end(self):
+        code, _, text, _ = run("--thread", "nobody", "-o", "o.json", "--", "sleep", "0.5", user=False)
+        self.assertEqual(code, 0)
+        self.assertIn("no thread fits --thread", text)
 
     def test_a_sleeping_thread_that_has_its_name_again(self):
         with Python(RENAMED_ASLEEP) as target:
