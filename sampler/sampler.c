@@ -28,7 +28,9 @@ enum {
     WORKER_NS = 2 * NS_PER_S,         /* it may have large files to read first */
     SLICE_NS = 100 * NS_PER_US,       /* the kernel takes no shorter one */
     PAUSE_NS = 100 * NS_PER_MS,
-    SEIZE_NS = 200 * NS_PER_MS, /* an execve takes some ms, from a slow disk some ten */
+    SEIZE_NS =
+        500 *
+        NS_PER_MS, /* an execve takes some ms; on a loaded machine a thread waits as long for a CPU */
 };
 
 /* ---- set-up ---- */
