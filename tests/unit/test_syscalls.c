@@ -42,6 +42,7 @@ START_TEST(flags_say_what_a_stop_does)
 {
     ck_assert(syscall_takes_fd(SYS_ioctl) && !syscall_takes_fd(SYS_futex));
     ck_assert(syscall_needs_repair(SYS_epoll_wait) && syscall_needs_repair(SYS_semop));
+    ck_assert(syscall_needs_repair(SYS_execve) && !syscall_restarts_cleanly(SYS_execve));
     ck_assert(!syscall_needs_repair(SYS_close) && !syscall_restarts_cleanly(SYS_close));
     ck_assert(syscall_restarts_cleanly(SYS_futex) && !syscall_needs_repair(SYS_futex));
     ck_assert(!syscall_restarts_cleanly(SYS_epoll_wait));
