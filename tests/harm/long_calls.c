@@ -101,9 +101,10 @@ static int open_slow_file(void)
 static void *fuse_main(void *unused)
 {
     (void)unused;
-    for (;;) {
+    for (unsigned i = 0;; i++) {
         char bytes[SLOW_FILE_BYTES];
-        ssize_t r = read(slow_fd, bytes, sizeof bytes);
+        ssize_t r =
+            i & 1 ? read(slow_fd, bytes, sizeof bytes) : pread(slow_fd, bytes, sizeof bytes, 0);
         counts[EINTRS].n += r < 0 && errno == EINTR;
         counts[WRONG].n += r != sizeof bytes && !(r < 0 && errno == EINTR);
         counts[DONE].n += r == sizeof bytes;
