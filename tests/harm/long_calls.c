@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -90,24 +91,37 @@ static void *running_main(void *unused)
 
 /* ---- fuse ---- */
 
-static int slow_fd;
+static int slow_fd, copy_fd;
 
 static int open_slow_file(void)
 {
     slow_fd = slow_file_open(READ_MS);
+    copy_fd = memfd_create("copy", MFD_CLOEXEC);
     return slow_fd;
+}
+
+static ssize_t read_somehow(unsigned i)
+{
+    char bytes[SLOW_FILE_BYTES];
+    off_t start = 0;
+    switch (i % 3) {
+    case 0:
+        return read(slow_fd, bytes, sizeof bytes);
+    case 1:
+        return pread(slow_fd, bytes, sizeof bytes, 0);
+    default:
+        return sendfile(copy_fd, slow_fd, &start, sizeof bytes);
+    }
 }
 
 static void *fuse_main(void *unused)
 {
     (void)unused;
     for (unsigned i = 0;; i++) {
-        char bytes[SLOW_FILE_BYTES];
-        ssize_t r =
-            i & 1 ? read(slow_fd, bytes, sizeof bytes) : pread(slow_fd, bytes, sizeof bytes, 0);
+        ssize_t r = read_somehow(i);
         counts[EINTRS].n += r < 0 && errno == EINTR;
-        counts[WRONG].n += r != sizeof bytes && !(r < 0 && errno == EINTR);
-        counts[DONE].n += r == sizeof bytes;
+        counts[WRONG].n += r != SLOW_FILE_BYTES && !(r < 0 && errno == EINTR);
+        counts[DONE].n += r == SLOW_FILE_BYTES;
     }
     return NULL;
 }
