@@ -171,6 +171,7 @@ int dump_main(const struct options *o)
     int code = signals_open(false) < 0 ? EXIT_FAILED : targets_check(o, &pids, &n, &one_missing);
     if (code != EXIT_OK)
         return code;
+    signals_end_at_once(); /* nothing is lost by it, and who is held goes on */
     struct recording_config config = configure(o);
     memory_limit(0);
     struct recording *r = recording_new(&config);

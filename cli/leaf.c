@@ -73,11 +73,11 @@ static frame_id syscall_leaf(struct profile *p, pid_t pid, const struct snapshot
 }
 
 /* Who traces it may be gone by now. */
-static frame_id traced_leaf(struct profile *p, pid_t pid, uint32_t flags)
+static frame_id traced_leaf(struct profile *p, pid_t pid, pid_t tid, uint32_t flags)
 {
     char text[32];
     struct task_status status;
-    if (proc_status(pid, 0, &status) < 0 || !status.tracer)
+    if (proc_status(pid, tid, &status) < 0 || !status.tracer)
         return profile_mark(p, flags & SAMPLE_NO_STACK ? "[not permitted]" : "[traced]", off_cpu);
     (void)snprintf(text, sizeof text, "[traced by %d]", status.tracer);
     return profile_mark(p, text, off_cpu);
@@ -88,7 +88,7 @@ frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m
 {
     const struct snapshot *s = &m->snapshot;
     if (m->head.flags & SAMPLE_TRACED)
-        return traced_leaf(p, pid, m->head.flags);
+        return traced_leaf(p, pid, m->head.tid, m->head.flags);
     if (m->head.flags & SAMPLE_IO_WORKER)
         return profile_mark(p, "[io_uring worker]", off_cpu);
     switch (s->state) {

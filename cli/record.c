@@ -49,6 +49,11 @@ static int launch(struct record *r)
     struct err err = {0};
     sigset_t old;
     signals_block(&old);
+    if (signals_stop_wanted()) {
+        signals_restore(&old);
+        terminal_error("stopped before the command began: it was not started.");
+        return EXIT_FAILED;
+    }
     int error = launch_start(&r->command, r->options->argv, &old, &err);
     if (error == 0)
         signals_set_command(r->command);
@@ -102,6 +107,7 @@ static int start(struct record *r)
         error = recording_start(r->recording, &err);
     if (error == 0)
         return EXIT_OK;
+    signals_let_terminal_stop();
     if (r->command)
         terminal_warn("cannot sample %s: %s", r->options->argv[0], err.text);
     else

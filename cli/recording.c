@@ -112,8 +112,10 @@ static void read_switches(const struct subject *s, pid_t tid, uint64_t *ret_volu
 /* After execve the main thread goes on, whichever thread called it. */
 static thread_id thread_for(struct recording *r, struct subject *s, const struct message *m)
 {
-    if (m->tid == s->pid && s->main.ix)
+    if (m->tid == s->pid && s->main.ix) {
+        profile_get_thread(r->profile, s->main)->ended = false;
         return s->main;
+    }
     thread_id thread = profile_thread(r->profile, s->id, m->tid, read_name(r, s, m->tid),
                                       m->time_ns - r->origin_ns);
     bool main = m->tid == s->pid;

@@ -10,8 +10,8 @@
 #include "base/clock.h"
 
 static const int handled_attached[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-static const int handled_launched[] = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1,
-                                       SIGUSR2, SIGCONT, SIGWINCH};
+static const int handled_launched[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                                       SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
 
 /* Handlers have no other way to say anything. */
 static struct {
@@ -51,7 +51,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
         forward(number, info, command);
     else if (number == SIGUSR1)
         state.snapshot = true;
-    else if (number == SIGINT || number == SIGTERM || number == SIGHUP)
+    else if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
         state.asked++;
     (void)!write(state.wake_fd, &(uint64_t){1}, sizeof(uint64_t));
     errno = saved;
@@ -88,6 +88,13 @@ int signals_open(bool launched)
     handle(SIGPIPE, &nothing);
     handle(SIGXFSZ, &nothing);
     return 0;
+}
+
+void signals_end_at_once(void)
+{
+    const struct sigaction action = {.sa_handler = SIG_DFL};
+    for (size_t i = 0; i < sizeof handled_attached / sizeof *handled_attached; i++)
+        handle(handled_attached[i], &action);
 }
 
 void signals_block(sigset_t *ret_old)

@@ -1,6 +1,6 @@
 /* Signals to wallspy itself.
  *
- * Without a running command INT, TERM and HUP ask to stop, the second of them to discard what is
+ * Without a running command INT, TERM and HUP (and QUIT, if there was one) ask to stop, the second of them to discard what is
  * being written.  While a command runs, sent signals go on to it; the terminal's reach it by
  * themselves, and its second Ctrl-C asks to stop sampling.  What was ignored when wallspy started
  * stays ignored (nohup).  The thread that calls signals_open() handles them; others block them. */
@@ -14,6 +14,9 @@
 /* Installs the handlers, and one for SIGPIPE that does nothing: the exec of a command undoes all.  LAUNCHED: a command will be started.
  * Returns 0 or a negative errno (no eventfd). */
 int signals_open(bool launched);
+
+/* From now on INT, TERM and HUP end wallspy, as those of them that nobody ignored did before. */
+void signals_end_at_once(void);
 
 /* Around the start of the command: blocks them all, so that it does not run our handlers before its
  * exec. */

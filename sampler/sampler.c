@@ -223,6 +223,8 @@ static void run_ticks(struct sampler *s)
            !counters_get(&s->counters, COUNT_STUCK)) {
         tick_run(s);
         wake_worker(s);
+        if (all_ended(s))
+            break;
         overhead_keep(s);
         slot_ns += s->interval_ns;
         int64_t late_ns = clock_now_ns() - slot_ns;

@@ -211,11 +211,11 @@ static bool stop_for_registers(struct sampler *s, struct task *t, const struct s
     return true;
 }
 
-/* --freeze holds blocked threads too, where the program will not notice. */
+/* --freeze holds blocked threads too, where the program will not notice, until its time is over. */
 static bool freeze_blocked(struct sampler *s, struct task *t, const struct syscall_state *view,
                            int64_t now_ns)
 {
-    if (!s->config.freeze || !syscall_restarts_cleanly(view->number))
+    if (!s->config.freeze || tick_thaw(s) || !syscall_restarts_cleanly(view->number))
         return false;
     t->requested_state = THREAD_BLOCKED;
     queue_stop(s, t, now_ns);

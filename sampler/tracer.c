@@ -173,7 +173,7 @@ static void release(struct tracer *t, struct request *request, pid_t tid, long s
     int64_t waking_ns = min_i64(clock_now_ns() - end_ns, WAKING_NS);
     int64_t held_ns = end_ns - request->held_since_ns + waking_ns;
     forget(t, request);
-    t->handler.released(t->handler.ctx, tag, (uint32_t)held_ns);
+    t->handler.released(t->handler.ctx, tag, (uint32_t)min_i64(held_ns, UINT32_MAX));
 }
 
 /* The thread stopped some time between the request and when we heard of it (TOLD_NS). */

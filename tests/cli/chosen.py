@@ -179,6 +179,14 @@ class Chosen(unittest.TestCase):
             self.assertEqual(code, 0, text)
             self.assertEqual([t["name"] for t in self.recorded("o.json")["wallspy"]["threads"]], ["wanted"])
 
+    def test_more_threads_than_can_be_frozen(self):
+        """In 5 ms; the others are read where they sleep."""
+        with Python(WAITING.replace("range(", "range(300 + ")) as target:
+            code, threads = dumped(target.pid, "--freeze")
+        self.assertEqual(code, 0)
+        self.assertGreater(len(threads), 300)
+        self.assertEqual([t for t in threads.values() if not t["frames"]], [])
+
     def test_nobody_holds_the_gil(self):
         with Python(WAITING) as target:
             code, _, text, _ = run("-p", target.pid, "--gil", "-d", "0.5", "-o", "o.json", user=False)

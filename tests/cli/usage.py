@@ -302,7 +302,7 @@ class Launched(InFolder):
         self.assertEqual(self.record("true", options=["--strict"], deny="ptrace=EPERM")[0], 125)
 
     def test_signals_are_forwarded(self):
-        for name in ("TERM", "HUP", "USR1", "USR2", "CONT", "WINCH", "INT"):
+        for name in ("TERM", "HUP", "QUIT", "USR1", "USR2", "CONT", "WINCH", "INT"):
             script = f"trap 'echo {name}; exit 5' {name}; echo ready; while :; do sleep 0.05; done"
             process = subprocess.Popen([programs["program"], "-q", "-o", "o.json", "sh", "-c",
                                         script], stdout=subprocess.PIPE, text=True)

@@ -104,6 +104,14 @@ static int exec_storm(const char *done, const char *wrong)
 
 /* ---- exec_others ---- */
 
+static void wait_until_asked(void)
+{
+    char byte;
+    print_counts(counts);
+    if (read(STDIN_FILENO, &byte, 1) < 0)
+        fail("read");
+}
+
 static char *self_args[] = {"hostile", "exec_others", NULL, NULL, NULL};
 
 static void *exec_after_2_ms(void *unused)
@@ -124,6 +132,8 @@ static int exec_by_others(const char *done, const char *wrong)
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     counts[DONE].n = strtol(done, NULL, 10) + 1;
     counts[WRONG].n = strtol(wrong, NULL, 10);
+    if (counts[DONE].n == 1) /* who attaches in the middle of an execve may be refused */
+        wait_until_asked();
     for (int i = 0; i < WAITS; i++)
         counts[WRONG].n += epoll_wait(epoll, &event, 1, 2) != 0;
     bool asked = poll(&input, 1, 0) > 0;
@@ -418,14 +428,6 @@ static void *reuse_main(void *unused)
         i += had_it != NULL; /* else the one before was joined, but not quite gone */
     }
     return unused;
-}
-
-static void wait_until_asked(void)
-{
-    char byte;
-    print_counts(counts);
-    if (read(STDIN_FILENO, &byte, 1) < 0)
-        fail("read");
 }
 
 static void start(const char *kind, char *argument)
