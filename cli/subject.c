@@ -338,6 +338,7 @@ static module_id module_id_of(struct subject *s, struct module *module)
             .name = profile_string(s->profile, module->name),
             .path = profile_string(s->profile, module->path),
             .build_id = build_id.len ? profile_string(s->profile, build_id.s) : (string_id){0},
+            .file = elf && !build_id.len ? elf_file_identity(elf) : 0,
             .bias = elf ? module->bias : module->start,
         });
     text_release(&build_id);

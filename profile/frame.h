@@ -42,6 +42,7 @@ struct func { /* a Python function */
 struct profile_module {
     string_id name, path, build_id; /* build id in hex; none: unknown */
     uint64_t bias;                  /* address = offset + bias when it was mapped */
+    uint64_t file;                  /* tells files without a build id apart; 0: nothing does */
 };
 
 /* Where code is: what the symbolizer found for a native frame. */

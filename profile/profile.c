@@ -145,7 +145,7 @@ static bool same_module(const void *ctx, uint32_t item)
     const struct profile_module *a = &wanted->p->modules[item];
     const struct profile_module *b = wanted->m;
     return a->path.ix == b->path.ix && a->bias == b->bias && a->build_id.ix == b->build_id.ix &&
-           a->name.ix == b->name.ix;
+           a->name.ix == b->name.ix && a->file == b->file;
 }
 
 module_id profile_module(struct profile *p, const struct profile_module *m)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "target/elf_dynamic.h"
 #include "target/elf_image.h"
@@ -34,6 +35,7 @@ struct elf_file {
     struct elf_image image; /* if from memory */
     struct elf_layout layout;
     struct build_id build_id;
+    uint64_t identity; /* see elf_file_identity() */
     struct elf_dynamic dynamic;
     bool has_dynamic;
 };
@@ -96,6 +98,19 @@ static int open_regular(const char *path)
     return r;
 }
 
+static uint64_t identity_of(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return 0;
+    const uint64_t parts[] = {st.st_dev, st.st_ino, (uint64_t)st.st_size,
+                              (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec};
+    uint64_t ret = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        ret = hash_u64(ret ^ parts[i]);
+    return ret | 1;
+}
+
 /* Takes FD over. */
 static int open_fd(struct elf_file **ret, int fd, const char *path, struct err *err)
 {
@@ -110,8 +125,14 @@ static int open_fd(struct elf_file **ret, int fd, const char *path, struct err *
         return err_set(err, -ENOEXEC, "%s: not a 64-bit x86-64 program or library", path);
     }
     complete(f);
+    f->identity = identity_of(fd);
     *ret = f;
     return 0;
+}
+
+uint64_t elf_file_identity(const struct elf_file *f)
+{
+    return f->identity;
 }
 
 int elf_file_open(struct elf_file **ret, const char *path, struct err *err)

@@ -58,6 +58,8 @@ Elf *elf_file_elf(struct elf_file *f);               /* borrowed */
 int elf_file_fd(const struct elf_file *f);           /* -1 if from memory */
 const char *elf_file_path(const struct elf_file *f); /* what was opened; "" if from memory */
 const struct build_id *elf_file_build_id(const struct elf_file *f);
+/* Tells one file from another, and from what it was before somebody wrote to it.  0: it was read from memory. */
+uint64_t elf_file_identity(const struct elf_file *f);
 
 /* The symbol NAME if it is defined here, from .dynsym, then .symtab; of a thread-local one, RET
  * holds the offset in the TLS block.  Of each table the first is looked through.  Returns 0 or -ENOENT.  Works without section headers

@@ -58,7 +58,7 @@ static bool same_bytes(struct elf_file *f, struct loaded *loaded, uint64_t elf_a
     return true;
 }
 
-/* For a file without a build id on a file system that shows other numbers in maps than in stat
+/* For a file without a build id on a file system that shows other devices in maps than in stat
  * (overlayfs, btrfs): the program headers and .eh_frame_hdr, which lists the address of every
  * function, must agree.  Two builds that agree in these also unwind alike. */
 static bool same_tables(struct elf_file *f, const struct module_source *s)
@@ -94,9 +94,9 @@ static bool is_same(struct elf_file *f, const struct module_source *s)
     struct stat st;
     if (fstat(elf_file_fd(f), &st) < 0)
         return false;
-    if (st.st_ino == s->mapping.inode && major(st.st_dev) == s->mapping.dev_major &&
-        minor(st.st_dev) == s->mapping.dev_minor)
-        return true;
+    /* On one device another number is another file, however alike: it may name the same addresses otherwise. */
+    if (major(st.st_dev) == s->mapping.dev_major && minor(st.st_dev) == s->mapping.dev_minor)
+        return st.st_ino == s->mapping.inode;
     return same_id(f, s) && same_tables(f, s);
 }
 

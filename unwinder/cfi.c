@@ -113,9 +113,17 @@ struct cfi *cfi_open(struct elf_file *f)
 
 static struct addr_range debug_function(const struct cfi *c, uint64_t elf_addr)
 {
-    for (size_t i = 0; i < c->n_debug_functions; i++)
-        if (elf_addr - c->debug_functions[i].start < c->debug_functions[i].len)
-            return c->debug_functions[i];
+    size_t low = 0;
+    size_t high = c->n_debug_functions; /* the last that starts no later lies below it */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->debug_functions[middle].start <= elf_addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low && elf_addr - c->debug_functions[low - 1].start < c->debug_functions[low - 1].len)
+        return c->debug_functions[low - 1];
     return (struct addr_range){0, 0};
 }
 

@@ -192,7 +192,8 @@ static int step(struct walk *w, struct regs *caller, enum frame_trust *trust, en
     }
     int r = rule_apply(rule, &f->regs, &w->view, &f->cfa, caller);
     bool has_caller = r == 0 && progresses(w, rule, f->sp, caller->r[X86_RSP]);
-    if (has_caller && caller->r[X86_PC] != 0)
+    /* Behind a signal 0 is where it came: a call of nothing, whose caller's address lies at its sp. */
+    if (has_caller && (caller->r[X86_PC] != 0 || rule->is_signal))
         return 0;
     if (has_caller)
         *end = is_first_function(w, rule, caller) ? UNWIND_DONE : UNWIND_NO_CFI;

@@ -39,7 +39,7 @@ static void add_frame(struct scene *s, struct feed *f)
     location.function = any_string(s, f);
     location.file = any_string(s, f);
     if (frame.kind == FRAME_NATIVE) {
-        struct profile_module m = {any_string(s, f), any_string(s, f), {0}, 0};
+        struct profile_module m = {any_string(s, f), any_string(s, f), {0}, 0, 0};
         frame.native.module = how & 8 ? profile_module(s->p, &m) : (module_id){0};
         frame.native.offset = feed_u16(f);
     } else if (frame.kind == FRAME_PYTHON) {

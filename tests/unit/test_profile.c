@@ -33,6 +33,9 @@ START_TEST(modules_and_functions_are_interned)
                                .bias = 0x1000};
     module_id libc = profile_module(p, &m);
     ck_assert_uint_eq(profile_module(p, &m).ix, libc.ix);
+    m.file = 1;
+    ck_assert_uint_ne(profile_module(p, &m).ix, libc.ix);
+    m.file = 0;
     m.bias = 0x2000;
     ck_assert_uint_ne(profile_module(p, &m).ix, libc.ix);
     ck_assert_uint_eq(profile_get_module(p, libc)->bias, 0x1000);
