@@ -101,12 +101,17 @@ static enum thread_state running_or_waiting(struct sampler *s, struct task *t)
     return ahead == t->switch_base + 1 ? THREAD_RUNNING : THREAD_RUNNING_OR_RUNNABLE;
 }
 
-/* Not while an execve in its process hangs. */
-static bool may_ask(struct sampler *s, const struct task *t)
+/* T is not asked to stop, since an execve in its process hangs.  What it was to be stopped for is wanted still. */
+static void leave_out(struct sampler *s, const struct task *t)
 {
-    bool may = t->process->ask_not_before_ns <= s->tick_ns;
-    counters_add(&s->counters, COUNT_EXECVE_WAITS, !may);
-    return may;
+    counters_add(&s->counters, COUNT_EXECVE_WAITS, 1);
+    if (t->requested_state == THREAD_BLOCKED)
+        feedback_want_registers(&s->feedback, t->id, t->sched.runs);
+}
+
+static bool execve_hangs(const struct sampler *s, const struct task *t)
+{
+    return t->process->ask_not_before_ns > s->tick_ns;
 }
 
 /* Adds T, whose state is requested_state, to those that will be asked to stop. */
@@ -176,7 +181,7 @@ static bool wants_registers(const struct sampler *s, const struct task *t)
 {
     return !s->config.no_stop && t->registers_refused != t->sched.runs &&
            s->tick_ns >= t->stop_not_before_ns && s->tick_ns >= t->call_not_before_ns &&
-           feedback_wants_registers(&s->feedback, t->id, t->sched.runs);
+           !execve_hangs(s, t) && feedback_wants_registers(&s->feedback, t->id, t->sched.runs);
 }
 
 /* Did the last sample not have all that the worker needs, which may have found Python since? */
@@ -333,7 +338,7 @@ static void refused(struct sampler *s, struct task *t, int64_t now_ns)
 /* Nobody of T's process can be asked now. */
 static void not_asked(struct sampler *s, struct task *t, int64_t now_ns)
 {
-    counters_add(&s->counters, COUNT_EXECVE_WAITS, 1);
+    leave_out(s, t);
     t->process->ask_not_before_ns = now_ns + MAX_BACKOFF_NS;
     capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
 }
@@ -389,7 +394,9 @@ static void request_stops(struct sampler *s)
             if (!t || (t->requested_state == THREAD_RUNNABLE) != (waiting == 1) || tick_thaw(s))
                 continue;
             s->running[i] = NULL;
-            if (may_ask(s, t))
+            if (execve_hangs(s, t))
+                leave_out(s, t);
+            else
                 request_stop(s, t);
             tracer_reap(s->tracer);
         }
