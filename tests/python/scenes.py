@@ -186,7 +186,7 @@ def dump(wallspy, target, mode):
                                       universal_newlines=True)
         processes = json.loads(out)["processes"]
         threads = {t["tid"]: (p, t) for p in processes for t in p["threads"]}
-        if mode != ["--freeze"] or all(t["frames"] for _, t in threads.values()):
+        if mode != ["--freeze"] or all(t["frames"] and t["complete"] for _, t in threads.values()):
             break
     return threads
 
