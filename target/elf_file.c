@@ -135,6 +135,15 @@ uint64_t elf_file_identity(const struct elf_file *f)
     return f->identity;
 }
 
+bool elf_file_is_twin(const struct elf_file *a, const struct elf_file *b)
+{
+    if (a->identity != b->identity || a->len != b->len || a->build_id.len != b->build_id.len ||
+        memcmp(a->build_id.bytes, b->build_id.bytes, a->build_id.len) != 0)
+        return false;
+    /* Of images with a build id alone: the vdso's, or a library's, whose data will differ. */
+    return a->identity || (a->build_id.len && memcmp(a->bytes, b->bytes, a->len) == 0);
+}
+
 int elf_file_open(struct elf_file **ret, const char *path, struct err *err)
 {
     (void)elf_version(EV_CURRENT);

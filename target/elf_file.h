@@ -60,6 +60,8 @@ const char *elf_file_path(const struct elf_file *f); /* what was opened; "" if f
 const struct build_id *elf_file_build_id(const struct elf_file *f);
 /* Tells one file from another, and from what it was before somebody wrote to it.  0: it was read from memory. */
 uint64_t elf_file_identity(const struct elf_file *f);
+/* Do A and B hold the same, so that one will do for both? */
+bool elf_file_is_twin(const struct elf_file *a, const struct elf_file *b);
 
 /* The symbol NAME if it is defined here, from .dynsym, then .symtab; of a thread-local one, RET
  * holds the offset in the TLS block.  Of each table the first is looked through.  Returns 0 or -ENOENT.  Works without section headers

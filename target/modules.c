@@ -334,6 +334,19 @@ const struct module_counters *modules_counters(const struct modules *m)
     return &m->counters;
 }
 
+/* Takes F over.  A file that is mapped at another place, too, or again since an execve, is kept once: each takes a
+ * descriptor, and its rules some 30 KB. */
+static struct elf_file *keep_once(struct modules *m, struct elf_file *f)
+{
+    for (size_t i = 0; i < m->n_files; i++)
+        if (elf_file_is_twin(m->files[i], f)) {
+            elf_file_free(f);
+            return m->files[i];
+        }
+    m->files = array_reserve(m->files, &m->files_capacity, m->n_files + 1, sizeof *m->files);
+    return m->files[m->n_files++] = f;
+}
+
 /* F, of ORIGIN, is E's file, if the mapping is one of its segments. */
 static void set_file(struct modules *m, struct entry *e, struct elf_file *f,
                      enum module_origin origin)
@@ -343,7 +356,7 @@ static void set_file(struct modules *m, struct entry *e, struct elf_file *f,
         elf_file_free(f);
         return;
     }
-    e->module.elf = f;
+    e->module.elf = keep_once(m, f);
     m->counters.origins[origin]++;
 }
 
@@ -360,13 +373,16 @@ static void open_file(struct modules *m, struct entry *e)
 static void make_image(struct modules *m, struct entry *e)
 {
     struct elf_budget *budget = &m->counters.images;
+    struct elf_file *f;
     if (e->tried_memory)
         return;
     e->tried_memory = true;
     if (!e->object.entry)
         set_file(m, e, module_from_memory(&e->source, budget), MODULE_MEMORY);
-    else if (elf_file_from_object(&e->module.elf, m->mem, &e->object.file, budget) == 0)
+    else if (elf_file_from_object(&f, m->mem, &e->object.file, budget) == 0) {
+        e->module.elf = keep_once(m, f);
         m->counters.origins[MODULE_JIT]++;
+    }
     m->counters.origins[MODULE_NONE] += !e->module.elf;
 }
 
@@ -413,13 +429,15 @@ struct modules *modules_free(struct modules *m)
     if (!m)
         return NULL;
     for (size_t i = 0; i < m->n; i++) {
-        elf_file_free(m->entries[i]->module.elf);
         free(m->entries[i]->path);
         free(m->entries[i]->code);
         free(m->entries[i]);
     }
+    for (size_t i = 0; i < m->n_files; i++)
+        elf_file_free(m->files[i]);
     while (m->n_lists)
         jit_list_release(&m->lists[--m->n_lists]);
+    free(m->files);
     free(m->entries);
     free(m->active);
     free(m->objects);

@@ -34,6 +34,8 @@ struct modules {
     bool cannot_ask;
     struct entry **entries; /* by id */
     size_t n, capacity;
+    struct elf_file **files; /* that the entries share, each once */
+    size_t n_files, files_capacity;
     struct index by_place;
     struct active *active; /* what is mapped now: by address, not overlapping */
     size_t active_n, active_capacity;

@@ -14,8 +14,9 @@ struct rule_cache {
     struct map by_addr; /* to the index in items */
     struct cached_rule **items;
     size_t n, capacity;
-    struct cfi **cfi; /* by module id; NULL: not opened yet */
-    size_t cfi_capacity;
+    struct map cfi_of_file; /* its address → the index in cfi: modules may share a file */
+    struct cfi **cfi;
+    size_t n_cfi, cfi_capacity;
     size_t bytes;   /* of the items, and of their rules' expressions */
     size_t unfound; /* items that no CFI covers, since the last sweep */
     uint64_t unmapped[RULE_CACHE_UNMAPPED];
@@ -31,17 +32,15 @@ struct rule_cache *rule_cache_new(struct modules *modules)
 
 static struct cfi *cfi_of(struct rule_cache *c, struct module *module)
 {
-    if (module->id >= c->cfi_capacity) {
-        size_t old = c->cfi_capacity;
-        c->cfi = array_reserve(c->cfi, &c->cfi_capacity, module->id + (size_t)1, sizeof *c->cfi);
-        for (size_t i = old; i < c->cfi_capacity; i++)
-            c->cfi[i] = NULL;
-    }
-    if (!c->cfi[module->id]) {
-        struct elf_file *elf = module_elf(c->modules, module);
-        c->cfi[module->id] = elf ? cfi_open(elf) : NULL;
-    }
-    return c->cfi[module->id];
+    struct elf_file *elf = module_elf(c->modules, module);
+    uint64_t at;
+    if (!elf)
+        return NULL;
+    if (map_get(&c->cfi_of_file, (uintptr_t)elf, &at))
+        return c->cfi[at];
+    c->cfi = array_reserve(c->cfi, &c->cfi_capacity, c->n_cfi + 1, sizeof *c->cfi);
+    map_put(&c->cfi_of_file, (uintptr_t)elf, c->n_cfi);
+    return c->cfi[c->n_cfi++] = cfi_open(elf);
 }
 
 static void note_unmapped(struct rule_cache *c, uint64_t addr)
@@ -207,8 +206,9 @@ struct rule_cache *rule_cache_free(struct rule_cache *c)
         return NULL;
     for (size_t i = 0; i < c->n; i++)
         free_item(c->items[i]);
-    for (size_t i = 0; i < c->cfi_capacity; i++)
+    for (size_t i = 0; i < c->n_cfi; i++)
         cfi_free(c->cfi[i]);
+    map_release(&c->cfi_of_file);
     free(c->items);
     free(c->cfi);
     map_release(&c->by_addr);

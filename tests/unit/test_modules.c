@@ -26,7 +26,7 @@ struct child {
     struct modules *modules;
 };
 
-enum command { LOAD, UNLOAD, SPLIT_TEXT, MAP_AS_DATA };
+enum command { LOAD, UNLOAD, MOVE, SPLIT_TEXT, MAP_AS_DATA };
 
 static char tmp[32];
 static char library[TEST_PATH_BYTES];
@@ -42,6 +42,16 @@ static uint64_t do_command(enum command command)
         return (uint64_t)(uintptr_t)(function = handle ? dlsym(handle, "plugin_answer") : NULL);
     case UNLOAD:
         return (uint64_t)dlclose(handle);
+    case MOVE: {
+        /* Loads it anew, elsewhere: where it was is taken. */
+        Dl_info info;
+        ck_assert_int_ne(dladdr(function, &info), 0);
+        ck_assert_int_eq(dlclose(handle), 0);
+        ck_assert_ptr_eq(mmap(info.dli_fbase, 4096, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+                         info.dli_fbase);
+        return do_command(LOAD);
+    }
     case SPLIT_TEXT: {
         uintptr_t page = (uintptr_t)function & ~(uintptr_t)4095;
         return (uint64_t)mprotect((void *)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
@@ -350,6 +360,21 @@ START_TEST(a_library_loaded_again_keeps_its_id_where_it_was)
 END_TEST
 
 /* The maps are not read again before that is noticed; where the kernel can be asked. */
+/* A target that loads and unloads it, or executes itself, for days would have us run out of descriptors. */
+START_TEST(a_file_at_several_places_is_opened_once)
+{
+    struct child c;
+    start(&c, "libplugin.so");
+    struct module *first = check_library(&c, tell(&c, LOAD), MODULE_PATH);
+    uint64_t addr = tell(&c, MOVE);
+    struct module *second = modules_find(c.modules, addr);
+    ck_assert_ptr_eq(module_elf(c.modules, second), first->elf);
+    ck_assert_uint_eq(second->bias - first->bias, second->start - first->start);
+    ck_assert_ptr_ne(second, first);
+    stop(&c);
+}
+END_TEST
+
 START_TEST(another_file_in_the_place_of_one_is_noticed)
 {
     struct child c;
@@ -437,5 +462,5 @@ CHECK_MAIN("modules", 30, a_process_has_its_modules, the_vdso_is_one_of_them,
            without_a_build_id_another_inode_is_another_file,
            a_file_with_another_table_is_not_taken_for_the_mapped_one,
            a_deleted_program_is_read_all_the_same, a_library_loaded_again_keeps_its_id_where_it_was,
-           another_file_in_the_place_of_one_is_noticed, split_text_and_data_mappings_do_not_confuse,
-           a_process_that_is_gone)
+           a_file_at_several_places_is_opened_once, another_file_in_the_place_of_one_is_noticed,
+           split_text_and_data_mappings_do_not_confuse, a_process_that_is_gone)
