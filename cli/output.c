@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#define ZLIB_CONST
 #include <zlib.h>
 
 #include "base/alloc.h"
@@ -19,6 +20,8 @@ enum {
     LOOK_MS = 50, /* whether it is still wanted */
     MAX_LINKS = 40,
     MAX_BASE_BYTES = 200, /* of a temporary name: what is added still fits into NAME_MAX */
+    GZIP = 16,            /* added to deflateInit2()'s windowBits: gzip's header and trailer */
+    DEFAULT_MEM_LEVEL = 8,
 };
 
 struct output {
@@ -26,8 +29,8 @@ struct output {
     output_cancelled cancelled;
     char *temporary; /* NULL: in place */
     int fd;
-    bool may_wait; /* writing to it may, for ever */
-    gzFile gz;     /* NULL: not compressed */
+    bool may_wait;  /* writing to it may, for ever */
+    z_stream *gzip; /* NULL: not compressed */
     FILE *file;
     int error; /* the first that a write met, as errno */
     int64_t bytes;
@@ -206,26 +209,52 @@ static bool wait_for_room(const struct output *out)
 }
 
 /* Nobody may read what a pipe is given: then each write must be short enough not to wait. */
-static ssize_t write_all(struct output *out, const char *buf, size_t len)
+static bool write_bytes(struct output *out, const void *buf, size_t len)
 {
-    if (out->gz)
-        return gzwrite(out->gz, buf, (unsigned)len) == (int)len ? (ssize_t)len : -1;
     for (size_t done = 0; done < len;) {
         size_t part = len - done;
         if (out->may_wait && part > PIPE_BUF)
             part = PIPE_BUF;
         if (out->may_wait && !wait_for_room(out)) {
             errno = ECANCELED;
-            return -1;
+            return false;
         }
-        ssize_t n = write(out->fd, buf + done, part);
+        ssize_t n = write(out->fd, (const char *)buf + done, part);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return -1;
+            return false;
         done += (size_t)n;
     }
-    return (ssize_t)len;
+    return true;
+}
+
+/* FLUSH: Z_NO_FLUSH, or Z_FINISH at the end. */
+static bool write_compressed(struct output *out, const char *buf, size_t len, int flush)
+{
+    z_stream *z = out->gzip;
+    unsigned char part[1 << 14];
+    z->next_in = (const unsigned char *)buf;
+    z->avail_in = (unsigned)len;
+    do {
+        z->next_out = part;
+        z->avail_out = sizeof part;
+        (void)deflate(z, flush); /* Z_BUF_ERROR: there was nothing to do */
+        if (!write_bytes(out, part, sizeof part - z->avail_out))
+            return false;
+    } while (z->avail_out == 0);
+    return true;
+}
+
+static bool write_all(struct output *out, const char *buf, size_t len)
+{
+    return out->gzip ? write_compressed(out, buf, len, Z_NO_FLUSH) : write_bytes(out, buf, len);
+}
+
+static void note_error(struct output *out)
+{
+    if (!out->error)
+        out->error = errno ? errno : EIO;
 }
 
 /* fopencookie's: 0 is an error. */
@@ -233,9 +262,8 @@ static ssize_t on_write(void *cookie, const char *buf, size_t len)
 {
     struct output *out = cookie;
     errno = ECANCELED;
-    if (is_cancelled(out) || write_all(out, buf, len) < 0) {
-        if (!out->error)
-            out->error = errno ? errno : EIO;
+    if (is_cancelled(out) || !write_all(out, buf, len)) {
+        note_error(out);
         return 0;
     }
     out->bytes += (int64_t)len;
@@ -284,6 +312,22 @@ static int open_in_place(struct output *out)
     return r;
 }
 
+static int open_gzip(struct output *out)
+{
+    out->gzip = xcalloc(1, sizeof *out->gzip);
+    int r = deflateInit2(out->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP,
+                         DEFAULT_MEM_LEVEL, Z_DEFAULT_STRATEGY);
+    return r == Z_OK ? 0 : -ENOMEM;
+}
+
+static void close_gzip(struct output *out)
+{
+    if (out->gzip)
+        (void)deflateEnd(out->gzip);
+    free(out->gzip);
+    out->gzip = NULL;
+}
+
 int output_begin(struct output **ret, const struct output_target *t, output_cancelled cancelled,
                  struct err *err)
 {
@@ -294,8 +338,7 @@ int output_begin(struct output **ret, const struct output_target *t, output_canc
         free(out->temporary);
         out->temporary = NULL;
     } else if (t->gzip) {
-        out->gz = gzdopen(fcntl(out->fd, F_DUPFD_CLOEXEC, 0), "w");
-        r = out->gz ? 0 : -ENOMEM;
+        r = open_gzip(out);
     }
     if (r == 0) {
         out->file = fopencookie(out, "w", (cookie_io_functions_t){.write = on_write});
@@ -327,13 +370,12 @@ static long sudo_id(const char *name)
 
 static int close_file(struct output *out)
 {
-    if (fclose(out->file) != 0 && !out->error)
-        out->error = errno;
+    if (fclose(out->file) != 0)
+        note_error(out);
     out->file = NULL;
-    int r = out->gz ? gzclose(out->gz) : Z_OK;
-    out->gz = NULL;
-    if (r != Z_OK && !out->error)
-        out->error = r == Z_ERRNO && errno ? errno : EIO;
+    if (out->gzip && !out->error && !write_compressed(out, NULL, 0, Z_FINISH))
+        note_error(out);
+    close_gzip(out);
     return -out->error;
 }
 
@@ -375,8 +417,7 @@ struct output *output_discard(struct output *out)
         return NULL;
     if (out->file)
         (void)close_file(out);
-    else if (out->gz)
-        (void)gzclose(out->gz);
+    close_gzip(out);
     if (out->temporary)
         (void)unlink(out->temporary);
     free(out->temporary);

@@ -180,7 +180,7 @@ static void suspend(struct sampler *sampler)
 {
     if (!sampler_pause(sampler))
         return;
-    (void)raise(SIGSTOP);
+    signals_stop_as_terminal_asks();
     sampler_resume(sampler);
 }
 

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -42,12 +43,20 @@ static void forward(int number, const siginfo_t *info, pid_t command)
         state.ctrl_c++;
 }
 
+/* It may have ended without our having heard of it. */
+static bool is_running(pid_t command)
+{
+    siginfo_t end = {0};
+    return command > 0 && waitid(P_PID, (id_t)command, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           !end.si_pid;
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
     int saved = errno;
     pid_t command = state.command;
-    if (command > 0)
+    if (is_running(command))
         forward(number, info, command);
     else if (number == SIGUSR1)
         state.snapshot = true;
@@ -133,6 +142,13 @@ void signals_let_terminal_stop(void)
     sigset_t set;
     terminal_stops(&set);
     (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void signals_stop_as_terminal_asks(void)
+{
+    signals_let_terminal_stop();
+    (void)raise(SIGTSTP);
+    signals_block_terminal_stop();
 }
 
 bool signals_take_terminal_stop(void)

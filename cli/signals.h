@@ -29,6 +29,9 @@ void signals_block_terminal_stop(void);
 void signals_let_terminal_stop(void);
 /* Has the terminal asked since to stop the job (Ctrl-Z)?  Takes the question. */
 bool signals_take_terminal_stop(void);
+/* Stops, until SIGCONT, if there is anybody to send that: the kernel knows, and ignores SIGTSTP in an orphaned process group
+ * (`ssh -t host wallspy …`; setpgid(2)). */
+void signals_stop_as_terminal_asks(void);
 /* The command to forward to; 0, as at first: none runs. */
 void signals_set_command(pid_t pid);
 

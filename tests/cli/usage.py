@@ -131,13 +131,14 @@ class Attached(InFolder):
     def test_nobody_reads(self):
         os.mkfifo("o.json")
         read_end, write_end = os.pipe()
-        for output, more in (("o.json", {}), ("-", {"stdout": write_end})):
+        os.symlink("/dev/stdout", "o.json.gz")
+        for output, more in (("o.json", {}), ("-", {"stdout": write_end}), ("o.json.gz", {"stdout": write_end})):
             with Target("plain", user=False) as t:
                 process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-r", "1000", "-d", "0.3", "-o", output],
                                            stderr=subprocess.PIPE, text=True, **more)
                 while "sampling" not in process.stderr.readline():
                     pass
-                if output == "-":  # what it writes would fit into the pipe
+                if more:  # what it writes would fit into the pipe
                     fill(write_end)
                 time.sleep(1)
                 self.assertIsNone(process.poll())
@@ -150,6 +151,22 @@ class Attached(InFolder):
                 self.assertIn("discarded", err)
         os.close(read_end)
         os.close(write_end)
+
+    def test_nobody_reads_and_the_command_ends(self):
+        """The first signal is the command's; it is gone when the next ones come."""
+        os.mkfifo("o.json")
+        process = subprocess.Popen([programs["program"], "-d", "0.3", "-o", "o.json", "--", "sleep", "60"],
+                                   stderr=subprocess.PIPE, text=True)
+        while "sampling" not in process.stderr.readline():
+            pass
+        time.sleep(1)
+        for _ in range(3):
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.2)
+        _, err = process.communicate(timeout=5)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
+        self.assertIn("discarded", err)
 
     def test_fifo(self):
         os.mkfifo("o.json")
@@ -412,15 +429,29 @@ class Terminal(InFolder):
 
     def test_ctrl_z_stops_wallspy_and_holds_nobody(self):
         with Target("plain", user=False) as t:
-            pid, fd = self.spawn("-r", "1000", "--max-overhead", "100", "-p", str(t.pid), "-o", "o.json")
+            line = f"{programs['program']} -r 1000 --max-overhead 100 -p {t.pid} -o o.json"
+            pid, fd = self.spawn("-mc", line + 3 * "; echo is $?; read x; fg" + "; echo is $?", program="bash")
             self.read_until(fd, b"Ctrl-C")
             for _ in range(3):
                 os.write(fd, b"\x1a")
-                self.assertEqual(os.waitpid(pid, os.WUNTRACED)[1] >> 8, signal.SIGSTOP)
+                self.read_until(fd, b"is 148")  # stopped
                 self.assertEqual(status(t.pid, "TracerPid"), "0")
                 self.assertNotIn(status(t.pid, "State")[0], "Tt")
-                os.kill(pid, signal.SIGCONT)
+                os.write(fd, b"\n")
                 self.read_until(fd, b"Ctrl-C")
+            os.write(fd, b"\x03")
+            self.read_until(fd, b"is 0")
+            self.end(pid, fd)
+            self.expect_recording("o.json")
+
+    def test_ctrl_z_where_nobody_could_let_it_go_on(self):
+        """As in ssh -t: there is no shell that watches jobs, and the kernel stops nobody."""
+        with Target("plain", user=False) as t:
+            pid, fd = self.spawn("-p", str(t.pid), "-o", "o.json")
+            self.read_until(fd, b"Ctrl-C")
+            os.write(fd, b"\x1a")
+            time.sleep(0.5)
+            self.assertNotEqual(status(pid, "State")[0], "T")
             os.write(fd, b"\x03")
             code, text = self.end(pid, fd)
             self.assertEqual(code, 0, text)
