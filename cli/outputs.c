@@ -181,7 +181,7 @@ static int write_file(const struct file *file, const struct output_target *targe
         view.process = process_of(recording_profile(r), file->pid);
     int error = output_begin(&out, target, signals_discard_wanted, &err);
     if (error == 0) {
-        (void)target->exporter->write(recording_profile(r), &view, output_file(out));
+        (void)exporter_write(target->exporter, recording_profile(r), &view, output_file(out));
         error = output_commit(out, &bytes, &err);
     }
     if (error == -ECANCELED)
@@ -196,10 +196,17 @@ static int write_file(const struct file *file, const struct output_target *targe
 int outputs_write(struct outputs *outputs, struct recording *r)
 {
     int first = 0;
+    char *coarsened = NULL;
     for (size_t i = 0; i < outputs->n; i++) {
         int error = write_file(&outputs->files[i], &outputs->files[i].target, r, outputs->options);
         first = first ? first : error;
+        const char *fact = profile_fact_text(recording_profile(r), "coarsened");
+        if (*fact && !coarsened)
+            coarsened = xstrdup(fact);
     }
+    if (coarsened) /* the end says it of any of them */
+        profile_set_text(recording_profile(r), "coarsened", coarsened);
+    free(coarsened);
     return first;
 }
 

@@ -26,3 +26,11 @@ const struct exporter *exporter_by_path(const char *path)
             return &exporters[i];
     return NULL;
 }
+
+int exporter_write(const struct exporter *e, struct profile *p, const struct view_options *options,
+                   FILE *out)
+{
+    profile_forget_fact(p, "coarsened");
+    profile_forget_fact(p, "stacks_shortened");
+    return e->write(p, options, out);
+}

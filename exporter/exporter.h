@@ -9,10 +9,13 @@
 struct exporter {
     const char *name;   /* as -f takes it */
     const char *suffix; /* ".json" */
-    /* Writes P to OUT.  Returns 0 or a negative errno of the writes.  May set facts in P:
-     * in "coarsened" what was given up to hold the budget (docs/speedscope.md). */
     int (*write)(struct profile *p, const struct view_options *options, FILE *out);
 };
+
+/* Writes P to OUT.  Returns 0 or a negative errno of the writes.  Sets facts in P, of this file alone: in "coarsened" what
+ * was given up to hold the budget (docs/speedscope.md), in "stacks_shortened" how many are too deep for the format. */
+int exporter_write(const struct exporter *e, struct profile *p, const struct view_options *options,
+                   FILE *out);
 
 const struct exporter *
 exporter_by_name(const char *name); /* "speedscope", "folded", "raw"; NULL: unknown */

@@ -23,6 +23,15 @@ struct profile_fact *facts_at(struct facts *f, const char *key)
     return &f->items[f->n++];
 }
 
+void facts_forget(struct facts *f, const char *key)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->n; i++)
+        if (!str_eq(f->items[i].key, key))
+            f->items[kept++] = f->items[i];
+    f->n = kept;
+}
+
 void facts_release(struct facts *f)
 {
     free(f->items);

@@ -9,4 +9,5 @@ struct facts { /* zero-initialise */
 };
 struct profile_fact *facts_at(struct facts *f, const char *key); /* added, a number 0, if new */
 const struct profile_fact *facts_find(const struct facts *f, const char *key); /* or NULL */
+void facts_forget(struct facts *f, const char *key);
 void facts_release(struct facts *f);

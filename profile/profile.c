@@ -456,6 +456,11 @@ void profile_set_text(struct profile *p, const char *key, const char *text)
                                   .text = strings_add(&p->strings, text, strlen(text))};
 }
 
+void profile_forget_fact(struct profile *p, const char *key)
+{
+    facts_forget(&p->facts, key);
+}
+
 const struct profile_fact *profile_facts(const struct profile *p, size_t *ret_n)
 {
     *ret_n = p->facts.n;

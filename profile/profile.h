@@ -136,6 +136,7 @@ struct profile_fact {
 void profile_set_number(struct profile *p, const char *key, double value);
 void profile_add_number(struct profile *p, const char *key, double delta);
 void profile_set_text(struct profile *p, const char *key, const char *text);
+void profile_forget_fact(struct profile *p, const char *key);
 const struct profile_fact *profile_facts(const struct profile *p, size_t *ret_n);
 double profile_number(const struct profile *p, const char *key);         /* 0 if never set */
 const char *profile_fact_text(const struct profile *p, const char *key); /* "" if never set */

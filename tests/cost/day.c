@@ -141,7 +141,7 @@ static int write_file(struct profile *p, const char *path)
     FILE *out = fopen(path, "we");
     if (!out)
         return -1;
-    int r = exporter_by_path(path)->write(p, &options, out);
+    int r = exporter_write(exporter_by_path(path), p, &options, out);
     return fclose(out) ? -1 : r;
 }
 

@@ -133,7 +133,7 @@ static void check_export(struct scene *s, const char *format, const struct view_
 {
     struct output o;
     begin(&o);
-    FUZZ_CHECK(exporter_by_name(format)->write(s->p, view, o.file) == 0);
+    FUZZ_CHECK(exporter_write(exporter_by_name(format), s->p, view, o.file) == 0);
     (void)fclose(o.file);
     if (str_eq(format, "folded"))
         check_text(o.s, o.len, true);
