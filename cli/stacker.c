@@ -15,7 +15,6 @@ enum {
     STACK_LEAST_BYTES = 16384, /* read in 1.2 µs; half of numpy's stacks need 13 kB */
     STACK_FADES_BY = 32,       /* per sample */
     STACK_MOST_BYTES = 8 << 20,
-    MERGED_EXTRA = 8, /* py_merge()'s notes */
 };
 
 struct stacker {
@@ -43,7 +42,7 @@ struct stacker *stacker_new(struct profile *profile, struct feedback *feedback,
     st->native.frames = xmalloc(UNWIND_MAX_FRAMES * sizeof *st->native.frames);
     st->python.capacity = PY_MAX_FRAMES;
     st->python.frames = xmalloc(PY_MAX_FRAMES * sizeof *st->python.frames);
-    st->merged.capacity = UNWIND_MAX_FRAMES + PY_MAX_FRAMES + MERGED_EXTRA;
+    st->merged.capacity = py_merge_room(UNWIND_MAX_FRAMES, PY_MAX_FRAMES);
     st->merged.frames = xmalloc(st->merged.capacity * sizeof *st->merged.frames);
     st->truncated = profile_mark(profile, "[truncated]", NULL);
     st->collecting = profile_mark(profile, "[gc]", NULL);

@@ -81,8 +81,10 @@ static void put_blocks_up_to(struct writer *w, size_t b)
     size_t first = b;
     while (first > 0 && w->m->blocks[first - 1].home == NOWHERE)
         first--;
-    if (first < b)
+    if (first < b) {
         worsen(w, PY_MERGE_MISMATCH);
+        put_note(w, note_native_missing);
+    }
     for (size_t i = first; i <= b; i++)
         put_block(w, i);
     if (w->m->blocks[b].whole)
@@ -137,7 +139,7 @@ static bool put_native(struct writer *w, size_t i)
     return true;
 }
 
-/* The outermost blocks, if the native stack ended before their homes. */
+/* The outermost blocks, if the native stack ended before their homes, or has none for them. */
 static void put_homeless_rest(struct writer *w)
 {
     size_t first = w->m->n;
@@ -145,12 +147,11 @@ static void put_homeless_rest(struct writer *w)
         first--;
     if (first == w->m->n)
         return;
-    if (w->native->end != UNWIND_DONE) {
-        worsen(w, PY_MERGE_NATIVE_CUT);
+    bool cut = w->native->end != UNWIND_DONE;
+    if (cut || w->native->n > 0) { /* else nobody asked for native frames */
+        worsen(w, cut ? PY_MERGE_NATIVE_CUT : PY_MERGE_MISMATCH);
         put_note(w, note_native_missing);
-    } else if (w->native->n > 0) {
-        worsen(w, PY_MERGE_MISMATCH);
-    } /* else nobody asked for native frames */
+    }
     for (size_t b = first; b < w->m->n; b++)
         put_block(w, b);
 }
@@ -220,7 +221,7 @@ static void find_extent(struct writer *w, int64_t syscall)
 void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *native,
               const struct py_stack *py, int64_t syscall, struct merged_stack *out)
 {
-    assert(out->capacity >= native->n + py->n + 8);
+    assert(out->capacity >= py_merge_room(native->n, py->n));
     out->n = 0;
     out->elsewhere = py_homes_find(m, mem, native, py);
     out->result = m->n ? PY_MERGE_EXACT : PY_MERGE_NO_PYTHON;

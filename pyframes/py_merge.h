@@ -42,8 +42,12 @@ struct py_merger;
 struct py_merger *py_merger_new(const struct py_runtime *rt);
 /* Merges NATIVE and PY, of one capture of one thread.  MEM: the snapshot's, for the words of frames
  * (≤ 3.9 only).  NATIVE may be empty and PY alone
- * be wanted.  SYSCALL: the one that the thread is in (struct snapshot); below 0: none.  OUT must hold native->n + py->n + 8 items; all of it is filled in.  Never fails:
+ * be wanted.  SYSCALL: the one that the thread is in (struct snapshot); below 0: none.  OUT must hold py_merge_room(native->n, py->n) items; all of it is filled in.  Never fails:
  * how well it went is OUT->result. */
+static inline size_t py_merge_room(size_t n_native, size_t n_python)
+{
+    return 2 * n_native + n_python + 8; /* notes: one for each native frame, and a few */
+}
 void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *native,
               const struct py_stack *py, int64_t syscall, struct merged_stack *out);
 /* After merges that were exact the distance is known from a marker to the end of the C frame around it: where

@@ -19,7 +19,7 @@ static struct {
     _Alignas(16) uint8_t message[MESSAGE_BYTES];
     struct native_frame native[MAX_NATIVE];
     struct py_frame python[MAX_PYTHON];
-    struct merged_frame merged[MAX_NATIVE + MAX_PYTHON + NOTES];
+    struct merged_frame merged[2 * MAX_NATIVE + MAX_PYTHON + NOTES];
     struct profile *profile;
     struct py_capture *capture;
     struct py_codes *codes;
@@ -64,7 +64,7 @@ static void check_merged(const struct native_stack *native, const struct py_stac
 {
     uint64_t seen = 0;
     uint32_t next = 0;
-    FUZZ_CHECK(merged->n <= native->n + python->n + NOTES);
+    FUZZ_CHECK(merged->n <= py_merge_room(native->n, python->n));
     for (size_t i = 0; i < merged->n; i++) {
         const struct merged_frame *m = &merged->frames[i];
         if (m->kind == MERGED_NOTE) {

@@ -112,7 +112,7 @@ static void reader_open(struct reader *r)
     r->native.frames = xcalloc(r->native.capacity, sizeof *r->native.frames);
     r->py.capacity = PY_MAX_FRAMES;
     r->py.frames = xcalloc(r->py.capacity, sizeof *r->py.frames);
-    r->merged.capacity = r->native.capacity + r->py.capacity + 8;
+    r->merged.capacity = py_merge_room(r->native.capacity, r->py.capacity);
     r->merged.frames = xcalloc(r->merged.capacity, sizeof *r->merged.frames);
 }
 

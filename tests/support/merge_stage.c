@@ -12,7 +12,8 @@ void stage_open(struct stage *s)
     s->merger = py_merger_new(&s->rt);
     s->native = (struct native_stack){.frames = s->native_frames, .capacity = MOST};
     s->py = (struct py_stack){.frames = s->py_frames, .capacity = MOST};
-    s->out = (struct merged_stack){.frames = s->merged_frames, .capacity = 2 * MOST + 8};
+    s->out =
+        (struct merged_stack){.frames = s->merged_frames, .capacity = py_merge_room(MOST, MOST)};
 }
 
 void stage_close(struct stage *s)

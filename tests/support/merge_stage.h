@@ -31,7 +31,7 @@ struct stage {
     struct mem *mem;
     struct native_frame native_frames[MOST];
     struct py_frame py_frames[MOST];
-    struct merged_frame merged_frames[2 * MOST + 8];
+    struct merged_frame merged_frames[3 * MOST + 8];
     const char *letters;
     int64_t syscall;
     struct native_stack native;
