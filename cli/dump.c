@@ -126,12 +126,10 @@ static struct recording_config configure(const struct options *o)
     return (struct recording_config){sampler, stacker, 0};
 }
 
-static int capture(struct recording *r, const pid_t *pids, size_t n)
+static int capture(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_missing)
 {
     struct err err = {0};
-    int error = 0;
-    for (size_t i = 0; i < n && error == 0; i++)
-        error = recording_add(r, pids[i], &err);
+    int error = targets_add(r, pids, n, ret_one_missing, &err);
     if (error == 0)
         error = recording_start(r, &err);
     if (error < 0) {
@@ -177,7 +175,7 @@ int dump_main(const struct options *o)
     struct recording *r = recording_new(&config);
     struct dump dump = {.profile = recording_profile(r)};
     recording_on_sample(r, on_sample, &dump);
-    code = capture(r, pids, n);
+    code = capture(r, pids, n, &one_missing);
     if (code == EXIT_OK)
         code = print(o, &dump);
     if (code == EXIT_OK && dump.n == 0) {

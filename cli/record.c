@@ -90,20 +90,12 @@ static int start(struct record *r)
 {
     struct err err = {0};
     struct recording_config config = configure(r->options);
-    int added = 0;
-    int error = 0;
     memory_limit(r->options->max_bytes);
     r->throttled = quota_throttled();
     r->recording = recording_new(&config);
     signals_block_terminal_stop();
-    for (size_t i = 0; i < r->n_pids; i++) {
-        error = recording_add(r->recording, r->pids[i], &err);
-        added += error == 0;
-        r->one_missing |= error < 0;
-        if (error < 0 && r->n_pids > 1)
-            terminal_warn("%s", err.text);
-    }
-    if (added)
+    int error = targets_add(r->recording, r->pids, r->n_pids, &r->one_missing, &err);
+    if (error == 0)
         error = recording_start(r->recording, &err);
     if (error == 0)
         return EXIT_OK;

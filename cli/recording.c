@@ -61,7 +61,7 @@ int recording_add(struct recording *r, pid_t pid, struct err *err)
 {
     struct subject *subject = NULL;
     if (r->n_subjects == MAX_SUBJECTS)
-        return err_set(err, -E2BIG, "more than %d processes", MAX_SUBJECTS);
+        return err_set(err, -E2BIG, "%d is left out: more than %d processes", pid, MAX_SUBJECTS);
     int error = subject_open(&subject, pid, r->profile, err);
     if (error < 0)
         return error;

@@ -82,6 +82,21 @@ int targets_check_command(pid_t pid)
     return exit_code_of_obstacle(c.obstacle);
 }
 
+int targets_add(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_missing,
+                struct err *err)
+{
+    size_t added = 0;
+    int error = 0;
+    for (size_t i = 0; i < n; i++) {
+        error = recording_add(r, pids[i], err);
+        added += error == 0;
+        *ret_one_missing |= error < 0;
+        if (error < 0 && n > 1)
+            terminal_warn("%s", err->text);
+    }
+    return added ? 0 : error;
+}
+
 struct children {
     pid_t pid;
     int n;

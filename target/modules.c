@@ -373,6 +373,8 @@ static void open_file(struct modules *m, struct entry *e)
 static void make_image(struct modules *m, struct entry *e)
 {
     struct elf_budget *budget = &m->counters.images;
+    const uint64_t bytes = budget->bytes;
+    const size_t n_files = m->n_files;
     struct elf_file *f;
     if (e->tried_memory)
         return;
@@ -384,6 +386,8 @@ static void make_image(struct modules *m, struct entry *e)
         m->counters.origins[MODULE_JIT]++;
     }
     m->counters.origins[MODULE_NONE] += !e->module.elf;
+    if (m->n_files == n_files) /* as the vdso after each execve */
+        budget->bytes = bytes;
 }
 
 struct elf_file *module_elf(struct modules *m, struct module *module)

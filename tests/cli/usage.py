@@ -183,6 +183,19 @@ class Attached(InFolder):
             self.assertEqual(run("-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 0)
             self.assertEqual(run("--strict", "-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 6)
 
+    def test_more_than_can_be_sampled(self):
+        sleeping = [subprocess.Popen(["sleep", "60"]) for _ in range(258)]
+        try:
+            pids = ",".join(str(p.pid) for p in sleeping)
+            code, out, _, err = run("dump", "--json", "-p", pids, user=False)
+            self.assertEqual((code, len(json.loads(out)["processes"])), (0, 256))
+            self.assertIn(f"{sleeping[-1].pid} is left out: more than 256 processes", err)
+            self.assertEqual(run("-q", "-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 0)
+        finally:
+            for process in sleeping:
+                process.kill()
+                process.wait()
+
     def test_no_such_thread(self):
         with Target("plain", user=False) as t:
             for command in ("dump",), ("record", "-d", "0.2", "-o", "o.json"):
