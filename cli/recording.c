@@ -193,20 +193,23 @@ static void describe_thread(struct recording *r, struct subject *s, const struct
 {
     profile_get_thread(r->profile, lane->thread)->python |= stacked->python;
     bool seldom = (lane->samples & (lane->samples - 1)) != 0; /* no power of two */
-    if (!seldom || s->execed)
+    if (!seldom || s->execed_ns)
         name_thread(r, s, lane, m->head.tid, stacker_thread_name(r->stacker, s, m));
 }
 
-/* The time between the last sample of the old program and the first of the new one. */
+/* The time between the end of the old program and the first sample of the new one.  Its main thread may have ended long
+ * before, and another have called execve. */
 static void mark_exec(struct recording *r, struct subject *s, const struct lane *lane,
                       const struct message *m)
 {
     struct profile_thread *t = profile_get_thread(r->profile, lane->thread);
-    s->execed = false;
+    int64_t end_ns = s->execed_ns - r->origin_ns;
+    s->execed_ns = 0;
     if (!t->n_runs)
         return;
     const struct run *last = &t->runs[t->n_runs - 1];
-    int64_t end_ns = last->start_ns + last->wall_ns;
+    if (end_ns < last->start_ns + last->wall_ns)
+        end_ns = last->start_ns + last->wall_ns;
     frame_id mark = profile_mark(r->profile, "[execve]", NULL);
     struct run run = {.stack = profile_push(r->profile, (stack_id){0}, mark),
                       .state = RUN_RUNNING,
@@ -228,7 +231,7 @@ static void on_sample(struct recording *r, struct subject *s, const struct sampl
     else
         stacked.stack = stacker_mark(r->stacker, s, m);
     describe_thread(r, s, lane, m, &stacked);
-    if (s->execed && m->head.tid == s->pid)
+    if (s->execed_ns && m->head.tid == s->pid)
         mark_exec(r, s, lane, &m->head);
     r->left_out += stacked.left_out;
     if (!stacked.left_out)

@@ -302,7 +302,7 @@ void subject_exec(struct subject *s, int64_t noticed_ns)
     s->maps_read_ns = s->maps_wait_ms = 0;
     s->python_pending = s->python_refused = false;
     s->doubted_ns = 0;
-    s->execed = true;
+    s->execed_ns = noticed_ns;
     subject_describe(s);
 }
 

@@ -67,8 +67,8 @@ struct subject {
     uint32_t modules_generation; /* when the maps were last read */
     size_t sought_modules;       /* when Python was last looked for */
     int64_t seek_not_before_ns;
-    thread_id main; /* its thread's time line, also across execve; none: not yet */
-    bool execed;    /* since the main thread's last sample */
+    thread_id main;    /* its thread's time line, also across execve; none: not yet */
+    int64_t execed_ns; /* when that was noticed; 0: not since the main thread's last sample */
 };
 
 /* Opens PID.  Returns 0; -ESRCH, -EPERM with ERR.  The caller fills in sampler and number. */

@@ -4,6 +4,8 @@ import os
 import random
 import signal
 import statistics
+import subprocess
+import sys
 import time
 
 import harness
@@ -47,6 +49,23 @@ class Leaving(harness.HarmTest):
 
     def test_exec_while_leader_in_vfork(self):
         self.assert_soon([self.exec_once("thread", "leader") for _ in range(TRIES)])
+
+    def test_exec_long_after_the_main_thread(self):
+        """That time is no execve's."""
+        script = ("import ctypes, os, threading, time\n"
+                  "def late():\n"
+                  "    time.sleep(2)\n"
+                  "    os.execv('/bin/sleep', ['sleep', '0.5'])\n"
+                  "threading.Thread(target=late).start()\n"
+                  "time.sleep(0.8)\n"
+                  "ctypes.CDLL(None).pthread_exit(None)\n")
+        process = subprocess.Popen([sys.executable, "-c", script])
+        with harness.Wallspy(process.pid, rate=100) as wallspy:
+            self.assertEqual(process.wait(10), 0)
+            profile = wallspy.ends()
+        self.assertEqual(profile.counts["execs"], 1)
+        self.assertGreater(profile.seconds("[blocked"), 0.5)
+        self.assertLess(profile.seconds("[execve]"), 0.3)
 
     def exit_once(self, who, vforks):
         with harness.Target("leave", "exit", who, vforks) as target:
