@@ -219,10 +219,12 @@ static bool read_maps(struct subject *s, int64_t now_ns)
         code_changed(s);
     else
         unwinder_maps_same(s->unwinder);
+    s->maps_took_ns = clock_now_ns() - now_ns;
     bool wanted = !s->python && !s->no_python && !s->python_refused;
     if (wanted && (changed || s->python_pending))
         seek_python_again(s);
-    s->maps_took_ns = clock_now_ns() - now_ns;
+    if (wanted && !s->python) /* what it took is to be expected again */
+        s->maps_took_ns = clock_now_ns() - now_ns;
     if (s->want_tasks && changed && s->python && !s->python->tasks)
         seek_tasks(s);
     return changed;

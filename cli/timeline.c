@@ -47,6 +47,14 @@ static void settle_state(struct lane *lane, const struct profile *p, struct run 
     }
 }
 
+/* Does nobody know what was counted since the sample?  Of a thread that has ended the counts are gone, and when the recording
+ * ends they are not read again. */
+static bool is_uncounted(const struct lane *lane, const struct message *m)
+{
+    return (!m->sched.runs && !lane->sched.runs) ||
+           (m->kind == MESSAGE_TASK_END && m->sched.run_ns == lane->sched.run_ns);
+}
+
 /* Without the kernel's counts the state that was seen stands for all of the sample's time. */
 static void count_by_state(struct run *run)
 {
@@ -76,7 +84,7 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
     };
     if (counted)
         settle_state(lane, p, &run, interval_ns);
-    if (lane->by_state || (!m->sched.runs && !lane->sched.runs))
+    if (lane->by_state || is_uncounted(lane, m))
         count_by_state(&run);
     struct profile_thread *t = profile_get_thread(p, lane->thread);
     t->cpu_ns += run.cpu_ns;

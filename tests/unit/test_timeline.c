@@ -85,6 +85,27 @@ START_TEST(state_counts_where_the_kernel_does_not)
 END_TEST
 
 /* With --gil the thread did other things between two samples, and the kernel's counts are of all. */
+/* A thread's counts are gone when it has ended: else all of one that lives for less than an interval were a wait. */
+START_TEST(state_counts_from_the_last_sample_to_the_end)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 10);
+    struct message second = at(10, 0, 107, 12);
+    struct message end = at(16, 0, 107, 12);
+    end.kind = MESSAGE_TASK_END;
+    lane_open(&lane, &first, stack, RUN_RUNNING);
+    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    lane_open(&lane, &second, stack, RUN_RUNNING);
+    lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
+    const struct profile_thread *t = profile_see_thread(profile, lane.thread);
+    ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
+    ck_assert_int_eq(t->runqueue_ns, 2 * MS);
+    lane_open(&lane, &second, stack, RUN_BLOCKED);
+    lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
+    ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
+}
+END_TEST
+
 START_TEST(state_counts_where_samples_are_left_out)
 {
     set_up();
@@ -192,5 +213,5 @@ END_TEST
 
 CHECK_MAIN("timeline", 20, sample_held_so_far_is_there_once, waiting_is_shown_as_counted,
            long_wait_is_not_in_doubt, sample_holds_until_the_next, gap_without_proof_is_missed,
-           state_counts_where_the_kernel_does_not, state_counts_where_samples_are_left_out,
-           proof_covers_any_gap, late_count_is_carried)
+           state_counts_where_the_kernel_does_not, state_counts_from_the_last_sample_to_the_end,
+           state_counts_where_samples_are_left_out, proof_covers_any_gap, late_count_is_carried)
