@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "exporter/short_path.h"
 #include "exporter/survey.h"
 #include "profile/strings.h"
@@ -27,10 +28,10 @@ struct short_stack {
 struct row {
     struct text label;
     const char *group;
-    bool idle;
+    bool leads, idle;
     string_id path, shown;
-    size_t n_threads;
-    int64_t wall_ns, cpu_ns, runqueue_ns, path_ns;
+    size_t n_threads, order; /* order: of its first thread */
+    int64_t wall_ns, active_ns, cpu_ns, runqueue_ns, path_ns;
 };
 
 struct finding {
@@ -43,6 +44,7 @@ struct finding {
     size_t n_sums;
     struct row *rows;
     size_t n_rows, rows_capacity;
+    struct index by_key; /* rows, by what their threads share */
 };
 
 /* ---- what each thread mostly does ---- */
@@ -121,16 +123,37 @@ static struct short_stack biggest_path(struct finding *f, const struct profile_t
 
 /* ---- rows ---- */
 
+/* What the threads of a row share. */
+struct row_key {
+    const struct finding *f;
+    const char *group;
+    bool idle;
+    string_id path;
+};
+
+static bool is_row(const void *ctx, uint32_t item)
+{
+    const struct row_key *key = ctx;
+    const struct row *row = &key->f->rows[item];
+    return row->idle == key->idle && row->path.ix == key->path.ix && str_eq(row->group, key->group);
+}
+
 /* The row for threads that are called and do the same as T; a new one if there is none. */
 static struct row *row_of(struct finding *f, const struct surveyed *t, struct short_stack path)
 {
-    for (size_t i = 0; i < f->n_rows; i++)
-        if (str_eq(f->rows[i].group, t->group) && f->rows[i].idle == t->idle &&
-            f->rows[i].path.ix == path.path.ix)
-            return &f->rows[i];
+    struct row_key key = {f, t->group, t->idle, path.path};
+    uint64_t hash =
+        hash_bytes(t->group, strlen(t->group)) ^ hash_u64((uint64_t)path.path.ix << 1 | t->idle);
+    uint32_t item = index_find(&f->by_key, hash, is_row, &key);
+    if (item != INDEX_NONE)
+        return &f->rows[item];
     f->rows = array_reserve(f->rows, &f->rows_capacity, f->n_rows + 1, sizeof *f->rows);
-    f->rows[f->n_rows] =
-        (struct row){.group = t->group, .idle = t->idle, .path = path.path, .shown = path.shown};
+    f->rows[f->n_rows] = (struct row){.group = t->group,
+                                      .idle = t->idle,
+                                      .path = path.path,
+                                      .shown = path.shown,
+                                      .order = f->n_rows};
+    index_add(&f->by_key, hash, (uint32_t)f->n_rows);
     return &f->rows[f->n_rows++];
 }
 
@@ -147,8 +170,10 @@ static void add_thread(struct finding *f, const struct surveyed *t)
     struct row *row = row_of(f, t, path);
     if (!row->n_threads)
         text_add_tame(&row->label, t->label, strlen(t->label));
+    row->leads |= t->leads;
     row->n_threads += t->n_threads;
     row->wall_ns += t->wall_ns;
+    row->active_ns += t->active_ns;
     row->cpu_ns += t->cpu_ns;
     row->runqueue_ns += t->runqueue_ns;
     row->path_ns += path_ns;
@@ -157,6 +182,21 @@ static void add_thread(struct finding *f, const struct surveyed *t)
         text_addf(&row->label, "%zu x ", row->n_threads);
         text_add_tame(&row->label, t->group, strlen(t->group));
     }
+}
+
+/* As the survey's order of single threads, by what a row's threads did together: the culprit may be a task that each of many
+ * threads does once. */
+static int by_interest(const void *a, const void *b)
+{
+    const struct row *x = a;
+    const struct row *y = b;
+    if (x->leads != y->leads)
+        return x->leads ? -1 : 1;
+    if (x->idle != y->idle)
+        return y->idle ? -1 : 1;
+    if (x->active_ns != y->active_ns && !x->idle)
+        return x->active_ns > y->active_ns ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
 }
 
 /* Sums up the rows past the limit in the last one that fits. */
@@ -315,12 +355,15 @@ void finding_write(const struct profile *p, const struct view_options *options, 
     survey_init(&f.survey, p, f.v);
     for (size_t i = 0; i < f.survey.n; i++)
         add_thread(&f, &f.survey.threads[i]);
+    if (f.n_rows)
+        qsort(f.rows, f.n_rows, sizeof *f.rows, by_interest);
     limit_rows(&f);
     if (f.n_rows)
         add_table(&f, (size_t)width, out);
     for (size_t i = 0; i < f.n_rows; i++)
         text_release(&f.rows[i].label);
     free(f.rows);
+    index_release(&f.by_key);
     free(f.path_ns);
     free(f.shown_ns);
     free(f.stacks);

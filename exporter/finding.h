@@ -4,7 +4,7 @@
  * on a CPU, waiting for one, or blocked in an unusual place (exporter/survey.h), so that the worker
  * that sits in a driver is next to the main thread that waits for it, although neither uses a CPU;
  * idle threads last.  Threads of one name, but for numbers, whose biggest path is the same are one
- * row: percentages are then of the sum of their wall times.  The biggest path is the one with most
+ * row, which has its place by their sum: percentages are then of the sum of their wall times.  The biggest path is the one with most
  * wall time after shortening (exporter/short_path.h), so that the ways through libc to one wait are
  * one path; its line is the one mostly seen. */
 #pragma once

@@ -1,5 +1,7 @@
 #include "exporter/finding.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
@@ -155,6 +157,26 @@ START_TEST(rows_are_limited_and_lines_fit)
 }
 END_TEST
 
+/* Each of many threads does little, and all do the same. */
+START_TEST(what_many_short_threads_do_comes_before_what_single_ones_do)
+{
+    struct profile_builder b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app > futex [blocked]", 1000, 0);
+    for (pid_t tid = 11; tid < 20; tid++) {
+        char name[] = "aux-a";
+        name[4] = (char)('a' + tid - 11);
+        builder_run(&b, builder_thread(&b, tid, name), "tick!app", 20, 20);
+    }
+    for (pid_t tid = 20; tid < 120; tid++)
+        builder_run(&b, builder_thread(&b, tid, "job"), "culprit!app", 8, 8);
+    const char *text = finding(&b, 79, 1000);
+    const char *main = strstr(text, "main 10");
+    const char *job = strstr(text, "100 x job");
+    const char *aux = strstr(text, "aux");
+    ck_assert_msg(main && job && aux && main < job && job < aux, "%s", text);
+}
+END_TEST
+
 START_TEST(a_terminal_gets_no_orders)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -176,4 +198,5 @@ END_TEST
 CHECK_MAIN("finding", 20, the_culprit_is_named, threads_of_cxx_are_called_after_what_they_run,
            an_address_is_no_name_for_a_thread, the_line_is_the_one_mostly_seen,
            what_was_left_out_is_not_called_blocked, rows_are_limited_and_lines_fit,
-           a_terminal_gets_no_orders, nothing_says_nothing)
+           what_many_short_threads_do_comes_before_what_single_ones_do, a_terminal_gets_no_orders,
+           nothing_says_nothing)
