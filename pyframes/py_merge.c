@@ -13,6 +13,7 @@
 
 static const char note_greenlet[] = "[greenlet]";
 static const char note_native_missing[] = "[native frames missing]";
+static const char note_native_not_matched[] = "[native frames not matched]";
 static const char note_python_missing[] = "[Python frames missing]";
 
 struct py_merger *py_merger_new(const struct py_runtime *rt)
@@ -48,6 +49,8 @@ struct writer {
     size_t entering;             /* eval frames inside of all homes that no frame has left */
     bool lost;                   /* they run Python frames that are not there */
     bool python_ends;            /* outside of the outermost home there is no Python frame */
+    bool gap;                    /* native frames were missing since the last block */
+    size_t rest;                 /* the first of the outermost blocks that have no home */
 };
 
 static void put(struct writer *w, uint8_t kind, size_t index, const char *note)
@@ -75,22 +78,44 @@ static void put_block(struct writer *w, size_t b)
         put(w, MERGED_PYTHON, i, NULL);
 }
 
+/* Says that the blocks which follow have no home although the C stack was read. */
+static void put_mismatch(struct writer *w)
+{
+    worsen(w, PY_MERGE_MISMATCH);
+    if (!w->gap)
+        put_note(w, note_native_not_matched);
+}
+
 /* The block of a home, and before it those that come before it and have none. */
 static void put_blocks_up_to(struct writer *w, size_t b)
 {
     size_t first = b;
     while (first > 0 && w->m->blocks[first - 1].home == NOWHERE)
         first--;
-    if (first < b) {
-        worsen(w, PY_MERGE_MISMATCH);
-        put_note(w, note_native_missing);
-    }
+    if (first < b)
+        put_mismatch(w);
+    w->gap = false;
     for (size_t i = first; i <= b; i++)
         put_block(w, i);
     if (w->m->blocks[b].whole)
         return;
     put_note(w, note_python_missing);
     worsen(w, PY_MERGE_MISMATCH);
+}
+
+/* The outermost blocks, if the native stack ended before their homes, or has none for them.  Once. */
+static void put_homeless_rest(struct writer *w)
+{
+    if (w->rest == w->m->n)
+        return;
+    if (w->native->end != UNWIND_DONE) {
+        worsen(w, PY_MERGE_NATIVE_CUT);
+        put_note(w, note_native_missing);
+    } else if (w->native->n > 0) {
+        put_mismatch(w);
+    } /* else nobody asked for native frames */
+    while (w->rest < w->m->n)
+        put_block(w, w->rest++);
 }
 
 /* An activation of the eval loop that no block belongs to.  Returns false if the stack ends here.
@@ -110,6 +135,9 @@ static bool put_strange_eval(struct writer *w, size_t i)
         put_note(w, note_greenlet);
         return false;
     }
+    /* What lacks a home ran here, or further out: CPython itself loses the rest of the chain (3.9's gen.throw()). */
+    if (w->innermost != NOWHERE && i > w->outermost && w->native->end == UNWIND_DONE)
+        put_homeless_rest(w);
     put_note(w, note_python_missing);
     worsen(w, PY_MERGE_MISMATCH);
     w->out->unmatched += w->m->n > 0;
@@ -122,6 +150,7 @@ static bool put_native(struct writer *w, size_t i)
     if (f->after_gap) {
         put_note(w, note_native_missing);
         worsen(w, PY_MERGE_NATIVE_CUT);
+        w->gap = true;
     }
     if (w->m->block_at[i] != NOWHERE) {
         put_blocks_up_to(w, w->m->block_at[i]);
@@ -137,23 +166,6 @@ static bool put_native(struct writer *w, size_t i)
         return put_strange_eval(w, i);
     put(w, MERGED_NATIVE, i, NULL);
     return true;
-}
-
-/* The outermost blocks, if the native stack ended before their homes, or has none for them. */
-static void put_homeless_rest(struct writer *w)
-{
-    size_t first = w->m->n;
-    while (first > 0 && w->m->blocks[first - 1].home == NOWHERE)
-        first--;
-    if (first == w->m->n)
-        return;
-    bool cut = w->native->end != UNWIND_DONE;
-    if (cut || w->native->n > 0) { /* else nobody asked for native frames */
-        worsen(w, cut ? PY_MERGE_NATIVE_CUT : PY_MERGE_MISMATCH);
-        put_note(w, note_native_missing);
-    }
-    for (size_t b = first; b < w->m->n; b++)
-        put_block(w, b);
 }
 
 /* Asks the kernel for memory, or gives it back: what malloc() may do anywhere. */
@@ -204,6 +216,9 @@ static void find_extent(struct writer *w, int64_t syscall)
             w->innermost = i;
         w->outermost = i;
     }
+    w->rest = m->n;
+    while (w->rest > 0 && m->blocks[w->rest - 1].home == NOWHERE)
+        w->rest--;
     size_t eval = 0;
     size_t inside = w->innermost != NOWHERE ? w->innermost : m->n == 0 ? w->native->n : 0;
     for (size_t i = 0; i < inside; i++) {

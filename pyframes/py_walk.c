@@ -8,6 +8,7 @@
 #include "pyframes/py_layout.h"
 
 enum frame_owner {
+    OWNER_GENERATOR = 1,
     OWNER_FRAME_OBJECT = 2, /* of a function that has returned: never in a running chain */
     OWNER_SHIM = 3,         /* 3.12+; and what is above: no Python function */
 };
@@ -211,13 +212,15 @@ static enum py_walk_end read_cframe(struct walk *w, uint64_t addr, struct cframe
     return PY_WALK_DONE;
 }
 
-/* 3.11: C's block, from its current frame to the one with is_entry.  C becomes the activation that
- * called it, whose current frame must be the caller of the entry frame. */
+/* 3.11: C's block, from its current frame to the one with is_entry that C's caller called; C becomes that caller.
+ * gen.throw() passes by generators that await another: they have no activation, and is_entry is of when they had one. */
 static enum py_walk_end entry_block(struct walk *w, struct cframe *c)
 {
     size_t first = w->out->n;
     struct step s = {.previous = c->current_frame};
-    while (!s.is_entry) {
+    struct cframe caller = {0};
+    enum py_walk_end next = read_cframe(w, c->previous, &caller);
+    while (!s.is_entry || (s.owner == OWNER_GENERATOR && caller.current_frame != s.previous)) {
         enum py_walk_end end = read_step(w, s.previous, &s);
         if (end == PY_WALK_DONE)
             end = add_frame(w, &s, c->addr);
@@ -225,10 +228,8 @@ static enum py_walk_end entry_block(struct walk *w, struct cframe *c)
             return end;
     }
     close_block(w, first, c->addr);
-    enum py_walk_end end = read_cframe(w, c->previous, c);
-    if (end == PY_WALK_DONE && c->current_frame != s.previous)
-        end = PY_WALK_CUT;
-    return end;
+    *c = caller;
+    return next == PY_WALK_DONE && caller.current_frame != s.previous ? PY_WALK_CUT : next;
 }
 
 static void note_left(struct py_stack *out, uint64_t marker)
@@ -349,8 +350,7 @@ static enum py_walk_end walk_cframes(struct walk *w)
     uint64_t root = w->thread + l->thread.root_cframe, addr, frame;
     if (read_word(w, w->thread + l->thread.cframe, &addr) < 0)
         return PY_WALK_BAD_MEMORY;
-    size_t first = w->out->n;
-    size_t left = w->out->n_left;
+    size_t first = w->out->n, left = w->out->n_left;
     struct cframe c = {0};
     enum py_walk_end end = read_cframe(w, addr, &c);
     if (end != PY_WALK_DONE)

@@ -1,5 +1,7 @@
 #include "tests/support/merge_stage.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 #include "tests/support/check_main.h"
@@ -110,6 +112,8 @@ static char letter_of(const struct stage *s, const struct merged_frame *f)
         return s->letters[f->index];
     if (f->kind == MERGED_PYTHON)
         return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[f->index];
+    if (str_eq(f->note, "[native frames not matched]"))
+        return '!';
     return (char)(f->note[1] == 'g' ? '<' : f->note[1] == 'n' ? '~' : '?');
 }
 

@@ -10,7 +10,7 @@
  * A Python stack is a text too, one character per frame: the native index of its home; '^' one
  * above all, 'v' one below all, '0' + … ; frames with the same home are one block.
  * A merged stack reads: native letters, Python frames as upper-case letters from A (innermost),
- * notes '<' greenlet, '~' native frames missing, '?' Python frames missing. */
+ * notes '<' greenlet, '~' native frames missing, '!' not matched, '?' Python frames missing. */
 enum {
     INTERPRETER = 0x400000,
     EVAL = INTERPRETER + 0x1000,

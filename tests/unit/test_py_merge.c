@@ -29,9 +29,10 @@ static const struct case_ cases[] = {
     {"native ends at once", "x", "^^", "x~AB", PY_MERGE_NATIVE_CUT, UNWIND_NO_CFI, 0},
     {"no native at all", "", "^^", "~AB", PY_MERGE_NATIVE_CUT, UNWIND_NEEDS_REGS, 0},
     {"native was not asked for", "", "^^", "AB", PY_MERGE_EXACT, UNWIND_DONE, 0},
-    {"marker above a whole stack", "xex", "1^", "xAx~B", PY_MERGE_MISMATCH, 0, 0},
-    {"marker below sp", "xex", "v1", "x~ABx", PY_MERGE_MISMATCH, 0, 0},
-    {"marker in foreign code", "xexex", "123", "xAx~BCx", PY_MERGE_MISMATCH, 0, 0},
+    {"marker above a whole stack", "xex", "1^", "xAx!B", PY_MERGE_MISMATCH, 0, 0},
+    {"an outer one has no home", "xecex", "1^", "xAc!B?x", PY_MERGE_MISMATCH, 0, 0},
+    {"marker below sp", "xex", "v1", "x!ABx", PY_MERGE_MISMATCH, 0, 0},
+    {"marker in foreign code", "xexex", "123", "xAx!BCx", PY_MERGE_MISMATCH, 0, 0},
     {"in code without CFI", "xcjcex", "24", "xcAcBx", PY_MERGE_EXACT, 0, 0},
     {"the walk ended early", "xecececx", "11", "xABc?c?cx", PY_MERGE_MISMATCH, 0, PY_WALK_CUT},
     {"nothing was being walked", "xecex", "13", "xAcBx", PY_MERGE_EXACT, 0, PY_WALK_TORN},
@@ -260,7 +261,7 @@ START_TEST(a_frame_not_found_is_kept_in_its_place)
     open_old(&s, "xecececx", 3);
     hold(&s, 5, 2, X86_RBX);
     hold(&s, 1, 0, X86_RBX);
-    ck_assert_str_eq(merged(&s), "xAc?c~BCcx");
+    ck_assert_str_eq(merged(&s), "xAc?c!BCcx");
     ck_assert_int_eq(s.out.result, PY_MERGE_MISMATCH);
     stage_close(&s);
 }
