@@ -15,6 +15,17 @@ static void run_child(char *const argv[], int report_fd)
     _exit(127);
 }
 
+int launch_exec_failed(const char *command, int error, struct err *err)
+{
+    if (error == ENOENT && strchr(command, '/') && access(command, F_OK) == 0)
+        return err_set(
+            err, -error,
+            "cannot run %s: the interpreter that it names (in its #! line, or the dynamic "
+            "loader) does not exist",
+            command);
+    return err_set(err, -error, "cannot run %s: %s", command, strerror(error));
+}
+
 int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct err *err)
 {
     int report[2];
@@ -45,7 +56,7 @@ int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct er
     }
     close(report[0]);
     if (error)
-        return err_set(err, -error, "cannot run %s: %s", argv[0], strerror(error));
+        return launch_exec_failed(argv[0], error, err);
     *ret = pid;
     return 0;
 }

@@ -11,6 +11,8 @@
  * did; the program does as if we had not been there.  Returns 0 and the pid; −ENOENT: not found;
  * another negative errno: it cannot be executed; ERR says so. */
 int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct err *err);
+/* ERR says why COMMAND could not be executed: ERROR, of execve(2).  Returns -ERROR. */
+int launch_exec_failed(const char *command, int error, struct err *err);
 /* Waits for the child's end, whatever signals come.  Only when no sampler's thread runs.  Returns 0 and its
  * status as of waitpid(2), or a negative errno: how it ended, and whether, cannot be learnt. */
 int launch_wait(pid_t pid, int *ret_status);

@@ -183,6 +183,15 @@ class Attached(InFolder):
             self.assertEqual(run("-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 0)
             self.assertEqual(run("--strict", "-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 6)
 
+    def test_interpreter_is_missing(self):
+        with open("script", "w", encoding="ascii") as script:
+            script.write("#!/no/such/interpreter\n")
+        os.chmod("script", 0o755)
+        for line in (["-q", "-o", "o.json", "./script"], ["standby", "./script"]):
+            code, _, _, err = run(*line, user=False)
+            self.assertEqual(code, 127)
+            self.assertIn("cannot run ./script: the interpreter that it names", err)
+
     def test_more_than_can_be_sampled(self):
         sleeping = [subprocess.Popen(["sleep", "60"]) for _ in range(258)]
         try:
