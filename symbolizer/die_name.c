@@ -141,9 +141,10 @@ static void add_scope(Dwarf_Die *scope, const char *member, struct text *out)
     int tag = dwarf_tag(scope);
     const char *name = dwarf_diename(scope);
     if (!name)
-        name = tag == DW_TAG_namespace        ? "(anonymous namespace)"
-               : str_eq(member, "operator()") ? "{lambda}"
-                                              : "{unnamed type}";
+        name = tag == DW_TAG_namespace ? "(anonymous namespace)"
+               : str_starts(member, "operator()")
+                   ? "{lambda}" /* of a generic one operator()<int> */
+                   : "{unnamed type}";
     text_addf(out, "%.*s::", MAX_SHOWN_NAME_BYTES, name);
 }
 

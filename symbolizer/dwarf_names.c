@@ -178,7 +178,7 @@ struct functions_walk {
 static void add_function(struct functions_walk *w, Dwarf_Die *die)
 {
     struct unit *u = w->u;
-    if (!add_ranges(w->d, &u->by_address, die, (uint32_t)u->n, NULL))
+    if (!add_ranges(w->d, &u->by_address, die, (uint32_t)u->n, w->d->code))
         return;
     u->functions = array_reserve(u->functions, &u->capacity, u->n + 1, sizeof *u->functions);
     u->functions[u->n++] = (struct function){.die = *die};
@@ -304,8 +304,10 @@ static size_t set_chain(struct dwarf_names *d, struct function *f, uint64_t elf_
         ret[n].inlined = call->parent != NO_PARENT;
         if (!ret[n++].inlined)
             break;
-        bool full = n == MAX_INLINED;
-        i = full ? 0 : call->parent; /* 0: the function itself */
+        i = call->parent;
+        /* No room for more: then the outermost call, and who makes it: the function itself, 0. */
+        for (; n == MAX_INLINED && i != 0; i = call->parent)
+            call = &f->calls[i];
         die_names_call_site(d->names, &call->die, &ret[n].file, &ret[n].line);
     }
     return n;

@@ -139,12 +139,14 @@ static bool find_symbol(struct module_names *m, uint64_t elf_addr, uint64_t func
 static void prefer_exported(struct module_names *m, uint64_t elf_addr, uint64_t function,
                             struct location *l)
 {
+    static const char libc_mark[] = "__GI_";
     const char *name = profile_text(m->profile, l->function);
-    size_t underscores = strspn(name, "_");
+    const char *plain = str_starts(name, libc_mark) ? name + strlen(libc_mark) : name;
+    size_t underscores = strspn(plain, "_");
     bool exported;
-    if (!underscores || !find_symbol(m, elf_addr, function, &exported))
+    if ((!underscores && plain == name) || !find_symbol(m, elf_addr, function, &exported))
         return;
-    if (!exported && !str_starts(name, "__GI_"))
+    if (!exported && plain == name)
         return;
     size_t own = strspn(m->shown.s, "_");
     if (own < underscores || (own == underscores && m->shown.len < strlen(name)))

@@ -204,20 +204,38 @@ int elf_file_from_object(struct elf_file **ret, struct mem *mem, const struct ad
     return open_image(ret, f, elf_object_read(&f->image, &f->layout, mem, object, budget));
 }
 
+/* What libdw unpacks of SCN; 0: it is not packed.  The old kind, .zdebug_*, begins with "ZLIB" and the size, big-endian. */
+static uint64_t unpacked_bytes(Elf *elf, size_t names, Elf_Scn *scn)
+{
+    enum { MAGIC_BYTES = 4, HEADER_BYTES = MAGIC_BYTES + 8 };
+    GElf_Shdr header;
+    GElf_Chdr packed;
+    if (!gelf_getshdr(scn, &header))
+        return 0;
+    if (header.sh_flags & SHF_COMPRESSED)
+        return gelf_getchdr(scn, &packed) ? packed.ch_size : UINT64_MAX;
+    const char *name = elf_strptr(elf, names, header.sh_name);
+    const Elf_Data *data = name && str_starts(name, ".zdebug") ? elf_rawdata(scn, NULL) : NULL;
+    uint64_t bytes = 0;
+    if (!data || data->d_size < HEADER_BYTES || memcmp(data->d_buf, "ZLIB", MAGIC_BYTES) != 0)
+        return 0;
+    for (size_t i = MAGIC_BYTES; i < HEADER_BYTES; i++)
+        bytes = bytes << 8 | ((const uint8_t *)data->d_buf)[i];
+    return bytes;
+}
+
 bool elf_unpacks_little(Elf *elf)
 {
     static const uint64_t MAX_UNPACKED_BYTES = UINT64_C(512) << 20;
-    uint64_t bytes = 0;
+    uint64_t left = MAX_UNPACKED_BYTES;
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names) < 0)
+        return true; /* libdw finds no section either */
     for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-        GElf_Shdr header;
-        GElf_Chdr packed;
-        if (!gelf_getshdr(scn, &header) || !(header.sh_flags & SHF_COMPRESSED))
-            continue;
-        if (!gelf_getchdr(scn, &packed) || packed.ch_size > MAX_UNPACKED_BYTES)
+        uint64_t bytes = unpacked_bytes(elf, names, scn);
+        if (bytes > left)
             return false;
-        bytes += packed.ch_size;
-        if (bytes > MAX_UNPACKED_BYTES)
-            return false;
+        left -= bytes;
     }
     return true;
 }
@@ -379,10 +397,18 @@ void elf_file_each_exported(struct elf_file *f,
     }
 }
 
+/* Gold, and bfd with -z noseparate-code, have the headers in the segment with the code, at its beginning. */
+static bool is_header(const struct elf_layout *l, uint64_t offset)
+{
+    const Elf64_Ehdr *h = &l->header;
+    return offset < sizeof *h ||
+           (offset >= h->e_phoff && offset - h->e_phoff < h->e_phnum * sizeof(Elf64_Phdr));
+}
+
 bool elf_file_is_code(struct elf_file *f, uint64_t elf_addr)
 {
     const struct elf_segment *s = elf_layout_load(&f->layout, elf_addr);
-    return s && s->flags & PF_X;
+    return s && s->flags & PF_X && !is_header(&f->layout, s->offset + (elf_addr - s->addr));
 }
 
 bool elf_file_bias(struct elf_file *f, uint64_t start, uint64_t file_offset, uint64_t *ret)

@@ -80,7 +80,7 @@ int elf_file_section(struct elf_file *f, const char *name, struct addr_range *re
 /* Bytes at an ELF address, from the file's PT_LOAD contents (bss reads as zero).  Returns 0, or
  * -EFAULT with BUF undefined. */
 int elf_file_read(struct elf_file *f, uint64_t elf_addr, void *buf, size_t len);
-/* Is ELF_ADDR inside an executable PT_LOAD? */
+/* Is ELF_ADDR inside an executable PT_LOAD, behind the file's headers? */
 bool elf_file_is_code(struct elf_file *f, uint64_t elf_addr);
 /* Bias = mapped address − ELF address, for a mapping of FILE_OFFSET at START.  False: no PT_LOAD
  * there. */

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "symbolizer/dwarf_names.h"
 #include "tests/support/check_main.h"
 #include "tests/support/symbol_names.h"
@@ -138,6 +139,88 @@ START_TEST(too_much_is_not_unpacked)
     unlink(path);
     close(fd);
     free(from);
+}
+END_TEST
+
+/* The first section of the old kind says that it is of 608 MiB. */
+static void claim_old_size(const char *path)
+{
+    static char bytes[1 << 20];
+    static const char size[8] = {0, 0, 0, 0, 0x26};
+    FILE *f = fopen(path, "r+");
+    ck_assert_ptr_nonnull(f);
+    size_t len = fread(bytes, 1, sizeof bytes, f);
+    const char *magic = memmem(bytes, len, "ZLIB\0\0\0\0", 8);
+    ck_assert_ptr_nonnull(magic);
+    ck_assert_int_eq(fseek(f, magic - bytes + 4, SEEK_SET), 0);
+    ck_assert_uint_eq(fwrite(size, sizeof size, 1, f), 1);
+    fclose(f);
+}
+
+/* The old kind of packed sections. */
+START_TEST(too_much_of_the_old_kind_is_not_unpacked)
+{
+    struct names n;
+    struct location l;
+    char path[] = "/tmp/wallspy-packed-XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    char *from = variant_path("packed_gnu");
+    copy_file(from, path);
+    ck_assert(names_open_path(&n, path));
+    ck_assert_str_eq(name_of(&n, "plain_c", &l), "plain_c");
+    ck_assert_uint_ne(l.file.ix, 0);
+    names_close(&n);
+    claim_old_size(path);
+    ck_assert(names_open_path(&n, path));
+    ck_assert_str_eq(name_of(&n, "plain_c", &l), "plain_c");
+    ck_assert_uint_eq(l.file.ix, 0);
+    names_close(&n);
+    unlink(path);
+    close(fd);
+    free(from);
+}
+END_TEST
+
+START_TEST(a_dropped_function_names_nothing)
+{
+    struct names n;
+    struct location l;
+    ck_assert(names_open(&n, "odd"));
+    ck_assert_str_eq(name_of(&n, "plain_c", &l), "plain_c");
+    ck_assert_uint_eq(l.file.ix, 0);
+    ck_assert_str_eq(name_of(&n, "_start", &l), "_start");
+    names_close(&n);
+}
+END_TEST
+
+START_TEST(a_generic_lambda_is_one)
+{
+    struct names n;
+    struct location l;
+    ck_assert(names_open(&n, "odd"));
+    ck_assert_str_eq(name_of(&n, "_ZZ7genericENKUlT_E_clIlEEDaS_", &l),
+                     "generic::{lambda}::operator()<long int>");
+    names_close(&n);
+}
+END_TEST
+
+/* The calls in between are left out; who makes the outermost one is the function all the same. */
+START_TEST(more_inlined_calls_than_are_told_apart)
+{
+    struct names n;
+    struct addr_range r;
+    struct location l[MAX_INLINED + 1];
+    ck_assert(names_open(&n, "odd"));
+    ck_assert_int_eq(elf_file_symbol(n.file, "deep", &r), 0);
+    size_t found = 0;
+    for (uint64_t i = 0; i < r.len && found <= MAX_INLINED; i++)
+        found = module_names_find(n.names, r.start + i, 0, l);
+    ck_assert_uint_eq(found, MAX_INLINED + 1);
+    ck_assert_str_eq(profile_text(n.profile, l[MAX_INLINED].function), "deep");
+    ck_assert(str_ends(profile_text(n.profile, l[MAX_INLINED].file), "/outer.cc"));
+    ck_assert_uint_eq(l[MAX_INLINED].line, 1002);
+    names_close(&n);
 }
 END_TEST
 
@@ -289,5 +372,7 @@ END_TEST
 
 CHECK_MAIN("symbolizer_limits", 20, entries_are_walked_once,
            a_shared_file_of_another_build_is_not_taken, a_fifo_is_no_debug_file,
-           what_was_unpacked_is_freed, too_much_is_not_unpacked, a_table_counts_once,
+           what_was_unpacked_is_freed, too_much_is_not_unpacked,
+           too_much_of_the_old_kind_is_not_unpacked, a_dropped_function_names_nothing,
+           a_generic_lambda_is_one, more_inlined_calls_than_are_told_apart, a_table_counts_once,
            endless_names_are_none, a_symbol_without_a_size_ends_where_its_function_does)

@@ -49,6 +49,13 @@ if g++ -O2 -g -fopenmp "$src/parallel.cc" -o parallel; then
     describe parallel
 fi
 
+# What addr2line itself takes for another function: code without DWARF at addresses that a dropped function has, which
+# lies at 0, in a program whose headers and code are one segment (gold's way).
+gcc -O2 -c "$src/plain.c" -o odd.plain.o
+gcc -c "$src/entry.S" -o odd.entry.o
+g++ -O2 -g -std=c++17 -ffunction-sections "$src/odd.cc" odd.plain.o odd.entry.o \
+    -Wl,--gc-sections,-z,noseparate-code -o odd
+
 # The same code without its names, which are to be found elsewhere.
 strip_to() # FROM TO
 {
@@ -89,6 +96,7 @@ objdump --dwarf=info split | sed -nE 's/.*DW_AT_dwo_name.*: +([^ ]*)$/\1/p' | wh
     mkfifo "fifo/$dwo"
 done
 objcopy --compress-debug-sections=zlib dwarf5 packed
+objcopy --compress-debug-sections=zlib-gnu dwarf5 packed_gnu
 
 # Assembly: a function without debugging entries, and the head of its unit of them.
 start_code()
