@@ -26,12 +26,16 @@ static int read_shape(const struct py_layout *layout, struct mem *mem, uint64_t 
     unsigned kind = state & 7;
     bool compact = state & 8;
     bool ascii = state & 16;
-    if (!compact || (kind != 1 && kind != 2 && kind != 4) || (ascii && kind != 1) ||
-        length > INT64_MAX)
+    if ((kind != 1 && kind != 2 && kind != 4) || (ascii && kind != 1) || length > INT64_MAX)
         return -EPROTO;
+    uint64_t data =
+        addr + (compact && ascii ? layout->unicode.ascii_bytes : layout->unicode.compact_bytes);
+    /* Of a subclass of str (numpy.str_) the characters lie elsewhere. */
+    if (!compact && (r = mem_read_u64(mem, data, &data)) < 0)
+        return r;
     *ret_cut = length > PY_STRING_MAX_CHARACTERS;
     *ret = (struct shape){
-        .data = addr + (ascii ? layout->unicode.ascii_bytes : layout->unicode.compact_bytes),
+        .data = data,
         .kind = kind,
         .length = *ret_cut ? PY_STRING_MAX_CHARACTERS : (size_t)length,
     };

@@ -13,7 +13,7 @@ enum {
 
 /* Appends the str at ADDR to OUT as UTF-8; what UTF-8 cannot hold (lone surrogates, numbers that
  * are no character) and NUL is written as Python would escape it: \udc80.  The target may be
- * running. Returns 0; -EPROTO (no compact str there); what mem_read() says.  OUT is unchanged on
+ * running. Returns 0; -EPROTO (no str there); what mem_read() says.  OUT is unchanged on
  * failure. */
 int py_string_read(const struct py_layout *layout, struct mem *mem, uint64_t addr,
                    struct text *out);

@@ -120,6 +120,10 @@ def callbacks_extension():
             lambda: max([1], key=back_in_ext)]  #: max
 
 
+class FileName(str):
+    """As numpy.str_: its characters lie elsewhere."""
+
+
 class Slots:
     def __getattr__(self, name):
         return block()
@@ -153,6 +157,7 @@ def slots():
             lambda: sorted([s, Slots()]),  #: sort
             cached, functools.partial(recurse, 3),
             lambda: exec("(lambda: recurse(1))()", globals()),
+            lambda: exec(compile("(lambda: recurse(1))()", FileName("/a/file.py"), "exec"), globals()),
             lambda: eval("[recurse(1) for _ in range(1)]", globals())]
 
 

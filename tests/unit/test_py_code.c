@@ -285,7 +285,7 @@ END_TEST
 /* What is wrong with the objects. */
 enum wrong {
     ENDLESS_NAME,
-    NAME_NOT_COMPACT,
+    NAME_NOT_READY,
     WIDE_ASCII_NAME,
     FILE_OF_NO_KIND,
     ENDLESS_TABLE,
@@ -301,7 +301,7 @@ static void put_wrong(struct stage *s, enum wrong wrong)
         uint64_t value;
     } what[WRONG_COUNT] = {
         [ENDLESS_NAME] = {NAME + l->unicode.length, UINT64_MAX},
-        [NAME_NOT_COMPACT] = {NAME + l->unicode.state, (1U | 16U) << l->unicode.kind_shift},
+        [NAME_NOT_READY] = {NAME + l->unicode.state, 16U << l->unicode.kind_shift},
         [WIDE_ASCII_NAME] = {NAME + l->unicode.state, (2U | 8U | 16U) << l->unicode.kind_shift},
         [FILE_OF_NO_KIND] = {FILE_ + l->unicode.state, (3U | 8U) << l->unicode.kind_shift},
         [ENDLESS_TABLE] = {TABLE + l->bytes.size, UINT64_MAX},
@@ -331,6 +331,26 @@ START_TEST(odd_objects)
     put_u32(&s, CODE + s.rt.layout.code.first_line, (uint32_t)-5);
     check(&s);
     ck_assert_uint_eq(func_of(&s, resolve(&s, -1, 0))->first_line, 0);
+    stage_close(&s);
+}
+END_TEST
+
+/* Its characters are elsewhere, and that may be anywhere. */
+START_TEST(a_name_may_be_of_a_subclass)
+{
+    enum { ELSEWHERE = BASE + 0x7000 };
+    static struct stage s;
+    stage_open(&s, 11);
+    put_u64(&s, NAME + s.rt.layout.unicode.length, 5);
+    put_u32(&s, NAME + s.rt.layout.unicode.state, 17U << s.rt.layout.unicode.kind_shift);
+    put_u64(&s, NAME + s.rt.layout.unicode.compact_bytes, ELSEWHERE);
+    put(&s, ELSEWHERE, "other", 5);
+    ck_assert_str_eq(name_of(&s, resolve(&s, 0, 0)), "other");
+    stage_close(&s);
+    stage_open(&s, 11);
+    put_u32(&s, NAME + s.rt.layout.unicode.state, 17U << s.rt.layout.unicode.kind_shift);
+    put_u64(&s, NAME + s.rt.layout.unicode.compact_bytes, 8);
+    ck_assert(is_unknown(&s, resolve(&s, 0, -ESTALE)));
     stage_close(&s);
 }
 END_TEST
@@ -435,4 +455,4 @@ CHECK_MAIN("py_code", 20, a_thread_may_run_a_copy_of_the_bytecode, a_copy_is_loo
            stacks_from_before_a_check_need_none, what_is_known_outlives_the_process,
            a_recorded_object_may_be_gone, recorded_and_live_are_not_mixed, any_read_may_fail,
            an_object_that_changes_meanwhile_is_read_again, strings_of_every_kind, hostile_objects,
-           odd_objects, internal_code_is_hidden)
+           odd_objects, a_name_may_be_of_a_subclass, internal_code_is_hidden)
