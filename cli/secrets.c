@@ -7,9 +7,12 @@
 /* Names whose value is a secret, as the words between '-', '_', '.' and changes of case spell them: "--db-password",
  * "API_KEY", "accessToken", but not "--max-tokens" or "--tokenizer". */
 static const char *const secret_words[] = {
-    "password", "passwd", "pwd",        "pass",        "passphrase", "passcode",      "secret",
-    "token",    "apikey", "credential", "credentials", "auth",       "authorization", "bearer",
-    "cookie",   "jwt",    "otp",        "sig",         "signature"};
+    "password", "passwd", "pwd", "pass", "passphrase", "passcode", "secret", "token", "apikey",
+    "credential", "credentials", "auth", "authorization", "bearer", "cookie", "jwt", "otp", "sig",
+    "signature",
+    /* several in one */
+    "requirepass", "masterauth", "secretkey", "accesskey", "privatekey", "authtoken", "accesstoken",
+    "clientsecret", "appsecret", "apikeys"};
 /* Two words of which neither alone would do. */
 static const char *const secret_pairs[][2] = {
     {"api", "key"},     {"access", "key"},      {"private", "key"}, {"account", "key"},
@@ -146,7 +149,7 @@ static size_t key_at(const char *s)
     return looks_random(s, len) ? len : 0;
 }
 
-/* If S is "name=value", "name: value" (perhaps quoted) or "--name value" of a secret, or "Bearer value" (RFC 6750),
+/* If S is "name=value", "name: value" or "--name value" of a secret (perhaps quoted), or "Bearer value" (RFC 6750),
  * returns where the value starts, else 0. */
 static size_t secret_value_at(const char *s)
 {
@@ -159,12 +162,48 @@ static size_t secret_value_at(const char *s)
         return len + 1;
     size_t spaces = strspn(s + len, " ");
     if (s[0] == '-' && spaces && s[len + spaces] && !str_starts(s + len + spaces, "--"))
-        return len + spaces;
+        return len + strspn(s + len, "'\" ");
     len += strspn(s + len, "'\" ");
     if (s[len] != '=' && s[len] != ':')
         return 0;
     len++;
     return len + strspn(s + len, "'\" ");
+}
+
+/* Up to the next QUOTE that no backslash precedes. */
+static size_t quoted_len(const char *s, char quote)
+{
+    size_t len = 0;
+    while (s[len] && s[len] != quote)
+        len += s[len] == '\\' && s[len + 1] ? 2 : 1;
+    return len;
+}
+
+/* "Basic" and the like: what follows is the secret. */
+static size_t scheme_len(const char *s)
+{
+    static const char *const schemes[] = {"Bearer ", "Basic ", "Token ", "Digest ", "Negotiate "};
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+        if (strncasecmp(s, schemes[i], strlen(schemes[i])) == 0)
+            return strlen(schemes[i]);
+    return 0;
+}
+
+/* How long the value is that starts at S + START within an argument: to the end of what is quoted; what is not quoted, to
+ * the end of its word; behind "name: ", as in a header, to the end of the line. */
+static size_t secret_value_len(const char *arg, const char *s, size_t start)
+{
+    const char *value = s + start;
+    char before = value[-1];
+    if (before == '"' || before == '\'')
+        return quoted_len(value, before);
+    char outside = (char)(s > arg ? s[-1] : '\0');
+    if (outside == '"' || outside == '\'')
+        return quoted_len(value, outside);
+    if (start >= 2 && before == ' ' && value[-2] == ':')
+        return strcspn(value, "'\"\n}])");
+    size_t scheme = scheme_len(value);
+    return scheme + strcspn(value + scheme, "'\" &;,}])");
 }
 
 /* If S is "://user:password@", returns where the password starts and its length.  One that holds a '/', which it should
@@ -187,14 +226,14 @@ static size_t url_password_at(const char *s, size_t *ret_len)
     return (size_t)(colon + 1 - s);
 }
 
-/* If a secret begins soon behind S, adds what stands before it and the mask, and returns how much
- * of S that was; else 0.  FIRST: S is the beginning of the argument. */
-static size_t mask_at(const char *s, bool first, struct text *out)
+/* If a secret begins soon behind S, which is in ARG, adds what stands before it and the mask, and returns how much
+ * of S that was; else 0. */
+static size_t mask_at(const char *arg, const char *s, struct text *out)
 {
     size_t len = 0;
     size_t start = secret_value_at(s);
     if (start)
-        len = first ? strlen(s + start) : strcspn(s + start, "'\" &;,}])");
+        len = s == arg ? strlen(s + start) : secret_value_len(arg, s, start);
     else
         start = url_password_at(s, &len);
     if (!start)
@@ -210,7 +249,7 @@ static void mask_argument(const char *arg, struct text *out)
 {
     for (const char *s = arg; *s;) {
         bool boundary = s == arg || !is_key_char(s[-1]) || *s == ':';
-        size_t n = boundary ? mask_at(s, s == arg, out) : 0;
+        size_t n = boundary ? mask_at(arg, s, out) : 0;
         if (!n)
             text_add_bytes(out, s, n = 1);
         s += n;
@@ -286,12 +325,25 @@ static void add_quoted(void *ctx, const char *masked)
     quote(masked, line);
 }
 
+/* As much of ARGS as is looked at to show MAX bytes of it: more than that, since what is cut off may tell that the rest is
+ * a secret; and whole arguments. */
+static size_t looked_at(const char *args, size_t len, size_t max)
+{
+    if (len <= 2 * max)
+        return len;
+    const char *end = memrchr(args, '\0', 2 * max);
+    return end ? (size_t)(end - args) : 2 * max;
+}
+
 void secrets_command_line(const char *args, size_t len, struct text *out)
 {
     struct text line = {0};
-    bool cut = len > SECRETS_MAX_COMMAND_BYTES;
-    secrets_each_argument(args, cut ? SECRETS_MAX_COMMAND_BYTES : len, add_quoted, &line);
-    text_add(out, line.len ? line.s : "");
+    size_t looked = looked_at(args, len, SECRETS_MAX_COMMAND_BYTES);
+    text_add(&line, "");
+    secrets_each_argument(args, looked, add_quoted, &line);
+    bool cut = looked < len || line.len > SECRETS_MAX_COMMAND_BYTES;
+    text_add_bytes(out, line.s,
+                   line.len < SECRETS_MAX_COMMAND_BYTES ? line.len : SECRETS_MAX_COMMAND_BYTES);
     if (cut)
         text_add(out, " ...");
     text_release(&line);

@@ -44,6 +44,15 @@ static const struct {
     {"curl|-u|bob:hunter2|h|--user|bob", "curl -u bob:*** h --user bob"},
     {"psql|postgres://bob:a/b@db|http://h:80/x:y@z",
      "psql postgres://bob:***@db http://h:80/x:y@z"},
+    {"sh|-c|curl -H \"Authorization: Basic dXNl\" x; mysql --password \"a b\" db",
+     "sh -c 'curl -H \"Authorization: ***\" x; mysql --password \"***\" db'"},
+    {"sh|-c|curl -H \"X-Api-Key: a b\" x", "sh -c 'curl -H \"X-Api-Key: ***\" x'"},
+    {"bash|-c|PASSWORD=\"horse battery\" ./run", "bash -c 'PASSWORD=\"***'"},
+    {"bash|-c|cd /; TOKEN='a\\'b c' ./run", "bash -c 'cd /; TOKEN='\\''***'\\'' ./run'"},
+    {"app|{\"password\": \"p,ss}word;x\", \"x\":1}", "app '{\"password\": \"***\", \"x\":1}'"},
+    {"x|--header=Cookie: a=b; session=c", "x '--header=Cookie: ***'"},
+    {"sh|-c|run auth=Basic abc x", "sh -c 'run auth=*** x'"},
+    {"x|--requirepass|a|--secretkey=b", "x --requirepass *** --secretkey=***"},
     {"x||y", "x '' y"},
     {"", ""},
 };
@@ -63,6 +72,22 @@ START_TEST(secrets_are_masked_and_the_rest_is_not)
 }
 END_TEST
 
+/* What tells that it is one lies behind the cut. */
+START_TEST(a_cut_leaks_no_secret)
+{
+    static char args[4 * SECRETS_MAX_COMMAND_BYTES];
+    static const char url[] = "postgres://u:SECRETPASSWORD@host";
+    memset(args, 'a', sizeof args);
+    args[SECRETS_MAX_COMMAND_BYTES - 24] = '\0';
+    memcpy(args + SECRETS_MAX_COMMAND_BYTES - 23, url, sizeof url);
+    struct text t = {0};
+    secrets_command_line(args, sizeof args, &t);
+    ck_assert_ptr_null(strstr(t.s, "SECRET"));
+    ck_assert_ptr_nonnull(strstr(t.s, "postgres://u:***"));
+    text_release(&t);
+}
+END_TEST
+
 START_TEST(long_lines_are_cut)
 {
     static char args[3 * SECRETS_MAX_COMMAND_BYTES];
@@ -75,4 +100,5 @@ START_TEST(long_lines_are_cut)
 }
 END_TEST
 
-CHECK_MAIN("secrets", 20, secrets_are_masked_and_the_rest_is_not, long_lines_are_cut)
+CHECK_MAIN("secrets", 20, secrets_are_masked_and_the_rest_is_not, a_cut_leaks_no_secret,
+           long_lines_are_cut)
