@@ -59,7 +59,7 @@ static bool is_kept(const char *variable)
     return false;
 }
 
-void facts_of_environment(struct profile *p, pid_t pid, const char *key)
+string_id facts_environment(struct profile *p, pid_t pid)
 {
     char *variables = xmalloc(ENVIRON_BYTES);
     struct text all = {0};
@@ -67,10 +67,10 @@ void facts_of_environment(struct profile *p, pid_t pid, const char *key)
     for (const char *s = variables; len > 0 && s < variables + len; s += strlen(s) + 1)
         if (is_kept(s))
             text_addf(&all, "%s%s", all.len ? " " : "", s);
-    if (all.len)
-        profile_set_text(p, key, all.s);
+    string_id ret = all.len ? profile_string(p, all.s) : (string_id){0};
     text_release(&all);
     free(variables);
+    return ret;
 }
 
 void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts_put put)

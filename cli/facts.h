@@ -10,8 +10,8 @@
 /* Host, kernel, the time it began (UTC), as of now. */
 void facts_of_host(struct profile *p);
 /* The few variables of PID's environment that change how fast a program runs; nothing else of it is
- * kept.  KEY: a literal. */
-void facts_of_environment(struct profile *p, pid_t pid, const char *key);
+ * kept.  None: there are none. */
+string_id facts_environment(struct profile *p, pid_t pid);
 
 /* How a process's count gets into the profile: set for the first one, added for the others, so that it
  * may be done again. */

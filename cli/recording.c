@@ -73,8 +73,6 @@ int recording_add(struct recording *r, pid_t pid, struct err *err)
     subject->sampler = r->sampler;
     subject->number = (uint32_t)number;
     stacker_prepare(r->stacker, subject);
-    if (r->n_subjects == 0)
-        facts_of_environment(r->profile, pid, "environment");
     r->subjects[r->n_subjects++] = subject;
     return 0;
 }
@@ -385,7 +383,7 @@ static void report_sampler(struct recording *r)
     profile_set_number(r->profile, "rate_hz",
                        seconds > 0 ? (double)counters_get(c, COUNT_TICKS) / seconds : 0);
     profile_set_number(r->profile, "max_overhead", r->config.sampler.max_held);
-    profile_set_number(r->profile, "held_share", r->held_share);
+    profile_set_number(r->profile, "held_share", recording_held_share(r));
     profile_set_number(r->profile, "held_share_5s", sampler_worst_share(r->sampler));
     profile_set_number(r->profile, "held_p50_ns", (double)counters_hold_quantile_ns(c, 0.5));
     profile_set_number(r->profile, "held_p99_ns", (double)counters_hold_quantile_ns(c, 0.99));

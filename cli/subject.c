@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command_line.h"
+#include "cli/facts.h"
 #include "pyframes/py_capture.h"
 #include "target/proc.h"
 
@@ -320,6 +321,9 @@ void subject_describe(struct subject *s)
     if (len > 0)
         process->comm = profile_string_n(s->profile, comm, (size_t)len - (comm[len - 1] == '\n'));
     text_release(&line);
+    string_id environment = facts_environment(s->profile, s->pid);
+    if (environment.ix)
+        profile_get_process(s->profile, s->id)->environment = environment;
 }
 
 /* ---- frames ---- */

@@ -52,6 +52,7 @@ struct document {
     struct sheet *sheets;
     size_t n_sheets, sheets_capacity;
     struct coarseness coarse;
+    process_id only; /* none: all processes */
 };
 
 /* ---- which profiles ---- */
@@ -422,7 +423,7 @@ static void write_document(struct json *j, const struct document *d)
     json_int(j, 0);
     json_newline(j);
     json_key(j, "wallspy");
-    wallspy_block_write(j, d->p, &d->survey);
+    wallspy_block_write(j, d->p, &d->survey, d->only);
     json_newline(j);
     write_frames(j, d->paths);
     json_newline(j);
@@ -437,7 +438,7 @@ static void write_document(struct json *j, const struct document *d)
 int speedscope_write(struct profile *p, const struct view_options *options, FILE *out)
 {
     struct view *v = view_new(p, options);
-    struct document d = {.p = p, .paths = paths_new(p, v, MAX_DEPTH)};
+    struct document d = {.p = p, .paths = paths_new(p, v, MAX_DEPTH), .only = options->process};
     survey_init(&d.survey, p, v);
     plan_sheets(&d);
     add_roots(&d);

@@ -41,15 +41,19 @@ static void write_facts(struct json *j, const struct profile *p)
     }
 }
 
-static void write_processes(struct json *j, const struct profile *p)
+static void write_processes(struct json *j, const struct profile *p, process_id only)
 {
     for (uint32_t i = 1; i <= profile_process_count(p); i++) {
         const struct profile_process *process = profile_see_process(p, (process_id){i});
+        if (only.ix && only.ix != i)
+            continue;
         json_newline(j);
         json_object(j);
         int_field(j, "pid", process->pid);
         text_or_null(j, p, "comm", process->comm);
         text_or_null(j, p, "command", process->command);
+        if (process->environment.ix)
+            text_or_null(j, p, "environment", process->environment);
         text_or_null(j, p, "python", process->python_version);
         if (process->python_note.ix)
             text_or_null(j, p, "python_note", process->python_note);
@@ -91,7 +95,8 @@ static void write_thread(struct json *j, const struct profile *p, const struct s
     json_end_object(j);
 }
 
-void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s)
+void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s,
+                         process_id only)
 {
     json_object(j);
     json_key(j, "version");
@@ -100,7 +105,7 @@ void wallspy_block_write(struct json *j, const struct profile *p, const struct s
     json_newline(j);
     json_key(j, "processes");
     json_array(j);
-    write_processes(j, p);
+    write_processes(j, p, only);
     json_end_array(j);
     json_newline(j);
     json_key(j, "threads");

@@ -61,6 +61,7 @@ struct profile_process {
     pid_t pid;
     string_id command; /* the argument vector as one line, secrets masked */
     string_id comm;
+    string_id environment;    /* the few variables of it that are kept, "NAME=value …" */
     string_id python_version; /* none: no Python */
     string_id python_note;    /* why Python frames are missing, if they are */
 };

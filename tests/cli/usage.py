@@ -252,6 +252,21 @@ class Attached(InFolder):
                          (2, "", "wallspy: %q{RANKS}: the environment of "
                           f"{process.pid} has no such variable"))
 
+    def test_each_process_has_its_own_environment(self):
+        ranks = {}
+        for rank in "0", "7":
+            process = subprocess.Popen(["sleep", "60"], env={**os.environ, "RANK": rank})
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            ranks[process.pid] = rank
+        pids = ",".join(map(str, ranks))
+        self.assertEqual(run("-q", "-p", pids, "-d", "0.2", "-o", "%p.json", user=False)[:3], (0, "", ""))
+        for pid, rank in ranks.items():
+            with open(f"{pid}.json", encoding="utf-8") as file:
+                (process,) = json.load(file)["wallspy"]["processes"]
+            self.assertEqual(process["pid"], pid)
+            self.assertIn(f"RANK={rank}", process["environment"].split())
+
     def test_memory_is_bounded(self):
         with Target("plain", user=False) as t:
             process = subprocess.Popen([programs["program"], str(t.pid), "-o", "o.json"],
