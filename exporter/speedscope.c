@@ -193,8 +193,14 @@ static void for_each_part(const struct document *d, const struct sheet *sheet,
 
 struct costing {
     const struct document *d;
+    uint64_t max_bytes;
     struct cost cost;
 };
+
+static bool is_affordable(const struct costing *c)
+{
+    return c->cost.nodes <= MAX_NODES && c->cost.bytes <= c->max_bytes;
+}
 
 static void add_cost(void *ctx, uint32_t root, const struct timeline *l)
 {
@@ -202,7 +208,8 @@ static void add_cost(void *ctx, uint32_t root, const struct timeline *l)
     struct costing *c = ctx;
     uint32_t before = 0;
     c->cost.nodes += root != 0;
-    for (size_t i = 0; i < l->n; i++) {
+    /* Millions of stretches of stacks a thousand deep take many seconds to count. */
+    for (size_t i = 0; i < l->n && is_affordable(c); i++) {
         uint32_t path = l->stretches[i].path;
         uint32_t depth = paths_depth(c->d->paths, path);
         c->cost.nodes += depth - paths_common_depth(c->d->paths, before, path);
@@ -233,10 +240,26 @@ static uint64_t max_bytes(const struct document *d)
 
 static bool fits(const struct document *d)
 {
-    struct costing c = {.d = d};
-    for (size_t i = 0; i < d->n_sheets; i++)
+    struct costing c = {.d = d, .max_bytes = max_bytes(d), .cost.bytes = other_bytes(d)};
+    for (size_t i = 0; i < d->n_sheets && is_affordable(&c); i++)
         for_each_part(d, &d->sheets[i], add_cost, &c);
-    return c.cost.nodes <= MAX_NODES && c.cost.bytes + other_bytes(d) <= max_bytes(d);
+    return is_affordable(&c);
+}
+
+/* Folds the paths below one part in so many that lets the rest fit, and of these nearly the least. */
+static void fold_light_paths(struct document *d)
+{
+    static const int64_t finer[] = {5, 2};
+    int64_t part = 1000000;
+    for (; part > 1 && !fits(d); part /= 10)
+        d->coarse.fold_one_part = part;
+    int64_t fitting = d->coarse.fold_one_part;
+    for (size_t i = 0; i < sizeof finer / sizeof *finer && fitting > 1 && fitting < 1000000; i++) {
+        d->coarse.fold_one_part = fitting * finer[i];
+        if (fits(d))
+            return;
+    }
+    d->coarse.fold_one_part = fitting;
 }
 
 /* 50 ms, 200 ms, 800 ms … */
@@ -266,10 +289,8 @@ static void coarsen(struct document *d)
             too_fine = middle;
     }
     d->coarse.bucket_ns = fitting < aggregated ? bucket_step_ns(fitting) : INT64_MAX;
-    if (fitting < aggregated)
-        return;
-    for (int64_t part = 1000000; part > 1 && !fits(d); part /= 10)
-        d->coarse.fold_one_part = part;
+    if (fitting == aggregated)
+        fold_light_paths(d);
 }
 
 /* What was given up, in words; "" nothing. */

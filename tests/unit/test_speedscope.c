@@ -255,8 +255,8 @@ START_TEST(too_many_distinct_stacks_are_folded)
 {
     struct profile_builder b = large(60000, 30, 60000);
     const char *text = export(&b, "speedscope", 600000);
-    assert_holds(text, "\"coarsened\":\"aggregated, paths under 0.01% folded\"");
-    ck_assert_int_eq(weights_of(text, "main 10 | wall (aggregated, paths under 0.01% folded)"),
+    assert_holds(text, "\"coarsened\":\"aggregated, paths under 0.002% folded\"");
+    ck_assert_int_eq(weights_of(text, "main 10 | wall (aggregated, paths under 0.002% folded)"),
                      600000000);
 }
 END_TEST
