@@ -16,13 +16,40 @@ static int compare_blocks(const void *left, const void *right)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-static void split_into_blocks(struct py_merger *m, const struct py_stack *py)
+static const struct native_frame *frame_around(const struct native_stack *native, uint64_t addr)
 {
+    size_t i = 0;
+    while (i < native->n && !py_homes_contain(&native->frames[i], addr))
+        i++;
+    return i < native->n ? &native->frames[i] : NULL;
+}
+
+/* 3.10's CFrames do not say whose they are: they were counted off (mark_by_cframes()).  A greenlet has one more, a
+ * generator that gen.throw() passes by one less; with both the counts agree, but some lie in other C frames. */
+static bool are_misleading(const struct py_merger *m, const struct native_stack *native,
+                           const struct py_stack *py)
+{
+    if (m->rt->layout.chain != PY_CHAIN_OBJECTS_CFRAME)
+        return false;
+    for (size_t i = 0; i < py->n; i++) {
+        const struct native_frame *f =
+            py->frames[i].marker ? frame_around(native, py->frames[i].marker) : NULL;
+        if (f && f->trust == FRAME_EXACT && !py_homes_possible(m, f))
+            return true;
+    }
+    return false;
+}
+
+static void split_into_blocks(struct py_merger *m, const struct native_stack *native,
+                              const struct py_stack *py)
+{
+    bool misled = are_misleading(m, native, py);
     m->blocks = array_reserve(m->blocks, &m->capacity, py->n, sizeof *m->blocks);
     m->n = 0;
     for (size_t i = 0; i < py->n;) {
-        struct block b = {.first = i, .marker = py->frames[i].marker, .home = NOWHERE};
-        while (i < py->n && !b.whole && py->frames[i].marker == b.marker)
+        const uint64_t marker = py->frames[i].marker;
+        struct block b = {.first = i, .marker = misled ? 0 : marker, .home = NOWHERE};
+        while (i < py->n && !b.whole && py->frames[i].marker == marker)
             b.whole = py->frames[i++].entry;
         b.end = i;
         /* What a walk that ended early leaves has no marker: it stays behind its neighbour. */
@@ -238,14 +265,6 @@ static void note_near(void *ctx, uint64_t ix, uint64_t place)
     e->near |= UINT32_C(1) << state_of_block(e, ix);
 }
 
-static bool any_contains(const struct native_stack *native, uint64_t marker)
-{
-    size_t i = 0;
-    while (i < native->n && !py_homes_contain(&native->frames[i], marker))
-        i++;
-    return i < native->n;
-}
-
 static void gather(struct evidence *e, struct mem *mem, const struct native_stack *native)
 {
     const struct py_merger *m = e->m;
@@ -256,7 +275,7 @@ static void gather(struct evidence *e, struct mem *mem, const struct native_stac
         e->unmarked[k] += marker == 0;
         if (m->blocks[b].home != NOWHERE)
             e->home |= UINT32_C(1) << k;
-        else if (marker && any_contains(native, marker))
+        else if (marker && frame_around(native, marker))
             e->near |= UINT32_C(1) << k;
     }
     for (size_t i = 0; m->frames.blocks.n && i < native->n; i++)
@@ -344,7 +363,7 @@ uint32_t py_homes_find(struct py_merger *m, struct mem *mem, const struct native
     m->block_at = array_reserve(m->block_at, &m->block_at_capacity, native->n, sizeof *m->block_at);
     for (size_t i = 0; i < native->n; i++)
         m->block_at[i] = NOWHERE;
-    split_into_blocks(m, py);
+    split_into_blocks(m, native, py);
     settle_by_marker(m, native);
     if (any_without_marker(m, py)) {
         settle_by_self(m, mem, native);
