@@ -109,6 +109,12 @@ static void doubt_python(struct subject *s, const struct err *why)
         refuse_python(s);
 }
 
+static void tell_version(struct subject *s, const struct py_runtime *runtime)
+{
+    profile_get_process(s->profile, s->id)->python_version =
+        profile_string(s->profile, py_runtime_version(runtime));
+}
+
 /* The maps changed, or a runtime was found that was not ready: is there a Python now? */
 static void seek_python(struct subject *s)
 {
@@ -124,8 +130,7 @@ static void seek_python(struct subject *s)
         return;
     s->python = python_new(s, runtime);
     map_clear(&s->frame_ids); /* the interpreter's frames are flagged from now on */
-    profile_get_process(s->profile, s->id)->python_version =
-        profile_string(s->profile, py_runtime_version(runtime));
+    tell_version(s, runtime);
     sampler_set_hook(s->sampler, s->number, &s->python->hook);
 }
 
@@ -224,6 +229,8 @@ static bool read_maps(struct subject *s, int64_t now_ns)
     bool wanted = !s->python && !s->no_python && !s->python_refused;
     if (wanted && (changed || s->python_pending))
         seek_python_again(s);
+    if (s->python && py_runtime_find_patch_level(s->python->runtime, s->modules, s->live))
+        tell_version(s, s->python->runtime);
     if (wanted && !s->python) /* what it took is to be expected again */
         s->maps_took_ns = clock_now_ns() - now_ns;
     if (s->want_tasks && changed && s->python && !s->python->tasks)

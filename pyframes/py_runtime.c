@@ -387,6 +387,18 @@ const char *py_runtime_version(const struct py_runtime *rt)
     return rt->version;
 }
 
+bool py_runtime_find_patch_level(struct py_runtime *rt, struct modules *modules, struct mem *mem)
+{
+    struct search s = {.modules = modules, .mem = mem};
+    struct module *m = modules_find(modules, rt->module_start);
+    struct py_version version = {.minor = rt->layout.minor};
+    const char *dot = strchr(rt->version, '.');
+    if (!m || !dot || strchr(dot + 1, '.') || !look_through_data(&s, m, look_for_version, &version))
+        return false;
+    memcpy(rt->version, version.text, sizeof rt->version);
+    return true;
+}
+
 bool py_runtime_owns(const struct py_runtime *rt, uint64_t addr)
 {
     return addr >= rt->module_start && addr < rt->module_end;

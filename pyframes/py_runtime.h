@@ -21,6 +21,9 @@ struct py_layout; /* pyframes/py_layout.h, private to pyframes/ */
 int py_runtime_find(struct py_runtime **ret, struct modules *modules, struct mem *mem,
                     struct err *err);
 const char *py_runtime_version(const struct py_runtime *rt); /* "3.11.7" */
+/* Up to 3.10 an interpreter that just starts has not yet said which patch level it is ("3.10"): looks again for that in what
+ * MODULES and MEM (live) show now.  Returns whether it has been found since. */
+bool py_runtime_find_patch_level(struct py_runtime *rt, struct modules *modules, struct mem *mem);
 /* Is ADDR in the module that holds the interpreter (the executable or libpython)? */
 bool py_runtime_owns(const struct py_runtime *rt, uint64_t addr);
 struct py_runtime *py_runtime_free(struct py_runtime *rt);
