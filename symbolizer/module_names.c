@@ -153,6 +153,28 @@ static void prefer_exported(struct module_names *m, uint64_t elf_addr, uint64_t 
         l->function = profile_string(m->profile, m->shown.s);
 }
 
+static bool ends_in_member(const struct text *qualified, const char *name, size_t len)
+{
+    return qualified->len > len + 2 &&
+           memcmp(qualified->s + qualified->len - len, name, len) == 0 &&
+           memcmp(qualified->s + qualified->len - len - 2, "::", 2) == 0;
+}
+
+/* Where there are line tables only (clang's -gline-tables-only, rustc's) DWARF has neither linkage names nor what is around
+ * a function: two of a name would be one.  The symbol has both; of a generic one perhaps no arguments. */
+static void prefer_qualified(struct module_names *m, uint64_t elf_addr, uint64_t function,
+                             struct location *l)
+{
+    const char *name = profile_text(m->profile, l->function);
+    bool exported;
+    if (strstr(name, "::") || !find_symbol(m, elf_addr, function, &exported))
+        return;
+    bool mangled = str_starts(m->mangled.s, "_Z") || str_starts(m->mangled.s, "_R");
+    if (mangled && (ends_in_member(&m->shown, name, strlen(name)) ||
+                    ends_in_member(&m->shown, name, strcspn(name, "<"))))
+        l->function = profile_string(m->profile, m->shown.s);
+}
+
 size_t module_names_find(struct module_names *m, uint64_t elf_addr, uint64_t function,
                          struct location *ret)
 {
@@ -160,6 +182,7 @@ size_t module_names_find(struct module_names *m, uint64_t elf_addr, uint64_t fun
     size_t n = m->dwarf ? dwarf_names_find(m->dwarf, elf_addr, ret) : 0;
     if (n && ret[n - 1].function.ix) {
         prefer_exported(m, elf_addr, function, &ret[n - 1]);
+        prefer_qualified(m, elf_addr, function, &ret[n - 1]);
         return n;
     }
     bool exported;

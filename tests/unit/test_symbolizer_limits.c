@@ -205,6 +205,42 @@ START_TEST(a_generic_lambda_is_one)
 }
 END_TEST
 
+struct members {
+    struct names *n;
+    size_t found;
+};
+
+static void check_member(void *ctx, const char *name, const struct addr_range *where, uint8_t info)
+{
+    struct members *m = ctx;
+    struct location l[MAX_INLINED + 1];
+    if (!str_starts(name, "_ZN3geo") || ELF64_ST_TYPE(info) != STT_FUNC)
+        return;
+    size_t n = module_names_find(m->n->names, where->start, 0, l);
+    ck_assert_uint_gt(n, 0);
+    const char *shown = profile_text(m->n->profile, l[n - 1].function);
+    ck_assert_msg(strstr(shown, "geo::") != NULL, "%s: %s", name, shown);
+    m->found++;
+}
+
+/* With line tables alone, which clang makes, DWARF does not say what is around a function. */
+START_TEST(members_are_qualified)
+{
+    static const char *const variants[] = {"dwarf5", "clang_lines"};
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        struct names n;
+        struct members m = {.n = &n};
+        bool built = names_open(&n, variants[i]);
+        ck_assert(built || i > 0);
+        if (!built) /* without clang */
+            continue;
+        elf_file_each_exported(n.file, check_member, &m);
+        ck_assert_uint_ge(m.found, 3);
+        names_close(&n);
+    }
+}
+END_TEST
+
 /* The calls in between are left out; who makes the outermost one is the function all the same. */
 START_TEST(more_inlined_calls_than_are_told_apart)
 {
@@ -374,5 +410,6 @@ CHECK_MAIN("symbolizer_limits", 20, entries_are_walked_once,
            a_shared_file_of_another_build_is_not_taken, a_fifo_is_no_debug_file,
            what_was_unpacked_is_freed, too_much_is_not_unpacked,
            too_much_of_the_old_kind_is_not_unpacked, a_dropped_function_names_nothing,
-           a_generic_lambda_is_one, more_inlined_calls_than_are_told_apart, a_table_counts_once,
-           endless_names_are_none, a_symbol_without_a_size_ends_where_its_function_does)
+           a_generic_lambda_is_one, members_are_qualified, more_inlined_calls_than_are_told_apart,
+           a_table_counts_once, endless_names_are_none,
+           a_symbol_without_a_size_ends_where_its_function_does)
