@@ -5,9 +5,12 @@
 #include "cli/secrets.h"
 #include "target/proc.h"
 
+/* More than is shown: what is cut off may tell that the rest is a secret. */
+enum { READ_BYTES = 2 * SECRETS_MAX_COMMAND_BYTES + 2 };
+
 void command_line_of(pid_t pid, struct text *out)
 {
-    char buf[SECRETS_MAX_COMMAND_BYTES + 1];
+    char buf[READ_BYTES];
     ssize_t n = proc_read_text(pid, 0, "cmdline", buf, sizeof buf);
     if (n > 0)
         secrets_command_line(buf, (size_t)n, out);
@@ -17,8 +20,10 @@ void command_line_of(pid_t pid, struct text *out)
 
 void command_line_each(pid_t pid, void (*each)(void *ctx, const char *masked), void *ctx)
 {
-    char buf[SECRETS_MAX_COMMAND_BYTES + 1];
+    char buf[READ_BYTES];
     ssize_t n = proc_read_text(pid, 0, "cmdline", buf, sizeof buf);
+    if (n > 0)
+        n = (ssize_t)secrets_looked_at(buf, (size_t)n);
     if (n > 0)
         secrets_each_argument(buf, (size_t)n, each, ctx);
 }

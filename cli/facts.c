@@ -59,7 +59,7 @@ static bool is_kept(const char *variable)
     return false;
 }
 
-string_id facts_environment(struct profile *p, pid_t pid)
+bool facts_environment(struct profile *p, pid_t pid, string_id *ret)
 {
     char *variables = xmalloc(ENVIRON_BYTES);
     struct text all = {0};
@@ -67,10 +67,10 @@ string_id facts_environment(struct profile *p, pid_t pid)
     for (const char *s = variables; len > 0 && s < variables + len; s += strlen(s) + 1)
         if (is_kept(s))
             text_addf(&all, "%s%s", all.len ? " " : "", s);
-    string_id ret = all.len ? profile_string(p, all.s) : (string_id){0};
+    *ret = all.len ? profile_string(p, all.s) : (string_id){0};
     text_release(&all);
     free(variables);
-    return ret;
+    return len >= 0;
 }
 
 void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts_put put)

@@ -1,6 +1,7 @@
 /* Where and how a recording was made, and what was counted, for the output's "wallspy" block. */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "profile/profile.h"
@@ -10,8 +11,8 @@
 /* Host, kernel, the time it began (UTC), as of now. */
 void facts_of_host(struct profile *p);
 /* The few variables of PID's environment that change how fast a program runs; nothing else of it is
- * kept.  None: there are none. */
-string_id facts_environment(struct profile *p, pid_t pid);
+ * kept.  Returns whether it could be read; RET may be none: it has none of them. */
+bool facts_environment(struct profile *p, pid_t pid, string_id *ret);
 
 /* How a process's count gets into the profile: set for the first one, added for the others, so that it
  * may be done again. */

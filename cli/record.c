@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -237,6 +239,25 @@ static void report_throttling(struct record *r)
     profile_set_number(p, "throttled_s", (double)(now.ns - r->throttled.ns) / NS_PER_S);
 }
 
+/* Zombies have ended, too. */
+static bool has_ended(pid_t pid)
+{
+    struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    if (fd.fd < 0)
+        return errno == ESRCH;
+    bool ended = poll(&fd, 1, 0) > 0;
+    close(fd.fd);
+    return ended;
+}
+
+static bool have_ended(const struct record *r)
+{
+    size_t n = 0;
+    while (n < r->n_pids && has_ended(r->pids[n]))
+        n++;
+    return n == r->n_pids;
+}
+
 /* Why there is nothing. */
 static const char *why_no_sample(const struct record *r)
 {
@@ -245,7 +266,10 @@ static const char *why_no_sample(const struct record *r)
         return "no thread held the GIL when it was looked at";
     if (r->options->threads.n && sampler_task_count(sampler))
         return "no thread fits --thread: tids, or names as ps -L or wallspy dump shows them";
-    return signals_stop_wanted() ? "it was stopped before the first tick" : "the target ended";
+    if (signals_stop_wanted())
+        return "it was stopped before the first tick";
+    return have_ended(r) ? "the target ended"
+                         : "nothing of the target could be read: --stats says what failed";
 }
 
 static int finish(struct record *r)

@@ -325,20 +325,19 @@ static void add_quoted(void *ctx, const char *masked)
     quote(masked, line);
 }
 
-/* As much of ARGS as is looked at to show MAX bytes of it: more than that, since what is cut off may tell that the rest is
- * a secret; and whole arguments. */
-static size_t looked_at(const char *args, size_t len, size_t max)
+size_t secrets_looked_at(const char *args, size_t len)
 {
-    if (len <= 2 * max)
+    const size_t max = (size_t)2 * SECRETS_MAX_COMMAND_BYTES;
+    if (len <= max)
         return len;
-    const char *end = memrchr(args, '\0', 2 * max);
-    return end ? (size_t)(end - args) : 2 * max;
+    const char *end = memrchr(args, '\0', max);
+    return end ? (size_t)(end - args) : max;
 }
 
 void secrets_command_line(const char *args, size_t len, struct text *out)
 {
     struct text line = {0};
-    size_t looked = looked_at(args, len, SECRETS_MAX_COMMAND_BYTES);
+    size_t looked = secrets_looked_at(args, len);
     text_add(&line, "");
     secrets_each_argument(args, looked, add_quoted, &line);
     bool cut = looked < len || line.len > SECRETS_MAX_COMMAND_BYTES;

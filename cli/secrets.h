@@ -8,6 +8,8 @@
 
 enum { SECRETS_MAX_COMMAND_BYTES = 4096 }; /* longer lines are cut there, with "..." */
 
+/* How much of ARGS, LEN bytes, is looked at: all, or as many whole arguments as fit into twice what is shown. */
+size_t secrets_looked_at(const char *args, size_t len);
 /* Appends the arguments in ARGS, each ended by a NUL as in /proc/PID/cmdline, quoted for a shell
  * where needed.  LEN may be 0. */
 void secrets_command_line(const char *args, size_t len, struct text *out);

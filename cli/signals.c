@@ -58,6 +58,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
     pid_t command = state.command;
     if (is_running(command))
         forward(number, info, command);
+    else if (command > 0 && number == SIGINT && info->si_code > 0 && !state.ctrl_c)
+        state.ctrl_c++; /* it was the command's, which has died of it already */
     else if (number == SIGUSR1)
         state.snapshot = true;
     else if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
@@ -146,8 +148,8 @@ void signals_let_terminal_stop(void)
 
 void signals_stop_as_terminal_asks(void)
 {
+    (void)raise(SIGTSTP); /* pending beside one that came meanwhile: SIGCONT takes both away */
     signals_let_terminal_stop();
-    (void)raise(SIGTSTP);
     signals_block_terminal_stop();
 }
 

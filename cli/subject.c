@@ -20,6 +20,7 @@ enum {
     MAPS_PENDING_MS = 100, /* a runtime that is not initialised */
     DOUBT_MS = 500,
     CATCH_UP_SHARE = 10,  /* reading them at once may take one part of so many */
+    VERSION_TRIES = 8,    /* each looks through the interpreter's variables */
     OBJECTS_EVERY_MS = 1, /* what JIT compilers register; new code is looked for when it is met */
 };
 
@@ -229,8 +230,11 @@ static bool read_maps(struct subject *s, int64_t now_ns)
     bool wanted = !s->python && !s->no_python && !s->python_refused;
     if (wanted && (changed || s->python_pending))
         seek_python_again(s);
-    if (s->python && py_runtime_find_patch_level(s->python->runtime, s->modules, s->live))
-        tell_version(s, s->python->runtime);
+    if (s->python && s->python->version_tries < VERSION_TRIES) {
+        s->python->version_tries++;
+        if (py_runtime_find_patch_level(s->python->runtime, s->modules, s->live))
+            tell_version(s, s->python->runtime);
+    }
     if (wanted && !s->python) /* what it took is to be expected again */
         s->maps_took_ns = clock_now_ns() - now_ns;
     if (s->want_tasks && changed && s->python && !s->python->tasks)
@@ -328,8 +332,8 @@ void subject_describe(struct subject *s)
     if (len > 0)
         process->comm = profile_string_n(s->profile, comm, (size_t)len - (comm[len - 1] == '\n'));
     text_release(&line);
-    string_id environment = facts_environment(s->profile, s->pid);
-    if (environment.ix)
+    string_id environment;
+    if (facts_environment(s->profile, s->pid, &environment))
         profile_get_process(s->profile, s->id)->environment = environment;
 }
 

@@ -32,6 +32,7 @@ struct python {
     struct py_gc *gc;
     struct py_tasks *tasks; /* NULL: not asked for, or there are none (yet) */
     struct capture_hook hook;
+    int version_tries; /* to learn the patch level */
     struct python *older;
     int64_t retired_ns; /* when its hook was dropped */
 };

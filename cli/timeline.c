@@ -47,12 +47,12 @@ static void settle_state(struct lane *lane, const struct profile *p, struct run 
     }
 }
 
-/* Does nobody know what was counted since the sample?  Of a thread that has ended the counts are gone, and when the recording
- * ends they are not read again. */
+/* Does nobody know what was counted since the sample?  The counts of a thread that has ended are gone. */
 static bool is_uncounted(const struct lane *lane, const struct message *m)
 {
+    bool ended = m->kind == MESSAGE_TASK_END && !(m->flags & TASK_STILL_ALIVE);
     return (!m->sched.runs && !lane->sched.runs) ||
-           (m->kind == MESSAGE_TASK_END && m->sched.run_ns == lane->sched.run_ns);
+           (ended && m->sched.run_ns == lane->sched.run_ns);
 }
 
 /* Without the kernel's counts the state that was seen stands for all of the sample's time. */
@@ -72,7 +72,8 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
     int64_t proven_ns = m->until_ns > lane->start_ns ? m->until_ns - lane->start_ns : 0;
     int64_t all_ns = m->time_ns - lane->start_ns;
     int64_t wall_ns = least(all_ns, proven_ns + MISSED_AFTER_INTERVALS * interval_ns);
-    bool counted = m->sched.runs >= lane->sched.runs && lane->sched.runs > 0;
+    bool uncounted = is_uncounted(lane, m);
+    bool counted = !uncounted && m->sched.runs >= lane->sched.runs && lane->sched.runs > 0;
     struct run run = {
         .stack = lane->stack,
         .state = lane->stack.ix ? lane->state : RUN_MISSED,
@@ -84,7 +85,7 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
     };
     if (counted)
         settle_state(lane, p, &run, interval_ns);
-    if (lane->by_state || is_uncounted(lane, m))
+    if (lane->by_state || uncounted)
         count_by_state(&run);
     struct profile_thread *t = profile_get_thread(p, lane->thread);
     t->cpu_ns += run.cpu_ns;

@@ -24,6 +24,14 @@ static const struct native_frame *frame_around(const struct native_stack *native
     return i < native->n ? &native->frames[i] : NULL;
 }
 
+static uint64_t top_of(const struct native_stack *native)
+{
+    uint64_t top = 0;
+    for (size_t i = 0; i < native->n; i++)
+        top = native->frames[i].cfa > top ? native->frames[i].cfa : top;
+    return top;
+}
+
 /* 3.10's CFrames do not say whose they are: they were counted off (mark_by_cframes()).  A greenlet has one more, a
  * generator that gen.throw() passes by one less; with both the counts agree, but some lie in other C frames. */
 static bool are_misleading(const struct py_merger *m, const struct native_stack *native,
@@ -31,11 +39,20 @@ static bool are_misleading(const struct py_merger *m, const struct native_stack 
 {
     if (m->rt->layout.chain != PY_CHAIN_OBJECTS_CFRAME)
         return false;
+    uint64_t top = top_of(native);
+    size_t from =
+        0; /* markers rise, as frames do: but for an alternate signal stack, which is looked through once */
     for (size_t i = 0; i < py->n; i++) {
-        const struct native_frame *f =
-            py->frames[i].marker ? frame_around(native, py->frames[i].marker) : NULL;
-        if (f && f->trust == FRAME_EXACT && !py_homes_possible(m, f))
+        uint64_t marker = py->frames[i].marker;
+        size_t k = from;
+        while (marker && marker < top && k < native->n &&
+               !py_homes_contain(&native->frames[k], marker))
+            k++;
+        if (!marker || marker >= top || k == native->n)
+            continue;
+        if (native->frames[k].trust == FRAME_EXACT && !py_homes_possible(m, &native->frames[k]))
             return true;
+        from = k;
     }
     return false;
 }
@@ -105,9 +122,7 @@ bool py_homes_possible(const struct py_merger *m, const struct native_frame *f)
 
 static void settle_by_marker(struct py_merger *m, const struct native_stack *native)
 {
-    uint64_t top = 0;
-    for (size_t i = 0; i < native->n; i++)
-        top = native->frames[i].cfa > top ? native->frames[i].cfa : top;
+    uint64_t top = top_of(native);
     size_t from = 0;
     for (size_t b = 0; b < m->n; b++) {
         uint64_t marker = m->blocks[b].marker;

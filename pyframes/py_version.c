@@ -61,7 +61,7 @@ bool py_version_from_name(const char *name, struct py_version *ret)
     return true;
 }
 
-/* Does [S, END) begin with a version such as 3.8.18, 3.9.0rc2 or 3.10.13+, then " ("? */
+/* Does [S, END) begin with a version such as 3.8.18, 3.9.0rc2 or 3.10.13+, then " (" or, as Conda's, " |"? */
 static bool is_version(const char *s, const char *end, uint32_t minor, struct py_version *ret)
 {
     enum { NEWEST_WITHOUT_BLOCK = 12 }; /* _Py_DebugOffsets tells from 3.13 on */
@@ -74,7 +74,7 @@ static bool is_version(const char *s, const char *end, uint32_t minor, struct py
     while (at < end && memchr(suffix, *at, sizeof suffix - 1))
         at++;
     size_t len = (size_t)(at - s);
-    if (len >= sizeof v.text || end - at < 2 || at[0] != ' ' || at[1] != '(')
+    if (len >= sizeof v.text || end - at < 2 || at[0] != ' ' || (at[1] != '(' && at[1] != '|'))
         return false;
     if (minor ? v.minor != minor : v.minor < PY_OLDEST_MINOR || v.minor > NEWEST_WITHOUT_BLOCK)
         return false;

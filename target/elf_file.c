@@ -217,7 +217,8 @@ static uint64_t unpacked_bytes(Elf *elf, size_t names, Elf_Scn *scn)
     const char *name = elf_strptr(elf, names, header.sh_name);
     const Elf_Data *data = name && str_starts(name, ".zdebug") ? elf_rawdata(scn, NULL) : NULL;
     uint64_t bytes = 0;
-    if (!data || data->d_size < HEADER_BYTES || memcmp(data->d_buf, "ZLIB", MAGIC_BYTES) != 0)
+    if (!data || !data->d_buf || data->d_size < HEADER_BYTES ||
+        memcmp(data->d_buf, "ZLIB", MAGIC_BYTES) != 0)
         return 0;
     for (size_t i = MAGIC_BYTES; i < HEADER_BYTES; i++)
         bytes = bytes << 8 | ((const uint8_t *)data->d_buf)[i];

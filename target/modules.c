@@ -338,7 +338,8 @@ const struct module_counters *modules_counters(const struct modules *m)
  * descriptor, and its rules some 30 KB. */
 static struct elf_file *keep_once(struct modules *m, struct elf_file *f)
 {
-    for (size_t i = 0; i < m->n_files; i++)
+    bool may_have_twin = elf_file_identity(f) || elf_file_build_id(f)->len;
+    for (size_t i = 0; may_have_twin && i < m->n_files; i++)
         if (elf_file_is_twin(m->files[i], f)) {
             elf_file_free(f);
             return m->files[i];
@@ -386,7 +387,7 @@ static void make_image(struct modules *m, struct entry *e)
         m->counters.origins[MODULE_JIT]++;
     }
     m->counters.origins[MODULE_NONE] += !e->module.elf;
-    if (m->n_files == n_files) /* as the vdso after each execve */
+    if (!e->object.entry && m->n_files == n_files) /* as the vdso after each execve */
         budget->bytes = bytes;
 }
 

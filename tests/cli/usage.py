@@ -183,6 +183,18 @@ class Attached(InFolder):
             self.assertEqual(run("-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 0)
             self.assertEqual(run("--strict", "-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 6)
 
+    def test_a_cut_command_line_leaks_no_secret(self):
+        """What tells that it is one lies behind what is shown."""
+        process = subprocess.Popen(["sh", "-c", "read x", "a" * 4060, "postgres://u:SECRETPASSWORD@host"],
+                                   stdin=subprocess.PIPE)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.stdin.close)
+        for more in [], ["--json"]:
+            code, out, _, _ = run("dump", *more, "-p", process.pid, user=False)
+            self.assertEqual(code, 0)
+            self.assertIn("postgres://u:***", out)
+            self.assertNotIn("SECRET", out)
+
     def test_interpreter_is_missing(self):
         with open("script", "w", encoding="ascii") as script:
             script.write("#!/no/such/interpreter\n")

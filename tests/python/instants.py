@@ -145,7 +145,7 @@ def is_cut_by_fault(frames):
 def problem_of(frames):
     if is_cut_by_fault(frames):
         return None
-    odd = [f["name"] for f in frames if re.search(r"missing]|^\[trunc|^\[greenlet|^\[unk|guessed]",
+    odd = [f["name"] for f in frames if re.search(r"missing]|not matched]|^\[trunc|^\[greenlet|^\[unk|guessed]",
                                                    f["name"])]
     if odd and not is_trampoline(frames):
         return odd[0]

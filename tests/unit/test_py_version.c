@@ -44,12 +44,15 @@ START_TEST(variables)
                                 "x3.8.1 (not at \0"
                                 "3.8.18          "
                                 "3.8.18 (default,"
-                                "3.9.1+ (heads/x,";
+                                "3.9.1+ (heads/x,"
+                                "3.6.15 | package";
     struct py_version v;
     ck_assert(py_version_from_variables(bytes, sizeof bytes, 0, &v));
     ck_assert_str_eq(v.text, "3.8.18");
     ck_assert(py_version_from_variables(bytes, sizeof bytes, 9, &v));
     ck_assert_str_eq(v.text, "3.9.1+");
+    ck_assert(py_version_from_variables(bytes, sizeof bytes, 6, &v));
+    ck_assert_str_eq(v.text, "3.6.15"); /* conda-forge's */
     ck_assert(!py_version_from_variables(bytes, sizeof bytes, 7, &v));
     ck_assert(!py_version_from_variables("3.9.1 (", 7, 0, &v));
     ck_assert(!py_version_from_variables("3.9.11111111111111111111111", 16, 0, &v));

@@ -182,6 +182,17 @@ START_TEST(too_much_of_the_old_kind_is_not_unpacked)
 }
 END_TEST
 
+/* Made by objcopy --only-keep-debug of another program, say, or by somebody who means harm. */
+START_TEST(a_packed_section_may_have_no_bytes)
+{
+    struct names n;
+    struct location l;
+    ck_assert(names_open(&n, "nobits"));
+    ck_assert_str_eq(name_of(&n, "plain_c", &l), "plain_c");
+    names_close(&n);
+}
+END_TEST
+
 START_TEST(a_dropped_function_names_nothing)
 {
     struct names n;
@@ -409,7 +420,7 @@ END_TEST
 CHECK_MAIN("symbolizer_limits", 20, entries_are_walked_once,
            a_shared_file_of_another_build_is_not_taken, a_fifo_is_no_debug_file,
            what_was_unpacked_is_freed, too_much_is_not_unpacked,
-           too_much_of_the_old_kind_is_not_unpacked, a_dropped_function_names_nothing,
-           a_generic_lambda_is_one, members_are_qualified, more_inlined_calls_than_are_told_apart,
-           a_table_counts_once, endless_names_are_none,
+           too_much_of_the_old_kind_is_not_unpacked, a_packed_section_may_have_no_bytes,
+           a_dropped_function_names_nothing, a_generic_lambda_is_one, members_are_qualified,
+           more_inlined_calls_than_are_told_apart, a_table_counts_once, endless_names_are_none,
            a_symbol_without_a_size_ends_where_its_function_does)

@@ -103,6 +103,14 @@ START_TEST(state_counts_from_the_last_sample_to_the_end)
     lane_open(&lane, &second, stack, RUN_BLOCKED);
     lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
     ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
+    lane_open(&lane, &second, stack, RUN_RUNNABLE);
+    lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
+    ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
+    ck_assert_int_eq(t->runqueue_ns, (2 + 6) * MS);
+    end.flags = TASK_STILL_ALIVE; /* they were read just now */
+    lane_open(&lane, &second, stack, RUN_RUNNING);
+    lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
+    ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
 }
 END_TEST
 
