@@ -67,7 +67,7 @@ static const struct unwind_case cases[] = {
      .trust = FRAME_RECOVERED},
     {.program = "threads", .source = "threads.c", .how = STOPPED},
     {.program = "threads", .source = "threads.c", .how = BLOCKED},
-    {.program = "vdso", .source = "vdso.c", .how = BUSY},
+    {.program = "reads_clock", .source = "vdso.c", .how = BUSY},
     {.program = "deep", .source = "deep.c", .how = STOPPED},
     {.program = "deep", .source = "deep.c", .how = BLOCKED},
     {.program = "deep_fp", .source = "deep.c", .how = BLOCKED, .trust = FRAME_RECOVERED},

@@ -99,7 +99,7 @@ objcopy --compress-debug-sections=zlib dwarf5 packed
 objcopy --compress-debug-sections=zlib-gnu dwarf5 packed_gnu
 
 # A section of that name that is there in name only.
-printf '.section .zdebug_info, "", @nobits\n.zero 4096\n' | gcc -c -x assembler - -o nobits.o
+printf '.section .zdebug_info, "", @nobits\n.zero 4096\n.section .note.GNU-stack, "", @progbits\n' | gcc -c -x assembler - -o nobits.o
 gcc -O2 -c "$src/plain.c" -o nobits.plain.o
 g++ -O2 -std=c++17 "$src/odd.cc" nobits.plain.o odd.entry.o nobits.o -o nobits
 
