@@ -160,6 +160,14 @@ static enum module_origin fallback(struct child *c)
     return n ? MODULE_MAP_FILES : MODULE_MEMORY;
 }
 
+/* The file that the library's path leads to is not the one that is mapped. */
+static void check_not_by_path(struct child *c, uint64_t addr)
+{
+    (void)module_elf(c->modules, modules_find(c->modules, addr));
+    ck_assert_uint_eq(modules_counters(c->modules)->origins[MODULE_PATH], 0);
+    check_library(c, addr, fallback(c));
+}
+
 START_TEST(a_process_has_its_modules)
 {
     struct child c;
@@ -248,9 +256,7 @@ START_TEST(a_replaced_library_is_not_taken_for_the_mapped_one)
         beside_binary("libplugin_stripped.so", other);
         copy_file(other, library);
         ck_assert_int_eq(modules_refresh(c.modules), 0);
-        (void)module_elf(c.modules, modules_find(c.modules, addr));
-        ck_assert_uint_eq(modules_counters(c.modules)->origins[MODULE_PATH], 0);
-        check_library(&c, addr, fallback(&c));
+        check_not_by_path(&c, addr);
         stop(&c);
     }
 }
@@ -275,9 +281,7 @@ START_TEST(without_a_build_id_another_inode_is_another_file)
     start(&c, "libplugin_sysv.so");
     uint64_t addr = tell(&c, LOAD);
     copy_file(original, library);
-    (void)module_elf(c.modules, modules_find(c.modules, addr));
-    ck_assert_uint_eq(modules_counters(c.modules)->origins[MODULE_PATH], 0);
-    check_library(&c, addr, fallback(&c));
+    check_not_by_path(&c, addr);
     stop(&c);
 }
 END_TEST
@@ -296,9 +300,7 @@ START_TEST(a_file_with_another_table_is_not_taken_for_the_mapped_one)
     copy_file(original, library);
     patch_file(library, (long)(table.start + table.len - 4), "\x55",
                1); /* its addresses are offsets too */
-    (void)module_elf(c.modules, modules_find(c.modules, addr));
-    ck_assert_uint_eq(modules_counters(c.modules)->origins[MODULE_PATH], 0);
-    check_library(&c, addr, fallback(&c));
+    check_not_by_path(&c, addr);
     stop(&c);
 }
 END_TEST
