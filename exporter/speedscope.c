@@ -52,7 +52,6 @@ struct document {
     struct sheet *sheets;
     size_t n_sheets, sheets_capacity;
     struct coarseness coarse;
-    process_id only; /* none: all processes */
 };
 
 /* ---- which profiles ---- */
@@ -444,7 +443,7 @@ static void write_document(struct json *j, const struct document *d)
     json_int(j, 0);
     json_newline(j);
     json_key(j, "wallspy");
-    wallspy_block_write(j, d->p, &d->survey, d->only);
+    wallspy_block_write(j, d->p, &d->survey);
     json_newline(j);
     write_frames(j, d->paths);
     json_newline(j);
@@ -459,7 +458,7 @@ static void write_document(struct json *j, const struct document *d)
 int speedscope_write(struct profile *p, const struct view_options *options, FILE *out)
 {
     struct view *v = view_new(p, options);
-    struct document d = {.p = p, .paths = paths_new(p, v, MAX_DEPTH), .only = options->process};
+    struct document d = {.p = p, .paths = paths_new(p, v, MAX_DEPTH)};
     survey_init(&d.survey, p, v);
     plan_sheets(&d);
     add_roots(&d);

@@ -220,10 +220,10 @@ void survey_init(struct survey *s, const struct profile *p, struct view *v)
     state.sitting = xcalloc(profile_stack_count(p), sizeof *state.sitting);
     s->n = 0;
     s->threads = xcalloc(profile_thread_count(p), sizeof *s->threads);
-    uint32_t only = view_options(v)->process.ix;
+    s->only = view_options(v)->process;
     for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
         const struct profile_thread *thread = profile_see_thread(p, (thread_id){i});
-        if ((only && thread->process.ix != only) || !thread->n_runs)
+        if ((s->only.ix && thread->process.ix != s->only.ix) || !thread->n_runs)
             continue;
         s->threads[s->n].thread = thread;
         survey_thread(&state, &s->threads[s->n++]);

@@ -28,6 +28,7 @@ struct surveyed {
 struct survey {
     struct surveyed *threads;
     size_t n;
+    process_id only; /* as the view's; none: all processes */
 };
 /* Borrows P; V only during the call, and the texts of its frames for the survey's life. */
 void survey_init(struct survey *s, const struct profile *p, struct view *v);

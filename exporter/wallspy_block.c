@@ -95,8 +95,7 @@ static void write_thread(struct json *j, const struct profile *p, const struct s
     json_end_object(j);
 }
 
-void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s,
-                         process_id only)
+void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s)
 {
     json_object(j);
     json_key(j, "version");
@@ -105,7 +104,7 @@ void wallspy_block_write(struct json *j, const struct profile *p, const struct s
     json_newline(j);
     json_key(j, "processes");
     json_array(j);
-    write_processes(j, p, only);
+    write_processes(j, p, s->only);
     json_end_array(j);
     json_newline(j);
     json_key(j, "threads");

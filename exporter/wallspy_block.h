@@ -6,6 +6,5 @@
 #include "exporter/survey.h"
 #include "profile/profile.h"
 
-/* Writes the block as one object.  S is P's survey; of processes ONLY this one, none: all. */
-void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s,
-                         process_id only);
+/* Writes the block as one object.  S is P's survey. */
+void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s);

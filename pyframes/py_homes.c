@@ -40,8 +40,8 @@ static bool are_misleading(const struct py_merger *m, const struct native_stack 
     if (m->rt->layout.chain != PY_CHAIN_OBJECTS_CFRAME)
         return false;
     uint64_t top = top_of(native);
-    size_t from =
-        0; /* markers rise, as frames do: but for an alternate signal stack, which is looked through once */
+    size_t from = 0;
+    /* Markers rise, as frames do, but for those on an alternate signal stack. */
     for (size_t i = 0; i < py->n; i++) {
         uint64_t marker = py->frames[i].marker;
         size_t k = from;
