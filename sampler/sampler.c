@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "sampler/state.h"
+#include "sampler/stops.h"
 
 enum {
     RING_BYTES = 64 << 20,
@@ -252,7 +253,7 @@ static void shoot(struct sampler *s)
     tick_run(s);
     int64_t end = clock_now_ns() + SINGLE_SHOT_NS;
     while (clock_now_ns() < end && tracer_pending(s->tracer) > tracer_held(s->tracer) &&
-           !tick_thaw(s) && !counters_get(&s->counters, COUNT_STUCK))
+           !stops_thaw(s) && !counters_get(&s->counters, COUNT_STUCK))
         tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
     tracer_release_held(s->tracer);
 }
@@ -294,7 +295,7 @@ static void *sampler_main(void *arg)
 {
     struct sampler *s = arg;
     struct tracer_handler handler = {
-        s, &s->seizing_since_ns, tick_stopped, tick_released, tick_gone, on_child};
+        s, &s->seizing_since_ns, stops_stopped, stops_released, stops_gone, on_child};
     (void)prctl(PR_SET_NAME, "wallspy-sampler");
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     ask_for_short_slices();

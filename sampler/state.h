@@ -132,12 +132,6 @@ void overhead_keep(struct sampler *s);
 
 /* Visits every thread once. */
 void tick_run(struct sampler *s);
-/* The tracer's handler. */
-bool tick_stopped(void *sampler, const struct stop *stop);
-void tick_released(void *sampler, uint64_t tag, uint32_t held_ns);
-void tick_gone(void *sampler, uint64_t tag);
-/* --freeze: lets all threads go when its time is over.  True: it is. */
-bool tick_thaw(struct sampler *s);
 /* Tells for how long the samples of all threads have held. */
 void tick_tell(struct sampler *s);
 /* Tells of all threads that the recording ends. */

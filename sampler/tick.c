@@ -3,82 +3,17 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "sampler/state.h"
+#include "sampler/stops.h"
 #include "target/syscalls.h"
 
 enum {
-    POLL_NS = 20 * NS_PER_US,  /* a thread that runs stops within 8.5 µs, p90 13 µs */
-    FREEZE_NS = 5 * NS_PER_MS, /* --freeze: all let go after that, whether complete or not */
-    MAX_BACKOFF_NS = NS_PER_S, /* the progress rule's longest gap */
-    MEET_SHARE = 2,            /* of an interval, in which new threads are met */
+    MEET_SHARE = 2, /* of an interval, in which new threads are met */
     MEET_AT_LEAST = 8,
     MEET_TICKS = 32,            /* in which all are met, however long those take */
     STUCK_NS = 250 * NS_PER_MS, /* stops are seen within some ms, late ones once a CPU was had */
 };
-
-/* ---- the tracer's handler ---- */
-
-/* Some calls are undone, or cut short, at every interruption: leaves T alone longer each time. */
-static void space_out(const struct sampler *s, struct task *t, const struct stop *stop)
-{
-    bool undone = stop->restarting && !syscall_only_waits(stop->syscall);
-    uint32_t most = (uint32_t)(MAX_BACKOFF_NS / s->interval_ns);
-    if (!undone && !stop->cut) {
-        t->backoff = 0;
-        return;
-    }
-    t->backoff = t->backoff ? t->backoff * 2 : 2;
-    if (t->backoff > most)
-        t->backoff = most;
-    int64_t until_ns = stop->stopped_ns + t->backoff * s->interval_ns;
-    if (t->requested_state == THREAD_BLOCKED) /* what comes after the call may be stopped */
-        t->call_not_before_ns = until_ns;
-    else
-        t->stop_not_before_ns = until_ns;
-}
-
-bool tick_stopped(void *sampler, const struct stop *stop)
-{
-    struct sampler *s = sampler;
-    struct task *t = (struct task *)(uintptr_t)stop->tag;
-    counters_add(&s->counters, COUNT_REPAIRED_CALLS, stop->repaired);
-    counters_add(&s->counters, COUNT_PERTURBED_CALLS, stop->perturbed);
-    counters_add(&s->counters, COUNT_CUT_CALLS, stop->cut);
-    if (!t || t->ended || t->filtered)
-        return true;
-    capture_held(s, t, stop);
-    counters_add(&s->counters, COUNT_REFUSED, !stop->registers_ok);
-    if (stop->repaired)
-        counters_raise(&s->counters, COUNT_REPAIR_MAX_NS,
-                       (uint64_t)(stop->stopped_ns - t->requested_ns));
-    /* The few captures of a single shot cannot wait. */
-    if (!s->config.single_shot)
-        space_out(s, t, stop);
-    if (!s->config.freeze)
-        return true;
-    if (!s->freeze_end_ns)
-        s->freeze_end_ns = stop->stopped_ns + FREEZE_NS;
-    return stop->stopped_ns >= s->freeze_end_ns;
-}
-
-void tick_released(void *sampler, uint64_t tag, uint32_t held_ns)
-{
-    struct sampler *s = sampler;
-    struct task *t = (struct task *)(uintptr_t)tag;
-    capture_over(s, t);
-    counters_add_hold(&s->counters, held_ns);
-    t->held_ns += held_ns;
-    overhead_add(t, held_ns);
-    t->pending = false;
-}
-
-void tick_gone(void *sampler, uint64_t tag)
-{
-    (void)sampler;
-    ((struct task *)(uintptr_t)tag)->pending = false;
-}
 
 /* ---- one thread ---- */
 
@@ -101,31 +36,6 @@ static enum thread_state running_or_waiting(struct sampler *s, struct task *t)
     return ahead == t->switch_base + 1 ? THREAD_RUNNING : THREAD_RUNNING_OR_RUNNABLE;
 }
 
-/* T is not asked to stop, since an execve in its process hangs.  What it was to be stopped for is wanted still. */
-static void leave_out(struct sampler *s, const struct task *t)
-{
-    counters_add(&s->counters, COUNT_EXECVE_WAITS, 1);
-    if (t->requested_state == THREAD_BLOCKED)
-        feedback_want_registers(&s->feedback, t->id, t->sched.runs);
-}
-
-static bool execve_hangs(const struct sampler *s, const struct task *t)
-{
-    return t->process->ask_not_before_ns > s->tick_ns;
-}
-
-/* Adds T, whose state is requested_state, to those that will be asked to stop. */
-static void queue_stop(struct sampler *s, struct task *t, int64_t now_ns)
-{
-    if (now_ns < t->stop_not_before_ns) {
-        counters_add(&s->counters, COUNT_BACKED_OFF, 1);
-        return;
-    }
-    s->running =
-        array_reserve(s->running, &s->running_capacity, s->n_running + 1, sizeof *s->running);
-    s->running[s->n_running++] = t;
-}
-
 /* T runs or waits for a CPU.  Of the first such thread of a tick, which often is the only one, the stop
  * itself tells which (capture_held()): that costs nothing, and to read its status some 25 µs with cold
  * caches.  The others are told apart here, since those that run are asked first; and one that did not stop
@@ -135,7 +45,7 @@ static void queue_runnable(struct sampler *s, struct task *t, int64_t now_ns)
     bool stop_tells =
         s->n_running == 0 && !t->slow_to_stop && !s->config.no_stop && !s->config.freeze;
     t->requested_state = stop_tells ? THREAD_RUNNING_OR_RUNNABLE : running_or_waiting(s, t);
-    queue_stop(s, t, now_ns);
+    stops_queue(s, t, now_ns);
 }
 
 static void visit_off_cpu(struct sampler *s, struct task *t, struct syscall_state *view,
@@ -181,7 +91,8 @@ static bool wants_registers(const struct sampler *s, const struct task *t)
 {
     return !s->config.no_stop && t->registers_refused != t->sched.runs &&
            s->tick_ns >= t->stop_not_before_ns && s->tick_ns >= t->call_not_before_ns &&
-           !execve_hangs(s, t) && feedback_wants_registers(&s->feedback, t->id, t->sched.runs);
+           !stops_wait_for_execve(s, t) &&
+           feedback_wants_registers(&s->feedback, t->id, t->sched.runs);
 }
 
 /* Did the last sample not have all that the worker needs, which may have found Python since? */
@@ -212,7 +123,7 @@ static bool stop_for_registers(struct sampler *s, struct task *t, const struct s
     counters_add(&s->counters, COUNT_REGISTERS_WANTED, 1);
     feedback_want_registers(&s->feedback, t->id, 0);
     t->requested_state = THREAD_BLOCKED;
-    queue_stop(s, t, now_ns);
+    stops_queue(s, t, now_ns);
     return true;
 }
 
@@ -220,10 +131,10 @@ static bool stop_for_registers(struct sampler *s, struct task *t, const struct s
 static bool freeze_blocked(struct sampler *s, struct task *t, const struct syscall_state *view,
                            int64_t now_ns)
 {
-    if (!s->config.freeze || tick_thaw(s) || !syscall_restarts_cleanly(view->number))
+    if (!s->config.freeze || stops_thaw(s) || !syscall_restarts_cleanly(view->number))
         return false;
     t->requested_state = THREAD_BLOCKED;
-    queue_stop(s, t, now_ns);
+    stops_queue(s, t, now_ns);
     return true;
 }
 
@@ -324,85 +235,6 @@ static void visit(struct sampler *s, struct task *t)
         counters_add(&s->counters, COUNT_UNREADABLE, 1);
 }
 
-/* ---- stops ---- */
-
-static void refused(struct sampler *s, struct task *t, int64_t now_ns)
-{
-    if (threads_look_at(s, t) == 0) /* it was about to end, or is gone */
-        return;
-    counters_add(&s->counters, COUNT_REFUSED, 1);
-    t->state = t->requested_state;
-    capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_TRACED, now_ns);
-}
-
-/* Nobody of T's process can be asked now. */
-static void not_asked(struct sampler *s, struct task *t, int64_t now_ns)
-{
-    leave_out(s, t);
-    t->process->ask_not_before_ns = now_ns + MAX_BACKOFF_NS;
-    capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
-}
-
-/* A main thread that was waited for in vain, as another's execve took its place, refuses once. */
-static int ask(struct sampler *s, struct task *t)
-{
-    int r = -EPERM;
-    for (int i = 0; i < 2 && r == -EPERM; i++)
-        r = tracer_request(s->tracer, t->process->pid, t->tid, (uint64_t)(uintptr_t)t);
-    return r;
-}
-
-static void request_stop(struct sampler *s, struct task *t)
-{
-    if (s->config.no_stop) {
-        capture_not_held(s, t, clock_now_ns());
-        return;
-    }
-    capture_prepare(s, t);
-    if (t->requested_state == THREAD_RUNNING_OR_RUNNABLE)
-        (void)capture_counts(s, t, &t->sched); /* as of now: what comes next tells which */
-    t->requested_ns = clock_now_ns();
-    t->requested_runs = t->sched.runs;
-    t->pending_repeats = 0;
-    t->pending = true;
-    counters_add(&s->counters, COUNT_STOP_REQUESTS, 1);
-    int r = ask(s, t);
-    t->pending = t->pending && r == 0;
-    if (r == -ETIMEDOUT)
-        not_asked(s, t, clock_now_ns());
-    else if (r < 0)
-        refused(s, t, t->requested_ns);
-    if (r < 0 || s->config.freeze || t->requested_state == THREAD_RUNNABLE)
-        return;
-    t->slow_to_stop = !tracer_poll(s->tracer, t->tid, POLL_NS);
-}
-
-bool tick_thaw(struct sampler *s)
-{
-    if (!s->freeze_end_ns || clock_now_ns() < s->freeze_end_ns)
-        return false;
-    tracer_release_held(s->tracer);
-    return true;
-}
-
-/* Those on a CPU first (also the one of which that is not known yet): they stop at once and can be let go before the next is asked. */
-static void request_stops(struct sampler *s)
-{
-    for (int waiting = 0; waiting < 2; waiting++)
-        for (size_t i = 0; i < s->n_running; i++) {
-            struct task *t = s->running[i];
-            if (!t || (t->requested_state == THREAD_RUNNABLE) != (waiting == 1) || tick_thaw(s))
-                continue;
-            s->running[i] = NULL;
-            if (execve_hangs(s, t))
-                leave_out(s, t);
-            else
-                request_stop(s, t);
-            tracer_reap(s->tracer);
-        }
-    s->n_running = 0;
-}
-
 /* ---- the tick ---- */
 
 static void visit_each(struct sampler *s, struct task *const *tasks, const size_t *n)
@@ -455,12 +287,12 @@ void tick_run(struct sampler *s)
         s->met = 0;
         p->lost_one = false;
         visit_process(s, p);
-        request_stops(s);
+        stops_request(s);
         p->list_again =
             p->lost_one && listed; /* not twice a tick: it takes long where there are many */
         if (p->lost_one && !listed) {
             visit_successors(s, p);
-            request_stops(s);
+            stops_request(s);
         }
         tasks += (uint32_t)p->n_tasks;
     }
