@@ -109,21 +109,54 @@ static bool still_there(const struct sampler *s, const struct task *t)
     return t->repeatable && t->sched.runs == t->sampled_runs && !needs_more(s, t);
 }
 
-/* The worker found that a stack cannot be unwound from sp alone: one stop, if the call does not
- * mind. */
+/* T is off the CPU outside of any call, in STATE.  Does it wait for a page that comes whatever happens, or has it just come?
+ * Not so where signals are let in: FUSE then gives up what it reads, and begins anew. */
+static bool page_comes(char state)
+{
+    return state == 'D' || state == 'R';
+}
+
+/* Would T, which is off the CPU, not notice a stop?  A job-control stop has broken off already what one could. */
+static bool minds_no_stop(const struct task *t, const struct syscall_state *view)
+{
+    if (view->number >= 0 && syscall_restarts_cleanly(view->number))
+        return true;
+    char state = threads_state(t);
+    return state == 'T' || (view->number < 0 && page_comes(state));
+}
+
+static void stop_blocked(struct sampler *s, struct task *t, int64_t now_ns)
+{
+    t->requested_state = THREAD_BLOCKED;
+    stops_queue(s, t, now_ns);
+}
+
+/* The worker found that a stack cannot be unwound from sp alone: one stop. */
 static bool stop_for_registers(struct sampler *s, struct task *t, const struct syscall_state *view,
                                int64_t now_ns)
 {
     if (!wants_registers(s, t))
         return false;
-    if (view->number >= 0 && !syscall_restarts_cleanly(view->number)) {
+    if (!minds_no_stop(t, view)) {
         t->registers_refused = t->sched.runs;
         return false;
     }
     counters_add(&s->counters, COUNT_REGISTERS_WANTED, 1);
     feedback_want_registers(&s->feedback, t->id, 0);
-    t->requested_state = THREAD_BLOCKED;
-    stops_queue(s, t, now_ns);
+    stop_blocked(s, t, now_ns);
+    return true;
+}
+
+/* A page fault is over before the worker can say that it needs registers, so they are asked for at once.  T stops
+ * where it was, once its page is there. */
+static bool stop_in_fault(struct sampler *s, struct task *t, const struct syscall_state *view,
+                          int64_t now_ns)
+{
+    if (view->number >= 0 || !view->sp || s->config.no_stop || s->config.single_shot ||
+        now_ns < t->stop_not_before_ns || stops_wait_for_execve(s, t) ||
+        !page_comes(threads_state(t)))
+        return false;
+    stop_blocked(s, t, now_ns);
     return true;
 }
 
@@ -133,8 +166,7 @@ static bool freeze_blocked(struct sampler *s, struct task *t, const struct sysca
 {
     if (!s->config.freeze || stops_thaw(s) || !syscall_restarts_cleanly(view->number))
         return false;
-    t->requested_state = THREAD_BLOCKED;
-    stops_queue(s, t, now_ns);
+    stop_blocked(s, t, now_ns);
     return true;
 }
 
@@ -149,14 +181,36 @@ static bool is_stuck(struct sampler *s, struct task *t)
     return t->pending && state == 't';
 }
 
-/* It was asked to stop at an earlier tick.  Until it has run again it has been waiting for a CPU.
- */
+/* Has T been where it was ever since it was asked to stop, in a page fault mostly? */
+static bool still_blocked(const struct task *t)
+{
+    return t->pending && t->requested_state == THREAD_BLOCKED && t->sched.runs == t->requested_runs;
+}
+
+/* T's stop, which would tell all of it, does not come: what can be read without.  The stop will tell of the time
+ * from now on. */
+static void read_pending(struct sampler *s, struct task *t, int64_t now_ns)
+{
+    struct syscall_state view;
+    t->requested_ns = now_ns;
+    t->pending_repeats = 0;
+    if (t->repeatable && t->sampled_runs == t->sched.runs)
+        repeat(s, t, now_ns);
+    else if (capture_view(s, t, &view) == 0 && view.view == SYSCALL_BLOCKED)
+        (void)capture_off_cpu(s, t, &view);
+}
+
+/* It was asked to stop at an earlier tick.  Until it has run again it has been waiting, for a CPU or its page. */
 static void visit_pending(struct sampler *s, struct task *t, int64_t now_ns)
 {
     counters_add(&s->counters, COUNT_PENDING_TICKS, 1);
     if (t->sched.runs == t->requested_runs)
         t->pending_repeats++;
-    if (now_ns - t->requested_ns > STUCK_NS && is_stuck(s, t))
+    if (now_ns - t->requested_ns <= STUCK_NS)
+        return;
+    if (still_blocked(t))
+        read_pending(s, t, now_ns);
+    else if (is_stuck(s, t))
         counters_add(&s->counters, COUNT_STUCK, 1);
 }
 
@@ -175,7 +229,8 @@ static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state
         repeat(s, t, now_ns);
     } else if (!blocked) {
         queue_runnable(s, t, now_ns);
-    } else if (!stop_for_registers(s, t, view, now_ns) && !freeze_blocked(s, t, view, now_ns)) {
+    } else if (!stop_for_registers(s, t, view, now_ns) && !stop_in_fault(s, t, view, now_ns) &&
+               !freeze_blocked(s, t, view, now_ns)) {
         visit_off_cpu(s, t, view, now_ns);
     }
 }
@@ -309,6 +364,8 @@ void tick_tell(struct sampler *s)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
             sleepers_settle(t);
+            if (still_blocked(t))
+                read_pending(s, t, clock_now_ns());
             if (t->repeats)
                 capture_tell(s, t, MESSAGE_STILL, 0, t->until_ns);
         }
@@ -327,6 +384,8 @@ void tick_close(struct sampler *s)
                 continue;
             }
             (void)capture_counts(s, t, &t->sched);
+            if (still_blocked(t))
+                read_pending(s, t, now_ns);
             capture_tell(s, t, MESSAGE_TASK_END, TASK_STILL_ALIVE, now_ns);
         }
 }

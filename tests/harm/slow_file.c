@@ -43,23 +43,33 @@ static struct fuse_attr attributes(uint64_t node)
     };
 }
 
-/* For MS, unless the reader is interrupted meanwhile. */
+static void serve_one(int fuse, const struct request *r, int ms);
+
+/* For MS, unless the reader is interrupted meanwhile.  What else is asked meanwhile is answered at once. */
 static void answer_read(int fuse, uint64_t unique, int ms)
 {
-    static struct request next;
+    struct request next;
     static const char bytes[SLOW_FILE_BYTES + 1] = "slow....";
     struct pollfd more = {.fd = fuse, .events = POLLIN};
-    while (poll(&more, 1, ms) > 0)
-        if (read(fuse, &next, sizeof next) > 0 && next.head.opcode == FUSE_INTERRUPT) {
+    while (poll(&more, 1, ms) > 0) {
+        if (read(fuse, &next, sizeof next) <= 0)
+            continue;
+        if (next.head.opcode == FUSE_INTERRUPT) {
             answer(fuse, unique, -EINTR, NULL, 0);
             return;
         }
+        serve_one(fuse, &next, 0);
+    }
     answer(fuse, unique, 0, bytes, SLOW_FILE_BYTES);
 }
 
 static void serve_one(int fuse, const struct request *r, int ms)
 {
-    struct fuse_init_out init = {.major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096};
+    struct fuse_init_out init = {.major = FUSE_KERNEL_VERSION,
+                                 .minor = 31,
+                                 .max_readahead = 4096,
+                                 .flags = FUSE_ASYNC_READ,
+                                 .max_write = 4096};
     struct fuse_entry_out entry = {.nodeid = FILE_NODE, .attr = attributes(FILE_NODE)};
     struct fuse_attr_out attr = {.attr = attributes(r->head.nodeid)};
     struct fuse_open_out opened = {.open_flags = FOPEN_DIRECT_IO};
