@@ -3,6 +3,7 @@
 The targets are C programs beside this file.  Those that count say "NAME=N …" on a line at the
 start and for every byte sent to them, and end when their stdin is closed.
 """
+import collections
 import json
 import os
 import pathlib
@@ -36,6 +37,12 @@ def status(pid, field, tid=None):
     path = pathlib.Path(f"/proc/{pid}/task/{tid}/status" if tid else f"/proc/{pid}/status")
     return re.search(rf"^{field}:\s*(.*)$", path.read_text(errors="surrogateescape"),
                      re.M).group(1)
+
+
+def stolen_s():
+    """For how long all CPUs together were kept from running by the machine that this one is a guest of."""
+    line = pathlib.Path("/proc/stat").read_text().splitlines()[0]
+    return int(line.split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def threads(pid):
@@ -179,8 +186,27 @@ class Profile:
     def total(self):
         return sum(weight for rows in self.walls().values() for _, weight in rows)
 
+    def __str__(self):
+        """What was seen most, and all that was counted."""
+        sums = collections.Counter()
+        for name, rows in self.walls().items():
+            for stack, weight in rows:
+                sums[f"{name}: {';'.join(stack)}"] += weight
+        numbers = (f"{name} {n}" for name, n in self.counts.items() if isinstance(n, (int, float)) and n)
+        return "\n".join([*(f"{seconds:.4f} s {what}" for what, seconds in sums.most_common(20)),
+                          ", ".join(numbers)])
+
 
 class HarmTest(unittest.TestCase):
+    def setUp(self):
+        self.stolen_before_s = stolen_s()
+
+    def assert_seen(self, profile, name, seconds):
+        """NAME was in stacks for more than SECONDS.  If not, says what there was instead."""
+        seen = profile.seconds(name)
+        self.assertGreater(seen, seconds, f"{name}; CPUs were stolen for {stolen_s() - self.stolen_before_s:.2f} s\n"
+                                          f"{profile}")
+
     def assert_unharmed(self, target):
         """It lives, is not stopped and not traced, in all its threads.  Ask when wallspy is gone:
         a thread that is being held may be seen so."""

@@ -46,7 +46,7 @@ class Hostile(Sampled):
     def test_exec_storm(self):
         profile = self.run_kind("exec")
         self.assertGreater(profile.counts["execs"], 10)
-        self.assertGreater(profile.seconds("compute"), 0)
+        self.assert_seen(profile, "compute", 0)
 
     def stops(self, process):
         """It does when no request is out: often not, in such a storm, but never if one is never answered."""
@@ -126,7 +126,7 @@ class Hostile(Sampled):
 
     def test_names(self):
         profile = self.run_kind("names")
-        self.assertGreater(profile.seconds("compute"), 0.5)
+        self.assert_seen(profile, "compute", 0.5)
         self.assert_tame(self.text)
         with harness.Target("hostile", "names") as target:
             dumped = subprocess.run([harness.programs["wallspy"], "dump", "-p", str(target.pid)],
@@ -136,7 +136,7 @@ class Hostile(Sampled):
     def test_dlopen_storm(self):
         plugin = os.path.join(harness.programs["targets"], "libplugin.so")
         profile = self.run_kind("dlopen", plugin)
-        self.assertGreater(profile.seconds("plugin_work"), 0.1)
+        self.assert_seen(profile, "plugin_work", 0.1)
 
     @unittest.skipUnless(tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 11), "needs PROCMAP_QUERY, Linux 6.11")
     def test_another_library_in_the_place_of_one(self):
@@ -168,11 +168,11 @@ class Hostile(Sampled):
 
     def test_seccomp(self):
         profile = self.run_kind("seccomp")
-        self.assertGreater(profile.seconds("compute"), 0.2)
+        self.assert_seen(profile, "compute", 0.2)
 
     def test_io_uring_workers(self):
         profile = self.run_kind("uring")
-        self.assertGreater(profile.seconds("[io_uring worker]"), 1)
+        self.assert_seen(profile, "[io_uring worker]", 1)
 
     def test_ten_thousand_threads(self):
         with harness.Target("work", "blocked", 10000) as target:
@@ -184,7 +184,7 @@ class Hostile(Sampled):
                 self.assertLess(time.monotonic() - asked, HANG_S)
             self.assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
-        self.assertGreater(profile.seconds("compute"), 0)
+        self.assert_seen(profile, "compute", 0)
 
     def test_reused_ids(self):
         """OwnPids, where nobody else takes ids."""
@@ -233,7 +233,7 @@ class OwnPids(Sampled):
                 profile = wallspy.ends(HANG_S)
                 self.assert_unharmed(second)
                 self.assertEqual(second.finish()["wrong"], 0)
-        self.assertGreater(profile.seconds("compute"), 0.2)
+        self.assert_seen(profile, "compute", 0.2)
         self.assertEqual(profile.seconds("go_down"), 0)
 
 
