@@ -48,7 +48,8 @@ struct document {
     struct paths *paths;
     struct survey survey;
     size_t n_active;
-    uint32_t *roots; /* root frame by place in the survey */
+    uint32_t *roots;  /* root frame by place in the survey */
+    uint32_t *frames; /* number_frames() */
     struct sheet *sheets;
     size_t n_sheets, sheets_capacity;
     struct coarseness coarse;
@@ -326,14 +327,31 @@ static void say_coarseness(struct document *d)
 
 /* ---- writing ---- */
 
-static void write_frames(struct json *j, const struct paths *paths)
+/* The frames that samples may have, by frame: its number in the file, from 1.  0: another process's only. */
+static uint32_t *number_frames(const struct document *d)
+{
+    uint32_t count = paths_frame_count(d->paths);
+    uint32_t *ret = xcalloc(count + 1, sizeof *ret);
+    uint32_t n = 0;
+    for (uint32_t path = 1; path <= paths_count(d->paths); path++)
+        ret[paths_frame(d->paths, path)] = 1;
+    for (size_t i = 0; i < d->survey.n; i++)
+        ret[d->roots[i]] = 1;
+    for (uint32_t i = 1; i <= count; i++)
+        ret[i] = ret[i] ? ++n : 0;
+    return ret;
+}
+
+static void write_frames(struct json *j, const struct document *d)
 {
     json_key(j, "shared");
     json_object(j);
     json_key(j, "frames");
     json_array(j);
-    for (uint32_t i = 1; i <= paths_frame_count(paths); i++) {
-        struct path_frame f = paths_see_frame(paths, i);
+    for (uint32_t i = 1; i <= paths_frame_count(d->paths); i++) {
+        if (!d->frames[i])
+            continue;
+        struct path_frame f = paths_see_frame(d->paths, i);
         json_newline(j);
         json_object(j);
         json_key(j, "name");
@@ -376,11 +394,11 @@ static void write_sample(struct writing *w, uint32_t root, uint32_t path)
     uint32_t frames[MAX_DEPTH];
     uint32_t depth = paths_depth(w->d->paths, path);
     for (uint32_t i = depth; i-- > 0; path = paths_parent(w->d->paths, path))
-        frames[i] = paths_frame(w->d->paths, path) - 1;
+        frames[i] = w->d->frames[paths_frame(w->d->paths, path)] - 1;
     json_newline(w->j);
     json_array(w->j);
     if (root)
-        json_int(w->j, root - 1);
+        json_int(w->j, w->d->frames[root] - 1);
     for (uint32_t i = 0; i < depth; i++)
         json_int(w->j, frames[i]);
     json_end_array(w->j);
@@ -445,7 +463,7 @@ static void write_document(struct json *j, const struct document *d)
     json_key(j, "wallspy");
     wallspy_block_write(j, d->p, &d->survey);
     json_newline(j);
-    write_frames(j, d->paths);
+    write_frames(j, d);
     json_newline(j);
     json_key(j, "profiles");
     json_array(j);
@@ -464,12 +482,14 @@ int speedscope_write(struct profile *p, const struct view_options *options, FILE
     add_roots(&d);
     coarsen(&d);
     say_coarseness(&d);
+    d.frames = number_frames(&d);
     struct json j = {.out = out};
     write_document(&j, &d);
     for (size_t i = 0; i < d.n_sheets; i++)
         free(d.sheets[i].name);
     free(d.sheets);
     free(d.roots);
+    free(d.frames);
     survey_release(&d.survey);
     paths_free(d.paths);
     view_free(v);

@@ -11,16 +11,21 @@ static char *written;
 static size_t written_len;
 
 /* The file for B's profile, whose end is END_MS; the profile is freed. */
-static const char *export(struct profile_builder *b, const char *format, int64_t end_ms)
+static const char *export_view(struct profile_builder *b, const char *format, int64_t end_ms,
+                               const struct view_options *options)
 {
-    struct view_options options = {0};
     profile_end(b->p, end_ms * NS_PER_MS);
     free(written);
     FILE *out = open_memstream(&written, &written_len);
-    ck_assert_int_eq(exporter_write(exporter_by_name(format), b->p, &options, out), 0);
+    ck_assert_int_eq(exporter_write(exporter_by_name(format), b->p, options, out), 0);
     (void)fclose(out);
     profile_free(b->p);
     return written;
+}
+
+static const char *export(struct profile_builder *b, const char *format, int64_t end_ms)
+{
+    return export_view(b, format, end_ms, &(struct view_options){0});
 }
 
 static void assert_holds(const char *text, const char *part)
@@ -174,6 +179,21 @@ START_TEST(several_processes_are_told_apart)
 }
 END_TEST
 
+START_TEST(a_file_of_one_process_has_no_frames_of_others)
+{
+    struct profile_builder b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app > first!app", 1000, 100);
+    struct profile_process child = {.pid = 20, .comm = profile_string(b.p, "app")};
+    b.process = profile_process(b.p, &child);
+    builder_run(&b, builder_thread(&b, 20, NULL), "main!app > second!app", 1000, 900);
+    const char *text =
+        export_view(&b, "speedscope", 1000, &(struct view_options){.process = b.process});
+    ck_assert_ptr_null(strstr(text, "\"first\""));
+    after(after(text, "\"name\":\"main\""), "\"name\":\"second\"");
+    assert_holds(text, "[2,0,1]");
+}
+END_TEST
+
 START_TEST(what_is_not_as_usual_is_told)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -209,7 +229,7 @@ START_TEST(deep_stacks_keep_both_ends)
     const char *text = export(&b, "speedscope", 1);
     assert_holds(text, "{\"name\":\"[… 2001 frames]\"}");
     assert_holds(text, "\"samples\":[\n[0,1,2,");
-    assert_holds(text, ",498,499,3000,2501,2502,");
+    assert_holds(text, ",498,499,999,500,501,");
     assert_holds(text, "\"stacks_shortened\":1");
 }
 END_TEST
@@ -358,8 +378,8 @@ END_TEST
 
 CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_share_origin_and_end,
            rounding_does_not_drift_and_zeros_are_dropped, profiles_come_in_the_order_of_interest,
-           several_processes_are_told_apart, what_is_not_as_usual_is_told,
-           deep_stacks_keep_both_ends, ten_million_nodes_are_coarsened,
-           too_many_distinct_stacks_are_folded, a_few_of_many_paths_are_folded_from_the_innermost,
-           nothing_sampled_is_still_a_file, folded_is_one_line_a_stack,
-           folded_stacks_stay_below_the_limit, formats_are_found)
+           several_processes_are_told_apart, a_file_of_one_process_has_no_frames_of_others,
+           what_is_not_as_usual_is_told, deep_stacks_keep_both_ends,
+           ten_million_nodes_are_coarsened, too_many_distinct_stacks_are_folded,
+           a_few_of_many_paths_are_folded_from_the_innermost, nothing_sampled_is_still_a_file,
+           folded_is_one_line_a_stack, folded_stacks_stay_below_the_limit, formats_are_found)
