@@ -37,6 +37,7 @@ struct record {
     struct outputs *outputs;
     struct recording *recording;
     struct throttled throttled; /* before the start */
+    bool suspend_wanted;        /* by Ctrl-Z, and not done yet */
     bool rate_told;             /* that it was lowered */
     bool step_told;             /* that time lines are coarse */
     bool one_missing;           /* a process that was asked for */
@@ -169,19 +170,22 @@ static void tell_step(struct record *r)
         (double)step_ns / NS_PER_S);
 }
 
-/* Ctrl-Z: stops as any job does, but with no thread of the target held. */
-static void suspend(struct sampler *sampler)
+/* Ctrl-Z: stops as any job does, but with no thread of the target held.  False: one may be any time, as it waits for
+ * a page. */
+static bool suspend(struct sampler *sampler)
 {
     if (!sampler_pause(sampler))
-        return;
+        return false;
     signals_stop_as_terminal_asks();
     sampler_resume(sampler);
+    return true;
 }
 
 static void obey_signals(struct record *r)
 {
-    if (signals_take_terminal_stop())
-        suspend(recording_sampler(r->recording));
+    r->suspend_wanted |= signals_take_terminal_stop();
+    if (r->suspend_wanted)
+        r->suspend_wanted = !suspend(recording_sampler(r->recording));
     if (signals_take_snapshot())
         (void)outputs_snapshot(r->outputs, r->recording);
 }

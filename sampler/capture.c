@@ -224,29 +224,39 @@ static char stopped_how(const struct sampler *s, const struct task *t, bool in_c
 static int64_t call_number(const struct task *t, int64_t number, uint64_t sp, uint64_t pc)
 {
     bool restarted =
-        number == SYS_restart_syscall && sp && sp == t->stopped_call.sp && pc == t->stopped_call.pc;
-    return restarted ? t->stopped_call.number : number;
+        number == SYS_restart_syscall && sp && sp == t->stopped_at.sp && pc == t->stopped_at.pc;
+    return restarted ? t->stopped_at.syscall : number;
+}
+
+struct wait_place capture_place(const struct task *t, const struct syscall_state *view)
+{
+    return (struct wait_place){call_number(t, view->number, view->sp, view->pc), view->sp,
+                               view->pc};
+}
+
+bool capture_same_place(const struct wait_place *a, const struct wait_place *b)
+{
+    return a->syscall == b->syscall && a->sp == b->sp && a->pc == b->pc;
 }
 
 bool capture_resumed(const struct task *t, const struct syscall_state *view)
 {
-    return view->view == SYSCALL_BLOCKED && t->stopped_call.runs &&
-           t->sched.runs == t->stopped_call.runs && view->sp == t->stopped_call.sp &&
-           view->pc == t->stopped_call.pc &&
-           call_number(t, view->number, view->sp, view->pc) == t->stopped_call.number;
+    struct wait_place place = capture_place(t, view);
+    return view->view == SYSCALL_BLOCKED && t->stopped_runs && t->sched.runs == t->stopped_runs &&
+           capture_same_place(&place, &t->stopped_at);
 }
 
-/* A blocked thread is put on a CPU twice by a stop: to stop, and to go back into its call. */
-static void note_call(struct task *t, const struct stop *stop)
+/* A blocked thread is put on a CPU twice by a stop: to stop, and to go back into its call, or to be stopped by
+ * SIGSTOP again. */
+static void note_wait(struct task *t, const struct stop *stop)
 {
     uint64_t sp = stop->regs.r[X86_RSP];
     uint64_t pc = stop->regs.r[X86_PC];
-    if (!stop->restarting)
+    if (!stop->restarting && !stop->job_stopped)
         return;
-    t->stopped_call.number = call_number(t, stop->syscall, sp, pc);
-    t->stopped_call.sp = sp;
-    t->stopped_call.pc = pc;
-    t->stopped_call.runs = t->requested_state == THREAD_BLOCKED ? t->requested_runs + 2 : 0;
+    int64_t number = stop->syscall < 0 ? -1 : call_number(t, stop->syscall, sp, pc);
+    t->stopped_at = (struct wait_place){number, sp, pc};
+    t->stopped_runs = t->requested_state == THREAD_BLOCKED ? t->requested_runs + 2 : 0;
 }
 
 /* Returns enum sample_flags. */
@@ -302,6 +312,14 @@ static void learn_switch_base(struct sampler *s, struct task *t)
     t->base_known = true;
 }
 
+void capture_still_pending(struct task *t, int64_t now_ns)
+{
+    t->until_ns = now_ns;
+    t->repeats += t->pending_repeats + 1;
+    t->requested_ns = now_ns;
+    t->pending_repeats = 0;
+}
+
 /* One try.  0: told.  -EAGAIN: it moved. */
 static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_state *view)
 {
@@ -320,13 +338,16 @@ static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_s
         undo_hook(t);
         return error < 0 ? error : -EAGAIN;
     }
-    fill_head(t, &m->head, MESSAGE_SAMPLE, m->snapshot.taken_ns);
+    fill_head(t, &m->head, MESSAGE_SAMPLE, t->pending ? t->requested_ns : m->snapshot.taken_ns);
+    if (t->pending)
+        capture_still_pending(t, m->snapshot.taken_ns);
     m->head.flags = flags | (s->can.schedstat ? 0 : SAMPLE_APPROXIMATE);
     publish(s, t, m);
     capture_over(s, t);
     t->state = m->snapshot.state;
     t->repeatable = s->can.schedstat;
     t->sampled_runs = t->sched.runs;
+    t->sampled_at = capture_place(t, view);
     counters_add(&s->counters, COUNT_NO_STOP_CAPTURES, 1);
     return 0;
 }
@@ -337,7 +358,7 @@ int capture_off_cpu(struct sampler *s, struct task *t, struct syscall_state *vie
         int r = try_off_cpu(s, t, view);
         if (r == 0 && !t->base_known)
             learn_switch_base(s, t);
-        if (r != -EAGAIN)
+        if (r != -EAGAIN || t->pending)
             return r;
         counters_add(&s->counters, COUNT_NO_STOP_REJECTS, 1);
         r = capture_view(s, t, view);
@@ -377,6 +398,13 @@ static enum thread_state state_when_asked(const struct task *t, const struct sch
     return waited ? THREAD_RUNNABLE : THREAD_RUNNING;
 }
 
+/* It was off the CPU when it was looked at, and asked a moment later: it may have gone on in between. */
+static bool went_on(const struct task *t, const struct regs *regs)
+{
+    return t->requested_state == THREAD_BLOCKED &&
+           (regs->r[X86_RSP] != t->requested_at.sp || regs->r[X86_PC] != t->requested_at.pc);
+}
+
 /* It was asked to stop by its tid, which may be another's by then: its own files tell. */
 static bool is_another(const struct sampler *s, struct task *t, int64_t stopped_ns)
 {
@@ -397,7 +425,9 @@ void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
     struct sample_message *m = reserve(s, stack);
     if (!m || !stop->registers_ok)
         return;
-    note_call(t, stop);
+    if (went_on(t, &stop->regs))
+        t->requested_state = THREAD_RUNNING;
+    note_wait(t, stop);
     m->snapshot.tid = t->tid;
     m->snapshot.taken_ns = stop->stopped_ns;
     m->snapshot.held_ns = 1; /* not zero: it was held; for how long is known when it is over */

@@ -304,8 +304,10 @@ static void *sampler_main(void *arg)
         run_once(s);
     else
         run_ticks(s);
-    s->tracer = tracer_free(s->tracer);
+    tick_conclude(s);
+    tracer_settle(s->tracer);
     tick_close(s);
+    s->tracer = tracer_free(s->tracer);
     atomic_store_explicit(&s->done, true, memory_order_release);
     wake_worker(s);
     return NULL;
@@ -413,7 +415,7 @@ struct sampler *sampler_free(struct sampler *s)
     for (size_t i = 0; i < s->n_ended; i++)
         task_free(s->ended[i], &s->files);
     free(s->ended);
-    free(s->running);
+    free(s->queued);
     ring_free(s->ring);
     close(s->wake_fd);
     close(s->notify_fd);

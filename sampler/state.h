@@ -45,10 +45,11 @@ struct sampler {
     int64_t freeze_end_ns; /* --freeze: when all must be let go; 0: nobody is held yet */
 
     /* The tick. */
-    int64_t interval_ns;   /* as it is now */
-    uint64_t random;       /* state of the jitter's generator */
-    struct task **running; /* threads of this tick that need a stop */
-    size_t n_running, running_capacity;
+    int64_t interval_ns;  /* as it is now */
+    uint64_t random;      /* state of the jitter's generator */
+    uint32_t asked;       /* to stop, in this tick */
+    struct task **queued; /* --freeze: threads that will be */
+    size_t n_queued, queued_capacity;
     struct task **ended; /* threads that ended with a stop pending */
     size_t n_ended, ended_capacity;
     size_t evict_at;
@@ -80,11 +81,17 @@ struct sampler {
 /* Tells of T as of NOW without a stack; of a sample, that its state was t->state. */
 void capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uint32_t flags,
                   int64_t now_ns);
-/* T is off the CPU as VIEW says: reads its stack without a stop.  0: told.  -EAGAIN: it runs now.
+/* T is off the CPU as VIEW says: reads its stack without a stop.  One that was asked to stop is taken to have been here
+ * since.  0: told.  -EAGAIN: it runs now.
  * -ESRCH: it is gone. */
 int capture_off_cpu(struct sampler *s, struct task *t, struct syscall_state *view);
+/* Where T is as of VIEW. */
+struct wait_place capture_place(const struct task *t, const struct syscall_state *view);
+bool capture_same_place(const struct wait_place *a, const struct wait_place *b);
 /* Is T, which was stopped while it was blocked, back in the same call, and has done nothing else? */
 bool capture_resumed(const struct task *t, const struct syscall_state *view);
+/* T's sample holds until NOW, all the time since it was asked to stop.  The stop will tell of what comes after. */
+void capture_still_pending(struct task *t, int64_t now_ns);
 /* T will be held: makes room, so that its capture neither allocates nor waits for a page. */
 void capture_prepare(struct sampler *s, struct task *t);
 /* The thread captured last was T, and is not held any more: what the capture needed is kept for the next one.  To be
@@ -134,5 +141,7 @@ void overhead_keep(struct sampler *s);
 void tick_run(struct sampler *s);
 /* Tells for how long the samples of all threads have held. */
 void tick_tell(struct sampler *s);
+/* No thread is asked to stop any more.  Who waits for its page is read without, and not waited for. */
+void tick_conclude(struct sampler *s);
 /* Tells of all threads that the recording ends. */
 void tick_close(struct sampler *s);

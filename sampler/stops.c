@@ -90,16 +90,12 @@ bool stops_wait_for_execve(const struct sampler *s, const struct task *t)
     return t->process->ask_not_before_ns > s->tick_ns;
 }
 
-/* Adds T, whose state is requested_state, to those that will be asked to stop. */
-void stops_queue(struct sampler *s, struct task *t, int64_t now_ns)
+/* T is not to be stopped.  If it was off the CPU it is read without, as others are. */
+static bool read_instead(struct sampler *s, struct task *t)
 {
-    if (now_ns < t->stop_not_before_ns) {
-        counters_add(&s->counters, COUNT_BACKED_OFF, 1);
-        return;
-    }
-    s->running =
-        array_reserve(s->running, &s->running_capacity, s->n_running + 1, sizeof *s->running);
-    s->running[s->n_running++] = t;
+    struct syscall_state view;
+    return t->requested_state == THREAD_BLOCKED && capture_view(s, t, &view) == 0 &&
+           view.view == SYSCALL_BLOCKED && capture_off_cpu(s, t, &view) == 0;
 }
 
 static void refused(struct sampler *s, struct task *t, int64_t now_ns)
@@ -107,6 +103,8 @@ static void refused(struct sampler *s, struct task *t, int64_t now_ns)
     if (threads_look_at(s, t) == 0) /* it was about to end, or is gone */
         return;
     counters_add(&s->counters, COUNT_REFUSED, 1);
+    if (read_instead(s, t))
+        return;
     t->state = t->requested_state;
     capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_TRACED, now_ns);
 }
@@ -116,7 +114,8 @@ static void not_asked(struct sampler *s, struct task *t, int64_t now_ns)
 {
     leave_out(s, t);
     t->process->ask_not_before_ns = now_ns + MAX_BACKOFF_NS;
-    capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
+    if (!read_instead(s, t))
+        capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
 }
 
 /* A main thread that was waited for in vain, as another's execve took its place, refuses once. */
@@ -128,6 +127,12 @@ static int ask(struct sampler *s, struct task *t)
     return r;
 }
 
+/* It stops when its page is there, not before. */
+static bool in_fault(const struct task *t)
+{
+    return t->requested_state == THREAD_BLOCKED && t->requested_at.syscall < 0;
+}
+
 static void request_stop(struct sampler *s, struct task *t)
 {
     if (s->config.no_stop) {
@@ -135,8 +140,11 @@ static void request_stop(struct sampler *s, struct task *t)
         return;
     }
     capture_prepare(s, t);
-    if (t->requested_state == THREAD_RUNNING_OR_RUNNABLE)
+    uint64_t runs = t->sched.runs;
+    if (t->requested_state != THREAD_RUNNABLE)
         (void)capture_counts(s, t, &t->sched); /* as of now: what comes next tells which */
+    if (t->requested_state == THREAD_BLOCKED && t->sched.runs != runs)
+        t->requested_state = THREAD_RUNNING_OR_RUNNABLE;
     t->requested_ns = clock_now_ns();
     t->requested_runs = t->sched.runs;
     t->pending_repeats = 0;
@@ -148,7 +156,7 @@ static void request_stop(struct sampler *s, struct task *t)
         not_asked(s, t, clock_now_ns());
     else if (r < 0)
         refused(s, t, t->requested_ns);
-    if (r < 0 || s->config.freeze || t->requested_state == THREAD_RUNNABLE)
+    if (r < 0 || s->config.freeze || t->requested_state == THREAD_RUNNABLE || in_fault(t))
         return;
     t->slow_to_stop = !tracer_poll(s->tracer, t->tid, POLL_NS);
 }
@@ -161,20 +169,41 @@ bool stops_thaw(struct sampler *s)
     return true;
 }
 
-/* Those on a CPU first (also the one of which that is not known yet): they stop at once and can be let go before the next is asked. */
-void stops_request(struct sampler *s)
+static void ask_unless_in_vain(struct sampler *s, struct task *t)
+{
+    if (stops_wait_for_execve(s, t))
+        leave_out(s, t);
+    else
+        request_stop(s, t);
+}
+
+/* At once: a moment later it may do something else, which would be told with what it was found to do now. */
+void stops_ask(struct sampler *s, struct task *t, int64_t now_ns)
+{
+    if (now_ns < t->stop_not_before_ns) {
+        counters_add(&s->counters, COUNT_BACKED_OFF, 1);
+        return;
+    }
+    s->asked++;
+    if (!s->config.freeze) {
+        ask_unless_in_vain(s, t);
+        return;
+    }
+    s->queued = array_reserve(s->queued, &s->queued_capacity, s->n_queued + 1, sizeof *s->queued);
+    s->queued[s->n_queued++] = t;
+}
+
+/* Those on a CPU first: they stop at once. */
+void stops_ask_queued(struct sampler *s)
 {
     for (int waiting = 0; waiting < 2; waiting++)
-        for (size_t i = 0; i < s->n_running; i++) {
-            struct task *t = s->running[i];
+        for (size_t i = 0; i < s->n_queued; i++) {
+            struct task *t = s->queued[i];
             if (!t || (t->requested_state == THREAD_RUNNABLE) != (waiting == 1) || stops_thaw(s))
                 continue;
-            s->running[i] = NULL;
-            if (stops_wait_for_execve(s, t))
-                leave_out(s, t);
-            else
-                request_stop(s, t);
+            s->queued[i] = NULL;
+            ask_unless_in_vain(s, t);
             tracer_reap(s->tracer);
         }
-    s->n_running = 0;
+    s->n_queued = 0;
 }

@@ -12,10 +12,10 @@ struct task;
 
 /* Is no thread of T's process asked to stop for now, since an execve in it hangs? */
 bool stops_wait_for_execve(const struct sampler *s, const struct task *t);
-/* Adds T, whose state is requested_state, to those that stops_request() asks. */
-void stops_queue(struct sampler *s, struct task *t, int64_t now_ns);
-/* Asks all that were queued. */
-void stops_request(struct sampler *s);
+/* Asks T, whose state is requested_state, to stop; with --freeze not yet. */
+void stops_ask(struct sampler *s, struct task *t, int64_t now_ns);
+/* --freeze: asks those now, all after all were looked at. */
+void stops_ask_queued(struct sampler *s);
 /* --freeze: lets all threads go when its time is over.  True: it is. */
 bool stops_thaw(struct sampler *s);
 

@@ -18,6 +18,12 @@ struct held_sum {
     uint32_t usual_ns; /* the same without what is beyond a millisecond of any hold */
 };
 
+/* Where a thread is off the CPU. */
+struct wait_place {
+    int64_t syscall; /* its number; −1: outside of any, as in a page fault */
+    uint64_t sp, pc; /* 0: nowhere */
+};
+
 enum task_file { TASK_SCHEDSTAT, TASK_SYSCALL, TASK_STATUS, TASK_FILE_COUNT };
 
 struct task {
@@ -43,7 +49,8 @@ struct task {
     enum thread_state state;
     struct schedstat sched; /* as last read */
     uint64_t sampled_runs;  /* run count at the sample */
-    int64_t until_ns;       /* the sample is known to hold until then */
+    struct wait_place sampled_at;
+    int64_t until_ns; /* the sample is known to hold until then */
     uint32_t repeats;
 
     /* sleepers.h */
@@ -61,17 +68,18 @@ struct task {
     int64_t requested_ns;
     uint64_t requested_runs;
     enum thread_state requested_state;
+    struct wait_place requested_at; /* of THREAD_BLOCKED */
     uint64_t
         registers_refused; /* the run count at which they were wanted, in a call that must not be stopped */
+    struct wait_place
+        needs_registers; /* where it was when the worker found last that it needs them */
     uint32_t pending_repeats;
     bool slow_to_stop; /* it did not stop while it was waited for */
 
-    /* The system call that a stop interrupted last. */
-    struct {
-        int64_t number;
-        uint64_t sp, pc;
-        uint64_t runs; /* the run count once it is back in it, if it did nothing else; 0: unknown */
-    } stopped_call;
+    /* The wait that a stop interrupted last. */
+    struct wait_place stopped_at;
+    uint64_t
+        stopped_runs; /* the run count once it is back in it, if it did nothing else; 0: unknown */
 
     /* Stops and slow files are spaced out where they would hurt. */
     uint32_t backoff; /* intervals; 0 none */

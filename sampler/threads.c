@@ -151,7 +151,7 @@ static void filter_again(struct sampler *s, struct task *t)
         t->until_ns = was ? now_ns : t->until_ns;
         capture_tell(s, t, was ? MESSAGE_TASK_NEW : MESSAGE_TASK_END, 0, now_ns);
         t->repeatable = false; /* what was sampled before belongs to a time line that has ended */
-        t->stopped_call.runs = 0;
+        t->stopped_runs = 0;
     }
     if (tracer_pending(s->tracer))
         tracer_reap(s->tracer);

@@ -38,29 +38,23 @@ static enum thread_state running_or_waiting(struct sampler *s, struct task *t)
 
 /* T runs or waits for a CPU.  Of the first such thread of a tick, which often is the only one, the stop
  * itself tells which (capture_held()): that costs nothing, and to read its status some 25 µs with cold
- * caches.  The others are told apart here, since those that run are asked first; and one that did not stop
+ * caches.  The others are told apart here, since who waits would be polled in vain; and one that did not stop
  * at once the last time: where it shares our CPU it cannot while it is waited for. */
-static void queue_runnable(struct sampler *s, struct task *t, int64_t now_ns)
+static void ask_runnable(struct sampler *s, struct task *t, int64_t now_ns)
 {
-    bool stop_tells =
-        s->n_running == 0 && !t->slow_to_stop && !s->config.no_stop && !s->config.freeze;
+    bool stop_tells = s->asked == 0 && !t->slow_to_stop && !s->config.no_stop && !s->config.freeze;
     t->requested_state = stop_tells ? THREAD_RUNNING_OR_RUNNABLE : running_or_waiting(s, t);
-    stops_queue(s, t, now_ns);
+    stops_ask(s, t, now_ns);
 }
 
 static void visit_off_cpu(struct sampler *s, struct task *t, struct syscall_state *view,
                           int64_t now_ns)
 {
-    /* Off the CPU outside a system call: a page fault, or its last moments. */
-    if (view->number < 0 && threads_look_at(s, t) == 0) {
-        threads_zombie(s, t);
-        return;
-    }
     int r = capture_off_cpu(s, t, view);
     if (r == -ESRCH) {
         threads_end(s, t);
     } else if (r == -EAGAIN) {
-        queue_runnable(s, t, now_ns);
+        ask_runnable(s, t, now_ns);
     } else if (r < 0) {
         counters_add(&s->counters, COUNT_UNREADABLE, 1);
     }
@@ -85,14 +79,18 @@ static void repeat(struct sampler *s, struct task *t, int64_t now_ns)
     counters_add(&s->counters, COUNT_REPEATS, 1);
 }
 
-/* Are the registers of T's sample wanted, and may it be stopped for them?  If not, to look at it again would tell
- * nothing new. */
-static bool wants_registers(const struct sampler *s, const struct task *t)
+/* May T be stopped for its registers, which were not refused where it is now? */
+static bool may_want_registers(const struct sampler *s, const struct task *t)
 {
     return !s->config.no_stop && t->registers_refused != t->sched.runs &&
            s->tick_ns >= t->stop_not_before_ns && s->tick_ns >= t->call_not_before_ns &&
-           !stops_wait_for_execve(s, t) &&
-           feedback_wants_registers(&s->feedback, t->id, t->sched.runs);
+           !stops_wait_for_execve(s, t);
+}
+
+/* Are those of its sample wanted?  If not, to look at it again would tell nothing new. */
+static bool wants_registers(const struct sampler *s, const struct task *t)
+{
+    return may_want_registers(s, t) && feedback_wants_registers(&s->feedback, t->id, t->sched.runs);
 }
 
 /* Did the last sample not have all that the worker needs, which may have found Python since? */
@@ -109,55 +107,64 @@ static bool still_there(const struct sampler *s, const struct task *t)
     return t->repeatable && t->sched.runs == t->sampled_runs && !needs_more(s, t);
 }
 
-/* T is off the CPU outside of any call, in STATE.  Does it wait for a page that comes whatever happens, or has it just come?
- * Not so where signals are let in: FUSE then gives up what it reads, and begins anew. */
-static bool page_comes(char state)
+/* Would T, which is off the CPU at PLACE, not notice a stop?  In a call, if that restarts cleanly.  In a page fault,
+ * if no signal is let in ('D'): FUSE gives up what it reads for one, and begins anew.  A job-control stop ('T') has
+ * broken off either before. */
+static bool minds_no_stop(const struct task *t, const struct wait_place *place)
 {
-    return state == 'D' || state == 'R';
-}
-
-/* Would T, which is off the CPU, not notice a stop?  A job-control stop has broken off already what one could. */
-static bool minds_no_stop(const struct task *t, const struct syscall_state *view)
-{
-    if (view->number >= 0 && syscall_restarts_cleanly(view->number))
+    if (place->syscall >= 0 && syscall_restarts_cleanly(place->syscall))
         return true;
     char state = threads_state(t);
-    return state == 'T' || (view->number < 0 && page_comes(state));
+    return state == 'T' || (state == 'D' && place->syscall < 0);
 }
 
-static void stop_blocked(struct sampler *s, struct task *t, int64_t now_ns)
+static void stop_blocked(struct sampler *s, struct task *t, const struct wait_place *place,
+                         int64_t now_ns)
 {
     t->requested_state = THREAD_BLOCKED;
-    stops_queue(s, t, now_ns);
+    t->requested_at = *place;
+    stops_ask(s, t, now_ns);
 }
 
-/* The worker found that a stack cannot be unwound from sp alone: one stop. */
+/* The worker found that a stack cannot be unwound from sp alone: one stop.  Short waits are over by then, so where
+ * that was so once it is taken to be so again. */
 static bool stop_for_registers(struct sampler *s, struct task *t, const struct syscall_state *view,
                                int64_t now_ns)
 {
-    if (!wants_registers(s, t))
+    struct wait_place place = capture_place(t, view);
+    if (feedback_wants_registers(&s->feedback, t->id, t->sampled_runs))
+        t->needs_registers = t->sampled_at;
+    if (!may_want_registers(s, t) || !capture_same_place(&place, &t->needs_registers))
         return false;
-    if (!minds_no_stop(t, view)) {
+    if (!minds_no_stop(t, &place)) {
         t->registers_refused = t->sched.runs;
         return false;
     }
     counters_add(&s->counters, COUNT_REGISTERS_WANTED, 1);
     feedback_want_registers(&s->feedback, t->id, 0);
-    stop_blocked(s, t, now_ns);
+    stop_blocked(s, t, &place, now_ns);
     return true;
 }
 
-/* A page fault is over before the worker can say that it needs registers, so they are asked for at once.  T stops
- * where it was, once its page is there. */
-static bool stop_in_fault(struct sampler *s, struct task *t, const struct syscall_state *view,
+/* Off the CPU outside of any call: in a page fault, stopped by a signal, or about to end.  A fault is over before the
+ * worker can say that it needs registers, so they are asked for at once: T stops where it was, when its page is there. */
+static void visit_outside(struct sampler *s, struct task *t, struct syscall_state *view,
                           int64_t now_ns)
 {
-    if (view->number >= 0 || !view->sp || s->config.no_stop || s->config.single_shot ||
-        now_ns < t->stop_not_before_ns || stops_wait_for_execve(s, t) ||
-        !page_comes(threads_state(t)))
-        return false;
-    stop_blocked(s, t, now_ns);
-    return true;
+    if (threads_look_at(s, t) == 0) {
+        threads_zombie(s, t);
+        return;
+    }
+    bool may_ask = !s->config.no_stop && !s->config.single_shot && view->sp &&
+                   now_ns >= t->stop_not_before_ns && !stops_wait_for_execve(s, t);
+    char state = may_ask ? threads_state(t) : '\0';
+    struct wait_place place = capture_place(t, view);
+    if (state == 'R') /* the page has come */
+        ask_runnable(s, t, now_ns);
+    else if (state == 'D')
+        stop_blocked(s, t, &place, now_ns);
+    else if (!stop_for_registers(s, t, view, now_ns))
+        visit_off_cpu(s, t, view, now_ns);
 }
 
 /* --freeze holds blocked threads too, where the program will not notice, until its time is over. */
@@ -166,7 +173,8 @@ static bool freeze_blocked(struct sampler *s, struct task *t, const struct sysca
 {
     if (!s->config.freeze || stops_thaw(s) || !syscall_restarts_cleanly(view->number))
         return false;
-    stop_blocked(s, t, now_ns);
+    struct wait_place place = capture_place(t, view);
+    stop_blocked(s, t, &place, now_ns);
     return true;
 }
 
@@ -187,15 +195,14 @@ static bool still_blocked(const struct task *t)
     return t->pending && t->requested_state == THREAD_BLOCKED && t->sched.runs == t->requested_runs;
 }
 
-/* T's stop, which would tell all of it, does not come: what can be read without.  The stop will tell of the time
- * from now on. */
-static void read_pending(struct sampler *s, struct task *t, int64_t now_ns)
+/* T's stop, which would tell all of it, has not come yet: what can be read without. */
+static void read_pending(struct sampler *s, struct task *t)
 {
     struct syscall_state view;
-    t->requested_ns = now_ns;
-    t->pending_repeats = 0;
+    if (!still_blocked(t) || capture_counts(s, t, &t->sched) < 0 || !still_blocked(t))
+        return;
     if (t->repeatable && t->sampled_runs == t->sched.runs)
-        repeat(s, t, now_ns);
+        capture_still_pending(t, clock_now_ns());
     else if (capture_view(s, t, &view) == 0 && view.view == SYSCALL_BLOCKED)
         (void)capture_off_cpu(s, t, &view);
 }
@@ -206,11 +213,7 @@ static void visit_pending(struct sampler *s, struct task *t, int64_t now_ns)
     counters_add(&s->counters, COUNT_PENDING_TICKS, 1);
     if (t->sched.runs == t->requested_runs)
         t->pending_repeats++;
-    if (now_ns - t->requested_ns <= STUCK_NS)
-        return;
-    if (still_blocked(t))
-        read_pending(s, t, now_ns);
-    else if (is_stuck(s, t))
+    if (now_ns - t->requested_ns > STUCK_NS && !still_blocked(t) && is_stuck(s, t))
         counters_add(&s->counters, COUNT_STUCK, 1);
 }
 
@@ -228,9 +231,10 @@ static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state
         t->sampled_runs = t->sched.runs;
         repeat(s, t, now_ns);
     } else if (!blocked) {
-        queue_runnable(s, t, now_ns);
-    } else if (!stop_for_registers(s, t, view, now_ns) && !stop_in_fault(s, t, view, now_ns) &&
-               !freeze_blocked(s, t, view, now_ns)) {
+        ask_runnable(s, t, now_ns);
+    } else if (view->number < 0) {
+        visit_outside(s, t, view, now_ns);
+    } else if (!stop_for_registers(s, t, view, now_ns) && !freeze_blocked(s, t, view, now_ns)) {
         visit_off_cpu(s, t, view, now_ns);
     }
 }
@@ -334,6 +338,7 @@ void tick_run(struct sampler *s)
     uint32_t tasks = 0;
     threads_free_ended(s);
     s->tick_ns = clock_now_ns();
+    s->asked = 0;
     for (uint32_t i = 0; i < s->n_processes; i++) {
         struct process *p = s->processes[i];
         if (p->ended)
@@ -342,12 +347,12 @@ void tick_run(struct sampler *s)
         s->met = 0;
         p->lost_one = false;
         visit_process(s, p);
-        stops_request(s);
+        stops_ask_queued(s);
         p->list_again =
             p->lost_one && listed; /* not twice a tick: it takes long where there are many */
         if (p->lost_one && !listed) {
             visit_successors(s, p);
-            stops_request(s);
+            stops_ask_queued(s);
         }
         tasks += (uint32_t)p->n_tasks;
     }
@@ -364,8 +369,7 @@ void tick_tell(struct sampler *s)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
             sleepers_settle(t);
-            if (still_blocked(t))
-                read_pending(s, t, clock_now_ns());
+            read_pending(s, t);
             if (t->repeats)
                 capture_tell(s, t, MESSAGE_STILL, 0, t->until_ns);
         }
@@ -373,9 +377,21 @@ void tick_tell(struct sampler *s)
     capture_tell(s, &none, MESSAGE_TOLD, 0, clock_now_ns());
 }
 
+void tick_conclude(struct sampler *s)
+{
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
+            struct task *t = s->processes[i]->tasks[j];
+            read_pending(s, t);
+            if (!still_blocked(t))
+                continue;
+            tracer_forget(s->tracer, t->tid);
+            t->pending = false;
+        }
+}
+
 void tick_close(struct sampler *s)
 {
-    int64_t now_ns = clock_now_ns();
     for (uint32_t i = 0; i < s->n_processes; i++)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
@@ -383,9 +399,11 @@ void tick_close(struct sampler *s)
                 counters_add(&s->counters, COUNT_NOT_MET, 1);
                 continue;
             }
-            (void)capture_counts(s, t, &t->sched);
-            if (still_blocked(t))
-                read_pending(s, t, now_ns);
+            sleepers_settle(t);
+            int64_t now_ns = clock_now_ns();
+            if (capture_counts(s, t, &t->sched) == 0 && t->repeatable &&
+                t->sched.runs == t->sampled_runs)
+                t->until_ns = now_ns;
             capture_tell(s, t, MESSAGE_TASK_END, TASK_STILL_ALIVE, now_ns);
         }
 }

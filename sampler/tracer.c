@@ -23,7 +23,7 @@
 /* Kernel-internal results of an interrupted system call (include/linux/errno.h): how it goes on. */
 enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516 };
 enum { HURRY = SIGURG, HURRY_LEAST_NS = 50 * NS_PER_MS };
-enum { FREE_WAIT_MS = 200, FIRST_CAPACITY = 256, DETACH_TRIES = 3 };
+enum { SETTLE_MS = 200, FIRST_CAPACITY = 256, DETACH_TRIES = 3 };
 /* What a hold can be told from that its own clock cannot see (docs/sampling.md, "How long a thread is held"). */
 enum {
     UNSEEN_NS = 20 * NS_PER_US,   /* a stop is heard of no later than this */
@@ -386,13 +386,18 @@ void tracer_forget(struct tracer *t, pid_t tid)
     (void)ptrace(PTRACE_INTERRUPT, tid, 0L, 0L);
 }
 
+void tracer_settle(struct tracer *t)
+{
+    int64_t end = clock_now_ns() + (int64_t)SETTLE_MS * NS_PER_MS;
+    while (t->pending && clock_now_ns() < end)
+        tracer_sleep(t, clock_now_ns() + NS_PER_MS, -1);
+}
+
 struct tracer *tracer_free(struct tracer *t)
 {
     if (!t)
         return NULL;
-    int64_t end = clock_now_ns() + (int64_t)FREE_WAIT_MS * NS_PER_MS;
-    while (t->pending && clock_now_ns() < end)
-        tracer_sleep(t, clock_now_ns() + NS_PER_MS, -1);
+    tracer_reap(t);
     struct sigaction ignore = {.sa_handler = SIG_DFL};
     (void)sigaction(SIGCHLD, &ignore, NULL);
     the_tracer = NULL;

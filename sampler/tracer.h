@@ -79,6 +79,7 @@ void tracer_release_held(struct tracer *t);
 /* Drops the request for TID, which exists no more (execve gives its tid to another thread).  A stop
  * that comes all the same is let go at once. */
 void tracer_forget(struct tracer *t, pid_t tid);
-/* Waits a little for pending threads and lets them go; the kernel releases those left when the
- * thread that called tracer_new() ends.  Returns NULL. */
+/* Waits a little for pending threads, and lets them go as they stop. */
+void tracer_settle(struct tracer *t);
+/* The kernel releases pending threads when the thread that called tracer_new() ends.  Returns NULL. */
 struct tracer *tracer_free(struct tracer *t);

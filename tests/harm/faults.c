@@ -1,9 +1,11 @@
 /* Waits below a function whose frame only rbp tells the size of: such stacks cannot be unwound without a stop.
  *   faults ahead MS   for a page of a file that takes MS (slow_file.h), uninterruptibly, as for one of a disk
  *   faults random MS  interruptibly: it is not read ahead (MADV_RANDOM), and what is interrupted begins anew
+ *   faults poll MS    in poll(2), for MS at a time
  *   faults epoll      in epoll_wait(2), which a stop would end with EINTR
  * Prints "skip" if that is not to be had. */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +35,13 @@ static __attribute__((noinline)) int wait_for_event(void)
     return epoll_wait(fd, &event, 1, -1);
 }
 
+static int poll_ms;
+
+static __attribute__((noinline)) int wait_for_time(void)
+{
+    return poll(NULL, 0, poll_ms);
+}
+
 static __attribute__((noinline)) int in_odd_frame(size_t n, int (*wait)(void))
 {
     volatile int *room = __builtin_alloca(n);
@@ -49,6 +58,16 @@ static void *fault_main(void *unused)
         if (madvise(page, page_bytes, MADV_DONTNEED) ||
             posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED))
             fail("madvise");
+    }
+    return NULL;
+}
+
+static void *poll_main(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        counts[WRONG].n += in_odd_frame(16, wait_for_time) != 0;
+        counts[DONE].n++;
     }
     return NULL;
 }
@@ -79,6 +98,9 @@ int main(int argc, char **argv)
     if (strcmp(kind, "epoll") == 0) {
         fd = epoll_create1(EPOLL_CLOEXEC);
         start_thread(epoll_main, NULL, "waiter");
+    } else if (strcmp(kind, "poll") == 0) {
+        poll_ms = atoi(argv[2]);
+        start_thread(poll_main, NULL, "waiter");
     } else if (map_slow_file(atoi(argv[2]), strcmp(kind, "random") ? MADV_NORMAL : MADV_RANDOM)) {
         start_thread(fault_main, NULL, "waiter");
     } else {
