@@ -112,17 +112,26 @@ static bool find_alike(const struct maps *maps, size_t first, struct candidate *
     return true;
 }
 
+/* Is M another file's than that of INODE, or one that is no file's ([vdso], [heap])? */
+static bool ends_file(const struct mapping *m, uint64_t inode)
+{
+    return (m->inode && m->inode != inode) ||
+           (m->path[0] == '[' && strncmp(m->path, "[anon:", 6) != 0);
+}
+
 /* Is there code among the next mappings, before another file's?  Files that are mapped as data are
- * not to be read for their header: that would bring a page of them into the target's memory. */
+ * not to be read for their header: that would bring a page of them into the target's memory, and wait for it as long as
+ * that takes.  Code without a name may be the file's, moved to huge pages, if it adjoins it. */
 static bool has_code(const struct maps *maps, size_t first)
 {
-    uint64_t inode = maps->items[first].inode;
-    for (size_t i = first; i < maps->n && i < first + MAX_MAPPINGS_BEFORE_CODE; i++) {
-        const struct mapping *m = &maps->items[i];
-        if (m->inode && m->inode != inode)
+    const struct mapping *items = maps->items;
+    if (items[first].prot & PROT_EXEC)
+        return true;
+    for (size_t i = first + 1; i < maps->n && i < first + MAX_MAPPINGS_BEFORE_CODE; i++) {
+        if (ends_file(&items[i], items[first].inode))
             return false;
-        if (m->prot & PROT_EXEC)
-            return true;
+        if (items[i].prot & PROT_EXEC)
+            return items[i].inode || items[i].start == items[i - 1].end;
     }
     return false;
 }
