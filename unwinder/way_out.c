@@ -34,6 +34,7 @@ struct path {
     bool rbp_known;
     uint32_t restored; /* by DWARF number: from SLOTS */
     struct place slots[X86_COUNT];
+    struct place pushed[X86_COUNT]; /* where the way itself put a register last */
 };
 
 struct search {
@@ -211,6 +212,13 @@ static enum effect pop(struct path *p, unsigned machine_reg)
     return GO_ON;
 }
 
+static enum effect push(struct path *p, unsigned machine_reg)
+{
+    p->rsp.offset -= 8;
+    p->pushed[dwarf_number[machine_reg]] = p->rsp;
+    return GO_ON;
+}
+
 static enum effect rsp_from_rbp(struct path *p, int64_t offset)
 {
     if (!p->rbp_known)
@@ -300,6 +308,8 @@ static enum effect apply(struct path *p, const struct insn *i)
     bool stack_op = (op & 0xf0) == 0x50 || op == 0x68 || op == 0x6a || op == 0x9c || op == 0x9d;
     if (stack_op && i->short_operands)
         return ENDS;
+    if ((op & 0xf8) == 0x50)
+        return push(p, (op & 7U) | (i->rex & 1U) << 3);
     if ((op & 0xf8) == 0x58)
         return pop(p, (op & 7U) | (i->rex & 1U) << 3);
     if ((op & 0xf0) == 0x70 || (op & 0xfc) == 0xe0)
@@ -376,6 +386,23 @@ static int visit(struct search *s, const struct path *p)
     return 0;
 }
 
+/* What the caller's REG is, at the end of P.  What lies below rsp at its start is what the way itself has put there, if
+ * anything: a word there is of the past. */
+static struct value_rule value_of(const struct path *p, int reg)
+{
+    const struct place *slot = &p->slots[reg];
+    const struct place *pushed = &p->pushed[reg];
+    struct value_rule undefined = {VALUE_UNDEFINED, 0, 0, 0};
+    struct value_rule same = {VALUE_SAME, 0, 0, 0};
+    if (!(p->restored & 1U << reg))
+        return same;
+    if (slot->reg == X86_RSP && slot->offset < 0)
+        return pushed->reg == slot->reg && pushed->offset == slot->offset ? same : undefined;
+    if (slot->offset != (int32_t)slot->offset)
+        return undefined;
+    return (struct value_rule){VALUE_AT_REG, slot->reg, 0, (int32_t)slot->offset};
+}
+
 /* P is at a return instruction that takes POPPED more bytes off the stack. */
 static int make_rule(const struct path *p, uint16_t popped, struct rule *ret)
 {
@@ -385,17 +412,11 @@ static int make_rule(const struct path *p, uint16_t popped, struct rule *ret)
     struct rule rule = {.cfa = {VALUE_REG, p->rsp.reg, 0, top + 8}};
     for (int reg = 0; reg < X86_COUNT; reg++) {
         bool saved = reg == X86_RBX || reg == X86_RBP || (reg >= X86_R12 && reg <= X86_R15);
-        const struct place *slot = &p->slots[reg];
         if (!saved)
             continue;
-        if (!(p->restored & 1U << reg)) {
-            rule.values[reg].kind = VALUE_SAME;
-            rule.same |= 1U << reg;
-        } else if (slot->offset == (int32_t)slot->offset) {
-            rule.values[reg] =
-                (struct value_rule){VALUE_AT_REG, slot->reg, 0, (int32_t)slot->offset};
-            rule.restored |= 1U << reg;
-        }
+        rule.values[reg] = value_of(p, reg);
+        rule.same |= (uint32_t)(rule.values[reg].kind == VALUE_SAME) << reg;
+        rule.restored |= (uint32_t)(rule.values[reg].kind == VALUE_AT_REG) << reg;
     }
     rule.values[X86_RSP] = (struct value_rule){VALUE_CFA, 0, 0, popped};
     rule.values[X86_PC] = (struct value_rule){VALUE_AT_CFA, 0, 0, -8};
