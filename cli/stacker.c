@@ -70,6 +70,14 @@ static uint64_t stack_wanted(const struct native_stack *native, const struct sna
     return wanted > faded ? wanted : faded;
 }
 
+static bool lacks_registers(const struct native_stack *native)
+{
+    bool guessed = false;
+    for (size_t i = 0; i < native->n && native->lacked_registers; i++)
+        guessed |= native->frames[i].trust == FRAME_GUESSED;
+    return guessed || native->end == UNWIND_NEEDS_REGS;
+}
+
 static void give_feedback(struct stacker *st, const struct sample_message *m)
 {
     const struct native_stack *native = &st->native;
@@ -77,7 +85,7 @@ static void give_feedback(struct stacker *st, const struct sample_message *m)
     if (!st->feedback || (native->end != UNWIND_DONE && native->end != UNWIND_STACK_CUT &&
                           native->end != UNWIND_NEEDS_REGS))
         return;
-    if (native->end == UNWIND_NEEDS_REGS && !m->snapshot.held_ns)
+    if (lacks_registers(native) && !m->snapshot.held_ns)
         feedback_want_registers(st->feedback, task, m->head.sched.runs);
     uint64_t wanted = stack_wanted(native, &m->snapshot, feedback_stack(st->feedback, task));
     wanted = (wanted + STACK_STEP_BYTES) / STACK_STEP_BYTES * STACK_STEP_BYTES;

@@ -272,6 +272,10 @@ static uint32_t describe_off_cpu(const struct sampler *s, struct snapshot *snaps
     snapshot->regs.r[X86_RSP] = view->sp;
     snapshot->regs.r[X86_PC] = view->pc;
     snapshot->regs.known = 1U << X86_RSP | 1U << X86_PC;
+    if (view->number >= 0) { /* glibc's vfork keeps its return address there */
+        snapshot->regs.r[X86_RDI] = view->args[0];
+        snapshot->regs.known |= 1U << X86_RDI;
+    }
     return stopped == 't' ? SAMPLE_TRACED : 0;
 }
 

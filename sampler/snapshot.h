@@ -38,7 +38,7 @@ enum {
 struct regs {
     uint64_t r[X86_COUNT];
     uint32_t
-        known; /* bit n: r[n] is valid.  A capture without a stop knows X86_RSP and X86_PC only */
+        known; /* bit n: r[n] is valid.  A capture without a stop knows X86_RSP and X86_PC only, and in a call X86_RDI */
 };
 
 enum { SNAPSHOT_ANNEX_WORDS = 8 };

@@ -100,6 +100,7 @@ void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_st
     rule_cache_trim(u->rules);
     trails_begin(u->trails, s);
     out->n = 0;
+    out->lacked_registers = false;
     out->end = walk_from(&w, &s->regs, false, FRAME_EXACT);
     out->stack_needed = w.view.used;
     if (out->end == UNWIND_STACK_CUT)

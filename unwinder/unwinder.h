@@ -51,6 +51,8 @@ struct native_stack {
     /* Bytes from stack_start that were used; UNWIND_STACK_CUT: that are needed, more than were
      * copied. */
     uint64_t stack_needed;
+    bool
+        lacked_registers; /* what it guessed it may have known with those that a capture without a stop lacks */
 };
 
 struct unwind_counters {

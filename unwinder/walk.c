@@ -96,13 +96,14 @@ bool walk_switches_stack(struct walk *w)
 }
 
 /* The stack pointer must rise.  Where it comes from a signal's context or from rbp, the frame may
- * have switched stacks; that is believed a few times. */
+ * have switched stacks, and vfork(2) keeps its return address in a register; that is believed a few times. */
 static bool progresses(struct walk *w, const struct rule *rule, uint64_t sp, uint64_t caller_sp)
 {
     if (caller_sp > sp)
         return true;
     bool may_switch = rule->is_signal || rule->cfa.reg != X86_RSP;
-    return may_switch && walk_switches_stack(w);
+    bool has_left = caller_sp == sp && rule->values[X86_PC].kind == VALUE_REG;
+    return (may_switch || has_left) && walk_switches_stack(w);
 }
 
 /* A signal handler returns to its trampoline without having been called from there, so that what
@@ -136,10 +137,12 @@ static bool is_returned_to(struct walk *w, uint64_t pc)
 static bool step_out(struct walk *w, struct cached_rule *cached, struct regs *caller)
 {
     struct native_frame *f = walk_last(w);
-    if (rule_cache_way_out(w->rules, cached, f->pc) &&
-        rule_apply(&cached->rule, &f->regs, &w->view, &f->cfa, caller) == 0 &&
-        caller->r[X86_RSP] > f->sp && is_returned_to(w, caller->r[X86_PC]))
+    int r = -ENOENT;
+    if (rule_cache_way_out(w->rules, cached, f->pc))
+        r = rule_apply(&cached->rule, &f->regs, &w->view, &f->cfa, caller);
+    if (r == 0 && caller->r[X86_RSP] > f->sp && is_returned_to(w, caller->r[X86_PC]))
         return true;
+    w->out->lacked_registers |= r == -ENODATA;
     f->cfa = 0;
     return false;
 }
@@ -252,6 +255,7 @@ enum unwind_end walk_try(struct walk *w, const struct regs *regs, bool is_call,
     if (end == UNWIND_DONE && w->at_root)
         return UNWIND_DONE;
     w->trial_failed = true;
+    w->out->lacked_registers |= end == UNWIND_NEEDS_REGS;
     w->out->n = n;
     w->stack_switches = switches;
     return end == UNWIND_DONE ? UNWIND_NO_CFI : end;

@@ -2,6 +2,7 @@
  *   faults ahead MS   for a page of a file that takes MS (slow_file.h), uninterruptibly, as for one of a disk
  *   faults random MS  interruptibly: it is not read ahead (MADV_RANDOM), and what is interrupted begins anew
  *   faults poll MS    in poll(2), for MS at a time
+ *   faults no_cfi MS  the same below code without unwind information
  *   faults epoll      in epoll_wait(2), which a stop would end with EINTR
  * Prints "skip" if that is not to be had. */
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "counts.h"
+#include "no_cfi.h"
 #include "slow_file.h"
 
 static struct count counts[] = {{.name = "done"}, {.name = "wrong"}, {0}};
@@ -42,6 +44,11 @@ static __attribute__((noinline)) int wait_for_time(void)
     return poll(NULL, 0, poll_ms);
 }
 
+static int wait_below_no_cfi(void)
+{
+    return wait_without_cfi(poll_ms);
+}
+
 static __attribute__((noinline)) int in_odd_frame(size_t n, int (*wait)(void))
 {
     volatile int *room = __builtin_alloca(n);
@@ -62,11 +69,10 @@ static void *fault_main(void *unused)
     return NULL;
 }
 
-static void *poll_main(void *unused)
+static void *poll_main(void *wait)
 {
-    (void)unused;
     for (;;) {
-        counts[WRONG].n += in_odd_frame(16, wait_for_time) != 0;
+        counts[WRONG].n += in_odd_frame(16, wait) != 0;
         counts[DONE].n++;
     }
     return NULL;
@@ -98,9 +104,9 @@ int main(int argc, char **argv)
     if (strcmp(kind, "epoll") == 0) {
         fd = epoll_create1(EPOLL_CLOEXEC);
         start_thread(epoll_main, NULL, "waiter");
-    } else if (strcmp(kind, "poll") == 0) {
+    } else if (strcmp(kind, "poll") == 0 || strcmp(kind, "no_cfi") == 0) {
         poll_ms = atoi(argv[2]);
-        start_thread(poll_main, NULL, "waiter");
+        start_thread(poll_main, strcmp(kind, "poll") ? wait_below_no_cfi : wait_for_time, "waiter");
     } else if (map_slow_file(atoi(argv[2]), strcmp(kind, "random") ? MADV_NORMAL : MADV_RANDOM)) {
         start_thread(fault_main, NULL, "waiter");
     } else {

@@ -71,14 +71,18 @@ class Faults(harness.HarmTest):
         self.assertGreater(sum(self.waits(profile)), 0.8)
 
     def test_short_waits(self):
-        """They are over before the worker can say that it needs registers: it says so once."""
-        with harness.Target("faults", "poll", 4) as target:
-            with harness.Wallspy(target.pid, rate=100) as wallspy:
-                time.sleep(1.5)
-                profile = wallspy.stop()
-            self.assert_unharmed(target)
-            self.assertEqual(target.finish()["wrong"], 0)
-        self.assert_seen(profile, "poll_main", 1.3)
+        """They are over before the worker can say that it needs registers: it says so once.  It needs them also where
+        it could guess."""
+        for kind in "poll", "no_cfi":
+            with self.subTest(kind=kind):
+                with harness.Target("faults", kind, 4) as target:
+                    with harness.Wallspy(target.pid, rate=100) as wallspy:
+                        time.sleep(1.5)
+                        profile = wallspy.stop()
+                    self.assert_unharmed(target)
+                    self.assertEqual(target.finish()["wrong"], 0)
+                self.assert_seen(profile, "in_odd_frame", 1.3)
+                self.assert_seen(profile, "poll_main", 1.3)
 
     def dump(self, pid):
         text = subprocess.run([harness.programs["wallspy"], "dump", "-p", str(pid)], check=True,

@@ -39,6 +39,7 @@ class Leaving(harness.HarmTest):
         self.assert_seen(profile, "first_program", 0.1)
         self.assert_seen(profile, "second_program", 0.1)
         self.assert_seen(profile, "[execve]", 0)
+        self.assert_seen(profile, "wait_in_vfork", 0.8 * profile.seconds("vfork"))  # the return address is in a register
         return took_ms
 
     def test_exec_by_leader(self):

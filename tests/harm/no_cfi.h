@@ -1,0 +1,3 @@
+#pragma once
+
+int wait_without_cfi(int ms);
