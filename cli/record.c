@@ -262,12 +262,22 @@ static bool have_ended(const struct record *r)
     return n == r->n_pids;
 }
 
+static bool runs_python(const struct profile *p)
+{
+    for (uint32_t i = 1; i <= profile_process_count(p); i++)
+        if (profile_see_process(p, (process_id){i})->python_version.ix)
+            return true;
+    return false;
+}
+
 /* Why there is nothing. */
 static const char *why_no_sample(const struct record *r)
 {
     const struct sampler *sampler = recording_sampler(r->recording);
-    if (profile_number(recording_profile(r->recording), "stacks_left_out") > 0)
-        return "no thread held the GIL when it was looked at";
+    const struct profile *p = recording_profile(r->recording);
+    if (profile_number(p, "stacks_left_out") > 0)
+        return runs_python(p) ? "no thread held the GIL when it was looked at"
+                              : "no CPython was found, so there is no GIL: leave out --gil";
     if (r->options->threads.n && sampler_task_count(sampler))
         return "no thread fits --thread: tids, or names as ps -L or wallspy dump shows them";
     if (signals_stop_wanted())
@@ -290,6 +300,9 @@ static int finish(struct record *r)
     struct profile *p = recording_profile(r->recording);
     bool sampled = profile_number(p, "stacks_made") > 0;
     int code = EXIT_OK;
+    if (sampled && r->options->view.no_native && !runs_python(p))
+        terminal_warn("no CPython was found: there is nothing to show without native frames; leave "
+                      "out --native=off");
     if (!sampled) {
         terminal_error("no sample was taken: %s.", why_no_sample(r));
         code = EXIT_NO_SAMPLE;

@@ -189,6 +189,6 @@ void report_stats(const struct profile *p)
         text_add(&out, "\n");
     }
     if (out.len)
-        terminal_block(out.s);
+        terminal_lines(out.s);
     text_release(&out);
 }

@@ -143,14 +143,18 @@ void terminal_error(const char *format, ...)
     va_end(args);
 }
 
-void terminal_block(const char *lines)
+void terminal_lines(const char *lines)
 {
-    if (terminal.quiet)
-        return;
     struct text t = {0};
     add_lines(&t, lines);
     put_over_progress(&t);
     text_release(&t);
+}
+
+void terminal_block(const char *lines)
+{
+    if (!terminal.quiet)
+        terminal_lines(lines);
 }
 
 /* The length of the first COLUMNS characters of S, as UTF-8. */

@@ -29,6 +29,8 @@ void terminal_warn(const char *format, ...) __attribute__((format(printf, 1, 2))
 void terminal_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Lines as they are, each with its newline: the closing table. */
 void terminal_block(const char *lines);
+/* The same, of what was asked for: also with -q. */
+void terminal_lines(const char *lines);
 
 /* Shows LINE in place of the last progress line, cut to the width; the next message takes its
  * place.  At most twice a second, else nothing is done; nor if the terminal is not live. */

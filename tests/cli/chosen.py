@@ -193,6 +193,21 @@ class Chosen(unittest.TestCase):
             self.assertEqual(code, 6, text)
             self.assertIn("no thread held the GIL when it was looked at", text)
 
+    def test_what_is_for_python_only(self):
+        with Target("plain", user=False) as t:
+            code, _, text, _ = run("-p", t.pid, "--gil", "-d", "0.3", "-o", "o.json", user=False)
+            self.assertEqual((code, "no CPython was found, so there is no GIL" in text), (6, True), text)
+            code, _, text, _ = run("-q", "-p", t.pid, "--native=off", "-d", "0.3", "-o", "o.json", user=False)
+            self.assertEqual((code, "leave out --native=off" in text), (0, True), text)
+
+    def test_quiet_statistics(self):
+        """Whoever asks for them wants them."""
+        with Target("plain", user=False) as t:
+            code, _, text, _ = run("-q", "--stats", "-p", t.pid, "-d", "0.3", "-o", "o.json", user=False)
+        self.assertEqual(code, 0)
+        self.assertRegex(text, r" ticks [0-9]+ ")
+        self.assertNotIn("wallspy:", text)
+
     def test_many_threads_that_do_the_same(self):
         with Python(WAITING) as target:
             code, out, _, _ = run("dump", "-p", target.pid, user=False)
