@@ -190,16 +190,17 @@ static bool is_stuck(struct sampler *s, struct task *t)
 }
 
 /* Has T been where it was ever since it was asked to stop, in a page fault mostly? */
-static bool still_blocked(const struct task *t)
+static bool still_blocked(const struct sampler *s, const struct task *t)
 {
-    return t->pending && t->requested_state == THREAD_BLOCKED && t->sched.runs == t->requested_runs;
+    return t->pending && t->requested_state == THREAD_BLOCKED && s->can.schedstat &&
+           t->sched.runs == t->requested_runs;
 }
 
 /* T's stop, which would tell all of it, has not come yet: what can be read without. */
 static void read_pending(struct sampler *s, struct task *t)
 {
     struct syscall_state view;
-    if (!still_blocked(t) || capture_counts(s, t, &t->sched) < 0 || !still_blocked(t))
+    if (!still_blocked(s, t) || capture_counts(s, t, &t->sched) < 0 || !still_blocked(s, t))
         return;
     if (t->repeatable && t->sampled_runs == t->sched.runs)
         capture_still_pending(t, clock_now_ns());
@@ -213,7 +214,7 @@ static void visit_pending(struct sampler *s, struct task *t, int64_t now_ns)
     counters_add(&s->counters, COUNT_PENDING_TICKS, 1);
     if (t->sched.runs == t->requested_runs)
         t->pending_repeats++;
-    if (now_ns - t->requested_ns > STUCK_NS && !still_blocked(t) && is_stuck(s, t))
+    if (now_ns - t->requested_ns > STUCK_NS && !still_blocked(s, t) && is_stuck(s, t))
         counters_add(&s->counters, COUNT_STUCK, 1);
 }
 
@@ -383,7 +384,7 @@ void tick_conclude(struct sampler *s)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
             read_pending(s, t);
-            if (!still_blocked(t))
+            if (!still_blocked(s, t))
                 continue;
             tracer_forget(s->tracer, t->tid);
             t->pending = false;

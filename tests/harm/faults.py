@@ -1,6 +1,7 @@
 """Threads that wait where their stack needs registers: they are had where a stop changes nothing, and only there."""
 import signal
 import subprocess
+import sys
 import time
 
 import harness
@@ -63,6 +64,20 @@ class Faults(harness.HarmTest):
         self.assertEqual(whole, 0)
         self.assertGreater(cut, 1.9)
         self.assertLess(cut, 2.5)
+
+    def test_ctrl_z_meanwhile(self):
+        """It is obeyed when the page has come: until then a thread could be held for as long as wallspy is stopped."""
+        job = (sys.executable, "-c", "import os, sys; os.setpgrp(); os.execvp(sys.argv[1], sys.argv[1:])")
+        with harness.Target("faults", "ahead", 1500) as target:
+            if target.first == "skip":
+                self.skipTest("FUSE is not to be had here")
+            with harness.Wallspy(target.pid, rate=100, prefix=job) as wallspy:
+                wallspy.process.send_signal(signal.SIGTSTP)
+                harness.wait_until(lambda: harness.status(wallspy.process.pid, "State")[0] == "T", 5)
+                self.assert_unharmed(target)
+                wallspy.process.send_signal(signal.SIGCONT)
+                wallspy.stop()
+            self.assert_unharmed(target)
 
     def test_a_page_that_a_stop_would_undo(self):
         """It takes longer than the interval: asked to stop at each tick, the thread would never get it."""
