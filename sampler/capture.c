@@ -410,13 +410,14 @@ static bool went_on(const struct task *t, const struct regs *regs)
 }
 
 /* It was asked to stop by its tid, which may be another's by then: its own files tell. */
-static bool is_another(const struct sampler *s, struct task *t, int64_t stopped_ns)
+static bool is_another(struct sampler *s, struct task *t, int64_t stopped_ns)
 {
     struct schedstat now;
     int fd = t->fds[TASK_SCHEDSTAT];
     int r = fd >= 0 ? schedstat_read(fd, &now) : -EBADF;
     if (r == 0 && s->can.schedstat && t->requested_state == THREAD_RUNNING_OR_RUNNABLE)
         t->requested_state = state_when_asked(t, &now, stopped_ns);
+    s->waiting |= t->requested_state == THREAD_RUNNABLE;
     return r == -ESRCH;
 }
 

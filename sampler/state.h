@@ -47,10 +47,11 @@ struct sampler {
     /* The tick. */
     int64_t interval_ns;  /* as it is now */
     uint64_t random;      /* state of the jitter's generator */
-    uint32_t asked;       /* to stop, in this tick */
-    struct task **queued; /* --freeze: threads that will be */
+    struct task **queued; /* threads that will be asked to stop */
     size_t n_queued, queued_capacity;
-    struct task **ended; /* threads that ended with a stop pending */
+    int64_t queued_ns;            /* when the first of them was looked at */
+    bool waiting, waiting_before; /* a thread was found waiting for a CPU: in this tick, the last */
+    struct task **ended;          /* threads that ended with a stop pending */
     size_t n_ended, ended_capacity;
     size_t evict_at;
 

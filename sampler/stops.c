@@ -11,6 +11,8 @@ enum {
     POLL_NS = 20 * NS_PER_US,  /* a thread that runs stops within 8.5 µs, p90 13 µs */
     FREEZE_NS = 5 * NS_PER_MS, /* --freeze: all let go after that, whether complete or not */
     MAX_BACKOFF_NS = NS_PER_S, /* the progress rule's longest gap */
+    LATEST_NS =
+        300 * NS_PER_US, /* from the look at a thread to the request, where CPUs are short */
 };
 
 /* ---- the tracer's handler ---- */
@@ -169,32 +171,20 @@ bool stops_thaw(struct sampler *s)
     return true;
 }
 
-static void ask_unless_in_vain(struct sampler *s, struct task *t)
-{
-    if (stops_wait_for_execve(s, t))
-        leave_out(s, t);
-    else
-        request_stop(s, t);
-}
-
-/* At once: a moment later it may do something else, which would be told with what it was found to do now. */
-void stops_ask(struct sampler *s, struct task *t, int64_t now_ns)
+void stops_queue(struct sampler *s, struct task *t, int64_t now_ns)
 {
     if (now_ns < t->stop_not_before_ns) {
         counters_add(&s->counters, COUNT_BACKED_OFF, 1);
         return;
     }
-    s->asked++;
-    if (!s->config.freeze) {
-        ask_unless_in_vain(s, t);
-        return;
-    }
+    if (!s->n_queued)
+        s->queued_ns = now_ns;
     s->queued = array_reserve(s->queued, &s->queued_capacity, s->n_queued + 1, sizeof *s->queued);
     s->queued[s->n_queued++] = t;
 }
 
-/* Those on a CPU first: they stop at once. */
-void stops_ask_queued(struct sampler *s)
+/* Those on a CPU first (also the one of which that is not known yet): they stop at once and can be let go before the next is asked. */
+void stops_ask(struct sampler *s)
 {
     for (int waiting = 0; waiting < 2; waiting++)
         for (size_t i = 0; i < s->n_queued; i++) {
@@ -202,8 +192,20 @@ void stops_ask_queued(struct sampler *s)
             if (!t || (t->requested_state == THREAD_RUNNABLE) != (waiting == 1) || stops_thaw(s))
                 continue;
             s->queued[i] = NULL;
-            ask_unless_in_vain(s, t);
+            if (stops_wait_for_execve(s, t))
+                leave_out(s, t);
+            else
+                request_stop(s, t);
             tracer_reap(s->tracer);
         }
     s->n_queued = 0;
+}
+
+/* At once: later it may do something else, which would be told with what it was found to do.  But the CPU of one that is
+ * held another gets that waited, and would be seen to run: where some wait, those next to each other are looked at first. */
+void stops_ask_in_time(struct sampler *s)
+{
+    int64_t latest_ns = s->waiting || s->waiting_before ? LATEST_NS : 0;
+    if (s->n_queued && !s->config.freeze && clock_now_ns() - s->queued_ns >= latest_ns)
+        stops_ask(s);
 }

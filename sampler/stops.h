@@ -12,10 +12,12 @@ struct task;
 
 /* Is no thread of T's process asked to stop for now, since an execve in it hangs? */
 bool stops_wait_for_execve(const struct sampler *s, const struct task *t);
-/* Asks T, whose state is requested_state, to stop; with --freeze not yet. */
-void stops_ask(struct sampler *s, struct task *t, int64_t now_ns);
-/* --freeze: asks those now, all after all were looked at. */
-void stops_ask_queued(struct sampler *s);
+/* Adds T, which was looked at at NOW and whose state is requested_state, to those that will be asked to stop. */
+void stops_queue(struct sampler *s, struct task *t, int64_t now_ns);
+/* Asks all of them. */
+void stops_ask(struct sampler *s);
+/* The same as soon as it should be done; not with --freeze, which holds all together. */
+void stops_ask_in_time(struct sampler *s);
 /* --freeze: lets all threads go when its time is over.  True: it is. */
 bool stops_thaw(struct sampler *s);
 

@@ -38,13 +38,15 @@ static enum thread_state running_or_waiting(struct sampler *s, struct task *t)
 
 /* T runs or waits for a CPU.  Of the first such thread of a tick, which often is the only one, the stop
  * itself tells which (capture_held()): that costs nothing, and to read its status some 25 µs with cold
- * caches.  The others are told apart here, since who waits would be polled in vain; and one that did not stop
+ * caches.  The others are told apart here, since those that run are asked first; and one that did not stop
  * at once the last time: where it shares our CPU it cannot while it is waited for. */
-static void ask_runnable(struct sampler *s, struct task *t, int64_t now_ns)
+static void queue_runnable(struct sampler *s, struct task *t, int64_t now_ns)
 {
-    bool stop_tells = s->asked == 0 && !t->slow_to_stop && !s->config.no_stop && !s->config.freeze;
+    bool stop_tells =
+        s->n_queued == 0 && !t->slow_to_stop && !s->config.no_stop && !s->config.freeze;
     t->requested_state = stop_tells ? THREAD_RUNNING_OR_RUNNABLE : running_or_waiting(s, t);
-    stops_ask(s, t, now_ns);
+    s->waiting |= t->requested_state == THREAD_RUNNABLE;
+    stops_queue(s, t, now_ns);
 }
 
 static void visit_off_cpu(struct sampler *s, struct task *t, struct syscall_state *view,
@@ -54,7 +56,7 @@ static void visit_off_cpu(struct sampler *s, struct task *t, struct syscall_stat
     if (r == -ESRCH) {
         threads_end(s, t);
     } else if (r == -EAGAIN) {
-        ask_runnable(s, t, now_ns);
+        queue_runnable(s, t, now_ns);
     } else if (r < 0) {
         counters_add(&s->counters, COUNT_UNREADABLE, 1);
     }
@@ -123,7 +125,7 @@ static void stop_blocked(struct sampler *s, struct task *t, const struct wait_pl
 {
     t->requested_state = THREAD_BLOCKED;
     t->requested_at = *place;
-    stops_ask(s, t, now_ns);
+    stops_queue(s, t, now_ns);
 }
 
 /* The worker found that a stack cannot be unwound from sp alone: one stop.  Short waits are over by then, so where
@@ -157,10 +159,12 @@ static void visit_outside(struct sampler *s, struct task *t, struct syscall_stat
     }
     bool may_ask = !s->config.no_stop && !s->config.single_shot && view->sp &&
                    now_ns >= t->stop_not_before_ns && !stops_wait_for_execve(s, t);
-    char state = may_ask ? threads_state(t) : '\0';
+    char state = '\0';
     struct wait_place place = capture_place(t, view);
+    if (may_ask)
+        state = threads_state(t);
     if (state == 'R') /* the page has come */
-        ask_runnable(s, t, now_ns);
+        queue_runnable(s, t, now_ns);
     else if (state == 'D')
         stop_blocked(s, t, &place, now_ns);
     else if (!stop_for_registers(s, t, view, now_ns))
@@ -232,7 +236,7 @@ static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state
         t->sampled_runs = t->sched.runs;
         repeat(s, t, now_ns);
     } else if (!blocked) {
-        ask_runnable(s, t, now_ns);
+        queue_runnable(s, t, now_ns);
     } else if (view->number < 0) {
         visit_outside(s, t, view, now_ns);
     } else if (!stop_for_registers(s, t, view, now_ns) && !freeze_blocked(s, t, view, now_ns)) {
@@ -305,6 +309,7 @@ static void visit_each(struct sampler *s, struct task *const *tasks, const size_
             break;
         const struct task *t = tasks[i];
         visit(s, tasks[i]);
+        stops_ask_in_time(s);
         if (tracer_pending(s->tracer))
             tracer_reap(s->tracer);
         i += i < *n && tasks[i] == t; /* else it ended, and another has its place */
@@ -339,7 +344,8 @@ void tick_run(struct sampler *s)
     uint32_t tasks = 0;
     threads_free_ended(s);
     s->tick_ns = clock_now_ns();
-    s->asked = 0;
+    s->waiting_before = s->waiting;
+    s->waiting = false;
     for (uint32_t i = 0; i < s->n_processes; i++) {
         struct process *p = s->processes[i];
         if (p->ended)
@@ -348,12 +354,12 @@ void tick_run(struct sampler *s)
         s->met = 0;
         p->lost_one = false;
         visit_process(s, p);
-        stops_ask_queued(s);
+        stops_ask(s);
         p->list_again =
             p->lost_one && listed; /* not twice a tick: it takes long where there are many */
         if (p->lost_one && !listed) {
             visit_successors(s, p);
-            stops_ask_queued(s);
+            stops_ask(s);
         }
         tasks += (uint32_t)p->n_tasks;
     }
