@@ -120,7 +120,8 @@ void threads_list(struct sampler *s, struct process *p, bool gone);
 void threads_meet(struct sampler *s, struct task *t);
 /* T's state as of /proc/PID/task/TID/stat, 'R' for instance.  0: unknown. */
 char threads_state(const struct task *t);
-/* Reads T's name and kind anew.  1: it lives.  0: it does not.  Negative: that cannot be told just now, which was counted. */
+/* Reads T's name and kind anew.  Returns its state as threads_state() does.  0: it does not live.  Negative: that cannot be
+ * told just now, which was counted. */
 int threads_look_at(struct sampler *s, struct task *t);
 /* T ended, but stays listed until its process has, or until whoever traces it has reaped it. */
 void threads_zombie(struct sampler *s, struct task *t);

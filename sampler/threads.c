@@ -97,7 +97,8 @@ int threads_look_at(struct sampler *s, struct task *t)
     int fd = capture_fd(s, t, TASK_STATUS);
     if (fd >= 0 && task_status_read(fd, &status) == 0 && status.ns_tid > 0)
         t->ns_tid = status.ns_tid;
-    return stat.state != 'Z' && stat.state != 'X' && !(stat.flags & PF_EXITING);
+    bool ends = stat.state == 'Z' || stat.state == 'X' || stat.flags & PF_EXITING;
+    return ends ? 0 : stat.state;
 }
 
 /* A name that cannot be read just now is what it was. */

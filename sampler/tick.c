@@ -120,11 +120,11 @@ static bool minds_no_stop(const struct task *t, const struct wait_place *place)
     return state == 'T' || (state == 'D' && place->syscall < 0);
 }
 
-static void stop_blocked(struct sampler *s, struct task *t, const struct wait_place *place,
+static void stop_blocked(struct sampler *s, struct task *t, const struct syscall_state *view,
                          int64_t now_ns)
 {
     t->requested_state = THREAD_BLOCKED;
-    t->requested_at = *place;
+    t->requested_at = capture_place(t, view);
     stops_queue(s, t, now_ns);
 }
 
@@ -144,7 +144,7 @@ static bool stop_for_registers(struct sampler *s, struct task *t, const struct s
     }
     counters_add(&s->counters, COUNT_REGISTERS_WANTED, 1);
     feedback_want_registers(&s->feedback, t->id, 0);
-    stop_blocked(s, t, &place, now_ns);
+    stop_blocked(s, t, view, now_ns);
     return true;
 }
 
@@ -153,20 +153,15 @@ static bool stop_for_registers(struct sampler *s, struct task *t, const struct s
 static void visit_outside(struct sampler *s, struct task *t, struct syscall_state *view,
                           int64_t now_ns)
 {
-    if (threads_look_at(s, t) == 0) {
-        threads_zombie(s, t);
-        return;
-    }
+    int state = threads_look_at(s, t);
     bool may_ask = !s->config.no_stop && !s->config.single_shot && view->sp &&
                    now_ns >= t->stop_not_before_ns && !stops_wait_for_execve(s, t);
-    char state = '\0';
-    struct wait_place place = capture_place(t, view);
-    if (may_ask)
-        state = threads_state(t);
-    if (state == 'R') /* the page has come */
+    if (state == 0)
+        threads_zombie(s, t);
+    else if (may_ask && state == 'R') /* the page has come */
         queue_runnable(s, t, now_ns);
-    else if (state == 'D')
-        stop_blocked(s, t, &place, now_ns);
+    else if (may_ask && state == 'D')
+        stop_blocked(s, t, view, now_ns);
     else if (!stop_for_registers(s, t, view, now_ns))
         visit_off_cpu(s, t, view, now_ns);
 }
@@ -177,8 +172,7 @@ static bool freeze_blocked(struct sampler *s, struct task *t, const struct sysca
 {
     if (!s->config.freeze || stops_thaw(s) || !syscall_restarts_cleanly(view->number))
         return false;
-    struct wait_place place = capture_place(t, view);
-    stop_blocked(s, t, &place, now_ns);
+    stop_blocked(s, t, view, now_ns);
     return true;
 }
 
