@@ -166,13 +166,20 @@ START_TEST(profiles_come_in_the_order_of_interest)
 }
 END_TEST
 
+/* Two that each ran their stack for a second; new threads would be the second one's. */
+static struct profile_builder two_processes(const char *first, const char *second)
+{
+    struct profile_builder b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), first, 1000, 100);
+    struct profile_process other = {.pid = 20, .comm = profile_string(b.p, "app")};
+    b.process = profile_process(b.p, &other);
+    builder_run(&b, builder_thread(&b, 20, NULL), second, 1000, 900);
+    return b;
+}
+
 START_TEST(several_processes_are_told_apart)
 {
-    struct profile_builder b = builder_start(10, "python3");
-    builder_run(&b, builder_thread(&b, 10, NULL), "f@/a.py:1:2", 1000, 100);
-    struct profile_process child = {.pid = 20, .comm = profile_string(b.p, "python3")};
-    b.process = profile_process(b.p, &child);
-    builder_run(&b, builder_thread(&b, 20, NULL), "f@/a.py:1:2", 1000, 900);
+    struct profile_builder b = two_processes("f@/a.py:1:2", "f@/a.py:1:2");
     const char *at = strstr(export(&b, "speedscope", 1000), "\"profiles\"");
     at = after(at, "\"10/main 10 | wall\"");
     after(at, "\"20/main 20 | wall\"");
@@ -181,11 +188,7 @@ END_TEST
 
 START_TEST(a_file_of_one_process_has_no_frames_of_others)
 {
-    struct profile_builder b = builder_start(10, "app");
-    builder_run(&b, builder_thread(&b, 10, NULL), "main!app > first!app", 1000, 100);
-    struct profile_process child = {.pid = 20, .comm = profile_string(b.p, "app")};
-    b.process = profile_process(b.p, &child);
-    builder_run(&b, builder_thread(&b, 20, NULL), "main!app > second!app", 1000, 900);
+    struct profile_builder b = two_processes("main!app > first!app", "main!app > second!app");
     const char *text =
         export_view(&b, "speedscope", 1000, &(struct view_options){.process = b.process});
     ck_assert_ptr_null(strstr(text, "\"first\""));
