@@ -22,10 +22,9 @@ enum sample_flags {
     SAMPLE_NO_STACK = 1 << 0,    /* the tick could not be sampled: missed, whatever the reason */
     SAMPLE_APPROXIMATE = 1 << 1, /* taken without the proof of an unchanged run count */
     SAMPLE_IO_WORKER = 1 << 2,   /* an io_uring worker: has no user stack */
-    SAMPLE_PAGE_FAULT = 1 << 3,  /* off the CPU outside a system call */
-    SAMPLE_NOT_HELD = 1 << 4,  /* running, and not held because of --no-stop: Python frames only */
-    SAMPLE_TRACED = 1 << 5,    /* another tracer has the process */
-    TASK_STILL_ALIVE = 1 << 6, /* MESSAGE_TASK_END: only the recording ends */
+    SAMPLE_NOT_HELD = 1 << 3,  /* running, and not held because of --no-stop: Python frames only */
+    SAMPLE_TRACED = 1 << 4,    /* another tracer has the process */
+    TASK_STILL_ALIVE = 1 << 5, /* MESSAGE_TASK_END: only the recording ends */
 };
 
 /* Every message begins so.  A thread is named by TASK, a number never used twice; its tid may be.

@@ -78,7 +78,7 @@ static const struct sample_message *capture(struct feed *f, struct py_capture *h
     struct recorder *r = &s.recorder;
     struct prefetch prefetch = {0};
     *m = (struct sample_message){.head = {.kind = MESSAGE_SAMPLE, .task = 1, .tid = IMAGE_TID}};
-    m->head.flags = feed_u8(f) & (SAMPLE_APPROXIMATE | SAMPLE_PAGE_FAULT | SAMPLE_NOT_HELD);
+    m->head.flags = feed_u8(f) & (SAMPLE_APPROXIMATE | SAMPLE_NOT_HELD);
     make_snapshot(f, &m->snapshot);
     py_capture_tick(hook, &s.image.mem);
     recorder_begin(r, &s.image.mem, m, sizeof *m, MESSAGE_BYTES);
