@@ -114,7 +114,9 @@ class Faults(harness.HarmTest):
             with harness.Wallspy(target.pid, "-d", "1") as wallspy:
                 profile = wallspy.ends()
             self.assertLess(profile.counts["stops"], 5)
-            self.assert_seen(profile, "epoll_main", 0.9)
+            # Who waits with its whole stack may be shown among the idle, which have no time line.
+            self.assertIn("epoll_main", profile.frames)
+            self.assertLess(profile.seconds("[truncated]"), 0.1, profile)
             self.assertEqual(harness.status(target.pid, "State")[0], "T")
             target.process.send_signal(signal.SIGCONT)
             self.assert_unharmed(target)
