@@ -187,6 +187,7 @@ static struct py_gc_found find_native(struct py_gc *gc, struct mem *mem, const s
 {
     struct py_gc_found ret = {.place = PY_GC_NONE};
     struct py_selves selves = {0};
+    py_selves_clear(&selves);
     py_selves_add(&selves, flag->addr, 0);
     for (size_t i = native->n; i-- > 0 && ret.place == PY_GC_NONE;)
         if (is_collector(gc, &native->frames[i], mem, flag, &selves))

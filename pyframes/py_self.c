@@ -22,19 +22,24 @@ void py_selves_clear(struct py_selves *s)
 {
     map_clear(&s->blocks);
     memset(s->bits, 0, sizeof s->bits);
+    s->low = UINT64_MAX;
+    s->high = 0;
 }
 
 void py_selves_add(struct py_selves *s, uint64_t addr, uint64_t ix)
 {
     map_put(&s->blocks, addr, ix);
     s->bits[bit_of(addr) / 64] |= UINT64_C(1) << bit_of(addr) % 64;
+    s->low = addr < s->low ? addr : s->low;
+    s->high = addr > s->high ? addr : s->high;
 }
 
-static void report(const struct py_selves *frames, uint64_t value, uint64_t place,
-                   py_self_found found, void *ctx)
+static inline void report(const struct py_selves *frames, uint64_t value, uint64_t place,
+                          py_self_found found, void *ctx)
 {
     uint64_t ix = 0;
-    if (frames->bits[bit_of(value) / 64] >> bit_of(value) % 64 & 1 &&
+    bool within = frames->low <= value && value <= frames->high;
+    if (within && frames->bits[bit_of(value) / 64] >> bit_of(value) % 64 & 1 &&
         map_get(&frames->blocks, value, &ix))
         found(ctx, ix, place);
 }

@@ -17,10 +17,11 @@ struct py_self {
     struct map sizes;  /* of its C frames, in bytes */
 };
 
-/* The Python frames of one merge.  Most words of a stack are none of them, and one bit says so. */
+/* The Python frames of one merge.  Most words of a stack are none of them: they lie elsewhere, or one bit says so. */
 enum { PY_SELVES_BITS = 4096 };
-struct py_selves {     /* zero-initialise */
-    struct map blocks; /* address → ix, the caller's */
+struct py_selves {      /* zero-initialise, and clear before the first use */
+    struct map blocks;  /* address → ix, the caller's */
+    uint64_t low, high; /* the lowest and the highest address */
     uint64_t bits[PY_SELVES_BITS / 64];
 };
 void py_selves_clear(struct py_selves *s);

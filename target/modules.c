@@ -213,6 +213,7 @@ static void deactivate_all(struct modules *m)
     for (size_t i = 0; i < m->active_n; i++)
         m->active[i].entry->source.head = 0;
     m->active_n = 0;
+    m->asked = NULL;
     m->generation = 0;
 }
 
@@ -303,9 +304,14 @@ static bool is_another(const struct mapping *a, const struct mapping *b, uint64_
 
 bool modules_replaced(struct modules *m, uint64_t addr, int64_t since_ns)
 {
-    struct active *active = find_active(m->active, m->active_n, addr);
-    const struct mapping *known = active ? maps_find(&m->maps, addr) : NULL;
-    if (!known || active->seen_ns >= since_ns || m->cannot_ask)
+    if (m->cannot_ask)
+        return false;
+    struct active *active = m->asked; /* a frame's caller is mostly in the same module */
+    if (!active || addr < active->start || addr >= active->end)
+        active = m->asked = find_active(m->active, m->active_n, addr);
+    bool doubtful = active && active->seen_ns < since_ns;
+    const struct mapping *known = doubtful ? maps_find(&m->maps, addr) : NULL;
+    if (!known)
         return false;
     if (m->maps_fd < 0)
         m->maps_fd = maps_open(m->pid);

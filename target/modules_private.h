@@ -39,8 +39,9 @@ struct modules {
     struct index by_place;
     struct active *active; /* what is mapped now: by address, not overlapping */
     size_t active_n, active_capacity;
-    uint32_t generation; /* of the maps, that ACTIVE was made of; 0: none */
-    int64_t read_ns;     /* when these were read */
+    struct active *asked; /* that modules_replaced() was asked for last; NULL: none yet */
+    uint32_t generation;  /* of the maps, that ACTIVE was made of; 0: none */
+    int64_t read_ns;      /* when these were read */
     uint64_t active_hash;
     uint32_t active_generation; /* counts the changes of ACTIVE */
     struct jit_list lists[MAX_JIT_LISTS];
