@@ -8,14 +8,8 @@
 #include "base/log.h"
 #include "cli/adopt.h"
 #include "cli/leaf.h"
+#include "cli/stack_wanted.h"
 #include "pyframes/py_capture.h"
-
-enum {
-    STACK_STEP_BYTES = 4096,
-    STACK_LEAST_BYTES = 16384, /* read in 1.2 µs; half of numpy's stacks need 13 kB */
-    STACK_FADES_BY = 32,       /* per sample */
-    STACK_MOST_BYTES = 8 << 20,
-};
 
 struct stacker {
     struct profile *profile;
@@ -56,20 +50,6 @@ void stacker_prepare(const struct stacker *st, struct subject *s)
     s->no_python = st->options.no_python && !st->options.gil_only;
 }
 
-/* How much stack to read of this thread next time, given what this time's took. */
-static uint64_t stack_wanted(const struct native_stack *native, const struct snapshot *s,
-                             uint64_t before)
-{
-    if (native->end == UNWIND_STACK_CUT) {
-        uint64_t more =
-            native->stack_needed > s->stack_bytes ? native->stack_needed : s->stack_bytes;
-        return more * 2;
-    }
-    uint64_t wanted = native->stack_needed + native->stack_needed / 4;
-    uint64_t faded = before - before / STACK_FADES_BY; /* deep stacks come back */
-    return wanted > faded ? wanted : faded;
-}
-
 static bool lacks_registers(const struct native_stack *native)
 {
     bool guessed = false;
@@ -87,12 +67,7 @@ static void give_feedback(struct stacker *st, const struct sample_message *m)
         return;
     if (lacks_registers(native) && !m->snapshot.held_ns)
         feedback_want_registers(st->feedback, task, m->head.sched.runs);
-    uint64_t wanted = stack_wanted(native, &m->snapshot, feedback_stack(st->feedback, task));
-    wanted = (wanted + STACK_STEP_BYTES) / STACK_STEP_BYTES * STACK_STEP_BYTES;
-    if (wanted < STACK_LEAST_BYTES)
-        wanted = STACK_LEAST_BYTES;
-    feedback_want_stack(st->feedback, task,
-                        wanted < STACK_MOST_BYTES ? (uint32_t)wanted : STACK_MOST_BYTES);
+    stack_wanted_tell(st->feedback, task, native, &m->snapshot);
 }
 
 static void unwind(struct stacker *st, struct subject *s, const struct sample_message *m,

@@ -144,8 +144,18 @@ static void read_other_stack(struct recorder *r, struct snapshot *snapshot, size
     snapshot->other_cut = snapshot->other_bytes >= max;
 }
 
+/* What lies above frames too large to be read whole. */
+static void read_parts(const struct sampler *s, const struct task *t, struct recorder *r)
+{
+    struct stack_part parts[FEEDBACK_PARTS];
+    size_t n = feedback_parts(&s->feedback, t->id, parts);
+    for (size_t i = 0; i < n; i++)
+        (void)recorder_read_more(r, parts[i].addr, parts[i].len);
+}
+
 /* Reads the memory of a capture into M, which has room for STACK and EXTRA_CAPTURE_BYTES more. */
-static void read_memory(struct sampler *s, struct task *t, struct sample_message *m, size_t stack)
+static void read_memory(struct sampler *s, struct task *t, struct sample_message *m, size_t stack,
+                        bool parts)
 {
     static const struct prefetch nothing;
     struct recorder *r = &s->recorder;
@@ -157,6 +167,8 @@ static void read_memory(struct sampler *s, struct task *t, struct sample_message
                                                     t->prefetch ? t->prefetch : &nothing);
         snapshot->stack_cut = snapshot->stack_bytes >= stack;
         read_other_stack(r, snapshot, stack);
+        if (parts)
+            read_parts(s, t, r);
     }
     snapshot->annex_words = run_hook(t, r, snapshot);
 }
@@ -336,7 +348,7 @@ static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_s
     if (!m)
         return 0;
     uint32_t flags = describe_off_cpu(s, &m->snapshot, t, view);
-    read_memory(s, t, m, stack);
+    read_memory(s, t, m, stack, false);
     int error;
     if (!unmoved(s, t, view, &error)) {
         undo_hook(t);
@@ -421,12 +433,23 @@ static bool is_another(struct sampler *s, struct task *t, int64_t stopped_ns)
     return r == -ESRCH;
 }
 
+/* How many bytes of T's stack from sp on are to be read while it waits, and whether parts further up besides. */
+static size_t held_stack(const struct sampler *s, const struct task *t, bool *ret_parts)
+{
+    uint32_t near = feedback_near(&s->feedback, t->id);
+    *ret_parts = near > 0 && !s->config.single_shot;
+    if (s->config.single_shot)
+        return t->stack_bytes;
+    size_t most = t->stack_bytes < HELD_STACK_BYTES ? t->stack_bytes : HELD_STACK_BYTES;
+    return near && near < most ? near : most;
+}
+
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
 {
     if (is_another(s, t, stop->stopped_ns))
         return;
-    bool whole = t->stack_bytes <= HELD_STACK_BYTES || s->config.single_shot;
-    size_t stack = whole ? t->stack_bytes : HELD_STACK_BYTES;
+    bool parts;
+    size_t stack = held_stack(s, t, &parts);
     struct sample_message *m = reserve(s, stack);
     if (!m || !stop->registers_ok)
         return;
@@ -442,7 +465,7 @@ void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
     m->snapshot.regs = stop->regs;
     fill_arguments(&m->snapshot);
     m->snapshot.fs_base = stop->fs_base;
-    read_memory(s, t, m, stack);
+    read_memory(s, t, m, stack, parts);
     fill_head(t, &m->head, MESSAGE_SAMPLE, t->requested_ns);
     publish(s, t, m);
     counters_add(&s->counters, COUNT_STOPS, 1);
@@ -461,7 +484,7 @@ void capture_not_held(struct sampler *s, struct task *t, int64_t now_ns)
     m->snapshot.taken_ns = now_ns;
     m->snapshot.state = t->requested_state;
     m->snapshot.syscall = -2;
-    read_memory(s, t, m, 0);
+    read_memory(s, t, m, 0, false);
     fill_head(t, &m->head, MESSAGE_SAMPLE, now_ns);
     m->head.flags = SAMPLE_NOT_HELD;
     publish(s, t, m);

@@ -3,8 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* An address further up than this is not on the same stack: no sane limit (ulimit -s) is larger. */
-enum { MAX_STACK_BYTES = 1 << 30 };
+/* An address further up than MAX is not on the same stack: no sane limit (ulimit -s) is larger.  What was recorded
+ * behind a stack that was cut may be a part of it as far up as a default one reaches. */
+enum { MAX_STACK_BYTES = 1 << 30, USUAL_STACK_BYTES = 8 << 20 };
 
 void stack_view_init(struct stack_view *v, const struct snapshot *s)
 {
@@ -47,7 +48,7 @@ int stack_view_u64(struct stack_view *v, uint64_t addr, uint64_t *ret)
     else if (!v->mem || mem_read_u64(v->mem, addr, ret) < 0)
         return other < offset ? missing(v, other, v->other_len, v->other_cut)
                               : missing(v, offset, v->len, v->cut);
-    if (copied)
+    if (copied || (v->cut && offset < USUAL_STACK_BYTES))
         raise_to(&v->used, offset + sizeof *ret);
     else if (other < v->other_len)
         raise_to(&v->used, other + sizeof *ret);

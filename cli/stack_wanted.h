@@ -1,0 +1,13 @@
+/* How much of a thread's stack its next capture is to read, given what this one's unwinding took.  Pure.
+ *
+ * In one piece, as a rule.  But a frame may be so large (OpenBLAS keeps half a megabyte in each of those that split a
+ * matrix) that to copy it holds the thread for longer than all else: then what lies at sp, and the parts above such
+ * frames, where a frame keeps its return address and its caller's registers. */
+#pragma once
+
+#include "sampler/feedback.h"
+#include "unwinder/unwinder.h"
+
+/* TASK's capture S gave NATIVE. */
+void stack_wanted_tell(struct feedback *f, uint32_t task, const struct native_stack *native,
+                       const struct snapshot *s);
