@@ -406,6 +406,12 @@ static bool is_header(const struct elf_layout *l, uint64_t offset)
            (offset >= h->e_phoff && offset - h->e_phoff < h->e_phnum * sizeof(Elf64_Phdr));
 }
 
+uint64_t elf_file_entry(struct elf_file *f)
+{
+    GElf_Ehdr header;
+    return gelf_getehdr(f->elf, &header) ? header.e_entry : 0;
+}
+
 bool elf_file_is_code(struct elf_file *f, uint64_t elf_addr)
 {
     const struct elf_segment *s = elf_layout_load(&f->layout, elf_addr);

@@ -80,6 +80,8 @@ int elf_file_section(struct elf_file *f, const char *name, struct addr_range *re
 /* Bytes at an ELF address, from the file's PT_LOAD contents (bss reads as zero).  Returns 0, or
  * -EFAULT with BUF undefined. */
 int elf_file_read(struct elf_file *f, uint64_t elf_addr, void *buf, size_t len);
+/* Where a process that is begun with F starts (e_entry); for a library 0, or any address. */
+uint64_t elf_file_entry(struct elf_file *f);
 /* Is ELF_ADDR inside an executable PT_LOAD, behind the file's headers? */
 bool elf_file_is_code(struct elf_file *f, uint64_t elf_addr);
 /* Bias = mapped address − ELF address, for a mapping of FILE_OFFSET at START.  False: no PT_LOAD

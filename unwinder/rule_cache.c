@@ -53,6 +53,15 @@ static void note_unmapped(struct rule_cache *c, uint64_t addr)
     c->n_unmapped++;
 }
 
+/* The dynamic linker's _start has no CFI, nor have those of musl and others: some 60 bytes. */
+static bool is_at_entry(const struct rule_cache *c, struct module *module, uint64_t addr)
+{
+    enum { ENTRY_BYTES = 64 };
+    struct elf_file *elf = module_elf(c->modules, module);
+    uint64_t entry = elf ? elf_file_entry(elf) : 0;
+    return entry && addr - module->bias - entry < ENTRY_BYTES;
+}
+
 static void build(struct rule_cache *c, struct cached_rule *item)
 {
     struct module *module = modules_find(c->modules, item->addr);
@@ -79,6 +88,8 @@ static void build(struct rule_cache *c, struct cached_rule *item)
     } else if (!item->found && code_is_clone_return(c->modules, item->addr)) {
         item->found = true;
         item->rule = rule_clone_return();
+    } else if (!item->found) {
+        item->at_entry = is_at_entry(c, module, item->addr);
     }
 }
 

@@ -16,6 +16,7 @@ struct cached_rule {
     uint64_t function_bytes; /* at most */
     uint32_t module;         /* its id, if found */
     bool found;              /* by CFI, or by what the code is known to be */
+    bool at_entry;           /* not found, but where a process begins */
     enum { WAY_OUT_UNTRIED, WAY_OUT_NONE, WAY_OUT_KNOWN } way_out_state;
     enum { PROLOGUE_UNTRIED, PROLOGUE_NONE, PROLOGUE_KNOWN } prologue_state;
     struct prologue prologue; /* the function's; walk_recover()'s cache */

@@ -170,6 +170,19 @@ static bool is_first_function(struct walk *w, const struct rule *rule, const str
     return no_outer_frame || -f->cfa % PAGE_BYTES <= TOP_BYTES || is_planted(w, f);
 }
 
+/* Is the last frame, of code where a process begins, the first one?  Libraries name an entry as well, where anything may
+ * be.  At its sp is what execve(2) left there: argc, and argv with its end (psABI §3.4.1). */
+static bool is_process_start(struct walk *w, const struct native_frame *f)
+{
+    enum { WORD = sizeof(uint64_t), MAX_ARGS = 1 << 20 };
+    uint64_t argc;
+    uint64_t first;
+    uint64_t end;
+    return stack_view_u64(&w->view, f->sp, &argc) == 0 && argc > 0 && argc < MAX_ARGS &&
+           stack_view_u64(&w->view, f->sp + WORD, &first) == 0 && first > f->sp &&
+           stack_view_u64(&w->view, f->sp + WORD * (argc + 1), &end) == 0 && end == 0;
+}
+
 /* From the last frame to its caller.  Returns 0, CALLER and how far it is to be trusted; or 1 and the
  * END. */
 static int step(struct walk *w, struct regs *caller, enum frame_trust *trust, enum unwind_end *end)
@@ -178,6 +191,11 @@ static int step(struct walk *w, struct regs *caller, enum frame_trust *trust, en
     struct cached_rule *cached = rule_of(w, f);
     const struct rule *rule = &cached->rule;
     *trust = cached->found ? FRAME_EXACT : FRAME_RECOVERED;
+    if (cached->at_entry && is_process_start(w, f)) {
+        w->at_root = true;
+        *end = UNWIND_DONE;
+        return 1;
+    }
     if (!cached->found) {
         if (step_out(w, cached, caller))
             return 0;
