@@ -232,15 +232,28 @@ static bool is_nameless_plumbing(const struct view *v, frame_id id)
            (!n || (n == 1 && !loc->function.ix));
 }
 
+/* Would E say again what the frame inside of it says? */
+static bool is_same_mark(const struct view *v, const struct shown_frame *inner, struct expansion e)
+{
+    const struct shown_frame *f = &v->shown[e.first];
+    return e.n == 1 && f->kind == SHOWN_MARK && inner->kind == SHOWN_MARK && f->id == inner->id;
+}
+
 const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n)
 {
     size_t n = 0;
     bool innermost = true;
+    bool hidden = false; /* what lies inside of the next one is */
     for (stack_id at = s; at.ix; at = profile_stack_parent(v->p, at), innermost = false) {
         frame_id id = profile_stack_frame(v->p, at);
-        if (!innermost && is_nameless_plumbing(v, id))
-            continue;
         struct expansion e = v->expansions[id.ix - 1];
+        if (e.n == 0 || (!innermost && is_nameless_plumbing(v, id))) {
+            hidden = true;
+            continue;
+        }
+        if (hidden && n && is_same_mark(v, &v->stack[n - 1], e))
+            continue;
+        hidden = false;
         v->stack = array_reserve(v->stack, &v->stack_capacity, n + e.n, sizeof *v->stack);
         for (size_t i = e.n; i-- > 0;)
             v->stack[n++] = v->shown[e.first + i];

@@ -69,6 +69,25 @@ START_TEST(inlined_calls_are_expanded)
 }
 END_TEST
 
+START_TEST(one_of_two_equal_marks_is_shown)
+{
+    setup();
+    frame_id hidden = native("/lib/libpython.so", 0x40, FRAME_IS_INTERPRETER);
+    frame_id lost = profile_mark(b.p, "[Python frames missing]", NULL);
+    profile_locate(b.p, hidden,
+                   &(struct location){profile_string(b.p, "vectorcall"), {0}, 0, 0, false, true},
+                   1);
+    stack_id s = builder_stack(&b, "f@/a.py:7:9");
+    for (int i = 0; i < 3; i++)
+        s = profile_push(b.p, profile_push(b.p, s, lost), hidden);
+    ck_assert_str_eq(names(s, (struct view_options){0}), "f > [Python frames missing]");
+    ck_assert_str_eq(names(s, (struct view_options){.internals = true}),
+                     "f > [Python frames missing] > vectorcall > [Python frames missing] > "
+                     "vectorcall > [Python frames missing] > vectorcall");
+    teardown();
+}
+END_TEST
+
 START_TEST(one_function_is_one_id_unless_lines_are_asked)
 {
     setup();
@@ -214,7 +233,8 @@ START_TEST(no_stack_has_no_frames)
 }
 END_TEST
 
-CHECK_MAIN("view", 20, inlined_calls_are_expanded, one_function_is_one_id_unless_lines_are_asked,
-           plumbing_is_hidden, guessed_plumbing_is_shown, nameless_function_is_one_frame,
-           nameless_code_is_an_offset, nameless_interpreter_code_shows_as_innermost_only,
-           languages_can_be_hidden, guessed_frames_say_so, no_stack_has_no_frames)
+CHECK_MAIN("view", 20, inlined_calls_are_expanded, one_of_two_equal_marks_is_shown,
+           one_function_is_one_id_unless_lines_are_asked, plumbing_is_hidden,
+           guessed_plumbing_is_shown, nameless_function_is_one_frame, nameless_code_is_an_offset,
+           nameless_interpreter_code_shows_as_innermost_only, languages_can_be_hidden,
+           guessed_frames_say_so, no_stack_has_no_frames)
