@@ -379,12 +379,22 @@ static int close_file(struct output *out)
     return -out->error;
 }
 
+/* Who made a file private wants it to stay so. */
+static void keep_mode(const struct output *out)
+{
+    struct stat old;
+    if (stat(out->target->path, &old) == 0 && S_ISREG(old.st_mode) &&
+        fchmod(out->fd, old.st_mode & ACCESSPERMS) != 0)
+        log_warn("mode", "cannot give %s the mode it had: %s", out->target->path, strerror(errno));
+}
+
 static int publish(const struct output *out)
 {
     uid_t uid = (uid_t)sudo_id("SUDO_UID");
     gid_t gid = (gid_t)sudo_id("SUDO_GID");
     if (fchown(out->fd, uid, gid) != 0) /* not every file system has owners */
         log_warn("owner", "cannot give %s to its user: %s", out->target->path, strerror(errno));
+    keep_mode(out);
     if (fsync(out->fd) != 0 || rename(out->temporary, out->target->path) != 0)
         return -errno;
     return 0;

@@ -91,6 +91,22 @@ START_TEST(a_file_appears_whole)
 }
 END_TEST
 
+START_TEST(a_private_file_stays_private)
+{
+    enter_folder();
+    struct err err = {0};
+    struct stat st;
+    (void)umask(022);
+    put_file("a.json", "old");
+    ck_assert_int_eq(chmod("a.json", 0600), 0);
+    ck_assert_int_eq(write_text("a.json", "new", NULL, &err), 0);
+    expect_file("a.json", "new");
+    ck_assert_int_eq(stat("a.json", &st), 0);
+    ck_assert_int_eq(st.st_mode & 07777, 0600);
+    leave_folder(1);
+}
+END_TEST
+
 START_TEST(the_older_file_survives)
 {
     enter_folder();
@@ -309,10 +325,10 @@ START_TEST(a_file_that_cannot_be_given_away_is_written_all_the_same)
 }
 END_TEST
 
-CHECK_MAIN("output", 20, a_file_appears_whole, the_older_file_survives,
-           a_cancelled_write_leaves_nothing, a_link_stays_and_its_file_is_replaced,
-           a_link_to_nothing_yet_stays, a_descriptor_is_written_as_it_is,
-           names_of_any_length_are_written_or_refused_at_once, failed_writes_are_one_error,
-           a_socket_is_no_file, mistakes_are_found_before_the_start,
+CHECK_MAIN("output", 20, a_file_appears_whole, a_private_file_stays_private,
+           the_older_file_survives, a_cancelled_write_leaves_nothing,
+           a_link_stays_and_its_file_is_replaced, a_link_to_nothing_yet_stays,
+           a_descriptor_is_written_as_it_is, names_of_any_length_are_written_or_refused_at_once,
+           failed_writes_are_one_error, a_socket_is_no_file, mistakes_are_found_before_the_start,
            under_sudo_the_file_is_the_users,
            a_file_that_cannot_be_given_away_is_written_all_the_same)
