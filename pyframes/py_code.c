@@ -215,10 +215,12 @@ struct names {
 
 /* The interpreter's own code objects: 3.12's shim, and from 3.13 on the helper between a call of a
  * class and its __init__ (_Py_InitCleanup). */
-static bool is_internal(const struct names *n)
+static bool is_internal(const struct names *n, unsigned minor)
 {
-    return str_eq(n->file.s, "<shim>") ||
-           (str_eq(n->file.s, "__init__") && str_eq(n->name.s, "__init__"));
+    enum { SHIM_SINCE = 12, CLEANUP_SINCE = 13 };
+    bool cleanup = str_eq(n->file.s, "__init__") && str_eq(n->name.s, "__init__");
+    return (minor >= SHIM_SINCE && str_eq(n->file.s, "<shim>")) ||
+           (minor >= CLEANUP_SINCE && cleanup);
 }
 
 /* What the capture recorded; what it did not, from the live target. */
@@ -304,7 +306,7 @@ static int load(struct py_codes *c, struct mem *recorded, uint64_t addr, size_t 
     int r = read_code(c, recorded, addr, &code, &names);
     if (r == 0) {
         code.first_line = code.key.first_line > 0 ? code.key.first_line : 0;
-        code.hidden = is_internal(&names);
+        code.hidden = is_internal(&names, c->rt->layout.minor);
         code.func = profile_func(c->profile, &(struct func){
                                                  .name = profile_string(c->profile, names.name.s),
                                                  .file = profile_string(c->profile, names.file.s),
