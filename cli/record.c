@@ -103,7 +103,9 @@ static int start(struct record *r)
     if (error == 0)
         return EXIT_OK;
     signals_let_terminal_stop();
-    if (r->command)
+    if (r->command && error == -ESRCH)
+        terminal_warn("cannot sample %s: it ended before the first sample", r->options->argv[0]);
+    else if (r->command)
         terminal_warn("cannot sample %s: %s", r->options->argv[0], err.text);
     else
         terminal_error("%s", err.text);
