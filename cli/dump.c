@@ -26,16 +26,15 @@ static void read_wchan(struct dumped *d)
         d->wchan[0] = '\0';
 }
 
-static void describe_call(struct dumped *d, const struct snapshot *s)
+static void describe_call(struct dumped *d, const struct sample_message *m)
 {
+    const struct snapshot *s = &m->snapshot;
     d->syscall = s->syscall;
     memcpy(d->args, s->syscall_args, sizeof d->args);
     if (d->state != THREAD_BLOCKED)
         return;
-    if (!syscall_takes_fd(s->syscall))
-        return;
     struct text object = {0};
-    leaf_object(d->pid, s->syscall_args[0], &object);
+    leaf_object(m, &object);
     if (object.len)
         (void)snprintf(d->object, sizeof d->object, "%s", object.s);
     text_release(&object);
@@ -77,7 +76,7 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
         .stack = s->stack,
     };
     memcpy(d->python_threads, s->python_threads, sizeof d->python_threads);
-    describe_call(d, &m->snapshot);
+    describe_call(d, m);
 }
 
 /* Threads that could not be captured in time are in the dump too. */

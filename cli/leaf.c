@@ -10,23 +10,20 @@ static const char off_cpu[] = "[off-cpu]";
 enum { MAX_FILES = 1000 };
 
 /* The link of a descriptor is a path, "pipe:[123]", "socket:[123]" or "anon_inode:[eventfd]". */
-void leaf_object(pid_t pid, uint64_t fd, struct text *out)
+void leaf_object(const struct sample_message *m, struct text *out)
 {
-    char name[32];
-    char link[512];
-    (void)snprintf(name, sizeof name, "fd/%u", (unsigned)fd);
+    static const char anonymous[] = "anon_inode:";
+    struct text link = {0};
     text_clear(out);
-    if (fd > INT32_MAX || proc_read_link(pid, name, link, sizeof link) < 0)
-        return;
-    if (str_starts(link, "anon_inode:")) {
-        const char *kind = link + strlen("anon_inode:");
+    text_add_bytes(&link, (const char *)m + m->object_offset, m->object_bytes);
+    if (link.len && str_starts(link.s, anonymous)) {
+        const char *kind = link.s + strlen(anonymous);
         kind += *kind == '[';
         text_add_bytes(out, kind, strcspn(kind, "]"));
-    } else if (link[0] == '/') {
-        text_add(out, link);
-    } else {
-        text_add_bytes(out, link, strcspn(link, ":"));
+    } else if (link.len) {
+        text_add_bytes(out, link.s, link.s[0] == '/' ? link.len : strcspn(link.s, ":"));
     }
+    text_release(&link);
 }
 
 /* Devices are few, and their names say the most. */
@@ -49,9 +46,10 @@ static void limit_files(struct leaf_files *files, struct text *path)
     text_add(path, "…");
 }
 
-static frame_id syscall_leaf(struct profile *p, pid_t pid, const struct snapshot *s,
+static frame_id syscall_leaf(struct profile *p, const struct sample_message *m,
                              struct leaf_files *files)
 {
+    const struct snapshot *s = &m->snapshot;
     struct text name = {0};
     struct text object = {0};
     const char *call = syscall_name(s->syscall);
@@ -59,8 +57,7 @@ static frame_id syscall_leaf(struct profile *p, pid_t pid, const struct snapshot
         text_add(&name, call);
     else
         text_addf(&name, "syscall %lld", (long long)s->syscall);
-    if (syscall_takes_fd(s->syscall))
-        leaf_object(pid, s->syscall_args[0], &object);
+    leaf_object(m, &object);
     if (object.len && object.s[0] == '/' && !is_device(object.s))
         limit_files(files, &object);
     if (object.len)
@@ -100,7 +97,7 @@ frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m
         if (gil == PY_GIL_WAITING)
             return profile_mark(p, "[waiting for GIL]", off_cpu);
         return s->syscall < 0 ? profile_mark(p, "[page fault]", off_cpu)
-                              : syscall_leaf(p, pid, s, files);
+                              : syscall_leaf(p, m, files);
     case THREAD_RUNNING:
     case THREAD_RUNNING_OR_RUNNABLE:
         break;

@@ -14,8 +14,8 @@ struct leaf_files {
 };
 
 /* Interns "futex [blocked]", "ioctl /dev/nvidiactl [blocked]", "[waiting for cpu]", "[page fault]", ….
- * PID: to name what a file descriptor is, as of now.  Returns none for a thread on a CPU. */
+ * PID: to ask who traces it.  Returns none for a thread on a CPU. */
 frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m, enum py_gil gil,
                     struct leaf_files *files);
-/* What file descriptor FD of PID is: a path, "pipe", "socket", "eventfd"; "" if it cannot be told. */
-void leaf_object(pid_t pid, uint64_t fd, struct text *out);
+/* What M's thread waits for: a path, "pipe", "socket", "eventfd"; "" if it cannot be told. */
+void leaf_object(const struct sample_message *m, struct text *out);

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "sampler/altstack.h"
+#include "sampler/object.h"
 #include "sampler/state.h"
 
 enum {
@@ -171,6 +172,7 @@ static void read_memory(struct sampler *s, struct task *t, struct sample_message
             read_parts(s, t, r);
     }
     snapshot->annex_words = run_hook(t, r, snapshot);
+    object_read(r, t->process->pid, m);
 }
 
 /* Publishes M with what the recorder holds. */

@@ -48,4 +48,6 @@ struct sample_message {
     struct snapshot snapshot;
     uint32_t range_count;
     uint32_t ranges_offset; /* of struct snapshot_range[], from the start of the message */
+    /* What the file descriptor is that it waits for, as /proc links to it: offset as above, no NUL. */
+    uint32_t object_offset, object_bytes; /* no bytes: unknown, or it waits for none */
 };

@@ -230,6 +230,16 @@ size_t recorder_read_more(struct recorder *r, uint64_t addr, size_t max)
     return at > addr ? at - addr : 0;
 }
 
+bool recorder_append(struct recorder *r, const void *bytes, size_t len, uint32_t *ret_offset)
+{
+    if (!has_room(r, len))
+        return false;
+    memcpy(r->base + r->used, bytes, len);
+    *ret_offset = (uint32_t)r->used;
+    r->used += len;
+    return true;
+}
+
 size_t recorder_finish(struct recorder *r, uint32_t *ret_ranges_offset, uint32_t *ret_count)
 {
     size_t offset = (r->used + 7) & ~(size_t)7;

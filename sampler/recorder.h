@@ -66,6 +66,8 @@ const uint8_t *recorder_stack_at(const struct recorder *r, uint64_t sp);
 /* Copies [ADDR, ADDR + MAX), less what was recorded already.  Returns the bytes from ADDR on that are
  * there: fewer than MAX where the mapping ends, or for lack of room. */
 size_t recorder_read_more(struct recorder *r, uint64_t addr, size_t max);
+/* Keeps LEN bytes of the caller's beside what was read.  False: there is no room. */
+bool recorder_append(struct recorder *r, const void *bytes, size_t len, uint32_t *ret_offset);
 /* Ends the capture: puts the ranges behind the bytes.  Returns the message's length, or 0 if they
  * do not fit. */
 size_t recorder_finish(struct recorder *r, uint32_t *ret_ranges_offset, uint32_t *ret_count);

@@ -1,53 +1,59 @@
 #include "cli/leaf.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "tests/support/check_main.h"
 
 static struct profile *profile;
 static struct leaf_files files;
 
-/* What a thread of ours that waits in a read of PATH shows. */
-static const char *read_leaf(const char *path, int flags)
+/* What a thread that waits in a read of LINK shows. */
+static const char *read_leaf(const char *link)
 {
-    int fd = open(path, flags, 0600);
-    ck_assert_int_ge(fd, 0);
-    struct sample_message m = {
-        .snapshot = {.state = THREAD_BLOCKED, .syscall = SYS_read, .syscall_args = {(uint64_t)fd}}};
-    frame_id id = leaf_frame(profile, getpid(), &m, PY_GIL_ABSENT, &files);
-    (void)close(fd);
+    struct {
+        struct sample_message m;
+        char link[64];
+    } waits = {{.snapshot = {.state = THREAD_BLOCKED, .syscall = SYS_read}}, ""};
+    (void)snprintf(waits.link, sizeof waits.link, "%s", link);
+    waits.m.object_offset = sizeof waits.m;
+    waits.m.object_bytes = (uint32_t)strlen(waits.link);
+    frame_id id = leaf_frame(profile, 0, &waits.m, PY_GIL_ABSENT, &files);
     return profile_text(profile, profile_get_frame(profile, id)->mark.name);
 }
 
-START_TEST(files_are_named_up_to_a_thousand_and_devices_always)
+START_TEST(what_is_waited_for_is_named)
 {
-    char folder[] = "/tmp/wallspy-leaf-XXXXXX";
-    char path[64];
-    char wanted[128];
-    ck_assert_ptr_nonnull(mkdtemp(folder));
     profile = profile_new(0);
-    for (int i = 0; i < 1100; i++) {
-        (void)snprintf(path, sizeof path, "%s/%d", folder, i);
-        (void)snprintf(wanted, sizeof wanted,
-                       i < 1000 ? "read %s/%d [blocked]" : "read %s/… [blocked]", folder, i);
-        ck_assert_str_eq(read_leaf(path, O_RDONLY | O_CREAT), wanted);
-    }
-    (void)snprintf(path, sizeof path, "%s/7", folder);
-    (void)snprintf(wanted, sizeof wanted, "read %s [blocked]", path);
-    ck_assert_str_eq(read_leaf(path, O_RDONLY), wanted);
-    ck_assert_str_eq(read_leaf("/dev/null", O_RDONLY), "read /dev/null [blocked]");
-    for (int i = 0; i < 1100; i++) {
-        (void)snprintf(path, sizeof path, "%s/%d", folder, i);
-        (void)unlink(path);
-    }
-    (void)rmdir(folder);
+    ck_assert_str_eq(read_leaf(""), "read [blocked]");
+    ck_assert_str_eq(read_leaf("/data/a"), "read /data/a [blocked]");
+    ck_assert_str_eq(read_leaf("pipe:[123]"), "read pipe [blocked]");
+    ck_assert_str_eq(read_leaf("socket:[7]"), "read socket [blocked]");
+    ck_assert_str_eq(read_leaf("anon_inode:[eventfd]"), "read eventfd [blocked]");
+    ck_assert_str_eq(read_leaf("anon_inode:inotify"), "read inotify [blocked]");
     map_release(&files.seen);
     profile_free(profile);
 }
 END_TEST
 
-CHECK_MAIN("leaf", 20, files_are_named_up_to_a_thousand_and_devices_always)
+START_TEST(files_are_named_up_to_a_thousand_and_devices_always)
+{
+    char path[32];
+    char wanted[128];
+    profile = profile_new(0);
+    for (int i = 0; i < 1100; i++) {
+        (void)snprintf(path, sizeof path, "/data/%d", i);
+        (void)snprintf(wanted, sizeof wanted,
+                       i < 1000 ? "read /data/%d [blocked]" : "read /data/… [blocked]", i);
+        ck_assert_str_eq(read_leaf(path), wanted);
+    }
+    ck_assert_str_eq(read_leaf("/data/7"), "read /data/7 [blocked]");
+    ck_assert_str_eq(read_leaf("/dev/null"), "read /dev/null [blocked]");
+    map_release(&files.seen);
+    profile_free(profile);
+}
+END_TEST
+
+CHECK_MAIN("leaf", 20, what_is_waited_for_is_named,
+           files_are_named_up_to_a_thousand_and_devices_always)
