@@ -21,7 +21,7 @@ struct stacker {
     frame_id truncated, native_not_read, collecting;
     struct leaf_files files;
     uint64_t merges[PY_MERGE_COUNT], samples, not_complete, not_held, guessed, python_cut,
-        hook_incomplete, unknown_code, adopted;
+        hook_incomplete, unknown_code, adopted, early;
     struct adopter adopter;
 };
 
@@ -80,6 +80,8 @@ static void unwind(struct stacker *st, struct subject *s, const struct sample_me
     unwinder_run(s->unwinder, snapshot, &st->native);
     if (subject_catch_up(s, &st->native, snapshot->taken_ns))
         unwinder_run_again(s->unwinder, snapshot, &st->native);
+    else if (st->feedback && subject_is_behind(s, &st->native))
+        feedback_want_again(st->feedback, m->head.task, m->head.sched.runs);
     give_feedback(st, m);
 }
 
@@ -136,6 +138,17 @@ static void learn_codes(struct stacker *st, struct subject *s, const struct snap
                               &hidden);
 }
 
+/* Taken before Python had been found in the process: that its frames are missing is said in their place, and no sign
+ * that anything went wrong. */
+static void settle_early(struct stacker *st, const struct snapshot *snapshot)
+{
+    if (!snapshot->unhooked || st->merged.result != PY_MERGE_MISMATCH)
+        return;
+    st->merged.result = PY_MERGE_NO_PYTHON;
+    st->merged.unmatched = 0;
+    st->early++;
+}
+
 static void merge(struct stacker *st, struct subject *s, const struct sample_message *m,
                   const struct snapshot *snapshot)
 {
@@ -143,6 +156,7 @@ static void merge(struct stacker *st, struct subject *s, const struct sample_mes
     if (s->python && !st->options.no_python) {
         py_merge(s->python->merger, snapshot->mem, &st->native, &st->python, snapshot->syscall,
                  merged);
+        settle_early(st, snapshot);
         st->adopted += adopt(&st->adopter, s, m, snapshot->mem, &st->native, &st->python, merged);
     } else {
         merged->result = PY_MERGE_NO_PYTHON;
@@ -394,6 +408,7 @@ void stacker_report(const struct stacker *st, struct profile *profile)
     for (int i = 0; i < PY_MERGE_COUNT; i++)
         profile_set_number(profile, merges[i], (double)st->merges[i]);
     profile_set_number(profile, "python_walks_cut", (double)st->python_cut);
+    profile_set_number(profile, "stacks_before_python", (double)st->early);
     profile_set_number(profile, "stacks_of_others_states", (double)st->adopted);
     profile_set_number(profile, "python_reads_failed", (double)st->hook_incomplete);
     profile_set_number(profile, "unknown_code_objects", (double)st->unknown_code);

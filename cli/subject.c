@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -116,6 +117,22 @@ static void tell_version(struct subject *s, const struct py_runtime *runtime)
         profile_string(s->profile, py_runtime_version(runtime));
 }
 
+/* Its frames of stacks that were taken before it was known. */
+static void flag_interpreter(struct subject *s)
+{
+    for (uint32_t i = 1; i <= profile_frame_count(s->profile); i++) {
+        const struct frame *f = profile_get_frame(s->profile, (frame_id){i});
+        if (f->kind != FRAME_NATIVE || !f->native.module.ix || f->flags & FRAME_IS_INTERPRETER)
+            continue;
+        uint64_t addr = f->native.offset + profile_get_module(s->profile, f->native.module)->bias;
+        struct module *module = modules_find(s->modules, addr);
+        uint64_t id;
+        if (py_runtime_owns(s->python->runtime, addr) && module &&
+            map_get(&s->module_ids, module->id, &id) && id == f->native.module.ix)
+            profile_flag_frame(s->profile, (frame_id){i}, FRAME_IS_INTERPRETER);
+    }
+}
+
 /* The maps changed, or a runtime was found that was not ready: is there a Python now? */
 static void seek_python(struct subject *s)
 {
@@ -130,7 +147,7 @@ static void seek_python(struct subject *s)
     if (r < 0)
         return;
     s->python = python_new(s, runtime);
-    map_clear(&s->frame_ids); /* the interpreter's frames are flagged from now on */
+    flag_interpreter(s);
     tell_version(s, runtime);
     sampler_set_hook(s->sampler, s->number, &s->python->hook);
 }
@@ -279,6 +296,17 @@ bool subject_catch_up(struct subject *s, const struct native_stack *stack, int64
         return read_maps(s, now_ns);
     return unwinder_wants_maps(s->unwinder) && pause_ns >= s->maps_took_ns * CATCH_UP_SHARE &&
            !unwinder_settle_unmapped(s->unwinder, s->pid) && read_maps(s, now_ns);
+}
+
+bool subject_is_behind(const struct subject *s, const struct native_stack *stack)
+{
+    for (size_t i = 0; unwinder_wants_maps(s->unwinder) && i < stack->n; i++) {
+        const struct mapping *m =
+            maps_find(modules_maps(s->modules), stack->frames[i].pc - stack->frames[i].is_call);
+        if (!m || !(m->prot & PROT_EXEC))
+            return true;
+    }
+    return false;
 }
 
 void subject_conclude(struct subject *s)

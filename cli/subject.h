@@ -81,6 +81,9 @@ void subject_refresh(struct subject *s, int64_t now_ns);
  * and is now, or through a file in whose place is another by now (dlclose, dlopen)?  Reads them at once then, as long as
  * reading takes a small part of the time; in the second case no more than half.  True: they have changed. */
 bool subject_catch_up(struct subject *s, const struct native_stack *stack, int64_t taken_ns);
+/* Does a frame of STACK lie in no known code although the maps could not be read for it, having just been?  A later
+ * capture will tell. */
+bool subject_is_behind(const struct subject *s, const struct native_stack *stack);
 /* The recording ends: a Python that is still in doubt is refused, with a warning. */
 void subject_conclude(struct subject *s);
 /* The process runs another program now, which the sampler noticed at NOTICED_NS. */

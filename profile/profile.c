@@ -238,11 +238,16 @@ static bool same_frame(const void *ctx, uint32_t item)
     return a[0] == b[0] && a[1] == b[1];
 }
 
-frame_id profile_frame(struct profile *p, const struct frame *f)
+static uint64_t hash_of_frame(const struct frame *f)
 {
     uint64_t words[2];
     frame_words(f, &words[0], &words[1]);
-    uint64_t hash = hash_u64(words[1] ^ hash_u64(words[0] << 8 ^ f->flags << 4 ^ f->kind));
+    return hash_u64(words[1] ^ hash_u64(words[0] << 8 ^ f->flags << 4 ^ f->kind));
+}
+
+frame_id profile_frame(struct profile *p, const struct frame *f)
+{
+    uint64_t hash = hash_of_frame(f);
     struct wanted_frame wanted = {p, f};
     uint32_t item = index_find(&p->frame_index, hash, same_frame, &wanted);
     if (item != INDEX_NONE)
@@ -256,6 +261,14 @@ frame_id profile_frame(struct profile *p, const struct frame *f)
     index_add(&p->frame_index, hash, (uint32_t)p->n_frames);
     p->frames[p->n_frames++] = *f;
     return (frame_id){(uint32_t)p->n_frames};
+}
+
+void profile_flag_frame(struct profile *p, frame_id id, uint32_t flags)
+{
+    assert(id.ix && id.ix <= p->n_frames);
+    p->frames[id.ix - 1].flags |= flags;
+    /* What it was found by before fits no frame any more. */
+    index_add(&p->frame_index, hash_of_frame(&p->frames[id.ix - 1]), id.ix - 1);
 }
 
 const struct frame *profile_get_frame(const struct profile *p, frame_id id)

@@ -39,6 +39,8 @@ func_id profile_func(struct profile *p, const struct func *f);
 const struct func *profile_get_func(const struct profile *p, func_id id);
 frame_id profile_frame(struct profile *p, const struct frame *f);
 const struct frame *profile_get_frame(const struct profile *p, frame_id id);
+void profile_flag_frame(struct profile *p, frame_id id,
+                        uint32_t flags);               /* adds FLAGS; it stays the same frame */
 uint32_t profile_frame_count(const struct profile *p); /* ids run from 1 to this */
 frame_id profile_mark(struct profile *p, const char *name, const char *file); /* FILE NULL: none */
 

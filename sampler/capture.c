@@ -119,7 +119,10 @@ static size_t stack_wanted(struct sampler *s, struct task *t)
 static uint32_t run_hook(struct task *t, struct recorder *r, struct snapshot *snapshot)
 {
     const struct capture_hook *hook = process_hook(t->process);
+    if (hook != t->process->told_hook)
+        hook = NULL; /* it would find nothing */
     t->hook = hook;
+    snapshot->unhooked = !hook;
     if (!hook)
         return 0;
     return hook->capture(hook->ctx, &r->mem, t->ns_tid, snapshot->fs_base, snapshot->annex,

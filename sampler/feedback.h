@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct feedback {
         _Atomic uint64_t task_and_stack; /* task number << 32 | stack bytes wanted */
         _Atomic uint64_t task_and_runs;  /* task number << 32 | low bits of the run count of a
                                             capture  that needs registers; 0 none */
+        _Atomic uint64_t task_and_again; /* the same, of one that is wanted anew */
         _Atomic uint64_t task_and_near;  /* task number << 32 | bytes wanted from sp on, and the
                                             parts besides; 0 bytes: the stack in one piece */
         _Atomic uint64_t parts[FEEDBACK_PARTS]; /* unit << 24 | units << 8 | age; 0: no more */
@@ -51,6 +53,23 @@ static inline int feedback_wants_registers(const struct feedback *f, uint32_t ta
     uint64_t word =
         atomic_load_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_runs, memory_order_relaxed);
     return word == ((uint64_t)task << 32 | (uint32_t)runs);
+}
+
+/* A capture at RUNS came before what is needed to make a stack of it: take another, should the thread still wait. */
+static inline void feedback_want_again(struct feedback *f, uint32_t task, uint64_t runs)
+{
+    atomic_store_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_again,
+                          (uint64_t)task << 32 | (uint32_t)runs, memory_order_relaxed);
+}
+
+/* True once. */
+static inline bool feedback_wants_again(struct feedback *f, uint32_t task, uint64_t runs)
+{
+    uint64_t word = (uint64_t)task << 32 | (uint32_t)runs;
+    return atomic_load_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_again,
+                                memory_order_relaxed) == word &&
+           atomic_compare_exchange_strong(&f->slots[task % FEEDBACK_SLOTS].task_and_again, &word,
+                                          0);
 }
 
 /* Instead of the whole stack: NEAR bytes from sp on, and PARTS further up.  Who reads while this is written gets some of

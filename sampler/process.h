@@ -43,6 +43,7 @@ struct process {
     _Atomic bool reaped;
     _Atomic int exit_status; /* as of waitpid(2) */
     const struct capture_hook *_Atomic hook;
+    const struct capture_hook *told_hook; /* that has seen the process in a tick, whole */
 };
 
 struct process *process_new(pid_t pid, uint32_t number, struct mem *live);

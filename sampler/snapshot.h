@@ -62,6 +62,7 @@ struct snapshot {
     uint64_t other_start, other_bytes; /* no bytes: there is none, or it was not copied */
     bool other_cut;
     bool incomplete;                      /* the capture hook could not read all it wanted */
+    bool unhooked;                        /* there was no hook (yet) */
     uint64_t annex[SNAPSHOT_ANNEX_WORDS]; /* the capture hook's: pyframes/ keeps thread states'
                                              addresses here */
     uint32_t annex_words;

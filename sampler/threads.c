@@ -254,7 +254,7 @@ static void handle_exec(struct sampler *s, struct process *p)
 }
 
 /* A hook with much to do goes on at the next tick; the one of a single shot cannot wait. */
-static void tell_hook(struct sampler *s, const struct process *p)
+static void tell_hook(struct sampler *s, struct process *p)
 {
     const struct capture_hook *hook = process_hook(p);
     bool more = hook != NULL;
@@ -263,6 +263,8 @@ static void tell_hook(struct sampler *s, const struct process *p)
         if (more && tracer_pending(s->tracer))
             tracer_reap(s->tracer);
     }
+    if (!more)
+        p->told_hook = hook;
 }
 
 bool threads_prepare(struct sampler *s, struct process *p)

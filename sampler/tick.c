@@ -96,15 +96,16 @@ static bool wants_registers(const struct sampler *s, const struct task *t)
 }
 
 /* Did the last sample not have all that the worker needs, which may have found Python since? */
-static bool needs_more(const struct sampler *s, const struct task *t)
+static bool needs_more(struct sampler *s, const struct task *t)
 {
-    return t->hook != process_hook(t->process) ||
+    return feedback_wants_again(&s->feedback, t->id, t->sched.runs) ||
+           t->hook != process_hook(t->process) ||
            (t->stack_cut && feedback_stack(&s->feedback, t->id) > t->stack_bytes) ||
            wants_registers(s, t);
 }
 
 /* Is its last sample still what it does? */
-static bool still_there(const struct sampler *s, const struct task *t)
+static bool still_there(struct sampler *s, const struct task *t)
 {
     return t->repeatable && t->sched.runs == t->sampled_runs && !needs_more(s, t);
 }

@@ -50,6 +50,20 @@ START_TEST(modules_and_functions_are_interned)
 }
 END_TEST
 
+START_TEST(a_flagged_frame_stays_the_same)
+{
+    struct profile *p = profile_new(0);
+    struct frame f = {.kind = FRAME_NATIVE, .native = {{1}, 0x10}};
+    frame_id id = profile_frame(p, &f);
+    profile_flag_frame(p, id, FRAME_IS_INTERPRETER);
+    ck_assert_uint_eq(profile_get_frame(p, id)->flags, FRAME_IS_INTERPRETER);
+    ck_assert_uint_ne(profile_frame(p, &f).ix, id.ix);
+    f.flags = FRAME_IS_INTERPRETER;
+    ck_assert_uint_eq(profile_frame(p, &f).ix, id.ix);
+    profile_free(p);
+}
+END_TEST
+
 START_TEST(frames_differ_in_each_part)
 {
     struct profile *p = profile_new(0);
@@ -406,10 +420,10 @@ START_TEST(facts_keep_their_order)
 END_TEST
 
 CHECK_MAIN("profile", 20, strings_are_interned_and_stay, modules_and_functions_are_interned,
-           frames_differ_in_each_part, locations_may_come_in_any_order_and_again,
-           stacks_share_their_prefix, equal_runs_that_touch_are_joined,
-           an_ended_thread_takes_no_more_room_than_it_needs, past_the_limit_new_stacks_are_refused,
-           past_the_limit_a_stack_keeps_its_known_beginning,
+           a_flagged_frame_stays_the_same, frames_differ_in_each_part,
+           locations_may_come_in_any_order_and_again, stacks_share_their_prefix,
+           equal_runs_that_touch_are_joined, an_ended_thread_takes_no_more_room_than_it_needs,
+           past_the_limit_new_stacks_are_refused, past_the_limit_a_stack_keeps_its_known_beginning,
            past_the_limit_time_lines_become_coarser,
            past_the_limit_ended_threads_become_one_per_name, past_the_limit_rare_names_are_one,
            past_the_limit_names_are_refused, the_end_is_that_of_living_threads,
