@@ -175,7 +175,6 @@ static void read_memory(struct sampler *s, struct task *t, struct sample_message
             read_parts(s, t, r);
     }
     snapshot->annex_words = run_hook(t, r, snapshot);
-    object_read(r, t->process->pid, m);
 }
 
 /* Publishes M with what the recorder holds. */
@@ -354,6 +353,7 @@ static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_s
         return 0;
     uint32_t flags = describe_off_cpu(s, &m->snapshot, t, view);
     read_memory(s, t, m, stack, false);
+    object_read(&s->recorder, t->process->pid, m);
     int error;
     if (!unmoved(s, t, view, &error)) {
         undo_hook(t);
@@ -471,6 +471,8 @@ void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
     fill_arguments(&m->snapshot);
     m->snapshot.fs_base = stop->fs_base;
     read_memory(s, t, m, stack, parts);
+    if (t->object)
+        object_add(t->object, &s->recorder, m);
     fill_head(t, &m->head, MESSAGE_SAMPLE, t->requested_ns);
     publish(s, t, m);
     counters_add(&s->counters, COUNT_STOPS, 1);

@@ -52,6 +52,7 @@ struct task *task_free(struct task *t, struct task_files *files)
     for (int i = 0; i < TASK_FILE_COUNT; i++)
         task_close(t, (enum task_file)i, files);
     free(t->prefetch);
+    free(t->object);
     free(t);
     return NULL;
 }

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "sampler/counters.h"
+#include "sampler/object.h"
 #include "sampler/recorder.h"
 #include "sampler/snapshot.h"
 #include "target/proc.h"
@@ -90,6 +91,7 @@ struct task {
     int64_t filter_not_before_ns, filter_wait_ns; /* until it is asked whether --thread means it */
 
     /* Captures. */
+    struct object *object;     /* what it waited for when it was asked to stop; NULL: nothing yet */
     uint32_t stack_bytes;      /* to read next time */
     struct prefetch *prefetch; /* NULL until a capture hook kept something */
     bool wants_prefetch;

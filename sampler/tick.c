@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "sampler/state.h"
 #include "sampler/stops.h"
@@ -126,6 +127,9 @@ static void stop_blocked(struct sampler *s, struct task *t, const struct syscall
 {
     t->requested_state = THREAD_BLOCKED;
     t->requested_at = capture_place(t, view);
+    if (!t->object)
+        t->object = xcalloc(1, sizeof *t->object);
+    object_look(t->object, t->process->pid, view->number, view->args[0]);
     stops_queue(s, t, now_ns);
 }
 
