@@ -55,21 +55,19 @@ static inline int feedback_wants_registers(const struct feedback *f, uint32_t ta
     return word == ((uint64_t)task << 32 | (uint32_t)runs);
 }
 
-/* A capture at RUNS came before what is needed to make a stack of it: take another, should the thread still wait. */
+/* A capture at RUNS came before what is needed to make a stack of it: take another, should the thread still wait.  RUNS
+ * of 0: one was taken. */
 static inline void feedback_want_again(struct feedback *f, uint32_t task, uint64_t runs)
 {
     atomic_store_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_again,
                           (uint64_t)task << 32 | (uint32_t)runs, memory_order_relaxed);
 }
 
-/* True once. */
-static inline bool feedback_wants_again(struct feedback *f, uint32_t task, uint64_t runs)
+static inline bool feedback_wants_again(const struct feedback *f, uint32_t task, uint64_t runs)
 {
-    uint64_t word = (uint64_t)task << 32 | (uint32_t)runs;
-    return atomic_load_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_again,
-                                memory_order_relaxed) == word &&
-           atomic_compare_exchange_strong(&f->slots[task % FEEDBACK_SLOTS].task_and_again, &word,
-                                          0);
+    uint64_t word =
+        atomic_load_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_again, memory_order_relaxed);
+    return word == ((uint64_t)task << 32 | (uint32_t)runs);
 }
 
 /* Instead of the whole stack: NEAR bytes from sp on, and PARTS further up.  Who reads while this is written gets some of

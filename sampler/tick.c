@@ -97,7 +97,7 @@ static bool wants_registers(const struct sampler *s, const struct task *t)
 }
 
 /* Did the last sample not have all that the worker needs, which may have found Python since? */
-static bool needs_more(struct sampler *s, const struct task *t)
+static bool needs_more(const struct sampler *s, const struct task *t)
 {
     return feedback_wants_again(&s->feedback, t->id, t->sched.runs) ||
            t->hook != process_hook(t->process) ||
@@ -106,7 +106,7 @@ static bool needs_more(struct sampler *s, const struct task *t)
 }
 
 /* Is its last sample still what it does? */
-static bool still_there(struct sampler *s, const struct task *t)
+static bool still_there(const struct sampler *s, const struct task *t)
 {
     return t->repeatable && t->sched.runs == t->sampled_runs && !needs_more(s, t);
 }
