@@ -43,7 +43,7 @@ struct process {
     _Atomic bool reaped;
     _Atomic int exit_status; /* as of waitpid(2) */
     const struct capture_hook *_Atomic hook;
-    const struct capture_hook *told_hook; /* that has seen the process in a tick, whole */
+    const struct capture_hook *told_hook; /* that has seen the process at a tick's beginning */
 };
 
 struct process *process_new(pid_t pid, uint32_t number, struct mem *live);

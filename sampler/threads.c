@@ -263,8 +263,7 @@ static void tell_hook(struct sampler *s, struct process *p)
         if (more && tracer_pending(s->tracer))
             tracer_reap(s->tracer);
     }
-    if (!more)
-        p->told_hook = hook;
+    p->told_hook = hook;
 }
 
 bool threads_prepare(struct sampler *s, struct process *p)
