@@ -1,5 +1,6 @@
 #include "cli/targets.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +118,10 @@ bool targets_warn_of_children(const pid_t *pids, size_t n)
     bool warned = false;
     for (size_t i = 0; i < n; i++) {
         struct children children = {.pid = pids[i]};
-        (void)proc_each_task(pids[i], count_children, &children);
+        int r = proc_each_task(pids[i], count_children, &children);
+        if (r < 0 && r != -ESRCH)
+            log_warn("children", "cannot tell whether %d has child processes: %s", pids[i],
+                     strerror(-r));
         if (children.n > 0)
             log_warn("children",
                      "%d has %d child process%s, which this version does not follow: give -p for "

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "sampler/state.h"
 #include "sampler/stops.h"
@@ -74,6 +75,10 @@ struct sampler *sampler_new(const struct sampler_config *config)
     struct sampler *s = xcalloc(1, sizeof *s);
     s->config = *config;
     s->can = (struct abilities){schedstat_is_live(), slow_syscall_limit()};
+    if (!s->can.schedstat)
+        log_warn("schedstat", "this kernel does not count how often threads run "
+                              "(CONFIG_SCHED_INFO): a thread that waits "
+                              "for a CPU is shown as one that runs.");
     s->ring = ring_new(RING_BYTES);
     recorder_init(&s->recorder);
     s->files = (struct task_files){.limit = raise_fd_limit(), .counters = &s->counters};

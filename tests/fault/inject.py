@@ -138,7 +138,7 @@ class Injector(trial.Trials):
         if point.command == "launch":
             self.judge_command(point, code, printed)
             # On a busy machine strace may not have let go of the command yet, or the command end too soon.
-            sampled = not re.search(r"is\s+tracing\s+it|no\s+sample\s+was\s+taken|no\s+such\s+process",
+            sampled = not re.search(r"is\s+tracing\s+it|no\s+sample\s+was\s+taken|ended\s+before\s+the\s+first\s+sample",
                                     said)
             trial.output_of(os.path.join(folder, "out.json"), must_exist=not faults and sampled)
         else:  # no sample (6): a busy machine

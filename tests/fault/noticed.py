@@ -28,6 +28,7 @@ HARMLESS = [re.compile(pattern) for pattern in (
     r"^(read|write)\(\d+<anon_inode:",  # wakes and is woken again within a tick
     r"^write\(2<",  # there is no other place to say it
     r"= -1 EINTR ",  # whoever writes or reads does it again
+    r'^openat\([^"]*"/proc/\d+/stat"',  # may a command be sampled?  That is seen then; who asks for a pid is told
     # What is no thread's file: programs and libraries (there are several ways to each), names, limits.
     r'^openat\([^"]*"(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat|task)")',
     r"^p?read(64)?\(\d+<(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat)>)",
@@ -56,7 +57,9 @@ def harmful(log):
         if call.endswith("<unfinished ...>"):
             begun[tid] = call
         if call.endswith("(INJECTED)"):
-            call = begun.get(tid, "") + call if call.startswith("<...") else call
+            if call.startswith("<..."):  # "openat(… <unfinished ...>", "<... openat resumed>) = …"
+                call = begun.get(tid, "").removesuffix("<unfinished ...>").rstrip() + call.partition("resumed>")[2]
+            call = re.sub(r"\) += ", ") = ", call)
             if not any(pattern.search(call) for pattern in HARMLESS):
                 return call
     return None
