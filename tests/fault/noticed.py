@@ -25,6 +25,8 @@ HARMLESS = [re.compile(pattern) for pattern in (
     r"^process_vm_readv\(\d+, \[\{[^}]*\}, \{",  # of several stretches: the stack is read again alone
     # Short ones are the worker's: is there a Python, a JIT list, which version?  They are asked again.
     r"^process_vm_readv\(.*iov_len=\d{1,3}\}\], 1, \[\{iov_base=\w+, iov_len=\d{1,3}\}\], 1, 0\) +=",
+    # So are its looks through an interpreter's variables, a mapping's last page among them.
+    r"^process_vm_readv\(.*iov_len=4096\}\], 1, \[\{iov_base=\w+000, iov_len=4096\}\], 1, 0\) = ",
     r"^(read|write)\(\d+<anon_inode:",  # wakes and is woken again within a tick
     r"^write\(2<",  # there is no other place to say it
     r"= -1 EINTR ",  # whoever writes or reads does it again
@@ -58,8 +60,8 @@ def harmful(log):
             begun[tid] = call
         if call.endswith("(INJECTED)"):
             if call.startswith("<..."):  # "openat(… <unfinished ...>", "<... openat resumed>) = …"
-                call = begun.get(tid, "").removesuffix("<unfinished ...>").rstrip() + call.partition("resumed>")[2]
-            call = re.sub(r"\) += ", ") = ", call)
+                call = begun.get(tid, "").removesuffix("<unfinished ...>").rstrip() + " " + call.partition("resumed>")[2]
+            call = re.sub(r"[ ]*\) += ", ") = ", call)
             if not any(pattern.search(call) for pattern in HARMLESS):
                 return call
     return None
