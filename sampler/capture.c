@@ -182,7 +182,7 @@ static void publish(struct sampler *s, struct task *t, struct sample_message *m)
 {
     struct recorder *r = &s->recorder;
     size_t bytes = recorder_finish(r, &m->ranges_offset, &m->range_count);
-    feedback_want_again(&s->feedback, t->id, 0);
+    feedback_forget_again(&s->feedback, t->id);
     if (!bytes) {
         counters_add(&s->counters, COUNT_RING_FULL, 1);
         return;

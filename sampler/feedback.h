@@ -16,58 +16,84 @@ struct stack_part {
     uint8_t age; /* how many stacks since did not need it */
 };
 
+/* 32 bits about one task: its number << 32 | them.  Numbers begin with 1.  0: nothing was told. */
+struct told {
+    _Atomic uint64_t word;
+};
+
+static inline void told_set(struct told *t, uint32_t task, uint64_t value)
+{
+    atomic_store_explicit(&t->word, (uint64_t)task << 32 | (uint32_t)value, memory_order_relaxed);
+}
+
+static inline void told_clear(struct told *t)
+{
+    atomic_store_explicit(&t->word, 0, memory_order_relaxed);
+}
+
+static inline bool told_is(const struct told *t, uint32_t task, uint64_t value)
+{
+    return atomic_load_explicit(&t->word, memory_order_relaxed) ==
+           ((uint64_t)task << 32 | (uint32_t)value);
+}
+
+/* 0: nothing was told of TASK. */
+static inline uint32_t told_value(const struct told *t, uint32_t task)
+{
+    uint64_t word = atomic_load_explicit(&t->word, memory_order_relaxed);
+    return word >> 32 == task ? (uint32_t)word : 0;
+}
+
 struct feedback {
     struct {
-        _Atomic uint64_t task_and_stack; /* task number << 32 | stack bytes wanted */
-        _Atomic uint64_t task_and_runs;  /* task number << 32 | low bits of the run count of a
-                                            capture  that needs registers; 0 none */
-        _Atomic uint64_t task_and_again; /* the same, of one that is wanted anew */
-        _Atomic uint64_t task_and_near;  /* task number << 32 | bytes wanted from sp on, and the
-                                            parts besides; 0 bytes: the stack in one piece */
+        struct told stack;                      /* bytes wanted */
+        struct told registers;                  /* the run count of a capture that needs them */
+        struct told again;                      /* the run count of one that is wanted anew */
+        struct told near;                       /* bytes wanted from sp on, and the parts besides */
         _Atomic uint64_t parts[FEEDBACK_PARTS]; /* unit << 24 | units << 8 | age; 0: no more */
     } slots[FEEDBACK_SLOTS];
 };
 
 static inline void feedback_want_stack(struct feedback *f, uint32_t task, uint32_t bytes)
 {
-    atomic_store_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_stack,
-                          (uint64_t)task << 32 | bytes, memory_order_relaxed);
+    told_set(&f->slots[task % FEEDBACK_SLOTS].stack, task, bytes);
 }
 
 /* 0: nothing was said. */
 static inline uint32_t feedback_stack(const struct feedback *f, uint32_t task)
 {
-    uint64_t word =
-        atomic_load_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_stack, memory_order_relaxed);
-    return word >> 32 == task ? (uint32_t)word : 0;
+    return told_value(&f->slots[task % FEEDBACK_SLOTS].stack, task);
 }
 
 static inline void feedback_want_registers(struct feedback *f, uint32_t task, uint64_t runs)
 {
-    atomic_store_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_runs,
-                          (uint64_t)task << 32 | (uint32_t)runs, memory_order_relaxed);
+    told_set(&f->slots[task % FEEDBACK_SLOTS].registers, task, runs);
 }
 
-static inline int feedback_wants_registers(const struct feedback *f, uint32_t task, uint64_t runs)
+static inline bool feedback_wants_registers(const struct feedback *f, uint32_t task, uint64_t runs)
 {
-    uint64_t word =
-        atomic_load_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_runs, memory_order_relaxed);
-    return word == ((uint64_t)task << 32 | (uint32_t)runs);
+    return told_is(&f->slots[task % FEEDBACK_SLOTS].registers, task, runs);
 }
 
-/* A capture at RUNS came before what is needed to make a stack of it: take another, should the thread still wait.  RUNS
- * of 0: one was taken. */
+static inline void feedback_forget_registers(struct feedback *f, uint32_t task)
+{
+    told_clear(&f->slots[task % FEEDBACK_SLOTS].registers);
+}
+
+/* A capture at RUNS came before what is needed to make a stack of it: take another, should the thread still wait. */
 static inline void feedback_want_again(struct feedback *f, uint32_t task, uint64_t runs)
 {
-    atomic_store_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_again,
-                          (uint64_t)task << 32 | (uint32_t)runs, memory_order_relaxed);
+    told_set(&f->slots[task % FEEDBACK_SLOTS].again, task, runs);
 }
 
 static inline bool feedback_wants_again(const struct feedback *f, uint32_t task, uint64_t runs)
 {
-    uint64_t word =
-        atomic_load_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_again, memory_order_relaxed);
-    return word == ((uint64_t)task << 32 | (uint32_t)runs);
+    return told_is(&f->slots[task % FEEDBACK_SLOTS].again, task, runs);
+}
+
+static inline void feedback_forget_again(struct feedback *f, uint32_t task)
+{
+    told_clear(&f->slots[task % FEEDBACK_SLOTS].again);
 }
 
 /* Instead of the whole stack: NEAR bytes from sp on, and PARTS further up.  Who reads while this is written gets some of
@@ -83,16 +109,13 @@ static inline void feedback_want_parts(struct feedback *f, uint32_t task, uint32
         atomic_store_explicit(&f->slots[task % FEEDBACK_SLOTS].parts[i], word,
                               memory_order_relaxed);
     }
-    atomic_store_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_near,
-                          (uint64_t)task << 32 | near, memory_order_relaxed);
+    told_set(&f->slots[task % FEEDBACK_SLOTS].near, task, near);
 }
 
 /* 0: the stack is wanted in one piece. */
 static inline uint32_t feedback_near(const struct feedback *f, uint32_t task)
 {
-    uint64_t word =
-        atomic_load_explicit(&f->slots[task % FEEDBACK_SLOTS].task_and_near, memory_order_relaxed);
-    return word >> 32 == task ? (uint32_t)word : 0;
+    return told_value(&f->slots[task % FEEDBACK_SLOTS].near, task);
 }
 
 /* Returns how many there are. */

@@ -148,7 +148,7 @@ static bool stop_for_registers(struct sampler *s, struct task *t, const struct s
         return false;
     }
     counters_add(&s->counters, COUNT_REGISTERS_WANTED, 1);
-    feedback_want_registers(&s->feedback, t->id, 0);
+    feedback_forget_registers(&s->feedback, t->id);
     stop_blocked(s, t, view, now_ns);
     return true;
 }
