@@ -43,12 +43,13 @@ static void forward(int number, const siginfo_t *info, pid_t command)
         state.ctrl_c++;
 }
 
-/* It may have ended without our having heard of it. */
+/* It may have ended without our having heard of it.  Asked for ends alone, waitid(2) tells of a stop, too, while the
+ * sampler holds the command (kernel/exit.c, wait_task_stopped: "regardless of options"). */
 static bool is_running(pid_t command)
 {
     siginfo_t end = {0};
     return command > 0 && waitid(P_PID, (id_t)command, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           !end.si_pid;
+           (!end.si_pid || end.si_code == CLD_TRAPPED || end.si_code == CLD_STOPPED);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)

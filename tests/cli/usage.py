@@ -367,6 +367,17 @@ class Launched(InFolder):
         self.assertTrue(text.startswith("wallspy: warning: "), text)
         self.assertEqual(self.record("true", options=["--strict"], deny="ptrace=EPERM")[0], 125)
 
+    def test_what_ends_at_once(self):
+        """It is recorded, or said to have been too quick: no error of a call that its user did not make."""
+        for _ in range(10):
+            code, _, text, _ = self.record("true")
+            self.assertEqual(code, 0)
+            if not os.path.exists("o.json"):
+                self.assertRegex(text, r"(cannot sample true: it ended before the first sample"
+                                       r"|no sample was taken: the target ended\.)$")
+            else:
+                os.remove("o.json")
+
     def test_signals_are_forwarded(self):
         for name in ("TERM", "HUP", "QUIT", "USR1", "USR2", "CONT", "WINCH", "INT"):
             script = f"trap 'echo {name}; exit 5' {name}; echo ready; while :; do sleep 0.05; done"
@@ -376,6 +387,22 @@ class Launched(InFolder):
             process.send_signal(getattr(signal, "SIG" + name))
             out, _ = process.communicate(timeout=20)
             self.assertEqual((process.returncode, out), (5, name + "\n"))
+
+    def test_signals_reach_a_stopped_command(self):
+        """Also one that comes when it is stopped for a sample and the sampler does not know yet: where both and
+        the test share a CPU, a third of the first signals."""
+        line = ["taskset", "-c", str(min(os.sched_getaffinity(0))), programs["program"], "-q", "-o", "o.json", "--",
+                "sh", "-c", "trap 'exit 5' TERM; echo ready; while :; do :; done"]
+        for _ in range(20):
+            with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                  start_new_session=True) as process:
+                self.assertEqual(process.stdout.readline(), READY)
+                process.terminate()
+                try:
+                    self.assertEqual(process.wait(10), 5)
+                finally:
+                    if process.returncode is None:
+                        os.killpg(process.pid, signal.SIGKILL)
 
     def test_status_when_children_are_ignored(self):
         ignoring = ["env", "--ignore-signal=CHLD", programs["program"], "-q", "-o", "o.json", "--"]
