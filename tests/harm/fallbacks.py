@@ -7,14 +7,15 @@ import harness
 
 
 class Fallbacks(harness.HarmTest):
-    def shares(self, *args, seconds=2.5, environment=None):
-        """Profiles the program that knows its own shares, and compares."""
+    def shares(self, *args, seconds=2.5, environment=None, says=""):
+        """Profiles the program that knows its own shares: what is seen, and the truth."""
         with harness.Target("work", "shares") as target:
             with harness.Wallspy(target.pid, *args, rate=200, environment=environment) as wallspy:
                 before = target.counts()
                 time.sleep(seconds)
                 after = target.counts()
                 profile = wallspy.stop()
+                self.assertIn(says, wallspy.text())
             self.assert_unharmed(target)
             target.finish()
         self.assertEqual(profile.counts["perturbed_calls"], 0)
@@ -41,7 +42,8 @@ class Fallbacks(harness.HarmTest):
         self.assert_shares(*self.shares(environment={"WALLSPY_NO_VM_READV": "1"}))
 
     def test_no_schedstat(self):
-        self.assert_shares(*self.shares(environment={"WALLSPY_NO_SCHEDSTAT": "1"}))
+        self.assert_shares(*self.shares(environment={"WALLSPY_NO_SCHEDSTAT": "1"},
+                                        says="this kernel does not count how often threads run"))
 
     def test_slow_syscall_file(self):
         """Every read counts as slow, so each thread is looked at every 64th tick only."""
