@@ -193,14 +193,16 @@ int maps_open(pid_t pid)
     char path[32];
     (void)snprintf(path, sizeof path, "/proc/%d/maps", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    if (fd >= 0)
+        return fd;
+    return errno == ENOENT ? -ESRCH : errno == EACCES ? -EPERM : -errno;
 }
 
 int maps_load(struct maps *maps, pid_t pid)
 {
     int fd = maps_open(pid);
     if (fd < 0)
-        return fd == -ENOENT ? -ESRCH : fd == -EACCES ? -EPERM : fd;
+        return fd;
     int r = maps_read(maps, fd);
     close(fd);
     return r;

@@ -30,7 +30,7 @@ struct maps {
  * is the text it holds already.  Pure.  Returns 0, or -EPROTO (malformed: MAPS is unchanged).  At
  * most MAX_MAPPINGS are taken. */
 int maps_parse(struct maps *maps, const char *text, size_t len);
-/* Opens /proc/PID/maps.  Returns an fd, or a negative errno of open(2). */
+/* Opens /proc/PID/maps.  Returns an fd, -ESRCH (no such process), -EPERM, or another negative errno of open(2). */
 int maps_open(pid_t pid);
 /* Reads /proc/PID/maps; generation rises only if it changed.  Returns 0, -ESRCH (also if it exited
  * and waits to be reaped), -EPERM, -EPROTO, or another errno of open(2) and read(2). */

@@ -316,7 +316,7 @@ bool modules_replaced(struct modules *m, uint64_t addr, int64_t since_ns)
         return false;
     if (m->maps_fd < 0)
         m->maps_fd = maps_open(m->pid);
-    if (m->maps_fd < 0 && m->maps_fd != -ESRCH && m->maps_fd != -ENOENT) /* it may have ended */
+    if (m->maps_fd < 0 && m->maps_fd != -ESRCH) /* it may have ended */
         log_warn("maps", "cannot read the maps of %d: %s", m->pid, strerror(-m->maps_fd));
     struct mapping now;
     int64_t now_ns = clock_now_ns();

@@ -35,7 +35,7 @@ HARMLESS = [re.compile(pattern) for pattern in (
     r'^openat\([^"]*"(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat|task)")',
     r"^p?read(64)?\(\d+<(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat)>)",
     # It says that the thread or the process is gone; the next listing finds it again.
-    r'^openat\([^"]*"/proc/\d+/task/\d+/.* = -1 ENOENT',
+    r'^openat\([^"]*"/proc/\d+/(task/\d+/\w+|maps)".* = -1 ENOENT',
     r"^pread64\(\d+</proc/\d+/task/\d+/syscall>.* = -1 ESRCH",
     r"^process_vm_readv\(.* = -1 ESRCH",
     r'^openat\([^"]*"/proc/\d+/task", [^)]*\) = -1 ENOENT',
