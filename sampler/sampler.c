@@ -29,7 +29,7 @@ enum {
     MAX_SHOTS = 8,                    /* each reads twice as much stack: from 32 KiB to 8 MiB */
     WORKER_NS = 2 * NS_PER_S,         /* it may have large files to read first */
     SLICE_NS = 100 * NS_PER_US,       /* the kernel takes no shorter one */
-    PAUSE_NS = 100 * NS_PER_MS,
+    PAUSE_NS = 300 * NS_PER_MS,
     SEIZE_NS =
         500 *
         NS_PER_MS, /* an execve takes some ms; on a loaded machine a thread waits as long for a CPU */
@@ -174,19 +174,18 @@ static void tell_if_asked(struct sampler *s)
     wake_worker(s);
 }
 
-/* A request that is out when wallspy is stopped would hold its thread until wallspy goes on. */
+/* A request that is out when wallspy is stopped would hold its thread until wallspy goes on.  So nothing new is asked
+ * for until none is out, which takes as long as a thread waits for its page: each tick would ask anew. */
 static void pause_if_asked(struct sampler *s)
 {
-    if (atomic_load(&s->pause) != PAUSE_ASKED)
-        return;
-    int64_t end = clock_now_ns() + PAUSE_NS;
-    while (tracer_pending(s->tracer) && clock_now_ns() < end)
+    while (atomic_load(&s->pause) != PAUSE_NONE &&
+           !atomic_load_explicit(&s->stop, memory_order_relaxed)) {
+        int asked = PAUSE_ASKED;
+        if (!tracer_pending(s->tracer))
+            (void)atomic_compare_exchange_strong(&s->pause, &asked, PAUSED);
         tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
-    if (tracer_pending(s->tracer))
-        return;
-    atomic_store(&s->pause, PAUSED);
-    while (atomic_load(&s->pause) == PAUSED)
-        tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
+        tell_if_asked(s);
+    }
 }
 
 /* Until the next tick, or the end.  Who wants something sets its flag and then writes to wake_fd, so that is emptied
@@ -205,13 +204,13 @@ static void sleep_until(struct sampler *s, int64_t until_ns)
 
 bool sampler_pause(struct sampler *s)
 {
-    int64_t end = clock_now_ns() + 3LL * PAUSE_NS;
-    atomic_store(&s->pause, PAUSE_ASKED);
-    (void)!write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
+    int64_t end = clock_now_ns() + PAUSE_NS;
+    int none = PAUSE_NONE;
+    if (atomic_compare_exchange_strong(&s->pause, &none, PAUSE_ASKED))
+        (void)!write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
     while (atomic_load(&s->pause) != PAUSED && !sampler_done(s) && clock_now_ns() < end)
         (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
-    int asked = PAUSE_ASKED;
-    return !atomic_compare_exchange_strong(&s->pause, &asked, PAUSE_NONE);
+    return atomic_load(&s->pause) == PAUSED || sampler_done(s);
 }
 
 void sampler_resume(struct sampler *s)

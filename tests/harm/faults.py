@@ -1,4 +1,5 @@
 """Threads that wait where their stack needs registers: they are had where a stop changes nothing, and only there."""
+import os
 import signal
 import subprocess
 import sys
@@ -63,7 +64,12 @@ class Faults(harness.HarmTest):
         self.assertLess(seconds, 2.5)
 
     def test_ctrl_z_meanwhile(self):
-        """It is obeyed when the page has come: until then a thread could be held for as long as wallspy is stopped."""
+        """It is obeyed when the page has come: until then a thread could be held for as long as wallspy is stopped.  Also
+        where others take the CPUs, and the thread waits for its next page before wallspy has one."""
+        for _ in range(4 * os.cpu_count()):
+            other = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+            self.addCleanup(other.wait)
+            self.addCleanup(other.kill)
         job = (sys.executable, "-c", "import os, sys; os.setpgrp(); os.execvp(sys.argv[1], sys.argv[1:])")
         with harness.Target("faults", "ahead", 1500) as target:
             if target.first == "skip":

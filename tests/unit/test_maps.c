@@ -173,7 +173,8 @@ START_TEST(generation_counts_changes)
     ck_assert(own->prot & PROT_EXEC);
     ck_assert(str_ends(own->path, "/test_maps"));
     ck_assert_int_eq(maps_load(&maps, 0x7fffffff), -ESRCH);
-    ck_assert_int_eq(maps_open(0x7fffffff), -ESRCH); /* not maps_ask()'s -ENOENT: nothing is mapped there */
+    /* Not maps_ask()'s -ENOENT: nothing is mapped there. */
+    ck_assert_int_eq(maps_open(0x7fffffff), -ESRCH);
     maps_release(&maps);
 
     ck_assert_int_eq(parse(&maps, "1000-2000 r--p 0 0:0 0\n"), 0);
