@@ -74,7 +74,8 @@ void sampler_hurry(struct sampler *s);
  * far (MESSAGE_STILL), then MESSAGE_TOLD.  Nothing comes any more once the sampler is done. */
 void sampler_tell(struct sampler *s);
 /* Lets everything go and does nothing more until sampler_resume(), so that wallspy may be stopped.  False,
- * after a third of a second at most: some thread that was asked to stop has not yet; call again, nobody else is asked. */
+ * after a third of a second at most: some thread that was asked to stop has not yet.  It is wanted still, and no tick is
+ * made: call again, or sampler_stop(). */
 bool sampler_pause(struct sampler *s);
 void sampler_resume(struct sampler *s);
 /* True once the sampler's thread is done: its last messages are in the ring.  It ends by itself
