@@ -2,9 +2,19 @@
 
 #include <time.h>
 
-int64_t clock_now_ns(void)
+static int64_t read_ns(clockid_t clock)
 {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    (void)clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+int64_t clock_now_ns(void)
+{
+    return read_ns(CLOCK_MONOTONIC);
+}
+
+int64_t clock_cpu_ns(void)
+{
+    return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }

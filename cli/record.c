@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/ration.h"
 #include "cli/exit_codes.h"
 #include "cli/memory_limit.h"
 #include "cli/outputs.h"
@@ -41,7 +42,7 @@ struct record {
     bool rate_told;             /* that it was lowered */
     bool step_told;             /* that time lines are coarse */
     bool one_missing;           /* a process that was asked for */
-    int64_t look_ns;            /* for children next */
+    struct ration looking;      /* for children */
 };
 
 /* ---- set-up ---- */
@@ -194,14 +195,14 @@ static void obey_signals(struct record *r)
 
 /* Children of a busy process come and go: looked for at intervals that cost a hundredth of the time, until some were
  * found. */
-static void look_for_children(struct record *r, int64_t now_ns)
+static void look_for_children(struct record *r)
 {
-    if (now_ns < r->look_ns || (r->options->quiet && !r->options->subprocesses))
+    if ((r->options->quiet && !r->options->subprocesses) || !ration_begin(&r->looking))
         return;
-    int64_t took_ns = -clock_now_ns();
     bool warned = targets_warn_of_children(r->pids, r->n_pids);
-    took_ns += clock_now_ns();
-    r->look_ns = warned ? INT64_MAX : now_ns + CHILDREN_EVERY_NS + CHILDREN_SHARE * took_ns;
+    ration_end(&r->looking, CHILDREN_SHARE, CHILDREN_EVERY_NS);
+    if (warned)
+        r->looking.due_ns = INT64_MAX;
 }
 
 static void sample(struct record *r)
@@ -226,7 +227,7 @@ static void sample(struct record *r)
             report_progress(r->recording);
         tell_rate(r);
         tell_step(r);
-        look_for_children(r, now_ns);
+        look_for_children(r);
     }
     if (!told)
         report_headline(r->recording);

@@ -157,14 +157,14 @@ static void seek_python(struct subject *s)
 static void seek_python_again(struct subject *s)
 {
     enum { SHARE = 100 };
-    int64_t begin_ns = clock_now_ns();
     size_t n = modules_count(s->modules);
-    if (!s->python_pending && n == s->sought_modules && begin_ns < s->seek_not_before_ns)
+    if (s->python_pending || n != s->sought_modules)
+        s->seeking.due_ns = 0;
+    if (!ration_begin(&s->seeking))
         return;
     s->sought_modules = n;
     seek_python(s);
-    int64_t end_ns = clock_now_ns();
-    s->seek_not_before_ns = end_ns + SHARE * (end_ns - begin_ns);
+    ration_end(&s->seeking, SHARE, 0);
 }
 
 /* asyncio is loaded when the program imports it. */
@@ -336,7 +336,7 @@ static void retire_python(struct subject *s, int64_t noticed_ns)
 
 void subject_exec(struct subject *s, int64_t noticed_ns)
 {
-    s->seek_not_before_ns = 0;
+    s->seeking.due_ns = 0;
     retire_python(s, noticed_ns);
     modules_exec(s->modules);
     symbolizer_exec(s->symbolizer);

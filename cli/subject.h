@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/ration.h"
 #include "profile/profile.h"
 #include "pyframes/py_code.h"
 #include "pyframes/py_gc.h"
@@ -67,8 +68,8 @@ struct subject {
     uint32_t objects_generation;
     uint32_t modules_generation; /* when the maps were last read */
     size_t sought_modules;       /* when Python was last looked for */
-    int64_t seek_not_before_ns;
-    thread_id main;    /* its thread's time line, also across execve; none: not yet */
+    struct ration seeking;       /* of Python */
+    thread_id main;              /* its thread's time line, also across execve; none: not yet */
     int64_t execed_ns; /* when that was noticed; 0: not since the main thread's last sample */
 };
 

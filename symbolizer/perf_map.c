@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/ration.h"
 #include "symbolizer/demangle.h"
 
 enum {
@@ -43,7 +44,7 @@ struct perf_map {
     struct named_list named; /* by address, disjoint */
     bool whole; /* was read to its end: later lines may take back what earlier ones say */
     bool full;  /* it names more than we keep, so nothing is sure */
-    int64_t due_ns;
+    struct ration reading;
 };
 
 struct perf_map *perf_map_new(const char *path, uid_t owner, int64_t since_s)
@@ -232,9 +233,8 @@ static bool is_current(const struct perf_map *m)
 
 bool perf_map_refresh(struct perf_map *m)
 {
-    int64_t begun_ns = clock_now_ns();
     bool changed = false;
-    if (begun_ns < m->due_ns)
+    if (!ration_begin(&m->reading))
         return false;
     if (m->fd >= 0 && !is_current(m)) {
         close_file(m);
@@ -242,16 +242,13 @@ bool perf_map_refresh(struct perf_map *m)
     }
     if (m->fd >= 0 || open_file(m))
         changed |= read_on(m);
-    int64_t end_ns = clock_now_ns();
-    int64_t pause_ns = (end_ns - begun_ns) * COST_SHARE;
-    int64_t least_ns = (int64_t)REFRESH_MS * NS_PER_MS;
-    m->due_ns = end_ns + (pause_ns > least_ns ? pause_ns : least_ns);
+    ration_end(&m->reading, COST_SHARE, (int64_t)REFRESH_MS * NS_PER_MS);
     return changed;
 }
 
 bool perf_map_finish(struct perf_map *m)
 {
-    m->due_ns = 0;
+    m->reading.due_ns = 0;
     bool changed = perf_map_refresh(m);
     while (m->fd >= 0 && !m->whole && !m->full && m->read_bytes < MAX_BYTES_IN_ALL)
         changed |= read_on(m);

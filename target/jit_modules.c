@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "target/elf_object.h"
 #include "target/modules_private.h"
 
@@ -136,15 +135,13 @@ void modules_forget_objects(struct modules *m)
 uint32_t modules_refresh_objects(struct modules *m)
 {
     bool changed = false;
-    int64_t begun_ns = m->n_lists ? clock_now_ns() : 0;
-    if (!m->n_lists || begun_ns < m->lists_due_ns)
+    if (!m->n_lists || !ration_begin(&m->reading))
         return m->objects_generation;
     for (size_t i = 0; i < m->n_lists; i++)
         changed |= jit_list_refresh(&m->lists[i], m->mem);
     if (changed || m->objects_left)
         take_lists(m);
-    int64_t end_ns = clock_now_ns();
-    m->lists_due_ns = end_ns + (end_ns - begun_ns) * JIT_COST_SHARE;
+    ration_end(&m->reading, JIT_COST_SHARE, 0);
     return m->objects_generation;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/hash.h"
+#include "base/ration.h"
 #include "target/jit_list.h"
 #include "target/module_open.h"
 #include "target/modules.h"
@@ -50,8 +51,8 @@ struct modules {
     struct active *objects; /* their code, as ACTIVE */
     size_t objects_n, objects_capacity;
     size_t n_sought, n_objects_ever;
-    bool objects_left;    /* to be read: there were too many at once */
-    int64_t lists_due_ns; /* not to be read before */
+    bool objects_left;     /* to be read: there were too many at once */
+    struct ration reading; /* of the lists */
     uint32_t objects_generation;
     struct module_counters counters;
 };

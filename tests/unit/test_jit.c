@@ -355,7 +355,7 @@ static void refresh(struct modules *m, struct counting *c, struct mem *image)
 {
     mem_free(c->image);
     *c = (struct counting){.mem = {&counting_ops}, .image = image};
-    m->lists_due_ns = 0;
+    m->reading.due_ns = 0;
     (void)modules_refresh_objects(m);
 }
 

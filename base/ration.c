@@ -1,0 +1,24 @@
+#include "base/ration.h"
+
+#include "base/clock.h"
+
+bool ration_begin(struct ration *r)
+{
+    r->begun_ns = clock_now_ns();
+    if (r->begun_ns < r->due_ns)
+        return false;
+    r->begun_cpu_ns = clock_cpu_ns();
+    return true;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void ration_end(struct ration *r, int64_t share, int64_t least_ns)
+{
+    int64_t end_ns = clock_now_ns();
+    int64_t pause_ns = larger(share * (clock_cpu_ns() - r->begun_cpu_ns), end_ns - r->begun_ns);
+    r->due_ns = end_ns + larger(pause_ns, least_ns);
+}
