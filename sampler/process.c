@@ -13,6 +13,7 @@
 enum {
     MAX_ARGUMENT_BYTES = 8 << 20,
     ASK_EVERY_TICKS = 16, /* whether the main thread has ended, which its own files tell, too */
+    LINKS_OF_DIRECTORY = 2,
 };
 /* A thread that comes or goes shows at the next tick, in their number or in its own files, if it is sampled;
  * listings are for the rest, and take a microsecond a thread. */
@@ -22,10 +23,11 @@ static int open_task_dir(pid_t pid)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%d/task", pid);
-    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
 }
 
-struct process *process_new(pid_t pid, uint32_t number, struct mem *live)
+int process_new(struct process **ret, pid_t pid, uint32_t number, struct mem *live)
 {
     struct process *p = xcalloc(1, sizeof *p);
     p->pid = pid;
@@ -34,9 +36,15 @@ struct process *process_new(pid_t pid, uint32_t number, struct mem *live)
     p->stat_fd = proc_task_open(pid, pid, "stat");
     p->space_fd = -1;
     p->task_dir_fd = open_task_dir(pid);
+    int r = p->stat_fd < 0 ? p->stat_fd : p->task_dir_fd;
+    if (r < 0) {
+        (void)process_free(p, NULL);
+        return r;
+    }
     sleepers_open(&p->sleepers, pid);
     (void)process_news(p);
-    return p;
+    *ret = p;
+    return 0;
 }
 
 /* ---- does it run the same program? ---- */
@@ -83,12 +91,27 @@ static bool is_new_stack(struct process *p, uint64_t start)
     return execed;
 }
 
-/* Of the task directory: changes with the number of threads. */
+/* Of the task directory: one more for each thread (fs/proc/base.c: proc_task_getattr). */
 static uint64_t count_links(struct process *p)
 {
     struct stat st;
     p->links_now = fstat(p->task_dir_fd, &st) == 0 ? st.st_nlink : UINT64_MAX;
     return p->links_now;
+}
+
+static bool is_over(const struct task_stat *stat)
+{
+    return stat->state == 'Z' || stat->state == 'X';
+}
+
+/* The main thread is looked at before and after: while it was a zombie and others ran, one of them may have taken its place by
+ * execve. */
+bool process_is_zombie(struct process *p)
+{
+    struct task_stat stat;
+    return task_stat_read(p->stat_fd, &stat) == 0 && is_over(&stat) &&
+           count_links(p) <= LINKS_OF_DIRECTORY + 1 && task_stat_read(p->stat_fd, &stat) == 0 &&
+           is_over(&stat);
 }
 
 struct process_news process_news(struct process *p)
@@ -105,7 +128,7 @@ struct process_news process_news(struct process *p)
         news.gone = r == -ESRCH;
         return news;
     }
-    news.main_ended = stat.state == 'Z' || stat.state == 'X';
+    news.main_ended = is_over(&stat);
     news.execed = is_new_stack(p, stat.stack_start);
     if (space == SPACE_GONE) /* without a stack it is ending, or in the middle of an execve */
         news.execed = stat.stack_start != 0;

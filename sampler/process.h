@@ -46,7 +46,8 @@ struct process {
     const struct capture_hook *told_hook; /* that has seen the process at a tick's beginning */
 };
 
-struct process *process_new(pid_t pid, uint32_t number, struct mem *live);
+/* Opens what tells of PID's threads and its end.  LIVE is borrowed.  Returns 0 or the negative errno of open(2). */
+int process_new(struct process **ret, pid_t pid, uint32_t number, struct mem *live);
 static inline const struct capture_hook *process_hook(const struct process *p)
 {
     return atomic_load_explicit(&p->hook, memory_order_acquire);
@@ -62,6 +63,9 @@ struct process_news process_news(struct process *p);
 bool process_wants_listing(const struct process *p, int64_t now_ns);
 /* Its threads will be listed now: their number from here on is compared with the one of this moment. */
 void process_begin_listing(struct process *p, int64_t now_ns);
+/* For where its threads cannot be listed: is it a zombie, whose parent has not collected it, with no thread but the main one?
+ * Needs no new file descriptor. */
+bool process_is_zombie(struct process *p);
 struct task *process_task(const struct process *p, pid_t tid); /* NULL: none */
 void process_add(struct process *p, struct task *t);
 /* Takes T out; the caller frees it. */

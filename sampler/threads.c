@@ -222,6 +222,8 @@ void threads_list(struct sampler *s, struct process *p, bool gone)
     process_begin_listing(p, clock_now_ns());
     /* Gone: whatever has its pid now is another. */
     int r = gone ? -ESRCH : proc_each_task(p->pid, see, &listing);
+    if (r < 0 && process_is_zombie(p))
+        r = -ESRCH;
     bool failed = r < 0 && r != -ESRCH;
     counters_add(&s->counters, COUNT_UNREADABLE, failed);
     end_unseen(s, p, !failed);

@@ -254,6 +254,10 @@ class Inject(unittest.TestCase):
     def test_every_call(self):
         self.sweep("work sums 2", quick_points(("record", "launch", "dump", "standby")))
 
+    def test_no_more_files(self):
+        """The command's end shows, whichever file is the last that can be opened."""
+        self.sweep("work sums 2", (Point("launch", "openat", "EMFILE", n, True) for n in range(1, 41)))
+
     def test_python(self):
         self.sweep("python", (p for p in quick_points(("dump",), 1) if not p.lasts))
 
