@@ -285,8 +285,12 @@ static const char *why_no_sample(const struct record *r)
         return "no thread fits --thread: tids, or names as ps -L or wallspy dump shows them";
     if (signals_stop_wanted())
         return "it was stopped before the first tick";
-    return have_ended(r) ? "the target ended"
-                         : "nothing of the target could be read: --stats says what failed";
+    if (have_ended(r))
+        return "the target ended";
+    return profile_number(p, "ticks") > 0
+               ? "nothing of the target could be read: --stats says what failed"
+               : "the time was over before the first tick: on a busy machine a longer --duration "
+                 "helps";
 }
 
 static int finish(struct record *r)

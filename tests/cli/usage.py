@@ -224,6 +224,14 @@ class Attached(InFolder):
                 self.assertEqual((code, out), (6, ""))
                 self.assertIn("no thread fits --thread", err)
 
+    def test_no_time_for_a_tick(self):
+        with Target("plain", user=False) as t:
+            code = 0
+            while not code:  # a quick one is in time all the same
+                code, _, _, err = run(t.pid, "-d", "0.000001", "-o", "o.json", user=False)
+            self.assertEqual(code, 6)
+            self.assertIn("no sample was taken: the time was over before the first tick", err)
+
     def test_no_room_for_the_file(self):
         with Target("plain", user=False) as t:
             code, _, _, err = run("-p", t.pid, "-d", "0.3", "-o", "/dev/full", "-f", "folded", user=False)
