@@ -58,10 +58,12 @@ class Faults(harness.HarmTest):
 
     def test_snapshots_of_one_page(self):
         """What they tell is told once."""
+        took_s = -time.monotonic()
         profile, _ = self.record("ahead", 5000, 2, snapshots=6)
+        took_s += time.monotonic()
         seconds = sum(self.waits(profile))
         self.assertGreater(seconds, 1.9)
-        self.assertLess(seconds, 2.5)
+        self.assertLess(seconds, took_s + 0.2)  # on a quiet machine it takes 2.2 s
 
     def test_ctrl_z_meanwhile(self):
         """It is obeyed when the page has come: until then a thread could be held for as long as wallspy is stopped.  Also
