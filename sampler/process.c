@@ -27,7 +27,7 @@ static int open_task_dir(pid_t pid)
     return fd < 0 ? -errno : fd;
 }
 
-int process_new(struct process **ret, pid_t pid, uint32_t number, struct mem *live)
+int process_open(struct process **ret, pid_t pid, uint32_t number, struct mem *live)
 {
     struct process *p = xcalloc(1, sizeof *p);
     p->pid = pid;

@@ -47,7 +47,7 @@ struct process {
 };
 
 /* Opens what tells of PID's threads and its end.  LIVE is borrowed.  Returns 0 or the negative errno of open(2). */
-int process_new(struct process **ret, pid_t pid, uint32_t number, struct mem *live);
+int process_open(struct process **ret, pid_t pid, uint32_t number, struct mem *live);
 static inline const struct capture_hook *process_hook(const struct process *p)
 {
     return atomic_load_explicit(&p->hook, memory_order_acquire);

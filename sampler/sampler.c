@@ -104,7 +104,7 @@ int sampler_add(struct sampler *s, pid_t pid, struct mem *live, struct err *err)
         return err_set(err, fd == -ENOENT ? -ESRCH : fd, "cannot read /proc/%d/syscall: %s", pid,
                        strerror(-fd));
     close(fd);
-    int r = process_new(&s->processes[s->n_processes], pid, s->n_processes, live);
+    int r = process_open(&s->processes[s->n_processes], pid, s->n_processes, live);
     if (r < 0)
         return err_set(err, r == -ENOENT ? -ESRCH : r, "cannot read /proc/%d/stat: %s", pid,
                        strerror(-r));
