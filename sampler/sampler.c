@@ -28,6 +28,7 @@ enum {
     SINGLE_SHOT_NS = 500 * NS_PER_MS, /* for threads that wait for a CPU */
     MAX_SHOTS = 8,                    /* each reads twice as much stack: from 32 KiB to 8 MiB */
     WORKER_NS = 2 * NS_PER_S,         /* it may have large files to read first */
+    LOOK_NS = 100 * NS_PER_MS,        /* meanwhile, for threads that cannot be let go */
     SLICE_NS = 100 * NS_PER_US,       /* the kernel takes no shorter one */
     PAUSE_NS = 300 * NS_PER_MS,
     SEIZE_NS =
@@ -246,22 +247,39 @@ static void run_ticks(struct sampler *s)
     }
 }
 
+/* Waits for it to be true, for NS at most, and no longer where a thread cannot be let go: only our end does that. */
+static bool wait_until(struct sampler *s, bool (*is_true)(struct sampler *), int64_t ns)
+{
+    int64_t now_ns = clock_now_ns();
+    int64_t end_ns = now_ns + ns;
+    int64_t look_ns = now_ns + LOOK_NS;
+    while (!is_true(s) && now_ns < end_ns && !counters_get(&s->counters, COUNT_STUCK)) {
+        tracer_sleep(s->tracer, now_ns + NS_PER_MS, -1);
+        now_ns = clock_now_ns();
+        bool frozen = tracer_held(s->tracer) && !stops_thaw(s);
+        if (now_ns < look_ns || frozen)
+            continue;
+        tick_find_stuck(s);
+        look_ns = now_ns + LOOK_NS;
+    }
+    return is_true(s);
+}
+
 /* The worker has seen to all there is, and has said what it needs more. */
 static bool worker_is_done(struct sampler *s)
 {
-    int64_t end = clock_now_ns() + WORKER_NS;
-    while (!ring_is_empty(s->ring) && clock_now_ns() < end)
-        tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
     return ring_is_empty(s->ring);
+}
+
+static bool all_have_stopped(struct sampler *s)
+{
+    return tracer_pending(s->tracer) <= tracer_held(s->tracer) || stops_thaw(s);
 }
 
 static void shoot(struct sampler *s)
 {
     tick_run(s);
-    int64_t end = clock_now_ns() + SINGLE_SHOT_NS;
-    while (clock_now_ns() < end && tracer_pending(s->tracer) > tracer_held(s->tracer) &&
-           !stops_thaw(s) && !counters_get(&s->counters, COUNT_STUCK))
-        tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
+    (void)wait_until(s, all_have_stopped, SINGLE_SHOT_NS);
     tracer_release_held(s->tracer);
 }
 
@@ -269,8 +287,8 @@ static void shoot(struct sampler *s)
 static void run_once(struct sampler *s)
 {
     bool any = true;
-    for (int i = 0;
-         i < MAX_SHOTS && any && worker_is_done(s) && !counters_get(&s->counters, COUNT_STUCK);
+    for (int i = 0; i < MAX_SHOTS && any && wait_until(s, worker_is_done, WORKER_NS) &&
+                    !counters_get(&s->counters, COUNT_STUCK);
          i++) {
         shoot(s);
         any = s->told;

@@ -211,14 +211,30 @@ static void read_pending(struct sampler *s, struct task *t)
         (void)capture_off_cpu(s, t, &view);
 }
 
+static void look_for_stuck(struct sampler *s, struct task *t, int64_t now_ns)
+{
+    bool stuck = now_ns - t->requested_ns > STUCK_NS && !still_blocked(s, t) && is_stuck(s, t);
+    counters_add(&s->counters, COUNT_STUCK, stuck);
+}
+
+void tick_find_stuck(struct sampler *s)
+{
+    int64_t now_ns = clock_now_ns();
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
+            struct task *t = s->processes[i]->tasks[j];
+            if (t->pending && capture_counts(s, t, &t->sched) == 0)
+                look_for_stuck(s, t, now_ns);
+        }
+}
+
 /* It was asked to stop at an earlier tick.  Until it has run again it has been waiting, for a CPU or its page. */
 static void visit_pending(struct sampler *s, struct task *t, int64_t now_ns)
 {
     counters_add(&s->counters, COUNT_PENDING_TICKS, 1);
     if (t->sched.runs == t->requested_runs)
         t->pending_repeats++;
-    if (now_ns - t->requested_ns > STUCK_NS && !still_blocked(s, t) && is_stuck(s, t))
-        counters_add(&s->counters, COUNT_STUCK, 1);
+    look_for_stuck(s, t, now_ns);
 }
 
 /* VIEW: where it is now. */
