@@ -107,7 +107,7 @@ int sampler_add(struct sampler *s, pid_t pid, struct mem *live, struct err *err)
     close(fd);
     int r = process_open(&s->processes[s->n_processes], pid, s->n_processes, live);
     if (r < 0)
-        return err_set(err, r == -ENOENT ? -ESRCH : r, "cannot read /proc/%d/stat: %s", pid,
+        return err_set(err, r == -ENOENT ? -ESRCH : r, "cannot watch process %d: %s", pid,
                        strerror(-r));
     return (int)s->n_processes++;
 }

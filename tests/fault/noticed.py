@@ -39,7 +39,6 @@ HARMLESS = [re.compile(pattern) for pattern in (
     r"^pread64\(\d+</proc/\d+/task/\d+/syscall>.* = -1 ESRCH",
     r"^process_vm_readv\(.* = -1 ESRCH",
     r'^openat\([^"]*"/proc/\d+/task", [^)]*\) = -1 ENOENT',
-    r'^openat\([^"]*"/proc/\d+/task", [^)]*O_PATH',  # threads are listed at each tick instead
     r"^process_vm_readv\(.*iov_len=8192\}\], 1, 0\) = -1 EPERM",  # the vdso: cut stacks in it are counted
     # Once a thread's state is unknown: "running or runnable", and it is named later.
     r'^openat\([^"]*"/proc/\d+/task/\d+/(stat|status)"',
@@ -50,8 +49,13 @@ HARMLESS = [re.compile(pattern) for pattern in (
 )]
 
 
-def harmful(log):
-    """The first call of the log that failed and may have lost something, or None."""
+# Of one stretch: the stack.  That of a thread which ran meanwhile, so that what was read is not used, but read again.
+STACK_READ = re.compile(r"^process_vm_readv\(\d+, \[\{[^}]*iov_len=\d{5,}\}\], 1, ")
+
+
+def harmful(log, rejects):
+    """The first call of the log that failed and may have lost something, or None.  REJECTS: so many captures of waiting
+    threads were not used, since the thread ran (no_stop_rejects)."""
     begun = {}
     for line in log.splitlines():
         tid, _, call = line.partition(" ")
@@ -62,8 +66,11 @@ def harmful(log):
             if call.startswith("<..."):  # "openat(… <unfinished ...>", "<... openat resumed>) = …"
                 call = begun.get(tid, "").removesuffix("<unfinished ...>").rstrip() + " " + call.partition("resumed>")[2]
             call = re.sub(r"[ ]*\) += ", ") = ", call)
-            if not any(pattern.search(call) for pattern in HARMLESS):
+            if any(pattern.search(call) for pattern in HARMLESS):
+                continue
+            if not (rejects and STACK_READ.search(call)):
                 return call
+            rejects -= 1
     return None
 
 
@@ -88,4 +95,4 @@ def silent(point, profile, said, printed, log):
         return None
     if point.command.startswith("dump") and told_by_dump(point.command, printed):
         return None
-    return harmful(log)
+    return harmful(log, profile["wallspy"].get("no_stop_rejects", 0) if profile else 0)
