@@ -287,10 +287,11 @@ static const char *why_no_sample(const struct record *r)
         return "it was stopped before the first tick";
     if (have_ended(r))
         return "the target ended";
-    return profile_number(p, "ticks") > 0
-               ? "nothing of the target could be read: --stats says what failed"
-               : "the time was over before the first tick: on a busy machine a longer --duration "
-                 "helps";
+    bool failed = profile_number(p, "unreadable") > 0 || profile_number(p, "refused") > 0 ||
+                  profile_number(p, "stuck") > 0;
+    return failed ? "nothing of the target could be read: --stats says what failed"
+                  : "the time was over before the first one: on a busy machine a longer --duration "
+                    "helps";
 }
 
 static int finish(struct record *r)

@@ -224,13 +224,13 @@ class Attached(InFolder):
                 self.assertEqual((code, out), (6, ""))
                 self.assertIn("no thread fits --thread", err)
 
-    def test_no_time_for_a_tick(self):
+    def test_no_time_for_a_sample(self):
         with Target("plain", user=False) as t:
             code = 0
             while not code:  # a quick one is in time all the same
                 code, _, _, err = run(t.pid, "-d", "0.000001", "-o", "o.json", user=False)
             self.assertEqual(code, 6)
-            self.assertIn("no sample was taken: the time was over before the first tick", err)
+            self.assertIn("no sample was taken: the time was over before the first one", err)
 
     def test_no_room_for_the_file(self):
         with Target("plain", user=False) as t:
