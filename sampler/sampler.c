@@ -179,14 +179,18 @@ static void tell_if_asked(struct sampler *s)
 }
 
 /* A request that is out when wallspy is stopped would hold its thread until wallspy goes on.  So nothing new is asked
- * for until none is out, which takes as long as a thread waits for its page: each tick would ask anew. */
+ * for until none is out, which takes as long as a thread waits for its page: each tick would ask anew.  Of a thread that
+ * another's execve ended, or whose process has, nobody tells but what a tick begins with. */
 static void pause_if_asked(struct sampler *s)
 {
-    while (atomic_load(&s->pause) != PAUSE_NONE &&
+    while (atomic_load(&s->pause) != PAUSE_NONE && !all_ended(s) &&
            !atomic_load_explicit(&s->stop, memory_order_relaxed)) {
         int asked = PAUSE_ASKED;
         if (!tracer_pending(s->tracer))
             (void)atomic_compare_exchange_strong(&s->pause, &asked, PAUSED);
+        for (uint32_t i = 0; i < s->n_processes && asked != PAUSED; i++)
+            if (!s->processes[i]->ended)
+                (void)threads_prepare(s, s->processes[i]);
         tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
         tell_if_asked(s);
     }
