@@ -14,9 +14,9 @@ class Faults(harness.HarmTest):
         with harness.Target("faults", kind, page_ms) as target:
             if target.first == "skip":
                 self.skipTest("FUSE is not to be had here")
-            asked = time.monotonic()
+            started = time.monotonic()
             with harness.Wallspy(target.pid, rate=100) as wallspy:
-                self.assertLess(time.monotonic() - asked, 2.5)  # it does not read the page itself, the vdso being next
+                self.assertLess(time.monotonic() - started, 2.5)  # it does not read the page itself, the vdso being next
                 began, before = time.monotonic(), target.counts()["done"]
                 for i in range(snapshots):
                     time.sleep(seconds / snapshots)
@@ -26,6 +26,7 @@ class Faults(harness.HarmTest):
                 asked = time.monotonic()
                 profile = wallspy.stop()
                 self.assertLess(time.monotonic() - asked, 1.5)
+            self.recorded_s = time.monotonic() - started
             self.assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
         return profile, rate
@@ -58,12 +59,10 @@ class Faults(harness.HarmTest):
 
     def test_snapshots_of_one_page(self):
         """What they tell is told once."""
-        took_s = -time.monotonic()
         profile, _ = self.record("ahead", 5000, 2, snapshots=6)
-        took_s += time.monotonic()
         seconds = sum(self.waits(profile))
         self.assertGreater(seconds, 1.9)
-        self.assertLess(seconds, took_s + 0.2)  # on a quiet machine it takes 2.2 s
+        self.assertLessEqual(seconds, self.recorded_s)  # some 2.2, more on a busy machine
 
     def test_ctrl_z_meanwhile(self):
         """It is obeyed when the page has come: until then a thread could be held for as long as wallspy is stopped.  Also
