@@ -141,11 +141,16 @@ class Hostile(Sampled):
     @unittest.skipUnless(tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 11), "needs PROCMAP_QUERY, Linux 6.11")
     def test_another_library_in_the_place_of_one(self):
         files = [os.path.join(harness.programs["targets"], f"lib{name}.so") for name in ("plugin", "plugin_other")]
-        profile = self.run_kind("swap", ":".join(files))
-        small, large, lost = map(profile.seconds, ("small_work", "large_work", "[truncated]"))
-        self.assertGreater(small + large, 0.5)
-        self.assertLess(abs(small - large), 0.3 * (small + large), (small, large))
+        for _ in range(3):
+            profile = self.run_kind("swap", ":".join(files))
+            small, large, lost = map(profile.seconds, ("small_work", "large_work", "[truncated]"))
+            self.assertGreater(small + large, 0.5)
+            # Each turn's first stacks are lost, till the mappings are read anew: on a busy machine that waits for a CPU,
+            # which is chance.  What is lost for another reason is lost in each run.
+            if lost < 0.1 * (small + large):
+                break
         self.assertLess(lost, 0.1 * (small + large))
+        self.assertLess(abs(small - large), 0.3 * (small + large), (small, large))
 
     @unittest.skipUnless(os.geteuid() == 0, "only root may")
     def test_setuid(self):

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "sampler/message.h"
 #include "sampler/state.h"
+#include "target/proc.h"
 #include "tests/support/check_main.h"
 
 enum { WORD = 42, SLEEPERS = 40 };
@@ -44,13 +45,19 @@ static bool hook_name(void *ctx, pid_t ns_tid, struct text *name)
     return false;
 }
 
+/* It is blocked when this returns, also on a machine where a new process waits long for a CPU. */
 static pid_t blocked_child(void)
 {
+    struct task_status status;
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0)
         for (;;)
             (void)pause();
+    do {
+        (void)usleep(1000);
+        ck_assert_int_eq(proc_status(pid, 0, &status), 0);
+    } while (status.state != 'S'); /* else the test runs out of time */
     return pid;
 }
 
