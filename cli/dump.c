@@ -174,7 +174,9 @@ int dump_main(const struct options *o)
     struct recording *r = recording_new(&config);
     struct dump dump = {.profile = recording_profile(r)};
     recording_on_sample(r, on_sample, &dump);
+    signals_block_terminal_stop(); /* not with a thread held, or about to be */
     code = capture(r, pids, n, &one_missing);
+    signals_let_terminal_stop();
     if (code == EXIT_OK)
         code = print(o, &dump);
     if (code == EXIT_OK && dump.n == 0) {

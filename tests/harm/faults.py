@@ -2,7 +2,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import harness
@@ -71,17 +70,39 @@ class Faults(harness.HarmTest):
             other = subprocess.Popen(["sh", "-c", "while :; do :; done"])
             self.addCleanup(other.wait)
             self.addCleanup(other.kill)
-        job = (sys.executable, "-c", "import os, sys; os.setpgrp(); os.execvp(sys.argv[1], sys.argv[1:])")
         with harness.Target("faults", "ahead", 1500) as target:
             if target.first == "skip":
                 self.skipTest("FUSE is not to be had here")
-            with harness.Wallspy(target.pid, rate=100, prefix=job) as wallspy:
+            with harness.Wallspy(target.pid, rate=100, prefix=harness.JOB) as wallspy:
                 wallspy.process.send_signal(signal.SIGTSTP)
                 harness.wait_until(lambda: harness.status(wallspy.process.pid, "State")[0] == "T", 5)
                 self.assert_unharmed(target)
                 wallspy.process.send_signal(signal.SIGCONT)
                 wallspy.stop()
             self.assert_unharmed(target)
+
+    def test_ctrl_z_of_a_dump(self):
+        """It is obeyed when the dump is done with its threads: one of them was asked to stop, and does when its page comes."""
+        with harness.Target("faults", "ahead", 600) as target:
+            if target.first == "skip":
+                self.skipTest("FUSE is not to be had here")
+            line = [*harness.JOB, harness.programs["wallspy"], "dump", "-p", str(target.pid)]
+            with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as dump:
+                try:
+                    harness.wait_until(lambda: self.is_traced(target.pid))
+                    dump.send_signal(signal.SIGTSTP)
+                    harness.wait_until(lambda: harness.status(dump.pid, "State")[0] == "T")
+                    time.sleep(1)  # the page has come
+                    self.assert_unharmed(target)
+                    dump.send_signal(signal.SIGCONT)
+                    self.assertIn("wait_for_page", dump.communicate()[0])
+                    self.assertEqual(dump.returncode, 0)
+                finally:
+                    dump.kill()
+            self.assert_unharmed(target)
+
+    def is_traced(self, pid):
+        return any(harness.status(pid, "TracerPid", tid) != "0" for tid in harness.threads(pid))
 
     def test_a_page_that_a_stop_would_undo(self):
         """It takes longer than the interval: asked to stop at each tick, the thread would never get it."""

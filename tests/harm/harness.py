@@ -19,6 +19,9 @@ import unittest
 
 programs = {}  # "wallspy" and "targets", a folder
 
+# Runs a job of its own, with somebody to let it go on: the kernel stops no others for Ctrl-Z.
+JOB = (sys.executable, "-c", "import os, sys; os.setpgrp(); os.execvp(sys.argv[1], sys.argv[1:])")
+
 
 def is_sanitized():
     """Is wallspy built with AddressSanitizer, which maps and reserves memory as it likes?"""

@@ -57,12 +57,11 @@ class Hostile(Sampled):
     def test_exec_by_other_threads(self):
         """Whose requests to stop are never answered: their tids are gone."""
         with harness.Target("hostile", "exec_others") as target:
-            # A job of its own, with somebody to let it go on: the kernel stops no others.
-            job = (sys.executable, "-c", "import os, sys; os.setpgrp(); os.execvp(sys.argv[1], sys.argv[1:])")
-            with harness.Wallspy(target.pid, prefix=job) as wallspy:
+            with harness.Wallspy(target.pid, prefix=harness.JOB) as wallspy:
                 target.counts()
                 time.sleep(2)
                 harness.wait_until(lambda: self.stops(wallspy.process), 5 * HANG_S)
+                self.assert_unharmed(target)  # nobody is left to wait for wallspy
                 wallspy.process.send_signal(signal.SIGCONT)
                 profile = wallspy.stop()
             self.assert_unharmed(target)
