@@ -1,5 +1,7 @@
 #include "cli/timeline.h"
 
+#include "base/minmax.h"
+
 enum {
     MISSED_AFTER_INTERVALS = 2,
     /* Waits that no sample found are held against later samples for so long: enough to even out chance,
@@ -7,16 +9,11 @@ enum {
     REMEMBERED_INTERVALS = 16,
 };
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Takes what fits into ROOM of what was counted and what was carried; carries the rest. */
 static int64_t take(int64_t *carry, int64_t counted, int64_t room)
 {
     int64_t all = *carry + counted;
-    int64_t taken = least(all, room);
+    int64_t taken = min_i64(all, room);
     *carry = all - taken;
     return taken;
 }
@@ -36,7 +33,8 @@ static void add_run(struct lane *lane, struct profile *p, struct run run)
 static void settle_state(struct lane *lane, const struct profile *p, struct run *run,
                          int64_t interval_ns)
 {
-    lane->waited_ns = least(lane->waited_ns, REMEMBERED_INTERVALS * interval_ns) + run->runqueue_ns;
+    lane->waited_ns =
+        min_i64(lane->waited_ns, REMEMBERED_INTERVALS * interval_ns) + run->runqueue_ns;
     if (run->state != RUN_RUNNABLE)
         return;
     if (run->samples > 1 || lane->waited_ns >= run->wall_ns / 2) {
@@ -71,7 +69,7 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
     lane->open = false;
     int64_t proven_ns = m->until_ns > lane->start_ns ? m->until_ns - lane->start_ns : 0;
     int64_t all_ns = m->time_ns - lane->start_ns;
-    int64_t wall_ns = least(all_ns, proven_ns + MISSED_AFTER_INTERVALS * interval_ns);
+    int64_t wall_ns = min_i64(all_ns, proven_ns + MISSED_AFTER_INTERVALS * interval_ns);
     bool uncounted = is_uncounted(lane, m);
     bool counted = !uncounted && m->sched.runs >= lane->sched.runs && lane->sched.runs > 0;
     struct run run = {

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "sampler/state.h"
 
 enum {
@@ -24,11 +25,6 @@ static int64_t elapsed_ns(const struct sampler *s)
     for (int i = 0; i < HELD_SLOTS; i++)
         sum_ns += s->held_slots[i].elapsed_ns;
     return sum_ns;
-}
-
-static int64_t at_least(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
 }
 
 /* What was counted in slot I, had the rate been what it is now. */
@@ -61,7 +57,9 @@ static void close_slot(struct sampler *s, int64_t now_ns)
     int64_t cpu_ns = cpu_now_ns();
     s->held_slots[s->held_slot].cpu_ns = cpu_ns - s->cpu_ns;
     s->cpu_ns = cpu_ns;
-    s->held_slots[s->held_slot].elapsed_ns = now_ns - s->overhead_checked_ns;
+    /* Longer: wallspy itself was stopped, which is no room for more stops. */
+    int64_t longest_ns = 2 * max_i64(SLOT_NS, s->interval_ns);
+    s->held_slots[s->held_slot].elapsed_ns = min_i64(now_ns - s->overhead_checked_ns, longest_ns);
     s->held_slots[s->held_slot].interval_ns = s->interval_ns;
     s->overhead_checked_ns = now_ns;
     for (uint32_t i = 0; i < s->n_processes; i++)
@@ -85,10 +83,10 @@ static double share_of(const struct sampler *s, const struct task *t, double *re
         at_this_rate_ns += at_this_rate(s, i, t->held_slots[i].ns);
         usual_ns += at_this_rate(s, i, t->held_slots[i].usual_ns);
     }
-    double all = at_this_rate_ns / (double)at_least(elapsed_ns(s), window_ns);
-    double usual = usual_ns / (double)at_least(elapsed_ns(s), LEAST_NS);
+    double all = at_this_rate_ns / (double)max_i64(elapsed_ns(s), window_ns);
+    double usual = usual_ns / (double)max_i64(elapsed_ns(s), LEAST_NS);
     *ret_expected = all > usual ? all : usual;
-    return ns / (double)at_least(elapsed_ns(s), window_ns);
+    return ns / (double)max_i64(elapsed_ns(s), window_ns);
 }
 
 /* Returns the largest share to expect; the largest that was is noted. */
@@ -115,7 +113,7 @@ static double cpu_ratio(const struct sampler *s)
         return 0;
     for (int i = 0; i < HELD_SLOTS; i++)
         ns += at_this_rate(s, i, (double)s->held_slots[i].cpu_ns);
-    return ns / (double)at_least(elapsed_ns(s), LEAST_NS) / s->config.max_cpus;
+    return ns / (double)max_i64(elapsed_ns(s), LEAST_NS) / s->config.max_cpus;
 }
 
 static void scale_interval(struct sampler *s, double factor)

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/hold.h"
+#include "base/minmax.h"
 #include "target/syscalls.h"
 
 /* Kernel-internal results of an interrupted system call (include/linux/errno.h): how it goes on. */
@@ -149,11 +150,6 @@ static void read_registers(struct stop *stop, bool may_repair)
     regs_from_user(&stop->regs, &user);
     stop->fs_base = user.fs_base;
     stop->registers_ok = true;
-}
-
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Lets TID go, with SIGNAL if one was on its way to the program.  PTRACE_DETACH wakes it, which then

@@ -122,6 +122,17 @@ START_TEST(with_room_it_is_raised_to_what_was_asked)
 }
 END_TEST
 
+START_TEST(a_stop_of_wallspy_is_no_room)
+{
+    set_up(0.005, 0);
+    pass(25 * NS_PER_MS);
+    int64_t lowered_ns = sampler.interval_ns;
+    sampler.overhead_checked_ns -= 600 * (int64_t)NS_PER_S;
+    overhead_keep(&sampler);
+    ck_assert_int_eq(sampler.interval_ns, lowered_ns);
+}
+END_TEST
+
 START_TEST(its_own_quota_counts_too)
 {
     volatile uint64_t sink = 0;
@@ -138,4 +149,5 @@ END_TEST
 CHECK_MAIN("overhead", 20, the_rate_is_lowered_by_as_much_as_it_was_too_much,
            what_is_past_counts_at_the_present_rate, five_seconds_are_looked_at,
            one_late_hold_counts_once, holds_are_told_by_octaves,
-           with_room_it_is_raised_to_what_was_asked, its_own_quota_counts_too)
+           with_room_it_is_raised_to_what_was_asked, a_stop_of_wallspy_is_no_room,
+           its_own_quota_counts_too)
