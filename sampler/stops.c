@@ -64,8 +64,10 @@ void stops_released(void *sampler, uint64_t tag, uint32_t held_ns)
 {
     struct sampler *s = sampler;
     struct task *t = (struct task *)(uintptr_t)tag;
-    capture_over(s, t);
     counters_add_hold(&s->counters, held_ns);
+    if (!t)
+        return;
+    capture_over(s, t);
     t->held_ns += held_ns;
     overhead_add(t, held_ns);
     t->pending = false;
@@ -73,8 +75,10 @@ void stops_released(void *sampler, uint64_t tag, uint32_t held_ns)
 
 void stops_gone(void *sampler, uint64_t tag)
 {
+    struct task *t = (struct task *)(uintptr_t)tag;
     (void)sampler;
-    ((struct task *)(uintptr_t)tag)->pending = false;
+    if (t)
+        t->pending = false;
 }
 
 /* ---- requests ---- */

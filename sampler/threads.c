@@ -250,7 +250,7 @@ static void handle_exec(struct sampler *s, struct process *p)
         threads_end(s, t);
     }
     forget_ended(s, p);
-    tracer_forget(s->tracer, p->pid);
+    tracer_expect(s->tracer, p->pid);
     struct task none = {.process = p, .tid = p->pid};
     capture_tell(s, &none, MESSAGE_EXEC, 0, clock_now_ns());
 }

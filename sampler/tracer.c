@@ -314,8 +314,13 @@ static long seize(struct tracer *t, pid_t tid, int64_t now_ns)
 
 int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag)
 {
-    if (find(t, tid))
+    struct request *out = find(t, tid);
+    if (out && out->tag)
         return -EALREADY;
+    if (out) { /* it is ours, and was told to stop */
+        out->tag = tag;
+        return 0;
+    }
     make_room(t);
     /* Entered first: a signal on its way stops the thread, and the handler hands it out, as soon as
      * it is ours. */
@@ -380,6 +385,16 @@ void tracer_forget(struct tracer *t, pid_t tid)
         forget(t, request);
     /* What has its tid now may be attached all the same. */
     (void)ptrace(PTRACE_INTERRUPT, tid, 0L, 0L);
+}
+
+void tracer_expect(struct tracer *t, pid_t pid)
+{
+    struct request *request = find(t, pid);
+    if (request)
+        forget(t, request);
+    make_room(t);
+    if (ptrace(PTRACE_INTERRUPT, pid, 0L, 0L) == 0)
+        (void)insert(t, pid, 0);
 }
 
 void tracer_settle(struct tracer *t)

@@ -47,7 +47,7 @@ struct tracer_handler {
     /* Thread held: no allocation, no stdio.  May run inside a signal handler (of this thread).
      * True: let it go now.  False: keep it until tracer_release_held().  A stop without a tag was not asked for. */
     bool (*stopped)(void *ctx, const struct stop *stop);
-    /* Released; HELD_NS: for how long it did not run because of us, as near as can be told. */
+    /* Released; HELD_NS: for how long it did not run because of us, as near as can be told.  TAG 0, here and below: nobody's. */
     void (*released)(void *ctx, uint64_t tag, uint32_t held_ns);
     /* It ended, or was never ours any more, before it stopped. */
     void (*gone)(void *ctx, uint64_t tag);
@@ -79,6 +79,9 @@ void tracer_release_held(struct tracer *t);
 /* Drops the request for TID, which exists no more (execve gives its tid to another thread).  A stop
  * that comes all the same is let go at once. */
 void tracer_forget(struct tracer *t, pid_t tid);
+/* The same for PID after an execve in its process.  If what is called so now is attached, it has yet to stop, and is pending
+ * until it has, without a tag. */
+void tracer_expect(struct tracer *t, pid_t pid);
 /* Waits a little for pending threads, and lets them go as they stop. */
 void tracer_settle(struct tracer *t);
 /* The kernel releases pending threads when the thread that called tracer_new() ends.  Returns NULL. */
