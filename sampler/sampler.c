@@ -178,13 +178,26 @@ static void tell_if_asked(struct sampler *s)
     wake_worker(s);
 }
 
+/* Where only the end of the tracing thread lets a thread go (COUNT_STUCK), that is to come now.  For loops in which no tick
+ * runs, each time around; *LOOK_NS: when next. */
+static void look_for_stuck(struct sampler *s, int64_t *look_ns)
+{
+    int64_t now_ns = clock_now_ns();
+    if (now_ns < *look_ns)
+        return;
+    tick_find_stuck(s);
+    *look_ns = now_ns + LOOK_NS;
+}
+
 /* A request that is out when wallspy is stopped would hold its thread until wallspy goes on.  So nothing new is asked
  * for until none is out, which takes as long as a thread waits for its page: each tick would ask anew.  Of a thread that
  * another's execve ended, or whose process has, nobody tells but what a tick begins with. */
 static void pause_if_asked(struct sampler *s)
 {
+    int64_t look_ns = clock_now_ns() + LOOK_NS;
     while (atomic_load(&s->pause) != PAUSE_NONE && !all_ended(s) &&
-           !atomic_load_explicit(&s->stop, memory_order_relaxed)) {
+           !atomic_load_explicit(&s->stop, memory_order_relaxed) &&
+           !counters_get(&s->counters, COUNT_STUCK)) {
         int asked = PAUSE_ASKED;
         if (!tracer_pending(s->tracer))
             (void)atomic_compare_exchange_strong(&s->pause, &asked, PAUSED);
@@ -192,6 +205,7 @@ static void pause_if_asked(struct sampler *s)
             if (!s->processes[i]->ended)
                 (void)threads_prepare(s, s->processes[i]);
         tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
+        look_for_stuck(s, &look_ns);
         tell_if_asked(s);
     }
 }
@@ -254,17 +268,13 @@ static void run_ticks(struct sampler *s)
 /* Waits for it to be true, for NS at most, and no longer where a thread cannot be let go: only our end does that. */
 static bool wait_until(struct sampler *s, bool (*is_true)(struct sampler *), int64_t ns)
 {
-    int64_t now_ns = clock_now_ns();
-    int64_t end_ns = now_ns + ns;
-    int64_t look_ns = now_ns + LOOK_NS;
-    while (!is_true(s) && now_ns < end_ns && !counters_get(&s->counters, COUNT_STUCK)) {
-        tracer_sleep(s->tracer, now_ns + NS_PER_MS, -1);
-        now_ns = clock_now_ns();
+    int64_t end_ns = clock_now_ns() + ns;
+    int64_t look_ns = end_ns - ns + LOOK_NS;
+    while (!is_true(s) && clock_now_ns() < end_ns && !counters_get(&s->counters, COUNT_STUCK)) {
+        tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
         bool frozen = tracer_held(s->tracer) && !stops_thaw(s);
-        if (now_ns < look_ns || frozen)
-            continue;
-        tick_find_stuck(s);
-        look_ns = now_ns + LOOK_NS;
+        if (!frozen)
+            look_for_stuck(s, &look_ns);
     }
     return is_true(s);
 }
