@@ -193,17 +193,25 @@ void threads_meet(struct sampler *s, struct task *t)
         capture_tell(s, t, MESSAGE_TASK_NEW, 0, t->until_ns);
 }
 
-/* WHOLE: the listing shows all there are. */
-static void end_unseen(struct sampler *s, struct process *p, bool whole)
+/* A thread that ends while the kernel lists up to it makes it leave out one that lives (next_tid() and first_tid() of
+ * fs/proc/base.c go on by number): those are met, or seen, at the next listing. */
+static bool has_ended(struct sampler *s, struct task *t)
+{
+    return capture_counts(s, t, &(struct schedstat){0}) == -ESRCH;
+}
+
+/* LISTED: how that went; -ESRCH: P is gone. */
+static void end_unseen(struct sampler *s, struct process *p, int listed)
 {
     p->any_unwatched = s->config.filter.n > 0;
     for (size_t i = p->n_tasks; i-- > 0;) {
         struct task *t = p->tasks[i];
         p->any_unwatched |= !t->met || t->zombie;
-        if (!t->seen && whole)
+        bool ended = !t->seen && (listed == -ESRCH || (listed == 0 && has_ended(s, t)));
+        p->list_again |= !t->seen && !ended;
+        t->seen = false;
+        if (ended)
             threads_end(s, t);
-        else
-            t->seen = false;
     }
 }
 
@@ -226,7 +234,7 @@ void threads_list(struct sampler *s, struct process *p, bool gone)
         r = -ESRCH;
     bool failed = r < 0 && r != -ESRCH;
     counters_add(&s->counters, COUNT_UNREADABLE, failed);
-    end_unseen(s, p, !failed);
+    end_unseen(s, p, r);
     if (s->config.filter.n)
         filter_all_again(s, p);
     if (r == -ESRCH || (!failed && all_zombies(s, p))) {

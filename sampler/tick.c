@@ -370,7 +370,7 @@ void tick_run(struct sampler *s)
         p->lost_one = false;
         visit_process(s, p);
         stops_ask(s);
-        p->list_again =
+        p->list_again |=
             p->lost_one && listed; /* not twice a tick: it takes long where there are many */
         if (p->lost_one && !listed) {
             visit_successors(s, p);

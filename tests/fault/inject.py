@@ -258,6 +258,19 @@ class Inject(unittest.TestCase):
         """The command's end shows, whichever file is the last that can be opened."""
         self.sweep("work sums 2", (Point("launch", "openat", "EMFILE", n, True) for n in range(1, 41)))
 
+    def test_threads_left_out_of_a_listing(self):
+        """As the kernel does it if another ends while it lists them.  They have not ended."""
+        empty = ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", "trace=getdents64",
+                 "-e", "inject=getdents64:retval=0:when=7+3")
+        with harness.Target("work", "sums", 3) as target:
+            with harness.Wallspy(target.pid, "-d", "1.5", rate=100, prefix=empty) as wallspy:
+                profile = wallspy.ends(trial.ENDS_WITHIN_S)
+            tids = [thread["tid"] for thread in profile.counts["threads"]]
+            self.assertGreater(profile.counts["ticks"], 100)  # nor has the process
+            self.assertEqual(sorted(tids), sorted(harness.threads(target.pid)))
+            harness.HarmTest().assert_unharmed(target)
+            self.assertEqual(target.finish()["wrong"], 0)
+
     def test_python(self):
         self.sweep("python", (p for p in quick_points(("dump",), 1) if not p.lasts))
 
