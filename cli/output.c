@@ -138,14 +138,16 @@ static int check_existing(struct output_target *t, struct err *err)
     return 0;
 }
 
-/* Hidden, and the process's own: a file of that name is what a killed run left. */
+/* Hidden, and the process's own: a file of that name is what a killed run left.  The one that it is to replace may be private. */
 static int create_temporary(const char *path, char **ret_name)
 {
     const char *base = path_base(path);
     *ret_name =
         xasprintf("%.*s.%.*s.%d.tmp", (int)(base - path), path, MAX_BASE_BYTES, base, getpid());
     (void)unlink(*ret_name);
-    int fd = open(*ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    struct stat older;
+    mode_t mode = stat(path, &older) == 0 ? 0600 : 0666;
+    int fd = open(*ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     return fd < 0 ? -errno : fd;
 }
 
@@ -220,7 +222,8 @@ static bool write_bytes(struct output *out, const void *buf, size_t len)
             return false;
         }
         ssize_t n = write(out->fd, (const char *)buf + done, part);
-        if (n < 0 && errno == EINTR)
+        /* Another who writes to it may have been quicker. */
+        if (n < 0 && (errno == EINTR || (errno == EAGAIN && out->may_wait)))
             continue;
         if (n <= 0)
             return false;

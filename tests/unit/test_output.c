@@ -99,6 +99,16 @@ START_TEST(a_private_file_stays_private)
     (void)umask(022);
     put_file("a.json", "old");
     ck_assert_int_eq(chmod("a.json", 0600), 0);
+    struct output_target t;
+    struct output *out = NULL;
+    char name[64];
+    (void)snprintf(name, sizeof name, ".a.json.%d.tmp", getpid());
+    ck_assert_int_eq(output_plan(&t, "a.json", "folded", &err), 0);
+    ck_assert_int_eq(output_begin(&out, &t, NULL, &err), 0);
+    ck_assert_int_eq(stat(name, &st), 0);
+    ck_assert_int_eq(st.st_mode & 07777, 0600); /* from its beginning */
+    ck_assert_ptr_null(output_discard(out));
+    output_target_release(&t);
     ck_assert_int_eq(write_text("a.json", "new", NULL, &err), 0);
     expect_file("a.json", "new");
     ck_assert_int_eq(stat("a.json", &st), 0);
