@@ -210,9 +210,21 @@ int outputs_write(struct outputs *outputs, struct recording *r)
     return first;
 }
 
+static bool all_in_place(const struct outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->n; i++)
+        if (!outputs->files[i].target.in_place)
+            return false;
+    return true;
+}
+
 int outputs_snapshot(struct outputs *outputs, struct recording *r)
 {
     int first = 0;
+    if (all_in_place(outputs)) {
+        terminal_warn("no snapshot: it has its name from the output's, and -o names no file");
+        return 0;
+    }
     outputs->snapshots++;
     recording_snapshot(r);
     for (size_t i = 0; i < outputs->n; i++) {

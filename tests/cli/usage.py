@@ -254,6 +254,19 @@ class Attached(InFolder):
             process.communicate(timeout=20)
             self.expect_recording("o.json")
 
+    def test_snapshot_of_no_file(self):
+        with Target("plain", user=False) as t:
+            process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-o", "-"], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, text=True)
+            while "sampling" not in process.stderr.readline():
+                pass
+            process.send_signal(signal.SIGUSR1)
+            while "no snapshot" not in process.stderr.readline():
+                pass
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 0)
+
     def test_duration_and_default_name(self):
         with Target("plain", user=False) as t:
             self.assertEqual(run(t.pid, "-d", "300ms", user=False)[0], 0)
