@@ -26,6 +26,19 @@ int launch_exec_failed(const char *command, int error, struct err *err)
     return err_set(err, -error, "cannot run %s: %s", command, strerror(error));
 }
 
+/* As execve will: until then, a signal to the command is its own, not for our handlers. */
+static void drop_handlers(void)
+{
+    struct sigaction action;
+    for (int number = 1; number <= SIGRTMAX; number++) {
+        if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_IGN)
+            continue;
+        action.sa_handler = SIG_DFL;
+        action.sa_flags = 0;
+        (void)sigaction(number, &action, NULL);
+    }
+}
+
 int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct err *err)
 {
     int report[2];
@@ -39,6 +52,7 @@ int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct er
     pid_t pid = fork();
     if (pid == 0) {
         (void)sigaction(SIGCHLD, &before, NULL);
+        drop_handlers();
         (void)sigprocmask(SIG_SETMASK, mask, NULL);
         run_child(argv, report[1]);
     }
