@@ -237,6 +237,13 @@ static void visit_pending(struct sampler *s, struct task *t, int64_t now_ns)
     look_for_stuck(s, t, now_ns);
 }
 
+/* Where it is may not be known any more: PR_SET_DUMPABLE was cleared, or its user changed. */
+static void visit_hidden(struct sampler *s, struct task *t, int64_t now_ns)
+{
+    counters_add(&s->counters, COUNT_REFUSED, 1);
+    capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
+}
+
 /* VIEW: where it is now. */
 static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state *view,
                          int64_t now_ns)
@@ -307,7 +314,7 @@ static void visit(struct sampler *s, struct task *t)
     if (r == -ESRCH)
         threads_end(s, t);
     else if (r == -EPERM)
-        capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
+        visit_hidden(s, t, now_ns);
     else if (r == 0)
         visit_viewed(s, t, &view, now_ns);
     else if (r != -EAGAIN)

@@ -127,6 +127,7 @@ class Debugger(harness.HarmTest):
                 profile = wallspy.stop()
             self.assertEqual(target.finish()["wrong"], 0)
         self.assert_seen(profile, "compute", 0.2)
+        self.assertGreater(profile.counts["refused"], 50)
 
 
 if __name__ == "__main__":
