@@ -219,21 +219,20 @@ static void mark_exec(struct recording *r, struct subject *s, const struct lane 
 
 static void on_sample(struct recording *r, struct subject *s, const struct sample_message *m)
 {
-    struct lane *lane = lane_of(r, &m->head);
     struct stacked stacked = {0};
-    if (!lane)
-        return;
+    on_new(r, s, &m->head); /* if the ring had no room for its birth */
+    struct lane *lane = lane_of(r, &m->head);
     lane_close(lane, r->profile, &m->head, r->origin_ns, interval_ns(r));
     if (!(m->head.flags & SAMPLE_NO_STACK))
         stacked = stacker_stack(r->stacker, s, m);
     else
-        stacked.stack = stacker_mark(r->stacker, s, m);
+        stacked = stacker_mark(r->stacker, s, m);
     describe_thread(r, s, lane, m, &stacked);
     if (s->execed_ns && m->head.tid == s->pid)
         mark_exec(r, s, lane, &m->head);
     r->left_out += stacked.left_out;
     if (!stacked.left_out)
-        lane_open(lane, &m->head, stacked.stack, state_of(m->snapshot.state));
+        lane_open(lane, &m->head, stacked.stack, stacked.frames, state_of(m->snapshot.state));
     lane->held_ns = m->head.held_ns;
     if (r->on_sample)
         r->on_sample(r->on_sample_ctx, lane->thread, m, &stacked);

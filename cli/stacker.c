@@ -18,7 +18,7 @@ struct stacker {
     struct native_stack native;
     struct py_stack python;
     struct merged_stack merged;
-    frame_id truncated, native_not_read, collecting;
+    frame_id truncated, native_not_read, not_shown, collecting;
     struct leaf_files files;
     uint64_t merges[PY_MERGE_COUNT], samples, not_complete, not_held, guessed, python_cut,
         hook_incomplete, unknown_code, adopted, early;
@@ -41,6 +41,7 @@ struct stacker *stacker_new(struct profile *profile, struct feedback *feedback,
     st->truncated = profile_mark(profile, "[truncated]", NULL);
     st->collecting = profile_mark(profile, "[gc]", NULL);
     st->native_not_read = profile_mark(profile, "[native frames not read]", NULL);
+    st->not_shown = profile_mark(profile, "[not shown]", NULL); /* as view.c says it */
     return st;
 }
 
@@ -193,12 +194,12 @@ static frame_id frame_of(struct stacker *st, struct subject *s, const struct sna
     return hidden ? (frame_id){0} : ret;
 }
 
-/* Is the root missing?  Native frames missing above Python's root are the merge's to mark. */
+/* Is the root missing?  Native frames missing between Python's frames are the merge's to mark. */
 static bool is_truncated(const struct stacker *st)
 {
     const struct merged_stack *merged = &st->merged;
     if (merged->n && merged->frames[merged->n - 1].kind == MERGED_PYTHON)
-        return python_is_cut(st);
+        return python_is_cut(st) || (merged->root_at_home && st->native.end != UNWIND_DONE);
     return st->native.end != UNWIND_DONE;
 }
 
@@ -373,8 +374,8 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     if (not_held)
         ret.stack = profile_push(st->profile, ret.stack, st->native_not_read);
     frame_id leaf = leaf_frame(st->profile, s->pid, m, ret.gil.gil, &st->files);
-    if (leaf.ix)
-        ret.stack = profile_push(st->profile, ret.stack, leaf);
+    ret.frames = ret.stack.ix ? ret.stack : profile_push(st->profile, ret.stack, st->not_shown);
+    ret.stack = leaf.ix ? profile_push(st->profile, ret.stack, leaf) : ret.frames;
     ret.python = st->merged.result != PY_MERGE_NO_PYTHON;
     uint64_t guessed = count_guessed(st);
     ret.complete = st->native.end == UNWIND_DONE && !is_truncated(st) && !python_is_cut(st) &&
@@ -389,12 +390,14 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     return ret;
 }
 
-stack_id stacker_mark(struct stacker *st, struct subject *s, const struct sample_message *m)
+struct stacked stacker_mark(struct stacker *st, struct subject *s, const struct sample_message *m)
 {
-    if (!(m->head.flags & (SAMPLE_TRACED | SAMPLE_IO_WORKER)))
-        return (stack_id){0};
-    return profile_push(st->profile, (stack_id){0},
-                        leaf_frame(st->profile, s->pid, m, PY_GIL_ABSENT, &st->files));
+    struct stacked ret = {0};
+    if (m->head.flags & (SAMPLE_TRACED | SAMPLE_IO_WORKER))
+        ret.frames = profile_push(st->profile, ret.frames,
+                                  leaf_frame(st->profile, s->pid, m, PY_GIL_ABSENT, &st->files));
+    ret.stack = ret.frames;
+    return ret;
 }
 
 void stacker_report(const struct stacker *st, struct profile *profile)

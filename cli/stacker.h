@@ -20,9 +20,10 @@ struct stacker *stacker_new(struct profile *profile, struct feedback *feedback,
 /* Tells S what the options need to know of it. */
 void stacker_prepare(const struct stacker *st, struct subject *s);
 struct stacked {
-    stack_id stack; /* none: not to be shown */
-    bool left_out;  /* not asked for (--gil): no sample at all, nor missed time */
-    bool python;    /* it has Python frames */
+    stack_id stack;  /* none: not to be shown */
+    stack_id frames; /* of STACK: without what the thread's state adds to it */
+    bool left_out;   /* not asked for (--gil): no sample at all, nor missed time */
+    bool python;     /* it has Python frames */
     struct py_gil_state gil;
     uint64_t python_threads[SNAPSHOT_ANNEX_WORDS]; /* the thread states that it runs; 0: no more */
     bool complete;                                 /* nothing cut, lost or guessed */
@@ -33,7 +34,7 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
 string_id stacker_thread_name(struct stacker *st, struct subject *s,
                               const struct sample_message *m);
 /* M has no stack: what can be said all the same ("[traced by 880]"), or none. */
-stack_id stacker_mark(struct stacker *st, struct subject *s, const struct sample_message *m);
+struct stacked stacker_mark(struct stacker *st, struct subject *s, const struct sample_message *m);
 /* Sets what was counted so far in the profile's facts. */
 void stacker_report(const struct stacker *st, struct profile *profile);
 struct stacker *stacker_free(struct stacker *st);

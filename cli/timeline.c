@@ -30,8 +30,7 @@ static void add_run(struct lane *lane, struct profile *p, struct run run)
  * finds waiting was running until then.  Which one cannot be seen, but how long each has waited is counted
  * by the kernel when the wait is over: no more than that is shown as waiting.  A wait that lasted for
  * several ticks is not in doubt. */
-static void settle_state(struct lane *lane, const struct profile *p, struct run *run,
-                         int64_t interval_ns)
+static void settle_state(struct lane *lane, struct run *run, int64_t interval_ns)
 {
     lane->waited_ns =
         min_i64(lane->waited_ns, REMEMBERED_INTERVALS * interval_ns) + run->runqueue_ns;
@@ -41,7 +40,7 @@ static void settle_state(struct lane *lane, const struct profile *p, struct run 
         lane->waited_ns -= run->wall_ns;
     } else {
         run->state = RUN_RUNNING;
-        run->stack = profile_stack_parent(p, run->stack);
+        run->stack = lane->frames;
     }
 }
 
@@ -82,7 +81,7 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
         .runqueue_ns = counted ? (int64_t)(m->sched.wait_ns - lane->sched.wait_ns) : 0,
     };
     if (counted)
-        settle_state(lane, p, &run, interval_ns);
+        settle_state(lane, &run, interval_ns);
     if (lane->by_state || uncounted)
         count_by_state(&run);
     struct profile_thread *t = profile_get_thread(p, lane->thread);
@@ -97,10 +96,12 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
                              .wall_ns = all_ns - wall_ns});
 }
 
-void lane_open(struct lane *lane, const struct message *m, stack_id stack, enum run_state state)
+void lane_open(struct lane *lane, const struct message *m, stack_id stack, stack_id frames,
+               enum run_state state)
 {
     lane->open = true;
     lane->stack = stack;
+    lane->frames = frames;
     lane->state = state;
     lane->start_ns = m->time_ns;
     lane->sched = m->sched;

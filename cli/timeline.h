@@ -15,7 +15,7 @@ struct lane {
     thread_id thread;
     uint32_t task; /* the sampler's number for it */
     bool open;
-    stack_id stack;
+    stack_id stack, frames;
     enum run_state state;
     int64_t start_ns;                        /* CLOCK_MONOTONIC */
     struct schedstat sched;                  /* at start_ns */
@@ -33,9 +33,10 @@ struct lane {
  * INTERVAL_NS: between ticks, now. */
 void lane_close(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns,
                 int64_t interval_ns);
-/* Opens a sample at the time of M.  STACK none: missed; of a thread that waits for a CPU, its innermost
- * frame says so, and is taken off if it proves to have been running. */
-void lane_open(struct lane *lane, const struct message *m, stack_id stack, enum run_state state);
+/* Opens a sample at the time of M.  STACK none: missed; of a thread that waits for a CPU it says so, and if that one proves to
+ * have been running FRAMES takes its place, which does not. */
+void lane_open(struct lane *lane, const struct message *m, stack_id stack, stack_id frames,
+               enum run_state state);
 /* The open sample is known to hold until the time of M: adds what there is of it. */
 void lane_hold(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns,
                int64_t interval_ns);

@@ -239,6 +239,7 @@ void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *n
     assert(out->capacity >= py_merge_room(native->n, py->n));
     out->n = 0;
     out->elsewhere = py_homes_find(m, mem, native, py);
+    out->root_at_home = m->n > 0 && m->blocks[m->n - 1].home != NOWHERE;
     out->result = m->n ? PY_MERGE_EXACT : PY_MERGE_NO_PYTHON;
     struct writer w = {.m = m, .native = native, .py = py, .out = out};
     find_extent(&w, syscall);

@@ -92,15 +92,15 @@ static void fill_head(struct task *t, struct message *m, enum message_kind kind,
 void capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uint32_t flags,
                   int64_t now_ns)
 {
-    struct sample_message *m = ring_reserve(s->ring, sizeof *m);
+    struct sample_message *m =
+        ring_reserve(s->ring, sizeof *m + (kind == MESSAGE_SAMPLE ? SPARE_RING_BYTES : 0));
     if (!m) {
         counters_add(&s->counters, COUNT_RING_FULL, 1);
         return;
     }
-    memset(m, 0, sizeof *m);
+    *m = (struct sample_message){.snapshot.state = t->state};
     fill_head(t, &m->head, kind, now_ns);
     m->head.flags = flags;
-    m->snapshot.state = t->state;
     ring_commit(s->ring, kind == MESSAGE_SAMPLE ? sizeof *m : sizeof m->head);
     s->told = true;
 }

@@ -81,16 +81,17 @@ static void start(struct day *d)
     d->sched[0].runs = d->sched[1].runs = 1; /* 0: not counted */
     d->waiter = lane(d, 3, "waiter", 0);
     struct message m = {.sched = {0, 0, 1}};
-    lane_open(&d->waiter, &m, d->waiting, RUN_BLOCKED);
+    lane_open(&d->waiter, &m, d->waiting, d->waiting, RUN_BLOCKED);
 }
 
 static void next_sample(struct day *d, struct lane *lane, struct schedstat *sched, int64_t now_ns)
 {
     uint64_t random = next_random(d);
+    stack_id stack = d->stacks[random / 8 % STACKS];
     bool runs = random % 4 != 0;
     struct message m = {.time_ns = now_ns, .sched = *sched};
     lane_close(lane, d->p, &m, 0, interval_ns);
-    lane_open(lane, &m, d->stacks[random / 8 % STACKS], runs ? RUN_RUNNING : RUN_BLOCKED);
+    lane_open(lane, &m, stack, stack, runs ? RUN_RUNNING : RUN_BLOCKED);
     sched->run_ns += runs ? 9000000 : 1000000;
     sched->wait_ns += runs ? 500000 : 0;
     sched->runs++;
@@ -105,7 +106,8 @@ static void see_to_job(struct day *d, int64_t tick, int64_t now_ns)
     if (tick % RATE_HZ == 0) {
         (void)snprintf(name, sizeof name, "job-%" PRIu64, d->jobs % 50);
         d->job = lane(d, 100 + (pid_t)d->jobs++, name, now_ns);
-        lane_open(&d->job, &m, d->stacks[tick % STACKS], RUN_BLOCKED);
+        stack_id stack = d->stacks[tick % STACKS];
+        lane_open(&d->job, &m, stack, stack, RUN_BLOCKED);
         d->samples++;
     } else if (tick % RATE_HZ == JOB_TICKS) {
         lane_close(&d->job, d->p, &m, 0, interval_ns);

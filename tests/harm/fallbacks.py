@@ -67,6 +67,17 @@ class Fallbacks(harness.HarmTest):
         self.assertGreater(profile.counts["repeats"], 50)
         self.assertLess(profile.counts["no_stop_captures"], 10)
 
+    def test_without_native_frames(self):
+        """Threads that run no Python have none at all: their time is theirs all the same."""
+        with harness.Target("work", "sums", 3) as target:
+            with harness.Wallspy(target.pid, "--native=off", rate=100) as wallspy:
+                time.sleep(1)
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+        self.assert_seen(profile, "[not shown]", 1)
+        missed_s = sum(seconds for rows in profile.walls().values() for stack, seconds in rows if not stack)
+        self.assertLess(missed_s, 0.5 * profile.seconds("[not shown]"), profile)
+
     def test_few_descriptors(self):
         with harness.Target("work", "blocked", 300) as target:
             with harness.Wallspy(target.pid, rate=100,

@@ -39,7 +39,7 @@ START_TEST(sample_holds_until_the_next)
     set_up();
     struct message first = at(0, 0, 100, 10);
     struct message second = at(12, 0, 107, 12);
-    lane_open(&lane, &first, stack, RUN_RUNNING);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNING);
     lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
     const struct run *run = run_at(0, 1);
     ck_assert_int_eq(run->wall_ns, 12 * MS);
@@ -54,7 +54,7 @@ START_TEST(gap_without_proof_is_missed)
     set_up();
     struct message first = at(0, 0, 100, 0);
     struct message second = at(100, 0, 190, 0);
-    lane_open(&lane, &first, stack, RUN_RUNNING);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNING);
     lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
     ck_assert_int_eq(run_at(0, 2)->wall_ns, 20 * MS);
     ck_assert_int_eq(run_at(0, 2)->cpu_ns, 20 * MS);
@@ -71,7 +71,7 @@ START_TEST(state_counts_where_the_kernel_does_not)
     const enum run_state states[] = {RUN_RUNNING_OR_RUNNABLE, RUN_BLOCKED, RUN_RUNNABLE,
                                      RUN_RUNNING};
     for (int i = 0; i < 4; i++) {
-        lane_open(&lane, &m, stack, states[i]);
+        lane_open(&lane, &m, stack, stack, states[i]);
         m.time_ns += (i + 1) * MS;
         lane_close(&lane, profile, &m, ORIGIN, 10 * MS);
     }
@@ -93,22 +93,22 @@ START_TEST(state_counts_from_the_last_sample_to_the_end)
     struct message second = at(10, 0, 107, 12);
     struct message end = at(16, 0, 107, 12);
     end.kind = MESSAGE_TASK_END;
-    lane_open(&lane, &first, stack, RUN_RUNNING);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNING);
     lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
-    lane_open(&lane, &second, stack, RUN_RUNNING);
+    lane_open(&lane, &second, stack, stack, RUN_RUNNING);
     lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
     const struct profile_thread *t = profile_see_thread(profile, lane.thread);
     ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
     ck_assert_int_eq(t->runqueue_ns, 2 * MS);
-    lane_open(&lane, &second, stack, RUN_BLOCKED);
+    lane_open(&lane, &second, stack, stack, RUN_BLOCKED);
     lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
     ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
-    lane_open(&lane, &second, stack, RUN_RUNNABLE);
+    lane_open(&lane, &second, stack, stack, RUN_RUNNABLE);
     lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
     ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
     ck_assert_int_eq(t->runqueue_ns, (2 + 6) * MS);
     end.flags = TASK_STILL_ALIVE; /* they were read just now */
-    lane_open(&lane, &second, stack, RUN_RUNNING);
+    lane_open(&lane, &second, stack, stack, RUN_RUNNING);
     lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
     ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
 }
@@ -120,7 +120,7 @@ START_TEST(state_counts_where_samples_are_left_out)
     struct message first = at(0, 0, 100, 10);
     struct message second = at(12, 0, 103, 12);
     lane.by_state = true;
-    lane_open(&lane, &first, stack, RUN_RUNNING);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNING);
     lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
     ck_assert_int_eq(run_at(0, 1)->wall_ns, 12 * MS);
     ck_assert_int_eq(run_at(0, 1)->cpu_ns, 12 * MS);
@@ -129,7 +129,7 @@ START_TEST(state_counts_where_samples_are_left_out)
     /* Found waiting, but the kernel counted no such wait: it was on its CPU until we woke. */
     struct message third = at(22, 0, 112, 12);
     lane.waited_ns = 0;
-    lane_open(&lane, &second, profile_push(profile, stack, profile_mark(profile, "w", NULL)),
+    lane_open(&lane, &second, profile_push(profile, stack, profile_mark(profile, "w", NULL)), stack,
               RUN_RUNNABLE);
     lane_close(&lane, profile, &third, ORIGIN, 10 * MS);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNING); /* the same run goes on */
@@ -144,7 +144,7 @@ START_TEST(proof_covers_any_gap)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(100, 95, 102, 0);
     second.repeats = 9;
-    lane_open(&lane, &first, stack, RUN_BLOCKED);
+    lane_open(&lane, &first, stack, stack, RUN_BLOCKED);
     lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
     ck_assert_int_eq(run_at(0, 1)->wall_ns, 100 * MS);
     ck_assert_uint_eq(run_at(0, 1)->samples, 10);
@@ -157,7 +157,8 @@ START_TEST(late_count_is_carried)
     set_up();
     struct message times[] = {at(0, 0, 100, 0), at(10, 0, 100, 0), at(20, 0, 118, 0)};
     for (int i = 0; i < 2; i++) {
-        lane_open(&lane, &times[i], stack, i ? RUN_RUNNING : RUN_RUNNABLE);
+        lane_open(&lane, &times[i], stack, i ? stack : (stack_id){0},
+                  i ? RUN_RUNNING : RUN_RUNNABLE);
         lane_close(&lane, profile, &times[i + 1], ORIGIN, 10 * MS);
     }
     ck_assert_int_eq(run_at(1, 2)->cpu_ns, 10 * MS);
@@ -175,7 +176,7 @@ START_TEST(waiting_is_shown_as_counted)
     for (int64_t i = 0; i < 100; i++) {
         struct message now = at(10 * i, 0, 100, 5 * (uint64_t)i);
         struct message next = at(10 * i + 10, 0, 100, 5 * (uint64_t)i + 5);
-        lane_open(&lane, &now, waiting, RUN_RUNNABLE);
+        lane_open(&lane, &now, waiting, stack, RUN_RUNNABLE);
         lane_close(&lane, profile, &next, ORIGIN, 10 * MS);
     }
     const struct profile_thread *t = profile_see_thread(profile, lane.thread);
@@ -195,7 +196,7 @@ START_TEST(long_wait_is_not_in_doubt)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(50, 45, 100, 0);
     second.repeats = 4;
-    lane_open(&lane, &first, stack, RUN_RUNNABLE);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNABLE);
     lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNABLE);
 }
@@ -209,7 +210,7 @@ START_TEST(sample_held_so_far_is_there_once)
     still.repeats = 5;
     struct message second = at(100, 95, 102, 0);
     second.repeats = 4;
-    lane_open(&lane, &first, stack, RUN_BLOCKED);
+    lane_open(&lane, &first, stack, stack, RUN_BLOCKED);
     lane_hold(&lane, profile, &still, ORIGIN, 10 * MS);
     ck_assert_int_eq(run_at(0, 1)->wall_ns, 50 * MS);
     lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
@@ -219,7 +220,21 @@ START_TEST(sample_held_so_far_is_there_once)
 }
 END_TEST
 
-CHECK_MAIN("timeline", 20, sample_held_so_far_is_there_once, waiting_is_shown_as_counted,
-           long_wait_is_not_in_doubt, sample_holds_until_the_next, gap_without_proof_is_missed,
-           state_counts_where_the_kernel_does_not, state_counts_from_the_last_sample_to_the_end,
-           state_counts_where_samples_are_left_out, proof_covers_any_gap, late_count_is_carried)
+/* Found waiting for a CPU, but the kernel counted no wait; a mark that stands for the whole stack stays. */
+START_TEST(mark_of_no_stack_stays)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 0);
+    struct message second = at(10, 0, 110, 0);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNABLE);
+    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNING);
+    ck_assert_uint_eq(run_at(0, 1)->stack.ix, stack.ix);
+}
+END_TEST
+
+CHECK_MAIN("timeline", 20, mark_of_no_stack_stays, sample_held_so_far_is_there_once,
+           waiting_is_shown_as_counted, long_wait_is_not_in_doubt, sample_holds_until_the_next,
+           gap_without_proof_is_missed, state_counts_where_the_kernel_does_not,
+           state_counts_from_the_last_sample_to_the_end, state_counts_where_samples_are_left_out,
+           proof_covers_any_gap, late_count_is_carried)
