@@ -130,7 +130,7 @@ static void repair(struct stop *stop, const struct user_regs_struct *user)
     stop->cut = syscall_was_cut(stop->syscall, args, result);
     if (result != -EINTR)
         return;
-    stop->repaired = syscall_needs_repair(stop->syscall) &&
+    stop->repaired = syscall_needs_repair(stop->syscall, args) &&
                      ptrace(PTRACE_POKEUSER, stop->tid, offsetof(struct user_regs_struct, rax),
                             -(long)ERESTARTNOHAND) == 0;
     stop->perturbed = !stop->repaired;

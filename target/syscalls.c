@@ -3,6 +3,7 @@
  * none, but for those that look up or read files, which a file system like FUSE may interrupt as it does read. */
 #include "target/syscalls.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -367,7 +368,7 @@ static const struct call {
     [434] = {"pidfd_open", 0},
     [435] = {"clone3", 0},
     [436] = {"close_range", 0},
-    [437] = {"openat2", REPAIR},
+    [437] = {"openat2", 0}, /* whether it makes a file is in memory */
     [438] = {"pidfd_getfd", FD},
     [439] = {"faccessat2", REPAIR},
     [440] = {"process_madvise", FD},
@@ -420,9 +421,15 @@ bool syscall_takes_fd(int64_t number)
     return find_call(number)->flags & FD;
 }
 
-bool syscall_needs_repair(int64_t number)
+/* Once more, it would find its own file there. */
+static bool makes_a_file(int64_t number, const uint64_t args[6])
 {
-    return find_call(number)->flags & REPAIR;
+    return (number == SYS_open && args[1] & O_EXCL) || (number == SYS_openat && args[2] & O_EXCL);
+}
+
+bool syscall_needs_repair(int64_t number, const uint64_t args[6])
+{
+    return find_call(number)->flags & REPAIR && !makes_a_file(number, args);
 }
 
 bool syscall_restarts_cleanly(int64_t number)

@@ -9,8 +9,8 @@ const char *syscall_name(int64_t number); /* "futex"; NULL if unknown */
 /* Its first argument is a file descriptor, so that naming the object helps. */
 bool syscall_takes_fd(int64_t number);
 /* A stop makes it return EINTR to the program although no signal was sent; rax may be set to
- * −ERESTARTNOHAND to have it restarted. */
-bool syscall_needs_repair(int64_t number);
+ * −ERESTARTNOHAND to have it restarted, with the same ARGS. */
+bool syscall_needs_repair(int64_t number, const uint64_t args[6]);
 /* A stop is not seen by the program: the kernel restarts it with the remaining time. */
 bool syscall_restarts_cleanly(int64_t number);
 /* Of those: nothing is done while it blocks that a stop could undo.  What takes a file descriptor may
