@@ -28,8 +28,7 @@ struct merged_stack {
     struct merged_frame *frames; /* [0] innermost; the caller's */
     size_t n, capacity;
     enum py_merge_result result;
-    bool
-        root_at_home; /* the outermost Python frame is that of a native one that was read, which may have no caller here */
+    bool root_at_home; /* the outermost Python frame has its C frame, which may lack a caller */
     size_t
         unmatched; /* activations of the eval loop whose Python frames are not there; also those that may be
                            another greenlet's, or just be entered, if there is no Python frame at all */
