@@ -228,10 +228,28 @@ void tick_find_stuck(struct sampler *s)
         }
 }
 
+/* Where wallspy lost its CPU between the look at T and the request, T may have gone on into a page fault before it
+ * was asked: it waits there, and was asked there. */
+static void note_late_request(struct sampler *s, struct task *t, int64_t now_ns)
+{
+    struct syscall_state view;
+    bool as_asked = t->sched.runs == t->requested_runs && t->requested_state != THREAD_RUNNING &&
+                    t->requested_state != THREAD_RUNNING_OR_RUNNABLE;
+    if (as_asked || capture_view(s, t, &view) < 0 || view.view != SYSCALL_BLOCKED ||
+        view.number >= 0 || threads_state(t) != 'D')
+        return;
+    t->requested_state = THREAD_BLOCKED;
+    t->requested_at = capture_place(t, &view);
+    t->requested_runs = t->sched.runs;
+    t->requested_ns = now_ns;
+    t->pending_repeats = 0;
+}
+
 /* It was asked to stop at an earlier tick.  Until it has run again it has been waiting, for a CPU or its page. */
 static void visit_pending(struct sampler *s, struct task *t, int64_t now_ns)
 {
     counters_add(&s->counters, COUNT_PENDING_TICKS, 1);
+    note_late_request(s, t, now_ns);
     if (t->sched.runs == t->requested_runs)
         t->pending_repeats++;
     look_for_stuck(s, t, now_ns);

@@ -271,6 +271,22 @@ class Inject(unittest.TestCase):
             harness.HarmTest().assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
 
+    def test_requests_that_come_late(self):
+        """The thread has its page by then, and waits for the next: that it does is told, not missed."""
+        late = ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", "trace=ptrace",
+                "-e", "inject=ptrace:delay_enter=40000")
+        for _ in range(3):
+            with harness.Target("faults", "ahead", 300) as target:
+                if target.first == "skip":
+                    self.skipTest("FUSE is not to be had here")
+                with harness.Wallspy(target.pid, "-d", "3", rate=100, ready=False, prefix=late) as wallspy:
+                    profile = wallspy.ends(trial.ENDS_WITHIN_S)
+                harness.HarmTest().assert_unharmed(target)
+                self.assertEqual(target.finish()["wrong"], 0)
+            (rows,) = (rows for name, rows in profile.walls().items() if "waiter" in name)
+            # Some 0.17 while the sampler is delayed itself.
+            self.assertLess(sum(seconds for stack, seconds in rows if not stack), 0.35, profile)
+
     def test_python(self):
         self.sweep("python", (p for p in quick_points(("dump",), 1) if not p.lasts))
 
