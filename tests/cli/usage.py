@@ -261,10 +261,9 @@ class Attached(InFolder):
             while "sampling" not in process.stderr.readline():
                 pass
             process.send_signal(signal.SIGUSR1)
-            while "no snapshot" not in process.stderr.readline():
-                pass
+            time.sleep(0.5)
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=20)
+            self.assertIn("no snapshot", process.communicate(timeout=20)[1])
             self.assertEqual(process.returncode, 0)
 
     def test_duration_and_default_name(self):

@@ -83,7 +83,7 @@ class Faults(harness.HarmTest):
 
     def test_ctrl_z_of_a_dump(self):
         """It is obeyed when the dump is done with its threads: one of them was asked to stop, and does when its page comes."""
-        with harness.Target("faults", "ahead", 600) as target:
+        with harness.Target("faults", "ahead", 1500) as target:
             if target.first == "skip":
                 self.skipTest("FUSE is not to be had here")
             line = [*harness.JOB, harness.programs["wallspy"], "dump", "-p", str(target.pid)]
@@ -92,7 +92,7 @@ class Faults(harness.HarmTest):
                     harness.wait_until(lambda: self.is_traced(target.pid))
                     dump.send_signal(signal.SIGTSTP)
                     harness.wait_until(lambda: harness.status(dump.pid, "State")[0] == "T")
-                    time.sleep(1)  # the page has come
+                    time.sleep(2)  # the page has come
                     self.assert_unharmed(target)
                     dump.send_signal(signal.SIGCONT)
                     self.assertIn("wait_for_page", dump.communicate()[0])
