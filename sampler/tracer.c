@@ -334,7 +334,7 @@ int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag)
         if (request)
             forget(t, request);
         if (r == -ETIMEDOUT) /* it may have become ours just then */
-            (void)ptrace(PTRACE_INTERRUPT, tid, 0L, 0L);
+            tracer_expect(t, tid);
         return (int)r;
     }
     /* Also when it was handed out meanwhile: that may have been another that took its tid by execve.
@@ -387,14 +387,14 @@ void tracer_forget(struct tracer *t, pid_t tid)
     (void)ptrace(PTRACE_INTERRUPT, tid, 0L, 0L);
 }
 
-void tracer_expect(struct tracer *t, pid_t pid)
+void tracer_expect(struct tracer *t, pid_t tid)
 {
-    struct request *request = find(t, pid);
+    struct request *request = find(t, tid);
     if (request)
         forget(t, request);
     make_room(t);
-    if (ptrace(PTRACE_INTERRUPT, pid, 0L, 0L) == 0)
-        (void)insert(t, pid, 0);
+    if (ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) == 0)
+        (void)insert(t, tid, 0);
 }
 
 void tracer_settle(struct tracer *t)

@@ -79,9 +79,9 @@ void tracer_release_held(struct tracer *t);
 /* Drops the request for TID, which exists no more (execve gives its tid to another thread).  A stop
  * that comes all the same is let go at once. */
 void tracer_forget(struct tracer *t, pid_t tid);
-/* The same for PID after an execve in its process.  If what is called so now is attached, it has yet to stop, and is pending
- * until it has, without a tag. */
-void tracer_expect(struct tracer *t, pid_t pid);
+/* The same where TID may be ours all the same, as the one of a process after an execve: if so it has yet to stop, and is
+ * pending until it has, without a tag. */
+void tracer_expect(struct tracer *t, pid_t tid);
 /* Waits a little for pending threads, and lets them go as they stop. */
 void tracer_settle(struct tracer *t);
 /* The kernel releases pending threads when the thread that called tracer_new() ends.  Returns NULL. */
