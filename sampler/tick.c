@@ -229,7 +229,7 @@ void tick_find_stuck(struct sampler *s)
 }
 
 /* Where wallspy lost its CPU between the look at T and the request, T may have gone on into a page fault before it
- * was asked: it waits there, and was asked there. */
+ * was asked: it waits there, and was asked there.  One that was asked in a fault may sleep there several times. */
 static void note_late_request(struct sampler *s, struct task *t, int64_t now_ns)
 {
     struct syscall_state view;
@@ -238,9 +238,12 @@ static void note_late_request(struct sampler *s, struct task *t, int64_t now_ns)
     if (as_asked || capture_view(s, t, &view) < 0 || view.view != SYSCALL_BLOCKED ||
         view.number >= 0 || threads_state(t) != 'D')
         return;
-    t->requested_state = THREAD_BLOCKED;
-    t->requested_at = capture_place(t, &view);
+    struct wait_place place = capture_place(t, &view);
     t->requested_runs = t->sched.runs;
+    if (t->requested_state == THREAD_BLOCKED && capture_same_place(&t->requested_at, &place))
+        return;
+    t->requested_state = THREAD_BLOCKED;
+    t->requested_at = place;
     t->requested_ns = now_ns;
     t->pending_repeats = 0;
 }
@@ -452,5 +455,6 @@ void tick_close(struct sampler *s)
                 t->sched.runs == t->sampled_runs)
                 t->until_ns = now_ns;
             capture_tell(s, t, MESSAGE_TASK_END, TASK_STILL_ALIVE, now_ns);
+            t->ended = true; /* if it stops only now, nobody waits for it */
         }
 }

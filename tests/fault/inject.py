@@ -14,6 +14,7 @@ import pathlib
 import random
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -275,7 +276,8 @@ class Inject(unittest.TestCase):
         """The thread has its page by then, and waits for the next: that it does is told, not missed."""
         late = ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", "trace=ptrace",
                 "-e", "inject=ptrace:delay_enter=40000")
-        for _ in range(3):
+        missed_s = []
+        for _ in range(5):
             with harness.Target("faults", "ahead", 300) as target:
                 if target.first == "skip":
                     self.skipTest("FUSE is not to be had here")
@@ -284,8 +286,9 @@ class Inject(unittest.TestCase):
                 harness.HarmTest().assert_unharmed(target)
                 self.assertEqual(target.finish()["wrong"], 0)
             (rows,) = (rows for name, rows in profile.walls().items() if "waiter" in name)
-            # Some 0.17 while the sampler is delayed itself.
-            self.assertLess(sum(seconds for stack, seconds in rows if not stack), 0.35, profile)
+            missed_s.append(sum(seconds for stack, seconds in rows if not stack))
+        # Some 0.17 while the sampler is delayed itself; more where it waits for a CPU besides.
+        self.assertLess(statistics.median(missed_s), 0.35, missed_s)
 
     def test_python(self):
         self.sweep("python", (p for p in quick_points(("dump",), 1) if not p.lasts))
