@@ -235,8 +235,9 @@ static void note_late_request(struct sampler *s, struct task *t, int64_t now_ns)
     struct syscall_state view;
     bool as_asked = t->sched.runs == t->requested_runs && t->requested_state != THREAD_RUNNING &&
                     t->requested_state != THREAD_RUNNING_OR_RUNNABLE;
-    if (as_asked || capture_view(s, t, &view) < 0 || view.view != SYSCALL_BLOCKED ||
-        view.number >= 0 || threads_state(t) != 'D')
+    int r = as_asked ? -EAGAIN : capture_view(s, t, &view);
+    counters_add(&s->counters, COUNT_UNREADABLE, r < 0 && r != -EAGAIN && r != -ESRCH);
+    if (r < 0 || view.view != SYSCALL_BLOCKED || view.number >= 0 || threads_state(t) != 'D')
         return;
     struct wait_place place = capture_place(t, &view);
     t->requested_runs = t->sched.runs;
