@@ -14,7 +14,6 @@ import pathlib
 import random
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -274,21 +273,19 @@ class Inject(unittest.TestCase):
 
     def test_requests_that_come_late(self):
         """The thread has its page by then, and waits for the next: that it does is told, not missed."""
+        # Of the four calls of each second stop the first.
         late = ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", "trace=ptrace",
-                "-e", "inject=ptrace:delay_enter=40000")
-        missed_s = []
-        for _ in range(5):
-            with harness.Target("faults", "ahead", 300) as target:
-                if target.first == "skip":
-                    self.skipTest("FUSE is not to be had here")
-                with harness.Wallspy(target.pid, "-d", "3", rate=100, ready=False, prefix=late) as wallspy:
-                    profile = wallspy.ends(trial.ENDS_WITHIN_S)
-                harness.HarmTest().assert_unharmed(target)
-                self.assertEqual(target.finish()["wrong"], 0)
-            (rows,) = (rows for name, rows in profile.walls().items() if "waiter" in name)
-            missed_s.append(sum(seconds for stack, seconds in rows if not stack))
-        # Some 0.17 while the sampler is delayed itself; more where it waits for a CPU besides.
-        self.assertLess(statistics.median(missed_s), 0.35, missed_s)
+                "-e", "inject=ptrace:delay_enter=295000:when=1+8")
+        with harness.Target("faults", "ahead", 300) as target:
+            if target.first == "skip":
+                self.skipTest("FUSE is not to be had here")
+            with harness.Wallspy(target.pid, "-d", "4", rate=100, ready=False, prefix=late) as wallspy:
+                profile = wallspy.ends(trial.ENDS_WITHIN_S)
+            harness.HarmTest().assert_unharmed(target)
+            self.assertEqual(target.finish()["wrong"], 0)
+        (rows,) = (rows for name, rows in profile.walls().items() if "waiter" in name)
+        # 0 to 0.3; 2.0 to 2.2 where it was missed.
+        self.assertLess(sum(seconds for stack, seconds in rows if not stack), 1.2, profile)
 
     def test_python(self):
         self.sweep("python", (p for p in quick_points(("dump",), 1) if not p.lasts))
