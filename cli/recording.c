@@ -123,18 +123,26 @@ static thread_id thread_for(struct recording *r, struct subject *s, const struct
     return thread;
 }
 
-static void on_new(struct recording *r, struct subject *s, const struct message *m)
+static struct lane *lane_of(struct recording *r, const struct message *m)
 {
     uint64_t index;
-    if (map_get(&r->lane_of_task, m->task, &index))
-        return;
+    return map_get(&r->lane_of_task, m->task, &index) ? &r->lanes[index] : NULL;
+}
+
+/* Its lane, made if it is new: the ring may have had no room for its birth. */
+static struct lane *meet(struct recording *r, struct subject *s, const struct message *m)
+{
+    struct lane *lane = lane_of(r, m);
+    if (lane)
+        return lane;
     r->lanes = array_reserve(r->lanes, &r->lanes_capacity, r->n_lanes + 1, sizeof *r->lanes);
-    struct lane *lane = &r->lanes[r->n_lanes];
+    lane = &r->lanes[r->n_lanes];
     *lane = (struct lane){
         .thread = thread_for(r, s, m), .task = m->task, .by_state = r->config.stacker.gil_only};
     r->threads_seen++;
     read_switches(s, m->tid, &lane->voluntary, &lane->involuntary);
     map_put(&r->lane_of_task, m->task, r->n_lanes++);
+    return lane;
 }
 
 /* The last lane takes the place of the one that ended. */
@@ -144,12 +152,6 @@ static void drop_lane(struct recording *r, struct lane *lane)
     *lane = r->lanes[--r->n_lanes];
     if (lane != &r->lanes[r->n_lanes])
         map_put(&r->lane_of_task, lane->task, (uint64_t)(lane - r->lanes));
-}
-
-static struct lane *lane_of(struct recording *r, const struct message *m)
-{
-    uint64_t index;
-    return map_get(&r->lane_of_task, m->task, &index) ? &r->lanes[index] : NULL;
 }
 
 static int64_t interval_ns(const struct recording *r)
@@ -220,8 +222,7 @@ static void mark_exec(struct recording *r, struct subject *s, const struct lane 
 static void on_sample(struct recording *r, struct subject *s, const struct sample_message *m)
 {
     struct stacked stacked = {0};
-    on_new(r, s, &m->head); /* if the ring had no room for its birth */
-    struct lane *lane = lane_of(r, &m->head);
+    struct lane *lane = meet(r, s, &m->head);
     lane_close(lane, r->profile, &m->head, r->origin_ns, interval_ns(r));
     if (!(m->head.flags & SAMPLE_NO_STACK))
         stacked = stacker_stack(r->stacker, s, m);
@@ -284,7 +285,7 @@ static void handle(struct recording *r, const struct message *m)
         r->end_ns = m->time_ns;
     switch (m->kind) {
     case MESSAGE_TASK_NEW:
-        on_new(r, s, m);
+        (void)meet(r, s, m);
         break;
     case MESSAGE_SAMPLE:
         on_sample(r, s, (const struct sample_message *)m);
