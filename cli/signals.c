@@ -14,6 +14,10 @@ static const int handled_attached[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 static const int handled_launched[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                        SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
 
+/* timeout(1) sends its signal to its child and then to the group that it is in, within microseconds; who asks again
+ * has seen that once was not enough. */
+enum { SAME_REQUEST_NS = 100 * NS_PER_MS };
+
 /* Handlers have no other way to say anything. */
 static struct {
     int wake_fd;
@@ -23,6 +27,11 @@ static struct {
     atomic_int ctrl_c; /* while the command runs: it gets them too */
     atomic_int asked;  /* to stop, when there is no running command to ask */
     atomic_bool snapshot;
+    struct {
+        int number;
+        pid_t sender;
+        int64_t time_ns;
+    } last; /* that was sent; the handler's own */
 } state = {.wake_fd = -1};
 
 static const int *handled(size_t *ret_n)
@@ -52,6 +61,21 @@ static bool is_running(pid_t command)
            (!end.si_pid || end.si_code == CLD_TRAPPED || end.si_code == CLD_STOPPED);
 }
 
+/* Has its sender sent the same just before? */
+static bool is_repeated(int number, const siginfo_t *info)
+{
+    int64_t now_ns = clock_now_ns();
+    bool repeated = info->si_code <= 0 && number == state.last.number &&
+                    info->si_pid == state.last.sender &&
+                    now_ns - state.last.time_ns < SAME_REQUEST_NS;
+    if (info->si_code <= 0 && !repeated) {
+        state.last.number = number;
+        state.last.sender = info->si_pid;
+        state.last.time_ns = now_ns;
+    }
+    return repeated;
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -63,7 +87,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
         state.ctrl_c++; /* it was the command's, which has died of it already */
     else if (number == SIGUSR1)
         state.snapshot = true;
-    else if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
+    else if ((number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) &&
+             !is_repeated(number, info))
         state.asked++;
     (void)!write(state.wake_fd, &(uint64_t){1}, sizeof(uint64_t));
     errno = saved;
@@ -92,6 +117,8 @@ int signals_open(bool launched)
     sigemptyset(&action.sa_mask);
     size_t n = 0;
     const int *numbers = handled(&n);
+    for (size_t i = 0; i < n; i++)
+        sigaddset(&action.sa_mask, numbers[i]); /* one at a time */
     for (size_t i = 0; i < n; i++)
         handle(numbers[i], &action);
     /* A handler, not SIG_IGN, which the command would inherit. */

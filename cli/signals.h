@@ -2,7 +2,8 @@
  *
  * Without a running command INT, TERM and HUP (and QUIT, if there was one) ask to stop, the second of them to discard what is
  * being written.  While a command runs, sent signals go on to it; the terminal's reach it by
- * themselves, and its second Ctrl-C asks to stop sampling.  What was ignored when wallspy started
+ * themselves, and its second Ctrl-C asks to stop sampling.  What its sender repeats within a tenth of a second, as timeout(1)
+ * does, was asked once.  What was ignored when wallspy started
  * stays ignored (nohup).  The thread that calls signals_open() handles them; others block them. */
 #pragma once
 

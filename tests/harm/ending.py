@@ -69,13 +69,24 @@ class Ending(harness.HarmTest):
                 pathlib.Path(wallspy.output).write_text(OLDER)
                 wallspy.process.send_signal(signal.SIGINT)
                 harness.wait_until(lambda: "stopping" in wallspy.text())
-                wallspy.process.send_signal(signal.SIGINT)
+                wallspy.process.send_signal(signal.SIGTERM)
                 wallspy.process.wait(10)
                 self.assertEqual(sorted(os.listdir(wallspy.folder.name)), ["log", "out.json"])
                 text = pathlib.Path(wallspy.output).read_text()
                 discarded += text == OLDER
                 self.assertTrue(json.loads(text))
         self.assertGreater(discarded, 0)
+        self.assert_goes_on()
+
+    def test_asked_as_timeout_does(self):
+        """It sends its signal to wallspy, and again to the group that both are in: both may be seen, or the first only."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with harness.Wallspy(self.target.pid) as wallspy:
+                time.sleep(0.1)
+                wallspy.process.send_signal(number)
+                time.sleep(0.002)
+                self.assert_seen(wallspy.stop(number), "compute", 0)
+                self.assertEqual(sorted(os.listdir(wallspy.folder.name)), ["log", "out.json"])
         self.assert_goes_on()
 
 
