@@ -395,9 +395,15 @@ void sampler_tell(struct sampler *s)
 
 /* ---- what others see ---- */
 
-bool sampler_done(const struct sampler *s)
+/* A thread that could not be let go (COUNT_STUCK) is by the end of ours, not before. */
+bool sampler_done(struct sampler *s)
 {
-    return atomic_load_explicit(&s->done, memory_order_acquire);
+    if (!atomic_load_explicit(&s->done, memory_order_acquire))
+        return false;
+    if (s->started)
+        (void)pthread_join(s->thread, NULL);
+    s->started = false;
+    return true;
 }
 
 int sampler_fd(const struct sampler *s)

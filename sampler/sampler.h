@@ -78,9 +78,9 @@ void sampler_tell(struct sampler *s);
  * made: call again, or sampler_stop(). */
 bool sampler_pause(struct sampler *s);
 void sampler_resume(struct sampler *s);
-/* True once the sampler's thread is done: its last messages are in the ring.  It ends by itself
+/* True once the sampler's thread has ended: its last messages are in the ring, and it traces nobody.  It ends by itself
  * when all processes have. */
-bool sampler_done(const struct sampler *s);
+bool sampler_done(struct sampler *s);
 /* Any thread: true, and *RET_STATUS (waitpid(2)), once child PID of wallspy's own has ended. */
 bool sampler_child_status(const struct sampler *s, pid_t pid, int *ret_status);
 struct ring *sampler_ring(struct sampler *s); /* the caller is its consumer */
