@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "sampler/altstack.h"
+#include "sampler/look.h"
 #include "sampler/object.h"
 #include "sampler/state.h"
 
@@ -13,61 +14,8 @@ enum {
     HELD_STACK_BYTES = 512 * 1024,  /* at most: read in some 25 µs; 6 MiB held a thread for 1 ms */
     OTHER_STACK_BYTES = 512 * 1024, /* at most: half of the blocks a capture may have */
     OFF_CPU_STACK_BYTES = 128 * 1024, /* at least: nobody waits for a read without a stop */
-    MAX_SYSCALL_BACKOFF = 64,
-    SPARE_RING_BYTES = 256 * 1024, /* some 2,000 messages without a stack */
+    SPARE_RING_BYTES = 256 * 1024,    /* some 2,000 messages without a stack */
 };
-
-int capture_fd(struct sampler *s, struct task *t, enum task_file file)
-{
-    int fd = task_fd(t, file, &s->files);
-    if (fd != -EMFILE)
-        return fd;
-    /* Closes the files of the next quarter of all threads; theirs are opened again when needed. */
-    struct process *p = t->process;
-    size_t n = p->n_tasks ? p->n_tasks / 4 + 1 : 0;
-    for (size_t i = 0; i < n; i++) {
-        struct task *other = p->tasks[s->evict_at++ % p->n_tasks];
-        if (other == t)
-            continue;
-        counters_add(&s->counters, COUNT_FDS_EVICTED, 1);
-        for (int f = 0; f < TASK_FILE_COUNT; f++)
-            task_close(other, (enum task_file)f, &s->files);
-    }
-    return task_fd(t, file, &s->files);
-}
-
-int capture_counts(struct sampler *s, struct task *t, struct schedstat *ret)
-{
-    int fd = capture_fd(s, t, TASK_SCHEDSTAT);
-    if (fd < 0)
-        return fd == -ENOENT ? -ESRCH : fd;
-    int r = schedstat_read(fd, ret);
-    if (r == 0 && !s->can.schedstat)
-        *ret = (struct schedstat){0};
-    return r;
-}
-
-int capture_view(struct sampler *s, struct task *t, struct syscall_state *ret)
-{
-    int64_t start = clock_now_ns();
-    if (start < t->syscall_not_before_ns && !s->config.single_shot)
-        return -EAGAIN;
-    int fd = capture_fd(s, t, TASK_SYSCALL);
-    if (fd < 0)
-        return fd == -ENOENT ? -ESRCH : fd;
-    int r = syscall_state_read(fd, ret);
-    int64_t took = clock_now_ns() - start;
-    if (took <= s->can.syscall_limit_ns) {
-        t->syscall_backoff = 0;
-        return r;
-    }
-    counters_add(&s->counters, COUNT_SLOW_SYSCALL_READS, 1);
-    t->syscall_backoff = t->syscall_backoff ? t->syscall_backoff * 2 : 2;
-    if (t->syscall_backoff > MAX_SYSCALL_BACKOFF)
-        t->syscall_backoff = MAX_SYSCALL_BACKOFF;
-    t->syscall_not_before_ns = start + s->interval_ns * t->syscall_backoff;
-    return r;
-}
 
 /* Fills the head of a message of T's and starts the count of what comes after it. */
 static void fill_head(struct task *t, struct message *m, enum message_kind kind, int64_t now_ns)
@@ -308,7 +256,7 @@ static bool unmoved(struct sampler *s, struct task *t, const struct syscall_stat
                     int *ret_error)
 {
     struct schedstat now;
-    *ret_error = capture_counts(s, t, &now);
+    *ret_error = look_counts(s, t, &now);
     if (*ret_error < 0)
         return false;
     bool same = now.runs == t->sched.runs;
@@ -316,7 +264,7 @@ static bool unmoved(struct sampler *s, struct task *t, const struct syscall_stat
     if (s->can.schedstat || !same)
         return same;
     struct syscall_state after;
-    *ret_error = capture_view(s, t, &after);
+    *ret_error = look_view(s, t, &after);
     return *ret_error == 0 && same_view(before, &after);
 }
 
@@ -325,8 +273,8 @@ static void learn_switch_base(struct sampler *s, struct task *t)
 {
     struct task_status status;
     struct schedstat after;
-    int fd = capture_fd(s, t, TASK_STATUS);
-    if (fd < 0 || task_status_read(fd, &status) < 0 || capture_counts(s, t, &after) < 0 ||
+    int fd = look_fd(s, t, TASK_STATUS);
+    if (fd < 0 || task_status_read(fd, &status) < 0 || look_counts(s, t, &after) < 0 ||
         after.runs != t->sched.runs)
         return;
     t->switch_base = (int64_t)(after.runs - status.voluntary - status.involuntary);
@@ -383,7 +331,7 @@ int capture_off_cpu(struct sampler *s, struct task *t, struct syscall_state *vie
         if (r != -EAGAIN || t->pending)
             return r;
         counters_add(&s->counters, COUNT_NO_STOP_REJECTS, 1);
-        r = capture_view(s, t, view);
+        r = look_view(s, t, view);
         if (r < 0 || view->view == SYSCALL_RUNNING)
             return r < 0 ? r : -EAGAIN;
     }

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sampler/look.h"
 #include "sampler/state.h"
 
 enum {
@@ -117,7 +118,7 @@ static bool measure(struct sampler *s, struct sleepers *sleepers)
         return false;
     for (size_t i = 0; i < sleepers->n_awake; i++) {
         struct schedstat sched;
-        if (capture_counts(s, sleepers->awake[i], &sched) < 0)
+        if (look_counts(s, sleepers->awake[i], &sched) < 0)
             return false;
         awake_ns += (int64_t)sched.run_ns;
     }

@@ -102,12 +102,6 @@ void capture_over(struct sampler *s, const struct task *t);
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop);
 /* T runs, and must not be held: what can be read all the same. */
 void capture_not_held(struct sampler *s, struct task *t, int64_t now_ns);
-/* Reads the thread's counts.  0, -ESRCH or what reading says; without live counts: zeros. */
-int capture_counts(struct sampler *s, struct task *t, struct schedstat *ret);
-/* An fd of T's, others being closed to make room for it.  Negative errno: none to be had. */
-int capture_fd(struct sampler *s, struct task *t, enum task_file file);
-/* Reads /proc's view of the thread.  -EAGAIN: the file is slow, left alone for now. */
-int capture_view(struct sampler *s, struct task *t, struct syscall_state *ret);
 
 /* threads.c */
 

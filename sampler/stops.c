@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sampler/look.h"
 #include "sampler/state.h"
 #include "target/syscalls.h"
 
@@ -100,7 +101,7 @@ bool stops_wait_for_execve(const struct sampler *s, const struct task *t)
 static bool read_instead(struct sampler *s, struct task *t)
 {
     struct syscall_state view;
-    return t->requested_state == THREAD_BLOCKED && capture_view(s, t, &view) == 0 &&
+    return t->requested_state == THREAD_BLOCKED && look_view(s, t, &view) == 0 &&
            view.view == SYSCALL_BLOCKED && capture_off_cpu(s, t, &view) == 0;
 }
 
@@ -148,7 +149,7 @@ static void request_stop(struct sampler *s, struct task *t)
     capture_prepare(s, t);
     uint64_t runs = t->sched.runs;
     if (t->requested_state != THREAD_RUNNABLE)
-        (void)capture_counts(s, t, &t->sched); /* as of now: what comes next tells which */
+        (void)look_counts(s, t, &t->sched); /* as of now: what comes next tells which */
     if (t->requested_state == THREAD_BLOCKED && t->sched.runs != runs)
         t->requested_state = THREAD_RUNNING_OR_RUNNABLE;
     t->requested_ns = clock_now_ns();

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sampler/look.h"
 #include "sampler/state.h"
 
 enum {
@@ -94,7 +95,7 @@ int threads_look_at(struct sampler *s, struct task *t)
     }
     memcpy(t->comm, stat.comm, sizeof t->comm);
     t->io_worker = (stat.flags & PF_IO_WORKER) != 0;
-    int fd = capture_fd(s, t, TASK_STATUS);
+    int fd = look_fd(s, t, TASK_STATUS);
     if (fd >= 0 && task_status_read(fd, &status) == 0 && status.ns_tid > 0)
         t->ns_tid = status.ns_tid;
     bool ends = stat.state == 'Z' || stat.state == 'X' || stat.flags & PF_EXITING;
@@ -197,7 +198,7 @@ void threads_meet(struct sampler *s, struct task *t)
  * fs/proc/base.c go on by number): those are met, or seen, at the next listing. */
 static bool has_ended(struct sampler *s, struct task *t)
 {
-    return capture_counts(s, t, &(struct schedstat){0}) == -ESRCH;
+    return look_counts(s, t, &(struct schedstat){0}) == -ESRCH;
 }
 
 /* LISTED: how that went; -ESRCH: P is gone. */

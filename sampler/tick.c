@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sampler/look.h"
 #include "sampler/state.h"
 #include "sampler/stops.h"
 #include "target/syscalls.h"
@@ -25,9 +26,9 @@ static enum thread_state running_or_waiting(struct sampler *s, struct task *t)
 {
     struct task_status status;
     struct schedstat after;
-    int fd = capture_fd(s, t, TASK_STATUS);
+    int fd = look_fd(s, t, TASK_STATUS);
     if (!s->can.schedstat || fd < 0 || task_status_read(fd, &status) < 0 ||
-        capture_counts(s, t, &after) < 0 || after.runs != t->sched.runs)
+        look_counts(s, t, &after) < 0 || after.runs != t->sched.runs)
         return THREAD_RUNNING_OR_RUNNABLE;
     int64_t ahead = (int64_t)(after.runs - status.voluntary - status.involuntary);
     if (ahead < t->switch_base) /* an arrival was missed: it happens to some tasks now and then */
@@ -203,11 +204,11 @@ static bool still_blocked(const struct sampler *s, const struct task *t)
 static void read_pending(struct sampler *s, struct task *t)
 {
     struct syscall_state view;
-    if (!still_blocked(s, t) || capture_counts(s, t, &t->sched) < 0 || !still_blocked(s, t))
+    if (!still_blocked(s, t) || look_counts(s, t, &t->sched) < 0 || !still_blocked(s, t))
         return;
     if (t->repeatable && t->sampled_runs == t->sched.runs)
         capture_still_pending(t, clock_now_ns());
-    else if (capture_view(s, t, &view) == 0 && view.view == SYSCALL_BLOCKED)
+    else if (look_view(s, t, &view) == 0 && view.view == SYSCALL_BLOCKED)
         (void)capture_off_cpu(s, t, &view);
 }
 
@@ -223,7 +224,7 @@ void tick_find_stuck(struct sampler *s)
     for (uint32_t i = 0; i < s->n_processes; i++)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
-            if (t->pending && capture_counts(s, t, &t->sched) == 0)
+            if (t->pending && look_counts(s, t, &t->sched) == 0)
                 look_for_stuck(s, t, now_ns);
         }
 }
@@ -235,7 +236,7 @@ static void note_late_request(struct sampler *s, struct task *t, int64_t now_ns)
     struct syscall_state view;
     bool as_asked = t->sched.runs == t->requested_runs && t->requested_state != THREAD_RUNNING &&
                     t->requested_state != THREAD_RUNNING_OR_RUNNABLE;
-    int r = as_asked ? -EAGAIN : capture_view(s, t, &view);
+    int r = as_asked ? -EAGAIN : look_view(s, t, &view);
     counters_add(&s->counters, COUNT_UNREADABLE, r < 0 && r != -EAGAIN && r != -ESRCH);
     if (r < 0 || view.view != SYSCALL_BLOCKED || view.number >= 0 || threads_state(t) != 'D')
         return;
@@ -313,7 +314,7 @@ static void visit(struct sampler *s, struct task *t)
     sleepers_settle(t);
     if (s->config.single_shot && t->sampled && !needs_more(s, t))
         return;
-    int r = capture_counts(s, t, &t->sched);
+    int r = look_counts(s, t, &t->sched);
     if (r == -ESRCH) {
         if (t->pending) /* its end comes from the tracer, or with the next listing */
             t->process->lost_one = true;
@@ -332,7 +333,7 @@ static void visit(struct sampler *s, struct task *t)
     }
     sleepers_moved(t);
     t->repeatable = false;
-    r = capture_view(s, t, &view);
+    r = look_view(s, t, &view);
     if (r == -ESRCH)
         threads_end(s, t);
     else if (r == -EPERM)
@@ -452,7 +453,7 @@ void tick_close(struct sampler *s)
             }
             sleepers_settle(t);
             int64_t now_ns = clock_now_ns();
-            if (capture_counts(s, t, &t->sched) == 0 && t->repeatable &&
+            if (look_counts(s, t, &t->sched) == 0 && t->repeatable &&
                 t->sched.runs == t->sampled_runs)
                 t->until_ns = now_ns;
             capture_tell(s, t, MESSAGE_TASK_END, TASK_STILL_ALIVE, now_ns);
