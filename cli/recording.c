@@ -154,11 +154,6 @@ static void drop_lane(struct recording *r, struct lane *lane)
         map_put(&r->lane_of_task, lane->task, (uint64_t)(lane - r->lanes));
 }
 
-static int64_t interval_ns(const struct recording *r)
-{
-    return (int64_t)((double)NS_PER_S / sampler_rate_hz(r->sampler));
-}
-
 static enum run_state state_of(enum thread_state state)
 {
     static const enum run_state states[] = {
@@ -223,7 +218,7 @@ static void on_sample(struct recording *r, struct subject *s, const struct sampl
 {
     struct stacked stacked = {0};
     struct lane *lane = meet(r, s, &m->head);
-    lane_close(lane, r->profile, &m->head, r->origin_ns, interval_ns(r));
+    lane_close(lane, r->profile, &m->head, r->origin_ns);
     if (!(m->head.flags & SAMPLE_NO_STACK))
         stacked = stacker_stack(r->stacker, s, m);
     else
@@ -253,7 +248,7 @@ static void on_end(struct recording *r, struct subject *s, const struct message 
     if (!lane)
         return;
     lane->held_ns = m->held_ns;
-    lane_close(lane, r->profile, m, r->origin_ns, interval_ns(r));
+    lane_close(lane, r->profile, m, r->origin_ns);
     struct profile_thread *t = profile_get_thread(r->profile, lane->thread);
     uint64_t voluntary;
     uint64_t involuntary;
@@ -274,7 +269,7 @@ static void on_still(struct recording *r, const struct message *m)
 {
     struct lane *lane = lane_of(r, m);
     if (lane)
-        lane_hold(lane, r->profile, m, r->origin_ns, interval_ns(r));
+        lane_hold(lane, r->profile, m, r->origin_ns);
 }
 
 static void handle(struct recording *r, const struct message *m)

@@ -60,15 +60,14 @@ static void count_by_state(struct run *run)
     run->runqueue_ns = run->state == RUN_RUNNABLE ? run->wall_ns : 0;
 }
 
-void lane_close(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns,
-                int64_t interval_ns)
+void lane_close(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns)
 {
     if (!lane->open)
         return;
     lane->open = false;
     int64_t proven_ns = m->until_ns > lane->start_ns ? m->until_ns - lane->start_ns : 0;
     int64_t all_ns = m->time_ns - lane->start_ns;
-    int64_t wall_ns = min_i64(all_ns, proven_ns + MISSED_AFTER_INTERVALS * interval_ns);
+    int64_t wall_ns = min_i64(all_ns, proven_ns + MISSED_AFTER_INTERVALS * m->interval_ns);
     bool uncounted = is_uncounted(lane, m);
     bool counted = !uncounted && m->sched.runs >= lane->sched.runs && lane->sched.runs > 0;
     struct run run = {
@@ -81,7 +80,7 @@ void lane_close(struct lane *lane, struct profile *p, const struct message *m, i
         .runqueue_ns = counted ? (int64_t)(m->sched.wait_ns - lane->sched.wait_ns) : 0,
     };
     if (counted)
-        settle_state(lane, &run, interval_ns);
+        settle_state(lane, &run, m->interval_ns);
     if (lane->by_state || uncounted)
         count_by_state(&run);
     struct profile_thread *t = profile_get_thread(p, lane->thread);
@@ -109,12 +108,11 @@ void lane_open(struct lane *lane, const struct message *m, stack_id stack, stack
     lane->samples++;
 }
 
-void lane_hold(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns,
-               int64_t interval_ns)
+void lane_hold(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns)
 {
     if (!lane->open)
         return;
-    lane_close(lane, p, m, origin_ns, interval_ns);
+    lane_close(lane, p, m, origin_ns);
     lane->open = lane->resumed = true;
     lane->start_ns = m->time_ns;
     lane->sched = m->sched;

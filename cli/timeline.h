@@ -29,17 +29,14 @@ struct lane {
     uint64_t voluntary, involuntary; /* the thread's switches when it was first seen */
 };
 
-/* Ends LANE's open sample, if there is one, at the time of M.  ORIGIN_NS: of the profile's time.
- * INTERVAL_NS: between ticks, now. */
-void lane_close(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns,
-                int64_t interval_ns);
+/* Ends LANE's open sample, if there is one, at the time of M.  ORIGIN_NS: of the profile's time. */
+void lane_close(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns);
 /* Opens a sample at the time of M.  STACK none: missed; of a thread that waits for a CPU it says so, and if that one proves to
  * have been running FRAMES takes its place, which does not. */
 void lane_open(struct lane *lane, const struct message *m, stack_id stack, stack_id frames,
                enum run_state state);
 /* The open sample is known to hold until the time of M: adds what there is of it. */
-void lane_hold(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns,
-               int64_t interval_ns);
+void lane_hold(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns);
 /* The thread ended, or the recording. */
 void lane_end(const struct lane *lane, struct profile *p, const struct message *m,
               int64_t origin_ns);

@@ -18,7 +18,8 @@ enum {
 };
 
 /* Fills the head of a message of T's and starts the count of what comes after it. */
-static void fill_head(struct task *t, struct message *m, enum message_kind kind, int64_t now_ns)
+static void fill_head(const struct sampler *s, struct task *t, struct message *m,
+                      enum message_kind kind, int64_t now_ns)
 {
     sleepers_settle(t);
     *m = (struct message){
@@ -28,6 +29,7 @@ static void fill_head(struct task *t, struct message *m, enum message_kind kind,
         .tid = t->tid,
         .time_ns = now_ns,
         .until_ns = t->until_ns,
+        .interval_ns = s->interval_ns,
         .repeats = t->repeats,
         .sched = t->sched,
         .held_ns = t->held_ns,
@@ -47,7 +49,7 @@ void capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uin
         return;
     }
     *m = (struct sample_message){.snapshot.state = t->state};
-    fill_head(t, &m->head, kind, now_ns);
+    fill_head(s, t, &m->head, kind, now_ns);
     m->head.flags = flags;
     ring_commit(s->ring, kind == MESSAGE_SAMPLE ? sizeof *m : sizeof m->head);
     s->told = true;
@@ -308,7 +310,7 @@ static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_s
         undo_hook(t);
         return error < 0 ? error : -EAGAIN;
     }
-    fill_head(t, &m->head, MESSAGE_SAMPLE, t->pending ? t->requested_ns : m->snapshot.taken_ns);
+    fill_head(s, t, &m->head, MESSAGE_SAMPLE, t->pending ? t->requested_ns : m->snapshot.taken_ns);
     if (t->pending)
         capture_still_pending(t, m->snapshot.taken_ns);
     m->head.flags = flags | (s->can.schedstat ? 0 : SAMPLE_APPROXIMATE);
@@ -422,7 +424,7 @@ void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
     read_memory(s, t, m, stack, parts);
     if (t->object)
         object_add(t->object, &s->recorder, m);
-    fill_head(t, &m->head, MESSAGE_SAMPLE, t->requested_ns);
+    fill_head(s, t, &m->head, MESSAGE_SAMPLE, t->requested_ns);
     publish(s, t, m);
     counters_add(&s->counters, COUNT_STOPS, 1);
     t->state = m->snapshot.state;
@@ -441,7 +443,7 @@ void capture_not_held(struct sampler *s, struct task *t, int64_t now_ns)
     m->snapshot.state = t->requested_state;
     m->snapshot.syscall = -2;
     read_memory(s, t, m, 0, false);
-    fill_head(t, &m->head, MESSAGE_SAMPLE, now_ns);
+    fill_head(s, t, &m->head, MESSAGE_SAMPLE, now_ns);
     m->head.flags = SAMPLE_NOT_HELD;
     publish(s, t, m);
     capture_over(s, t);

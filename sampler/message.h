@@ -36,6 +36,7 @@ struct message {
     pid_t tid;
     int64_t time_ns;        /* CLOCK_MONOTONIC */
     int64_t until_ns;       /* the thread's previous sample is known to hold until then */
+    int64_t interval_ns;    /* between ticks, just then */
     uint32_t repeats;       /* ticks that said so */
     uint32_t flags;         /* enum sample_flags */
     struct schedstat sched; /* the thread's counts at TIME_NS; zero if unknown */

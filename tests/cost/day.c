@@ -89,8 +89,8 @@ static void next_sample(struct day *d, struct lane *lane, struct schedstat *sche
     uint64_t random = next_random(d);
     stack_id stack = d->stacks[random / 8 % STACKS];
     bool runs = random % 4 != 0;
-    struct message m = {.time_ns = now_ns, .sched = *sched};
-    lane_close(lane, d->p, &m, 0, interval_ns);
+    struct message m = {.time_ns = now_ns, .interval_ns = interval_ns, .sched = *sched};
+    lane_close(lane, d->p, &m, 0);
     lane_open(lane, &m, stack, stack, runs ? RUN_RUNNING : RUN_BLOCKED);
     sched->run_ns += runs ? 9000000 : 1000000;
     sched->wait_ns += runs ? 500000 : 0;
@@ -98,11 +98,20 @@ static void next_sample(struct day *d, struct lane *lane, struct schedstat *sche
     d->samples++;
 }
 
+static struct message message(int64_t now_ns, uint32_t flags)
+{
+    return (struct message){.time_ns = now_ns,
+                            .until_ns = now_ns,
+                            .interval_ns = interval_ns,
+                            .flags = flags,
+                            .sched = {0, 0, 1}};
+}
+
 /* Each second's. */
 static void see_to_job(struct day *d, int64_t tick, int64_t now_ns)
 {
     char name[32];
-    struct message m = {.time_ns = now_ns, .until_ns = now_ns, .sched = {0, 0, 1}};
+    struct message m = message(now_ns, 0);
     if (tick % RATE_HZ == 0) {
         (void)snprintf(name, sizeof name, "job-%" PRIu64, d->jobs % 50);
         d->job = lane(d, 100 + (pid_t)d->jobs++, name, now_ns);
@@ -110,19 +119,18 @@ static void see_to_job(struct day *d, int64_t tick, int64_t now_ns)
         lane_open(&d->job, &m, stack, stack, RUN_BLOCKED);
         d->samples++;
     } else if (tick % RATE_HZ == JOB_TICKS) {
-        lane_close(&d->job, d->p, &m, 0, interval_ns);
+        lane_close(&d->job, d->p, &m, 0);
         lane_end(&d->job, d->p, &m, 0);
     }
 }
 
 static void end(struct day *d, int64_t now_ns)
 {
-    struct message m = {
-        .time_ns = now_ns, .until_ns = now_ns, .flags = TASK_STILL_ALIVE, .sched = {0, 0, 1}};
-    lane_close(&d->waiter, d->p, &m, 0, interval_ns);
+    struct message m = message(now_ns, TASK_STILL_ALIVE);
+    lane_close(&d->waiter, d->p, &m, 0);
     for (int i = 0; i < RUNNERS; i++) {
         m.sched = d->sched[i];
-        lane_close(&d->lanes[i], d->p, &m, 0, interval_ns);
+        lane_close(&d->lanes[i], d->p, &m, 0);
     }
     profile_end(d->p, now_ns);
 }

@@ -24,6 +24,7 @@ static struct message at(int64_t ms, int64_t until_ms, uint64_t run_ms, uint64_t
     return (struct message){.kind = MESSAGE_SAMPLE,
                             .time_ns = ORIGIN + ms * MS,
                             .until_ns = ORIGIN + until_ms * MS,
+                            .interval_ns = 10 * MS,
                             .sched = {run_ms * NS_PER_MS, wait_ms * NS_PER_MS, 5}};
 }
 
@@ -40,7 +41,7 @@ START_TEST(sample_holds_until_the_next)
     struct message first = at(0, 0, 100, 10);
     struct message second = at(12, 0, 107, 12);
     lane_open(&lane, &first, stack, stack, RUN_RUNNING);
-    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &second, ORIGIN);
     const struct run *run = run_at(0, 1);
     ck_assert_int_eq(run->wall_ns, 12 * MS);
     ck_assert_int_eq(run->cpu_ns, 7 * MS);
@@ -55,7 +56,7 @@ START_TEST(gap_without_proof_is_missed)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(100, 0, 190, 0);
     lane_open(&lane, &first, stack, stack, RUN_RUNNING);
-    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 2)->wall_ns, 20 * MS);
     ck_assert_int_eq(run_at(0, 2)->cpu_ns, 20 * MS);
     ck_assert_int_eq(run_at(1, 2)->state, RUN_MISSED);
@@ -64,16 +65,30 @@ START_TEST(gap_without_proof_is_missed)
 }
 END_TEST
 
+/* The worker may lag, and the rate have changed since. */
+START_TEST(gap_is_measured_by_the_rate_of_its_time)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 0);
+    struct message second = at(100, 0, 190, 0);
+    second.interval_ns = 30 * MS;
+    lane_open(&lane, &first, stack, stack, RUN_RUNNING);
+    lane_close(&lane, profile, &second, ORIGIN);
+    ck_assert_int_eq(run_at(0, 2)->wall_ns, 60 * MS);
+    ck_assert_int_eq(run_at(1, 2)->wall_ns, 40 * MS);
+}
+END_TEST
+
 START_TEST(state_counts_where_the_kernel_does_not)
 {
     set_up();
-    struct message m = {.time_ns = ORIGIN};
+    struct message m = {.time_ns = ORIGIN, .interval_ns = 10 * MS};
     const enum run_state states[] = {RUN_RUNNING_OR_RUNNABLE, RUN_BLOCKED, RUN_RUNNABLE,
                                      RUN_RUNNING};
     for (int i = 0; i < 4; i++) {
         lane_open(&lane, &m, stack, stack, states[i]);
         m.time_ns += (i + 1) * MS;
-        lane_close(&lane, profile, &m, ORIGIN, 10 * MS);
+        lane_close(&lane, profile, &m, ORIGIN);
     }
     lane_end(&lane, profile, &m, ORIGIN);
     const struct profile_thread *t = profile_see_thread(profile, lane.thread);
@@ -94,22 +109,22 @@ START_TEST(state_counts_from_the_last_sample_to_the_end)
     struct message end = at(16, 0, 107, 12);
     end.kind = MESSAGE_TASK_END;
     lane_open(&lane, &first, stack, stack, RUN_RUNNING);
-    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &second, ORIGIN);
     lane_open(&lane, &second, stack, stack, RUN_RUNNING);
-    lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &end, ORIGIN);
     const struct profile_thread *t = profile_see_thread(profile, lane.thread);
     ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
     ck_assert_int_eq(t->runqueue_ns, 2 * MS);
     lane_open(&lane, &second, stack, stack, RUN_BLOCKED);
-    lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &end, ORIGIN);
     ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
     lane_open(&lane, &second, stack, stack, RUN_RUNNABLE);
-    lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &end, ORIGIN);
     ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
     ck_assert_int_eq(t->runqueue_ns, (2 + 6) * MS);
     end.flags = TASK_STILL_ALIVE; /* they were read just now */
     lane_open(&lane, &second, stack, stack, RUN_RUNNING);
-    lane_close(&lane, profile, &end, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &end, ORIGIN);
     ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
 }
 END_TEST
@@ -121,7 +136,7 @@ START_TEST(state_counts_where_samples_are_left_out)
     struct message second = at(12, 0, 103, 12);
     lane.by_state = true;
     lane_open(&lane, &first, stack, stack, RUN_RUNNING);
-    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->wall_ns, 12 * MS);
     ck_assert_int_eq(run_at(0, 1)->cpu_ns, 12 * MS);
     ck_assert_int_eq(run_at(0, 1)->runqueue_ns, 0);
@@ -131,7 +146,7 @@ START_TEST(state_counts_where_samples_are_left_out)
     lane.waited_ns = 0;
     lane_open(&lane, &second, profile_push(profile, stack, profile_mark(profile, "w", NULL)), stack,
               RUN_RUNNABLE);
-    lane_close(&lane, profile, &third, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &third, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNING); /* the same run goes on */
     ck_assert_int_eq(run_at(0, 1)->cpu_ns, 22 * MS);
     ck_assert_uint_eq(run_at(0, 1)->stack.ix, stack.ix);
@@ -145,7 +160,7 @@ START_TEST(proof_covers_any_gap)
     struct message second = at(100, 95, 102, 0);
     second.repeats = 9;
     lane_open(&lane, &first, stack, stack, RUN_BLOCKED);
-    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->wall_ns, 100 * MS);
     ck_assert_uint_eq(run_at(0, 1)->samples, 10);
     ck_assert_int_eq(run_at(0, 1)->cpu_ns, 2 * MS);
@@ -159,7 +174,7 @@ START_TEST(late_count_is_carried)
     for (int i = 0; i < 2; i++) {
         lane_open(&lane, &times[i], stack, i ? stack : (stack_id){0},
                   i ? RUN_RUNNING : RUN_RUNNABLE);
-        lane_close(&lane, profile, &times[i + 1], ORIGIN, 10 * MS);
+        lane_close(&lane, profile, &times[i + 1], ORIGIN);
     }
     ck_assert_int_eq(run_at(1, 2)->cpu_ns, 10 * MS);
     ck_assert_int_eq(lane.carry_cpu_ns, 8 * MS);
@@ -177,7 +192,7 @@ START_TEST(waiting_is_shown_as_counted)
         struct message now = at(10 * i, 0, 100, 5 * (uint64_t)i);
         struct message next = at(10 * i + 10, 0, 100, 5 * (uint64_t)i + 5);
         lane_open(&lane, &now, waiting, stack, RUN_RUNNABLE);
-        lane_close(&lane, profile, &next, ORIGIN, 10 * MS);
+        lane_close(&lane, profile, &next, ORIGIN);
     }
     const struct profile_thread *t = profile_see_thread(profile, lane.thread);
     int64_t waited_ns = 0;
@@ -197,7 +212,7 @@ START_TEST(long_wait_is_not_in_doubt)
     struct message second = at(50, 45, 100, 0);
     second.repeats = 4;
     lane_open(&lane, &first, stack, stack, RUN_RUNNABLE);
-    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNABLE);
 }
 END_TEST
@@ -211,9 +226,9 @@ START_TEST(sample_held_so_far_is_there_once)
     struct message second = at(100, 95, 102, 0);
     second.repeats = 4;
     lane_open(&lane, &first, stack, stack, RUN_BLOCKED);
-    lane_hold(&lane, profile, &still, ORIGIN, 10 * MS);
+    lane_hold(&lane, profile, &still, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->wall_ns, 50 * MS);
-    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->wall_ns, 100 * MS);
     ck_assert_uint_eq(run_at(0, 1)->samples, 10);
     ck_assert_int_eq(profile_see_thread(profile, lane.thread)->cpu_ns, 2 * MS);
@@ -227,7 +242,7 @@ START_TEST(mark_of_no_stack_stays)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(10, 0, 110, 0);
     lane_open(&lane, &first, stack, stack, RUN_RUNNABLE);
-    lane_close(&lane, profile, &second, ORIGIN, 10 * MS);
+    lane_close(&lane, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNING);
     ck_assert_uint_eq(run_at(0, 1)->stack.ix, stack.ix);
 }
@@ -235,6 +250,6 @@ END_TEST
 
 CHECK_MAIN("timeline", 20, mark_of_no_stack_stays, sample_held_so_far_is_there_once,
            waiting_is_shown_as_counted, long_wait_is_not_in_doubt, sample_holds_until_the_next,
-           gap_without_proof_is_missed, state_counts_where_the_kernel_does_not,
-           state_counts_from_the_last_sample_to_the_end, state_counts_where_samples_are_left_out,
-           proof_covers_any_gap, late_count_is_carried)
+           gap_without_proof_is_missed, gap_is_measured_by_the_rate_of_its_time,
+           state_counts_where_the_kernel_does_not, state_counts_from_the_last_sample_to_the_end,
+           state_counts_where_samples_are_left_out, proof_covers_any_gap, late_count_is_carried)
