@@ -1,7 +1,7 @@
 /* How often a signal that nobody handles ends another thread's call, since the thread that it was meant for is traced just
  * then (docs/safety.md, "A signal that nobody handles"): the main thread works and has children that end at once, each with a
  * SIGCHLD; four threads wait in epoll_wait(2), and count how often it returned EINTR.  Alone none does.
- *   ignored SECONDS & wallspy -p $! -d SECONDS -o /dev/null */
+ *   ignored SECONDS & wallspy -p $! -d SECONDS -o o.json */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,6 +15,7 @@
 enum { WAITERS = 4, WAIT_MS = 50, ROUNDS = 200000 };
 
 static atomic_long cut;
+static long children;
 
 static void *await_nothing(void *unused)
 {
@@ -30,7 +31,6 @@ int main(int argc, char **argv)
 {
     time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 10);
     pthread_t thread;
-    long children = 0;
     for (int i = 0; i < WAITERS; i++)
         pthread_create(&thread, NULL, await_nothing, NULL);
     for (; time(NULL) < end; children++) {
