@@ -34,7 +34,15 @@ static bool has(const struct py_stack *python, uint64_t state)
     return i < python->n_states;
 }
 
-/* Its frames stay if they are those of activations that had none. */
+/* Are the frames of the state tried last, the Kth, those of activations that had none?  That fewer have none is not
+ * enough: where the thread has no frames of its own, none is looked for any more. */
+static bool fits(const struct merged_stack *merged, size_t unmatched, size_t k)
+{
+    return merged->unmatched < unmatched && !(merged->elsewhere >> k & 1) &&
+           (merged->unmatched || merged->result <= PY_MERGE_ENTERING);
+}
+
+/* Its frames stay if they fit. */
 static void try_state(const struct search *s, uint64_t state)
 {
     struct py_stack *python = s->python;
@@ -49,7 +57,7 @@ static void try_state(const struct search *s, uint64_t state)
     python->state_ends[k] = python->n;
     python->n_states++;
     merge(s);
-    if (s->merged->unmatched < unmatched && !(s->merged->elsewhere >> k & 1))
+    if (fits(s->merged, unmatched, k))
         return;
     python->n = n;
     python->n_states = k;
