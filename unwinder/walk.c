@@ -17,6 +17,9 @@ enum { MAX_TRIALS = 512, MAX_TRIAL_FRAMES = 4 * UNWIND_MAX_FRAMES };
 /* Of one stack, in words that guesses looked at, some 50 ns each: trials within trials look through the same ones
  * again.  And how many of them the first look at a pc takes, of which hostile stacks have ever new ones. */
 enum { MAX_WORK = 1 << 15, RULE_WORK = 16, WAY_OUT_WORK = 64 };
+/* Frames of one stack whose rule has expressions, of up to 1000 steps each: signals' have, and what was written by
+ * hand; compilers write none. */
+enum { MAX_BY_EXPRESSION = 1024 };
 
 struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call)
 {
@@ -209,6 +212,10 @@ static int step(struct walk *w, struct regs *caller, enum frame_trust *trust, en
         (void)rule_cfa(rule, &f->regs, &w->view, &f->cfa);
         w->at_root = true;
         *end = UNWIND_DONE;
+        return 1;
+    }
+    if (rule->n_ops && ++w->by_expression > MAX_BY_EXPRESSION) {
+        *end = UNWIND_TOO_DEEP;
         return 1;
     }
     int r = rule_apply(rule, &f->regs, &w->view, &f->cfa, caller);

@@ -22,12 +22,13 @@ struct walk {
     struct stack_view view;
     struct native_stack *out;
     unsigned stack_switches;
-    unsigned nesting;    /* how many trials this is in, one within the other */
-    unsigned trials;     /* how many this stack has had */
-    size_t trial_frames; /* frames that trials of this stack have made */
-    size_t work;         /* what this stack has cost, in words that guesses looked at */
-    bool trial_failed;   /* so that words were read that no frame of OUT needs */
-    bool at_root;        /* the end was a frame whose return address is undefined */
+    unsigned nesting;       /* how many trials this is in, one within the other */
+    unsigned trials;        /* how many this stack has had */
+    size_t trial_frames;    /* frames that trials of this stack have made */
+    size_t work;            /* what this stack has cost, in words that guesses looked at */
+    unsigned by_expression; /* frames whose rule has expressions */
+    bool trial_failed;      /* so that words were read that no frame of OUT needs */
+    bool at_root;           /* the end was a frame whose return address is undefined */
 };
 
 /* Adds a frame with REGS and goes on from caller to caller. */
