@@ -97,6 +97,26 @@ void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts
         put(p, ends[i], (double)c->ends[i]);
 }
 
+/* "<32 us: 12, <64 us: 890" */
+static void set_holds(struct profile *p, const struct sampler_counters *c)
+{
+    struct text text = {0};
+    for (int i = 0; i < HOLD_OCTAVES; i++)
+        if (counters_holds_in(c, i))
+            text_addf(&text, "%s<%llu us: %llu", text.len ? ", " : "", 1ULL << i,
+                      (unsigned long long)counters_holds_in(c, i));
+    profile_set_text(p, "holds", text.len ? text.s : "none");
+    text_release(&text);
+}
+
+void facts_of_sampler(struct profile *p, const struct sampler_counters *c)
+{
+    set_holds(p, c);
+    for (int i = 0; i < SAMPLER_COUNTER_COUNT; i++)
+        profile_set_number(p, sampler_counter_name((enum sampler_counter)i),
+                           (double)counters_get(c, (enum sampler_counter)i));
+}
+
 void facts_of_modules(struct profile *p, const struct modules *modules, facts_put put)
 {
     const struct module_counters *c = modules_counters(modules);

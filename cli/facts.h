@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "profile/profile.h"
+#include "sampler/counters.h"
 #include "target/modules.h"
 #include "unwinder/unwinder.h"
 
@@ -18,4 +19,5 @@ bool facts_environment(struct profile *p, pid_t pid, string_id *ret);
  * may be done again. */
 typedef void (*facts_put)(struct profile *p, const char *key, double value);
 void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts_put put);
+void facts_of_sampler(struct profile *p, const struct sampler_counters *c);
 void facts_of_modules(struct profile *p, const struct modules *modules, facts_put put);

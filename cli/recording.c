@@ -17,7 +17,9 @@
 enum {
     MAX_SUBJECTS = 256,
     MESSAGES_AT_ONCE =
-        1024,       /* so that signals and the clock are seen to even if there is no end of them */
+        1024, /* so that signals and the clock are seen to even if there is no end of them */
+    WORK_NS = 50 * NS_PER_MS, /* the same, of messages that take long */
+    DRAIN_S = 20,   /* what is left after the end, when that has taken so long, is not looked at */
     TELL_MS = 2000, /* a sampler that has not answered by then does not run */
     PATIENCE_NS = 32 * NS_PER_MS, /* three ticks; a wake costs as much as a stack */
     CALM_AFTER_NS = 250 * NS_PER_MS,
@@ -38,7 +40,9 @@ struct recording {
     bool told; /* what recording_snapshot() asked for has come */
     int64_t patience_ns, calm_since_ns;
     uint64_t unrest, threads_seen;
-    uint64_t left_out; /* stacks, for --gil */
+    uint64_t left_out;    /* stacks, for --gil */
+    int64_t drain_end_ns; /* samples handled later are lost; 0: none is yet */
+    uint64_t lost;        /* those */
     double held_share;
     struct names names;
     void (*on_sample)(void *ctx, thread_id thread, const struct sample_message *m,
@@ -219,7 +223,9 @@ static void on_sample(struct recording *r, struct subject *s, const struct sampl
     struct stacked stacked = {0};
     struct lane *lane = meet(r, s, &m->head);
     lane_close(lane, r->profile, &m->head, r->origin_ns);
-    if (!(m->head.flags & SAMPLE_NO_STACK))
+    if (r->drain_end_ns && clock_now_ns() > r->drain_end_ns)
+        r->lost++;
+    else if (!(m->head.flags & SAMPLE_NO_STACK))
         stacked = stacker_stack(r->stacker, s, m);
     else
         stacked = stacker_mark(r->stacker, s, m);
@@ -318,11 +324,11 @@ static uint64_t unrest(const struct recording *r)
     return n;
 }
 
-static void choose_patience(struct recording *r, uint32_t n, size_t bytes)
+/* MORE: the ring was not emptied. */
+static void choose_patience(struct recording *r, bool more, size_t bytes, int64_t now_ns)
 {
-    int64_t now_ns = clock_now_ns();
     uint64_t now = unrest(r);
-    if (now != r->unrest || n == MESSAGES_AT_ONCE || bytes >= CALM_BYTES)
+    if (now != r->unrest || more || bytes >= CALM_BYTES)
         r->calm_since_ns = now_ns;
     r->unrest = now;
     r->patience_ns = now_ns - r->calm_since_ns >= CALM_AFTER_NS ? PATIENCE_NS : 0;
@@ -339,36 +345,28 @@ bool recording_work(struct recording *r)
     size_t total = 0;
     size_t bytes;
     const struct message *m;
+    int64_t now_ns = clock_now_ns();
+    int64_t end_ns = now_ns + WORK_NS;
     sampler_hurry(r->sampler);
-    while (n < MESSAGES_AT_ONCE && (m = ring_peek(sampler_ring(r->sampler), &bytes)) != NULL) {
-        subject_refresh(r->subjects[m->process], clock_now_ns());
+    while (n < MESSAGES_AT_ONCE && now_ns < end_ns &&
+           (m = ring_peek(sampler_ring(r->sampler), &bytes)) != NULL) {
+        subject_refresh(r->subjects[m->process], now_ns);
         handle(r, m);
         ring_release(sampler_ring(r->sampler));
         total += bytes;
         n++;
+        now_ns = clock_now_ns();
     }
     if (n)
-        choose_patience(r, n, total);
+        choose_patience(r, n == MESSAGES_AT_ONCE || now_ns >= end_ns, total, now_ns);
     for (size_t i = 0; i < r->n_subjects && n == 0; i++)
-        subject_refresh(r->subjects[i], clock_now_ns());
+        subject_refresh(r->subjects[i], now_ns);
     if (!r->config.sampler.max_cpus) /* under a quota the CPU is better spent on samples */
         names_ahead(&r->names, r->subjects, r->n_subjects, recording_running_ns(r));
     return n > 0;
 }
 
 /* ---- the end ---- */
-
-/* "<32 us: 12, <64 us: 890" */
-static void set_holds(struct profile *p, const struct sampler_counters *c)
-{
-    struct text text = {0};
-    for (int i = 0; i < HOLD_OCTAVES; i++)
-        if (counters_holds_in(c, i))
-            text_addf(&text, "%s<%llu us: %llu", text.len ? ", " : "", 1ULL << i,
-                      (unsigned long long)counters_holds_in(c, i));
-    profile_set_text(p, "holds", text.len ? text.s : "none");
-    text_release(&text);
-}
 
 static void report_sampler(struct recording *r)
 {
@@ -382,10 +380,7 @@ static void report_sampler(struct recording *r)
     profile_set_number(r->profile, "held_share_5s", sampler_worst_share(r->sampler));
     profile_set_number(r->profile, "held_p50_ns", (double)counters_hold_quantile_ns(c, 0.5));
     profile_set_number(r->profile, "held_p99_ns", (double)counters_hold_quantile_ns(c, 0.99));
-    set_holds(r->profile, c);
-    for (int i = 0; i < SAMPLER_COUNTER_COUNT; i++)
-        profile_set_number(r->profile, sampler_counter_name((enum sampler_counter)i),
-                           (double)counters_get(c, (enum sampler_counter)i));
+    facts_of_sampler(r->profile, c);
 }
 
 /* Brings the profile's facts and names up to now. */
@@ -393,6 +388,7 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
 {
     profile_end(r->profile, r->end_ns - r->origin_ns);
     report_sampler(r);
+    profile_add_number(r->profile, "ring_full", (double)r->lost);
     profile_set_number(r->profile, "stacks_left_out", (double)r->left_out);
     stacker_report(r->stacker, r->profile);
     for (size_t i = 0; i < r->n_subjects; i++) {
@@ -416,6 +412,7 @@ static void work_or_wait(struct recording *r)
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)
 {
     sampler_stop(r->sampler);
+    r->drain_end_ns = clock_now_ns() + (int64_t)DRAIN_S * NS_PER_S;
     while (!sampler_done(r->sampler))
         work_or_wait(r);
     while (recording_work(r))
