@@ -81,7 +81,7 @@ static void join_runs(struct roster *t, struct profile_thread *thread, int64_t s
 }
 
 /* Until half of the limit is free, so that it need not be done again soon.  What came since the last time is still
- * fine, so the present step is tried first. */
+ * fine, so the present step is tried first.  Different stacks stay different, however long the step. */
 static void coarsen(struct roster *t)
 {
     int64_t step_ns = t->step_ns ? t->step_ns : first_step_ns;
@@ -94,7 +94,8 @@ static void coarsen(struct roster *t)
         if (step_ns / NS_PER_S >= LAST_STEP_S)
             break;
     }
-    t->full = true;
+    /* With room for much the runs that come fine can be joined again: what is refused is lost. */
+    t->full = bytes(t) > t->limit / 8 * 7;
 }
 
 /* ---- runs ---- */

@@ -236,6 +236,29 @@ START_TEST(past_the_limit_a_stack_keeps_its_known_beginning)
 }
 END_TEST
 
+/* So many that more than half of the room is taken however coarse time is: what comes later is there all the same. */
+START_TEST(past_the_limit_what_comes_again_has_room)
+{
+    enum { LIMIT = 1 << 18, TICKS = 200000, STACKS = LIMIT / 2 * 5 / 8 / sizeof(struct run) };
+    struct profile *p = profile_new(LIMIT);
+    thread_id t = some_thread(p);
+    frame_id f = profile_mark(p, "f", NULL);
+    stack_id stacks[STACKS] = {{0}};
+    for (int i = 0; i < STACKS; i++)
+        stacks[i] = profile_push(p, i ? stacks[i - 1] : (stack_id){0}, f);
+    for (int i = 0; i < TICKS; i++)
+        profile_add_run(p, t,
+                        &(struct run){.stack = stacks[i % STACKS],
+                                      .samples = 1,
+                                      .state = RUN_RUNNING,
+                                      .start_ns = (int64_t)i * NS_PER_MS,
+                                      .wall_ns = NS_PER_MS});
+    ck_assert_double_eq(profile_number(p, "runs_refused"), 0);
+    ck_assert_double_eq(profile_number(p, "stacks_refused"), 0);
+    profile_free(p);
+}
+END_TEST
+
 /* Some stacks that come again and again. */
 START_TEST(past_the_limit_time_lines_become_coarser)
 {
@@ -424,7 +447,7 @@ CHECK_MAIN("profile", 20, strings_are_interned_and_stay, modules_and_functions_a
            locations_may_come_in_any_order_and_again, stacks_share_their_prefix,
            equal_runs_that_touch_are_joined, an_ended_thread_takes_no_more_room_than_it_needs,
            past_the_limit_new_stacks_are_refused, past_the_limit_a_stack_keeps_its_known_beginning,
-           past_the_limit_time_lines_become_coarser,
+           past_the_limit_time_lines_become_coarser, past_the_limit_what_comes_again_has_room,
            past_the_limit_ended_threads_become_one_per_name, past_the_limit_rare_names_are_one,
            past_the_limit_names_are_refused, the_end_is_that_of_living_threads,
            facts_keep_their_order)
