@@ -28,10 +28,15 @@ static uint32_t push(struct paths *t, uint32_t parent, uint32_t frame)
     return found.ix ? found.ix : stack_tree_add(&t->tree, above, f).ix;
 }
 
+/* By the first digit of how many: by all of them each depth of a recursion would be a path of its own, with all that is
+ * behind. */
 static uint32_t push_gap(struct paths *t, uint32_t parent, size_t n)
 {
     struct text name = {0};
-    text_addf(&name, "[… %zu frames]", n);
+    size_t unit = 1;
+    while (n / unit >= 10)
+        unit *= 10;
+    text_addf(&name, "[… %zu%s frames]", n / unit * unit, unit > 1 ? "+" : "");
     uint32_t path = push(t, parent, paths_add_frame(t, name.s));
     text_release(&name);
     return path;

@@ -230,10 +230,31 @@ START_TEST(deep_stacks_keep_both_ends)
     struct run run = {.stack = s, .state = RUN_RUNNING, .wall_ns = NS_PER_MS};
     profile_add_run(b.p, main, &run);
     const char *text = export(&b, "speedscope", 1);
-    assert_holds(text, "{\"name\":\"[… 2001 frames]\"}");
+    assert_holds(text, "{\"name\":\"[… 2000+ frames]\"}");
     assert_holds(text, "\"samples\":[\n[0,1,2,");
     assert_holds(text, ",498,499,999,500,501,");
     assert_holds(text, "\"stacks_shortened\":1");
+}
+END_TEST
+
+START_TEST(recursions_of_about_a_depth_are_one_path)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id main = builder_thread(&b, 10, NULL);
+    frame_id f = profile_mark(b.p, "f", NULL);
+    stack_id s = {0};
+    for (int depth = 1; depth < 2900; depth++) {
+        s = profile_push(b.p, s, f);
+        struct run run = {.stack = s,
+                          .state = RUN_RUNNING,
+                          .start_ns = (int64_t)depth * NS_PER_MS,
+                          .wall_ns = NS_PER_MS};
+        if (depth > 2500)
+            profile_add_run(b.p, main, &run);
+    }
+    const char *text = export(&b, "speedscope", 1);
+    assert_holds(text, "{\"name\":\"[… 1000+ frames]\"}");
+    ck_assert_ptr_null(strstr(strstr(text, "\"[… ") + 1, "\"[… "));
 }
 END_TEST
 
@@ -383,6 +404,7 @@ CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_sh
            rounding_does_not_drift_and_zeros_are_dropped, profiles_come_in_the_order_of_interest,
            several_processes_are_told_apart, a_file_of_one_process_has_no_frames_of_others,
            what_is_not_as_usual_is_told, deep_stacks_keep_both_ends,
-           ten_million_nodes_are_coarsened, too_many_distinct_stacks_are_folded,
-           a_few_of_many_paths_are_folded_from_the_innermost, nothing_sampled_is_still_a_file,
-           folded_is_one_line_a_stack, folded_stacks_stay_below_the_limit, formats_are_found)
+           ten_million_nodes_are_coarsened, recursions_of_about_a_depth_are_one_path,
+           too_many_distinct_stacks_are_folded, a_few_of_many_paths_are_folded_from_the_innermost,
+           nothing_sampled_is_still_a_file, folded_is_one_line_a_stack,
+           folded_stacks_stay_below_the_limit, formats_are_found)
