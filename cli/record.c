@@ -297,6 +297,7 @@ static const char *why_no_sample(const struct record *r)
 static int finish(struct record *r)
 {
     int status;
+    signals_hear_stop();
     if (!r->command && signals_stop_wanted())
         terminal_info("stopping, writing… (again: discard)");
     if (r->command && sampler_child_status(recording_sampler(r->recording), r->command, &status))

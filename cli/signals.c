@@ -14,9 +14,8 @@ static const int handled_attached[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 static const int handled_launched[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                        SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
 
-/* timeout(1) sends its signal to its child and then to the group that it is in, within microseconds; who asks again
- * has seen that once was not enough. */
-enum { SAME_REQUEST_NS = 100 * NS_PER_MS };
+/* Within microseconds, unless who sends both loses its CPU in between. */
+enum { TWIN_NS = 20 * NS_PER_MS };
 
 /* Handlers have no other way to say anything. */
 static struct {
@@ -30,8 +29,8 @@ static struct {
     struct {
         int number;
         pid_t sender;
-        int64_t time_ns;
     } last; /* that was sent; the handler's own */
+    atomic_bool heard;
 } state = {.wake_fd = -1};
 
 static const int *handled(size_t *ret_n)
@@ -61,19 +60,14 @@ static bool is_running(pid_t command)
            (!end.si_pid || end.si_code == CLD_TRAPPED || end.si_code == CLD_STOPPED);
 }
 
-/* Has its sender sent the same just before? */
-static bool is_repeated(int number, const siginfo_t *info)
+/* timeout(1) sends its signal to its child, and then to the group that it is in.  Who asks again has heard that we stop. */
+static bool is_twin(int number, const siginfo_t *info)
 {
-    int64_t now_ns = clock_now_ns();
-    bool repeated = info->si_code <= 0 && number == state.last.number &&
-                    info->si_pid == state.last.sender &&
-                    now_ns - state.last.time_ns < SAME_REQUEST_NS;
-    if (info->si_code <= 0 && !repeated) {
-        state.last.number = number;
-        state.last.sender = info->si_pid;
-        state.last.time_ns = now_ns;
-    }
-    return repeated;
+    bool twin = !state.heard && info->si_code <= 0 && number == state.last.number &&
+                info->si_pid == state.last.sender;
+    state.last.number = info->si_code <= 0 ? number : 0;
+    state.last.sender = info->si_pid;
+    return twin;
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)
@@ -88,7 +82,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     else if (number == SIGUSR1)
         state.snapshot = true;
     else if ((number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) &&
-             !is_repeated(number, info))
+             !is_twin(number, info))
         state.asked++;
     (void)!write(state.wake_fd, &(uint64_t){1}, sizeof(uint64_t));
     errno = saved;
@@ -217,6 +211,14 @@ void signals_wait(int64_t timeout_ns)
     struct timespec timeout = {.tv_sec = timeout_ns / NS_PER_S, .tv_nsec = timeout_ns % NS_PER_S};
     if (ppoll(&fd, 1, &timeout, NULL) > 0)
         signals_drain();
+}
+
+void signals_hear_stop(void)
+{
+    signals_drain();
+    if (signals_stop_wanted())
+        signals_wait(TWIN_NS);
+    state.heard = true;
 }
 
 bool signals_stop_wanted(void)

@@ -2,8 +2,8 @@
  *
  * Without a running command INT, TERM and HUP (and QUIT, if there was one) ask to stop, the second of them to discard what is
  * being written.  While a command runs, sent signals go on to it; the terminal's reach it by
- * themselves, and its second Ctrl-C asks to stop sampling.  What its sender repeats within a tenth of a second, as timeout(1)
- * does, was asked once.  What was ignored when wallspy started
+ * themselves, and its second Ctrl-C asks to stop sampling.  What its sender repeats before it was heard, as timeout(1) does, was asked
+ * once.  What was ignored when wallspy started
  * stays ignored (nohup).  The thread that calls signals_open() handles them; others block them. */
 #pragma once
 
@@ -46,6 +46,8 @@ void signals_wait(int64_t timeout_ns);
 int signals_fd(void);
 void signals_drain(void); /* makes signals_fd() wait for the next one */
 
+/* A question to stop has been heard, or needs none any more: waits a little for its twin (timeout(1) sends two); what comes then asks again. */
+void signals_hear_stop(void);
 bool signals_stop_wanted(void);    /* end sampling and write */
 bool signals_discard_wanted(void); /* asked again: drop what is being written */
 bool signals_take_snapshot(void);  /* USR1 came since the last call, not for a command */

@@ -69,7 +69,7 @@ class Ending(harness.HarmTest):
                 pathlib.Path(wallspy.output).write_text(OLDER)
                 wallspy.process.send_signal(signal.SIGINT)
                 harness.wait_until(lambda: "stopping" in wallspy.text())
-                wallspy.process.send_signal(signal.SIGTERM)
+                wallspy.process.send_signal(signal.SIGINT)
                 wallspy.process.wait(10)
                 self.assertEqual(sorted(os.listdir(wallspy.folder.name)), ["log", "out.json"])
                 text = pathlib.Path(wallspy.output).read_text()
