@@ -123,7 +123,8 @@ static int check_existing(struct output_target *t, struct err *err)
         if (errno == ENAMETOOLONG || errno == ELOOP)
             return err_set(err, -errno, "cannot write %s: %s. Choose another with -o.", t->path,
                            strerror(errno));
-        follow_links(t);
+        if (errno == ENOENT) /* any other: we may not follow it (fs.protected_symlinks) */
+            follow_links(t);
         return 0;
     }
     if (S_ISDIR(st.st_mode))
@@ -168,6 +169,8 @@ static int try_temporary(const char *path, struct err *err)
 
 int output_plan(struct output_target *ret, const char *path, const char *format, struct err *err)
 {
+    if (!*path) /* what -o is made of (%q{NAME}) may be empty */
+        return err_set(err, -EINVAL, "the name of the file is empty. Choose another with -o.");
     struct output_target t = {
         .path = xstrdup(path), .gzip = str_ends(path, ".gz"), .descriptor = descriptor_named(path)};
     t.in_place = t.descriptor >= 0;
@@ -391,16 +394,32 @@ static void keep_mode(const struct output *out)
         log_warn("mode", "cannot give %s the mode it had: %s", out->target->path, strerror(errno));
 }
 
-static int publish(const struct output *out)
+/* *RET_WHOLE: all of it is on the disk, whatever was returned. */
+static int publish(const struct output *out, bool *ret_whole)
 {
     uid_t uid = (uid_t)sudo_id("SUDO_UID");
     gid_t gid = (gid_t)sudo_id("SUDO_GID");
     if (fchown(out->fd, uid, gid) != 0) /* not every file system has owners */
         log_warn("owner", "cannot give %s to its user: %s", out->target->path, strerror(errno));
     keep_mode(out);
-    if (fsync(out->fd) != 0 || rename(out->temporary, out->target->path) != 0)
-        return -errno;
-    return 0;
+    *ret_whole = fsync(out->fd) == 0;
+    return *ret_whole && rename(out->temporary, out->target->path) == 0 ? 0 : -errno;
+}
+
+/* Whole, but what is there must not be replaced: another user's file in /tmp, or one that is mounted into a container.  The
+ * recording is not lost for that: it gets a visible name beside it, if that is free. */
+static bool keep_beside(struct output *out, int error, struct err *err)
+{
+    const char *path = out->target->path;
+    const char *base = path_base(path);
+    char *kept =
+        xasprintf("%.*swallspy.%d.%.*s", (int)(base - path), path, getpid(), MAX_BASE_BYTES, base);
+    bool done = renameat2(AT_FDCWD, out->temporary, AT_FDCWD, kept, RENAME_NOREPLACE) == 0;
+    if (done)
+        (void)err_set(err, error, "cannot replace %s: %s. The recording is in %s.", path,
+                      strerror(-error), kept);
+    free(kept);
+    return done;
 }
 
 int output_commit(struct output *out, int64_t *ret_bytes, struct err *err)
@@ -408,12 +427,14 @@ int output_commit(struct output *out, int64_t *ret_bytes, struct err *err)
     int r = close_file(out);
     struct stat st;
     int64_t bytes = out->bytes;
+    bool whole = false;
     if (r == 0 && out->temporary) {
         bytes = fstat(out->fd, &st) == 0 ? st.st_size : bytes;
-        r = publish(out);
+        r = publish(out, &whole);
     }
     if (r < 0) {
-        (void)err_set(err, r, "cannot write %s: %s", out->target->path, strerror(-r));
+        if (!whole || !keep_beside(out, r, err))
+            (void)err_set(err, r, "cannot write %s: %s", out->target->path, strerror(-r));
         (void)output_discard(out);
         return r;
     }

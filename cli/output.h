@@ -31,7 +31,7 @@ int output_begin(struct output **ret, const struct output_target *t, output_canc
                  struct err *err);
 FILE *output_file(struct output *out);
 /* Finishes, also after a write has failed, to learn why: flush, sync, owner (SUDO_UID under sudo), rename.  Frees OUT in any case; the older
- * file stays if this fails.  *RET_BYTES is the file's size.  Returns 0, or a negative errno with
+ * file stays if this fails, and where it is just that it must not be replaced ERR says where the recording is.  *RET_BYTES is the file's size.  Returns 0, or a negative errno with
  * the one error: -ECANCELED, -ENOSPC, -EPIPE, -EROFS, … */
 int output_commit(struct output *out, int64_t *ret_bytes, struct err *err);
 /* Drops what was written.  NULL is fine; returns NULL. */

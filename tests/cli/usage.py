@@ -354,9 +354,11 @@ class Attached(InFolder):
                                       str(t.pid), "-d", "0.2", "-o", "o.json"],
                                      capture_output=True, text=True, check=False, timeout=30)
         self.assertEqual(process.returncode, 1)
-        self.assertEqual(process.stderr.count("cannot write"), 1, process.stderr)
+        self.assertEqual(process.stderr.count("cannot replace"), 1, process.stderr)
         with open("o.json", encoding="utf-8") as file:
             self.assertEqual(file.read(), "old")
+        kept = re.search(r"The\s+recording\s+is\s+in\s+(\S+)\.\n", process.stderr).group(1)
+        self.expect_recording(os.path.basename(kept))
         self.assertEqual(glob.glob(".*"), [])
 
 
