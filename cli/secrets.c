@@ -11,8 +11,9 @@ static const char *const secret_words[] = {
     "credential", "credentials", "auth", "authorization", "bearer", "cookie", "jwt", "otp", "sig",
     "signature",
     /* several in one */
-    "requirepass", "masterauth", "secretkey", "accesskey", "privatekey", "authtoken", "accesstoken",
-    "clientsecret", "appsecret", "apikeys"};
+    "requirepass", "dbpass", "userpass", "adminpass", "rootpass", "sshpass", "masterauth",
+    "secretkey", "accesskey", "privatekey", "authtoken", "accesstoken", "clientsecret", "appsecret",
+    "apikeys"};
 /* Two words of which neither alone would do. */
 static const char *const secret_pairs[][2] = {
     {"api", "key"},     {"access", "key"},      {"private", "key"}, {"account", "key"},

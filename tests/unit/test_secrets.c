@@ -39,6 +39,7 @@ static const struct {
      "x --dbPassword=*** --clientSecret *** awsSecretAccessKey=*** --APIKey=***"},
     {"x|{\"accessToken\": \"abc\"}|--maxTokens=5", "x '{\"accessToken\": \"***\"}' --maxTokens=5"},
     {"sh|-c|run --token abc -v --password", "sh -c 'run --token *** -v --password'"},
+    {"x|--dbpass=a|SSHPASS=b|--userpass|c", "x --dbpass=*** SSHPASS=*** --userpass ***"},
     {"x|PGPASSWORD=a|--passwords=b", "x PGPASSWORD=*** --passwords=***"},
     {"x|--api-token|-abc|--api-token|--v", "x --api-token *** --api-token --v"},
     {"curl|-u|bob:hunter2|h|--user|bob", "curl -u bob:*** h --user bob"},
