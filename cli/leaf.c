@@ -32,22 +32,14 @@ static bool is_device(const char *path)
     return str_starts(path, "/dev/") && !str_starts(path, "/dev/shm/");
 }
 
-static void limit_files(struct leaf_files *files, struct text *path)
+static void by_folder(struct text *path)
 {
-    uint64_t hash = hash_bytes(path->s, path->len);
-    uint64_t ignored;
-    if (map_get(&files->seen, hash, &ignored))
-        return;
-    if (files->seen.n < MAX_FILES) {
-        map_put(&files->seen, hash, 1);
-        return;
-    }
     text_truncate(path, (size_t)(strrchr(path->s, '/') + 1 - path->s));
     text_add(path, "…");
 }
 
 static frame_id syscall_leaf(struct profile *p, const struct sample_message *m,
-                             struct leaf_files *files)
+                             struct few_names *files)
 {
     const struct snapshot *s = &m->snapshot;
     struct text name = {0};
@@ -59,7 +51,7 @@ static frame_id syscall_leaf(struct profile *p, const struct sample_message *m,
         text_addf(&name, "syscall %lld", (long long)s->syscall);
     leaf_object(m, &object);
     if (object.len && object.s[0] == '/' && !is_device(object.s))
-        limit_files(files, &object);
+        few_names_limit(files, &object, MAX_FILES, by_folder);
     if (object.len)
         text_addf(&name, " %s", object.s);
     text_add(&name, " [blocked]");
@@ -81,7 +73,7 @@ static frame_id traced_leaf(struct profile *p, pid_t pid, pid_t tid, uint32_t fl
 }
 
 frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m, enum py_gil gil,
-                    struct leaf_files *files)
+                    struct few_names *files)
 {
     const struct snapshot *s = &m->snapshot;
     if (m->head.flags & SAMPLE_TRACED)

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/facts.h"
 #include "cli/names.h"
+#include "cli/thread_names.h"
 #include "target/elf_guard.h"
 #include "target/proc.h"
 
@@ -45,6 +46,7 @@ struct recording {
     uint64_t lost;        /* those */
     double held_share;
     struct names names;
+    struct thread_names thread_names;
     void (*on_sample)(void *ctx, thread_id thread, const struct sample_message *m,
                       const struct stacked *s);
     void *on_sample_ctx;
@@ -91,15 +93,6 @@ int recording_start(struct recording *r, struct err *err)
 
 /* ---- messages ---- */
 
-static string_id read_name(struct recording *r, const struct subject *s, pid_t tid)
-{
-    char name[TASK_COMM_BYTES + 1];
-    ssize_t len = proc_read_text(s->pid, tid, "comm", name, sizeof name);
-    if (len <= 0)
-        return (string_id){0};
-    return profile_string_n(r->profile, name, (size_t)len - (name[len - 1] == '\n'));
-}
-
 static void read_switches(const struct subject *s, pid_t tid, uint64_t *ret_voluntary,
                           uint64_t *ret_involuntary)
 {
@@ -118,8 +111,9 @@ static thread_id thread_for(struct recording *r, struct subject *s, const struct
         profile_get_thread(r->profile, s->main)->ended = false;
         return s->main;
     }
-    thread_id thread = profile_thread(r->profile, s->id, m->tid, read_name(r, s, m->tid),
-                                      m->time_ns - r->origin_ns);
+    thread_id thread = profile_thread(
+        r->profile, s->id, m->tid, thread_names_read(&r->thread_names, r->profile, s->pid, m->tid),
+        m->time_ns - r->origin_ns);
     bool main = m->tid == s->pid;
     profile_get_thread(r->profile, thread)->main = main;
     if (main)
@@ -170,19 +164,19 @@ static enum run_state state_of(enum thread_state state)
     return states[state];
 }
 
-/* PYTHON: what Python calls it, read just before.  That counts if the kernel's name is only the
+/* PYTHON: what Python calls it, read just before; NULL: not known.  That counts if the kernel's name is only the
  * program's, and if the thread still lives: another may have taken over its pthread_t. */
 static void name_thread(struct recording *r, const struct subject *s, const struct lane *lane,
-                        pid_t tid, string_id python)
+                        pid_t tid, struct text *python)
 {
     struct profile_thread *t = profile_get_thread(r->profile, lane->thread);
-    string_id name = read_name(r, s, tid);
+    string_id name = thread_names_read(&r->thread_names, r->profile, s->pid, tid);
     if (!name.ix)
         return;
     if (t->main || name.ix != profile_see_process(r->profile, s->id)->comm.ix)
         t->name = name;
-    else if (python.ix)
-        t->name = python;
+    else if (python)
+        t->name = thread_names_intern(&r->thread_names, r->profile, python);
 }
 
 /* A thread's name is often set right after its birth, and sometimes later: it is read with its first
@@ -192,8 +186,9 @@ static void describe_thread(struct recording *r, struct subject *s, const struct
 {
     profile_get_thread(r->profile, lane->thread)->python |= stacked->python;
     bool seldom = (lane->samples & (lane->samples - 1)) != 0; /* no power of two */
+    struct text *name = &r->thread_names.python;
     if (!seldom || s->execed_ns)
-        name_thread(r, s, lane, m->head.tid, stacker_thread_name(r->stacker, s, m));
+        name_thread(r, s, lane, m->head.tid, stacker_thread_name(s, m, name) ? name : NULL);
 }
 
 /* The time between the end of the old program and the first sample of the new one.  Its main thread may have ended long
@@ -264,7 +259,7 @@ static void on_end(struct recording *r, struct subject *s, const struct message 
         t->involuntary += involuntary - lane->involuntary;
     }
     if (m->flags & TASK_STILL_ALIVE)
-        name_thread(r, s, lane, m->tid, (string_id){0});
+        name_thread(r, s, lane, m->tid, NULL);
     double share = held_share(r, lane);
     r->held_share = share > r->held_share ? share : r->held_share;
     lane_end(lane, r->profile, m, r->origin_ns);
@@ -481,6 +476,7 @@ struct recording *recording_free(struct recording *r)
     for (size_t i = 0; i < r->n_subjects; i++)
         subject_free(r->subjects[i]);
     map_release(&r->lane_of_task);
+    thread_names_release(&r->thread_names);
     free(r->lanes);
     profile_free(r->profile);
     free(r);

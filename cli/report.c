@@ -121,6 +121,7 @@ static const struct {
     {"cut_calls", "call", "that may have been cut short"},
     {"late_ticks", "tick", "late"},
     {"threads_not_met", "thread", "whose turn never came"},
+    {"names_refused", "name", "of what is new, for want of room (--max-size)"},
     {"stacks_refused", "stack", "cut where new, for want of room (--max-size)"},
     {"runs_refused", "gap", "for want of room (--max-size)"},
 };

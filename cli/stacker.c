@@ -11,6 +11,8 @@
 #include "cli/stack_wanted.h"
 #include "pyframes/py_capture.h"
 
+enum { MAX_TASKS = 1000 };
+
 struct stacker {
     struct profile *profile;
     struct feedback *feedback;
@@ -19,7 +21,7 @@ struct stacker {
     struct py_stack python;
     struct merged_stack merged;
     frame_id truncated, native_not_read, not_shown, collecting;
-    struct leaf_files files;
+    struct few_names files, tasks;
     uint64_t merges[PY_MERGE_COUNT], samples, not_complete, not_held, guessed, python_cut,
         hook_incomplete, unknown_code, adopted, early;
     struct adopter adopter;
@@ -217,8 +219,10 @@ static size_t find_task(struct stacker *st, struct subject *s, const struct snap
     for (uint32_t i = 0; r < 0 && s->python && s->python->tasks && i < snapshot->annex_words; i++)
         r = py_task_read(s->python->tasks, snapshot->mem, snapshot->annex[i], &name, &self);
     text_add(&name, "]");
-    if (r == 0)
+    if (r == 0) {
+        few_names_limit(&st->tasks, &name, MAX_TASKS, few_names_by_group);
         *ret_mark = profile_mark(st->profile, name.s, NULL);
+    }
     text_release(&name);
     if (r < 0 || merged->n == 0)
         return SIZE_MAX;
@@ -322,21 +326,17 @@ static void open_memory(const struct sample_message *m, struct snapshot_mem *ret
                       m->range_count);
 }
 
-string_id stacker_thread_name(struct stacker *st, struct subject *s, const struct sample_message *m)
+bool stacker_thread_name(struct subject *s, const struct sample_message *m, struct text *out)
 {
     struct snapshot_mem memory;
-    struct text name = {0};
-    string_id ret = {0};
     uint32_t n = m->snapshot.annex_words;
+    text_clear(out);
     if (!s->python || !n || m->head.flags & SAMPLE_NO_STACK)
-        return ret;
+        return false;
     open_memory(m, &memory);
-    if (py_thread_names_of_state(s->python->names, &memory.mem, m->snapshot.annex[n - 1], &name) ==
-            0 &&
-        name.len)
-        ret = profile_string(st->profile, name.s);
-    text_release(&name);
-    return ret;
+    return py_thread_names_of_state(s->python->names, &memory.mem, m->snapshot.annex[n - 1], out) ==
+               0 &&
+           out->len > 0;
 }
 
 struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct sample_message *m)
@@ -424,7 +424,8 @@ struct stacker *stacker_free(struct stacker *st)
     free(st->native.frames);
     free(st->python.frames);
     free(st->merged.frames);
-    map_release(&st->files.seen);
+    few_names_release(&st->files);
+    few_names_release(&st->tasks);
     free(st);
     return NULL;
 }

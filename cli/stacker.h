@@ -30,9 +30,8 @@ struct stacked {
 };
 /* M: a MESSAGE_SAMPLE of S's, with its recorded bytes. */
 struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct sample_message *m);
-/* What Python calls M's thread; none: nothing, or the kernel knows it too. */
-string_id stacker_thread_name(struct stacker *st, struct subject *s,
-                              const struct sample_message *m);
+/* OUT: what Python calls M's thread.  False: nothing, or the kernel knows it too. */
+bool stacker_thread_name(struct subject *s, const struct sample_message *m, struct text *out);
 /* M has no stack: what can be said all the same ("[traced by 880]"), or none. */
 struct stacked stacker_mark(struct stacker *st, struct subject *s, const struct sample_message *m);
 /* Sets what was counted so far in the profile's facts. */

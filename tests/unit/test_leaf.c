@@ -7,7 +7,7 @@
 #include "tests/support/check_main.h"
 
 static struct profile *profile;
-static struct leaf_files files;
+static struct few_names files;
 
 /* What a thread that waits in a read of LINK shows. */
 static const char *read_leaf(const char *link)
@@ -32,7 +32,7 @@ START_TEST(what_is_waited_for_is_named)
     ck_assert_str_eq(read_leaf("socket:[7]"), "read socket [blocked]");
     ck_assert_str_eq(read_leaf("anon_inode:[eventfd]"), "read eventfd [blocked]");
     ck_assert_str_eq(read_leaf("anon_inode:inotify"), "read inotify [blocked]");
-    map_release(&files.seen);
+    few_names_release(&files);
     profile_free(profile);
 }
 END_TEST
@@ -50,7 +50,7 @@ START_TEST(files_are_named_up_to_a_thousand_and_devices_always)
     }
     ck_assert_str_eq(read_leaf("/data/7"), "read /data/7 [blocked]");
     ck_assert_str_eq(read_leaf("/dev/null"), "read /dev/null [blocked]");
-    map_release(&files.seen);
+    few_names_release(&files);
     profile_free(profile);
 }
 END_TEST
