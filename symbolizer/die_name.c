@@ -15,6 +15,8 @@ enum {
     MAX_SOURCE_PATH_BYTES = 4096,
     MAX_SCOPES = 64,
     MAX_LOCAL_DEPTH = 8, /* functions local to classes local to functions … */
+    MAX_LOOKED_AT =
+        1 << 26, /* DIEs of a file, for what is around others: some seconds; then names stay bare */
 };
 
 struct die_names {
@@ -25,6 +27,7 @@ struct die_names {
     size_t n, capacity;
     struct map paths; /* address of libdw's string → string id */
     struct text text;
+    size_t looked_at;
 };
 
 struct die_names *die_names_new(struct profile *profile)
@@ -155,13 +158,16 @@ static bool is_scope(int tag)
 }
 
 /* Of the children of PARENT the last that does not lie behind ADDR: ADDR is in it, or is it. */
-static bool child_around(Dwarf_Die *parent, const void *addr, Dwarf_Die *ret)
+static bool child_around(struct die_names *names, Dwarf_Die *parent, const void *addr,
+                         Dwarf_Die *ret)
 {
     Dwarf_Die die;
     if (dwarf_child(parent, &die) != 0)
         return false;
     const void *last = NULL;
     while ((const void *)die.addr > last && (const void *)die.addr <= addr) {
+        if (names->looked_at++ >= MAX_LOOKED_AT)
+            return false;
         *ret = die;
         last = die.addr;
         if (dwarf_siblingof(&die, &die) != 0)
@@ -172,27 +178,29 @@ static bool child_around(Dwarf_Die *parent, const void *addr, Dwarf_Die *ret)
 
 /* The DIEs around DIE, outermost first, without the unit and itself.  libdw's dwarf_getscopes_die()
  * does not look into unions (0.188). */
-static int scopes_of(Dwarf_Die *die, Dwarf_Die ret[MAX_SCOPES])
+static int scopes_of(struct die_names *names, Dwarf_Die *die, Dwarf_Die ret[MAX_SCOPES])
 {
     Dwarf_Die at;
     int n = 0;
     if (!dwarf_diecu(die, &at, NULL, NULL))
         return 0;
-    while (n < MAX_SCOPES && child_around(&at, die->addr, &ret[n]) && ret[n].addr != die->addr)
+    while (n < MAX_SCOPES && child_around(names, &at, die->addr, &ret[n]) &&
+           ret[n].addr != die->addr)
         at = ret[n++];
     return n;
 }
 
-static void add_function(const struct die_names *n, Dwarf_Die *die, int depth, struct text *out);
+static void add_function(struct die_names *n, Dwarf_Die *die, int depth, struct text *out);
 
 /* What is around DIE: namespaces and classes; or the function it is local to, and classes therein.
  */
-static void add_scopes(const struct die_names *names, Dwarf_Die *die, const char *member, int depth,
+static void add_scopes(struct die_names *names, Dwarf_Die *die, const char *member, int depth,
                        struct text *out)
 {
     Dwarf_Die scopes[MAX_SCOPES];
     uint64_t at_top = 0;
-    int n = map_get(&names->at_top, (uintptr_t)die->addr, &at_top) ? 0 : scopes_of(die, scopes);
+    int n =
+        map_get(&names->at_top, (uintptr_t)die->addr, &at_top) ? 0 : scopes_of(names, die, scopes);
     int inner = n;
     while (inner && dwarf_tag(&scopes[inner - 1]) != DW_TAG_subprogram)
         inner--;
@@ -206,7 +214,7 @@ static void add_scopes(const struct die_names *names, Dwarf_Die *die, const char
 }
 
 /* Adds the whole name of the function DIE; nothing if it has none. */
-static void add_function(const struct die_names *n, Dwarf_Die *die, int depth, struct text *out)
+static void add_function(struct die_names *n, Dwarf_Die *die, int depth, struct text *out)
 {
     const char *linkage = linkage_name(die);
     const char *name = linkage ? linkage : dwarf_diename(die);

@@ -15,6 +15,7 @@
 
 enum {
     MAX_DEPTH = 128,           /* of nested scopes */
+    MAX_CALLS = 100000,        /* inlined into one function */
     MAX_DIE_RANGES = 100000,   /* of one function or unit: a guess on the safe side */
     MAX_RANGES_READ = 1 << 24, /* of a file, empty and foreign ones too: 0.2 s */
 };
@@ -137,7 +138,7 @@ static void add_calls(struct calls_walk *w, Dwarf_Die *parent_die, uint32_t pare
             add_call(w, &die, parent, depth + 1);
         else if (tag == DW_TAG_lexical_block)
             add_calls(w, &die, parent, depth + 1);
-    } while (next_sibling(&w->order, &die));
+    } while (w->f->n < MAX_CALLS && next_sibling(&w->order, &die));
 }
 
 static void load_function(struct dwarf_names *d, struct function *f)

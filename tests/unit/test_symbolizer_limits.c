@@ -48,6 +48,20 @@ START_TEST(entries_are_walked_once)
 }
 END_TEST
 
+START_TEST(calls_inlined_into_one_function_are_bounded)
+{
+    struct names n;
+    struct location l;
+    enum { MAX_MORE = 32 << 20 };
+    ck_assert(names_open(&n, "many_calls"));
+    struct mallinfo2 before = mallinfo2();
+    ck_assert_str_eq(name_of(&n, "_start", &l), "start");
+    struct mallinfo2 after = mallinfo2();
+    ck_assert_uint_lt(after.uordblks + after.hblkhd, before.uordblks + before.hblkhd + MAX_MORE);
+    names_close(&n);
+}
+END_TEST
+
 START_TEST(a_shared_file_of_another_build_is_not_taken)
 {
     struct names n;
@@ -410,8 +424,9 @@ START_TEST(a_symbol_without_a_size_ends_where_its_function_does)
 END_TEST
 
 CHECK_MAIN("symbolizer_limits", 20, entries_are_walked_once,
-           a_shared_file_of_another_build_is_not_taken, a_fifo_is_no_debug_file,
-           what_was_unpacked_is_freed, too_much_is_not_unpacked, a_packed_section_may_have_no_bytes,
-           a_dropped_function_names_nothing, a_generic_lambda_is_one, members_are_qualified,
-           more_inlined_calls_than_are_told_apart, a_table_counts_once, endless_names_are_none,
+           a_shared_file_of_another_build_is_not_taken, calls_inlined_into_one_function_are_bounded,
+           a_fifo_is_no_debug_file, what_was_unpacked_is_freed, too_much_is_not_unpacked,
+           a_packed_section_may_have_no_bytes, a_dropped_function_names_nothing,
+           a_generic_lambda_is_one, members_are_qualified, more_inlined_calls_than_are_told_apart,
+           a_table_counts_once, endless_names_are_none,
            a_symbol_without_a_size_ends_where_its_function_does)

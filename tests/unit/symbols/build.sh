@@ -165,6 +165,28 @@ siblings blocks 0x0b 60
 siblings calls 0x1d 60
 siblings namespaces 0x39 60
 
+# Three million calls inlined into one function, of a byte each.
+{
+    start_code
+    cat <<'END'
+        .section .debug_abbrev, "", @progbits
+        .byte 1, 0x11, 1, 0x11, 1, 0x12, 6, 0, 0
+        .byte 2, 0x2e, 1, 0x03, 8, 0x11, 1, 0x12, 6, 0, 0
+        .byte 3, 0x1d, 0, 0, 0, 0
+END
+    start_unit
+    cat <<'END'
+        .byte 2
+        .asciz "start"
+        .quad _start
+        .long end - _start
+        .fill 3000000, 1, 3
+        .zero 2
+unit_end:
+END
+} >many_calls.S
+gcc -nostdlib -static many_calls.S -o many_calls
+
 # The same endless list of empty ranges, for each of many functions.
 {
     start_code
