@@ -347,24 +347,12 @@ static struct module *mapped_module(struct modules *modules, uint32_t id)
     return modules_find(modules, m->start) == m ? m : NULL;
 }
 
-/* What is mapped lowest: above it are, in order, the heap, the libraries, ld.so and the stack. */
-static struct module *find_executable(struct modules *modules)
-{
-    const struct maps *maps = modules_maps(modules);
-    for (size_t i = 0; i < maps->n; i++) {
-        struct module *m = modules_find(modules, maps->items[i].start);
-        if (m)
-            return m;
-    }
-    return NULL;
-}
-
 int py_runtime_find(struct py_runtime **ret, struct modules *modules, struct mem *mem,
                     struct err *err)
 {
     struct search s = {.modules = modules, .mem = mem, .result = -ENOENT};
     uint32_t n = (uint32_t)modules_count(modules);
-    s.executable = find_executable(modules);
+    s.executable = modules_executable(modules);
     for (uint32_t i = 0; i < n && !s.found; i++) {
         struct module *m = mapped_module(modules, i);
         if (m && (m == s.executable || is_python_name(m->name) || py_unsupported_name(m->path)))

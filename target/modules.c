@@ -5,6 +5,7 @@
  * to it, and a file that the program maps to read it is none. */
 #include "target/modules.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "base/text.h"
 #include "target/elf_layout.h"
 #include "target/modules_private.h"
+#include "target/proc.h"
 
 /* No program's segments lie further apart. */
 static const uint64_t MAX_MODULE_BYTES = UINT64_C(1) << 40;
@@ -301,6 +303,28 @@ static bool is_another(const struct mapping *a, const struct mapping *b, uint64_
     if (a->inode != b->inode || a->dev_major != b->dev_major || a->dev_minor != b->dev_minor)
         return true;
     return a->inode && a->file_offset + (addr - a->start) != b->file_offset + (addr - b->start);
+}
+
+/* What is mapped lowest: above it are, in order, the heap, the libraries, ld.so and the stack; but with an unlimited stack
+ * (ulimit -s) libraries may be below. */
+static struct module *lowest(struct modules *m)
+{
+    struct module *found = NULL;
+    for (size_t i = 0; i < m->maps.n && !found; i++)
+        found = modules_find(m, m->maps.items[i].start);
+    return found;
+}
+
+/* By where the kernel has put its headers (getauxval(3)); of a program that ld.so was asked to run those are ld.so's. */
+struct module *modules_executable(struct modules *m)
+{
+    Elf64_auxv_t items[64] = {0};
+    struct module *found = NULL;
+    ssize_t len = proc_read_text(m->pid, 0, "auxv", (char *)items, sizeof items);
+    for (size_t i = 0; len > 0 && i < (size_t)len / sizeof *items && !found; i++)
+        if (items[i].a_type == AT_PHDR)
+            found = modules_find(m, items[i].a_un.a_val);
+    return found && !str_starts(found->name, "ld-") ? found : lowest(m);
 }
 
 bool modules_replaced(struct modules *m, uint64_t addr, int64_t since_ns)

@@ -52,6 +52,8 @@ int modules_refresh(struct modules *m);
 const struct maps *modules_maps(const struct modules *m);
 /* The module mapped at ADDR now; NULL: none (anonymous, JIT, unmapped).  Valid as long as M. */
 struct module *modules_find(struct modules *m, uint64_t addr);
+/* The program that runs; NULL: it cannot be told. */
+struct module *modules_executable(struct modules *m);
 /* Is another file mapped at ADDR than modules_find() says, by what the kernel says now?  It is asked once for each module,
  * unless that was done at SINCE_NS (clock_now_ns()) or later.  False too where it cannot be asked (maps_ask()). */
 bool modules_replaced(struct modules *m, uint64_t addr, int64_t since_ns);

@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -305,23 +306,53 @@ START_TEST(a_file_with_another_table_is_not_taken_for_the_mapped_one)
 }
 END_TEST
 
-/* As where a program is installed anew while it runs. */
-START_TEST(a_deleted_program_is_read_all_the_same)
+static const rlim_t stacks[] = {8 << 20, RLIM_INFINITY};
+
+/* Returns the pid of the sleep(1) at PATH, with a stack of STACK bytes, that runs now. */
+static pid_t start_sleep(const char *path, rlim_t stack)
 {
-    char path[] = "/tmp/wallspy-program-XXXXXX";
     int started[2];
     char none;
-    int fd = mkstemp(path);
-    copy_file("/bin/sleep", path);
-    ck_assert(close(fd) == 0 && chmod(path, 0700) == 0 && pipe2(started, O_CLOEXEC) == 0);
+    ck_assert_int_eq(pipe2(started, O_CLOEXEC), 0);
     pid_t pid = fork();
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)setrlimit(RLIMIT_STACK, &(struct rlimit){stack, RLIM_INFINITY});
         (void)execl(path, "sleep", "60", NULL);
         _exit(1);
     }
     close(started[1]);
-    ck_assert_int_eq(read(started[0], &none, 1), 0); /* it runs that program now */
+    ck_assert_int_eq(read(started[0], &none, 1), 0);
+    close(started[0]);
+    return pid;
+}
+
+/* Libraries are mapped below the program then. */
+START_TEST(the_program_is_known_where_stacks_are_unlimited)
+{
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = start_sleep("/bin/sleep", stacks[i]);
+        struct mem *mem;
+        ck_assert_int_eq(mem_live_open(&mem, pid, NULL), 0);
+        struct modules *modules = modules_new(pid, mem);
+        ck_assert_int_eq(modules_refresh(modules), 0);
+        ck_assert_str_eq(modules_executable(modules)->name, "sleep");
+        modules_free(modules);
+        mem_free(mem);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
+}
+END_TEST
+
+/* As where a program is installed anew while it runs. */
+START_TEST(a_deleted_program_is_read_all_the_same)
+{
+    char path[] = "/tmp/wallspy-program-XXXXXX";
+    int fd = mkstemp(path);
+    copy_file("/bin/sleep", path);
+    ck_assert(close(fd) == 0 && chmod(path, 0700) == 0);
+    pid_t pid = start_sleep(path, stacks[0]);
     ck_assert_int_eq(unlink(path), 0);
     struct mem *mem;
     ck_assert_int_eq(mem_live_open(&mem, pid, NULL), 0);
@@ -463,6 +494,7 @@ CHECK_MAIN("modules", 30, a_process_has_its_modules, the_vdso_is_one_of_them,
            an_equal_file_under_another_inode_is_accepted,
            without_a_build_id_another_inode_is_another_file,
            a_file_with_another_table_is_not_taken_for_the_mapped_one,
-           a_deleted_program_is_read_all_the_same, a_library_loaded_again_keeps_its_id_where_it_was,
+           a_deleted_program_is_read_all_the_same, the_program_is_known_where_stacks_are_unlimited,
+           a_library_loaded_again_keeps_its_id_where_it_was,
            a_file_at_several_places_is_opened_once, another_file_in_the_place_of_one_is_noticed,
            split_text_and_data_mappings_do_not_confuse, a_process_that_is_gone)
