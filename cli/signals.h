@@ -19,10 +19,6 @@ int signals_open(bool launched);
 /* From now on INT, TERM and HUP end wallspy, as those of them that nobody ignored did before. */
 void signals_end_at_once(void);
 
-/* From now on a pipe that nobody reads any more ends wallspy without a word (`wallspy dump -p PID | head`), unless whoever
- * started it ignored that. */
-void signals_let_broken_pipe_end(void);
-
 /* Around the start of the command: blocks them all, so that it does not run our handlers before its
  * exec. */
 void signals_block(sigset_t *ret_old);
