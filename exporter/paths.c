@@ -9,6 +9,8 @@
 #include "profile/stack_tree.h"
 #include "profile/strings.h"
 
+enum { MAX_EXACT_GAPS = 16 };
+
 struct paths {
     struct view *v;
     uint32_t max_depth;
@@ -18,6 +20,7 @@ struct paths {
     uint32_t n_stacks, n_shortened;
     struct strings names; /* of added frames: frame = view_frame_count + string id */
     struct stack_tree tree;
+    size_t gaps[MAX_EXACT_GAPS], n_gaps; /* how many frames they leave out */
 };
 
 static uint32_t push(struct paths *t, uint32_t parent, uint32_t frame)
@@ -28,13 +31,25 @@ static uint32_t push(struct paths *t, uint32_t parent, uint32_t frame)
     return found.ix ? found.ix : stack_tree_add(&t->tree, above, f).ix;
 }
 
-/* By the first digit of how many: by all of them each depth of a recursion would be a path of its own, with all that is
- * behind. */
+/* Is N one of the first few gaps that there are? */
+static bool is_told_exactly(struct paths *t, size_t n)
+{
+    for (size_t i = 0; i < t->n_gaps; i++)
+        if (t->gaps[i] == n)
+            return true;
+    if (t->n_gaps == MAX_EXACT_GAPS)
+        return false;
+    t->gaps[t->n_gaps++] = n;
+    return true;
+}
+
+/* Of a recursion that is ever as deep again each depth would be a path of its own, with all the frames behind the gap: so
+ * most gaps are told by their first digit. */
 static uint32_t push_gap(struct paths *t, uint32_t parent, size_t n)
 {
     struct text name = {0};
     size_t unit = 1;
-    while (n / unit >= 10)
+    while (n / unit >= 10 && !is_told_exactly(t, n))
         unit *= 10;
     text_addf(&name, "[… %zu%s frames]", n / unit * unit, unit > 1 ? "+" : "");
     uint32_t path = push(t, parent, paths_add_frame(t, name.s));
