@@ -153,6 +153,11 @@ class Injector(trial.Trials):
         # Whose unlink or rename failed may be left; here only those are made to fail that write.
         if point.command != "launch":
             self.check.assertNotIn("the target ended", " ".join(said.split()), "it has not")
+        kept = re.search(r"The\s+recording\s+is\s+in\s+(\S+)\.\s", said)
+        if kept:  # whole, beside the older one
+            self.check.assertEqual(point.call, "rename")
+            trial.output_of(kept.group(1), must_exist=True)
+            os.unlink(kept.group(1))
         left = trial.leftovers(folder, "out.json", "log", "stderr", "stdout")
         self.check.assertEqual(left, [], "left behind")
 
