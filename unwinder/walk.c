@@ -90,6 +90,8 @@ static bool add_frame(struct walk *w, const struct regs *regs, bool is_call, enu
 
 static enum unwind_end end_of(int error)
 {
+    if (error == -E2BIG)
+        return UNWIND_TOO_DEEP;
     return error == -ERANGE ? UNWIND_STACK_CUT : UNWIND_BAD_MEMORY;
 }
 
@@ -186,6 +188,15 @@ static bool is_process_start(struct walk *w, const struct native_frame *f)
            stack_view_u64(&w->view, f->sp + WORD * (argc + 1), &end) == 0 && end == 0;
 }
 
+/* rule_apply() to F; -E2BIG: too many frames of this stack were left by expressions. */
+static int apply(struct walk *w, const struct rule *rule, struct native_frame *f,
+                 struct regs *caller)
+{
+    if (rule->n_ops && ++w->by_expression > MAX_BY_EXPRESSION)
+        return -E2BIG;
+    return rule_apply(rule, &f->regs, &w->view, &f->cfa, caller);
+}
+
 /* From the last frame to its caller.  Returns 0, CALLER and how far it is to be trusted; or 1 and the
  * END. */
 static int step(struct walk *w, struct regs *caller, enum frame_trust *trust, enum unwind_end *end)
@@ -214,11 +225,7 @@ static int step(struct walk *w, struct regs *caller, enum frame_trust *trust, en
         *end = UNWIND_DONE;
         return 1;
     }
-    if (rule->n_ops && ++w->by_expression > MAX_BY_EXPRESSION) {
-        *end = UNWIND_TOO_DEEP;
-        return 1;
-    }
-    int r = rule_apply(rule, &f->regs, &w->view, &f->cfa, caller);
+    int r = apply(w, rule, f, caller);
     bool has_caller = r == 0 && progresses(w, rule, f->sp, caller->r[X86_RSP]);
     /* Behind a signal 0 is where it came: a call of nothing, whose caller's address lies at its sp. */
     if (has_caller && (caller->r[X86_PC] != 0 || rule->is_signal))
