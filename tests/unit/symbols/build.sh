@@ -130,24 +130,36 @@ version: .value 4
 END
 }
 
-# A debugging entry whose sibling is its own child: whoever follows both walks it twice, and so on at each level.
-siblings() # NAME TAG LEVELS
+# How entries of kinds 1, the unit, and 2, the function, are made up; more kinds may follow.
+start_abbreviations()
 {
-    {
-        start_code
-        cat <<'END'
+    cat <<'END'
         .section .debug_abbrev, "", @progbits
         .byte 1, 0x11, 1, 0x11, 1, 0x12, 6, 0, 0
         .byte 2, 0x2e, 1, 0x03, 8, 0x11, 1, 0x12, 6, 0, 0
 END
-        echo "        .byte 3, $2, 1, 0x01, 0x13, 0, 0, 0"
-        start_unit
-        cat <<'END'
+}
+
+# The function's entry, whose children follow.
+start_function()
+{
+    cat <<'END'
         .byte 2
         .asciz "start"
         .quad _start
         .long end - _start
 END
+}
+
+# A debugging entry whose sibling is its own child: whoever follows both walks it twice, and so on at each level.
+siblings() # NAME TAG LEVELS
+{
+    {
+        start_code
+        start_abbreviations
+        echo "        .byte 3, $2, 1, 0x01, 0x13, 0, 0, 0"
+        start_unit
+        start_function
         [ "$2" != 0x39 ] || echo '        .byte 0'
         i=0
         while [ $i -lt "$3" ]; do
@@ -168,18 +180,11 @@ siblings namespaces 0x39 60
 # Three million calls inlined into one function, of a byte each.
 {
     start_code
-    cat <<'END'
-        .section .debug_abbrev, "", @progbits
-        .byte 1, 0x11, 1, 0x11, 1, 0x12, 6, 0, 0
-        .byte 2, 0x2e, 1, 0x03, 8, 0x11, 1, 0x12, 6, 0, 0
-        .byte 3, 0x1d, 0, 0, 0, 0
-END
+    start_abbreviations
+    echo "        .byte 3, 0x1d, 0, 0, 0, 0"
     start_unit
+    start_function
     cat <<'END'
-        .byte 2
-        .asciz "start"
-        .quad _start
-        .long end - _start
         .fill 3000000, 1, 3
         .zero 2
 unit_end:
