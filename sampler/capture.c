@@ -8,13 +8,15 @@
 #include "sampler/look.h"
 #include "sampler/object.h"
 #include "sampler/state.h"
+#include "target/syscalls.h"
 
 enum {
     OFF_CPU_ATTEMPTS = 3,
     HELD_STACK_BYTES = 512 * 1024,  /* at most: read in some 25 µs; 6 MiB held a thread for 1 ms */
     OTHER_STACK_BYTES = 512 * 1024, /* at most: half of the blocks a capture may have */
-    OFF_CPU_STACK_BYTES = 128 * 1024, /* at least: nobody waits for a read without a stop */
-    SPARE_RING_BYTES = 256 * 1024,    /* some 2,000 messages without a stack */
+    OFF_CPU_STACK_BYTES = 128 * 1024,   /* at least: nobody waits for a read without a stop */
+    SPARE_RING_BYTES = 256 * 1024,      /* some 2,000 messages without a stack */
+    WAKES_AT_ONCE_NS = 100 * NS_PER_US, /* after its release, where a CPU is idle */
 };
 
 /* Fills the head of a message of T's and starts the count of what comes after it. */
@@ -141,16 +143,10 @@ static void publish(struct sampler *s, struct task *t, struct sample_message *m)
     s->told = true;
     t->stack_cut = m->snapshot.stack_cut || m->snapshot.other_cut;
     t->wants_prefetch = r->n_wanted > 0;
-    s->published = t;
     counters_add(&s->counters, COUNT_READS, r->reads);
     r->reads = 0;
-}
-
-void capture_over(struct sampler *s, const struct task *t)
-{
-    if (s->published == t && t->prefetch)
-        recorder_remember(&s->recorder, t->prefetch);
-    s->published = NULL;
+    if (t->prefetch)
+        recorder_remember(r, t->prefetch);
 }
 
 /* With room to spare, so that what a full ring loses are samples, never a thread's birth or end. */
@@ -315,7 +311,6 @@ static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_s
         capture_still_pending(t, m->snapshot.taken_ns);
     m->head.flags = flags | (s->can.schedstat ? 0 : SAMPLE_APPROXIMATE);
     publish(s, t, m);
-    capture_over(s, t);
     t->state = m->snapshot.state;
     t->repeatable = s->can.schedstat;
     t->sampled_runs = t->sched.runs;
@@ -359,17 +354,6 @@ void capture_prepare(struct sampler *s, struct task *t)
     (void)ring_reserve(s->ring, capture_bytes(t->stack_bytes));
 }
 
-/* T, of which it was not known, has stopped, at STOPPED_NS: it was on a CPU then.  If it was not put on one
- * since it was asked it was on one all the time.  Else it waited for one, if that is where the time went, and
- * not into a call that it began meanwhile. */
-static enum thread_state state_when_asked(const struct task *t, const struct schedstat *now,
-                                          int64_t stopped_ns)
-{
-    int64_t waited_ns = (int64_t)(now->wait_ns - t->sched.wait_ns);
-    bool waited = now->runs != t->requested_runs && 2 * waited_ns >= stopped_ns - t->requested_ns;
-    return waited ? THREAD_RUNNABLE : THREAD_RUNNING;
-}
-
 /* It was off the CPU when it was looked at, and asked a moment later: it may have gone on in between. */
 static bool went_on(const struct task *t, const struct regs *regs)
 {
@@ -377,16 +361,13 @@ static bool went_on(const struct task *t, const struct regs *regs)
            (regs->r[X86_RSP] != t->requested_at.sp || regs->r[X86_PC] != t->requested_at.pc);
 }
 
-/* It was asked to stop by its tid, which may be another's by then: its own files tell. */
-static bool is_another(struct sampler *s, struct task *t, int64_t stopped_ns)
+/* T was running or waiting for a CPU when it was looked at, and had gone to sleep when it was asked a moment later: the
+ * stop broke off its call.  A request that was pending for ticks found it awake at each. */
+static bool fell_asleep(const struct task *t, const struct stop *stop)
 {
-    struct schedstat now;
-    int fd = t->fds[TASK_SCHEDSTAT];
-    int r = fd >= 0 ? schedstat_read(fd, &now) : -EBADF;
-    if (r == 0 && s->can.schedstat && t->requested_state == THREAD_RUNNING_OR_RUNNABLE)
-        t->requested_state = state_when_asked(t, &now, stopped_ns);
-    s->waiting |= t->requested_state == THREAD_RUNNABLE;
-    return r == -ESRCH;
+    bool waits = stop->repaired || syscall_restarts_cleanly(stop->syscall);
+    return t->requested_state != THREAD_BLOCKED && stop->restarting && waits &&
+           !stop->job_stopped && !t->pending_repeats;
 }
 
 /* How many bytes of T's stack from sp on are to be read while it waits, and whether parts further up besides. */
@@ -402,15 +383,17 @@ static size_t held_stack(const struct sampler *s, const struct task *t, bool *re
 
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
 {
-    if (is_another(s, t, stop->stopped_ns))
-        return;
     bool parts;
     size_t stack = held_stack(s, t, &parts);
     struct sample_message *m = reserve(s, stack);
+    s->held = (struct held_capture){0};
     if (!m || !stop->registers_ok)
         return;
+    bool asleep = fell_asleep(t, stop);
     if (went_on(t, &stop->regs))
         t->requested_state = THREAD_RUNNING;
+    else if (asleep)
+        t->requested_state = THREAD_BLOCKED;
     note_wait(t, stop);
     m->snapshot.tid = t->tid;
     m->snapshot.taken_ns = stop->stopped_ns;
@@ -422,14 +405,59 @@ void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
     fill_arguments(&m->snapshot);
     m->snapshot.fs_base = stop->fs_base;
     read_memory(s, t, m, stack, parts);
+    s->held = (struct held_capture){t, m, asleep};
+}
+
+/* Of a thread that could run when it was looked at.  Its run count of after the release tells that it has not left its
+ * CPU between the request and the stop.  If it has, or was let onto a CPU again by now, it had just been woken if it
+ * stopped at the end of a call that waits; else it waited for a CPU if the kernel counted so. */
+static enum thread_state running_or_waited(const struct task *t, const struct snapshot *snapshot,
+                                           const struct schedstat *now)
+{
+    int64_t took_ns = snapshot->taken_ns - t->requested_ns;
+    int64_t waited_ns = (int64_t)(now->wait_ns - t->sched.wait_ns);
+    if (syscall_mostly_sleeps(snapshot->syscall))
+        return THREAD_RUNNABLE;
+    bool waited = waited_ns > WAKES_AT_ONCE_NS && 2 * waited_ns >= took_ns;
+    return waited ? THREAD_RUNNABLE : THREAD_RUNNING;
+}
+
+/* The state of a thread when it was asked to stop, as far as that was left to the stop. */
+static void settle_state(struct sampler *s, struct task *t, struct snapshot *snapshot,
+                         const struct schedstat *now, bool fell_asleep)
+{
+    bool open = fell_asleep || snapshot->state == THREAD_RUNNING_OR_RUNNABLE;
+    if (s->can.schedstat && open && now->runs == t->requested_runs)
+        snapshot->state = THREAD_RUNNING;
+    else if (s->can.schedstat && open && !fell_asleep)
+        snapshot->state = running_or_waited(t, snapshot, now);
+    t->requested_state = snapshot->state;
+    s->waiting |= snapshot->state == THREAD_RUNNABLE;
+}
+
+void capture_released(struct sampler *s, struct task *t)
+{
+    struct sample_message *m = s->held.task == t ? s->held.message : NULL;
+    bool fell_asleep = s->held.fell_asleep;
+    struct schedstat now;
+    int fd = t->fds[TASK_SCHEDSTAT];
+    s->held = (struct held_capture){0};
+    /* It was asked to stop by its tid, which may be another's by then: its own files tell. */
+    if (!m || (fd >= 0 && schedstat_read(fd, &now) == -ESRCH))
+        return;
+    int64_t stopped_ns = m->snapshot.taken_ns;
+    if (fd >= 0)
+        settle_state(s, t, &m->snapshot, &now, fell_asleep);
     if (t->object)
         object_add(t->object, &s->recorder, m);
+    else if (m->snapshot.state == THREAD_BLOCKED)
+        object_read(&s->recorder, t->process->pid, m);
     fill_head(s, t, &m->head, MESSAGE_SAMPLE, t->requested_ns);
     publish(s, t, m);
     counters_add(&s->counters, COUNT_STOPS, 1);
     t->state = m->snapshot.state;
     /* It was waiting for a CPU at every tick until it stopped. */
-    t->until_ns = t->pending_repeats ? stop->stopped_ns : t->requested_ns;
+    t->until_ns = t->pending_repeats ? stopped_ns : t->requested_ns;
     t->repeats = t->pending_repeats;
 }
 
@@ -446,5 +474,4 @@ void capture_not_held(struct sampler *s, struct task *t, int64_t now_ns)
     fill_head(s, t, &m->head, MESSAGE_SAMPLE, now_ns);
     m->head.flags = SAMPLE_NOT_HELD;
     publish(s, t, m);
-    capture_over(s, t);
 }

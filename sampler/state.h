@@ -24,6 +24,13 @@ struct abilities {
     int64_t syscall_limit_ns; /* a /syscall read longer than this is slow */
 };
 
+/* What the recorder has of a thread that is held, or was a moment ago. */
+struct held_capture {
+    struct task *task; /* NULL: nothing */
+    struct sample_message *message;
+    bool fell_asleep; /* between the look at it and the request, if it was ever off its CPU */
+};
+
 enum pause_state { PAUSE_NONE, PAUSE_ASKED, PAUSED };
 
 struct sampler {
@@ -35,7 +42,7 @@ struct sampler {
     struct feedback feedback;
     struct sampler_counters counters;
     struct recorder recorder;
-    const struct task *published; /* whose capture the recorder has; NULL: all is done with it */
+    struct held_capture held;
     struct tracer *tracer;
     struct task_files files;
     uint32_t last_task; /* number given last */
@@ -95,11 +102,10 @@ bool capture_resumed(const struct task *t, const struct syscall_state *view);
 void capture_still_pending(struct task *t, int64_t now_ns);
 /* T will be held: makes room, so that its capture neither allocates nor waits for a page. */
 void capture_prepare(struct sampler *s, struct task *t);
-/* The thread captured last was T, and is not held any more: what the capture needed is kept for the next one.  To be
- * called from a signal handler too. */
-void capture_over(struct sampler *s, const struct task *t);
-/* T is held. */
+/* T is held: reads its memory. */
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop);
+/* T is not held any more: publishes what capture_held() read, if that was of T.  Async-signal-safe. */
+void capture_released(struct sampler *s, struct task *t);
 /* T runs, and must not be held: what can be read all the same. */
 void capture_not_held(struct sampler *s, struct task *t, int64_t now_ns);
 

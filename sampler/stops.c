@@ -47,6 +47,8 @@ bool stops_stopped(void *sampler, const struct stop *stop)
     if (!t || t->ended || t->filtered)
         return true;
     capture_held(s, t, stop);
+    if (s->config.freeze) /* others are captured before this one is let go */
+        capture_released(s, t);
     counters_add(&s->counters, COUNT_REFUSED, !stop->registers_ok);
     if (stop->repaired)
         counters_raise(&s->counters, COUNT_REPAIR_MAX_NS,
@@ -68,7 +70,7 @@ void stops_released(void *sampler, uint64_t tag, uint32_t held_ns)
     counters_add_hold(&s->counters, held_ns);
     if (!t)
         return;
-    capture_over(s, t);
+    capture_released(s, t);
     t->held_ns += held_ns;
     overhead_add(t, held_ns);
     t->pending = false;
@@ -76,10 +78,12 @@ void stops_released(void *sampler, uint64_t tag, uint32_t held_ns)
 
 void stops_gone(void *sampler, uint64_t tag)
 {
+    struct sampler *s = sampler;
     struct task *t = (struct task *)(uintptr_t)tag;
-    (void)sampler;
-    if (t)
-        t->pending = false;
+    if (!t)
+        return;
+    capture_released(s, t); /* it was killed while it was held */
+    t->pending = false;
 }
 
 /* ---- requests ---- */
@@ -148,10 +152,12 @@ static void request_stop(struct sampler *s, struct task *t)
     }
     capture_prepare(s, t);
     uint64_t runs = t->sched.runs;
-    if (t->requested_state != THREAD_RUNNABLE)
-        (void)look_counts(s, t, &t->sched); /* as of now: what comes next tells which */
-    if (t->requested_state == THREAD_BLOCKED && t->sched.runs != runs)
-        t->requested_state = THREAD_RUNNING_OR_RUNNABLE;
+    /* Who waited may have got the CPU of one that is held.  Of the others the stop tells what they do now. */
+    if (t->requested_state != THREAD_RUNNABLE) {
+        (void)look_counts(s, t, &t->sched);
+        if (t->sched.runs != runs)
+            t->requested_state = THREAD_RUNNING_OR_RUNNABLE;
+    }
     t->requested_ns = clock_now_ns();
     t->requested_runs = t->sched.runs;
     t->pending_repeats = 0;

@@ -442,6 +442,11 @@ bool syscall_only_waits(int64_t number)
     return (find_call(number)->flags & (CLEAN | FD)) == CLEAN;
 }
 
+bool syscall_mostly_sleeps(int64_t number)
+{
+    return find_call(number)->flags & (CLEAN | FD);
+}
+
 bool syscall_was_cut(int64_t number, const uint64_t args[6], int64_t result)
 {
     uint64_t asked = 0;

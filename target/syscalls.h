@@ -16,6 +16,8 @@ bool syscall_restarts_cleanly(int64_t number);
 /* Of those: nothing is done while it blocks that a stop could undo.  What takes a file descriptor may
  * ask a server (FUSE, NFS), which begins anew. */
 bool syscall_only_waits(int64_t number);
+/* Who waits for a CPU in it most likely was woken there: it waits, or does I/O. */
+bool syscall_mostly_sleeps(int64_t number);
 /* Did it return (RESULT) with less done than ARGS asked for, as it may after a stop?  Where that cannot be told, or is
  * what the program asked for, false. */
 bool syscall_was_cut(int64_t number, const uint64_t args[6], int64_t result);
