@@ -72,6 +72,11 @@ static frame_id traced_leaf(struct profile *p, pid_t pid, pid_t tid, uint32_t fl
     return profile_mark(p, text, off_cpu);
 }
 
+frame_id leaf_waiting_for_cpu(struct profile *p)
+{
+    return profile_mark(p, "[waiting for cpu]", off_cpu);
+}
+
 frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m, enum py_gil gil,
                     struct few_names *files)
 {
@@ -84,7 +89,7 @@ frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m
     case THREAD_STOPPED:
         return profile_mark(p, "[stopped]", off_cpu);
     case THREAD_RUNNABLE:
-        return profile_mark(p, "[waiting for cpu]", off_cpu);
+        return leaf_waiting_for_cpu(p);
     case THREAD_BLOCKED:
         if (gil == PY_GIL_WAITING)
             return profile_mark(p, "[waiting for GIL]", off_cpu);

@@ -14,6 +14,7 @@
 #include "cli/thread_names.h"
 #include "target/elf_guard.h"
 #include "target/proc.h"
+#include "target/syscalls.h"
 
 enum {
     MAX_SUBJECTS = 256,
@@ -202,14 +203,14 @@ static void mark_exec(struct recording *r, struct subject *s, const struct lane 
     if (!t->n_runs)
         return;
     const struct run *last = &t->runs[t->n_runs - 1];
-    if (end_ns < last->start_ns + last->wall_ns)
-        end_ns = last->start_ns + last->wall_ns;
+    if (end_ns < last->start_ns + last->weights.wall_ns)
+        end_ns = last->start_ns + last->weights.wall_ns;
     frame_id mark = profile_mark(r->profile, "[execve]", NULL);
     struct run run = {.stack = profile_push(r->profile, (stack_id){0}, mark),
                       .state = RUN_RUNNING,
                       .start_ns = end_ns,
-                      .wall_ns = m->time_ns - r->origin_ns - end_ns};
-    if (run.wall_ns > 0)
+                      .weights.wall_ns = m->time_ns - r->origin_ns - end_ns};
+    if (run.weights.wall_ns > 0)
         profile_add_run(r->profile, lane->thread, &run);
 }
 
@@ -229,7 +230,8 @@ static void on_sample(struct recording *r, struct subject *s, const struct sampl
         mark_exec(r, s, lane, &m->head);
     r->left_out += stacked.left_out;
     if (!stacked.left_out)
-        lane_open(lane, &m->head, stacked.stack, stacked.frames, state_of(m->snapshot.state));
+        lane_open(lane, &m->head, stacked.stack, stacked.frames, state_of(m->snapshot.state),
+                  syscall_mostly_sleeps(m->snapshot.syscall));
     lane->held_ns = m->head.held_ns;
     if (r->on_sample)
         r->on_sample(r->on_sample_ctx, lane->thread, m, &stacked);
@@ -248,8 +250,8 @@ static void on_end(struct recording *r, struct subject *s, const struct message 
     struct lane *lane = lane_of(r, m);
     if (!lane)
         return;
-    lane->held_ns = m->held_ns;
     lane_close(lane, r->profile, m, r->origin_ns);
+    lane->held_ns = m->held_ns;
     struct profile_thread *t = profile_get_thread(r->profile, lane->thread);
     uint64_t voluntary;
     uint64_t involuntary;

@@ -100,8 +100,8 @@ static struct short_stack biggest_path(struct finding *f, const struct profile_t
         if (!t->runs[i].stack.ix)
             continue;
         const struct short_stack *s = short_stack(f, t->runs[i].stack);
-        ns[s->path.ix] += t->runs[i].wall_ns;
-        shown_ns[s->shown.ix] += t->runs[i].wall_ns;
+        ns[s->path.ix] += t->runs[i].weights.wall_ns;
+        shown_ns[s->shown.ix] += t->runs[i].weights.wall_ns;
         if (ns[s->path.ix] > ns[best.path.ix])
             best.path = s->path;
     }

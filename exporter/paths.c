@@ -17,7 +17,7 @@ struct paths {
     uint32_t *by_stack; /* path + 1 by stack − 1; 0: not looked at */
     uint32_t *ranks;
     struct path_sum *sums; /* NULL until wanted */
-    uint32_t n_stacks, n_shortened;
+    uint32_t n_stacks, n_shortened, cpu_not_sampled;
     struct strings names; /* of added frames: frame = view_frame_count + string id */
     struct stack_tree tree;
     size_t gaps[MAX_EXACT_GAPS], n_gaps; /* how many frames they leave out */
@@ -117,6 +117,8 @@ struct paths *paths_new(const struct profile *p, struct view *v, uint32_t max_de
             continue;
         for (size_t k = 0; k < thread->n_runs; k++)
             add_stack(t, thread->runs[k].stack);
+        if (thread->not_sampled_ns[COUNTED_CPU] > 0)
+            t->cpu_not_sampled = push(t, 0, paths_add_frame(t, "[cpu not sampled]"));
     }
     t->ranks = rank_paths(t);
     return t;
@@ -126,6 +128,11 @@ uint32_t paths_of(const struct paths *t, stack_id s)
 {
     assert(s.ix <= t->n_stacks);
     return s.ix && t->by_stack[s.ix - 1] ? t->by_stack[s.ix - 1] - 1 : 0;
+}
+
+uint32_t paths_cpu_not_sampled(const struct paths *t)
+{
+    return t->cpu_not_sampled;
 }
 
 uint32_t paths_count(const struct paths *t)

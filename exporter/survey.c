@@ -55,19 +55,18 @@ static void add_up(struct surveying *s, struct surveyed *t, int64_t *ret_pool_ns
         const struct run *run = &t->thread->runs[i];
         if (run->state == RUN_MISSED)
             continue;
-        int64_t off_ns = clamp(run->wall_ns - run->cpu_ns - run->runqueue_ns, run->wall_ns);
         enum sitting sitting = sitting_of(s, run->stack);
-        sampled_ns += run->wall_ns;
-        pool_ns += sitting == SITTING_POOL ? run->wall_ns : 0;
+        sampled_ns += run->weights.wall_ns;
+        pool_ns += sitting == SITTING_POOL ? run->weights.wall_ns : 0;
         if (sitting == SITTING_UNUSUAL && run->state == RUN_BLOCKED)
-            unusual_ns += off_ns;
+            unusual_ns += run->weights.wall_ns;
     }
     int64_t lived_ns =
         t->thread->n_folded ? t->thread->lived_ns : t->thread->end_ns - t->thread->start_ns;
     t->n_threads = t->thread->n_folded ? t->thread->n_folded : 1;
     t->wall_ns = clamp(lived_ns, INT64_MAX);
-    t->cpu_ns = clamp(t->thread->cpu_ns, t->wall_ns);
-    t->runqueue_ns = clamp(t->thread->runqueue_ns, t->wall_ns - t->cpu_ns);
+    t->cpu_ns = clamp(t->thread->counts.ns[COUNTED_CPU], t->wall_ns);
+    t->runqueue_ns = clamp(t->thread->counts.ns[COUNTED_RUNQUEUE], t->wall_ns - t->cpu_ns);
     t->active_ns = t->cpu_ns + t->runqueue_ns + unusual_ns;
     *ret_pool_ns = pool_ns;
     *ret_sampled_ns = sampled_ns;
@@ -77,7 +76,7 @@ static stack_id heaviest_stack(const struct profile_thread *t)
 {
     const struct run *best = NULL;
     for (size_t i = 0; i < t->n_runs; i++)
-        if (t->runs[i].stack.ix && (!best || t->runs[i].wall_ns > best->wall_ns))
+        if (t->runs[i].stack.ix && (!best || t->runs[i].weights.wall_ns > best->weights.wall_ns))
             best = &t->runs[i];
     return best ? best->stack : (stack_id){0};
 }

@@ -25,7 +25,7 @@ static void add_whole_axis(struct timeline *l, const struct paths *paths,
     int64_t at_ns = 0;
     for (size_t i = 0; i < t->n_runs; i++) {
         const struct run *run = &t->runs[i];
-        int64_t run_end_ns = run->start_ns + run->wall_ns;
+        int64_t run_end_ns = run->start_ns + run->weights.wall_ns;
         if (run->start_ns > at_ns) {
             int64_t gap_end_ns = run->start_ns < end_ns ? run->start_ns : end_ns;
             add(l, 0, gap_end_ns - at_ns);
@@ -41,18 +41,38 @@ static void add_whole_axis(struct timeline *l, const struct paths *paths,
     add(l, 0, end_ns - at_ns);
 }
 
+static bool is_on_cpu(const struct run *run)
+{
+    return run->state == RUN_RUNNING || run->state == RUN_RUNNING_OR_RUNNABLE;
+}
+
+static bool is_off_cpu(const struct run *run)
+{
+    return run->state == RUN_BLOCKED || run->state == RUN_STOPPED;
+}
+
 static int64_t weigh(const struct run *run, enum weight weight)
 {
     switch (weight) {
     case WEIGHT_WALL:
-        return run->wall_ns;
+        return run->weights.wall_ns;
     case WEIGHT_CPU:
-        return run->cpu_ns;
+        return is_on_cpu(run) ? run->weights.counted_ns : 0;
     case WEIGHT_OFF_CPU:
-        return run->wall_ns - run->cpu_ns - run->runqueue_ns;
+        return is_off_cpu(run) ? run->weights.counted_ns : 0;
     }
     assert(!"a weight");
     return 0;
+}
+
+/* What the kernel counted of a state that no sample found. */
+static void add_not_sampled(struct timeline *l, const struct paths *paths,
+                            const struct profile_thread *t, enum weight weight)
+{
+    if (weight == WEIGHT_CPU)
+        add(l, paths_cpu_not_sampled(paths), t->not_sampled_ns[COUNTED_CPU]);
+    else if (weight == WEIGHT_OFF_CPU)
+        add(l, 0, t->not_sampled_ns[COUNTED_OFF_CPU]);
 }
 
 void timeline_add_thread(struct timeline *l, const struct paths *paths,
@@ -67,6 +87,7 @@ void timeline_add_thread(struct timeline *l, const struct paths *paths,
         const struct run *run = &t->runs[i];
         add(l, run->state == RUN_MISSED ? 0 : paths_of(paths, run->stack), weigh(run, weight));
     }
+    add_not_sampled(l, paths, t, weight);
 }
 
 static int by_rank(const void *a, const void *b, void *ctx)

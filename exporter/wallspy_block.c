@@ -67,7 +67,8 @@ static void write_thread(struct json *j, const struct profile *p, const struct s
     int64_t missed_ns = 0;
     for (size_t i = 0; i < t->thread->n_runs; i++) {
         samples += t->thread->runs[i].samples;
-        missed_ns += t->thread->runs[i].state == RUN_MISSED ? t->thread->runs[i].wall_ns : 0;
+        missed_ns +=
+            t->thread->runs[i].state == RUN_MISSED ? t->thread->runs[i].weights.wall_ns : 0;
     }
     json_newline(j);
     json_object(j);

@@ -419,6 +419,11 @@ void profile_add_run(struct profile *p, thread_id id, const struct run *run)
     roster_force_run(&p->roster, id, &refused);
 }
 
+void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns)
+{
+    roster_mark_counts(&p->roster, id, at_ns);
+}
+
 void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns)
 {
     roster_get(&p->roster, id)->end_ns = end_ns;
@@ -438,6 +443,7 @@ void profile_end(struct profile *p, int64_t end_ns)
     for (size_t i = 0; i < p->roster.n; i++)
         if (!p->roster.items[i].ended)
             p->roster.items[i].end_ns = end_ns;
+    roster_settle_weights(&p->roster);
     if (p->roster.step_ns)
         profile_set_number(p, "time_step_s", (double)p->roster.step_ns / NS_PER_S);
     if (p->roster.n_folded)

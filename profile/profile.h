@@ -11,6 +11,7 @@
 
 #include "profile/frame.h"
 #include "profile/ids.h"
+#include "profile/thread.h"
 
 struct profile;
 
@@ -73,42 +74,6 @@ struct profile_process *profile_get_process(struct profile *p, process_id id);
 const struct profile_process *profile_see_process(const struct profile *p, process_id id);
 uint32_t profile_process_count(const struct profile *p);
 
-enum run_state {
-    RUN_MISSED,
-    RUN_RUNNING,
-    RUN_RUNNABLE,
-    RUN_BLOCKED,
-    RUN_STOPPED,
-    RUN_RUNNING_OR_RUNNABLE
-};
-/* A stretch of a thread's time during which stack and state stayed the same. */
-struct run {
-    stack_id stack; /* none for RUN_MISSED */
-    enum run_state state;
-    uint64_t samples; /* ticks it stands for */
-    int64_t start_ns; /* since the profile's origin */
-    int64_t wall_ns;  /* until the next run */
-    int64_t cpu_ns,
-        runqueue_ns; /* of wall_ns, by the kernel's exact counts; the rest is off the CPU */
-};
-
-struct profile_thread {
-    process_id process;
-    pid_t tid;
-    string_id name;
-    bool main;
-    bool python; /* ever had a Python frame */
-    bool ended;
-    int64_t start_ns, end_ns;        /* within the profile; end_ns set by profile_end too */
-    int64_t cpu_ns, runqueue_ns;     /* totals by schedstat over [start_ns, end_ns) */
-    uint64_t voluntary, involuntary; /* context switches in that time; 0 if unknown */
-    struct run *runs;                /* by time, gapless; owned by the profile */
-    size_t n_runs, runs_capacity;
-    /* 0; else it stands for so many ended threads of like names, which together lived for lived_ns: the
-     * runs are sums over all of them, in no order, and there is no tid. */
-    uint32_t n_folded;
-    int64_t lived_ns;
-};
 thread_id profile_thread(struct profile *p, process_id process, pid_t tid, string_id name,
                          int64_t start_ns);
 struct profile_thread *profile_get_thread(struct profile *p, thread_id id);
@@ -117,6 +82,8 @@ const struct profile_thread *profile_see_thread(const struct profile *p, thread_
 uint32_t profile_thread_count(const struct profile *p);
 /* Appends RUN; joins it to the last one if stack and state are equal and no time lies between. */
 void profile_add_run(struct profile *p, thread_id id, const struct run *run);
+/* Keeps the thread's counts as of AT_NS; to be called about once in WEIGHTS_WINDOW samples. */
+void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns);
 /* Its time line ends here, so its runs take no more room than they need: programs that start a thread per
  * task leave thousands of two runs each.  If it has `ended` and is no main thread, its id may be another's from
  * now on; else it may go on all the same (execve). */
@@ -124,7 +91,7 @@ void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns);
 
 /* ---- the whole ---- */
 
-/* Sets the end of all time lines, nanoseconds since the origin. */
+/* Sets the end of all time lines, nanoseconds since the origin, and each run's `counted_ns`. */
 void profile_end(struct profile *p, int64_t end_ns);
 int64_t profile_end_ns(const struct profile *p);
 

@@ -12,7 +12,9 @@ enum {
     LEAST_ROOM = 8,         /* runs; then an eighth more at a time */
     BYTES_PER_ENDED = 4096, /* of the limit; in a file each thread has a row of 400 bytes */
     MAX_SUMS = 1000,        /* names that are kept apart */
-    LAST_STEP_S = 1 << 24,  /* half a year */
+    FIRST_MARKS = 4,
+    MAX_MARKS = 256,       /* windows of a thread: some 10 KiB */
+    LAST_STEP_S = 1 << 24, /* half a year */
 };
 static const int64_t first_step_ns = NS_PER_S;
 static const char others[] = "others";
@@ -143,13 +145,67 @@ void roster_force_run(struct roster *t, thread_id id, const struct run *run)
     append(t, thread, run);
 }
 
+/* ---- marks ---- */
+
+static void set_mark_capacity(struct roster *t, struct profile_thread *thread, size_t capacity)
+{
+    size_t had = thread->marks_capacity;
+    t->run_bytes = t->run_bytes - had * sizeof *thread->marks + capacity * sizeof *thread->marks;
+    if (capacity != had)
+        thread->marks = xrealloc(thread->marks, capacity * sizeof *thread->marks);
+    thread->marks_capacity = capacity;
+}
+
+/* Every second one is left. */
+static void thin_out_marks(struct profile_thread *thread)
+{
+    thread->n_marks /= 2;
+    for (size_t i = 0; i < thread->n_marks; i++)
+        thread->marks[i] = thread->marks[2 * i + 1];
+}
+
+void roster_mark_counts(struct roster *t, thread_id id, int64_t at_ns)
+{
+    struct profile_thread *thread = roster_get(t, id);
+    if (thread->n_marks == MAX_MARKS)
+        thin_out_marks(thread);
+    if (thread->n_marks == thread->marks_capacity)
+        set_mark_capacity(t, thread, thread->n_marks ? thread->n_marks * 2 : FIRST_MARKS);
+    thread->marks[thread->n_marks++] = (struct count_mark){at_ns, thread->counts};
+}
+
+static uint32_t last_process(const struct roster *t)
+{
+    uint32_t last = 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->items[i].process.ix > last)
+            last = t->items[i].process.ix;
+    return last;
+}
+
+void roster_settle_weights(struct roster *t)
+{
+    struct profile_thread **threads = xcalloc(t->n, sizeof *threads);
+    uint32_t last = last_process(t);
+    for (uint32_t process = 1; process <= last; process++) {
+        size_t n = 0;
+        for (size_t i = 0; i < t->n; i++)
+            if (t->items[i].process.ix == process)
+                threads[n++] = &t->items[i];
+        weights_settle(threads, n);
+    }
+    free(threads);
+}
+
 /* ---- ended threads ---- */
 
 static void give_back(struct roster *t, uint32_t ix)
 {
     struct profile_thread *thread = roster_get(t, (thread_id){ix});
     set_capacity(t, thread, 0);
+    set_mark_capacity(t, thread, 0);
     free(thread->runs);
+    free(thread->marks);
     *thread = (struct profile_thread){0};
     t->unused = array_reserve(t->unused, &t->unused_capacity, t->n_unused + 1, sizeof *t->unused);
     t->unused[t->n_unused++] = ix;
@@ -196,8 +252,8 @@ static void fold(struct roster *t, uint32_t ix)
     sum->start_ns = thread->start_ns < sum->start_ns ? thread->start_ns : sum->start_ns;
     sum->end_ns = thread->end_ns > sum->end_ns ? thread->end_ns : sum->end_ns;
     sum->python |= thread->python;
-    sum->cpu_ns += thread->cpu_ns;
-    sum->runqueue_ns += thread->runqueue_ns;
+    for (int kind = 0; kind < COUNTED_KINDS; kind++)
+        sum->counts.ns[kind] += thread->counts.ns[kind];
     sum->voluntary += thread->voluntary;
     sum->involuntary += thread->involuntary;
     for (size_t i = 0; i < thread->n_runs; i++)
@@ -237,10 +293,16 @@ void roster_end(struct roster *t, thread_id id)
         fold_older_half(t);
 }
 
+static void free_thread(struct profile_thread *thread)
+{
+    free(thread->runs);
+    free(thread->marks);
+}
+
 void roster_release(struct roster *t)
 {
     for (size_t i = 0; i < t->n; i++)
-        free(t->items[i].runs);
+        free_thread(&t->items[i]);
     free(t->items);
     free(t->ended);
     free(t->unused);

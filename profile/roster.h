@@ -32,6 +32,10 @@ struct profile_thread *roster_get(const struct roster *t, thread_id id);
 bool roster_add_run(struct roster *t, thread_id id, const struct run *run);
 /* The same, whatever room there is. */
 void roster_force_run(struct roster *t, thread_id id, const struct run *run);
+/* Keeps the thread's counts as of AT_NS; of many it keeps every second. */
+void roster_mark_counts(struct roster *t, thread_id id, int64_t at_ns);
+/* Shares the counts of each process's threads over their runs (weights.h). */
+void roster_settle_weights(struct roster *t);
 /* ID's time line ends here; its id may be another thread's from now on. */
 void roster_end(struct roster *t, thread_id id);
 void roster_release(struct roster *t);

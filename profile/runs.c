@@ -5,15 +5,13 @@
 void run_join(struct run *last, const struct run *next)
 {
     last->samples += next->samples;
-    last->wall_ns += next->wall_ns;
-    last->cpu_ns += next->cpu_ns;
-    last->runqueue_ns += next->runqueue_ns;
+    weights_add(&last->weights, &next->weights);
 }
 
 bool run_goes_on(const struct run *last, const struct run *next)
 {
-    return last->start_ns + last->wall_ns == next->start_ns && last->stack.ix == next->stack.ix &&
-           last->state == next->state;
+    return last->start_ns + last->weights.wall_ns == next->start_ns &&
+           last->stack.ix == next->stack.ix && last->state == next->state;
 }
 
 static uint64_t key_of(const struct run *run)
@@ -26,7 +24,7 @@ static size_t count_in_step(const struct run *runs, size_t n, int64_t step_ns)
 {
     int64_t end_ns = (runs[0].start_ns / step_ns + 1) * step_ns;
     size_t i = 0;
-    while (i < n && runs[i].start_ns + runs[i].wall_ns <= end_ns)
+    while (i < n && runs[i].start_ns + runs[i].weights.wall_ns <= end_ns)
         i++;
     return i ? i : 1;
 }
@@ -49,7 +47,7 @@ static size_t join_step(struct run *out, const struct run *in, size_t n, struct 
     }
     for (size_t i = 0; i < kept; i++) {
         out[i].start_ns = at_ns;
-        at_ns += out[i].wall_ns;
+        at_ns += out[i].weights.wall_ns;
     }
     return kept;
 }

@@ -82,8 +82,8 @@ static int write_large(const char *directory)
             stacks[i] = profile_push(b.p, stacks[i], f);
         text_release(&name);
     }
-    struct run run = {.state = RUN_RUNNING, .wall_ns = INT64_C(10) * NS_PER_MS};
-    for (int i = 0; i < RUNS; i++, run.start_ns += run.wall_ns) {
+    struct run run = {.state = RUN_RUNNING, .weights.wall_ns = INT64_C(10) * NS_PER_MS};
+    for (int i = 0; i < RUNS; i++, run.start_ns += run.weights.wall_ns) {
         run.stack = stacks[i % 3 ? (i * 7) % STACKS : 0];
         profile_add_run(b.p, main, &run);
     }

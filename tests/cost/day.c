@@ -81,7 +81,7 @@ static void start(struct day *d)
     d->sched[0].runs = d->sched[1].runs = 1; /* 0: not counted */
     d->waiter = lane(d, 3, "waiter", 0);
     struct message m = {.sched = {0, 0, 1}};
-    lane_open(&d->waiter, &m, d->waiting, d->waiting, RUN_BLOCKED);
+    lane_open(&d->waiter, &m, d->waiting, d->waiting, RUN_BLOCKED, false);
 }
 
 static void next_sample(struct day *d, struct lane *lane, struct schedstat *sched, int64_t now_ns)
@@ -91,7 +91,7 @@ static void next_sample(struct day *d, struct lane *lane, struct schedstat *sche
     bool runs = random % 4 != 0;
     struct message m = {.time_ns = now_ns, .interval_ns = interval_ns, .sched = *sched};
     lane_close(lane, d->p, &m, 0);
-    lane_open(lane, &m, stack, stack, runs ? RUN_RUNNING : RUN_BLOCKED);
+    lane_open(lane, &m, stack, stack, runs ? RUN_RUNNING : RUN_BLOCKED, false);
     sched->run_ns += runs ? 9000000 : 1000000;
     sched->wait_ns += runs ? 500000 : 0;
     sched->runs++;
@@ -116,7 +116,7 @@ static void see_to_job(struct day *d, int64_t tick, int64_t now_ns)
         (void)snprintf(name, sizeof name, "job-%" PRIu64, d->jobs % 50);
         d->job = lane(d, 100 + (pid_t)d->jobs++, name, now_ns);
         stack_id stack = d->stacks[tick % STACKS];
-        lane_open(&d->job, &m, stack, stack, RUN_BLOCKED);
+        lane_open(&d->job, &m, stack, stack, RUN_BLOCKED, false);
         d->samples++;
     } else if (tick % RATE_HZ == JOB_TICKS) {
         lane_close(&d->job, d->p, &m, 0);

@@ -72,12 +72,12 @@ static void add_thread(struct scene *s, process_id process, struct feed *f)
     int64_t at = 0;
     for (uint8_t n = 1 + feed_u8(f) % MAX_RUNS; n; n--) {
         struct run run = {.stack = any_stack(s, f), .samples = 1, .start_ns = at};
-        run.wall_ns = NS_PER_MS * (1 + feed_u8(f));
+        run.weights.wall_ns = NS_PER_MS * (1 + feed_u8(f));
         run.state = run.stack.ix ? 1 + feed_u8(f) % RUN_RUNNING_OR_RUNNABLE : RUN_MISSED;
-        run.cpu_ns = run.state == RUN_RUNNING ? run.wall_ns : 0;
+        profile_get_thread(s->p, t)->counts.ns[feed_u8(f) % COUNTED_KINDS] += feed_u8(f);
         profile_add_run(s->p, t, &run);
         d->stack = run.stack;
-        at += run.wall_ns;
+        at += run.weights.wall_ns;
     }
     d->thread = t;
     d->tid = (pid_t)++s->n_threads;

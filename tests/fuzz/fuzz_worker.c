@@ -133,7 +133,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         make_stack(&f);
         const struct sample_message *m = capture(&f, python->capture);
         struct stacked stacked = m ? stacker_stack(stacker, &subject, m) : (struct stacked){0};
-        struct run run = {.stack = stacked.stack, .samples = 1, .start_ns = i, .wall_ns = 1};
+        struct run run = {
+            .stack = stacked.stack, .samples = 1, .start_ns = i, .weights.wall_ns = 1};
         run.state = stacked.stack.ix ? RUN_RUNNING : RUN_MISSED;
         profile_add_run(p, thread, &run);
         py_image_change(&s.image, &f);

@@ -87,12 +87,13 @@ stack_id builder_stack(struct profile_builder *b, const char *text)
     return s;
 }
 
-static void append(struct profile_builder *b, thread_id t, struct run run)
+static void append(struct profile_builder *b, thread_id t, struct run run, int64_t cpu_ns)
 {
     struct profile_thread *thread = profile_get_thread(b->p, t);
     const struct run *last = thread->n_runs ? &thread->runs[thread->n_runs - 1] : NULL;
-    run.start_ns = last ? last->start_ns + last->wall_ns : thread->start_ns;
-    thread->cpu_ns += run.cpu_ns;
+    run.start_ns = last ? last->start_ns + last->weights.wall_ns : thread->start_ns;
+    thread->counts.ns[COUNTED_CPU] += cpu_ns;
+    thread->counts.ns[COUNTED_OFF_CPU] += run.weights.wall_ns - cpu_ns;
     profile_add_run(b->p, t, &run);
 }
 
@@ -103,13 +104,12 @@ void builder_run(struct profile_builder *b, thread_id t, const char *stack, int6
         .stack = builder_stack(b, stack),
         .state = cpu_ms ? RUN_RUNNING : RUN_BLOCKED,
         .samples = (uint32_t)(wall_ms / 10),
-        .wall_ns = wall_ms * NS_PER_MS,
-        .cpu_ns = cpu_ms * NS_PER_MS,
+        .weights.wall_ns = wall_ms * NS_PER_MS,
     };
-    append(b, t, run);
+    append(b, t, run, cpu_ms * NS_PER_MS);
 }
 
 void builder_missed(struct profile_builder *b, thread_id t, int64_t wall_ms)
 {
-    append(b, t, (struct run){.state = RUN_MISSED, .wall_ns = wall_ms * NS_PER_MS});
+    append(b, t, (struct run){.state = RUN_MISSED, .weights.wall_ns = wall_ms * NS_PER_MS}, 0);
 }

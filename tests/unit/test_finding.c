@@ -28,7 +28,7 @@ START_TEST(the_culprit_is_named)
     const char *wait = "numpy_of@/src/train.py:1:3 > mge_sync!mge.so > mge::Worker::sync!mge.so"
                        " > pthread_cond_wait!libc.so.6 > futex [blocked]";
     builder_run(&b, main, "<module>@/src/train.py:1:9 > step@/src/train.py:5:6", 1900, 1800);
-    profile_get_thread(b.p, main)->runqueue_ns = INT64_C(100) * NS_PER_MS;
+    profile_get_thread(b.p, main)->counts.ns[COUNTED_RUNQUEUE] = INT64_C(100) * NS_PER_MS;
     builder_run(&b, main, wait, 7900, 0);
     builder_run(&b, main, "load@/src/train.py:7:8 > read /data/x [blocked]", 200, 0);
     thread_id worker = builder_thread(&b, 6825, "mge-worker");

@@ -139,16 +139,13 @@ START_TEST(equal_runs_that_touch_are_joined)
     struct run run = {.stack = s,
                       .state = RUN_RUNNING,
                       .samples = 1,
-                      .wall_ns = 10,
-                      .cpu_ns = 9,
-                      .runqueue_ns = 1};
+                      .weights = {.wall_ns = 10, .counted_ns = 9}};
     for (run.start_ns = 0; run.start_ns < 50; run.start_ns += 10)
         profile_add_run(p, t, &run);
     const struct profile_thread *thread = profile_see_thread(p, t);
     ck_assert_uint_eq(thread->n_runs, 1);
-    ck_assert_int_eq(thread->runs[0].wall_ns, 50);
-    ck_assert_int_eq(thread->runs[0].cpu_ns, 45);
-    ck_assert_int_eq(thread->runs[0].runqueue_ns, 5);
+    ck_assert_int_eq(thread->runs[0].weights.wall_ns, 50);
+    ck_assert_int_eq(thread->runs[0].weights.counted_ns, 45);
     ck_assert_uint_eq(thread->runs[0].samples, 5);
 
     run.state = RUN_BLOCKED; /* another state */
@@ -166,7 +163,7 @@ START_TEST(an_ended_thread_takes_no_more_room_than_it_needs)
     struct profile *p = profile_new(0);
     thread_id t = some_thread(p);
     stack_id s = profile_push(p, (stack_id){0}, profile_mark(p, "f", NULL));
-    struct run run = {.stack = s, .state = RUN_RUNNING, .samples = 1, .wall_ns = 10};
+    struct run run = {.stack = s, .state = RUN_RUNNING, .samples = 1, .weights.wall_ns = 10};
     profile_end_thread(p, t, 0);
     profile_add_run(p, t, &run);
     profile_end_thread(p, t, 10);
@@ -194,7 +191,7 @@ START_TEST(past_the_limit_new_stacks_are_refused)
                           .state = i % 2 ? RUN_BLOCKED : RUN_RUNNING,
                           .samples = 1,
                           .start_ns = i,
-                          .wall_ns = 1};
+                          .weights.wall_ns = 1};
         profile_add_run(p, t, &run);
     }
     ck_assert_uint_lt(profile_stack_count(p), LIMIT / 12);
@@ -209,7 +206,7 @@ START_TEST(past_the_limit_new_stacks_are_refused)
         "[storage full]");
     int64_t wall_ns = 0;
     for (size_t i = 0; i < thread->n_runs; i++)
-        wall_ns += thread->runs[i].wall_ns;
+        wall_ns += thread->runs[i].weights.wall_ns;
     ck_assert_int_eq(wall_ns, TICKS);
     profile_free(p);
 }
@@ -252,7 +249,7 @@ START_TEST(past_the_limit_what_comes_again_has_room)
                                       .samples = 1,
                                       .state = RUN_RUNNING,
                                       .start_ns = (int64_t)i * NS_PER_MS,
-                                      .wall_ns = NS_PER_MS});
+                                      .weights.wall_ns = NS_PER_MS});
     ck_assert_double_eq(profile_number(p, "runs_refused"), 0);
     ck_assert_double_eq(profile_number(p, "stacks_refused"), 0);
     profile_free(p);
@@ -275,9 +272,8 @@ START_TEST(past_the_limit_time_lines_become_coarser)
                           .samples = 1,
                           .state = RUN_RUNNING,
                           .start_ns = (int64_t)i * TICK_NS,
-                          .wall_ns = TICK_NS,
-                          .cpu_ns = i % 3};
-        wanted_ns[run.stack.ix] += run.wall_ns;
+                          .weights.wall_ns = TICK_NS};
+        wanted_ns[run.stack.ix] += run.weights.wall_ns;
         profile_add_run(p, t, &run);
     }
     profile_end(p, (int64_t)TICKS * TICK_NS);
@@ -289,9 +285,9 @@ START_TEST(past_the_limit_time_lines_become_coarser)
     uint64_t samples = 0;
     for (size_t i = 0; i < thread->n_runs; i++) {
         ck_assert_int_eq(thread->runs[i].start_ns, at_ns);
-        at_ns += thread->runs[i].wall_ns;
+        at_ns += thread->runs[i].weights.wall_ns;
         samples += thread->runs[i].samples;
-        wanted_ns[thread->runs[i].stack.ix] -= thread->runs[i].wall_ns;
+        wanted_ns[thread->runs[i].stack.ix] -= thread->runs[i].weights.wall_ns;
     }
     ck_assert_int_eq(at_ns, (int64_t)TICKS * TICK_NS);
     ck_assert_uint_eq(samples, TICKS);
@@ -313,15 +309,11 @@ START_TEST(past_the_limit_ended_threads_become_one_per_name)
     for (int i = 0; i < THREADS; i++) {
         ck_assert_int_gt(snprintf(name, sizeof name, "job-%d", i), 0);
         thread_id t = profile_thread(p, process, 100 + i, profile_string(p, name), i);
-        struct run run = {.stack = s,
-                          .state = RUN_RUNNING,
-                          .samples = 2,
-                          .start_ns = i,
-                          .wall_ns = 10,
-                          .cpu_ns = 3};
+        struct run run = {
+            .stack = s, .state = RUN_RUNNING, .samples = 2, .start_ns = i, .weights.wall_ns = 10};
         if (i % 5)
             profile_add_run(p, t, &run);
-        profile_get_thread(p, t)->cpu_ns = 3;
+        profile_get_thread(p, t)->counts.ns[COUNTED_CPU] = 3;
         profile_get_thread(p, t)->ended = true;
         profile_end_thread(p, t, i + 10);
     }
@@ -335,7 +327,7 @@ START_TEST(past_the_limit_ended_threads_become_one_per_name)
     for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
         const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
         for (size_t k = 0; k < t->n_runs; k++)
-            wall_ns += t->runs[k].wall_ns;
+            wall_ns += t->runs[k].weights.wall_ns;
         seen += t->n_folded ? t->n_folded : t->n_runs > 0;
         if (!t->n_folded)
             continue;
@@ -343,7 +335,7 @@ START_TEST(past_the_limit_ended_threads_become_one_per_name)
         ck_assert_double_eq(t->n_folded, folded);
         ck_assert_uint_eq(t->n_runs, 1);
         ck_assert_int_eq(t->lived_ns, 10 * (int64_t)folded);
-        ck_assert_int_eq(t->cpu_ns, 3 * (int64_t)folded);
+        ck_assert_int_eq(t->counts.ns[COUNTED_CPU], 3 * (int64_t)folded);
         ck_assert_uint_eq(t->runs[0].samples, 2 * (uint64_t)folded);
     }
     ck_assert_double_eq(seen, THREADS / 5 * 4);
@@ -366,7 +358,8 @@ START_TEST(past_the_limit_rare_names_are_one)
                          0);
         thread_id t = profile_thread(p, process, 100 + i, profile_string(p, name), i);
         profile_add_run(
-            p, t, &(struct run){.stack = s, .state = RUN_RUNNING, .start_ns = i, .wall_ns = 10});
+            p, t,
+            &(struct run){.stack = s, .state = RUN_RUNNING, .start_ns = i, .weights.wall_ns = 10});
         profile_get_thread(p, t)->ended = true;
         profile_end_thread(p, t, i + 10);
     }

@@ -12,10 +12,10 @@ static size_t make(struct run *ret, const char *text, int64_t start_ns)
                           .state = blocked ? RUN_BLOCKED : RUN_RUNNING,
                           .samples = 1,
                           .start_ns = start_ns,
-                          .cpu_ns = 1};
+                          .weights.counted_ns = 1};
         for (s++; *s >= '0' && *s <= '9'; s++)
-            run.wall_ns = run.wall_ns * 10 + *s - '0';
-        start_ns += run.wall_ns;
+            run.weights.wall_ns = run.weights.wall_ns * 10 + *s - '0';
+        start_ns += run.weights.wall_ns;
         ret[n++] = run;
     }
     return n;
@@ -30,18 +30,18 @@ static void assert_joins(const char *before, int64_t start_ns, int64_t step_ns, 
     size_t n_wanted = make(wanted, after, start_ns);
     size_t kept = runs_join(runs, n, step_ns);
     uint64_t samples = 0;
-    int64_t cpu_ns = 0;
+    int64_t counted_ns = 0;
     ck_assert_uint_eq(kept, n_wanted);
     for (size_t i = 0; i < kept; i++) {
         ck_assert_uint_eq(runs[i].stack.ix, wanted[i].stack.ix);
         ck_assert_int_eq(runs[i].state, wanted[i].state);
         ck_assert_int_eq(runs[i].start_ns, wanted[i].start_ns);
-        ck_assert_int_eq(runs[i].wall_ns, wanted[i].wall_ns);
+        ck_assert_int_eq(runs[i].weights.wall_ns, wanted[i].weights.wall_ns);
         samples += runs[i].samples;
-        cpu_ns += runs[i].cpu_ns;
+        counted_ns += runs[i].weights.counted_ns;
     }
     ck_assert_uint_eq(samples, n);
-    ck_assert_int_eq(cpu_ns, (int64_t)n);
+    ck_assert_int_eq(counted_ns, (int64_t)n);
 }
 
 START_TEST(equal_ones_of_a_step_are_joined_in_the_order_of_their_first)
@@ -74,8 +74,8 @@ START_TEST(everything_in_one_step)
     size_t n = make(runs, "a10 b10", 500);
     n += make(runs + n, "b10 a10", 100);
     ck_assert_uint_eq(runs_join(runs, n, INT64_MAX), 2);
-    ck_assert_int_eq(runs[0].wall_ns, 20);
-    ck_assert_int_eq(runs[1].wall_ns, 20);
+    ck_assert_int_eq(runs[0].weights.wall_ns, 20);
+    ck_assert_int_eq(runs[1].weights.wall_ns, 20);
 }
 END_TEST
 

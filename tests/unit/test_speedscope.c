@@ -86,8 +86,8 @@ START_TEST(a_small_profile_is_written_whole)
         "{\"type\":\"sampled\",\"name\":\"ALL | cpu\",\"unit\":\"microseconds\","
         "\"startValue\":0,\"samples\":[\n[4,0,1]],\"weights\":[30000],\"endValue\":30000},\n"
         "{\"type\":\"sampled\",\"name\":\"ALL | off-cpu\",\"unit\":\"microseconds\","
-        "\"startValue\":0,\"samples\":[\n[4],\n[4,0,2,3]],"
-        "\"weights\":[20000,50000],\"endValue\":70000}]}\n");
+        "\"startValue\":0,\"samples\":[\n[4,0,2,3]],"
+        "\"weights\":[70000],\"endValue\":70000}]}\n");
     assert_holds(text, "\"processes\":[\n{\"pid\":10,\"comm\":\"python3\",\"command\":\"python3\","
                        "\"python\":null}]");
     assert_holds(text, "\"run_ns\":30000000,\"wait_cpu_ns\":0,\"blocked_ns\":70000000,"
@@ -118,7 +118,7 @@ START_TEST(rounding_does_not_drift_and_zeros_are_dropped)
 {
     struct profile_builder b = builder_start(10, "app");
     thread_id main = builder_thread(&b, 10, NULL);
-    struct run run = {.state = RUN_RUNNING, .wall_ns = 333, .cpu_ns = 333};
+    struct run run = {.state = RUN_RUNNING, .weights.wall_ns = 333};
     for (int i = 0; i < 3000; i++, run.start_ns += 333) {
         run.stack = builder_stack(&b, i % 2 ? "a!app" : "b!app");
         profile_add_run(b.p, main, &run);
@@ -227,7 +227,7 @@ START_TEST(deep_stacks_keep_both_ends)
         s = profile_push(b.p, s, profile_mark(b.p, name.s, NULL));
         text_release(&name);
     }
-    struct run run = {.stack = s, .state = RUN_RUNNING, .wall_ns = NS_PER_MS};
+    struct run run = {.stack = s, .state = RUN_RUNNING, .weights.wall_ns = NS_PER_MS};
     profile_add_run(b.p, main, &run);
     const char *text = export(&b, "speedscope", 1);
     assert_holds(text, "{\"name\":\"[… 2001 frames]\"}");
@@ -248,7 +248,7 @@ START_TEST(recursions_of_many_depths_are_few_paths)
         struct run run = {.stack = s,
                           .state = RUN_RUNNING,
                           .start_ns = (int64_t)depth * NS_PER_MS,
-                          .wall_ns = NS_PER_MS};
+                          .weights.wall_ns = NS_PER_MS};
         if (depth > 2500)
             profile_add_run(b.p, main, &run);
     }
@@ -275,8 +275,8 @@ static struct profile_builder large(int runs, int depth, int distinct)
             stacks[i] = profile_push(b.p, stacks[i], f);
         text_release(&name);
     }
-    struct run run = {.state = RUN_RUNNING, .wall_ns = INT64_C(10) * NS_PER_MS};
-    for (int i = 0; i < runs; i++, run.start_ns += run.wall_ns) {
+    struct run run = {.state = RUN_RUNNING, .weights.wall_ns = INT64_C(10) * NS_PER_MS};
+    for (int i = 0; i < runs; i++, run.start_ns += run.weights.wall_ns) {
         run.stack = stacks[i % distinct];
         profile_add_run(b.p, main, &run);
     }
@@ -368,11 +368,11 @@ START_TEST(folded_stacks_stay_below_the_limit)
     struct profile *p = profile_new(LIMIT);
     process_id process = profile_process(p, &(struct profile_process){.pid = 1});
     thread_id t = profile_thread(p, process, 1, profile_string(p, "t"), 0);
-    struct run run = {.state = RUN_RUNNING, .wall_ns = NS_PER_MS};
+    struct run run = {.state = RUN_RUNNING, .weights.wall_ns = NS_PER_MS};
     stack_id root = {0};
     for (int i = 0; i < 50; i++)
         root = profile_push(p, root, profile_mark(p, "a_name_of_twenty_chars", NULL));
-    for (int i = 0; i < RUNS; i++, run.start_ns += run.wall_ns) {
+    for (int i = 0; i < RUNS; i++, run.start_ns += run.weights.wall_ns) {
         struct text name = {0};
         text_addf(&name, "leaf%d", i);
         run.stack = profile_push(p, root, profile_mark(p, name.s, NULL));

@@ -35,18 +35,24 @@ static const struct run *run_at(size_t i, size_t n)
     return &t->runs[i];
 }
 
+static int64_t counted(enum counted kind)
+{
+    return profile_see_thread(profile, lane.thread)->counts.ns[kind];
+}
+
 START_TEST(sample_holds_until_the_next)
 {
     set_up();
     struct message first = at(0, 0, 100, 10);
     struct message second = at(12, 0, 107, 12);
-    lane_open(&lane, &first, stack, stack, RUN_RUNNING);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNING, false);
     lane_close(&lane, profile, &second, ORIGIN);
     const struct run *run = run_at(0, 1);
-    ck_assert_int_eq(run->wall_ns, 12 * MS);
-    ck_assert_int_eq(run->cpu_ns, 7 * MS);
-    ck_assert_int_eq(run->runqueue_ns, 2 * MS);
+    ck_assert_int_eq(run->weights.wall_ns, 12 * MS);
     ck_assert_int_eq(run->state, RUN_RUNNING);
+    ck_assert_int_eq(counted(COUNTED_CPU), 7 * MS);
+    ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 2 * MS);
+    ck_assert_int_eq(counted(COUNTED_OFF_CPU), 3 * MS);
 }
 END_TEST
 
@@ -55,12 +61,12 @@ START_TEST(gap_without_proof_is_missed)
     set_up();
     struct message first = at(0, 0, 100, 0);
     struct message second = at(100, 0, 190, 0);
-    lane_open(&lane, &first, stack, stack, RUN_RUNNING);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNING, false);
     lane_close(&lane, profile, &second, ORIGIN);
-    ck_assert_int_eq(run_at(0, 2)->wall_ns, 20 * MS);
-    ck_assert_int_eq(run_at(0, 2)->cpu_ns, 20 * MS);
+    ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 20 * MS);
+    ck_assert_int_eq(counted(COUNTED_CPU), 90 * MS);
     ck_assert_int_eq(run_at(1, 2)->state, RUN_MISSED);
-    ck_assert_int_eq(run_at(1, 2)->wall_ns, 80 * MS);
+    ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, 80 * MS);
     ck_assert_int_eq(run_at(1, 2)->start_ns, 20 * MS);
 }
 END_TEST
@@ -72,10 +78,10 @@ START_TEST(gap_is_measured_by_the_rate_of_its_time)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(100, 0, 190, 0);
     second.interval_ns = 30 * MS;
-    lane_open(&lane, &first, stack, stack, RUN_RUNNING);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNING, false);
     lane_close(&lane, profile, &second, ORIGIN);
-    ck_assert_int_eq(run_at(0, 2)->wall_ns, 60 * MS);
-    ck_assert_int_eq(run_at(1, 2)->wall_ns, 40 * MS);
+    ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 60 * MS);
+    ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, 40 * MS);
 }
 END_TEST
 
@@ -86,16 +92,14 @@ START_TEST(state_counts_where_the_kernel_does_not)
     const enum run_state states[] = {RUN_RUNNING_OR_RUNNABLE, RUN_BLOCKED, RUN_RUNNABLE,
                                      RUN_RUNNING};
     for (int i = 0; i < 4; i++) {
-        lane_open(&lane, &m, stack, stack, states[i]);
+        lane_open(&lane, &m, stack, stack, states[i], false);
         m.time_ns += (i + 1) * MS;
         lane_close(&lane, profile, &m, ORIGIN);
     }
     lane_end(&lane, profile, &m, ORIGIN);
-    const struct profile_thread *t = profile_see_thread(profile, lane.thread);
-    ck_assert_int_eq(t->cpu_ns, (1 + 4) * MS);
-    ck_assert_int_eq(t->runqueue_ns, 3 * MS);
-    ck_assert_int_eq(run_at(0, 4)->cpu_ns, 1 * MS);
-    ck_assert_int_eq(run_at(1, 4)->cpu_ns, 0);
+    ck_assert_int_eq(counted(COUNTED_CPU), (1 + 4) * MS);
+    ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 3 * MS);
+    ck_assert_int_eq(counted(COUNTED_OFF_CPU), 2 * MS);
 }
 END_TEST
 
@@ -108,24 +112,23 @@ START_TEST(state_counts_from_the_last_sample_to_the_end)
     struct message second = at(10, 0, 107, 12);
     struct message end = at(16, 0, 107, 12);
     end.kind = MESSAGE_TASK_END;
-    lane_open(&lane, &first, stack, stack, RUN_RUNNING);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNING, false);
     lane_close(&lane, profile, &second, ORIGIN);
-    lane_open(&lane, &second, stack, stack, RUN_RUNNING);
+    lane_open(&lane, &second, stack, stack, RUN_RUNNING, false);
     lane_close(&lane, profile, &end, ORIGIN);
-    const struct profile_thread *t = profile_see_thread(profile, lane.thread);
-    ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
-    ck_assert_int_eq(t->runqueue_ns, 2 * MS);
-    lane_open(&lane, &second, stack, stack, RUN_BLOCKED);
+    ck_assert_int_eq(counted(COUNTED_CPU), (7 + 6) * MS);
+    ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 2 * MS);
+    lane_open(&lane, &second, stack, stack, RUN_BLOCKED, false);
     lane_close(&lane, profile, &end, ORIGIN);
-    ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
-    lane_open(&lane, &second, stack, stack, RUN_RUNNABLE);
+    ck_assert_int_eq(counted(COUNTED_CPU), (7 + 6) * MS);
+    lane_open(&lane, &second, stack, stack, RUN_RUNNABLE, false);
     lane_close(&lane, profile, &end, ORIGIN);
-    ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
-    ck_assert_int_eq(t->runqueue_ns, (2 + 6) * MS);
+    ck_assert_int_eq(counted(COUNTED_CPU), (7 + 6) * MS);
+    ck_assert_int_eq(counted(COUNTED_RUNQUEUE), (2 + 6) * MS);
     end.flags = TASK_STILL_ALIVE; /* they were read just now */
-    lane_open(&lane, &second, stack, stack, RUN_RUNNING);
+    lane_open(&lane, &second, stack, stack, RUN_RUNNING, false);
     lane_close(&lane, profile, &end, ORIGIN);
-    ck_assert_int_eq(t->cpu_ns, (7 + 6) * MS);
+    ck_assert_int_eq(counted(COUNTED_CPU), (7 + 6) * MS);
 }
 END_TEST
 
@@ -135,21 +138,12 @@ START_TEST(state_counts_where_samples_are_left_out)
     struct message first = at(0, 0, 100, 10);
     struct message second = at(12, 0, 103, 12);
     lane.by_state = true;
-    lane_open(&lane, &first, stack, stack, RUN_RUNNING);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNING, false);
     lane_close(&lane, profile, &second, ORIGIN);
-    ck_assert_int_eq(run_at(0, 1)->wall_ns, 12 * MS);
-    ck_assert_int_eq(run_at(0, 1)->cpu_ns, 12 * MS);
-    ck_assert_int_eq(run_at(0, 1)->runqueue_ns, 0);
-    ck_assert_int_eq(profile_see_thread(profile, lane.thread)->cpu_ns, 12 * MS);
-    /* Found waiting, but the kernel counted no such wait: it was on its CPU until we woke. */
-    struct message third = at(22, 0, 112, 12);
-    lane.waited_ns = 0;
-    lane_open(&lane, &second, profile_push(profile, stack, profile_mark(profile, "w", NULL)), stack,
-              RUN_RUNNABLE);
-    lane_close(&lane, profile, &third, ORIGIN);
-    ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNING); /* the same run goes on */
-    ck_assert_int_eq(run_at(0, 1)->cpu_ns, 22 * MS);
-    ck_assert_uint_eq(run_at(0, 1)->stack.ix, stack.ix);
+    ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 12 * MS);
+    ck_assert_int_eq(counted(COUNTED_CPU), 12 * MS);
+    ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 0);
+    ck_assert_int_eq(counted(COUNTED_OFF_CPU), 0);
 }
 END_TEST
 
@@ -159,25 +153,95 @@ START_TEST(proof_covers_any_gap)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(100, 95, 102, 0);
     second.repeats = 9;
-    lane_open(&lane, &first, stack, stack, RUN_BLOCKED);
+    lane_open(&lane, &first, stack, stack, RUN_BLOCKED, false);
     lane_close(&lane, profile, &second, ORIGIN);
-    ck_assert_int_eq(run_at(0, 1)->wall_ns, 100 * MS);
+    ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 100 * MS);
     ck_assert_uint_eq(run_at(0, 1)->samples, 10);
-    ck_assert_int_eq(run_at(0, 1)->cpu_ns, 2 * MS);
+    ck_assert_int_eq(counted(COUNTED_CPU), 2 * MS);
 }
 END_TEST
 
-START_TEST(late_count_is_carried)
+/* schedstat lags by up to a tick: more than all of the interval, after none. */
+START_TEST(counts_that_lag_add_up)
 {
     set_up();
     struct message times[] = {at(0, 0, 100, 0), at(10, 0, 100, 0), at(20, 0, 118, 0)};
     for (int i = 0; i < 2; i++) {
-        lane_open(&lane, &times[i], stack, i ? stack : (stack_id){0},
-                  i ? RUN_RUNNING : RUN_RUNNABLE);
+        lane_open(&lane, &times[i], stack, stack, RUN_RUNNING, false);
         lane_close(&lane, profile, &times[i + 1], ORIGIN);
     }
-    ck_assert_int_eq(run_at(1, 2)->cpu_ns, 10 * MS);
-    ck_assert_int_eq(lane.carry_cpu_ns, 8 * MS);
+    ck_assert_int_eq(counted(COUNTED_CPU), 18 * MS);
+    ck_assert_int_eq(counted(COUNTED_OFF_CPU), 2 * MS);
+}
+END_TEST
+
+START_TEST(holds_are_not_counted_as_time_off_the_cpu)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 0);
+    struct message second = at(10, 0, 108, 0);
+    first.held_ns = 5 * NS_PER_MS;
+    second.held_ns = 7 * NS_PER_MS;
+    lane_open(&lane, &first, stack, stack, RUN_RUNNING, false);
+    lane_close(&lane, profile, &second, ORIGIN);
+    ck_assert_int_eq(counted(COUNTED_OFF_CPU), 0);
+}
+END_TEST
+
+static const char *leaf_of(const struct run *run)
+{
+    const struct frame *f = profile_get_frame(profile, profile_stack_frame(profile, run->stack));
+    return profile_text(profile, f->mark.name);
+}
+
+/* Until it runs, a thread that was woken has the run count of its sleep. */
+START_TEST(wait_after_a_sleep_ends_its_stretch)
+{
+    set_up();
+    stack_id asleep = profile_push(profile, stack, profile_mark(profile, "sleep [blocked]", NULL));
+    struct message first = at(0, 0, 100, 10);
+    struct message second = at(100, 95, 101, 40);
+    second.repeats = 9;
+    second.sched.runs = first.sched.runs + 1;
+    lane_open(&lane, &first, asleep, stack, RUN_BLOCKED, false);
+    lane_close(&lane, profile, &second, ORIGIN);
+    ck_assert_int_eq(run_at(0, 2)->state, RUN_BLOCKED);
+    ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 70 * MS);
+    ck_assert_int_eq(run_at(1, 2)->state, RUN_RUNNABLE);
+    ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, 30 * MS);
+    ck_assert_int_eq(run_at(1, 2)->start_ns, 70 * MS);
+    ck_assert_str_eq(leaf_of(run_at(1, 2)), "[waiting for cpu]");
+    ck_assert_uint_eq(profile_stack_parent(profile, run_at(1, 2)->stack).ix, stack.ix);
+}
+END_TEST
+
+/* Put on a CPU several times since: the waits lie anywhere between. */
+START_TEST(waits_of_several_runs_are_not_placed)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 10);
+    struct message second = at(10, 0, 101, 14);
+    second.sched.runs = first.sched.runs + 2;
+    lane_open(&lane, &first, stack, stack, RUN_BLOCKED, false);
+    lane_close(&lane, profile, &second, ORIGIN);
+    ck_assert_int_eq(run_at(0, 1)->state, RUN_BLOCKED);
+    ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 4 * MS);
+}
+END_TEST
+
+/* The kernel counts a wait for a CPU when it is over. */
+START_TEST(wait_that_does_not_end_is_counted)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 10);
+    struct message end = at(500, 495, 100, 10);
+    end.kind = MESSAGE_TASK_END;
+    end.flags = TASK_STILL_ALIVE;
+    end.repeats = 49;
+    lane_open(&lane, &first, stack, stack, RUN_RUNNABLE, false);
+    lane_close(&lane, profile, &end, ORIGIN);
+    ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 500 * MS);
+    ck_assert_int_eq(counted(COUNTED_OFF_CPU), 0);
 }
 END_TEST
 
@@ -191,7 +255,7 @@ START_TEST(waiting_is_shown_as_counted)
     for (int64_t i = 0; i < 100; i++) {
         struct message now = at(10 * i, 0, 100, 5 * (uint64_t)i);
         struct message next = at(10 * i + 10, 0, 100, 5 * (uint64_t)i + 5);
-        lane_open(&lane, &now, waiting, stack, RUN_RUNNABLE);
+        lane_open(&lane, &now, waiting, stack, RUN_RUNNABLE, false);
         lane_close(&lane, profile, &next, ORIGIN);
     }
     const struct profile_thread *t = profile_see_thread(profile, lane.thread);
@@ -199,9 +263,25 @@ START_TEST(waiting_is_shown_as_counted)
     for (size_t i = 0; i < t->n_runs; i++) {
         bool waits = t->runs[i].state == RUN_RUNNABLE;
         ck_assert_uint_eq(t->runs[i].stack.ix, waits ? waiting.ix : stack.ix);
-        waited_ns += waits ? t->runs[i].wall_ns : 0;
+        waited_ns += waits ? t->runs[i].weights.wall_ns : 0;
     }
     ck_assert_int_eq(waited_ns, 500 * MS);
+}
+END_TEST
+
+/* One that was woken most likely waits, one that was not most likely ran until the sampler took its CPU. */
+START_TEST(wait_of_a_thread_that_was_woken_is_less_in_doubt)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 0);
+    struct message second = at(10, 0, 105, 1);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNABLE, true);
+    lane_close(&lane, profile, &second, ORIGIN);
+    ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNABLE);
+    struct message third = at(20, 0, 105, 2);
+    lane_open(&lane, &second, stack, stack, RUN_RUNNABLE, true);
+    lane_close(&lane, profile, &third, ORIGIN);
+    ck_assert_int_eq(run_at(1, 2)->state, RUN_RUNNING); /* the kernel counted less than one */
 }
 END_TEST
 
@@ -211,7 +291,7 @@ START_TEST(long_wait_is_not_in_doubt)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(50, 45, 100, 0);
     second.repeats = 4;
-    lane_open(&lane, &first, stack, stack, RUN_RUNNABLE);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNABLE, false);
     lane_close(&lane, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNABLE);
 }
@@ -225,13 +305,13 @@ START_TEST(sample_held_so_far_is_there_once)
     still.repeats = 5;
     struct message second = at(100, 95, 102, 0);
     second.repeats = 4;
-    lane_open(&lane, &first, stack, stack, RUN_BLOCKED);
+    lane_open(&lane, &first, stack, stack, RUN_BLOCKED, false);
     lane_hold(&lane, profile, &still, ORIGIN);
-    ck_assert_int_eq(run_at(0, 1)->wall_ns, 50 * MS);
+    ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 50 * MS);
     lane_close(&lane, profile, &second, ORIGIN);
-    ck_assert_int_eq(run_at(0, 1)->wall_ns, 100 * MS);
+    ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 100 * MS);
     ck_assert_uint_eq(run_at(0, 1)->samples, 10);
-    ck_assert_int_eq(profile_see_thread(profile, lane.thread)->cpu_ns, 2 * MS);
+    ck_assert_int_eq(counted(COUNTED_CPU), 2 * MS);
 }
 END_TEST
 
@@ -241,7 +321,7 @@ START_TEST(mark_of_no_stack_stays)
     set_up();
     struct message first = at(0, 0, 100, 0);
     struct message second = at(10, 0, 110, 0);
-    lane_open(&lane, &first, stack, stack, RUN_RUNNABLE);
+    lane_open(&lane, &first, stack, stack, RUN_RUNNABLE, false);
     lane_close(&lane, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNING);
     ck_assert_uint_eq(run_at(0, 1)->stack.ix, stack.ix);
@@ -252,4 +332,7 @@ CHECK_MAIN("timeline", 20, mark_of_no_stack_stays, sample_held_so_far_is_there_o
            waiting_is_shown_as_counted, long_wait_is_not_in_doubt, sample_holds_until_the_next,
            gap_without_proof_is_missed, gap_is_measured_by_the_rate_of_its_time,
            state_counts_where_the_kernel_does_not, state_counts_from_the_last_sample_to_the_end,
-           state_counts_where_samples_are_left_out, proof_covers_any_gap, late_count_is_carried)
+           state_counts_where_samples_are_left_out, proof_covers_any_gap, counts_that_lag_add_up,
+           holds_are_not_counted_as_time_off_the_cpu, wait_after_a_sleep_ends_its_stretch,
+           waits_of_several_runs_are_not_placed, wait_that_does_not_end_is_counted,
+           wait_of_a_thread_that_was_woken_is_less_in_doubt)

@@ -1,0 +1,48 @@
+/* A recorded thread and its time line of runs. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "profile/ids.h"
+#include "profile/weights.h"
+
+enum run_state {
+    RUN_MISSED,
+    RUN_RUNNING,
+    RUN_RUNNABLE,
+    RUN_BLOCKED,
+    RUN_STOPPED,
+    RUN_RUNNING_OR_RUNNABLE
+};
+/* A stretch of a thread's time during which stack and state stayed the same. */
+struct run {
+    stack_id stack; /* none for RUN_MISSED */
+    enum run_state state;
+    uint64_t samples; /* ticks it stands for */
+    int64_t start_ns; /* since the profile's origin */
+    struct weights weights;
+};
+
+struct profile_thread {
+    process_id process;
+    pid_t tid;
+    string_id name;
+    bool main;
+    bool python; /* ever had a Python frame */
+    bool ended;
+    int64_t start_ns, end_ns;              /* within the profile; end_ns set by profile_end too */
+    struct counts counts;                  /* by schedstat over [start_ns, end_ns) */
+    int64_t not_sampled_ns[COUNTED_KINDS]; /* of COUNTS, where no run has that state */
+    struct count_mark *marks;              /* what COUNTS was, by time; owned by the profile */
+    size_t n_marks, marks_capacity;
+    uint64_t voluntary, involuntary; /* context switches in that time; 0 if unknown */
+    struct run *runs;                /* by time, gapless; owned by the profile */
+    size_t n_runs, runs_capacity;
+    /* 0; else it stands for so many ended threads of like names, which together lived for lived_ns: the
+     * runs are sums over all of them, in no order, and there is no tid. */
+    uint32_t n_folded;
+    int64_t lived_ns;
+};

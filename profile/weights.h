@@ -1,0 +1,39 @@
+/* What a run weighs, and how much of the kernel's counts each run stands for. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile_thread;
+
+struct weights {
+    int64_t wall_ns;    /* from its beginning to the thread's next run */
+    int64_t counted_ns; /* of the kernel's count for its state; profile_end() sets it */
+};
+void weights_add(struct weights *sum, const struct weights *w);
+
+/* The three times of a thread that the kernel counts exactly.  Off the CPU is the rest of its wall
+ * time, without wallspy's own holds. */
+enum counted { COUNTED_CPU, COUNTED_RUNQUEUE, COUNTED_OFF_CPU, COUNTED_KINDS };
+struct counts {
+    int64_t ns[COUNTED_KINDS];
+};
+/* A thread's counts from its start to one moment. */
+struct count_mark {
+    int64_t at_ns;
+    struct counts counts;
+};
+
+/* Shares the counts of the N THREADS, which are all of one process, over their runs.
+ *
+ * The counts are exact totals, and the samples say on what the time went.  A run takes part in the
+ * one total that fits its state, by its wall time.  So the share of a stack is unbiased, whatever the
+ * thread does between two samples, and the sum is the kernel's.  Each window of a thread (at least
+ * WEIGHTS_WINDOW samples of that kind between two marks) has its own factor: a phase of which much was
+ * missed weighs no less.
+ *
+ * Threads with few running samples share one factor: of 1000 threads that each run for 0.05 % of the
+ * time many have no running sample at all, and what was sampled of the others stands for their CPU
+ * time too.  Where nothing was sampled, `not_sampled_ns` keeps the count. */
+enum { WEIGHTS_WINDOW = 100 };
+void weights_settle(struct profile_thread *const *threads, size_t n);
