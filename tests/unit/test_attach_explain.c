@@ -53,6 +53,9 @@ static const struct {
     {{.obstacle = ATTACH_NO_PROCESS, .pid = 1234, .namesake = 48213},
      "1234: no such process. (In that container it may be 48213 here.)"},
     {{.obstacle = ATTACH_NO_PROCESS, .pid = 1234}, "1234: no such process."},
+    {{.obstacle = ATTACH_KERNEL_THREAD, .pid = 2, .comm = "kthreadd"},
+     "2 (kthreadd) is a thread of the kernel: it runs no program to\n"
+     "sample."},
 };
 
 START_TEST(messages_are_as_promised)
