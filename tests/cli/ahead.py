@@ -60,4 +60,4 @@ if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     program = sys.argv.pop(1)
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -135,4 +135,4 @@ class Names(unittest.TestCase):
 
 if __name__ == "__main__":
     programs.update(program=os.path.abspath(sys.argv[1]), library=sys.argv[2])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -60,5 +60,5 @@ def main(doc):
         for name, path in zip(("program", "deny", "target"), sys.argv[1:4]):
             programs[name] = shutil.copy(path, folder)
         result = unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[4:]],
-                               exit=False).result
+                               verbosity=2, exit=False).result
     sys.exit(0 if result.wasSuccessful() else 1)

@@ -236,7 +236,7 @@ def main():
             if os.path.isfile(path) and os.access(path, os.X_OK):
                 shutil.copy(path, folder)
         programs["targets"] = folder
-    result = unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]], exit=False).result
+    result = unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]], verbosity=2, exit=False).result
     if os.geteuid() == 0:
         shutil.rmtree(programs["targets"])
     sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,7 +1,9 @@
-"""tools/ that users and CI call: which files are checked.
+"""tools/ that users and CI call: which files are checked, and what the end of tools/test says.
 
 usage: tools.py ROOT [unittest's arguments]
 """
+import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -76,5 +78,79 @@ class Clone(InFolder):
         self.assertEqual(self.call("tools/list-files").stdout.split(), ["base/a.c"])
 
 
+class Summary(InFolder):
+    ALLOWED = "python / namespaces@*  # why\ncli / errors: test_kernel_thread\n"
+
+    def log(self, name, results):
+        """A log of meson's of tests, each a result, or a result and its output."""
+        lines = []
+        for test, result in results.items():
+            result, output = result if isinstance(result, tuple) else (result, "")
+            lines.append(json.dumps({"name": f"wallspy:{test}", "result": result, "stderr": output}))
+        return self.write(name, "\n".join(lines))
+
+    def summary(self, *args, ci=False):
+        environment = {**os.environ, "CI": "true" if ci else ""}
+        done = subprocess.run([ROOT / "tools/test-summary", *args], capture_output=True, text=True, check=False,
+                              env=environment)
+        self.assertEqual(done.stderr, "")
+        return done.returncode, done.stdout.splitlines()
+
+    def again(self, **results):
+        return self.summary("--again", self.log("log", {name.replace("__", " / "): result
+                                                        for name, result in results.items()}))
+
+    def test_second_try_of_live_tests_alone(self):
+        self.assertEqual(self.again(cli__usage="OK", unit__hash="OK"), (1, []))
+        self.assertEqual(self.again(cli__usage="FAIL", unit__hash="OK"), (0, ["--suite cli usage"]))
+        self.assertEqual(self.again(unit__hash="FAIL"), (1, []))
+        self.assertEqual(self.again(cli__usage="FAIL", unit__hash="FAIL"), (0, ["--suite cli usage"]))
+        self.assertEqual(self.again(harm__ends="TIMEOUT", cli__usage="FAIL", harm__calls="ERROR"),
+                         (0, ["--suite cli --suite harm ends usage calls"]))
+        self.assertEqual(self.again(cli__usage="FAIL", cli__errors="FAIL", harm__ends="FAIL", harm__calls="FAIL"),
+                         (1, []))
+
+    def test_what_passed_at_the_second_try(self):
+        first = self.log("first", {"cli / usage": "FAIL", "cli / errors": "FAIL", "unit / hash": "OK"})
+        second = self.log("second", {"cli / usage": "OK", "cli / errors": "FAIL"})
+        allowed = self.write("allowed")
+        self.assertEqual(self.summary(first, allowed, second),
+                         (1, ["passed at the second try only: cli / usage", "failed: cli / errors: fail",
+                              "2 passed (1 at the second try only), 1 failed, 0 skipped"]))
+
+    def test_other_failures_stay(self):
+        first = self.log("first", {"cli / usage": "FAIL", "unit / hash": "FAIL"})
+        second = self.log("second", {"cli / usage": "OK"})
+        code, lines = self.summary(first, self.write("allowed"), second)
+        self.assertEqual((code, lines[1:]), (1, ["failed: unit / hash: fail",
+                                                 "1 passed (1 at the second try only), 1 failed, 0 skipped"]))
+
+    def test_skips_are_named(self):
+        allowed = self.write("allowed", self.ALLOWED)
+        for name, note in ("namespaces@3.11", ""), ("walk@3.11", "  (not in allowed-skips)"):
+            log = self.log("log", {"unit / hash": "OK", f"python / {name}": ("SKIP", "x\nno right to\n")})
+            wanted = [f"skipped: python / {name}: no right to{note}", "1 passed, 0 failed, 1 skipped"]
+            self.assertEqual(self.summary(log, allowed), (0, wanted))
+            self.assertEqual(self.summary(log, allowed, ci=True), (1 if note else 0, wanted))
+
+    def test_skipped_parts_are_named(self):
+        """As unittest prints them."""
+        output = ("test_itself (__main__.Errors.test_itself) ... ok\n"
+                  "test_kernel_thread (__main__.Errors.test_kernel_thread)\n"
+                  "Of the first lines. ... skipped 'none here'\n")
+        allowed = self.write("allowed", self.ALLOWED)
+        log = self.log("log", {"cli / errors": ("OK", output)})
+        wanted = ["skipped: cli / errors: test_kernel_thread: none here", "1 passed, 0 failed, 0 skipped"]
+        self.assertEqual(self.summary(log, allowed, ci=True), (0, wanted))
+        other = "  test_x (__main__.A.test_x) (i=1) ... skipped \"it's new\"\n"
+        log = self.log("log", {"cli / errors": ("OK", other)})
+        wanted[0] = "skipped: cli / errors: test_x: it's new  (not in allowed-skips)"
+        self.assertEqual(self.summary(log, allowed, ci=True), (1, wanted))
+
+    def test_nothing_ran(self):
+        self.assertEqual(self.summary(self.log("log", {}), self.write("allowed")),
+                         (1, ["0 passed, 0 failed, 0 skipped"]))
+
+
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
