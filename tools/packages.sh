@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sourced by tools/demo, tools/test and tools/fuzz: what must be installed, by Debian's names, and how.
+# Sourced by tools/demo, tools/test and others: what must be installed, by Debian's names, and how.
 # shellcheck disable=SC2034 # used by those who source it
 BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev libunwind-dev
     libiberty-dev liblzma-dev zlib1g-dev"
@@ -8,18 +8,21 @@ FUZZ_PACKAGES="clang libclang-rt-dev"
 # shellcheck disable=SC2034
 DEMO_PACKAGES="g++ python3 python3-minimal"
 # shellcheck disable=SC2034
-TEST_PACKAGES="binutils clang codespell check elfutils g++ gdb git
+TEST_PACKAGES="binutils clang codespell check elfutils g++ gdb
     npm=npm python3 python3-dev python3-venv shellcheck strace valgrind xz-utils"
 # Ubuntu has it as a snap only; where it is not installed, the test that needs a browser is skipped.
 grep -qs '^ID=ubuntu' /etc/os-release || TEST_PACKAGES="$TEST_PACKAGES chromium"
 
-# Says what would be installed and lets the user decide; without a terminal nobody can be asked, and
-# who calls a tool whose purpose is set-up there wants it done.
+# Lets the user decide; without a terminal nobody can be asked, and who calls a tool whose purpose is
+# set-up there wants it done.
 agree()
 {
-    [ "$assume_yes" = no ] && [ -t 0 ] && [ -t 2 ] || return 0
-    printf 'Install them with %sapt-get? [Y/n] ' "$1" >&2
-    read -r answer
+    if [ "$assume_yes" = yes ] || [ ! -t 0 ] || [ ! -t 2 ]; then
+        echo "Installing them with $1." >&2
+        return 0
+    fi
+    printf 'Install them with %s? [Y/n] ' "$1" >&2
+    read -r answer || return 1
     case $answer in
     "" | y* | Y*) return 0 ;;
     *) return 1 ;;
@@ -35,9 +38,9 @@ is_installed()
     esac
 }
 
-# need_packages yes|no PACKAGE[=COMMAND]...: installs those that are missing, with sudo if not root;
-# yes: does not ask.  Where COMMAND exists, from whatever package, PACKAGE is not missing.  Fails if
-# they stay missing.
+# need_packages yes|no PACKAGE[=COMMAND]...: installs those that are missing, and no more than they depend
+# on, with sudo if not root; yes: does not ask.  Where COMMAND exists, from whatever package, PACKAGE is
+# not missing.  Fails if they stay missing.  Where there is no apt-get it says so and leaves it to the build.
 need_packages()
 {
     assume_yes=$1
@@ -47,16 +50,21 @@ need_packages()
         is_installed "$package" || missing="$missing ${package%%=*}"
     done
     [ -n "$missing" ] || return 0
-    echo "missing packages:$missing" >&2
+    command -v apt-get >/dev/null || {
+        echo "No apt-get here.  What is needed, by Debian's names:$missing" >&2
+        return 0
+    }
+    echo "Missing packages:$missing" >&2
     as_root=
     [ "$(id -u)" = 0 ] || as_root="sudo "
     if [ -n "$as_root" ] && ! command -v sudo >/dev/null; then
-        echo "No sudo here.  Have root run: apt-get install$missing" >&2
+        echo "No sudo here.  Have root run: apt-get install --no-install-recommends$missing" >&2
         return 1
     fi
-    agree "$as_root" || return 1
+    agree "${as_root}apt-get" || return 1
     # shellcheck disable=SC2086 # empty or "sudo "
     ${as_root}apt-get update -qq
+    # -q, not -qq: it says what else comes with them and how much it is.
     # shellcheck disable=SC2086 # and a list of words
-    ${as_root}env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2
+    ${as_root}env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >&2
 }

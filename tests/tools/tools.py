@@ -1,10 +1,11 @@
-"""tools/ that users and CI call: which files are checked, and what the end of tools/test says.
+"""tools/ that users and CI call: which files are checked, what is installed, and what the end of tools/test says.
 
 usage: tools.py ROOT [unittest's arguments]
 """
 import json
 import os
 import pathlib
+import pty
 import shutil
 import subprocess
 import sys
@@ -150,6 +151,70 @@ class Summary(InFolder):
     def test_nothing_ran(self):
         self.assertEqual(self.summary(self.log("log", {}), self.write("allowed")),
                          (1, ["0 passed, 0 failed, 0 skipped"]))
+
+
+class Packages(InFolder):
+    """need_packages, with stand-ins for Debian's tools: dpkg-query knows gcc alone."""
+    TOOLS = {
+        "dpkg-query": '[ "$4" != gcc ] || echo "install ok installed"',
+        "apt-get": 'echo "$*" >>"$CALLS"',
+        "sudo": '"$@"',
+        "id": 'echo "$USER_ID"',
+    }
+    INSTALLED = ["update -qq", "install -y -q --no-install-recommends meson"]
+
+    def need(self, packages, assume="no", user=0, without=(), **how):
+        for name, script in self.TOOLS.items():
+            if name not in without:
+                self.write(f"bin/{name}", f"#!/bin/sh\n{script}\n").chmod(0o755)
+        for name in "sh", "env", "grep", "echo":
+            os.symlink(shutil.which(name), self.folder / "bin" / name)
+        environment = {"PATH": str(self.folder / "bin"), "CALLS": str(self.folder / "calls"), "USER_ID": str(user)}
+        line = ["/bin/sh", "-c", f". {ROOT}/tools/packages.sh; need_packages {assume} {packages}"]
+        done = subprocess.run(line, env=environment, text=True, check=False, **{
+            "stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, **how})
+        self.assertFalse(done.stdout)
+        calls = self.folder / "calls"
+        return done.returncode, done.stderr, calls.read_text().splitlines() if calls.exists() else []
+
+    def test_nothing_to_do(self):
+        self.assertEqual(self.need("gcc sh-package=sh"), (0, "", []))
+
+    def test_no_terminal(self):
+        self.assertEqual(self.need("gcc meson"), (
+            0, "Missing packages: meson\nInstalling them with apt-get.\n", self.INSTALLED))
+
+    def test_user_with_sudo(self):
+        _, text, calls = self.need("meson", user=1000)
+        self.assertIn("Installing them with sudo apt-get.", text)
+        self.assertEqual(calls, self.INSTALLED)
+
+    def test_user_without_sudo(self):
+        code, text, calls = self.need("meson", user=1000, without=["sudo"])
+        self.assertEqual((code, calls), (1, []))
+        self.assertIn("Have root run: apt-get install --no-install-recommends meson\n", text)
+
+    def test_no_debian(self):
+        self.assertEqual(self.need("gcc meson", without=["apt-get", "dpkg-query"]),
+                         (0, "No apt-get here.  What is needed, by Debian's names: gcc meson\n", []))
+
+    def asked(self, answer):
+        ours, theirs = pty.openpty()
+        os.write(ours, answer.encode())
+        try:
+            code, _, calls = self.need("meson", stdin=theirs, stderr=theirs)
+            return code, os.read(ours, 4096).decode(), calls
+        finally:
+            os.close(ours)
+            os.close(theirs)
+
+    def test_asked_yes(self):
+        code, text, calls = self.asked("\n")
+        self.assertIn("Install them with apt-get? [Y/n] ", text)
+        self.assertEqual((code, calls), (0, self.INSTALLED))
+
+    def test_asked_no(self):
+        self.assertEqual(self.asked("n\n")[::2], (1, []))
 
 
 if __name__ == "__main__":
