@@ -1,5 +1,6 @@
 #!/bin/sh
-# Sourced by tools/demo, tools/test and others: what must be installed, by Debian's names, and how.
+# Sourced by tools/demo, tools/test and others: what must be installed, by Debian's names, and how; how a
+# build folder is configured.
 # shellcheck disable=SC2034 # used by those who source it
 BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev libunwind-dev
     libiberty-dev liblzma-dev zlib1g-dev"
@@ -67,4 +68,23 @@ need_packages()
     # -q, not -qq: it says what else comes with them and how much it is.
     # shellcheck disable=SC2086 # and a list of words
     ${as_root}env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >&2
+}
+
+# configure FOLDER MESON_OPTION...: again if it is set up; with the OPTIONs if not.  Of what meson says only warnings
+# and errors are shown.
+configure()
+{
+    mkdir -p "$1"
+    if [ -f "$1/build.ninja" ]; then
+        set -- "$1" ninja -C "$1" reconfigure
+    else
+        set -- "$1" meson setup "$@"
+    fi
+    log=$1/setup.log
+    shift
+    "$@" >"$log" 2>&1 || {
+        tail -30 "$log" >&2
+        return 1
+    }
+    grep -a WARNING: "$log" >&2 || true
 }
