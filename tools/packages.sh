@@ -9,8 +9,9 @@ FUZZ_PACKAGES="clang libclang-rt-dev"
 # shellcheck disable=SC2034
 DEMO_PACKAGES="g++ python3 python3-minimal"
 # shellcheck disable=SC2034
-TEST_PACKAGES="binutils clang codespell check elfutils g++ gdb
-    npm=npm python3 python3-dev python3-venv shellcheck strace valgrind xz-utils"
+QUICK_PACKAGES="binutils check codespell g++ python3 python3-venv shellcheck xz-utils"
+# shellcheck disable=SC2034
+TEST_PACKAGES="$QUICK_PACKAGES clang elfutils gdb npm=npm python3-dev strace valgrind"
 # Ubuntu has it as a snap only; where it is not installed, the test that needs a browser is skipped.
 grep -qs '^ID=ubuntu' /etc/os-release || TEST_PACKAGES="$TEST_PACKAGES chromium"
 

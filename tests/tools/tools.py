@@ -1,4 +1,4 @@
-"""tools/ that users and CI call: which files are checked, what is installed, and what the end of tools/test says.
+"""tools/ that users and CI call: which files are checked, what is installed, what is run, and what is said at the end.
 
 usage: tools.py ROOT [unittest's arguments]
 """
@@ -79,16 +79,18 @@ class Clone(InFolder):
         self.assertEqual(self.call("tools/list-files").stdout.split(), ["base/a.c"])
 
 
-class Summary(InFolder):
-    ALLOWED = "python / namespaces@*  # why\ncli / errors: test_kernel_thread\n"
-
+class Logs(InFolder):
     def log(self, name, results):
         """A log of meson's of tests, each a result, or a result and its output."""
         lines = []
         for test, result in results.items():
             result, output = result if isinstance(result, tuple) else (result, "")
             lines.append(json.dumps({"name": f"wallspy:{test}", "result": result, "stderr": output}))
-        return self.write(name, "\n".join(lines))
+        return self.write(name, "".join(f"{line}\n" for line in lines))
+
+
+class Summary(Logs):
+    ALLOWED = "python / namespaces@*  # why\ncli / errors: test_kernel_thread\n"
 
     def summary(self, *args, ci=False):
         environment = {**os.environ, "CI": "true" if ci else ""}
@@ -215,6 +217,46 @@ class Packages(InFolder):
 
     def test_asked_no(self):
         self.assertEqual(self.asked("n\n")[::2], (1, []))
+
+
+class Test(Logs):
+    """tools/test, with a stand-in for meson, whose tests end as the logs say that it finds, one a run."""
+    TOOLS = {
+        "dpkg-query": 'echo "install ok installed"',
+        "ninja": ":",
+        "meson": 'echo "$*" >>calls; [ "$1" = test ] || exit 0; log=$(ls logs/* | head -1); mkdir -p build-test/meson-logs; '
+                 'mv "$log" build-test/meson-logs/testlog.json; ! grep -q FAIL build-test/meson-logs/testlog.json',
+    }
+    RUN = "test -C build-test --no-rebuild --print-errorlogs"
+
+    def run_tests(self, *args, logs):
+        self.bring("packages.sh", "test", "test-summary")
+        self.write("tests/allowed-skips")
+        for name, script in self.TOOLS.items():
+            self.write(f"bin/{name}", f"#!/bin/sh\n{script}\n").chmod(0o755)
+        for number, results in enumerate(logs):
+            self.log(f"logs/{number}", results)
+        done = self.call("tools/test", *args, env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}"})
+        calls = (self.folder / "calls").read_text().splitlines()
+        return done.returncode, done.stdout.splitlines(), [line for line in calls if line.startswith("test")]
+
+    def test_quick(self):
+        suites = "--suite lint --suite unit --suite fuzz"
+        self.assertEqual(self.run_tests("-y", "--quick", "--verbose", logs=[{"unit / hash": "OK"}]),
+                         (0, ["1 passed, 0 failed, 0 skipped"], [f"{self.RUN} {suites} --verbose"]))
+
+    def test_second_try(self):
+        first = {"harm / signals": "FAIL", "unit / hash": "OK"}
+        self.assertEqual(self.run_tests("-y", logs=[first, {"harm / signals": "OK"}]),
+                         (0, ["passed at the second try only: harm / signals",
+                              "2 passed (1 at the second try only), 0 failed, 0 skipped"],
+                          [self.RUN, f"{self.RUN} --num-processes 1 --suite harm signals"]))
+
+    def test_second_try_beside_another_failure(self):
+        first = {"harm / signals": "FAIL", "unit / hash": "FAIL"}
+        code, said, calls = self.run_tests(logs=[first, {"harm / signals": "OK"}])
+        self.assertEqual((code, said[-2:], len(calls)),
+                         (1, ["failed: unit / hash: fail", "1 passed (1 at the second try only), 1 failed, 0 skipped"], 2))
 
 
 if __name__ == "__main__":
