@@ -93,10 +93,18 @@ static void ignore(int number)
     (void)number;
 }
 
-static void handle(int number, const struct sigaction *action)
+/* The shell of a script lets every command that it starts with `&` ignore SIGINT, but SIGINT is
+ * how an attached recording ends. */
+static bool stays_ignored(int number)
 {
     struct sigaction before;
-    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+    bool ignored = sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+    return ignored && (number != SIGINT || state.launched);
+}
+
+static void handle(int number, const struct sigaction *action)
+{
+    if (!stays_ignored(number))
         (void)sigaction(number, action, NULL);
 }
 

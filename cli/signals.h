@@ -2,9 +2,10 @@
  *
  * Without a running command INT, TERM and HUP (and QUIT, if there was one) ask to stop, the second of them to discard what is
  * being written.  While a command runs, sent signals go on to it; the terminal's reach it by
- * themselves, and its second Ctrl-C asks to stop sampling.  What its sender repeats before it was heard, as timeout(1) does, was asked
- * once.  What was ignored when wallspy started
- * stays ignored (nohup).  The thread that calls signals_open() handles them; others block them. */
+ * themselves, and its second Ctrl-C asks to stop sampling.  A signal that its sender repeats before
+ * it was heard, as timeout(1) does, counts once.  A signal that was ignored when wallspy started
+ * stays ignored (nohup), except for INT of an attached recording: shells let background commands of
+ * scripts ignore INT.  The thread that calls signals_open() handles them; others block them. */
 #pragma once
 
 #include <signal.h>
@@ -16,7 +17,7 @@
  * Returns 0 or a negative errno (no eventfd). */
 int signals_open(bool launched);
 
-/* From now on INT, TERM and HUP end wallspy, as those of them that nobody ignored did before. */
+/* From now on INT, TERM and HUP end wallspy, if signals_open() handled them. */
 void signals_end_at_once(void);
 
 /* Around the start of the command: blocks them all, so that it does not run our handlers before its

@@ -109,6 +109,25 @@ class Attached(InFolder):
                 self.expect_recording("o.json")
                 self.assertEqual(status(t.pid, "TracerPid"), "0")
 
+    def test_interrupt_in_the_background_of_a_script(self):
+        """Shells let background commands of scripts ignore SIGINT."""
+        with Target("plain", user=False) as t:
+            script = f"{programs['program']} -p {t.pid} -o o.json & echo $!; wait $!"
+            process = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True)
+            pid = int(process.stdout.readline())
+            while "sampling" not in process.stderr.readline():
+                pass
+            os.kill(pid, signal.SIGINT)
+            try:
+                _, err = process.communicate(timeout=20)
+            finally:
+                if process.poll() is None:
+                    os.kill(pid, signal.SIGTERM)
+                    process.communicate()
+            self.assertEqual(process.returncode, 0, err)
+            self.expect_recording("o.json")
+
     def test_second_interrupt_discards(self):
         with open("o.json", "w", encoding="utf-8") as earlier:
             earlier.write("earlier")

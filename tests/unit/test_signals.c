@@ -31,6 +31,25 @@ START_TEST(what_was_ignored_stays_so)
 }
 END_TEST
 
+START_TEST(an_interrupt_ends_an_attached_recording_in_the_background)
+{
+    (void)signal(SIGINT, SIG_IGN);
+    ck_assert_int_eq(signals_open(false), 0);
+    (void)raise(SIGINT);
+    ck_assert(signals_stop_wanted());
+}
+END_TEST
+
+START_TEST(a_launched_command_inherits_an_ignored_interrupt)
+{
+    struct sigaction now;
+    (void)signal(SIGINT, SIG_IGN);
+    ck_assert_int_eq(signals_open(true), 0);
+    ck_assert_int_eq(sigaction(SIGINT, NULL, &now), 0);
+    ck_assert(now.sa_handler == SIG_IGN);
+}
+END_TEST
+
 START_TEST(a_wait_ends_with_the_signal)
 {
     ck_assert_int_eq(signals_open(false), 0);
@@ -104,6 +123,8 @@ int main(void)
     TCase *tcase = tcase_create("signals");
     tcase_add_test(tcase, attached_the_second_request_discards);
     tcase_add_test(tcase, what_was_ignored_stays_so);
+    tcase_add_test(tcase, an_interrupt_ends_an_attached_recording_in_the_background);
+    tcase_add_test(tcase, a_launched_command_inherits_an_ignored_interrupt);
     tcase_add_test(tcase, a_wait_ends_with_the_signal);
     tcase_add_loop_test(tcase, launched_a_sent_signal_goes_on, 0, 7);
     suite_add_tcase(suite, tcase);
