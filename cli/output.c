@@ -16,10 +16,8 @@
 #include "base/text.h"
 
 enum {
-    NOT_OURS = -1,
-    LOOK_MS = 50, /* whether it is still wanted */
-    MAX_LINKS = 40,
-    MAX_BASE_BYTES = 200, /* of a temporary name: what is added still fits into NAME_MAX */
+    LOOK_MS = 50,         /* whether it is still wanted */
+    MAX_BASE_BYTES = 200, /* of a name that is kept beside: what is added fits into NAME_MAX */
     GZIP = 16,            /* added to deflateInit2()'s windowBits: gzip's header and trailer */
     DEFAULT_MEM_LEVEL = 8,
 };
@@ -35,165 +33,6 @@ struct output {
     int error; /* the first that a write met, as errno */
     int64_t bytes;
 };
-
-/* ---- what will be written where ---- */
-
-static int choose_exporter(struct output_target *t, const char *format, struct err *err)
-{
-    if (format) {
-        t->exporter = exporter_by_name(format);
-        if (!t->exporter)
-            return err_set(err, -EINVAL, "--format %s: speedscope or folded", format);
-        return 0;
-    }
-    char *bare = xstrdup(t->path);
-    if (t->gzip)
-        bare[strlen(bare) - strlen(".gz")] = '\0';
-    t->exporter = t->descriptor >= 0 ? exporter_by_name("speedscope") : exporter_by_path(bare);
-    free(bare);
-    if (!t->exporter)
-        return err_set(err, -EINVAL, "%s: no format has this suffix (.json, .folded; or give -f)",
-                       t->path);
-    return 0;
-}
-
-static char *directory_of(const char *path)
-{
-    size_t len = (size_t)(path_base(path) - path);
-    return len ? xasprintf("%.*s", (int)len, path) : xstrdup(".");
-}
-
-static int check_directory(const char *path, struct err *err)
-{
-    char *directory = directory_of(path);
-    int r = 0;
-    if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) != 0)
-        r = err_set(err, -errno, "cannot write %s: %s: %s. %s another with -o.",
-                    strchr(path, '%') ? "a recording" : path, directory, strerror(errno),
-                    errno == ENOENT ? "Make that directory, or choose" : "Choose");
-    free(directory);
-    return r;
-}
-
-/* The descriptor of ours that PATH names, -1: none.  What it leads to may be a file that others write to, too, so it is
- * never replaced. */
-static int descriptor_named(const char *path)
-{
-    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
-    int64_t fd = -1;
-    if (str_eq(path, "-") || str_eq(path, "/dev/stdout"))
-        return STDOUT_FILENO;
-    if (str_eq(path, "/dev/stderr"))
-        return STDERR_FILENO;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (str_starts(path, folders[i]))
-            (void)parse_whole_i64(path + strlen(folders[i]), 0, INT_MAX, &fd);
-    return (int)fd;
-}
-
-static int check_descriptor(const struct output_target *t, struct err *err)
-{
-    int flags = fcntl(t->descriptor, F_GETFL);
-    if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
-        return 0;
-    return err_set(err, -EBADF, "cannot write %s: Bad file descriptor: it is not open for writing.",
-                   t->path);
-}
-
-/* Of a symbolic link to a file that is still to be made, that file is meant. */
-static void follow_links(struct output_target *t)
-{
-    char link[PATH_MAX];
-    ssize_t n;
-    for (int i = 0; i < MAX_LINKS && (n = readlink(t->path, link, sizeof link - 1)) > 0; i++) {
-        link[n] = '\0';
-        size_t folder = *link == '/' ? 0 : (size_t)(path_base(t->path) - t->path);
-        char *path = xasprintf("%.*s%s", (int)folder, t->path, link);
-        free(t->path);
-        t->path = path;
-    }
-}
-
-/* What the path names already: a directory is a mistake, a device or a pipe is written in place, and
- * of a symbolic link the file behind it is replaced. */
-static int check_existing(struct output_target *t, struct err *err)
-{
-    struct stat st;
-    if (stat(t->path, &st) != 0) {
-        if (errno == ENAMETOOLONG || errno == ELOOP)
-            return err_set(err, -errno, "cannot write %s: %s. Choose another with -o.", t->path,
-                           strerror(errno));
-        if (errno == ENOENT) /* any other: we may not follow it (fs.protected_symlinks) */
-            follow_links(t);
-        return 0;
-    }
-    if (S_ISDIR(st.st_mode))
-        return err_set(err, -EISDIR, "cannot write %s: it is a directory. Name a file in it.",
-                       t->path);
-    t->in_place = !S_ISREG(st.st_mode);
-    char *real = t->in_place ? NULL : realpath(t->path, NULL);
-    if (real) {
-        free(t->path);
-        t->path = real;
-    }
-    return 0;
-}
-
-/* Hidden, and the process's own: a file of that name is what a killed run left.  The one that it is to replace may be private. */
-static int create_temporary(const char *path, char **ret_name)
-{
-    const char *base = path_base(path);
-    *ret_name =
-        xasprintf("%.*s.%.*s.%d.tmp", (int)(base - path), path, MAX_BASE_BYTES, base, getpid());
-    (void)unlink(*ret_name);
-    struct stat older;
-    mode_t mode = stat(path, &older) == 0 ? 0600 : 0666;
-    int fd = open(*ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    return fd < 0 ? -errno : fd;
-}
-
-/* Not every file system that says so lets one make files. */
-static int try_temporary(const char *path, struct err *err)
-{
-    char *name;
-    int fd = create_temporary(path, &name);
-    if (fd >= 0) {
-        close(fd);
-        (void)unlink(name);
-    }
-    free(name);
-    return fd >= 0 ? 0
-                   : err_set(err, fd, "cannot write %s: %s. Choose another with -o.", path,
-                             strerror(-fd));
-}
-
-int output_plan(struct output_target *ret, const char *path, const char *format, struct err *err)
-{
-    if (!*path) /* what -o is made of (%q{NAME}) may be empty */
-        return err_set(err, -EINVAL, "the name of the file is empty. Choose another with -o.");
-    struct output_target t = {
-        .path = xstrdup(path), .gzip = str_ends(path, ".gz"), .descriptor = descriptor_named(path)};
-    t.in_place = t.descriptor >= 0;
-    int r = t.in_place ? check_descriptor(&t, err) : check_existing(&t, err);
-    if (r == 0)
-        r = choose_exporter(&t, format, err);
-    if (r == 0 && !t.in_place)
-        r = check_directory(t.path, err);
-    if (r == 0 && !t.in_place)
-        r = try_temporary(t.path, err);
-    if (r < 0) {
-        output_target_release(&t);
-        return r;
-    }
-    *ret = t;
-    return 0;
-}
-
-void output_target_release(struct output_target *t)
-{
-    free(t->path);
-    *t = (struct output_target){0};
-}
 
 /* ---- writing ---- */
 
@@ -278,7 +117,7 @@ static ssize_t on_write(void *cookie, const char *buf, size_t len)
 
 static int open_temporary(struct output *out)
 {
-    int fd = create_temporary(out->target->path, &out->temporary);
+    int fd = output_create_temporary(out->target->path, &out->temporary);
     if (fd < 0)
         return fd;
     out->fd = fd;
@@ -364,16 +203,6 @@ FILE *output_file(struct output *out)
     return out->file;
 }
 
-/* Under sudo the file is the user's, not root's.  Returns NOT_OURS without sudo. */
-static long sudo_id(const char *name)
-{
-    int64_t id = NOT_OURS;
-    const char *value = geteuid() == 0 ? getenv(name) : NULL;
-    if (value)
-        (void)parse_whole_i64(value, 0, UINT32_MAX - 1, &id);
-    return (long)id;
-}
-
 static int close_file(struct output *out)
 {
     if (fclose(out->file) != 0)
@@ -385,25 +214,53 @@ static int close_file(struct output *out)
     return -out->error;
 }
 
-/* Who made a file private wants it to stay so. */
+/* Who made a file private wants it to stay so.  Another user's mode says nothing. */
 static void keep_mode(const struct output *out)
 {
-    struct stat old;
-    if (stat(out->target->path, &old) == 0 && S_ISREG(old.st_mode) &&
-        fchmod(out->fd, old.st_mode & ACCESSPERMS) != 0)
+    unsigned mode;
+    if (output_is_own_file(out->target->path, &mode) && fchmod(out->fd, mode) != 0)
         log_warn("mode", "cannot give %s the mode it had: %s", out->target->path, strerror(errno));
+}
+
+/* Gives FROM the name TO, which nothing may have: then -EEXIST.  Not every file system has renames
+ * that replace nothing, nor links. */
+static int rename_to_new(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -errno;
+    if (link(from, to) == 0) {
+        (void)unlink(from);
+        return 0;
+    }
+    if (errno == EEXIST)
+        return -errno;
+    int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* ours to replace */
+    if (fd < 0)
+        return -errno;
+    close(fd);
+    return rename(from, to) == 0 ? 0 : -errno;
+}
+
+static int move_into_place(const struct output *out)
+{
+    if (out->target->is_new)
+        return rename_to_new(out->temporary, out->target->path);
+    return rename(out->temporary, out->target->path) == 0 ? 0 : -errno;
 }
 
 /* *RET_WHOLE: all of it is on the disk, whatever was returned. */
 static int publish(const struct output *out, bool *ret_whole)
 {
-    uid_t uid = (uid_t)sudo_id("SUDO_UID");
-    gid_t gid = (gid_t)sudo_id("SUDO_GID");
+    uid_t uid = (uid_t)output_sudo_id("SUDO_UID");
+    gid_t gid = (gid_t)output_sudo_id("SUDO_GID");
     if (fchown(out->fd, uid, gid) != 0) /* not every file system has owners */
         log_warn("owner", "cannot give %s to its user: %s", out->target->path, strerror(errno));
-    keep_mode(out);
+    if (!out->target->is_new)
+        keep_mode(out);
     *ret_whole = fsync(out->fd) == 0;
-    return *ret_whole && rename(out->temporary, out->target->path) == 0 ? 0 : -errno;
+    return *ret_whole ? move_into_place(out) : -errno;
 }
 
 /* Whole, but what is there must not be replaced: another user's file in /tmp, or one that is mounted into a container.  The
@@ -414,7 +271,7 @@ static bool keep_beside(struct output *out, int error, struct err *err)
     const char *base = path_base(path);
     char *kept =
         xasprintf("%.*swallspy.%d.%.*s", (int)(base - path), path, getpid(), MAX_BASE_BYTES, base);
-    bool done = renameat2(AT_FDCWD, out->temporary, AT_FDCWD, kept, RENAME_NOREPLACE) == 0;
+    bool done = rename_to_new(out->temporary, kept) == 0;
     if (done)
         (void)err_set(err, error, "cannot replace %s: %s. The recording is in %s.", path,
                       strerror(-error), kept);

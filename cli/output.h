@@ -7,20 +7,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "exporter/exporter.h"
-
-/* What will be written where, checked before anything is attached to. */
-struct output_target {
-    char *path;
-    int descriptor; /* of ours that PATH names ("-": stdout): written to as it is.  -1: none */
-    const struct exporter *exporter;
-    bool gzip;     /* the name ends in ".gz" */
-    bool in_place; /* stdout, a device, a pipe: written as it is */
-};
-/* PATH is expanded already; FORMAT NULL: by the suffix.  Returns 0, or with ERR: -EINVAL for an
- * unknown format or suffix (a mistake of usage), another errno if the file cannot be written. */
-int output_plan(struct output_target *ret, const char *path, const char *format, struct err *err);
-void output_target_release(struct output_target *t);
+#include "cli/output_target.h"
 
 /* Called now and then while bytes are written; true: give up, the write fails with ECANCELED. */
 typedef bool (*output_cancelled)(void);

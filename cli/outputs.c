@@ -74,7 +74,7 @@ int outputs_plan(struct outputs **ret, const struct options *o)
         if (memchr(patterns[i], '%', (size_t)(path_base(patterns[i]) - patterns[i])))
             continue;
         struct output_target target = {0};
-        error = output_plan(&target, patterns[i], o->format, &err);
+        error = output_plan(&target, patterns[i], o->format, !o->outputs.n, &err);
         output_target_release(&target);
     }
     text_release(&default_pattern);
@@ -113,9 +113,10 @@ static int add_file(struct outputs *outputs, const char *pattern, pid_t pid, boo
     struct text path = {0};
     struct file file = {.pid = only ? pid : 0};
     naming_init(&naming, pid);
+    const struct options *o = outputs->options;
     int error = output_expand(pattern, &naming.subject, &path, err);
     if (error == 0)
-        error = output_plan(&file.target, path.s, outputs->options->format, err);
+        error = output_plan(&file.target, path.s, o->format, !o->outputs.n, err);
     free(naming.environ);
     text_release(&path);
     if (error < 0) {

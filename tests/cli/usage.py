@@ -291,6 +291,16 @@ class Attached(InFolder):
             (name,) = glob.glob(f"wallspy-target-{t.pid}-*.json")
             self.expect_recording(name)
 
+    def test_default_name_where_renames_replace(self):
+        """A file system may have no rename that replaces nothing, and no links either."""
+        for deny in "renameat2=EINVAL", "renameat2=EINVAL,link=EPERM":
+            with Target("plain", user=False) as t:
+                code, _, text, _ = run(t.pid, "-d", "300ms", user=False, deny=deny)
+                self.assertEqual(code, 0, text)
+                (name,) = glob.glob(f"wallspy-target-{t.pid}-*.json")
+                self.expect_recording(name)
+                self.assertEqual(os.stat(name).st_nlink, 1)
+
     def test_name_from_the_targets_environment(self):
         os.mkdir("rank7")
         process = subprocess.Popen(["sleep", "60"], env={**os.environ, "RANK": "7"})

@@ -21,12 +21,12 @@ struct word {
     const char *name;
     unsigned value;
 };
-static const struct word calls[] = {{"ptrace", SYS_ptrace},
-                                    {"process_vm_readv", SYS_process_vm_readv},
-                                    {"fsync", SYS_fsync},
-                                    {"rename", SYS_rename}};
-static const struct word errors[] = {
-    {"EPERM", EPERM}, {"EACCES", EACCES}, {"ENOSYS", ENOSYS}, {"EIO", EIO}, {"EROFS", EROFS}};
+static const struct word calls[] = {
+    {"ptrace", SYS_ptrace},       {"process_vm_readv", SYS_process_vm_readv},
+    {"fsync", SYS_fsync},         {"rename", SYS_rename},
+    {"renameat2", SYS_renameat2}, {"link", SYS_link}};
+static const struct word errors[] = {{"EPERM", EPERM},   {"EACCES", EACCES}, {"ENOSYS", ENOSYS},
+                                     {"EINVAL", EINVAL}, {"EIO", EIO},       {"EROFS", EROFS}};
 
 static void die(const char *what)
 {

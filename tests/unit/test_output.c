@@ -64,7 +64,7 @@ static int write_text(const char *path, const char *text, output_cancelled cance
     struct output_target t;
     struct output *out = NULL;
     int64_t bytes = 0;
-    ck_assert_int_eq(output_plan(&t, path, "folded", err), 0);
+    ck_assert_int_eq(output_plan(&t, path, "folded", false, err), 0);
     int r = output_begin(&out, &t, cancelled, err);
     if (r == 0) {
         (void)fputs(text, output_file(out));
@@ -103,7 +103,7 @@ START_TEST(a_private_file_stays_private)
     struct output *out = NULL;
     char name[64];
     (void)snprintf(name, sizeof name, ".a.json.%d.tmp", getpid());
-    ck_assert_int_eq(output_plan(&t, "a.json", "folded", &err), 0);
+    ck_assert_int_eq(output_plan(&t, "a.json", "folded", false, &err), 0);
     ck_assert_int_eq(output_begin(&out, &t, NULL, &err), 0);
     ck_assert_int_eq(stat(name, &st), 0);
     ck_assert_int_eq(st.st_mode & 07777, 0600); /* from its beginning */
@@ -124,7 +124,7 @@ START_TEST(the_older_file_survives)
     struct output *out = NULL;
     struct err err = {0};
     put_file("a.json", "old");
-    ck_assert_int_eq(output_plan(&t, "a.json", NULL, &err), 0);
+    ck_assert_int_eq(output_plan(&t, "a.json", NULL, false, &err), 0);
     ck_assert_str_eq(t.exporter->name, "speedscope");
     ck_assert_int_eq(output_begin(&out, &t, NULL, &err), 0);
     (void)fputs("new", output_file(out));
@@ -184,6 +184,95 @@ START_TEST(a_link_to_nothing_yet_stays)
 }
 END_TEST
 
+/* Writes to the new file PATH after a file of that name has come.  Returns the commit's error. */
+static int write_new_too_late(const char *path, struct err *err)
+{
+    struct output_target t;
+    struct output *out = NULL;
+    int64_t bytes = 0;
+    ck_assert_int_eq(output_plan(&t, path, "folded", true, err), 0);
+    ck_assert_int_eq(output_begin(&out, &t, NULL, err), 0);
+    (void)fputs("new", output_file(out));
+    put_file(path, "old");
+    int r = output_commit(out, &bytes, err);
+    output_target_release(&t);
+    return r;
+}
+
+START_TEST(a_name_that_nobody_chose_replaces_nothing)
+{
+    enter_folder();
+    struct err err = {0};
+    struct output_target t = {0};
+    char kept[64];
+    put_file("a.json", "old");
+    ck_assert_int_eq(symlink("b.json", "link.json"), 0);
+    ck_assert_int_eq(output_plan(&t, "a.json", NULL, true, &err), -EEXIST);
+    ck_assert_str_eq(err.text, "cannot write a.json: File exists. Choose another with -o.");
+    ck_assert_int_eq(output_plan(&t, "link.json", NULL, true, &err), -EEXIST);
+    ck_assert_int_eq(write_new_too_late("late.json", &err), -EEXIST);
+    (void)snprintf(kept, sizeof kept, "wallspy.%d.late.json", getpid());
+    ck_assert_ptr_nonnull(strstr(err.text, kept));
+    expect_file("late.json", "old");
+    expect_file(kept, "new");
+    leave_folder(4);
+}
+END_TEST
+
+START_TEST(root_follows_no_link_of_another_user)
+{
+    if (geteuid() != 0)
+        return;
+    enter_folder();
+    struct err err = {0};
+    struct output_target t = {0};
+    put_file("real.json", "old");
+    ck_assert_int_eq(chmod(".", 01777), 0);
+    for (int i = 0; i < 2; i++) { /* to a file that is there, and to one that is not */
+        const char *goal = i ? "none.json" : "real.json";
+        ck_assert_int_eq(symlink(goal, "middle"), 0);
+        ck_assert_int_eq(symlink("middle", "link.json"), 0);
+        ck_assert_int_eq(lchown("middle", 1234, 1234), 0);
+        ck_assert_int_eq(output_plan(&t, "link.json", NULL, false, &err), -EPERM);
+        ck_assert_str_eq(err.text, "cannot write link.json: middle is a link of another user. "
+                                   "Choose another with -o.");
+        (void)setenv("SUDO_UID", "1234", 1);
+        ck_assert_int_eq(output_plan(&t, "link.json", NULL, false, &err), 0);
+        ck_assert_str_eq(t.path, goal);
+        output_target_release(&t);
+        (void)unsetenv("SUDO_UID");
+        ck_assert_int_eq(chown(".", 1234, 1234), 0);
+        ck_assert_int_eq(output_plan(&t, "link.json", NULL, false, &err), 0);
+        output_target_release(&t);
+        ck_assert_int_eq(chown(".", 0, 0), 0);
+        ck_assert_int_eq(unlink("middle") + unlink("link.json"), 0);
+    }
+    leave_folder(1);
+}
+END_TEST
+
+START_TEST(the_mode_of_another_users_file_is_not_inherited)
+{
+    static const mode_t modes[][2] = {{0666, 0644}, {0600, 0600}, {0777, 0644}};
+    if (geteuid() != 0)
+        return;
+    enter_folder();
+    struct err err = {0};
+    struct stat st;
+    (void)umask(022);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        put_file("a.json", "old");
+        ck_assert_int_eq(chown("a.json", 1234, 1234), 0);
+        ck_assert_int_eq(chmod("a.json", modes[i][0]), 0);
+        ck_assert_int_eq(write_text("a.json", "new", NULL, &err), 0);
+        ck_assert_int_eq(stat("a.json", &st), 0);
+        ck_assert_uint_eq(st.st_mode & 07777, modes[i][1]);
+        ck_assert_uint_eq(st.st_uid, 0);
+    }
+    leave_folder(1);
+}
+END_TEST
+
 /* What others have written to it stays, and what they write next comes behind. */
 START_TEST(a_descriptor_is_written_as_it_is)
 {
@@ -201,7 +290,7 @@ START_TEST(a_descriptor_is_written_as_it_is)
     struct output_target t = {0};
     fd = open("all", O_RDONLY);
     ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
-    ck_assert_int_eq(output_plan(&t, "/dev/stderr", NULL, &err), -EBADF);
+    ck_assert_int_eq(output_plan(&t, "/dev/stderr", NULL, false, &err), -EBADF);
     ck_assert_str_eq(err.text,
                      "cannot write /dev/stderr: Bad file descriptor: it is not open for writing.");
     leave_folder(1);
@@ -219,9 +308,9 @@ START_TEST(names_of_any_length_are_written_or_refused_at_once)
     ck_assert_int_eq(write_text(name, "x", NULL, &err), 0);
     name[255] = 'a';
     name[300] = '\0';
-    ck_assert_int_eq(output_plan(&t, name, "folded", &err), -ENAMETOOLONG);
+    ck_assert_int_eq(output_plan(&t, name, "folded", false, &err), -ENAMETOOLONG);
     ck_assert(str_ends(err.text, ": File name too long. Choose another with -o."));
-    ck_assert_int_lt(output_plan(&t, "/proc/x.json", NULL, &err), 0);
+    ck_assert_int_lt(output_plan(&t, "/proc/x.json", NULL, false, &err), 0);
     leave_folder(1);
 }
 END_TEST
@@ -278,7 +367,7 @@ START_TEST(mistakes_are_found_before_the_start)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct output_target t = {0};
         struct err err = {0};
-        ck_assert_int_eq(output_plan(&t, refused[i].path, refused[i].format, &err),
+        ck_assert_int_eq(output_plan(&t, refused[i].path, refused[i].format, false, &err),
                          refused[i].error);
         ck_assert_str_eq(err.text, refused[i].text);
     }
@@ -338,7 +427,9 @@ END_TEST
 CHECK_MAIN("output", 20, a_file_appears_whole, a_private_file_stays_private,
            the_older_file_survives, a_cancelled_write_leaves_nothing,
            a_link_stays_and_its_file_is_replaced, a_link_to_nothing_yet_stays,
-           a_descriptor_is_written_as_it_is, names_of_any_length_are_written_or_refused_at_once,
-           failed_writes_are_one_error, a_socket_is_no_file, mistakes_are_found_before_the_start,
+           a_name_that_nobody_chose_replaces_nothing, root_follows_no_link_of_another_user,
+           the_mode_of_another_users_file_is_not_inherited, a_descriptor_is_written_as_it_is,
+           names_of_any_length_are_written_or_refused_at_once, failed_writes_are_one_error,
+           a_socket_is_no_file, mistakes_are_found_before_the_start,
            under_sudo_the_file_is_the_users,
            a_file_that_cannot_be_given_away_is_written_all_the_same)
