@@ -4,256 +4,134 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Names whose value is a secret, as the words between '-', '_', '.' and changes of case spell them: "--db-password",
- * "API_KEY", "accessToken", but not "--max-tokens" or "--tokenizer". */
-static const char *const secret_words[] = {
-    "password", "passwd", "pwd", "pass", "passphrase", "passcode", "secret", "token", "apikey",
-    "credential", "credentials", "auth", "authorization", "bearer", "cookie", "jwt", "otp", "sig",
-    "signature",
-    /* several in one */
-    "requirepass", "dbpass", "userpass", "adminpass", "rootpass", "sshpass", "masterauth",
-    "secretkey", "accesskey", "privatekey", "authtoken", "accesstoken", "clientsecret", "appsecret",
-    "apikeys"};
-/* Two words of which neither alone would do. */
-static const char *const secret_pairs[][2] = {
-    {"api", "key"},     {"access", "key"},      {"private", "key"}, {"account", "key"},
-    {"signing", "key"}, {"encryption", "key"},  {"master", "key"},  {"shared", "key"},
-    {"license", "key"}, {"subscription", "key"}};
-
-/* How well-known kinds of keys begin, and the length they have at least. */
-static const struct {
-    const char *prefix;
-    size_t min_len;
-} key_kinds[] = {
-    {"sk-", 20},   {"sk_live_", 20},    {"ghp_", 20},   {"gho_", 20},
-    {"ghs_", 20},  {"github_pat_", 20}, {"glpat-", 20}, {"xoxb-", 20},
-    {"xoxp-", 20}, {"AKIA", 20},        {"ASIA", 20},   {"AIza", 30},
-    {"hf_", 20},   {"eyJ", 30},         {"npm_", 20},   {"pypi-", 20},
-};
-
-/* A run of this many letters and digits that changes between lower case, upper case and digits once
- * in so many characters is random: by trial 4 of 10,000 random base64 words of 32 characters change
- * less often (none of 40), and 5 of 1000 long paths under /usr as often.  Hex digits need no test.
- */
-enum { MIN_RANDOM_LEN = 32, RANDOM_CHANGES_PER = 4 };
+/* A name is secret if one of its words, split at '-' and '_', is here.  docs/safety.md lists them,
+ * so that a reader can predict what is masked, and what is not. */
+static const char *const secret_words[] = {"pass", "password", "passwd",      "secret", "token",
+                                           "key",  "cred",     "credentials", "auth",   "pin"};
 
 static const char mask[] = "***";
+static const char space[] = " \t\n";
 
-static bool is_name_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
-}
+/* What the words of a command line so far say of the next one. */
+struct reading {
+    bool mysql;         /* the program takes "-pPASSWORD" */
+    bool value_follows; /* the last word was the name of a secret option */
+};
 
-static bool is_key_char(char c)
+static bool is_secret_word(const char *word, size_t len)
 {
-    return isalnum((unsigned char)c) || c == '_' || c == '+' || c == '/';
-}
-
-static bool word_is(const char *word, size_t len, const char *wanted)
-{
-    return strlen(wanted) == len && strncasecmp(word, wanted, len) == 0;
-}
-
-static bool pair_is_secret(const char *first, size_t first_len, const char *second, size_t len)
-{
-    for (size_t i = 0; i < sizeof secret_pairs / sizeof *secret_pairs; i++)
-        if (word_is(first, first_len, secret_pairs[i][0]) &&
-            word_is(second, len, secret_pairs[i][1]))
+    for (size_t i = 0; i < sizeof secret_words / sizeof *secret_words; i++)
+        if (strlen(secret_words[i]) == len && strncasecmp(word, secret_words[i], len) == 0)
             return true;
     return false;
 }
 
-/* Does a word begin at name[i], which no separator precedes? "dbPassword", "APIKey". */
-static bool begins_word(const char *name, size_t i, size_t len)
+static bool is_secret_name(const char *name, size_t len)
 {
-    bool before_lower = i + 1 < len && islower((unsigned char)name[i + 1]);
-    return isupper((unsigned char)name[i]) &&
-           (islower((unsigned char)name[i - 1]) ||
-            (isupper((unsigned char)name[i - 1]) && before_lower));
-}
-
-static size_t word_len(const char *name, size_t len)
-{
-    size_t i = 0;
-    while (i < len && !strchr("-_.", name[i]) && (i == 0 || !begins_word(name, i, len)))
-        i++;
-    return i;
-}
-
-/* "PGPASSWORD", but not "PGPASSWORD_FILE". */
-static bool ends_in_password(const char *name, size_t len)
-{
-    static const char *const ends[] = {"password", "passwords", "passwd"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t n = strlen(ends[i]);
-        if (len >= n && strncasecmp(name + len - n, ends[i], n) == 0)
+    size_t start = 0;
+    for (size_t i = 0; i <= len; i++) {
+        if (i < len && name[i] != '-' && name[i] != '_')
+            continue;
+        if (is_secret_word(name + start, i - start))
             return true;
+        start = i + 1;
     }
     return false;
 }
 
-static bool name_is_secret(const char *name, size_t name_len)
+static size_t name_len(const char *s)
 {
-    const char *previous = name;
-    size_t previous_len = 0;
-    if (ends_in_password(name, name_len))
-        return true;
-    for (size_t i = 0; i < name_len;) {
-        size_t len = word_len(name + i, name_len - i);
-        for (size_t k = 0; k < sizeof secret_words / sizeof *secret_words; k++)
-            if (word_is(name + i, len, secret_words[k]))
-                return true;
-        if (pair_is_secret(previous, previous_len, name + i, len))
-            return true;
-        previous = name + i;
-        previous_len = len;
-        i += len;
-        i += i < name_len && strchr("-_.", name[i]) != NULL;
-    }
-    return false;
-}
-
-static int kind_of(char c)
-{
-    if (isdigit((unsigned char)c))
-        return 1;
-    return isupper((unsigned char)c) ? 2 : 3;
-}
-
-static bool looks_random(const char *s, size_t len)
-{
-    bool digits = false, letters = false, all_hex = true;
-    size_t changes = 0;
-    for (size_t i = 0; i < len; i++) {
-        digits |= isdigit((unsigned char)s[i]) != 0;
-        letters |= isalpha((unsigned char)s[i]) != 0;
-        all_hex &= isxdigit((unsigned char)s[i]) != 0;
-        changes += i > 0 && isalnum((unsigned char)s[i]) && isalnum((unsigned char)s[i - 1]) &&
-                   kind_of(s[i]) != kind_of(s[i - 1]);
-    }
-    return len >= MIN_RANDOM_LEN && digits && letters &&
-           (all_hex || changes >= len / RANDOM_CHANGES_PER);
-}
-
-/* The length of the key that begins at S; 0: none does. */
-static size_t key_at(const char *s)
-{
-    size_t name_len = 0;
-    while (is_name_char(s[name_len]))
-        name_len++;
-    for (size_t i = 0; i < sizeof key_kinds / sizeof *key_kinds; i++)
-        if (str_starts(s, key_kinds[i].prefix) && name_len >= key_kinds[i].min_len)
-            return name_len;
     size_t len = 0;
-    while (is_key_char(s[len]))
+    while (isalnum((unsigned char)s[len]) || (s[len] && strchr("-_.", s[len])))
         len++;
-    return looks_random(s, len) ? len : 0;
-}
-
-/* If S is "name=value", "name: value" or "--name value" of a secret (perhaps quoted), or "Bearer value" (RFC 6750),
- * returns where the value starts, else 0. */
-static size_t secret_value_at(const char *s)
-{
-    size_t len = 0;
-    while (is_name_char(s[len]))
-        len++;
-    if (!len || !name_is_secret(s, len))
-        return 0;
-    if (word_is(s, len, "Bearer") && s[len] == ' ')
-        return len + 1;
-    size_t spaces = strspn(s + len, " ");
-    if (s[0] == '-' && spaces && s[len + spaces] && !str_starts(s + len + spaces, "--"))
-        return len + strspn(s + len, "'\" ");
-    len += strspn(s + len, "'\" ");
-    if (s[len] != '=' && s[len] != ':')
-        return 0;
-    len++;
-    return len + strspn(s + len, "'\" ");
-}
-
-/* Up to the next QUOTE that no backslash precedes. */
-static size_t quoted_len(const char *s, char quote)
-{
-    size_t len = 0;
-    while (s[len] && s[len] != quote)
-        len += s[len] == '\\' && s[len + 1] ? 2 : 1;
     return len;
 }
 
-/* "Basic" and the like: what follows is the secret. */
-static size_t scheme_len(const char *s)
-{
-    static const char *const schemes[] = {"Bearer ", "Basic ", "Token ", "Digest ", "Negotiate "};
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-        if (strncasecmp(s, schemes[i], strlen(schemes[i])) == 0)
-            return strlen(schemes[i]);
-    return 0;
-}
-
-/* How long the value is that starts at S + START within an argument: to the end of what is quoted; what is not quoted, to
- * the end of its word; behind "name: ", as in a header, to the end of the line. */
-static size_t secret_value_len(const char *arg, const char *s, size_t start)
-{
-    const char *value = s + start;
-    char before = value[-1];
-    if (before == '"' || before == '\'')
-        return quoted_len(value, before);
-    char outside = (char)(s > arg ? s[-1] : '\0');
-    if (outside == '"' || outside == '\'')
-        return quoted_len(value, outside);
-    if (start >= 2 && before == ' ' && value[-2] == ':')
-        return strcspn(value, "'\"\n}])");
-    size_t scheme = scheme_len(value);
-    return scheme + strcspn(value + scheme, "'\" &;,}])");
-}
-
-/* If S is "://user:password@", returns where the password starts and its length.  One that holds a '/', which it should
- * not, is told from a port by what is no digit. */
-static size_t url_password_at(const char *s, size_t *ret_len)
-{
-    if (!str_starts(s, "://"))
-        return 0;
-    size_t end = 3 + strcspn(s + 3, "/?# '\"");
-    const char *colon = memchr(s + 3, ':', end - 3);
-    if (!colon)
-        return 0;
-    bool port = colon + 1 + strspn(colon + 1, "0123456789") == s + end;
-    if (!port)
-        end += strcspn(s + end, " '\"");
-    const char *at = memrchr(colon, '@', (size_t)(s + end - colon));
-    if (!at)
-        return 0;
-    *ret_len = (size_t)(at - colon) - 1;
-    return (size_t)(colon + 1 - s);
-}
-
-/* If a secret begins soon behind S, which is in ARG, adds what stands before it and the mask, and returns how much
- * of S that was; else 0. */
-static size_t mask_at(const char *arg, const char *s, struct text *out)
+/* Up to the next space that is not between quotes. */
+static size_t word_len(const char *s)
 {
     size_t len = 0;
-    size_t start = secret_value_at(s);
-    if (start)
-        len = s == arg ? strlen(s + start) : secret_value_len(arg, s, start);
-    else
-        start = url_password_at(s, &len);
-    if (!start)
-        len = key_at(s);
-    if (!len)
-        return 0;
-    text_add_bytes(out, s, start);
-    text_add(out, mask);
-    return start + len;
+    while (s[len] && !strchr(space, s[len])) {
+        bool opens = strchr("'\"", s[len]) && (len == 0 || s[len - 1] == '=');
+        const char *closing = opens ? strchr(s + len + 1, s[len]) : NULL;
+        len = closing ? (size_t)(closing - s) + 1 : len + 1;
+    }
+    return len;
 }
 
-static void mask_argument(const char *arg, struct text *out)
+/* Adds the mask for the user of a URL of which "://" at S is a part.  Returns how many bytes at S
+ * that stands for; 0: there is none. */
+static size_t mask_user(const char *s, size_t len, struct text *out)
+{
+    if (len < 3 || !str_starts(s, "://"))
+        return 0;
+    size_t end = 3;
+    while (end < len && !strchr("/?#", s[end]))
+        end++;
+    const char *at = memrchr(s, '@', end);
+    if (at)
+        text_addf(out, "://%s", mask);
+    return at ? (size_t)(at - s) : 0;
+}
+
+/* Adds a word in which no name is secret: of URLs in it the users and the values behind the '?' are
+ * masked. */
+static void add_masking_urls(const char *word, size_t len, struct text *out)
+{
+    bool url = false;
+    bool query = false;
+    for (size_t i = 0; i < len;) {
+        url |= str_starts(word + i, "://");
+        size_t n = mask_user(word + i, len - i, out);
+        if (!n)
+            text_add_bytes(out, word + i, n = 1);
+        query = (query && word[i] != '#') || (url && word[i] == '?');
+        bool is_value = query && word[i] == '=';
+        i += n;
+        if (is_value) {
+            text_add(out, mask);
+            i += strcspn(word + i, "&;#'\" \t\n");
+        }
+    }
+}
+
+/* How much of "NAME=VALUE", "--name=VALUE", mysql's "-pVALUE" is shown before the mask; 0: all. */
+static size_t shown_of(const struct reading *r, const char *word)
+{
+    size_t len = name_len(word);
+    if (word[len] == '=' && is_secret_name(word, len))
+        return len + 1;
+    return r->mysql && str_starts(word, "-p") && word[2] ? 2 : 0;
+}
+
+/* Adds the word at S, or all of the argument ARG if that begins with a secret.  Returns how much of
+ * S it was. */
+static size_t mask_word(struct reading *r, const char *arg, const char *s, struct text *out)
+{
+    size_t len = word_len(s);
+    size_t all = s == arg ? strlen(s) : len;
+    size_t shown = shown_of(r, s);
+    bool is_value = r->value_follows && !str_starts(s, "--");
+    r->value_follows = false;
+    if (is_value || shown) {
+        text_add_bytes(out, s, is_value ? 0 : shown);
+        text_add(out, mask);
+        return all;
+    }
+    r->value_follows = *s == '-' && name_len(s) == len && is_secret_name(s, len);
+    add_masking_urls(s, len, out);
+    return len;
+}
+
+/* An argument may be a command line itself (sh -c). */
+static void mask_argument(struct reading *r, const char *arg, struct text *out)
 {
     for (const char *s = arg; *s;) {
-        bool boundary = s == arg || !is_key_char(s[-1]) || *s == ':';
-        size_t n = boundary ? mask_at(arg, s, out) : 0;
-        if (!n)
-            text_add_bytes(out, s, n = 1);
-        s += n;
+        size_t gap = strspn(s, space);
+        text_add_bytes(out, s, gap);
+        s += gap;
+        if (*s)
+            s += mask_word(r, arg, s, out);
     }
 }
 
@@ -277,20 +155,10 @@ static void quote(const char *arg, struct text *out)
     text_add(out, "'");
 }
 
-/* "--password" alone: the next argument is its value. */
-static bool announces_secret(const char *arg)
+static bool is_mysql(const char *program)
 {
-    size_t len = strlen(arg);
-    for (size_t i = 0; i < len; i++)
-        if (!is_name_char(arg[i]))
-            return false;
-    return arg[0] == '-' && name_is_secret(arg, len);
-}
-
-/* "-u" of curl: "user:password" comes next. */
-static bool announces_user(const char *arg)
-{
-    return str_eq(arg, "-u") || str_eq(arg, "--user") || str_eq(arg, "--proxy-user");
+    const char *name = path_base(program);
+    return str_starts(name, "mysql") || str_starts(name, "mariadb");
 }
 
 void secrets_each_argument(const char *args, size_t len,
@@ -299,19 +167,10 @@ void secrets_each_argument(const char *args, size_t len,
     struct text all = {0}; /* ended by a NUL, as the last argument might not be */
     struct text masked = {0};
     text_add_bytes(&all, args, len);
-    bool secret = false;
-    bool user = false;
+    struct reading reading = {.mysql = len && is_mysql(all.s)};
     for (const char *arg = all.s; arg < all.s + len; arg += strlen(arg) + 1) {
-        const char *colon = user ? strchr(arg, ':') : NULL;
         text_clear(&masked);
-        if (colon)
-            text_add_bytes(&masked, arg, (size_t)(colon + 1 - arg));
-        if (colon || (secret && !str_starts(arg, "--")))
-            text_add(&masked, mask);
-        else
-            mask_argument(arg, &masked);
-        secret = announces_secret(arg);
-        user = announces_user(arg);
+        mask_argument(&reading, arg, &masked);
         each(ctx, masked.len ? masked.s : "");
     }
     text_release(&all);

@@ -1,5 +1,4 @@
-/* Command lines as they may be shown and stored: one line, with the values of arguments that look
- * like secrets replaced by "***".  Pure. */
+/* Command lines as they may be shown and stored: one line, secrets replaced by "***".  Pure. */
 #pragma once
 
 #include <stddef.h>

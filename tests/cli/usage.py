@@ -211,7 +211,7 @@ class Attached(InFolder):
         for more in [], ["--json"]:
             code, out, _, _ = run("dump", *more, "-p", process.pid, user=False)
             self.assertEqual(code, 0)
-            self.assertIn("postgres://u:***", out)
+            self.assertIn("postgres://***", out)
             self.assertNotIn("SECRET", out)
 
     def test_interpreter_is_missing(self):
