@@ -214,6 +214,16 @@ class Attached(InFolder):
             self.assertIn("postgres://***", out)
             self.assertNotIn("SECRET", out)
 
+    def test_empty_arguments_at_the_end_are_not_shown(self):
+        """Servers that put a title in the place of their arguments leave them."""
+        line = ["sh", "-c", "echo ready; read x", "a", "", "b", "", "", ""]
+        process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        self.assertEqual(process.stdout.readline(), READY)
+        self.assertIn(": sh -c 'echo ready; read x' a '' b\n", run("dump", "-p", process.pid, user=False)[1])
+        (shown,) = json.loads(run("dump", "--json", "-p", process.pid, user=False)[1])["processes"]
+        self.assertEqual(shown["command"], ["sh", "-c", "echo ready; read x", "a", "", "b"])
+
     def test_interpreter_is_missing(self):
         with open("script", "w", encoding="ascii") as script:
             script.write("#!/no/such/interpreter\n")
