@@ -147,6 +147,7 @@ static int print(const struct options *o, struct dump *dump)
     for (size_t i = 0; i < dump->n; i++)
         read_wchan(&dump->threads[i]);
     dump->view = view_new(dump->profile, &o->view);
+    signals_let_broken_pipe_end(); /* no thread is held any more */
     int error = 0;
     if (o->json)
         error = dump_json(dump, stdout);

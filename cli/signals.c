@@ -138,6 +138,12 @@ void signals_end_at_once(void)
         handle(handled_attached[i], &action);
 }
 
+void signals_let_broken_pipe_end(void)
+{
+    const struct sigaction action = {.sa_handler = SIG_DFL};
+    handle(SIGPIPE, &action);
+}
+
 void signals_block(sigset_t *ret_old)
 {
     sigset_t set;

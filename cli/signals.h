@@ -20,6 +20,10 @@ int signals_open(bool launched);
 /* From now on INT, TERM and HUP end wallspy, if signals_open() handled them. */
 void signals_end_at_once(void);
 
+/* From now on a pipe that nobody reads any more ends wallspy without a word (`wallspy dump -p PID |
+ * head`), unless SIGPIPE was ignored when wallspy started. */
+void signals_let_broken_pipe_end(void);
+
 /* Around the start of the command: blocks them all, so that it does not run our handlers before its
  * exec. */
 void signals_block(sigset_t *ret_old);
