@@ -216,9 +216,14 @@ static int check(const struct options *o, struct err *err)
     return 0;
 }
 
-/* Takes the name of a command from the first argument, if it is one. */
+/* Takes the name of a command from the first argument, if it is one; "help" may precede it. */
 static int parse_command(struct parser *p)
 {
+    if (str_eq(*p->next, "help")) {
+        p->result = OPTIONS_HELP;
+        if (!*++p->next)
+            return 0;
+    }
     for (unsigned i = 0; i < COMMAND_COUNT; i++) {
         if (str_eq(*p->next, command_rows[i].name)) {
             p->o->command = (enum command)i;
@@ -232,6 +237,8 @@ static int parse_command(struct parser *p)
                            "this version has no command %s (to launch a program of that name: "
                            "wallspy -- %s)",
                            reserved[i], reserved[i]);
+    if (p->result == OPTIONS_HELP)
+        return err_set(p->err, -EINVAL, "help %s: there is no such command", *p->next);
     return 0;
 }
 

@@ -132,6 +132,7 @@ static const struct {
     {"-qz|1", "unknown option -z (see wallspy record --help)"},
     {"--xyzzy=3|1", "unknown option --xyzzy (see wallspy record --help)"},
     {"-|1", "unknown option - (see wallspy record --help)"},
+    {"help|dumb", "help dumb: there is no such command"},
     {"dump|--rate|3|1", "--rate is an option of wallspy record, not of dump"},
     {"--json|1", "--json is an option of wallspy dump, not of record"},
     {"-p", "--pid needs a value: LIST"},
@@ -184,6 +185,13 @@ START_TEST(help_version_and_nothing)
     ck_assert_int_eq(parse_line(&o, "", &err), OPTIONS_USAGE);
     options_release(&o);
     ck_assert_int_eq(parse_line(&o, "-V|--xyzzy", &err), OPTIONS_VERSION);
+    options_release(&o);
+    ck_assert_int_eq(parse_line(&o, "help", &err), OPTIONS_HELP);
+    ck_assert_int_eq(o.command, COMMAND_RECORD);
+    ck_assert_int_eq(parse_line(&o, "help|dump", &err), OPTIONS_HELP);
+    ck_assert_int_eq(o.command, COMMAND_DUMP);
+    ck_assert_int_eq(parse_line(&o, "--|help", &err), OPTIONS_RUN);
+    ck_assert_str_eq(o.argv[0], "help");
     options_release(&o);
     ck_assert_int_eq(parse_line(&o, "dump|-p|1|--help", &err), OPTIONS_HELP);
     ck_assert_int_eq(o.command, COMMAND_DUMP);
