@@ -28,6 +28,7 @@ enum {
     CHILDREN_EVERY_NS = 250 * NS_PER_MS,
     CHILDREN_SHARE = 100,                /* of the time, for looking at each of 10,000 threads */
     HEADLINE_AFTER_NS = 100 * NS_PER_MS, /* by then every thread was seen, and Python found */
+    PYTHON_STARTS_NS = 2000 * NS_PER_MS, /* also behind a launcher, on a busy machine */
 };
 
 struct record {
@@ -205,6 +206,27 @@ static void look_for_children(struct record *r)
         r->looking.due_ns = INT64_MAX;
 }
 
+/* Does the command, or the program that it has become, go by the name of an interpreter of which no
+ * Python stack was seen yet? */
+static bool python_is_starting(const struct record *r)
+{
+    const struct profile *p = recording_profile(r->recording);
+    const struct profile_process *process = profile_see_process(p, (process_id){1});
+    const char *line = profile_text(p, process->command);
+    char *program = xasprintf("%.*s", (int)strcspn(line, " "), line);
+    bool python = str_starts(path_base(program), "python") ||
+                  str_starts(path_base(r->options->argv[0]), "python");
+    free(program);
+    return python && !r->options->view.no_python && report_python_threads(p) == 0;
+}
+
+static bool headline_is_due(const struct record *r, int64_t running_ns)
+{
+    if (running_ns < HEADLINE_AFTER_NS || sampler_task_count(recording_sampler(r->recording)) == 0)
+        return false;
+    return !r->command || running_ns >= PYTHON_STARTS_NS || !python_is_starting(r);
+}
+
 static void sample(struct record *r)
 {
     int64_t begun_ns = clock_now_ns();
@@ -212,7 +234,7 @@ static void sample(struct record *r)
     bool told = false;
     for (int64_t now_ns = begun_ns; !is_over(r) && now_ns < end_ns; now_ns = clock_now_ns()) {
         bool due = now_ns >= begun_ns + HEADLINE_AFTER_NS;
-        if (!told && due && sampler_task_count(recording_sampler(r->recording)) > 0) {
+        if (!told && headline_is_due(r, now_ns - begun_ns)) {
             report_headline(r->recording);
             told = true;
         }

@@ -8,7 +8,7 @@
 #include "cli/terminal.h"
 #include "exporter/finding.h"
 
-static uint32_t python_threads(const struct profile *p)
+uint32_t report_python_threads(const struct profile *p)
 {
     uint32_t n = 0;
     for (uint32_t i = 1; i <= profile_thread_count(p); i++)
@@ -47,7 +47,7 @@ void report_headline(struct recording *r)
         text_addf(&line, "%u processes", n);
     uint32_t threads = sampler_task_count(recording_sampler(r));
     text_addf(&line, ", %u thread%s (%u Python), %g Hz", threads, threads == 1 ? "" : "s",
-              python_threads(p), sampler_rate_hz(recording_sampler(r)));
+              report_python_threads(p), sampler_rate_hz(recording_sampler(r)));
     terminal_info("%s", line.s);
     text_release(&line);
 }

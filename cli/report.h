@@ -4,6 +4,8 @@
 #include "cli/recording.h"
 #include "profile/view.h"
 
+/* Threads of which a Python stack was seen. */
+uint32_t report_python_threads(const struct profile *p);
 /* "sampling 6823 (python3 train.py, CPython 3.12.7), 63 threads (1 Python), 100 Hz" */
 void report_headline(struct recording *r);
 /* The line that is written over; does nothing where there is none. */

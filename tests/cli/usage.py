@@ -416,6 +416,17 @@ class Launched(InFolder):
         self.assertEqual(code, 0, text)
         self.expect_recording("output.json")
 
+    def test_head_line_names_the_python(self):
+        """Also of one that a launcher becomes only later, as pyenv does."""
+        version = ".".join(map(str, sys.version_info[:3]))
+        with open("python", "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\nsleep 0.3\nexec {sys.executable} \"$@\"\n")
+        os.chmod("python", 0o755)
+        for program in sys.executable, "./python":
+            code, _, text, _ = self.record(program, "-c", "import time; time.sleep(1)")
+            self.assertEqual(code, 0, text)
+            self.assertRegex(text, rf"sampling .*, CPython {version}\), 1 thread \(1 Python\)")
+
     def test_children_are_told_of(self):
         code, _, text, _ = self.record("sh", "-c", "sleep 0.5; exit 4", options=["-q", "-s"])
         self.assertEqual(code, 4)
