@@ -352,14 +352,22 @@ static int finish(struct record *r)
     return code;
 }
 
+static int wait_for_command(const struct record *r, int *ret_status)
+{
+    if (r->recording &&
+        sampler_child_status(recording_sampler(r->recording), r->command, ret_status))
+        return 0;
+    if (r->recording && !has_ended(r->command))
+        terminal_info("sampling is over; waiting for %s (%d) to end", r->options->argv[0],
+                      r->command);
+    return launch_wait(r->command, ret_status);
+}
+
 /* The command's own status is what counts, whatever became of the sampling. */
 static int command_code(struct record *r, int code)
 {
     int status = 0;
-    int error = 0;
-    if (!r->recording ||
-        !sampler_child_status(recording_sampler(r->recording), r->command, &status))
-        error = launch_wait(r->command, &status);
+    int error = wait_for_command(r, &status);
     if (error < 0) {
         terminal_error("cannot learn how %s ended: %s", r->options->argv[0], strerror(-error));
         return EXIT_FAILED;

@@ -427,6 +427,15 @@ class Launched(InFolder):
             self.assertEqual(code, 0, text)
             self.assertRegex(text, rf"sampling .*, CPython {version}\), 1 thread \(1 Python\)")
 
+    def test_a_command_that_goes_on_is_waited_for(self):
+        waiting = r"wallspy: sampling is over; waiting for sh \(\d+\) to end$"
+        code, _, text, _ = self.record("sh", "-c", "sleep 1; exit 3", options=["-d", "0.3"])
+        self.assertEqual(code, 3)
+        self.assertRegex(text, waiting)
+        code, _, text, _ = self.record("sh", "-c", "sleep 0.3; exit 3")
+        self.assertEqual(code, 3)
+        self.assertNotRegex(text, waiting)
+
     def test_children_are_told_of(self):
         code, _, text, _ = self.record("sh", "-c", "sleep 0.5; exit 4", options=["-q", "-s"])
         self.assertEqual(code, 4)
