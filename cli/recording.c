@@ -69,16 +69,9 @@ int recording_add(struct recording *r, pid_t pid, struct err *err)
     struct subject *subject = NULL;
     if (r->n_subjects == MAX_SUBJECTS)
         return err_set(err, -E2BIG, "%d is left out: more than %d processes", pid, MAX_SUBJECTS);
-    int error = subject_open(&subject, pid, r->profile, err);
+    int error = subject_open(&subject, pid, r->sampler, r->profile, err);
     if (error < 0)
         return error;
-    int number = sampler_add(r->sampler, pid, subject->live, err);
-    if (number < 0) {
-        subject_free(subject);
-        return number;
-    }
-    subject->sampler = r->sampler;
-    subject->number = (uint32_t)number;
     stacker_prepare(r->stacker, subject);
     r->subjects[r->n_subjects++] = subject;
     return 0;

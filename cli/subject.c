@@ -181,14 +181,21 @@ static void seek_tasks(struct subject *s)
 
 /* ---- the process ---- */
 
-int subject_open(struct subject **ret, pid_t pid, struct profile *profile, struct err *err)
+int subject_open(struct subject **ret, pid_t pid, struct sampler *sampler, struct profile *profile,
+                 struct err *err)
 {
     struct mem *live = NULL;
     int r = mem_live_open(&live, pid, err);
-    if (r < 0)
+    if (r == 0)
+        r = sampler_add(sampler, pid, live, err);
+    if (r < 0) {
+        mem_free(live);
         return r;
+    }
     struct subject *s = xcalloc(1, sizeof *s);
     s->pid = pid;
+    s->sampler = sampler;
+    s->number = (uint32_t)r;
     s->profile = profile;
     s->live = live;
     s->modules = modules_new(pid, live);

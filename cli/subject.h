@@ -73,8 +73,10 @@ struct subject {
     int64_t execed_ns; /* when that was noticed; 0: not since the main thread's last sample */
 };
 
-/* Opens PID.  Returns 0; -ESRCH, -EPERM with ERR.  The caller fills in sampler and number. */
-int subject_open(struct subject **ret, pid_t pid, struct profile *profile, struct err *err);
+/* Opens PID and adds it to SAMPLER, which has not started and outlives RET, and to PROFILE.  Returns
+ * 0; -ESRCH, -EPERM or sampler_add()'s error with ERR: then PROFILE has no such process. */
+int subject_open(struct subject **ret, pid_t pid, struct sampler *sampler, struct profile *profile,
+                 struct err *err);
 /* Reads the maps again if they may have changed, and looks for Python where there was none.  Cheap when
  * called often.  NOW: clock_now_ns(). */
 void subject_refresh(struct subject *s, int64_t now_ns);

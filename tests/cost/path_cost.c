@@ -94,11 +94,10 @@ static int stack(pid_t pid, const char *path, bool again)
     struct stacked stacked = {0};
     size_t len = 0;
     void *file = read_all(path, &len);
-    void *message = xmalloc(len); /* whose ranges are sorted in place */
-    if (!len || subject_open(&s, pid, p, NULL) < 0)
+    void *message = xmalloc(len);                     /* whose ranges are sorted in place */
+    struct sampler *sampler = sampler_new(&one_shot); /* never started: takes the hook */
+    if (!len || subject_open(&s, pid, sampler, p, NULL) < 0)
         return EXIT_FAILURE;
-    s->sampler = sampler_new(&one_shot); /* never started: takes the hook */
-    s->number = (uint32_t)sampler_add(s->sampler, pid, s->live, NULL);
     subject_refresh(s, clock_now_ns());
     struct stacker *st = stacker_new(p, NULL, &(struct stacker_options){0});
     ((struct sample_message *)file)->snapshot.taken_ns = 0;
@@ -114,7 +113,7 @@ static int stack(pid_t pid, const char *path, bool again)
     printf("%d %llu %u\n", STACKS, (unsigned long long)frames / STACKS,
            python_frames(p, stacked.stack));
     stacker_free(st);
-    sampler_free(s->sampler);
+    sampler_free(sampler);
     subject_free(s);
     profile_free(p);
     free(message);
