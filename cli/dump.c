@@ -166,7 +166,8 @@ int dump_main(const struct options *o)
     pid_t *pids = NULL;
     size_t n = 0;
     bool one_missing = false;
-    int code = signals_open(false) < 0 ? EXIT_FAILED : targets_check(o, &pids, &n, &one_missing);
+    signals_open(false);
+    int code = targets_check(o, &pids, &n, &one_missing);
     if (code != EXIT_OK)
         return code;
     signals_end_at_once(); /* nothing is lost by it, and who is held goes on */

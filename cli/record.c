@@ -379,8 +379,7 @@ static int command_code(struct record *r, int code)
 
 static int prepare(struct record *r)
 {
-    if (signals_open(r->options->argv != NULL) < 0)
-        return EXIT_FAILED;
+    signals_open(r->options->argv != NULL);
     int code = outputs_plan(&r->outputs, r->options);
     if (code == EXIT_FAILED && r->options->argv && r->options->strict)
         return EXIT_STRICT_FAILED;

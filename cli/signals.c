@@ -108,11 +108,9 @@ static void handle(int number, const struct sigaction *action)
         (void)sigaction(number, action, NULL);
 }
 
-int signals_open(bool launched)
+void signals_open(bool launched)
 {
     state.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (state.wake_fd < 0)
-        return -errno;
     state.launched = launched;
     state.leads_session = getsid(0) == getpid();
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -128,7 +126,6 @@ int signals_open(bool launched)
     sigemptyset(&nothing.sa_mask);
     handle(SIGPIPE, &nothing);
     handle(SIGXFSZ, &nothing);
-    return 0;
 }
 
 void signals_end_at_once(void)

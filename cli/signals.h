@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Installs the handlers, and one for SIGPIPE that does nothing: the exec of a command undoes all.  LAUNCHED: a command will be started.
- * Returns 0 or a negative errno (no eventfd). */
-int signals_open(bool launched);
+/* Installs the handlers, and one for SIGPIPE that does nothing: the exec of a command undoes all.
+ * LAUNCHED: a command will be started. */
+void signals_open(bool launched);
 
 /* From now on INT, TERM and HUP end wallspy, if signals_open() handled them. */
 void signals_end_at_once(void);
@@ -41,10 +41,11 @@ void signals_stop_as_terminal_asks(void);
 /* The command to forward to; 0, as at first: none runs. */
 void signals_set_command(pid_t pid);
 
-/* Waits until a signal arrives that this file handles, or TIMEOUT_NS passes. */
+/* Waits until a signal arrives that this file handles, or TIMEOUT_NS passes.  Without a descriptor a
+ * signal that arrived shortly before is noticed only then. */
 void signals_wait(int64_t timeout_ns);
 /* Readable while a signal waits to be noticed: for a poll of the caller's own. */
-int signals_fd(void);
+int signals_fd(void);     /* −1 where no descriptor is to be had: then it is never readable */
 void signals_drain(void); /* makes signals_fd() wait for the next one */
 
 /* A question to stop has been heard, or needs none any more: waits a little for its twin (timeout(1) sends two); what comes then asks again. */

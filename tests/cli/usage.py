@@ -450,6 +450,16 @@ class Launched(InFolder):
         self.assertTrue(text.startswith("wallspy: warning: "), text)
         self.assertEqual(self.record("true", options=["--strict"], deny="ptrace=EPERM")[0], 125)
 
+    def test_no_descriptor_for_signals(self):
+        script = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.05; done"
+        line = [programs["deny"], "eventfd2=EPERM", programs["program"], "-q", "-o", "o.json"]
+        process = subprocess.Popen([*line, "sh", "-c", script], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(process.stdout.readline(), READY)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 5)
+        self.expect_recording("o.json")
+
     def test_what_ends_at_once(self):
         """It is recorded, or said to have been too quick: no error of a call that its user did not make."""
         for _ in range(10):

@@ -24,7 +24,8 @@ struct word {
 static const struct word calls[] = {
     {"ptrace", SYS_ptrace},       {"process_vm_readv", SYS_process_vm_readv},
     {"fsync", SYS_fsync},         {"rename", SYS_rename},
-    {"renameat2", SYS_renameat2}, {"link", SYS_link}};
+    {"renameat2", SYS_renameat2}, {"link", SYS_link},
+    {"eventfd2", SYS_eventfd2}};
 static const struct word errors[] = {{"EPERM", EPERM},   {"EACCES", EACCES}, {"ENOSYS", ENOSYS},
                                      {"EINVAL", EINVAL}, {"EIO", EIO},       {"EROFS", EROFS}};
 

@@ -2,6 +2,7 @@
 #include "cli/signals.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@
 
 START_TEST(attached_the_second_request_discards)
 {
-    ck_assert_int_eq(signals_open(false), 0);
+    signals_open(false);
     ck_assert(!signals_stop_wanted());
     (void)raise(SIGUSR1);
     ck_assert(signals_take_snapshot() && !signals_take_snapshot());
@@ -25,7 +26,7 @@ END_TEST
 START_TEST(what_was_ignored_stays_so)
 {
     (void)signal(SIGHUP, SIG_IGN);
-    ck_assert_int_eq(signals_open(false), 0);
+    signals_open(false);
     (void)raise(SIGHUP);
     ck_assert(!signals_stop_wanted());
 }
@@ -34,7 +35,7 @@ END_TEST
 START_TEST(an_interrupt_ends_an_attached_recording_in_the_background)
 {
     (void)signal(SIGINT, SIG_IGN);
-    ck_assert_int_eq(signals_open(false), 0);
+    signals_open(false);
     (void)raise(SIGINT);
     ck_assert(signals_stop_wanted());
 }
@@ -44,7 +45,7 @@ START_TEST(a_launched_command_inherits_an_ignored_interrupt)
 {
     struct sigaction now;
     (void)signal(SIGINT, SIG_IGN);
-    ck_assert_int_eq(signals_open(true), 0);
+    signals_open(true);
     ck_assert_int_eq(sigaction(SIGINT, NULL, &now), 0);
     ck_assert(now.sa_handler == SIG_IGN);
 }
@@ -52,7 +53,7 @@ END_TEST
 
 START_TEST(a_wait_ends_with_the_signal)
 {
-    ck_assert_int_eq(signals_open(false), 0);
+    signals_open(false);
     int64_t start = clock_now_ns();
     signals_wait(10LL * NS_PER_MS);
     ck_assert_int_ge(clock_now_ns() - start, 10LL * NS_PER_MS);
@@ -65,6 +66,21 @@ START_TEST(a_wait_ends_with_the_signal)
     signals_wait(10LL * NS_PER_S);
     ck_assert_int_lt(clock_now_ns() - start, NS_PER_S);
     ck_assert(signals_stop_wanted());
+}
+END_TEST
+
+START_TEST(signals_are_noticed_without_a_descriptor)
+{
+    struct rlimit none = {0, 0};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    signals_open(false);
+    (void)raise(SIGINT);
+    signals_drain();
+    ck_assert(signals_stop_wanted());
+    signals_wait(NS_PER_MS);
+    signals_hear_stop();
+    (void)raise(SIGINT);
+    ck_assert(signals_discard_wanted());
 }
 END_TEST
 
@@ -100,7 +116,7 @@ START_TEST(launched_a_sent_signal_goes_on)
     char byte;
     int status = 0;
     ck_assert_int_eq(pipe(ready), 0);
-    ck_assert_int_eq(signals_open(true), 0);
+    signals_open(true);
     pid_t command = start_command(ready[1]);
     ck_assert_int_eq(read(ready[0], &byte, 1), 1);
     signals_set_command(command);
@@ -126,6 +142,7 @@ int main(void)
     tcase_add_test(tcase, an_interrupt_ends_an_attached_recording_in_the_background);
     tcase_add_test(tcase, a_launched_command_inherits_an_ignored_interrupt);
     tcase_add_test(tcase, a_wait_ends_with_the_signal);
+    tcase_add_test(tcase, signals_are_noticed_without_a_descriptor);
     tcase_add_loop_test(tcase, launched_a_sent_signal_goes_on, 0, 7);
     suite_add_tcase(suite, tcase);
     return check_end(suite);
