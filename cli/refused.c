@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
 #include "target/proc.h"
 
@@ -23,6 +23,8 @@ struct watched {
     pid_t tid;
     char comm[TASK_COMM_BYTES];
     struct schedstat first, last;
+    int64_t seen_ns; /* when LAST was read */
+    bool ended;
     char wchan[WCHAN_BYTES]; /* the majority's, by Boyer and Moore's vote */
     unsigned votes;
 };
@@ -68,6 +70,10 @@ static void look(const struct watch *w, struct watched *thread)
 {
     struct task_stat stat;
     char wchan[WCHAN_BYTES];
+    thread->ended = read_schedstat(w, thread->tid, &thread->last) < 0;
+    if (thread->ended)
+        return;
+    thread->seen_ns = clock_now_ns();
     if (read_stat(w, thread->tid, &stat) < 0 || stat.state == 'R')
         return;
     ssize_t n = proc_read_text(w->pid, thread->tid, "wchan", wchan, sizeof wchan);
@@ -102,39 +108,51 @@ static void add_row(const struct watched *t, int64_t whole_ns, struct text *out)
     int wait = percent(t->last.wait_ns - t->first.wait_ns, whole_ns);
     int blocked = run + wait < 100 ? 100 - run - wait : 0;
     bool hidden = str_eq(t->wchan, "0");
-    text_addf(out, "  %-23s %4d%% %8d%% %7d%%  %s\n", name.s, run, wait, blocked,
-              hidden ? "(hidden)" : t->wchan);
+    text_addf(out, "  %-23s %4d%% %8d%% %7d%%  %s%s\n", name.s, run, wait, blocked,
+              hidden ? "(hidden)" : t->wchan, t->ended ? " (ended)" : "");
     text_release(&name);
 }
 
-static void print(struct watch *w, int64_t whole_ns)
+static void print(struct watch *w, int64_t start_ns)
 {
     struct text out = {0};
-    text_add(&out, "What /proc shows of it meanwhile, in two seconds:\n"
-                   "  thread                   run  wait-cpu  blocked  waits in (kernel)\n");
+    text_addf(&out,
+              "What /proc shows of it meanwhile, in %.1f seconds:\n"
+              "  thread                   run  wait-cpu  blocked  waits in (kernel)\n",
+              (double)(clock_now_ns() - start_ns) / NS_PER_S);
     if (w->n) /* qsort(3) takes no NULL */
         qsort(w->threads, w->n, sizeof *w->threads, by_activity);
     for (size_t i = 0; i < w->n && i < MAX_ROWS; i++)
-        add_row(&w->threads[i], whole_ns, &out);
+        add_row(&w->threads[i], w->threads[i].seen_ns - start_ns, &out);
     if (w->n > MAX_ROWS)
         text_addf(&out, "  and %zu less active threads\n", w->n - MAX_ROWS);
     terminal_block(out.s);
     text_release(&out);
 }
 
+/* Of a thread that ended before it was looked at a second time nothing is known. */
+static void forget_unseen(struct watch *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->n; i++)
+        if (w->threads[i].seen_ns)
+            w->threads[n++] = w->threads[i];
+    w->n = n;
+}
+
 void refused_show(pid_t pid)
 {
     struct watch w = {.pid = pid};
-    int64_t start = clock_now_ns();
+    int64_t start_ns = clock_now_ns();
+    int64_t end_ns = start_ns + (int64_t)LOOK_MS * NS_PER_MS;
     if (proc_each_task(pid, add_thread, &w) < 0 || w.n == 0)
         return;
-    for (int round = 0; round < LOOK_MS / INTERVAL_MS; round++) {
+    while (clock_now_ns() < end_ns && !signals_stop_wanted()) {
+        signals_wait((int64_t)INTERVAL_MS * NS_PER_MS);
         for (size_t i = 0; i < w.n; i++)
             look(&w, &w.threads[i]);
-        (void)nanosleep(&(struct timespec){.tv_nsec = (long)INTERVAL_MS * NS_PER_MS}, NULL);
     }
-    for (size_t i = 0; i < w.n; i++)
-        (void)read_schedstat(&w, w.threads[i].tid, &w.threads[i].last);
-    print(&w, clock_now_ns() - start);
+    forget_unseen(&w);
+    print(&w, start_ns);
     free(w.threads);
 }

@@ -4,7 +4,8 @@
 
 #include <sys/types.h>
 
-/* Looks at PID for two seconds and prints, per thread, the shares of time on a CPU, waiting for one
- * and blocked, and where in the kernel it mostly waits (wchan; hidden for other users' processes).
- * Does nothing if the process is gone.  Source: proc_pid_wchan(5), sched-stats.rst. */
+/* Looks at PID for two seconds, or until wallspy is asked to stop, and prints, per thread, the
+ * shares of time on a CPU, waiting for one and blocked, and where in the kernel it mostly waits
+ * (wchan; hidden for other users' processes).  Does nothing if the process is gone.
+ * Source: proc_pid_wchan(5), sched-stats.rst. */
 void refused_show(pid_t pid);

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -116,6 +117,35 @@ class Errors(unittest.TestCase):
             self.assertTrue(text.startswith(
                 f"wallspy: cannot attach to {t.pid}: it is not dumpable (set-uid, or "
                 "prctl(PR_SET_DUMPABLE, 0)). Needs CAP_SYS_PTRACE. What /proc shows"), text)
+
+    def view(self, target):
+        """Begins to look at a refused process."""
+        line = [*AS_USER, programs["program"], "-f", "folded", "-o", "/dev/null", str(target.pid)]
+        process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
+        self.assertIn("cannot attach", process.stderr.readline())
+        time.sleep(0.5)
+        return process
+
+    def test_thread_that_ends_in_the_view_of_a_refused_process(self):
+        """All the time that it was seen it ran."""
+        with Target("brief") as t:
+            process = self.view(t)
+            t.process.stdin.write("x")
+            t.process.stdin.flush()
+            text = process.communicate(timeout=20)[1]
+            row = re.search(rf"\n  second {t.tid} +(\d+)% +(\d+)% .*\(ended\)", text)
+            self.assertTrue(row, text)
+            self.assertGreater(sum(map(int, row.groups())), 80, text)
+
+    def test_view_of_a_refused_process_ends_when_asked(self):
+        with Target("brief") as t:
+            process = self.view(t)
+            begun = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            text = process.communicate(timeout=20)[1]
+            self.assertLess(time.monotonic() - begun, 1)
+            self.assertEqual(process.returncode, 3)
+            self.assertRegex(text, rf"\n  second {t.tid} ")
 
     def test_traced(self):
         with Target("traced") as t:
