@@ -148,16 +148,12 @@ static int print(const struct options *o, struct dump *dump)
         read_wchan(&dump->threads[i]);
     dump->view = view_new(dump->profile, &o->view);
     signals_let_broken_pipe_end(); /* no thread is held any more */
-    int error = 0;
-    if (o->json)
-        error = dump_json(dump, stdout);
-    else
-        dump_text(dump, stdout);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        error = -1;
+    int error = o->json ? dump_json(dump, stdout) : dump_text(dump, stdout);
+    if (fflush(stdout) != 0 && !error)
+        error = -errno;
     view_free(dump->view);
     if (error)
-        terminal_error("cannot write the dump: %s", strerror(errno));
+        terminal_error("cannot write the dump: %s", strerror(-error));
     return error ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -31,7 +31,8 @@ struct dump {
 const char *dumped_state(const struct dumped *d); /* "running", "runnable", "blocked", "stopped" */
 /* Who held the GIL that T waits for; NULL: nobody just then, or unknown. */
 const struct dumped *dumped_gil_holder(const struct dump *d, const struct dumped *t);
-/* As text: threads with the same stack are shown once, with their list. */
-void dump_text(struct dump *d, FILE *out);
-/* The schema dump/1: every thread by itself.  Returns 0 or the errno of the first failed write. */
+/* As text: threads with the same stack are shown once, with their list.  Returns 0 or the negative
+ * errno of the first failed write. */
+int dump_text(struct dump *d, FILE *out);
+/* The schema dump/1: every thread by itself.  Returns as dump_text() does. */
 int dump_json(struct dump *d, FILE *out);

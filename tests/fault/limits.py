@@ -95,11 +95,13 @@ class TooLittle(unittest.TestCase):
         self.pid = self.target.pid
 
     def test_full_device(self):
-        for command in (*RECORD, self.pid, "-f", "folded", "-o", "/dev/full"), ("dump", "-p", self.pid):
+        for command, what in (((*RECORD, self.pid, "-f", "folded", "-o", "/dev/full"), "/dev/full"),
+                              (("dump", "-p", self.pid), "the dump"),
+                              (("dump", "--json", "-p", self.pid), "the dump")):
             with open("/dev/full", "wb") as full:
                 code, text = self.limits.run(*command, stdout=full)
             self.assertEqual(code, 1)
-            self.assertIn("cannot write", text)
+            self.assertIn(f"wallspy: cannot write {what}: No space left on device", text)
 
     def test_messages_lost(self):
         with open("/dev/full", "wb") as full:
