@@ -75,12 +75,34 @@ static bool find_group(const char *cgroup, struct group *ret)
     return found;
 }
 
+static bool is_octal(const char *s)
+{
+    return s[0] >= '0' && s[0] <= '3' && s[1] >= '0' && s[1] <= '7' && s[2] >= '0' && s[2] <= '7';
+}
+
+/* The kernel writes space, tab, line end and backslash as octal numbers: "\040".
+ * Source: Linux fs/proc_namespace.c show_mountinfo(), fs/seq_file.c mangle_path(). */
+static void undo_escapes(char *s)
+{
+    char *to = s;
+    for (; *s; to++) {
+        bool escaped = *s == '\\' && is_octal(s + 1);
+        *to = escaped ? (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0')) : *s;
+        s += escaped ? 4 : 1;
+    }
+    *to = '\0';
+}
+
 /* "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw": proc_pid_mountinfo(5). */
 static bool parse_mount(const char *line, struct mount *ret)
 {
     const char *rest = strstr(line, " - ");
-    return rest && sscanf(line, "%*s %*s %*s %4095s %4095s", ret->root, ret->point) == 2 &&
-           sscanf(rest, " - %63s %*s %255s", ret->type, ret->options) == 2;
+    if (!rest || sscanf(line, "%*s %*s %*s %4095s %4095s", ret->root, ret->point) != 2 ||
+        sscanf(rest, " - %63s %*s %255s", ret->type, ret->options) != 2)
+        return false;
+    undo_escapes(ret->root);
+    undo_escapes(ret->point);
+    return true;
 }
 
 static bool is_mount_of(const struct mount *m, const struct group *group)

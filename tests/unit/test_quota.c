@@ -18,6 +18,9 @@ static const char hybrid[] =
     "33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
     "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
 
+static const char spaced[] =
+    "1243 1239 0:30 /my\\040job\\134x /run/c\\040groups\\01 ro,nosuid - cgroup2 cgroup rw\n";
+
 static void assert_directory(const char *mountinfo, const char *cgroup, const char *directory,
                              size_t top)
 {
@@ -38,6 +41,8 @@ START_TEST(the_groups_directory_is_found)
     assert_directory(bound, "0::/docker/c0ffee\n", "/sys/fs/cgroup", strlen("/sys/fs/cgroup"));
     assert_directory(bound, "0::/docker/c0ffee2\n", "/sys/fs/cgroup", strlen("/sys/fs/cgroup"));
     assert_directory(unified, "0::/../../outside\n", "/sys/fs/cgroup", strlen("/sys/fs/cgroup"));
+    assert_directory(spaced, "0::/my job\\x/a b\n", "/run/c groups\\01/a b",
+                     strlen("/run/c groups\\01"));
     assert_directory(hybrid, "4:cpuset:/a\n2:cpu,cpuacct:/b\n1:name=systemd:/c\n0::/d\n",
                      "/sys/fs/cgroup/cpu,cpuacct/b", strlen("/sys/fs/cgroup/cpu,cpuacct"));
     assert_directory(hybrid, "4:cpuset:/a\n1:name=systemd:/c\n0::/d\n", "/sys/fs/cgroup/unified/d",
