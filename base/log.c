@@ -5,12 +5,20 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hold.h"
 
-enum { MAX_WARNINGS = 64, LINE_BYTES = 2048 };
+enum { LINE_BYTES = 2048 };
+
+struct warning {
+    const char *key; /* a string literal */
+    char *line;      /* that was said */
+    uint64_t others; /* of the same key and another text, which were not */
+};
 
 static const struct {
     const char *name;
@@ -22,42 +30,66 @@ static const struct {
 
 static log_sink the_sink;
 static unsigned enabled_keys;
-static pthread_mutex_t warned_lock = PTHREAD_MUTEX_INITIALIZER;
-static const char *warned[MAX_WARNINGS]; /* keys are string literals */
+static pthread_mutex_t warnings_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct warning *warnings;
+static size_t n_warnings, warnings_capacity;
 
 void log_set_sink(log_sink sink)
 {
     the_sink = sink;
 }
 
-static bool first_time(const char *key)
+/* Under the lock.  NULL: none yet. */
+static struct warning *find_warning(const char *key)
 {
-    bool first = false;
-    pthread_mutex_lock(&warned_lock);
-    for (int i = 0; i < MAX_WARNINGS; i++) {
-        if (warned[i] && strcmp(warned[i], key) == 0)
-            break;
-        if (!warned[i]) {
-            warned[i] = key;
-            first = true;
-            break;
-        }
+    for (size_t i = 0; i < n_warnings; i++)
+        if (strcmp(warnings[i].key, key) == 0)
+            return &warnings[i];
+    return NULL;
+}
+
+static bool first_time(const char *key, const char *line)
+{
+    pthread_mutex_lock(&warnings_lock);
+    struct warning *known = find_warning(key);
+    if (known) {
+        known->others += strcmp(known->line, line) != 0;
+    } else {
+        warnings = array_reserve(warnings, &warnings_capacity, n_warnings + 1, sizeof *warnings);
+        warnings[n_warnings++] = (struct warning){.key = key, .line = xstrdup(line)};
     }
-    pthread_mutex_unlock(&warned_lock);
-    return first;
+    pthread_mutex_unlock(&warnings_lock);
+    return !known;
 }
 
 void log_warn(const char *key, const char *format, ...)
 {
     assert(!hold_active);
-    if (!the_sink || !first_time(key))
+    if (!the_sink)
         return;
     char line[LINE_BYTES];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    the_sink(line);
+    if (first_time(key, line))
+        the_sink(line);
+}
+
+void log_end(void)
+{
+    char line[LINE_BYTES];
+    for (size_t i = 0; i < n_warnings; i++) {
+        const struct warning *w = &warnings[i];
+        (void)snprintf(line, sizeof line, "%llu more like: %s", (unsigned long long)w->others,
+                       w->line);
+        if (w->others && the_sink)
+            the_sink(line);
+        free(w->line);
+    }
+    free(warnings);
+    warnings = NULL;
+    n_warnings = warnings_capacity = 0;
 }
 
 static unsigned key_of(const char *name, size_t len)

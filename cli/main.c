@@ -79,6 +79,7 @@ int main(int argc, char **argv)
     /* A library that is overwritten while it is mapped must not end us. */
     (void)elf_guard_install();
     int code = run(&o, result, &err);
+    log_end();
     options_release(&o);
     return code;
 }
