@@ -48,9 +48,14 @@ static bool is_push(const struct decoder *d)
 /* Does the instruction end the prologue: jump, call, return? */
 static bool is_branch(const struct decoder *d)
 {
-    uint8_t op = d->at[0];
-    bool call = op == 0xff && d->len > 1 && (d->at[1] & 0x38) >= 0x10 && (d->at[1] & 0x38) <= 0x28;
-    bool far_jcc = op == 0x0f && d->len > 1 && (d->at[1] & 0xf0) == 0x80;
+    enum { BND = 0xf2, NOTRACK = 0x3e };
+    const uint8_t *at = d->at;
+    const uint8_t *last = at + d->len - 1;
+    while (at < last && (*at == BND || *at == NOTRACK || (*at & 0xf0) == 0x40)) /* or REX */
+        at++;
+    uint8_t op = at[0];
+    bool call = op == 0xff && at < last && (at[1] & 0x38) >= 0x10 && (at[1] & 0x38) <= 0x28;
+    bool far_jcc = op == 0x0f && at < last && (at[1] & 0xf0) == 0x80;
     return call || far_jcc || (op & 0xf0) == 0x70 || (op >= 0xe0 && op <= 0xeb) || op == 0xc3 ||
            op == 0xc9 || op == 0xcc;
 }

@@ -143,6 +143,9 @@ static const struct prologue_case prologues[] = {
     {"bare", CODE(ENTER LEAVE), 0, 0, false},
     {"pushes and sub, other work between",
      CODE("\xf3\x0f\x1e\xfa" ENTER "\x41\x54\x49\x89\xf4\x53\x48\x83\xec\x10" LEAVE), 0, 32, false},
+    {"behind call r8", CODE(ENTER "\x41\xff\xd0\x53" LEAVE), 0, 0, false},
+    {"behind bnd call", CODE(ENTER "\xf2\xe8\0\0\0\0\x53" LEAVE), 0, 0, false},
+    {"behind notrack jmp rax", CODE(ENTER "\x3e\xff\xe0\x53" LEAVE), 0, 0, false},
     {"sub 128 as add", CODE(ENTER "\x48\x83\xc4\x80" LEAVE), 0, 128, false},
     {"sub imm32", CODE(ENTER "\x48\x81\xec\x00\x20\x00\x00" LEAVE), 0, 0x2000, false},
     {"lea for sub, the flags being used", /* test rdi, rdi; js */
