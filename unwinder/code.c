@@ -74,36 +74,49 @@ bool code_is_stub(struct modules *modules, uint64_t addr)
     return stub_slot(modules, addr, &ignored);
 }
 
-/* What relocation REL, of a section with header H, says about FUNCTION. */
-static enum call_verdict relocation_names(struct modules *modules, struct module *holder,
-                                          const GElf_Shdr *h, const GElf_Rela *rel,
-                                          uint64_t function)
+/* What fills a GOT slot. */
+enum slot_kind {
+    SLOT_UNKNOWN,
+    SLOT_KNOWN,    /* the address is known */
+    SLOT_ELSEWHERE /* a function that is exported, but not by the module that was asked about */
+};
+
+/* What relocation REL, of a section with header H, puts into its slot; RET if that lies in the
+ * module at NEAR. */
+static enum slot_kind relocated(struct modules *modules, struct module *holder, const GElf_Shdr *h,
+                                const GElf_Rela *rel, uint64_t near, uint64_t *ret)
 {
-    if (GELF_R_TYPE(rel->r_info) == R_X86_64_RELATIVE)
-        return (uint64_t)rel->r_addend + holder->bias == function ? CALL_TO_IT : CALL_ELSEWHERE;
+    if (GELF_R_TYPE(rel->r_info) == R_X86_64_RELATIVE) {
+        *ret = (uint64_t)rel->r_addend + holder->bias;
+        return SLOT_KNOWN;
+    }
     Elf *elf = elf_file_elf(holder->elf);
     Elf_Scn *symbols = elf_getscn(elf, h->sh_link);
     GElf_Shdr symbols_header;
     GElf_Sym symbol;
     if (!symbols || !gelf_getshdr(symbols, &symbols_header) ||
         !gelf_getsym(elf_getdata(symbols, NULL), (int)GELF_R_SYM(rel->r_info), &symbol))
-        return CALL_UNKNOWN;
+        return SLOT_UNKNOWN;
     const char *name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
-    struct module *callee = modules_find(modules, function);
+    if (!name || !*name)
+        return SLOT_UNKNOWN;
+    struct module *callee = modules_find(modules, near);
     struct elf_file *callee_elf = callee ? module_elf(modules, callee) : NULL;
     struct addr_range range;
-    if (!name || !*name || !callee_elf || elf_file_symbol(callee_elf, name, &range) < 0)
-        return CALL_UNKNOWN;
-    return range.start + callee->bias == function ? CALL_TO_IT : CALL_ELSEWHERE;
+    if (!callee_elf || elf_file_symbol(callee_elf, name, &range) < 0)
+        return SLOT_ELSEWHERE;
+    *ret = range.start + callee->bias;
+    return SLOT_KNOWN;
 }
 
-/* Looks for the relocation that fills the GOT slot at SLOT. */
-static enum call_verdict slot_leads_to(struct modules *modules, uint64_t slot, uint64_t function)
+/* Looks for the relocation that fills the GOT slot at SLOT: relocated(). */
+static enum slot_kind slot_target(struct modules *modules, uint64_t slot, uint64_t near,
+                                  uint64_t *ret)
 {
     struct module *holder = modules_find(modules, slot);
     struct elf_file *f = holder ? module_elf(modules, holder) : NULL;
     if (!f)
-        return CALL_UNKNOWN;
+        return SLOT_UNKNOWN;
     size_t left = MAX_RELOCATIONS;
     for (Elf_Scn *scn = NULL; left && (scn = elf_nextscn(elf_file_elf(f), scn));) {
         GElf_Shdr h;
@@ -113,9 +126,17 @@ static enum call_verdict slot_leads_to(struct modules *modules, uint64_t slot, u
         GElf_Rela rel;
         for (int i = 0; left && gelf_getrela(data, i, &rel); i++, left--)
             if (rel.r_offset + holder->bias == slot)
-                return relocation_names(modules, holder, &h, &rel, function);
+                return relocated(modules, holder, &h, &rel, near, ret);
     }
-    return CALL_UNKNOWN;
+    return SLOT_UNKNOWN;
+}
+
+static enum call_verdict slot_leads_to(struct modules *modules, uint64_t slot, uint64_t function)
+{
+    uint64_t target;
+    if (slot_target(modules, slot, function, &target) != SLOT_KNOWN)
+        return CALL_UNKNOWN;
+    return target == function ? CALL_TO_IT : CALL_ELSEWHERE;
 }
 
 /* TARGET was called; is FUNCTION where it leads? */
@@ -151,4 +172,31 @@ enum call_verdict code_call_leads_to(struct modules *modules, uint64_t return_ad
         break;
     }
     return CALL_ELSEWHERE;
+}
+
+/* Does the function at TARGET end in a jump to somewhere else, or to where nobody knows? */
+static bool jumps_on(struct modules *modules, uint64_t target)
+{
+    uint8_t code[MAX_TAIL_BYTES];
+    size_t len = sizeof code;
+    while (len && code_read_any(modules, target, code, len) < 0)
+        len /= 2;
+    return code_jumps_away(code, len);
+}
+
+enum callee code_callee(struct modules *modules, uint64_t return_addr, uint64_t near, uint64_t *ret)
+{
+    uint64_t target = 0;
+    enum call_kind kind = code_call(modules, return_addr, &target);
+    if (kind == CALL_NONE)
+        return CALLEE_NONE;
+    if (kind == CALL_INDIRECT)
+        return CALLEE_ANY;
+    if (kind == CALL_SLOT || stub_slot(modules, target, &target)) {
+        enum slot_kind slot = slot_target(modules, target, near, &target);
+        if (slot != SLOT_KNOWN)
+            return slot == SLOT_ELSEWHERE ? CALLEE_NONE : CALLEE_ANY;
+    }
+    *ret = target;
+    return jumps_on(modules, target) ? CALLEE_JUMPS_ON : CALLEE_AT;
 }

@@ -31,3 +31,14 @@ enum call_verdict {
  * the name in its relocation: the slot's value is not recorded), or through a direct tail jump? */
 enum call_verdict code_call_leads_to(struct modules *modules, uint64_t return_addr,
                                      uint64_t function);
+
+enum callee {
+    CALLEE_NONE,     /* there is no call, or it leads into another module than was asked about */
+    CALLEE_ANY,      /* an indirect call */
+    CALLEE_AT,       /* the function at an address that is known */
+    CALLEE_JUMPS_ON, /* the same; that function may end in a jump to another */
+};
+/* What the call before RETURN_ADDR leads to, as far as that concerns code in the module at NEAR, or
+ * in none.  RET is written for the last two. */
+enum callee code_callee(struct modules *modules, uint64_t return_addr, uint64_t near,
+                        uint64_t *ret);

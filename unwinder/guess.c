@@ -8,14 +8,16 @@
  * needed. */
 enum { MAX_SCAN_BYTES = 1 << 16 };
 
-/* Is WORD code after a call, where a rule leads on?  A call straight to a function with CFI did not lead
- * to code without, unless by a tail jump: such words are mostly what older calls left on the stack.
- * TO_CFI asks for these, else for all others. */
-static bool could_be_return(struct walk *w, uint64_t word, bool to_cfi)
+/* Is WORD code after a call that may lead to the last frame's, and where a rule leads on?  A call
+ * straight to a function with CFI did not lead to code without, unless by a tail jump: such words
+ * are mostly what older calls left on the stack.  TO_CFI asks for these, else for all others. */
+static bool could_be_return(struct walk *w, const struct native_frame *f, uint64_t word,
+                            bool to_cfi)
 {
     uint64_t target;
     enum call_kind kind = walk_call(w, word, &target);
-    if (kind == CALL_NONE || !walk_has_rule(w, word, true))
+    if (kind == CALL_NONE || !walk_has_rule(w, word, true) ||
+        walk_may_enter(w, word, f->pc, f->entry) == CALL_ELSEWHERE)
         return false;
     bool direct_to_cfi = kind == CALL_DIRECT && walk_rule(w, target, false)->found &&
                          !code_is_stub(w->modules, target);
@@ -44,14 +46,15 @@ static enum unwind_end try_return(struct walk *w, uint64_t addr, uint64_t word)
 static enum unwind_end scan(struct walk *w, bool to_cfi)
 {
     const size_t at = w->out->n - 1;
-    const uint64_t start = w->out->frames[at].sp & ~UINT64_C(7);
+    const struct native_frame f = w->out->frames[at];
+    const uint64_t start = f.sp & ~UINT64_C(7);
     for (uint64_t addr = start; addr - start < MAX_SCAN_BYTES && !walk_is_costly(w); addr += 8) {
         uint64_t word;
         w->work++;
         int r = stack_view_u64(&w->view, addr, &word);
         if (r < 0)
             return r == -ERANGE ? UNWIND_STACK_CUT : UNWIND_NO_CFI;
-        if (!could_be_return(w, word, to_cfi))
+        if (!could_be_return(w, &f, word, to_cfi))
             continue;
         enum unwind_end end = try_return(w, addr, word);
         if (end == UNWIND_DONE)
@@ -84,7 +87,9 @@ enum unwind_end walk_guess(struct walk *w)
     if (end != UNWIND_NO_CFI ||
         second_opinion_step(w->second_opinion, &w->view, &w->out->frames[at].regs, &caller) < 0)
         return end;
-    if (caller.r[X86_RSP] <= w->out->frames[at].sp)
+    const struct native_frame *f = &w->out->frames[at];
+    if (caller.r[X86_RSP] <= f->sp ||
+        walk_may_enter(w, caller.r[X86_PC], f->pc, f->entry) == CALL_ELSEWHERE)
         return UNWIND_NO_CFI;
     end = walk_try(w, &caller, true, FRAME_GUESSED);
     if (end == UNWIND_DONE)

@@ -230,6 +230,27 @@ bool code_jumps_to(const uint8_t *code, size_t len, int64_t target)
     return false;
 }
 
+bool code_jumps_away(const uint8_t *code, size_t len)
+{
+    size_t n;
+    for (size_t at = 0; (n = insn_length(code + at, len - at)) > 0; at += n) {
+        size_t skip = at;
+        while (skip + 1 < at + n && (code[skip] == 0xf2 || code[skip] == 0x3e || /* bnd, notrack */
+                                     (code[skip] & 0xf0) == 0x40))
+            skip++;
+        int64_t distance;
+        bool indirect = n >= 2 && code[skip] == 0xff && (code[skip + 1] & 0x38) == 0x20;
+        if (indirect)
+            return true;
+        if (at + n - skip < 2 || !jump_distance(code + skip, at + n - skip, &distance))
+            continue;
+        int64_t target = (int64_t)(at + n) + distance;
+        if (target < 0 || target > (int64_t)len)
+            return true;
+    }
+    return false;
+}
+
 /* If the LEN bytes of CODE from START on are what follows clone's system call, is AT the start of one of
  * its instructions? */
 static bool is_clone_return(const uint8_t *code, size_t len, size_t start, size_t at)

@@ -25,6 +25,10 @@ enum call_kind call_before(const uint8_t *bytes, size_t len, int64_t *ret_rel);
 /* Is there a direct jump to the address TARGET bytes from its start among the instructions of CODE? */
 bool code_jumps_to(const uint8_t *code, size_t len, int64_t target);
 
+/* Is there a jump out of CODE, or one through a register or memory, among its instructions up to
+ * the first that is unknown? */
+bool code_jumps_away(const uint8_t *code, size_t len);
+
 /* From behind clone's system call to behind the return in the parent. */
 enum { CLONE_RETURN_LEAST_BYTES = 8, CLONE_RETURN_MAX_BYTES = 12 };
 /* Is AT in CODE an instruction behind the system call of glibc's clone or clone3, up to the return in the

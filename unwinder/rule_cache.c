@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "unwinder/cfi.h"
 #include "unwinder/code.h"
+#include "unwinder/functions.h"
 #include "unwinder/way_out.h"
 
 struct rule_cache {
@@ -17,6 +18,9 @@ struct rule_cache {
     struct map cfi_of_file; /* its address → the index in cfi: modules may share a file */
     struct cfi **cfi;
     size_t n_cfi, cfi_capacity;
+    struct map functions_of_file; /* the same, to the index in functions */
+    struct functions **functions;
+    size_t n_functions, functions_capacity;
     size_t bytes;   /* of the items, and of their rules' expressions */
     size_t unfound; /* items that no CFI covers, since the last sweep */
     uint64_t unmapped[RULE_CACHE_UNMAPPED];
@@ -41,6 +45,27 @@ static struct cfi *cfi_of(struct rule_cache *c, struct module *module)
     c->cfi = array_reserve(c->cfi, &c->cfi_capacity, c->n_cfi + 1, sizeof *c->cfi);
     map_put(&c->cfi_of_file, (uintptr_t)elf, c->n_cfi);
     return c->cfi[c->n_cfi++] = cfi_open(elf);
+}
+
+static const struct functions *functions_of(struct rule_cache *c, struct elf_file *elf)
+{
+    uint64_t at;
+    if (map_get(&c->functions_of_file, (uintptr_t)elf, &at))
+        return c->functions[at];
+    c->functions = array_reserve(c->functions, &c->functions_capacity, c->n_functions + 1,
+                                 sizeof(struct functions *));
+    map_put(&c->functions_of_file, (uintptr_t)elf, c->n_functions);
+    return c->functions[c->n_functions++] = functions_new(elf);
+}
+
+/* Where the function around ADDR begins by MODULE's symbols; 0: that is unknown. */
+static uint64_t entry_of(struct rule_cache *c, struct module *module, uint64_t addr)
+{
+    struct elf_file *elf = module_elf(c->modules, module);
+    struct addr_range function;
+    if (!elf || functions_find(functions_of(c, elf), addr - module->bias, &function) < 0)
+        return 0;
+    return function.start + module->bias;
 }
 
 static void note_unmapped(struct rule_cache *c, uint64_t addr)
@@ -90,6 +115,7 @@ static void build(struct rule_cache *c, struct cached_rule *item)
         item->rule = rule_clone_return();
     } else if (!item->found) {
         item->at_entry = is_at_entry(c, module, item->addr);
+        item->entry = entry_of(c, module, item->addr);
     }
 }
 
@@ -124,11 +150,39 @@ bool rule_cache_way_out(struct rule_cache *c, struct cached_rule *rule, uint64_t
 {
     if (rule->found || rule->way_out_state == WAY_OUT_KNOWN)
         return true;
-    if (rule->way_out_state == WAY_OUT_UNTRIED) {
+    if (rule->way_out_state == WAY_OUT_UNTRIED &&
+        !(rule->entry && rule_cache_way_in(c, rule, rule->entry, pc))) {
         bool known = way_out_find(read_code, c->modules, pc, &rule->rule) == 0;
         rule->way_out_state = known ? WAY_OUT_KNOWN : WAY_OUT_NONE;
     }
     return rule->way_out_state == WAY_OUT_KNOWN;
+}
+
+bool rule_cache_way_in(struct rule_cache *c, struct cached_rule *rule, uint64_t entry, uint64_t pc)
+{
+    if (rule->found || way_in_find(read_code, c->modules, entry, pc, &rule->rule) < 0)
+        return false;
+    rule->way_out_state = WAY_OUT_KNOWN;
+    rule->entry = entry;
+    return true;
+}
+
+bool rule_cache_is_exit(struct rule_cache *c, struct cached_rule *rule, uint64_t pc)
+{
+    if (rule->exit_state == EXIT_UNTRIED)
+        rule->exit_state = way_is_exit(read_code, c->modules, pc) ? EXIT_KNOWN : EXIT_NONE;
+    return rule->exit_state == EXIT_KNOWN;
+}
+
+bool rule_cache_is_planted(struct rule_cache *c, struct cached_rule *rule, uint64_t pc)
+{
+    uint64_t ignored;
+    if (rule->planted_state == PLANTED_UNTRIED) {
+        bool planted =
+            code_call(c->modules, pc, &ignored) == CALL_NONE && rule_cache_is_exit(c, rule, pc);
+        rule->planted_state = planted ? PLANTED_KNOWN : PLANTED_NONE;
+    }
+    return rule->planted_state == PLANTED_KNOWN;
 }
 
 static void free_item(struct cached_rule *item)
@@ -219,9 +273,13 @@ struct rule_cache *rule_cache_free(struct rule_cache *c)
         free_item(c->items[i]);
     for (size_t i = 0; i < c->n_cfi; i++)
         cfi_free(c->cfi[i]);
+    for (size_t i = 0; i < c->n_functions; i++)
+        functions_free(c->functions[i]);
     map_release(&c->cfi_of_file);
+    map_release(&c->functions_of_file);
     free(c->items);
     free(c->cfi);
+    free(c->functions);
     map_release(&c->by_addr);
     free(c);
     return NULL;

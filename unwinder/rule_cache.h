@@ -17,6 +17,10 @@ struct cached_rule {
     uint32_t module;         /* its id, if found */
     bool found;              /* by CFI, or by what the code is known to be */
     bool at_entry;           /* not found, but where a process begins */
+    uint64_t entry;          /* not found: the function's start by a symbol or a call; 0: unknown */
+    uint8_t entries_tried;   /* by walk_by_code() */
+    enum { EXIT_UNTRIED, EXIT_NONE, EXIT_KNOWN } exit_state;
+    enum { PLANTED_UNTRIED, PLANTED_NONE, PLANTED_KNOWN } planted_state;
     enum { WAY_OUT_UNTRIED, WAY_OUT_NONE, WAY_OUT_KNOWN } way_out_state;
     enum { PROLOGUE_UNTRIED, PROLOGUE_NONE, PROLOGUE_KNOWN } prologue_state;
     struct prologue prologue; /* the function's; walk_recover()'s cache */
@@ -29,6 +33,14 @@ struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *h
 /* Is RULE there, by CFI or else by a way out of the code from PC on (way_out.h)?  RULE is what was found
  * for PC. */
 bool rule_cache_way_out(struct rule_cache *c, struct cached_rule *rule, uint64_t pc);
+/* The same by the way in from ENTRY, which is kept if it leads to PC. */
+bool rule_cache_way_in(struct rule_cache *c, struct cached_rule *rule, uint64_t entry, uint64_t pc);
+/* Does code at the return address PC, whose rule RULE is, do nothing but end the thread
+ * (way_is_exit())? */
+bool rule_cache_is_exit(struct rule_cache *c, struct cached_rule *rule, uint64_t pc);
+/* Is that so, and PC behind no call?  Then it was put on the stack by who made the stack:
+ * coroutines' have such an end. */
+bool rule_cache_is_planted(struct rule_cache *c, struct cached_rule *rule, uint64_t pc);
 /* Drops the rules of code that is no longer mapped, or was mapped anew. */
 void rule_cache_maps_changed(struct rule_cache *c);
 /* They were read again: what was not mapped is not.  Drops all that no CFI covers: most are return addresses that were

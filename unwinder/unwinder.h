@@ -27,6 +27,7 @@ struct native_frame {
         cfa; /* the frame's bytes are [sp, cfa); cfa 0: unknown (outermost reached by failure) */
     struct regs regs;  /* as the frame sees them: callee-saved ones that are known, sp, pc */
     uint64_t function; /* start of its FDE; 0: no CFI */
+    uint64_t entry;    /* without CFI: its start, by symbols or the call; 0: unknown */
     bool is_call;      /* pc is a return address: look up pc − 1 */
     bool is_signal;    /* a signal trampoline */
     bool after_gap;    /* what it called, as far as the frame before this one, is not known */

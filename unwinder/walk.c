@@ -1,8 +1,11 @@
 #include "unwinder/walk.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "unwinder/code.h"
 
@@ -35,7 +38,8 @@ bool walk_has_rule(struct walk *w, uint64_t pc, bool is_call)
 {
     struct cached_rule *rule = walk_rule(w, pc, is_call);
     w->work += rule->found || rule->way_out_state != WAY_OUT_UNTRIED ? 0 : WAY_OUT_WORK;
-    return rule_cache_way_out(w->rules, rule, pc);
+    return rule_cache_way_out(w->rules, rule, pc) || rule->at_entry ||
+           (is_call && rule_cache_is_exit(w->rules, rule, pc));
 }
 
 bool walk_is_costly(const struct walk *w)
@@ -131,27 +135,6 @@ static bool is_new_thread(struct walk *w, const struct native_frame *f)
     return stack_view_u64(&w->view, f->sp, &word) < 0 || walk_call(w, word, &ignored) == CALL_NONE;
 }
 
-/* Does code at PC continue there, after a call or a signal? */
-static bool is_returned_to(struct walk *w, uint64_t pc)
-{
-    uint64_t ignored;
-    return walk_call(w, pc, &ignored) != CALL_NONE || walk_rule(w, pc, false)->rule.is_signal;
-}
-
-/* From a frame without CFI: by the way out of its code, if that leads to where a call returns to. */
-static bool step_out(struct walk *w, struct cached_rule *cached, struct regs *caller)
-{
-    struct native_frame *f = walk_last(w);
-    int r = -ENOENT;
-    if (rule_cache_way_out(w->rules, cached, f->pc))
-        r = rule_apply(&cached->rule, &f->regs, &w->view, &f->cfa, caller);
-    if (r == 0 && caller->r[X86_RSP] > f->sp && is_returned_to(w, caller->r[X86_PC]))
-        return true;
-    w->out->lacked_registers |= r == -ENODATA;
-    f->cfa = 0;
-    return false;
-}
-
 /* Is the last frame's code where no call led to: planted as return address of a stack's first function, with a
  * nop before it for those who look at pc - 1?  So is Go's goexit. */
 static bool is_planted(struct walk *w, const struct native_frame *f)
@@ -175,19 +158,6 @@ static bool is_first_function(struct walk *w, const struct rule *rule, const str
     return no_outer_frame || -f->cfa % PAGE_BYTES <= TOP_BYTES || is_planted(w, f);
 }
 
-/* Is the last frame, of code where a process begins, the first one?  Libraries name an entry as well, where anything may
- * be.  At its sp is what execve(2) left there: argc, and argv with its end (psABI §3.4.1). */
-static bool is_process_start(struct walk *w, const struct native_frame *f)
-{
-    enum { WORD = sizeof(uint64_t), MAX_ARGS = 1 << 20 };
-    uint64_t argc;
-    uint64_t first;
-    uint64_t end;
-    return stack_view_u64(&w->view, f->sp, &argc) == 0 && argc > 0 && argc < MAX_ARGS &&
-           stack_view_u64(&w->view, f->sp + WORD, &first) == 0 && first > f->sp &&
-           stack_view_u64(&w->view, f->sp + WORD * (argc + 1), &end) == 0 && end == 0;
-}
-
 /* rule_apply() to F; -E2BIG: too many frames of this stack were left by expressions. */
 static int apply(struct walk *w, const struct rule *rule, struct native_frame *f,
                  struct regs *caller)
@@ -197,33 +167,60 @@ static int apply(struct walk *w, const struct rule *rule, struct native_frame *f
     return rule_apply(rule, &f->regs, &w->view, &f->cfa, caller);
 }
 
+static int end_at_root(struct walk *w, enum unwind_end *end)
+{
+    w->at_root = true;
+    *end = UNWIND_DONE;
+    return 1;
+}
+
+/* The last frame but for what went astray behind it: nothing is there.  It may be that nothing
+ * called it. */
+static int end_at_gap(struct walk *w, enum unwind_end *end)
+{
+    w->out->n--;
+    const struct native_frame *f = walk_last(w);
+    struct cached_rule *cached = walk_rule(w, f->pc, f->is_call);
+    if (f->is_call && rule_cache_is_exit(w->rules, cached, f->pc))
+        return end_at_root(w, end);
+    *end = UNWIND_NO_CFI;
+    return 1;
+}
+
+/* From the last frame, which has no CFI, as step(). */
+static int step_without_cfi(struct walk *w, struct cached_rule *cached, struct regs *caller,
+                            enum unwind_end *end)
+{
+    if (walk_by_code(w, cached, caller)) {
+        walk_last(w)->entry = cached->entry;
+        return 0;
+    }
+    walk_last(w)->entry = cached->entry;
+    *end = walk_guess(w);
+    return 1;
+}
+
 /* From the last frame to its caller.  Returns 0, CALLER and how far it is to be trusted; or 1 and the
- * END. */
-static int step(struct walk *w, struct regs *caller, enum frame_trust *trust, enum unwind_end *end)
+ * END.  FIRST: it follows from no other frame. */
+static int step(struct walk *w, bool first, struct regs *caller, enum frame_trust *trust,
+                enum unwind_end *end)
 {
     struct native_frame *f = walk_last(w);
     struct cached_rule *cached = rule_of(w, f);
     const struct rule *rule = &cached->rule;
     *trust = cached->found ? FRAME_EXACT : FRAME_RECOVERED;
-    if (cached->at_entry && is_process_start(w, f)) {
-        w->at_root = true;
-        *end = UNWIND_DONE;
-        return 1;
-    }
-    if (!cached->found) {
-        if (step_out(w, cached, caller))
-            return 0;
-        *end = walk_guess(w);
-        return 1;
-    }
+    if (!first && f->is_call && !cached->found && walk_is_unmapped(w, f))
+        return end_at_gap(w, end);
+    if (walk_is_root(w, cached))
+        return end_at_root(w, end);
+    if (!cached->found)
+        return step_without_cfi(w, cached, caller, end);
     f->function = cached->function;
     f->is_signal = rule->is_signal;
     f->is_call &= !rule->is_signal;
     if (rule->is_root || (rule->is_clone && is_new_thread(w, f))) {
         (void)rule_cfa(rule, &f->regs, &w->view, &f->cfa);
-        w->at_root = true;
-        *end = UNWIND_DONE;
-        return 1;
+        return end_at_root(w, end);
     }
     int r = apply(w, rule, f, caller);
     bool has_caller = r == 0 && progresses(w, rule, f->sp, caller->r[X86_RSP]);
@@ -245,9 +242,35 @@ static bool is_astray(enum unwind_end end)
     return end == UNWIND_NO_CFI || end == UNWIND_BAD_MEMORY || end == UNWIND_NO_PROGRESS;
 }
 
+/* The walk has come to END without a root, and frame BY_CODE is the first that was left by what its
+ * code says.  Goes back to there and guesses; if that leads to no root either, the longest walk is
+ * the best that is known. */
+static enum unwind_end go_back(struct walk *w, size_t by_code, enum unwind_end end)
+{
+    struct native_stack *out = w->out;
+    const size_t longest = out->n;
+    size_t bytes = (longest - by_code) * sizeof *out->frames;
+    struct native_frame *kept = NULL;
+    w->trial_failed = true;
+    if (!w->nesting) { /* of a trial nothing is kept */
+        kept = xmalloc(bytes);
+        memcpy(kept, &out->frames[by_code], bytes);
+    }
+    out->n = by_code + 1;
+    out->frames[by_code].cfa = 0;
+    enum unwind_end guessed = walk_guess(w);
+    if (kept && guessed != UNWIND_DONE) {
+        memcpy(&out->frames[by_code], kept, bytes);
+        out->n = longest;
+    }
+    free(kept);
+    return guessed == UNWIND_DONE || guessed == UNWIND_STACK_CUT ? guessed : end;
+}
+
 enum unwind_end walk_from(struct walk *w, const struct regs *regs, bool is_call,
                           enum frame_trust trust)
 {
+    const size_t start = w->out->n;
     struct regs next = *regs;
     enum unwind_end end;
     size_t by_code = SIZE_MAX; /* the first frame that was left by a way out of its code */
@@ -256,14 +279,8 @@ enum unwind_end walk_from(struct walk *w, const struct regs *regs, bool is_call,
         if (trust == FRAME_EXACT && trails_join(w->trails, w->out, &w->view, &w->at_root))
             return UNWIND_DONE;
         size_t at = w->out->n - 1;
-        if (step(w, &caller, &trust, &end)) {
-            if (by_code == SIZE_MAX || !is_astray(end))
-                return end;
-            w->trial_failed = true;
-            w->out->n = by_code + 1;
-            w->out->frames[by_code].cfa = 0;
-            return walk_guess(w);
-        }
+        if (step(w, at == start, &caller, &trust, &end))
+            return by_code == SIZE_MAX || !is_astray(end) ? end : go_back(w, by_code, end);
         if (trust == FRAME_RECOVERED && by_code == SIZE_MAX)
             by_code = at;
         is_call = !walk_last(w)->is_signal;

@@ -1,10 +1,11 @@
-/* The walk from frame to frame, shared by its three parts: walk.c (rules), recover.c (rbp of a
- * capture without a stop), guess.c (no CFI). */
+/* The walk from frame to frame, shared by its parts: walk.c (rules), recover.c (rbp of a capture
+ * without a stop), no_cfi.c (what code itself says), guess.c (where it says nothing). */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "unwinder/code.h"
 #include "unwinder/rule_cache.h"
 #include "unwinder/second_opinion.h"
 #include "unwinder/stack_view.h"
@@ -45,8 +46,19 @@ struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call);
 enum call_kind walk_call(struct walk *w, uint64_t return_addr, uint64_t *ret);
 /* Has the stack cost so much that no guess is to be made any more? */
 bool walk_is_costly(const struct walk *w);
-/* Can the walk go on from PC without a guess? */
+/* Can the walk go on from PC without a guess, or end there? */
 bool walk_has_rule(struct walk *w, uint64_t pc, bool is_call);
+/* May the call before RETURN_ADDR lead to code without CFI at PC, of the function at ENTRY (0:
+ * unknown)?  CALL_UNKNOWN: it is indirect, or leads to code before PC that may go on until there,
+ * or to a function that jumps on. */
+enum call_verdict walk_may_enter(struct walk *w, uint64_t return_addr, uint64_t pc, uint64_t entry);
+/* From the last frame, which CACHED, without CFI, is for, to its caller: by the ways in and out of
+ * its code, if that leads to where a call returns to. */
+bool walk_by_code(struct walk *w, struct cached_rule *cached, struct regs *caller);
+/* Is the last frame, which CACHED is for, a stack's first one though no CFI says so? */
+bool walk_is_root(struct walk *w, struct cached_rule *cached);
+/* Is F's pc in no known mapping of code? */
+bool walk_is_unmapped(struct walk *w, const struct native_frame *f);
 /* Counts a switch to another stack; false: there were too many. */
 bool walk_switches_stack(struct walk *w);
 static inline struct native_frame *walk_last(struct walk *w)

@@ -146,8 +146,78 @@ START_TEST(no_way)
     ck_assert_int_eq(FIND("\x48\x89\xc5\xc9\xc3", &r), -ENOENT);
     /* pop rbp; mov rsp, rbp; ret */
     ck_assert_int_eq(FIND("\x5d\x48\x89\xec\xc3", &r), -ENOENT);
+    /* lea rsp, [rsp + r12]; ret: REX.X makes the absent index r12 */
+    ck_assert_int_eq(FIND("\x4a\x8d\x24\x24\xc3", &r), -ENOENT);
     /* je skip; push rax; skip: je end; jmp rax; end: hlt: rsp is not the same at skip */
     ck_assert_int_eq(FIND("\x74\x01\x50\x74\x02\xff\xe0\xf4", &r), -ENOENT);
+}
+END_TEST
+
+/* Of functions that begin at START, at the byte AT. */
+#define FIND_IN(bytes, at, rule) find_in(bytes, sizeof(bytes) - 1, at, rule)
+static int find_in(const char *bytes, size_t len, uint64_t at, struct rule *ret)
+{
+    struct code c = {(const uint8_t *)bytes, len};
+    return way_in_find(read_code, &c, START, START + at, ret);
+}
+
+START_TEST(ways_in)
+{
+    struct rule r;
+    /* push rbx; mov ebx, 1; sub rsp, 0x20; call: never returns */
+    static const char leads_nowhere[] =
+        "\x53\xbb\x01\x00\x00\x00\x48\x83\xec\x20\xe8\x00\x10\x00\x00";
+    ck_assert_int_eq(FIND_IN(leads_nowhere, 0, &r), 0);
+    assert_cfa(&r, X86_RSP, 8);
+    ck_assert_int_eq(FIND_IN(leads_nowhere, 15, &r), 0);
+    assert_cfa(&r, X86_RSP, 8 + 8 + 0x20);
+    ck_assert_int_eq(r.values[X86_RBX].kind, VALUE_AT_CFA);
+    ck_assert_int_eq(r.values[X86_RBX].offset, -16);
+    ck_assert_int_eq(r.values[X86_R12].kind, VALUE_SAME);
+    /* xor ebx, ebx; call: whose rbx it was is lost */
+    ck_assert_int_eq(FIND_IN("\x31\xdb\xe8\x00\x10\x00\x00", 7, &r), 0);
+    ck_assert_int_eq(r.values[X86_RBX].kind, VALUE_UNDEFINED);
+    /* push rbp; mov rbp, rsp; push r13; sub rsp, rax; call: alloca */
+    ck_assert_int_eq(FIND_IN("\x55\x48\x89\xe5\x41\x55\x48\x29\xc4\xe8\x00\x10\x00\x00", 14, &r),
+                     0);
+    assert_cfa(&r, X86_RBP, 16);
+    ck_assert_int_eq(r.values[X86_R13].offset, -24);
+    ck_assert_int_eq(r.values[X86_RBP].offset, -16);
+    /* and out again, as far as the stack goes: lea rsp, [rbp - 8]; pop r13; pop rbp; ret */
+    ck_assert_int_eq(FIND("\x48\x29\xc4\x48\x8d\x65\xf8\x41\x5d\x5d\xc3", &r), 0);
+    assert_cfa(&r, X86_RBP, 16);
+    /* Not to the middle of an instruction, nor behind a return. */
+    ck_assert_int_eq(FIND_IN(leads_nowhere, 3, &r), -ENOENT);
+    ck_assert_int_eq(FIND_IN("\xc3\x90", 1, &r), -ENOENT);
+}
+END_TEST
+
+#define IS_EXIT(bytes) is_exit(bytes, sizeof(bytes) - 1)
+static bool is_exit(const char *bytes, size_t len)
+{
+    struct code c = {(const uint8_t *)bytes, len};
+    return way_is_exit(read_code, &c, START);
+}
+
+START_TEST(ends_of_threads)
+{
+    /* musl's clone, behind the call of the thread's function: mov edi, eax; xor eax, eax; mov al,
+     * 60; syscall; hlt */
+    ck_assert(IS_EXIT("\x89\xc7\x31\xc0\xb0\x3c\x0f\x05\xf4"));
+    /* Go's: mov edi, 111; mov eax, 60; syscall; jmp back */
+    ck_assert(IS_EXIT("\xbf\x6f\x00\x00\x00\xb8\x3c\x00\x00\x00\x0f\x05\xeb\xf2"));
+    /* boost.context's make_fcontext: xor rdi, rdi; call _exit; hlt */
+    ck_assert(IS_EXIT("\x48\x31\xff\xe8\x00\x10\x00\x00\xf4"));
+    /* glibc's __start_context: mov rsp, rbx; mov rdi, [rsp]; test rdi, rdi; je; call; mov rdi, rax;
+     * call; hlt */
+    ck_assert(IS_EXIT("\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\x74\x08\xe8\x00\x10\x00\x00"
+                      "\x48\x89\xc7\xe8\x00\x10\x00\x00\xf4"));
+    /* Another system call; a return; a jump before it; no end in sight. */
+    ck_assert(!IS_EXIT("\xb8\x27\x00\x00\x00\x0f\x05\xf4"));
+    ck_assert(!IS_EXIT("\xc3\xf4"));
+    ck_assert(!IS_EXIT("\xeb\x00\xf4"));
+    ck_assert(!IS_EXIT("\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\xf4"));
+    ck_assert(!IS_EXIT("\x0f\x05"));
 }
 END_TEST
 
@@ -169,6 +239,9 @@ START_TEST(any_bytes_do_no_harm)
         struct rule r;
         if (way_out_find(read_code, &c, START + round % 64, &r) == 0)
             ck_assert_int_ge(r.cfa.offset, 8);
+        if (way_in_find(read_code, &c, START, START + round % 64, &r) == 0)
+            ck_assert_int_ge(r.cfa.offset, 8);
+        (void)way_is_exit(read_code, &c, START + round % 64);
     }
 }
 END_TEST
@@ -181,6 +254,8 @@ struct survey {
     unsigned same, different;
     unsigned same_saved,
         different_saved; /* the callee-saved registers too, where the CFA is the same */
+    bool by_ways_in;     /* else out */
+    uint64_t function;
 };
 
 static int read_file(void *ctx, uint64_t addr, void *buf, size_t len)
@@ -216,8 +291,11 @@ static void compare_saved(struct survey *s, const struct rule *found, const stru
 static void compare(struct survey *s, uint64_t addr, const struct rule *want)
 {
     struct rule r;
-    if (want->cfa.kind != VALUE_REG || way_out_find(read_file, s->file, addr, &r) < 0 ||
-        r.cfa.reg != want->cfa.reg)
+    if (want->cfa.kind != VALUE_REG)
+        return;
+    int found = s->by_ways_in ? way_in_find(read_file, s->file, s->function, addr, &r)
+                              : way_out_find(read_file, s->file, addr, &r);
+    if (found < 0 || r.cfa.reg != want->cfa.reg)
         return;
     bool same = r.cfa.offset == want->cfa.offset;
     s->same += same;
@@ -231,6 +309,7 @@ static void compare_function(void *ctx, const char *name, const struct addr_rang
 {
     struct survey *s = ctx;
     (void)name, (void)info;
+    s->function = where->start;
     for (uint64_t at = where->start; at - where->start < where->len;) {
         uint8_t code[INSN_MAX_BYTES];
         struct addr_range function;
@@ -245,26 +324,42 @@ static void compare_function(void *ctx, const char *name, const struct addr_rang
     }
 }
 
+static void compare_libc(struct survey *s)
+{
+    Dl_info libc;
+    ck_assert_int_ne(dladdr((void *)(uintptr_t)&abort, &libc), 0);
+    ck_assert_int_eq(elf_file_open(&s->file, libc.dli_fname, NULL), 0);
+    s->cfi = cfi_open(s->file);
+    elf_file_each_exported(s->file, compare_function, s);
+    printf("# CFA same %u, different %u; registers same %u, different %u\n", s->same, s->different,
+           s->same_saved, s->different_saved);
+    cfi_free(s->cfi);
+    elf_file_free(s->file);
+}
+
 /* What differs is never run, as the padding behind a return, or leads to a call that does not return: 1.8 %
  * of glibc 2.36. */
 START_TEST(ways_through_libc_agree_with_its_cfi)
 {
     struct survey s = {0};
-    Dl_info libc;
-    ck_assert_int_ne(dladdr((void *)(uintptr_t)&abort, &libc), 0);
-    ck_assert_int_eq(elf_file_open(&s.file, libc.dli_fname, NULL), 0);
-    s.cfi = cfi_open(s.file);
-    elf_file_each_exported(s.file, compare_function, &s);
-    printf("# CFA same %u, different %u; registers same %u, different %u\n", s.same, s.different,
-           s.same_saved, s.different_saved);
+    compare_libc(&s);
     ck_assert_uint_gt(s.same, 50000);
     ck_assert_uint_lt(s.different, s.same / 25);
     ck_assert_uint_lt(s.different_saved, s.same_saved / 100);
-    cfi_free(s.cfi);
-    elf_file_free(s.file);
+}
+END_TEST
+
+START_TEST(ways_into_libc_agree_with_its_cfi)
+{
+    struct survey s = {.by_ways_in = true};
+    compare_libc(&s);
+    ck_assert_uint_gt(s.same, 50000);
+    ck_assert_uint_lt(s.different, s.same / 100);
+    ck_assert_uint_lt(s.different_saved, s.same_saved / 100);
 }
 END_TEST
 
 CHECK_MAIN("way_out", 30, straight_ways, ways_by_the_frame_pointer,
-           ways_through_jumps_and_over_calls, no_way, any_bytes_do_no_harm,
-           ways_through_libc_agree_with_its_cfi)
+           ways_through_jumps_and_over_calls, no_way, ways_in, ends_of_threads,
+           any_bytes_do_no_harm, ways_through_libc_agree_with_its_cfi,
+           ways_into_libc_agree_with_its_cfi)

@@ -1,0 +1,155 @@
+/* Code that no CFI covers: what its instructions say, and where a stack begins. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "unwinder/code.h"
+#include "unwinder/walk.h"
+
+/* code_callee(), remembered: for each module, since that is what it depends on. */
+static enum callee callee_of(struct walk *w, uint64_t return_addr, uint64_t near, uint64_t *ret)
+{
+    enum { KIND_BITS = 2, MAX_KNOWN = 1 << 16, MODULE_SHIFT = 48, CALLEE_WORK = 256 };
+    const struct module *module = modules_find(w->modules, near);
+    /* Not below 2^48, where walk_recover()'s are. */
+    uint64_t key = return_addr ^ (uint64_t)(module ? module->id + 2 : 1) << MODULE_SHIFT;
+    uint64_t known;
+    if (!map_get(w->verdicts, key, &known)) {
+        uint64_t target = 0;
+        enum callee callee = code_callee(w->modules, return_addr, near, &target);
+        known = target << KIND_BITS | callee;
+        w->work += callee == CALLEE_ANY ? 0 : CALLEE_WORK; /* a file's relocations */
+        if (w->verdicts->n >= MAX_KNOWN)
+            map_clear(w->verdicts);
+        map_put(w->verdicts, key, known);
+    }
+    *ret = known >> KIND_BITS;
+    return (enum callee)(known & ((1U << KIND_BITS) - 1));
+}
+
+enum call_verdict walk_may_enter(struct walk *w, uint64_t return_addr, uint64_t pc, uint64_t entry)
+{
+    enum { MAX_FUNCTION_BYTES = 1 << 20 };
+    uint64_t target;
+    enum callee callee = callee_of(w, return_addr, pc, &target);
+    if (callee == CALLEE_NONE)
+        return CALL_ELSEWHERE;
+    if (callee == CALLEE_ANY)
+        return CALL_UNKNOWN;
+    if (entry && target == entry)
+        return CALL_TO_IT;
+    bool before = target <= pc && pc - target < MAX_FUNCTION_BYTES && target >= entry;
+    return before || callee == CALLEE_JUMPS_ON ? CALL_UNKNOWN : CALL_ELSEWHERE;
+}
+
+/* Does code at PC continue there, after a call or a signal? */
+static bool is_returned_to(struct walk *w, uint64_t pc)
+{
+    uint64_t ignored;
+    return walk_call(w, pc, &ignored) != CALL_NONE || walk_rule(w, pc, false)->rule.is_signal;
+}
+
+/* Applies CACHED, a rule made of code, to the last frame.  Returns 0; -ENOENT: that leads nowhere;
+ * -ENODATA. */
+static int apply(struct walk *w, const struct cached_rule *cached, struct regs *caller)
+{
+    struct native_frame *f = walk_last(w);
+    int r = rule_apply(&cached->rule, &f->regs, &w->view, &f->cfa, caller);
+    if (r == 0 && caller->r[X86_RSP] > f->sp && is_returned_to(w, caller->r[X86_PC]))
+        return 0;
+    f->cfa = 0;
+    return r == -ENODATA ? r : -ENOENT;
+}
+
+/* The word WORD at ADDR follows a direct call to code before the last frame's pc.  Does the way in
+ * from there say that the return address lies at ADDR? */
+static bool is_called_from(struct walk *w, struct cached_rule *cached, uint64_t addr, uint64_t word,
+                           struct regs *caller)
+{
+    enum { MAX_DISTANCE = 1 << 16 };
+    const struct native_frame *f = walk_last(w);
+    uint64_t target;
+    if (walk_call(w, word, &target) != CALL_DIRECT || target > f->pc ||
+        f->pc - target >= MAX_DISTANCE || walk_rule(w, target, false)->found)
+        return false;
+    const struct cached_rule before = *cached;
+    if (rule_cache_way_in(w->rules, cached, target, f->pc) && apply(w, cached, caller) == 0 &&
+        walk_last(w)->cfa == addr + sizeof word)
+        return true;
+    walk_last(w)->cfa = 0;
+    cached->entries_tried++;
+    cached->rule = before.rule;
+    cached->entry = before.entry;
+    cached->way_out_state = before.way_out_state;
+    return false;
+}
+
+/* Looks for the call that led to the last frame's function, which no symbol tells. */
+static bool find_call(struct walk *w, struct cached_rule *cached, struct regs *caller)
+{
+    enum { MAX_SCAN_BYTES = 1 << 14, MAX_ENTRIES = 8 };
+    const uint64_t start = walk_last(w)->sp & ~UINT64_C(7);
+    for (uint64_t addr = start; addr - start < MAX_SCAN_BYTES && !walk_is_costly(w); addr += 8) {
+        uint64_t word;
+        w->work++;
+        if (cached->entries_tried >= MAX_ENTRIES || stack_view_u64(&w->view, addr, &word) < 0)
+            return false;
+        if (is_called_from(w, cached, addr, word, caller))
+            return true;
+    }
+    return false;
+}
+
+bool walk_by_code(struct walk *w, struct cached_rule *cached, struct regs *caller)
+{
+    struct native_frame *f = walk_last(w);
+    int r = -ENOENT;
+    if (rule_cache_way_out(w->rules, cached, f->pc))
+        r = apply(w, cached, caller);
+    bool doubtful =
+        r < 0 || walk_may_enter(w, caller->r[X86_PC], f->pc, cached->entry) == CALL_ELSEWHERE;
+    struct regs other;
+    uint64_t cfa = f->cfa;
+    if (doubtful && !cached->entry && find_call(w, cached, &other)) {
+        *caller = other;
+        return true;
+    }
+    f->cfa = cfa;
+    w->out->lacked_registers |= r == -ENODATA;
+    return r == 0;
+}
+
+bool walk_is_unmapped(struct walk *w, const struct native_frame *f)
+{
+    const struct mapping *m = maps_find(modules_maps(w->modules), f->pc - f->is_call);
+    return !m || !(m->prot & PROT_EXEC);
+}
+
+/* Is the last frame, of code where a process begins, the first one?  Libraries name an entry as
+ * well, where anything may be.  At its sp is what execve(2) left there: argc, and argv with its end
+ * (psABI §3.4.1). */
+static bool is_process_start(struct walk *w, const struct native_frame *f)
+{
+    enum { WORD = sizeof(uint64_t), MAX_ARGS = 1 << 20 };
+    uint64_t argc;
+    uint64_t first;
+    uint64_t end;
+    return stack_view_u64(&w->view, f->sp, &argc) == 0 && argc > 0 && argc < MAX_ARGS &&
+           stack_view_u64(&w->view, f->sp + WORD, &first) == 0 && first > f->sp &&
+           stack_view_u64(&w->view, f->sp + WORD * (argc + 1), &end) == 0 && end == 0;
+}
+
+bool walk_is_root(struct walk *w, struct cached_rule *cached)
+{
+    struct native_frame *f = walk_last(w);
+    if (cached->at_entry && is_process_start(w, f))
+        return true;
+    if (!f->is_call)
+        return false;
+    if (!cached->found)
+        return rule_cache_is_exit(w->rules, cached, f->pc);
+    if (cached->rule.is_signal || !rule_cache_is_planted(w->rules, cached, f->pc))
+        return false;
+    f->is_call = false;
+    return true;
+}
