@@ -174,16 +174,6 @@ enum call_verdict code_call_leads_to(struct modules *modules, uint64_t return_ad
     return CALL_ELSEWHERE;
 }
 
-/* Does the function at TARGET end in a jump to somewhere else, or to where nobody knows? */
-static bool jumps_on(struct modules *modules, uint64_t target)
-{
-    uint8_t code[MAX_TAIL_BYTES];
-    size_t len = sizeof code;
-    while (len && code_read_any(modules, target, code, len) < 0)
-        len /= 2;
-    return code_jumps_away(code, len);
-}
-
 enum callee code_callee(struct modules *modules, uint64_t return_addr, uint64_t near, uint64_t *ret)
 {
     uint64_t target = 0;
@@ -198,5 +188,15 @@ enum callee code_callee(struct modules *modules, uint64_t return_addr, uint64_t 
             return slot == SLOT_ELSEWHERE ? CALLEE_NONE : CALLEE_ANY;
     }
     *ret = target;
-    return jumps_on(modules, target) ? CALLEE_JUMPS_ON : CALLEE_AT;
+    return CALLEE_AT;
+}
+
+bool code_jumps_on(struct modules *modules, uint64_t target, uint64_t bytes)
+{
+    enum { MAX_BYTES = 4096 };
+    uint8_t code[MAX_BYTES];
+    size_t len = !bytes ? MAX_TAIL_BYTES : bytes < sizeof code ? bytes : sizeof code;
+    while (len && code_read_any(modules, target, code, len) < 0)
+        len /= 2;
+    return code_jumps_away(code, len);
 }

@@ -33,12 +33,15 @@ enum call_verdict code_call_leads_to(struct modules *modules, uint64_t return_ad
                                      uint64_t function);
 
 enum callee {
-    CALLEE_NONE,     /* there is no call, or it leads into another module than was asked about */
-    CALLEE_ANY,      /* an indirect call */
-    CALLEE_AT,       /* the function at an address that is known */
-    CALLEE_JUMPS_ON, /* the same; that function may end in a jump to another */
+    CALLEE_NONE, /* there is no call, or it leads into another module than was asked about */
+    CALLEE_ANY,  /* an indirect call */
+    CALLEE_AT,   /* the function at an address that is known */
 };
 /* What the call before RETURN_ADDR leads to, as far as that concerns code in the module at NEAR, or
- * in none.  RET is written for the last two. */
+ * in none.  RET is written for CALLEE_AT. */
 enum callee code_callee(struct modules *modules, uint64_t return_addr, uint64_t near,
                         uint64_t *ret);
+/* Is there a jump to somewhere else, or to where nobody knows, in the function at TARGET, of BYTES
+ * or, if that is
+ * 0, some?  Of more than 4096 bytes only the first are looked at. */
+bool code_jumps_on(struct modules *modules, uint64_t target, uint64_t bytes);

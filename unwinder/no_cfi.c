@@ -6,8 +6,25 @@
 #include "unwinder/code.h"
 #include "unwinder/walk.h"
 
-/* code_callee(), remembered: for each module, since that is what it depends on. */
-static enum callee callee_of(struct walk *w, uint64_t return_addr, uint64_t near, uint64_t *ret)
+/* What a call leads to. */
+struct callee_known {
+    enum callee callee;
+    uint64_t target;
+    bool jumps_on; /* from there to somewhere else, perhaps */
+};
+
+static struct callee_known find_callee(struct walk *w, uint64_t return_addr, uint64_t near)
+{
+    struct callee_known ret = {0};
+    ret.callee = code_callee(w->modules, return_addr, near, &ret.target);
+    if (ret.callee == CALLEE_AT)
+        ret.jumps_on =
+            code_jumps_on(w->modules, ret.target, walk_rule(w, ret.target, false)->function_bytes);
+    return ret;
+}
+
+/* The same, remembered: for each module, since that is what it depends on. */
+static struct callee_known callee_of(struct walk *w, uint64_t return_addr, uint64_t near)
 {
     enum { KIND_BITS = 2, MAX_KNOWN = 1 << 16, MODULE_SHIFT = 48, CALLEE_WORK = 256 };
     const struct module *module = modules_find(w->modules, near);
@@ -15,31 +32,33 @@ static enum callee callee_of(struct walk *w, uint64_t return_addr, uint64_t near
     uint64_t key = return_addr ^ (uint64_t)(module ? module->id + 2 : 1) << MODULE_SHIFT;
     uint64_t known;
     if (!map_get(w->verdicts, key, &known)) {
-        uint64_t target = 0;
-        enum callee callee = code_callee(w->modules, return_addr, near, &target);
-        known = target << KIND_BITS | callee;
-        w->work += callee == CALLEE_ANY ? 0 : CALLEE_WORK; /* a file's relocations */
+        struct callee_known found = find_callee(w, return_addr, near);
+        known = (found.target << 1 | found.jumps_on) << KIND_BITS | found.callee;
+        w->work += found.callee == CALLEE_ANY ? 0 : CALLEE_WORK; /* a file's relocations */
         if (w->verdicts->n >= MAX_KNOWN)
             map_clear(w->verdicts);
         map_put(w->verdicts, key, known);
     }
-    *ret = known >> KIND_BITS;
-    return (enum callee)(known & ((1U << KIND_BITS) - 1));
+    return (struct callee_known){
+        .callee = (enum callee)(known & ((1U << KIND_BITS) - 1)),
+        .target = known >> (KIND_BITS + 1),
+        .jumps_on = known >> KIND_BITS & 1,
+    };
 }
 
 enum call_verdict walk_may_enter(struct walk *w, uint64_t return_addr, uint64_t pc, uint64_t entry)
 {
     enum { MAX_FUNCTION_BYTES = 1 << 20 };
-    uint64_t target;
-    enum callee callee = callee_of(w, return_addr, pc, &target);
-    if (callee == CALLEE_NONE)
+    struct callee_known c = callee_of(w, return_addr, pc);
+    if (c.callee == CALLEE_NONE)
         return CALL_ELSEWHERE;
-    if (callee == CALLEE_ANY)
+    if (c.callee == CALLEE_ANY)
         return CALL_UNKNOWN;
-    if (entry && target == entry)
+    if (entry && c.target == entry)
         return CALL_TO_IT;
-    bool before = target <= pc && pc - target < MAX_FUNCTION_BYTES && target >= entry;
-    return before || callee == CALLEE_JUMPS_ON ? CALL_UNKNOWN : CALL_ELSEWHERE;
+    bool before = c.target <= pc && pc - c.target < MAX_FUNCTION_BYTES && c.target >= entry;
+    bool is_cfi = walk_rule(w, c.target, false)->found;
+    return (before && !is_cfi) || c.jumps_on ? CALL_UNKNOWN : CALL_ELSEWHERE;
 }
 
 /* Does code at PC continue there, after a call or a signal? */

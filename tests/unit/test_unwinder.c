@@ -173,8 +173,18 @@ __asm__(".text\n" /* a frame of 8 bytes, with rbp as the caller left it */
                            "framed_at: leave\nret")
             FUNCTION("planted", "nop\nplanted_at: call *%rax\nnop")
                 FUNCTION("never_returns",
-                         ".cfi_undefined rbp\n.cfi_undefined r12\nnever_returns_at: ud2"));
-extern const char plain_at[], framed_at[], planted_at[], never_returns_at[];
+                         ".cfi_undefined rbp\n.cfi_undefined r12\nnever_returns_at: ud2")
+                    FUNCTION("first", ".cfi_undefined rip\ncall plain\nfirst_at: ud2")
+                        FUNCTION("calls_libc", "push %rax\n.cfi_def_cfa_offset 16\n"
+                                               "call getpid@plt\ncalls_libc_at: pop %rax\nret"));
+extern const char plain_at[], framed_at[], planted_at[], never_returns_at[], first_at[],
+    calls_libc_at[];
+/* Without CFI: one whose code says all, and one whose code says nothing. */
+__asm__(".type clear, @function\nclear: push %rbx\ncall *%rax\nclear_at: pop %rbx\nret\n"
+        ".size clear, . - clear\n"
+        ".type dark, @function\ndark: jmp *%rax\nnop\ncall *%rax\ndark_at: jmp *%rax\n"
+        ".size dark, . - dark\n");
+extern const char clear_at[], dark_at[];
 
 /* Walks from a thread that is at PC. */
 static void run_at(const char *pc)
@@ -226,6 +236,47 @@ START_TEST(a_zero_and_a_witness_are_a_root)
 }
 END_TEST
 
+START_TEST(what_lies_in_no_code_is_no_frame)
+{
+    f.words[1] = UINT64_C(0x6161616161616161);
+    run_at(plain_at);
+    assert_end(UNWIND_NO_CFI, 1);
+    ck_assert(unwinder_wants_maps(f.unwinder)); /* they may be old */
+    f.words[1] = STACK_AT;
+    run_at(plain_at);
+    assert_end(UNWIND_NO_CFI, 1);
+}
+END_TEST
+
+START_TEST(the_longest_walk_is_kept)
+{
+    f.words[1] = f.words[3] = word_of(clear_at);
+    f.words[5] = UINT64_C(0x6161616161616161);
+    run_at(clear_at);
+    assert_end(UNWIND_NO_CFI, 3);
+    ck_assert_int_eq(f.out.frames[2].trust, FRAME_RECOVERED);
+    f.words[5] = word_of(dark_at);
+    run_at(clear_at);
+    assert_end(UNWIND_NO_CFI, 4);
+    ck_assert_int_eq(f.out.frames[3].trust, FRAME_RECOVERED);
+}
+END_TEST
+
+START_TEST(a_guess_is_called_by_what_stands_before_it)
+{
+    f.words[3] = word_of(calls_libc_at); /* left over: it called getpid() */
+    f.words[5] = word_of(first_at);
+    run_at(dark_at);
+    assert_end(UNWIND_NO_CFI, 1);
+    f.words[7] = word_of(plain_at);
+    f.words[9] = word_of(first_at);
+    run_at(dark_at);
+    assert_end(UNWIND_DONE, 3);
+    ck_assert_uint_eq(f.out.frames[1].pc, word_of(plain_at));
+    ck_assert_int_eq(f.out.frames[1].trust, FRAME_GUESSED);
+}
+END_TEST
+
 START_TEST(undefined_is_not_the_same)
 {
     f.s.regs.r[X86_RBP] = STACK_AT + 64; /* a local variable that looks like a frame */
@@ -268,5 +319,6 @@ END_TEST
 CHECK_MAIN_WITH("unwinder", 30, set_up, tear_down, random_stacks_end,
                 registers_at_the_edges_of_memory, no_room_for_frames, unknown_code_asks_for_maps,
                 the_kernel_is_asked_instead, a_zero_alone_is_no_root,
-                a_zero_and_a_witness_are_a_root, undefined_is_not_the_same,
-                a_stack_of_guesses_costs_little)
+                a_zero_and_a_witness_are_a_root, what_lies_in_no_code_is_no_frame,
+                the_longest_walk_is_kept, a_guess_is_called_by_what_stands_before_it,
+                undefined_is_not_the_same, a_stack_of_guesses_costs_little)
