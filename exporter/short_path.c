@@ -12,9 +12,10 @@ static bool is_own_python(const struct shown_frame *f)
            !strstr(f->file, "/site-packages/") && !str_starts(f->file, "<frozen ");
 }
 
+/* A guess may be wrong: it never says where time goes. */
 static bool is_worth_naming(const struct shown_frame *f)
 {
-    return !f->nameless && !idle_is_way(f);
+    return !f->nameless && !f->guessed && !idle_is_way(f);
 }
 
 /* The innermost frame of [FIRST, LAST) that is worth naming. */
@@ -41,7 +42,7 @@ static ptrdiff_t innermost_python(const struct shown_frame *stack, ptrdiff_t n)
 static ptrdiff_t innermost_code(const struct shown_frame *stack, ptrdiff_t n)
 {
     for (ptrdiff_t i = n; i-- > 0;)
-        if (stack[i].kind != SHOWN_MARK)
+        if (stack[i].kind != SHOWN_MARK && !stack[i].guessed)
             return i;
     return NOWHERE;
 }

@@ -113,7 +113,7 @@ static char *root_name(const struct shown_frame *stack, size_t n)
         char *function = idle_pool_name(&stack[i]) ? NULL : thread_function(stack[i].name);
         if (function)
             return function;
-        if (idle_is_way(&stack[i]))
+        if (stack[i].guessed || idle_is_way(&stack[i]))
             continue;
         const char *pool = idle_pool_name(&stack[i]);
         const char *name = pool ? pool : speaking_name(&stack[i]);

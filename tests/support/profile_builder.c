@@ -43,9 +43,10 @@ static frame_id python_frame(struct profile *p, const char *text, const char *at
 
 static frame_id native_frame(struct profile *p, const char *text, const char *bang)
 {
+    const bool guessed = bang > text && bang[-1] == '?';
     struct profile_module m = {.name = profile_string(p, bang + 1), .bias = 0x10000};
-    struct location loc = {.function = profile_string_n(p, text, (size_t)(bang - text))};
-    struct frame f = {.kind = FRAME_NATIVE};
+    struct location loc = {.function = profile_string_n(p, text, (size_t)(bang - text) - guessed)};
+    struct frame f = {.kind = FRAME_NATIVE, .flags = guessed ? FRAME_IS_GUESSED : 0};
     f.native.module = profile_module(p, &m);
     f.native.offset = (uint64_t)loc.function.ix * 0x10; /* a function has one address here */
     frame_id id = profile_frame(p, &f);

@@ -1,7 +1,7 @@
 /* Small profiles for tests, with stacks written as text, outermost first, split at " > ":
  *
  *     step@/src/train.py:7:9        Python: function@file:first line:current line
- *     mge::Worker::run!libmge.so    native: function!module, located
+ *     mge::Worker::run!libmge.so    native: function!module, located; function?!module: guessed
  *     0x7f0010                      native: in no module, nameless
  *     futex [blocked]               anything else: a mark; of file "[off-cpu]" if it is a wait
  */

@@ -177,6 +177,22 @@ START_TEST(what_many_short_threads_do_comes_before_what_single_ones_do)
 }
 END_TEST
 
+START_TEST(a_guess_does_not_lead)
+{
+    struct profile_builder b = builder_start(10, "java");
+    builder_run(&b, builder_thread(&b, 11, NULL),
+                "clone3!libc.so.6 > call_helper?!libjvm.so > JVM_Sleep!libjvm.so > 0x7f00 > "
+                "futex [blocked]",
+                900, 0);
+    builder_run(&b, builder_thread(&b, 12, NULL), "run!app > work?!app > 0x7f10", 900, 900);
+    ck_assert_str_eq(
+        finding(&b, 79, 900),
+        "  thread           run  wait-cpu  blocked  biggest path (% of its wall time)\n"
+        "  run 12          100%        0%       0%  100% run > 0x7f10\n"
+        "  JVM_Sleep 11      0%        0%     100%  idle: JVM_Sleep > [futex]\n");
+}
+END_TEST
+
 START_TEST(a_terminal_gets_no_orders)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -198,5 +214,5 @@ END_TEST
 CHECK_MAIN("finding", 20, the_culprit_is_named, threads_of_cxx_are_called_after_what_they_run,
            an_address_is_no_name_for_a_thread, the_line_is_the_one_mostly_seen,
            what_was_left_out_is_not_called_blocked, rows_are_limited_and_lines_fit,
-           what_many_short_threads_do_comes_before_what_single_ones_do, a_terminal_gets_no_orders,
-           nothing_says_nothing)
+           what_many_short_threads_do_comes_before_what_single_ones_do, a_guess_does_not_lead,
+           a_terminal_gets_no_orders, nothing_says_nothing)
