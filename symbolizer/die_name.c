@@ -45,7 +45,9 @@ static size_t parent_length(const char *s, size_t len)
     while (at && s[at - 1] != '/')
         at--;
     bool is_dots = len - at == 2 && memcmp(s + at, "..", 2) == 0;
-    return len == at || is_dots || !at ? SIZE_MAX : at - 1;
+    if (len == at || is_dots)
+        return SIZE_MAX;
+    return at ? at - 1 : 0;
 }
 
 static void normalize(const char *path, struct text *out)
@@ -70,6 +72,12 @@ static void normalize(const char *path, struct text *out)
     }
 }
 
+/* Does PATH begin with the folder DIR?  libdw puts the unit's before files of DWARF 5's folder 0. */
+static bool is_within(const char *path, const char *dir)
+{
+    return str_starts(path, dir) && path[strlen(dir)] == '/';
+}
+
 string_id die_names_path(struct die_names *n, Dwarf_Die *unit, const char *path)
 {
     uint64_t id;
@@ -80,7 +88,8 @@ string_id die_names_path(struct die_names *n, Dwarf_Die *unit, const char *path)
     Dwarf_Attribute attr;
     const char *dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
     struct text whole = {0};
-    if (*path != '/' && dir && strlen(dir) <= MAX_SOURCE_PATH_BYTES)
+    bool joins = dir && *path != '/' && strlen(dir) <= MAX_SOURCE_PATH_BYTES;
+    if (joins && !is_within(path, dir))
         text_addf(&whole, "%s/", dir);
     text_add(&whole, path);
     normalize(whole.s, &n->text);

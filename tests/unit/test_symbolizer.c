@@ -295,6 +295,10 @@ START_TEST(functions_know_where_they_start)
                      "geo::Shape<double>::operator<");
     ck_assert_uint_eq(l.function_line, 40);
     names_close(&n);
+    ck_assert(names_open(&n, "relative"));
+    ck_assert_str_eq(name_at(&n, symbol_addr(&n, "plain_c"), &l), "plain_c");
+    ck_assert_str_eq(profile_text(n.profile, l.file), "lib/plain.c");
+    names_close(&n);
 }
 END_TEST
 

@@ -56,6 +56,10 @@ gcc -c "$src/entry.S" -o odd.entry.o
 g++ -O2 -g -std=c++17 -ffunction-sections "$src/odd.cc" odd.plain.o odd.entry.o \
     -Wl,--gc-sections,-z,noseparate-code -o odd
 
+# Built in a folder that is not said, as distributions do: glibc's sources are csu/../csu/libc-start.c.
+(cd "$src" && gcc -O2 -g "-fdebug-prefix-map=$src=csu/../lib" -c plain.c -o "$OLDPWD/relative.plain.o")
+g++ -O2 -std=c++17 "$src/odd.cc" relative.plain.o odd.entry.o -o relative
+
 # The same code without its names, which are to be found elsewhere.
 strip_to() # FROM TO
 {
