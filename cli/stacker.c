@@ -70,7 +70,8 @@ static void give_feedback(struct stacker *st, const struct sample_message *m)
         return;
     if (lacks_registers(native) && !m->snapshot.held_ns)
         feedback_want_registers(st->feedback, task, m->head.sched.runs);
-    stack_wanted_tell(st->feedback, task, native, &m->snapshot);
+    if (!m->snapshot.stack_unknown)
+        stack_wanted_tell(st->feedback, task, native, &m->snapshot);
 }
 
 static void unwind(struct stacker *st, struct subject *s, const struct sample_message *m,

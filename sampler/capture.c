@@ -87,26 +87,45 @@ static void undo_hook(struct task *t)
         t->hook->undo(t->hook->ctx);
 }
 
-/* If the stack just read is an alternate signal stack, reads the one that the signal found, too. */
-static void read_other_stack(struct recorder *r, struct snapshot *snapshot, size_t max)
+/* How many of MAX bytes from SP on lie in the stack's mapping.  RET_CUT: the stack may go on behind them. */
+static size_t within_area(struct sampler *s, struct task *t, uint64_t sp, size_t max, bool *ret_cut)
 {
+    bool unknown;
+    uint64_t left = stack_area_end(t, sp, &unknown) - sp;
+    counters_add(&s->counters, COUNT_STACKS_UNKNOWN, unknown);
+    *ret_cut = unknown || left > max;
+    return left < max ? left : max;
+}
+
+/* If the stack just read is an alternate signal stack, reads the one that the signal found, too. */
+static void read_other_stack(struct sampler *s, struct task *t, struct snapshot *snapshot,
+                             size_t max)
+{
+    struct recorder *r = &s->recorder;
     uint64_t sp = snapshot->stack_start;
     if (!snapshot->stack_bytes ||
         !altstack_interrupted(recorder_stack_at(r, sp), snapshot->stack_bytes, sp,
                               &snapshot->other_start))
         return;
+    if (!snapshot->held_ns)
+        stack_area_learn(t, snapshot->other_start);
     max = max < OTHER_STACK_BYTES ? max : OTHER_STACK_BYTES;
+    max = within_area(s, t, snapshot->other_start, max, &snapshot->other_cut);
     snapshot->other_bytes = recorder_read_more(r, snapshot->other_start, max);
-    snapshot->other_cut = snapshot->other_bytes >= max;
+    snapshot->other_cut &= snapshot->other_bytes >= max;
 }
 
-/* What lies above frames too large to be read whole. */
-static void read_parts(const struct sampler *s, const struct task *t, struct recorder *r)
+/* What lies above frames too large to be read whole, up to the stack's END. */
+static void read_parts(struct sampler *s, const struct task *t, uint64_t sp, uint64_t end)
 {
     struct stack_part parts[FEEDBACK_PARTS];
     size_t n = feedback_parts(&s->feedback, t->id, parts);
-    for (size_t i = 0; i < n; i++)
-        (void)recorder_read_more(r, parts[i].addr, parts[i].len);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t left = parts[i].addr >= sp && parts[i].addr < end ? end - parts[i].addr : 0;
+        if (left)
+            (void)recorder_read_more(&s->recorder, parts[i].addr,
+                                     parts[i].len < left ? parts[i].len : left);
+    }
 }
 
 /* Reads the memory of a capture into M, which has room for STACK and EXTRA_CAPTURE_BYTES more. */
@@ -118,13 +137,15 @@ static void read_memory(struct sampler *s, struct task *t, struct sample_message
     struct snapshot *snapshot = &m->snapshot;
     recorder_begin(r, t->process->live, m, sizeof *m, sizeof *m + stack + EXTRA_CAPTURE_BYTES);
     if (stack) {
-        snapshot->stack_start = snapshot->regs.r[X86_RSP];
-        snapshot->stack_bytes = recorder_read_stack(r, snapshot->stack_start, stack,
-                                                    t->prefetch ? t->prefetch : &nothing);
-        snapshot->stack_cut = snapshot->stack_bytes >= stack;
-        read_other_stack(r, snapshot, stack);
+        uint64_t sp = snapshot->stack_start = snapshot->regs.r[X86_RSP];
+        size_t most = within_area(s, t, sp, stack, &snapshot->stack_cut);
+        snapshot->stack_bytes =
+            recorder_read_stack(r, sp, most, t->prefetch ? t->prefetch : &nothing);
+        snapshot->stack_cut &= snapshot->stack_bytes >= most;
+        snapshot->stack_unknown = t->area_unknown != 0;
+        read_other_stack(s, t, snapshot, stack);
         if (parts)
-            read_parts(s, t, r);
+            read_parts(s, t, sp, stack_area_end(t, sp, &(bool){0}));
     }
     snapshot->annex_words = run_hook(t, r, snapshot);
 }
@@ -299,6 +320,8 @@ static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_s
     if (!m)
         return 0;
     uint32_t flags = describe_off_cpu(s, &m->snapshot, t, view);
+    if (stack)
+        stack_area_learn(t, view->sp);
     read_memory(s, t, m, stack, false);
     object_read(&s->recorder, t->process->pid, m);
     int error;
@@ -351,6 +374,7 @@ void capture_prepare(struct sampler *s, struct task *t)
     if (t->wants_prefetch && !t->prefetch)
         t->prefetch = xcalloc(1, sizeof *t->prefetch);
     t->stack_bytes = (uint32_t)stack_wanted(s, t);
+    stack_area_prepare(t);
     (void)ring_reserve(s->ring, capture_bytes(t->stack_bytes));
 }
 

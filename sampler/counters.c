@@ -31,6 +31,7 @@ static const char *const names[SAMPLER_COUNTER_COUNT] = {
     [COUNT_HELD_MAX_NS] = "held_max_ns",
     [COUNT_REPAIR_MAX_NS] = "repair_max_ns",
     [COUNT_NOT_MET] = "threads_not_met",
+    [COUNT_STACKS_UNKNOWN] = "stack_ends_unknown",
     [COUNT_UNREADABLE] = "unreadable",
 };
 

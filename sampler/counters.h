@@ -33,7 +33,8 @@ enum sampler_counter {
     COUNT_HELD_MAX_NS,
     COUNT_REPAIR_MAX_NS, /* from the request to the stop, of a repaired call: its time-out may be that much longer */
     COUNT_NOT_MET, /* threads that ended, or the recording did, before their turn came to be looked at */
-    COUNT_UNREADABLE, /* files of /proc that could not be read though there is a thread */
+    COUNT_STACKS_UNKNOWN, /* stacks read to the end of their first page: where they end was not known */
+    COUNT_UNREADABLE,     /* files of /proc that could not be read though there is a thread */
     SAMPLER_COUNTER_COUNT,
 };
 

@@ -35,6 +35,7 @@ int process_open(struct process **ret, pid_t pid, uint32_t number, struct mem *l
     p->live = live;
     p->stat_fd = proc_task_open(pid, pid, "stat");
     p->space_fd = -1;
+    stack_maps_open(&p->stack_maps);
     p->task_dir_fd = open_task_dir(pid);
     int r = p->stat_fd < 0 ? p->stat_fd : p->task_dir_fd;
     if (r < 0) {
@@ -198,6 +199,7 @@ struct process *process_free(struct process *p, struct task_files *files)
     if (p->space_fd >= 0)
         close(p->space_fd);
     sleepers_close(&p->sleepers);
+    stack_maps_close(&p->stack_maps);
     map_release(&p->by_tid);
     free(p->tasks);
     free(p);

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "sampler/sampler.h"
 #include "sampler/sleepers.h"
+#include "sampler/stack_area.h"
 #include "sampler/task.h"
 
 struct process {
@@ -21,6 +22,7 @@ struct process {
     struct map by_tid; /* tid → index into tasks */
     size_t filter_at;  /* of the tasks, in turn: who is asked next whether --thread means it */
     struct sleepers sleepers;
+    struct stack_maps stack_maps;
     int stat_fd, task_dir_fd;
     int space_fd;         /* /proc/PID/mem of the program; −1: not open */
     bool vouched;         /* that it is this program's */

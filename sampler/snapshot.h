@@ -58,6 +58,7 @@ struct snapshot {
     const uint8_t *stack; /* these bytes themselves, borrowed like mem, so that the unwinder need
                              not ask mem for each word; NULL: they are in mem only */
     bool stack_cut;       /* the stack goes on above what was copied */
+    bool stack_unknown;   /* where its mapping ends was not known: one page was copied */
     /* The same of the stack that a signal interrupted whose handler runs on an alternate one. */
     uint64_t other_start, other_bytes; /* no bytes: there is none, or it was not copied */
     bool other_cut;

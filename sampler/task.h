@@ -9,6 +9,7 @@
 #include "sampler/object.h"
 #include "sampler/recorder.h"
 #include "sampler/snapshot.h"
+#include "sampler/stack_area.h"
 #include "target/proc.h"
 
 enum { HELD_SLOTS = 20 };
@@ -91,8 +92,11 @@ struct task {
     int64_t filter_not_before_ns, filter_wait_ns; /* until it is asked whether --thread means it */
 
     /* Captures. */
-    struct object *object;     /* what it waited for when it was asked to stop; NULL: nothing yet */
-    uint32_t stack_bytes;      /* to read next time */
+    struct object *object; /* what it waited for when it was asked to stop; NULL: nothing yet */
+    uint32_t stack_bytes;  /* to read next time */
+    struct stack_area areas[STACK_AREAS]; /* that its stack was in, the last found first */
+    int64_t areas_checked_ns;
+    uint64_t area_unknown;     /* an sp that was in none that was known; 0: none */
     struct prefetch *prefetch; /* NULL until a capture hook kept something */
     bool wants_prefetch;
     uint64_t held_ns;

@@ -175,6 +175,7 @@ static void see(void *ctx, pid_t tid)
     if (!t) {
         t = task_new(listing->process, ++s->last_task, tid);
         process_add(listing->process, t);
+        listing->process->stack_maps.stale = true;
     }
     t->seen = true;
     if (++listing->n % LIST_DRAIN_EVERY == 0 && tracer_pending(s->tracer))
@@ -236,6 +237,7 @@ void threads_list(struct sampler *s, struct process *p, bool gone)
     bool failed = r < 0 && r != -ESRCH;
     counters_add(&s->counters, COUNT_UNREADABLE, failed);
     end_unseen(s, p, r);
+    stack_area_refresh(p);
     if (s->config.filter.n)
         filter_all_again(s, p);
     if (r == -ESRCH || (!failed && all_zombies(s, p))) {
@@ -259,6 +261,7 @@ static void handle_exec(struct sampler *s, struct process *p)
         threads_end(s, t);
     }
     forget_ended(s, p);
+    stack_maps_forget(&p->stack_maps);
     tracer_expect(s->tracer, p->pid);
     struct task none = {.process = p, .tid = p->pid};
     capture_tell(s, &none, MESSAGE_EXEC, 0, clock_now_ns());

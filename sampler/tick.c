@@ -103,7 +103,7 @@ static bool needs_more(const struct sampler *s, const struct task *t)
     return feedback_wants_again(&s->feedback, t->id, t->sched.runs) ||
            t->hook != process_hook(t->process) ||
            (t->stack_cut && feedback_stack(&s->feedback, t->id) > t->stack_bytes) ||
-           wants_registers(s, t);
+           (s->config.single_shot && t->area_unknown) || wants_registers(s, t);
 }
 
 /* Is its last sample still what it does? */

@@ -1,0 +1,195 @@
+#include "sampler/stack_area.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "sampler/process.h"
+#include "sampler/task.h"
+
+enum {
+    PAGE_BYTES = 4096,
+    READING_SHARE = 100,             /* one part of so many of the time */
+    READ_EVERY_NS = 20 * NS_PER_MS,  /* at most */
+    MAPS_LAST_NS = NS_PER_S,         /* what was read, if it is used */
+    AREA_LASTS_NS = 100 * NS_PER_MS, /* to look at one takes 1 µs */
+};
+
+static const uint64_t PAGE_MASK = PAGE_BYTES - 1;
+
+void stack_maps_open(struct stack_maps *m)
+{
+    const char *no = getenv("WALLSPY_NO_PROCMAP_QUERY");
+    m->fd = -1;
+    m->may_ask = !(no && str_eq(no, "1"));
+    m->stale = true;
+}
+
+void stack_maps_forget(struct stack_maps *m)
+{
+    if (m->fd >= 0)
+        close(m->fd);
+    m->fd = -1;
+    maps_release(&m->maps);
+    m->reading = (struct ration){0};
+    m->stale = true;
+}
+
+void stack_maps_close(struct stack_maps *m)
+{
+    stack_maps_forget(m);
+}
+
+/* Through any thread that lives: the first may have ended. */
+static int open_maps(struct process *p)
+{
+    struct stack_maps *m = &p->stack_maps;
+    for (size_t i = 0; i < p->n_tasks && m->fd < 0; i++)
+        if (!p->tasks[i]->zombie)
+            m->fd = proc_task_open(p->pid, p->tasks[i]->tid, "maps");
+    return m->fd;
+}
+
+void stack_area_refresh(struct process *p)
+{
+    struct stack_maps *m = &p->stack_maps;
+    bool due = m->stale || (m->used && clock_now_ns() - m->read_ns > MAPS_LAST_NS);
+    if (!due || !p->n_tasks || !ration_begin(&m->reading))
+        return;
+    bool read =
+        open_maps(p) >= 0 && lseek(m->fd, 0, SEEK_SET) == 0 && maps_read(&m->maps, m->fd) == 0;
+    m->stale = !read;
+    m->used = false;
+    m->read_ns = clock_now_ns();
+    ration_end(&m->reading, READING_SHARE, READ_EVERY_NS);
+}
+
+/* The first mapping that begins above ADDR; the number of mappings: none does. */
+static size_t next_above(const struct maps *maps, uint64_t addr)
+{
+    size_t low = 0;
+    size_t high = maps->n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (maps->items[mid].start <= addr)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* The main thread's stack grows downwards, and its end stays: what lies below its former start, and above all else,
+ * is more of it. */
+static bool find_read(struct stack_maps *m, uint64_t addr, struct stack_area *ret)
+{
+    m->used = true;
+    size_t above = next_above(&m->maps, addr);
+    const struct mapping *items = m->maps.items;
+    if (above > 0 && addr < items[above - 1].end) {
+        *ret = (struct stack_area){items[above - 1].start, items[above - 1].end, addr};
+        return true;
+    }
+    if (above == m->maps.n || !str_eq(items[above].path, "[stack]"))
+        return false;
+    *ret = (struct stack_area){addr & ~PAGE_MASK, items[above].end, addr};
+    return true;
+}
+
+/* The mapping at ADDR now; where the kernel cannot be asked, as they were read last. */
+static bool look(struct process *p, uint64_t addr, struct stack_area *ret)
+{
+    struct stack_maps *m = &p->stack_maps;
+    struct mapping now;
+    if (m->may_ask) {
+        int r = open_maps(p) < 0 ? -ESRCH : maps_ask(m->fd, addr, &now);
+        m->may_ask = r != -ENOTTY;
+        if (r == 0)
+            *ret = (struct stack_area){now.start, now.end, addr};
+        if (m->may_ask)
+            return r == 0;
+    }
+    if (find_read(m, addr, ret))
+        return true;
+    m->stale = true;
+    stack_area_refresh(p);
+    return find_read(m, addr, ret);
+}
+
+static bool holds(const struct stack_area *a, uint64_t addr)
+{
+    return addr >= a->start && addr < a->end;
+}
+
+static struct stack_area *find_known(struct task *t, uint64_t sp)
+{
+    for (size_t i = 0; i < STACK_AREAS; i++)
+        if (holds(&t->areas[i], sp))
+            return &t->areas[i];
+    return NULL;
+}
+
+/* In the place of the one that was found before the other. */
+static void keep(struct task *t, const struct stack_area *area)
+{
+    t->areas[1] = t->areas[0];
+    t->areas[0] = *area;
+}
+
+/* Are they still what they were?  If not, the mappings as they were read are not, either. */
+static void check(struct task *t)
+{
+    int64_t now_ns = clock_now_ns();
+    if (now_ns - t->areas_checked_ns < AREA_LASTS_NS)
+        return;
+    t->areas_checked_ns = now_ns;
+    for (size_t i = 0; i < STACK_AREAS; i++) {
+        struct stack_area *a = &t->areas[i];
+        struct stack_area now = {0};
+        if (!a->end)
+            continue;
+        (void)look(t->process, a->sp, &now);
+        t->process->stack_maps.stale |= now.end < a->end;
+        *a = now;
+    }
+}
+
+void stack_area_learn(struct task *t, uint64_t sp)
+{
+    struct stack_area area;
+    t->area_unknown = 0;
+    check(t);
+    if (!find_known(t, sp) && look(t->process, sp, &area))
+        keep(t, &area);
+}
+
+void stack_area_prepare(struct task *t)
+{
+    if (t->area_unknown)
+        stack_area_learn(t, t->area_unknown);
+    else
+        check(t);
+}
+
+uint64_t stack_area_end(struct task *t, uint64_t sp, bool *ret_unknown)
+{
+    struct stack_area area;
+    struct stack_area *known = find_known(t, sp);
+    *ret_unknown = false;
+    if (known) {
+        known->sp = sp;
+        return known->end;
+    }
+    if (find_known(t, sp - 1)) /* an empty stack */
+        return sp;
+    if (find_read(&t->process->stack_maps, sp, &area)) {
+        keep(t, &area);
+        return area.end;
+    }
+    *ret_unknown = true;
+    t->area_unknown = sp;
+    t->process->stack_maps.stale = true;
+    return (sp | PAGE_MASK) + 1;
+}
