@@ -292,8 +292,7 @@ static void learn_switch_base(struct sampler *s, struct task *t)
 {
     struct task_status status;
     struct schedstat after;
-    int fd = look_fd(s, t, TASK_STATUS);
-    if (fd < 0 || task_status_read(fd, &status) < 0 || look_counts(s, t, &after) < 0 ||
+    if (look_status(s, t, &status) < 0 || look_counts(s, t, &after) < 0 ||
         after.runs != t->sched.runs)
         return;
     t->switch_base = (int64_t)(after.runs - status.voluntary - status.involuntary);

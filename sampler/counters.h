@@ -13,12 +13,16 @@ enum sampler_counter {
     COUNT_NO_STOP_REJECTS,  /* it ran meanwhile: tried again */
     COUNT_NO_STOP_GIVEN_UP, /* three times */
     COUNT_STOP_REQUESTS,
-    COUNT_STOPS,              /* threads that stopped and were captured */
-    COUNT_PENDING_TICKS,      /* threads asked before that had still not stopped */
-    COUNT_REPAIRED_CALLS,     /* interrupted by a stop, restarted by setting −ERESTARTNOHAND */
-    COUNT_PERTURBED_CALLS,    /* interrupted by a stop, not to be repeated */
-    COUNT_CUT_CALLS,          /* stopped with less done than asked for */
-    COUNT_BACKED_OFF,         /* not stopped again in the same interrupted call: gaps */
+    COUNT_STOPS,           /* threads that stopped and were captured */
+    COUNT_PENDING_TICKS,   /* threads asked before that had still not stopped */
+    COUNT_REPAIRED_CALLS,  /* interrupted by a stop, restarted by setting −ERESTARTNOHAND */
+    COUNT_PERTURBED_CALLS, /* interrupted by a stop, not to be repeated */
+    COUNT_CUT_CALLS,       /* stopped with less done than asked for */
+    COUNT_RENEWED_CALLS, /* begun anew by a stop, where a filter may not allow restart_syscall(2) */
+    COUNT_UNDONE_CALLS, /* of threads under a filter: begun anew by a stop, for whoever serves them */
+    COUNT_SUPERVISED_CALLS, /* of these: a supervisor was seen to be asked */
+    COUNT_SUPERVISED, /* samples of threads that a supervisor answers for, which are not stopped */
+    COUNT_BACKED_OFF, /* not stopped again in the same interrupted call: gaps */
     COUNT_EXECVE_WAITS,       /* not asked to stop, since an execve in the process hangs */
     COUNT_RING_FULL,          /* captures lost because the worker was behind */
     COUNT_REFUSED,            /* no longer ours to read or stop */

@@ -37,6 +37,18 @@ int look_counts(struct sampler *s, struct task *t, struct schedstat *ret)
     return r;
 }
 
+int look_status(struct sampler *s, struct task *t, struct task_status *ret)
+{
+    enum { FILTERED = 2 };
+    int fd = look_fd(s, t, TASK_STATUS);
+    int r = fd < 0 ? fd : task_status_read(fd, ret);
+    if (r < 0)
+        return r;
+    t->filter_seen = ret->seccomp == FILTERED;
+    t->filter_seen_ns = clock_now_ns();
+    return 0;
+}
+
 int look_view(struct sampler *s, struct task *t, struct syscall_state *ret)
 {
     int64_t start = clock_now_ns();

@@ -12,5 +12,7 @@ struct sampler;
 int look_fd(struct sampler *s, struct task *t, enum task_file file);
 /* Reads the thread's counts.  0, -ESRCH or what reading says; without live counts: zeros. */
 int look_counts(struct sampler *s, struct task *t, struct schedstat *ret);
+/* Reads its status.  0 or negative, as task_status_read(), or what opening it says. */
+int look_status(struct sampler *s, struct task *t, struct task_status *ret);
 /* Reads /proc's view of the thread.  -EAGAIN: the file is slow, left alone for now. */
 int look_view(struct sampler *s, struct task *t, struct syscall_state *ret);

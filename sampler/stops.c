@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sampler/filters.h"
 #include "sampler/look.h"
 #include "sampler/state.h"
 #include "target/syscalls.h"
@@ -21,7 +22,7 @@ enum {
 /* Some calls are undone, or cut short, at every interruption: leaves T alone longer each time. */
 static void space_out(const struct sampler *s, struct task *t, const struct stop *stop)
 {
-    bool undone = stop->restarting && !syscall_only_waits(stop->syscall);
+    bool undone = stop->renewed || (stop->restarting && !syscall_only_waits(stop->syscall));
     uint32_t most = (uint32_t)(MAX_BACKOFF_NS / s->interval_ns);
     if (!undone && !stop->cut) {
         t->backoff = 0;
@@ -46,6 +47,7 @@ bool stops_stopped(void *sampler, const struct stop *stop)
     counters_add(&s->counters, COUNT_CUT_CALLS, stop->cut);
     if (!t || t->ended || t->filtered)
         return true;
+    filters_note(s, t, stop);
     capture_held(s, t, stop);
     if (s->config.freeze) /* others are captured before this one is let go */
         capture_released(s, t);
@@ -133,8 +135,9 @@ static void not_asked(struct sampler *s, struct task *t, int64_t now_ns)
 static int ask(struct sampler *s, struct task *t)
 {
     int r = -EPERM;
+    bool renew = filters_want_renewal(s, t);
     for (int i = 0; i < 2 && r == -EPERM; i++)
-        r = tracer_request(s->tracer, t->process->pid, t->tid, (uint64_t)(uintptr_t)t);
+        r = tracer_request(s->tracer, t->process->pid, t->tid, (uint64_t)(uintptr_t)t, renew);
     return r;
 }
 
@@ -146,7 +149,9 @@ static bool in_fault(const struct task *t)
 
 static void request_stop(struct sampler *s, struct task *t)
 {
-    if (s->config.no_stop) {
+    filters_settle(s, t);
+    if (s->config.no_stop || t->supervised) {
+        counters_add(&s->counters, COUNT_SUPERVISED, t->supervised);
         capture_not_held(s, t, clock_now_ns());
         return;
     }
@@ -172,6 +177,7 @@ static void request_stop(struct sampler *s, struct task *t)
     if (r < 0 || s->config.freeze || t->requested_state == THREAD_RUNNABLE || in_fault(t))
         return;
     t->slow_to_stop = !tracer_poll(s->tracer, t->tid, POLL_NS);
+    filters_settle(s, t);
 }
 
 bool stops_thaw(struct sampler *s)

@@ -83,6 +83,14 @@ struct task {
     uint64_t
         stopped_runs; /* the run count once it is back in it, if it did nothing else; 0: unknown */
 
+    /* Seccomp filters (docs/interrupted-calls.md). */
+    bool filter_seen; /* as of the last look at its status */
+    int64_t filter_seen_ns;
+    bool renewed; /* a stop found it in a call that goes on as restart_syscall(2) */
+    bool
+        undone; /* the last stop found it in a call that it may have interrupted for a supervisor */
+    bool supervised; /* it has waited for a supervisor's answer: it is not stopped */
+
     /* Stops and slow files are spaced out where they would hurt. */
     uint32_t backoff; /* intervals; 0 none */
     int64_t stop_not_before_ns, syscall_not_before_ns;

@@ -95,8 +95,7 @@ int threads_look_at(struct sampler *s, struct task *t)
     }
     memcpy(t->comm, stat.comm, sizeof t->comm);
     t->io_worker = (stat.flags & PF_IO_WORKER) != 0;
-    int fd = look_fd(s, t, TASK_STATUS);
-    if (fd >= 0 && task_status_read(fd, &status) == 0 && status.ns_tid > 0)
+    if (look_status(s, t, &status) == 0 && status.ns_tid > 0)
         t->ns_tid = status.ns_tid;
     bool ends = stat.state == 'Z' || stat.state == 'X' || stat.flags & PF_EXITING;
     return ends ? 0 : stat.state;

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sampler/filters.h"
 #include "sampler/look.h"
 #include "sampler/state.h"
 #include "sampler/stops.h"
@@ -26,9 +27,8 @@ static enum thread_state running_or_waiting(struct sampler *s, struct task *t)
 {
     struct task_status status;
     struct schedstat after;
-    int fd = look_fd(s, t, TASK_STATUS);
-    if (!s->can.schedstat || fd < 0 || task_status_read(fd, &status) < 0 ||
-        look_counts(s, t, &after) < 0 || after.runs != t->sched.runs)
+    if (!s->can.schedstat || look_status(s, t, &status) < 0 || look_counts(s, t, &after) < 0 ||
+        after.runs != t->sched.runs)
         return THREAD_RUNNING_OR_RUNNABLE;
     int64_t ahead = (int64_t)(after.runs - status.voluntary - status.involuntary);
     if (ahead < t->switch_base) /* an arrival was missed: it happens to some tasks now and then */
@@ -44,8 +44,8 @@ static enum thread_state running_or_waiting(struct sampler *s, struct task *t)
  * at once the last time: where it shares our CPU it cannot while it is waited for. */
 static void queue_runnable(struct sampler *s, struct task *t, int64_t now_ns)
 {
-    bool stop_tells =
-        s->n_queued == 0 && !t->slow_to_stop && !s->config.no_stop && !s->config.freeze;
+    bool stop_tells = s->n_queued == 0 && !t->slow_to_stop && !t->supervised &&
+                      !s->config.no_stop && !s->config.freeze;
     t->requested_state = stop_tells ? THREAD_RUNNING_OR_RUNNABLE : running_or_waiting(s, t);
     s->waiting |= t->requested_state == THREAD_RUNNABLE;
     stops_queue(s, t, now_ns);
@@ -86,7 +86,7 @@ static void repeat(struct sampler *s, struct task *t, int64_t now_ns)
 /* May T be stopped for its registers, which were not refused where it is now? */
 static bool may_want_registers(const struct sampler *s, const struct task *t)
 {
-    return !s->config.no_stop && t->registers_refused != t->sched.runs &&
+    return !s->config.no_stop && !t->supervised && t->registers_refused != t->sched.runs &&
            s->tick_ns >= t->stop_not_before_ns && s->tick_ns >= t->call_not_before_ns &&
            !stops_wait_for_execve(s, t);
 }
@@ -115,9 +115,10 @@ static bool still_there(const struct sampler *s, const struct task *t)
 /* Would T, which is off the CPU at PLACE, not notice a stop?  In a call, if that restarts cleanly.  In a page fault,
  * if no signal is let in ('D'): FUSE gives up what it reads for one, and begins anew.  A job-control stop ('T') has
  * broken off either before. */
-static bool minds_no_stop(const struct task *t, const struct wait_place *place)
+static bool minds_no_stop(struct sampler *s, struct task *t, const struct wait_place *place)
 {
-    if (place->syscall >= 0 && syscall_restarts_cleanly(place->syscall))
+    if (place->syscall >= 0 && syscall_restarts_cleanly(place->syscall) &&
+        !filters_forbid_stop(s, t, place->syscall))
         return true;
     char state = threads_state(t);
     return state == 'T' || (state == 'D' && place->syscall < 0);
@@ -144,7 +145,7 @@ static bool stop_for_registers(struct sampler *s, struct task *t, const struct s
         t->needs_registers = t->sampled_at;
     if (!may_want_registers(s, t) || !capture_same_place(&place, &t->needs_registers))
         return false;
-    if (!minds_no_stop(t, &place)) {
+    if (!minds_no_stop(s, t, &place)) {
         t->registers_refused = t->sched.runs;
         return false;
     }
@@ -176,7 +177,8 @@ static void visit_outside(struct sampler *s, struct task *t, struct syscall_stat
 static bool freeze_blocked(struct sampler *s, struct task *t, const struct syscall_state *view,
                            int64_t now_ns)
 {
-    if (!s->config.freeze || stops_thaw(s) || !syscall_restarts_cleanly(view->number))
+    if (!s->config.freeze || stops_thaw(s) || !syscall_restarts_cleanly(view->number) ||
+        filters_forbid_stop(s, t, view->number))
         return false;
     stop_blocked(s, t, view, now_ns);
     return true;
@@ -272,6 +274,8 @@ static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state
                          int64_t now_ns)
 {
     bool blocked = view->view == SYSCALL_BLOCKED;
+    if (blocked)
+        filters_look(s, t, view->number);
     if (t->io_worker) {
         visit_io_worker(s, t, view, now_ns);
     } else if (blocked && !view->sp && threads_look_at(s, t) == 0) {

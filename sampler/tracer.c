@@ -36,6 +36,7 @@ enum {
 struct request {
     pid_t tid; /* 0 free, −1 deleted */
     bool held;
+    bool renew; /* as given to tracer_request() */
     int64_t asked_ns, held_since_ns;
     uint64_t tag;
 };
@@ -65,14 +66,14 @@ static struct request *find(const struct tracer *t, pid_t tid)
     }
 }
 
-static struct request *insert(struct tracer *t, pid_t tid, uint64_t tag)
+static struct request *insert(struct tracer *t, pid_t tid, uint64_t tag, bool renew)
 {
     uint64_t i = hash_u64((uint64_t)tid);
     while (t->requests[i & (t->capacity - 1)].tid > 0)
         i++;
     struct request *request = &t->requests[i & (t->capacity - 1)];
     t->used += request->tid == 0;
-    *request = (struct request){.tid = tid, .tag = tag, .asked_ns = clock_now_ns()};
+    *request = (struct request){.tid = tid, .renew = renew, .asked_ns = clock_now_ns(), .tag = tag};
     t->pending++;
     return request;
 }
@@ -89,7 +90,7 @@ static void make_room(struct tracer *t)
     t->used = t->pending = 0;
     for (uint32_t i = 0; i < n; i++)
         if (old[i].tid > 0)
-            *insert(t, old[i].tid, old[i].tag) = old[i];
+            *insert(t, old[i].tid, old[i].tag, old[i].renew) = old[i];
     free(old);
 }
 
@@ -116,10 +117,17 @@ static bool is_interrupted(int64_t result)
            result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK;
 }
 
+/* Has the kernel make the interrupted call once more, from its beginning, unless a signal handler is to run first. */
+static bool restart(const struct stop *stop)
+{
+    return ptrace(PTRACE_POKEUSER, stop->tid, offsetof(struct user_regs_struct, rax),
+                  -(long)ERESTARTNOHAND) == 0;
+}
+
 /* Some calls return −EINTR for our stop although no signal came (docs/interrupted-calls.md): have
  * the kernel restart them.  Done first of all, so that it is done even if we die in the next
  * instant. */
-static void repair(struct stop *stop, const struct user_regs_struct *user)
+static void repair(struct stop *stop, const struct user_regs_struct *user, bool renew)
 {
     int64_t result = (int64_t)user->rax;
     const uint64_t args[6] = {user->rdi, user->rsi, user->rdx, user->r10, user->r8, user->r9};
@@ -128,15 +136,16 @@ static void repair(struct stop *stop, const struct user_regs_struct *user)
     stop->syscall = (int64_t)user->orig_rax;
     stop->restarting = is_interrupted(result);
     stop->cut = syscall_was_cut(stop->syscall, args, result);
+    stop->undone = result == -ERESTARTSYS && !syscall_restarts_cleanly(stop->syscall);
+    if (result == -ERESTART_RESTARTBLOCK && renew)
+        stop->renewed = restart(stop);
     if (result != -EINTR)
         return;
-    stop->repaired = syscall_needs_repair(stop->syscall, args) &&
-                     ptrace(PTRACE_POKEUSER, stop->tid, offsetof(struct user_regs_struct, rax),
-                            -(long)ERESTARTNOHAND) == 0;
+    stop->repaired = syscall_needs_repair(stop->syscall, args) && restart(stop);
     stop->perturbed = !stop->repaired;
 }
 
-static void read_registers(struct stop *stop, bool may_repair)
+static void read_registers(struct stop *stop, bool may_repair, bool renew)
 {
     struct user_regs_struct user;
     struct iovec io = {&user, sizeof user};
@@ -144,7 +153,7 @@ static void read_registers(struct stop *stop, bool may_repair)
     if (ptrace(PTRACE_GETREGSET, stop->tid, NT_PRSTATUS, &io) != 0 || io.iov_len != sizeof user)
         return;
     if (may_repair)
-        repair(stop, &user);
+        repair(stop, &user, renew);
     else if ((int64_t)user.orig_rax >= 0)
         stop->syscall = (int64_t)user.orig_rax;
     regs_from_user(&stop->regs, &user);
@@ -191,7 +200,7 @@ static void handle_stop(struct tracer *t, pid_t tid, int status)
     struct stop stop = {.tid = tid, .tag = request ? request->tag : 0};
     hold_active = true;
     stop.job_stopped = ours && signal != SIGTRAP;
-    read_registers(&stop, ours && signal == SIGTRAP);
+    read_registers(&stop, ours && signal == SIGTRAP, !request || request->renew);
     stop.stopped_ns = clock_now_ns();
     if (request)
         request->held_since_ns = held_since(request, told_ns, stop.stopped_ns);
@@ -312,19 +321,20 @@ static long seize(struct tracer *t, pid_t tid, int64_t now_ns)
     return r < 0 ? -saved : 0;
 }
 
-int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag)
+int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag, bool renew)
 {
     struct request *out = find(t, tid);
     if (out && out->tag)
         return -EALREADY;
     if (out) { /* it is ours, and was told to stop */
         out->tag = tag;
+        out->renew = renew;
         return 0;
     }
     make_room(t);
     /* Entered first: a signal on its way stops the thread, and the handler hands it out, as soon as
      * it is ours. */
-    int64_t asked_ns = insert(t, tid, tag)->asked_ns;
+    int64_t asked_ns = insert(t, tid, tag, renew)->asked_ns;
     long r = seize(t, tid, asked_ns);
     /* Refused because it is ours, left over from an execve: only its tracer may interrupt it. */
     if (r == -EPERM && ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) == 0)
@@ -394,7 +404,7 @@ void tracer_expect(struct tracer *t, pid_t tid)
         forget(t, request);
     make_room(t);
     if (ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) == 0)
-        (void)insert(t, tid, 0);
+        (void)insert(t, tid, 0, true);
 }
 
 void tracer_settle(struct tracer *t)

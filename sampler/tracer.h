@@ -34,6 +34,8 @@ struct stop {
     bool job_stopped;  /* by SIGSTOP and the like; stays so after the release */
     bool restarting;   /* a system call was interrupted by this stop and will be restarted */
     bool repaired;     /* its result −EINTR was set to −ERESTARTNOHAND */
+    bool renewed;      /* so was its result that would have led to restart_syscall(2) */
+    bool undone;       /* it begins anew from its start, for whoever serves it */
     bool perturbed;    /* −EINTR of a call that must not be repeated: the program will see it */
     bool cut;          /* a call had done less than it was asked for, likely for this stop */
     int64_t
@@ -58,10 +60,11 @@ struct tracer_handler {
 /* Call on the sampler's thread: installs the SIGCHLD handler and blocks the signal.  HANDLER is
  * copied. */
 struct tracer *tracer_new(const struct tracer_handler *handler);
-/* PTRACE_SEIZE and PTRACE_INTERRUPT for a thread of process PID.  Returns 0; -EALREADY: a request for it is out; -ESRCH: gone;
+/* PTRACE_SEIZE and PTRACE_INTERRUPT for a thread of process PID.  RENEW: a call that would go on as restart_syscall(2)
+ * is to begin anew instead, since a seccomp filter may not allow that.  Returns 0; -EALREADY: a request for it is out; -ESRCH: gone;
  * -EPERM: refused, or another tracer has it; -ETIMEDOUT: an execve of its process took until tracer_hurry(); or what
  * ptrace says. */
-int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag);
+int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag, bool renew);
 /* From another thread: ends a PTRACE_SEIZE of thread SAMPLER that waits. */
 void tracer_hurry(pthread_t sampler);
 /* Handles all there is to reap, without waiting. */

@@ -12,6 +12,7 @@ enum {
     FD = 1 << 0,     /* the first argument is a file descriptor */
     REPAIR = 1 << 1, /* may return EINTR after a stop, with nothing done */
     CLEAN = 1 << 2,  /* restarted by the kernel with the remaining time */
+    BLOCK = 1 << 3,  /* by way of restart_syscall(2) */
 };
 
 static const struct call {
@@ -25,7 +26,7 @@ static const struct call {
     [4] = {"stat", REPAIR},
     [5] = {"fstat", FD | REPAIR},
     [6] = {"lstat", REPAIR},
-    [7] = {"poll", CLEAN},
+    [7] = {"poll", CLEAN | BLOCK},
     [8] = {"lseek", FD},
     [9] = {"mmap", 0},
     [10] = {"mprotect", 0},
@@ -53,7 +54,7 @@ static const struct call {
     [32] = {"dup", FD},
     [33] = {"dup2", FD},
     [34] = {"pause", CLEAN},
-    [35] = {"nanosleep", CLEAN},
+    [35] = {"nanosleep", CLEAN | BLOCK},
     [36] = {"getitimer", 0},
     [37] = {"alarm", 0},
     [38] = {"setitimer", 0},
@@ -220,7 +221,7 @@ static const struct call {
     [199] = {"fremovexattr", FD},
     [200] = {"tkill", 0},
     [201] = {"time", 0},
-    [202] = {"futex", CLEAN},
+    [202] = {"futex", CLEAN | BLOCK},
     [203] = {"sched_setaffinity", 0},
     [204] = {"sched_getaffinity", 0},
     [205] = {"set_thread_area", 0},
@@ -237,7 +238,7 @@ static const struct call {
     [216] = {"remap_file_pages", 0},
     [217] = {"getdents64", FD | REPAIR},
     [218] = {"set_tid_address", 0},
-    [219] = {"restart_syscall", CLEAN},
+    [219] = {"restart_syscall", CLEAN | BLOCK},
     [220] = {"semtimedop", REPAIR},
     [221] = {"fadvise64", FD},
     [222] = {"timer_create", 0},
@@ -248,7 +249,7 @@ static const struct call {
     [227] = {"clock_settime", 0},
     [228] = {"clock_gettime", 0},
     [229] = {"clock_getres", 0},
-    [230] = {"clock_nanosleep", CLEAN},
+    [230] = {"clock_nanosleep", CLEAN | BLOCK},
     [231] = {"exit_group", 0},
     [232] = {"epoll_wait", FD | REPAIR},
     [233] = {"epoll_ctl", FD},
@@ -445,6 +446,11 @@ bool syscall_only_waits(int64_t number)
 bool syscall_mostly_sleeps(int64_t number)
 {
     return find_call(number)->flags & (CLEAN | FD);
+}
+
+bool syscall_has_restart_block(int64_t number)
+{
+    return find_call(number)->flags & BLOCK;
 }
 
 bool syscall_was_cut(int64_t number, const uint64_t args[6], int64_t result)

@@ -13,7 +13,9 @@ bool syscall_takes_fd(int64_t number);
 bool syscall_needs_repair(int64_t number, const uint64_t args[6]);
 /* A stop is not seen by the program: the kernel restarts it with the remaining time. */
 bool syscall_restarts_cleanly(int64_t number);
-/* Of those: nothing is done while it blocks that a stop could undo.  What takes a file descriptor may
+/* Of those: interrupted, it goes on as restart_syscall(2), which a seccomp filter may not allow. */
+bool syscall_has_restart_block(int64_t number);
+/* Of those that restart cleanly: nothing is done while it blocks that a stop could undo.  What takes a file descriptor may
  * ask a server (FUSE, NFS), which begins anew. */
 bool syscall_only_waits(int64_t number);
 /* Who waits for a CPU in it most likely was woken there: it waits, or does I/O. */

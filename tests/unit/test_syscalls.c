@@ -60,6 +60,8 @@ START_TEST(flags_say_what_a_stop_does)
     ck_assert(!syscall_needs_repair(SYS_close, none) && !syscall_restarts_cleanly(SYS_close));
     ck_assert(syscall_restarts_cleanly(SYS_futex) && !syscall_needs_repair(SYS_futex, none));
     ck_assert(!syscall_restarts_cleanly(SYS_epoll_wait));
+    ck_assert(syscall_has_restart_block(SYS_poll) && syscall_has_restart_block(SYS_futex));
+    ck_assert(!syscall_has_restart_block(SYS_ppoll) && !syscall_has_restart_block(SYS_read));
     ck_assert(syscall_only_waits(SYS_futex) && syscall_only_waits(SYS_clock_nanosleep));
     ck_assert(!syscall_only_waits(SYS_read) && !syscall_only_waits(SYS_epoll_wait) &&
               !syscall_only_waits(-1));
