@@ -122,7 +122,7 @@ static struct recording_config configure(const struct options *o)
         .no_python = o->view.no_python,
         .tasks = o->tasks,
     };
-    return (struct recording_config){sampler, stacker, 0};
+    return (struct recording_config){.sampler = sampler, .stacker = stacker};
 }
 
 static int capture(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_missing)

@@ -11,6 +11,7 @@
 #include "cli/record.h"
 #include "cli/standby.h"
 #include "cli/terminal.h"
+#include "cli/watchdog.h"
 #include "target/elf_guard.h"
 
 static int (*const commands[COMMAND_COUNT])(const struct options *o) = {
@@ -68,6 +69,8 @@ static void occupy_closed_streams(void)
 
 int main(int argc, char **argv)
 {
+    if (watchdog_is_waiter(argc, argv))
+        return watchdog_wait(argv);
     struct options o;
     struct err err = {0};
     enum options_result result = options_parse(&o, argc, argv, &err);

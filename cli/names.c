@@ -23,6 +23,11 @@ void names_end(struct names *n)
     n->go = NULL;
 }
 
+void names_abandon(struct names *n)
+{
+    n->go = NULL;
+}
+
 void names_ahead(struct names *n, struct subject *const *subjects, size_t count, int64_t running_ns)
 {
     if (n->go && naming_go_is_done(n->go))

@@ -16,5 +16,7 @@ void names_ahead(struct names *n, struct subject *const *subjects, size_t count,
 /* Names what has no name yet.  ON_PROGRESS: see symbolizers_run(). */
 void names_finish(struct names *n, struct subject *const *subjects, size_t count,
                   bool (*on_progress)(void *ctx, double share), void *ctx);
+/* In a child process, where a thread that names is not: it is done anew. */
+void names_abandon(struct names *n);
 /* Before the subjects are freed. */
 void names_end(struct names *n);

@@ -21,6 +21,7 @@
 #include "cli/signals.h"
 #include "cli/targets.h"
 #include "cli/terminal.h"
+#include "cli/watchdog.h"
 #include "sampler/launch.h"
 
 enum {
@@ -73,7 +74,7 @@ static int launch(struct record *r)
     return EXIT_OK;
 }
 
-static struct recording_config configure(const struct options *o)
+static struct recording_config configure(const struct options *o, pid_t command)
 {
     struct sampler_config sampler = {
         .rate_hz = o->rate_hz,
@@ -88,13 +89,13 @@ static struct recording_config configure(const struct options *o)
         .gil_only = o->gil,
         .tasks = o->tasks,
     };
-    return (struct recording_config){sampler, stacker, o->max_bytes};
+    return (struct recording_config){sampler, stacker, o->max_bytes, command, o->strict};
 }
 
 static int start(struct record *r)
 {
     struct err err = {0};
-    struct recording_config config = configure(r->options);
+    struct recording_config config = configure(r->options, r->command);
     memory_limit(r->options->max_bytes);
     r->throttled = quota_throttled();
     r->recording = recording_new(&config);
@@ -406,7 +407,7 @@ int record_main(const struct options *o)
         sample(&r);
         code = finish(&r);
     }
-    if (r.command)
+    if (r.command && !watchdog_is_child()) /* whose parent waits for it */
         code = command_code(&r, code);
     recording_free(r.recording);
     outputs_free(r.outputs);

@@ -12,6 +12,7 @@
 #include "cli/facts.h"
 #include "cli/names.h"
 #include "cli/thread_names.h"
+#include "cli/watchdog.h"
 #include "target/elf_guard.h"
 #include "target/proc.h"
 #include "target/syscalls.h"
@@ -82,7 +83,10 @@ int recording_start(struct recording *r, struct err *err)
     for (size_t i = 0; i < r->n_subjects; i++)
         subject_refresh(r->subjects[i], clock_now_ns());
     r->origin_ns = clock_now_ns();
-    return sampler_start(r->sampler, err);
+    int error = sampler_start(r->sampler, err);
+    if (error == 0)
+        watchdog_start(r->sampler, r->config.command, r->config.strict);
+    return error;
 }
 
 /* ---- messages ---- */
@@ -329,6 +333,13 @@ int64_t recording_patience_ns(const struct recording *r)
     return r->patience_ns;
 }
 
+/* In a process of its own, which has this thread and no other. */
+static void go_on_alone(struct recording *r)
+{
+    names_abandon(&r->names);
+    sampler_abandon(r->sampler);
+}
+
 bool recording_work(struct recording *r)
 {
     uint32_t n = 0;
@@ -338,6 +349,8 @@ bool recording_work(struct recording *r)
     int64_t now_ns = clock_now_ns();
     int64_t end_ns = now_ns + WORK_NS;
     sampler_hurry(r->sampler);
+    if (watchdog_has_left())
+        go_on_alone(r);
     while (n < MESSAGES_AT_ONCE && now_ns < end_ns &&
            (m = ring_peek(sampler_ring(r->sampler), &bytes)) != NULL) {
         subject_refresh(r->subjects[m->process], now_ns);
@@ -465,6 +478,7 @@ struct recording *recording_free(struct recording *r)
 {
     if (!r)
         return NULL;
+    watchdog_end();
     r->sampler = sampler_free(r->sampler);
     stacker_free(r->stacker);
     names_end(&r->names);

@@ -14,6 +14,8 @@ struct recording_config {
     struct sampler_config sampler;
     struct stacker_options stacker;
     uint64_t max_bytes; /* of the profile; 0: any */
+    pid_t command;      /* that was launched; 0: none */
+    bool strict;        /* as --strict */
 };
 
 /* CONFIG is copied. */

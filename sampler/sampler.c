@@ -333,11 +333,17 @@ static void ask_for_short_slices(void)
 static void *sampler_main(void *arg)
 {
     struct sampler *s = arg;
-    struct tracer_handler handler = {
-        s, &s->seizing_since_ns, stops_stopped, stops_released, stops_gone, on_child};
+    struct tracer_handler handler = {s,
+                                     &s->seizing_since_ns,
+                                     &s->holding_since_ns,
+                                     stops_stopped,
+                                     stops_released,
+                                     stops_gone,
+                                     on_child};
     (void)prctl(PR_SET_NAME, "wallspy-sampler");
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     ask_for_short_slices();
+    atomic_store(&s->tid, gettid());
     s->tracer = tracer_new(&handler);
     if (s->config.single_shot)
         run_once(s);
@@ -385,6 +391,26 @@ void sampler_hurry(struct sampler *s)
     int64_t since_ns = atomic_load_explicit(&s->seizing_since_ns, memory_order_relaxed);
     if (s->started && since_ns && clock_now_ns() - since_ns > SEIZE_NS)
         tracer_hurry(s->thread);
+}
+
+int64_t sampler_holding_since_ns(const struct sampler *s, pid_t *ret_tid)
+{
+    *ret_tid = atomic_load_explicit(&s->tid, memory_order_relaxed);
+    return atomic_load_explicit(&s->holding_since_ns, memory_order_relaxed);
+}
+
+void sampler_wake_worker(const struct sampler *s)
+{
+    (void)!write(s->notify_fd, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+void sampler_abandon(struct sampler *s)
+{
+    s->started = false;
+    counters_add(&s->counters, COUNT_STUCK, 1);
+    tick_close(s);
+    s->tracer = tracer_free(s->tracer);
+    atomic_store_explicit(&s->done, true, memory_order_release);
 }
 
 void sampler_tell(struct sampler *s)

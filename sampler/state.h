@@ -78,8 +78,9 @@ struct sampler {
     bool told;         /* something was put into the ring since it was woken */
     _Atomic int pause; /* enum pause_state */
     _Atomic bool stop, done;
-    _Atomic bool tell;                /* sampler_tell() was called */
-    _Atomic int64_t seizing_since_ns; /* see tracer.h */
+    _Atomic bool tell;                                  /* sampler_tell() was called */
+    _Atomic int64_t seizing_since_ns, holding_since_ns; /* see tracer.h */
+    _Atomic pid_t tid;                                  /* of the sampler's thread; 0: none yet */
     _Atomic uint32_t task_count;
     _Atomic double rate_hz, worst_share;
 };

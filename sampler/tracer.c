@@ -189,6 +189,13 @@ static int64_t held_since(const struct request *request, int64_t told_ns, int64_
     return told_ns - min_i64(told_ns - request->asked_ns, UNSEEN_NS);
 }
 
+/* SINCE_NS 0: it is over, unless others are kept. */
+static void tell_holding(struct tracer *t, int64_t since_ns)
+{
+    if (!t->held)
+        atomic_store_explicit(t->handler.holding_since_ns, since_ns, memory_order_relaxed);
+}
+
 /* A thread stopped: hand it out and let it go.  One that nobody asked for (it took the tid of the process by execve) may
  * be in a call that needs the repair all the same. */
 static void handle_stop(struct tracer *t, pid_t tid, int status)
@@ -199,6 +206,7 @@ static void handle_stop(struct tracer *t, pid_t tid, int status)
     struct request *request = find(t, tid);
     struct stop stop = {.tid = tid, .tag = request ? request->tag : 0};
     hold_active = true;
+    tell_holding(t, told_ns);
     stop.job_stopped = ours && signal != SIGTRAP;
     read_registers(&stop, ours && signal == SIGTRAP, !request || request->renew);
     stop.stopped_ns = clock_now_ns();
@@ -212,6 +220,7 @@ static void handle_stop(struct tracer *t, pid_t tid, int status)
         return;
     }
     release(t, request, tid, ours ? 0 : signal);
+    tell_holding(t, 0);
 }
 
 void tracer_release_held(struct tracer *t)
@@ -219,6 +228,7 @@ void tracer_release_held(struct tracer *t)
     for (uint32_t i = 0; i < t->capacity && t->held; i++)
         if (t->requests[i].tid > 0 && t->requests[i].held)
             release(t, &t->requests[i], t->requests[i].tid, 0);
+    tell_holding(t, 0);
 }
 
 uint32_t tracer_held(const struct tracer *t)
@@ -232,6 +242,7 @@ static void handle_end(struct tracer *t, pid_t tid, int status)
     if (request) {
         uint64_t tag = request->tag;
         forget(t, request);
+        tell_holding(t, 0);
         t->handler.gone(t->handler.ctx, tag);
     }
     t->handler.child(t->handler.ctx, tid, status);

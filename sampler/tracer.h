@@ -46,6 +46,8 @@ struct tracer_handler {
     void *ctx;
     _Atomic int64_t
         *seizing_since_ns; /* of a PTRACE_SEIZE that has not returned (CLOCK_MONOTONIC); 0: none */
+    _Atomic int64_t
+        *holding_since_ns; /* that some thread has been held without a break; 0: none is */
     /* Thread held: no allocation, no stdio.  May run inside a signal handler (of this thread).
      * True: let it go now.  False: keep it until tracer_release_held().  A stop without a tag was not asked for. */
     bool (*stopped)(void *ctx, const struct stop *stop);

@@ -2,6 +2,8 @@
  *   above userfaultfd  its page faults are served by the thread itself
  *   above slow         a file whose pages take 300 ms (slow_file.h)
  *   above memfd        a sparse file in memory: what is read is allocated
+ *   above hole         a hole in the stack itself, whose faults nobody serves; the thread never looks there
+ *                      (a number behind it: its exit status)
  * With "signal" behind it the thread does so in a handler on an alternate stack.
  * Prints "skip" where that is not to be had. */
 #include <errno.h>
@@ -11,6 +13,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -23,9 +26,11 @@
 #include "slow_file.h"
 
 enum { STACK_BYTES = 256 * 1024, ABOVE_BYTES = 1 << 20, SLOW_MS = 300, WORK_NS = 2000000 };
+enum { PAGE_BYTES = 4096, HOLE_BYTES = 8 * PAGE_BYTES };
 
-static struct count counts[] = {{.name = "done"}, {.name = "faults"}, {.name = "blocks"}, {0}};
-enum { DONE, FAULTS, BLOCKS };
+static struct count counts[] = {
+    {.name = "done"}, {.name = "faults"}, {.name = "blocks"}, {.name = "still_ms"}, {0}};
+enum { DONE, FAULTS, BLOCKS, STILL_MS };
 
 static int faults_fd = -1;
 static int file_fd = -1;
@@ -72,6 +77,29 @@ static __attribute__((noinline)) void compute_and_sleep(void)
     counts[DONE].n++;
 }
 
+/* STILL_MS: for how long it did not run, at most. */
+static __attribute__((noinline)) void spin(void)
+{
+    for (int64_t before = now_ns(), now; true; before = now) {
+        now = now_ns();
+        long ms = (long)((now - before) / 1000000);
+        if (ms > counts[STILL_MS].n)
+            counts[STILL_MS].n = ms;
+        counts[DONE].n++;
+    }
+}
+
+static void *hole_main(void *unused)
+{
+    char room[HOLE_BYTES + 2 * PAGE_BYTES];
+    char *hole = room + PAGE_BYTES - (uintptr_t)room % PAGE_BYTES;
+    room[sizeof room - 1] = unused != NULL; /* and above the hole goes on what is needed */
+    if (madvise(hole, HOLE_BYTES, MADV_DONTNEED))
+        fail("madvise");
+    spin();
+    return room[sizeof room - 1] ? unused : NULL;
+}
+
 static void *work_main(void *unused)
 {
     (void)unused;
@@ -97,10 +125,10 @@ static void *signal_main(void *stack)
     return NULL;
 }
 
-static bool map_userfaultfd(void)
+static bool map_userfaultfd(void *from, size_t bytes)
 {
     struct uffdio_api api = {.api = UFFD_API};
-    struct uffdio_register range = {.range = {(uintptr_t)above, ABOVE_BYTES},
+    struct uffdio_register range = {.range = {(uintptr_t)from, bytes},
                                     .mode = UFFDIO_REGISTER_MODE_MISSING};
     faults_fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
     return faults_fd >= 0 && ioctl(faults_fd, UFFDIO_API, &api) == 0 &&
@@ -116,7 +144,7 @@ static bool map_file(int fd, int flags)
 static bool map_above(const char *kind)
 {
     if (strcmp(kind, "userfaultfd") == 0)
-        return map_userfaultfd();
+        return map_userfaultfd(above, ABOVE_BYTES);
     is_slow = strcmp(kind, "slow") == 0;
     if (is_slow) {
         above_bytes = 4096;
@@ -128,14 +156,18 @@ static bool map_above(const char *kind)
     return map_file(fd, MAP_SHARED);
 }
 
-static void start_on(void *stack, bool in_handler)
+static void start_on(void *stack, bool in_handler, bool has_hole)
 {
     pthread_t thread;
     pthread_attr_t attributes;
     (void)pthread_attr_init(&attributes);
     if (!in_handler && pthread_attr_setstack(&attributes, stack, STACK_BYTES))
         fail("pthread_attr_setstack");
-    errno = pthread_create(&thread, &attributes, in_handler ? signal_main : work_main, stack);
+    errno = pthread_create(&thread, &attributes,
+                           in_handler ? signal_main
+                           : has_hole ? hole_main
+                                      : work_main,
+                           stack);
     if (errno)
         fail("pthread_create");
     (void)pthread_setname_np(thread, "worker");
@@ -148,11 +180,14 @@ int main(int argc, char **argv)
     if (stack == MAP_FAILED || argc < 2)
         fail("mmap");
     above = stack + STACK_BYTES;
-    if (!map_above(argv[1])) {
+    bool has_hole = strcmp(argv[1], "hole") == 0;
+    if (has_hole)
+        memset(stack, 1, STACK_BYTES);
+    if (has_hole ? !map_userfaultfd(stack, STACK_BYTES) : !map_above(argv[1])) {
         (void)printf("skip\n");
         return 0;
     }
-    start_on(stack, argc > 2);
+    start_on(stack, argc > 2 && !has_hole, has_hole);
     answer(counts);
-    _exit(0);
+    _exit(has_hole && argc > 2 ? atoi(argv[2]) : 0);
 }

@@ -1,5 +1,7 @@
 """Stacks directly below memory whose reading has a price: wallspy reads no further than to their end."""
+import os
 import subprocess
+import tempfile
 import time
 
 import harness
@@ -66,6 +68,56 @@ class Above(harness.HarmTest):
             self.assertIn("work_main", self.dump(target.pid))
             self.assert_unharmed(target)
             self.assertEqual(target.finish()["faults"], 0)
+
+
+class Watchdog(harness.HarmTest):
+    """A page of the stack itself does not come: the hold ends all the same, and what there is is written."""
+    SAYS = "sampling ended: a thread was held for 0.25 s"
+
+    def assert_let_go(self, target):
+        before = target.counts()
+        self.assertLess(before["still_ms"], 1500)
+        time.sleep(0.1)
+        self.assertGreater(target.counts()["done"], before["done"])
+        self.assert_unharmed(target)
+
+    def test_record(self):
+        with harness.Target("above", "hole") as target:
+            if target.first == "skip":
+                self.skipTest("userfaultfd is not to be had here")
+            with harness.Wallspy(target.pid, rate=100, ready=False) as wallspy:
+                profile = wallspy.ends(10)
+                self.assertIn(self.SAYS, " ".join(wallspy.text().split()))
+            self.assertEqual(profile.counts["stuck"], 1)
+            self.assertGreater(profile.seconds("read pipe"), 0.1)  # of the main thread
+            self.assert_let_go(target)
+
+    def test_dump(self):
+        with harness.Target("above", "hole") as target:
+            if target.first == "skip":
+                self.skipTest("userfaultfd is not to be had here")
+            line = [harness.programs["wallspy"], "dump", "-p", str(target.pid)]
+            dumped = subprocess.run(line, capture_output=True, text=True, timeout=10, check=True)
+            self.assertIn(self.SAYS, " ".join(dumped.stderr.split()))
+            self.assertIn("main", dumped.stdout)
+            self.assert_let_go(target)
+
+    def test_launched(self):
+        """Who waits for wallspy waits for the command, and gets its status."""
+        target = os.path.join(harness.programs["targets"], "above")
+        with tempfile.TemporaryDirectory() as folder:
+            output = os.path.join(folder, "out.json")
+            line = [harness.programs["wallspy"], "record", "-o", output, "--", target, "hole", "7"]
+            with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) as wallspy:
+                if wallspy.stdout.readline() == "skip\n":
+                    self.skipTest("userfaultfd is not to be had here")
+                harness.wait_until(lambda: os.path.exists(output))
+                self.assertIsNone(wallspy.poll())
+                _, said = wallspy.communicate(timeout=10)
+            self.assertEqual(wallspy.returncode, 7)
+            self.assertIn(self.SAYS, " ".join(said.split()))
+            harness.Profile(output)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,187 @@
+#include "cli/watchdog.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/exit_codes.h"
+#include "cli/terminal.h"
+#include "sampler/launch.h"
+#include "sampler/sampler.h"
+#include "target/proc.h"
+
+enum {
+    LOOK_MS = 50,
+    LOOKS = 5,       /* in a row that find the same hold, and its reader asleep: 250 ms */
+    LAST_LOOKS = 25, /* the same where nobody came to watchdog_has_left() */
+};
+
+static const char waiter_option[] = "--wait-for";
+
+/* One for the program, as its process is. */
+static struct {
+    struct sampler *sampler;
+    pid_t command;
+    bool strict;
+    int end_fd;
+    pthread_t thread;
+    bool started, is_child;
+    atomic_bool overdue;
+} dog;
+
+/* Does thread TID of ours wait, for anything but a CPU? */
+static bool is_asleep(pid_t tid)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_stat stat;
+    ssize_t len = proc_read_text(getpid(), tid, "stat", text, sizeof text);
+    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 &&
+           (stat.state == 'D' || stat.state == 'S');
+}
+
+/* Becomes the waiter for WRITER (0: there is none).  Every other thread ends with that. */
+static _Noreturn void become_waiter(pid_t writer)
+{
+    char text[2][16];
+    (void)snprintf(text[0], sizeof text[0], "%d", writer);
+    (void)snprintf(text[1], sizeof text[1], "%d", dog.command);
+    char name[] = "wallspy";
+    char option[sizeof waiter_option];
+    (void)snprintf(option, sizeof option, "%s", waiter_option);
+    char strict[] = {dog.strict ? '1' : '0', '\0'};
+    char *argv[] = {name, option, text[0], text[1], strict, NULL};
+    (void)execv("/proc/self/exe", argv);
+    _exit(EXIT_FAILED);
+}
+
+/* The recording's own thread does not answer: what it has cannot be saved, but the target can. */
+static _Noreturn void give_up(void)
+{
+    terminal_error("a thread was held for more than a second, since memory of its process that "
+                   "wallspy read did "
+                   "not come: it is let go, and the recording is lost.");
+    become_waiter(0);
+}
+
+static void *watch(void *unused)
+{
+    struct pollfd end = {.fd = dog.end_fd, .events = POLLIN};
+    int64_t seen_ns = 0;
+    int looks = 0;
+    while (poll(&end, 1, LOOK_MS) <= 0) {
+        pid_t tid = 0;
+        int64_t since_ns = sampler_holding_since_ns(dog.sampler, &tid);
+        looks = since_ns && since_ns == seen_ns && is_asleep(tid) ? looks + 1 : 0;
+        seen_ns = since_ns;
+        if (looks >= LOOKS) {
+            atomic_store(&dog.overdue, true);
+            sampler_wake_worker(dog.sampler);
+        }
+        if (looks >= LAST_LOOKS)
+            give_up();
+    }
+    return unused;
+}
+
+void watchdog_start(struct sampler *s, pid_t command, bool strict)
+{
+    sigset_t all;
+    sigset_t old;
+    dog.sampler = s;
+    dog.command = command;
+    dog.strict = strict;
+    dog.end_fd = eventfd(0, EFD_CLOEXEC);
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    dog.started = dog.end_fd >= 0 && pthread_create(&dog.thread, NULL, watch, NULL) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void watchdog_end(void)
+{
+    if (dog.started) {
+        (void)!write(dog.end_fd, &(uint64_t){1}, sizeof(uint64_t));
+        (void)pthread_join(dog.thread, NULL);
+    }
+    if (dog.end_fd > 0)
+        close(dog.end_fd);
+    dog.end_fd = 0;
+    dog.started = false;
+}
+
+bool watchdog_has_left(void)
+{
+    if (dog.is_child || !atomic_load(&dog.overdue))
+        return false;
+    (void)fflush(NULL); /* once, not twice */
+    pid_t writer = fork();
+    if (writer < 0)
+        give_up();
+    if (writer > 0)
+        become_waiter(writer);
+    dog.started = false;
+    dog.is_child = true;
+    terminal_warn(
+        "sampling ended: a thread was held for 0.25 s, since memory of its process that wallspy "
+        "read "
+        "did not come (a slow file, userfaultfd, swap); it runs again, and what was sampled is "
+        "written.");
+    return true;
+}
+
+bool watchdog_is_child(void)
+{
+    return dog.is_child;
+}
+
+/* ---- the waiter ---- */
+
+enum { WRITER = 2, COMMAND, STRICT, ARGUMENTS };
+
+static volatile pid_t the_writer;
+
+/* The terminal's reach it by themselves. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (info->si_code <= 0 && the_writer > 0)
+        (void)kill(the_writer, number);
+}
+
+static pid_t pid_of(const char *text)
+{
+    int64_t pid = 0;
+    return parse_whole_i64(text, 1, INT32_MAX, &pid) == 0 ? (pid_t)pid : 0;
+}
+
+bool watchdog_is_waiter(int argc, char **argv)
+{
+    return argc == ARGUMENTS && str_eq(argv[1], waiter_option);
+}
+
+int watchdog_wait(char **argv)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    pid_t command = pid_of(argv[COMMAND]);
+    int status = 0;
+    the_writer = pid_of(argv[WRITER]);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        (void)sigaction(numbers[i], &action, NULL);
+    int code = EXIT_FAILED;
+    if (the_writer && launch_wait(the_writer, &status) == 0)
+        code = launch_exit_code(status);
+    the_writer = 0;
+    if (!command || launch_wait(command, &status) < 0)
+        return code;
+    return code != EXIT_OK && *argv[STRICT] == '1' ? EXIT_STRICT_FAILED : launch_exit_code(status);
+}
