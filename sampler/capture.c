@@ -1,3 +1,5 @@
+#include "sampler/capture.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -8,15 +10,15 @@
 #include "sampler/look.h"
 #include "sampler/object.h"
 #include "sampler/state.h"
+#include "sampler/stop_state.h"
 #include "target/syscalls.h"
 
 enum {
     OFF_CPU_ATTEMPTS = 3,
     HELD_STACK_BYTES = 512 * 1024,  /* at most: read in some 25 µs; 6 MiB held a thread for 1 ms */
     OTHER_STACK_BYTES = 512 * 1024, /* at most: half of the blocks a capture may have */
-    OFF_CPU_STACK_BYTES = 128 * 1024,   /* at least: nobody waits for a read without a stop */
-    SPARE_RING_BYTES = 256 * 1024,      /* some 2,000 messages without a stack */
-    WAKES_AT_ONCE_NS = 100 * NS_PER_US, /* after its release, where a CPU is idle */
+    OFF_CPU_STACK_BYTES = 128 * 1024, /* at least: nobody waits for a read without a stop */
+    SPARE_RING_BYTES = 256 * 1024,    /* some 2,000 messages without a stack */
 };
 
 /* Fills the head of a message of T's and starts the count of what comes after it. */
@@ -377,22 +379,6 @@ void capture_prepare(struct sampler *s, struct task *t)
     (void)ring_reserve(s->ring, capture_bytes(t->stack_bytes));
 }
 
-/* It was off the CPU when it was looked at, and asked a moment later: it may have gone on in between. */
-static bool went_on(const struct task *t, const struct regs *regs)
-{
-    return t->requested_state == THREAD_BLOCKED &&
-           (regs->r[X86_RSP] != t->requested_at.sp || regs->r[X86_PC] != t->requested_at.pc);
-}
-
-/* T was running or waiting for a CPU when it was looked at, and had gone to sleep when it was asked a moment later: the
- * stop broke off its call.  A request that was pending for ticks found it awake at each. */
-static bool fell_asleep(const struct task *t, const struct stop *stop)
-{
-    bool waits = stop->repaired || syscall_restarts_cleanly(stop->syscall);
-    return t->requested_state != THREAD_BLOCKED && stop->restarting && waits &&
-           !stop->job_stopped && !t->pending_repeats;
-}
-
 /* How many bytes of T's stack from sp on are to be read while it waits, and whether parts further up besides. */
 static size_t held_stack(const struct sampler *s, const struct task *t, bool *ret_parts)
 {
@@ -412,11 +398,7 @@ void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
     s->held = (struct held_capture){0};
     if (!m || !stop->registers_ok)
         return;
-    bool asleep = fell_asleep(t, stop);
-    if (went_on(t, &stop->regs))
-        t->requested_state = THREAD_RUNNING;
-    else if (asleep)
-        t->requested_state = THREAD_BLOCKED;
+    bool fell_asleep = stop_state_judge(t, stop);
     note_wait(t, stop);
     m->snapshot.tid = t->tid;
     m->snapshot.taken_ns = stop->stopped_ns;
@@ -428,34 +410,7 @@ void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
     fill_arguments(&m->snapshot);
     m->snapshot.fs_base = stop->fs_base;
     read_memory(s, t, m, stack, parts);
-    s->held = (struct held_capture){t, m, asleep};
-}
-
-/* Of a thread that could run when it was looked at.  Its run count of after the release tells that it has not left its
- * CPU between the request and the stop.  If it has, or was let onto a CPU again by now, it had just been woken if it
- * stopped at the end of a call that waits; else it waited for a CPU if the kernel counted so. */
-static enum thread_state running_or_waited(const struct task *t, const struct snapshot *snapshot,
-                                           const struct schedstat *now)
-{
-    int64_t took_ns = snapshot->taken_ns - t->requested_ns;
-    int64_t waited_ns = (int64_t)(now->wait_ns - t->sched.wait_ns);
-    if (syscall_mostly_sleeps(snapshot->syscall))
-        return THREAD_RUNNABLE;
-    bool waited = waited_ns > WAKES_AT_ONCE_NS && 2 * waited_ns >= took_ns;
-    return waited ? THREAD_RUNNABLE : THREAD_RUNNING;
-}
-
-/* The state of a thread when it was asked to stop, as far as that was left to the stop. */
-static void settle_state(struct sampler *s, struct task *t, struct snapshot *snapshot,
-                         const struct schedstat *now, bool fell_asleep)
-{
-    bool open = fell_asleep || snapshot->state == THREAD_RUNNING_OR_RUNNABLE;
-    if (s->can.schedstat && open && now->runs == t->requested_runs)
-        snapshot->state = THREAD_RUNNING;
-    else if (s->can.schedstat && open && !fell_asleep)
-        snapshot->state = running_or_waited(t, snapshot, now);
-    t->requested_state = snapshot->state;
-    s->waiting |= snapshot->state == THREAD_RUNNABLE;
+    s->held = (struct held_capture){t, m, fell_asleep};
 }
 
 void capture_released(struct sampler *s, struct task *t)
@@ -469,8 +424,10 @@ void capture_released(struct sampler *s, struct task *t)
     if (!m || (fd >= 0 && schedstat_read(fd, &now) == -ESRCH))
         return;
     int64_t stopped_ns = m->snapshot.taken_ns;
-    if (fd >= 0)
-        settle_state(s, t, &m->snapshot, &now, fell_asleep);
+    if (fd >= 0 && s->can.schedstat)
+        m->snapshot.state = stop_state_settle(t, &m->snapshot, &now, fell_asleep);
+    t->requested_state = m->snapshot.state;
+    s->waiting |= m->snapshot.state == THREAD_RUNNABLE;
     if (t->object)
         object_add(t->object, &s->recorder, m);
     else if (m->snapshot.state == THREAD_BLOCKED)

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sampler/capture.h"
 #include "sampler/filters.h"
 #include "sampler/look.h"
 #include "sampler/state.h"
