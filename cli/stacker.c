@@ -394,7 +394,7 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
 struct stacked stacker_mark(struct stacker *st, struct subject *s, const struct sample_message *m)
 {
     struct stacked ret = {0};
-    if (m->head.flags & (SAMPLE_TRACED | SAMPLE_IO_WORKER))
+    if (m->head.flags & (SAMPLE_TRACED | SAMPLE_IO_WORKER | SAMPLE_NEVER_STOPPED))
         ret.frames = profile_push(st->profile, ret.frames,
                                   leaf_frame(st->profile, s->pid, m, PY_GIL_ABSENT, &st->files));
     ret.stack = ret.frames;

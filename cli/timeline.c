@@ -40,8 +40,9 @@ static struct counted_since count_since(const struct lane *lane, const struct me
     since.runqueue_ns = (int64_t)(m->sched.wait_ns - lane->sched.wait_ns);
     since.runs = m->sched.runs - lane->sched.runs;
     /* The kernel counts a wait for a CPU when it is over.  Nobody will count this one. */
-    if (m->kind == MESSAGE_TASK_END && lane->state == RUN_RUNNABLE && !since.runs)
-        since.runqueue_ns = m->time_ns - lane->start_ns;
+    bool waits_still = m->kind == MESSAGE_TASK_END && lane->state == RUN_RUNNABLE;
+    if (waits_still && m->until_ns == m->time_ns)
+        since.runqueue_ns = m->time_ns - lane->start_ns - since.cpu_ns;
     return since;
 }
 

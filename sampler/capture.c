@@ -242,7 +242,7 @@ static void note_wait(struct task *t, const struct stop *stop)
         return;
     int64_t number = stop->syscall < 0 ? -1 : call_number(t, stop->syscall, sp, pc);
     t->stopped_at = (struct wait_place){number, sp, pc};
-    t->stopped_runs = t->requested_state == THREAD_BLOCKED ? t->requested_runs + 2 : 0;
+    t->stopped_runs = t->requested_state == THREAD_BLOCKED ? t->requested_sched.runs + 2 : 0;
 }
 
 /* Returns enum sample_flags. */
@@ -331,8 +331,10 @@ static int try_off_cpu(struct sampler *s, struct task *t, const struct syscall_s
         return error < 0 ? error : -EAGAIN;
     }
     fill_head(s, t, &m->head, MESSAGE_SAMPLE, t->pending ? t->requested_ns : m->snapshot.taken_ns);
-    if (t->pending)
+    if (t->pending) {
+        m->head.sched = t->requested_sched;
         capture_still_pending(t, m->snapshot.taken_ns);
+    }
     m->head.flags = flags | (s->can.schedstat ? 0 : SAMPLE_APPROXIMATE);
     publish(s, t, m);
     t->state = m->snapshot.state;
@@ -433,6 +435,7 @@ void capture_released(struct sampler *s, struct task *t)
     else if (m->snapshot.state == THREAD_BLOCKED)
         object_read(&s->recorder, t->process->pid, m);
     fill_head(s, t, &m->head, MESSAGE_SAMPLE, t->requested_ns);
+    m->head.sched = t->requested_sched;
     publish(s, t, m);
     counters_add(&s->counters, COUNT_STOPS, 1);
     t->state = m->snapshot.state;

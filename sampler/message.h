@@ -22,9 +22,10 @@ enum sample_flags {
     SAMPLE_NO_STACK = 1 << 0,    /* the tick could not be sampled: missed, whatever the reason */
     SAMPLE_APPROXIMATE = 1 << 1, /* taken without the proof of an unchanged run count */
     SAMPLE_IO_WORKER = 1 << 2,   /* an io_uring worker: has no user stack */
-    SAMPLE_NOT_HELD = 1 << 3,  /* running, and not held because of --no-stop: Python frames only */
-    SAMPLE_TRACED = 1 << 4,    /* another tracer has the process */
-    TASK_STILL_ALIVE = 1 << 5, /* MESSAGE_TASK_END: only the recording ends */
+    SAMPLE_NOT_HELD = 1 << 3, /* running, and not held because of --no-stop: Python frames only */
+    SAMPLE_TRACED = 1 << 4,   /* another tracer has the process */
+    SAMPLE_NEVER_STOPPED = 1 << 6, /* it was asked to, and has not got a CPU since */
+    TASK_STILL_ALIVE = 1 << 5,     /* MESSAGE_TASK_END: only the recording ends */
 };
 
 /* Every message begins so.  A thread is named by TASK, a number never used twice; its tid may be.

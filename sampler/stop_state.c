@@ -37,20 +37,33 @@ static enum thread_state running_or_waited(const struct task *t, const struct sn
                                            const struct schedstat *now)
 {
     int64_t took_ns = snapshot->taken_ns - t->requested_ns;
-    int64_t waited_ns = (int64_t)(now->wait_ns - t->sched.wait_ns);
+    int64_t waited_ns = (int64_t)(now->wait_ns - t->requested_sched.wait_ns);
     bool waited = waited_ns > WAKES_AT_ONCE_NS && 2 * waited_ns >= took_ns;
-    bool woken = !t->pending_repeats && syscall_mostly_sleeps(snapshot->syscall);
-    return waited || woken ? THREAD_RUNNABLE : THREAD_RUNNING;
+    return waited || syscall_mostly_sleeps(snapshot->syscall) ? THREAD_RUNNABLE : THREAD_RUNNING;
+}
+
+/* The same where several ticks have passed: what it did for most of the time since the request.  What is neither was in
+ * an uninterruptible wait. */
+static enum thread_state state_while_pending(const struct task *t, const struct snapshot *snapshot,
+                                             const struct schedstat *now)
+{
+    int64_t took_ns = snapshot->taken_ns - t->requested_ns;
+    if (2 * (int64_t)(now->wait_ns - t->requested_sched.wait_ns) >= took_ns)
+        return THREAD_RUNNABLE;
+    bool ran = 2 * (int64_t)(now->run_ns - t->requested_sched.run_ns) >= took_ns;
+    return ran ? THREAD_RUNNING : THREAD_BLOCKED;
 }
 
 enum thread_state stop_state_settle(const struct task *t, const struct snapshot *snapshot,
                                     const struct schedstat *now, bool fell_asleep)
 {
-    bool open = fell_asleep || snapshot->state == THREAD_RUNNING_OR_RUNNABLE ||
-                (t->pending_repeats && snapshot->state == THREAD_RUNNING);
-    if (!open)
+    bool could_run = snapshot->state == THREAD_RUNNING || snapshot->state == THREAD_RUNNABLE ||
+                     snapshot->state == THREAD_RUNNING_OR_RUNNABLE;
+    if (could_run && t->pending_repeats)
+        return state_while_pending(t, snapshot, now);
+    if (!fell_asleep && snapshot->state != THREAD_RUNNING_OR_RUNNABLE)
         return snapshot->state;
-    if (now->runs == t->requested_runs)
+    if (now->runs == t->requested_sched.runs)
         return THREAD_RUNNING;
     return fell_asleep ? THREAD_BLOCKED : running_or_waited(t, snapshot, now);
 }

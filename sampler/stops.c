@@ -165,7 +165,7 @@ static void request_stop(struct sampler *s, struct task *t)
             t->requested_state = THREAD_RUNNING_OR_RUNNABLE;
     }
     t->requested_ns = clock_now_ns();
-    t->requested_runs = t->sched.runs;
+    t->requested_sched = t->sched;
     t->pending_repeats = 0;
     t->pending = true;
     counters_add(&s->counters, COUNT_STOP_REQUESTS, 1);

@@ -68,7 +68,7 @@ struct task {
     /* A stop that was asked for. */
     bool pending;
     int64_t requested_ns;
-    uint64_t requested_runs;
+    struct schedstat requested_sched;
     enum thread_state requested_state;
     struct wait_place requested_at; /* of THREAD_BLOCKED */
     uint64_t

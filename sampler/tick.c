@@ -200,19 +200,22 @@ static bool is_stuck(struct sampler *s, struct task *t)
 static bool still_blocked(const struct sampler *s, const struct task *t)
 {
     return t->pending && t->requested_state == THREAD_BLOCKED && s->can.schedstat &&
-           t->sched.runs == t->requested_runs;
+           t->sched.runs == t->requested_sched.runs;
 }
 
-/* T's stop, which would tell all of it, has not come yet: what can be read without. */
-static void read_pending(struct sampler *s, struct task *t)
+/* T's stop, which would tell all of it, has not come yet: what can be read without.  Since it was asked it has not been
+ * outside of the kernel, so it is where it was then.  False: it waits for a CPU, or has just stopped. */
+static bool read_pending(struct sampler *s, struct task *t)
 {
     struct syscall_state view;
-    if (!still_blocked(s, t) || look_counts(s, t, &t->sched) < 0 || !still_blocked(s, t))
-        return;
-    if (t->repeatable && t->sampled_runs == t->sched.runs)
+    if (!t->pending || !s->can.schedstat || look_counts(s, t, &t->sched) < 0 || !t->pending)
+        return false;
+    if (still_blocked(s, t) && t->repeatable && t->sampled_runs == t->sched.runs)
         capture_still_pending(t, clock_now_ns());
-    else if (look_view(s, t, &view) == 0 && view.view == SYSCALL_BLOCKED)
-        (void)capture_off_cpu(s, t, &view);
+    else
+        return look_view(s, t, &view) == 0 && view.view == SYSCALL_BLOCKED &&
+               capture_off_cpu(s, t, &view) == 0;
+    return true;
 }
 
 static void look_for_stuck(struct sampler *s, struct task *t, int64_t now_ns)
@@ -237,14 +240,15 @@ void tick_find_stuck(struct sampler *s)
 static void note_late_request(struct sampler *s, struct task *t, int64_t now_ns)
 {
     struct syscall_state view;
-    bool as_asked = t->sched.runs == t->requested_runs && t->requested_state != THREAD_RUNNING &&
+    bool as_asked = t->sched.runs == t->requested_sched.runs &&
+                    t->requested_state != THREAD_RUNNING &&
                     t->requested_state != THREAD_RUNNING_OR_RUNNABLE;
     int r = as_asked ? -EAGAIN : look_view(s, t, &view);
     counters_add(&s->counters, COUNT_UNREADABLE, r < 0 && r != -EAGAIN && r != -ESRCH);
     if (r < 0 || view.view != SYSCALL_BLOCKED || view.number >= 0 || threads_state(t) != 'D')
         return;
     struct wait_place place = capture_place(t, &view);
-    t->requested_runs = t->sched.runs;
+    t->requested_sched = t->sched;
     if (t->requested_state == THREAD_BLOCKED && capture_same_place(&t->requested_at, &place))
         return;
     t->requested_state = THREAD_BLOCKED;
@@ -253,13 +257,13 @@ static void note_late_request(struct sampler *s, struct task *t, int64_t now_ns)
     t->pending_repeats = 0;
 }
 
-/* It was asked to stop at an earlier tick.  Until it has run again it has been waiting, for a CPU or its page. */
+/* It was asked to stop at an earlier tick.  Since then it has not left the kernel: it waits for a CPU, for its page or in
+ * a call that no stop ends, and shows the stack of this tick when it stops. */
 static void visit_pending(struct sampler *s, struct task *t, int64_t now_ns)
 {
     counters_add(&s->counters, COUNT_PENDING_TICKS, 1);
     note_late_request(s, t, now_ns);
-    if (t->sched.runs == t->requested_runs)
-        t->pending_repeats++;
+    t->pending_repeats++;
     look_for_stuck(s, t, now_ns);
 }
 
@@ -426,7 +430,7 @@ void tick_tell(struct sampler *s)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
             sleepers_settle(t);
-            read_pending(s, t);
+            (void)read_pending(s, t);
             if (t->repeats)
                 capture_tell(s, t, MESSAGE_STILL, 0, t->until_ns);
         }
@@ -439,12 +443,36 @@ void tick_conclude(struct sampler *s)
     for (uint32_t i = 0; i < s->n_processes; i++)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
-            read_pending(s, t);
-            if (!still_blocked(s, t))
+            if (!read_pending(s, t))
                 continue;
             tracer_forget(s->tracer, t->tid);
             t->pending = false;
         }
+}
+
+/* It was asked to stop, and got no CPU to do so in all the time that we waited for it. */
+static void tell_of_wait(struct sampler *s, struct task *t, int64_t now_ns)
+{
+    struct schedstat now = t->sched;
+    t->state = THREAD_RUNNABLE;
+    t->sched = t->requested_sched;
+    capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_NEVER_STOPPED, t->requested_ns);
+    t->sched = now;
+    t->until_ns = now_ns;
+    t->repeats = t->pending_repeats;
+}
+
+static void close_task(struct sampler *s, struct task *t)
+{
+    sleepers_settle(t);
+    int64_t now_ns = clock_now_ns();
+    int r = look_counts(s, t, &t->sched);
+    if (r == 0 && t->pending)
+        tell_of_wait(s, t, now_ns);
+    else if (r == 0 && t->repeatable && t->sched.runs == t->sampled_runs)
+        t->until_ns = now_ns;
+    capture_tell(s, t, MESSAGE_TASK_END, TASK_STILL_ALIVE, now_ns);
+    t->ended = true; /* if it stops only now, nobody waits for it */
 }
 
 void tick_close(struct sampler *s)
@@ -456,12 +484,6 @@ void tick_close(struct sampler *s)
                 counters_add(&s->counters, COUNT_NOT_MET, 1);
                 continue;
             }
-            sleepers_settle(t);
-            int64_t now_ns = clock_now_ns();
-            if (look_counts(s, t, &t->sched) == 0 && t->repeatable &&
-                t->sched.runs == t->sampled_runs)
-                t->until_ns = now_ns;
-            capture_tell(s, t, MESSAGE_TASK_END, TASK_STILL_ALIVE, now_ns);
-            t->ended = true; /* if it stops only now, nobody waits for it */
+            close_task(s, t);
         }
 }

@@ -24,7 +24,11 @@
 /* Kernel-internal results of an interrupted system call (include/linux/errno.h): how it goes on. */
 enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516 };
 enum { HURRY = SIGURG, HURRY_LEAST_NS = 50 * NS_PER_MS };
-enum { SETTLE_MS = 200, FIRST_CAPACITY = 256, DETACH_TRIES = 3 };
+enum {
+    SETTLE_MS = 1000 /* the longest period of a CPU quota */,
+    FIRST_CAPACITY = 256,
+    DETACH_TRIES = 3
+};
 /* What a hold can be told from that its own clock cannot see (docs/sampling.md, "How long a thread is held"). */
 enum {
     UNSEEN_NS = 20 * NS_PER_US,   /* a stop is heard of no later than this */

@@ -234,7 +234,7 @@ START_TEST(wait_that_does_not_end_is_counted)
 {
     set_up();
     struct message first = at(0, 0, 100, 10);
-    struct message end = at(500, 495, 100, 10);
+    struct message end = at(500, 500, 100, 10);
     end.kind = MESSAGE_TASK_END;
     end.flags = TASK_STILL_ALIVE;
     end.repeats = 49;
