@@ -13,6 +13,7 @@
 #include "cli/signals.h"
 #include "cli/targets.h"
 #include "cli/terminal.h"
+#include "cli/watchdog.h"
 #include "target/proc.h"
 #include "target/syscalls.h"
 
@@ -162,6 +163,7 @@ int dump_main(const struct options *o)
     pid_t *pids = NULL;
     size_t n = 0;
     bool one_missing = false;
+    watchdog_start();
     signals_open(false);
     int code = targets_check(o, &pids, &n, &one_missing);
     if (code != EXIT_OK)
@@ -186,6 +188,7 @@ int dump_main(const struct options *o)
     }
     free(dump.threads);
     recording_free(r);
+    watchdog_end();
     free(pids);
     return code;
 }

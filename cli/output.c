@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "base/alloc.h"
+#include "base/file_use.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -178,6 +179,7 @@ int output_begin(struct output **ret, const struct output_target *t, output_canc
 {
     struct output *out = xcalloc(1, sizeof *out);
     *out = (struct output){.target = t, .cancelled = cancelled, .fd = -1};
+    file_use_note(t->path);
     int r = t->in_place ? open_in_place(out) : open_temporary(out);
     if (r < 0) {
         free(out->temporary);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file_use.h"
 #include "base/text.h"
 
 enum {
@@ -230,6 +231,7 @@ int output_plan(struct output_target *ret, const char *path, const char *format,
         return err_set(err, -EINVAL, "the name of the file is empty. Choose another with -o.");
     struct output_target t = {
         .path = xstrdup(path), .gzip = str_ends(path, ".gz"), .descriptor = -1, .is_new = is_new};
+    file_use_opening(path);
     int r = check_path(&t, err);
     if (r == 0)
         r = choose_exporter(&t, format, err);
@@ -237,6 +239,7 @@ int output_plan(struct output_target *ret, const char *path, const char *format,
         r = check_directory(t.path, err);
     if (r == 0 && !t.in_place)
         r = try_temporary(t.path, err);
+    file_use_opened();
     if (r < 0) {
         output_target_release(&t);
         return r;

@@ -392,6 +392,7 @@ static int prepare(struct record *r)
 int record_main(const struct options *o)
 {
     struct record r = {.options = o};
+    watchdog_start();
     int code = prepare(&r);
     if (o->argv)
         terminal_share();
@@ -411,6 +412,7 @@ int record_main(const struct options *o)
         code = command_code(&r, code);
     recording_free(r.recording);
     outputs_free(r.outputs);
+    watchdog_end();
     free(r.pids);
     return code;
 }

@@ -85,7 +85,7 @@ int recording_start(struct recording *r, struct err *err)
     r->origin_ns = clock_now_ns();
     int error = sampler_start(r->sampler, err);
     if (error == 0)
-        watchdog_start(r->sampler, r->config.command, r->config.strict);
+        watchdog_watch(r->sampler, r->config.command, r->config.strict);
     return error;
 }
 

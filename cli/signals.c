@@ -16,6 +16,8 @@ static const int handled_launched[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 
 /* Within microseconds, unless who sends both loses its CPU in between. */
 enum { TWIN_NS = 20 * NS_PER_MS };
+/* Who repeats it after that asks once more, also where the first was not heard, since something hangs. */
+enum { UNHEARD_NS = 200 * NS_PER_MS };
 
 /* Handlers have no other way to say anything. */
 static struct {
@@ -29,6 +31,7 @@ static struct {
     struct {
         int number;
         pid_t sender;
+        int64_t at_ns;
     } last; /* that was sent; the handler's own */
     atomic_bool heard;
 } state = {.wake_fd = -1};
@@ -63,34 +66,13 @@ static bool is_running(pid_t command)
 /* timeout(1) sends its signal to its child, and then to the group that it is in.  Who asks again has heard that we stop. */
 static bool is_twin(int number, const siginfo_t *info)
 {
+    int64_t now_ns = clock_now_ns();
     bool twin = !state.heard && info->si_code <= 0 && number == state.last.number &&
-                info->si_pid == state.last.sender;
+                info->si_pid == state.last.sender && now_ns - state.last.at_ns < UNHEARD_NS;
+    state.last.at_ns = now_ns;
     state.last.number = info->si_code <= 0 ? number : 0;
     state.last.sender = info->si_pid;
     return twin;
-}
-
-static void on_signal(int number, siginfo_t *info, void *context)
-{
-    (void)context;
-    int saved = errno;
-    pid_t command = state.command;
-    if (is_running(command))
-        forward(number, info, command);
-    else if (command > 0 && number == SIGINT && info->si_code > 0 && !state.ctrl_c)
-        state.ctrl_c++; /* it was the command's, which has died of it already */
-    else if (number == SIGUSR1)
-        state.snapshot = true;
-    else if ((number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) &&
-             !is_twin(number, info))
-        state.asked++;
-    (void)!write(state.wake_fd, &(uint64_t){1}, sizeof(uint64_t));
-    errno = saved;
-}
-
-static void ignore(int number)
-{
-    (void)number;
 }
 
 /* The shell of a script lets every command that it starts with `&` ignore SIGINT, but SIGINT is
@@ -106,6 +88,40 @@ static void handle(int number, const struct sigaction *action)
 {
     if (!stays_ignored(number))
         (void)sigaction(number, action, NULL);
+}
+
+/* Asked twice: where something hangs, the next signal ends wallspy, if the kernel lets it. */
+static void ask_to_stop(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    const struct sigaction action = {.sa_handler = SIG_DFL};
+    if (++state.asked < 2)
+        return;
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        handle(numbers[n], &action);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    int saved = errno;
+    pid_t command = state.command;
+    if (is_running(command))
+        forward(number, info, command);
+    else if (command > 0 && number == SIGINT && info->si_code > 0 && !state.ctrl_c)
+        state.ctrl_c++; /* it was the command's, which has died of it already */
+    else if (number == SIGUSR1)
+        state.snapshot = true;
+    else if ((number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) &&
+             !is_twin(number, info))
+        ask_to_stop();
+    (void)!write(state.wake_fd, &(uint64_t){1}, sizeof(uint64_t));
+    errno = saved;
+}
+
+static void ignore(int number)
+{
+    (void)number;
 }
 
 void signals_open(bool launched)
@@ -216,6 +232,19 @@ void signals_wait(int64_t timeout_ns)
     struct timespec timeout = {.tv_sec = timeout_ns / NS_PER_S, .tv_nsec = timeout_ns % NS_PER_S};
     if (ppoll(&fd, 1, &timeout, NULL) > 0)
         signals_drain();
+}
+
+void signals_handle_here(void)
+{
+    sigset_t set;
+    sigset_t old;
+    sigemptyset(&set);
+    size_t n = 0;
+    const int *numbers = handled(&n);
+    for (size_t i = 0; i < n; i++)
+        sigaddset(&set, numbers[i]);
+    (void)pthread_sigmask(SIG_UNBLOCK, &set, &old);
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 void signals_hear_stop(void)

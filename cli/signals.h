@@ -1,7 +1,8 @@
 /* Signals to wallspy itself.
  *
  * Without a running command INT, TERM and HUP (and QUIT, if there was one) ask to stop, the second of them to discard what is
- * being written.  While a command runs, sent signals go on to it; the terminal's reach it by
+ * being written, and the third is the default: it ends wallspy where something hangs.  While a
+ * command runs, sent signals go on to it; the terminal's reach it by
  * themselves, and its second Ctrl-C asks to stop sampling.  A signal that its sender repeats before
  * it was heard, as timeout(1) does, counts once.  A signal that was ignored when wallspy started
  * stays ignored (nohup), except for INT of an attached recording: shells let background commands of
@@ -48,6 +49,8 @@ void signals_wait(int64_t timeout_ns);
 int signals_fd(void);     /* −1 where no descriptor is to be had: then it is never readable */
 void signals_drain(void); /* makes signals_fd() wait for the next one */
 
+/* Another thread, while the one that handles them cannot: handles those that have come. */
+void signals_handle_here(void);
 /* A question to stop has been heard, or needs none any more: waits a little for its twin (timeout(1) sends two); what comes then asks again. */
 void signals_hear_stop(void);
 bool signals_stop_wanted(void);    /* end sampling and write */

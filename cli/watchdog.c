@@ -6,14 +6,16 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/file_use.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
+#include "cli/mount.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
 #include "sampler/launch.h"
 #include "sampler/sampler.h"
@@ -21,15 +23,18 @@
 
 enum {
     LOOK_MS = 50,
+    MS_PER_S = 1000,
     LOOKS = 5,       /* in a row that find the same hold, and its reader asleep: 250 ms */
     LAST_LOOKS = 25, /* the same where nobody came to watchdog_has_left() */
+    FILE_EVERY = 10, /* looks */
+    FILE_LOOKS = 8,  /* of those, in a row that find a thread waiting for the same file: 4 s */
 };
 
 static const char waiter_option[] = "--wait-for";
 
 /* One for the program, as its process is. */
 static struct {
-    struct sampler *sampler;
+    struct sampler *_Atomic sampler; /* NULL: none yet */
     pid_t command;
     bool strict;
     int end_fd;
@@ -38,14 +43,13 @@ static struct {
     atomic_bool overdue;
 } dog;
 
-/* Does thread TID of ours wait, for anything but a CPU? */
-static bool is_asleep(pid_t tid)
+/* Is thread TID of ours in one of STATES? */
+static bool is_asleep(pid_t tid, const char *states)
 {
     char text[PROC_TEXT_BYTES];
     struct task_stat stat;
     ssize_t len = proc_read_text(getpid(), tid, "stat", text, sizeof text);
-    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 &&
-           (stat.state == 'D' || stat.state == 'S');
+    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 && strchr(states, stat.state);
 }
 
 /* Becomes the waiter for WRITER (0: there is none).  Every other thread ends with that. */
@@ -72,38 +76,91 @@ static _Noreturn void give_up(void)
     become_waiter(0);
 }
 
+/* A hold that lasts. */
+static void look_at_hold(void)
+{
+    static int64_t seen_ns;
+    static int looks;
+    struct sampler *s = atomic_load(&dog.sampler);
+    pid_t tid = 0;
+    int64_t since_ns = s ? sampler_holding_since_ns(s, &tid) : 0;
+    looks = since_ns && since_ns == seen_ns && is_asleep(tid, "DS") ? looks + 1 : 0;
+    seen_ns = since_ns;
+    if (looks >= LOOKS) {
+        atomic_store(&dog.overdue, true);
+        sampler_wake_worker(s);
+    }
+    if (looks >= LAST_LOOKS)
+        give_up();
+}
+
+static void tell_of_server(const char *path)
+{
+    struct text where = {0};
+    struct text tame = {0};
+    text_add_tame(&tame, path, strlen(path));
+    bool known = mount_of(path, &where);
+    terminal_warn(
+        "%s has not answered for %d s: wallspy waits for it (%s%s). Ctrl-C three times ends "
+        "wallspy.",
+        tame.s, FILE_LOOKS * FILE_EVERY * LOOK_MS / MS_PER_S,
+        known ? "" : "its file system is unknown", known ? where.s : "");
+    text_release(&tame);
+    text_release(&where);
+}
+
+/* A file that a thread waits for: one that it opens, or whose pages it has mapped, which shows as an uninterruptible
+ * wait alone.  Returns whether the main thread, which handles signals, does. */
+static bool look_at_files(void)
+{
+    static struct {
+        uint64_t count;
+        int looks;
+    } seen[FILE_USE_THREADS];
+    bool main_waits = false;
+    for (int i = 0; i < FILE_USE_THREADS; i++) {
+        struct file_use use = file_use_get(i);
+        bool waits =
+            use.tid && use.count == seen[i].count && is_asleep(use.tid, use.opening ? "DS" : "D");
+        seen[i].looks = waits ? seen[i].looks + 1 : 0;
+        seen[i].count = use.count;
+        if (seen[i].looks == FILE_LOOKS)
+            tell_of_server(use.path);
+        main_waits |= waits && use.tid == getpid();
+    }
+    return main_waits;
+}
+
 static void *watch(void *unused)
 {
     struct pollfd end = {.fd = dog.end_fd, .events = POLLIN};
-    int64_t seen_ns = 0;
-    int looks = 0;
-    while (poll(&end, 1, LOOK_MS) <= 0) {
-        pid_t tid = 0;
-        int64_t since_ns = sampler_holding_since_ns(dog.sampler, &tid);
-        looks = since_ns && since_ns == seen_ns && is_asleep(tid) ? looks + 1 : 0;
-        seen_ns = since_ns;
-        if (looks >= LOOKS) {
-            atomic_store(&dog.overdue, true);
-            sampler_wake_worker(dog.sampler);
-        }
-        if (looks >= LAST_LOOKS)
-            give_up();
+    bool main_waits = false;
+    for (int n = 0; poll(&end, 1, LOOK_MS) <= 0; n++) {
+        look_at_hold();
+        if (n % FILE_EVERY == 0)
+            main_waits = look_at_files();
+        if (main_waits)
+            signals_handle_here();
     }
     return unused;
 }
 
-void watchdog_start(struct sampler *s, pid_t command, bool strict)
+void watchdog_start(void)
 {
     sigset_t all;
     sigset_t old;
-    dog.sampler = s;
-    dog.command = command;
-    dog.strict = strict;
     dog.end_fd = eventfd(0, EFD_CLOEXEC);
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
     dog.started = dog.end_fd >= 0 && pthread_create(&dog.thread, NULL, watch, NULL) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void watchdog_watch(struct sampler *s, pid_t command, bool strict)
+{
+    dog.command = command;
+    dog.strict = strict;
+    atomic_store(&dog.sampler, s);
 }
 
 void watchdog_end(void)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/file_use.h"
 #include "symbolizer/dwarf_names.h"
 #include "symbolizer/module_names.h"
 
@@ -65,6 +66,7 @@ static bool name_file(struct naming *n, const struct naming_file *f,
                       struct naming_progress progress)
 {
     bool on = true;
+    file_use_note(f->path);
     uint64_t *offsets = xmalloc(f->n * sizeof *offsets);
     for (size_t i = 0; i < f->n; i++)
         offsets[i] = n->items[f->first + i].place.offset;

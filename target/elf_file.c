@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file_use.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "target/elf_dynamic.h"
@@ -147,10 +148,11 @@ bool elf_file_is_twin(const struct elf_file *a, const struct elf_file *b)
 int elf_file_open(struct elf_file **ret, const char *path, struct err *err)
 {
     (void)elf_version(EV_CURRENT);
+    file_use_opening(path);
     int fd = open_regular(path);
-    if (fd < 0)
-        return err_set(err, fd, "%s: %s", path, strerror(-fd));
-    return open_fd(ret, fd, path, err);
+    int r = fd < 0 ? err_set(err, fd, "%s: %s", path, strerror(-fd)) : open_fd(ret, fd, path, err);
+    file_use_opened();
+    return r;
 }
 
 int elf_file_again(struct elf_file **ret, const struct elf_file *f)

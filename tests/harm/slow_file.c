@@ -49,7 +49,7 @@ static void serve_one(int fuse, const struct request *r, int ms);
 static void answer_read(int fuse, uint64_t unique, int ms)
 {
     struct request next;
-    static const char bytes[SLOW_FILE_BYTES + 1] = "slow....";
+    static const char bytes[SLOW_FILE_BYTES + 1] = "slow..\xeb\xfe";
     struct pollfd more = {.fd = fuse, .events = POLLIN};
     while (poll(&more, 1, ms) > 0) {
         if (read(fuse, &next, sizeof next) <= 0)
@@ -112,7 +112,7 @@ static void serve(int fuse, int ms, pid_t parent)
     _exit(0);
 }
 
-int slow_file_open(int ms)
+static int open_mounted(int ms, bool keep, pid_t *ret_server)
 {
     char folder[] = "/tmp/wallspy-slow-XXXXXX";
     char options[96];
@@ -126,14 +126,27 @@ int slow_file_open(int ms)
     if (unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
         r = mount("slow", folder, "fuse.slow", MS_NODEV | MS_NOSUID, options);
     int error = errno;
-    if (r == 0 && fork() == 0)
+    *ret_server = r == 0 ? fork() : -1;
+    if (*ret_server == 0)
         serve(fuse, ms, self);
     (void)close(fuse);
     (void)snprintf(path, sizeof path, "%s/file", folder);
     int fd = r == 0 ? open(path, O_RDONLY | O_CLOEXEC) : -error;
     error = errno;
-    if (r == 0)
+    if (r == 0 && !keep)
         (void)umount2(folder, MNT_DETACH);
-    (void)rmdir(folder);
+    if (!keep)
+        (void)rmdir(folder);
     return fd == -1 ? -error : fd;
+}
+
+int slow_file_open(int ms)
+{
+    pid_t server;
+    return open_mounted(ms, false, &server);
+}
+
+int slow_file_mount(int ms, int *ret_server)
+{
+    return open_mounted(ms, true, ret_server);
 }

@@ -1,0 +1,56 @@
+"""A file server that does not answer any more: wallspy names it, and ends when it is told to."""
+import os
+import signal
+import subprocess
+import time
+
+import harness
+
+
+class Hung(harness.HarmTest):
+    def setUp(self):
+        super().setUp()
+        self.target = harness.Target("hung")
+        self.addCleanup(self.target.__exit__)
+        if self.target.first == "skip":
+            self.skipTest("FUSE is not to be had here")
+        self.server = harness.Target.parse(self.target.first)["server"]
+        os.kill(self.server, signal.SIGSTOP)
+        self.addCleanup(os.kill, self.server, signal.SIGCONT)
+
+    def said(self, text):
+        return " ".join(text.split())
+
+    def test_record(self):
+        """The unwinder wants the file; the second request to end is one too many for patience."""
+        with harness.Wallspy(self.target.pid, rate=100, ready=False) as wallspy:
+            harness.wait_until(lambda: "fuse.slow on slow" in self.said(wallspy.text()), 6,
+                               "it names no file server")
+            self.assertIn("wallspy-slow-", wallspy.text())
+            self.assert_unharmed(self.target)
+            for _ in range(3):
+                self.assertIsNone(wallspy.process.poll())
+                wallspy.process.send_signal(signal.SIGINT)
+                time.sleep(0.3)
+            self.assertEqual(wallspy.process.wait(5), -signal.SIGINT)
+        self.assert_unharmed(self.target)
+
+    def test_dump(self):
+        """It ends with the first signal."""
+        with subprocess.Popen([harness.programs["wallspy"], "dump", "-p", str(self.target.pid)],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as dump:
+            try:
+                said = ""
+                deadline = time.monotonic() + 6
+                while "fuse.slow on slow" not in self.said(said):
+                    self.assertLess(time.monotonic(), deadline, said)
+                    said += dump.stderr.readline()
+                dump.send_signal(signal.SIGINT)
+                self.assertEqual(dump.wait(5), -signal.SIGINT)
+            finally:
+                dump.kill()
+        self.assert_unharmed(self.target)
+
+
+if __name__ == "__main__":
+    harness.main()
