@@ -263,7 +263,8 @@ const struct die_name *die_names_get(struct die_names *n, Dwarf_Die *die)
         return &n->items[item];
     struct die_name name = {.function = function_name(n, die),
                             .file = file_of(n, die, DW_AT_decl_file),
-                            .line = line_of(die, DW_AT_decl_line)};
+                            .line = line_of(die, DW_AT_decl_line),
+                            .origin = (uintptr_t)origin.addr};
     n->items = array_reserve(n->items, &n->capacity, n->n + 1, sizeof *n->items);
     map_put(&n->by_origin, (uintptr_t)origin.addr, n->n);
     n->items[n->n] = name;

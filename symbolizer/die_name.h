@@ -10,6 +10,7 @@ struct die_name {
     string_id function; /* demangled, qualified; none: it has no name */
     string_id file;     /* of its declaration; none: unknown */
     uint32_t line;      /* DW_AT_decl_line; 0: unknown */
+    uintptr_t origin;   /* the same for all instances of one function */
 };
 
 struct die_names;

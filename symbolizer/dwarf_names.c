@@ -282,7 +282,8 @@ static void set_line(struct dwarf_names *d, struct unit *u, uint64_t elf_addr, s
     ret->line = (uint32_t)number;
 }
 
-static void set_function(struct dwarf_names *d, Dwarf_Die *die, struct location *ret)
+/* Returns which function it is. */
+static uintptr_t set_function(struct dwarf_names *d, Dwarf_Die *die, struct location *ret)
 {
     const struct die_name *name = die_names_get(d->names, die);
     ret->function = name->function;
@@ -290,6 +291,15 @@ static void set_function(struct dwarf_names *d, Dwarf_Die *die, struct location 
         ret->file = name->file;
     if (ret->file.ix == name->file.ix)
         ret->function_line = name->line;
+    return name->origin;
+}
+
+/* gcc takes a part out of a function and, if it is called once, back in: then the function is
+ * inlined into itself, as if called at its first line.  One that calls itself does so further down.
+ */
+static bool is_split(const struct location *outer)
+{
+    return outer->line && outer->line == outer->function_line;
 }
 
 /* Locations of the function F at ELF_ADDR; RET[0]'s place is set already. */
@@ -299,10 +309,16 @@ static size_t set_chain(struct dwarf_names *d, struct function *f, uint64_t elf_
     load_function(d, f);
     uint32_t i = ranges_find(&f->by_address, elf_addr);
     size_t n = 0;
+    uintptr_t inner = 0;
     while (i != RANGES_NONE) {
         struct call *call = &f->calls[i];
-        set_function(d, &call->die, &ret[n]);
+        uintptr_t function = set_function(d, &call->die, &ret[n]);
         ret[n].inlined = call->parent != NO_PARENT;
+        if (function == inner && is_split(&ret[n])) {
+            ret[n - 1].inlined = ret[n].inlined;
+            ret[n--] = (struct location){0};
+        }
+        inner = function;
         if (!ret[n++].inlined)
             break;
         i = call->parent;

@@ -60,6 +60,8 @@ g++ -O2 -g -std=c++17 -ffunction-sections "$src/odd.cc" odd.plain.o odd.entry.o 
 (cd "$src" && gcc -O2 -g "-fdebug-prefix-map=$src=csu/../lib" -c plain.c -o "$OLDPWD/relative.plain.o")
 g++ -O2 -std=c++17 "$src/odd.cc" relative.plain.o odd.entry.o -o relative
 
+gcc -O2 -g "$src/split.c" -o split_up
+
 # The same code without its names, which are to be found elsewhere.
 strip_to() # FROM TO
 {
