@@ -1,9 +1,12 @@
 #include "cli/names.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
 
 /* A go takes 0.1 to 0.3 s of CPU: no more than some hundredth of the time, and short recordings have none. */
 static const int64_t FIRST_NS = (int64_t)15 * NS_PER_S;
@@ -40,6 +43,41 @@ void names_ahead(struct names *n, struct subject *const *subjects, size_t count,
     free(all);
 }
 
+/* Is NAME the library WANTED, of any version? */
+static bool is_library(const char *name, const char *wanted)
+{
+    const char *rest = name + strlen(wanted);
+    return str_starts(name, wanted) && (*rest == '\0' || *rest == '.');
+}
+
+/* How to get names of code that is made at run time, by the library that makes it. */
+static const char *way_to_names(struct modules *modules)
+{
+    static const struct {
+        const char *library, *way;
+    } ways[] = {
+        {"libjvm.so", "start java with -XX:+PreserveFramePointer, and load a perf map agent or "
+                      "(JDK 17) run jcmd PID Compiler.perfmap while wallspy records"},
+        {"node", "start node with --perf-basic-prof"},
+        {"libnode.so", "start node with --perf-basic-prof"},
+        {"libcoreclr.so", "start it with DOTNET_PerfMapEnabled=1"},
+    };
+    for (uint32_t id = 0; id < modules_count(modules); id++)
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+            if (is_library(modules_get(modules, id)->name, ways[i].library))
+                return ways[i].way;
+    return "have its compiler write /tmp/perf-PID.map";
+}
+
+/* One stray address is no program. */
+static void hint_at_names(const struct subject *s)
+{
+    size_t n = symbolizer_nameless(s->symbolizer);
+    if (n > 1)
+        log_warn("jit names", "code that %d made at run time has no names (%zu places): %s.",
+                 s->pid, n, way_to_names(s->modules));
+}
+
 void names_finish(struct names *n, struct subject *const *subjects, size_t count,
                   bool (*on_progress)(void *ctx, double share), void *ctx)
 {
@@ -47,4 +85,6 @@ void names_finish(struct names *n, struct subject *const *subjects, size_t count
     struct symbolizer **all = symbolizers_of(subjects, count);
     symbolizers_run(all, count, on_progress, ctx);
     free(all);
+    for (size_t i = 0; i < count; i++)
+        hint_at_names(subjects[i]);
 }

@@ -166,6 +166,11 @@ static void name_nameless(struct symbolizer *s)
     s->n_nameless = left;
 }
 
+size_t symbolizer_nameless(const struct symbolizer *s)
+{
+    return s->n_nameless;
+}
+
 bool symbolizer_jit_changed(struct symbolizer *s)
 {
     if (!s->perf_map || !perf_map_refresh(s->perf_map))

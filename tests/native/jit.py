@@ -8,30 +8,35 @@ import sys
 
 
 def dump(*argv):
-    """What wallspy says of the target while it blocks."""
+    """What wallspy says of the target while it blocks: what it prints, and its messages."""
     target = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert target.stdout.read(5) == b"ready"
-    text = subprocess.run([sys.argv[1], "dump", str(target.pid)], check=True, text=True,
-                          capture_output=True, timeout=30).stdout
+    done = subprocess.run([sys.argv[1], "dump", str(target.pid)], check=True, text=True,
+                          capture_output=True, timeout=30)
     target.communicate(b"x")
     assert target.returncode == 0
     if os.path.exists(f"/tmp/perf-{target.pid}.map"):
         os.unlink(f"/tmp/perf-{target.pid}.map")
-    return text
+    return done.stdout, " ".join(done.stderr.split())
 
 
 def main():
-    told = dump(sys.argv[2])
-    print(told)
+    told, messages = dump(sys.argv[2])
+    print(told, messages)
+    assert "no names" not in messages
     for name in "compiled_inner", "compiled_outer":
         assert told.count(name) == 1, name
     assert "jit_compiled.c" in told, "no lines"
     assert "[guessed]" not in told
-    mapped = dump(sys.argv[2], "map")
-    print(mapped)
+    mapped, messages = dump(sys.argv[2], "map")
+    print(mapped, messages)
+    assert "no names" not in messages
     for name in "compiled_inner", "compiled_outer":
         assert mapped.count(f"{name} from a map ([jit])") == 1, name
     assert "[guessed]" not in mapped
+    _, messages = dump(sys.argv[2], "silent")
+    hint = "at run time has no names (2 places): have its compiler write /tmp/perf-PID.map."
+    assert messages.count(hint) == 1, messages
 
 
 main()

@@ -1,6 +1,6 @@
 /* Blocked below code that it loaded from an object and, as LLVM does, registered through GDB's JIT
  * interface: the object as it is, with the addresses of its sections filled in.  With the argument "map"
- * it writes a perf map instead.
+ * it writes a perf map instead, with "silent" neither.
  * STACK: read blocks compiled_inner compiled_outer main [libc.so.6] __libc_start_main _start */
 #include <elf.h>
 #include <stdint.h>
@@ -112,10 +112,10 @@ int main(int argc, char **argv)
     char *object = read_object(argv[0], &entry.file_bytes);
     entry.file = object;
     (void)load(object);
-    if (argc > 1)
-        write_map(object);
-    else
+    if (argc == 1)
         tell(&entry);
+    else if (strcmp(argv[1], "map") == 0)
+        write_map(object);
     find(object, "compiled_outer", &ignored)(blocks);
     NOT_A_TAIL();
     return 0;
