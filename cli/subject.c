@@ -408,7 +408,8 @@ static void place_frame(struct subject *s, const struct native_frame *f, struct 
     frame->native.module = module_id_of(s, module);
     uint64_t bias = profile_get_module(s->profile, frame->native.module)->bias;
     frame->native.offset -= bias;
-    frame->native.function = f->function ? f->function - bias : 0;
+    uint64_t function = f->function ? f->function : f->begin;
+    frame->native.function = function ? function - bias : 0;
 }
 
 static uint32_t flags_of(const struct subject *s, const struct native_frame *f, uint64_t addr,

@@ -3,15 +3,22 @@
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 
-/* Of one file, in all its tables: librustc_driver has 160,000. */
+/* Of one file: librustc_driver has 160,000 in its one table. */
 enum { MAX_FUNCTIONS = 1 << 22 };
+/* That is read for its calls, some 2 ns each: files without CFI are small. */
+enum { MAX_CODE_BYTES = 1 << 24, CHUNK_BYTES = 1 << 16 };
 
 struct functions {
+    struct elf_file *file;
     struct addr_range *items; /* by start, the longest of a start last */
     size_t n, capacity;
+    bool read_code;
+    uint64_t *starts; /* ascending */
+    size_t n_starts, starts_capacity;
 };
 
 static void add(struct functions *f, uint64_t start, uint64_t len)
@@ -22,13 +29,19 @@ static void add(struct functions *f, uint64_t start, uint64_t len)
     f->items[f->n++] = (struct addr_range){start, len};
 }
 
-static void add_table(struct functions *f, Elf_Scn *section)
+static Elf_Scn *first_of(Elf *elf, uint32_t type)
 {
     GElf_Shdr header;
+    for (Elf_Scn *scn = NULL; elf && (scn = elf_nextscn(elf, scn));)
+        if (gelf_getshdr(scn, &header) && header.sh_type == type)
+            return scn;
+    return NULL;
+}
+
+static void add_table(struct functions *f, Elf_Scn *section)
+{
     GElf_Sym s;
-    bool symbols = gelf_getshdr(section, &header) &&
-                   (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM);
-    Elf_Data *data = symbols ? elf_getdata(section, NULL) : NULL;
+    Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
     for (int i = 0; data && i < MAX_FUNCTIONS && gelf_getsym(data, i, &s); i++)
         if (GELF_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx != SHN_UNDEF)
             add(f, s.st_value, s.st_size);
@@ -54,8 +67,9 @@ struct functions *functions_new(struct elf_file *file)
 {
     struct functions *f = xcalloc(1, sizeof *f);
     Elf *elf = elf_file_elf(file);
-    for (Elf_Scn *scn = NULL; elf && (scn = elf_nextscn(elf, scn));)
-        add_table(f, scn);
+    f->file = file;
+    add_table(f, first_of(elf, SHT_SYMTAB));
+    add_table(f, first_of(elf, SHT_DYNSYM));
     if (!f->n)
         elf_file_each_exported(file, add_exported, f);
     if (f->n)
@@ -80,10 +94,119 @@ int functions_find(const struct functions *f, uint64_t elf_addr, struct addr_ran
     return 0;
 }
 
+/* ---- without symbols ---- */
+
+/* Bytes of the instruction that BYTES, 7 at least, may begin with, and RET, how far behind it the
+ * code is that it calls or takes the address of; 0: it does neither.  Asked at every byte. */
+static size_t refers_to(const uint8_t *bytes, int32_t *ret)
+{
+    bool call = bytes[0] == 0xe8;
+    /* lea reg, [rip + distance] */
+    bool lea = (bytes[0] & 0xfb) == 0x48 && bytes[1] == 0x8d && (bytes[2] & 0xc7) == 0x05;
+    memcpy(ret, bytes + (lea ? 3 : 1), sizeof *ret);
+    return call ? 5 : lea ? 7 : 0;
+}
+
+static void add_start(struct functions *f, uint64_t start)
+{
+    if (f->n_starts == MAX_FUNCTIONS || !elf_file_is_code(f->file, start))
+        return;
+    f->starts = array_reserve(f->starts, &f->starts_capacity, f->n_starts + 1, sizeof *f->starts);
+    f->starts[f->n_starts++] = start;
+}
+
+/* The same for mov reg, ADDRESS: only in programs that lie where they are linked to. */
+static bool refers_absolutely(const uint8_t *bytes, uint32_t *ret)
+{
+    bool mov = (bytes[0] & 0xf8) == 0xb8;
+    bool by_rm = (bytes[0] & 0xfe) == 0x48 && bytes[1] == 0xc7 && (bytes[2] & 0xf8) == 0xc0;
+    memcpy(ret, bytes + (by_rm ? 3 : 1), sizeof *ret);
+    return mov || by_rm;
+}
+
+static bool has_fixed_addresses(struct elf_file *file)
+{
+    GElf_Ehdr h;
+    Elf *elf = elf_file_elf(file);
+    return elf && gelf_getehdr(elf, &h) && h.e_type == ET_EXEC;
+}
+
+/* The code [START, START + LEN) of the file. */
+static void read_code(struct functions *f, uint64_t start, uint64_t len)
+{
+    enum { LONGEST = 7 };
+    static const uint8_t none[LONGEST];
+    const bool fixed = has_fixed_addresses(f->file);
+    uint8_t bytes[CHUNK_BYTES + LONGEST];
+    for (uint64_t at = 0; at < len; at += CHUNK_BYTES) {
+        size_t n = len - at < CHUNK_BYTES ? len - at : CHUNK_BYTES;
+        if (elf_file_read(f->file, start + at, bytes, n) < 0)
+            return;
+        memcpy(bytes + n, none, sizeof none);
+        for (size_t i = 0; i < n; i++) {
+            int32_t distance;
+            uint32_t address;
+            if (fixed && refers_absolutely(bytes + i, &address))
+                add_start(f, address);
+            size_t insn = refers_to(bytes + i, &distance);
+            if (insn)
+                add_start(f, start + at + i + insn + (uint64_t)(int64_t)distance);
+        }
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a;
+    const uint64_t *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void find_starts(struct functions *f)
+{
+    Elf *elf = elf_file_elf(f->file);
+    GElf_Phdr h;
+    uint64_t left = MAX_CODE_BYTES;
+    for (int i = 0; elf && gelf_getphdr(elf, i, &h) && left; i++) {
+        if (h.p_type != PT_LOAD || !(h.p_flags & PF_X))
+            continue;
+        if (h.p_filesz > left)
+            break;
+        left -= h.p_filesz;
+        read_code(f, h.p_vaddr, h.p_filesz);
+    }
+    uint64_t entry = elf_file_entry(f->file);
+    if (entry)
+        add_start(f, entry);
+    if (f->n_starts)
+        qsort(f->starts, f->n_starts, sizeof *f->starts, by_value);
+}
+
+uint64_t functions_begin(struct functions *f, uint64_t elf_addr)
+{
+    enum { MAX_FUNCTION_BYTES = 1 << 16 };
+    if (!f->read_code)
+        find_starts(f);
+    f->read_code = true;
+    size_t low = 0;
+    size_t high = f->n_starts;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (f->starts[middle] <= elf_addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool known = low && elf_addr - f->starts[low - 1] < MAX_FUNCTION_BYTES;
+    return known ? f->starts[low - 1] : 0;
+}
+
 struct functions *functions_free(struct functions *f)
 {
-    if (f)
-        free(f->items);
+    if (!f)
+        return NULL;
+    free(f->items);
+    free(f->starts);
     free(f);
     return NULL;
 }

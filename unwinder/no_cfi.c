@@ -119,6 +119,16 @@ static bool find_call(struct walk *w, struct cached_rule *cached, struct regs *c
     return false;
 }
 
+/* Where F's function begins by the call before RETURN_ADDR, if it leads there; 0: unknown. */
+static uint64_t begin_by_call(struct walk *w, const struct native_frame *f, uint64_t return_addr)
+{
+    enum { MAX_FUNCTION_BYTES = 1 << 16 };
+    uint64_t target;
+    bool direct = walk_call(w, return_addr, &target) == CALL_DIRECT && target <= f->pc &&
+                  f->pc - target < MAX_FUNCTION_BYTES;
+    return direct && !walk_rule(w, target, false)->found ? target : 0;
+}
+
 bool walk_by_code(struct walk *w, struct cached_rule *cached, struct regs *caller)
 {
     struct native_frame *f = walk_last(w);
@@ -135,6 +145,8 @@ bool walk_by_code(struct walk *w, struct cached_rule *cached, struct regs *calle
     }
     f->cfa = cfa;
     w->out->lacked_registers |= r == -ENODATA;
+    if (r == 0 && !f->begin)
+        f->begin = begin_by_call(w, f, caller->r[X86_PC]);
     return r == 0;
 }
 

@@ -47,7 +47,7 @@ static struct cfi *cfi_of(struct rule_cache *c, struct module *module)
     return c->cfi[c->n_cfi++] = cfi_open(elf);
 }
 
-static const struct functions *functions_of(struct rule_cache *c, struct elf_file *elf)
+static struct functions *functions_of(struct rule_cache *c, struct elf_file *elf)
 {
     uint64_t at;
     if (map_get(&c->functions_of_file, (uintptr_t)elf, &at))
@@ -58,14 +58,23 @@ static const struct functions *functions_of(struct rule_cache *c, struct elf_fil
     return c->functions[c->n_functions++] = functions_new(elf);
 }
 
-/* Where the function around ADDR begins by MODULE's symbols; 0: that is unknown. */
-static uint64_t entry_of(struct rule_cache *c, struct module *module, uint64_t addr)
+void rule_cache_find_entry(struct rule_cache *c, struct cached_rule *rule)
 {
-    struct elf_file *elf = module_elf(c->modules, module);
+    if (rule->entry_sought || rule->function)
+        return;
+    rule->entry_sought = true;
+    struct module *module = modules_find(c->modules, rule->addr);
+    struct elf_file *elf = module ? module_elf(c->modules, module) : NULL;
     struct addr_range function;
-    if (!elf || functions_find(functions_of(c, elf), addr - module->bias, &function) < 0)
-        return 0;
-    return function.start + module->bias;
+    if (!elf)
+        return;
+    struct functions *functions = functions_of(c, elf);
+    if (functions_find(functions, rule->addr - module->bias, &function) == 0) {
+        rule->entry = rule->begin = function.start + module->bias;
+        return;
+    }
+    uint64_t begin = functions_begin(functions, rule->addr - module->bias);
+    rule->begin = begin ? begin + module->bias : 0;
 }
 
 static void note_unmapped(struct rule_cache *c, uint64_t addr)
@@ -115,7 +124,6 @@ static void build(struct rule_cache *c, struct cached_rule *item)
         item->rule = rule_clone_return();
     } else if (!item->found) {
         item->at_entry = is_at_entry(c, module, item->addr);
-        item->entry = entry_of(c, module, item->addr);
     }
 }
 
@@ -150,6 +158,8 @@ bool rule_cache_way_out(struct rule_cache *c, struct cached_rule *rule, uint64_t
 {
     if (rule->found || rule->way_out_state == WAY_OUT_KNOWN)
         return true;
+    if (rule->way_out_state == WAY_OUT_UNTRIED)
+        rule_cache_find_entry(c, rule);
     if (rule->way_out_state == WAY_OUT_UNTRIED &&
         !(rule->entry && rule_cache_way_in(c, rule, rule->entry, pc))) {
         bool known = way_out_find(read_code, c->modules, pc, &rule->rule) == 0;

@@ -17,8 +17,10 @@ struct cached_rule {
     uint32_t module;         /* its id, if found */
     bool found;              /* by CFI, or by what the code is known to be */
     bool at_entry;           /* not found, but where a process begins */
-    uint64_t entry;          /* not found: the function's start by a symbol or a call; 0: unknown */
-    uint8_t entries_tried;   /* by walk_by_code() */
+    uint64_t entry;    /* the function's start by a symbol or a call, if not by CFI; 0: unknown */
+    uint64_t begin;    /* the same as it seems, for names: functions_begin() */
+    bool entry_sought; /* by rule_cache_find_entry() */
+    uint8_t entries_tried; /* by walk_by_code() */
     enum { EXIT_UNTRIED, EXIT_NONE, EXIT_KNOWN } exit_state;
     enum { PLANTED_UNTRIED, PLANTED_NONE, PLANTED_KNOWN } planted_state;
     enum { WAY_OUT_UNTRIED, WAY_OUT_NONE, WAY_OUT_KNOWN } way_out_state;
@@ -30,6 +32,8 @@ struct rule_cache;
 struct rule_cache *rule_cache_new(struct modules *modules); /* borrows */
 /* Never NULL; valid until one of the functions below that drop rules.  HIT tells whether it was there already. */
 struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *hit);
+/* Fills RULE's entry and begin, if no CFI says where the function begins. */
+void rule_cache_find_entry(struct rule_cache *c, struct cached_rule *rule);
 /* Is RULE there, by CFI or else by a way out of the code from PC on (way_out.h)?  RULE is what was found
  * for PC. */
 bool rule_cache_way_out(struct rule_cache *c, struct cached_rule *rule, uint64_t pc);

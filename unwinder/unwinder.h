@@ -28,6 +28,7 @@ struct native_frame {
     struct regs regs;  /* as the frame sees them: callee-saved ones that are known, sp, pc */
     uint64_t function; /* start of its FDE; 0: no CFI */
     uint64_t entry;    /* without CFI: its start, by symbols or the call; 0: unknown */
+    uint64_t begin;    /* if FUNCTION is unknown: where it seems to begin, to name it by; or 0 */
     bool is_call;      /* pc is a return address: look up pc − 1 */
     bool is_signal;    /* a signal trampoline */
     bool after_gap;    /* what it called, as far as the frame before this one, is not known */

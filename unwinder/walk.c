@@ -191,11 +191,10 @@ static int end_at_gap(struct walk *w, enum unwind_end *end)
 static int step_without_cfi(struct walk *w, struct cached_rule *cached, struct regs *caller,
                             enum unwind_end *end)
 {
-    if (walk_by_code(w, cached, caller)) {
-        walk_last(w)->entry = cached->entry;
-        return 0;
-    }
+    bool has_caller = walk_by_code(w, cached, caller);
     walk_last(w)->entry = cached->entry;
+    if (has_caller)
+        return 0;
     *end = walk_guess(w);
     return 1;
 }
@@ -211,6 +210,10 @@ static int step(struct walk *w, bool first, struct regs *caller, enum frame_trus
     *trust = cached->found ? FRAME_EXACT : FRAME_RECOVERED;
     if (!first && f->is_call && !cached->found && walk_is_unmapped(w, f))
         return end_at_gap(w, end);
+    if (!cached->function) {
+        rule_cache_find_entry(w->rules, cached);
+        f->begin = cached->begin;
+    }
     if (walk_is_root(w, cached))
         return end_at_root(w, end);
     if (!cached->found)

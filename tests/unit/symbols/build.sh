@@ -61,6 +61,7 @@ g++ -O2 -g -std=c++17 -ffunction-sections "$src/odd.cc" odd.plain.o odd.entry.o 
 g++ -O2 -std=c++17 "$src/odd.cc" relative.plain.o odd.entry.o -o relative
 
 gcc -O2 -g "$src/split.c" -o split_up
+gcc -O2 -no-pie "$src/split.c" -o split_fixed
 
 # The same code without its names, which are to be found elsewhere.
 strip_to() # FROM TO
