@@ -65,6 +65,39 @@ static enum unwind_end scan(struct walk *w, bool to_cfi)
     return UNWIND_NO_CFI;
 }
 
+/* JIT compilers' code mostly keeps frame records, an interpreter's also for calls that it makes by jumps
+ * (java's): from the one at rbp on, the first whose return address could be one. */
+static enum unwind_end follow_records(struct walk *w)
+{
+    enum { MAX_RECORDS = 256, MAX_FRAME_BYTES = 1 << 20, RECORD_BYTES = 16 };
+    const size_t at = w->out->n - 1;
+    const struct native_frame f = w->out->frames[at];
+    uint64_t record = f.regs.r[X86_RBP];
+    uint64_t last = f.sp;
+    if (!(f.regs.known & 1U << X86_RBP) || modules_find(w->modules, f.pc))
+        return UNWIND_NO_CFI;
+    for (unsigned i = 0; i < MAX_RECORDS && record - last < MAX_FRAME_BYTES; i++) {
+        uint64_t outer;
+        uint64_t word;
+        w->work++;
+        if (stack_view_u64(&w->view, record, &outer) < 0 ||
+            stack_view_u64(&w->view, record + sizeof outer, &word) < 0)
+            break;
+        struct regs caller = {.known = 1U << X86_PC | 1U << X86_RSP | 1U << X86_RBP};
+        caller.r[X86_PC] = word;
+        caller.r[X86_RSP] = record + RECORD_BYTES;
+        caller.r[X86_RBP] = outer;
+        if (could_be_return(w, &f, word, false) &&
+            walk_try(w, &caller, true, FRAME_GUESSED) == UNWIND_DONE) {
+            w->out->frames[at].cfa = record + RECORD_BYTES;
+            return UNWIND_DONE;
+        }
+        last = record + RECORD_BYTES;
+        record = outer;
+    }
+    return UNWIND_NO_CFI;
+}
+
 /* Words that are no code at all must not be bridged: they show that a trial went astray.  A stack is never
  * code, though a library built without .note.GNU-stack makes it executable (MKL does, in torch 1.12). */
 static bool is_code(struct walk *w, const struct native_frame *f)
@@ -81,7 +114,9 @@ enum unwind_end walk_guess(struct walk *w)
     if (!w->nesting)
         w->counters->fallbacks++;
     struct regs caller;
-    enum unwind_end end = scan(w, false);
+    enum unwind_end end = follow_records(w);
+    if (end == UNWIND_NO_CFI)
+        end = scan(w, false);
     if (end == UNWIND_NO_CFI)
         end = scan(w, true);
     if (end != UNWIND_NO_CFI ||

@@ -277,6 +277,41 @@ START_TEST(a_guess_is_called_by_what_stands_before_it)
 }
 END_TEST
 
+/* call rax; jmp rax, again and again: whence nothing leads on but a guess. */
+static const uint8_t *map_dark_code(size_t bytes)
+{
+    static const uint8_t call_and_jump[] = {0xff, 0xd0, 0xff, 0xe0};
+    uint8_t *code =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(code != MAP_FAILED);
+    for (size_t i = 0; i < bytes; i += sizeof call_and_jump)
+        memcpy(code + i, call_and_jump, sizeof call_and_jump);
+    ck_assert_int_eq(modules_refresh(f.modules), 0);
+    return code;
+}
+
+START_TEST(frame_records_of_compiled_code_are_followed)
+{
+    enum { CODE_BYTES = 4096, AFTER_CALL = 102, AFTER_JUMP = 104 };
+    const uint8_t *code = map_dark_code(CODE_BYTES);
+    f.words[3] = word_of(plain_at); /* left over */
+    f.words[5] = word_of(first_at);
+    f.s.regs.r[X86_RBP] = STACK_AT + 32 * sizeof(uint64_t);
+    f.words[32] = STACK_AT + 40 * sizeof(uint64_t);
+    f.words[33] = (uint64_t)(uintptr_t)code + AFTER_JUMP; /* an interpreter's way to call */
+    f.words[41] = word_of(plain_at);
+    f.words[43] = word_of(first_at);
+    run_at((const char *)code + AFTER_CALL);
+    assert_end(UNWIND_DONE, 3);
+    ck_assert_uint_eq(f.out.frames[0].cfa, STACK_AT + 42 * sizeof(uint64_t));
+    ck_assert_int_eq(f.out.frames[1].trust, FRAME_GUESSED);
+    f.s.regs.r[X86_RBP] = STACK_AT - 8; /* something else */
+    run_at((const char *)code + AFTER_CALL);
+    assert_end(UNWIND_DONE, 3);
+    ck_assert_uint_eq(f.out.frames[0].cfa, STACK_AT + 4 * sizeof(uint64_t));
+}
+END_TEST
+
 START_TEST(undefined_is_not_the_same)
 {
     f.s.regs.r[X86_RBP] = STACK_AT + 64; /* a local variable that looks like a frame */
@@ -295,13 +330,7 @@ END_TEST
 START_TEST(a_stack_of_guesses_costs_little)
 {
     enum { CODE_BYTES = 4096, AFTER_CALL = 102 };
-    static const uint8_t call_and_jump[] = {0xff, 0xd0, 0xff, 0xe0};
-    uint8_t *code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ck_assert(code != MAP_FAILED);
-    for (size_t i = 0; i < CODE_BYTES; i += sizeof call_and_jump)
-        memcpy(code + i, call_and_jump, sizeof call_and_jump);
-    ck_assert_int_eq(modules_refresh(f.modules), 0);
+    const uint8_t *code = map_dark_code(CODE_BYTES);
     for (size_t i = 0; i + 3 <= STACK_WORDS; i += 3) {
         f.words[i] = word_of(plain_at);
         f.words[i + 2] = (uint64_t)(uintptr_t)code + AFTER_CALL;
@@ -321,4 +350,5 @@ CHECK_MAIN_WITH("unwinder", 30, set_up, tear_down, random_stacks_end,
                 the_kernel_is_asked_instead, a_zero_alone_is_no_root,
                 a_zero_and_a_witness_are_a_root, what_lies_in_no_code_is_no_frame,
                 the_longest_walk_is_kept, a_guess_is_called_by_what_stands_before_it,
-                undefined_is_not_the_same, a_stack_of_guesses_costs_little)
+                frame_records_of_compiled_code_are_followed, undefined_is_not_the_same,
+                a_stack_of_guesses_costs_little)
