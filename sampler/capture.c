@@ -43,20 +43,21 @@ static void fill_head(const struct sampler *s, struct task *t, struct message *m
     t->repeats = 0;
 }
 
-void capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uint32_t flags,
+bool capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uint32_t flags,
                   int64_t now_ns)
 {
     struct sample_message *m =
         ring_reserve(s->ring, sizeof *m + (kind == MESSAGE_SAMPLE ? SPARE_RING_BYTES : 0));
     if (!m) {
         counters_add(&s->counters, COUNT_RING_FULL, 1);
-        return;
+        return false;
     }
     *m = (struct sample_message){.snapshot.state = t->state};
     fill_head(s, t, &m->head, kind, now_ns);
     m->head.flags = flags;
     ring_commit(s->ring, kind == MESSAGE_SAMPLE ? sizeof *m : sizeof m->head);
     s->told = true;
+    return true;
 }
 
 static size_t stack_wanted(struct sampler *s, struct task *t)

@@ -5,8 +5,9 @@
 #include "sampler/state.h"
 #include "sampler/tracer.h"
 
-/* Tells of T as of NOW without a stack; of a sample, that its state was t->state. */
-void capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uint32_t flags,
+/* Tells of T as of NOW without a stack; of a sample, that its state was t->state.  False: the ring is
+ * full, which is counted. */
+bool capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uint32_t flags,
                   int64_t now_ns);
 /* T is off the CPU as VIEW says: reads its stack without a stop.  One that was asked to stop is taken to have been here
  * since.  0: told.  -EAGAIN: it runs now.

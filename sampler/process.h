@@ -39,7 +39,9 @@ struct process {
     bool lost_one;       /* a thread was found to have ended, in this tick or the last */
     int64_t
         ask_not_before_ns; /* an execve in it hangs, and who asks its threads to stop waits for that */
-    bool list_again;       /* and the threads have not been listed since */
+    int64_t
+        untold_exec_ns; /* when an execve was noticed of which the worker does not know; 0: none */
+    bool list_again;    /* and the threads have not been listed since */
     bool ended;
     /* It was wallspy's own child, and has been reaped. */
     _Atomic bool reaped;

@@ -263,8 +263,17 @@ static void handle_exec(struct sampler *s, struct process *p)
     forget_ended(s, p);
     stack_maps_forget(&p->stack_maps);
     tracer_expect(s->tracer, p->pid);
+    p->untold_exec_ns = clock_now_ns();
+}
+
+/* Without the message the worker would take the new program's addresses for the old one's: until the
+ * ring has room for it no thread of the new program is listed.  Returns whether the worker knows. */
+static bool exec_is_known(struct sampler *s, struct process *p)
+{
     struct task none = {.process = p, .tid = p->pid};
-    capture_tell(s, &none, MESSAGE_EXEC, 0, clock_now_ns());
+    if (p->untold_exec_ns && capture_tell(s, &none, MESSAGE_EXEC, 0, p->untold_exec_ns))
+        p->untold_exec_ns = 0;
+    return !p->untold_exec_ns;
 }
 
 /* A hook with much to do goes on at the next tick; the one of a single shot cannot wait. */
@@ -291,6 +300,8 @@ bool threads_prepare(struct sampler *s, struct process *p)
         threads_zombie(s, main);
         due = true;
     }
+    if (!news.gone && !exec_is_known(s, p))
+        return false;
     due = due || process_wants_listing(p, clock_now_ns());
     if (due)
         threads_list(s, p, news.gone);

@@ -131,6 +131,76 @@ START_TEST(a_wake_up_for_nothing_is_over_at_once)
 }
 END_TEST
 
+static int exec_pipe[2];
+
+/* Becomes another program when it gets a byte. */
+static pid_t child_that_execs(void)
+{
+    char byte;
+    ck_assert_int_eq(pipe(exec_pipe), 0);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid != 0)
+        return pid;
+    (void)!read(exec_pipe[0], &byte, 1);
+    (void)execlp("sleep", "sleep", "60", NULL);
+    _exit(1);
+}
+
+/* Not a byte more fits in. */
+static void fill_ring(struct sampler *s)
+{
+    for (struct message *m; (m = ring_reserve(s->ring, sizeof *m));) {
+        *m = (struct message){.kind = MESSAGE_STILL};
+        ring_commit(s->ring, sizeof *m);
+    }
+}
+
+/* How many messages of KIND come in TIMEOUT_MS, and whether any sample came before the first. */
+static int messages_of(struct sampler *s, enum message_kind kind, int timeout_ms, bool *ret_early)
+{
+    int n = 0;
+    size_t bytes;
+    int64_t end_ns = clock_now_ns() + (int64_t)timeout_ms * NS_PER_MS;
+    *ret_early = false;
+    while (clock_now_ns() < end_ns) {
+        for (const struct message *m; (m = ring_peek(sampler_ring(s), &bytes));) {
+            n += m->kind == kind;
+            *ret_early |= m->kind == MESSAGE_SAMPLE && n == 0;
+            ring_release(sampler_ring(s));
+        }
+        (void)usleep(1000);
+    }
+    return n;
+}
+
+START_TEST(an_execve_is_told_when_the_ring_has_room_again)
+{
+    static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
+    struct err err = {0};
+    struct mem *live;
+    bool early;
+    pid_t pid = child_that_execs();
+    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
+    struct sampler *s = sampler_new(&config);
+    ring_free(s->ring);
+    s->ring = ring_new(1 << 16);
+    ck_assert_int_eq(sampler_add(s, pid, live, &err), 0);
+    fill_ring(s);
+    ck_assert_int_eq(sampler_start(s, &err), 0);
+    uint64_t refused = counters_get(sampler_counters(s), COUNT_RING_FULL);
+    ck_assert_int_eq(write(exec_pipe[1], "", 1), 1);
+    (void)usleep(300000);
+    ck_assert_uint_gt(counters_get(sampler_counters(s), COUNT_RING_FULL), refused);
+    ck_assert_int_eq(messages_of(s, MESSAGE_EXEC, 500, &early), 1);
+    ck_assert(!early);
+    sampler_free(s);
+    mem_free(live);
+    (void)kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 /* ---- many that sleep ---- */
 
 static int wake_pipe[2];
@@ -203,4 +273,5 @@ START_TEST(sleeper_that_wakes_is_seen_at_the_next_tick)
 END_TEST
 
 CHECK_MAIN("sampler", 30, blocked_thread_is_read_again_for_a_new_hook,
-           a_wake_up_for_nothing_is_over_at_once, sleeper_that_wakes_is_seen_at_the_next_tick)
+           an_execve_is_told_when_the_ring_has_room_again, a_wake_up_for_nothing_is_over_at_once,
+           sleeper_that_wakes_is_seen_at_the_next_tick)
