@@ -17,7 +17,8 @@ int look_fd(struct sampler *s, struct task *t, enum task_file file)
     size_t n = p->n_tasks ? p->n_tasks / 4 + 1 : 0;
     for (size_t i = 0; i < n; i++) {
         struct task *other = p->tasks[s->evict_at++ % p->n_tasks];
-        if (other == t)
+        if (other == t ||
+            other->pending) /* whose file tells at its stop whether it is still itself */
             continue;
         counters_add(&s->counters, COUNT_FDS_EVICTED, 1);
         for (int f = 0; f < TASK_FILE_COUNT; f++)

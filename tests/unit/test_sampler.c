@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "sampler/look.h"
 #include "sampler/message.h"
 #include "sampler/state.h"
 #include "target/proc.h"
@@ -201,6 +202,32 @@ START_TEST(an_execve_is_told_when_the_ring_has_room_again)
 }
 END_TEST
 
+START_TEST(the_files_of_a_thread_that_was_asked_to_stop_stay_open)
+{
+    enum { TASKS = 8 };
+    static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
+    struct err err = {0};
+    struct mem *live;
+    ck_assert_int_eq(mem_live_open(&live, getpid(), &err), 0);
+    struct sampler *s = sampler_new(&config);
+    ck_assert_int_eq(sampler_add(s, getpid(), live, &err), 0);
+    struct process *p = s->processes[0];
+    for (uint32_t i = 0; i < TASKS; i++) {
+        process_add(p, task_new(p, i + 1, getpid()));
+        p->tasks[i]->pending = i == 1;
+        ck_assert_int_ge(look_fd(s, p->tasks[i], TASK_SCHEDSTAT), 0);
+    }
+    s->files.limit = s->files.open;
+    for (uint32_t i = 0; i < TASKS; i++)
+        ck_assert_int_ge(look_fd(s, p->tasks[i], TASK_SYSCALL), 0);
+    ck_assert_uint_ge(counters_get(sampler_counters(s), COUNT_FDS_EVICTED), 1);
+    ck_assert_int_ge(p->tasks[1]->fds[TASK_SCHEDSTAT], 0);
+    ck_assert_int_ge(p->tasks[1]->fds[TASK_SYSCALL], 0);
+    sampler_free(s);
+    mem_free(live);
+}
+END_TEST
+
 /* ---- many that sleep ---- */
 
 static int wake_pipe[2];
@@ -273,5 +300,6 @@ START_TEST(sleeper_that_wakes_is_seen_at_the_next_tick)
 END_TEST
 
 CHECK_MAIN("sampler", 30, blocked_thread_is_read_again_for_a_new_hook,
-           an_execve_is_told_when_the_ring_has_room_again, a_wake_up_for_nothing_is_over_at_once,
-           sleeper_that_wakes_is_seen_at_the_next_tick)
+           an_execve_is_told_when_the_ring_has_room_again,
+           the_files_of_a_thread_that_was_asked_to_stop_stay_open,
+           a_wake_up_for_nothing_is_over_at_once, sleeper_that_wakes_is_seen_at_the_next_tick)
