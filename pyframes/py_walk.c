@@ -13,9 +13,9 @@ enum frame_owner {
     OWNER_SHIM = 3,         /* 3.12+; and what is above: no Python function */
 };
 
-/* A block of one frame has a shim as well.  What holds no code object is not counted among the frames,
- * and yet must not go on for ever while the thread is held. */
-enum { MAX_STEPS = 2 * PY_MAX_FRAMES };
+/* Frames without a code object, as the shim of each block, count too.  The search for callers takes
+ * less: the thread is held meanwhile, and most frames were read with their chunk before. */
+enum { MAX_STEPS = 2 * PY_MAX_FRAMES, MAX_KEPT_STEPS = 1024 };
 
 struct walk {
     const struct py_runtime *rt;
@@ -494,7 +494,7 @@ void py_walk_keep_callers(const struct py_runtime *rt, struct mem *recording, ui
         mem_read_u64(recording, thread_state + rt->layout.thread.cframe, &cframe) < 0 ||
         cframe == thread_state + rt->layout.thread.root_cframe) /* it runs no Python */
         return;
-    size_t steps = 0;
+    size_t steps = MAX_STEPS - MAX_KEPT_STEPS;
     for (uint64_t by = 8; by < REACH_BYTES && steps <= MAX_STEPS; by += 8)
         (void)walk_caller(rt, recording, thread_state, cframe + by, &steps, scratch);
 }

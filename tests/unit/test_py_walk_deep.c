@@ -19,6 +19,8 @@ struct fake {
     struct mem mem;
     struct py_runtime rt;
     size_t recorded; /* frames */
+    bool callers;    /* on the C stack above CFRAME every second word leads to them */
+    size_t reads;
 };
 
 static uint64_t word_at(const struct fake *f, uint64_t addr)
@@ -26,6 +28,8 @@ static uint64_t word_at(const struct fake *f, uint64_t addr)
     const struct py_layout *l = &f->rt.layout;
     if (addr == THREAD + l->thread.cframe)
         return CFRAME;
+    if (f->callers && addr > CFRAME + l->cframe.previous)
+        return (addr - l->cframe.current_frame) % 16 == 8 ? FRAMES : THREAD + l->thread.root_cframe;
     if (addr == CFRAME + l->cframe.current_frame)
         return FRAMES;
     return addr == CFRAME + l->cframe.previous ? THREAD + l->thread.root_cframe : 0;
@@ -34,9 +38,10 @@ static uint64_t word_at(const struct fake *f, uint64_t addr)
 /* Frames that each name the next, as far as they were recorded. */
 static int fake_read(struct mem *m, uint64_t addr, void *buf, size_t len)
 {
-    const struct fake *f = (const struct fake *)m;
+    struct fake *f = (struct fake *)m;
     uint64_t value = addr < FRAMES ? word_at(f, addr) : addr + FRAME_BYTES;
     uint64_t code = CODE;
+    f->reads++;
     memset(buf, 0, len);
     if (len <= sizeof value) {
         memcpy(buf, &value, len);
@@ -83,4 +88,21 @@ START_TEST(a_short_chain_may_be_stale)
 }
 END_TEST
 
-CHECK_MAIN("py_walk_deep", 20, what_was_recorded_is_kept, a_short_chain_may_be_stale)
+/* The thread is held meanwhile. */
+START_TEST(the_search_for_callers_reads_little)
+{
+    static const struct mem_ops ops = {.read = fake_read};
+    static struct py_frame frames[PY_MAX_FRAMES];
+    for (uint32_t minor = 11; minor <= 12; minor++) {
+        struct fake f = {.mem = {.ops = &ops}, .recorded = PY_MAX_FRAMES / 2, .callers = true};
+        struct py_stack scratch = {.frames = frames, .capacity = PY_MAX_FRAMES};
+        f.rt.layout = *py_layout_of(minor);
+        py_walk_keep_callers(&f.rt, &f.mem, THREAD, &scratch);
+        ck_assert_uint_gt(f.reads, 1000);
+        ck_assert_uint_lt(f.reads, 3000);
+    }
+}
+END_TEST
+
+CHECK_MAIN("py_walk_deep", 20, what_was_recorded_is_kept, a_short_chain_may_be_stale,
+           the_search_for_callers_reads_little)
