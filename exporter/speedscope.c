@@ -37,6 +37,7 @@ struct sheet {
 struct coarseness {
     int64_t bucket_ns;     /* of ordered sheets; INT64_MAX: they are aggregated */
     int64_t fold_one_part; /* subtrees below one part in this many are folded */
+    bool too_large;        /* all the same: the names alone are */
 };
 
 struct cost {
@@ -249,17 +250,17 @@ static bool fits(const struct document *d)
 /* Folds the paths below one part in so many that lets the rest fit, and of these nearly the least. */
 static void fold_light_paths(struct document *d)
 {
-    static const int64_t finer[] = {5, 2};
-    int64_t part = 1000000;
-    for (; part > 1 && !fits(d); part /= 10)
-        d->coarse.fold_one_part = part;
-    int64_t fitting = d->coarse.fold_one_part;
-    for (size_t i = 0; i < sizeof finer / sizeof *finer && fitting > 1 && fitting < 1000000; i++) {
-        d->coarse.fold_one_part = fitting * finer[i];
+    int64_t *fold = &d->coarse.fold_one_part;
+    for (int64_t part = 1000000; part >= 1 && !fits(d); part /= 10)
+        *fold = part;
+    int64_t fitting = *fold;
+    d->coarse.too_large = !fits(d);
+    for (int64_t finer = 5; finer >= 2 && fitting < 1000000 && !d->coarse.too_large; finer -= 3) {
+        *fold = fitting * finer;
         if (fits(d))
             return;
     }
-    d->coarse.fold_one_part = fitting;
+    *fold = fitting;
 }
 
 /* 50 ms, 200 ms, 800 ms … */
@@ -304,6 +305,8 @@ static char *coarseness_text(const struct document *d)
         text_addf(&t, "in steps of %g s", (double)d->coarse.bucket_ns / NS_PER_S);
     if (d->coarse.fold_one_part)
         text_addf(&t, ", paths under %g%% folded", 100.0 / (double)d->coarse.fold_one_part);
+    if (d->coarse.too_large)
+        text_add(&t, ", larger than it should be all the same");
     return t.s;
 }
 

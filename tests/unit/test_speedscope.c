@@ -31,7 +31,7 @@ static const char *export(struct profile_builder *b, const char *format, int64_t
 static void assert_holds(const char *text, const char *part)
 {
     if (!strstr(text, part))
-        ck_abort_msg("no \"%s\" in:\n%.20000s", part, text);
+        ck_abort_msg("no \"%s\" in:\n%.3000s", part, text);
 }
 
 static const char *after(const char *text, const char *part)
@@ -308,6 +308,43 @@ START_TEST(too_many_distinct_stacks_are_folded)
 }
 END_TEST
 
+/* Ten paths of a tenth of its time are left of each thread when all lighter ones are folded. */
+START_TEST(the_last_folds_are_made_too)
+{
+    enum { THREADS = 200, PATHS = 10, DEPTH = 990 };
+    struct profile_builder b = builder_start(10, "app");
+    struct text deep = {0};
+    for (int k = 1; k < DEPTH; k++)
+        text_add(&deep, " > deep!app");
+    for (int i = 0; i < THREADS * PATHS; i++) {
+        thread_id thread = {(uint32_t)(i / PATHS + 1)};
+        struct text stack = {0};
+        if (i % PATHS == 0)
+            thread = builder_thread(&b, 10 + i / PATHS, NULL);
+        text_addf(&stack, "%d%s", i % PATHS, deep.s);
+        builder_run(&b, thread, stack.s, 1, 1);
+        text_release(&stack);
+    }
+    text_release(&deep);
+    const char *text = export(&b, "speedscope", PATHS);
+    assert_holds(text, "\"coarsened\":\"aggregated, paths under 20% folded\"");
+    ck_assert_int_eq(weights_of(text, "main 10 | wall (aggregated, paths under 20% folded)"),
+                     10000);
+}
+END_TEST
+
+/* A file of many names cannot be made smaller: it says so. */
+START_TEST(a_file_that_stays_too_large_says_so)
+{
+    struct profile_builder b = {.p = profile_new(5000)};
+    b.process = profile_process(b.p, &(struct profile_process){.pid = 10});
+    thread_id main = builder_thread(&b, 10, NULL);
+    builder_run(&b, main, "a!app", 1, 0);
+    const char *text = export(&b, "speedscope", 1);
+    assert_holds(text, "paths under 100% folded, larger than it should be all the same");
+}
+END_TEST
+
 /* Of many paths a thread has a few: what is light goes up to the one that is not, through all between. */
 START_TEST(a_few_of_many_paths_are_folded_from_the_innermost)
 {
@@ -409,5 +446,6 @@ CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_sh
            what_is_not_as_usual_is_told, deep_stacks_keep_both_ends,
            ten_million_nodes_are_coarsened, recursions_of_many_depths_are_few_paths,
            too_many_distinct_stacks_are_folded, a_few_of_many_paths_are_folded_from_the_innermost,
+           the_last_folds_are_made_too, a_file_that_stays_too_large_says_so,
            nothing_sampled_is_still_a_file, folded_is_one_line_a_stack,
            folded_stacks_stay_below_the_limit, formats_are_found)
