@@ -238,6 +238,7 @@ int outputs_snapshot(struct outputs *outputs, struct recording *r)
         first = first ? first : error;
         text_release(&path);
     }
+    recording_snapshot_over(r);
     return first;
 }
 

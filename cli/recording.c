@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "cli/backlog.h"
 #include "cli/facts.h"
 #include "cli/names.h"
 #include "cli/thread_names.h"
@@ -47,6 +48,7 @@ struct recording {
     int64_t drain_end_ns; /* samples handled later are lost; 0: none is yet */
     uint64_t lost;        /* those */
     double held_share;
+    struct backlog backlog; /* while a snapshot is made */
     struct names names;
     struct thread_names thread_names;
     void (*on_sample)(void *ctx, thread_id thread, const struct sample_message *m,
@@ -352,10 +354,10 @@ bool recording_work(struct recording *r)
     if (watchdog_has_left())
         go_on_alone(r);
     while (n < MESSAGES_AT_ONCE && now_ns < end_ns &&
-           (m = ring_peek(sampler_ring(r->sampler), &bytes)) != NULL) {
+           (m = backlog_peek(&r->backlog, sampler_ring(r->sampler), &bytes)) != NULL) {
         subject_refresh(r->subjects[m->process], now_ns);
         handle(r, m);
-        ring_release(sampler_ring(r->sampler));
+        backlog_release(&r->backlog, sampler_ring(r->sampler));
         total += bytes;
         n++;
         now_ns = clock_now_ns();
@@ -432,7 +434,13 @@ void recording_snapshot(struct recording *r)
     sampler_tell(r->sampler);
     while (!r->told && !sampler_done(r->sampler) && clock_now_ns() < end_ns)
         work_or_wait(r);
+    backlog_begin(&r->backlog, sampler_ring(r->sampler));
     report(r, NULL, NULL);
+}
+
+void recording_snapshot_over(struct recording *r)
+{
+    backlog_end(&r->backlog);
 }
 
 struct sampler *recording_sampler(struct recording *r)
@@ -479,6 +487,7 @@ struct recording *recording_free(struct recording *r)
     if (!r)
         return NULL;
     watchdog_end();
+    backlog_release_all(&r->backlog);
     r->sampler = sampler_free(r->sampler);
     stacker_free(r->stacker);
     names_end(&r->names);

@@ -33,8 +33,10 @@ int64_t recording_patience_ns(const struct recording *r);
  * be NULL, says to go on.  The profile is complete after it. */
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx);
 
-/* Brings the profile up to now, frames named, so that it can be written while the recording goes on. */
+/* Brings the profile up to now, frames named, so that it can be written while the recording goes
+ * on.  Until recording_snapshot_over() what comes is kept, and the profile stays as it is. */
 void recording_snapshot(struct recording *r);
+void recording_snapshot_over(struct recording *r);
 struct sampler *recording_sampler(struct recording *r);
 struct profile *recording_profile(struct recording *r);
 int64_t
