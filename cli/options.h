@@ -42,7 +42,7 @@ struct options {
     bool tasks;          /* show which asyncio task runs */
     bool no_stop;        /* never hold a thread */
     struct view_options view;
-    bool quiet, stats, strict;
+    bool quiet, stats, strict, no_progress;
     int verbose; /* times -v was given */
     enum color_when color;
     bool json, freeze; /* dump */

@@ -111,7 +111,8 @@ static int set_rate(struct options *o, const struct option_row *row, const char 
 static int set_duration(struct options *o, const struct option_row *row, const char *value,
                         struct err *err)
 {
-    if (parse_duration(value, &o->duration_ns) < 0)
+    o->duration_ns = 0;
+    if (!str_eq(value, "unlimited") && parse_duration(value, &o->duration_ns) < 0)
         return bad_value(row, value, "not a time such as 500ms, 30, 2m or 1h", err);
     return 0;
 }
@@ -206,8 +207,8 @@ const struct option_row option_rows[] = {
      .value = "TIME",
      .commands = FOR_RECORD,
      .set = set_duration,
-     .help = "500ms, 30, 2m, 1h; then let go, the target runs on (default: until Ctrl-C or the "
-             "target's exit)"},
+     .help = "500ms, 30, 2m, 1h; then let go, the target runs on (default: unlimited, until Ctrl-C "
+             "or the target's exit)"},
     {.letter = 's',
      .name = "subprocesses",
      .commands = FOR_RECORD,
@@ -301,6 +302,19 @@ const struct option_row option_rows[] = {
      .commands = FOR_RECORD,
      .set = set_nothing,
      .help = "accepted as py-spy's: frames are functions unless --lines"},
+    {.name = "nolineno",
+     .commands = FOR_RECORD,
+     .set = set_nothing,
+     .help = "accepted as py-spy's: names have no line numbers unless --lines"},
+    {.name = "full-filenames",
+     .commands = FOR_RECORD | FOR_DUMP,
+     .set = set_nothing,
+     .help = "accepted as py-spy's: file names are always whole"},
+    {.name = "hideprogress",
+     .commands = FOR_RECORD,
+     .set = set_flag,
+     .field = offsetof(struct options, no_progress),
+     .help = "as py-spy's: no line of progress"},
     {.letter = 'q',
      .name = "quiet",
      .commands = FOR_RECORD | FOR_DUMP,

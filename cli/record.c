@@ -246,7 +246,7 @@ static void sample(struct record *r)
         else
             wait_for_work(r, most_ns);
         obey_signals(r);
-        if (told)
+        if (told && !r->options->no_progress)
             report_progress(r->recording);
         tell_rate(r);
         tell_step(r);

@@ -568,6 +568,14 @@ class Terminal(InFolder):
         for _, rate in lines:
             self.assertLess(float(rate), 120, text)
 
+    def test_progress_is_hidden_when_asked(self):
+        with Target("plain", user=False) as t:
+            pid, fd = self.spawn("-p", str(t.pid), "-o", "o.json", "-d", "1.2", "--hideprogress")
+            code, text = self.end(pid, fd)
+            self.assertEqual(code, 0, text)
+            self.assertNotIn(b"errors", text)
+            self.assertIn(b"wrote", text)
+
     def test_no_progress_over_what_a_command_says(self):
         pid, fd = self.spawn("-o", "o.json", "sh", "-c", "printf 'your name? '; sleep 1.5; echo")
         code, text = self.end(pid, fd)

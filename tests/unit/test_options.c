@@ -103,6 +103,9 @@ START_TEST(every_flag_reaches_its_field)
     ck_assert_uint_eq(o.threads.n, 3);
     ck_assert_str_eq(o.threads.words[1], "mge-*");
     options_release(&o);
+    o = good("1|--nolineno|--full-filenames|--hideprogress|-d|unlimited");
+    ck_assert(o.no_progress && o.duration_ns == 0);
+    options_release(&o);
     o = good("dump|--json|--freeze|--native=off|9");
     ck_assert(o.json && o.freeze && o.view.no_native);
     options_release(&o);
