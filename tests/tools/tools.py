@@ -145,6 +145,9 @@ class Summary(Logs):
         log = self.log("log", {"cli / errors": ("OK", output)})
         wanted = ["skipped: cli / errors: test_kernel_thread: none here", "1 passed, 0 failed, 0 skipped"]
         self.assertEqual(self.summary(log, allowed, ci=True), (0, wanted))
+        log = self.log("log", {"unit / output": ("OK", "ok\n# SKIP under_sudo: only root may\n")})
+        self.assertEqual(self.summary(log, self.write("some", "unit / output: under_*"), ci=True)[1][0],
+                         "skipped: unit / output: under_sudo: only root may")
         other = "  test_x (__main__.A.test_x) (i=1) ... skipped \"it's new\"\n"
         log = self.log("log", {"cli / errors": ("OK", other)})
         wanted[0] = "skipped: cli / errors: test_x: it's new  (not in allowed-skips)"

@@ -287,7 +287,7 @@ static struct profile_builder large(int runs, int depth, int distinct)
 START_TEST(ten_million_nodes_are_coarsened)
 {
     enum { RUNS = 500000, DEPTH = 20 };
-    if (getenv("WALLSPY_NO_LARGE_TESTS")) /* valgrind takes an hour */
+    if (check_skips(getenv("WALLSPY_NO_LARGE_TESTS"), "WALLSPY_NO_LARGE_TESTS is set"))
         return;
     struct profile_builder b = large(RUNS, DEPTH, 10);
     const char *text = export(&b, "speedscope", INT64_C(10) * RUNS);
