@@ -7,6 +7,7 @@ import collections
 import json
 import os
 import pathlib
+import random
 import re
 import select
 import shutil
@@ -18,6 +19,7 @@ import time
 import unittest
 
 programs = {}  # "wallspy" and "targets", a folder
+SEED = int(os.environ.get("WALLSPY_SEED") or random.randrange(1 << 32))  # of each test's chance
 
 # Runs a job of its own, with somebody to let it go on: the kernel stops no others for Ctrl-Z.
 JOB = (sys.executable, "-c", "import os, sys; os.setpgrp(); os.execvp(sys.argv[1], sys.argv[1:])")
@@ -202,6 +204,7 @@ class Profile:
 
 class HarmTest(unittest.TestCase):
     def setUp(self):
+        random.seed(SEED)  # as if it were the only test
         self.stolen_before_s = stolen_s()
 
     def assert_seen(self, profile, name, seconds):
@@ -225,7 +228,8 @@ class HarmTest(unittest.TestCase):
 
 
 def main():
-    """usage: TEST PROGRAM TARGETS [unittest's arguments]"""
+    """usage: [WALLSPY_SEED=N] TEST PROGRAM TARGETS [unittest's arguments]"""
+    print(f"WALLSPY_SEED={SEED}", flush=True)
     programs["wallspy"], programs["targets"] = sys.argv[1:3]
     if os.geteuid() == 0:  # so that other users may run them
         folder = tempfile.mkdtemp()
