@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pty
+import select
 import shutil
 import subprocess
 import sys
@@ -208,7 +209,10 @@ class Packages(InFolder):
         os.write(ours, answer.encode())
         try:
             code, _, calls = self.need("meson", stdin=theirs, stderr=theirs)
-            return code, os.read(ours, 4096).decode(), calls
+            text = b""  # what the terminal echoed, and what was asked, come one by one
+            while select.select([ours], [], [], 0.2)[0]:
+                text += os.read(ours, 4096)
+            return code, text.decode(), calls
         finally:
             os.close(ours)
             os.close(theirs)
