@@ -152,18 +152,6 @@ static void drop_lane(struct recording *r, struct lane *lane)
         map_put(&r->lane_of_task, lane->task, (uint64_t)(lane - r->lanes));
 }
 
-static enum run_state state_of(enum thread_state state)
-{
-    static const enum run_state states[] = {
-        [THREAD_RUNNING] = RUN_RUNNING,
-        [THREAD_RUNNABLE] = RUN_RUNNABLE,
-        [THREAD_BLOCKED] = RUN_BLOCKED,
-        [THREAD_STOPPED] = RUN_STOPPED,
-        [THREAD_RUNNING_OR_RUNNABLE] = RUN_RUNNING_OR_RUNNABLE,
-    };
-    return states[state];
-}
-
 /* PYTHON: what Python calls it, read just before; NULL: not known.  That counts if the kernel's name is only the
  * program's, and if the thread still lives: another may have taken over its pthread_t. */
 static void name_thread(struct recording *r, const struct subject *s, const struct lane *lane,
@@ -229,7 +217,7 @@ static void on_sample(struct recording *r, struct subject *s, const struct sampl
         mark_exec(r, s, lane, &m->head);
     r->left_out += stacked.left_out;
     if (!stacked.left_out)
-        lane_open(lane, &m->head, stacked.stack, stacked.frames, state_of(m->snapshot.state),
+        lane_open(lane, &m->head, stacked.stack, stacked.frames, run_state_of(m->snapshot.state),
                   syscall_mostly_sleeps(m->snapshot.syscall));
     lane->held_ns = m->head.held_ns;
     if (r->on_sample)

@@ -17,6 +17,18 @@ struct counted_since {
     uint64_t runs;
 };
 
+enum run_state run_state_of(enum thread_state state)
+{
+    static const enum run_state states[] = {
+        [THREAD_RUNNING] = RUN_RUNNING,
+        [THREAD_RUNNABLE] = RUN_RUNNABLE,
+        [THREAD_BLOCKED] = RUN_BLOCKED,
+        [THREAD_STOPPED] = RUN_STOPPED,
+        [THREAD_RUNNING_OR_RUNNABLE] = RUN_RUNNING_OR_RUNNABLE,
+    };
+    return states[state];
+}
+
 static bool is_running(enum run_state state)
 {
     return state == RUN_RUNNING || state == RUN_RUNNING_OR_RUNNABLE;

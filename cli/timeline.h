@@ -32,6 +32,7 @@ struct lane {
     uint64_t voluntary, involuntary; /* the thread's switches when it was first seen */
 };
 
+enum run_state run_state_of(enum thread_state state);
 /* Ends LANE's open sample, if there is one, at the time of M.  ORIGIN_NS: of the profile's time. */
 void lane_close(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns);
 /* Opens a sample at the time of M.  STACK none: missed; of a thread that waits for a CPU it says so, and if that one proves to

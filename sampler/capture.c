@@ -379,6 +379,7 @@ void capture_prepare(struct sampler *s, struct task *t)
         t->prefetch = xcalloc(1, sizeof *t->prefetch);
     t->stack_bytes = (uint32_t)stack_wanted(s, t);
     stack_area_prepare(t);
+    (void)look_fd(s, t, TASK_STATUS); /* overhead_lost_ns() */
     (void)ring_reserve(s->ring, capture_bytes(t->stack_bytes));
 }
 
@@ -416,19 +417,16 @@ void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
     s->held = (struct held_capture){t, m, fell_asleep};
 }
 
-void capture_released(struct sampler *s, struct task *t)
+void capture_released(struct sampler *s, struct task *t, const struct schedstat *now)
 {
     struct sample_message *m = s->held.task == t ? s->held.message : NULL;
     bool fell_asleep = s->held.fell_asleep;
-    struct schedstat now;
-    int fd = t->fds[TASK_SCHEDSTAT];
     s->held = (struct held_capture){0};
-    /* It was asked to stop by its tid, which may be another's by then: its own files tell. */
-    if (!m || (fd >= 0 && schedstat_read(fd, &now) == -ESRCH))
+    if (!m)
         return;
     int64_t stopped_ns = m->snapshot.taken_ns;
-    if (fd >= 0 && s->can.schedstat)
-        m->snapshot.state = stop_state_settle(t, &m->snapshot, &now, fell_asleep);
+    if (now && s->can.schedstat)
+        m->snapshot.state = stop_state_settle(t, &m->snapshot, now, fell_asleep);
     t->requested_state = m->snapshot.state;
     s->waiting |= m->snapshot.state == THREAD_RUNNABLE;
     if (t->object)

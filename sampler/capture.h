@@ -24,7 +24,8 @@ void capture_still_pending(struct task *t, int64_t now_ns);
 void capture_prepare(struct sampler *s, struct task *t);
 /* T is held: reads its memory. */
 void capture_held(struct sampler *s, struct task *t, const struct stop *stop);
-/* T is not held any more: publishes what capture_held() read, if that was of T.  Async-signal-safe. */
-void capture_released(struct sampler *s, struct task *t);
+/* T is not held any more: publishes what capture_held() read, if that was of T.  NOW: T's counts; NULL: not known.
+ * Async-signal-safe. */
+void capture_released(struct sampler *s, struct task *t, const struct schedstat *now);
 /* T runs, and must not be held: what can be read all the same. */
 void capture_not_held(struct sampler *s, struct task *t, int64_t now_ns);

@@ -5,6 +5,7 @@
 static const char *const names[SAMPLER_COUNTER_COUNT] = {
     [COUNT_TICKS] = "ticks",
     [COUNT_LATE_TICKS] = "late_ticks",
+    [COUNT_TICK_DELAY_NS] = "tick_delay_ns",
     [COUNT_REPEATS] = "repeats",
     [COUNT_SLEEPERS_PROVEN] = "sleepers_proven",
     [COUNT_NO_STOP_CAPTURES] = "no_stop_captures",

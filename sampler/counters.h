@@ -7,6 +7,7 @@
 enum sampler_counter {
     COUNT_TICKS,
     COUNT_LATE_TICKS,      /* left out because the one before was not done in time */
+    COUNT_TICK_DELAY_NS,   /* from when a tick was due to its beginning, all together */
     COUNT_REPEATS,         /* threads that had not run since a sample that found them off the CPU */
     COUNT_SLEEPERS_PROVEN, /* ticks in which one clock proved that no sleeping thread had run */
     COUNT_NO_STOP_CAPTURES,

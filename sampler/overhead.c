@@ -11,9 +11,12 @@ enum {
     SLOT_NS = 250 * NS_PER_MS, /* HELD_SLOTS of them are five seconds */
     /* A longer hold is an accident of scheduling on a busy machine: it counts, but another is not expected. */
     USUAL_HOLD_NS = NS_PER_MS,
+    HEARD_AT_ONCE_NS = 100 * NS_PER_US, /* from the request, with what the hold takes */
     LEAST_NS =
         NS_PER_S, /* before so much time has passed nothing is extrapolated to more than that */
 };
+/* For so long after a stop that was heard of late the next may be, too. */
+static const int64_t WATCH_NS = 2 * (int64_t)NS_PER_S;
 static const int64_t window_ns = HELD_SLOTS * (int64_t)SLOT_NS;
 static const double room = 0.8;     /* of what is allowed: below it the rate is raised */
 static const double raise = 0.9;    /* of the interval, each time: what that will cost is known */
@@ -38,10 +41,42 @@ static uint32_t sum_of(uint32_t a, uint32_t b)
     return a < UINT32_MAX - b ? a + b : UINT32_MAX;
 }
 
-void overhead_add(struct task *t, uint32_t held_ns)
+static bool read_voluntary(const struct task *t, uint64_t *ret)
 {
-    uint32_t usual_ns = held_ns < USUAL_HOLD_NS ? held_ns : USUAL_HOLD_NS;
-    t->held_slot.ns = sum_of(t->held_slot.ns, held_ns);
+    struct task_status status;
+    int fd = t->fds[TASK_STATUS];
+    if (fd < 0 || task_status_read(fd, &status) < 0)
+        return false;
+    *ret = status.voluntary;
+    return true;
+}
+
+/* Where wallspy has no CPU when the thread stops, it hears of the stop late, and its own clock misses most of the hold.
+ * From one release to the next a thread whose one voluntary switch is our stop ran, waited for a CPU, or was held: the
+ * kernel counts the first two.  No more than the time since the request can have been lost; a hypervisor that takes the
+ * CPU away looks the same, and is taken for a loss within that time only. */
+uint32_t overhead_lost_ns(struct task *t, const struct schedstat *now, uint32_t held_ns)
+{
+    struct release last = t->released;
+    struct release r = {.at_ns = clock_now_ns(), .sched = *now};
+    int64_t most_ns = r.at_ns - t->requested_ns;
+    bool heard_late = most_ns - held_ns > HEARD_AT_ONCE_NS;
+    if (heard_late)
+        t->watched_until_ns = r.at_ns + WATCH_NS;
+    if (r.at_ns < t->watched_until_ns)
+        r.complete = read_voluntary(t, &r.voluntary);
+    t->released = r;
+    if (!heard_late || !last.complete || !r.complete || r.voluntary != last.voluntary + 1)
+        return held_ns;
+    int64_t lost_ns = r.at_ns - last.at_ns - (int64_t)(r.sched.run_ns - last.sched.run_ns) -
+                      (int64_t)(r.sched.wait_ns - last.sched.wait_ns);
+    return (uint32_t)min_i64(max_i64(min_i64(lost_ns, most_ns), held_ns), UINT32_MAX);
+}
+
+void overhead_add(struct task *t, uint32_t ns)
+{
+    uint32_t usual_ns = ns < USUAL_HOLD_NS ? ns : USUAL_HOLD_NS;
+    t->held_slot.ns = sum_of(t->held_slot.ns, ns);
     t->held_slot.usual_ns = sum_of(t->held_slot.usual_ns, usual_ns);
 }
 

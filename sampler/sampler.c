@@ -2,21 +2,21 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/minmax.h"
 #include "base/text.h"
+#include "sampler/priority.h"
 #include "sampler/state.h"
 #include "sampler/stops.h"
 
@@ -29,7 +29,6 @@ enum {
     MAX_SHOTS = 8,                    /* each reads twice as much stack: from 32 KiB to 8 MiB */
     WORKER_NS = 2 * NS_PER_S,         /* it may have large files to read first */
     LOOK_NS = 100 * NS_PER_MS,        /* meanwhile, for threads that cannot be let go */
-    SLICE_NS = 100 * NS_PER_US,       /* the kernel takes no shorter one */
     PAUSE_NS = 300 * NS_PER_MS,
     SEIZE_NS =
         500 *
@@ -260,8 +259,10 @@ static void run_ticks(struct sampler *s)
             counters_add(&s->counters, COUNT_LATE_TICKS, (uint64_t)left_out);
             slot_ns += left_out * s->interval_ns;
         }
-        int64_t offset_ns = (int64_t)(random_share(s) * (double)s->interval_ns);
-        sleep_until(s, slot_ns + offset_ns);
+        int64_t due_ns = slot_ns + (int64_t)(random_share(s) * (double)s->interval_ns);
+        sleep_until(s, due_ns);
+        counters_add(&s->counters, COUNT_TICK_DELAY_NS,
+                     (uint64_t)max_i64(clock_now_ns() - due_ns, 0));
     }
 }
 
@@ -310,26 +311,6 @@ static void run_once(struct sampler *s)
     }
 }
 
-/* With the shortest slice a waking thread has an early deadline and gets its CPU soon; it gives no more
- * CPU than before.  A tick that must wait for a CPU waits for the target's threads to sleep, and then
- * finds them asleep: that is a bias.  Linux 6.12 (Documentation/scheduler/sched-eevdf.rst); older
- * kernels ignore the slice.  The figures are in docs/sampling.md. */
-static void ask_for_short_slices(void)
-{
-    struct { /* sched_setattr(2): not in glibc 2.36 */
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime_ns, deadline_ns, period_ns;
-    } attr = {.size = sizeof attr, .policy = SCHED_OTHER, .runtime_ns = SLICE_NS};
-    static_assert(sizeof attr == 48, "SCHED_ATTR_SIZE_VER0");
-    errno = 0;
-    attr.nice = getpriority(PRIO_PROCESS, 0);
-    if (errno == 0)
-        (void)syscall(SYS_sched_setattr, 0, &attr, 0);
-}
-
 static void *sampler_main(void *arg)
 {
     struct sampler *s = arg;
@@ -342,7 +323,7 @@ static void *sampler_main(void *arg)
                                      on_child};
     (void)prctl(PR_SET_NAME, "wallspy-sampler");
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
-    ask_for_short_slices();
+    priority_set();
     atomic_store(&s->tid, gettid());
     s->tracer = tracer_new(&handler);
     if (s->config.single_shot)

@@ -108,8 +108,11 @@ void threads_free_ended(struct sampler *s);
 
 /* overhead.c */
 
-/* T was held for HELD_NS. */
-void overhead_add(struct task *t, uint32_t held_ns);
+/* T was let go just now, and NOW has its counts; by wallspy's own clock it was held for HELD_NS.  Returns for how long it
+ * did not run because of that stop.  Async-signal-safe. */
+uint32_t overhead_lost_ns(struct task *t, const struct schedstat *now, uint32_t held_ns);
+/* T lost NS to a stop. */
+void overhead_add(struct task *t, uint32_t ns);
 /* After a tick: makes the interval longer or shorter, so that no thread is held for too much of its time. */
 void overhead_keep(struct sampler *s);
 

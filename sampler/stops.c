@@ -51,7 +51,7 @@ bool stops_stopped(void *sampler, const struct stop *stop)
     filters_note(s, t, stop);
     capture_held(s, t, stop);
     if (s->config.freeze) /* others are captured before this one is let go */
-        capture_released(s, t);
+        capture_released(s, t, NULL);
     counters_add(&s->counters, COUNT_REFUSED, !stop->registers_ok);
     if (stop->repaired)
         counters_raise(&s->counters, COUNT_REPAIR_MAX_NS,
@@ -73,7 +73,14 @@ void stops_released(void *sampler, uint64_t tag, uint32_t held_ns)
     counters_add_hold(&s->counters, held_ns);
     if (!t)
         return;
-    capture_released(s, t);
+    struct schedstat now;
+    int fd = t->fds[TASK_SCHEDSTAT];
+    int r = fd >= 0 ? schedstat_read(fd, &now) : -EBADF;
+    if (r == -ESRCH) /* it was asked by its tid, which is another's by now: its own files tell */
+        s->held = (struct held_capture){0};
+    if (r == 0 && s->can.schedstat)
+        held_ns = overhead_lost_ns(t, &now, held_ns);
+    capture_released(s, t, r == 0 ? &now : NULL);
     t->held_ns += held_ns;
     overhead_add(t, held_ns);
     t->pending = false;
@@ -85,7 +92,7 @@ void stops_gone(void *sampler, uint64_t tag)
     struct task *t = (struct task *)(uintptr_t)tag;
     if (!t)
         return;
-    capture_released(s, t); /* it was killed while it was held */
+    capture_released(s, t, NULL); /* it was killed while it was held */
     t->pending = false;
 }
 

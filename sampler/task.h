@@ -20,6 +20,14 @@ struct held_sum {
     uint32_t usual_ns; /* the same without what is beyond a millisecond of any hold */
 };
 
+/* What the kernel had counted of a thread right after it was let go. */
+struct release {
+    int64_t at_ns; /* 0: never */
+    struct schedstat sched;
+    uint64_t voluntary; /* switches */
+    bool complete;      /* VOLUNTARY is known */
+};
+
 /* Where a thread is off the CPU. */
 struct wait_place {
     int64_t syscall; /* its number; −1: outside of any, as in a page fault */
@@ -107,7 +115,10 @@ struct task {
     uint64_t area_unknown;     /* an sp that was in none that was known; 0: none */
     struct prefetch *prefetch; /* NULL until a capture hook kept something */
     bool wants_prefetch;
-    uint64_t held_ns;
+    uint64_t held_ns; /* as the thread lost it: overhead_lost_ns() */
+    struct release released;
+    int64_t
+        watched_until_ns; /* stops of it were heard of late: its switches are read at each release */
     struct held_sum held_slot;              /* in the present slot of time */
     struct held_sum held_slots[HELD_SLOTS]; /* in those before it */
 };

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "sampler/capture.h"
 #include "sampler/look.h"
+#include "sampler/priority.h"
 #include "sampler/state.h"
 
 enum {
@@ -190,6 +191,7 @@ void threads_meet(struct sampler *s, struct task *t)
     t->met = true;
     t->until_ns = clock_now_ns();
     t->zombie = alive == 0;
+    priority_check(t->tid);
     apply_filter(s, t);
     if (!t->filtered && !t->zombie)
         capture_tell(s, t, MESSAGE_TASK_NEW, 0, t->until_ns);
