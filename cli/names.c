@@ -72,7 +72,7 @@ static const char *way_to_names(struct modules *modules)
 /* One stray address is no program. */
 static void hint_at_names(const struct subject *s)
 {
-    size_t n = symbolizer_nameless(s->symbolizer);
+    size_t n = symbolizer_nameless(s->symbolizer, modules_maps(s->modules));
     if (n > 1)
         log_warn("jit names", "code that %d made at run time has no names (%zu places): %s.",
                  s->pid, n, way_to_names(s->modules));

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "symbolizer/dwarf_names.h"
 #include "symbolizer/naming.h"
 #include "symbolizer/perf_map.h"
+#include "target/maps.h"
 #include "target/proc.h"
 
 struct entry {
@@ -166,9 +168,18 @@ static void name_nameless(struct symbolizer *s)
     s->n_nameless = left;
 }
 
-size_t symbolizer_nameless(const struct symbolizer *s)
+static bool is_made_at_run_time(const struct maps *maps, uint64_t addr)
 {
-    return s->n_nameless;
+    const struct mapping *m = maps_find(maps, addr);
+    return m && m->prot & PROT_EXEC && !m->inode && m->path[0] != '[';
+}
+
+size_t symbolizer_nameless(const struct symbolizer *s, const struct maps *maps)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_nameless; i++)
+        n += is_made_at_run_time(maps, s->nameless[i].addr);
+    return n;
 }
 
 bool symbolizer_jit_changed(struct symbolizer *s)

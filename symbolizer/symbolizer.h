@@ -27,8 +27,9 @@ bool symbolizer_jit_changed(struct symbolizer *s);
 /* Code outside all modules' files was met at ADDR: FRAME, for which symbolizer_jit_name() is asked, if it has no
  * name of its own, whenever the map has changed, and in symbolizers_run(). */
 void symbolizer_add_jit_frame(struct symbolizer *s, frame_id frame, uint64_t addr);
-/* How many of those frames have no name still. */
-size_t symbolizer_nameless(const struct symbolizer *s);
+/* How many of those frames have no name still, and lie in executable memory of no file as of MAPS. */
+struct maps;
+size_t symbolizer_nameless(const struct symbolizer *s, const struct maps *maps);
 /* The process runs another program. */
 void symbolizer_exec(struct symbolizer *s);
 /* Names all native frames of the modules that were added to the N symbolizers at ALL, of one profile, and that have no
