@@ -11,6 +11,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/output_name.h"
+#include "cli/quality.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "target/proc.h"
@@ -228,6 +229,7 @@ int outputs_snapshot(struct outputs *outputs, struct recording *r)
     }
     outputs->snapshots++;
     recording_snapshot(r);
+    quality_measure(recording_profile(r), &outputs->options->view);
     for (size_t i = 0; i < outputs->n; i++) {
         struct output_target target = outputs->files[i].target;
         struct text path = {0};

@@ -15,6 +15,7 @@
 #include "cli/exit_codes.h"
 #include "cli/memory_limit.h"
 #include "cli/outputs.h"
+#include "cli/quality.h"
 #include "cli/quota.h"
 #include "cli/recording.h"
 #include "cli/report.h"
@@ -330,6 +331,7 @@ static int finish(struct record *r)
     signals_let_terminal_stop();
     report_throttling(r);
     struct profile *p = recording_profile(r->recording);
+    quality_measure(p, &r->options->view);
     bool sampled = profile_number(p, "stacks_made") > 0;
     int code = EXIT_OK;
     if (sampled && r->options->view.no_native && !runs_python(p))
@@ -344,7 +346,7 @@ static int finish(struct record *r)
         bool whole = true;
         if (error != -ECANCELED) {
             report_finding(r->recording, &r->options->view);
-            whole = report_quality(r->recording) && !r->one_missing;
+            whole = quality_report(p) && !r->one_missing;
         }
         code = error < 0 ? EXIT_FAILED : !whole && r->options->strict ? EXIT_NO_SAMPLE : EXIT_OK;
     }

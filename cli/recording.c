@@ -15,6 +15,7 @@
 #include "cli/thread_names.h"
 #include "cli/watchdog.h"
 #include "target/elf_guard.h"
+#include "target/host.h"
 #include "target/proc.h"
 #include "target/syscalls.h"
 
@@ -41,7 +42,8 @@ struct recording {
     size_t n_lanes, lanes_capacity;
     struct map lane_of_task; /* task number → index into lanes */
     int64_t origin_ns, end_ns;
-    bool told; /* what recording_snapshot() asked for has come */
+    int64_t stolen_ns; /* by the hypervisor before the start */
+    bool told;         /* what recording_snapshot() asked for has come */
     int64_t patience_ns, calm_since_ns;
     uint64_t unrest, threads_seen;
     uint64_t left_out;    /* stacks, for --gil */
@@ -85,6 +87,7 @@ int recording_start(struct recording *r, struct err *err)
     for (size_t i = 0; i < r->n_subjects; i++)
         subject_refresh(r->subjects[i], clock_now_ns());
     r->origin_ns = clock_now_ns();
+    r->stolen_ns = host_stolen_ns();
     int error = sampler_start(r->sampler, err);
     if (error == 0)
         watchdog_watch(r->sampler, r->config.command, r->config.strict);
@@ -370,6 +373,8 @@ static void report_sampler(struct recording *r)
                        seconds > 0 ? (double)counters_get(c, COUNT_TICKS) / seconds : 0);
     profile_set_number(r->profile, "max_overhead", r->config.sampler.max_held);
     profile_set_number(r->profile, "held_share", recording_held_share(r));
+    profile_set_number(r->profile, "stolen_s",
+                       (double)(host_stolen_ns() - r->stolen_ns) / NS_PER_S);
     profile_set_number(r->profile, "held_share_5s", sampler_worst_share(r->sampler));
     profile_set_number(r->profile, "held_p50_ns", (double)counters_hold_quantile_ns(c, 0.5));
     profile_set_number(r->profile, "held_p99_ns", (double)counters_hold_quantile_ns(c, 0.99));

@@ -61,10 +61,10 @@ void report_progress(struct recording *r)
     if (!terminal_is_live() || seconds <= 0)
         return;
     struct text line = {0};
-    text_addf(
-        &line, "%4.0fs  %.1f Hz  %u thread%s  target held %.2f%%  errors %llu   Ctrl-C: write",
-        seconds, (double)counters_get(c, COUNT_TICKS) / seconds, threads, threads == 1 ? "" : "s",
-        100 * recording_held_share(r), (unsigned long long)counters_get(c, COUNT_REFUSED));
+    text_addf(&line, "%4.0fs  %.1f Hz  %u thread%s  overhead %.2f%%  errors %llu   Ctrl-C: write",
+              seconds, (double)counters_get(c, COUNT_TICKS) / seconds, threads,
+              threads == 1 ? "" : "s", 100 * recording_held_share(r),
+              (unsigned long long)counters_get(c, COUNT_REFUSED));
     terminal_progress(line.s);
     text_release(&line);
 }
@@ -92,91 +92,6 @@ void report_finding(struct recording *r, const struct view_options *view)
     if (table.len)
         terminal_block(table.s);
     text_release(&table);
-}
-
-/* What makes a recording less than whole, in the words of the quality line. */
-static const struct {
-    const char *fact, *one, *words; /* "1 tick late", "2 ticks late" */
-} doubts[] = {
-    {"samples_not_held", "sample", "of running threads without native frames (--no-stop)"},
-    {"unwind_stack_cut", "stack", "cut short"},
-    {"unwind_needs_registers", "stack", "cut for want of registers"},
-    {"unwind_no_cfi", "stack", "cut where code has no unwind information"},
-    {"unwind_bad_memory", "stack", "cut at unreadable memory"},
-    {"unwind_no_progress", "stack", "cut for running in circles"},
-    {"unwind_too_deep", "stack", "too deep"},
-    {"frames_guessed", "frame", "guessed"},
-    {"merge_native_cut", "Python stack", "without all native frames"},
-    {"merge_mismatch", "Python stack", "unlike the native one"},
-    {"python_walks_cut", "Python stack", "cut short"},
-    {"unknown_code_objects", "Python frame", "of code that was gone"},
-    {"no_stop_given_up", "sample", "lost to threads that kept moving"},
-    {"ring_full", "sample", "lost because wallspy fell behind"},
-    {"refused", "sample", "refused"},
-    {"stuck", "thread", "that could be let go only by ending early"},
-    {"backed_off", "sample", "left out of calls that make no progress when stopped"},
-    {"execve_waits", "sample", "left out while an execve of the program hung"},
-    {"unreadable", "file", "of /proc that could not be read"},
-    {"perturbed_calls", "call", "interrupted"},
-    {"cut_calls", "call", "that may have been cut short"},
-    {"supervised_calls", "call", "that a seccomp supervisor was asked for twice"},
-    {"supervised", "sample",
-     "of threads that a seccomp supervisor answers for, not stopped for it"},
-    {"late_ticks", "tick", "late"},
-    {"threads_not_met", "thread", "whose turn never came"},
-    {"names_refused", "name", "of what is new, for want of room (--max-size)"},
-    {"stacks_refused", "stack", "cut where new, for want of room (--max-size)"},
-    {"runs_refused", "gap", "for want of room (--max-size)"},
-};
-
-/* What was given up, which leaves all sums as they are. */
-static void add_notes(struct text *line, const struct profile *p)
-{
-    double step_s = profile_number(p, "time_step_s");
-    double folded = profile_number(p, "threads_folded");
-    double throttled_s = profile_number(p, "throttled_s");
-    const char *coarsened = profile_fact_text(p, "coarsened");
-    if (profile_number(p, "rate_lowered") > 0)
-        text_addf(line, "rate lowered to %.1f Hz, ", profile_number(p, "rate_hz"));
-    if (throttled_s > 0)
-        text_addf(line, "wallspy throttled for %.2f s by its cgroup's CPU quota, ", throttled_s);
-    if (step_s > 0)
-        text_addf(line, "order in time kept in steps of %g s (--max-size), ", step_s);
-    if (folded > 0)
-        text_addf(line, "%.0f ended threads told by name only (--max-size), ", folded);
-    if (*coarsened)
-        text_addf(line, "file %s, ", coarsened);
-}
-
-static void add_held(struct text *line, const struct profile *p)
-{
-    text_addf(line, "target held %.2f%% (p99 %.2f ms)", 100 * profile_number(p, "held_share"),
-              profile_number(p, "held_p99_ns") / NS_PER_MS);
-}
-
-bool report_quality(struct recording *r)
-{
-    const struct profile *p = recording_profile(r);
-    struct text line = {0};
-    bool whole = true;
-    for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++) {
-        double n = profile_number(p, doubts[i].fact);
-        if (n <= 0)
-            continue;
-        text_addf(&line, "%s%.0f %s%s %s", whole ? "" : ", ", n, doubts[i].one, n == 1 ? "" : "s",
-                  doubts[i].words);
-        whole = false;
-    }
-    struct text said = {0};
-    text_add(&said, whole ? "quality ok: all samples merged, " : "quality: ");
-    if (!whole)
-        text_addf(&said, "of %.0f stacks: %s; ", profile_number(p, "stacks_made"), line.s);
-    add_notes(&said, p);
-    add_held(&said, p);
-    terminal_info("%s", said.s);
-    text_release(&line);
-    text_release(&said);
-    return whole;
 }
 
 void report_stats(const struct profile *p)

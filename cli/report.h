@@ -1,4 +1,4 @@
-/* What a recording says on the terminal: first lines, progress, the finding, the quality. */
+/* What a recording says on the terminal: first lines, progress, the finding. */
 #pragma once
 
 #include "cli/recording.h"
@@ -14,7 +14,5 @@ void report_progress(struct recording *r);
 bool report_naming(void *percent_told, double share);
 /* The closing table. */
 void report_finding(struct recording *r, const struct view_options *view);
-/* One line: ok, or everything that was not.  Returns whether every sample is whole. */
-bool report_quality(struct recording *r);
 /* All facts, for --stats. */
 void report_stats(const struct profile *p);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "exporter/seen.h"
 #include "exporter/short_path.h"
 #include "exporter/survey.h"
 #include "profile/strings.h"
@@ -17,7 +18,8 @@ enum {
     RUN_COLUMNS = 5,
     WAIT_COLUMNS = 10,
     BLOCKED_COLUMNS = 9,
-    PART_MAX = 40, /* of one name in a path */
+    PART_MAX = 40,     /* of one name in a path */
+    MARKED_BELOW = 90, /* percent of a row's time that were seen */
 };
 
 /* Short paths by stack: without lines (what is grouped) and with (what is shown). */
@@ -31,7 +33,7 @@ struct row {
     bool leads, idle;
     string_id path, shown;
     size_t n_threads, order; /* order: of its first thread */
-    int64_t wall_ns, active_ns, cpu_ns, runqueue_ns, path_ns;
+    int64_t wall_ns, active_ns, cpu_ns, runqueue_ns, path_ns, seen_ns;
 };
 
 struct finding {
@@ -177,6 +179,7 @@ static void add_thread(struct finding *f, const struct surveyed *t)
     row->cpu_ns += t->cpu_ns;
     row->runqueue_ns += t->runqueue_ns;
     row->path_ns += path_ns;
+    row->seen_ns += (int64_t)(seen_of_thread(t) * (double)t->wall_ns);
     if (row->n_threads > 1) {
         text_clear(&row->label);
         text_addf(&row->label, "%zu x ", row->n_threads);
@@ -318,10 +321,14 @@ static void add_row(struct finding *f, const struct row *row, size_t label_colum
               BLOCKED_COLUMNS - 1, 100 - run - waiting);
     if (row->shown.ix) {
         size_t before = out->len;
+        text_add(out, "  ");
+        bool partial = profile_number(f->p, "stacks_left_out") > 0; /* --gil */
+        if (!row->idle && !partial && percent(row->seen_ns, row->wall_ns) < MARKED_BELOW)
+            text_addf(out, "(%d%% seen) ", percent(row->seen_ns, row->wall_ns));
         if (row->idle)
-            text_add(out, "  idle: ");
+            text_add(out, "idle: ");
         else
-            text_addf(out, "  %d%% ", percent(row->path_ns, row->wall_ns));
+            text_addf(out, "%d%% ", percent(row->path_ns, row->wall_ns));
         size_t used = out->len - before - 2;
         size_t column = 2 + label_columns + RUN_COLUMNS + WAIT_COLUMNS + BLOCKED_COLUMNS + 2;
         add_path(out, strings_text(&f->texts, row->shown), column, used, width);

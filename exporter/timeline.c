@@ -41,25 +41,15 @@ static void add_whole_axis(struct timeline *l, const struct paths *paths,
     add(l, 0, end_ns - at_ns);
 }
 
-static bool is_on_cpu(const struct run *run)
-{
-    return run->state == RUN_RUNNING || run->state == RUN_RUNNING_OR_RUNNABLE;
-}
-
-static bool is_off_cpu(const struct run *run)
-{
-    return run->state == RUN_BLOCKED || run->state == RUN_STOPPED;
-}
-
 static int64_t weigh(const struct run *run, enum weight weight)
 {
     switch (weight) {
     case WEIGHT_WALL:
         return run->weights.wall_ns;
     case WEIGHT_CPU:
-        return is_on_cpu(run) ? run->weights.counted_ns : 0;
+        return run_counted(run) == COUNTED_CPU ? run->weights.counted_ns : 0;
     case WEIGHT_OFF_CPU:
-        return is_off_cpu(run) ? run->weights.counted_ns : 0;
+        return run_counted(run) == COUNTED_OFF_CPU ? run->weights.counted_ns : 0;
     }
     assert(!"a weight");
     return 0;

@@ -3,7 +3,6 @@
 #include "profile/thread.h"
 
 enum {
-    NO_KIND = COUNTED_KINDS,
     POOLED_BELOW = 10, /* running samples: fewer know a thread's CPU time worse than to a third */
 };
 
@@ -13,7 +12,7 @@ void weights_add(struct weights *sum, const struct weights *w)
     sum->counted_ns += w->counted_ns;
 }
 
-static enum counted kind_of(const struct run *run)
+enum counted run_counted(const struct run *run)
 {
     switch (run->state) {
     case RUN_RUNNING:
@@ -27,7 +26,7 @@ static enum counted kind_of(const struct run *run)
     case RUN_MISSED:
         break;
     }
-    return (enum counted)NO_KIND;
+    return COUNTED_KINDS;
 }
 
 /* What the samples of one kind say of some runs of a thread. */
@@ -41,7 +40,7 @@ static struct sampled sum_runs(const struct profile_thread *t, size_t first, siz
 {
     struct sampled sum = {0};
     for (size_t i = first; i < last; i++)
-        if (kind_of(&t->runs[i]) == kind) {
+        if (run_counted(&t->runs[i]) == kind) {
             sum.wall_ns += t->runs[i].weights.wall_ns;
             sum.samples += t->runs[i].samples;
         }
@@ -52,7 +51,7 @@ static void scale_runs(struct profile_thread *t, size_t first, size_t last, enum
                        double factor)
 {
     for (size_t i = first; i < last; i++)
-        if (kind_of(&t->runs[i]) == kind)
+        if (run_counted(&t->runs[i]) == kind)
             t->runs[i].weights.counted_ns =
                 (int64_t)((double)t->runs[i].weights.wall_ns * factor + 0.5);
 }

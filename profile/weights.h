@@ -18,6 +18,9 @@ enum counted { COUNTED_CPU, COUNTED_RUNQUEUE, COUNTED_OFF_CPU, COUNTED_KINDS };
 struct counts {
     int64_t ns[COUNTED_KINDS];
 };
+struct run;
+/* The total that RUN takes part in; COUNTED_KINDS: none, it was missed. */
+enum counted run_counted(const struct run *run);
 /* A thread's counts from its start to one moment. */
 struct count_mark {
     int64_t at_ns;

@@ -75,13 +75,13 @@ START_TEST(threads_of_cxx_are_called_after_what_they_run)
     struct profile_builder b = builder_start(10, "python3");
     builder_run(&b, builder_thread(&b, 10, NULL), "main", 4000, 4000);
     for (int i = 0; i < 3; i++)
-        builder_run(&b, builder_thread(&b, 11 + i, NULL), threads[i], 1000, i < 2 ? 900 - i : 0);
+        builder_run(&b, builder_thread(&b, 11 + i, NULL), threads[i], 4000, i < 2 ? 900 - i : 0);
     ck_assert_str_eq(
         finding(&b, 79, 4000),
         "  thread              run  wait-cpu  blocked  biggest path (% of its wall time)\n"
         "  main 10            100%        0%       0%  100% main\n"
-        "  db::Pool::start 11  23%        0%      77%  25% db::work > db::step\n"
-        "  db::pump 12         22%        0%      78%  25% db::pump > db::step\n"
+        "  db::Pool::start 11  23%        0%      77%  100% db::work > db::step\n"
+        "  db::pump 12         22%        0%      78%  100% db::pump > db::step\n"
         "  arrow pool 13        0%        0%     100%  idle: arrow pool\n");
 }
 END_TEST
