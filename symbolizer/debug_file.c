@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -14,7 +13,7 @@
 
 enum { MAX_ROOTS = 2 };
 /* Of a debug file that is told by its checksum alone: some seconds. */
-static const off_t MAX_CRC_BYTES = (off_t)8 << 30;
+static const size_t MAX_CRC_BYTES = (size_t)8 << 30;
 
 static const char debug_dir[] = "/usr/lib/debug";
 
@@ -29,7 +28,7 @@ struct debug_search {
 struct wanted {
     const struct build_id *id; /* NULL: by CRC */
     uint32_t crc;
-    int module_fd; /* -1: none */
+    const struct elf_file *module; /* NULL: none */
 };
 
 struct debug_search *debug_search_new(pid_t pid)
@@ -45,25 +44,16 @@ struct debug_search *debug_search_new(pid_t pid)
     return s;
 }
 
-static bool is_same_file(int a, int b)
+static bool is_same_file(const struct elf_file *a, const struct elf_file *b)
 {
-    struct stat x;
-    struct stat y;
-    return a >= 0 && fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino;
+    return a && elf_file_identity(a) && elf_file_identity(a) == elf_file_identity(b);
 }
 
-static bool has_crc(int fd, uint32_t wanted)
+static bool has_crc(const struct elf_file *f, uint32_t wanted)
 {
-    uint8_t buf[1 << 16];
-    uLong crc = crc32(0, NULL, 0);
-    off_t at = 0;
-    struct stat st;
-    if (fstat(fd, &st) != 0 || st.st_size > MAX_CRC_BYTES)
-        return false;
-    for (ssize_t n; (n = pread(fd, buf, sizeof buf, at)) > 0; at += n)
-        crc = crc32(crc, buf, (uInt)n);
-    return crc == wanted;
+    size_t len;
+    const uint8_t *bytes = elf_file_bytes(f, &len);
+    return len <= MAX_CRC_BYTES && crc32_z(0, bytes, len) == wanted;
 }
 
 static bool has_id(const struct elf_file *f, const struct build_id *id)
@@ -77,8 +67,8 @@ static struct elf_file *open_wanted(const char *path, const struct wanted *w)
     struct elf_file *f;
     if (elf_file_open(&f, path, NULL) < 0)
         return NULL;
-    bool right = w->id ? has_id(f, w->id) : has_crc(elf_file_fd(f), w->crc);
-    return right && !is_same_file(w->module_fd, elf_file_fd(f)) ? f : elf_file_free(f);
+    bool right = w->id ? has_id(f, w->id) : has_crc(f, w->crc);
+    return right && !is_same_file(w->module, f) ? f : elf_file_free(f);
 }
 
 /* Tries PATH, and frees it. */
@@ -140,7 +130,7 @@ struct elf_file *debug_search_find(struct debug_search *s, struct elf_file *modu
                                    const char *path)
 {
     const struct build_id *id = elf_file_build_id(module);
-    struct wanted w = {.id = id->len ? id : NULL, .module_fd = elf_file_fd(module)};
+    struct wanted w = {.id = id->len ? id : NULL, .module = module};
     GElf_Word crc = 0;
     const char *link = dwelf_elf_gnu_debuglink(elf_file_elf(module), &crc);
     w.crc = crc;
@@ -163,7 +153,7 @@ struct elf_file *debug_search_find_alt(struct debug_search *s, Dwarf *dwarf,
         return NULL;
     struct build_id id = {.len = (size_t)len};
     memcpy(id.bytes, bytes, id.len);
-    struct wanted w = {.id = &id, .module_fd = -1};
+    struct wanted w = {.id = &id};
     struct elf_file *f = by_build_id(s, &w);
     for (size_t i = 0; i < s->n && !f && *name == '/'; i++)
         f = try_path(xasprintf("%s%s", s->roots[i], name), &w);

@@ -4,6 +4,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -15,6 +16,7 @@
 /* The DWARF of a file.  Not read through the file's shared Elf where that can be helped: what libdw unpacks stays for as
  * long as the Elf. */
 struct debug_info {
+    int fd;   /* by which libdw knows the folder, for split DWARF; -1: none */
     Elf *elf; /* NULL: the file's own */
     Dwarf *dwarf;
 };
@@ -38,13 +40,17 @@ static void debug_info_close(struct debug_info *info)
         (void)dwarf_end(info->dwarf);
     if (info->elf)
         (void)elf_end(info->elf);
-    *info = (struct debug_info){0};
+    if (info->fd >= 0)
+        close(info->fd);
+    *info = (struct debug_info){.fd = -1};
 }
 
 static bool debug_info_open(struct debug_info *ret, struct elf_file *file)
 {
-    int fd = elf_file_fd(file);
-    *ret = (struct debug_info){.elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL};
+    int fd = elf_file_reopen(file);
+    *ret = (struct debug_info){.fd = fd < 0 ? -1 : fd};
+    if (fd >= 0)
+        ret->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
     Elf *elf = ret->elf ? ret->elf : elf_file_elf(file);
     if (elf_unpacks_little(elf))
         ret->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
@@ -72,7 +78,7 @@ static bool take_alt(struct module_names *m, struct elf_file *file, struct debug
 static void take_dwarf(struct module_names *m, struct elf_file *file, struct debug_search *search)
 {
     if (debug_info_open(&m->info, file) && take_alt(m, file, search))
-        m->dwarf = dwarf_names_open(m->info.dwarf, elf_file_fd(file), m->file, m->profile);
+        m->dwarf = dwarf_names_open(m->info.dwarf, m->info.fd, m->file, m->profile);
 }
 
 static void drop_dwarf(struct module_names *m)
@@ -89,6 +95,7 @@ struct module_names *module_names_open(struct elf_file *file, const char *path,
     struct module_names *m = xcalloc(1, sizeof *m);
     m->file = file;
     m->profile = profile;
+    m->info.fd = m->alt_info.fd = -1;
     take_dwarf(m, file, search);
     if (!m->dwarf) {
         drop_dwarf(m);
@@ -114,7 +121,7 @@ static void load_symtab(struct module_names *m)
     if (m->debug)
         symtab_add_elf(m->symtab, elf_file_elf(m->debug));
     symtab_add_elf(m->symtab, elf_file_elf(m->file));
-    if (elf_file_fd(m->file) < 0)
+    if (!elf_file_is_file(m->file))
         symtab_add_exported(m->symtab, m->file);
     if (mini_debug_open(&m->mini, elf_file_elf(m->file)) == 0)
         symtab_add_elf(m->symtab, m->mini.elf);

@@ -29,14 +29,15 @@ enum {
 
 struct elf_file {
     Elf *elf;
-    int fd;
     char *path;
     const uint8_t *bytes; /* of the whole file, libelf's; or image.bytes */
     size_t len;
     struct elf_image image; /* if from memory */
     struct elf_layout layout;
     struct build_id build_id;
-    uint64_t identity; /* see elf_file_identity() */
+    uint64_t identity; /* see elf_file_identity(); 0: from memory */
+    dev_t device;
+    ino_t inode;
     struct elf_dynamic dynamic;
     bool has_dynamic;
 };
@@ -99,34 +100,36 @@ static int open_regular(const char *path)
     return r;
 }
 
-static uint64_t identity_of(int fd)
+static uint64_t identity_of(const struct stat *st)
 {
-    struct stat st;
-    if (fstat(fd, &st) != 0)
-        return 0;
-    const uint64_t parts[] = {st.st_dev, st.st_ino, (uint64_t)st.st_size,
-                              (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec};
+    const uint64_t parts[] = {st->st_dev, st->st_ino, (uint64_t)st->st_size,
+                              (uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec};
     uint64_t ret = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         ret = hash_u64(ret ^ parts[i]);
     return ret | 1;
 }
 
-/* Takes FD over. */
+/* Takes FD over.  The file stays mapped, but a descriptor for each of hundreds of modules would soon be
+ * too many. */
 static int open_fd(struct elf_file **ret, int fd, const char *path, struct err *err)
 {
     struct elf_file *f = xcalloc(1, sizeof *f);
-    f->fd = fd;
+    struct stat st = {0};
     f->path = xstrdup(path);
-    f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    if (f->elf && elf_kind(f->elf) == ELF_K_ELF)
+    if (fstat(fd, &st) == 0)
+        f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    f->identity = identity_of(&st);
+    f->device = st.st_dev;
+    f->inode = st.st_ino;
+    if (f->elf && elf_kind(f->elf) == ELF_K_ELF && elf_cntl(f->elf, ELF_C_FDREAD) == 0)
         f->bytes = (const uint8_t *)elf_rawfile(f->elf, &f->len);
+    close(fd);
     if (!f->bytes || elf_layout_read(&f->layout, read_offset, f) < 0) {
         elf_file_free(f);
         return err_set(err, -ENOEXEC, "%s: not a 64-bit x86-64 program or library", path);
     }
     complete(f);
-    f->identity = identity_of(fd);
     *ret = f;
     return 0;
 }
@@ -155,19 +158,39 @@ int elf_file_open(struct elf_file **ret, const char *path, struct err *err)
     return r;
 }
 
+static int open_same(const struct elf_file *f, const char *path)
+{
+    struct stat st;
+    file_use_opening(path);
+    int fd = open_regular(path);
+    file_use_opened();
+    if (fd >= 0 && fstat(fd, &st) == 0 && identity_of(&st) == f->identity)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? fd : -ESTALE;
+}
+
+int elf_file_reopen(const struct elf_file *f)
+{
+    if (!f->identity)
+        return -EBADF;
+    int fd = open_same(f, f->path);
+    /* "/proc/PID/root" is gone with the process. */
+    const char *bare = fd < 0 && str_starts(f->path, "/proc/") ? strstr(f->path, "/root/") : NULL;
+    return bare ? open_same(f, bare + strlen("/root")) : fd;
+}
+
 int elf_file_again(struct elf_file **ret, const struct elf_file *f)
 {
-    if (f->fd < 0)
-        return -EBADF;
-    int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
-    return fd < 0 ? -errno : open_fd(ret, fd, f->path, NULL);
+    int fd = elf_file_reopen(f);
+    return fd < 0 ? fd : open_fd(ret, fd, f->path, NULL);
 }
 
 static struct elf_file *new_without_file(void)
 {
     (void)elf_version(EV_CURRENT);
     struct elf_file *f = xcalloc(1, sizeof *f);
-    f->fd = -1;
     f->path = xstrdup("");
     return f;
 }
@@ -248,9 +271,22 @@ Elf *elf_file_elf(struct elf_file *f)
     return f->elf;
 }
 
-int elf_file_fd(const struct elf_file *f)
+bool elf_file_is_file(const struct elf_file *f)
 {
-    return f->fd;
+    return f->identity != 0;
+}
+
+bool elf_file_inode(const struct elf_file *f, dev_t *ret_device, ino_t *ret_inode)
+{
+    *ret_device = f->device;
+    *ret_inode = f->inode;
+    return f->identity != 0;
+}
+
+const uint8_t *elf_file_bytes(const struct elf_file *f, size_t *ret_len)
+{
+    *ret_len = f->len;
+    return f->bytes;
 }
 
 const char *elf_file_path(const struct elf_file *f)
@@ -431,8 +467,6 @@ struct elf_file *elf_file_free(struct elf_file *f)
         return NULL;
     elf_end(f->elf);
     elf_image_release(&f->image);
-    if (f->fd >= 0)
-        close(f->fd);
     free(f->path);
     free(f);
     return NULL;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -36,8 +37,8 @@ struct addr_range {
  * 64-bit x86-64 program or library).  A file that is cut short while open raises SIGBUS
  * where it is read, here or in libdw: see target/elf_guard.h. */
 int elf_file_open(struct elf_file **ret, const char *path, struct err *err);
-/* The file of F, opened once more, for another thread.  Returns 0, -EBADF (from memory), -EMFILE or -ENOEXEC (it was
- * overwritten). */
+/* The file of F, opened once more, for another thread.  Returns 0, -ENOEXEC (it was overwritten) or
+ * what elf_file_reopen() returns. */
 int elf_file_again(struct elf_file **ret, const struct elf_file *f);
 /* Rebuilds an image from the loaded segments of the ELF whose header lies at BASE in MEM: program
  * headers, unwind tables, .dynsym, build id; no section headers unless they are mapped (the vdso).
@@ -54,8 +55,14 @@ int elf_file_from_object(struct elf_file **ret, struct mem *mem, const struct ad
 /* Would libdw unpack no more of ELF than may lie in memory, 512 MiB of debug sections?  .zdebug_ sections say their size
  * in their first bytes. */
 bool elf_unpacks_little(Elf *elf);
-Elf *elf_file_elf(struct elf_file *f);               /* borrowed */
-int elf_file_fd(const struct elf_file *f);           /* -1 if from memory */
+Elf *elf_file_elf(struct elf_file *f);           /* borrowed */
+bool elf_file_is_file(const struct elf_file *f); /* false: from memory */
+/* A descriptor of F's file, which the caller closes: F keeps none.  Returns -EBADF (from memory),
+ * -ESTALE (another file has its name by now) or the negative errno of open(2). */
+int elf_file_reopen(const struct elf_file *f);
+/* False: it has none, being from memory. */
+bool elf_file_inode(const struct elf_file *f, dev_t *ret_device, ino_t *ret_inode);
+const uint8_t *elf_file_bytes(const struct elf_file *f, size_t *ret_len); /* the whole of it */
 const char *elf_file_path(const struct elf_file *f); /* what was opened; "" if from memory */
 const struct build_id *elf_file_build_id(const struct elf_file *f);
 /* Tells one file from another, and from what it was before somebody wrote to it.  0: it was read from memory. */

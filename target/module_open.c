@@ -91,12 +91,13 @@ static bool is_same(struct elf_file *f, const struct module_source *s)
 {
     if (s->build_id.len)
         return same_id(f, s);
-    struct stat st;
-    if (fstat(elf_file_fd(f), &st) < 0)
+    dev_t device;
+    ino_t inode;
+    if (!elf_file_inode(f, &device, &inode))
         return false;
     /* On one device another number is another file, however alike: it may name the same addresses otherwise. */
-    if (major(st.st_dev) == s->mapping.dev_major && minor(st.st_dev) == s->mapping.dev_minor)
-        return st.st_ino == s->mapping.inode;
+    if (major(device) == s->mapping.dev_major && minor(device) == s->mapping.dev_minor)
+        return inode == s->mapping.inode;
     return same_id(f, s) && same_tables(f, s);
 }
 
