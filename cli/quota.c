@@ -86,9 +86,12 @@ static void undo_escapes(char *s)
 {
     char *to = s;
     for (; *s; to++) {
-        bool escaped = *s == '\\' && is_octal(s + 1);
-        *to = escaped ? (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0')) : *s;
-        s += escaped ? 4 : 1;
+        unsigned char byte = (unsigned char)*s++;
+        if (byte == '\\' && is_octal(s)) {
+            byte = (unsigned char)((s[0] - '0') << 6 | (s[1] - '0') << 3 | (s[2] - '0'));
+            s += 3;
+        }
+        *to = (char)byte;
     }
     *to = '\0';
 }
