@@ -71,9 +71,13 @@ END_TEST
 
 START_TEST(signals_are_noticed_without_a_descriptor)
 {
-    struct rlimit none = {0, 0};
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    struct rlimit none = {0, limit.rlim_max};
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
     signals_open(false);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    ck_assert_int_lt(signals_fd(), 0);
     (void)raise(SIGINT);
     signals_drain();
     ck_assert(signals_stop_wanted());
