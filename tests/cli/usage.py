@@ -452,12 +452,15 @@ class Launched(InFolder):
 
     def test_no_descriptor_for_signals(self):
         script = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.05; done"
-        line = [programs["deny"], "eventfd2=EPERM", programs["program"], "-q", "-o", "o.json"]
-        process = subprocess.Popen([*line, "sh", "-c", script], stdout=subprocess.PIPE, text=True)
+        line = [programs["deny"], "eventfd2=EPERM", programs["program"], "-o", "o.json"]
+        process = subprocess.Popen([*line, "sh", "-c", script], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
         self.assertEqual(process.stdout.readline(), READY)
+        while "sampling" not in process.stderr.readline():  # else it may end before a sample
+            pass
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=20)
-        self.assertEqual(process.returncode, 5)
+        _, err = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 5, err)
         self.expect_recording("o.json")
 
     def test_what_ends_at_once(self):
