@@ -56,7 +56,7 @@ enum call_verdict walk_may_enter(struct walk *w, uint64_t return_addr, uint64_t 
         return CALL_UNKNOWN;
     if (entry && c.target == entry)
         return CALL_TO_IT;
-    bool before = c.target <= pc && pc - c.target < MAX_FUNCTION_BYTES && c.target >= entry;
+    bool before = !entry && c.target <= pc && pc - c.target < MAX_FUNCTION_BYTES;
     bool is_cfi = walk_rule(w, c.target, false)->found;
     return (before && !is_cfi) || c.jumps_on ? CALL_UNKNOWN : CALL_ELSEWHERE;
 }
@@ -68,12 +68,12 @@ static bool is_returned_to(struct walk *w, uint64_t pc)
     return walk_call(w, pc, &ignored) != CALL_NONE || walk_rule(w, pc, false)->rule.is_signal;
 }
 
-/* Applies CACHED, a rule made of code, to the last frame.  Returns 0; -ENOENT: that leads nowhere;
+/* Applies RULE, made of code, to the last frame.  Returns 0; -ENOENT: that leads nowhere;
  * -ENODATA. */
-static int apply(struct walk *w, const struct cached_rule *cached, struct regs *caller)
+static int apply(struct walk *w, const struct rule *rule, struct regs *caller)
 {
     struct native_frame *f = walk_last(w);
-    int r = rule_apply(&cached->rule, &f->regs, &w->view, &f->cfa, caller);
+    int r = rule_apply(rule, &f->regs, &w->view, &f->cfa, caller);
     if (r == 0 && caller->r[X86_RSP] > f->sp && is_returned_to(w, caller->r[X86_PC]))
         return 0;
     f->cfa = 0;
@@ -92,8 +92,8 @@ static bool is_called_from(struct walk *w, struct cached_rule *cached, uint64_t 
         f->pc - target >= MAX_DISTANCE || walk_rule(w, target, false)->found)
         return false;
     const struct cached_rule before = *cached;
-    if (rule_cache_way_in(w->rules, cached, target, f->pc) && apply(w, cached, caller) == 0 &&
-        walk_last(w)->cfa == addr + sizeof word)
+    if (rule_cache_way_in(w->rules, cached, target, f->pc) &&
+        apply(w, &cached->rule, caller) == 0 && walk_last(w)->cfa == addr + sizeof word)
         return true;
     walk_last(w)->cfa = 0;
     cached->entries_tried++;
@@ -119,6 +119,15 @@ static bool find_call(struct walk *w, struct cached_rule *cached, struct regs *c
     return false;
 }
 
+/* Does the rule that is usual in the last frame's function lead to a call that may lead here? */
+static bool is_usual(struct walk *w, const struct cached_rule *cached, struct regs *caller)
+{
+    const struct native_frame *f = walk_last(w);
+    struct rule rule;
+    return rule_cache_usual(w->rules, cached, &rule) == 0 && apply(w, &rule, caller) == 0 &&
+           walk_may_enter(w, caller->r[X86_PC], f->pc, cached->entry) != CALL_ELSEWHERE;
+}
+
 /* Where F's function begins by the call before RETURN_ADDR, if it leads there; 0: unknown. */
 static uint64_t begin_by_call(struct walk *w, const struct native_frame *f, uint64_t return_addr)
 {
@@ -134,12 +143,12 @@ bool walk_by_code(struct walk *w, struct cached_rule *cached, struct regs *calle
     struct native_frame *f = walk_last(w);
     int r = -ENOENT;
     if (rule_cache_way_out(w->rules, cached, f->pc))
-        r = apply(w, cached, caller);
+        r = apply(w, &cached->rule, caller);
     bool doubtful =
         r < 0 || walk_may_enter(w, caller->r[X86_PC], f->pc, cached->entry) == CALL_ELSEWHERE;
     struct regs other;
     uint64_t cfa = f->cfa;
-    if (doubtful && !cached->entry && find_call(w, cached, &other)) {
+    if (doubtful && (cached->entry ? is_usual(w, cached, &other) : find_call(w, cached, &other))) {
         *caller = other;
         return true;
     }

@@ -1,5 +1,6 @@
 #include "unwinder/rule_cache.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -9,6 +10,12 @@
 #include "unwinder/code.h"
 #include "unwinder/functions.h"
 #include "unwinder/way_out.h"
+
+/* way_in_usual() of a function. */
+struct usual {
+    struct rule rule;
+    int result;
+};
 
 struct rule_cache {
     struct modules *modules;
@@ -21,6 +28,9 @@ struct rule_cache {
     struct map functions_of_file; /* the same, to the index in functions */
     struct functions **functions;
     size_t n_functions, functions_capacity;
+    struct map usual_of_entry; /* to the index in usual */
+    struct usual *usual;
+    size_t n_usual, usual_capacity;
     size_t bytes;   /* of the items, and of their rules' expressions */
     size_t unfound; /* items that no CFI covers, since the last sweep */
     uint64_t unmapped[RULE_CACHE_UNMAPPED];
@@ -177,6 +187,23 @@ bool rule_cache_way_in(struct rule_cache *c, struct cached_rule *rule, uint64_t 
     return true;
 }
 
+int rule_cache_usual(struct rule_cache *c, const struct cached_rule *rule, struct rule *ret)
+{
+    uint64_t at;
+    if (!rule->entry)
+        return -ENOENT;
+    if (map_get(&c->usual_of_entry, rule->entry, &at)) {
+        *ret = c->usual[at].rule;
+        return c->usual[at].result;
+    }
+    struct usual usual = {.result = way_in_usual(read_code, c->modules, rule->entry, &usual.rule)};
+    c->usual = array_reserve(c->usual, &c->usual_capacity, c->n_usual + 1, sizeof *c->usual);
+    map_put(&c->usual_of_entry, rule->entry, c->n_usual);
+    c->usual[c->n_usual++] = usual;
+    *ret = usual.rule;
+    return usual.result;
+}
+
 bool rule_cache_is_exit(struct rule_cache *c, struct cached_rule *rule, uint64_t pc)
 {
     if (rule->exit_state == EXIT_UNTRIED)
@@ -218,6 +245,8 @@ static void sweep(struct rule_cache *c,
         c->bytes += bytes_of(item);
         c->items[kept++] = item;
     }
+    map_clear(&c->usual_of_entry);
+    c->n_usual = 0;
     c->n = kept;
     c->unfound = 0;
     c->n_unmapped = 0;
@@ -287,6 +316,8 @@ struct rule_cache *rule_cache_free(struct rule_cache *c)
         functions_free(c->functions[i]);
     map_release(&c->cfi_of_file);
     map_release(&c->functions_of_file);
+    map_release(&c->usual_of_entry);
+    free(c->usual);
     free(c->items);
     free(c->cfi);
     free(c->functions);

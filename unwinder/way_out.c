@@ -9,6 +9,15 @@ enum {
     MAX_PATHS = 128,  /* that wait to be followed */
     MAX_INSNS = 4096, /* on all of them: OpenBLAS's kernels take a few hundred */
     MAX_FRAME = 1 << 26,
+    MAX_DEPTHS = 8, /* of rsp, that are counted: the body's, those of pushes before, a few more */
+};
+
+/* How many instructions have rsp OFFSET above where it began, and the first path that came there.
+ */
+struct depth {
+    int64_t offset;
+    unsigned n;
+    struct path first;
 };
 
 struct search {
@@ -18,6 +27,8 @@ struct search {
     struct path paths[MAX_PATHS];
     size_t n;
     unsigned insns;
+    struct depth depths[MAX_DEPTHS];
+    size_t n_depths;
 };
 #define NO_GOAL UINT64_MAX
 
@@ -53,6 +64,20 @@ static int visit(struct search *s, const struct path *p)
     return 0;
 }
 
+static void count_depth(struct search *s, const struct path *p)
+{
+    size_t i = 0;
+    if (!p->rsp_known || p->rsp.reg != X86_RSP)
+        return;
+    while (i < s->n_depths && s->depths[i].offset != p->rsp.offset)
+        i++;
+    if (i == MAX_DEPTHS)
+        return;
+    if (i == s->n_depths)
+        s->depths[s->n_depths++] = (struct depth){p->rsp.offset, 0, *p};
+    s->depths[i].n++;
+}
+
 /* Follows P to its end.  Returns 0: it came to the goal, or to a return instruction, which takes
  * POPPED more bytes off the stack; 1: it ends, or waits among the others; -ENOENT. */
 static int follow(struct search *s, struct path *p, uint16_t *popped)
@@ -66,6 +91,7 @@ static int follow(struct search *s, struct path *p, uint16_t *popped)
             return r;
         if (++s->insns > MAX_INSNS)
             return -ENOENT;
+        count_depth(s, p);
         if (!code_window_decode(&s->code, p->at, &i))
             return 1;
         struct path branch;
@@ -98,21 +124,26 @@ static int follow(struct search *s, struct path *p, uint16_t *popped)
     }
 }
 
-/* The first path from START to GOAL.  Returns 0 or -ENOENT. */
+/* The first path from START to the goal.  Returns 0 or -ENOENT. */
+static int search(struct search *s, uint64_t start, struct path *ret, uint16_t *popped)
+{
+    struct path first = path_begin(start);
+    int r = add_path(s, &first);
+    while (r >= 0 && s->n) {
+        *ret = take_path(s);
+        r = follow(s, ret, popped);
+        if (r == 0)
+            break;
+    }
+    map_release(&s->visited);
+    return r == 0 ? 0 : -ENOENT;
+}
+
 static int find(code_reader read, void *ctx, uint64_t start, uint64_t goal, struct path *ret,
                 uint16_t *popped)
 {
     struct search s = {.code = {.read = read, .ctx = ctx}, .goal = goal};
-    struct path first = path_begin(start);
-    int r = add_path(&s, &first);
-    while (r >= 0 && s.n) {
-        *ret = take_path(&s);
-        r = follow(&s, ret, popped);
-        if (r == 0)
-            break;
-    }
-    map_release(&s.visited);
-    return r == 0 ? 0 : -ENOENT;
+    return search(&s, start, ret, popped);
 }
 
 static bool is_callee_saved(int reg)
@@ -196,17 +227,16 @@ static int cfa_of_entry(const struct path *p, struct value_rule *ret)
     return 0;
 }
 
-int way_in_find(code_reader read, void *ctx, uint64_t start, uint64_t pc, struct rule *ret)
+/* P came from a function's first instruction. */
+static int rule_of_entry(const struct path *p, struct rule *ret)
 {
-    struct path p;
-    uint16_t popped;
     struct rule rule = {0};
-    if (find(read, ctx, start, pc, &p, &popped) < 0 || cfa_of_entry(&p, &rule.cfa) < 0)
+    if (cfa_of_entry(p, &rule.cfa) < 0)
         return -ENOENT;
     for (int reg = 0; reg < X86_COUNT; reg++) {
         if (!is_callee_saved(reg))
             continue;
-        rule.values[reg] = saved_value(&p, reg);
+        rule.values[reg] = saved_value(p, reg);
         rule.same |= (uint32_t)(rule.values[reg].kind == VALUE_SAME) << reg;
         rule.restored |= (uint32_t)(rule.values[reg].kind == VALUE_AT_CFA) << reg;
     }
@@ -215,6 +245,31 @@ int way_in_find(code_reader read, void *ctx, uint64_t start, uint64_t pc, struct
     rule.restored |= 1U << X86_RSP | 1U << X86_PC;
     *ret = rule;
     return 0;
+}
+
+int way_in_find(code_reader read, void *ctx, uint64_t start, uint64_t pc, struct rule *ret)
+{
+    struct path p;
+    uint16_t popped;
+    if (find(read, ctx, start, pc, &p, &popped) < 0)
+        return -ENOENT;
+    return rule_of_entry(&p, ret);
+}
+
+int way_in_usual(code_reader read, void *ctx, uint64_t start, struct rule *ret)
+{
+    struct search s = {.code = {.read = read, .ctx = ctx}, .goal = NO_GOAL - 1};
+    struct path p;
+    uint16_t popped;
+    const struct depth *most = NULL;
+    unsigned all = 0;
+    (void)search(&s, start, &p, &popped);
+    for (size_t i = 0; i < s.n_depths; i++) {
+        all += s.depths[i].n;
+        if (!most || s.depths[i].n > most->n)
+            most = &s.depths[i];
+    }
+    return most && most->n > all / 2 ? rule_of_entry(&most->first, ret) : -ENOENT;
 }
 
 /* ---- nowhere ---- */

@@ -19,6 +19,9 @@ int way_out_find(code_reader read, void *ctx, uint64_t pc, struct rule *ret);
 /* The same by the way from START, a function's first instruction.  PC may be the end of the
  * function, behind its last call. */
 int way_in_find(code_reader read, void *ctx, uint64_t start, uint64_t pc, struct rule *ret);
+/* The rule of most instructions to which ways from START lead.  It is likely that of others in the
+ * function, which are reached by indirect jumps as in interpreters.  Returns 0 or -ENOENT. */
+int way_in_usual(code_reader read, void *ctx, uint64_t start, struct rule *ret);
 /* Does the code at PC run straight, over calls, into the end of the thread: exit(2), or hlt, which
  * nobody may execute and which stands where a call that never returns would return to?  So does
  * what starts threads, coroutines and programs. */

@@ -192,6 +192,21 @@ START_TEST(ways_in)
 }
 END_TEST
 
+START_TEST(the_usual_depth)
+{
+    /* push rbx; sub rsp, 0x20; nop; cmp al, 3; ja end; jmp *rax; end: add rsp, 0x20; pop rbx; ret */
+    static const char dispatches[] = "\x53\x48\x83\xec\x20\x90\x3c\x03\x77\x02\xff\xe0"
+                                     "\x48\x83\xc4\x20\x5b\xc3";
+    struct code c = {(const uint8_t *)dispatches, sizeof dispatches - 1};
+    struct rule r;
+    ck_assert_int_eq(way_in_usual(read_code, &c, START, &r), 0);
+    assert_cfa(&r, X86_RSP, 8 + 8 + 0x20);
+    ck_assert_int_eq(r.values[X86_RBX].offset, -16);
+    c.len = 5; /* no more than the way there */
+    ck_assert_int_eq(way_in_usual(read_code, &c, START, &r), -ENOENT);
+}
+END_TEST
+
 #define IS_EXIT(bytes) is_exit(bytes, sizeof(bytes) - 1)
 static bool is_exit(const char *bytes, size_t len)
 {
@@ -360,6 +375,6 @@ START_TEST(ways_into_libc_agree_with_its_cfi)
 END_TEST
 
 CHECK_MAIN("way_out", 30, straight_ways, ways_by_the_frame_pointer,
-           ways_through_jumps_and_over_calls, no_way, ways_in, ends_of_threads,
+           ways_through_jumps_and_over_calls, no_way, ways_in, the_usual_depth, ends_of_threads,
            any_bytes_do_no_harm, ways_through_libc_agree_with_its_cfi,
            ways_into_libc_agree_with_its_cfi)
