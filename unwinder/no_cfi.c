@@ -186,10 +186,9 @@ bool walk_is_root(struct walk *w, struct cached_rule *cached)
         return true;
     if (!f->is_call)
         return false;
-    if (!cached->found)
-        return rule_cache_is_exit(w->rules, cached, f->pc);
-    if (cached->rule.is_signal || !rule_cache_is_planted(w->rules, cached, f->pc))
+    if (cached->found && cached->rule.is_signal)
         return false;
-    f->is_call = false;
-    return true;
+    bool planted = rule_cache_is_planted(w->rules, cached, f->pc);
+    f->is_call &= !planted; /* its own name is that at pc */
+    return planted || (!cached->found && rule_cache_is_exit(w->rules, cached, f->pc));
 }

@@ -321,6 +321,20 @@ static void assert_tracee_stack(struct live *l, pid_t tid, const char *expected)
     }
 }
 
+/* The name of what was put there, not of what lies before it. */
+START_TEST(a_stack_begins_where_it_was_made)
+{
+    struct live l = live_start("context", NULL);
+    struct frozen f;
+    freeze_blocked(&l.target, l.target.pid, &f);
+    unwinder_run(l.unwinder, &f.snapshot, &l.stack);
+    ck_assert_int_eq(l.stack.end, UNWIND_DONE);
+    ck_assert(!l.stack.frames[l.stack.n - 1].is_call);
+    frozen_release(&f);
+    live_end(&l);
+}
+END_TEST
+
 START_TEST(clone_returns_twice)
 {
     char expected[512];
@@ -360,6 +374,7 @@ int main(void)
     tcase_set_timeout(tcase, 20);
     tcase_add_loop_test(tcase, target_has_its_one_right_stack, 0,
                         (int)(sizeof cases / sizeof *cases));
+    tcase_add_test(tcase, a_stack_begins_where_it_was_made);
     tcase_add_test(tcase, clone_returns_twice);
     tcase_add_test(tcase, cut_stack_says_how_much_is_needed);
     tcase_add_test(tcase, without_the_interrupted_stack_its_first_function_is_last);
