@@ -1,7 +1,8 @@
 """A busy target frozen by SIGSTOP at random instants: wallspy must see what others see.
 
-usage: frozen.py [-n INSTANTS] [--seed N] WALLSPY GDB_SCRIPT COMMAND ARGS…
+usage: frozen.py [-n INSTANTS] [--seed N] [--whole FILE] WALLSPY GDB_SCRIPT COMMAND ARGS…
        frozen.py [-n INSTANTS] [--seed N] --packages WALLSPY GDB_SCRIPT PYTHON [NAME…]
+FILE is COMMAND before its unwind information was taken out: gdb has it, wallspy does not.
 The second form runs the programs of packages/, one after the other, those (or of NAMEs those) whose package PYTHON has:
 numpy, torch, polars, lxml, gevent, uvloop, numba, and modules built with Cython and pybind11.
 Native frames must equal gdb's address for address; Python frames must equal those of py-spy and of
@@ -93,10 +94,11 @@ def wallspy_python(program, pid):
 class Gdb:
     """One gdb for all instants: it need not read the symbols again."""
 
-    def __init__(self, script):
+    def __init__(self, script, whole=None):
+        known = {"WHOLE": whole} if whole else {}
         self.process = subprocess.Popen(["gdb", "-nx", "-q", "-batch", "-x", script], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL)
+                                        stderr=subprocess.DEVNULL, env={**os.environ, **known})
 
     def frames(self, pid):
         """(look-up address, function): a caller's pc is behind its call, but for what a signal hit."""
@@ -243,7 +245,7 @@ def show(peer, tid, ours, theirs):
 class Comparison:
     def __init__(self, args):
         self.args = args
-        self.gdb = Gdb(args.gdb_script)
+        self.gdb = Gdb(args.gdb_script, args.whole)
         self.peers = {name: shutil.which(name) for name in ("py-spy", "pystack")}
         self.counts = collections.Counter()
 
@@ -255,7 +257,8 @@ class Comparison:
             reasons = {None} if len(a) != len(b) else {
                 explanation(peer, version, x, y) for x, y in zip(a, b) if not equal(x, y)}
             if peer == "gdb":
-                reasons = {why for tells, why in EXPLAINED_NATIVE if tells(a, b)} or {None}
+                allowed = [e for e in EXPLAINED_NATIVE if not self.args.whole or e[0] != is_without_cfi]
+                reasons = {why for tells, why in allowed if tells(a, b)} or {None}
             if None in reasons:
                 self.counts["unexplained differences"] += 1
                 show(peer, tid, a, b)
@@ -306,6 +309,7 @@ def parse():
     parser.add_argument("-n", type=int, default=20, dest="instants")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--packages", action="store_true")
+    parser.add_argument("--whole")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     return parser.parse_args()
 

@@ -1,6 +1,39 @@
 /* Machine code as the unwinder decodes it. */
+#include <errno.h>
+#include <string.h>
+
 #include "tests/fuzz/fuzz.h"
 #include "unwinder/insn.h"
+#include "unwinder/way_out.h"
+
+struct code {
+    const uint8_t *bytes;
+    size_t len;
+};
+
+static int read_code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+    const struct code *c = ctx;
+    if (addr > c->len || len > c->len - addr)
+        return -EFAULT;
+    memcpy(buf, c->bytes + addr, len);
+    return 0;
+}
+
+/* Ways from the first byte, and to the one that it says. */
+static void find_ways(const uint8_t *bytes, size_t len)
+{
+    struct code c = {bytes, len};
+    struct rule rule;
+    uint64_t pc = len ? bytes[0] : 0;
+    if (way_out_find(read_code, &c, pc, &rule) == 0)
+        FUZZ_CHECK(rule.cfa.offset >= 8);
+    if (way_in_find(read_code, &c, 0, pc, &rule) == 0)
+        FUZZ_CHECK(rule.cfa.offset >= 8);
+    if (way_in_usual(read_code, &c, 0, &rule) == 0)
+        FUZZ_CHECK(rule.cfa.offset >= 8);
+    (void)way_is_exit(read_code, &c, pc);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
@@ -10,7 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         FUZZ_CHECK(n <= INSN_MAX_BYTES && n <= len - at);
     (void)call_before(bytes, len, &rel);
     (void)code_jumps_to(bytes, len, len ? bytes[0] : 0);
+    (void)code_jumps_away(bytes, len);
     (void)plt_stub_slot(bytes, len, &rel);
+    find_ways(bytes, len);
     if (prologue_decode(bytes, len, &prologue) == 0)
         FUZZ_CHECK(prologue.end <= len);
     return 0;
