@@ -21,6 +21,8 @@ static const struct {
     {"refused", NULL, "sample", "refused"},
     {"backed_off", NULL, "sample", "left out of calls that make no progress when stopped"},
     {"execve_waits", NULL, "sample", "left out while an execve of the program hung"},
+    {"memory_locked", NULL, "sample",
+     "left out while the program's memory was locked (fork, mprotect)"},
     {"samples_not_held", NULL, "sample", "of running threads without native frames"},
     {"threads_not_met", NULL, "thread", "never sampled"},
     {"threads_without_a_sample", NULL, "thread", "that ended before its first sample"},

@@ -23,6 +23,7 @@ static const char *const names[SAMPLER_COUNTER_COUNT] = {
     [COUNT_SUPERVISED] = "supervised",
     [COUNT_BACKED_OFF] = "backed_off",
     [COUNT_EXECVE_WAITS] = "execve_waits",
+    [COUNT_MEMORY_LOCKED] = "memory_locked",
     [COUNT_RING_FULL] = "ring_full",
     [COUNT_REFUSED] = "refused",
     [COUNT_STUCK] = "stuck",

@@ -25,6 +25,7 @@ enum sampler_counter {
     COUNT_SUPERVISED, /* samples of threads that a supervisor answers for, which are not stopped */
     COUNT_BACKED_OFF, /* not stopped again in the same interrupted call: gaps */
     COUNT_EXECVE_WAITS,       /* not asked to stop, since an execve in the process hangs */
+    COUNT_MEMORY_LOCKED,      /* not asked to stop, since the address space was locked */
     COUNT_RING_FULL,          /* captures lost because the worker was behind */
     COUNT_REFUSED,            /* no longer ours to read or stop */
     COUNT_STUCK,              /* threads that stopped and could not be let go: sampling ended */

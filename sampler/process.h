@@ -23,6 +23,8 @@ struct process {
     size_t filter_at;  /* of the tasks, in turn: who is asked next whether --thread means it */
     struct sleepers sleepers;
     struct stack_maps stack_maps;
+    int64_t locked_ns, lock_looked_ns; /* the ticks of space_lock.h: so last; asked last */
+    bool comes_late;                   /* in this tick, after the others */
     int stat_fd, task_dir_fd;
     int space_fd;         /* /proc/PID/mem of the program; −1: not open */
     bool vouched;         /* that it is this program's */

@@ -83,6 +83,7 @@ struct sampler *sampler_new(const struct sampler_config *config)
     recorder_init(&s->recorder);
     s->files = (struct task_files){.limit = raise_fd_limit(), .counters = &s->counters};
     s->interval_ns = (int64_t)((double)NS_PER_S / config->rate_hz);
+    s->own_fd = -1;
     s->random = (uint64_t)clock_now_ns() | 1;
     s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -325,6 +326,7 @@ static void *sampler_main(void *arg)
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     priority_set();
     atomic_store(&s->tid, gettid());
+    s->own_fd = proc_task_open(getpid(), gettid(), "schedstat");
     s->tracer = tracer_new(&handler);
     if (s->config.single_shot)
         run_once(s);
@@ -469,6 +471,8 @@ struct sampler *sampler_free(struct sampler *s)
     free(s->ended);
     free(s->queued);
     ring_free(s->ring);
+    if (s->own_fd >= 0)
+        close(s->own_fd);
     close(s->wake_fd);
     close(s->notify_fd);
     free(s);

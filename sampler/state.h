@@ -45,6 +45,7 @@ struct sampler {
     struct held_capture held;
     struct tracer *tracer;
     struct task_files files;
+    int own_fd;         /* schedstat of the sampler's thread; −1: not open */
     uint32_t last_task; /* number given last */
 
     int64_t tick_ns;       /* when the present tick began */

@@ -7,6 +7,7 @@
 #include "sampler/capture.h"
 #include "sampler/filters.h"
 #include "sampler/look.h"
+#include "sampler/space_lock.h"
 #include "sampler/state.h"
 #include "target/syscalls.h"
 
@@ -14,6 +15,7 @@ enum {
     POLL_NS = 20 * NS_PER_US,  /* a thread that runs stops within 8.5 µs, p90 13 µs */
     FREEZE_NS = 5 * NS_PER_MS, /* --freeze: all let go after that, whether complete or not */
     MAX_BACKOFF_NS = NS_PER_S, /* the progress rule's longest gap */
+    WAIT_FOR_LOCK_NS = 500 * NS_PER_MS,
     LATEST_NS =
         300 * NS_PER_US, /* from the look at a thread to the request, where CPUs are short */
 };
@@ -208,9 +210,29 @@ void stops_queue(struct sampler *s, struct task *t, int64_t now_ns)
     s->queued[s->n_queued++] = t;
 }
 
+/* Nobody of P is asked in this tick, whose memory would not be had at once.  What blocked ones were to be stopped for is
+ * wanted still.  The few captures of a single shot are worth waiting for. */
+static bool leave_out_locked(struct sampler *s)
+{
+    struct process *p = s->n_queued && !s->config.no_stop ? s->queued[0]->process : NULL;
+    int64_t end_ns = clock_now_ns() + WAIT_FOR_LOCK_NS;
+    while (p && s->config.single_shot && space_is_locked(s, p) && clock_now_ns() < end_ns)
+        p->locked_ns = p->lock_looked_ns = 0;
+    if (!p || !space_is_locked(s, p))
+        return false;
+    for (size_t i = 0; i < s->n_queued; i++)
+        if (s->queued[i]->requested_state == THREAD_BLOCKED)
+            feedback_want_registers(&s->feedback, s->queued[i]->id, s->queued[i]->sched.runs);
+    counters_add(&s->counters, COUNT_MEMORY_LOCKED, s->n_queued);
+    s->n_queued = 0;
+    return true;
+}
+
 /* Those on a CPU first (also the one of which that is not known yet): they stop at once and can be let go before the next is asked. */
 void stops_ask(struct sampler *s)
 {
+    if (leave_out_locked(s))
+        return;
     for (int waiting = 0; waiting < 2; waiting++)
         for (size_t i = 0; i < s->n_queued; i++) {
             struct task *t = s->queued[i];

@@ -7,6 +7,7 @@
 #include "sampler/capture.h"
 #include "sampler/look.h"
 #include "sampler/priority.h"
+#include "sampler/space_lock.h"
 #include "sampler/state.h"
 
 enum {
@@ -293,7 +294,9 @@ static void tell_hook(struct sampler *s, struct process *p)
 
 bool threads_prepare(struct sampler *s, struct process *p)
 {
+    struct space_watch watch = space_watch_begin(s);
     struct process_news news = process_news(p);
+    space_watch_end(s, p, &watch);
     struct task *main = news.main_ended ? process_task(p, p->pid) : NULL;
     bool due = news.gone;
     if (news.execed) {

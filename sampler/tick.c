@@ -8,6 +8,7 @@
 #include "sampler/capture.h"
 #include "sampler/filters.h"
 #include "sampler/look.h"
+#include "sampler/space_lock.h"
 #include "sampler/state.h"
 #include "sampler/stops.h"
 #include "target/syscalls.h"
@@ -393,6 +394,22 @@ static void visit_successors(struct sampler *s, struct process *p)
     }
 }
 
+static void visit_and_ask(struct sampler *s, struct process *p)
+{
+    bool listed = threads_prepare(s, p);
+    s->met = 0;
+    p->lost_one = false;
+    visit_process(s, p);
+    stops_ask(s);
+    /* Not twice a tick: it takes long where there are many. */
+    p->list_again |= p->lost_one && listed;
+    if (p->lost_one && !listed) {
+        visit_successors(s, p);
+        stops_ask(s);
+    }
+}
+
+/* Processes that were locked of late come last, so that the others do not wait for them. */
 void tick_run(struct sampler *s)
 {
     uint32_t tasks = 0;
@@ -400,21 +417,13 @@ void tick_run(struct sampler *s)
     s->tick_ns = clock_now_ns();
     s->waiting_before = s->waiting;
     s->waiting = false;
-    for (uint32_t i = 0; i < s->n_processes; i++) {
-        struct process *p = s->processes[i];
-        if (p->ended)
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        s->processes[i]->comes_late = space_was_locked(s, s->processes[i]);
+    for (uint32_t i = 0; i < 2 * s->n_processes; i++) {
+        struct process *p = s->processes[i % s->n_processes];
+        if (p->ended || p->comes_late != (i >= s->n_processes))
             continue;
-        bool listed = threads_prepare(s, p);
-        s->met = 0;
-        p->lost_one = false;
-        visit_process(s, p);
-        stops_ask(s);
-        p->list_again |=
-            p->lost_one && listed; /* not twice a tick: it takes long where there are many */
-        if (p->lost_one && !listed) {
-            visit_successors(s, p);
-            stops_ask(s);
-        }
+        visit_and_ask(s, p);
         tasks += (uint32_t)p->n_tasks;
     }
     if (tasks) /* how many there were at last, once all are gone */

@@ -44,7 +44,7 @@ class Above(harness.HarmTest):
 
     def test_memfd_without_stops(self):
         profile = self.record("memfd", options=["--no-stop"])
-        self.assert_seen(profile, "work_main", 0.5)  # asleep; the rest has no native frames
+        self.assert_seen(profile, "work_main", 0.1)  # asleep; the rest has no native frames
 
     def test_alternate_signal_stack(self):
         self.assert_whole(self.record("userfaultfd", "signal"), "signal_main")

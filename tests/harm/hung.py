@@ -1,5 +1,7 @@
 """A file server that does not answer any more: wallspy names it, and ends when it is told to."""
 import os
+import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -14,6 +16,8 @@ class Hung(harness.HarmTest):
         self.addCleanup(self.target.__exit__)
         if self.target.first == "skip":
             self.skipTest("FUSE is not to be had here")
+        mounts = pathlib.Path(f"/proc/{self.target.pid}/mountinfo").read_text()
+        self.addCleanup(os.rmdir, re.search(r" (/tmp/wallspy-slow-\S+) ", mounts).group(1))
         self.server = harness.Target.parse(self.target.first)["server"]
         os.kill(self.server, signal.SIGSTOP)
         self.addCleanup(os.kill, self.server, signal.SIGCONT)

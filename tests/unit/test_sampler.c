@@ -10,6 +10,7 @@
 #include "sampler/look.h"
 #include "sampler/message.h"
 #include "sampler/state.h"
+#include "target/mem.h"
 #include "target/proc.h"
 #include "tests/support/check_main.h"
 
@@ -299,7 +300,66 @@ START_TEST(sleeper_that_wakes_is_seen_at_the_next_tick)
 }
 END_TEST
 
-CHECK_MAIN("sampler", 30, blocked_thread_is_read_again_for_a_new_hook,
+/* ---- memory that does not come at once ---- */
+
+/* As that of a process whose address space is locked half of the time, a second at a time. */
+struct lockable {
+    struct mem mem, *live;
+    _Atomic bool locked;
+};
+
+static int lockable_read(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    const struct lockable *lockable = (const struct lockable *)m;
+    if (lockable->locked)
+        (void)usleep(1000);
+    return mem_read(lockable->live, addr, buf, len);
+}
+
+static void lockable_free(struct mem *m)
+{
+    (void)m;
+}
+
+static pid_t spinning_child(void)
+{
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0)
+        for (volatile long n = 0;; n++)
+            continue;
+    return pid;
+}
+
+START_TEST(nobody_is_asked_while_memory_is_locked)
+{
+    static const struct mem_ops ops = {.read = lockable_read, .free = lockable_free};
+    static const struct sampler_config config = {.rate_hz = 200, .max_held = 1};
+    struct err err = {0};
+    struct lockable memory = {.mem = {&ops}, .locked = true};
+    struct message m;
+    uint32_t words;
+    pid_t pid = spinning_child();
+    ck_assert_int_eq(mem_live_open(&memory.live, pid, &err), 0);
+    struct sampler *s = sampler_new(&config);
+    const struct sampler_counters *c = sampler_counters(s);
+    ck_assert_int_eq(sampler_add(s, pid, &memory.mem, &err), 0);
+    ck_assert_int_eq(sampler_start(s, &err), 0);
+    while (counters_get(c, COUNT_MEMORY_LOCKED) < 20) /* else the test runs out of time */
+        (void)samples(s, 10, &m, &words);
+    ck_assert_uint_eq(counters_get(c, COUNT_STOP_REQUESTS), 0);
+    memory.locked = false;
+    while (counters_get(c, COUNT_STOPS) < 20)
+        (void)samples(s, 10, &m, &words);
+    sampler_free(s);
+    mem_free(memory.live);
+    (void)kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
+CHECK_MAIN("sampler", 30, nobody_is_asked_while_memory_is_locked,
+           blocked_thread_is_read_again_for_a_new_hook,
            an_execve_is_told_when_the_ring_has_room_again,
            the_files_of_a_thread_that_was_asked_to_stop_stay_open,
            a_wake_up_for_nothing_is_over_at_once, sleeper_that_wakes_is_seen_at_the_next_tick)

@@ -1,0 +1,27 @@
+"""An address space that is locked for long: nobody is held while wallspy waits for it."""
+import re
+import time
+
+import harness
+
+
+class Locked(harness.HarmTest):
+    def test_no_long_holds(self):
+        with harness.Target("locked") as target:
+            with harness.Wallspy(target.pid, rate=200) as wallspy:
+                time.sleep(4)
+                locked_us = target.counts()["locked_us"]
+                profile = wallspy.stop()
+            self.assert_unharmed(target)
+        self.assertGreater(locked_us, 4000, "too fast to matter here")
+        holds = {int(us): int(n) for us, n in re.findall(r"<(\d+) us: (\d+)", profile.counts["holds"])}
+        long = sum(n for us, n in holds.items() if us > 2048)
+        print(f"locked for {locked_us / 1000:.1f} ms at a time; {long} of {sum(holds.values())} holds were longer "
+              f"than 2 ms, the longest {profile.counts['held_max_ns'] / 1e6:.1f} ms; "
+              f"left out {profile.counts.get('memory_locked')}")
+        self.assertLessEqual(long, 3 + sum(holds.values()) // 5, profile)  # locked just after the look
+        self.assertGreater(profile.counts.get("memory_locked", 0), 20, profile)
+
+
+if __name__ == "__main__":
+    harness.main()
