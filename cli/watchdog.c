@@ -41,6 +41,7 @@ static struct {
     pthread_t thread;
     bool started, is_child;
     atomic_bool overdue;
+    atomic_bool ended; /* whether or not END_FD could be written to */
 } dog;
 
 /* Is thread TID of ours in one of STATES? */
@@ -135,7 +136,7 @@ static void *watch(void *unused)
 {
     struct pollfd end = {.fd = dog.end_fd, .events = POLLIN};
     bool main_waits = false;
-    for (int n = 0; poll(&end, 1, LOOK_MS) <= 0; n++) {
+    for (int n = 0; poll(&end, 1, LOOK_MS) <= 0 && !atomic_load(&dog.ended); n++) {
         look_at_hold();
         if (n % FILE_EVERY == 0)
             main_waits = look_at_files();
@@ -165,6 +166,7 @@ void watchdog_watch(struct sampler *s, pid_t command, bool strict)
 
 void watchdog_end(void)
 {
+    atomic_store(&dog.ended, true);
     if (dog.started) {
         (void)!write(dog.end_fd, &(uint64_t){1}, sizeof(uint64_t));
         (void)pthread_join(dog.thread, NULL);
