@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/own_stack.h"
 #include "cli/dump.h"
 #include "cli/exit_codes.h"
 #include "cli/options.h"
@@ -67,7 +68,7 @@ static void occupy_closed_streams(void)
             (void)open("/", O_PATH | O_CLOEXEC); /* the lowest that is free */
 }
 
-int main(int argc, char **argv)
+static int run_program(int argc, char **argv)
 {
     if (watchdog_is_waiter(argc, argv))
         return watchdog_wait(argv);
@@ -85,4 +86,12 @@ int main(int argc, char **argv)
     log_end();
     options_release(&o);
     return code;
+}
+
+int main(int argc, char **argv)
+{
+    int code = own_stack_run(run_program, argc, argv);
+    if (code < 0)
+        terminal_error("no memory for a stack: the limit (ulimit -s) is too low for wallspy.");
+    return code < 0 ? EXIT_FAILED : code;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file_use.h"
+#include "base/own_stack.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
 #include "cli/mount.h"
@@ -153,7 +154,8 @@ void watchdog_start(void)
     dog.end_fd = eventfd(0, EFD_CLOEXEC);
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    dog.started = dog.end_fd >= 0 && pthread_create(&dog.thread, NULL, watch, NULL) == 0;
+    dog.started =
+        dog.end_fd >= 0 && own_stack_thread(&dog.thread, STACK_LEAST_BYTES, watch, NULL) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 

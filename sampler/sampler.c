@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/minmax.h"
+#include "base/own_stack.h"
 #include "base/text.h"
 #include "sampler/priority.h"
 #include "sampler/state.h"
@@ -354,7 +355,7 @@ int sampler_start(struct sampler *s, struct err *err)
     sigset_t old;
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    int r = pthread_create(&s->thread, NULL, sampler_main, s);
+    int r = own_stack_thread(&s->thread, STACK_LEAST_BYTES, sampler_main, s);
     sigaddset(&old, SIGCHLD);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (r)

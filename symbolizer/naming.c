@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/file_use.h"
+#include "base/own_stack.h"
 #include "symbolizer/dwarf_names.h"
 #include "symbolizer/module_names.h"
 
@@ -112,7 +113,7 @@ int naming_start(struct naming *n)
     sigfillset(&most);
     sigdelset(&most, SIGBUS); /* of a file that is cut short while it is read: target/elf_guard.h */
     (void)pthread_sigmask(SIG_SETMASK, &most, &old);
-    int error = pthread_create(&n->thread, NULL, naming_main, n);
+    int error = own_stack_thread(&n->thread, STACK_USUAL_BYTES, naming_main, n);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     n->started = error == 0;
     return -error;

@@ -153,6 +153,15 @@ class Errors(unittest.TestCase):
                         f"wallspy: cannot attach to {t.pid}: target (pid {t.process.pid}) is "
                         "tracing it. A process has one tracer.")
 
+    def test_small_stacks(self):
+        """A limit below what wallspy needs is the command's own affair."""
+        for kib in 100, 160:
+            line = f'ulimit -s {kib}; exec "$0" record -o /dev/null -f folded -- sh -c "sleep 0.2; ulimit -s; exit 5"'
+            done = subprocess.run(["sh", "-c", line, programs["program"]], capture_output=True,
+                                  text=True, timeout=20)
+            self.assertEqual((done.returncode, done.stdout), (5, f"{kib}\n"), done.stderr)
+            self.assertIn("quality", done.stderr)
+
     @unittest.skipUnless(shutil.which("gdb"), "no gdb")
     def test_traced_by_gdb(self):
         with Target("plain") as t:
