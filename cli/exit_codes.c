@@ -32,6 +32,8 @@ int exit_code_of_obstacle(enum attach_obstacle obstacle)
         return EXIT_NO_PROCESS;
     case ATTACH_KERNEL_THREAD:
     case ATTACH_SELF:
+    case ATTACH_OUR_TRACER:
+    case ATTACH_OTHER_PROC:
     case ATTACH_32_BIT:
     case ATTACH_NO_SYSCALL_FILE:
         return EXIT_UNSUPPORTED;

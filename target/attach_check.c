@@ -161,6 +161,33 @@ static enum attach_obstacle check_permission(struct attach_check *c,
     return ATTACH_OK;
 }
 
+/* Held, it would not let us go on to release it. */
+static bool traces_us(pid_t pid)
+{
+    enum { MAX_TRACERS = 16 }; /* of one another */
+    struct task_status status;
+    pid_t traced = getpid();
+    for (int i = 0; i < MAX_TRACERS && proc_status(traced, 0, &status) == 0 && status.tracer; i++) {
+        if (proc_status(status.tracer, 0, &status) < 0)
+            return false;
+        traced = status.tgid;
+        if (traced == pid)
+            return true;
+    }
+    return false;
+}
+
+/* A /proc mounted for another pid namespace has other processes by the same numbers.  Without any, no file says so. */
+static bool is_other_proc(void)
+{
+    char self[16];
+    char wanted[16];
+    (void)snprintf(wanted, sizeof wanted, "%d", getpid());
+    ssize_t n = readlink("/proc/self", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = '\0';
+    return !str_eq(self, wanted);
+}
+
 static enum attach_obstacle check_process(struct attach_check *c, const struct task_status *status)
 {
     struct task_stat stat;
@@ -177,6 +204,8 @@ static enum attach_obstacle check_process(struct attach_check *c, const struct t
         return ATTACH_KERNEL_THREAD;
     if (c->pid == getpid())
         return ATTACH_SELF;
+    if (traces_us(c->pid))
+        return ATTACH_OUR_TRACER;
     if (is_32_bit(c->pid))
         return ATTACH_32_BIT;
     if (ptrace_is_filtered())
@@ -194,6 +223,10 @@ void attach_check(struct attach_check *ret, pid_t number)
 {
     *ret = (struct attach_check){.pid = number, .caller = getuid()};
     struct task_status status;
+    if (is_other_proc()) {
+        ret->obstacle = ATTACH_OTHER_PROC;
+        return;
+    }
     int r = proc_status(number, 0, &status);
     if (r < 0 && !is_unseen(r)) {
         ret->error = -r;

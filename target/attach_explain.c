@@ -95,6 +95,24 @@ static void add_unseen(const struct attach_check *c, struct text *cause)
         text_addf(cause, " (In that container it may be %d here.)", c->namesake);
 }
 
+static const char not_dumpable[] =
+    "cannot attach to %d: it is not dumpable (set-uid, or prctl(PR_SET_DUMPABLE, 0)). Needs "
+    "CAP_SYS_PTRACE.";
+static const char no_syscall_file[] =
+    "this system has no /proc/%d/syscall, without which wallspy cannot tell what is blocked.";
+static const char other_proc[] =
+    "/proc here is not that of this pid namespace, so its numbers are those of other processes. "
+    "First: mount -t proc proc /proc";
+
+static void add_refused(const struct attach_check *c, struct text *cause)
+{
+    text_addf(cause,
+              "cannot attach to %d: the kernel refuses, and /proc does not say why (its "
+              "owner hidden by hidepid, another user namespace, a capability that it "
+              "has and you lack). Needs CAP_SYS_PTRACE.",
+              c->pid);
+}
+
 static void add_cause(const struct attach_check *c, struct text *cause)
 {
     switch (c->obstacle) {
@@ -115,14 +133,20 @@ static void add_cause(const struct attach_check *c, struct text *cause)
     case ATTACH_SELF:
         text_addf(cause, "%d is wallspy itself.", c->pid);
         break;
+    case ATTACH_OUR_TRACER:
+        text_addf(cause,
+                  "cannot attach to %d: %s traces wallspy itself, and each would wait for the "
+                  "other.",
+                  c->pid, c->comm);
+        break;
+    case ATTACH_OTHER_PROC:
+        text_add(cause, other_proc);
+        break;
     case ATTACH_OTHER_USER:
         add_other_user(c, cause);
         break;
     case ATTACH_NOT_DUMPABLE:
-        text_addf(cause,
-                  "cannot attach to %d: it is not dumpable (set-uid, or "
-                  "prctl(PR_SET_DUMPABLE, 0)). Needs CAP_SYS_PTRACE.",
-                  c->pid);
+        text_addf(cause, not_dumpable, c->pid);
         break;
     case ATTACH_TRACED:
         text_addf(cause,
@@ -141,17 +165,10 @@ static void add_cause(const struct attach_check *c, struct text *cause)
                   c->comm);
         break;
     case ATTACH_NO_SYSCALL_FILE:
-        text_addf(cause,
-                  "this system has no /proc/%d/syscall, without which wallspy cannot tell "
-                  "what is blocked.",
-                  c->pid);
+        text_addf(cause, no_syscall_file, c->pid);
         break;
     case ATTACH_REFUSED:
-        text_addf(cause,
-                  "cannot attach to %d: the kernel refuses, and /proc does not say why (its "
-                  "owner hidden by hidepid, another user namespace, a capability that it "
-                  "has and you lack). Needs CAP_SYS_PTRACE.",
-                  c->pid);
+        add_refused(c, cause);
         break;
     }
 }

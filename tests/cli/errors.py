@@ -153,6 +153,30 @@ class Errors(unittest.TestCase):
                         f"wallspy: cannot attach to {t.pid}: target (pid {t.process.pid}) is "
                         "tracing it. A process has one tracer.")
 
+    @unittest.skipUnless(shutil.which("strace"), "no strace")
+    def test_its_own_tracer(self):
+        """Held by wallspy, strace would not let wallspy go on: each waited for the other, for ever."""
+        line = 'exec strace -o /dev/null "$0" record -d 1 -f folded -o /dev/null -p $$'
+        done = subprocess.run(["sh", "-c", line, programs["program"]], capture_output=True,
+                              text=True, timeout=20)
+        self.assertEqual(done.returncode, 5)
+        self.assertRegex(" ".join(done.stderr.split()),
+                         r"wallspy: cannot attach to \d+: strace traces wallspy itself, and each would "
+                         r"wait for the other\.")
+
+    @unittest.skipUnless(IS_ROOT and shutil.which("unshare"), "only root may make a pid namespace")
+    def test_proc_of_another_pid_namespace(self):
+        """The process of that number there is another one, which was stopped."""
+        said = "/proc here is not that of this pid namespace, so its numbers are those of other " \
+               "processes. First: mount -t proc proc /proc"
+        with Target("plain") as t:
+            for line, code in (["-p", str(t.pid)], 5), (["--", "sh", "-c", "exit 7"], 7):
+                done = subprocess.run(["unshare", "--pid", "--fork", programs["program"], "record",
+                                       "-d", "0.2", "-f", "folded", "-o", "/dev/null", *line],
+                                      capture_output=True, text=True, timeout=20)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(said, " ".join(done.stderr.split()))
+
     def test_small_stacks(self):
         """A limit below what wallspy needs is the command's own affair."""
         for kib in 100, 160:

@@ -50,6 +50,12 @@ static const struct {
      "ptrace is blocked here by a seccomp filter (container).\n"
      "  docker --cap-add=SYS_PTRACE; kubernetes: an ephemeral debug container\n"
      "  with SYS_PTRACE that shares the pid namespace"},
+    {{.obstacle = ATTACH_OUR_TRACER, .pid = 1234, .comm = "strace"},
+     "cannot attach to 1234: strace traces wallspy itself, and each would\n"
+     "wait for the other."},
+    {{.obstacle = ATTACH_OTHER_PROC, .pid = 1234},
+     "/proc here is not that of this pid namespace, so its numbers are\n"
+     "those of other processes. First: mount -t proc proc /proc"},
     {{.obstacle = ATTACH_NO_PROCESS, .pid = 1234, .namesake = 48213},
      "1234: no such process. (In that container it may be 48213 here.)"},
     {{.obstacle = ATTACH_NO_PROCESS, .pid = 1234}, "1234: no such process."},
