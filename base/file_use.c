@@ -16,7 +16,7 @@ static struct file_use *take_mine(void)
     for (int i = 0; i < FILE_USE_THREADS && !mine; i++)
         if (!uses[i].tid)
             mine = &uses[i];
-    if (!mine) /* threads that name come one after the other: the last takes the place of the one before */
+    if (!mine) /* threads that name come one after the other: each takes the place of the last */
         mine = &uses[FILE_USE_THREADS - 1];
     mine->tid = gettid();
     mine->count++;

@@ -1,5 +1,5 @@
-/* Which file each thread works on, for whoever tells that a file server does not answer (cli/watchdog.c): a thread that
- * waits for it cannot. */
+/* Which file each thread works on, for whoever tells that a file server does not answer
+ * (cli/watchdog.c): a thread that waits for it cannot. */
 #pragma once
 
 #include <stdbool.h>

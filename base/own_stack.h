@@ -1,5 +1,5 @@
-/* Stacks of wallspy's own threads.  The limit (ulimit -s) may be lower than what they need; it is left as it is, since a
- * launched command inherits it.
+/* Stacks of wallspy's own threads.  The limit (ulimit -s) may be lower than what they need; it
+ * is left as it is, since a launched command inherits it.
  * Source: getrlimit(2), makecontext(3), pthread_attr_setstacksize(3). */
 #pragma once
 
@@ -8,8 +8,8 @@
 
 enum { STACK_LEAST_BYTES = 1 << 20, STACK_USUAL_BYTES = 8 << 20 };
 
-/* Calls MAIN, on another stack if the limit is below STACK_LEAST_BYTES.  Once, on the main thread.  Returns what it
- * returns; −1: there is no memory for a stack. */
+/* Calls MAIN, on another stack if the limit is below STACK_LEAST_BYTES.  Once, on the main
+ * thread.  Returns what it returns; −1: there is no memory for a stack. */
 int own_stack_run(int (*main)(int argc, char **argv), int argc, char **argv);
 /* pthread_create(3) with a stack of BYTES, whatever the limit is. */
 int own_stack_thread(pthread_t *ret, size_t bytes, void *(*run)(void *), void *arg);

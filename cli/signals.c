@@ -16,7 +16,7 @@ static const int handled_launched[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 
 /* Within microseconds, unless who sends both loses its CPU in between. */
 enum { TWIN_NS = 20 * NS_PER_MS };
-/* Who repeats it after that asks once more, also where the first was not heard, since something hangs. */
+/* Who repeats it after that asks once more, also where something hangs and does not hear. */
 enum { UNHEARD_NS = 200 * NS_PER_MS };
 
 /* Handlers have no other way to say anything. */

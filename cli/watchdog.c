@@ -111,8 +111,9 @@ static void tell_of_server(const char *path)
     text_release(&where);
 }
 
-/* A file that a thread waits for: one that it opens, or whose pages it has mapped, which shows as an uninterruptible
- * wait alone.  Returns whether the main thread, which handles signals, does. */
+/* A file that a thread waits for: one that it opens, or whose pages it has mapped, which shows
+ * as an uninterruptible wait alone.  Returns whether the main thread, which handles signals,
+ * does. */
 static bool look_at_files(void)
 {
     static struct {

@@ -90,7 +90,8 @@ static void undo_hook(struct task *t)
         t->hook->undo(t->hook->ctx);
 }
 
-/* How many of MAX bytes from SP on lie in the stack's mapping.  RET_CUT: the stack may go on behind them. */
+/* How many of MAX bytes from SP on lie in the stack's mapping.  RET_CUT: the stack may go on
+ * behind them. */
 static size_t within_area(struct sampler *s, struct task *t, uint64_t sp, size_t max, bool *ret_cut)
 {
     bool unknown;

@@ -20,7 +20,7 @@ enum sampler_counter {
     COUNT_PERTURBED_CALLS, /* interrupted by a stop, not to be repeated */
     COUNT_CUT_CALLS,       /* stopped with less done than asked for */
     COUNT_RENEWED_CALLS, /* begun anew by a stop, where a filter may not allow restart_syscall(2) */
-    COUNT_UNDONE_CALLS, /* of threads under a filter: begun anew by a stop, for whoever serves them */
+    COUNT_UNDONE_CALLS,  /* of threads under a filter: begun anew by a stop */
     COUNT_SUPERVISED_CALLS, /* of these: a supervisor was seen to be asked */
     COUNT_SUPERVISED, /* samples of threads that a supervisor answers for, which are not stopped */
     COUNT_BACKED_OFF, /* not stopped again in the same interrupted call: gaps */
@@ -39,7 +39,7 @@ enum sampler_counter {
     COUNT_HELD_MAX_NS,
     COUNT_REPAIR_MAX_NS, /* from the request to the stop, of a repaired call: its time-out may be that much longer */
     COUNT_NOT_MET, /* threads that ended, or the recording did, before their turn came to be looked at */
-    COUNT_STACKS_UNKNOWN, /* stacks read to the end of their first page: where they end was not known */
+    COUNT_STACKS_UNKNOWN, /* stacks of which one page was read: their end was not known */
     COUNT_UNREADABLE,     /* files of /proc that could not be read though there is a thread */
     SAMPLER_COUNTER_COUNT,
 };

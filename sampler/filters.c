@@ -38,8 +38,9 @@ void filters_look(struct sampler *s, struct task *t, int64_t number)
     t->supervised = t->filter_seen && waits_for_supervisor(t);
 }
 
-/* Of a thread that runs, and was never found in such a call, that is not asked: a call that it enters just then has
- * waited for some microseconds, and begins anew in any case.  One that is blocked may have waited for an hour. */
+/* Of a thread that runs, and was never found in such a call, that is not asked: a call that it
+ * enters just then has waited for some microseconds, and begins anew in any case.  One that is
+ * blocked may have waited for an hour. */
 bool filters_want_renewal(struct sampler *s, struct task *t)
 {
     bool just_entered = t->requested_state != THREAD_BLOCKED && !t->renewed;

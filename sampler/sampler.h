@@ -67,13 +67,13 @@ void sampler_drop_hook(struct sampler *s, uint32_t process, const struct capture
 int sampler_start(struct sampler *s, struct err *err);
 /* Asks the thread to end; async-signal-safe; returns at once. */
 void sampler_stop(struct sampler *s);
-/* Any thread: since when the sampler's thread *RET_TID holds one of the target (clock_now_ns()), without a break; 0: it
- * does not. */
+/* Any thread: since when the sampler's thread *RET_TID holds one of the target without a break
+ * (clock_now_ns()); 0: it does not. */
 int64_t sampler_holding_since_ns(const struct sampler *s, pid_t *ret_tid);
 /* Any thread: makes sampler_fd() readable. */
 void sampler_wake_worker(const struct sampler *s);
-/* In a child process of the one that sampled, where the sampler's thread is not: the sampling ended just now, a thread
- * being let go by the end of that thread. */
+/* In a child process, where the sampler's thread is not: the sampling ended just now.  A thread
+ * of the target is let go by the end of the parent's thread. */
 void sampler_abandon(struct sampler *s);
 /* To be called now and then, at least each second: ends a PTRACE_SEIZE that waits for an execve that hangs, for which
  * the sampler would wait, too, and all that wait for it.  Returns at once. */

@@ -1,6 +1,7 @@
-/* Is a process's address space locked?  While one of its threads forks, maps or protects gigabytes, whoever reads its
- * memory waits, for 100 ms and more: with a thread held, that would wait, too.  A read of one byte before anybody is asked
- * to stop tells.  Source: mm/gup.c, mm/mmap_lock.c (mmap_lock, a reader waits for the writers before it). */
+/* Is a process's address space locked?  While one of its threads forks, maps or protects
+ * gigabytes, whoever reads its memory waits, for 100 ms and more: with a thread held, that would
+ * wait, too.  A read of one byte before anybody is asked to stop tells.  Source: mm/gup.c,
+ * mm/mmap_lock.c (mmap_lock, a reader waits for the writers before it). */
 #pragma once
 
 #include <stdbool.h>

@@ -81,8 +81,8 @@ static size_t next_above(const struct maps *maps, uint64_t addr)
     return low;
 }
 
-/* The main thread's stack grows downwards, and its end stays: what lies below its former start, and above all else,
- * is more of it. */
+/* The main thread's stack grows downwards, and its end stays: what lies below its former start,
+ * and above all else, is more of it. */
 static bool find_read(struct stack_maps *m, uint64_t addr, struct stack_area *ret)
 {
     m->used = true;

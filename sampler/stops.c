@@ -210,8 +210,8 @@ void stops_queue(struct sampler *s, struct task *t, int64_t now_ns)
     s->queued[s->n_queued++] = t;
 }
 
-/* Nobody of P is asked in this tick, whose memory would not be had at once.  What blocked ones were to be stopped for is
- * wanted still.  The few captures of a single shot are worth waiting for. */
+/* Where the process is locked none of its threads is asked in this tick.  The registers of blocked
+ * ones stay wanted.  The few captures of a single shot are worth waiting for. */
 static bool leave_out_locked(struct sampler *s)
 {
     struct process *p = s->n_queued && !s->config.no_stop ? s->queued[0]->process : NULL;

@@ -121,7 +121,8 @@ static bool is_interrupted(int64_t result)
            result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK;
 }
 
-/* Has the kernel make the interrupted call once more, from its beginning, unless a signal handler is to run first. */
+/* Has the kernel make the interrupted call once more, from its beginning, unless a signal handler
+ * is to run first. */
 static bool restart(const struct stop *stop)
 {
     return ptrace(PTRACE_POKEUSER, stop->tid, offsetof(struct user_regs_struct, rax),

@@ -62,10 +62,10 @@ struct tracer_handler {
 /* Call on the sampler's thread: installs the SIGCHLD handler and blocks the signal.  HANDLER is
  * copied. */
 struct tracer *tracer_new(const struct tracer_handler *handler);
-/* PTRACE_SEIZE and PTRACE_INTERRUPT for a thread of process PID.  RENEW: a call that would go on as restart_syscall(2)
- * is to begin anew instead, since a seccomp filter may not allow that.  Returns 0; -EALREADY: a request for it is out; -ESRCH: gone;
- * -EPERM: refused, or another tracer has it; -ETIMEDOUT: an execve of its process took until tracer_hurry(); or what
- * ptrace says. */
+/* PTRACE_SEIZE and PTRACE_INTERRUPT for a thread of process PID.  RENEW: a call that would go on
+ * as restart_syscall(2) is to begin anew instead, since a seccomp filter may not allow that. 
+ * Returns 0; -EALREADY: a request for it is out; -ESRCH: gone; -EPERM: refused, or another tracer
+ * has it; -ETIMEDOUT: an execve of its process took until tracer_hurry(); or what ptrace says. */
 int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag, bool renew);
 /* From another thread: ends a PTRACE_SEIZE of thread SAMPLER that waits. */
 void tracer_hurry(pthread_t sampler);

@@ -177,7 +177,7 @@ static bool traces_us(pid_t pid)
     return false;
 }
 
-/* A /proc mounted for another pid namespace has other processes by the same numbers.  Without any, no file says so. */
+/* A /proc mounted for another pid namespace has other processes by the same numbers. */
 static bool is_other_proc(void)
 {
     char self[16];

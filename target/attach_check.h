@@ -13,7 +13,7 @@ enum attach_obstacle {
     ATTACH_KERNEL_THREAD,
     ATTACH_SELF,
     ATTACH_OUR_TRACER, /* it traces wallspy, or who does */
-    ATTACH_OTHER_PROC, /* /proc is not this pid namespace's: its numbers are those of other processes */
+    ATTACH_OTHER_PROC, /* /proc is another pid namespace's: its numbers are other processes' */
     ATTACH_OTHER_USER,
     ATTACH_NOT_DUMPABLE,
     ATTACH_TRACED,

@@ -155,14 +155,14 @@ class Errors(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("strace"), "no strace")
     def test_its_own_tracer(self):
-        """Held by wallspy, strace would not let wallspy go on: each waited for the other, for ever."""
+        """Held by wallspy, strace does not let wallspy go on: each waits for the other."""
         line = 'exec strace -o /dev/null "$0" record -d 1 -f folded -o /dev/null -p $$'
         done = subprocess.run(["sh", "-c", line, programs["program"]], capture_output=True,
                               text=True, timeout=20)
         self.assertEqual(done.returncode, 5)
         self.assertRegex(" ".join(done.stderr.split()),
-                         r"wallspy: cannot attach to \d+: strace traces wallspy itself, and each would "
-                         r"wait for the other\.")
+                         r"wallspy: cannot attach to \d+: strace traces wallspy itself, and each "
+                         r"would wait for the other\.")
 
     @unittest.skipUnless(IS_ROOT and shutil.which("unshare"), "only root may make a pid namespace")
     def test_proc_of_another_pid_namespace(self):
@@ -180,7 +180,8 @@ class Errors(unittest.TestCase):
     def test_small_stacks(self):
         """A limit below what wallspy needs is the command's own affair."""
         for kib in 100, 160:
-            line = f'ulimit -s {kib}; exec "$0" record -o /dev/null -f folded -- sh -c "sleep 0.2; ulimit -s; exit 5"'
+            command = "sleep 0.2; ulimit -s; exit 5"
+            line = f'ulimit -s {kib}; exec "$0" record -o /dev/null -f folded -- sh -c "{command}"'
             done = subprocess.run(["sh", "-c", line, programs["program"]], capture_output=True,
                                   text=True, timeout=20)
             self.assertEqual((done.returncode, done.stdout), (5, f"{kib}\n"), done.stderr)

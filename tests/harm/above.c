@@ -1,8 +1,10 @@
-/* A thread that computes and sleeps in turns, on a stack directly below memory whose reading has a price.
+/* A thread that computes and sleeps in turns, on a stack directly below memory whose reading has
+ * a price.
  *   above userfaultfd  its page faults are served by the thread itself
  *   above slow         a file whose pages take 300 ms (slow_file.h)
  *   above memfd        a sparse file in memory: what is read is allocated
- *   above hole         a hole in the stack itself, whose faults nobody serves; the thread never looks there
+ *   above hole         a hole in the stack itself, whose faults nobody serves; the thread never
+ *                         looks there
  *                      (a number behind it: its exit status)
  * With "signal" behind it the thread does so in a handler on an alternate stack.
  * Prints "skip" where that is not to be had. */

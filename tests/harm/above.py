@@ -1,4 +1,4 @@
-"""Stacks directly below memory whose reading has a price: wallspy reads no further than to their end."""
+"""Stacks directly below memory whose reading has a price: wallspy reads to their end, no further."""
 import os
 import subprocess
 import tempfile
@@ -13,7 +13,8 @@ class Above(harness.HarmTest):
         with harness.Target("above", *kind) as target:
             if target.first == "skip":
                 self.skipTest(f"{kind[0]} is not to be had here")
-            with harness.Wallspy(target.pid, *options, rate=100, environment=environment) as wallspy:
+            with harness.Wallspy(target.pid, *options, rate=100,
+                                 environment=environment) as wallspy:
                 before = target.counts()["done"]
                 time.sleep(1.5)
                 done = target.counts()["done"] - before
@@ -29,7 +30,7 @@ class Above(harness.HarmTest):
         return profile
 
     def assert_whole(self, profile, name):
-        """Almost all stacks reach NAME: one of the first may be cut where the stack was not known yet."""
+        """Almost all stacks reach NAME; one of the first may be cut, as its end was not known."""
         self.assert_seen(profile, name, 1.2)
         self.assertLess(profile.seconds("[truncated]"), 0.1, profile)
 
@@ -71,7 +72,7 @@ class Above(harness.HarmTest):
 
 
 class Watchdog(harness.HarmTest):
-    """A page of the stack itself does not come: the hold ends all the same, and what there is is written."""
+    """A page of the stack itself does not come: the hold ends, and the recording is written."""
     SAYS = "sampling ended: a thread was held for 0.25 s"
 
     def assert_let_go(self, target):

@@ -1,8 +1,10 @@
 /* A thread under a seccomp filter.
- *   filters kill     polls for 1 ms in a loop; restart_syscall(2), which its author did not think of, kills it
+ *   filters kill     polls for 1 ms in a loop; restart_syscall(2), which its author did not think
+ *                         of, kills it
  *   filters late     the same; the filter is installed a second after the start
  *   filters errno    the same; restart_syscall(2) fails
- *   filters notify   calls what another thread answers for it (SECCOMP_RET_USER_NOTIF), and computes in turns
+ *   filters notify   calls what another thread answers for it (SECCOMP_RET_USER_NOTIF), and
+ *                         computes in turns
  * Prints "skip" where that is not to be had. */
 #include <errno.h>
 #include <linux/filter.h>

@@ -1,4 +1,4 @@
-"""Threads under seccomp filters: those that lack restart_syscall(2), and those that a supervisor answers for."""
+"""Threads under seccomp filters: that lack restart_syscall(2), or have a supervisor answer."""
 import subprocess
 import time
 

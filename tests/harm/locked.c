@@ -1,5 +1,5 @@
-/* A thread that computes, beside one that changes a GiB of the address space, and keeps it locked meanwhile, over and over
- * again. */
+/* A thread that computes, beside one that changes a GiB of the address space, and keeps it
+ * locked meanwhile, over and over again. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <time.h>

@@ -14,12 +14,14 @@ class Locked(harness.HarmTest):
                 profile = wallspy.stop()
             self.assert_unharmed(target)
         self.assertGreater(locked_us, 4000, "too fast to matter here")
-        holds = {int(us): int(n) for us, n in re.findall(r"<(\d+) us: (\d+)", profile.counts["holds"])}
+        found = re.findall(r"<(\d+) us: (\d+)", profile.counts["holds"])
+        holds = {int(us): int(n) for us, n in found}
         long = sum(n for us, n in holds.items() if us > 2048)
-        print(f"locked for {locked_us / 1000:.1f} ms at a time; {long} of {sum(holds.values())} holds were longer "
-              f"than 2 ms, the longest {profile.counts['held_max_ns'] / 1e6:.1f} ms; "
+        print(f"locked for {locked_us / 1000:.1f} ms at a time; {long} of {sum(holds.values())} "
+              f"holds were longer than 2 ms, the longest {profile.counts['held_max_ns'] / 1e6:.1f} ms; "
               f"left out {profile.counts.get('memory_locked')}")
-        self.assertLessEqual(long, 3 + sum(holds.values()) // 5, profile)  # locked just after the look
+        # It may be locked just after the look.
+        self.assertLessEqual(long, 3 + sum(holds.values()) // 5, profile)
         self.assertGreater(profile.counts.get("memory_locked", 0), 20, profile)
 
 
