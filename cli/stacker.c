@@ -352,6 +352,7 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
         snapshot.stack = NULL;
     struct stacked ret = {.gil = gil_of(st, s, &snapshot)};
     if (st->options.gil_only && ret.gil.gil != PY_GIL_HOLDING) {
+        st->native.n = 0; /* of the sample before */
         walk(st, s, &snapshot);
         learn_codes(st, s, &snapshot);
         ret.left_out = true;

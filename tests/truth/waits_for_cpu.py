@@ -32,11 +32,11 @@ def running(command):
 
 
 @contextlib.contextmanager
-def quota_group():
-    """A cgroup that may run for 50 ms a second, by either version of cgroups."""
+def quota_group(quota_us, period_us):
+    """A cgroup that may run for QUOTA_US in each PERIOD_US, by either version of cgroups."""
     name = f"wallspy-truth-{os.getpid()}"
-    for top, texts in (("/sys/fs/cgroup/cpu", {"cpu.cfs_period_us": "1000000", "cpu.cfs_quota_us": "50000"}),
-                       ("/sys/fs/cgroup", {"cpu.max": "50000 1000000"})):
+    for top, texts in (("/sys/fs/cgroup/cpu", {"cpu.cfs_period_us": period_us, "cpu.cfs_quota_us": quota_us}),
+                       ("/sys/fs/cgroup", {"cpu.max": f"{quota_us} {period_us}"})):
         group = pathlib.Path(top, name)
         try:
             group.mkdir()
@@ -95,7 +95,7 @@ def check_woken(wallspy):
 
 def check_quota(wallspy):
     """Its stops stay pending for most of a second, also the last one, at the end of the recording."""
-    with quota_group() as group, running(SPIN) as spinner:
+    with quota_group("50000", "1000000") as group, running(SPIN) as spinner:
         (group / "cgroup.procs").write_text(str(spinner.pid))
         return all([check(*record(wallspy, spinner.pid, 2.7)) for _ in range(3)])
 
