@@ -128,6 +128,26 @@ static bool is_usual(struct walk *w, const struct cached_rule *cached, struct re
            walk_may_enter(w, caller->r[X86_PC], f->pc, cached->entry) != CALL_ELSEWHERE;
 }
 
+/* Does the way in from where the last frame's function seems to begin lead to a call that may lead
+ * here? */
+static bool seems_to_begin(struct walk *w, const struct cached_rule *cached, struct regs *caller)
+{
+    const struct native_frame *f = walk_last(w);
+    struct rule rule;
+    return cached->begin && rule_cache_way_in_from(w->rules, cached->begin, f->pc, &rule) == 0 &&
+           apply(w, &rule, caller) == 0 &&
+           walk_may_enter(w, caller->r[X86_PC], f->pc, 0) != CALL_ELSEWHERE;
+}
+
+/* Looks for the caller of the last frame, whose way out, if there is one, leads to a call of
+ * something else. */
+static bool find_other(struct walk *w, struct cached_rule *cached, struct regs *caller)
+{
+    if (cached->entry)
+        return is_usual(w, cached, caller);
+    return find_call(w, cached, caller) || seems_to_begin(w, cached, caller);
+}
+
 /* Where F's function begins by the call before RETURN_ADDR, if it leads there; 0: unknown. */
 static uint64_t begin_by_call(struct walk *w, const struct native_frame *f, uint64_t return_addr)
 {
@@ -148,7 +168,7 @@ bool walk_by_code(struct walk *w, struct cached_rule *cached, struct regs *calle
         r < 0 || walk_may_enter(w, caller->r[X86_PC], f->pc, cached->entry) == CALL_ELSEWHERE;
     struct regs other;
     uint64_t cfa = f->cfa;
-    if (doubtful && (cached->entry ? is_usual(w, cached, &other) : find_call(w, cached, &other))) {
+    if (doubtful && find_other(w, cached, &other)) {
         *caller = other;
         return true;
     }

@@ -187,6 +187,11 @@ bool rule_cache_way_in(struct rule_cache *c, struct cached_rule *rule, uint64_t 
     return true;
 }
 
+int rule_cache_way_in_from(struct rule_cache *c, uint64_t entry, uint64_t pc, struct rule *ret)
+{
+    return way_in_find(read_code, c->modules, entry, pc, ret);
+}
+
 int rule_cache_usual(struct rule_cache *c, const struct cached_rule *rule, struct rule *ret)
 {
     uint64_t at;

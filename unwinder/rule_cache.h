@@ -39,6 +39,8 @@ void rule_cache_find_entry(struct rule_cache *c, struct cached_rule *rule);
 bool rule_cache_way_out(struct rule_cache *c, struct cached_rule *rule, uint64_t pc);
 /* The same by the way in from ENTRY, which is kept if it leads to PC. */
 bool rule_cache_way_in(struct rule_cache *c, struct cached_rule *rule, uint64_t entry, uint64_t pc);
+/* way_in_find() in the target's code. */
+int rule_cache_way_in_from(struct rule_cache *c, uint64_t entry, uint64_t pc, struct rule *ret);
 /* The rule that is usual in RULE's function, if its entry is known and no CFI nor way in covers it.
  */
 int rule_cache_usual(struct rule_cache *c, const struct cached_rule *rule, struct rule *ret);

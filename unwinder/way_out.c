@@ -285,6 +285,14 @@ static int loads_call_number(const struct insn *i)
     return i->op[i->len - (low ? 1 : 4)];
 }
 
+/* Is I of another function's beginning, as behind a call that never returns: padding, endbr64,
+ * push? */
+static bool begins_function(const struct insn *i)
+{
+    bool nop = i->op[0] == 0x90 || (i->op[0] == 0x0f && i->len >= 2 && (i->op[1] & 0xfe) == 0x1e);
+    return nop || (i->op[0] & 0xf8) == 0x50 || i->op[0] == 0x68 || i->op[0] == 0x6a;
+}
+
 bool way_is_exit(code_reader read, void *ctx, uint64_t pc)
 {
     enum { MAX_STEPS = 16, HLT = 0xf4, SYSCALL = 0x05, NR_EXIT = 60, NR_EXIT_GROUP = 231 };
@@ -299,7 +307,8 @@ bool way_is_exit(code_reader read, void *ctx, uint64_t pc)
         if (i.op[0] == 0x0f && i.len == 2 && i.op[1] == SYSCALL)
             return number == NR_EXIT || number == NR_EXIT_GROUP;
         enum path_effect effect = path_apply(&p, &i);
-        if (effect == PATH_RETURNS || effect == PATH_ENDS || effect == PATH_JUMPS)
+        if (effect == PATH_RETURNS || effect == PATH_ENDS || effect == PATH_JUMPS ||
+            begins_function(&i))
             return false;
         number = loaded >= 0 ? loaded : number;
         p.at = i.next;

@@ -227,11 +227,15 @@ START_TEST(ends_of_threads)
      * call; hlt */
     ck_assert(IS_EXIT("\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\x74\x08\xe8\x00\x10\x00\x00"
                       "\x48\x89\xc7\xe8\x00\x10\x00\x00\xf4"));
+    /* main's last call, that never returns, and _start behind it: xor ebp, ebp; mov r9, rdx; pop
+     * rsi; mov rdx, rsp; and rsp, -16; push rax; call; hlt */
+    ck_assert(!IS_EXIT("\x31\xed\x49\x89\xd1\x5e\x48\x89\xe2\x48\x83\xe4\xf0\x50"
+                       "\xe8\x00\x10\x00\x00\xf4"));
     /* Another system call; a return; a jump before it; no end in sight. */
     ck_assert(!IS_EXIT("\xb8\x27\x00\x00\x00\x0f\x05\xf4"));
     ck_assert(!IS_EXIT("\xc3\xf4"));
     ck_assert(!IS_EXIT("\xeb\x00\xf4"));
-    ck_assert(!IS_EXIT("\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\xf4"));
+    ck_assert(!IS_EXIT("\x99\x99\x99\x99\x99\x99\x99\x99\x99\x99\x99\x99\x99\x99\x99\x99\xf4"));
     ck_assert(!IS_EXIT("\x0f\x05"));
 }
 END_TEST
