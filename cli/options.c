@@ -9,7 +9,7 @@
 
 enum { DEFAULT_RATE_HZ = 100, DEFAULT_BYTES = 256 << 20, MAX_NAME = 32 };
 /* A rate that was asked for may cost more than the one that is on by itself. */
-static const double default_overhead = 0.005;
+static const double default_overhead = 0.01;
 static const double default_overhead_with_rate = 0.05;
 
 /* Names of commands that later versions have: kept free, so that a program of that name is not

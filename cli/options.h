@@ -35,7 +35,7 @@ struct options {
     int rate_hz;
     bool rate_given;
     int64_t duration_ns; /* 0: until Ctrl-C or the target's exit */
-    double max_overhead; /* share of time a running thread may be held: 0.005 */
+    double max_overhead; /* share of its time that a thread may lose: 0.01 */
     uint64_t max_bytes;  /* of a recording in memory, and of each file */
     bool subprocesses;   /* asked for; children are not followed by this version */
     bool gil;            /* only samples of threads that hold the GIL */

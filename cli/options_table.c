@@ -268,7 +268,7 @@ const struct option_row option_rows[] = {
      .value = "PCT",
      .commands = FOR_RECORD,
      .set = set_overhead,
-     .help = "share of time a running thread may be held (default 0.5, or 5 with -r); the rate is "
+     .help = "share of its time that a thread may lose (default 1, or 5 with -r); the rate is "
              "lowered to keep it"},
     {.name = "max-size",
      .value = "SIZE",

@@ -145,12 +145,12 @@ static void rest(const struct record *r, int64_t most_ns)
         signals_wait(ns < most_ns ? ns : most_ns);
 }
 
-/* Once: the rate moves up and down from then on, and the end says what came of it. */
+/* Once, where it is less than half of what was asked: the rate moves up and down, and the end says what came of it. */
 static void tell_rate(struct record *r)
 {
     struct sampler *sampler = recording_sampler(r->recording);
     double rate_hz = sampler_rate_hz(sampler);
-    if (r->rate_told || rate_hz >= r->options->rate_hz)
+    if (r->rate_told || 2 * rate_hz >= r->options->rate_hz)
         return;
     r->rate_told = true;
     if (counters_get(sampler_counters(sampler), COUNT_RATE_LOWERED_FOR_QUOTA))
@@ -158,9 +158,10 @@ static void tell_rate(struct record *r)
             "wallspy takes more than half of its cgroup's CPU quota: rate lowered to %.0f Hz",
             rate_hz);
     else
-        terminal_info("a thread was held for more than %g%% of its time: rate lowered to %.0f Hz "
-                      "(--max-overhead)",
-                      100 * r->options->max_overhead, rate_hz);
+        terminal_info(
+            "a thread lost more than %g%% of its time to wallspy: rate lowered to %.0f Hz "
+            "(--max-overhead)",
+            100 * r->options->max_overhead, rate_hz);
 }
 
 /* Once too. */

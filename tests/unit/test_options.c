@@ -116,7 +116,7 @@ START_TEST(defaults)
 {
     struct options o = good("1");
     ck_assert_int_eq(o.rate_hz, 100);
-    ck_assert_double_eq_tol(o.max_overhead, 0.005, 1e-9);
+    ck_assert_double_eq_tol(o.max_overhead, 0.01, 1e-9);
     ck_assert_int_eq(o.duration_ns, 0);
     ck_assert_uint_eq(o.max_bytes, 256 << 20);
     options_release(&o);
