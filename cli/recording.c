@@ -410,6 +410,7 @@ static void work_or_wait(struct recording *r)
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)
 {
     sampler_stop(r->sampler);
+    watchdog_expect_end();
     r->drain_end_ns = clock_now_ns() + (int64_t)DRAIN_S * NS_PER_S;
     while (!sampler_done(r->sampler))
         work_or_wait(r);

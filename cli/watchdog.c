@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ enum {
     LOOKS = 5,       /* in a row that find the same hold, and its reader asleep: 250 ms */
     LAST_LOOKS = 25, /* the same where nobody came to watchdog_has_left() */
     FILE_EVERY = 10, /* looks */
+    END_LOOKS = 6,   /* the same for a read at the end: 3 s */
     FILE_LOOKS = 8,  /* of those, in a row that find a thread waiting for the same file: 4 s */
 };
 
@@ -41,7 +43,8 @@ static struct {
     int end_fd;
     pthread_t thread;
     bool started, is_child;
-    atomic_bool overdue;
+    atomic_bool overdue, ending;
+    const char *why;   /* it is overdue */
     atomic_bool ended; /* whether or not END_FD could be written to */
 } dog;
 
@@ -78,6 +81,13 @@ static _Noreturn void give_up(void)
     become_waiter(0);
 }
 
+static void be_overdue(struct sampler *s, const char *why)
+{
+    dog.why = why;
+    atomic_store(&dog.overdue, true);
+    sampler_wake_worker(s);
+}
+
 /* A hold that lasts. */
 static void look_at_hold(void)
 {
@@ -88,12 +98,30 @@ static void look_at_hold(void)
     int64_t since_ns = s ? sampler_holding_since_ns(s, &tid) : 0;
     looks = since_ns && since_ns == seen_ns && is_asleep(tid, "DS") ? looks + 1 : 0;
     seen_ns = since_ns;
-    if (looks >= LOOKS) {
-        atomic_store(&dog.overdue, true);
-        sampler_wake_worker(s);
-    }
+    if (looks >= LOOKS)
+        be_overdue(s, "a thread was held for 0.25 s, since memory of its process that wallspy read "
+                      "did not come");
     if (looks >= LAST_LOOKS)
         give_up();
+}
+
+/* At the end a read of the target's memory that does not come is not waited for, also with nobody
+ * held. */
+static void look_at_end(void)
+{
+    static int looks;
+    char text[PROC_TEXT_BYTES];
+    struct syscall_state call = {.number = -1};
+    pid_t tid = 0;
+    struct sampler *s = atomic_load(&dog.ending) ? atomic_load(&dog.sampler) : NULL;
+    if (s)
+        (void)sampler_holding_since_ns(s, &tid);
+    ssize_t len = tid ? proc_read_text(getpid(), tid, "syscall", text, sizeof text) : 0;
+    bool reads = len > 0 && syscall_state_parse(text, (size_t)len, &call) == 0 &&
+                 (call.number == SYS_process_vm_readv || call.number == SYS_pread64);
+    looks = reads ? looks + 1 : 0;
+    if (looks >= END_LOOKS)
+        be_overdue(s, "memory of a process that wallspy read did not come");
 }
 
 static void tell_of_server(const char *path)
@@ -140,8 +168,10 @@ static void *watch(void *unused)
     bool main_waits = false;
     for (int n = 0; poll(&end, 1, LOOK_MS) <= 0 && !atomic_load(&dog.ended); n++) {
         look_at_hold();
-        if (n % FILE_EVERY == 0)
+        if (n % FILE_EVERY == 0) {
             main_waits = look_at_files();
+            look_at_end();
+        }
         if (main_waits)
             signals_handle_here();
     }
@@ -180,6 +210,11 @@ void watchdog_end(void)
     dog.started = false;
 }
 
+void watchdog_expect_end(void)
+{
+    atomic_store(&dog.ending, true);
+}
+
 bool watchdog_has_left(void)
 {
     if (dog.is_child || !atomic_load(&dog.overdue))
@@ -193,10 +228,8 @@ bool watchdog_has_left(void)
     dog.started = false;
     dog.is_child = true;
     terminal_warn(
-        "sampling ended: a thread was held for 0.25 s, since memory of its process that wallspy "
-        "read "
-        "did not come (a slow file, userfaultfd, swap); it runs again, and what was sampled is "
-        "written.");
+        "sampling ended: %s (a slow file, userfaultfd, swap); what was sampled is written.",
+        dog.why);
     return true;
 }
 

@@ -21,6 +21,8 @@ void watchdog_start(void);
  * STRICT: as --strict. */
 void watchdog_watch(struct sampler *s, pid_t command, bool strict);
 void watchdog_end(void);
+/* The sampler was asked to end. */
+void watchdog_expect_end(void);
 /* Between two pieces of work of the thread that owns the recording.  True: this is the child
  * process now, once. */
 bool watchdog_has_left(void);

@@ -5,6 +5,7 @@
  *   above memfd        a sparse file in memory: what is read is allocated
  *   above hole         a hole in the stack itself, whose faults nobody serves; the thread never
  *                         looks there
+ *   above asleep       the same, and the thread sleeps
  *                      (a number behind it: its exit status)
  * With "signal" behind it the thread does so in a handler on an alternate stack.
  * Prints "skip" where that is not to be had. */
@@ -38,7 +39,7 @@ static int faults_fd = -1;
 static int file_fd = -1;
 static char *above;
 static size_t above_bytes = ABOVE_BYTES;
-static bool is_slow;
+static bool is_slow, is_asleep;
 
 /* A page that somebody reads for the first time. */
 static void serve_faults(void)
@@ -91,15 +92,17 @@ static __attribute__((noinline)) void spin(void)
     }
 }
 
-static void *hole_main(void *unused)
+static void *hole_main(void *stack)
 {
     char room[HOLE_BYTES + 2 * PAGE_BYTES];
     char *hole = room + PAGE_BYTES - (uintptr_t)room % PAGE_BYTES;
-    room[sizeof room - 1] = unused != NULL; /* and above the hole goes on what is needed */
+    room[sizeof room - 1] = stack != NULL; /* and above the hole goes on what is needed */
     if (madvise(hole, HOLE_BYTES, MADV_DONTNEED))
         fail("madvise");
+    if (is_asleep)
+        (void)pause();
     spin();
-    return room[sizeof room - 1] ? unused : NULL;
+    return room[sizeof room - 1] ? stack : NULL;
 }
 
 static void *work_main(void *unused)
@@ -182,7 +185,8 @@ int main(int argc, char **argv)
     if (stack == MAP_FAILED || argc < 2)
         fail("mmap");
     above = stack + STACK_BYTES;
-    bool has_hole = strcmp(argv[1], "hole") == 0;
+    is_asleep = strcmp(argv[1], "asleep") == 0;
+    bool has_hole = is_asleep || strcmp(argv[1], "hole") == 0;
     if (has_hole)
         memset(stack, 1, STACK_BYTES);
     if (has_hole ? !map_userfaultfd(stack, STACK_BYTES) : !map_above(argv[1])) {

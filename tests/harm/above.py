@@ -103,6 +103,17 @@ class Watchdog(harness.HarmTest):
             self.assertIn("main", dumped.stdout)
             self.assert_let_go(target)
 
+    def test_nobody_is_held(self):
+        """The thread sleeps, and is read without a stop."""
+        with harness.Target("above", "asleep") as target:
+            if target.first == "skip":
+                self.skipTest("userfaultfd is not to be had here")
+            for line in ["record", "-d", "1", "-f", "folded", "-o", "/dev/null"], ["dump"]:
+                done = subprocess.run([harness.programs["wallspy"], *line, "-p", str(target.pid)],
+                                      capture_output=True, text=True, timeout=15, check=True)
+                self.assertIn("sampling ended: memory of a process", " ".join(done.stderr.split()))
+            self.assert_unharmed(target)
+
     def test_launched(self):
         """Who waits for wallspy waits for the command, and gets its status."""
         target = os.path.join(harness.programs["targets"], "above")
