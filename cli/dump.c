@@ -8,14 +8,14 @@
 #include "base/alloc.h"
 #include "cli/dumped.h"
 #include "cli/exit_codes.h"
-#include "cli/leaf.h"
-#include "cli/memory_limit.h"
 #include "cli/signals.h"
 #include "cli/targets.h"
 #include "cli/terminal.h"
 #include "cli/watchdog.h"
+#include "target/memory_limit.h"
 #include "target/proc.h"
 #include "target/syscalls.h"
+#include "worker/leaf.h"
 
 /* When all are let go again: a held thread sits in ptrace_stop. */
 static void read_wchan(struct dumped *d)
@@ -123,7 +123,8 @@ static struct recording_config configure(const struct options *o)
         .no_python = o->view.no_python,
         .tasks = o->tasks,
     };
-    return (struct recording_config){.sampler = sampler, .stacker = stacker};
+    return (struct recording_config){
+        .sampler = sampler, .stacker = stacker, .has_left = watchdog_has_left};
 }
 
 static int capture(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_missing)
@@ -136,6 +137,8 @@ static int capture(struct recording *r, const pid_t *pids, size_t n, bool *ret_o
         terminal_error("%s", err.text);
         return exit_code_of_errno(error);
     }
+    watchdog_watch(recording_sampler(r), 0, false);
+    watchdog_expect_end();
     recording_finish(r, NULL, NULL);
     return EXIT_OK;
 }
@@ -187,8 +190,8 @@ int dump_main(const struct options *o)
         code = EXIT_NO_SAMPLE;
     }
     free(dump.threads);
-    recording_free(r);
     watchdog_end();
+    recording_free(r);
     free(pids);
     return code;
 }

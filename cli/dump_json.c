@@ -1,9 +1,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/command_line.h"
 #include "cli/dumped.h"
 #include "exporter/json.h"
+#include "target/command_line.h"
 #include "target/syscalls.h"
 
 enum { SYSCALL_ARGS = 6 };

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "cli/recording.h"
-#include "profile/view.h"
+#include "summary/view.h"
+#include "worker/recording.h"
 
 struct dumped {
     thread_id thread;

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "profile/view.h"
+#include "summary/view.h"
 
 enum command { COMMAND_RECORD, COMMAND_DUMP, COMMAND_STANDBY, COMMAND_COUNT };
 

@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "cli/options.h"
-#include "cli/recording.h"
+#include "worker/recording.h"
 
 struct outputs;
 

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/terminal.h"
-#include "exporter/seen.h"
+#include "summary/seen.h"
 
 static const double least_seen = 0.9;
 /* Ticks that begin later than this after they were due, on average, find the program elsewhere than it was then. */

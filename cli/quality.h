@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "profile/profile.h"
-#include "profile/view.h"
+#include "summary/view.h"
 
 /* Sets the facts "seen_share" and, where the samples and the kernel's counts disagree, "self_check".  To be called when frames have
  * their names, before the file is written. */

@@ -13,17 +13,17 @@
 #include "base/clock.h"
 #include "base/ration.h"
 #include "cli/exit_codes.h"
-#include "cli/memory_limit.h"
 #include "cli/outputs.h"
 #include "cli/quality.h"
-#include "cli/quota.h"
-#include "cli/recording.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/targets.h"
 #include "cli/terminal.h"
 #include "cli/watchdog.h"
 #include "sampler/launch.h"
+#include "target/cgroup.h"
+#include "target/memory_limit.h"
+#include "worker/recording.h"
 
 enum {
     PROGRESS_NS = 500 * NS_PER_MS,
@@ -75,12 +75,12 @@ static int launch(struct record *r)
     return EXIT_OK;
 }
 
-static struct recording_config configure(const struct options *o, pid_t command)
+static struct recording_config configure(const struct options *o)
 {
     struct sampler_config sampler = {
         .rate_hz = o->rate_hz,
         .max_held = o->max_overhead,
-        .max_cpus = quota_cpus() / 2, /* bursts shorter than the kernel's period may take it all */
+        .max_cpus = cgroup_cpus() / 2, /* bursts shorter than the kernel's period may take it all */
         .no_stop = o->no_stop,
         .filter = {o->threads.words, o->threads.n},
     };
@@ -90,22 +90,24 @@ static struct recording_config configure(const struct options *o, pid_t command)
         .gil_only = o->gil,
         .tasks = o->tasks,
     };
-    return (struct recording_config){sampler, stacker, o->max_bytes, command, o->strict};
+    return (struct recording_config){sampler, stacker, o->max_bytes, watchdog_has_left};
 }
 
 static int start(struct record *r)
 {
     struct err err = {0};
-    struct recording_config config = configure(r->options, r->command);
+    struct recording_config config = configure(r->options);
     memory_limit(r->options->max_bytes);
-    r->throttled = quota_throttled();
+    r->throttled = cgroup_throttled();
     r->recording = recording_new(&config);
     signals_block_terminal_stop();
     int error = targets_add(r->recording, r->pids, r->n_pids, &r->one_missing, &err);
     if (error == 0)
         error = recording_start(r->recording, &err);
-    if (error == 0)
+    if (error == 0) {
+        watchdog_watch(recording_sampler(r->recording), r->command, r->options->strict);
         return EXIT_OK;
+    }
     signals_let_terminal_stop();
     if (r->command && error == -ESRCH)
         terminal_warn("cannot sample %s: it ended before the first sample", r->options->argv[0]);
@@ -263,7 +265,7 @@ static void sample(struct record *r)
 /* Ticks may have been late because wallspy itself was kept off the CPUs. */
 static void report_throttling(struct record *r)
 {
-    struct throttled now = quota_throttled();
+    struct throttled now = cgroup_throttled();
     struct profile *p = recording_profile(r->recording);
     if (now.periods <= r->throttled.periods || now.ns < r->throttled.ns)
         return;
@@ -328,6 +330,7 @@ static int finish(struct record *r)
     if (r->command && sampler_child_status(recording_sampler(r->recording), r->command, &status))
         signals_set_command(0);
     int percent_told = -1;
+    watchdog_expect_end();
     recording_finish(r->recording, report_naming, &percent_told);
     signals_let_terminal_stop();
     report_throttling(r);
@@ -413,9 +416,9 @@ int record_main(const struct options *o)
     }
     if (r.command && !watchdog_is_child()) /* whose parent waits for it */
         code = command_code(&r, code);
+    watchdog_end();
     recording_free(r.recording);
     outputs_free(r.outputs);
-    watchdog_end();
     free(r.pids);
     return code;
 }

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
-#include "exporter/finding.h"
+#include "summary/finding.h"
 
 uint32_t report_python_threads(const struct profile *p)
 {

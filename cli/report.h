@@ -1,8 +1,8 @@
 /* What a recording says on the terminal: first lines, progress, the finding. */
 #pragma once
 
-#include "cli/recording.h"
-#include "profile/view.h"
+#include "summary/view.h"
+#include "worker/recording.h"
 
 /* Threads of which a Python stack was seen. */
 uint32_t report_python_threads(const struct profile *p);

@@ -7,11 +7,11 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "cli/command_line.h"
 #include "cli/exit_codes.h"
 #include "cli/refused.h"
 #include "cli/terminal.h"
 #include "target/attach_check.h"
+#include "target/command_line.h"
 #include "target/proc.h"
 
 static void add_process(pid_t *pids, size_t *n, pid_t pid)

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "cli/options.h"
-#include "cli/recording.h"
+#include "worker/recording.h"
 
 /* Checks every number of O->pids before anything is attached to; a tid stands for its process, and
  * the user is told.  One that cannot be sampled is a warning if another can be, else an error,

@@ -16,11 +16,11 @@
 #include "base/own_stack.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
-#include "cli/mount.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "sampler/launch.h"
 #include "sampler/sampler.h"
+#include "target/mount.h"
 #include "target/proc.h"
 
 enum {

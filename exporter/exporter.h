@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "profile/profile.h"
-#include "profile/view.h"
+#include "summary/view.h"
 
 struct exporter {
     const char *name;   /* as -f takes it */

@@ -12,8 +12,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "exporter/survey.h"
 #include "exporter/timeline.h"
+#include "summary/survey.h"
 
 /* ';' is the format's own. */
 static void add_name(struct text *line, const char *name)

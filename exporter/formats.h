@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "profile/profile.h"
-#include "profile/view.h"
+#include "summary/view.h"
 
 int speedscope_write(struct profile *p, const struct view_options *options, FILE *out);
 int folded_write(struct profile *p, const struct view_options *options, FILE *out);

@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "exporter/json.h"
-#include "exporter/survey.h"
 #include "exporter/timeline.h"
 #include "exporter/wallspy_block.h"
+#include "summary/survey.h"
 
 /* What the page opens, by trial in Chromium with speedscope 1.25: 2000 frames pass and 3000
  * overflow its stack; 1.1 M nodes (each sample adds those it does not share with the one before)

@@ -3,8 +3,8 @@
  * gives light paths' weight to their callers.  No weight is ever lost. */
 #pragma once
 
-#include "exporter/paths.h"
 #include "profile/profile.h"
+#include "summary/paths.h"
 
 enum weight { WEIGHT_WALL, WEIGHT_CPU, WEIGHT_OFF_CPU };
 

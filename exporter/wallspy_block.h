@@ -3,8 +3,8 @@
 #pragma once
 
 #include "exporter/json.h"
-#include "exporter/survey.h"
 #include "profile/profile.h"
+#include "summary/survey.h"
 
 /* Writes the block as one object.  S is P's survey. */
 void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s);

@@ -12,7 +12,7 @@ import time
 import unittest
 
 BUSY = "import json\nwhile True: json.loads(json.dumps([{'a': [1.5, 'b' * 99]}] * 99), parse_float=lambda f: float(f))"
-FIRST_S = 15  # cli/names.c
+FIRST_S = 15  # worker/names.c
 
 
 class Ahead(unittest.TestCase):

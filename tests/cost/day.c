@@ -13,8 +13,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "cli/timeline.h"
 #include "exporter/exporter.h"
+#include "worker/timeline.h"
 
 enum {
     HOURS = 24,

@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "cli/recording.h"
+#include "worker/recording.h"
 
 enum { STACKS = 50, LOOKUPS = 1000, KEYS = 512 };
 

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "cli/dumped.h"
 #include "exporter/exporter.h"
-#include "exporter/finding.h"
+#include "summary/finding.h"
 #include "tests/fuzz/check_json.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -2,8 +2,8 @@
  * were accepted must be printable as what they say. */
 #include <string.h>
 
-#include "cli/secrets.h"
 #include "target/proc.h"
+#include "target/secrets.h"
 #include "tests/fuzz/fuzz.h"
 
 static void count(void *ctx, const char *masked)

@@ -6,11 +6,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "cli/stacker.h"
-#include "exporter/finding.h"
 #include "pyframes/py_capture.h"
 #include "sampler/recorder.h"
+#include "summary/finding.h"
 #include "tests/fuzz/py_image.h"
+#include "worker/stacker.h"
 
 enum { MESSAGE_BYTES = 1 << 18, MAX_SAMPLES = 4, STACK_WORDS = 96, WIDTH = 79 };
 

@@ -1,4 +1,4 @@
-#include "cli/backlog.h"
+#include "worker/backlog.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "cli/few_names.h"
+#include "worker/few_names.h"
 
 #include "tests/support/check_main.h"
 

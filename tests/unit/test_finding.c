@@ -1,4 +1,4 @@
-#include "exporter/finding.h"
+#include "summary/finding.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "exporter/idle.h"
+#include "summary/idle.h"
 
 #include "base/text.h"
 #include "tests/support/check_main.h"

@@ -1,4 +1,4 @@
-#include "cli/leaf.h"
+#include "worker/leaf.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "cli/mount.h"
+#include "target/mount.h"
 
 #include "tests/support/check_main.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "exporter/finding.h"
+#include "summary/finding.h"
 #include "target/host.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"

@@ -1,4 +1,4 @@
-#include "cli/recording.h"
+#include "worker/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "cli/secrets.h"
+#include "target/secrets.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "cli/stack_wanted.h"
+#include "worker/stack_wanted.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "cli/timeline.h"
+#include "worker/timeline.h"
 
 #include "base/clock.h"
 #include "tests/support/check_main.h"

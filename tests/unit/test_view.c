@@ -1,4 +1,4 @@
-#include "profile/view.h"
+#include "summary/view.h"
 
 #include <string.h>
 

@@ -1,0 +1,23 @@
+/* Is a thread just a pool worker waiting for work?  Known by who called the wait: the loops of
+ * well-known pools, and libraries whose threads are pools.  Shared by the speedscope file (folding)
+ * and the closing table. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "summary/view.h"
+
+/* STACK outermost first, as shown.  Returns the frame of a known pool (OpenMP, BLAS, torch, arrow,
+ * rayon, tokio, gRPC, Python's concurrent.futures and multiprocessing, …) that waits for work, or
+ * NULL: works, waits for something else, or is no known pool. */
+const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t n);
+/* Does STACK end in a wait that a thread with nothing to do would be in: a lock, a poll, a sleep,
+ * a read from a pipe?  Not so: ioctl, a regular file, a page fault, the GIL. */
+bool idle_is_ordinary_wait(const struct shown_frame *stack, size_t n);
+/* What the threads of F's pool are called when they have no name of their own ("omp worker");
+ * NULL: not a known pool's frame. */
+const char *idle_pool_name(const struct shown_frame *f);
+/* Code that is only on the way to a wait or to a thread's first function: libc, C++ and Rust
+ * standard libraries, threading.py. */
+bool idle_is_way(const struct shown_frame *f);

@@ -1,0 +1,96 @@
+#include "summary/seen.h"
+
+#include <math.h>
+
+enum {
+    LEAST_SAMPLES = 100,
+    ACTIVE_PART = 100,      /* one of so many of its time: less is not worth a word */
+    KNOWN_BIAS_PERCENT = 3, /* of a sampler on a busy machine (tests/truth/known_shares.py) */
+};
+
+/* What a thread's samples found. */
+struct found {
+    int64_t ns[COUNTED_KINDS], sum_ns;
+    uint64_t samples;
+};
+
+static struct found add_up(const struct profile_thread *t)
+{
+    struct found found = {0};
+    for (size_t i = 0; i < t->n_runs; i++) {
+        int kind = run_counted(&t->runs[i]);
+        if (kind == COUNTED_KINDS)
+            continue;
+        found.ns[kind] += t->runs[i].weights.wall_ns;
+        found.sum_ns += t->runs[i].weights.wall_ns;
+        found.samples += t->runs[i].samples;
+    }
+    return found;
+}
+
+static bool is_active(const struct surveyed *t)
+{
+    return t->cpu_ns + t->runqueue_ns > t->wall_ns / ACTIVE_PART;
+}
+
+static double share_of(int64_t part_ns, int64_t whole_ns)
+{
+    double share = whole_ns > 0 ? (double)part_ns / (double)whole_ns : 1;
+    return share < 1 ? share : 1;
+}
+
+double seen_of_thread(const struct surveyed *t)
+{
+    return share_of(add_up(t->thread).sum_ns, t->wall_ns);
+}
+
+double seen_of_all(const struct survey *s)
+{
+    int64_t seen_ns = 0;
+    int64_t wall_ns = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (is_active(&s->threads[i])) {
+            seen_ns += (int64_t)(seen_of_thread(&s->threads[i]) * (double)s->threads[i].wall_ns);
+            wall_ns += s->threads[i].wall_ns;
+        }
+    return share_of(seen_ns, wall_ns);
+}
+
+/* Three standard deviations of a share P that N samples found, and what a sampler may be off by besides. */
+static double allowed(double p, uint64_t n, double stolen)
+{
+    double variance = p * (1 - p) > 1 / (double)n ? p * (1 - p) : 1 / (double)n;
+    return 3 * sqrt(variance / (double)n) + KNOWN_BIAS_PERCENT / 100.0 + stolen;
+}
+
+static void check_thread(const struct surveyed *t, int64_t stolen_ns, struct disagreement *worst,
+                         double *worst_excess)
+{
+    const struct counts *counts = &t->thread->counts;
+    struct found found = add_up(t->thread);
+    int64_t counted_ns = 0;
+    for (int kind = 0; kind < COUNTED_KINDS; kind++)
+        counted_ns += counts->ns[kind];
+    if (found.samples < LEAST_SAMPLES || !is_active(t) || counted_ns <= 0)
+        return;
+    for (int kind = 0; kind < COUNTED_KINDS; kind++) {
+        double sampled = share_of(found.ns[kind], found.sum_ns);
+        double counted = share_of(counts->ns[kind] > 0 ? counts->ns[kind] : 0, counted_ns);
+        double excess = fabs(sampled - counted) -
+                        allowed(counted, found.samples, share_of(stolen_ns, counted_ns)) -
+                        (1 - share_of(found.sum_ns, t->wall_ns));
+        if (excess <= *worst_excess)
+            continue;
+        *worst_excess = excess;
+        *worst = (struct disagreement){t, (enum counted)kind, sampled, counted};
+    }
+}
+
+struct disagreement seen_check(const struct survey *s, int64_t stolen_ns)
+{
+    struct disagreement worst = {0};
+    double worst_excess = 0;
+    for (size_t i = 0; i < s->n; i++)
+        check_thread(&s->threads[i], stolen_ns, &worst, &worst_excess);
+    return worst;
+}

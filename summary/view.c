@@ -1,0 +1,303 @@
+#include "summary/view.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "profile/strings.h"
+
+/* Which of `shown` one frame of the profile expands to, outermost first. */
+struct expansion {
+    size_t first, n;
+};
+
+struct identity {
+    string_id name, file;
+    uint32_t line;
+};
+
+struct view {
+    const struct profile *p;
+    struct view_options options;
+    struct strings strings; /* names and files as shown */
+    struct expansion *expansions;
+    struct shown_frame *shown;
+    size_t n_shown, shown_capacity;
+    struct identity *identities; /* by id − 1 */
+    size_t *first_shown;         /* by id − 1: the first of `shown` that has it */
+    size_t n_ids, identities_capacity, first_shown_capacity;
+    struct index index;
+    struct shown_frame *stack; /* what view_stack returned last */
+    size_t stack_capacity;
+    struct shown_frame not_shown; /* stands for a stack of which nothing is left */
+};
+
+struct wanted_identity {
+    const struct view *v;
+    struct identity identity;
+};
+
+static bool same_identity(const void *ctx, uint32_t item)
+{
+    const struct wanted_identity *wanted = ctx;
+    const struct identity *a = &wanted->v->identities[item];
+    const struct identity *b = &wanted->identity;
+    return a->name.ix == b->name.ix && a->file.ix == b->file.ix && a->line == b->line;
+}
+
+static uint32_t id_of(struct view *v, string_id name, string_id file, uint32_t line)
+{
+    struct wanted_identity wanted = {v, {name, file, line}};
+    uint64_t hash = hash_u64(hash_u64((uint64_t)name.ix << 32 | file.ix) ^ line);
+    uint32_t item = index_find(&v->index, hash, same_identity, &wanted);
+    if (item != INDEX_NONE)
+        return item + 1;
+    v->identities =
+        array_reserve(v->identities, &v->identities_capacity, v->n_ids + 1, sizeof *v->identities);
+    v->first_shown = array_reserve(v->first_shown, &v->first_shown_capacity, v->n_ids + 1,
+                                   sizeof *v->first_shown);
+    index_add(&v->index, hash, (uint32_t)v->n_ids);
+    v->identities[v->n_ids] = wanted.identity;
+    v->first_shown[v->n_ids] = v->n_shown;
+    return (uint32_t)++v->n_ids;
+}
+
+/* Appends FRAME, whose texts become the view's own. */
+static void show(struct view *v, const struct shown_frame *frame)
+{
+    struct shown_frame f = *frame;
+    struct text name = {0};
+    text_add(&name, f.name);
+    if (f.guessed)
+        text_add(&name, " [guessed]");
+    string_id name_id = strings_add(&v->strings, name.s, name.len);
+    text_release(&name);
+    string_id file_id = {0};
+    if (f.file)
+        file_id = strings_add(&v->strings, f.file, strlen(f.file));
+    f.name = strings_text(&v->strings, name_id);
+    f.file = f.file ? strings_text(&v->strings, file_id) : NULL;
+    f.id = id_of(v, name_id, file_id, f.line);
+    v->shown = array_reserve(v->shown, &v->shown_capacity, v->n_shown + 1, sizeof *v->shown);
+    v->shown[v->n_shown++] = f;
+}
+
+static void show_mark(struct view *v, const struct frame *f)
+{
+    struct shown_frame shown = {
+        .kind = SHOWN_MARK,
+        .guessed = f->flags & FRAME_IS_GUESSED,
+        .name = profile_text(v->p, f->mark.name),
+        .file = f->mark.file.ix ? profile_text(v->p, f->mark.file) : NULL,
+    };
+    show(v, &shown);
+}
+
+static void show_python(struct view *v, const struct frame *f)
+{
+    const struct func *func = profile_get_func(v->p, f->python.func);
+    struct shown_frame shown = {
+        .kind = SHOWN_PYTHON,
+        .guessed = f->flags & FRAME_IS_GUESSED,
+        .name = profile_text(v->p, func->name),
+        .file = func->file.ix ? profile_text(v->p, func->file) : NULL,
+        .line = v->options.lines ? f->python.line : func->first_line,
+        .current_line = f->python.line,
+    };
+    if (!v->options.no_python)
+        show(v, &shown);
+}
+
+/* What all shown frames of one native frame share. */
+static struct shown_frame native_base(const struct view *v, const struct frame *f)
+{
+    struct shown_frame base = {
+        .kind = SHOWN_NATIVE,
+        .guessed = f->flags & FRAME_IS_GUESSED,
+        .address = f->native.offset,
+    };
+    if (f->native.module.ix) {
+        const struct profile_module *m = profile_get_module(v->p, f->native.module);
+        base.module = path_base(profile_text(v->p, m->name.ix ? m->name : m->path));
+        base.address += m->bias;
+    }
+    return base;
+}
+
+/* "[module]"; "[vdso]" has its brackets already. */
+static void add_module(struct text *out, const char *module)
+{
+    module = module ? module : "anonymous";
+    text_addf(out, *module == '[' ? "%s" : "[%s]", module);
+}
+
+static void show_nameless(struct view *v, const struct frame *f, struct shown_frame base)
+{
+    struct text name = {0};
+    struct text file = {0};
+    if (base.module)
+        text_add(&name, base.module);
+    /* By its start a nameless function is one frame, wherever in it the samples are. */
+    bool whole = f->native.function && !v->options.lines;
+    text_addf(&name, "%s0x%" PRIx64, base.module ? "+" : "",
+              whole ? f->native.function : f->native.offset);
+    add_module(&file, base.module);
+    base.name = name.s;
+    base.nameless = true;
+    base.file = file.s;
+    show(v, &base);
+    text_release(&name);
+    text_release(&file);
+}
+
+static void show_location(struct view *v, const struct location *loc, struct shown_frame base)
+{
+    struct text file = {0};
+    add_module(&file, base.module ? base.module : "jit"); /* else who could know? */
+    if (loc->file.ix)
+        text_addf(&file, " %s", profile_text(v->p, loc->file));
+    base.inlined = loc->inlined;
+    base.name = profile_text(v->p, loc->function);
+    base.file = file.s;
+    base.line = v->options.lines ? loc->line : loc->function_line;
+    base.current_line = loc->line;
+    show(v, &base);
+    text_release(&file);
+}
+
+static void show_native(struct view *v, const struct frame *f, frame_id id)
+{
+    if (v->options.no_native)
+        return;
+    struct shown_frame base = native_base(v, f);
+    size_t n = 0;
+    const struct location *loc = profile_locations(v->p, id, &n);
+    if (!n)
+        show_nameless(v, f, base);
+    while (n--) {
+        if (loc[n].plumbing && !v->options.internals && !base.guessed)
+            continue;
+        if (loc[n].function.ix)
+            show_location(v, &loc[n], base);
+        else
+            show_nameless(v, f, base);
+    }
+}
+
+static void expand(struct view *v, frame_id id)
+{
+    const struct frame *f = profile_get_frame(v->p, id);
+    size_t first = v->n_shown;
+    switch (f->kind) {
+    case FRAME_NATIVE:
+        show_native(v, f, id);
+        break;
+    case FRAME_PYTHON:
+        show_python(v, f);
+        break;
+    case FRAME_MARK:
+        show_mark(v, f);
+        break;
+    }
+    v->expansions[id.ix - 1] = (struct expansion){first, v->n_shown - first};
+}
+
+struct view *view_new(const struct profile *p, const struct view_options *options)
+{
+    struct view *v = xcalloc(1, sizeof *v);
+    v->p = p;
+    v->options = *options;
+    v->expansions = xcalloc(profile_frame_count(p), sizeof *v->expansions);
+    for (uint32_t i = 1; i <= profile_frame_count(p); i++)
+        expand(v, (frame_id){i});
+    if (options->no_native || options->no_python) {
+        show(v, &(struct shown_frame){.kind = SHOWN_MARK, .name = "[not shown]"});
+        v->not_shown = v->shown[v->n_shown - 1];
+    }
+    return v;
+}
+
+/* A nameless frame of the interpreter between named ones is plumbing that a stripped interpreter
+ * does not tell by name; as the innermost one it is where the time goes, and stays. */
+static bool is_nameless_plumbing(const struct view *v, frame_id id)
+{
+    const struct frame *f = profile_get_frame(v->p, id);
+    size_t n = 0;
+    const struct location *loc = profile_locations(v->p, id, &n);
+    return f->kind == FRAME_NATIVE && f->flags & FRAME_IS_INTERPRETER &&
+           !(f->flags & FRAME_IS_GUESSED) && !v->options.internals &&
+           (!n || (n == 1 && !loc->function.ix));
+}
+
+/* Would E say again what the frame inside of it says? */
+static bool is_same_mark(const struct view *v, const struct shown_frame *inner, struct expansion e)
+{
+    const struct shown_frame *f = &v->shown[e.first];
+    return e.n == 1 && f->kind == SHOWN_MARK && inner->kind == SHOWN_MARK && f->id == inner->id;
+}
+
+const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n)
+{
+    size_t n = 0;
+    bool innermost = true;
+    bool hidden = false; /* what lies inside of the next one is */
+    for (stack_id at = s; at.ix; at = profile_stack_parent(v->p, at), innermost = false) {
+        frame_id id = profile_stack_frame(v->p, at);
+        struct expansion e = v->expansions[id.ix - 1];
+        if (e.n == 0 || (!innermost && is_nameless_plumbing(v, id))) {
+            hidden = true;
+            continue;
+        }
+        if (hidden && n && is_same_mark(v, &v->stack[n - 1], e))
+            continue;
+        hidden = false;
+        v->stack = array_reserve(v->stack, &v->stack_capacity, n + e.n, sizeof *v->stack);
+        for (size_t i = e.n; i-- > 0;)
+            v->stack[n++] = v->shown[e.first + i];
+    }
+    for (size_t i = 0; i < n / 2; i++) {
+        struct shown_frame outer = v->stack[n - 1 - i];
+        v->stack[n - 1 - i] = v->stack[i];
+        v->stack[i] = outer;
+    }
+    if (!n && s.ix && v->not_shown.id) {
+        v->stack = array_reserve(v->stack, &v->stack_capacity, 1, sizeof *v->stack);
+        v->stack[n++] = v->not_shown;
+    }
+    *ret_n = n;
+    return v->stack;
+}
+
+const struct shown_frame *view_frame(const struct view *v, uint32_t id)
+{
+    assert(id && id <= v->n_ids);
+    return &v->shown[v->first_shown[id - 1]];
+}
+
+uint32_t view_frame_count(const struct view *v)
+{
+    return (uint32_t)v->n_ids;
+}
+
+const struct view_options *view_options(const struct view *v)
+{
+    return &v->options;
+}
+
+struct view *view_free(struct view *v)
+{
+    if (!v)
+        return NULL;
+    free(v->expansions);
+    free(v->shown);
+    free(v->identities);
+    free(v->first_shown);
+    free(v->stack);
+    index_release(&v->index);
+    strings_release(&v->strings);
+    free(v);
+    return NULL;
+}

@@ -1,0 +1,29 @@
+#include "worker/thread_names.h"
+
+#include "target/proc.h"
+
+enum { MAX_NAMES = 4096 };
+
+string_id thread_names_intern(struct thread_names *t, struct profile *p, struct text *name)
+{
+    few_names_limit(&t->few, name, MAX_NAMES, few_names_by_group);
+    return profile_string_n(p, name->s, name->len);
+}
+
+string_id thread_names_read(struct thread_names *t, struct profile *p, pid_t pid, pid_t tid)
+{
+    char name[TASK_COMM_BYTES + 1];
+    ssize_t len = proc_read_text(pid, tid, "comm", name, sizeof name);
+    if (len <= 0)
+        return (string_id){0};
+    text_clear(&t->kernel);
+    text_add_bytes(&t->kernel, name, (size_t)len - (name[len - 1] == '\n'));
+    return thread_names_intern(t, p, &t->kernel);
+}
+
+void thread_names_release(struct thread_names *t)
+{
+    few_names_release(&t->few);
+    text_release(&t->kernel);
+    text_release(&t->python);
+}

@@ -1,0 +1,19 @@
+/* What threads are called.  Ever new ones may come, each with a name of its own ("Thread-17"): few_names.h. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "profile/profile.h"
+#include "worker/few_names.h"
+
+/* Zero-initialise. */
+struct thread_names {
+    struct few_names few;
+    struct text kernel, python; /* kept for the next one; PYTHON is the caller's */
+};
+
+/* The kernel's name of thread TID of PID; none: it is gone. */
+string_id thread_names_read(struct thread_names *t, struct profile *p, pid_t pid, pid_t tid);
+/* NAME may be changed. */
+string_id thread_names_intern(struct thread_names *t, struct profile *p, struct text *name);
+void thread_names_release(struct thread_names *t);
