@@ -409,6 +409,20 @@ static void visit_and_ask(struct sampler *s, struct process *p)
     }
 }
 
+/* Those that come late, or the others.  Returns how many threads they have. */
+static uint32_t visit_processes(struct sampler *s, bool late)
+{
+    uint32_t tasks = 0;
+    for (uint32_t i = 0; i < s->n_processes; i++) {
+        struct process *p = s->processes[i];
+        if (p->ended || p->comes_late != late)
+            continue;
+        visit_and_ask(s, p);
+        tasks += (uint32_t)p->n_tasks;
+    }
+    return tasks;
+}
+
 /* Processes that were locked of late come last, so that the others do not wait for them. */
 void tick_run(struct sampler *s)
 {
@@ -419,13 +433,8 @@ void tick_run(struct sampler *s)
     s->waiting = false;
     for (uint32_t i = 0; i < s->n_processes; i++)
         s->processes[i]->comes_late = space_was_locked(s, s->processes[i]);
-    for (uint32_t i = 0; i < 2 * s->n_processes; i++) {
-        struct process *p = s->processes[i % s->n_processes];
-        if (p->ended || p->comes_late != (i >= s->n_processes))
-            continue;
-        visit_and_ask(s, p);
-        tasks += (uint32_t)p->n_tasks;
-    }
+    tasks += visit_processes(s, false);
+    tasks += visit_processes(s, true);
     if (tasks) /* how many there were at last, once all are gone */
         atomic_store_explicit(&s->task_count, tasks, memory_order_relaxed);
     counters_add(&s->counters, COUNT_TICKS, 1);

@@ -1,11 +1,11 @@
 #include "target/mount.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "target/cursor.h"
 #include "target/proc.h"
 
 enum { MAX_MOUNTINFO_BYTES = 1 << 20 };
@@ -59,14 +59,23 @@ bool mount_find(const char *mountinfo, const char *path, struct text *out)
     return true;
 }
 
+/* The N of "/proc/N/root", with which PATH may begin, and which is taken off it; 0: it does not. */
+static pid_t take_process_root(const char **path)
+{
+    struct cursor c = {*path, *path + strlen(*path)};
+    uint64_t pid = 0;
+    if (!cursor_take(&c, "/proc/") || !cursor_u64(&c, 10, &pid) || pid > INT32_MAX ||
+        !cursor_take(&c, "/root"))
+        return 0;
+    *path = c.s;
+    return (pid_t)pid;
+}
+
 bool mount_of(const char *path, struct text *out)
 {
-    int pid = 0;
-    int skip = 0;
-    if (sscanf(path, "/proc/%d/root%n", &pid, &skip) == 1 && skip)
-        path += skip;
+    pid_t pid = take_process_root(&path);
     char *text = xmalloc(MAX_MOUNTINFO_BYTES);
-    ssize_t len = proc_read_text(skip ? pid : getpid(), 0, "mountinfo", text, MAX_MOUNTINFO_BYTES);
+    ssize_t len = proc_read_text(pid ? pid : getpid(), 0, "mountinfo", text, MAX_MOUNTINFO_BYTES);
     bool found = len > 0 && mount_find(text, path, out);
     free(text);
     return found;

@@ -78,6 +78,15 @@ static void count_depth(struct search *s, const struct path *p)
     s->depths[i].n++;
 }
 
+/* What I leaves on the stack for its caller, a return instruction's operand, in POPPED. */
+static int return_from(const struct search *s, const struct insn *i, uint16_t *popped)
+{
+    *popped = 0;
+    if (i->op[0] == 0xc2)
+        memcpy(popped, i->op + 1, sizeof *popped);
+    return s->goal == NO_GOAL ? 0 : 1;
+}
+
 /* Follows P to its end.  Returns 0: it came to the goal, or to a return instruction, which takes
  * POPPED more bytes off the stack; 1: it ends, or waits among the others; -ENOENT. */
 static int follow(struct search *s, struct path *p, uint16_t *popped)
@@ -114,10 +123,7 @@ static int follow(struct search *s, struct path *p, uint16_t *popped)
             p->calls++;
             return add_path(s, p) < 0 ? -ENOENT : 1;
         case PATH_RETURNS:
-            *popped = 0;
-            if (i.op[0] == 0xc2)
-                memcpy(popped, i.op + 1, sizeof *popped);
-            return s->goal == NO_GOAL ? 0 : 1;
+            return return_from(s, &i, popped);
         case PATH_ENDS:
             return 1;
         }
