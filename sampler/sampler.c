@@ -17,6 +17,7 @@
 #include "base/minmax.h"
 #include "base/own_stack.h"
 #include "base/text.h"
+#include "sampler/pending.h"
 #include "sampler/priority.h"
 #include "sampler/state.h"
 #include "sampler/stops.h"
@@ -186,7 +187,7 @@ static void look_for_stuck(struct sampler *s, int64_t *look_ns)
     int64_t now_ns = clock_now_ns();
     if (now_ns < *look_ns)
         return;
-    tick_find_stuck(s);
+    pending_find_stuck(s);
     *look_ns = now_ns + LOOK_NS;
 }
 

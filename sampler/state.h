@@ -120,8 +120,6 @@ void overhead_keep(struct sampler *s);
 /* tick.c */
 
 void tick_run(struct sampler *s); /* visits every thread once */
-/* Looks for threads that stopped and cannot be let go, where no tick will soon.  None may be held on purpose. */
-void tick_find_stuck(struct sampler *s);
 /* Tells for how long the samples of all threads have held. */
 void tick_tell(struct sampler *s);
 /* No thread is asked to stop any more.  Who waits for its page is read without, and not waited for. */

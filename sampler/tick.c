@@ -8,6 +8,7 @@
 #include "sampler/capture.h"
 #include "sampler/filters.h"
 #include "sampler/look.h"
+#include "sampler/pending.h"
 #include "sampler/space_lock.h"
 #include "sampler/state.h"
 #include "sampler/stops.h"
@@ -16,8 +17,7 @@
 enum {
     MEET_SHARE = 2, /* of an interval, in which new threads are met */
     MEET_AT_LEAST = 8,
-    MEET_TICKS = 32,            /* in which all are met, however long those take */
-    STUCK_NS = 250 * NS_PER_MS, /* stops are seen within some ms, late ones once a CPU was had */
+    MEET_TICKS = 32, /* in which all are met, however long those take */
 };
 
 /* ---- one thread ---- */
@@ -186,88 +186,6 @@ static bool freeze_blocked(struct sampler *s, struct task *t, const struct sysca
     return true;
 }
 
-/* A stop that waitpid(2) does not tell of, or a PTRACE_DETACH that fails, should not be.  But the thread
- * would stay stopped for as long as we go on; the end of the thread that traces it lets it go. */
-static bool is_stuck(struct sampler *s, struct task *t)
-{
-    char state = threads_state(t);
-    tracer_reap(s->tracer);                           /* it may have stopped a moment ago */
-    if (t->pending && (state == 'Z' || state == 'X')) /* nor of its end */
-        threads_zombie(s, t);
-    return t->pending && state == 't';
-}
-
-/* Has T been where it was ever since it was asked to stop, in a page fault mostly? */
-static bool still_blocked(const struct sampler *s, const struct task *t)
-{
-    return t->pending && t->requested_state == THREAD_BLOCKED && s->can.schedstat &&
-           t->sched.runs == t->requested_sched.runs;
-}
-
-/* T's stop, which would tell all of it, has not come yet: what can be read without.  Since it was asked it has not been
- * outside of the kernel, so it is where it was then.  False: it waits for a CPU, or has just stopped. */
-static bool read_pending(struct sampler *s, struct task *t)
-{
-    struct syscall_state view;
-    if (!t->pending || !s->can.schedstat || look_counts(s, t, &t->sched) < 0 || !t->pending)
-        return false;
-    if (still_blocked(s, t) && t->repeatable && t->sampled_runs == t->sched.runs)
-        capture_still_pending(t, clock_now_ns());
-    else
-        return look_view(s, t, &view) == 0 && view.view == SYSCALL_BLOCKED &&
-               capture_off_cpu(s, t, &view) == 0;
-    return true;
-}
-
-static void look_for_stuck(struct sampler *s, struct task *t, int64_t now_ns)
-{
-    bool stuck = now_ns - t->requested_ns > STUCK_NS && !still_blocked(s, t) && is_stuck(s, t);
-    counters_add(&s->counters, COUNT_STUCK, stuck);
-}
-
-void tick_find_stuck(struct sampler *s)
-{
-    int64_t now_ns = clock_now_ns();
-    for (uint32_t i = 0; i < s->n_processes; i++)
-        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
-            struct task *t = s->processes[i]->tasks[j];
-            if (t->pending && look_counts(s, t, &t->sched) == 0)
-                look_for_stuck(s, t, now_ns);
-        }
-}
-
-/* Where wallspy lost its CPU between the look at T and the request, T may have gone on into a page fault before it
- * was asked: it waits there, and was asked there.  One that was asked in a fault may sleep there several times. */
-static void note_late_request(struct sampler *s, struct task *t, int64_t now_ns)
-{
-    struct syscall_state view;
-    bool as_asked = t->sched.runs == t->requested_sched.runs &&
-                    t->requested_state != THREAD_RUNNING &&
-                    t->requested_state != THREAD_RUNNING_OR_RUNNABLE;
-    int r = as_asked ? -EAGAIN : look_view(s, t, &view);
-    counters_add(&s->counters, COUNT_UNREADABLE, r < 0 && r != -EAGAIN && r != -ESRCH);
-    if (r < 0 || view.view != SYSCALL_BLOCKED || view.number >= 0 || threads_state(t) != 'D')
-        return;
-    struct wait_place place = capture_place(t, &view);
-    t->requested_sched = t->sched;
-    if (t->requested_state == THREAD_BLOCKED && capture_same_place(&t->requested_at, &place))
-        return;
-    t->requested_state = THREAD_BLOCKED;
-    t->requested_at = place;
-    t->requested_ns = now_ns;
-    t->pending_repeats = 0;
-}
-
-/* It was asked to stop at an earlier tick.  Since then it has not left the kernel: it waits for a CPU, for its page or in
- * a call that no stop ends, and shows the stack of this tick when it stops. */
-static void visit_pending(struct sampler *s, struct task *t, int64_t now_ns)
-{
-    counters_add(&s->counters, COUNT_PENDING_TICKS, 1);
-    note_late_request(s, t, now_ns);
-    t->pending_repeats++;
-    look_for_stuck(s, t, now_ns);
-}
-
 /* Where it is may not be known any more: PR_SET_DUMPABLE was cleared, or its user changed. */
 static void visit_hidden(struct sampler *s, struct task *t, int64_t now_ns)
 {
@@ -334,7 +252,7 @@ static void visit(struct sampler *s, struct task *t)
     }
     counters_add(&s->counters, COUNT_UNREADABLE, r < 0);
     if (t->pending) {
-        visit_pending(s, t, now_ns);
+        pending_visit(s, t, now_ns);
         return;
     }
     if (r == 0 && still_there(s, t)) {
@@ -448,7 +366,7 @@ void tick_tell(struct sampler *s)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
             sleepers_settle(t);
-            (void)read_pending(s, t);
+            (void)pending_read(s, t);
             if (t->repeats)
                 capture_tell(s, t, MESSAGE_STILL, 0, t->until_ns);
         }
@@ -461,7 +379,7 @@ void tick_conclude(struct sampler *s)
     for (uint32_t i = 0; i < s->n_processes; i++)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
-            if (!read_pending(s, t))
+            if (!pending_read(s, t))
                 continue;
             tracer_forget(s->tracer, t->tid);
             t->pending = false;
