@@ -62,7 +62,8 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
 {
     struct dump *dump = ctx;
     struct dumped *d = find(dump, thread);
-    if (d && d->complete)
+    /* What was read stays, if there is no more at the next look. */
+    if (d && (d->complete || (d->sampled && m->head.flags & SAMPLE_NO_STACK)))
         return;
     d = d ? d : add(dump);
     const struct profile_thread *t = profile_see_thread(dump->profile, thread);

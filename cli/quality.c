@@ -20,6 +20,7 @@ static const struct {
     {"no_stop_given_up", NULL, "sample", "lost to threads that kept moving"},
     {"refused", NULL, "sample", "refused"},
     {"backed_off", NULL, "sample", "left out of calls that make no progress when stopped"},
+    {"syscall_reads_skipped", NULL, "sample", "left out since /proc/PID/syscall answers slowly"},
     {"execve_waits", NULL, "sample", "left out while an execve of the program hung"},
     {"memory_locked", NULL, "sample",
      "left out while the program's memory was locked (fork, mprotect)"},
@@ -97,11 +98,11 @@ static void add_notes(struct text *line, const struct profile *p)
         text_addf(line, "file %s, ", coarsened);
 }
 
-/* "99% of the time seen": less than that is never rounded up to a hundred. */
+/* "99% of the time seen": rounded down, but for what clocks differ by. */
 static void add_seen(struct text *out, double seen)
 {
     text_addf(out, "%s%d%% of the time seen", seen < least_seen ? "only " : "",
-              (int)(100 * seen + 0.05));
+              (int)(100 * seen + 0.001));
 }
 
 bool quality_text(const struct profile *p, struct text *out)
@@ -165,6 +166,7 @@ void quality_measure(struct profile *p, const struct view_options *view)
     survey_init(&survey, p, v);
     if (profile_number(p, "stacks_left_out") > 0) { /* --gil: the rest was not to be seen */
         profile_set_number(p, "seen_share", 1);
+        profile_forget_fact(p, "self_check");
     } else {
         profile_set_number(p, "seen_share", seen_of_all(&survey));
         note_check(p, &survey);

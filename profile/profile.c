@@ -427,6 +427,7 @@ void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns)
 void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns)
 {
     roster_get(&p->roster, id)->end_ns = end_ns;
+    roster_get(&p->roster, id)->closed = true;
     roster_end(&p->roster, id);
 }
 
@@ -441,7 +442,7 @@ void profile_end(struct profile *p, int64_t end_ns)
 {
     p->end_ns = end_ns;
     for (size_t i = 0; i < p->roster.n; i++)
-        if (!p->roster.items[i].ended)
+        if (!p->roster.items[i].ended && !p->roster.items[i].closed)
             p->roster.items[i].end_ns = end_ns;
     roster_settle_weights(&p->roster);
     if (p->roster.step_ns)

@@ -60,6 +60,15 @@ static void set_capacity(struct roster *t, struct profile_thread *thread, size_t
     thread->runs_capacity = capacity;
 }
 
+static void set_mark_capacity(struct roster *t, struct profile_thread *thread, size_t capacity)
+{
+    size_t had = thread->marks_capacity;
+    t->run_bytes = t->run_bytes - had * sizeof *thread->marks + capacity * sizeof *thread->marks;
+    if (capacity != had)
+        thread->marks = xrealloc(thread->marks, capacity * sizeof *thread->marks);
+    thread->marks_capacity = capacity;
+}
+
 static size_t next_capacity(const struct profile_thread *thread)
 {
     size_t more = thread->runs_capacity / 8;
@@ -74,8 +83,11 @@ static bool has_room(const struct roster *t, const struct profile_thread *thread
     return bytes(t) + more * sizeof *thread->runs <= t->limit;
 }
 
+/* Within a step the order is lost, and with it what was counted until a mark. */
 static void join_runs(struct roster *t, struct profile_thread *thread, int64_t step_ns)
 {
+    thread->n_marks = 0;
+    set_mark_capacity(t, thread, 0);
     if (thread->n_runs < 2)
         return;
     thread->n_runs = runs_join(thread->runs, thread->n_runs, step_ns);
@@ -146,15 +158,6 @@ void roster_force_run(struct roster *t, thread_id id, const struct run *run)
 }
 
 /* ---- marks ---- */
-
-static void set_mark_capacity(struct roster *t, struct profile_thread *thread, size_t capacity)
-{
-    size_t had = thread->marks_capacity;
-    t->run_bytes = t->run_bytes - had * sizeof *thread->marks + capacity * sizeof *thread->marks;
-    if (capacity != had)
-        thread->marks = xrealloc(thread->marks, capacity * sizeof *thread->marks);
-    thread->marks_capacity = capacity;
-}
 
 /* Every second one is left. */
 static void thin_out_marks(struct profile_thread *thread)

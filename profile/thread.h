@@ -33,6 +33,7 @@ struct profile_thread {
     bool main;
     bool python; /* ever had a Python frame */
     bool ended;
+    bool closed;                           /* end_ns is final, though the thread may live */
     int64_t start_ns, end_ns;              /* within the profile; end_ns set by profile_end too */
     struct counts counts;                  /* by schedstat over [start_ns, end_ns) */
     int64_t not_sampled_ns[COUNTED_KINDS]; /* of COUNTS, where no run has that state */

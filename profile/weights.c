@@ -83,7 +83,16 @@ static void extend_window(struct window *w, const struct profile_thread *t, size
     w->counted_ns = counts->ns[kind] - before_ns;
 }
 
-/* Windows that are too small are joined to the next; the last one to the one before it. */
+/* Does W's last run go on behind mark I?  Then what was counted until there is not of W's runs alone. */
+static bool is_open(const struct window *w, const struct profile_thread *t, size_t i)
+{
+    if (i == t->n_marks || w->last == 0)
+        return false;
+    const struct run *run = &t->runs[w->last - 1];
+    return run->start_ns + run->weights.wall_ns > t->marks[i].at_ns;
+}
+
+/* Windows that are too small, or end within a run, are joined to the next; the last one to the one before it. */
 static void settle_thread(struct profile_thread *t, enum counted kind)
 {
     struct window done = {0};
@@ -91,7 +100,7 @@ static void settle_thread(struct profile_thread *t, enum counted kind)
     int64_t before_ns = 0;
     for (size_t i = 0; i <= t->n_marks; i++) {
         extend_window(&w, t, i, kind, before_ns);
-        if (w.sampled.samples < WEIGHTS_WINDOW || w.counted_ns < 0)
+        if (w.sampled.samples < WEIGHTS_WINDOW || w.counted_ns < 0 || is_open(&w, t, i))
             continue;
         scale_window(t, &w, kind);
         before_ns += w.counted_ns;

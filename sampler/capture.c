@@ -43,9 +43,17 @@ static void fill_head(const struct sampler *s, struct task *t, struct message *m
     t->repeats = 0;
 }
 
+/* What was read of a thread that was killed while it was held, before anything else takes its place in the ring. */
+static void drop_held(struct sampler *s)
+{
+    counters_add(&s->counters, COUNT_REFUSED, s->held.task != NULL);
+    s->held = (struct held_capture){0};
+}
+
 bool capture_tell(struct sampler *s, struct task *t, enum message_kind kind, uint32_t flags,
                   int64_t now_ns)
 {
+    drop_held(s);
     struct sample_message *m =
         ring_reserve(s->ring, sizeof *m + (kind == MESSAGE_SAMPLE ? SPARE_RING_BYTES : 0));
     if (!m) {
@@ -182,6 +190,7 @@ static size_t capture_bytes(size_t stack)
 
 static struct sample_message *reserve(struct sampler *s, size_t stack)
 {
+    drop_held(s);
     struct sample_message *m = ring_reserve(s->ring, capture_bytes(stack));
     if (m)
         memset(m, 0, sizeof *m);
@@ -308,6 +317,7 @@ void capture_still_pending(struct task *t, int64_t now_ns)
     t->until_ns = now_ns;
     t->repeats += t->pending_repeats + 1;
     t->requested_ns = now_ns;
+    t->requested_sched = t->sched;
     t->pending_repeats = 0;
 }
 
@@ -381,6 +391,7 @@ void capture_prepare(struct sampler *s, struct task *t)
     t->stack_bytes = (uint32_t)stack_wanted(s, t);
     stack_area_prepare(t);
     (void)look_fd(s, t, TASK_STATUS); /* overhead_lost_ns() */
+    drop_held(s);
     (void)ring_reserve(s->ring, capture_bytes(t->stack_bytes));
 }
 
@@ -400,7 +411,6 @@ void capture_held(struct sampler *s, struct task *t, const struct stop *stop)
     bool parts;
     size_t stack = held_stack(s, t, &parts);
     struct sample_message *m = reserve(s, stack);
-    s->held = (struct held_capture){0};
     if (!m || !stop->registers_ok)
         return;
     bool fell_asleep = stop_state_judge(t, stop);
@@ -440,7 +450,8 @@ void capture_released(struct sampler *s, struct task *t, const struct schedstat 
     counters_add(&s->counters, COUNT_STOPS, 1);
     t->state = m->snapshot.state;
     /* It was waiting for a CPU at every tick until it stopped. */
-    t->until_ns = t->pending_repeats ? stopped_ns : t->requested_ns;
+    bool waited = t->pending_repeats || stopped_ns - t->requested_ns > s->interval_ns;
+    t->until_ns = waited ? stopped_ns : t->requested_ns;
     t->repeats = t->pending_repeats;
 }
 

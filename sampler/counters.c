@@ -28,6 +28,7 @@ static const char *const names[SAMPLER_COUNTER_COUNT] = {
     [COUNT_REFUSED] = "refused",
     [COUNT_STUCK] = "stuck",
     [COUNT_SLOW_SYSCALL_READS] = "slow_syscall_reads",
+    [COUNT_SYSCALL_READS_SKIPPED] = "syscall_reads_skipped",
     [COUNT_REGISTERS_WANTED] = "registers_wanted",
     [COUNT_RATE_LOWERED] = "rate_lowered",
     [COUNT_RATE_LOWERED_FOR_QUOTA] = "rate_lowered_for_quota",

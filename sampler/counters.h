@@ -24,13 +24,14 @@ enum sampler_counter {
     COUNT_SUPERVISED_CALLS, /* of these: a supervisor was seen to be asked */
     COUNT_SUPERVISED, /* samples of threads that a supervisor answers for, which are not stopped */
     COUNT_BACKED_OFF, /* not stopped again in the same interrupted call: gaps */
-    COUNT_EXECVE_WAITS,       /* not asked to stop, since an execve in the process hangs */
-    COUNT_MEMORY_LOCKED,      /* not asked to stop, since the address space was locked */
-    COUNT_RING_FULL,          /* captures lost because the worker was behind */
-    COUNT_REFUSED,            /* no longer ours to read or stop */
-    COUNT_STUCK,              /* threads that stopped and could not be let go: sampling ended */
-    COUNT_SLOW_SYSCALL_READS, /* /proc/PID/task/TID/syscall took over its limit */
-    COUNT_REGISTERS_WANTED,   /* stops of blocked threads whose stack needs registers */
+    COUNT_EXECVE_WAITS,          /* not asked to stop, since an execve in the process hangs */
+    COUNT_MEMORY_LOCKED,         /* not asked to stop, since the address space was locked */
+    COUNT_RING_FULL,             /* captures lost because the worker was behind */
+    COUNT_REFUSED,               /* no longer ours to read or stop */
+    COUNT_STUCK,                 /* threads that stopped and could not be let go: sampling ended */
+    COUNT_SLOW_SYSCALL_READS,    /* /proc/PID/task/TID/syscall took over its limit */
+    COUNT_SYSCALL_READS_SKIPPED, /* left alone for a while after that: a sample less */
+    COUNT_REGISTERS_WANTED,      /* stops of blocked threads whose stack needs registers */
     COUNT_RATE_LOWERED,
     COUNT_RATE_LOWERED_FOR_QUOTA, /* of these: wallspy took too much of its own CPU quota */
     COUNT_FDS_EVICTED,

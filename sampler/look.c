@@ -53,8 +53,10 @@ int look_status(struct sampler *s, struct task *t, struct task_status *ret)
 int look_view(struct sampler *s, struct task *t, struct syscall_state *ret)
 {
     int64_t start = clock_now_ns();
-    if (start < t->syscall_not_before_ns && !s->config.single_shot)
+    if (start < t->syscall_not_before_ns && !s->config.single_shot) {
+        counters_add(&s->counters, COUNT_SYSCALL_READS_SKIPPED, 1);
         return -EAGAIN;
+    }
     int fd = look_fd(s, t, TASK_SYSCALL);
     if (fd < 0)
         return fd == -ENOENT ? -ESRCH : fd;

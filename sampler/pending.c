@@ -32,7 +32,8 @@ static bool still_blocked(const struct sampler *s, const struct task *t)
 bool pending_read(struct sampler *s, struct task *t)
 {
     struct syscall_state view;
-    if (!t->pending || !s->can.schedstat || look_counts(s, t, &t->sched) < 0 || !t->pending)
+    if (!t->pending || t->filtered || !s->can.schedstat || look_counts(s, t, &t->sched) < 0 ||
+        !t->pending)
         return false;
     if (still_blocked(s, t) && t->repeatable && t->sampled_runs == t->sched.runs)
         capture_still_pending(t, clock_now_ns());

@@ -265,7 +265,7 @@ static void run_ticks(struct sampler *s)
         int64_t due_ns = slot_ns + (int64_t)(random_share(s) * (double)s->interval_ns);
         sleep_until(s, due_ns);
         counters_add(&s->counters, COUNT_TICK_DELAY_NS,
-                     (uint64_t)max_i64(clock_now_ns() - due_ns, 0));
+                     (uint64_t)min_i64(max_i64(clock_now_ns() - due_ns, 0), s->interval_ns));
     }
 }
 

@@ -374,18 +374,6 @@ void tick_tell(struct sampler *s)
     capture_tell(s, &none, MESSAGE_TOLD, 0, clock_now_ns());
 }
 
-void tick_conclude(struct sampler *s)
-{
-    for (uint32_t i = 0; i < s->n_processes; i++)
-        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
-            struct task *t = s->processes[i]->tasks[j];
-            if (!pending_read(s, t))
-                continue;
-            tracer_forget(s->tracer, t->tid);
-            t->pending = false;
-        }
-}
-
 /* It was asked to stop, and got no CPU to do so in all the time that we waited for it. */
 static void tell_of_wait(struct sampler *s, struct task *t, int64_t now_ns)
 {
@@ -403,7 +391,9 @@ static void close_task(struct sampler *s, struct task *t)
     sleepers_settle(t);
     int64_t now_ns = clock_now_ns();
     int r = look_counts(s, t, &t->sched);
-    if (r == 0 && t->pending)
+    bool waits = t->pending && !t->filtered && t->requested_state != THREAD_BLOCKED &&
+                 !counters_get(&s->counters, COUNT_STUCK);
+    if (r == 0 && waits)
         tell_of_wait(s, t, now_ns);
     else if (r == 0 && t->repeatable && t->sched.runs == t->sampled_runs)
         t->until_ns = now_ns;
@@ -411,15 +401,27 @@ static void close_task(struct sampler *s, struct task *t)
     t->ended = true; /* if it stops only now, nobody waits for it */
 }
 
+void tick_conclude(struct sampler *s)
+{
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
+            struct task *t = s->processes[i]->tasks[j];
+            if (pending_read(s, t)) {
+                tracer_forget(s->tracer, t->tid);
+                t->pending = false;
+            }
+            if (!t->pending && t->met) /* now: others may take a second to stop */
+                close_task(s, t);
+        }
+}
+
 void tick_close(struct sampler *s)
 {
     for (uint32_t i = 0; i < s->n_processes; i++)
         for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
             struct task *t = s->processes[i]->tasks[j];
-            if (!t->met) {
-                counters_add(&s->counters, COUNT_NOT_MET, 1);
-                continue;
-            }
-            close_task(s, t);
+            counters_add(&s->counters, COUNT_NOT_MET, !t->met);
+            if (t->met && !t->ended)
+                close_task(s, t);
         }
 }

@@ -108,6 +108,7 @@ static thread_id thread_for(struct recording *r, struct subject *s, const struct
 {
     if (m->tid == s->pid && s->main.ix) {
         profile_get_thread(r->profile, s->main)->ended = false;
+        profile_get_thread(r->profile, s->main)->closed = false;
         return s->main;
     }
     thread_id thread = profile_thread(

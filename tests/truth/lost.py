@@ -54,6 +54,7 @@ def check_priority(wallspy):
             if "failed to set" in first:
                 print("no real-time priority is to be had here")
                 sys.exit(77)
+            time.sleep(0.5)  # until the sampler's thread has its name
             found = {task.joinpath("comm").read_text().strip(): os.sched_getscheduler(int(task.name))
                      for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir()}
             process.terminate()

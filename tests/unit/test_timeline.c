@@ -103,7 +103,6 @@ START_TEST(state_counts_where_the_kernel_does_not)
 }
 END_TEST
 
-/* With --gil the thread did other things between two samples, and the kernel's counts are of all. */
 /* A thread's counts are gone when it has ended: else all of one that lives for less than an interval were a wait. */
 START_TEST(state_counts_from_the_last_sample_to_the_end)
 {
@@ -132,6 +131,7 @@ START_TEST(state_counts_from_the_last_sample_to_the_end)
 }
 END_TEST
 
+/* With --gil the thread did other things between two samples, and the kernel's counts are of all. */
 START_TEST(state_counts_where_samples_are_left_out)
 {
     set_up();

@@ -105,6 +105,30 @@ START_TEST(small_windows_are_joined)
 }
 END_TEST
 
+/* A minute in one call, which is one run, and then a minute of others: no mark within that run parts what it stands for. */
+START_TEST(window_does_not_end_within_a_run)
+{
+    set_up();
+    stack_id other = profile_push(profile, compute, profile_mark(profile, "other", NULL));
+    thread_id t = add_thread(1, 0, 0);
+    for (int i = 0; i < 12000; i++) {
+        profile_add_run(profile, t,
+                        &(struct run){.stack = i < 6000 ? compute : other,
+                                      .state = RUN_RUNNING,
+                                      .samples = 1,
+                                      .start_ns = i * 10 * MS,
+                                      .weights.wall_ns = 10 * MS});
+        profile_get_thread(profile, t)->counts.ns[COUNTED_CPU] += 10 * MS;
+        if (i % 100 == 99)
+            profile_mark_counts(profile, t, (i + 1) * 10 * MS);
+    }
+    profile_end(profile, 120000 * MS);
+    assert_near(counted_in(t, 0, SIZE_MAX, compute), 60000);
+    assert_near(counted_in(t, 0, SIZE_MAX, other), 60000);
+    profile_free(profile);
+}
+END_TEST
+
 /* 1000 threads of 5 ms CPU time each, of which 500 had one running sample. */
 START_TEST(threads_with_few_samples_share_a_factor)
 {
@@ -157,4 +181,5 @@ END_TEST
 
 CHECK_MAIN("weights", 20, each_state_shares_its_own_total, each_window_has_its_own_factor,
            small_windows_are_joined, threads_with_few_samples_share_a_factor,
-           cpu_time_without_a_sample_is_kept, it_can_be_settled_again)
+           cpu_time_without_a_sample_is_kept, it_can_be_settled_again,
+           window_does_not_end_within_a_run)
