@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "pyframes/py_string.h"
 
 enum {
@@ -62,15 +63,14 @@ static int read_new_keys(struct mem *mem, uint64_t addr, struct keys *ret)
         MAX_LOG2 = 32
     };
     uint8_t head[INDICES];
-    uint64_t n;
     int r = mem_read(mem, addr, head, sizeof head);
     if (r < 0)
         return r;
     if (head[LOG2_BYTES] > MAX_LOG2)
         return -EPROTO;
-    memcpy(&n, head + NENTRIES, sizeof n);
-    *ret = (struct keys){addr + INDICES + (UINT64_C(1) << head[LOG2_BYTES]), n,
-                         head[KIND] == KIND_GENERAL ? ENTRY_BYTES : UNICODE_ENTRY_BYTES};
+    *ret =
+        (struct keys){addr + INDICES + (UINT64_C(1) << head[LOG2_BYTES]), get_u64(head + NENTRIES),
+                      head[KIND] == KIND_GENERAL ? ENTRY_BYTES : UNICODE_ENTRY_BYTES};
     return 0;
 }
 

@@ -1,9 +1,9 @@
 #include "pyframes/py_gc.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_self.h"
@@ -71,13 +71,6 @@ void py_gc_keep(const struct py_runtime *rt, struct mem *recording, uint64_t thr
         (void)mem_read_u64(recording, flag.addr - flag.offset + rt->layout.interp.gc_frame, &frame);
 }
 
-static uint32_t u32_at(const uint8_t *bytes)
-{
-    uint32_t value;
-    memcpy(&value, bytes, sizeof value);
-    return value;
-}
-
 /* Is the operand that begins with the ModRM at AT memory at a register + OFFSET: mod 2, a SIB if its rm is 4,
  * the displacement?  *RET_END is what follows. */
 static bool is_at(const uint8_t *at, uint32_t offset, const uint8_t **ret_end)
@@ -87,7 +80,7 @@ static bool is_at(const uint8_t *at, uint32_t offset, const uint8_t **ret_end)
         return false;
     at += (at[0] & RM) == RM_SIB ? 2 : 1;
     *ret_end = at + sizeof offset;
-    return u32_at(at) == offset;
+    return get_u32(at) == offset;
 }
 
 /* Is there in BYTES[FROM, TO) a `mov [reg + OFFSET], …` of 32 bits: of the constant VALUE, or, if ANY, of
@@ -100,7 +93,7 @@ static bool stores(const uint8_t *bytes, size_t from, size_t to, uint32_t offset
         const uint8_t *at = bytes + i;
         bool constant = at[0] == MOV_CONSTANT;
         if ((constant || (any && at[0] == MOV_REGISTER)) && is_at(at + 1, offset, &at) &&
-            (!constant || u32_at(at) == value))
+            (!constant || get_u32(at) == value))
             return true;
     }
     return false;

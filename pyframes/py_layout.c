@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bytes.h"
+
 /* The rows below are printed by tools/gen-layout; a test holds them against the headers found. */
 /* clang-format off */
 static const struct py_layout rows[] = {
@@ -248,20 +250,6 @@ static const struct {
 #undef COPY
 };
 
-static uint32_t u32_at(const void *structure, size_t offset)
-{
-    uint32_t value;
-    memcpy(&value, (const char *)structure + offset, sizeof value);
-    return value;
-}
-
-static uint64_t u64_at(const uint8_t *bytes, uint32_t offset)
-{
-    uint64_t value;
-    memcpy(&value, bytes + offset, sizeof value);
-    return value;
-}
-
 /* The last field of the frame that is read, and its size: owner is one byte, copy four. */
 static uint32_t frame_bytes(const struct py_layout *l)
 {
@@ -279,10 +267,10 @@ static int decode_gil(struct py_layout *l, const struct positions *p, const uint
 {
     /* sizeof(struct _gil_runtime_state), by the headers; `enabled` comes first if it exists. */
     enum { GIL_BYTES = 208, GIL_ENABLED_BYTES = 8 };
-    uint64_t own = u64_at(bytes, p->own_gil);
-    uint64_t locked = u64_at(bytes, p->own_gil_locked) - own;
-    uint64_t holder = u64_at(bytes, p->own_gil_holder) - own;
-    uint64_t enabled = u64_at(bytes, p->own_gil_enabled);
+    uint64_t own = get_u64(bytes + p->own_gil);
+    uint64_t locked = get_u64(bytes + p->own_gil_locked) - own;
+    uint64_t holder = get_u64(bytes + p->own_gil_holder) - own;
+    uint64_t enabled = get_u64(bytes + p->own_gil_enabled);
     uint32_t size = GIL_BYTES + (l->free_threaded ? GIL_ENABLED_BYTES : 0);
     if (locked > size - 4 || holder > size - 8 || (l->free_threaded && enabled > size - 4))
         return -EPROTO;
@@ -306,9 +294,9 @@ static void set_constants(struct py_layout *l, const struct positions *p)
 /* The interpreter's gc, and where in it. */
 static int decode_gc(struct py_layout *l, const struct positions *p, const uint8_t *bytes)
 {
-    uint64_t gc = u64_at(bytes, p->interp_gc);
-    uint64_t collecting = u64_at(bytes, p->gc_collecting);
-    uint64_t frame = p->gc_frame == PY_ABSENT ? 0 : u64_at(bytes, p->gc_frame);
+    uint64_t gc = get_u64(bytes + p->interp_gc);
+    uint64_t collecting = get_u64(bytes + p->gc_collecting);
+    uint64_t frame = p->gc_frame == PY_ABSENT ? 0 : get_u64(bytes + p->gc_frame);
     if (gc > MAX_RUNTIME_BYTES || collecting > MAX_OBJECT_BYTES || frame > MAX_OBJECT_BYTES)
         return -EPROTO;
     l->interp.collecting = (uint32_t)(gc + collecting);
@@ -340,7 +328,7 @@ static void derive(struct py_layout *l, const struct positions *p, uint64_t free
 
 uint64_t py_layout_word(const uint8_t *structure, uint32_t offset)
 {
-    return offset == PY_ABSENT ? 0 : u64_at(structure, offset);
+    return offset == PY_ABSENT ? 0 : get_u64(structure + offset);
 }
 
 static const struct positions *positions_of(uint32_t minor)
@@ -370,17 +358,17 @@ int py_layout_decode(uint32_t minor, const uint8_t *bytes, size_t len, struct py
     struct py_layout l;
     set_constants(&l, p);
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
-        uint32_t position = u32_at(p, copied[i].position);
+        uint32_t position = get_u32((const uint8_t *)p + copied[i].position);
         if (position == PY_ABSENT)
             continue;
-        uint64_t value = u64_at(bytes, position);
+        uint64_t value = get_u64(bytes + position);
         if (value > copied[i].max)
             return err_set(err, -EPROTO, "CPython 3.%u: _Py_DebugOffsets+%u is %llu", minor,
                            position, (unsigned long long)value);
         uint32_t field = (uint32_t)value;
         memcpy((char *)&l + copied[i].field, &field, sizeof field);
     }
-    derive(&l, p, u64_at(bytes, p->free_threaded));
+    derive(&l, p, get_u64(bytes + p->free_threaded));
     if (decode_gil(&l, p, bytes) < 0 || decode_gc(&l, p, bytes) < 0)
         return err_set(err, -EPROTO, "CPython 3.%u: _Py_DebugOffsets has no sound GIL or GC",
                        minor);

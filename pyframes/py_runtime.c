@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/text.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_version.h"
@@ -53,14 +54,12 @@ static int decode_head_getter(struct mem *mem, uint64_t function, uint64_t *ret)
     static const uint8_t mov_rip[] = {0x48, 0x8b, 0x05};
     enum { MOV_BYTES = 7, RET = 0xc3 };
     uint8_t code[MOV_BYTES + 1];
-    int32_t disp;
     int r = mem_read(mem, function, code, sizeof code);
     if (r < 0)
         return r;
     if (memcmp(code, mov_rip, sizeof mov_rip) != 0 || code[MOV_BYTES] != RET)
         return -ENOENT;
-    memcpy(&disp, code + sizeof mov_rip, sizeof disp);
-    *ret = function + MOV_BYTES + (uint64_t)(int64_t)disp;
+    *ret = function + MOV_BYTES + (uint64_t)(int64_t)get_i32(code + sizeof mov_rip);
     return 0;
 }
 
@@ -146,10 +145,9 @@ static int locate(struct search *s, struct module *m, uint64_t *ret)
 static bool find_version(struct search *s, struct module *m, const uint8_t *head,
                          struct py_version *ret)
 {
-    uint64_t hex, addr;
+    uint64_t addr;
     uint32_t hex32;
-    memcpy(&hex, head + 8, sizeof hex);
-    if (memcmp(head, PY_DEBUG_COOKIE, 8) == 0 && py_version_from_hex(hex, ret))
+    if (memcmp(head, PY_DEBUG_COOKIE, 8) == 0 && py_version_from_hex(get_u64(head + 8), ret))
         return true;
     if (find_symbol(s, m, "Py_Version", &addr) == 0 && mem_read_u32(s->mem, addr, &hex32) == 0 &&
         py_version_from_hex(hex32, ret))

@@ -1,6 +1,6 @@
 #include "sampler/altstack.h"
 
-#include <string.h>
+#include "base/bytes.h"
 
 enum {
     SCAN_BYTES = 64 * 1024, /* alternate stacks have 8 to 32 KiB */
@@ -14,9 +14,7 @@ enum { UC_FLAGS = 0, UC_LINK = 1, UC_STACK_SP = 2, UC_STACK_SIZE = 4, UC_RSP = 2
 
 static uint64_t word_at(const uint8_t *bytes, size_t word)
 {
-    uint64_t value;
-    memcpy(&value, bytes + word * sizeof value, sizeof value);
-    return value;
+    return get_u64(bytes + word * sizeof(uint64_t));
 }
 
 /* Is this the context of a signal that came while another stack was in use, on the alternate one? */

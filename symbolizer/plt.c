@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/text.h"
 
@@ -47,9 +48,7 @@ static bool slot_of(const uint8_t *stub, size_t len, uint64_t addr, uint64_t *re
     for (size_t i = 0; i + JUMP_BYTES <= len; i++) {
         if (stub[i] != 0xff || stub[i + 1] != 0x25)
             continue;
-        int32_t distance;
-        memcpy(&distance, stub + i + 2, sizeof distance);
-        *ret = addr + i + JUMP_BYTES + (uint64_t)(int64_t)distance;
+        *ret = addr + i + JUMP_BYTES + (uint64_t)(int64_t)get_i32(stub + i + 2);
         return true;
     }
     return false;

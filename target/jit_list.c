@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/hash.h"
 
 enum { VERSION = 1, TRIES = 3 };
@@ -21,19 +22,10 @@ enum {
     LINK_FILE_BYTES = 24,
 };
 
-static uint64_t get_u64(const uint8_t *bytes)
-{
-    uint64_t value;
-    memcpy(&value, bytes, sizeof value);
-    return value;
-}
-
 /* Of the descriptor in SEEN, 0 if it is not one. */
 static uint64_t first_link(const uint8_t *seen)
 {
-    uint32_t version;
-    memcpy(&version, seen + HEAD_VERSION, sizeof version);
-    return version == VERSION ? get_u64(seen + HEAD_FIRST) : 0;
+    return get_u32(seen + HEAD_VERSION) == VERSION ? get_u64(seen + HEAD_FIRST) : 0;
 }
 
 /* The descriptor, and the link it led to last time.  Compilers put new links first, and name the link that

@@ -3,6 +3,8 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "base/bytes.h"
+
 enum {
     /* The ABI's last is 145, APX's r31. */
     MAX_REGISTERS = 256,
@@ -321,8 +323,7 @@ bool cfi_check_all(struct cfi_section *s)
     if (s->len > MAX_SECTION_BYTES)
         return false;
     for (uint64_t offset = 0; offset + 4 < s->len;) {
-        uint32_t len;
-        memcpy(&len, s->bytes + offset, sizeof len);
+        uint32_t len = get_u32(s->bytes + offset);
         if (len == 0) /* the terminator */
             return true;
         (void)open_entry(s, offset, &kind, &cie);

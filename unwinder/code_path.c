@@ -1,7 +1,6 @@
 #include "unwinder/code_path.h"
 
-#include <string.h>
-
+#include "base/bytes.h"
 #include "unwinder/insn.h"
 
 /* By the machine's numbering. */
@@ -58,11 +57,7 @@ bool code_window_decode(struct code_window *w, uint64_t at, struct insn *ret)
 
 static int64_t signed_at(const uint8_t *bytes, size_t len)
 {
-    int32_t value;
-    if (len < sizeof value)
-        return (bytes[0] ^ 0x80) - 0x80;
-    memcpy(&value, bytes, sizeof value);
-    return value;
+    return len < sizeof(int32_t) ? (bytes[0] ^ 0x80) - 0x80 : get_i32(bytes);
 }
 
 /* The operand at the instruction's end. */

@@ -4,6 +4,8 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "base/bytes.h"
+
 /* .eh_frame_hdr: version, three encodings, .eh_frame's address, number of entries, entries. */
 enum { VERSION, FRAME_ENCODING, COUNT_ENCODING, ENTRY_ENCODING, FRAME_AT = 4, COUNT_AT = 8 };
 enum { ENTRIES_AT = 12, ENTRY_BYTES = 8 };
@@ -21,15 +23,12 @@ static enum table read_header(struct eh_frame *e, const struct header *h, uint64
 {
     enum { USUAL_FRAME = DW_EH_PE_pcrel | DW_EH_PE_sdata4 };
     enum { USUAL_ENTRY = DW_EH_PE_datarel | DW_EH_PE_sdata4 };
-    int32_t frame;
-    uint32_t n;
     if (h->len < ENTRIES_AT || h->bytes[VERSION] != 1 || h->bytes[FRAME_ENCODING] != USUAL_FRAME)
         return TABLE_STRANGE;
-    memcpy(&frame, h->bytes + FRAME_AT, sizeof frame);
-    *ret_frame = h->addr + FRAME_AT + (uint64_t)(int64_t)frame;
+    *ret_frame = h->addr + FRAME_AT + (uint64_t)(int64_t)get_i32(h->bytes + FRAME_AT);
     if (h->bytes[COUNT_ENCODING] == DW_EH_PE_omit)
         return TABLE_NONE;
-    memcpy(&n, h->bytes + COUNT_AT, sizeof n);
+    uint32_t n = get_u32(h->bytes + COUNT_AT);
     if (h->bytes[COUNT_ENCODING] != DW_EH_PE_udata4 || h->bytes[ENTRY_ENCODING] != USUAL_ENTRY ||
         n > (h->len - ENTRIES_AT) / ENTRY_BYTES)
         return TABLE_STRANGE;
@@ -143,8 +142,7 @@ void eh_frame_init(struct eh_frame *e, Elf *elf)
 /* One half of entry I. */
 static uint64_t search_value(const struct eh_frame *e, size_t i, size_t half)
 {
-    int32_t relative;
-    memcpy(&relative, e->search + i * ENTRY_BYTES + half * sizeof relative, sizeof relative);
+    int32_t relative = get_i32(e->search + i * ENTRY_BYTES + half * sizeof relative);
     return e->search_base + (uint64_t)(int64_t)relative;
 }
 

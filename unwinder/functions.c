@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 
 /* Of one file: librustc_driver has 160,000 in its one table. */
 enum { MAX_FUNCTIONS = 1 << 22 };
@@ -103,7 +104,7 @@ static size_t refers_to(const uint8_t *bytes, int32_t *ret)
     bool call = bytes[0] == 0xe8;
     /* lea reg, [rip + distance] */
     bool lea = (bytes[0] & 0xfb) == 0x48 && bytes[1] == 0x8d && (bytes[2] & 0xc7) == 0x05;
-    memcpy(ret, bytes + (lea ? 3 : 1), sizeof *ret);
+    *ret = get_i32(bytes + (lea ? 3 : 1));
     return call ? 5 : lea ? 7 : 0;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
+
 /* What follows the opcode, for the one-byte map and the 0F map:
  *   . unknown here   o nothing   m ModRM   b imm8   w imm16   z imm32 (imm16 after 66)   B ModRM
  * imm8 Z ModRM imm32   v mov's imm32/imm64   a moffs64   t, T test's group: ModRM, imm8 or imm32 if
@@ -176,13 +178,6 @@ size_t insn_length(const uint8_t *bytes, size_t len)
     }
     n += immediate_length(&op, modrm_reg);
     return n <= len ? n : 0;
-}
-
-static int32_t get_i32(const uint8_t *bytes)
-{
-    int32_t value;
-    memcpy(&value, bytes, sizeof value);
-    return value;
 }
 
 enum call_kind call_before(const uint8_t *bytes, size_t len, int64_t *ret_rel)

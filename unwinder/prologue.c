@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "unwinder/insn.h"
 
 /* No compiler makes a frame that large without alloca. */
@@ -28,9 +29,7 @@ static bool starts(const struct decoder *d, const char *bytes, size_t len)
 
 static uint64_t operand32(const struct decoder *d)
 {
-    int32_t value;
-    memcpy(&value, d->at + d->len - sizeof value, sizeof value);
-    return (uint64_t)(int64_t)value;
+    return (uint64_t)(int64_t)get_i32(d->at + d->len - sizeof(int32_t));
 }
 
 static bool is_push(const struct decoder *d)
