@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/ration.h"
+#include "base/search.h"
 #include "symbolizer/demangle.h"
 
 enum {
@@ -257,19 +258,11 @@ bool perf_map_finish(struct perf_map *m)
 
 bool perf_map_find(struct perf_map *m, uint64_t addr, struct text *ret)
 {
-    size_t low = 0;
-    size_t high = m->named.n; /* those before LOW start at or before ADDR */
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (m->named.items[mid].start <= addr)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    size_t n = COUNT_UP_TO(m->named.items, m->named.n, start, addr);
     char name[MAX_NAME_BYTES + 1];
-    if (!low || addr >= m->named.items[low - 1].end || !m->whole || m->full)
+    if (!n || addr >= m->named.items[n - 1].end || !m->whole || m->full)
         return false;
-    ssize_t len = pread(m->fd, name, MAX_NAME_BYTES, (off_t)m->named.items[low - 1].name);
+    ssize_t len = pread(m->fd, name, MAX_NAME_BYTES, (off_t)m->named.items[n - 1].name);
     name[len > 0 ? len : 0] = '\0';
     name[strcspn(name, "\n")] = '\0';
     text_clear(ret);

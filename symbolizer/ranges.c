@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 bool ranges_add(struct ranges *r, uint64_t start, uint64_t end, uint32_t item)
 {
@@ -70,16 +71,8 @@ void ranges_finish(struct ranges *r)
 
 uint32_t ranges_find(const struct ranges *r, uint64_t addr)
 {
-    size_t low = 0;
-    size_t high = r->n; /* those before LOW start at or before ADDR, those from HIGH on after it */
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (r->items[mid].start <= addr)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low && addr < r->items[low - 1].end ? r->items[low - 1].item : RANGES_NONE;
+    size_t n = COUNT_UP_TO(r->items, r->n, start, addr);
+    return n && addr < r->items[n - 1].end ? r->items[n - 1].item : RANGES_NONE;
 }
 
 void ranges_release(struct ranges *r)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "symbolizer/plt.h"
 #include "symbolizer/ranges.h"
 
@@ -50,15 +51,7 @@ struct symtab {
 /* Where ADDR is among the N ascending addresses at ALL, or belongs. */
 static size_t place_of(const uint64_t *all, size_t n, uint64_t addr)
 {
-    size_t low = 0;
-    while (low < n) {
-        size_t middle = low + (n - low) / 2;
-        if (all[middle] < addr)
-            low = middle + 1;
-        else
-            n = middle;
-    }
-    return low;
+    return addr ? count_up_to(all, n, sizeof *all, 0, addr - 1) : 0;
 }
 
 static bool holds_one(const struct symbol *s, const uint64_t *all, size_t n)

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "target/cursor.h"
 
 enum {
@@ -250,19 +251,8 @@ int maps_ask(int fd, uint64_t addr, struct mapping *ret)
 
 const struct mapping *maps_find(const struct maps *maps, uint64_t addr)
 {
-    size_t low = 0;
-    size_t high = maps->n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        const struct mapping *m = &maps->items[mid];
-        if (addr >= m->end)
-            low = mid + 1;
-        else if (addr < m->start)
-            high = mid;
-        else
-            return m;
-    }
-    return NULL;
+    size_t i = COUNT_UP_TO(maps->items, maps->n, end, addr);
+    return i < maps->n && addr >= maps->items[i].start ? &maps->items[i] : NULL;
 }
 
 void maps_release(struct maps *maps)

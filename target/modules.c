@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "target/elf_layout.h"
 #include "target/modules_private.h"
@@ -271,17 +272,8 @@ const struct maps *modules_maps(const struct modules *m)
 
 static struct active *find_active(struct active *items, size_t n, uint64_t addr)
 {
-    size_t low = 0;
-    size_t high = n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (items[mid].end <= addr)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    bool found = low < n && items[low].start <= addr;
-    return found ? &items[low] : NULL;
+    size_t i = COUNT_UP_TO(items, n, end, addr);
+    return i < n && items[i].start <= addr ? &items[i] : NULL;
 }
 
 struct module *modules_find(struct modules *m, uint64_t addr)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "unwinder/cfi_check.h"
 #include "unwinder/eh_frame.h"
 
@@ -113,17 +114,9 @@ struct cfi *cfi_open(struct elf_file *f)
 
 static struct addr_range debug_function(const struct cfi *c, uint64_t elf_addr)
 {
-    size_t low = 0;
-    size_t high = c->n_debug_functions; /* the last that starts no later lies below it */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->debug_functions[middle].start <= elf_addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low && elf_addr - c->debug_functions[low - 1].start < c->debug_functions[low - 1].len)
-        return c->debug_functions[low - 1];
+    size_t n = COUNT_UP_TO(c->debug_functions, c->n_debug_functions, start, elf_addr);
+    if (n && elf_addr - c->debug_functions[n - 1].start < c->debug_functions[n - 1].len)
+        return c->debug_functions[n - 1];
     return (struct addr_range){0, 0};
 }
 

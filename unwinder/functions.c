@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/search.h"
 
 /* Of one file: librustc_driver has 160,000 in its one table. */
 enum { MAX_FUNCTIONS = 1 << 22 };
@@ -80,18 +81,10 @@ struct functions *functions_new(struct elf_file *file)
 
 int functions_find(const struct functions *f, uint64_t elf_addr, struct addr_range *ret)
 {
-    size_t low = 0;
-    size_t high = f->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (f->items[middle].start <= elf_addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low || elf_addr - f->items[low - 1].start >= f->items[low - 1].len)
+    size_t n = COUNT_UP_TO(f->items, f->n, start, elf_addr);
+    if (!n || elf_addr - f->items[n - 1].start >= f->items[n - 1].len)
         return -ENOENT;
-    *ret = f->items[low - 1];
+    *ret = f->items[n - 1];
     return 0;
 }
 
@@ -189,17 +182,9 @@ uint64_t functions_begin(struct functions *f, uint64_t elf_addr)
     if (!f->read_code)
         find_starts(f);
     f->read_code = true;
-    size_t low = 0;
-    size_t high = f->n_starts;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (f->starts[middle] <= elf_addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool known = low && elf_addr - f->starts[low - 1] < MAX_FUNCTION_BYTES;
-    return known ? f->starts[low - 1] : 0;
+    size_t n = count_up_to(f->starts, f->n_starts, sizeof *f->starts, 0, elf_addr);
+    bool known = n && elf_addr - f->starts[n - 1] < MAX_FUNCTION_BYTES;
+    return known ? f->starts[n - 1] : 0;
 }
 
 struct functions *functions_free(struct functions *f)
