@@ -130,6 +130,27 @@ size_t utf8_length(const char *s, size_t len)
     return 0;
 }
 
+static bool begins_character(char c)
+{
+    return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+size_t utf8_columns(const char *s, size_t len)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++)
+        n += begins_character(s[i]);
+    return n;
+}
+
+size_t utf8_cut(const char *s, size_t len, size_t columns)
+{
+    size_t i = 0;
+    while (i < len && !(begins_character(s[i]) && columns-- == 0))
+        i++;
+    return i;
+}
+
 /* Of LENGTH bytes at S: does a terminal obey it?  The bidirectional controls are U+202A to U+202E
  * and U+2066 to U+2069 (Unicode annex 9). */
 static bool is_order(const char *s, size_t length)
@@ -168,14 +189,6 @@ void text_add_group(struct text *t, const char *name)
     }
 }
 
-static size_t columns_of(const char *s, size_t len)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < len; i++)
-        n += ((unsigned char)s[i] & 0xc0) != 0x80;
-    return n;
-}
-
 size_t text_add_wrapped(struct text *t, const char *s, size_t column, size_t indent, size_t width)
 {
     while (*s) {
@@ -187,7 +200,7 @@ size_t text_add_wrapped(struct text *t, const char *s, size_t column, size_t ind
         size_t spaces = strspn(s, " ");
         s += spaces;
         size_t len = strcspn(s, " \n");
-        size_t columns = columns_of(s, len);
+        size_t columns = utf8_columns(s, len);
         if (column > indent && column + spaces + columns > width) {
             text_addf(t, "\n%*s", (int)indent, "");
             column = indent;

@@ -14,6 +14,10 @@ const char *path_base(const char *path);
 /* The bytes of the well-formed UTF-8 character at S, of which LEN bytes are there; 0: none.
  * Source: Unicode 15 table 3-7. */
 size_t utf8_length(const char *s, size_t len);
+/* The characters of S, LEN bytes of UTF-8, for a terminal that gives each one column. */
+size_t utf8_columns(const char *s, size_t len);
+/* The bytes of the first COLUMNS characters of S, at most LEN. */
+size_t utf8_cut(const char *s, size_t len, size_t columns);
 
 /* Parses a whole number in BASE (10 or 16, no sign, no space, no 0x) from the first characters of
  * [S, END).  Returns the first character after it; NULL if there is no digit or it overflows. */
@@ -40,6 +44,6 @@ void text_truncate(struct text *t, size_t len); /* LEN: no more than there is */
 void text_release(struct text *t);
 /* Adds the words of S, with a line break and INDENT spaces before each word that would pass column
  * WIDTH; a longer word stands alone.  COLUMN is how much of the current line is in use; the column
- * reached is returned.  Line breaks in S are kept, and spaces behind them.  Counts UTF-8 characters
- * as one column each. */
+ * reached is returned.  Line breaks in S are kept, and spaces behind them.  Counts as
+ * utf8_columns() does. */
 size_t text_add_wrapped(struct text *t, const char *s, size_t column, size_t indent, size_t width);

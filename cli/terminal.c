@@ -157,18 +157,6 @@ void terminal_block(const char *lines)
         terminal_lines(lines);
 }
 
-/* The length of the first COLUMNS characters of S, as UTF-8. */
-static size_t cut(const char *s, size_t columns)
-{
-    size_t i = 0;
-    for (; s[i]; i++) {
-        bool begins = ((unsigned char)s[i] & 0xc0) != 0x80;
-        if (begins && columns-- == 0)
-            break;
-    }
-    return i;
-}
-
 /* In the background the line would be drawn over what the user types at the shell. */
 static bool in_foreground(void)
 {
@@ -187,7 +175,7 @@ void terminal_progress(const char *line)
     text_add(&t, "");
     text_add_tame(&t, line, strlen(line));
     /* One column is left free: a full line makes some terminals wrap. */
-    t.len = cut(t.s, (size_t)terminal_width() - 1);
+    t.len = utf8_cut(t.s, t.len, (size_t)terminal_width() - 1);
     struct text all = {0};
     text_add(&all, erase_line);
     text_add_bytes(&all, t.s, t.len);

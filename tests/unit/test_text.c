@@ -87,5 +87,19 @@ START_TEST(words_wrap_behind_the_indent)
 }
 END_TEST
 
+START_TEST(characters_are_counted_and_cut)
+{
+    const char *s = "aé…b"; /* 1, 2, 3 and 1 bytes */
+    ck_assert_uint_eq(utf8_columns(s, 7), 4);
+    ck_assert_uint_eq(utf8_columns(s, 3), 2);
+    ck_assert_uint_eq(utf8_cut(s, 7, 0), 0);
+    ck_assert_uint_eq(utf8_cut(s, 7, 2), 3);
+    ck_assert_uint_eq(utf8_cut(s, 7, 3), 6);
+    ck_assert_uint_eq(utf8_cut(s, 7, 4), 7);
+    ck_assert_uint_eq(utf8_cut(s, 2, 9), 2);
+    ck_assert_uint_eq(utf8_cut("", 0, 3), 0);
+}
+END_TEST
+
 CHECK_MAIN("text", 20, numbers_are_strict, hex_stops_at_the_end_given, text_grows, names_are_tamed,
-           words_wrap_behind_the_indent)
+           words_wrap_behind_the_indent, characters_are_counted_and_cut)
