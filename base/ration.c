@@ -1,6 +1,7 @@
 #include "base/ration.h"
 
 #include "base/clock.h"
+#include "base/minmax.h"
 
 bool ration_begin(struct ration *r)
 {
@@ -11,14 +12,9 @@ bool ration_begin(struct ration *r)
     return true;
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 void ration_end(struct ration *r, int64_t share, int64_t least_ns)
 {
     int64_t end_ns = clock_now_ns();
-    int64_t pause_ns = larger(share * (clock_cpu_ns() - r->begun_cpu_ns), end_ns - r->begun_ns);
-    r->due_ns = end_ns + larger(pause_ns, least_ns);
+    int64_t pause_ns = max_i64(share * (clock_cpu_ns() - r->begun_cpu_ns), end_ns - r->begun_ns);
+    r->due_ns = end_ns + max_i64(pause_ns, least_ns);
 }

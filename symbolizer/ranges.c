@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "base/search.h"
 
 bool ranges_add(struct ranges *r, uint64_t start, uint64_t end, uint32_t item)
@@ -16,19 +17,14 @@ bool ranges_add(struct ranges *r, uint64_t start, uint64_t end, uint32_t item)
     return true;
 }
 
-static int three_way(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int outer_first(const void *a, const void *b)
 {
     const struct range *x = a;
     const struct range *y = b;
-    int order = three_way(x->start, y->start);
+    int order = compare_u64(x->start, y->start);
     if (!order)
-        order = three_way(y->end, x->end);
-    return order ? order : three_way(x->item, y->item);
+        order = compare_u64(y->end, x->end);
+    return order ? order : compare_u64(x->item, y->item);
 }
 
 static void emit(struct ranges *out, uint64_t *pos, uint64_t end, uint32_t item)

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/minmax.h"
 #include "symbolizer/debug_file.h"
 #include "symbolizer/dwarf_names.h"
 #include "symbolizer/naming.h"
@@ -218,19 +219,14 @@ static void want(struct symbolizer *s, struct wanted_list *list, frame_id id)
     };
 }
 
-static int three_way(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 /* Of one file; where that is not known, of one module. */
 static int by_file(const struct wanted *x, const struct wanted *y)
 {
-    int order = three_way(x->file, y->file);
+    int order = compare_u64(x->file, y->file);
     if (order || x->file)
         return order;
-    order = three_way((uintptr_t)x->symbolizer, (uintptr_t)y->symbolizer);
-    return order ? order : three_way(x->entry, y->entry);
+    order = compare_u64((uintptr_t)x->symbolizer, (uintptr_t)y->symbolizer);
+    return order ? order : compare_u64(x->entry, y->entry);
 }
 
 /* By file, then by address: every unit of DWARF is read once, in the file's order. */
@@ -239,8 +235,8 @@ static int by_place(const void *a, const void *b)
     const struct wanted *x = a;
     const struct wanted *y = b;
     int order = by_file(x, y);
-    order = order ? order : three_way(x->offset, y->offset);
-    return order ? order : three_way(x->frame.ix, y->frame.ix);
+    order = order ? order : compare_u64(x->offset, y->offset);
+    return order ? order : compare_u64(x->frame.ix, y->frame.ix);
 }
 
 /* What is to be named, by place, each frame once: a forked process has its parent's. */

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "target/elf_object.h"
 #include "target/modules_private.h"
 
@@ -85,7 +86,7 @@ static int compare_active(const void *a, const void *b)
 {
     const struct active *x = a;
     const struct active *y = b;
-    return x->start < y->start ? -1 : x->start > y->start;
+    return compare_u64(x->start, y->start);
 }
 
 /* Objects do not overlap, unless the target lies. */

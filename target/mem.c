@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "base/text.h"
 
 /* A recording larger than this is broken or hostile; a snapshot takes well below 10 MiB. */
@@ -169,7 +170,7 @@ static int compare_ranges(const void *a, const void *b)
 {
     const struct image_range *x = a;
     const struct image_range *y = b;
-    return (x->addr > y->addr) - (x->addr < y->addr);
+    return compare_u64(x->addr, y->addr);
 }
 
 /* Sorts, and cuts from each range what the ones before it hold already. */

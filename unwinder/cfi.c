@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "base/search.h"
 #include "unwinder/cfi_check.h"
 #include "unwinder/eh_frame.h"
@@ -23,7 +24,7 @@ struct cfi {
 static int compare_start(const void *a, const void *b)
 {
     const struct addr_range *x = a, *y = b;
-    return x->start < y->start ? -1 : x->start > y->start;
+    return compare_u64(x->start, y->start);
 }
 
 /* An FDE of .debug_frame begins with two plain addresses: start and length. */

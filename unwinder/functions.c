@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/minmax.h"
 #include "base/search.h"
 
 /* Of one file: librustc_driver has 160,000 in its one table. */
@@ -60,9 +61,8 @@ static int by_start(const void *a, const void *b)
 {
     const struct addr_range *x = a;
     const struct addr_range *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return (x->len > y->len) - (x->len < y->len);
+    int order = compare_u64(x->start, y->start);
+    return order ? order : compare_u64(x->len, y->len);
 }
 
 struct functions *functions_new(struct elf_file *file)
@@ -151,9 +151,7 @@ static void read_code(struct functions *f, uint64_t start, uint64_t len)
 
 static int by_value(const void *a, const void *b)
 {
-    const uint64_t *x = a;
-    const uint64_t *y = b;
-    return (*x > *y) - (*x < *y);
+    return compare_u64(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 static void find_starts(struct functions *f)

@@ -1,5 +1,7 @@
 #include "worker/stack_wanted.h"
 
+#include "base/minmax.h"
+
 enum {
     STEP_BYTES = 4096,
     LEAST_BYTES = 16384, /* read in 1.2 µs; half of numpy's stacks need 13 kB */
@@ -12,16 +14,11 @@ enum {
     MAX_AGE = 200,
 };
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* NEEDED bytes, more than there were if CUT; deep stacks come back, so BEFORE fades. */
 static uint32_t next_bytes(uint64_t needed, bool cut, uint64_t before, uint64_t least)
 {
-    uint64_t wanted = cut ? needed * 2 : larger(needed + needed / 4, before - before / FADES_BY);
-    wanted = larger((wanted + STEP_BYTES) / STEP_BYTES * STEP_BYTES, least);
+    uint64_t wanted = cut ? needed * 2 : max_u64(needed + needed / 4, before - before / FADES_BY);
+    wanted = max_u64((wanted + STEP_BYTES) / STEP_BYTES * STEP_BYTES, least);
     return (uint32_t)(wanted < MOST_BYTES ? wanted : MOST_BYTES);
 }
 
@@ -67,9 +64,9 @@ static struct extents find_extents(const struct native_stack *native, const stru
     if (native->end != UNWIND_STACK_CUT)
         return e;
     uint64_t wanted = start + native->stack_needed;
-    need(&e, larger(start, wanted - TOP_BYTES), wanted);
+    need(&e, max_u64(start, wanted - TOP_BYTES), wanted);
     uint64_t had = e.items[e.n - 1].end - e.items[e.n - 1].start;
-    e.items[e.n - 1].end += e.n > 1 ? larger(MORE_BYTES, had) : 0;
+    e.items[e.n - 1].end += e.n > 1 ? max_u64(MORE_BYTES, had) : 0;
     return e;
 }
 
@@ -82,7 +79,7 @@ static bool touch(const struct stack_part *a, const struct stack_part *b)
 static struct stack_part join(const struct stack_part *a, const struct stack_part *b)
 {
     uint64_t start = a->addr < b->addr ? a->addr : b->addr;
-    uint64_t end = larger(a->addr + a->len, b->addr + b->len);
+    uint64_t end = max_u64(a->addr + a->len, b->addr + b->len);
     bool same = end - start == a->len;
     if (b->age >= MAX_AGE || end - start > PARTS_MOST_BYTES)
         return *a;
@@ -145,7 +142,7 @@ void stack_wanted_tell(struct feedback *f, uint32_t task, const struct native_st
                        const struct snapshot *s)
 {
     bool cut = native->end == UNWIND_STACK_CUT;
-    uint64_t needed = cut ? larger(native->stack_needed, s->stack_bytes) : native->stack_needed;
+    uint64_t needed = cut ? max_u64(native->stack_needed, s->stack_bytes) : native->stack_needed;
     feedback_want_stack(f, task, next_bytes(needed, cut, feedback_stack(f, task), LEAST_BYTES));
     tell_parts(f, task, native, s);
 }
