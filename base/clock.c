@@ -18,3 +18,11 @@ int64_t clock_cpu_ns(void)
 {
     return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
+
+void clock_utc_text(char ret[CLOCK_UTC_BYTES])
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    if (!gmtime_r(&now, &utc) || !strftime(ret, CLOCK_UTC_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc))
+        *ret = '\0';
+}

@@ -1,6 +1,6 @@
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/dumped.h"
 #include "exporter/json.h"
 #include "target/command_line.h"
@@ -157,26 +157,18 @@ static void end_process(struct json *j)
     json_end_object(j);
 }
 
-static void write_time(struct json *j)
-{
-    char text[32] = "";
-    time_t now = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&now, &utc))
-        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    key_text(j, "time", text);
-}
-
 int dump_json(struct dump *d, FILE *out)
 {
     struct json j = {.out = out};
     char host[256] = "";
+    char time[CLOCK_UTC_BYTES];
+    clock_utc_text(time);
     (void)gethostname(host, sizeof host - 1);
     json_object(&j);
     key_text(&j, "schema", "dump/1");
     key_text(&j, "wallspy", WALLSPY_VERSION);
     key_text(&j, "host", host);
-    write_time(&j);
+    key_text(&j, "time", time);
     json_key(&j, "processes");
     json_array(&j);
     for (size_t i = 0; i < d->n; i++) {

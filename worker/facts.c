@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "target/proc.h"
 
@@ -36,11 +36,8 @@ static const char *const kept[] = {
 void facts_of_host(struct profile *p)
 {
     struct utsname name;
-    char text[32] = "";
-    time_t now = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&now, &utc))
-        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char text[CLOCK_UTC_BYTES];
+    clock_utc_text(text);
     profile_set_text(p, "started", text);
     if (uname(&name) != 0)
         return;
