@@ -16,8 +16,6 @@
 #include "cli/terminal.h"
 #include "target/proc.h"
 
-enum { ENVIRON_BYTES = 256 * 1024 };
-
 struct file {
     struct output_target target;
     pid_t pid; /* of the only process in it; 0: all */
@@ -85,7 +83,7 @@ int outputs_plan(struct outputs **ret, const struct options *o)
 
 struct naming {
     struct output_subject subject;
-    char comm[TASK_COMM_BYTES + 1];
+    char comm[TASK_COMM_BYTES];
     char host[256];
     char time[32];
     char *environ;
@@ -94,17 +92,15 @@ struct naming {
 static void naming_init(struct naming *n, pid_t pid)
 {
     memset(n, 0, sizeof *n);
-    (void)proc_read_text(pid, 0, "comm", n->comm, sizeof n->comm);
-    n->comm[strcspn(n->comm, "\n")] = '\0';
+    (void)proc_read_comm(pid, 0, n->comm);
     (void)gethostname(n->host, sizeof n->host - 1);
     time_t now = time(NULL);
     struct tm local;
     if (localtime_r(&now, &local))
         (void)strftime(n->time, sizeof n->time, "%Y%m%d-%H%M%S", &local);
-    n->environ = xmalloc(ENVIRON_BYTES);
-    ssize_t len = proc_read_text(pid, 0, "environ", n->environ, ENVIRON_BYTES);
-    n->subject = (struct output_subject){
-        pid, n->comm, n->host, n->time, len < 0 ? NULL : n->environ, len < 0 ? 0 : (size_t)len};
+    size_t len;
+    n->environ = proc_read_environment(pid, &len);
+    n->subject = (struct output_subject){pid, n->comm, n->host, n->time, n->environ, len};
 }
 
 static int add_file(struct outputs *outputs, const char *pattern, pid_t pid, bool only,

@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 #include "target/cursor.h"
 
@@ -393,6 +395,31 @@ ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t
         return r;
     buf[len] = '\0';
     return (ssize_t)len;
+}
+
+ssize_t proc_read_comm(pid_t pid, pid_t tid, char ret[TASK_COMM_BYTES])
+{
+    char text[TASK_COMM_BYTES + 1];
+    ssize_t len = proc_read_text(pid, tid, "comm", text, sizeof text);
+    if (len < 0)
+        return len;
+    len -= len > 0 && text[len - 1] == '\n';
+    len = len < TASK_COMM_BYTES ? len : TASK_COMM_BYTES - 1; /* kernel threads have longer ones */
+    memcpy(ret, text, (size_t)len);
+    ret[len] = '\0';
+    return len;
+}
+
+char *proc_read_environment(pid_t pid, size_t *ret_len)
+{
+    enum { ENVIRONMENT_BYTES = 256 * 1024 };
+    char *text = xmalloc(ENVIRONMENT_BYTES);
+    ssize_t len = proc_read_text(pid, 0, "environ", text, ENVIRONMENT_BYTES);
+    *ret_len = len < 0 ? 0 : (size_t)len;
+    if (len >= 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
 int proc_read_link(pid_t pid, const char *name, char *ret, size_t capacity)

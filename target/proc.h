@@ -66,6 +66,12 @@ int proc_each_task(pid_t pid, void (*each)(void *ctx, pid_t tid), void *ctx);
 /* Reads a small file (not status, which may be long) of /proc/PID (or /proc/PID/task/TID with TID ≠ 0), NUL-terminated and cut at
  * CAPACITY.  Returns its length or a negative errno. */
 ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t capacity);
+/* The name of PID, or of its thread TID ≠ 0, without the line end that the kernel adds.  Returns its
+ * length or a negative errno. */
+ssize_t proc_read_comm(pid_t pid, pid_t tid, char ret[TASK_COMM_BYTES]);
+/* The environment that PID began with: *RET_LEN bytes of NAME=VALUE, each ended by a NUL, cut at
+ * 256 KiB.  Returns NULL if it cannot be read.  The caller frees it. */
+char *proc_read_environment(pid_t pid, size_t *ret_len);
 /* The link /proc/PID/NAME ("exe", "root", "fd/7").  Returns 0 or a negative errno; RET is always
  * NUL-terminated, cut if longer. */
 int proc_read_link(pid_t pid, const char *name, char *ret, size_t capacity);

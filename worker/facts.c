@@ -4,12 +4,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "target/proc.h"
-
-enum { ENVIRON_BYTES = 256 * 1024 };
 
 /* Names, or their beginnings where a '*' ends them.  None may hold a secret. */
 static const char *const kept[] = {
@@ -58,16 +55,18 @@ static bool is_kept(const char *variable)
 
 bool facts_environment(struct profile *p, pid_t pid, string_id *ret)
 {
-    char *variables = xmalloc(ENVIRON_BYTES);
+    size_t len;
+    char *variables = proc_read_environment(pid, &len);
+    if (!variables)
+        return false;
     struct text all = {0};
-    ssize_t len = proc_read_text(pid, 0, "environ", variables, ENVIRON_BYTES);
-    for (const char *s = variables; len > 0 && s < variables + len; s += strlen(s) + 1)
+    for (const char *s = variables; s < variables + len; s += strlen(s) + 1)
         if (is_kept(s))
             text_addf(&all, "%s%s", all.len ? " " : "", s);
     *ret = all.len ? profile_string(p, all.s) : (string_id){0};
     text_release(&all);
     free(variables);
-    return len >= 0;
+    return true;
 }
 
 void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts_put put)

@@ -360,14 +360,13 @@ void subject_exec(struct subject *s, int64_t noticed_ns)
 void subject_describe(struct subject *s)
 {
     struct profile_process *process = profile_get_process(s->profile, s->id);
-    char comm[TASK_COMM_BYTES + 1] = "";
+    char comm[TASK_COMM_BYTES];
     struct text line = {0};
     command_line_of(s->pid, &line);
     if (line.len)
         process->command = profile_string(s->profile, line.s);
-    ssize_t len = proc_read_text(s->pid, 0, "comm", comm, sizeof comm);
-    if (len > 0)
-        process->comm = profile_string_n(s->profile, comm, (size_t)len - (comm[len - 1] == '\n'));
+    if (proc_read_comm(s->pid, 0, comm) >= 0)
+        process->comm = profile_string(s->profile, comm);
     text_release(&line);
     string_id environment;
     if (facts_environment(s->profile, s->pid, &environment))

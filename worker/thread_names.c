@@ -12,12 +12,12 @@ string_id thread_names_intern(struct thread_names *t, struct profile *p, struct 
 
 string_id thread_names_read(struct thread_names *t, struct profile *p, pid_t pid, pid_t tid)
 {
-    char name[TASK_COMM_BYTES + 1];
-    ssize_t len = proc_read_text(pid, tid, "comm", name, sizeof name);
-    if (len <= 0)
+    char name[TASK_COMM_BYTES];
+    ssize_t len = proc_read_comm(pid, tid, name);
+    if (len < 0)
         return (string_id){0};
     text_clear(&t->kernel);
-    text_add_bytes(&t->kernel, name, (size_t)len - (name[len - 1] == '\n'));
+    text_add_bytes(&t->kernel, name, (size_t)len);
     return thread_names_intern(t, p, &t->kernel);
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -322,6 +323,12 @@ START_TEST(texts_and_links)
     ck_assert_int_eq(proc_read_text(getpid(), 0, "comm", buf, 4), 3);
     ck_assert_str_eq(buf, "tes");
     ck_assert_int_eq(proc_read_text(getpid(), 0, "no-such-file", buf, sizeof buf), -ENOENT);
+    ck_assert_int_eq(proc_read_comm(getpid(), getpid(), buf), 6);
+    ck_assert_str_eq(buf, "tester");
+    prctl(PR_SET_NAME, "sixteen\ncharacters");
+    ck_assert_int_eq(proc_read_comm(getpid(), 0, buf), 15);
+    ck_assert_str_eq(buf, "sixteen\ncharact");
+    ck_assert_int_eq(proc_read_comm(0x7fffffff, 0, buf), -ENOENT);
     char link[4096];
     ck_assert_int_eq(proc_read_link(getpid(), "exe", link, sizeof link), 0);
     ck_assert(str_ends(link, "/test_proc"));
@@ -332,7 +339,23 @@ START_TEST(texts_and_links)
 }
 END_TEST
 
+START_TEST(environment_is_what_the_program_began_with)
+{
+    size_t len = 0;
+    char *all = proc_read_environment(getpid(), &len);
+    ck_assert_ptr_nonnull(all);
+    bool found = false;
+    for (const char *s = all; s < all + len; s += strlen(s) + 1)
+        found |= str_starts(s, "CK_VERBOSITY=");
+    ck_assert(found);
+    free(all);
+    ck_assert_ptr_null(proc_read_environment(0x7fffffff, &len));
+    ck_assert_uint_eq(len, 0);
+}
+END_TEST
+
 CHECK_MAIN("proc", 20, schedstat_is_strict, syscall_has_three_forms, stat_survives_any_name,
            status_is_read, status_without_optional_or_with_broken_lines,
            status_of_none_or_of_nonsense, status_of_many_groups_is_read_whole,
-           own_files_are_read_again_and_again, a_blocked_thread_and_its_end, texts_and_links)
+           own_files_are_read_again_and_again, a_blocked_thread_and_its_end, texts_and_links,
+           environment_is_what_the_program_began_with)
