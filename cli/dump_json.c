@@ -8,12 +8,6 @@
 
 enum { SYSCALL_ARGS = 6 };
 
-static void key_text(struct json *j, const char *key, const char *text)
-{
-    json_key(j, key);
-    json_string(j, text);
-}
-
 static void write_hex(struct json *j, uint64_t value)
 {
     char text[24];
@@ -32,14 +26,14 @@ static void write_syscall(struct json *j, const struct dumped *t)
     }
     (void)snprintf(number, sizeof number, "%lld", (long long)t->syscall);
     json_object(j);
-    key_text(j, "name", name ? name : number);
+    json_string_field(j, "name", name ? name : number);
     json_key(j, "args");
     json_array(j);
     for (int i = 0; i < SYSCALL_ARGS; i++)
         write_hex(j, t->args[i]);
     json_end_array(j);
     if (t->object[0])
-        key_text(j, "path", t->object);
+        json_string_field(j, "path", t->object);
     json_end_object(j);
 }
 
@@ -49,49 +43,39 @@ static void write_frame(struct json *j, const struct shown_frame *f)
         [SHOWN_NATIVE] = "native", [SHOWN_PYTHON] = "python", [SHOWN_MARK] = "note"};
     json_newline(j);
     json_object(j);
-    key_text(j, "kind", kinds[f->kind]);
-    key_text(j, "name", f->name);
+    json_string_field(j, "kind", kinds[f->kind]);
+    json_string_field(j, "name", f->name);
     if (f->file)
-        key_text(j, "file", f->file);
-    if (f->current_line) {
-        json_key(j, "line");
-        json_int(j, f->current_line);
-    }
+        json_string_field(j, "file", f->file);
+    if (f->current_line)
+        json_int_field(j, "line", f->current_line);
     if (f->module)
-        key_text(j, "module", f->module);
+        json_string_field(j, "module", f->module);
     if (f->address) {
         json_key(j, "address");
         write_hex(j, f->address);
     }
-    if (f->inlined) {
-        json_key(j, "inlined");
-        json_bool(j, true);
-    }
-    if (f->guessed) {
-        json_key(j, "guessed");
-        json_bool(j, true);
-    }
+    if (f->inlined)
+        json_bool_field(j, "inlined", true);
+    if (f->guessed)
+        json_bool_field(j, "guessed", true);
     json_end_object(j);
 }
 
 static void write_gil(struct json *j, const struct dump *d, const struct dumped *t)
 {
-    static const char *const texts[] = {
-        [PY_GIL_NONE] = "none", [PY_GIL_HOLDING] = "holding", [PY_GIL_WAITING] = "waiting"};
-    json_key(j, "gil");
-    if (t->gil.gil == PY_GIL_ABSENT)
-        json_null(j);
-    else
-        json_string(j, texts[t->gil.gil]);
+    static const char *const texts[] = {[PY_GIL_ABSENT] = NULL,
+                                        [PY_GIL_NONE] = "none",
+                                        [PY_GIL_HOLDING] = "holding",
+                                        [PY_GIL_WAITING] = "waiting"};
+    json_string_field(j, "gil", texts[t->gil.gil]);
     json_key(j, "waits_for");
     if (t->gil.gil == PY_GIL_WAITING) {
         const struct dumped *holder = dumped_gil_holder(d, t);
         json_object(j);
-        key_text(j, "kind", "gil");
-        if (holder) {
-            json_key(j, "tid");
-            json_int(j, holder->tid);
-        }
+        json_string_field(j, "kind", "gil");
+        if (holder)
+            json_int_field(j, "tid", holder->tid);
         json_end_object(j);
     } else {
         json_null(j);
@@ -105,18 +89,15 @@ static void write_thread(struct json *j, struct dump *d, const struct dumped *t)
     const struct shown_frame *frames = view_stack(d->view, t->stack, &n);
     json_newline(j);
     json_object(j);
-    json_key(j, "tid");
-    json_int(j, t->tid);
-    key_text(j, "name", profile_text(d->profile, thread->name));
-    json_key(j, "python");
-    json_bool(j, thread->python);
-    key_text(j, "state", dumped_state(t));
+    json_int_field(j, "tid", t->tid);
+    json_string_field(j, "name", profile_text(d->profile, thread->name));
+    json_bool_field(j, "python", thread->python);
+    json_string_field(j, "state", dumped_state(t));
     write_syscall(j, t);
     if (t->wchan[0])
-        key_text(j, "wchan", t->wchan);
+        json_string_field(j, "wchan", t->wchan);
     write_gil(j, d, t);
-    json_key(j, "complete");
-    json_bool(j, t->sampled && t->complete);
+    json_bool_field(j, "complete", t->sampled && t->complete);
     json_key(j, "frames");
     json_array(j);
     for (size_t i = n; i-- > 0;)
@@ -136,17 +117,13 @@ static void begin_process(struct json *j, const struct dump *d, const struct dum
     const struct profile_process *p = profile_see_process(d->profile, thread->process);
     json_newline(j);
     json_object(j);
-    json_key(j, "pid");
-    json_int(j, p->pid);
+    json_int_field(j, "pid", p->pid);
     json_key(j, "command");
     json_array(j);
     command_line_each(p->pid, write_argument, j);
     json_end_array(j);
-    json_key(j, "python");
-    if (p->python_version.ix)
-        json_string(j, profile_text(d->profile, p->python_version));
-    else
-        json_null(j);
+    string_id python = p->python_version;
+    json_string_field(j, "python", python.ix ? profile_text(d->profile, python) : NULL);
     json_key(j, "threads");
     json_array(j);
 }
@@ -165,10 +142,10 @@ int dump_json(struct dump *d, FILE *out)
     clock_utc_text(time);
     (void)gethostname(host, sizeof host - 1);
     json_object(&j);
-    key_text(&j, "schema", "dump/1");
-    key_text(&j, "wallspy", WALLSPY_VERSION);
-    key_text(&j, "host", host);
-    key_text(&j, "time", time);
+    json_string_field(&j, "schema", "dump/1");
+    json_string_field(&j, "wallspy", WALLSPY_VERSION);
+    json_string_field(&j, "host", host);
+    json_string_field(&j, "time", time);
     json_key(&j, "processes");
     json_array(&j);
     for (size_t i = 0; i < d->n; i++) {

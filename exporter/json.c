@@ -119,6 +119,27 @@ void json_null(struct json *j)
     literal(j, "null");
 }
 
+void json_string_field(struct json *j, const char *key, const char *s)
+{
+    json_key(j, key);
+    if (s)
+        json_string(j, s);
+    else
+        json_null(j);
+}
+
+void json_int_field(struct json *j, const char *key, int64_t value)
+{
+    json_key(j, key);
+    json_int(j, value);
+}
+
+void json_bool_field(struct json *j, const char *key, bool value)
+{
+    json_key(j, key);
+    json_bool(j, value);
+}
+
 void json_newline(struct json *j)
 {
     if (j->comma)

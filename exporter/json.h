@@ -26,6 +26,10 @@ void json_number(struct json *j,
                  double value); /* the shortest that reads back; null if no number */
 void json_bool(struct json *j, bool value);
 void json_null(struct json *j);
+/* A key and its value. */
+void json_string_field(struct json *j, const char *key, const char *s); /* S may be NULL: null */
+void json_int_field(struct json *j, const char *key, int64_t value);
+void json_bool_field(struct json *j, const char *key, bool value);
 /* Where long lists may break, for readers with line tools: a newline before the next value. */
 void json_newline(struct json *j);
 /* Flushes.  Everything opened must be closed.  Returns 0 or the first negative errno of a write. */

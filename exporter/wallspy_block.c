@@ -6,23 +6,7 @@
 
 static void text_or_null(struct json *j, const struct profile *p, const char *key, string_id text)
 {
-    json_key(j, key);
-    if (text.ix)
-        json_string(j, profile_text(p, text));
-    else
-        json_null(j);
-}
-
-static void int_field(struct json *j, const char *key, int64_t value)
-{
-    json_key(j, key);
-    json_int(j, value);
-}
-
-static void bool_field(struct json *j, const char *key, bool value)
-{
-    json_key(j, key);
-    json_bool(j, value);
+    json_string_field(j, key, text.ix ? profile_text(p, text) : NULL);
 }
 
 static void write_facts(struct json *j, const struct profile *p)
@@ -49,7 +33,7 @@ static void write_processes(struct json *j, const struct profile *p, process_id 
             continue;
         json_newline(j);
         json_object(j);
-        int_field(j, "pid", process->pid);
+        json_int_field(j, "pid", process->pid);
         text_or_null(j, p, "comm", process->comm);
         text_or_null(j, p, "command", process->command);
         if (process->environment.ix)
@@ -72,35 +56,33 @@ static void write_thread(struct json *j, const struct profile *p, const struct s
     }
     json_newline(j);
     json_object(j);
-    int_field(j, "pid", profile_see_process(p, t->thread->process)->pid);
+    json_int_field(j, "pid", profile_see_process(p, t->thread->process)->pid);
     if (t->thread->n_folded)
-        int_field(j, "threads", t->thread->n_folded);
+        json_int_field(j, "threads", t->thread->n_folded);
     else
-        int_field(j, "tid", t->thread->tid);
+        json_int_field(j, "tid", t->thread->tid);
     text_or_null(j, p, "name", t->thread->name);
-    json_key(j, "label");
-    json_string(j, t->label);
-    bool_field(j, "main", t->thread->main);
-    bool_field(j, "python", t->thread->python);
-    bool_field(j, "idle", t->idle);
-    bool_field(j, "ended", t->thread->ended);
-    int_field(j, "start_ns", t->thread->start_ns);
-    int_field(j, "end_ns", t->thread->end_ns);
-    int_field(j, "run_ns", t->cpu_ns);
-    int_field(j, "wait_cpu_ns", t->runqueue_ns);
-    int_field(j, "blocked_ns", t->wall_ns - t->cpu_ns - t->runqueue_ns);
-    int_field(j, "missed_ns", missed_ns);
-    int_field(j, "voluntary_switches", (int64_t)t->thread->voluntary);
-    int_field(j, "involuntary_switches", (int64_t)t->thread->involuntary);
-    int_field(j, "samples", (int64_t)samples);
+    json_string_field(j, "label", t->label);
+    json_bool_field(j, "main", t->thread->main);
+    json_bool_field(j, "python", t->thread->python);
+    json_bool_field(j, "idle", t->idle);
+    json_bool_field(j, "ended", t->thread->ended);
+    json_int_field(j, "start_ns", t->thread->start_ns);
+    json_int_field(j, "end_ns", t->thread->end_ns);
+    json_int_field(j, "run_ns", t->cpu_ns);
+    json_int_field(j, "wait_cpu_ns", t->runqueue_ns);
+    json_int_field(j, "blocked_ns", t->wall_ns - t->cpu_ns - t->runqueue_ns);
+    json_int_field(j, "missed_ns", missed_ns);
+    json_int_field(j, "voluntary_switches", (int64_t)t->thread->voluntary);
+    json_int_field(j, "involuntary_switches", (int64_t)t->thread->involuntary);
+    json_int_field(j, "samples", (int64_t)samples);
     json_end_object(j);
 }
 
 void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s)
 {
     json_object(j);
-    json_key(j, "version");
-    json_string(j, WALLSPY_VERSION);
+    json_string_field(j, "version", WALLSPY_VERSION);
     write_facts(j, p);
     json_newline(j);
     json_key(j, "processes");

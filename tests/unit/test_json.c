@@ -55,11 +55,15 @@ START_TEST(values_nest)
     json_end_array(&j);
     json_key(&j, "b");
     json_string(&j, "x");
+    json_string_field(&j, "c", "y");
+    json_string_field(&j, "d", NULL);
+    json_int_field(&j, "e", -5);
+    json_bool_field(&j, "f", false);
     json_end_object(&j);
     ck_assert_int_eq(json_finish(&j), 0);
     (void)fclose(j.out);
     ck_assert_str_eq(s, "{\"a\":[-1,0,-9223372036854775808,9223372036854775807,0.1,1e+300,12,null,"
-                        "\ntrue,[]],\"b\":\"x\"}\n");
+                        "\ntrue,[]],\"b\":\"x\",\"c\":\"y\",\"d\":null,\"e\":-5,\"f\":false}\n");
     free(s);
 }
 END_TEST
