@@ -134,25 +134,19 @@ static uint64_t hash_pair(uint32_t a, uint32_t b)
     return hash_u64((uint64_t)a << 32 | b);
 }
 
-struct wanted_module {
-    const struct profile *p;
-    const struct profile_module *m;
-};
-
-static bool same_module(const void *ctx, uint32_t item)
+static bool same_module(const void *item, const void *wanted)
 {
-    const struct wanted_module *wanted = ctx;
-    const struct profile_module *a = &wanted->p->modules[item];
-    const struct profile_module *b = wanted->m;
+    const struct profile_module *a = item;
+    const struct profile_module *b = wanted;
     return a->path.ix == b->path.ix && a->bias == b->bias && a->build_id.ix == b->build_id.ix &&
            a->name.ix == b->name.ix && a->file == b->file;
 }
 
 module_id profile_module(struct profile *p, const struct profile_module *m)
 {
-    struct wanted_module wanted = {p, m};
     uint64_t hash = hash_u64(hash_pair(m->path.ix, m->name.ix) ^ m->bias);
-    uint32_t item = index_find(&p->module_index, hash, same_module, &wanted);
+    uint32_t item =
+        index_find_in(&p->module_index, hash, p->modules, sizeof *p->modules, same_module, m);
     if (item != INDEX_NONE)
         return (module_id){item + 1};
     p->modules =
@@ -168,24 +162,17 @@ const struct profile_module *profile_get_module(const struct profile *p, module_
     return &p->modules[id.ix - 1];
 }
 
-struct wanted_func {
-    const struct profile *p;
-    const struct func *f;
-};
-
-static bool same_func(const void *ctx, uint32_t item)
+static bool same_func(const void *item, const void *wanted)
 {
-    const struct wanted_func *wanted = ctx;
-    const struct func *a = &wanted->p->funcs[item];
-    const struct func *b = wanted->f;
+    const struct func *a = item;
+    const struct func *b = wanted;
     return a->name.ix == b->name.ix && a->file.ix == b->file.ix && a->first_line == b->first_line;
 }
 
 func_id profile_func(struct profile *p, const struct func *f)
 {
-    struct wanted_func wanted = {p, f};
     uint64_t hash = hash_u64(hash_pair(f->name.ix, f->file.ix) ^ f->first_line);
-    uint32_t item = index_find(&p->func_index, hash, same_func, &wanted);
+    uint32_t item = index_find_in(&p->func_index, hash, p->funcs, sizeof *p->funcs, same_func, f);
     if (item != INDEX_NONE)
         return (func_id){item + 1};
     p->funcs = array_reserve(p->funcs, &p->funcs_capacity, p->n_funcs + 1, sizeof *p->funcs);
@@ -199,11 +186,6 @@ const struct func *profile_get_func(const struct profile *p, func_id id)
     assert(id.ix && id.ix <= p->n_funcs);
     return &p->funcs[id.ix - 1];
 }
-
-struct wanted_frame {
-    const struct profile *p;
-    const struct frame *f;
-};
 
 /* The two words that tell frames of one kind apart. */
 static void frame_words(const struct frame *f, uint64_t *ret_a, uint64_t *ret_b)
@@ -225,17 +207,17 @@ static void frame_words(const struct frame *f, uint64_t *ret_a, uint64_t *ret_b)
     assert(!"a frame kind");
 }
 
-static bool same_frame(const void *ctx, uint32_t item)
+static bool same_frame(const void *item, const void *wanted)
 {
-    const struct wanted_frame *wanted = ctx;
-    const struct frame *f = &wanted->p->frames[item];
-    if (f->kind != wanted->f->kind || f->flags != wanted->f->flags)
+    const struct frame *a = item;
+    const struct frame *b = wanted;
+    if (a->kind != b->kind || a->flags != b->flags)
         return false;
-    uint64_t a[2];
-    uint64_t b[2];
-    frame_words(f, &a[0], &a[1]);
-    frame_words(wanted->f, &b[0], &b[1]);
-    return a[0] == b[0] && a[1] == b[1];
+    uint64_t x[2];
+    uint64_t y[2];
+    frame_words(a, &x[0], &x[1]);
+    frame_words(b, &y[0], &y[1]);
+    return x[0] == y[0] && x[1] == y[1];
 }
 
 static uint64_t hash_of_frame(const struct frame *f)
@@ -248,8 +230,8 @@ static uint64_t hash_of_frame(const struct frame *f)
 frame_id profile_frame(struct profile *p, const struct frame *f)
 {
     uint64_t hash = hash_of_frame(f);
-    struct wanted_frame wanted = {p, f};
-    uint32_t item = index_find(&p->frame_index, hash, same_frame, &wanted);
+    uint32_t item =
+        index_find_in(&p->frame_index, hash, p->frames, sizeof *p->frames, same_frame, f);
     if (item != INDEX_NONE)
         return (frame_id){item + 1};
     if (stacks_are_full(p)) {

@@ -5,31 +5,26 @@
 
 #include "base/alloc.h"
 
-struct wanted_node {
-    const struct stack_tree *tree;
-    stack_id parent;
-    frame_id frame;
-};
-
 static uint64_t hash_node(stack_id parent, frame_id f)
 {
     return hash_u64((uint64_t)parent.ix << 32 | f.ix);
 }
 
-static bool same_node(const void *ctx, uint32_t item)
+static bool same_node(const void *item, const void *wanted)
 {
-    const struct wanted_node *wanted = ctx;
-    const struct stack_node *node = &wanted->tree->nodes[item];
-    return node->parent.ix == wanted->parent.ix && node->frame.ix == wanted->frame.ix;
+    const struct stack_node *a = item;
+    const struct stack_node *b = wanted;
+    return a->parent.ix == b->parent.ix && a->frame.ix == b->frame.ix;
 }
 
 stack_id stack_tree_find(struct stack_tree *t, stack_id parent, frame_id f)
 {
-    struct wanted_node wanted = {t, parent, f};
+    const struct stack_node wanted = {.parent = parent, .frame = f};
     stack_id *recent = parent.ix ? &t->nodes[parent.ix - 1].recent : &t->recent;
     if (recent->ix && t->nodes[recent->ix - 1].frame.ix == f.ix)
         return *recent;
-    uint32_t item = index_find(&t->index, hash_node(parent, f), same_node, &wanted);
+    uint32_t item = index_find_in(&t->index, hash_node(parent, f), t->nodes, sizeof *t->nodes,
+                                  same_node, &wanted);
     if (item == INDEX_NONE)
         return (stack_id){0};
     *recent = (stack_id){item + 1};

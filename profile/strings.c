@@ -13,31 +13,35 @@ struct interned_string {
     size_t len;
 };
 
-struct wanted_string {
-    const struct strings *table;
+struct text_span {
     const char *text;
     size_t len;
 };
 
-static bool same_string(const void *ctx, uint32_t item)
+static bool same_string(const void *item, const void *wanted)
 {
-    const struct wanted_string *wanted = ctx;
-    const struct interned_string *s = &wanted->table->items[item];
-    return s->len == wanted->len && memcmp(s->text, wanted->text, wanted->len) == 0;
+    const struct interned_string *a = item;
+    const struct text_span *b = wanted;
+    return a->len == b->len && memcmp(a->text, b->text, b->len) == 0;
+}
+
+static uint32_t find(const struct strings *t, uint64_t hash, const struct text_span *wanted)
+{
+    return index_find_in(&t->index, hash, t->items, sizeof *t->items, same_string, wanted);
 }
 
 string_id strings_find(const struct strings *t, const char *s, size_t len)
 {
-    struct wanted_string wanted = {t, s, strnlen(s, len)};
-    uint32_t item = index_find(&t->index, hash_bytes(s, wanted.len), same_string, &wanted);
+    struct text_span wanted = {s, strnlen(s, len)};
+    uint32_t item = find(t, hash_bytes(s, wanted.len), &wanted);
     return (string_id){item == INDEX_NONE ? 0 : item + 1};
 }
 
 string_id strings_add(struct strings *t, const char *s, size_t len)
 {
-    struct wanted_string wanted = {t, s, strnlen(s, len)};
+    struct text_span wanted = {s, strnlen(s, len)};
     uint64_t hash = hash_bytes(s, wanted.len);
-    uint32_t item = index_find(&t->index, hash, same_string, &wanted);
+    uint32_t item = find(t, hash, &wanted);
     if (item != INDEX_NONE)
         return (string_id){item + 1};
     assert(t->n < UINT32_MAX - 1);

@@ -35,24 +35,19 @@ struct view {
     struct shown_frame not_shown; /* stands for a stack of which nothing is left */
 };
 
-struct wanted_identity {
-    const struct view *v;
-    struct identity identity;
-};
-
-static bool same_identity(const void *ctx, uint32_t item)
+static bool same_identity(const void *item, const void *wanted)
 {
-    const struct wanted_identity *wanted = ctx;
-    const struct identity *a = &wanted->v->identities[item];
-    const struct identity *b = &wanted->identity;
+    const struct identity *a = item;
+    const struct identity *b = wanted;
     return a->name.ix == b->name.ix && a->file.ix == b->file.ix && a->line == b->line;
 }
 
 static uint32_t id_of(struct view *v, string_id name, string_id file, uint32_t line)
 {
-    struct wanted_identity wanted = {v, {name, file, line}};
+    const struct identity wanted = {name, file, line};
     uint64_t hash = hash_u64(hash_u64((uint64_t)name.ix << 32 | file.ix) ^ line);
-    uint32_t item = index_find(&v->index, hash, same_identity, &wanted);
+    uint32_t item = index_find_in(&v->index, hash, v->identities, sizeof *v->identities,
+                                  same_identity, &wanted);
     if (item != INDEX_NONE)
         return item + 1;
     v->identities =
@@ -60,7 +55,7 @@ static uint32_t id_of(struct view *v, string_id name, string_id file, uint32_t l
     v->first_shown = array_reserve(v->first_shown, &v->first_shown_capacity, v->n_ids + 1,
                                    sizeof *v->first_shown);
     index_add(&v->index, hash, (uint32_t)v->n_ids);
-    v->identities[v->n_ids] = wanted.identity;
+    v->identities[v->n_ids] = wanted;
     v->first_shown[v->n_ids] = v->n_shown;
     return (uint32_t)++v->n_ids;
 }

@@ -154,16 +154,10 @@ static bool find_candidate(struct modules *m, size_t first, struct candidate *re
     return find_loaded(&m->maps, mapping, &layout, bias, ret);
 }
 
-struct place {
-    const struct modules *modules;
-    const struct candidate *candidate;
-};
-
-static bool is_same_place(const void *ctx, uint32_t item)
+static bool is_same_place(const void *item, const void *wanted)
 {
-    const struct place *place = ctx;
-    const struct candidate *c = place->candidate;
-    const struct entry *e = place->modules->entries[item];
+    const struct entry *e = *(struct entry *const *)item;
+    const struct candidate *c = wanted;
     return e->source.mapping.start == c->mapping->start &&
            same_file(&e->source.mapping, c->mapping) && same_id(&e->source.build_id, &c->build_id);
 }
@@ -190,9 +184,9 @@ static struct entry *add_entry(struct modules *m, const struct candidate *c)
 
 static struct entry *intern(struct modules *m, const struct candidate *c)
 {
-    struct place place = {m, c};
     uint64_t hash = hash_u64(c->mapping->start) ^ hash_u64(c->mapping->inode);
-    uint32_t item = index_find(&m->by_place, hash, is_same_place, &place);
+    uint32_t item =
+        index_find_in(&m->by_place, hash, m->entries, sizeof *m->entries, is_same_place, c);
     if (item != INDEX_NONE)
         return m->entries[item];
     struct entry *e = add_entry(m, c);

@@ -53,5 +53,38 @@ START_TEST(index_finds_what_was_added)
 }
 END_TEST
 
+struct item {
+    uint32_t number;
+    char c;
+};
+
+static bool same_item(const void *item, const void *wanted)
+{
+    const struct item *a = item;
+    const struct item *b = wanted;
+    return a->number == b->number && a->c == b->c;
+}
+
+/* All items of a number have one hash, so that only SAME tells them apart. */
+START_TEST(index_finds_items_of_an_array)
+{
+    struct index ix = {0};
+    struct item items[256] = {0};
+    for (uint32_t i = 0; i < 256; i++) {
+        items[i] = (struct item){i / 4, (char)('a' + i % 4)};
+        index_add(&ix, hash_u64(i / 4), i);
+    }
+    for (uint32_t i = 0; i < 70 * 5; i++) {
+        struct item wanted = {i / 5, (char)('a' + i % 5)};
+        uint32_t found =
+            index_find_in(&ix, hash_u64(wanted.number), items, sizeof *items, same_item, &wanted);
+        bool is_there = wanted.number < 64 && wanted.c < 'e';
+        ck_assert_uint_eq(found, is_there ? i / 5 * 4 + i % 5 : INDEX_NONE);
+    }
+    index_release(&ix);
+    ck_assert_uint_eq(index_find_in(&ix, 1, items, sizeof *items, same_item, items), INDEX_NONE);
+}
+END_TEST
+
 CHECK_MAIN("hash", 20, map_keeps_and_replaces, map_removes_and_does_not_grow_for_ever,
-           index_finds_what_was_added)
+           index_finds_what_was_added, index_finds_items_of_an_array)
