@@ -81,7 +81,7 @@ int outputs_plan(struct outputs **ret, const struct options *o)
     return tell(error, &err);
 }
 
-struct naming {
+struct file_naming {
     struct output_subject subject;
     char comm[TASK_COMM_BYTES];
     char host[256];
@@ -89,7 +89,7 @@ struct naming {
     char *environ;
 };
 
-static void naming_init(struct naming *n, pid_t pid)
+static void naming_init(struct file_naming *n, pid_t pid)
 {
     memset(n, 0, sizeof *n);
     (void)proc_read_comm(pid, 0, n->comm);
@@ -106,7 +106,7 @@ static void naming_init(struct naming *n, pid_t pid)
 static int add_file(struct outputs *outputs, const char *pattern, pid_t pid, bool only,
                     struct err *err)
 {
-    struct naming naming;
+    struct file_naming naming;
     struct text path = {0};
     struct file file = {.pid = only ? pid : 0};
     naming_init(&naming, pid);

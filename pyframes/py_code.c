@@ -209,13 +209,13 @@ void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
 
 /* ---- reading ---- */
 
-struct names {
+struct code_names {
     struct text name, file;
 };
 
 /* The interpreter's own code objects: 3.12's shim, and from 3.13 on the helper between a call of a
  * class and its __init__ (_Py_InitCleanup). */
-static bool is_internal(const struct names *n, unsigned minor)
+static bool is_internal(const struct code_names *n, unsigned minor)
 {
     enum { SHIM_SINCE = 12, CLEANUP_SINCE = 13 };
     bool cleanup = str_eq(n->file.s, "__init__") && str_eq(n->name.s, "__init__");
@@ -244,7 +244,8 @@ static void spend(struct py_codes *c, size_t work)
     c->work_left -= work < c->work_left ? work : c->work_left;
 }
 
-static int read_parts(struct py_codes *c, struct mem *mem, struct code *code, struct names *names)
+static int read_parts(struct py_codes *c, struct mem *mem, struct code *code,
+                      struct code_names *names)
 {
     const struct py_layout *l = &c->rt->layout;
     const struct py_code_key *key = &code->key;
@@ -275,7 +276,7 @@ static int read_key(struct py_codes *c, struct mem *mem, uint64_t addr, struct p
 
 /* Between two equal reads of the key its parts were what they are: the object holds them. */
 static int read_code(struct py_codes *c, struct mem *recorded, uint64_t addr, struct code *code,
-                     struct names *names)
+                     struct code_names *names)
 {
     static const struct mem_ops ops = {.read = source_read};
     for (int i = 0; i < MAX_TRIES; i++) {
@@ -302,7 +303,7 @@ static int load(struct py_codes *c, struct mem *recorded, uint64_t addr, size_t 
 {
     c->changes++;
     struct code code = {.addr = addr, .round = c->round, .seen_ns = c->taken_ns};
-    struct names names = {{0}, {0}};
+    struct code_names names = {{0}, {0}};
     int r = read_code(c, recorded, addr, &code, &names);
     if (r == 0) {
         code.first_line = code.key.first_line > 0 ? code.key.first_line : 0;

@@ -17,7 +17,7 @@ enum {
 };
 
 /* One entry: the code [end of the previous entry, END) is of line LINE; 0: of none. */
-struct cursor {
+struct linetable_cursor {
     const uint8_t *next, *limit;
     int64_t end, line_register;
     int64_t line;
@@ -25,7 +25,7 @@ struct cursor {
 
 /* Pairs (address += u8, line += s8).  A line is that of the code which FOLLOWS the pair, so an
  * entry here is: the address part of a pair, with the lines of the pairs before it. */
-static int next_lnotab(struct cursor *c)
+static int next_lnotab(struct linetable_cursor *c)
 {
     if (c->limit - c->next < 2)
         return -EPROTO;
@@ -36,7 +36,7 @@ static int next_lnotab(struct cursor *c)
     return 0;
 }
 
-static int next_310(struct cursor *c)
+static int next_310(struct linetable_cursor *c)
 {
     if (c->limit - c->next < 2)
         return -EPROTO;
@@ -50,7 +50,7 @@ static int next_310(struct cursor *c)
 }
 
 /* Six bits a byte, the least significant first; bit 6: more follow. */
-static int read_varint(struct cursor *c, uint32_t *ret)
+static int read_varint(struct linetable_cursor *c, uint32_t *ret)
 {
     uint32_t value = 0;
     for (unsigned shift = 0; c->next < c->limit && shift < 32; shift += 6) {
@@ -64,7 +64,7 @@ static int read_varint(struct cursor *c, uint32_t *ret)
     return -EPROTO;
 }
 
-static int read_signed_varint(struct cursor *c, int64_t *ret)
+static int read_signed_varint(struct linetable_cursor *c, int64_t *ret)
 {
     uint32_t value = 0;
     int r = read_varint(c, &value);
@@ -74,7 +74,7 @@ static int read_signed_varint(struct cursor *c, int64_t *ret)
     return 0;
 }
 
-static int next_location(struct cursor *c)
+static int next_location(struct linetable_cursor *c)
 {
     if (c->next == c->limit || !(*c->next & LOCATION_HEADER))
         return -EPROTO;
@@ -97,7 +97,7 @@ static int next_location(struct cursor *c)
     return 0;
 }
 
-static int next_entry(enum py_linetable_kind kind, struct cursor *c)
+static int next_entry(enum py_linetable_kind kind, struct linetable_cursor *c)
 {
     switch (kind) {
     case PY_LNOTAB:
@@ -111,16 +111,16 @@ static int next_entry(enum py_linetable_kind kind, struct cursor *c)
 }
 
 /* What is known of the code at an offset: its line, and of what comes before it the last that has one. */
-struct found {
+struct linetable_lines {
     int64_t line;
     int64_t before, before_end; /* that line, 0 if there is none; the end of its code */
 };
 
 static int find(enum py_linetable_kind kind, const uint8_t *table, size_t len, int32_t first_line,
-                int32_t offset, struct found *ret)
+                int32_t offset, struct linetable_lines *ret)
 {
-    struct cursor c = {.next = table, .limit = table + len, .line_register = first_line};
-    *ret = (struct found){.line = first_line};
+    struct linetable_cursor c = {.next = table, .limit = table + len, .line_register = first_line};
+    *ret = (struct linetable_lines){.line = first_line};
     if (offset < 0)
         return 0;
     while (c.next < c.limit && c.end <= offset) {
@@ -150,7 +150,7 @@ static int take_line(int64_t line, int32_t *ret)
 int py_linetable_line(enum py_linetable_kind kind, const uint8_t *table, size_t len,
                       int32_t first_line, int32_t offset, int32_t *ret)
 {
-    struct found found;
+    struct linetable_lines found;
     *ret = first_line;
     int r = find(kind, table, len, first_line, offset, &found);
     return r < 0 ? r : take_line(found.line, ret);
@@ -159,7 +159,7 @@ int py_linetable_line(enum py_linetable_kind kind, const uint8_t *table, size_t 
 int py_linetable_line_shown(enum py_linetable_kind kind, const uint8_t *table, size_t len,
                             int32_t first_line, int32_t offset, int32_t reach, int32_t *ret)
 {
-    struct found found;
+    struct linetable_lines found;
     *ret = first_line;
     int r = find(kind, table, len, first_line, offset, &found);
     if (r < 0)

@@ -20,7 +20,7 @@ enum {
     CHUNK_BYTES = 1 << 16,
 };
 
-struct search {
+struct runtime_search {
     struct modules *modules;
     struct mem *mem;
     struct module *executable; /* or the ld.so that was run to load it; NULL: unknown */
@@ -31,7 +31,7 @@ struct search {
 
 /* A symbol's address in the target.  The executable comes first, as for the dynamic linker: it
  * may have a copy of a library's variable. */
-static int find_symbol(struct search *s, struct module *m, const char *name, uint64_t *ret)
+static int find_symbol(struct runtime_search *s, struct module *m, const char *name, uint64_t *ret)
 {
     struct addr_range range;
     struct module *executable = s->executable;
@@ -79,7 +79,8 @@ static bool look_through(struct mem *mem, const struct mapping *map, look_fn loo
 }
 
 /* The module's variables: its writable mappings, and the anonymous one behind them for .bss. */
-static bool look_through_data(struct search *s, const struct module *m, look_fn look, void *ctx)
+static bool look_through_data(struct runtime_search *s, const struct module *m, look_fn look,
+                              void *ctx)
 {
     const struct maps *maps = modules_maps(s->modules);
     uint64_t budget = MAX_DATA_BYTES, end = 0;
@@ -120,7 +121,7 @@ static bool look_for_version(void *ctx, const uint8_t *bytes, size_t len, uint64
 }
 
 /* Where M keeps its runtime: symbol, section, 3.6's variable, cookie. */
-static int locate(struct search *s, struct module *m, uint64_t *ret)
+static int locate(struct runtime_search *s, struct module *m, uint64_t *ret)
 {
     struct elf_file *elf = module_elf(s->modules, m);
     struct addr_range range;
@@ -142,7 +143,7 @@ static int locate(struct search *s, struct module *m, uint64_t *ret)
 }
 
 /* HEAD: the first 16 bytes at the runtime. */
-static bool find_version(struct search *s, struct module *m, const uint8_t *head,
+static bool find_version(struct runtime_search *s, struct module *m, const uint8_t *head,
                          struct py_version *ret)
 {
     uint64_t addr;
@@ -174,7 +175,7 @@ static bool note_extent(void *ctx, const uint8_t *bytes, size_t len, uint64_t ad
 
 /* 3.6: the GIL is some static variables, side by side.  Without .symtab, all variables of the
  * interpreter: no others of 3.6 are ever waited for (its locks are on the heap). */
-static void locate_old_gil(struct search *s, struct module *m, struct py_runtime *rt)
+static void locate_old_gil(struct runtime_search *s, struct module *m, struct py_runtime *rt)
 {
     static const char *const names[] = {"gil_cond", "gil_mutex", "switch_cond", "switch_mutex"};
     struct elf_file *elf = module_elf(s->modules, m);
@@ -198,7 +199,7 @@ static void locate_old_gil(struct search *s, struct module *m, struct py_runtime
 
 /* Builds with Py_TRACE_REFS (up to 3.12) have two pointers before every object's own fields: a
  * type's type tells. */
-static void note_trace_refs(struct search *s, struct module *m, struct py_runtime *rt)
+static void note_trace_refs(struct runtime_search *s, struct module *m, struct py_runtime *rt)
 {
     enum { TRACE_REFS_BYTES = 16 };
     uint64_t type_type, word;
@@ -237,8 +238,8 @@ static int check_lists(struct mem *mem, const struct py_runtime *rt)
 }
 
 /* Fills RT->layout for VERSION. */
-static int choose_layout(struct search *s, const struct py_version *version, struct py_runtime *rt,
-                         struct err *err)
+static int choose_layout(struct runtime_search *s, const struct py_version *version,
+                         struct py_runtime *rt, struct err *err)
 {
     enum { NEWEST_TABLE = 12 };
     if (version->minor <= NEWEST_TABLE) {
@@ -256,7 +257,8 @@ static int choose_layout(struct search *s, const struct py_version *version, str
 }
 
 /* Fills RT, whose address is known. */
-static int describe(struct search *s, struct module *m, struct py_runtime *rt, struct err *err)
+static int describe(struct runtime_search *s, struct module *m, struct py_runtime *rt,
+                    struct err *err)
 {
     uint8_t head[16];
     struct py_version version;
@@ -281,7 +283,7 @@ static int describe(struct search *s, struct module *m, struct py_runtime *rt, s
 }
 
 /* Takes over RESULT if it says more than what is known so far. */
-static void note(struct search *s, int result, const struct err *err)
+static void note(struct runtime_search *s, int result, const struct err *err)
 {
     static const int order[] = {-ENOENT, -ENOTSUP, -EAGAIN, 0};
     size_t old = 0, new = 0;
@@ -297,7 +299,7 @@ static void note(struct search *s, int result, const struct err *err)
 }
 
 /* Tries the runtime at ADDR of module M. */
-static void try_runtime(struct search *s, struct module *m, uint64_t addr)
+static void try_runtime(struct runtime_search *s, struct module *m, uint64_t addr)
 {
     struct err err = {0};
     struct py_runtime *rt = xcalloc(1, sizeof *rt);
@@ -313,7 +315,7 @@ static void try_runtime(struct search *s, struct module *m, uint64_t addr)
 }
 
 /* Every place of a module that is likely to be the interpreter. */
-static void try_likely(struct search *s, struct module *m)
+static void try_likely(struct runtime_search *s, struct module *m)
 {
     uint64_t addr;
     const char *unsupported = py_unsupported_name(m->path);
@@ -329,7 +331,7 @@ static void try_likely(struct search *s, struct module *m)
 
 /* Only what a look at the exported symbols and section names shows: for the hundreds of libraries
  * a program may have. */
-static void try_unlikely(struct search *s, struct module *m)
+static void try_unlikely(struct runtime_search *s, struct module *m)
 {
     struct elf_file *elf = module_elf(s->modules, m);
     struct addr_range range;
@@ -348,7 +350,7 @@ static struct module *mapped_module(struct modules *modules, uint32_t id)
 int py_runtime_find(struct py_runtime **ret, struct modules *modules, struct mem *mem,
                     struct err *err)
 {
-    struct search s = {.modules = modules, .mem = mem, .result = -ENOENT};
+    struct runtime_search s = {.modules = modules, .mem = mem, .result = -ENOENT};
     uint32_t n = (uint32_t)modules_count(modules);
     s.executable = modules_executable(modules);
     for (uint32_t i = 0; i < n && !s.found; i++) {
@@ -375,7 +377,7 @@ const char *py_runtime_version(const struct py_runtime *rt)
 
 bool py_runtime_find_patch_level(struct py_runtime *rt, struct modules *modules, struct mem *mem)
 {
-    struct search s = {.modules = modules, .mem = mem};
+    struct runtime_search s = {.modules = modules, .mem = mem};
     struct module *m = modules_find(modules, rt->module_start);
     struct py_version version = {.minor = rt->layout.minor};
     const char *dot = strchr(rt->version, '.');

@@ -28,7 +28,7 @@ struct thread_ids {
     uint64_t top, base_frame; /* frame or cframe; see is_idle() */
 };
 
-struct entry {
+struct thread_state_entry {
     uint64_t state, interp, thread_id, next;
     uint64_t same_thread; /* the next entry of that thread, as in by_thread */
 };
@@ -41,7 +41,7 @@ struct head {
 };
 
 struct table {
-    struct entry *entries;
+    struct thread_state_entry *entries;
     size_t n, capacity;
     struct map by_thread; /* thread_id → index into entries + 1 */
     struct map by_state;  /* state → the same */
@@ -281,7 +281,7 @@ static void note_tids(struct table *t, struct mem *live, uint64_t thread_id)
 static void add_entry(struct table *t, struct mem *live, uint64_t state,
                       const struct thread_ids *ids, bool has_native)
 {
-    struct entry e = {state, ids->interp, ids->thread_id, ids->next, 0};
+    struct thread_state_entry e = {state, ids->interp, ids->thread_id, ids->next, 0};
     /* Before a thread has begun, these are 0, or (≤ 3.11) those of the thread that made it. */
     if (ids->thread_id == 0 || (has_native && ids->native_id == 0)) {
         t->unsettled = true;
@@ -394,14 +394,14 @@ static bool is_idle(const struct py_layout *l, uint64_t state, const struct thre
     return ids->top == 0 || ids->top == none;
 }
 
-struct found {
+struct found_states {
     uint64_t states[MAX_OF_THREAD];
     uint32_t n, max;
     uint64_t idle; /* a bit for each */
 };
 
 /* Where there is no room, those that run nothing make some.  False: none does. */
-static bool take(struct found *f, uint64_t state, bool idle)
+static bool take(struct found_states *f, uint64_t state, bool idle)
 {
     uint32_t at = f->n;
     if (at == f->max && idle)
@@ -420,14 +420,14 @@ static bool take(struct found *f, uint64_t state, bool idle)
 uint32_t py_states_find(struct py_states *s, struct mem *recording, pid_t ns_tid, uint64_t fs_base,
                         uint64_t *states, uint32_t max, bool *ret_incomplete)
 {
-    struct found found = {.max = max < MAX_OF_THREAD ? max : MAX_OF_THREAD};
+    struct found_states found = {.max = max < MAX_OF_THREAD ? max : MAX_OF_THREAD};
     uint64_t thread = fs_base;
     uint64_t at = 0;
     bool whole = true;
     if (thread != 0 || map_get(&s->table.by_tid, (uint64_t)ns_tid, &thread))
         (void)map_get(&s->table.by_thread, thread, &at);
     for (int i = 0; at != 0 && whole; i++) {
-        const struct entry *e = &s->table.entries[at - 1];
+        const struct thread_state_entry *e = &s->table.entries[at - 1];
         struct thread_ids ids;
         if (i == MAX_OF_THREAD)
             whole = false;
@@ -451,7 +451,7 @@ static bool was_there(const struct py_states *s, uint64_t state, const struct th
     uint64_t at;
     if (!map_get(&s->table.by_state, state, &at))
         return false;
-    const struct entry *e = &s->table.entries[at - 1];
+    const struct thread_state_entry *e = &s->table.entries[at - 1];
     return e->interp == ids->interp && e->thread_id == ids->thread_id && e->next == ids->next;
 }
 

@@ -19,7 +19,7 @@ struct py_tasks {
 };
 
 /* What a thread runs. */
-struct task {
+struct running_task {
     uint64_t name; /* a str, or the int N of one called Task-N */
     bool is_number;
     uint64_t coroutine;
@@ -115,7 +115,7 @@ struct py_tasks *py_tasks_free(struct py_tasks *t)
 }
 
 static int find_running(const struct py_tasks *t, struct mem *mem, uint64_t thread_state,
-                        struct task *ret)
+                        struct running_task *ret)
 {
     uint64_t task, type;
     int r = mem_read_u64(mem, thread_state + t->running, &task);
@@ -156,7 +156,7 @@ static int read_number(const struct py_tasks *t, struct mem *mem, uint64_t addr,
 void py_task_keep(const struct py_tasks *t, struct mem *recording, uint64_t thread_state)
 {
     uint8_t bytes[256];
-    struct task task;
+    struct running_task task;
     uint64_t data;
     size_t len;
     if (find_running(t, recording, thread_state, &task) != 0)
@@ -179,7 +179,7 @@ int py_task_read(const struct py_tasks *t, struct mem *mem, uint64_t thread_stat
                  uint64_t *ret_frame)
 {
     const struct py_layout *l = &t->rt->layout;
-    struct task task;
+    struct running_task task;
     uint64_t number, type;
     int r = find_running(t, mem, thread_state, &task);
     if (r == 0 && task.is_number)

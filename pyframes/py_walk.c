@@ -17,7 +17,7 @@ enum frame_owner {
  * less: the thread is held meanwhile, and most frames were read with their chunk before. */
 enum { MAX_STEPS = 2 * PY_MAX_FRAMES, MAX_KEPT_STEPS = 1024 };
 
-struct walk {
+struct py_walker {
     const struct py_runtime *rt;
     struct mem *mem;
     struct py_stack *out;
@@ -50,7 +50,7 @@ static bool is_address(uint64_t addr)
     return addr >= LOWEST && addr < UINT64_C(1) << 47 && addr % 8 == 0;
 }
 
-static int read_word(struct walk *w, uint64_t addr, uint64_t *ret)
+static int read_word(struct py_walker *w, uint64_t addr, uint64_t *ret)
 {
     int r = mem_read_u64(w->mem, addr, ret);
     if (r < 0 && w->error == 0)
@@ -64,7 +64,7 @@ static uint8_t byte_at(const uint8_t *bytes, uint32_t offset)
 }
 
 /* Is ADDR where the search left its mark?  Finds every cycle of N frames within 3 N steps. */
-static bool led_back(struct walk *w, uint64_t addr)
+static bool led_back(struct py_walker *w, uint64_t addr)
 {
     if (w->steps > 0 && addr == w->marked)
         return true;
@@ -92,7 +92,7 @@ static int32_t lasti_of(const struct py_layout *l, const struct step *s)
     return offset <= INT32_MAX ? (int32_t)offset : PY_LASTI_UNKNOWN;
 }
 
-static enum py_walk_end read_step(struct walk *w, uint64_t addr, struct step *ret)
+static enum py_walk_end read_step(struct py_walker *w, uint64_t addr, struct step *ret)
 {
     const struct py_layout *l = &w->rt->layout;
     uint8_t bytes[PY_FRAME_MAX_BYTES];
@@ -128,7 +128,7 @@ static void note_end(struct py_stack *out, enum py_walk_end end)
 }
 
 /* A frame whose code is no address is just being made or cleared: it is left out. */
-static enum py_walk_end add_frame(struct walk *w, const struct step *s, uint64_t marker)
+static enum py_walk_end add_frame(struct py_walker *w, const struct step *s, uint64_t marker)
 {
     struct py_stack *out = w->out;
     if (!is_address(s->code)) {
@@ -148,7 +148,7 @@ static enum py_walk_end add_frame(struct walk *w, const struct step *s, uint64_t
     return PY_WALK_DONE;
 }
 
-static void close_block(struct walk *w, size_t first, uint64_t marker)
+static void close_block(struct py_walker *w, size_t first, uint64_t marker)
 {
     struct py_stack *out = w->out;
     if (out->n == first)
@@ -159,7 +159,7 @@ static void close_block(struct walk *w, size_t first, uint64_t marker)
 }
 
 /* ≤ 3.10: every frame object is a block. */
-static enum py_walk_end walk_objects(struct walk *w)
+static enum py_walk_end walk_objects(struct py_walker *w)
 {
     uint64_t addr;
     if (read_word(w, w->thread + w->rt->layout.thread.frame, &addr) < 0)
@@ -180,7 +180,7 @@ static enum py_walk_end walk_objects(struct walk *w)
 
 /* 3.10: the CFrames in the order of the frames [FIRST, n).  A CFrame does not name its frame, so
  * they tell something only if there are as many; else the markers stay 0. */
-static void mark_by_cframes(struct walk *w, size_t first)
+static void mark_by_cframes(struct py_walker *w, size_t first)
 {
     const struct py_layout *l = &w->rt->layout;
     struct py_stack *out = w->out;
@@ -200,7 +200,7 @@ static void mark_by_cframes(struct walk *w, size_t first)
         out->frames[--i].marker = 0;
 }
 
-static enum py_walk_end read_cframe(struct walk *w, uint64_t addr, struct cframe *ret)
+static enum py_walk_end read_cframe(struct py_walker *w, uint64_t addr, struct cframe *ret)
 {
     const struct py_layout *l = &w->rt->layout;
     if (!is_address(addr))
@@ -214,7 +214,7 @@ static enum py_walk_end read_cframe(struct walk *w, uint64_t addr, struct cframe
 
 /* 3.11: C's block, from its current frame to the one with is_entry that C's caller called; C becomes that caller.
  * gen.throw() passes by generators that await another: they have no activation, and is_entry is of when they had one. */
-static enum py_walk_end entry_block(struct walk *w, struct cframe *c)
+static enum py_walk_end entry_block(struct py_walker *w, struct cframe *c)
 {
     size_t first = w->out->n;
     struct step s = {.previous = c->current_frame};
@@ -240,7 +240,7 @@ static void note_left(struct py_stack *out, uint64_t marker)
 
 /* 3.13 and later: an activation that is just being entered links its frame and shim some instructions before
  * it says what the shim is (Debian 13's build); its code is None by then, and its instruction in no code object. */
-static bool is_new_shim(struct walk *w, const struct step *s)
+static bool is_new_shim(struct py_walker *w, const struct step *s)
 {
     const struct py_layout *l = &w->rt->layout;
     uint64_t type;
@@ -252,7 +252,7 @@ static bool is_new_shim(struct walk *w, const struct step *s)
 
 /* 3.12 and later: the block from frame *FRAME to its shim.  *FRAME becomes the first of the next
  * block, 0 at the end of the chain; RET_SHIM the address of the shim, if one was met. */
-static enum py_walk_end shim_block(struct walk *w, uint64_t *frame, uint64_t *ret_shim)
+static enum py_walk_end shim_block(struct py_walker *w, uint64_t *frame, uint64_t *ret_shim)
 {
     size_t first = w->out->n;
     struct step s;
@@ -278,7 +278,7 @@ static enum py_walk_end shim_block(struct walk *w, uint64_t *frame, uint64_t *re
     return PY_WALK_DONE;
 }
 
-static enum py_walk_end walk_shims(struct walk *w, uint64_t frame)
+static enum py_walk_end walk_shims(struct py_walker *w, uint64_t frame)
 {
     enum py_walk_end end = PY_WALK_DONE;
     uint64_t shim;
@@ -287,7 +287,7 @@ static enum py_walk_end walk_shims(struct walk *w, uint64_t frame)
     return end;
 }
 
-static enum py_walk_end walk_entries(struct walk *w, struct cframe *c)
+static enum py_walk_end walk_entries(struct py_walker *w, struct cframe *c)
 {
     enum py_walk_end end = PY_WALK_DONE;
     while (c->current_frame != 0 && end == PY_WALK_DONE)
@@ -296,7 +296,7 @@ static enum py_walk_end walk_entries(struct walk *w, struct cframe *c)
 }
 
 /* Does FRAME run a code object?  True if that cannot be told. */
-static bool runs_code(struct walk *w, const struct py_frame *frame)
+static bool runs_code(struct py_walker *w, const struct py_frame *frame)
 {
     uint64_t type;
     if (w->rt->code_type == 0 || w->code_unread)
@@ -310,7 +310,7 @@ static bool runs_code(struct walk *w, const struct py_frame *frame)
  * links its cframe some instructions before it fills it in: until then both members are what an
  * older call left on the stack, and this returns PY_WALK_TORN; a long chain is none of those.  After PY_WALK_DONE the next block
  * begins at C (3.11) or *RET_FRAME (3.12). */
-static enum py_walk_end walk_top(struct walk *w, struct cframe *c, uint64_t *ret_frame)
+static enum py_walk_end walk_top(struct py_walker *w, struct cframe *c, uint64_t *ret_frame)
 {
     /* Shim and cframe are locals of one C function: 112 bytes apart in 3.12.1. */
     enum { LOCALS_BYTES = 1024, MAX_STALE_FRAMES = 256 };
@@ -334,7 +334,7 @@ static enum py_walk_end walk_top(struct walk *w, struct cframe *c, uint64_t *ret
 }
 
 /* Forgets the frames from FIRST on, and the markers from LEFT, which were no more than a stale chain. */
-static void drop_top(struct walk *w, size_t first, size_t left)
+static void drop_top(struct py_walker *w, size_t first, size_t left)
 {
     w->out->n = first;
     w->out->n_left = left;
@@ -344,7 +344,7 @@ static void drop_top(struct walk *w, size_t first, size_t left)
 }
 
 /* 3.11 and 3.12: the top is found through the thread's cframe. */
-static enum py_walk_end walk_cframes(struct walk *w)
+static enum py_walk_end walk_cframes(struct py_walker *w)
 {
     const struct py_layout *l = &w->rt->layout;
     uint64_t root = w->thread + l->thread.root_cframe, addr, frame;
@@ -371,7 +371,7 @@ static enum py_walk_end walk_cframes(struct walk *w)
 }
 
 /* The same from the cframe at ADDR, if it is one. */
-static enum py_walk_end walk_from_cframe(struct walk *w, uint64_t addr)
+static enum py_walk_end walk_from_cframe(struct py_walker *w, uint64_t addr)
 {
     const struct py_layout *l = &w->rt->layout;
     struct cframe c = {0};
@@ -394,7 +394,7 @@ static enum py_walk_end walk_from_cframe(struct walk *w, uint64_t addr)
     return end == PY_WALK_DONE ? walk_shims(w, frame) : end;
 }
 
-static enum py_walk_end walk_thread(struct walk *w)
+static enum py_walk_end walk_thread(struct py_walker *w)
 {
     const struct py_layout *l = &w->rt->layout;
     size_t first = w->out->n;
@@ -434,7 +434,7 @@ int py_walk(const struct py_runtime *rt, struct mem *mem, const uint64_t *thread
     begin(out);
     out->n_states = n < PY_MAX_STATES ? n : PY_MAX_STATES;
     for (size_t i = 0; i < out->n_states; i++) {
-        struct walk w = {.rt = rt, .mem = mem, .out = out, .thread = thread_states[i]};
+        struct py_walker w = {.rt = rt, .mem = mem, .out = out, .thread = thread_states[i]};
         note_end(out, walk_thread(&w));
         out->states[i] = thread_states[i];
         out->state_ends[i] = out->n;
@@ -452,12 +452,12 @@ static bool has_cframes(const struct py_runtime *rt)
 static bool walk_caller(const struct py_runtime *rt, struct mem *mem, uint64_t thread_state,
                         uint64_t addr, size_t *steps, struct py_stack *out)
 {
-    struct walk w = {.rt = rt,
-                     .mem = mem,
-                     .out = out,
-                     .thread = thread_state,
-                     .code_unread = true,
-                     .steps_before = *steps};
+    struct py_walker w = {.rt = rt,
+                          .mem = mem,
+                          .out = out,
+                          .thread = thread_state,
+                          .code_unread = true,
+                          .steps_before = *steps};
     begin(out);
     enum py_walk_end end = walk_from_cframe(&w, addr);
     *steps += w.steps;

@@ -9,14 +9,14 @@ enum {
 };
 
 /* What a thread's samples found. */
-struct found {
+struct seen_samples {
     int64_t ns[COUNTED_KINDS], sum_ns;
     uint64_t samples;
 };
 
-static struct found add_up(const struct profile_thread *t)
+static struct seen_samples add_up(const struct profile_thread *t)
 {
-    struct found found = {0};
+    struct seen_samples found = {0};
     for (size_t i = 0; i < t->n_runs; i++) {
         int kind = run_counted(&t->runs[i]);
         if (kind == COUNTED_KINDS)
@@ -67,7 +67,7 @@ static void check_thread(const struct surveyed *t, int64_t stolen_ns, struct dis
                          double *worst_excess)
 {
     const struct counts *counts = &t->thread->counts;
-    struct found found = add_up(t->thread);
+    struct seen_samples found = add_up(t->thread);
     int64_t counted_ns = 0;
     for (int kind = 0; kind < COUNTED_KINDS; kind++)
         counted_ns += counts->ns[kind];

@@ -25,7 +25,7 @@ struct debug_search {
 };
 
 /* What a debug file must agree with. */
-struct wanted {
+struct debug_wanted {
     const struct build_id *id; /* NULL: by CRC */
     uint32_t crc;
     const struct elf_file *module; /* NULL: none */
@@ -62,7 +62,7 @@ static bool has_id(const struct elf_file *f, const struct build_id *id)
     return own->len == id->len && memcmp(own->bytes, id->bytes, id->len) == 0;
 }
 
-static struct elf_file *open_wanted(const char *path, const struct wanted *w)
+static struct elf_file *open_wanted(const char *path, const struct debug_wanted *w)
 {
     struct elf_file *f;
     if (elf_file_open(&f, path, NULL) < 0)
@@ -72,14 +72,14 @@ static struct elf_file *open_wanted(const char *path, const struct wanted *w)
 }
 
 /* Tries PATH, and frees it. */
-static struct elf_file *try_path(char *path, const struct wanted *w)
+static struct elf_file *try_path(char *path, const struct debug_wanted *w)
 {
     struct elf_file *f = open_wanted(path, w);
     free(path);
     return f;
 }
 
-static struct elf_file *by_build_id(const struct debug_search *s, const struct wanted *w)
+static struct elf_file *by_build_id(const struct debug_search *s, const struct debug_wanted *w)
 {
     enum { MIN_ID_BYTES = 2 };
     if (!w->id || w->id->len < MIN_ID_BYTES)
@@ -97,7 +97,7 @@ static struct elf_file *by_build_id(const struct debug_search *s, const struct w
 }
 
 /* NAME beside the module in DIR, in .debug/ there, and in the debug directory. */
-static struct elf_file *by_link(const struct debug_search *s, const struct wanted *w,
+static struct elf_file *by_link(const struct debug_search *s, const struct debug_wanted *w,
                                 const char *dir, const char *name)
 {
     struct elf_file *f = NULL;
@@ -120,7 +120,7 @@ static char *dir_of(const char *path)
     return dir;
 }
 
-static struct elf_file *by_debuginfod(struct debug_search *s, const struct wanted *w)
+static struct elf_file *by_debuginfod(struct debug_search *s, const struct debug_wanted *w)
 {
     char *path = s->debuginfod && w->id ? debuginfod_fetch(s->debuginfod, w->id) : NULL;
     return path ? try_path(path, w) : NULL;
@@ -130,7 +130,7 @@ struct elf_file *debug_search_find(struct debug_search *s, struct elf_file *modu
                                    const char *path)
 {
     const struct build_id *id = elf_file_build_id(module);
-    struct wanted w = {.id = id->len ? id : NULL, .module = module};
+    struct debug_wanted w = {.id = id->len ? id : NULL, .module = module};
     GElf_Word crc = 0;
     const char *link = dwelf_elf_gnu_debuglink(elf_file_elf(module), &crc);
     w.crc = crc;
@@ -153,7 +153,7 @@ struct elf_file *debug_search_find_alt(struct debug_search *s, Dwarf *dwarf,
         return NULL;
     struct build_id id = {.len = (size_t)len};
     memcpy(id.bytes, bytes, id.len);
-    struct wanted w = {.id = &id};
+    struct debug_wanted w = {.id = &id};
     struct elf_file *f = by_build_id(s, &w);
     for (size_t i = 0; i < s->n && !f && *name == '/'; i++)
         f = try_path(xasprintf("%s%s", s->roots[i], name), &w);

@@ -16,7 +16,7 @@
 #include "target/maps.h"
 #include "target/proc.h"
 
-struct entry {
+struct symbolizer_entry {
     struct modules *modules;
     struct module *module;
     uint64_t file; /* its path and build id; of a file without one: only this entry's */
@@ -38,14 +38,14 @@ struct symbolizer {
     struct nameless *nameless;
     size_t n_nameless, nameless_capacity;
     struct debug_search *search;
-    struct entry *entries;
+    struct symbolizer_entry *entries;
     size_t n, capacity;
     struct map by_id; /* module_id → entry */
     bool (*is_plumbing)(const char *function);
     bool (*is_jit_plumbing)(const char *function);
 };
 
-struct wanted {
+struct wanted_frame {
     struct symbolizer *symbolizer;
     uint64_t file, offset, function;
     uint32_t entry;
@@ -53,7 +53,7 @@ struct wanted {
 };
 
 struct wanted_list {
-    struct wanted *items;
+    struct wanted_frame *items;
     size_t n, capacity;
 };
 
@@ -73,7 +73,7 @@ void symbolizer_add_module(struct symbolizer *s, module_id m, struct modules *mo
     uint64_t file = (uint64_t)known->path.ix << 32 | known->build_id.ix;
     s->entries = array_reserve(s->entries, &s->capacity, s->n + 1, sizeof *s->entries);
     map_put(&s->by_id, m.ix, s->n);
-    s->entries[s->n++] = (struct entry){modules, module, known->build_id.ix ? file : 0};
+    s->entries[s->n++] = (struct symbolizer_entry){modules, module, known->build_id.ix ? file : 0};
 }
 
 void symbolizer_set_plumbing(struct symbolizer *s, bool (*is_plumbing)(const char *function),
@@ -209,7 +209,7 @@ static void want(struct symbolizer *s, struct wanted_list *list, frame_id id)
         !map_get(&s->by_id, f->native.module.ix, &entry))
         return;
     list->items = array_reserve(list->items, &list->capacity, list->n + 1, sizeof *list->items);
-    list->items[list->n++] = (struct wanted){
+    list->items[list->n++] = (struct wanted_frame){
         .symbolizer = s,
         .file = s->entries[entry].file,
         .offset = f->native.offset,
@@ -220,7 +220,7 @@ static void want(struct symbolizer *s, struct wanted_list *list, frame_id id)
 }
 
 /* Of one file; where that is not known, of one module. */
-static int by_file(const struct wanted *x, const struct wanted *y)
+static int by_file(const struct wanted_frame *x, const struct wanted_frame *y)
 {
     int order = compare_u64(x->file, y->file);
     if (order || x->file)
@@ -232,8 +232,8 @@ static int by_file(const struct wanted *x, const struct wanted *y)
 /* By file, then by address: every unit of DWARF is read once, in the file's order. */
 static int by_place(const void *a, const void *b)
 {
-    const struct wanted *x = a;
-    const struct wanted *y = b;
+    const struct wanted_frame *x = a;
+    const struct wanted_frame *y = b;
     int order = by_file(x, y);
     order = order ? order : compare_u64(x->offset, y->offset);
     return order ? order : compare_u64(x->frame.ix, y->frame.ix);
@@ -268,9 +268,9 @@ struct naming_go {
 };
 
 /* The file of the entry that W is in; NULL: it is gone, or not to be had a second time where that is needed. */
-static struct elf_file *open_file(struct naming_go *go, const struct wanted *w, bool apart)
+static struct elf_file *open_file(struct naming_go *go, const struct wanted_frame *w, bool apart)
 {
-    const struct entry *e = &w->symbolizer->entries[w->entry];
+    const struct symbolizer_entry *e = &w->symbolizer->entries[w->entry];
     struct elf_file *file = module_elf(e->modules, e->module);
     if (!file || !apart)
         return file;
@@ -282,10 +282,10 @@ static struct elf_file *open_file(struct naming_go *go, const struct wanted *w, 
 
 /* Adds the N frames of one file at W, if it can be opened: for one process it may be gone where another still has
  * it. */
-static bool add_file(struct naming_go *go, const struct wanted *w, size_t n, bool apart)
+static bool add_file(struct naming_go *go, const struct wanted_frame *w, size_t n, bool apart)
 {
     struct elf_file *file = NULL;
-    const struct wanted *of = w;
+    const struct wanted_frame *of = w;
     for (size_t i = 0; i < n && !file; i++)
         file = open_file(go, of = &w[i], apart);
     if (!file)
@@ -305,7 +305,7 @@ static struct naming_go *go_new(struct symbolizer *const *all, size_t n, bool ap
     struct naming_go *go = xcalloc(1, sizeof *go);
     go->naming = naming_new();
     go->list = want_all(all, n);
-    struct wanted *items = go->list.items;
+    struct wanted_frame *items = go->list.items;
     size_t kept = 0;
     for (size_t at = 0, len; at < go->list.n; at += len) {
         len = 1;
@@ -325,7 +325,7 @@ static string_id string_of(struct profile *p, const struct naming *naming, strin
     return id.ix ? profile_string(p, naming_text(naming, id)) : id;
 }
 
-static bool take_names(const struct naming *naming, size_t i, const struct wanted *w)
+static bool take_names(const struct naming *naming, size_t i, const struct wanted_frame *w)
 {
     struct symbolizer *s = w->symbolizer;
     struct location locations[MAX_INLINED + 1];

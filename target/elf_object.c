@@ -10,7 +10,7 @@ enum {
 };
 
 /* The object, copied. */
-struct object {
+struct object_copy {
     uint8_t *bytes;
     size_t len;
     size_t left; /* bytes of sections that may still be gone through; sections that overlap lie */
@@ -60,7 +60,7 @@ size_t elf_object_code(struct mem *mem, const struct addr_range *object, struct 
 }
 
 /* False: there is no such section. */
-static bool get_section(const struct object *o, uint64_t i, Elf64_Shdr *ret)
+static bool get_section(const struct object_copy *o, uint64_t i, Elf64_Shdr *ret)
 {
     if (i >= o->header.e_shnum)
         return false;
@@ -69,7 +69,7 @@ static bool get_section(const struct object *o, uint64_t i, Elf64_Shdr *ret)
 }
 
 /* The section's bytes; NULL: it has none in the object. */
-static uint8_t *contents(const struct object *o, const Elf64_Shdr *s)
+static uint8_t *contents(const struct object_copy *o, const Elf64_Shdr *s)
 {
     bool there =
         s->sh_type != SHT_NOBITS && s->sh_offset <= o->len && s->sh_size <= o->len - s->sh_offset;
@@ -77,7 +77,7 @@ static uint8_t *contents(const struct object *o, const Elf64_Shdr *s)
 }
 
 /* The same of a section that will be gone through; NULL too if too much was. */
-static uint8_t *take_contents(struct object *o, const Elf64_Shdr *s)
+static uint8_t *take_contents(struct object_copy *o, const Elf64_Shdr *s)
 {
     uint8_t *bytes = contents(o, s);
     if (!bytes || s->sh_size > o->left)
@@ -87,7 +87,7 @@ static uint8_t *take_contents(struct object *o, const Elf64_Shdr *s)
 }
 
 /* In a relocatable object symbols are relative to their section. */
-static void place_symbols(struct object *o, const Elf64_Shdr *table)
+static void place_symbols(struct object_copy *o, const Elf64_Shdr *table)
 {
     uint8_t *bytes = take_contents(o, table);
     for (size_t at = 0; bytes && at + sizeof(Elf64_Sym) <= table->sh_size;
@@ -111,7 +111,7 @@ static size_t relocation_bytes(uint64_t type, bool *ret_relative)
     return type == R_X86_64_32 || type == R_X86_64_32S || type == R_X86_64_PC32 ? 4 : 0;
 }
 
-static void relocate(const struct object *o, const Elf64_Rela *rela, const Elf64_Shdr *target,
+static void relocate(const struct object_copy *o, const Elf64_Rela *rela, const Elf64_Shdr *target,
                      const Elf64_Shdr *symbols)
 {
     bool relative;
@@ -131,7 +131,7 @@ static void relocate(const struct object *o, const Elf64_Rela *rela, const Elf64
     memcpy(to + rela->r_offset, &value, bytes); /* little-endian */
 }
 
-static void relocate_section(struct object *o, const Elf64_Shdr *relas)
+static void relocate_section(struct object_copy *o, const Elf64_Shdr *relas)
 {
     Elf64_Shdr target;
     Elf64_Shdr symbols;
@@ -147,8 +147,8 @@ static void relocate_section(struct object *o, const Elf64_Shdr *relas)
     }
 }
 
-static void each_section(struct object *o, uint32_t type,
-                         void (*fn)(struct object *o, const Elf64_Shdr *s))
+static void each_section(struct object_copy *o, uint32_t type,
+                         void (*fn)(struct object_copy *o, const Elf64_Shdr *s))
 {
     Elf64_Shdr s;
     for (size_t i = 0; get_section(o, i, &s); i++)
@@ -157,7 +157,7 @@ static void each_section(struct object *o, uint32_t type,
 }
 
 /* Code is taken as it is in memory: relocated, and where a compiler registers headers only, the only copy. */
-static void take_code(struct object *o, struct elf_layout *layout, struct mem *mem)
+static void take_code(struct object_copy *o, struct elf_layout *layout, struct mem *mem)
 {
     Elf64_Shdr s;
     layout->n = 0;
@@ -177,7 +177,7 @@ static void take_code(struct object *o, struct elf_layout *layout, struct mem *m
 }
 
 /* libdw takes .eh_frame only if it is of the usual type; LLVM writes the psABI's. */
-static void name_type(const struct object *o, size_t i)
+static void name_type(const struct object_copy *o, size_t i)
 {
     Elf64_Shdr s;
     if (!get_section(o, i, &s) || s.sh_type != SHT_X86_64_UNWIND)
@@ -186,7 +186,7 @@ static void name_type(const struct object *o, size_t i)
     memcpy(o->bytes + o->header.e_shoff + i * sizeof s, &s, sizeof s);
 }
 
-static void finish(struct object *o, struct elf_layout *layout, struct mem *mem)
+static void finish(struct object_copy *o, struct elf_layout *layout, struct mem *mem)
 {
     if (o->header.e_type == ET_REL) {
         each_section(o, SHT_SYMTAB, place_symbols);
@@ -205,7 +205,7 @@ static void finish(struct object *o, struct elf_layout *layout, struct mem *mem)
 int elf_object_read(struct elf_image *ret, struct elf_layout *layout, struct mem *mem,
                     const struct addr_range *object, struct elf_budget *budget)
 {
-    struct object o = {.len = object->len, .left = object->len};
+    struct object_copy o = {.len = object->len, .left = object->len};
     if (o.len < sizeof o.header || o.len > MAX_OBJECT_BYTES)
         return -ENOEXEC;
     if (o.len > budget->bytes / 2) {

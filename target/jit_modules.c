@@ -17,7 +17,7 @@ enum {
 static void seek_lists(struct modules *m)
 {
     for (; m->n_sought < m->n; m->n_sought++) {
-        struct entry *e = m->entries[m->n_sought];
+        struct module_entry *e = m->entries[m->n_sought];
         uint64_t descriptor;
         if (e->object.entry || m->n_lists == MAX_JIT_LISTS ||
             modules_find(m, e->module.start) != &e->module)
@@ -27,14 +27,14 @@ static void seek_lists(struct modules *m)
     }
 }
 
-static struct entry *add_object(struct modules *m, const struct jit_object *o)
+static struct module_entry *add_object(struct modules *m, const struct jit_object *o)
 {
-    struct entry *e = xcalloc(1, sizeof *e);
+    struct module_entry *e = xcalloc(1, sizeof *e);
     e->object = *o;
     e->path = xasprintf("[jit %zu]", ++m->n_objects_ever);
     e->module =
         (struct module){.id = (uint32_t)m->n, .path = e->path, .name = "[jit]", .jit = true};
-    m->entries = array_reserve(m->entries, &m->capacity, m->n + 1, sizeof(struct entry *));
+    m->entries = array_reserve(m->entries, &m->capacity, m->n + 1, sizeof(struct module_entry *));
     return m->entries[m->n++] = e;
 }
 
@@ -44,8 +44,8 @@ static bool same_object(const struct jit_object *a, const struct jit_object *b)
 }
 
 /* The entry of the object O: the one it had at the last reading of the lists, by OLD. NULL: too many. */
-static struct entry *intern_object(struct modules *m, const struct map *old,
-                                   const struct jit_object *o)
+static struct module_entry *intern_object(struct modules *m, const struct map *old,
+                                          const struct jit_object *o)
 {
     uint64_t id;
     if (map_get(old, o->entry, &id) && same_object(&m->entries[id]->object, o))
@@ -54,7 +54,7 @@ static struct entry *intern_object(struct modules *m, const struct map *old,
 }
 
 /* Reads where the code of E is, unless that is known.  Returns how many headers it read. */
-static size_t read_code(struct modules *m, struct entry *e)
+static size_t read_code(struct modules *m, struct module_entry *e)
 {
     struct addr_range code[MAX_CODE_SECTIONS];
     size_t headers = 0;
@@ -73,7 +73,7 @@ static size_t read_code(struct modules *m, struct entry *e)
     return headers;
 }
 
-static void activate_object(struct modules *m, struct entry *e)
+static void activate_object(struct modules *m, struct module_entry *e)
 {
     m->objects = array_reserve(m->objects, &m->objects_capacity, m->objects_n + e->n_code,
                                sizeof *m->objects);
@@ -110,7 +110,7 @@ static void take_lists(struct modules *m)
     m->objects_left = false;
     for (size_t l = 0; l < m->n_lists; l++)
         for (size_t i = 0; i < m->lists[l].n; i++) {
-            struct entry *e = intern_object(m, &old, &m->lists[l].items[i]);
+            struct module_entry *e = intern_object(m, &old, &m->lists[l].items[i]);
             if (!e)
                 continue;
             map_put(&m->by_link, e->object.entry, e->module.id);

@@ -28,7 +28,7 @@ static const uint64_t MAX_MODULE_BYTES = UINT64_C(1) << 40;
 enum { MAX_MAPPINGS_BEFORE_CODE = 32 };
 
 /* A module as it shows in the maps. */
-struct candidate {
+struct module_candidate {
     const struct mapping *mapping; /* its lowest */
     uint64_t start, end, head;
     struct build_id build_id;
@@ -77,7 +77,8 @@ static bool is_loaded(const struct maps *maps, const struct mapping *mapping,
 }
 
 static bool find_loaded(const struct maps *maps, const struct mapping *mapping,
-                        const struct elf_layout *layout, uint64_t bias, struct candidate *ret)
+                        const struct elf_layout *layout, uint64_t bias,
+                        struct module_candidate *ret)
 {
     struct addr_range span;
     if (!is_loaded(maps, mapping, layout, bias) || !elf_layout_span(layout, &span))
@@ -93,7 +94,7 @@ static bool find_loaded(const struct maps *maps, const struct mapping *mapping,
 
 /* Where the header cannot be read or is not mapped: successive mappings of one file, one of them
  * code, are taken for a module. */
-static bool find_alike(const struct maps *maps, size_t first, struct candidate *ret)
+static bool find_alike(const struct maps *maps, size_t first, struct module_candidate *ret)
 {
     const struct mapping *m = &maps->items[first];
     const struct mapping *last = m;
@@ -107,7 +108,7 @@ static bool find_alike(const struct maps *maps, size_t first, struct candidate *
     }
     if (!code || !m->inode)
         return false;
-    *ret = (struct candidate){
+    *ret = (struct module_candidate){
         .mapping = m,
         .start = m->start,
         .end = last->end,
@@ -140,7 +141,7 @@ static bool has_code(const struct maps *maps, size_t first)
     return false;
 }
 
-static bool find_candidate(struct modules *m, size_t first, struct candidate *ret)
+static bool find_candidate(struct modules *m, size_t first, struct module_candidate *ret)
 {
     const struct mapping *mapping = &m->maps.items[first];
     bool named = mapping->inode || str_eq(mapping->path, "[vdso]");
@@ -156,15 +157,15 @@ static bool find_candidate(struct modules *m, size_t first, struct candidate *re
 
 static bool is_same_place(const void *item, const void *wanted)
 {
-    const struct entry *e = *(struct entry *const *)item;
-    const struct candidate *c = wanted;
+    const struct module_entry *e = *(struct module_entry *const *)item;
+    const struct module_candidate *c = wanted;
     return e->source.mapping.start == c->mapping->start &&
            same_file(&e->source.mapping, c->mapping) && same_id(&e->source.build_id, &c->build_id);
 }
 
-static struct entry *add_entry(struct modules *m, const struct candidate *c)
+static struct module_entry *add_entry(struct modules *m, const struct module_candidate *c)
 {
-    struct entry *e = xcalloc(1, sizeof *e);
+    struct module_entry *e = xcalloc(1, sizeof *e);
     e->path = xstrdup(c->mapping->path);
     e->source = (struct module_source){
         .pid = m->pid, .mem = m->mem, .mapping = *c->mapping, .build_id = c->build_id};
@@ -177,24 +178,24 @@ static struct entry *add_entry(struct modules *m, const struct candidate *c)
         .end = c->end,
         .head = c->head,
     };
-    m->entries = array_reserve(m->entries, &m->capacity, m->n + 1, sizeof(struct entry *));
+    m->entries = array_reserve(m->entries, &m->capacity, m->n + 1, sizeof(struct module_entry *));
     m->entries[m->n++] = e;
     return e;
 }
 
-static struct entry *intern(struct modules *m, const struct candidate *c)
+static struct module_entry *intern(struct modules *m, const struct module_candidate *c)
 {
     uint64_t hash = hash_u64(c->mapping->start) ^ hash_u64(c->mapping->inode);
     uint32_t item =
         index_find_in(&m->by_place, hash, m->entries, sizeof *m->entries, is_same_place, c);
     if (item != INDEX_NONE)
         return m->entries[item];
-    struct entry *e = add_entry(m, c);
+    struct module_entry *e = add_entry(m, c);
     index_add(&m->by_place, hash, e->module.id);
     return e;
 }
 
-static void activate(struct modules *m, struct entry *e, const struct candidate *c)
+static void activate(struct modules *m, struct module_entry *e, const struct module_candidate *c)
 {
     e->source.head = c->head;
     /* map_files wants the extent that the mapping has now. */
@@ -248,7 +249,7 @@ int modules_refresh(struct modules *m)
     m->active_hash = 0;
     uint64_t end = 0;
     for (size_t i = 0; i < m->maps.n; i++) {
-        struct candidate c;
+        struct module_candidate c;
         if (m->maps.items[i].start < end || !find_candidate(m, i, &c))
             continue;
         activate(m, intern(m, &c), &c);
@@ -377,7 +378,7 @@ static struct elf_file *keep_once(struct modules *m, struct elf_file *f)
 }
 
 /* F, of ORIGIN, is E's file, if the mapping is one of its segments. */
-static void set_file(struct modules *m, struct entry *e, struct elf_file *f,
+static void set_file(struct modules *m, struct module_entry *e, struct elf_file *f,
                      enum module_origin origin)
 {
     const struct mapping *mapping = &e->source.mapping;
@@ -389,7 +390,7 @@ static void set_file(struct modules *m, struct entry *e, struct elf_file *f,
     m->counters.origins[origin]++;
 }
 
-static void open_file(struct modules *m, struct entry *e)
+static void open_file(struct modules *m, struct module_entry *e)
 {
     enum module_origin origin;
     if (e->tried || e->object.entry)
@@ -399,7 +400,7 @@ static void open_file(struct modules *m, struct entry *e)
     set_file(m, e, f, origin);
 }
 
-static void make_image(struct modules *m, struct entry *e)
+static void make_image(struct modules *m, struct module_entry *e)
 {
     struct elf_budget *budget = &m->counters.images;
     const uint64_t bytes = budget->bytes;
@@ -421,14 +422,14 @@ static void make_image(struct modules *m, struct entry *e)
 
 struct elf_file *module_elf(struct modules *m, struct module *module)
 {
-    struct entry *e = m->entries[module->id];
+    struct module_entry *e = m->entries[module->id];
     open_file(m, e);
     if (!module->elf)
         make_image(m, e);
     return module->elf;
 }
 
-int modules_symbol(struct modules *m, struct entry *e, const char *name, uint64_t *ret)
+int modules_symbol(struct modules *m, struct module_entry *e, const char *name, uint64_t *ret)
 {
     struct addr_range range;
     open_file(m, e);

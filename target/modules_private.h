@@ -10,7 +10,7 @@
 enum { MAX_JIT_LISTS = 8 }; /* each copy of LLVM has one */
 
 /* The public part and what is private to these two. */
-struct entry {
+struct module_entry {
     struct module module; /* first, so that a module is an entry */
     struct module_source source;
     bool tried;        /* to open the ELF file */
@@ -23,7 +23,7 @@ struct entry {
 
 struct active {
     uint64_t start, end;
-    struct entry *entry;
+    struct module_entry *entry;
     int64_t seen_ns; /* when it was last seen to be mapped there; of what has a mapping */
 };
 
@@ -33,7 +33,7 @@ struct modules {
     struct maps maps;
     int maps_fd; /* for modules_replaced(); −1: not open */
     bool cannot_ask;
-    struct entry **entries; /* by id */
+    struct module_entry **entries; /* by id */
     size_t n, capacity;
     struct elf_file **files; /* that the entries share, each once */
     size_t n_files, files_capacity;
@@ -59,6 +59,6 @@ struct modules {
 
 /* The address of the symbol NAME of a module that is mapped.  From its file, or, if it cannot be opened and
  * no image has been made, from its memory, where exported ones are.  Returns 0 or -ENOENT. */
-int modules_symbol(struct modules *m, struct entry *e, const char *name, uint64_t *ret);
+int modules_symbol(struct modules *m, struct module_entry *e, const char *name, uint64_t *ret);
 /* Forgets what JIT compilers registered, and where (exec). */
 void modules_forget_objects(struct modules *m);

@@ -10,7 +10,7 @@
 enum { VERSION, FRAME_ENCODING, COUNT_ENCODING, ENTRY_ENCODING, FRAME_AT = 4, COUNT_AT = 8 };
 enum { ENTRIES_AT = 12, ENTRY_BYTES = 8 };
 
-struct header {
+struct eh_frame_header {
     const uint8_t *bytes;
     size_t len;
     uint64_t addr; /* ELF address */
@@ -19,7 +19,8 @@ struct header {
 /* What libdw makes of a header.  Linkers write one form of table, or say that there is none. */
 enum table { TABLE_USUAL, TABLE_NONE, TABLE_STRANGE };
 
-static enum table read_header(struct eh_frame *e, const struct header *h, uint64_t *ret_frame)
+static enum table read_header(struct eh_frame *e, const struct eh_frame_header *h,
+                              uint64_t *ret_frame)
 {
     enum { USUAL_FRAME = DW_EH_PE_pcrel | DW_EH_PE_sdata4 };
     enum { USUAL_ENTRY = DW_EH_PE_datarel | DW_EH_PE_sdata4 };
@@ -39,13 +40,13 @@ static enum table read_header(struct eh_frame *e, const struct header *h, uint64
 }
 
 /* What libdw does with section headers, and, where no section is called .eh_frame, without them. */
-struct found {
+struct eh_frame_sections {
     Elf_Data *frame, *header;
     GElf_Shdr frame_section, header_section;
     GElf_Phdr segment; /* type 0: none */
 };
 
-static void find_segment(struct found *f, Elf *elf)
+static void find_segment(struct eh_frame_sections *f, Elf *elf)
 {
     size_t n;
     GElf_Phdr ph;
@@ -57,7 +58,7 @@ static void find_segment(struct found *f, Elf *elf)
 }
 
 /* A header section counts only if it comes first. */
-static bool find_sections(struct found *f, Elf *elf, size_t names)
+static bool find_sections(struct eh_frame_sections *f, Elf *elf, size_t names)
 {
     for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
         GElf_Shdr h;
@@ -74,13 +75,14 @@ static bool find_sections(struct found *f, Elf *elf, size_t names)
     return false;
 }
 
-static struct header segment_header(const struct found *f, Elf *elf)
+static struct eh_frame_header segment_header(const struct eh_frame_sections *f, Elf *elf)
 {
     const GElf_Phdr *ph = &f->segment;
     const Elf_Data *data =
         ph->p_type ? elf_getdata_rawchunk(elf, (int64_t)ph->p_offset, ph->p_filesz, ELF_T_BYTE)
                    : NULL;
-    return (struct header){data ? data->d_buf : NULL, data ? data->d_size : 0, ph->p_vaddr};
+    return (struct eh_frame_header){data ? data->d_buf : NULL, data ? data->d_size : 0,
+                                    ph->p_vaddr};
 }
 
 static void take_section(struct eh_frame *e, const Elf_Data *data, uint64_t addr)
@@ -91,26 +93,26 @@ static void take_section(struct eh_frame *e, const Elf_Data *data, uint64_t addr
 }
 
 /* Returns whether, and how, the table is used. */
-static enum table by_sections(struct eh_frame *e, const struct found *f, Elf *elf)
+static enum table by_sections(struct eh_frame *e, const struct eh_frame_sections *f, Elf *elf)
 {
     uint64_t frame;
-    struct header h = segment_header(f, elf);
+    struct eh_frame_header h = segment_header(f, elf);
     take_section(e, f->frame, f->frame_section.sh_addr);
     if (!f->header || !f->header->d_buf) {
         (void)read_header(e, &h, &frame);
         return TABLE_NONE;
     }
-    h = (struct header){f->header->d_buf, f->header->d_size, f->header_section.sh_addr};
+    h = (struct eh_frame_header){f->header->d_buf, f->header->d_size, f->header_section.sh_addr};
     enum table table = read_header(e, &h, &frame);
     return table == TABLE_USUAL && frame != e->addr ? TABLE_NONE : table;
 }
 
 /* Where the section ends nothing tells: libdw reads up to the end of the file. */
-static enum table by_segment(struct eh_frame *e, const struct found *f, Elf *elf)
+static enum table by_segment(struct eh_frame *e, const struct eh_frame_sections *f, Elf *elf)
 {
     uint64_t frame;
     size_t file_bytes;
-    const struct header h = segment_header(f, elf);
+    const struct eh_frame_header h = segment_header(f, elf);
     enum table table = read_header(e, &h, &frame);
     if (table == TABLE_STRANGE || !elf_rawfile(elf, &file_bytes))
         return TABLE_STRANGE;
@@ -123,7 +125,7 @@ static enum table by_segment(struct eh_frame *e, const struct found *f, Elf *elf
 
 void eh_frame_init(struct eh_frame *e, Elf *elf)
 {
-    struct found f = {0};
+    struct eh_frame_sections f = {0};
     size_t names;
     *e = (struct eh_frame){.ask = EH_FRAME_NEVER};
     if (elf_getshdrstrndx(elf, &names) < 0)

@@ -67,7 +67,7 @@ static bool is_rbp_frame(const struct rule *rule, const struct prologue *p)
 }
 
 /* Where rbp may point, and what follows from it. */
-struct candidate {
+struct rbp_candidate {
     struct regs regs, caller;
     uint64_t cfa;
     struct cached_rule *caller_rule;
@@ -83,7 +83,7 @@ static bool may_return_to(struct walk *w, uint64_t addr)
 
 /* Returns 0; -ENOENT: rbp is not RBP; -ERANGE: it cannot be told from as much of the stack as there is. */
 static int try_rbp(struct walk *w, const struct cached_rule *rule, uint64_t rbp,
-                   struct candidate *ret)
+                   struct rbp_candidate *ret)
 {
     const struct native_frame *f = walk_last(w);
     ret->regs = f->regs;
@@ -105,7 +105,7 @@ static int try_rbp(struct walk *w, const struct cached_rule *rule, uint64_t rbp,
 }
 
 /* The one place that is as likely as no other: -ENOENT if there is none such.  -ERANGE as above. */
-static int find_rbp(struct walk *w, const struct cached_rule *rule, struct candidate *ret)
+static int find_rbp(struct walk *w, const struct cached_rule *rule, struct rbp_candidate *ret)
 {
     const struct prologue *p = &rule->prologue;
     uint64_t sp = walk_last(w)->sp;
@@ -114,7 +114,7 @@ static int find_rbp(struct walk *w, const struct cached_rule *rule, struct candi
     if (p->align)
         rbp += -rbp % FRAME_ALIGN;
     for (; prologue_fits(p, sp, rbp); rbp += FRAME_ALIGN) {
-        struct candidate c;
+        struct rbp_candidate c;
         int r = try_rbp(w, rule, rbp, &c);
         if (r == -ERANGE)
             return r;
@@ -128,7 +128,7 @@ static int find_rbp(struct walk *w, const struct cached_rule *rule, struct candi
 
 /* Does the rbp that was saved for the caller agree with its own prologue?  Then two functions say the
  * same of one word, and an indirect call needs no other witness. */
-static bool caller_agrees(struct walk *w, const struct candidate *c)
+static bool caller_agrees(struct walk *w, const struct rbp_candidate *c)
 {
     struct cached_rule *rule = c->caller_rule;
     const struct prologue *p = prologue_of(w, rule);
@@ -153,7 +153,7 @@ enum unwind_end walk_recover(struct walk *w, struct cached_rule *rule)
     if (f->regs.known & 1U << X86_RBP || !p || !is_rbp_frame(&rule->rule, p) ||
         f->pc - rule->function < p->end || is_in_epilogue(w, f))
         return UNWIND_NEEDS_REGS;
-    struct candidate c;
+    struct rbp_candidate c;
     int r = find_rbp(w, rule, &c);
     if (r < 0)
         return r == -ERANGE ? UNWIND_STACK_CUT : UNWIND_NEEDS_REGS;

@@ -20,7 +20,7 @@ struct depth {
     struct path first;
 };
 
-struct search {
+struct way_out_search {
     struct code_window code;
     uint64_t goal;      /* where paths are to lead; NO_GOAL: to a return instruction */
     struct map visited; /* address → where rsp is there */
@@ -32,7 +32,7 @@ struct search {
 };
 #define NO_GOAL UINT64_MAX
 
-static int add_path(struct search *s, const struct path *p)
+static int add_path(struct way_out_search *s, const struct path *p)
 {
     if (s->n == MAX_PATHS)
         return -ENOENT;
@@ -40,7 +40,7 @@ static int add_path(struct search *s, const struct path *p)
     return 0;
 }
 
-static struct path take_path(struct search *s)
+static struct path take_path(struct way_out_search *s)
 {
     size_t best = 0;
     for (size_t i = 1; i < s->n; i++)
@@ -53,7 +53,7 @@ static struct path take_path(struct search *s)
 
 /* Has the place been met before?  Then rsp, where it is known, must be the same there: else
  * -ENOENT. */
-static int visit(struct search *s, const struct path *p)
+static int visit(struct way_out_search *s, const struct path *p)
 {
     const uint64_t unknown = UINT64_MAX;
     uint64_t now = p->rsp_known ? (uint64_t)p->rsp.offset << 8 | p->rsp.reg : unknown;
@@ -64,7 +64,7 @@ static int visit(struct search *s, const struct path *p)
     return 0;
 }
 
-static void count_depth(struct search *s, const struct path *p)
+static void count_depth(struct way_out_search *s, const struct path *p)
 {
     size_t i = 0;
     if (!p->rsp_known || p->rsp.reg != X86_RSP)
@@ -79,7 +79,7 @@ static void count_depth(struct search *s, const struct path *p)
 }
 
 /* What I leaves on the stack for its caller, a return instruction's operand, in POPPED. */
-static int return_from(const struct search *s, const struct insn *i, uint16_t *popped)
+static int return_from(const struct way_out_search *s, const struct insn *i, uint16_t *popped)
 {
     *popped = 0;
     if (i->op[0] == 0xc2)
@@ -89,7 +89,7 @@ static int return_from(const struct search *s, const struct insn *i, uint16_t *p
 
 /* Follows P to its end.  Returns 0: it came to the goal, or to a return instruction, which takes
  * POPPED more bytes off the stack; 1: it ends, or waits among the others; -ENOENT. */
-static int follow(struct search *s, struct path *p, uint16_t *popped)
+static int follow(struct way_out_search *s, struct path *p, uint16_t *popped)
 {
     for (;;) {
         struct insn i;
@@ -131,7 +131,7 @@ static int follow(struct search *s, struct path *p, uint16_t *popped)
 }
 
 /* The first path from START to the goal.  Returns 0 or -ENOENT. */
-static int search(struct search *s, uint64_t start, struct path *ret, uint16_t *popped)
+static int search(struct way_out_search *s, uint64_t start, struct path *ret, uint16_t *popped)
 {
     struct path first = path_begin(start);
     int r = add_path(s, &first);
@@ -148,7 +148,7 @@ static int search(struct search *s, uint64_t start, struct path *ret, uint16_t *
 static int find(code_reader read, void *ctx, uint64_t start, uint64_t goal, struct path *ret,
                 uint16_t *popped)
 {
-    struct search s = {.code = {.read = read, .ctx = ctx}, .goal = goal};
+    struct way_out_search s = {.code = {.read = read, .ctx = ctx}, .goal = goal};
     return search(&s, start, ret, popped);
 }
 
@@ -264,7 +264,7 @@ int way_in_find(code_reader read, void *ctx, uint64_t start, uint64_t pc, struct
 
 int way_in_usual(code_reader read, void *ctx, uint64_t start, struct rule *ret)
 {
-    struct search s = {.code = {.read = read, .ctx = ctx}, .goal = NO_GOAL - 1};
+    struct way_out_search s = {.code = {.read = read, .ctx = ctx}, .goal = NO_GOAL - 1};
     struct path p;
     uint16_t popped;
     const struct depth *most = NULL;

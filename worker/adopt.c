@@ -11,7 +11,7 @@ enum {
     ONE_PART_OF = 10, /* of the time is for what is not found */
 };
 
-struct search {
+struct adopt_search {
     struct subject *subject;
     const struct sample_message *m;
     struct mem *recorded;
@@ -20,7 +20,7 @@ struct search {
     struct merged_stack *merged;
 };
 
-static void merge(const struct search *s)
+static void merge(const struct adopt_search *s)
 {
     py_merge(s->subject->python->merger, s->recorded, s->native, s->python, s->m->snapshot.syscall,
              s->merged);
@@ -43,7 +43,7 @@ static bool fits(const struct merged_stack *merged, size_t unmatched, size_t k)
 }
 
 /* Its frames stay if they fit. */
-static void try_state(const struct search *s, uint64_t state)
+static void try_state(const struct adopt_search *s, uint64_t state)
 {
     struct py_stack *python = s->python;
     size_t unmatched = s->merged->unmatched, n = python->n, k = python->n_states;
@@ -73,7 +73,7 @@ static bool is_where_it_was(const struct sample_message *m, const struct subject
     return n > 0 && schedstat_parse(text, (size_t)n, &now) == 0 && now.runs == m->head.sched.runs;
 }
 
-static bool is_wanted(const struct search *s)
+static bool is_wanted(const struct adopt_search *s)
 {
     const struct sample_message *m = s->m;
     return s->merged->unmatched && s->python->end == PY_WALK_DONE && m->snapshot.held_ns == 0 &&
@@ -81,7 +81,7 @@ static bool is_wanted(const struct search *s)
            !(m->head.flags & SAMPLE_APPROXIMATE);
 }
 
-static bool search(const struct search *s, uint64_t first)
+static bool search(const struct adopt_search *s, uint64_t first)
 {
     uint64_t states[MAX_TRIED];
     if (first)
@@ -97,7 +97,7 @@ bool adopt(struct adopter *a, struct subject *s, const struct sample_message *m,
            struct mem *recorded, const struct native_stack *native, struct py_stack *python,
            struct merged_stack *merged)
 {
-    struct search it = {s, m, recorded, native, python, merged};
+    struct adopt_search it = {s, m, recorded, native, python, merged};
     int64_t start = clock_now_ns();
     if (!is_wanted(&it) || start < a->not_before_ns)
         return false;

@@ -202,7 +202,7 @@ START_TEST(the_vdso_is_one_of_them)
     const struct module_counters *counters = modules_counters(c.modules);
     uint64_t addr;
     struct addr_range r;
-    struct entry *e = (struct entry *)vdso;
+    struct module_entry *e = (struct module_entry *)vdso;
     ck_assert_int_eq(modules_symbol(c.modules, e, "__vdso_time", &addr), 0);
     ck_assert_int_eq(modules_symbol(c.modules, e, "__vdso_none", &r.start), -ENOENT);
     ck_assert_uint_eq(counters->origins[MODULE_MEMORY], 0); /* needs no image */
