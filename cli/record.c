@@ -269,8 +269,8 @@ static void report_throttling(struct record *r)
     struct profile *p = recording_profile(r->recording);
     if (now.periods <= r->throttled.periods || now.ns < r->throttled.ns)
         return;
-    profile_set_number(p, "throttled_periods", (double)(now.periods - r->throttled.periods));
-    profile_set_number(p, "throttled_s", (double)(now.ns - r->throttled.ns) / NS_PER_S);
+    profile_set_number(p, METRIC_THROTTLED_PERIODS, (double)(now.periods - r->throttled.periods));
+    profile_set_number(p, METRIC_THROTTLED_S, (double)(now.ns - r->throttled.ns) / NS_PER_S);
 }
 
 /* Zombies have ended, too.  Before Linux 5.3 nobody is asked, and that is what mostly was. */
@@ -305,7 +305,7 @@ static const char *why_no_sample(const struct record *r)
 {
     const struct sampler *sampler = recording_sampler(r->recording);
     const struct profile *p = recording_profile(r->recording);
-    if (profile_number(p, "stacks_left_out") > 0)
+    if (profile_number(p, METRIC_STACKS_LEFT_OUT) > 0)
         return runs_python(p) ? "no thread held the GIL when it was looked at"
                               : "no CPython was found, so there is no GIL: leave out --gil";
     if (r->options->threads.n && sampler_task_count(sampler))
@@ -314,8 +314,8 @@ static const char *why_no_sample(const struct record *r)
         return "it was stopped before the first tick";
     if (have_ended(r))
         return "the target ended";
-    bool failed = profile_number(p, "unreadable") > 0 || profile_number(p, "refused") > 0 ||
-                  profile_number(p, "stuck") > 0;
+    bool failed = profile_number(p, METRIC_UNREADABLE) > 0 ||
+                  profile_number(p, METRIC_REFUSED) > 0 || profile_number(p, METRIC_STUCK) > 0;
     return failed ? "nothing of the target could be read: --stats says what failed"
                   : "the time was over before the first one: on a busy machine a longer --duration "
                     "helps";
@@ -336,7 +336,7 @@ static int finish(struct record *r)
     report_throttling(r);
     struct profile *p = recording_profile(r->recording);
     quality_measure(p, &r->options->view);
-    bool sampled = profile_number(p, "stacks_made") > 0;
+    bool sampled = profile_number(p, METRIC_STACKS_MADE) > 0;
     int code = EXIT_OK;
     if (sampled && r->options->view.no_native && !runs_python(p))
         terminal_warn("no CPython was found: there is nothing to show without native frames; leave "

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
+#include "profile/metric_info.h"
 #include "summary/finding.h"
 
 uint32_t report_python_threads(const struct profile *p)
@@ -101,13 +102,11 @@ void report_stats(const struct profile *p)
     const struct profile_fact *facts = profile_facts(p, &n);
     for (size_t i = 0; i < n; i++) {
         text_addf(&out, "  %-28s ", facts[i].key);
-        if (facts[i].is_number)
-            text_addf(&out, "%.10g", facts[i].number);
-        else
-            add_name(&out, p, facts[i].text);
+        add_name(&out, p, facts[i].text);
         text_add(&out, "\n");
     }
-    if (out.len)
-        terminal_lines(out.s);
+    for (enum metric m = METRIC_NONE + 1; m < METRIC_COUNT; m++)
+        text_addf(&out, "  %-28s %.10g\n", metric_info(m)->key, profile_number(p, m));
+    terminal_lines(out.s);
     text_release(&out);
 }

@@ -31,6 +31,6 @@ int exporter_write(const struct exporter *e, struct profile *p, const struct vie
                    FILE *out)
 {
     profile_forget_fact(p, "coarsened");
-    profile_forget_fact(p, "stacks_shortened");
+    profile_set_number(p, METRIC_STACKS_SHORTENED, 0);
     return e->write(p, options, out);
 }

@@ -312,8 +312,7 @@ static char *coarseness_text(const struct document *d)
 
 static void say_coarseness(struct document *d)
 {
-    if (paths_shortened(d->paths))
-        profile_set_number(d->p, "stacks_shortened", paths_shortened(d->paths));
+    profile_set_number(d->p, METRIC_STACKS_SHORTENED, paths_shortened(d->paths));
     if (!d->coarse.bucket_ns)
         return;
     char *text = coarseness_text(d);

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/text.h"
+#include "profile/metric_info.h"
 
 static void text_or_null(struct json *j, const struct profile *p, const char *key, string_id text)
 {
@@ -18,10 +19,16 @@ static void write_facts(struct json *j, const struct profile *p)
                !str_eq(facts[i].key, "threads"));
         json_newline(j);
         json_key(j, facts[i].key);
-        if (facts[i].is_number)
-            json_number(j, facts[i].number);
-        else
-            json_string(j, profile_text(p, facts[i].text));
+        json_string(j, profile_text(p, facts[i].text));
+    }
+}
+
+static void write_numbers(struct json *j, const struct profile *p)
+{
+    for (enum metric m = METRIC_NONE + 1; m < METRIC_COUNT; m++) {
+        json_newline(j);
+        json_key(j, metric_info(m)->key);
+        json_number(j, profile_number(p, m));
     }
 }
 
@@ -84,6 +91,7 @@ void wallspy_block_write(struct json *j, const struct profile *p, const struct s
     json_object(j);
     json_string_field(j, "version", WALLSPY_VERSION);
     write_facts(j, p);
+    write_numbers(j, p);
     json_newline(j);
     json_key(j, "processes");
     json_array(j);

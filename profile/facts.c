@@ -19,7 +19,7 @@ struct profile_fact *facts_at(struct facts *f, const char *key)
     if (old)
         return &f->items[old - f->items];
     f->items = array_reserve(f->items, &f->capacity, f->n + 1, sizeof *f->items);
-    f->items[f->n] = (struct profile_fact){.key = key, .is_number = true};
+    f->items[f->n] = (struct profile_fact){.key = key};
     return &f->items[f->n++];
 }
 

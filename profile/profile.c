@@ -24,6 +24,7 @@ struct profile {
     struct strings strings;
     struct stack_tree stacks;
     struct facts facts;
+    double numbers[METRIC_COUNT];
 
     struct profile_module *modules;
     size_t n_modules, modules_capacity;
@@ -118,7 +119,7 @@ string_id profile_string_n(struct profile *p, const char *s, size_t len)
         return known;
     if (!names_are_full(p))
         return strings_add(&p->strings, s, len);
-    profile_add_number(p, "names_refused", 1);
+    profile_add_number(p, METRIC_NAMES_REFUSED, 1);
     return profile_get_frame(p, p->storage_full)->mark.name;
 }
 
@@ -235,7 +236,7 @@ frame_id profile_frame(struct profile *p, const struct frame *f)
     if (item != INDEX_NONE)
         return (frame_id){item + 1};
     if (stacks_are_full(p)) {
-        profile_add_number(p, "frames_refused", 1);
+        profile_add_number(p, METRIC_FRAMES_REFUSED, 1);
         return p->storage_full;
     }
     assert(p->n_frames < UINT32_MAX - 1);
@@ -316,7 +317,7 @@ stack_id profile_push(struct profile *p, stack_id parent, frame_id f)
         return s;
     if (!stacks_are_full(p))
         return stack_tree_add(&p->stacks, parent, f);
-    profile_add_number(p, "stacks_refused", 1);
+    profile_add_number(p, METRIC_STACKS_REFUSED, 1);
     return storage_full(p, parent);
 }
 
@@ -397,7 +398,7 @@ void profile_add_run(struct profile *p, thread_id id, const struct run *run)
     /* No room for another run: time goes on in one run whose stack says so, whatever the state. */
     struct run refused = *run;
     refused.stack = storage_full(p, (stack_id){0});
-    profile_add_number(p, "runs_refused", 1);
+    profile_add_number(p, METRIC_RUNS_REFUSED, 1);
     roster_force_run(&p->roster, id, &refused);
 }
 
@@ -427,12 +428,9 @@ void profile_end(struct profile *p, int64_t end_ns)
         if (!p->roster.items[i].ended && !p->roster.items[i].closed)
             p->roster.items[i].end_ns = end_ns;
     roster_settle_weights(&p->roster);
-    if (p->roster.step_ns)
-        profile_set_number(p, "time_step_s", (double)p->roster.step_ns / NS_PER_S);
-    if (p->roster.n_folded)
-        profile_set_number(p, "threads_folded", (double)p->roster.n_folded);
-    if (p->roster.n_without_a_run)
-        profile_set_number(p, "threads_without_a_sample", (double)p->roster.n_without_a_run);
+    profile_set_number(p, METRIC_TIME_STEP_S, (double)p->roster.step_ns / NS_PER_S);
+    profile_set_number(p, METRIC_THREADS_FOLDED, (double)p->roster.n_folded);
+    profile_set_number(p, METRIC_THREADS_WITHOUT_A_SAMPLE, (double)p->roster.n_without_a_run);
 }
 
 int64_t profile_end_ns(const struct profile *p)
@@ -440,22 +438,26 @@ int64_t profile_end_ns(const struct profile *p)
     return p->end_ns;
 }
 
-void profile_set_number(struct profile *p, const char *key, double value)
+void profile_set_number(struct profile *p, enum metric m, double value)
 {
-    struct profile_fact *fact = facts_at(&p->facts, key);
-    *fact = (struct profile_fact){.key = fact->key, .is_number = true, .number = value};
+    assert(m > METRIC_NONE && m < METRIC_COUNT);
+    p->numbers[m] = value;
 }
 
-void profile_add_number(struct profile *p, const char *key, double delta)
+void profile_add_number(struct profile *p, enum metric m, double delta)
 {
-    profile_set_number(p, key, profile_number(p, key) + delta);
+    profile_set_number(p, m, profile_number(p, m) + delta);
+}
+
+double profile_number(const struct profile *p, enum metric m)
+{
+    assert(m > METRIC_NONE && m < METRIC_COUNT);
+    return p->numbers[m];
 }
 
 void profile_set_text(struct profile *p, const char *key, const char *text)
 {
-    struct profile_fact *fact = facts_at(&p->facts, key);
-    *fact = (struct profile_fact){.key = fact->key,
-                                  .text = strings_add(&p->strings, text, strlen(text))};
+    facts_at(&p->facts, key)->text = strings_add(&p->strings, text, strlen(text));
 }
 
 void profile_forget_fact(struct profile *p, const char *key)
@@ -469,14 +471,8 @@ const struct profile_fact *profile_facts(const struct profile *p, size_t *ret_n)
     return p->facts.items;
 }
 
-double profile_number(const struct profile *p, const char *key)
-{
-    const struct profile_fact *fact = facts_find(&p->facts, key);
-    return fact && fact->is_number ? fact->number : 0;
-}
-
 const char *profile_fact_text(const struct profile *p, const char *key)
 {
     const struct profile_fact *fact = facts_find(&p->facts, key);
-    return fact && !fact->is_number ? profile_text(p, fact->text) : "";
+    return fact ? profile_text(p, fact->text) : "";
 }

@@ -11,6 +11,7 @@
 
 #include "profile/frame.h"
 #include "profile/ids.h"
+#include "profile/metrics.h"
 #include "profile/thread.h"
 
 struct profile;
@@ -95,18 +96,17 @@ void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns);
 void profile_end(struct profile *p, int64_t end_ns);
 int64_t profile_end_ns(const struct profile *p);
 
-/* Facts about the recording, for the output's "wallspy" block and --stats: in the order of first
- * set. */
+/* Numbers about the recording, for the output's "wallspy" block and --stats. */
+void profile_set_number(struct profile *p, enum metric m, double value);
+void profile_add_number(struct profile *p, enum metric m, double delta);
+double profile_number(const struct profile *p, enum metric m); /* 0 if never set */
+
+/* Texts about the recording, for the same places: in the order of first set. */
 struct profile_fact {
-    const char *key; /* a literal, snake_case: "late_ticks" */
-    bool is_number;
-    double number;
+    const char *key; /* a literal, snake_case: "host"; no metric's key */
     string_id text;
 };
-void profile_set_number(struct profile *p, const char *key, double value);
-void profile_add_number(struct profile *p, const char *key, double delta);
 void profile_set_text(struct profile *p, const char *key, const char *text);
 void profile_forget_fact(struct profile *p, const char *key);
 const struct profile_fact *profile_facts(const struct profile *p, size_t *ret_n);
-double profile_number(const struct profile *p, const char *key);         /* 0 if never set */
 const char *profile_fact_text(const struct profile *p, const char *key); /* "" if never set */

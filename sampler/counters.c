@@ -2,51 +2,6 @@
 
 #include "base/clock.h"
 
-static const char *const names[SAMPLER_COUNTER_COUNT] = {
-    [COUNT_TICKS] = "ticks",
-    [COUNT_LATE_TICKS] = "late_ticks",
-    [COUNT_TICK_DELAY_NS] = "tick_delay_ns",
-    [COUNT_REPEATS] = "repeats",
-    [COUNT_SLEEPERS_PROVEN] = "sleepers_proven",
-    [COUNT_NO_STOP_CAPTURES] = "no_stop_captures",
-    [COUNT_NO_STOP_REJECTS] = "no_stop_rejects",
-    [COUNT_NO_STOP_GIVEN_UP] = "no_stop_given_up",
-    [COUNT_STOP_REQUESTS] = "stop_requests",
-    [COUNT_STOPS] = "stops",
-    [COUNT_PENDING_TICKS] = "pending_ticks",
-    [COUNT_REPAIRED_CALLS] = "repaired_calls",
-    [COUNT_PERTURBED_CALLS] = "perturbed_calls",
-    [COUNT_CUT_CALLS] = "cut_calls",
-    [COUNT_RENEWED_CALLS] = "renewed_calls",
-    [COUNT_UNDONE_CALLS] = "undone_calls",
-    [COUNT_SUPERVISED_CALLS] = "supervised_calls",
-    [COUNT_SUPERVISED] = "supervised",
-    [COUNT_BACKED_OFF] = "backed_off",
-    [COUNT_EXECVE_WAITS] = "execve_waits",
-    [COUNT_MEMORY_LOCKED] = "memory_locked",
-    [COUNT_RING_FULL] = "ring_full",
-    [COUNT_REFUSED] = "refused",
-    [COUNT_STUCK] = "stuck",
-    [COUNT_SLOW_SYSCALL_READS] = "slow_syscall_reads",
-    [COUNT_SYSCALL_READS_SKIPPED] = "syscall_reads_skipped",
-    [COUNT_REGISTERS_WANTED] = "registers_wanted",
-    [COUNT_RATE_LOWERED] = "rate_lowered",
-    [COUNT_RATE_LOWERED_FOR_QUOTA] = "rate_lowered_for_quota",
-    [COUNT_FDS_EVICTED] = "fds_evicted",
-    [COUNT_READS] = "memory_reads",
-    [COUNT_HELD_NS] = "held_ns",
-    [COUNT_HELD_MAX_NS] = "held_max_ns",
-    [COUNT_REPAIR_MAX_NS] = "repair_max_ns",
-    [COUNT_NOT_MET] = "threads_not_met",
-    [COUNT_STACKS_UNKNOWN] = "stack_ends_unknown",
-    [COUNT_UNREADABLE] = "unreadable",
-};
-
-const char *sampler_counter_name(enum sampler_counter c)
-{
-    return names[c];
-}
-
 uint64_t counters_get(const struct sampler_counters *c, enum sampler_counter which)
 {
     return atomic_load_explicit(&c->n[which], memory_order_relaxed);

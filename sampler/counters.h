@@ -53,7 +53,6 @@ struct sampler_counters {
     _Atomic uint64_t holds[HOLD_BUCKETS];
 };
 
-const char *sampler_counter_name(enum sampler_counter c); /* "late_ticks" */
 uint64_t counters_get(const struct sampler_counters *c, enum sampler_counter which);
 void counters_add(struct sampler_counters *c, enum sampler_counter which, uint64_t delta);
 void counters_raise(struct sampler_counters *c, enum sampler_counter which, uint64_t least);

@@ -322,7 +322,7 @@ static void add_row(struct finding *f, const struct row *row, size_t label_colum
     if (row->shown.ix) {
         size_t before = out->len;
         text_add(out, "  ");
-        bool partial = profile_number(f->p, "stacks_left_out") > 0; /* --gil */
+        bool partial = profile_number(f->p, METRIC_STACKS_LEFT_OUT) > 0; /* --gil */
         if (!row->idle && !partial && percent(row->seen_ns, row->wall_ns) < MARKED_BELOW)
             text_addf(out, "(%d%% seen) ", percent(row->seen_ns, row->wall_ns));
         if (row->idle)
@@ -345,7 +345,7 @@ static void add_table(struct finding *f, size_t width, struct text *out)
     }
     label_columns = label_columns < LABEL_MAX ? label_columns : LABEL_MAX;
     /* With --gil what a thread did without the GIL is not known: it need not have been blocked. */
-    const char *rest = profile_number(f->p, "stacks_left_out") > 0 ? "rest" : "blocked";
+    const char *rest = profile_number(f->p, METRIC_STACKS_LEFT_OUT) > 0 ? "rest" : "blocked";
     text_addf(out, "  %-*s%*s%*s%*s  biggest path%s\n", (int)label_columns, "thread", RUN_COLUMNS,
               "run", WAIT_COLUMNS, "wait-cpu", BLOCKED_COLUMNS, rest,
               label_columns + 61 <= width ? " (% of its wall time)" : "");

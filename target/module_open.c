@@ -125,19 +125,6 @@ static struct elf_file *open_same(char *path, const struct module_source *s)
     return f;
 }
 
-const char *module_origin_name(enum module_origin origin)
-{
-    static const char *const names[MODULE_ORIGIN_COUNT] = {
-        [MODULE_PATH] = "modules_by_path",
-        [MODULE_EXE] = "modules_by_exe",
-        [MODULE_MAP_FILES] = "modules_by_map_files",
-        [MODULE_MEMORY] = "modules_from_memory",
-        [MODULE_JIT] = "modules_by_jit",
-        [MODULE_NONE] = "modules_without_file",
-    };
-    return names[origin];
-}
-
 struct elf_file *module_open(const struct module_source *s, enum module_origin *ret)
 {
     const struct mapping *m = &s->mapping;

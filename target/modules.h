@@ -36,7 +36,6 @@ enum module_origin {
     MODULE_NONE, /* no ELF file could be had */
     MODULE_ORIGIN_COUNT,
 };
-const char *module_origin_name(enum module_origin origin); /* of its count: "modules_by_path" */
 struct module_counters {
     uint64_t origins[MODULE_ORIGIN_COUNT]; /* where the ELF files opened came from */
     struct elf_budget images;              /* of MODULE_MEMORY and MODULE_JIT */

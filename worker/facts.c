@@ -71,27 +71,68 @@ bool facts_environment(struct profile *p, pid_t pid, string_id *ret)
 
 void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts_put put)
 {
-    static const char *const ends[UNWIND_END_COUNT] = {
-        [UNWIND_DONE] = "unwind_done",
-        [UNWIND_STACK_CUT] = "unwind_stack_cut",
-        [UNWIND_NEEDS_REGS] = "unwind_needs_registers",
-        [UNWIND_NO_CFI] = "unwind_no_cfi",
-        [UNWIND_BAD_MEMORY] = "unwind_bad_memory",
-        [UNWIND_NO_PROGRESS] = "unwind_no_progress",
-        [UNWIND_TOO_DEEP] = "unwind_too_deep",
+    static const enum metric ends[UNWIND_END_COUNT] = {
+        [UNWIND_DONE] = METRIC_UNWIND_DONE,
+        [UNWIND_STACK_CUT] = METRIC_UNWIND_STACK_CUT,
+        [UNWIND_NEEDS_REGS] = METRIC_UNWIND_NEEDS_REGISTERS,
+        [UNWIND_NO_CFI] = METRIC_UNWIND_NO_CFI,
+        [UNWIND_BAD_MEMORY] = METRIC_UNWIND_BAD_MEMORY,
+        [UNWIND_NO_PROGRESS] = METRIC_UNWIND_NO_PROGRESS,
+        [UNWIND_TOO_DEEP] = METRIC_UNWIND_TOO_DEEP,
     };
-    put(p, "native_frames", (double)c->frames);
-    put(p, "native_frames_kept", (double)c->joined);
-    put(p, "rule_hits", (double)c->rule_hits);
-    put(p, "rule_misses", (double)c->rule_misses);
-    put(p, "unwind_fallbacks", (double)c->fallbacks);
-    put(p, "unwind_guessed", (double)c->guessed);
-    put(p, "unwind_recovered", (double)c->recovered);
-    put(p, "unwind_resumed", (double)c->resumed);
-    put(p, "unwind_other_stack", (double)c->other_stack);
+    put(p, METRIC_NATIVE_FRAMES, (double)c->frames);
+    put(p, METRIC_NATIVE_FRAMES_KEPT, (double)c->joined);
+    put(p, METRIC_RULE_HITS, (double)c->rule_hits);
+    put(p, METRIC_RULE_MISSES, (double)c->rule_misses);
+    put(p, METRIC_UNWIND_FALLBACKS, (double)c->fallbacks);
+    put(p, METRIC_UNWIND_GUESSED, (double)c->guessed);
+    put(p, METRIC_UNWIND_RECOVERED, (double)c->recovered);
+    put(p, METRIC_UNWIND_RESUMED, (double)c->resumed);
+    put(p, METRIC_UNWIND_OTHER_STACK, (double)c->other_stack);
     for (int i = 0; i < UNWIND_END_COUNT; i++)
         put(p, ends[i], (double)c->ends[i]);
 }
+
+/* The sampler knows no profile, so its counters become metrics here. */
+static const enum metric metric_of_counter[SAMPLER_COUNTER_COUNT] = {
+    [COUNT_TICKS] = METRIC_TICKS,
+    [COUNT_LATE_TICKS] = METRIC_LATE_TICKS,
+    [COUNT_TICK_DELAY_NS] = METRIC_TICK_DELAY_NS,
+    [COUNT_REPEATS] = METRIC_REPEATS,
+    [COUNT_SLEEPERS_PROVEN] = METRIC_SLEEPERS_PROVEN,
+    [COUNT_NO_STOP_CAPTURES] = METRIC_NO_STOP_CAPTURES,
+    [COUNT_NO_STOP_REJECTS] = METRIC_NO_STOP_REJECTS,
+    [COUNT_NO_STOP_GIVEN_UP] = METRIC_NO_STOP_GIVEN_UP,
+    [COUNT_STOP_REQUESTS] = METRIC_STOP_REQUESTS,
+    [COUNT_STOPS] = METRIC_STOPS,
+    [COUNT_PENDING_TICKS] = METRIC_PENDING_TICKS,
+    [COUNT_REPAIRED_CALLS] = METRIC_REPAIRED_CALLS,
+    [COUNT_PERTURBED_CALLS] = METRIC_PERTURBED_CALLS,
+    [COUNT_CUT_CALLS] = METRIC_CUT_CALLS,
+    [COUNT_RENEWED_CALLS] = METRIC_RENEWED_CALLS,
+    [COUNT_UNDONE_CALLS] = METRIC_UNDONE_CALLS,
+    [COUNT_SUPERVISED_CALLS] = METRIC_SUPERVISED_CALLS,
+    [COUNT_SUPERVISED] = METRIC_SUPERVISED,
+    [COUNT_BACKED_OFF] = METRIC_BACKED_OFF,
+    [COUNT_EXECVE_WAITS] = METRIC_EXECVE_WAITS,
+    [COUNT_MEMORY_LOCKED] = METRIC_MEMORY_LOCKED,
+    [COUNT_RING_FULL] = METRIC_RING_FULL,
+    [COUNT_REFUSED] = METRIC_REFUSED,
+    [COUNT_STUCK] = METRIC_STUCK,
+    [COUNT_SLOW_SYSCALL_READS] = METRIC_SLOW_SYSCALL_READS,
+    [COUNT_SYSCALL_READS_SKIPPED] = METRIC_SYSCALL_READS_SKIPPED,
+    [COUNT_REGISTERS_WANTED] = METRIC_REGISTERS_WANTED,
+    [COUNT_RATE_LOWERED] = METRIC_RATE_LOWERED,
+    [COUNT_RATE_LOWERED_FOR_QUOTA] = METRIC_RATE_LOWERED_FOR_QUOTA,
+    [COUNT_FDS_EVICTED] = METRIC_FDS_EVICTED,
+    [COUNT_READS] = METRIC_MEMORY_READS,
+    [COUNT_HELD_NS] = METRIC_HELD_NS,
+    [COUNT_HELD_MAX_NS] = METRIC_HELD_MAX_NS,
+    [COUNT_REPAIR_MAX_NS] = METRIC_REPAIR_MAX_NS,
+    [COUNT_NOT_MET] = METRIC_THREADS_NOT_MET,
+    [COUNT_STACKS_UNKNOWN] = METRIC_STACK_ENDS_UNKNOWN,
+    [COUNT_UNREADABLE] = METRIC_UNREADABLE,
+};
 
 /* "<32 us: 12, <64 us: 890" */
 static void set_holds(struct profile *p, const struct sampler_counters *c)
@@ -109,15 +150,23 @@ void facts_of_sampler(struct profile *p, const struct sampler_counters *c)
 {
     set_holds(p, c);
     for (int i = 0; i < SAMPLER_COUNTER_COUNT; i++)
-        profile_set_number(p, sampler_counter_name((enum sampler_counter)i),
+        profile_set_number(p, metric_of_counter[i],
                            (double)counters_get(c, (enum sampler_counter)i));
 }
 
 void facts_of_modules(struct profile *p, const struct modules *modules, facts_put put)
 {
+    static const enum metric origins[MODULE_ORIGIN_COUNT] = {
+        [MODULE_PATH] = METRIC_MODULES_BY_PATH,
+        [MODULE_EXE] = METRIC_MODULES_BY_EXE,
+        [MODULE_MAP_FILES] = METRIC_MODULES_BY_MAP_FILES,
+        [MODULE_MEMORY] = METRIC_MODULES_FROM_MEMORY,
+        [MODULE_JIT] = METRIC_MODULES_BY_JIT,
+        [MODULE_NONE] = METRIC_MODULES_WITHOUT_FILE,
+    };
     const struct module_counters *c = modules_counters(modules);
     for (int i = 0; i < MODULE_ORIGIN_COUNT; i++)
-        put(p, module_origin_name((enum module_origin)i), (double)c->origins[i]);
-    put(p, "images_cut", (double)c->images.cut);
-    put(p, "mappings_cut", modules_maps(modules)->cut);
+        put(p, origins[i], (double)c->origins[i]);
+    put(p, METRIC_IMAGES_CUT, (double)c->images.cut);
+    put(p, METRIC_MAPPINGS_CUT, modules_maps(modules)->cut);
 }

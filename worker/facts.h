@@ -17,7 +17,7 @@ bool facts_environment(struct profile *p, pid_t pid, string_id *ret);
 
 /* How a process's count gets into the profile: set for the first one, added for the others, so that it
  * may be done again. */
-typedef void (*facts_put)(struct profile *p, const char *key, double value);
+typedef void (*facts_put)(struct profile *p, enum metric m, double value);
 void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts_put put);
 void facts_of_sampler(struct profile *p, const struct sampler_counters *c);
 void facts_of_modules(struct profile *p, const struct modules *modules, facts_put put);

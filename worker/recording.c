@@ -285,7 +285,7 @@ static void handle(struct recording *r, const struct message *m)
         r->told = true;
         break;
     case MESSAGE_EXEC:
-        profile_add_number(r->profile, "execs", 1);
+        profile_add_number(r->profile, METRIC_EXECS, 1);
         subject_exec(s, m->time_ns);
         break;
     case MESSAGE_PROCESS_END:
@@ -365,16 +365,16 @@ static void report_sampler(struct recording *r)
 {
     const struct sampler_counters *c = sampler_counters(r->sampler);
     double seconds = (double)recording_elapsed_ns(r) / NS_PER_S;
-    profile_set_number(r->profile, "rate_asked_hz", r->config.sampler.rate_hz);
-    profile_set_number(r->profile, "rate_hz",
+    profile_set_number(r->profile, METRIC_RATE_ASKED_HZ, r->config.sampler.rate_hz);
+    profile_set_number(r->profile, METRIC_RATE_HZ,
                        seconds > 0 ? (double)counters_get(c, COUNT_TICKS) / seconds : 0);
-    profile_set_number(r->profile, "max_overhead", r->config.sampler.max_held);
-    profile_set_number(r->profile, "held_share", recording_held_share(r));
-    profile_set_number(r->profile, "stolen_s",
+    profile_set_number(r->profile, METRIC_MAX_OVERHEAD, r->config.sampler.max_held);
+    profile_set_number(r->profile, METRIC_HELD_SHARE, recording_held_share(r));
+    profile_set_number(r->profile, METRIC_STOLEN_S,
                        (double)(host_stolen_ns() - r->stolen_ns) / NS_PER_S);
-    profile_set_number(r->profile, "held_share_5s", sampler_worst_share(r->sampler));
-    profile_set_number(r->profile, "held_p50_ns", (double)counters_hold_quantile_ns(c, 0.5));
-    profile_set_number(r->profile, "held_p99_ns", (double)counters_hold_quantile_ns(c, 0.99));
+    profile_set_number(r->profile, METRIC_HELD_SHARE_5S, sampler_worst_share(r->sampler));
+    profile_set_number(r->profile, METRIC_HELD_P50_NS, (double)counters_hold_quantile_ns(c, 0.5));
+    profile_set_number(r->profile, METRIC_HELD_P99_NS, (double)counters_hold_quantile_ns(c, 0.99));
     facts_of_sampler(r->profile, c);
 }
 
@@ -383,8 +383,8 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
 {
     profile_end(r->profile, r->end_ns - r->origin_ns);
     report_sampler(r);
-    profile_add_number(r->profile, "ring_full", (double)r->lost);
-    profile_set_number(r->profile, "stacks_left_out", (double)r->left_out);
+    profile_add_number(r->profile, METRIC_RING_FULL, (double)r->lost);
+    profile_set_number(r->profile, METRIC_STACKS_LEFT_OUT, (double)r->left_out);
     stacker_report(r->stacker, r->profile);
     for (size_t i = 0; i < r->n_subjects; i++) {
         facts_put put = i == 0 ? profile_set_number : profile_add_number;
@@ -392,8 +392,8 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
         facts_of_modules(r->profile, r->subjects[i]->modules, put);
     }
     names_finish(&r->names, r->subjects, r->n_subjects, on_progress, ctx);
-    profile_set_number(r->profile, "frames_named_ahead", (double)r->names.frames);
-    profile_set_number(r->profile, "elf_pages_replaced", (double)elf_guard_pages());
+    profile_set_number(r->profile, METRIC_FRAMES_NAMED_AHEAD, (double)r->names.frames);
+    profile_set_number(r->profile, METRIC_ELF_PAGES_REPLACED, (double)elf_guard_pages());
 }
 
 /* Handles what is in the ring, or waits a little for it. */

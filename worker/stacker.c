@@ -404,19 +404,24 @@ struct stacked stacker_mark(struct stacker *st, struct subject *s, const struct 
 
 void stacker_report(const struct stacker *st, struct profile *profile)
 {
-    static const char *const merges[PY_MERGE_COUNT] = {
-        "merge_no_python", "merge_exact", "merge_entering", "merge_native_cut", "merge_mismatch"};
-    profile_set_number(profile, "stacks_made", (double)st->samples);
-    profile_set_number(profile, "stacks_not_complete", (double)st->not_complete);
-    profile_set_number(profile, "samples_not_held", (double)st->not_held);
-    profile_set_number(profile, "frames_guessed", (double)st->guessed);
+    static const enum metric merges[PY_MERGE_COUNT] = {
+        [PY_MERGE_NO_PYTHON] = METRIC_MERGE_NO_PYTHON,
+        [PY_MERGE_EXACT] = METRIC_MERGE_EXACT,
+        [PY_MERGE_ENTERING] = METRIC_MERGE_ENTERING,
+        [PY_MERGE_NATIVE_CUT] = METRIC_MERGE_NATIVE_CUT,
+        [PY_MERGE_MISMATCH] = METRIC_MERGE_MISMATCH,
+    };
+    profile_set_number(profile, METRIC_STACKS_MADE, (double)st->samples);
+    profile_set_number(profile, METRIC_STACKS_NOT_COMPLETE, (double)st->not_complete);
+    profile_set_number(profile, METRIC_SAMPLES_NOT_HELD, (double)st->not_held);
+    profile_set_number(profile, METRIC_FRAMES_GUESSED, (double)st->guessed);
     for (int i = 0; i < PY_MERGE_COUNT; i++)
         profile_set_number(profile, merges[i], (double)st->merges[i]);
-    profile_set_number(profile, "python_walks_cut", (double)st->python_cut);
-    profile_set_number(profile, "stacks_before_python", (double)st->early);
-    profile_set_number(profile, "stacks_of_others_states", (double)st->adopted);
-    profile_set_number(profile, "python_reads_failed", (double)st->hook_incomplete);
-    profile_set_number(profile, "unknown_code_objects", (double)st->unknown_code);
+    profile_set_number(profile, METRIC_PYTHON_WALKS_CUT, (double)st->python_cut);
+    profile_set_number(profile, METRIC_STACKS_BEFORE_PYTHON, (double)st->early);
+    profile_set_number(profile, METRIC_STACKS_OF_OTHERS_STATES, (double)st->adopted);
+    profile_set_number(profile, METRIC_PYTHON_READS_FAILED, (double)st->hook_incomplete);
+    profile_set_number(profile, METRIC_UNKNOWN_CODE_OBJECTS, (double)st->unknown_code);
 }
 
 struct stacker *stacker_free(struct stacker *st)

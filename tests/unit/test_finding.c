@@ -119,7 +119,7 @@ START_TEST(what_was_left_out_is_not_called_blocked)
     struct profile_builder b = builder_start(10, "python3");
     thread_id main = builder_thread(&b, 10, NULL);
     builder_run(&b, main, "f@/a.py:1:2", 300, 300);
-    profile_set_number(b.p, "stacks_left_out", 7);
+    profile_set_number(b.p, METRIC_STACKS_LEFT_OUT, 7);
     ck_assert_str_eq(
         finding(&b, 79, 1000),
         "  thread           run  wait-cpu     rest  biggest path (% of its wall time)\n"

@@ -197,8 +197,9 @@ START_TEST(past_the_limit_new_stacks_are_refused)
     ck_assert_uint_lt(profile_stack_count(p), LIMIT / 12);
     ck_assert_uint_lt(profile_see_thread(p, t)->n_runs * sizeof(struct run), LIMIT);
     ck_assert_uint_eq(profile_push(p, (stack_id){0}, f).ix, first.ix);
-    ck_assert_double_gt(profile_number(p, "stacks_refused"), 0);
-    ck_assert_double_gt(profile_number(p, "runs_refused"), 0); /* none of the stacks comes again */
+    ck_assert_double_gt(profile_number(p, METRIC_STACKS_REFUSED), 0);
+    ck_assert_double_gt(profile_number(p, METRIC_RUNS_REFUSED),
+                        0); /* none of the stacks comes again */
     const struct profile_thread *thread = profile_see_thread(p, t);
     const struct run *last = &thread->runs[thread->n_runs - 1];
     ck_assert_str_eq(
@@ -219,7 +220,7 @@ START_TEST(past_the_limit_a_stack_keeps_its_known_beginning)
     struct profile *p = profile_new(LIMIT);
     stack_id caller = profile_push(p, (stack_id){0}, profile_mark(p, "caller", NULL));
     char name[32];
-    for (int i = 0; profile_number(p, "stacks_refused") == 0; i++) {
+    for (int i = 0; profile_number(p, METRIC_STACKS_REFUSED) == 0; i++) {
         ck_assert_int_gt(snprintf(name, sizeof name, "leaf %d", i), 0);
         (void)profile_push(p, caller, profile_mark(p, name, NULL));
     }
@@ -228,7 +229,7 @@ START_TEST(past_the_limit_a_stack_keeps_its_known_beginning)
     ck_assert_str_eq(profile_text(p, profile_get_frame(p, profile_stack_frame(p, cut))->mark.name),
                      "[storage full]");
     ck_assert_uint_eq(profile_push(p, cut, profile_stack_frame(p, caller)).ix, cut.ix);
-    ck_assert_double_gt(profile_number(p, "frames_refused"), 0);
+    ck_assert_double_gt(profile_number(p, METRIC_FRAMES_REFUSED), 0);
     profile_free(p);
 }
 END_TEST
@@ -250,8 +251,8 @@ START_TEST(past_the_limit_what_comes_again_has_room)
                                       .state = RUN_RUNNING,
                                       .start_ns = (int64_t)i * NS_PER_MS,
                                       .weights.wall_ns = NS_PER_MS});
-    ck_assert_double_eq(profile_number(p, "runs_refused"), 0);
-    ck_assert_double_eq(profile_number(p, "stacks_refused"), 0);
+    ck_assert_double_eq(profile_number(p, METRIC_RUNS_REFUSED), 0);
+    ck_assert_double_eq(profile_number(p, METRIC_STACKS_REFUSED), 0);
     profile_free(p);
 }
 END_TEST
@@ -277,7 +278,7 @@ START_TEST(past_the_limit_time_lines_become_coarser)
         profile_add_run(p, t, &run);
     }
     profile_end(p, (int64_t)TICKS * TICK_NS);
-    ck_assert_double_ge(profile_number(p, "time_step_s"), 1);
+    ck_assert_double_ge(profile_number(p, METRIC_TIME_STEP_S), 1);
     ck_assert_int_eq(profile_time_step_ns(p) % NS_PER_S, 0);
     const struct profile_thread *thread = profile_see_thread(p, t);
     ck_assert_uint_le(thread->runs_capacity * sizeof *thread->runs, LIMIT / 2);
@@ -319,9 +320,9 @@ START_TEST(past_the_limit_ended_threads_become_one_per_name)
     }
     profile_end(p, THREADS + 10);
     ck_assert_uint_lt(profile_thread_count(p), LIMIT / 4096 + 3);
-    double folded = profile_number(p, "threads_folded");
+    double folded = profile_number(p, METRIC_THREADS_FOLDED);
     ck_assert_double_ge(folded, THREADS / 2);
-    ck_assert_double_eq(profile_number(p, "threads_without_a_sample"), THREADS / 5);
+    ck_assert_double_eq(profile_number(p, METRIC_THREADS_WITHOUT_A_SAMPLE), THREADS / 5);
     int64_t wall_ns = 0;
     double seen = 0;
     for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
@@ -388,11 +389,11 @@ START_TEST(past_the_limit_names_are_refused)
     char name[32];
     string_id id = {0};
     string_id first = profile_string(p, "first");
-    for (int i = 0; i < LIMIT && profile_number(p, "names_refused") == 0; i++) {
+    for (int i = 0; i < LIMIT && profile_number(p, METRIC_NAMES_REFUSED) == 0; i++) {
         ck_assert_int_gt(snprintf(name, sizeof name, "name %d", i), 0);
         id = profile_string(p, name);
     }
-    ck_assert_double_eq(profile_number(p, "names_refused"), 1);
+    ck_assert_double_eq(profile_number(p, METRIC_NAMES_REFUSED), 1);
     ck_assert_str_eq(profile_text(p, id), "[storage full]");
     ck_assert_uint_eq(profile_string(p, "first").ix, first.ix);
     ck_assert_str_eq(profile_text(p, profile_string(p, "name 0")), "name 0");
@@ -419,18 +420,31 @@ START_TEST(facts_keep_their_order)
 {
     struct profile *p = profile_new(0);
     profile_set_text(p, "host", "here");
-    profile_add_number(p, "late_ticks", 2);
-    profile_add_number(p, "late_ticks", 3);
+    profile_set_text(p, "kernel", "6.1");
     profile_set_text(p, "host", "there");
     size_t n = 0;
     const struct profile_fact *facts = profile_facts(p, &n);
     ck_assert_uint_eq(n, 2);
     ck_assert_str_eq(facts[0].key, "host");
     ck_assert_str_eq(profile_text(p, facts[0].text), "there");
-    ck_assert(facts[1].is_number);
-    ck_assert_double_eq(profile_number(p, "late_ticks"), 5);
-    ck_assert_double_eq(profile_number(p, "host"), 0);
-    ck_assert_double_eq(profile_number(p, "nothing"), 0);
+    ck_assert_str_eq(facts[1].key, "kernel");
+    profile_forget_fact(p, "host");
+    ck_assert_str_eq(profile_fact_text(p, "host"), "");
+    ck_assert_str_eq(profile_fact_text(p, "kernel"), "6.1");
+    profile_free(p);
+}
+END_TEST
+
+START_TEST(numbers_are_set_and_added)
+{
+    struct profile *p = profile_new(0);
+    ck_assert_double_eq(profile_number(p, METRIC_LATE_TICKS), 0);
+    profile_add_number(p, METRIC_LATE_TICKS, 2);
+    profile_add_number(p, METRIC_LATE_TICKS, 3);
+    ck_assert_double_eq(profile_number(p, METRIC_LATE_TICKS), 5);
+    profile_set_number(p, METRIC_LATE_TICKS, 1);
+    ck_assert_double_eq(profile_number(p, METRIC_LATE_TICKS), 1);
+    ck_assert_double_eq(profile_number(p, METRIC_TICKS), 0);
     profile_free(p);
 }
 END_TEST
@@ -443,4 +457,4 @@ CHECK_MAIN("profile", 20, strings_are_interned_and_stay, modules_and_functions_a
            past_the_limit_time_lines_become_coarser, past_the_limit_what_comes_again_has_room,
            past_the_limit_ended_threads_become_one_per_name, past_the_limit_rare_names_are_one,
            past_the_limit_names_are_refused, the_end_is_that_of_living_threads,
-           facts_keep_their_order)
+           facts_keep_their_order, numbers_are_set_and_added)

@@ -420,12 +420,12 @@ START_TEST(folded_stacks_stay_below_the_limit)
     struct view_options options = {0};
     free(written);
     FILE *out = open_memstream(&written, &written_len);
-    profile_set_number(p, "stacks_shortened", 1); /* what an earlier file gave up */
+    profile_set_number(p, METRIC_STACKS_SHORTENED, 1); /* what an earlier file gave up */
     ck_assert_int_eq(exporter_write(exporter_by_name("folded"), p, &options, out), 0);
     (void)fclose(out);
     ck_assert_uint_lt(written_len, LIMIT);
     ck_assert_str_eq(profile_fact_text(p, "coarsened"), "paths under 0.1% folded");
-    ck_assert_double_eq(profile_number(p, "stacks_shortened"), 0);
+    ck_assert_double_eq(profile_number(p, METRIC_STACKS_SHORTENED), 0);
     assert_holds(written, "a_name_of_twenty_chars 3000000\n");
     profile_free(p);
 }

@@ -1,0 +1,421 @@
+#include "profile/metric_info.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+static const struct metric_info infos[METRIC_COUNT] = {
+    [METRIC_RATE_ASKED_HZ] = {"rate_asked_hz", UNIT_HZ, .section = "The whole recording",
+                              .meaning = "The rate that `--rate` asked for."},
+    [METRIC_RATE_HZ] = {"rate_hz", UNIT_HZ,
+                        .meaning = "The mean rate of the ticks that took place."},
+    [METRIC_RATE_LOWERED] =
+        {"rate_lowered", UNIT_COUNT, .effect = EFFECT_NOTE, .shown = METRIC_RATE_HZ,
+         .words = "rate lowered to %.1f Hz",
+         .meaning =
+             "How often the rate was lowered, because samples cost more than `--max-overhead` or "
+             "than half of the own CPU quota. The line shows the mean rate."},
+    [METRIC_RATE_LOWERED_FOR_QUOTA] =
+        {"rate_lowered_for_quota", UNIT_COUNT, .part_of = METRIC_RATE_LOWERED,
+         .meaning =
+             "How many of these times were because of the CPU quota of wallspy's own cgroup."},
+    [METRIC_THROTTLED_S] =
+        {"throttled_s", UNIT_S, .effect = EFFECT_NOTE,
+         .words = "wallspy throttled for %.2f s by its cgroup's CPU quota",
+         .meaning =
+             "The time for which the kernel kept wallspy off the CPUs, because its cgroup had used "
+             "up its CPU quota."},
+    [METRIC_THROTTLED_PERIODS] = {"throttled_periods", UNIT_COUNT,
+                                  .meaning =
+                                      "The periods of the CPU quota in which that happened."},
+    [METRIC_STOLEN_S] =
+        {"stolen_s", UNIT_S,
+         .meaning = "The CPU time that the hypervisor gave to other machines, over all CPUs."},
+    [METRIC_SEEN_SHARE] =
+        {"seen_share", UNIT_SHARE,
+         .meaning =
+             "The part of the threads' time that the samples stand for. Threads that were almost "
+             "always idle do not count."},
+    [METRIC_MAX_OVERHEAD] = {"max_overhead", UNIT_SHARE,
+                             .meaning =
+                                 "The bound that `--max-overhead` sets for `held_share_5s`."},
+    [METRIC_HELD_SHARE] =
+        {"held_share", UNIT_SHARE,
+         .meaning = "The part of the time for which wallspy held the threads, on average."},
+    [METRIC_HELD_SHARE_5S] =
+        {"held_share_5s", UNIT_SHARE,
+         .meaning = "The largest part of any five seconds for which one thread was held."},
+    [METRIC_HELD_NS] = {"held_ns", UNIT_NS, .meaning = "The sum of all holds."},
+    [METRIC_HELD_P50_NS] = {"held_p50_ns", UNIT_NS,
+                            .meaning = "Half of the holds are no longer than this, to a fifth."},
+    [METRIC_HELD_P99_NS] =
+        {"held_p99_ns", UNIT_NS,
+         .meaning =
+             "99 of 100 holds are no longer than this, to a fifth. The line shows it behind p99."},
+    [METRIC_HELD_MAX_NS] = {"held_max_ns", UNIT_NS, .meaning = "The longest hold."},
+    [METRIC_EXECS] = {"execs", UNIT_COUNT,
+                      .meaning = "How often a process became another program by execve."},
+    [METRIC_TICKS] = {"ticks", UNIT_COUNT, .section = "Ticks and samples",
+                      .meaning = "The ticks at which threads were sampled."},
+    [METRIC_LATE_TICKS] =
+        {"late_ticks", UNIT_COUNT, .effect = EFFECT_LOSS, .part_of = METRIC_TICKS,
+         .part_apart = true, .noun = "sample", .words = "late",
+         .meaning =
+             "Ticks that were left out, because the one before was not done in time. The machine "
+             "is busy, or wallspy lacks CPU time."},
+    [METRIC_TICK_DELAY_NS] =
+        {"tick_delay_ns", UNIT_NS,
+         .meaning =
+             "The time from when a tick was due to its beginning, summed over all ticks. A mean "
+             "above 1 ms and a quarter of the interval is in the line."},
+    [METRIC_REPEATS] =
+        {"repeats", UNIT_COUNT,
+         .meaning =
+             "Samples of threads that had not run since the last one, so that its stack is still "
+             "right. No stack is read for them."},
+    [METRIC_SLEEPERS_PROVEN] =
+        {"sleepers_proven", UNIT_COUNT,
+         .meaning = "Ticks at which one clock proved that none of the sleeping threads had run."},
+    [METRIC_NO_STOP_CAPTURES] = {"no_stop_captures", UNIT_COUNT,
+                                 .meaning =
+                                     "Samples of blocked threads that were taken without a stop."},
+    [METRIC_NO_STOP_REJECTS] =
+        {"no_stop_rejects", UNIT_COUNT,
+         .meaning =
+             "Captures without a stop that were thrown away, because the thread ran meanwhile. "
+             "Each is tried up to three times."},
+    [METRIC_STOP_REQUESTS] = {"stop_requests", UNIT_COUNT,
+                              .meaning = "How often a thread was asked to stop."},
+    [METRIC_STOPS] = {"stops", UNIT_COUNT,
+                      .meaning = "How often a thread stopped and was captured."},
+    [METRIC_PENDING_TICKS] =
+        {"pending_ticks", UNIT_COUNT,
+         .meaning =
+             "How often a thread asked before had still not stopped at a tick. Such threads wait "
+             "for a CPU."},
+    [METRIC_REGISTERS_WANTED] =
+        {"registers_wanted", UNIT_COUNT,
+         .meaning =
+             "Stops of blocked threads whose stacks cannot be unwound without their registers."},
+    [METRIC_SUPERVISED] = {"supervised", UNIT_COUNT,
+                           .meaning = "Samples of threads in calls that a seccomp supervisor "
+                                      "answers. They are not stopped."},
+    [METRIC_MEMORY_READS] = {"memory_reads", UNIT_COUNT,
+                             .meaning = "System calls that read memory of the target."},
+    [METRIC_SLOW_SYSCALL_READS] =
+        {"slow_syscall_reads", UNIT_COUNT,
+         .meaning =
+             "How often the kernel took over 0.5 ms to say in which call a thread is. Such threads "
+             "are asked less often."},
+    [METRIC_FDS_EVICTED] =
+        {"fds_evicted", UNIT_COUNT,
+         .meaning =
+             "How often a file of /proc was closed to stay below the limit of open files. It is "
+             "opened again when it is needed."},
+    [METRIC_STACKS_LEFT_OUT] =
+        {"stacks_left_out", UNIT_COUNT,
+         .meaning = "Samples that `--gil` left out, because the thread did not hold the GIL."},
+    [METRIC_RING_FULL] =
+        {"ring_full", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
+         .words = "lost because wallspy fell behind",
+         .meaning =
+             "Captures that were lost, because the memory between the sampler and the worker was "
+             "full or the time at the end was over."},
+    [METRIC_NO_STOP_GIVEN_UP] =
+        {"no_stop_given_up", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
+         .words = "lost to threads that kept moving",
+         .meaning =
+             "Blocked threads that ran during each of three captures. They have no sample at that "
+             "tick."},
+    [METRIC_REFUSED] =
+        {"refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample", .words = "refused",
+         .meaning =
+             "Threads that the kernel did not let wallspy read or stop any more: another debugger "
+             "has come, or the program has changed its user."},
+    [METRIC_BACKED_OFF] =
+        {"backed_off", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
+         .words = "left out of calls that make no progress when stopped",
+         .meaning =
+             "Threads in a call that an earlier stop had interrupted. They are not stopped again "
+             "for a while, so that the call comes to its end."},
+    [METRIC_EXECVE_WAITS] =
+        {"execve_waits", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
+         .words = "left out while an execve of the program hung",
+         .meaning =
+             "Threads that were not asked to stop, because an execve in the process was waiting "
+             "for its other threads."},
+    [METRIC_SYSCALL_READS_SKIPPED] =
+        {"syscall_reads_skipped", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
+         .words = "left out since /proc/PID/syscall answers slowly",
+         .meaning =
+             "Samples that were left out because the kernel had been slow to say in which call the "
+             "thread is."},
+    [METRIC_MEMORY_LOCKED] =
+        {"memory_locked", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
+         .words = "left out while the program's memory was locked (fork, mprotect)",
+         .meaning =
+             "Threads that were not asked to stop, because the kernel had locked the memory of the "
+             "process. A stop would have lasted as long."},
+    [METRIC_SAMPLES_NOT_HELD] =
+        {"samples_not_held", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
+         .words = "of running threads without native frames",
+         .meaning =
+             "Samples of running threads that `--no-stop` did not hold. They have Python frames "
+             "only."},
+    [METRIC_THREADS_NOT_MET] =
+        {"threads_not_met", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "thread",
+         .words = "never sampled", .section = "Threads",
+         .meaning =
+             "Threads that ended, or that were there at the end of the recording, before it was "
+             "their turn to be sampled."},
+    [METRIC_THREADS_WITHOUT_A_SAMPLE] =
+        {"threads_without_a_sample", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "thread",
+         .words = "that ended before its first sample",
+         .meaning = "Short-lived threads that no tick found. The profile leaves them out."},
+    [METRIC_STUCK] =
+        {"stuck", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "thread",
+         .words = "that could be let go only by ending early",
+         .meaning =
+             "Threads that could not be let go after a stop. wallspy ended the recording, so that "
+             "the kernel let them go."},
+    [METRIC_STACKS_MADE] =
+        {"stacks_made", UNIT_COUNT, .section = "Native stacks",
+         .meaning = "Samples whose stack was built. Repeated samples are not among them."},
+    [METRIC_STACKS_NOT_COMPLETE] =
+        {"stacks_not_complete", UNIT_COUNT, .part_of = METRIC_STACKS_MADE,
+         .meaning =
+             "Stacks that are cut, guessed in part or not fully merged, for any of the reasons "
+             "below."},
+    [METRIC_NATIVE_FRAMES] = {"native_frames", UNIT_COUNT,
+                              .meaning = "Native frames of all stacks."},
+    [METRIC_NATIVE_FRAMES_KEPT] =
+        {"native_frames_kept", UNIT_COUNT, .part_of = METRIC_NATIVE_FRAMES,
+         .meaning =
+             "Native frames that were as in the thread's last stack, and were not unwound again."},
+    [METRIC_RULE_HITS] = {"rule_hits", UNIT_COUNT,
+                          .meaning = "Frames whose unwind rule was known already."},
+    [METRIC_RULE_MISSES] = {"rule_misses", UNIT_COUNT,
+                            .meaning = "Frames whose unwind rule had to be looked up."},
+    [METRIC_UNWIND_FALLBACKS] = {"unwind_fallbacks", UNIT_COUNT,
+                                 .meaning = "Frames for which libunwind was asked."},
+    [METRIC_UNWIND_GUESSED] =
+        {"unwind_guessed", UNIT_COUNT,
+         .meaning = "Frames that were found by scanning the stack or through a caller that was not "
+                    "verified."},
+    [METRIC_UNWIND_RECOVERED] =
+        {"unwind_recovered", UNIT_COUNT,
+         .meaning =
+             "Frames for which a lost register was found by reading the code, and verified by the "
+             "call."},
+    [METRIC_UNWIND_RESUMED] =
+        {"unwind_resumed", UNIT_COUNT,
+         .meaning =
+             "Stacks that went on from a frame of the Python interpreter, behind a part that could "
+             "not be unwound."},
+    [METRIC_UNWIND_OTHER_STACK] =
+        {"unwind_other_stack", UNIT_COUNT,
+         .meaning =
+             "Stacks that end at a signal which came on another stack. That one was not copied."},
+    [METRIC_UNWIND_DONE] = {"unwind_done", UNIT_COUNT, .part_of = METRIC_STACKS_MADE,
+                            .meaning = "Stacks that reached the root of their thread."},
+    [METRIC_UNWIND_STACK_CUT] =
+        {"unwind_stack_cut", UNIT_COUNT, .effect = EFFECT_LOSS, .part_of = METRIC_STACKS_MADE,
+         .noun = "stack", .words = "cut short",
+         .meaning = "Stacks that need more bytes of the stack than the sample copied."},
+    [METRIC_UNWIND_NEEDS_REGISTERS] =
+        {"unwind_needs_registers", UNIT_COUNT, .effect = EFFECT_LOSS, .part_of = METRIC_STACKS_MADE,
+         .noun = "stack", .words = "cut for want of registers",
+         .meaning = "Stacks that need registers which a sample without a stop does not have."},
+    [METRIC_UNWIND_NO_CFI] =
+        {"unwind_no_cfi", UNIT_COUNT, .effect = EFFECT_LOSS, .part_of = METRIC_STACKS_MADE,
+         .noun = "stack", .words = "cut where code has no unwind information",
+         .meaning =
+             "Stacks that end at code without unwind information, where no guess led to the root. "
+             "Generated code and hand-written assembly are the usual cause."},
+    [METRIC_UNWIND_BAD_MEMORY] =
+        {"unwind_bad_memory", UNIT_COUNT, .effect = EFFECT_LOSS, .part_of = METRIC_STACKS_MADE,
+         .noun = "stack", .words = "cut at unreadable memory",
+         .meaning = "Stacks that end where a rule led to memory that could not be read."},
+    [METRIC_UNWIND_NO_PROGRESS] =
+        {"unwind_no_progress", UNIT_COUNT, .effect = EFFECT_LOSS, .part_of = METRIC_STACKS_MADE,
+         .noun = "stack", .words = "cut where unwinding made no progress",
+         .meaning =
+             "Stacks that end where the next frame would have been no further out. The stack is "
+             "damaged, or the unwind information is wrong."},
+    [METRIC_UNWIND_TOO_DEEP] = {"unwind_too_deep", UNIT_COUNT, .effect = EFFECT_LOSS,
+                                .part_of = METRIC_STACKS_MADE, .noun = "stack", .words = "too deep",
+                                .meaning = "Stacks with more than 16384 frames."},
+    [METRIC_FRAMES_GUESSED] =
+        {"frames_guessed", UNIT_COUNT, .effect = EFFECT_DOUBT, .noun = "frame", .words = "guessed",
+         .meaning = "Frames that are shown and may be wrong, because their caller was guessed."},
+    [METRIC_STACK_ENDS_UNKNOWN] =
+        {"stack_ends_unknown", UNIT_COUNT,
+         .meaning =
+             "Samples of which only one page of the stack was read, because the end of the stack "
+             "was not known yet."},
+    [METRIC_MERGE_NO_PYTHON] = {"merge_no_python", UNIT_COUNT, .part_of = METRIC_STACKS_MADE,
+                                .section = "Python",
+                                .meaning = "Stacks of threads without a Python frame."},
+    [METRIC_MERGE_EXACT] =
+        {"merge_exact", UNIT_COUNT, .part_of = METRIC_STACKS_MADE,
+         .meaning = "Stacks in which each Python frame found its place among the native ones."},
+    [METRIC_MERGE_ENTERING] =
+        {"merge_entering", UNIT_COUNT, .part_of = METRIC_STACKS_MADE,
+         .meaning = "The same, but for a Python call that was just beginning or ending."},
+    [METRIC_MERGE_NATIVE_CUT] =
+        {"merge_native_cut", UNIT_COUNT, .effect = EFFECT_LOSS, .part_of = METRIC_STACKS_MADE,
+         .noun = "Python stack",
+         .words = "without all native frames",
+         .meaning = "Stacks whose native part ended early. All Python frames are there."},
+    [METRIC_MERGE_MISMATCH] =
+        {"merge_mismatch", UNIT_COUNT, .effect = EFFECT_DOUBT, .part_of = METRIC_STACKS_MADE,
+         .noun = "Python stack", .words = "unlike the native one",
+         .meaning =
+             "Stacks in which Python and native frames did not fit together. What is certain is "
+             "kept, the rest is marked `[native frames not matched]`."},
+    [METRIC_PYTHON_WALKS_CUT] =
+        {"python_walks_cut", UNIT_COUNT, .effect = EFFECT_LOSS,
+         .part_of = METRIC_STACKS_MADE, .noun = "Python stack", .words = "cut short",
+         .meaning =
+             "Stacks whose Python frames could not all be read, or are more than the bound."},
+    [METRIC_PYTHON_READS_FAILED] =
+        {"python_reads_failed", UNIT_COUNT, .effect = EFFECT_LOSS, .part_of = METRIC_STACKS_MADE,
+         .noun = "Python stack", .words = "that could not be read whole",
+         .meaning =
+             "Samples in which the memory of the interpreter could not be read as a whole at the "
+             "moment of the sample."},
+    [METRIC_UNKNOWN_CODE_OBJECTS] =
+        {"unknown_code_objects", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "Python frame",
+         .words = "of code that was gone",
+         .meaning =
+             "Frames without a name, because their code object was freed or changed before it was "
+             "read."},
+    [METRIC_STACKS_BEFORE_PYTHON] =
+        {"stacks_before_python", UNIT_COUNT,
+         .meaning = "Stacks of Python threads that were sampled before wallspy had found their "
+                    "interpreter. They are shown without Python frames."},
+    [METRIC_STACKS_OF_OTHERS_STATES] =
+        {"stacks_of_others_states", UNIT_COUNT,
+         .meaning =
+             "Stacks whose Python frames belong to the thread state of another thread: a program "
+             "that moves states between threads."},
+    [METRIC_UNREADABLE] = {"unreadable", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "file",
+                           .words = "of /proc that could not be read",
+                           .section = "Files of the target",
+                           .meaning =
+                               "Files of /proc that could not be read though the thread is there."},
+    [METRIC_IMAGES_CUT] = {"images_cut", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "library",
+                           .words = "of which not all could be read from memory",
+                           .meaning = "Libraries that have no file any more and are larger than "
+                                      "what may be copied of them."},
+    [METRIC_MAPPINGS_CUT] =
+        {"mappings_cut", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "mapping", .words = "left out",
+         .meaning =
+             "Mappings of memory that are left out, because the process has more than the bound."},
+    [METRIC_MODULES_BY_PATH] = {"modules_by_path", UNIT_COUNT,
+                                .meaning =
+                                    "Programs and libraries whose file was opened by its path."},
+    [METRIC_MODULES_BY_EXE] = {"modules_by_exe", UNIT_COUNT,
+                               .meaning = "Programs whose file was opened through /proc/PID/exe."},
+    [METRIC_MODULES_BY_MAP_FILES] =
+        {"modules_by_map_files", UNIT_COUNT,
+         .meaning = "Programs and libraries whose file was opened through /proc/PID/map_files."},
+    [METRIC_MODULES_FROM_MEMORY] =
+        {"modules_from_memory", UNIT_COUNT,
+         .meaning =
+             "Libraries that were copied from the memory of the process, because their file is "
+             "gone or was replaced."},
+    [METRIC_MODULES_BY_JIT] = {"modules_by_jit", UNIT_COUNT,
+                               .meaning = "Objects that a JIT compiler registered for debuggers."},
+    [METRIC_MODULES_WITHOUT_FILE] =
+        {"modules_without_file", UNIT_COUNT,
+         .meaning =
+             "Programs and libraries that could not be opened at all. Their frames have no names."},
+    [METRIC_ELF_PAGES_REPLACED] =
+        {"elf_pages_replaced", UNIT_COUNT,
+         .meaning =
+             "Pages of mapped files that read as zeros, because the file was cut short on the disk "
+             "during the recording. Names there may be wrong."},
+    [METRIC_FRAMES_NAMED_AHEAD] =
+        {"frames_named_ahead", UNIT_COUNT,
+         .meaning = "Frames that were named during the recording, not at its end."},
+    [METRIC_REPAIRED_CALLS] =
+        {"repaired_calls", UNIT_COUNT, .section = "Calls of the target",
+         .meaning =
+             "Calls that a stop interrupted and that wallspy made the kernel restart. The program "
+             "does not notice."},
+    [METRIC_REPAIR_MAX_NS] =
+        {"repair_max_ns", UNIT_NS,
+         .meaning =
+             "The longest time from the request to the stop of a repaired call. A time-out may "
+             "have lasted that much longer."},
+    [METRIC_RENEWED_CALLS] =
+        {"renewed_calls", UNIT_COUNT,
+         .meaning =
+             "Calls that a stop made the kernel begin anew, with their full time-out, because a "
+             "seccomp filter may forbid to resume them."},
+    [METRIC_UNDONE_CALLS] =
+        {"undone_calls", UNIT_COUNT,
+         .meaning =
+             "Calls of threads under a seccomp filter that a stop made begin anew. A supervisor "
+             "may have been asked twice."},
+    [METRIC_PERTURBED_CALLS] =
+        {"perturbed_calls", UNIT_COUNT, .effect = EFFECT_DOUBT, .noun = "call",
+         .words = "interrupted",
+         .meaning =
+             "Calls that returned EINTR to the program because of a stop, and that nobody may "
+             "repeat."},
+    [METRIC_CUT_CALLS] =
+        {"cut_calls", UNIT_COUNT, .effect = EFFECT_DOUBT, .noun = "call",
+         .words = "that may have been cut short",
+         .meaning =
+             "Calls that a stop may have ended with less done than the program asked for, such as "
+             "a large write."},
+    [METRIC_SUPERVISED_CALLS] =
+        {"supervised_calls", UNIT_COUNT, .effect = EFFECT_DOUBT, .noun = "call",
+         .words = "that a seccomp supervisor was asked for twice",
+         .meaning =
+             "Calls that a stop made begin anew while a seccomp supervisor was answering them."},
+    [METRIC_TIME_STEP_S] =
+        {"time_step_s", UNIT_S, .effect = EFFECT_NOTE,
+         .words = "order in time kept in steps of %g s (--max-size)",
+         .section = "Room in memory (`--max-size`)",
+         .meaning =
+             "The time lines became coarser for want of room: within steps of this length the "
+             "order is lost, and no sum is."},
+    [METRIC_THREADS_FOLDED] =
+        {"threads_folded", UNIT_COUNT, .effect = EFFECT_NOTE,
+         .words = "%.0f ended threads told by name only (--max-size)",
+         .meaning =
+             "Ended threads that became one per name for want of room. Their sums are kept."},
+    [METRIC_NAMES_REFUSED] = {"names_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "name",
+                              .words = "left out for want of room (--max-size)",
+                              .meaning = "Names that are shown as `[storage full]`."},
+    [METRIC_FRAMES_REFUSED] = {"frames_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "frame",
+                               .words = "left out for want of room (--max-size)",
+                               .meaning = "Frames that are shown as `[storage full]`."},
+    [METRIC_STACKS_REFUSED] = {"stacks_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "stack",
+                               .words = "cut for want of room (--max-size)",
+                               .meaning = "New stacks that end in `[storage full]`."},
+    [METRIC_RUNS_REFUSED] = {"runs_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "gap",
+                             .words = "for want of room (--max-size)",
+                             .meaning =
+                                 "Stretches of a time line whose stack is `[storage full]` alone."},
+    [METRIC_STACKS_SHORTENED] =
+        {"stacks_shortened", UNIT_COUNT,
+         .meaning = "Stacks that lack their middle in this file, because they are too deep for its "
+                    "format."},
+};
+
+const struct metric_info *metric_info(enum metric m)
+{
+    assert(m > METRIC_NONE && m < METRIC_COUNT);
+    return &infos[m];
+}
+
+const char *metric_unit_text(enum metric_unit unit)
+{
+    static const char *const texts[] = {
+        [UNIT_COUNT] = "", [UNIT_SHARE] = "%", [UNIT_HZ] = "Hz", [UNIT_NS] = "ns", [UNIT_S] = "s",
+    };
+    return texts[unit];
+}

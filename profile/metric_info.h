@@ -1,0 +1,40 @@
+/* What each metric is: the key in the file and in --stats, the unit, what a number says about the
+ * quality of the recording, and the words for users.  The quality line, --stats, the file and
+ * docs/quality.md come from this table alone. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "profile/metrics.h"
+
+enum metric_unit {
+    UNIT_COUNT,
+    UNIT_SHARE, /* 1 is all; --stats shows percent */
+    UNIT_HZ,
+    UNIT_NS,
+    UNIT_S,
+};
+
+/* What a value above 0 says about the recording. */
+enum metric_effect {
+    EFFECT_NONE,
+    EFFECT_LOSS,  /* something is missing */
+    EFFECT_DOUBT, /* something may be wrong, or the target may have noticed */
+    EFFECT_NOTE,  /* something was given up that leaves all sums as they are */
+};
+
+struct metric_info {
+    const char *key; /* snake_case */
+    enum metric_unit unit;
+    enum metric_effect effect;
+    enum metric part_of;
+    bool part_apart;     /* PART_OF does not include it: the whole is the sum of both */
+    enum metric shown;   /* NOTE: the number to show; NONE: this one */
+    const char *noun;    /* LOSS, DOUBT: what is counted, in the singular */
+    const char *words;   /* LOSS, DOUBT: follows the noun.  NOTE: a format for one double */
+    const char *section; /* not NULL: a section of docs/quality.md begins here, with this title */
+    const char *meaning; /* sentences, in Markdown */
+};
+
+const struct metric_info *metric_info(enum metric m); /* METRIC_NONE is not allowed */
+const char *metric_unit_text(enum metric_unit unit);  /* "%", "Hz", "ns", "s"; "" for a count */
