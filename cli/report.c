@@ -95,6 +95,15 @@ void report_finding(struct recording *r, const struct view_options *view)
     text_release(&table);
 }
 
+/* "  held_share                   0.53 %" */
+static void add_metric(struct text *out, enum metric m, double value)
+{
+    const struct metric_info *info = metric_info(m);
+    const char *unit = metric_unit_text(info->unit);
+    text_addf(out, "  %-28s %.10g%s%s\n", info->key, info->unit == UNIT_SHARE ? 100 * value : value,
+              *unit ? " " : "", unit);
+}
+
 void report_stats(const struct profile *p)
 {
     struct text out = {0};
@@ -106,7 +115,7 @@ void report_stats(const struct profile *p)
         text_add(&out, "\n");
     }
     for (enum metric m = METRIC_NONE + 1; m < METRIC_COUNT; m++)
-        text_addf(&out, "  %-28s %.10g\n", metric_info(m)->key, profile_number(p, m));
+        add_metric(&out, m, profile_number(p, m));
     terminal_lines(out.s);
     text_release(&out);
 }

@@ -14,5 +14,5 @@ void report_progress(struct recording *r);
 bool report_naming(void *percent_told, double share);
 /* The closing table. */
 void report_finding(struct recording *r, const struct view_options *view);
-/* All facts, for --stats. */
+/* All texts and numbers, for --stats. */
 void report_stats(const struct profile *p);

@@ -206,6 +206,10 @@ class Chosen(unittest.TestCase):
             code, _, text, _ = run("-q", "--stats", "-p", t.pid, "-d", "0.3", "-o", "o.json", user=False)
         self.assertEqual(code, 0)
         self.assertRegex(text, r" ticks [0-9]+ ")
+        self.assertRegex(text, r" rate_asked_hz 100 Hz ")
+        self.assertRegex(text, r" seen_share [0-9.]+ % ")
+        self.assertRegex(text, r" held_p50_ns [0-9]+ ns ")
+        self.assertRegex(text, r" stolen_s [0-9.e-]+ s ")
         self.assertNotIn("wallspy:", text)
 
     def test_many_threads_that_do_the_same(self):
