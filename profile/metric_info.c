@@ -38,9 +38,9 @@ static const struct metric_info infos[METRIC_COUNT] = {
     [METRIC_MAX_OVERHEAD] = {"max_overhead", UNIT_SHARE,
                              .meaning =
                                  "The bound that `--max-overhead` sets for `held_share_5s`."},
-    [METRIC_HELD_SHARE] =
-        {"held_share", UNIT_SHARE,
-         .meaning = "The part of the time for which wallspy held the threads, on average."},
+    [METRIC_HELD_SHARE] = {"held_share", UNIT_SHARE,
+                           .meaning = "The largest part of its time for which any one thread was "
+                                      "held. The line calls it overhead."},
     [METRIC_HELD_SHARE_5S] =
         {"held_share_5s", UNIT_SHARE,
          .meaning = "The largest part of any five seconds for which one thread was held."},
@@ -195,8 +195,9 @@ static const struct metric_info infos[METRIC_COUNT] = {
                           .meaning = "Frames whose unwind rule was known already."},
     [METRIC_RULE_MISSES] = {"rule_misses", UNIT_COUNT,
                             .meaning = "Frames whose unwind rule had to be looked up."},
-    [METRIC_UNWIND_FALLBACKS] = {"unwind_fallbacks", UNIT_COUNT,
-                                 .meaning = "Frames for which libunwind was asked."},
+    [METRIC_UNWIND_FALLBACKS] =
+        {"unwind_fallbacks", UNIT_COUNT,
+         .meaning = "How often a frame had no unwind rule, so that its caller had to be guessed."},
     [METRIC_UNWIND_GUESSED] =
         {"unwind_guessed", UNIT_COUNT,
          .meaning = "Frames that were found by scanning the stack or through a caller that was not "
