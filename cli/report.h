@@ -10,7 +10,7 @@ uint32_t report_python_threads(const struct profile *p);
 void report_headline(struct recording *r);
 /* The line that is written over; does nothing where there is none. */
 void report_progress(struct recording *r);
-/* While frames are named.  PERCENT_TOLD: an int, −1 at first.  False: the recording is to be thrown away. */
+/* While frames are named.  PERCENT_TOLD: an int, −1 at first.  False: throw the recording away. */
 bool report_naming(void *percent_told, double share);
 /* The closing table. */
 void report_finding(struct recording *r, const struct view_options *view);

@@ -18,11 +18,12 @@ struct profile;
 
 /* ---- frames ---- */
 
-/* LIMIT in bytes for all that it holds; 0: none.  Half of it is for time, half for stacks and names.
- * Where time does not fit, the time lines become coarser (runs in like states are joined within steps of time,
- * profile_time_step_ns()), and ended threads become one per name: no sum is lost.  Where stacks do not fit,
- * new ones end in "[storage full]" from where they are new, counted as "stacks_refused", "frames_refused", "names_refused".  When no step makes
- * room for runs, they become one such stack, counted as "runs_refused". */
+/* LIMIT in bytes for all that the profile holds; 0: none.  Half of the limit is for time, half
+ * for stacks and names.  Where time does not fit, the time lines become coarser (runs in like
+ * states are joined within steps of time, profile_time_step_ns()), and ended threads become one per
+ * name: no sum is lost.  Where stacks do not fit, new ones end in "[storage full]" from where they
+ * are new, counted as METRIC_STACKS_REFUSED, METRIC_FRAMES_REFUSED, METRIC_NAMES_REFUSED.  When no
+ * step makes room for runs, they become one such stack, counted as METRIC_RUNS_REFUSED. */
 struct profile *profile_new(size_t limit);
 size_t profile_limit(const struct profile *p);
 /* Within steps of this length the order of runs is lost; 0: nowhere. */
@@ -85,14 +86,15 @@ uint32_t profile_thread_count(const struct profile *p);
 void profile_add_run(struct profile *p, thread_id id, const struct run *run);
 /* Keeps the thread's counts as of AT_NS; to be called about once in WEIGHTS_WINDOW samples. */
 void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns);
-/* Its time line ends here, so its runs take no more room than they need: programs that start a thread per
- * task leave thousands of two runs each.  If it has `ended` and is no main thread, its id may be another's from
- * now on; else it may go on all the same (execve). */
+/* Ends the thread's time line, so that its runs take no more room than they need: programs that
+ * start a thread per task leave thousands of two runs each.  If the thread has `ended` and is no
+ * main thread, its id may be another's from now on; else it may go on all the same (execve). */
 void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns);
 
 /* ---- the whole ---- */
 
-/* Sets the end of all time lines, nanoseconds since the origin, and each run's `counted_ns`. */
+/* Sets the end of all time lines, nanoseconds since the origin, each run's `counted_ns`, and the
+ * numbers METRIC_TIME_STEP_S, METRIC_THREADS_FOLDED and METRIC_THREADS_WITHOUT_A_SAMPLE. */
 void profile_end(struct profile *p, int64_t end_ns);
 int64_t profile_end_ns(const struct profile *p);
 

@@ -1,4 +1,5 @@
-/* What the sampler counts.  Written by its thread alone, read by others at any time. */
+/* What the sampler counts; worker/facts.c makes metrics of it.  Written by the sampler's thread
+ * alone, read by others at any time. */
 #pragma once
 
 #include <stdatomic.h>
@@ -38,8 +39,10 @@ enum sampler_counter {
     COUNT_READS, /* system calls that read the target's memory */
     COUNT_HELD_NS,
     COUNT_HELD_MAX_NS,
-    COUNT_REPAIR_MAX_NS, /* from the request to the stop, of a repaired call: its time-out may be that much longer */
-    COUNT_NOT_MET, /* threads that ended, or the recording did, before their turn came to be looked at */
+    /* From the request to the stop of a repaired call: its time-out may be that much longer. */
+    COUNT_REPAIR_MAX_NS,
+    /* Threads that ended, or were there when the recording ended, before they were sampled. */
+    COUNT_NOT_MET,
     COUNT_STACKS_UNKNOWN, /* stacks of which one page was read: their end was not known */
     COUNT_UNREADABLE,     /* files of /proc that could not be read though there is a thread */
     SAMPLER_COUNTER_COUNT,
@@ -57,7 +60,7 @@ uint64_t counters_get(const struct sampler_counters *c, enum sampler_counter whi
 void counters_add(struct sampler_counters *c, enum sampler_counter which, uint64_t delta);
 void counters_raise(struct sampler_counters *c, enum sampler_counter which, uint64_t least);
 void counters_add_hold(struct sampler_counters *c, uint64_t held_ns);
-/* Holds of less than 2^OCTAVE µs that are not of less than half of that.  OCTAVE 0: all below 1 µs. */
+/* Holds of less than 2^OCTAVE µs and of at least half of that.  OCTAVE 0: all below 1 µs. */
 enum { HOLD_OCTAVES = HOLD_BUCKETS / 4 };
 uint64_t counters_holds_in(const struct sampler_counters *c, int octave);
 /* The hold that a share Q of all holds does not exceed, to a fifth; 0 if there were none. */

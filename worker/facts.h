@@ -1,4 +1,4 @@
-/* Where and how a recording was made, and what was counted, for the output's "wallspy" block. */
+/* Where and how a recording was made, and its counters, for the output's "wallspy" block. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,8 +15,8 @@ void facts_of_host(struct profile *p);
  * kept.  Returns whether it could be read; RET may be none: it has none of them. */
 bool facts_environment(struct profile *p, pid_t pid, string_id *ret);
 
-/* How a process's count gets into the profile: set for the first one, added for the others, so that it
- * may be done again. */
+/* Puts a process's count into the profile: set for the first process, added for the others, so that
+ * the same profile can be reported again. */
 typedef void (*facts_put)(struct profile *p, enum metric m, double value);
 void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts_put put);
 void facts_of_sampler(struct profile *p, const struct sampler_counters *c);
