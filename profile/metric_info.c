@@ -402,7 +402,8 @@ static const struct metric_info infos[METRIC_COUNT] = {
                              .meaning =
                                  "Stretches of a time line whose stack is `[storage full]` alone."},
     [METRIC_STACKS_SHORTENED] =
-        {"stacks_shortened", UNIT_COUNT,
+        {"stacks_shortened", UNIT_COUNT, .effect = EFFECT_NOTE,
+         .words = "%.0f stacks too deep for the file shortened",
          .meaning = "Stacks that lack their middle in this file, because they are too deep for its "
                     "format."},
 };
