@@ -18,6 +18,19 @@ void options_usage(struct text *out)
                   "  wallspy dump -p 1234                 what is it doing right now?\n");
 }
 
+static void add_help(const struct option_row *row, struct text *out)
+{
+    struct text help = {0};
+    const char *at = row->add_list ? strchr(row->help, '@') : NULL;
+    if (at) {
+        text_add_bytes(&help, row->help, (size_t)(at - row->help));
+        row->add_list(&help);
+    }
+    text_add(&help, at ? at + 1 : row->help);
+    text_add_wrapped(out, help.s, HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
+    text_release(&help);
+}
+
 static void add_row(const struct option_row *row, struct text *out)
 {
     char head[64];
@@ -36,7 +49,7 @@ static void add_row(const struct option_row *row, struct text *out)
         n = 0;
     }
     text_addf(out, "%*s", HELP_COLUMN - n, "");
-    text_add_wrapped(out, row->help, HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
+    add_help(row, out);
     text_add(out, "\n");
 }
 

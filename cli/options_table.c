@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "cli/units.h"
+#include "exporter/exporter.h"
 
 enum { MIN_RATE_HZ = 1, MAX_RATE_HZ = 10000 };
 static const char list_separators[] = ", \t\n";
@@ -187,15 +188,17 @@ const struct option_row option_rows[] = {
      .commands = FOR_RECORD,
      .set = set_output,
      .help = "where to write; may be given several times (default "
-             "wallspy-<comm>-<pid>-<time>.json). The suffix says the format: .json or .json.gz "
-             "speedscope, .folded or .txt folded; - is stdout. %p is the pid, %h the host, %t the "
-             "time, %q{NAME} a variable of the target's environment, %% a percent sign"},
+             "wallspy-<comm>-<pid>-<time>.json). The suffix says the format: @; .gz behind it "
+             "compresses; - is stdout. %p is the pid, %h the host, %t the time, %q{NAME} a "
+             "variable of the target's environment, %% a percent sign",
+     .add_list = exporter_add_suffixes},
     {.letter = 'f',
      .name = "format",
      .value = "NAME",
      .commands = FOR_RECORD,
      .set = set_format,
-     .help = "speedscope or folded (raw), whatever the suffix"},
+     .help = "@, whatever the suffix",
+     .add_list = exporter_add_names},
     {.letter = 'r',
      .name = "rate",
      .value = "HZ",

@@ -16,6 +16,7 @@ struct option_row {
     const char *name;  /* without the dashes */
     const char *value; /* its name in the help; NULL: takes none */
     const char *help;
+    void (*add_list)(struct text *out); /* puts what stands for the '@' in HELP; NULL: no '@' */
     /* Puts VALUE (NULL: none given) into O; FIELD is the offset of the flag that set_flag sets. */
     int (*set)(struct options *o, const struct option_row *row, const char *value, struct err *err);
     size_t field;

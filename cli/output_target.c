@@ -19,23 +19,33 @@ enum {
     MAX_BASE_BYTES = 200, /* of a temporary name: what is added still fits into NAME_MAX */
 };
 
+static int no_such_format(const char *format, struct err *err)
+{
+    struct text names = {0};
+    exporter_add_names(&names);
+    (void)err_set(err, -EINVAL, "--format %s: %s", format, names.s);
+    text_release(&names);
+    return -EINVAL;
+}
+
+static int no_such_suffix(const char *path, struct err *err)
+{
+    struct text suffixes = {0};
+    exporter_add_suffixes(&suffixes);
+    (void)err_set(err, -EINVAL, "%s: no format has this suffix (%s; or give -f)", path, suffixes.s);
+    text_release(&suffixes);
+    return -EINVAL;
+}
+
 static int choose_exporter(struct output_target *t, const char *format, struct err *err)
 {
-    if (format) {
+    if (format)
         t->exporter = exporter_by_name(format);
-        if (!t->exporter)
-            return err_set(err, -EINVAL, "--format %s: speedscope or folded", format);
+    else
+        t->exporter = t->descriptor >= 0 ? exporter_default() : exporter_by_path(t->path);
+    if (t->exporter)
         return 0;
-    }
-    char *bare = xstrdup(t->path);
-    if (t->gzip)
-        bare[strlen(bare) - strlen(".gz")] = '\0';
-    t->exporter = t->descriptor >= 0 ? exporter_by_name("speedscope") : exporter_by_path(bare);
-    free(bare);
-    if (!t->exporter)
-        return err_set(err, -EINVAL, "%s: no format has this suffix (.json, .folded; or give -f)",
-                       t->path);
-    return 0;
+    return format ? no_such_format(format, err) : no_such_suffix(t->path, err);
 }
 
 static char *directory_of(const char *path)

@@ -32,8 +32,8 @@ struct outputs {
 
 static const char *default_suffix(const struct options *o)
 {
-    const struct exporter *exporter = exporter_by_name(o->format ? o->format : "speedscope");
-    return exporter ? exporter->suffix : "";
+    const struct exporter *e = o->format ? exporter_by_name(o->format) : exporter_default();
+    return e ? e->suffixes[0] : "";
 }
 
 /* The patterns of -o, or the default one, which the caller frees in *RET_DEFAULT. */
@@ -145,16 +145,16 @@ int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n_pids)
 
 /* ---- writing ---- */
 
-static void say_written(const char *path, int64_t bytes, int64_t elapsed_ns)
+static void say_written(const struct output_target *target, int64_t bytes, int64_t elapsed_ns)
 {
+    const char *path = target->path;
+    const struct exporter *e = target->exporter;
+    const char *advice = exporter_has_suffix(e, path) ? e->advice : NULL;
     char *full = realpath(path, NULL);
     const char *unit = bytes < 10000000 ? "kB" : "MB";
     double size = (double)bytes / (bytes < 10000000 ? 1e3 : 1e6);
-    terminal_info("wrote %s (%.0f %s, %.1f s).%s", full ? full : path, size, unit,
-                  (double)elapsed_ns / NS_PER_S,
-                  str_ends(path, ".json") || str_ends(path, ".json.gz")
-                      ? " Open it at https://www.speedscope.app (it stays on your machine)"
-                      : "");
+    terminal_info("wrote %s (%.0f %s, %.1f s).%s%s", full ? full : path, size, unit,
+                  (double)elapsed_ns / NS_PER_S, advice ? " " : "", advice ? advice : "");
     free(full);
 }
 
@@ -169,7 +169,7 @@ static process_id process_of(const struct profile *p, pid_t pid)
 }
 
 static int write_file(const struct file *file, const struct output_target *target,
-                      struct recording *r, const struct options *o)
+                      struct recording *r, const struct options *o, struct export_notes *ret_notes)
 {
     struct err err = {0};
     struct output *out = NULL;
@@ -179,7 +179,8 @@ static int write_file(const struct file *file, const struct output_target *targe
         view.process = process_of(recording_profile(r), file->pid);
     int error = output_begin(&out, target, signals_discard_wanted, &err);
     if (error == 0) {
-        (void)exporter_write(target->exporter, recording_profile(r), &view, output_file(out));
+        (void)exporter_write(target->exporter, recording_profile(r), &view, o->max_bytes,
+                             output_file(out), ret_notes);
         error = output_commit(out, &bytes, &err);
     }
     if (error == -ECANCELED)
@@ -187,24 +188,40 @@ static int write_file(const struct file *file, const struct output_target *targe
     else if (error < 0)
         terminal_error("%s", err.text);
     else if (target->descriptor < 0)
-        say_written(target->path, bytes, recording_elapsed_ns(r));
+        say_written(target, bytes, recording_elapsed_ns(r));
     return error;
+}
+
+/* The notes of each file stand in it.  The end tells of any of them. */
+static void join_notes(struct export_notes *all, const struct export_notes *notes)
+{
+    if (!*all->coarsened)
+        memcpy(all->coarsened, notes->coarsened, sizeof all->coarsened);
+    if (all->stacks_shortened < notes->stacks_shortened)
+        all->stacks_shortened = notes->stacks_shortened;
+}
+
+/* After the last file: a file has its own notes. */
+static void keep_notes(struct profile *p, const struct export_notes *notes)
+{
+    if (notes->stacks_shortened)
+        profile_set_number(p, METRIC_STACKS_SHORTENED, notes->stacks_shortened);
+    if (*notes->coarsened)
+        profile_set_text(p, "coarsened", notes->coarsened);
 }
 
 int outputs_write(struct outputs *outputs, struct recording *r)
 {
     int first = 0;
-    char *coarsened = NULL;
+    struct export_notes all = {0};
     for (size_t i = 0; i < outputs->n; i++) {
-        int error = write_file(&outputs->files[i], &outputs->files[i].target, r, outputs->options);
+        struct export_notes notes = {0};
+        int error =
+            write_file(&outputs->files[i], &outputs->files[i].target, r, outputs->options, &notes);
         first = first ? first : error;
-        const char *fact = profile_fact_text(recording_profile(r), "coarsened");
-        if (*fact && !coarsened)
-            coarsened = xstrdup(fact);
+        join_notes(&all, &notes);
     }
-    if (coarsened) /* the end says it of any of them */
-        profile_set_text(recording_profile(r), "coarsened", coarsened);
-    free(coarsened);
+    keep_notes(recording_profile(r), &all);
     return first;
 }
 
@@ -231,8 +248,10 @@ int outputs_snapshot(struct outputs *outputs, struct recording *r)
         struct text path = {0};
         output_snap_path(target.path, outputs->snapshots, &path);
         target.path = path.s;
-        int error =
-            target.in_place ? 0 : write_file(&outputs->files[i], &target, r, outputs->options);
+        struct export_notes notes;
+        int error = target.in_place
+                        ? 0
+                        : write_file(&outputs->files[i], &target, r, outputs->options, &notes);
         first = first ? first : error;
         text_release(&path);
     }

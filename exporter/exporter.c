@@ -1,36 +1,87 @@
 #include "exporter/exporter.h"
 
-#include "base/text.h"
+#include <string.h>
+
 #include "exporter/formats.h"
 
 static const struct exporter exporters[] = {
-    {"speedscope", ".json", speedscope_write},
-    {"folded", ".folded", folded_write},
-    {"folded", ".txt", folded_write},
-    {"raw", ".folded", folded_write}, /* py-spy's name for it */
+    {.name = "speedscope",
+     .suffixes = {".json"},
+     .advice = "Open it at https://www.speedscope.app (it stays on your machine)",
+     .max_bytes = 100000000, /* above 2^27 the page parses JSON itself, 50 times slower */
+     .write = speedscope_write},
+    {.name = "folded",
+     .alias = "raw", /* py-spy's name for it */
+     .suffixes = {".folded", ".txt"},
+     .write = folded_write},
 };
 enum { EXPORTER_COUNT = sizeof exporters / sizeof *exporters };
+
+const struct exporter *exporter_default(void)
+{
+    return &exporters[0];
+}
 
 const struct exporter *exporter_by_name(const char *name)
 {
     for (int i = 0; i < EXPORTER_COUNT; i++)
-        if (str_eq(exporters[i].name, name))
+        if (str_eq(exporters[i].name, name) ||
+            (exporters[i].alias && str_eq(exporters[i].alias, name)))
             return &exporters[i];
     return NULL;
+}
+
+static bool ends_before(const char *s, size_t len, const char *suffix)
+{
+    size_t n = strlen(suffix);
+    return len >= n && memcmp(s + len - n, suffix, n) == 0;
+}
+
+bool exporter_has_suffix(const struct exporter *e, const char *path)
+{
+    size_t len = strlen(path) - (str_ends(path, ".gz") ? strlen(".gz") : 0);
+    for (int i = 0; i < EXPORTER_MAX_SUFFIXES && e->suffixes[i]; i++)
+        if (ends_before(path, len, e->suffixes[i]))
+            return true;
+    return false;
 }
 
 const struct exporter *exporter_by_path(const char *path)
 {
     for (int i = 0; i < EXPORTER_COUNT; i++)
-        if (str_ends(path, exporters[i].suffix))
+        if (exporter_has_suffix(&exporters[i], path))
             return &exporters[i];
     return NULL;
 }
 
-int exporter_write(const struct exporter *e, struct profile *p, const struct view_options *options,
-                   FILE *out)
+void exporter_add_names(struct text *out)
 {
-    profile_forget_fact(p, "coarsened");
-    profile_set_number(p, METRIC_STACKS_SHORTENED, 0);
-    return e->write(p, options, out);
+    for (int i = 0; i < EXPORTER_COUNT; i++) {
+        text_add(out, i == 0 ? "" : i + 1 < EXPORTER_COUNT ? ", " : " or ");
+        text_add(out, exporters[i].name);
+        if (exporters[i].alias)
+            text_addf(out, " (%s)", exporters[i].alias);
+    }
+}
+
+void exporter_add_suffixes(struct text *out)
+{
+    for (int i = 0; i < EXPORTER_COUNT; i++) {
+        const char *const *suffixes = exporters[i].suffixes;
+        for (int k = 0; k < EXPORTER_MAX_SUFFIXES && suffixes[k]; k++)
+            text_addf(out, "%s%s", k ? " or " : i ? ", " : "", suffixes[k]);
+        text_addf(out, " %s", exporters[i].name);
+    }
+}
+
+int exporter_write(const struct exporter *e, const struct profile *p,
+                   const struct view_options *options, uint64_t max_bytes, FILE *out,
+                   struct export_notes *ret_notes)
+{
+    bool is_less = max_bytes && (!e->max_bytes || max_bytes < e->max_bytes);
+    struct view *v = view_new(p, options);
+    *ret_notes = (struct export_notes){0};
+    int r = e->write(p, v, is_less ? max_bytes : e->max_bytes, out, ret_notes);
+    view_free(v);
+    return r;
 }

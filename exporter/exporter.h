@@ -1,22 +1,49 @@
-/* A profile in a file format.  One file each; they take the profile and a view, nothing else. */
+/* A profile in a file format: one file of this folder and one row in exporter.c each. */
 #pragma once
 
+#include <stdint.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "profile/profile.h"
 #include "summary/view.h"
 
-struct exporter {
-    const char *name;   /* as -f takes it */
-    const char *suffix; /* ".json" */
-    int (*write)(struct profile *p, const struct view_options *options, FILE *out);
+enum { EXPORTER_MAX_SUFFIXES = 2, EXPORT_NOTE_BYTES = 128 };
+
+/* What one file leaves out of the profile.  It stands in the file, where the format has room. */
+struct export_notes {
+    char coarsened[EXPORT_NOTE_BYTES]; /* to hold the budget (docs/speedscope.md); "": nothing */
+    uint32_t stacks_shortened;         /* stacks too deep for the format */
 };
 
-/* Writes P to OUT.  Returns 0 or a negative errno of the writes.  Sets facts in P, of this file alone: in "coarsened" what
- * was given up to hold the budget (docs/speedscope.md), in "stacks_shortened" how many are too deep for the format. */
-int exporter_write(const struct exporter *e, struct profile *p, const struct view_options *options,
-                   FILE *out);
+/* Writes what V shows of P in at most MAX_BYTES (0: any number), as far as the names alone allow.
+ * RET_NOTES is zeroed before.  Returns 0 or a negative errno of the writes. */
+typedef int format_write(const struct profile *p, struct view *v, uint64_t max_bytes, FILE *out,
+                         struct export_notes *ret_notes);
 
-const struct exporter *
-exporter_by_name(const char *name); /* "speedscope", "folded", "raw"; NULL: unknown */
-const struct exporter *exporter_by_path(const char *path); /* by suffix; NULL: unknown */
+struct exporter {
+    const char *name, *alias;                    /* as -f takes them; ALIAS NULL: none */
+    const char *suffixes[EXPORTER_MAX_SUFFIXES]; /* ".json"; default names have the first */
+    const char *advice;                          /* for the user who has such a file; NULL: none */
+    uint64_t max_bytes;                          /* what its readers open; 0: any number */
+    format_write *write;
+};
+
+/* Writes P to OUT in at most MAX_BYTES (0: as many as the format allows).  Returns 0 or a negative
+ * errno of the writes.  RET_NOTES is written in any case. */
+int exporter_write(const struct exporter *e, const struct profile *p,
+                   const struct view_options *options, uint64_t max_bytes, FILE *out,
+                   struct export_notes *ret_notes);
+
+/* The format that is written where nothing says which: the first row. */
+const struct exporter *exporter_default(void);
+const struct exporter *exporter_by_name(const char *name); /* NULL: unknown */
+/* By suffix, which ".gz" may follow; NULL: unknown. */
+const struct exporter *exporter_by_path(const char *path);
+/* Has PATH a suffix of E's, perhaps with ".gz" behind it? */
+bool exporter_has_suffix(const struct exporter *e, const char *path);
+
+/* For the help and for errors: "speedscope or folded (raw)". */
+void exporter_add_names(struct text *out);
+/* ".json speedscope, .folded or .txt folded" */
+void exporter_add_suffixes(struct text *out);

@@ -63,7 +63,6 @@ static int write_thread(const struct paths *paths, const struct surveyed *t,
 /* ---- the limit ---- */
 
 struct folding {
-    const struct profile *p;
     struct paths *paths;
     struct survey survey;
     int64_t one_part; /* subtrees below one part in this many are folded; 0: none */
@@ -94,26 +93,25 @@ static uint64_t file_bytes(const struct folding *f, const uint64_t *lengths)
     return bytes;
 }
 
-/* Light subtrees give their weight to their callers until the file is below the profile's limit. */
-static void hold_limit(struct folding *f)
+/* Light subtrees give their weight to their callers until the file is no larger. */
+static void hold_limit(struct folding *f, uint64_t max_bytes)
 {
-    size_t limit = profile_limit(f->p);
     uint32_t n = paths_count(f->paths);
     uint64_t *lengths = xcalloc(n + (size_t)1, sizeof *lengths);
     for (uint32_t path = 1; path <= n; path++)
         lengths[path] = lengths[paths_parent(f->paths, path)] + 1 +
                         strlen(paths_see_frame(f->paths, paths_frame(f->paths, path)).name);
-    while (limit && file_bytes(f, lengths) > limit && f->one_part != 1)
+    while (max_bytes && file_bytes(f, lengths) > max_bytes && f->one_part != 1)
         f->one_part = f->one_part ? f->one_part / 10 : 1000000;
     free(lengths);
 }
 
-int folded_write(struct profile *p, const struct view_options *options, FILE *out)
+int folded_write(const struct profile *p, struct view *v, uint64_t max_bytes, FILE *out,
+                 struct export_notes *ret_notes)
 {
-    struct view *v = view_new(p, options);
-    struct folding f = {.p = p, .paths = paths_new(p, v, 0)};
+    struct folding f = {.paths = paths_new(p, v, 0)};
     survey_init(&f.survey, p, v);
-    hold_limit(&f);
+    hold_limit(&f, max_bytes);
     int r = 0;
     for (size_t i = 0; i < f.survey.n && r == 0; i++) {
         struct timeline l = timeline_of(&f, &f.survey.threads[i]);
@@ -122,13 +120,10 @@ int folded_write(struct profile *p, const struct view_options *options, FILE *ou
     }
     if (r == 0 && fflush(out) != 0)
         r = -errno;
-    if (f.one_part) {
-        char *text = xasprintf("paths under %g%% folded", 100.0 / (double)f.one_part);
-        profile_set_text(p, "coarsened", text);
-        free(text);
-    }
+    if (f.one_part)
+        (void)snprintf(ret_notes->coarsened, sizeof ret_notes->coarsened, "paths under %g%% folded",
+                       100.0 / (double)f.one_part);
     survey_release(&f.survey);
     paths_free(f.paths);
-    view_free(v);
     return r;
 }

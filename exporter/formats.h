@@ -1,10 +1,7 @@
-/* The formats behind exporter.h's table; each writes as struct exporter says. */
+/* The functions behind exporter.c's table, one a format. */
 #pragma once
 
-#include <stdio.h>
+#include "exporter/exporter.h"
 
-#include "profile/profile.h"
-#include "summary/view.h"
-
-int speedscope_write(struct profile *p, const struct view_options *options, FILE *out);
-int folded_write(struct profile *p, const struct view_options *options, FILE *out);
+format_write speedscope_write;
+format_write folded_write;

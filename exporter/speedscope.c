@@ -15,12 +15,10 @@
 
 /* What the page opens, by trial in Chromium with speedscope 1.25: 2000 frames pass and 3000
  * overflow its stack; 1.1 M nodes (each sample adds those it does not share with the one before)
- * take 1.6 s and 0.7 GB; above 2^27 bytes it parses JSON itself, 50 times slower; 1000 profiles of
- * 200 samples take 7 s. */
+ * take 1.6 s and 0.7 GB; 1000 profiles of 200 samples take 7 s. */
 enum {
     MAX_DEPTH = 1000,
     MAX_NODES = 1000000,
-    MAX_BYTES = 100000000,
     MAX_PROFILES = 250,
 };
 
@@ -45,7 +43,9 @@ struct cost {
 };
 
 struct document {
-    struct profile *p;
+    const struct profile *p;
+    uint64_t max_bytes; /* 0: any number */
+    struct export_notes *notes;
     struct paths *paths;
     struct survey survey;
     size_t n_active;
@@ -194,13 +194,12 @@ static void for_each_part(const struct document *d, const struct sheet *sheet,
 
 struct costing {
     const struct document *d;
-    uint64_t max_bytes;
     struct cost cost;
 };
 
 static bool is_affordable(const struct costing *c)
 {
-    return c->cost.nodes <= MAX_NODES && c->cost.bytes <= c->max_bytes;
+    return c->cost.nodes <= MAX_NODES && (!c->d->max_bytes || c->cost.bytes <= c->d->max_bytes);
 }
 
 static void add_cost(void *ctx, uint32_t root, const struct timeline *l)
@@ -233,15 +232,9 @@ static uint64_t other_bytes(const struct document *d)
     return bytes;
 }
 
-static uint64_t max_bytes(const struct document *d)
-{
-    size_t limit = profile_limit(d->p);
-    return limit && limit < MAX_BYTES ? limit : MAX_BYTES;
-}
-
 static bool fits(const struct document *d)
 {
-    struct costing c = {.d = d, .max_bytes = max_bytes(d), .cost.bytes = other_bytes(d)};
+    struct costing c = {.d = d, .cost.bytes = other_bytes(d)};
     for (size_t i = 0; i < d->n_sheets && is_affordable(&c); i++)
         for_each_part(d, &d->sheets[i], add_cost, &c);
     return is_affordable(&c);
@@ -294,8 +287,7 @@ static void coarsen(struct document *d)
         fold_light_paths(d);
 }
 
-/* What was given up, in words; "" nothing. */
-static char *coarseness_text(const struct document *d)
+static void note_coarseness(const struct document *d)
 {
     struct text t = {0};
     text_add(&t, "");
@@ -307,24 +299,21 @@ static char *coarseness_text(const struct document *d)
         text_addf(&t, ", paths under %g%% folded", 100.0 / (double)d->coarse.fold_one_part);
     if (d->coarse.too_large)
         text_add(&t, ", larger than it should be all the same");
-    return t.s;
+    (void)snprintf(d->notes->coarsened, sizeof d->notes->coarsened, "%s", t.s);
+    text_release(&t);
 }
 
-static void say_coarseness(struct document *d)
+static void add_notes(struct document *d)
 {
-    profile_set_number(d->p, METRIC_STACKS_SHORTENED, paths_shortened(d->paths));
-    if (!d->coarse.bucket_ns)
-        return;
-    char *text = coarseness_text(d);
-    profile_set_text(d->p, "coarsened", text);
-    for (size_t i = 0; i < d->n_sheets; i++) {
+    d->notes->stacks_shortened = paths_shortened(d->paths);
+    note_coarseness(d);
+    for (size_t i = 0; i < d->n_sheets && d->coarse.bucket_ns; i++) {
         if (!d->sheets[i].ordered && !d->coarse.fold_one_part)
             continue;
-        char *name = xasprintf("%s (%s)", d->sheets[i].name, text);
+        char *name = xasprintf("%s (%s)", d->sheets[i].name, d->notes->coarsened);
         free(d->sheets[i].name);
         d->sheets[i].name = name;
     }
-    free(text);
 }
 
 /* ---- writing ---- */
@@ -463,7 +452,7 @@ static void write_document(struct json *j, const struct document *d)
     json_int(j, 0);
     json_newline(j);
     json_key(j, "wallspy");
-    wallspy_block_write(j, d->p, &d->survey);
+    wallspy_block_write(j, d->p, &d->survey, d->notes);
     json_newline(j);
     write_frames(j, d);
     json_newline(j);
@@ -475,15 +464,16 @@ static void write_document(struct json *j, const struct document *d)
     json_end_object(j);
 }
 
-int speedscope_write(struct profile *p, const struct view_options *options, FILE *out)
+int speedscope_write(const struct profile *p, struct view *v, uint64_t max_bytes, FILE *out,
+                     struct export_notes *ret_notes)
 {
-    struct view *v = view_new(p, options);
-    struct document d = {.p = p, .paths = paths_new(p, v, MAX_DEPTH)};
+    struct document d = {
+        .p = p, .max_bytes = max_bytes, .notes = ret_notes, .paths = paths_new(p, v, MAX_DEPTH)};
     survey_init(&d.survey, p, v);
     plan_sheets(&d);
     add_roots(&d);
     coarsen(&d);
-    say_coarseness(&d);
+    add_notes(&d);
     d.frames = number_frames(&d);
     struct json j = {.out = out};
     write_document(&j, &d);
@@ -494,6 +484,5 @@ int speedscope_write(struct profile *p, const struct view_options *options, FILE
     free(d.frames);
     survey_release(&d.survey);
     paths_free(d.paths);
-    view_free(v);
     return json_finish(&j);
 }

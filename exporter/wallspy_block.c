@@ -23,12 +23,22 @@ static void write_facts(struct json *j, const struct profile *p)
     }
 }
 
-static void write_numbers(struct json *j, const struct profile *p)
+/* What this file itself gave up is in NOTES, not yet in the profile. */
+static void write_numbers(struct json *j, const struct profile *p, const struct export_notes *notes)
 {
     for (enum metric m = METRIC_NONE + 1; m < METRIC_COUNT; m++) {
+        bool shortened = m == METRIC_STACKS_SHORTENED;
         json_newline(j);
         json_key(j, metric_info(m)->key);
-        json_number(j, profile_number(p, m));
+        json_number(j, shortened ? (double)notes->stacks_shortened : profile_number(p, m));
+    }
+}
+
+static void write_notes(struct json *j, const struct export_notes *notes)
+{
+    if (*notes->coarsened) {
+        json_newline(j);
+        json_string_field(j, "coarsened", notes->coarsened);
     }
 }
 
@@ -86,12 +96,14 @@ static void write_thread(struct json *j, const struct profile *p, const struct s
     json_end_object(j);
 }
 
-void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s)
+void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s,
+                         const struct export_notes *notes)
 {
     json_object(j);
     json_string_field(j, "version", WALLSPY_VERSION);
     write_facts(j, p);
-    write_numbers(j, p);
+    write_numbers(j, p, notes);
+    write_notes(j, notes);
     json_newline(j);
     json_key(j, "processes");
     json_array(j);

@@ -58,11 +58,6 @@ struct profile *profile_new(size_t limit)
     return p;
 }
 
-size_t profile_limit(const struct profile *p)
-{
-    return p->limit;
-}
-
 struct profile *profile_free(struct profile *p)
 {
     if (!p)

@@ -25,7 +25,6 @@ struct profile;
  * are new, counted as METRIC_STACKS_REFUSED, METRIC_FRAMES_REFUSED, METRIC_NAMES_REFUSED.  When no
  * step makes room for runs, they become one such stack, counted as METRIC_RUNS_REFUSED. */
 struct profile *profile_new(size_t limit);
-size_t profile_limit(const struct profile *p);
 /* Within steps of this length the order of runs is lost; 0: nowhere. */
 int64_t profile_time_step_ns(const struct profile *p);
 struct profile *profile_free(struct profile *p);

@@ -145,13 +145,14 @@ static void say_memory(const char *key)
         (void)fclose(statm);
 }
 
-static int write_file(struct profile *p, const char *path)
+static int write_file(struct profile *p, uint64_t max_bytes, const char *path)
 {
     struct view_options options = {0};
+    struct export_notes notes;
     FILE *out = fopen(path, "we");
     if (!out)
         return -1;
-    int r = exporter_write(exporter_by_path(path), p, &options, out);
+    int r = exporter_write(exporter_by_path(path), p, &options, max_bytes, out, &notes);
     return fclose(out) ? -1 : r;
 }
 
@@ -160,7 +161,8 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     struct day *d = xcalloc(1, sizeof *d);
-    d->p = profile_new(strtoul(argv[1], NULL, 10));
+    size_t max_bytes = strtoul(argv[1], NULL, 10);
+    d->p = profile_new(max_bytes);
     start(d);
     int64_t ticks = (int64_t)HOURS * 3600 * RATE_HZ;
     for (int64_t tick = 0; tick < ticks; tick++) {
@@ -177,7 +179,7 @@ int main(int argc, char **argv)
         printf("run_ns %" PRIu64 "\nwait_cpu_ns %" PRIu64 "\n", d->sched[i].run_ns,
                d->sched[i].wait_ns);
     (void)fflush(stdout);
-    int r = write_file(d->p, argv[2]);
+    int r = write_file(d->p, max_bytes, argv[2]);
     say_memory("memory_after_writing");
     profile_free(d->p);
     free(d);

@@ -132,8 +132,9 @@ static void check_text(const char *s, size_t len, bool lines_end_in_number)
 static void check_export(struct scene *s, const char *format, const struct view_options *view)
 {
     struct output o;
+    struct export_notes notes;
     begin(&o);
-    FUZZ_CHECK(exporter_write(exporter_by_name(format), s->p, view, o.file) == 0);
+    FUZZ_CHECK(exporter_write(exporter_by_name(format), s->p, view, 0, o.file, &notes) == 0);
     (void)fclose(o.file);
     if (str_eq(format, "folded"))
         check_text(o.s, o.len, true);

@@ -214,6 +214,8 @@ START_TEST(help_fits_the_terminal)
         options_help((enum command)c, &t);
     for (const char *s = t.s; *s; s += strcspn(s, "\n") + 1)
         ck_assert_msg(strcspn(s, "\n") <= 79, "%.100s", s);
+    ck_assert_ptr_nonnull(strstr(t.s, " speedscope or folded (raw), whatever the suffix\n"));
+    ck_assert_ptr_nonnull(strstr(t.s, ".folded or .txt folded;\n"));
     text_release(&t);
 }
 END_TEST

@@ -356,8 +356,9 @@ static const struct {
      "cannot write /no/such/dir/a.json: /no/such/dir/: No such file or directory. Make that "
      "directory, or choose another with -o."},
     {"/tmp", "folded", -EISDIR, "cannot write /tmp: it is a directory. Name a file in it."},
-    {"a.xyz", NULL, -EINVAL, "a.xyz: no format has this suffix (.json, .folded; or give -f)"},
-    {"a.json", "pdf", -EINVAL, "--format pdf: speedscope or folded"},
+    {"a.xyz", NULL, -EINVAL,
+     "a.xyz: no format has this suffix (.json speedscope, .folded or .txt folded; or give -f)"},
+    {"a.json", "pdf", -EINVAL, "--format pdf: speedscope or folded (raw)"},
     {"/dev/null/a.json", NULL, -ENOTDIR,
      "cannot write /dev/null/a.json: /dev/null/: Not a directory. Choose another with -o."},
 };

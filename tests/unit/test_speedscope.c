@@ -9,16 +9,25 @@
 
 static char *written;
 static size_t written_len;
+static struct export_notes notes; /* of the last file */
+
+/* Writes P into WRITTEN. */
+static void write_profile(const struct profile *p, const char *format, uint64_t max_bytes,
+                          const struct view_options *options)
+{
+    free(written);
+    FILE *out = open_memstream(&written, &written_len);
+    const struct exporter *e = exporter_by_name(format);
+    ck_assert_int_eq(exporter_write(e, p, options, max_bytes, out, &notes), 0);
+    (void)fclose(out);
+}
 
 /* The file for B's profile, whose end is END_MS; the profile is freed. */
 static const char *export_view(struct profile_builder *b, const char *format, int64_t end_ms,
                                const struct view_options *options)
 {
     profile_end(b->p, end_ms * NS_PER_MS);
-    free(written);
-    FILE *out = open_memstream(&written, &written_len);
-    ck_assert_int_eq(exporter_write(exporter_by_name(format), b->p, options, out), 0);
-    (void)fclose(out);
+    write_profile(b->p, format, 0, options);
     profile_free(b->p);
     return written;
 }
@@ -124,11 +133,7 @@ START_TEST(rounding_does_not_drift_and_zeros_are_dropped)
         profile_add_run(b.p, main, &run);
     }
     profile_end(b.p, 999000);
-    struct view_options options = {0};
-    free(written);
-    FILE *out = open_memstream(&written, &written_len);
-    ck_assert_int_eq(exporter_write(exporter_by_name("speedscope"), b.p, &options, out), 0);
-    (void)fclose(out);
+    write_profile(b.p, "speedscope", 0, &(struct view_options){0});
     profile_free(b.p);
     ck_assert_int_eq(weights_of(written, "main 10 | wall"), 999);
     ck_assert_ptr_null(strstr(written, ",0,"));
@@ -234,6 +239,8 @@ START_TEST(deep_stacks_keep_both_ends)
     assert_holds(text, "\"samples\":[\n[0,1,2,");
     assert_holds(text, ",498,499,999,500,501,");
     assert_holds(text, "\"stacks_shortened\":1");
+    ck_assert_uint_eq(notes.stacks_shortened, 1);
+    ck_assert_str_eq(notes.coarsened, "");
 }
 END_TEST
 
@@ -303,6 +310,7 @@ START_TEST(too_many_distinct_stacks_are_folded)
     struct profile_builder b = large(60000, 30, 60000);
     const char *text = export(&b, "speedscope", 600000);
     assert_holds(text, "\"coarsened\":\"aggregated, paths under 0.002% folded\"");
+    ck_assert_str_eq(notes.coarsened, "aggregated, paths under 0.002% folded");
     ck_assert_int_eq(weights_of(text, "main 10 | wall (aggregated, paths under 0.002% folded)"),
                      600000000);
 }
@@ -336,12 +344,13 @@ END_TEST
 /* A file of many names cannot be made smaller: it says so. */
 START_TEST(a_file_that_stays_too_large_says_so)
 {
-    struct profile_builder b = {.p = profile_new(5000)};
-    b.process = profile_process(b.p, &(struct profile_process){.pid = 10});
+    struct profile_builder b = builder_start(10, "app");
     thread_id main = builder_thread(&b, 10, NULL);
     builder_run(&b, main, "a!app", 1, 0);
-    const char *text = export(&b, "speedscope", 1);
-    assert_holds(text, "paths under 100% folded, larger than it should be all the same");
+    profile_end(b.p, NS_PER_MS);
+    write_profile(b.p, "speedscope", 5000, &(struct view_options){0});
+    profile_free(b.p);
+    assert_holds(written, "paths under 100% folded, larger than it should be all the same");
 }
 END_TEST
 
@@ -402,7 +411,7 @@ END_TEST
 START_TEST(folded_stacks_stay_below_the_limit)
 {
     enum { LIMIT = 1 << 20, RUNS = 3000 };
-    struct profile *p = profile_new(LIMIT);
+    struct profile *p = profile_new(0);
     process_id process = profile_process(p, &(struct profile_process){.pid = 1});
     thread_id t = profile_thread(p, process, 1, profile_string(p, "t"), 0);
     struct run run = {.state = RUN_RUNNING, .weights.wall_ns = NS_PER_MS};
@@ -417,15 +426,11 @@ START_TEST(folded_stacks_stay_below_the_limit)
         profile_add_run(p, t, &run);
     }
     profile_end(p, run.start_ns);
-    struct view_options options = {0};
-    free(written);
-    FILE *out = open_memstream(&written, &written_len);
-    profile_set_number(p, METRIC_STACKS_SHORTENED, 1); /* what an earlier file gave up */
-    ck_assert_int_eq(exporter_write(exporter_by_name("folded"), p, &options, out), 0);
-    (void)fclose(out);
+    notes.stacks_shortened = 1; /* what an earlier file gave up */
+    write_profile(p, "folded", LIMIT, &(struct view_options){0});
     ck_assert_uint_lt(written_len, LIMIT);
-    ck_assert_str_eq(profile_fact_text(p, "coarsened"), "paths under 0.1% folded");
-    ck_assert_double_eq(profile_number(p, METRIC_STACKS_SHORTENED), 0);
+    ck_assert_str_eq(notes.coarsened, "paths under 0.1% folded");
+    ck_assert_uint_eq(notes.stacks_shortened, 0);
     assert_holds(written, "a_name_of_twenty_chars 3000000\n");
     profile_free(p);
 }
@@ -435,8 +440,26 @@ START_TEST(formats_are_found)
 {
     ck_assert_str_eq(exporter_by_path("out.json")->name, "speedscope");
     ck_assert_str_eq(exporter_by_path("out.txt")->name, "folded");
+    ck_assert_str_eq(exporter_by_path("out.json.gz")->name, "speedscope");
+    ck_assert_str_eq(exporter_by_name("raw")->name, "folded");
+    ck_assert_str_eq(exporter_default()->name, "speedscope");
+    ck_assert(!exporter_has_suffix(exporter_default(), "out.folded"));
     ck_assert_ptr_null(exporter_by_path("out.xml"));
+    ck_assert_ptr_null(exporter_by_path("gz"));
+    ck_assert_ptr_null(exporter_by_path(".gz"));
     ck_assert_ptr_null(exporter_by_name("xml"));
+}
+END_TEST
+
+START_TEST(formats_are_listed)
+{
+    struct text list = {0};
+    exporter_add_names(&list);
+    text_add(&list, "; ");
+    exporter_add_suffixes(&list);
+    ck_assert_str_eq(list.s,
+                     "speedscope or folded (raw); .json speedscope, .folded or .txt folded");
+    text_release(&list);
 }
 END_TEST
 
@@ -448,4 +471,4 @@ CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_sh
            too_many_distinct_stacks_are_folded, a_few_of_many_paths_are_folded_from_the_innermost,
            the_last_folds_are_made_too, a_file_that_stays_too_large_says_so,
            nothing_sampled_is_still_a_file, folded_is_one_line_a_stack,
-           folded_stacks_stay_below_the_limit, formats_are_found)
+           folded_stacks_stay_below_the_limit, formats_are_found, formats_are_listed)
