@@ -349,7 +349,7 @@ static int finish(struct record *r)
         int error = outputs_write(r->outputs, r->recording);
         bool whole = true;
         if (error != -ECANCELED) {
-            report_finding(r->recording, &r->options->view);
+            report_table(r->recording, &r->options->view);
             whole = quality_report(p) && !r->one_missing;
         }
         code = error < 0 ? EXIT_FAILED : !whole && r->options->strict ? EXIT_NO_SAMPLE : EXIT_OK;

@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "profile/metric_info.h"
-#include "summary/finding.h"
 
 uint32_t report_python_threads(const struct profile *p)
 {
@@ -84,15 +84,17 @@ bool report_naming(void *percent_told, double share)
     return !signals_discard_wanted();
 }
 
-void report_finding(struct recording *r, const struct view_options *view)
+void report_table(struct recording *r, const struct view_options *view)
 {
-    struct text table = {0};
+    struct table table;
+    struct text answer = {0};
     int width = terminal_width();
-    finding_write(recording_profile(r), view, width > FINDING_MIN_WIDTH ? width : FINDING_MIN_WIDTH,
-                  &table);
-    if (table.len)
-        terminal_block(table.s);
-    text_release(&table);
+    table_init(&table, recording_profile(r), view, ANSWER_MAX_ROWS);
+    answer_write(&table, width > ANSWER_MIN_WIDTH ? width : ANSWER_MIN_WIDTH, &answer);
+    if (answer.len)
+        terminal_block(answer.s);
+    text_release(&answer);
+    table_release(&table);
 }
 
 /* "  held_share                   0.53 %" */

@@ -1,4 +1,4 @@
-/* What a recording says on the terminal: first lines, progress, the finding. */
+/* What a recording says on the terminal: first lines, progress, the closing table. */
 #pragma once
 
 #include "summary/view.h"
@@ -13,6 +13,6 @@ void report_progress(struct recording *r);
 /* While frames are named.  PERCENT_TOLD: an int, −1 at first.  False: throw the recording away. */
 bool report_naming(void *percent_told, double share);
 /* The closing table. */
-void report_finding(struct recording *r, const struct view_options *view);
+void report_table(struct recording *r, const struct view_options *view);
 /* All texts and numbers, for --stats. */
 void report_stats(const struct profile *p);

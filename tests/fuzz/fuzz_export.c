@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cli/answer.h"
 #include "cli/dumped.h"
 #include "exporter/exporter.h"
-#include "summary/finding.h"
 #include "tests/fuzz/check_json.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -152,14 +152,17 @@ static size_t count_lines(const char *s)
 }
 
 /* A heading, and at most two lines for each of the rows. */
-static void check_finding(const struct scene *s, const struct view_options *view)
+static void check_answer(const struct scene *s, const struct view_options *view)
 {
-    struct text table = {0};
-    text_add(&table, "");
-    finding_write(s->p, view, FEW_COLUMNS, &table);
-    check_text(table.s, table.len, false);
-    FUZZ_CHECK(count_lines(table.s) <= 1 + 2 * FINDING_MAX_ROWS);
-    text_release(&table);
+    struct table table;
+    struct text said = {0};
+    text_add(&said, "");
+    table_init(&table, s->p, view, ANSWER_MAX_ROWS);
+    answer_write(&table, FEW_COLUMNS, &said);
+    check_text(said.s, said.len, false);
+    FUZZ_CHECK(count_lines(said.s) <= 1 + 2 * ANSWER_MAX_ROWS);
+    text_release(&said);
+    table_release(&table);
 }
 
 /* Every frame is one line, and every thread's head, and each has a line before it. */
@@ -197,7 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     struct view_options view = {.lines = how & 1, .internals = how & 2, .no_native = how & 4};
     check_export(&s, "speedscope", &view);
     check_export(&s, "folded", &view);
-    check_finding(&s, &view);
+    check_answer(&s, &view);
     check_dump(&s, &view);
     profile_free(s.p);
     return 0;

@@ -6,9 +6,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "cli/answer.h"
 #include "pyframes/py_capture.h"
 #include "sampler/recorder.h"
-#include "summary/finding.h"
 #include "tests/fuzz/py_image.h"
 #include "worker/stacker.h"
 
@@ -33,7 +33,7 @@ static uint64_t any_code(struct feed *f)
                                    (void *)memcpy,
                                    (void *)view_stack,
                                    (void *)getpid,
-                                   (void *)finding_write};
+                                   (void *)answer_write};
     uint64_t place = (uint64_t)(uintptr_t)places[feed_u8(f) % (sizeof places / sizeof *places)];
     return place + feed_u8(f);
 }
@@ -103,11 +103,14 @@ static void once(void)
 
 static void report(struct profile *p)
 {
-    struct text table = {0};
+    struct table table;
+    struct text said = {0};
     struct view_options view = {0};
     profile_end(p, NS_PER_S);
-    finding_write(p, &view, WIDTH, &table);
-    text_release(&table);
+    table_init(&table, p, &view, ANSWER_MAX_ROWS);
+    answer_write(&table, WIDTH, &said);
+    text_release(&said);
+    table_release(&table);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)

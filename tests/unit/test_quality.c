@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cli/answer.h"
 #include "profile/metric_info.h"
-#include "summary/finding.h"
 #include "target/host.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
@@ -61,10 +61,13 @@ START_TEST(missed_time_is_of_threads_that_ran)
     const char *line = quality(&b, 1000, &ok);
     ck_assert(str_starts(line, "quality: only 70% of the time seen, "));
     ck_assert(!ok);
-    struct text table = {0};
-    finding_write(b.p, &view, 79, &table);
-    assert_says(table.s, "(70% seen) 70% main");
-    text_release(&table);
+    struct table table;
+    table_init(&table, b.p, &view, ANSWER_MAX_ROWS);
+    ck_assert_int_eq(table.rows[0].seen_ns, 700 * NS_PER_MS);
+    text_clear(&said);
+    answer_write(&table, 79, &said);
+    assert_says(said.s, "(70% seen) 70% main");
+    table_release(&table);
     profile_free(b.p);
 }
 END_TEST

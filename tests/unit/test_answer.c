@@ -1,4 +1,4 @@
-#include "summary/finding.h"
+#include "cli/answer.h"
 
 #include <string.h>
 
@@ -6,18 +6,21 @@
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
 
-static struct text table;
+static struct text said;
 
-/* B's table after END_MS; the profile is freed. */
-static const char *finding(struct profile_builder *b, int width, int64_t end_ms)
+/* B's closing table after END_MS; the profile is freed. */
+static const char *answer(struct profile_builder *b, int width, int64_t end_ms)
 {
     struct view_options options = {0};
     profile_end(b->p, end_ms * NS_PER_MS);
-    text_clear(&table);
-    text_add(&table, "");
-    finding_write(b->p, &options, width, &table);
+    text_clear(&said);
+    text_add(&said, "");
+    struct table table;
+    table_init(&table, b->p, &options, ANSWER_MAX_ROWS);
     profile_free(b->p);
-    return table.s;
+    answer_write(&table, width, &said);
+    table_release(&table);
+    return said.s;
 }
 
 /* A main thread that waits for a worker that waits for a driver, and a pool of no interest. */
@@ -46,7 +49,7 @@ START_TEST(the_culprit_is_named)
                     "gomp_team_barrier_wait!libgomp.so.1 > futex [blocked]",
                     10000, 0);
     ck_assert_str_eq(
-        finding(&b, 79, 10000),
+        answer(&b, 79, 10000),
         "  thread           run  wait-cpu  blocked  biggest path (% of its wall time)\n"
         "  main 6823        18%        1%      81%  79% numpy_of train.py:3 >\n"
         "                                           mge::Worker::sync > [futex]\n"
@@ -77,7 +80,7 @@ START_TEST(threads_of_cxx_are_called_after_what_they_run)
     for (int i = 0; i < 3; i++)
         builder_run(&b, builder_thread(&b, 11 + i, NULL), threads[i], 4000, i < 2 ? 900 - i : 0);
     ck_assert_str_eq(
-        finding(&b, 79, 4000),
+        answer(&b, 79, 4000),
         "  thread              run  wait-cpu  blocked  biggest path (% of its wall time)\n"
         "  main 10            100%        0%       0%  100% main\n"
         "  db::Pool::start 11  23%        0%      77%  100% db::work > db::step\n"
@@ -93,7 +96,7 @@ START_TEST(an_address_is_no_name_for_a_thread)
     builder_run(&b, builder_thread(&b, 10, NULL), "main", 1000, 1000);
     builder_run(&b, builder_thread(&b, 11, NULL), "0x7f0000", 1000, 900);
     ck_assert_str_eq(
-        finding(&b, 79, 1000),
+        answer(&b, 79, 1000),
         "  thread           run  wait-cpu  blocked  biggest path (% of its wall time)\n"
         "  main 10         100%        0%       0%  100% main\n"
         "  java 11          90%        0%      10%  100% 0x7f0000\n");
@@ -108,7 +111,7 @@ START_TEST(the_line_is_the_one_mostly_seen)
     builder_run(&b, main, "g@/a.py:5:6", 200, 200);
     builder_run(&b, main, "f@/a.py:1:3 > sleep!libc.so.6 > clock_nanosleep [blocked]", 500, 0);
     ck_assert_str_eq(
-        finding(&b, 79, 1000),
+        answer(&b, 79, 1000),
         "  thread           run  wait-cpu  blocked  biggest path (% of its wall time)\n"
         "  main 10          20%        0%      80%  80% f a.py:3 > [clock_nanosleep]\n");
 }
@@ -121,7 +124,7 @@ START_TEST(what_was_left_out_is_not_called_blocked)
     builder_run(&b, main, "f@/a.py:1:2", 300, 300);
     profile_set_number(b.p, METRIC_STACKS_LEFT_OUT, 7);
     ck_assert_str_eq(
-        finding(&b, 79, 1000),
+        answer(&b, 79, 1000),
         "  thread           run  wait-cpu     rest  biggest path (% of its wall time)\n"
         "  main 10          30%        0%      70%  30% f a.py:2\n");
 }
@@ -140,10 +143,10 @@ START_TEST(rows_are_limited_and_lines_fit)
                     100, 0);
         text_release(&name);
     }
-    finding(&b, 79, 100);
+    answer(&b, 79, 100);
     int lines = 0;
     int rows = 0;
-    for (const char *s = table.s; *s; lines++) {
+    for (const char *s = said.s; *s; lines++) {
         int columns = 0;
         rows += s[2] != ' ';
         for (; *s != '\n'; s++)
@@ -151,9 +154,9 @@ START_TEST(rows_are_limited_and_lines_fit)
         ck_assert_int_le(columns, 79);
         s++;
     }
-    ck_assert_int_eq(rows, FINDING_MAX_ROWS + 1);
+    ck_assert_int_eq(rows, ANSWER_MAX_ROWS + 1);
     ck_assert_int_gt(lines, rows);
-    ck_assert(str_ends(table.s, "100%\n"));
+    ck_assert(str_ends(said.s, "100%\n"));
 }
 END_TEST
 
@@ -169,7 +172,7 @@ START_TEST(what_many_short_threads_do_comes_before_what_single_ones_do)
     }
     for (pid_t tid = 20; tid < 120; tid++)
         builder_run(&b, builder_thread(&b, tid, "job"), "culprit!app", 8, 8);
-    const char *text = finding(&b, 79, 1000);
+    const char *text = answer(&b, 79, 1000);
     const char *main = strstr(text, "main 10");
     const char *job = strstr(text, "100 x job");
     const char *aux = strstr(text, "aux");
@@ -186,7 +189,7 @@ START_TEST(a_guess_does_not_lead)
                 900, 0);
     builder_run(&b, builder_thread(&b, 12, NULL), "run!app > work?!app > 0x7f10", 900, 900);
     ck_assert_str_eq(
-        finding(&b, 79, 900),
+        answer(&b, 79, 900),
         "  thread           run  wait-cpu  blocked  biggest path (% of its wall time)\n"
         "  run 12          100%        0%       0%  100% run > 0x7f10\n"
         "  JVM_Sleep 11      0%        0%     100%  idle: JVM_Sleep > [futex]\n");
@@ -198,7 +201,7 @@ START_TEST(a_terminal_gets_no_orders)
     struct profile_builder b = builder_start(10, "app");
     builder_run(&b, builder_thread(&b, 10, NULL), "evil\033[2J\xc2\x9b!app", 100, 100);
     ck_assert_str_eq(
-        finding(&b, 79, 100),
+        answer(&b, 79, 100),
         "  thread           run  wait-cpu  blocked  biggest path (% of its wall time)\n"
         "  main 10         100%        0%       0%  100% evil?[2J?\n");
 }
@@ -207,11 +210,11 @@ END_TEST
 START_TEST(nothing_says_nothing)
 {
     struct profile_builder b = builder_start(10, "app");
-    ck_assert_str_eq(finding(&b, 79, 100), "");
+    ck_assert_str_eq(answer(&b, 79, 100), "");
 }
 END_TEST
 
-CHECK_MAIN("finding", 20, the_culprit_is_named, threads_of_cxx_are_called_after_what_they_run,
+CHECK_MAIN("answer", 20, the_culprit_is_named, threads_of_cxx_are_called_after_what_they_run,
            an_address_is_no_name_for_a_thread, the_line_is_the_one_mostly_seen,
            what_was_left_out_is_not_called_blocked, rows_are_limited_and_lines_fit,
            what_many_short_threads_do_comes_before_what_single_ones_do, a_guess_does_not_lead,
