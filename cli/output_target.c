@@ -66,8 +66,8 @@ static int check_directory(const char *path, struct err *err)
     return r;
 }
 
-/* The descriptor of ours that PATH names, -1: none.  What it leads to may be a file that others write to, too, so it is
- * never replaced. */
+/* The descriptor of ours that PATH names, -1: none.  Others may write to its file, too, so that
+ * file is never replaced. */
 static int descriptor_named(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -170,8 +170,8 @@ static int check_new(const char *path, struct err *err)
     return errno == ENAMETOOLONG ? refuse(-errno, path, err) : 0;
 }
 
-/* What the path names already: a directory is a mistake, a device or a pipe is written in place, and
- * of a symbolic link the file behind it is replaced. */
+/* PATH may exist already: a directory is a mistake, a device or a pipe is written in place, and the
+ * file behind a symbolic link is replaced. */
 static int check_existing(struct output_target *t, struct err *err)
 {
     struct stat st;

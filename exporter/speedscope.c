@@ -240,7 +240,7 @@ static bool fits(const struct document *d)
     return is_affordable(&c);
 }
 
-/* Folds the paths below one part in so many that lets the rest fit, and of these nearly the least. */
+/* Folds the paths below a share of the time, nearly the smallest share that lets the rest fit. */
 static void fold_light_paths(struct document *d)
 {
     int64_t *fold = &d->coarse.fold_one_part;
@@ -318,7 +318,7 @@ static void add_notes(struct document *d)
 
 /* ---- writing ---- */
 
-/* The frames that samples may have, by frame: its number in the file, from 1.  0: another process's only. */
+/* By frame: its number in the file, from 1; 0 for frames of other processes only. */
 static uint32_t *number_frames(const struct document *d)
 {
     uint32_t count = paths_frame_count(d->paths);

@@ -354,7 +354,7 @@ START_TEST(a_file_that_stays_too_large_says_so)
 }
 END_TEST
 
-/* Of many paths a thread has a few: what is light goes up to the one that is not, through all between. */
+/* A thread has few of many paths: light ones give their time to the nearest caller that is not. */
 START_TEST(a_few_of_many_paths_are_folded_from_the_innermost)
 {
     struct profile_builder b = builder_start(10, "app");
