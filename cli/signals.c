@@ -43,6 +43,15 @@ static const int *handled(size_t *ret_n)
     return state.launched ? handled_launched : handled_attached;
 }
 
+static void handled_set(sigset_t *ret)
+{
+    size_t n = 0;
+    const int *numbers = handled(&n);
+    sigemptyset(ret);
+    for (size_t i = 0; i < n; i++)
+        sigaddset(ret, numbers[i]);
+}
+
 /* The kernel's own signals (si_code > 0: the terminal's keys, its new size) reach the command's process group by
  * themselves; but a hang-up the leader of the session only.  One that the command sent must not go back to it. */
 static void forward(int number, const siginfo_t *info, pid_t command)
@@ -130,11 +139,9 @@ void signals_open(bool launched)
     state.launched = launched;
     state.leads_session = getsid(0) == getpid();
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
-    sigemptyset(&action.sa_mask);
     size_t n = 0;
     const int *numbers = handled(&n);
-    for (size_t i = 0; i < n; i++)
-        sigaddset(&action.sa_mask, numbers[i]); /* one at a time */
+    handled_set(&action.sa_mask); /* one at a time */
     for (size_t i = 0; i < n; i++)
         handle(numbers[i], &action);
     /* A handler, not SIG_IGN, which the command would inherit. */
@@ -160,11 +167,7 @@ void signals_let_broken_pipe_end(void)
 void signals_block(sigset_t *ret_old)
 {
     sigset_t set;
-    sigemptyset(&set);
-    size_t n = 0;
-    const int *numbers = handled(&n);
-    for (size_t i = 0; i < n; i++)
-        sigaddset(&set, numbers[i]);
+    handled_set(&set);
     (void)pthread_sigmask(SIG_BLOCK, &set, ret_old);
 }
 
@@ -238,11 +241,7 @@ void signals_handle_here(void)
 {
     sigset_t set;
     sigset_t old;
-    sigemptyset(&set);
-    size_t n = 0;
-    const int *numbers = handled(&n);
-    for (size_t i = 0; i < n; i++)
-        sigaddset(&set, numbers[i]);
+    handled_set(&set);
     (void)pthread_sigmask(SIG_UNBLOCK, &set, &old);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
