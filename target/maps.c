@@ -3,8 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -15,6 +13,7 @@
 #include "base/hash.h"
 #include "base/search.h"
 #include "target/cursor.h"
+#include "target/proc.h"
 
 enum {
     /* Sixteen times the default of vm.max_map_count; some distributions set it that high. */
@@ -191,12 +190,7 @@ int maps_read(struct maps *maps, int fd)
 
 int maps_open(pid_t pid)
 {
-    char path[32];
-    (void)snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0)
-        return fd;
-    return errno == ENOENT ? -ESRCH : errno == EACCES ? -EPERM : -errno;
+    return proc_open(pid, "maps");
 }
 
 int maps_load(struct maps *maps, pid_t pid)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -14,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/minmax.h"
 #include "base/text.h"
+#include "target/proc.h"
 
 /* A recording larger than this is broken or hostile; a snapshot takes well below 10 MiB. */
 static const size_t IMAGE_MAX_BYTES = (size_t)1 << 30;
@@ -63,20 +63,10 @@ static size_t vm_read_spans(struct mem *m, const struct mem_span *spans, size_t 
     return got < 0 ? 0 : (size_t)got;
 }
 
-static int open_proc_mem(pid_t pid)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/mem", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0)
-        return fd;
-    return errno == ENOENT ? -ESRCH : errno == EACCES ? -EPERM : -errno;
-}
-
 /* The file stays with the address space it was opened on and reads as empty after an execve. */
 static int reopen_proc_mem(const struct mem_live *live)
 {
-    int fd = open_proc_mem(live->pid);
+    int fd = proc_open(live->pid, "mem");
     if (fd < 0)
         return fd;
     /* One atomic step, since another thread may be reading. */
@@ -153,7 +143,7 @@ int mem_live_open(struct mem **ret, pid_t pid, struct err *err)
     *live = (struct mem_live){.mem = {&vm_ops}, .pid = pid, .fd = -1};
     int r = probe_vm_readv(&live->mem);
     if (r < 0 && r != -ESRCH) {
-        r = live->fd = open_proc_mem(pid);
+        r = live->fd = proc_open(pid, "mem");
         live->mem.ops = &file_ops;
     }
     if (r < 0) {

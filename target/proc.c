@@ -349,6 +349,12 @@ int proc_task_open(pid_t pid, pid_t tid, const char *name)
     return open_proc(pid, tid, name);
 }
 
+int proc_open(pid_t pid, const char *name)
+{
+    int fd = open_proc(pid, 0, name);
+    return fd == -ENOENT ? -ESRCH : fd == -EACCES ? -EPERM : fd;
+}
+
 int proc_status(pid_t pid, pid_t tid, struct task_status *ret)
 {
     int fd = open_proc(pid, tid, "status");

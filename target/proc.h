@@ -59,6 +59,8 @@ int task_status_read(int fd, struct task_status *ret);
 
 /* Opens /proc/PID/task/TID/NAME for reading, close-on-exec.  Returns an fd or a negative errno. */
 int proc_task_open(pid_t pid, pid_t tid, const char *name);
+/* Opens /proc/PID/NAME ("maps", "mem") alike; -ESRCH: no such process, -EPERM: not permitted. */
+int proc_open(pid_t pid, const char *name);
 /* The status of PID, or of its thread TID ≠ 0.  Returns 0 or a negative errno, -EPROTO if it is malformed. */
 int proc_status(pid_t pid, pid_t tid, struct task_status *ret);
 /* Calls EACH for every thread of PID.  Returns 0, -ESRCH, or why they could not all be listed. */
