@@ -224,7 +224,7 @@ static bool is_internal(const struct code_names *n, unsigned minor)
 }
 
 /* What the capture recorded; what it did not, from the live target. */
-struct source {
+struct code_source {
     struct mem mem;
     struct mem *recorded, *live;
     bool used_live;
@@ -232,7 +232,7 @@ struct source {
 
 static int source_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
 {
-    struct source *s = (struct source *)mem;
+    struct code_source *s = (struct code_source *)mem;
     if (mem_read(s->recorded, addr, buf, len) == 0)
         return 0;
     s->used_live = true;
@@ -280,7 +280,7 @@ static int read_code(struct py_codes *c, struct mem *recorded, uint64_t addr, st
 {
     static const struct mem_ops ops = {.read = source_read};
     for (int i = 0; i < MAX_TRIES; i++) {
-        struct source source = {.mem = {&ops}, .recorded = recorded, .live = c->live};
+        struct code_source source = {.mem = {&ops}, .recorded = recorded, .live = c->live};
         struct py_code_key again;
         int r = read_key(c, &source.mem, addr, &code->key);
         if (r < 0)

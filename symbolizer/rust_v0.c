@@ -13,7 +13,7 @@ enum {
 };
 
 /* What back references refer to. */
-enum kind { PATH = 1, TYPE = 2, CONSTANT = 4 };
+enum rust_kind { PATH = 1, TYPE = 2, CONSTANT = 4 };
 
 struct reader {
     const char *begin, *s;

@@ -199,11 +199,11 @@ static bool check_program(struct cfi_section *s, struct bytes b, size_t max)
 
 /* ---- entries ---- */
 
-enum kind { KIND_CIE, KIND_FDE };
+enum cfi_entry_kind { KIND_CIE, KIND_FDE };
 
 /* What stands in the entry at OFFSET behind its id; RET_CIE is its own offset or that of an FDE's CIE. */
-static struct bytes open_entry(const struct cfi_section *s, uint64_t offset, enum kind *ret_kind,
-                               uint64_t *ret_cie)
+static struct bytes open_entry(const struct cfi_section *s, uint64_t offset,
+                               enum cfi_entry_kind *ret_kind, uint64_t *ret_cie)
 {
     struct bytes all = {s->bytes, s->bytes + s->len, false};
     skip(&all, offset);
@@ -276,7 +276,7 @@ static const char *read_cie_head(struct bytes *b)
 static bool check_cie(struct cfi_section *s, uint64_t offset)
 {
     enum { APPLICATION = 0x70, INDIRECT = 0x80 };
-    enum kind kind;
+    enum cfi_entry_kind kind;
     uint64_t cie;
     uint8_t encoding = DW_EH_PE_absptr;
     if (s->cie.address_bytes && s->cie.offset == offset)
@@ -305,7 +305,7 @@ static bool check_cie(struct cfi_section *s, uint64_t offset)
 
 bool cfi_check_function(struct cfi_section *s, uint64_t offset)
 {
-    enum kind kind;
+    enum cfi_entry_kind kind;
     uint64_t cie;
     struct bytes b = open_entry(s, offset, &kind, &cie);
     if (b.bad || kind != KIND_FDE || !check_cie(s, cie))
@@ -318,7 +318,7 @@ bool cfi_check_function(struct cfi_section *s, uint64_t offset)
 
 bool cfi_check_all(struct cfi_section *s)
 {
-    enum kind kind;
+    enum cfi_entry_kind kind;
     uint64_t cie;
     if (s->len > MAX_SECTION_BYTES)
         return false;

@@ -17,10 +17,10 @@ struct eh_frame_header {
 };
 
 /* What libdw makes of a header.  Linkers write one form of table, or say that there is none. */
-enum table { TABLE_USUAL, TABLE_NONE, TABLE_STRANGE };
+enum eh_frame_table { TABLE_USUAL, TABLE_NONE, TABLE_STRANGE };
 
-static enum table read_header(struct eh_frame *e, const struct eh_frame_header *h,
-                              uint64_t *ret_frame)
+static enum eh_frame_table read_header(struct eh_frame *e, const struct eh_frame_header *h,
+                                       uint64_t *ret_frame)
 {
     enum { USUAL_FRAME = DW_EH_PE_pcrel | DW_EH_PE_sdata4 };
     enum { USUAL_ENTRY = DW_EH_PE_datarel | DW_EH_PE_sdata4 };
@@ -93,7 +93,8 @@ static void take_section(struct eh_frame *e, const Elf_Data *data, uint64_t addr
 }
 
 /* Returns whether, and how, the table is used. */
-static enum table by_sections(struct eh_frame *e, const struct eh_frame_sections *f, Elf *elf)
+static enum eh_frame_table by_sections(struct eh_frame *e, const struct eh_frame_sections *f,
+                                       Elf *elf)
 {
     uint64_t frame;
     struct eh_frame_header h = segment_header(f, elf);
@@ -103,17 +104,18 @@ static enum table by_sections(struct eh_frame *e, const struct eh_frame_sections
         return TABLE_NONE;
     }
     h = (struct eh_frame_header){f->header->d_buf, f->header->d_size, f->header_section.sh_addr};
-    enum table table = read_header(e, &h, &frame);
+    enum eh_frame_table table = read_header(e, &h, &frame);
     return table == TABLE_USUAL && frame != e->addr ? TABLE_NONE : table;
 }
 
 /* Where the section ends nothing tells: libdw reads up to the end of the file. */
-static enum table by_segment(struct eh_frame *e, const struct eh_frame_sections *f, Elf *elf)
+static enum eh_frame_table by_segment(struct eh_frame *e, const struct eh_frame_sections *f,
+                                      Elf *elf)
 {
     uint64_t frame;
     size_t file_bytes;
     const struct eh_frame_header h = segment_header(f, elf);
-    enum table table = read_header(e, &h, &frame);
+    enum eh_frame_table table = read_header(e, &h, &frame);
     if (table == TABLE_STRANGE || !elf_rawfile(elf, &file_bytes))
         return TABLE_STRANGE;
     uint64_t offset = frame - h.addr + f->segment.p_offset;
@@ -132,7 +134,7 @@ void eh_frame_init(struct eh_frame *e, Elf *elf)
         return;
     find_segment(&f, elf);
     bool has_section = names && find_sections(&f, elf, names);
-    enum table table = has_section ? by_sections(e, &f, elf) : by_segment(e, &f, elf);
+    enum eh_frame_table table = has_section ? by_sections(e, &f, elf) : by_segment(e, &f, elf);
     if (table == TABLE_STRANGE || !e->section.bytes)
         return;
     if (table == TABLE_USUAL)
