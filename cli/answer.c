@@ -14,31 +14,12 @@ enum {
     MARKED_BELOW = 90, /* percent of a row's time that were seen */
 };
 
-/* Of UTF-8: bytes that start a character. */
-static size_t columns(const char *s, size_t len)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < len; i++)
-        n += ((unsigned char)s[i] & 0xc0) != 0x80;
-    return n;
-}
-
 /* Appends S, at most MAX columns of it, the last one then "…". */
 static void add_cut(struct text *out, const char *s, size_t len, size_t max)
 {
-    size_t cut = 0;
-    size_t n = 0;
-    if (columns(s, len) <= max) {
-        text_add_bytes(out, s, len);
-        return;
-    }
-    for (; cut < len; cut++) {
-        n += ((unsigned char)s[cut] & 0xc0) != 0x80;
-        if (n == max)
-            break;
-    }
-    text_add_bytes(out, s, cut);
-    text_add(out, "…");
+    bool fits = utf8_columns(s, len) <= max;
+    text_add_bytes(out, s, fits ? len : utf8_cut(s, len, max - 1));
+    text_add(out, fits ? "" : "…");
 }
 
 static void add_spaces(struct text *out, size_t n)
@@ -49,7 +30,7 @@ static void add_spaces(struct text *out, size_t n)
 /* Starts a second line for TAIL: under the path if it fits there, else as far left as it must. */
 static void add_second_line(struct text *out, const struct text *tail, size_t column, size_t width)
 {
-    size_t len = columns(tail->s, tail->len);
+    size_t len = utf8_columns(tail->s, tail->len);
     size_t indent = column + len <= width ? column : 4;
     if (indent == 4 && len + 4 <= width)
         indent = width - len;
@@ -63,7 +44,7 @@ static void add_second_line(struct text *out, const struct text *tail, size_t co
 static size_t add_part(const struct text *part, bool first, bool last, size_t at, size_t width,
                        struct text *line, struct text *tail)
 {
-    size_t end = at + columns(part->s, part->len);
+    size_t end = at + utf8_columns(part->s, part->len);
     end += (first ? 0 : strlen(" ")) + (last ? 0 : strlen(" >"));
     if (!tail->len && end <= width)
         text_addf(line, "%s%s%s", first ? "" : " ", part->s, last ? "" : " >");
@@ -123,7 +104,7 @@ static void add_row(const struct table_row *row, bool partial, size_t label_colu
                     struct text *out)
 {
     size_t label_bytes = strlen(row->label);
-    size_t label_used = columns(row->label, label_bytes);
+    size_t label_used = utf8_columns(row->label, label_bytes);
     text_add(out, "  ");
     add_cut(out, row->label, label_bytes, label_columns);
     add_spaces(out, label_used < label_columns ? label_columns - label_used : 0);
@@ -142,7 +123,7 @@ static size_t label_columns(const struct table *t)
 {
     size_t ret = LABEL_MIN;
     for (size_t i = 0; i < t->n; i++) {
-        size_t need = columns(t->rows[i].label, strlen(t->rows[i].label));
+        size_t need = utf8_columns(t->rows[i].label, strlen(t->rows[i].label));
         ret = need > ret ? need : ret;
     }
     return ret < LABEL_MAX ? ret : LABEL_MAX;
