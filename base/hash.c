@@ -112,37 +112,20 @@ void map_release(struct map *m)
     *m = (struct map){0};
 }
 
-/* The next item with HASH, from the slot *AT on; *AT becomes the slot behind it. */
-static inline uint32_t next_of_hash(const struct index *ix, uint64_t hash, size_t *at)
+uint32_t index_find(const struct index *ix, uint64_t hash, const void *items, size_t item_bytes,
+                    index_same same, const void *wanted)
 {
     if (!ix->n)
         return INDEX_NONE;
-    for (size_t i = *at;; i++) {
-        size_t slot = i & (ix->capacity - 1);
-        if (ix->slots[slot] && ix->hashes[slot] != (uint32_t)hash)
-            continue;
-        *at = i + 1;
-        return ix->slots[slot] ? ix->slots[slot] - 1 : INDEX_NONE;
+    for (size_t i = hash;; i++) {
+        size_t at = i & (ix->capacity - 1);
+        if (!ix->slots[at])
+            return INDEX_NONE;
+        uint32_t item = ix->slots[at] - 1;
+        if (ix->hashes[at] == (uint32_t)hash &&
+            same((const char *)items + item * item_bytes, wanted))
+            return item;
     }
-}
-
-uint32_t index_find(const struct index *ix, uint64_t hash, index_same same, const void *ctx)
-{
-    size_t at = hash;
-    uint32_t item = next_of_hash(ix, hash, &at);
-    while (item != INDEX_NONE && !same(ctx, item))
-        item = next_of_hash(ix, hash, &at);
-    return item;
-}
-
-uint32_t index_find_in(const struct index *ix, uint64_t hash, const void *items, size_t item_bytes,
-                       index_same_item same, const void *wanted)
-{
-    size_t at = hash;
-    uint32_t item = next_of_hash(ix, hash, &at);
-    while (item != INDEX_NONE && !same((const char *)items + item * item_bytes, wanted))
-        item = next_of_hash(ix, hash, &at);
-    return item;
 }
 
 /* Only the low 32 bits of a hash are kept; they place an item as long as there are fewer slots. */

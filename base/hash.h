@@ -26,14 +26,11 @@ struct index {
     uint32_t *hashes;
     size_t capacity, n;
 };
-typedef bool (*index_same)(const void *ctx, uint32_t item); /* is ITEM what is looked for? */
+typedef bool (*index_same)(const void *item, const void *wanted);
 enum { INDEX_NONE = UINT32_MAX };
-/* Returns the item whose hash is HASH and for which SAME says yes, or INDEX_NONE. */
-uint32_t index_find(const struct index *ix, uint64_t hash, index_same same, const void *ctx);
-/* The same where the items are ITEMS, of ITEM_BYTES each: SAME compares one of them with WANTED. */
-typedef bool (*index_same_item)(const void *item, const void *wanted);
-uint32_t index_find_in(const struct index *ix, uint64_t hash, const void *items, size_t item_bytes,
-                       index_same_item same, const void *wanted);
+/* Returns which of ITEMS, of ITEM_BYTES each, has HASH and is the SAME as WANTED, or INDEX_NONE. */
+uint32_t index_find(const struct index *ix, uint64_t hash, const void *items, size_t item_bytes,
+                    index_same same, const void *wanted);
 void index_add(struct index *ix, uint64_t hash, uint32_t item);
 size_t index_bytes(const struct index *ix); /* that it takes once another item is in it */
 void index_release(struct index *ix);

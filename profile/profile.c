@@ -142,7 +142,7 @@ module_id profile_module(struct profile *p, const struct profile_module *m)
 {
     uint64_t hash = hash_u64(hash_pair(m->path.ix, m->name.ix) ^ m->bias);
     uint32_t item =
-        index_find_in(&p->module_index, hash, p->modules, sizeof *p->modules, same_module, m);
+        index_find(&p->module_index, hash, p->modules, sizeof *p->modules, same_module, m);
     if (item != INDEX_NONE)
         return (module_id){item + 1};
     p->modules =
@@ -168,7 +168,7 @@ static bool same_func(const void *item, const void *wanted)
 func_id profile_func(struct profile *p, const struct func *f)
 {
     uint64_t hash = hash_u64(hash_pair(f->name.ix, f->file.ix) ^ f->first_line);
-    uint32_t item = index_find_in(&p->func_index, hash, p->funcs, sizeof *p->funcs, same_func, f);
+    uint32_t item = index_find(&p->func_index, hash, p->funcs, sizeof *p->funcs, same_func, f);
     if (item != INDEX_NONE)
         return (func_id){item + 1};
     p->funcs = array_reserve(p->funcs, &p->funcs_capacity, p->n_funcs + 1, sizeof *p->funcs);
@@ -226,8 +226,7 @@ static uint64_t hash_of_frame(const struct frame *f)
 frame_id profile_frame(struct profile *p, const struct frame *f)
 {
     uint64_t hash = hash_of_frame(f);
-    uint32_t item =
-        index_find_in(&p->frame_index, hash, p->frames, sizeof *p->frames, same_frame, f);
+    uint32_t item = index_find(&p->frame_index, hash, p->frames, sizeof *p->frames, same_frame, f);
     if (item != INDEX_NONE)
         return (frame_id){item + 1};
     if (stacks_are_full(p)) {

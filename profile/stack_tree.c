@@ -23,8 +23,8 @@ stack_id stack_tree_find(struct stack_tree *t, stack_id parent, frame_id f)
     stack_id *recent = parent.ix ? &t->nodes[parent.ix - 1].recent : &t->recent;
     if (recent->ix && t->nodes[recent->ix - 1].frame.ix == f.ix)
         return *recent;
-    uint32_t item = index_find_in(&t->index, hash_node(parent, f), t->nodes, sizeof *t->nodes,
-                                  same_node, &wanted);
+    uint32_t item =
+        index_find(&t->index, hash_node(parent, f), t->nodes, sizeof *t->nodes, same_node, &wanted);
     if (item == INDEX_NONE)
         return (stack_id){0};
     *recent = (stack_id){item + 1};

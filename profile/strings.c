@@ -27,7 +27,7 @@ static bool same_string(const void *item, const void *wanted)
 
 static uint32_t find(const struct strings *t, uint64_t hash, const struct text_span *wanted)
 {
-    return index_find_in(&t->index, hash, t->items, sizeof *t->items, same_string, wanted);
+    return index_find(&t->index, hash, t->items, sizeof *t->items, same_string, wanted);
 }
 
 string_id strings_find(const struct strings *t, const char *s, size_t len)

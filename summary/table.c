@@ -129,33 +129,26 @@ static struct short_stack biggest_path(struct builder *b, const struct profile_t
 
 /* ---- rows ---- */
 
-/* What the threads of a row share. */
-struct row_key {
-    const struct builder *b;
-    const char *group;
-    bool idle;
-    string_id path;
-};
-
-static bool is_draft(const void *ctx, uint32_t item)
+/* The threads of a row share these. */
+static bool same_draft(const void *item, const void *wanted)
 {
-    const struct row_key *key = ctx;
-    const struct draft *d = &key->b->drafts[item];
-    return d->idle == key->idle && d->path.ix == key->path.ix && str_eq(d->group, key->group);
+    const struct draft *a = item;
+    const struct draft *b = wanted;
+    return a->idle == b->idle && a->path.ix == b->path.ix && str_eq(a->group, b->group);
 }
 
 /* The row for threads that are called and do the same as T; a new one if there is none. */
 static struct draft *draft_of(struct builder *b, const struct surveyed *t, struct short_stack path)
 {
-    struct row_key key = {b, t->group, t->idle, path.path};
+    const struct draft wanted = {
+        .group = t->group, .idle = t->idle, .path = path.path, .shown = path.shown, .order = b->n};
     uint64_t hash =
         hash_bytes(t->group, strlen(t->group)) ^ hash_u64((uint64_t)path.path.ix << 1 | t->idle);
-    uint32_t item = index_find(&b->by_key, hash, is_draft, &key);
+    uint32_t item = index_find(&b->by_key, hash, b->drafts, sizeof *b->drafts, same_draft, &wanted);
     if (item != INDEX_NONE)
         return &b->drafts[item];
     b->drafts = array_reserve(b->drafts, &b->capacity, b->n + 1, sizeof *b->drafts);
-    b->drafts[b->n] = (struct draft){
-        .group = t->group, .idle = t->idle, .path = path.path, .shown = path.shown, .order = b->n};
+    b->drafts[b->n] = wanted;
     index_add(&b->by_key, hash, (uint32_t)b->n);
     return &b->drafts[b->n++];
 }

@@ -46,8 +46,8 @@ static uint32_t id_of(struct view *v, string_id name, string_id file, uint32_t l
 {
     const struct identity wanted = {name, file, line};
     uint64_t hash = hash_u64(hash_u64((uint64_t)name.ix << 32 | file.ix) ^ line);
-    uint32_t item = index_find_in(&v->index, hash, v->identities, sizeof *v->identities,
-                                  same_identity, &wanted);
+    uint32_t item =
+        index_find(&v->index, hash, v->identities, sizeof *v->identities, same_identity, &wanted);
     if (item != INDEX_NONE)
         return item + 1;
     v->identities =

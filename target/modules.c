@@ -187,7 +187,7 @@ static struct module_entry *intern(struct modules *m, const struct module_candid
 {
     uint64_t hash = hash_u64(c->mapping->start) ^ hash_u64(c->mapping->inode);
     uint32_t item =
-        index_find_in(&m->by_place, hash, m->entries, sizeof *m->entries, is_same_place, c);
+        index_find(&m->by_place, hash, m->entries, sizeof *m->entries, is_same_place, c);
     if (item != INDEX_NONE)
         return m->entries[item];
     struct module_entry *e = add_entry(m, c);
