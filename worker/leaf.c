@@ -77,6 +77,15 @@ frame_id leaf_waiting_for_cpu(struct profile *p)
     return profile_mark(p, "[waiting for cpu]", off_cpu);
 }
 
+frame_id leaf_blocked(struct profile *p, const struct sample_message *m, enum py_gil gil,
+                      struct few_names *files)
+{
+    if (gil == PY_GIL_WAITING)
+        return profile_mark(p, "[waiting for GIL]", off_cpu);
+    return m->snapshot.syscall < 0 ? profile_mark(p, "[page fault]", off_cpu)
+                                   : syscall_leaf(p, m, files);
+}
+
 frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m, enum py_gil gil,
                     struct few_names *files)
 {
@@ -91,10 +100,7 @@ frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m
     case THREAD_RUNNABLE:
         return leaf_waiting_for_cpu(p);
     case THREAD_BLOCKED:
-        if (gil == PY_GIL_WAITING)
-            return profile_mark(p, "[waiting for GIL]", off_cpu);
-        return s->syscall < 0 ? profile_mark(p, "[page fault]", off_cpu)
-                              : syscall_leaf(p, m, files);
+        return leaf_blocked(p, m, gil, files);
     case THREAD_RUNNING:
     case THREAD_RUNNING_OR_RUNNABLE:
         break;

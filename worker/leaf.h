@@ -12,6 +12,9 @@
  * Returns none for a thread on a CPU. */
 frame_id leaf_frame(struct profile *p, pid_t pid, const struct sample_message *m, enum py_gil gil,
                     struct few_names *files);
+/* The same of a thread that is blocked, or was until it was woken a moment ago. */
+frame_id leaf_blocked(struct profile *p, const struct sample_message *m, enum py_gil gil,
+                      struct few_names *files);
 frame_id leaf_waiting_for_cpu(struct profile *p);
 /* What M's thread waits for: a path, "pipe", "socket", "eventfd"; "" if it cannot be told. */
 void leaf_object(const struct sample_message *m, struct text *out);

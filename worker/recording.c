@@ -217,8 +217,9 @@ static void on_sample(struct recording *r, struct subject *s, const struct sampl
         mark_exec(r, s, lane, &m->head);
     r->left_out += stacked.left_out;
     if (!stacked.left_out)
-        lane_open(lane, &m->head, stacked.stack, stacked.frames, run_state_of(m->snapshot.state),
-                  syscall_mostly_sleeps(m->snapshot.syscall));
+        lane_open(lane, &m->head, stacked.stack,
+                  stacked.asleep.ix ? stacked.asleep : stacked.frames,
+                  run_state_of(m->snapshot.state), stacked.asleep.ix != 0);
     lane->held_ns = m->head.held_ns;
     if (r->on_sample)
         r->on_sample(r->on_sample_ctx, lane->thread, m, &stacked);

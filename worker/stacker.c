@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "pyframes/py_capture.h"
+#include "target/syscalls.h"
 #include "worker/adopt.h"
 #include "worker/leaf.h"
 #include "worker/stack_wanted.h"
@@ -378,6 +379,9 @@ struct stacked stacker_stack(struct stacker *st, struct subject *s, const struct
     frame_id leaf = leaf_frame(st->profile, s->pid, m, ret.gil.gil, &st->files);
     ret.frames = ret.stack.ix ? ret.stack : profile_push(st->profile, ret.stack, st->not_shown);
     ret.stack = leaf.ix ? profile_push(st->profile, ret.stack, leaf) : ret.frames;
+    if (snapshot.state == THREAD_RUNNABLE && syscall_mostly_sleeps(snapshot.syscall))
+        ret.asleep = profile_push(st->profile, ret.frames,
+                                  leaf_blocked(st->profile, m, ret.gil.gil, &st->files));
     ret.python = st->merged.result != PY_MERGE_NO_PYTHON;
     uint64_t guessed = count_guessed(st);
     ret.complete = st->native.end == UNWIND_DONE && !is_truncated(st) && !python_is_cut(st) &&

@@ -22,6 +22,7 @@ void stacker_prepare(const struct stacker *st, struct subject *s);
 struct stacked {
     stack_id stack;  /* none: not to be shown */
     stack_id frames; /* of STACK: without what the thread's state adds to it */
+    stack_id asleep; /* of a thread that was woken and waits for a CPU: as it was; else none */
     bool left_out;   /* not asked for (--gil): no sample at all, nor missed time */
     bool python;     /* it has Python frames */
     struct py_gil_state gil;

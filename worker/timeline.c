@@ -84,8 +84,8 @@ static void add_run(struct profile *p, thread_id thread, const struct run *run)
 /* Whenever the sampler wakes it takes a CPU from somebody: on a busy machine, one of the threads that it
  * finds waiting was running until then.  Which one cannot be seen, but how long each has waited is counted
  * by the kernel when the wait is over: no more than that is shown as waiting.  Those at the end of a call that waits come
- * first: they were just woken, or ran for some microseconds since.  A wait that lasted for several ticks is not in
- * doubt. */
+ * first: they were just woken, and what is too many of them slept until the sampler took the CPU.  A wait that lasted for
+ * several ticks is not in doubt. */
 static void settle_state(struct lane *lane, struct run *run, int64_t runqueue_ns,
                          int64_t interval_ns)
 {
@@ -98,7 +98,7 @@ static void settle_state(struct lane *lane, struct run *run, int64_t runqueue_ns
     if (run->samples > 1 || lane->waited_ns >= least_ns) {
         lane->waited_ns -= run->weights.wall_ns;
     } else {
-        run->state = RUN_RUNNING;
+        run->state = lane->was_woken ? RUN_BLOCKED : RUN_RUNNING;
         run->stack = lane->frames;
     }
 }

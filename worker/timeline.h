@@ -36,7 +36,7 @@ enum run_state run_state_of(enum thread_state state);
 /* Ends LANE's open sample, if there is one, at the time of M.  ORIGIN_NS: of the profile's time. */
 void lane_close(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns);
 /* Opens a sample at the time of M.  STACK none: missed; of a thread that waits for a CPU it says so, and if that one proves to
- * have been running FRAMES takes its place, which does not.  WAS_WOKEN: if it waits for a CPU, it was asleep before. */
+ * have been running FRAMES takes its place, which does not.  WAS_WOKEN: it was asleep before, and FRAMES says so. */
 void lane_open(struct lane *lane, const struct message *m, stack_id stack, stack_id frames,
                enum run_state state, bool was_woken);
 /* The open sample is known to hold until the time of M: adds what there is of it. */
