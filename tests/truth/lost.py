@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a target loses to wallspy, where wallspy itself gets no CPU; and the priority that wallspy was given.
 
-usage: lost.py WALLSPY starved|priority
+usage: lost.py WALLSPY starved|priority RATE
 
 Exits 77 where there is one CPU only, or no real-time priority is to be had.
 """
@@ -26,7 +26,7 @@ def schedstat(pid):
     return run / 1e9, wait / 1e9, time.monotonic()
 
 
-def check_starved(wallspy):
+def check_starved(wallspy, rate):
     """A spinner never blocks: what it neither ran nor waited for a CPU it was held by wallspy, which has a low priority and
     shares its CPU with two other programs."""
     cpus = sorted(os.sched_getaffinity(0))
@@ -39,7 +39,7 @@ def check_starved(wallspy):
     with waits_for_cpu.running(free) as spinner, tempfile.TemporaryDirectory() as folder:
         time.sleep(0.2)  # until taskset has become it
         output = pathlib.Path(folder, "out.json")
-        command = [wallspy, *recorded.OPTIONS, "-p", str(spinner.pid), "-d", str(SECONDS), "-o", output]
+        command = [wallspy, *recorded.OPTIONS, "-r", str(rate), "-p", str(spinner.pid), "-d", str(SECONDS), "-o", output]
         before = schedstat(spinner.pid)
         with waits_for_cpu.running(busy), waits_for_cpu.running(busy):
             done = subprocess.run([*low, *command], check=False, capture_output=True, text=True, timeout=120)
@@ -53,10 +53,10 @@ def check_starved(wallspy):
     return lost > 0.03 and 0.5 * lost - 0.01 <= said <= 1.3 * lost + 0.02
 
 
-def check_priority(wallspy):
+def check_priority(wallspy, rate):
     """The sampler's thread keeps SCHED_FIFO."""
     with waits_for_cpu.running(waits_for_cpu.SPIN) as spinner, tempfile.TemporaryDirectory() as folder:
-        line = ["chrt", "-f", "20", wallspy, "-p", str(spinner.pid), "-o", os.path.join(folder, "out.json")]
+        line = ["chrt", "-f", "20", wallspy, "-r", str(rate), "-p", str(spinner.pid), "-o", os.path.join(folder, "out.json")]
         with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process:
             first = process.stderr.readline()
             if "failed to set" in first:
@@ -73,4 +73,4 @@ def check_priority(wallspy):
 
 if __name__ == "__main__":
     checks = {"starved": check_starved, "priority": check_priority}
-    sys.exit(0 if checks[sys.argv[2]](sys.argv[1]) else 1)
+    sys.exit(0 if checks[sys.argv[2]](sys.argv[1], int(sys.argv[3])) else 1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Waiting for a CPU, where it is easily taken for something else: after a sleep, and while a CPU quota is used up.
 
-usage: waits_for_cpu.py WALLSPY woken|quota
+usage: waits_for_cpu.py WALLSPY woken|quota RATE
 
 Exits 77 where no cgroup with a CPU quota can be made.
 """
@@ -57,10 +57,10 @@ def quota_group(quota_us, period_us):
     sys.exit(77)
 
 
-def record(wallspy, pid, seconds):
+def record(wallspy, pid, rate, seconds):
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.json")
-        done = subprocess.run([wallspy, *recorded.OPTIONS, "-p", str(pid), "-d", str(seconds), "-o", output],
+        done = subprocess.run([wallspy, *recorded.OPTIONS, "-r", str(rate), "-p", str(pid), "-d", str(seconds), "-o", output],
                               capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         return recorded.Recording(output), done.stderr
@@ -78,7 +78,7 @@ def check(recording, text):
     return abs(shown - counted) <= WAIT_WITHIN and missed <= MISSED_LESS_THAN
 
 
-def check_woken(wallspy):
+def check_woken(wallspy, rate):
     """A nice sleeper on the CPU of two spinners: while it is woken but does not run it has the run count of its sleep."""
     cpus = os.sched_getaffinity(0)
     with subprocess.Popen(SLEEP, stdout=subprocess.PIPE) as sleeper:
@@ -87,19 +87,19 @@ def check_woken(wallspy):
         os.sched_setaffinity(sleeper.pid, [min(cpus)])
         spin = ["taskset", "-c", str(min(cpus)), *SPIN]
         with running(spin), running(spin):
-            recording, text = record(wallspy, sleeper.pid, SECONDS)
+            recording, text = record(wallspy, sleeper.pid, rate, SECONDS)
         sleeper.kill()
     facts = next(t for t in recording.facts["threads"] if t["main"])
     return check(recording, text) and facts["wait_cpu_ns"] > 0.05e9 * SECONDS
 
 
-def check_quota(wallspy):
+def check_quota(wallspy, rate):
     """Its stops stay pending for most of a second, also the last one, at the end of the recording."""
     with quota_group("50000", "1000000") as group, running(SPIN) as spinner:
         (group / "cgroup.procs").write_text(str(spinner.pid))
-        return all([check(*record(wallspy, spinner.pid, 2.7)) for _ in range(3)])
+        return all([check(*record(wallspy, spinner.pid, rate, 2.7)) for _ in range(3)])
 
 
 if __name__ == "__main__":
     checks = {"woken": check_woken, "quota": check_quota}
-    sys.exit(0 if checks[sys.argv[2]](sys.argv[1]) else 1)
+    sys.exit(0 if checks[sys.argv[2]](sys.argv[1], int(sys.argv[3])) else 1)
