@@ -8,7 +8,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct file_use uses[FILE_USE_THREADS];
 static _Thread_local struct file_use *mine;
 
-/* Nobody waits for it: a child process may have got it locked. */
+/* Nobody may wait for the lock: a child process may have inherited it locked. */
 static struct file_use *take_mine(void)
 {
     if (pthread_mutex_trylock(&lock) != 0)

@@ -1,5 +1,5 @@
-/* Which file each thread works on, for whoever tells that a file server does not answer
- * (cli/watchdog.c): a thread that waits for it cannot. */
+/* Which file each thread works on.  A thread that waits for a file server cannot say so; the
+ * watchdog (cli/watchdog.c) says it from this table. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,9 +15,10 @@ struct file_use {
     char path[FILE_USE_PATH_BYTES]; /* cut if longer */
 };
 
-/* The calling thread opens PATH, until file_use_opened(); or it works on it from now on. */
+/* file_use_opening(): the calling thread opens PATH, until file_use_opened().  file_use_note(): it
+ * works on PATH from now on. */
 void file_use_opening(const char *path);
 void file_use_opened(void);
 void file_use_note(const char *path);
-/* Any thread: what the I-th of FILE_USE_THREADS told last. */
+/* For any thread: the last note of thread I of FILE_USE_THREADS. */
 struct file_use file_use_get(int i);

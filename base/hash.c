@@ -128,7 +128,7 @@ uint32_t index_find(const struct index *ix, uint64_t hash, const void *items, si
     }
 }
 
-/* Only the low 32 bits of a hash are kept; they place an item as long as there are fewer slots. */
+/* Only the low 32 bits of a hash are kept: enough to place an item in fewer than 2^32 slots. */
 static void index_place(struct index *ix, uint32_t hash, uint32_t item)
 {
     size_t i = hash;

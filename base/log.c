@@ -26,6 +26,7 @@ static const struct {
 } keys[] = {
     {"merge", TRACE_MERGE},
     {"sym", TRACE_SYM},
+    {"wait", TRACE_WAIT},
 };
 
 static log_sink the_sink;

@@ -7,6 +7,7 @@
 enum trace_key {
     TRACE_MERGE = 1 << 0,
     TRACE_SYM = 1 << 1,
+    TRACE_WAIT = 1 << 2,
 };
 
 typedef void (*log_sink)(const char *line);
@@ -14,10 +15,10 @@ typedef void (*log_sink)(const char *line);
 /* SINK gets whole lines without the newline, from any thread; NULL silences. */
 void log_set_sink(log_sink sink);
 
-/* One warning for the user.  KEY, a literal, names the cause: of calls with the same KEY (compared
- * as text) only the first one's text is said, and other texts are counted. */
+/* One warning for the user.  KEY, a literal, names the cause.  Of several calls with the same KEY
+ * (compared as text) the user reads the first text; other texts are counted. */
 void log_warn(const char *key, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* At the end, when no other thread warns: says how many warnings of each cause were not said. */
+/* At the end, when no other thread warns: says how many warnings of each cause were counted. */
 void log_end(void);
 
 /* Turns on the keys listed in TEXT, "merge,sym" or "all"; NULL is fine.  Returns false and

@@ -1,5 +1,5 @@
 /* Stacks of wallspy's own threads.  The limit (ulimit -s) may be lower than what they need; it
- * is left as it is, since a launched command inherits it.
+ * is left as it is, because a launched command inherits it.
  * Source: getrlimit(2), makecontext(3), pthread_attr_setstacksize(3). */
 #pragma once
 

@@ -5,8 +5,8 @@
 
 #include "base/bytes.h"
 
-/* How many of the N items of ITEM_BYTES have at most VALUE, in the 64 bits at their offset FIELD:
- * the item behind them is the first above VALUE.  An array that is out of order ends the search
+/* How many of the N items of ITEM_BYTES have at most VALUE in the 64 bits at their offset FIELD.
+ * The item behind them is the first above VALUE.  In an array that is out of order the search ends
  * too, with a wrong count of 0 to N. */
 static inline size_t count_up_to(const void *items, size_t n, size_t item_bytes, size_t field,
                                  uint64_t value)

@@ -1,4 +1,4 @@
-/* qsort(3) for what mostly is in order already, and then costs a look. */
+/* qsort(3) for arrays that are mostly in order already: then one pass finds that and is all. */
 #pragma once
 
 #include <stddef.h>

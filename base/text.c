@@ -26,6 +26,14 @@ bool str_ends(const char *s, const char *suffix)
     return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
 
+bool str_is_one_of(const char *s, const char *const *list)
+{
+    for (; *list; list++)
+        if (str_eq(s, *list))
+            return true;
+    return false;
+}
+
 const char *path_base(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -152,7 +160,7 @@ size_t utf8_cut(const char *s, size_t len, size_t columns)
 }
 
 /* Of LENGTH bytes at S: does a terminal obey it?  The bidirectional controls are U+202A to U+202E
- * and U+2066 to U+2069 (Unicode annex 9). */
+ * and U+2066 to U+2069 (Unicode Standard Annex #9). */
 static bool is_order(const char *s, size_t length)
 {
     const unsigned char *u = (const unsigned char *)s;
@@ -177,6 +185,13 @@ void text_add_tame(struct text *t, const char *s, size_t len)
         s += n;
         len -= n;
     }
+}
+
+void text_add_cut(struct text *t, const char *s, size_t len, size_t columns)
+{
+    bool fits = utf8_columns(s, len) <= columns;
+    text_add_bytes(t, s, fits ? len : utf8_cut(s, len, columns - 1));
+    text_add(t, fits ? "" : "…");
 }
 
 void text_add_group(struct text *t, const char *name)

@@ -8,6 +8,7 @@
 bool str_eq(const char *a, const char *b);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
+bool str_is_one_of(const char *s, const char *const *list); /* LIST ends in NULL */
 /* What follows the last '/' of PATH; PATH itself without one. */
 const char *path_base(const char *path);
 
@@ -37,6 +38,8 @@ void text_addf(struct text *t, const char *format, ...) __attribute__((format(pr
  * control characters (C0 with the line end and the tab, DEL, C1), those that turn the writing's
  * direction, and bytes that are no UTF-8. */
 void text_add_tame(struct text *t, const char *s, size_t len);
+/* Appends S, LEN bytes, or as much of it as COLUMNS hold, with "…" at the end where it is cut. */
+void text_add_cut(struct text *t, const char *s, size_t len, size_t columns);
 /* Appends NAME with '*' for each number in it: what "worker-1" and "worker-2" have in common. */
 void text_add_group(struct text *t, const char *name);
 void text_clear(struct text *t);                /* keeps the storage */

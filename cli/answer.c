@@ -3,75 +3,46 @@
 #include <assert.h>
 #include <string.h>
 
+#include "summary/short_name.h"
+
 /* The table's columns: two spaces, the label, and right-aligned numbers under their headings. */
 enum {
-    LABEL_MIN = 15,
+    LABEL_MIN = 10,
     LABEL_MAX = 20,
     RUN_COLUMNS = 5,
     WAIT_COLUMNS = 10,
     BLOCKED_COLUMNS = 9,
-    PART_MAX = 40,     /* of one name in a path */
+    SHOWN_IDLE = 5,    /* percent */
     MARKED_BELOW = 90, /* percent of a row's time that were seen */
 };
-
-/* Appends S, at most MAX columns of it, the last one then "…". */
-static void add_cut(struct text *out, const char *s, size_t len, size_t max)
-{
-    bool fits = utf8_columns(s, len) <= max;
-    text_add_bytes(out, s, fits ? len : utf8_cut(s, len, max - 1));
-    text_add(out, fits ? "" : "…");
-}
 
 static void add_spaces(struct text *out, size_t n)
 {
     text_addf(out, "%*s", (int)n, "");
 }
 
-/* Starts a second line for TAIL: under the path if it fits there, else as far left as it must. */
-static void add_second_line(struct text *out, const struct text *tail, size_t column, size_t width)
+/* Appends PATH between the columns FIRST and WIDTH, which the text is at; more lines begin
+ * there. */
+static void add_path(const struct table_path *path, size_t first, size_t width, struct text *out)
 {
-    size_t len = utf8_columns(tail->s, tail->len);
-    size_t indent = column + len <= width ? column : 4;
-    if (indent == 4 && len + 4 <= width)
-        indent = width - len;
-    text_add(out, "\n");
-    add_spaces(out, indent);
-    add_cut(out, tail->s, tail->len, width - indent);
-}
-
-/* Puts a part of a path into LINE if it fits behind AT, else into TAIL as all that follow.  Returns
- * how many columns the path takes so far. */
-static size_t add_part(const struct text *part, bool first, bool last, size_t at, size_t width,
-                       struct text *line, struct text *tail)
-{
-    size_t end = at + utf8_columns(part->s, part->len);
-    end += (first ? 0 : strlen(" ")) + (last ? 0 : strlen(" >"));
-    if (!tail->len && end <= width)
-        text_addf(line, "%s%s%s", first ? "" : " ", part->s, last ? "" : " >");
-    else
-        text_addf(tail, "%s%s", tail->len ? " > " : "", part->s);
-    return end;
-}
-
-/* Appends the path of ROW, which begins at COLUMN behind a head of USED columns, in at most two
- * lines. */
-static void add_path(const struct table_row *row, size_t column, size_t used, size_t width,
-                     struct text *out)
-{
+    static const char more[] = " >";
+    size_t at = first;
     struct text part = {0};
-    struct text tail = {0};
-    size_t at = column + used;
-    size_t room = width - at - strlen(" >"); /* for the first part */
-    for (size_t i = 0; i < row->n_parts; i++) {
+    for (size_t i = 0; i < path->n; i++) {
+        const char *end = i + 1 < path->n ? more : "";
         text_clear(&part);
-        add_cut(&part, row->parts[i], strlen(row->parts[i]),
-                i > 0 || room > PART_MAX ? PART_MAX : room);
-        at = add_part(&part, i == 0, i + 1 == row->n_parts, at, width, out, &tail);
+        short_name_add(&part, path->parts[i], width - first - strlen(end));
+        size_t columns = utf8_columns(part.s, part.len) + strlen(end);
+        bool fits = at + (i > 0) + columns <= width;
+        if (!fits) {
+            text_add(out, "\n");
+            add_spaces(out, first);
+            at = first;
+        }
+        text_addf(out, "%s%s%s", fits && i ? " " : "", part.s, end);
+        at += (fits && i) + columns;
     }
-    if (tail.len)
-        add_second_line(out, &tail, column, width);
     text_release(&part);
-    text_release(&tail);
 }
 
 static int percent(int64_t part_ns, int64_t whole_ns)
@@ -87,35 +58,61 @@ static void add_shares(const struct table_row *row, struct text *out)
               BLOCKED_COLUMNS - 1, 100 - run - waiting);
 }
 
-/* What stands before the path of ROW. */
-static void add_head(const struct table_row *row, bool partial, struct text *out)
+/* Appends TEXT between the columns FIRST and WIDTH, which the text is at, in about two lines. */
+static void add_words(const char *text, size_t first, size_t width, struct text *out)
+{
+    struct text cut = {0};
+    text_add_cut(&cut, text, strlen(text), 2 * (width - first));
+    (void)text_add_wrapped(out, cut.s, first, first, width);
+    text_release(&cut);
+}
+
+/* What stands where the paths do: at column FIRST. */
+static void add_where(const struct table_row *row, bool partial, size_t first, size_t width,
+                      struct text *out)
 {
     int seen = percent(row->seen_ns, row->wall_ns);
-    if (row->idle) {
-        text_add(out, "idle: ");
-        return;
+    int idle = percent(row->idle_ns, row->wall_ns);
+    struct text words = {0};
+    size_t lines = 0;
+    if (row->idle)
+        text_addf(&words, "idle: %s", row->idle);
+    else if (row->others)
+        text_add(&words, row->others);
+    else if (idle >= SHOWN_IDLE)
+        text_addf(&words, "%d%% idle", idle);
+    if (!row->idle && !partial && row->n_paths && seen < MARKED_BELOW)
+        text_addf(&words, "%s(%d%% seen)", words.len ? " " : "", seen);
+    if (words.len) {
+        add_words(words.s, first, width, out);
+        lines++;
     }
-    if (!partial && seen < MARKED_BELOW)
-        text_addf(out, "(%d%% seen) ", seen);
-    text_addf(out, "%d%% ", percent(row->path_ns, row->wall_ns));
+    for (size_t i = 0; i < row->n_paths; i++) {
+        if (lines++) {
+            text_add(out, "\n");
+            add_spaces(out, first);
+        }
+        int share = percent(row->paths[i].ns, row->wall_ns);
+        text_addf(out, "%2d%% ", share);
+        add_path(&row->paths[i], first + strlen(share < 100 ? "99% " : "100% "), width, out);
+    }
+    text_release(&words);
 }
 
 static void add_row(const struct table_row *row, bool partial, size_t label_columns, size_t width,
                     struct text *out)
 {
-    size_t label_bytes = strlen(row->label);
-    size_t label_used = utf8_columns(row->label, label_bytes);
+    size_t column = 2 + label_columns + RUN_COLUMNS + WAIT_COLUMNS + BLOCKED_COLUMNS + 2;
+    size_t before = out->len;
     text_add(out, "  ");
-    add_cut(out, row->label, label_bytes, label_columns);
-    add_spaces(out, label_used < label_columns ? label_columns - label_used : 0);
+    short_label_add(out, row->label, label_columns);
+    size_t used = utf8_columns(out->s + before, out->len - before) - 2;
+    add_spaces(out, used < label_columns ? label_columns - used : 0);
     add_shares(row, out);
-    if (row->n_parts) {
-        text_add(out, "  ");
-        size_t before = out->len;
-        add_head(row, partial, out);
-        size_t column = 2 + label_columns + RUN_COLUMNS + WAIT_COLUMNS + BLOCKED_COLUMNS + 2;
-        add_path(row, column, out->len - before, width, out);
-    }
+    text_add(out, "  ");
+    add_where(row, partial, column, width, out);
+    while (out->s[out->len - 1] == ' ')
+        text_truncate(out, out->len - 1);
     text_add(out, "\n");
 }
 
@@ -131,15 +128,13 @@ static size_t label_columns(const struct table *t)
 
 void answer_write(const struct table *t, int width, struct text *out)
 {
-    enum { HEADING_COLUMNS = 61 }; /* behind the labels, with the words in brackets */
     size_t limit = (size_t)width;
     size_t label = label_columns(t);
     assert(width >= ANSWER_MIN_WIDTH);
     if (!t->n)
         return;
-    text_addf(out, "  %-*s%*s%*s%*s  biggest path%s\n", (int)label, "thread", RUN_COLUMNS, "run",
-              WAIT_COLUMNS, "wait-cpu", BLOCKED_COLUMNS, t->partial ? "rest" : "blocked",
-              label + HEADING_COLUMNS <= limit ? " (% of its wall time)" : "");
+    text_addf(out, "  %-*s%*s%*s%*s  where its time goes\n", (int)label, "thread", RUN_COLUMNS,
+              "run", WAIT_COLUMNS, "wait-cpu", BLOCKED_COLUMNS, t->partial ? "rest" : "blocked");
     for (size_t i = 0; i < t->n; i++)
         add_row(&t->rows[i], t->partial, label, limit, out);
 }

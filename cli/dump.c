@@ -6,18 +6,23 @@
 #include <sys/types.h>
 
 #include "base/alloc.h"
-#include "cli/dumped.h"
+#include "base/clock.h"
+#include "cli/dump_look.h"
+#include "cli/dump_waits.h"
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
 #include "cli/targets.h"
 #include "cli/terminal.h"
+#include "cli/thread_check.h"
 #include "cli/watchdog.h"
 #include "target/memory_limit.h"
 #include "target/proc.h"
 #include "target/syscalls.h"
-#include "worker/leaf.h"
+#include "worker/wait_reason.h"
 
-/* When all are let go again: a held thread sits in ptrace_stop. */
+enum { LOOK_NS = NS_PER_S / 2 }; /* what a hang is told by */
+
+/* To be called when no thread is held: the wchan of a held thread is ptrace_stop. */
 static void read_wchan(struct dumped *d)
 {
     if (d->state != THREAD_BLOCKED)
@@ -35,7 +40,7 @@ static void describe_call(struct dumped *d, const struct sample_message *m)
     if (d->state != THREAD_BLOCKED)
         return;
     struct text object = {0};
-    leaf_object(m, &object);
+    wait_object(m, &object);
     if (object.len)
         (void)snprintf(d->object, sizeof d->object, "%s", object.s);
     text_release(&object);
@@ -56,17 +61,30 @@ static struct dumped *add(struct dump *dump)
     return &dump->threads[dump->n++];
 }
 
-/* A thread comes again if its stack was not complete. */
+static void keep_arguments(struct dumped *d, const struct built_stack *s)
+{
+    if (!s->locals || !s->locals->n)
+        return;
+    d->n_arguments = s->locals->n;
+    d->arguments = xcalloc(d->n_arguments, sizeof *d->arguments);
+    for (size_t i = 0; i < d->n_arguments; i++)
+        d->arguments[i] = xstrdup(s->locals->frames[i].s);
+}
+
+/* Called again for a thread whose stack was not complete. */
 static void on_sample(void *ctx, thread_id thread, const struct sample_message *m,
-                      const struct stacked *s)
+                      const struct built_stack *s)
 {
     struct dump *dump = ctx;
-    struct dumped *d = find(dump, thread);
-    /* What was read stays, if there is no more at the next look. */
+    struct dumped *had = find(dump, thread);
+    struct dumped *d = had;
+    /* A second sample without a stack replaces no stack. */
     if (d && (d->complete || (d->sampled && m->head.flags & SAMPLE_NO_STACK)))
         return;
     d = d ? d : add(dump);
     const struct profile_thread *t = profile_see_thread(dump->profile, thread);
+    if (had)
+        dumped_release(had);
     *d = (struct dumped){
         .thread = thread,
         .pid = profile_see_process(dump->profile, t->process)->pid,
@@ -79,6 +97,8 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
     };
     memcpy(d->python_threads, s->python_threads, sizeof d->python_threads);
     describe_call(d, m);
+    d->asks = blocked_call_of(m, &d->call);
+    keep_arguments(d, s);
 }
 
 /* Threads that could not be captured in time are in the dump too. */
@@ -119,13 +139,14 @@ static struct recording_config configure(const struct options *o)
         .no_stop = o->no_stop,
         .filter = {o->threads.words, o->threads.n},
     };
-    struct stacker_options stacker = {
+    struct stack_options stacks = {
         .no_native = o->view.no_native,
         .no_python = o->view.no_python,
         .tasks = o->tasks,
+        .locals = o->locals,
     };
     return (struct recording_config){
-        .sampler = sampler, .stacker = stacker, .has_left = watchdog_has_left};
+        .sampler = sampler, .stacks = stacks, .has_left = watchdog_has_left};
 }
 
 static int capture(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_missing)
@@ -151,9 +172,21 @@ static int print(const struct options *o, struct dump *dump)
         qsort(dump->threads, dump->n, sizeof *dump->threads, by_process_and_tid);
     for (size_t i = 0; i < dump->n; i++)
         read_wchan(&dump->threads[i]);
-    dump->view = view_new(dump->profile, &o->view);
+    dump_look_begin(dump);
+    struct view_options view = o->view;
+    view.whole = true;
+    view.internals |= o->full;
+    dump->view = view_new(dump->profile, &view);
+    dump_waits_find(dump);
+    dumped_call(dump);
+    dump_look_wait(dump, o->twice_ns ? o->twice_ns : LOOK_NS, o->twice_ns > 0);
+    dump_look_end(dump);
     signals_let_broken_pipe_end(); /* no thread is held any more */
-    int error = o->json ? dump_json(dump, stdout) : dump_text(dump, stdout);
+    struct dump_style style = {.full = o->full || o->view.internals,
+                               .locals = o->locals,
+                               .twice = o->twice_ns > 0,
+                               .width = (size_t)terminal_data_width()};
+    int error = o->json ? dump_json(dump, stdout) : dump_text(dump, &style, stdout);
     if (fflush(stdout) != 0 && !error)
         error = -errno;
     view_free(dump->view);
@@ -176,7 +209,7 @@ int dump_main(const struct options *o)
     struct recording_config config = configure(o);
     memory_limit(0);
     struct recording *r = recording_new(&config);
-    struct dump dump = {.profile = recording_profile(r)};
+    struct dump dump = {.profile = recording_profile(r), .peers = recording_peers(r)};
     recording_on_sample(r, on_sample, &dump);
     signals_block_terminal_stop(); /* not with a thread held, or about to be */
     code = capture(r, pids, n, &one_missing);
@@ -184,13 +217,15 @@ int dump_main(const struct options *o)
     if (code == EXIT_OK)
         code = print(o, &dump);
     if (code == EXIT_OK && dump.n == 0) {
-        terminal_error(
-            o->threads.n
-                ? "no thread fits --thread: tids, or names as ps -L or wallspy dump shows them."
-                : "there is no thread any more.");
+        if (thread_check(o, pids, n) == EXIT_OK)
+            terminal_error("there is no thread any more.");
         code = EXIT_NO_SAMPLE;
     }
+    for (size_t i = 0; i < dump.n; i++)
+        dumped_release(&dump.threads[i]);
     free(dump.threads);
+    free(dump.deadlocks);
+    wait_graph_release(&dump.waits);
     watchdog_end();
     recording_free(r);
     free(pids);

@@ -1,8 +1,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/dumped.h"
+#include "cli/dump_waits.h"
 #include "exporter/json.h"
+#include "summary/process_name.h"
 #include "target/command_line.h"
 #include "target/syscalls.h"
 
@@ -37,10 +38,12 @@ static void write_syscall(struct json *j, const struct dumped *t)
     json_end_object(j);
 }
 
-static void write_frame(struct json *j, const struct shown_frame *f)
+static void write_frame(struct json *j, const struct shown_frame *f, const char *arguments)
 {
-    static const char *const kinds[] = {
-        [SHOWN_NATIVE] = "native", [SHOWN_PYTHON] = "python", [SHOWN_MARK] = "note"};
+    static const char *const kinds[] = {[SHOWN_NATIVE] = "native",
+                                        [SHOWN_PYTHON] = "python",
+                                        [SHOWN_MARK] = "note",
+                                        [SHOWN_WAIT] = "note"};
     json_newline(j);
     json_object(j);
     json_string_field(j, "kind", kinds[f->kind]);
@@ -59,7 +62,69 @@ static void write_frame(struct json *j, const struct shown_frame *f)
         json_bool_field(j, "inlined", true);
     if (f->guessed)
         json_bool_field(j, "guessed", true);
+    if (arguments)
+        json_string_field(j, "arguments", arguments);
     json_end_object(j);
+}
+
+static void write_holder(struct json *j, const struct wait_side *side)
+{
+    if (side->holder == HOLDER_UNKNOWN)
+        return;
+    if (side->holder != HOLDER_PROCESS)
+        json_int_field(j, "tid", side->tid);
+    if (side->holder == HOLDER_GONE)
+        json_bool_field(j, "gone", true);
+    else
+        json_int_field(j, "pid", side->pid);
+}
+
+static void write_wait(struct json *j, const struct dump *d, const struct dumped *t)
+{
+    const struct dumped *gil_holder = dumped_gil_holder(d, t);
+    const char *kind = t->gil.gil == PY_GIL_WAITING ? "gil" : dump_waits_kind(t);
+    json_key(j, "waits_for");
+    if (!kind) {
+        json_null(j);
+        return;
+    }
+    json_object(j);
+    json_string_field(j, "kind", kind);
+    if (gil_holder)
+        json_int_field(j, "tid", gil_holder->tid);
+    else
+        write_holder(j, &t->side);
+    if (t->side.addr) {
+        char what[24];
+        (void)snprintf(what, sizeof what, "0x%llx", (unsigned long long)t->side.addr);
+        json_string_field(j, "what", what);
+    } else if (t->side.what.ix) {
+        json_string_field(j, "what", profile_text(d->profile, t->side.what));
+    }
+    json_end_object(j);
+}
+
+/* To the millisecond, not more than NS. */
+static double seconds(int64_t ns)
+{
+    int64_t ms = ns / NS_PER_MS;
+    return (double)ms / 1000;
+}
+
+/* Whether it ran in the look, and for how long it has been where it is as far as that is proven. */
+static void write_look(struct json *j, const struct dump *d, const struct dumped *t)
+{
+    bool known = t->ran || (t->counted && !t->ended);
+    json_key(j, "ran");
+    if (known)
+        json_bool(j, t->ran);
+    else
+        json_null(j);
+    json_key(j, "for_at_least_s");
+    if (known && !t->ran && t->sampled && t->state == THREAD_BLOCKED)
+        json_number(j, seconds(d->look_ns));
+    else
+        json_null(j);
 }
 
 static void write_gil(struct json *j, const struct dump *d, const struct dumped *t)
@@ -69,17 +134,30 @@ static void write_gil(struct json *j, const struct dump *d, const struct dumped 
                                         [PY_GIL_HOLDING] = "holding",
                                         [PY_GIL_WAITING] = "waiting"};
     json_string_field(j, "gil", texts[t->gil.gil]);
-    json_key(j, "waits_for");
-    if (t->gil.gil == PY_GIL_WAITING) {
-        const struct dumped *holder = dumped_gil_holder(d, t);
+    write_wait(j, d, t);
+    write_look(j, d, t);
+}
+
+/* The circles of waits: who is in them, and whether they are deadlocks. */
+static void write_circles(struct json *j, const struct dump *d)
+{
+    json_key(j, "circles");
+    json_array(j);
+    for (int cycle = 1; cycle <= d->waits.n_cycles; cycle++) {
         json_object(j);
-        json_string_field(j, "kind", "gil");
-        if (holder)
-            json_int_field(j, "tid", holder->tid);
+        json_bool_field(j, "deadlock", d->deadlocks[cycle]);
+        json_key(j, "tids");
+        json_array(j);
+        const struct waiter *first = wait_graph_first(&d->waits, cycle);
+        const struct waiter *w = first;
+        do {
+            json_int(j, w->tid);
+            w = &d->waits.items[w->next];
+        } while (w != first);
+        json_end_array(j);
         json_end_object(j);
-    } else {
-        json_null(j);
     }
+    json_end_array(j);
 }
 
 static void write_thread(struct json *j, struct dump *d, const struct dumped *t)
@@ -101,7 +179,7 @@ static void write_thread(struct json *j, struct dump *d, const struct dumped *t)
     json_key(j, "frames");
     json_array(j);
     for (size_t i = n; i-- > 0;)
-        write_frame(j, &frames[i]);
+        write_frame(j, &frames[i], dumped_arguments(t, frames, n, i));
     json_end_array(j);
     json_end_object(j);
 }
@@ -118,6 +196,13 @@ static void begin_process(struct json *j, const struct dump *d, const struct dum
     json_newline(j);
     json_object(j);
     json_int_field(j, "pid", p->pid);
+    size_t len = 0;
+    const char *rank = process_rank(d->profile, thread->process, &len);
+    if (rank) {
+        char text[16];
+        (void)snprintf(text, sizeof text, "%.*s", (int)len, rank);
+        json_string_field(j, "rank", text);
+    }
     json_key(j, "command");
     json_array(j);
     command_line_each(p->pid, write_argument, j);
@@ -146,6 +231,9 @@ int dump_json(struct dump *d, FILE *out)
     json_string_field(&j, "wallspy", WALLSPY_VERSION);
     json_string_field(&j, "host", host);
     json_string_field(&j, "time", time);
+    json_key(&j, "look_s");
+    json_number(&j, seconds(d->look_ns));
+    write_circles(&j, d);
     json_key(&j, "processes");
     json_array(&j);
     for (size_t i = 0; i < d->n; i++) {

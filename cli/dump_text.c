@@ -1,139 +1,193 @@
-#include "cli/dumped.h"
-
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "target/syscalls.h"
+#include "base/alloc.h"
+#include "cli/dump_groups.h"
+#include "cli/dump_waits.h"
 
-static const char *name_of(const struct dump *d, const struct dumped *t)
+/* ---- the first lines: each process, and what is wrong ---- */
+
+struct process_count {
+    size_t threads, ran, unknown;
+};
+
+static struct process_count count_process(const struct dump *d, size_t first)
 {
-    const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
-    return thread->name.ix ? profile_text(d->profile, thread->name) : "?";
+    struct process_count c = {0};
+    for (size_t i = first; i < d->n && d->threads[i].pid == d->threads[first].pid; i++) {
+        c.threads++;
+        c.ran += d->threads[i].ran;
+        c.unknown += !d->threads[i].ran && (!d->threads[i].counted || d->threads[i].ended);
+    }
+    return c;
 }
 
-/* Names are the target's, and may hold anything. */
-static void print(struct text *out, const char *before, const char *name, const char *after)
+static void add_who_ran(const struct dump *d, const struct process_count *c,
+                        const struct dump_style *style, struct text *out)
 {
-    struct text tame = {0};
-    text_add_tame(&tame, name, strlen(name));
-    text_addf(out, "%s%s%s", before, tame.len ? tame.s : "", after);
-    text_release(&tame);
+    text_addf(out, "%zu thread%s", c->threads, c->threads == 1 ? "" : "s");
+    if (c->unknown)
+        return; /* who knows */
+    if (c->threads == 1)
+        text_addf(out, ", which %s", c->ran ? "ran" : "did not run");
+    else if (!c->ran || c->ran == c->threads)
+        text_addf(out, ", %s of them ran", c->ran ? "all" : "none");
+    else
+        text_addf(out, ", %zu of them ran", c->ran);
+    text_add(out, " in the ");
+    dump_words_time(d->look_ns, out);
+    text_add(out, style->twice ? " between two looks" : " of this look");
 }
 
-static void print_process(const struct dump *d, const struct dumped *t, struct text *out)
+/* "python3 a.py" for "/usr/bin/python3 a.py", which begins at START. */
+static void shorten_program(struct text *line, size_t start)
 {
+    size_t len = strcspn(line->s + start, " ");
+    const char *base = memrchr(line->s + start, '/', len);
+    if (!base || base + 1 == line->s + start + len)
+        return;
+    char *rest = xstrdup(base + 1);
+    text_truncate(line, start);
+    text_add(line, rest);
+    free(rest);
+}
+
+/* "28095 ./dead: 5 threads, none of them ran in the 0.5 s of this look" */
+static void add_process(const struct dump *d, size_t first, const struct dump_style *style,
+                        struct text *out)
+{
+    const struct dumped *t = &d->threads[first];
     const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
     const struct profile_process *p = profile_see_process(d->profile, thread->process);
-    text_addf(out, "process %d", p->pid);
-    print(out, ": ", profile_text(d->profile, p->command), "\n");
-    if (p->python_version.ix)
-        print(out, "CPython ", profile_text(d->profile, p->python_version), "\n");
+    const char *command = profile_text(d->profile, p->command);
+    struct process_count c = count_process(d, first);
+    struct text who = {0};
+    struct text line = {0};
+    char *process = dumped_process(d, t);
+    text_addf(&line, "%d ", p->pid);
+    if (str_starts(process, "rank"))
+        text_addf(&line, "%s ", process);
+    size_t start = line.len;
+    text_add_tame(&line, command, strlen(command));
+    add_who_ran(d, &c, style, &who);
+    if (style->full && p->python_version.ix)
+        text_addf(&who, "; CPython %s", profile_text(d->profile, p->python_version));
+    bool fits = utf8_columns(line.s, line.len) + 2 + utf8_columns(who.s, who.len) <= style->width;
+    if (!fits && !style->full) {
+        shorten_program(&line, start);
+        fits = utf8_columns(line.s, line.len) + 2 + utf8_columns(who.s, who.len) <= style->width;
+    }
+    text_add_cut(out, line.s, line.len, style->full ? line.len : style->width - 1);
+    text_addf(out, fits ? ": %s\n" : ":\n  %s\n", who.s);
+    free(process);
+    text_release(&who);
+    text_release(&line);
 }
 
-static void print_gil(const struct dump *d, const struct dumped *t, struct text *out)
+/* Wraps each line of LINES; what goes on is indented. */
+static void add_lines(const char *lines, size_t width, struct text *out)
 {
-    const struct dumped *holder = dumped_gil_holder(d, t);
-    if (t->gil.gil == PY_GIL_HOLDING)
-        text_add(out, ", holds the GIL");
-    else if (t->gil.gil == PY_GIL_WAITING)
-        text_addf(out, ", waits for the GIL%s", holder ? "," : "");
-    if (!holder)
+    while (*lines) {
+        size_t len = strcspn(lines, "\n");
+        struct text line = {0};
+        text_add_bytes(&line, lines, len);
+        (void)text_add_wrapped(out, line.s, 0, 12, width);
+        text_add(out, "\n");
+        text_release(&line);
+        lines += len + (lines[len] == '\n');
+    }
+}
+
+static void add_head(const struct dump *d, const struct dump_style *style, struct text *out)
+{
+    struct text wrong = {0};
+    for (size_t i = 0; i < d->n; i++)
+        if (i == 0 || d->threads[i - 1].pid != d->threads[i].pid)
+            add_process(d, i, style, out);
+    text_add(&wrong, "");
+    dump_waits_print(d, &wrong);
+    add_lines(wrong.s, style->width, out);
+    text_release(&wrong);
+}
+
+/* ---- the last lines ---- */
+
+/* "24 frames of libc and libstdc++ not shown: --full" */
+static void add_hidden(const size_t hidden[BRIEF_KINDS], struct text *out)
+{
+    size_t kinds = 0;
+    size_t total = 0;
+    for (unsigned i = 0; i < BRIEF_KINDS; i++) {
+        kinds += hidden[i] > 0;
+        total += hidden[i];
+    }
+    if (!total)
         return;
-    text_addf(out, " which %d", holder->tid);
-    print(out, " (", name_of(d, holder), ") holds");
-}
-
-static void print_state(const struct dump *d, const struct dumped *t, struct text *out)
-{
-    const char *call = syscall_name(t->syscall);
-    text_addf(out, "%s", t->sampled ? dumped_state(t) : "not captured in time");
-    if (t->state == THREAD_BLOCKED && call)
-        text_addf(out, " in %s", call);
-    if (t->object[0])
-        print(out, " of ", t->object, "");
-    if (t->wchan[0])
-        print(out, " (kernel: ", t->wchan, ")");
-    print_gil(d, t, out);
-    if (t->sampled && !t->complete)
-        text_add(out, ", stack not complete");
-}
-
-static void print_frame(const struct shown_frame *f, struct text *out)
-{
-    bool has_place = f->file && f->kind != SHOWN_MARK;
-    print(out, "    ", f->name, "");
-    if (has_place)
-        print(out, " (", f->file, "");
-    if (has_place && f->current_line)
-        text_addf(out, ":%u", f->current_line);
-    text_addf(out, "%s%s\n", has_place ? ")" : "", f->inlined ? " [inlined]" : "");
-}
-
-static void print_frames(struct dump *d, const struct dumped *t, struct text *out)
-{
-    size_t n;
-    const struct shown_frame *frames = view_stack(d->view, t->stack, &n);
-    for (size_t i = n; i-- > 0;)
-        print_frame(&frames[i], out);
-}
-
-static bool same(const struct dumped *a, const struct dumped *b)
-{
-    return a->pid == b->pid && a->stack.ix == b->stack.ix && a->sampled == b->sampled &&
-           a->state == b->state && a->syscall == b->syscall && a->gil.gil == b->gil.gil &&
-           a->gil.holder == b->gil.holder;
-}
-
-static bool shown_before(const struct dump *d, size_t i)
-{
-    for (size_t j = 0; j < i; j++)
-        if (same(&d->threads[j], &d->threads[i]))
-            return true;
-    return false;
-}
-
-/* The thread at FIRST and those that do the same; of hundreds the first, since a line must be read. */
-static void print_threads(const struct dump *d, size_t first, struct text *out)
-{
-    enum { MOST_SHOWN = 8 };
-    size_t n = 0;
-    for (size_t i = first; i < d->n; i++)
-        if (same(&d->threads[first], &d->threads[i]) && n++ < MOST_SHOWN) {
-            text_addf(out, "%s%d", i == first ? "thread " : ", ", d->threads[i].tid);
-            print(out, " (", name_of(d, &d->threads[i]), ")");
+    text_addf(out, "%zu frame%s of ", total, total == 1 ? "" : "s");
+    for (unsigned i = 0, n = 0; i < BRIEF_KINDS; i++)
+        if (hidden[i]) {
+            n++;
+            text_addf(out, "%s%s",
+                      n == 1       ? ""
+                      : n == kinds ? " and "
+                                   : ", ",
+                      brief_hidden_name((enum brief_hidden)i));
         }
-    if (n > MOST_SHOWN)
-        text_addf(out, " and %zu more", n - MOST_SHOWN);
-    text_add(out, ": ");
+    text_add(out, " not shown: --full\n");
 }
 
-static int write_block(const struct text *block, FILE *out)
+static void add_tail(const struct dump_groups *groups, const struct dump_style *style,
+                     struct text *out)
 {
-    if (fwrite(block->s, 1, block->len, out) == block->len)
-        return 0;
-    return errno ? -errno : -EIO;
+    size_t hidden[BRIEF_KINDS] = {0};
+    struct text line = {0};
+    for (size_t i = 0; i < groups->n; i++)
+        for (unsigned k = 0; k < BRIEF_KINDS; k++)
+            hidden[k] += groups->items[i].hidden[k];
+    text_add(&line, "");
+    add_hidden(hidden, &line);
+    if (groups->sources.newer) {
+        const char *base = path_base(groups->sources.newer);
+        struct text name = {0};
+        text_add_tame(&name, base, strlen(base));
+        text_add_cut(&line, name.len ? name.s : "", name.len, 32);
+        text_release(&name);
+        text_add(&line, " is newer than the process: its lines are not shown\n");
+    }
+    add_lines(line.s, style->width, out);
+    text_release(&line);
 }
 
-int dump_text(struct dump *d, FILE *out)
+/* ---- all ---- */
+
+static int write_block(struct text *block, FILE *out)
+{
+    size_t len = block->len;
+    if (len && fwrite(block->s, 1, len, out) != len)
+        return errno ? -errno : -EIO;
+    text_clear(block);
+    return 0;
+}
+
+int dump_text(struct dump *d, const struct dump_style *style, FILE *out)
 {
     struct text block = {0};
-    int error = 0;
-    for (size_t i = 0; i < d->n && error == 0; i++) {
-        const struct dumped *t = &d->threads[i];
-        text_clear(&block);
-        text_add(&block, "");
-        if (i == 0 || d->threads[i - 1].pid != t->pid)
-            print_process(d, t, &block);
-        if (!shown_before(d, i)) {
-            text_add(&block, "\n");
-            print_threads(d, i, &block);
-            print_state(d, t, &block);
-            text_add(&block, "\n");
-            print_frames(d, t, &block);
-        }
+    struct dump_groups groups = {0};
+    dump_groups_find(d, style, &groups);
+    add_head(d, style, &block);
+    int error = write_block(&block, out);
+    for (size_t i = 0; i < groups.n && error == 0; i++) {
+        const struct dump_group *g = &groups.items[i];
+        dump_groups_add_head(d, g, style, &block);
+        text_add(&block, g->stack.s);
         error = write_block(&block, out);
     }
+    if (error == 0) {
+        add_tail(&groups, style, &block);
+        error = write_block(&block, out);
+    }
+    dump_groups_release(&groups);
     text_release(&block);
     return error;
 }

@@ -1,5 +1,20 @@
 #include "cli/dumped.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "summary/frame_name.h"
+#include "summary/frame_role.h"
+#include "summary/idle.h"
+#include "summary/process_name.h"
+
+const char *dumped_name(const struct dump *d, const struct dumped *t)
+{
+    const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
+    return thread->name.ix ? profile_text(d->profile, thread->name) : "?";
+}
+
 const char *dumped_state(const struct dumped *d)
 {
     switch (d->state) {
@@ -20,9 +35,104 @@ const struct dumped *dumped_gil_holder(const struct dump *d, const struct dumped
 {
     for (size_t i = 0; t->gil.holder != 0 && i < d->n; i++) {
         const struct dumped *other = &d->threads[i];
-        for (size_t j = 0; other->pid == t->pid && j < SNAPSHOT_ANNEX_WORDS; j++)
+        for (size_t j = 0; other->pid == t->pid && j < SNAPSHOT_HOOK_WORDS; j++)
             if (other->python_threads[j] == t->gil.holder)
                 return other;
     }
     return NULL;
+}
+
+static const struct profile_process *process_of(const struct dump *d, const struct dumped *t)
+{
+    return profile_see_process(d->profile, profile_see_thread(d->profile, t->thread)->process);
+}
+
+/* The first function of the user's, or of a library's, that the thread runs. */
+static void add_root(const struct dump *d, const struct dumped *t, struct text *out)
+{
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+    for (size_t i = 0; i < n && !out->len; i++) {
+        const char *pool = idle_pool_name(&stack[i]);
+        enum frame_role role = frame_role(&stack[i], t->state == THREAD_BLOCKED);
+        if (pool)
+            text_add(out, pool);
+        else if (role == ROLE_OWN || role == ROLE_LIBRARY)
+            frame_add_thread_name(out, &stack[i]);
+    }
+}
+
+/* A thread that was given no name has its process's. */
+static char *call_thread(const struct dump *d, const struct dumped *t)
+{
+    enum { MOST_COLUMNS = 32 };
+    struct text out = {0};
+    const char *name = dumped_name(d, t);
+    const char *comm = profile_text(d->profile, process_of(d, t)->comm);
+    if (t->tid == t->pid)
+        text_add(&out, "main");
+    else if (comm && str_eq(name, comm))
+        add_root(d, t, &out);
+    if (!out.len)
+        text_add_tame(&out, name, strlen(name));
+    struct text called = {0};
+    text_add(&called, "");
+    text_add_cut(&called, out.len ? out.s : "?", out.len ? out.len : 1, MOST_COLUMNS);
+    text_release(&out);
+    return called.s;
+}
+
+void dumped_call(struct dump *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        d->threads[i].called = call_thread(d, &d->threads[i]);
+}
+
+char *dumped_process(const struct dump *d, const struct dumped *t)
+{
+    return name_of_process(d->profile, profile_see_thread(d->profile, t->thread)->process);
+}
+
+void dumped_add_label(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)
+{
+    char *process = dumped_process(d, t);
+    bool rank = str_starts(process, "rank");
+    if (numbered)
+        text_addf(out, "%d ", t->tid);
+    if (numbered && rank)
+        text_addf(out, "%s ", process);
+    text_add(out, t->called);
+    if (numbered && *process && !rank && t->tid != t->pid)
+        text_addf(out, " (%s)", process);
+    free(process);
+}
+
+void dumped_add_other(const struct dump *d, const struct dumped *t, const struct dumped *other,
+                      bool numbered, struct text *out)
+{
+    if (numbered && t->pid == other->pid)
+        text_addf(out, "%d %s", other->tid, other->called);
+    else
+        dumped_add_label(d, other, numbered, out);
+}
+
+void dumped_release(struct dumped *t)
+{
+    for (size_t i = 0; i < t->n_arguments; i++)
+        free(t->arguments[i]);
+    free(t->arguments);
+    free(t->called);
+}
+
+const char *dumped_arguments(const struct dumped *t, const struct shown_frame *stack, size_t n,
+                             size_t at)
+{
+    size_t before = 0;
+    size_t all = 0;
+    for (size_t i = 0; i < n; i++) {
+        before += i < at && stack[i].kind == SHOWN_PYTHON;
+        all += stack[i].kind == SHOWN_PYTHON;
+    }
+    bool known = at < n && stack[at].kind == SHOWN_PYTHON && all == t->n_arguments;
+    return known && t->arguments[before][0] ? t->arguments[before] : NULL;
 }

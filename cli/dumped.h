@@ -1,10 +1,15 @@
-/* What a dump found of each thread, for its two forms of output. */
+/* What a dump found of each thread, for the text and for JSON. */
 #pragma once
 
 #include <stdio.h>
 
+#include "base/text.h"
+#include "summary/futex_kind.h"
 #include "summary/view.h"
+#include "summary/wait_graph.h"
+#include "target/proc.h"
 #include "worker/recording.h"
+#include "worker/wait_peer.h"
 
 struct dumped {
     thread_id thread;
@@ -16,23 +21,63 @@ struct dumped {
     char object[256]; /* what a file descriptor in args[0] is; "" */
     char wchan[64];   /* "": not known */
     struct py_gil_state gil;
-    uint64_t python_threads[SNAPSHOT_ANNEX_WORDS]; /* its thread states; 0: no more */
+    uint64_t python_threads[SNAPSHOT_HOOK_WORDS]; /* its thread states; 0: no more */
     bool complete;
     stack_id stack;
+    struct wait_side side; /* of what it waits for; dump_waits_find() */
+    bool asks;             /* CALL is known, whose other side may lie in the kernel */
+    struct blocked_call call;
+    enum futex_kind futex; /* the same by its functions alone */
+    char **arguments;      /* of its Python frames, outermost first; NULL: not asked for */
+    size_t n_arguments;
+    char *called; /* "main", "commit", "omp worker": tamed, for people; the dump's */
+    /* Of the look (cli/dump_look.h). */
+    struct schedstat counts; /* at its beginning, if COUNTED */
+    bool counted;
+    bool ran, ended;
+    int64_t cpu_ns; /* that it took meanwhile */
 };
 
 struct dump {
     struct profile *profile;
+    struct wait_peers *peers; /* the recording's */
     struct view *view;
     struct dumped *threads; /* by process, then the main thread, then by tid */
     size_t n, capacity;
+    int64_t look_begin_ns, look_ns; /* the look: since all have been let go, and how long */
+    bool any_ran, all_ran;          /* in the look; ANY is true if it is not known of all */
+    struct wait_graph waits; /* an item for each of THREADS, in their order; its tag is the index */
+    bool *deadlocks;         /* by circle of WAITS: nobody in it will ever go on */
 };
 
+const char *dumped_name(const struct dump *d, const struct dumped *t); /* "?": unknown */
+/* Sets what the threads are called; D has its view. */
+void dumped_call(struct dump *d);
+/* Appends "28099 commit"; of a dump of several processes "28099 rank1 main" or "28099 job (28095)".
+ * Not NUMBERED: "commit", "main": equal for threads of processes that do the same. */
+void dumped_add_label(const struct dump *d, const struct dumped *t, bool numbered,
+                      struct text *out);
+/* The same of OTHER, for whom T waits: without a process if it is T's. */
+void dumped_add_other(const struct dump *d, const struct dumped *t, const struct dumped *other,
+                      bool numbered, struct text *out);
+/* "rank1", or the pid; "" in a dump of one process.  The caller frees it. */
+char *dumped_process(const struct dump *d, const struct dumped *t);
+void dumped_release(struct dumped *t);
+/* The arguments of the Python frame that is shown at AT of STACK, N frames; NULL: it has none,
+ * or they are not known. */
+const char *dumped_arguments(const struct dumped *t, const struct shown_frame *stack, size_t n,
+                             size_t at);
 const char *dumped_state(const struct dumped *d); /* "running", "runnable", "blocked", "stopped" */
 /* Who held the GIL that T waits for; NULL: nobody just then, or unknown. */
 const struct dumped *dumped_gil_holder(const struct dump *d, const struct dumped *t);
-/* As text: threads with the same stack are shown once, with their list.  Returns 0 or the negative
- * errno of the first failed write. */
-int dump_text(struct dump *d, FILE *out);
+struct dump_style {
+    bool full;    /* all frames, their whole names and paths */
+    bool locals;  /* arguments of Python's functions */
+    bool twice;   /* two looks were asked for: say of each thread whether it ran */
+    size_t width; /* columns of a line */
+};
+/* As text: what is wrong first, then each stack once, with the list of its threads.  Returns 0 or
+ * the negative errno of the first failed write. */
+int dump_text(struct dump *d, const struct dump_style *style, FILE *out);
 /* The schema dump/1: every thread by itself.  Returns as dump_text() does. */
 int dump_json(struct dump *d, FILE *out);

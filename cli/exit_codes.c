@@ -30,6 +30,7 @@ int exit_code_of_obstacle(enum attach_obstacle obstacle)
     case ATTACH_NO_PROCESS:
     case ATTACH_ZOMBIE:
         return EXIT_NO_PROCESS;
+    case ATTACH_OLD_KERNEL:
     case ATTACH_KERNEL_THREAD:
     case ATTACH_SELF:
     case ATTACH_OUR_TRACER:

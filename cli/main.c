@@ -8,6 +8,7 @@
 #include "base/own_stack.h"
 #include "cli/dump.h"
 #include "cli/exit_codes.h"
+#include "cli/hints.h"
 #include "cli/options.h"
 #include "cli/record.h"
 #include "cli/standby.h"
@@ -21,7 +22,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *o) = {
     [COMMAND_STANDBY] = standby_main,
 };
 
-/* What was asked for goes to stdout, and its loss is a failure. */
+/* Output that the user asked for goes to stdout; if it is lost wallspy fails. */
 static int print_asked(struct text *t)
 {
     bool printed = fputs(t->s, stdout) >= 0 && fflush(stdout) == 0;
@@ -43,7 +44,13 @@ static int run(const struct options *o, enum options_result result, const struct
     struct text t = {0};
     switch (result) {
     case OPTIONS_RUN:
+        if (o->argv && hints_recording(o->argv[0]))
+            return EXIT_USAGE;
         return commands[o->command](o);
+    case OPTIONS_NAME:
+        if (!hints_recording(o->process_name))
+            hints_processes(o->process_name);
+        return EXIT_USAGE;
     case OPTIONS_HELP:
         options_help(o->command, &t);
         return print_asked(&t);
@@ -59,8 +66,8 @@ static int run(const struct options *o, enum options_result result, const struct
     return EXIT_FAILED;
 }
 
-/* Where a standard stream is closed, nothing of ours may become it: what was written there would go to that.  A handle
- * refuses to be written to, as what is closed does. */
+/* A closed standard stream must not become a file of ours, because messages would then be written
+ * into that file.  An O_PATH handle takes the place: writing to it fails, as to a closed one. */
 static void occupy_closed_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -80,7 +87,7 @@ static int run_program(int argc, char **argv)
     terminal_open(o.color, o.quiet);
     if (!trace_enable(getenv("WALLSPY_TRACE")))
         terminal_warn("WALLSPY_TRACE: merge, sym or all");
-    /* A library that is overwritten while it is mapped must not end us. */
+    /* A library may be overwritten while it is mapped: the SIGBUS must not end wallspy. */
     (void)elf_guard_install();
     int code = run(&o, result, &err);
     log_end();

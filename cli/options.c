@@ -8,12 +8,12 @@
 #include "cli/options_table.h"
 
 enum { DEFAULT_RATE_HZ = 100, DEFAULT_BYTES = 256 << 20, MAX_NAME = 32 };
-/* A rate that was asked for may cost more than the one that is on by itself. */
+/* A rate that the user asked for may cost more than the default rate. */
 static const double default_overhead = 0.01;
 static const double default_overhead_with_rate = 0.05;
 
-/* Names of commands that later versions have: kept free, so that a program of that name is not
- * launched by a line that will mean something else. */
+/* Names of commands of later versions.  A program of such a name is not launched, because the same
+ * line will mean the command later. */
 static const char *const reserved[] = {"top", "report", "diff", "export", "doctor", "ctl"};
 
 struct parser {
@@ -113,7 +113,7 @@ static int apply(struct parser *p, const struct option_row *row, const char *val
     return 0;
 }
 
-/* VALUE is what stands in the same argument, NULL if nothing does. */
+/* VALUE: from the same argument; NULL: it has none. */
 static int apply_with_value(struct parser *p, const struct option_row *row, const char *value)
 {
     if (!value && row->value && !row->optional) {
@@ -123,6 +123,12 @@ static int apply_with_value(struct parser *p, const struct option_row *row, cons
         p->next++;
     }
     return apply(p, row, value);
+}
+
+/* --threads is py-spy's flag. */
+static int suggest_thread(const char *value, struct err *err)
+{
+    return err_set(err, -EINVAL, "--threads takes no value: did you mean --thread %s?", value);
 }
 
 static int parse_long(struct parser *p, const char *arg)
@@ -136,6 +142,8 @@ static int parse_long(struct parser *p, const char *arg)
     int r = check_command(p, row);
     if (r < 0)
         return r;
+    if (value && str_eq(row->name, "threads"))
+        return suggest_thread(value, p->err);
     if (value && !row->value)
         return err_set(p->err, -EINVAL, "--%s takes no value", row->name);
     return apply_with_value(p, row, value);
@@ -198,12 +206,32 @@ static int parse_arguments(struct parser *p)
     return 0;
 }
 
+/* Was the operand meant as a value of --threads, which takes none? */
+static bool names_threads(const struct options *o)
+{
+    const char *operand = o->argv[0];
+    const char *next = o->argv[1] ? o->argv[1] : "";
+    return str_eq(o->argv[-1], "--threads") &&
+           (o->n_pids || strchr(operand, '*') || str_eq(operand, "main") ||
+            str_eq(operand, "native") || str_starts(next, "-p") || str_starts(next, "--pid"));
+}
+
+static int check_output(const struct options *o, struct err *err)
+{
+    if (!o->no_output || !(o->outputs.n || o->format))
+        return 0;
+    return err_set(err, -EINVAL, "-o none writes no file: leave out %s",
+                   o->outputs.n ? "the other -o" : "--format");
+}
+
 static int check(const struct options *o, struct err *err)
 {
     if (o->command == COMMAND_STANDBY)
         return o->argv ? 0 : err_set(err, -EINVAL, "standby needs a command to run");
     if (o->command == COMMAND_DUMP && o->argv)
         return err_set(err, -EINVAL, "%s: dump takes process ids: wallspy dump -p PID", o->argv[0]);
+    if (o->argv && names_threads(o))
+        return suggest_thread(o->argv[0], err);
     if (o->n_pids && o->argv)
         return err_set(err, -EINVAL, "either process ids or a command (%s), not both", o->argv[0]);
     if (!o->n_pids && !o->argv)
@@ -213,6 +241,21 @@ static int check(const struct options *o, struct err *err)
         return err_set(err, -EINVAL, "--native=off with --no-python leaves nothing to show");
     if (o->freeze && o->no_stop)
         return err_set(err, -EINVAL, "--freeze stops all threads, --no-stop none: choose one");
+    return check_output(o, err);
+}
+
+/* NAME is no command of this version: a program to launch, or a mistake. */
+static int check_not_command(const struct parser *p, const char *name)
+{
+    if (p->result == OPTIONS_HELP)
+        return err_set(p->err, -EINVAL,
+                       "help %s: there is no such command (wallspy help lists them)", name);
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (str_eq(name, reserved[i]))
+            return err_set(p->err, -EINVAL,
+                           "this version has no command %s (to launch a program of that name: "
+                           "wallspy -- %s)",
+                           name, name);
     return 0;
 }
 
@@ -221,7 +264,8 @@ static int parse_command(struct parser *p)
 {
     if (str_eq(*p->next, "help")) {
         p->result = OPTIONS_HELP;
-        if (!*++p->next)
+        p->next++;
+        if (!*p->next || **p->next == '-' || str_eq(*p->next, "help"))
             return 0;
     }
     for (unsigned i = 0; i < COMMAND_COUNT; i++) {
@@ -231,15 +275,7 @@ static int parse_command(struct parser *p)
             return 0;
         }
     }
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (str_eq(*p->next, reserved[i]))
-            return err_set(p->err, -EINVAL,
-                           "this version has no command %s (to launch a program of that name: "
-                           "wallspy -- %s)",
-                           reserved[i], reserved[i]);
-    if (p->result == OPTIONS_HELP)
-        return err_set(p->err, -EINVAL, "help %s: there is no such command", *p->next);
-    return 0;
+    return check_not_command(p, *p->next);
 }
 
 enum options_result options_parse(struct options *ret, int argc, char *const *argv, struct err *err)
@@ -254,6 +290,8 @@ enum options_result options_parse(struct options *ret, int argc, char *const *ar
         return p.result;
     if (ret->max_overhead <= 0)
         ret->max_overhead = ret->rate_given ? default_overhead_with_rate : default_overhead;
+    if (ret->process_name)
+        return OPTIONS_NAME;
     return check(ret, err) < 0 ? OPTIONS_BAD : OPTIONS_RUN;
 }
 

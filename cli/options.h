@@ -28,8 +28,10 @@ struct options {
     enum command command;
     pid_t *pids; /* as asked, each once: a process or a thread of one */
     size_t n_pids, pids_capacity;
+    const char *process_name; /* -p NAME, which is no process id; NULL: none */
     char *const *argv;        /* the command to launch, NULL-terminated; NULL: attach to PIDS */
-    struct word_list outputs; /* -o, unexpanded; none: the default name */
+    struct word_list outputs; /* -o, unexpanded; empty: the default name, or NO_OUTPUT */
+    bool no_output;           /* -o none: the answer in the terminal alone */
     const char *format;       /* NULL: by each output's suffix */
     struct word_list threads; /* tids, globs of names, "main", "python", "native"; none: all */
     int rate_hz;
@@ -37,7 +39,7 @@ struct options {
     int64_t duration_ns; /* 0: until Ctrl-C or the target's exit */
     double max_overhead; /* share of its time that a thread may lose: 0.01 */
     uint64_t max_bytes;  /* of a recording in memory, and of each file */
-    bool subprocesses;   /* asked for; children are not followed by this version */
+    bool subprocesses;   /* children are recorded, and theirs, too */
     bool gil;            /* only samples of threads that hold the GIL */
     bool tasks;          /* show which asyncio task runs */
     bool no_stop;        /* never hold a thread */
@@ -45,13 +47,15 @@ struct options {
     bool quiet, stats, strict, no_progress;
     int verbose; /* times -v was given */
     enum color_when color;
-    bool json, freeze; /* dump */
+    bool json, freeze, full, locals; /* dump */
+    int64_t twice_ns;                /* dump: between the two looks; 0: one is enough */
 };
 
 enum options_result {
     OPTIONS_RUN,
     OPTIONS_HELP,    /* print options_help(RET->command) to stdout, exit 0 */
     OPTIONS_VERSION, /* print the version to stdout, exit 0 */
+    OPTIONS_NAME,    /* -p got RET->process_name: list such processes to stderr, exit 2 */
     OPTIONS_USAGE,   /* nothing was asked: print options_usage() to stderr, exit 2 */
     OPTIONS_BAD,     /* ERR says what is wrong; exit 2 */
 };

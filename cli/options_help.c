@@ -2,17 +2,26 @@
 #include "cli/options_table.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { HELP_WIDTH = 79, HELP_COLUMN = 26 };
 
+/* "usage: wallspy ..." for the commands from FIRST to LAST. */
+static void add_usage(unsigned first, unsigned last, struct text *out)
+{
+    const char *word = "usage:";
+    for (unsigned c = first; c <= last; c++) {
+        const char *const *usage = command_rows[c].usage;
+        for (unsigned i = 0; i < MAX_USAGE_LINES && usage[i]; i++) {
+            text_addf(out, "%-6s wallspy %s\n", word, usage[i]);
+            word = "";
+        }
+    }
+}
+
 void options_usage(struct text *out)
 {
-    text_add(out, "usage: wallspy [record] -p PID... [-o FILE] [options]\n"
-                  "       wallspy [record] [-o FILE] [options] [--] CMD ARGS...\n"
-                  "       wallspy dump -p PID... [--json]\n"
-                  "       wallspy standby [--] CMD ARGS...\n"
-                  "examples (all options: wallspy --help, wallspy dump --help):\n"
+    add_usage(0, COMMAND_COUNT - 1, out);
+    text_add(out, "examples (all options: wallspy --help, wallspy dump --help):\n"
                   "  wallspy -p 1234 -o out.json          where does 1234 spend its time?\n"
                   "  wallspy -d 30 python3 train.py       launch it, look for 30 seconds\n"
                   "  wallspy dump -p 1234                 what is it doing right now?\n");
@@ -21,12 +30,7 @@ void options_usage(struct text *out)
 static void add_help(const struct option_row *row, struct text *out)
 {
     struct text help = {0};
-    const char *at = row->add_list ? strchr(row->help, '@') : NULL;
-    if (at) {
-        text_add_bytes(&help, row->help, (size_t)(at - row->help));
-        row->add_list(&help);
-    }
-    text_add(&help, at ? at + 1 : row->help);
+    option_add_help(row, &help);
     text_add_wrapped(out, help.s, HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
     text_release(&help);
 }
@@ -53,26 +57,42 @@ static void add_row(const struct option_row *row, struct text *out)
     text_add(out, "\n");
 }
 
-void options_help(enum command command, struct text *out)
+static void add_options(enum command command, struct text *out)
 {
-    if (command == COMMAND_RECORD)
-        options_usage(out);
-    else
-        text_addf(out, "usage: wallspy %s [options] %s\n", command_rows[command].name,
-                  command_rows[command].operands);
-    text_add(out, "\n");
-    for (unsigned i = 0; i < COMMAND_COUNT; i++) {
-        if (command != COMMAND_RECORD && command != i)
+    unsigned mask = 1U << command;
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (!(row->commands & mask))
             continue;
-        text_addf(out, "%-10s", command_rows[i].name);
-        text_add_wrapped(out, command_rows[i].summary, 10, 10, HELP_WIDTH);
+        const char *section = option_section(row, mask);
+        if (section)
+            text_addf(out, "\n%s:\n", section);
+        add_row(row, out);
+    }
+}
+
+static void add_commands(struct text *out)
+{
+    text_add(out, "\ncommands (record is implied; wallspy help dump has the options of dump):\n");
+    for (unsigned i = 0; i < COMMAND_COUNT; i++) {
+        text_addf(out, "  %-10s", command_rows[i].name);
+        text_add_wrapped(out, command_rows[i].summary, 12, 12, HELP_WIDTH);
         text_add(out, "\n");
     }
-    text_addf(out, "\noptions of %s (they end at the first operand):\n",
-              command_rows[command].name);
-    for (size_t i = 0; i < option_row_count; i++)
-        if (option_rows[i].commands & (1U << command))
-            add_row(&option_rows[i], out);
+}
+
+void options_help(enum command command, struct text *out)
+{
+    if (command == COMMAND_RECORD) {
+        options_usage(out);
+        add_commands(out);
+    } else {
+        add_usage(command, command, out);
+        text_addf(out, "\n%s\n", command_rows[command].summary);
+    }
+    text_addf(out, "\noptions of %s%s:\n", command_rows[command].name,
+              command == COMMAND_DUMP ? "" : " (they stand before CMD)");
+    add_options(command, out);
     if (command == COMMAND_RECORD)
         text_add(out, "\nexit codes: 0 ok, 1 failed, 2 usage, 3 not permitted, 4 no such process,\n"
                       "5 unsupported target, 6 no sample; launched: the command's own\n");

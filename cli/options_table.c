@@ -1,4 +1,4 @@
-/* What each option is called, takes, does and says of itself. */
+/* One row for each option: its name, its value, its function and its help. */
 #include "cli/options_table.h"
 
 #include <errno.h>
@@ -11,6 +11,10 @@
 
 enum { MIN_RATE_HZ = 1, MAX_RATE_HZ = 10000 };
 static const char list_separators[] = ", \t\n";
+static const char *const native_choices[] = {"full", "off", NULL};
+static const char *const thread_choices[] = {"main", "python", "native", NULL};
+static const char *const color_choices[] = {
+    [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
 
 static int set_flag(struct options *o, const struct option_row *row, const char *value,
                     struct err *err)
@@ -20,7 +24,7 @@ static int set_flag(struct options *o, const struct option_row *row, const char 
     return 0;
 }
 
-/* For options of py-spy that say how wallspy works anyway. */
+/* For options of py-spy that ask for what wallspy does in any case. */
 static int set_nothing(struct options *o, const struct option_row *row, const char *value,
                        struct err *err)
 {
@@ -43,12 +47,22 @@ static void add_pid(struct options *o, pid_t pid)
     o->pids[o->n_pids++] = pid;
 }
 
+/* A name where process ids belong: the caller lists the processes that have it. */
+static bool is_name(const char *s)
+{
+    return *s != '-' && !strpbrk(s, list_separators) && !(*s >= '0' && *s <= '9');
+}
+
 static int set_pids(struct options *o, const struct option_row *row, const char *value,
                     struct err *err)
 {
     const char *s = value + strspn(value, list_separators);
     if (!*s)
         return err_set(err, -EINVAL, "-p got no process id (did pgrep find none?)");
+    if (is_name(s)) {
+        o->process_name = s;
+        return 0;
+    }
     while (*s) {
         uint64_t pid = 0;
         size_t len = strcspn(s, list_separators);
@@ -73,6 +87,10 @@ static int set_output(struct options *o, const struct option_row *row, const cha
 {
     if (!*value)
         return bad_value(row, "''", "not a file name", err);
+    if (str_eq(value, "none")) {
+        o->no_output = true;
+        return 0;
+    }
     add_word(&o->outputs, value);
     return 0;
 }
@@ -118,6 +136,14 @@ static int set_duration(struct options *o, const struct option_row *row, const c
     return 0;
 }
 
+static int set_twice(struct options *o, const struct option_row *row, const char *value,
+                     struct err *err)
+{
+    if (parse_duration(value, &o->twice_ns) < 0)
+        return bad_value(row, value, "not a time such as 500ms, 2 or 1m", err);
+    return 0;
+}
+
 static int set_overhead(struct options *o, const struct option_row *row, const char *value,
                         struct err *err)
 {
@@ -142,9 +168,8 @@ static int set_size(struct options *o, const struct option_row *row, const char 
 static int set_native(struct options *o, const struct option_row *row, const char *value,
                       struct err *err)
 {
-    if (value && !str_eq(value, "full") && !str_eq(value, "off"))
+    if (value && !str_is_one_of(value, row->choices))
         return err_set(err, -EINVAL, "--native=%s: full or off", value);
-    (void)row;
     o->view.no_native = value && str_eq(value, "off");
     return 0;
 }
@@ -152,10 +177,8 @@ static int set_native(struct options *o, const struct option_row *row, const cha
 static int set_color(struct options *o, const struct option_row *row, const char *value,
                      struct err *err)
 {
-    static const char *const names[] = {
-        [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        if (str_eq(value, names[i])) {
+    for (unsigned i = 0; row->choices[i]; i++) {
+        if (str_eq(value, row->choices[i])) {
             o->color = (enum color_when)i;
             return 0;
         }
@@ -171,169 +194,158 @@ static int set_verbose(struct options *o, const struct option_row *row, const ch
     return 0;
 }
 
-/* What is left out of a row is none; the order is that of the help. */
+/* In the order of the help. */
 const struct option_row option_rows[] = {
     [OPTION_ROW_PID] =
         {.letter = 'p',
          .name = "pid",
          .value = "LIST",
+         .kind = VALUE_PIDS,
          .commands = FOR_RECORD | FOR_DUMP,
          .set = set_pids,
-         .help =
-             "processes to attach to: 1234 or 12,34 or \"$(pgrep -f train.py)\". A number alone "
-             "means the same"},
+         .help = "attach to these processes: 1234 or 12,34 or \"$(pgrep -f train.py)\". A number "
+                 "alone means the same, and a name lists the processes that have it"},
     {.letter = 'o',
      .name = "output",
      .value = "FILE",
+     .kind = VALUE_FILE,
      .commands = FOR_RECORD,
      .set = set_output,
-     .help = "where to write; may be given several times (default "
+     .help = "write to FILE; may be given several times (default "
              "wallspy-<comm>-<pid>-<time>.json). The suffix says the format: @; .gz behind it "
-             "compresses; - is stdout. %p is the pid, %h the host, %t the time, %q{NAME} a "
-             "variable of the target's environment, %% a percent sign",
+             "compresses; - is stdout, none writes no file. %p is the pid, %h the host, %t the "
+             "time, %q{NAME} a variable of the target's environment, %% a percent sign",
      .add_list = exporter_add_suffixes},
     {.letter = 'f',
      .name = "format",
      .value = "NAME",
+     .kind = VALUE_FORMAT,
      .commands = FOR_RECORD,
      .set = set_format,
-     .help = "@, whatever the suffix",
+     .help = "write @, whatever the suffix",
      .add_list = exporter_add_names},
+    {.name = "json",
+     .commands = FOR_DUMP,
+     .set = set_flag,
+     .field = offsetof(struct options, json),
+     .help = "print JSON for programs (schema dump/1), with an entry for each thread"},
+    {.name = "twice",
+     .value = "TIME",
+     .commands = FOR_DUMP,
+     .set = set_twice,
+     .help = "look again after TIME (2s, 500ms), and say which threads ran meanwhile"},
+    {.name = "locals",
+     .commands = FOR_DUMP,
+     .set = set_flag,
+     .field = offsetof(struct options, locals),
+     .help = "show the arguments of Python's functions: short values, *** where a name looks like "
+             "a secret's"},
+    {.name = "full",
+     .commands = FOR_DUMP,
+     .set = set_flag,
+     .field = offsetof(struct options, full),
+     .help = "show all frames, those of libc and the interpreter too, whole names and paths"},
     {.letter = 'r',
      .name = "rate",
      .value = "HZ",
      .commands = FOR_RECORD,
      .set = set_rate,
-     .help = "ticks a second, 1 to 10000 (default 100)"},
+     .help = "sample HZ times a second, 1 to 10000 (default 100)"},
     {.letter = 'd',
      .name = "duration",
      .value = "TIME",
      .commands = FOR_RECORD,
      .set = set_duration,
-     .help = "500ms, 30, 2m, 1h; then let go, the target runs on (default: unlimited, until Ctrl-C "
-             "or the target's exit)"},
+     .help = "stop after TIME, such as 500ms, 30, 2m or 1h; the target runs on (default: "
+             "unlimited, until Ctrl-C or the target's exit)"},
     {.letter = 's',
      .name = "subprocesses",
      .commands = FOR_RECORD,
      .set = set_flag,
      .field = offsetof(struct options, subprocesses),
-     .help = "accepted, but this version does not follow children; it warns if there are any"},
+     .help = "sample the children, too, and theirs: those that are there, and those that come"},
     {.name = "thread",
      .value = "LIST",
+     .choices = thread_choices,
      .commands = FOR_RECORD | FOR_DUMP,
      .set = set_threads,
-     .help = "only these threads: tids or name globs, main, python, native"},
+     .help = "sample only these threads: tids or name globs, main, python, native"},
     {.letter = 'g',
      .name = "gil",
      .commands = FOR_RECORD,
      .set = set_flag,
      .field = offsetof(struct options, gil),
-     .help = "only samples of threads that hold the GIL"},
-    {.letter = 'n',
+     .help = "keep only samples of threads that hold the GIL"},
+    {.section = "Frames",
+     .letter = 'n',
      .name = "native",
      .value = "full|off",
+     .choices = native_choices,
      .optional = true,
      .commands = FOR_RECORD | FOR_DUMP,
      .set = set_native,
-     .help = "C and C++ frames: all (the default) or none"},
+     .help = "show all C and C++ frames (full, the default) or none (off)"},
     {.name = "no-python",
      .commands = FOR_RECORD | FOR_DUMP,
      .set = set_flag,
      .field = offsetof(struct options, view.no_python),
-     .help = "no Python frames: the interpreter's own C stack"},
+     .help = "leave out Python frames: show the interpreter's own C stack"},
     {.name = "lines",
      .commands = FOR_RECORD,
      .set = set_flag,
      .field = offsetof(struct options, view.lines),
-     .help = "one frame per source line instead of per function"},
+     .help = "show one frame per source line instead of per function"},
     {.name = "internals",
      .commands = FOR_RECORD | FOR_DUMP,
      .set = set_flag,
      .field = offsetof(struct options, view.internals),
-     .help = "show CPython's own plumbing frames"},
+     .help = "show CPython's internal functions, _start, clone3 and the like"},
     {.name = "tasks",
      .commands = FOR_RECORD | FOR_DUMP,
      .set = set_flag,
      .field = offsetof(struct options, tasks),
-     .help =
-         "a frame [task NAME] below the coroutines of an asyncio task (CPython 3.14 and later)"},
-    {.name = "no-stop",
+     .help = "show a frame [task NAME] below the coroutines of an asyncio task (CPython 3.14 and "
+             "later)"},
+    {.section = "Cost and size",
+     .name = "no-stop",
      .commands = FOR_RECORD | FOR_DUMP,
      .set = set_flag,
      .field = offsetof(struct options, no_stop),
-     .help = "never hold a thread: running threads get their Python stack only, marked"},
-    {.name = "nonblocking",
-     .commands = FOR_RECORD | FOR_DUMP,
-     .set = set_flag,
-     .field = offsetof(struct options, no_stop),
-     .help = "the same, as py-spy calls it"},
+     .help = "never hold a thread: read only the Python stack of running threads, and mark it"},
     {.name = "max-overhead",
      .value = "PCT",
      .commands = FOR_RECORD,
      .set = set_overhead,
-     .help = "share of its time that a thread may lose (default 1, or 5 with -r); the rate is "
-             "lowered to keep it"},
+     .help = "hold a running thread for at most PCT percent of its time (default 1, or 5 with -r), "
+             "if need be at a lower rate"},
     {.name = "max-size",
      .value = "SIZE",
      .commands = FOR_RECORD,
      .set = set_size,
-     .help =
-         "64M, 1G: bound of what is recorded, in memory and in each file (default 256M); where it "
-         "is reached, time lines become coarser, and no total is lost"},
-    {.name = "json",
-     .commands = FOR_DUMP,
-     .set = set_flag,
-     .field = offsetof(struct options, json),
-     .help = "for programs: the schema dump/1, every thread with its own entry"},
+     .help = "bound what is recorded, in memory and in each file: 64M, 1G (default 256M). Where it "
+             "is reached, time lines become coarser, and no total is lost"},
     {.name = "freeze",
      .commands = FOR_DUMP,
      .set = set_flag,
      .field = offsetof(struct options, freeze),
      .help = "hold all threads together, for 5 ms at most, instead of one after the other"},
-    {.letter = 'i',
-     .name = "idle",
-     .commands = FOR_RECORD | FOR_DUMP,
-     .set = set_nothing,
-     .help = "accepted as py-spy's: idle threads are always there"},
-    {.letter = 't',
-     .name = "threads",
-     .commands = FOR_RECORD,
-     .set = set_nothing,
-     .help = "accepted as py-spy's: threads are always told apart"},
-    {.letter = 'F',
-     .name = "function",
-     .commands = FOR_RECORD,
-     .set = set_nothing,
-     .help = "accepted as py-spy's: frames are functions unless --lines"},
-    {.name = "nolineno",
-     .commands = FOR_RECORD,
-     .set = set_nothing,
-     .help = "accepted as py-spy's: names have no line numbers unless --lines"},
-    {.name = "full-filenames",
-     .commands = FOR_RECORD | FOR_DUMP,
-     .set = set_nothing,
-     .help = "accepted as py-spy's: file names are always whole"},
-    {.name = "hideprogress",
-     .commands = FOR_RECORD,
-     .set = set_flag,
-     .field = offsetof(struct options, no_progress),
-     .help = "as py-spy's: no line of progress"},
-    {.letter = 'q',
+    {.section = "Messages",
+     .letter = 'q',
      .name = "quiet",
      .commands = FOR_RECORD | FOR_DUMP,
      .set = set_flag,
      .field = offsetof(struct options, quiet),
-     .help = "only warnings and errors"},
+     .help = "print only warnings and errors"},
     {.letter = 'v',
      .name = "verbose",
      .commands = FOR_RECORD,
      .set = set_verbose,
-     .help = "say more: every counter at the end"},
+     .help = "print every number about the recording at the end"},
     {.name = "stats",
      .commands = FOR_RECORD,
      .set = set_flag,
      .field = offsetof(struct options, stats),
-     .help = "the same as -v"},
+     .help = "do the same as -v"},
     {.name = "strict",
      .commands = FOR_RECORD,
      .set = set_flag,
@@ -342,25 +354,87 @@ const struct option_row option_rows[] = {
              "could not be sampled"},
     {.name = "color",
      .value = "WHEN",
+     .choices = color_choices,
      .commands = FOR_RECORD | FOR_DUMP,
      .set = set_color,
-     .help = "auto, always or never; NO_COLOR is respected"},
+     .help = "color messages: auto, always or never; NO_COLOR is respected"},
     {.letter = 'h',
      .name = "help",
      .commands = FOR_RECORD | FOR_DUMP | FOR_STANDBY,
-     .help = "this text"},
+     .help = "print this text"},
     {.letter = 'V',
      .name = "version",
      .commands = FOR_RECORD | FOR_DUMP | FOR_STANDBY,
-     .help = "the version"},
+     .help = "print the version"},
+    {.section = "Options of py-spy",
+     .letter = 'i',
+     .name = "idle",
+     .commands = FOR_RECORD | FOR_DUMP,
+     .set = set_nothing,
+     .help = "show idle threads, as wallspy always does"},
+    {.letter = 't',
+     .name = "threads",
+     .commands = FOR_RECORD,
+     .set = set_nothing,
+     .help = "tell threads apart, as wallspy always does"},
+    {.letter = 'F',
+     .name = "function",
+     .commands = FOR_RECORD,
+     .set = set_nothing,
+     .help = "make a frame of each function, as wallspy does without --lines"},
+    {.name = "nolineno",
+     .commands = FOR_RECORD,
+     .set = set_nothing,
+     .help = "show no line numbers, as wallspy does without --lines"},
+    {.name = "full-filenames",
+     .commands = FOR_RECORD | FOR_DUMP,
+     .set = set_nothing,
+     .help = "show whole file names, as wallspy always does"},
+    {.name = "hideprogress",
+     .commands = FOR_RECORD,
+     .set = set_flag,
+     .field = offsetof(struct options, no_progress),
+     .help = "show no line of progress"},
+    {.name = "nonblocking",
+     .commands = FOR_RECORD | FOR_DUMP,
+     .set = set_flag,
+     .field = offsetof(struct options, no_stop),
+     .help = "do the same as --no-stop"},
 };
 const size_t option_row_count = sizeof option_rows / sizeof *option_rows;
 
+const char *option_section(const struct option_row *row, unsigned command)
+{
+    const char *title = row->section;
+    while (row > option_rows) {
+        row--;
+        if (row->commands & command)
+            return title;
+        if (!title)
+            title = row->section;
+    }
+    return NULL;
+}
+
+void option_add_help(const struct option_row *row, struct text *out)
+{
+    const char *at = row->add_list ? strchr(row->help, '@') : NULL;
+    if (at) {
+        text_add_bytes(out, row->help, (size_t)(at - row->help));
+        row->add_list(out);
+    }
+    text_add(out, at ? at + 1 : row->help);
+}
+
 const struct command_row command_rows[COMMAND_COUNT] = {
-    [COMMAND_RECORD] = {"record", "-p PID... | [--] CMD ARGS...",
+    [COMMAND_RECORD] = {"record",
+                        {"[record] -p PID... [-o FILE] [options]",
+                         "[record] [-o FILE] [options] [--] CMD ARGS..."},
                         "sample every thread by the wall clock and write where the time went"},
-    [COMMAND_DUMP] = {"dump", "-p PID...",
-                      "the stacks of all threads now, and what each waits for"},
-    [COMMAND_STANDBY] = {"standby", "[--] CMD ARGS...",
+    [COMMAND_DUMP] = {"dump",
+                      {"dump -p PID... [--json] [options]"},
+                      "print the stacks of all threads now, and what each waits for"},
+    [COMMAND_STANDBY] = {"standby",
+                         {"standby [--] CMD ARGS..."},
                          "run CMD so that it may be sampled later, also where Yama forbids it"},
 };

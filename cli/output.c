@@ -53,7 +53,7 @@ static bool wait_for_room(const struct output *out)
     return !is_cancelled(out);
 }
 
-/* Nobody may read what a pipe is given: then each write must be short enough not to wait. */
+/* A pipe may have no reader: so each write must be short enough not to wait. */
 static bool write_bytes(struct output *out, const void *buf, size_t len)
 {
     for (size_t done = 0; done < len;) {
@@ -65,7 +65,7 @@ static bool write_bytes(struct output *out, const void *buf, size_t len)
             return false;
         }
         ssize_t n = write(out->fd, (const char *)buf + done, part);
-        /* Another who writes to it may have been quicker. */
+        /* Another writer may have filled the pipe in between. */
         if (n < 0 && (errno == EINTR || (errno == EAGAIN && out->may_wait)))
             continue;
         if (n <= 0)
@@ -125,7 +125,7 @@ static int open_temporary(struct output *out)
     return 0;
 }
 
-/* Opens a device, or a FIFO, which waits for somebody who reads it. */
+/* Opens a device, or a FIFO, for which it waits until the FIFO has a reader. */
 static int open_special(struct output *out)
 {
     struct stat st;
@@ -216,7 +216,7 @@ static int close_file(struct output *out)
     return -out->error;
 }
 
-/* Who made a file private wants it to stay so.  Another user's mode says nothing. */
+/* A file that its owner made private stays private.  The mode of another user's file is ignored. */
 static void keep_mode(const struct output *out)
 {
     unsigned mode;
@@ -224,8 +224,8 @@ static void keep_mode(const struct output *out)
         log_warn("mode", "cannot give %s the mode it had: %s", out->target->path, strerror(errno));
 }
 
-/* Gives FROM the name TO, which nothing may have: then -EEXIST.  Not every file system has renames
- * that replace nothing, nor links. */
+/* Gives FROM the name TO; -EEXIST if a file has that name.  Some file systems have no rename that
+ * fails then, and no links. */
 static int rename_to_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -252,7 +252,7 @@ static int move_into_place(const struct output *out)
     return rename(out->temporary, out->target->path) == 0 ? 0 : -errno;
 }
 
-/* *RET_WHOLE: all of it is on the disk, whatever was returned. */
+/* *RET_WHOLE: the whole file is on the disk, also where an error is returned. */
 static int publish(const struct output *out, bool *ret_whole)
 {
     uid_t uid = (uid_t)output_sudo_id("SUDO_UID");
@@ -265,8 +265,9 @@ static int publish(const struct output *out, bool *ret_whole)
     return *ret_whole ? move_into_place(out) : -errno;
 }
 
-/* Whole, but what is there must not be replaced: another user's file in /tmp, or one that is mounted into a container.  The
- * recording is not lost for that: it gets a visible name beside it, if that is free. */
+/* The recording is whole, but the file at PATH must not be replaced: it is another user's file in
+ * /tmp, or it is mounted into a container.  The recording gets a visible name beside it, if that
+ * name is free. */
 static bool keep_beside(struct output *out, int error, struct err *err)
 {
     const char *path = out->target->path;

@@ -101,7 +101,7 @@ int output_expand(const char *pattern, const struct output_subject *subject, str
     return 0;
 }
 
-/* Of the LEN bytes of NAME; LEN: none. */
+/* Where the suffix of NAME begins, in its first LEN bytes; LEN: it has none. */
 static size_t suffix_at(const char *name, size_t len)
 {
     size_t at = len;

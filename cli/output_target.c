@@ -32,7 +32,7 @@ static int no_such_suffix(const char *path, struct err *err)
 {
     struct text suffixes = {0};
     exporter_add_suffixes(&suffixes);
-    (void)err_set(err, -EINVAL, "%s: no format has this suffix (%s; or give -f)", path, suffixes.s);
+    (void)err_set(err, -EINVAL, "%s: what format? End it in %s, or give -f", path, suffixes.s);
     text_release(&suffixes);
     return -EINVAL;
 }
@@ -114,7 +114,7 @@ bool output_is_own_file(const char *path, unsigned *ret_mode)
     return is_own(st.st_uid);
 }
 
-/* In a folder that others may write to, a link of theirs would let root write where they choose. */
+/* In a folder that others may write to, another user's link would decide where root writes. */
 static bool may_follow(const char *link)
 {
     struct stat of_link;
@@ -133,7 +133,7 @@ static char *link_goal(const char *path, const char *to, size_t len)
     return xasprintf("%.*s%.*s", (int)folder, path, (int)len, to);
 }
 
-/* Behind a symbolic link that file is meant, which may still be to be made. */
+/* The user means the file behind a symbolic link; it need not exist yet. */
 static int follow_links(const char *path, char **ret, struct err *err)
 {
     char to[PATH_MAX];
@@ -161,7 +161,7 @@ static int refuse(int error, const char *path, struct err *err)
                    strerror(-error));
 }
 
-/* The name is no user's choice, so nothing that has it is what the user means. */
+/* wallspy chose the name, so an existing file of that name is not the user's to replace. */
 static int check_new(const char *path, struct err *err)
 {
     struct stat st;
@@ -198,8 +198,8 @@ static int check_existing(struct output_target *t, struct err *err)
     return 0;
 }
 
-/* A file of that name is left from a killed run.  The mode is no wider than that of the file to be
- * replaced, and private until that file's own mode is given to it. */
+/* A file that has the temporary name already is left from a killed run.  The mode is no wider than
+ * that of the file to be replaced; it stays private until it gets that file's own mode. */
 int output_create_temporary(const char *path, char **ret_name)
 {
     const char *base = path_base(path);
@@ -212,7 +212,7 @@ int output_create_temporary(const char *path, char **ret_name)
     return fd < 0 ? -errno : fd;
 }
 
-/* Not every file system that says so lets one make files. */
+/* Some file systems say that a directory is writable and then refuse new files. */
 static int try_temporary(const char *path, struct err *err)
 {
     char *name;

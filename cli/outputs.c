@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/output_name.h"
@@ -25,6 +26,7 @@ struct outputs {
     const struct options *options;
     struct file *files;
     size_t n, capacity;
+    time_t begun;
     unsigned snapshots;
 };
 
@@ -36,12 +38,13 @@ static const char *default_suffix(const struct options *o)
     return e ? e->suffixes[0] : "";
 }
 
-/* The patterns of -o, or the default one, which the caller frees in *RET_DEFAULT. */
+/* The patterns of -o, none for `-o none`, or the default one, which the caller frees in
+ * *RET_DEFAULT. */
 static size_t patterns_of(const struct options *o, struct text *ret_default,
                           const char *const **ret)
 {
     static const char *only[1];
-    if (o->outputs.n) {
+    if (o->outputs.n || o->no_output) {
         *ret = o->outputs.words;
         return o->outputs.n;
     }
@@ -67,6 +70,7 @@ int outputs_plan(struct outputs **ret, const struct options *o)
     const char *const *patterns = NULL;
     int error = 0;
     outputs->options = o;
+    outputs->begun = time(NULL);
     size_t n = patterns_of(o, &default_pattern, &patterns);
     for (size_t i = 0; i < n && error == 0; i++) {
         /* A directory that depends on the process is checked once its name is known. */
@@ -89,14 +93,13 @@ struct file_naming {
     char *environ;
 };
 
-static void naming_init(struct file_naming *n, pid_t pid)
+static void naming_init(struct file_naming *n, pid_t pid, time_t begun)
 {
     memset(n, 0, sizeof *n);
     (void)proc_read_comm(pid, 0, n->comm);
     (void)gethostname(n->host, sizeof n->host - 1);
-    time_t now = time(NULL);
     struct tm local;
-    if (localtime_r(&now, &local))
+    if (localtime_r(&begun, &local))
         (void)strftime(n->time, sizeof n->time, "%Y%m%d-%H%M%S", &local);
     size_t len;
     n->environ = proc_read_environment(pid, &len);
@@ -109,7 +112,7 @@ static int add_file(struct outputs *outputs, const char *pattern, pid_t pid, boo
     struct file_naming naming;
     struct text path = {0};
     struct file file = {.pid = only ? pid : 0};
-    naming_init(&naming, pid);
+    naming_init(&naming, pid, outputs->begun);
     const struct options *o = outputs->options;
     int error = output_expand(pattern, &naming.subject, &path, err);
     if (error == 0)
@@ -134,8 +137,8 @@ int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n_pids)
     int error = 0;
     size_t n = patterns_of(outputs->options, &default_pattern, &patterns);
     for (size_t i = 0; i < n && error == 0; i++) {
-        bool split =
-            n_pids > 1 && output_is_per_process(patterns[i]) && outputs->options->outputs.n;
+        bool split = (n_pids > 1 || outputs->options->subprocesses) &&
+                     output_is_per_process(patterns[i]) && outputs->options->outputs.n;
         for (size_t j = 0; j < (split ? n_pids : 1) && error == 0; j++)
             error = add_file(outputs, patterns[i], pids[j], split, &err);
     }
@@ -158,7 +161,7 @@ static void say_written(const struct output_target *target, int64_t bytes, int64
     free(full);
 }
 
-/* A process that could not be recorded has no number: then the file says nothing of any. */
+/* A process that could not be recorded has no id: then its file shows no process. */
 static process_id process_of(const struct profile *p, pid_t pid)
 {
     uint32_t n = profile_process_count(p);
@@ -166,6 +169,29 @@ static process_id process_of(const struct profile *p, pid_t pid)
     while (i <= n && profile_see_process(p, (process_id){i})->pid != pid)
         i++;
     return (process_id){i};
+}
+
+static bool has_file(const struct outputs *outputs, pid_t pid)
+{
+    size_t i = 0;
+    while (i < outputs->n && outputs->files[i].pid != pid)
+        i++;
+    return i < outputs->n;
+}
+
+/* Files of the processes that were found since the start, where each has its own. */
+static void add_followed(struct outputs *outputs, const struct profile *p)
+{
+    const struct options *o = outputs->options;
+    struct err err = {0};
+    for (uint32_t id = 1; o->subprocesses && id <= profile_process_count(p); id++) {
+        pid_t pid = profile_see_process(p, (process_id){id})->pid;
+        bool has = has_file(outputs, pid);
+        for (size_t i = 0; i < o->outputs.n && !has; i++)
+            if (output_is_per_process(o->outputs.words[i]) &&
+                add_file(outputs, o->outputs.words[i], pid, true, &err) < 0)
+                log_warn("file of a child", "no file for %d: %s", pid, err.text);
+    }
 }
 
 static int write_file(const struct file *file, const struct output_target *target,
@@ -192,7 +218,7 @@ static int write_file(const struct file *file, const struct output_target *targe
     return error;
 }
 
-/* The notes of each file stand in it.  The end tells of any of them. */
+/* Each file has its own notes.  The quality line has those of all files. */
 static void join_notes(struct export_notes *all, const struct export_notes *notes)
 {
     if (!*all->coarsened)
@@ -201,7 +227,7 @@ static void join_notes(struct export_notes *all, const struct export_notes *note
         all->stacks_shortened = notes->stacks_shortened;
 }
 
-/* After the last file: a file has its own notes. */
+/* To be called after the last file, because a file writes its own notes. */
 static void keep_notes(struct profile *p, const struct export_notes *notes)
 {
     if (notes->stacks_shortened)
@@ -214,6 +240,7 @@ int outputs_write(struct outputs *outputs, struct recording *r)
 {
     int first = 0;
     struct export_notes all = {0};
+    add_followed(outputs, recording_profile(r));
     for (size_t i = 0; i < outputs->n; i++) {
         struct export_notes notes = {0};
         int error =
@@ -237,12 +264,13 @@ int outputs_snapshot(struct outputs *outputs, struct recording *r)
 {
     int first = 0;
     if (all_in_place(outputs)) {
-        terminal_warn("no snapshot: it has its name from the output's, and -o names no file");
+        terminal_warn("no snapshot: its name comes from the output's, and -o names no file");
         return 0;
     }
     outputs->snapshots++;
     recording_snapshot(r);
     quality_measure(recording_profile(r), &outputs->options->view);
+    add_followed(outputs, recording_profile(r));
     for (size_t i = 0; i < outputs->n; i++) {
         struct output_target target = outputs->files[i].target;
         struct text path = {0};

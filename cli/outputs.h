@@ -1,4 +1,4 @@
-/* All files of a recording: from what -o and -f say to written files. */
+/* All files of a recording, from -o and -f to written files. */
 #pragma once
 
 #include <stddef.h>
@@ -9,13 +9,13 @@
 
 struct outputs;
 
-/* Checks formats and directories, before anything is attached to or launched.  Returns EXIT_OK, or the
- * code to exit with; the user was told. */
+/* Checks formats and directories, before anything is attached to or launched.  Returns EXIT_OK, or
+ * the code to exit with, after a message to the user. */
 int outputs_plan(struct outputs **ret, const struct options *o);
 /* Expands the names for the processes PIDS, and checks them.  As outputs_plan(). */
 int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n);
-/* Writes all files, and says where they are.  Returns 0, or the first error; the user was told. */
+/* Writes all files, and says where they are.  Returns 0, or the first error, after a message. */
 int outputs_write(struct outputs *outputs, struct recording *r);
-/* Writes what there is so far beside them (NAME.snap1.json, …); the recording goes on. */
+/* Writes the recording so far into files beside them (NAME.snap1.json, …), and goes on. */
 int outputs_snapshot(struct outputs *outputs, struct recording *r);
 struct outputs *outputs_free(struct outputs *outputs);

@@ -9,8 +9,8 @@
 #include "summary/seen.h"
 
 static const double least_seen = 0.9;
-/* Ticks that begin later than this after they were due, on average, find the program elsewhere
- * than it was then. */
+/* If ticks begin later than this on average, the samples show where the program is some time after
+ * the tick was due. */
 static const double most_delay_ns = NS_PER_MS, most_delay_share = 0.25;
 
 /* "1 of 300 samples late", "2 frames guessed" */
@@ -40,7 +40,7 @@ static void add_doubts(struct text *line, const struct profile *p)
 /* Appends what casts doubt on the samples as a whole. */
 static void add_biases(struct text *line, const struct profile *p)
 {
-    const char *check = profile_fact_text(p, "self_check");
+    const char *check = profile_metadata_text(p, "self_check");
     double ticks = profile_number(p, METRIC_TICKS);
     double rate_hz = profile_number(p, METRIC_RATE_HZ);
     double delay_ns = ticks > 0 ? profile_number(p, METRIC_TICK_DELAY_NS) / ticks : 0;
@@ -55,7 +55,7 @@ static void add_biases(struct text *line, const struct profile *p)
 /* Appends what was given up and leaves all sums as they are. */
 static void add_notes(struct text *line, const struct profile *p)
 {
-    const char *coarsened = profile_fact_text(p, "coarsened");
+    const char *coarsened = profile_metadata_text(p, "coarsened");
     for (enum metric m = METRIC_NONE + 1; m < METRIC_COUNT; m++) {
         const struct metric_info *info = metric_info(m);
         if (info->effect != EFFECT_NOTE || profile_number(p, m) <= 0)
@@ -67,7 +67,7 @@ static void add_notes(struct text *line, const struct profile *p)
         text_addf(line, "file %s, ", coarsened);
 }
 
-/* "99% of the time seen": rounded down, but for what clocks differ by. */
+/* "99% of the time seen": rounded down, with an allowance for differences between clocks. */
 static void add_seen(struct text *out, double seen)
 {
     text_addf(out, "%s%d%% of the time seen", seen < least_seen ? "only " : "",
@@ -104,7 +104,7 @@ bool quality_report(const struct profile *p)
     return whole;
 }
 
-static void note_check(struct profile *p, const struct survey *s)
+static void note_check(struct profile *p, const struct thread_summaries *s)
 {
     static const char *const states[COUNTED_KINDS] = {
         [COUNTED_CPU] = "running",
@@ -115,12 +115,12 @@ static void note_check(struct profile *p, const struct survey *s)
     struct disagreement d = seen_check(s, (int64_t)(stolen_s * NS_PER_S));
     struct text text = {0};
     if (!d.thread) {
-        profile_forget_fact(p, "self_check");
+        profile_forget_metadatum(p, "self_check");
         return;
     }
     text_add_tame(&text, d.thread->label, strlen(d.thread->label));
     text_addf(&text,
-              " found %s in %.0f%% of the samples, by the kernel's count it was so for %.0f%%",
+              " %s in %.0f%% of the samples, but for %.0f%% of the time by the kernel's count",
               states[d.state], 100 * d.sampled, 100 * d.counted);
     profile_set_text(p, "self_check", text.s);
     text_release(&text);
@@ -129,15 +129,15 @@ static void note_check(struct profile *p, const struct survey *s)
 void quality_measure(struct profile *p, const struct view_options *view)
 {
     struct view *v = view_new(p, view);
-    struct survey survey;
-    survey_init(&survey, p, v);
+    struct thread_summaries summaries;
+    thread_summaries_init(&summaries, p, v);
     if (profile_number(p, METRIC_STACKS_LEFT_OUT) > 0) { /* --gil: the rest was not to be seen */
         profile_set_number(p, METRIC_SEEN_SHARE, 1);
-        profile_forget_fact(p, "self_check");
+        profile_forget_metadatum(p, "self_check");
     } else {
-        profile_set_number(p, METRIC_SEEN_SHARE, seen_of_all(&survey));
-        note_check(p, &survey);
+        profile_set_number(p, METRIC_SEEN_SHARE, seen_of_all(&summaries));
+        note_check(p, &summaries);
     }
-    survey_release(&survey);
+    thread_summaries_release(&summaries);
     view_free(v);
 }

@@ -11,14 +11,17 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/ration.h"
+#include "base/minmax.h"
 #include "cli/exit_codes.h"
+#include "cli/followed.h"
 #include "cli/outputs.h"
 #include "cli/quality.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/targets.h"
 #include "cli/terminal.h"
+#include "cli/thread_check.h"
+#include "cli/unsampled.h"
 #include "cli/watchdog.h"
 #include "sampler/launch.h"
 #include "target/cgroup.h"
@@ -27,9 +30,10 @@
 
 enum {
     PROGRESS_NS = 500 * NS_PER_MS,
-    CHILDREN_EVERY_NS = 250 * NS_PER_MS,
-    CHILDREN_SHARE = 100,                /* of the time, for looking at each of 10,000 threads */
+    LEAST_PAUSE_NS = 5 * NS_PER_MS, /* of the worker */
+    FOLLOW_NS = 10 * NS_PER_MS,     /* children are to be sampled within 50 ms of their birth */
     HEADLINE_AFTER_NS = 100 * NS_PER_MS, /* by then every thread was seen, and Python found */
+    LAUNCHER_NS = 1500 * NS_PER_MS,      /* by then it has shown that it only waits */
     PYTHON_STARTS_NS = 2000 * NS_PER_MS, /* also behind a launcher, on a busy machine */
 };
 
@@ -45,7 +49,9 @@ struct record {
     bool rate_told;             /* that it was lowered */
     bool step_told;             /* that time lines are coarse */
     bool one_missing;           /* a process that was asked for */
-    struct ration looking;      /* for children */
+    bool started;               /* the sampling */
+    struct unsampled unsampled; /* children */
+    int64_t first_cpu_ns;       /* of the only process asked for, at the start; −1: unknown */
 };
 
 /* ---- set-up ---- */
@@ -82,15 +88,17 @@ static struct recording_config configure(const struct options *o)
         .max_held = o->max_overhead,
         .max_cpus = cgroup_cpus() / 2, /* bursts shorter than the kernel's period may take it all */
         .no_stop = o->no_stop,
+        .ends_with_first = o->argv != NULL,
         .filter = {o->threads.words, o->threads.n},
     };
-    struct stacker_options stacker = {
+    struct stack_options stacks = {
         .no_native = o->view.no_native,
         .no_python = o->view.no_python,
         .gil_only = o->gil,
         .tasks = o->tasks,
     };
-    return (struct recording_config){sampler, stacker, o->max_bytes, watchdog_has_left};
+    return (struct recording_config){sampler, stacks, o->max_bytes, o->subprocesses,
+                                     watchdog_has_left};
 }
 
 static int start(struct record *r)
@@ -106,6 +114,10 @@ static int start(struct record *r)
         error = recording_start(r->recording, &err);
     if (error == 0) {
         watchdog_watch(recording_sampler(r->recording), r->command, r->options->strict);
+        r->started = true;
+        r->first_cpu_ns = r->n_pids == 1 ? followed_cpu_ns(r->pids[0]) : -1;
+        if (!r->options->subprocesses)
+            unsampled_begin(&r->unsampled, r->pids, r->n_pids);
         return EXIT_OK;
     }
     signals_let_terminal_stop();
@@ -125,12 +137,16 @@ static bool is_over(const struct record *r)
     return signals_stop_wanted() || sampler_done(recording_sampler(r->recording));
 }
 
-/* Sleeps until there is something in the ring, a signal, or the time for the next line of progress. */
+/* Sleeps until the ring has a message, a signal comes, the next line of progress is due, or
+ * children are to be looked for. */
 static void wait_for_work(const struct record *r, int64_t most_ns)
 {
     struct sampler *sampler = recording_sampler(r->recording);
     struct pollfd fds[] = {{signals_fd(), POLLIN, 0}, {sampler_fd(sampler), POLLIN, 0}};
-    int64_t ns = most_ns < PROGRESS_NS ? most_ns : PROGRESS_NS;
+    int64_t ns = min_i64(most_ns, r->options->subprocesses ? FOLLOW_NS : PROGRESS_NS);
+    int64_t due_ns = recording_due_ns(r->recording);
+    if (due_ns != INT64_MAX)
+        ns = min_i64(ns, max_i64(due_ns - clock_now_ns(), LEAST_PAUSE_NS));
     struct timespec timeout = {.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
     (void)ppoll(fds, 2, &timeout, NULL);
     if (fds[0].revents)
@@ -139,15 +155,20 @@ static void wait_for_work(const struct record *r, int64_t most_ns)
         sampler_drain(sampler);
 }
 
-/* After work: lets a little more come together. */
+/* After work: waits until the ring has several messages again; looks for children meanwhile. */
 static void rest(const struct record *r, int64_t most_ns)
 {
-    int64_t ns = recording_patience_ns(r->recording);
-    if (ns > 0)
-        signals_wait(ns < most_ns ? ns : most_ns);
+    int64_t ns = min_i64(recording_patience_ns(r->recording), most_ns);
+    int64_t piece_ns = r->options->subprocesses ? FOLLOW_NS : ns;
+    for (; ns > 0; ns -= piece_ns) {
+        signals_wait(min_i64(ns, piece_ns));
+        if (recording_follow(r->recording))
+            break;
+    }
 }
 
-/* Once, where it is less than half of what was asked: the rate moves up and down, and the end says what came of it. */
+/* Once, when the rate has fallen below half of what was asked for.  It moves up and down, so the
+ * quality line alone says the mean. */
 static void tell_rate(struct record *r)
 {
     struct sampler *sampler = recording_sampler(r->recording);
@@ -161,12 +182,11 @@ static void tell_rate(struct record *r)
             rate_hz);
     else
         terminal_info(
-            "a thread lost more than %g%% of its time to wallspy: rate lowered to %.0f Hz "
-            "(--max-overhead)",
+            "overhead above %g%% of a thread's time: rate lowered to %.0f Hz (--max-overhead)",
             100 * r->options->max_overhead, rate_hz);
 }
 
-/* Once too. */
+/* Once, as well. */
 static void tell_step(struct record *r)
 {
     int64_t step_ns = profile_time_step_ns(recording_profile(r->recording));
@@ -174,13 +194,13 @@ static void tell_step(struct record *r)
         return;
     r->step_told = true;
     terminal_info(
-        "the recording has reached its share of --max-size: what is older is kept in steps "
-        "of %g s, or more later on; no total is lost",
+        "the recording has reached --max-size: older samples are kept in order by steps of %g s "
+        "only, longer ones later; no total is lost",
         (double)step_ns / NS_PER_S);
 }
 
-/* Ctrl-Z: stops as any job does, but with no thread of the target held.  False: one may be any time, as it waits for
- * a page. */
+/* Ctrl-Z: stops as any job does, but with no thread of the target held.  False: a thread that waits
+ * for a page may be held at any time, so wallspy must not stop now. */
 static bool suspend(struct sampler *sampler)
 {
     if (!sampler_pause(sampler))
@@ -199,18 +219,6 @@ static void obey_signals(struct record *r)
         (void)outputs_snapshot(r->outputs, r->recording);
 }
 
-/* Children of a busy process come and go: looked for at intervals that cost a hundredth of the time, until some were
- * found. */
-static void look_for_children(struct record *r)
-{
-    if ((r->options->quiet && !r->options->subprocesses) || !ration_begin(&r->looking))
-        return;
-    bool warned = targets_warn_of_children(r->pids, r->n_pids);
-    ration_end(&r->looking, CHILDREN_SHARE, CHILDREN_EVERY_NS);
-    if (warned)
-        r->looking.due_ns = INT64_MAX;
-}
-
 /* Does the command, or the program that it has become, go by the name of an interpreter of which no
  * Python stack was seen yet? */
 static bool python_is_starting(const struct record *r)
@@ -225,11 +233,29 @@ static bool python_is_starting(const struct record *r)
     return python && !r->options->view.no_python && report_python_threads(p) == 0;
 }
 
+/* Does the only process that was asked for wait for others, which are recorded? */
+static bool is_launcher(const struct record *r)
+{
+    return r->options->subprocesses &&
+           followed_is_launcher(r->recording, r->pids[0], r->first_cpu_ns);
+}
+
 static bool headline_is_due(const struct record *r, int64_t running_ns)
 {
-    if (running_ns < HEADLINE_AFTER_NS || sampler_task_count(recording_sampler(r->recording)) == 0)
+    if (running_ns < HEADLINE_AFTER_NS ||
+        sampler_thread_count(recording_sampler(r->recording)) == 0)
+        return false;
+    if (running_ns < LAUNCHER_NS && is_launcher(r))
         return false;
     return !r->command || running_ns >= PYTHON_STARTS_NS || !python_is_starting(r);
+}
+
+static void tell_headline(const struct record *r)
+{
+    if (is_launcher(r))
+        followed_tell_launcher(r->recording, r->pids[0]);
+    else
+        report_headline(r->recording);
 }
 
 static void sample(struct record *r)
@@ -240,11 +266,12 @@ static void sample(struct record *r)
     for (int64_t now_ns = begun_ns; !is_over(r) && now_ns < end_ns; now_ns = clock_now_ns()) {
         bool due = now_ns >= begun_ns + HEADLINE_AFTER_NS;
         if (!told && headline_is_due(r, now_ns - begun_ns)) {
-            report_headline(r->recording);
+            tell_headline(r);
             told = true;
         }
         int64_t next_ns = due ? end_ns : begun_ns + HEADLINE_AFTER_NS;
         int64_t most_ns = (next_ns < end_ns ? next_ns : end_ns) - now_ns;
+        (void)recording_follow(r->recording);
         if (recording_work(r->recording))
             rest(r, most_ns);
         else
@@ -254,10 +281,11 @@ static void sample(struct record *r)
             report_progress(r->recording);
         tell_rate(r);
         tell_step(r);
-        look_for_children(r);
+        if (!r->options->subprocesses)
+            unsampled_look(&r->unsampled);
     }
     if (!told)
-        report_headline(r->recording);
+        tell_headline(r);
 }
 
 /* ---- the end ---- */
@@ -273,7 +301,7 @@ static void report_throttling(struct record *r)
     profile_set_number(p, METRIC_THROTTLED_S, (double)(now.ns - r->throttled.ns) / NS_PER_S);
 }
 
-/* Zombies have ended, too.  Before Linux 5.3 nobody is asked, and that is what mostly was. */
+/* Zombies have ended, too.  Without pidfd_open (before Linux 5.3) assume that the process ended. */
 static bool has_ended(pid_t pid)
 {
     struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -300,7 +328,7 @@ static bool runs_python(const struct profile *p)
     return false;
 }
 
-/* Why there is nothing. */
+/* The reason why there is no sample. */
 static const char *why_no_sample(const struct record *r)
 {
     const struct sampler *sampler = recording_sampler(r->recording);
@@ -308,8 +336,8 @@ static const char *why_no_sample(const struct record *r)
     if (profile_number(p, METRIC_STACKS_LEFT_OUT) > 0)
         return runs_python(p) ? "no thread held the GIL when it was looked at"
                               : "no CPython was found, so there is no GIL: leave out --gil";
-    if (r->options->threads.n && sampler_task_count(sampler))
-        return "no thread fits --thread: tids, or names as ps -L or wallspy dump shows them";
+    if (r->options->threads.n && sampler_thread_count(sampler))
+        return "no thread matched --thread: wallspy dump shows the names";
     if (signals_stop_wanted())
         return "it was stopped before the first tick";
     if (have_ended(r))
@@ -319,6 +347,15 @@ static const char *why_no_sample(const struct record *r)
     return failed ? "nothing of the target could be read: --stats says what failed"
                   : "the time was over before the first one: on a busy machine a longer --duration "
                     "helps";
+}
+
+/* Which children are not sampled; or which go on when the command has ended. */
+static void tell_of_others(struct record *r)
+{
+    if (!r->options->subprocesses)
+        unsampled_report(&r->unsampled, recording_profile(r->recording));
+    else if (r->command && !signals_stop_wanted() && has_ended(r->command))
+        followed_tell_left(r->recording, r->command);
 }
 
 static int finish(struct record *r)
@@ -345,12 +382,13 @@ static int finish(struct record *r)
         terminal_error("no sample was taken: %s.", why_no_sample(r));
         code = EXIT_NO_SAMPLE;
     } else {
-        /* What there is to say is said also where there is no room for a file. */
+        /* The answer is printed also where there is no room for a file. */
         int error = outputs_write(r->outputs, r->recording);
         bool whole = true;
         if (error != -ECANCELED) {
-            report_table(r->recording, &r->options->view);
+            report_answer(r->recording, &r->options->view, r->options->verbose > 0);
             whole = quality_report(p) && !r->one_missing;
+            tell_of_others(r);
         }
         code = error < 0 ? EXIT_FAILED : !whole && r->options->strict ? EXIT_NO_SAMPLE : EXIT_OK;
     }
@@ -364,13 +402,13 @@ static int wait_for_command(const struct record *r, int *ret_status)
     if (r->recording &&
         sampler_child_status(recording_sampler(r->recording), r->command, ret_status))
         return 0;
-    if (r->recording && !has_ended(r->command))
+    if (r->started && !has_ended(r->command))
         terminal_info("sampling is over; waiting for %s (%d) to end", r->options->argv[0],
                       r->command);
     return launch_wait(r->command, ret_status);
 }
 
-/* The command's own status is what counts, whatever became of the sampling. */
+/* wallspy exits with the command's own status, whatever became of the sampling. */
 static int command_code(struct record *r, int code)
 {
     int status = 0;
@@ -392,7 +430,8 @@ static int prepare(struct record *r)
         return EXIT_STRICT_FAILED;
     if (code != EXIT_OK || r->options->argv)
         return code;
-    return targets_check(r->options, &r->pids, &r->n_pids, &r->one_missing);
+    code = targets_check(r->options, &r->pids, &r->n_pids, &r->one_missing);
+    return code == EXIT_OK ? thread_check(r->options, r->pids, r->n_pids) : code;
 }
 
 int record_main(const struct options *o)
@@ -419,6 +458,7 @@ int record_main(const struct options *o)
     watchdog_end();
     recording_free(r.recording);
     outputs_free(r.outputs);
+    unsampled_release(&r.unsampled);
     free(r.pids);
     return code;
 }

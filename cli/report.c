@@ -8,6 +8,7 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "profile/metric_info.h"
+#include "summary/findings.h"
 
 uint32_t report_python_threads(const struct profile *p)
 {
@@ -46,7 +47,7 @@ void report_headline(struct recording *r)
         describe_process(p, (process_id){1}, &line);
     else
         text_addf(&line, "%u processes", n);
-    uint32_t threads = sampler_task_count(recording_sampler(r));
+    uint32_t threads = sampler_thread_count(recording_sampler(r));
     text_addf(&line, ", %u thread%s (%u Python), %g Hz", threads, threads == 1 ? "" : "s",
               report_python_threads(p), sampler_rate_hz(recording_sampler(r)));
     terminal_info("%s", line.s);
@@ -58,7 +59,7 @@ void report_progress(struct recording *r)
     const struct sampler_counters *c = sampler_counters(recording_sampler(r));
     /* Not the time of the last message: a target that sleeps sends none. */
     double seconds = (double)recording_running_ns(r) / NS_PER_S;
-    uint32_t threads = sampler_task_count(recording_sampler(r));
+    uint32_t threads = sampler_thread_count(recording_sampler(r));
     if (!terminal_is_live() || seconds <= 0)
         return;
     struct text line = {0};
@@ -84,17 +85,41 @@ bool report_naming(void *percent_told, double share)
     return !signals_discard_wanted();
 }
 
-void report_table(struct recording *r, const struct view_options *view)
+/* "  rule waits_meanwhile of main: share 0.79, candidates 1" */
+static void add_rules(const struct findings *f, struct text *out)
 {
+    for (size_t i = 0; i < f->n; i++) {
+        const struct finding *rule = &f->items[i];
+        text_addf(out, "  rule %s%s%s%s", rule->rule, rule->about ? " of " : "",
+                  rule->about ? rule->about : "", rule->n_figures ? ":" : "");
+        for (size_t k = 0; k < rule->n_figures; k++)
+            text_addf(out, "%s %s %.3g", k ? "," : "", rule->figures[k].name,
+                      rule->figures[k].value);
+        text_add(out, "\n");
+    }
+}
+
+void report_answer(struct recording *r, const struct view_options *view, bool rules)
+{
+    struct groups groups;
     struct table table;
+    struct findings findings;
     struct text answer = {0};
     int width = terminal_width();
-    table_init(&table, recording_profile(r), view, ANSWER_MAX_ROWS);
-    answer_write(&table, width > ANSWER_MIN_WIDTH ? width : ANSWER_MIN_WIDTH, &answer);
+    width = width > ANSWER_MIN_WIDTH ? width : ANSWER_MIN_WIDTH;
+    groups_init(&groups, recording_profile(r), view);
+    table_init(&table, &groups, ANSWER_MAX_ROWS);
+    findings_init(&findings, &groups);
+    findings_write(&findings, width, &answer);
+    answer_write(&table, width, &answer);
+    if (rules)
+        add_rules(&findings, &answer);
     if (answer.len)
         terminal_block(answer.s);
     text_release(&answer);
+    findings_release(&findings);
     table_release(&table);
+    groups_release(&groups);
 }
 
 /* "  held_share                   0.53 %" */
@@ -110,7 +135,7 @@ void report_stats(const struct profile *p)
 {
     struct text out = {0};
     size_t n;
-    const struct profile_fact *facts = profile_facts(p, &n);
+    const struct profile_metadatum *facts = profile_metadata(p, &n);
     for (size_t i = 0; i < n; i++) {
         text_addf(&out, "  %-28s ", facts[i].key);
         add_name(&out, p, facts[i].text);

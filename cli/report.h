@@ -8,11 +8,12 @@
 uint32_t report_python_threads(const struct profile *p);
 /* "sampling 6823 (python3 train.py, CPython 3.12.7), 63 threads (1 Python), 100 Hz" */
 void report_headline(struct recording *r);
-/* The line that is written over; does nothing where there is none. */
+/* The line of progress; does nothing where stderr is no terminal. */
 void report_progress(struct recording *r);
 /* While frames are named.  PERCENT_TOLD: an int, −1 at first.  False: throw the recording away. */
 bool report_naming(void *percent_told, double share);
 /* The closing table. */
-void report_table(struct recording *r, const struct view_options *view);
+/* RULES: also the figures of each rule, whether it applies or not. */
+void report_answer(struct recording *r, const struct view_options *view, bool rules);
 /* All texts and numbers, for --stats. */
 void report_stats(const struct profile *p);

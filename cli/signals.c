@@ -14,12 +14,12 @@ static const int handled_attached[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 static const int handled_launched[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                        SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
 
-/* Within microseconds, unless who sends both loses its CPU in between. */
+/* The two come within microseconds, unless their sender loses its CPU in between. */
 enum { TWIN_NS = 20 * NS_PER_MS };
-/* Who repeats it after that asks once more, also where something hangs and does not hear. */
+/* A signal after that is a second request, also if the first was not handled: wallspy may hang. */
 enum { UNHEARD_NS = 200 * NS_PER_MS };
 
-/* Handlers have no other way to say anything. */
+/* Global, because signal handlers get no context. */
 static struct {
     int wake_fd;
     bool launched;
@@ -52,8 +52,9 @@ static void handled_set(sigset_t *ret)
         sigaddset(ret, numbers[i]);
 }
 
-/* The kernel's own signals (si_code > 0: the terminal's keys, its new size) reach the command's process group by
- * themselves; but a hang-up the leader of the session only.  One that the command sent must not go back to it. */
+/* The kernel's own signals (si_code > 0: the terminal's keys, its new size) reach the command's
+ * process group by themselves, but a hang-up reaches the leader of the session only.  A signal that
+ * the command sent must not go back to it. */
 static void forward(int number, const siginfo_t *info, pid_t command)
 {
     bool hangup = number == SIGHUP && info->si_code > 0 && state.leads_session;
@@ -63,8 +64,9 @@ static void forward(int number, const siginfo_t *info, pid_t command)
         state.ctrl_c++;
 }
 
-/* It may have ended without our having heard of it.  Asked for ends alone, waitid(2) tells of a stop, too, while the
- * sampler holds the command (kernel/exit.c, wait_task_stopped: "regardless of options"). */
+/* The command may have ended before we heard of it.  waitid(2) is asked for ends alone and reports
+ * a stop all the same while the sampler holds the command (kernel/exit.c, wait_task_stopped:
+ * "regardless of options"). */
 static bool is_running(pid_t command)
 {
     siginfo_t end = {0};
@@ -72,7 +74,8 @@ static bool is_running(pid_t command)
            (!end.si_pid || end.si_code == CLD_TRAPPED || end.si_code == CLD_STOPPED);
 }
 
-/* timeout(1) sends its signal to its child, and then to the group that it is in.  Who asks again has heard that we stop. */
+/* timeout(1) sends its signal to its child, and then to the group of both.  A user who asks a
+ * second time has read before that wallspy stops. */
 static bool is_twin(int number, const siginfo_t *info)
 {
     int64_t now_ns = clock_now_ns();

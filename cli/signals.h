@@ -1,12 +1,13 @@
 /* Signals to wallspy itself.
  *
- * Without a running command INT, TERM and HUP (and QUIT, if there was one) ask to stop, the second of them to discard what is
- * being written, and the third is the default: it ends wallspy where something hangs.  While a
- * command runs, sent signals go on to it; the terminal's reach it by
- * themselves, and its second Ctrl-C asks to stop sampling.  A signal that its sender repeats before
- * it was heard, as timeout(1) does, counts once.  A signal that was ignored when wallspy started
- * stays ignored (nohup), except for INT of an attached recording: shells let background commands of
- * scripts ignore INT.  The thread that calls signals_open() handles them; others block them. */
+ * Without a running command INT, TERM and HUP (and QUIT, if there was one) ask to stop.  The second
+ * of them asks to discard what is being written; the third has its default action, which ends
+ * wallspy where something hangs.  While a command runs, sent signals go on to it; the terminal's
+ * reach it by themselves, and the terminal's second Ctrl-C asks to stop sampling.  timeout(1) sends
+ * its signal twice: a repetition before the first one was handled does not count.  A signal that
+ * was ignored when wallspy started stays ignored (nohup), except for INT of an attached recording:
+ * shells let background commands of scripts ignore INT.  The thread that calls signals_open()
+ * handles them; others block them. */
 #pragma once
 
 #include <signal.h>
@@ -29,21 +30,22 @@ void signals_let_broken_pipe_end(void);
  * exec. */
 void signals_block(sigset_t *ret_old);
 void signals_restore(const sigset_t *old);
-/* Blocks what the terminal stops jobs with, for this thread and those it starts: Ctrl-Z must not stop
- * wallspy while it holds a thread of the target.  After the start of the command, which may be stopped. */
+/* Blocks the signals by which the terminal stops jobs, for this thread and those it starts: Ctrl-Z
+ * must not stop wallspy while it holds a thread of the target.  To be called after the start of the
+ * command, because Ctrl-Z may stop that. */
 void signals_block_terminal_stop(void);
-/* The same over: no thread is held any more. */
+/* Undoes it: no thread is held any more. */
 void signals_let_terminal_stop(void);
-/* Has the terminal asked since to stop the job (Ctrl-Z)?  Takes the question. */
+/* Has the terminal asked to stop the job (Ctrl-Z) since the last call? */
 bool signals_take_terminal_stop(void);
-/* Stops, until SIGCONT, if there is anybody to send that: the kernel knows, and ignores SIGTSTP in an orphaned process group
- * (`ssh -t host wallspy …`; setpgid(2)). */
+/* Stops until SIGCONT.  In an orphaned process group nobody would send that, and the kernel ignores
+ * SIGTSTP (`ssh -t host wallspy …`; setpgid(2)). */
 void signals_stop_as_terminal_asks(void);
 /* The command to forward to; 0, as at first: none runs. */
 void signals_set_command(pid_t pid);
 
-/* Waits until a signal arrives that this file handles, or TIMEOUT_NS passes.  Without a descriptor a
- * signal that arrived shortly before is noticed only then. */
+/* Waits until a signal arrives that this file handles, or TIMEOUT_NS passes.  Without a descriptor
+ * a signal that arrived shortly before is noticed at the end of that time only. */
 void signals_wait(int64_t timeout_ns);
 /* Readable while a signal waits to be noticed: for a poll of the caller's own. */
 int signals_fd(void);     /* −1 where no descriptor is to be had: then it is never readable */
@@ -51,7 +53,8 @@ void signals_drain(void); /* makes signals_fd() wait for the next one */
 
 /* Another thread, while the one that handles them cannot: handles those that have come. */
 void signals_handle_here(void);
-/* A question to stop has been heard, or needs none any more: waits a little for its twin (timeout(1) sends two); what comes then asks again. */
+/* The request to stop has been handled.  Waits a little for its repetition (timeout(1) sends two):
+ * a signal after that is a second request. */
 void signals_hear_stop(void);
 bool signals_stop_wanted(void);    /* end sampling and write */
 bool signals_discard_wanted(void); /* asked again: drop what is being written */

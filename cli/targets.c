@@ -1,14 +1,11 @@
 #include "cli/targets.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "cli/exit_codes.h"
-#include "cli/refused.h"
+#include "cli/proc_only_view.h"
 #include "cli/terminal.h"
 #include "target/attach_check.h"
 #include "target/command_line.h"
@@ -62,7 +59,7 @@ int targets_check(const struct options *o, pid_t **ret, size_t *ret_n, bool *ret
     explain_all(checks, o->n_pids, n > 0);
     int code = n > 0 ? EXIT_OK : exit_code_of_obstacle(checks[0].obstacle);
     if (code == EXIT_NOT_PERMITTED && !o->quiet)
-        refused_show(checks[0].pid);
+        proc_only_view(checks[0].pid);
     free(checks);
     if (code != EXIT_OK) {
         free(pids);
@@ -96,38 +93,4 @@ int targets_add(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_
             terminal_warn("%s", err->text);
     }
     return added ? 0 : error;
-}
-
-struct children {
-    pid_t pid;
-    int n;
-};
-
-static void count_children(void *ctx, pid_t tid)
-{
-    struct children *children = ctx;
-    char pids[PROC_TEXT_BYTES];
-    if (proc_read_text(children->pid, tid, "children", pids, sizeof pids) < 0)
-        return;
-    for (const char *s = pids; (s = strchr(s, ' ')); s++)
-        children->n++;
-}
-
-bool targets_warn_of_children(const pid_t *pids, size_t n)
-{
-    bool warned = false;
-    for (size_t i = 0; i < n; i++) {
-        struct children children = {.pid = pids[i]};
-        int r = proc_each_task(pids[i], count_children, &children);
-        if (r < 0 && r != -ESRCH)
-            log_warn("children", "cannot tell whether %d has child processes: %s", pids[i],
-                     strerror(-r));
-        if (children.n > 0)
-            log_warn("children",
-                     "%d has %d child process%s, which this version does not follow: give -p for "
-                     "each",
-                     pids[i], children.n, children.n > 1 ? "es" : "");
-        warned |= children.n > 0;
-    }
-    return warned;
 }

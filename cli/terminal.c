@@ -62,7 +62,15 @@ int terminal_width(void)
     return TERMINAL_TEXT_WIDTH;
 }
 
-/* Line ends in S are wallspy's own: who made it has tamed the names in it. */
+int terminal_data_width(void)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > TERMINAL_TEXT_WIDTH)
+        return size.ws_col;
+    return TERMINAL_TEXT_WIDTH;
+}
+
+/* Line ends in S are wallspy's own, because the caller has tamed the names in it. */
 static void add_lines(struct text *out, const char *s)
 {
     while (*s) {
@@ -74,8 +82,8 @@ static void add_lines(struct text *out, const char *s)
     }
 }
 
-/* In one write, so that lines of several processes do not mix.  There is nobody to tell of a
- * failure. */
+/* In one write, so that lines of several processes do not mix.  A failure cannot be reported
+ * anywhere. */
 static void put(const struct text *t)
 {
     size_t done = 0;

@@ -1,6 +1,7 @@
 /* What the user reads on stderr: every message of wallspy goes through here.  Messages begin with
- * "wallspy: " and are wrapped at 79 columns; what a terminal would obey is replaced (text_add_tame()).
- * But line ends are kept: names from the target, which may hold some, are to be tamed by the caller.
+ * "wallspy: " and are wrapped at 79 columns.  What a terminal would obey is replaced
+ * (text_add_tame()), but line ends are kept: the caller tames names of the target, which may hold
+ * some.
  * May be called from any thread. */
 #pragma once
 
@@ -20,6 +21,8 @@ void terminal_share(void);
 bool terminal_is_live(void);
 /* Columns for tables: the terminal's, 79 if stderr is none. */
 int terminal_width(void);
+/* The same for stdout, but never less than 79. */
+int terminal_data_width(void);
 
 /* "wallspy: …", continued under the text. */
 void terminal_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -29,7 +32,7 @@ void terminal_warn(const char *format, ...) __attribute__((format(printf, 1, 2))
 void terminal_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Lines as they are, each with its newline: the closing table. */
 void terminal_block(const char *lines);
-/* The same, of what was asked for: also with -q. */
+/* The same for output that the user asked for: also with -q. */
 void terminal_lines(const char *lines);
 
 /* Shows LINE in place of the last progress line, cut to the width; the next message takes its

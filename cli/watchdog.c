@@ -72,12 +72,12 @@ static _Noreturn void become_waiter(pid_t writer)
     _exit(EXIT_FAILED);
 }
 
-/* The recording's own thread does not answer: what it has cannot be saved, but the target can. */
+/* The recording's thread does not answer: the recording is lost, but the target goes on. */
 static _Noreturn void give_up(void)
 {
-    terminal_error("a thread was held for more than a second, since memory of its process that "
-                   "wallspy read did "
-                   "not come: it is let go, and the recording is lost.");
+    terminal_error(
+        "a thread was held for more than a second, because memory of its process did not "
+        "arrive: wallspy lets it go, and the recording is lost.");
     become_waiter(0);
 }
 
@@ -99,14 +99,13 @@ static void look_at_hold(void)
     looks = since_ns && since_ns == seen_ns && is_asleep(tid, "DS") ? looks + 1 : 0;
     seen_ns = since_ns;
     if (looks >= LOOKS)
-        be_overdue(s, "a thread was held for 0.25 s, since memory of its process that wallspy read "
-                      "did not come");
+        be_overdue(s, "a thread was held for 0.25 s, because memory of its process did not arrive");
     if (looks >= LAST_LOOKS)
         give_up();
 }
 
-/* At the end a read of the target's memory that does not come is not waited for, also with nobody
- * held. */
+/* At the end of the recording wallspy does not wait for memory of the target that does not arrive,
+ * also while no thread is held. */
 static void look_at_end(void)
 {
     static int looks;
@@ -121,7 +120,7 @@ static void look_at_end(void)
                  (call.number == SYS_process_vm_readv || call.number == SYS_pread64);
     looks = reads ? looks + 1 : 0;
     if (looks >= END_LOOKS)
-        be_overdue(s, "memory of a process that wallspy read did not come");
+        be_overdue(s, "memory of a process did not arrive");
 }
 
 static void tell_of_server(const char *path)
@@ -129,7 +128,7 @@ static void tell_of_server(const char *path)
     struct text where = {0};
     struct text tame = {0};
     text_add_tame(&tame, path, strlen(path));
-    bool known = mount_of(path, &where);
+    bool known = mount_describe(path, &where);
     terminal_warn(
         "%s has not answered for %d s: wallspy waits for it (%s%s). Ctrl-C three times ends "
         "wallspy.",

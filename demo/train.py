@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Trains nothing, slowly: a Python main thread feeds operators to a C++ worker thread and waits for results.
+"""Trains nothing, slowly: a Python main thread feeds operators to a C++ worker thread and waits for
+results.
 
-Who reads only the Python side sees time in numpy_of, loss_of and metrics.  The worker has the cause: each topk asks
-the driver for the device's properties.  Run it from the build directory: it needs libmge.so beside it.
+Who reads only the Python side sees time in numpy_of, loss_of and metrics.  The worker has the
+cause: each topk asks the driver for the device's properties.  Run it from the build directory: it
+needs libmge.so beside it.
 """
 import argparse
 import collections
@@ -20,7 +22,8 @@ AUGMENT_CPU_S = 0.031  # overlaps the worker's first operators
 
 
 class Truth(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int64) for name in "alive idle conv topk ioctl device_calls eintr".split()]
+    _fields_ = [(name, ctypes.c_int64)
+                for name in "alive idle conv topk ioctl device_calls eintr".split()]
 
 
 def load_engine():
@@ -111,7 +114,8 @@ def shares(trainer, truth, main_s):
     parts = ("idle", "conv", "topk", "ioctl")
     return {
         "main": {"seconds": main_s, "waiting": sum(waits.values()), **waits},
-        "mge-worker": {"seconds": truth.alive / 1e9, **{p: getattr(truth, p) / truth.alive for p in parts}},
+        "mge-worker": {"seconds": truth.alive / 1e9,
+                       **{p: getattr(truth, p) / truth.alive for p in parts}},
         "device_calls": truth.device_calls,
         "eintr": truth.eintr,
     }
@@ -119,21 +123,26 @@ def shares(trainer, truth, main_s):
 
 def print_shares(true):
     main, worker = true["main"], true["mge-worker"]
-    print(f"main        {main['waiting']:.0%} waiting for the worker: numpy_of {main.get('numpy_of', 0):.0%}, "
+    print(f"main        {main['waiting']:.0%} waiting for the worker: numpy_of "
+          f"{main.get('numpy_of', 0):.0%}, "
           f"loss_of {main.get('loss_of', 0):.0%}, metrics {main.get('metrics', 0):.0%}")
-    print(f"mge-worker  {worker['topk']:.0%} topk (ioctl {worker['ioctl']:.0%}), {worker['conv']:.0%} conv, "
+    print(f"mge-worker  {worker['topk']:.0%} topk (ioctl {worker['ioctl']:.0%}), "
+          f"{worker['conv']:.0%} conv, "
           f"{worker['idle']:.0%} waiting for work")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=12, help="how long to train (default: %(default)s)")
-    parser.add_argument("--truth", action="store_true", help="print the true shares as one line of JSON")
+    parser.add_argument("--seconds", type=float, default=12,
+                        help="how long to train (default: %(default)s)")
+    parser.add_argument("--truth", action="store_true",
+                        help="print the true shares as one line of JSON")
     options = parser.parse_args()
     engine = load_engine()
     error = engine.mge_check_device()
     if error:
-        print(f"train.py: no seccomp notifications here ({os.strerror(error)}): the demo needs them to block in "
+        print(f"train.py: no seccomp notifications here ({os.strerror(error)}): the demo needs "
+              f"them to block in "
               "ioctl without a GPU", file=sys.stderr)
         return EXIT_SKIPPED
     print(f"train.py: pid {os.getpid()}, training for {options.seconds:g} s", flush=True)

@@ -14,8 +14,20 @@ static const struct exporter exporters[] = {
      .alias = "raw", /* py-spy's name for it */
      .suffixes = {".folded", ".txt"},
      .write = folded_write},
+    {.name = "flamegraph",
+     .alias = "svg",
+     .suffixes = {".svg"},
+     .advice = "Open it in a browser",
+     .max_bytes = 5000000, /* 20,000 frames: Chromium zooms them in half a second */
+     .uncompressed = true,
+     .write = flamegraph_write},
 };
 enum { EXPORTER_COUNT = sizeof exporters / sizeof *exporters };
+
+const struct exporter *exporter_at(size_t i)
+{
+    return i < EXPORTER_COUNT ? &exporters[i] : NULL;
+}
 
 const struct exporter *exporter_default(void)
 {
@@ -39,7 +51,8 @@ static bool ends_before(const char *s, size_t len, const char *suffix)
 
 bool exporter_has_suffix(const struct exporter *e, const char *path)
 {
-    size_t len = strlen(path) - (str_ends(path, ".gz") ? strlen(".gz") : 0);
+    bool compressed = !e->uncompressed && str_ends(path, ".gz");
+    size_t len = strlen(path) - (compressed ? strlen(".gz") : 0);
     for (int i = 0; i < EXPORTER_MAX_SUFFIXES && e->suffixes[i]; i++)
         if (ends_before(path, len, e->suffixes[i]))
             return true;
@@ -70,7 +83,7 @@ void exporter_add_suffixes(struct text *out)
         const char *const *suffixes = exporters[i].suffixes;
         for (int k = 0; k < EXPORTER_MAX_SUFFIXES && suffixes[k]; k++)
             text_addf(out, "%s%s", k ? " or " : i ? ", " : "", suffixes[k]);
-        text_addf(out, " %s", exporters[i].name);
+        text_addf(out, " (%s)", exporters[i].name);
     }
 }
 

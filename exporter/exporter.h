@@ -1,6 +1,7 @@
-/* A profile in a file format: one file of this folder and one row in exporter.c each. */
+/* A profile in a file format.  Each format is one file of this folder and one row in exporter.c. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -10,7 +11,7 @@
 
 enum { EXPORTER_MAX_SUFFIXES = 2, EXPORT_NOTE_BYTES = 128 };
 
-/* What one file leaves out of the profile.  It stands in the file, where the format has room. */
+/* What one file leaves out of the profile.  The file says so itself, if its format can. */
 struct export_notes {
     char coarsened[EXPORT_NOTE_BYTES]; /* to hold the budget (docs/speedscope.md); "": nothing */
     uint32_t stacks_shortened;         /* stacks too deep for the format */
@@ -26,6 +27,7 @@ struct exporter {
     const char *suffixes[EXPORTER_MAX_SUFFIXES]; /* ".json"; default names have the first */
     const char *advice;                          /* for the user who has such a file; NULL: none */
     uint64_t max_bytes;                          /* what its readers open; 0: any number */
+    bool uncompressed;                           /* its readers open no ".gz" */
     format_write *write;
 };
 
@@ -35,15 +37,17 @@ int exporter_write(const struct exporter *e, const struct profile *p,
                    const struct view_options *options, uint64_t max_bytes, FILE *out,
                    struct export_notes *ret_notes);
 
-/* The format that is written where nothing says which: the first row. */
+/* The formats, in the order of the help; NULL: there is no Ith. */
+const struct exporter *exporter_at(size_t i);
+/* The default format: the first row. */
 const struct exporter *exporter_default(void);
 const struct exporter *exporter_by_name(const char *name); /* NULL: unknown */
-/* By suffix, which ".gz" may follow; NULL: unknown. */
+/* By suffix, which ".gz" may follow if the format is not uncompressed; NULL: unknown. */
 const struct exporter *exporter_by_path(const char *path);
 /* Has PATH a suffix of E's, perhaps with ".gz" behind it? */
 bool exporter_has_suffix(const struct exporter *e, const char *path);
 
 /* For the help and for errors: "speedscope or folded (raw)". */
 void exporter_add_names(struct text *out);
-/* ".json speedscope, .folded or .txt folded" */
+/* ".json (speedscope), .folded or .txt (folded)" */
 void exporter_add_suffixes(struct text *out);

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "exporter/timeline.h"
-#include "summary/survey.h"
+#include "summary/thread_summary.h"
 
 /* ';' is the format's own. */
 static void add_name(struct text *line, const char *name)
@@ -36,7 +36,7 @@ static void add_path(struct text *line, const struct paths *paths, uint32_t path
     }
 }
 
-static int write_thread(const struct paths *paths, const struct surveyed *t,
+static int write_thread(const struct paths *paths, const struct thread_summary *t,
                         const struct timeline *l, FILE *out)
 {
     struct text line = {0};
@@ -64,11 +64,11 @@ static int write_thread(const struct paths *paths, const struct surveyed *t,
 
 struct folding {
     struct paths *paths;
-    struct survey survey;
+    struct thread_summaries summaries;
     int64_t one_part; /* subtrees below one part in this many are folded; 0: none */
 };
 
-static struct timeline timeline_of(const struct folding *f, const struct surveyed *t)
+static struct timeline timeline_of(const struct folding *f, const struct thread_summary *t)
 {
     struct timeline l = {0};
     timeline_add_thread(&l, f->paths, t->thread, WEIGHT_WALL, 0);
@@ -83,8 +83,8 @@ static uint64_t file_bytes(const struct folding *f, const uint64_t *lengths)
 {
     enum { BYTES_A_WEIGHT = 14 };
     uint64_t bytes = 0;
-    for (size_t i = 0; i < f->survey.n; i++) {
-        const struct surveyed *t = &f->survey.threads[i];
+    for (size_t i = 0; i < f->summaries.n; i++) {
+        const struct thread_summary *t = &f->summaries.threads[i];
         struct timeline l = timeline_of(f, t);
         for (size_t k = 0; k < l.n; k++)
             bytes += lengths[l.stretches[k].path] + strlen(t->label) + BYTES_A_WEIGHT;
@@ -110,12 +110,12 @@ int folded_write(const struct profile *p, struct view *v, uint64_t max_bytes, FI
                  struct export_notes *ret_notes)
 {
     struct folding f = {.paths = paths_new(p, v, 0)};
-    survey_init(&f.survey, p, v);
+    thread_summaries_init(&f.summaries, p, v);
     hold_limit(&f, max_bytes);
     int r = 0;
-    for (size_t i = 0; i < f.survey.n && r == 0; i++) {
-        struct timeline l = timeline_of(&f, &f.survey.threads[i]);
-        r = write_thread(f.paths, &f.survey.threads[i], &l, out);
+    for (size_t i = 0; i < f.summaries.n && r == 0; i++) {
+        struct timeline l = timeline_of(&f, &f.summaries.threads[i]);
+        r = write_thread(f.paths, &f.summaries.threads[i], &l, out);
         timeline_release(&l);
     }
     if (r == 0 && fflush(out) != 0)
@@ -123,7 +123,7 @@ int folded_write(const struct profile *p, struct view *v, uint64_t max_bytes, FI
     if (f.one_part)
         (void)snprintf(ret_notes->coarsened, sizeof ret_notes->coarsened, "paths under %g%% folded",
                        100.0 / (double)f.one_part);
-    survey_release(&f.survey);
+    thread_summaries_release(&f.summaries);
     paths_free(f.paths);
     return r;
 }

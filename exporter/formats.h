@@ -5,3 +5,4 @@
 
 format_write speedscope_write;
 format_write folded_write;
+format_write flamegraph_write;

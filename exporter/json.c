@@ -74,7 +74,7 @@ void json_string(struct json *j, const char *s)
     text_release(&quoted);
 }
 
-/* Files are full of these: a third of the time to write one went into snprintf(). */
+/* Files are full of numbers: snprintf() took a third of the time to write one. */
 void json_int(struct json *j, int64_t value)
 {
     char s[24];

@@ -1,5 +1,5 @@
-/* Writes JSON as it goes: nothing is kept but the number of open brackets.  Commas come by
- * themselves; that keys and values alternate is the caller's part.  Source: RFC 8259. */
+/* Writes JSON at once and keeps nothing but the number of open brackets.  It adds the commas; the
+ * caller alternates keys and values.  Source: RFC 8259. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,6 +36,6 @@ void json_newline(struct json *j);
 int json_finish(struct json *j);
 
 /* Appends S as a JSON string with its quotes.  Bytes that are not UTF-8 become \xNN in the text,
- * as Python's backslashreplace has it: seen, and no reader chokes.  Control characters are escaped,
+ * as Python's backslashreplace has it, which every reader accepts.  Control characters are escaped,
  * C1 too, so that JSON may be shown in a terminal. */
 void json_quote(struct text *out, const char *s);

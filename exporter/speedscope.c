@@ -1,5 +1,5 @@
 /* A profile as speedscope's file: which profiles, in which order (docs/speedscope.md), and the
- * budget that keeps it openable.  Names and time come from survey.h and timeline.h. */
+ * budget that keeps it openable.  Names and time come from thread_summary.h and timeline.h. */
 #include "exporter/formats.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "exporter/json.h"
 #include "exporter/timeline.h"
 #include "exporter/wallspy_block.h"
-#include "summary/survey.h"
+#include "summary/thread_summary.h"
 
 /* What the page opens, by trial in Chromium with speedscope 1.25: 2000 frames pass and 3000
  * overflow its stack; 1.1 M nodes (each sample adds those it does not share with the one before)
@@ -22,8 +22,8 @@ enum {
     MAX_PROFILES = 250,
 };
 
-/* One profile of the file: the threads [first, last) of the survey. */
-struct sheet {
+/* One profile of the file: the threads [first, last) of the summaries. */
+struct file_profile {
     char *name;
     size_t first, last;
     enum weight weight;
@@ -33,7 +33,7 @@ struct sheet {
 
 /* How much was given up to hold the budget; zero: nothing. */
 struct coarseness {
-    int64_t bucket_ns;     /* of ordered sheets; INT64_MAX: they are aggregated */
+    int64_t bucket_ns;     /* of ordered profiles; INT64_MAX: they are aggregated */
     int64_t fold_one_part; /* subtrees below one part in this many are folded */
     bool too_large;        /* all the same: the names alone are */
 };
@@ -44,45 +44,48 @@ struct cost {
 
 struct document {
     const struct profile *p;
+    const struct view_options *options;
     uint64_t max_bytes; /* 0: any number */
     struct export_notes *notes;
     struct paths *paths;
-    struct survey survey;
+    struct thread_summaries summaries;
     size_t n_active;
-    uint32_t *roots;  /* root frame by place in the survey */
+    uint32_t *roots;  /* root frame by place in the summaries */
     uint32_t *frames; /* number_frames() */
-    struct sheet *sheets;
-    size_t n_sheets, sheets_capacity;
+    struct file_profile *profiles;
+    size_t n_profiles, profiles_capacity;
     struct coarseness coarse;
 };
 
 /* ---- which profiles ---- */
 
-static void add_sheet(struct document *d, struct sheet sheet)
+static void add_profile(struct document *d, struct file_profile profile)
 {
-    d->sheets = array_reserve(d->sheets, &d->sheets_capacity, d->n_sheets + 1, sizeof *d->sheets);
-    d->sheets[d->n_sheets++] = sheet;
+    d->profiles =
+        array_reserve(d->profiles, &d->profiles_capacity, d->n_profiles + 1, sizeof *d->profiles);
+    d->profiles[d->n_profiles++] = profile;
 }
 
 static void add_line(struct document *d, size_t i)
 {
-    add_sheet(d, (struct sheet){.name = xasprintf("%s | wall", d->survey.threads[i].label),
-                                .first = i,
-                                .last = i + 1,
-                                .ordered = !d->survey.threads[i].thread->n_folded});
+    add_profile(d,
+                (struct file_profile){.name = xasprintf("%s | wall", d->summaries.threads[i].label),
+                                      .first = i,
+                                      .last = i + 1,
+                                      .ordered = !d->summaries.threads[i].thread->n_folded});
 }
 
 static void add_all(struct document *d, const char *name, size_t last, enum weight weight)
 {
-    add_sheet(
-        d, (struct sheet){.name = xstrdup(name), .last = last, .weight = weight, .rooted = true});
+    add_profile(d, (struct file_profile){
+                       .name = xstrdup(name), .last = last, .weight = weight, .rooted = true});
 }
 
 static size_t group_end(const struct document *d, size_t first)
 {
     size_t end = first + 1;
-    while (end < d->survey.n &&
-           str_eq(d->survey.threads[end].group, d->survey.threads[first].group))
+    while (end < d->summaries.n &&
+           str_eq(d->summaries.threads[end].group, d->summaries.threads[first].group))
         end++;
     return end;
 }
@@ -91,59 +94,59 @@ static size_t count_threads(const struct document *d, size_t first, size_t last)
 {
     size_t n = 0;
     for (size_t i = first; i < last; i++)
-        n += d->survey.threads[i].n_threads;
+        n += d->summaries.threads[i].n_threads;
     return n;
 }
 
 /* "60 idle: omp worker", of the idle threads [FIRST, LAST). */
 static char *idle_name(const struct document *d, size_t first, size_t last)
 {
-    const struct surveyed *t = &d->survey.threads[first];
+    const struct thread_summary *t = &d->summaries.threads[first];
     size_t n = count_threads(d, first, last);
-    if (!str_eq(t->group, d->survey.threads[last - 1].group))
+    if (!str_eq(t->group, d->summaries.threads[last - 1].group))
         return xasprintf("%zu idle: others", n);
     return xasprintf("%zu idle: %s", n, n == 1 ? t->label : t->group);
 }
 
 static void add_idle(struct document *d)
 {
-    for (size_t first = d->n_active; first < d->survey.n;) {
-        size_t last = d->n_sheets < MAX_PROFILES - 1 ? group_end(d, first) : d->survey.n;
-        add_sheet(d,
-                  (struct sheet){.name = idle_name(d, first, last), .first = first, .last = last});
+    for (size_t first = d->n_active; first < d->summaries.n;) {
+        size_t last = d->n_profiles < MAX_PROFILES - 1 ? group_end(d, first) : d->summaries.n;
+        add_profile(d, (struct file_profile){
+                           .name = idle_name(d, first, last), .first = first, .last = last});
         first = last;
     }
 }
 
-static void plan_sheets(struct document *d)
+static void plan_profiles(struct document *d)
 {
     enum { MAX_LINES = MAX_PROFILES - 50 }; /* leaves room for the groups of idle ones */
-    while (d->n_active < d->survey.n && !d->survey.threads[d->n_active].idle)
+    while (d->n_active < d->summaries.n && !d->summaries.threads[d->n_active].idle)
         d->n_active++;
     if (d->n_active)
         add_line(d, 0);
     add_all(d, "ALL active | wall", d->n_active, WEIGHT_WALL);
-    add_all(d, "ALL | cpu", d->survey.n, WEIGHT_CPU);
-    add_all(d, "ALL | off-cpu", d->survey.n, WEIGHT_OFF_CPU);
+    add_all(d, "ALL | cpu", d->summaries.n, WEIGHT_CPU);
+    add_all(d, "ALL | off-cpu", d->summaries.n, WEIGHT_OFF_CPU);
     size_t i = 1;
     for (; i < d->n_active && i < MAX_LINES; i++)
         add_line(d, i);
     if (i < d->n_active)
-        add_sheet(d, (struct sheet){.name = xasprintf("%zu less active | wall",
-                                                      count_threads(d, i, d->n_active)),
-                                    .first = i,
-                                    .last = d->n_active,
-                                    .rooted = true});
+        add_profile(d, (struct file_profile){.name = xasprintf("%zu less active | wall",
+                                                               count_threads(d, i, d->n_active)),
+                                             .first = i,
+                                             .last = d->n_active,
+                                             .rooted = true});
     add_idle(d);
 }
 
 /* Idle threads share the root frame of their group: they would bury the others. */
 static void add_roots(struct document *d)
 {
-    d->roots = xcalloc(d->survey.n, sizeof *d->roots);
-    for (size_t i = 0; i < d->survey.n; i++) {
+    d->roots = xcalloc(d->summaries.n, sizeof *d->roots);
+    for (size_t i = 0; i < d->summaries.n; i++) {
         if (i < d->n_active) {
-            d->roots[i] = paths_add_frame(d->paths, d->survey.threads[i].label);
+            d->roots[i] = paths_add_frame(d->paths, d->summaries.threads[i].label);
             continue;
         }
         size_t end = group_end(d, i);
@@ -158,14 +161,14 @@ static void add_roots(struct document *d)
 /* ---- what a profile holds ---- */
 
 /* The time of the threads [FIRST, LAST), coarsened; the caller releases it. */
-static struct timeline timeline_of(const struct document *d, const struct sheet *sheet,
+static struct timeline timeline_of(const struct document *d, const struct file_profile *profile,
                                    size_t first, size_t last)
 {
     struct timeline l = {0};
-    int64_t end_ns = sheet->ordered ? profile_end_ns(d->p) : 0;
+    int64_t end_ns = profile->ordered ? profile_end_ns(d->p) : 0;
     for (size_t i = first; i < last; i++)
-        timeline_add_thread(&l, d->paths, d->survey.threads[i].thread, sheet->weight, end_ns);
-    int64_t bucket_ns = sheet->ordered ? d->coarse.bucket_ns : INT64_MAX;
+        timeline_add_thread(&l, d->paths, d->summaries.threads[i].thread, profile->weight, end_ns);
+    int64_t bucket_ns = profile->ordered ? d->coarse.bucket_ns : INT64_MAX;
     if (bucket_ns)
         timeline_bucket(&l, d->paths, bucket_ns);
     if (d->coarse.fold_one_part)
@@ -173,18 +176,18 @@ static struct timeline timeline_of(const struct document *d, const struct sheet 
     return l;
 }
 
-/* Calls EACH with the parts of a sheet: one root frame (0: none) and its time at a time. */
-static void for_each_part(const struct document *d, const struct sheet *sheet,
+/* Calls EACH with the parts of PROFILE: one root frame (0: none) and its time at a time. */
+static void for_each_part(const struct document *d, const struct file_profile *profile,
                           void (*each)(void *ctx, uint32_t root, const struct timeline *l),
                           void *ctx)
 {
-    for (size_t first = sheet->first; first < sheet->last;) {
-        size_t last = sheet->last;
-        if (sheet->rooted)
-            for (last = first + 1; last < sheet->last && d->roots[last] == d->roots[first];)
+    for (size_t first = profile->first; first < profile->last;) {
+        size_t last = profile->last;
+        if (profile->rooted)
+            for (last = first + 1; last < profile->last && d->roots[last] == d->roots[first];)
                 last++;
-        struct timeline l = timeline_of(d, sheet, first, last);
-        each(ctx, sheet->rooted ? d->roots[first] : 0, &l);
+        struct timeline l = timeline_of(d, profile, first, last);
+        each(ctx, profile->rooted ? d->roots[first] : 0, &l);
         timeline_release(&l);
         first = last;
     }
@@ -208,7 +211,7 @@ static void add_cost(void *ctx, uint32_t root, const struct timeline *l)
     struct costing *c = ctx;
     uint32_t before = 0;
     c->cost.nodes += root != 0;
-    /* Millions of stretches of stacks a thousand deep take many seconds to count. */
+    /* To count millions of stretches of stacks a thousand deep takes many seconds. */
     for (size_t i = 0; i < l->n && is_affordable(c); i++) {
         uint32_t path = l->stretches[i].path;
         uint32_t depth = paths_depth(c->d->paths, path);
@@ -218,7 +221,7 @@ static void add_cost(void *ctx, uint32_t root, const struct timeline *l)
     }
 }
 
-/* Of the table of frames and the "wallspy" block, about. */
+/* About the size of the table of frames and the "wallspy" block. */
 static uint64_t other_bytes(const struct document *d)
 {
     enum { BYTES_A_FRAME = 40, BYTES_A_THREAD = 440, BYTES_OF_FACTS = 10000 };
@@ -227,16 +230,16 @@ static uint64_t other_bytes(const struct document *d)
         struct path_frame f = paths_see_frame(d->paths, i);
         bytes += strlen(f.name) + (f.file ? strlen(f.file) : 0) + BYTES_A_FRAME;
     }
-    for (size_t i = 0; i < d->survey.n; i++)
-        bytes += 2 * strlen(d->survey.threads[i].label) + BYTES_A_THREAD;
+    for (size_t i = 0; i < d->summaries.n; i++)
+        bytes += 2 * strlen(d->summaries.threads[i].label) + BYTES_A_THREAD;
     return bytes;
 }
 
 static bool fits(const struct document *d)
 {
     struct costing c = {.d = d, .cost.bytes = other_bytes(d)};
-    for (size_t i = 0; i < d->n_sheets && is_affordable(&c); i++)
-        for_each_part(d, &d->sheets[i], add_cost, &c);
+    for (size_t i = 0; i < d->n_profiles && is_affordable(&c); i++)
+        for_each_part(d, &d->profiles[i], add_cost, &c);
     return is_affordable(&c);
 }
 
@@ -263,8 +266,8 @@ static int64_t bucket_step_ns(int step)
     return first_ns << 2 * step;
 }
 
-/* Gives up what is missed least, until it fits: order within ever longer steps of time, order at
- * all, light subtrees.  Thousands of stacks in a step are rarely looked at in their order. */
+/* Coarsens the file until it fits, first by what readers miss least: the order within ever longer
+ * steps of time, then all order, then light subtrees. */
 static void coarsen(struct document *d)
 {
     if (fits(d))
@@ -307,12 +310,12 @@ static void add_notes(struct document *d)
 {
     d->notes->stacks_shortened = paths_shortened(d->paths);
     note_coarseness(d);
-    for (size_t i = 0; i < d->n_sheets && d->coarse.bucket_ns; i++) {
-        if (!d->sheets[i].ordered && !d->coarse.fold_one_part)
+    for (size_t i = 0; i < d->n_profiles && d->coarse.bucket_ns; i++) {
+        if (!d->profiles[i].ordered && !d->coarse.fold_one_part)
             continue;
-        char *name = xasprintf("%s (%s)", d->sheets[i].name, d->notes->coarsened);
-        free(d->sheets[i].name);
-        d->sheets[i].name = name;
+        char *name = xasprintf("%s (%s)", d->profiles[i].name, d->notes->coarsened);
+        free(d->profiles[i].name);
+        d->profiles[i].name = name;
     }
 }
 
@@ -326,7 +329,7 @@ static uint32_t *number_frames(const struct document *d)
     uint32_t n = 0;
     for (uint32_t path = 1; path <= paths_count(d->paths); path++)
         ret[paths_frame(d->paths, path)] = 1;
-    for (size_t i = 0; i < d->survey.n; i++)
+    for (size_t i = 0; i < d->summaries.n; i++)
         ret[d->roots[i]] = 1;
     for (uint32_t i = 1; i <= count; i++)
         ret[i] = ret[i] ? ++n : 0;
@@ -345,16 +348,11 @@ static void write_frames(struct json *j, const struct document *d)
         struct path_frame f = paths_see_frame(d->paths, i);
         json_newline(j);
         json_object(j);
-        json_key(j, "name");
-        json_string(j, f.name);
-        if (f.file) {
-            json_key(j, "file");
-            json_string(j, f.file);
-        }
-        if (f.line) {
-            json_key(j, "line");
-            json_int(j, f.line);
-        }
+        json_string_field(j, "name", f.name);
+        if (f.file)
+            json_string_field(j, "file", f.file);
+        if (f.line)
+            json_int_field(j, "line", f.line);
         json_end_object(j);
     }
     json_end_array(j);
@@ -408,58 +406,60 @@ static void write_part(void *ctx, uint32_t root, const struct timeline *l)
     }
 }
 
-static void write_sheet(struct json *j, const struct document *d, const struct sheet *sheet)
+static void write_profile(struct json *j, const struct document *d,
+                          const struct file_profile *profile)
 {
     struct writing w = {.j = j, .d = d};
     json_newline(j);
     json_object(j);
-    json_key(j, "type");
-    json_string(j, "sampled");
-    json_key(j, "name");
-    json_string(j, sheet->name);
-    json_key(j, "unit");
-    json_string(j, "microseconds");
-    json_key(j, "startValue");
-    json_int(j, 0);
+    json_string_field(j, "type", "sampled");
+    json_string_field(j, "name", profile->name);
+    json_string_field(j, "unit", "microseconds");
+    json_int_field(j, "startValue", 0);
     json_key(j, "samples");
     json_array(j);
-    for_each_part(d, sheet, write_part, &w);
+    for_each_part(d, profile, write_part, &w);
     json_end_array(j);
     json_key(j, "weights");
     json_array(j);
     for (size_t i = 0; i < w.n; i++)
         json_int(j, w.weights_us[i]);
     json_end_array(j);
-    json_key(j, "endValue");
-    json_int(j, w.done_us);
+    json_int_field(j, "endValue", w.done_us);
     json_end_object(j);
     free(w.weights_us);
+}
+
+/* The main thread's profile, the first, shows nothing if that only waits for others. */
+static int64_t opening_profile(const struct document *d)
+{
+    size_t i = 0;
+    while (i < d->n_active && timeline_is_one_wait(d->paths, d->summaries.threads[i].thread))
+        i++;
+    return i > 0 && i < d->n_active;
 }
 
 static void write_document(struct json *j, const struct document *d)
 {
     json_object(j);
-    json_key(j, "$schema");
-    json_string(j, "https://www.speedscope.app/file-format-schema.json");
-    json_key(j, "exporter");
-    json_string(j, "wallspy@" WALLSPY_VERSION);
-    if (d->survey.n) {
-        process_id process = d->survey.threads[0].thread->process;
-        json_key(j, "name");
-        json_string(j, profile_text(d->p, profile_see_process(d->p, process)->command));
+    json_string_field(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
+    json_string_field(j, "exporter", "wallspy@" WALLSPY_VERSION);
+    if (d->summaries.n) {
+        process_id process = d->summaries.threads[0].thread->process;
+        json_string_field(j, "name",
+                          profile_text(d->p, profile_see_process(d->p, process)->command));
     }
-    json_key(j, "activeProfileIndex");
-    json_int(j, 0);
+    json_int_field(j, "activeProfileIndex", opening_profile(d));
     json_newline(j);
     json_key(j, "wallspy");
-    wallspy_block_write(j, d->p, &d->survey, d->notes);
+    wallspy_block_write(j, d->p, &d->summaries, d->options, d->notes);
     json_newline(j);
     write_frames(j, d);
     json_newline(j);
     json_key(j, "profiles");
     json_array(j);
-    for (size_t i = 0; i < d->n_sheets; i++)
-        write_sheet(j, d, &d->sheets[i]);
+    for (size_t i = 0; i < d->n_profiles; i++)
+        write_profile(j, d, &d->profiles[i]);
     json_end_array(j);
     json_end_object(j);
 }
@@ -467,22 +467,25 @@ static void write_document(struct json *j, const struct document *d)
 int speedscope_write(const struct profile *p, struct view *v, uint64_t max_bytes, FILE *out,
                      struct export_notes *ret_notes)
 {
-    struct document d = {
-        .p = p, .max_bytes = max_bytes, .notes = ret_notes, .paths = paths_new(p, v, MAX_DEPTH)};
-    survey_init(&d.survey, p, v);
-    plan_sheets(&d);
+    struct document d = {.p = p,
+                         .options = view_options(v),
+                         .max_bytes = max_bytes,
+                         .notes = ret_notes,
+                         .paths = paths_new(p, v, MAX_DEPTH)};
+    thread_summaries_init(&d.summaries, p, v);
+    plan_profiles(&d);
     add_roots(&d);
     coarsen(&d);
     add_notes(&d);
     d.frames = number_frames(&d);
     struct json j = {.out = out};
     write_document(&j, &d);
-    for (size_t i = 0; i < d.n_sheets; i++)
-        free(d.sheets[i].name);
-    free(d.sheets);
+    while (d.n_profiles)
+        free(d.profiles[--d.n_profiles].name);
+    free(d.profiles);
     free(d.roots);
     free(d.frames);
-    survey_release(&d.survey);
+    thread_summaries_release(&d.summaries);
     paths_free(d.paths);
     return json_finish(&j);
 }

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 
-/* Zero and negative stretches are dropped here: a viewer takes neither. */
+/* Drops zero and negative stretches, because no viewer accepts them. */
 static void add(struct timeline *l, uint32_t path, int64_t ns)
 {
     if (ns <= 0)
@@ -55,7 +56,7 @@ static int64_t weigh(const struct run *run, enum weight weight)
     return 0;
 }
 
-/* What the kernel counted of a state that no sample found. */
+/* Time that the kernel counted in a state in which no sample found the thread. */
 static void add_not_sampled(struct timeline *l, const struct paths *paths,
                             const struct profile_thread *t, enum weight weight)
 {
@@ -78,6 +79,26 @@ void timeline_add_thread(struct timeline *l, const struct paths *paths,
         add(l, run->state == RUN_MISSED ? 0 : paths_of(paths, run->stack), weigh(run, weight));
     }
     add_not_sampled(l, paths, t, weight);
+}
+
+bool timeline_is_one_wait(struct paths *paths, const struct profile_thread *t)
+{
+    enum { PERCENT = 95 };
+    struct path_sum *sums = paths_sums(paths);
+    int64_t most_ns = 0;
+    int64_t all_ns = 0;
+    for (size_t i = 0; i < t->n_runs; i++) {
+        const struct run *run = &t->runs[i];
+        all_ns += run->weights.wall_ns;
+        if (run->state != RUN_BLOCKED)
+            continue;
+        int64_t *sum_ns = &sums[paths_of(paths, run->stack)].self_ns;
+        *sum_ns += run->weights.wall_ns;
+        most_ns = max_i64(most_ns, *sum_ns);
+    }
+    for (size_t i = 0; i < t->n_runs; i++)
+        sums[paths_of(paths, t->runs[i].stack)].self_ns = 0;
+    return most_ns / PERCENT >= all_ns / 100;
 }
 
 static int by_rank(const void *a, const void *b, void *ctx)

@@ -1,6 +1,6 @@
-/* A thread's time as stretches of one path each, ready to be written as weighted samples, and the
- * ways to make it smaller: bucketing keeps the order of buckets, but not the order inside; folding
- * gives light paths' weight to their callers.  No weight is ever lost. */
+/* A thread's time as stretches of one path each, ready to be written as weighted samples.  There
+ * are two ways to make it smaller.  Bucketing keeps the order of the buckets and gives up the order
+ * inside.  Folding gives the weight of light paths to their callers.  Neither loses weight. */
 #pragma once
 
 #include "profile/profile.h"
@@ -25,6 +25,8 @@ void timeline_bucket(struct timeline *l, const struct paths *paths, int64_t buck
 /* Gives the weight of every subtree lighter than MIN_NS to its parent.  L must be one bucket, and
  * is so afterwards. */
 void timeline_fold(struct timeline *l, struct paths *paths, int64_t min_ns);
+/* Did T spend 95 % of its time in one wait? */
+bool timeline_is_one_wait(struct paths *paths, const struct profile_thread *t);
 int64_t timeline_total_ns(const struct timeline *l);
 void timeline_clear(struct timeline *l); /* keeps the storage */
 void timeline_release(struct timeline *l);

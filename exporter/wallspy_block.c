@@ -4,18 +4,20 @@
 
 #include "base/text.h"
 #include "profile/metric_info.h"
+#include "summary/findings.h"
 
 static void text_or_null(struct json *j, const struct profile *p, const char *key, string_id text)
 {
     json_string_field(j, key, text.ix ? profile_text(p, text) : NULL);
 }
 
-static void write_facts(struct json *j, const struct profile *p)
+static void write_metadata(struct json *j, const struct profile *p)
 {
     size_t n = 0;
-    const struct profile_fact *facts = profile_facts(p, &n);
+    const struct profile_metadatum *facts = profile_metadata(p, &n);
     for (size_t i = 0; i < n; i++) {
         assert(!str_eq(facts[i].key, "version") && !str_eq(facts[i].key, "processes") &&
+               !str_eq(facts[i].key, "host_cpu") && !str_eq(facts[i].key, "mounts") &&
                !str_eq(facts[i].key, "threads"));
         json_newline(j);
         json_key(j, facts[i].key);
@@ -23,7 +25,7 @@ static void write_facts(struct json *j, const struct profile *p)
     }
 }
 
-/* What this file itself gave up is in NOTES, not yet in the profile. */
+/* NOTES has what this file itself gave up; the profile does not have that yet. */
 static void write_numbers(struct json *j, const struct profile *p, const struct export_notes *notes)
 {
     for (enum metric m = METRIC_NONE + 1; m < METRIC_COUNT; m++) {
@@ -42,6 +44,131 @@ static void write_notes(struct json *j, const struct export_notes *notes)
     }
 }
 
+/* SCHED_…, by its name. */
+static const char *policy_name(int policy)
+{
+    static const char *const names[] = {"other", "fifo", "rr",       "batch",
+                                        "iso",   "idle", "deadline", "ext"};
+    bool known = policy >= 0 && (size_t)policy < sizeof names / sizeof *names;
+    return known ? names[policy] : "unknown";
+}
+
+static void number_field(struct json *j, const char *key, double value)
+{
+    json_key(j, key);
+    json_number(j, value);
+}
+
+static void write_cpu_limits(struct json *j, const struct profile *p,
+                             const struct profile_cpu_limits *l)
+{
+    json_key(j, "cpu_limits");
+    json_object(j);
+    json_int_field(j, "cgroup_version", l->cgroup_version);
+    if (l->quota_cpus > 0) {
+        number_field(j, "quota_cpus", l->quota_cpus);
+        text_or_null(j, p, "quota_path", l->quota_path);
+        json_int_field(j, "quota_level", l->quota_level);
+    }
+    json_bool_field(j, "groups_hidden", l->groups_hidden);
+    json_int_field(j, "periods", (int64_t)l->periods);
+    json_int_field(j, "throttled_periods", (int64_t)l->throttled_periods);
+    json_int_field(j, "throttled_ns", l->throttled_ns);
+    if (l->throttled_above_ns >= 0)
+        json_int_field(j, "throttled_above_ns", l->throttled_above_ns);
+    json_int_field(j, "cpus_main", l->cpus_main);
+    json_int_field(j, "cpus_any", l->cpus_any);
+    json_int_field(j, "threads_pinned", l->threads_pinned);
+    json_int_field(j, "nice", l->nice);
+    json_string_field(j, "policy", policy_name(l->policy));
+    json_end_object(j);
+}
+
+static void write_usage(struct json *j, const struct profile_usage *u)
+{
+    json_int_field(j, "usage_over_ns", u->over_ns);
+    json_int_field(j, "user_ns", u->user_ns);
+    json_int_field(j, "system_ns", u->system_ns);
+    json_int_field(j, "minor_faults", (int64_t)u->minor_faults);
+    json_int_field(j, "major_faults", (int64_t)u->major_faults);
+    json_int_field(j, "voluntary_switches", (int64_t)u->voluntary);
+    json_int_field(j, "involuntary_switches", (int64_t)u->involuntary);
+    json_int_field(j, "read_calls", (int64_t)u->reads);
+}
+
+static void write_busiest(struct json *j, const struct profile *p,
+                          const struct profile_busy_process *busiest)
+{
+    json_key(j, "busiest");
+    json_object(j);
+    json_int_field(j, "pid", busiest->pid);
+    text_or_null(j, p, "comm", busiest->comm);
+    json_int_field(j, "cpu_ns", busiest->cpu_ns);
+    json_end_object(j);
+}
+
+static void write_host(struct json *j, const struct profile *p, const struct profile_host *h)
+{
+    if (!h->over_ns)
+        return;
+    json_newline(j);
+    json_key(j, "host_cpu");
+    json_object(j);
+    json_int_field(j, "over_ns", h->over_ns);
+    json_int_field(j, "cpus_online", h->cpus_online);
+    json_int_field(j, "busy_ns", h->busy_ns);
+    json_int_field(j, "interrupts_ns", h->interrupts_ns);
+    json_int_field(j, "stolen_ns", h->stolen_ns);
+    json_int_field(j, "wallspy_ns", h->wallspy_ns);
+    json_int_field(j, "recorded_ns", h->recorded_ns);
+    json_int_field(j, "others_ns", h->others_ns);
+    json_int_field(j, "processes_seen", h->processes_seen);
+    json_bool_field(j, "all_processes_seen", h->all_processes_seen);
+    if (h->busiest.pid)
+        write_busiest(j, p, &h->busiest);
+    json_end_object(j);
+}
+
+static void write_mounts(struct json *j, const struct profile *p)
+{
+    if (!profile_mount_count(p))
+        return;
+    json_newline(j);
+    json_key(j, "mounts");
+    json_array(j);
+    for (uint32_t i = 1; i <= profile_mount_count(p); i++) {
+        const struct profile_mount *m = profile_see_mount(p, (mount_id){i});
+        json_newline(j);
+        json_object(j);
+        text_or_null(j, p, "point", m->point);
+        text_or_null(j, p, "type", m->type);
+        text_or_null(j, p, "source", m->source);
+        json_bool_field(j, "served", m->served);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static void write_children(struct json *j, const struct profile *p,
+                           const struct profile_process *process)
+{
+    if (!process->children_known)
+        return;
+    json_int_field(j, "children_seen", (int64_t)process->children_seen);
+    json_key(j, "children");
+    json_array(j);
+    for (size_t i = 0; i < process->n_children; i++) {
+        const struct profile_child *child = &process->children[i];
+        json_object(j);
+        json_int_field(j, "pid", child->pid);
+        text_or_null(j, p, "comm", child->comm);
+        json_int_field(j, "cpu_ns", child->cpu_ns);
+        json_bool_field(j, "recorded", child->recorded);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
 static void write_processes(struct json *j, const struct profile *p, process_id only)
 {
     for (uint32_t i = 1; i <= profile_process_count(p); i++) {
@@ -58,11 +185,18 @@ static void write_processes(struct json *j, const struct profile *p, process_id 
         text_or_null(j, p, "python", process->python_version);
         if (process->python_note.ix)
             text_or_null(j, p, "python_note", process->python_note);
+        if (process->cpu_limits.known)
+            write_cpu_limits(j, p, &process->cpu_limits);
+        if (process->usage.over_ns)
+            write_usage(j, &process->usage);
+        if (process->children_cpu_ns)
+            json_int_field(j, "children_cpu_ns", process->children_cpu_ns);
+        write_children(j, p, process);
         json_end_object(j);
     }
 }
 
-static void write_thread(struct json *j, const struct profile *p, const struct surveyed *t)
+static void write_thread(struct json *j, const struct profile *p, const struct thread_summary *t)
 {
     uint64_t samples = 0;
     int64_t missed_ns = 0;
@@ -90,20 +224,55 @@ static void write_thread(struct json *j, const struct profile *p, const struct s
     json_int_field(j, "wait_cpu_ns", t->runqueue_ns);
     json_int_field(j, "blocked_ns", t->wall_ns - t->cpu_ns - t->runqueue_ns);
     json_int_field(j, "missed_ns", missed_ns);
-    json_int_field(j, "voluntary_switches", (int64_t)t->thread->voluntary);
-    json_int_field(j, "involuntary_switches", (int64_t)t->thread->involuntary);
+    write_usage(j, &t->thread->usage);
     json_int_field(j, "samples", (int64_t)samples);
     json_end_object(j);
 }
 
-void wallspy_block_write(struct json *j, const struct profile *p, const struct survey *s,
-                         const struct export_notes *notes)
+static void write_finding(struct json *j, const struct finding *f)
+{
+    json_newline(j);
+    json_object(j);
+    json_string_field(j, "rule", f->rule);
+    json_key(j, "figures");
+    json_object(j);
+    for (size_t i = 0; i < f->n_figures; i++) {
+        json_key(j, f->figures[i].name);
+        json_number(j, f->figures[i].value);
+    }
+    json_end_object(j);
+    json_string_field(j, "words", f->words);
+    json_end_object(j);
+}
+
+static void write_findings(struct json *j, const struct profile *p,
+                           const struct view_options *options)
+{
+    struct groups groups;
+    struct findings findings;
+    groups_init(&groups, p, options);
+    findings_init(&findings, &groups);
+    json_newline(j);
+    json_key(j, "findings");
+    json_array(j);
+    for (size_t i = 0; i < findings.n_told; i++)
+        write_finding(j, findings.told[i]);
+    json_end_array(j);
+    findings_release(&findings);
+    groups_release(&groups);
+}
+
+void wallspy_block_write(struct json *j, const struct profile *p, const struct thread_summaries *s,
+                         const struct view_options *options, const struct export_notes *notes)
 {
     json_object(j);
     json_string_field(j, "version", WALLSPY_VERSION);
-    write_facts(j, p);
+    write_metadata(j, p);
     write_numbers(j, p, notes);
     write_notes(j, notes);
+    write_findings(j, p, options);
+    write_host(j, p, profile_see_host(p));
+    write_mounts(j, p);
     json_newline(j);
     json_key(j, "processes");
     json_array(j);

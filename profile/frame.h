@@ -5,8 +5,9 @@
 #include <stdint.h>
 
 #include "profile/ids.h"
+#include "profile/wait.h"
 
-enum frame_kind { FRAME_NATIVE = 1, FRAME_PYTHON, FRAME_MARK };
+enum frame_kind { FRAME_NATIVE = 1, FRAME_PYTHON, FRAME_MARK, FRAME_WAIT };
 enum frame_flags {
     FRAME_IS_GUESSED = 1 << 0,     /* no unwind information: shown as guessed */
     FRAME_IS_INTERPRETER = 1 << 1, /* native code of the Python interpreter itself */
@@ -29,8 +30,9 @@ struct frame {
             uint32_t line; /* 0: none */
         } python;
         struct {
-            string_id name, file; /* "futex [blocked]" "[off-cpu]"; "[truncated]" none */
+            string_id name, file; /* "[truncated]", "[gc]"; file mostly none */
         } mark;
+        struct wait wait; /* innermost frames only */
     };
 };
 
@@ -51,5 +53,5 @@ struct location {
     string_id file;     /* source path; none: unknown */
     uint32_t line, function_line;
     bool inlined;  /* into the next location of the frame */
-    bool plumbing; /* the interpreter's own, hidden unless --internals */
+    bool internal; /* the interpreter's own, hidden unless --internals */
 };

@@ -25,3 +25,6 @@ typedef struct {
 typedef struct {
     uint32_t ix;
 } thread_id;
+typedef struct {
+    uint32_t ix;
+} mount_id;

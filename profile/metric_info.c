@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 static const struct metric_info infos[METRIC_COUNT] = {
     [METRIC_RATE_ASKED_HZ] = {"rate_asked_hz", UNIT_HZ, .section = "The whole recording",
@@ -39,11 +40,11 @@ static const struct metric_info infos[METRIC_COUNT] = {
                              .meaning =
                                  "The bound that `--max-overhead` sets for `held_share_5s`."},
     [METRIC_HELD_SHARE] = {"held_share", UNIT_SHARE,
-                           .meaning = "The largest part of its time for which any one thread was "
-                                      "held. The line calls it overhead."},
-    [METRIC_HELD_SHARE_5S] =
-        {"held_share_5s", UNIT_SHARE,
-         .meaning = "The largest part of any five seconds for which one thread was held."},
+                           .meaning =
+                               "The overhead: the largest part of its time for which any one "
+                               "thread was held."},
+    [METRIC_HELD_SHARE_5S] = {"held_share_5s", UNIT_SHARE,
+                              .meaning = "The largest overhead in any five seconds."},
     [METRIC_HELD_NS] = {"held_ns", UNIT_NS, .meaning = "The sum of all holds."},
     [METRIC_HELD_P50_NS] = {"held_p50_ns", UNIT_NS,
                             .meaning = "Half of the holds are no longer than this, to a fifth."},
@@ -122,36 +123,37 @@ static const struct metric_info infos[METRIC_COUNT] = {
              "full or the time at the end was over."},
     [METRIC_NO_STOP_GIVEN_UP] =
         {"no_stop_given_up", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
-         .words = "lost to threads that kept moving",
+         .words = "lost because the thread kept moving",
          .meaning =
              "Blocked threads that ran during each of three captures. They have no sample at that "
              "tick."},
     [METRIC_REFUSED] =
-        {"refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample", .words = "refused",
+        {"refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
+         .words = "refused by the kernel",
          .meaning =
              "Threads that the kernel did not let wallspy read or stop any more: another debugger "
              "has come, or the program has changed its user."},
     [METRIC_BACKED_OFF] =
         {"backed_off", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
-         .words = "left out of calls that make no progress when stopped",
+         .words = "skipped so that an interrupted call can end",
          .meaning =
              "Threads in a call that an earlier stop had interrupted. They are not stopped again "
              "for a while, so that the call comes to its end."},
     [METRIC_EXECVE_WAITS] =
         {"execve_waits", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
-         .words = "left out while an execve of the program hung",
+         .words = "skipped while the program waited in execve",
          .meaning =
              "Threads that were not asked to stop, because an execve in the process was waiting "
              "for its other threads."},
     [METRIC_SYSCALL_READS_SKIPPED] =
         {"syscall_reads_skipped", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
-         .words = "left out since /proc/PID/syscall answers slowly",
+         .words = "skipped because /proc/PID/syscall answers slowly",
          .meaning =
              "Samples that were left out because the kernel had been slow to say in which call the "
              "thread is."},
     [METRIC_MEMORY_LOCKED] =
         {"memory_locked", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
-         .words = "left out while the program's memory was locked (fork, mprotect)",
+         .words = "skipped while the program's memory was locked (fork, mprotect)",
          .meaning =
              "Threads that were not asked to stop, because the kernel had locked the memory of the "
              "process. A stop would have lasted as long."},
@@ -167,13 +169,25 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning =
              "Threads that ended, or that were there at the end of the recording, before it was "
              "their turn to be sampled."},
+    [METRIC_DESCENDANTS] = {"descendants", UNIT_COUNT,
+                            .meaning = "The processes that `--subprocesses` found and recorded: "
+                                       "children, their children, and so on."},
+    [METRIC_DESCENDANTS_REFUSED] =
+        {"descendants_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "descendant",
+         .words = "not sampled",
+         .meaning = "Those that it found and that may not be attached, or were too many. A warning "
+                    "says why."},
+    [METRIC_DESCENDANTS_TOO_SHORT] =
+        {"descendants_too_short", UNIT_COUNT,
+         .meaning = "Those that had ended by the time they were to be sampled. There may be more "
+                    "that were never seen: they live for less than 20 ms."},
     [METRIC_THREADS_WITHOUT_A_SAMPLE] =
         {"threads_without_a_sample", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "thread",
          .words = "that ended before its first sample",
          .meaning = "Short-lived threads that no tick found. The profile leaves them out."},
     [METRIC_STUCK] =
         {"stuck", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "thread",
-         .words = "that could be let go only by ending early",
+         .words = "released only by ending the recording early",
          .meaning =
              "Threads that could not be let go after a stop. wallspy ended the recording, so that "
              "the kernel let them go."},
@@ -195,6 +209,10 @@ static const struct metric_info infos[METRIC_COUNT] = {
                           .meaning = "Frames whose unwind rule was known already."},
     [METRIC_RULE_MISSES] = {"rule_misses", UNIT_COUNT,
                             .meaning = "Frames whose unwind rule had to be looked up."},
+    [METRIC_RULES_SHARED] =
+        {"rules_shared", UNIT_COUNT,
+         .meaning = "Look-ups among those that found the rule which another process had built for "
+                    "the same file."},
     [METRIC_UNWIND_FALLBACKS] =
         {"unwind_fallbacks", UNIT_COUNT,
          .meaning = "How often a frame had no unwind rule, so that its caller had to be guessed."},
@@ -224,7 +242,7 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning = "Stacks that need more bytes of the stack than the sample copied."},
     [METRIC_UNWIND_NEEDS_REGISTERS] =
         {"unwind_needs_registers", UNIT_COUNT, .effect = EFFECT_LOSS, .part_of = METRIC_STACKS_MADE,
-         .noun = "stack", .words = "cut for want of registers",
+         .noun = "stack", .words = "cut because their registers were not read",
          .meaning = "Stacks that need registers which a sample without a stop does not have."},
     [METRIC_UNWIND_NO_CFI] =
         {"unwind_no_cfi", UNIT_COUNT, .effect = EFFECT_LOSS, .part_of = METRIC_STACKS_MADE,
@@ -269,7 +287,7 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning = "Stacks whose native part ended early. All Python frames are there."},
     [METRIC_MERGE_MISMATCH] =
         {"merge_mismatch", UNIT_COUNT, .effect = EFFECT_DOUBT, .part_of = METRIC_STACKS_MADE,
-         .noun = "Python stack", .words = "unlike the native one",
+         .noun = "Python stack", .words = "that do not fit the native stack",
          .meaning =
              "Stacks in which Python and native frames did not fit together. What is certain is "
              "kept, the rest is marked `[native frames not matched]`."},
@@ -286,7 +304,7 @@ static const struct metric_info infos[METRIC_COUNT] = {
              "moment of the sample."},
     [METRIC_UNKNOWN_CODE_OBJECTS] =
         {"unknown_code_objects", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "Python frame",
-         .words = "of code that was gone",
+         .words = "whose code was gone",
          .meaning =
              "Frames without a name, because their code object was freed or changed before it was "
              "read."},
@@ -304,8 +322,8 @@ static const struct metric_info infos[METRIC_COUNT] = {
                            .section = "Files of the target",
                            .meaning =
                                "Files of /proc that could not be read though the thread is there."},
-    [METRIC_IMAGES_CUT] = {"images_cut", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "library",
-                           .words = "of which not all could be read from memory",
+    [METRIC_IMAGES_CUT] = {"images_cut", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "library file",
+                           .words = "read from memory only in part",
                            .meaning = "Libraries that have no file any more and are larger than "
                                       "what may be copied of them."},
     [METRIC_MAPPINGS_CUT] =
@@ -331,6 +349,13 @@ static const struct metric_info infos[METRIC_COUNT] = {
         {"modules_without_file", UNIT_COUNT,
          .meaning =
              "Programs and libraries that could not be opened at all. Their frames have no names."},
+    [METRIC_ELF_FILES] = {"elf_files", UNIT_COUNT,
+                          .meaning = "Program and library files that were opened or copied, each "
+                                     "counted once for all processes."},
+    [METRIC_ELF_FILES_SHARED] =
+        {"elf_files_shared", UNIT_COUNT,
+         .meaning = "Times that one of these files served a further process, or a further place in "
+                    "memory, and was not read again."},
     [METRIC_ELF_PAGES_REPLACED] =
         {"elf_pages_replaced", UNIT_COUNT,
          .meaning =
@@ -380,25 +405,23 @@ static const struct metric_info infos[METRIC_COUNT] = {
         {"time_step_s", UNIT_S, .effect = EFFECT_NOTE,
          .words = "order in time kept in steps of %g s (--max-size)",
          .section = "Room in memory (`--max-size`)",
-         .meaning =
-             "The time lines became coarser for want of room: within steps of this length the "
-             "order is lost, and no sum is."},
+         .meaning = "The time lines became coarser to save room: within steps of this length the "
+                    "order is lost, and no sum is."},
     [METRIC_THREADS_FOLDED] =
         {"threads_folded", UNIT_COUNT, .effect = EFFECT_NOTE,
-         .words = "%.0f ended threads told by name only (--max-size)",
-         .meaning =
-             "Ended threads that became one per name for want of room. Their sums are kept."},
+         .words = "%.0f ended threads merged by name (--max-size)",
+         .meaning = "Ended threads that became one per name to save room. Their sums are kept."},
     [METRIC_NAMES_REFUSED] = {"names_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "name",
-                              .words = "left out for want of room (--max-size)",
+                              .words = "dropped (--max-size)",
                               .meaning = "Names that are shown as `[storage full]`."},
     [METRIC_FRAMES_REFUSED] = {"frames_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "frame",
-                               .words = "left out for want of room (--max-size)",
+                               .words = "dropped (--max-size)",
                                .meaning = "Frames that are shown as `[storage full]`."},
     [METRIC_STACKS_REFUSED] = {"stacks_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "stack",
-                               .words = "cut for want of room (--max-size)",
+                               .words = "cut (--max-size)",
                                .meaning = "New stacks that end in `[storage full]`."},
-    [METRIC_RUNS_REFUSED] = {"runs_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "gap",
-                             .words = "for want of room (--max-size)",
+    [METRIC_RUNS_REFUSED] = {"runs_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "interval",
+                             .words = "dropped (--max-size)",
                              .meaning =
                                  "Stretches of a time line whose stack is `[storage full]` alone."},
     [METRIC_STACKS_SHORTENED] =
@@ -412,6 +435,22 @@ const struct metric_info *metric_info(enum metric m)
 {
     assert(m > METRIC_NONE && m < METRIC_COUNT);
     return &infos[m];
+}
+
+void metric_add_words(struct text *out, enum metric m)
+{
+    const struct metric_info *info = metric_info(m);
+    if (!info->words)
+        return;
+    if (info->noun)
+        text_addf(out, "N %s%ss ", info->part_of ? "of M " : "", info->noun);
+    /* A note's words are a format with one number in it. */
+    const char *number = info->noun ? NULL : strchr(info->words, '%');
+    if (number) {
+        text_add_bytes(out, info->words, (size_t)(number - info->words));
+        text_add(out, "N");
+    }
+    text_add(out, number ? number + strcspn(number, "fg") + 1 : info->words);
 }
 
 const char *metric_unit_text(enum metric_unit unit)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/text.h"
 #include "profile/metrics.h"
 
 enum metric_unit {
@@ -37,4 +38,7 @@ struct metric_info {
 };
 
 const struct metric_info *metric_info(enum metric m); /* METRIC_NONE is not allowed */
-const char *metric_unit_text(enum metric_unit unit);  /* "%", "Hz", "ns", "s"; "" for a count */
+/* Appends what the quality line says of M, with N and M for its numbers: "N of M samples late",
+ * "rate lowered to N Hz"; nothing if it says nothing. */
+void metric_add_words(struct text *out, enum metric m);
+const char *metric_unit_text(enum metric_unit unit); /* "%", "Hz", "ns", "s"; "" for a count */

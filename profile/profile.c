@@ -7,52 +7,13 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "profile/facts.h"
-#include "profile/roster.h"
-#include "profile/stack_tree.h"
-#include "profile/strings.h"
-
-/* Where in `locations` those of one frame are. */
-struct located {
-    size_t first, n;
-};
-
-struct profile {
-    size_t limit;
-    int64_t end_ns;
-    frame_id storage_full;
-    struct strings strings;
-    struct stack_tree stacks;
-    struct facts facts;
-    double numbers[METRIC_COUNT];
-
-    struct profile_module *modules;
-    size_t n_modules, modules_capacity;
-    struct index module_index;
-
-    struct func *funcs;
-    size_t n_funcs, funcs_capacity;
-    struct index func_index;
-
-    struct frame *frames;
-    size_t n_frames, frames_capacity;
-    struct index frame_index;
-
-    struct located *located; /* by frame; shorter than frames until the last one is located */
-    size_t n_located, located_capacity;
-    struct location *locations;
-    size_t n_locations, locations_capacity;
-
-    struct profile_process *processes;
-    size_t n_processes, processes_capacity;
-    struct roster roster;
-};
+#include "profile/profile_private.h"
 
 struct profile *profile_new(size_t limit)
 {
     struct profile *p = xcalloc(1, sizeof *p);
     p->limit = limit;
-    roster_init(&p->roster, limit / 2, &p->strings);
+    thread_table_init(&p->threads, limit / 2, &p->strings);
     if (limit)
         p->storage_full = profile_mark(p, "[storage full]", NULL);
     return p;
@@ -62,8 +23,12 @@ struct profile *profile_free(struct profile *p)
 {
     if (!p)
         return NULL;
-    roster_release(&p->roster);
+    thread_table_release(&p->threads);
+    for (size_t i = 0; i < p->n_processes; i++)
+        free((void *)p->processes[i].children);
     free(p->processes);
+    free(p->mounts);
+    index_release(&p->mount_index);
     free(p->locations);
     free(p->located);
     free(p->frames);
@@ -72,7 +37,7 @@ struct profile *profile_free(struct profile *p)
     index_release(&p->func_index);
     free(p->modules);
     index_release(&p->module_index);
-    facts_release(&p->facts);
+    metadata_release(&p->metadata);
     stack_tree_release(&p->stacks);
     strings_release(&p->strings);
     free(p);
@@ -183,21 +148,31 @@ const struct func *profile_get_func(const struct profile *p, func_id id)
     return &p->funcs[id.ix - 1];
 }
 
-/* The two words that tell frames of one kind apart. */
-static void frame_words(const struct frame *f, uint64_t *ret_a, uint64_t *ret_b)
+/* The words that tell frames of one kind apart. */
+enum { FRAME_WORDS = 5 };
+static void frame_words(const struct frame *f, uint64_t ret[FRAME_WORDS])
 {
+    memset(ret, 0, FRAME_WORDS * sizeof *ret);
     switch (f->kind) {
     case FRAME_NATIVE:
-        *ret_a = (uint64_t)f->native.name.ix << 32 | f->native.module.ix;
-        *ret_b = f->native.offset;
+        ret[0] = (uint64_t)f->native.name.ix << 32 | f->native.module.ix;
+        ret[1] = f->native.offset;
         return;
     case FRAME_PYTHON:
-        *ret_a = f->python.func.ix;
-        *ret_b = f->python.line;
+        ret[0] = f->python.func.ix;
+        ret[1] = f->python.line;
         return;
     case FRAME_MARK:
-        *ret_a = f->mark.name.ix;
-        *ret_b = f->mark.file.ix;
+        ret[0] = f->mark.name.ix;
+        ret[1] = f->mark.file.ix;
+        return;
+    case FRAME_WAIT:
+        ret[0] = (uint64_t)f->wait.call.ix << 32 | f->wait.kind;
+        ret[1] = (uint64_t)f->wait.object.ix << 32 | f->wait.mount.ix;
+        ret[2] = (uint64_t)(uint32_t)f->wait.side.pid << 32 | (uint32_t)f->wait.side.tid;
+        ret[3] = f->wait.side.addr;
+        ret[4] = (uint64_t)f->wait.side.what.ix << 32 | f->wait.side.thing << 8 |
+                 f->wait.side.holder << 1 | f->wait.side.timed;
         return;
     }
     assert(!"a frame kind");
@@ -209,18 +184,22 @@ static bool same_frame(const void *item, const void *wanted)
     const struct frame *b = wanted;
     if (a->kind != b->kind || a->flags != b->flags)
         return false;
-    uint64_t x[2];
-    uint64_t y[2];
-    frame_words(a, &x[0], &x[1]);
-    frame_words(b, &y[0], &y[1]);
-    return x[0] == y[0] && x[1] == y[1];
+    uint64_t x[FRAME_WORDS];
+    uint64_t y[FRAME_WORDS];
+    frame_words(a, x);
+    frame_words(b, y);
+    return memcmp(x, y, sizeof x) == 0;
 }
 
 static uint64_t hash_of_frame(const struct frame *f)
 {
-    uint64_t words[2];
-    frame_words(f, &words[0], &words[1]);
-    return hash_u64(words[1] ^ hash_u64(words[0] << 8 ^ f->flags << 4 ^ f->kind));
+    uint64_t words[FRAME_WORDS];
+    frame_words(f, words);
+    uint64_t hash = hash_u64(words[0] << 8 ^ f->flags << 4 ^ f->kind);
+    for (size_t i = 1; i < FRAME_WORDS; i++)
+        if (i == 1 || words[i])
+            hash = hash_u64(words[i] ^ hash);
+    return hash;
 }
 
 frame_id profile_frame(struct profile *p, const struct frame *f)
@@ -266,6 +245,11 @@ frame_id profile_mark(struct profile *p, const char *name, const char *file)
     if (file)
         f.mark.file = profile_string(p, file);
     return profile_frame(p, &f);
+}
+
+frame_id profile_wait(struct profile *p, const struct wait *wait)
+{
+    return profile_frame(p, &(struct frame){.kind = FRAME_WAIT, .wait = *wait});
 }
 
 void profile_locate(struct profile *p, frame_id f, const struct location *loc, size_t n)
@@ -330,6 +314,14 @@ uint32_t profile_stack_depth(const struct profile *p, stack_id s)
     return s.ix ? stack_tree_node(&p->stacks, s)->depth : 0;
 }
 
+const struct wait *profile_stack_wait(const struct profile *p, stack_id s)
+{
+    if (!s.ix)
+        return NULL;
+    const struct frame *f = profile_get_frame(p, profile_stack_frame(p, s));
+    return f->kind == FRAME_WAIT ? &f->wait : NULL;
+}
+
 uint32_t profile_stack_count(const struct profile *p)
 {
     return (uint32_t)p->stacks.n;
@@ -357,6 +349,18 @@ const struct profile_process *profile_see_process(const struct profile *p, proce
     return &p->processes[id.ix - 1];
 }
 
+void profile_set_children(struct profile *p, process_id id, const struct profile_child *children,
+                          size_t n)
+{
+    struct profile_process *process = profile_get_process(p, id);
+    struct profile_child *copy = xcalloc(n, sizeof *copy);
+    if (n)
+        memcpy(copy, children, n * sizeof *copy);
+    free((void *)process->children);
+    process->children = copy;
+    process->n_children = n;
+}
+
 uint32_t profile_process_count(const struct profile *p)
 {
     return (uint32_t)p->n_processes;
@@ -365,52 +369,75 @@ uint32_t profile_process_count(const struct profile *p)
 thread_id profile_thread(struct profile *p, process_id process, pid_t tid, string_id name,
                          int64_t start_ns)
 {
-    return roster_add(&p->roster,
-                      &(struct profile_thread){
-                          .process = process, .tid = tid, .name = name, .start_ns = start_ns});
+    return thread_table_add(
+        &p->threads, &(struct profile_thread){
+                         .process = process, .tid = tid, .name = name, .start_ns = start_ns});
 }
 
 struct profile_thread *profile_get_thread(struct profile *p, thread_id id)
 {
-    return roster_get(&p->roster, id);
+    return thread_table_get(&p->threads, id);
 }
 
 const struct profile_thread *profile_see_thread(const struct profile *p, thread_id id)
 {
-    return roster_get(&p->roster, id);
+    return thread_table_get(&p->threads, id);
 }
 
 uint32_t profile_thread_count(const struct profile *p)
 {
-    return (uint32_t)p->roster.n;
+    return (uint32_t)p->threads.n;
 }
 
 void profile_add_run(struct profile *p, thread_id id, const struct run *run)
 {
-    if (roster_add_run(&p->roster, id, run))
+    if (thread_table_add_run(&p->threads, id, run))
         return;
     /* No room for another run: time goes on in one run whose stack says so, whatever the state. */
     struct run refused = *run;
     refused.stack = storage_full(p, (stack_id){0});
     profile_add_number(p, METRIC_RUNS_REFUSED, 1);
-    roster_force_run(&p->roster, id, &refused);
+    thread_table_force_run(&p->threads, id, &refused);
+}
+
+/* Where all places are taken, one sample of each holder is given up for the newcomer's: whoever has
+ * more than a seventh of all stays.  Source: Misra and Gries, "Finding repeated elements". */
+void profile_add_gil_wait(struct profile *p, thread_id id, thread_id holder)
+{
+    struct profile_thread *t = thread_table_get(&p->threads, id);
+    struct gil_holder *free_place = NULL;
+    t->gil_waits++;
+    if (!holder.ix)
+        return;
+    for (size_t i = 0; i < GIL_HOLDERS; i++) {
+        struct gil_holder *h = &t->gil_holders[i];
+        if (h->samples && h->thread.ix == holder.ix) {
+            h->samples++;
+            return;
+        }
+        free_place = h->samples ? free_place : h;
+    }
+    if (free_place)
+        *free_place = (struct gil_holder){holder, 1};
+    for (size_t i = 0; i < GIL_HOLDERS && !free_place; i++)
+        t->gil_holders[i].samples--;
 }
 
 void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns)
 {
-    roster_mark_counts(&p->roster, id, at_ns);
+    thread_table_mark_counts(&p->threads, id, at_ns);
 }
 
 void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns)
 {
-    roster_get(&p->roster, id)->end_ns = end_ns;
-    roster_get(&p->roster, id)->closed = true;
-    roster_end(&p->roster, id);
+    thread_table_get(&p->threads, id)->end_ns = end_ns;
+    thread_table_get(&p->threads, id)->closed = true;
+    thread_table_end(&p->threads, id);
 }
 
 int64_t profile_time_step_ns(const struct profile *p)
 {
-    return p->roster.step_ns;
+    return p->threads.step_ns;
 }
 
 /* ---- the whole ---- */
@@ -418,13 +445,13 @@ int64_t profile_time_step_ns(const struct profile *p)
 void profile_end(struct profile *p, int64_t end_ns)
 {
     p->end_ns = end_ns;
-    for (size_t i = 0; i < p->roster.n; i++)
-        if (!p->roster.items[i].ended && !p->roster.items[i].closed)
-            p->roster.items[i].end_ns = end_ns;
-    roster_settle_weights(&p->roster);
-    profile_set_number(p, METRIC_TIME_STEP_S, (double)p->roster.step_ns / NS_PER_S);
-    profile_set_number(p, METRIC_THREADS_FOLDED, (double)p->roster.n_folded);
-    profile_set_number(p, METRIC_THREADS_WITHOUT_A_SAMPLE, (double)p->roster.n_without_a_run);
+    for (size_t i = 0; i < p->threads.n; i++)
+        if (!p->threads.items[i].ended && !p->threads.items[i].closed)
+            p->threads.items[i].end_ns = end_ns;
+    thread_table_settle_weights(&p->threads);
+    profile_set_number(p, METRIC_TIME_STEP_S, (double)p->threads.step_ns / NS_PER_S);
+    profile_set_number(p, METRIC_THREADS_FOLDED, (double)p->threads.n_folded);
+    profile_set_number(p, METRIC_THREADS_WITHOUT_A_SAMPLE, (double)p->threads.n_without_a_run);
 }
 
 int64_t profile_end_ns(const struct profile *p)
@@ -451,22 +478,22 @@ double profile_number(const struct profile *p, enum metric m)
 
 void profile_set_text(struct profile *p, const char *key, const char *text)
 {
-    facts_at(&p->facts, key)->text = strings_add(&p->strings, text, strlen(text));
+    metadata_at(&p->metadata, key)->text = strings_add(&p->strings, text, strlen(text));
 }
 
-void profile_forget_fact(struct profile *p, const char *key)
+void profile_forget_metadatum(struct profile *p, const char *key)
 {
-    facts_forget(&p->facts, key);
+    metadata_forget(&p->metadata, key);
 }
 
-const struct profile_fact *profile_facts(const struct profile *p, size_t *ret_n)
+const struct profile_metadatum *profile_metadata(const struct profile *p, size_t *ret_n)
 {
-    *ret_n = p->facts.n;
-    return p->facts.items;
+    *ret_n = p->metadata.n;
+    return p->metadata.items;
 }
 
-const char *profile_fact_text(const struct profile *p, const char *key)
+const char *profile_metadata_text(const struct profile *p, const char *key)
 {
-    const struct profile_fact *fact = facts_find(&p->facts, key);
+    const struct profile_metadatum *fact = metadata_find(&p->metadata, key);
     return fact ? profile_text(p, fact->text) : "";
 }

@@ -12,6 +12,7 @@
 #include "profile/frame.h"
 #include "profile/ids.h"
 #include "profile/metrics.h"
+#include "profile/process.h"
 #include "profile/thread.h"
 
 struct profile;
@@ -45,6 +46,7 @@ void profile_flag_frame(struct profile *p, frame_id id,
                         uint32_t flags);               /* adds FLAGS; it stays the same frame */
 uint32_t profile_frame_count(const struct profile *p); /* ids run from 1 to this */
 frame_id profile_mark(struct profile *p, const char *name, const char *file); /* FILE NULL: none */
+frame_id profile_wait(struct profile *p, const struct wait *wait);
 
 /* Sets what a native frame stands for; LOC innermost first, N ≥ 1.  Replaces. */
 void profile_locate(struct profile *p, frame_id f, const struct location *loc, size_t n);
@@ -57,6 +59,8 @@ stack_id profile_push(struct profile *p, stack_id parent, frame_id f); /* same p
 frame_id profile_stack_frame(const struct profile *p, stack_id s);     /* innermost frame of S */
 stack_id profile_stack_parent(const struct profile *p, stack_id s);
 uint32_t profile_stack_depth(const struct profile *p, stack_id s);
+/* What a thread with stack S waits for; NULL: nothing, or it is not known. */
+const struct wait *profile_stack_wait(const struct profile *p, stack_id s);
 uint32_t profile_stack_count(const struct profile *p);
 
 /* ---- processes, threads, runs ---- */
@@ -68,12 +72,28 @@ struct profile_process {
     string_id environment;    /* the few variables of it that are kept, "NAME=value …" */
     string_id python_version; /* none: no Python */
     string_id python_note;    /* why Python frames are missing, if they are */
+    struct profile_cpu_limits cpu_limits;
+    struct profile_usage usage;           /* switches: of its threads, as far as theirs is known */
+    int64_t children_cpu_ns;              /* of its children in that time, told when they end */
+    bool children_known;                  /* else nobody could say whether it has any */
+    const struct profile_child *children; /* in the order of being seen; owned by the profile */
+    size_t n_children;
+    uint64_t children_seen; /* in all; only the first 64 are in CHILDREN */
 };
 /* Adds a process, a thread: always a new one, since pids and tids are used again. */
 process_id profile_process(struct profile *p, const struct profile_process *process);
 struct profile_process *profile_get_process(struct profile *p, process_id id);
 const struct profile_process *profile_see_process(const struct profile *p, process_id id);
+/* Copies the N CHILDREN, and replaces those of before. */
+void profile_set_children(struct profile *p, process_id id, const struct profile_child *children,
+                          size_t n);
 uint32_t profile_process_count(const struct profile *p);
+struct profile_host *profile_get_host(struct profile *p);
+const struct profile_host *profile_see_host(const struct profile *p);
+/* Same texts, same id; none for a new one beyond the first thousand. */
+mount_id profile_mount(struct profile *p, const struct profile_mount *m);
+const struct profile_mount *profile_see_mount(const struct profile *p, mount_id id);
+uint32_t profile_mount_count(const struct profile *p);
 
 thread_id profile_thread(struct profile *p, process_id process, pid_t tid, string_id name,
                          int64_t start_ns);
@@ -83,6 +103,8 @@ const struct profile_thread *profile_see_thread(const struct profile *p, thread_
 uint32_t profile_thread_count(const struct profile *p);
 /* Appends RUN; joins it to the last one if stack and state are equal and no time lies between. */
 void profile_add_run(struct profile *p, thread_id id, const struct run *run);
+/* A sample found thread ID waiting for the GIL that HOLDER has; none: unknown. */
+void profile_add_gil_wait(struct profile *p, thread_id id, thread_id holder);
 /* Keeps the thread's counts as of AT_NS; to be called about once in WEIGHTS_WINDOW samples. */
 void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns);
 /* Ends the thread's time line, so that its runs take no more room than they need: programs that
@@ -103,11 +125,11 @@ void profile_add_number(struct profile *p, enum metric m, double delta);
 double profile_number(const struct profile *p, enum metric m); /* 0 if never set */
 
 /* Texts about the recording, for the same places: in the order of first set. */
-struct profile_fact {
+struct profile_metadatum {
     const char *key; /* a literal, snake_case: "host"; no metric's key */
     string_id text;
 };
 void profile_set_text(struct profile *p, const char *key, const char *text);
-void profile_forget_fact(struct profile *p, const char *key);
-const struct profile_fact *profile_facts(const struct profile *p, size_t *ret_n);
-const char *profile_fact_text(const struct profile *p, const char *key); /* "" if never set */
+void profile_forget_metadatum(struct profile *p, const char *key);
+const struct profile_metadatum *profile_metadata(const struct profile *p, size_t *ret_n);
+const char *profile_metadata_text(const struct profile *p, const char *key); /* "" if never set */

@@ -5,6 +5,7 @@
 void run_join(struct run *last, const struct run *next)
 {
     last->samples += next->samples;
+    last->waits += next->waits;
     weights_add(&last->weights, &next->weights);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "profile/ids.h"
+#include "profile/usage.h"
 #include "profile/weights.h"
 
 enum run_state {
@@ -22,8 +23,17 @@ struct run {
     stack_id stack; /* none for RUN_MISSED */
     enum run_state state;
     uint64_t samples; /* ticks it stands for */
+    uint64_t
+        waits; /* RUN_BLOCKED: how many it is made of, by the thread's run counts; 0: unknown */
     int64_t start_ns; /* since the profile's origin */
     struct weights weights;
+};
+
+/* Who held Python's GIL when samples found a thread waiting for it. */
+enum { GIL_HOLDERS = 6 };
+struct gil_holder {
+    thread_id thread; /* none: a free place */
+    uint64_t samples;
 };
 
 struct profile_thread {
@@ -34,16 +44,19 @@ struct profile_thread {
     bool python; /* ever had a Python frame */
     bool ended;
     bool closed;                           /* end_ns is final, though the thread may live */
+    int64_t still_since_ns;                /* it has not run since, when its last run ended */
     int64_t start_ns, end_ns;              /* within the profile; end_ns set by profile_end too */
     struct counts counts;                  /* by schedstat over [start_ns, end_ns) */
     int64_t not_sampled_ns[COUNTED_KINDS]; /* of COUNTS, where no run has that state */
     struct count_mark *marks;              /* what COUNTS was, by time; owned by the profile */
     size_t n_marks, marks_capacity;
-    uint64_t voluntary, involuntary; /* context switches in that time; 0 if unknown */
-    struct run *runs;                /* by time, gapless; owned by the profile */
+    struct profile_usage usage;                 /* in about that time */
+    uint64_t gil_waits;                         /* samples that found it waiting for the GIL */
+    struct gil_holder gil_holders[GIL_HOLDERS]; /* the most frequent ones, about */
+    struct run *runs;                           /* by time, gapless; owned by the profile */
     size_t n_runs, runs_capacity;
-    /* 0; else it stands for so many ended threads of like names, which together lived for lived_ns: the
-     * runs are sums over all of them, in no order, and there is no tid. */
+    /* 0; else it stands for so many ended threads of like names, which together lived for lived_ns:
+     * the runs are sums over all of them, in no order, and there is no tid. */
     uint32_t n_folded;
     int64_t lived_ns;
 };

@@ -83,7 +83,8 @@ static void extend_window(struct window *w, const struct profile_thread *t, size
     w->counted_ns = counts->ns[kind] - before_ns;
 }
 
-/* Does W's last run go on behind mark I?  Then what was counted until there is not of W's runs alone. */
+/* Does W's last run go on behind mark I?  Then what was counted until there is not of W's runs
+ * alone. */
 static bool is_open(const struct window *w, const struct profile_thread *t, size_t i)
 {
     if (i == t->n_marks || w->last == 0)
@@ -92,7 +93,8 @@ static bool is_open(const struct window *w, const struct profile_thread *t, size
     return run->start_ns + run->weights.wall_ns > t->marks[i].at_ns;
 }
 
-/* Windows that are too small, or end within a run, are joined to the next; the last one to the one before it. */
+/* Windows that are too small, or end within a run, are joined to the next; the last one to the one
+ * before it. */
 static void settle_thread(struct profile_thread *t, enum counted kind)
 {
     struct window done = {0};

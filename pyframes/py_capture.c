@@ -1,4 +1,3 @@
-/* What is read of a thread while it cannot move: its thread states, and the walk that fills a recording. */
 #include "pyframes/py_capture.h"
 
 #include <stdatomic.h>
@@ -6,46 +5,78 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "pyframes/py_code_keep.h"
+#include "pyframes/py_code_record.h"
 #include "pyframes/py_gc.h"
 #include "pyframes/py_gil.h"
 #include "pyframes/py_layout.h"
+#include "pyframes/py_locals.h"
 #include "pyframes/py_states.h"
 #include "pyframes/py_walk.h"
 
 /* Of the data stack, read ahead of the walk: some 5,000 frames. */
 enum { MAX_DATASTACK_BYTES = 512 << 10 };
 
-/* Both are written one after the other: a capture may see a state that is not this thread's, which does no harm. */
-enum { MAX_ADOPTED = 8 };
-struct adopted {
+/* Written one member after the other: a capture may see another thread's state, which does no harm.
+ */
+enum { MAX_FOREIGN = 8 };
+struct foreign_state {
     _Atomic(uint64_t) own, state; /* 0: none */
+};
+
+struct py_scratch {
+    struct py_stack stack; /* the last capture's */
+    uint8_t *datastack;    /* NULL: not prepared yet */
 };
 
 struct py_capture {
     const struct py_runtime *rt;
     struct py_states *states;
-    struct py_stack scratch; /* the last capture's */
-    struct py_code_keep *codes;
-    uint8_t *datastack;
+    struct py_scratch *scratch;
+    struct py_scratch *own_scratch; /* NULL: it is borrowed */
+    struct py_code_record *codes;
     _Atomic(const struct py_tasks *) tasks; /* NULL: not wanted, or not known yet */
-    struct adopted adopted[MAX_ADOPTED];
-    size_t next_adopted; /* the worker's: which is replaced next */
+    atomic_bool locals;                     /* wanted */
+    struct foreign_state foreign[MAX_FOREIGN];
+    size_t next_foreign; /* the worker's: which is replaced next */
 };
 
-struct py_capture *py_capture_new(const struct py_runtime *rt)
+struct py_scratch *py_scratch_new(void)
+{
+    return xcalloc(1, sizeof(struct py_scratch));
+}
+
+/* Touched now: page faults would lengthen a hold. */
+static void prepare(struct py_scratch *scratch)
+{
+    size_t bytes = PY_MAX_FRAMES * sizeof *scratch->stack.frames;
+    if (scratch->datastack)
+        return;
+    scratch->stack.frames = xmalloc(bytes);
+    scratch->stack.capacity = PY_MAX_FRAMES;
+    memset(scratch->stack.frames, 0, bytes);
+    scratch->datastack = xmalloc(MAX_DATASTACK_BYTES);
+    memset(scratch->datastack, 0, MAX_DATASTACK_BYTES);
+}
+
+struct py_scratch *py_scratch_free(struct py_scratch *scratch)
+{
+    if (!scratch)
+        return NULL;
+    free(scratch->stack.frames);
+    free(scratch->datastack);
+    free(scratch);
+    return NULL;
+}
+
+struct py_capture *py_capture_new(const struct py_runtime *rt, struct py_scratch *scratch)
 {
     struct py_capture *c = xcalloc(1, sizeof *c);
-    size_t bytes = PY_MAX_FRAMES * sizeof *c->scratch.frames;
     c->rt = rt;
     c->states = py_states_new(rt);
-    c->scratch.frames = xmalloc(bytes);
-    c->scratch.capacity = PY_MAX_FRAMES;
-    /* Touched now: page faults would lengthen a hold. */
-    memset(c->scratch.frames, 0, bytes);
-    c->codes = py_code_keep_new(rt);
-    c->datastack = xmalloc(MAX_DATASTACK_BYTES);
-    memset(c->datastack, 0, MAX_DATASTACK_BYTES);
+    c->own_scratch = scratch ? NULL : py_scratch_new();
+    c->scratch = scratch ? scratch : c->own_scratch;
+    prepare(c->scratch);
+    c->codes = py_code_record_new(rt);
     return c;
 }
 
@@ -54,35 +85,40 @@ void py_capture_tasks(struct py_capture *c, const struct py_tasks *tasks)
     atomic_store_explicit(&c->tasks, tasks, memory_order_release);
 }
 
-void py_capture_disown(struct py_capture *c, uint64_t own, uint64_t state)
+void py_capture_locals(struct py_capture *c)
 {
-    for (size_t i = 0; i < MAX_ADOPTED; i++)
-        if (c->adopted[i].own == own && c->adopted[i].state == state)
-            c->adopted[i].state = 0;
+    atomic_store_explicit(&c->locals, true, memory_order_release);
 }
 
-void py_capture_adopt(struct py_capture *c, uint64_t own, uint64_t state)
+void py_capture_remove_foreign(struct py_capture *c, uint64_t own, uint64_t state)
 {
-    py_capture_disown(c, own, state);
-    struct adopted *a = &c->adopted[c->next_adopted++ % MAX_ADOPTED];
+    for (size_t i = 0; i < MAX_FOREIGN; i++)
+        if (c->foreign[i].own == own && c->foreign[i].state == state)
+            c->foreign[i].state = 0;
+}
+
+void py_capture_add_foreign(struct py_capture *c, uint64_t own, uint64_t state)
+{
+    py_capture_remove_foreign(c, own, state);
+    struct foreign_state *a = &c->foreign[c->next_foreign++ % MAX_FOREIGN];
     a->state = 0;
     a->own = own;
     a->state = state;
 }
 
-static uint32_t add_adopted(const struct py_capture *c, uint64_t *states, uint32_t n, uint32_t max)
+static uint32_t add_foreign(const struct py_capture *c, uint64_t *states, uint32_t n, uint32_t max)
 {
-    for (size_t i = 0; n > 0 && n < max && i < MAX_ADOPTED; i++) {
-        uint64_t state = c->adopted[i].state;
+    for (size_t i = 0; n > 0 && n < max && i < MAX_FOREIGN; i++) {
+        uint64_t state = c->foreign[i].state;
         uint32_t k = 0;
-        if (!state || c->adopted[i].own != states[n - 1] || !py_states_has(c->states, state))
+        if (!state || c->foreign[i].own != states[n - 1] || !py_states_has(c->states, state))
             continue;
         while (k < n && states[k] != state)
             k++;
         if (k < n)
             continue;
         memmove(states + 1, states, n++ * sizeof *states);
-        states[0] = state; /* up to 3.9 nothing else says that its frames are further in */
+        states[0] = state; /* first: up to 3.9 only the order says that its frames are further in */
     }
     return n;
 }
@@ -102,20 +138,19 @@ struct py_capture *py_capture_free(struct py_capture *c)
     if (!c)
         return NULL;
     py_states_free(c->states);
-    free(c->scratch.frames);
-    py_code_keep_free(c->codes);
-    free(c->datastack);
+    py_scratch_free(c->own_scratch);
+    py_code_record_free(c->codes);
     free(c);
     return NULL;
 }
 
-/* 3.11 and later: most frames lie one behind the other in chunks, newest last.  Read whole, they
- * come with a call per chunk instead of one per few frames.  Only to be quick: the walk reads what
- * this does not, so errors do not matter. */
+/* 3.11 and later: most frames lie one behind the other in chunks, the newest last.  Reading a chunk
+ * whole takes one call instead of one for every few frames.  The walk reads whatever this does not:
+ * errors do not matter. */
 static void read_datastack(struct py_capture *c, struct mem *recording, uint64_t state)
 {
-    /* struct _stack_chunk: previous, size, top (in words of data, once it is not the newest any
-     * more), data. */
+    /* struct _stack_chunk: previous, size, top (in words of data; valid once a newer chunk exists),
+     * data. */
     enum { TOP = 16, DATA = 24, MAX_CHUNKS = 64 };
     const struct py_layout *l = &c->rt->layout;
     uint64_t chunk, end, words, left = MAX_DATASTACK_BYTES;
@@ -125,7 +160,7 @@ static void read_datastack(struct py_capture *c, struct mem *recording, uint64_t
         return;
     for (int i = 0; i < MAX_CHUNKS && end > chunk && end - chunk <= left; i++) {
         left -= end - chunk;
-        if (mem_read(recording, chunk, c->datastack, end - chunk) < 0 ||
+        if (mem_read(recording, chunk, c->scratch->datastack, end - chunk) < 0 ||
             mem_read_u64(recording, chunk, &chunk) < 0 || chunk == 0 ||
             mem_read_u64(recording, chunk + TOP, &words) < 0 || words > left)
             return;
@@ -137,7 +172,7 @@ static int walk(struct py_capture *c, struct mem *recording, const uint64_t *sta
 {
     for (uint32_t i = 0; i < n; i++)
         read_datastack(c, recording, states[i]);
-    return n ? py_walk(c->rt, recording, states, n, &c->scratch) : 0;
+    return n ? py_walk(c->rt, recording, states, n, &c->scratch->stack) : 0;
 }
 
 /* Fills STATES with those of the thread, and walks their frames. */
@@ -147,12 +182,12 @@ static uint32_t walk_states(struct py_capture *c, struct mem *recording, pid_t n
     enum { MAX_NEW_STATES = 8 };
     uint64_t found[MAX_NEW_STATES];
     uint32_t found_n = 0;
-    c->scratch.n = 0;
+    c->scratch->stack.n = 0;
     uint32_t n = py_states_find(c->states, recording, ns_tid, fs_base, states, max, ret_incomplete);
-    n = add_adopted(c, states, n, max);
+    n = add_foreign(c, states, n, max);
     int error = walk(c, recording, states, n);
-    /* Without a frame they may also be what is left of states that were freed since the tick. */
-    if (c->scratch.n == 0)
+    /* States without a frame may have been freed since the tick: look for newer ones. */
+    if (c->scratch->stack.n == 0)
         found_n = py_states_find_new(c->states, recording, ns_tid, fs_base, found,
                                      max < MAX_NEW_STATES ? max : MAX_NEW_STATES);
     if (found_n > 0) {
@@ -172,19 +207,21 @@ uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns
     uint32_t n = walk_states(c, recording, ns_tid, fs_base, thread_states, max, ret_incomplete);
     if (n == 0)
         return 0;
-    for (uint32_t i = 0; c->scratch.n == 0 && i < n; i++)
-        py_walk_keep_callers(c->rt, recording, thread_states[i], &c->scratch);
+    for (uint32_t i = 0; c->scratch->stack.n == 0 && i < n; i++)
+        py_walk_record_callers(c->rt, recording, thread_states[i], &c->scratch->stack);
     (void)py_gil_state(c->rt, recording, thread_states, n, -1, 0);
     for (uint32_t i = 0; i < n; i++)
-        py_gc_keep(c->rt, recording, thread_states[i]);
+        py_gc_record(c->rt, recording, thread_states[i]);
     const struct py_tasks *tasks = atomic_load_explicit(&c->tasks, memory_order_acquire);
     for (uint32_t i = 0; tasks && i < n; i++)
-        py_task_keep(tasks, recording, thread_states[i]);
-    py_code_keep_stack(c->codes, recording, &c->scratch);
+        py_task_record(tasks, recording, thread_states[i]);
+    py_code_record_stack(c->codes, recording, &c->scratch->stack);
+    if (atomic_load_explicit(&c->locals, memory_order_acquire))
+        py_locals_record(c->rt, recording, &c->scratch->stack);
     return n;
 }
 
 void py_capture_undo(struct py_capture *c)
 {
-    py_code_keep_undo(c->codes, &c->scratch);
+    py_code_record_undo(c->codes, &c->scratch->stack);
 }

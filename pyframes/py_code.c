@@ -1,4 +1,3 @@
-/* The cache of code objects. */
 #include "pyframes/py_code.h"
 
 #include <errno.h>
@@ -13,19 +12,18 @@
 #include "pyframes/py_string.h"
 
 enum {
-    /* The standard library's longest takes 60 KB; generated modules may have a hundred times that.
-     */
+    /* The standard library's longest has 60 KB; a generated module's may be 100 times longer. */
     MAX_LINETABLE_BYTES = 16 << 20,
-    MAX_CODES = 1 << 18, /* a program that makes code without end must not fill our memory */
+    MAX_CODES = 1 << 18, /* for a program that makes code without end */
     MAX_TRIES = 3,       /* to read an object that changes meanwhile */
     CODE_UNIT_BYTES = 2,
-    MAX_COPIES = 1024, /* of one code object's bytecode that are known at a time */
+    MAX_COPIES = 1024, /* known copies of one code object's bytecode */
     MAX_LINELESS = 64, /* instructions without a line in a row; compilers emit a few */
-    /* Of a program that has no need of so much: */
-    MAX_TABLES_BYTES = 64 << 20, /* that are kept */
-    MAX_PLACES = 1 << 18,        /* instructions and copies of bytecode that are known */
-    MAX_WORK_BYTES = 256 << 20,  /* of line tables that are read or looked through for one stack */
-    /* A name is decoded and interned: each of its bytes is as much work as so many of a line table. */
+    /* Bounds that no ordinary program reaches: */
+    MAX_TABLES_BYTES = 64 << 20, /* of line tables that are kept */
+    MAX_PLACES = 1 << 18,        /* known instructions and copies of bytecode */
+    MAX_WORK_BYTES = 256 << 20,  /* of line tables that are read or searched for one stack */
+    /* Decoding and interning a byte of a name costs as much as this many bytes of a line table. */
     NAME_WORK = 16,
 };
 
@@ -38,11 +36,11 @@ struct code {
     uint8_t *table;
     size_t table_len;
     struct map frames; /* byte offset of an instruction → frame_id */
-    struct map copies; /* of the bytecode, one a thread: number → address */
+    struct map copies; /* of the bytecode, each a thread's: number → address */
     uint64_t units;    /* instructions in each */
     uint64_t round;    /* of the last check */
-    int64_t live_ns;   /* when the live target has shown it unchanged last */
-    int64_t seen_ns;   /* of the last capture that recorded it so */
+    int64_t live_ns;   /* when live memory last had it unchanged */
+    int64_t seen_ns;   /* when a capture last recorded it unchanged */
 };
 
 struct py_codes {
@@ -54,7 +52,7 @@ struct py_codes {
     size_t n, capacity;
     size_t *free; /* indices in codes that are free */
     size_t n_free, free_capacity;
-    size_t window; /* bytes of a code object that hold all of its key */
+    size_t window; /* bytes of a code object that contain its key */
     uint8_t *windows;
     uint64_t round;
     int64_t taken_ns;   /* the capture that was checked last */
@@ -138,9 +136,10 @@ struct batch {
     struct mem_span spans[MEM_MAX_SPANS];
 };
 
-/* What the live target has at its address at NOW_NS.  No code object: it was freed since the capture, so
- * what is known of it is the best there is to say.  Another: it was freed between PROVEN_NS, when it was there,
- * and now, which may be long after the capture; the capture is the nearer one's. */
+/* Compares code object IX with WINDOW, what live memory has at its address at NOW_NS.  If there is
+ * no code object, it was freed since the capture: it stays known.  If there is another, it was
+ * freed between the last time that it was there and now, which may be long after the capture: the
+ * capture shows the one that is nearer in time. */
 static void compare_live(struct py_codes *c, size_t ix, const uint8_t *window, int64_t taken_ns,
                          int64_t now_ns)
 {
@@ -161,12 +160,13 @@ static void check_batch(struct py_codes *c, struct batch *b)
         size_t got = mem_read_spans(c->live, b->spans + done, b->n - done) / c->window;
         for (size_t i = done; i < done + got && i < b->n; i++)
             compare_live(c, b->codes[i], b->spans[i].buf, b->taken_ns, now_ns);
-        done += got + 1; /* one that cannot be read is gone, perhaps with the process */
+        done += got + 1; /* an unreadable one is gone, perhaps with the process */
     }
     b->n = 0;
 }
 
-/* What the capture recorded at its address is what the frame ran. */
+/* The same with what the capture recorded, which the frame ran.  False: the capture has not
+ * recorded it. */
 static bool check_recorded(struct py_codes *c, struct mem *recorded, int64_t taken_ns, size_t ix,
                            uint8_t *window)
 {
@@ -184,12 +184,12 @@ void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
                     const struct py_stack *stack)
 {
     struct batch batch;
-    batch.n = 0; /* not its arrays: 32 KB */
+    batch.n = 0; /* its arrays of 32 KB stay as they are */
     batch.taken_ns = taken_ns;
     c->round++;
     c->taken_ns = taken_ns;
     c->work_left = MAX_WORK_BYTES;
-    if (c->places > MAX_PLACES) /* here, since one stack does not add many */
+    if (c->places > MAX_PLACES) /* checked once a stack: one adds few */
         forget_all(c);
     for (size_t i = 0; i < stack->n; i++) {
         uint64_t ix = 0;
@@ -213,17 +213,16 @@ struct code_names {
     struct text name, file;
 };
 
-/* The interpreter's own code objects: 3.12's shim, and from 3.13 on the helper between a call of a
- * class and its __init__ (_Py_InitCleanup). */
-static bool is_internal(const struct code_names *n, unsigned minor)
+/* Is it one of the interpreter's own code objects: a shim's, or that of the helper between a call
+ * of a class and its __init__ (_Py_InitCleanup)? */
+static bool is_internal(const struct code_names *n, const struct py_traits *traits)
 {
-    enum { SHIM_SINCE = 12, CLEANUP_SINCE = 13 };
-    bool cleanup = str_eq(n->file.s, "__init__") && str_eq(n->name.s, "__init__");
-    return (minor >= SHIM_SINCE && str_eq(n->file.s, "<shim>")) ||
-           (minor >= CLEANUP_SINCE && cleanup);
+    bool init_helper = str_eq(n->file.s, "__init__") && str_eq(n->name.s, "__init__");
+    return (traits->shim_code && str_eq(n->file.s, "<shim>")) ||
+           (traits->init_helper && init_helper);
 }
 
-/* What the capture recorded; what it did not, from the live target. */
+/* Reads what the capture recorded, and the rest from the live target. */
 struct code_source {
     struct mem mem;
     struct mem *recorded, *live;
@@ -274,7 +273,8 @@ static int read_key(struct py_codes *c, struct mem *mem, uint64_t addr, struct p
     return c->rt->code_type && ret->type != c->rt->code_type ? -ESTALE : 0;
 }
 
-/* Between two equal reads of the key its parts were what they are: the object holds them. */
+/* The object holds references to its parts: between two equal reads of its key they stay the same.
+ */
 static int read_code(struct py_codes *c, struct mem *recorded, uint64_t addr, struct code *code,
                      struct code_names *names)
 {
@@ -307,7 +307,7 @@ static int load(struct py_codes *c, struct mem *recorded, uint64_t addr, size_t 
     int r = read_code(c, recorded, addr, &code, &names);
     if (r == 0) {
         code.first_line = code.key.first_line > 0 ? code.key.first_line : 0;
-        code.hidden = is_internal(&names, c->rt->layout.minor);
+        code.hidden = is_internal(&names, &c->rt->layout.traits);
         code.func = profile_func(c->profile, &(struct func){
                                                  .name = profile_string(c->profile, names.name.s),
                                                  .file = profile_string(c->profile, names.file.s),
@@ -327,14 +327,15 @@ static int load(struct py_codes *c, struct mem *recorded, uint64_t addr, size_t 
 
 /* ---- resolving ---- */
 
-/* Code that the compiler made up has no line (the first instructions of a closure, the end of a
- * handler): it has that of the code before it. */
+/* Instructions that the compiler adds have no line (the first ones of a closure, the end of a
+ * handler): they get the line of those before them. */
 static int32_t line_of(const struct py_codes *c, const struct code *code, int32_t lasti)
 {
     int32_t line = 0;
     if (lasti == PY_LASTI_UNKNOWN ||
-        py_linetable_line_shown(c->rt->layout.lines, code->table, code->table_len, code->first_line,
-                                lasti, (MAX_LINELESS - 1) * CODE_UNIT_BYTES, &line) < 0)
+        py_linetable_line_shown(c->rt->layout.traits.lines, code->table, code->table_len,
+                                code->first_line, lasti, (MAX_LINELESS - 1) * CODE_UNIT_BYTES,
+                                &line) < 0)
         return 0;
     return line;
 }
@@ -346,7 +347,7 @@ static void add_place(struct py_codes *c, struct map *m, uint64_t key, uint64_t 
     c->places += m->n;
 }
 
-/* Returns 0; -EPROTO: without its line, which takes more work than a stack is worth. */
+/* Returns 0; -EPROTO: RET is without its line, since this stack's budget of work is used up. */
 static int frame_of(struct py_codes *c, struct code *code, int32_t lasti, frame_id *ret)
 {
     uint64_t known = 0;
@@ -400,15 +401,16 @@ int32_t py_code_lasti(const struct py_runtime *rt, struct mem *live, const struc
                                                        : PY_LASTI_UNKNOWN;
 }
 
-/* Up to 3.10 the key does not tell how long the bytecode is. */
+/* Is the offset LASTI in the bytecode?  True up to 3.10, whose keys do not tell its length. */
 static bool is_inside(const struct py_codes *c, const struct code *code, int32_t lasti)
 {
     return lasti < 0 ||
            py_code_key_units(&c->rt->layout, &code->key) > (uint32_t)lasti / CODE_UNIT_BYTES;
 }
 
-/* The same, from what is known already.  A copy stays where it is until no thread has its number any more and the
- * garbage collector takes it (_Py_ClearUnusedTLBC); a frame that is not in it has another one. */
+/* py_code_lasti() from what is known already.  A copy stays where it is until no thread has its
+ * number any more and the garbage collector frees it (_Py_ClearUnusedTLBC): a frame whose
+ * instruction is not in the known copy has a newer one. */
 static int32_t lasti_of(struct py_codes *c, struct code *code, const struct py_frame *f)
 {
     uint64_t start;

@@ -12,7 +12,6 @@ enum {
     OBJECT_BYTES = 8, /* a PyObject's own fields from its type on */
     ENTRY_BYTES = 24, /* hash, key, value */
     UNICODE_ENTRY_BYTES = 16,
-    NEWEST = 13,
 };
 
 /* PyDictKeysObject, which is no PyObject. */
@@ -32,8 +31,8 @@ static int read_word(struct mem *mem, uint64_t addr, uint64_t *ret)
     return mem_read_u64(mem, addr, ret);
 }
 
-/* Up to 3.10: refcnt, size, lookup function, usable, nentries, then the hash table, whose slots are
- * as wide as its size needs. */
+/* Up to 3.10: refcnt, size, lookup function, usable, nentries, then the hash table; its size
+ * decides how wide a slot is. */
 static int read_old_keys(struct mem *mem, uint64_t addr, struct keys *ret)
 {
     enum { SIZE = 8, NENTRIES = 32, INDICES = 40 };
@@ -74,13 +73,13 @@ static int read_new_keys(struct mem *mem, uint64_t addr, struct keys *ret)
     return 0;
 }
 
-/* VALUES: where the values are if the keys are shared; 0: beside the keys. */
+/* VALUES: where the values are if the keys are shared; 0: they are beside the keys. */
 static int read_entries(const struct py_layout *l, struct mem *mem, uint64_t keys_addr,
                         uint64_t values, struct py_dict *ret)
 {
     struct keys keys;
-    int r = l->minor <= 10 ? read_old_keys(mem, keys_addr, &keys)
-                           : read_new_keys(mem, keys_addr, &keys);
+    int r = l->traits.dicts == PY_DICTS_36 ? read_old_keys(mem, keys_addr, &keys)
+                                           : read_new_keys(mem, keys_addr, &keys);
     if (r == 0 && keys.n > PY_DICT_MAX_ENTRIES)
         r = -EPROTO;
     if (r < 0)
@@ -109,14 +108,14 @@ static int read_entries(const struct py_layout *l, struct mem *mem, uint64_t key
 static uint64_t values_start(const struct py_layout *l, uint64_t values)
 {
     enum { VALUES_HEAD_BYTES = 8 };
-    return values && l->minor >= 13 ? values + VALUES_HEAD_BYTES : values;
+    return values && l->traits.dicts == PY_DICTS_313 ? values + VALUES_HEAD_BYTES : values;
 }
 
 int py_dict_read(const struct py_layout *l, struct mem *mem, uint64_t addr, struct py_dict *ret)
 {
     enum { KEYS = 16, VALUES = 24 }; /* behind ma_used and ma_version_tag */
     uint64_t keys, values;
-    if (l->minor > NEWEST)
+    if (l->traits.dicts == PY_DICTS_UNREAD)
         return -EPROTO;
     int r = read_word(mem, addr + field(l, KEYS), &keys);
     if (r == 0)
@@ -150,9 +149,9 @@ static int read_instance(const struct py_layout *l, struct mem *mem, uint64_t ad
     return 0;
 }
 
-/* From 3.11 on before the object: 3.11: pointers to values and to a dict, one of them NULL; 3.12: one
- * pointer, odd (one less) if to values; 3.13: values behind the object, unless there is a dict that is
- * not just a view of them. */
+/* What stands before the object.  3.11: a pointer to values and one to a dict, one of them NULL.
+ * 3.12: one pointer to either; that to values is one less, so odd.  3.13: a pointer to a dict; if
+ * it is NULL the values are behind the object. */
 static int find_managed(const struct py_layout *l, struct mem *mem, const struct instance *o,
                         uint64_t *ret_values, uint64_t *ret_dict)
 {
@@ -160,11 +159,11 @@ static int find_managed(const struct py_layout *l, struct mem *mem, const struct
     uint64_t before = l->free_threaded ? DICT_BEFORE_FREE_THREADED : DICT_BEFORE;
     *ret_values = 0;
     int r = read_word(mem, o->addr - before, ret_dict);
-    if (r == 0 && l->minor == 11)
+    if (r == 0 && l->traits.dicts == PY_DICTS_311)
         r = read_word(mem, o->addr - VALUES_BEFORE, ret_values);
-    if (r == 0 && l->minor == 12 && (*ret_dict & 1))
+    if (r == 0 && l->traits.dicts == PY_DICTS_312 && (*ret_dict & 1))
         *ret_values = *ret_dict + 1;
-    if (r == 0 && l->minor == 13 && *ret_dict == 0)
+    if (r == 0 && l->traits.dicts == PY_DICTS_313 && *ret_dict == 0)
         *ret_values = o->addr + o->basic_bytes;
     return r;
 }
@@ -175,12 +174,12 @@ int py_attributes_read(const struct py_layout *l, struct mem *mem, uint64_t addr
     enum { MANAGED_DICT = 1 << 4 }; /* Py_TPFLAGS_MANAGED_DICT, 3.11+ */
     struct instance o;
     uint64_t values = 0, keys, dict;
-    if (l->minor > NEWEST)
+    if (l->traits.dicts == PY_DICTS_UNREAD)
         return -EPROTO;
     int r = read_instance(l, mem, addr, &o);
     if (r != 0)
         return r;
-    if (l->minor >= 11 && o.flags & MANAGED_DICT)
+    if (l->traits.dicts != PY_DICTS_36 && o.flags & MANAGED_DICT)
         r = find_managed(l, mem, &o, &values, &dict);
     else if (o.dict_offset > 0)
         r = read_word(mem, addr + (uint64_t)o.dict_offset, &dict);

@@ -1,7 +1,6 @@
-/* CPython's dicts and what instances keep their attributes in, read as far as their entries: no hash
- * table, no collisions.  3.6 to 3.13.  The target may be running: what is torn is not found.
- * Source: CPython Objects/dict-common.h (3.6 to 3.10), Include/internal/pycore_dict.h,
- * pycore_object.h. */
+/* Reads the entries of CPython's dicts, and those of instances' attributes; the hash table is
+ * passed over.  Up to 3.13.  The target may be running: what is torn is not found.  Source: CPython
+ * Objects/dict-common.h (3.6 to 3.10), Include/internal/pycore_dict.h, pycore_object.h. */
 #pragma once
 
 #include "pyframes/py_layout.h"
@@ -11,15 +10,16 @@ struct py_entry {
     uint64_t key, value;
 };
 struct py_dict {
-    struct py_entry *entries; /* heap; those that were deleted have VALUE 0 */
+    struct py_entry *entries; /* heap; a deleted one has VALUE 0 */
     size_t n;
 };
 enum { PY_DICT_MAX_ENTRIES = 1 << 16 };
 
-/* Reads the dict at ADDR.  Returns 0; -EPROTO (no sound dict, or too large); what mem_read() says. */
+/* Reads the dict at ADDR.  Returns 0; -EPROTO (no sound dict, or too large, or of a version whose
+ * dicts are not known); what mem_read() says. */
 int py_dict_read(const struct py_layout *layout, struct mem *mem, uint64_t addr,
                  struct py_dict *ret);
-/* Reads the attributes of the instance at ADDR, wherever its type has them kept. */
+/* The same of the attributes of the instance at ADDR. */
 int py_attributes_read(const struct py_layout *layout, struct mem *mem, uint64_t addr,
                        struct py_dict *ret);
 /* The value of the str key NAME; 0: none. */

@@ -5,14 +5,16 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "pyframes/py_frame_ptr.h"
 #include "pyframes/py_layout.h"
-#include "pyframes/py_self.h"
 
-/* Up to 3.12 a caller of the collector sets the flag before the call and clears it after, this close in
- * all builds tried (docs/python-versions.md). */
-enum { AROUND_BYTES = 512, LAST_FLAGGING_CALLER = 12 };
-/* From 3.13 on the collector itself begins with setting it. */
-enum { BEGIN_BYTES = 128 };
+enum {
+    /* Up to 3.12 a caller of the collector sets the flag before the call and clears it after,
+     * within so many bytes of code in all builds tried (docs/python-versions.md). */
+    AROUND_BYTES = 512,
+    /* From 3.13 on the collector sets it, within so many bytes from its beginning. */
+    BEGIN_BYTES = 128,
+};
 
 struct py_gc {
     const struct py_runtime *rt;
@@ -39,7 +41,7 @@ struct py_gc *py_gc_free(struct py_gc *gc)
     return NULL;
 }
 
-/* The flag's address, and how far it lies from the structure that has it: what an instruction says. */
+/* The flag's address, and its offset in the structure that has it, which instructions contain. */
 struct flag {
     uint64_t addr, offset;
 };
@@ -60,7 +62,7 @@ static bool find_flag(const struct py_runtime *rt, struct mem *mem, uint64_t thr
     return true;
 }
 
-void py_gc_keep(const struct py_runtime *rt, struct mem *recording, uint64_t thread_state)
+void py_gc_record(const struct py_runtime *rt, struct mem *recording, uint64_t thread_state)
 {
     struct flag flag;
     uint32_t set;
@@ -71,8 +73,8 @@ void py_gc_keep(const struct py_runtime *rt, struct mem *recording, uint64_t thr
         (void)mem_read_u64(recording, flag.addr - flag.offset + rt->layout.interp.gc_frame, &frame);
 }
 
-/* Is the operand that begins with the ModRM at AT memory at a register + OFFSET: mod 2, a SIB if its rm is 4,
- * the displacement?  *RET_END is what follows. */
+/* Does an operand `[reg + OFFSET]` begin with the ModRM at AT: mod 2, a SIB if rm is 4,
+ * displacement?  *RET_END: what follows it. */
 static bool is_at(const uint8_t *at, uint32_t offset, const uint8_t **ret_end)
 {
     enum { MOD = 0xc0, MOD_DISP32 = 0x80, RM = 7, RM_SIB = 4 };
@@ -83,8 +85,8 @@ static bool is_at(const uint8_t *at, uint32_t offset, const uint8_t **ret_end)
     return get_u32(at) == offset;
 }
 
-/* Is there in BYTES[FROM, TO) a `mov [reg + OFFSET], …` of 32 bits: of the constant VALUE, or, if ANY, of
- * a register too?  x86-64: 89 or C7. */
+/* Does BYTES[FROM, TO) contain a 32-bit `mov [reg + OFFSET], VALUE`, or, if ANY, one of a register?
+ * x86-64: C7, 89. */
 static bool stores(const uint8_t *bytes, size_t from, size_t to, uint32_t offset, uint32_t value,
                    bool any)
 {
@@ -99,7 +101,8 @@ static bool stores(const uint8_t *bytes, size_t from, size_t to, uint32_t offset
     return false;
 }
 
-/* Is there a `lock cmpxchg [reg + OFFSET], r32` in BYTES[0, N)?  x86-64: F0, maybe a REX, 0F B1. */
+/* Does BYTES[0, N) contain a `lock cmpxchg [reg + OFFSET], r32`?  x86-64: F0, maybe a REX, 0F B1.
+ */
 static bool exchanges(const uint8_t *bytes, size_t n, uint32_t offset)
 {
     enum { LOCK = 0xf0, REX = 0x40, REX_MASK = 0xf0, LONGEST = 10 };
@@ -141,16 +144,16 @@ static void note_found(void *ctx, uint64_t ix, uint64_t place)
     *(bool *)ctx = true;
 }
 
-/* From 3.13 on: gcc keeps the flag's address, from setting to clearing it. */
+/* From 3.13 on: code by gcc keeps the flag's address from setting to clearing it. */
 static bool keeps_address(const struct native_frame *f, struct mem *mem,
-                          const struct py_selves *flag)
+                          const struct py_frame_ptrs *flag)
 {
     bool found = false;
-    py_self_each(f, mem, flag, note_found, &found);
+    py_frame_ptr_each(f, mem, flag, note_found, &found);
     return found;
 }
 
-/* clang keeps that of what the flag lies in, as other functions do. */
+/* Code by clang keeps the address of the structure instead, as other functions do. */
 static bool begins_with_flag(struct py_gc *gc, const struct native_frame *f, uint64_t offset)
 {
     uint8_t code[BEGIN_BYTES];
@@ -166,30 +169,30 @@ static bool begins_with_flag(struct py_gc *gc, const struct native_frame *f, uin
 }
 
 static bool is_collector(struct py_gc *gc, const struct native_frame *f, struct mem *mem,
-                         const struct flag *flag, const struct py_selves *flags)
+                         const struct flag *flag, const struct py_frame_ptrs *flags)
 {
     if (!py_runtime_owns(gc->rt, f->pc))
         return false;
-    if (gc->rt->layout.minor <= LAST_FLAGGING_CALLER)
-        return calls_collector(gc, f, flag->offset);
-    return keeps_address(f, mem, flags) || begins_with_flag(gc, f, flag->offset);
+    if (gc->rt->layout.traits.collector_sets_flag)
+        return keeps_address(f, mem, flags) || begins_with_flag(gc, f, flag->offset);
+    return calls_collector(gc, f, flag->offset);
 }
 
 static struct py_gc_found find_native(struct py_gc *gc, struct mem *mem, const struct flag *flag,
                                       const struct native_stack *native)
 {
     struct py_gc_found ret = {.place = PY_GC_NONE};
-    struct py_selves selves = {0};
-    py_selves_clear(&selves);
-    py_selves_add(&selves, flag->addr, 0);
+    struct py_frame_ptrs ptrs = {0};
+    py_frame_ptrs_clear(&ptrs);
+    py_frame_ptrs_add(&ptrs, flag->addr, 0);
     for (size_t i = native->n; i-- > 0 && ret.place == PY_GC_NONE;)
-        if (is_collector(gc, &native->frames[i], mem, flag, &selves))
+        if (is_collector(gc, &native->frames[i], mem, flag, &ptrs))
             ret = (struct py_gc_found){PY_GC_NATIVE, i};
-    py_selves_release(&selves);
+    py_frame_ptrs_release(&ptrs);
     return ret;
 }
 
-/* 3.15 notes the Python frame that was running. */
+/* 3.15 notes the Python frame that set the collection off. */
 static struct py_gc_found find_frame(const struct py_gc *gc, struct mem *mem,
                                      const struct flag *flag, const struct py_stack *py)
 {

@@ -11,8 +11,8 @@ struct gil {
     uint64_t holder;       /* thread state; 0: nobody */
 };
 
-/* 3.6: separate variables.  Who holds the GIL is made the current thread state right after, and
- * unmade right before. */
+/* 3.6: separate variables.  A thread state becomes the current one right after it took the GIL, and
+ * no longer is right before it gives it back. */
 static struct gil read_variables(const struct py_runtime *rt, struct mem *mem)
 {
     struct gil ret = {.start = rt->gil_start, .bytes = rt->gil_bytes};
@@ -53,7 +53,7 @@ static struct gil read_gil(const struct py_runtime *rt, struct mem *mem, uint64_
     }
     ret.start = gil;
     ret.bytes = l->gil.bytes;
-    /* Who held it last stays there while nobody does. */
+    /* last_holder stays while nobody holds it. */
     if (mem_read_u32(mem, gil + l->gil.locked, &locked) < 0 || locked != 1 ||
         mem_read_u64(mem, gil + l->gil.last_holder, &ret.holder) < 0)
         ret.holder = 0;

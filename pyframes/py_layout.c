@@ -5,21 +5,25 @@
 
 #include "base/bytes.h"
 
-/* The rows below are printed by tools/gen-layout; a test holds them against the headers found. */
+/* Rows are printed by tools/gen-layout, but for their traits; a test holds them against the headers
+ * found. */
 /* clang-format off */
 static const struct py_layout rows[] = {
-    {.minor = 6, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
-     .runtime = {.interpreters = 0, .gil = PY_ABSENT, .collecting = PY_ABSENT},
-     .interp = {.next = 0, .threads = 8, .id = PY_ABSENT, .gil = PY_ABSENT, .collecting = PY_ABSENT,
+    {.minor = 6,
+     .traits = {.chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
+         .dicts = PY_DICTS_36, .trace_refs_links = true},
+     .runtime = {.interpreters = 0, .main_interpreter = PY_ABSENT, .gil = PY_ABSENT,
+         .collecting = PY_ABSENT},
+     .interp = {.next = 0, .threads = 8, .gil = PY_ABSENT, .collecting = PY_ABSENT,
          .gc_frame = PY_ABSENT, .modules = 16},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
          .base_frame = PY_ABSENT, .thread_id = 152, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
      .frame = {.previous = 24, .code = 32, .lasti = 120, .instr = PY_ABSENT, .owner = PY_ABSENT,
-         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 124},
+         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 124, .locals = 376},
      .code = {.filename = 96, .name = 104, .qualname = PY_ABSENT, .first_line = 36,
          .linetable = 112, .consts = 48, .names = 56, .version = PY_ABSENT, .bytecode = 40,
-         .copies = PY_ABSENT, .flags = 32},
+         .copies = PY_ABSENT, .argcount = 16, .kwonly = 20, .flags = 32, .variables = 64},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -27,18 +31,20 @@ static const struct py_layout rows[] = {
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = PY_ABSENT, .locked = PY_ABSENT, .enabled = PY_ABSENT, .bytes = 0}},
-    {.minor = 7, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
-     .runtime = {.interpreters = 24, .gil = 1264, .collecting = 632},
-     .interp = {.next = 0, .threads = 8, .id = 16, .gil = PY_ABSENT, .collecting = PY_ABSENT,
+    {.minor = 7,
+     .traits = {.chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
+         .dicts = PY_DICTS_36, .trace_refs_links = true},
+     .runtime = {.interpreters = 24, .main_interpreter = 32, .gil = 1264, .collecting = 632},
+     .interp = {.next = 0, .threads = 8, .gil = PY_ABSENT, .collecting = PY_ABSENT,
          .gc_frame = PY_ABSENT, .modules = 40},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
      .frame = {.previous = 24, .code = 32, .lasti = 104, .instr = PY_ABSENT, .owner = PY_ABSENT,
-         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 108},
+         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 108, .locals = 360},
      .code = {.filename = 96, .name = 104, .qualname = PY_ABSENT, .first_line = 36,
          .linetable = 112, .consts = 48, .names = 56, .version = PY_ABSENT, .bytecode = 40,
-         .copies = PY_ABSENT, .flags = 32},
+         .copies = PY_ABSENT, .argcount = 16, .kwonly = 20, .flags = 32, .variables = 64},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -46,18 +52,20 @@ static const struct py_layout rows[] = {
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
-    {.minor = 8, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
-     .runtime = {.interpreters = 32, .gil = 1152, .collecting = 544},
-     .interp = {.next = 0, .threads = 8, .id = 16, .gil = PY_ABSENT, .collecting = PY_ABSENT,
+    {.minor = 8,
+     .traits = {.chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
+         .dicts = PY_DICTS_36, .trace_refs_links = true},
+     .runtime = {.interpreters = 32, .main_interpreter = 40, .gil = 1152, .collecting = 544},
+     .interp = {.next = 0, .threads = 8, .gil = PY_ABSENT, .collecting = PY_ABSENT,
          .gc_frame = PY_ABSENT, .modules = 56},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
      .frame = {.previous = 24, .code = 32, .lasti = 104, .instr = PY_ABSENT, .owner = PY_ABSENT,
-         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 108},
+         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 108, .locals = 360},
      .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
          .linetable = 120, .consts = 56, .names = 64, .version = PY_ABSENT, .bytecode = 48,
-         .copies = PY_ABSENT, .flags = 36},
+         .copies = PY_ABSENT, .argcount = 16, .kwonly = 24, .flags = 36, .variables = 72},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -65,18 +73,20 @@ static const struct py_layout rows[] = {
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
-    {.minor = 9, .chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
-     .runtime = {.interpreters = 32, .gil = 352, .collecting = PY_ABSENT},
-     .interp = {.next = 0, .threads = 8, .id = 24, .gil = PY_ABSENT, .collecting = 816,
-         .gc_frame = PY_ABSENT, .modules = 856},
+    {.minor = 9,
+     .traits = {.chain = PY_CHAIN_OBJECTS, .lines = PY_LNOTAB, .lasti_unit = 1,
+         .dicts = PY_DICTS_36, .trace_refs_links = true},
+     .runtime = {.interpreters = 32, .main_interpreter = 40, .gil = 352, .collecting = PY_ABSENT},
+     .interp = {.next = 0, .threads = 8, .gil = PY_ABSENT, .collecting = 816, .gc_frame = PY_ABSENT,
+         .modules = 856},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = PY_ABSENT, .root_cframe = PY_ABSENT,
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = PY_ABSENT},
      .frame = {.previous = 24, .code = 32, .lasti = 104, .instr = PY_ABSENT, .owner = PY_ABSENT,
-         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 108},
+         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 108, .locals = 360},
      .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
          .linetable = 120, .consts = 56, .names = 64, .version = PY_ABSENT, .bytecode = 48,
-         .copies = PY_ABSENT, .flags = 36},
+         .copies = PY_ABSENT, .argcount = 16, .kwonly = 24, .flags = 36, .variables = 72},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -84,18 +94,20 @@ static const struct py_layout rows[] = {
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
-    {.minor = 10, .chain = PY_CHAIN_OBJECTS_CFRAME, .lines = PY_LINETABLE_310, .lasti_unit = 2,
-     .runtime = {.interpreters = 32, .gil = 352, .collecting = PY_ABSENT},
-     .interp = {.next = 0, .threads = 8, .id = 24, .gil = PY_ABSENT, .collecting = 816,
-         .gc_frame = PY_ABSENT, .modules = 856},
+    {.minor = 10,
+     .traits = {.chain = PY_CHAIN_OBJECTS_CFRAME, .lines = PY_LINETABLE_310, .lasti_unit = 2,
+         .dicts = PY_DICTS_36, .trace_refs_links = true},
+     .runtime = {.interpreters = 32, .main_interpreter = 40, .gil = 352, .collecting = PY_ABSENT},
+     .interp = {.next = 0, .threads = 8, .gil = PY_ABSENT, .collecting = 816, .gc_frame = PY_ABSENT,
+         .modules = 856},
      .thread = {.next = 8, .interp = 16, .frame = 24, .cframe = 48, .root_cframe = 264,
          .base_frame = PY_ABSENT, .thread_id = 176, .native_id = PY_ABSENT, .datastack = PY_ABSENT},
      .cframe = {.current_frame = PY_ABSENT, .previous = 8},
      .frame = {.previous = 24, .code = 32, .lasti = 96, .instr = PY_ABSENT, .owner = PY_ABSENT,
-         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 100},
+         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 100, .locals = 352},
      .code = {.filename = 104, .name = 112, .qualname = PY_ABSENT, .first_line = 40,
          .linetable = 120, .consts = 56, .names = 64, .version = PY_ABSENT, .bytecode = 48,
-         .copies = PY_ABSENT, .flags = 36},
+         .copies = PY_ABSENT, .argcount = 16, .kwonly = 24, .flags = 36, .variables = 72},
      .object = {.type = 8},
      .type = {.cached_keys = PY_ABSENT},
      .generator = {.frame = PY_ABSENT},
@@ -103,18 +115,20 @@ static const struct py_layout rows[] = {
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
-    {.minor = 11, .chain = PY_CHAIN_IS_ENTRY, .lines = PY_LOCATIONS, .lasti_unit = 1,
-     .runtime = {.interpreters = 40, .gil = 360, .collecting = PY_ABSENT},
-     .interp = {.next = 0, .threads = 16, .id = 48, .gil = PY_ABSENT, .collecting = 848,
+    {.minor = 11,
+     .traits = {.chain = PY_CHAIN_IS_ENTRY, .lines = PY_LOCATIONS, .dicts = PY_DICTS_311,
+         .trace_refs_links = true, .with_keeps_exit = true},
+     .runtime = {.interpreters = 40, .main_interpreter = 48, .gil = 360, .collecting = PY_ABSENT},
+     .interp = {.next = 0, .threads = 16, .gil = PY_ABSENT, .collecting = 848,
          .gc_frame = PY_ABSENT, .modules = 888},
      .thread = {.next = 8, .interp = 16, .frame = PY_ABSENT, .cframe = 56, .root_cframe = 336,
          .base_frame = PY_ABSENT, .thread_id = 152, .native_id = 160, .datastack = 296},
      .cframe = {.current_frame = 8, .previous = 16},
      .frame = {.previous = 48, .code = 32, .lasti = PY_ABSENT, .instr = 56, .owner = 69,
-         .is_entry = 68, .copy = PY_ABSENT, .bytes = 70},
+         .is_entry = 68, .copy = PY_ABSENT, .bytes = 70, .locals = 72},
      .code = {.filename = 112, .name = 120, .qualname = 128, .first_line = 72, .linetable = 136,
          .consts = 24, .names = 32, .version = PY_ABSENT, .bytecode = 184, .copies = PY_ABSENT,
-         .flags = 48},
+         .argcount = 56, .kwonly = 64, .flags = 48, .variables = 96},
      .object = {.type = 8},
      .type = {.cached_keys = 872},
      .generator = {.frame = PY_ABSENT},
@@ -122,18 +136,22 @@ static const struct py_layout rows[] = {
          .kind_shift = 2},
      .bytes = {.size = 16, .data = 32},
      .gil = {.last_holder = 8, .locked = 16, .enabled = PY_ABSENT, .bytes = 208}},
-    {.minor = 12, .chain = PY_CHAIN_SHIM_CFRAME, .lines = PY_LOCATIONS, .lasti_unit = 1,
-     .runtime = {.interpreters = 40, .gil = PY_ABSENT, .collecting = PY_ABSENT},
-     .interp = {.next = 0, .threads = 72, .id = 8, .gil = 384, .collecting = 312,
-         .gc_frame = PY_ABSENT, .modules = 944},
+    {.minor = 12,
+     .traits = {.chain = PY_CHAIN_SHIM_CFRAME, .lines = PY_LOCATIONS, .dicts = PY_DICTS_312,
+         .trace_refs_links = true, .with_keeps_exit = true, .int_tags = true,
+         .shim_code = true},
+     .runtime = {.interpreters = 40, .main_interpreter = 48, .gil = PY_ABSENT,
+         .collecting = PY_ABSENT},
+     .interp = {.next = 0, .threads = 72, .gil = 384, .collecting = 312, .gc_frame = PY_ABSENT,
+         .modules = 944},
      .thread = {.next = 8, .interp = 16, .frame = PY_ABSENT, .cframe = 56, .root_cframe = 272,
          .base_frame = PY_ABSENT, .thread_id = 136, .native_id = 144, .datastack = 232},
      .cframe = {.current_frame = 0, .previous = 8},
      .frame = {.previous = 8, .code = 0, .lasti = PY_ABSENT, .instr = 56, .owner = 70,
-         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 71},
+         .is_entry = PY_ABSENT, .copy = PY_ABSENT, .bytes = 71, .locals = 72},
      .code = {.filename = 112, .name = 120, .qualname = 128, .first_line = 68, .linetable = 136,
          .consts = PY_ABSENT, .names = PY_ABSENT, .version = 92, .bytecode = 192,
-         .copies = PY_ABSENT, .flags = 48},
+         .copies = PY_ABSENT, .argcount = 52, .kwonly = 60, .flags = 48, .variables = 96},
      .object = {.type = 8},
      .type = {.cached_keys = 880},
      .generator = {.frame = PY_ABSENT},
@@ -147,61 +165,84 @@ static const struct py_layout rows[] = {
 /* Where in _Py_DebugOffsets each value stands.  CPython promises this order within a minor version;
  * the values differ between patch levels and build options, which is what the block is for. */
 struct positions {
-    uint32_t minor, bytes, free_threaded;
+    uint32_t minor;
+    struct py_traits traits;
+    uint32_t bytes, free_threaded;
     uint32_t runtime_interpreters;
-    uint32_t interp_id, interp_next, interp_threads, interp_gil, interp_gc, interp_modules;
+    uint32_t interp_next, interp_threads, interp_gil, interp_gc, interp_modules;
     uint32_t own_gil, own_gil_enabled, own_gil_locked, own_gil_holder;
     uint32_t thread_next, thread_interp, thread_frame, thread_base_frame;
     uint32_t thread_id, thread_native_id, thread_datastack;
-    uint32_t frame_previous, frame_executable, frame_instr, frame_owner, frame_copy;
+    uint32_t frame_previous, frame_executable, frame_instr, frame_owner, frame_locals, frame_copy;
     uint32_t code_filename, code_name, code_qualname, code_linetable, code_first_line;
-    uint32_t code_bytecode, code_copies;
+    uint32_t code_argcount, code_variables, code_bytecode, code_copies;
     uint32_t object_type, bytes_size, bytes_data;
     uint32_t gc_collecting, gc_frame, generator_frame;
     uint32_t unicode_state, unicode_length, unicode_ascii_bytes, unicode_compact_bytes;
-    uint32_t version_past_first_line; /* no position: it is the same in all builds of a version */
+    /* Not in the block: how far a field is behind its neighbour, the same in all builds. */
+    uint32_t main_past_interpreters, version_past_first_line, kwonly_past_argcount;
+    uint32_t argcount_past_flags, cached_keys_past_type;
 };
 /* clang-format off */
 static const struct positions positions[] = {
-    {.minor = 13, .bytes = 584, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
-     .interp_next = 64, .interp_threads = 72, .interp_gil = 112, .interp_gc = 80,
-     .interp_modules = 88, .own_gil = 120, .own_gil_enabled = 128, .own_gil_locked = 136,
-     .own_gil_holder = 144, .thread_next = 168, .thread_interp = 176, .thread_frame = 184,
-     .thread_base_frame = PY_ABSENT, .thread_id = 192, .thread_native_id = 200,
-     .thread_datastack = 208, .frame_previous = 232, .frame_executable = 240, .frame_instr = 248,
-     .frame_owner = 264, .frame_copy = PY_ABSENT, .code_filename = 280, .code_name = 288,
-     .code_qualname = 296, .code_linetable = 304, .code_first_line = 312, .code_bytecode = 344,
-     .code_copies = PY_ABSENT, .object_type = 360, .bytes_size = 520, .bytes_data = 528,
-     .gc_collecting = 576, .gc_frame = PY_ABSENT, .generator_frame = PY_ABSENT,
+    {.minor = 13,
+     .traits = {.chain = PY_CHAIN_SHIM, .lines = PY_LOCATIONS, .dicts = PY_DICTS_313,
+         .with_keeps_exit = true, .int_tags = true,
+         .shim_code = true, .init_helper = true, .collector_sets_flag = true,
+         .anonymous_jit = true},
+     .bytes = 584, .free_threaded = 16, .runtime_interpreters = 40, .interp_next = 64,
+     .interp_threads = 72, .interp_gil = 112, .interp_gc = 80, .interp_modules = 88, .own_gil = 120,
+     .own_gil_enabled = 128, .own_gil_locked = 136, .own_gil_holder = 144, .thread_next = 168,
+     .thread_interp = 176, .thread_frame = 184, .thread_base_frame = PY_ABSENT, .thread_id = 192,
+     .thread_native_id = 200, .thread_datastack = 208, .frame_previous = 232,
+     .frame_executable = 240, .frame_instr = 248, .frame_owner = 264, .frame_locals = 256,
+     .frame_copy = PY_ABSENT, .code_filename = 280, .code_name = 288, .code_qualname = 296,
+     .code_linetable = 304, .code_first_line = 312, .code_argcount = 320, .code_variables = 328,
+     .code_bytecode = 344, .code_copies = PY_ABSENT, .object_type = 360, .bytes_size = 520,
+     .bytes_data = 528, .gc_collecting = 576, .gc_frame = PY_ABSENT, .generator_frame = PY_ABSENT,
      .unicode_state = 544, .unicode_length = 552, .unicode_ascii_bytes = 560,
-     .unicode_compact_bytes = PY_ABSENT, .version_past_first_line = 24},
-    {.minor = 14, .bytes = 760, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
-     .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_gc = 88,
-     .interp_modules = 96, .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144,
-     .own_gil_holder = 152, .thread_next = 192, .thread_interp = 200, .thread_frame = 208,
+     .unicode_compact_bytes = PY_ABSENT, .main_past_interpreters = 8, .version_past_first_line = 24,
+     .kwonly_past_argcount = 8, .argcount_past_flags = 4, .cached_keys_past_type = 872},
+    {.minor = 14,
+     .traits = {.chain = PY_CHAIN_SHIM, .lines = PY_LOCATIONS, .executable_tags = 1,
+         .int_tags = true, .shim_code = true, .init_helper = true, .collector_sets_flag = true,
+         .anonymous_jit = true,
+         .interned_is_byte = true, .names_kernel_threads = true, .asyncio_debug = true},
+     .bytes = 760, .free_threaded = 16, .runtime_interpreters = 40, .interp_next = 64,
+     .interp_threads = 72, .interp_gil = 120, .interp_gc = 88, .interp_modules = 96,
+     .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144, .own_gil_holder = 152,
+     .thread_next = 192, .thread_interp = 200, .thread_frame = 208,
      .thread_base_frame = PY_ABSENT, .thread_id = 216, .thread_native_id = 224,
      .thread_datastack = 232, .frame_previous = 256, .frame_executable = 264, .frame_instr = 272,
-     .frame_owner = 288, .frame_copy = 304, .code_filename = 320, .code_name = 328,
-     .code_qualname = 336, .code_linetable = 344, .code_first_line = 352, .code_bytecode = 384,
-     .code_copies = 392, .object_type = 408, .bytes_size = 600, .bytes_data = 608,
-     .gc_collecting = 656, .gc_frame = PY_ABSENT, .generator_frame = 680, .unicode_state = 624,
-     .unicode_length = 632, .unicode_ascii_bytes = 640, .unicode_compact_bytes = PY_ABSENT,
-     .version_past_first_line = 24},
-    {.minor = 15, .bytes = 888, .free_threaded = 16, .runtime_interpreters = 40, .interp_id = 56,
-     .interp_next = 64, .interp_threads = 72, .interp_gil = 120, .interp_gc = 88,
-     .interp_modules = 96, .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144,
-     .own_gil_holder = 152, .thread_next = 192, .thread_interp = 200, .thread_frame = 208,
-     .thread_base_frame = 216, .thread_id = 240, .thread_native_id = 248, .thread_datastack = 256,
-     .frame_previous = 320, .frame_executable = 328, .frame_instr = 336, .frame_owner = 352,
+     .frame_owner = 288, .frame_locals = 280, .frame_copy = 304, .code_filename = 320,
+     .code_name = 328, .code_qualname = 336, .code_linetable = 344, .code_first_line = 352,
+     .code_argcount = 360, .code_variables = 368, .code_bytecode = 384, .code_copies = 392,
+     .object_type = 408, .bytes_size = 600, .bytes_data = 608, .gc_collecting = 656,
+     .gc_frame = PY_ABSENT, .generator_frame = 680, .unicode_state = 624, .unicode_length = 632,
+     .unicode_ascii_bytes = 640, .unicode_compact_bytes = PY_ABSENT, .main_past_interpreters = 8,
+     .version_past_first_line = 24, .kwonly_past_argcount = 8, .argcount_past_flags = 4,
+     .cached_keys_past_type = PY_ABSENT},
+    {.minor = 15,
+     .traits = {.chain = PY_CHAIN_SHIM, .lines = PY_LOCATIONS, .executable_tags = 1,
+         .int_tags = true, .shim_code = true, .init_helper = true, .collector_sets_flag = true,
+         .interned_is_byte = true, .names_kernel_threads = true, .asyncio_debug = true},
+     .bytes = 888, .free_threaded = 16, .runtime_interpreters = 40, .interp_next = 64,
+     .interp_threads = 72, .interp_gil = 120, .interp_gc = 88, .interp_modules = 96,
+     .own_gil = 128, .own_gil_enabled = 136, .own_gil_locked = 144, .own_gil_holder = 152,
+     .thread_next = 192, .thread_interp = 200, .thread_frame = 208, .thread_base_frame = 216,
+     .thread_id = 240, .thread_native_id = 248, .thread_datastack = 256, .frame_previous = 320,
+     .frame_executable = 328, .frame_instr = 336, .frame_owner = 352, .frame_locals = 344,
      .frame_copy = 368, .code_filename = 384, .code_name = 392, .code_qualname = 400,
-     .code_linetable = 408, .code_first_line = 416, .code_bytecode = 448, .code_copies = 456,
-     .object_type = 472, .bytes_size = 696, .bytes_data = 704, .gc_collecting = 760,
-     .gc_frame = 768, .generator_frame = 808, .unicode_state = 720, .unicode_length = 728,
-     .unicode_ascii_bytes = 736, .unicode_compact_bytes = 744, .version_past_first_line = 24},
+     .code_linetable = 408, .code_first_line = 416, .code_argcount = 424, .code_variables = 432,
+     .code_bytecode = 448, .code_copies = 456, .object_type = 472, .bytes_size = 696,
+     .bytes_data = 704, .gc_collecting = 760, .gc_frame = 768, .generator_frame = 808,
+     .unicode_state = 720, .unicode_length = 728, .unicode_ascii_bytes = 736,
+     .unicode_compact_bytes = 744, .main_past_interpreters = 8, .version_past_first_line = 24,
+     .kwonly_past_argcount = 8, .argcount_past_flags = 4, .cached_keys_past_type = PY_ABSENT},
 };
 /* clang-format on */
 
-/* What is copied as it is: from a position, to a field of struct py_layout, bounded by MAX. */
+/* Values that are copied: from a position to a field of struct py_layout, bounded by MAX. */
 enum {
     MAX_RUNTIME_BYTES = 16 << 20, /* _PyRuntime 3.13 is 0.7 MB, an interpreter 0.2 MB */
     MAX_OBJECT_BYTES = 4096,
@@ -217,7 +258,6 @@ static const struct {
     COPY(runtime_interpreters, runtime.interpreters, MAX_RUNTIME_BYTES),
     COPY(interp_next, interp.next, MAX_RUNTIME_BYTES),
     COPY(interp_threads, interp.threads, MAX_RUNTIME_BYTES),
-    COPY(interp_id, interp.id, MAX_RUNTIME_BYTES),
     COPY(interp_gil, interp.gil, MAX_RUNTIME_BYTES),
     COPY(interp_modules, interp.modules, MAX_RUNTIME_BYTES),
     COPY(thread_next, thread.next, PY_THREAD_MAX_BYTES - 8),
@@ -231,12 +271,15 @@ static const struct {
     COPY(frame_executable, frame.code, PY_FRAME_MAX_BYTES - 8),
     COPY(frame_instr, frame.instr, PY_FRAME_MAX_BYTES - 8),
     COPY(frame_owner, frame.owner, PY_FRAME_MAX_BYTES - 8),
+    COPY(frame_locals, frame.locals, PY_FRAME_MAX_BYTES - 8),
     COPY(frame_copy, frame.copy, PY_FRAME_MAX_BYTES - 8),
     COPY(code_filename, code.filename, MAX_OBJECT_BYTES),
     COPY(code_name, code.name, MAX_OBJECT_BYTES),
     COPY(code_qualname, code.qualname, MAX_OBJECT_BYTES),
     COPY(code_linetable, code.linetable, MAX_OBJECT_BYTES),
     COPY(code_first_line, code.first_line, MAX_OBJECT_BYTES),
+    COPY(code_argcount, code.argcount, MAX_OBJECT_BYTES),
+    COPY(code_variables, code.variables, MAX_OBJECT_BYTES),
     COPY(code_bytecode, code.bytecode, MAX_OBJECT_BYTES),
     COPY(code_copies, code.copies, MAX_OBJECT_BYTES),
     COPY(object_type, object.type, MAX_OBJECT_BYTES),
@@ -250,7 +293,7 @@ static const struct {
 #undef COPY
 };
 
-/* The last field of the frame that is read, and its size: owner is one byte, copy four. */
+/* The end of the last field that is read of a frame: owner has one byte, copy four. */
 static uint32_t frame_bytes(const struct py_layout *l)
 {
     uint32_t ends[] = {l->frame.previous + 8, l->frame.code + 8, l->frame.instr + 8,
@@ -281,16 +324,6 @@ static int decode_gil(struct py_layout *l, const struct positions *p, const uint
     return 0;
 }
 
-/* What the block does not say, from 3.13 on. */
-static void set_constants(struct py_layout *l, const struct positions *p)
-{
-    memset(l, 0xff, sizeof *l); /* PY_ABSENT */
-    l->minor = p->minor;
-    l->chain = PY_CHAIN_SHIM;
-    l->lines = PY_LOCATIONS;
-    l->lasti_unit = 1;
-}
-
 /* The interpreter's gc, and where in it. */
 static int decode_gc(struct py_layout *l, const struct positions *p, const uint8_t *bytes)
 {
@@ -305,21 +338,23 @@ static int decode_gc(struct py_layout *l, const struct positions *p, const uint8
     return 0;
 }
 
-static void derive(struct py_layout *l, const struct positions *p, uint64_t free_threaded)
+static uint32_t past(uint32_t neighbour, uint32_t distance)
 {
-    /* 3.14 made `interned` a byte of its own in free-threaded builds. */
-    enum { INTERNED_BITS = 2, INTERNED_BITS_FREE_THREADED = 8 };
-    bool wide = free_threaded && l->minor >= 14;
-    l->free_threaded = free_threaded != 0;
-    l->unicode.kind_shift = wide ? INTERNED_BITS_FREE_THREADED : INTERNED_BITS;
-    l->executable_tags = l->minor >= 14 ? 1 : 0;
-    l->code.version = l->code.first_line + p->version_past_first_line;
-    if (!free_threaded) /* the block has 0 for them */
+    return distance == PY_ABSENT ? PY_ABSENT : neighbour + distance;
+}
+
+static void derive(struct py_layout *l, const struct positions *p)
+{
+    enum { INTERNED_BITS = 2, INTERNED_BYTE_BITS = 8 };
+    bool is_byte = l->free_threaded && l->traits.interned_is_byte;
+    l->unicode.kind_shift = is_byte ? INTERNED_BYTE_BITS : INTERNED_BITS;
+    l->runtime.main_interpreter = past(l->runtime.interpreters, p->main_past_interpreters);
+    l->code.version = past(l->code.first_line, p->version_past_first_line);
+    l->code.kwonly = past(l->code.argcount, p->kwonly_past_argcount);
+    l->code.flags = l->code.argcount - p->argcount_past_flags;
+    l->type.cached_keys = past(l->object.type, p->cached_keys_past_type);
+    if (!l->free_threaded) /* the block has 0 for them */
         l->frame.copy = l->code.copies = PY_ABSENT;
-    /* By 3.13's headers, with and without the GIL.  Nobody asks later versions. */
-    enum { CACHED_KEYS_313 = 872 };
-    if (l->minor == 13)
-        l->type.cached_keys = l->object.type + CACHED_KEYS_313;
     l->frame.bytes = frame_bytes(l);
     /* PyCompactUnicodeObject adds utf8_length and utf8. */
     if (l->unicode.compact_bytes == PY_ABSENT)
@@ -347,6 +382,13 @@ const struct py_layout *py_layout_of(uint32_t minor)
     return NULL;
 }
 
+const struct py_traits *py_traits_of(uint32_t minor)
+{
+    const struct py_layout *l = py_layout_of(minor);
+    const struct positions *p = positions_of(minor);
+    return l ? &l->traits : p ? &p->traits : NULL;
+}
+
 int py_layout_decode(uint32_t minor, const uint8_t *bytes, size_t len, struct py_layout *ret,
                      struct err *err)
 {
@@ -356,7 +398,10 @@ int py_layout_decode(uint32_t minor, const uint8_t *bytes, size_t len, struct py
     if (len < p->bytes || memcmp(bytes, PY_DEBUG_COOKIE, sizeof PY_DEBUG_COOKIE - 1) != 0)
         return err_set(err, -EPROTO, "CPython 3.%u without its _Py_DebugOffsets", minor);
     struct py_layout l;
-    set_constants(&l, p);
+    memset(&l, 0xff, sizeof l); /* PY_ABSENT */
+    l.minor = minor;
+    l.traits = p->traits;
+    l.free_threaded = get_u64(bytes + p->free_threaded) != 0;
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
         uint32_t position = get_u32((const uint8_t *)p + copied[i].position);
         if (position == PY_ABSENT)
@@ -368,7 +413,7 @@ int py_layout_decode(uint32_t minor, const uint8_t *bytes, size_t len, struct py
         uint32_t field = (uint32_t)value;
         memcpy((char *)&l + copied[i].field, &field, sizeof field);
     }
-    derive(&l, p, get_u64(bytes + p->free_threaded));
+    derive(&l, p);
     if (decode_gil(&l, p, bytes) < 0 || decode_gc(&l, p, bytes) < 0)
         return err_set(err, -EPROTO, "CPython 3.%u: _Py_DebugOffsets has no sound GIL or GC",
                        minor);
@@ -376,26 +421,40 @@ int py_layout_decode(uint32_t minor, const uint8_t *bytes, size_t len, struct py
     return 0;
 }
 
+int py_layout_load(uint32_t minor, struct mem *mem, uint64_t addr, struct py_layout *ret,
+                   struct err *err)
+{
+    uint8_t bytes[PY_DEBUG_OFFSETS_MAX_BYTES];
+    const struct py_layout *l = py_layout_of(minor);
+    if (minor < PY_OLDEST_MINOR)
+        return err_set(err, -ENOTSUP, "CPython 3.%u is too old for this version", minor);
+    if (l) {
+        *ret = *l;
+        return 0;
+    }
+    if (mem_read(mem, addr, bytes, sizeof bytes) < 0)
+        return -EAGAIN;
+    return py_layout_decode(minor, bytes, sizeof bytes, ret, err) < 0 ? -ENOTSUP : 0;
+}
+
 void py_layout_shift_objects(struct py_layout *l, uint32_t by)
 {
     uint32_t *const fields[] = {
-        &l->code.filename,  &l->code.name,     &l->code.qualname,       &l->code.first_line,
-        &l->code.linetable, &l->code.bytecode, &l->code.flags,          &l->object.type,
-        &l->code.consts,    &l->code.names,    &l->code.version,        &l->type.cached_keys,
-        &l->unicode.length, &l->unicode.state, &l->unicode.ascii_bytes, &l->unicode.compact_bytes,
-        &l->bytes.size,     &l->bytes.data,
+        &l->code.filename,  &l->code.name,           &l->code.qualname,         &l->code.first_line,
+        &l->code.linetable, &l->code.bytecode,       &l->object.type,           &l->code.consts,
+        &l->code.names,     &l->code.version,        &l->type.cached_keys,      &l->unicode.length,
+        &l->unicode.state,  &l->unicode.ascii_bytes, &l->unicode.compact_bytes, &l->bytes.size,
+        &l->bytes.data,     &l->code.argcount,       &l->code.kwonly,           &l->code.flags,
+        &l->code.variables,
     };
     uint32_t *const frame[] = {
-        &l->frame.previous,
-        &l->frame.code,
-        &l->frame.lasti,
-        &l->frame.bytes,
+        &l->frame.previous, &l->frame.code, &l->frame.lasti, &l->frame.bytes, &l->frame.locals,
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (*fields[i] != PY_ABSENT)
             *fields[i] += by;
     /* From 3.11 on the interpreter's frame is no object. */
-    bool frame_is_object = l->chain == PY_CHAIN_OBJECTS || l->chain == PY_CHAIN_OBJECTS_CFRAME;
+    bool frame_is_object = l->frame.lasti != PY_ABSENT;
     for (size_t i = 0; frame_is_object && i < sizeof frame / sizeof *frame; i++)
         *frame[i] += by;
 }

@@ -1,7 +1,8 @@
-/* How CPython's structures are laid out, per version: private to pyframes/.  Up to 3.12 a version
- * is one row of a constant table; from 3.13 on the target says it itself (_Py_DebugOffsets), and a
- * version is one row of positions inside that block.
- * Source: each version's own headers, by tools/gen-layout; docs/python-versions.md. */
+/* How CPython's structures are laid out and what its versions do: private to pyframes/.  A version
+ * is one row of a table in py_layout.c.  Up to 3.12 the row has the offsets; from 3.13 on the
+ * target says them itself (_Py_DebugOffsets), and the row has their positions inside that block.
+ * No other file asks which version it is: each asks a field (tools/check-includes).  Source: each
+ * version's own headers, by tools/gen-layout; docs/python-versions.md. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,15 +10,15 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "pyframes/py_linetable.h"
 #include "pyframes/py_runtime.h"
+#include "pyframes/py_traits.h"
 
 enum {
     PY_OLDEST_MINOR = 6,
     PY_VERSION_BYTES = 32,
     /* 888 in 3.15, the largest known. */
     PY_DEBUG_OFFSETS_MAX_BYTES = 1024,
-    /* A frame's fields are read at once: no field that is used ends above this. */
+    /* A frame's fields are read at once: no field that is read ends above this. */
     PY_FRAME_MAX_BYTES = 256,
     /* The same for the head of a thread state (links and ids). */
     PY_THREAD_MAX_BYTES = 512,
@@ -25,31 +26,20 @@ enum {
 #define PY_ABSENT       UINT32_MAX /* this version has no such field */
 #define PY_DEBUG_COOKIE "xdebugpy" /* how _PyRuntime begins from 3.13 on */
 
-/* What tells one activation of the eval loop from the next (docs/python-versions.md "Markers"). */
-enum py_chain {
-    PY_CHAIN_OBJECTS,        /* ≤ 3.9: every PyFrameObject is one */
-    PY_CHAIN_OBJECTS_CFRAME, /* 3.10: the same, with a CFrame each on the C stack */
-    PY_CHAIN_IS_ENTRY,       /* 3.11: is_entry on its outermost frame, and a _PyCFrame */
-    PY_CHAIN_SHIM_CFRAME, /* 3.12: a shim frame on the C stack below its outermost; top by cframe */
-    PY_CHAIN_SHIM,        /* 3.13+: the same; top by tstate->current_frame */
-};
-
 /* All offsets are in bytes from the start of the structure. */
 struct py_layout {
     uint32_t minor;
-    enum py_chain chain;
-    enum py_linetable_kind lines;
-    uint32_t lasti_unit; /* bytes per unit of f_lasti (≤ 3.10) */
-    bool free_threaded;  /* no GIL unless gil.enabled says so; thread-local bytecode in 3.14+ */
-    uint64_t executable_tags; /* bits of frame.code that are not address (3.14+: a _PyStackRef's) */
-    struct {                  /* _PyRuntimeState */
-        uint32_t
-            interpreters; /* interpreters.head; 3.6: 0, the variable interp_head is the runtime */
-        uint32_t gil;     /* the GIL's structure, 3.7 to 3.11 */
-        uint32_t collecting; /* 3.7, 3.8: gc.collecting */
+    struct py_traits traits;
+    bool free_threaded; /* no GIL unless gil.enabled says so; thread-local bytecode in 3.14+ */
+    struct {            /* _PyRuntimeState */
+        /* interpreters.head.  3.6: 0, the variable interp_head is the runtime. */
+        uint32_t interpreters;
+        uint32_t main_interpreter; /* 3.7+: interpreters.main */
+        uint32_t gil;              /* 3.7 to 3.11: the GIL's structure */
+        uint32_t collecting;       /* 3.7, 3.8: gc.collecting */
     } runtime;
     struct { /* PyInterpreterState */
-        uint32_t next, threads, id;
+        uint32_t next, threads;
         uint32_t gil;        /* 3.12+: pointer to the GIL's structure */
         uint32_t collecting; /* 3.9+: gc.collecting, i32 */
         uint32_t gc_frame;   /* 3.15: gc.frame, the Python frame that set a collection off */
@@ -77,6 +67,7 @@ struct py_layout {
         uint32_t is_entry; /* 3.11: bool */
         uint32_t copy;     /* 3.14+ free-threaded: i32, which copy of the bytecode instr is in */
         uint32_t bytes;    /* to be read so that all of these are there */
+        uint32_t locals;   /* the first of its variables' values, arguments first */
     } frame;
     struct { /* PyCodeObject */
         uint32_t filename, name;
@@ -87,7 +78,8 @@ struct py_layout {
         uint32_t version;       /* 3.12+: u32, another one for each code object that is made */
         uint32_t bytecode; /* ≤ 3.10: pointer to a bytes object; 3.11+: co_code_adaptive itself */
         uint32_t copies;   /* 3.14+ free-threaded: pointer to how many there are, then to each */
-        uint32_t flags;    /* i32; PY_ABSENT from 3.13 on */
+        uint32_t argcount, kwonly, flags; /* i32 */
+        uint32_t variables; /* pointer to a tuple of names, in the order of the values */
     } code;
     struct { /* PyObject, PyVarObject */
         uint32_t type;
@@ -127,7 +119,14 @@ struct py_runtime {
     char version[PY_VERSION_BYTES];
 };
 
-/* The layout of 3.MINOR up to 3.12; NULL: no row. */
+/* What 3.MINOR does; NULL: it has no row. */
+const struct py_traits *py_traits_of(uint32_t minor);
+/* Fills RET with the layout of 3.MINOR, whose runtime is at ADDR.  MEM: live.  Returns 0; -EAGAIN
+ * (it cannot be read yet); -ENOTSUP (no row for MINOR, or a _Py_DebugOffsets that makes no sense:
+ * ERR says which). */
+int py_layout_load(uint32_t minor, struct mem *mem, uint64_t addr, struct py_layout *ret,
+                   struct err *err);
+/* Its two halves.  The layout of 3.MINOR up to 3.12; NULL: no row. */
 const struct py_layout *py_layout_of(uint32_t minor);
 /* 3.13 and later: fills RET from the first LEN bytes of _PyRuntime.  BYTES: hostile.  Returns 0;
  * -EPROTO (a field is out of bounds or the cookie is missing: ERR says which); -ENOTSUP (no row for

@@ -1,6 +1,5 @@
-/* Reads CPython's three formats of line table, entry by entry from the start, as each only says how
- * far address and line move on.
- * Source: see py_linetable.h. */
+/* Reads CPython's three formats of line tables.  Each entry only says how far address and line move
+ * on: all are read from the start. */
 #include "pyframes/py_linetable.h"
 
 #include <errno.h>
@@ -89,7 +88,7 @@ static int next_location(struct linetable_cursor *c)
     } else if (kind >= LOCATION_ONE_LINE && kind != LOCATION_NONE) {
         delta = kind - LOCATION_ONE_LINE;
     }
-    /* What else the entry holds are columns: no byte of it looks like a header. */
+    /* The rest of the entry are columns: none of its bytes looks like a header. */
     while (c->next < c->limit && !(*c->next & LOCATION_HEADER))
         c->next++;
     c->line_register += delta;
@@ -110,7 +109,7 @@ static int next_entry(enum py_linetable_kind kind, struct linetable_cursor *c)
     return -EPROTO;
 }
 
-/* What is known of the code at an offset: its line, and of what comes before it the last that has one. */
+/* The line of the code at an offset, and that of the last code before it that has one. */
 struct linetable_lines {
     int64_t line;
     int64_t before, before_end; /* that line, 0 if there is none; the end of its code */

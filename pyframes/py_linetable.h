@@ -12,7 +12,7 @@ enum py_linetable_kind { PY_LNOTAB /* ≤ 3.9 */, PY_LINETABLE_310, PY_LOCATIONS
  * Returns 0 or -EPROTO (malformed up to OFFSET: RET is FIRST_LINE). */
 int py_linetable_line(enum py_linetable_kind kind, const uint8_t *table, size_t len,
                       int32_t first_line, int32_t offset, int32_t *ret);
-/* The same, but code without a line has that of the code before it, no more than REACH bytes back, or else
- * FIRST_LINE. */
+/* The same, but code without a line gets the line of the code before it, at most REACH bytes back,
+ * or else FIRST_LINE. */
 int py_linetable_line_shown(enum py_linetable_kind kind, const uint8_t *table, size_t len,
                             int32_t first_line, int32_t offset, int32_t reach, int32_t *ret);

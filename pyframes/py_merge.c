@@ -1,5 +1,6 @@
-/* The merge: writes both stacks as one, once each block of Python frames has its C frame (py_homes.h).
- * Nothing depends on the number of frames or on names, so a doubt in one place leaves the rest exact. */
+/* Writes both stacks as one, once each block of Python frames has its eval frame (py_match.h).
+ * Nothing depends on the number of frames or on names: a doubt in one place leaves the rest
+ * exact. */
 #include "pyframes/py_merge.h"
 
 #include <assert.h>
@@ -8,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "pyframes/py_homes.h"
 #include "pyframes/py_layout.h"
+#include "pyframes/py_match.h"
 
 static const char note_greenlet[] = "[greenlet]";
 static const char note_native_missing[] = "[native frames missing]";
@@ -30,8 +31,8 @@ struct py_merger *py_merger_free(struct py_merger *m)
     if (!m)
         return NULL;
     map_release(&m->evals);
-    py_selves_release(&m->frames);
-    py_self_release(&m->self);
+    py_frame_ptrs_release(&m->frames);
+    py_eval_shape_release(&m->eval_shape);
     free(m->blocks);
     free(m->block_at);
     free(m);
@@ -45,12 +46,13 @@ struct writer {
     const struct native_stack *native;
     const struct py_stack *py;
     struct merged_stack *out;
-    size_t innermost, outermost; /* native indices of homes; innermost NOWHERE: there is none */
-    size_t entering;             /* eval frames inside of all homes that no frame has left */
-    bool lost;                   /* they run Python frames that are not there */
-    bool python_ends;            /* outside of the outermost home there is no Python frame */
-    bool gap;                    /* native frames were missing since the last block */
-    size_t rest;                 /* the first of the outermost blocks that have no home */
+    /* Native indices of the matched eval frames; innermost UNMATCHED: there are none. */
+    size_t innermost, outermost;
+    size_t entering;  /* eval frames inside of the innermost that have not left their last frame */
+    bool lost;        /* they run Python frames that were not read */
+    bool python_ends; /* Python says that it has no frame outside of the outermost */
+    bool gap;         /* native frames were missing since the last block */
+    size_t rest;      /* the first of the outermost blocks that are unmatched */
 };
 
 static void put(struct writer *w, uint8_t kind, size_t index, const char *note)
@@ -78,7 +80,7 @@ static void put_block(struct writer *w, size_t b)
         put(w, MERGED_PYTHON, i, NULL);
 }
 
-/* Says that the blocks which follow have no home although the C stack was read. */
+/* Marks the blocks that follow as unmatched although the C stack was read. */
 static void put_mismatch(struct writer *w)
 {
     worsen(w, PY_MERGE_MISMATCH);
@@ -86,11 +88,11 @@ static void put_mismatch(struct writer *w)
         put_note(w, note_native_not_matched);
 }
 
-/* The block of a home, and before it those that come before it and have none. */
+/* Block B, which is matched, behind the unmatched ones that lie just inside of it. */
 static void put_blocks_up_to(struct writer *w, size_t b)
 {
     size_t first = b;
-    while (first > 0 && w->m->blocks[first - 1].home == NOWHERE)
+    while (first > 0 && w->m->blocks[first - 1].eval_frame == UNMATCHED)
         first--;
     if (first < b)
         put_mismatch(w);
@@ -103,8 +105,9 @@ static void put_blocks_up_to(struct writer *w, size_t b)
     worsen(w, PY_MERGE_MISMATCH);
 }
 
-/* The outermost blocks, if the native stack ended before their homes, or has none for them.  Once. */
-static void put_homeless_rest(struct writer *w)
+/* The unmatched outermost blocks: the native stack ended before their eval frames, or has none for
+ * them.  Does nothing the second time. */
+static void put_unmatched_rest(struct writer *w)
 {
     if (w->rest == w->m->n)
         return;
@@ -113,15 +116,15 @@ static void put_homeless_rest(struct writer *w)
         put_note(w, note_native_missing);
     } else if (w->native->n > 0) {
         put_mismatch(w);
-    } /* else nobody asked for native frames */
+    } /* else native frames are not wanted */
     while (w->rest < w->m->n)
         put_block(w, w->rest++);
 }
 
-/* An activation of the eval loop that no block belongs to.  Returns false if the stack ends here.
- * One inside of all others is just being entered or left.  Outside of all others, where Python says
- * that nothing was before: what is here belongs to another greenlet, or did (greenlet switches by
- * exchanging the stack's bytes), and so does what lies between: how the greenlet began. */
+/* An activation of the eval loop that runs no block.  Returns false if the stack ends here.
+ * Inside of all matched ones it is just being entered or left.  Outside of them, if Python says
+ * that it has no frame there, it is or was another greenlet's (greenlet switches by exchanging
+ * the stack's bytes); the native frames between show how the greenlet began. */
 static bool put_strange_eval(struct writer *w, size_t i)
 {
     if (i < w->innermost && !w->lost) {
@@ -135,9 +138,10 @@ static bool put_strange_eval(struct writer *w, size_t i)
         put_note(w, note_greenlet);
         return false;
     }
-    /* What lacks a home ran here, or further out: CPython itself loses the rest of the chain (3.9's gen.throw()). */
-    if (w->innermost != NOWHERE && i > w->outermost && w->native->end == UNWIND_DONE)
-        put_homeless_rest(w);
+    /* The unmatched blocks ran here or further out: CPython itself loses the rest of the chain
+     * (3.9's gen.throw()). */
+    if (w->innermost != UNMATCHED && i > w->outermost && w->native->end == UNWIND_DONE)
+        put_unmatched_rest(w);
     put_note(w, note_python_missing);
     worsen(w, PY_MERGE_MISMATCH);
     w->out->unmatched += w->m->n > 0;
@@ -152,23 +156,23 @@ static bool put_native(struct writer *w, size_t i)
         worsen(w, PY_MERGE_NATIVE_CUT);
         w->gap = true;
     }
-    if (w->m->block_at[i] != NOWHERE) {
+    if (w->m->block_at[i] != UNMATCHED) {
         put_blocks_up_to(w, w->m->block_at[i]);
         return true;
     }
-    if (w->innermost != NOWHERE && py_homes_left(w->m, w->py, f)) {
+    if (w->innermost != UNMATCHED && py_match_was_left(w->m, w->py, f)) {
         if (i < w->innermost)
             worsen(w, PY_MERGE_ENTERING);
         return true;
     }
-    bool strange = w->innermost != NOWHERE || w->lost;
-    if (strange && py_homes_eval(w->m, f) && !py_homes_left(w->m, w->py, f))
+    bool strange = w->innermost != UNMATCHED || w->lost;
+    if (strange && py_match_is_eval(w->m, f) && !py_match_was_left(w->m, w->py, f))
         return put_strange_eval(w, i);
     put(w, MERGED_NATIVE, i, NULL);
     return true;
 }
 
-/* Asks the kernel for memory, or gives it back: what malloc() may do anywhere. */
+/* Does the call ask the kernel for memory, or give it back?  malloc() may do so anywhere. */
 static bool is_memory_call(int64_t syscall)
 {
     static const int64_t calls[] = {SYS_brk,    SYS_mmap,    SYS_munmap,
@@ -179,7 +183,8 @@ static bool is_memory_call(int64_t syscall)
     return false;
 }
 
-/* The eval loop enters and leaves a frame without a system call, unless a signal comes. */
+/* Is the thread in a system call that proves that EVAL runs a Python frame?  The eval loop makes
+ * none while it enters or leaves a frame, unless a signal comes. */
 static bool is_within_call(const struct native_stack *native, size_t eval, int64_t syscall)
 {
     size_t i = 0;
@@ -188,9 +193,10 @@ static bool is_within_call(const struct native_stack *native, size_t eval, int64
     return i == eval && syscall >= 0 && !is_memory_call(syscall);
 }
 
-/* Do the eval frames inside of all homes, the outermost of them EVAL, run Python frames that were not read?
- * One may be just being entered or left.  A thread state that runs nothing is a greenlet's that began with a
- * C function: the eval frames are those of other greenlets. */
+/* Do the eval frames inside of all matched ones, the outermost of which is EVAL, run Python
+ * frames that were not read?  A single one may be just being entered or left.  A thread state
+ * that runs nothing is a greenlet's that began with a C function: the eval frames are those of
+ * other greenlets. */
 static bool is_lost(const struct writer *w, size_t eval, int64_t syscall)
 {
     const struct py_merger *m = w->m;
@@ -200,7 +206,7 @@ static bool is_lost(const struct writer *w, size_t eval, int64_t syscall)
         return false;
     if (w->entering != 1)
         return w->entering > 1;
-    bool in_doubt = torn || (m->n && m->blocks[0].home == NOWHERE);
+    bool in_doubt = torn || (m->n && m->blocks[0].eval_frame == UNMATCHED);
     return !in_doubt && is_within_call(w->native, eval, syscall);
 }
 
@@ -208,21 +214,22 @@ static void find_extent(struct writer *w, int64_t syscall)
 {
     const struct py_merger *m = w->m;
     const struct py_stack *py = w->py;
-    w->innermost = NOWHERE;
+    w->innermost = UNMATCHED;
     for (size_t i = 0; i < w->native->n; i++) {
-        if (m->block_at[i] == NOWHERE)
+        if (m->block_at[i] == UNMATCHED)
             continue;
-        if (w->innermost == NOWHERE)
+        if (w->innermost == UNMATCHED)
             w->innermost = i;
         w->outermost = i;
     }
     w->rest = m->n;
-    while (w->rest > 0 && m->blocks[w->rest - 1].home == NOWHERE)
+    while (w->rest > 0 && m->blocks[w->rest - 1].eval_frame == UNMATCHED)
         w->rest--;
     size_t eval = 0;
-    size_t inside = w->innermost != NOWHERE ? w->innermost : m->n == 0 ? w->native->n : 0;
+    size_t inside = w->innermost != UNMATCHED ? w->innermost : m->n == 0 ? w->native->n : 0;
     for (size_t i = 0; i < inside; i++) {
-        if (!py_homes_eval(m, &w->native->frames[i]) || py_homes_left(m, py, &w->native->frames[i]))
+        if (!py_match_is_eval(m, &w->native->frames[i]) ||
+            py_match_was_left(m, py, &w->native->frames[i]))
             continue;
         w->entering++;
         eval = i;
@@ -230,7 +237,7 @@ static void find_extent(struct writer *w, int64_t syscall)
     w->lost = is_lost(w, eval, syscall);
     w->out->unmatched = m->n == 0 ? w->entering : 0;
     bool walked = py->end == PY_WALK_DONE || py->end == PY_WALK_TORN;
-    w->python_ends = walked && m->n > 0 && m->blocks[m->n - 1].home != NOWHERE;
+    w->python_ends = walked && m->n > 0 && m->blocks[m->n - 1].eval_frame != UNMATCHED;
 }
 
 void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *native,
@@ -238,15 +245,15 @@ void py_merge(struct py_merger *m, struct mem *mem, const struct native_stack *n
 {
     assert(out->capacity >= py_merge_room(native->n, py->n));
     out->n = 0;
-    out->elsewhere = py_homes_find(m, mem, native, py);
-    out->root_at_home = m->n > 0 && m->blocks[m->n - 1].home != NOWHERE;
+    out->elsewhere = py_match_blocks(m, mem, native, py);
+    out->root_matched = m->n > 0 && m->blocks[m->n - 1].eval_frame != UNMATCHED;
     out->result = m->n ? PY_MERGE_EXACT : PY_MERGE_NO_PYTHON;
     struct writer w = {.m = m, .native = native, .py = py, .out = out};
     find_extent(&w, syscall);
     size_t i = 0;
     while (i < native->n && put_native(&w, i))
         i++;
-    put_homeless_rest(&w);
+    put_unmatched_rest(&w);
     if (out->result == PY_MERGE_MISMATCH && trace_want(TRACE_MERGE))
         trace(TRACE_MERGE, "mismatch: %zu native frames (end %d), %zu Python frames in %zu blocks",
               native->n, (int)native->end, py->n, m->n);
@@ -274,7 +281,7 @@ bool py_merge_caller(const struct py_merger *m, const struct native_stack *nativ
     size_t evals = 0;
     for (size_t i = 0; i < native->n; i++) {
         const struct native_frame *f = &native->frames[i];
-        if (!py_homes_eval(m, f) || ++evals < 2)
+        if (!py_match_is_eval(m, f) || ++evals < 2)
             continue;
         *ret_low = f->sp;
         *ret_high = f->cfa;
@@ -283,7 +290,7 @@ bool py_merge_caller(const struct py_merger *m, const struct native_stack *nativ
     return false;
 }
 
-/* Code that no file describes. */
+/* Is its code in no file? */
 static bool is_nameless(const struct py_merger *m, const struct native_frame *f)
 {
     return !f->function && !py_runtime_owns(m->rt, f->pc);
@@ -291,11 +298,11 @@ static bool is_nameless(const struct py_merger *m, const struct native_frame *f)
 
 bool py_merge_is_jit(const struct py_merger *m, const struct native_stack *native, size_t i)
 {
-    enum { FIRST = 13, LAST = 14, MAX_FRAMES = 2 }; /* a trace, and what enters the first one */
-    if (m->rt->layout.minor < FIRST || m->rt->layout.minor > LAST)
+    enum { MAX_FRAMES = 2 }; /* a trace, and what enters the first one */
+    if (!m->rt->layout.traits.anonymous_jit)
         return false;
     size_t end = i;
     while (end < native->n && end - i < MAX_FRAMES && is_nameless(m, &native->frames[end]))
         end++;
-    return end > i && end < native->n && py_homes_eval(m, &native->frames[end]);
+    return end > i && end < native->n && py_match_is_eval(m, &native->frames[end]);
 }

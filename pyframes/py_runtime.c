@@ -14,8 +14,8 @@
 #include "pyframes/py_version.h"
 
 enum {
-    /* libpython's variables are below 4 MB; an executable that has it inside may have more.  Every
-     * executable without Python is looked through too, so this must stay cheap. */
+    /* libpython's variables have less than 4 MB, those of an executable that contains it may have
+     * more.  Executables without Python are searched, too, so this must stay cheap. */
     MAX_DATA_BYTES = 16 << 20,
     CHUNK_BYTES = 1 << 16,
 };
@@ -63,7 +63,8 @@ static int decode_head_getter(struct mem *mem, uint64_t function, uint64_t *ret)
     return 0;
 }
 
-/* Looks at LEN bytes of variables that are at ADDR in the target; LEN is CHUNK_BYTES or less. */
+/* Looks at LEN bytes of variables, those at ADDR in the target; LEN is CHUNK_BYTES or less.  True:
+ * ends the search. */
 typedef bool (*look_fn)(void *ctx, const uint8_t *bytes, size_t len, uint64_t addr);
 
 static bool look_through(struct mem *mem, const struct mapping *map, look_fn look, void *ctx)
@@ -78,7 +79,8 @@ static bool look_through(struct mem *mem, const struct mapping *map, look_fn loo
     return found;
 }
 
-/* The module's variables: its writable mappings, and the anonymous one behind them for .bss. */
+/* Searches the module's variables: its writable mappings, and the anonymous one behind them (.bss).
+ */
 static bool look_through_data(struct runtime_search *s, const struct module *m, look_fn look,
                               void *ctx)
 {
@@ -100,7 +102,7 @@ static bool look_through_data(struct runtime_search *s, const struct module *m, 
     return false;
 }
 
-/* 3.13+: what _PyRuntime begins with. */
+/* 3.13+: _PyRuntime begins with the cookie. */
 static bool look_for_cookie(void *ctx, const uint8_t *bytes, size_t len, uint64_t addr)
 {
     for (size_t i = 0; i + 8 <= len; i += 8)
@@ -111,8 +113,8 @@ static bool look_for_cookie(void *ctx, const uint8_t *bytes, size_t len, uint64_
     return false;
 }
 
-/* Without the symbol Py_Version (3.11+) only sys.version knows the patch level.  CTX: a version with
- * the minor one, or 0. */
+/* Without the symbol Py_Version (3.11+) only sys.version tells the patch level.  CTX: a version
+ * whose minor number is known, or 0. */
 static bool look_for_version(void *ctx, const uint8_t *bytes, size_t len, uint64_t addr)
 {
     struct py_version *version = ctx;
@@ -158,7 +160,7 @@ static bool find_version(struct runtime_search *s, struct module *m, const uint8
     return look_through_data(s, m, look_for_version, ret) || named;
 }
 
-/* A hint that variables of M are the interpreter's alone. */
+/* A module of this name has no variables but the interpreter's. */
 static bool is_python_name(const char *name)
 {
     return str_starts(name, "python") || str_starts(name, "libpython");
@@ -173,8 +175,8 @@ static bool note_extent(void *ctx, const uint8_t *bytes, size_t len, uint64_t ad
     return false;
 }
 
-/* 3.6: the GIL is some static variables, side by side.  Without .symtab, all variables of the
- * interpreter: no others of 3.6 are ever waited for (its locks are on the heap). */
+/* 3.6: the GIL is some static variables, side by side.  Without .symtab all variables of the
+ * interpreter are taken for it: threads wait for no others, since 3.6's locks are on the heap. */
 static void locate_old_gil(struct runtime_search *s, struct module *m, struct py_runtime *rt)
 {
     static const char *const names[] = {"gil_cond", "gil_mutex", "switch_cond", "switch_mutex"};
@@ -197,14 +199,14 @@ static void locate_old_gil(struct runtime_search *s, struct module *m, struct py
     }
 }
 
-/* Builds with Py_TRACE_REFS (up to 3.12) have two pointers before every object's own fields: a
- * type's type tells. */
+/* Is it a build with Py_TRACE_REFS, with two pointers before every object's own fields?  The type
+ * of a type shows it. */
 static void note_trace_refs(struct runtime_search *s, struct module *m, struct py_runtime *rt)
 {
     enum { TRACE_REFS_BYTES = 16 };
     uint64_t type_type, word;
     uint32_t at = rt->layout.object.type;
-    if (rt->layout.minor > 12 || rt->code_type == 0 ||
+    if (!rt->layout.traits.trace_refs_links || rt->code_type == 0 ||
         find_symbol(s, m, "PyType_Type", &type_type) < 0 ||
         mem_read_u64(s->mem, rt->code_type + at, &word) < 0 || word == type_type)
         return;
@@ -213,11 +215,11 @@ static void note_trace_refs(struct runtime_search *s, struct module *m, struct p
         py_layout_shift_objects(&rt->layout, TRACE_REFS_BYTES);
 }
 
-/* Does a thread state of the first interpreter point back at it?  -EAGAIN: there is none yet, or one that is
- * linked but not filled in (3.11), maybe for long: on a busy machine the target may have to wait there. */
+/* Does a thread state of the first interpreter point back at it?  -EAGAIN: there is none yet, or
+ * one that is linked but not filled in (3.11); on a busy machine that may last. */
 static int check_lists(struct mem *mem, const struct py_runtime *rt)
 {
-    /* The target runs: an answer may be torn, three in a row are not. */
+    /* The target runs: one answer may be torn, three in a row are not. */
     enum { TRIES = 3 };
     const struct py_layout *l = &rt->layout;
     int r = -EAGAIN;
@@ -237,25 +239,6 @@ static int check_lists(struct mem *mem, const struct py_runtime *rt)
     return r;
 }
 
-/* Fills RT->layout for VERSION. */
-static int choose_layout(struct runtime_search *s, const struct py_version *version,
-                         struct py_runtime *rt, struct err *err)
-{
-    enum { NEWEST_TABLE = 12 };
-    if (version->minor <= NEWEST_TABLE) {
-        const struct py_layout *l = py_layout_of(version->minor);
-        if (!l)
-            return err_set(err, -ENOTSUP, "CPython %s is too old for this version", version->text);
-        rt->layout = *l;
-        return 0;
-    }
-    uint8_t bytes[PY_DEBUG_OFFSETS_MAX_BYTES];
-    if (mem_read(s->mem, rt->addr, bytes, sizeof bytes) < 0)
-        return -EAGAIN;
-    int r = py_layout_decode(version->minor, bytes, sizeof bytes, &rt->layout, err);
-    return r < 0 ? -ENOTSUP : 0;
-}
-
 /* Fills RT, whose address is known. */
 static int describe(struct runtime_search *s, struct module *m, struct py_runtime *rt,
                     struct err *err)
@@ -266,7 +249,7 @@ static int describe(struct runtime_search *s, struct module *m, struct py_runtim
         return -EAGAIN;
     if (!find_version(s, m, head, &version))
         return err_set(err, -ENOTSUP, "%s is a Python of unknown version", m->name);
-    int r = choose_layout(s, &version, rt, err);
+    int r = py_layout_load(version.minor, s->mem, rt->addr, &rt->layout, err);
     if (r < 0)
         return r;
     static_assert(sizeof rt->version == sizeof version.text, "both hold any version");
@@ -282,7 +265,7 @@ static int describe(struct runtime_search *s, struct module *m, struct py_runtim
     return r;
 }
 
-/* Takes over RESULT if it says more than what is known so far. */
+/* Keeps RESULT if it says more than the best so far. */
 static void note(struct runtime_search *s, int result, const struct err *err)
 {
     static const int order[] = {-ENOENT, -ENOTSUP, -EAGAIN, 0};
@@ -314,7 +297,7 @@ static void try_runtime(struct runtime_search *s, struct module *m, uint64_t add
         free(rt);
 }
 
-/* Every place of a module that is likely to be the interpreter. */
+/* All places of a module that is likely to be the interpreter. */
 static void try_likely(struct runtime_search *s, struct module *m)
 {
     uint64_t addr;
@@ -329,8 +312,7 @@ static void try_likely(struct runtime_search *s, struct module *m)
         try_runtime(s, m, addr);
 }
 
-/* Only what a look at the exported symbols and section names shows: for the hundreds of libraries
- * a program may have. */
+/* Exported symbols and section names only: a program may have hundreds of libraries. */
 static void try_unlikely(struct runtime_search *s, struct module *m)
 {
     struct elf_file *elf = module_elf(s->modules, m);
@@ -340,7 +322,7 @@ static void try_unlikely(struct runtime_search *s, struct module *m)
         try_runtime(s, m, range.start + m->bias);
 }
 
-/* Modules stay known when they are unmapped: NULL for those. */
+/* A module stays known when it is unmapped: then NULL. */
 static struct module *mapped_module(struct modules *modules, uint32_t id)
 {
     struct module *m = modules_get(modules, id);

@@ -16,13 +16,13 @@ struct py_runtime;
 struct py_layout; /* pyframes/py_layout.h, private to pyframes/ */
 
 /* Looks for CPython among the mapped modules.  MEM: live.  Returns 0; -ENOENT: no Python here
- * (yet); -EAGAIN: there, but not yet initialised; -ENOTSUP: a Python that this version cannot read,
- * ERR says which ("CPython 3.16 is unknown to this version"). */
+ * (yet); -EAGAIN: one that is not initialised yet; -ENOTSUP: one that this version cannot read, ERR
+ * says which ("CPython 3.99 is unknown to this version"). */
 int py_runtime_find(struct py_runtime **ret, struct modules *modules, struct mem *mem,
                     struct err *err);
 const char *py_runtime_version(const struct py_runtime *rt); /* "3.11.7" */
-/* Up to 3.10 an interpreter that just starts has not yet said which patch level it is ("3.10"): looks again for that in what
- * MODULES and MEM (live) show now.  Returns whether it has been found since. */
+/* Up to 3.10 an interpreter that just starts does not say its patch level yet ("3.10").  Looks for
+ * it again, in MODULES and MEM (live).  Returns whether it was found now. */
 bool py_runtime_find_patch_level(struct py_runtime *rt, struct modules *modules, struct mem *mem);
 /* Is ADDR in the module that holds the interpreter (the executable or libpython)? */
 bool py_runtime_owns(const struct py_runtime *rt, uint64_t addr);

@@ -1,4 +1,3 @@
-/* Which thread states there are, and of which threads they are. */
 #include "pyframes/py_states.h"
 
 #include <assert.h>
@@ -7,20 +6,19 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "pyframes/py_interpreters.h"
 #include "pyframes/py_layout.h"
 
 enum {
-    MAX_INTERPRETERS = 256,
     MAX_THREAD_STATES = 1 << 16,
     STEP_STATES = 32, /* read by one call: some 25 µs */
     AT_ONCE = 48,     /* interpreters whose heads are compared by one read */
-    /* Ticks for which a list with an entry that is not complete yet is read again each time, and how many
-     * lie between two readings in the end: an entry may never become complete. */
+    /* A list with an incomplete entry is read again at each of so many ticks, then ever more
+     * seldom, in the end every SELDOM_TICKS: an entry may never become complete. */
     SETTLING_TICKS = 8,
     SELDOM_TICKS = 128,
     MAX_OF_THREAD = 64, /* states of one thread that a capture looks at */
-    MAX_NEW_READS =
-        32, /* in a hold, to find the state of one thread that has come since the tick */
+    MAX_NEW_READS = 32, /* in a hold, to find a state that was made since the tick */
 };
 
 struct thread_ids {
@@ -33,36 +31,37 @@ struct thread_state_entry {
     uint64_t same_thread; /* the next entry of that thread, as in by_thread */
 };
 
-/* What a change of the lists shows in: new thread states come first.  A new thread may have the address of
- * one that ended, and its state, too: its tid is another. */
+/* The first thread state of a list, where a new one is inserted: it shows that the list changed.  A
+ * new thread may have the pthread_t of one that ended, and a state at the same address, but not its
+ * tid. */
 struct head {
     uint64_t interp, state, thread_id;
     uint64_t native_id; /* ≤ 3.10: what the C library says */
 };
 
-struct table {
+struct state_table {
     struct thread_state_entry *entries;
     size_t n, capacity;
     struct map by_thread; /* thread_id → index into entries + 1 */
     struct map by_state;  /* state → the same */
     struct map by_tid;    /* tid in the target's namespace → thread_id */
-    bool unsettled;       /* something did not agree: to be read again, ever more seldom */
+    bool unsettled;       /* an entry was incomplete, or read while it changed */
 };
 
 struct py_states {
     const struct py_runtime *rt;
-    uint32_t ids_bytes; /* of a thread state, so that struct thread_ids is there */
-    struct head heads[MAX_INTERPRETERS];
+    uint32_t ids_bytes; /* of a thread state that contain struct thread_ids */
+    struct head heads[PY_MAX_INTERPRETERS];
     size_t heads_n;
-    bool too_many;      /* interpreters */
-    struct table table; /* what captures look into */
-    struct table next;  /* what is being read; captures may come in between */
+    bool too_many;            /* interpreters */
+    struct state_table table; /* captures use this one */
+    struct state_table next;  /* this one is being read; captures may come in between */
     bool reading;
-    size_t at_head; /* as far as it was read */
-    uint64_t at_state;
+    size_t at_head;    /* how far it was read: the list, */
+    uint64_t at_state; /* and the next state in it */
     size_t steps;
     unsigned age;  /* ticks since the lists changed */
-    bool outdated; /* a capture found that they have: to be read again at once */
+    bool outdated; /* a capture found that they changed: read them again at once */
 };
 
 static uint32_t ids_bytes(const struct py_layout *l)
@@ -84,7 +83,7 @@ struct py_states *py_states_new(const struct py_runtime *rt)
     return s;
 }
 
-static void release(struct table *t)
+static void release(struct state_table *t)
 {
     map_release(&t->by_thread);
     map_release(&t->by_state);
@@ -113,9 +112,9 @@ bool py_states_has(const struct py_states *s, uint64_t state)
     return map_get(&s->table.by_state, state, &at);
 }
 
-/* ≤ 3.10 have no native id: the C library's own note of the thread's tid serves, in what
- * pthread_self() points to.  Offsets: glibc's struct pthread (x86-64, 2.4 to 2.41), musl's 1.2.
- * What is at the other library's offset is a pointer or random, and no thread's tid. */
+/* ≤ 3.10 have no native id.  The C library has the thread's tid, in the block that pthread_self()
+ * points to.  Offsets: glibc's struct pthread (x86-64, 2.4 to 2.41), musl's 1.2.  The word at the
+ * other library's offset is a pointer or random, never a thread's tid. */
 enum { TID_PLACES = 2 };
 static const uint32_t tid_offsets[TID_PLACES] = {0x2d0, 0x30};
 
@@ -167,15 +166,14 @@ static int read_ids(const struct py_states *s, struct mem *mem, uint64_t state,
     return 0;
 }
 
-/* Reads what tells the list of interpreter INTERP from another.  *RET_NEXT: the next interpreter. */
+/* Reads the head of interpreter INTERP's list of thread states. */
 static bool read_head(const struct py_states *s, struct mem *live, uint64_t interp,
-                      struct head *ret, uint64_t *ret_next)
+                      struct head *ret)
 {
     const struct py_layout *l = &s->rt->layout;
     struct thread_ids ids;
     *ret = (struct head){.interp = interp};
-    if (mem_read_u64(live, interp + l->interp.threads, &ret->state) < 0 ||
-        mem_read_u64(live, interp + l->interp.next, ret_next) < 0)
+    if (mem_read_u64(live, interp + l->interp.threads, &ret->state) < 0)
         return false;
     if (ret->state != 0 && read_ids(s, live, ret->state, &ids) == 0) {
         ret->thread_id = ids.thread_id;
@@ -185,29 +183,23 @@ static bool read_head(const struct py_states *s, struct mem *live, uint64_t inte
     return true;
 }
 
-/* Returns how many interpreters there are, at most MAX_INTERPRETERS: the newest, and if there are more in
- * place of the last the main one, which is the oldest.  *RET_TOO_MANY: there are more. */
+/* Returns how many interpreters there are, at most PY_MAX_INTERPRETERS: the newest.  If there are
+ * more (*RET_TOO_MANY), the main one takes the place of the last. */
 static size_t read_heads(const struct py_states *s, struct mem *live, struct head *ret,
                          bool *ret_too_many)
 {
-    enum { MAIN = 8 }; /* struct pyinterpreters: head, main */
-    uint64_t list = s->rt->addr + s->rt->layout.runtime.interpreters;
-    uint64_t interp, ignored;
+    uint64_t interps[PY_MAX_INTERPRETERS];
+    size_t listed = py_interpreters_list(s->rt, live, interps, PY_MAX_INTERPRETERS, ret_too_many);
     size_t n = 0;
-    *ret_too_many = false;
-    if (mem_read_u64(live, list, &interp) < 0)
-        return 0;
-    while (interp != 0 && n < MAX_INTERPRETERS && read_head(s, live, interp, &ret[n], &interp))
+    uint64_t main;
+    if (*ret_too_many && py_interpreters_main(s->rt, live, &main) == 0)
+        interps[listed - 1] = main;
+    while (n < listed && read_head(s, live, interps[n], &ret[n]))
         n++;
-    *ret_too_many = n == MAX_INTERPRETERS && interp != 0;
-    struct head main;
-    if (*ret_too_many && s->rt->layout.minor > 6 && mem_read_u64(live, list + MAIN, &interp) == 0 &&
-        read_head(s, live, interp, &main, &ignored))
-        ret[n - 1] = main;
     return n;
 }
 
-/* What lies where a head's words lay. */
+/* What is now where a head's words were. */
 struct head_now {
     uint64_t next; /* of the list of interpreters */
     uint64_t state;
@@ -216,7 +208,7 @@ struct head_now {
 };
 enum { HEAD_SPANS = 3 + TID_PLACES };
 
-/* Asks for the words of head I, but for its own address.  Returns how many spans that takes. */
+/* Adds the reads of head I's words, all but its own address.  Returns how many spans that takes. */
 static size_t ask_for_head(const struct py_states *s, size_t i, struct head_now *now,
                            struct mem_span *spans)
 {
@@ -242,8 +234,8 @@ static bool head_is(const struct py_states *s, const struct head *h, const struc
            ids.native_id == h->native_id;
 }
 
-/* Is what read_heads() would read what it read last?  Everything is where it was then, if so, and takes
- * one system call. */
+/* Would read_heads() read the same again?  If nothing changed, all words are where they were, and
+ * one system call reads them. */
 static bool heads_are_same(const struct py_states *s, struct mem *live)
 {
     struct head_now now[AT_ONCE + 1];
@@ -267,7 +259,7 @@ static bool heads_are_same(const struct py_states *s, struct mem *live)
     return true;
 }
 
-static void note_tids(struct table *t, struct mem *live, uint64_t thread_id)
+static void note_tids(struct state_table *t, struct mem *live, uint64_t thread_id)
 {
     for (size_t i = 0; i < TID_PLACES; i++) {
         uint32_t tid;
@@ -278,11 +270,11 @@ static void note_tids(struct table *t, struct mem *live, uint64_t thread_id)
     }
 }
 
-static void add_entry(struct table *t, struct mem *live, uint64_t state,
+static void add_entry(struct state_table *t, struct mem *live, uint64_t state,
                       const struct thread_ids *ids, bool has_native)
 {
     struct thread_state_entry e = {state, ids->interp, ids->thread_id, ids->next, 0};
-    /* Before a thread has begun, these are 0, or (≤ 3.11) those of the thread that made it. */
+    /* Before a thread begins its ids are 0, or (≤ 3.11) those of the thread that made it. */
     if (ids->thread_id == 0 || (has_native && ids->native_id == 0)) {
         t->unsettled = true;
         return;
@@ -290,7 +282,7 @@ static void add_entry(struct table *t, struct mem *live, uint64_t state,
     bool again = map_get(&t->by_thread, ids->thread_id, &e.same_thread);
     if (again && t->entries[e.same_thread - 1].interp == ids->interp)
         t->unsettled = true;
-    /* One of a thread that ended may have the thread_id of one that began later. */
+    /* The state of a thread that ended may have the thread_id of one that began later. */
     if (has_native)
         map_put(&t->by_tid, ids->native_id, ids->thread_id);
     else if (!again)
@@ -303,7 +295,7 @@ static void add_entry(struct table *t, struct mem *live, uint64_t state,
 
 static void begin(struct py_states *s)
 {
-    struct table *t = &s->next;
+    struct state_table *t = &s->next;
     t->n = 0;
     t->unsettled = false;
     map_clear(&t->by_thread);
@@ -315,13 +307,13 @@ static void begin(struct py_states *s)
     s->at_state = s->heads_n ? s->heads[0].state : 0;
 }
 
-/* Reads the next state of the list it is in.  The list may change under the reader. */
+/* Reads the next state of a list.  The list may change meanwhile. */
 static void read_next(struct py_states *s, struct mem *live)
 {
     bool has_native = s->rt->layout.thread.native_id != PY_ABSENT;
     struct thread_ids ids;
     uint64_t known;
-    /* One that was met already: the list leads back. */
+    /* A known state: the list leads back. */
     if (++s->steps > MAX_THREAD_STATES || map_get(&s->next.by_state, s->at_state, &known) ||
         read_ids(s, live, s->at_state, &ids) < 0 || ids.interp != s->heads[s->at_head].interp) {
         s->next.unsettled = true;
@@ -332,7 +324,7 @@ static void read_next(struct py_states *s, struct mem *live)
     s->at_state = ids.next;
 }
 
-/* Returns whether there is more to read; if not, what was read is what counts from now on. */
+/* Returns whether there is more to read; if not, captures use what was read from now on. */
 static bool read_some(struct py_states *s, struct mem *live)
 {
     for (int i = 0; s->at_head < s->heads_n;) {
@@ -345,7 +337,7 @@ static bool read_some(struct py_states *s, struct mem *live)
             return true;
         read_next(s, live);
     }
-    struct table old = s->table;
+    struct state_table old = s->table;
     s->table = s->next;
     s->next = old;
     s->reading = false;
@@ -354,7 +346,7 @@ static bool read_some(struct py_states *s, struct mem *live)
 
 static bool heads_changed(struct py_states *s, struct mem *live)
 {
-    struct head heads[MAX_INTERPRETERS];
+    struct head heads[PY_MAX_INTERPRETERS];
     if (heads_are_same(s, live))
         return false;
     size_t n = read_heads(s, live, heads, &s->too_many);
@@ -365,7 +357,7 @@ static bool heads_changed(struct py_states *s, struct mem *live)
     return true;
 }
 
-/* Are the lists, which have not changed, to be read again all the same? */
+/* Must lists whose heads have not changed be read again? */
 static bool is_doubtful(struct py_states *s)
 {
     s->age++;
@@ -386,10 +378,11 @@ bool py_states_tick(struct py_states *s, struct mem *live)
     return read_some(s, live);
 }
 
-/* Runs nothing: no frame.  Told from the words that are read anyway. */
+/* Has STATE no frame?  Tells by words that are read anyway. */
 static bool is_idle(const struct py_layout *l, uint64_t state, const struct thread_ids *ids)
 {
-    bool by_cframe = l->chain == PY_CHAIN_IS_ENTRY || l->chain == PY_CHAIN_SHIM_CFRAME;
+    bool by_cframe =
+        l->traits.chain == PY_CHAIN_IS_ENTRY || l->traits.chain == PY_CHAIN_SHIM_CFRAME;
     uint64_t none = by_cframe ? state + l->thread.root_cframe : ids->base_frame;
     return ids->top == 0 || ids->top == none;
 }
@@ -400,7 +393,7 @@ struct found_states {
     uint64_t idle; /* a bit for each */
 };
 
-/* Where there is no room, those that run nothing make some.  False: none does. */
+/* If there is no room, takes the place of a state that runs nothing.  False: all run something. */
 static bool take(struct found_states *f, uint64_t state, bool idle)
 {
     uint32_t at = f->n;
@@ -444,8 +437,8 @@ uint32_t py_states_find(struct py_states *s, struct mem *recording, pid_t ns_tid
     return found.n;
 }
 
-/* Has STATE been where it is in the lists since the tick?  Its thread may have freed it meanwhile and got its
- * address again for a new one, or another has: then what follows it may be new, too. */
+/* Has STATE been where it is in the lists since the tick?  If not, its address was freed and used
+ * again: the states behind it may be new, too. */
 static bool was_there(const struct py_states *s, uint64_t state, const struct thread_ids *ids)
 {
     uint64_t at;
@@ -455,7 +448,7 @@ static bool was_there(const struct py_states *s, uint64_t state, const struct th
     return e->interp == ids->interp && e->thread_id == ids->thread_id && e->next == ids->next;
 }
 
-/* FS_BASE 0: unknown. */
+/* Is the state with IDS of the thread with NS_TID and FS_BASE (0: unknown)? */
 static bool is_of(const struct py_states *s, struct mem *recording, const struct thread_ids *ids,
                   pid_t ns_tid, uint64_t fs_base)
 {

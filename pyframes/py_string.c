@@ -30,7 +30,7 @@ static int read_shape(const struct py_layout *layout, struct mem *mem, uint64_t 
         return -EPROTO;
     uint64_t data =
         addr + (compact && ascii ? layout->unicode.ascii_bytes : layout->unicode.compact_bytes);
-    /* Of a subclass of str (numpy.str_) the characters lie elsewhere. */
+    /* The characters of a subclass of str (numpy.str_) lie elsewhere. */
     if (!compact && (r = mem_read_u64(mem, data, &data)) < 0)
         return r;
     *ret_cut = length > PY_STRING_MAX_CHARACTERS;
@@ -106,6 +106,29 @@ int py_string_read(const struct py_layout *layout, struct mem *mem, uint64_t add
     }
     text_add(out, cut ? "…" : "");
     return 0;
+}
+
+int py_chars_read(const struct py_layout *layout, struct mem *mem, uint64_t addr,
+                  struct py_chars *ret)
+{
+    struct shape shape;
+    bool cut = false;
+    int r = read_shape(layout, mem, addr, &shape, &cut);
+    if (r < 0)
+        return r;
+    ret->cut = cut || shape.length > PY_CHARS_MAX;
+    ret->n = ret->cut ? PY_CHARS_MAX : shape.length;
+    ret->kind = shape.kind;
+    return ret->n ? mem_read(mem, shape.data, ret->bytes, ret->n * ret->kind) : 0;
+}
+
+void py_chars_add(const struct py_chars *chars, struct text *out)
+{
+    for (size_t i = 0; i < chars->n; i++) {
+        uint32_t c = 0;
+        memcpy(&c, chars->bytes + i * chars->kind, chars->kind);
+        add_character(out, c);
+    }
 }
 
 int py_bytes_find(const struct py_layout *layout, struct mem *mem, uint64_t addr, size_t max,

@@ -8,8 +8,8 @@
 #include "pyframes/py_layout.h"
 #include "pyframes/py_string.h"
 
-/* A thread state of a free-threaded build holds its allocator: some 18 kB in 3.14 and 3.15. */
-enum { FIRST_MINOR = 14, MAX_TASK_BYTES = 4096, MAX_THREAD_BYTES = 64 << 10 };
+/* A free-threaded build's thread state contains its allocator: 18 kB in 3.14 and 3.15. */
+enum { MAX_TASK_BYTES = 4096, MAX_THREAD_BYTES = 64 << 10 };
 
 struct py_tasks {
     const struct py_runtime *rt;
@@ -27,7 +27,7 @@ struct running_task {
 
 bool py_tasks_possible(const struct py_runtime *rt)
 {
-    return rt->layout.minor >= FIRST_MINOR;
+    return rt->layout.traits.asyncio_debug;
 }
 
 static uint64_t find_type(struct modules *modules, struct module *m, const char *name)
@@ -44,8 +44,8 @@ static bool has_pointer_at(uint64_t bytes, uint64_t most, uint64_t offset)
 
 static int read_offsets(struct mem *mem, uint64_t addr, struct py_tasks *t)
 {
-    /* u64 each: of a task its size, name, awaited_by, is_task, awaited_by_is_set, coroutine, node; of
-     * an interpreter size, tasks; of a thread state size, running loop, running task, tasks. */
+    /* u64 each.  A task's size, name, awaited_by, is_task, awaited_by_is_set, coroutine, node; an
+     * interpreter's size, tasks; a thread state's size, running loop, running task, tasks. */
     enum {
         TASK_SIZE = 0,
         TASK_NAME = 1,
@@ -133,8 +133,8 @@ static int find_running(const struct py_tasks *t, struct mem *mem, uint64_t thre
     return ret->is_number || t->str_type == 0 || type == t->str_type ? 0 : -EPROTO;
 }
 
-/* An int, behind its type: a tag (count of digits in units of 8, sign), digits of 30 bits.  Task-N's
- * number is never larger than two. */
+/* Behind its type an int has a tag (count of digits in units of 8, sign), then digits of 30 bits.
+ * The number of Task-N has at most two. */
 static int read_number(const struct py_tasks *t, struct mem *mem, uint64_t addr, uint64_t *ret)
 {
     enum { TAG = 8, DIGITS = 16, TAG_BITS = 3, SIGN = 3, DIGIT_BITS = 30 };
@@ -153,7 +153,7 @@ static int read_number(const struct py_tasks *t, struct mem *mem, uint64_t addr,
     return r;
 }
 
-void py_task_keep(const struct py_tasks *t, struct mem *recording, uint64_t thread_state)
+void py_task_record(const struct py_tasks *t, struct mem *recording, uint64_t thread_state)
 {
     uint8_t bytes[256];
     struct running_task task;

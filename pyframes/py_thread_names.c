@@ -5,12 +5,8 @@
 
 #include "base/alloc.h"
 #include "pyframes/py_dict.h"
+#include "pyframes/py_interpreters.h"
 #include "pyframes/py_string.h"
-
-enum {
-    FIRST_NAMED = 14, /* the version from which on threading.py names the kernel's threads */
-    MAX_INTERPRETERS = 256,
-};
 
 struct py_thread_names {
     const struct py_runtime *rt;
@@ -44,30 +40,12 @@ static int look_up(const struct py_thread_names *n, uint64_t dict, const char *n
     return *ret ? 0 : -ENOENT;
 }
 
-/* The main interpreter is the oldest, and new ones come first. */
-static int find_main(const struct py_thread_names *n, uint64_t *ret)
-{
-    const struct py_layout *l = &n->rt->layout;
-    uint64_t interp;
-    int r = mem_read_u64(n->live, n->rt->addr + l->runtime.interpreters, &interp);
-    for (int i = 0; r == 0 && i < MAX_INTERPRETERS; i++) {
-        uint64_t next;
-        r = mem_read_u64(n->live, interp + l->interp.next, &next);
-        if (r == 0 && next == 0) {
-            *ret = interp;
-            return 0;
-        }
-        interp = next;
-    }
-    return r < 0 ? r : -ENOENT;
-}
-
 static int find_active(struct py_thread_names *n)
 {
     enum { MODULE_DICT = 8 }; /* md_dict, behind the object's type */
     const struct py_layout *l = &n->rt->layout;
     uint64_t interp, modules, threading, dict;
-    int r = find_main(n, &interp);
+    int r = py_interpreters_main(n->rt, n->live, &interp);
     if (r == 0)
         r = mem_read_u64(n->live, interp + l->interp.modules, &modules);
     if (r == 0)
@@ -114,7 +92,7 @@ static int name_of(const struct py_thread_names *n, uint64_t thread_id, struct t
 
 int py_thread_names_find(struct py_thread_names *n, uint64_t thread_id, struct text *out)
 {
-    if (n->rt->layout.minor >= FIRST_NAMED)
+    if (n->rt->layout.traits.names_kernel_threads)
         return -ENOENT;
     if (n->active != 0 && name_of(n, thread_id, out) == 0)
         return 0;

@@ -38,7 +38,7 @@ bool py_version_from_hex(uint64_t hex, struct py_version *ret)
     return true;
 }
 
-/* A number of at most three digits; what follows it, or NULL. */
+/* Reads a number of at most three digits.  Returns what follows it; NULL: there is none. */
 static const char *parse_small(const char *s, const char *end, uint32_t *ret)
 {
     uint64_t value;
@@ -61,10 +61,10 @@ bool py_version_from_name(const char *name, struct py_version *ret)
     return true;
 }
 
-/* Does [S, END) begin with a version such as 3.8.18, 3.9.0rc2 or 3.10.13+, then " (" or, as Conda's, " |"? */
+/* Does [S, END) begin with a version such as 3.8.18, 3.9.0rc2 or 3.10.13+, followed by " (" or, in
+ * Conda's, " |"? */
 static bool is_version(const char *s, const char *end, uint32_t minor, struct py_version *ret)
 {
-    enum { NEWEST_WITHOUT_BLOCK = 12 }; /* _Py_DebugOffsets tells from 3.13 on */
     struct py_version v = {0};
     uint32_t micro;
     const char *at = parse_small(s + strlen("3."), end, &v.minor);
@@ -76,7 +76,7 @@ static bool is_version(const char *s, const char *end, uint32_t minor, struct py
     size_t len = (size_t)(at - s);
     if (len >= sizeof v.text || end - at < 2 || at[0] != ' ' || (at[1] != '(' && at[1] != '|'))
         return false;
-    if (minor ? v.minor != minor : v.minor < PY_OLDEST_MINOR || v.minor > NEWEST_WITHOUT_BLOCK)
+    if (minor ? v.minor != minor : !py_layout_of(v.minor)) /* later ones say it elsewhere */
         return false;
     memcpy(v.text, s, len);
     *ret = v;
@@ -93,7 +93,7 @@ bool py_version_from_variables(const char *bytes, size_t len, uint32_t minor,
     return false;
 }
 
-/* GraalPy in a JVM has no runtime of its own that is mapped, but the native half of its posix module is:
+/* GraalPy in a JVM maps no runtime of its own, but the native half of its posix module:
  * …/lib/graalpy25.0/libposix.so. */
 static bool in_graalpy_home(const char *path)
 {

@@ -17,7 +17,7 @@ static uint64_t word_at(const uint8_t *bytes, size_t word)
     return get_u64(bytes + word * sizeof(uint64_t));
 }
 
-/* Is this the context of a signal that came while another stack was in use, on the alternate one? */
+/* Is this, on an alternate stack, the context of a signal that came while another was in use? */
 static bool is_switch(const uint8_t *context, uint64_t addr)
 {
     uint64_t flags = word_at(context, UC_FLAGS);
@@ -28,8 +28,8 @@ static bool is_switch(const uint8_t *context, uint64_t addr)
     return addr - start < size && word_at(context, UC_RSP) - start >= size;
 }
 
-/* The kernel puts the first signal's frame at the stack's end: what looks like another further in is from
- * before. */
+/* The kernel puts the first signal's frame at the stack's end: what looks like one further in is
+ * from before. */
 bool altstack_interrupted(const uint8_t *stack, size_t len, uint64_t sp, uint64_t *ret_sp)
 {
     bool found = false;

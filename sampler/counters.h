@@ -1,5 +1,5 @@
-/* What the sampler counts; worker/facts.c makes metrics of it.  Written by the sampler's thread
- * alone, read by others at any time. */
+/* The sampler's counters, of which worker/facts.c makes metrics.  Only the sampler's thread writes
+ * them; others read at any time. */
 #pragma once
 
 #include <stdatomic.h>
@@ -7,18 +7,18 @@
 
 enum sampler_counter {
     COUNT_TICKS,
-    COUNT_LATE_TICKS,      /* left out because the one before was not done in time */
-    COUNT_TICK_DELAY_NS,   /* from when a tick was due to its beginning, all together */
-    COUNT_REPEATS,         /* threads that had not run since a sample that found them off the CPU */
-    COUNT_SLEEPERS_PROVEN, /* ticks in which one clock proved that no sleeping thread had run */
+    COUNT_LATE_TICKS,     /* left out because the one before was not done in time */
+    COUNT_TICK_DELAY_NS,  /* from when each tick was due to its begin, in all */
+    COUNT_REPEATS,        /* threads that had not run since a sample that found them off the CPU */
+    COUNT_DORMANT_PROVEN, /* ticks in which one clock proved that no dormant thread had run */
     COUNT_NO_STOP_CAPTURES,
-    COUNT_NO_STOP_REJECTS,  /* it ran meanwhile: tried again */
-    COUNT_NO_STOP_GIVEN_UP, /* three times */
+    COUNT_NO_STOP_REJECTS,  /* the thread ran meanwhile: tried again */
+    COUNT_NO_STOP_GIVEN_UP, /* so it did three times */
     COUNT_STOP_REQUESTS,
     COUNT_STOPS,           /* threads that stopped and were captured */
-    COUNT_PENDING_TICKS,   /* threads asked before that had still not stopped */
+    COUNT_PENDING_TICKS,   /* threads asked at an earlier tick that had not stopped yet */
     COUNT_REPAIRED_CALLS,  /* interrupted by a stop, restarted by setting −ERESTARTNOHAND */
-    COUNT_PERTURBED_CALLS, /* interrupted by a stop, not to be repeated */
+    COUNT_PERTURBED_CALLS, /* interrupted by a stop, and must not be repeated */
     COUNT_CUT_CALLS,       /* stopped with less done than asked for */
     COUNT_RENEWED_CALLS, /* begun anew by a stop, where a filter may not allow restart_syscall(2) */
     COUNT_UNDONE_CALLS,  /* of threads under a filter: begun anew by a stop */
@@ -28,10 +28,10 @@ enum sampler_counter {
     COUNT_EXECVE_WAITS,          /* not asked to stop, since an execve in the process hangs */
     COUNT_MEMORY_LOCKED,         /* not asked to stop, since the address space was locked */
     COUNT_RING_FULL,             /* captures lost because the worker was behind */
-    COUNT_REFUSED,               /* no longer ours to read or stop */
+    COUNT_REFUSED,               /* threads that may not be read or stopped any more */
     COUNT_STUCK,                 /* threads that stopped and could not be let go: sampling ended */
     COUNT_SLOW_SYSCALL_READS,    /* /proc/PID/task/TID/syscall took over its limit */
-    COUNT_SYSCALL_READS_SKIPPED, /* left alone for a while after that: a sample less */
+    COUNT_SYSCALL_READS_SKIPPED, /* not read for a while after that: a sample less */
     COUNT_REGISTERS_WANTED,      /* stops of blocked threads whose stack needs registers */
     COUNT_RATE_LOWERED,
     COUNT_RATE_LOWERED_FOR_QUOTA, /* of these: wallspy took too much of its own CPU quota */
@@ -41,9 +41,8 @@ enum sampler_counter {
     COUNT_HELD_MAX_NS,
     /* From the request to the stop of a repaired call: its time-out may be that much longer. */
     COUNT_REPAIR_MAX_NS,
-    /* Threads that ended, or were there when the recording ended, before they were sampled. */
-    COUNT_NOT_MET,
-    COUNT_STACKS_UNKNOWN, /* stacks of which one page was read: their end was not known */
+    COUNT_NEVER_SAMPLED,  /* threads that ended, or were there at the end, without a sample */
+    COUNT_STACKS_UNKNOWN, /* stacks whose end was not known: one page was read */
     COUNT_UNREADABLE,     /* files of /proc that could not be read though there is a thread */
     SAMPLER_COUNTER_COUNT,
 };
@@ -63,5 +62,5 @@ void counters_add_hold(struct sampler_counters *c, uint64_t held_ns);
 /* Holds of less than 2^OCTAVE µs and of at least half of that.  OCTAVE 0: all below 1 µs. */
 enum { HOLD_OCTAVES = HOLD_BUCKETS / 4 };
 uint64_t counters_holds_in(const struct sampler_counters *c, int octave);
-/* The hold that a share Q of all holds does not exceed, to a fifth; 0 if there were none. */
+/* The length that a share Q of all holds does not exceed, to a fifth; 0: there were none. */
 uint64_t counters_hold_quantile_ns(const struct sampler_counters *c, double q);

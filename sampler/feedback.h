@@ -1,5 +1,7 @@
-/* What the worker learns of a thread and the sampler needs for its next capture.  A fixed table of
- * atomics, by task number: a slot that a later task took over is simply not answered. */
+/* What the worker wants of a thread's next capture, as it learned from the last.
+ *
+ * A fixed table of atomics by thread number.  Where a later thread has taken a slot over, the
+ * earlier one has no wish. */
 #pragma once
 
 #include <stdatomic.h>
@@ -7,129 +9,132 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FEEDBACK_SLOTS = 1 << 14, FEEDBACK_PARTS = 16, STACK_PART_UNIT_BYTES = 256 };
+enum { FEEDBACK_SLOTS = 1 << 14, FEEDBACK_RANGES = 16, STACK_RANGE_UNIT_BYTES = 256 };
 
-/* A stretch of a thread's stack, apart from what lies at its sp: whole units. */
-struct stack_part {
+/* Whole units of a thread's stack that do not begin at its sp. */
+struct stack_range {
     uint64_t addr;
     uint32_t len;
     uint8_t age; /* how many stacks since did not need it */
 };
 
-/* 32 bits about one task: its number << 32 | them.  Numbers begin with 1.  0: nothing was told. */
-struct told {
+/* A value of 32 bits for one thread: number << 32 | value.  Numbers begin with 1; 0: no value. */
+struct feedback_word {
     _Atomic uint64_t word;
 };
 
-static inline void told_set(struct told *t, uint32_t task, uint64_t value)
+static inline void feedback_word_set(struct feedback_word *w, uint32_t thread, uint64_t value)
 {
-    atomic_store_explicit(&t->word, (uint64_t)task << 32 | (uint32_t)value, memory_order_relaxed);
+    atomic_store_explicit(&w->word, (uint64_t)thread << 32 | (uint32_t)value, memory_order_relaxed);
 }
 
-static inline void told_clear(struct told *t)
+static inline void feedback_word_clear(struct feedback_word *w)
 {
-    atomic_store_explicit(&t->word, 0, memory_order_relaxed);
+    atomic_store_explicit(&w->word, 0, memory_order_relaxed);
 }
 
-static inline bool told_is(const struct told *t, uint32_t task, uint64_t value)
+static inline bool feedback_word_is(const struct feedback_word *w, uint32_t thread, uint64_t value)
 {
-    return atomic_load_explicit(&t->word, memory_order_relaxed) ==
-           ((uint64_t)task << 32 | (uint32_t)value);
+    return atomic_load_explicit(&w->word, memory_order_relaxed) ==
+           ((uint64_t)thread << 32 | (uint32_t)value);
 }
 
-/* 0: nothing was told of TASK. */
-static inline uint32_t told_value(const struct told *t, uint32_t task)
+/* 0: THREAD has no value. */
+static inline uint32_t feedback_word_value(const struct feedback_word *w, uint32_t thread)
 {
-    uint64_t word = atomic_load_explicit(&t->word, memory_order_relaxed);
-    return word >> 32 == task ? (uint32_t)word : 0;
+    uint64_t word = atomic_load_explicit(&w->word, memory_order_relaxed);
+    return word >> 32 == thread ? (uint32_t)word : 0;
 }
 
 struct feedback {
     struct {
-        struct told stack;                      /* bytes wanted */
-        struct told registers;                  /* the run count of a capture that needs them */
-        struct told again;                      /* the run count of one that is wanted anew */
-        struct told near;                       /* bytes wanted from sp on, and the parts besides */
-        _Atomic uint64_t parts[FEEDBACK_PARTS]; /* unit << 24 | units << 8 | age; 0: no more */
+        struct feedback_word stack;               /* bytes wanted, in one piece */
+        struct feedback_word registers;           /* run count of a capture that needs them */
+        struct feedback_word recapture;           /* run count of a capture to be taken again */
+        struct feedback_word read_bytes;          /* bytes wanted from sp on, beside RANGES */
+        _Atomic uint64_t ranges[FEEDBACK_RANGES]; /* unit << 24 | units << 8 | age; 0: no more */
     } slots[FEEDBACK_SLOTS];
 };
 
-static inline void feedback_want_stack(struct feedback *f, uint32_t task, uint32_t bytes)
+static inline void feedback_want_stack(struct feedback *f, uint32_t thread, uint32_t bytes)
 {
-    told_set(&f->slots[task % FEEDBACK_SLOTS].stack, task, bytes);
+    feedback_word_set(&f->slots[thread % FEEDBACK_SLOTS].stack, thread, bytes);
 }
 
-/* 0: nothing was said. */
-static inline uint32_t feedback_stack(const struct feedback *f, uint32_t task)
+/* 0: the worker has no wish. */
+static inline uint32_t feedback_stack(const struct feedback *f, uint32_t thread)
 {
-    return told_value(&f->slots[task % FEEDBACK_SLOTS].stack, task);
+    return feedback_word_value(&f->slots[thread % FEEDBACK_SLOTS].stack, thread);
 }
 
-static inline void feedback_want_registers(struct feedback *f, uint32_t task, uint64_t runs)
+static inline void feedback_want_registers(struct feedback *f, uint32_t thread, uint64_t runs)
 {
-    told_set(&f->slots[task % FEEDBACK_SLOTS].registers, task, runs);
+    feedback_word_set(&f->slots[thread % FEEDBACK_SLOTS].registers, thread, runs);
 }
 
-static inline bool feedback_wants_registers(const struct feedback *f, uint32_t task, uint64_t runs)
+static inline bool feedback_wants_registers(const struct feedback *f, uint32_t thread,
+                                            uint64_t runs)
 {
-    return told_is(&f->slots[task % FEEDBACK_SLOTS].registers, task, runs);
+    return feedback_word_is(&f->slots[thread % FEEDBACK_SLOTS].registers, thread, runs);
 }
 
-static inline void feedback_forget_registers(struct feedback *f, uint32_t task)
+static inline void feedback_forget_registers(struct feedback *f, uint32_t thread)
 {
-    told_clear(&f->slots[task % FEEDBACK_SLOTS].registers);
+    feedback_word_clear(&f->slots[thread % FEEDBACK_SLOTS].registers);
 }
 
-/* A capture at RUNS came before what is needed to make a stack of it: take another, should the thread still wait. */
-static inline void feedback_want_again(struct feedback *f, uint32_t task, uint64_t runs)
+/* The worker could not make a stack of the capture at RUNS yet, and wants another if the thread
+ * still waits there. */
+static inline void feedback_want_recapture(struct feedback *f, uint32_t thread, uint64_t runs)
 {
-    told_set(&f->slots[task % FEEDBACK_SLOTS].again, task, runs);
+    feedback_word_set(&f->slots[thread % FEEDBACK_SLOTS].recapture, thread, runs);
 }
 
-static inline bool feedback_wants_again(const struct feedback *f, uint32_t task, uint64_t runs)
+static inline bool feedback_wants_recapture(const struct feedback *f, uint32_t thread,
+                                            uint64_t runs)
 {
-    return told_is(&f->slots[task % FEEDBACK_SLOTS].again, task, runs);
+    return feedback_word_is(&f->slots[thread % FEEDBACK_SLOTS].recapture, thread, runs);
 }
 
-static inline void feedback_forget_again(struct feedback *f, uint32_t task)
+static inline void feedback_forget_recapture(struct feedback *f, uint32_t thread)
 {
-    told_clear(&f->slots[task % FEEDBACK_SLOTS].again);
+    feedback_word_clear(&f->slots[thread % FEEDBACK_SLOTS].recapture);
 }
 
-/* Instead of the whole stack: NEAR bytes from sp on, and PARTS further up.  Who reads while this is written gets some of
- * both, and a stack that is cut. */
-static inline void feedback_want_parts(struct feedback *f, uint32_t task, uint32_t near,
-                                       const struct stack_part *parts, size_t n)
+/* Wants READ_BYTES from sp on and N RANGES further up instead of the whole stack.  A capture in the
+ * middle of this call gets some old and some new ranges, and a stack that is cut. */
+static inline void feedback_want_ranges(struct feedback *f, uint32_t thread, uint32_t read_bytes,
+                                        const struct stack_range *ranges, size_t n)
 {
-    for (size_t i = 0; i < FEEDBACK_PARTS; i++) {
-        uint64_t word = i < n ? parts[i].addr / STACK_PART_UNIT_BYTES << 24 |
-                                    (uint64_t)(parts[i].len / STACK_PART_UNIT_BYTES) << 8 |
-                                    parts[i].age
+    for (size_t i = 0; i < FEEDBACK_RANGES; i++) {
+        uint64_t word = i < n ? ranges[i].addr / STACK_RANGE_UNIT_BYTES << 24 |
+                                    (uint64_t)(ranges[i].len / STACK_RANGE_UNIT_BYTES) << 8 |
+                                    ranges[i].age
                               : 0;
-        atomic_store_explicit(&f->slots[task % FEEDBACK_SLOTS].parts[i], word,
+        atomic_store_explicit(&f->slots[thread % FEEDBACK_SLOTS].ranges[i], word,
                               memory_order_relaxed);
     }
-    told_set(&f->slots[task % FEEDBACK_SLOTS].near, task, near);
+    feedback_word_set(&f->slots[thread % FEEDBACK_SLOTS].read_bytes, thread, read_bytes);
 }
 
 /* 0: the stack is wanted in one piece. */
-static inline uint32_t feedback_near(const struct feedback *f, uint32_t task)
+static inline uint32_t feedback_read_bytes(const struct feedback *f, uint32_t thread)
 {
-    return told_value(&f->slots[task % FEEDBACK_SLOTS].near, task);
+    return feedback_word_value(&f->slots[thread % FEEDBACK_SLOTS].read_bytes, thread);
 }
 
-/* Returns how many there are. */
-static inline size_t feedback_parts(const struct feedback *f, uint32_t task,
-                                    struct stack_part ret[FEEDBACK_PARTS])
+/* Returns how many ranges there are. */
+static inline size_t feedback_ranges(const struct feedback *f, uint32_t thread,
+                                     struct stack_range ret[FEEDBACK_RANGES])
 {
     size_t n = 0;
-    for (; n < FEEDBACK_PARTS; n++) {
-        uint64_t word =
-            atomic_load_explicit(&f->slots[task % FEEDBACK_SLOTS].parts[n], memory_order_relaxed);
+    for (; n < FEEDBACK_RANGES; n++) {
+        uint64_t word = atomic_load_explicit(&f->slots[thread % FEEDBACK_SLOTS].ranges[n],
+                                             memory_order_relaxed);
         if (!word)
             break;
-        ret[n].addr = (word >> 24) * STACK_PART_UNIT_BYTES;
-        ret[n].len = (uint32_t)(word >> 8 & UINT16_MAX) * STACK_PART_UNIT_BYTES;
+        ret[n].addr = (word >> 24) * STACK_RANGE_UNIT_BYTES;
+        ret[n].len = (uint32_t)(word >> 8 & UINT16_MAX) * STACK_RANGE_UNIT_BYTES;
         ret[n].age = (uint8_t)word;
     }
     return n;

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The child's side: never returns.  The pipe closes by itself if the exec succeeds. */
+/* Runs in the child and never returns.  The pipe closes by itself if the exec succeeds. */
 static void run_child(char *const argv[], int report_fd)
 {
     execvp(argv[0], argv);
@@ -26,7 +26,7 @@ int launch_exec_failed(const char *command, int error, struct err *err)
     return err_set(err, -error, "cannot run %s: %s", command, strerror(error));
 }
 
-/* As execve will: until then, a signal to the command is its own, not for our handlers. */
+/* As execve will, so that no signal to the command runs a handler of ours before that. */
 static void drop_handlers(void)
 {
     struct sigaction action;
@@ -44,7 +44,7 @@ int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct er
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0)
         return err_set(err, -errno, "cannot start %s: %s", argv[0], strerror(errno));
-    /* Whoever started us may ignore it (cron, some supervisors): then a child's status is never told. */
+    /* wallspy's parent (cron, some supervisors) may ignore it: no child's status would be had. */
     struct sigaction tell = {.sa_handler = SIG_DFL};
     struct sigaction before;
     sigemptyset(&tell.sa_mask);

@@ -1,6 +1,7 @@
-/* --max-overhead: the largest share of the last five seconds for which a thread was held; and what wallspy itself takes
- * of its CPU quota: used up, it would be kept off the CPUs with a thread in its hold.  The rate is lowered while
- * either is too much, and raised again when there is room. */
+/* Keeps --max-overhead: no thread is held for a larger share of the last five seconds.  Keeps
+ * wallspy within half of its CPU quota, too: with the quota used up the kernel would keep it off
+ * the CPUs, and a held thread with it.  The rate is lowered while either is too much, and raised
+ * again when there is room. */
 #include <time.h>
 
 #include "base/clock.h"
@@ -9,7 +10,8 @@
 
 enum {
     SLOT_NS = 250 * NS_PER_MS, /* HELD_SLOTS of them are five seconds */
-    /* A longer hold is an accident of scheduling on a busy machine: it counts, but another is not expected. */
+    /* A longer hold is an accident of scheduling on a busy machine: it counts, but no other like it
+     * is expected. */
     USUAL_HOLD_NS = NS_PER_MS,
     HEARD_AT_ONCE_NS = 100 * NS_PER_US, /* from the request, with what the hold takes */
     LEAST_NS =
@@ -30,7 +32,7 @@ static int64_t elapsed_ns(const struct sampler *s)
     return sum_ns;
 }
 
-/* What was counted in slot I, had the rate been what it is now. */
+/* NS of slot I as they would be at the present rate. */
 static double at_this_rate(const struct sampler *s, int i, double ns)
 {
     return ns * (double)s->held_slots[i].interval_ns / (double)s->interval_ns;
@@ -41,25 +43,26 @@ static uint32_t sum_of(uint32_t a, uint32_t b)
     return a < UINT32_MAX - b ? a + b : UINT32_MAX;
 }
 
-static bool read_voluntary(const struct task *t, uint64_t *ret)
+static bool read_voluntary(const struct thread *t, uint64_t *ret)
 {
     struct task_status status;
-    int fd = t->fds[TASK_STATUS];
+    int fd = t->fds[FILE_STATUS];
     if (fd < 0 || task_status_read(fd, &status) < 0)
         return false;
     *ret = status.voluntary;
     return true;
 }
 
-/* Where wallspy has no CPU when the thread stops, it hears of the stop late, and its own clock misses most of the hold.
- * From one release to the next a thread whose one voluntary switch is our stop ran, waited for a CPU, or was held: the
- * kernel counts the first two.  No more than the time since the request can have been lost; a hypervisor that takes the
- * CPU away looks the same, and is taken for a loss within that time only. */
-uint32_t overhead_lost_ns(struct task *t, const struct schedstat *now, uint32_t held_ns)
+/* Where wallspy has no CPU when the thread stops, the stop is reported late, and wallspy's own
+ * clock misses most of the hold.  If our stop was the thread's only voluntary switch since the
+ * release before, all time since then in which it neither ran nor waited for a CPU, as the kernel
+ * counts, was a hold.  The loss cannot be longer than the time since the request.  A hypervisor
+ * that takes the CPU away looks the same, and counts as a loss within that time. */
+uint32_t overhead_lost_ns(struct thread *t, const struct schedstat *now, uint32_t held_ns)
 {
     struct release last = t->released;
     struct release r = {.at_ns = clock_now_ns(), .sched = *now};
-    int64_t most_ns = r.at_ns - t->requested_ns;
+    int64_t most_ns = r.at_ns - t->asked_ns;
     bool heard_late = most_ns - held_ns > HEARD_AT_ONCE_NS;
     if (heard_late)
         t->watched_until_ns = r.at_ns + WATCH_NS;
@@ -73,9 +76,10 @@ uint32_t overhead_lost_ns(struct task *t, const struct schedstat *now, uint32_t 
     return (uint32_t)min_i64(max_i64(min_i64(lost_ns, most_ns), held_ns), UINT32_MAX);
 }
 
-void overhead_add(struct task *t, uint32_t ns)
+void overhead_add(struct thread *t, uint32_t ns)
 {
     uint32_t usual_ns = ns < USUAL_HOLD_NS ? ns : USUAL_HOLD_NS;
+    t->held_ns += ns;
     t->held_slot.ns = sum_of(t->held_slot.ns, ns);
     t->held_slot.usual_ns = sum_of(t->held_slot.usual_ns, usual_ns);
 }
@@ -92,23 +96,23 @@ static void close_slot(struct sampler *s, int64_t now_ns)
     int64_t cpu_ns = cpu_now_ns();
     s->held_slots[s->held_slot].cpu_ns = cpu_ns - s->cpu_ns;
     s->cpu_ns = cpu_ns;
-    /* Longer: wallspy itself was stopped, which is no room for more stops. */
+    /* A longer slot: wallspy itself was stopped, which makes no room for more stops. */
     int64_t longest_ns = 2 * max_i64(SLOT_NS, s->interval_ns);
     s->held_slots[s->held_slot].elapsed_ns = min_i64(now_ns - s->overhead_checked_ns, longest_ns);
     s->held_slots[s->held_slot].interval_ns = s->interval_ns;
     s->overhead_checked_ns = now_ns;
     for (uint32_t i = 0; i < s->n_processes; i++)
-        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
-            struct task *t = s->processes[i]->tasks[j];
+        for (size_t j = 0; j < s->processes[i]->n_threads; j++) {
+            struct thread *t = s->processes[i]->threads[j];
             t->held_slots[s->held_slot] = t->held_slot;
             t->held_slot = (struct held_sum){0};
         }
     s->held_slot = (s->held_slot + 1) % HELD_SLOTS;
 }
 
-/* The share of its time for which T was held; *RET_EXPECTED: that it will be at the present rate.  Before it was
- * watched it was not held. */
-static double share_of(const struct sampler *s, const struct task *t, double *ret_expected)
+/* The share of its time for which T was held; *RET_EXPECTED: the share at the present rate.  Before
+ * T was sampled it was not held. */
+static double share_of(const struct sampler *s, const struct thread *t, double *ret_expected)
 {
     double ns = 0;
     double at_this_rate_ns = 0;
@@ -124,15 +128,15 @@ static double share_of(const struct sampler *s, const struct task *t, double *re
     return ns / (double)max_i64(elapsed_ns(s), window_ns);
 }
 
-/* Returns the largest share to expect; the largest that was is noted. */
+/* Returns the largest share to expect, and notes the largest that was. */
 static double worst_share(struct sampler *s)
 {
     double worst = atomic_load_explicit(&s->worst_share, memory_order_relaxed);
     double worst_expected = 0;
     for (uint32_t i = 0; i < s->n_processes; i++)
-        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
+        for (size_t j = 0; j < s->processes[i]->n_threads; j++) {
             double expected;
-            double share = share_of(s, s->processes[i]->tasks[j], &expected);
+            double share = share_of(s, s->processes[i]->threads[j], &expected);
             worst = share > worst ? share : worst;
             worst_expected = expected > worst_expected ? expected : worst_expected;
         }
@@ -140,7 +144,7 @@ static double worst_share(struct sampler *s)
     return worst_expected;
 }
 
-/* What wallspy takes, as a part of what it may. */
+/* The CPU time that wallspy takes, as a part of what it may take. */
 static double cpu_ratio(const struct sampler *s)
 {
     double ns = 0;

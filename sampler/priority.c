@@ -17,10 +17,10 @@
 #endif
 enum { SLICE_NS = 100 * NS_PER_US /* the kernel takes no shorter one */ };
 
-/* With the shortest slice a waking thread has an early deadline and gets its CPU soon.  A tick that must wait
- * for a CPU waits for the target's threads to sleep, and then finds them asleep: that is a bias.  Linux 6.12
- * (Documentation/scheduler/sched-eevdf.rst); older kernels ignore the slice.  The figures are in
- * docs/sampling.md.  Another policy was chosen by who started wallspy (chrt -f 20 wallspy), and stays. */
+/* With the shortest slice a waking thread has an early deadline and gets its CPU soon.  A tick that
+ * waits for a CPU waits for the target's threads to sleep, and then finds them asleep: a bias, with
+ * figures in docs/sampling.md.  Since Linux 6.12 (Documentation/scheduler/sched-eevdf.rst); older
+ * kernels ignore the slice.  A policy that the user chose (chrt -f 20 wallspy) stays. */
 void priority_set(void)
 {
     struct { /* sched_setattr(2): not in glibc 2.36 */
@@ -45,7 +45,7 @@ static bool is_real_time(pid_t tid)
     return policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE;
 }
 
-/* Is there one CPU only for the sampler, which TID may have, too? */
+/* Has the sampler one CPU only, which TID may have, too? */
 static bool shares_only_cpu(pid_t tid)
 {
     cpu_set_t mine;

@@ -7,8 +7,8 @@
 
 static const uint64_t BLOCK_MASK = RECORDER_BLOCK_BYTES - 1;
 
-/* The index slot of the block at ADDR, or the free one where it belongs.  There are twice as many
- * slots as blocks, so there is always one. */
+/* The index slot of the block at ADDR, or a free one for it.  There is always one, because there
+ * are twice as many slots as blocks. */
 static size_t slot_of(const struct recorder *r, uint64_t addr)
 {
     size_t slot = hash_u64(addr / RECORDER_BLOCK_BYTES) % RECORDER_INDEX_SLOTS;
@@ -17,7 +17,7 @@ static size_t slot_of(const struct recorder *r, uint64_t addr)
     return slot;
 }
 
-/* Makes LEN bytes just read to OFFSET, from block-aligned ADDR, findable; joins them to the last
+/* Enters LEN bytes, read from block-aligned ADDR to OFFSET, into the index; joins them to the last
  * range if they follow it. */
 static void keep(struct recorder *r, uint64_t addr, uint32_t len, uint32_t offset)
 {
@@ -56,8 +56,8 @@ static int fetch_blocks(struct recorder *r, uint64_t addr, size_t len)
     return 0;
 }
 
-/* How many bytes from the block at ADDR on are to be read for a reader that wants LEN: the blocks
- * up to the first that is there already. */
+/* How many bytes from the block at ADDR on to read for a reader that wants LEN: up to the first
+ * block that is there already. */
 static size_t missing_bytes(const struct recorder *r, uint64_t addr, size_t len)
 {
     size_t n = RECORDER_BLOCK_BYTES;
@@ -67,8 +67,8 @@ static size_t missing_bytes(const struct recorder *r, uint64_t addr, size_t len)
     return n;
 }
 
-/* The bytes of the block at ADDR, read now if they were not yet, with those after it that a reader
- * of LEN bytes will want next; NULL if they cannot be had. */
+/* The bytes of the block at ADDR; NULL: they cannot be read.  If they are not there yet they are
+ * read with those behind it that a reader of LEN bytes wants next. */
 static const uint8_t *block_at(struct recorder *r, uint64_t addr, size_t len, int *ret_error)
 {
     size_t slot = slot_of(r, addr);
@@ -89,7 +89,7 @@ static const uint8_t *block_at(struct recorder *r, uint64_t addr, size_t len, in
 }
 
 /* The stack is kept apart from the blocks, so that no byte is recorded twice: a read that begins in
- * it takes what it has. */
+ * the stack takes its bytes from there. */
 static int recorder_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
 {
     struct recorder *r = (struct recorder *)mem;
@@ -141,8 +141,7 @@ void recorder_begin(struct recorder *r, struct mem *live, void *base, size_t use
     r->epoch++;
 }
 
-/* The stack lies between block borders: it is copied from the block that holds SP, so that blocks
- * and stack never overlap. */
+/* The stack is copied from the beginning of SP's block, so that blocks and stack never overlap. */
 size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
                            const struct prefetch *prefetch)
 {
@@ -154,7 +153,7 @@ size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
     if (end <= start || !has_room(r, end - start))
         return 0;
     for (uint32_t i = 0; i < prefetch->n; i++) {
-        size_t table = n * sizeof(struct snapshot_range); /* they are ranges only when read */
+        size_t table = n * sizeof(struct snapshot_range); /* they become ranges when read */
         if (!has_room(r, offset - r->used + prefetch->spans[i].len + end - start + table))
             break;
         uint64_t addr = prefetch->spans[i].addr;
@@ -171,7 +170,7 @@ size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
         r->used += spans[i].len;
         got -= spans[i].len;
     }
-    if (r->used != offset) { /* a prefetched stretch is gone: the stack was not reached */
+    if (r->used != offset) { /* a span is gone: the read did not reach the stack */
         spans[n].buf = r->base + r->used;
         r->reads++;
         got = mem_read_spans(r->live, &spans[n], 1);
@@ -252,7 +251,7 @@ size_t recorder_finish(struct recorder *r, uint32_t *ret_ranges_offset, uint32_t
     return offset + bytes;
 }
 
-/* Shell's sort: in place, and to be called from a signal handler. */
+/* Shell's sort: in place and async-signal-safe. */
 static void sort_addresses(uint64_t *a, uint32_t n)
 {
     static const uint32_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1}; /* M. Ciura, 2001 */
@@ -284,7 +283,7 @@ static bool add_block(struct prefetch *prefetch, uint64_t addr)
     return true;
 }
 
-/* Where the list had all that was asked for, and there was no less, it stays as it is. */
+/* The list stays as it is if it had all that was asked for, and no more. */
 void recorder_remember(struct recorder *r, struct prefetch *prefetch)
 {
     if (!r->n_fetched && r->n_wanted >= prefetch->wanted)

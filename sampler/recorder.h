@@ -1,7 +1,8 @@
-/* A memory that keeps what is read through it.  During a capture the stack and everything that the
- * capture hook reads go straight into the message for the worker, so that it can be read again
- * there. Reads are made in aligned blocks: neighbours come free, and the blocks of a thread's last
- * capture can be fetched in one system call before they are asked for. */
+/* A memory that keeps a copy of what is read through it.
+ *
+ * During a capture the stack and all that the capture hook reads go straight into the message, so
+ * that the worker can read them again.  Reads are made in aligned blocks: neighbours cost nothing,
+ * and the blocks of a thread's last capture are fetched in one system call, ahead of the hook. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,18 +17,17 @@ enum {
     RECORDER_MAX_BLOCKS = 4096, /* 1 MiB: some 2,000 Python frames on the heap; more is cut */
     RECORDER_MAX_SPANS = 128,   /* of a prefetch list; process_vm_readv takes IOV_MAX (1024) */
     RECORDER_INDEX_SLOTS = 2 * RECORDER_MAX_BLOCKS,
-    RECORDER_GAP_BYTES =
-        1024, /* copied rather than begin another span, which takes as long as 1 to 3 KiB */
+    RECORDER_GAP_BYTES = 1024, /* are copied: another span takes as long as 1 to 3 KiB */
 };
 
-/* What to fetch first: stretches of whole blocks that the last capture of the thread needed, by address. */
+/* The blocks that a thread's last capture needed, as spans in order of address. */
 struct prefetch {
     struct {
         uint64_t addr;
         uint32_t len;
     } spans[RECORDER_MAX_SPANS];
     uint32_t n;
-    uint32_t wanted; /* blocks of them that a reader asked for */
+    uint32_t wanted; /* so many of their blocks were asked for by a reader */
 };
 
 struct recorder {
@@ -39,16 +39,16 @@ struct recorder {
     uint32_t n_ranges;
     uint64_t stack_start, stack_end; /* recorded stack */
     uint32_t stack_offset;
-    /* Block → where its bytes are.  A slot counts only if its epoch is the present one. */
+    /* Block → its bytes.  A slot is in use if its epoch is the present one. */
     struct {
         uint64_t block;
         uint32_t offset, epoch;
         bool wanted; /* a reader asked for it; else it was only prefetched */
     } index[RECORDER_INDEX_SLOTS];
-    uint64_t wanted[RECORDER_MAX_BLOCKS]; /* those blocks, in the order asked */
+    uint64_t wanted[RECORDER_MAX_BLOCKS]; /* the blocks that were, in order */
     uint32_t n_wanted;
     uint32_t n_blocks;  /* in the index */
-    uint32_t n_fetched; /* of these, read one after the other, when they were asked for */
+    uint32_t n_fetched; /* of these, when a reader asked: not ahead */
     uint32_t epoch;
     uint64_t reads; /* system calls made, for --stats */
 };
@@ -56,21 +56,21 @@ struct recorder {
 void recorder_init(struct recorder *r);
 /* Starts a capture into BASE[USED, CAPACITY), reading from LIVE. */
 void recorder_begin(struct recorder *r, struct mem *live, void *base, size_t used, size_t capacity);
-/* Copies the stack from SP upwards, at most MAX bytes, and what PREFETCH lists, in one system call
- * where all is still mapped.  Returns the bytes of stack had: fewer than MAX where the mapping
+/* Copies the stack from SP upwards, at most MAX bytes, and the spans of PREFETCH, in one system
+ * call if all is still mapped.  Returns the stack's bytes: fewer than MAX where the mapping
  * ends. */
 size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
                            const struct prefetch *prefetch);
 /* The recorded stack's bytes from SP on. */
 const uint8_t *recorder_stack_at(const struct recorder *r, uint64_t sp);
-/* Copies [ADDR, ADDR + MAX), less what was recorded already.  Returns the bytes from ADDR on that are
- * there: fewer than MAX where the mapping ends, or for lack of room. */
+/* Copies what of [ADDR, ADDR + MAX) is not recorded yet.  Returns how many bytes from ADDR on are
+ * recorded: fewer than MAX where the mapping ends, or without room. */
 size_t recorder_read_more(struct recorder *r, uint64_t addr, size_t max);
-/* Keeps LEN bytes of the caller's beside what was read.  False: there is no room. */
+/* Adds LEN bytes of the caller's to the message.  False: there is no room. */
 bool recorder_append(struct recorder *r, const void *bytes, size_t len, uint32_t *ret_offset);
-/* Ends the capture: puts the ranges behind the bytes.  Returns the message's length, or 0 if they
+/* Ends the capture: puts the ranges behind the bytes.  Returns the message's length; 0: the ranges
  * do not fit. */
 size_t recorder_finish(struct recorder *r, uint32_t *ret_ranges_offset, uint32_t *ret_count);
-/* The capture is over: fills PREFETCH, with which it began, with the blocks that readers asked for, for the
- * thread's next one.  It may sort thousands: not for a hold. */
+/* After a capture that began with PREFETCH: fills PREFETCH with the blocks that readers asked for.
+ * Not in a hold, because it may sort thousands. */
 void recorder_remember(struct recorder *r, struct prefetch *prefetch);

@@ -48,15 +48,16 @@ static struct header *header_at(struct ring *r, uint64_t position)
     return (struct header *)(void *)(r->memory + (position & (r->bytes - 1)));
 }
 
-/* So that a write during a hold never waits for a page. */
+/* A write during a hold never waits for a page. */
 static void touch(struct ring *r, size_t end)
 {
     for (; r->touched < end; r->touched += PAGE)
         *(volatile uint8_t *)(r->memory + r->touched) = 0;
 }
 
-/* Moves on to the start of the memory, past a header that says so.  It is published at once: a
- * message too large for what is left must not wait for a consumer that sees nothing to skip. */
+/* Moves on to the start of the memory, with a header that has the consumer skip the rest.  The
+ * header is published at once: a message too large for the rest must not wait for a consumer that
+ * sees nothing to skip. */
 static uint64_t wrap(struct ring *r, uint64_t position)
 {
     size_t rest = r->bytes - (position & (r->bytes - 1));
@@ -73,8 +74,8 @@ void *ring_reserve(struct ring *r, size_t max_bytes)
     uint64_t read = atomic_load_explicit(&r->read, memory_order_acquire);
     size_t offset = position & (r->bytes - 1);
     size_t rest = r->bytes - offset;
-    /* An empty ring starts anew at its first page, so that few pages are ever touched; not before
-     * an eighth is used, since until the consumer looks again only what lies before is free. */
+    /* An empty ring starts anew at its first page, so that few pages are ever touched.  Not before
+     * an eighth is used: until the consumer has released more, only what lies before is free. */
     bool restart = offset >= r->bytes / 8 && position == read && need <= offset;
     if (restart || (need > rest && position + rest - read <= r->bytes))
         position = wrap(r, position);

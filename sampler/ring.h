@@ -1,6 +1,6 @@
-/* A bounded queue of messages of any size from one thread to one other.  A message is contiguous,
- * so it can be written and read in place.  Nobody waits inside: a full ring refuses, an empty one
- * gives NULL. */
+/* A bounded queue of messages of any size from one thread to another.  A message is contiguous, so
+ * that it is written and read in place.  No call waits: a full ring refuses, an empty one returns
+ * NULL. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 struct ring;
 
 struct ring *ring_new(size_t bytes); /* rounded up to a power of two; pages are touched as used */
-/* Producer: room for a message of up to MAX_BYTES, 16-aligned, in memory that is already faulted
- * in. NULL: full.  One reservation at a time; a second call replaces it. */
+/* Producer: room for a message of up to MAX_BYTES, 16-aligned, in memory that is faulted in; NULL:
+ * the ring is full.  A second call replaces the reservation. */
 void *ring_reserve(struct ring *r, size_t max_bytes);
 /* Producer: publishes the first BYTES of the reservation.  Async-signal-safe. */
 void ring_commit(struct ring *r, size_t bytes);

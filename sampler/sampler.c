@@ -1,6 +1,5 @@
 #include "sampler/sampler.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,21 +19,19 @@
 #include "sampler/pending.h"
 #include "sampler/priority.h"
 #include "sampler/state.h"
-#include "sampler/stops.h"
+#include "sampler/stop_requests.h"
 
 enum {
     RING_BYTES = 64 << 20,
     RESERVED_FDS = 64, /* for ELF files, the output and the like */
-    MIN_FDS = 32,      /* some 16 are open before the first thread's */
+    MIN_FDS = 32,      /* some 16 are open before those of the first thread */
     SLOW_SYSCALL_NS = 500 * NS_PER_US,
     SINGLE_SHOT_NS = 500 * NS_PER_MS, /* for threads that wait for a CPU */
     MAX_SHOTS = 8,                    /* each reads twice as much stack: from 32 KiB to 8 MiB */
-    WORKER_NS = 2 * NS_PER_S,         /* it may have large files to read first */
-    LOOK_NS = 100 * NS_PER_MS,        /* meanwhile, for threads that cannot be let go */
+    WORKER_NS = 2 * NS_PER_S,         /* the worker may have large files to read first */
+    CHECK_NS = 100 * NS_PER_MS,       /* for threads that cannot be let go, where no tick runs */
     PAUSE_NS = 300 * NS_PER_MS,
-    SEIZE_NS =
-        500 *
-        NS_PER_MS, /* an execve takes some ms; on a loaded machine a thread waits as long for a CPU */
+    SEIZE_NS = 500 * NS_PER_MS, /* an execve takes some ms, a wait for a CPU as long under load */
 };
 
 /* ---- set-up ---- */
@@ -52,7 +49,7 @@ static uint32_t raise_fd_limit(void)
     return usable < 1 << 20 ? (uint32_t)usable : 1 << 20;
 }
 
-/* Does the kernel keep the counts (CONFIG_SCHED_INFO)?  Asked of ourselves: we have run. */
+/* Does the kernel keep counts (CONFIG_SCHED_INFO)?  wallspy has run, and reads its own. */
 static bool schedstat_is_live(void)
 {
     const char *no = getenv("WALLSPY_NO_SCHEDSTAT");
@@ -83,7 +80,8 @@ struct sampler *sampler_new(const struct sampler_config *config)
                               "for a CPU is shown as one that runs.");
     s->ring = ring_new(RING_BYTES);
     recorder_init(&s->recorder);
-    s->files = (struct task_files){.limit = raise_fd_limit(), .counters = &s->counters};
+    s->files_limit = raise_fd_limit();
+    s->files = (struct thread_files){.limit = s->files_limit};
     s->interval_ns = (int64_t)((double)NS_PER_S / config->rate_hz);
     s->own_fd = -1;
     s->random = (uint64_t)clock_now_ns() | 1;
@@ -93,40 +91,9 @@ struct sampler *sampler_new(const struct sampler_config *config)
     return s;
 }
 
-int sampler_add(struct sampler *s, pid_t pid, struct mem *live, struct err *err)
-{
-    assert(!s->started);
-    if (s->n_processes == MAX_PROCESSES)
-        return err_set(err, -E2BIG, "more than %d processes", MAX_PROCESSES);
-    int fd = proc_task_open(pid, pid, "syscall");
-    if (fd == -ENOENT && kill(pid, 0) == 0)
-        return err_set(err, -ENOENT,
-                       "this kernel has no /proc/PID/syscall "
-                       "(CONFIG_HAVE_ARCH_TRACEHOOK)");
-    if (fd < 0)
-        return err_set(err, fd == -ENOENT ? -ESRCH : fd, "cannot read /proc/%d/syscall: %s", pid,
-                       strerror(-fd));
-    close(fd);
-    int r = process_open(&s->processes[s->n_processes], pid, s->n_processes, live);
-    if (r < 0)
-        return err_set(err, r == -ENOENT ? -ESRCH : r, "cannot watch process %d: %s", pid,
-                       strerror(-r));
-    return (int)s->n_processes++;
-}
-
-void sampler_set_hook(struct sampler *s, uint32_t process, const struct capture_hook *hook)
-{
-    atomic_store_explicit(&s->processes[process]->hook, hook, memory_order_release);
-}
-
-void sampler_drop_hook(struct sampler *s, uint32_t process, const struct capture_hook *hook)
-{
-    (void)atomic_compare_exchange_strong(&s->processes[process]->hook, &hook, NULL);
-}
-
 /* ---- the thread ---- */
 
-/* Uniform in [0, 1).  xorshift64 (G. Marsaglia); only against lockstep with the target. */
+/* Uniform in [0, 1).  xorshift64 (G. Marsaglia) is good enough against lockstep with the target. */
 static double random_share(struct sampler *s)
 {
     s->random ^= s->random << 13;
@@ -135,69 +102,40 @@ static double random_share(struct sampler *s)
     return (double)(s->random >> 11) / 9007199254740992.0;
 }
 
-/* Threads that died while a stop was asked of them are reaped too: only processes count. */
-static void on_child(void *sampler, pid_t pid, int status)
-{
-    struct sampler *s = sampler;
-    for (uint32_t i = 0; i < s->n_processes; i++)
-        if (s->processes[i]->pid == pid) {
-            atomic_store_explicit(&s->processes[i]->exit_status, status, memory_order_relaxed);
-            atomic_store_explicit(&s->processes[i]->reaped, true, memory_order_release);
-        }
-}
-
-bool sampler_child_status(const struct sampler *s, pid_t pid, int *ret_status)
-{
-    for (uint32_t i = 0; i < s->n_processes; i++)
-        if (s->processes[i]->pid == pid &&
-            atomic_load_explicit(&s->processes[i]->reaped, memory_order_acquire)) {
-            *ret_status = atomic_load_explicit(&s->processes[i]->exit_status, memory_order_relaxed);
-            return true;
-        }
-    return false;
-}
-
-static bool all_ended(const struct sampler *s)
-{
-    for (uint32_t i = 0; i < s->n_processes; i++)
-        if (!s->processes[i]->ended)
-            return false;
-    return true;
-}
-
 static void wake_worker(struct sampler *s)
 {
-    if (s->told)
+    if (s->emitted)
         (void)!write(s->notify_fd, &(uint64_t){1}, sizeof(uint64_t));
-    s->told = false;
+    s->emitted = false;
 }
 
-static void tell_if_asked(struct sampler *s)
+static void flush_if_asked(struct sampler *s)
 {
-    if (!atomic_exchange(&s->tell, false))
+    if (!atomic_exchange(&s->flush, false))
         return;
-    tick_tell(s);
+    tick_flush(s);
     wake_worker(s);
 }
 
-/* Where only the end of the tracing thread lets a thread go (COUNT_STUCK), that is to come now.  For loops in which no tick
- * runs, each time around; *LOOK_NS: when next. */
-static void look_for_stuck(struct sampler *s, int64_t *look_ns)
+/* Finds threads that only the end of the sampler's thread lets go (COUNT_STUCK), which then is due.
+ * For each round of a loop in which no tick runs; *CHECK_NS: when next. */
+static void check_for_stuck(struct sampler *s, int64_t *check_ns)
 {
     int64_t now_ns = clock_now_ns();
-    if (now_ns < *look_ns)
+    if (now_ns < *check_ns)
         return;
     pending_find_stuck(s);
-    *look_ns = now_ns + LOOK_NS;
+    *check_ns = now_ns + CHECK_NS;
 }
 
-/* A request that is out when wallspy is stopped would hold its thread until wallspy goes on.  So nothing new is asked
- * for until none is out, which takes as long as a thread waits for its page: each tick would ask anew.  Of a thread that
- * another's execve ended, or whose process has, nobody tells but what a tick begins with. */
+/* A request that is out when wallspy is stopped would hold its thread until wallspy goes on.  So no
+ * tick is made, which would ask anew, until none is out: that takes as long as a thread waits for
+ * its page.  Threads that ended by an execve, or with their process, are noticed by
+ * thread_list_update() alone. */
 static void pause_if_asked(struct sampler *s)
 {
-    int64_t look_ns = clock_now_ns() + LOOK_NS;
-    while (atomic_load(&s->pause) != PAUSE_NONE && !all_ended(s) &&
+    int64_t check_ns = clock_now_ns() + CHECK_NS;
+    while (atomic_load(&s->pause) != PAUSE_NONE && !process_table_done(s) &&
            !atomic_load_explicit(&s->stop, memory_order_relaxed) &&
            !counters_get(&s->counters, COUNT_STUCK)) {
         int asked = PAUSE_ASKED;
@@ -205,15 +143,15 @@ static void pause_if_asked(struct sampler *s)
             (void)atomic_compare_exchange_strong(&s->pause, &asked, PAUSED);
         for (uint32_t i = 0; i < s->n_processes && asked != PAUSED; i++)
             if (!s->processes[i]->ended)
-                (void)threads_prepare(s, s->processes[i]);
+                (void)thread_list_update(s, s->processes[i]);
         tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
-        look_for_stuck(s, &look_ns);
-        tell_if_asked(s);
+        check_for_stuck(s, &check_ns);
+        flush_if_asked(s);
     }
 }
 
-/* Until the next tick, or the end.  Who wants something sets its flag and then writes to wake_fd, so that is emptied
- * before the flags are looked at: it may be written to for a flag that was seen already. */
+/* Sleeps until the next tick or the end.  Other threads set a flag, then write to wake_fd.  So
+ * wake_fd is emptied before the flags are read; it may be readable for a flag that was read. */
 static void sleep_until(struct sampler *s, int64_t until_ns)
 {
     bool woken;
@@ -221,7 +159,7 @@ static void sleep_until(struct sampler *s, int64_t until_ns)
         woken = tracer_sleep(s->tracer, until_ns, s->wake_fd);
         if (woken)
             (void)!read(s->wake_fd, &(uint64_t){0}, sizeof(uint64_t));
-        tell_if_asked(s);
+        flush_if_asked(s);
         pause_if_asked(s);
     } while (woken && !atomic_load_explicit(&s->stop, memory_order_relaxed));
 }
@@ -242,17 +180,18 @@ void sampler_resume(struct sampler *s)
     atomic_store(&s->pause, PAUSE_NONE);
 }
 
-/* Ticks lie on an absolute grid, each somewhere within its interval.  A tick that could not begin
- * within its interval is left out, and counted. */
+/* Ticks lie on an absolute grid, each at a random moment of its interval.  A tick that could not
+ * begin within its interval is left out, and counted. */
 static void run_ticks(struct sampler *s)
 {
     int64_t slot_ns = clock_now_ns();
     s->overhead_checked_ns = slot_ns;
-    while (!atomic_load_explicit(&s->stop, memory_order_relaxed) && !all_ended(s) &&
+    process_table_update(s);
+    while (!atomic_load_explicit(&s->stop, memory_order_relaxed) && !process_table_done(s) &&
            !counters_get(&s->counters, COUNT_STUCK)) {
         tick_run(s);
         wake_worker(s);
-        if (all_ended(s))
+        if (process_table_done(s))
             break;
         overhead_keep(s);
         slot_ns += s->interval_ns;
@@ -269,21 +208,21 @@ static void run_ticks(struct sampler *s)
     }
 }
 
-/* Waits for it to be true, for NS at most, and no longer where a thread cannot be let go: only our end does that. */
+/* Waits for IS_TRUE, for NS at most.  Ends early where a thread cannot be let go. */
 static bool wait_until(struct sampler *s, bool (*is_true)(struct sampler *), int64_t ns)
 {
     int64_t end_ns = clock_now_ns() + ns;
-    int64_t look_ns = end_ns - ns + LOOK_NS;
+    int64_t check_ns = end_ns - ns + CHECK_NS;
     while (!is_true(s) && clock_now_ns() < end_ns && !counters_get(&s->counters, COUNT_STUCK)) {
         tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
-        bool frozen = tracer_held(s->tracer) && !stops_thaw(s);
+        bool frozen = tracer_held(s->tracer) && !stop_requests_release_frozen(s);
         if (!frozen)
-            look_for_stuck(s, &look_ns);
+            check_for_stuck(s, &check_ns);
     }
     return is_true(s);
 }
 
-/* The worker has seen to all there is, and has said what it needs more. */
+/* The worker has read all messages, and its feedback is complete. */
 static bool worker_is_done(struct sampler *s)
 {
     return ring_is_empty(s->ring);
@@ -291,7 +230,7 @@ static bool worker_is_done(struct sampler *s)
 
 static bool all_have_stopped(struct sampler *s)
 {
-    return tracer_pending(s->tracer) <= tracer_held(s->tracer) || stops_thaw(s);
+    return tracer_pending(s->tracer) <= tracer_held(s->tracer) || stop_requests_release_frozen(s);
 }
 
 static void shoot(struct sampler *s)
@@ -301,7 +240,7 @@ static void shoot(struct sampler *s)
     tracer_release_held(s->tracer);
 }
 
-/* Threads whose stack turned out to need registers, or to be deeper, are captured once more. */
+/* Threads whose stacks need registers, or are deeper than was read, are captured once more. */
 static void run_once(struct sampler *s)
 {
     bool any = true;
@@ -309,7 +248,7 @@ static void run_once(struct sampler *s)
                     !counters_get(&s->counters, COUNT_STUCK);
          i++) {
         shoot(s);
-        any = s->told;
+        any = s->emitted;
         wake_worker(s);
     }
 }
@@ -320,10 +259,10 @@ static void *sampler_main(void *arg)
     struct tracer_handler handler = {s,
                                      &s->seizing_since_ns,
                                      &s->holding_since_ns,
-                                     stops_stopped,
-                                     stops_released,
-                                     stops_gone,
-                                     on_child};
+                                     stop_requests_stopped,
+                                     stop_requests_released,
+                                     stop_requests_gone,
+                                     process_table_on_child};
     (void)prctl(PR_SET_NAME, "wallspy-sampler");
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     priority_set();
@@ -350,8 +289,8 @@ int sampler_start(struct sampler *s, struct err *err)
         return err_set(err, -EMFILE,
                        "no more than %d files may be open: wallspy takes %d (ulimit -n)",
                        (int)limit.rlim_cur, MIN_FDS);
-    /* The new thread takes no signal but SIGCHLD, where tracer.c lets it in; nobody else takes that.  A
-     * thread that did would be woken at every stop, by the thread that stops: 10 to 20 µs of each hold. */
+    /* The new thread takes no signal but SIGCHLD, where tracer.c lets it in; no other thread takes
+     * that.  The thread that stops would wake it: 10 to 20 µs of each hold. */
     sigset_t all;
     sigset_t old;
     sigfillset(&all);
@@ -371,11 +310,11 @@ void sampler_stop(struct sampler *s)
     (void)!write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
 }
 
-void sampler_hurry(struct sampler *s)
+void sampler_interrupt_seize(struct sampler *s)
 {
     int64_t since_ns = atomic_load_explicit(&s->seizing_since_ns, memory_order_relaxed);
     if (s->started && since_ns && clock_now_ns() - since_ns > SEIZE_NS)
-        tracer_hurry(s->thread);
+        tracer_interrupt_seize(s->thread);
 }
 
 int64_t sampler_holding_since_ns(const struct sampler *s, pid_t *ret_tid)
@@ -398,15 +337,15 @@ void sampler_abandon(struct sampler *s)
     atomic_store_explicit(&s->done, true, memory_order_release);
 }
 
-void sampler_tell(struct sampler *s)
+void sampler_flush(struct sampler *s)
 {
-    atomic_store(&s->tell, true);
+    atomic_store(&s->flush, true);
     (void)!write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
 }
 
-/* ---- what others see ---- */
+/* ---- for the worker ---- */
 
-/* A thread that could not be let go (COUNT_STUCK) is by the end of ours, not before. */
+/* A thread that cannot be let go (COUNT_STUCK) goes with the end of the sampler's thread. */
 bool sampler_done(struct sampler *s)
 {
     if (!atomic_load_explicit(&s->done, memory_order_acquire))
@@ -453,9 +392,9 @@ double sampler_worst_share(const struct sampler *s)
     return atomic_load_explicit(&s->worst_share, memory_order_relaxed);
 }
 
-uint32_t sampler_task_count(const struct sampler *s)
+uint32_t sampler_thread_count(const struct sampler *s)
 {
-    return atomic_load_explicit(&s->task_count, memory_order_relaxed);
+    return atomic_load_explicit(&s->thread_count, memory_order_relaxed);
 }
 
 struct sampler *sampler_free(struct sampler *s)
@@ -466,10 +405,9 @@ struct sampler *sampler_free(struct sampler *s)
         sampler_stop(s);
         (void)pthread_join(s->thread, NULL);
     }
-    for (uint32_t i = 0; i < s->n_processes; i++)
-        process_free(s->processes[i], &s->files);
+    process_table_release(s);
     for (size_t i = 0; i < s->n_ended; i++)
-        task_free(s->ended[i], &s->files);
+        thread_free(s->ended[i], &s->files);
     free(s->ended);
     free(s->queued);
     ring_free(s->ring);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/sort.h"
 
 static int by_address(const void *a, const void *b)
@@ -16,18 +17,10 @@ static const struct snapshot_range *range_of(struct snapshot_mem *m, uint64_t ad
 {
     if (m->last < m->n && addr - m->ranges[m->last].addr < m->ranges[m->last].len)
         return &m->ranges[m->last];
-    size_t low = 0;
-    size_t high = m->n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (m->ranges[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || addr - m->ranges[low - 1].addr >= m->ranges[low - 1].len)
+    size_t n = COUNT_UP_TO(m->ranges, m->n, addr, addr);
+    if (n == 0 || addr - m->ranges[n - 1].addr >= m->ranges[n - 1].len)
         return NULL;
-    m->last = low - 1;
+    m->last = n - 1;
     return &m->ranges[m->last];
 }
 

@@ -1,6 +1,8 @@
-/* What one capture of one thread took: registers, stack bytes, and the other memory that was read
- * on the way.  Self-contained: everything after the capture (unwinding, the Python walk, the merge)
- * works on this alone, so that it may run later, elsewhere, or in a test. */
+/* What one capture of one thread copied: registers, stack bytes, and the other memory that was
+ * read.
+ *
+ * Self-contained: unwinding, the Python walk and the merge work on this alone, so that they may run
+ * later, elsewhere, or in a test. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,54 +40,54 @@ enum {
 struct regs {
     uint64_t r[X86_COUNT];
     uint32_t
-        known; /* bit n: r[n] is valid.  A capture without a stop knows X86_RSP and X86_PC only, and in a call X86_RDI */
+        known; /* bit n: r[n] is valid.  Without a stop: X86_RSP and X86_PC; in a call X86_RDI */
 };
 
-enum { SNAPSHOT_ANNEX_WORDS = 8 };
+enum { SNAPSHOT_HOOK_WORDS = 8 };
 
 struct snapshot {
     pid_t tid;
     int64_t taken_ns; /* CLOCK_MONOTONIC */
     uint32_t held_ns; /* how long the thread was held; 0: not held */
     enum thread_state state;
-    int64_t syscall; /* number, −1 none (blocked in the kernel all the same: page fault), −2 not in
-                        the kernel */
+    int64_t
+        syscall; /* its number; −1: blocked outside of any (page fault); −2: not in the kernel */
     uint64_t syscall_args[6];
     struct regs regs;
     uint64_t fs_base;     /* 0: unknown (no stop) */
-    uint64_t stack_start; /* bytes of the stack from sp upwards that were copied */
+    uint64_t stack_start; /* the part of the stack that was copied, from sp upwards */
     uint64_t stack_bytes;
-    const uint8_t *stack; /* these bytes themselves, borrowed like mem, so that the unwinder need
-                             not ask mem for each word; NULL: they are in mem only */
+    const uint8_t *stack; /* its bytes, borrowed like mem: quicker than mem; NULL: in mem only */
     bool stack_cut;       /* the stack goes on above what was copied */
-    bool stack_unknown;   /* where its mapping ends was not known: one page was copied */
-    /* The same of the stack that a signal interrupted whose handler runs on an alternate one. */
-    uint64_t other_start, other_bytes; /* no bytes: there is none, or it was not copied */
+    bool stack_unknown;   /* the end of its mapping was not known: one page was copied */
+    /* The stack that a signal interrupted, if its handler runs on an alternate one; no bytes:
+     * none. */
+    uint64_t other_start, other_bytes;
     bool other_cut;
-    bool incomplete;                      /* the capture hook could not read all it wanted */
-    bool unhooked;                        /* there was no hook (yet) */
-    uint64_t annex[SNAPSHOT_ANNEX_WORDS]; /* the capture hook's: pyframes/ keeps thread states'
-                                             addresses here */
-    uint32_t annex_words;
-    struct mem *mem; /* recorded bytes: stack and all else that was read; borrowed, never live */
+    bool incomplete;                          /* the capture hook could not read all it wanted */
+    bool unhooked;                            /* there was no hook yet */
+    uint64_t hook_words[SNAPSHOT_HOOK_WORDS]; /* pyframes/: addresses of thread states */
+    uint32_t n_hook_words;
+    struct mem *mem; /* all recorded bytes, the stack's too; borrowed, never live */
 };
 
-/* One stretch of recorded memory.  `offset`: of its bytes, from the start of what holds them. */
+/* A range of recorded memory, whose bytes lie at OFFSET in their buffer. */
 struct snapshot_range {
     uint64_t addr;
     uint32_t len, offset;
 };
 
-/* Memory made of recorded ranges that lie in a buffer of somebody else's; nothing is copied. RANGES
- * are sorted in place.  They may touch but not overlap. */
+/* A memory made of recorded ranges.  The caller owns the buffer and the ranges; nothing is copied.
+ * The ranges are sorted in place, and may touch but not overlap. */
 struct snapshot_mem {
     struct mem mem;
     const uint8_t *bytes;
     struct snapshot_range *ranges;
     size_t n;
-    size_t last; /* where the last read was: the next is often beside it */
+    size_t last; /* index of the range that was read last: the next read is often beside it */
 };
-/* The bytes at ADDR, if it lies in a range, and how many follow there; else NULL.  They move with no call. */
+/* The bytes at ADDR, and how many there are up to the end of ADDR's range; NULL: it is in none.
+ * They stay valid as long as the buffer. */
 const uint8_t *snapshot_mem_at(struct snapshot_mem *m, uint64_t addr, size_t *ret_len);
 void snapshot_mem_init(struct snapshot_mem *m, const void *bytes, struct snapshot_range *ranges,
                        size_t n);

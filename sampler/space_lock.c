@@ -33,7 +33,7 @@ void space_watch_end(struct sampler *s, struct process *p, const struct space_wa
         p->locked_ns = s->tick_ns;
 }
 
-static void look(struct sampler *s, struct process *p)
+static void read_one_byte(struct sampler *s, struct process *p)
 {
     char byte;
     struct space_watch watch = space_watch_begin(s);
@@ -43,9 +43,9 @@ static void look(struct sampler *s, struct process *p)
 
 bool space_is_locked(struct sampler *s, struct process *p)
 {
-    if (p->locked_ns != s->tick_ns && p->lock_looked_ns != s->tick_ns)
-        look(s, p);
-    p->lock_looked_ns = s->tick_ns;
+    if (p->locked_ns != s->tick_ns && p->lock_checked_ns != s->tick_ns)
+        read_one_byte(s, p);
+    p->lock_checked_ns = s->tick_ns;
     return p->locked_ns == s->tick_ns;
 }
 

@@ -5,16 +5,17 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "sampler/process.h"
-#include "sampler/task.h"
+#include "sampler/thread.h"
 
 enum {
     PAGE_BYTES = 4096,
-    READING_SHARE = 100,             /* one part of so many of the time */
+    READING_SHARE = 100,             /* of the time: one part of so many */
     READ_EVERY_NS = 20 * NS_PER_MS,  /* at most */
-    MAPS_LAST_NS = NS_PER_S,         /* what was read, if it is used */
-    AREA_LASTS_NS = 100 * NS_PER_MS, /* to look at one takes 1 µs */
+    MAPS_LAST_NS = NS_PER_S,         /* mappings that are used are read again after this */
+    AREA_LASTS_NS = 100 * NS_PER_MS, /* to ask for one takes 1 µs */
 };
 
 static const uint64_t PAGE_MASK = PAGE_BYTES - 1;
@@ -33,7 +34,7 @@ void stack_maps_forget(struct stack_maps *m)
         close(m->fd);
     m->fd = -1;
     maps_release(&m->maps);
-    m->reading = (struct ration){0};
+    m->reading = (struct duty_cycle){0};
     m->stale = true;
 }
 
@@ -42,13 +43,13 @@ void stack_maps_close(struct stack_maps *m)
     stack_maps_forget(m);
 }
 
-/* Through any thread that lives: the first may have ended. */
+/* By any thread that lives: the first may have ended. */
 static int open_maps(struct process *p)
 {
     struct stack_maps *m = &p->stack_maps;
-    for (size_t i = 0; i < p->n_tasks && m->fd < 0; i++)
-        if (!p->tasks[i]->zombie)
-            m->fd = proc_task_open(p->pid, p->tasks[i]->tid, "maps");
+    for (size_t i = 0; i < p->n_threads && m->fd < 0; i++)
+        if (!p->threads[i]->zombie)
+            m->fd = proc_task_open(p->pid, p->threads[i]->tid, "maps");
     return m->fd;
 }
 
@@ -56,38 +57,23 @@ void stack_area_refresh(struct process *p)
 {
     struct stack_maps *m = &p->stack_maps;
     bool due = m->stale || (m->used && clock_now_ns() - m->read_ns > MAPS_LAST_NS);
-    if (!due || !p->n_tasks || !ration_begin(&m->reading))
+    if (!due || !p->n_threads || !duty_cycle_begin(&m->reading))
         return;
     bool read =
         open_maps(p) >= 0 && lseek(m->fd, 0, SEEK_SET) == 0 && maps_read(&m->maps, m->fd) == 0;
     m->stale = !read;
     m->used = false;
     m->read_ns = clock_now_ns();
-    ration_end(&m->reading, READING_SHARE, READ_EVERY_NS);
+    duty_cycle_end(&m->reading, READING_SHARE, READ_EVERY_NS);
 }
 
-/* The first mapping that begins above ADDR; the number of mappings: none does. */
-static size_t next_above(const struct maps *maps, uint64_t addr)
-{
-    size_t low = 0;
-    size_t high = maps->n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (maps->items[mid].start <= addr)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-/* The main thread's stack grows downwards, and its end stays: what lies below its former start,
- * and above all else, is more of it. */
+/* The main thread's stack grows downwards, and its end stays: an address between the mapping below
+ * and the stack's former start is in it. */
 static bool find_read(struct stack_maps *m, uint64_t addr, struct stack_area *ret)
 {
     m->used = true;
-    size_t above = next_above(&m->maps, addr);
     const struct mapping *items = m->maps.items;
+    size_t above = COUNT_UP_TO(items, m->maps.n, start, addr);
     if (above > 0 && addr < items[above - 1].end) {
         *ret = (struct stack_area){items[above - 1].start, items[above - 1].end, addr};
         return true;
@@ -98,8 +84,8 @@ static bool find_read(struct stack_maps *m, uint64_t addr, struct stack_area *re
     return true;
 }
 
-/* The mapping at ADDR now; where the kernel cannot be asked, as they were read last. */
-static bool look(struct process *p, uint64_t addr, struct stack_area *ret)
+/* The mapping at ADDR now; where the kernel cannot be asked, as the mappings were last read. */
+static bool find_mapping(struct process *p, uint64_t addr, struct stack_area *ret)
 {
     struct stack_maps *m = &p->stack_maps;
     struct mapping now;
@@ -123,7 +109,7 @@ static bool holds(const struct stack_area *a, uint64_t addr)
     return addr >= a->start && addr < a->end;
 }
 
-static struct stack_area *find_known(struct task *t, uint64_t sp)
+static struct stack_area *find_known(struct thread *t, uint64_t sp)
 {
     for (size_t i = 0; i < STACK_AREAS; i++)
         if (holds(&t->areas[i], sp))
@@ -131,15 +117,15 @@ static struct stack_area *find_known(struct task *t, uint64_t sp)
     return NULL;
 }
 
-/* In the place of the one that was found before the other. */
-static void keep(struct task *t, const struct stack_area *area)
+/* Takes the place of the area that was found before the other. */
+static void keep(struct thread *t, const struct stack_area *area)
 {
     t->areas[1] = t->areas[0];
     t->areas[0] = *area;
 }
 
-/* Are they still what they were?  If not, the mappings as they were read are not, either. */
-static void check(struct task *t)
+/* Reads T's areas again.  If one has changed, the mappings that were read are stale, too. */
+static void check_areas(struct thread *t)
 {
     int64_t now_ns = clock_now_ns();
     if (now_ns - t->areas_checked_ns < AREA_LASTS_NS)
@@ -150,30 +136,30 @@ static void check(struct task *t)
         struct stack_area now = {0};
         if (!a->end)
             continue;
-        (void)look(t->process, a->sp, &now);
+        (void)find_mapping(t->process, a->sp, &now);
         t->process->stack_maps.stale |= now.end < a->end;
         *a = now;
     }
 }
 
-void stack_area_learn(struct task *t, uint64_t sp)
+void stack_area_learn(struct thread *t, uint64_t sp)
 {
     struct stack_area area;
     t->area_unknown = 0;
-    check(t);
-    if (!find_known(t, sp) && look(t->process, sp, &area))
+    check_areas(t);
+    if (!find_known(t, sp) && find_mapping(t->process, sp, &area))
         keep(t, &area);
 }
 
-void stack_area_prepare(struct task *t)
+void stack_area_prepare(struct thread *t)
 {
     if (t->area_unknown)
         stack_area_learn(t, t->area_unknown);
     else
-        check(t);
+        check_areas(t);
 }
 
-uint64_t stack_area_end(struct task *t, uint64_t sp, bool *ret_unknown)
+uint64_t stack_area_end(struct thread *t, uint64_t sp, bool *ret_unknown)
 {
     struct stack_area area;
     struct stack_area *known = find_known(t, sp);

@@ -1,64 +1,47 @@
-/* What is done with each thread at a tick (docs/sampling.md): repeat what has not run, read what is
- * off the CPU without a stop, ask what runs to stop, and hold it for the time of one capture. */
+/* What a tick does with each thread (docs/sampling.md).  A thread that has not run is repeated, a
+ * thread off the CPU is read without a stop, a thread that runs is asked to stop. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "sampler/capture.h"
-#include "sampler/filters.h"
-#include "sampler/look.h"
+#include "sampler/on_cpu.h"
 #include "sampler/pending.h"
+#include "sampler/seccomp.h"
 #include "sampler/space_lock.h"
 #include "sampler/state.h"
-#include "sampler/stops.h"
+#include "sampler/stop_requests.h"
+#include "sampler/thread_files.h"
 #include "target/syscalls.h"
 
 enum {
-    MEET_SHARE = 2, /* of an interval, in which new threads are met */
-    MEET_AT_LEAST = 8,
-    MEET_TICKS = 32, /* in which all are met, however long those take */
+    REGISTER_SHARE = 2, /* new threads are registered in one part of so many of an interval */
+    REGISTER_AT_LEAST = 8,
+    REGISTER_TICKS = 32, /* all are registered in so many ticks, however long these take */
 };
 
 /* ---- one thread ---- */
 
-/* Which of the two a thread that can run does.  Its run count is one ahead of its switches while it
- * is on a CPU: the kernel counts an arrival when it is switched in and a switch when it is switched
- * out. */
-static enum thread_state running_or_waiting(struct sampler *s, struct task *t)
-{
-    struct task_status status;
-    struct schedstat after;
-    if (!s->can.schedstat || look_status(s, t, &status) < 0 || look_counts(s, t, &after) < 0 ||
-        after.runs != t->sched.runs)
-        return THREAD_RUNNING_OR_RUNNABLE;
-    int64_t ahead = (int64_t)(after.runs - status.voluntary - status.involuntary);
-    if (ahead < t->switch_base) /* an arrival was missed: it happens to some tasks now and then */
-        t->switch_base = ahead;
-    if (ahead == t->switch_base)
-        return THREAD_RUNNABLE;
-    return ahead == t->switch_base + 1 ? THREAD_RUNNING : THREAD_RUNNING_OR_RUNNABLE;
-}
-
-/* T runs or waits for a CPU.  Of the first such thread of a tick, which often is the only one, the stop
- * itself tells which (capture_held()): that costs nothing, and to read its status some 25 µs with cold
- * caches.  The others are told apart here, since those that run are asked first; and one that did not stop
- * at once the last time: where it shares our CPU it cannot while it is waited for. */
-static void queue_runnable(struct sampler *s, struct task *t, int64_t now_ns)
+/* T runs or waits for a CPU.  For the first such thread of a tick, often the only one, the stop
+ * itself shows which: that costs nothing, while to read the status takes 25 µs with cold caches.
+ * The others are told apart here, because those that run are asked first.  So is a thread that was
+ * slow to stop: it may share the sampler's CPU, and cannot stop while the sampler waits for it. */
+static void queue_runnable(struct sampler *s, struct thread *t, int64_t now_ns)
 {
     bool stop_tells = s->n_queued == 0 && !t->slow_to_stop && !t->supervised &&
                       !s->config.no_stop && !s->config.freeze;
-    t->requested_state = stop_tells ? THREAD_RUNNING_OR_RUNNABLE : running_or_waiting(s, t);
-    s->waiting |= t->requested_state == THREAD_RUNNABLE;
-    stops_queue(s, t, now_ns);
+    claim_found(t, stop_tells ? THREAD_RUNNING_OR_RUNNABLE : on_cpu_state(s, t));
+    s->waiting |= t->asked.state == THREAD_RUNNABLE;
+    stop_requests_queue(s, t, now_ns);
 }
 
-static void visit_off_cpu(struct sampler *s, struct task *t, struct syscall_state *view,
+static void visit_off_cpu(struct sampler *s, struct thread *t, struct syscall_state *view,
                           int64_t now_ns)
 {
     int r = capture_off_cpu(s, t, view);
     if (r == -ESRCH) {
-        threads_end(s, t);
+        thread_list_end(s, t);
     } else if (r == -EAGAIN) {
         queue_runnable(s, t, now_ns);
     } else if (r < 0) {
@@ -66,88 +49,86 @@ static void visit_off_cpu(struct sampler *s, struct task *t, struct syscall_stat
     }
 }
 
-/* It has no user stack, and does not stop. */
-static void visit_io_worker(struct sampler *s, struct task *t, const struct syscall_state *view,
+/* An io_uring worker has no user stack, and does not stop. */
+static void visit_io_worker(struct sampler *s, struct thread *t, const struct syscall_state *view,
                             int64_t now_ns)
 {
     bool blocked = view->view == SYSCALL_BLOCKED;
-    t->state = blocked ? THREAD_BLOCKED : running_or_waiting(s, t);
-    capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_IO_WORKER, now_ns);
-    t->hook = process_hook(t->process);
-    t->repeatable = blocked && s->can.schedstat;
-    t->sampled_runs = t->sched.runs;
+    enum thread_state state = blocked ? THREAD_BLOCKED : on_cpu_state(s, t);
+    claim_sampled(t, state, (struct wait_place){0}, blocked && s->can.schedstat);
+    capture_emit(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_IO_WORKER, now_ns);
 }
 
-static void repeat(struct sampler *s, struct task *t, int64_t now_ns)
+static void repeat(struct sampler *s, struct thread *t, int64_t now_ns)
 {
-    t->until_ns = now_ns;
-    t->repeats++;
+    claim_extend(t, now_ns, 1);
     counters_add(&s->counters, COUNT_REPEATS, 1);
 }
 
-/* May T be stopped for its registers, which were not refused where it is now? */
-static bool may_want_registers(const struct sampler *s, const struct task *t)
+/* May T be stopped for its registers where it is now? */
+static bool may_want_registers(const struct sampler *s, const struct thread *t)
 {
     return !s->config.no_stop && !t->supervised && t->registers_refused != t->sched.runs &&
            s->tick_ns >= t->stop_not_before_ns && s->tick_ns >= t->call_not_before_ns &&
-           !stops_wait_for_execve(s, t);
+           !stop_requests_wait_for_exec(s, t);
 }
 
-/* Are those of its sample wanted?  If not, to look at it again would tell nothing new. */
-static bool wants_registers(const struct sampler *s, const struct task *t)
+/* Does the worker want T's registers, which T may be stopped for? */
+static bool wants_registers(const struct sampler *s, const struct thread *t)
 {
     return may_want_registers(s, t) && feedback_wants_registers(&s->feedback, t->id, t->sched.runs);
 }
 
-/* Did the last sample not have all that the worker needs, which may have found Python since? */
-static bool needs_more(const struct sampler *s, const struct task *t)
+/* Does the worker need more than the last sample had?  It may have found Python since. */
+static bool needs_more(const struct sampler *s, const struct thread *t)
 {
-    return feedback_wants_again(&s->feedback, t->id, t->sched.runs) ||
+    if (t->io_worker)
+        return false;
+    return feedback_wants_recapture(&s->feedback, t->id, t->sched.runs) ||
            t->hook != process_hook(t->process) ||
            (t->stack_cut && feedback_stack(&s->feedback, t->id) > t->stack_bytes) ||
            (s->config.single_shot && t->area_unknown) || wants_registers(s, t);
 }
 
-/* Is its last sample still what it does? */
-static bool still_there(const struct sampler *s, const struct task *t)
+/* Does T's last sample say all there is to say now? */
+static bool still_there(const struct sampler *s, const struct thread *t)
 {
-    return t->repeatable && t->sched.runs == t->sampled_runs && !needs_more(s, t);
+    return claim_holds(&t->sampled, t->sched.runs) && !needs_more(s, t);
 }
 
-/* Would T, which is off the CPU at PLACE, not notice a stop?  In a call, if that restarts cleanly.  In a page fault,
- * if no signal is let in ('D'): FUSE gives up what it reads for one, and begins anew.  A job-control stop ('T') has
- * broken off either before. */
-static bool minds_no_stop(struct sampler *s, struct task *t, const struct wait_place *place)
+/* Would T, which is off the CPU at PLACE, not notice a stop?  So it is in a call that restarts
+ * cleanly, and in a page fault that lets no signal in ('D'): where one is let in, FUSE gives up
+ * what it reads, and begins anew.  After SIGSTOP ('T') either has been broken off already. */
+static bool stop_is_invisible(struct sampler *s, struct thread *t, const struct wait_place *place)
 {
     if (place->syscall >= 0 && syscall_restarts_cleanly(place->syscall) &&
-        !filters_forbid_stop(s, t, place->syscall))
+        !seccomp_forbids_stop(s, t, place->syscall))
         return true;
-    char state = threads_state(t);
+    char state = thread_read_state(t);
     return state == 'T' || (state == 'D' && place->syscall < 0);
 }
 
-static void stop_blocked(struct sampler *s, struct task *t, const struct syscall_state *view,
+static void stop_blocked(struct sampler *s, struct thread *t, const struct syscall_state *view,
                          int64_t now_ns)
 {
-    t->requested_state = THREAD_BLOCKED;
-    t->requested_at = capture_place(t, view);
-    if (!t->object)
-        t->object = xcalloc(1, sizeof *t->object);
-    object_look(t->object, t->process->pid, view->number, view->args[0]);
-    stops_queue(s, t, now_ns);
+    claim_found_blocked(t, claim_place(t, view), s->can.schedstat);
+    if (!t->wait_object)
+        t->wait_object = xcalloc(1, sizeof *t->wait_object);
+    wait_object_look_up(t->wait_object, t->process->pid, view->number, view->args[0]);
+    stop_requests_queue(s, t, now_ns);
 }
 
-/* The worker found that a stack cannot be unwound from sp alone: one stop.  Short waits are over by then, so where
- * that was so once it is taken to be so again. */
-static bool stop_for_registers(struct sampler *s, struct task *t, const struct syscall_state *view,
-                               int64_t now_ns)
+/* The worker found that T's stack cannot be unwound from sp alone: one stop.  A short wait is over
+ * before the worker can ask, so the place is remembered and T is stopped when it is there again. */
+static bool stop_for_registers(struct sampler *s, struct thread *t,
+                               const struct syscall_state *view, int64_t now_ns)
 {
-    struct wait_place place = capture_place(t, view);
-    if (feedback_wants_registers(&s->feedback, t->id, t->sampled_runs))
-        t->needs_registers = t->sampled_at;
-    if (!may_want_registers(s, t) || !capture_same_place(&place, &t->needs_registers))
+    struct wait_place place = claim_place(t, view);
+    if (feedback_wants_registers(&s->feedback, t->id, t->sampled.sched.runs))
+        t->needs_registers = t->sampled.place;
+    if (!may_want_registers(s, t) || !claim_same_place(&place, &t->needs_registers))
         return false;
-    if (!minds_no_stop(s, t, &place)) {
+    if (!stop_is_invisible(s, t, &place)) {
         t->registers_refused = t->sched.runs;
         return false;
     }
@@ -157,16 +138,17 @@ static bool stop_for_registers(struct sampler *s, struct task *t, const struct s
     return true;
 }
 
-/* Off the CPU outside of any call: in a page fault, stopped by a signal, or about to end.  A fault is over before the
- * worker can say that it needs registers, so they are asked for at once: T stops where it was, when its page is there. */
-static void visit_outside(struct sampler *s, struct task *t, struct syscall_state *view,
+/* T is off the CPU outside of any call: in a page fault, stopped by a signal, or about to end.  A
+ * fault is over before the worker can ask for registers, so T is asked to stop at once.  It does,
+ * at the same instruction, when its page is there. */
+static void visit_outside(struct sampler *s, struct thread *t, struct syscall_state *view,
                           int64_t now_ns)
 {
-    int state = threads_look_at(s, t);
+    int state = thread_list_refresh(s, t);
     bool may_ask = !s->config.no_stop && !s->config.single_shot && view->sp &&
-                   now_ns >= t->stop_not_before_ns && !stops_wait_for_execve(s, t);
+                   now_ns >= t->stop_not_before_ns && !stop_requests_wait_for_exec(s, t);
     if (state == 0)
-        threads_zombie(s, t);
+        thread_list_zombie(s, t);
     else if (may_ask && state == 'R') /* the page has come */
         queue_runnable(s, t, now_ns);
     else if (may_ask && state == 'D')
@@ -175,38 +157,37 @@ static void visit_outside(struct sampler *s, struct task *t, struct syscall_stat
         visit_off_cpu(s, t, view, now_ns);
 }
 
-/* --freeze holds blocked threads too, where the program will not notice, until its time is over. */
-static bool freeze_blocked(struct sampler *s, struct task *t, const struct syscall_state *view,
+/* Until its time is over --freeze holds blocked threads too, where the program will not notice. */
+static bool freeze_blocked(struct sampler *s, struct thread *t, const struct syscall_state *view,
                            int64_t now_ns)
 {
-    if (!s->config.freeze || stops_thaw(s) || !syscall_restarts_cleanly(view->number) ||
-        filters_forbid_stop(s, t, view->number))
+    if (!s->config.freeze || stop_requests_release_frozen(s) ||
+        !syscall_restarts_cleanly(view->number) || seccomp_forbids_stop(s, t, view->number))
         return false;
     stop_blocked(s, t, view, now_ns);
     return true;
 }
 
-/* Where it is may not be known any more: PR_SET_DUMPABLE was cleared, or its user changed. */
-static void visit_hidden(struct sampler *s, struct task *t, int64_t now_ns)
+/* T may not be read any more: PR_SET_DUMPABLE was cleared, or its user changed. */
+static void visit_hidden(struct sampler *s, struct thread *t, int64_t now_ns)
 {
     counters_add(&s->counters, COUNT_REFUSED, 1);
-    capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
+    capture_emit(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
 }
 
-/* VIEW: where it is now. */
-static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state *view,
+/* VIEW: where T is now. */
+static void visit_viewed(struct sampler *s, struct thread *t, struct syscall_state *view,
                          int64_t now_ns)
 {
     bool blocked = view->view == SYSCALL_BLOCKED;
     if (blocked)
-        filters_look(s, t, view->number);
+        seccomp_check(s, t, view->number);
     if (t->io_worker) {
         visit_io_worker(s, t, view, now_ns);
-    } else if (blocked && !view->sp && threads_look_at(s, t) == 0) {
-        threads_zombie(s, t); /* of somebody else's tracee */
-    } else if (capture_resumed(t, view) && !needs_more(s, t)) {
-        t->repeatable = true;
-        t->sampled_runs = t->sched.runs;
+    } else if (blocked && !view->sp && thread_list_refresh(s, t) == 0) {
+        thread_list_zombie(s, t); /* another tracer has not reaped it */
+    } else if (claim_is_back(t, view) && !needs_more(s, t)) {
+        claim_back(t);
         repeat(s, t, now_ns);
     } else if (!blocked) {
         queue_runnable(s, t, now_ns);
@@ -217,37 +198,38 @@ static void visit_viewed(struct sampler *s, struct task *t, struct syscall_state
     }
 }
 
-/* The first look at a thread and its first sample take as long as 30 later ones.  The many of a big program
- * are met over some ticks, in which those that are known are sampled as they should be: first those that run. */
-static bool may_meet(struct sampler *s, struct task *t, int64_t now_ns)
+/* To register a thread and to sample it for the first time takes as long as 30 visits.  The many
+ * threads of a big program are registered over some ticks, those that run first, so that the known
+ * ones are sampled at the full rate meanwhile. */
+static bool may_register(struct sampler *s, struct thread *t, int64_t now_ns)
 {
-    int64_t end_ns = s->tick_ns + s->interval_ns / MEET_SHARE;
-    size_t least = MEET_AT_LEAST + t->process->n_tasks / MEET_TICKS;
-    if (s->config.single_shot || s->met++ < least || now_ns < end_ns)
+    int64_t end_ns = s->tick_ns + s->interval_ns / REGISTER_SHARE;
+    size_t least = REGISTER_AT_LEAST + t->process->n_threads / REGISTER_TICKS;
+    if (s->config.single_shot || s->n_registered++ < least || now_ns < end_ns)
         return true;
-    if (t->peeked)
+    if (t->state_checked)
         return false;
-    t->peeked = true;
-    return threads_state(t) == 'R';
+    t->state_checked = true;
+    return thread_read_state(t) == 'R';
 }
 
-static void visit(struct sampler *s, struct task *t)
+static void visit(struct sampler *s, struct thread *t)
 {
     struct syscall_state view;
     int64_t now_ns = clock_now_ns();
-    if (!t->met && may_meet(s, t, now_ns))
-        threads_meet(s, t);
-    if (!t->met || t->zombie || t->filtered)
+    if (!t->registered && may_register(s, t, now_ns))
+        thread_list_register(s, t);
+    if (!t->registered || t->zombie || t->filtered)
         return;
-    sleepers_settle(t);
-    if (s->config.single_shot && t->sampled && !needs_more(s, t))
+    dormant_update(t);
+    if (s->config.single_shot && t->ever_sampled && !needs_more(s, t))
         return;
-    int r = look_counts(s, t, &t->sched);
+    int r = thread_read_schedstat(s, t, &t->sched);
     if (r == -ESRCH) {
-        if (t->pending) /* its end comes from the tracer, or with the next listing */
-            t->process->lost_one = true;
+        if (t->pending) /* the tracer or the next listing will notice its end */
+            t->process->lost_thread = true;
         else
-            threads_end(s, t);
+            thread_list_end(s, t);
         return;
     }
     counters_add(&s->counters, COUNT_UNREADABLE, r < 0);
@@ -259,11 +241,11 @@ static void visit(struct sampler *s, struct task *t)
         repeat(s, t, now_ns);
         return;
     }
-    sleepers_moved(t);
-    t->repeatable = false;
-    r = look_view(s, t, &view);
+    dormant_note_run(t);
+    claim_drop(t);
+    r = thread_read_syscall(s, t, &view);
     if (r == -ESRCH)
-        threads_end(s, t);
+        thread_list_end(s, t);
     else if (r == -EPERM)
         visit_hidden(s, t, now_ns);
     else if (r == 0)
@@ -274,143 +256,141 @@ static void visit(struct sampler *s, struct task *t)
 
 /* ---- the tick ---- */
 
-static void visit_each(struct sampler *s, struct task *const *tasks, const size_t *n)
+static void visit_each(struct sampler *s, struct thread *const *threads, const size_t *n)
 {
     for (size_t i = 0; i < *n;) {
         /* Of 10,000 threads the first tick takes a second or more. */
         if (!s->config.single_shot && atomic_load_explicit(&s->stop, memory_order_relaxed))
             break;
-        const struct task *t = tasks[i];
-        visit(s, tasks[i]);
-        stops_ask_in_time(s);
+        const struct thread *t = threads[i];
+        visit(s, threads[i]);
+        stop_requests_send_if_due(s);
         if (tracer_pending(s->tracer))
             tracer_reap(s->tracer);
-        i += i < *n && tasks[i] == t; /* else it ended, and another has its place */
+        i += i < *n && threads[i] == t; /* else T ended, and another has its place */
     }
 }
 
 static void visit_process(struct sampler *s, struct process *p)
 {
-    if (sleepers_undisturbed(s, p)) {
-        visit_each(s, p->sleepers.awake, &p->sleepers.n_awake);
+    if (dormant_unchanged(s, p)) {
+        visit_each(s, p->dormant.visited, &p->dormant.n_visited);
     } else {
-        visit_each(s, p->tasks, &p->n_tasks);
-        sleepers_choose(p);
+        visit_each(s, p->threads, &p->n_threads);
+        dormant_choose(p);
     }
 }
 
-/* Where one thread ended and another began, their number is the same: the end alone tells of it.  No thread is queued
- * to be stopped: the listing may end any. */
+/* Where one thread ended and another began their number is the same: only the end is noticed.  No
+ * thread may be queued to be stopped, because the listing may end any. */
 static void visit_successors(struct sampler *s, struct process *p)
 {
-    threads_list(s, p, false);
-    for (size_t i = 0; i < p->n_tasks;) {
-        struct task *t = p->tasks[i];
-        if (!t->met)
+    thread_list_read(s, p, false);
+    for (size_t i = 0; i < p->n_threads;) {
+        struct thread *t = p->threads[i];
+        if (!t->registered)
             visit(s, t);
-        i += i < p->n_tasks && p->tasks[i] == t;
+        i += i < p->n_threads && p->threads[i] == t;
     }
 }
 
 static void visit_and_ask(struct sampler *s, struct process *p)
 {
-    bool listed = threads_prepare(s, p);
-    s->met = 0;
-    p->lost_one = false;
+    bool listed = thread_list_update(s, p);
+    s->n_registered = 0;
+    p->lost_thread = false;
     visit_process(s, p);
-    stops_ask(s);
-    /* Not twice a tick: it takes long where there are many. */
-    p->list_again |= p->lost_one && listed;
-    if (p->lost_one && !listed) {
+    stop_requests_send(s);
+    /* Not twice a tick: a listing takes long where there are many threads. */
+    p->list_again |= p->lost_thread && listed;
+    if (p->lost_thread && !listed) {
         visit_successors(s, p);
-        stops_ask(s);
+        stop_requests_send(s);
     }
 }
 
-/* Those that come late, or the others.  Returns how many threads they have. */
+/* Visits the processes that come late, or the others.  Returns how many threads they have. */
 static uint32_t visit_processes(struct sampler *s, bool late)
 {
-    uint32_t tasks = 0;
+    uint32_t threads = 0;
     for (uint32_t i = 0; i < s->n_processes; i++) {
         struct process *p = s->processes[i];
         if (p->ended || p->comes_late != late)
             continue;
         visit_and_ask(s, p);
-        tasks += (uint32_t)p->n_tasks;
+        threads += (uint32_t)p->n_threads;
     }
-    return tasks;
+    return threads;
 }
 
-/* Processes that were locked of late come last, so that the others do not wait for them. */
+/* Processes that were locked of late come last, so that no other waits for them. */
 void tick_run(struct sampler *s)
 {
-    uint32_t tasks = 0;
-    threads_free_ended(s);
+    uint32_t threads = 0;
+    thread_list_free_ended(s);
+    process_table_update(s);
     s->tick_ns = clock_now_ns();
     s->waiting_before = s->waiting;
     s->waiting = false;
     for (uint32_t i = 0; i < s->n_processes; i++)
         s->processes[i]->comes_late = space_was_locked(s, s->processes[i]);
-    tasks += visit_processes(s, false);
-    tasks += visit_processes(s, true);
-    if (tasks) /* how many there were at last, once all are gone */
-        atomic_store_explicit(&s->task_count, tasks, memory_order_relaxed);
+    threads += visit_processes(s, false);
+    threads += visit_processes(s, true);
+    if (threads) /* when all are gone the count stays that of the last tick */
+        atomic_store_explicit(&s->thread_count, threads, memory_order_relaxed);
     counters_add(&s->counters, COUNT_TICKS, 1);
 }
 
-void tick_tell(struct sampler *s)
+void tick_flush(struct sampler *s)
 {
-    struct task none = {0};
+    struct thread none = {.process = s->added[0]};
     for (uint32_t i = 0; i < s->n_processes; i++) {
-        none.process = s->processes[i];
-        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
-            struct task *t = s->processes[i]->tasks[j];
-            sleepers_settle(t);
+        for (size_t j = 0; j < s->processes[i]->n_threads; j++) {
+            struct thread *t = s->processes[i]->threads[j];
+            dormant_update(t);
             (void)pending_read(s, t);
             if (t->repeats)
-                capture_tell(s, t, MESSAGE_STILL, 0, t->until_ns);
+                capture_emit(s, t, MESSAGE_EXTENDED, 0, t->until_ns);
         }
     }
-    capture_tell(s, &none, MESSAGE_TOLD, 0, clock_now_ns());
+    capture_emit(s, &none, MESSAGE_FLUSHED, 0, clock_now_ns());
 }
 
-/* It was asked to stop, and got no CPU to do so in all the time that we waited for it. */
-static void tell_of_wait(struct sampler *s, struct task *t, int64_t now_ns)
+/* T was asked to stop, and has had no CPU to do so until the end. */
+static void emit_wait(struct sampler *s, struct thread *t, int64_t now_ns)
 {
     struct schedstat now = t->sched;
-    t->state = THREAD_RUNNABLE;
-    t->sched = t->requested_sched;
-    capture_tell(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_NEVER_STOPPED, t->requested_ns);
+    claim_sampled_once(t, THREAD_RUNNABLE);
+    t->sched = t->asked.sched;
+    capture_emit(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_NEVER_STOPPED, t->asked_ns);
     t->sched = now;
-    t->until_ns = now_ns;
-    t->repeats = t->pending_repeats;
+    claim_extend(t, now_ns, t->asked_ticks);
 }
 
-static void close_task(struct sampler *s, struct task *t)
+static void close_task(struct sampler *s, struct thread *t)
 {
-    sleepers_settle(t);
+    dormant_update(t);
     int64_t now_ns = clock_now_ns();
-    int r = look_counts(s, t, &t->sched);
-    bool waits = t->pending && !t->filtered && t->requested_state != THREAD_BLOCKED &&
+    int r = thread_read_schedstat(s, t, &t->sched);
+    bool waits = t->pending && !t->filtered && t->asked.state != THREAD_BLOCKED &&
                  !counters_get(&s->counters, COUNT_STUCK);
     if (r == 0 && waits)
-        tell_of_wait(s, t, now_ns);
-    else if (r == 0 && t->repeatable && t->sched.runs == t->sampled_runs)
-        t->until_ns = now_ns;
-    capture_tell(s, t, MESSAGE_TASK_END, TASK_STILL_ALIVE, now_ns);
-    t->ended = true; /* if it stops only now, nobody waits for it */
+        emit_wait(s, t, now_ns);
+    else if (r == 0 && claim_holds(&t->sampled, t->sched.runs))
+        claim_extend(t, now_ns, 0);
+    capture_emit(s, t, MESSAGE_THREAD_END, THREAD_STILL_ALIVE, now_ns);
+    t->ended = true; /* if it stops after this, it is only let go */
 }
 
 void tick_conclude(struct sampler *s)
 {
     for (uint32_t i = 0; i < s->n_processes; i++)
-        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
-            struct task *t = s->processes[i]->tasks[j];
+        for (size_t j = 0; j < s->processes[i]->n_threads; j++) {
+            struct thread *t = s->processes[i]->threads[j];
             if (pending_read(s, t)) {
-                tracer_forget(s->tracer, t->tid);
-                t->pending = false;
+                stop_requests_forget(s, t);
             }
-            if (!t->pending && t->met) /* now: others may take a second to stop */
+            if (!t->pending && t->registered) /* at once: others may take a second to stop */
                 close_task(s, t);
         }
 }
@@ -418,10 +398,10 @@ void tick_conclude(struct sampler *s)
 void tick_close(struct sampler *s)
 {
     for (uint32_t i = 0; i < s->n_processes; i++)
-        for (size_t j = 0; j < s->processes[i]->n_tasks; j++) {
-            struct task *t = s->processes[i]->tasks[j];
-            counters_add(&s->counters, COUNT_NOT_MET, !t->met);
-            if (t->met && !t->ended)
+        for (size_t j = 0; j < s->processes[i]->n_threads; j++) {
+            struct thread *t = s->processes[i]->threads[j];
+            counters_add(&s->counters, COUNT_NEVER_SAMPLED, !t->registered);
+            if (t->registered && !t->ended)
                 close_task(s, t);
         }
 }

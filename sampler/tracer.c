@@ -21,24 +21,25 @@
 #include "base/minmax.h"
 #include "target/syscalls.h"
 
-/* Kernel-internal results of an interrupted system call (include/linux/errno.h): how it goes on. */
+/* How the kernel goes on with an interrupted system call (include/linux/errno.h). */
 enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516 };
-enum { HURRY = SIGURG, HURRY_LEAST_NS = 50 * NS_PER_MS };
+enum { SEIZE_SIGNAL = SIGURG, SEIZE_LEAST_NS = 50 * NS_PER_MS };
 enum {
     SETTLE_MS = 1000 /* the longest period of a CPU quota */,
     FIRST_CAPACITY = 256,
     DETACH_TRIES = 3
 };
-/* What a hold can be told from that its own clock cannot see (docs/sampling.md, "How long a thread is held"). */
+/* Bounds of a hold, whose begin and end no clock of ours sees (docs/sampling.md, "How long a thread
+ * is held"). */
 enum {
-    UNSEEN_NS = 20 * NS_PER_US,   /* a stop is heard of no later than this */
-    LEAVING_NS = 100 * NS_PER_US, /* to leave its CPU takes less; longer: it was preempted */
-    WAKING_NS = 20 * NS_PER_US,   /* to wake it takes less; longer: it took our CPU */
+    UNSEEN_NS = 20 * NS_PER_US,   /* the most from a stop to its report */
+    LEAVING_NS = 100 * NS_PER_US, /* the most to leave a CPU; longer: it was preempted */
+    WAKING_NS = 20 * NS_PER_US,   /* the most to wake a thread; longer: it took our CPU */
 };
 
-/* Open addressing by tid.  Grows only in tracer_request(), so that the handler may use it. */
+/* Open addressing by tid.  The table grows in tracer_request() alone: the handler may use it. */
 struct request {
-    pid_t tid; /* 0 free, −1 deleted */
+    pid_t tid; /* 0: free; −1: deleted */
     bool held;
     bool renew; /* as given to tracer_request() */
     int64_t asked_ns, held_since_ns;
@@ -48,15 +49,16 @@ struct request {
 struct tracer {
     struct tracer_handler handler;
     struct request *requests;
-    uint32_t capacity, used, pending; /* used: with deleted ones */
+    uint32_t capacity, used, pending; /* USED counts deleted ones, too */
     uint32_t held;
-    sigset_t blocked, open; /* the mask outside, and the one that lets SIGCHLD in */
-    sigset_t seizing;       /* the one that lets HURRY in, too */
-    sigset_t child;         /* SIGCHLD */
-    sigjmp_buf way_out;     /* of a PTRACE_SEIZE that waits; only while the mask is SEIZING */
+    sigset_t blocked;      /* the mask outside of the calls */
+    sigset_t open;         /* lets SIGCHLD in */
+    sigset_t seizing;      /* lets SIGCHLD and SEIZE_SIGNAL in */
+    sigset_t child;        /* SIGCHLD */
+    sigjmp_buf seize_exit; /* out of a PTRACE_SEIZE; valid while the mask is SEIZING */
 };
 
-/* SIGCHLD's handler has no argument of ours.  Set on the sampler's thread only. */
+/* For SIGCHLD's handler, which has no argument of ours.  Only the sampler's thread sets it. */
 static _Thread_local struct tracer *the_tracer;
 
 static struct request *find(const struct tracer *t, pid_t tid)
@@ -82,7 +84,7 @@ static struct request *insert(struct tracer *t, pid_t tid, uint64_t tag, bool re
     return request;
 }
 
-/* Doubles the table, or only sweeps the deleted ones out of it. */
+/* Doubles the table, or sweeps deleted requests out of it. */
 static void make_room(struct tracer *t)
 {
     if ((t->used + 1) * 2 <= t->capacity)
@@ -121,17 +123,16 @@ static bool is_interrupted(int64_t result)
            result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK;
 }
 
-/* Has the kernel make the interrupted call once more, from its beginning, unless a signal handler
- * is to run first. */
+/* Has the kernel make the interrupted call again from its beginning, unless a signal handler runs
+ * first. */
 static bool restart(const struct stop *stop)
 {
     return ptrace(PTRACE_POKEUSER, stop->tid, offsetof(struct user_regs_struct, rax),
                   -(long)ERESTARTNOHAND) == 0;
 }
 
-/* Some calls return −EINTR for our stop although no signal came (docs/interrupted-calls.md): have
- * the kernel restart them.  Done first of all, so that it is done even if we die in the next
- * instant. */
+/* Some calls return −EINTR for our stop although no signal came (docs/interrupted-calls.md): has
+ * the kernel restart them.  This is done first of all, in case wallspy dies in the next instant. */
 static void repair(struct stop *stop, const struct user_regs_struct *user, bool renew)
 {
     int64_t result = (int64_t)user->rax;
@@ -166,9 +167,9 @@ static void read_registers(struct stop *stop, bool may_repair, bool renew)
     stop->registers_ok = true;
 }
 
-/* Lets TID go, with SIGNAL if one was on its way to the program.  PTRACE_DETACH wakes it, which then
- * often takes our CPU, so that the call returns a timeslice later (4 ms and more on a loaded machine:
- * 19 of 24 holds that seemed longer than 0.2 ms were this). */
+/* Lets TID go, with SIGNAL if one was on its way to the program.  PTRACE_DETACH wakes the thread,
+ * which then often takes our CPU, so that the call returns a timeslice later: 4 ms and more on a
+ * loaded machine, as for 19 of 24 holds that seemed longer than 0.2 ms. */
 static void release(struct tracer *t, struct request *request, pid_t tid, long signal)
 {
     int64_t end_ns = clock_now_ns();
@@ -176,7 +177,7 @@ static void release(struct tracer *t, struct request *request, pid_t tid, long s
     for (int i = 0; i < DETACH_TRIES && !released; i++)
         released = ptrace(PTRACE_DETACH, tid, 0L, signal) == 0;
     hold_active = false;
-    /* Not released: killed meanwhile, its end comes.  If not, tick.c finds it stuck. */
+    /* Not released: it was killed, and its end comes.  If not, pending.c finds it stuck. */
     if (!request || !released)
         return;
     uint64_t tag = request->tag;
@@ -186,38 +187,38 @@ static void release(struct tracer *t, struct request *request, pid_t tid, long s
     t->handler.released(t->handler.ctx, tag, (uint32_t)min_i64(held_ns, UINT32_MAX));
 }
 
-/* The thread stopped some time between the request and when we heard of it (TOLD_NS). */
-static int64_t held_since(const struct request *request, int64_t told_ns, int64_t registers_ns)
+/* The thread stopped some time between the request and HEARD_NS, when the stop was reported. */
+static int64_t held_since(const struct request *request, int64_t heard_ns, int64_t registers_ns)
 {
-    if (registers_ns - told_ns > LEAVING_NS)
+    if (registers_ns - heard_ns > LEAVING_NS)
         return registers_ns;
-    return told_ns - min_i64(told_ns - request->asked_ns, UNSEEN_NS);
+    return heard_ns - min_i64(heard_ns - request->asked_ns, UNSEEN_NS);
 }
 
-/* SINCE_NS 0: it is over, unless others are kept. */
-static void tell_holding(struct tracer *t, int64_t since_ns)
+/* SINCE_NS 0: the hold is over, unless others are held. */
+static void note_holding(struct tracer *t, int64_t since_ns)
 {
     if (!t->held)
         atomic_store_explicit(t->handler.holding_since_ns, since_ns, memory_order_relaxed);
 }
 
-/* A thread stopped: hand it out and let it go.  One that nobody asked for (it took the tid of the process by execve) may
- * be in a call that needs the repair all the same. */
+/* A thread has stopped: hands it out and lets it go.  A thread that nobody asked for, because it
+ * took the tid of the process by execve, may be in a call that needs the repair, too. */
 static void handle_stop(struct tracer *t, pid_t tid, int status)
 {
     int signal = WSTOPSIG(status);
     bool ours = status >> 16 == PTRACE_EVENT_STOP;
-    int64_t told_ns = clock_now_ns();
+    int64_t heard_ns = clock_now_ns();
     struct request *request = find(t, tid);
     struct stop stop = {.tid = tid, .tag = request ? request->tag : 0};
     hold_active = true;
-    tell_holding(t, told_ns);
+    note_holding(t, heard_ns);
     stop.job_stopped = ours && signal != SIGTRAP;
     read_registers(&stop, ours && signal == SIGTRAP, !request || request->renew);
     stop.stopped_ns = clock_now_ns();
     if (request)
-        request->held_since_ns = held_since(request, told_ns, stop.stopped_ns);
-    /* Only our own stop may last: a signal must not wait. */
+        request->held_since_ns = held_since(request, heard_ns, stop.stopped_ns);
+    /* Only our own stop may last; a signal of the program must not wait. */
     if (!t->handler.stopped(t->handler.ctx, &stop) && ours && request) {
         request->held = true;
         t->held++;
@@ -225,7 +226,7 @@ static void handle_stop(struct tracer *t, pid_t tid, int status)
         return;
     }
     release(t, request, tid, ours ? 0 : signal);
-    tell_holding(t, 0);
+    note_holding(t, 0);
 }
 
 void tracer_release_held(struct tracer *t)
@@ -233,7 +234,7 @@ void tracer_release_held(struct tracer *t)
     for (uint32_t i = 0; i < t->capacity && t->held; i++)
         if (t->requests[i].tid > 0 && t->requests[i].held)
             release(t, &t->requests[i], t->requests[i].tid, 0);
-    tell_holding(t, 0);
+    note_holding(t, 0);
 }
 
 uint32_t tracer_held(const struct tracer *t)
@@ -247,7 +248,7 @@ static void handle_end(struct tracer *t, pid_t tid, int status)
     if (request) {
         uint64_t tag = request->tag;
         forget(t, request);
-        tell_holding(t, 0);
+        note_holding(t, 0);
         t->handler.gone(t->handler.ctx, tag);
     }
     t->handler.child(t->handler.ctx, tid, status);
@@ -276,17 +277,17 @@ static void on_sigchld(int signal)
     errno = saved;
 }
 
-/* Not out of the other handler: that one keeps all signals out. */
-static void on_hurry(int signal)
+/* Never jumps out of the other handler, which blocks all signals. */
+static void on_seize_signal(int signal)
 {
     (void)signal;
     if (the_tracer)
-        siglongjmp(the_tracer->way_out, 1);
+        siglongjmp(the_tracer->seize_exit, 1);
 }
 
-void tracer_hurry(pthread_t sampler)
+void tracer_interrupt_seize(pthread_t sampler)
 {
-    (void)pthread_kill(sampler, HURRY);
+    (void)pthread_kill(sampler, SEIZE_SIGNAL);
 }
 
 struct tracer *tracer_new(const struct tracer_handler *handler)
@@ -302,25 +303,26 @@ struct tracer *tracer_new(const struct tracer_handler *handler)
     t->open = t->blocked;
     sigdelset(&t->open, SIGCHLD);
     t->seizing = t->open;
-    sigdelset(&t->seizing, HURRY);
+    sigdelset(&t->seizing, SEIZE_SIGNAL);
     struct sigaction action = {.sa_handler = on_sigchld};
-    struct sigaction hurry = {.sa_handler = on_hurry, .sa_flags = SA_RESTART};
+    struct sigaction on_seize = {.sa_handler = on_seize_signal, .sa_flags = SA_RESTART};
     sigfillset(&action.sa_mask);
-    sigfillset(&hurry.sa_mask);
+    sigfillset(&on_seize.sa_mask);
     (void)sigaction(SIGCHLD, &action, NULL);
-    (void)sigaction(HURRY, &hurry, NULL);
+    (void)sigaction(SEIZE_SIGNAL, &on_seize, NULL);
     assert(!the_tracer);
     the_tracer = t;
     return t;
 }
 
-/* PTRACE_SEIZE waits for an execve in progress, interruptibly: SIGCHLD is let in so that what that
- * execve waits for is reaped.  Where it takes too long (its file lies on a server that does not answer), HURRY is sent:
- * the kernel goes on waiting after any signal whose handler returns (ERESTARTNOINTR), so this one does not. */
+/* PTRACE_SEIZE waits interruptibly for an execve in progress.  SIGCHLD is let in, so that the
+ * threads are reaped for which that execve waits.  Where the execve hangs, its file being on a
+ * server that does not answer, SEIZE_SIGNAL is sent.  The kernel goes on waiting after any signal
+ * whose handler returns (ERESTARTNOINTR), so this handler does not return. */
 static long seize(struct tracer *t, pid_t tid, int64_t now_ns)
 {
-    /* One sent too late for the request before is not for this one. */
-    if (sigsetjmp(t->way_out, 0) && clock_now_ns() - now_ns > HURRY_LEAST_NS) {
+    /* A signal that was sent too late for the last request is not for this one. */
+    if (sigsetjmp(t->seize_exit, 0) && clock_now_ns() - now_ns > SEIZE_LEAST_NS) {
         (void)pthread_sigmask(SIG_SETMASK, &t->blocked, NULL);
         atomic_store_explicit(t->handler.seizing_since_ns, 0, memory_order_relaxed);
         return -ETIMEDOUT;
@@ -342,30 +344,30 @@ int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag, bool re
     struct request *out = find(t, tid);
     if (out && out->tag)
         return -EALREADY;
-    if (out) { /* it is ours, and was told to stop */
+    if (out) { /* it is traced, and was asked to stop: tracer_expect() */
         out->tag = tag;
         out->renew = renew;
         return 0;
     }
     make_room(t);
-    /* Entered first: a signal on its way stops the thread, and the handler hands it out, as soon as
-     * it is ours. */
+    /* Inserted first: a signal on its way stops the thread, and the handler hands it out, as soon
+     * as it is ours. */
     int64_t asked_ns = insert(t, tid, tag, renew)->asked_ns;
     long r = seize(t, tid, asked_ns);
-    /* Refused because it is ours, left over from an execve: only its tracer may interrupt it. */
+    /* Refused because it is traced by us since an execve: only its tracer may interrupt it. */
     if (r == -EPERM && ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) == 0)
         return 0;
     struct request *request = find(t, tid);
     if (r < 0) {
         if (request)
             forget(t, request);
-        if (r == -ETIMEDOUT) /* it may have become ours just then */
+        if (r == -ETIMEDOUT) /* it may have been attached just then */
             tracer_expect(t, tid);
         return (int)r;
     }
-    /* Also when it was handed out meanwhile: that may have been another that took its tid by execve.
-     * Gone: it died, and its end is there to be reaped; or PTRACE_SEIZE has waited for its own execve,
-     * and attached to what is called PID by now, which would never stop. */
+    /* Also when it was handed out meanwhile: that may have been another that took its tid by
+     * execve.  Gone: it died, and its end is there to be reaped; or PTRACE_SEIZE has waited for its
+     * own execve, and attached to what is called PID by now, which would never stop. */
     if (ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) < 0)
         (void)ptrace(PTRACE_INTERRUPT, pid, 0L, 0L);
     return 0;

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "summary/frame_name.h"
+#include "summary/frame_role.h"
 
-/* A loop that waits for work.  A name matches whole or after "::" or "."; with a '*' at its end,
- * whatever follows.  FILE: end of the path, for Python.  POOL: what its threads are called, if the
+/* A loop that waits for work.  Names match as in frame_name_has().  FILE: the end of its path, or
+ * the beginning of the module's name.  POOL: what its threads are called, if the
  * loop is also their first function.
  * Source: the libraries' sources, by the names their threads show when they wait. */
 static const struct pool_loop {
@@ -69,6 +71,19 @@ static const struct pool_loop {
     {"timer_main_loop", NULL, NULL},
     {"zmq::epoll_t::loop", NULL, "zmq io"},
     {"uv__io_poll", NULL, NULL},
+    {"worker", "/threadpool.c", "libuv worker"},
+    {"PlatformWorkerThread", NULL, "node worker"}, /* node: src/node_platform.cc */
+    /* HotSpot's own threads: src/hotspot/share/runtime, gc/g1 */
+    {"VMThread::wait_for_operation", NULL, NULL},
+    {"WatcherThread::sleep", NULL, NULL},
+    {"G1ServiceThread::sleep_before_next_cycle", NULL, NULL},
+    {"MonitorDeflationThread::monitor_deflation_thread_entry", NULL, NULL},
+    /* Go: src/runtime/proc.go */
+    {"runtime.stopm", NULL, NULL},
+    {"runtime.findRunnable", NULL, NULL},
+    {"runtime.stoplockedm", NULL, NULL},
+    {"runtime.templateThread", NULL, NULL},
+    {"runtime.sysmon", NULL, "go sysmon"},
     /* jemalloc src/background_thread.c, with whatever prefix it was built */
     {"background_thread_entry", NULL, "jemalloc"},
     {"je_background_thread_entry", NULL, "jemalloc"},
@@ -103,32 +118,15 @@ static const struct {
     {"libcuda.so", "cuda driver"},
 };
 
-/* Does NAME, without what compilers and the view append, end in the whole component PART? */
-static bool names_part(const char *name, const char *part)
-{
-    static const char *const clones[] = {".constprop", ".isra", ".part", ".cold"};
-    size_t len = strlen(part);
-    if (len && part[len - 1] == '*')
-        return strncmp(name, part, len - 1) == 0;
-    size_t end = strcspn(name, " "); /* before " [guessed]" */
-    for (size_t i = 0; i < sizeof clones / sizeof *clones; i++) {
-        const char *clone = strstr(name, clones[i]);
-        if (clone && (size_t)(clone - name) < end)
-            end = (size_t)(clone - name);
-    }
-    if (end < len || memcmp(name + end - len, part, len) != 0)
-        return false;
-    return end == len || name[end - len - 1] == '.' || name[end - len - 1] == ':';
-}
-
 static bool is_loop(const struct pool_loop *loop, const struct shown_frame *f)
 {
-    if (!names_part(f->name, loop->function))
+    if (!frame_name_has(f->name, loop->function))
         return false;
     if (!loop->file)
         return f->kind == SHOWN_NATIVE;
-    return f->kind == SHOWN_PYTHON ? str_ends(f->file ? f->file : "", loop->file)
-                                   : f->module && str_starts(f->module, loop->file);
+    if (f->file && str_ends(f->file, loop->file))
+        return true;
+    return f->kind == SHOWN_NATIVE && f->module && str_starts(f->module, loop->file);
 }
 
 static const struct pool_loop *loop_of(const struct shown_frame *f)
@@ -153,40 +151,9 @@ const char *idle_pool_name(const struct shown_frame *f)
     return loop && loop->pool ? loop->pool : module_pool(f);
 }
 
-static bool starts_with_any(const char *s, const char *const *prefixes)
+bool idle_is_pool_loop(const struct shown_frame *f)
 {
-    for (; *prefixes; prefixes++)
-        if (str_starts(s, *prefixes))
-            return true;
-    return false;
-}
-
-bool idle_is_way(const struct shown_frame *f)
-{
-    static const char *const modules[] = {"libc.so", "libc-",     "libpthread", "ld-",    "[vdso]",
-                                          "libstdc", "libc++.so", "libpython",  "python", "_queue.",
-                                          "select.", "_socket.",  "_multiproc", "ld.so",  "libgcc",
-                                          "_thread", NULL};
-    static const char *const names[] = {
-        "std::",   "core::",   "<std::",     "parking_lot",  "<core::", "absl::",   "mio::", "gpr_",
-        "boost::", "pthread_", "void std::", "alloc::boxed", "nsync_",  "uv_cond_", NULL};
-    static const char *const files[] = {"/threading.py", "/queue.py", "/selectors.py",
-                                        "/multiprocessing/connection.py", NULL};
-    if (f->kind == SHOWN_MARK)
-        return true;
-    if (f->kind == SHOWN_NATIVE)
-        return (f->module && starts_with_any(f->module, modules)) ||
-               (starts_with_any(f->name, names) && !loop_of(f));
-    for (size_t i = 0; f->file && files[i]; i++)
-        if (str_ends(f->file, files[i]))
-            return true;
-    return false;
-}
-
-static bool is_off_cpu(const struct shown_frame *stack, size_t n)
-{
-    return n && stack[n - 1].kind == SHOWN_MARK && stack[n - 1].file &&
-           str_eq(stack[n - 1].file, "[off-cpu]");
+    return loop_of(f) != NULL;
 }
 
 const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t n)
@@ -194,7 +161,7 @@ const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t
     if (!idle_is_ordinary_wait(stack, n))
         return NULL;
     size_t caller = n;
-    while (caller && idle_is_way(&stack[caller - 1]))
+    while (caller && is_glue_frame(&stack[caller - 1]))
         caller--;
     if (!caller)
         return NULL;
@@ -204,9 +171,54 @@ const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t
     /* A library of workers: its own all the way up, so that no task of a user is on the stack. */
     const char *pool = module_pool(f);
     for (size_t i = caller; pool && i-- > 0;)
-        if (module_pool(&stack[i]) != pool && !idle_is_way(&stack[i]))
+        if (module_pool(&stack[i]) != pool && !is_glue_frame(&stack[i]))
             pool = NULL;
     return pool ? f : NULL;
+}
+
+/* A function of a loop, and what users call the loop.  FILE as in pool_loops.
+ * Source: the libraries' sources. */
+static const struct pool_loop event_loops[] = {
+    {"uv__io_poll", NULL, "libuv"},
+    {"uv_run", NULL, "libuv"},
+    {"uv__run", NULL, "libuv"},
+    {"_run_once", "asyncio/base_events.py", "asyncio"},
+    {"event_base_loop", NULL, "libevent"},
+    {"ev_run", NULL, "libev"},
+    {"g_main_context_iterate*", NULL, "GLib"},
+    {"g_main_loop_run", NULL, "GLib"},
+    {"aeProcessEvents", NULL, "ae"},
+    {"ngx_process_events_and_timers", NULL, "nginx"},
+    {"serve_forever", "/socketserver.py", "socketserver"},
+    {"doPoll", "/twisted/internet/epollreactor.py", "twisted"},
+};
+
+static const struct pool_loop *event_loop_of(const struct shown_frame *f)
+{
+    for (size_t i = 0; i < sizeof event_loops / sizeof *event_loops; i++)
+        if (is_loop(&event_loops[i], f))
+            return &event_loops[i];
+    return NULL;
+}
+
+const char *idle_event_loop(const struct shown_frame *stack, size_t n)
+{
+    static const char *const polls[] = {"poll",     "ppoll",          "select",
+                                        "pselect6", "io_uring_enter", NULL};
+    const struct shown_frame *leaf = n ? &stack[n - 1] : NULL;
+    if (!leaf || leaf->kind != SHOWN_WAIT || leaf->wait != WAIT_CALL)
+        return NULL;
+    bool epoll = str_starts(leaf->call, "epoll_");
+    if (!epoll && !str_is_one_of(leaf->call, polls))
+        return NULL;
+    for (size_t i = n; i-- > 0;) {
+        const struct pool_loop *loop = event_loop_of(&stack[i]);
+        if (loop && !str_eq(loop->pool, "libuv"))
+            return loop->pool;
+        if (loop)
+            return stack[i].module && str_starts(stack[i].module, "loop.") ? "uvloop" : loop->pool;
+    }
+    return epoll ? "epoll" : NULL;
 }
 
 bool idle_is_ordinary_wait(const struct shown_frame *stack, size_t n)
@@ -220,13 +232,11 @@ bool idle_is_ordinary_wait(const struct shown_frame *stack, size_t n)
         "wait4",           "waitid",        "io_uring_enter",  "io_getevents",
         "io_pgetevents",   "semop",         "semtimedop",      "msgrcv",
         "mq_timedreceive", "sched_yield",   "restart_syscall", NULL};
-    if (!is_off_cpu(stack, n))
+    const struct shown_frame *leaf = n ? &stack[n - 1] : NULL;
+    if (!leaf || leaf->kind != SHOWN_WAIT || leaf->wait != WAIT_CALL)
         return false;
-    const char *name = stack[n - 1].name;
-    size_t len = strcspn(name, " ");
-    for (size_t i = 0; calls[i]; i++)
-        if (strlen(calls[i]) == len && memcmp(calls[i], name, len) == 0)
-            return true;
-    /* A read waits for somebody's message unless it names a file. */
-    return str_starts(name, "read ") && !strchr(name, '/');
+    if (str_is_one_of(leaf->call, calls))
+        return true;
+    /* A read waits for somebody's message unless it is of a file. */
+    return str_eq(leaf->call, "read") && leaf->object && leaf->object[0] != '/';
 }

@@ -12,12 +12,15 @@
  * rayon, tokio, gRPC, Python's concurrent.futures and multiprocessing, …) that waits for work, or
  * NULL: works, waits for something else, or is no known pool. */
 const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t n);
+/* Does STACK end in the poll of an event loop, which then has nothing to do?  epoll_wait(2) always
+ * is one; poll(2), select(2) and io_uring_enter(2) only below the loops of known libraries.
+ * Returns what the loop is called ("asyncio", "epoll"); NULL: it does not. */
+const char *idle_event_loop(const struct shown_frame *stack, size_t n);
 /* Does STACK end in a wait that a thread with nothing to do would be in: a lock, a poll, a sleep,
  * a read from a pipe?  Not so: ioctl, a regular file, a page fault, the GIL. */
 bool idle_is_ordinary_wait(const struct shown_frame *stack, size_t n);
 /* What the threads of F's pool are called when they have no name of their own ("omp worker");
  * NULL: not a known pool's frame. */
 const char *idle_pool_name(const struct shown_frame *f);
-/* Code that is only on the way to a wait or to a thread's first function: libc, C++ and Rust
- * standard libraries, threading.py. */
-bool idle_is_way(const struct shown_frame *f);
+/* A function of a known pool's in which its threads wait for work. */
+bool idle_is_pool_loop(const struct shown_frame *f);

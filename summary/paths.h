@@ -6,8 +6,9 @@
 #include "summary/view.h"
 
 struct paths;
-/* The paths of all stacks that the runs of P's threads in V have.  MAX_DEPTH ≥ 3: a deeper stack keeps its outermost
- * and innermost frames around a frame "[… N frames]" (after some different N "[… 300+ frames]"); 0: none.  Borrows V, not P. */
+/* The paths of all stacks that the runs of P's threads in V have.  MAX_DEPTH ≥ 3: a deeper stack
+ * keeps its outermost and innermost frames around a frame "[… N frames]" (after some different N
+ * "[… 300+ frames]"); 0: none.  Borrows V, not P. */
 struct paths *paths_new(const struct profile *p, struct view *v, uint32_t max_depth);
 /* The path "[cpu not sampled]", of CPU time that no sample knows of. */
 uint32_t paths_cpu_not_sampled(const struct paths *t);

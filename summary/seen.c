@@ -28,7 +28,7 @@ static struct seen_samples add_up(const struct profile_thread *t)
     return found;
 }
 
-static bool is_active(const struct surveyed *t)
+static bool is_active(const struct thread_summary *t)
 {
     return t->cpu_ns + t->runqueue_ns > t->wall_ns / ACTIVE_PART;
 }
@@ -39,12 +39,12 @@ static double share_of(int64_t part_ns, int64_t whole_ns)
     return share < 1 ? share : 1;
 }
 
-double seen_of_thread(const struct surveyed *t)
+double seen_of_thread(const struct thread_summary *t)
 {
     return share_of(add_up(t->thread).sum_ns, t->wall_ns);
 }
 
-double seen_of_all(const struct survey *s)
+double seen_of_all(const struct thread_summaries *s)
 {
     int64_t seen_ns = 0;
     int64_t wall_ns = 0;
@@ -56,15 +56,16 @@ double seen_of_all(const struct survey *s)
     return share_of(seen_ns, wall_ns);
 }
 
-/* Three standard deviations of a share P that N samples found, and what a sampler may be off by besides. */
+/* Three standard deviations of a share P that N samples found, and what a sampler may be off by
+ * besides. */
 static double allowed(double p, uint64_t n, double stolen)
 {
     double variance = p * (1 - p) > 1 / (double)n ? p * (1 - p) : 1 / (double)n;
     return 3 * sqrt(variance / (double)n) + KNOWN_BIAS_PERCENT / 100.0 + stolen;
 }
 
-static void check_thread(const struct surveyed *t, int64_t stolen_ns, struct disagreement *worst,
-                         double *worst_excess)
+static void check_thread(const struct thread_summary *t, int64_t stolen_ns,
+                         struct disagreement *worst, double *worst_excess)
 {
     const struct counts *counts = &t->thread->counts;
     struct seen_samples found = add_up(t->thread);
@@ -86,7 +87,7 @@ static void check_thread(const struct surveyed *t, int64_t stolen_ns, struct dis
     }
 }
 
-struct disagreement seen_check(const struct survey *s, int64_t stolen_ns)
+struct disagreement seen_check(const struct thread_summaries *s, int64_t stolen_ns)
 {
     struct disagreement worst = {0};
     double worst_excess = 0;

@@ -5,289 +5,119 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "base/text.h"
-#include "profile/strings.h"
-#include "summary/seen.h"
-#include "summary/survey.h"
+#include "summary/short_name.h"
 
-/* Short paths by stack: without lines (what is grouped) and with (what is shown). */
-struct short_stack {
-    string_id path, shown;
-};
-
-/* A row while threads are added to it. */
-struct draft {
-    struct text label;
-    const char *group;
-    bool leads, idle;
-    string_id path, shown;
-    size_t n_threads, order; /* order: of its first thread */
-    int64_t wall_ns, active_ns, cpu_ns, runqueue_ns, path_ns, seen_ns;
-};
-
-struct builder {
-    struct view *v;
-    struct strings texts;
-    struct short_stack *stacks;  /* by stack − 1; path none: not looked at */
-    int64_t *path_ns, *shown_ns; /* by text; all 0 between two threads */
-    size_t n_sums;
-    struct draft *drafts;
-    size_t n, capacity;
-    struct index by_key; /* drafts, by what their threads share */
-};
-
-/* ---- what each thread mostly does ---- */
-
-static string_id short_text(struct builder *b, const struct shown_frame *stack, size_t n,
-                            bool lines)
+static struct table_path copy_path(const struct call_path *path)
 {
-    struct text t = {0};
-    text_add(&t, "");
-    short_path_add(&t, stack, n, lines);
-    string_id id = strings_add(&b->texts, t.s, t.len);
-    text_release(&t);
-    return id;
+    const char *parts[CALL_PATH_MAX_PARTS];
+    struct table_path copy = {.n = call_path_parts(path, parts), .ns = path->ns};
+    for (size_t i = 0; i < copy.n; i++)
+        copy.parts[i] = xstrdup(parts[i]);
+    return copy;
 }
 
-static const struct short_stack *short_stack(struct builder *b, stack_id s)
+static void add_times(struct table_row *row, const struct thread_group *g)
 {
-    struct short_stack *known = &b->stacks[s.ix - 1];
-    if (!known->path.ix) {
-        size_t n = 0;
-        const struct shown_frame *stack = view_stack(b->v, s, &n);
-        *known =
-            (struct short_stack){short_text(b, stack, n, false), short_text(b, stack, n, true)};
+    row->n_threads += g->n_threads;
+    row->wall_ns += g->wall_ns;
+    row->cpu_ns += g->cpu_ns;
+    row->runqueue_ns += g->runqueue_ns;
+    row->seen_ns += g->seen_ns;
+    row->idle_ns += g->tally.idle_ns;
+}
+
+/* Of a thread that is all but idle, what it does for less than half a percent is not worth a
+ * line. */
+static bool rounds_to_nothing(const struct table_row *row, int64_t ns)
+{
+    return row->idle_ns > 0 && ns < row->wall_ns / 200;
+}
+
+static void add_active(struct table *t, const struct thread_group *g)
+{
+    struct table_row *row = &t->rows[t->n++];
+    row->label = xstrdup(g->label);
+    add_times(row, g);
+    for (size_t i = 0; i < g->n_paths; i++)
+        if (!rounds_to_nothing(row, g->paths[i].ns))
+            row->paths[row->n_paths++] = copy_path(&g->paths[i]);
+}
+
+/* The threads of G, N of them and all idle or all active, in one row. */
+static void add_sum(struct table *t, const struct thread_group *g, size_t n, const char *what)
+{
+    struct table_row *row = &t->rows[t->n++];
+    for (size_t i = 0; i < n; i++)
+        add_times(row, &g[i]);
+    row->label = xasprintf("%zu %s thread%s", row->n_threads, what, row->n_threads == 1 ? "" : "s");
+}
+
+/* "2 x omp worker, blas worker": groups by their threads' names. */
+static char *list_groups(const struct thread_group *g, size_t n)
+{
+    enum { LISTED_COLUMNS = 30 };
+    struct text list = {0};
+    struct text tame = {0};
+    for (size_t i = 0; i < n; i++) {
+        const char *name = g[i].n_threads > 1 ? g[i].threads[0]->group : g[i].threads[0]->name;
+        text_add(&list, i ? ", " : "");
+        if (g[i].n_threads > 1)
+            text_addf(&list, "%zu x ", g[i].n_threads);
+        text_clear(&tame);
+        text_add_tame(&tame, name, strlen(name));
+        short_label_add(&list, tame.s, LISTED_COLUMNS);
     }
-    return known;
+    text_release(&tame);
+    return list.s;
 }
 
-static void grow_sums(struct builder *b)
+/* Of one pool its wait says more than its name, which is the label. */
+static void add_idle(struct table *t, const struct thread_group *g, size_t n)
 {
-    size_t n = b->texts.n + 1;
-    if (n <= b->n_sums)
+    struct text wait = {0};
+    if (n > 1) {
+        add_sum(t, g, n, "helper");
+        t->rows[t->n - 1].idle = list_groups(g, n);
         return;
-    n += n / 2; /* many threads add a text each */
-    b->path_ns = xrealloc(b->path_ns, n * sizeof *b->path_ns);
-    b->shown_ns = xrealloc(b->shown_ns, n * sizeof *b->shown_ns);
-    memset(b->path_ns + b->n_sums, 0, (n - b->n_sums) * sizeof *b->path_ns);
-    memset(b->shown_ns + b->n_sums, 0, (n - b->n_sums) * sizeof *b->shown_ns);
-    b->n_sums = n;
-}
-
-/* Adds up the time of T by text.  Returns the path with most, none without stacks. */
-static string_id add_times(struct builder *b, const struct profile_thread *t)
-{
-    string_id best = {0};
-    for (size_t i = 0; i < t->n_runs; i++) {
-        if (!t->runs[i].stack.ix)
-            continue;
-        const struct short_stack *s = short_stack(b, t->runs[i].stack);
-        grow_sums(b);
-        b->path_ns[s->path.ix] += t->runs[i].weights.wall_ns;
-        b->shown_ns[s->shown.ix] += t->runs[i].weights.wall_ns;
-        if (b->path_ns[s->path.ix] > b->path_ns[best.ix])
-            best = s->path;
     }
-    return best;
+    add_active(t, g);
+    text_add_tame(&wait, g->threads[0]->pool_wait, strlen(g->threads[0]->pool_wait));
+    t->rows[t->n - 1].idle = wait.s;
 }
 
-/* Of the variants of PATH by line the one with most time. */
-static string_id biggest_variant(struct builder *b, const struct profile_thread *t, string_id path)
+void table_init(struct table *t, const struct groups *g, size_t max_rows)
 {
-    string_id best = {0};
-    for (size_t i = 0; i < t->n_runs && path.ix; i++) {
-        if (!t->runs[i].stack.ix)
-            continue;
-        const struct short_stack *s = short_stack(b, t->runs[i].stack);
-        if (s->path.ix == path.ix && b->shown_ns[s->shown.ix] > b->shown_ns[best.ix])
-            best = s->shown;
+    size_t active = 0;
+    assert(max_rows >= 2);
+    while (active < g->n && !g->items[active].idle)
+        active++;
+    size_t for_idle = active < g->n;
+    size_t shown = active;
+    if (active + for_idle > max_rows)
+        shown = max_rows - for_idle - 1;
+    *t = (struct table){.rows = xcalloc(max_rows, sizeof *t->rows),
+                        .partial = profile_number(g->p, METRIC_STACKS_LEFT_OUT) > 0};
+    for (size_t i = 0; i < shown; i++)
+        add_active(t, &g->items[i]);
+    if (shown < active) {
+        add_sum(t, &g->items[shown], active - shown, "more");
+        t->rows[t->n - 1].others = list_groups(&g->items[shown], active - shown);
     }
-    return best;
-}
-
-static void clear_times(struct builder *b, const struct profile_thread *t)
-{
-    for (size_t i = 0; i < t->n_runs; i++) {
-        if (!t->runs[i].stack.ix)
-            continue;
-        const struct short_stack *s = short_stack(b, t->runs[i].stack);
-        b->path_ns[s->path.ix] = b->shown_ns[s->shown.ix] = 0;
-    }
-}
-
-/* The biggest path of T; RET_NS: its time. */
-static struct short_stack biggest_path(struct builder *b, const struct profile_thread *t,
-                                       int64_t *ret_ns)
-{
-    string_id path = add_times(b, t);
-    struct short_stack best = {path, biggest_variant(b, t, path)};
-    *ret_ns = path.ix ? b->path_ns[path.ix] : 0;
-    clear_times(b, t);
-    return best;
-}
-
-/* ---- rows ---- */
-
-/* The threads of a row share these. */
-static bool same_draft(const void *item, const void *wanted)
-{
-    const struct draft *a = item;
-    const struct draft *b = wanted;
-    return a->idle == b->idle && a->path.ix == b->path.ix && str_eq(a->group, b->group);
-}
-
-/* The row for threads that are called and do the same as T; a new one if there is none. */
-static struct draft *draft_of(struct builder *b, const struct surveyed *t, struct short_stack path)
-{
-    const struct draft wanted = {
-        .group = t->group, .idle = t->idle, .path = path.path, .shown = path.shown, .order = b->n};
-    uint64_t hash =
-        hash_bytes(t->group, strlen(t->group)) ^ hash_u64((uint64_t)path.path.ix << 1 | t->idle);
-    uint32_t item = index_find(&b->by_key, hash, b->drafts, sizeof *b->drafts, same_draft, &wanted);
-    if (item != INDEX_NONE)
-        return &b->drafts[item];
-    b->drafts = array_reserve(b->drafts, &b->capacity, b->n + 1, sizeof *b->drafts);
-    b->drafts[b->n] = wanted;
-    index_add(&b->by_key, hash, (uint32_t)b->n);
-    return &b->drafts[b->n++];
-}
-
-static string_id tame_text(struct builder *b, const char *s)
-{
-    struct text clean = {0};
-    text_add_tame(&clean, s, strlen(s));
-    string_id id = strings_add(&b->texts, clean.s, clean.len);
-    text_release(&clean);
-    return id;
-}
-
-static void set_label(struct draft *d, const struct surveyed *t)
-{
-    const char *name = d->n_threads > 1 ? t->group : t->label;
-    text_clear(&d->label);
-    if (d->n_threads > 1)
-        text_addf(&d->label, "%zu x ", d->n_threads);
-    text_add_tame(&d->label, name, strlen(name));
-}
-
-static void add_thread(struct builder *b, const struct surveyed *t)
-{
-    int64_t path_ns = 0;
-    struct short_stack path = biggest_path(b, t->thread, &path_ns);
-    if (t->pool_wait)
-        path.path = path.shown = tame_text(b, t->pool_wait);
-    struct draft *d = draft_of(b, t, path);
-    d->leads |= t->leads;
-    d->n_threads += t->n_threads;
-    d->wall_ns += t->wall_ns;
-    d->active_ns += t->active_ns;
-    d->cpu_ns += t->cpu_ns;
-    d->runqueue_ns += t->runqueue_ns;
-    d->path_ns += path_ns;
-    d->seen_ns += (int64_t)(seen_of_thread(t) * (double)t->wall_ns);
-    set_label(d, t);
-}
-
-/* As the survey's order of single threads, by what a row's threads did together: the culprit may
- * be a task that each of many threads does once. */
-static int by_interest(const void *a, const void *b)
-{
-    const struct draft *x = a;
-    const struct draft *y = b;
-    if (x->leads != y->leads)
-        return x->leads ? -1 : 1;
-    if (x->idle != y->idle)
-        return y->idle ? -1 : 1;
-    if (x->active_ns != y->active_ns && !x->idle)
-        return x->active_ns > y->active_ns ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* Sums up the rows past the limit in the last one that fits. */
-static void limit_rows(struct builder *b, size_t max)
-{
-    if (b->n <= max)
-        return;
-    struct draft *rest = &b->drafts[max - 1];
-    for (size_t i = max; i < b->n; i++) {
-        rest->n_threads += b->drafts[i].n_threads;
-        rest->wall_ns += b->drafts[i].wall_ns;
-        rest->cpu_ns += b->drafts[i].cpu_ns;
-        rest->runqueue_ns += b->drafts[i].runqueue_ns;
-        rest->seen_ns += b->drafts[i].seen_ns;
-        text_release(&b->drafts[i].label);
-    }
-    rest->shown = (string_id){0};
-    rest->path_ns = 0;
-    text_clear(&rest->label);
-    text_addf(&rest->label, "%zu more threads", rest->n_threads);
-    b->n = max;
-}
-
-/* ---- the table ---- */
-
-/* PATH has one part a line, and one at least. */
-static void split_path(struct table_row *row, const char *path)
-{
-    char *at = row->path = xstrdup(path);
-    while (at && (*at || !row->n_parts) && row->n_parts < SHORT_PATH_MAX_PARTS)
-        row->parts[row->n_parts++] = strsep(&at, "\n");
-}
-
-/* Takes the label of D. */
-static struct table_row finish_row(const struct builder *b, const struct draft *d)
-{
-    struct table_row row = {.label = d->label.s,
-                            .n_threads = d->n_threads,
-                            .wall_ns = d->wall_ns,
-                            .cpu_ns = d->cpu_ns,
-                            .runqueue_ns = d->runqueue_ns,
-                            .seen_ns = d->seen_ns,
-                            .idle = d->idle,
-                            .path_ns = d->path_ns};
-    if (d->shown.ix)
-        split_path(&row, strings_text(&b->texts, d->shown));
-    return row;
-}
-
-static void release_builder(struct builder *b)
-{
-    free(b->drafts);
-    index_release(&b->by_key);
-    free(b->path_ns);
-    free(b->shown_ns);
-    free(b->stacks);
-    strings_release(&b->texts);
-    view_free(b->v);
-}
-
-void table_init(struct table *t, const struct profile *p, const struct view_options *options,
-                size_t max_rows)
-{
-    struct builder b = {.v = view_new(p, options)};
-    struct survey survey;
-    assert(max_rows > 0);
-    b.stacks = xcalloc(profile_stack_count(p), sizeof *b.stacks);
-    survey_init(&survey, p, b.v);
-    for (size_t i = 0; i < survey.n; i++)
-        add_thread(&b, &survey.threads[i]);
-    if (b.n)
-        qsort(b.drafts, b.n, sizeof *b.drafts, by_interest);
-    limit_rows(&b, max_rows);
-    *t = (struct table){.rows = xcalloc(b.n, sizeof *t->rows),
-                        .partial = profile_number(p, METRIC_STACKS_LEFT_OUT) > 0};
-    for (; t->n < b.n; t->n++)
-        t->rows[t->n] = finish_row(&b, &b.drafts[t->n]);
-    survey_release(&survey);
-    release_builder(&b);
+    if (for_idle)
+        add_idle(t, &g->items[active], g->n - active);
 }
 
 void table_release(struct table *t)
 {
     for (size_t i = 0; i < t->n; i++) {
-        free(t->rows[i].label);
-        free(t->rows[i].path);
+        struct table_row *row = &t->rows[i];
+        for (size_t k = 0; k < row->n_paths; k++)
+            for (size_t part = 0; part < row->paths[k].n; part++)
+                free(row->paths[k].parts[part]);
+        free(row->label);
+        free(row->idle);
+        free(row->others);
     }
     free(t->rows);
     *t = (struct table){0};

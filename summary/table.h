@@ -1,34 +1,34 @@
-/* The rows of the closing table (interface.md "Terminal") as data: what each thread mostly does.
+/* The rows of the closing table as data: what each group of alike threads
+ * mostly does.
  *
- * The main thread comes first, because its wait is what the user sees.  The other threads follow
- * by time on a CPU, waiting for one, or blocked in an unusual place (summary/survey.h), so that
- * the worker that sits in a driver is next to the main thread that waits for it, although neither
- * uses a CPU.  Idle threads come last.  Threads of one name, but for numbers, whose biggest path
- * is the same are one row, which has its place by their sum.  The biggest path is the one with
- * most wall time after shortening (summary/short_path.h), so that the ways through libc to one
- * wait are one path; its line is the one mostly seen. */
+ * The main thread comes first, because its wait is what the user sees.  The other groups follow
+ * by time on a CPU, waiting for one, or blocked in an unusual place (summary/thread_summary.h), so
+ * that the worker that sits in a driver is next to the main thread that waits for it, although
+ * neither uses a CPU.  One row for all idle threads comes last. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/profile.h"
-#include "summary/short_path.h"
-#include "summary/view.h"
+#include "summary/groups.h"
 
+struct table_path {
+    char *parts[CALL_PATH_MAX_PARTS]; /* outermost first; the row's own */
+    size_t n;
+    int64_t ns; /* within the row's wall_ns */
+};
 struct table_row {
     char *label;      /* "main 6823", "60 x omp worker", "12 more threads" */
     size_t n_threads; /* whose times are summed up here */
     int64_t wall_ns;
     int64_t cpu_ns, runqueue_ns; /* within wall_ns together */
     int64_t seen_ns;             /* that its samples stand for; 0 in a row of other rows */
-    bool idle;                   /* PARTS name the wait of a pool if its kind is known */
-    /* The biggest path, outermost first; none: no stack is known, or the row sums up others. */
-    const char *parts[SHORT_PATH_MAX_PARTS];
-    size_t n_parts;
-    int64_t path_ns; /* within wall_ns */
-    char *path;      /* storage of PARTS */
+    int64_t idle_ns;             /* in the polls of an event loop and pools' waits */
+    char *idle;   /* "3 x gloo_tcp_loop, 6 x pt_gloo_runloop": a row of idle threads; else NULL */
+    char *others; /* the same of a row that sums up the rest; else NULL */
+    struct table_path paths[GROUP_MAX_PATHS]; /* heaviest first; none: no stack is known */
+    size_t n_paths;
 };
 
 /* Nothing in the texts is an order to a terminal. */
@@ -37,8 +37,7 @@ struct table {
     size_t n;
     bool partial; /* stacks were left out (--gil): the time without them need not be blocked */
 };
-/* The rows of P as OPTIONS show it, at most MAX_ROWS > 0; the last one sums up those that are too
- * many.  Borrows nothing. */
-void table_init(struct table *t, const struct profile *p, const struct view_options *options,
-                size_t max_rows);
+/* The rows of G, at most MAX_ROWS ≥ 2; the last ones sum up those that are too many.  Borrows
+ * nothing. */
+void table_init(struct table *t, const struct groups *g, size_t max_rows);
 void table_release(struct table *t);

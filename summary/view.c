@@ -8,6 +8,9 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "profile/strings.h"
+#include "summary/frame_name.h"
+#include "summary/frame_role.h"
+#include "summary/wait_text.h"
 
 /* Which of `shown` one frame of the profile expands to, outermost first. */
 struct expansion {
@@ -64,20 +67,28 @@ static uint32_t id_of(struct view *v, string_id name, string_id file, uint32_t l
 static void show(struct view *v, const struct shown_frame *frame)
 {
     struct shown_frame f = *frame;
-    struct text name = {0};
-    text_add(&name, f.name);
-    if (f.guessed)
-        text_add(&name, " [guessed]");
-    string_id name_id = strings_add(&v->strings, name.s, name.len);
-    text_release(&name);
+    struct text file = {0};
+    string_id name_id = strings_add(&v->strings, f.name, strlen(f.name));
     string_id file_id = {0};
+    if (f.guessed)
+        text_addf(&file, "[guessed]%s", f.file ? " " : "");
     if (f.file)
-        file_id = strings_add(&v->strings, f.file, strlen(f.file));
+        text_add(&file, f.file);
+    if (file.len)
+        file_id = strings_add(&v->strings, file.s, file.len);
+    text_release(&file);
+    f.libc = f.kind == SHOWN_NATIVE && f.module && module_is_libc(f.module);
+    f.entry = frame_is_entry(&f);
     f.name = strings_text(&v->strings, name_id);
-    f.file = f.file ? strings_text(&v->strings, file_id) : NULL;
+    f.file = file_id.ix ? strings_text(&v->strings, file_id) : NULL;
     f.id = id_of(v, name_id, file_id, f.line);
     v->shown = array_reserve(v->shown, &v->shown_capacity, v->n_shown + 1, sizeof *v->shown);
     v->shown[v->n_shown++] = f;
+}
+
+static const char *text_or_null(const struct view *v, string_id id)
+{
+    return id.ix ? profile_text(v->p, id) : NULL;
 }
 
 static void show_mark(struct view *v, const struct frame *f)
@@ -89,6 +100,26 @@ static void show_mark(struct view *v, const struct frame *f)
         .file = f->mark.file.ix ? profile_text(v->p, f->mark.file) : NULL,
     };
     show(v, &shown);
+}
+
+static void show_wait(struct view *v, const struct wait *wait)
+{
+    struct text name = {0};
+    struct shown_frame shown = {
+        .kind = SHOWN_WAIT,
+        .file = wait_file,
+        .wait = wait->kind,
+        .call = text_or_null(v, wait->call),
+        .object = text_or_null(v, wait->object),
+        .mount = text_or_null(v, wait_mount_point(v->p, wait)),
+    };
+    wait_add_text(&name, v->p, wait);
+    shown.name = name.s;
+    show(v, &shown);
+    text_release(&name);
+    shown.name = wait_path_below_mount(v->p, wait);
+    if (shown.name)
+        show(v, &shown);
 }
 
 static void show_python(struct view *v, const struct frame *f)
@@ -113,10 +144,12 @@ static struct shown_frame native_base(const struct view *v, const struct frame *
         .kind = SHOWN_NATIVE,
         .guessed = f->flags & FRAME_IS_GUESSED,
         .address = f->native.offset,
+        .interpreter = f->flags & FRAME_IS_INTERPRETER,
     };
     if (f->native.module.ix) {
         const struct profile_module *m = profile_get_module(v->p, f->native.module);
         base.module = path_base(profile_text(v->p, m->name.ix ? m->name : m->path));
+        base.module_path = text_or_null(v, m->path);
         base.address += m->bias;
     }
     return base;
@@ -173,7 +206,7 @@ static void show_native(struct view *v, const struct frame *f, frame_id id)
     if (!n)
         show_nameless(v, f, base);
     while (n--) {
-        if (loc[n].plumbing && !v->options.internals && !base.guessed)
+        if (loc[n].internal && !v->options.internals && !base.guessed)
             continue;
         if (loc[n].function.ix)
             show_location(v, &loc[n], base);
@@ -196,6 +229,9 @@ static void expand(struct view *v, frame_id id)
     case FRAME_MARK:
         show_mark(v, f);
         break;
+    case FRAME_WAIT:
+        show_wait(v, &f->wait);
+        break;
     }
     v->expansions[id.ix - 1] = (struct expansion){first, v->n_shown - first};
 }
@@ -215,9 +251,10 @@ struct view *view_new(const struct profile *p, const struct view_options *option
     return v;
 }
 
-/* A nameless frame of the interpreter between named ones is plumbing that a stripped interpreter
- * does not tell by name; as the innermost one it is where the time goes, and stays. */
-static bool is_nameless_plumbing(const struct view *v, frame_id id)
+/* A nameless frame of the interpreter between named ones is an internal function, whose name a
+ * stripped interpreter does not tell.  As the innermost one it is where the time goes, and
+ * stays. */
+static bool is_nameless_internal(const struct view *v, frame_id id)
 {
     const struct frame *f = profile_get_frame(v->p, id);
     size_t n = 0;
@@ -234,15 +271,25 @@ static bool is_same_mark(const struct view *v, const struct shown_frame *inner, 
     return e.n == 1 && f->kind == SHOWN_MARK && inner->kind == SHOWN_MARK && f->id == inner->id;
 }
 
+static void turn_around(struct shown_frame *stack, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        struct shown_frame outer = stack[n - 1 - i];
+        stack[n - 1 - i] = stack[i];
+        stack[i] = outer;
+    }
+}
+
 const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n)
 {
     size_t n = 0;
+    bool whole = v->options.internals || v->options.whole;
     bool innermost = true;
     bool hidden = false; /* what lies inside of the next one is */
     for (stack_id at = s; at.ix; at = profile_stack_parent(v->p, at), innermost = false) {
         frame_id id = profile_stack_frame(v->p, at);
         struct expansion e = v->expansions[id.ix - 1];
-        if (e.n == 0 || (!innermost && is_nameless_plumbing(v, id))) {
+        if (e.n == 0 || (!innermost && is_nameless_internal(v, id))) {
             hidden = true;
             continue;
         }
@@ -250,14 +297,15 @@ const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n)
             continue;
         hidden = false;
         v->stack = array_reserve(v->stack, &v->stack_capacity, n + e.n, sizeof *v->stack);
-        for (size_t i = e.n; i-- > 0;)
-            v->stack[n++] = v->shown[e.first + i];
+        for (size_t i = e.n; i-- > 0;) {
+            const struct shown_frame *f = &v->shown[e.first + i];
+            n -= !whole && n && frame_is_alias(f, &v->stack[n - 1]);
+            v->stack[n++] = *f;
+        }
     }
-    for (size_t i = 0; i < n / 2; i++) {
-        struct shown_frame outer = v->stack[n - 1 - i];
-        v->stack[n - 1 - i] = v->stack[i];
-        v->stack[i] = outer;
-    }
+    while (!whole && n > 1 && v->stack[n - 1].entry)
+        n--;
+    turn_around(v->stack, n);
     if (!n && s.ix && v->not_shown.id) {
         v->stack = array_reserve(v->stack, &v->stack_capacity, 1, sizeof *v->stack);
         v->stack[n++] = v->not_shown;

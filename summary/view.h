@@ -1,36 +1,46 @@
-/* A stack as it is shown: inlined calls expanded, plumbing hidden, one frame per function or per
- * line. Shared by every exporter, the closing table and dump, so that all say the same. */
+/* A stack as it is shown: inlined calls expanded, internal functions hidden, one frame per function
+ * or per line. Shared by every exporter, the closing table and dump, so that all say the same. */
 #pragma once
 
 #include "profile/profile.h"
 
 struct view_options {
     bool lines;     /* one frame per source line instead of per function */
-    bool internals; /* show plumbing */
+    bool internals; /* show CPython's internal functions, and all that WHOLE does */
+    bool whole;     /* show entry frames and the C library's aliases */
     bool no_native, no_python;
     process_id process; /* only this one's threads; none: all */
 };
 
-enum shown_kind { SHOWN_NATIVE, SHOWN_PYTHON, SHOWN_MARK };
+enum shown_kind { SHOWN_NATIVE, SHOWN_PYTHON, SHOWN_MARK, SHOWN_WAIT };
 struct shown_frame {
     enum shown_kind kind;
     bool inlined, guessed;
     bool nameless;    /* native code that no symbol covers: NAME is where it is */
-    const char *name; /* marked " [guessed]" if guessed; "module+0xoffset" if nameless */
-    const char *file; /* path of Python source; "[module] source path" for native; NULL: none */
+    bool libc;        /* a function of the C library and the like: module_is_libc() */
+    bool entry;       /* where every program and thread begins: _start, clone3, … */
+    const char *name; /* "module+0xoffset" if nameless */
+    const char *file; /* path of Python source; "[module] source path" for native; NULL: none; after
+                         "[guessed]" if guessed, so that the function's name stays its */
     uint32_t line;    /* as the options ask: the function's first line, or the line; 0: none */
-    uint32_t current_line; /* the line being executed, whatever the options; 0: none */
-    const char *module;    /* native: the module's base name; NULL otherwise */
-    uint64_t address;      /* native: absolute address when sampled; 0 otherwise */
-    uint32_t id;           /* equal name, file and line ⇔ equal id; 1… */
+    uint32_t current_line;   /* the line being executed, whatever the options; 0: none */
+    const char *module;      /* native: the module's base name; NULL otherwise */
+    const char *module_path; /* of MODULE's file; NULL: unknown */
+    bool interpreter;        /* native code of the Python interpreter itself */
+    uint64_t address;        /* native: absolute address when sampled; 0 otherwise */
+    /* SHOWN_WAIT.  A path below a mount is shown as two frames, which tell the same here. */
+    enum wait_kind wait;
+    const char *call, *object, *mount; /* as in struct wait; NULL: none */
+    uint32_t id;                       /* equal name, file and line ⇔ equal id; 1… */
 };
 
 /* Borrows P, which must not gain frames or locations any more. */
 struct view;
 struct view *view_new(const struct profile *p, const struct view_options *options);
 /* The frames of S as shown, outermost first; none for no stack.  A stack of which nothing is left
- * shows as "[not shown]".  The interpreter's nameless code is plumbing too, but as the innermost
- * frame.  The array is the view's, valid until the next call. */
+ * shows as "[not shown]".  The interpreter's nameless code is internal, too, but as the innermost
+ * frame.  Entry frames stay where there is nothing else.  The array is the view's, valid until the
+ * next call. */
 const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n);
 /* All distinct shown frames: ids run from 1 to the count. */
 const struct view_options *view_options(const struct view *v);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -18,7 +19,7 @@ static const size_t MAX_CRC_BYTES = (size_t)8 << 30;
 static const char debug_dir[] = "/usr/lib/debug";
 
 struct debug_search {
-    int root_fd; /* -1: gone, or not permitted */
+    int root_fd; /* -1: it is ours, gone, or not permitted */
     char *roots[MAX_ROOTS];
     size_t n;
     struct debuginfod *debuginfod; /* NULL: not wanted */
@@ -31,11 +32,24 @@ struct debug_wanted {
     const struct elf_file *module; /* NULL: none */
 };
 
+/* Is the folder at PATH our root, with the same things mounted below it?  False before Linux
+ * 5.8. */
+static bool is_our_root(const char *path)
+{
+    const unsigned wanted = STATX_INO | STATX_MNT_ID;
+    struct statx its;
+    struct statx ours;
+    if (statx(AT_FDCWD, path, 0, wanted, &its) < 0 || statx(AT_FDCWD, "/", 0, wanted, &ours) < 0)
+        return false;
+    return (its.stx_mask & ours.stx_mask & wanted) == wanted && its.stx_ino == ours.stx_ino &&
+           its.stx_mnt_id == ours.stx_mnt_id;
+}
+
 struct debug_search *debug_search_new(pid_t pid)
 {
     struct debug_search *s = xcalloc(1, sizeof *s);
     char *root = xasprintf("/proc/%d/root", (int)pid);
-    s->root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    s->root_fd = is_our_root(root) ? -1 : open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     free(root);
     if (s->root_fd >= 0)
         s->roots[s->n++] = xasprintf("/proc/self/fd/%d", s->root_fd);

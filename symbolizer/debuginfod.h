@@ -1,5 +1,6 @@
 /* Debug files from a debuginfod server; only where the user set DEBUGINFOD_URLS.  The client
- * library is loaded on first use, so that wallspy runs without it. Source: debuginfod(8),
+ * library is loaded on first use, so that wallspy runs without it; the static program runs
+ * debuginfod-find instead (debuginfod_find.c).  Source: debuginfod(8),
  * debuginfod_find_debuginfo(3). */
 #pragma once
 
@@ -7,11 +8,12 @@
 
 struct debuginfod;
 
-/* NULL: DEBUGINFOD_URLS is not set, or the library cannot be loaded (warned once). */
+/* NULL: DEBUGINFOD_URLS is not set, or the library cannot be loaded (warned once).  That there is
+ * no debuginfod-find is found, and warned of, by the first debuginfod_fetch(). */
 struct debuginfod *debuginfod_open(void);
 /* Downloads the debug file with this build id, or takes it from the client's cache.  Returns its
- * path, which the caller frees; NULL: none.  Takes DEBUGINFOD_MAX_S at most; once that was not
- * enough, or no server could be reached, only the cache would help, and NULL is returned at once
- * from then on (warned once). */
+ * path, which the caller frees; NULL: none.  Takes DEBUGINFOD_MAX_S at most.  Once that was not
+ * enough, or no server could be reached, returns NULL at once from then on (warned once),
+ * because only the cache would help. */
 char *debuginfod_fetch(struct debuginfod *d, const struct build_id *id);
 struct debuginfod *debuginfod_close(struct debuginfod *d); /* NULL is fine; returns NULL */

@@ -37,8 +37,8 @@ static void collect(const char *s, size_t len, void *opaque)
         longjmp(sink->full, 1);
 }
 
-/* Is TAGGED's tag worth showing?  numba's (a version and a hash of its options) and libc++'s (its version)
- * tell builds apart, not functions. */
+/* Is TAGGED's tag worth showing?  Those of numba (a version and a hash of its options) and of
+ * libc++ (its version) tell builds apart, not functions. */
 static bool tag_says_something(const struct demangle_component *tagged)
 {
     static const char cxx11[] = "cxx11";
@@ -125,7 +125,8 @@ static bool demangle_cxx(const char *name, struct text *out)
     return demangle_as_it_is(name, out);
 }
 
-/* An identifier that is not all ASCII is decoded into memory, printed from there at once, and that freed. */
+/* An identifier that is not all ASCII.  The demangler decodes it into memory, prints it and
+ * frees that memory. */
 static bool is_decoded(const char *s, size_t len)
 {
     size_t i = 0;

@@ -8,13 +8,13 @@ enum {
     MAX_SHOWN_NAME_BYTES = 1000,
 };
 
-/* Puts the readable form of NAME into OUT (cleared first); NAME itself if it is not mangled, or not
- * well-formed.  For C++ the parameter list, return type and const/ref qualifiers go, also those of
- * functions around a local class or lambda; template arguments stay.  Rust's hashes go.  What says
- * which version or renaming of a symbol it is (@@GLIBC_2.2.5, .llvm.N, .lto_priv.N) goes; what says
- * which part or variant of the code it is (.cold, .constprop.0, @plt) stays as it stands.
- * OUT is at most MAX_SHOWN_NAME_BYTES long, cut at a character with "…".  Any bytes may be given:
- * time, stack and memory are bounded.
+/* Puts the readable form of NAME into OUT (cleared first), or NAME itself if it is not mangled or
+ * not well-formed.  C++ names lose their parameter list, return type and const/ref qualifiers, also
+ * those of functions around a local class or lambda; template arguments stay.  Rust names lose
+ * their hash.  Suffixes for versions and renamings go (@@GLIBC_2.2.5, .llvm.N, .lto_priv.N).
+ * Suffixes for parts and variants of the code stay as they are (.cold, .constprop.0, @plt).  OUT is
+ * at most MAX_SHOWN_NAME_BYTES long, cut at a character with "…".  Any bytes may be given: time,
+ * stack and memory are bounded.
  * Source: Itanium C++ ABI § 5.1; Rust RFC 2603; libiberty's demangle.h. */
 void demangle(const char *name, struct text *out);
 

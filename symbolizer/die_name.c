@@ -72,7 +72,8 @@ static void normalize(const char *path, struct text *out)
     }
 }
 
-/* Does PATH begin with the folder DIR?  libdw puts the unit's before files of DWARF 5's folder 0. */
+/* Does PATH begin with the folder DIR?  libdw puts the unit's folder before files of DWARF 5's
+ * folder 0. */
 static bool is_within(const char *path, const char *dir)
 {
     return str_starts(path, dir) && path[strlen(dir)] == '/';

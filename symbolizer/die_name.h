@@ -1,4 +1,4 @@
-/* What a function's DIE is called and where it was declared, interned and remembered.
+/* The name of a function's DIE and where it was declared, interned and remembered.
  * Source: DWARF 5 § 3.3.1, 3.3.8; elfutils libdw.h. */
 #pragma once
 
@@ -15,8 +15,8 @@ struct die_name {
 
 struct die_names;
 struct die_names *die_names_new(struct profile *profile); /* borrowed */
-/* DIE, a subprogram, is a child of its unit: so nothing is around it, which is else looked for in all of
- * the unit. */
+/* DIE, a subprogram, is a child of its unit: nothing is around it.  This spares a search through
+ * all of the unit. */
 void die_names_at_top(struct die_names *n, const Dwarf_Die *die);
 /* DIE: a subprogram, or an inlined call of one.  Valid until the next call. */
 const struct die_name *die_names_get(struct die_names *n, Dwarf_Die *die);

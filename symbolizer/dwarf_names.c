@@ -21,8 +21,9 @@ enum {
 };
 #define NO_PARENT UINT32_MAX
 
-/* DIEs lie in the order in which a walk meets them, children behind their parent.  One that does not is a
- * sibling that points backwards, or at its own children, of which a walk would double at each level. */
+/* DIEs lie in the order in which a walk meets them, children behind their parent.  A DIE that
+ * breaks this order is a sibling that points backwards, or at its own children.  A walk that
+ * followed it would double at each level. */
 struct order {
     const void *last;
 };
@@ -88,7 +89,7 @@ static bool add_ranges(struct dwarf_names *d, struct ranges *ranges, Dwarf_Die *
     return any;
 }
 
-/* The first child of PARENT, or the next sibling of DIE, if it lies behind all DIEs met before it. */
+/* The first child of PARENT, or the next sibling of DIE, if it lies behind all DIEs met before. */
 static bool first_child(struct order *order, Dwarf_Die *parent, Dwarf_Die *ret)
 {
     if (dwarf_child(parent, ret) != 0 || (const void *)ret->addr <= order->last)
@@ -214,9 +215,9 @@ static void load_unit(struct dwarf_names *d, struct unit *u)
     ranges_finish(&u->by_address);
 }
 
-/* gcc has the parts of a function that run in parallel (OpenMP), GNU C's nested functions and what Fortran and Ada
- * call contained ones inside it.  To find them is to read all of the unit, so it is done when an address is in no
- * other function. */
+/* gcc puts some functions inside others: the parallel parts of a function (OpenMP), GNU C's
+ * nested functions, and what Fortran and Ada call contained functions.  Finding them means
+ * reading all of the unit, so it is done only for an address that no other function covers. */
 static void load_nested(struct dwarf_names *d, struct unit *u)
 {
     if (u->nested_loaded)
@@ -229,8 +230,8 @@ static void load_nested(struct dwarf_names *d, struct unit *u)
 
 /* ---- units of the file ---- */
 
-/* A unit that does not say where its code is has it where its functions are.  Nearly all of them have
- * none, and to find that out takes as long as to read the unit. */
+/* A unit that does not say where its code is has it where its functions are.  Nearly all such
+ * units have no code, and finding that out takes as long as reading the unit. */
 static void add_silent_unit(struct dwarf_names *d, uint32_t item)
 {
     struct unit *u = &d->units[item];

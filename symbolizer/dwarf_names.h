@@ -11,8 +11,10 @@ struct dwarf_names;
 
 enum { MAX_INLINED = 64 }; /* calls inlined into each other; deeper ones are left out */
 
-/* Reads which code DWARF, of the file open at FD (-1: none), describes, and no more: functions and lines are read
- * when asked for.  CODE is the module whose addresses are meant; DWARF and it are borrowed for the names' life.  Strings are interned in PROFILE, borrowed.  NULL: DWARF describes no code. */
+/* Reads which code DWARF describes, and no more: functions and lines are read when asked for.
+ * DWARF is that of the file open at FD (-1: none).  CODE is the module whose addresses are
+ * meant.  DWARF, CODE and PROFILE, which interns the strings, are borrowed for the names' life.
+ * NULL: DWARF describes no code. */
 struct dwarf_names *dwarf_names_open(Dwarf *dwarf, int fd, struct elf_file *code,
                                      struct profile *profile);
 /* Fills RET (room for MAX_INLINED + 1) with what runs at ELF_ADDR, innermost first.  Returns the

@@ -13,8 +13,8 @@
 #include "symbolizer/mini_debug.h"
 #include "symbolizer/symtab.h"
 
-/* The DWARF of a file.  Not read through the file's shared Elf where that can be helped: what libdw unpacks stays for as
- * long as the Elf. */
+/* The DWARF of a file.  It is read through an Elf of its own where possible, because what libdw
+ * unpacks stays in memory for as long as the Elf. */
 struct debug_info {
     int fd;   /* by which libdw knows the folder, for split DWARF; -1: none */
     Elf *elf; /* NULL: the file's own */
@@ -59,8 +59,8 @@ static bool debug_info_open(struct debug_info *ret, struct elf_file *file)
     return ret->dwarf != NULL;
 }
 
-/* Opens the file that INFO, the DWARF of FILE, shares with others (dwz).  False: it is not to be had.  libdw must not
- * look for it then: it would take what lies at the path, whatever that is. */
+/* Opens the file that INFO, the DWARF of FILE, shares with others (dwz).  False: it cannot be
+ * had.  Then libdw must not look for it: libdw would take whatever lies at the path. */
 static bool take_alt(struct module_names *m, struct elf_file *file, struct debug_search *search)
 {
     const char *name;
@@ -140,9 +140,9 @@ static bool find_symbol(struct module_names *m, uint64_t elf_addr, uint64_t func
     return true;
 }
 
-/* libc's DWARF calls read() __GI___libc_read: where a function has an exported name with fewer
- * underscores, or an as plain but shorter one, that is what its callers wrote.  "__GI_" is libc's mark
- * for what it calls itself: of such a function any other name will do (__clone3). */
+/* libc's DWARF calls read() __GI___libc_read.  Where a function has an exported name with fewer
+ * underscores, or one as plain but shorter, its callers wrote that name.  "__GI_" is libc's mark
+ * for what it calls itself: any other name of such a function will do (__clone3). */
 static void prefer_exported(struct module_names *m, uint64_t elf_addr, uint64_t function,
                             struct location *l)
 {
@@ -167,8 +167,9 @@ static bool ends_in_member(const struct text *qualified, const char *name, size_
            memcmp(qualified->s + qualified->len - len - 2, "::", 2) == 0;
 }
 
-/* Where there are line tables only (clang's -gline-tables-only, rustc's) DWARF has neither linkage names nor what is around
- * a function: two of a name would be one.  The symbol has both; of a generic one perhaps no arguments. */
+/* Where there are line tables only (clang's -gline-tables-only, rustc's), DWARF has neither
+ * linkage names nor the scope around a function, so that two functions of a name would look like
+ * one.  The symbol has both.  The symbol of a generic function may lack its arguments. */
 static void prefer_qualified(struct module_names *m, uint64_t elf_addr, uint64_t function,
                              struct location *l)
 {

@@ -1,6 +1,6 @@
-/* One go at naming code of several files.  It shares nothing with the recording but what naming_add() lends it, so it
- * can be done in a thread of its own while the target is sampled.  Opening files is most of the work: all that is wanted of
- * one is asked for together. */
+/* One job of naming code of several files.  It shares nothing with the recording but what
+ * naming_add() lends it, so it can be done in a thread of its own while the target is sampled.
+ * Opening a file is most of the work, so all names wanted of one file are asked for together. */
 #pragma once
 
 #include "profile/profile.h"
@@ -19,19 +19,21 @@ struct naming_place {
 };
 
 struct naming *naming_new(void);
-/* N more places, ascending, of FILE, which the target mapped from PATH (copied); SEARCH finds its debug file.  FILE and
- * SEARCH are borrowed for the go. */
+/* Adds N more places, ascending, of FILE, which the target mapped from PATH (copied).  SEARCH
+ * finds its debug file.  FILE and SEARCH are borrowed for the job. */
 void naming_add(struct naming *n, struct elf_file *file, const char *path,
                 struct debug_search *search, const struct naming_place *places, size_t count);
 /* Does it, in this thread. */
 void naming_run(struct naming *n, struct naming_progress progress);
-/* Begins it in a thread of its own, which takes no signals.  Returns 0 or a negative errno of pthread_create(3). */
+/* Begins the job in a thread of its own, which takes no signals.  Returns 0 or a negative errno
+ * of pthread_create(3). */
 int naming_start(struct naming *n);
 bool naming_is_done(const struct naming *n);
 /* Ends what naming_start() began: waits for it, but for one more name at most. */
 void naming_stop(struct naming *n);
-/* What the I-th place added is called: as many locations as said, innermost first, strings by naming_text().  0: it has no
- * name, or the go was ended before.  Valid as long as N. */
+/* What the I-th place added is called: as many locations as said, innermost first.  Their
+ * strings are for naming_text().  0: it has no name, or the job was ended before.  Valid as long
+ * as N. */
 size_t naming_found(const struct naming *n, size_t i, const struct location **ret);
 const char *naming_text(const struct naming *n, string_id id);
 struct naming *

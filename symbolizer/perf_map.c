@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/ration.h"
+#include "base/duty_cycle.h"
 #include "base/search.h"
 #include "symbolizer/demangle.h"
 
@@ -45,7 +45,7 @@ struct perf_map {
     struct named_list named; /* by address, disjoint */
     bool whole; /* was read to its end: later lines may take back what earlier ones say */
     bool full;  /* it names more than we keep, so nothing is sure */
-    struct ration reading;
+    struct duty_cycle reading;
 };
 
 struct perf_map *perf_map_new(const char *path, uid_t owner, int64_t since_s)
@@ -207,8 +207,8 @@ static void close_file(struct perf_map *m)
     m->whole = m->full = false;
 }
 
-/* Opening a FIFO or a device has effects, so it is looked at first; what lies there by the time of opening
- * is looked at again. */
+/* Opening a FIFO or a device has effects, so its kind is checked before, and once more when it
+ * is open: another file may have taken its place. */
 static bool open_file(struct perf_map *m)
 {
     struct stat st;
@@ -235,7 +235,7 @@ static bool is_current(const struct perf_map *m)
 bool perf_map_refresh(struct perf_map *m)
 {
     bool changed = false;
-    if (!ration_begin(&m->reading))
+    if (!duty_cycle_begin(&m->reading))
         return false;
     if (m->fd >= 0 && !is_current(m)) {
         close_file(m);
@@ -243,7 +243,7 @@ bool perf_map_refresh(struct perf_map *m)
     }
     if (m->fd >= 0 || open_file(m))
         changed |= read_on(m);
-    ration_end(&m->reading, COST_SHARE, (int64_t)REFRESH_MS * NS_PER_MS);
+    duty_cycle_end(&m->reading, COST_SHARE, (int64_t)REFRESH_MS * NS_PER_MS);
     return changed;
 }
 

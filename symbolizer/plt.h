@@ -1,4 +1,4 @@
-/* Whom the stubs of a procedure linkage table jump to.  x86-64 only.
+/* The functions to which the stubs of a procedure linkage table jump.  x86-64 only.
  * Source: x86-64 psABI § 5.2 (lazy stubs), § 13.2 (.plt.sec); ld's .plt.got. */
 #pragma once
 

@@ -45,8 +45,9 @@ static bool is_harmless(const char *folder, const char *dir, const char *file)
     return regular;
 }
 
-/* libdw opens whatever is at the two places that UNIT names: beside the file, and in the folder where it was
- * compiled.  A FIFO there would make it wait for ever, and to open a device has effects. */
+/* libdw opens whatever is at the two places that UNIT names: beside the file, and in the folder
+ * where it was compiled.  A FIFO there would make it wait for ever, and opening a device has
+ * effects. */
 static bool may_open(Dwarf_Die *unit, int fd)
 {
     char folder[PATH_MAX];

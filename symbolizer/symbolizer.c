@@ -19,7 +19,8 @@
 struct symbolizer_entry {
     struct modules *modules;
     struct module *module;
-    uint64_t file; /* its path and build id; of a file without one: only this entry's */
+    module_id id;
+    uint64_t file; /* see file_key() */
 };
 
 /* Code outside all files that had no name when it was met. */
@@ -41,8 +42,8 @@ struct symbolizer {
     struct symbolizer_entry *entries;
     size_t n, capacity;
     struct map by_id; /* module_id → entry */
-    bool (*is_plumbing)(const char *function);
-    bool (*is_jit_plumbing)(const char *function);
+    bool (*is_internal)(const char *function);
+    bool (*is_jit_internal)(const char *function);
 };
 
 struct wanted_frame {
@@ -50,6 +51,7 @@ struct wanted_frame {
     uint64_t file, offset, function;
     uint32_t entry;
     frame_id frame;
+    size_t place; /* of the naming: several processes may have a frame there */
 };
 
 struct wanted_list {
@@ -66,37 +68,49 @@ struct symbolizer *symbolizer_new(struct profile *profile, pid_t pid)
     return s;
 }
 
+/* A key of the module's file: equal for all modules that one file serves, also those of several
+ * processes.  It is made of path and build id, so that an image is named by the file that
+ * another process still has.  Without a build id it is made of the open file.  0: there is no
+ * file. */
+static uint64_t file_key(const struct profile_module *m, const struct elf_file *elf)
+{
+    static const uint64_t without_id = UINT64_C(1) << 63;
+    if (m->build_id.ix)
+        return (uint64_t)m->path.ix << 32 | m->build_id.ix;
+    return elf ? without_id | (uintptr_t)elf : 0;
+}
+
 void symbolizer_add_module(struct symbolizer *s, module_id m, struct modules *modules,
                            struct module *module)
 {
     const struct profile_module *known = profile_get_module(s->profile, m);
-    uint64_t file = (uint64_t)known->path.ix << 32 | known->build_id.ix;
+    uint64_t file = file_key(known, module_elf(modules, module));
     s->entries = array_reserve(s->entries, &s->capacity, s->n + 1, sizeof *s->entries);
     map_put(&s->by_id, m.ix, s->n);
-    s->entries[s->n++] = (struct symbolizer_entry){modules, module, known->build_id.ix ? file : 0};
+    s->entries[s->n++] = (struct symbolizer_entry){modules, module, m, file};
 }
 
-void symbolizer_set_plumbing(struct symbolizer *s, bool (*is_plumbing)(const char *function),
-                             bool (*is_jit_plumbing)(const char *function))
+void symbolizer_set_internal(struct symbolizer *s, bool (*is_internal)(const char *function),
+                             bool (*is_jit_internal)(const char *function))
 {
-    s->is_plumbing = is_plumbing;
-    s->is_jit_plumbing = is_jit_plumbing;
+    s->is_internal = is_internal;
+    s->is_jit_internal = is_jit_internal;
 }
 
-static void find_plumbing(const struct symbolizer *s, frame_id frame, struct location *locations,
+static void find_internal(const struct symbolizer *s, frame_id frame, struct location *locations,
                           size_t n)
 {
     uint32_t flags = profile_get_frame(s->profile, frame)->flags;
-    bool (*ask)(const char *function) = flags & FRAME_IS_INTERPRETER ? s->is_plumbing
-                                        : flags & FRAME_IS_JIT       ? s->is_jit_plumbing
+    bool (*ask)(const char *function) = flags & FRAME_IS_INTERPRETER ? s->is_internal
+                                        : flags & FRAME_IS_JIT       ? s->is_jit_internal
                                                                      : NULL;
     for (size_t i = 0; ask && i < n; i++)
-        locations[i].plumbing = ask(profile_text(s->profile, locations[i].function));
+        locations[i].internal = ask(profile_text(s->profile, locations[i].function));
 }
 
 /* ---- code outside all files ---- */
 
-/* When the process began, in seconds since 1970, rounded down by as much as clocks may differ; 0: unknown. */
+/* When the process began, in seconds since 1970, less what clocks may differ by; 0: unknown. */
 static int64_t begin_of(pid_t pid)
 {
     enum { SLACK_S = 2 };
@@ -137,7 +151,7 @@ string_id symbolizer_jit_name(struct symbolizer *s, uint64_t addr)
 static void name_jit_frame(struct symbolizer *s, frame_id frame, string_id name)
 {
     struct location location = {.function = name};
-    find_plumbing(s, frame, &location, 1);
+    find_internal(s, frame, &location, 1);
     profile_locate(s->profile, frame, &location, 1);
 }
 
@@ -155,7 +169,8 @@ void symbolizer_add_jit_frame(struct symbolizer *s, frame_id frame, uint64_t add
     s->nameless[s->n_nameless++] = (struct nameless){frame, addr};
 }
 
-/* Compilers may write their map late.  Asked soon after that: another function may take the address. */
+/* Compilers may write their map late.  It is read soon after that, since another function may
+ * take the address. */
 static void name_nameless(struct symbolizer *s)
 {
     size_t left = 0;
@@ -200,14 +215,21 @@ void symbolizer_exec(struct symbolizer *s)
 
 /* ---- code of modules ---- */
 
-static void want(struct symbolizer *s, struct wanted_list *list, frame_id id)
+/* OWNERS: which of ALL has a file for a module. */
+static void want(struct symbolizer *const *all, const struct map *owners, struct wanted_list *list,
+                 frame_id id)
 {
-    const struct frame *f = profile_get_frame(s->profile, id);
+    const struct profile *p = all[0]->profile;
+    const struct frame *f = profile_get_frame(p, id);
+    uint64_t owner;
     uint64_t entry;
     size_t n;
-    if (f->kind != FRAME_NATIVE || profile_locations(s->profile, id, &n) ||
-        !map_get(&s->by_id, f->native.module.ix, &entry))
+    if (f->kind != FRAME_NATIVE || profile_locations(p, id, &n) ||
+        !map_get(owners, f->native.module.ix, &owner) ||
+        !map_get(&all[owner]->by_id, f->native.module.ix, &entry) ||
+        !all[owner]->entries[entry].file)
         return;
+    struct symbolizer *s = all[owner];
     list->items = array_reserve(list->items, &list->capacity, list->n + 1, sizeof *list->items);
     list->items[list->n++] = (struct wanted_frame){
         .symbolizer = s,
@@ -219,105 +241,123 @@ static void want(struct symbolizer *s, struct wanted_list *list, frame_id id)
     };
 }
 
-/* Of one file; where that is not known, of one module. */
-static int by_file(const struct wanted_frame *x, const struct wanted_frame *y)
-{
-    int order = compare_u64(x->file, y->file);
-    if (order || x->file)
-        return order;
-    order = compare_u64((uintptr_t)x->symbolizer, (uintptr_t)y->symbolizer);
-    return order ? order : compare_u64(x->entry, y->entry);
-}
-
 /* By file, then by address: every unit of DWARF is read once, in the file's order. */
 static int by_place(const void *a, const void *b)
 {
     const struct wanted_frame *x = a;
     const struct wanted_frame *y = b;
-    int order = by_file(x, y);
+    int order = compare_u64(x->file, y->file);
     order = order ? order : compare_u64(x->offset, y->offset);
     return order ? order : compare_u64(x->frame.ix, y->frame.ix);
 }
 
-/* What is to be named, by place, each frame once: a forked process has its parent's. */
+/* The first that has a file for a module: a forked process has its parent's. */
+static void find_owners(struct symbolizer *const *all, size_t n, struct map *owners)
+{
+    uint64_t known;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < all[i]->n; k++) {
+            const struct symbolizer_entry *e = &all[i]->entries[k];
+            if (e->file && !map_get(owners, e->id.ix, &known))
+                map_put(owners, e->id.ix, i);
+        }
+}
+
+/* What is to be named, by place, each frame once. */
 static struct wanted_list want_all(struct symbolizer *const *all, size_t n)
 {
     struct wanted_list list = {0};
-    for (size_t i = 0; i < n; i++)
-        for (uint32_t f = 1; f <= profile_frame_count(all[i]->profile); f++)
-            want(all[i], &list, (frame_id){f});
+    struct map owners = {0};
+    find_owners(all, n, &owners);
+    for (uint32_t f = 1; n && f <= profile_frame_count(all[0]->profile); f++)
+        want(all, &owners, &list, (frame_id){f});
     if (list.n)
         qsort(list.items, list.n, sizeof *list.items, by_place);
-    size_t kept = 0;
-    for (size_t i = 0; i < list.n; i++)
-        if (!kept || list.items[i].frame.ix != list.items[kept - 1].frame.ix)
-            list.items[kept++] = list.items[i];
-    list.n = kept;
+    map_release(&owners);
     return list;
 }
 
-/* ---- goes ---- */
+/* ---- jobs ---- */
 
 enum { MAX_OPENED = 128 }; /* the sampler needs file descriptors too */
 
-struct naming_go {
-    struct wanted_list list; /* the items of NAMING, in its order */
+struct naming_job {
+    struct wanted_list list;
+    size_t n_places; /* of NAMING */
     struct naming *naming;
-    struct elf_file *opened[MAX_OPENED]; /* for this go */
+    struct elf_file *opened[MAX_OPENED]; /* for this job */
     size_t n_opened;
 };
 
-/* The file of the entry that W is in; NULL: it is gone, or not to be had a second time where that is needed. */
-static struct elf_file *open_file(struct naming_go *go, const struct wanted_frame *w, bool apart)
+/* The file of the entry that W is in.  APART: opened a second time.  NULL: it is gone, or cannot
+ * be opened again. */
+static struct elf_file *open_file(struct naming_job *job, const struct wanted_frame *w, bool apart)
 {
     const struct symbolizer_entry *e = &w->symbolizer->entries[w->entry];
     struct elf_file *file = module_elf(e->modules, e->module);
     if (!file || !apart)
         return file;
     struct elf_file *again;
-    if (go->n_opened == MAX_OPENED || elf_file_again(&again, file) < 0)
+    if (job->n_opened == MAX_OPENED || elf_file_again(&again, file) < 0)
         return NULL;
-    return go->opened[go->n_opened++] = again;
+    return job->opened[job->n_opened++] = again;
 }
 
-/* Adds the N frames of one file at W, if it can be opened: for one process it may be gone where another still has
- * it. */
-static bool add_file(struct naming_go *go, const struct wanted_frame *w, size_t n, bool apart)
+static bool is_same_place(const struct wanted_frame *w, const struct naming_place *place)
+{
+    return w->offset == place->offset && w->function == place->function;
+}
+
+/* Adds the places of the N frames of one file at W, each once. */
+static void add_places(struct naming_job *job, struct elf_file *file, const struct wanted_frame *of,
+                       struct wanted_frame *w, size_t n)
+{
+    struct naming_place *places = xmalloc(n * sizeof *places);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!kept || !is_same_place(&w[i], &places[kept - 1]))
+            places[kept++] = (struct naming_place){w[i].offset, w[i].function};
+        w[i].place = job->n_places + kept - 1;
+    }
+    const struct module *module = of->symbolizer->entries[of->entry].module;
+    naming_add(job->naming, file, module->path, of->symbolizer->search, places, kept);
+    job->n_places += kept;
+    free(places);
+}
+
+/* Adds the N frames of one file at W, if it can be opened: for one process it may be gone where
+ * another still has it. */
+static bool add_file(struct naming_job *job, struct wanted_frame *w, size_t n, bool apart)
 {
     struct elf_file *file = NULL;
     const struct wanted_frame *of = w;
     for (size_t i = 0; i < n && !file; i++)
-        file = open_file(go, of = &w[i], apart);
+        file = open_file(job, of = &w[i], apart);
     if (!file)
         return false;
-    struct naming_place *places = xmalloc(n * sizeof *places);
-    for (size_t i = 0; i < n; i++)
-        places[i] = (struct naming_place){w[i].offset, w[i].function};
-    const struct module *module = of->symbolizer->entries[of->entry].module;
-    naming_add(go->naming, file, module->path, of->symbolizer->search, places, n);
-    free(places);
+    add_places(job, file, of, w, n);
     return true;
 }
 
 /* APART: with files of its own. */
-static struct naming_go *go_new(struct symbolizer *const *all, size_t n, bool apart)
+static struct naming_job *job_new(struct symbolizer *const *all, size_t n, bool apart)
 {
-    struct naming_go *go = xcalloc(1, sizeof *go);
-    go->naming = naming_new();
-    go->list = want_all(all, n);
-    struct wanted_frame *items = go->list.items;
+    struct naming_job *job = xcalloc(1, sizeof *job);
+    job->naming = naming_new();
+    job->list = want_all(all, n);
+    struct wanted_frame *items = job->list.items;
     size_t kept = 0;
-    for (size_t at = 0, len; at < go->list.n; at += len) {
+    for (size_t at = 0, len; at < job->list.n; at += len) {
         len = 1;
-        while (at + len < go->list.n && by_file(&items[at], &items[at + len]) == 0)
+        while (at + len < job->list.n && items[at].file == items[at + len].file)
             len++;
-        if (!add_file(go, &items[at], len, apart))
+        if (!add_file(job, &items[at], len, apart))
             continue;
         memmove(&items[kept], &items[at], len * sizeof *items);
         kept += len;
     }
-    go->list.n = kept;
-    return go;
+    job->list.n = kept;
+    return job;
 }
 
 static string_id string_of(struct profile *p, const struct naming *naming, string_id id)
@@ -325,12 +365,12 @@ static string_id string_of(struct profile *p, const struct naming *naming, strin
     return id.ix ? profile_string(p, naming_text(naming, id)) : id;
 }
 
-static bool take_names(const struct naming *naming, size_t i, const struct wanted_frame *w)
+static bool take_names(const struct naming *naming, const struct wanted_frame *w)
 {
     struct symbolizer *s = w->symbolizer;
     struct location locations[MAX_INLINED + 1];
     const struct location *found;
-    size_t n = naming_found(naming, i, &found);
+    size_t n = naming_found(naming, w->place, &found);
     if (n == 0)
         return false;
     memcpy(locations, found, n * sizeof *found);
@@ -338,24 +378,24 @@ static bool take_names(const struct naming *naming, size_t i, const struct wante
         locations[j].function = string_of(s->profile, naming, found[j].function);
         locations[j].file = string_of(s->profile, naming, found[j].file);
     }
-    find_plumbing(s, w->frame, locations, n);
+    find_internal(s, w->frame, locations, n);
     profile_locate(s->profile, w->frame, locations, n);
     return true;
 }
 
-size_t naming_go_end(struct naming_go *go)
+size_t naming_job_end(struct naming_job *job)
 {
     size_t named = 0;
-    if (!go)
+    if (!job)
         return 0;
-    naming_stop(go->naming);
-    for (size_t i = 0; i < go->list.n; i++)
-        named += take_names(go->naming, i, &go->list.items[i]);
-    for (size_t i = 0; i < go->n_opened; i++)
-        elf_file_free(go->opened[i]);
-    naming_free(go->naming);
-    free(go->list.items);
-    free(go);
+    naming_stop(job->naming);
+    for (size_t i = 0; i < job->list.n; i++)
+        named += take_names(job->naming, &job->list.items[i]);
+    for (size_t i = 0; i < job->n_opened; i++)
+        elf_file_free(job->opened[i]);
+    naming_free(job->naming);
+    free(job->list.items);
+    free(job);
     return named;
 }
 
@@ -365,23 +405,23 @@ void symbolizers_run(struct symbolizer *const *all, size_t n,
     for (size_t i = 0; i < n; i++)
         if (all[i]->perf_map && perf_map_finish(all[i]->perf_map))
             name_nameless(all[i]);
-    struct naming_go *go = go_new(all, n, false);
-    naming_run(go->naming, (struct naming_progress){on_progress, ctx});
-    (void)naming_go_end(go);
+    struct naming_job *job = job_new(all, n, false);
+    naming_run(job->naming, (struct naming_progress){on_progress, ctx});
+    (void)naming_job_end(job);
 }
 
-struct naming_go *symbolizers_start(struct symbolizer *const *all, size_t n)
+struct naming_job *symbolizers_start(struct symbolizer *const *all, size_t n)
 {
-    struct naming_go *go = go_new(all, n, true);
-    if (go->list.n && naming_start(go->naming) == 0)
-        return go;
-    (void)naming_go_end(go);
+    struct naming_job *job = job_new(all, n, true);
+    if (job->list.n && naming_start(job->naming) == 0)
+        return job;
+    (void)naming_job_end(job);
     return NULL;
 }
 
-bool naming_go_is_done(const struct naming_go *go)
+bool naming_job_is_done(const struct naming_job *job)
 {
-    return naming_is_done(go->naming);
+    return naming_is_done(job->naming);
 }
 
 struct symbolizer *symbolizer_free(struct symbolizer *s)

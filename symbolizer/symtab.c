@@ -1,6 +1,7 @@
-/* A library may have a million symbols, of which a hundred are asked for.  So two passes: the first notes
- * for each wanted address the last start before it, which is all that symbols without a size need to
- * know; the second keeps the symbols that a wanted address, or such a start, lies in. */
+/* A library may have a million symbols, of which a hundred are asked for.  So there are two
+ * passes.  The first notes for each wanted address the last start of a symbol before it, which
+ * is all that symbols without a size need.  The second keeps the symbols that a wanted address,
+ * or such a start, lies in. */
 #include "symbolizer/symtab.h"
 
 #include <gelf.h>

@@ -4,16 +4,18 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "target/host.h"
 #include "target/proc.h"
+#include "target/user_name.h"
 
 enum {
     TASK_IS_KERNEL_THREAD = 0x00200000, /* PF_KTHREAD, include/linux/sched.h */
@@ -128,8 +130,7 @@ static enum attach_obstacle find_refusal(struct attach_check *c, const struct ta
         return c->yama_scope ? ATTACH_YAMA : ATTACH_REFUSED;
     bool capable = has_ptrace_capability();
     if (!capable && status->uid != c->caller) {
-        struct passwd *owner = getpwuid(status->uid);
-        (void)snprintf(c->owner_name, sizeof c->owner_name, "%s", owner ? owner->pw_name : "");
+        user_name(status->uid, c->owner_name);
         return ATTACH_OTHER_USER;
     }
     if (!capable && (status->euid != c->caller || status->suid != c->caller ||
@@ -219,10 +220,23 @@ static bool is_unseen(int r)
     return r == -ENOENT || r == -ESRCH || r == -EPERM || r == -EACCES;
 }
 
+static bool is_old_kernel(struct attach_check *c)
+{
+    struct utsname name;
+    if (uname(&name) != 0 || !host_kernel_is_old(name.release))
+        return false;
+    (void)snprintf(c->kernel, sizeof c->kernel, "%.*s", KERNEL_BYTES - 1, name.release);
+    return true;
+}
+
 void attach_check(struct attach_check *ret, pid_t number)
 {
     *ret = (struct attach_check){.pid = number, .caller = getuid()};
     struct task_status status;
+    if (is_old_kernel(ret)) {
+        ret->obstacle = ATTACH_OLD_KERNEL;
+        return;
+    }
     if (is_other_proc()) {
         ret->obstacle = ATTACH_OTHER_PROC;
         return;

@@ -6,8 +6,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "target/user_name.h"
+
 enum attach_obstacle {
     ATTACH_OK,
+    ATTACH_OLD_KERNEL,
     ATTACH_NO_PROCESS,
     ATTACH_ZOMBIE,
     ATTACH_KERNEL_THREAD,
@@ -25,7 +28,7 @@ enum attach_obstacle {
     ATTACH_REFUSED,         /* the kernel says no and /proc gives no reason */
 };
 
-enum { OWNER_NAME_BYTES = 33 };
+enum { KERNEL_BYTES = 32 };
 
 struct attach_check {
     enum attach_obstacle obstacle;
@@ -36,18 +39,20 @@ struct attach_check {
     bool threads_live;    /* ATTACH_ZOMBIE: only the main thread has ended */
     pid_t tracer;         /* ATTACH_TRACED */
     char tracer_comm[16];
-    uid_t owner, caller;               /* of the process; wallspy's */
-    char owner_name[OWNER_NAME_BYTES]; /* ATTACH_OTHER_USER: "" if unknown */
-    int error;                         /* ATTACH_UNREADABLE: errno */
-    int yama_scope;                    /* ATTACH_YAMA: 1, 2, 3; 0 if not Yama's */
+    uid_t owner, caller;              /* of the process; wallspy's */
+    char owner_name[USER_NAME_BYTES]; /* ATTACH_OTHER_USER: "" if unknown */
+    char kernel[KERNEL_BYTES];        /* ATTACH_OLD_KERNEL: its release, cut */
+    int error;                        /* ATTACH_UNREADABLE: errno */
+    int yama_scope;                   /* ATTACH_YAMA: 1, 2, 3; 0 if not Yama's */
     pid_t
         namesake; /* ATTACH_NO_PROCESS: a process that has this pid in its own namespace; 0 none */
 };
 
 /* Looks at NUMBER, a pid or tid.  Does not attach; nothing in the target changes. */
 void attach_check(struct attach_check *ret, pid_t number);
-/* Appends the message for the user: one cause, its ways out, nearest first;
- * to be put behind "wallspy: ", lines of at most 79 columns then, no newline at the end.  COMMAND is
- * the process's command line for display, NULL if unknown.  Not for ATTACH_OK.  Pure. */
+/* Appends the message for the user: one cause and its ways out, nearest first.  It is to be put
+ * behind "wallspy: "; its lines then have at most 79 columns, and there is no newline at the
+ * end.  COMMAND is the process's command line for display, NULL if unknown.  Not for ATTACH_OK.
+ * Pure. */
 struct text;
 void attach_check_explain(const struct attach_check *c, const char *command, struct text *out);

@@ -119,6 +119,9 @@ static void add_cause(const struct attach_check *c, struct text *cause)
     case ATTACH_OK:
         assert(!"there is an obstacle");
         break;
+    case ATTACH_OLD_KERNEL:
+        text_addf(cause, "wallspy needs Linux 4.18 or newer; this is Linux %s.", c->kernel);
+        break;
     case ATTACH_NO_PROCESS:
     case ATTACH_UNREADABLE:
         add_unseen(c, cause);
@@ -150,8 +153,7 @@ static void add_cause(const struct attach_check *c, struct text *cause)
         break;
     case ATTACH_TRACED:
         text_addf(cause,
-                  "cannot attach to %d: %s (pid %d) is tracing it. A process has one "
-                  "tracer.",
+                  "cannot attach to %d: %s (pid %d) is tracing it. A process has one tracer.",
                   c->pid, *c->tracer_comm ? c->tracer_comm : "a process", c->tracer);
         break;
     case ATTACH_YAMA:

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "target/cursor.h"
+#include "target/mount.h"
 #include "target/proc.h"
 
 enum { MOUNTINFO_BYTES = 1 << 20, LINE_BYTES = 4096, STAT_BYTES = 4096, NS_PER_USEC = 1000 };
@@ -20,10 +19,6 @@ enum { MOUNTINFO_BYTES = 1 << 20, LINE_BYTES = 4096, STAT_BYTES = 4096, NS_PER_U
 struct group {
     bool v1;
     char path[PATH_MAX];
-};
-
-struct mount {
-    char root[PATH_MAX], point[PATH_MAX], type[64], options[256];
 };
 
 /* ---- texts ---- */
@@ -75,39 +70,6 @@ static bool find_group(const char *cgroup, struct group *ret)
     return found;
 }
 
-static bool is_octal(const char *s)
-{
-    return s[0] >= '0' && s[0] <= '3' && s[1] >= '0' && s[1] <= '7' && s[2] >= '0' && s[2] <= '7';
-}
-
-/* The kernel writes space, tab, line end and backslash as octal numbers: "\040".
- * Source: Linux fs/proc_namespace.c show_mountinfo(), fs/seq_file.c mangle_path(). */
-static void undo_escapes(char *s)
-{
-    char *to = s;
-    for (; *s; to++) {
-        unsigned char byte = (unsigned char)*s++;
-        if (byte == '\\' && is_octal(s)) {
-            byte = (unsigned char)((s[0] - '0') << 6 | (s[1] - '0') << 3 | (s[2] - '0'));
-            s += 3;
-        }
-        *to = (char)byte;
-    }
-    *to = '\0';
-}
-
-/* "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw": proc_pid_mountinfo(5). */
-static bool parse_mount(const char *line, struct mount *ret)
-{
-    const char *rest = strstr(line, " - ");
-    if (!rest || sscanf(line, "%*s %*s %*s %4095s %4095s", ret->root, ret->point) != 2 ||
-        sscanf(rest, " - %63s %*s %255s", ret->type, ret->options) != 2)
-        return false;
-    undo_escapes(ret->root);
-    undo_escapes(ret->point);
-    return true;
-}
-
 static bool is_mount_of(const struct mount *m, const struct group *group)
 {
     if (!group->v1)
@@ -115,55 +77,88 @@ static bool is_mount_of(const struct mount *m, const struct group *group)
     return str_eq(m->type, "cgroup") && has_word(m->options, strlen(m->options), "cpu");
 }
 
-/* GROUP's path below the mount: what is mounted may itself be a group, and ours be out of its sight. */
+/* GROUP's path below the mount: what is mounted may itself be a group, and ours be out of its
+ * sight: then NULL. */
 static const char *path_below(const struct mount *m, const struct group *group)
 {
     size_t len = str_eq(m->root, "/") ? 0 : strlen(m->root);
     const char *path = group->path;
     if (strncmp(path, m->root, len) != 0 || (path[len] && path[len] != '/') ||
-        str_starts(path, "/.."))
-        return "";
+        str_eq(path + len, "/..") || str_starts(path + len, "/../"))
+        return NULL;
     return str_eq(path + len, "/") ? "" : path + len;
 }
 
-int cgroup_directory(const char *mountinfo, const char *cgroup, char *ret, size_t ret_size,
-                     size_t *ret_top)
+static int place_below(const struct mount *m, const struct group *group, struct cgroup_place *ret)
+{
+    const char *below = path_below(m, group);
+    int n = snprintf(ret->directory, sizeof ret->directory, "%s%s", m->point, below ? below : "");
+    if (n < 0 || (size_t)n >= sizeof ret->directory)
+        return -ENAMETOOLONG;
+    ret->top = strlen(m->point);
+    ret->version = group->v1 ? 1 : 2;
+    ret->exact = below;
+    ret->part = !str_eq(m->root, "/");
+    return 0;
+}
+
+int cgroup_find(const char *mountinfo, const char *cgroup, struct cgroup_place *ret)
 {
     struct group group;
-    struct mount mount;
-    char line[LINE_BYTES];
+    struct mounts mounts = {0};
+    int r = -ENOENT;
     if (!find_group(cgroup, &group))
-        return -ENOENT;
-    for (const char *next = mountinfo; next && *next;) {
-        next = take_line(next, line);
-        if (!parse_mount(line, &mount) || !is_mount_of(&mount, &group))
-            continue;
-        int n = snprintf(ret, ret_size, "%s%s", mount.point, path_below(&mount, &group));
-        if (n < 0 || (size_t)n >= ret_size)
-            return -ENAMETOOLONG;
-        *ret_top = strlen(mount.point);
-        return 0;
+        return r;
+    ret->exact = false;
+    mounts_parse(&mounts, mountinfo);
+    for (size_t i = 0; i < mounts.n && !(r == 0 && ret->exact); i++) {
+        const struct mount *m = &mounts.items[i];
+        if (is_mount_of(m, &group) && (r < 0 || path_below(m, &group)))
+            r = place_below(m, &group, ret);
     }
-    return -ENOENT;
+    mounts_release(&mounts);
+    return r;
+}
+
+bool cgroup_go_up(struct cgroup_place *p)
+{
+    size_t len = strlen(p->directory);
+    while (len > p->top && p->directory[len - 1] != '/')
+        len--;
+    if (len <= p->top)
+        return false;
+    p->directory[len - 1] = '\0';
+    return true;
+}
+
+/* One line of a cpu.stat, of which C stands at the beginning; those of other keys change
+ * nothing. */
+static void parse_stat_line(struct cursor *c, struct throttled *t)
+{
+    const struct {
+        const char *key;
+        uint64_t *ret, unit;
+    } keys[] = {
+        {"nr_periods ", &t->elapsed, 1},
+        {"nr_throttled ", &t->periods, 1},
+        {"throttled_time ", &t->ns, 1}, /* version 1 */
+        {"throttled_usec ", &t->ns, NS_PER_USEC},
+    };
+    uint64_t value;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (cursor_take(c, keys[i].key) && cursor_u64(c, 10, &value))
+            *keys[i].ret = value * keys[i].unit;
 }
 
 struct throttled cgroup_parse_stat(const char *text, size_t len)
 {
     struct throttled t = {0};
-    uint64_t usec = 0;
-    uint64_t value;
     struct cursor c = {text, text + len};
     while (c.s < c.end) {
-        uint64_t *ret = cursor_take(&c, "nr_throttled ")     ? &t.periods
-                        : cursor_take(&c, "throttled_time ") ? &t.ns /* version 1 */
-                        : cursor_take(&c, "throttled_usec ") ? &usec
-                                                             : NULL;
-        if (ret && cursor_u64(&c, 10, &value))
-            *ret = value;
+        parse_stat_line(&c, &t);
         while (c.s < c.end && *c.s++ != '\n')
             ;
     }
-    t.ns += usec * NS_PER_USEC;
     return t;
 }
 
@@ -180,7 +175,8 @@ double cgroup_parse_max(const char *text, size_t len)
 
 /* ---- files ---- */
 
-/* Appends what there is of DIRECTORY/NAME to BUF, which holds LEN bytes; returns how many it holds then. */
+/* Appends what there is of DIRECTORY/NAME to BUF, which holds LEN bytes; returns how many it holds
+ * then. */
 static size_t read_file(const char *directory, const char *name, char buf[STAT_BYTES], size_t len)
 {
     char path[PATH_MAX + sizeof "/cpu.cfs_period_us"];
@@ -193,24 +189,46 @@ static size_t read_file(const char *directory, const char *name, char buf[STAT_B
     return len + (n > 0 ? (size_t)n : 0);
 }
 
-static void add_throttled(void *ret, const char *directory)
+bool cgroup_read_throttled(const char *directory, struct throttled *ret)
 {
-    struct throttled *t = ret;
     char text[STAT_BYTES];
-    struct throttled more = cgroup_parse_stat(text, read_file(directory, "cpu.stat", text, 0));
-    t->periods += more.periods;
-    t->ns += more.ns;
+    size_t len = read_file(directory, "cpu.stat", text, 0);
+    *ret = cgroup_parse_stat(text, len);
+    return len;
 }
 
-static void find_tightest(void *ret, const char *directory)
+int64_t cgroup_read_local_ns(const char *directory)
 {
-    double *cpus = ret;
+    char text[STAT_BYTES];
+    size_t len = read_file(directory, "cpu.stat.local", text, 0);
+    struct throttled t = cgroup_parse_stat(text, len);
+    return len ? (int64_t)(t.ns < INT64_MAX ? t.ns : INT64_MAX) : -1;
+}
+
+double cgroup_read_cpus(const char *directory)
+{
     char text[STAT_BYTES];
     size_t len = read_file(directory, "cpu.max", text, 0);
     if (!len)
         len = read_file(directory, "cpu.cfs_period_us", text,
                         read_file(directory, "cpu.cfs_quota_us", text, 0));
-    double here = cgroup_parse_max(text, len);
+    return cgroup_parse_max(text, len);
+}
+
+static void add_throttled(void *ret, const char *directory)
+{
+    struct throttled *t = ret;
+    struct throttled more;
+    (void)cgroup_read_throttled(directory, &more);
+    t->periods += more.periods;
+    t->ns += more.ns;
+    t->elapsed += more.elapsed;
+}
+
+static void find_tightest(void *ret, const char *directory)
+{
+    double *cpus = ret;
+    double here = cgroup_read_cpus(directory);
     if (here > 0 && (*cpus <= 0 || here < *cpus))
         *cpus = here;
 }
@@ -218,19 +236,15 @@ static void find_tightest(void *ret, const char *directory)
 /* Calls EACH with the directory of our group and of those above it. */
 static void for_each_group(void (*each)(void *ctx, const char *directory), void *ctx)
 {
-    char directory[PATH_MAX];
+    struct cgroup_place place;
     char cgroup[PROC_TEXT_BYTES];
-    size_t top = 0;
     char *mountinfo = xmalloc(MOUNTINFO_BYTES);
     if (proc_read_text(getpid(), 0, "mountinfo", mountinfo, MOUNTINFO_BYTES) > 0 &&
         proc_read_text(getpid(), 0, "cgroup", cgroup, sizeof cgroup) > 0 &&
-        cgroup_directory(mountinfo, cgroup, directory, sizeof directory, &top) == 0) {
-        for (size_t len = strlen(directory); len >= top; len--) {
-            if (directory[len] && directory[len] != '/')
-                continue;
-            directory[len] = '\0';
-            each(ctx, directory);
-        }
+        cgroup_find(mountinfo, cgroup, &place) == 0) {
+        do
+            each(ctx, place.directory);
+        while (cgroup_go_up(&place));
     }
     free(mountinfo);
 }

@@ -1,16 +1,20 @@
-/* The CPU quota of a process's control group: for how long the kernel kept the group off its CPUs. */
+/* The CPU quota of a process's control group: how long the kernel kept the group off its CPUs. */
 #pragma once
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct throttled {
     uint64_t periods; /* in which the quota was used up */
     uint64_t ns;      /* that the group then waited, summed over CPUs */
+    uint64_t elapsed; /* periods in all */
 };
 
-/* Of our own group and those above it, as far as they can be seen, since they were made.  Version 2 of
- * cgroups, and 1 where "cpu" is one of its controllers.  Zeros: no quota, or no cgroup file system.
+/* Of our own group and those above it, as far as they can be seen, since they were made.  Version 2
+ * of cgroups, and 1 where "cpu" is one of its controllers.  Zeros: no quota, or no cgroup file
+ * system.
  * Source: Documentation/admin-guide/cgroup-v2.rst, Documentation/scheduler/sched-bwc.rst. */
 struct throttled cgroup_throttled(void);
 /* How many CPUs' time the tightest of these groups may use; 0: any. */
@@ -20,11 +24,28 @@ double cgroup_cpus(void);
 
 /* The text of a cpu.stat.  Zeros: it says nothing of throttling. */
 struct throttled cgroup_parse_stat(const char *text, size_t len);
-/* "20000 100000", the text of a cpu.max, or the two files of version 1 with a space between them, in
- * microseconds: 0.2 CPUs; 0: "max", -1, or not such a text. */
+/* "20000 100000", the text of a cpu.max, or the two files of version 1 with a space between them,
+ * in microseconds: 0.2 CPUs; 0: "max", -1, or not such a text. */
 double cgroup_parse_max(const char *text, size_t len);
-/* Where a group's directory is: MOUNTINFO is /proc/self/mountinfo, CGROUP /proc/self/cgroup.  Fills
- * RET[RET_SIZE] with the directory, and *RET_TOP with the length of its mount point: groups above that are not
- * seen.  Returns 0, or -ENOENT: no group with a CPU controller; -ENAMETOOLONG. */
-int cgroup_directory(const char *mountinfo, const char *cgroup, char *ret, size_t ret_size,
-                     size_t *ret_top);
+/* Where the directory of a process's group is. */
+struct cgroup_place {
+    char directory[PATH_MAX];
+    size_t top;  /* the length of its mount point: groups above that are not seen */
+    int version; /* 1 or 2 */
+    bool exact;  /* else the group is out of sight, and DIRECTORY is the mount point */
+    bool part;   /* the mount shows a part of the groups only */
+};
+/* MOUNTINFO is /proc/PID/mountinfo, CGROUP /proc/PID/cgroup.  Returns 0, or -ENOENT: no group with
+ * a CPU controller; -ENAMETOOLONG. */
+int cgroup_find(const char *mountinfo, const char *cgroup, struct cgroup_place *ret);
+/* Goes on to the group above it; false: there is none that is seen. */
+bool cgroup_go_up(struct cgroup_place *p);
+
+/* What a group's DIRECTORY says.  False: it has no cpu.stat, and RET is zeros. */
+bool cgroup_read_throttled(const char *directory, struct throttled *ret);
+/* How many CPUs' time the group may use; 0: any. */
+double cgroup_read_cpus(const char *directory);
+/* For how long the group was throttled, whichever group's quota it was, its own or one above it;
+ * −1: the kernel does not tell.  Source: Linux kernel/sched/core.c cpu_cfs_local_stat_show(), from
+ * 6.7 on. */
+int64_t cgroup_read_local_ns(const char *directory);

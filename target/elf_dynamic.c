@@ -171,7 +171,8 @@ int elf_dynamic_symbol(const struct elf_dynamic *d, elf_reader read, void *ctx, 
     return d->gnu_hash ? find_by_gnu_hash(&k, ret) : find_by_sysv_hash(&k, ret);
 }
 
-/* One more than the last symbol of the last chain: the table holds each bucket's first. */
+/* One more than the number of the last symbol in the last chain: the table has each bucket's
+ * first symbol. */
 static uint32_t count_by_gnu_hash(const struct lookup *k)
 {
     uint32_t head[4];

@@ -1,6 +1,7 @@
-/* Symbols by name through PT_DYNAMIC and its hash tables, as the dynamic linker finds them: needs
- * no section headers.  Private to target/. Source: System V gABI "Dynamic Section", "Hash Table";
- * for DT_GNU_HASH the glibc and binutils sources, elf/dl-lookup.c. */
+/* Symbols by name through PT_DYNAMIC and its hash tables, as the dynamic linker finds them.  Needs
+ * no section headers.  Private to target/.
+ * Source: System V gABI "Dynamic Section", "Hash Table"; for DT_GNU_HASH the glibc and binutils
+ * sources, elf/dl-lookup.c. */
 #pragma once
 
 #include "target/elf_layout.h"

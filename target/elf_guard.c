@@ -8,7 +8,7 @@
 
 #include "target/elf_layout.h"
 
-/* A signal handler has no context: the one place for it is here. */
+/* A signal handler has no context: this is the one place for its state. */
 static _Atomic uint64_t pages;
 
 static void on_sigbus(int signal_number, siginfo_t *info, void *context)

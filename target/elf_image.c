@@ -8,7 +8,7 @@ enum {
     CHUNK_BYTES = 1 << 16,
     LEAST_COST_BYTES = 1 << 16, /* of an image however small: it has mappings of its own */
 };
-/* What the image may seem to take (pages never touched are free). */
+/* The address space that the image may take (pages never touched cost nothing). */
 static const uint64_t MAX_IMAGE_BYTES = UINT64_C(8) << 30;
 
 struct remote {
@@ -125,7 +125,7 @@ static int fill(const struct elf_image *image, struct elf_layout *l, struct mem 
     budget->cut += !tables || !code;
     if (mprotect(image->bytes, ELF_PAGE_BYTES, PROT_READ | PROT_WRITE) < 0)
         return -ENOSPC;
-    /* What was checked is what counts: the memory may have changed since. */
+    /* The header that was checked counts: the memory may have changed since. */
     if (!sections)
         drop_sections(&l->header);
     memcpy(image->bytes, &l->header, sizeof l->header);
@@ -163,7 +163,7 @@ int elf_image_read(struct elf_image *ret, struct elf_layout *layout, struct mem 
 
 void elf_image_seal(const struct elf_image *image)
 {
-    /* Where it fails it costs memory that may be wanted elsewhere, no more. */
+    /* A failure costs memory that may be wanted elsewhere, no more. */
     (void)mprotect(image->bytes, image->len, PROT_READ);
 }
 

@@ -10,9 +10,9 @@ struct elf_image {
     uint64_t bias; /* that the memory was loaded with */
 };
 
-/* The ELF header lies at BASE.  LAYOUT gets the segments, file_bytes cut to what was copied.  The
- * image has no section headers unless they are mapped.  BUDGET: see elf_file.h.  Returns 0, -EFAULT,
- * -ENOEXEC, or -ENOSPC (BUDGET is spent). */
+/* The ELF header lies at BASE.  LAYOUT gets the segments, with file_bytes cut to what was
+ * copied.  The image has no section headers unless they are mapped.  BUDGET: see elf_file.h.
+ * Returns 0, -EFAULT, -ENOEXEC, or -ENOSPC (BUDGET is spent). */
 int elf_image_read(struct elf_image *ret, struct elf_layout *layout, struct mem *mem, uint64_t base,
                    struct elf_budget *budget);
 /* Makes the image read-only: private memory that can be written counts against RLIMIT_DATA. */

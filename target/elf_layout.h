@@ -1,4 +1,4 @@
-/* The program headers of an ELF file, had from a file or from memory alike: where its segments lie.
+/* The program headers of an ELF file, read from a file or from memory: where its segments lie.
  * Private to target/.
  * Source: System V gABI chapter 5, x86-64 psABI. */
 #pragma once

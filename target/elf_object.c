@@ -76,7 +76,7 @@ static uint8_t *contents(const struct object_copy *o, const Elf64_Shdr *s)
     return there ? o->bytes + s->sh_offset : NULL;
 }
 
-/* The same of a section that will be gone through; NULL too if too much was. */
+/* The same for a section that will be gone through.  NULL also if too many bytes were. */
 static uint8_t *take_contents(struct object_copy *o, const Elf64_Shdr *s)
 {
     uint8_t *bytes = contents(o, s);
@@ -102,7 +102,7 @@ static void place_symbols(struct object_copy *o, const Elf64_Shdr *table)
     }
 }
 
-/* How many bytes a relocation of TYPE fills; 0: of a kind that neither unwind tables nor DWARF have. */
+/* How many bytes a relocation of TYPE fills.  0: neither unwind tables nor DWARF have this kind. */
 static size_t relocation_bytes(uint64_t type, bool *ret_relative)
 {
     *ret_relative = type == R_X86_64_PC64 || type == R_X86_64_PC32;
@@ -156,7 +156,8 @@ static void each_section(struct object_copy *o, uint32_t type,
             fn(o, &s);
 }
 
-/* Code is taken as it is in memory: relocated, and where a compiler registers headers only, the only copy. */
+/* Code is taken from the target's memory, where it is relocated.  That is the only copy where a
+ * compiler registers headers alone. */
 static void take_code(struct object_copy *o, struct elf_layout *layout, struct mem *mem)
 {
     Elf64_Shdr s;

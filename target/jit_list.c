@@ -28,8 +28,8 @@ static uint64_t first_link(const uint8_t *seen)
     return get_u32(seen + HEAD_VERSION) == VERSION ? get_u64(seen + HEAD_FIRST) : 0;
 }
 
-/* The descriptor, and the link it led to last time.  Compilers put new links first, and name the link that
- * comes or goes in the descriptor: if both are as they were, so is the list. */
+/* The descriptor, and the link that it led to last time.  Compilers put new links first, and
+ * name in the descriptor the link that comes or goes.  If both are as they were, so is the list. */
 static void look(const struct jit_list *l, struct mem *mem, uint8_t *seen)
 {
     static_assert(HEAD_BYTES + LINK_BYTES <= sizeof l->seen, "no room for what is compared");

@@ -1,5 +1,5 @@
-/* The list of objects that one JIT compiler in the target has told debuggers of: __jit_debug_descriptor
- * and what it leads to, all in the target's hands.  Private to target/.
+/* The objects of which one JIT compiler in the target has told debuggers: __jit_debug_descriptor
+ * and the list that it leads to.  All of it is in the target's hands.  Private to target/.
  * Source: GDB manual "JIT Compilation Interface", Registering Code. */
 #pragma once
 
@@ -25,8 +25,8 @@ struct jit_list {
     bool whole; /* to its end, and nothing changed meanwhile */
 };
 
-/* Reads the list again, if it may have changed: one system call if it has not.  The target may be running.
- * A list that is being changed, or that never ends, is kept as far as it was read.  Returns whether ITEMS
- * were replaced. */
+/* Reads the list again, if it may have changed: one system call if it has not.  The target may
+ * be running.  A list that is being changed, or that never ends, is kept as far as it was read.
+ * Returns whether ITEMS were replaced. */
 bool jit_list_refresh(struct jit_list *l, struct mem *mem);
 void jit_list_release(struct jit_list *l);

@@ -43,7 +43,8 @@ static bool same_object(const struct jit_object *a, const struct jit_object *b)
     return a->entry == b->entry && a->file.start == b->file.start && a->file.len == b->file.len;
 }
 
-/* The entry of the object O: the one it had at the last reading of the lists, by OLD. NULL: too many. */
+/* The entry of the object O: by OLD, the one it had when the lists were last read.  NULL: there
+ * are too many. */
 static struct module_entry *intern_object(struct modules *m, const struct map *old,
                                           const struct jit_object *o)
 {
@@ -136,13 +137,13 @@ void modules_forget_objects(struct modules *m)
 uint32_t modules_refresh_objects(struct modules *m)
 {
     bool changed = false;
-    if (!m->n_lists || !ration_begin(&m->reading))
+    if (!m->n_lists || !duty_cycle_begin(&m->reading))
         return m->objects_generation;
     for (size_t i = 0; i < m->n_lists; i++)
         changed |= jit_list_refresh(&m->lists[i], m->mem);
     if (changed || m->objects_left)
         take_lists(m);
-    ration_end(&m->reading, JIT_COST_SHARE, 0);
+    duty_cycle_end(&m->reading, JIT_COST_SHARE, 0);
     return m->objects_generation;
 }
 

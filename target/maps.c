@@ -18,7 +18,8 @@
 enum {
     /* Sixteen times the default of vm.max_map_count; some distributions set it that high. */
     MAX_MAPPINGS = 1 << 20,
-    /* That many without paths, or vm.max_map_count with some 1000 bytes of path each. */
+    /* As many bytes as so many mappings have without paths, or vm.max_map_count of them with
+     * some 1000 bytes of path each. */
     MAX_MAPS_BYTES = 1 << 26,
     FIRST_READ_BYTES = 1 << 16,
 };
@@ -151,8 +152,8 @@ static size_t whole_lines(const char *text, size_t len)
     return newline ? (size_t)(newline + 1 - text) : len;
 }
 
-/* Reads FD into *TEXT, which the caller frees; at most MAX_MAPS_BYTES, as CUT says then.  Returns the
- * length. */
+/* Reads FD into *TEXT, which the caller frees.  Returns the length.  CUT: there was more than
+ * MAX_MAPS_BYTES. */
 static ssize_t read_all(int fd, char **text, bool *cut)
 {
     size_t capacity = FIRST_READ_BYTES;

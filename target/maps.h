@@ -26,24 +26,26 @@ struct maps {
     bool cut;      /* there were more than MAX_MAPPINGS, or than MAX_MAPS_BYTES of text */
 };
 
-/* Replaces the content of MAPS (zero-initialised or loaded before) by what TEXT says, unless that
- * is the text it holds already.  Pure.  Returns 0, or -EPROTO (malformed: MAPS is unchanged).  At
- * most MAX_MAPPINGS are taken. */
+/* Replaces the content of MAPS (zero-initialised or loaded before) by the mappings of TEXT,
+ * unless it was made of the same text.  At most MAX_MAPPINGS are taken.  Pure.  Returns 0, or
+ * -EPROTO (malformed: MAPS is unchanged). */
 int maps_parse(struct maps *maps, const char *text, size_t len);
-/* Opens /proc/PID/maps.  Returns an fd, -ESRCH (no such process), -EPERM, or another negative errno of open(2). */
+/* Opens /proc/PID/maps.  Returns an fd, -ESRCH (no such process), -EPERM, or another negative
+ * errno of open(2). */
 int maps_open(pid_t pid);
 /* Reads /proc/PID/maps; generation rises only if it changed.  Returns 0, -ESRCH (also if it exited
  * and waits to be reaped), -EPERM, -EPROTO, or another errno of open(2) and read(2). */
 int maps_load(struct maps *maps, pid_t pid);
 /* The same from an open file, whose first MAX_MAPS_BYTES are taken.  No -EPERM. */
 int maps_read(struct maps *maps, int fd);
-/* Does the kernel say that no code is mapped at ADDR now?  A system call or three, however many mappings there are.
- * False too if it cannot be asked (before Linux 6.11), or says otherwise.  Source: fs/proc/task_mmu.c,
- * include/uapi/linux/fs.h PROCMAP_QUERY. */
+/* Does the kernel say that no code is mapped at ADDR now?  Takes one to three system calls, however
+ * many mappings there are.  False too if the kernel cannot be asked (before Linux 6.11).
+ * Source: fs/proc/task_mmu.c, include/uapi/linux/fs.h PROCMAP_QUERY. */
 bool maps_no_code_at(pid_t pid, uint64_t addr);
-/* What the kernel says is mapped at ADDR now: RET but for prot, path and deleted.  FD: of maps_open().  Returns 0; -ENOENT:
- * nothing is; -ESRCH: the process is gone, or runs another program since FD was opened; -ENOTTY: the kernel cannot be
- * asked (before Linux 6.11). */
+/* What the kernel says is mapped at ADDR now: RET but for prot, path and deleted.  FD: of
+ * maps_open().  Returns 0; -ENOENT: nothing is mapped there; -ESRCH: the process is gone, or
+ * runs another program since FD was opened; -ENOTTY: the kernel cannot be asked (before Linux
+ * 6.11). */
 int maps_ask(int fd, uint64_t addr, struct mapping *ret);
 /* NULL: nothing mapped there.  Valid until the next load. */
 const struct mapping *maps_find(const struct maps *maps, uint64_t addr);

@@ -25,22 +25,23 @@ struct mem_ops {
     void (*free)(struct mem *m);
 };
 
-/* Copies [ADDR, ADDR+LEN) into BUF; all or nothing: what BUF holds after a failure is undefined,
- * but the caller's business only then.  Returns 0, -EFAULT (not mapped or not recorded), -ESRCH
- * (process gone) or -EPERM (no longer ours to read).  May be called while a thread is held. */
+/* Copies [ADDR, ADDR+LEN) into BUF, all or nothing: after a failure the content of BUF is
+ * undefined.  Returns 0, -EFAULT (not mapped or not recorded), -ESRCH (process gone) or -EPERM
+ * (no longer ours to read).  May be called while a thread is held. */
 int mem_read(struct mem *m, uint64_t addr, void *buf, size_t len);
-/* Reads SPANS one after the other, as far as it gets: up to the first page that cannot be read. One
- * system call on live memory; at most MEM_MAX_SPANS.  Returns the bytes read in all, 0 if none. */
+/* Reads SPANS one after the other, up to the first page that cannot be read.  One system call on
+ * live memory; at most MEM_MAX_SPANS.  Returns the bytes read in all, 0 if none. */
 enum { MEM_MAX_SPANS = 256 };
 size_t mem_read_spans(struct mem *m, const struct mem_span *spans, size_t n);
 int mem_read_u64(struct mem *m, uint64_t addr, uint64_t *ret);
 int mem_read_u32(struct mem *m, uint64_t addr, uint32_t *ret);
 
-/* The live memory of PID (a thread group id, or the id of any thread that lives: where the first
- * thread has ended before the others, nothing can be read through its id).  Uses process_vm_readv, or, where that is refused as
- * a call (ENOSYS, EPERM by seccomp) but /proc/PID/mem opens, the latter.  Stateless otherwise: one
- * object may be used by several threads.  The environment variable WALLSPY_NO_VM_READV=1 chooses
- * /proc/PID/mem (for tests).  Returns 0, -ESRCH, or -EPERM with the reason in ERR. */
+/* The live memory of PID: a thread group id, or the id of any thread that lives.  Where the
+ * first thread has ended before the others, nothing can be read through its id.  Uses
+ * process_vm_readv, or /proc/PID/mem where that call is refused (ENOSYS, EPERM by seccomp) but
+ * the file opens.  Stateless otherwise: several threads may use one object.  The environment
+ * variable WALLSPY_NO_VM_READV=1 chooses /proc/PID/mem (for tests).  Returns 0, -ESRCH, or
+ * -EPERM with the reason in ERR. */
 int mem_live_open(struct mem **ret, pid_t pid, struct err *err);
 
 /* Recorded ranges; empty at first.  mem_image_add copies; ranges may overlap if their bytes agree.

@@ -95,7 +95,8 @@ static bool is_same(struct elf_file *f, const struct module_source *s)
     ino_t inode;
     if (!elf_file_inode(f, &device, &inode))
         return false;
-    /* On one device another number is another file, however alike: it may name the same addresses otherwise. */
+    /* On one device another number is another file, however alike: it may have other names for
+     * the same addresses. */
     if (major(device) == s->mapping.dev_major && minor(device) == s->mapping.dev_minor)
         return inode == s->mapping.inode;
     return same_id(f, s) && same_tables(f, s);
@@ -116,29 +117,33 @@ static char *path_in_root(const struct module_source *s)
 }
 
 /* Takes PATH over. */
-static struct elf_file *open_same(char *path, const struct module_source *s)
+static struct elf_file *open_same(struct elf_store *files, char *path,
+                                  const struct module_source *s)
 {
     struct elf_file *f = NULL;
-    if (elf_file_open(&f, path, NULL) == 0 && !is_same(f, s))
+    if (elf_store_open(files, &f, path) == 0 && !is_same(f, s))
         f = elf_file_free(f);
     free(path);
     return f;
 }
 
-struct elf_file *module_open(const struct module_source *s, enum module_origin *ret)
+struct elf_file *module_open(const struct module_source *s, struct elf_store *files,
+                             enum module_origin *ret)
 {
     const struct mapping *m = &s->mapping;
     struct elf_file *f = NULL;
     *ret = MODULE_PATH;
     if (m->path[0] == '/') {
         /* The bare path serves when the process has ended. */
-        if ((f = open_same(path_in_root(s), s)) || (f = open_same(xstrdup(m->path), s)))
+        if ((f = open_same(files, path_in_root(s), s)) ||
+            (f = open_same(files, xstrdup(m->path), s)))
             return f;
         *ret = MODULE_EXE;
-        if ((f = open_same(xasprintf("/proc/%d/exe", s->pid), s)))
+        if ((f = open_same(files, xasprintf("/proc/%d/exe", s->pid), s)))
             return f;
         *ret = MODULE_MAP_FILES;
-        if ((f = open_same(xasprintf("/proc/%d/map_files/%llx-%llx", s->pid,
+        if ((f = open_same(files,
+                           xasprintf("/proc/%d/map_files/%llx-%llx", s->pid,
                                      (unsigned long long)m->start, (unsigned long long)m->end),
                            s)))
             return f;

@@ -1,6 +1,8 @@
-/* Finds the ELF file of a mapped module and makes sure that it is the one.  Private to target/. */
+/* Finds the ELF file of a mapped module and makes sure that it is the right one.  Private to
+ * target/. */
 #pragma once
 
+#include "target/elf_store.h"
 #include "target/modules.h"
 
 /* What is known of the module's mapping. */
@@ -12,12 +14,14 @@ struct module_source {
     struct build_id build_id; /* in the mapped memory; len 0: none, or unknown */
 };
 
-/* Returns NULL, and MODULE_NONE in RET, if no file that is surely the same can be had. */
-struct elf_file *module_open(const struct module_source *source, enum module_origin *ret);
+/* Opens it, or takes it from FILES, where it may be open already.  Returns NULL, and MODULE_NONE in
+ * RET, if no file that is surely the same can be had. */
+struct elf_file *module_open(const struct module_source *source, struct elf_store *files,
+                             enum module_origin *ret);
 /* An image of it; NULL: none can be made.  BUDGET: see elf_file.h. */
 struct elf_file *module_from_memory(const struct module_source *source, struct elf_budget *budget);
-/* The address of the symbol NAME, which it exports, by its tables in memory: no image is made.  Returns 0
- * or -ENOENT. */
+/* The address of the symbol NAME, which the module exports, by its tables in memory: no image is
+ * made.  Returns 0 or -ENOENT. */
 int module_exported(const struct module_source *source, const char *name, uint64_t *ret);
 /* The program headers of the ELF file mapped at HEAD, with the bias, and its build id in memory
  * (LEN 0: none).  Returns 0 or -ENOEXEC. */

@@ -117,16 +117,17 @@ static bool find_alike(const struct maps *maps, size_t first, struct module_cand
     return true;
 }
 
-/* Is M another file's than that of INODE, or one that is no file's ([vdso], [heap])? */
+/* Is M of another file than that of INODE, or of none ([vdso], [heap])? */
 static bool ends_file(const struct mapping *m, uint64_t inode)
 {
     return (m->inode && m->inode != inode) ||
            (m->path[0] == '[' && strncmp(m->path, "[anon:", 6) != 0);
 }
 
-/* Is there code among the next mappings, before another file's?  Files that are mapped as data are
- * not to be read for their header: that would bring a page of them into the target's memory, and wait for it as long as
- * that takes.  Code without a name may be the file's, moved to huge pages, if it adjoins it. */
+/* Is there code among the next mappings, before another file's?  The header of a file that is
+ * mapped as data is not to be read: that would bring a page of it into the target's memory, and
+ * wait as long as that takes.  Code without a name may be the file's, moved to huge pages, if it
+ * adjoins it. */
 static bool has_code(const struct maps *maps, size_t first)
 {
     const struct mapping *items = maps->items;
@@ -223,7 +224,14 @@ struct modules *modules_new(pid_t pid, struct mem *mem)
     m->mem = mem;
     m->maps_fd = -1;
     m->counters.images.bytes = ELF_IMAGES_BYTES;
+    m->files = m->own_files = elf_store_new();
     return m;
+}
+
+void modules_share(struct modules *m, struct elf_store *files)
+{
+    m->own_files = elf_store_free(m->own_files);
+    m->files = files;
 }
 
 /* All that was mapped is so still. */
@@ -284,7 +292,8 @@ uint32_t modules_generation(const struct modules *m)
     return m->active_generation;
 }
 
-/* Where of its file what is mapped at ADDR begins may change (mprotect splits mappings), but not where ADDR lies. */
+/* Is another file, or another part of it, mapped at ADDR in B than in A?  A mapping may begin
+ * elsewhere than before, because mprotect splits mappings; ADDR's place in the file stays. */
 static bool is_another(const struct mapping *a, const struct mapping *b, uint64_t addr)
 {
     if (a->inode != b->inode || a->dev_major != b->dev_major || a->dev_minor != b->dev_minor)
@@ -292,8 +301,8 @@ static bool is_another(const struct mapping *a, const struct mapping *b, uint64_
     return a->inode && a->file_offset + (addr - a->start) != b->file_offset + (addr - b->start);
 }
 
-/* What is mapped lowest: above it are, in order, the heap, the libraries, ld.so and the stack; but with an unlimited stack
- * (ulimit -s) libraries may be below. */
+/* The module that is mapped lowest.  Above a program are, in order, the heap, the libraries,
+ * ld.so and the stack.  But with an unlimited stack (ulimit -s) libraries may be below. */
 static struct module *lowest(struct modules *m)
 {
     struct module *found = NULL;
@@ -302,7 +311,8 @@ static struct module *lowest(struct modules *m)
     return found;
 }
 
-/* By where the kernel has put its headers (getauxval(3)); of a program that ld.so was asked to run those are ld.so's. */
+/* Found by where the kernel has put the program's headers (getauxval(3)).  Of a program that
+ * ld.so was asked to run those headers are ld.so's. */
 struct module *modules_executable(struct modules *m)
 {
     Elf64_auxv_t items[64] = {0};
@@ -312,6 +322,26 @@ struct module *modules_executable(struct modules *m)
         if (items[i].a_type == AT_PHDR)
             found = modules_find(m, items[i].a_un.a_val);
     return found && !str_starts(found->name, "ld-") ? found : lowest(m);
+}
+
+static void close_maps(struct modules *m)
+{
+    if (m->maps_fd >= 0)
+        close(m->maps_fd);
+    m->maps_fd = -1;
+    if (m->keeps_maps)
+        elf_store_return_descriptor(m->files);
+    m->keeps_maps = false;
+}
+
+/* Opening the maps takes ten times as long as asking; but there may be hundreds of processes. */
+static void keep_or_close_maps(struct modules *m)
+{
+    if (m->maps_fd < 0 || m->keeps_maps)
+        return;
+    m->keeps_maps = elf_store_take_descriptor(m->files);
+    if (!m->keeps_maps)
+        close_maps(m);
 }
 
 bool modules_replaced(struct modules *m, uint64_t addr, int64_t since_ns)
@@ -333,6 +363,7 @@ bool modules_replaced(struct modules *m, uint64_t addr, int64_t since_ns)
     int64_t now_ns = clock_now_ns();
     int r = m->maps_fd < 0 ? m->maps_fd : maps_ask(m->maps_fd, addr, &now);
     m->cannot_ask = r == -ENOTTY;
+    keep_or_close_maps(m);
     if (r == -ENOENT || (r == 0 && is_another(known, &now, addr)))
         return true;
     if (r == 0)
@@ -363,31 +394,20 @@ const struct module_counters *modules_counters(const struct modules *m)
     return &m->counters;
 }
 
-/* Takes F over.  A file that is mapped at another place, too, or again since an execve, is kept once: each takes a
- * descriptor, and its rules some 30 KB. */
-static struct elf_file *keep_once(struct modules *m, struct elf_file *f)
-{
-    bool may_have_twin = elf_file_identity(f) || elf_file_build_id(f)->len;
-    for (size_t i = 0; may_have_twin && i < m->n_files; i++)
-        if (elf_file_is_twin(m->files[i], f)) {
-            elf_file_free(f);
-            return m->files[i];
-        }
-    m->files = array_reserve(m->files, &m->files_capacity, m->n_files + 1, sizeof *m->files);
-    return m->files[m->n_files++] = f;
-}
-
-/* F, of ORIGIN, is E's file, if the mapping is one of its segments. */
-static void set_file(struct modules *m, struct module_entry *e, struct elf_file *f,
+/* Makes F, of ORIGIN, E's file, if the mapping is one of its segments.  F is taken over.
+ * Returns whether it was open already. */
+static bool set_file(struct modules *m, struct module_entry *e, struct elf_file *f,
                      enum module_origin origin)
 {
     const struct mapping *mapping = &e->source.mapping;
+    bool known = false;
     if (!f || !elf_file_bias(f, mapping->start, mapping->file_offset, &e->module.bias)) {
         elf_file_free(f);
-        return;
+        return false;
     }
-    e->module.elf = keep_once(m, f);
+    e->module.elf = elf_store_keep(m->files, f, &known);
     m->counters.origins[origin]++;
+    return known;
 }
 
 static void open_file(struct modules *m, struct module_entry *e)
@@ -396,27 +416,27 @@ static void open_file(struct modules *m, struct module_entry *e)
     if (e->tried || e->object.entry)
         return;
     e->tried = true;
-    struct elf_file *f = module_open(&e->source, &origin);
-    set_file(m, e, f, origin);
+    struct elf_file *f = module_open(&e->source, m->files, &origin);
+    (void)set_file(m, e, f, origin);
 }
 
 static void make_image(struct modules *m, struct module_entry *e)
 {
     struct elf_budget *budget = &m->counters.images;
     const uint64_t bytes = budget->bytes;
-    const size_t n_files = m->n_files;
     struct elf_file *f;
+    bool known = false;
     if (e->tried_memory)
         return;
     e->tried_memory = true;
     if (!e->object.entry)
-        set_file(m, e, module_from_memory(&e->source, budget), MODULE_MEMORY);
+        known = set_file(m, e, module_from_memory(&e->source, budget), MODULE_MEMORY);
     else if (elf_file_from_object(&f, m->mem, &e->object.file, budget) == 0) {
-        e->module.elf = keep_once(m, f);
+        e->module.elf = elf_store_keep(m->files, f, &known);
         m->counters.origins[MODULE_JIT]++;
     }
     m->counters.origins[MODULE_NONE] += !e->module.elf;
-    if (!e->object.entry && m->n_files == n_files) /* as the vdso after each execve */
+    if (!e->object.entry && (known || !e->module.elf)) /* as the vdso after each execve */
         budget->bytes = bytes;
 }
 
@@ -441,13 +461,6 @@ int modules_symbol(struct modules *m, struct module_entry *e, const char *name, 
     return 0;
 }
 
-static void close_maps(struct modules *m)
-{
-    if (m->maps_fd >= 0)
-        close(m->maps_fd);
-    m->maps_fd = -1;
-}
-
 void modules_exec(struct modules *m)
 {
     deactivate_all(m);
@@ -463,22 +476,21 @@ struct modules *modules_free(struct modules *m)
     if (!m)
         return NULL;
     for (size_t i = 0; i < m->n; i++) {
+        elf_file_free(m->entries[i]->module.elf);
         free(m->entries[i]->path);
         free(m->entries[i]->code);
         free(m->entries[i]);
     }
-    for (size_t i = 0; i < m->n_files; i++)
-        elf_file_free(m->files[i]);
     while (m->n_lists)
         jit_list_release(&m->lists[--m->n_lists]);
-    free(m->files);
+    close_maps(m);
+    elf_store_free(m->own_files);
     free(m->entries);
     free(m->active);
     free(m->objects);
     map_release(&m->by_link);
     index_release(&m->by_place);
     maps_release(&m->maps);
-    close_maps(m);
     free(m);
     return NULL;
 }

@@ -1,8 +1,9 @@
 /* The list of modules from within, for modules.c and jit_modules.c. */
 #pragma once
 
+#include "base/duty_cycle.h"
 #include "base/hash.h"
-#include "base/ration.h"
+#include "target/elf_store.h"
 #include "target/jit_list.h"
 #include "target/module_open.h"
 #include "target/modules.h"
@@ -31,12 +32,13 @@ struct modules {
     pid_t pid;
     struct mem *mem;
     struct maps maps;
-    int maps_fd; /* for modules_replaced(); −1: not open */
+    int maps_fd;     /* for modules_replaced(); −1: not open */
+    bool keeps_maps; /* open, as elf_store_take_descriptor() permits */
     bool cannot_ask;
     struct module_entry **entries; /* by id */
     size_t n, capacity;
-    struct elf_file **files; /* that the entries share, each once */
-    size_t n_files, files_capacity;
+    struct elf_store *files;     /* that the entries use */
+    struct elf_store *own_files; /* the same, unless modules_share() gave others; else NULL */
     struct index by_place;
     struct active *active; /* what is mapped now: by address, not overlapping */
     size_t active_n, active_capacity;
@@ -51,14 +53,15 @@ struct modules {
     struct active *objects; /* their code, as ACTIVE */
     size_t objects_n, objects_capacity;
     size_t n_sought, n_objects_ever;
-    bool objects_left;     /* to be read: there were too many at once */
-    struct ration reading; /* of the lists */
+    bool objects_left;         /* to be read: there were too many at once */
+    struct duty_cycle reading; /* of the lists */
     uint32_t objects_generation;
     struct module_counters counters;
 };
 
-/* The address of the symbol NAME of a module that is mapped.  From its file, or, if it cannot be opened and
- * no image has been made, from its memory, where exported ones are.  Returns 0 or -ENOENT. */
+/* The address of the symbol NAME of a module that is mapped, from its file.  If that cannot be
+ * opened and no image has been made, it comes from memory, where exported symbols are.  Returns
+ * 0 or -ENOENT. */
 int modules_symbol(struct modules *m, struct module_entry *e, const char *name, uint64_t *ret);
 /* Forgets what JIT compilers registered, and where (exec). */
 void modules_forget_objects(struct modules *m);

@@ -145,7 +145,8 @@ static bool take_state(struct cursor *c, char *ret)
 int task_stat_parse(const char *text, size_t len, struct task_stat *ret)
 {
     /* proc_pid_stat(5)'s field numbers. */
-    enum { PPID = 4, FLAGS = 9, MINFLT = 10, MAJFLT = 12, STARTTIME = 22, STARTSTACK = 28, N };
+    enum { PPID = 4, FLAGS = 9, MINFLT = 10, MAJFLT = 12, UTIME = 14, STIME = 15, CUTIME = 16 };
+    enum { CSTIME = 17, THREADS = 20, STARTTIME = 22, STARTSTACK = 28, N };
     struct cursor c = {text, text + len};
     struct task_stat t = {0};
     if (!take_pid_and_comm(&c, t.comm) || !take_state(&c, &t.state))
@@ -164,6 +165,10 @@ int task_stat_parse(const char *text, size_t len, struct task_stat *ret)
     t.flags = (uint32_t)field[FLAGS];
     t.minor_faults = field[MINFLT];
     t.major_faults = field[MAJFLT];
+    t.user_ticks = field[UTIME];
+    t.system_ticks = field[STIME];
+    t.children_ticks = field[CUTIME] + field[CSTIME];
+    t.threads = field[THREADS];
     t.start_ticks = field[STARTTIME];
     t.stack_start = field[STARTSTACK];
     *ret = t;
@@ -401,6 +406,19 @@ ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t
         return r;
     buf[len] = '\0';
     return (ssize_t)len;
+}
+
+int proc_read_calls(pid_t pid, pid_t tid, uint64_t *ret)
+{
+    char text[PROC_TEXT_BYTES];
+    ssize_t len = proc_read_text(pid, tid, "io", text, sizeof text);
+    if (len < 0)
+        return (int)len;
+    const char *line = strstr(text, "syscr: ");
+    if (!line)
+        return -EPROTO;
+    struct cursor c = {line + strlen("syscr: "), text + len};
+    return cursor_u64(&c, 10, ret) ? 0 : -EPROTO;
 }
 
 ssize_t proc_read_comm(pid_t pid, pid_t tid, char ret[TASK_COMM_BYTES])

@@ -36,6 +36,9 @@ struct task_stat {
     pid_t ppid;
     uint32_t flags; /* PF_…, e.g. PF_KTHREAD 0x00200000, PF_IO_WORKER 0x10 */
     uint64_t minor_faults, major_faults;
+    uint64_t user_ticks, system_ticks; /* CPU time, USER_HZ: a thread's, or the whole process's */
+    uint64_t children_ticks;           /* of the process's children that it has waited for */
+    uint64_t threads;                  /* of the process */
     uint64_t start_ticks; /* since boot, USER_HZ: with the tid, names a task for good */
     uint64_t stack_start; /* of the process; 0 if hidden.  Changes with exec */
 };
@@ -53,23 +56,27 @@ struct task_status {
     uint64_t voluntary, involuntary; /* context switches */
 };
 int task_status_parse(const char *text, size_t len, struct task_status *ret);
-/* One pread, or more where the text is longer than PROC_TEXT_BYTES: a task may have thousands of groups.
- * Returns 0, -ESRCH, -EPROTO or another errno of read(2). */
+/* One pread, or more where the text is longer than PROC_TEXT_BYTES: a task may have thousands of
+ * groups. Returns 0, -ESRCH, -EPROTO or another errno of read(2). */
 int task_status_read(int fd, struct task_status *ret);
 
 /* Opens /proc/PID/task/TID/NAME for reading, close-on-exec.  Returns an fd or a negative errno. */
 int proc_task_open(pid_t pid, pid_t tid, const char *name);
 /* Opens /proc/PID/NAME ("maps", "mem") alike; -ESRCH: no such process, -EPERM: not permitted. */
 int proc_open(pid_t pid, const char *name);
-/* The status of PID, or of its thread TID ≠ 0.  Returns 0 or a negative errno, -EPROTO if it is malformed. */
+/* The status of PID, or of its thread TID ≠ 0.  Returns 0 or a negative errno, -EPROTO if it is
+ * malformed. */
 int proc_status(pid_t pid, pid_t tid, struct task_status *ret);
 /* Calls EACH for every thread of PID.  Returns 0, -ESRCH, or why they could not all be listed. */
 int proc_each_task(pid_t pid, void (*each)(void *ctx, pid_t tid), void *ctx);
-/* Reads a small file (not status, which may be long) of /proc/PID (or /proc/PID/task/TID with TID ≠ 0), NUL-terminated and cut at
- * CAPACITY.  Returns its length or a negative errno. */
+/* Reads a small file (not status, which may be long) of /proc/PID (or /proc/PID/task/TID with TID ≠
+ * 0), NUL-terminated and cut at CAPACITY.  Returns its length or a negative errno. */
 ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t capacity);
-/* The name of PID, or of its thread TID ≠ 0, without the line end that the kernel adds.  Returns its
- * length or a negative errno. */
+/* How often thread TID of PID has called read(2), pread64(2) and the like.  Returns 0 or a negative
+ * errno: -ENOENT: no such thread, or the kernel does not count.  Source: proc_pid_io(5), syscr. */
+int proc_read_calls(pid_t pid, pid_t tid, uint64_t *ret);
+/* The name of PID, or of its thread TID ≠ 0, without the line end that the kernel adds.  Returns
+ * its length or a negative errno. */
 ssize_t proc_read_comm(pid_t pid, pid_t tid, char ret[TASK_COMM_BYTES]);
 /* The environment that PID began with: *RET_LEN bytes of NAME=VALUE, each ended by a NUL, cut at
  * 256 KiB.  Returns NULL if it cannot be read.  The caller frees it. */

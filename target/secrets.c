@@ -26,7 +26,7 @@ static bool is_secret_word(const char *word, size_t len)
     return false;
 }
 
-static bool is_secret_name(const char *name, size_t len)
+bool secrets_is_name(const char *name, size_t len)
 {
     size_t start = 0;
     for (size_t i = 0; i <= len; i++) {
@@ -99,7 +99,7 @@ static void add_masking_urls(const char *word, size_t len, struct text *out)
 static size_t shown_of(const struct reading *r, const char *word)
 {
     size_t len = name_len(word);
-    if (word[len] == '=' && is_secret_name(word, len))
+    if (word[len] == '=' && secrets_is_name(word, len))
         return len + 1;
     return r->mysql && str_starts(word, "-p") && word[2] ? 2 : 0;
 }
@@ -118,7 +118,7 @@ static size_t mask_word(struct reading *r, const char *arg, const char *s, struc
         text_add(out, mask);
         return all;
     }
-    r->value_follows = *s == '-' && name_len(s) == len && is_secret_name(s, len);
+    r->value_follows = *s == '-' && name_len(s) == len && secrets_is_name(s, len);
     add_masking_urls(s, len, out);
     return len;
 }

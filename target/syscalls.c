@@ -1,6 +1,7 @@
 /* The table of system calls; see syscalls.h.  Names up to Linux 6.19.  The flags were found by
- * stopping threads blocked in each call (docs/interrupted-calls.md): a call that was not tried has
- * none, but for those that look up or read files, which a file system like FUSE may interrupt as it does read. */
+ * stopping threads blocked in each call (docs/interrupted-calls.md).  A call that was not tried
+ * has none.  The exceptions are calls that look up or read files: a file system like FUSE may
+ * interrupt them as it does read. */
 #include "target/syscalls.h"
 
 #include <fcntl.h>

@@ -15,11 +15,11 @@ bool syscall_needs_repair(int64_t number, const uint64_t args[6]);
 bool syscall_restarts_cleanly(int64_t number);
 /* Of those: interrupted, it goes on as restart_syscall(2), which a seccomp filter may not allow. */
 bool syscall_has_restart_block(int64_t number);
-/* Of those that restart cleanly: nothing is done while it blocks that a stop could undo.  What takes a file descriptor may
- * ask a server (FUSE, NFS), which begins anew. */
+/* Does the call, which restarts cleanly, do nothing while it blocks that a stop could undo?  A
+ * call that takes a file descriptor may ask a server (FUSE, NFS), which begins anew. */
 bool syscall_only_waits(int64_t number);
 /* Who waits for a CPU in it most likely was woken there: it waits, or does I/O. */
 bool syscall_mostly_sleeps(int64_t number);
-/* Did it return (RESULT) with less done than ARGS asked for, as it may after a stop?  Where that cannot be told, or is
- * what the program asked for, false. */
+/* Did it return (RESULT) with less done than ARGS asked for, as it may after a stop?  False
+ * where that cannot be told, or is what the program asked for. */
 bool syscall_was_cut(int64_t number, const uint64_t args[6], int64_t result);

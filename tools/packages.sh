@@ -1,13 +1,13 @@
 #!/bin/sh
-# Sourced by tools/demo, tools/test and others: what must be installed, by Debian's names, and how; how a
-# build folder is configured.
+# Sourced by tools/demo, tools/test and others: what must be installed, by Debian's names, and how;
+# how a build folder is configured.
 # shellcheck disable=SC2034 # used by those who source it
 BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev libunwind-dev
     libiberty-dev liblzma-dev zlib1g-dev"
 # shellcheck disable=SC2034
 FUZZ_PACKAGES="clang libclang-rt-dev"
 # shellcheck disable=SC2034
-DEMO_PACKAGES="g++ python3 python3-minimal"
+DEMO_PACKAGES="g++ man-db mandoc python3 python3-minimal"
 # shellcheck disable=SC2034
 QUICK_PACKAGES="binutils check codespell g++ python3 python3-venv shellcheck xz-utils"
 # shellcheck disable=SC2034
@@ -15,8 +15,8 @@ TEST_PACKAGES="$QUICK_PACKAGES clang elfutils gdb npm=npm python3-dev strace val
 # Ubuntu has it as a snap only; where it is not installed, the test that needs a browser is skipped.
 grep -qs '^ID=ubuntu' /etc/os-release || TEST_PACKAGES="$TEST_PACKAGES chromium"
 
-# Lets the user decide; without a terminal nobody can be asked, and who calls a tool whose purpose is
-# set-up there wants it done.
+# Lets the user decide; without a terminal nobody can be asked, and who calls a tool whose purpose
+# is set-up there wants it done.
 agree()
 {
     if [ "$assume_yes" = yes ] || [ ! -t 0 ] || [ ! -t 2 ]; then
@@ -40,9 +40,10 @@ is_installed()
     esac
 }
 
-# need_packages yes|no PACKAGE[=COMMAND]...: installs those that are missing, and no more than they depend
-# on, with sudo if not root; yes: does not ask.  Where COMMAND exists, from whatever package, PACKAGE is
-# not missing.  Fails if they stay missing.  Where there is no apt-get it says so and leaves it to the build.
+# need_packages yes|no PACKAGE[=COMMAND]...: installs those that are missing, and no more than they
+# depend on, with sudo if not root; yes: does not ask.  Where COMMAND exists, from whatever package,
+# PACKAGE is not missing.  Fails if they stay missing.  Where there is no apt-get it says so and
+# leaves it to the build.
 need_packages()
 {
     assume_yes=$1
@@ -68,11 +69,12 @@ need_packages()
     ${as_root}apt-get update -qq
     # -q, not -qq: it says what else comes with them and how much it is.
     # shellcheck disable=SC2086 # and a list of words
-    ${as_root}env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >&2
+    ${as_root}env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+        --no-install-recommends $missing >&2
 }
 
-# configure FOLDER MESON_OPTION...: again if it is set up; with the OPTIONs if not.  Of what meson says only warnings
-# and errors are shown.
+# configure FOLDER MESON_OPTION...: again if it is set up; with the OPTIONs if not.  Of what meson
+# says only warnings and errors are shown.
 configure()
 {
     mkdir -p "$1"

@@ -50,8 +50,9 @@ static void list_debug_functions(struct cfi *c, Elf_Data *data, const unsigned c
         qsort(c->debug_functions, c->n_debug_functions, sizeof *c->debug_functions, compare_start);
 }
 
-/* The one section that libdw can take for .debug_frame; NULL also if there are several.  Its choice goes by more names
- * (.zdebug_frame, .debug_frame.dwo, .gnu.debuglto_.debug_frame), and by what it makes of each one's content.
+/* The one section that libdw can take for .debug_frame; NULL also if there are several.  libdw
+ * accepts more names (.zdebug_frame, .debug_frame.dwo, .gnu.debuglto_.debug_frame), and chooses by
+ * what it makes of each one's content.
  * Source: libdw/dwarf_begin_elf.c of elfutils 0.188. */
 static Elf_Scn *find_debug_frame(Elf *elf)
 {
@@ -71,7 +72,8 @@ static Elf_Scn *find_debug_frame(Elf *elf)
     return found;
 }
 
-/* Its bytes as libdw has them, once that has looked at SCN: NULL if they could not be decompressed. */
+/* The section's bytes as libdw has them, once it has looked at SCN.  NULL: they could not be
+ * decompressed. */
 static Elf_Data *data_of(Elf_Scn *scn)
 {
     GElf_Shdr h;
@@ -121,24 +123,23 @@ static struct addr_range debug_function(const struct cfi *c, uint64_t elf_addr)
     return (struct addr_range){0, 0};
 }
 
-static int find_in(Dwarf_CFI *table, uint64_t elf_addr, uint64_t bias, struct rule *ret)
+static int find_in(Dwarf_CFI *table, uint64_t elf_addr, struct rule *ret)
 {
     Dwarf_Frame *frame;
     if (!table || dwarf_cfi_addrframe(table, elf_addr, &frame) != 0)
         return -ENOENT;
-    int r = rule_compile(ret, frame, bias);
+    int r = rule_compile(ret, frame);
     free(frame);
     return r;
 }
 
-int cfi_find(struct cfi *c, uint64_t elf_addr, uint64_t bias, struct rule *ret,
-             struct addr_range *ret_function)
+int cfi_find(struct cfi *c, uint64_t elf_addr, struct rule *ret, struct addr_range *ret_function)
 {
-    if (eh_frame_may_ask(&c->eh_frame, elf_addr) && find_in(c->eh, elf_addr, bias, ret) == 0) {
+    if (eh_frame_may_ask(&c->eh_frame, elf_addr) && find_in(c->eh, elf_addr, ret) == 0) {
         *ret_function = eh_frame_function(&c->eh_frame, elf_addr);
         return 0;
     }
-    if (find_in(c->debug, elf_addr, bias, ret) < 0)
+    if (find_in(c->debug, elf_addr, ret) < 0)
         return -ENOENT;
     *ret_function = debug_function(c, elf_addr);
     return 0;

@@ -16,7 +16,7 @@ enum {
     MAX_INITIAL_BYTES = 512,
     /* unwinder/rule.c takes 256 operations. */
     MAX_EXPRESSION_BYTES = 4096,
-    /* libdw reads so far past an expression that ends before a number. */
+    /* libdw may read this many bytes past an expression that ends before a number. */
     NUMBER_SLACK_BYTES = 2,
     MAX_SECTION_BYTES = 1 << 26,
     MAX_LEB_BYTES = 10, /* of 64 bits; libdw stops there */
@@ -85,7 +85,8 @@ enum operand {
     VALUE
 };
 
-/* By the low six bits of instructions whose two high bits are 0.  PLACE and VALUE are expressions. */
+/* Operands by an instruction's low six bits, where its two high bits are 0.  PLACE and VALUE are
+ * expressions. */
 static const uint8_t operands[64][2] = {
     [DW_CFA_nop] = {NOTHING},
     [DW_CFA_set_loc] = {ADDRESS},
@@ -116,7 +117,7 @@ static const uint8_t operands[64][2] = {
     [DW_CFA_GNU_negative_offset_extended] = {REGISTER, LEB},
 };
 
-/* Is it, as the last byte of an expression, perhaps an operation whose number is missing? */
+/* May the last byte of an expression be an operation whose number is missing? */
 static bool wants_number(uint8_t last)
 {
     return last == DW_OP_constu || last == DW_OP_consts || last == DW_OP_plus_uconst ||
@@ -201,7 +202,8 @@ static bool check_program(struct cfi_section *s, struct bytes b, size_t max)
 
 enum cfi_entry_kind { KIND_CIE, KIND_FDE };
 
-/* What stands in the entry at OFFSET behind its id; RET_CIE is its own offset or that of an FDE's CIE. */
+/* The content of the entry at OFFSET behind its id.  RET_CIE is the entry's own offset, or that
+ * of an FDE's CIE. */
 static struct bytes open_entry(const struct cfi_section *s, uint64_t offset,
                                enum cfi_entry_kind *ret_kind, uint64_t *ret_cie)
 {

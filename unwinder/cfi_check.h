@@ -1,7 +1,8 @@
-/* Looks through call frame information before libdw does, which (0.188) believes it: libdw clears, and
- * copies for every remembered state, as many registers as an instruction names (2 GB for five bytes),
- * ends the process by an assertion where one expression is used in two ways, and reads some bytes past the
- * end of what ends too early.  Knows how long instructions are, not what they mean.
+/* Looks through call frame information before libdw does, because libdw (0.188) believes it.  libdw
+ * clears as many registers as an instruction names, and copies them for every remembered state (2
+ * GB for five bytes).  An assertion ends the process where one expression is used in two ways.  It
+ * reads some bytes past the end of an entry that ends too early.  This check knows how long
+ * instructions are, not what they mean.
  * Source: DWARF 5 §6.4; LSB 5 core "Exception Frames"; libdw/{dwarf_next_cfi,cie,fde,cfi,
  * dwarf_getlocation}.c of elfutils 0.188. */
 #pragma once
@@ -25,9 +26,9 @@ struct cfi_section {
     struct map expressions;    /* by offset: are they values? */
 };
 
-/* May libdw be asked about the function whose FDE lies at OFFSET?  False also for what libdw would refuse
- * and for what no compiler writes: 64-bit DWARF, unknown augmentations, registers from 256 on, programs of
- * more than 64 KiB. */
+/* May libdw be asked about the function whose FDE lies at OFFSET?  False also for what libdw
+ * would refuse and for what no compiler writes: 64-bit DWARF, unknown augmentations, registers
+ * from 256 on, programs of more than 64 KiB. */
 bool cfi_check_function(struct cfi_section *s, uint64_t offset);
 /* May libdw be asked about any function?  For a section that it reads from its beginning on. */
 bool cfi_check_all(struct cfi_section *s);

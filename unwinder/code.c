@@ -4,8 +4,8 @@
 #include <gelf.h>
 #include <string.h>
 
-/* How far into the function that was called a tail jump is looked for: such functions are short,
- * and what lies beyond it may be another function. */
+/* How far into a called function a tail jump is looked for.  Such functions are short, and the
+ * code beyond may be another function. */
 enum { MAX_TAIL_BYTES = 512, MAX_STUB_BYTES = 16 };
 /* Of one file, in all its tables: torch's largest has 357,000, which take 1.6 ms. */
 enum { MAX_RELOCATIONS = 1 << 22 };
@@ -81,8 +81,8 @@ enum slot_kind {
     SLOT_ELSEWHERE /* a function that is exported, but not by the module that was asked about */
 };
 
-/* What relocation REL, of a section with header H, puts into its slot; RET if that lies in the
- * module at NEAR. */
+/* What relocation REL, of a section with header H, puts into its slot.  RET is written if that
+ * lies in the module at NEAR. */
 static enum slot_kind relocated(struct modules *modules, struct module *holder, const GElf_Shdr *h,
                                 const GElf_Rela *rel, uint64_t near, uint64_t *ret)
 {
@@ -131,7 +131,8 @@ static enum slot_kind slot_target(struct modules *modules, uint64_t slot, uint64
     return SLOT_UNKNOWN;
 }
 
-static enum call_verdict slot_leads_to(struct modules *modules, uint64_t slot, uint64_t function)
+static enum call_target_check check_slot_target(struct modules *modules, uint64_t slot,
+                                                uint64_t function)
 {
     uint64_t target;
     if (slot_target(modules, slot, function, &target) != SLOT_KNOWN)
@@ -140,14 +141,15 @@ static enum call_verdict slot_leads_to(struct modules *modules, uint64_t slot, u
 }
 
 /* TARGET was called; is FUNCTION where it leads? */
-static enum call_verdict leads_to(struct modules *modules, uint64_t target, uint64_t function)
+static enum call_target_check check_target(struct modules *modules, uint64_t target,
+                                           uint64_t function)
 {
     uint8_t code[MAX_TAIL_BYTES];
     uint64_t slot;
     if (target == function)
         return CALL_TO_IT;
     if (stub_slot(modules, target, &slot)) {
-        enum call_verdict v = slot_leads_to(modules, slot, function);
+        enum call_target_check v = check_slot_target(modules, slot, function);
         return v == CALL_TO_IT ? v : CALL_ELSEWHERE;
     }
     size_t len = sizeof code; /* less at the end of the code */
@@ -157,15 +159,15 @@ static enum call_verdict leads_to(struct modules *modules, uint64_t target, uint
     return jumps ? CALL_TO_IT : CALL_ELSEWHERE;
 }
 
-enum call_verdict code_call_leads_to(struct modules *modules, uint64_t return_addr,
-                                     uint64_t function)
+enum call_target_check code_check_call_target(struct modules *modules, uint64_t return_addr,
+                                              uint64_t function)
 {
     uint64_t target;
     switch (code_call(modules, return_addr, &target)) {
     case CALL_DIRECT:
-        return leads_to(modules, target, function);
+        return check_target(modules, target, function);
     case CALL_SLOT:
-        return slot_leads_to(modules, target, function);
+        return check_slot_target(modules, target, function);
     case CALL_INDIRECT:
         return CALL_UNKNOWN;
     case CALL_NONE:

@@ -106,7 +106,7 @@ static bool is_one_of(uint8_t op, const char *ops, size_t n)
     return memchr(ops, op, n) != NULL;
 }
 
-/* The register that the instruction writes, of those of which it can be told; else −1. */
+/* The register that the instruction writes, if it is one of those that can be told; else −1. */
 static int written(const struct insn *i)
 {
     static const char to_reg[] = "\x03\x0b\x13\x1b\x23\x2b\x33\x63\x8b\x8d";
@@ -171,7 +171,8 @@ static void save(struct path *p, unsigned machine_reg, const struct place *at)
     p->saved_at[reg] = *at;
 }
 
-/* Is the word at rsp the return address for sure: that above the caller's rbp in a frame record? */
+/* Is the word at rsp surely the return address: the word above the caller's rbp in a frame
+ * record? */
 static bool is_at_return_address(const struct path *p)
 {
     const struct place *rbp = &p->slots[X86_RBP];
@@ -210,8 +211,8 @@ static enum path_effect rsp_from_rbp(struct path *p, int64_t offset)
     return PATH_GOES_ON;
 }
 
-/* An instruction whose result goes to rsp.  What is not followed (alloca) leaves it unknown, until
- * it is taken from rbp. */
+/* An instruction whose result goes to rsp.  One that is not followed (alloca) leaves rsp unknown
+ * until it is taken from rbp. */
 static enum path_effect write_rsp(struct path *p, const struct insn *i)
 {
     uint8_t op = i->op[0];

@@ -1,6 +1,6 @@
 /* What a stretch of x86-64 machine code does to the stack, instruction by instruction: where rsp
  * and rbp are relative to what they were at its start, and which registers it saves and restores.
- * way_out.c follows such paths.  Pure but for the reader.  Source:  Intel SDM volume 2; x86-64
+ * insn_unwind.c follows such paths.  Pure but for the reader.  Source:  Intel SDM volume 2; x86-64
  * psABI §3.2. */
 #pragma once
 

@@ -39,7 +39,7 @@ static enum eh_frame_table read_header(struct eh_frame *e, const struct eh_frame
     return n ? TABLE_USUAL : TABLE_NONE;
 }
 
-/* What libdw does with section headers, and, where no section is called .eh_frame, without them. */
+/* As libdw does: by section headers, and without them where no section is called .eh_frame. */
 struct eh_frame_sections {
     Elf_Data *frame, *header;
     GElf_Shdr frame_section, header_section;
@@ -108,7 +108,7 @@ static enum eh_frame_table by_sections(struct eh_frame *e, const struct eh_frame
     return table == TABLE_USUAL && frame != e->addr ? TABLE_NONE : table;
 }
 
-/* Where the section ends nothing tells: libdw reads up to the end of the file. */
+/* Nothing tells where the section ends: libdw reads up to the end of the file. */
 static enum eh_frame_table by_segment(struct eh_frame *e, const struct eh_frame_sections *f,
                                       Elf *elf)
 {
@@ -150,7 +150,8 @@ static uint64_t search_value(const struct eh_frame *e, size_t i, size_t half)
     return e->search_base + (uint64_t)(int64_t)relative;
 }
 
-/* By the very steps of libdw: a hostile table need not be sorted.  Returns n_search if there is none. */
+/* Takes the same steps as libdw, because a hostile table need not be sorted.  Returns n_search
+ * if there is no entry. */
 static size_t search_entry(const struct eh_frame *e, uint64_t elf_addr)
 {
     size_t low = 0, high = e->n_search;

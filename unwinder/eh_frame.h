@@ -1,5 +1,6 @@
-/* .eh_frame and its search table as libdw will find them in an ELF file, so that what it will read can be
- * looked through before: where it searches, function by function; where it cannot, all at once.
+/* .eh_frame and its search table as libdw will find them in an ELF file, so that they can be
+ * checked before libdw reads them: function by function where it searches, all at once where it
+ * cannot.
  * Source: LSB 5 core "Exception Frames"; libdw/{dwarf_getcfi_elf,fde}.c of elfutils 0.188. */
 #pragma once
 

@@ -12,7 +12,7 @@
 
 /* Of one file: librustc_driver has 160,000 in its one table. */
 enum { MAX_FUNCTIONS = 1 << 22 };
-/* That is read for its calls, some 2 ns each: files without CFI are small. */
+/* Code that is read for its calls, some 2 ns a byte: files without CFI are small. */
 enum { MAX_CODE_BYTES = 1 << 24, CHUNK_BYTES = 1 << 16 };
 
 struct functions {
@@ -90,8 +90,9 @@ int functions_find(const struct functions *f, uint64_t elf_addr, struct addr_ran
 
 /* ---- without symbols ---- */
 
-/* Bytes of the instruction that BYTES, 7 at least, may begin with, and RET, how far behind it the
- * code is that it calls or takes the address of; 0: it does neither.  Asked at every byte. */
+/* The length of the instruction that BYTES, 7 at least, may begin with, if it calls code or
+ * takes its address; else 0.  RET is that code's distance from the instruction's end.  Asked at
+ * every byte. */
 static size_t refers_to(const uint8_t *bytes, int32_t *ret)
 {
     bool call = bytes[0] == 0xe8;

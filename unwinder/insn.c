@@ -246,8 +246,8 @@ bool code_jumps_away(const uint8_t *code, size_t len)
     return false;
 }
 
-/* If the LEN bytes of CODE from START on are what follows clone's system call, is AT the start of one of
- * its instructions? */
+/* Do the LEN bytes of CODE from START on follow clone's system call, and is AT the start of one
+ * of their instructions? */
 static bool is_clone_return(const uint8_t *code, size_t len, size_t start, size_t at)
 {
     static const uint8_t syscall_test[] = {0x0f, 0x05, 0x48, 0x85, 0xc0}; /* test rax, rax */

@@ -22,7 +22,8 @@ enum call_kind {
  * is written for CALL_DIRECT and CALL_SLOT. */
 enum call_kind call_before(const uint8_t *bytes, size_t len, int64_t *ret_rel);
 
-/* Is there a direct jump to the address TARGET bytes from its start among the instructions of CODE? */
+/* Is there, among the instructions of CODE, a direct jump to the address TARGET bytes from its
+ * start? */
 bool code_jumps_to(const uint8_t *code, size_t len, int64_t target);
 
 /* Is there a jump out of CODE, or one through a register or memory, among its instructions up to
@@ -31,9 +32,10 @@ bool code_jumps_away(const uint8_t *code, size_t len);
 
 /* From behind clone's system call to behind the return in the parent. */
 enum { CLONE_RETURN_LEAST_BYTES = 8, CLONE_RETURN_MAX_BYTES = 12 };
-/* Is AT in CODE an instruction behind the system call of glibc's clone or clone3, up to the return in the
- * parent?  CFI ends before that call, since the new thread goes on there with another stack.  CODE: from
- * CLONE_RETURN_MAX_BYTES + 2 before it to as many behind it, or what there is.
+/* Is AT in CODE an instruction behind the system call of glibc's clone or clone3, up to the return
+ * in the parent?  CFI ends before that call, because the new thread goes on there with another
+ * stack.  CODE reaches from CLONE_RETURN_MAX_BYTES + 2 before AT to as many behind it, as far as
+ * there is code.
  * Source: glibc sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S. */
 bool code_is_behind_clone(const uint8_t *code, size_t len, size_t at);
 
@@ -41,20 +43,21 @@ bool code_is_behind_clone(const uint8_t *code, size_t len, size_t at);
 bool plt_stub_slot(const uint8_t *code, size_t len, int64_t *ret_rel);
 
 struct prologue {
-    size_t end;     /* bytes of code up to the first jump, call or return after it */
+    size_t end;     /* bytes of code up to the first jump, call, return or system call after it */
     uint64_t depth; /* bytes between the final rsp and rbp, but for what aligning rsp took */
     uint64_t align; /* rsp was made a multiple of it, below rbp; 0: it was not */
     uint64_t below; /* bytes between the final rsp and where it was aligned */
     bool is_drap;   /* the stack was aligned; the return address was pushed a second time */
 };
 /* Decodes a function that sets rbp up as its frame pointer and then lowers rsp by constants only
- * (pushes, sub, probing loops), or aligns it once, to 64 bytes at most.  CODE is all of the function.
- * Returns 0 or -ENOENT: no frame pointer, or something in it may change rsp by what is not known here
- * (alloca). */
+ * (pushes, sub, probing loops), or aligns it once, to 64 bytes at most.  CODE is all of the
+ * function.  Returns 0 or -ENOENT: there is no frame pointer, or an instruction may change rsp
+ * by an amount that is not known here (alloca). */
 int prologue_decode(const uint8_t *code, size_t len, struct prologue *ret);
-/* Does CODE go on with pop or ret, perhaps behind what clears registers?  There rsp need not be where the
- * prologue left it: lea rsp, [rbp − N] may come before. */
+/* Does CODE go on with pop or ret, perhaps behind instructions that clear registers?  There rsp
+ * need not be where the prologue left it: lea rsp, [rbp − N] may come before. */
 bool prologue_is_undone(const uint8_t *code, size_t len);
-/* May rbp be RBP where rsp is SP?  Where rsp was aligned that is so for one to four places: a function
- * is entered with rsp + 8 a multiple of 16 (System V psABI, 3.2.2), so its rbp is one. */
+/* May rbp be RBP where rsp is SP?  Where rsp was aligned, one to four places are possible: a
+ * function is entered with rsp + 8 a multiple of 16 (System V psABI, 3.2.2), so its rbp is a
+ * multiple of 16. */
 bool prologue_fits(const struct prologue *p, uint64_t sp, uint64_t rbp);

@@ -23,21 +23,21 @@ static struct callee_known find_callee(struct walk *w, uint64_t return_addr, uin
     return ret;
 }
 
-/* The same, remembered: for each module, since that is what it depends on. */
+/* The same, remembered for each module, because it depends on the module. */
 static struct callee_known callee_of(struct walk *w, uint64_t return_addr, uint64_t near)
 {
     enum { KIND_BITS = 2, MAX_KNOWN = 1 << 16, MODULE_SHIFT = 48, CALLEE_WORK = 256 };
     const struct module *module = modules_find(w->modules, near);
-    /* Not below 2^48, where walk_recover()'s are. */
+    /* Not below 2^48, where walk_recover_fp()'s are. */
     uint64_t key = return_addr ^ (uint64_t)(module ? module->id + 2 : 1) << MODULE_SHIFT;
     uint64_t known;
-    if (!map_get(w->verdicts, key, &known)) {
+    if (!map_get(w->call_targets, key, &known)) {
         struct callee_known found = find_callee(w, return_addr, near);
         known = (found.target << 1 | found.jumps_on) << KIND_BITS | found.callee;
         w->work += found.callee == CALLEE_ANY ? 0 : CALLEE_WORK; /* a file's relocations */
-        if (w->verdicts->n >= MAX_KNOWN)
-            map_clear(w->verdicts);
-        map_put(w->verdicts, key, known);
+        if (w->call_targets->n >= MAX_KNOWN)
+            map_clear(w->call_targets);
+        map_put(w->call_targets, key, known);
     }
     return (struct callee_known){
         .callee = (enum callee)(known & ((1U << KIND_BITS) - 1)),
@@ -46,7 +46,8 @@ static struct callee_known callee_of(struct walk *w, uint64_t return_addr, uint6
     };
 }
 
-enum call_verdict walk_may_enter(struct walk *w, uint64_t return_addr, uint64_t pc, uint64_t entry)
+enum call_target_check walk_may_enter(struct walk *w, uint64_t return_addr, uint64_t pc,
+                                      uint64_t entry)
 {
     enum { MAX_FUNCTION_BYTES = 1 << 20 };
     struct callee_known c = callee_of(w, return_addr, pc);
@@ -65,11 +66,11 @@ enum call_verdict walk_may_enter(struct walk *w, uint64_t return_addr, uint64_t 
 static bool is_returned_to(struct walk *w, uint64_t pc)
 {
     uint64_t ignored;
-    return walk_call(w, pc, &ignored) != CALL_NONE || walk_rule(w, pc, false)->rule.is_signal;
+    return walk_call(w, pc, &ignored) != CALL_NONE || walk_rule(w, pc, false)->rule->is_signal;
 }
 
-/* Applies RULE, made of code, to the last frame.  Returns 0; -ENOENT: that leads nowhere;
- * -ENODATA. */
+/* Applies RULE, made from instructions, to the last frame.  Returns 0; -ENOENT: it leads
+ * nowhere; -ENODATA. */
 static int apply(struct walk *w, const struct rule *rule, struct regs *caller)
 {
     struct native_frame *f = walk_last(w);
@@ -80,8 +81,8 @@ static int apply(struct walk *w, const struct rule *rule, struct regs *caller)
     return r == -ENODATA ? r : -ENOENT;
 }
 
-/* The word WORD at ADDR follows a direct call to code before the last frame's pc.  Does the way in
- * from there say that the return address lies at ADDR? */
+/* WORD at ADDR follows a direct call to code before the last frame's pc.  Does the path from
+ * there to pc say that the return address lies at ADDR? */
 static bool is_called_from(struct walk *w, struct cached_rule *cached, uint64_t addr, uint64_t word,
                            struct regs *caller)
 {
@@ -91,19 +92,18 @@ static bool is_called_from(struct walk *w, struct cached_rule *cached, uint64_t 
     if (walk_call(w, word, &target) != CALL_DIRECT || target > f->pc ||
         f->pc - target >= MAX_DISTANCE || walk_rule(w, target, false)->found)
         return false;
-    const struct cached_rule before = *cached;
-    if (rule_cache_way_in(w->rules, cached, target, f->pc) &&
-        apply(w, &cached->rule, caller) == 0 && walk_last(w)->cfa == addr + sizeof word)
+    struct rule from_entry;
+    if (rule_cache_insn_from_entry(w->rules, target, f->pc, &from_entry) == 0 &&
+        apply(w, &from_entry, caller) == 0 && walk_last(w)->cfa == addr + sizeof word) {
+        rule_cache_keep_from_entry(w->rules, cached, target, &from_entry);
         return true;
+    }
     walk_last(w)->cfa = 0;
     cached->entries_tried++;
-    cached->rule = before.rule;
-    cached->entry = before.entry;
-    cached->way_out_state = before.way_out_state;
     return false;
 }
 
-/* Looks for the call that led to the last frame's function, which no symbol tells. */
+/* Looks for the call that led to the last frame's function, which has no symbol. */
 static bool find_call(struct walk *w, struct cached_rule *cached, struct regs *caller)
 {
     enum { MAX_SCAN_BYTES = 1 << 14, MAX_ENTRIES = 8 };
@@ -128,19 +128,20 @@ static bool is_usual(struct walk *w, const struct cached_rule *cached, struct re
            walk_may_enter(w, caller->r[X86_PC], f->pc, cached->entry) != CALL_ELSEWHERE;
 }
 
-/* Does the way in from where the last frame's function seems to begin lead to a call that may lead
+/* Does the path from where the last frame's function seems to begin lead to a call that may lead
  * here? */
 static bool seems_to_begin(struct walk *w, const struct cached_rule *cached, struct regs *caller)
 {
     const struct native_frame *f = walk_last(w);
     struct rule rule;
-    return cached->begin && rule_cache_way_in_from(w->rules, cached->begin, f->pc, &rule) == 0 &&
+    return cached->begin &&
+           rule_cache_insn_from_entry(w->rules, cached->begin, f->pc, &rule) == 0 &&
            apply(w, &rule, caller) == 0 &&
            walk_may_enter(w, caller->r[X86_PC], f->pc, 0) != CALL_ELSEWHERE;
 }
 
-/* Looks for the caller of the last frame, whose way out, if there is one, leads to a call of
- * something else. */
+/* Looks for the caller of the last frame, whose instructions lead nowhere, or to a call of
+ * another function. */
 static bool find_other(struct walk *w, struct cached_rule *cached, struct regs *caller)
 {
     if (cached->entry)
@@ -162,8 +163,8 @@ bool walk_by_code(struct walk *w, struct cached_rule *cached, struct regs *calle
 {
     struct native_frame *f = walk_last(w);
     int r = -ENOENT;
-    if (rule_cache_way_out(w->rules, cached, f->pc))
-        r = apply(w, &cached->rule, caller);
+    if (rule_cache_insn_unwind(w->rules, cached, f->pc))
+        r = apply(w, cached->rule, caller);
     bool doubtful =
         r < 0 || walk_may_enter(w, caller->r[X86_PC], f->pc, cached->entry) == CALL_ELSEWHERE;
     struct regs other;
@@ -185,9 +186,9 @@ bool walk_is_unmapped(struct walk *w, const struct native_frame *f)
     return !m || !(m->prot & PROT_EXEC);
 }
 
-/* Is the last frame, of code where a process begins, the first one?  Libraries name an entry as
- * well, where anything may be.  At its sp is what execve(2) left there: argc, and argv with its end
- * (psABI §3.4.1). */
+/* Is the last frame, of code where a process begins, the first one?  Libraries name an entry
+ * too, which may be any code.  At its sp lies what execve(2) left there: argc, and argv with its
+ * end (psABI §3.4.1). */
 static bool is_process_start(struct walk *w, const struct native_frame *f)
 {
     enum { WORD = sizeof(uint64_t), MAX_ARGS = 1 << 20 };
@@ -206,7 +207,7 @@ bool walk_is_root(struct walk *w, struct cached_rule *cached)
         return true;
     if (!f->is_call)
         return false;
-    if (cached->found && cached->rule.is_signal)
+    if (cached->found && cached->rule->is_signal)
         return false;
     bool planted = rule_cache_is_planted(w->rules, cached, f->pc);
     f->is_call &= !planted; /* its own name is that at pc */

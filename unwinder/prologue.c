@@ -44,8 +44,9 @@ static bool is_push(const struct decoder *d)
     return reg || (len == 2 && *op == 0x6a) || (len == 5 && *op == 0x68);
 }
 
-/* Does the instruction end the prologue: jump, call, return? */
-static bool is_branch(const struct decoder *d)
+/* Does the instruction end the prologue: jump, call, return, system call?  A thread that is blocked
+ * in a function without a branch before its system call is found right behind that. */
+static bool leaves_prologue(const struct decoder *d)
 {
     enum { BND = 0xf2, NOTRACK = 0x3e };
     const uint8_t *at = d->at;
@@ -55,8 +56,9 @@ static bool is_branch(const struct decoder *d)
     uint8_t op = at[0];
     bool call = op == 0xff && at < last && (at[1] & 0x38) >= 0x10 && (at[1] & 0x38) <= 0x28;
     bool far_jcc = op == 0x0f && at < last && (at[1] & 0xf0) == 0x80;
-    return call || far_jcc || (op & 0xf0) == 0x70 || (op >= 0xe0 && op <= 0xeb) || op == 0xc3 ||
-           op == 0xc9 || op == 0xcc;
+    bool system_call = op == 0x0f && at < last && at[1] == 0x05;
+    return call || far_jcc || system_call || (op & 0xf0) == 0x70 || (op >= 0xe0 && op <= 0xeb) ||
+           op == 0xc3 || op == 0xc9 || op == 0xcc;
 }
 
 /* lea rsp, [rsp + imm8] or [rsp + imm32]: gcc's sub, where the flags must stay. */
@@ -97,8 +99,8 @@ static bool ends_probing(struct decoder *d, const uint8_t *end)
     return true;
 }
 
-/* May the bytes at CODE be an instruction that computes rsp from a register or from memory?  Asked
- * at every byte, so that data and misread instructions can only make the answer more careful. */
+/* May the bytes at CODE be an instruction that computes rsp from a register or from memory?
+ * Asked at every byte: data and misread instructions only make the answer more careful. */
 static bool computes_rsp(const uint8_t *code)
 {
     enum { RSP = 4 };
@@ -137,7 +139,7 @@ static int follow(struct decoder *d, const uint8_t *code, size_t len, size_t *re
             d->framed = is(d, "\x48\x89\xe5", 3) || is(d, "\x48\x8b\xec", 3);
             d->is_drap |= is(d, "\x41\xff\x72\xf8", 4); /* push [r10 − 8] */
         } else if (!ends_probing(d, end)) {
-            if (is_branch(d))
+            if (leaves_prologue(d))
                 break;
             if (aligns_rsp(d))
                 continue;

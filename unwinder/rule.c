@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "unwinder/expression.h"
 
-/* Of one rule: more than any compiler writes.  What has more is taken as malformed. */
+/* Of one rule: more than any compiler writes.  A rule with more is taken as malformed. */
 enum { MAX_EXPRESSION_OPS = 256 };
 
 /* Is OP "register + offset"? */
@@ -105,7 +105,7 @@ static int compile_value(struct rule *rule, const Dwarf_Op *ops, size_t n, struc
     return add_expression(rule, ops, n, is_value ? VALUE_EXPR : VALUE_AT_EXPR, ret);
 }
 
-/* psABI §3.2.1: what a function preserves.  Asked instead of libdw's defaults, which (0.188,
+/* The registers that a function preserves (psABI §3.2.1).  libdw's own defaults (0.188,
  * backends/x86_64_cfi.c) take DWARF register 0, rax, for rbx. */
 static enum value_kind unmentioned(int reg)
 {
@@ -122,8 +122,8 @@ static int compile_register(struct rule *rule, Dwarf_Frame *frame, int reg)
     if (dwarf_frame_register(frame, reg, mem, &ops, &n) < 0)
         return -ENOENT;
     if (n == 0) {
-        /* NULL: the same.  Else undefined, as gcc 14 says of what a noreturn function does not save; but rbx is so
-         * too where it is not mentioned. */
+        /* NULL: the same.  Else it is undefined, as gcc 14 says of registers that a noreturn
+         * function does not save.  But libdw says so of rbx too where CFI does not mention it. */
         bool undefined = ops && reg != X86_RBX;
         value->kind = (uint8_t)(undefined ? VALUE_UNDEFINED : unmentioned(reg));
         return 0;
@@ -132,14 +132,29 @@ static int compile_register(struct rule *rule, Dwarf_Frame *frame, int reg)
 }
 
 /* DW_OP_addr is the one operation that depends on where the code is mapped. */
-static void relocate(struct rule *rule, uint64_t bias)
+static bool has_address(const struct rule *rule)
 {
     for (size_t i = 0; i < rule->n_ops; i++)
         if (rule->ops[i].atom == DW_OP_addr)
-            rule->ops[i].number += bias;
+            return true;
+    return false;
 }
 
-int rule_compile(struct rule *ret, Dwarf_Frame *frame, uint64_t bias)
+struct rule rule_moved(const struct rule *rule, uint64_t bias)
+{
+    struct rule ret = *rule;
+    const size_t bytes = rule->n_ops * sizeof *rule->ops;
+    if (!bytes)
+        return ret;
+    ret.ops = xmalloc(bytes);
+    memcpy(ret.ops, rule->ops, bytes);
+    for (size_t i = 0; i < ret.n_ops; i++)
+        if (ret.ops[i].atom == DW_OP_addr)
+            ret.ops[i].number += bias;
+    return ret;
+}
+
+int rule_compile(struct rule *ret, Dwarf_Frame *frame)
 {
     struct rule rule = {0};
     Dwarf_Op *ops;
@@ -154,15 +169,15 @@ int rule_compile(struct rule *ret, Dwarf_Frame *frame, uint64_t bias)
         rule_release(&rule);
         return r;
     }
-    relocate(&rule, bias);
+    rule.has_address = has_address(&rule);
     /* The stack pointer of a caller is the CFA unless CFI says otherwise. */
     if (rule.values[X86_RSP].kind <= VALUE_SAME)
         rule.values[X86_RSP] = (struct value_rule){.kind = VALUE_CFA};
     for (unsigned reg = 0; reg < X86_COUNT; reg++) {
         if (rule.values[reg].kind == VALUE_SAME)
-            rule.same |= 1U << reg;
+            rule.preserved |= 1U << reg;
         else if (rule.values[reg].kind != VALUE_UNDEFINED)
-            rule.restored |= 1U << reg;
+            rule.saved |= 1U << reg;
     }
     rule.is_root = rule.values[X86_PC].kind == VALUE_UNDEFINED;
     *ret = rule;
@@ -176,7 +191,7 @@ struct rule rule_sigreturn(void)
     static const uint8_t order[] = {8,       9,       10,      11,      12,      13,
                                     14,      15,      X86_RDI, X86_RSI, X86_RBP, X86_RBX,
                                     X86_RDX, X86_RAX, X86_RCX, X86_RSP, X86_PC};
-    struct rule rule = {.is_signal = true, .restored = (1U << X86_COUNT) - 1};
+    struct rule rule = {.is_signal = true, .saved = (1U << X86_COUNT) - 1};
     for (size_t i = 0; i < sizeof order; i++)
         rule.values[order[i]] =
             (struct value_rule){VALUE_AT_REG, X86_RSP, 0, (int32_t)(UC_GREGS + i * 8)};
@@ -191,12 +206,12 @@ struct rule rule_clone_return(void)
         .cfa = {.kind = VALUE_REG, .reg = X86_RSP, .offset = 8},
         .values[X86_PC] = {.kind = VALUE_AT_CFA, .offset = -8},
         .values[X86_RSP] = {.kind = VALUE_CFA},
-        .restored = 1U << X86_PC | 1U << X86_RSP,
+        .saved = 1U << X86_PC | 1U << X86_RSP,
         .is_clone = true,
     };
     for (size_t i = 0; i < sizeof kept; i++) {
         rule.values[kept[i]].kind = VALUE_SAME;
-        rule.same |= 1U << kept[i];
+        rule.preserved |= 1U << kept[i];
     }
     return rule;
 }
@@ -279,8 +294,8 @@ int rule_cfa(const struct rule *rule, const struct regs *frame, struct stack_vie
     return value_of(rule, &rule->cfa, &in, ret);
 }
 
-/* In an epilogue CFI goes on to name the slot below rsp from which the register was popped already.
- * Snapshots need not hold it. */
+/* In an epilogue CFI still names the slot below rsp from which the register was popped.
+ * Snapshots need not hold that slot. */
 static bool is_popped(const struct value_rule *value, const struct expression_input *in)
 {
     return value->kind == VALUE_AT_CFA && in->regs->known & 1U << X86_RSP &&
@@ -296,8 +311,8 @@ int rule_apply(const struct rule *rule, const struct regs *frame, struct stack_v
         return r;
     *ret_cfa = in.cfa;
     *caller = *frame;
-    caller->known = frame->known & rule->same;
-    for (uint32_t left = rule->restored; left; left &= left - 1) {
+    caller->known = frame->known & rule->preserved;
+    for (uint32_t left = rule->saved; left; left &= left - 1) {
         unsigned reg = (unsigned)__builtin_ctz(left);
         uint64_t value = frame->r[reg];
         r = value_of(rule, &rule->values[reg], &in, &value);

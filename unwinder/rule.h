@@ -1,5 +1,5 @@
-/* How to get from one frame to its caller: the rule CFI gives for one pc, in a form that is cheap
- * to keep and to apply.  Pure but for libdw's decoding.
+/* How to get from one frame to its caller: the rule that CFI gives for one pc, in a form that is
+ * cheap to keep and to apply.  Pure but for libdw's decoding.
  * Source: DWARF 5 §6.4.1, x86-64 psABI §3.7; elfutils libdw.h. */
 #pragma once
 
@@ -34,17 +34,22 @@ struct value_rule {
 struct rule {
     struct value_rule cfa;
     struct value_rule values[X86_COUNT];
-    uint32_t same, restored; /* bit n: values[n] is VALUE_SAME; is neither that nor undefined */
-    bool is_signal;          /* a signal trampoline: its caller was interrupted, it did not call */
-    bool is_root;            /* the return address is undefined: the thread starts here */
-    bool is_clone; /* behind the system call of clone: the same if the thread is the new one */
-    Dwarf_Op *ops; /* of all expressions; NULL: none */
+    uint32_t preserved; /* mask: bit n is set if values[n] is VALUE_SAME */
+    uint32_t saved;     /* bit n is set if values[n] is neither that nor VALUE_UNDEFINED */
+    bool is_signal;     /* a signal trampoline: its caller was interrupted, it did not call */
+    bool is_root;       /* the return address is undefined: the thread starts here */
+    bool is_clone;      /* behind the system call of clone: the same if the thread is the new one */
+    bool has_address;   /* an expression has an address in it */
+    Dwarf_Op *ops;      /* of all expressions; NULL: none */
     size_t n_ops;
 };
 
-/* Takes over what FRAME says, for code at a BIAS (for DW_OP_addr).  The rule owns copies of the
+/* Takes over what FRAME says, for code mapped where its file says.  The rule owns copies of the
  * expressions.  Returns 0, or -ENOENT if FRAME defines no CFA (RET needs no release then). */
-int rule_compile(struct rule *ret, Dwarf_Frame *frame, uint64_t bias);
+int rule_compile(struct rule *ret, Dwarf_Frame *frame);
+/* RULE for code mapped BIAS further, for the caller to release.  Most rules are the same wherever
+ * their code is: only those that has_address marks need this. */
+struct rule rule_moved(const struct rule *rule, uint64_t bias);
 /* The rule of a signal trampoline, whose frame is the kernel's struct rt_sigframe.
  * Source: Linux arch/x86/include/uapi/asm/sigcontext.h, ucontext.h. */
 struct rule rule_sigreturn(void);

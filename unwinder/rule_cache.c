@@ -6,12 +6,10 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "unwinder/cfi.h"
 #include "unwinder/code.h"
-#include "unwinder/functions.h"
-#include "unwinder/way_out.h"
+#include "unwinder/insn_unwind.h"
 
-/* way_in_usual() of a function. */
+/* insn_unwind_usual() of a function. */
 struct usual {
     struct rule rule;
     int result;
@@ -22,12 +20,6 @@ struct rule_cache {
     struct map by_addr; /* to the index in items */
     struct cached_rule **items;
     size_t n, capacity;
-    struct map cfi_of_file; /* its address → the index in cfi: modules may share a file */
-    struct cfi **cfi;
-    size_t n_cfi, cfi_capacity;
-    struct map functions_of_file; /* the same, to the index in functions */
-    struct functions **functions;
-    size_t n_functions, functions_capacity;
     struct map usual_of_entry; /* to the index in usual */
     struct usual *usual;
     size_t n_usual, usual_capacity;
@@ -44,28 +36,31 @@ struct rule_cache *rule_cache_new(struct modules *modules)
     return c;
 }
 
-static struct cfi *cfi_of(struct rule_cache *c, struct module *module)
+static size_t bytes_of(const struct cached_rule *item)
 {
-    struct elf_file *elf = module_elf(c->modules, module);
-    uint64_t at;
-    if (!elf)
-        return NULL;
-    if (map_get(&c->cfi_of_file, (uintptr_t)elf, &at))
-        return c->cfi[at];
-    c->cfi = array_reserve(c->cfi, &c->cfi_capacity, c->n_cfi + 1, sizeof *c->cfi);
-    map_put(&c->cfi_of_file, (uintptr_t)elf, c->n_cfi);
-    return c->cfi[c->n_cfi++] = cfi_open(elf);
+    bool has_rule = item->of_file || item->own;
+    return sizeof *item + (has_rule ? sizeof *item->rule : 0) +
+           item->rule->n_ops * sizeof *item->rule->ops;
 }
 
-static struct functions *functions_of(struct rule_cache *c, struct elf_file *elf)
+static void drop_rule(struct cached_rule *item)
 {
-    uint64_t at;
-    if (map_get(&c->functions_of_file, (uintptr_t)elf, &at))
-        return c->functions[at];
-    c->functions = array_reserve(c->functions, &c->functions_capacity, c->n_functions + 1,
-                                 sizeof(struct functions *));
-    map_put(&c->functions_of_file, (uintptr_t)elf, c->n_functions);
-    return c->functions[c->n_functions++] = functions_new(elf);
+    static const struct rule empty;
+    item->of_file = file_rule_drop(item->of_file);
+    if (item->own)
+        rule_release(item->own);
+    free(item->own);
+    item->own = NULL;
+    item->rule = &empty;
+}
+
+/* RULE is taken over. */
+static void set_own_rule(struct cached_rule *item, struct rule rule)
+{
+    drop_rule(item);
+    item->own = xmalloc(sizeof *item->own);
+    *item->own = rule;
+    item->rule = item->own;
 }
 
 void rule_cache_find_entry(struct rule_cache *c, struct cached_rule *rule)
@@ -78,7 +73,7 @@ void rule_cache_find_entry(struct rule_cache *c, struct cached_rule *rule)
     struct addr_range function;
     if (!elf)
         return;
-    struct functions *functions = functions_of(c, elf);
+    struct functions *functions = file_rules_functions(file_rules_of(elf));
     if (functions_find(functions, rule->addr - module->bias, &function) == 0) {
         rule->entry = rule->begin = function.start + module->bias;
         return;
@@ -97,13 +92,30 @@ static void note_unmapped(struct rule_cache *c, uint64_t addr)
     c->n_unmapped++;
 }
 
-/* The dynamic linker's _start has no CFI, nor have those of musl and others: some 60 bytes. */
+/* _start of the dynamic linker, of musl and of others has no CFI: some 60 bytes. */
 static bool is_at_entry(const struct rule_cache *c, struct module *module, uint64_t addr)
 {
     enum { ENTRY_BYTES = 64 };
     struct elf_file *elf = module_elf(c->modules, module);
     uint64_t entry = elf ? elf_file_entry(elf) : 0;
     return entry && addr - module->bias - entry < ENTRY_BYTES;
+}
+
+static void find_by_cfi(struct rule_cache *c, struct cached_rule *item, struct module *module)
+{
+    struct elf_file *elf = module_elf(c->modules, module);
+    if (elf)
+        item->of_file =
+            file_rules_take(file_rules_of(elf), item->addr - module->bias, &item->is_shared);
+    if (!item->of_file)
+        return;
+    const struct addr_range *function = &item->of_file->function;
+    item->found = true;
+    item->rule = &item->of_file->rule;
+    item->function = function->len ? function->start + module->bias : 0;
+    item->function_bytes = function->len;
+    if (item->rule->has_address)
+        set_own_rule(item, rule_moved(item->rule, module->bias));
 }
 
 static void build(struct rule_cache *c, struct cached_rule *item)
@@ -115,31 +127,20 @@ static void build(struct rule_cache *c, struct cached_rule *item)
         note_unmapped(c, item->addr);
         return;
     }
-    struct cfi *cfi = cfi_of(c, module);
-    struct addr_range function = {0, 0};
     item->module = module->id;
-    item->found =
-        cfi && cfi_find(cfi, item->addr - module->bias, module->bias, &item->rule, &function) == 0;
-    item->function = function.len ? function.start + module->bias : 0;
-    item->function_bytes = function.len;
-    if (item->found && item->rule.is_signal)
+    find_by_cfi(c, item, module);
+    if (item->found && item->rule->is_signal)
         return;
-    /* musl's trampoline has no CFI, Go's one that does not say what it is. */
+    /* musl's signal trampoline has no CFI.  Go's has one that does not say what it is. */
     if (code_is_sigreturn(c->modules, item->addr)) {
-        rule_release(&item->rule);
         item->found = true;
-        item->rule = rule_sigreturn();
+        set_own_rule(item, rule_sigreturn());
     } else if (!item->found && code_is_clone_return(c->modules, item->addr)) {
         item->found = true;
-        item->rule = rule_clone_return();
+        set_own_rule(item, rule_clone_return());
     } else if (!item->found) {
         item->at_entry = is_at_entry(c, module, item->addr);
     }
-}
-
-static size_t bytes_of(const struct cached_rule *item)
-{
-    return sizeof *item + item->rule.n_ops * sizeof *item->rule.ops;
 }
 
 struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *hit)
@@ -150,6 +151,7 @@ struct cached_rule *rule_cache_find(struct rule_cache *c, uint64_t addr, bool *h
         return c->items[at];
     struct cached_rule *item = xcalloc(1, sizeof *item);
     item->addr = addr;
+    drop_rule(item); /* there is none yet */
     build(c, item);
     c->unfound += !item->found;
     c->bytes += bytes_of(item);
@@ -164,32 +166,40 @@ static int read_code(void *ctx, uint64_t addr, void *buf, size_t len)
     return code_read_any(ctx, addr, buf, len);
 }
 
-bool rule_cache_way_out(struct rule_cache *c, struct cached_rule *rule, uint64_t pc)
+static void keep_insn_rule(struct rule_cache *c, struct cached_rule *item, const struct rule *way)
 {
-    if (rule->found || rule->way_out_state == WAY_OUT_KNOWN)
+    c->bytes -= bytes_of(item);
+    set_own_rule(item, *way);
+    item->insn_state = INSN_RULE_KNOWN;
+    c->bytes += bytes_of(item);
+}
+
+bool rule_cache_insn_unwind(struct rule_cache *c, struct cached_rule *rule, uint64_t pc)
+{
+    if (rule->found || rule->insn_state == INSN_RULE_KNOWN)
         return true;
-    if (rule->way_out_state == WAY_OUT_UNTRIED)
+    if (rule->insn_state == INSN_RULE_UNTRIED)
         rule_cache_find_entry(c, rule);
-    if (rule->way_out_state == WAY_OUT_UNTRIED &&
-        !(rule->entry && rule_cache_way_in(c, rule, rule->entry, pc))) {
-        bool known = way_out_find(read_code, c->modules, pc, &rule->rule) == 0;
-        rule->way_out_state = known ? WAY_OUT_KNOWN : WAY_OUT_NONE;
+    if (rule->insn_state == INSN_RULE_UNTRIED) {
+        struct rule way;
+        rule->insn_state = INSN_RULE_NONE;
+        if ((rule->entry && rule_cache_insn_from_entry(c, rule->entry, pc, &way) == 0) ||
+            insn_unwind_to_return(read_code, c->modules, pc, &way) == 0)
+            keep_insn_rule(c, rule, &way);
     }
-    return rule->way_out_state == WAY_OUT_KNOWN;
+    return rule->insn_state == INSN_RULE_KNOWN;
 }
 
-bool rule_cache_way_in(struct rule_cache *c, struct cached_rule *rule, uint64_t entry, uint64_t pc)
+void rule_cache_keep_from_entry(struct rule_cache *c, struct cached_rule *rule, uint64_t entry,
+                                const struct rule *from_entry)
 {
-    if (rule->found || way_in_find(read_code, c->modules, entry, pc, &rule->rule) < 0)
-        return false;
-    rule->way_out_state = WAY_OUT_KNOWN;
     rule->entry = entry;
-    return true;
+    keep_insn_rule(c, rule, from_entry);
 }
 
-int rule_cache_way_in_from(struct rule_cache *c, uint64_t entry, uint64_t pc, struct rule *ret)
+int rule_cache_insn_from_entry(struct rule_cache *c, uint64_t entry, uint64_t pc, struct rule *ret)
 {
-    return way_in_find(read_code, c->modules, entry, pc, ret);
+    return insn_unwind_from_entry(read_code, c->modules, entry, pc, ret);
 }
 
 int rule_cache_usual(struct rule_cache *c, const struct cached_rule *rule, struct rule *ret)
@@ -201,7 +211,8 @@ int rule_cache_usual(struct rule_cache *c, const struct cached_rule *rule, struc
         *ret = c->usual[at].rule;
         return c->usual[at].result;
     }
-    struct usual usual = {.result = way_in_usual(read_code, c->modules, rule->entry, &usual.rule)};
+    struct usual usual = {.result =
+                              insn_unwind_usual(read_code, c->modules, rule->entry, &usual.rule)};
     c->usual = array_reserve(c->usual, &c->usual_capacity, c->n_usual + 1, sizeof *c->usual);
     map_put(&c->usual_of_entry, rule->entry, c->n_usual);
     c->usual[c->n_usual++] = usual;
@@ -212,7 +223,7 @@ int rule_cache_usual(struct rule_cache *c, const struct cached_rule *rule, struc
 bool rule_cache_is_exit(struct rule_cache *c, struct cached_rule *rule, uint64_t pc)
 {
     if (rule->exit_state == EXIT_UNTRIED)
-        rule->exit_state = way_is_exit(read_code, c->modules, pc) ? EXIT_KNOWN : EXIT_NONE;
+        rule->exit_state = insn_unwind_is_exit(read_code, c->modules, pc) ? EXIT_KNOWN : EXIT_NONE;
     return rule->exit_state == EXIT_KNOWN;
 }
 
@@ -229,7 +240,7 @@ bool rule_cache_is_planted(struct rule_cache *c, struct cached_rule *rule, uint6
 
 static void free_item(struct cached_rule *item)
 {
-    rule_release(&item->rule);
+    drop_rule(item);
     free(item);
 }
 
@@ -315,17 +326,9 @@ struct rule_cache *rule_cache_free(struct rule_cache *c)
         return NULL;
     for (size_t i = 0; i < c->n; i++)
         free_item(c->items[i]);
-    for (size_t i = 0; i < c->n_cfi; i++)
-        cfi_free(c->cfi[i]);
-    for (size_t i = 0; i < c->n_functions; i++)
-        functions_free(c->functions[i]);
-    map_release(&c->cfi_of_file);
-    map_release(&c->functions_of_file);
     map_release(&c->usual_of_entry);
     free(c->usual);
     free(c->items);
-    free(c->cfi);
-    free(c->functions);
     map_release(&c->by_addr);
     free(c);
     return NULL;

@@ -3,8 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* An address further up than MAX is not on the same stack: no sane limit (ulimit -s) is larger.  What was recorded
- * behind a stack that was cut may be a part of it as far up as a default one reaches. */
+/* An address further up than MAX is not on the same stack: no sane limit (ulimit -s) is larger.
+ * Bytes recorded behind a stack that was cut may be a part of it, as far up as a default stack
+ * reaches. */
 enum { MAX_STACK_BYTES = 1 << 30, USUAL_STACK_BYTES = 8 << 20 };
 
 void stack_view_init(struct stack_view *v, const struct snapshot *s)
@@ -27,8 +28,8 @@ static void raise_to(uint64_t *most, uint64_t value)
         *most = value;
 }
 
-/* The word at OFFSET above the start of a stack of which LEN bytes were copied is not there: -ERANGE if
- * that is because the stack was CUT. */
+/* The word at OFFSET above the start of a stack, of which LEN bytes were copied, is missing.
+ * Returns -ERANGE if that is because the stack was CUT. */
 static int missing(struct stack_view *v, uint64_t offset, uint64_t len, bool cut)
 {
     if (!cut || offset > MAX_STACK_BYTES || offset + sizeof(uint64_t) <= len)

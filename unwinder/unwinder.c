@@ -4,16 +4,16 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "unwinder/libunwind_step.h"
 #include "unwinder/rule_cache.h"
-#include "unwinder/second_opinion.h"
 #include "unwinder/walk.h"
 
 struct unwinder {
     struct modules *modules;
     struct rule_cache *rules;
-    struct second_opinion *second_opinion;
-    struct map verdicts, calls;
-    struct trails *trails;
+    struct libunwind *libunwind;
+    struct map call_targets, calls;
+    struct stack_cache *stack_cache;
     struct unwind_counters counters, counters_before; /* the last run */
 };
 
@@ -22,24 +22,24 @@ struct unwinder *unwinder_new(struct modules *modules)
     struct unwinder *u = xcalloc(1, sizeof *u);
     u->modules = modules;
     u->rules = rule_cache_new(modules);
-    u->second_opinion = second_opinion_new(modules);
-    u->trails = trails_new();
+    u->libunwind = libunwind_new(modules);
+    u->stack_cache = stack_cache_new();
     return u;
 }
 
 void unwinder_maps_changed(struct unwinder *u)
 {
     rule_cache_maps_changed(u->rules);
-    map_clear(&u->verdicts);
+    map_clear(&u->call_targets);
     map_clear(&u->calls);
-    trails_forget(u->trails);
+    stack_cache_forget(u->stack_cache);
 }
 
 void unwinder_maps_same(struct unwinder *u)
 {
     rule_cache_maps_same(u->rules);
     map_clear(&u->calls);
-    trails_forget(u->trails);
+    stack_cache_forget(u->stack_cache);
 }
 
 bool unwinder_wants_maps(const struct unwinder *u)
@@ -82,10 +82,10 @@ static struct walk new_walk(struct unwinder *u, const struct snapshot *s, struct
     struct walk w = {
         .modules = u->modules,
         .rules = u->rules,
-        .second_opinion = u->second_opinion,
-        .verdicts = &u->verdicts,
+        .libunwind = u->libunwind,
+        .call_targets = &u->call_targets,
         .calls = &u->calls,
-        .trails = u->trails,
+        .stack_cache = u->stack_cache,
         .counters = &u->counters,
         .out = out,
     };
@@ -98,15 +98,15 @@ void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_st
     struct walk w = new_walk(u, s, out);
     u->counters_before = u->counters;
     rule_cache_trim(u->rules);
-    trails_begin(u->trails, s);
+    stack_cache_begin(u->stack_cache, s);
     out->n = 0;
     out->lacked_registers = false;
     out->end = walk_from(&w, &s->regs, false, FRAME_EXACT);
     out->stack_needed = w.view.used;
     if (out->end == UNWIND_STACK_CUT)
         out->stack_needed = w.view.wanted > s->stack_bytes ? w.view.wanted : s->stack_bytes + 1;
-    u->counters.joined +=
-        trails_end(u->trails, out, &w.view, w.at_root && !w.trial_failed && !w.stack_switches);
+    u->counters.joined += stack_cache_end(u->stack_cache, out, &w.view,
+                                          w.at_root && !w.trial_failed && !w.stack_switches);
     count(&u->counters, out);
 }
 
@@ -120,7 +120,7 @@ void unwinder_run_again(struct unwinder *u, const struct snapshot *s, struct nat
 static bool known_regs(const struct known_frame *k, const struct cached_rule *rule,
                        struct regs *ret)
 {
-    const struct value_rule *cfa = &rule->rule.cfa;
+    const struct value_rule *cfa = &rule->rule->cfa;
     if (!rule->found || cfa->kind != VALUE_REG || (cfa->reg != X86_RSP && cfa->reg != X86_RBP))
         return false;
     *ret = (struct regs){.known = 1U << X86_PC | 1U << X86_RSP | 1U << cfa->reg};
@@ -152,10 +152,10 @@ struct unwinder *unwinder_free(struct unwinder *u)
     if (!u)
         return NULL;
     rule_cache_free(u->rules);
-    second_opinion_free(u->second_opinion);
-    map_release(&u->verdicts);
+    libunwind_free(u->libunwind);
+    map_release(&u->call_targets);
     map_release(&u->calls);
-    trails_free(u->trails);
+    stack_cache_free(u->stack_cache);
     free(u);
     return NULL;
 }

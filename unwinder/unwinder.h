@@ -1,6 +1,7 @@
 /* Registers and recorded stack bytes → return addresses.  Pure: reads only the snapshot's memory
  * and ELF files (for a module without a file: an image made of the live target's memory, once).
- * Rules come lazily from libdw's CFI, one per pc, cached; what has none is guessed, also by libunwind.
+ * Rules come from libdw's CFI, one for each pc on first use, and are cached.  Where there is none,
+ * the code's own instructions, guesses and libunwind serve.
  * Source: DWARF 5 §6.4, x86-64 psABI §3.7, docs/unwinding.md. */
 #pragma once
 
@@ -13,12 +14,14 @@
 
 enum { UNWIND_MAX_FRAMES = 16384 };
 
-/* How a frame was found; what lies outside a guessed one follows from it by exact rules. */
+/* How a frame was found.  What lies outside a guessed one follows from it by exact rules. */
 enum frame_trust {
     FRAME_EXACT,
-    FRAME_RECOVERED, /* rbp derived from the prologue, verified by the call target; or without CFI, by a way
-                        out of the code that leads to behind a call: counted apart */
-    FRAME_GUESSED, /* found by scanning, or through an unverified candidate: marked for the user */
+    /* By an rbp that the prologue gives and the call's target confirms; or, without CFI, by the
+     * code's own instructions, if they lead to behind a call.  Counted apart. */
+    FRAME_RECOVERED,
+    /* By a scan of the stack, or through a candidate that nothing confirms.  Users see it. */
+    FRAME_GUESSED,
 };
 
 struct native_frame {
@@ -50,15 +53,13 @@ struct native_stack {
     struct native_frame *frames; /* [0] innermost; the caller's, capacity items */
     size_t n, capacity;
     enum unwind_end end;
-    /* Bytes from stack_start that were used; UNWIND_STACK_CUT: that are needed, more than were
-     * copied. */
+    /* Bytes from stack_start that were used; of UNWIND_STACK_CUT those that are needed. */
     uint64_t stack_needed;
-    bool
-        lacked_registers; /* what it guessed it may have known with those that a capture without a stop lacks */
+    bool lacked_registers; /* with those that only a stop gives, a guess might have been spared */
 };
 
 struct unwind_counters {
-    uint64_t stacks, frames, rule_hits, rule_misses, fallbacks, guessed, recovered;
+    uint64_t stacks, frames, rule_hits, rule_misses, rules_shared, fallbacks, guessed, recovered;
     uint64_t joined;      /* frames that were as in the thread's last stack, and not walked again */
     uint64_t resumed;     /* stacks that went on from a known frame */
     uint64_t other_stack; /* ended at what a signal interrupted on a stack that was not copied */
@@ -67,30 +68,33 @@ struct unwind_counters {
 
 struct unwinder;
 struct unwinder *unwinder_new(struct modules *modules); /* borrows */
-/* Must be called after each modules_refresh() that changed the maps: rules of code that went away
- * go too. */
+/* To be called after each modules_refresh() that changed the maps.  Drops the rules of code that
+ * went away. */
 void unwinder_maps_changed(struct unwinder *u);
-/* The maps were read again, and had not changed: what lay in no mapping does not. */
+/* To be called when the maps were read again and had not changed.  Addresses in no mapping still
+ * are in none. */
 void unwinder_maps_same(struct unwinder *u);
-/* Unwinds S into OUT.  Never fails: how far it came is OUT->end.  The target may be running or
+/* Unwinds S into OUT.  Never fails: OUT->end says how far it came.  The target may be running or
  * dead. */
 void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_stack *out);
-/* The same once more, after the maps were read again: counted in place of the last run. */
+/* The same once more, after the maps were read again.  Counts in place of the last run. */
 void unwinder_run_again(struct unwinder *u, const struct snapshot *s, struct native_stack *out);
-/* A C frame that is on the stack by what lies in it, whatever unwinding says: an activation of an interpreter. */
+/* A C frame, an activation of an interpreter, that its own bytes prove to be on the stack,
+ * whatever unwinding says. */
 struct known_frame {
     uint64_t sp, cfa; /* its bytes */
     uint64_t pc;      /* of a return to its function, where the frame is as large */
 };
-/* Goes on from K, outside of OUT's last frame, after a run of S that ended early.  True: exact rules led from there to
- * the root; OUT ends as UNWIND_DONE and says where the gap is.  False: OUT is as it was. */
+/* Goes on from K, outside of OUT's last frame, after a run of S that ended early.  True: exact
+ * rules led from there to the root; OUT ends as UNWIND_DONE and says where the gap is.  False:
+ * OUT is as it was. */
 bool unwinder_resume(struct unwinder *u, const struct snapshot *s, const struct known_frame *k,
                      struct native_stack *out);
-/* True if a pc seen first since the maps were last read lay in no known mapping of code: they may be
- * stale. */
+/* True if a pc that was first seen since the maps were last read lies in no known mapping of
+ * code: the maps may be stale. */
 bool unwinder_wants_maps(const struct unwinder *u);
-/* Asks the kernel, where it can be asked, whether any of them is code in process PID now.  True: none is, so there is
- * no need to read the maps for them. */
+/* Asks the kernel, where it can be asked, whether any of these addresses is code in process PID
+ * now.  True: none is, so the maps need not be read for them. */
 bool unwinder_settle_unmapped(struct unwinder *u, pid_t pid);
 const struct unwind_counters *unwinder_counters(const struct unwinder *u);
 struct unwinder *unwinder_free(struct unwinder *u);

@@ -9,19 +9,20 @@
 #include "base/hash.h"
 #include "unwinder/code.h"
 
-/* Signal handlers on alternate stacks within each other, coroutines: more than a few do not occur;
- * a hostile stack that leads back to itself ends here. */
+/* Switches between stacks: signal handlers on alternate stacks within each other, coroutines.
+ * More than a few do not occur.  A hostile stack that leads back to itself ends here. */
 enum { MAX_STACK_SWITCHES = 8 };
 /* Trials within trials: one for each stretch of code without CFI. */
 enum { MAX_NESTED_TRIALS = 4 };
-/* Of one stack.  OpenBLAS's kernels lie above 28 KiB of buffer full of old frames: the right caller may be
- * the two-hundredth candidate; a wrong one fails within a few frames. */
+/* Of one stack.  OpenBLAS's kernels lie above 28 KiB of buffer full of old frames, so the right
+ * caller may be the two-hundredth candidate.  A wrong one fails within a few frames. */
 enum { MAX_TRIALS = 512, MAX_TRIAL_FRAMES = 4 * UNWIND_MAX_FRAMES };
-/* Of one stack, in words that guesses looked at, some 50 ns each: trials within trials look through the same ones
- * again.  And how many of them the first look at a pc takes, of which hostile stacks have ever new ones. */
-enum { MAX_WORK = 1 << 15, RULE_WORK = 16, WAY_OUT_WORK = 64 };
-/* Frames of one stack whose rule has expressions, of up to 1000 steps each: signals' have, and what was written by
- * hand; compilers write none. */
+/* The work for one stack, in words that guesses looked at, some 50 ns each: trials within trials
+ * look through the same words again.  The first look at a pc counts as several words, because
+ * hostile stacks have ever new ones. */
+enum { MAX_WORK = 1 << 15, RULE_WORK = 16, INSN_UNWIND_WORK = 64 };
+/* Frames of one stack whose rule has expressions, of up to 1000 steps each.  Signals' frames
+ * have them, and code written by hand; compilers write none. */
 enum { MAX_BY_EXPRESSION = 1024 };
 
 struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call)
@@ -30,6 +31,7 @@ struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call)
     struct cached_rule *rule = rule_cache_find(w->rules, pc - is_call, &hit);
     w->counters->rule_hits += hit;
     w->counters->rule_misses += !hit;
+    w->counters->rules_shared += !hit && rule->is_shared;
     w->work += hit ? 0 : RULE_WORK;
     return rule;
 }
@@ -37,8 +39,8 @@ struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call)
 bool walk_has_rule(struct walk *w, uint64_t pc, bool is_call)
 {
     struct cached_rule *rule = walk_rule(w, pc, is_call);
-    w->work += rule->found || rule->way_out_state != WAY_OUT_UNTRIED ? 0 : WAY_OUT_WORK;
-    return rule_cache_way_out(w->rules, rule, pc) || rule->at_entry ||
+    w->work += rule->found || rule->insn_state != INSN_RULE_UNTRIED ? 0 : INSN_UNWIND_WORK;
+    return rule_cache_insn_unwind(w->rules, rule, pc) || rule->at_entry ||
            (is_call && rule_cache_is_exit(w->rules, rule, pc));
 }
 
@@ -104,8 +106,9 @@ bool walk_switches_stack(struct walk *w)
     return ++w->stack_switches <= MAX_STACK_SWITCHES;
 }
 
-/* The stack pointer must rise.  Where it comes from a signal's context or from rbp, the frame may
- * have switched stacks, and vfork(2) keeps its return address in a register; that is believed a few times. */
+/* The stack pointer must rise.  Where it comes from a signal's context or from rbp, the frame
+ * may have switched stacks, and vfork(2) keeps its return address in a register.  Such an
+ * exception is believed a few times. */
 static bool progresses(struct walk *w, const struct rule *rule, uint64_t sp, uint64_t caller_sp)
 {
     if (caller_sp > sp)
@@ -115,18 +118,18 @@ static bool progresses(struct walk *w, const struct rule *rule, uint64_t sp, uin
     return (may_switch || has_left) && walk_switches_stack(w);
 }
 
-/* A signal handler returns to its trampoline without having been called from there, so that what
- * lies before it need not belong to it. */
+/* A signal handler returns to its trampoline, though no call there led to it.  So the code
+ * before the return address need not belong to the trampoline. */
 static struct cached_rule *rule_of(struct walk *w, const struct native_frame *f)
 {
     struct cached_rule *rule = walk_rule(w, f->pc, f->is_call);
     if (rule->found || !f->is_call)
         return rule;
     struct cached_rule *at_pc = walk_rule(w, f->pc, false);
-    return at_pc->found && at_pc->rule.is_signal ? at_pc : rule;
+    return at_pc->found && at_pc->rule->is_signal ? at_pc : rule;
 }
 
-/* Behind clone's system call the new thread has 0 in rax, and on its stack no return address. */
+/* Behind clone's system call the new thread has 0 in rax, and no return address on its stack. */
 static bool is_new_thread(struct walk *w, const struct native_frame *f)
 {
     uint64_t word, ignored;
@@ -135,8 +138,9 @@ static bool is_new_thread(struct walk *w, const struct native_frame *f)
     return stack_view_u64(&w->view, f->sp, &word) < 0 || walk_call(w, word, &ignored) == CALL_NONE;
 }
 
-/* Is the last frame's code where no call led to: planted as return address of a stack's first function, with a
- * nop before it for those who look at pc - 1?  So is Go's goexit. */
+/* Is the last frame's code a place that no call led to?  Such an address is planted as the
+ * return address of a stack's first function, with a nop before it for those who look at pc - 1.
+ * Go's goexit is one. */
 static bool is_planted(struct walk *w, const struct native_frame *f)
 {
     enum { NOP = 0x90 };
@@ -146,9 +150,10 @@ static bool is_planted(struct walk *w, const struct native_frame *f)
            before == NOP && walk_call(w, f->pc, &ignored) == CALL_NONE;
 }
 
-/* The return address that RULE found for the last frame is 0.  Who makes a stack may have put that there; but of all
- * wrong words it is the likeliest, and a wrong rbp finds two of them as easily as one.  So something else must say
- * that nothing called the function: the psABI's rbp of 0 (§3.4.1), or that stacks begin at the end of a page. */
+/* The return address that RULE found for the last frame is 0.  The maker of a stack may have put
+ * it there.  But 0 is the likeliest of all wrong words, and a wrong rbp finds two of them as
+ * easily as one.  So a second sign must say that nothing called the function: the psABI's rbp of
+ * 0 (§3.4.1), or a frame at the end of a page, where stacks begin. */
 static bool is_first_function(struct walk *w, const struct rule *rule, const struct regs *caller)
 {
     enum { PAGE_BYTES = 4096, TOP_BYTES = 24 };
@@ -174,8 +179,8 @@ static int end_at_root(struct walk *w, enum unwind_end *end)
     return 1;
 }
 
-/* The last frame but for what went astray behind it: nothing is there.  It may be that nothing
- * called it. */
+/* Ends at the frame before the last one, whose pc is no code: the walk went astray there.
+ * Perhaps nothing called that frame. */
 static int end_at_gap(struct walk *w, enum unwind_end *end)
 {
     w->out->n--;
@@ -195,18 +200,18 @@ static int step_without_cfi(struct walk *w, struct cached_rule *cached, struct r
     walk_last(w)->entry = cached->entry;
     if (has_caller)
         return 0;
-    *end = walk_guess(w);
+    *end = walk_stack_scan(w);
     return 1;
 }
 
-/* From the last frame to its caller.  Returns 0, CALLER and how far it is to be trusted; or 1 and the
- * END.  FIRST: it follows from no other frame. */
+/* Goes from the last frame to its caller.  Returns 0, CALLER and how far it is to be trusted; or
+ * 1 and the END.  FIRST: the frame follows from no other. */
 static int step(struct walk *w, bool first, struct regs *caller, enum frame_trust *trust,
                 enum unwind_end *end)
 {
     struct native_frame *f = walk_last(w);
     struct cached_rule *cached = rule_of(w, f);
-    const struct rule *rule = &cached->rule;
+    const struct rule *rule = cached->rule;
     *trust = cached->found ? FRAME_EXACT : FRAME_RECOVERED;
     if (!first && f->is_call && !cached->found && walk_is_unmapped(w, f))
         return end_at_gap(w, end);
@@ -227,13 +232,14 @@ static int step(struct walk *w, bool first, struct regs *caller, enum frame_trus
     }
     int r = apply(w, rule, f, caller);
     bool has_caller = r == 0 && progresses(w, rule, f->sp, caller->r[X86_RSP]);
-    /* Behind a signal 0 is where it came: a call of nothing, whose caller's address lies at its sp. */
+    /* A pc of 0 behind a signal is where the signal came: a call of nothing, whose caller's
+     * address lies at its sp. */
     if (has_caller && (caller->r[X86_PC] != 0 || rule->is_signal))
         return 0;
     if (has_caller)
         *end = is_first_function(w, rule, caller) ? UNWIND_DONE : UNWIND_NO_CFI;
     else if (r == -ENODATA)
-        *end = walk_recover(w, cached);
+        *end = walk_recover_fp(w, cached);
     else
         *end = r < 0 ? end_of(r) : UNWIND_NO_PROGRESS;
     return 1;
@@ -245,9 +251,9 @@ static bool is_astray(enum unwind_end end)
     return end == UNWIND_NO_CFI || end == UNWIND_BAD_MEMORY || end == UNWIND_NO_PROGRESS;
 }
 
-/* The walk has come to END without a root, and frame BY_CODE is the first that was left by what its
- * code says.  Goes back to there and guesses; if that leads to no root either, the longest walk is
- * the best that is known. */
+/* The walk has come to END without a root, and frame BY_CODE is the first that was left by its
+ * instructions.  Goes back to there and guesses.  If that leads to no root either, the longest
+ * walk is kept. */
 static enum unwind_end go_back(struct walk *w, size_t by_code, enum unwind_end end)
 {
     struct native_stack *out = w->out;
@@ -261,7 +267,7 @@ static enum unwind_end go_back(struct walk *w, size_t by_code, enum unwind_end e
     }
     out->n = by_code + 1;
     out->frames[by_code].cfa = 0;
-    enum unwind_end guessed = walk_guess(w);
+    enum unwind_end guessed = walk_stack_scan(w);
     if (kept && guessed != UNWIND_DONE) {
         memcpy(&out->frames[by_code], kept, bytes);
         out->n = longest;
@@ -279,7 +285,7 @@ enum unwind_end walk_from(struct walk *w, const struct regs *regs, bool is_call,
     size_t by_code = SIZE_MAX; /* the first frame that was left by a way out of its code */
     while (add_frame(w, &next, is_call, trust)) {
         struct regs caller;
-        if (trust == FRAME_EXACT && trails_join(w->trails, w->out, &w->view, &w->at_root))
+        if (trust == FRAME_EXACT && stack_cache_join(w->stack_cache, w->out, &w->view, &w->at_root))
             return UNWIND_DONE;
         size_t at = w->out->n - 1;
         if (step(w, at == start, &caller, &trust, &end))

@@ -1,24 +1,24 @@
-/* The walk from frame to frame, shared by its parts: walk.c (rules), recover.c (rbp of a capture
- * without a stop), no_cfi.c (what code itself says), guess.c (where it says nothing). */
+/* The walk from frame to frame, shared by its parts: walk.c (rules), recover_fp.c (rbp of a capture
+ * without a stop), no_cfi.c (what code itself says), stack_scan.c (where it says nothing). */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "unwinder/code.h"
+#include "unwinder/libunwind_step.h"
 #include "unwinder/rule_cache.h"
-#include "unwinder/second_opinion.h"
+#include "unwinder/stack_cache.h"
 #include "unwinder/stack_view.h"
-#include "unwinder/trail.h"
 #include "unwinder/unwinder.h"
 
 struct walk {
     struct modules *modules;
     struct rule_cache *rules;
-    struct second_opinion *second_opinion;
-    struct map *verdicts; /* recover.c's: return address → what its call leads to */
-    struct map *calls;    /* walk_call()'s */
-    struct trails *trails;
+    struct libunwind *libunwind;
+    struct map *call_targets; /* recover_fp.c's: return address → what its call leads to */
+    struct map *calls;        /* walk_call()'s */
+    struct stack_cache *stack_cache;
     struct unwind_counters *counters;
     struct stack_view view;
     struct native_stack *out;
@@ -35,27 +35,29 @@ struct walk {
 /* Adds a frame with REGS and goes on from caller to caller. */
 enum unwind_end walk_from(struct walk *w, const struct regs *regs, bool is_call,
                           enum frame_trust trust);
-/* The same, for a caller that may be wrong: unless the chain reaches a root whose return address is
- * undefined, its frames are taken back.  UNWIND_DONE, or why not. */
+/* The same for a caller that may be wrong.  Unless the chain reaches a root whose return address
+ * is undefined, its frames are taken back.  Returns UNWIND_DONE, or why it failed. */
 enum unwind_end walk_try(struct walk *w, const struct regs *regs, bool is_call,
                          enum frame_trust trust);
 
 /* The rule for PC. */
 struct cached_rule *walk_rule(struct walk *w, uint64_t pc, bool is_call);
-/* code_call(), which for code that no file holds reads the target: once, until the maps are read again. */
+/* code_call().  Of code that no file holds it reads the target once, until the maps are read
+ * again. */
 enum call_kind walk_call(struct walk *w, uint64_t return_addr, uint64_t *ret);
-/* Has the stack cost so much that no guess is to be made any more? */
+/* Has the stack cost so much that no more guesses are to be made? */
 bool walk_is_costly(const struct walk *w);
 /* Can the walk go on from PC without a guess, or end there? */
 bool walk_has_rule(struct walk *w, uint64_t pc, bool is_call);
 /* May the call before RETURN_ADDR lead to code without CFI at PC, of the function at ENTRY (0:
- * unknown)?  CALL_UNKNOWN: it is indirect, or leads to code before PC that may go on until there,
- * or to a function that jumps on. */
-enum call_verdict walk_may_enter(struct walk *w, uint64_t return_addr, uint64_t pc, uint64_t entry);
-/* From the last frame, which CACHED, without CFI, is for, to its caller: by the ways in and out of
- * its code, if that leads to where a call returns to. */
+ * unknown)?  CALL_UNKNOWN: the call is indirect, or it leads to code before PC that may go on
+ * until there, or to a function that jumps on. */
+enum call_target_check walk_may_enter(struct walk *w, uint64_t return_addr, uint64_t pc,
+                                      uint64_t entry);
+/* Goes from the last frame, which has no CFI and which CACHED is for, to its caller, by a path
+ * into or out of its code.  False: no path leads to where a call returns to. */
 bool walk_by_code(struct walk *w, struct cached_rule *cached, struct regs *caller);
-/* Is the last frame, which CACHED is for, a stack's first one though no CFI says so? */
+/* Is the last frame, which CACHED is for, the first of a stack, though no CFI says so? */
 bool walk_is_root(struct walk *w, struct cached_rule *cached);
 /* Is F's pc in no known mapping of code? */
 bool walk_is_unmapped(struct walk *w, const struct native_frame *f);
@@ -66,10 +68,10 @@ static inline struct native_frame *walk_last(struct walk *w)
     return &w->out->frames[w->out->n - 1];
 }
 
-/* Goes on from the last frame, whose RULE needs a register that is not known.  For rbp it is
- * derived from sp by the function's own prologue, and believed only if the call before the return
- * address leads to the function and the chain reaches the root.  Else UNWIND_NEEDS_REGS. */
-enum unwind_end walk_recover(struct walk *w, struct cached_rule *rule);
-/* Goes on from the last frame, for whose code there is no CFI: by the first word on the stack that
- * could be a return address and whose chain reaches the root, or as libunwind guesses. */
-enum unwind_end walk_guess(struct walk *w);
+/* Goes on from the last frame, whose RULE needs a register that is not known.  rbp is derived
+ * from sp by the function's own prologue.  It is believed only if the call before the return
+ * address leads to the function and the chain reaches the root.  Else returns UNWIND_NEEDS_REGS. */
+enum unwind_end walk_recover_fp(struct walk *w, struct cached_rule *rule);
+/* Goes on from the last frame, whose code has no CFI, by the first word on the stack that could
+ * be a return address and whose chain reaches the root, or by libunwind's guess. */
+enum unwind_end walk_stack_scan(struct walk *w);

@@ -14,6 +14,12 @@ static const char *const kept[] = {
     "MKL_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "NUMBA_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMEXPR_MAX_THREADS",
+    "BLIS_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "TOKIO_WORKER_THREADS",
+    "GOMAXPROCS",
     "PYTHON_GIL",
     "PYTHON_JIT",
     "PYTHONMALLOC",
@@ -27,6 +33,10 @@ static const char *const kept[] = {
     "POLARS_MAX_THREADS",
     "RANK",
     "LOCAL_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "SLURM_PROCID",
     "WORLD_SIZE",
 };
 
@@ -84,6 +94,7 @@ void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts
     put(p, METRIC_NATIVE_FRAMES_KEPT, (double)c->joined);
     put(p, METRIC_RULE_HITS, (double)c->rule_hits);
     put(p, METRIC_RULE_MISSES, (double)c->rule_misses);
+    put(p, METRIC_RULES_SHARED, (double)c->rules_shared);
     put(p, METRIC_UNWIND_FALLBACKS, (double)c->fallbacks);
     put(p, METRIC_UNWIND_GUESSED, (double)c->guessed);
     put(p, METRIC_UNWIND_RECOVERED, (double)c->recovered);
@@ -99,7 +110,7 @@ static const enum metric metric_of_counter[SAMPLER_COUNTER_COUNT] = {
     [COUNT_LATE_TICKS] = METRIC_LATE_TICKS,
     [COUNT_TICK_DELAY_NS] = METRIC_TICK_DELAY_NS,
     [COUNT_REPEATS] = METRIC_REPEATS,
-    [COUNT_SLEEPERS_PROVEN] = METRIC_SLEEPERS_PROVEN,
+    [COUNT_DORMANT_PROVEN] = METRIC_SLEEPERS_PROVEN,
     [COUNT_NO_STOP_CAPTURES] = METRIC_NO_STOP_CAPTURES,
     [COUNT_NO_STOP_REJECTS] = METRIC_NO_STOP_REJECTS,
     [COUNT_NO_STOP_GIVEN_UP] = METRIC_NO_STOP_GIVEN_UP,
@@ -129,7 +140,7 @@ static const enum metric metric_of_counter[SAMPLER_COUNTER_COUNT] = {
     [COUNT_HELD_NS] = METRIC_HELD_NS,
     [COUNT_HELD_MAX_NS] = METRIC_HELD_MAX_NS,
     [COUNT_REPAIR_MAX_NS] = METRIC_REPAIR_MAX_NS,
-    [COUNT_NOT_MET] = METRIC_THREADS_NOT_MET,
+    [COUNT_NEVER_SAMPLED] = METRIC_THREADS_NOT_MET,
     [COUNT_STACKS_UNKNOWN] = METRIC_STACK_ENDS_UNKNOWN,
     [COUNT_UNREADABLE] = METRIC_UNREADABLE,
 };
@@ -146,12 +157,32 @@ static void set_holds(struct profile *p, const struct sampler_counters *c)
     text_release(&text);
 }
 
+void facts_of_rate(struct profile *p, const struct sampler_config *config, const struct sampler *s,
+                   double seconds)
+{
+    const struct sampler_counters *c = sampler_counters(s);
+    profile_set_number(p, METRIC_RATE_ASKED_HZ, config->rate_hz);
+    profile_set_number(p, METRIC_RATE_HZ,
+                       seconds > 0 ? (double)counters_get(c, COUNT_TICKS) / seconds : 0);
+    profile_set_number(p, METRIC_MAX_OVERHEAD, config->max_held);
+    profile_set_number(p, METRIC_HELD_SHARE_5S, sampler_worst_share(s));
+    profile_set_number(p, METRIC_HELD_P50_NS, (double)counters_hold_quantile_ns(c, 0.5));
+    profile_set_number(p, METRIC_HELD_P99_NS, (double)counters_hold_quantile_ns(c, 0.99));
+}
+
 void facts_of_sampler(struct profile *p, const struct sampler_counters *c)
 {
     set_holds(p, c);
     for (int i = 0; i < SAMPLER_COUNTER_COUNT; i++)
         profile_set_number(p, metric_of_counter[i],
                            (double)counters_get(c, (enum sampler_counter)i));
+}
+
+void facts_of_files(struct profile *p, const struct elf_store *files)
+{
+    const struct elf_store_counters *c = elf_store_counters(files);
+    profile_set_number(p, METRIC_ELF_FILES, (double)c->files);
+    profile_set_number(p, METRIC_ELF_FILES_SHARED, (double)c->shared);
 }
 
 void facts_of_modules(struct profile *p, const struct modules *modules, facts_put put)

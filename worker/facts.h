@@ -5,7 +5,8 @@
 #include <sys/types.h>
 
 #include "profile/profile.h"
-#include "sampler/counters.h"
+#include "sampler/sampler.h"
+#include "target/elf_store.h"
 #include "target/modules.h"
 #include "unwinder/unwinder.h"
 
@@ -19,5 +20,9 @@ bool facts_environment(struct profile *p, pid_t pid, string_id *ret);
  * the same profile can be reported again. */
 typedef void (*facts_put)(struct profile *p, enum metric m, double value);
 void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts_put put);
+/* How often S, made as CONFIG asks, looked in SECONDS, and how long its holds were. */
+void facts_of_rate(struct profile *p, const struct sampler_config *config, const struct sampler *s,
+                   double seconds);
 void facts_of_sampler(struct profile *p, const struct sampler_counters *c);
+void facts_of_files(struct profile *p, const struct elf_store *files);
 void facts_of_modules(struct profile *p, const struct modules *modules, facts_put put);

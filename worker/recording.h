@@ -1,21 +1,22 @@
-/* The worker's side of a recording: takes the sampler's messages out of the ring and keeps the profile.
- * Shared by record and dump. */
+/* The worker's side of a recording: takes the sampler's messages out of the ring and keeps the
+ * profile. Shared by record and dump. */
 #pragma once
 
 #include "profile/profile.h"
 #include "sampler/sampler.h"
-#include "worker/stacker.h"
-#include "worker/subject.h"
+#include "worker/stack_builder.h"
+#include "worker/target_process.h"
 #include "worker/timeline.h"
 
 struct recording;
 
 struct recording_config {
     struct sampler_config sampler;
-    struct stacker_options stacker;
+    struct stack_options stacks;
     uint64_t max_bytes; /* of the profile; 0: any */
-    /* Asked between two pieces of work, may be NULL.  True, once: this process was forked to go on alone, and has no
-     * other thread. */
+    bool follow;        /* record the children, and theirs, too */
+    /* Asked between two pieces of work, may be NULL.  True, once: this process was forked to go on
+     * alone, and has no other thread. */
     bool (*has_left)(void);
 };
 
@@ -25,13 +26,19 @@ struct recording *recording_new(const struct recording_config *config);
 int recording_add(struct recording *r, pid_t pid, struct err *err);
 /* Reads maps, looks for Python, and starts to sample. */
 int recording_start(struct recording *r, struct err *err);
+/* Has children recorded that were born since, if they are to be.  To be called at least every 10 ms
+ * then, between any two other calls.  Returns whether there were any. */
+bool recording_follow(struct recording *r);
 /* Handles what is in the ring, and sees to maps and Python.  Returns false if there was nothing. */
 bool recording_work(struct recording *r);
-/* How long what comes next may lie in the ring, so that several ticks are handled at one wake; 0: not at
- * all. */
+/* How long what comes next may lie in the ring, so that several ticks are handled at one wake; 0:
+ * not at all. */
 int64_t recording_patience_ns(const struct recording *r);
-/* Ends the sampling and handles what is left; then names all frames, as long as ON_PROGRESS, which may
- * be NULL, says to go on.  The profile is complete after it. */
+/* When recording_work() has something to do without a message (clock_now_ns()): whom a wait is for
+ * is still to be found.  INT64_MAX: nothing. */
+int64_t recording_due_ns(const struct recording *r);
+/* Ends the sampling and handles what is left; then names all frames, as long as ON_PROGRESS, which
+ * may be NULL, says to go on.  The profile is complete after it. */
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx);
 
 /* Brings the profile up to now, frames named, so that it can be written while the recording goes
@@ -40,14 +47,19 @@ void recording_snapshot(struct recording *r);
 void recording_snapshot_over(struct recording *r);
 struct sampler *recording_sampler(struct recording *r);
 struct profile *recording_profile(struct recording *r);
+struct wait_peers *recording_peers(struct recording *r);
 int64_t
 recording_elapsed_ns(const struct recording *r); /* from the start to the last that was told */
 int64_t recording_running_ns(const struct recording *r); /* from the start to now */
+/* The processes that are sampled and have not ended, oldest first: fills RET with MOST at most, and
+ * returns how many there are. */
+size_t recording_alive(const struct recording *r, process_id *ret, size_t most);
 /* Largest share of its time that a thread was held. */
 double recording_held_share(const struct recording *r);
-/* Called for every sample with a stack, as it comes (dump); MESSAGE and STACKED only for the call. */
+/* Called for every sample with a stack, as it comes (dump); MESSAGE and STACKED only for the
+ * call. */
 void recording_on_sample(struct recording *r,
                          void (*each)(void *ctx, thread_id thread, const struct sample_message *m,
-                                      const struct stacked *s),
+                                      const struct built_stack *s),
                          void *ctx);
 struct recording *recording_free(struct recording *r);

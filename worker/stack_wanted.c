@@ -26,7 +26,7 @@ static uint32_t next_bytes(uint64_t needed, bool cut, uint64_t before, uint64_t 
 struct extents {
     struct {
         uint64_t start, end;
-    } items[FEEDBACK_PARTS + 1];
+    } items[FEEDBACK_RANGES + 1];
     size_t n;
     bool too_many;
 };
@@ -41,7 +41,7 @@ static void need(struct extents *e, uint64_t start, uint64_t end)
         *last = end;
         return;
     }
-    e->too_many |= e->n > FEEDBACK_PARTS;
+    e->too_many |= e->n > FEEDBACK_RANGES;
     if (e->too_many)
         return;
     e->items[e->n].start = start;
@@ -70,31 +70,31 @@ static struct extents find_extents(const struct native_stack *native, const stru
     return e;
 }
 
-static bool touch(const struct stack_part *a, const struct stack_part *b)
+static bool touch(const struct stack_range *a, const struct stack_range *b)
 {
     return a->addr <= b->addr + b->len && b->addr <= a->addr + a->len;
 }
 
 /* A which was needed now, and B which was before. */
-static struct stack_part join(const struct stack_part *a, const struct stack_part *b)
+static struct stack_range join(const struct stack_range *a, const struct stack_range *b)
 {
     uint64_t start = a->addr < b->addr ? a->addr : b->addr;
     uint64_t end = max_u64(a->addr + a->len, b->addr + b->len);
     bool same = end - start == a->len;
     if (b->age >= MAX_AGE || end - start > PARTS_MOST_BYTES)
         return *a;
-    return (struct stack_part){start, (uint32_t)(end - start), (uint8_t)(same ? 0 : b->age + 1)};
+    return (struct stack_range){start, (uint32_t)(end - start), (uint8_t)(same ? 0 : b->age + 1)};
 }
 
-static struct stack_part part_of(uint64_t start, uint64_t end)
+static struct stack_range part_of(uint64_t start, uint64_t end)
 {
-    const uint64_t mask = STACK_PART_UNIT_BYTES - 1;
+    const uint64_t mask = STACK_RANGE_UNIT_BYTES - 1;
     start &= ~mask;
-    return (struct stack_part){start, (uint32_t)(((end + mask) & ~mask) - start), 0};
+    return (struct stack_range){start, (uint32_t)(((end + mask) & ~mask) - start), 0};
 }
 
 /* The thread may be back soon where it was before. */
-static size_t keep_older(struct stack_part *parts, size_t n, const struct stack_part *before,
+static size_t keep_older(struct stack_range *parts, size_t n, const struct stack_range *before,
                          size_t n_before)
 {
     const size_t n_new = n;
@@ -104,7 +104,7 @@ static size_t keep_older(struct stack_part *parts, size_t n, const struct stack_
             k++;
         if (k < n_new) {
             parts[k] = join(&parts[k], &before[i]);
-        } else if (n < FEEDBACK_PARTS && before[i].age < MAX_AGE) {
+        } else if (n < FEEDBACK_RANGES && before[i].age < MAX_AGE) {
             parts[n] = before[i];
             parts[n++].age++;
         }
@@ -115,13 +115,13 @@ static size_t keep_older(struct stack_part *parts, size_t n, const struct stack_
 static void tell_parts(struct feedback *f, uint32_t task, const struct native_stack *native,
                        const struct snapshot *s)
 {
-    struct stack_part parts[FEEDBACK_PARTS];
-    struct stack_part before[FEEDBACK_PARTS];
-    uint32_t near_before = feedback_near(f, task);
+    struct stack_range parts[FEEDBACK_RANGES];
+    struct stack_range before[FEEDBACK_RANGES];
+    uint32_t near_before = feedback_read_bytes(f, task);
     struct extents e = find_extents(native, s);
     if (e.n == 1 && !near_before)
         return;
-    size_t n_before = near_before ? feedback_parts(f, task, before) : 0;
+    size_t n_before = near_before ? feedback_ranges(f, task, before) : 0;
     uint64_t bytes = 0;
     size_t n = e.n - 1;
     for (size_t i = 0; i < n; i++) {
@@ -129,13 +129,13 @@ static void tell_parts(struct feedback *f, uint32_t task, const struct native_st
         bytes += parts[i].len;
     }
     if (e.too_many || s->other_bytes || bytes > PARTS_MOST_BYTES) {
-        feedback_want_parts(f, task, 0, NULL, 0);
+        feedback_want_ranges(f, task, 0, NULL, 0);
         return;
     }
     n = keep_older(parts, n, before, n_before);
     bool near_cut = native->end == UNWIND_STACK_CUT && e.n == 1;
     uint32_t near = next_bytes(e.items[0].end - e.items[0].start, near_cut, near_before, GAP_BYTES);
-    feedback_want_parts(f, task, n ? near : 0, parts, n);
+    feedback_want_ranges(f, task, n ? near : 0, parts, n);
 }
 
 void stack_wanted_tell(struct feedback *f, uint32_t task, const struct native_stack *native,

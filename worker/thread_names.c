@@ -6,7 +6,7 @@ enum { MAX_NAMES = 4096 };
 
 string_id thread_names_intern(struct thread_names *t, struct profile *p, struct text *name)
 {
-    few_names_limit(&t->few, name, MAX_NAMES, few_names_by_group);
+    name_limiter_limit(&t->few, name, MAX_NAMES, name_limiter_by_group);
     return profile_string_n(p, name->s, name->len);
 }
 
@@ -23,7 +23,7 @@ string_id thread_names_read(struct thread_names *t, struct profile *p, pid_t pid
 
 void thread_names_release(struct thread_names *t)
 {
-    few_names_release(&t->few);
+    name_limiter_release(&t->few);
     text_release(&t->kernel);
     text_release(&t->python);
 }

@@ -1,14 +1,15 @@
-/* What threads are called.  Ever new ones may come, each with a name of its own ("Thread-17"): few_names.h. */
+/* What threads are called.  Ever new ones may come, each with a name of its own ("Thread-17"):
+ * name_limiter.h. */
 #pragma once
 
 #include <sys/types.h>
 
 #include "profile/profile.h"
-#include "worker/few_names.h"
+#include "worker/name_limiter.h"
 
 /* Zero-initialise. */
 struct thread_names {
-    struct few_names few;
+    struct name_limiter few;
     struct text kernel, python; /* kept for the next one; PYTHON is the caller's */
 };
 

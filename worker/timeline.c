@@ -1,12 +1,11 @@
 #include "worker/timeline.h"
 
 #include "base/minmax.h"
-#include "worker/leaf.h"
 
 enum {
     MISSED_AFTER_INTERVALS = 2,
-    /* Waits that no sample found are held against later samples for so long, and samples of a woken thread against
-     * later waits: enough to even out chance, and no more. */
+    /* Waits that no sample found are held against later samples for so long, and samples of a woken
+     * thread against later waits: enough to even out chance, and no more. */
     REMEMBERED_INTERVALS = 16,
 };
 
@@ -40,21 +39,23 @@ static bool is_off_cpu(enum run_state state)
 }
 
 /* The counts of a thread that has ended are gone: it shows those last read. */
-static struct counted_since count_since(const struct lane *lane, const struct message *m)
+static struct counted_since count_since(const struct thread_timeline *timeline,
+                                        const struct message *m)
 {
     struct counted_since since = {0};
-    bool ended = m->kind == MESSAGE_TASK_END && !(m->flags & TASK_STILL_ALIVE);
-    since.known = !lane->by_state && lane->sched.runs > 0 && m->sched.runs >= lane->sched.runs &&
-                  !(ended && m->sched.run_ns == lane->sched.run_ns);
+    bool ended = m->kind == MESSAGE_THREAD_END && !(m->flags & THREAD_STILL_ALIVE);
+    since.known = !timeline->by_state && timeline->sched.runs > 0 &&
+                  m->sched.runs >= timeline->sched.runs &&
+                  !(ended && m->sched.run_ns == timeline->sched.run_ns);
     if (!since.known)
         return since;
-    since.cpu_ns = (int64_t)(m->sched.run_ns - lane->sched.run_ns);
-    since.runqueue_ns = (int64_t)(m->sched.wait_ns - lane->sched.wait_ns);
-    since.runs = m->sched.runs - lane->sched.runs;
+    since.cpu_ns = (int64_t)(m->sched.run_ns - timeline->sched.run_ns);
+    since.runqueue_ns = (int64_t)(m->sched.wait_ns - timeline->sched.wait_ns);
+    since.runs = m->sched.runs - timeline->sched.runs;
     /* The kernel counts a wait for a CPU when it is over.  Nobody will count this one. */
-    bool waits_still = m->kind == MESSAGE_TASK_END && lane->state == RUN_RUNNABLE;
+    bool waits_still = m->kind == MESSAGE_THREAD_END && timeline->state == RUN_RUNNABLE;
     if (waits_still && m->until_ns == m->time_ns)
-        since.runqueue_ns = m->time_ns - lane->start_ns - since.cpu_ns;
+        since.runqueue_ns = m->time_ns - timeline->start_ns - since.cpu_ns;
     return since;
 }
 
@@ -66,7 +67,8 @@ static struct counted_since count_by_state(const struct run *run)
                                   .runqueue_ns = run->state == RUN_RUNNABLE ? wall_ns : 0};
 }
 
-/* Adds to the thread's totals what was counted in ALL_NS.  HELD_NS of it wallspy held the thread. */
+/* Adds to the thread's totals what was counted in ALL_NS.  HELD_NS of it wallspy held the
+ * thread. */
 static void add_counts(struct profile_thread *t, const struct counted_since *since, int64_t all_ns,
                        int64_t held_ns)
 {
@@ -81,31 +83,33 @@ static void add_run(struct profile *p, thread_id thread, const struct run *run)
         profile_add_run(p, thread, run);
 }
 
-/* Whenever the sampler wakes it takes a CPU from somebody: on a busy machine, one of the threads that it
- * finds waiting was running until then.  Which one cannot be seen, but how long each has waited is counted
- * by the kernel when the wait is over: no more than that is shown as waiting.  Those at the end of a call that waits come
- * first: they were just woken, and what is too many of them slept until the sampler took the CPU.  A wait that lasted for
- * several ticks is not in doubt. */
-static void settle_state(struct lane *lane, struct run *run, int64_t runqueue_ns,
+/* Whenever the sampler wakes it takes a CPU from somebody: on a busy machine, one of the threads
+ * that it finds waiting was running until then.  Which one cannot be seen, but how long each has
+ * waited is counted by the kernel when the wait is over: no more than that is shown as waiting.
+ * Those at the end of a call that waits come first: they were just woken, and what is too many of
+ * them slept until the sampler took the CPU.  A wait that lasted for several ticks is not in
+ * doubt. */
+static void settle_state(struct thread_timeline *timeline, struct run *run, int64_t runqueue_ns,
                          int64_t interval_ns)
 {
-    lane->waited_ns = min_i64(lane->waited_ns, REMEMBERED_INTERVALS * interval_ns) + runqueue_ns;
+    timeline->waited_ns =
+        min_i64(timeline->waited_ns, REMEMBERED_INTERVALS * interval_ns) + runqueue_ns;
     if (run->state != RUN_RUNNABLE)
         return;
     int64_t least_ns = run->weights.wall_ns / 2;
-    if (lane->was_woken)
+    if (timeline->was_woken)
         least_ns = -REMEMBERED_INTERVALS * interval_ns;
-    if (run->samples > 1 || lane->waited_ns >= least_ns) {
-        lane->waited_ns -= run->weights.wall_ns;
+    if (run->samples > 1 || timeline->waited_ns >= least_ns) {
+        timeline->waited_ns -= run->weights.wall_ns;
     } else {
-        run->state = lane->was_woken ? RUN_BLOCKED : RUN_RUNNING;
-        run->stack = lane->frames;
+        run->state = timeline->was_woken ? RUN_BLOCKED : RUN_RUNNING;
+        run->stack = timeline->frames;
     }
 }
 
-/* How long a thread that was found off the CPU has waited for one at the end of that time.  While it is woken but does
- * not run yet its run count stays, and so it seems to be blocked.  If it has been put on a CPU just once since, all
- * that the kernel counted is this one wait. */
+/* How long a thread that was found off the CPU has waited for one at the end of that time.  While
+ * it is woken but does not run yet its run count stays, and so it seems to be blocked.  If it has
+ * been put on a CPU just once since, all that the kernel counted is this one wait. */
 static int64_t wait_after_wake_up(const struct run *run, const struct counted_since *since)
 {
     if (!is_off_cpu(run->state) || since->runs != 1)
@@ -113,90 +117,162 @@ static int64_t wait_after_wake_up(const struct run *run, const struct counted_si
     return min_i64(since->runqueue_ns, run->weights.wall_ns);
 }
 
+/* Of a wait that more than one tick found, what came after it until the next sample is not known:
+ * a burst of other waits, maybe.  So it counts as one. */
+static uint64_t count_waits(const struct message *m, const struct counted_since *since)
+{
+    return m->repeats && since->runs ? 1 : since->runs;
+}
+
 /* Moves the last NS of RUN into a run of their own, at the same place but waiting for a CPU. */
-static struct run split_off_wait(struct profile *p, const struct lane *lane, struct run *run,
-                                 int64_t ns)
+static struct run split_off_wait(struct profile *p, const struct thread_timeline *timeline,
+                                 struct run *run, int64_t ns)
 {
     run->weights.wall_ns -= ns;
-    return (struct run){.stack = profile_push(p, lane->frames, leaf_waiting_for_cpu(p)),
+    frame_id waits = profile_wait(p, &(struct wait){.kind = WAIT_CPU});
+    return (struct run){.stack = profile_push(p, timeline->frames, waits),
                         .state = RUN_RUNNABLE,
                         .start_ns = run->start_ns + run->weights.wall_ns,
                         .weights.wall_ns = ns};
 }
 
-static void mark_counts(struct lane *lane, struct profile *p, const struct run *last)
+/* Adds what of RUN lies before the lock that it waits for changed hands, and leaves the rest. */
+static void add_until_change(struct profile *p, struct thread_timeline *timeline, struct run *run,
+                             int64_t origin_ns)
 {
-    lane->unmarked_samples += last->samples;
-    if (lane->unmarked_samples < WEIGHTS_WINDOW)
+    int64_t before_ns = timeline->changed_ns - origin_ns - run->start_ns;
+    if (!timeline->changed_stack.ix || run->state != RUN_BLOCKED)
         return;
-    profile_mark_counts(p, lane->thread, last->start_ns + last->weights.wall_ns);
-    lane->unmarked_samples = 0;
+    if (before_ns > 0) {
+        struct run before = *run;
+        before.weights.wall_ns = min_i64(before_ns, run->weights.wall_ns);
+        add_run(p, timeline->thread, &before);
+        run->samples = 0; /* those are BEFORE's */
+        run->start_ns += before.weights.wall_ns;
+        run->weights.wall_ns -= before.weights.wall_ns;
+    }
+    run->stack = timeline->stack = timeline->changed_stack;
+    timeline->changed_stack = (stack_id){0};
 }
 
-void lane_close(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns)
+static void mark_counts(struct thread_timeline *timeline, struct profile *p, const struct run *last)
 {
-    if (!lane->open)
+    timeline->unmarked_samples += last->samples;
+    if (timeline->unmarked_samples < WEIGHTS_WINDOW)
         return;
-    lane->open = false;
-    int64_t proven_ns = m->until_ns > lane->start_ns ? m->until_ns - lane->start_ns : 0;
-    int64_t all_ns = m->time_ns - lane->start_ns;
+    profile_mark_counts(p, timeline->thread, last->start_ns + last->weights.wall_ns);
+    timeline->unmarked_samples = 0;
+}
+
+void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
+                           const struct message *m, int64_t origin_ns)
+{
+    if (!timeline->open)
+        return;
+    timeline->open = false;
+    int64_t proven_ns = m->until_ns > timeline->start_ns ? m->until_ns - timeline->start_ns : 0;
+    int64_t all_ns = m->time_ns - timeline->start_ns;
     int64_t wall_ns = min_i64(all_ns, proven_ns + MISSED_AFTER_INTERVALS * m->interval_ns);
     struct run run = {
-        .stack = lane->stack,
-        .state = lane->stack.ix ? lane->state : RUN_MISSED,
-        .samples = !lane->resumed + m->repeats,
-        .start_ns = lane->start_ns - origin_ns,
+        .stack = timeline->stack,
+        .state = timeline->stack.ix ? timeline->state : RUN_MISSED,
+        .samples = !timeline->resumed + m->repeats,
+        .start_ns = timeline->start_ns - origin_ns,
         .weights.wall_ns = wall_ns,
     };
     struct run missed = {.state = RUN_MISSED,
                          .start_ns = run.start_ns + wall_ns,
                          .weights.wall_ns = all_ns - wall_ns};
-    struct counted_since since = count_since(lane, m);
+    struct counted_since since = count_since(timeline, m);
     int64_t wait_ns = since.known ? wait_after_wake_up(&run, &since) : 0;
     if (since.known)
-        settle_state(lane, &run, since.runqueue_ns - wait_ns, m->interval_ns);
+        settle_state(timeline, &run, since.runqueue_ns - wait_ns, m->interval_ns);
     else
         since = count_by_state(&run);
-    add_counts(profile_get_thread(p, lane->thread), &since, lane->by_state ? wall_ns : all_ns,
-               (int64_t)(m->held_ns - lane->held_ns));
+    struct profile_thread *thread = profile_get_thread(p, timeline->thread);
+    thread->still_since_ns = timeline->sampled_ns - origin_ns;
+    add_counts(thread, &since, timeline->by_state ? wall_ns : all_ns,
+               (int64_t)(m->held_ns - timeline->held_ns));
+    if (since.known && run.state == RUN_BLOCKED)
+        run.waits = count_waits(m, &since);
     struct run waiting = {0};
     if (wait_ns > 0)
-        waiting = split_off_wait(p, lane, &run, wait_ns);
-    add_run(p, lane->thread, &run);
-    add_run(p, lane->thread, &waiting);
-    add_run(p, lane->thread, &missed);
-    mark_counts(lane, p, &run);
+        waiting = split_off_wait(p, timeline, &run, wait_ns);
+    add_until_change(p, timeline, &run, origin_ns);
+    add_run(p, timeline->thread, &run);
+    add_run(p, timeline->thread, &waiting);
+    add_run(p, timeline->thread, &missed);
+    mark_counts(timeline, p, &run);
 }
 
-void lane_open(struct lane *lane, const struct message *m, stack_id stack, stack_id frames,
-               enum run_state state, bool was_woken)
+void thread_timeline_open(struct thread_timeline *timeline, const struct message *m, stack_id stack,
+                          stack_id frames, enum run_state state, bool was_woken)
 {
-    lane->open = true;
-    lane->stack = stack;
-    lane->frames = frames;
-    lane->state = state;
-    lane->was_woken = was_woken;
-    lane->start_ns = m->time_ns;
-    lane->sched = m->sched;
-    lane->held_ns = m->held_ns;
-    lane->resumed = false;
-    lane->samples++;
+    timeline->open = true;
+    timeline->stack = stack;
+    timeline->changed_stack = (stack_id){0};
+    timeline->frames = frames;
+    timeline->state = state;
+    timeline->was_woken = was_woken;
+    timeline->start_ns = timeline->sampled_ns = m->time_ns;
+    timeline->sched = m->sched;
+    timeline->held_ns = m->held_ns;
+    timeline->resumed = false;
+    timeline->samples++;
 }
 
-void lane_hold(struct lane *lane, struct profile *p, const struct message *m, int64_t origin_ns)
+void thread_timeline_change_side(struct thread_timeline *timeline, struct profile *p,
+                                 const struct wait_side *side, int64_t at_ns)
 {
-    if (!lane->open)
+    const struct wait *now = profile_stack_wait(p, timeline->stack);
+    if (!timeline->open || !now || at_ns < timeline->start_ns)
         return;
-    lane_close(lane, p, m, origin_ns);
-    lane->open = lane->resumed = true;
-    lane->start_ns = m->time_ns;
-    lane->sched = m->sched;
-    lane->held_ns = m->held_ns;
+    struct wait wait = *now;
+    wait.side = *side;
+    if (timeline->changed_stack.ix) {
+        wait.side.holder = HOLDER_UNKNOWN;
+        wait.side.pid = wait.side.tid = 0;
+    } else {
+        timeline->changed_ns = at_ns;
+    }
+    stack_id calls = profile_stack_parent(p, timeline->stack);
+    timeline->changed_stack = profile_push(p, calls, profile_wait(p, &wait));
 }
 
-void lane_end(const struct lane *lane, struct profile *p, const struct message *m,
-              int64_t origin_ns)
+void thread_timeline_exec(const struct thread_timeline *timeline, struct profile *p,
+                          const struct message *m, int64_t execed_ns, int64_t origin_ns)
 {
-    profile_get_thread(p, lane->thread)->ended = !(m->flags & TASK_STILL_ALIVE);
-    profile_end_thread(p, lane->thread, m->time_ns - origin_ns);
+    struct profile_thread *t = profile_get_thread(p, timeline->thread);
+    int64_t end_ns = execed_ns - origin_ns;
+    if (!t->n_runs)
+        return;
+    const struct run *last = &t->runs[t->n_runs - 1];
+    if (end_ns < last->start_ns + last->weights.wall_ns)
+        end_ns = last->start_ns + last->weights.wall_ns;
+    frame_id mark = profile_mark(p, "[execve]", NULL);
+    struct run run = {.stack = profile_push(p, (stack_id){0}, mark),
+                      .state = RUN_RUNNING,
+                      .start_ns = end_ns,
+                      .weights.wall_ns = m->time_ns - origin_ns - end_ns};
+    if (run.weights.wall_ns > 0)
+        profile_add_run(p, timeline->thread, &run);
+}
+
+void thread_timeline_hold(struct thread_timeline *timeline, struct profile *p,
+                          const struct message *m, int64_t origin_ns)
+{
+    if (!timeline->open)
+        return;
+    thread_timeline_close(timeline, p, m, origin_ns);
+    timeline->open = timeline->resumed = true;
+    timeline->start_ns = m->time_ns;
+    timeline->sched = m->sched;
+    timeline->held_ns = m->held_ns;
+}
+
+void thread_timeline_end(const struct thread_timeline *timeline, struct profile *p,
+                         const struct message *m, int64_t origin_ns)
+{
+    profile_get_thread(p, timeline->thread)->ended = !(m->flags & THREAD_STILL_ALIVE);
+    profile_end_thread(p, timeline->thread, m->time_ns - origin_ns);
 }

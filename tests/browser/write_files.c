@@ -1,6 +1,6 @@
-/* Writes the files that the browser test opens into the directory given: small.json, with names
- * that a page could stumble over; threads.json, a hundred threads; large.json, ten million nodes
- * before coarsening; empty.json, of which nothing was sampled. */
+/* Writes the files that the browser test opens into the directory given: small.json and small.svg,
+ * with names that a page could stumble over; threads.json, a hundred threads; large.json, ten
+ * million nodes before coarsening; empty.json, of which nothing was sampled. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static int write_file(struct profile_builder *b, const char *directory, const ch
     return r;
 }
 
-static int write_small(const char *directory)
+static int write_small(const char *directory, const char *name)
 {
     struct profile_builder b = builder_start(6823, "python3 train.py");
     thread_id main = builder_thread(&b, 6823, NULL);
@@ -47,10 +47,11 @@ static int write_small(const char *directory)
     }
     builder_missed(&b, main, 500);
     builder_run(&b, worker, "odd \xff\xfe \"name\" \\ \x01 \xe2\x80\xa8!mge.so", 100, 100);
+    builder_run(&b, worker, "<script>window.wasRun=1;alert(1)</script>!mge.so", 100, 100);
     for (pid_t tid = 6830; tid < 6890; tid++)
         builder_run(&b, builder_thread(&b, tid, "python3 train.py"),
                     "gomp_thread_start!libgomp.so.1 > futex [blocked]", 10500, 0);
-    return write_file(&b, directory, "small.json", 10500);
+    return write_file(&b, directory, name, 10500);
 }
 
 static int write_threads(const char *directory)
@@ -102,8 +103,8 @@ int main(int argc, char **argv)
 {
     if (argc != 2)
         return EXIT_FAILURE;
-    if (write_small(argv[1]) < 0 || write_threads(argv[1]) < 0 || write_large(argv[1]) < 0 ||
-        write_empty(argv[1]) < 0)
+    if (write_small(argv[1], "small.json") < 0 || write_small(argv[1], "small.svg") < 0 ||
+        write_threads(argv[1]) < 0 || write_large(argv[1]) < 0 || write_empty(argv[1]) < 0)
         return EXIT_FAILURE;
     return EXIT_SUCCESS;
 }

@@ -85,8 +85,8 @@ class Errors(unittest.TestCase):
 
     def test_zombie(self):
         with Target("zombie") as t:
-            self.expect(record(t.pid), 4, f"wallspy: {t.pid} (target) has ended; its parent has not "
-                                       "collected it yet.")
+            self.expect(record(t.pid), 4, f"wallspy: {t.pid} (target) has ended; its parent has "
+                                          "not collected it yet.")
 
     def test_kernel_thread(self):
         # Where its namespace of pids begins with a program of its own, 2 may be anybody.
@@ -96,7 +96,8 @@ class Errors(unittest.TestCase):
                                "program to sample.")
 
     def test_itself(self):
-        done = subprocess.run(["sh", "-c", f"echo $$; exec {programs['program']} $$ -o /dev/null -f raw"],
+        line = f"echo $$; exec {programs['program']} $$ -o /dev/null -f raw"
+        done = subprocess.run(["sh", "-c", line],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 5)
         self.assertEqual(done.stderr, f"wallspy: {done.stdout.strip()} is wallspy itself.\n")
@@ -176,6 +177,22 @@ class Errors(unittest.TestCase):
                                       capture_output=True, text=True, timeout=20)
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertIn(said, " ".join(done.stderr.split()))
+
+    def test_old_kernel(self):
+        """As setarch(8) makes uname(2) call it."""
+        old = ["setarch", "x86_64", "--uname-2.6"]
+        release = subprocess.check_output([*old, "uname", "-r"], text=True).strip()
+        said = f"wallspy needs Linux 4.18 or newer; this is Linux {release[:31]}."
+        with Target("plain") as t:
+            for line, code in ((["dump", "-p", str(t.pid)], 5),
+                               (["record", "-o", "none.folded", "-p", str(t.pid)], 5),
+                               (["record", "-f", "folded", "-o", "/dev/null", "--", "sh", "-c",
+                                 "exit 7"], 7)):
+                done = subprocess.run([*old, programs["program"], *line], capture_output=True,
+                                      text=True, timeout=20)
+                self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+                self.assertIn(said, " ".join(done.stderr.split()))
+        self.assertFalse(os.path.exists("none.folded"))
 
     def test_small_stacks(self):
         """A limit below what wallspy needs is the command's own affair."""

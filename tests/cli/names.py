@@ -14,7 +14,8 @@ import tempfile
 import unittest
 
 ORDERS = "\x1b[2J\nwallspy: done\x07\u202e\"\\"
-# What wallspy itself writes to a terminal: bold and colours, and a line anew; the terminal adds the \\r.
+# What wallspy itself writes to a terminal: bold and colours, and a line anew; the terminal adds the
+# \\r.
 OWN = re.compile(r"\x1b\[(1(;3[13])?)?m|\r\x1b\[K|\r(?=\n)")
 ORDER = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffd]")
 programs = {}
@@ -43,9 +44,12 @@ class Names(unittest.TestCase):
         fifo = self.folder / ("fifo" + ORDERS)
         os.mkfifo(fifo)
         script = pathlib.Path(__file__).with_name("names_target.py")
-        line = [sys.executable, script, library, fifo, ORDERS, b"\xff\xc2\x9b31m", "--password=" + ORDERS]
-        self.target = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                       env={**os.environ, "OMP_THREADS": ORDERS, "RANK": "../" + ORDERS})
+        line = [sys.executable, script, library, fifo, ORDERS, b"\xff\xc2\x9b31m",
+                "--password=" + ORDERS]
+        self.target = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       text=True,
+                                       env={**os.environ, "OMP_THREADS": ORDERS,
+                                            "RANK": "../" + ORDERS})
         self.addCleanup(self.end)
         self.assertEqual(self.target.stdout.readline(), f"{self.target.pid}\n")
 
@@ -56,8 +60,8 @@ class Names(unittest.TestCase):
 
     def run_program(self, *line):
         """Runs it on the target; returns its exit code, stdout and stderr."""
-        done = subprocess.run([programs["program"], *line, "-p", str(self.target.pid)], cwd=self.folder,
-                              capture_output=True, timeout=60, check=False)
+        done = subprocess.run([programs["program"], *line, "-p", str(self.target.pid)],
+                              cwd=self.folder, capture_output=True, timeout=60, check=False)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def run_in_terminal(self, *line):
@@ -85,9 +89,10 @@ class Names(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         self.expect_no_orders(out)
         self.assertIn("in_library?[2J?]0;owned", out)
-        self.assertIn("(?[31m?wallspy?", out)
+        self.assertRegex(out, r"(?m)^\d+ \?\[31m\?wallspy\?")
         for line in out.splitlines():
-            self.assertRegex(line, r"^(process \d+: |CPython |thread \d+ |    \S|$)")
+            self.assertRegex(line, r"^(\d+ \S|\d+ threads? |    \S|  \d|  +\S)")
+            self.assertLessEqual(len(line), 79)
 
     def test_dump_in_a_terminal(self):
         for line in (["dump"], ["dump", "--json"]):
@@ -103,7 +108,8 @@ class Names(unittest.TestCase):
                          ["\x1b[31m\nwallspy\\xff", "\x1bc\nrm -rf", "\x9b2J\t\"\\"])
         names = [frame["name"] for t in threads for frame in t["frames"]]
         self.assertTrue(any(ORDERS[:4] in name and "in_python" in name for name in names), names)
-        self.assertTrue(any(ORDERS in frame.get("module", "") for t in threads for frame in t["frames"]))
+        self.assertTrue(any(ORDERS in frame.get("module", "") for t in threads
+                            for frame in t["frames"]))
 
     def test_recording_in_a_terminal(self):
         code, text = self.run_in_terminal("record", "-d", "2", "--stats", "-o", "o.json")

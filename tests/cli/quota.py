@@ -18,8 +18,10 @@ NAME = f"wallspy-test-{os.getpid()}"
 
 
 def make_group():
-    """A group that may use a fiftieth of a CPU, by either version of cgroups; None: it cannot be made."""
-    for top, file, text in (("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "2000"), ("/sys/fs/cgroup", "cpu.max", "2000 100000")):
+    """A group that may use a fiftieth of a CPU, by either version of cgroups; None: it cannot be
+    made."""
+    for top, file, text in (("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "2000"),
+                            ("/sys/fs/cgroup", "cpu.max", "2000 100000")):
         group = pathlib.Path(top, NAME)
         try:
             group.mkdir()
@@ -39,7 +41,8 @@ class Quota(unittest.TestCase):
         with Target("plain", user=False) as target, tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "out.json")
             line = [programs["program"], "-p", str(target.pid), "-o", str(output), *args]
-            done = subprocess.run(["sh", "-c", 'echo $$ >"$0"/cgroup.procs; exec "$@"', str(group), *line], capture_output=True,
+            done = subprocess.run(["sh", "-c", 'echo $$ >"$0"/cgroup.procs; exec "$@"', str(group),
+                                   *line], capture_output=True,
                                   text=True, timeout=60, check=True)
             return " ".join(done.stderr.split()), json.loads(output.read_text())["wallspy"]
 

@@ -67,7 +67,8 @@ class Usage(unittest.TestCase):
     def test_threads_are_chosen(self):
         with Target("plain") as target:
             main, second = [target.pid], [target.tid]
-            for word, wanted in (("main", main), ("sec*", second), (target.tid, second), ("python", []),
+            for word, wanted in (("main", main), ("sec*", second), (target.tid, second),
+                                 ("python", []),
                                  ("native", main + second), ("nobody,main", main), ("nobody", [])):
                 code, out, _, _ = run("dump", "--json", "-p", target.pid, "--thread", word)
                 found = [thread["tid"] for process in json.loads(out)["processes"]
@@ -77,10 +78,46 @@ class Usage(unittest.TestCase):
     def test_mistakes(self):
         for line, text in ((["--rat", "5", "1"], "unknown option --rat: did you mean --rate?"),
                            (["record"], "record: give -p PID or a command to launch"),
-                           (["-o", "x.pdf", "1"], "x.pdf: no format has this suffix")):
+                           (["-o", "x.pdf", "1"],
+                            "x.pdf: what format? End it in .json (speedscope), ")):
             code, out, message, _ = run(*line, user=False)
             self.assertEqual((code, out), (2, ""))
             self.assertTrue(message.startswith("wallspy: " + text), message)
+
+
+class Mistaken(InFolder):
+    """Something else was given than a process or a program."""
+
+    def test_a_name_for_a_process(self):
+        name = "marked-by-this-test.py"
+        with open(name, "w", encoding="ascii") as script:
+            script.write("import sys; sys.stdin.read()")
+        process = subprocess.Popen([sys.executable, name, "--token=SECRETWORD", "x" * 100],
+                                   stdin=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        for command in [], ["dump"]:
+            code, out, _, err = run(*command, "-p", name[:-3], user=False)
+            self.assertEqual((code, out), (2, ""))
+            self.assertRegex(err,
+                             rf"youngest first:\n +pid +age  command\n +{process.pid} +\d s  "
+                             rf"python\S* {name} ")
+            self.assertTrue(err.endswith("…\n"), err)
+            self.assertNotIn("SECRET", err)
+
+    def test_a_name_that_no_process_has(self):
+        code, _, message, _ = run("-p", "no-such-program", user=False)
+        self.assertEqual((code, message),
+                         (2, "wallspy: -p takes process ids, and no process of yours is named "
+                             "no-such-program."))
+
+    def test_a_recording_for_a_process(self):
+        with Target("plain", user=False) as t:
+            for name in "train.json", "train.json.gz":
+                self.assertEqual(run("-q", "-p", t.pid, "-d", "0.2", "-o", name, user=False)[0], 0)
+                for line in [name], ["-p", name], ["dump", "-p", name]:
+                    self.assertEqual(run(*line, user=False)[:3],
+                                     (2, "", f"wallspy: {name} is a recording: open it at "
+                                             "https://www.speedscope.app"))
 
 
 class Standby(InFolder):
@@ -141,7 +178,8 @@ class Attached(InFolder):
                 pass
             process.send_signal(signal.SIGINT)  # frames are named now
             _, err = process.communicate(timeout=20)
-            self.assertEqual((process.returncode, err), (1, "wallspy: discarded, as asked: nothing was written\n"))
+            self.assertEqual((process.returncode, err),
+                             (1, "wallspy: discarded, as asked: nothing was written\n"))
             self.assertEqual(status(t.pid, "TracerPid"), "0")
         with open("o.json", encoding="utf-8") as kept:
             self.assertEqual(kept.read(), "earlier")
@@ -151,9 +189,11 @@ class Attached(InFolder):
         os.mkfifo("o.json")
         read_end, write_end = os.pipe()
         os.symlink("/dev/stdout", "o.json.gz")
-        for output, more in (("o.json", {}), ("-", {"stdout": write_end}), ("o.json.gz", {"stdout": write_end})):
+        for output, more in (("o.json", {}), ("-", {"stdout": write_end}),
+                             ("o.json.gz", {"stdout": write_end})):
             with Target("plain", user=False) as t:
-                process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-r", "1000", "-d", "0.3", "-o", output],
+                process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-r", "1000",
+                                            "-d", "0.3", "-o", output],
                                            stderr=subprocess.PIPE, text=True, **more)
                 while "sampling" not in process.stderr.readline():
                     pass
@@ -174,7 +214,8 @@ class Attached(InFolder):
     def test_nobody_reads_and_the_command_ends(self):
         """The first signal is the command's; it is gone when the next ones come."""
         os.mkfifo("o.json")
-        process = subprocess.Popen([programs["program"], "-d", "0.3", "-o", "o.json", "--", "sleep", "60"],
+        process = subprocess.Popen([programs["program"], "-d", "0.3", "-o", "o.json", "--", "sleep",
+                                    "60"],
                                    stderr=subprocess.PIPE, text=True)
         while "sampling" not in process.stderr.readline():
             pass
@@ -190,7 +231,8 @@ class Attached(InFolder):
     def test_fifo(self):
         os.mkfifo("o.json")
         with Target("plain", user=False) as t:
-            process = subprocess.Popen([programs["program"], "-q", "-p", str(t.pid), "-d", "0.3", "-o", "o.json"])
+            process = subprocess.Popen([programs["program"], "-q", "-p", str(t.pid), "-d", "0.3",
+                                        "-o", "o.json"])
             time.sleep(0.6)
             with open("o.json", encoding="utf-8") as fifo:
                 self.assertIn("profiles", json.load(fifo))
@@ -200,15 +242,17 @@ class Attached(InFolder):
         with Target("plain", user=False) as t:
             pids = f"{t.pid},999999999"
             self.assertEqual(run("-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 0)
-            self.assertEqual(run("--strict", "-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 6)
+            self.assertEqual(run("--strict", "-p", pids, "-d", "0.2", "-o", "o.json",
+                                 user=False)[0], 6)
 
     def test_a_cut_command_line_leaks_no_secret(self):
         """What tells that it is one lies behind what is shown."""
-        process = subprocess.Popen(["sh", "-c", "read x", "a" * 4060, "postgres://u:SECRETPASSWORD@host"],
+        process = subprocess.Popen(["sh", "-c", "read x", "a" * 4060,
+                                    "postgres://u:SECRETPASSWORD@host"],
                                    stdin=subprocess.PIPE)
         self.addCleanup(process.wait)
         self.addCleanup(process.stdin.close)
-        for more in [], ["--json"]:
+        for more in ["--full"], ["--json"]:
             code, out, _, _ = run("dump", *more, "-p", process.pid, user=False)
             self.assertEqual(code, 0)
             self.assertIn("postgres://***", out)
@@ -220,7 +264,8 @@ class Attached(InFolder):
         process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.communicate)
         self.assertEqual(process.stdout.readline(), READY)
-        self.assertIn(": sh -c 'echo ready; read x' a '' b\n", run("dump", "-p", process.pid, user=False)[1])
+        self.assertIn(" sh -c 'echo ready; read x' a '' b:\n",
+                      run("dump", "-p", process.pid, user=False)[1])
         (shown,) = json.loads(run("dump", "--json", "-p", process.pid, user=False)[1])["processes"]
         self.assertEqual(shown["command"], ["sh", "-c", "echo ready; read x", "a", "", "b"])
 
@@ -234,12 +279,12 @@ class Attached(InFolder):
             self.assertIn("cannot run ./script: the interpreter that it names", err)
 
     def test_more_than_can_be_sampled(self):
-        sleeping = [subprocess.Popen(["sleep", "60"]) for _ in range(258)]
+        sleeping = [subprocess.Popen(["sleep", "60"]) for _ in range(1002)]
         try:
             pids = ",".join(str(p.pid) for p in sleeping)
             code, out, _, err = run("dump", "--json", "-p", pids, user=False)
-            self.assertEqual((code, len(json.loads(out)["processes"])), (0, 256))
-            self.assertIn(f"{sleeping[-1].pid} is left out: more than 256 processes", err)
+            self.assertEqual((code, len(json.loads(out)["processes"])), (0, 1000))
+            self.assertIn(f"{sleeping[-1].pid} is left out: more than 1000 processes", err)
             self.assertEqual(run("-q", "-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 0)
         finally:
             for process in sleeping:
@@ -248,10 +293,21 @@ class Attached(InFolder):
 
     def test_no_such_thread(self):
         with Target("plain", user=False) as t:
-            for command in ("dump",), ("record", "-d", "0.2", "-o", "o.json"):
-                code, out, _, err = run(*command, "-p", t.pid, "--thread", "nobody*", user=False)
-                self.assertEqual((code, out), (6, ""))
-                self.assertIn("no thread fits --thread", err)
+            said = "no thread matches --thread nobody*"
+            has = "this process has: main, second"
+            code, out, text, _ = run("dump", "-p", t.pid, "--thread", "nobody*", user=False)
+            self.assertEqual((code, out, text), (6, "", f"wallspy: {said}; {has}"))
+            code, _, text, _ = run("-p", t.pid, "--thread", "nobody*", "-d", "0.2", "-o", "o.json",
+                                   user=False)
+            self.assertEqual(code, 6)
+            self.assertTrue(
+                text.startswith(f"wallspy: warning: {said} yet; {has} wallspy: sampling"), text)
+            self.assertIn("no sample was taken: no thread matched --thread", text)
+            code, _, text, _ = run("-p", t.pid, "--thread", 999999999, "-d", "60", "-o", "o.json",
+                                   user=False)
+            self.assertEqual((code, text),
+                             (6, "wallspy: no thread matches --thread 999999999; this process has: "
+                                 f"{t.pid} main, {t.tid} second"))
 
     def test_no_time_for_a_sample(self):
         with Target("plain", user=False) as t:
@@ -263,10 +319,11 @@ class Attached(InFolder):
 
     def test_no_room_for_the_file(self):
         with Target("plain", user=False) as t:
-            code, _, _, err = run("-p", t.pid, "-d", "0.3", "-o", "/dev/full", "-f", "folded", user=False)
+            code, _, _, err = run("-p", t.pid, "-d", "0.3", "-o", "/dev/full", "-f", "folded",
+                                  user=False)
             self.assertEqual(code, 1)
             self.assertIn("No space left", err)
-            self.assertIn("biggest path", err)
+            self.assertIn("where its time goes", err)
 
     def test_snapshot(self):
         with Target("plain", user=False) as t:
@@ -285,15 +342,28 @@ class Attached(InFolder):
 
     def test_snapshot_of_no_file(self):
         with Target("plain", user=False) as t:
-            process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-o", "-"], stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.PIPE, text=True)
-            while "sampling" not in process.stderr.readline():
-                pass
-            process.send_signal(signal.SIGUSR1)
-            time.sleep(0.5)
-            process.send_signal(signal.SIGINT)
-            self.assertIn("no snapshot", process.communicate(timeout=20)[1])
-            self.assertEqual(process.returncode, 0)
+            for name in "-", "none":
+                process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-o", name],
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                           text=True)
+                while "sampling" not in process.stderr.readline():
+                    pass
+                process.send_signal(signal.SIGUSR1)
+                time.sleep(0.5)
+                process.send_signal(signal.SIGINT)
+                self.assertIn("no snapshot", process.communicate(timeout=20)[1])
+                self.assertEqual(process.returncode, 0)
+
+    def test_the_answer_alone(self):
+        with Target("plain", user=False) as t:
+            for line, wanted in (["-p", t.pid, "-d", "0.3"],
+                                 0), (["--", "sh", "-c", "sleep 0.3; exit 7"], 7):
+                code, out, text, _ = run("-o", "none", *line, user=False)
+                self.assertEqual((code, out), (wanted, ""), text)
+                self.assertIn("where its time goes", text)
+                self.assertIn("quality", text)
+                self.assertNotIn("wrote", text)
+                self.assertEqual(os.listdir("."), [])
 
     def test_duration_and_default_name(self):
         with Target("plain", user=False) as t:
@@ -331,7 +401,8 @@ class Attached(InFolder):
             self.addCleanup(process.kill)
             ranks[process.pid] = rank
         pids = ",".join(map(str, ranks))
-        self.assertEqual(run("-q", "-p", pids, "-d", "0.2", "-o", "%p.json", user=False)[:3], (0, "", ""))
+        self.assertEqual(run("-q", "-p", pids, "-d", "0.2", "-o", "%p.json", user=False)[:3],
+                         (0, "", ""))
         for pid, rank in ranks.items():
             with open(f"{pid}.json", encoding="utf-8") as file:
                 (process,) = json.load(file)["wallspy"]["processes"]
@@ -361,7 +432,8 @@ class Attached(InFolder):
             self.assertEqual(code, 0)
             self.assertTrue(json.loads(out)["profiles"])
             # Closed, it is not taken for what wallspy opens first.
-            line = ["sh", "-c", 'exec "$@" >&-', "sh", programs["program"], "-p", str(t.pid), "-d", "0.2", "-o", "-"]
+            line = ["sh", "-c", 'exec "$@" >&-', "sh", programs["program"], "-p", str(t.pid),
+                    "-d", "0.2", "-o", "-"]
             done = subprocess.run(line, stderr=subprocess.PIPE, text=True, timeout=20, check=False)
             self.assertEqual(done.returncode, 1)
             self.assertIn("cannot write -: Bad file descriptor", done.stderr)
@@ -378,7 +450,8 @@ class Attached(InFolder):
         with Target("plain", user=False) as t:
             code, _, text, _ = run(t.pid, "-o", "no/o.json", user=False)
             self.assertEqual((code, text), (1, "wallspy: cannot write no/o.json: no/: No such file "
-                                               "or directory. Make that directory, or choose another "
+                                               "or directory. Make that directory, or choose "
+                                               "another "
                                                "with -o."))
 
     def test_failed_rename_keeps_the_older_file(self):
@@ -436,12 +509,21 @@ class Launched(InFolder):
         self.assertEqual(code, 3)
         self.assertNotRegex(text, waiting)
 
-    def test_children_are_told_of(self):
-        code, _, text, _ = self.record("sh", "-c", "sleep 0.5; exit 4", options=["-q", "-s"])
-        self.assertEqual(code, 4)
-        self.assertRegex(text, r"^wallspy: warning: \d+ has 1 child process, which this version "
-                               r"does not follow: give -p for each$")
-        self.assertEqual(self.record("sleep", "0.3", options=["-q", "-s"])[:3], (0, "", ""))
+    def test_children_of_a_process_that_only_waits(self):
+        process = subprocess.Popen(["sh", "-c", "sleep 60 & sleep 60 & wait"],
+                                   start_new_session=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(os.killpg, process.pid, signal.SIGKILL)
+        command = rf"wallspy -s -p {process.pid} takes all three"
+        for seconds, said in (("2.5", rf"{process.pid} \(sh\) only waits; its 2 children are"),
+                              ("0.5", "wallspy: 2 children are")):
+            code, _, text, _ = run("-p", process.pid, "-d", seconds, "-o", "none", user=False)
+            self.assertEqual(code, 0, text)
+            self.assertRegex(text, rf"{said} not sampled: {command}")
+            self.assertEqual(text.count("not sampled"), 1, text)
+        _, _, text, _ = run("-s", "-p", process.pid, "-d", "0.5", "-o", "none", user=False)
+        self.assertRegex(text, "sampling .*sleep.* and .*sleep.* \\(2 of 2\\)")
+        self.assertNotIn("not sampled", text)
 
     def test_runs_where_sampling_is_impossible(self):
         code, out, text, _ = self.record("sh", "-c", "echo on; exit 3", deny="ptrace=EPERM")
@@ -464,7 +546,8 @@ class Launched(InFolder):
         self.expect_recording("o.json")
 
     def test_what_ends_at_once(self):
-        """It is recorded, or said to have been too quick: no error of a call that its user did not make."""
+        """It is recorded, or said to have been too quick: no error of a call that its user did not
+        make."""
         for _ in range(10):
             code, _, text, _ = self.record("true")
             self.assertEqual(code, 0)
@@ -485,13 +568,14 @@ class Launched(InFolder):
             self.assertEqual((process.returncode, out), (5, name + "\n"))
 
     def test_signals_reach_a_stopped_command(self):
-        """Also one that comes when it is stopped for a sample and the sampler does not know yet: where both and
-        the test share a CPU, a third of the first signals."""
-        line = ["taskset", "-c", str(min(os.sched_getaffinity(0))), programs["program"], "-q", "-o", "o.json", "--",
+        """Also one that comes when it is stopped for a sample and the sampler does not know yet:
+        where both and the test share a CPU, a third of the first signals."""
+        line = ["taskset", "-c", str(min(os.sched_getaffinity(0))), programs["program"],
+                "-q", "-o", "o.json", "--",
                 "sh", "-c", "trap 'exit 5' TERM; echo ready; while :; do :; done"]
         for _ in range(20):
-            with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                  start_new_session=True) as process:
+            with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  text=True, start_new_session=True) as process:
                 self.assertEqual(process.stdout.readline(), READY)
                 process.terminate()
                 try:
@@ -503,15 +587,18 @@ class Launched(InFolder):
     def test_status_when_children_are_ignored(self):
         ignoring = ["env", "--ignore-signal=CHLD", programs["program"], "-q", "-o", "o.json", "--"]
         for script in ("exit 7", "sleep 0.3; exit 7"):
-            self.assertEqual(subprocess.run([*ignoring, "sh", "-c", script], check=False).returncode, 7)
-        out = subprocess.run([*ignoring, "grep", "SigIgn", "/proc/self/status"], stdout=subprocess.PIPE,
-                             text=True, check=True).stdout
+            self.assertEqual(subprocess.run([*ignoring, "sh", "-c", script],
+                                            check=False).returncode, 7)
+        out = subprocess.run([*ignoring, "grep", "SigIgn", "/proc/self/status"],
+                             stdout=subprocess.PIPE, text=True, check=True).stdout
         self.assertTrue(int(out.split()[1], 16) >> (signal.SIGCHLD - 1) & 1)
 
     def test_command_inherits_nothing(self):
-        script = ("import resource, signal; print([s.name for s in signal.valid_signals() if type(s) is not "
+        script = ("import resource, signal; print([s.name for s in signal.valid_signals() if "
+                  "type(s) is not "
                   "int and signal.getsignal(s) == signal.SIG_IGN], "
-                  "signal.pthread_sigmask(signal.SIG_BLOCK, []), resource.getrlimit(resource.RLIMIT_DATA))")
+                  "signal.pthread_sigmask(signal.SIG_BLOCK, []), "
+                  "resource.getrlimit(resource.RLIMIT_DATA))")
         plain = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
                                check=True)
         self.assertEqual(self.record(sys.executable, "-c", script)[1], plain.stdout)
@@ -610,7 +697,8 @@ class Terminal(InFolder):
     def test_ctrl_z_stops_wallspy_and_holds_nobody(self):
         with Target("plain", user=False) as t:
             line = f"{programs['program']} -r 1000 --max-overhead 100 -p {t.pid} -o o.json"
-            pid, fd = self.spawn("-mc", line + 3 * "; echo is $?; read x; fg" + "; echo is $?", program="bash")
+            pid, fd = self.spawn("-mc", line + 3 * "; echo is $?; read x; fg" + "; echo is $?",
+                                 program="bash")
             self.read_until(fd, b"Ctrl-C")
             for _ in range(3):
                 os.write(fd, b"\x1a")

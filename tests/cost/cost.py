@@ -1,12 +1,13 @@
-"""What a sample costs outside of the sampler, in instructions: unwinding, the Python walk, the merge and
-interning of one recorded snapshot, all caches warm.
+"""What a sample costs outside of the sampler, in instructions: unwinding, the Python walk, the
+merge and interning of one recorded snapshot, all caches warm.
 
 usage: cost.py PATH_COST VALGRIND REFERENCE VERSION PYTHON
 
-Counted by callgrind, so that a busy machine does not matter, and told in look-ups in a hash map, counted in
-the same binary, so that the compiler and its options hardly do.  REFERENCE holds the figures that were
-measured last, per frame, from a version of CPython on: of a stack that is walked whole, and of one whose outer
-part is the last one's.  The test fails above them by more than 30 %.  Far below, write the new ones there.
+Counted by callgrind, so that a busy machine does not matter, and told in look-ups in a hash map,
+counted in the same binary, so that the compiler and its options hardly do.  REFERENCE holds the
+figures that were measured last, per frame, from a version of CPython on: of a stack that is walked
+whole, and of one whose outer part is the last one's.  The test fails above them by more than 30 %.
+Far below, write the new ones there.
 """
 import os
 import pathlib
@@ -14,8 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-# Of "rep movsb", which large copies use now and then, callgrind counts each byte.  meson has malloc fill what it
-# gives and takes.
+# Of "rep movsb", which large copies use now and then, callgrind counts each byte.  meson has malloc
+# fill what it gives and takes.
 ENVIRONMENT = {**os.environ, "GLIBC_TUNABLES": "glibc.cpu.x86_rep_movsb_threshold=1000000000",
                "MALLOC_PERTURB_": "0"}
 ALLOWED = 1.3  # clang 14 gives 1.25 of what gcc 12 does, gcc -O3 0.97
@@ -26,10 +27,13 @@ target = str(pathlib.Path(__file__).with_name("target.py"))
 def instructions(folder, function, *args):
     """What the program with ARGS printed, and the instructions executed in FUNCTION meanwhile."""
     out = f"{folder}/{function}"
-    run = subprocess.run([valgrind, "--tool=callgrind", f"--toggle-collect={function}", f"--callgrind-out-file={out}",
+    run = subprocess.run([valgrind,
+                          "--tool=callgrind", f"--toggle-collect={function}",
+                          f"--callgrind-out-file={out}",
                           f"{folder}/program", *args], check=True, capture_output=True, text=True,
                          env=ENVIRONMENT)
-    totals = [line for line in pathlib.Path(out).read_text().splitlines() if line.startswith("totals:")]
+    totals = [line for line in pathlib.Path(out).read_text().splitlines()
+              if line.startswith("totals:")]
     return [int(word) for word in run.stdout.split()], int(totals[0].split()[1])
 
 
@@ -42,7 +46,8 @@ def too_much(printed, cost, a_lookup, wanted):
     a_stack = cost / stacks
     ratio = a_stack / (native + of_python) / a_lookup
     print(f"a stack of {native} native and {of_python} Python frames: {a_stack:.0f} instructions")
-    print(f"a frame: {ratio:.1f} look-ups of {a_lookup:.0f} instructions; {wanted} in the reference")
+    print(
+        f"a frame: {ratio:.1f} look-ups of {a_lookup:.0f} instructions; {wanted} in the reference")
     return ratio > ALLOWED * wanted or of_python < 20
 
 
@@ -57,7 +62,8 @@ def main():
             assert process.stdout.readline() == "ready\n"
             snapshot = f"{folder}/snapshot"
             subprocess.run([program, "capture", str(process.pid), snapshot], check=True)
-            counts = [instructions(folder, "measured_stack", how, str(process.pid), snapshot) for how in ("stack", "again")]
+            counts = [instructions(folder, "measured_stack", how, str(process.pid), snapshot)
+                      for how in ("stack", "again")]
         finally:
             process.kill()
         (lookups,), unit = instructions(folder, "measured_lookup", "lookup")

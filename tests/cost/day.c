@@ -1,10 +1,11 @@
-/* A day's recording in seconds: what the worker makes of the sampler's messages, fed with a day of them, and the file.
+/* A day's recording in seconds: what the worker makes of the sampler's messages, fed with a day of
+ * them, and the file.
  *
  * usage: day MAX_BYTES FILE
  *
- * Two threads that run, each in other stacks at almost every tick of 100 Hz; one that waits all day; a new one
- * each second, which lives for some ticks.  Says every two hours how much memory is in use, at the end what was
- * fed: "KEY VALUE" a line. */
+ * Two threads that run, each in other stacks at almost every tick of 100 Hz; one that waits all
+ * day; a new one each second, which lives for some ticks.  Says every two hours how much memory is
+ * in use, at the end what was fed: "KEY VALUE" a line. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ struct day {
     struct profile *p;
     process_id process;
     stack_id stacks[STACKS], waiting;
-    struct lane lanes[RUNNERS], waiter, job;
+    struct thread_timeline timelines[RUNNERS], waiter, job;
     struct schedstat sched[RUNNERS];
     uint64_t random;
     uint64_t jobs, samples;
@@ -60,14 +61,15 @@ static void make_stacks(struct day *d)
         for (int k = 0; k < DEPTH; k++)
             d->stacks[i] = profile_push(d->p, d->stacks[i], frame(d, "callee", i + k));
     }
-    d->waiting = profile_push(d->p, root, profile_mark(d->p, "futex [blocked]", "[off-cpu]"));
+    struct wait wait = {.kind = WAIT_CALL, .call = profile_string(d->p, "futex")};
+    d->waiting = profile_push(d->p, root, profile_wait(d->p, &wait));
 }
 
-static struct lane lane(struct day *d, pid_t tid, const char *name, int64_t now_ns)
+static struct thread_timeline timeline(struct day *d, pid_t tid, const char *name, int64_t now_ns)
 {
     thread_id t = profile_thread(d->p, d->process, tid, profile_string(d->p, name), now_ns);
     profile_get_thread(d->p, t)->main = tid == 1;
-    return (struct lane){.thread = t};
+    return (struct thread_timeline){.thread = t};
 }
 
 static void start(struct day *d)
@@ -76,22 +78,23 @@ static void start(struct day *d)
     d->random = 1;
     d->process = profile_process(
         d->p, &(struct profile_process){.pid = 1, .comm = profile_string(d->p, "program")});
-    d->lanes[0] = lane(d, 1, "main", 0);
-    d->lanes[1] = lane(d, 2, "runner", 0);
+    d->timelines[0] = timeline(d, 1, "main", 0);
+    d->timelines[1] = timeline(d, 2, "runner", 0);
     d->sched[0].runs = d->sched[1].runs = 1; /* 0: not counted */
-    d->waiter = lane(d, 3, "waiter", 0);
+    d->waiter = timeline(d, 3, "waiter", 0);
     struct message m = {.sched = {0, 0, 1}};
-    lane_open(&d->waiter, &m, d->waiting, d->waiting, RUN_BLOCKED, false);
+    thread_timeline_open(&d->waiter, &m, d->waiting, d->waiting, RUN_BLOCKED, false);
 }
 
-static void next_sample(struct day *d, struct lane *lane, struct schedstat *sched, int64_t now_ns)
+static void next_sample(struct day *d, struct thread_timeline *timeline, struct schedstat *sched,
+                        int64_t now_ns)
 {
     uint64_t random = next_random(d);
     stack_id stack = d->stacks[random / 8 % STACKS];
     bool runs = random % 4 != 0;
     struct message m = {.time_ns = now_ns, .interval_ns = interval_ns, .sched = *sched};
-    lane_close(lane, d->p, &m, 0);
-    lane_open(lane, &m, stack, stack, runs ? RUN_RUNNING : RUN_BLOCKED, false);
+    thread_timeline_close(timeline, d->p, &m, 0);
+    thread_timeline_open(timeline, &m, stack, stack, runs ? RUN_RUNNING : RUN_BLOCKED, false);
     sched->run_ns += runs ? 9000000 : 1000000;
     sched->wait_ns += runs ? 500000 : 0;
     sched->runs++;
@@ -114,23 +117,23 @@ static void see_to_job(struct day *d, int64_t tick, int64_t now_ns)
     struct message m = message(now_ns, 0);
     if (tick % RATE_HZ == 0) {
         (void)snprintf(name, sizeof name, "job-%" PRIu64, d->jobs % 50);
-        d->job = lane(d, 100 + (pid_t)d->jobs++, name, now_ns);
+        d->job = timeline(d, 100 + (pid_t)d->jobs++, name, now_ns);
         stack_id stack = d->stacks[tick % STACKS];
-        lane_open(&d->job, &m, stack, stack, RUN_BLOCKED, false);
+        thread_timeline_open(&d->job, &m, stack, stack, RUN_BLOCKED, false);
         d->samples++;
     } else if (tick % RATE_HZ == JOB_TICKS) {
-        lane_close(&d->job, d->p, &m, 0);
-        lane_end(&d->job, d->p, &m, 0);
+        thread_timeline_close(&d->job, d->p, &m, 0);
+        thread_timeline_end(&d->job, d->p, &m, 0);
     }
 }
 
 static void end(struct day *d, int64_t now_ns)
 {
-    struct message m = message(now_ns, TASK_STILL_ALIVE);
-    lane_close(&d->waiter, d->p, &m, 0);
+    struct message m = message(now_ns, THREAD_STILL_ALIVE);
+    thread_timeline_close(&d->waiter, d->p, &m, 0);
     for (int i = 0; i < RUNNERS; i++) {
         m.sched = d->sched[i];
-        lane_close(&d->lanes[i], d->p, &m, 0);
+        thread_timeline_close(&d->timelines[i], d->p, &m, 0);
     }
     profile_end(d->p, now_ns);
 }
@@ -167,7 +170,7 @@ int main(int argc, char **argv)
     int64_t ticks = (int64_t)HOURS * 3600 * RATE_HZ;
     for (int64_t tick = 0; tick < ticks; tick++) {
         for (int i = 0; i < RUNNERS; i++)
-            next_sample(d, &d->lanes[i], &d->sched[i], tick * interval_ns);
+            next_sample(d, &d->timelines[i], &d->sched[i], tick * interval_ns);
         see_to_job(d, tick, tick * interval_ns);
         if (tick % (ticks / 12) == 0)
             say_memory("memory");

@@ -1,12 +1,13 @@
 /* The pure path of a sample, for an instruction counter.
  *
  * path_cost capture PID FILE    takes one snapshot of process PID's main thread into FILE
- * path_cost stack PID FILE      makes a stack of that snapshot, over and over, each as if it were the thread's first
+ * path_cost stack PID FILE      makes a stack of that snapshot, over and over, each as if it were
+ *                               the thread's first
  * path_cost again PID FILE      the same, each as one whose outer part is as it was
  * path_cost lookup              looks keys up in a hash map: the unit that the stack is measured by
  *
- * The counter is to count inside of measured_stack() and measured_lookup() only (cost.py).  "stack" says how
- * many stacks that were, of how many native and Python frames. */
+ * The counter is to count inside of measured_stack() and measured_lookup() only (cost.py).  "stack"
+ * says how many stacks that were, of how many native and Python frames. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,13 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "target/elf_store.h"
 #include "worker/recording.h"
 
 enum { STACKS = 50, LOOKUPS = 1000, KEYS = 512 };
 
-void measured_stack(struct stacker *st, struct subject *s, const struct sample_message *m,
-                    struct stacked *ret);
+void measured_stack(struct stack_builder *st, struct target_process *s,
+                    const struct sample_message *m, struct built_stack *ret);
 uint64_t measured_lookup(const struct map *map);
 
 static const struct sampler_config one_shot = {.rate_hz = 100, .max_held = 1, .single_shot = true};
@@ -32,7 +34,7 @@ struct capture {
 };
 
 static void keep(void *ctx, thread_id thread, const struct sample_message *m,
-                 const struct stacked *s)
+                 const struct built_stack *s)
 {
     struct capture *c = ctx;
     size_t len = m->ranges_offset + m->range_count * sizeof(struct snapshot_range);
@@ -62,10 +64,11 @@ static int capture(pid_t pid, const char *path)
 
 /* ---- stack ---- */
 
-__attribute__((noinline)) void measured_stack(struct stacker *st, struct subject *s,
-                                              const struct sample_message *m, struct stacked *ret)
+__attribute__((noinline)) void measured_stack(struct stack_builder *st, struct target_process *s,
+                                              const struct sample_message *m,
+                                              struct built_stack *ret)
 {
-    *ret = stacker_stack(st, s, m);
+    *ret = stack_builder_build(st, s, m);
 }
 
 static void *read_all(const char *path, size_t *ret_len)
@@ -90,35 +93,38 @@ static uint32_t python_frames(const struct profile *p, stack_id s)
 static int stack(pid_t pid, const char *path, bool again)
 {
     struct profile *p = profile_new(0);
-    struct subject *s = NULL;
-    struct stacked stacked = {0};
+    struct target_process *s = NULL;
+    struct built_stack built = {0};
     size_t len = 0;
     void *file = read_all(path, &len);
     void *message = xmalloc(len);                     /* whose ranges are sorted in place */
     struct sampler *sampler = sampler_new(&one_shot); /* never started: takes the hook */
-    if (!len || subject_open(&s, pid, sampler, p, NULL) < 0)
+    struct elf_store *files = elf_store_new();
+    const struct target_shared shared = {sampler, p, files, NULL};
+    if (!len || target_process_open(&s, pid, 0, &shared, NULL) < 0)
         return EXIT_FAILURE;
-    subject_refresh(s, clock_now_ns());
-    struct stacker *st = stacker_new(p, NULL, &(struct stacker_options){0});
+    target_process_refresh(s, clock_now_ns());
+    struct stack_builder *st = stack_builder_new(p, NULL, NULL, &(struct stack_options){0});
     ((struct sample_message *)file)->snapshot.taken_ns = 0;
-    (void)stacker_stack(st, s, memcpy(message, file, len)); /* rules, code objects: once */
-    (void)stacker_stack(st, s, memcpy(message, file, len)); /* code objects: checked */
+    (void)stack_builder_build(st, s, memcpy(message, file, len)); /* rules, code objects: once */
+    (void)stack_builder_build(st, s, memcpy(message, file, len)); /* code objects: checked */
     uint64_t frames = unwinder_counters(s->unwinder)->frames;
     for (int i = 0; i < STACKS; i++) {
         if (!again)
             unwinder_maps_same(s->unwinder);
-        measured_stack(st, s, memcpy(message, file, len), &stacked);
+        measured_stack(st, s, memcpy(message, file, len), &built);
     }
     frames = unwinder_counters(s->unwinder)->frames - frames;
     printf("%d %llu %u\n", STACKS, (unsigned long long)frames / STACKS,
-           python_frames(p, stacked.stack));
-    stacker_free(st);
+           python_frames(p, built.stack));
+    stack_builder_free(st);
     sampler_free(sampler);
-    subject_free(s);
+    target_process_free(s);
+    elf_store_free(files);
     profile_free(p);
     free(message);
     free(file);
-    return stacked.python ? EXIT_SUCCESS : EXIT_FAILURE;
+    return built.python ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* ---- lookup ---- */

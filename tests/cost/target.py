@@ -1,4 +1,5 @@
-"""Thirty Python calls, a third of them through C, and then sleep: what cost.py takes a snapshot of."""
+"""Thirty Python calls, a third of them through C, and then sleep: what cost.py takes a snapshot
+of."""
 import functools
 import time
 

@@ -1,8 +1,9 @@
-"""System calls of wallspy that fail: each kind, at its Nth time or from then on, with several errors.
+"""System calls of wallspy that fail: each kind, at its Nth time or from then on, with several
+errors.
 
-strace makes them fail, in wallspy's threads alone: a target that wallspy attaches to is no child of it, one that
-it launches is let go at its execve, so -f follows nobody else.  strace's log, which names the thread of every
-call that failed, is the proof.
+strace makes them fail, in wallspy's threads alone: a target that wallspy attaches to is no child of
+it, one that it launches is let go at its execve, so -f follows nobody else.  strace's log, which
+names the thread of every call that failed, is the proof.
 
 usage: inject.py PROGRAM TARGETS [unittest's arguments]
 """
@@ -41,15 +42,15 @@ ERRORS = {
 STANDBY_CALLS = ("prctl", "execve")
 RECORD_CALLS = [call for call in ERRORS if call not in STANDBY_CALLS]
 DUMP_CALLS = [call for call in RECORD_CALLS if call not in ("rename", "fsync")]
-DUMPS = ("dump", "dump --json", "dump --freeze")
+DUMPS = ("dump", "dump --json", "dump --freeze")  # the texts with --full
 COMMANDS = {"record": RECORD_CALLS, "launch": RECORD_CALLS, **dict.fromkeys(DUMPS, DUMP_CALLS),
             "standby": STANDBY_CALLS}
 ONCE = ("rename", "fsync", *STANDBY_CALLS)  # called once only
 HOLDS = ("ptrace", "wait4")  # what lets a thread go
 RECORD_S = 0.25
 LONG_S = 1.5
-# The longest that a target may be stopped while they fail for good (for LONG_S, if nobody saw to it); on a busy machine
-# wallspy has to wait for a CPU before it can see to it.
+# The longest that a target may be stopped while they fail for good (for LONG_S, if nobody saw to
+# it); on a busy machine wallspy has to wait for a CPU before it can see to it.
 PAUSE_S = max(1, os.getloadavg()[0] / os.cpu_count() / 3)
 # A failed start of the dynamic linker is 127.
 CODES = {**dict.fromkeys(("record", *DUMPS), {0, 1, 3, 4, 5, 6, 127}), "standby": {0, 1, 126, 127}}
@@ -59,7 +60,8 @@ INJECTED = re.compile(r"^(\d+) +(?:<\.\.\. )?(\w+).*\(INJECTED\)$", re.M)
 
 
 class Point:
-    """One kind of failure in one run of wallspy: of the Nth CALL of each thread once main() runs."""
+    """One kind of failure in one run of wallspy: of the Nth CALL of each thread once main()
+    runs."""
 
     def __init__(self, command, call, error, n, lasts):
         self.command, self.call, self.error, self.lasts = command, call, error, lasts
@@ -76,11 +78,13 @@ class Point:
             return [*wallspy, "record", "-p", str(pid), "-d", str(seconds), *record]
         if self.command == "launch":
             work = os.path.join(harness.programs["targets"], "work")
-            # A thread that nothing lets go is held for up to 0.25 s: it has to get something done all the same.
+            # A thread that nothing lets go is held for up to 0.25 s: it has to get something done
+            # all the same.
             ms = 4 * COMMAND_MS if self.lasts and self.call in HOLDS else COMMAND_MS
             return [*wallspy, *record, "--", work, "once", str(ms)]
         if self.command in DUMPS:
-            return [*wallspy, *self.command.split(), "-p", str(pid)]
+            full = [] if "--json" in self.command else ["--full"]
+            return [*wallspy, *self.command.split(), *full, "-p", str(pid)]
         return [*wallspy, "standby", "--", shutil.which("true")]
 
 
@@ -120,13 +124,20 @@ class Injector(trial.Trials):
         self.check.assertFalse(others, "strace hit the target")
         return len(found)
 
+    def is_called_gone(self, folder):
+        """Did the kernel say that the main thread has ended?  A dump leaves it out then."""
+        return re.search(rf"</proc/{self.target.pid}/task/{self.target.pid}/\w+>.* = -1 ESRCH ",
+                         pathlib.Path(folder, "log").read_text())
+
     def judge_command(self, point, code, printed):
-        """A command that was started ends by itself, with the right answer, and its status is passed on."""
+        """A command that was started ends by itself, with the right answer, and its status is
+        passed on."""
         if not printed.read_text():
             self.check.assertIn(code, {1, 126, 127}, "exit code, nothing was started")
             return
         # Who cannot wait for it ends before it does.
-        harness.wait_until(lambda: printed.read_text().count("\n") == 2, what="the command does not end")
+        harness.wait_until(lambda: printed.read_text().count("\n") == 2,
+                           what="the command does not end")
         answer = harness.Target.parse(printed.read_text().splitlines()[-1])
         self.check.assertGreater(answer["rounds"], 0)
         self.check.assertEqual(answer["wrong"], 0)
@@ -137,8 +148,10 @@ class Injector(trial.Trials):
     def judge(self, point, code, folder, printed, said, faults):
         if point.command == "launch":
             self.judge_command(point, code, printed)
-            # On a busy machine strace may not have let go of the command yet, or the command end too soon.
-            sampled = not re.search(r"is\s+tracing\s+it|no\s+sample\s+was\s+taken|ended\s+before\s+the\s+first\s+sample",
+            # On a busy machine strace may not have let go of the command yet, or the command end
+            # too soon.
+            sampled = not re.search(r"is\s+tracing\s+it|no\s+sample\s+was\s+taken|"
+                                    r"ended\s+before\s+the\s+first\s+sample",
                                     said)
             trial.output_of(os.path.join(folder, "out.json"), must_exist=not faults and sampled)
         else:  # no sample (6): a busy machine
@@ -147,9 +160,8 @@ class Injector(trial.Trials):
             trial.output_of(os.path.join(folder, "out.json"), must_exist=code == 0)
         elif point.command == "dump --json" and code == 0:
             self.check.assertEqual(json.loads(printed.read_text())["schema"], "dump/1")
-        elif point.command in DUMPS and code == 0:
-            self.check.assertTrue(f"thread {self.target.pid} " in printed.read_text(),
-                                  "no thread in the dump")
+        elif point.command in DUMPS and code == 0 and not self.is_called_gone(folder):
+            self.check.assertRegex(printed.read_text(), rf"(?m)^{self.target.pid} main ")
         # Whose unlink or rename failed may be left; here only those are made to fail that write.
         if point.command != "launch":
             self.check.assertNotIn("the target ended", " ".join(said.split()), "it has not")
@@ -167,7 +179,8 @@ class Injector(trial.Trials):
         pathlib.Path(output).write_text(trial.OLDER)
         with open(errors, "wb") as err, open(prints, "wb") as out:
             line = [*self.strace(point, log), *point.arguments(self.target.pid, output)]
-            with subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=out, stderr=err) as process:
+            with subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=out,
+                                  stderr=err) as process:
                 try:
                     code = trial.await_end(process)
                 except AssertionError as error:
@@ -181,7 +194,8 @@ class Injector(trial.Trials):
             self.assert_goes_on()
             self.assert_not_paused()
         except AssertionError as error:
-            raise trial.Failure(f"{point}: {faults} faults, exit {code}: {error}\n{text}") from error
+            raise trial.Failure(
+                f"{point}: {faults} faults, exit {code}: {error}\n{text}") from error
         self.figures["runs"] += 1
         self.figures["faults"] += faults
         well = COMMAND_CODE if point.command == "launch" else 0
@@ -199,7 +213,8 @@ class Injector(trial.Trials):
             self.figures["silent"] += 1
 
     def assert_not_paused(self):
-        """The target knows its longest pause: what is no longer than before is of an earlier trial."""
+        """The target knows its longest pause: what is no longer than before is of an earlier
+        trial."""
         before, self.paused_s = self.paused_s, self.longest_pause_s()
         if self.paused_s > before:
             self.check.assertLess(self.paused_s, PAUSE_S, "paused")
@@ -210,8 +225,8 @@ class Injector(trial.Trials):
 
 
 def quick_points(commands, turn=0):
-    """Every call of COMMANDS, the first, one in the middle, and for good (of launched commands one of these);
-    the errors and the kinds of dump by TURN."""
+    """Every call of COMMANDS, the first, one in the middle, and for good (of launched commands one
+    of these); the errors and the kinds of dump by TURN."""
     for command in commands:
         for i, call in enumerate(COMMANDS[command]):
             if call == "mmap" and harness.is_sanitized():  # its allocator gives up
@@ -227,8 +242,8 @@ def quick_points(commands, turn=0):
 
 
 def random_points(source):
-    """Without end, early calls oftener than late ones.  A call that is interrupted for ever is not tried:
-    every program that does as read(2) says repeats it."""
+    """Without end, early calls oftener than late ones.  A call that is interrupted for ever is not
+    tried: every program that does as read(2) says repeats it."""
     while True:
         command = source.choices(list(COMMANDS), (6, 4, 1, 1, 2, 1))[0]
         call = source.choice(COMMANDS[command])
@@ -261,12 +276,13 @@ class Inject(unittest.TestCase):
 
     def test_no_more_files(self):
         """The command's end shows, whichever file is the last that can be opened."""
-        self.sweep("work sums 2", (Point("launch", "openat", "EMFILE", n, True) for n in range(1, 41)))
+        self.sweep("work sums 2",
+                   (Point("launch", "openat", "EMFILE", n, True) for n in range(1, 41)))
 
     def test_threads_left_out_of_a_listing(self):
         """As the kernel does it if another ends while it lists them.  They have not ended."""
-        empty = ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", "trace=getdents64",
-                 "-e", "inject=getdents64:retval=0:when=7+3")
+        empty = ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null",
+                 "-e", "trace=getdents64", "-e", "inject=getdents64:retval=0:when=7+3")
         with harness.Target("work", "sums", 3) as target:
             with harness.Wallspy(target.pid, "-d", "1.5", rate=100, prefix=empty) as wallspy:
                 profile = wallspy.ends(trial.ENDS_WITHIN_S)
@@ -277,14 +293,16 @@ class Inject(unittest.TestCase):
             self.assertEqual(target.finish()["wrong"], 0)
 
     def test_requests_that_come_late(self):
-        """The thread has its page by then, and waits for the next: that it does is told, not missed."""
+        """The thread has its page by then, and waits for the next: that it does is told, not
+        missed."""
         # Of the four calls of each second stop the first.
         late = ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", "trace=ptrace",
                 "-e", "inject=ptrace:delay_enter=295000:when=1+8")
         with harness.Target("faults", "ahead", 300) as target:
             if target.first == "skip":
                 self.skipTest("FUSE is not to be had here")
-            with harness.Wallspy(target.pid, "-d", "4", rate=100, ready=False, prefix=late) as wallspy:
+            with harness.Wallspy(target.pid, "-d", "4", rate=100, ready=False,
+                                 prefix=late) as wallspy:
                 profile = wallspy.ends(trial.ENDS_WITHIN_S)
             harness.HarmTest().assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)

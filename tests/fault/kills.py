@@ -1,5 +1,6 @@
-"""wallspy killed, asked to end, and stopped for a second, at random instants from its start on, while the
-target computes: right results, no pause longer than that second, and files that are whole.
+"""wallspy killed, asked to end, and stopped for a second, at random instants from its start on,
+while the target computes: right results, no pause longer than that second, and files that are
+whole.
 
 usage: kills.py PROGRAM TARGETS [unittest's arguments]
 """

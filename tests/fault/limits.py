@@ -1,5 +1,5 @@
-"""Too little of something: disk, descriptors, memory, file size, permissions, standard streams.  wallspy says
-so, or copes; the target goes on, an older file stays as it was.
+"""Too little of something: disk, descriptors, memory, file size, permissions, standard streams.
+wallspy says so, or copes; the target goes on, an older file stays as it was.
 
 usage: limits.py PROGRAM TARGETS [unittest's arguments]
 """
@@ -71,7 +71,8 @@ class Limits(trial.Trials):
 def small_disk(*options):
     """A file system in memory.  What is mounted is gone with the folder."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", folder], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", folder],
+                       check=True)
         try:
             yield folder
         finally:
@@ -140,8 +141,8 @@ class TooLittle(unittest.TestCase):
     def test_memory(self):
         if harness.is_sanitized():
             self.skipTest("a sanitizer reserves terabytes")
-        # What the dynamic linker cannot load is 127; below that the kernel starts no program.  libdw does
-        # not expect to run out of memory: it may end by an assertion, or worse.
+        # What the dynamic linker cannot load is 127; below that the kernel starts no program.
+        # libdw does not expect to run out of memory: it may end by an assertion, or worse.
         codes = [self.limits.limited("as", n << 20, codes=(0, 1, 127, 126, -signal.SIGKILL,
                                                            -signal.SIGSEGV, -signal.SIGABRT))[0]
                  for n in (4, 16, 64, 72, 80, 90, 100, 120, 140, 170, 1000)]

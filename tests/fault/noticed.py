@@ -1,5 +1,5 @@
-"""Calls that failed and did not end wallspy: does it say so, in a message, a counter or the dump, or was nothing
-lost by them?
+"""Calls that failed and did not end wallspy: does it say so, in a message, a counter or the dump,
+or was nothing lost by them?
 """
 import errno
 import json
@@ -8,9 +8,10 @@ import re
 
 # What the profile counts of samples, stacks and calls that are less than whole.
 COUNTERS = (
-    "unreadable", "refused", "stuck", "ring_full", "perturbed_calls", "stacks_not_complete", "python_walks_cut",
-    "python_reads_failed", "unknown_code_objects", "merge_native_cut", "merge_mismatch", "no_stop_given_up",
-    "modules_without_file", "images_cut", "mappings_cut", "fds_evicted")
+    "unreadable", "refused", "stuck", "ring_full", "perturbed_calls", "stacks_not_complete",
+    "python_walks_cut",
+    "python_reads_failed", "unknown_code_objects", "merge_native_cut", "merge_mismatch",
+    "no_stop_given_up", "modules_without_file", "images_cut", "mappings_cut", "fds_evicted")
 WORDS = re.compile(r"warning:|cannot|not complete|not captured|no\s+sample|refused|\(\?\)")
 
 # Calls whose failure loses nothing, by their line in strace's log.
@@ -21,17 +22,23 @@ HARMLESS = [re.compile(pattern) for pattern in (
     r"^ptrace\(PTRACE_INTERRUPT",  # the thread runs on; counted in "pending_ticks"
     r"^prctl\(PR_SET_PTRACER",  # without Yama there is nothing to allow
     r"^mmap\(",  # malloc takes memory from elsewhere; a file is found on the next of several ways
-    r"^process_vm_readv\(\d+, \[\{iov_base=\w+, iov_len=1\}\], 1, \[\{iov_base=NULL",  # is it to be had?
-    r"^process_vm_readv\(\d+, \[\{[^}]*\}, \{",  # of several stretches: the stack is read again alone
-    # Short ones are the worker's: is there a Python, a JIT list, which version?  They are asked again.
-    r"^process_vm_readv\(.*iov_len=\d{1,3}\}\], 1, \[\{iov_base=\w+, iov_len=\d{1,3}\}\], 1, 0\) +=",
+    # is it to be had?
+    r"^process_vm_readv\(\d+, \[\{iov_base=\w+, iov_len=1\}\], 1, \[\{iov_base=NULL",
+    # of several stretches: the stack is read again alone
+    r"^process_vm_readv\(\d+, \[\{[^}]*\}, \{",
+    # Short ones are the worker's: is there a Python, a JIT list, which version?  They are asked
+    # again.
+    r"^process_vm_readv\(.*iov_len=\d{1,3}\}\], 1, \[\{iov_base=\w+, iov_len=\d{1,3}\}\], 1, 0\) "
+    r"+=",
     # So are its looks through an interpreter's variables, a mapping's last page among them.
     r"^process_vm_readv\(.*iov_len=4096\}\], 1, \[\{iov_base=\w+000, iov_len=4096\}\], 1, 0\) = ",
     r"^(read|write)\(\d+<anon_inode:",  # wakes and is woken again within a tick
     r"^write\(2<",  # there is no other place to say it
     r"= -1 EINTR ",  # whoever writes or reads does it again
-    r'^openat\([^"]*"/proc/\d+/stat"',  # may a command be sampled?  That is seen then; who asks for a pid is told
-    # What is no thread's file: programs and libraries (there are several ways to each), names, limits.
+    # may a command be sampled?  That is seen then; who asks for a pid is told
+    r'^openat\([^"]*"/proc/\d+/stat"',
+    # What is no thread's file: programs and libraries (there are several ways to each), names,
+    # limits.
     r'^openat\([^"]*"(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat|task)")',
     r"^p?read(64)?\(\d+<(?!/proc/\d+/(task/\d+/)?(maps|stat|status|syscall|schedstat)>)",
     # It says that the thread or the process is gone; the next listing finds it again.
@@ -39,23 +46,26 @@ HARMLESS = [re.compile(pattern) for pattern in (
     r"^pread64\(\d+</proc/\d+/task/\d+/syscall>.* = -1 ESRCH",
     r"^process_vm_readv\(.* = -1 ESRCH",
     r'^openat\([^"]*"/proc/\d+/task", [^)]*\) = -1 ENOENT',
-    r"^process_vm_readv\(.*iov_len=8192\}\], 1, 0\) = -1 EPERM",  # the vdso: cut stacks in it are counted
+    # the vdso: cut stacks in it are counted
+    r"^process_vm_readv\(.*iov_len=8192\}\], 1, 0\) = -1 EPERM",
     # Once a thread's state is unknown: "running or runnable", and it is named later.
     r'^openat\([^"]*"/proc/\d+/task/\d+/(stat|status)"',
     r"^p?read(64)?\(\d+</proc/\d+/task/\d+/(stat|status)>",
     r"^p?read(64)?\(\d+</proc/\d+/(stat|status|maps)>",  # read again at the next tick
     r"^p?read(64)?\(\d+</proc/\d+/syscall>",  # may we attach?  That is seen then
-    r"^p?read(64)?\(\d+</proc/\d+/task/\d+/schedstat>",  # the sample is not repeated, but taken anew
+    # the sample is not repeated, but taken anew
+    r"^p?read(64)?\(\d+</proc/\d+/task/\d+/schedstat>",
 )]
 
 
-# Of one stretch: the stack.  That of a thread which ran meanwhile, so that what was read is not used, but read again.
+# Of one stretch: the stack.  That of a thread which ran meanwhile, so that what was read is not
+# used, but read again.
 STACK_READ = re.compile(r"^process_vm_readv\(\d+, \[\{[^}]*iov_len=\d{5,}\}\], 1, ")
 
 
 def harmful(log, rejects):
-    """The first call of the log that failed and may have lost something, or None.  REJECTS: so many captures of waiting
-    threads were not used, since the thread ran (no_stop_rejects)."""
+    """The first call of the log that failed and may have lost something, or None.  REJECTS: so many
+    captures of waiting threads were not used, since the thread ran (no_stop_rejects)."""
     begun = {}
     for line in log.splitlines():
         tid, _, call = line.partition(" ")
@@ -64,9 +74,13 @@ def harmful(log, rejects):
             begun[tid] = call
         if call.endswith("(INJECTED)"):
             if call.startswith("<..."):  # "openat(… <unfinished ...>", "<... openat resumed>) = …"
-                call = begun.get(tid, "").removesuffix("<unfinished ...>").rstrip() + " " + call.partition("resumed>")[2]
+                before = begun.get(tid, "").removesuffix("<unfinished ...>").rstrip()
+                call = f"{before} {call.partition('resumed>')[2]}"
             call = re.sub(r"[ ]*\) += ", ") = ", call)
             if any(pattern.search(call) for pattern in HARMLESS):
+                continue
+            # wallspy's own: has it waited for a CPU?  Unknown, no wait is taken for a lock.
+            if re.match(rf'openat\([^"]*"/proc/\d+/task/{tid}/schedstat"', call):
                 continue
             if not (rejects and STACK_READ.search(call)):
                 return call
@@ -75,11 +89,12 @@ def harmful(log, rejects):
 
 
 def told_by_dump(command, printed):
-    """Does it say of each thread that its stack is less than whole, or show all of it?  Then what failed was
-    noticed, or lost nothing."""
+    """Does it say of each thread that its stack is less than whole, or show all of it?  Then what
+    failed was noticed, or lost nothing."""
     if command == "dump --json":
-        return bool(json.loads(printed)["processes"][0]["threads"])  # each says "complete": true or false
-    threads = printed.split("\nthread ")[1:]
+        # each says "complete": true or false
+        return bool(json.loads(printed)["processes"][0]["threads"])
+    threads = [part for part in re.split(r"^(?=\d)", printed, flags=re.M) if "\n    " in part]
     return bool(threads) and all(
         WORDS.search(thread) or re.search(r"^    (_start|_*clone3?) ", thread, re.M)
         for thread in threads)

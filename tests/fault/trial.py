@@ -1,5 +1,5 @@
-"""What must hold after every trial, whatever went wrong in wallspy: the target lives, is neither stopped
-nor traced, and computes rightly; the output is whole or absent.
+"""What must hold after every trial, whatever went wrong in wallspy: the target lives, is neither
+stopped nor traced, and computes rightly; the output is whole or absent.
 
 The targets are those of tests/harm.
 """

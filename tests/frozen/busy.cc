@@ -1,5 +1,5 @@
-/* C++ caught anywhere: while an exception is on its way, in destructors, virtual calls, lambdas under
- * std::sort, streams, regular expressions and condition variables. */
+/* C++ caught anywhere: while an exception is on its way, in destructors, virtual calls, lambdas
+ * under std::sort, streams, regular expressions and condition variables. */
 #include <algorithm>
 #include <condition_variable>
 #include <functional>

@@ -34,7 +34,8 @@ def delegates(n):
 
 
 def generates(_):
-    return list(map(lambda v: functools.reduce(lambda a, b: a + b, delegates(v % 9 + 1)), range(30)))
+    return list(map(lambda v: functools.reduce(lambda a, b: a + b, delegates(v % 9 + 1)),
+                    range(30)))
 
 
 class Tree:

@@ -3,10 +3,10 @@
 usage: frozen.py [-n INSTANTS] [--seed N] [--whole FILE] WALLSPY GDB_SCRIPT COMMAND ARGS…
        frozen.py [-n INSTANTS] [--seed N] --packages WALLSPY GDB_SCRIPT PYTHON [NAME…]
 FILE is COMMAND before its unwind information was taken out: gdb has it, wallspy does not.
-The second form runs the programs of packages/, one after the other, those (or of NAMEs those) whose package PYTHON has:
-numpy, torch, polars, lxml, gevent, uvloop, numba, and modules built with Cython and pybind11.
-Native frames must equal gdb's address for address; Python frames must equal those of py-spy and of
-pystack: name, file, line, order.
+The second form runs the programs of packages/, one after the other, those (or of NAMEs those) whose
+package PYTHON has: numpy, torch, polars, lxml, gevent, uvloop, numba, and modules built with Cython
+and pybind11. Native frames must equal gdb's address for address; Python frames must equal those of
+py-spy and of pystack: name, file, line, order.
 Exits 0 if all is equal or explained, 1 with the differences if not, 77 if a peer is missing.
 """
 import argparse
@@ -25,7 +25,8 @@ import time
 
 SKIPPED = 77
 PACKAGES = pathlib.Path(__file__).resolve().parent / "packages"
-MODULES = {"cython": "cythonized", "pybind11": "bound"}  # what programs import, if not what they are called
+# what programs import, if not what they are called
+MODULES = {"cython": "cythonized", "pybind11": "bound"}
 STARTED_SECONDS = 1.5  # threads are started, modules imported
 LONGEST_RUN_SECONDS = 0.2  # between two instants
 PYSTACK_FRAME = re.compile(r'\(Python\) File "(.*)", line (\d+), in (.*)$')
@@ -73,7 +74,8 @@ def wallspy(program, pid, *options):
 
 
 def wallspy_native(program, pid):
-    """(look-up address, function, guessed) of physical frames: inlined calls come with the one they are in."""
+    """(look-up address, function, guessed) of physical frames: inlined calls come with the one they
+    are in."""
     process = wallspy(program, pid, "--internals", "--no-python")
     return {thread["tid"]: [(int(f["address"], 16) if "address" in f else 0, f["name"],
                              f.get("guessed", False))
@@ -101,7 +103,8 @@ class Gdb:
                                         stderr=subprocess.DEVNULL, env={**os.environ, **known})
 
     def frames(self, pid):
-        """(look-up address, function): a caller's pc is behind its call, but for what a signal hit."""
+        """(look-up address, function): a caller's pc is behind its call, but for what a signal
+        hit."""
         self.process.stdin.write(f"{pid}\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -163,8 +166,8 @@ def is_first_line(frame):
     return re.match(r"\s*(async def|def|@)", lines[frame[2] - 1])
 
 
-# Differences that are not ours, each found by hand: peer, versions of CPython that have it, what tells it
-# by a frame of ours and one of theirs that differ in the line only, and why.
+# Differences that are not ours, each found by hand: peer, versions of CPython that have it, what
+# tells it by a frame of ours and one of theirs that differ in the line only, and why.
 EXPLAINED = [
     ("pystack", "3.11 3.12 3.13 3.14", lambda ours, theirs: theirs[2] == 0,
      "code without a line (the start of a closure) is line 0"),
@@ -198,8 +201,9 @@ def explanation(peer, version, ours, theirs):
 
 
 def is_landing(ours, theirs):
-    """An exception about to land in its handler: libgcc has written the handler's registers and return
-    address over its own frame (eh_return), which its CFI cannot say.  Nobody is right from there on."""
+    """An exception about to land in its handler: libgcc has written the handler's registers and
+    return address over its own frame (eh_return), which its CFI cannot say.  Nobody is right from
+    there on."""
     for i, frame in enumerate(ours[:3]):
         if str(frame[1]).startswith("_Unwind_"):
             return same_stack(ours[:i + 1], theirs[:i + 1], same_address)
@@ -207,9 +211,9 @@ def is_landing(ours, theirs):
 
 
 def is_without_cfi(ours, theirs):
-    """Code without unwind information, such as JIT compilers' and hand-written assembly: gdb ends there, or takes
-    what it finds for a frame, though that is in no function; wallspy follows the code to its return and so to the
-    root, or says that it has guessed the caller."""
+    """Code without unwind information, such as JIT compilers' and hand-written assembly: gdb ends
+    there, or takes what it finds for a frame, though that is in no function; wallspy follows the
+    code to its return and so to the root, or says that it has guessed the caller."""
     agreed = 0
     while agreed < min(len(ours), len(theirs)) and same_address(ours[agreed], theirs[agreed]):
         agreed += 1
@@ -220,8 +224,10 @@ def is_without_cfi(ours, theirs):
 
 
 def is_new_thread(ours, theirs):
-    """Right behind clone's system call there is no unwind information; gdb takes what is on the new stack for callers."""
-    return len(ours) == 1 and ours[0][1] in ("clone", "clone3") and same_stack(ours, theirs[:1], same_address)
+    """Right behind clone's system call there is no unwind information; gdb takes what is on the new
+    stack for callers."""
+    return len(ours) == 1 and ours[0][1] in ("clone", "clone3") and same_stack(ours, theirs[:1],
+                                                                               same_address)
 
 
 # What tells differences from gdb that are not ours, and why.
@@ -257,7 +263,8 @@ class Comparison:
             reasons = {None} if len(a) != len(b) else {
                 explanation(peer, version, x, y) for x, y in zip(a, b) if not equal(x, y)}
             if peer == "gdb":
-                allowed = [e for e in EXPLAINED_NATIVE if not self.args.whole or e[0] != is_without_cfi]
+                allowed = [e for e in EXPLAINED_NATIVE if not self.args.whole or
+                           e[0] != is_without_cfi]
                 reasons = {why for tells, why in allowed if tells(a, b)} or {None}
             if None in reasons:
                 self.counts["unexplained differences"] += 1
@@ -267,7 +274,8 @@ class Comparison:
                 self.counts[f"stacks where {peer} differs: {why}"] += 1
 
     def ask_peers(self, pid, ours):
-        """What each sees.  py-spy now and then finds no interpreter; then there is nothing to compare."""
+        """What each sees.  py-spy now and then finds no interpreter; then there is nothing to
+        compare."""
         found = {}
         for name, dump in (("py-spy", py_spy), ("pystack", pystack)):
             try:
@@ -280,7 +288,8 @@ class Comparison:
         return found
 
     def at_instant(self, pid):
-        """Returns False if the instant was lost: gdb, attaching, now and then lets a stopped target run."""
+        """Returns False if the instant was lost: gdb, attaching, now and then lets a stopped target
+        run."""
         before = registers(pid)
         ours = wallspy_native(self.args.wallspy, pid)
         version, python = wallspy_python(self.args.wallspy, pid)
@@ -315,7 +324,8 @@ def parse():
 
 
 def watch(args, command, chance):
-    """Freezes COMMAND at some instants.  Returns the counts, which it prints, and the peers that saw nothing."""
+    """Freezes COMMAND at some instants.  Returns the counts, which it prints, and the peers that
+    saw nothing."""
     comparison = Comparison(args)
     output = subprocess.PIPE if args.packages else subprocess.DEVNULL
     with subprocess.Popen(command, stdout=output, text=True) as target:

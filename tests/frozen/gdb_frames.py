@@ -1,4 +1,5 @@
-"""Runs inside gdb: for each pid on stdin, prints {tid: [[pc, kind, function], …]} as one line of JSON.
+"""Runs inside gdb: for each pid on stdin, prints {tid: [[pc, kind, function], …]} as one line of
+JSON.
 
 With WHOLE in the environment, a file: it is the program that runs, with what was taken out of that.
 Only physical frames, innermost first: inlined calls share the address of the frame they are in, and
@@ -43,7 +44,8 @@ def frames(thread):
 for line in sys.stdin:
     gdb.execute("attach " + line, to_string=True)
     if "WHOLE" in os.environ:
-        gdb.execute(f"add-symbol-file {os.environ['WHOLE']} -o {start_of(line.strip())}", to_string=True)
+        gdb.execute(f"add-symbol-file {os.environ['WHOLE']} -o {start_of(line.strip())}",
+                    to_string=True)
     seen = {t.ptid[1]: frames(t) for t in gdb.selected_inferior().threads()}
     gdb.execute("detach", to_string=True)
     print(json.dumps(seen), flush=True)

@@ -68,7 +68,7 @@ static void unwind_from(struct cfi *c, uint64_t elf_addr)
         struct addr_range function;
         struct regs caller;
         uint64_t cfa;
-        if (cfi_find(c, regs.r[X86_PC], 0, &rule, &function) < 0)
+        if (cfi_find(c, regs.r[X86_PC], &rule, &function) < 0)
             break;
         int r = rule.is_root ? -ENOENT : rule_apply(&rule, &regs, &view, &cfa, &caller);
         rule_release(&rule);

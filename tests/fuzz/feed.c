@@ -64,7 +64,8 @@ void fuzz_check(bool holds, const char *what, const char *file, int line)
     abort();
 }
 
-/* The code point at *S, which moves behind it; UINT32_MAX: no well-formed UTF-8.  Source: RFC 3629. */
+/* The code point at *S, which moves behind it; UINT32_MAX: no well-formed UTF-8.  Source: RFC
+ * 3629. */
 static uint32_t next_character(const unsigned char **s, const unsigned char *end)
 {
     static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};

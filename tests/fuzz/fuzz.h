@@ -1,5 +1,5 @@
-/* What all fuzz targets share: the entry point that libFuzzer and replay.c call, and a reader that takes
- * values off the input.  docs/fuzzing.md tells how to run them. */
+/* What all fuzz targets share: the entry point that libFuzzer and replay.c call, and a reader that
+ * takes values off the input.  docs/fuzzing.md tells how to run them. */
 #pragma once
 
 #include <stddef.h>

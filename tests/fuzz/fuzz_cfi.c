@@ -1,5 +1,6 @@
-/* Call frame information and its expressions in an ELF file that is sound otherwise: the input is the
- * instructions of a CIE and of some FDEs, or all of .eh_frame, and also which of its bytes are FDEs. */
+/* Call frame information and its expressions in an ELF file that is sound otherwise: the input is
+ * the instructions of a CIE and of some FDEs, or all of .eh_frame, and also which of its bytes are
+ * FDEs. */
 #include <dwarf.h>
 #include <elf.h>
 #include <stdlib.h>

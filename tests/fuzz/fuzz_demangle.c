@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "pyframes/py_merge.h"
+#include "pyframes/py_internal.h"
 #include "symbolizer/demangle.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     name[len] = '\0';
     demangle(name, &out);
     FUZZ_CHECK(out.len <= MAX_SHOWN_NAME_BYTES && (!out.s || strlen(out.s) == out.len));
-    (void)py_is_plumbing(name);
+    (void)py_is_internal(name);
     text_release(&out);
     free(name);
     return 0;

@@ -7,6 +7,7 @@
 #include "cli/dumped.h"
 #include "exporter/exporter.h"
 #include "tests/fuzz/check_json.h"
+#include "tests/fuzz/check_xml.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MAX_STRINGS = 16, MAX_FRAMES = 40, MAX_THREADS = 12, MAX_RUNS = 30, FEW_COLUMNS = 60 };
@@ -35,7 +36,7 @@ static void add_frame(struct scene *s, struct feed *f)
 {
     uint8_t how = feed_u8(f);
     struct frame frame = {.kind = (enum frame_kind)(1 + how % 3), .flags = how >> 4 & 3};
-    struct location location = {.line = feed_u8(f), .inlined = how & 4, .plumbing = how & 64};
+    struct location location = {.line = feed_u8(f), .inlined = how & 4, .internal = how & 64};
     location.function = any_string(s, f);
     location.file = any_string(s, f);
     if (frame.kind == FRAME_NATIVE) {
@@ -93,6 +94,22 @@ static void add_thread(struct scene *s, process_id process, struct feed *f)
     free(object);
 }
 
+/* What the kernel says of a process has names that others chose. */
+static void add_evidence(struct scene *s, process_id id, struct feed *f)
+{
+    struct profile_child child = {.pid = 2, .comm = any_string(s, f)};
+    struct profile_mount mount = {.point = any_string(s, f), .source = any_string(s, f)};
+    profile_set_children(s->p, id, &child, 1);
+    struct profile_process *process = profile_get_process(s->p, id);
+    process->children_known = true;
+    process->cpu_limits = (struct profile_cpu_limits){
+        .known = true, .quota_cpus = 0.5, .quota_path = any_string(s, f), .policy = feed_u8(f)};
+    process->usage.over_ns = 1;
+    *profile_get_host(s->p) =
+        (struct profile_host){.over_ns = 1, .busiest = {.pid = 1, .comm = any_string(s, f)}};
+    (void)profile_mount(s->p, &mount);
+}
+
 static void fill(struct scene *s, struct feed *f)
 {
     s->p = profile_new(0);
@@ -109,6 +126,7 @@ static void fill(struct scene *s, struct feed *f)
         add_frame(s, f);
     for (uint8_t n = 1 + feed_u8(f) % (MAX_THREADS - 1); n; n--)
         add_thread(s, id, f);
+    add_evidence(s, id, f);
     profile_end(s->p, INT64_C(8) * NS_PER_S);
 }
 
@@ -138,6 +156,8 @@ static void check_export(struct scene *s, const char *format, const struct view_
     (void)fclose(o.file);
     if (str_eq(format, "folded"))
         check_text(o.s, o.len, true);
+    else if (str_eq(format, "flamegraph"))
+        FUZZ_CHECK(is_xml(o.s, o.len));
     else
         FUZZ_CHECK(is_json(o.s, o.len));
     free(o.s);
@@ -151,37 +171,52 @@ static size_t count_lines(const char *s)
     return n;
 }
 
-/* A heading, and at most two lines for each of the rows. */
+/* A heading; a row's paths take a line a part, and one for its words. */
 static void check_answer(const struct scene *s, const struct view_options *view)
 {
+    enum { ROW_LINES = 1 + GROUP_MAX_PATHS * CALL_PATH_MAX_PARTS };
+    struct groups groups;
     struct table table;
     struct text said = {0};
     text_add(&said, "");
-    table_init(&table, s->p, view, ANSWER_MAX_ROWS);
+    groups_init(&groups, s->p, view);
+    table_init(&table, &groups, ANSWER_MAX_ROWS);
     answer_write(&table, FEW_COLUMNS, &said);
     check_text(said.s, said.len, false);
-    FUZZ_CHECK(count_lines(said.s) <= 1 + 2 * ANSWER_MAX_ROWS);
+    FUZZ_CHECK(count_lines(said.s) <= 1 + ROW_LINES * ANSWER_MAX_ROWS);
     text_release(&said);
     table_release(&table);
+    groups_release(&groups);
 }
 
-/* Every frame is one line, and every thread's head, and each has a line before it. */
+/* Every frame is one line; a thread's head has a few, so have the process's and the last ones. */
 static void check_dump(struct scene *s, const struct view_options *view)
 {
-    struct dump d = {s->p, view_new(s->p, view), s->threads, s->n_threads, MAX_THREADS};
-    size_t lines = 2;
+    struct dump d = {.profile = s->p,
+                     .view = view_new(s->p, view),
+                     .threads = s->threads,
+                     .n = s->n_threads,
+                     .capacity = MAX_THREADS};
+    enum { HEAD_LINES = 12 };
+    const struct dump_style styles[] = {{.width = 79}, {.full = true, .width = 79}};
+    size_t lines = HEAD_LINES;
     for (size_t i = 0; i < d.n; i++) {
         size_t n;
         (void)view_stack(d.view, d.threads[i].stack, &n);
-        lines += n + 2;
+        lines += n + HEAD_LINES;
     }
     struct output o;
-    begin(&o);
-    dump_text(&d, o.file);
-    (void)fclose(o.file);
-    check_text(o.s, o.len, false);
-    FUZZ_CHECK(count_lines(o.s) <= lines);
-    free(o.s);
+    dumped_call(&d);
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
+        begin(&o);
+        dump_text(&d, &styles[i], o.file);
+        (void)fclose(o.file);
+        check_text(o.s, o.len, false);
+        FUZZ_CHECK(count_lines(o.s) <= lines);
+        free(o.s);
+    }
+    for (size_t i = 0; i < d.n; i++)
+        free(d.threads[i].called);
     begin(&o);
     FUZZ_CHECK(dump_json(&d, o.file) == 0);
     (void)fclose(o.file);
@@ -200,6 +235,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     struct view_options view = {.lines = how & 1, .internals = how & 2, .no_native = how & 4};
     check_export(&s, "speedscope", &view);
     check_export(&s, "folded", &view);
+    check_export(&s, "flamegraph", &view);
     check_answer(&s, &view);
     check_dump(&s, &view);
     profile_free(s.p);

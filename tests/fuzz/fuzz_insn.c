@@ -4,7 +4,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "unwinder/insn.h"
-#include "unwinder/way_out.h"
+#include "unwinder/insn_unwind.h"
 
 struct code {
     const uint8_t *bytes;
@@ -26,13 +26,13 @@ static void find_ways(const uint8_t *bytes, size_t len)
     struct code c = {bytes, len};
     struct rule rule;
     uint64_t pc = len ? bytes[0] : 0;
-    if (way_out_find(read_code, &c, pc, &rule) == 0)
+    if (insn_unwind_to_return(read_code, &c, pc, &rule) == 0)
         FUZZ_CHECK(rule.cfa.offset >= 8);
-    if (way_in_find(read_code, &c, 0, pc, &rule) == 0)
+    if (insn_unwind_from_entry(read_code, &c, 0, pc, &rule) == 0)
         FUZZ_CHECK(rule.cfa.offset >= 8);
-    if (way_in_usual(read_code, &c, 0, &rule) == 0)
+    if (insn_unwind_usual(read_code, &c, 0, &rule) == 0)
         FUZZ_CHECK(rule.cfa.offset >= 8);
-    (void)way_is_exit(read_code, &c, pc);
+    (void)insn_unwind_is_exit(read_code, &c, pc);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)

@@ -1,5 +1,5 @@
-/* What JIT compilers tell: a list of objects for debuggers, in memory, which changes between two looks; or a
- * text file for perf.  The first byte says which. */
+/* What JIT compilers tell: a list of objects for debuggers, in memory, which changes between two
+ * looks; or a text file for perf.  The first byte says which. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

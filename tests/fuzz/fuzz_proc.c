@@ -1,5 +1,5 @@
-/* Texts of /proc/PID/task/TID: schedstat, syscall, stat, status; the first byte says which.  Those that
- * were accepted must be printable as what they say. */
+/* Texts of /proc/PID/task/TID: schedstat, syscall, stat, status; the first byte says which.  Those
+ * that were accepted must be printable as what they say. */
 #include <string.h>
 
 #include "target/proc.h"

@@ -1,5 +1,5 @@
-/* From a CPython's memory to a merged stack, as in a recording: thread table, capture, walk, code objects,
- * merge; twice over, with changes in between. */
+/* From a CPython's memory to a merged stack, as in a recording: thread table, capture, walk, code
+ * objects, merge; twice over, with changes in between. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -7,6 +7,7 @@
 #include "pyframes/py_capture.h"
 #include "pyframes/py_code.h"
 #include "pyframes/py_gil.h"
+#include "pyframes/py_locals.h"
 #include "pyframes/py_merge.h"
 #include "sampler/recorder.h"
 #include "tests/fuzz/py_image.h"
@@ -57,8 +58,8 @@ static bool is_elsewhere(const struct py_stack *python, const struct merged_stac
     return merged->elsewhere >> k & 1;
 }
 
-/* Every Python frame comes out once, unless another thread runs it; native ones that were not replaced in their
- * order. */
+/* Every Python frame comes out once, unless another thread runs it; native ones that were not
+ * replaced in their order. */
 static void check_merged(const struct native_stack *native, const struct py_stack *python,
                          const struct merged_stack *merged)
 {
@@ -92,6 +93,21 @@ static void name_frames(struct mem *mem, int64_t taken_ns, const struct py_stack
     }
 }
 
+/* Whatever the values are, the text is short and gives a terminal no orders. */
+static void tell_arguments(struct mem *mem, const struct py_stack *python)
+{
+    enum { MOST_BYTES = 16384 };
+    struct py_locals locals = {0};
+    for (size_t i = 0; i < python->n; i++) {
+        py_locals_add(&locals, &s.image.rt, mem, &python->frames[i]);
+        const struct text *text = &locals.frames[i];
+        FUZZ_CHECK(text->len < MOST_BYTES && strlen(text->s) == text->len);
+        for (const char *at = text->s; *at; at++)
+            FUZZ_CHECK((unsigned char)*at >= ' ' && *at != 0x7f);
+    }
+    py_locals_release(&locals);
+}
+
 static void sample(struct feed *f)
 {
     uint64_t states[MAX_STATES];
@@ -121,6 +137,7 @@ static void sample(struct feed *f)
     FUZZ_CHECK(python.n <= MAX_PYTHON);
     (void)py_gil_state(&s.image.rt, &recorded.mem, states, n, how & 32 ? SYS_futex : -1, IMAGE_GIL);
     name_frames(&recorded.mem, how & 64 ? 0 : INT64_MAX, &python);
+    tell_arguments(&recorded.mem, &python);
     struct native_stack native;
     make_native(f, &native);
     struct merged_stack merged = {.frames = s.merged,
@@ -147,7 +164,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     py_image_init(&s.image, &f);
     recorder_init(&s.recorder);
     s.profile = profile_new(0);
-    s.capture = py_capture_new(&s.image.rt);
+    s.capture = py_capture_new(&s.image.rt, NULL);
+    py_capture_locals(s.capture);
     s.codes = py_codes_new(&s.image.rt, &s.image.mem, s.profile);
     s.merger = py_merger_new(&s.image.rt);
     sample(&f);

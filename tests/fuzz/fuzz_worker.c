@@ -1,5 +1,5 @@
-/* The worker's whole path on a message from the sampler whose target is hostile: its registers, its stack
- * and its Python are the input's; the code is this program's own. */
+/* The worker's whole path on a message from the sampler whose target is hostile: its registers, its
+ * stack and its Python are the input's; the code is this program's own. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "pyframes/py_capture.h"
 #include "sampler/recorder.h"
 #include "tests/fuzz/py_image.h"
-#include "worker/stacker.h"
+#include "worker/stack_builder.h"
 
 enum { MESSAGE_BYTES = 1 << 18, MAX_SAMPLES = 4, STACK_WORDS = 96, WIDTH = 79 };
 
@@ -27,7 +27,7 @@ static struct {
 static uint64_t any_code(struct feed *f)
 {
     static void *const places[] = {(void *)LLVMFuzzerTestOneInput,
-                                   (void *)stacker_stack,
+                                   (void *)stack_builder_build,
                                    (void *)py_walk,
                                    (void *)qsort,
                                    (void *)memcpy,
@@ -77,7 +77,7 @@ static const struct sample_message *capture(struct feed *f, struct py_capture *h
     struct sample_message *m = (struct sample_message *)(void *)s.message;
     struct recorder *r = &s.recorder;
     struct prefetch prefetch = {0};
-    *m = (struct sample_message){.head = {.kind = MESSAGE_SAMPLE, .task = 1, .tid = IMAGE_TID}};
+    *m = (struct sample_message){.head = {.kind = MESSAGE_SAMPLE, .thread = 1, .tid = IMAGE_TID}};
     m->head.flags = feed_u8(f) & (SAMPLE_APPROXIMATE | SAMPLE_NOT_HELD);
     make_snapshot(f, &m->snapshot);
     py_capture_tick(hook, &s.image.mem);
@@ -86,9 +86,9 @@ static const struct sample_message *capture(struct feed *f, struct py_capture *h
     m->snapshot.stack_bytes =
         recorder_read_stack(r, m->snapshot.stack_start, 16U * feed_u8(f), &prefetch);
     m->snapshot.stack_cut = feed_u8(f) & 1;
-    m->snapshot.annex_words =
-        py_capture_thread(hook, &r->mem, IMAGE_TID, m->snapshot.fs_base, m->snapshot.annex,
-                          SNAPSHOT_ANNEX_WORDS, &m->snapshot.incomplete);
+    m->snapshot.n_hook_words =
+        py_capture_thread(hook, &r->mem, IMAGE_TID, m->snapshot.fs_base, m->snapshot.hook_words,
+                          SNAPSHOT_HOOK_WORDS, &m->snapshot.incomplete);
     return recorder_finish(r, &m->ranges_offset, &m->range_count) ? m : NULL;
 }
 
@@ -103,14 +103,17 @@ static void once(void)
 
 static void report(struct profile *p)
 {
+    struct groups groups;
     struct table table;
     struct text said = {0};
     struct view_options view = {0};
     profile_end(p, NS_PER_S);
-    table_init(&table, p, &view, ANSWER_MAX_ROWS);
+    groups_init(&groups, p, &view);
+    table_init(&table, &groups, ANSWER_MAX_ROWS);
     answer_write(&table, WIDTH, &said);
     text_release(&said);
     table_release(&table);
+    groups_release(&groups);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -120,35 +123,35 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     py_image_init(&s.image, &f);
     recorder_init(&s.recorder);
     struct profile *p = profile_new(0);
-    struct subject subject = {
+    struct target_process process = {
         .pid = getpid(), .profile = p, .live = &s.image.mem, .modules = s.modules};
-    subject.unwinder = unwinder_new(s.modules);
-    subject.symbolizer = symbolizer_new(p, getpid());
-    subject.id = profile_process(p, &(struct profile_process){.pid = getpid()});
+    process.unwinder = unwinder_new(s.modules);
+    process.symbolizer = symbolizer_new(p, getpid());
+    process.id = profile_process(p, &(struct profile_process){.pid = getpid()});
     struct py_runtime *runtime = xmalloc(sizeof *runtime);
     *runtime = s.image.rt;
-    struct python *python = python_new(&subject, runtime);
-    subject.python = feed_u8(&f) % 4 ? python : NULL;
-    struct stacker *stacker =
-        stacker_new(p, NULL, &(struct stacker_options){.gil_only = feed_u8(&f) > 240});
-    thread_id thread = profile_thread(p, subject.id, IMAGE_TID, (string_id){0}, 0);
+    struct python *python = python_new(&process, runtime);
+    process.python = feed_u8(&f) % 4 ? python : NULL;
+    struct stack_builder *builder =
+        stack_builder_new(p, NULL, NULL, &(struct stack_options){.gil_only = feed_u8(&f) > 240});
+    thread_id thread = profile_thread(p, process.id, IMAGE_TID, (string_id){0}, 0);
     for (int i = 0; i < MAX_SAMPLES && f.left; i++) {
         make_stack(&f);
         const struct sample_message *m = capture(&f, python->capture);
-        struct stacked stacked = m ? stacker_stack(stacker, &subject, m) : (struct stacked){0};
-        struct run run = {
-            .stack = stacked.stack, .samples = 1, .start_ns = i, .weights.wall_ns = 1};
-        run.state = stacked.stack.ix ? RUN_RUNNING : RUN_MISSED;
+        struct built_stack built =
+            m ? stack_builder_build(builder, &process, m) : (struct built_stack){0};
+        struct run run = {.stack = built.stack, .samples = 1, .start_ns = i, .weights.wall_ns = 1};
+        run.state = built.stack.ix ? RUN_RUNNING : RUN_MISSED;
         profile_add_run(p, thread, &run);
         py_image_change(&s.image, &f);
     }
-    stacker_report(stacker, p);
+    stack_builder_report(builder, p);
     report(p);
-    stacker_free(stacker);
-    symbolizer_free(subject.symbolizer);
-    unwinder_free(subject.unwinder);
-    map_release(&subject.module_ids);
-    map_release(&subject.frame_ids);
+    stack_builder_free(builder);
+    symbolizer_free(process.symbolizer);
+    unwinder_free(process.unwinder);
+    map_release(&process.module_ids);
+    map_release(&process.frame_ids);
     python_free(python);
     profile_free(p);
     return 0;

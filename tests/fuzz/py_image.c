@@ -86,7 +86,7 @@ static void put_code(struct py_image *image, uint64_t i)
     write_bytes(image, table + l->bytes.data, "\xd8\x01\x02\xd8\x01\x02", 6);
 }
 
-/* Two frames to an activation of the eval loop; the outermost of the innermost thread ends the chain. */
+/* Two frames in each activation of the eval loop; the outermost frame ends the chain. */
 static void put_frame(struct py_image *image, uint64_t i)
 {
     const struct py_layout *l = &image->rt.layout;
@@ -94,10 +94,10 @@ static void put_frame(struct py_image *image, uint64_t i)
     uint64_t cframe = IMAGE_STACK + CFRAME_STEP * (i / 2);
     uint64_t code = IMAGE_CODE + i * CODE_BYTES;
     bool outermost = i % 2 == 1;
-    bool shims = l->chain == PY_CHAIN_SHIM || l->chain == PY_CHAIN_SHIM_CFRAME;
+    bool shims = l->traits.chain == PY_CHAIN_SHIM || l->traits.chain == PY_CHAIN_SHIM_CFRAME;
     uint64_t caller = i + 1 < IMAGE_ITEMS ? frame + ITEM_BYTES : 0;
     field(image, frame, l->frame.previous, shims && outermost ? cframe + 0x40 : caller);
-    field(image, frame, l->frame.code, code | l->executable_tags);
+    field(image, frame, l->frame.code, code | l->traits.executable_tags);
     field(image, frame, l->frame.instr, code + l->code.bytecode + 2 * i);
     if (l->frame.is_entry != PY_ABSENT)
         write_bytes(image, frame + l->frame.is_entry, &outermost, 1);
@@ -231,7 +231,7 @@ static int image_read(struct mem *m, uint64_t addr, void *buf, size_t len)
     return 0;
 }
 
-/* 3.13 and later: what the target says of itself, or, if that is refused, what it might have said. */
+/* 3.13 and later: the offsets that the target says, or, if they are refused, likely ones. */
 static void decode_layout(struct py_image *image, uint32_t minor)
 {
     struct py_layout *l = &image->rt.layout;
@@ -239,9 +239,8 @@ static void decode_layout(struct py_image *image, uint32_t minor)
         return;
     *l = *py_layout_of(12);
     l->minor = minor;
-    l->chain = PY_CHAIN_SHIM;
+    l->traits = *py_traits_of(minor);
     l->thread.frame = 72;
-    l->executable_tags = minor > 13 ? 1 : 0;
     if (minor > 14)
         l->thread.base_frame = 80;
 }

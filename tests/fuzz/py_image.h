@@ -1,6 +1,6 @@
-/* A process with a CPython in it, made of an input: two threads, frames, code objects and their strings
- * as they ought to be, then whatever the input changes, field by field or anywhere, at once or in the
- * middle of being read.  Pure: the memory is this arena and nothing else. */
+/* A process with a CPython in it, made of an input: two threads, frames, code objects and their
+ * strings as they ought to be, then whatever the input changes, field by field or anywhere, at once
+ * or in the middle of being read.  Pure: the memory is this arena and nothing else. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
-"""Stacks directly below memory whose reading has a price: wallspy reads to their end, no further."""
+"""Stacks directly below memory whose reading has a price: wallspy reads to their end, no
+further."""
 import os
 import subprocess
 import tempfile

@@ -1,9 +1,11 @@
-/* One thread for each kind of waiting call, which makes it over and over.  No call may be interrupted, give up
- * early or move less than asked: no signal is sent but to those that wait for one.
- *   calls repaired|restarted|cut race      short waits, so that each is always about to enter or leave
+/* One thread for each kind of waiting call, which makes it over and over.  No call may be
+ * interrupted, give up early or move less than asked: no signal is sent but to those that wait for
+ * one.
+ *   calls repaired|restarted|cut race      short waits, so that each is always about to enter or
+ *                                          leave
  *   calls repaired|restarted|cut blocked   long ones
- * The groups are those of docs/interrupted-calls.md.  Counts, besides what befell the calls, how much later
- * than asked each time-out came: late0 … lateN, less than 2^N µs. */
+ * The groups are those of docs/interrupted-calls.md.  Counts, besides what befell the calls, how
+ * much later than asked each time-out came: late0 … lateN, less than 2^N µs. */
 #include "calls.h"
 
 #include <errno.h>

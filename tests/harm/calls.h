@@ -1,5 +1,5 @@
-/* Waiting calls that are made over and over, each by a thread of its own: what they wait on, what ends the
- * wait, and what they came to. */
+/* Waiting calls that are made over and over, each by a thread of its own: what they wait on, what
+ * ends the wait, and what they came to. */
 #pragma once
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 """What a stop does to system calls, as docs/interrupted-calls.md says: the program sees none of it.
 
-Each group of calls is made by two programs at the same time, of which one is sampled: what befalls the other
-too is this machine's doing.  tools/torture does the same for a minute each.
+Each group of calls is made by two programs at the same time, of which one is sampled: what befalls
+the other too is this machine's doing.  tools/torture does the same for a minute each.
 """
 import dataclasses
 import itertools
@@ -107,9 +107,11 @@ class Calls(harness.HarmTest):
     def test_cut_blocked(self):
         compared = compare("cut", "blocked", 1)
         self.assert_counted(compared)
-        # Only what is on a CPU is stopped: what computes, now and then one that was just going to block, and the
-        # one call that copies between its waits.  Were they stopped as they wait, all would be cut.
-        for name, n in compared.troubled(compared.sampled, "getrandom", "fallocate", "send_large").items():
+        # Only what is on a CPU is stopped: what computes, now and then one that was just going to
+        # block, and the one call that copies between its waits.  Were they stopped as they wait,
+        # all would be cut.
+        for name, n in compared.troubled(compared.sampled, "getrandom", "fallocate",
+                                         "send_large").items():
             self.assertLess(4 * n, compared.calls()[name], name)
 
     def progress(self, kind):
@@ -134,9 +136,9 @@ class Calls(harness.HarmTest):
                 self.assertEqual(profile.counts["perturbed_calls"], 0)
 
     def test_long_running_calls(self):
-        """Those that start anew when interrupted (fallocate on some kernels) would never be done at 1000 Hz
-        without the progress rule.  The call itself returns EINTR, each of which is counted; again if the
-        thread is stopped before it could see it."""
+        """Those that start anew when interrupted (fallocate on some kernels) would never be done at
+        1000 Hz without the progress rule.  The call itself returns EINTR, each of which is counted;
+        again if the thread is stopped before it could see it."""
         for kind in "running", "fallocate":
             with self.subTest(kind=kind):
                 done, profile, counts = self.progress(kind)

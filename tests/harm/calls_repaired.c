@@ -63,8 +63,8 @@ static int do_epoll_fed(struct call *c, struct timespec t)
 
 /* ---- sockets with time-outs ---- */
 
-/* They count ticks of the clock, which may be behind when the count begins: 39.97 ms of 40 were seen with nobody
- * watching. */
+/* They count ticks of the clock, which may be behind when the count begins: 39.97 ms of 40 were
+ * seen with nobody watching. */
 enum { TICK_NS = 10000000 };
 
 static struct timeval socket_timeout(struct call *c)

@@ -307,7 +307,8 @@ static int do_sigsuspend(struct call *c, struct timespec t)
     return was_handled(sigsuspend(&set), before);
 }
 
-/* One that comes before the pause is not lost to the count: it is handled here, then the next is awaited. */
+/* One that comes before the pause is not lost to the count: it is handled here, then the next is
+ * awaited. */
 static int do_pause(struct call *c, struct timespec t)
 {
     (void)c;

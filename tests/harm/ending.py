@@ -1,4 +1,5 @@
-"""Wallspy's own end, whichever way and whenever it comes: the target goes on, and files are whole."""
+"""Wallspy's own end, whichever way and whenever it comes: the target goes on, and files are
+whole."""
 import json
 import os
 import pathlib
@@ -79,7 +80,8 @@ class Ending(harness.HarmTest):
         self.assert_goes_on()
 
     def test_asked_as_timeout_does(self):
-        """It sends its signal to wallspy, and again to the group that both are in: both may be seen, or the first only."""
+        """It sends its signal to wallspy, and again to the group that both are in: both may be
+        seen, or the first only."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with harness.Wallspy(self.target.pid) as wallspy:
                 time.sleep(0.1)
@@ -92,8 +94,8 @@ class Ending(harness.HarmTest):
 
 class Debugger(harness.HarmTest):
     def attach_gdb(self, pid):
-        """For half a second; returns gdb's pid.  It may meet a thread that wallspy just holds, as it
-        may meet any other tracer: then it is tried again.  gdb 16 gives up for any thread of the
+        """For half a second; returns gdb's pid.  It may meet a thread that wallspy just holds, as
+        it may meet any other tracer: then it is tried again.  gdb 16 gives up for any thread of the
         target, older ones for its first, and leaves the target stopped."""
         for _ in range(50):
             gdb = harness.subprocess.Popen(

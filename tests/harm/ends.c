@@ -1,4 +1,5 @@
-/* Programs whose threads, or whose main thread, end in ways that are easily mistaken: one kind per run.
+/* Programs whose threads, or whose main thread, end in ways that are easily mistaken: one kind per
+ * run.
  *
  * burst       many short threads that spin; the program's exit code is 7
  * main-ends   the main thread ends after 0.2 s, another works on for SECONDS

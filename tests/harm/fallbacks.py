@@ -57,7 +57,8 @@ class Fallbacks(harness.HarmTest):
         self.assertEqual(profile.counts["stop_requests"], 0)
 
     def test_wanting_registers_in_vain(self):
-        """A sleeper whose stack needs registers that may not be had is not read again and again for them."""
+        """A sleeper whose stack needs registers that may not be had is not read again and again for
+        them."""
         with harness.Target("hostile", "alloca") as target:
             with harness.Wallspy(target.pid, "--no-stop", rate=100) as wallspy:
                 time.sleep(1)
@@ -77,7 +78,8 @@ class Fallbacks(harness.HarmTest):
         shown_s = profile.seconds("[not shown]", "[waiting for cpu]")
         self.assertGreater(shown_s, 1, profile)
         self.assert_seen(profile, "[not shown]", 0.2)
-        missed_s = sum(seconds for rows in profile.walls().values() for stack, seconds in rows if not stack)
+        missed_s = sum(seconds for rows in profile.walls().values() for stack,
+                       seconds in rows if not stack)
         self.assertLess(missed_s, 0.5 * shown_s, profile)
 
     def test_few_descriptors(self):
@@ -115,7 +117,8 @@ class Limits(harness.HarmTest):
             self.assertEqual(target.finish()["wrong"], 0)
         ticks = profile.counts["ticks"]
         self.assertGreater(profile.counts["repeats"], 900 * ticks * 0.9)
-        # What others on this machine take is not wallspy's to answer for; what it costs, tools/bench measures.
+        # What others on this machine take is not wallspy's to answer for; what it costs,
+        # tools/bench measures.
         reached = ticks / (ticks + profile.counts["late_ticks"])
         self.assertGreaterEqual(reached, 0.9 - wait_s / 4)
 

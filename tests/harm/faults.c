@@ -1,6 +1,9 @@
-/* Waits below a function whose frame only rbp tells the size of: such stacks cannot be unwound without a stop.
- *   faults ahead MS   for a page of a file that takes MS (slow_file.h), uninterruptibly, as for one of a disk
- *   faults random MS  interruptibly: it is not read ahead (MADV_RANDOM), and what is interrupted begins anew
+/* Waits below a function whose frame only rbp tells the size of: such stacks cannot be unwound
+ * without a stop.
+ *   faults ahead MS   for a page of a file that takes MS (slow_file.h), uninterruptibly, as for one
+ *                     of a disk
+ *   faults random MS  interruptibly: it is not read ahead (MADV_RANDOM), and what is interrupted
+ *                     begins anew
  *   faults poll MS    in poll(2), for MS at a time
  *   faults no_cfi MS  the same below code without unwind information
  *   faults epoll      in epoll_wait(2), which a stop would end with EINTR

@@ -1,4 +1,5 @@
-"""Threads that wait where their stack needs registers: they are had where a stop changes nothing, and only there."""
+"""Threads that wait where their stack needs registers: they are had where a stop changes nothing,
+and only there."""
 import os
 import signal
 import subprocess
@@ -9,13 +10,15 @@ import harness
 
 class Faults(harness.HarmTest):
     def record(self, kind, page_ms, seconds, snapshots=1):
-        """The profile of a thread that waits for pages, and how many it got a second.  SNAPSHOTS: made meanwhile, and one."""
+        """The profile of a thread that waits for pages, and how many it got a second.  SNAPSHOTS:
+        made meanwhile, and one."""
         with harness.Target("faults", kind, page_ms) as target:
             if target.first == "skip":
                 self.skipTest("FUSE is not to be had here")
             started = time.monotonic()
             with harness.Wallspy(target.pid, rate=100) as wallspy:
-                self.assertLess(time.monotonic() - started, 2.5)  # it does not read the page itself, the vdso being next
+                # it does not read the page itself, the vdso being next
+                self.assertLess(time.monotonic() - started, 2.5)
                 began, before = time.monotonic(), target.counts()["done"]
                 for i in range(snapshots):
                     time.sleep(seconds / snapshots)
@@ -31,7 +34,8 @@ class Faults(harness.HarmTest):
         return profile, rate
 
     def waits(self, profile):
-        """For how long it was seen to wait for a page: with its whole stack, and without.  Little is missed."""
+        """For how long it was seen to wait for a page: with its whole stack, and without.  Little
+        is missed."""
         rows = [row for name, rows in profile.walls().items() if "waiter" in name for row in rows]
         seen = {True: 0, False: 0}
         self.assertLess(sum(seconds for stack, seconds in rows if not stack), 0.1, profile)
@@ -42,8 +46,8 @@ class Faults(harness.HarmTest):
         return seen[True], seen[False]
 
     def test_a_page_of_a_disk(self):
-        """The stop that is asked for comes with the page, and tells where it was waited for.  What lasts at the end is
-        read without; an interruptible wait may be among them, too."""
+        """The stop that is asked for comes with the page, and tells where it was waited for.  What
+        lasts at the end is read without; an interruptible wait may be among them, too."""
         for page_ms in 3, 20, 300:
             with self.subTest(page_ms=page_ms):
                 whole, cut = self.waits(self.record("ahead", page_ms, 2)[0])
@@ -64,8 +68,9 @@ class Faults(harness.HarmTest):
         self.assertLessEqual(seconds, self.recorded_s)  # some 2.2, more on a busy machine
 
     def test_ctrl_z_meanwhile(self):
-        """It is obeyed when the page has come: until then a thread could be held for as long as wallspy is stopped.  Also
-        where others take the CPUs, and the thread waits for its next page before wallspy has one."""
+        """It is obeyed when the page has come: until then a thread could be held for as long as
+        wallspy is stopped.  Also where others take the CPUs, and the thread waits for its next page
+        before wallspy has one."""
         for _ in range(4 * os.cpu_count()):
             other = subprocess.Popen(["sh", "-c", "while :; do :; done"])
             self.addCleanup(other.wait)
@@ -75,14 +80,16 @@ class Faults(harness.HarmTest):
                 self.skipTest("FUSE is not to be had here")
             with harness.Wallspy(target.pid, rate=100, prefix=harness.JOB) as wallspy:
                 wallspy.process.send_signal(signal.SIGTSTP)
-                harness.wait_until(lambda: harness.status(wallspy.process.pid, "State")[0] == "T", 5)
+                harness.wait_until(lambda: harness.status(wallspy.process.pid, "State")[0] == "T",
+                                   5)
                 self.assert_unharmed(target)
                 wallspy.process.send_signal(signal.SIGCONT)
                 wallspy.stop()
             self.assert_unharmed(target)
 
     def test_ctrl_z_of_a_dump(self):
-        """It is obeyed when the dump is done with its threads: one of them was asked to stop, and does when its page comes."""
+        """It is obeyed when the dump is done with its threads: one of them was asked to stop, and
+        does when its page comes."""
         with harness.Target("faults", "ahead", 1500) as target:
             if target.first == "skip":
                 self.skipTest("FUSE is not to be had here")
@@ -105,14 +112,15 @@ class Faults(harness.HarmTest):
         return any(harness.status(pid, "TracerPid", tid) != "0" for tid in harness.threads(pid))
 
     def test_a_page_that_a_stop_would_undo(self):
-        """It takes longer than the interval: asked to stop at each tick, the thread would never get it."""
+        """It takes longer than the interval: asked to stop at each tick, the thread would never get
+        it."""
         profile, rate = self.record("random", 30, 1.5)
         self.assertGreater(rate, 15)
         self.assertGreater(sum(self.waits(profile)), 0.8)
 
     def test_short_waits(self):
-        """They are over before the worker can say that it needs registers: it says so once.  It needs them also where
-        it could guess."""
+        """They are over before the worker can say that it needs registers: it says so once.  It
+        needs them also where it could guess."""
         for kind in "poll", "no_cfi":
             with self.subTest(kind=kind):
                 with harness.Target("faults", kind, 4) as target:
@@ -125,9 +133,9 @@ class Faults(harness.HarmTest):
                 self.assert_seen(profile, "poll_main", 1.3)
 
     def dump(self, pid):
-        text = subprocess.run([harness.programs["wallspy"], "dump", "-p", str(pid)], check=True,
-                              capture_output=True, text=True).stdout
-        return text[text.index("(waiter)"):]
+        text = subprocess.run([harness.programs["wallspy"], "dump", "--full", "-p", str(pid)],
+                              check=True, capture_output=True, text=True).stdout
+        return text[text.index(" waiter "):]
 
     def test_a_call_that_a_stop_would_end(self):
         """SIGSTOP has ended it already: then all of the stack is told."""

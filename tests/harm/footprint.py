@@ -1,7 +1,7 @@
 """What wallspy leaves in the world: one file, under a temporary name until it is whole.
 
-strace follows all threads of wallspy, which attaches, and its log must have no call that writes, listens, connects,
-becomes another user or starts a process, but those named here.
+strace follows all threads of wallspy, which attaches, and its log must have no call that writes,
+listens, connects, becomes another user or starts a process, but those named here.
 """
 import os
 import pathlib
@@ -14,11 +14,13 @@ import unittest
 
 import harness
 
-TRACED = ("%file,%network,%creds,%process,%ipc,ptrace,mmap,memfd_create,process_vm_writev,pidfd_open,"
-          "write,writev,pwrite64,pwritev,pwritev2,sendfile,splice,copy_file_range,ftruncate,fallocate,"
-          "fchmod,fchown,fsetxattr,utimensat,io_uring_setup")
+TRACED = (
+    "%file,%network,%creds,%process,%ipc,ptrace,mmap,memfd_create,process_vm_writev,pidfd_open,"
+    "write,writev,pwrite64,pwritev,pwritev2,sendfile,splice,copy_file_range,ftruncate,fallocate,"
+    "fchmod,fchown,fsetxattr,utimensat,io_uring_setup")
 # Those that change nothing.
-READING = {"access", "faccessat", "faccessat2", "getcwd", "lstat", "newfstatat", "readlink", "readlinkat",
+READING = {"access", "faccessat", "faccessat2", "getcwd", "lstat", "newfstatat", "readlink",
+           "readlinkat",
            "stat", "statfs", "statx", "capget", "getegid", "geteuid", "getgid", "getresgid",
            "getresuid", "getuid", "prctl", "exit", "exit_group", "wait4"}
 PTRACE = {"PTRACE_SEIZE", "PTRACE_INTERRUPT", "PTRACE_GETREGSET", "PTRACE_DETACH"}
@@ -34,7 +36,8 @@ os.read(0, 1)
 
 
 def calls_in(log):
-    """Name and arguments of each call, whether it was interrupted by another thread's line or not."""
+    """Name and arguments of each call, whether it was interrupted by another thread's line or
+    not."""
     return re.findall(r"^\d+ +(\w+)\((.*)$", pathlib.Path(log).read_text(errors="replace"), re.M)
 
 
@@ -82,6 +85,11 @@ class Judge:
     def may_fchown(self, arguments):
         return self.is_temporary(re.match(r"\d+<([^>]*)>", arguments).group(1))
 
+    def may_openat2(self, arguments):
+        """Of the lines of source that a dump shows."""
+        return "flags=O_RDONLY" in arguments and "O_CREAT" not in arguments and \
+            "RESOLVE_NO_SYMLINKS|RESOLVE_IN_ROOT" in arguments
+
     def may_clone(self, arguments):
         return "CLONE_THREAD" in arguments
 
@@ -98,9 +106,11 @@ class Judge:
 @unittest.skipUnless(shutil.which("strace"), "no strace")
 class Footprint(harness.HarmTest):
     def run_in(self, folder, *line):
-        output, log, prints = (os.path.join(folder, name) for name in ("out.json.gz", "log", "prints"))
+        output, log, prints = (os.path.join(folder, name)
+                               for name in ("out.json.gz", "log", "prints"))
         environment = {k: v for k, v in os.environ.items() if k != "DEBUGINFOD_URLS"}
-        environment["ASAN_OPTIONS"] = "detect_leaks=0"  # it takes ptrace, and no folder for reports is made
+        # it takes ptrace, and no folder for reports is made
+        environment["ASAN_OPTIONS"] = "detect_leaks=0"
         line = [output if word == "OUTPUT" else word for word in line]
         with open(prints, "wb") as stream:
             subprocess.run(["strace", "-f", "-qq", "--seccomp-bpf", "-y", "-s", "4096", "-o", log,

@@ -45,7 +45,8 @@ def status(pid, field, tid=None):
 
 
 def stolen_s():
-    """For how long all CPUs together were kept from running by the machine that this one is a guest of."""
+    """For how long all CPUs together were kept from running by the machine that this one is a guest
+    of."""
     line = pathlib.Path("/proc/stat").read_text().splitlines()[0]
     return int(line.split()[8]) / os.sysconf("SC_CLK_TCK")
 
@@ -112,7 +113,8 @@ class Target:
 
 
 class Wallspy:
-    """`wallspy record` on a process, in a folder of its own.  ends() or the block's end awaits it."""
+    """`wallspy record` on a process, in a folder of its own.  ends() or the block's end awaits
+    it."""
 
     def __init__(self, pid, *args, rate=1000, environment=None, prefix=(), as_user=None,
                  ready=True):
@@ -197,7 +199,8 @@ class Profile:
         for name, rows in self.walls().items():
             for stack, weight in rows:
                 sums[f"{name}: {';'.join(stack)}"] += weight
-        numbers = (f"{name} {n}" for name, n in self.counts.items() if isinstance(n, (int, float)) and n)
+        numbers = (f"{name} {n}" for name,
+                   n in self.counts.items() if isinstance(n, (int, float)) and n)
         return "\n".join([*(f"{seconds:.4f} s {what}" for what, seconds in sums.most_common(20)),
                           ", ".join(numbers)])
 
@@ -210,8 +213,9 @@ class HarmTest(unittest.TestCase):
     def assert_seen(self, profile, name, seconds):
         """NAME was in stacks for more than SECONDS.  If not, says what there was instead."""
         seen = profile.seconds(name)
-        self.assertGreater(seen, seconds, f"{name}; CPUs were stolen for {stolen_s() - self.stolen_before_s:.2f} s\n"
-                                          f"{profile}")
+        self.assertGreater(seen, seconds,
+                           f"{name}; CPUs were stolen for {stolen_s() - self.stolen_before_s:.2f} "
+                           f"s\n{profile}")
 
     def assert_unharmed(self, target):
         """It lives, is not stopped and not traced, in all its threads.  Ask when wallspy is gone:
@@ -240,7 +244,8 @@ def main():
             if os.path.isfile(path) and os.access(path, os.X_OK):
                 shutil.copy(path, folder)
         programs["targets"] = folder
-    result = unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]], verbosity=2, exit=False).result
+    result = unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]], verbosity=2,
+                           exit=False).result
     if os.geteuid() == 0:
         shutil.rmtree(programs["targets"])
     sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,12 +1,14 @@
-/* Programs that do what samplers do not expect, over and over, and check their own results: one kind per
- * run.  They answer as counts.h says.
+/* Programs that do what samplers do not expect, over and over, and check their own results: one
+ * kind per run.  They answer as counts.h says.
  *
  * exec         replaces itself by execve, some hundred times a second
- * exec_others  the same by a thread other than the main one, while more compute; waits after each execve
+ * exec_others  the same by a thread other than the main one, while more compute; waits after each
+ *              execve
  * exec_slow    begins an execve of a file that is read for SLOW_MS, while a thread computes
  * names        threads named with control characters, escapes and bytes that are no UTF-8
  * dlopen FILE  loads FILE, runs it, unloads it
- * swap FILES   loads two files, their names with a ':' between, in turns of 20 ms, to the same address
+ * swap FILES   loads two files, their names with a ':' between, in turns of 20 ms, to the same
+ *              address
  * setuid       computes; becomes nobody after 0.5 s
  * stops        is stopped and continued by a child every few milliseconds
  * overflow     runs its stack over, catches that on an alternate stack, and goes back
@@ -14,8 +16,8 @@
  * seccomp      calls that a filter answers, two ways
  * uring        io_uring workers that wait in reads
  * alloca       waits below a frame that only rbp tells the size of
- * reuse        threads "even" and "odd" in turn, with the same tid, from the first time it is asked for its
- *              counts: whoever began after that and took the tid would keep it */
+ * reuse        threads "even" and "odd" in turn, with the same tid, from the first time it is asked
+ *              for its counts: whoever began after that and took the tid would keep it */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

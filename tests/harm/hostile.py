@@ -1,5 +1,5 @@
-"""Targets that do what samplers do not expect.  Each goes on, rightly, and wallspy never hangs: it ends and
-writes within two seconds of being asked to."""
+"""Targets that do what samplers do not expect.  Each goes on, rightly, and wallspy never hangs: it
+ends and writes within two seconds of being asked to."""
 import os
 import pathlib
 import re
@@ -49,7 +49,8 @@ class Hostile(Sampled):
         self.assert_seen(profile, "compute", 0)
 
     def stops(self, process):
-        """It does when no request is out: often not, in such a storm, but never if one is never answered."""
+        """It does when no request is out: often not, in such a storm, but never if one is never
+        answered."""
         process.send_signal(signal.SIGTSTP)
         time.sleep(0.3)
         return harness.status(process.pid, "State")[0] == "T"
@@ -86,9 +87,11 @@ class Hostile(Sampled):
         self.assertGreater(profile.counts["execve_waits"], 0)
 
     def test_exec_without_randomized_addresses(self):
-        """The next program has the same arguments, and its stack begins where the last one's did."""
+        """The next program has the same arguments, and its stack begins where the last one's
+        did."""
         again = 'echo ready; read line && exec sh -c "$AGAIN"'
-        line = ["env", "-i", f"AGAIN={again}", f"PATH={os.environ['PATH']}", "setarch", "-R", "sh", "-c", again]
+        line = ["env", "-i", f"AGAIN={again}", f"PATH={os.environ['PATH']}", "setarch", "-R", "sh",
+                "-c", again]
         with harness.Target.running(line) as target:
             with harness.Wallspy(target.pid) as wallspy:
                 for _ in range(12):
@@ -105,9 +108,11 @@ class Hostile(Sampled):
         if harness.is_sanitized():
             self.skipTest("a sanitizer's memory tells nothing")
         script = ("import os, sys\nprint('ready', flush=True)\nsys.stdin.readline()\n"
-                  "os.execv(sys.executable, [sys.executable, '-S', '-E', '-c', os.environ['SCRIPT']])")
+                  "os.execv(sys.executable, [sys.executable, '-S', '-E', '-c', "
+                  "os.environ['SCRIPT']])")
         kilobytes = []
-        with harness.Target.running(["env", f"SCRIPT={script}", sys.executable, "-S", "-E", "-c", script]) as target:
+        with harness.Target.running(["env", f"SCRIPT={script}", sys.executable,
+                                     "-S", "-E", "-c", script]) as target:
             with harness.Wallspy(target.pid) as wallspy:
                 for _ in range(30):
                     time.sleep(0.06)
@@ -137,15 +142,18 @@ class Hostile(Sampled):
         profile = self.run_kind("dlopen", plugin)
         self.assert_seen(profile, "plugin_work", 0.1)
 
-    @unittest.skipUnless(tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 11), "needs PROCMAP_QUERY, Linux 6.11")
+    @unittest.skipUnless(tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 11),
+                         "needs PROCMAP_QUERY, Linux 6.11")
     def test_another_library_in_the_place_of_one(self):
-        files = [os.path.join(harness.programs["targets"], f"lib{name}.so") for name in ("plugin", "plugin_other")]
+        files = [os.path.join(harness.programs["targets"], f"lib{name}.so")
+                 for name in ("plugin", "plugin_other")]
         for _ in range(3):
             profile = self.run_kind("swap", ":".join(files))
             small, large, lost = map(profile.seconds, ("small_work", "large_work", "[truncated]"))
             self.assertGreater(small + large, 0.5)
-            # Each turn's first stacks are lost, till the mappings are read anew: on a busy machine that waits for a CPU,
-            # which is chance.  What is lost for another reason is lost in each run.
+            # Each turn's first stacks are lost, till the mappings are read anew: on a busy machine
+            # that waits for a CPU, which is chance.  What is lost for another reason is lost in
+            # each run.
             if lost < 0.1 * (small + large):
                 break
         self.assertLess(lost, 0.1 * (small + large))
@@ -205,8 +213,8 @@ class Hostile(Sampled):
 
 class OwnPids(Sampled):
     def test_tids(self):
-        """Whoever got the tid of one that ended is another thread.  (A name is read some ms after the stacks: it
-        may be the next one's.)"""
+        """Whoever got the tid of one that ended is another thread.  (A name is read some ms after
+        the stacks: it may be the next one's.)"""
         with harness.Target("hostile", "reuse") as target:
             profile = self.sampled(target)
             self.assert_unharmed(target)
@@ -218,7 +226,8 @@ class OwnPids(Sampled):
         self.assertNotIn({"even", "odd"}, seen)
 
     def test_pid(self):
-        """Another program that gets the pid is left alone, and the first one's stacks are its own."""
+        """Another program that gets the pid is left alone, and the first one's stacks are its
+        own."""
         with harness.Target("work", "sums", 2) as first, harness.Wallspy(first.pid) as wallspy:
             time.sleep(0.3)
             wallspy.process.send_signal(signal.SIGSTOP)

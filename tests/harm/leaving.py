@@ -13,7 +13,8 @@ import harness
 TRIES = 3
 # What is broken waits for the vfork's child, 1 s.
 NEVER_MS = 500
-# This machine may be busy with other things: beside 26 that run on 2 CPUs it took up to 203 ms without wallspy.
+# This machine may be busy with other things: beside 26 that run on 2 CPUs it took up to 203 ms
+# without wallspy.
 SOON_MS = min(NEVER_MS, 100 * max(1, os.getloadavg()[0] / os.cpu_count()))
 
 
@@ -35,12 +36,14 @@ class Leaving(harness.HarmTest):
             self.assert_unharmed(target)
         self.assertGreater(profile.counts["pending_ticks"], 0)
         self.assertEqual(profile.counts["execs"], 1)
-        self.assertLess(profile.counts["refused"], 20)  # what is left attached cannot be sampled again
+        # what is left attached cannot be sampled again
+        self.assertLess(profile.counts["refused"], 20)
         self.assert_seen(profile, "first_program", 0.1)
         self.assert_seen(profile, "second_program", 0.1)
         self.assert_seen(profile, "[execve]", 0)
         if not harness.is_sanitized():  # whose own vfork keeps its return address where no CFI says
-            self.assert_seen(profile, "wait_in_vfork", 0.8 * profile.seconds("vfork"))  # it is in a register
+            # it is in a register
+            self.assert_seen(profile, "wait_in_vfork", 0.8 * profile.seconds("vfork"))
         return took_ms
 
     def test_exec_by_leader(self):
@@ -95,8 +98,10 @@ class InAHold(harness.HarmTest):
         for _ in range(3000):
             wallspy.process.send_signal(signal.SIGSTOP)
             for tid in harness.threads(wallspy.process.pid):
-                harness.wait_until(lambda t=tid: harness.status(wallspy.process.pid, "State", t)[0] == "T")
-            states = [harness.status(target.pid, "State", tid)[0] for tid in harness.threads(target.pid)]
+                harness.wait_until(lambda t=tid: harness.status(wallspy.process.pid, "State",
+                                                                t)[0] == "T")
+            states = [harness.status(target.pid, "State", tid)[0]
+                      for tid in harness.threads(target.pid)]
             if "t" in states:
                 return
             wallspy.process.send_signal(signal.SIGCONT)

@@ -18,7 +18,8 @@ class Locked(harness.HarmTest):
         holds = {int(us): int(n) for us, n in found}
         long = sum(n for us, n in holds.items() if us > 2048)
         print(f"locked for {locked_us / 1000:.1f} ms at a time; {long} of {sum(holds.values())} "
-              f"holds were longer than 2 ms, the longest {profile.counts['held_max_ns'] / 1e6:.1f} ms; "
+              f"holds were longer than 2 ms, the longest "
+              f"{profile.counts['held_max_ns'] / 1e6:.1f} ms; "
               f"left out {profile.counts.get('memory_locked')}")
         # It may be locked just after the look.
         self.assertLessEqual(long, 3 + sum(holds.values()) // 5, profile)

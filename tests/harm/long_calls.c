@@ -3,7 +3,8 @@
  *   long_calls running   one that runs in the kernel for some 60 ms and starts from the beginning
  *                        when interrupted: BPF_PROG_TEST_RUN, which needs root
  *   long_calls fuse      a read of a file of FUSE, which gives up when interrupted (slow_file.h)
- *   long_calls fallocate on tmpfs, which takes all back and starts anew when interrupted; some 60 ms
+ *   long_calls fallocate on tmpfs, which takes all back and starts anew when interrupted; some 60
+ *   ms
  * Prints "skip" if that is not to be had. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* What hostile.c loads and unloads.  Its two builds differ in the name of the function that works, and in the size of
- * its stack frame. */
+/* What hostile.c loads and unloads.  Its two builds differ in the name of the function that works,
+ * and in the size of its stack frame. */
 #include <stdint.h>
 
 uint64_t plugin_work(uint64_t x);

@@ -32,8 +32,8 @@ class Signals(harness.HarmTest):
         self.assertGreater(profile.counts["stops"], 500)
 
     def test_only_the_sampler_hears_of_stops(self):
-        # Taken by another thread, SIGCHLD would not wake the sampler, and a thread that stopped after
-        # the poll would be held until the next tick.
+        # Taken by another thread, SIGCHLD would not wake the sampler, and a thread that stopped
+        # after the poll would be held until the next tick.
         with harness.Target("work", "sums", 1) as target:
             with harness.Wallspy(target.pid) as wallspy:
                 blocked = int(harness.status(wallspy.process.pid, "SigBlk"), 16)
@@ -50,7 +50,8 @@ class Signals(harness.HarmTest):
                     os.kill(target.pid, signal.SIGSTOP)
                     begun = time.monotonic()
                     time.sleep(0.3)
-                    # Not at once: it may be asked to stop as the signal comes, and the machine busy.
+                    # Not at once: it may be asked to stop as the signal comes, and the machine
+                    # busy.
                     harness.wait_until(
                         lambda: harness.status(target.pid, "State")[0] == "T"
                         and harness.status(target.pid, "TracerPid") == "0", 1, "not left stopped")

@@ -45,7 +45,8 @@ static struct fuse_attr attributes(uint64_t node)
 
 static void serve_one(int fuse, const struct request *r, int ms);
 
-/* For MS, unless the reader is interrupted meanwhile.  What else is asked meanwhile is answered at once. */
+/* For MS, unless the reader is interrupted meanwhile.  What else is asked meanwhile is answered at
+ * once. */
 static void answer_read(int fuse, uint64_t unique, int ms)
 {
     struct request next;

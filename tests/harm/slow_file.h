@@ -1,5 +1,5 @@
-/* A file whose reads take their time, of a FUSE file system that gives up a read when it is told that the
- * reader was interrupted (as NFS and sshfs mounted with `intr` do). */
+/* A file whose reads take their time, of a FUSE file system that gives up a read when it is told
+ * that the reader was interrupted (as NFS and sshfs mounted with `intr` do). */
 #pragma once
 
 enum { SLOW_FILE_BYTES = 8 };
@@ -8,7 +8,7 @@ enum { SLOW_FILE_LOOP = 6 }; /* the offset of code that runs for ever */
 
 /* As slow_file_open(); the file keeps its name, and process RET_SERVER serves it. */
 int slow_file_mount(int ms, int *ret_server);
-/* Opens it for reading; each read returns the same SLOW_FILE_BYTES after MS milliseconds.  The calling process
- * gets a mount namespace of its own.  Call it before threads are started.  Returns the descriptor, or a
- * negative errno if that is not to be had here. */
+/* Opens it for reading; each read returns the same SLOW_FILE_BYTES after MS milliseconds.  The
+ * calling process gets a mount namespace of its own.  Call it before threads are started.  Returns
+ * the descriptor, or a negative errno if that is not to be had here. */
 int slow_file_open(int ms);

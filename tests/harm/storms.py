@@ -5,9 +5,9 @@ import harness
 
 
 class Storms(harness.HarmTest):
-    def storm(self, kind, at_least):
+    def storm(self, kind, at_least, *options):
         with harness.Target("storms", kind) as target:
-            with harness.Wallspy(target.pid) as wallspy:
+            with harness.Wallspy(target.pid, *options) as wallspy:
                 before = target.counts()["done"]
                 time.sleep(1.5)
                 done = target.counts()["done"] - before
@@ -27,6 +27,12 @@ class Storms(harness.HarmTest):
 
     def test_clone(self):
         self.storm("clone", 1000)
+
+    def test_vforked_children_are_followed(self):
+        self.storm("vfork", 150, "-s")
+
+    def test_forked_children_are_followed(self):
+        self.storm("fork", 150, "-s")
 
 
 if __name__ == "__main__":

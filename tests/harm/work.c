@@ -1,6 +1,7 @@
 /* Work whose result is known.
  *   work sums N          N threads that compute the same sums over and over
- *   work once MS         two such threads, for MS milliseconds; says "started" first, its exit code is 7
+ *   work once MS         two such threads, for MS milliseconds; says "started" first, its exit code
+ *                        is 7
  *   work signals         a thread that gets 10,000 queued signals while it computes
  *   work shares          30 ms in first(), 20 ms in second(), 50 ms asleep, over and over
  *   work blocked N       N threads that wait for ever, beside one that computes

@@ -11,7 +11,7 @@ def dump(*argv):
     """What wallspy says of the target while it blocks: what it prints, and its messages."""
     target = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert target.stdout.read(5) == b"ready"
-    done = subprocess.run([sys.argv[1], "dump", str(target.pid)], check=True, text=True,
+    done = subprocess.run([sys.argv[1], "dump", "--full", str(target.pid)], check=True, text=True,
                           capture_output=True, timeout=30)
     target.communicate(b"x")
     assert target.returncode == 0

@@ -182,7 +182,8 @@ static bool frame_is(const struct live *l, size_t i, const char *want)
                                        l->symbols, name_here(l, want));
 }
 
-/* Since 2.41 glibc's read() leaves the system call to functions of its own, nameless where it is stripped. */
+/* Since 2.41 glibc's read() leaves the system call to functions of its own, nameless where it is
+ * stripped. */
 static size_t skip_within_read(const struct live *l, const char *expected)
 {
     size_t i = 0;

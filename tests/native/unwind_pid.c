@@ -1,7 +1,7 @@
 /* Measures the unwinder on a running process: takes COUNT snapshots of its main thread, 1 ms apart,
- * then unwinds them all, once cold and then warm, and compares what comes of sp and pc alone, as they
- * are known of a thread that was not stopped, with what comes of all registers.  With COUNT 1 it prints the pcs instead, to be
- * compared with a debugger's while the process is stopped.
+ * then unwinds them all, once cold and then warm, and compares what comes of sp and pc alone, as
+ * they are known of a thread that was not stopped, with what comes of all registers.  With COUNT 1
+ * it prints the pcs instead, to be compared with a debugger's while the process is stopped.
  * Usage: unwind_pid PID [COUNT] */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-"""Code objects that come and go, most of them where another was just before, sampled 1000 times a second: each must
-be named, and rightly, with its own file and line.  So must strings that differ in nothing but the line on which they
-call.  Runs wallspy on itself.
+"""Code objects that come and go, most of them where another was just before, sampled 1000 times a
+second: each must be named, and rightly, with its own file and line.  So must strings that differ in
+nothing but the line on which they call.  Runs wallspy on itself.
 
 usage: churn.py WALLSPY (without it: the target)"""
 
@@ -16,7 +16,8 @@ import time
 SECONDS = 2
 LANES, LINES = 16, 90
 CALL_LINES = range(10, 40)
-# Seconds that a function lives: many are seen once, some so often that they are seldom looked at again.
+# Seconds that a function lives: many are seen once, some so often that they are seldom looked at
+# again.
 LIVES = [0.002] * 20 + [0.1] + [0.001] * 9
 
 
@@ -37,7 +38,8 @@ def churn():
     for life in itertools.cycle(LIVES):
         if time.perf_counter() > end:
             break
-        source = "\n" * (made % LINES) + "def fresh_%d(): wait(%f)\nfresh_%d()\n" % (made, life, made)
+        source = "\n" * (made % LINES) + "def fresh_%d(): wait(%f)\nfresh_%d()\n" % (made, life,
+                                                                                     made)
         scope = {"wait": lanes[made % LANES]}
         exec(compile(source, "<made %d>" % made, "exec"), scope)
         places.add(id(scope["fresh_%d" % made].__code__))

@@ -1,5 +1,6 @@
-"""Garbage collections: [gc] stands where the collector was called, in the stack of the thread that collects, also
-while its finalizers run and have given the GIL away, and in no other.  Runs on 3.7 and later.
+"""Garbage collections: [gc] stands where the collector was called, in the stack of the thread that
+collects, also while its finalizers run and have given the GIL away, and in no other.  Runs on 3.7
+and later.
 
 usage: collect.py WALLSPY (without it: the target)"""
 
@@ -92,10 +93,12 @@ def check_finalizer(wallspy, scene):
 
 def check_busy(wallspy):
     with tempfile.NamedTemporaryFile(suffix=".folded") as out:
-        subprocess.run([wallspy, "-q", "-o", out.name, "--", sys.executable, __file__, "target", "busy"],
+        subprocess.run([wallspy, "-q", "-o", out.name, "--", sys.executable, __file__, "target",
+                        "busy"],
                        check=True)
         with open(out.name, encoding="utf-8") as lines:
-            stacks = [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1])) for line in lines]
+            stacks = [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1]))
+                      for line in lines]
     inside = sum(us for stack, us in stacks if "often" in stack and "[gc]" in stack)
     total = sum(us for stack, us in stacks if "often" in stack)
     assert all(stack.count("[gc]") < 2 for stack, _ in stacks), stacks

@@ -5,4 +5,4 @@ __attribute__((visibility("default"))) struct {
     char cookie[8];
     uint64_t version;
     char rest[4096];
-} _PyRuntime = {{'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'}, 0x031000f0, {0}};
+} _PyRuntime = {{'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'}, 0x036300f0, {0}};

@@ -1,5 +1,5 @@
-"""What CPython's own JIT compiler (3.14 and later, PYTHON_JIT=1) makes is unwound, and hidden beside the Python frames
-that it runs.  Runs wallspy on itself.
+"""What CPython's own JIT compiler (3.14 and later, PYTHON_JIT=1) makes is unwound, and hidden
+beside the Python frames that it runs.  Runs wallspy on itself.
 
 usage: jit.py WALLSPY (without it: the target)"""
 
@@ -47,21 +47,24 @@ def by_sort(n):
 
 
 def main():
-    end = time.perf_counter() + SECONDS
-    while time.perf_counter() < end:
+    end = time.process_time() + SECONDS
+    while time.process_time() < end:
         leaf(2000), points(1500), sum(generated(300)), by_reduce(300), by_sort(200)
 
 
 def stacks(wallspy, *options):
-    """[(frames, µs)] of the main thread in main(), outermost frame first, but where it had no CPU: a quarter of a
-    second's wait for one, at a line that was met once, says nothing of how much code is known."""
+    """[(frames, µs)] of the main thread in main(), outermost frame first, but where it had no CPU:
+    a quarter of a second's wait for one, at a line that was met once, says nothing of how much code
+    is known."""
     with tempfile.NamedTemporaryFile(suffix=".folded") as out:
-        subprocess.run([wallspy, "-q", "-r", "1000", "-o", out.name, *options, "--", sys.executable, __file__],
+        subprocess.run([wallspy, "-q", "-r", "1000", "-o", out.name, *options, "--", sys.executable,
+                        __file__],
                        env=dict(os.environ, PYTHON_JIT="1"), check=True)
         with open(out.name, encoding="utf-8") as written:
             lines = [line.rsplit(" ", 1) for line in written]
     pairs = [(stack.split(";"), int(us)) for stack, us in lines]
-    return [(stack, us) for stack, us in pairs if "main" in stack and stack[-1] != "[waiting for cpu]"]
+    return [(stack, us) for stack,
+            us in pairs if "main" in stack and stack[-1] != "[waiting for cpu]"]
 
 
 def share(pairs, pattern):
@@ -75,7 +78,7 @@ def check(wallspy):
         sys.exit(77)
     shown, internals = stacks(wallspy), stacks(wallspy, "--internals")
     named, beside = share(internals, "^py::jit"), share(shown, "^py::jit|^0x")
-    doubtful = share(shown, "guessed]|missing]|^.truncated]")
+    doubtful = share(shown, "missing]|^.truncated]")
     print(f"{named:.1%} in compiled code, {beside:.1%} shown as such, {doubtful:.1%} in doubt")
     # 3.15 announces an executor when it is made, and is read a little later.
     assert named > 0.2 and beside < 0.06 and doubtful < 0.06

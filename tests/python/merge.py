@@ -12,7 +12,7 @@ from walk import HERE, parse_truth
 # enum py_merge_result, unwind_end, py_walk_end
 EXACT, DONE = "1", "0"
 
-# What may be seen between two Python frames; "N module function " each, plumbing left out.
+# What may be seen between two Python frames; "N module function " each, internal ones left out.
 SORT = (r"(N _ctypes\S* \S+ )+(N libffi\S* \S+ )*(N libc\S* \S+ )+(N libffi\S* \S+ )*"
         r"(N _ctypes\S* \S+ )+")
 BETWEEN = {

@@ -2,7 +2,7 @@
  * merge.py to compare:
  *   T tid merge-result native-end python-end
  *   P name line                innermost first; names as in the profile
- *   N module function          plumbing, and unnamed code of the interpreter, is left out
+ *   N module function          internal functions and unnamed code of the interpreter are left out
  *   - note
  * Each thread is stopped, copied, and let go; everything else works on the copy. */
 #include <inttypes.h>
@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "pyframes/py_capture.h"
 #include "pyframes/py_code.h"
+#include "pyframes/py_internal.h"
 #include "pyframes/py_merge.h"
 #include "target/proc.h"
 #include "tests/support/freeze.h"
@@ -41,7 +42,7 @@ static void print_native(struct reader *r, const struct native_frame *f)
     const struct module *m = modules_find(r->target.modules, addr);
     naming_add(r->target.modules, addr, NULL, &name);
     bool ours = py_runtime_owns(r->rt, addr);
-    if (!(ours && (py_is_plumbing(name.s) || name.s[0] == '[')))
+    if (!(ours && (py_is_internal(name.s) || name.s[0] == '[')))
         printf("N %s %s\n", m ? m->name : "?", name.s);
     text_release(&name);
 }
@@ -104,7 +105,7 @@ static bool reader_find(struct reader *r, struct err *err)
 static void reader_open(struct reader *r)
 {
     r->profile = profile_new(0);
-    r->capture = py_capture_new(r->rt);
+    r->capture = py_capture_new(r->rt, NULL);
     r->codes = py_codes_new(r->rt, r->target.live, r->profile);
     r->merger = py_merger_new(r->rt);
     r->unwinder = unwinder_new(r->target.modules);

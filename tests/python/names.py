@@ -40,7 +40,8 @@ def names(pid, wanted):
     """Of the threads that are recorded, where those that are WANTED are asked for."""
     with tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "o.json")
-        subprocess.run([sys.argv[1], "-q", "-p", str(pid), "-d", "1", "--thread", wanted, "-o", output], check=True)
+        subprocess.run([sys.argv[1], "-q", "-p", str(pid), "-d", "1", "--thread", wanted,
+                        "-o", output], check=True)
         with open(output) as file:
             return sorted(t["name"] for t in json.load(file)["wallspy"]["threads"])
 

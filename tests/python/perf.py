@@ -1,5 +1,5 @@
-"""CPython's perf trampolines (-X perf, 3.12 and later) are named by the map that it writes, and hidden
-beside the Python frames that they run.  Runs wallspy on itself.
+"""CPython's perf trampolines (-X perf, 3.12 and later) are named by the map that it writes, and
+hidden beside the Python frames that they run.  Runs wallspy on itself.
 
 usage: perf.py WALLSPY (without it: the target)"""
 
@@ -45,11 +45,10 @@ def main():
     for stack, weight in stacks("--internals"):
         if "outer" not in stack:
             continue
-        names = [frame.replace(" [guessed]", "") for frame in stack]
         expected = [f"py::inner:{__file__}"] * 4
         total += weight
-        good += weight * ([name for name in names if name.startswith("py::inner:")] == expected
-                          and names.index(f"py::outer:{__file__}") < names.index("outer"))
+        good += weight * ([name for name in stack if name.startswith("py::inner:")] == expected
+                          and stack.index(f"py::outer:{__file__}") < stack.index("outer"))
     print(f"{good / total:.1%} with all four trampolines")
     assert good > 0.9 * total  # it enters and leaves them in the rest
 

@@ -3,8 +3,8 @@
 usage: PYTHON scene_target.py SCENE FOLDER
 
 What a thread runs is told in FOLDER/TID, by faulthandler and as FILE:LINE:NAME, once for each
-interpreter on its stack.  On stdout: `expect N` threads, then for each `blocked PID TID CALL`, just before that system
-call.  Runs on 3.6 and later.
+interpreter on its stack.  On stdout: `expect N` threads, then for each `blocked PID TID CALL`, just
+before that system call.  Runs on 3.6 and later.
 """
 import asyncio
 import atexit
@@ -157,7 +157,8 @@ def slots():
             lambda: sorted([s, Slots()]),  #: sort
             cached, functools.partial(recurse, 3),
             lambda: exec("(lambda: recurse(1))()", globals()),
-            lambda: exec(compile("(lambda: recurse(1))()", FileName("/a/file.py"), "exec"), globals()),
+            lambda: exec(compile("(lambda: recurse(1))()", FileName("/a/file.py"), "exec"),
+                         globals()),
             lambda: eval("[recurse(1) for _ in range(1)]", globals())]
 
 
@@ -403,7 +404,8 @@ def say(end):
         faulthandler and faulthandler.dump_traceback(f, False)
         frame = sys._getframe()
         while frame:
-            f.write("%s:%d:%s\\n" % (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+            place = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+            f.write("%s:%d:%s\\n" % place)
             frame = frame.f_back
     if end: os.write(1, b"blocked PID TID read\\n")
 def in_sub(n): return in_sub(n - 1) if n else enter()
@@ -594,7 +596,8 @@ def leave_generator():
 
 
 def left():
-    """Destructors of what the last frame of an activation of the eval loop held, when that was left."""
+    """Destructors of what the last frame of an activation of the eval loop held, when that was
+    left."""
     if sys.version_info[:3] == (3, 13, 0):
         return []  # faulthandler crashes
     return [lambda: max([1], key=leave),  #: left

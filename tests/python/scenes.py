@@ -26,14 +26,16 @@ FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 CALLS = {"read": "0", "futex": "202"}
 RESTARTED = "219"  # restart_syscall: of a futex that had been interrupted
 
-# A line of the target ends in `#: WORD` if native frames are to be seen between its Python frame and
-# the next one inwards; else none are.  They are written `module:function `, innermost first; those of
-# a module without symbols are module+0xoffset, and the interpreter's own without a name not shown.
-DEBUG_BUILD = hasattr(sys, "gettotalrefcount")  # what others inline, as Py_DECREF, is a function there
+# A line of the target ends in `#: WORD` if native frames are to be seen between its Python frame
+# and the next one inwards; else none are.  They are written `module:function `, innermost first;
+# those of a module without symbols are module+0xoffset, and the interpreter's own without a name
+# not shown.
+# what others inline, as Py_DECREF, is a function there
+DEBUG_BUILD = hasattr(sys, "gettotalrefcount")
 
 
 def own(*names):
-    """Functions of the interpreter that are no plumbing, where it has names."""
+    """Functions of the interpreter that are not internal, where it has names."""
     names = (r"[^:\s]+",) if DEBUG_BUILD else names
     return r"((lib)?python3[^:]*:(%s)(_impl)?(\.\S*)? )*" % "|".join(names)
 
@@ -56,7 +58,8 @@ NATIVE = {
                    "_Py_slot_tp_getattr_hook"),
     "in_sub": of("scene_ext"),
     "left": own("builtin_max", "min_max", "_?list_?extend(_iter_lock_held)?",
-                "list_(__init__|init|vectorcall)", "list___init__", "subtype_dealloc", "_Py_Dealloc",
+                "list_(__init__|init|vectorcall)", "list___init__", "subtype_dealloc",
+                "_Py_Dealloc",
                 "frame_dealloc", r"_PyFrame_Clear\w*", r"clear_(thread|gen)_frame", r"gen_\w*",
                 *DROP),
     "list": own("map_next", "_?list_?extend(_iter_lock_held)?", "list_(__init__|init|vectorcall)",
@@ -72,7 +75,8 @@ NATIVE = {
     "subclass": own("(type_new_)?init_subclass", "type_new"),
     "sum": own("builtin_sum"),
     "throw": own("_?gen_throw"),
-    "trace": own("(trace|profile)_trampoline", r"call_(trace|profile)\w*", r"sys_(trace|profile)_\w*",
+    "trace": own("(trace|profile)_trampoline", r"call_(trace|profile)\w*",
+                 r"sys_(trace|profile)_\w*",
                  r"_?(Py_)?call_\w*instrument\w*", "trace_call_function"),
 }
 # The same for lines of the standard library, by file name and function.
@@ -81,7 +85,7 @@ NATIVE_IN = {
     ("<string>", "enter"): "(%s)?" % of("_xxsubinterpreters|_interpreters|scene_ext"),
     ("<script>", "enter"): "(%s)?" % of("_interpreters"),  # 3.15
     ("threading.py", "wait"): own("acquire_timed", "lock_PyThread_acquire_lock",
-                                         "PyThread_acquire_lock_timed_with_retries"),
+                                  "PyThread_acquire_lock_timed_with_retries"),
     ("<frozen importlib._bootstrap>", "_call_with_frames_removed"): own("builtin___import__"),
 }
 THREAD_ROOT = of("libc")
@@ -102,11 +106,13 @@ def frame_of(match):
 
 def parse_dump(text):
     """[(file, line, name)] of one interpreter, as the interpreter's frame objects have them,
-    without the function that tells it.  faulthandler, which reads the frames as wallspy does, must have said the same, but that it stops
-    after some 100, and takes the frame after 3.15's internal one below __init__ for invalid."""
+    without the function that tells it.  faulthandler, which reads the frames as wallspy does, must
+    have said the same, but that it stops after some 100, and takes the frame after 3.15's internal
+    one below __init__ for invalid."""
     frames = [frame_of(m) for m in re.finditer(r"^([^ \n].*):(\d+):(.*)$", text, re.M)]
     dumped = re.split(r"  .*\?\?\?|  <invalid|  \.\.\.", text)[0]
-    dumped = [frame_of(m) for m in re.finditer(r'^  File "(.*)", line (\d+) in (.*)$', dumped, re.M)]
+    dumped = [frame_of(m)
+              for m in re.finditer(r'^  File "(.*)", line (\d+) in (.*)$', dumped, re.M)]
     assert frames[1:len(dumped)] == dumped[1:], text  # [0] is at two lines
     return frames[1:]
 
@@ -237,7 +243,8 @@ def compare_python(python, truth):
 
 
 def compare_native(scene, call, python, others):
-    leaf = r"note:\[waiting_for_GIL\] " if call == CALLS["futex"] else r"note:read_pipe_\[blocked\] "
+    leaf = r"note:\[waiting_for_GIL\] " if call == CALLS[
+        "futex"] else r"note:read_pipe_\[blocked\] "
     if not re.match(leaf, others[0]):
         yield "leaf: %s" % others[0]
     wrong = [(frame, seen) for frame, seen in zip(python[1:], others[1:-1])
@@ -316,7 +323,8 @@ def greenlet(work):
     version = "%d.%d" % sys.version_info[:2]
     folder = os.path.join(work, "greenlet-" + version)
     os.makedirs(work, exist_ok=True)
-    with open(os.path.join(work, "lock"), "w") as lock:  # tests of other versions run at the same time
+    # tests of other versions run at the same time
+    with open(os.path.join(work, "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         install_greenlet(work, folder, version)
     return folder

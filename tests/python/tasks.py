@@ -38,7 +38,8 @@ async def job_eager():
 
 
 async def main_job():
-    tasks = [asyncio.create_task(job_named(), name="n\xe4me \u2603"), asyncio.create_task(job_numbered())]
+    tasks = [asyncio.create_task(job_named(), name="n\xe4me \u2603"),
+             asyncio.create_task(job_numbered())]
     await asyncio.gather(*tasks)
     asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
     for _ in range(10):
@@ -52,7 +53,8 @@ def record(wallspy, *options):
         done = subprocess.run([wallspy, "-q", "-r", "200", *options, "-o", out.name, "--",
                                sys.executable, __file__], stderr=subprocess.PIPE, check=True)
         with open(out.name, encoding="utf-8") as lines:
-            return [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1])) for line in lines], \
+            return [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1]))
+                    for line in lines], \
                 done.stderr.decode()
 
 
@@ -62,8 +64,8 @@ def main():
     if sys.version_info < FIRST:
         assert not marked and "--tasks needs 3.14" in " ".join(err.split()), err
         return
-    names = {"job_named": "[task n\xe4me \u2603]", "job_numbered": "[task Task-", "job_eager": "[task eager]",
-             "main_job": "[task Task-1]"}
+    names = {"job_named": "[task n\xe4me \u2603]", "job_numbered": "[task Task-",
+             "job_eager": "[task eager]", "main_job": "[task Task-1]"}
     seen = set()
     early = total = 0
     for stack, weight in stacks:

@@ -1,5 +1,5 @@
-"""Interpreters that cannot be read: native stacks only, one warning that says so, and it is over when
-the process becomes another program.
+"""Interpreters that cannot be read: native stacks only, one warning that says so, and it is over
+when the process becomes another program.
 
 usage: unsupported.py WALLSPY STAND_IN FUTURE
 """
@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 WALLSPY, STAND_IN, FUTURE = sys.argv[1:4]
-TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "places_target.py")
+TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime_locations_target.py")
 # What is mapped, and what is said of it.
 NAMES = {
     "libpython2.7.so.1.0": "CPython 2 is not supported",
@@ -19,7 +19,7 @@ NAMES = {
     "libpythonvm.so": "GraalPy is not supported",
     "graalpy": "GraalPy is not supported",
     "lib/graalpy25.0/libposix.so": "GraalPy is not supported",
-    "libpython3.16.so.1.0": "CPython 3.16 is unknown to this version",
+    "libpython3.99.so.1.0": "CPython 3.99 is unknown to this version",
 }
 # The same of real ones, where there are any.
 PROGRAMS = {"python2.7": "CPython 2 is not supported", "pypy3": "PyPy is not supported"}

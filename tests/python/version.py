@@ -14,8 +14,8 @@ def main():
     for _ in range(5):
         with tempfile.TemporaryDirectory() as folder:
             output = os.path.join(folder, "o.json")
-            subprocess.run([sys.argv[1], "-q", "-o", output, "--", sys.executable, "-c", "import time; time.sleep(0.4)"],
-                           check=True)
+            subprocess.run([sys.argv[1], "-q", "-o", output, "--", sys.executable, "-c",
+                            "import time; time.sleep(0.4)"], check=True)
             with open(output) as file:
                 got = json.load(file)["wallspy"]["processes"][0]["python"]
         assert got.startswith(wanted), (got, wanted)

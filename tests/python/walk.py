@@ -111,8 +111,10 @@ def embed(folder):
         return None
     with open(source, "w") as f:
         f.write(EMBEDDING)
-    libraries = " ".join(sysconfig.get_config_var(name) or "" for name in ("MODLIBS", "LIBS", "SYSLIBS"))
-    command = ["cc", "-w", "-s", "-o", program, source, library] + libraries.split() + ["-lz", "-lm"]
+    libraries = " ".join(sysconfig.get_config_var(name) or ""
+                         for name in ("MODLIBS", "LIBS", "SYSLIBS"))
+    command = ["cc", "-w", "-s", "-o", program, source,
+               library] + libraries.split() + ["-lz", "-lm"]
     for mode in ("-pie", "-no-pie"):  # Debian's library is not position-independent
         if subprocess.call(command + [mode], stderr=subprocess.DEVNULL) == 0:
             return program

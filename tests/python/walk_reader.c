@@ -85,7 +85,7 @@ static int32_t line_of(struct reader *r, const struct py_frame *f)
         return -1;
     uint8_t *bytes = xmalloc(size + 1);
     if (mem_read(r->live, table + l->bytes.data, bytes, size) == 0)
-        (void)py_linetable_line(l->lines, bytes, size, (int32_t)first,
+        (void)py_linetable_line(l->traits.lines, bytes, size, (int32_t)first,
                                 py_code_lasti(r->rt, r->live, f), &line);
     free(bytes);
     return line;
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
     if (found < 0)
         return 1;
     printf("V %s\n", py_runtime_version(r.rt));
-    r.capture = py_capture_new(r.rt);
+    r.capture = py_capture_new(r.rt, NULL);
     r.stack.frames = xcalloc(PY_MAX_FRAMES, sizeof *r.stack.frames);
     r.again.frames = xcalloc(PY_MAX_FRAMES, sizeof *r.again.frames);
     r.stack.capacity = r.again.capacity = PY_MAX_FRAMES;

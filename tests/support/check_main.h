@@ -1,4 +1,5 @@
-/* The main() of a check binary: TESTS is an array of {name, function}; what a test says that is left out. */
+/* The main() of a check binary: TESTS is an array of {name, function}; what a test says that is
+ * left out. */
 #pragma once
 
 #include <check.h>
@@ -7,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Returns UNABLE, and if so says for tools/test-summary that the running test leaves something out, and
- * WHY: check has no skips of its own.  Not on stdout, where check writes lines in pieces. */
+/* Returns UNABLE, and if so says for tools/test-summary that the running test leaves something out,
+ * and WHY: check has no skips of its own.  Not on stdout, where check writes lines in pieces. */
 static inline bool check_skips(bool unable, const char *why)
 {
     if (unable)

@@ -50,25 +50,25 @@ void set_native(struct stage *s, const char *letters)
     }
 }
 
-uint64_t marker_of(const struct stage *s, char home)
+uint64_t marker_of(const struct stage *s, char eval_frame)
 {
-    if (home == 'v')
+    if (eval_frame == 'v')
         return STACK - 8;
-    size_t i = home == '^' ? s->native.n : (size_t)(home - '0');
+    size_t i = eval_frame == '^' ? s->native.n : (size_t)(eval_frame - '0');
     return STACK + i * FRAME_BYTES + MARKER_AT;
 }
 
-void set_python(struct stage *s, const char *homes)
+void set_python(struct stage *s, const char *eval_frames)
 {
-    s->py.n = strlen(homes);
+    s->py.n = strlen(eval_frames);
     s->py.n_states = 1;
     s->py.state_ends[0] = s->py.n;
     s->py.end = PY_WALK_DONE;
     for (size_t i = 0; i < s->py.n; i++)
         s->py_frames[i] = (struct py_frame){
             .self = SELF + i * 0x200,
-            .entry = homes[i] != homes[i + 1],
-            .marker = marker_of(s, homes[i]),
+            .entry = eval_frames[i] != eval_frames[i + 1],
+            .marker = marker_of(s, eval_frames[i]),
         };
 }
 

@@ -7,8 +7,8 @@
 /* A native stack is a text, innermost frame first, one letter each:
  *   e  the eval loop      k  its cold part     c  other code of the interpreter
  *   x  foreign code       j  code without unwind information     s  a signal trampoline
- * A Python stack is a text too, one character per frame: the native index of its home; '^' one
- * above all, 'v' one below all, '0' + … ; frames with the same home are one block.
+ * A Python stack is a text too, one character per frame: the native index of its eval frame; '^'
+ * one above all, 'v' one below all, '0' + … ; frames with the same one are one block.
  * A merged stack reads: native letters, Python frames as upper-case letters from A (innermost),
  * notes '<' greenlet, '~' native frames missing, '!' not matched, '?' Python frames missing. */
 enum {
@@ -43,13 +43,14 @@ void stage_open(struct stage *s);
 void stage_open_taught(struct stage *s); /* its merger knows the eval loop */
 void stage_close(struct stage *s);
 void set_native(struct stage *s, const char *letters);
-void set_python(struct stage *s, const char *homes); /* of one thread state, walked to the end */
-uint64_t marker_of(const struct stage *s, char home);
+/* Of one thread state, walked to the end. */
+void set_python(struct stage *s, const char *eval_frames);
+uint64_t marker_of(const struct stage *s, char eval_frame);
 /* As before 3.10: every frame is a block of its own. */
 void without_markers(struct stage *s);
-/* Python frame P is held by native frame I: in register REG, or (REG < 0) in a word. */
+/* Native frame I holds a pointer to Python frame P: in register REG, or (REG < 0) in a word. */
 void hold(struct stage *s, size_t i, size_t p, int reg);
-/* The words that nothing was said about; HELD_AT: the native frames with a word that was. */
+/* Fills the other words of the C frames; HELD_AT: native frames that have a word already. */
 void fill_words(struct stage *s, const uint64_t *held_at, size_t n);
-/* Merges, and returns the text of what came out. */
+/* Merges and returns the merged stack as a text. */
 const char *merged(struct stage *s);

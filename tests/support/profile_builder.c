@@ -6,14 +6,23 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "summary/wait_text.h"
 
 struct profile_builder builder_start(pid_t pid, const char *comm)
 {
     struct profile_builder b = {.p = profile_new(0)};
-    struct profile_process process = {.pid = pid};
-    process.comm = process.command = profile_string(b.p, comm);
-    b.process = profile_process(b.p, &process);
+    builder_process(&b, pid, comm, NULL);
     return b;
+}
+
+void builder_process(struct profile_builder *b, pid_t pid, const char *comm,
+                     const char *environment)
+{
+    struct profile_process process = {.pid = pid};
+    process.comm = process.command = profile_string(b->p, comm);
+    if (environment)
+        process.environment = profile_string(b->p, environment);
+    b->process = profile_process(b->p, &process);
 }
 
 thread_id builder_thread(struct profile_builder *b, pid_t tid, const char *name)
@@ -41,14 +50,25 @@ static frame_id python_frame(struct profile *p, const char *text, const char *at
     return profile_frame(p, &f);
 }
 
+/* TEXT is "function!module|file:line". */
 static frame_id native_frame(struct profile *p, const char *text, const char *bang)
 {
     const bool guessed = bang > text && bang[-1] == '?';
-    struct profile_module m = {.name = profile_string(p, bang + 1), .bias = 0x10000};
+    const char *file = strchr(bang, '|');
+    string_id module =
+        profile_string_n(p, bang + 1, file ? (size_t)(file - bang) - 1 : strlen(bang + 1));
+    struct profile_module m = {.bias = 0x10000};
     struct location loc = {.function = profile_string_n(p, text, (size_t)(bang - text) - guessed)};
     struct frame f = {.kind = FRAME_NATIVE, .flags = guessed ? FRAME_IS_GUESSED : 0};
+    *(bang[1] == '/' ? &m.path : &m.name) = module;
     f.native.module = profile_module(p, &m);
     f.native.offset = (uint64_t)loc.function.ix * 0x10; /* a function has one address here */
+    if (file) {
+        const char *colon = strrchr(file, ':');
+        loc.file = profile_string_n(p, file + 1, (size_t)(colon - file) - 1);
+        loc.line = (uint32_t)strtoul(colon + 1, NULL, 10);
+        f.native.offset += loc.line;
+    }
     frame_id id = profile_frame(p, &f);
     profile_locate(p, id, &loc, 1);
     return id;
@@ -58,6 +78,47 @@ static frame_id nameless_frame(struct profile *p, const char *text)
 {
     struct frame f = {.kind = FRAME_NATIVE, .native.offset = strtoull(text, NULL, 16)};
     return profile_frame(p, &f);
+}
+
+/* "read /data/x [blocked]": a call, and what it waits on if there is a second word; the mount is
+ * what comes before "//". */
+static frame_id blocked_frame(struct profile *p, const char *text)
+{
+    struct wait wait = {.kind = WAIT_CALL};
+    size_t len = strlen(text) - strlen(" [blocked]");
+    size_t call = strcspn(text, " ");
+    wait.call = profile_string_n(p, text, call);
+    const char *mount_end = strstr(text, "//");
+    struct text object = {0};
+    if (mount_end) {
+        size_t point = (size_t)(mount_end - text) - call - 1;
+        struct profile_mount mount = {.point = profile_string_n(p, text + call + 1, point)};
+        mount.type = profile_string(p, "nfs4");
+        mount.source = profile_string(p, "nfs01:/export");
+        wait.mount = profile_mount(p, &mount);
+        text_add_bytes(&object, text + call + 1, point);
+        call = (size_t)(mount_end - text);
+    }
+    if (call < len) {
+        text_add_bytes(&object, text + call + 1, len - call - 1);
+        wait.object = profile_string(p, object.s);
+    }
+    text_release(&object);
+    return profile_wait(p, &wait);
+}
+
+static frame_id wait_or_mark(struct profile *p, const char *text)
+{
+    for (int kind = WAIT_CPU; kind <= WAIT_IO_WORKER; kind++) {
+        struct text words = {0};
+        struct wait wait = {.kind = (enum wait_kind)kind};
+        wait_add_text(&words, p, &wait);
+        bool same = strcmp(words.s, text) == 0;
+        text_release(&words);
+        if (same)
+            return profile_wait(p, &wait);
+    }
+    return profile_mark(p, text, NULL);
 }
 
 static frame_id frame_of(struct profile *p, const char *text)
@@ -70,8 +131,7 @@ static frame_id frame_of(struct profile *p, const char *text)
         return native_frame(p, text, bang);
     if (str_starts(text, "0x"))
         return nameless_frame(p, text);
-    bool waits = str_ends(text, "[blocked]") || str_starts(text, "[waiting");
-    return profile_mark(p, text, waits ? "[off-cpu]" : NULL);
+    return str_ends(text, " [blocked]") ? blocked_frame(p, text) : wait_or_mark(p, text);
 }
 
 stack_id builder_stack(struct profile_builder *b, const char *text)
@@ -90,11 +150,12 @@ stack_id builder_stack(struct profile_builder *b, const char *text)
 
 static void append(struct profile_builder *b, thread_id t, struct run run, int64_t cpu_ns)
 {
+    int64_t off_ns = run.weights.wall_ns - cpu_ns;
     struct profile_thread *thread = profile_get_thread(b->p, t);
     const struct run *last = thread->n_runs ? &thread->runs[thread->n_runs - 1] : NULL;
     run.start_ns = last ? last->start_ns + last->weights.wall_ns : thread->start_ns;
     thread->counts.ns[COUNTED_CPU] += cpu_ns;
-    thread->counts.ns[COUNTED_OFF_CPU] += run.weights.wall_ns - cpu_ns;
+    thread->counts.ns[run.state == RUN_RUNNABLE ? COUNTED_RUNQUEUE : COUNTED_OFF_CPU] += off_ns;
     profile_add_run(b->p, t, &run);
 }
 
@@ -108,6 +169,32 @@ void builder_run(struct profile_builder *b, thread_id t, const char *stack, int6
         .weights.wall_ns = wall_ms * NS_PER_MS,
     };
     append(b, t, run, cpu_ms * NS_PER_MS);
+}
+
+void builder_runnable(struct profile_builder *b, thread_id t, const char *stack, int64_t wall_ms)
+{
+    struct run run = {
+        .stack = builder_stack(b, stack),
+        .state = RUN_RUNNABLE,
+        .samples = (uint32_t)(wall_ms / 10),
+        .weights.wall_ns = wall_ms * NS_PER_MS,
+    };
+    append(b, t, run, 0);
+}
+
+void builder_held(struct profile_builder *b, thread_id t, const char *stack,
+                  const struct wait_side *side, int64_t wall_ms)
+{
+    struct wait wait = {.kind = WAIT_CALL, .call = profile_string(b->p, "futex"), .side = *side};
+    struct run run = {
+        .stack = profile_push(b->p, builder_stack(b, stack), profile_wait(b->p, &wait)),
+        .state = RUN_BLOCKED,
+        .samples = (uint32_t)(wall_ms / 10),
+        .weights.wall_ns = wall_ms * NS_PER_MS,
+    };
+    append(b, t, run, 0);
+    struct profile_thread *thread = profile_get_thread(b->p, t);
+    thread->still_since_ns = thread->runs[thread->n_runs - 1].start_ns;
 }
 
 void builder_missed(struct profile_builder *b, thread_id t, int64_t wall_ms)

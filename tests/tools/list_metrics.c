@@ -5,14 +5,6 @@
 
 #include "profile/metric_info.h"
 
-static void print_words(const struct metric_info *info)
-{
-    if (info->noun)
-        printf("N %s%ss %s", info->part_of ? "of M " : "", info->noun, info->words);
-    else if (info->words)
-        printf("%s", info->words);
-}
-
 int main(void)
 {
     static const char *const effects[] = {[EFFECT_NONE] = "",
@@ -21,10 +13,12 @@ int main(void)
                                           [EFFECT_NOTE] = "note"};
     for (enum metric m = METRIC_NONE + 1; m < METRIC_COUNT; m++) {
         const struct metric_info *info = metric_info(m);
+        struct text words = {0};
+        metric_add_words(&words, m);
         printf("%s\t%s\t%s\t%s\t", info->section ? info->section : "", info->key,
                metric_unit_text(info->unit), effects[info->effect]);
-        print_words(info);
-        printf("\t%s\n", info->meaning);
+        printf("%s\t%s\n", words.s ? words.s : "", info->meaning);
+        text_release(&words);
     }
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,17 +1,22 @@
-"""tools/ that users and CI call: which files are checked, what is installed, what is run, and what is said at the end.
+"""tools/ that users and CI call: which files are checked, what is installed, what is run, and what
+is said at the end.
 
 usage: tools.py ROOT [unittest's arguments]
 """
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
 import pty
+import re
 import select
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(sys.argv[1])
 
@@ -35,8 +40,8 @@ class InFolder(unittest.TestCase):
             shutil.copy(ROOT / "tools" / name, self.folder / "tools")
 
     def call(self, *line, **how):
-        return subprocess.run([self.folder / line[0], *line[1:]], cwd="/", capture_output=True, text=True,
-                              check=False, **how)
+        return subprocess.run([self.folder / line[0], *line[1:]], cwd="/", capture_output=True,
+                              text=True, check=False, **how)
 
 
 class Tarball(InFolder):
@@ -44,8 +49,10 @@ class Tarball(InFolder):
 
     def test_sources_and_nothing_that_was_built(self):
         self.bring("list-files")
-        for name in ("base/a.c", "base/a.h", "docs/build.md", "build-test/b.c", "tests/x/__pycache__/c.pyc",
-                     "tests/browser/node_modules/d.js", "wallspy-demo.json", "compile_commands.json"):
+        for name in ("base/a.c", "base/a.h", "docs/build.md", "build-test/b.c",
+                     "tests/x/__pycache__/c.pyc", "dist/wallspy.whl",
+                     "tests/browser/node_modules/d.js", "wallspy-demo.json",
+                     "compile_commands.json"):
             self.write(name)
         self.assertEqual(self.call("tools/list-files").stdout.split(),
                          ["base/a.c", "base/a.h", "docs/build.md", "tools/list-files"])
@@ -66,7 +73,8 @@ class Tarball(InFolder):
         subprocess.run(["git", "init", "-q", self.folder.parent], check=True)
         self.bring("list-files")
         self.write("base/a.c")
-        self.assertEqual(self.call("tools/list-files").stdout.split(), ["base/a.c", "tools/list-files"])
+        self.assertEqual(self.call("tools/list-files").stdout.split(),
+                         ["base/a.c", "tools/list-files"])
 
 
 class Clone(InFolder):
@@ -80,13 +88,80 @@ class Clone(InFolder):
         self.assertEqual(self.call("tools/list-files").stdout.split(), ["base/a.c"])
 
 
+@unittest.skipUnless(importlib.util.find_spec("tomllib"), "Python is older than 3.11")
+class Release(InFolder):
+    """tools/check-release on a copy of what it reads, with one slip each."""
+    FILES = "meson.build", "meson_options.txt", "CHANGELOG.md", "pyproject.toml", "README.md"
+
+    def setUp(self):
+        super().setUp()
+        self.bring("check-release")
+        for name in (*self.FILES, "LICENSE"):
+            shutil.copy(ROOT / name, self.folder)
+
+    def change(self, name, pattern, replacement):
+        path = self.folder / name
+        text, count = re.subn(pattern, replacement, path.read_text(), count=1, flags=re.M)
+        self.assertEqual(count, 1)
+        path.write_text(text)
+
+    def check_said(self, *wanted):
+        done = self.call("tools/check-release", env={**os.environ, "PYTHONUTF8": "1"})
+        said = done.stdout.splitlines()
+        self.assertEqual((said[:-1], done.returncode), ([*wanted], 1 if wanted else 0))
+
+    def test_ours(self):
+        self.check_said()
+
+    def test_version(self):
+        self.change("meson.build", r" version: '[^']*'", " version: '9.8.7'")
+        self.change("CHANGELOG.md", "^## [0-9].*", "## 9.8.6")
+        self.check_said("CHANGELOG.md: its newest release is 9.8.6, meson.build's version is 9.8.7")
+
+    def test_changes_that_begin_with_a_release(self):
+        self.change("CHANGELOG.md", "^## Unreleased\n", "")
+        self.check_said("CHANGELOG.md: its first section is not Unreleased")
+
+    def test_order_of_releases(self):
+        with (self.folder / "CHANGELOG.md").open("a") as changes:
+            changes.write("## 0.0.9\n## 0.0.10\n")
+        self.check_said("CHANGELOG.md: the releases are not the newest first")
+
+    def test_metadata(self):
+        self.change("pyproject.toml", "^license = .*", 'license = "MIT"')
+        self.change("pyproject.toml", "^keywords =", "keyword =")
+        self.change("pyproject.toml", "^classifiers = .", r'\g<0>"License :: OSI Approved",')
+        self.change("pyproject.toml", "-Dtests=", "-Dtest=")
+        (self.folder / "README.md").unlink()
+        self.check_said("pyproject.toml: there is no key keyword",
+                        "pyproject.toml: license is MIT, meson.build has Apache-2.0",
+                        "pyproject.toml: there is no README.md",
+                        "pyproject.toml: a license and a classifier of one exclude each other "
+                        "(PEP 639)", "pyproject.toml: meson has no option -Dtest=false")
+
+    def test_a_second_place_for_the_version(self):
+        self.change("pyproject.toml", "^dynamic = .*", 'version = "0.1.0"')
+        self.check_said('pyproject.toml: the version is meson.build\'s: dynamic = ["version"]')
+
+
+class ThirdParty(unittest.TestCase):
+    def test_licences_in_words_and_in_spdx(self):
+        path = str(ROOT / "tools/third-party")
+        loader = importlib.machinery.SourceFileLoader("third_party", path)
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader("", loader))
+        with unittest.mock.patch.object(sys, "dont_write_bytecode", True):
+            loader.exec_module(module)
+        self.assertEqual(module.SPDX.keys(), module.LICENCES.keys())
+
+
 class Logs(InFolder):
     def log(self, name, results):
         """A log of meson's of tests, each a result, or a result and its output."""
         lines = []
         for test, result in results.items():
             result, output = result if isinstance(result, tuple) else (result, "")
-            lines.append(json.dumps({"name": f"wallspy:{test}", "result": result, "stderr": output}))
+            lines.append(json.dumps({"name": f"wallspy:{test}", "result": result,
+                                     "stderr": output}))
         return self.write(name, "".join(f"{line}\n" for line in lines))
 
 
@@ -95,8 +170,8 @@ class Summary(Logs):
 
     def summary(self, *args, ci=False):
         environment = {**os.environ, "CI": "true" if ci else ""}
-        done = subprocess.run([ROOT / "tools/test-summary", *args], capture_output=True, text=True, check=False,
-                              env=environment)
+        done = subprocess.run([ROOT / "tools/test-summary", *args], capture_output=True, text=True,
+                              check=False, env=environment)
         self.assertEqual(done.stderr, "")
         return done.returncode, done.stdout.splitlines()
 
@@ -108,18 +183,23 @@ class Summary(Logs):
         self.assertEqual(self.again(cli__usage="OK", unit__hash="OK"), (1, []))
         self.assertEqual(self.again(cli__usage="FAIL", unit__hash="OK"), (0, ["--suite cli usage"]))
         self.assertEqual(self.again(unit__hash="FAIL"), (1, []))
-        self.assertEqual(self.again(cli__usage="FAIL", unit__hash="FAIL"), (0, ["--suite cli usage"]))
+        self.assertEqual(self.again(cli__usage="FAIL", unit__hash="FAIL"),
+                         (0, ["--suite cli usage"]))
         self.assertEqual(self.again(harm__ends="TIMEOUT", cli__usage="FAIL", harm__calls="ERROR"),
                          (0, ["--suite cli --suite harm ends usage calls"]))
-        self.assertEqual(self.again(cli__usage="FAIL", cli__errors="FAIL", harm__ends="FAIL", harm__calls="FAIL"),
+        self.assertEqual(self.again(cli__usage="FAIL", cli__errors="FAIL", harm__ends="FAIL",
+                                    harm__calls="FAIL"),
                          (1, []))
 
     def test_what_passed_at_the_second_try(self):
-        first = self.log("first", {"cli / usage": "FAIL", "cli / errors": "FAIL", "unit / hash": "OK"})
+        first = self.log("first",
+                         {"cli / usage": "FAIL", "cli / errors": "FAIL", "unit / hash": "OK"})
         second = self.log("second", {"cli / usage": "OK", "cli / errors": "FAIL"})
         allowed = self.write("allowed")
         self.assertEqual(self.summary(first, allowed, second),
-                         (1, ["passed at the second try only: cli / usage", "failed: cli / errors: fail",
+                         (1,
+                          ["passed at the second try only: cli / usage",
+                           "failed: cli / errors: fail",
                               "2 passed (1 at the second try only), 1 failed, 0 skipped"]))
 
     def test_other_failures_stay(self):
@@ -127,13 +207,16 @@ class Summary(Logs):
         second = self.log("second", {"cli / usage": "OK"})
         code, lines = self.summary(first, self.write("allowed"), second)
         self.assertEqual((code, lines[1:]), (1, ["failed: unit / hash: fail",
-                                                 "1 passed (1 at the second try only), 1 failed, 0 skipped"]))
+                                                 "1 passed (1 at the second try only), 1 failed, "
+                                                 "0 skipped"]))
 
     def test_skips_are_named(self):
         allowed = self.write("allowed", self.ALLOWED)
         for name, note in ("namespaces@3.11", ""), ("walk@3.11", "  (not in allowed-skips)"):
-            log = self.log("log", {"unit / hash": "OK", f"python / {name}": ("SKIP", "x\nno right to\n")})
-            wanted = [f"skipped: python / {name}: no right to{note}", "1 passed, 0 failed, 1 skipped"]
+            log = self.log("log",
+                           {"unit / hash": "OK", f"python / {name}": ("SKIP", "x\nno right to\n")})
+            wanted = [f"skipped: python / {name}: no right to{note}",
+                      "1 passed, 0 failed, 1 skipped"]
             self.assertEqual(self.summary(log, allowed), (0, wanted))
             self.assertEqual(self.summary(log, allowed, ci=True), (1 if note else 0, wanted))
 
@@ -144,10 +227,12 @@ class Summary(Logs):
                   "Of the first lines. ... skipped 'none here'\n")
         allowed = self.write("allowed", self.ALLOWED)
         log = self.log("log", {"cli / errors": ("OK", output)})
-        wanted = ["skipped: cli / errors: test_kernel_thread: none here", "1 passed, 0 failed, 0 skipped"]
+        wanted = ["skipped: cli / errors: test_kernel_thread: none here",
+                  "1 passed, 0 failed, 0 skipped"]
         self.assertEqual(self.summary(log, allowed, ci=True), (0, wanted))
         log = self.log("log", {"unit / output": ("OK", "ok\n# SKIP under_sudo: only root may\n")})
-        self.assertEqual(self.summary(log, self.write("some", "unit / output: under_*"), ci=True)[1][0],
+        self.assertEqual(self.summary(log, self.write("some", "unit / output: under_*"),
+                                      ci=True)[1][0],
                          "skipped: unit / output: under_sudo: only root may")
         other = "  test_x (__main__.A.test_x) (i=1) ... skipped \"it's new\"\n"
         log = self.log("log", {"cli / errors": ("OK", other)})
@@ -175,13 +260,15 @@ class Packages(InFolder):
                 self.write(f"bin/{name}", f"#!/bin/sh\n{script}\n").chmod(0o755)
         for name in "sh", "env", "grep", "echo":
             os.symlink(shutil.which(name), self.folder / "bin" / name)
-        environment = {"PATH": str(self.folder / "bin"), "CALLS": str(self.folder / "calls"), "USER_ID": str(user)}
+        environment = {"PATH": str(self.folder / "bin"), "CALLS": str(self.folder / "calls"),
+                       "USER_ID": str(user)}
         line = ["/bin/sh", "-c", f". {ROOT}/tools/packages.sh; need_packages {assume} {packages}"]
         done = subprocess.run(line, env=environment, text=True, check=False, **{
             "stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, **how})
         self.assertFalse(done.stdout)
         calls = self.folder / "calls"
-        return done.returncode, done.stderr, calls.read_text().splitlines() if calls.exists() else []
+        called = calls.read_text().splitlines() if calls.exists() else []
+        return done.returncode, done.stderr, called
 
     def test_nothing_to_do(self):
         self.assertEqual(self.need("gcc sh-package=sh"), (0, "", []))
@@ -202,7 +289,8 @@ class Packages(InFolder):
 
     def test_no_debian(self):
         self.assertEqual(self.need("gcc meson", without=["apt-get", "dpkg-query"]),
-                         (0, "No apt-get here.  What is needed, by Debian's names: gcc meson\n", []))
+                         (0, "No apt-get here.  What is needed, by Debian's names: gcc meson\n",
+                          []))
 
     def asked(self, answer):
         ours, theirs = pty.openpty()
@@ -227,30 +315,52 @@ class Packages(InFolder):
 
 
 class Test(Logs):
-    """tools/test, with a stand-in for meson, whose tests end as the logs say that it finds, one a run."""
+    """tools/test, with a stand-in for meson, whose tests end as the logs say that it finds, one a
+    run."""
     TOOLS = {
         "dpkg-query": 'echo "install ok installed"',
         "ninja": ":",
-        "meson": 'echo "$*" >>calls; [ "$1" = test ] || exit 0; log=$(ls logs/* | head -1); mkdir -p build-test/meson-logs; '
-                 'mv "$log" build-test/meson-logs/testlog.json; ! grep -q FAIL build-test/meson-logs/testlog.json',
+        "meson": 'echo "$*" >>calls; [ "$1" = test ] || exit 0; log=$(ls logs/* | head -1); mkdir '
+                 '-p build-test/meson-logs; '
+                 'mv "$log" build-test/meson-logs/testlog.json; ! grep -q FAIL '
+                 'build-test/meson-logs/testlog.json',
     }
     RUN = "test -C build-test --no-rebuild --print-errorlogs"
 
     def run_tests(self, *args, logs):
         self.bring("packages.sh", "test", "test-summary")
         self.write("tests/allowed-skips")
+        self.write("calls")
         for name, script in self.TOOLS.items():
             self.write(f"bin/{name}", f"#!/bin/sh\n{script}\n").chmod(0o755)
         for number, results in enumerate(logs):
             self.log(f"logs/{number}", results)
-        done = self.call("tools/test", *args, env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}"})
+        done = self.call("tools/test", *args,
+                         env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}"})
         calls = (self.folder / "calls").read_text().splitlines()
-        return done.returncode, done.stdout.splitlines(), [line for line in calls if line.startswith("test")]
+        return done.returncode, done.stdout.splitlines(), [
+            line for line in calls if line.startswith(("test", "configure"))]
 
     def test_quick(self):
         suites = "--suite lint --suite unit --suite fuzz"
         self.assertEqual(self.run_tests("-y", "--quick", "--verbose", logs=[{"unit / hash": "OK"}]),
                          (0, ["1 passed, 0 failed, 0 skipped"], [f"{self.RUN} {suites} --verbose"]))
+
+    def test_another_program(self):
+        program = self.write("a wallspy")
+        program.chmod(0o755)
+        code, _, calls = self.run_tests("--exe", program, logs=[{"unit / hash": "OK"}])
+        self.assertEqual((code, calls),
+                         (0, [f"configure build-test -Dexe={program}", self.RUN]))
+
+    def test_our_own_after_another(self):
+        self.write("build-test/exe", "another\n")
+        code, _, calls = self.run_tests(logs=[{"unit / hash": "OK"}])
+        self.assertEqual((code, calls), (0, ["configure build-test -Dexe=", self.RUN]))
+
+    def test_no_program(self):
+        program = self.write("a text")
+        self.assertEqual(self.run_tests("--exe", program, logs=[]), (2, [], []))
 
     def test_second_try(self):
         first = {"harm / signals": "FAIL", "unit / hash": "OK"}
@@ -263,7 +373,41 @@ class Test(Logs):
         first = {"harm / signals": "FAIL", "unit / hash": "FAIL"}
         code, said, calls = self.run_tests(logs=[first, {"harm / signals": "OK"}])
         self.assertEqual((code, said[-2:], len(calls)),
-                         (1, ["failed: unit / hash: fail", "1 passed (1 at the second try only), 1 failed, 0 skipped"], 2))
+                         (1,
+                          ["failed: unit / hash: fail",
+                           "1 passed (1 at the second try only), 1 failed, 0 skipped"], 2))
+
+
+@unittest.skipUnless(shutil.which("dpkg"), "no Debian")
+class ThirdParty(InFolder):
+    LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+    ARCHIVE_MAP = "{0}/{1}(one.o)\n    {0}/libelf.a(x.o) (f)\n{0}/{1}(two.o)\n    (g)\n"
+    MAP = ("Archive member included to satisfy reference by file (symbol)\n\n{}"
+           "\nDiscarded input sections\n\n .text {}/liblzma.a(unused.o)\nLOAD {}/crti.o\n")
+
+    def said(self, archive):
+        archives = self.ARCHIVE_MAP.format(self.LIBRARIES, archive)
+        link_map = self.write("map", self.MAP.format(archives, self.LIBRARIES, self.LIBRARIES))
+        done = subprocess.run([ROOT / "tools/third-party", link_map], capture_output=True,
+                              text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_what_is_linked_in_is_named(self):
+        code, text, _ = self.said("libz.a")
+        self.assertEqual(code, 0)
+        version = subprocess.check_output(
+            ["dpkg-query", "-W", "-f", "${source:Version}", "zlib1g-dev"], text=True)
+        self.assertIn(f"\nzlib {version}\n  Zlib: libz\n  libz.a (2 parts)\n"
+                      f"  https://snapshot.debian.org/package/zlib/{version}/\n", text)
+        self.assertRegex(text, r"\nglibc \S+\n  LGPL.*\n  crti\.o\n")
+        self.assertNotIn("xz-utils", text)  # no part of it is used
+        self.assertIn("\nLGPL-2.1\n", text)
+        self.assertIn("GNU LESSER GENERAL PUBLIC LICENSE", text)
+
+    def test_what_nobody_has_read_is_refused(self):
+        code, text, error = self.said("libcheck.a")
+        self.assertEqual((code, text), (1, ""))
+        self.assertIn("third-party: check is linked in, and its licence is not known", error)
 
 
 if __name__ == "__main__":

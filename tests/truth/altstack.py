@@ -12,13 +12,15 @@ LEAST_SEEN = 10  # of 2 seconds, on a machine that is busy with other tests
 
 
 def check(wallspy, program, depth):
-    recording = recorded.record_attached(wallspy, ["-q", "-r", "500"], [program, str(depth), "2"]).recording
+    recording = recorded.record_attached(wallspy, ["-q", "--internals", "-r", "500"],
+                                         [program, str(depth), "2"]).recording
     stacks = [names for _, names, _ in recording.line("main").samples if names]
     inside = [names for names in stacks if "handler" in names]
     whole = [names for names in inside
              if names[0] == "_start" and names.index("handler") - names.index("main") >= depth + 2
              and names.count("descend") == depth + 1]
-    print(f"depth {depth}: {len(stacks)} stacks, {len(inside)} in the handler, {len(whole)} of them whole")
+    print(f"depth {depth}: {len(stacks)} stacks, {len(inside)} in the handler, {len(whole)} of "
+          f"them whole")
     return len(inside) >= LEAST_SEEN and len(inside) - len(whole) <= MOST_CUT and \
         recording.facts["unwind_other_stack"] == 0
 

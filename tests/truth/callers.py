@@ -2,8 +2,9 @@
 
 usage: callers.py SECONDS
 
-Prints a line when it begins.  All the time passes in work() or on the way to and from it.  CALLS says which function of this file may be directly
-below which other.  An object's end comes when the frame that held it is gone already.  Runs on CPython 3.8 and later.
+Prints a line when it begins.  All the time passes in work() or on the way to and from it.  CALLS
+says which function of this file may be directly below which other.  An object's end comes when the
+frame that held it is gone already.  Runs on CPython 3.8 and later.
 """
 import asyncio
 import ctypes
@@ -16,8 +17,8 @@ DEPTH = 10
 CALLS = {
     None: {"<module>"},
     "<module>": {"main"},
-    "main": {"in_generators", "in_coroutines", "in_asyncio", "in_qsort", "in_reduce", "in_re", "in_sorted",
-             "in_exceptions", "in_comprehension", "in_methods", "Item.__del__"},
+    "main": {"in_generators", "in_coroutines", "in_asyncio", "in_qsort", "in_reduce", "in_re",
+             "in_sorted", "in_exceptions", "in_comprehension", "in_methods", "Item.__del__"},
     "in_generators": {"delegate", "work"},
     "delegate": {"produce"},
     "produce": {"work"},
@@ -39,7 +40,8 @@ CALLS = {
     "fall": {"fall", "work"},
     "in_comprehension": {"in_comprehension.<locals>.<listcomp>", "work"},
     "in_comprehension.<locals>.<listcomp>": {"work"},  # no frame of its own from 3.12 on
-    "in_methods": {"Item.__getattr__", "Item.__lt__", "Item.__enter__", "Item.__exit__", "Item.__del__"},
+    "in_methods": {"Item.__getattr__", "Item.__lt__", "Item.__enter__", "Item.__exit__",
+                   "Item.__del__"},
     "Item.__getattr__": {"work"},
     "Item.__lt__": {"work"},
     "Item.__enter__": {"work"},
@@ -114,7 +116,8 @@ def in_asyncio(loop):
     loop.run_until_complete(many())
 
 
-COMPARISON = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
+COMPARISON = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int),
+                              ctypes.POINTER(ctypes.c_int))
 
 
 @COMPARISON
@@ -125,7 +128,8 @@ def compare(a, b):
 
 def in_qsort(libc=ctypes.CDLL(None)):
     values = (ctypes.c_int * 12)(*range(12, 0, -1))
-    libc.qsort(values, ctypes.c_size_t(len(values)), ctypes.c_size_t(ctypes.sizeof(ctypes.c_int)), compare)
+    libc.qsort(values, ctypes.c_size_t(len(values)), ctypes.c_size_t(ctypes.sizeof(ctypes.c_int)),
+               compare)
 
 
 def combine(a, b):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Compares wallspy's accounts of CPU time with what threads know of themselves: getrusage, their CPU clock, schedstat.
+"""Compares wallspy's accounts of CPU time with what threads know of themselves: getrusage, their
+CPU clock, schedstat.
 
 usage: cpu_accounts.py WALLSPY BURN own|fight
 
-The kernel's counts are exact, and wallspy reads them: no sampling error in the CPU time.  What was seen at samples (is
-the thread running or waiting for a CPU?) has one; it is held to 5 points.
+The kernel's counts are exact, and wallspy reads them: no sampling error in the CPU time.  What was
+seen at samples (is the thread running or waiting for a CPU?) has one; it is held to 5 points.
 """
 import re
 import sys
@@ -18,7 +19,8 @@ WAITING_WITHIN = 0.05  # of a thread's wall time
 
 def parse_truth(text):
     names = ("cpu", "usage", "queue", "wall")
-    return {words[0]: dict(zip(names, map(float, words[1:]))) for words in map(str.split, text.splitlines())}
+    return {words[0]: dict(zip(names, map(float, words[1:])))
+            for words in map(str.split, text.splitlines())}
 
 
 def check(ok, text):
@@ -36,15 +38,16 @@ def check_totals(recording, truth):
 
 
 def table_rows(text):
-    """{thread, or "others": (how many, percentages run, wait-cpu, blocked)}.  There may be several rows
-    of others, each of threads that do the same; which thread is in which is not said."""
+    """{thread, or "others": (how many, percentages run, wait-cpu, blocked)}.  There may be several
+    rows of others, each of threads that do the same; which thread is in which is not said."""
     rows = {}
     for count, name, *percents in re.findall(
             r"^  (?:(\d+) x )?(burner-[\d*])(?: \d+)? +(\d+)% +(\d+)% +(\d+)%", text, re.M):
         name, count = ("others", int(count)) if count else (name, 1)
         before, sums = rows.get(name, (0, [0, 0, 0]))
         rows[name] = before + count, [a + count * int(b) for a, b in zip(sums, percents)]
-    return {name: (count, [total / count for total in sums]) for name, (count, sums) in rows.items()}
+    return {name: (count, [total / count for total in sums]) for name,
+            (count, sums) in rows.items()}
 
 
 def check_table(text, truth):
@@ -59,7 +62,8 @@ def check_table(text, truth):
         run, wait = (100 * sum(true[what] for true in of_row) / wall for what in ("usage", "queue"))
         want = (run, wait, 100 - run - wait)
         yield check(all(abs(a - b) <= TABLE_WITHIN for a, b in zip(row, want)),
-                    f"{name}: table {row}, by getrusage and schedstat {', '.join(f'{share:.1f}' for share in want)}")
+                    f"{name}: table {row}, by getrusage and schedstat "
+                    f"{', '.join(f'{share:.1f}' for share in want)}")
     yield check(seen == len(truth), f"{seen} of {len(truth)} threads in the table")
 
 
@@ -69,7 +73,8 @@ def check_waiting(recording, truth):
         shown = line.seconds(lambda names: names[-1:] == ["[waiting for cpu]"]) / true["wall"]
         missed, queue = line.missed({"fight"}) / true["wall"], true["queue"] / true["wall"]
         yield check(queue - missed - WAITING_WITHIN <= shown <= queue + WAITING_WITHIN,
-                    f"{name}: [waiting for cpu] {shown:.1%}, by schedstat {queue:.1%}; missed {missed:.1%}")
+                    f"{name}: [waiting for cpu] {shown:.1%}, by schedstat {queue:.1%}; missed "
+                    f"{missed:.1%}")
 
 
 def main():

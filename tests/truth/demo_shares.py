@@ -12,7 +12,8 @@ import recorded
 SECONDS = "9"
 WITHIN = 0.04
 EXIT_SKIPPED = 77  # train.py found no way to block in ioctl
-MAIN_PLACES = {"numpy_of": "Trainer.numpy_of", "loss_of": "Trainer.loss_of", "metrics": "Trainer.metrics"}
+MAIN_PLACES = {"numpy_of": "Trainer.numpy_of", "loss_of": "Trainer.loss_of",
+               "metrics": "Trainer.metrics"}
 WORKER_PLACES = {"topk": "TopK::exec", "conv": "Conv::exec"}
 WORKER_WAIT = "std::condition_variable::wait<"
 
@@ -57,7 +58,8 @@ def check_worker(report, line, true, seconds):
 
 
 def check_ioctl(report, line, wait_cpu_s):
-    """A call that was answered still waits for a CPU: the kernel says how long that can have been."""
+    """A call that was answered still waits for a CPU: the kernel says how long that can have
+    been."""
     def in_ioctl(names):
         return "cudaGetDeviceProperties" in names and "ioctl" in names
 
@@ -89,7 +91,8 @@ def main():
     recorded_s = (worker["end_ns"] - worker["start_ns"]) / 1e9
     report = Report()
     check_main(report, main_line, true["main"], min(true["main"]["seconds"], recorded_s))
-    check_worker(report, worker_line, true["mge-worker"], min(true["mge-worker"]["seconds"], recorded_s))
+    check_worker(report, worker_line, true["mge-worker"],
+                 min(true["mge-worker"]["seconds"], recorded_s))
     check_ioctl(report, worker_line, worker["wait_cpu_ns"] / 1e9)
     check_table(report, run.stderr)
     report.check(true["eintr"] == 0, f"{true['eintr']} interrupted calls")

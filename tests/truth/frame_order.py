@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Looks at a program that calls Python in many ways, at random instants: is each stack one that can be?
+"""Looks at a program that calls Python in many ways, at random instants: is each stack one that can
+be?
 
 usage: frame_order.py WALLSPY PYTHON
 """
@@ -15,9 +16,10 @@ MOST_GUESSES = 0.01  # of all stacks
 SECONDS = 3
 MOST_ROUNDS = 4
 TARGET = str(pathlib.Path(callers.__file__).resolve())
-COUNTERS = ["stops", "late_ticks", "merge_exact", "merge_entering", "merge_native_cut", "merge_mismatch",
-            "python_walks_cut", "python_reads_failed", "unwind_no_cfi", "unwind_bad_memory", "unwind_no_progress",
-            "frames_guessed"]
+COUNTERS = ["stops", "late_ticks", "merge_exact", "merge_entering", "merge_native_cut",
+            "merge_mismatch",
+            "python_walks_cut", "python_reads_failed", "unwind_no_cfi", "unwind_bad_memory",
+            "unwind_no_progress", "frames_guessed"]
 MISSING = "[native frames missing]"
 MUST_BE_0 = ["merge_mismatch", "python_reads_failed"]
 
@@ -30,11 +32,11 @@ def last_part(name):
 CALLS = {last_part(name): set(map(last_part, names)) for name, names in callers.CALLS.items()}
 
 
-def is_guess(names):
-    """wallspy itself says that it had no unwind information, or (in a page fault, where it reads without a
-    stop) not the registers that it needs: native frames may be missing."""
-    return any(name.endswith("[guessed]") or name.startswith("0x") or name in ("[truncated]", MISSING)
-               for name in names)
+def is_guess(names, frames):
+    """wallspy itself says that it had no unwind information, or (in a page fault, where it reads
+    without a stop) not the registers that it needs: native frames may be missing."""
+    return (any(name.startswith("0x") or name in ("[truncated]", MISSING) for name in names) or
+            any(frame.get("file", "").startswith("[guessed]") for frame in frames))
 
 
 def problem(names, frames):
@@ -45,7 +47,8 @@ def problem(names, frames):
         if file == TARGET:
             if name not in CALLS[caller]:
                 return f"{name} below {caller}"
-            if callers.BETWEEN.get((caller, name), "") not in native + [""] and not is_guess(names):
+            between = callers.BETWEEN.get((caller, name), "")
+            if between not in native + [""] and not is_guess(names, frames):
                 return f"no {callers.BETWEEN[caller, name]} between {caller} and {name}"
             caller, native = name, []
         elif file.startswith("["):
@@ -61,13 +64,15 @@ def problem(names, frames):
 
 def look(wallspy, python, totals):
     """One recording; adds its counters to TOTALS and returns the wrong stacks."""
-    recording = recorded.record_attached(wallspy, ["-q", "-r", "1000"], [python, TARGET, str(SECONDS)]).recording
+    recording = recorded.record_attached(wallspy, ["-q", "-r", "1000"],
+                                         [python, TARGET, str(SECONDS)]).recording
     for name in COUNTERS:
         totals[name] += int(recording.facts[name])
     samples = recording.line("main").samples
     totals["stacks"] += len(samples)
-    totals["stacks with a guess"] += sum(is_guess(names) for _, names, _ in samples)
-    return [(trouble, names) for _, names, frames in samples for trouble in [problem(names, frames)] if trouble]
+    totals["stacks with a guess"] += sum(is_guess(names, frames) for _, names, frames in samples)
+    return [(trouble, names) for _, names, frames in samples
+            for trouble in [problem(names, frames)] if trouble]
 
 
 def main():
@@ -81,7 +86,8 @@ def main():
     print(*(f"{name} {n}" for name, n in totals.items()), sep=", ")
     for trouble, names in wrong:
         print(f"WRONG: {trouble}: {' > '.join(names)}")
-    enough = totals["stops"] >= SAMPLES and totals["stacks with a guess"] <= MOST_GUESSES * totals["stacks"]
+    enough = totals[
+        "stops"] >= SAMPLES and totals["stacks with a guess"] <= MOST_GUESSES * totals["stacks"]
     return 0 if enough and not wrong and not any(totals[name] for name in MUST_BE_0) else 1
 
 

@@ -1,5 +1,6 @@
 /* usage: on_altstack DEPTH SECONDS
- * Is at the bottom of DEPTH calls of itself, where a handler on an alternate stack interrupts it all the time. */
+ * Is at the bottom of DEPTH calls of itself, where a handler on an alternate stack interrupts it
+ * all the time. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,8 @@ class Line:
     def __init__(self, frames, profile):
         self.name = profile["name"]
         scale = {"nanoseconds": 1e-9, "microseconds": 1e-6, "milliseconds": 1e-3}[profile["unit"]]
-        self.samples = [(weight * scale, [frames[i]["name"] for i in stack], [frames[i] for i in stack])
+        self.samples = [(weight * scale, [frames[i]["name"] for i in stack],
+                         [frames[i] for i in stack])
                         for stack, weight in zip(profile["samples"], profile["weights"])]
 
     def seconds(self, wanted):
@@ -23,7 +24,8 @@ class Line:
         return self.seconds(lambda names: function in names)
 
     def missed(self, functions):
-        """Time that wallspy says it knows nothing of, from the first sample in one of FUNCTIONS to the last."""
+        """Time that wallspy says it knows nothing of, from the first sample in one of FUNCTIONS to
+        the last."""
         inside = [bool(functions.intersection(names)) for _, names, _ in self.samples]
         first, last = inside.index(True), len(inside) - inside[::-1].index(True)
         return sum(weight for weight, names, _ in self.samples[first:last] if not names)
@@ -38,7 +40,8 @@ class Recording:
 
     def line(self, thread):
         """The wall time line of the thread whose name is or begins with THREAD."""
-        found = [line for line in self.lines if line.name.startswith(thread) and line.name.endswith("| wall")]
+        found = [line for line in self.lines if line.name.startswith(thread) and
+                 line.name.endswith("| wall")]
         assert len(found) == 1, f"{thread}: {[line.name for line in self.lines]}"
         return found[0]
 
@@ -52,7 +55,8 @@ class Recording:
 
 
 Run = collections.namedtuple("Run", "recording stdout stderr")
-# The rate stays as it is: on a busy machine wallspy is itself taken off the CPU while it holds a thread.
+# The rate stays as it is: on a busy machine wallspy is itself taken off the CPU while it holds a
+# thread.
 OPTIONS = ["--max-overhead", "100"]
 
 
@@ -60,15 +64,16 @@ def record(wallspy, options, command):
     """Launches COMMAND under wallspy to its end; asserts that both went well."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.json")
-        done = subprocess.run([wallspy, *OPTIONS, *options, "-o", output, "--", *command], capture_output=True,
-                              text=True, timeout=60, check=False)
+        done = subprocess.run([wallspy, *OPTIONS, *options, "-o", output, "--", *command],
+                              capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         return Run(Recording(output), done.stdout, done.stderr)
 
 
 def record_attached(wallspy, options, command):
     """Starts COMMAND, attaches once it has printed a line, and records to its end."""
-    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as target:
+    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(command, stdout=subprocess.PIPE,
+                                                                   text=True) as target:
         output = pathlib.Path(folder, "out.json")
         first = target.stdout.readline()
         done = subprocess.run([wallspy, *OPTIONS, *options, "-o", output, "-p", str(target.pid)],

@@ -1,4 +1,5 @@
-/* A library that takes a third of a second to load: the dynamic linker's own _start is at the root of that. */
+/* A library that takes a third of a second to load: the dynamic linker's own _start is at the root
+ * of that. */
 #include <time.h>
 
 int lingered(void);

@@ -36,8 +36,8 @@ int64_t spend_in_vdso(int64_t ns)
     return now_ns() - start;
 }
 
-/* With room on the stack whose size is computed: only rbp leads to the caller, and a thread that blocks has to be stopped
- * once for its registers.  That must not cost what comes next. */
+/* With room on the stack whose size is computed: only rbp leads to the caller, and a thread that
+ * blocks has to be stopped once for its registers.  That must not cost what comes next. */
 int64_t spend_sleeping(int64_t ns)
 {
     volatile char *room = alloca((size_t)(1 + ns % 64));

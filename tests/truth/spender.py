@@ -2,8 +2,8 @@
 
 usage: spender.py LIBSPEND SEED SECONDS [one|three]
 
-Prints {thread: {place: [seconds, visits]}} as JSON.  The order of places and the length of each visit come from
-SEED, and so do the shares.  Runs on CPython 3.8 and later.
+Prints {thread: {place: [seconds, visits]}} as JSON.  The order of places and the length of each
+visit come from SEED, and so do the shares.  Runs on CPython 3.8 and later.
 """
 import ctypes
 import json
@@ -72,7 +72,9 @@ class PureThread:
         spend.spend_thread_start.restype = ctypes.c_void_p
         spend.spend_thread_join.argtypes = [ctypes.c_void_p] + 2 * [ctypes.POINTER(ctypes.c_int64)]
         spend.spend_thread_join.restype = None
-        self.thread = spend.spend_thread_start(seed, *(int(s * 1e9) for s in (seconds, SHORTEST_S, LONGEST_S)))
+        self.thread = spend.spend_thread_start(seed,
+                                               *(int(s * 1e9)
+                                                 for s in (seconds, SHORTEST_S, LONGEST_S)))
 
     def join(self):
         spent, visits = (ctypes.c_int64 * 3)(), (ctypes.c_int64 * 3)()
@@ -87,7 +89,8 @@ def main():
     if sys.argv[4:] == ["three"]:
         truth["second"] = {}
         native = PureThread(spend, seed + 2, seconds)
-        second = threading.Thread(target=named_thread, args=(seed + 1, places, seconds, truth["second"]))
+        second = threading.Thread(target=named_thread,
+                                  args=(seed + 1, places, seconds, truth["second"]))
         second.start()
         follow_plan(seed, places, seconds, truth["main"])
         second.join()

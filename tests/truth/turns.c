@@ -1,4 +1,5 @@
-/* A thread that computes and waits in turn, and knows by its own clocks how much of each it did where.
+/* A thread that computes and waits in turn, and knows by its own clocks how much of each it did
+ * where.
  *
  * usage: turns nap|mixed SECONDS
  *   nap    sleeps 1 ms, computes 0.5 ms

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Compares `ALL | cpu` and `ALL | off-cpu` with a thread's own clocks, where it computes and waits in turn.
+"""Compares `ALL | cpu` and `ALL | off-cpu` with a thread's own clocks, where it computes and waits
+in turn.
 
 usage: turns.py WALLSPY TURNS nap|mixed
 
-The kernel counts how long the thread ran, the samples say on what.  Of N samples that found it running each is one of
-its places with probability p, its share of the CPU time: the shown share is within three of its standard deviations,
-sqrt(p (1 - p) / N).  The same holds for the samples that found it off the CPU.
+The kernel counts how long the thread ran, the samples say on what.  Of N samples that found it
+running each is one of its places with probability p, its share of the CPU time: the shown share is
+within three of its standard deviations, sqrt(p (1 - p) / N).  The same holds for the samples that
+found it off the CPU.
 """
 import math
 import sys
@@ -14,8 +16,8 @@ import recorded
 
 SECONDS = 8
 RATES = (100, 1000)
-# Of a share.  Some 20 us of CPU time at the end of each sleep are told from the wait for a CPU before them by the
-# kernel's sums alone.
+# Of a share.  Some 20 us of CPU time at the end of each sleep are told from the wait for a CPU
+# before them by the kernel's sums alone.
 WAKING = 0.04
 
 
@@ -44,7 +46,8 @@ def check_shares(line, truth, which, rate):
         allowed = 3 * math.sqrt(max(true * (1 - true), 1 / n) / n) + WAKING
         ok = abs(shown - true) <= allowed
         wrong += not ok
-        print(f"  {line.name:14} {name:14} shown {shown:6.1%}  true {true:6.1%}  allowed ± {allowed:.1%}"
+        print(f"  {line.name:14} {name:14} shown {shown:6.1%}  true {true:6.1%}  allowed ± "
+              f"{allowed:.1%}"
               f"{'' if ok else '  WRONG'}")
     return wrong
 
@@ -54,10 +57,12 @@ def check(wallspy, program, how, rate):
     truth = parse_truth(run.stdout)
     cpu, off_cpu = profile(run.recording, "ALL | cpu"), profile(run.recording, "ALL | off-cpu")
     print(f"{how} at {rate} Hz, {run.recording.facts['late_ticks']} ticks late")
-    waiting = cpu.seconds(lambda names: names[-1].endswith("[blocked]") or names[-1] == "[waiting for cpu]")
+    waiting = cpu.seconds(lambda names: names[-1].endswith("[blocked]") or
+                          names[-1] == "[waiting for cpu]")
     cpu_s = sum(times[0] for times in truth.values())
     total_s = cpu.seconds(lambda names: True)
-    print(f"  ALL | cpu: {total_s:.3f} s, by its own clock {cpu_s:.3f} s; {waiting:.3f} s of it are waits")
+    print(f"  ALL | cpu: {total_s:.3f} s, by its own clock {cpu_s:.3f} s; {waiting:.3f} s of it "
+          f"are waits")
     wrong = waiting > 0 or abs(total_s - cpu_s) > 0.03 * cpu_s + 0.01
     return wrong + check_shares(cpu, truth, 0, rate) + check_shares(off_cpu, truth, 1, rate)
 

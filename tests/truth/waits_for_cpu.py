@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Waiting for a CPU, where it is easily taken for something else: after a sleep, and while a CPU quota is used up.
+"""Waiting for a CPU, where it is easily taken for something else: after a sleep, and while a CPU
+quota is used up.
 
 usage: waits_for_cpu.py WALLSPY woken|quota RATE
 
@@ -16,9 +17,11 @@ import recorded
 
 SECONDS = 6
 # Its stacks need no registers: a stop for those wakes the sleeper.
-SLEEP = [sys.executable, "-c", "import time\nprint('ready', flush=True)\nwhile True: time.sleep(0.05)"]
+SLEEP = [sys.executable,
+         "-c", "import time\nprint('ready', flush=True)\nwhile True: time.sleep(0.05)"]
 SPIN = ["sh", "-c", "while :; do :; done"]
-WAIT_WITHIN = 0.08  # of the wall time: a stretch of waiting is told to within a tick at both of its ends
+# of the wall time: a stretch of waiting is told to within a tick at both of its ends
+WAIT_WITHIN = 0.08
 MISSED_LESS_THAN = 0.05
 
 
@@ -35,7 +38,8 @@ def running(command):
 def quota_group(quota_us, period_us):
     """A cgroup that may run for QUOTA_US in each PERIOD_US, by either version of cgroups."""
     name = f"wallspy-truth-{os.getpid()}"
-    for top, texts in (("/sys/fs/cgroup/cpu", {"cpu.cfs_period_us": period_us, "cpu.cfs_quota_us": quota_us}),
+    for top, texts in (("/sys/fs/cgroup/cpu",
+                        {"cpu.cfs_period_us": period_us, "cpu.cfs_quota_us": quota_us}),
                        ("/sys/fs/cgroup", {"cpu.max": f"{quota_us} {period_us}"})):
         group = pathlib.Path(top, name)
         try:
@@ -60,7 +64,8 @@ def quota_group(quota_us, period_us):
 def record(wallspy, pid, rate, seconds):
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.json")
-        done = subprocess.run([wallspy, *recorded.OPTIONS, "-r", str(rate), "-p", str(pid), "-d", str(seconds), "-o", output],
+        done = subprocess.run([wallspy, *recorded.OPTIONS, "-r", str(rate), "-p", str(pid),
+                               "-d", str(seconds), "-o", output],
                               capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         return recorded.Recording(output), done.stderr
@@ -79,7 +84,8 @@ def check(recording, text):
 
 
 def check_woken(wallspy, rate):
-    """A nice sleeper on the CPU of two spinners: while it is woken but does not run it has the run count of its sleep."""
+    """A nice sleeper on the CPU of two spinners: while it is woken but does not run it has the run
+    count of its sleep."""
     cpus = os.sched_getaffinity(0)
     with subprocess.Popen(SLEEP, stdout=subprocess.PIPE) as sleeper:
         sleeper.stdout.readline()
@@ -94,7 +100,8 @@ def check_woken(wallspy, rate):
 
 
 def check_quota(wallspy, rate):
-    """Its stops stay pending for most of a second, also the last one, at the end of the recording."""
+    """Its stops stay pending for most of a second, also the last one, at the end of the
+    recording."""
     with quota_group("50000", "1000000") as group, running(SPIN) as spinner:
         (group / "cgroup.procs").write_text(str(spinner.pid))
         return all([check(*record(wallspy, spinner.pid, rate, 2.7)) for _ in range(3)])

@@ -1,4 +1,5 @@
-/* Stands in for libdebuginfod.so.1, by whose name the loader knows it.  The test sets what it answers. */
+/* Stands in for libdebuginfod.so.1, by whose name the loader knows it.  The test sets what it
+ * answers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

@@ -11,7 +11,7 @@ static const uint64_t START = 0x55d000001000; /* of the alternate stack */
 
 static uint8_t bytes[STACK_BYTES];
 
-/* Puts there the context of a signal that found RSP. */
+/* Writes the context of a signal that found RSP. */
 static void put(size_t at, uint64_t rsp)
 {
     ucontext_t context = {.uc_flags = 7};
@@ -38,7 +38,7 @@ START_TEST(interrupted_stack_is_found)
 }
 END_TEST
 
-/* What an earlier handler left is not looked at, nor a signal that came during the handler. */
+/* Neither the rest of an earlier handler counts nor a signal that came during the handler. */
 START_TEST(outermost_switch_counts)
 {
     uint64_t sp = 0;

@@ -1,4 +1,4 @@
-/* The words of the messages.  That each cause is found is tests/cli's matter. */
+/* The words of the messages.  tests/cli shows that each cause is found. */
 #include <string.h>
 
 #include "base/text.h"
@@ -59,6 +59,8 @@ static const struct {
     {{.obstacle = ATTACH_NO_PROCESS, .pid = 1234, .namesake = 48213},
      "1234: no such process. (In that container it may be 48213 here.)"},
     {{.obstacle = ATTACH_NO_PROCESS, .pid = 1234}, "1234: no such process."},
+    {{.obstacle = ATTACH_OLD_KERNEL, .pid = 1234, .kernel = "4.15.0-213-generic"},
+     "wallspy needs Linux 4.18 or newer; this is Linux 4.15.0-213-generic."},
     {{.obstacle = ATTACH_KERNEL_THREAD, .pid = 2, .comm = "kthreadd"},
      "2 (kthreadd) is a thread of the kernel: it runs no program to\n"
      "sample."},

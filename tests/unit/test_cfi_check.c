@@ -1,5 +1,5 @@
-/* Call frame information that libdw must not see, and what it may see: all that this machine's own libraries
- * have. */
+/* Call frame information that libdw must not see, and what it may see: all that this machine's
+ * own libraries have. */
 #include "unwinder/cfi_check.h"
 
 #include <dlfcn.h>
@@ -33,7 +33,8 @@ static void put_u64(uint64_t value)
     put(&value, sizeof value);
 }
 
-/* Writes the length of the entry at START, and the terminator behind it, which the next one replaces. */
+/* Writes the length of the entry at START, and a terminator behind it, which the next entry
+ * replaces. */
 static void end_entry(size_t start)
 {
     uint32_t len = (uint32_t)(at - start - 4);
@@ -212,7 +213,8 @@ START_TEST(entries_out_of_bounds)
 }
 END_TEST
 
-/* The same bytes: an instruction is augmentation data or not, so that an expression is a value or a place. */
+/* The same bytes are augmentation data or an instruction, so that an expression is a value or a
+ * place. */
 START_TEST(an_expression_in_two_ways)
 {
     size_t fde = put_fde(put_usual_cie(), "\1\x16\x0f\2\x77\x08", 6);

@@ -4,9 +4,11 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tests/support/check_main.h"
 
-/* As recorded: systemd's machine, Docker with a cgroup namespace and without, version 1 beside 2. */
+/* As recorded: systemd's machine, Docker with a cgroup namespace and without, version 1 beside
+ * 2. */
 static const char unified[] =
     "24 30 0:22 / /proc rw,nosuid shared:12 - proc proc rw\n"
     "35 24 0:30 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - cgroup2 cgroup2 "
@@ -21,14 +23,17 @@ static const char hybrid[] =
 static const char spaced[] =
     "1243 1239 0:30 /my\\040job\\134x /run/c\\040groups\\01 ro,nosuid - cgroup2 cgroup rw\n";
 
+/* As one container sees what another has mounted. */
+static const char beside[] = "1 0 0:30 /../one /sys/one rw - cgroup2 cgroup rw\n"
+                             "2 0 0:30 /../two /sys/two rw - cgroup2 cgroup rw\n";
+
 static void assert_directory(const char *mountinfo, const char *cgroup, const char *directory,
                              size_t top)
 {
-    char ret[PATH_MAX];
-    size_t ret_top = 0;
-    ck_assert_int_eq(cgroup_directory(mountinfo, cgroup, ret, sizeof ret, &ret_top), 0);
-    ck_assert_str_eq(ret, directory);
-    ck_assert_uint_eq(ret_top, top);
+    struct cgroup_place place;
+    ck_assert_int_eq(cgroup_find(mountinfo, cgroup, &place), 0);
+    ck_assert_str_eq(place.directory, directory);
+    ck_assert_uint_eq(place.top, top);
 }
 
 START_TEST(the_groups_directory_is_found)
@@ -52,21 +57,52 @@ END_TEST
 
 START_TEST(what_is_no_group_is_none)
 {
-    char ret[PATH_MAX];
-    size_t top;
+    struct cgroup_place place;
     static const char *const mountinfos[] = {"", "\n", "1 2\n - cgroup2\n", hybrid + 200};
     for (size_t i = 0; i < sizeof mountinfos / sizeof *mountinfos; i++)
-        ck_assert_int_eq(cgroup_directory(mountinfos[i], "7:cpu:/a\n", ret, sizeof ret, &top),
-                         -ENOENT);
-    ck_assert_int_eq(cgroup_directory(unified, "", ret, sizeof ret, &top), -ENOENT);
-    ck_assert_int_eq(cgroup_directory(unified, "0\n:\n3:pids:/a", ret, sizeof ret, &top), -ENOENT);
-    ck_assert_int_eq(cgroup_directory(unified, "0::/abc\n", ret, 10, &top), -ENAMETOOLONG);
+        ck_assert_int_eq(cgroup_find(mountinfos[i], "7:cpu:/a\n", &place), -ENOENT);
+    ck_assert_int_eq(cgroup_find(unified, "", &place), -ENOENT);
+    ck_assert_int_eq(cgroup_find(unified, "0\n:\n3:pids:/a", &place), -ENOENT);
+    struct text longer = {0};
+    text_add(&longer, "0::/");
+    for (int i = 0; i < PATH_MAX - 8; i++)
+        text_add(&longer, "a");
+    ck_assert_int_eq(cgroup_find(unified, longer.s, &place), -ENAMETOOLONG);
+    text_release(&longer);
 }
 END_TEST
 
-static void assert_stat(const char *text, uint64_t periods, uint64_t ns)
+START_TEST(a_group_out_of_sight_is_told)
+{
+    static const struct {
+        const char *mountinfo, *cgroup;
+        bool exact, part;
+        int version;
+    } cases[] = {
+        {unified, "0::/a", true, false, 2},         {unified, "0::/../a", false, false, 2},
+        {unified, "0::/..a", true, false, 2},       {bound, "0::/docker/c0ffee/a", true, true, 2},
+        {bound, "0::/docker/bead", false, true, 2}, {hybrid, "2:cpu,cpuacct:/b", true, false, 1},
+        {beside, "0::/../two/x", true, true, 2},
+    };
+    struct cgroup_place place;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_int_eq(cgroup_find(cases[i].mountinfo, cases[i].cgroup, &place), 0);
+        ck_assert_int_eq(place.exact, cases[i].exact);
+        ck_assert_int_eq(place.part, cases[i].part);
+        ck_assert_int_eq(place.version, cases[i].version);
+    }
+    ck_assert_str_eq(place.directory, "/sys/two/x");
+    ck_assert(cgroup_go_up(&place));
+    ck_assert_str_eq(place.directory, "/sys/two");
+    ck_assert(!cgroup_go_up(&place));
+    ck_assert_str_eq(place.directory, "/sys/two");
+}
+END_TEST
+
+static void assert_stat(const char *text, uint64_t elapsed, uint64_t periods, uint64_t ns)
 {
     struct throttled t = cgroup_parse_stat(text, strlen(text));
+    ck_assert_uint_eq(t.elapsed, elapsed);
     ck_assert_uint_eq(t.periods, periods);
     ck_assert_uint_eq(t.ns, ns);
 }
@@ -75,11 +111,11 @@ START_TEST(both_versions_of_cpu_stat_are_read)
 {
     assert_stat("usage_usec 1500\nuser_usec 900\nsystem_usec 600\nnr_periods 12\nnr_throttled 7\n"
                 "throttled_usec 250000\nnr_bursts 0\nburst_usec 0\n",
-                7, 250000000);
-    assert_stat("nr_periods 12\nnr_throttled 3\nthrottled_time 42000000\n", 3, 42000000);
-    assert_stat("usage_usec 1500\nuser_usec 900\nsystem_usec 600\n", 0, 0);
-    assert_stat("nr_throttled x\nthrottled_usec 1", 0, 1000);
-    assert_stat("", 0, 0);
+                12, 7, 250000000);
+    assert_stat("nr_periods 12\nnr_throttled 3\nthrottled_time 42000000\n", 12, 3, 42000000);
+    assert_stat("usage_usec 1500\nuser_usec 900\nsystem_usec 600\n", 0, 0, 0);
+    assert_stat("nr_throttled x\nthrottled_usec 1", 0, 0, 1000);
+    assert_stat("", 0, 0, 0);
 }
 END_TEST
 
@@ -101,5 +137,6 @@ START_TEST(the_quota_is_read)
 }
 END_TEST
 
-CHECK_MAIN("quota", 20, the_quota_is_read, the_groups_directory_is_found, what_is_no_group_is_none,
+CHECK_MAIN("cgroup", 20, the_quota_is_read, a_group_out_of_sight_is_told,
+           the_groups_directory_is_found, what_is_no_group_is_none,
            both_versions_of_cpu_stat_are_read)

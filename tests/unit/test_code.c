@@ -1,4 +1,4 @@
-/* Calls of this program itself, which are never made: where do they lead? */
+/* Where calls of this program lead.  They are never made. */
 #include "unwinder/code.h"
 
 #include <dlfcn.h>
@@ -25,9 +25,10 @@ extern const char through_stub[], behind_stub[], behind_slot[], behind_pointer[]
 static struct mem *mem;
 static struct modules *modules;
 
-static enum call_verdict verdict(const char *behind, const void *function)
+static enum call_target_check target_check(const char *behind, const void *function)
 {
-    return code_call_leads_to(modules, (uint64_t)(uintptr_t)behind, (uint64_t)(uintptr_t)function);
+    return code_check_call_target(modules, (uint64_t)(uintptr_t)behind,
+                                  (uint64_t)(uintptr_t)function);
 }
 
 START_TEST(a_call_through_a_slot_leads_to_what_its_relocation_names)
@@ -37,16 +38,17 @@ START_TEST(a_call_through_a_slot_leads_to_what_its_relocation_names)
     ck_assert_int_eq(modules_refresh(modules), 0);
     const void *wanted = dlsym(RTLD_DEFAULT, "getppid");
     const void *other = dlsym(RTLD_DEFAULT, "getpid");
-    ck_assert_int_eq(verdict(behind_stub, wanted), CALL_TO_IT);
-    ck_assert_int_eq(verdict(behind_slot, wanted), CALL_TO_IT);
-    ck_assert_int_eq(verdict(behind_stub, other), CALL_ELSEWHERE);
-    ck_assert_int_eq(verdict(behind_slot, other), CALL_ELSEWHERE);
+    ck_assert_int_eq(target_check(behind_stub, wanted), CALL_TO_IT);
+    ck_assert_int_eq(target_check(behind_slot, wanted), CALL_TO_IT);
+    ck_assert_int_eq(target_check(behind_stub, other), CALL_ELSEWHERE);
+    ck_assert_int_eq(target_check(behind_slot, other), CALL_ELSEWHERE);
     /* Within the file, by its address. */
-    ck_assert_int_eq(verdict(behind_pointer, through_stub), CALL_TO_IT);
-    ck_assert_int_eq(verdict(behind_pointer, wanted), CALL_ELSEWHERE);
-    /* Nothing is known of what a program writes there, nor of a function outside of all files. */
-    ck_assert_int_eq(verdict(behind_other, wanted), CALL_UNKNOWN);
-    ck_assert_int_eq(verdict(behind_slot, (const void *)8), CALL_UNKNOWN);
+    ck_assert_int_eq(target_check(behind_pointer, through_stub), CALL_TO_IT);
+    ck_assert_int_eq(target_check(behind_pointer, wanted), CALL_ELSEWHERE);
+    /* The content of a slot that the program writes is not known, nor is a function outside of
+     * all files. */
+    ck_assert_int_eq(target_check(behind_other, wanted), CALL_UNKNOWN);
+    ck_assert_int_eq(target_check(behind_slot, (const void *)8), CALL_UNKNOWN);
     modules_free(modules);
     mem_free(mem);
 }

@@ -49,7 +49,7 @@ static struct elf_file *open_beside(const char *name)
     return f;
 }
 
-/* What must be had of each build of the plugin, also through its dynamic symbols alone. */
+/* What each build of the plugin must give, also through its dynamic symbols alone. */
 static void check_plugin(struct elf_file *f, bool has_local)
 {
     struct addr_range r = {0};
@@ -187,7 +187,7 @@ START_TEST(what_is_no_program_is_refused)
 }
 END_TEST
 
-/* All that can be asked of a file, to see that nothing crashes. */
+/* Asks a file for everything, to see that nothing crashes. */
 static void exercise(struct elf_file *f)
 {
     struct addr_range r;
@@ -381,7 +381,7 @@ START_TEST(images_share_what_they_may_take)
 }
 END_TEST
 
-/* Memory that can be written, of this process, in pages: what RLIMIT_DATA bounds. */
+/* This process's writable memory, in pages, which RLIMIT_DATA bounds. */
 static long data_pages(void)
 {
     long pages = 0;

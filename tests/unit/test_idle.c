@@ -50,6 +50,23 @@ static const struct {
                 "_queue_SimpleQueue_get!_queue.cpython-311-x86_64-linux-gnu.so > futex [blocked]"},
     {"Pool._handle_results", "Pool._handle_results@/lib/python3/multiprocessing/pool.py:1:2 > "
                              "get@/lib/python3/queue.py:1:2 > futex [blocked]"},
+    {"VMThread::wait_for_operation",
+     "VMThread::run!libjvm.so > VMThread::loop!libjvm.so > VMThread::wait_for_operation!libjvm.so "
+     "> Monitor::wait!libjvm.so > pthread_cond_wait!libc.so.6 > futex [blocked]"},
+    {"runtime.stopm",
+     "runtime.mcall!server > runtime.park_m!server > runtime.findRunnable!server > "
+     "runtime.stopm!server > runtime.mPark!server > runtime.notesleep!server > "
+     "runtime.futexsleep!server > runtime.futex!server > futex [blocked]"},
+    {NULL, "main.wait!server > runtime.futexsleep!server > runtime.futex!server > futex [blocked]"},
+    {"runtime.sysmon", "runtime.mstart1!server > runtime.sysmon!server > runtime.usleep!server > "
+                       "nanosleep [blocked]"},
+    {"worker", "worker!node|../deps/uv/src/threadpool.c:76 > uv_cond_wait!node > "
+               "pthread_cond_wait!libc.so.6 > futex [blocked]"},
+    {NULL, "worker!app|/src/my_pool.c:76 > pthread_cond_wait!libc.so.6 > futex [blocked]"},
+    {"node::(anonymous namespace)::PlatformWorkerThread",
+     "node::(anonymous namespace)::PlatformWorkerThread!node > uv_cond_wait!node > "
+     "pthread_cond_wait!libc.so.6 > futex [blocked]"},
+    {NULL, "blas_thread_server!libopenblas.so > malloc!libc.so.6 > futex [blocked]"},
     {NULL, "_worker@/home/me/own.py:66:81 > futex [blocked]"},
     {NULL, "blas_thread_server!libopenblas.so > ioctl /dev/x [blocked]"},
     {NULL, "futex [blocked]"},
@@ -103,4 +120,38 @@ START_TEST(ordinary_waits_are_told_from_others)
 }
 END_TEST
 
-CHECK_MAIN("idle", 20, pools_are_known, ordinary_waits_are_told_from_others)
+/* What the loop is called that polls; NULL: the stack is no event loop's. */
+static const struct {
+    const char *loop, *stack;
+} polls[] = {
+    {"epoll", "main!app > epoll_wait!libc.so.6 > epoll_wait [blocked]"},
+    {"asyncio", "run@/a.py:1:2 > _run_once@/usr/lib/python3.11/asyncio/base_events.py:1:2 > "
+                "select@/usr/lib/python3.11/selectors.py:1:2 > epoll_wait [blocked]"},
+    {"uvloop", "uv_run!loop.cpython-311.so > uv__io_poll!loop.cpython-311.so > "
+               "epoll_pwait [blocked]"},
+    {"libuv", "uv_run!node > uv__io_poll!node > epoll_pwait [blocked]"},
+    {"GLib", "g_main_loop_run!libglib-2.0.so.0 > poll!libc.so.6 > poll [blocked]"},
+    {NULL, "main!app > poll!libc.so.6 > poll [blocked]"},
+    {NULL, "g_main_loop_run!libglib-2.0.so.0 > handle!app > futex [blocked]"},
+    {NULL, "g_main_loop_run!libglib-2.0.so.0 > poll!libc.so.6"},
+};
+
+START_TEST(event_loops_are_known)
+{
+    for (size_t i = 0; i < sizeof polls / sizeof *polls; i++) {
+        struct profile_builder b = builder_start(1, "app");
+        stack_id s = builder_stack(&b, polls[i].stack);
+        struct view_options options = {0};
+        struct view *v = view_new(b.p, &options);
+        size_t n = 0;
+        const struct shown_frame *stack = view_stack(v, s, &n);
+        const char *loop = idle_event_loop(stack, n);
+        ck_assert_msg(loop ? polls[i].loop && str_eq(loop, polls[i].loop) : !polls[i].loop,
+                      "%s: %s", polls[i].stack, loop ? loop : "no loop");
+        view_free(v);
+        profile_free(b.p);
+    }
+}
+END_TEST
+
+CHECK_MAIN("idle", 20, pools_are_known, event_loops_are_known, ordinary_waits_are_told_from_others)

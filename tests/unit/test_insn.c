@@ -187,6 +187,18 @@ static const struct prologue_case prologues[] = {
     {"growing the wrong way", CODE(ENTER "\x48\x83\xc4\x10\x90" LEAVE), -ENOENT, 0, false},
 };
 
+/* ioctl() of Ubuntu 24.04: there is no branch before its system call. */
+START_TEST(a_system_call_ends_the_prologue)
+{
+    static const char code[] = "\xf3\x0f\x1e\xfa" ENTER "\x48\x83\xec\x50\xb8\x10\0\0\0"
+                               "\x0f\x05\x89\xc2" LEAVE;
+    struct prologue p;
+    ck_assert_int_eq(prologue_decode((const uint8_t *)code, sizeof code - 1, &p), 0);
+    ck_assert_uint_eq(p.depth, 0x50);
+    ck_assert_uint_eq(p.end, 17);
+}
+END_TEST
+
 START_TEST(prologues_are_decoded)
 {
     for (size_t i = 0; i < sizeof prologues / sizeof *prologues; i++) {
@@ -217,5 +229,6 @@ START_TEST(rbp_of_an_aligned_frame_is_one_of_some)
 END_TEST
 
 CHECK_MAIN("insn", 6, lengths_are_right, calls_are_told_from_what_precedes,
-           the_way_back_from_clone_is_known, stubs_and_tail_jumps_are_read, prologues_are_decoded,
+           the_way_back_from_clone_is_known, stubs_and_tail_jumps_are_read,
+           a_system_call_ends_the_prologue, prologues_are_decoded,
            rbp_of_an_aligned_frame_is_one_of_some)

@@ -100,7 +100,7 @@ END_TEST
 
 enum { TEXT = 1, UNWIND, RELA, SYMTAB, STRTAB, SHSTRTAB, SECTIONS };
 
-struct object {
+struct wait_object {
     Elf64_Ehdr header;
     Elf64_Shdr sections[SECTIONS];
     uint8_t text[32];
@@ -111,7 +111,7 @@ struct object {
     char names[64];
 };
 
-static Elf64_Shdr section(struct object *o, const char *name, uint32_t type, uint64_t flags,
+static Elf64_Shdr section(struct wait_object *o, const char *name, uint32_t type, uint64_t flags,
                           uint64_t addr, const void *bytes, size_t len)
 {
     size_t at = 1;
@@ -128,15 +128,15 @@ static Elf64_Shdr section(struct object *o, const char *name, uint32_t type, uin
 }
 
 /* A function "f" of 16 bytes at CODE + 8, and a table with its address, absolute and relative. */
-static struct object make_object(void)
+static struct wait_object make_object(void)
 {
-    struct object o = {
+    struct wait_object o = {
         .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
                    .e_type = ET_REL,
                    .e_machine = EM_X86_64,
                    .e_version = EV_CURRENT,
                    .e_ehsize = sizeof(Elf64_Ehdr),
-                   .e_shoff = offsetof(struct object, sections),
+                   .e_shoff = offsetof(struct wait_object, sections),
                    .e_shentsize = sizeof(Elf64_Shdr),
                    .e_shnum = SECTIONS,
                    .e_shstrndx = SHSTRTAB},
@@ -167,7 +167,7 @@ static struct object make_object(void)
     return o;
 }
 
-static struct mem *memory_with(const struct object *o, size_t len)
+static struct mem *memory_with(const struct wait_object *o, size_t len)
 {
     uint8_t code[sizeof o->text];
     struct mem *m = mem_image_new();
@@ -179,7 +179,7 @@ static struct mem *memory_with(const struct object *o, size_t len)
 
 START_TEST(object_becomes_a_file_at_its_addresses)
 {
-    struct object o = make_object();
+    struct wait_object o = make_object();
     struct mem *m = memory_with(&o, sizeof o);
     const struct addr_range where = {OBJECT, sizeof o};
     struct addr_range code[4];
@@ -207,7 +207,7 @@ START_TEST(object_becomes_a_file_at_its_addresses)
     ck_assert_int_eq(elf_file_from_object(&f, m, &where, &budget), -ENOSPC);
     ck_assert_uint_eq(budget.cut, 1);
     uint64_t table[2];
-    memcpy(table, image.bytes + offsetof(struct object, unwind), sizeof table);
+    memcpy(table, image.bytes + offsetof(struct wait_object, unwind), sizeof table);
     ck_assert_uint_eq(table[0], CODE + 8 + 2);
     ck_assert_uint_eq(table[1], CODE + 8 - (TABLE + UINT64_C(8)));
     elf_image_release(&image);
@@ -240,7 +240,7 @@ START_TEST(an_object_that_is_cut_has_the_code_before)
 }
 END_TEST
 
-static void try_object(const struct object *o, size_t len)
+static void try_object(const struct wait_object *o, size_t len)
 {
     struct mem *m = memory_with(o, sizeof *o);
     const struct addr_range where = {OBJECT, len};
@@ -259,13 +259,13 @@ static void try_object(const struct object *o, size_t len)
 
 START_TEST(hostile_objects_do_no_harm)
 {
-    const struct object good = make_object();
+    const struct wait_object good = make_object();
     for (size_t len = 0; len < sizeof good; len += 7)
         try_object(&good, len);
     for (size_t at = 0; at < sizeof good; at++) {
         static const uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff};
         for (size_t v = 0; v < sizeof values; v++) {
-            struct object bad = good;
+            struct wait_object bad = good;
             ((uint8_t *)&bad)[at] = values[v];
             try_object(&bad, sizeof bad);
         }
@@ -280,13 +280,14 @@ START_TEST(hostile_objects_do_no_harm)
 }
 END_TEST
 
-/* As many sections as there may be, half of them tables of symbols and half of relocations, all of the same
- * bytes: 17 s, if they were all gone through, though they hold nothing but zeros. */
+/* As many sections as there may be, half of them tables of symbols and half of relocations, all
+ * of the same bytes.  Going through them all would take 17 s, though they hold nothing but
+ * zeros. */
 START_TEST(sections_that_overlap_cost_no_more_than_the_object)
 {
     enum { LEN = 60 << 20, ALL = 4000 };
     uint8_t *bytes = calloc(1, LEN);
-    const struct object good = make_object();
+    const struct wait_object good = make_object();
     Elf64_Ehdr header = good.header;
     header.e_shnum = ALL;
     header.e_shoff = sizeof header;
@@ -318,7 +319,7 @@ START_TEST(code_at_absurd_addresses_is_none)
     static const struct addr_range absurd[] = {
         {0, 16}, {CODE, 0}, {UINT64_MAX - 7, 16}, {INT64_MAX, 16}, {CODE, UINT64_MAX - CODE}};
     for (size_t i = 0; i < sizeof absurd / sizeof *absurd; i++) {
-        struct object o = make_object();
+        struct wait_object o = make_object();
         struct addr_range code[4];
         size_t headers;
         o.sections[TEXT].sh_addr = absurd[i].start;
@@ -365,7 +366,7 @@ static struct mem *objects_in_memory(uint64_t n)
     struct mem *m = mem_image_new();
     put_descriptor(m, 1, n, link_at(n - 1));
     for (uint64_t i = 0; i < n; i++) {
-        struct object o = make_object();
+        struct wait_object o = make_object();
         uint64_t words[4] = {i ? link_at(i - 1) : 0, 0, OBJECT + i * sizeof o, sizeof o};
         o.sections[TEXT].sh_addr = CODE + i * 32;
         ck_assert_int_eq(mem_image_add(m, link_at(i), words, sizeof words), 0);
@@ -400,12 +401,13 @@ START_TEST(known_objects_are_not_read_again)
 }
 END_TEST
 
-/* N objects that share 4000 headers of sections; the code that one of these names is the first object's. */
+/* N objects that share 4000 headers of sections.  One header names code, which is the first
+ * object's. */
 static struct mem *large_objects(uint64_t n)
 {
     enum { ALL = 4000 };
     struct mem *m = mem_image_new();
-    const struct object good = make_object();
+    const struct wait_object good = make_object();
     static Elf64_Shdr sections[ALL];
     sections[1] = good.sections[TEXT];
     ck_assert_int_eq(mem_image_add(m, TABLE, sections, sizeof sections), 0);

@@ -161,7 +161,7 @@ static enum module_origin fallback(struct child *c)
     return n ? MODULE_MAP_FILES : MODULE_MEMORY;
 }
 
-/* The file that the library's path leads to is not the one that is mapped. */
+/* The file at the library's path is not the one that is mapped. */
 static void check_not_by_path(struct child *c, uint64_t addr)
 {
     (void)module_elf(c->modules, modules_find(c->modules, addr));
@@ -392,8 +392,7 @@ START_TEST(a_library_loaded_again_keeps_its_id_where_it_was)
 }
 END_TEST
 
-/* The maps are not read again before that is noticed; where the kernel can be asked. */
-/* A target that loads and unloads it, or executes itself, for days would have us run out of descriptors. */
+/* A target may load it again and again for days: each time would cost a descriptor. */
 START_TEST(a_file_at_several_places_is_opened_once)
 {
     struct child c;
@@ -408,6 +407,7 @@ START_TEST(a_file_at_several_places_is_opened_once)
 }
 END_TEST
 
+/* Before the maps are read again, where the kernel can be asked. */
 START_TEST(another_file_in_the_place_of_one_is_noticed)
 {
     struct child c;

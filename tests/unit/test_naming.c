@@ -1,4 +1,5 @@
-/* Naming in a thread of its own: that it comes to the same, can be ended, and survives a file that is cut short. */
+/* Naming in a thread of its own: it finds the same, can be ended, and survives a file that is
+ * cut short. */
 #include "symbolizer/naming.h"
 
 #include <stdio.h>

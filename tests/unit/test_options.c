@@ -102,6 +102,10 @@ START_TEST(every_flag_reaches_its_field)
     ck_assert_uint_eq(o.outputs.n, 2);
     ck_assert_uint_eq(o.threads.n, 3);
     ck_assert_str_eq(o.threads.words[1], "mge-*");
+    ck_assert(!o.no_output);
+    options_release(&o);
+    o = good("1|-o|none");
+    ck_assert(o.no_output && o.outputs.n == 0);
     options_release(&o);
     o = good("1|--nolineno|--full-filenames|--hideprogress|-d|unlimited");
     ck_assert(o.no_progress && o.duration_ns == 0);
@@ -135,12 +139,18 @@ static const struct {
     {"-qz|1", "unknown option -z (see wallspy record --help)"},
     {"--xyzzy=3|1", "unknown option --xyzzy (see wallspy record --help)"},
     {"-|1", "unknown option - (see wallspy record --help)"},
-    {"help|dumb", "help dumb: there is no such command"},
+    {"help|dumb", "help dumb: there is no such command (wallspy help lists them)"},
+    {"help|report", "help report: there is no such command (wallspy help lists them)"},
     {"dump|--rate|3|1", "--rate is an option of wallspy record, not of dump"},
     {"--json|1", "--json is an option of wallspy dump, not of record"},
     {"-p", "--pid needs a value: LIST"},
     {"-p|", "-p got no process id (did pgrep find none?)"},
     {"-p|12x", "--pid 12x: not a list of process ids, such as 1234 or 1234,5678"},
+    {"-p|12,python3", "--pid 12,python3: not a list of process ids, such as 1234 or 1234,5678"},
+    {"--threads=main|1", "--threads takes no value: did you mean --thread main?"},
+    {"--threads|main|-p|1", "--threads takes no value: did you mean --thread main?"},
+    {"-p|1|--threads|mge-worker", "--threads takes no value: did you mean --thread mge-worker?"},
+    {"--threads|mge-worker|-p|1", "--threads takes no value: did you mean --thread mge-worker?"},
     {"-p|0", "--pid 0: not a list of process ids, such as 1234 or 1234,5678"},
     {"99999999999999999999",
      "--pid 99999999999999999999: not a list of process ids, such as 1234 or 1234,5678"},
@@ -156,6 +166,8 @@ static const struct {
     {"--color|red|1", "--color red: auto, always or never"},
     {"--thread|,|1", "--thread '': names no thread"},
     {"--output=|1", "--output '': not a file name"},
+    {"-o|none|-o|a.json|1", "-o none writes no file: leave out the other -o"},
+    {"-o|none|-f|folded|1", "-o none writes no file: leave out --format"},
     {"-p|1|python", "either process ids or a command (python), not both"},
     {"record", "record: give -p PID or a command to launch"},
     {"-q|--", "record: give -p PID or a command to launch"},
@@ -191,8 +203,17 @@ START_TEST(help_version_and_nothing)
     options_release(&o);
     ck_assert_int_eq(parse_line(&o, "help", &err), OPTIONS_HELP);
     ck_assert_int_eq(o.command, COMMAND_RECORD);
+    ck_assert_int_eq(parse_line(&o, "help|help", &err), OPTIONS_HELP);
+    ck_assert_int_eq(parse_line(&o, "help|--help", &err), OPTIONS_HELP);
+    ck_assert_int_eq(o.command, COMMAND_RECORD);
     ck_assert_int_eq(parse_line(&o, "help|dump", &err), OPTIONS_HELP);
     ck_assert_int_eq(o.command, COMMAND_DUMP);
+    ck_assert_int_eq(parse_line(&o, "dump|-p|python3", &err), OPTIONS_NAME);
+    ck_assert_str_eq(o.process_name, "python3");
+    options_release(&o);
+    ck_assert_int_eq(parse_line(&o, "--threads|python|-v", &err), OPTIONS_RUN);
+    ck_assert_str_eq(o.argv[0], "python");
+    options_release(&o);
     ck_assert_int_eq(parse_line(&o, "--|help", &err), OPTIONS_RUN);
     ck_assert_str_eq(o.argv[0], "help");
     options_release(&o);
@@ -214,8 +235,8 @@ START_TEST(help_fits_the_terminal)
         options_help((enum command)c, &t);
     for (const char *s = t.s; *s; s += strcspn(s, "\n") + 1)
         ck_assert_msg(strcspn(s, "\n") <= 79, "%.100s", s);
-    ck_assert_ptr_nonnull(strstr(t.s, " speedscope or folded (raw), whatever the suffix\n"));
-    ck_assert_ptr_nonnull(strstr(t.s, ".folded or .txt folded;\n"));
+    ck_assert_ptr_nonnull(strstr(t.s, " write speedscope, folded (raw) or flamegraph (svg),\n"));
+    ck_assert_ptr_nonnull(strstr(t.s, " .folded or .txt\n"));
     text_release(&t);
 }
 END_TEST

@@ -357,8 +357,10 @@ static const struct {
      "directory, or choose another with -o."},
     {"/tmp", "folded", -EISDIR, "cannot write /tmp: it is a directory. Name a file in it."},
     {"a.xyz", NULL, -EINVAL,
-     "a.xyz: no format has this suffix (.json speedscope, .folded or .txt folded; or give -f)"},
-    {"a.json", "pdf", -EINVAL, "--format pdf: speedscope or folded (raw)"},
+     "a.xyz: what format? End it in .json (speedscope), .folded or .txt (folded), .svg "
+     "(flamegraph), "
+     "or give -f"},
+    {"a.json", "pdf", -EINVAL, "--format pdf: speedscope, folded (raw) or flamegraph (svg)"},
     {"/dev/null/a.json", NULL, -ENOTDIR,
      "cannot write /dev/null/a.json: /dev/null/: Not a directory. Choose another with -o."},
 };

@@ -10,14 +10,14 @@ static const int64_t slot_ns = 250 * (int64_t)NS_PER_MS;
 
 static struct sampler sampler;
 static struct process process;
-static struct task busy, idle;
+static struct thread busy, idle;
 
 static void set_up(double max_held, double max_cpus)
 {
-    static struct task *tasks[] = {&busy, &idle};
+    static struct thread *threads[] = {&busy, &idle};
     memset(&sampler, 0, sizeof sampler);
-    busy = idle = (struct task){0};
-    process = (struct process){.tasks = tasks, .n_tasks = 2};
+    busy = idle = (struct thread){0};
+    process = (struct process){.threads = threads, .n_threads = 2};
     sampler.config =
         (struct sampler_config){.rate_hz = ASKED_HZ, .max_held = max_held, .max_cpus = max_cpus};
     sampler.processes[0] = &process;

@@ -193,7 +193,8 @@ START_TEST(files_of_others_and_older_ones_are_not_read)
 }
 END_TEST
 
-/* N lines over ADDRESSES addresses from 0x1000 on, 16 bytes each, with names of WIDTH digits: their numbers. */
+/* N lines over ADDRESSES addresses from 0x1000 on, 16 bytes each.  Their names are their
+ * numbers, of WIDTH digits. */
 static struct perf_map *many_lines(uint32_t n, uint32_t addresses, int width)
 {
     struct perf_map *m = fresh("");

@@ -93,6 +93,9 @@ START_TEST(stat_survives_any_name)
         ck_assert_uint_eq(t.flags, 4194304);
         ck_assert_uint_eq(t.minor_faults, 110);
         ck_assert_uint_eq(t.major_faults, 130);
+        ck_assert_uint_eq(t.user_ticks, 1);
+        ck_assert_uint_eq(t.system_ticks, 2);
+        ck_assert_uint_eq(t.children_ticks, 3 + 4);
         ck_assert_uint_eq(t.start_ticks, 555);
         ck_assert_uint_eq(t.stack_start, 140722);
     }
@@ -339,6 +342,24 @@ START_TEST(texts_and_links)
 }
 END_TEST
 
+/* One more for each read(2) in between, that of the counter itself too. */
+START_TEST(read_calls_are_the_kernels_count)
+{
+    uint64_t before;
+    uint64_t after;
+    char byte;
+    ck_assert_int_eq(proc_read_calls(getpid(), gettid(), &before), 0);
+    int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_eq(read(zero, &byte, 1), 1);
+    close(zero);
+    ck_assert_int_eq(proc_read_calls(getpid(), gettid(), &after), 0);
+    ck_assert_uint_ge(after - before, 100);
+    ck_assert_uint_le(after - before, 104);
+    ck_assert_int_eq(proc_read_calls(getpid(), 0x7fffffff, &after), -ENOENT);
+}
+END_TEST
+
 START_TEST(environment_is_what_the_program_began_with)
 {
     size_t len = 0;
@@ -358,4 +379,4 @@ CHECK_MAIN("proc", 20, schedstat_is_strict, syscall_has_three_forms, stat_surviv
            status_is_read, status_without_optional_or_with_broken_lines,
            status_of_none_or_of_nonsense, status_of_many_groups_is_read_whole,
            own_files_are_read_again_and_again, a_blocked_thread_and_its_end, texts_and_links,
-           environment_is_what_the_program_began_with)
+           read_calls_are_the_kernels_count, environment_is_what_the_program_began_with)

@@ -234,7 +234,8 @@ START_TEST(past_the_limit_a_stack_keeps_its_known_beginning)
 }
 END_TEST
 
-/* So many that more than half of the room is taken however coarse time is: what comes later is there all the same. */
+/* So many that more than half of the room is taken however coarse time is: what comes later is
+ * there all the same. */
 START_TEST(past_the_limit_what_comes_again_has_room)
 {
     enum { LIMIT = 1 << 18, TICKS = 200000, STACKS = LIMIT / 2 * 5 / 8 / sizeof(struct run) };
@@ -423,14 +424,14 @@ START_TEST(facts_keep_their_order)
     profile_set_text(p, "kernel", "6.1");
     profile_set_text(p, "host", "there");
     size_t n = 0;
-    const struct profile_fact *facts = profile_facts(p, &n);
+    const struct profile_metadatum *facts = profile_metadata(p, &n);
     ck_assert_uint_eq(n, 2);
     ck_assert_str_eq(facts[0].key, "host");
     ck_assert_str_eq(profile_text(p, facts[0].text), "there");
     ck_assert_str_eq(facts[1].key, "kernel");
-    profile_forget_fact(p, "host");
-    ck_assert_str_eq(profile_fact_text(p, "host"), "");
-    ck_assert_str_eq(profile_fact_text(p, "kernel"), "6.1");
+    profile_forget_metadatum(p, "host");
+    ck_assert_str_eq(profile_metadata_text(p, "host"), "");
+    ck_assert_str_eq(profile_metadata_text(p, "kernel"), "6.1");
     profile_free(p);
 }
 END_TEST
@@ -449,6 +450,26 @@ START_TEST(numbers_are_set_and_added)
 }
 END_TEST
 
+START_TEST(mounts_are_interned)
+{
+    struct profile *p = profile_new(0);
+    struct profile_mount m = {.point = profile_string(p, "/mnt"),
+                              .type = profile_string(p, "nfs4"),
+                              .source = profile_string(p, "nfs01:/export"),
+                              .served = true};
+    mount_id first = profile_mount(p, &m);
+    ck_assert_uint_eq(profile_mount(p, &m).ix, first.ix);
+    m.source = profile_string(p, "nfs02:/export");
+    mount_id second = profile_mount(p, &m);
+    ck_assert_uint_ne(second.ix, first.ix);
+    ck_assert_uint_eq(profile_mount_count(p), 2);
+    ck_assert_str_eq(profile_text(p, profile_see_mount(p, first)->source), "nfs01:/export");
+    ck_assert_str_eq(profile_text(p, profile_see_mount(p, second)->source), "nfs02:/export");
+    ck_assert(profile_see_mount(p, first)->served);
+    profile_free(p);
+}
+END_TEST
+
 CHECK_MAIN("profile", 20, strings_are_interned_and_stay, modules_and_functions_are_interned,
            a_flagged_frame_stays_the_same, frames_differ_in_each_part,
            locations_may_come_in_any_order_and_again, stacks_share_their_prefix,
@@ -457,4 +478,4 @@ CHECK_MAIN("profile", 20, strings_are_interned_and_stay, modules_and_functions_a
            past_the_limit_time_lines_become_coarser, past_the_limit_what_comes_again_has_room,
            past_the_limit_ended_threads_become_one_per_name, past_the_limit_rare_names_are_one,
            past_the_limit_names_are_refused, the_end_is_that_of_living_threads,
-           facts_keep_their_order, numbers_are_set_and_added)
+           facts_keep_their_order, numbers_are_set_and_added, mounts_are_interned)

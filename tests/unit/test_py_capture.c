@@ -89,7 +89,7 @@ static struct fake *fake_new(uint32_t minor)
     for (size_t i = 0; i < 3; i++)
         put_state(f, i, 0, i, i ? state_addr(i - 1) : 0);
     put_state(f, 3, 1, 1, 0);
-    f->capture = py_capture_new(&f->rt);
+    f->capture = py_capture_new(&f->rt, NULL);
     return f;
 }
 
@@ -163,7 +163,7 @@ START_TEST(an_unchanged_list_is_not_read_again)
 }
 END_TEST
 
-/* Whatever of the words that are compared is another: all lists are read anew, once. */
+/* If any of the words that are compared differs, all lists are read again, once. */
 START_TEST(every_change_of_a_head_is_noticed)
 {
     struct fake *f = fake_new(12);
@@ -194,7 +194,8 @@ START_TEST(every_change_of_a_head_is_noticed)
 }
 END_TEST
 
-/* ≤ 3.10 know no tids.  The C library and malloc gave a new thread all that one had that ended. */
+/* ≤ 3.10 know no tids.  A new thread has the pthread_t and the state's address of one that ended.
+ */
 START_TEST(a_thread_in_the_place_of_another_is_found)
 {
     struct fake *f = fake_new(10);
@@ -211,7 +212,7 @@ START_TEST(a_thread_in_the_place_of_another_is_found)
 }
 END_TEST
 
-/* A state that has not begun is not counted, and is its own next. */
+/* A state whose thread has not begun is not counted; it is its own next one. */
 START_TEST(a_list_without_end_ends)
 {
     struct fake *f = fake_new(12);
@@ -224,7 +225,7 @@ START_TEST(a_list_without_end_ends)
 }
 END_TEST
 
-/* A new thread writes its ids when it first runs, perhaps after others came before it. */
+/* A new thread writes its ids when it first runs, perhaps when newer ones stand before it. */
 START_TEST(a_thread_that_begins_later_is_found)
 {
     struct fake *f = fake_new(12);
@@ -240,7 +241,7 @@ START_TEST(a_thread_that_begins_later_is_found)
 }
 END_TEST
 
-/* However late it begins, and however many threads came before it did. */
+/* The same, however late it begins and however many stand before it. */
 START_TEST(a_thread_that_begins_much_later_is_found)
 {
     struct fake *f = fake_new(12);
@@ -292,7 +293,8 @@ START_TEST(states_that_came_since_the_tick_are_found)
 }
 END_TEST
 
-/* The table still has its old state, whose memory says what it did; no frame, so a new one is looked for. */
+/* The table still has the old state, whose memory is unchanged.  It has no frame, so the capture
+ * looks for a new one. */
 START_TEST(a_new_state_is_preferred_to_one_without_frames)
 {
     struct fake *f = fake_new(12);
@@ -306,7 +308,7 @@ START_TEST(a_new_state_is_preferred_to_one_without_frames)
 }
 END_TEST
 
-/* A thread that runs no Python pays for two words of each list, however long the lists are. */
+/* The capture of a thread that runs no Python reads two words of each list, however long it is. */
 START_TEST(threads_without_python_cost_few_reads)
 {
     enum { MANY = 20 };
@@ -323,7 +325,7 @@ START_TEST(threads_without_python_cost_few_reads)
 }
 END_TEST
 
-/* Of a thread with many states those count that run something. */
+/* A thread has many states: those that run something count. */
 START_TEST(states_without_frames_make_room)
 {
     enum { MANY = 20, MAX = 4, RUN = 4 };
@@ -361,7 +363,7 @@ START_TEST(states_without_frames_make_room)
 }
 END_TEST
 
-/* New states may be any number, and lead back to themselves. */
+/* New states are any number and lead back to themselves. */
 START_TEST(new_states_are_followed_for_a_while)
 {
     struct fake *f = fake_new(12);
@@ -376,7 +378,7 @@ START_TEST(new_states_are_followed_for_a_while)
 }
 END_TEST
 
-/* A state that was freed, or now belongs to another thread, is not used, and noticed. */
+/* A state that was freed, or is another thread's now, is not used, and the lists are read again. */
 START_TEST(reused_states_are_not_believed)
 {
     struct fake *f = fake_new(11);
@@ -391,25 +393,25 @@ START_TEST(reused_states_are_not_believed)
 }
 END_TEST
 
-START_TEST(adopted_states_come_before_the_own_one)
+START_TEST(foreign_states_come_before_the_own_one)
 {
     struct fake *f = fake_new(9);
     uint64_t states[4];
     tick(f);
-    py_capture_adopt(f->capture, state_addr(2), state_addr(0));
-    py_capture_adopt(f->capture, state_addr(2), state_addr(0));
+    py_capture_add_foreign(f->capture, state_addr(2), state_addr(0));
+    py_capture_add_foreign(f->capture, state_addr(2), state_addr(0));
     ck_assert_uint_eq(find(f, 102, 0, states), 2);
     ck_assert_uint_eq(states[0], state_addr(0));
     ck_assert_uint_eq(states[1], state_addr(2));
-    py_capture_adopt(f->capture, state_addr(2), state_addr(9)); /* there is no such state */
-    py_capture_adopt(f->capture, state_addr(2), state_addr(2));
+    py_capture_add_foreign(f->capture, state_addr(2), state_addr(9)); /* there is no such state */
+    py_capture_add_foreign(f->capture, state_addr(2), state_addr(2));
     ck_assert_uint_eq(find(f, 102, 0, states), 2);
-    py_capture_adopt(f->capture, state_addr(2), state_addr(3));
+    py_capture_add_foreign(f->capture, state_addr(2), state_addr(3));
     ck_assert_uint_eq(find(f, 102, 0, states), 3);
     ck_assert_uint_eq(find(f, 100, 0, states), 1);
     bool incomplete = false;
     ck_assert_uint_eq(py_capture_thread(f->capture, &f->mem, 102, 0, states, 2, &incomplete), 2);
-    py_capture_disown(f->capture, state_addr(2), state_addr(0));
+    py_capture_remove_foreign(f->capture, state_addr(2), state_addr(0));
     ck_assert_uint_eq(find(f, 102, 0, states), 2);
     ck_assert_uint_eq(states[0], state_addr(3));
     fake_free(f);
@@ -417,12 +419,12 @@ START_TEST(adopted_states_come_before_the_own_one)
 END_TEST
 
 /* The state's owner ends it. */
-START_TEST(an_adopted_state_that_is_gone_is_left_out)
+START_TEST(a_foreign_state_that_is_gone_is_left_out)
 {
     struct fake *f = fake_new(9);
     uint64_t states[4];
     tick(f);
-    py_capture_adopt(f->capture, state_addr(2), state_addr(3));
+    py_capture_add_foreign(f->capture, state_addr(2), state_addr(3));
     ck_assert_uint_eq(find(f, 102, 0, states), 2);
     put(f, interp_addr(1) + f->rt.layout.interp.threads, 0);
     tick(f);
@@ -448,7 +450,7 @@ START_TEST(broken_lists_end)
 }
 END_TEST
 
-/* The data stack's links may be anything; reading ahead is bounded and changes nothing. */
+/* The data stack's links are any words: reading ahead is bounded and changes nothing. */
 START_TEST(garbage_data_stacks_are_survived)
 {
     static const uint64_t garbage[][2] = {
@@ -493,6 +495,6 @@ CHECK_MAIN("py_capture", 20, threads_are_found_by_tid_and_by_fs_base, musl_keeps
            states_that_came_since_the_tick_are_found,
            a_new_state_is_preferred_to_one_without_frames, threads_without_python_cost_few_reads,
            states_without_frames_make_room, new_states_are_followed_for_a_while,
-           reused_states_are_not_believed, adopted_states_come_before_the_own_one,
-           an_adopted_state_that_is_gone_is_left_out, broken_lists_end,
+           reused_states_are_not_believed, foreign_states_come_before_the_own_one,
+           a_foreign_state_that_is_gone_is_left_out, broken_lists_end,
            garbage_data_stacks_are_survived, every_read_may_fail)

@@ -125,7 +125,7 @@ START_TEST(a_reused_address_is_noticed)
 }
 END_TEST
 
-/* Strings of one shape, exec'd one after the other, differ in little else than their lines. */
+/* Strings of one shape, exec'd one after the other, differ in little but their lines. */
 START_TEST(a_string_in_the_place_of_its_like_is_noticed)
 {
     for (uint32_t minor = PY_OLDEST_MINOR; minor <= 12; minor++) {
@@ -185,7 +185,7 @@ START_TEST(what_is_known_outlives_the_process)
 }
 END_TEST
 
-/* What the capture recorded is used, whatever became of the object since. */
+/* What the capture recorded is used, even if the object has changed since. */
 START_TEST(a_recorded_object_may_be_gone)
 {
     static struct stage s;
@@ -201,7 +201,7 @@ START_TEST(a_recorded_object_may_be_gone)
 }
 END_TEST
 
-/* A key that was recorded, and parts that were not: they must be those of this key. */
+/* The key was recorded, its parts were not: they must be the parts of this key. */
 START_TEST(recorded_and_live_are_not_mixed)
 {
     static struct stage s;
@@ -282,7 +282,7 @@ START_TEST(strings_of_every_kind)
 }
 END_TEST
 
-/* What is wrong with the objects. */
+/* Faults of the objects. */
 enum wrong {
     ENDLESS_NAME,
     NAME_NOT_READY,
@@ -335,7 +335,7 @@ START_TEST(odd_objects)
 }
 END_TEST
 
-/* Its characters are elsewhere, and that may be anywhere. */
+/* Its characters are elsewhere, at any address. */
 START_TEST(a_name_may_be_of_a_subclass)
 {
     enum { ELSEWHERE = BASE + 0x7000 };
@@ -365,7 +365,7 @@ START_TEST(internal_code_is_hidden)
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         static struct stage s;
         stage_open(&s, 12);
-        s.rt.layout.minor = codes[i].minor;
+        s.rt.layout.traits = *py_traits_of(codes[i].minor);
         put_ascii(&s, NAME, codes[i].name);
         put_ascii(&s, FILE_, codes[i].name);
         struct py_frame f = {.code = CODE};
@@ -380,7 +380,7 @@ END_TEST
 
 enum { COPIES = BASE + 0x5000, COPY = BASE + 0x6000, UNITS = 4 };
 
-/* Of the bytecode there is a copy, number 1. */
+/* The bytecode has a copy, number 1. */
 static void stage_open_with_copy(struct stage *s)
 {
     stage_open(s, 12);

@@ -1,4 +1,4 @@
-/* However much a target makes up, what it costs is bounded. */
+/* The cost of code objects is bounded, whatever a target makes up. */
 #include "pyframes/py_code.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "tests/support/check_main.h"
 #include "tests/support/py_stage.h"
 
-/* What is known of them is bounded: by and by all is forgotten. */
+/* The number of known code objects is bounded: all are forgotten when it is reached. */
 START_TEST(instructions_without_end)
 {
     enum { MAX_PLACES = 1 << 18 };
@@ -29,7 +29,7 @@ START_TEST(instructions_without_end)
 }
 END_TEST
 
-/* Of a target that has as many code objects as it likes, each with the longest line table that is read. */
+/* A target with any number of code objects, each with the longest line table that is read. */
 struct hostile {
     struct mem mem;
     struct stage *stage;
@@ -62,7 +62,7 @@ static struct py_codes *open_hostile(struct hostile *h, struct stage *s)
     return py_codes_new(&s->rt, &h->mem, s->profile);
 }
 
-/* Work is bounded for each stack; what is beyond is unknown, and told. */
+/* Work is bounded for each stack; what it does not suffice for is unknown, and counted. */
 START_TEST(line_tables_without_end)
 {
     static struct stage s;
@@ -91,7 +91,7 @@ START_TEST(line_tables_without_end)
 }
 END_TEST
 
-/* Those of code that is known already, too. */
+/* The same for line tables of code that is known already. */
 START_TEST(lines_of_known_code_are_work)
 {
     static struct stage s;
@@ -150,7 +150,7 @@ START_TEST(copies_without_end)
 }
 END_TEST
 
-/* Names, too, are work. */
+/* Names are work, too. */
 START_TEST(names_without_end)
 {
     enum { LONG_NAME = BASE + 0x8000, CHARACTERS = 4096 };

@@ -105,7 +105,7 @@ START_TEST(garbage_is_survived)
 }
 END_TEST
 
-/* Of 3.12 a word before the object leads to its values; 3.13 has them behind it. */
+/* 3.12: a word before the object leads to its values.  3.13: they are behind the object. */
 START_TEST(attributes_without_a_dict_are_found)
 {
     enum { TYPE_FIELDS = 8, BASICSIZE = 16, FLAGS = 152, BEFORE = 24, HEAD_BYTES = 8 };
@@ -115,7 +115,7 @@ START_TEST(attributes_without_a_dict_are_found)
         uint64_t type = TYPE + newer.object.type + TYPE_FIELDS;
         struct py_dict d;
         fill(12, true);
-        newer.minor = minor;
+        newer.traits = *py_traits_of(minor);
         put(OBJECT + newer.object.type, TYPE);
         put(type + BASICSIZE, VALUES - HEAD_BYTES - OBJECT);
         put(type + FLAGS, MANAGED_DICT);
@@ -135,7 +135,7 @@ START_TEST(a_version_that_is_not_known_is_refused)
 {
     struct py_layout newer = *py_layout_of(12);
     struct py_dict d;
-    newer.minor = 14;
+    newer.traits = *py_traits_of(14);
     fill(12, false);
     ck_assert_int_eq(py_dict_read(&newer, &arena.mem, DICT, &d), -EPROTO);
     ck_assert_int_eq(py_attributes_read(&newer, &arena.mem, DICT, &d), -EPROTO);

@@ -52,7 +52,7 @@ static void put_exchange(uint64_t addr, uint32_t offset)
     memcpy(at + sizeof exchange, &offset, sizeof offset);
 }
 
-/* Of two C frames, the second returns to PC.  Is it the collector's caller? */
+/* The second of two C frames returns to PC.  Is it the collector's caller? */
 static bool found(void)
 {
     static const uint64_t threads[] = {THREAD};
@@ -102,7 +102,7 @@ START_TEST(later_collectors_begin_with_the_flag)
 {
     uint32_t offset = py_layout_of(11)->interp.collecting;
     begin(1);
-    rt.layout.minor = 14;
+    rt.layout.traits = *py_traits_of(14);
     ck_assert(!found());
     put_exchange(CODE + 33, offset + 8);
     ck_assert(!found());
@@ -157,7 +157,7 @@ START_TEST(the_frame_is_kept_while_it_collects)
         struct noting_mem recording = {.mem.ops = &ops};
         begin(collecting);
         rt.layout.interp.gc_frame = rt.layout.interp.collecting + 8;
-        py_gc_keep(&rt, &recording.mem, THREAD);
+        py_gc_record(&rt, &recording.mem, THREAD);
         ck_assert_uint_eq(recording.last, INTERP + rt.layout.interp.collecting + collecting * 8);
     }
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tests/support/bytes_mem.h"
 #include "tests/support/check_main.h"
 
 enum { BYTES_313 = 584 };
@@ -40,6 +41,11 @@ START_TEST(tables_cover_every_version)
     }
     ck_assert_ptr_null(py_layout_of(5));
     ck_assert_ptr_null(py_layout_of(13));
+    uint32_t after = PY_OLDEST_MINOR;
+    while (py_traits_of(after))
+        after++;
+    ck_assert_uint_ge(after, 16);
+    ck_assert_ptr_null(py_traits_of(PY_OLDEST_MINOR - 1));
 }
 END_TEST
 
@@ -50,6 +56,7 @@ START_TEST(debug_offsets_are_decoded)
     fill_313(block);
     ck_assert_int_eq(py_layout_decode(13, block, sizeof block, &l, NULL), 0);
     ck_assert_uint_eq(l.runtime.interpreters, 632);
+    ck_assert_uint_eq(l.runtime.main_interpreter, 640);
     ck_assert_uint_eq(l.runtime.gil, PY_ABSENT);
     ck_assert_uint_eq(l.thread.frame, 72);
     ck_assert_uint_eq(l.thread.base_frame, PY_ABSENT);
@@ -60,8 +67,30 @@ START_TEST(debug_offsets_are_decoded)
     ck_assert_uint_eq(l.gil.last_holder, 8);
     ck_assert_uint_eq(l.gil.locked, 16);
     ck_assert_uint_eq(l.unicode.compact_bytes, 56);
-    ck_assert_uint_eq(l.executable_tags, 0);
+    ck_assert_uint_eq(l.traits.executable_tags, 0);
     ck_assert(!l.free_threaded);
+    ck_assert_uint_eq(l.type.cached_keys, 872);
+}
+END_TEST
+
+/* A layout comes from a row or from a block; an unknown Python is refused. */
+START_TEST(a_layout_is_loaded_from_row_or_block)
+{
+    enum { ADDR = 0x1000 };
+    uint8_t block[PY_DEBUG_OFFSETS_MAX_BYTES] = {0};
+    struct bytes_mem mem = bytes_mem_of(ADDR, block, sizeof block);
+    struct py_layout l;
+    struct err err = {0};
+    fill_313(block);
+    ck_assert_int_eq(py_layout_load(13, &mem.mem, ADDR, &l, &err), 0);
+    ck_assert_uint_eq(l.thread.frame, 72);
+    ck_assert_int_eq(py_layout_load(13, &mem.mem, ADDR + 8, &l, &err), -EAGAIN);
+    ck_assert_int_eq(py_layout_load(12, &mem.mem, 0, &l, &err), 0);
+    ck_assert_mem_eq(&l, py_layout_of(12), sizeof l);
+    block[0] = 'y';
+    ck_assert_int_eq(py_layout_load(13, &mem.mem, ADDR, &l, &err), -ENOTSUP);
+    ck_assert_int_eq(py_layout_load(5, &mem.mem, 0, &l, &err), -ENOTSUP);
+    ck_assert_str_eq(err.text, "CPython 3.5 is too old for this version");
 }
 END_TEST
 
@@ -71,8 +100,8 @@ START_TEST(bad_debug_offsets_are_refused)
     struct py_layout l;
     struct err err = {0};
     fill_313(block);
-    ck_assert_int_eq(py_layout_decode(16, block, sizeof block, &l, &err), -ENOTSUP);
-    ck_assert_str_eq(err.text, "CPython 3.16 is unknown to this version");
+    ck_assert_int_eq(py_layout_decode(99, block, sizeof block, &l, &err), -ENOTSUP);
+    ck_assert_str_eq(err.text, "CPython 3.99 is unknown to this version");
     ck_assert_int_eq(py_layout_decode(13, block, sizeof block - 1, &l, NULL), -EPROTO);
     block[0] = 'y';
     ck_assert_int_eq(py_layout_decode(13, block, sizeof block, &l, NULL), -EPROTO);
@@ -83,8 +112,7 @@ START_TEST(every_field_is_bounded)
 {
     uint8_t block[BYTES_313];
     struct py_layout l;
-    /* Fields that are not read may hold anything; those that are must not make a frame larger than
-     * the buffer for it. */
+    /* Whatever a field says, a frame must not become larger than the buffer for it. */
     for (size_t position = 16; position + 8 <= BYTES_313; position += 8) {
         fill_313(block);
         put(block, position, UINT64_MAX - 1);
@@ -150,5 +178,6 @@ START_TEST(trace_refs_moves_objects_only)
 END_TEST
 
 CHECK_MAIN("py_layout", 20, tables_cover_every_version, debug_offsets_are_decoded,
-           bad_debug_offsets_are_refused, every_field_is_bounded, free_threaded_builds_differ,
+           a_layout_is_loaded_from_row_or_block, bad_debug_offsets_are_refused,
+           every_field_is_bounded, free_threaded_builds_differ,
            threads_have_bytecode_of_their_own_from_3_14_on, trace_refs_moves_objects_only)

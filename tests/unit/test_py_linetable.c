@@ -68,7 +68,7 @@ START_TEST(lines_as_tables_say)
 }
 END_TEST
 
-/* What is malformed is so, too, where a line is to be shown. */
+/* The same tables are malformed for py_linetable_line_shown(). */
 START_TEST(lines_that_are_shown)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

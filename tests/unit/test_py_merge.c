@@ -30,7 +30,7 @@ static const struct case_ cases[] = {
     {"no native at all", "", "^^", "~AB", PY_MERGE_NATIVE_CUT, UNWIND_NEEDS_REGS, 0},
     {"native was not asked for", "", "^^", "AB", PY_MERGE_EXACT, UNWIND_DONE, 0},
     {"marker above a whole stack", "xex", "1^", "xAx!B", PY_MERGE_MISMATCH, 0, 0},
-    {"an outer one has no home", "xecex", "1^", "xAc!B?x", PY_MERGE_MISMATCH, 0, 0},
+    {"an outer one has no eval frame", "xecex", "1^", "xAc!B?x", PY_MERGE_MISMATCH, 0, 0},
     {"marker below sp", "xex", "v1", "x!ABx", PY_MERGE_MISMATCH, 0, 0},
     {"marker in foreign code", "xexex", "123", "xAx!BCx", PY_MERGE_MISMATCH, 0, 0},
     {"in code without CFI", "xcjcex", "24", "xcAcBx", PY_MERGE_EXACT, 0, 0},
@@ -140,7 +140,7 @@ START_TEST(two_interpreters_interleave)
 }
 END_TEST
 
-/* 3.12+: the block whose end was not read has no marker, but there is one activation for it. */
+/* 3.12+: a block whose end was not read has no marker; one activation is left for it. */
 START_TEST(a_remainder_finds_the_next_activation)
 {
     struct stage s;
@@ -169,7 +169,7 @@ START_TEST(deep_activation_of_signal_stack)
 }
 END_TEST
 
-/* The last frame of an activation is gone, but it runs the destructors of what that held. */
+/* An activation has left its last frame and runs the destructors of what the frame held. */
 START_TEST(what_was_left_has_no_frame)
 {
     struct stage s;
@@ -198,9 +198,9 @@ static void open_old(struct stage *s, const char *native, size_t python)
     py_merger_free(s->merger);
     s->merger = py_merger_new(&s->rt);
     set_native(s, native);
-    char homes[MOST] = {0};
-    memset(homes, '0', python);
-    set_python(s, homes);
+    char eval_frames[MOST] = {0};
+    memset(eval_frames, '0', python);
+    set_python(s, eval_frames);
     without_markers(s);
 }
 
@@ -244,7 +244,7 @@ START_TEST(split_off_parts_are_known_by_their_likeness)
     hold(&s, 2, 0, X86_RBX);
     ck_assert_str_eq(merged(&s), "xcAcBcx");
     ck_assert_int_eq(s.out.result, PY_MERGE_EXACT);
-    /* From now on it is an eval loop's like any other. */
+    /* From now on it counts as the eval loop. */
     set_native(&s, "kcecx");
     set_python(&s, "0");
     without_markers(&s);
@@ -255,12 +255,12 @@ START_TEST(split_off_parts_are_known_by_their_likeness)
 }
 END_TEST
 
-/* 3.10: there are as many as frames, but by chance. */
+/* 3.10: there are as many CFrames as frames, by chance. */
 START_TEST(counted_markers_that_lie_elsewhere_are_none)
 {
     struct stage s;
     open_old(&s, "xecxecx", 2);
-    s.rt.layout.chain = PY_CHAIN_OBJECTS_CFRAME;
+    s.rt.layout.traits.chain = PY_CHAIN_OBJECTS_CFRAME;
     hold(&s, 1, 0, X86_RBX);
     hold(&s, 4, 1, X86_RBX);
     s.py_frames[0].marker = marker_of(&s, '3');

@@ -1,4 +1,4 @@
-/* The merge where one of both stacks has what the other lacks. */
+/* The merge of two stacks, one of which lacks frames that the other has. */
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -102,7 +102,8 @@ START_TEST(a_state_is_not_shown_where_it_does_not_run)
 }
 END_TEST
 
-/* All that there is is elsewhere: then the walk must have come to the thread's own root. */
+/* All thread states run elsewhere: that is believed only if the C stack ends at the thread's root.
+ */
 START_TEST(a_dead_threads_state_is_not_shown)
 {
     enum { STATE = 0x800000 };
@@ -122,7 +123,8 @@ START_TEST(a_dead_threads_state_is_not_shown)
 }
 END_TEST
 
-/* Without markers: no C frame holds the frames, and there are not as many activations without a frame. */
+/* Without markers: no C frame holds a pointer to the frames, and fewer activations are without one.
+ */
 START_TEST(an_old_state_is_not_shown_where_it_does_not_run)
 {
     struct stage s;

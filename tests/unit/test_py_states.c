@@ -12,8 +12,8 @@ static uint64_t state_addr(size_t i)
     return STATES + i * STATE_BYTES;
 }
 
-/* The interpreter INTERP; its states N, N − 1, … 1, of threads with these tids, or all of THREAD.  INTERPS is the
- * newest one, which, if it is another, comes before itself. */
+/* The interpreter INTERP with the states N, N − 1, … 1, of threads with these tids, or all of
+ * THREAD.  The list begins with INTERPS; if that is another interpreter, it is its own next one. */
 struct long_list {
     struct mem mem;
     struct py_runtime rt;
@@ -65,14 +65,15 @@ static struct long_list list_of(uint32_t minor, size_t n)
                               .interp = INTERPS};
 }
 
-/* Nobody who has stopped waits for a long list: it is read in steps, between which captures are made. */
+/* A stopped thread never waits for a long list: captures are made between the steps of reading it.
+ */
 START_TEST(a_long_list_is_read_in_steps)
 {
     enum { MANY = 2000 };
     uint64_t states[4];
     uint64_t pthread = 0;
     struct long_list list = list_of(12, MANY);
-    struct py_capture *capture = py_capture_new(&list.rt);
+    struct py_capture *capture = py_capture_new(&list.rt, NULL);
     bool incomplete = false;
     size_t steps = 0;
     for (bool more = true; more; steps++) {
@@ -85,7 +86,7 @@ START_TEST(a_long_list_is_read_in_steps)
     ck_assert_uint_eq(py_capture_thread(capture, &list.mem, MANY / 2, 0, states, 4, &incomplete),
                       1);
     ck_assert_uint_eq(pthread, MANY / 2);
-    /* What captures go by stays while a longer one is read. */
+    /* Captures use the old lists while a longer one is read. */
     list.n++;
     ck_assert(py_capture_tick(capture, &list.mem));
     ck_assert(py_capture_knows(capture, MANY / 2, &pthread));
@@ -96,7 +97,7 @@ END_TEST
 static uint32_t find(struct long_list *list, pid_t tid, uint64_t fs_base, bool *ret_incomplete)
 {
     uint64_t states[4];
-    struct py_capture *capture = py_capture_new(&list->rt);
+    struct py_capture *capture = py_capture_new(&list->rt, NULL);
     while (py_capture_tick(capture, &list->mem))
         ;
     uint32_t n = py_capture_thread(capture, &list->mem, tid, fs_base, states, 4, ret_incomplete);
@@ -104,7 +105,7 @@ static uint32_t find(struct long_list *list, pid_t tid, uint64_t fs_base, bool *
     return n;
 }
 
-/* Of more interpreters than are read the main one, which comes last, is. */
+/* Of too many interpreters the main one, which is the last, is read, too. */
 START_TEST(the_main_interpreter_is_not_missed)
 {
     struct long_list list = list_of(12, 3);
@@ -130,12 +131,12 @@ START_TEST(of_too_many_states_that_is_told)
 }
 END_TEST
 
-/* Up to 3.10 the C library's note of it; also of a state that came since the tick. */
+/* Up to 3.10 the C library tells the tid; also of a state that was made since the tick. */
 START_TEST(threads_whose_tid_cannot_be_read)
 {
     enum { N = 3 };
     struct long_list list = list_of(9, N);
-    struct py_capture *capture = py_capture_new(&list.rt);
+    struct py_capture *capture = py_capture_new(&list.rt, NULL);
     uint64_t states[4];
     bool incomplete = false;
     while (py_capture_tick(capture, &list.mem))

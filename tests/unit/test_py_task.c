@@ -1,4 +1,4 @@
-/* The binary itself is the Python: it has the description, the types, and all that they lead to. */
+/* This program itself is the Python: it has the description, the types, and all they lead to. */
 #include "pyframes/py_task.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static struct {
     char text[1000];
 } string;
 
-/* Our own memory, but for what is at HOLE.  Counts what was read. */
+/* Our own memory, unreadable at HOLE.  Counts the reads. */
 static const void *hole;
 static size_t reads;
 
@@ -57,7 +57,7 @@ static void begin(void)
     ck_assert_ptr_nonnull(m);
     rt = (struct py_runtime){
         .layout = *py_layout_of(12), .module_start = m->start, .module_end = m->end};
-    rt.layout.minor = 14;
+    rt.layout.traits = *py_traits_of(14);
     memset(asyncio_offsets, 0, sizeof asyncio_offsets);
     asyncio_offsets[SIZE] = sizeof task;
     asyncio_offsets[NAME] = NAME_AT;
@@ -119,7 +119,7 @@ START_TEST(descriptions_that_are_not_there)
     hole = &asyncio_offsets[3];
     ck_assert_int_eq(py_tasks_find(&t, &rt, modules, &own), -EFAULT);
     hole = NULL;
-    rt.layout.minor = 13;
+    rt.layout.traits = *py_traits_of(13);
     ck_assert_int_eq(py_tasks_find(&t, &rt, modules, &own), -ENOENT);
     end(t);
 }
@@ -173,11 +173,11 @@ END_TEST
 static size_t reads_to_keep(const struct py_tasks *t)
 {
     reads = 0;
-    py_task_keep(t, &own, address(thread));
+    py_task_record(t, &own, address(thread));
     return reads;
 }
 
-/* A name is kept piece by piece, as far as there is one. */
+/* A name is recorded piece by piece, as far as it can be read. */
 START_TEST(names_that_cannot_be_kept)
 {
     begin();

@@ -7,7 +7,8 @@
 #include "tests/support/bytes_mem.h"
 #include "tests/support/check_main.h"
 
-/* A target's memory: 3.10's runtime, interpreter, thread state and Thread, and dicts with one key each. */
+/* A target's memory: 3.10's runtime, interpreter, thread state and Thread, and dicts with one key
+ * each. */
 enum {
     BASE = 0x100000,
     RUNTIME = BASE,
@@ -71,6 +72,7 @@ static struct py_thread_names *begin(void)
     arena = bytes_mem_of(BASE, bytes, sizeof bytes);
     rt = (struct py_runtime){.layout = *py_layout_of(10), .addr = RUNTIME};
     put(RUNTIME + rt.layout.runtime.interpreters, INTERP);
+    put(RUNTIME + rt.layout.runtime.main_interpreter, INTERP);
     return py_thread_names_new(&rt, &arena.mem);
 }
 
@@ -95,12 +97,18 @@ START_TEST(a_new_interpreter_has_other_threads)
 }
 END_TEST
 
+/* 3.6 does not say which it is. */
 START_TEST(the_oldest_interpreter_is_asked)
 {
     enum { SECOND = INTERP + 0x800 };
     struct py_thread_names *names = begin();
     start_python(0, 0x7000, "of the main one");
     put(RUNTIME + rt.layout.runtime.interpreters, SECOND);
+    expect(names, 0, "of the main one");
+    py_thread_names_free(names);
+    names = py_thread_names_new(&rt, &arena.mem);
+    rt.layout.runtime.main_interpreter = PY_ABSENT;
+    expect(names, -EFAULT, ""); /* SECOND has no modules */
     put(SECOND + rt.layout.interp.next, INTERP);
     expect(names, 0, "of the main one");
     py_thread_names_free(names);
@@ -117,8 +125,7 @@ START_TEST(a_pointer_that_leads_nowhere_ends_the_search)
     enum { NOWHERE = 8 };
     const struct py_layout *l = py_layout_of(10);
     const uint64_t ways[] = {
-        RUNTIME + l->runtime.interpreters,
-        INTERP + l->interp.next,
+        RUNTIME + l->runtime.main_interpreter,
         INTERP + l->interp.modules,
         DICTS + 3 * DICT_BYTES + 32,             /* sys.modules' keys */
         MODULE + l->object.type + 8,             /* threading's dict */

@@ -65,12 +65,12 @@ static void put_frame(struct fake *f, size_t i, uint64_t previous)
     const struct py_layout *l = &f->rt.layout;
     uint64_t addr = frame_addr(i);
     put(f, addr + l->frame.previous, previous);
-    put(f, addr + l->frame.code, code_addr(i) | l->executable_tags);
+    put(f, addr + l->frame.code, code_addr(i) | l->traits.executable_tags);
     put(f, code_addr(i) + l->object.type, TYPE);
     if (l->frame.instr != PY_ABSENT)
         put(f, addr + l->frame.instr, code_addr(i) + l->code.bytecode + 2 * i);
     else
-        f->bytes[addr - BASE + l->frame.lasti] = (uint8_t)(2 * i / l->lasti_unit);
+        f->bytes[addr - BASE + l->frame.lasti] = (uint8_t)(2 * i / l->traits.lasti_unit);
 }
 
 static void put_shim(struct fake *f, uint64_t addr, uint64_t previous)
@@ -99,9 +99,8 @@ static struct fake *fake_new(uint32_t minor)
     }
     f->rt.layout = *py_layout_of(12);
     f->rt.layout.minor = minor;
-    f->rt.layout.chain = PY_CHAIN_SHIM;
+    f->rt.layout.traits = *py_traits_of(minor);
     f->rt.layout.thread.frame = 72;
-    f->rt.layout.executable_tags = minor > 13 ? 1 : 0;
     if (minor > 14)
         f->rt.layout.thread.base_frame = 80;
     return f;
@@ -112,30 +111,30 @@ static void root_cframe(struct fake *f, uint64_t cframe)
     put(f, THREAD + f->rt.layout.thread.cframe, cframe);
 }
 
-/* Frames 0 1 | 2 | 3 4, innermost first; | is the boundary of an activation.  Up to 3.10 each
- * frame is one of its own. */
+/* Frames 0 1 | 2 | 3 4, innermost first; | is the boundary between two activations.  Up to 3.10
+ * each frame has its own. */
 static void fill(struct fake *f)
 {
     const struct py_layout *l = &f->rt.layout;
     uint64_t root = THREAD + (l->thread.root_cframe == PY_ABSENT ? 0 : l->thread.root_cframe);
-    bool shims = l->chain == PY_CHAIN_SHIM || l->chain == PY_CHAIN_SHIM_CFRAME;
+    bool shims = l->traits.chain == PY_CHAIN_SHIM || l->traits.chain == PY_CHAIN_SHIM_CFRAME;
     for (size_t i = 0; i < 5; i++)
         put_frame(f, i, i == 4 ? 0 : frame_addr(i + 1));
     if (l->thread.frame != PY_ABSENT)
         put(f, THREAD + l->thread.frame, frame_addr(0));
     if (l->thread.cframe != PY_ABSENT)
         root_cframe(f, STACK + 0x40);
-    if (l->chain == PY_CHAIN_OBJECTS_CFRAME)
+    if (l->traits.chain == PY_CHAIN_OBJECTS_CFRAME)
         for (uint64_t i = 0; i < 5; i++)
             put_cframe(f, STACK + 0x40 + i * 0x200, 0, i == 4 ? root : STACK + 0x240 + i * 0x200);
-    if (l->chain == PY_CHAIN_IS_ENTRY || l->chain == PY_CHAIN_SHIM_CFRAME) {
+    if (l->traits.chain == PY_CHAIN_IS_ENTRY || l->traits.chain == PY_CHAIN_SHIM_CFRAME) {
         put_cframe(f, STACK + 0x40, frame_addr(0), STACK + 0x440);
         put_cframe(f, STACK + 0x440, frame_addr(2), STACK + 0x840);
         put_cframe(f, STACK + 0x840, frame_addr(3), root);
     }
     static const size_t entries[] = {1, 2, 4};
     for (size_t i = 0; i < 3; i++) {
-        if (l->chain == PY_CHAIN_IS_ENTRY)
+        if (l->traits.chain == PY_CHAIN_IS_ENTRY)
             f->bytes[frame_addr(entries[i]) - BASE + l->frame.is_entry] = 1;
         if (!shims)
             continue;
@@ -159,7 +158,7 @@ static int walk(struct fake *f)
 static uint64_t expected_marker(const struct fake *f, size_t i)
 {
     static const uint64_t block[] = {0, 0, 1, 2, 2};
-    switch (f->rt.layout.chain) {
+    switch (f->rt.layout.traits.chain) {
     case PY_CHAIN_OBJECTS:
         return 0;
     case PY_CHAIN_OBJECTS_CFRAME:
@@ -173,7 +172,7 @@ static uint64_t expected_marker(const struct fake *f, size_t i)
     return STACK + 0x80 + block[i] * 0x400;
 }
 
-/* What is there must be frames FIRST, FIRST + 1, … as fill() made them. */
+/* The frames that were walked must be FIRST, FIRST + 1, … as fill() made them. */
 static void check_frames(const struct fake *f, size_t first)
 {
     bool each = f->rt.layout.minor <= 10;
@@ -190,7 +189,7 @@ static void check_frames(const struct fake *f, size_t first)
 
 START_TEST(every_version_is_walked)
 {
-    for (uint32_t minor = 6; minor <= 15; minor++) {
+    for (uint32_t minor = 6; py_traits_of(minor); minor++) {
         struct fake *f = fake_new(minor);
         fill(f);
         ck_assert_int_eq(walk(f), 0);
@@ -202,10 +201,10 @@ START_TEST(every_version_is_walked)
 }
 END_TEST
 
-/* Whatever read fails, what is returned is a true part, and the failure shows. */
+/* Whichever read fails, the frames are a true part of the stack, and the failure shows. */
 START_TEST(every_read_may_fail)
 {
-    for (uint32_t minor = 6; minor <= 15; minor++) {
+    for (uint32_t minor = 6; py_traits_of(minor); minor++) {
         struct fake *f = fake_new(minor);
         fill(f);
         for (f->fail_at = 0; walk(f), f->reads > f->fail_at; f->fail_at++) {
@@ -226,7 +225,7 @@ END_TEST
 
 START_TEST(cycles_end)
 {
-    for (uint32_t minor = 6; minor <= 15; minor++)
+    for (uint32_t minor = 6; py_traits_of(minor); minor++)
         for (size_t back = 0; back < 5; back++) {
             struct fake *f = fake_new(minor);
             fill(f);
@@ -248,7 +247,7 @@ START_TEST(garbage_is_survived)
 {
     static const uint64_t garbage[] = {
         0, 1, 8, BASE + 3, BASE + 8, STACK, BASE + ARENA_BYTES - 8, UINT64_C(1) << 47, UINT64_MAX};
-    for (uint32_t minor = 6; minor <= 15; minor++) {
+    for (uint32_t minor = 6; py_traits_of(minor); minor++) {
         struct fake *f = fake_new(minor);
         fill(f);
         for (uint64_t at = BASE; at < CODE; at += 8) {
@@ -270,7 +269,7 @@ END_TEST
 
 START_TEST(capacity_is_kept)
 {
-    for (uint32_t minor = 6; minor <= 15; minor++) {
+    for (uint32_t minor = 6; py_traits_of(minor); minor++) {
         struct fake *f = fake_new(minor);
         fill(f);
         f->out.capacity = 1;
@@ -283,7 +282,7 @@ START_TEST(capacity_is_kept)
 }
 END_TEST
 
-/* 3.11, 3.12: the cframe is linked, its members are not yet written. */
+/* 3.11, 3.12: the cframe is linked before its members are written. */
 START_TEST(stale_top_cframe_is_left_out)
 {
     static const uint64_t stale[] = {0x1a0, STACK + 0x100, BASE + ARENA_BYTES + 64, UINT64_MAX};
@@ -351,7 +350,7 @@ START_TEST(words_that_name_a_frame_are_no_caller)
 }
 END_TEST
 
-/* 3.12: a destructor is entered from an activation whose last frame was left. */
+/* 3.12: a destructor is entered from an activation that has left its last frame. */
 START_TEST(a_caller_may_have_no_frame_any_more)
 {
     struct fake *f = fake_new(12);
@@ -368,15 +367,16 @@ START_TEST(a_caller_may_have_no_frame_any_more)
 }
 END_TEST
 
-/* 3.13 and later: the top activation's shim is linked, and does not yet say what it is. */
+/* 3.13 and later: the top activation's shim is linked before it is marked as one. */
 START_TEST(shim_in_the_making_is_one)
 {
-    for (uint32_t minor = 13; minor <= 15; minor++) {
+    for (uint32_t minor = 13; py_traits_of(minor); minor++) {
         struct fake *f = fake_new(minor);
         fill(f);
         put(f, frame_addr(0) + f->rt.layout.frame.previous, STACK + 0x40);
         put_shim(f, STACK + 0x40, frame_addr(1));
-        put(f, STACK + 0x40 + f->rt.layout.frame.code, code_addr(9) | f->rt.layout.executable_tags);
+        put(f, STACK + 0x40 + f->rt.layout.frame.code,
+            code_addr(9) | f->rt.layout.traits.executable_tags);
         put(f, code_addr(9) + f->rt.layout.object.type, TYPE + 0x100);
         f->bytes[STACK + 0x40 + f->rt.layout.frame.owner - BASE] = 0;
         ck_assert_int_eq(walk(f), 0);
@@ -392,7 +392,7 @@ END_TEST
 
 START_TEST(activations_without_frames_are_told)
 {
-    for (uint32_t minor = 12; minor <= 15; minor++) {
+    for (uint32_t minor = 12; py_traits_of(minor); minor++) {
         struct fake *f = fake_new(minor);
         fill(f);
         put_shim(f, STACK + 0x80, STACK + 0x480);
@@ -437,7 +437,7 @@ START_TEST(frames_without_code_are_left_out)
 }
 END_TEST
 
-/* A gigabyte of frames that each name the next, and that are all shims, or without code. */
+/* A gigabyte of frames, each the next one's, all of them shims or without code. */
 static int endless_read(struct mem *m, uint64_t addr, void *buf, size_t len)
 {
     const struct fake *f = (const struct fake *)m;

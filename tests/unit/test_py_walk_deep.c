@@ -1,4 +1,4 @@
-/* More frames in one activation than a capture could record. */
+/* One activation has more frames than a capture can record. */
 #include <errno.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static uint64_t word_at(const struct fake *f, uint64_t addr)
     return addr == CFRAME + l->cframe.previous ? THREAD + l->thread.root_cframe : 0;
 }
 
-/* Frames that each name the next, as far as they were recorded. */
+/* A chain of frames, as far as it was recorded. */
 static int fake_read(struct mem *m, uint64_t addr, void *buf, size_t len)
 {
     struct fake *f = (struct fake *)m;
@@ -97,7 +97,7 @@ START_TEST(the_search_for_callers_reads_little)
         struct fake f = {.mem = {.ops = &ops}, .recorded = PY_MAX_FRAMES / 2, .callers = true};
         struct py_stack scratch = {.frames = frames, .capacity = PY_MAX_FRAMES};
         f.rt.layout = *py_layout_of(minor);
-        py_walk_keep_callers(&f.rt, &f.mem, THREAD, &scratch);
+        py_walk_record_callers(&f.rt, &f.mem, THREAD, &scratch);
         ck_assert_uint_gt(f.reads, 1000);
         ck_assert_uint_lt(f.reads, 3000);
     }

@@ -1,6 +1,7 @@
-#include "sampler/recorder.h"
+#include "sampler/futex_bytes.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "tests/support/check_main.h"
 
@@ -124,7 +125,7 @@ START_TEST(blocks_close_to_each_other_are_one_stretch)
     set_up();
     uint8_t buf[8];
     struct prefetch prefetch = {0};
-    /* By address, gaps of 0, 1024 and 1280 bytes. */
+    /* Blocks by address, with gaps of 0, 1024 and 1280 bytes. */
     static const uint64_t addrs[] = {0x10e00, 0x10000, 0x10800, 0x10300, 0x10200};
     for (int i = 0; i < 5; i++)
         ck_assert_int_eq(mem_read(&recorder.mem, addrs[i], buf, 8), 0);
@@ -157,7 +158,7 @@ START_TEST(the_list_follows_what_is_asked_for)
 }
 END_TEST
 
-/* More blocks than a list has stretches, and as many as one can ask for. */
+/* More blocks than a list has spans, and as many as a capture may have. */
 START_TEST(a_list_may_be_full)
 {
     static struct recorder full;
@@ -225,7 +226,7 @@ START_TEST(full_message_refuses)
 }
 END_TEST
 
-/* What is fetched ahead gives way to the stack. */
+/* Blocks that are fetched ahead give way to the stack. */
 START_TEST(a_stack_goes_before_what_is_fetched_ahead)
 {
     enum { STACK = 1024, USED = 64, BLOCK = RECORDER_BLOCK_BYTES };
@@ -257,9 +258,42 @@ START_TEST(a_full_message_takes_no_more)
 }
 END_TEST
 
+/* The lock of a thread in futex(2), at the beginning, in the middle and at the end of what is
+ * mapped. */
+START_TEST(bytes_around_a_futex_word_are_kept)
+{
+    static const struct {
+        uint64_t word, first;
+        size_t len;
+    } cases[] = {
+        {0x10000, 0x10000, FUTEX_BYTES_FROM},
+        {0x10a04, 0x10a04 - FUTEX_BYTES_BEFORE, FUTEX_BYTES_BEFORE + FUTEX_BYTES_FROM},
+        {0x11ffc, 0x11ffc - FUTEX_BYTES_BEFORE, FUTEX_BYTES_BEFORE + 4},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set_up();
+        fake.calls = 0;
+        struct snapshot s = {.syscall = SYS_futex, .syscall_args = {cases[i].word}};
+        uint8_t buf[FUTEX_BYTES_BEFORE + FUTEX_BYTES_FROM];
+        futex_bytes_read(&recorder, &s);
+        ck_assert_int_le(fake.calls, 2);
+        struct snapshot_mem m = unpack();
+        ck_assert_int_eq(mem_read(&m.mem, cases[i].first, buf, cases[i].len), 0);
+        ck_assert_mem_eq(buf, fake.bytes + (cases[i].first - 0x10000), cases[i].len);
+    }
+    set_up();
+    fake.calls = 0;
+    struct snapshot other = {.syscall = SYS_read, .syscall_args = {0x10000}};
+    futex_bytes_read(&recorder, &other);
+    struct snapshot low = {.syscall = SYS_futex, .syscall_args = {8}};
+    futex_bytes_read(&recorder, &low);
+    ck_assert_int_eq(fake.calls, 0);
+}
+END_TEST
+
 CHECK_MAIN("recorder", 20, what_was_read_can_be_read_again, stack_ends_where_its_mapping_does,
            second_capture_takes_one_call, blocks_close_to_each_other_are_one_stretch,
            the_list_follows_what_is_asked_for, a_list_may_be_full,
            more_is_read_around_what_is_there, stale_prefetch_does_not_cost_the_stack,
            full_message_refuses, a_stack_goes_before_what_is_fetched_ahead,
-           a_full_message_takes_no_more)
+           a_full_message_takes_no_more, bytes_around_a_futex_word_are_kept)

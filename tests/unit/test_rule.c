@@ -30,8 +30,8 @@ static struct rule plain_rule(void)
                    [X86_RSP] = {VALUE_CFA, 0, 0, 0},
                    [X86_RBX] = {VALUE_SAME, 0, 0, 0},
                    [X86_RBP] = {VALUE_AT_CFA, 0, 0, -16}},
-        .same = 1U << X86_RBX,
-        .restored = 1U << X86_PC | 1U << X86_RSP | 1U << X86_RBP,
+        .preserved = 1U << X86_RBX,
+        .saved = 1U << X86_PC | 1U << X86_RSP | 1U << X86_RBP,
     };
 }
 
@@ -47,7 +47,7 @@ START_TEST(plain_frame)
     ck_assert_uint_eq(caller.r[X86_RBP], 0x1002);
     ck_assert_uint_eq(caller.r[X86_RBX], 77);
     ck_assert_uint_eq(caller.r[X86_RSP], SP + 32);
-    ck_assert_uint_eq(caller.known, rule.same | rule.restored);
+    ck_assert_uint_eq(caller.known, rule.preserved | rule.saved);
     ck_assert_uint_eq(view.used, 32);
 }
 END_TEST

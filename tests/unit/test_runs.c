@@ -2,7 +2,8 @@
 
 #include "tests/support/check_main.h"
 
-/* "a10 b5": stacks by letter, capitals blocked, and wall times; on the CPU for 1 in each, a sample each. */
+/* "a10 b5": stacks by letter, capitals blocked, and wall times; on the CPU for 1 in each, a sample
+ * each. */
 static size_t make(struct run *ret, const char *text, int64_t start_ns)
 {
     size_t n = 0;

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "sampler/look.h"
 #include "sampler/message.h"
 #include "sampler/state.h"
+#include "sampler/thread_files.h"
 #include "target/mem.h"
 #include "target/proc.h"
 #include "tests/support/check_main.h"
@@ -23,10 +23,10 @@ static bool hook_tick(void *ctx, struct mem *live)
 }
 
 static uint32_t hook_capture(void *ctx, struct mem *recording, pid_t ns_tid, uint64_t fs_base,
-                             uint64_t *annex, bool *ret_incomplete)
+                             uint64_t *hook_words, bool *ret_incomplete)
 {
     (void)ctx, (void)recording, (void)ns_tid, (void)fs_base, (void)ret_incomplete;
-    annex[0] = WORD;
+    hook_words[0] = WORD;
     return 1;
 }
 
@@ -47,7 +47,7 @@ static bool hook_name(void *ctx, pid_t ns_tid, struct text *name)
     return false;
 }
 
-/* It is blocked when this returns, also on a machine where a new process waits long for a CPU. */
+/* The child is blocked when this returns, also where a new process waits long for a CPU. */
 static pid_t blocked_child(void)
 {
     struct task_status status;
@@ -63,7 +63,8 @@ static pid_t blocked_child(void)
     return pid;
 }
 
-/* Takes samples until none came for TIMEOUT_MS; the last one's head to *RET, and its hook words to *RET_WORDS.  Returns how many. */
+/* Takes samples until none has come for TIMEOUT_MS.  Returns how many; *RET: the head of the last;
+ * *RET_WORDS: its hook words. */
 static int samples(struct sampler *s, int timeout_ms, struct message *ret, uint32_t *ret_words)
 {
     struct pollfd fd = {sampler_fd(s), POLLIN, 0};
@@ -74,7 +75,7 @@ static int samples(struct sampler *s, int timeout_ms, struct message *ret, uint3
         for (const struct message *m; (m = ring_peek(sampler_ring(s), &bytes));) {
             if (m->kind == MESSAGE_SAMPLE) {
                 *ret = *m;
-                *ret_words = ((const struct sample_message *)m)->snapshot.annex_words;
+                *ret_words = ((const struct sample_message *)m)->snapshot.n_hook_words;
                 n++;
             }
             ring_release(sampler_ring(s));
@@ -95,7 +96,7 @@ START_TEST(blocked_thread_is_read_again_for_a_new_hook)
     pid_t pid = blocked_child();
     ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
     struct sampler *s = sampler_new(&config);
-    ck_assert_int_eq(sampler_add(s, pid, live, &err), 0);
+    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
     ck_assert_int_eq(sampler_start(s, &err), 0);
     ck_assert_int_ge(samples(s, 200, &m, &words), 1);
     ck_assert_uint_eq(words, 0);
@@ -111,8 +112,8 @@ START_TEST(blocked_thread_is_read_again_for_a_new_hook)
 }
 END_TEST
 
-/* Who has asked for something writes to the descriptor after the flag, so when the sampler wakes for that it may have
- * seen to it already. */
+/* Other threads set a flag, then write to the descriptor: when the sampler wakes it may have read
+ * the flag already. */
 START_TEST(a_wake_up_for_nothing_is_over_at_once)
 {
     static const struct sampler_config config = {.rate_hz = 20, .max_held = 1};
@@ -121,7 +122,7 @@ START_TEST(a_wake_up_for_nothing_is_over_at_once)
     pid_t pid = blocked_child();
     ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
     struct sampler *s = sampler_new(&config);
-    ck_assert_int_eq(sampler_add(s, pid, live, &err), 0);
+    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
     ck_assert_int_eq(sampler_start(s, &err), 0);
     ck_assert_int_eq(write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t)), sizeof(uint64_t));
     (void)usleep(500000);
@@ -135,7 +136,7 @@ END_TEST
 
 static int exec_pipe[2];
 
-/* Becomes another program when it gets a byte. */
+/* The child runs another program when it gets a byte. */
 static pid_t child_that_execs(void)
 {
     char byte;
@@ -149,11 +150,11 @@ static pid_t child_that_execs(void)
     _exit(1);
 }
 
-/* Not a byte more fits in. */
+/* Fills the ring to the last byte. */
 static void fill_ring(struct sampler *s)
 {
     for (struct message *m; (m = ring_reserve(s->ring, sizeof *m));) {
-        *m = (struct message){.kind = MESSAGE_STILL};
+        *m = (struct message){.kind = MESSAGE_EXTENDED};
         ring_commit(s->ring, sizeof *m);
     }
 }
@@ -187,7 +188,7 @@ START_TEST(an_execve_is_told_when_the_ring_has_room_again)
     struct sampler *s = sampler_new(&config);
     ring_free(s->ring);
     s->ring = ring_new(1 << 16);
-    ck_assert_int_eq(sampler_add(s, pid, live, &err), 0);
+    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
     fill_ring(s);
     ck_assert_int_eq(sampler_start(s, &err), 0);
     uint64_t refused = counters_get(sampler_counters(s), COUNT_RING_FULL);
@@ -211,29 +212,29 @@ START_TEST(the_files_of_a_thread_that_was_asked_to_stop_stay_open)
     struct mem *live;
     ck_assert_int_eq(mem_live_open(&live, getpid(), &err), 0);
     struct sampler *s = sampler_new(&config);
-    ck_assert_int_eq(sampler_add(s, getpid(), live, &err), 0);
-    struct process *p = s->processes[0];
+    ck_assert_int_eq(sampler_add(s, getpid(), 0, live, &err), 0);
+    struct process *p = s->added[0];
     for (uint32_t i = 0; i < TASKS; i++) {
-        process_add(p, task_new(p, i + 1, getpid()));
-        p->tasks[i]->pending = i == 1;
-        ck_assert_int_ge(look_fd(s, p->tasks[i], TASK_SCHEDSTAT), 0);
+        process_add(p, thread_new(p, i + 1, getpid()));
+        p->threads[i]->pending = i == 1;
+        ck_assert_int_ge(thread_file_fd(s, p->threads[i], FILE_SCHEDSTAT), 0);
     }
     s->files.limit = s->files.open;
     for (uint32_t i = 0; i < TASKS; i++)
-        ck_assert_int_ge(look_fd(s, p->tasks[i], TASK_SYSCALL), 0);
+        ck_assert_int_ge(thread_file_fd(s, p->threads[i], FILE_SYSCALL), 0);
     ck_assert_uint_ge(counters_get(sampler_counters(s), COUNT_FDS_EVICTED), 1);
-    ck_assert_int_ge(p->tasks[1]->fds[TASK_SCHEDSTAT], 0);
-    ck_assert_int_ge(p->tasks[1]->fds[TASK_SYSCALL], 0);
+    ck_assert_int_ge(p->threads[1]->fds[FILE_SCHEDSTAT], 0);
+    ck_assert_int_ge(p->threads[1]->fds[FILE_SYSCALL], 0);
     sampler_free(s);
     mem_free(live);
 }
 END_TEST
 
-/* ---- many that sleep ---- */
+/* ---- dormant threads ---- */
 
 static int wake_pipe[2];
 
-/* One of them wakes for each byte, and sleeps again in another call. */
+/* One thread wakes for each byte, and blocks again in another call. */
 static void *sleep_twice(void *unused)
 {
     char byte;
@@ -243,7 +244,7 @@ static void *sleep_twice(void *unused)
     return unused;
 }
 
-static pid_t child_of_sleepers(void)
+static pid_t child_of_dormant_threads(void)
 {
     ck_assert_int_eq(pipe(wake_pipe), 0);
     pid_t pid = fork();
@@ -258,18 +259,18 @@ static pid_t child_of_sleepers(void)
         (void)pause();
 }
 
-/* Returns how many there are. */
+/* Waits until COUNT_DORMANT_PROVEN is AT_LEAST; returns it. */
 static uint64_t wait_for_proofs(struct sampler *s, uint64_t at_least)
 {
     uint64_t n;
     do {
         (void)usleep(10000);
-        n = counters_get(sampler_counters(s), COUNT_SLEEPERS_PROVEN);
+        n = counters_get(sampler_counters(s), COUNT_DORMANT_PROVEN);
     } while (n < at_least); /* else the test runs out of time */
     return n;
 }
 
-START_TEST(sleeper_that_wakes_is_seen_at_the_next_tick)
+START_TEST(dormant_thread_that_runs_is_seen_at_the_next_tick)
 {
     static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
     const int64_t soon_ns = NS_PER_S; /* a few ticks, but on a busy machine */
@@ -277,10 +278,10 @@ START_TEST(sleeper_that_wakes_is_seen_at_the_next_tick)
     struct mem *live;
     struct message m;
     uint32_t words;
-    pid_t pid = child_of_sleepers();
+    pid_t pid = child_of_dormant_threads();
     ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
     struct sampler *s = sampler_new(&config);
-    ck_assert_int_eq(sampler_add(s, pid, live, &err), 0);
+    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
     ck_assert_int_eq(sampler_start(s, &err), 0);
     ck_assert_int_ge(samples(s, 600, &m, &words), SLEEPERS + 1);
     uint64_t proven = wait_for_proofs(s, 10);
@@ -300,9 +301,9 @@ START_TEST(sleeper_that_wakes_is_seen_at_the_next_tick)
 }
 END_TEST
 
-/* ---- memory that does not come at once ---- */
+/* ---- a locked address space ---- */
 
-/* As that of a process whose address space is locked half of the time, a second at a time. */
+/* The memory of a process whose address space is locked in every other second. */
 struct lockable {
     struct mem mem, *live;
     _Atomic bool locked;
@@ -343,11 +344,11 @@ START_TEST(nobody_is_asked_while_memory_is_locked)
     ck_assert_int_eq(mem_live_open(&memory.live, pid, &err), 0);
     struct sampler *s = sampler_new(&config);
     const struct sampler_counters *c = sampler_counters(s);
-    ck_assert_int_eq(sampler_add(s, pid, &memory.mem, &err), 0);
+    ck_assert_int_eq(sampler_add(s, pid, 0, &memory.mem, &err), 0);
     ck_assert_int_eq(sampler_start(s, &err), 0);
     while (counters_get(c, COUNT_MEMORY_LOCKED) < 20) /* else the test runs out of time */
         (void)samples(s, 10, &m, &words);
-    /* A look during which the sampler itself had to wait for a CPU proves nothing. */
+    /* A read during which the sampler had to wait for a CPU proves nothing. */
     ck_assert_uint_lt(counters_get(c, COUNT_STOP_REQUESTS), 10);
     memory.locked = false;
     while (counters_get(c, COUNT_STOPS) < 20)
@@ -363,4 +364,4 @@ CHECK_MAIN("sampler", 30, nobody_is_asked_while_memory_is_locked,
            blocked_thread_is_read_again_for_a_new_hook,
            an_execve_is_told_when_the_ring_has_room_again,
            the_files_of_a_thread_that_was_asked_to_stop_stay_open,
-           a_wake_up_for_nothing_is_over_at_once, sleeper_that_wakes_is_seen_at_the_next_tick)
+           a_wake_up_for_nothing_is_over_at_once, dormant_thread_that_runs_is_seen_at_the_next_tick)

@@ -182,12 +182,37 @@ static struct profile_builder two_processes(const char *first, const char *secon
     return b;
 }
 
-START_TEST(several_processes_are_told_apart)
+START_TEST(processes_are_called_by_rank_or_pid)
 {
-    struct profile_builder b = two_processes("f@/a.py:1:2", "f@/a.py:1:2");
-    const char *at = strstr(export(&b, "speedscope", 1000), "\"profiles\"");
-    at = after(at, "\"10/main 10 | wall\"");
-    after(at, "\"20/main 20 | wall\"");
+    struct profile_builder b = builder_start(10, "torchrun");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app > wait4 [blocked]", 1000, 0);
+    builder_process(&b, 20, "python", "OMP_NUM_THREADS=2 RANK=1 WORLD_SIZE=2");
+    builder_run(&b, builder_thread(&b, 20, NULL), "f@/a.py:1:2", 1000, 900);
+    builder_run(&b, builder_thread(&b, 21, "loader"), "g@/a.py:1:2", 1000, 800);
+    const char *text = strstr(export(&b, "speedscope", 1000), "\"profiles\"");
+    after(text, "\"10 main | wall\"");
+    after(after(text, "\"rank1 main 20 | wall\""), "\"rank1 loader 21 | wall\"");
+}
+END_TEST
+
+/* When the main thread waits MAIN_MS of a second, and another one WORKER_MS. */
+static const char *opened(int64_t main_ms, int64_t worker_ms)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id main = builder_thread(&b, 10, NULL);
+    thread_id worker = builder_thread(&b, 11, "worker");
+    builder_run(&b, main, "main!app > futex [blocked]", main_ms, 0);
+    builder_run(&b, main, "main!app > f!app", 1000 - main_ms, 1000 - main_ms);
+    builder_run(&b, worker, "run!app > futex [blocked]", worker_ms, 0);
+    builder_run(&b, worker, "run!app > f!app", 1000 - worker_ms, 1000 - worker_ms);
+    return after(export(&b, "speedscope", 1000), "\"activeProfileIndex\":");
+}
+
+START_TEST(all_threads_are_opened_where_the_main_one_only_waits)
+{
+    ck_assert_int_eq(*opened(960, 100), '1');
+    ck_assert_int_eq(*opened(900, 100), '0');
+    ck_assert_int_eq(*opened(960, 960), '0');
 }
 END_TEST
 
@@ -436,39 +461,12 @@ START_TEST(folded_stacks_stay_below_the_limit)
 }
 END_TEST
 
-START_TEST(formats_are_found)
-{
-    ck_assert_str_eq(exporter_by_path("out.json")->name, "speedscope");
-    ck_assert_str_eq(exporter_by_path("out.txt")->name, "folded");
-    ck_assert_str_eq(exporter_by_path("out.json.gz")->name, "speedscope");
-    ck_assert_str_eq(exporter_by_name("raw")->name, "folded");
-    ck_assert_str_eq(exporter_default()->name, "speedscope");
-    ck_assert(!exporter_has_suffix(exporter_default(), "out.folded"));
-    ck_assert_ptr_null(exporter_by_path("out.xml"));
-    ck_assert_ptr_null(exporter_by_path("gz"));
-    ck_assert_ptr_null(exporter_by_path(".gz"));
-    ck_assert_ptr_null(exporter_by_name("xml"));
-}
-END_TEST
-
-START_TEST(formats_are_listed)
-{
-    struct text list = {0};
-    exporter_add_names(&list);
-    text_add(&list, "; ");
-    exporter_add_suffixes(&list);
-    ck_assert_str_eq(list.s,
-                     "speedscope or folded (raw); .json speedscope, .folded or .txt folded");
-    text_release(&list);
-}
-END_TEST
-
 CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_share_origin_and_end,
            rounding_does_not_drift_and_zeros_are_dropped, profiles_come_in_the_order_of_interest,
-           several_processes_are_told_apart, a_file_of_one_process_has_no_frames_of_others,
-           what_is_not_as_usual_is_told, deep_stacks_keep_both_ends,
-           ten_million_nodes_are_coarsened, recursions_of_many_depths_are_few_paths,
-           too_many_distinct_stacks_are_folded, a_few_of_many_paths_are_folded_from_the_innermost,
-           the_last_folds_are_made_too, a_file_that_stays_too_large_says_so,
-           nothing_sampled_is_still_a_file, folded_is_one_line_a_stack,
-           folded_stacks_stay_below_the_limit, formats_are_found, formats_are_listed)
+           a_file_of_one_process_has_no_frames_of_others, processes_are_called_by_rank_or_pid,
+           all_threads_are_opened_where_the_main_one_only_waits, what_is_not_as_usual_is_told,
+           deep_stacks_keep_both_ends, ten_million_nodes_are_coarsened,
+           recursions_of_many_depths_are_few_paths, too_many_distinct_stacks_are_folded,
+           a_few_of_many_paths_are_folded_from_the_innermost, the_last_folds_are_made_too,
+           a_file_that_stays_too_large_says_so, nothing_sampled_is_still_a_file,
+           folded_is_one_line_a_stack, folded_stacks_stay_below_the_limit)

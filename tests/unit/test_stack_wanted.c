@@ -32,7 +32,7 @@ static void tell(void)
     stack_wanted_tell(&feedback, TASK, &native, &snapshot);
 }
 
-static bool covers(const struct stack_part *parts, size_t n, uint64_t from, uint64_t end)
+static bool covers(const struct stack_range *parts, size_t n, uint64_t from, uint64_t end)
 {
     for (size_t i = 0; i < n; i++)
         if (parts[i].addr <= from && end <= parts[i].addr + parts[i].len)
@@ -50,7 +50,7 @@ START_TEST(small_frames_are_read_in_one_piece)
     const uint64_t sizes[] = {100, 20 * KIB, 60 * KIB, 100};
     stack_of(4, sizes, UNWIND_DONE);
     tell();
-    ck_assert_uint_eq(feedback_near(&feedback, TASK), 0);
+    ck_assert_uint_eq(feedback_read_bytes(&feedback, TASK), 0);
     ck_assert_uint_ge(feedback_stack(&feedback, TASK), 100 + 80 * KIB + 100);
     ck_assert_uint_le(feedback_stack(&feedback, TASK), 112 * KIB);
 }
@@ -59,11 +59,11 @@ END_TEST
 START_TEST(above_large_frames_only_their_tops_are_read)
 {
     const uint64_t sizes[] = {100, 541 * KIB, 541 * KIB, 300, 5000};
-    struct stack_part parts[FEEDBACK_PARTS];
+    struct stack_range parts[FEEDBACK_RANGES];
     stack_of(5, sizes, UNWIND_DONE);
     tell();
-    uint32_t near = feedback_near(&feedback, TASK);
-    size_t n = feedback_parts(&feedback, TASK, parts);
+    uint32_t near = feedback_read_bytes(&feedback, TASK);
+    size_t n = feedback_ranges(&feedback, TASK, parts);
     ck_assert_uint_ge(near, 100);
     ck_assert_uint_le(near, 64 * KIB);
     ck_assert_uint_eq(n, 2);
@@ -76,11 +76,11 @@ END_TEST
 START_TEST(each_cut_stack_tells_of_one_frame_more)
 {
     const uint64_t sizes[] = {100, 541 * KIB, 541 * KIB, 541 * KIB};
-    struct stack_part parts[FEEDBACK_PARTS];
+    struct stack_range parts[FEEDBACK_RANGES];
     for (size_t n = 2; n <= 4; n++) {
         stack_of(n, sizes, UNWIND_STACK_CUT);
         tell();
-        size_t n_parts = feedback_parts(&feedback, TASK, parts);
+        size_t n_parts = feedback_ranges(&feedback, TASK, parts);
         ck_assert_uint_eq(n_parts, n - 1);
         /* and of what lies above it */
         ck_assert(
@@ -92,10 +92,10 @@ END_TEST
 START_TEST(what_is_cut_within_a_part_doubles_it)
 {
     const uint64_t sizes[] = {100, 541 * KIB, 3000, 30000};
-    struct stack_part parts[FEEDBACK_PARTS];
+    struct stack_range parts[FEEDBACK_RANGES];
     stack_of(4, sizes, UNWIND_STACK_CUT);
     tell();
-    size_t n = feedback_parts(&feedback, TASK, parts);
+    size_t n = feedback_ranges(&feedback, TASK, parts);
     ck_assert_uint_eq(n, 1);
     ck_assert(covers(parts, n, frames[1].cfa - 64, frames[3].cfa + 30000));
 }
@@ -109,7 +109,7 @@ START_TEST(what_is_cut_at_sp_doubles_that)
     tell();
     stack_of(2, many, UNWIND_STACK_CUT);
     tell();
-    ck_assert_uint_ge(feedback_near(&feedback, TASK), 240 * KIB);
+    ck_assert_uint_ge(feedback_read_bytes(&feedback, TASK), 240 * KIB);
 }
 END_TEST
 
@@ -117,13 +117,13 @@ START_TEST(a_part_stays_for_some_stacks_that_do_not_need_it)
 {
     const uint64_t large[] = {100, 541 * KIB, 300};
     const uint64_t small[] = {100, 300};
-    struct stack_part parts[FEEDBACK_PARTS];
+    struct stack_range parts[FEEDBACK_RANGES];
     int stayed = 0;
     stack_of(3, large, UNWIND_DONE);
     tell();
     stack_of(2, small, UNWIND_DONE);
-    for (; stayed < 1000 && feedback_near(&feedback, TASK); stayed++) {
-        ck_assert_uint_eq(feedback_parts(&feedback, TASK, parts), 1);
+    for (; stayed < 1000 && feedback_read_bytes(&feedback, TASK); stayed++) {
+        ck_assert_uint_eq(feedback_ranges(&feedback, TASK, parts), 1);
         tell();
     }
     ck_assert_int_gt(stayed, 50);
@@ -135,11 +135,11 @@ START_TEST(two_chains_that_alternate_keep_both_parts)
 {
     const uint64_t one[] = {100, 541 * KIB, 300};
     const uint64_t other[] = {100, 541 * KIB, 9000};
-    struct stack_part parts[FEEDBACK_PARTS];
+    struct stack_range parts[FEEDBACK_RANGES];
     for (int i = 0; i < 20; i++) {
         stack_of(3, i % 2 ? one : other, UNWIND_DONE);
         tell();
-        size_t n = feedback_parts(&feedback, TASK, parts);
+        size_t n = feedback_ranges(&feedback, TASK, parts);
         ck_assert_uint_eq(n, 1);
         ck_assert(covers(parts, n, frames[1].cfa, SP + 100 + (uint64_t)541 * KIB + 9000));
     }
@@ -148,15 +148,15 @@ END_TEST
 
 START_TEST(more_parts_than_fit_are_read_in_one_piece)
 {
-    uint64_t sizes[FEEDBACK_PARTS + 2];
-    for (size_t i = 0; i < FEEDBACK_PARTS + 2; i++)
+    uint64_t sizes[FEEDBACK_RANGES + 2];
+    for (size_t i = 0; i < FEEDBACK_RANGES + 2; i++)
         sizes[i] = (uint64_t)100 * KIB;
-    stack_of(FEEDBACK_PARTS, sizes, UNWIND_DONE);
+    stack_of(FEEDBACK_RANGES, sizes, UNWIND_DONE);
     tell();
-    ck_assert_uint_gt(feedback_near(&feedback, TASK), 0);
-    stack_of(FEEDBACK_PARTS + 2, sizes, UNWIND_DONE);
+    ck_assert_uint_gt(feedback_read_bytes(&feedback, TASK), 0);
+    stack_of(FEEDBACK_RANGES + 2, sizes, UNWIND_DONE);
     tell();
-    ck_assert_uint_eq(feedback_near(&feedback, TASK), 0);
+    ck_assert_uint_eq(feedback_read_bytes(&feedback, TASK), 0);
 }
 END_TEST
 
@@ -164,7 +164,7 @@ END_TEST
 START_TEST(frames_out_of_order_do_no_harm)
 {
     const uint64_t sizes[] = {100, 541 * KIB, 300, 300, 300};
-    struct stack_part parts[FEEDBACK_PARTS];
+    struct stack_range parts[FEEDBACK_RANGES];
     stack_of(5, sizes, UNWIND_STACK_CUT);
     frames[1].cfa = UINT64_MAX;
     frames[2].sp = 0;
@@ -173,7 +173,7 @@ START_TEST(frames_out_of_order_do_no_harm)
     frames[4].cfa = frames[4].sp;
     native.stack_needed = UINT64_MAX - SP;
     tell();
-    size_t n = feedback_parts(&feedback, TASK, parts);
+    size_t n = feedback_ranges(&feedback, TASK, parts);
     for (size_t i = 0; i < n; i++)
         ck_assert_uint_le(parts[i].len, 256 * KIB);
     stack_of(0, sizes, UNWIND_DONE);
@@ -186,8 +186,8 @@ START_TEST(another_task_in_the_slot_is_not_answered)
     const uint64_t sizes[] = {100, 541 * KIB, 300};
     stack_of(3, sizes, UNWIND_DONE);
     tell();
-    ck_assert_uint_gt(feedback_near(&feedback, TASK), 0);
-    ck_assert_uint_eq(feedback_near(&feedback, TASK + FEEDBACK_SLOTS), 0);
+    ck_assert_uint_gt(feedback_read_bytes(&feedback, TASK), 0);
+    ck_assert_uint_eq(feedback_read_bytes(&feedback, TASK + FEEDBACK_SLOTS), 0);
 }
 END_TEST
 

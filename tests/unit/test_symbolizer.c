@@ -1,5 +1,5 @@
-/* Names of every instruction of small programs, built in many ways by symbols/build.sh, against
- * what addr2line says.  Differences are allowed only where test and comment name the reason. */
+/* The names of every instruction of small programs, which symbols/build.sh builds in many ways,
+ * against addr2line.  Differences are allowed only where test and comment name the reason. */
 #include "symbolizer/symbolizer.h"
 
 #include <inttypes.h>
@@ -140,7 +140,8 @@ static bool same_function(const char *name, const char *wanted)
     return same;
 }
 
-/* With some of gcc's DWARF 5, binutils 2.40 takes the unit's first file for all; elfutils does not. */
+/* With some of gcc's DWARF 5, binutils 2.40 takes the unit's first file for all; elfutils does
+ * not. */
 static bool is_wrong_file(const struct place *p)
 {
     enum { LINES_OF_SHAPES = 110 };
@@ -156,8 +157,8 @@ static bool same_place(const struct names *n, const struct location *l, const st
            (is_wrong_file(p) || str_eq(path_base(profile_text(n->profile, l->file)), p->file));
 }
 
-/* For inlined calls, binutils sometimes gives the name of the function that all is inlined into:
- * that counts as the same, and sets RET_OUTER. */
+/* For inlined calls, binutils sometimes gives the name of the function into which all is
+ * inlined.  That counts as the same, and sets RET_OUTER. */
 static bool same_names(const struct names *n, const struct location *l, const struct expectation *e,
                        bool *ret_outer)
 {
@@ -174,8 +175,8 @@ static bool same_names(const struct names *n, const struct location *l, const st
     return true;
 }
 
-/* Of functions that gcc split and put together again addr2line says the call of the part as well:
- * it is left out while more is expected than FOUND. */
+/* Of functions that gcc split and put together again, addr2line also gives the call of the part.
+ * It is left out while more frames are expected than FOUND. */
 static void join_split(struct expectation *e, size_t found)
 {
     for (size_t i = 0; i + 1 < e->n && e->n > found;) {
@@ -389,112 +390,8 @@ START_TEST(images_from_memory_have_exported_names)
 }
 END_TEST
 
-/* ---- a live process: this one ---- */
-
-static __attribute__((noinline)) int live_function(int x)
-{
-    return x + (int)getpid();
-}
-
-static bool is_live_function(const char *function)
-{
-    return str_eq(function, "live_function");
-}
-
-static bool on_progress(void *ctx, double share)
-{
-    double *last = ctx;
-    ck_assert(share > *last && share <= 1);
-    *last = share;
-    return true;
-}
-
-static bool stop_at_once(void *ctx, double share)
-{
-    ck_assert(share > 0 && share < 1);
-    ++*(int *)ctx;
-    return false;
-}
-
-static frame_id add_frame(struct profile *p, struct symbolizer *s, struct modules *modules,
-                          const void *code, uint32_t flags)
-{
-    struct module *m = modules_find(modules, (uintptr_t)code);
-    ck_assert_ptr_nonnull(m);
-    ck_assert_ptr_nonnull(module_elf(modules, m));
-    struct profile_module pm = {.name = profile_string(p, m->name),
-                                .path = profile_string(p, m->path)};
-    struct frame f = {.kind = FRAME_NATIVE, .flags = flags};
-    f.native.module = profile_module(p, &pm);
-    f.native.offset = (uintptr_t)code - m->bias;
-    symbolizer_add_module(s, f.native.module, modules, m);
-    return profile_frame(p, &f);
-}
-
-static const struct location *only_location(const struct profile *p, frame_id id)
-{
-    size_t n;
-    const struct location *l = profile_locations(p, id, &n);
-    ck_assert_uint_eq(n, 1);
-    return l;
-}
-
-/* What is begun apart changes the profile only when it is ended. */
-static void check_go(struct symbolizer *s, const struct profile *p, frame_id libc)
-{
-    size_t n;
-    struct naming_go *go = symbolizers_start(&s, 1);
-    ck_assert_ptr_nonnull(go);
-    while (!naming_go_is_done(go))
-        usleep(1000);
-    ck_assert_ptr_null(profile_locations(p, libc, &n));
-    ck_assert_uint_eq(naming_go_end(go), 1);
-    ck_assert(strstr(profile_text(p, only_location(p, libc)->function), "printf"));
-    ck_assert_ptr_null(symbolizers_start(&s, 1));
-    ck_assert_uint_eq(naming_go_end(NULL), 0);
-}
-
-START_TEST(live_frames_get_their_names)
-{
-    struct mem *mem;
-    struct err err;
-    double share = 0;
-    ck_assert_int_eq(mem_live_open(&mem, getpid(), &err), 0);
-    struct modules *modules = modules_new(getpid(), mem);
-    ck_assert_int_eq(modules_refresh(modules), 0);
-    struct profile *p = profile_new(0);
-    struct symbolizer *s = symbolizer_new(p, getpid());
-    frame_id libc = add_frame(p, s, modules, (const void *)printf, FRAME_IS_INTERPRETER);
-    check_go(s, p, libc);
-    frame_id own = add_frame(p, s, modules, (const void *)live_function, FRAME_IS_INTERPRETER);
-    frame_id user = add_frame(p, s, modules, (const void *)live_function, 0);
-    struct frame jit = {.kind = FRAME_NATIVE, .native = {.offset = 0x1234}};
-    frame_id nowhere = profile_frame(p, &jit);
-    symbolizer_set_plumbing(s, is_live_function, NULL);
-    int asked = 0;
-    symbolizers_run(&s, 1, stop_at_once, &asked);
-    ck_assert_int_eq(asked, 1);
-    symbolizers_run(&s, 1, on_progress, &share);
-    ck_assert(share == 1);
-    ck_assert_str_eq(profile_text(p, only_location(p, own)->function), "live_function");
-    ck_assert(str_ends(profile_text(p, only_location(p, own)->file), "/test_symbolizer.c"));
-    ck_assert(only_location(p, own)->plumbing);
-    ck_assert(!only_location(p, user)->plumbing);
-    ck_assert(strstr(profile_text(p, only_location(p, libc)->function), "printf"));
-    ck_assert(!only_location(p, libc)->plumbing);
-    size_t n;
-    ck_assert_ptr_null(profile_locations(p, nowhere, &n));
-    symbolizers_run(&s, 1, NULL, NULL);
-    ck_assert_int_ne(live_function(1), 0);
-    symbolizer_free(s);
-    profile_free(p);
-    modules_free(modules);
-    mem_free(mem);
-}
-END_TEST
-
 CHECK_MAIN("symbolizer", 40, all_variants_agree_with_addr2line,
            functions_inside_functions_are_found, functions_know_where_they_start,
            assembly_reaches_to_the_next_symbol, exported_aliases_come_first,
            exported_names_come_before_hidden_ones, a_debug_file_that_does_not_belong_is_left,
-           images_from_memory_have_exported_names, live_frames_get_their_names)
+           images_from_memory_have_exported_names)

@@ -1,5 +1,5 @@
-/* Files that are well-formed enough for libelf and libdw, and made to cost as much as can be, or to have libdw open
- * what it should not. */
+/* Files that are well-formed enough for libelf and libdw, but made to cost as much as can be, or
+ * to make libdw open what it should not. */
 #include "symbolizer/module_names.h"
 
 #include <elf.h>
@@ -240,7 +240,7 @@ static void check_member(void *ctx, const char *name, const struct addr_range *w
     m->found++;
 }
 
-/* With line tables alone, which clang makes, DWARF does not say what is around a function. */
+/* With line tables alone, as clang makes them, DWARF does not give a function's scope. */
 START_TEST(members_are_qualified)
 {
     static const char *const variants[] = {"dwarf5", "clang_lines"};
@@ -258,7 +258,7 @@ START_TEST(members_are_qualified)
 }
 END_TEST
 
-/* The calls in between are left out; who makes the outermost one is the function all the same. */
+/* The calls in between are left out.  The outermost function is the right one all the same. */
 START_TEST(more_inlined_calls_than_are_told_apart)
 {
     struct names n;
@@ -353,7 +353,8 @@ static void put_sections(FILE *f, const struct layout *l)
         put(f, &table, sizeof table);
 }
 
-/* A file whose N_TABLES symbol tables are the same N_SYMBOLS at one address, with names of up to NAME_BYTES. */
+/* A file whose N_TABLES symbol tables are the same N_SYMBOLS at one address, with names of up to
+ * NAME_BYTES. */
 static void write_symbols(const char *path, int n_tables, uint32_t n_symbols, uint32_t name_bytes)
 {
     struct layout l = {.strings = CODE_BYTES * 2,

@@ -1,4 +1,4 @@
-/* What is kept of a module's symbols when it is known what will be asked for. */
+/* The symbols of a module that are kept when the wanted addresses are known. */
 #include "symbolizer/symtab.h"
 
 #include <gelf.h>
@@ -15,7 +15,8 @@ static const char *name_at(const struct names *n, uint64_t addr)
     return found ? profile_text(n->profile, l[found - 1].function) : "none";
 }
 
-/* WANTED are looked up as the only ones, and must be called what ALL, which knows everything, calls them. */
+/* Looks up WANTED as the only ones.  They must be called what ALL, which knows everything, calls
+ * them. */
 static void compare_few(const char *file, const struct names *all, const uint64_t *wanted, size_t n)
 {
     struct names few;

@@ -12,7 +12,10 @@ static struct table table_of(struct profile_builder *b, int64_t end_ms)
     struct view_options options = {0};
     struct table t;
     profile_end(b->p, end_ms * NS_PER_MS);
-    table_init(&t, b->p, &options, MAX_ROWS);
+    struct groups groups;
+    groups_init(&groups, b->p, &options);
+    table_init(&t, &groups, MAX_ROWS);
+    groups_release(&groups);
     profile_free(b->p);
     return t;
 }
@@ -30,16 +33,19 @@ START_TEST(a_row_is_data)
     ck_assert(!t.partial);
     ck_assert_str_eq(row->label, "main 10");
     ck_assert_uint_eq(row->n_threads, 1);
-    ck_assert(!row->idle);
+    ck_assert_ptr_null(row->idle);
     ck_assert_int_eq(row->wall_ns, INT64_C(1000) * NS_PER_MS);
     ck_assert_int_eq(row->cpu_ns, INT64_C(300) * NS_PER_MS);
     ck_assert_int_eq(row->runqueue_ns, 0);
     ck_assert_int_eq(row->seen_ns, INT64_C(900) * NS_PER_MS);
-    ck_assert_int_eq(row->path_ns, INT64_C(600) * NS_PER_MS);
-    ck_assert_uint_eq(row->n_parts, 3);
-    ck_assert_str_eq(row->parts[0], "f a.py:3");
-    ck_assert_str_eq(row->parts[1], "db::sync");
-    ck_assert_str_eq(row->parts[2], "[read pipe]");
+    ck_assert_uint_eq(row->n_paths, 2);
+    ck_assert_int_eq(row->paths[0].ns, INT64_C(600) * NS_PER_MS);
+    ck_assert_uint_eq(row->paths[0].n, 3);
+    ck_assert_str_eq(row->paths[0].parts[0], "f a.py:3");
+    ck_assert_str_eq(row->paths[0].parts[1], "db::sync");
+    ck_assert_str_eq(row->paths[0].parts[2], "[read pipe]");
+    ck_assert_int_eq(row->paths[1].ns, INT64_C(300) * NS_PER_MS);
+    ck_assert_str_eq(row->paths[1].parts[0], "f a.py:2");
     table_release(&t);
 }
 END_TEST
@@ -57,10 +63,28 @@ START_TEST(threads_that_do_the_same_are_one_row)
     ck_assert_uint_eq(t.n, 2);
     ck_assert_str_eq(t.rows[1].label, "3 x omp worker");
     ck_assert_uint_eq(t.rows[1].n_threads, 3);
-    ck_assert(t.rows[1].idle);
     ck_assert_int_eq(t.rows[1].wall_ns, INT64_C(3000) * NS_PER_MS);
-    ck_assert_uint_eq(t.rows[1].n_parts, 1);
-    ck_assert_str_eq(t.rows[1].parts[0], "gomp_team_barrier_wait_of_a_long_name");
+    ck_assert_uint_eq(t.rows[1].n_paths, 0);
+    ck_assert_str_eq(t.rows[1].idle, "gomp_team_barrier_wait_of_a_long_name");
+    table_release(&t);
+}
+END_TEST
+
+START_TEST(idle_threads_of_several_pools_are_helpers)
+{
+    struct profile_builder b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    for (pid_t tid = 11; tid < 14; tid++)
+        builder_run(&b, builder_thread(&b, tid, NULL),
+                    "gomp_barrier_wait!libgomp.so.1 > futex [blocked]", 1000, 0);
+    builder_run(&b, builder_thread(&b, 14, "pt_autograd_0"),
+                "torch::autograd::ReadyQueue::pop!libtorch_cpu.so > futex [blocked]", 1000, 0);
+    struct table t = table_of(&b, 1000);
+    ck_assert_uint_eq(t.n, 2);
+    ck_assert_str_eq(t.rows[1].label, "4 helper threads");
+    ck_assert_uint_eq(t.rows[1].n_threads, 4);
+    ck_assert_str_eq(t.rows[1].idle, "3 x omp worker, pt_autograd_0");
+    ck_assert_ptr_null(t.rows[1].others);
     table_release(&t);
 }
 END_TEST
@@ -77,13 +101,13 @@ START_TEST(rows_past_the_limit_are_summed_up)
     ck_assert_uint_eq(t.n, MAX_ROWS);
     ck_assert_str_eq(t.rows[2].label, "3 more threads");
     ck_assert_uint_eq(t.rows[2].n_threads, 3);
-    ck_assert_uint_eq(t.rows[2].n_parts, 0);
+    ck_assert_uint_eq(t.rows[2].n_paths, 0);
+    ck_assert_str_eq(t.rows[2].others, "c, d, e");
     ck_assert_int_eq(t.rows[2].cpu_ns, INT64_C(210) * NS_PER_MS);
     ck_assert_int_eq(t.rows[2].seen_ns, INT64_C(300) * NS_PER_MS);
-    ck_assert_int_eq(t.rows[2].path_ns, 0);
     table_release(&t);
 }
 END_TEST
 
 CHECK_MAIN("table", 20, a_row_is_data, threads_that_do_the_same_are_one_row,
-           rows_past_the_limit_are_summed_up)
+           idle_threads_of_several_pools_are_helpers, rows_past_the_limit_are_summed_up)

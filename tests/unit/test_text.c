@@ -98,6 +98,11 @@ START_TEST(characters_are_counted_and_cut)
     ck_assert_uint_eq(utf8_cut(s, 7, 4), 7);
     ck_assert_uint_eq(utf8_cut(s, 2, 9), 2);
     ck_assert_uint_eq(utf8_cut("", 0, 3), 0);
+    struct text t = {0};
+    text_add_cut(&t, s, 7, 4);
+    text_add_cut(&t, s, 7, 3);
+    ck_assert_str_eq(t.s, "aé…baé…");
+    text_release(&t);
 }
 END_TEST
 

@@ -7,15 +7,15 @@ enum { ORIGIN = 1000 };
 static const int64_t MS = NS_PER_MS;
 
 static struct profile *profile;
-static struct lane lane;
+static struct thread_timeline timeline;
 static stack_id stack;
 
 static void set_up(void)
 {
     profile = profile_new(0);
     process_id process = profile_process(profile, &(struct profile_process){.pid = 1});
-    lane = (struct lane){.thread =
-                             profile_thread(profile, process, 1, profile_string(profile, "t"), 0)};
+    timeline = (struct thread_timeline){
+        .thread = profile_thread(profile, process, 1, profile_string(profile, "t"), 0)};
     stack = profile_push(profile, (stack_id){0}, profile_mark(profile, "f", NULL));
 }
 
@@ -30,14 +30,14 @@ static struct message at(int64_t ms, int64_t until_ms, uint64_t run_ms, uint64_t
 
 static const struct run *run_at(size_t i, size_t n)
 {
-    const struct profile_thread *t = profile_see_thread(profile, lane.thread);
+    const struct profile_thread *t = profile_see_thread(profile, timeline.thread);
     ck_assert_uint_eq(t->n_runs, n);
     return &t->runs[i];
 }
 
 static int64_t counted(enum counted kind)
 {
-    return profile_see_thread(profile, lane.thread)->counts.ns[kind];
+    return profile_see_thread(profile, timeline.thread)->counts.ns[kind];
 }
 
 START_TEST(sample_holds_until_the_next)
@@ -45,8 +45,8 @@ START_TEST(sample_holds_until_the_next)
     set_up();
     struct message first = at(0, 0, 100, 10);
     struct message second = at(12, 0, 107, 12);
-    lane_open(&lane, &first, stack, stack, RUN_RUNNING, false);
-    lane_close(&lane, profile, &second, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
     const struct run *run = run_at(0, 1);
     ck_assert_int_eq(run->weights.wall_ns, 12 * MS);
     ck_assert_int_eq(run->state, RUN_RUNNING);
@@ -61,8 +61,8 @@ START_TEST(gap_without_proof_is_missed)
     set_up();
     struct message first = at(0, 0, 100, 0);
     struct message second = at(100, 0, 190, 0);
-    lane_open(&lane, &first, stack, stack, RUN_RUNNING, false);
-    lane_close(&lane, profile, &second, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 20 * MS);
     ck_assert_int_eq(counted(COUNTED_CPU), 90 * MS);
     ck_assert_int_eq(run_at(1, 2)->state, RUN_MISSED);
@@ -78,8 +78,8 @@ START_TEST(gap_is_measured_by_the_rate_of_its_time)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(100, 0, 190, 0);
     second.interval_ns = 30 * MS;
-    lane_open(&lane, &first, stack, stack, RUN_RUNNING, false);
-    lane_close(&lane, profile, &second, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 60 * MS);
     ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, 40 * MS);
 }
@@ -92,54 +92,56 @@ START_TEST(state_counts_where_the_kernel_does_not)
     const enum run_state states[] = {RUN_RUNNING_OR_RUNNABLE, RUN_BLOCKED, RUN_RUNNABLE,
                                      RUN_RUNNING};
     for (int i = 0; i < 4; i++) {
-        lane_open(&lane, &m, stack, stack, states[i], false);
+        thread_timeline_open(&timeline, &m, stack, stack, states[i], false);
         m.time_ns += (i + 1) * MS;
-        lane_close(&lane, profile, &m, ORIGIN);
+        thread_timeline_close(&timeline, profile, &m, ORIGIN);
     }
-    lane_end(&lane, profile, &m, ORIGIN);
+    thread_timeline_end(&timeline, profile, &m, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_CPU), (1 + 4) * MS);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 3 * MS);
     ck_assert_int_eq(counted(COUNTED_OFF_CPU), 2 * MS);
 }
 END_TEST
 
-/* A thread's counts are gone when it has ended: else all of one that lives for less than an interval were a wait. */
+/* A thread's counts are gone when it has ended: else all of one that lives for less than an
+ * interval were a wait. */
 START_TEST(state_counts_from_the_last_sample_to_the_end)
 {
     set_up();
     struct message first = at(0, 0, 100, 10);
     struct message second = at(10, 0, 107, 12);
     struct message end = at(16, 0, 107, 12);
-    end.kind = MESSAGE_TASK_END;
-    lane_open(&lane, &first, stack, stack, RUN_RUNNING, false);
-    lane_close(&lane, profile, &second, ORIGIN);
-    lane_open(&lane, &second, stack, stack, RUN_RUNNING, false);
-    lane_close(&lane, profile, &end, ORIGIN);
+    end.kind = MESSAGE_THREAD_END;
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
+    thread_timeline_open(&timeline, &second, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_CPU), (7 + 6) * MS);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 2 * MS);
-    lane_open(&lane, &second, stack, stack, RUN_BLOCKED, false);
-    lane_close(&lane, profile, &end, ORIGIN);
+    thread_timeline_open(&timeline, &second, stack, stack, RUN_BLOCKED, false);
+    thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_CPU), (7 + 6) * MS);
-    lane_open(&lane, &second, stack, stack, RUN_RUNNABLE, false);
-    lane_close(&lane, profile, &end, ORIGIN);
+    thread_timeline_open(&timeline, &second, stack, stack, RUN_RUNNABLE, false);
+    thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_CPU), (7 + 6) * MS);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), (2 + 6) * MS);
-    end.flags = TASK_STILL_ALIVE; /* they were read just now */
-    lane_open(&lane, &second, stack, stack, RUN_RUNNING, false);
-    lane_close(&lane, profile, &end, ORIGIN);
+    end.flags = THREAD_STILL_ALIVE; /* they were read just now */
+    thread_timeline_open(&timeline, &second, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_CPU), (7 + 6) * MS);
 }
 END_TEST
 
-/* With --gil the thread did other things between two samples, and the kernel's counts are of all. */
+/* With --gil the thread did other things between two samples, and the kernel's counts are of
+ * all. */
 START_TEST(state_counts_where_samples_are_left_out)
 {
     set_up();
     struct message first = at(0, 0, 100, 10);
     struct message second = at(12, 0, 103, 12);
-    lane.by_state = true;
-    lane_open(&lane, &first, stack, stack, RUN_RUNNING, false);
-    lane_close(&lane, profile, &second, ORIGIN);
+    timeline.by_state = true;
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 12 * MS);
     ck_assert_int_eq(counted(COUNTED_CPU), 12 * MS);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 0);
@@ -153,8 +155,8 @@ START_TEST(proof_covers_any_gap)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(100, 95, 102, 0);
     second.repeats = 9;
-    lane_open(&lane, &first, stack, stack, RUN_BLOCKED, false);
-    lane_close(&lane, profile, &second, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_BLOCKED, false);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 100 * MS);
     ck_assert_uint_eq(run_at(0, 1)->samples, 10);
     ck_assert_int_eq(counted(COUNTED_CPU), 2 * MS);
@@ -167,8 +169,8 @@ START_TEST(counts_that_lag_add_up)
     set_up();
     struct message times[] = {at(0, 0, 100, 0), at(10, 0, 100, 0), at(20, 0, 118, 0)};
     for (int i = 0; i < 2; i++) {
-        lane_open(&lane, &times[i], stack, stack, RUN_RUNNING, false);
-        lane_close(&lane, profile, &times[i + 1], ORIGIN);
+        thread_timeline_open(&timeline, &times[i], stack, stack, RUN_RUNNING, false);
+        thread_timeline_close(&timeline, profile, &times[i + 1], ORIGIN);
     }
     ck_assert_int_eq(counted(COUNTED_CPU), 18 * MS);
     ck_assert_int_eq(counted(COUNTED_OFF_CPU), 2 * MS);
@@ -182,17 +184,11 @@ START_TEST(holds_are_not_counted_as_time_off_the_cpu)
     struct message second = at(10, 0, 108, 0);
     first.held_ns = 5 * NS_PER_MS;
     second.held_ns = 7 * NS_PER_MS;
-    lane_open(&lane, &first, stack, stack, RUN_RUNNING, false);
-    lane_close(&lane, profile, &second, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_OFF_CPU), 0);
 }
 END_TEST
-
-static const char *leaf_of(const struct run *run)
-{
-    const struct frame *f = profile_get_frame(profile, profile_stack_frame(profile, run->stack));
-    return profile_text(profile, f->mark.name);
-}
 
 /* Until it runs, a thread that was woken has the run count of its sleep. */
 START_TEST(wait_after_a_sleep_ends_its_stretch)
@@ -203,14 +199,14 @@ START_TEST(wait_after_a_sleep_ends_its_stretch)
     struct message second = at(100, 95, 101, 40);
     second.repeats = 9;
     second.sched.runs = first.sched.runs + 1;
-    lane_open(&lane, &first, asleep, stack, RUN_BLOCKED, false);
-    lane_close(&lane, profile, &second, ORIGIN);
+    thread_timeline_open(&timeline, &first, asleep, stack, RUN_BLOCKED, false);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 2)->state, RUN_BLOCKED);
     ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 70 * MS);
     ck_assert_int_eq(run_at(1, 2)->state, RUN_RUNNABLE);
     ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, 30 * MS);
     ck_assert_int_eq(run_at(1, 2)->start_ns, 70 * MS);
-    ck_assert_str_eq(leaf_of(run_at(1, 2)), "[waiting for cpu]");
+    ck_assert_int_eq(profile_stack_wait(profile, run_at(1, 2)->stack)->kind, WAIT_CPU);
     ck_assert_uint_eq(profile_stack_parent(profile, run_at(1, 2)->stack).ix, stack.ix);
 }
 END_TEST
@@ -222,8 +218,8 @@ START_TEST(waits_of_several_runs_are_not_placed)
     struct message first = at(0, 0, 100, 10);
     struct message second = at(10, 0, 101, 14);
     second.sched.runs = first.sched.runs + 2;
-    lane_open(&lane, &first, stack, stack, RUN_BLOCKED, false);
-    lane_close(&lane, profile, &second, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_BLOCKED, false);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_BLOCKED);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 4 * MS);
 }
@@ -235,30 +231,30 @@ START_TEST(wait_that_does_not_end_is_counted)
     set_up();
     struct message first = at(0, 0, 100, 10);
     struct message end = at(500, 500, 100, 10);
-    end.kind = MESSAGE_TASK_END;
-    end.flags = TASK_STILL_ALIVE;
+    end.kind = MESSAGE_THREAD_END;
+    end.flags = THREAD_STILL_ALIVE;
     end.repeats = 49;
-    lane_open(&lane, &first, stack, stack, RUN_RUNNABLE, false);
-    lane_close(&lane, profile, &end, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNABLE, false);
+    thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 500 * MS);
     ck_assert_int_eq(counted(COUNTED_OFF_CPU), 0);
 }
 END_TEST
 
-/* Found waiting at each tick, but the kernel counted half of that: the sampler itself was in the way at
- * the other half. */
+/* Found waiting at each tick, but the kernel counted half of that: the sampler itself was in the
+ * way at the other half. */
 START_TEST(waiting_is_shown_as_counted)
 {
     set_up();
     stack_id waiting =
-        profile_push(profile, stack, profile_mark(profile, "[waiting for cpu]", NULL));
+        profile_push(profile, stack, profile_wait(profile, &(struct wait){.kind = WAIT_CPU}));
     for (int64_t i = 0; i < 100; i++) {
         struct message now = at(10 * i, 0, 100, 5 * (uint64_t)i);
         struct message next = at(10 * i + 10, 0, 100, 5 * (uint64_t)i + 5);
-        lane_open(&lane, &now, waiting, stack, RUN_RUNNABLE, false);
-        lane_close(&lane, profile, &next, ORIGIN);
+        thread_timeline_open(&timeline, &now, waiting, stack, RUN_RUNNABLE, false);
+        thread_timeline_close(&timeline, profile, &next, ORIGIN);
     }
-    const struct profile_thread *t = profile_see_thread(profile, lane.thread);
+    const struct profile_thread *t = profile_see_thread(profile, timeline.thread);
     int64_t waited_ns = 0;
     for (size_t i = 0; i < t->n_runs; i++) {
         bool waits = t->runs[i].state == RUN_RUNNABLE;
@@ -269,19 +265,20 @@ START_TEST(waiting_is_shown_as_counted)
 }
 END_TEST
 
-/* One that was woken most likely waits, one that was not most likely ran until the sampler took its CPU. */
+/* One that was woken most likely waits, one that was not most likely ran until the sampler took its
+ * CPU. */
 START_TEST(wait_of_a_thread_that_was_woken_is_less_in_doubt)
 {
     set_up();
     struct message first = at(0, 0, 100, 0);
     struct message second = at(10, 0, 105, 1);
-    lane_open(&lane, &first, stack, stack, RUN_RUNNABLE, true);
-    lane_close(&lane, profile, &second, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNABLE, true);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNABLE);
     struct message third = at(20, 0, 105, 2);
-    lane.waited_ns = -200 * MS;
-    lane_open(&lane, &second, stack, stack, RUN_RUNNABLE, true);
-    lane_close(&lane, profile, &third, ORIGIN);
+    timeline.waited_ns = -200 * MS;
+    thread_timeline_open(&timeline, &second, stack, stack, RUN_RUNNABLE, true);
+    thread_timeline_close(&timeline, profile, &third, ORIGIN);
     ck_assert_int_eq(run_at(1, 2)->state, RUN_BLOCKED); /* the kernel counted less than one */
 }
 END_TEST
@@ -292,8 +289,8 @@ START_TEST(long_wait_is_not_in_doubt)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(50, 45, 100, 0);
     second.repeats = 4;
-    lane_open(&lane, &first, stack, stack, RUN_RUNNABLE, false);
-    lane_close(&lane, profile, &second, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNABLE, false);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNABLE);
 }
 END_TEST
@@ -306,26 +303,66 @@ START_TEST(sample_held_so_far_is_there_once)
     still.repeats = 5;
     struct message second = at(100, 95, 102, 0);
     second.repeats = 4;
-    lane_open(&lane, &first, stack, stack, RUN_BLOCKED, false);
-    lane_hold(&lane, profile, &still, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_BLOCKED, false);
+    thread_timeline_hold(&timeline, profile, &still, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 50 * MS);
-    lane_close(&lane, profile, &second, ORIGIN);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 100 * MS);
     ck_assert_uint_eq(run_at(0, 1)->samples, 10);
     ck_assert_int_eq(counted(COUNTED_CPU), 2 * MS);
 }
 END_TEST
 
-/* Found waiting for a CPU, but the kernel counted no wait; a mark that stands for the whole stack stays. */
+/* Found waiting for a CPU, but the kernel counted no wait; a mark that stands for the whole stack
+ * stays. */
 START_TEST(mark_of_no_stack_stays)
 {
     set_up();
     struct message first = at(0, 0, 100, 0);
     struct message second = at(10, 0, 110, 0);
-    lane_open(&lane, &first, stack, stack, RUN_RUNNABLE, false);
-    lane_close(&lane, profile, &second, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNABLE, false);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNING);
     ck_assert_uint_eq(run_at(0, 1)->stack.ix, stack.ix);
+}
+END_TEST
+
+/* The thread at the end of the stack of the run at I waits for a lock of this thread's; 0: nobody's
+ * that is known. */
+static pid_t holder_at(size_t i, size_t n)
+{
+    return profile_stack_wait(profile, run_at(i, n)->stack)->side.tid;
+}
+
+START_TEST(a_lock_changes_hands_while_a_thread_waits)
+{
+    for (int changes = 0; changes <= 2; changes++) {
+        set_up();
+        struct wait wait = {.kind = WAIT_CALL,
+                            .side = {.thing = THING_MUTEX, .holder = HOLDER_THREAD, .tid = 2}};
+        stack_id waits = profile_push(profile, stack, profile_wait(profile, &wait));
+        struct message first = at(0, 0, 100, 0);
+        struct message held = at(30, 30, 100, 0);
+        struct message second = at(50, 50, 100, 0);
+        thread_timeline_open(&timeline, &first, waits, stack, RUN_BLOCKED, false);
+        for (int i = 0; i < changes; i++) {
+            wait.side.tid = 3 + i;
+            thread_timeline_change_side(&timeline, profile, &wait.side, ORIGIN + 20 * MS);
+        }
+        thread_timeline_hold(&timeline, profile, &held, ORIGIN);
+        thread_timeline_close(&timeline, profile, &second, ORIGIN);
+        size_t n = changes ? 2 : 1;
+        ck_assert_int_eq(holder_at(0, n), 2);
+        ck_assert_int_eq(run_at(0, n)->weights.wall_ns, changes ? 20 * MS : 50 * MS);
+        if (!changes)
+            continue;
+        ck_assert_int_eq(holder_at(1, n), changes == 1 ? 3 : 0); /* who had it when is not known */
+        ck_assert_int_eq(run_at(1, n)->weights.wall_ns, 30 * MS);
+        ck_assert_int_eq(run_at(1, n)->state, RUN_BLOCKED);
+        ck_assert_int_eq(counted(COUNTED_OFF_CPU), 50 * MS);
+        ck_assert_int_eq(profile_see_thread(profile, timeline.thread)->still_since_ns, 0);
+        profile_free(profile);
+    }
 }
 END_TEST
 
@@ -336,4 +373,5 @@ CHECK_MAIN("timeline", 20, mark_of_no_stack_stays, sample_held_so_far_is_there_o
            state_counts_where_samples_are_left_out, proof_covers_any_gap, counts_that_lag_add_up,
            holds_are_not_counted_as_time_off_the_cpu, wait_after_a_sleep_ends_its_stretch,
            waits_of_several_runs_are_not_placed, wait_that_does_not_end_is_counted,
-           wait_of_a_thread_that_was_woken_is_less_in_doubt)
+           wait_of_a_thread_that_was_woken_is_less_in_doubt,
+           a_lock_changes_hands_while_a_thread_waits)

@@ -1,4 +1,4 @@
-/* Hostile stacks: whatever bytes a snapshot holds, the walk ends, within its bounds.  The modules
+/* Hostile stacks: whatever bytes a snapshot holds, the walk ends within its bounds.  The modules
  * are this process's own, so that rules are real. */
 #include "unwinder/unwinder.h"
 
@@ -325,8 +325,8 @@ START_TEST(undefined_is_not_the_same)
 }
 END_TEST
 
-/* Words that follow a call, half of which lead into code that no file holds, whence nothing leads on but a guess: each
- * of them begins to look through all that lie above. */
+/* Words that follow a call.  Half of them lead into code that no file holds, from where only a
+ * guess leads on: each begins to look through all words above it. */
 START_TEST(a_stack_of_guesses_costs_little)
 {
     enum { CODE_BYTES = 4096, AFTER_CALL = 102 };

@@ -108,11 +108,11 @@ START_TEST(one_function_is_one_id_unless_lines_are_asked)
 }
 END_TEST
 
-START_TEST(plumbing_is_hidden)
+START_TEST(internal_functions_are_hidden)
 {
     setup();
     frame_id f = native("python3", 0x40, FRAME_IS_INTERPRETER);
-    struct location loc = {.function = profile_string(b.p, "_PyEval_Vector"), .plumbing = true};
+    struct location loc = {.function = profile_string(b.p, "_PyEval_Vector"), .internal = true};
     profile_locate(b.p, f, &loc, 1);
     stack_id s = builder_stack(&b, "f@/a.py:1:2");
     s = profile_push(b.p, s, f);
@@ -125,19 +125,18 @@ START_TEST(plumbing_is_hidden)
 END_TEST
 
 /* The mark would be hidden with it. */
-START_TEST(guessed_plumbing_is_shown)
+START_TEST(guessed_internal_functions_are_shown)
 {
     setup();
     frame_id named = native("python3", 0x40, FRAME_IS_INTERPRETER | FRAME_IS_GUESSED);
     frame_id nameless = native("python3", 0x50, FRAME_IS_INTERPRETER | FRAME_IS_GUESSED);
-    struct location loc = {.function = profile_string(b.p, "_PyEval_Vector"), .plumbing = true};
+    struct location loc = {.function = profile_string(b.p, "_PyEval_Vector"), .internal = true};
     profile_locate(b.p, named, &loc, 1);
     stack_id s = builder_stack(&b, "f@/a.py:1:2");
     s = profile_push(b.p, s, named);
     s = profile_push(b.p, s, nameless);
     s = profile_push(b.p, s, profile_mark(b.p, "[x]", NULL));
-    ck_assert_str_eq(names(s, (struct view_options){0}),
-                     "f > _PyEval_Vector [guessed] > python3+0x50 [guessed] > [x]");
+    ck_assert_str_eq(names(s, (struct view_options){0}), "f > _PyEval_Vector > python3+0x50 > [x]");
     teardown();
 }
 END_TEST
@@ -219,9 +218,47 @@ START_TEST(guessed_frames_say_so)
     frame_id sure = native("libx.so", 0x40, 0);
     profile_locate(b.p, sure, &loc, 1);
     stack_id s = profile_push(b.p, profile_push(b.p, (stack_id){0}, sure), f);
-    ck_assert_str_eq(names(s, (struct view_options){0}), "run > run [guessed]");
+    ck_assert_str_eq(names(s, (struct view_options){0}), "run > run");
     ck_assert_uint_eq(view_frame_count(v), 2);
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(v, s, &n);
+    ck_assert_str_eq(stack[0].file, "[libx.so]");
+    ck_assert_str_eq(stack[1].file, "[guessed] [libx.so]");
     teardown();
+}
+END_TEST
+
+START_TEST(entry_frames_and_aliases_are_hidden)
+{
+    static const struct {
+        const char *stack, *shown;
+    } cases[] = {
+        {"_start!app > __libc_start_main!libc.so.6 > __libc_start_call_main!libc.so.6 > main!app",
+         "main"},
+        {"clone3!libc.so.6 > start_thread!libc.so.6 > f!app", "f"},
+        {"_start!app > __libc_start_main_impl!app > main!app", "main"}, /* linked statically */
+        {"clone3!libc.so.6 > start_thread!libc.so.6", "start_thread"},
+        {"clone3!libc.so.6 > futex [blocked]", "futex [blocked]"},
+        {"main!app > f!app > clone3!libc.so.6", "main > f > clone3"}, /* starts a thread */
+        {"f!app > read!libc.so.6 > __GI___libc_read!libc.so.6 > read pipe [blocked]",
+         "f > read > read pipe [blocked]"},
+        {"f!app > pthread_cond_wait!libc.so.6 > __pthread_cond_wait_common!libc.so.6 > "
+         "__futex_abstimed_wait_common!libc.so.6 > __futex_abstimed_wait_common64!libc.so.6",
+         "f > pthread_cond_wait > __futex_abstimed_wait_common"},
+        {"f!app > malloc!libc.so.6 > _int_malloc!libc.so.6", "f > malloc > _int_malloc"},
+        {"f!app > read!app > __read!libc.so.6", "f > read > __read"}, /* the user's own */
+        {"qsort_r!libc.so.6 > msort!libc.so.6 > msort!libc.so.6", "qsort_r > msort > msort"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setup();
+        stack_id s = builder_stack(&b, cases[i].stack);
+        ck_assert_str_eq(names(s, (struct view_options){0}), cases[i].shown);
+        size_t n = 0;
+        names(s, (struct view_options){.whole = true});
+        (void)view_stack(v, s, &n);
+        ck_assert_uint_eq(n, profile_stack_depth(b.p, s));
+        teardown();
+    }
 }
 END_TEST
 
@@ -233,8 +270,29 @@ START_TEST(no_stack_has_no_frames)
 }
 END_TEST
 
+/* The mount first, so that a viewer adds up what waits for it. */
+START_TEST(path_below_a_mount_follows_it)
+{
+    setup();
+    struct profile_mount mount = {.point = profile_string(b.p, "/mnt/data")};
+    struct wait wait = {.kind = WAIT_CALL,
+                        .call = profile_string(b.p, "read"),
+                        .object = profile_string(b.p, "/mnt/data/a/b"),
+                        .mount = profile_mount(b.p, &mount)};
+    stack_id s = profile_push(b.p, builder_stack(&b, "run!libx.so"), profile_wait(b.p, &wait));
+    ck_assert_str_eq(names(s, (struct view_options){0}),
+                     "run > read /mnt/data [blocked] > /mnt/data/a/b");
+    mount.point = profile_string(b.p, "/");
+    wait.mount = profile_mount(b.p, &mount);
+    s = profile_push(b.p, builder_stack(&b, "run!libx.so"), profile_wait(b.p, &wait));
+    ck_assert_str_eq(names(s, (struct view_options){0}), "run > read /mnt/data/a/b [blocked]");
+    teardown();
+}
+END_TEST
+
 CHECK_MAIN("view", 20, inlined_calls_are_expanded, one_of_two_equal_marks_is_shown,
-           one_function_is_one_id_unless_lines_are_asked, plumbing_is_hidden,
-           guessed_plumbing_is_shown, nameless_function_is_one_frame, nameless_code_is_an_offset,
-           nameless_interpreter_code_shows_as_innermost_only, languages_can_be_hidden,
-           guessed_frames_say_so, no_stack_has_no_frames)
+           one_function_is_one_id_unless_lines_are_asked, internal_functions_are_hidden,
+           guessed_internal_functions_are_shown, nameless_function_is_one_frame,
+           nameless_code_is_an_offset, nameless_interpreter_code_shows_as_innermost_only,
+           languages_can_be_hidden, guessed_frames_say_so, entry_frames_and_aliases_are_hidden,
+           path_below_a_mount_follows_it, no_stack_has_no_frames)

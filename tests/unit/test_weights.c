@@ -57,7 +57,8 @@ static void assert_near(int64_t ns, int64_t wanted_ms)
     ck_assert_int_ge(ns, wanted_ms * MS - 1000);
 }
 
-/* Sleeps found at 60 of 100 ticks that were 50 % of the time: each total goes to the samples of its own state. */
+/* Sleeps found at 60 of 100 ticks that were 50 % of the time: each total goes to the samples of its
+ * own state. */
 START_TEST(each_state_shares_its_own_total)
 {
     set_up();
@@ -71,7 +72,8 @@ START_TEST(each_state_shares_its_own_total)
 }
 END_TEST
 
-/* In the first half every sample was taken, in the second each third: both weigh what was counted in them. */
+/* In the first half every sample was taken, in the second each third: both weigh what was counted
+ * in them. */
 START_TEST(each_window_has_its_own_factor)
 {
     set_up();
@@ -105,7 +107,8 @@ START_TEST(small_windows_are_joined)
 }
 END_TEST
 
-/* A minute in one call, which is one run, and then a minute of others: no mark within that run parts what it stands for. */
+/* A minute in one call, which is one run, and then a minute of others: no mark within that run
+ * parts what it stands for. */
 START_TEST(window_does_not_end_within_a_run)
 {
     set_up();

@@ -1,5 +1,6 @@
-/* The least that a stop by ptrace(2) costs: stops the main thread of a process RATE times a second, reads
- * its registers and 16 KiB of its stack, and lets it go.  No unwinding, no names, nothing kept.
+/* The least that a stop by ptrace(2) costs: stops the main thread of a process RATE times a second,
+ * reads its registers and 16 KiB of its stack, and lets it go.  No unwinding, no names, nothing
+ * kept.
  *   bare PID SECONDS RATE */
 #include <elf.h>
 #include <stdio.h>

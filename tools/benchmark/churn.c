@@ -1,11 +1,13 @@
-/* The target of tools/soak: threads that work, and threads that come and go, in turns with another such process.
+/* The target of tools/soak: threads that work, and threads that come and go, in turns with another
+ * such process.
  *
  * usage: churn PARITY WORKERS all|asleep FILE
  *
- * Works in the seconds of CLOCK_MONOTONIC whose number modulo 2 is PARITY, and sleeps in the others.  WORKERS
- * threads compute the same sum over and over; one more starts threads that live from 0.2 to 20 ms, spinning or
- * asleep, or all of them asleep.  At the end of its stdin it writes what it saw to FILE, as JSON: rounds of each second, sums that came
- * out wrong, waits that were cut short, and the life of each thread. */
+ * Works in the seconds of CLOCK_MONOTONIC whose number modulo 2 is PARITY, and sleeps in the
+ * others.  WORKERS threads compute the same sum over and over; one more starts threads that live
+ * from 0.2 to 20 ms, spinning or asleep, or all of them asleep.  At the end of its stdin it writes
+ * what it saw to FILE, as JSON: rounds of each second, sums that came out wrong, waits that were
+ * cut short, and the life of each thread. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>

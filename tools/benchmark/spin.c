@@ -1,8 +1,8 @@
-/* Spins, reading the clock, and so sees when it was held: the target of tools/bench.  The clock is the
- * CPU's counter: clock_gettime(2) would keep the thread in the vdso, which py-spy cannot unwind.
- * A hold is a gap of 2 µs or more between two clock reads in which the thread's voluntary context
- * switches rose: this code never gives up the CPU itself, so only a stop can have done it.  What of
- * a gap was waiting for a CPU, by schedstat, is given beside it.
+/* Spins, reading the clock, and so sees when it was held: the target of tools/bench.  The clock is
+ * the CPU's counter: clock_gettime(2) would keep the thread in the vdso, which py-spy cannot
+ * unwind. A hold is a gap of 2 µs or more between two clock reads in which the thread's voluntary
+ * context switches rose: this code never gives up the CPU itself, so only a stop can have done it.
+ * What of a gap was waiting for a CPU, by schedstat, is given beside it.
  * SIGUSR1 starts the counting, SIGTERM ends it; then one line of JSON goes to stdout. */
 #include <fcntl.h>
 #include <pthread.h>

@@ -3,8 +3,10 @@
 python     pure Python, 40 calls deep
 extension  a C function 20 calls deep that holds the GIL
 numpy      the same below a numpy ufunc that calls back into Python
-torch      the main thread in C code holding the GIL, torch and its threads loaded, two DataLoader workers
-busy:N     N - 1 more threads that compute in C, and N that are blocked, beside the main thread in C code
+torch      the main thread in C code holding the GIL, torch and its threads loaded, two DataLoader
+           workers
+busy:N     N - 1 more threads that compute in C, and N that are blocked, beside the main thread in C
+           code
 threads:N  N threads, nearly all blocked, beside the main thread in C code
 churn:N    N threads a second that are started and end at once, beside the main thread in C code
 """
@@ -57,8 +59,8 @@ def measure():
             seen, queued_before = switches, queued
         last = t
     stops = usage(thread).ru_nvcsw - first
-    print(json.dumps({"stops": stops, "detected": detected, "loops": loops, "start_ns": start, "end_ns": last,
-                      "holds": holds}), flush=True)
+    print(json.dumps({"stops": stops, "detected": detected, "loops": loops, "start_ns": start,
+                      "end_ns": last, "holds": holds}), flush=True)
 
 
 def descend(depth):
@@ -128,8 +130,8 @@ def run_churn(library, rate):
     free.spin(20)
 
 
-KINDS = {"extension": run_extension, "numpy": run_numpy, "torch": run_torch, "busy": run_busy, "threads": run_threads,
-         "churn": run_churn}
+KINDS = {"extension": run_extension, "numpy": run_numpy, "torch": run_torch, "busy": run_busy,
+         "threads": run_threads, "churn": run_churn}
 
 
 def main():

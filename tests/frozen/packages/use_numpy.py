@@ -22,7 +22,8 @@ def one_at_a_time(x):
 def calls_back():
     rows = np.apply_along_axis(lambda row: row.sum() + one_at_a_time(row[:3]).max(), 1, MATRIX[:20])
     table = np.frompyfunc(lambda a, b: a + b, 2, 1)
-    return table.reduce(np.arange(30, dtype=object)), rows, np.fromiter((i * i for i in range(200)), float)
+    return table.reduce(np.arange(30, dtype=object)), rows, np.fromiter((i * i for i in range(200)),
+                                                                        float)
 
 
 class Loud(np.ndarray):

@@ -2,15 +2,19 @@
 import polars as pl
 from everywhere import forever
 
-FRAME = pl.DataFrame({"key": [i % 97 for i in range(20000)], "value": [float(i * 7919 % 10007) for i in range(20000)]})
+FRAME = pl.DataFrame({"key": [i % 97 for i in range(20000)],
+                      "value": [float(i * 7919 % 10007) for i in range(20000)]})
 
 
 def groups():
-    return FRAME.lazy().group_by("key").agg(pl.col("value").mean(), pl.col("value").std().alias("spread")).sort("key").collect()
+    return FRAME.lazy().group_by("key").agg(pl.col("value").mean(),
+                                            pl.col("value").std().alias(
+                                                "spread")).sort("key").collect()
 
 
 def joins():
-    return FRAME.join(FRAME.unique("key"), on="key").sort("value").with_columns(pl.col("value").rolling_mean(5))
+    return FRAME.join(FRAME.unique("key"),
+                      on="key").sort("value").with_columns(pl.col("value").rolling_mean(5))
 
 
 def calls_back():

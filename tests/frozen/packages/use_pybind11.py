@@ -1,4 +1,5 @@
-"""A pybind11 module: std::function, virtual functions overridden in Python, exceptions both ways, no GIL."""
+"""A pybind11 module: std::function, virtual functions overridden in Python, exceptions both ways,
+no GIL."""
 import bound
 from everywhere import forever
 
@@ -9,7 +10,8 @@ class Square(bound.Shape):
 
 
 def calls_back():
-    return bound.apply(lambda v: sum(range(v % 30)), 200), bound.sort_by(list(range(100, 0, -1)), lambda v: v * 7 % 13)
+    return bound.apply(lambda v: sum(range(v % 30)), 200), bound.sort_by(list(range(100, 0, -1)),
+                                                                         lambda v: v * 7 % 13)
 
 
 def overrides():

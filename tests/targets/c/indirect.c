@@ -1,5 +1,5 @@
-/* Blocked in a function that was called through a pointer.  OMIT: its caller has no frame pointer, so that nothing
- * but the chain speaks for it.
+/* Blocked in a function that was called through a pointer.  OMIT: its caller has no frame pointer,
+ * so that nothing but the chain speaks for it.
  * STACK: read blocks calls main [libc.so.6] __libc_start_main _start */
 #include "ready.h"
 

@@ -1,6 +1,6 @@
 /* Blocked below code that it loaded from an object and, as LLVM does, registered through GDB's JIT
- * interface: the object as it is, with the addresses of its sections filled in.  With the argument "map"
- * it writes a perf map instead, with "silent" neither.
+ * interface: the object as it is, with the addresses of its sections filled in.  With the argument
+ * "map" it writes a perf map instead, with "silent" neither.
  * STACK: read blocks compiled_inner compiled_outer main [libc.so.6] __libc_start_main _start */
 #include <elf.h>
 #include <stdint.h>

@@ -49,15 +49,17 @@ if g++ -O2 -g -fopenmp "$src/parallel.cc" -o parallel; then
     describe parallel
 fi
 
-# What addr2line itself takes for another function: code without DWARF at addresses that a dropped function has, which
-# lies at 0, in a program whose headers and code are one segment (gold's way).
+# What addr2line itself takes for another function: code without DWARF at addresses that a dropped
+# function has, which lies at 0, in a program whose headers and code are one segment (gold's way).
 gcc -O2 -c "$src/plain.c" -o odd.plain.o
 gcc -c "$src/entry.S" -o odd.entry.o
 g++ -O2 -g -std=c++17 -ffunction-sections "$src/odd.cc" odd.plain.o odd.entry.o \
     -Wl,--gc-sections,-z,noseparate-code -o odd
 
-# Built in a folder that is not said, as distributions do: glibc's sources are csu/../csu/libc-start.c.
-(cd "$src" && gcc -O2 -g "-fdebug-prefix-map=$src=csu/../lib" -c plain.c -o "$OLDPWD/relative.plain.o")
+# Built in a folder that is not said, as distributions do: glibc's sources are
+# csu/../csu/libc-start.c.
+(cd "$src" &&
+    gcc -O2 -g "-fdebug-prefix-map=$src=csu/../lib" -c plain.c -o "$OLDPWD/relative.plain.o")
 g++ -O2 -std=c++17 "$src/odd.cc" relative.plain.o odd.entry.o -o relative
 
 gcc -O2 -g "$src/split.c" -o split_up
@@ -92,8 +94,8 @@ if command -v xz >/dev/null; then
     objcopy --add-section .gnu_debugdata=mini.symbols.xz mini
 fi
 
-# What libdw would do by itself, and may not: take the file that is at the path of one shared with others (dwz), and
-# open a FIFO where the .dwo file should be.
+# What libdw would do by itself, and may not: take the file that is at the path of one shared with
+# others (dwz), and open a FIFO where the .dwo file should be.
 printf '%s\0' "$PWD/linked.dbg" >altlink
 printf '01234567890123456789' >>altlink
 objcopy --add-section .gnu_debugaltlink=altlink dwarf5 alt_wrong
@@ -106,7 +108,8 @@ objcopy --compress-debug-sections=zlib dwarf5 packed
 objcopy --compress-debug-sections=zlib-gnu dwarf5 packed_gnu
 
 # A section of that name that is there in name only.
-printf '.section .zdebug_info, "", @nobits\n.zero 4096\n.section .note.GNU-stack, "", @progbits\n' | gcc -c -x assembler - -o nobits.o
+printf '.section .zdebug_info, "", @nobits\n.zero 4096\n.section .note.GNU-stack, "", @progbits\n' |
+    gcc -c -x assembler - -o nobits.o
 gcc -O2 -c "$src/plain.c" -o nobits.plain.o
 g++ -O2 -std=c++17 "$src/odd.cc" nobits.plain.o odd.entry.o nobits.o -o nobits
 
@@ -158,7 +161,8 @@ start_function()
 END
 }
 
-# A debugging entry whose sibling is its own child: whoever follows both walks it twice, and so on at each level.
+# A debugging entry whose sibling is its own child: whoever follows both walks it twice, and so on
+# at each level.
 siblings() # NAME TAG LEVELS
 {
     {

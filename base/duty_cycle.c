@@ -1,0 +1,20 @@
+#include "base/duty_cycle.h"
+
+#include "base/clock.h"
+#include "base/minmax.h"
+
+bool duty_cycle_begin(struct duty_cycle *r)
+{
+    r->begun_ns = clock_now_ns();
+    if (r->begun_ns < r->due_ns)
+        return false;
+    r->begun_cpu_ns = clock_cpu_ns();
+    return true;
+}
+
+void duty_cycle_end(struct duty_cycle *r, int64_t share, int64_t least_ns)
+{
+    int64_t end_ns = clock_now_ns();
+    int64_t pause_ns = max_i64(share * (clock_cpu_ns() - r->begun_cpu_ns), end_ns - r->begun_ns);
+    r->due_ns = end_ns + max_i64(pause_ns, least_ns);
+}

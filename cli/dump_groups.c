@@ -1,0 +1,382 @@
+#include "cli/dump_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "summary/idle.h"
+#include "summary/short_name.h"
+
+enum { ORDER_CIRCLE, ORDER_GONE, ORDER_BEHIND, ORDER_MAIN, ORDER_OTHER, ORDER_IDLE };
+
+/* ---- finding them ---- */
+
+static int order_of(struct dump *d, size_t i)
+{
+    const struct dumped *t = &d->threads[i];
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+    bool linked = i < d->waits.n;
+    if (linked && d->waits.items[i].cycle)
+        return ORDER_CIRCLE;
+    if (t->side.holder == HOLDER_GONE)
+        return ORDER_GONE;
+    if (linked && d->waits.items[i].behind)
+        return ORDER_BEHIND;
+    if (t->tid == t->pid || t->state != THREAD_BLOCKED || t->gil.gil == PY_GIL_HOLDING)
+        return ORDER_MAIN;
+    return idle_pool_wait(stack, n) ? ORDER_IDLE : ORDER_OTHER;
+}
+
+struct group_key {
+    const char *state, *stack;
+    int order;
+};
+
+static bool same_group(const void *item, const void *wanted)
+{
+    const struct dump_group *g = item;
+    const struct group_key *key = wanted;
+    return g->order == key->order && str_eq(g->state, key->state) && str_eq(g->stack.s, key->stack);
+}
+
+static void add_member(struct dump_groups *all, struct index *index, struct dump_group *made,
+                       size_t thread)
+{
+    struct group_key key = {made->state, made->stack.s, made->order};
+    uint64_t hash =
+        hash_bytes(made->stack.s, made->stack.len) ^ hash_bytes(made->state, strlen(made->state));
+    uint32_t at = index_find(index, hash, all->items, sizeof *all->items, same_group, &key);
+    if (at == INDEX_NONE) {
+        all->items = array_reserve(all->items, &all->capacity, all->n + 1, sizeof *all->items);
+        at = (uint32_t)all->n;
+        index_add(index, hash, at);
+        all->items[all->n++] = *made;
+    } else {
+        free(made->state);
+        text_release(&made->stack);
+    }
+    struct dump_group *g = &all->items[at];
+    g->members = array_reserve(g->members, &g->capacity, g->n + 1, sizeof *g->members);
+    g->members[g->n++] = thread;
+}
+
+static void add_thread(struct dump *d, size_t i, const struct dump_style *style,
+                       struct dump_groups *all, struct index *index)
+{
+    const struct dumped *t = &d->threads[i];
+    struct dump_group g = {.order = order_of(d, i)};
+    struct text state = {0};
+    text_add(&state, "");
+    dump_words_state(d, t, style, false, &state);
+    if (style->twice)
+        text_add(&state, t->ran ? " ran" : "");
+    g.state = xstrdup(state.s);
+    text_release(&state);
+    text_add(&g.stack, "");
+    if (t->sampled)
+        dump_words_stack(d, t, style, &all->sources, &(struct dump_members){0}, &g.stack, g.hidden);
+    add_member(all, index, &g, i);
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const struct dump_group *x = a;
+    const struct dump_group *y = b;
+    if (x->order != y->order)
+        return x->order - y->order;
+    if (x->order == ORDER_MAIN && x->n != y->n)
+        return x->n < y->n ? -1 : 1;
+    return x->members[0] < y->members[0] ? -1 : 1;
+}
+
+/* Who is in the same stack is one group, whatever the arguments. */
+static void add_arguments(struct dump *d, const struct dump_style *style, struct dump_groups *all,
+                          struct dump_group *g)
+{
+    const struct dumped *t = &d->threads[g->members[0]];
+    const struct dump_members members = {g->members, g->n};
+    text_clear(&g->stack);
+    text_add(&g->stack, "");
+    if (t->sampled)
+        dump_words_stack(d, t, style, &all->sources, &members, &g->stack, g->hidden);
+}
+
+void dump_groups_find(struct dump *d, const struct dump_style *style, struct dump_groups *ret)
+{
+    struct index index = {0};
+    for (size_t i = 0; i < d->n; i++)
+        add_thread(d, i, style, ret, &index);
+    index_release(&index);
+    for (size_t i = 0; i < ret->n && style->locals; i++)
+        add_arguments(d, style, ret, &ret->items[i]);
+    if (ret->n)
+        qsort(ret->items, ret->n, sizeof *ret->items, by_order);
+}
+
+void dump_groups_release(struct dump_groups *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        free(g->items[i].members);
+        free(g->items[i].state);
+        text_release(&g->items[i].stack);
+    }
+    free(g->items);
+    source_lines_release(&g->sources);
+    *g = (struct dump_groups){0};
+}
+
+/* ---- their first lines ---- */
+
+static const struct dumped *member(const struct dump *d, const struct dump_group *g, size_t i)
+{
+    return &d->threads[g->members[i]];
+}
+
+/* What their names have in common: "worker-*", "main"; false: nothing. */
+static bool add_common_name(const struct dump *d, const struct dump_group *g, struct text *out)
+{
+    struct text other = {0};
+    bool same = true;
+    text_add_group(out, member(d, g, 0)->called);
+    for (size_t i = 1; i < g->n && same; i++) {
+        const char *called = member(d, g, i)->called;
+        if (str_eq(called, member(d, g, 0)->called))
+            continue;
+        text_clear(&other);
+        text_add_group(&other, called);
+        same = str_eq(other.s, out->s);
+    }
+    bool all = same;
+    for (size_t i = 1; i < g->n && all; i++)
+        all = str_eq(member(d, g, i)->called, member(d, g, 0)->called);
+    if (all) {
+        text_clear(out);
+        text_add(out, member(d, g, 0)->called);
+    }
+    text_release(&other);
+    return same;
+}
+
+static void add_label(const struct dump *d, const struct dump_group *g, struct text *out)
+{
+    enum { MOST_COLUMNS = 40 };
+    struct text label = {0};
+    struct text common = {0};
+    if (g->n == 1)
+        dumped_add_label(d, member(d, g, 0), true, &label);
+    else if (add_common_name(d, g, &common))
+        text_addf(&label, "%zu x %s", g->n, common.s);
+    else
+        text_addf(&label, "%zu threads", g->n);
+    if (utf8_columns(label.s, label.len) > MOST_COLUMNS)
+        text_add_cut(out, label.s, label.len, MOST_COLUMNS);
+    else
+        text_add(out, label.s);
+    text_release(&label);
+    text_release(&common);
+}
+
+/* How long they have done so, and who ran, where the first line of the dump does not say it. */
+static void add_time(const struct dump *d, const struct dump_group *g,
+                     const struct dump_style *style, struct text *out)
+{
+    size_t ran = 0;
+    size_t blocked = 0;
+    size_t counted = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        const struct dumped *t = member(d, g, i);
+        ran += t->ran;
+        counted += t->counted && !t->ended;
+        blocked += t->sampled && t->state == THREAD_BLOCKED;
+    }
+    if (d->all_ran || (!d->any_ran && !style->twice))
+        return;
+    if (blocked == g->n && !ran && counted == g->n) {
+        text_add(out, ", for ");
+        dump_words_time(d->look_ns, out);
+        text_add(out, " or more");
+    } else if (ran && (blocked == g->n || style->twice)) {
+        if (ran < g->n)
+            text_addf(out, ", %zu of them ran meanwhile", ran);
+        else
+            text_add(out, style->twice ? ", ran between the looks" : ", ran meanwhile");
+    } else if (style->twice && counted == g->n) {
+        text_add(out, ", did not run between the looks");
+    }
+}
+
+/* STATE, which begins with what one does, as what several do: "wait", "are stopped". */
+static void add_plural(const char *state, struct text *out)
+{
+    static const char *const verbs[] = {"waits", "runs", "sleeps"};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        if (!str_starts(state, verbs[i]))
+            continue;
+        text_add_bytes(out, verbs[i], strlen(verbs[i]) - 1);
+        text_add(out, state + strlen(verbs[i]));
+        return;
+    }
+    bool is = str_starts(state, "is ");
+    text_add(out, is ? "are" : "");
+    text_add(out, state + (is ? strlen("is") : 0));
+}
+
+/* What they do, with its numbers if these are the same for all. */
+static void add_state(const struct dump *d, const struct dump_group *g,
+                      const struct dump_style *style, struct text *out)
+{
+    struct text first = {0};
+    struct text other = {0};
+    bool same = true;
+    text_add(&first, "");
+    dump_words_state(d, member(d, g, 0), style, true, &first);
+    for (size_t i = 1; i < g->n && same; i++) {
+        text_clear(&other);
+        text_add(&other, "");
+        dump_words_state(d, member(d, g, i), style, true, &other);
+        same = str_eq(first.s, other.s);
+    }
+    if (!same) {
+        text_clear(&first);
+        text_add(&first, "");
+        dump_words_state(d, member(d, g, 0), style, false, &first);
+    }
+    if (g->n > 1)
+        add_plural(first.s, out);
+    else
+        text_add(out, first.s);
+    add_time(d, g, style, out);
+    text_release(&first);
+    text_release(&other);
+}
+
+/* "9457-9464, 9466" for ascending numbers, of which MOST stretches are shown. */
+struct ranges {
+    struct text *out;
+    long first, last;
+    size_t n, most;
+};
+
+static void end_range(struct ranges *r)
+{
+    if (r->n && r->n <= r->most) {
+        text_addf(r->out, "%s%ld", r->n > 1 ? ", " : "", r->first);
+        if (r->last > r->first)
+            text_addf(r->out, r->last == r->first + 1 ? ", %ld" : "-%ld", r->last);
+    }
+}
+
+static void add_number(struct ranges *r, long number)
+{
+    if (r->n && number == r->last + 1) {
+        r->last = number;
+        return;
+    }
+    end_range(r);
+    r->n++;
+    r->first = r->last = number;
+}
+
+/* The rank of T's process; −1: it has none. */
+static long rank_of(const struct dump *d, const struct dumped *t)
+{
+    char *process = dumped_process(d, t);
+    long rank = str_starts(process, "rank") ? strtol(process + strlen("rank"), NULL, 10) : -1;
+    free(process);
+    return rank;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const long *x = a;
+    const long *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* "in rank0-12, 14-63": false if not all members have a rank. */
+static bool add_ranks(const struct dump *d, const struct dump_group *g, size_t most,
+                      struct text *out)
+{
+    long *ranks = xcalloc(g->n, sizeof *ranks);
+    bool all = true;
+    for (size_t i = 0; i < g->n && all; i++)
+        all = (ranks[i] = rank_of(d, member(d, g, i))) >= 0;
+    if (all) {
+        qsort(ranks, g->n, sizeof *ranks, by_value);
+        struct ranges r = {.out = out, .most = most};
+        text_add(out, "in rank ");
+        for (size_t i = 0; i < g->n; i++)
+            if (i == 0 || ranks[i] != ranks[i - 1])
+                add_number(&r, ranks[i]);
+        end_range(&r);
+        text_addf(out, "%s: ", r.n > most ? " …" : "");
+    }
+    free(ranks);
+    return all;
+}
+
+static void add_names(const struct dump *d, const struct dump_group *g, size_t most,
+                      struct text *out)
+{
+    for (size_t i = 0; i < g->n && i < most; i++) {
+        text_add(out, i ? ", " : "");
+        dumped_add_label(d, member(d, g, i), true, out);
+    }
+    if (g->n > most)
+        text_addf(out, " and %zu more", g->n - most);
+}
+
+static void add_tids(const struct dump *d, const struct dump_group *g, size_t most,
+                     struct text *out)
+{
+    struct ranges r = {.out = out, .most = most};
+    long *tids = xcalloc(g->n, sizeof *tids);
+    for (size_t i = 0; i < g->n; i++)
+        tids[i] = member(d, g, i)->tid;
+    qsort(tids, g->n, sizeof *tids, by_value);
+    for (size_t i = 0; i < g->n; i++)
+        add_number(&r, tids[i]);
+    end_range(&r);
+    free(tids);
+    text_add(out, r.n > most ? ", …" : "");
+}
+
+static void add_list(const struct dump *d, const struct dump_group *g,
+                     const struct dump_style *style, struct text *out)
+{
+    struct text line = {0};
+    struct text common = {0};
+    size_t most = style->full ? g->n : 8;
+    text_add(&line, "");
+    (void)add_ranks(d, g, most, &line);
+    if (add_common_name(d, g, &common))
+        add_tids(d, g, most, &line);
+    else
+        add_names(d, g, most, &line);
+    text_add(out, "  ");
+    (void)text_add_wrapped(out, line.s, 2, 2, style->width);
+    text_add(out, "\n");
+    text_release(&line);
+    text_release(&common);
+}
+
+void dump_groups_add_head(const struct dump *d, const struct dump_group *g,
+                          const struct dump_style *style, struct text *out)
+{
+    enum { STATE_COLUMN = 18, INDENT = 6 };
+    struct text state = {0};
+    size_t start = out->len;
+    add_label(d, g, out);
+    size_t used = utf8_columns(out->s + start, out->len - start);
+    text_addf(out, "%*s", (int)(used + 1 < STATE_COLUMN ? STATE_COLUMN - used : 2), "");
+    used = utf8_columns(out->s + start, out->len - start);
+    text_add(&state, "");
+    add_state(d, g, style, &state);
+    (void)text_add_wrapped(out, state.s, used, used < 30 ? used : INDENT, style->width);
+    text_add(out, "\n");
+    if (g->n > 1)
+        add_list(d, g, style, out);
+    text_release(&state);
+}

@@ -1,0 +1,282 @@
+#include "cli/dump_waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "cli/dump_look.h"
+#include "cli/dump_peers.h"
+#include "summary/futex_kind.h"
+#include "summary/wait_side.h"
+#include "summary/wait_text.h"
+#include "target/mem.h"
+#include "target/proc.h"
+#include "worker/futex_lock.h"
+
+enum { SECOND_LOOK_NS = NS_PER_S / 2, CONDITION_BYTES = 48 };
+
+/* ---- is it still so? ---- */
+
+/* Its run count, and the call that it is blocked in; false: it is in none, or cannot be read. */
+static bool read_thread(const struct dumped *t, uint64_t *ret_runs, struct syscall_state *ret_call)
+{
+    char text[256];
+    struct schedstat sched;
+    ssize_t len = proc_read_text(t->pid, t->tid, "schedstat", text, sizeof text);
+    if (len < 0 || schedstat_parse(text, (size_t)len, &sched) < 0 || !sched.runs)
+        return false;
+    *ret_runs = sched.runs;
+    len = proc_read_text(t->pid, t->tid, "syscall", text, sizeof text);
+    return len > 0 && syscall_state_parse(text, (size_t)len, ret_call) == 0 &&
+           ret_call->view == SYSCALL_BLOCKED;
+}
+
+static bool has_it_still(const struct dumped *t, const uint64_t args[6])
+{
+    struct err err = {0};
+    struct mem *live = NULL;
+    struct task_status holder;
+    if (proc_status(t->side.pid, t->side.tid, &holder) < 0 ||
+        mem_live_open(&live, t->pid, &err) < 0)
+        return false;
+    bool same = futex_lock_decode(args, live).owner == holder.ns_tid;
+    mem_free(live);
+    return same;
+}
+
+/* Does T wait for the same holder?  Who waits for the GIL does so on one or the other word of a
+ * condition variable, and the holder is another thread of the circle, which has not run. */
+static bool waits_still(const struct dump *d, const struct dumped *t, uint64_t *ret_runs)
+{
+    struct syscall_state call;
+    if (!read_thread(t, ret_runs, &call))
+        return false;
+    if (t->side.thing == THING_GIL) {
+        const struct dumped *holder = dumped_gil_holder(d, t);
+        uint64_t apart =
+            call.args[0] > t->args[0] ? call.args[0] - t->args[0] : t->args[0] - call.args[0];
+        return holder && holder->gil.gil == PY_GIL_HOLDING && apart < CONDITION_BYTES;
+    }
+    if (wait_side_is_kernels(t->side.thing))
+        return dump_peers_wait_still(d, t);
+    /* Of Python's locks the one look has to do: it was made with the holder's frames. */
+    return call.args[0] == t->args[0] &&
+           (t->side.thing == THING_PY_LOCK || has_it_still(t, call.args));
+}
+
+/* ---- circles ---- */
+
+/* Whether all of CYCLE wait on.  RUNS, by item: their run counts, kept if FIRST, else compared. */
+static bool look(const struct dump *d, int cycle, uint64_t *runs, bool first)
+{
+    for (size_t i = 0; i < d->waits.n; i++) {
+        const struct waiter *w = &d->waits.items[i];
+        uint64_t now;
+        if (w->cycle != cycle)
+            continue;
+        if (!waits_still(d, &d->threads[w->tag], &now))
+            return false;
+        if (!first && now != runs[i] && w->side.thing != THING_GIL)
+            return false;
+        runs[i] = now;
+    }
+    return true;
+}
+
+static void confirm(struct dump *d)
+{
+    uint64_t *runs = xcalloc(d->waits.n, sizeof *runs);
+    bool any = false;
+    for (int cycle = 1; cycle <= d->waits.n_cycles; cycle++) {
+        d->deadlocks[cycle] = !wait_graph_is_timed(&d->waits, cycle) && look(d, cycle, runs, true);
+        any |= d->deadlocks[cycle];
+    }
+    if (any)
+        dump_look_wait(d, clock_now_ns() - d->look_begin_ns + SECOND_LOOK_NS, true);
+    for (int cycle = 1; any && cycle <= d->waits.n_cycles; cycle++)
+        d->deadlocks[cycle] = d->deadlocks[cycle] && look(d, cycle, runs, false);
+    free(runs);
+}
+
+void dump_waits_find(struct dump *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        struct dumped *t = &d->threads[i];
+        size_t n = 0;
+        if (t->sampled && t->state == THREAD_BLOCKED) {
+            t->side = wait_side_of(d->profile, d->view, t->stack);
+            const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+            t->futex = futex_kind(stack, n);
+        }
+        /* Its thread state may have been seen after this thread. */
+        const struct dumped *gil = dumped_gil_holder(d, t);
+        if (gil)
+            t->side = (struct wait_side){
+                .thing = THING_GIL, .holder = HOLDER_THREAD, .pid = gil->pid, .tid = gil->tid};
+    }
+    dump_peers_find(d);
+    for (size_t i = 0; i < d->n; i++)
+        wait_graph_add(&d->waits, d->threads[i].pid, d->threads[i].tid, &d->threads[i].side,
+                       (uint32_t)i);
+    wait_graph_link(&d->waits);
+    d->deadlocks = xcalloc((size_t)d->waits.n_cycles + 1, sizeof *d->deadlocks);
+    if (d->waits.n_cycles)
+        confirm(d);
+}
+
+/* ---- words ---- */
+
+static const struct dumped *find_thread(const struct dump *d, pid_t tid)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->threads[i].tid == tid)
+            return &d->threads[i];
+    return NULL;
+}
+
+static void add_other(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)
+{
+    const struct dumped *other = find_thread(d, t->side.tid);
+    if (other)
+        dumped_add_other(d, t, other, numbered, out);
+    else
+        text_addf(out, "%d", t->side.tid);
+}
+
+static void add_holder(const struct dump *d, const struct dumped *t, bool numbered,
+                       struct text *out)
+{
+    const struct wait_side *side = &t->side;
+    if (side->holder == HOLDER_UNKNOWN)
+        return;
+    text_add(out, ", held by ");
+    if (side->holder == HOLDER_GONE) {
+        text_addf(out,
+                  "%d, which is not a thread of this process (it has ended, or the lock was "
+                  "inherited by fork)",
+                  side->tid);
+        return;
+    }
+    if (side->tid == t->tid)
+        text_add(out, "itself");
+    else
+        add_other(d, t, numbered, out);
+    if (side->pid != t->pid && !find_thread(d, side->tid))
+        text_addf(out, " of process %d", side->pid);
+}
+
+/* "0x55f2…140": of an address what tells it from others.  The whole is in JSON. */
+static void add_address(uint64_t addr, struct text *out)
+{
+    char whole[24];
+    (void)snprintf(whole, sizeof whole, "%llx", (unsigned long long)addr);
+    size_t len = strlen(whole);
+    if (len <= 8)
+        text_addf(out, " (0x%s)", whole);
+    else
+        text_addf(out, " (0x%.4s…%s)", whole, whole + len - 3);
+}
+
+/* What only the functions on the stack tell. */
+static const char *futex_words(const struct dumped *t)
+{
+    static const char *const words[] = {
+        [FUTEX_UNKNOWN] = "",
+        [FUTEX_LOCK] = "for a lock",
+        [FUTEX_RWLOCK] = "for an rwlock",
+        [FUTEX_CONDITION] = "for a condition",
+        [FUTEX_SEMAPHORE] = "for a semaphore",
+        [FUTEX_JOIN] = "for a thread to end",
+        [FUTEX_BARRIER] = "at a barrier",
+    };
+    bool python = t->python_threads[0] != 0;
+    return python && t->futex == FUTEX_CONDITION ? "to be notified" : words[t->futex];
+}
+
+void dump_waits_add(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)
+{
+    const char *kind = dump_waits_kind(t);
+    if (wait_side_is_kernels(t->side.thing)) {
+        text_add(out, "waits for ");
+        wait_side_add_text(out, d->profile, &t->side, t->pid);
+        return;
+    }
+    if (!kind || (t->side.thing == THING_THREAD && !t->side.tid))
+        return;
+    if (t->side.thing == THING_THREAD) {
+        text_addf(out, "waits for %s", numbered ? "thread " : "");
+        add_other(d, t, numbered, out);
+        text_add(out, " to end");
+        return;
+    }
+    text_addf(out, "waits %s", t->side.thing ? "for " : futex_words(t));
+    text_add(out, t->side.thing ? wait_thing_words(t->side.thing) : "");
+    if (t->side.addr && numbered)
+        add_address(t->side.addr, out);
+    add_holder(d, t, numbered, out);
+}
+
+const char *dump_waits_kind(const struct dumped *t)
+{
+    return t->side.thing ? wait_thing_name(t->side.thing) : futex_kind_name(t->futex);
+}
+
+static void add_line(const struct dump *d, const struct dumped *t, const char *title,
+                     struct text *out)
+{
+    text_addf(out, "  %s", title);
+    dumped_add_label(d, t, true, out);
+    text_add(out, " ");
+    dump_waits_add(d, t, true, out);
+    text_add(out, "\n");
+}
+
+static void print_cycle(const struct dump *d, int cycle, struct text *out)
+{
+    bool deadlock = d->deadlocks[cycle];
+    const struct waiter *first = wait_graph_first(&d->waits, cycle);
+    const struct waiter *w = first;
+    do {
+        const char *title = deadlock ? "deadlock: " : "circular wait: ";
+        const char *next = deadlock ? "          " : "               ";
+        add_line(d, &d->threads[w->tag], w == first ? title : next, out);
+        w = &d->waits.items[w->next];
+    } while (w != first);
+}
+
+static void print_behind(const struct dump *d, int cycle, struct text *out)
+{
+    enum { MOST_SHOWN = 8 };
+    size_t n = 0;
+    for (size_t i = 0; i < d->waits.n; i++) {
+        const struct waiter *w = &d->waits.items[i];
+        if (w->behind == cycle && n++ < MOST_SHOWN)
+            add_line(d, &d->threads[w->tag], n == 1 ? "behind it: " : "           ", out);
+    }
+    if (n > MOST_SHOWN)
+        text_addf(out, "             and %zu more\n", n - MOST_SHOWN);
+}
+
+static void print_gone(const struct dump *d, struct text *out)
+{
+    enum { MOST_SHOWN = 8 };
+    size_t n = 0;
+    for (size_t i = 0; i < d->n; i++)
+        if (d->threads[i].side.holder == HOLDER_GONE && n++ < MOST_SHOWN)
+            add_line(d, &d->threads[i], "held by nobody: ", out);
+    if (n > MOST_SHOWN)
+        text_addf(out, "  and %zu more\n", n - MOST_SHOWN);
+}
+
+void dump_waits_print(const struct dump *d, struct text *out)
+{
+    for (int deadlocks = 1; deadlocks >= 0; deadlocks--)
+        for (int cycle = 1; cycle <= d->waits.n_cycles; cycle++) {
+            if (d->deadlocks[cycle] != (deadlocks == 1))
+                continue;
+            print_cycle(d, cycle, out);
+            print_behind(d, cycle, out);
+        }
+    print_gone(d, out);
+}

@@ -1,0 +1,19 @@
+/* Who waits for whom in a dump, and whether those who wait in a circle do so for ever. */
+#pragma once
+
+#include "cli/dumped.h"
+
+/* Finds the other side of each thread's wait, and circles of them.  D has its view.  Where a circle
+ * may be a deadlock, its threads are looked at twice, half a second apart: a deadlock is one of
+ * which no wait has a time-out, none was given up, and no thread has run.  No thread may be
+ * held. */
+void dump_waits_find(struct dump *d);
+/* What is wrong, a line for each thread in a circle of waits and behind it, and for each that waits
+ * for a lock that nobody can give up.  Each begins with two spaces and ends in a line end; no width
+ * is kept. */
+void dump_waits_print(const struct dump *d, struct text *out);
+/* Appends "waits for a mutex (0x55f2…140), held by 13 b" if T waits for somebody or something that
+ * can be named.  Not NUMBERED: without address and tids. */
+void dump_waits_add(const struct dump *d, const struct dumped *t, bool numbered, struct text *out);
+/* The kind of what T waits for, as dump --json has it; NULL: unknown. */
+const char *dump_waits_kind(const struct dumped *t);

@@ -1,0 +1,278 @@
+#include "cli/dump_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/dump_waits.h"
+#include "summary/frame_name.h"
+#include "summary/short_name.h"
+#include "target/syscalls.h"
+
+/* ---- what it does ---- */
+
+/* Names are the target's, and may hold anything. */
+static void add_tame(struct text *out, const char *before, const char *name, const char *after)
+{
+    text_add(out, before);
+    text_add_tame(out, name, strlen(name));
+    text_add(out, after);
+}
+
+static void add_gil(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)
+{
+    const struct dumped *holder = dumped_gil_holder(d, t);
+    text_add(out, "waits for the GIL");
+    if (!holder)
+        return;
+    text_add(out, ", held by ");
+    dumped_add_other(d, t, holder, numbered, out);
+}
+
+/* The end of a path says more than its beginning. */
+static void add_end(struct text *out, const char *name, const struct dump_style *style)
+{
+    enum { MOST_COLUMNS = 48 };
+    struct text tame = {0};
+    text_add_tame(&tame, name, strlen(name));
+    size_t columns = utf8_columns(tame.s, tame.len);
+    size_t drop = 0;
+    if (!style->full && columns > MOST_COLUMNS) {
+        drop = utf8_cut(tame.s, tame.len, columns - MOST_COLUMNS + 1);
+        text_add(out, "…");
+    }
+    text_add(out, tame.len ? tame.s + drop : "");
+    text_release(&tame);
+}
+
+/* " (nfs4 nfs01:/export)" of a file for which another machine answers. */
+static void add_mount(const struct dump *d, const struct dumped *t, const struct dump_style *style,
+                      struct text *out)
+{
+    const struct wait *wait = profile_stack_wait(d->profile, t->stack);
+    const struct profile_mount *m =
+        wait && wait->mount.ix ? profile_see_mount(d->profile, wait->mount) : NULL;
+    if (!m || !m->served)
+        return;
+    text_add(out, " (");
+    add_end(out, profile_text(d->profile, m->type), style);
+    text_add(out, " ");
+    add_end(out, profile_text(d->profile, m->source), style);
+    text_add(out, ")");
+}
+
+static void add_call(const struct dump *d, const struct dumped *t, const struct dump_style *style,
+                     struct text *out)
+{
+    const char *call = t->syscall >= 0 ? syscall_name(t->syscall) : NULL;
+    if (t->syscall == -1)
+        text_add(out, "in a page fault");
+    else if (!call)
+        text_addf(out, "in system call %lld", (long long)t->syscall);
+    else if (str_ends(call, "nanosleep"))
+        text_addf(out, "sleeps (%s)", call);
+    else
+        text_addf(out, "in %s", call);
+    if (t->object[0] && !str_eq(t->object, "eventpoll")) {
+        text_add(out, " of ");
+        add_end(out, t->object, style);
+        add_mount(d, t, style, out);
+    }
+}
+
+static void add_blocked(const struct dump *d, const struct dumped *t,
+                        const struct dump_style *style, bool numbered, struct text *out)
+{
+    size_t before = out->len;
+    if (t->gil.gil == PY_GIL_WAITING)
+        add_gil(d, t, numbered, out);
+    else
+        dump_waits_add(d, t, numbered, out);
+    if (out->len == before)
+        add_call(d, t, style, out);
+}
+
+void dump_words_state(const struct dump *d, const struct dumped *t, const struct dump_style *style,
+                      bool numbered, struct text *out)
+{
+    static const char *const words[] = {
+        [THREAD_RUNNING] = "runs",       [THREAD_RUNNABLE] = "waits for a CPU",
+        [THREAD_STOPPED] = "is stopped", [THREAD_RUNNING_OR_RUNNABLE] = "runs",
+        [THREAD_BLOCKED] = "",
+    };
+    if (!t->sampled)
+        text_add(out, t->ended ? "has ended" : "not captured in time");
+    else if (t->state == THREAD_BLOCKED)
+        add_blocked(d, t, style, numbered, out);
+    else if (t->gil.gil == PY_GIL_WAITING) /* it wakes now and then to look */
+        add_gil(d, t, numbered, out);
+    else
+        text_add(out, words[t->state]);
+    if (t->gil.gil == PY_GIL_HOLDING)
+        text_add(out, ", holds the GIL");
+    if (t->wchan[0] && style->full)
+        add_tame(out, " (kernel: ", t->wchan, ")");
+    if (t->sampled && !t->complete)
+        text_add(out, ", stack not complete");
+}
+
+void dump_words_time(int64_t ns, struct text *out)
+{
+    if (ns < NS_PER_S / 10)
+        text_addf(out, "0.%02d s", (int)(ns / ((int64_t)10 * NS_PER_MS)));
+    else
+        text_addf(out, "%d.%d s", (int)(ns / NS_PER_S), (int)(ns % NS_PER_S / (NS_PER_S / 10)));
+}
+
+/* ---- its stack ---- */
+
+/* The path in FILE, which a native frame has behind "[module] "; NULL: there is none. */
+static const char *path_of(const struct shown_frame *f)
+{
+    const char *end = f->file && f->kind == SHOWN_NATIVE ? strstr(f->file, "] ") : NULL;
+    if (f->kind == SHOWN_PYTHON)
+        return f->file;
+    return end ? end + 2 : NULL;
+}
+
+/* "b.py" of "/a/b.py", "json/__init__.py" of "/a/json/__init__.py". */
+static const char *short_path(const char *path)
+{
+    const char *base = path_base(path);
+    if (!str_starts(base, "__") || base - path < 2)
+        return base;
+    const char *at = base - 1;
+    while (at > path && at[-1] != '/')
+        at--;
+    return at;
+}
+
+static void add_place(const struct shown_frame *f, struct text *out)
+{
+    enum { MOST_COLUMNS = 40 };
+    const char *path = path_of(f);
+    struct text name = {0};
+    if (path)
+        add_tame(&name, "", short_path(path), "");
+    else if (f->kind == SHOWN_NATIVE && !f->nameless && f->module && strstr(f->module, ".so"))
+        add_tame(&name, "[", f->module, "]");
+    text_add_cut(out, name.len ? name.s : "", name.len, MOST_COLUMNS);
+    if (path && f->current_line)
+        text_addf(out, ":%u", f->current_line);
+    text_release(&name);
+}
+
+static void add_name(const struct shown_frame *f, const struct brief_frame *b, size_t columns,
+                     struct text *out)
+{
+    struct text name = {0};
+    char times[32] = "";
+    if (b->repeats > 1)
+        (void)snprintf(times, sizeof times, " (%zu times)", b->repeats);
+    if (f->kind == SHOWN_MARK)
+        add_tame(&name, "", f->name, "");
+    else if (b->call && !f->libc && strcspn(f->name, "<")) /* without what a template is made of */
+        text_add_tame(&name, f->name, strcspn(f->name, "<"));
+    else
+        frame_add_thread_name(&name, f);
+    columns -= strlen(times);
+    short_name_add(out, name.s, columns > 8 ? columns : 8);
+    text_add(out, times);
+    text_release(&name);
+}
+
+static void pad(struct text *out, size_t start, size_t column)
+{
+    size_t used = utf8_columns(out->s + start, out->len - start);
+    text_addf(out, "%*s", (int)(used < column ? column - used : 1), "");
+}
+
+/* "    refresh                    dead.cpp:8   std::lock_guard b(db);" */
+static void add_frame(const struct dumped *t, const struct shown_frame *f,
+                      const struct brief_frame *b, const struct dump_style *style,
+                      struct source_lines *sources, struct text *out)
+{
+    enum { INDENT = 4, PLACE_COLUMN = 31, GAP = 3, LEAST_SOURCE = 12 };
+    struct text place = {0};
+    struct text source = {0};
+    size_t start = out->len;
+    text_add(&place, "");
+    if (!b->call)
+        add_place(f, &place);
+    size_t place_columns = utf8_columns(place.s, place.len);
+    text_add(out, "    ");
+    add_name(f, b, style->width - INDENT - (place_columns ? place_columns + 1 : 0), out);
+    if (place_columns) {
+        pad(out, start, PLACE_COLUMN);
+        text_add(out, place.s);
+    }
+    size_t used = utf8_columns(out->s + start, out->len - start) + GAP;
+    const char *path = b->call ? NULL : path_of(f);
+    if (path && used + LEAST_SOURCE <= style->width)
+        source_line_add(sources, t->pid, path, f->current_line, &source);
+    if (source.len) {
+        text_add(out, "   ");
+        text_add_cut(out, source.s, source.len, style->width - used);
+    }
+    text_add(out, "\n");
+    text_release(&place);
+    text_release(&source);
+}
+
+static void add_whole_frame(const struct shown_frame *f, struct text *out)
+{
+    bool has_place = f->file && (f->kind == SHOWN_NATIVE || f->kind == SHOWN_PYTHON);
+    add_tame(out, "    ", f->name, "");
+    if (has_place)
+        add_tame(out, " (", f->file, "");
+    if (has_place && f->current_line)
+        text_addf(out, ":%u", f->current_line);
+    text_addf(out, "%s%s\n", has_place ? ")" : "", f->inlined ? " [inlined]" : "");
+}
+
+/* Arguments are those of all threads of a group, or it is said that they differ. */
+static void add_arguments(const struct dump *d, const struct shown_frame *stack, size_t n,
+                          size_t at, const struct dump_style *style,
+                          const struct dump_members *members, struct text *out)
+{
+    enum { INDENT = 6 };
+    struct text tame = {0};
+    const char *first =
+        members->n ? dumped_arguments(&d->threads[members->threads[0]], stack, n, at) : NULL;
+    const char *said = first;
+    for (size_t i = 1; i < members->n; i++) {
+        const char *other = dumped_arguments(&d->threads[members->threads[i]], stack, n, at);
+        if (!str_eq(first ? first : "", other ? other : ""))
+            said = "(arguments differ)";
+    }
+    if (!said)
+        return;
+    text_add_tame(&tame, said, strlen(said));
+    text_addf(out, "%*s", INDENT, "");
+    (void)text_add_wrapped(out, tame.s, INDENT, INDENT, style->width);
+    text_add(out, "\n");
+    text_release(&tame);
+}
+
+void dump_words_stack(struct dump *d, const struct dumped *t, const struct dump_style *style,
+                      struct source_lines *sources, const struct dump_members *members,
+                      struct text *out, size_t hidden[BRIEF_KINDS])
+{
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+    struct brief_stack brief = {0};
+    for (size_t i = n; style->full && i-- > 0;) {
+        add_whole_frame(&stack[i], out);
+        add_arguments(d, stack, n, i, style, members, out);
+    }
+    if (!style->full)
+        brief_stack_of(stack, n, t->state == THREAD_BLOCKED, &brief);
+    for (size_t i = 0; i < brief.n; i++) {
+        const struct brief_frame *b = &brief.frames[i];
+        if (b->skipped)
+            text_addf(out, "    … %zu more\n", b->skipped);
+        add_frame(t, &stack[b->at], b, style, sources, out);
+        add_arguments(d, stack, n, b->at, style, members, out);
+    }
+    memcpy(hidden, brief.hidden, sizeof brief.hidden);
+}

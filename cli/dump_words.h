@@ -1,0 +1,24 @@
+/* What a dump says of a thread, in words, and of its stack, as lines. */
+#pragma once
+
+#include "cli/dumped.h"
+#include "summary/brief_stack.h"
+#include "target/source_line.h"
+
+/* Appends what T does: "waits for a mutex (0x55f2…140), held by 13 b", "in read of pipe", "runs,
+ * holds the GIL".  Not NUMBERED: without addresses and tids. */
+void dump_words_state(const struct dump *d, const struct dumped *t, const struct dump_style *style,
+                      bool numbered, struct text *out);
+/* Appends "0.5 s", not more than NS. */
+void dump_words_time(int64_t ns, struct text *out);
+/* Some threads, as indices of the dump's. */
+struct dump_members {
+    const size_t *threads;
+    size_t n;
+};
+/* Appends T's stack, a line for each frame, innermost first.  HIDDEN, by enum brief_hidden, becomes
+ * the number of frames that are not shown.  Behind a frame of Python's come its arguments, if all
+ * of MEMBERS, who are in the same stack, have the same. */
+void dump_words_stack(struct dump *d, const struct dumped *t, const struct dump_style *style,
+                      struct source_lines *sources, const struct dump_members *members,
+                      struct text *out, size_t hidden[BRIEF_KINDS]);

@@ -1,0 +1,98 @@
+#include "cli/followed.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/terminal.h"
+#include "summary/process_name.h"
+#include "target/proc.h"
+
+enum {
+    WAITS_PART = 100, /* a process that ran for less than this part of the time only waits */
+    MOST_NAMED = 8,
+};
+
+int64_t followed_cpu_ns(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec t;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        return -1;
+    return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+bool followed_is_launcher(struct recording *r, pid_t pid, int64_t before_ns)
+{
+    int64_t now_ns = followed_cpu_ns(pid);
+    return recording_alive(r, NULL, 0) > 1 && before_ns >= 0 && now_ns >= 0 &&
+           now_ns - before_ns < recording_running_ns(r) / WAITS_PART;
+}
+
+/* "rank0 17000", "17000 (python3)" */
+static void add_process(struct text *out, const struct profile *p, process_id id)
+{
+    const struct profile_process *process = profile_see_process(p, id);
+    const char *comm = profile_text(p, process->comm);
+    char *name = name_of_process(p, id);
+    if (strncmp(name, "rank", 4) == 0) {
+        text_addf(out, "%s %d", name, process->pid);
+    } else {
+        text_addf(out, "%d (", process->pid);
+        text_add_tame(out, comm, strlen(comm));
+        text_add(out, ")");
+    }
+    free(name);
+}
+
+/* All that run but WITHOUT: "a, b and c", of many "a, b and 12 more".  Returns how many. */
+static size_t add_alive(struct text *out, struct recording *r, pid_t without)
+{
+    const struct profile *p = recording_profile(r);
+    size_t n = recording_alive(r, NULL, 0);
+    process_id *ids = xcalloc(n + 1, sizeof *ids);
+    size_t others = 0;
+    n = recording_alive(r, ids, n);
+    for (size_t i = 0; i < n; i++)
+        if (profile_see_process(p, ids[i])->pid != without)
+            ids[others++] = ids[i];
+    size_t named = others > MOST_NAMED ? MOST_NAMED - 1 : others;
+    for (size_t i = 0; i < named; i++) {
+        text_add(out, i == 0 ? "" : i + 1 == others ? " and " : ", ");
+        add_process(out, p, ids[i]);
+    }
+    if (named < others)
+        text_addf(out, " and %zu more", others - named);
+    free(ids);
+    return others;
+}
+
+void followed_tell_launcher(struct recording *r, pid_t pid)
+{
+    char comm[TASK_COMM_BYTES] = "";
+    struct text line = {0};
+    struct text names = {0};
+    const struct profile *p = recording_profile(r);
+    (void)proc_read_comm(pid, 0, comm);
+    size_t n = add_alive(&names, r, pid);
+    size_t refused = (size_t)profile_number(p, METRIC_DESCENDANTS_REFUSED);
+    text_addf(&line, "%d (", pid);
+    text_add_tame(&line, comm, strlen(comm));
+    text_addf(&line, ") only waits for its children: sampling %s (%zu of %zu), %.3g Hz", names.s, n,
+              n + refused, sampler_rate_hz(recording_sampler(r)));
+    terminal_info("%s", line.s);
+    text_release(&names);
+    text_release(&line);
+}
+
+void followed_tell_left(struct recording *r, pid_t command)
+{
+    struct text names = {0};
+    size_t n = add_alive(&names, r, command);
+    if (n)
+        terminal_info("%s still run%s", names.s, n == 1 ? "s" : "");
+    text_release(&names);
+}

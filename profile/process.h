@@ -1,0 +1,66 @@
+/* What is known of a recorded process, and of its machine, beside its stacks: why it may have had
+ * to wait. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "profile/ids.h"
+
+/* What keeps a process off the CPUs.  Where a number is "in this recording" it is what came between
+ * the first look and the last one at which the process was there. */
+struct profile_cpu_limits {
+    bool known; /* else nothing of this was read */
+    /* The CPU quota of its cgroup and of those above it, as far as they can be seen. */
+    int cgroup_version;   /* 1 or 2; 0: no group with a CPU controller was found */
+    double quota_cpus;    /* of the tightest group; 0: none */
+    string_id quota_path; /* that group's directory */
+    uint32_t quota_level; /* 0: the process's own group, 1: the one above it, … */
+    bool groups_hidden;   /* there may be groups above those that can be seen */
+    /* Of the group that throttled the most in this recording.  A group's time is a sum over CPUs:
+     * it may pass the wall time.  A stretch counts when it ends. */
+    uint64_t periods, throttled_periods;
+    int64_t throttled_ns;
+    int64_t throttled_above_ns; /* by groups that cannot be seen; −1: the kernel does not tell */
+    uint32_t cpus_main;         /* that the main thread may use; 0: unknown */
+    uint32_t cpus_any;          /* that at least one of its threads may use */
+    uint32_t threads_pinned;    /* threads whose CPUs are not the main thread's */
+    int nice, policy;           /* of the main thread; POLICY: SCHED_… */
+};
+
+/* A file system where a process sees it. */
+struct profile_mount {
+    string_id point, type, source;
+    bool served; /* another machine or program answers for it: NFS, FUSE and the like */
+};
+
+struct profile_child {
+    pid_t pid;
+    string_id comm;
+    int64_t cpu_ns; /* of it and its living descendants between the looks, at least */
+    bool recorded;
+};
+
+struct profile_busy_process {
+    pid_t pid; /* 0: unknown, or there is none */
+    string_id comm;
+    int64_t cpu_ns; /* between the looks */
+};
+
+/* The machine's CPUs between two looks; sums over all of them. */
+struct profile_host {
+    int64_t over_ns; /* between the looks; 0: there were none */
+    uint32_t cpus_online;
+    int64_t busy_ns;       /* of all programs and the kernel, without interrupts */
+    int64_t interrupts_ns; /* as far as the kernel counts them apart */
+    int64_t stolen_ns;     /* by the hypervisor */
+    int64_t wallspy_ns;    /* CPU time of wallspy itself */
+    int64_t recorded_ns;   /* CPU time of the recorded processes */
+    int64_t others_ns;     /* of all other programs: what of `busy_ns` is neither */
+    /* Which of the others ran the most, without what its children used; none if it used less than a
+     * tick, or if there are more processes than are looked at. */
+    struct profile_busy_process busiest;
+    uint32_t processes_seen; /* at the last look */
+    bool all_processes_seen; /* at both */
+};

@@ -1,0 +1,49 @@
+/* What a profile holds; private to profile/. */
+#pragma once
+
+#include "base/hash.h"
+#include "profile/metadata.h"
+#include "profile/profile.h"
+#include "profile/stack_tree.h"
+#include "profile/strings.h"
+#include "profile/thread_table.h"
+
+/* Where in `locations` those of one frame are. */
+struct located {
+    size_t first, n;
+};
+
+struct profile {
+    size_t limit;
+    int64_t end_ns;
+    frame_id storage_full;
+    struct strings strings;
+    struct stack_tree stacks;
+    struct metadata metadata;
+    double numbers[METRIC_COUNT];
+
+    struct profile_module *modules;
+    size_t n_modules, modules_capacity;
+    struct index module_index;
+
+    struct func *funcs;
+    size_t n_funcs, funcs_capacity;
+    struct index func_index;
+
+    struct frame *frames;
+    size_t n_frames, frames_capacity;
+    struct index frame_index;
+
+    struct located *located; /* by frame; shorter than frames until the last one is located */
+    size_t n_located, located_capacity;
+    struct location *locations;
+    size_t n_locations, locations_capacity;
+
+    struct profile_process *processes;
+    size_t n_processes, processes_capacity;
+    struct profile_host host;
+    struct profile_mount *mounts;
+    size_t n_mounts, mounts_capacity;
+    struct index mount_index;
+    struct thread_table threads;
+};

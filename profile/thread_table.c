@@ -1,0 +1,315 @@
+#include "profile/thread_table.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "profile/runs.h"
+
+enum {
+    LEAST_ROOM = 8,         /* runs; then an eighth more at a time */
+    BYTES_PER_ENDED = 4096, /* of the limit; in a file each thread has a row of 400 bytes */
+    MAX_SUMS = 1000,        /* names that are kept apart */
+    FIRST_MARKS = 4,
+    MAX_MARKS = 256,       /* windows of a thread: some 10 KiB */
+    LAST_STEP_S = 1 << 24, /* half a year */
+};
+static const int64_t first_step_ns = NS_PER_S;
+static const char others[] = "others";
+
+void thread_table_init(struct thread_table *t, size_t limit, struct strings *strings)
+{
+    *t = (struct thread_table){.limit = limit, .most_ended = limit / BYTES_PER_ENDED};
+    t->strings = strings;
+}
+
+thread_id thread_table_add(struct thread_table *t, const struct profile_thread *thread)
+{
+    uint32_t ix;
+    if (t->n_unused) {
+        ix = t->unused[--t->n_unused];
+    } else {
+        t->items = array_reserve(t->items, &t->capacity, t->n + 1, sizeof *t->items);
+        ix = (uint32_t)++t->n;
+    }
+    t->items[ix - 1] = *thread;
+    return (thread_id){ix};
+}
+
+struct profile_thread *thread_table_get(const struct thread_table *t, thread_id id)
+{
+    assert(id.ix && id.ix <= t->n);
+    return &t->items[id.ix - 1];
+}
+
+/* ---- room ---- */
+
+static size_t bytes(const struct thread_table *t)
+{
+    return t->run_bytes + t->n * sizeof *t->items;
+}
+
+static void set_capacity(struct thread_table *t, struct profile_thread *thread, size_t capacity)
+{
+    t->run_bytes -= thread->runs_capacity * sizeof *thread->runs;
+    t->run_bytes += capacity * sizeof *thread->runs;
+    if (capacity != thread->runs_capacity)
+        thread->runs = xrealloc(thread->runs, capacity * sizeof *thread->runs);
+    thread->runs_capacity = capacity;
+}
+
+static void set_mark_capacity(struct thread_table *t, struct profile_thread *thread,
+                              size_t capacity)
+{
+    size_t had = thread->marks_capacity;
+    t->run_bytes = t->run_bytes - had * sizeof *thread->marks + capacity * sizeof *thread->marks;
+    if (capacity != had)
+        thread->marks = xrealloc(thread->marks, capacity * sizeof *thread->marks);
+    thread->marks_capacity = capacity;
+}
+
+static size_t next_capacity(const struct profile_thread *thread)
+{
+    size_t more = thread->runs_capacity / 8;
+    return thread->runs_capacity + (more > LEAST_ROOM ? more : LEAST_ROOM);
+}
+
+static bool has_room(const struct thread_table *t, const struct profile_thread *thread)
+{
+    if (!t->limit || thread->n_runs < thread->runs_capacity)
+        return true;
+    size_t more = next_capacity(thread) - thread->runs_capacity;
+    return bytes(t) + more * sizeof *thread->runs <= t->limit;
+}
+
+/* Within a step the order is lost, and with it what was counted until a mark. */
+static void join_runs(struct thread_table *t, struct profile_thread *thread, int64_t step_ns)
+{
+    thread->n_marks = 0;
+    set_mark_capacity(t, thread, 0);
+    if (thread->n_runs < 2)
+        return;
+    thread->n_runs = runs_join(thread->runs, thread->n_runs, step_ns);
+    set_capacity(t, thread, thread->n_runs);
+}
+
+/* Until half of the limit is free, so that it need not be done again soon.  What came since the
+ * last time is still fine, so the present step is tried first.  Different stacks stay different,
+ * however long the step. */
+static void coarsen(struct thread_table *t)
+{
+    int64_t step_ns = t->step_ns ? t->step_ns : first_step_ns;
+    for (;; step_ns *= 2) {
+        for (size_t i = 0; i < t->n; i++)
+            join_runs(t, &t->items[i], step_ns);
+        t->step_ns = step_ns;
+        if (bytes(t) <= t->limit / 2)
+            return;
+        if (step_ns / NS_PER_S >= LAST_STEP_S)
+            break;
+    }
+    /* With room for much the runs that come fine can be joined again: what is refused is lost. */
+    t->full = bytes(t) > t->limit / 8 * 7;
+}
+
+/* ---- runs ---- */
+
+static bool joins_last(struct profile_thread *thread, const struct run *run)
+{
+    struct run *last = thread->n_runs ? &thread->runs[thread->n_runs - 1] : NULL;
+    if (!last || !run_goes_on(last, run))
+        return false;
+    run_join(last, run);
+    return true;
+}
+
+static void append(struct thread_table *t, struct profile_thread *thread, const struct run *run)
+{
+    if (thread->n_runs == thread->runs_capacity)
+        set_capacity(t, thread, next_capacity(thread));
+    assert(thread->runs);
+    thread->runs[thread->n_runs++] = *run;
+}
+
+bool thread_table_add_run(struct thread_table *t, thread_id id, const struct run *run)
+{
+    struct profile_thread *thread = thread_table_get(t, id);
+    if (joins_last(thread, run))
+        return true;
+    if (!has_room(t, thread) && !t->full)
+        coarsen(t);
+    if (!has_room(t, thread))
+        return false;
+    append(t, thread, run);
+    return true;
+}
+
+void thread_table_force_run(struct thread_table *t, thread_id id, const struct run *run)
+{
+    struct profile_thread *thread = thread_table_get(t, id);
+    struct run *last = thread->n_runs ? &thread->runs[thread->n_runs - 1] : NULL;
+    if (last && last->stack.ix == run->stack.ix) {
+        run_join(last, run);
+        return;
+    }
+    if (thread->n_runs == thread->runs_capacity)
+        set_capacity(t, thread, thread->runs_capacity + 1);
+    append(t, thread, run);
+}
+
+/* ---- marks ---- */
+
+/* Every second one is left. */
+static void thin_out_marks(struct profile_thread *thread)
+{
+    thread->n_marks /= 2;
+    for (size_t i = 0; i < thread->n_marks; i++)
+        thread->marks[i] = thread->marks[2 * i + 1];
+}
+
+void thread_table_mark_counts(struct thread_table *t, thread_id id, int64_t at_ns)
+{
+    struct profile_thread *thread = thread_table_get(t, id);
+    if (thread->n_marks == MAX_MARKS)
+        thin_out_marks(thread);
+    if (thread->n_marks == thread->marks_capacity)
+        set_mark_capacity(t, thread, thread->n_marks ? thread->n_marks * 2 : FIRST_MARKS);
+    thread->marks[thread->n_marks++] = (struct count_mark){at_ns, thread->counts};
+}
+
+static uint32_t last_process(const struct thread_table *t)
+{
+    uint32_t last = 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->items[i].process.ix > last)
+            last = t->items[i].process.ix;
+    return last;
+}
+
+void thread_table_settle_weights(struct thread_table *t)
+{
+    struct profile_thread **threads = xcalloc(t->n, sizeof *threads);
+    uint32_t last = last_process(t);
+    for (uint32_t process = 1; process <= last; process++) {
+        size_t n = 0;
+        for (size_t i = 0; i < t->n; i++)
+            if (t->items[i].process.ix == process)
+                threads[n++] = &t->items[i];
+        weights_settle(threads, n);
+    }
+    free(threads);
+}
+
+/* ---- ended threads ---- */
+
+static void give_back(struct thread_table *t, uint32_t ix)
+{
+    struct profile_thread *thread = thread_table_get(t, (thread_id){ix});
+    set_capacity(t, thread, 0);
+    set_mark_capacity(t, thread, 0);
+    free(thread->runs);
+    free(thread->marks);
+    *thread = (struct profile_thread){0};
+    t->unused = array_reserve(t->unused, &t->unused_capacity, t->n_unused + 1, sizeof *t->unused);
+    t->unused[t->n_unused++] = ix;
+}
+
+/* What threads like THREAD are called together. */
+static string_id shared_name(struct thread_table *t, const struct profile_thread *thread)
+{
+    struct text name = {0};
+    text_add_group(&name, strings_text(t->strings, thread->name));
+    string_id id = strings_add(t->strings, name.s, name.len);
+    text_release(&name);
+    return id;
+}
+
+/* The thread that stands for those like THREAD; a new one if there is none. */
+static thread_id sum_for(struct thread_table *t, const struct profile_thread *thread)
+{
+    string_id name = shared_name(t, thread);
+    uint64_t process = (uint64_t)thread->process.ix << 32;
+    uint64_t ix;
+    if (map_get(&t->sums, process | name.ix, &ix))
+        return (thread_id){(uint32_t)ix};
+    if (t->sums.n >= MAX_SUMS) {
+        name = strings_add(t->strings, others, sizeof others - 1);
+        if (map_get(&t->sums, process | name.ix, &ix))
+            return (thread_id){(uint32_t)ix};
+    }
+    thread_id id = thread_table_add(t, &(struct profile_thread){.process = thread->process,
+                                                                .name = name,
+                                                                .ended = true,
+                                                                .start_ns = thread->start_ns});
+    map_put(&t->sums, process | name.ix, id.ix);
+    return id;
+}
+
+static void fold(struct thread_table *t, uint32_t ix)
+{
+    thread_id id = sum_for(t, thread_table_get(t, (thread_id){ix}));
+    struct profile_thread *sum = thread_table_get(t, id);
+    const struct profile_thread *thread = thread_table_get(t, (thread_id){ix});
+    sum->n_folded++;
+    sum->lived_ns += thread->end_ns - thread->start_ns;
+    sum->start_ns = thread->start_ns < sum->start_ns ? thread->start_ns : sum->start_ns;
+    sum->end_ns = thread->end_ns > sum->end_ns ? thread->end_ns : sum->end_ns;
+    sum->python |= thread->python;
+    for (int kind = 0; kind < COUNTED_KINDS; kind++)
+        sum->counts.ns[kind] += thread->counts.ns[kind];
+    profile_usage_add(&sum->usage, &thread->usage);
+    for (size_t i = 0; i < thread->n_runs; i++)
+        append(t, sum, &thread->runs[i]);
+    give_back(t, ix);
+}
+
+static void fold_older_half(struct thread_table *t)
+{
+    size_t n = t->n_ended / 2;
+    for (size_t i = 0; i < n; i++)
+        fold(t, t->ended[i]);
+    for (size_t i = n; i < t->n_ended; i++)
+        t->ended[i - n] = t->ended[i];
+    t->n_ended -= n;
+    t->n_folded += n;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->items[i].n_folded)
+            join_runs(t, &t->items[i], INT64_MAX);
+}
+
+void thread_table_end(struct thread_table *t, thread_id id)
+{
+    struct profile_thread *thread = thread_table_get(t, id);
+    bool gone = t->limit && thread->ended && !thread->main;
+    if (gone && !thread->n_runs) {
+        t->n_without_a_run++;
+        give_back(t, id.ix);
+        return;
+    }
+    set_capacity(t, thread, thread->n_runs);
+    if (!gone)
+        return;
+    t->ended = array_reserve(t->ended, &t->ended_capacity, t->n_ended + 1, sizeof *t->ended);
+    t->ended[t->n_ended++] = id.ix;
+    if (t->n_ended > t->most_ended)
+        fold_older_half(t);
+}
+
+static void free_thread(struct profile_thread *thread)
+{
+    free(thread->runs);
+    free(thread->marks);
+}
+
+void thread_table_release(struct thread_table *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        free_thread(&t->items[i]);
+    free(t->items);
+    free(t->ended);
+    free(t->unused);
+    map_release(&t->sums);
+    *t = (struct thread_table){0};
+}

@@ -1,0 +1,42 @@
+/* The threads of a profile and their time lines, within a bound.  Where it is reached, the time
+ * lines are made coarser (runs.h), by steps of a second first, then of two, four …; and where more
+ * threads have ended than are worth a row each, those that ended first become one per process and
+ * name.  Private to profile/. */
+#pragma once
+
+#include "base/hash.h"
+#include "profile/profile.h"
+#include "profile/strings.h"
+
+struct thread_table {
+    struct profile_thread *items; /* by id − 1 */
+    size_t n, capacity;
+    size_t limit, run_bytes;  /* LIMIT 0: none */
+    size_t most_ended;        /* that are told apart */
+    int64_t step_ns;          /* 0: full resolution */
+    bool full;                /* no step makes enough room */
+    uint64_t n_folded;        /* threads that stand for themselves no longer */
+    uint64_t n_without_a_run; /* ended so, and left out */
+    struct map sums;          /* process and name → the id that stands for such threads */
+    struct strings *strings;
+    uint32_t *ended; /* ids, in the order of their ends */
+    size_t n_ended, ended_capacity;
+    uint32_t *unused; /* ids that may be given again */
+    size_t n_unused, unused_capacity;
+};
+
+/* LIMIT in bytes; STRINGS is borrowed. */
+void thread_table_init(struct thread_table *t, size_t limit, struct strings *strings);
+thread_id thread_table_add(struct thread_table *t, const struct profile_thread *thread);
+struct profile_thread *thread_table_get(const struct thread_table *t, thread_id id);
+/* Appends RUN or joins it to the last one.  False: there is no room for another. */
+bool thread_table_add_run(struct thread_table *t, thread_id id, const struct run *run);
+/* The same, whatever room there is. */
+void thread_table_force_run(struct thread_table *t, thread_id id, const struct run *run);
+/* Keeps the thread's counts as of AT_NS; of many it keeps every second. */
+void thread_table_mark_counts(struct thread_table *t, thread_id id, int64_t at_ns);
+/* Shares the counts of each process's threads over their runs (weights.h). */
+void thread_table_settle_weights(struct thread_table *t);
+/* ID's time line ends here; its id may be another thread's from now on. */
+void thread_table_end(struct thread_table *t, thread_id id);
+void thread_table_release(struct thread_table *t);

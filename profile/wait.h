@@ -1,0 +1,69 @@
+/* What a thread that is off the CPU waits for, as data: the innermost frame of its stack.
+ * summary/wait_text.h puts it into words. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "profile/ids.h"
+
+enum wait_kind {
+    WAIT_NONE,
+    WAIT_CALL,          /* blocked in a system call */
+    WAIT_CPU,           /* able to run, but on no CPU */
+    WAIT_GIL,           /* in a system call, for Python's global lock */
+    WAIT_PAGE,          /* in a page fault */
+    WAIT_STOPPED,       /* by SIGSTOP and the like */
+    WAIT_TRACED,        /* another program traces it; OBJECT: its pid, none if it is gone */
+    WAIT_NOT_PERMITTED, /* the kernel does not let wallspy look */
+    WAIT_IO_WORKER,     /* io_uring's, which waits for requests */
+};
+
+/* What somebody else has, or is, and a thread waits for. */
+enum wait_thing {
+    THING_UNKNOWN,
+    THING_MUTEX,
+    THING_RWLOCK,
+    THING_THREAD, /* its end: pthread_join() */
+    THING_GIL,
+    THING_PY_LOCK,   /* Python's Lock, RLock */
+    THING_FILE_LOCK, /* of fcntl(2), flock(2) */
+    THING_CHILD,     /* its end: wait4 */
+    THING_PIPE,      /* its other end; also a FIFO's */
+    THING_SOCKET,    /* its other end */
+    THING_EVENTS,    /* what an epoll, a poll or a select waits on */
+    THING_KINDS,
+};
+
+/* Who has it. */
+enum wait_holder {
+    HOLDER_UNKNOWN, /* nobody, or it could not be read */
+    HOLDER_THREAD,  /* the thread TID of process PID */
+    HOLDER_PROCESS, /* process PID, and no other that is visible; which thread is not known */
+    HOLDER_GONE, /* TID, which is no thread of the process: it ended, or fork() came in between */
+};
+
+/* The other side of a wait, as the memory of what is waited for tells it.  Of a lock of the C
+ * library this is what its bytes mean if it is such a lock: the functions on the stack have to
+ * agree (summary/wait_side.h). */
+struct wait_side {
+    enum wait_thing thing;
+    enum wait_holder holder;
+    pid_t pid, tid; /* of the holder, in wallspy's pid namespace; a HOLDER_GONE's in its own */
+    uint64_t addr;  /* of the lock; 0: not kept */
+    bool timed;     /* the wait has a time-out; of a socket's: it may have one */
+    /* The other side in words: of a HOLDER_PROCESS its name, "sleep"; else "127.0.0.1:5433, nothing
+     * received", "4 connections to 127.0.0.1:5433", "2 processes".  None: unknown. */
+    string_id what;
+};
+
+struct wait {
+    enum wait_kind kind;
+    string_id call; /* the system call's name; WAIT_CALL only */
+    /* What the call waits on: a path, or the kind of what has none ("pipe", "socket", "eventfd").
+     * None: unknown, or the call has no file. */
+    string_id object;
+    mount_id mount; /* that OBJECT, the path of a file, lies on; none: unknown, or a device */
+    struct wait_side side;
+};

@@ -1,0 +1,19 @@
+/* Records code objects when a capture first sees them: short-lived ones (of modules being imported,
+ * exec'd strings, lambdas) are gone when the worker looks.  Used by the sampler's thread only. */
+#pragma once
+
+#include "pyframes/py_walk.h"
+
+struct py_code_record;
+struct py_code_record *py_code_record_new(const struct py_runtime *rt); /* borrows RT */
+/* While the thread of STACK cannot move: reads through RECORDING, which keeps every byte, what
+ * py_code_resolve() needs of the code objects that were not seen yet.  That costs some 3 µs each,
+ * so one capture records a few and leaves the others to the next.  Another object may take the
+ * address of one that was seen: its key is read again with each of its first captures, then ever
+ * less often.  Allocates nothing.  What cannot be read is left to the worker. */
+void py_code_record_stack(struct py_code_record *r, struct mem *recording,
+                          const struct py_stack *stack);
+/* The recording of the last call is thrown away: records its code objects again next time. */
+void py_code_record_undo(struct py_code_record *r, const struct py_stack *stack);
+/* NULL is fine; returns NULL. */
+struct py_code_record *py_code_record_free(struct py_code_record *r);

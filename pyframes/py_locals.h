@@ -1,0 +1,31 @@
+/* The arguments of Python functions in progress: names and short values, for dump --locals.
+ *
+ * All that is read is hostile and bounded.  A value is told of an object of a type of the
+ * interpreter's own: None, bool, int, float, str, bytes; of list, tuple, dict and set the length;
+ * of all others the type's name.  Nothing of the target's is ever run, as repr() would be.
+ * Source: CPython Include/cpython/code.h, longintrepr.h, floatobject.h, listobject.h, dictobject.h,
+ * setobject.h, cellobject.h, each of 3.6 to 3.13. */
+#pragma once
+
+#include "base/text.h"
+#include "pyframes/py_walk.h"
+
+enum {
+    PY_LOCALS_MAX_FRAMES = 48, /* of a stack, innermost first; the hold would get long */
+    PY_LOCALS_MAX_ARGUMENTS = 16,
+};
+/* While the thread of STACK cannot move: reads through RECORDING, which keeps every byte, what
+ * py_locals_add() will need.  Allocates nothing. */
+void py_locals_record(const struct py_runtime *rt, struct mem *recording,
+                      const struct py_stack *stack);
+struct py_locals { /* of the frames of a stack; zero-initialise */
+    struct text *frames;
+    size_t n, capacity;
+};
+/* Adds a text for F: "limit=100, name='w0', items=list of 3"; "" if it has no arguments or they
+ * were not recorded.  What has a name like a secret's, or looks like a password in a URL, is "***".
+ * MEM: the snapshot's. */
+void py_locals_add(struct py_locals *l, const struct py_runtime *rt, struct mem *mem,
+                   const struct py_frame *f);
+void py_locals_clear(struct py_locals *l); /* keeps the storage */
+void py_locals_release(struct py_locals *l);

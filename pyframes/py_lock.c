@@ -1,0 +1,283 @@
+#include "pyframes/py_lock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "pyframes/py_interpreters.h"
+#include "pyframes/py_layout.h"
+#include "pyframes/py_string.h"
+
+enum {
+    MAX_SLOTS = 64,    /* of a value stack that are looked at */
+    MAX_STATES = 256,  /* threads; of more nobody is told */
+    MAX_FRAMES = 4000, /* of all threads together: some 4 ms */
+    MAX_TABLE_BYTES = 4096,
+    MAX_NAMES = 256,
+    TYPE_NAME_BYTES = 16, /* "_thread.RLock" */
+};
+/* Offsets behind an object's type pointer: a lock's fields, a type's name, a bound builtin method's
+ * fields, a code object's. */
+enum {
+    LOCK_SEM = 8,
+    LOCK_OWNER = 16,
+    LOCK_COUNT = 24,
+    TYPE_NAME = 16,
+    METHOD_DEF = 8,
+    METHOD_SELF = 16,
+    CODE_NAMES = 24,
+    CODE_EXCEPTION_TABLE = 32,
+    TUPLE_SIZE = 8,
+    TUPLE_ITEMS = 16,
+};
+/* Where values are in a frame: 3.11 to 3.13, and the pointer to them up to 3.10. */
+enum { FRAME_LOCALS = 72, FRAME_VALUE_STACK = 64 };
+
+static bool is_311_to_313(const struct py_layout *l)
+{
+    return l->traits.with_keeps_exit && !l->free_threaded;
+}
+
+/* ---- the lock that is waited for ---- */
+
+/* Is the object at ADDR a lock of SEM's? */
+static bool is_lock(const struct py_layout *l, struct mem *live, uint64_t addr, uint64_t sem,
+                    struct py_lock *ret)
+{
+    uint64_t words[2]; /* type, semaphore */
+    uint64_t name_at;
+    char name[TYPE_NAME_BYTES] = "";
+    static_assert(LOCK_SEM == sizeof *words, "one read has both");
+    if (addr == 0 || addr % 8 || mem_read(live, addr + l->object.type, words, sizeof words) < 0 ||
+        words[1] != sem ||
+        mem_read_u64(live, words[0] + l->object.type + TYPE_NAME, &name_at) < 0 ||
+        mem_read(live, name_at, name, sizeof name - 2) < 0)
+        return false;
+    ret->addr = addr;
+    ret->reentrant = str_eq(name, "_thread.RLock");
+    return ret->reentrant || str_eq(name, "_thread.lock");
+}
+
+/* The object that the bound builtin method at ADDR is of; 0: it is none, maybe. */
+static uint64_t self_of(const struct py_layout *l, struct mem *live, uint64_t addr)
+{
+    uint64_t self = 0;
+    if (addr && addr % 8 == 0 && mem_read_u64(live, addr + l->object.type + METHOD_SELF, &self) < 0)
+        return 0;
+    return self;
+}
+
+/* Up to MAX_SLOTS values of F's stack, used or not.  Returns how many. */
+static size_t read_slots(const struct py_layout *l, struct mem *live, const struct py_frame *f,
+                         uint64_t ret[MAX_SLOTS])
+{
+    uint32_t size;
+    uint32_t locals;
+    uint64_t start;
+    if (is_311_to_313(l)) {
+        if (mem_read_u32(live, f->code + l->code.first_line + 4, &locals) < 0 ||
+            mem_read_u32(live, f->code + l->code.first_line - 4, &size) < 0 || locals > 1 << 16)
+            return 0;
+        start = f->self + FRAME_LOCALS + (uint64_t)8 * locals;
+    } else if (l->frame.lasti == PY_ABSENT ||
+               mem_read_u32(live, f->code + l->code.first_line - 8, &size) < 0 ||
+               mem_read_u64(live, f->self + l->object.type - 8 + FRAME_VALUE_STACK, &start) < 0) {
+        return 0;
+    }
+    size = size < MAX_SLOTS ? size : MAX_SLOTS;
+    return mem_read(live, start, ret, size * sizeof *ret) < 0 ? 0 : size;
+}
+
+int py_lock_find(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
+                 uint64_t sem, struct py_lock *ret)
+{
+    const struct py_layout *l = &rt->layout;
+    uint64_t slots[MAX_SLOTS];
+    size_t n = read_slots(l, live, f, slots);
+    for (size_t i = 0; i < n; i++)
+        if (is_lock(l, live, slots[i], sem, ret) ||
+            is_lock(l, live, self_of(l, live, slots[i]), sem, ret))
+            return 0;
+    return -ENOENT;
+}
+
+/* ---- RLock ---- */
+
+static int rlock_holder(const struct py_layout *l, struct mem *live, const struct py_lock *lock,
+                        uint64_t *ret)
+{
+    uint64_t words[2]; /* owner, count */
+    static_assert(LOCK_COUNT - LOCK_OWNER == (int)sizeof *words, "one read has both");
+    if (mem_read(live, lock->addr + l->object.type + LOCK_OWNER, words, sizeof words) < 0 ||
+        words[0] == 0 || words[1] == 0)
+        return -ENOENT;
+    *ret = words[0];
+    return 0;
+}
+
+/* ---- with lock: ---- */
+
+/* A number of an exception table: six bits a byte, the first ones first; bit 6: more follow. */
+static bool read_number(const uint8_t *table, size_t len, size_t *at, uint32_t *ret)
+{
+    *ret = 0;
+    for (int i = 0; i < 5 && *at < len; i++) {
+        uint8_t byte = table[(*at)++];
+        *ret = *ret << 6 | (byte & 0x3f);
+        if (!(byte & 0x40))
+            return true;
+    }
+    return false;
+}
+
+/* How many values F's stack has below what it computes just now, by the entry of the exception
+ * table that covers its instruction; 0: none does. */
+static uint32_t covered_depth(const uint8_t *table, size_t len, int32_t lasti)
+{
+    uint32_t index = (uint32_t)lasti / 2;
+    for (size_t at = 0; at < len;) {
+        uint32_t start;
+        uint32_t size;
+        uint32_t target;
+        uint32_t depth;
+        if (!read_number(table, len, &at, &start) || !read_number(table, len, &at, &size) ||
+            !read_number(table, len, &at, &target) || !read_number(table, len, &at, &depth) ||
+            start > index)
+            return 0;
+        if (index - start < size)
+            return depth >> 1;
+    }
+    return 0;
+}
+
+static uint32_t depth_of(const struct py_layout *l, struct mem *live, const struct py_frame *f)
+{
+    uint8_t table[MAX_TABLE_BYTES];
+    uint64_t object;
+    uint64_t data;
+    size_t len;
+    if (f->lasti < 0 ||
+        mem_read_u64(live, f->code + l->object.type + CODE_EXCEPTION_TABLE, &object) < 0 ||
+        py_bytes_find(l, live, object, sizeof table, &data, &len) < 0 || len == 0 ||
+        mem_read(live, data, table, len) < 0)
+        return 0;
+    return covered_depth(table, len, f->lasti);
+}
+
+static bool is_exit(const struct py_layout *l, struct mem *live, uint64_t method)
+{
+    uint64_t def;
+    uint64_t name_at;
+    char name[sizeof "__exit__"] = "";
+    return mem_read_u64(live, method + l->object.type + METHOD_DEF, &def) == 0 &&
+           mem_read_u64(live, def, &name_at) == 0 &&
+           mem_read(live, name_at, name, sizeof name) == 0 && str_eq(name, "__exit__");
+}
+
+/* Is F within `with lock:`? */
+static bool is_within(const struct py_layout *l, struct mem *live, const struct py_frame *f,
+                      uint64_t lock)
+{
+    uint64_t slots[MAX_SLOTS];
+    uint32_t depth = depth_of(l, live, f);
+    size_t n = depth ? read_slots(l, live, f, slots) : 0;
+    for (size_t i = 0; i < n && i < depth; i++)
+        if (self_of(l, live, slots[i]) == lock && is_exit(l, live, slots[i]))
+            return true;
+    return false;
+}
+
+/* Does F's code call something that might give a lock up? */
+static bool may_release(const struct py_layout *l, struct mem *live, const struct py_frame *f)
+{
+    static const char *const calls[] = {"release", "wait", "wait_for", "_release_save", NULL};
+    uint64_t names;
+    uint64_t n = 0;
+    bool may = true;
+    struct text name = {0};
+    if (mem_read_u64(live, f->code + l->object.type + CODE_NAMES, &names) < 0 ||
+        mem_read_u64(live, names + l->object.type + TUPLE_SIZE, &n) < 0 || n > MAX_NAMES)
+        return true;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t item;
+        text_clear(&name);
+        if (mem_read_u64(live, names + l->object.type + TUPLE_ITEMS + 8 * i, &item) < 0 ||
+            py_string_read(l, live, item, &name) < 0)
+            goto out;
+        if (name.len && str_is_one_of(name.s, calls))
+            goto out;
+    }
+    may = false;
+out:
+    text_release(&name);
+    return may;
+}
+
+/* Finds the innermost frame of STATE that is within `with lock:`; *RET_AT STACK->n: none.  False:
+ * its frames cannot be told just now. */
+static bool find_within(const struct py_runtime *rt, struct mem *live, uint64_t state,
+                        uint64_t lock, struct py_stack *stack, size_t *ret_at)
+{
+    if (py_walk(rt, live, &state, 1, stack) < 0 || stack->end != PY_WALK_DONE)
+        return false;
+    size_t at = 0;
+    while (at < stack->n && !is_within(&rt->layout, live, &stack->frames[at], lock))
+        at++;
+    *ret_at = at;
+    return true;
+}
+
+/* Is STATE's thread still within the same statement, without a call that may give LOCK up? */
+static bool is_sure(const struct py_runtime *rt, struct mem *live, uint64_t state, uint64_t lock,
+                    uint64_t frame, struct py_stack *stack)
+{
+    size_t at;
+    if (!find_within(rt, live, state, lock, stack, &at) || at >= stack->n ||
+        stack->frames[at].self != frame)
+        return false;
+    for (size_t i = 0; i <= at; i++)
+        if (may_release(&rt->layout, live, &stack->frames[i]))
+            return false;
+    return true;
+}
+
+/* Of two candidates one has given it up. */
+static int lock_holder(const struct py_runtime *rt, struct mem *live, uint64_t lock,
+                       struct py_stack *stack, uint64_t *ret)
+{
+    uint64_t states[MAX_STATES];
+    size_t n = py_interpreters_states(rt, live, states, MAX_STATES);
+    size_t frames = 0;
+    uint64_t found = 0;
+    uint64_t frame = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t at;
+        if (n == MAX_STATES || !find_within(rt, live, states[i], lock, stack, &at))
+            return -ENOENT;
+        frames += stack->n;
+        if (frames > MAX_FRAMES || (found && at < stack->n))
+            return -ENOENT;
+        if (at == stack->n)
+            continue;
+        found = states[i];
+        frame = stack->frames[at].self;
+    }
+    if (!found || !is_sure(rt, live, found, lock, frame, stack) ||
+        mem_read_u64(live, found + rt->layout.thread.thread_id, ret) < 0)
+        return -ENOENT;
+    return 0;
+}
+
+int py_lock_holder(const struct py_runtime *rt, struct mem *live, const struct py_lock *lock,
+                   uint64_t sem, struct py_stack *scratch, uint64_t *ret_thread_id)
+{
+    const struct py_layout *l = &rt->layout;
+    struct py_lock still;
+    int r = -ENOENT;
+    if (lock->reentrant)
+        r = rlock_holder(l, live, lock, ret_thread_id);
+    else if (is_311_to_313(l))
+        r = lock_holder(rt, live, lock->addr, scratch, ret_thread_id);
+    return r == 0 && is_lock(l, live, lock->addr, sem, &still) ? 0 : -ENOENT;
+}

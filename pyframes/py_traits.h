@@ -1,0 +1,46 @@
+/* What CPython's versions do, as far as no offset tells it: private to pyframes/.  Each version's
+ * row in py_layout.c has these, written by hand; docs/python-versions.md, "Adding a version", says
+ * where in CPython's sources each is to be seen. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pyframes/py_linetable.h"
+
+/* What tells one activation of the eval loop from the next (docs/python-versions.md "Markers"). */
+enum py_chain {
+    PY_CHAIN_OBJECTS,        /* ≤ 3.9: every PyFrameObject is one */
+    PY_CHAIN_OBJECTS_CFRAME, /* 3.10: the same, with a CFrame each on the C stack */
+    PY_CHAIN_IS_ENTRY,       /* 3.11: is_entry on its outermost frame, and a _PyCFrame */
+    PY_CHAIN_SHIM_CFRAME, /* 3.12: a shim frame on the C stack below its outermost; top by cframe */
+    PY_CHAIN_SHIM,        /* 3.13+: the same; top by tstate->current_frame */
+};
+
+/* How dicts are laid out, and where an instance keeps its attributes (docs/python-versions.md
+ * "Names of threads"). */
+enum py_dicts {
+    PY_DICTS_UNREAD, /* 3.14+: nothing reads one */
+    PY_DICTS_36,     /* ≤ 3.10: attributes are in the dict at tp_dictoffset */
+    PY_DICTS_311,    /* before the object a pointer to values and one to a dict; new hash tables */
+    PY_DICTS_312,    /* before the object one pointer to either */
+    PY_DICTS_313,    /* before the object a pointer to a dict, or values behind the object */
+};
+
+struct py_traits {
+    enum py_chain chain;
+    enum py_linetable_kind lines;
+    enum py_dicts dicts;
+    uint32_t lasti_unit;       /* ≤ 3.10: bytes per unit of f_lasti */
+    uint32_t executable_tags;  /* 3.14+: bits of frame.code that are a _PyStackRef's tags */
+    bool trace_refs_links;     /* ≤ 3.12: Py_TRACE_REFS puts two pointers before each object */
+    bool int_tags;             /* 3.12+: an int's size and sign are in lv_tag, not in ob_size */
+    bool shim_code;            /* 3.12+: a shim runs a code object of the file "<shim>" */
+    bool init_helper;          /* 3.13+: Class(…) has a frame named like its file, __init__ */
+    bool collector_sets_flag;  /* 3.13+: the collector sets gc.collecting, not its callers */
+    bool anonymous_jit;        /* 3.13, 3.14: CPython's JIT tells nobody where its code is */
+    bool interned_is_byte;     /* 3.14+: free-threaded builds keep interned in 8 bits, not 2 */
+    bool names_kernel_threads; /* 3.14+: threading.py tells the kernel a thread's name */
+    bool with_keeps_exit;      /* 3.11 to 3.13: `with` keeps __exit__ bound on the value stack */
+    bool asyncio_debug;        /* 3.14+: asyncio describes its tasks, in .AsyncioDebug */
+};

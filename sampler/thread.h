@@ -1,0 +1,115 @@
+/* One thread of the target, and what is known of it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/claim.h"
+#include "sampler/recorder.h"
+#include "sampler/snapshot.h"
+#include "sampler/stack_area.h"
+#include "sampler/thread_files.h"
+#include "sampler/wait_object.h"
+#include "target/proc.h"
+
+enum { HELD_SLOTS = 20 };
+
+/* For how long a thread was held in a slot of time. */
+struct held_sum {
+    uint32_t ns;
+    uint32_t usual_ns; /* the same with a millisecond at most of each hold */
+};
+
+/* The kernel's counts of a thread right after it was let go. */
+struct release {
+    int64_t at_ns; /* 0: never */
+    struct schedstat sched;
+    uint64_t voluntary; /* switches */
+    bool complete;      /* VOLUNTARY is known */
+};
+
+/* Each group of fields is assigned by the file that its comment names, and read by others. */
+struct thread {
+    struct process *process;
+    uint32_t id; /* never used twice; 0 is none */
+    pid_t tid, ns_tid;
+    int fds[THREAD_FILE_COUNT]; /* −1: not open */
+    struct schedstat sched;     /* as last read */
+
+    /* thread_list.c: which threads there are, and which are wanted. */
+    char comm[TASK_COMM_BYTES];
+    bool listed;        /* in the present listing of the process's threads */
+    bool registered;    /* thread_list_register(): before its first sample */
+    bool state_checked; /* its state was read before that (tick.c) */
+    bool zombie;        /* it has ended, but its process's other threads go on */
+    bool ended;         /* it is gone, or the recording ends (tick.c) */
+    bool io_worker;
+    bool filtered;                                /* not wanted by --thread */
+    bool wanted_by_python;                        /* by the name that Python has for it */
+    int64_t filter_not_before_ns, filter_wait_ns; /* until --thread is asked again */
+
+    /* claim.c: what is believed of it. */
+    struct claim sampled;     /* what its last sample says */
+    struct claim asked;       /* what it did when it was asked to stop */
+    struct claim interrupted; /* the wait that a stop interrupted, with the run count back in it */
+    int64_t asked_ns;
+    uint32_t asked_ticks; /* so many ticks have found it asked and not stopped */
+    int64_t until_ns;     /* its sample is known to hold until then; */
+    uint32_t repeats;     /* so many ticks found that, since the last message */
+
+    /* dormant.c */
+    bool dormant;
+    uint32_t moved_tick; /* in which it was last found to have run */
+    uint32_t proofs;     /* that it has not run, which until_ns and repeats have */
+
+    /* on_cpu.c */
+    int64_t switch_base; /* run count − switches while it is off the CPU */
+    bool base_known;
+
+    /* thread_files.c: a slow /proc file is left alone for a while. */
+    uint32_t syscall_backoff; /* intervals; 0: none */
+    int64_t syscall_not_before_ns;
+
+    /* stop_requests.c: requests to stop, less often where they would hurt. */
+    bool pending;      /* it was asked, and has not been let go */
+    bool slow_to_stop; /* it did not stop while the sampler waited for it */
+    uint32_t backoff;  /* intervals; 0: none */
+    int64_t stop_not_before_ns;
+    int64_t call_not_before_ns; /* the same for stops in a call that blocks */
+
+    /* tick.c: stops of a blocked thread for its registers. */
+    uint64_t registers_refused; /* the run count at which it was in a call not to be stopped */
+    struct wait_place needs_registers; /* where it was when the worker last wanted them */
+    struct wait_object *wait_object;   /* what it waited for when it was asked; NULL: never asked */
+
+    /* seccomp.c: filters (docs/interrupted-calls.md); the first two by thread_files.c. */
+    bool seccomp_seen; /* its status has a filter */
+    int64_t seccomp_seen_ns;
+    bool renewed;    /* a stop found it in a call that goes on as restart_syscall(2) */
+    bool undone;     /* its last stop may have interrupted a call for a supervisor */
+    bool supervised; /* it has waited for a supervisor's answer: it is not stopped */
+
+    /* capture.c */
+    bool ever_sampled;
+    bool stack_cut;                  /* the last capture did not read its stack to the end */
+    const struct capture_hook *hook; /* of the last capture; another one reads more */
+    uint32_t stack_bytes;            /* to read next time */
+    struct prefetch *prefetch;       /* NULL until a capture hook kept something */
+    bool wants_prefetch;
+
+    /* stack_area.c */
+    struct stack_area areas[STACK_AREAS]; /* in which its stack was, the last found first */
+    int64_t areas_checked_ns;
+    uint64_t area_unknown; /* an sp that was in no known mapping; 0: none */
+
+    /* overhead.c */
+    uint64_t held_ns; /* in all, as the thread lost it */
+    struct release released;
+    int64_t watched_until_ns;               /* its switches are read at each release until then */
+    struct held_sum held_slot;              /* in the present slot of time */
+    struct held_sum held_slots[HELD_SLOTS]; /* in those before it */
+};
+
+struct thread *thread_new(struct process *process, uint32_t id, pid_t tid);
+struct thread *thread_free(struct thread *t, struct thread_files *files);

@@ -1,0 +1,115 @@
+#include "sampler/thread_files.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "sampler/state.h"
+
+enum { MAX_SYSCALL_BACKOFF = 64 };
+
+static int open_file(struct thread *t, enum thread_file file, struct thread_files *files)
+{
+    static const char *const names[] = {"schedstat", "syscall", "status"};
+    if (t->fds[file] >= 0)
+        return t->fds[file];
+    if (files->open >= files->limit)
+        return -EMFILE;
+    int fd = proc_task_open(t->process->pid, t->tid, names[file]);
+    if (fd >= 0) {
+        t->fds[file] = fd;
+        files->open++;
+    }
+    return fd;
+}
+
+static void close_file(struct thread *t, enum thread_file file, struct thread_files *files)
+{
+    if (t->fds[file] < 0)
+        return;
+    close(t->fds[file]);
+    t->fds[file] = -1;
+    files->open--;
+}
+
+void thread_files_close(struct thread *t, struct thread_files *files)
+{
+    for (int i = 0; i < THREAD_FILE_COUNT; i++)
+        close_file(t, (enum thread_file)i, files);
+}
+
+int thread_file_fd(struct sampler *s, struct thread *t, enum thread_file file)
+{
+    int fd = open_file(t, file, &s->files);
+    if (fd != -EMFILE)
+        return fd;
+    /* Closes the files of the next quarter of all threads; theirs are opened again when needed. */
+    struct process *p = t->process;
+    size_t n = p->n_threads ? p->n_threads / 4 + 1 : 0;
+    for (size_t i = 0; i < n; i++) {
+        struct thread *other = p->threads[s->evict_at++ % p->n_threads];
+        if (other == t ||
+            other->pending) /* its file shows at the stop whether it is still the same thread */
+            continue;
+        counters_add(&s->counters, COUNT_FDS_EVICTED, 1);
+        thread_files_close(other, &s->files);
+    }
+    return open_file(t, file, &s->files);
+}
+
+int thread_read_schedstat(struct sampler *s, struct thread *t, struct schedstat *ret)
+{
+    int fd = thread_file_fd(s, t, FILE_SCHEDSTAT);
+    if (fd < 0)
+        return fd == -ENOENT ? -ESRCH : fd;
+    int r = schedstat_read(fd, ret);
+    if (r == 0 && !s->can.schedstat)
+        *ret = (struct schedstat){0};
+    return r;
+}
+
+int thread_read_status(struct sampler *s, struct thread *t, struct task_status *ret)
+{
+    enum { FILTERED = 2 };
+    int fd = thread_file_fd(s, t, FILE_STATUS);
+    int r = fd < 0 ? fd : task_status_read(fd, ret);
+    if (r < 0)
+        return r;
+    t->seccomp_seen = ret->seccomp == FILTERED;
+    t->seccomp_seen_ns = clock_now_ns();
+    return 0;
+}
+
+int thread_read_syscall(struct sampler *s, struct thread *t, struct syscall_state *ret)
+{
+    int64_t start = clock_now_ns();
+    if (start < t->syscall_not_before_ns && !s->config.single_shot) {
+        counters_add(&s->counters, COUNT_SYSCALL_READS_SKIPPED, 1);
+        return -EAGAIN;
+    }
+    int fd = thread_file_fd(s, t, FILE_SYSCALL);
+    if (fd < 0)
+        return fd == -ENOENT ? -ESRCH : fd;
+    int r = syscall_state_read(fd, ret);
+    int64_t took = clock_now_ns() - start;
+    if (took <= s->can.syscall_limit_ns) {
+        t->syscall_backoff = 0;
+        return r;
+    }
+    counters_add(&s->counters, COUNT_SLOW_SYSCALL_READS, 1);
+    t->syscall_backoff = t->syscall_backoff ? t->syscall_backoff * 2 : 2;
+    if (t->syscall_backoff > MAX_SYSCALL_BACKOFF)
+        t->syscall_backoff = MAX_SYSCALL_BACKOFF;
+    t->syscall_not_before_ns = start + s->interval_ns * t->syscall_backoff;
+    return r;
+}
+
+char thread_read_state(const struct thread *t)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_stat stat;
+    ssize_t len = proc_read_text(t->process->pid, t->tid, "stat", text, sizeof text);
+    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0)
+        return '\0';
+    return stat.state;
+}

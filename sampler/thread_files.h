@@ -1,0 +1,33 @@
+/* What /proc says of a thread of the target: its run count, its state, its system call.
+ *
+ * Three of its files stay open, because a read costs a tenth of an open.  With more threads than
+ * descriptors the files of others are closed for it.  The target runs.  Private to sampler/. */
+#pragma once
+
+#include <stdint.h>
+
+#include "target/proc.h"
+
+struct sampler;
+struct thread;
+
+enum thread_file { FILE_SCHEDSTAT, FILE_SYSCALL, FILE_STATUS, THREAD_FILE_COUNT };
+
+/* How many are open for all threads, bounded by the limit on descriptors. */
+struct thread_files {
+    uint32_t open, limit;
+};
+
+/* T's FILE as a descriptor, opened if it is not yet.  Negative errno: it cannot be. */
+int thread_file_fd(struct sampler *s, struct thread *t, enum thread_file file);
+void thread_files_close(struct thread *t, struct thread_files *files);
+/* Reads T's counts: zeros, where the kernel keeps none.  0; -ESRCH: T is gone; another negative
+ * errno. */
+int thread_read_schedstat(struct sampler *s, struct thread *t, struct schedstat *ret);
+/* Reads T's status.  0 or a negative errno. */
+int thread_read_status(struct sampler *s, struct thread *t, struct task_status *ret);
+/* Reads in which system call T is, and its sp and pc.  0; -ESRCH: T is gone; -EAGAIN: the file is
+ * slow, and is left alone for now; another negative errno. */
+int thread_read_syscall(struct sampler *s, struct thread *t, struct syscall_state *ret);
+/* T's state as of its stat, 'R' for instance.  0: unknown. */
+char thread_read_state(const struct thread *t);

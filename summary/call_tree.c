@@ -1,0 +1,291 @@
+#include "summary/call_tree.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "profile/strings.h"
+#include "summary/frame_name.h"
+#include "summary/idle.h"
+
+/* A frame of a stack that has a node of its own. */
+struct step {
+    const struct shown_frame *frame; /* the view's, until its next stack */
+    enum frame_role role;
+    string_id key; /* equal for what is one node below one parent */
+    enum futex_kind futex;
+    bool files, sockets, idle;
+};
+
+/* What a node is found by. */
+struct identity {
+    uint32_t parent;
+    string_id key;
+};
+
+struct call_tree {
+    const struct profile *p;
+    struct view *v;
+    struct strings keys;
+    struct call_node *nodes;
+    struct identity *identities; /* by node */
+    size_t n, nodes_capacity, identities_capacity;
+    struct index index;
+    uint32_t *by_stack; /* node + 1 by stack − 1; 0: not looked at */
+    struct step *steps; /* of the stack looked at last */
+    size_t n_steps, steps_capacity;
+    struct text key;
+    uint8_t
+        *roles[2]; /* role + 1 by frame of the view, of stacks that run and that end in a wait */
+};
+
+struct call_tree *call_tree_new(const struct profile *p, struct view *v)
+{
+    struct call_tree *t = xcalloc(1, sizeof *t);
+    t->p = p;
+    t->v = v;
+    for (size_t i = 0; i < 2; i++)
+        t->roles[i] = xcalloc(view_frame_count(v) + 1, sizeof *t->roles[i]);
+    t->by_stack = xcalloc(profile_stack_count(p), sizeof *t->by_stack);
+    t->nodes = array_reserve(NULL, &t->nodes_capacity, 1, sizeof *t->nodes);
+    t->identities = array_reserve(NULL, &t->identities_capacity, 1, sizeof *t->identities);
+    t->nodes[0] = (struct call_node){0};
+    t->identities[0] = (struct identity){0};
+    return t;
+}
+
+struct call_tree *call_tree_free(struct call_tree *t)
+{
+    if (!t)
+        return NULL;
+    text_release(&t->key);
+    free(t->steps);
+    free(t->by_stack);
+    free(t->roles[0]);
+    free(t->roles[1]);
+    index_release(&t->index);
+    free(t->identities);
+    free(t->nodes);
+    strings_release(&t->keys);
+    free(t);
+    return NULL;
+}
+
+const struct profile *call_tree_profile(const struct call_tree *t)
+{
+    return t->p;
+}
+
+/* ---- from a stack to its steps ---- */
+
+static void add_step(struct call_tree *t, struct step step)
+{
+    step.key = strings_add(&t->keys, t->key.s, t->key.len);
+    if (t->n_steps && t->steps[t->n_steps - 1].key.ix == step.key.ix)
+        return; /* recursion */
+    t->steps = array_reserve(t->steps, &t->steps_capacity, t->n_steps + 1, sizeof *t->steps);
+    t->steps[t->n_steps++] = step;
+}
+
+/* Is the step before a std::thread's function T->KEY, which is a frame of its own now? */
+static bool repeats_thread_function(const struct call_tree *t)
+{
+    size_t len = 0;
+    if (!t->n_steps)
+        return false;
+    const char *function = frame_thread_function(t->steps[t->n_steps - 1].frame, &len);
+    return function && t->key.len == len && memcmp(t->key.s, function, len) == 0;
+}
+
+static void step_into(struct call_tree *t, const struct shown_frame *f, enum frame_role role)
+{
+    text_clear(&t->key);
+    frame_add_name(&t->key, f);
+    if (repeats_thread_function(t))
+        t->n_steps--;
+    text_addf(&t->key, "\n%s", f->file ? f->file : "");
+    add_step(t, (struct step){.frame = f, .role = role});
+}
+
+/* Devices are few, and their names say the most; /dev/shm has files. */
+static bool is_device(const char *path)
+{
+    return str_starts(path, "/dev/") && !str_starts(path, "/dev/shm/");
+}
+
+/* An address has a colon, and no other object but a path. */
+static bool is_socket(const char *object)
+{
+    return str_eq(object, "socket") || strchr(object, ':');
+}
+
+/* What tells waits in one call apart.  Files of one mount are one, and so are all sockets: of some
+ * waits the other end is not known, as they were over before it was read. */
+static const char *object_of(const struct step *step)
+{
+    const char *object = step->frame->object;
+    if (step->files || !object)
+        return "";
+    return step->sockets ? "socket" : object;
+}
+
+/* STACK's first CALLS of N frames are no wait. */
+static void step_into_wait(struct call_tree *t, const struct shown_frame *stack, size_t calls,
+                           size_t n)
+{
+    const struct shown_frame *f = &stack[calls];
+    struct step step = {.frame = f, .futex = futex_kind(stack, n)};
+    if (f->wait == WAIT_CPU)
+        return;
+    step.files = f->wait == WAIT_CALL && f->object && f->object[0] == '/' && !is_device(f->object);
+    step.sockets = f->wait == WAIT_CALL && !step.files && f->object && is_socket(f->object);
+    step.idle = idle_pool_wait(stack, n) || idle_event_loop(stack, n);
+    text_clear(&t->key);
+    text_addf(&t->key, "%d\n%d\n%d\n%s\n%s\n%s", (int)f->wait, (int)step.futex, step.idle,
+              f->call ? f->call : "", f->mount ? f->mount : "", object_of(&step));
+    add_step(t, step);
+}
+
+/* How much F says of a stack with nothing worth naming. */
+static int speaks(const struct shown_frame *f)
+{
+    if (f->guessed || f->kind == SHOWN_WAIT)
+        return 0;
+    if (f->kind == SHOWN_MARK)
+        return 1;
+    return f->libc ? 2 : 3;
+}
+
+/* Of a stack with nothing worth naming: its innermost code, of the C library only if there is no
+ * other. */
+static void step_into_any(struct call_tree *t, const struct shown_frame *stack, size_t n)
+{
+    const struct shown_frame *best = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (speaks(&stack[i]) && (!best || speaks(&stack[i]) >= speaks(best)))
+            best = &stack[i];
+    if (best)
+        step_into(t, best, ROLE_GLUE);
+}
+
+/* A path below a mount is two frames of one wait. */
+static size_t without_wait(const struct shown_frame *stack, size_t n)
+{
+    while (n && stack[n - 1].kind == SHOWN_WAIT)
+        n--;
+    return n;
+}
+
+/* frame_role(), which looks through long lists of names, once for each frame. */
+static enum frame_role role_of(struct call_tree *t, const struct shown_frame *f, bool blocked)
+{
+    uint8_t *known = &t->roles[blocked][f->id];
+    if (!*known)
+        *known = (uint8_t)(frame_role(f, blocked) + 1);
+    return (enum frame_role)(*known - 1);
+}
+
+static void list_steps(struct call_tree *t, stack_id s)
+{
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(t->v, s, &n);
+    size_t calls = without_wait(stack, n);
+    t->n_steps = 0;
+    for (size_t i = 0; i < calls; i++) {
+        enum frame_role role = role_of(t, &stack[i], calls < n);
+        if (role != ROLE_GLUE)
+            step_into(t, &stack[i], role);
+    }
+    if (!t->n_steps)
+        step_into_any(t, stack, calls);
+    if (calls < n)
+        step_into_wait(t, stack, calls, n);
+}
+
+/* ---- nodes ---- */
+
+static bool same_identity(const void *item, const void *wanted)
+{
+    const struct identity *a = item;
+    const struct identity *b = wanted;
+    return a->parent == b->parent && a->key.ix == b->key.ix;
+}
+
+static uint32_t child_of(struct call_tree *t, uint32_t parent, const struct step *step)
+{
+    const struct identity wanted = {parent, step->key};
+    uint64_t hash = hash_u64((uint64_t)parent << 32 | step->key.ix);
+    uint32_t found =
+        index_find(&t->index, hash, t->identities, sizeof *t->identities, same_identity, &wanted);
+    if (found != INDEX_NONE)
+        return found;
+    uint32_t node = (uint32_t)++t->n;
+    t->nodes = array_reserve(t->nodes, &t->nodes_capacity, t->n + 1, sizeof *t->nodes);
+    t->identities =
+        array_reserve(t->identities, &t->identities_capacity, t->n + 1, sizeof *t->identities);
+    t->identities[node] = wanted;
+    t->nodes[node] = (struct call_node){.parent = parent,
+                                        .depth = t->nodes[parent].depth + 1,
+                                        .frame = view_frame(t->v, step->frame->id),
+                                        .role = step->role,
+                                        .futex = step->futex,
+                                        .files = step->files,
+                                        .sockets = step->sockets,
+                                        .idle = step->idle};
+    index_add(&t->index, hash, node);
+    return node;
+}
+
+uint32_t call_tree_of(struct call_tree *t, stack_id s)
+{
+    if (!s.ix)
+        return 0;
+    uint32_t *known = &t->by_stack[s.ix - 1];
+    if (*known)
+        return *known - 1;
+    uint32_t node = 0;
+    list_steps(t, s);
+    for (size_t i = 0; i < t->n_steps; i++)
+        node = child_of(t, node, &t->steps[i]);
+    *known = node + 1;
+    return node;
+}
+
+struct call_node call_tree_node(const struct call_tree *t, uint32_t node)
+{
+    assert(node <= t->n);
+    return t->nodes[node];
+}
+
+uint32_t call_tree_count(const struct call_tree *t)
+{
+    return (uint32_t)t->n;
+}
+
+bool call_tree_is_within(const struct call_tree *t, uint32_t node, uint32_t outer)
+{
+    while (t->nodes[node].depth > t->nodes[outer].depth)
+        node = t->nodes[node].parent;
+    return node == outer;
+}
+
+uint32_t call_tree_line(struct call_tree *t, stack_id s, uint32_t node)
+{
+    list_steps(t, s);
+    uint32_t depth = t->nodes[node].depth;
+    return depth && depth <= t->n_steps ? t->steps[depth - 1].frame->current_line : 0;
+}
+
+string_id call_tree_file(const struct call_tree *t, stack_id s)
+{
+    const struct wait *wait = profile_stack_wait(t->p, s);
+    return wait && wait->kind == WAIT_CALL ? wait->object : (string_id){0};
+}
+
+const char *call_tree_text(const struct call_tree *t, string_id id)
+{
+    return profile_text(t->p, id);
+}

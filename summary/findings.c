@@ -1,0 +1,243 @@
+#include "summary/findings.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "summary/rules.h"
+
+/* The rules, in the order in which equally weighty ones are told. */
+static const struct rule {
+    const char *key;
+    rule_judge *judge;
+    bool of_all;  /* judges everything at once, not one group after the other */
+    bool counted; /* judges by the kernel's counts, which are exact however few samples there are */
+    /* Above 0: it only describes, and so is told of a group of which less is told yet, once.
+     * Of its weight this part counts, so that what explains comes first. */
+    double describes;
+} rules[] = {
+    {.key = "only_children", .judge = rule_only_children, .of_all = true},
+    {.key = "deadlock", .judge = rule_deadlock, .of_all = true},
+    {.key = "circular_wait", .judge = rule_circular_wait, .of_all = true},
+    {.key = "differs", .judge = rule_differs, .of_all = true},
+    {.key = "waits_for", .judge = rule_held},
+    {.key = "waits_meanwhile", .judge = rule_waits_meanwhile},
+    {.key = "gil", .judge = rule_gil},
+    {.key = "malloc_arena", .judge = rule_malloc_arena},
+    {.key = "slow_files", .judge = rule_files},
+    {.key = "gc", .judge = rule_collects},
+    {.key = "cpu_wait", .judge = rule_cpu_wait, .counted = true},
+    {.key = "page_faults", .judge = rule_page_faults, .counted = true},
+    {.key = "switches", .judge = rule_switches, .counted = true},
+    {.key = "event_loop", .judge = rule_event_loop},
+    {.key = "none_ran", .judge = rule_none_ran, .of_all = true, .describes = 0.5},
+    {.key = "waits", .judge = rule_waits, .describes = 0.5},
+    {.key = "computes", .judge = rule_computes, .describes = 0.5},
+};
+/* More than the share of time that it explains: a reader wants to know why. */
+static const double explains_weight = 0.3;
+static const double chance = 0.1; /* weights that differ by less are about the same */
+enum { N_RULES = sizeof rules / sizeof *rules, OWN_FINDINGS = 1 };
+
+/* Was a group watched for long enough for its counts to say something? */
+static bool is_counted(const struct thread_group *group)
+{
+    return group->wall_ns >= INT64_C(2) * NS_PER_S * (int64_t)group->n_threads;
+}
+
+static void judge_groups(const struct scene *s, const struct rule *rule, struct finding *best)
+{
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct thread_group *group = &s->g->items[i];
+        struct finding f = {.rule = rule->key, .about = group->noun};
+        if (group->idle || group->launches ||
+            !(is_judged(group) || (rule->counted && is_counted(group))))
+            continue;
+        rule->judge(s, group, &f);
+        bool better = f.words ? !best->words || f.weight > best->weight
+                              : !best->words && (!best->n_figures || f.weight > best->weight);
+        struct finding worse = better ? *best : f;
+        if (better)
+            *best = f;
+        /* The judges write nothing but F: of two findings one is kept, and the other's words go. */
+        free(worse.words); /* NOLINT(clang-analyzer-unix.Malloc) */
+    }
+}
+
+/* Is A about less than half as much of the time as B? */
+static bool is_minor(const struct finding *a, const struct finding *b)
+{
+    return a->n_figures && b->n_figures && str_eq(a->figures[0].name, "share") &&
+           str_eq(b->figures[0].name, "share") && a->figures[0].value < b->figures[0].value / 2;
+}
+
+/* Who waits for a group of which there is much to say comes behind that. */
+static void put_culprits_first(struct findings *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        struct finding *victim = &f->items[i];
+        for (size_t k = 0; k < f->n && victim->words && victim->blames; k++) {
+            struct finding *culprit = &f->items[k];
+            bool same = culprit->words && culprit->about && rules[k].describes == 0 &&
+                        str_eq(culprit->about, victim->blames) && !is_minor(culprit, victim);
+            if (same && culprit->weight <= victim->weight + chance)
+                culprit->weight = victim->weight + 2 * chance;
+        }
+    }
+}
+
+static bool names(const char *noun, const char *about)
+{
+    return noun && about && str_eq(noun, about);
+}
+
+/* Does TOLD say of F's group what half of F is about, at least? */
+static bool covers(const struct finding *told, const struct finding *f)
+{
+    bool same = !f->about || !told->about || str_eq(f->about, told->about);
+    if (names(told->blames, f->about) || names(told->also, f->about))
+        return true;
+    return same && !is_minor(told, f);
+}
+
+/* Is what rule I found told already, or not worth telling beside what is? */
+static bool is_said(const struct findings *f, size_t i)
+{
+    for (size_t k = 0; k < f->n_told; k++) {
+        const struct finding *told = f->told[k];
+        if (told == &f->items[i])
+            return true;
+        if (rules[i].describes > 0 &&
+            (rules[told - f->items].describes > 0 || covers(told, &f->items[i])))
+            return true;
+    }
+    return false;
+}
+
+/* What is told first explains the most; the order of the rules decides where that is about the
+ * same. */
+static void choose(struct findings *f)
+{
+    while (f->n_told < MAX_FINDINGS) {
+        size_t best = N_RULES;
+        for (size_t i = 0; i < N_RULES; i++)
+            if (f->items[i].words && !is_said(f, i) &&
+                (best == N_RULES || f->items[i].weight > f->items[best].weight + chance))
+                best = i;
+        if (best == N_RULES)
+            return;
+        f->told[f->n_told++] = &f->items[best];
+    }
+}
+
+/* The most samples of one group. */
+static uint64_t most_samples(const struct scene *s)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < s->g->n; i++)
+        most = s->g->items[i].tally.samples > most ? s->g->items[i].tally.samples : most;
+    return most;
+}
+
+static struct finding too_short(const struct scene *s)
+{
+    struct text words = {0};
+    struct finding f = {.rule = "too_short"};
+    uint64_t samples = most_samples(s);
+    if (s->wall_ns < INT64_C(2) * NS_PER_S) {
+        text_add(&words, "too short for a finding: ");
+        add_time(&words, s->wall_ns);
+    } else {
+        text_addf(&words, "too few samples for a finding: %llu in ", (unsigned long long)samples);
+        add_time(&words, s->wall_ns);
+        text_add(&words, " of the thread that has most");
+    }
+    add_figure(&f, "seconds", (double)s->wall_ns / NS_PER_S);
+    add_figure(&f, "samples", (double)samples);
+    f.words = words.s;
+    return f;
+}
+
+static struct finding nothing(const struct scene *s)
+{
+    double most = 0;
+    double runqueue = 0;
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct thread_group *group = &s->g->items[i];
+        if (group->n_paths)
+            most = most > share_of(group->paths[0].ns, group->wall_ns)
+                       ? most
+                       : share_of(group->paths[0].ns, group->wall_ns);
+        double waits = share_of(group->runqueue_ns, group->wall_ns);
+        runqueue = runqueue > waits ? runqueue : waits;
+    }
+    struct text words = {0};
+    struct finding f = {.rule = "nothing"};
+    add_figure(&f, "heaviest_path_share", most);
+    add_figure(&f, "wait_cpu_share", runqueue);
+    text_add(&words, "Nothing stands out in ");
+    add_time(&words, s->wall_ns);
+    text_add(&words, ".");
+    f.words = words.s;
+    return f;
+}
+
+static bool any_judged(const struct scene *s)
+{
+    for (size_t i = 0; i < s->g->n; i++)
+        if (is_judged(&s->g->items[i]))
+            return true;
+    return false;
+}
+
+void findings_init(struct findings *f, const struct groups *g)
+{
+    struct holders holders;
+    struct scene s = {.g = g, .p = g->p, .holders = &holders, .wall_ns = profile_end_ns(g->p)};
+    *f = (struct findings){.items = xcalloc(N_RULES + OWN_FINDINGS, sizeof *f->items)};
+    if (!g->n)
+        return;
+    holders_init(&holders, g->p, g->v);
+    if (g->items[0].leads)
+        s.lead = &g->items[0];
+    for (; f->n < N_RULES; f->n++) {
+        f->items[f->n].rule = rules[f->n].key;
+        if (rules[f->n].of_all)
+            rules[f->n].judge(&s, NULL, &f->items[f->n]);
+        else
+            judge_groups(&s, &rules[f->n], &f->items[f->n]);
+        if (rules[f->n].describes > 0)
+            f->items[f->n].weight *= rules[f->n].describes;
+        else
+            f->items[f->n].weight += explains_weight;
+    }
+    holders_release(&holders);
+    put_culprits_first(f);
+    choose(f);
+    if (f->n_told)
+        return;
+    f->items[f->n] = any_judged(&s) ? nothing(&s) : too_short(&s);
+    f->told[f->n_told++] = &f->items[f->n++];
+}
+
+void findings_release(struct findings *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        free(f->items[i].words);
+    free(f->items);
+    *f = (struct findings){0};
+}
+
+void findings_write(const struct findings *f, int width, struct text *out)
+{
+    enum { INDENT = 2 };
+    for (size_t i = 0; i < f->n_told; i++) {
+        text_add(out, "  ");
+        (void)text_add_wrapped(out, f->told[i]->words, INDENT, INDENT, (size_t)width);
+        text_add(out, "\n");
+    }
+    if (f->n_told)
+        text_add(out, "\n");
+}

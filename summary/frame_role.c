@@ -1,0 +1,270 @@
+#include "summary/frame_role.h"
+
+#include <string.h>
+
+#include "summary/frame_name.h"
+#include "summary/idle.h"
+
+static bool starts_with_any(const char *s, const char *const *prefixes)
+{
+    for (; *prefixes; prefixes++)
+        if (str_starts(s, *prefixes))
+            return true;
+    return false;
+}
+
+static bool contains_any(const char *s, const char *const *parts)
+{
+    for (; *parts; parts++)
+        if (strstr(s, *parts))
+            return true;
+    return false;
+}
+
+/* ---- Python ---- */
+
+/* What only leads to a wait, or to the first of the user's functions. */
+static bool is_glue_python(const char *file)
+{
+    static const char *const files[] = {"/threading.py",
+                                        "/queue.py",
+                                        "/selectors.py",
+                                        "/runpy.py",
+                                        "/multiprocessing/connection.py",
+                                        NULL};
+    for (const char *const *end = files; *end; end++)
+        if (str_ends(file, *end))
+            return true;
+    return str_starts(file, "<frozen ");
+}
+
+/* "/usr/lib/python3.11/json/…", "/venv/lib64/python3/site-packages/…" */
+static bool is_installed_python(const char *path)
+{
+    static const char *const packages[] = {"/site-packages/", "/dist-packages/", NULL};
+    for (const char *at = path; (at = strstr(at, "/python")); at++) {
+        const char *version = at + strlen("/python");
+        bool lib = (at >= path + 4 && strncmp(at - 4, "/lib", 4) == 0) ||
+                   (at >= path + 6 && strncmp(at - 6, "/lib64", 6) == 0);
+        if (lib && *version >= '0' && *version <= '9')
+            return true;
+    }
+    return contains_any(path, packages);
+}
+
+static enum frame_role python_role(const struct shown_frame *f)
+{
+    const char *file = f->file ? f->file : "";
+    if (is_glue_python(file))
+        return ROLE_GLUE;
+    return is_installed_python(file) ? ROLE_LIBRARY : ROLE_OWN;
+}
+
+/* ---- native ---- */
+
+bool frame_is_entry(const struct shown_frame *f)
+{
+    static const char *const names[] = {"_start",
+                                        "clone",
+                                        "clone3",
+                                        "start_thread",
+                                        "__clone",
+                                        "__clone3",
+                                        "thread_start",
+                                        "__libc_start_main",
+                                        "__libc_start_call_main",
+                                        "__restore_rt",
+                                        "call_init",
+                                        NULL};
+    return f->kind == SHOWN_NATIVE &&
+           (str_is_one_of(f->name, names) || str_starts(f->name, "__libc_start_main"));
+}
+
+/* Of Go's runtime what switches stacks, and what its threads wait in.
+ * Source: src/runtime/asm_amd64.s, lock_futex.go, os_linux.go. */
+bool frame_is_go_glue(const struct shown_frame *f)
+{
+    static const char *const names[] = {"runtime.mcall",     "runtime.mstart",
+                                        "runtime.clone",     "runtime.morestack",
+                                        "runtime.goexit",    "runtime.systemstack",
+                                        "runtime.usleep",    "runtime.nanosleep",
+                                        "runtime.rt0_go",    "runtime.asmcgocall",
+                                        "runtime.futex",     "runtime.notesleep",
+                                        "runtime.mPark",     "runtime.notetsleep",
+                                        "runtime.park_m",    "runtime.newstack",
+                                        "runtime.gosched",   "runtime.epollwait",
+                                        "runtime.netpoll",   "runtime.schedule",
+                                        "runtime.gopreempt", NULL};
+    return f->kind == SHOWN_NATIVE && starts_with_any(f->name, names);
+}
+
+/* What HotSpot makes its locks and waits of.
+ * Source: OpenJDK's runtime/mutex.cpp, objectMonitor.cpp, os_posix.cpp. */
+static bool is_jvm_glue(const struct shown_frame *f)
+{
+    static const char *const names[] = {
+        "Monitor::wait", "Mutex::",         "ObjectMonitor::", "os::Platform",
+        "PlatformEvent", "PlatformMonitor", "Parker::",        NULL};
+    return f->module && str_starts(f->module, "libjvm") && starts_with_any(f->name, names);
+}
+
+static bool is_wrapper(const struct shown_frame *f)
+{
+    static const char *const names[] = {"std::",
+                                        "core::",
+                                        "<std::",
+                                        "<core::",
+                                        "<alloc::",
+                                        "alloc::",
+                                        "void std::",
+                                        "decltype(auto) std::",
+                                        "parking_lot",
+                                        "<parking_lot",
+                                        "absl::",
+                                        "mio::",
+                                        "gpr_",
+                                        "boost::",
+                                        "pthread_",
+                                        "nsync_",
+                                        "uv_cond_",
+                                        "uv_mutex_",
+                                        "uv_sem_",
+                                        "uv__sem_",
+                                        "uv_barrier_",
+                                        "uv_thread_",
+                                        "__gthread_",
+                                        "__gnu_cxx::",
+                                        "operator new",
+                                        "operator delete",
+                                        "__rust_",
+                                        "rust_begin_",
+                                        "__cxa_",
+                                        "_Unwind_",
+                                        "<alloc::boxed",
+                                        "__pthread_",
+                                        NULL};
+    static const char *const parts[] = {"FnOnce", "catch_unwind", "__rust_begin_short_backtrace",
+                                        "lang_start", NULL};
+    size_t len;
+    if (frame_is_go_glue(f) || is_jvm_glue(f))
+        return true;
+    return (starts_with_any(f->name, names) || contains_any(f->name, parts)) &&
+           !frame_thread_function(f, &len);
+}
+
+bool frame_is_malloc(const struct shown_frame *f)
+{
+    static const char *const names[] = {"malloc",        "free",
+                                        "calloc",        "realloc",
+                                        "__libc_malloc", "__libc_free",
+                                        "__libc_calloc", "__libc_realloc",
+                                        "memalign",      "posix_memalign",
+                                        "aligned_alloc", "malloc_consolidate",
+                                        "cfree",         NULL};
+    static const char *const inner[] = {"_int_",     "__GI___libc_", "tcache_",   "arena_get",
+                                        "sysmalloc", "systrim",      "heap_trim", NULL};
+    return f->kind == SHOWN_NATIVE && f->module &&
+           (str_starts(f->module, "libc.so") || str_starts(f->module, "libc-")) &&
+           (str_is_one_of(f->name, names) || starts_with_any(f->name, inner));
+}
+
+bool module_is_libc(const char *module)
+{
+    static const char *const modules[] = {"libc.so", "libc-", "libpthread", "libm.so", "libm-",
+                                          "[vdso]",  "ld-",   "ld.so",      "libmvec", NULL};
+    return starts_with_any(module, modules);
+}
+
+static bool is_runtime(const char *module)
+{
+    static const char *const modules[] = {"libstdc", "libc++",  "libgcc", "libpython",
+                                          "python2", "python3", NULL};
+    return starts_with_any(module, modules);
+}
+
+/* Extensions of Python's that do nothing but wait. */
+static bool is_waiting_module(const char *module)
+{
+    static const char *const modules[] = {"_queue.",    "select.", "_socket.",
+                                          "_multiproc", "_thread", NULL};
+    return starts_with_any(module, modules);
+}
+
+bool is_glue_frame(const struct shown_frame *f)
+{
+    switch (f->kind) {
+    case SHOWN_MARK:
+    case SHOWN_WAIT:
+        return true;
+    case SHOWN_PYTHON:
+        return f->file && is_glue_python(f->file);
+    case SHOWN_NATIVE:
+        break;
+    }
+    if (f->libc)
+        return !frame_is_malloc(f);
+    if (f->interpreter || (f->module && (is_runtime(f->module) || is_waiting_module(f->module))))
+        return true;
+    return f->entry || (is_wrapper(f) && !idle_is_pool_loop(f));
+}
+
+/* Statically linked, or inlined from a header. */
+static bool is_library_source(const char *file)
+{
+    static const char *const parts[] = {"/rustc/",   "/.cargo/registry/",  "/usr/include/",
+                                        "/usr/lib/", "/usr/local/go/src/", "/usr/share/go",
+                                        NULL};
+    return file && contains_any(file, parts);
+}
+
+static bool is_library_file(const struct shown_frame *f)
+{
+    static const char *const folders[] = {"/usr/", "/lib/", "/lib64/", "/opt/", "/nix/", NULL};
+    static const char *const parts[] = {"/.cache/", "/jvm/", NULL};
+    const char *path = f->module_path;
+    if (!strstr(f->module, ".so"))
+        return false; /* the program */
+    if (!path)
+        return str_starts(f->module, "lib");
+    return starts_with_any(path, folders) || contains_any(path, parts) || is_installed_python(path);
+}
+
+/* Compiled while it ran, and named by its compiler: node's and Java's own libraries are, too. */
+static enum frame_role jit_role(const char *name)
+{
+    static const char *const parts[] = {"java.", "java/", "jdk.",   "jdk/",
+                                        "sun.",  "sun/",  " node:", NULL};
+    return contains_any(name, parts) ? ROLE_LIBRARY : ROLE_OWN;
+}
+
+static enum frame_role native_role(const struct shown_frame *f, bool blocked)
+{
+    if (f->nameless || f->entry)
+        return ROLE_GLUE;
+    if (f->libc)
+        return blocked && is_glue_frame(f) ? ROLE_GLUE : ROLE_LIBC;
+    if (!blocked && f->module && is_waiting_module(f->module))
+        return ROLE_LIBRARY;
+    if (is_glue_frame(f))
+        return ROLE_GLUE;
+    if (!f->module)
+        return jit_role(f->name);
+    return is_library_file(f) || is_library_source(f->file) ? ROLE_LIBRARY : ROLE_OWN;
+}
+
+enum frame_role frame_role(const struct shown_frame *f, bool blocked)
+{
+    if (f->guessed)
+        return ROLE_GLUE;
+    switch (f->kind) {
+    case SHOWN_PYTHON:
+        return python_role(f);
+    case SHOWN_NATIVE:
+        return native_role(f, blocked);
+    case SHOWN_MARK:
+        return str_eq(f->name, "[gc]") ? ROLE_LIBRARY : ROLE_GLUE;
+    case SHOWN_WAIT:
+        break;
+    }
+    return ROLE_GLUE;
+}

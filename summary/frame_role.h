@@ -1,0 +1,27 @@
+/* What a frame is to whoever reads a stack: their own code, a library's, or glue on the way. */
+#pragma once
+
+#include "base/text.h"
+#include "summary/view.h"
+
+enum frame_role {
+    ROLE_GLUE,    /* entry frames, wrappers, code without a name: passed over */
+    ROLE_LIBC,    /* a function of the C library: says what its caller does, never who does it */
+    ROLE_LIBRARY, /* the standard library, installed packages, system libraries */
+    ROLE_OWN,     /* the user's */
+};
+/* The role of F, which is no wait.  BLOCKED: the stack ends in a wait, so that the C library is
+ * only the way to it, except for malloc and its kin, whose locks are theirs. */
+enum frame_role frame_role(const struct shown_frame *f, bool blocked);
+/* Code that is only on the way to a wait or to a thread's first function: entry frames, the C
+ * library but for malloc, C++'s and Rust's standard libraries, the interpreter, threading.py; no
+ * frames of pools' loops (summary/idle.h). */
+bool is_glue_frame(const struct shown_frame *f);
+/* Where every program and thread begins, before any function of its own. */
+bool frame_is_entry(const struct shown_frame *f);
+/* The C library, the maths library, the dynamic linker or the vdso. */
+bool module_is_libc(const char *module);
+/* malloc, free and what they are made of. */
+bool frame_is_malloc(const struct shown_frame *f);
+/* Where a stack of Go's scheduler or of a goroutine begins, and what its threads wait in. */
+bool frame_is_go_glue(const struct shown_frame *f);

@@ -1,0 +1,175 @@
+#include "summary/futex_kind.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "summary/frame_name.h"
+#include "summary/frame_role.h"
+
+struct named_kind {
+    const char *name;
+    enum futex_kind kind;
+};
+
+/* Beginnings of the C library's functions, without '_' and "GI_" before them.
+ * Source: glibc's nptl/, sysdeps/nptl/; musl's src/thread/. */
+static const struct named_kind libc_kinds[] = {
+    {"lll_lock_wait", FUTEX_LOCK},
+    {"lll_timedlock_wait", FUTEX_LOCK},
+    {"lll_clocklock_wait", FUTEX_LOCK},
+    {"pthread_mutex_", FUTEX_LOCK},
+    {"mtx_", FUTEX_LOCK},
+    {"pthread_rwlock_", FUTEX_RWLOCK},
+    {"pthread_cond_", FUTEX_CONDITION},
+    {"cnd_", FUTEX_CONDITION},
+    {"sem_", FUTEX_SEMAPHORE},
+    {"new_sem_", FUTEX_SEMAPHORE},
+    {"pthread_join", FUTEX_JOIN},
+    {"pthread_timedjoin", FUTEX_JOIN},
+    {"pthread_clockjoin", FUTEX_JOIN},
+    {"thrd_join", FUTEX_JOIN},
+    {"lll_wait_tid", FUTEX_JOIN},
+    {"lll_timedwait_tid", FUTEX_JOIN},
+    {"pthread_barrier_", FUTEX_BARRIER},
+};
+
+/* Other functions, as in frame_name_has(): locks that are made of a futex or of another kind of the
+ * C library's.
+ * Source: Rust's library/std/src/sys/sync/, parking_lot's raw_mutex.rs, raw_rwlock.rs, condvar.rs;
+ * libgomp's config/linux/; Go's runtime/lock_futex.go; OpenJDK's objectMonitor.cpp, os_posix.cpp;
+ * abseil's mutex.cc; libstdc++'s bits/semaphore_base.h, barrier. */
+static const struct named_kind other_kinds[] = {
+    {"Mutex::lock_contended", FUTEX_LOCK},
+    {"RwLock::read_contended", FUTEX_RWLOCK},
+    {"RwLock::write_contended", FUTEX_RWLOCK},
+    {"Condvar::wait*", FUTEX_CONDITION},
+    {"RawMutex::lock_slow", FUTEX_LOCK},
+    {"RawRwLock::lock_shared_slow", FUTEX_RWLOCK},
+    {"RawRwLock::lock_exclusive_slow", FUTEX_RWLOCK},
+    {"gomp_mutex_lock*", FUTEX_LOCK},
+    {"gomp_sem_wait*", FUTEX_SEMAPHORE},
+    {"gomp_barrier_wait*", FUTEX_BARRIER},
+    {"gomp_team_barrier_wait*", FUTEX_BARRIER},
+    {"runtime.futex*", FUTEX_UNKNOWN}, /* below all of Go's */
+    {"runtime.lock", FUTEX_LOCK},
+    {"runtime.lock2", FUTEX_LOCK},
+    {"ObjectMonitor::enter*", FUTEX_LOCK},
+    {"ObjectMonitor::EnterI", FUTEX_LOCK},
+    {"ObjectMonitor::wait", FUTEX_CONDITION},
+    {"PlatformEvent::park*", FUTEX_UNKNOWN}, /* of an ObjectMonitor */
+    {"Parker::park", FUTEX_UNKNOWN},         /* of whatever Java or Rust makes of it */
+    {"absl::Mutex::Lock*", FUTEX_LOCK},
+    {"absl::CondVar::Wait*", FUTEX_CONDITION},
+    {"std::barrier<*", FUTEX_BARRIER},
+    {"std::counting_semaphore<*", FUTEX_SEMAPHORE},
+    {"__cxa_guard_acquire", FUTEX_LOCK},
+};
+
+/* The last components of functions of threading.py, which has one lock of CPython's in all of
+ * them. */
+static const struct named_kind python_kinds[] = {
+    {"wait", FUTEX_CONDITION}, {"wait_for", FUTEX_CONDITION}, {"acquire", FUTEX_SEMAPHORE},
+    {"join", FUTEX_JOIN},      {"_join", FUTEX_JOIN},         {"_wait_for_tstate_lock", FUTEX_JOIN},
+    {"_wait", FUTEX_BARRIER},
+};
+
+/* ---- one function's ---- */
+
+static const struct named_kind *of_libc(const char *name)
+{
+    name = frame_libc_name(name);
+    for (size_t i = 0; i < sizeof libc_kinds / sizeof *libc_kinds; i++)
+        if (str_starts(name, libc_kinds[i].name))
+            return &libc_kinds[i];
+    return NULL;
+}
+
+static const struct named_kind *of_others(const struct shown_frame *f)
+{
+    static const struct named_kind queue = {"_queue", FUTEX_CONDITION};
+    for (size_t i = 0; i < sizeof other_kinds / sizeof *other_kinds; i++)
+        if (frame_name_has(f->name, other_kinds[i].name))
+            return &other_kinds[i];
+    return f->module && str_starts(f->module, "_queue.") ? &queue : NULL;
+}
+
+static const struct named_kind *of_threading(const struct shown_frame *f)
+{
+    const char *dot = strrchr(f->name, '.'); /* "Condition.wait"; "wait" before CPython 3.11 */
+    if (!f->file || !str_ends(f->file, "/threading.py"))
+        return NULL;
+    for (size_t i = 0; i < sizeof python_kinds / sizeof *python_kinds; i++)
+        if (str_eq(dot ? dot + 1 : f->name, python_kinds[i].name))
+            return &python_kinds[i];
+    return NULL;
+}
+
+/* ---- a stack's ---- */
+
+struct search {
+    enum futex_kind kind;
+    bool known;     /* that it is KIND, which may be FUTEX_UNKNOWN */
+    bool extension; /* an extension of Python's calls the C library */
+};
+
+/* Native code from the wait outwards.  Of the C library's functions the innermost counts, since
+ * pthread_cond_wait() waits for its mutex in the end; of the others the outermost, since it is what
+ * they are made to be.  Returns how many frames there are outside of it. */
+static size_t search_native(struct search *s, const struct shown_frame *stack, size_t n)
+{
+    for (; n; n--) {
+        const struct shown_frame *f = &stack[n - 1];
+        if (f->guessed)
+            continue;
+        if (f->kind == SHOWN_PYTHON)
+            break;
+        bool libc = f->libc || str_starts(f->name, "pthread_");
+        const struct named_kind *found = libc ? of_libc(f->name) : of_others(f);
+        if (!found && frame_role(f, true) != ROLE_GLUE)
+            break;
+        s->extension |= !libc && f->module && strstr(f->module, ".cpython-");
+        if (!found || (s->known && (libc || s->kind == FUTEX_LOCK)))
+            continue;
+        s->kind = found->kind;
+        s->known = true;
+    }
+    return n;
+}
+
+/* CPython makes each of its locks of a semaphore; threading.py makes a condition of such a lock,
+ * and the rest of that. */
+static void search_python(struct search *s, const struct shown_frame *stack, size_t n)
+{
+    bool lock = s->kind == FUTEX_SEMAPHORE || s->kind == FUTEX_CONDITION;
+    if (!lock || s->extension)
+        return;
+    s->kind = FUTEX_LOCK;
+    for (; n && stack[n - 1].kind == SHOWN_PYTHON; n--) {
+        const struct named_kind *found = of_threading(&stack[n - 1]);
+        if (found && (s->kind == FUTEX_LOCK || s->kind == FUTEX_CONDITION))
+            s->kind = found->kind;
+        else if (frame_role(&stack[n - 1], true) != ROLE_GLUE)
+            return;
+    }
+}
+
+enum futex_kind futex_kind(const struct shown_frame *stack, size_t n)
+{
+    struct search s = {0};
+    const struct shown_frame *wait = n ? &stack[n - 1] : NULL;
+    if (!wait || wait->kind != SHOWN_WAIT || !wait->call || !str_starts(wait->call, "futex"))
+        return FUTEX_UNKNOWN;
+    size_t outer = search_native(&s, stack, n - 1);
+    if (outer && stack[outer - 1].kind == SHOWN_PYTHON)
+        search_python(&s, stack, outer);
+    return s.kind;
+}
+
+const char *futex_kind_name(enum futex_kind kind)
+{
+    static const char *const names[] = {
+        [FUTEX_LOCK] = "mutex",          [FUTEX_RWLOCK] = "rwlock", [FUTEX_CONDITION] = "condition",
+        [FUTEX_SEMAPHORE] = "semaphore", [FUTEX_JOIN] = "join",     [FUTEX_BARRIER] = "barrier",
+    };
+    return names[kind];
+}

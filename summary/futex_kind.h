@@ -1,0 +1,22 @@
+/* What a thread in futex(2) waits for: the call is the same for every kind of lock, the functions
+ * around it are not. */
+#pragma once
+
+#include <stddef.h>
+
+#include "summary/view.h"
+
+enum futex_kind {
+    FUTEX_UNKNOWN,
+    FUTEX_LOCK,      /* a mutex, which another thread holds */
+    FUTEX_RWLOCK,    /* a lock that readers share */
+    FUTEX_CONDITION, /* a condition variable, an event, a queue: somebody must wake it */
+    FUTEX_SEMAPHORE,
+    FUTEX_JOIN, /* another thread's end */
+    FUTEX_BARRIER,
+};
+
+/* STACK outermost first, as shown.  FUTEX_UNKNOWN also if it ends in no futex(2). */
+enum futex_kind futex_kind(const struct shown_frame *stack, size_t n);
+/* "mutex", "condition", …; NULL: unknown. */
+const char *futex_kind_name(enum futex_kind kind);

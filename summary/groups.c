@@ -1,0 +1,351 @@
+#include "summary/groups.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "base/share.h"
+#include "base/text.h"
+#include "summary/process_name.h"
+#include "summary/seen.h"
+
+enum {
+    MAX_GROUPS = 100,   /* each has sums of all places: later threads are one, whatever they do */
+    MAX_COMPARED = 500, /* threads; later ones are alike if they are called alike */
+    LISTED_PARTS = 50,  /* a place with less than one of so many parts of a thread's time is none */
+    NAMED_AT_MOST = 3,  /* members of a group, in a sentence */
+};
+static const double compared_share = 0.10, allowed_difference = 0.15;
+
+/* A place, and what part of a thread's time is there. */
+struct place_share {
+    uint32_t node;
+    double share;
+};
+
+/* What threads must agree on to be alike. */
+struct distribution {
+    struct place_share *places; /* by node */
+    size_t n, capacity;
+    double states[COUNTED_KINDS];
+    uint64_t samples;
+};
+
+/* ---- alike? ---- */
+
+static void distribution_init(struct distribution *d, struct tally *t,
+                              const struct thread_summary *s)
+{
+    *d = (struct distribution){.samples = t->samples};
+    for (uint32_t node = 1; node <= call_tree_count(t->tree); node++)
+        if (tally_total(t, node) > t->all_ns / LISTED_PARTS) {
+            d->places = array_reserve(d->places, &d->capacity, d->n + 1, sizeof *d->places);
+            d->places[d->n++] =
+                (struct place_share){node, share_of(tally_total(t, node), t->all_ns)};
+        }
+    d->states[COUNTED_CPU] = share_of(s->cpu_ns, s->wall_ns);
+    d->states[COUNTED_RUNQUEUE] = share_of(s->runqueue_ns, s->wall_ns);
+    d->states[COUNTED_OFF_CPU] = 1 - d->states[COUNTED_CPU] - d->states[COUNTED_RUNQUEUE];
+}
+
+/* Fifteen points, and what chance makes of the samples of both. */
+static bool agree(double a, double b, const struct distribution *x, const struct distribution *y)
+{
+    double p = (a + b) / 2;
+    double n = 1 / (double)(x->samples + 1) + 1 / (double)(y->samples + 1);
+    return fabs(a - b) <= allowed_difference + 2 * sqrt(p * (1 - p) * n);
+}
+
+static bool places_agree(const struct distribution *x, const struct distribution *y)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        while (k < y->n && y->places[k].node < x->places[i].node)
+            k++;
+        double other = k < y->n && y->places[k].node == x->places[i].node ? y->places[k].share : 0;
+        if (x->places[i].share >= compared_share && !agree(x->places[i].share, other, x, y))
+            return false;
+    }
+    return true;
+}
+
+static bool alike(const struct distribution *x, const struct distribution *y)
+{
+    for (int kind = 0; kind < COUNTED_KINDS; kind++)
+        if (!agree(x->states[kind], y->states[kind], x, y))
+            return false;
+    return places_agree(x, y) && places_agree(y, x);
+}
+
+/* ---- names ---- */
+
+/* "rank1 main", "main 6823", "worker 6825", "70 ended: job" */
+static char *label_of_one(const struct profile *p, const struct thread_summary *s)
+{
+    struct text label = {0};
+    char *process = name_of_process(p, s->thread->process);
+    bool rank = str_starts(process, "rank");
+    if (s->thread->n_folded)
+        text_addf(&label, "%u ended: ", s->thread->n_folded);
+    if (rank || (*process && !s->thread->main))
+        text_addf(&label, "%s ", process);
+    text_add_tame(&label, s->name, strlen(s->name));
+    if (!s->thread->n_folded && !(rank && s->thread->main))
+        text_addf(&label, " %d", s->thread->tid);
+    free(process);
+    return label.s;
+}
+
+/* For a sentence: "main", "rank1", "rank1's loader", "17001 (python3)", "mge-worker". */
+static void add_noun_of_one(struct text *out, const struct profile *p,
+                            const struct thread_summary *s)
+{
+    char *process = name_of_process(p, s->thread->process);
+    text_add(out, process);
+    if (*process && s->thread->main && !str_starts(process, "rank")) {
+        const char *comm = profile_text(p, profile_see_process(p, s->thread->process)->comm);
+        text_add(out, " (");
+        text_add_tame(out, comm, strlen(comm));
+        text_add(out, ")");
+    }
+    if (!*process || !s->thread->main) {
+        text_add(out, *process ? "'s " : "");
+        text_add_tame(out, s->name, strlen(s->name));
+    }
+    free(process);
+}
+
+/* Are the members main threads, so that processes are what is alike? */
+static bool is_of_mains(const struct thread_group *g)
+{
+    return g->threads[0]->thread->main;
+}
+
+/* "a, b and c" */
+static void add_listed(struct text *out, const struct profile *p, const struct thread_group *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        if (i)
+            text_add(out, i + 1 < g->n ? ", " : " and ");
+        add_noun_of_one(out, p, g->threads[i]);
+    }
+}
+
+/* "8 parse threads" of "parse-*". */
+static void add_counted(struct text *out, const struct thread_group *g)
+{
+    const char *stem = g->threads[0]->group;
+    size_t len = strlen(stem);
+    while (len && strchr("*-_ #:/.", stem[len - 1]))
+        len--;
+    text_addf(out, "%zu ", g->n_threads);
+    text_add_tame(out, stem, len);
+    text_add(out, is_of_mains(g) ? " processes" : len ? " threads" : "threads");
+}
+
+/* Processes as they were added, their threads as they began. */
+static int by_age(const void *a, const void *b)
+{
+    const struct profile_thread *x = (*(const struct thread_summary *const *)a)->thread;
+    const struct profile_thread *y = (*(const struct thread_summary *const *)b)->thread;
+    if (x->process.ix != y->process.ix)
+        return x->process.ix < y->process.ix ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static void name_group(struct thread_group *g, const struct profile *p)
+{
+    struct text noun = {0};
+    struct text label = {0};
+    g->plural = g->n_threads > 1;
+    qsort(g->threads, g->n, sizeof(const struct thread_summary *), by_age);
+    bool folded = g->n == 1 && g->n_threads > 1;
+    if (g->mixed)
+        text_addf(&noun, "%zu other threads", g->n_threads);
+    else if (g->n <= NAMED_AT_MOST && !folded)
+        add_listed(&noun, p, g);
+    else
+        add_counted(&noun, g);
+    g->noun = noun.s;
+    if (g->mixed) {
+        g->label = xstrdup(noun.s);
+    } else if (g->n == 1) {
+        g->label = label_of_one(p, g->threads[0]);
+    } else if (is_of_mains(g) && g->n <= NAMED_AT_MOST) {
+        for (size_t i = 0; i < g->n; i++) {
+            char *process = name_of_process(p, g->threads[i]->thread->process);
+            text_addf(&label, "%s%s", i ? ", " : "", process);
+            free(process);
+        }
+        text_add(&label, " main");
+        g->label = label.s;
+    } else {
+        text_addf(&label, "%zu x ", g->n_threads);
+        text_add_tame(&label, g->threads[0]->group, strlen(g->threads[0]->group));
+        g->label = label.s;
+    }
+}
+
+/* ---- groups ---- */
+
+static void join(struct thread_group *g, const struct thread_summary *s)
+{
+    g->threads = array_reserve(g->threads, &g->capacity, g->n + 1, sizeof *g->threads);
+    g->threads[g->n++] = s;
+    g->n_threads += s->n_threads;
+    g->leads |= s->leads;
+    g->idle = s->pool_wait != NULL;
+    g->wall_ns += s->wall_ns;
+    g->cpu_ns += s->cpu_ns;
+    g->runqueue_ns += s->runqueue_ns;
+    g->active_ns += s->active_ns;
+    g->seen_ns += (int64_t)(seen_of_thread(s) * (double)s->wall_ns);
+    if (!g->idle)
+        tally_add_thread(&g->tally, s->thread);
+}
+
+/* Idle threads need only the same pool: their counts say little of them. */
+static bool belongs(const struct thread_group *g, const struct distribution *of_group,
+                    const struct thread_summary *s, const struct distribution *of_thread)
+{
+    const struct thread_summary *first = g->threads[0];
+    if (!str_eq(first->group, s->group) || g->idle != (s->pool_wait != NULL) ||
+        first->thread->main != s->thread->main ||
+        (first->thread->n_folded > 0) != (s->thread->n_folded > 0))
+        return false;
+    if (g->idle)
+        return str_eq(first->pool_wait, s->pool_wait);
+    return !of_thread || alike(of_group, of_thread);
+}
+
+static void add_group(struct groups *g)
+{
+    g->items = array_reserve(g->items, &g->capacity, g->n + 1, sizeof *g->items);
+    g->items[g->n] = (struct thread_group){0};
+    tally_init(&g->items[g->n].tally, g->tree, TALLY_ALL);
+    g->n++;
+}
+
+/* OF_GROUPS: by group, with room for one more. */
+static void place_thread(struct groups *g, const struct thread_summary *s, bool compared,
+                         struct distribution *of_groups)
+{
+    struct distribution d = {0};
+    struct tally tally;
+    tally_init(&tally, g->tree, TALLY_ALL);
+    if (compared && !s->pool_wait) {
+        tally_add_thread(&tally, s->thread);
+        distribution_init(&d, &tally, s);
+    }
+    size_t i = 0;
+    while (i < g->n && !belongs(&g->items[i], &of_groups[i], s, compared ? &d : NULL))
+        i++;
+    if (i == g->n) {
+        add_group(g);
+        of_groups[i] = d;
+        d = (struct distribution){0};
+    }
+    join(&g->items[i], s);
+    free(d.places);
+    tally_release(&tally);
+}
+
+enum { LAUNCHER_PART = 20 }; /* a launcher ran, or could, for less than this part of the time */
+
+/* It says nothing of the work: torchrun, gunicorn, `sh -c`. */
+static bool launches(const struct thread_group *g, const struct profile *p)
+{
+    const struct profile_process *process = profile_see_process(p, g->threads[0]->thread->process);
+    size_t i = 0;
+    while (i < process->n_children && !process->children[i].recorded)
+        i++;
+    return i < process->n_children && g->cpu_ns + g->runqueue_ns < g->wall_ns / LAUNCHER_PART;
+}
+
+/* As the summaries orders single threads, by what a group's threads did together. */
+static int by_interest(const void *a, const void *b)
+{
+    const struct thread_group *x = a;
+    const struct thread_group *y = b;
+    if (x->launches != y->launches)
+        return x->launches ? 1 : -1;
+    if (x->leads != y->leads)
+        return x->leads ? -1 : 1;
+    if (x->idle != y->idle)
+        return x->idle ? 1 : -1;
+    if (x->active_ns != y->active_ns && !x->idle)
+        return x->active_ns > y->active_ns ? -1 : 1;
+    return by_age(x->threads, y->threads);
+}
+
+/* The first process's main thread leads; where that only launches others, that of the oldest of
+ * those. */
+static void choose_leader(struct groups *g)
+{
+    struct thread_group *first = NULL;
+    for (size_t i = 0; i < g->n; i++) {
+        struct thread_group *group = &g->items[i];
+        if (group->leads && !group->launches)
+            return;
+        group->leads = false;
+        bool has_main = group->threads[0]->thread->main && !group->launches;
+        if (has_main && (!first || by_age(group->threads, first->threads) < 0))
+            first = group;
+    }
+    if (first)
+        first->leads = true;
+}
+
+void groups_init(struct groups *g, const struct profile *p, const struct view_options *options)
+{
+    struct view_options plain = *options;
+    plain.lines = plain.internals = false;
+    *g = (struct groups){.p = p, .v = view_new(p, &plain)};
+    g->tree = call_tree_new(p, g->v);
+    thread_summaries_init(&g->summaries, p, g->v);
+    struct distribution *of_groups = xcalloc(g->summaries.n, sizeof *of_groups);
+    for (size_t i = 0; i < g->summaries.n; i++)
+        place_thread(g, &g->summaries.threads[i], i < MAX_COMPARED, of_groups);
+    for (size_t i = 0; i < g->n; i++) {
+        free(of_groups[i].places);
+        name_group(&g->items[i], p);
+        g->items[i].launches = launches(&g->items[i], p);
+    }
+    choose_leader(g);
+    free(of_groups);
+    if (g->n)
+        qsort(g->items, g->n, sizeof *g->items, by_interest);
+    for (size_t i = 0; i < g->n; i++)
+        for (size_t k = 0; k < g->items[i].n; k++)
+            map_put(&g->by_thread, (uintptr_t)g->items[i].threads[k]->thread, i);
+    for (size_t i = 0; i < g->n; i++)
+        if (!g->items[i].idle)
+            g->items[i].n_paths =
+                call_paths_heaviest(&g->items[i].tally, g->items[i].paths, GROUP_MAX_PATHS);
+}
+
+void groups_release(struct groups *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        for (size_t k = 0; k < g->items[i].n_paths; k++)
+            call_path_release(&g->items[i].paths[k]);
+        tally_release(&g->items[i].tally);
+        free(g->items[i].threads);
+        free(g->items[i].label);
+        free(g->items[i].noun);
+    }
+    free(g->items);
+    map_release(&g->by_thread);
+    call_tree_free(g->tree);
+    thread_summaries_release(&g->summaries);
+    view_free(g->v);
+    *g = (struct groups){0};
+}
+
+struct thread_group *groups_of(const struct groups *g, const struct profile_thread *thread)
+{
+    uint64_t group;
+    return map_get(&g->by_thread, (uintptr_t)thread, &group) ? &g->items[group] : NULL;
+}

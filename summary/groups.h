@@ -1,0 +1,41 @@
+/* The threads of a profile in groups of those that are alike: called the same but for numbers, in
+ * the same states, in the same places.  The rows of the closing table are groups, and findings are
+ * about groups. */
+#pragma once
+
+#include "base/hash.h"
+#include "summary/call_path.h"
+#include "summary/thread_summary.h"
+
+enum { GROUP_MAX_PATHS = 3 };
+struct thread_group {
+    const struct thread_summary **threads; /* in the order of their age */
+    size_t n, capacity;
+    size_t n_threads; /* with those that were folded into one */
+    char *label;      /* for a row: "main 6823", "8 x parse-*", "rank0, rank2 main" */
+    char *noun;       /* for a sentence: "main", "rank1", "8 parse threads" */
+    bool plural;      /* "wait", not "waits" */
+    bool leads;       /* has the main thread that the user waits for */
+    bool launches;    /* of processes that hardly ran and whose children are recorded */
+    bool mixed;       /* it is of all threads for which there was no group */
+    bool idle;        /* its threads sat in a known pool's wait */
+    int64_t wall_ns, cpu_ns, runqueue_ns, active_ns, seen_ns;
+    struct tally tally;                      /* all its stacks; of an idle group none */
+    struct call_path paths[GROUP_MAX_PATHS]; /* where its time goes, heaviest first */
+    size_t n_paths;
+};
+struct groups {
+    struct thread_group *items; /* the leading one, the active ones by what they did, idle ones, and
+                                   launchers last */
+    size_t n, capacity;
+    const struct profile *p;
+    struct view *v;
+    struct thread_summaries summaries;
+    struct call_tree *tree;
+    struct map by_thread; /* group by the address of the profile's thread */
+};
+/* Borrows P.  PROCESS: only this one's threads; none: all. */
+void groups_init(struct groups *g, const struct profile *p, const struct view_options *options);
+void groups_release(struct groups *g);
+/* The group of the profile's thread; NULL: it has no run. */
+struct thread_group *groups_of(const struct groups *g, const struct profile_thread *thread);

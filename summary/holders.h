@@ -1,0 +1,21 @@
+/* Who holds what the runs of a profile wait for, as far as it may be told.  Looked up once for each
+ * stack. */
+#pragma once
+
+#include "base/hash.h"
+#include "summary/wait_side.h"
+
+struct holders {
+    const struct profile *p;
+    struct view *v;
+    struct held_stack *stacks;
+    size_t n, capacity;
+    struct map by_stack; /* index into STACKS */
+};
+/* Borrows P and V. */
+void holders_init(struct holders *h, const struct profile *p, struct view *v);
+/* The other side of the wait that stack S ends in; valid until the next call. */
+const struct wait_side *holders_side(struct holders *h, stack_id s);
+/* The thread that RUN's wait is for; NULL: none is told, or it is not recorded. */
+const struct profile_thread *holders_thread(struct holders *h, const struct run *run);
+void holders_release(struct holders *h);

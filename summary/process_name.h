@@ -1,0 +1,16 @@
+/* What a process is called, and what its environment says. */
+#pragma once
+
+#include "profile/profile.h"
+
+/* "rank1" where the process says so, else "17001"; "" where there is only one process.  The caller
+ * frees it. */
+char *name_of_process(const struct profile *p, process_id id);
+/* The value of NAME in what is kept of the process's environment, LEN bytes; NULL: not set. */
+const char *process_variable(const struct profile *p, process_id id, const char *name,
+                             size_t *ret_len);
+/* The same of a variable that is a number, of less than 16 digits; NULL: it is not one. */
+const char *process_number(const struct profile *p, process_id id, const char *name,
+                           size_t *ret_len);
+/* The rank that its launcher gave it, a number as above; NULL: none. */
+const char *process_rank(const struct profile *p, process_id id, size_t *ret_len);

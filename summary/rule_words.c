@@ -1,0 +1,194 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "summary/idle.h"
+#include "summary/rules.h"
+#include "summary/short_name.h"
+
+enum { LEAST_SAMPLES = 100, NAME_COLUMNS = 40 };
+
+/* ---- classes ---- */
+
+static bool sleeps(const char *call)
+{
+    return str_eq(call, "clock_nanosleep") || str_eq(call, "nanosleep") || str_eq(call, "pause");
+}
+
+enum wait_class class_of_node(const struct call_tree *t, uint32_t node)
+{
+    const struct call_node at = call_tree_node(t, node);
+    if (!at.frame || at.frame->kind != SHOWN_WAIT)
+        return CLASS_NONE;
+    if (at.idle)
+        return CLASS_IDLE;
+    switch (at.frame->wait) {
+    case WAIT_GIL:
+        return CLASS_GIL;
+    case WAIT_PAGE:
+        return CLASS_PAGE;
+    case WAIT_CALL:
+        if (sleeps(at.frame->call))
+            return CLASS_SLEEP;
+        if (str_eq(at.frame->call, "flock") || str_eq(at.frame->call, "fcntl"))
+            return CLASS_ORDINARY; /* for whoever has the lock */
+        if (at.files)
+            return CLASS_FILE;
+        return idle_is_ordinary_wait(at.frame, 1) ? CLASS_ORDINARY : CLASS_UNUSUAL;
+    case WAIT_NONE:
+    case WAIT_CPU:
+        return CLASS_NONE;
+    case WAIT_STOPPED:
+    case WAIT_TRACED:
+    case WAIT_NOT_PERMITTED:
+    case WAIT_IO_WORKER:
+        break;
+    }
+    return CLASS_STOPPED;
+}
+
+enum wait_class class_of_run(struct call_tree *t, const struct run *run)
+{
+    if (run->state == RUN_STOPPED)
+        return CLASS_STOPPED;
+    return run->state == RUN_BLOCKED ? class_of_node(t, call_tree_of(t, run->stack)) : CLASS_NONE;
+}
+
+bool is_busy_class(enum wait_class class, const struct run *run)
+{
+    if (class == CLASS_NONE)
+        return run->state != RUN_MISSED && run->state != RUN_BLOCKED;
+    return class == CLASS_FILE || class == CLASS_PAGE || class == CLASS_UNUSUAL;
+}
+
+int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            if (class_of_run(s->g->tree, &t->runs[k]) == class)
+                ns += t->runs[k].weights.wall_ns;
+    }
+    return ns;
+}
+
+struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
+                              unsigned classes, size_t *ret_n)
+{
+    struct interval *ret = NULL;
+    size_t n = 0;
+    size_t capacity = 0;
+    for (size_t k = 0; k < thread->n_runs; k++) {
+        const struct run *run = &thread->runs[k];
+        if (!(classes >> class_of_run(s->g->tree, run) & 1))
+            continue;
+        ret = array_reserve(ret, &capacity, n + 1, sizeof *ret);
+        ret[n++] = (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
+    }
+    *ret_n = n;
+    return ret;
+}
+
+bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class class,
+                       struct call_path *ret)
+{
+    uint32_t best = 0;
+    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
+        if (class_of_node(s->g->tree, node) == class && tally_self(t, node) > 0 &&
+            (!best || tally_self(t, node) > tally_self(t, best)))
+            best = node;
+    if (best)
+        *ret = call_path_to(t, best, false);
+    return best != 0;
+}
+
+/* ---- words ---- */
+
+void add_figure(struct finding *f, const char *name, double value)
+{
+    if (f->n_figures < MAX_FIGURES)
+        f->figures[f->n_figures++] = (struct figure){name, value};
+}
+
+double share_of(int64_t part_ns, int64_t whole_ns)
+{
+    return whole_ns > 0 ? (double)part_ns / (double)whole_ns : 0;
+}
+
+bool is_judged(const struct thread_group *group)
+{
+    return group->tally.samples >= LEAST_SAMPLES;
+}
+
+void add_percent(struct text *out, double share)
+{
+    double percent = round(100 * share);
+    text_addf(out, "%.0f%%", percent >= 100 && share < 0.995 ? 99 : percent);
+}
+
+static void add_part(struct text *out, const char *part)
+{
+    short_name_add(out, part, NAME_COLUMNS);
+}
+
+/* "[read 64 files: /mnt/data]": only the brackets go. */
+static void add_wait(struct text *out, const char *wait)
+{
+    struct text name = {0};
+    short_name_add(&name, wait, NAME_COLUMNS);
+    bool bracketed = name.s[0] == '[' && name.s[name.len - 1] == ']';
+    text_add_bytes(out, name.s + bracketed, name.len - (bracketed ? strlen("[]") : 0));
+    text_release(&name);
+}
+
+void add_place(struct text *out, const struct call_path *path)
+{
+    const char *inner = path->inner ? path->inner : path->libc;
+    text_add(out, "in ");
+    if (inner)
+        add_part(out, inner);
+    else if (path->caller)
+        add_part(out, path->caller);
+    else
+        add_wait(out, path->wait);
+    if (inner && path->caller) {
+        text_add(out, ", called from ");
+        add_part(out, path->caller);
+    }
+}
+
+void add_way(struct text *out, const struct call_path *path)
+{
+    const char *parts[CALL_PATH_MAX_PARTS];
+    size_t n = call_path_parts(path, parts);
+    for (size_t i = 0; i < n; i++) {
+        text_add(out, i ? " > " : "");
+        if (parts[i] == path->wait)
+            add_wait(out, parts[i]);
+        else
+            add_part(out, parts[i]);
+    }
+}
+
+void add_time(struct text *out, int64_t ns)
+{
+    if (ns < INT64_C(10) * NS_PER_MS && ns > 0)
+        text_addf(out, "%.2g ms", (double)ns / NS_PER_MS);
+    else if (ns < NS_PER_S && ns > 0)
+        text_addf(out, "%.0f ms", (double)ns / NS_PER_MS);
+    else
+        text_addf(out, "%.1f s", (double)ns / NS_PER_S);
+}
+
+const char *verb_s(const struct thread_group *group)
+{
+    return group->plural ? "" : "s";
+}
+
+const char *possessive(const struct thread_group *group)
+{
+    return group->plural ? "their" : "its";
+}

@@ -1,0 +1,89 @@
+/* What the rules of findings.c share.  Private to findings.c and rules_*.c. */
+#pragma once
+
+#include "summary/findings.h"
+#include "summary/holders.h"
+#include "summary/wait_graph.h"
+
+/* What a rule judges. */
+struct scene {
+    const struct groups *g;
+    const struct profile *p;
+    struct holders *holders;
+    int64_t wall_ns; /* of the recording */
+    struct thread_group
+        *lead; /* the group of the main thread that the user waits for; NULL: none */
+};
+/* Judges GROUP (NULL: everything): sets the figures, and the words and the weight if it applies. */
+typedef void rule_judge(const struct scene *s, struct thread_group *group, struct finding *ret);
+
+/* rules_peers.c */
+rule_judge rule_only_children, rule_differs, rule_none_ran;
+/* rules_held.c */
+rule_judge rule_deadlock, rule_circular_wait, rule_held;
+/* rules_waits.c */
+rule_judge rule_waits_meanwhile, rule_gil, rule_waits;
+/* rules_files.c */
+rule_judge rule_files;
+/* rules_locks.c */
+rule_judge rule_malloc_arena;
+/* rules_cpu.c */
+rule_judge rule_cpu_wait, rule_page_faults, rule_switches, rule_computes, rule_collects;
+/* rules_loop.c */
+rule_judge rule_event_loop;
+
+/* Who holds the locks that GROUP waits for, where it waits for locks more than for anybody else:
+ * read in most of that time. */
+enum held_by { HELD_UNKNOWN, HELD_BY_ONE, HELD_BY_SEVERAL };
+enum held_by holder_of_locks(const struct scene *s, const struct thread_group *group);
+
+/* " It waits for its child 4711 (sleep).": whom or what GROUP's waits at NODE are for, where the
+ * kernel told of most of their time.  NAMED: the words have the wait's name, with an address in it.
+ * Returns whether it added something. */
+bool add_kernel_side(const struct scene *s, const struct thread_group *group, uint32_t node,
+                     bool named, struct text *words, struct finding *f);
+
+/* ---- what a thread does, by what its stack ends in ---- */
+
+enum wait_class {
+    CLASS_NONE,     /* it runs, or waits for a CPU */
+    CLASS_IDLE,     /* for work: in a known pool, in the poll of an event loop */
+    CLASS_SLEEP,    /* for time to pass */
+    CLASS_ORDINARY, /* for somebody: a lock, a message, a child */
+    CLASS_GIL,
+    CLASS_FILE,    /* in a call on a file */
+    CLASS_PAGE,    /* in a page fault */
+    CLASS_UNUSUAL, /* in any other call: a driver, a full pipe */
+    CLASS_STOPPED,
+};
+enum wait_class class_of_node(const struct call_tree *t, uint32_t node);
+enum wait_class class_of_run(struct call_tree *t, const struct run *run);
+/* The time of GROUP in CLASS. */
+int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class);
+bool is_busy_class(enum wait_class class, const struct run *run);
+
+/* When THREAD was in one of CLASSES, 1 << enum wait_class; the caller frees it. */
+struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
+                              unsigned classes, size_t *ret_n);
+/* The heaviest path of the nodes in CLASS, of T's sums; false: none.  The caller releases it. */
+bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class class,
+                       struct call_path *ret);
+
+/* ---- words ---- */
+
+void add_figure(struct finding *f, const char *name, double value);
+double share_of(int64_t part_ns, int64_t whole_ns);
+/* Enough samples for a finding? */
+bool is_judged(const struct thread_group *group);
+/* "87%", never "100%" of less than all. */
+void add_percent(struct text *out, double share);
+/* "in TopK::exec ops.cc:34, called from f a.py:3" */
+void add_place(struct text *out, const struct call_path *path);
+/* "TopK::exec > cudaGetDeviceProperties > ioctl" */
+void add_way(struct text *out, const struct call_path *path);
+/* "6.0 s", "326 ms", "2.1 ms" */
+void add_time(struct text *out, int64_t ns);
+/* "s" where the noun is one: "waits" */
+const char *verb_s(const struct thread_group *group);
+/* "its" or "their" */
+const char *possessive(const struct thread_group *group);

@@ -1,0 +1,304 @@
+/* Rules about the CPU: why threads wait for one, what the kernel does for them, what they
+ * compute. */
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "summary/process_name.h"
+#include "summary/rules.h"
+
+static const double wait_share = 0.1, compute_share = 0.5, collect_share = 0.15;
+static const double many_faults = 10000, fault_system_share = 0.25; /* a second; of CPU time */
+static const double many_switches = 10000;                          /* a second */
+
+/* Where GROUP's threads were in STATES. */
+static bool path_of(const struct scene *s, const struct thread_group *group, unsigned states,
+                    struct call_path *ret)
+{
+    struct tally t;
+    tally_init(&t, s->g->tree, states);
+    for (size_t i = 0; i < group->n; i++)
+        tally_add_thread(&t, group->threads[i]->thread);
+    bool found = call_paths_heaviest(&t, ret, 1) == 1;
+    tally_release(&t);
+    return found;
+}
+
+/* ---- waiting for a CPU ---- */
+
+/* What the processes of this recording want together: running or waiting for a CPU, in CPUs. */
+static double wanted_cpus(const struct scene *s)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < s->g->n; i++)
+        ns += s->g->items[i].cpu_ns + s->g->items[i].runqueue_ns;
+    return share_of(ns, s->wall_ns);
+}
+
+static const struct profile_process *process_of(const struct scene *s,
+                                                const struct thread_group *group)
+{
+    return profile_see_process(s->p, group->threads[0]->thread->process);
+}
+
+/* WAITED_NS: for a CPU, by one thread on average.  Throttled time is a sum over CPUs: a group's
+ * threads wait together. */
+static bool add_quota(const struct profile_cpu_limits *l, int64_t wall_ns, int64_t waited_ns,
+                      struct text *words, struct finding *f)
+{
+    add_figure(f, "throttled_s", (double)l->throttled_ns / NS_PER_S);
+    if (l->quota_cpus > 0)
+        add_figure(f, "quota_cpus", l->quota_cpus);
+    if (l->quota_cpus > 0 && l->throttled_periods > 0 && l->throttled_ns >= waited_ns / 2) {
+        text_addf(words,
+                  ": its cgroup may use %.3g CPU%s and was throttled in %.0f%% of its "
+                  "periods. Raise the CPU limit, or use fewer threads.",
+                  l->quota_cpus, l->quota_cpus == 1 ? "" : "s",
+                  l->periods ? 100 * (double)l->throttled_periods / (double)l->periods : 100);
+        return true;
+    }
+    if (l->throttled_above_ns > wall_ns / 20 && l->throttled_above_ns >= waited_ns / 2) {
+        text_add(words, ": it was throttled by a CPU limit above what is visible here. Raise the "
+                        "limit of its container or pod.");
+        return true;
+    }
+    return false;
+}
+
+static bool add_steal(const struct profile_host *h, struct text *words, struct finding *f)
+{
+    double cpus = share_of(h->stolen_ns, h->over_ns);
+    add_figure(f, "stolen_cpus", cpus);
+    if (cpus < 0.1 * h->cpus_online)
+        return false;
+    text_addf(words, ": the hypervisor took %.1f of this machine's %u CPUs.", cpus, h->cpus_online);
+    return true;
+}
+
+/* Variables that set how many threads a library starts. */
+static void add_thread_variable(const struct scene *s, const struct thread_group *group,
+                                double cpus, struct text *words)
+{
+    static const char *const names[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                                        "MKL_NUM_THREADS", "RAYON_NUM_THREADS", "GOMAXPROCS"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t len = 0;
+        const char *value =
+            process_number(s->p, group->threads[0]->thread->process, names[i], &len);
+        if (!value || !len || len > 4)
+            continue;
+        text_addf(words, " %s is %.*s; try %.0f.", names[i], (int)len, value,
+                  cpus < 1 ? 1 : floor(cpus));
+        return;
+    }
+}
+
+static void add_others(const struct scene *s, const struct profile_host *h, struct text *words)
+{
+    double others = share_of(h->others_ns, h->over_ns);
+    text_addf(words, "other programs used %.1f CPU%s", others, others < 1.05 ? "" : "s");
+    if (h->busiest.pid && share_of(h->busiest.cpu_ns, h->over_ns) >= 0.1 && others >= 0.3) {
+        const char *comm = profile_text(s->p, h->busiest.comm);
+        text_addf(words, ", the busiest %d (", h->busiest.pid);
+        text_add_tame(words, comm, strlen(comm));
+        text_addf(words, ", %.1f)", share_of(h->busiest.cpu_ns, h->over_ns));
+    }
+}
+
+/* The cause, behind "main waits 48% of its time for a CPU". */
+static void add_cause(const struct scene *s, const struct thread_group *group, struct text *words,
+                      struct finding *f)
+{
+    const struct profile_cpu_limits *l = &process_of(s, group)->cpu_limits;
+    const struct profile_host *h = profile_see_host(s->p);
+    double wanted = wanted_cpus(s);
+    double others = share_of(h->others_ns, h->over_ns);
+    uint32_t cpus = l->cpus_any ? l->cpus_any : h->cpus_online;
+    int64_t waited_ns = group->runqueue_ns / (int64_t)group->n_threads;
+    add_figure(f, "wanted_cpus", wanted);
+    add_figure(f, "others_cpus", others);
+    add_figure(f, "cpus", cpus);
+    if ((l->known && add_quota(l, s->wall_ns, waited_ns, words, f)) || add_steal(h, words, f))
+        return;
+    if (!cpus) {
+        text_add(words, ".");
+        return;
+    }
+    bool pinned = cpus < h->cpus_online;
+    text_addf(words, ": it may use %u%s CPU%s; this recording's threads wanted %.1f, ", cpus,
+              pinned ? " of the" : "", cpus == 1 && !pinned ? "" : "s", wanted);
+    add_others(s, h, words);
+    text_add(words, ".");
+    if (l->nice > 0)
+        text_addf(words, " Its nice value is %d.", l->nice);
+    if (wanted > 1.2 * cpus && others < 0.5 * cpus)
+        add_thread_variable(s, group, cpus, words);
+}
+
+/* The counts of a thread are known up to its last sample.  Of one that lives for a tick or two that
+ * is its birth, when it waits for its first CPU. */
+static bool is_short_lived(const struct scene *s, const struct thread_group *group)
+{
+    enum { LEAST_TICKS = 5 };
+    double rate_hz = profile_number(s->p, METRIC_RATE_HZ);
+    double ticks = rate_hz * (double)group->wall_ns / NS_PER_S;
+    return rate_hz > 0 && ticks < LEAST_TICKS * (double)group->n_threads;
+}
+
+void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    double share = share_of(group->runqueue_ns, group->wall_ns);
+    add_figure(f, "share", share);
+    f->weight = share * (group->leads ? 1 : 0.9);
+    if (share < wait_share || is_short_lived(s, group))
+        return;
+    struct text words = {0};
+    struct call_path path;
+    text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
+    add_percent(&words, share);
+    text_addf(&words, " of %s time for a CPU", possessive(group));
+    if (path_of(s, group, TALLY_RUNNING | TALLY_RUNNABLE, &path)) {
+        text_add(&words, ", for longest ");
+        add_place(&words, &path);
+        call_path_release(&path);
+    }
+    add_cause(s, group, &words, f);
+    f->words = words.s;
+}
+
+/* ---- the kernel's work ---- */
+
+static struct profile_usage usage_of(const struct thread_group *group)
+{
+    struct profile_usage sum = {0};
+    for (size_t i = 0; i < group->n; i++)
+        profile_usage_add(&sum, &group->threads[i]->thread->usage);
+    return sum;
+}
+
+static double per_second(uint64_t n, const struct scene *s)
+{
+    return s->wall_ns > 0 ? (double)n * NS_PER_S / (double)s->wall_ns : 0;
+}
+
+/* "73,000" */
+static void add_thousands(struct text *out, double n)
+{
+    double rounded = n >= 1000 ? round(n / 100) * 100 : round(n);
+    if (rounded >= 1e6)
+        text_addf(out, "%.1f million", rounded / 1e6);
+    else if (rounded >= 1000)
+        text_addf(out, "%.0f,%03.0f", floor(rounded / 1000), fmod(rounded, 1000));
+    else
+        text_addf(out, "%.0f", rounded);
+}
+
+void rule_page_faults(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct profile_usage u = usage_of(group);
+    double rate = per_second(u.minor_faults, s);
+    double system = share_of(u.system_ns, u.system_ns + u.user_ns);
+    struct call_path path;
+    add_figure(f, "minor_faults_per_s", rate);
+    add_figure(f, "system_share", system);
+    f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group->leads ? 1.4 : 1.2);
+    if (rate < many_faults || system < fault_system_share ||
+        !path_of(s, group, TALLY_RUNNING, &path))
+        return;
+    struct text words = {0};
+    text_addf(&words, "%s take%s ", group->noun, verb_s(group));
+    add_thousands(&words, rate);
+    text_add(&words, " minor page faults a second; ");
+    add_percent(&words, system);
+    text_addf(&words, " of %s CPU time is in the kernel. It runs for longest ", possessive(group));
+    add_place(&words, &path);
+    text_add(&words, ".");
+    f->words = words.s;
+    call_path_release(&path);
+}
+
+void rule_switches(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct profile_usage u = usage_of(group);
+    double stops = profile_number(s->p, METRIC_STOPS);
+    double rate = per_second(u.voluntary, s) - stops * NS_PER_S / (double)(s->wall_ns + 1);
+    double system = share_of(u.system_ns, u.system_ns + u.user_ns);
+    add_figure(f, "switches_per_s", rate);
+    add_figure(f, "system_share", system);
+    f->weight = 0.3 + rate / 1e6;
+    struct call_path path;
+    if (rate < many_switches || !path_of(s, group, TALLY_BLOCKED, &path))
+        return;
+    struct text words = {0};
+    text_addf(&words, "%s give%s up %s CPU ", group->noun, verb_s(group), possessive(group));
+    add_thousands(&words, rate);
+    text_add(&words, " times a second to wait, for longest ");
+    add_place(&words, &path);
+    call_path_release(&path);
+    text_add(&words, "; ");
+    add_percent(&words, system);
+    text_addf(&words, " of %s CPU time is in the kernel.", possessive(group));
+    f->words = words.s;
+}
+
+/* ---- computing ---- */
+
+void rule_computes(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    double share = share_of(group->cpu_ns, group->wall_ns);
+    add_figure(f, "share", share);
+    f->weight = share * (group->leads ? 1 : 0.6);
+    if (share < compute_share || !group->n_paths)
+        return;
+    struct text words = {0};
+    text_addf(&words, "%s compute%s: %s ran ", group->noun, verb_s(group),
+              group->plural ? "they" : "it");
+    add_percent(&words, share);
+    text_add(&words, " of ");
+    add_time(&words, s->wall_ns);
+    for (size_t i = 0; i < group->n_paths && i < 2; i++) {
+        double here = share_of(group->paths[i].ns, group->wall_ns);
+        if (i && here < 0.1)
+            continue;
+        text_add(&words, i ? " and " : ", ");
+        add_percent(&words, here);
+        text_add(&words, " in ");
+        add_way(&words, &group->paths[i]);
+    }
+    text_add(&words, ".");
+    f->words = words.s;
+}
+
+/* Python's collector is a frame of its own (pyframes/py_gc.h). */
+void rule_collects(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    int64_t ns = 0;
+    uint32_t best = 0;
+    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++) {
+        const struct call_node at = call_tree_node(s->g->tree, node);
+        if (at.frame->kind != SHOWN_MARK || !str_eq(at.frame->name, "[gc]"))
+            continue;
+        int64_t here_ns = tally_total(&group->tally, node);
+        ns += here_ns;
+        best = !best || here_ns > tally_total(&group->tally, best) ? node : best;
+    }
+    double share = share_of(ns, group->wall_ns);
+    add_figure(f, "share", share);
+    f->weight = share * 1.5;
+    if (share < collect_share)
+        return;
+    struct text words = {0};
+    struct call_path path = call_path_to(&group->tally, best, false);
+    text_addf(&words, "%s spend%s ", group->noun, verb_s(group));
+    add_percent(&words, share);
+    text_addf(&words, " of %s time collecting garbage", possessive(group));
+    if (path.caller) {
+        text_add(&words, ", for longest called from ");
+        text_add(&words, path.caller);
+    }
+    text_add(&words, ". gc.freeze() or a higher gc.set_threshold() makes it rarer.");
+    f->words = words.s;
+    call_path_release(&path);
+}

@@ -1,0 +1,123 @@
+/* The rule about files: which ones a thread waits for, where they lie, how long a call takes. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "summary/rules.h"
+
+static const double file_share = 0.15, least_ticks = 1.5;
+
+struct file_use {
+    const char *part; /* of the call's name */
+    const char *doing, *once;
+};
+static struct file_use use_of(const char *call)
+{
+    static const struct file_use uses[] = {
+        {"sync", "syncing", "a sync"},          {"read", "reading", "a read"},
+        {"write", "writing", "a write"},        {"open", "opening", "an open"},
+        {"getdents", "listing", "a call"},      {"stat", "looking up", "a look-up"},
+        {"lock", "locking", "a lock"},          {"sendfile", "sending", "a call"},
+        {"truncate", "resizing", "a truncate"},
+    };
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (strstr(call, uses[i].part))
+            return uses[i];
+    return (struct file_use){.doing = "in calls on", .once = "a call"};
+}
+
+/* How long a call of read(2) or its like was blocked on average; 0: unknown. */
+static int64_t ns_a_read(const struct scene *s, const struct thread_group *group)
+{
+    double ns = 0;
+    double reads = 0;
+    for (size_t i = 0; i < group->n_threads; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        int64_t reading_ns = 0;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct wait *wait = profile_stack_wait(s->p, t->runs[k].stack);
+            if (class_of_run(s->g->tree, &t->runs[k]) == CLASS_FILE &&
+                strstr(profile_text(s->p, wait->call), "read"))
+                reading_ns += t->runs[k].weights.wall_ns;
+        }
+        ns += (double)reading_ns * share_of(t->usage.over_ns, t->end_ns - t->start_ns);
+        reads += (double)t->usage.reads;
+    }
+    return reads > 0 ? (int64_t)(ns / reads) : 0;
+}
+
+/* How long the call of NODE takes; 0: unknown.  Short waits are no calls: there may be several in
+ * one, and other ones between two samples. */
+static int64_t ns_a_call(const struct scene *s, struct thread_group *group, uint32_t node,
+                         const char *call)
+{
+    int64_t ns = strstr(call, "read") ? ns_a_read(s, group) : 0;
+    if (ns)
+        return ns;
+    double interval_ns = NS_PER_S / profile_number(s->p, METRIC_RATE_HZ);
+    ns = tally_wait_ns(&group->tally, node);
+    return (double)ns >= least_ticks * interval_ns ? ns : 0;
+}
+
+/* " (nfs4 nfs01:/export)" */
+static void add_mount(const struct scene *s, const char *point, struct text *words)
+{
+    for (uint32_t i = 1; point && i <= profile_mount_count(s->p); i++) {
+        const struct profile_mount *m = profile_see_mount(s->p, (mount_id){i});
+        if (!str_eq(profile_text(s->p, m->point), point))
+            continue;
+        const char *type = profile_text(s->p, m->type);
+        const char *source = profile_text(s->p, m->source);
+        text_add(words, " (");
+        text_add_tame(words, type, strlen(type));
+        text_add(words, " ");
+        text_add_tame(words, source, strlen(source));
+        text_add(words, ")");
+        return;
+    }
+}
+
+static void add_files(const struct scene *s, struct thread_group *group,
+                      const struct call_path *path, struct text *words, struct finding *f)
+{
+    const struct shown_frame *wait = call_tree_node(s->g->tree, path->node).frame;
+    struct file_use use = use_of(wait->call);
+    struct text folder = {0};
+    size_t n = tally_files(&group->tally, path->node, &folder);
+    add_figure(f, "files", (double)n);
+    text_addf(words, "%s ", use.doing);
+    if (n > 1)
+        text_addf(words, "%zu files in ", n);
+    const char *where = n > 1 && wait->mount ? wait->mount : folder.s;
+    text_add_tame(words, where, strlen(where));
+    add_mount(s, wait->mount, words);
+    text_release(&folder);
+    int64_t once_ns = ns_a_call(s, group, path->node, wait->call);
+    if (!once_ns)
+        return;
+    add_figure(f, "call_s", (double)once_ns / NS_PER_S);
+    text_add(words, ", ");
+    add_time(words, once_ns);
+    text_addf(words, " %s", use.once);
+}
+
+void rule_files(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    double share = share_of(class_ns(s, group, CLASS_FILE), group->wall_ns);
+    struct call_path path;
+    add_figure(f, "share", share);
+    f->weight = share * (group->leads ? 1 : 0.8);
+    if (share < file_share || !heaviest_in_class(s, &group->tally, CLASS_FILE, &path))
+        return;
+    struct text words = {0};
+    text_addf(&words, "%s spend%s ", group->noun, verb_s(group));
+    add_percent(&words, share);
+    text_addf(&words, " of %s time ", possessive(group));
+    add_files(s, group, &path, &words, f);
+    if (path.caller || path.inner) {
+        text_add(&words, ", ");
+        add_place(&words, &path);
+    }
+    text_add(&words, ".");
+    f->words = words.s;
+    call_path_release(&path);
+}

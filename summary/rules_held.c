@@ -1,0 +1,442 @@
+/* Rules about who holds what others wait for, where that was read: one who keeps others waiting, a
+ * circle of waits. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "summary/rules.h"
+
+static const double long_wait = 0.3;  /* of a thread's time */
+static const double held_part = 0.8;  /* of the wait, for which its holder was read */
+static const double still_part = 0.5; /* of that time, in which a joined thread waits itself */
+enum { MAX_CHAIN = 3, LEAST_CIRCLE_NS = NS_PER_S / 2 };
+
+/* What a group waits for in futex(2), of the kinds KINDS (1 << enum futex_kind). */
+struct held_wait {
+    unsigned kinds;
+    int64_t ns, held_ns, gone_ns; /* in all; with a holder; with one that is no thread */
+    struct thread_group *holder;  /* of most of it; NULL: none */
+    int64_t holder_ns;
+    pid_t gone;
+    enum wait_thing thing; /* of the holder's */
+};
+
+enum { LOCKS = 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK, JOINS = 1U << FUTEX_JOIN };
+
+static bool is_wait_of(const struct scene *s, const struct run *run, unsigned kinds)
+{
+    if (run->state != RUN_BLOCKED)
+        return false;
+    return kinds >> call_tree_node(s->g->tree, call_tree_of(s->g->tree, run->stack)).futex & 1;
+}
+
+/* ---- one holder ---- */
+
+struct holder_sum {
+    struct thread_group *group;
+    int64_t ns;
+};
+
+static void add_held(struct held_wait *w, struct holder_sum *sums, size_t *n, size_t max,
+                     const struct scene *s, const struct run *run)
+{
+    int64_t ns = run->weights.wall_ns;
+    const struct wait_side *side = holders_side(s->holders, run->stack);
+    w->ns += ns;
+    if (side->holder == HOLDER_GONE) {
+        w->gone_ns += ns;
+        w->gone = side->tid;
+        w->thing = side->thing;
+    }
+    const struct profile_thread *t = holders_thread(s->holders, run);
+    struct thread_group *group = t ? groups_of(s->g, t) : NULL;
+    if (!group)
+        return;
+    size_t at = 0;
+    while (at < *n && sums[at].group != group)
+        at++;
+    if (at == max)
+        return;
+    *n += at == *n;
+    sums[at] = (struct holder_sum){group, (at < *n ? sums[at].ns : 0) + ns};
+    w->held_ns += ns;
+    if (sums[at].ns > w->holder_ns) {
+        w->holder = group;
+        w->holder_ns = sums[at].ns;
+        w->thing = holders_side(s->holders, run->stack)->thing;
+    }
+}
+
+static struct held_wait judge_wait(const struct scene *s, const struct thread_group *group,
+                                   unsigned kinds)
+{
+    enum { MAX_HOLDERS = 16 };
+    struct held_wait w = {.kinds = kinds};
+    struct holder_sum sums[MAX_HOLDERS] = {{0}};
+    size_t n = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            if (is_wait_of(s, &t->runs[k], kinds))
+                add_held(&w, sums, &n, MAX_HOLDERS, s, &t->runs[k]);
+    }
+    return w;
+}
+
+static bool is_told(const struct thread_group *group, const struct held_wait *w)
+{
+    if ((double)w->gone_ns >= held_part * (double)w->ns && w->gone_ns > 0)
+        return true;
+    return w->holder && w->holder != group && (double)w->holder_ns >= held_part * (double)w->ns;
+}
+
+enum held_by holder_of_locks(const struct scene *s, const struct thread_group *group)
+{
+    struct held_wait w = judge_wait(s, group, LOCKS);
+    if (w.ns < class_ns(s, group, CLASS_ORDINARY) / 2)
+        return HELD_UNKNOWN;
+    if (is_told(group, &w))
+        return HELD_BY_ONE;
+    return (double)w.held_ns >= held_part * (double)w.ns ? HELD_BY_SEVERAL : HELD_UNKNOWN;
+}
+
+/* When GROUP's only thread, or its first, waits so for HOLDER's; the caller frees it. */
+static struct interval *intervals_held(const struct scene *s, const struct thread_group *group,
+                                       const struct held_wait *w, size_t *ret_n)
+{
+    const struct profile_thread *t = group->threads[0]->thread;
+    struct interval *ret = NULL;
+    size_t n = 0;
+    size_t capacity = 0;
+    for (size_t k = 0; k < t->n_runs; k++) {
+        const struct run *run = &t->runs[k];
+        const struct profile_thread *holder =
+            is_wait_of(s, run, w->kinds) ? holders_thread(s->holders, run) : NULL;
+        if (!holder || groups_of(s->g, holder) != w->holder)
+            continue;
+        ret = array_reserve(ret, &capacity, n + 1, sizeof *ret);
+        ret[n++] = (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
+    }
+    *ret_n = n;
+    return ret;
+}
+
+/* "which is 94% in query > clock_nanosleep then", of the thread that holds what is waited for. */
+static bool add_holders_way(const struct scene *s, const struct held_wait *w, struct tally *t,
+                            struct text *words, struct finding *f)
+{
+    struct call_path path;
+    (void)s;
+    if (!call_paths_heaviest(t, &path, 1))
+        return false;
+    double share = share_of(path.ns, t->all_ns);
+    text_addf(words, "which %s then ", w->holder->plural ? "are" : "is");
+    add_percent(words, share);
+    text_add(words, " in ");
+    add_way(words, &path);
+    add_figure(f, "holder_share", share);
+    call_path_release(&path);
+    return true;
+}
+
+static void add_thing(const struct held_wait *w, struct text *words)
+{
+    if (w->thing == THING_THREAD)
+        text_addf(words, " for %s to end", w->holder->noun);
+    else
+        text_addf(words, " for %s held by %s", wait_thing_words(w->thing), w->holder->noun);
+}
+
+/* Who holds it, what that one does meanwhile, and for whom it waits itself. */
+static void add_chain(const struct scene *s, const struct thread_group *group,
+                      const struct held_wait *first, struct text *words, struct finding *f)
+{
+    const struct thread_group *seen[MAX_CHAIN + 1] = {group};
+    struct held_wait w = *first;
+    for (size_t depth = 1; depth <= MAX_CHAIN; depth++) {
+        size_t n = 0;
+        struct interval *waits = intervals_held(s, seen[depth - 1], &w, &n);
+        struct tally t;
+        tally_init(&t, s->g->tree, TALLY_ALL);
+        for (size_t i = 0; i < w.holder->n; i++)
+            tally_add(&t, w.holder->threads[i]->thread, waits, n);
+        struct held_wait next = judge_wait(s, w.holder, LOCKS | JOINS);
+        bool waits_on = is_told(w.holder, &next) && next.holder && next.ns > t.all_ns / 2;
+        for (size_t i = 0; i < depth && waits_on; i++)
+            waits_on = seen[i] != next.holder;
+        text_add(words, ", ");
+        if (!waits_on || depth == MAX_CHAIN) {
+            if (!add_holders_way(s, &w, &t, words, f))
+                text_truncate(words, words->len - 2);
+            waits_on = false;
+        } else {
+            text_addf(words, "which wait%s", verb_s(w.holder));
+            add_thing(&next, words);
+            seen[depth] = w.holder;
+            w = next;
+        }
+        tally_release(&t);
+        free(waits);
+        if (!waits_on)
+            return;
+    }
+}
+
+static bool path_to_wait(const struct scene *s, struct thread_group *group, unsigned kinds,
+                         struct call_path *ret)
+{
+    uint32_t best = 0;
+    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
+        if (kinds >> call_tree_node(s->g->tree, node).futex & 1 &&
+            tally_self(&group->tally, node) > 0 &&
+            (!best || tally_self(&group->tally, node) > tally_self(&group->tally, best)))
+            best = node;
+    if (best)
+        *ret = call_path_to(&group->tally, best, false);
+    return best != 0;
+}
+
+/* Threads that wait for the end of one that computes are no news: what it computes is. */
+static bool is_news(const struct scene *s, const struct thread_group *group,
+                    const struct held_wait *w)
+{
+    if (w->thing != THING_THREAD)
+        return true;
+    size_t n = 0;
+    struct interval *waits = intervals_held(s, group, w, &n);
+    struct tally all;
+    struct tally blocked;
+    tally_init(&all, s->g->tree, TALLY_ALL);
+    tally_init(&blocked, s->g->tree, TALLY_BLOCKED);
+    for (size_t i = 0; i < w->holder->n; i++) {
+        tally_add(&all, w->holder->threads[i]->thread, waits, n);
+        tally_add(&blocked, w->holder->threads[i]->thread, waits, n);
+    }
+    bool still = share_of(blocked.all_ns, all.all_ns) >= still_part;
+    tally_release(&all);
+    tally_release(&blocked);
+    free(waits);
+    return still;
+}
+
+static void tell(const struct scene *s, struct thread_group *group, const struct held_wait *w,
+                 struct finding *f)
+{
+    struct text words = {0};
+    struct call_path path;
+    double share = share_of(w->ns, group->wall_ns);
+    if (!path_to_wait(s, group, w->kinds, &path))
+        return;
+    text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
+    add_percent(&words, share);
+    text_addf(&words, " of %s time ", possessive(group));
+    add_place(&words, &path);
+    text_add(&words, ",");
+    if (w->gone_ns > w->holder_ns) {
+        text_addf(&words,
+                  " for %s held by %d, which is not a thread of this process: it has ended, or the "
+                  "lock was inherited by fork.",
+                  wait_thing_words(w->thing), w->gone);
+    } else {
+        add_thing(w, &words);
+        add_chain(s, group, w, &words, f);
+        text_add(&words, ".");
+        f->blames = w->holder->noun;
+    }
+    add_figure(f, "held_part", share_of(max_i64(w->holder_ns, w->gone_ns), w->ns));
+    f->words = words.s;
+    f->weight = share * (group->leads ? 1 : 0.7) + (group->leads ? 0.2 : 0);
+    call_path_release(&path);
+}
+
+/* ---- circles ---- */
+
+/* The run of T's wait at the end of the recording; NULL: it does not wait.  Who waits for the GIL
+ * runs every 5 ms, to ask for it again. */
+static const struct run *last_wait(const struct scene *s, const struct profile_thread *t)
+{
+    enum { MOST_BACK = 3 };
+    if (t->ended || t->n_folded)
+        return NULL;
+    for (size_t back = 1; back <= MOST_BACK && back <= t->n_runs; back++) {
+        const struct run *run = &t->runs[t->n_runs - back];
+        const struct wait *wait = profile_stack_wait(s->p, run->stack);
+        if (run->state == RUN_BLOCKED && wait && (back == 1 || wait->kind == WAIT_GIL))
+            return run;
+    }
+    return NULL;
+}
+
+/* Who waits for whom at the end of the recording, and since when.  A circle of waits without
+ * time-outs never ends, so that is when one is seen. */
+static void graph_at_end(const struct scene *s, struct wait_graph *graph)
+{
+    for (size_t i = 0; i < s->g->summaries.n; i++) {
+        const struct profile_thread *t = s->g->summaries.threads[i].thread;
+        const struct run *last = last_wait(s, t);
+        struct wait_side side = {0};
+        if (last)
+            side = *holders_side(s->holders, last->stack);
+        wait_graph_add(graph, profile_see_process(s->p, t->process)->pid, t->tid, &side,
+                       (uint32_t)i);
+    }
+    wait_graph_link(graph);
+}
+
+static const struct profile_thread *thread_at(const struct scene *s, const struct waiter *w)
+{
+    return s->g->summaries.threads[w->tag].thread;
+}
+
+/* For how long all of CYCLE have waited together without running; who waits for the GIL runs now
+ * and then all the same. */
+static int64_t circle_ns(const struct scene *s, const struct wait_graph *graph, int cycle)
+{
+    int64_t start_ns = 0;
+    int64_t end_ns = INT64_MAX;
+    for (size_t i = 0; i < graph->n; i++) {
+        if (graph->items[i].cycle != cycle)
+            continue;
+        const struct profile_thread *t = thread_at(s, &graph->items[i]);
+        const struct run *last = &t->runs[t->n_runs - 1];
+        if (graph->items[i].side.thing != THING_GIL)
+            start_ns = max_i64(start_ns, t->still_since_ns);
+        end_ns = min_i64(end_ns, last->start_ns + last->weights.wall_ns);
+    }
+    return end_ns - start_ns;
+}
+
+static const char *label_of(const struct scene *s, const struct waiter *w)
+{
+    return s->g->summaries.threads[w->tag].label;
+}
+
+/* "deposit 12 waits in transfer a.cc:7 for a mutex held by withdraw 13" */
+static void add_waiter(const struct scene *s, const struct wait_graph *graph,
+                       const struct waiter *w, struct text *words)
+{
+    const struct profile_thread *t = thread_at(s, w);
+    struct tally tally;
+    tally_init(&tally, s->g->tree, TALLY_BLOCKED);
+    tally_add_thread(&tally, t);
+    uint32_t node = call_tree_of(s->g->tree, last_wait(s, t)->stack);
+    struct call_path path = call_path_to(&tally, node, false);
+    text_addf(words, "%s waits ", label_of(s, w));
+    add_place(words, &path);
+    const char *next = label_of(s, &graph->items[w->next]);
+    if (w->side.thing == THING_THREAD || w->side.thing == THING_CHILD)
+        text_addf(words, ", for %s to end", next);
+    else if (w->side.thing == THING_PIPE || w->side.thing == THING_SOCKET)
+        text_addf(words, ", for %s at the other end of the %s", next,
+                  wait_thing_name(w->side.thing));
+    else if (w->side.thing == THING_EVENTS)
+        text_addf(words, ", for %s", next);
+    else
+        text_addf(words, ", for %s held by %s", wait_thing_words(w->side.thing),
+                  &graph->items[w->next] == w ? "itself" : label_of(s, &graph->items[w->next]));
+    call_path_release(&path);
+    tally_release(&tally);
+}
+
+static void add_behind(const struct scene *s, const struct wait_graph *graph, int cycle,
+                       struct text *words, struct finding *f)
+{
+    enum { MOST_NAMED = 4 };
+    size_t n = 0;
+    for (size_t i = 0; i < graph->n; i++) {
+        if (graph->items[i].behind != cycle)
+            continue;
+        if (n++ < MOST_NAMED)
+            text_addf(words, "%s%s", n == 1 ? " Behind it: " : ", ", label_of(s, &graph->items[i]));
+        const struct thread_group *group = groups_of(s->g, thread_at(s, &graph->items[i]));
+        if (group && group->leads)
+            f->blames = group->noun;
+    }
+    if (n > MOST_NAMED)
+        text_addf(words, " and %zu more", n - MOST_NAMED);
+    if (n)
+        text_add(words, ".");
+    add_figure(f, "behind", (double)n);
+}
+
+static void tell_circle(const struct scene *s, const struct wait_graph *graph, int cycle,
+                        const char *title, struct finding *f)
+{
+    struct text words = {0};
+    const struct waiter *first = wait_graph_first(graph, cycle);
+    const struct waiter *w = first;
+    size_t n = 0;
+    text_addf(&words, "%s for ", title);
+    add_time(&words, circle_ns(s, graph, cycle));
+    do {
+        text_add(&words, n++ ? "; " : ": ");
+        add_waiter(s, graph, w, &words);
+        w = &graph->items[w->next];
+    } while (w != first);
+    text_add(&words, ".");
+    add_figure(f, "threads", (double)n);
+    add_figure(f, "seconds", (double)circle_ns(s, graph, cycle) / NS_PER_S);
+    add_behind(s, graph, cycle, &words, f);
+    f->about = groups_of(s->g, thread_at(s, first))->noun;
+    f->words = words.s;
+}
+
+static void judge_circles(const struct scene *s, bool timed, const char *title, struct finding *f)
+{
+    struct wait_graph graph = {0};
+    if (profile_time_step_ns(s->p) >= LEAST_CIRCLE_NS)
+        return;
+    graph_at_end(s, &graph);
+    for (int cycle = 1; cycle <= graph.n_cycles && !f->words; cycle++)
+        if (wait_graph_is_timed(&graph, cycle) == timed &&
+            circle_ns(s, &graph, cycle) >= LEAST_CIRCLE_NS)
+            tell_circle(s, &graph, cycle, title, f);
+    wait_graph_release(&graph);
+}
+
+void rule_deadlock(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    (void)group;
+    f->weight = 3;
+    judge_circles(s, false, "Deadlock", f);
+}
+
+void rule_circular_wait(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    (void)group;
+    f->weight = 1;
+    judge_circles(s, true, "Circular wait, with a time-out,", f);
+}
+
+/* ---- the rule about one group ---- */
+
+/* Does a thread of GROUP wait in a circle, or behind one, of which rule_deadlock() tells? */
+static bool is_told_as_circle(const struct scene *s, const struct thread_group *group)
+{
+    struct wait_graph graph = {0};
+    bool told = false;
+    graph_at_end(s, &graph);
+    for (size_t i = 0; i < graph.n && !told; i++) {
+        const struct waiter *w = &graph.items[i];
+        int cycle = w->cycle ? w->cycle : w->behind;
+        told = cycle && groups_of(s->g, thread_at(s, w)) == group &&
+               circle_ns(s, &graph, cycle) >= LEAST_CIRCLE_NS;
+    }
+    wait_graph_release(&graph);
+    return told;
+}
+
+void rule_held(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct held_wait locks = judge_wait(s, group, LOCKS);
+    struct held_wait joins = judge_wait(s, group, JOINS);
+    const struct held_wait *w = joins.ns > locks.ns ? &joins : &locks;
+    double share = share_of(w->ns, group->wall_ns);
+    add_figure(f, "share", share);
+    f->weight = share;
+    if (share >= long_wait && is_told(group, w) && is_news(s, group, w) &&
+        !is_told_as_circle(s, group))
+        tell(s, group, w, f);
+}

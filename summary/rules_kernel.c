@@ -1,0 +1,92 @@
+/* Whom a wait in the kernel is for: a child, the other end of a pipe, who has a file's lock. */
+#include "summary/rules.h"
+#include "summary/wait_text.h"
+
+static const double most_of_it = 0.8;
+enum { MAX_SIDES = 16 };
+
+/* What the runs that end in one node wait for. */
+struct side_sum {
+    struct wait_side side;
+    pid_t waiter; /* the process */
+    int64_t ns;
+    bool many; /* several processes of that name */
+};
+struct sides {
+    struct side_sum items[MAX_SIDES];
+    size_t n;
+    int64_t ns;
+};
+
+/* A program that starts one child after the other waits for its children; which, is no news. */
+static struct side_sum *sum_of(struct sides *all, const struct wait_side *side)
+{
+    size_t i = 0;
+    while (i < all->n &&
+           (all->items[i].side.thing != side->thing || all->items[i].side.holder != side->holder ||
+            all->items[i].side.what.ix != side->what.ix))
+        i++;
+    if (i == MAX_SIDES)
+        return NULL;
+    if (i == all->n)
+        all->items[all->n++] = (struct side_sum){.side = *side};
+    return &all->items[i];
+}
+
+static void add_run(const struct scene *s, const struct profile_thread *t, const struct run *run,
+                    struct sides *all)
+{
+    const struct wait_side *side = holders_side(s->holders, run->stack);
+    all->ns += run->weights.wall_ns;
+    struct side_sum *sum = wait_side_is_kernels(side->thing) ? sum_of(all, side) : NULL;
+    if (!sum)
+        return;
+    sum->many |= sum->side.pid != side->pid;
+    sum->waiter = profile_see_process(s->p, t->process)->pid;
+    sum->ns += run->weights.wall_ns;
+}
+
+static const struct side_sum *heaviest(const struct sides *all)
+{
+    const struct side_sum *best = NULL;
+    for (size_t i = 0; i < all->n; i++)
+        if (!best || all->items[i].ns > best->ns)
+            best = &all->items[i];
+    return best && (double)best->ns >= most_of_it * (double)all->ns ? best : NULL;
+}
+
+/* "its children (convert)" */
+static void add_many(const struct scene *s, const struct side_sum *sum, struct text *words)
+{
+    const char *name = profile_text(s->p, sum->side.what);
+    const char *what = sum->side.thing == THING_CHILD       ? "children"
+                       : sum->side.thing == THING_FILE_LOCK ? "a file's lock, held by processes"
+                                                            : "processes at the other end";
+    text_addf(words, "%s (%s)", what, name);
+}
+
+bool add_kernel_side(const struct scene *s, const struct thread_group *group, uint32_t node,
+                     bool named, struct text *words, struct finding *f)
+{
+    struct sides all = {.n = 0};
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            if (t->runs[k].state == RUN_BLOCKED &&
+                call_tree_of(s->g->tree, t->runs[k].stack) == node)
+                add_run(s, t, &t->runs[k], &all);
+    }
+    const struct side_sum *sum = heaviest(&all);
+    /* A remote end's address is in the wait's name. */
+    if (!sum || (named && sum->side.thing == THING_SOCKET && sum->side.holder != HOLDER_PROCESS) ||
+        (!sum->side.what.ix && sum->side.holder != HOLDER_PROCESS))
+        return false;
+    text_addf(words, " %s wait%s for ", group->plural ? "They" : "It", verb_s(group));
+    if (sum->many && sum->side.holder == HOLDER_PROCESS)
+        add_many(s, sum, words);
+    else
+        wait_side_add_text(words, s->p, &sum->side, sum->waiter);
+    text_add(words, ".");
+    add_figure(f, "other_side_part", share_of(sum->ns, all.ns));
+    return true;
+}

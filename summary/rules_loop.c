@@ -1,0 +1,117 @@
+/* Rules about event loops: how idle, and what keeps them from polling. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "summary/idle.h"
+#include "summary/rules.h"
+
+static const double loop_share = 0.05;
+enum {
+    LEAST_POLLS = 3,
+    STALL_NS = 100 * NS_PER_MS, /* a user notices */
+    STALL_SAMPLES = 4,
+    MISSED_NS = 30 * NS_PER_MS, /* in a longer time without a sample it may well have polled */
+};
+
+/* The longest time between two polls. */
+struct stall {
+    int64_t start_ns, end_ns, runqueue_ns;
+    uint64_t samples;
+};
+
+struct loop {
+    const char *kind; /* "asyncio"; NULL: no event loop */
+    int64_t idle_ns;
+    size_t polls;
+    struct stall stall;
+};
+
+static const char *poll_of(const struct scene *s, const struct run *run)
+{
+    size_t n = 0;
+    if (run->state != RUN_BLOCKED ||
+        class_of_node(s->g->tree, call_tree_of(s->g->tree, run->stack)) != CLASS_IDLE)
+        return NULL;
+    const struct shown_frame *stack = view_stack(s->g->v, run->stack, &n);
+    return idle_event_loop(stack, n);
+}
+
+static int64_t end_of(const struct run *run)
+{
+    return run->start_ns + run->weights.wall_ns;
+}
+
+/* Time before the first poll and after the last one is no stall: it may not be the loop's. */
+static struct loop loop_of(const struct scene *s, const struct profile_thread *t)
+{
+    struct loop loop = {0};
+    struct stall now = {0};
+    for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
+        const struct run *run = &t->runs[i];
+        const char *kind = poll_of(s, run);
+        if (run->state == RUN_MISSED && run->weights.wall_ns > MISSED_NS) {
+            now.samples = 0;
+            now.start_ns = INT64_MAX; /* until the next poll: it may have polled */
+        }
+        if (!kind) {
+            now.samples += run->state == RUN_MISSED ? 0 : run->samples;
+            now.runqueue_ns += run->state == RUN_RUNNABLE ? run->weights.wall_ns : 0;
+            continue;
+        }
+        now.end_ns = run->start_ns;
+        if (loop.polls && now.samples && now.start_ns < now.end_ns &&
+            now.end_ns - now.start_ns > loop.stall.end_ns - loop.stall.start_ns)
+            loop.stall = now;
+        loop.kind = kind;
+        loop.idle_ns += run->weights.wall_ns;
+        loop.polls++;
+        now = (struct stall){.start_ns = end_of(run)};
+    }
+    return loop;
+}
+
+static bool add_stall(const struct scene *s, const struct thread_group *group,
+                      const struct stall *stall, struct text *words)
+{
+    const struct interval when = {stall->start_ns, stall->end_ns};
+    int64_t took_ns = stall->end_ns - stall->start_ns;
+    struct tally t;
+    struct call_path path;
+    tally_init(&t, s->g->tree, TALLY_ALL);
+    tally_add(&t, group->threads[0]->thread, &when, 1);
+    bool found = call_paths_heaviest(&t, &path, 1) == 1;
+    if (found) {
+        text_addf(words, " No sample found it polling for %.0f ms, ", (double)took_ns / NS_PER_MS);
+        add_place(words, &path);
+        if (stall->runqueue_ns >= took_ns / 5)
+            text_addf(words, ", of which %.0f ms waited for a CPU",
+                      (double)stall->runqueue_ns / NS_PER_MS);
+        text_add(words, ": the longest stall.");
+        call_path_release(&path);
+    }
+    tally_release(&t);
+    return found;
+}
+
+void rule_event_loop(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    if (group->n != 1)
+        return;
+    struct loop loop = loop_of(s, group->threads[0]->thread);
+    double idle = share_of(loop.idle_ns, group->wall_ns);
+    int64_t stall_ns = loop.stall.end_ns - loop.stall.start_ns;
+    bool ordered = profile_time_step_ns(s->p) == 0; /* else samples lost their order */
+    bool stalls = ordered && stall_ns >= STALL_NS && loop.stall.samples >= STALL_SAMPLES;
+    add_figure(f, "idle_share", idle);
+    add_figure(f, "longest_stall_s", (double)stall_ns / NS_PER_S);
+    f->weight = (stalls ? 0.7 : 0.3 * idle) * (group->leads ? 1 : 0.5);
+    if (!loop.kind || idle < loop_share || loop.polls < (stalls ? LEAST_POLLS : 1))
+        return;
+    struct text words = {0};
+    text_addf(&words, "%s runs an event loop (%s) and is idle ", group->noun, loop.kind);
+    add_percent(&words, idle);
+    text_add(&words, " of its time.");
+    if (stalls)
+        (void)add_stall(s, group, &loop.stall, &words);
+    f->words = words.s;
+}

@@ -1,0 +1,216 @@
+/* Rules that compare threads and processes with each other. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "summary/rules.h"
+
+static const double differing_share = 0.3; /* by which the odd one's place is its own */
+static const double busy_children = 0.25;  /* CPUs that make a parent that waits a launcher */
+static const double alike_share = 0.5;     /* that the others are in one place */
+
+/* ---- one differs from its like ---- */
+
+/* Is the process of one of B's threads a child of A's? */
+static bool is_parent_of(const struct scene *s, const struct thread_group *a,
+                         const struct thread_group *b)
+{
+    const struct profile_process *p = profile_see_process(s->p, a->threads[0]->thread->process);
+    for (size_t i = 0; i < b->n; i++) {
+        pid_t pid = profile_see_process(s->p, b->threads[i]->thread->process)->pid;
+        for (size_t k = 0; k < p->n_children; k++)
+            if (p->children[k].pid == pid)
+                return true;
+    }
+    return false;
+}
+
+static bool same_kind(const struct scene *s, const struct thread_group *a,
+                      const struct thread_group *b)
+{
+    const struct profile_process *x = profile_see_process(s->p, a->threads[0]->thread->process);
+    const struct profile_process *y = profile_see_process(s->p, b->threads[0]->thread->process);
+    return a->threads[0]->thread->main == b->threads[0]->thread->main && x->comm.ix == y->comm.ix &&
+           str_eq(a->threads[0]->group, b->threads[0]->group);
+}
+
+/* The only other group of ODD's kind, which has two threads or more; NULL: there is none. */
+static struct thread_group *others_of(const struct scene *s, const struct thread_group *odd)
+{
+    struct thread_group *others = NULL;
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct thread_group *g = &s->g->items[i];
+        if (g == odd || !same_kind(s, g, odd) || is_parent_of(s, odd, g) || is_parent_of(s, g, odd))
+            continue;
+        if (others)
+            return NULL;
+        others = g;
+    }
+    return others && others->n_threads >= 2 ? others : NULL;
+}
+
+/* Is OTHERS' biggest place a wait for somebody?  Then the odd one may be whom they wait for. */
+static bool waits_for_somebody(const struct scene *s, const struct thread_group *others)
+{
+    return others->n_paths && class_of_node(s->g->tree, others->paths[0].node) == CLASS_ORDINARY &&
+           share_of(others->paths[0].ns, others->wall_ns) >= alike_share;
+}
+
+static void judge_odd(const struct scene *s, struct thread_group *odd, struct thread_group *others,
+                      struct finding *f)
+{
+    const struct call_path *path = &odd->paths[0];
+    double here = share_of(path->ns, odd->wall_ns);
+    double there = share_of(tally_total(&others->tally, path->node), others->wall_ns);
+    if (here - there < differing_share || (f->words && here <= f->weight - 1))
+        return;
+    struct text words = {0};
+    text_addf(&words, "%s differs: ", odd->noun);
+    add_percent(&words, here);
+    text_add(&words, " of its time ");
+    add_place(&words, path);
+    text_add(&words, ", against ");
+    add_percent(&words, there);
+    text_addf(&words, " in %s.", others->noun);
+    if (waits_for_somebody(s, others)) {
+        text_add(&words, " Meanwhile those are in ");
+        add_way(&words, &others->paths[0]);
+        text_add(&words, ", ");
+        add_percent(&words, share_of(others->paths[0].ns, others->wall_ns));
+        text_add(&words, ".");
+        f->also = others->noun;
+    }
+    free(f->words);
+    f->n_figures = 0;
+    add_figure(f, "share", here);
+    add_figure(f, "others_share", there);
+    f->about = odd->noun;
+    f->words = words.s;
+    f->weight = 1 + here;
+}
+
+/* Threads of one process that take turns differ by chance: of them only one that others wait for
+ * counts. */
+void rule_differs(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    (void)group;
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct thread_group *odd = &s->g->items[i];
+        if (odd->idle || odd->n_threads != 1 || !odd->n_paths || !is_judged(odd))
+            continue;
+        struct thread_group *others = others_of(s, odd);
+        if (!others || others->idle || !is_judged(others))
+            continue;
+        if (odd->threads[0]->thread->main || waits_for_somebody(s, others))
+            judge_odd(s, odd, others, f);
+    }
+}
+
+/* ---- children ---- */
+
+/* Did all recorded threads of process ID do nothing but wait? */
+static bool only_waits(const struct scene *s, process_id id)
+{
+    int64_t wall_ns = 0;
+    int64_t ran_ns = 0;
+    int64_t main_ns = 0;
+    for (size_t i = 0; i < s->g->summaries.n; i++) {
+        const struct thread_summary *t = &s->g->summaries.threads[i];
+        if (t->thread->process.ix != id.ix)
+            continue;
+        wall_ns = t->wall_ns > wall_ns ? t->wall_ns : wall_ns;
+        ran_ns += t->cpu_ns + t->runqueue_ns;
+        main_ns = t->thread->main ? t->wall_ns : main_ns;
+    }
+    return main_ns > NS_PER_S / 2 && share_of(ran_ns, wall_ns) < 0.05;
+}
+
+/* Children of P that ran and are not recorded. */
+static size_t count_children(const struct profile_process *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_children; i++)
+        n += !p->children[i].recorded && p->children[i].cpu_ns > 0;
+    return n;
+}
+
+/* Is the main thread of process ID mostly in a call that waits for a child? */
+static bool waits_for_child(const struct scene *s, process_id id)
+{
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct thread_group *g = &s->g->items[i];
+        const struct profile_thread *t = g->threads[0]->thread;
+        if (!t->main || t->process.ix != id.ix || !g->n_paths)
+            continue;
+        const char *call = call_tree_node(s->g->tree, g->paths[0].node).frame->call;
+        return call && str_starts(call, "wait");
+    }
+    return false;
+}
+
+static void judge_parent(const struct scene *s, process_id id, struct finding *f)
+{
+    const struct profile_process *p = profile_see_process(s->p, id);
+    int64_t cpu_ns = 0;
+    for (size_t i = 0; i < p->n_children; i++)
+        if (!p->children[i].recorded)
+            cpu_ns += p->children[i].cpu_ns;
+    double cpus = share_of(cpu_ns, s->wall_ns);
+    if (f->words || !only_waits(s, id))
+        return;
+    add_figure(f, "children_cpus", cpus);
+    if (cpus < (waits_for_child(s, id) ? 0.02 : busy_children))
+        return;
+    struct text words = {0};
+    const char *comm = profile_text(s->p, p->comm);
+    text_addf(&words, "%d (", p->pid);
+    text_add_tame(&words, comm, strlen(comm));
+    text_add(&words, ") only waits for its children, which used ");
+    text_addf(&words, "%.1f CPU%s and are not sampled. To sample them: wallspy -s -p %d", cpus,
+              cpus < 1.05 ? "" : "s", p->pid);
+    add_figure(f, "children", (double)count_children(p));
+    f->words = words.s;
+    f->weight = 2;
+}
+
+void rule_only_children(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    (void)group;
+    for (uint32_t i = 1; i <= profile_process_count(s->p); i++)
+        judge_parent(s, (process_id){i}, f);
+}
+
+/* ---- nobody ran ---- */
+
+void rule_none_ran(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    int64_t ran_ns = 0;
+    size_t threads = 0;
+    (void)group;
+    for (size_t i = 0; i < s->g->n; i++) {
+        ran_ns += s->g->items[i].cpu_ns + s->g->items[i].runqueue_ns;
+        threads += s->g->items[i].n_threads;
+    }
+    double ran = share_of(ran_ns, s->wall_ns);
+    add_figure(f, "ran_share", ran);
+    f->weight = 0.95;
+    if (ran > 0.001 || s->wall_ns < NS_PER_S || !s->lead || !s->lead->n_paths ||
+        !is_judged(s->lead) || class_of_node(s->g->tree, s->lead->paths[0].node) != CLASS_ORDINARY)
+        return;
+    struct text words = {0};
+    const char *hardly = ran_ns > 0 ? " more than an instant" : "";
+    if (threads == 1)
+        text_addf(&words, "The only thread did not run%s in ", hardly);
+    else
+        text_addf(&words, "None of the %zu threads ran%s in ", threads, hardly);
+    add_time(&words, s->wall_ns);
+    text_addf(&words, ". %s wait%s ", s->lead->noun, verb_s(s->lead));
+    add_place(&words, &s->lead->paths[0]);
+    size_t len = words.len;
+    text_add(&words, ".");
+    if (!add_kernel_side(s, s->lead, s->lead->paths[0].node, false, &words, f)) {
+        text_truncate(&words, len);
+        text_add(&words, "; whom it waits for could not be read.");
+    }
+    f->words = words.s;
+}

@@ -1,0 +1,348 @@
+/* Rules about waits for others: who is busy meanwhile, who has the GIL. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "summary/rules.h"
+
+static const double long_wait = 0.3;      /* of a thread's time: worth asking for whom */
+static const double meanwhile_part = 0.8; /* of the wait: for so long somebody else is busy */
+static const double gil_share = 0.2, plain_wait = 0.5, works_share = 0.02;
+
+/* ---- meanwhile ---- */
+
+/* When THREAD was busy or in an unusual wait. */
+static struct interval *busy_intervals(const struct scene *s, const struct profile_thread *thread,
+                                       size_t *ret_n)
+{
+    struct interval *all = NULL;
+    size_t n = 0;
+    size_t capacity = 0;
+    for (size_t k = 0; k < thread->n_runs && !thread->n_folded; k++) {
+        const struct run *run = &thread->runs[k];
+        if (!is_busy_class(class_of_run(s->g->tree, run), run))
+            continue;
+        all = array_reserve(all, &capacity, n + 1, sizeof *all);
+        all[n++] = (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
+    }
+    *ret_n = n;
+    return all;
+}
+
+/* What A and B, each in order, have in common. */
+static int64_t common_ns(const struct interval *a, size_t n, const struct interval *b, size_t m)
+{
+    int64_t ns = 0;
+    for (size_t i = 0, k = 0; i < n && k < m;) {
+        ns += max_i64(min_i64(a[i].end_ns, b[k].end_ns) - max_i64(a[i].start_ns, b[k].start_ns), 0);
+        if (a[i].end_ns < b[k].end_ns)
+            i++;
+        else
+            k++;
+    }
+    return ns;
+}
+
+static int64_t sum_ns(const struct interval *a, size_t n)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < n; i++)
+        ns += a[i].end_ns - a[i].start_ns;
+    return ns;
+}
+
+/* For what part of WAITS a thread of GROUP is busy, on average. */
+static double busy_part(const struct scene *s, const struct thread_group *group,
+                        const struct interval *waits, size_t n)
+{
+    int64_t busy_ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        size_t m = 0;
+        struct interval *busy = busy_intervals(s, group->threads[i]->thread, &m);
+        busy_ns += common_ns(waits, n, busy, m);
+        free(busy);
+    }
+    return share_of(busy_ns, sum_ns(waits, n)) / (double)group->n;
+}
+
+/* The only group but GROUP whose threads are busy for most of WAITS; NULL: none or several. */
+static struct thread_group *busy_meanwhile(const struct scene *s, const struct thread_group *group,
+                                           const struct interval *waits, size_t n, double *ret_part,
+                                           size_t *ret_candidates)
+{
+    struct thread_group *found = NULL;
+    *ret_candidates = 0;
+    for (size_t i = 0; i < s->g->n; i++) {
+        if (&s->g->items[i] == group)
+            continue;
+        double part = busy_part(s, &s->g->items[i], waits, n);
+        if (part < meanwhile_part)
+            continue;
+        found = &s->g->items[i];
+        *ret_part = part;
+        ++*ret_candidates;
+    }
+    return *ret_candidates == 1 ? found : NULL;
+}
+
+/* GROUP's heaviest path within WAITS. */
+static void add_meanwhile(const struct scene *s, const struct thread_group *group,
+                          const struct interval *waits, size_t n, struct text *words,
+                          struct finding *f)
+{
+    struct tally t;
+    struct call_path path;
+    tally_init(&t, s->g->tree, TALLY_ALL);
+    for (size_t i = 0; i < group->n; i++)
+        tally_add(&t, group->threads[i]->thread, waits, n);
+    if (call_paths_heaviest(&t, &path, 1)) {
+        double share = share_of(path.ns, t.all_ns);
+        text_addf(words, " Meanwhile %s %s ", group->noun, group->plural ? "are" : "is");
+        add_percent(words, share);
+        text_add(words, " in ");
+        add_way(words, &path);
+        text_add(words, ".");
+        add_figure(f, "meanwhile_share", share);
+        call_path_release(&path);
+    }
+    tally_release(&t);
+}
+
+/* "main waits 79% of its time in Worker::sync, called from f a.py:3." or "…, 48% of it in …" */
+static void add_wait(const struct scene *s, const struct thread_group *group, double share,
+                     const struct call_path *path, struct text *words)
+{
+    double here = share_of(path->ns, group->wall_ns);
+    (void)s;
+    text_addf(words, "%s wait%s ", group->noun, verb_s(group));
+    add_percent(words, share);
+    text_addf(words, " of %s time", possessive(group));
+    if (here < 0.8 * share) {
+        text_add(words, ", ");
+        add_percent(words, here);
+    }
+    text_add(words, " ");
+    add_place(words, path);
+    text_add(words, ".");
+}
+
+/* Which waits of GROUP are for others.  A thread that was woken and then waits for the GIL still
+ * waits for whoever runs meanwhile.  Where most of the waiting is for the GIL, rule_gil() says
+ * so. */
+static unsigned waits_for_others(const struct scene *s, const struct thread_group *group,
+                                 int64_t *ret_ns)
+{
+    int64_t ordinary_ns = class_ns(s, group, CLASS_ORDINARY);
+    int64_t gil_ns = class_ns(s, group, CLASS_GIL);
+    bool both = gil_ns < ordinary_ns;
+    *ret_ns = ordinary_ns + (both ? gil_ns : 0);
+    return 1U << CLASS_ORDINARY | (both ? 1U << CLASS_GIL : 0);
+}
+
+void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    int64_t ns = 0;
+    unsigned classes = waits_for_others(s, group, &ns);
+    double share = share_of(ns, group->wall_ns);
+    struct call_path path;
+    add_figure(f, "share", share);
+    f->weight = share;
+    /* A worker with nothing to do waits, too, and is no victim: only main threads are asked
+     * about. */
+    if (share < long_wait || group->n != 1 || !group->threads[0]->thread->main ||
+        profile_time_step_ns(s->p) > 0 ||           /* nothing says any more what coincides */
+        holder_of_locks(s, group) == HELD_BY_ONE || /* rule_held() names that one */
+        !heaviest_in_class(s, &group->tally, CLASS_ORDINARY, &path))
+        return;
+    size_t n = 0;
+    size_t candidates = 0;
+    double part = 0;
+    struct interval *waits = intervals_of(s, group->threads[0]->thread, classes, &n);
+    struct thread_group *busy = busy_meanwhile(s, group, waits, n, &part, &candidates);
+    add_figure(f, "candidates", (double)candidates);
+    if (busy) {
+        struct text words = {0};
+        add_wait(s, group, share, &path, &words);
+        (void)add_kernel_side(s, group, path.node, false, &words, f);
+        add_meanwhile(s, busy, waits, n, &words, f);
+        add_figure(f, "busy_part", part);
+        f->words = words.s;
+        f->blames = busy->noun;
+        f->weight = share + (group->leads ? 0.2 : 0);
+    }
+    free(waits);
+    call_path_release(&path);
+}
+
+/* ---- nobody can be named ---- */
+
+/* What is known of the other side of the wait that PATH ends in. */
+static void add_other_side(const struct scene *s, const struct thread_group *group,
+                           const struct call_path *path, struct text *words, struct finding *f)
+{
+    const struct call_node node = call_tree_node(s->g->tree, path->node);
+    const struct profile_process *process =
+        profile_see_process(s->p, group->threads[0]->thread->process);
+    double cpus = share_of(process->children_cpu_ns, s->wall_ns);
+    /* The kernel adds a child's whole life when it ends. */
+    bool in_time = cpus <= profile_see_host(s->p)->cpus_online;
+    (void)add_kernel_side(s, group, path->node, true, words, f);
+    if (node.frame->call && str_starts(node.frame->call, "wait") && cpus > 0 && in_time) {
+        add_figure(f, "children_cpus", cpus);
+        text_addf(words, " Its children used %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
+    } else if (node.futex == FUTEX_LOCK || node.futex == FUTEX_RWLOCK) {
+        enum held_by held = holder_of_locks(s, group);
+        if (held == HELD_BY_SEVERAL)
+            text_add(words, " Several threads hold that lock in turn.");
+        else if (held == HELD_UNKNOWN)
+            text_add(words, " Who holds that lock could not be read.");
+    }
+}
+
+/* Does GROUP only wait for the end of threads that are busy themselves?  Then they are the
+ * story. */
+static bool joins_others(const struct scene *s, const struct thread_group *group,
+                         const struct call_path *path)
+{
+    int64_t active_ns = 0;
+    for (size_t i = 0; i < s->g->n; i++)
+        active_ns += &s->g->items[i] == group ? 0 : s->g->items[i].active_ns;
+    return call_tree_node(s->g->tree, path->node).futex == FUTEX_JOIN &&
+           active_ns > group->wall_ns / 10;
+}
+
+/* The class of waits that GROUP is in for longest. */
+static enum wait_class longest_class(const struct scene *s, const struct thread_group *group,
+                                     int64_t *ret_ns)
+{
+    static const enum wait_class classes[] = {CLASS_ORDINARY, CLASS_UNUSUAL, CLASS_SLEEP,
+                                              CLASS_PAGE};
+    enum wait_class longest = CLASS_ORDINARY;
+    *ret_ns = 0;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        int64_t ns = class_ns(s, group, classes[i]);
+        if (ns > *ret_ns) {
+            *ret_ns = ns;
+            longest = classes[i];
+        }
+    }
+    return longest;
+}
+
+void rule_waits(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    int64_t ns;
+    enum wait_class class = longest_class(s, group, &ns);
+    double share = share_of(ns, group->wall_ns);
+    struct call_path path;
+    add_figure(f, "share", share);
+    f->weight = share * (group->leads ? 1 : 0.3);
+    /* A helper that hardly ever ran has nothing to do: nobody asks for what it waits. */
+    bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
+    if (!(group->leads || works))
+        return;
+    if (share < plain_wait || !heaviest_in_class(s, &group->tally, class, &path))
+        return;
+    struct text words = {0};
+    double here = share_of(path.ns, group->wall_ns);
+    text_addf(&words, "%s %s%s ", group->noun, class == CLASS_SLEEP ? "sleep" : "wait",
+              verb_s(group));
+    add_percent(&words, share);
+    text_addf(&words, " of %s time", possessive(group));
+    if (here < 0.8 * share) {
+        text_add(&words, ", ");
+        add_percent(&words, here);
+    }
+    text_add(&words, " in ");
+    add_way(&words, &path);
+    text_add(&words, ".");
+    add_other_side(s, group, &path, &words, f);
+    if (joins_others(s, group, &path))
+        text_release(&words);
+    f->words = words.s;
+    call_path_release(&path);
+}
+
+/* ---- the GIL ---- */
+
+struct gil_share {
+    struct thread_group *group;
+    uint64_t samples;
+};
+
+/* Who held the GIL when GROUP's threads waited for it: at most MAX groups, the first ones with
+ * most. */
+static size_t gil_holders(const struct scene *s, const struct thread_group *group,
+                          struct gil_share *ret, size_t max, uint64_t *ret_all)
+{
+    size_t n = 0;
+    *ret_all = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        *ret_all += t->gil_waits;
+        for (size_t k = 0; k < GIL_HOLDERS; k++) {
+            const struct gil_holder *h = &t->gil_holders[k];
+            if (!h->samples)
+                continue;
+            struct thread_group *holder = groups_of(s->g, profile_see_thread(s->p, h->thread));
+            size_t at = 0;
+            while (at < n && ret[at].group != holder)
+                at++;
+            if (at == n && (n == max || !holder))
+                continue;
+            n += at == n;
+            ret[at] = (struct gil_share){holder, (at < n ? ret[at].samples : 0) + h->samples};
+        }
+    }
+    return n;
+}
+
+static void add_holder(const struct scene *s, const struct gil_share *holder, uint64_t all,
+                       struct text *words, struct finding *f)
+{
+    struct tally t;
+    struct call_path path;
+    double share = all ? (double)holder->samples / (double)all : 0;
+    tally_init(&t, s->g->tree, TALLY_ALL);
+    t.skipped_waits = 1 << WAIT_GIL;
+    for (size_t i = 0; i < holder->group->n; i++)
+        tally_add_thread(&t, holder->group->threads[i]->thread);
+    text_addf(words, " In those samples %s held it ", holder->group->noun);
+    add_percent(words, share);
+    add_figure(f, "holder_share", share);
+    if (call_paths_heaviest(&t, &path, 1)) {
+        text_add(words, ", ");
+        add_place(words, &path);
+        call_path_release(&path);
+    }
+    text_add(words, ".");
+    tally_release(&t);
+}
+
+void rule_gil(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    enum { MAX_HOLDERS = 16 };
+    struct gil_share holders[MAX_HOLDERS] = {{0}};
+    uint64_t all = 0;
+    double share = share_of(class_ns(s, group, CLASS_GIL), group->wall_ns);
+    add_figure(f, "share", share);
+    f->weight = share * (group->leads ? 1 : 0.7);
+    if (share < gil_share)
+        return;
+    struct text words = {0};
+    size_t n = gil_holders(s, group, holders, MAX_HOLDERS, &all);
+    const struct gil_share *most = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!most || holders[i].samples > most->samples)
+            most = &holders[i];
+    text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
+    add_percent(&words, share);
+    text_addf(&words, " of %s time for the GIL.", possessive(group));
+    if (most && most->group != group)
+        add_holder(s, most, all, &words, f);
+    else if (most)
+        text_add(&words, " They take it from each other.");
+    f->words = words.s;
+}

@@ -1,0 +1,222 @@
+#include "summary/short_name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static bool begins_with(const char *s, const char *end, const char *word)
+{
+    size_t len = strlen(word);
+    return (size_t)(end - s) >= len && memcmp(s, word, len) == 0;
+}
+
+/* How much of [S, END), which comes after OUT, is to be kept as it is though it has brackets: the
+ * sign of "operator()" and "operator<", Python's ".<lambda>". */
+static size_t kept_length(const struct text *out, const char *s, const char *end)
+{
+    static const char sign[] = "operator";
+    if (out->len && out->s[out->len - 1] == '.' && *s == '<') {
+        const char *close = memchr(s, '>', (size_t)(end - s));
+        return close ? (size_t)(close + 1 - s) : 0;
+    }
+    if (out->len < strlen(sign) || !str_ends(out->s, sign))
+        return 0;
+    if (begins_with(s, end, "()"))
+        return strlen("()");
+    size_t len = strspn(s, "<>=-");
+    return len < (size_t)(end - s) ? len : (size_t)(end - s);
+}
+
+/* Appends what is to be kept of what begins at S and is no simple argument list; returns its
+ * length, 0: there is no such thing.  What names no component goes with the separator behind it;
+ * Go's "(*Pool).run" is "Pool.run". */
+static size_t add_special(struct text *out, const char *s, const char *end)
+{
+    static const char *const nothing[] = {"(anonymous namespace)::", "<locals>.", "<unknown>::"};
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
+        if (begins_with(s, end, nothing[i]))
+            return strlen(nothing[i]);
+    size_t kept = kept_length(out, s, end);
+    text_add_bytes(out, s, kept);
+    const char *close = begins_with(s, end, "(*") ? memchr(s, ')', (size_t)(end - s)) : NULL;
+    if (kept || !close)
+        return kept;
+    text_add_bytes(out, s + 2, (size_t)(close - s) - 2);
+    return (size_t)(close + 1 - s);
+}
+
+/* Drops "<…>" and "(…)" of LEN bytes, but for what add_special() keeps and a name that is nothing
+ * else. */
+static void add_without_arguments(struct text *out, const char *s, size_t len)
+{
+    const char *end = s + len;
+    int depth = 0;
+    for (const char *at = s; at < end;) {
+        size_t special = depth ? 0 : add_special(out, at, end);
+        at += special;
+        if (special)
+            continue;
+        bool opens = (*at == '<' || *at == '(') && at > s;
+        bool closes = (*at == '>' || *at == ')') && depth > 0;
+        depth += opens;
+        if (!depth)
+            text_add_bytes(out, at, 1);
+        depth -= closes;
+        at++;
+    }
+}
+
+/* Where the last N components of S begin, which are split at "::" or "."; offsets into modules and
+ * names of files have dots of their own. */
+static size_t last_components(const char *s, size_t len, size_t n)
+{
+    bool dots = !strstr(s, "+0x") && !strstr(s, ".so");
+    for (size_t i = len; i-- > 1;) {
+        bool colons = i > 1 && s[i - 1] == ':' && s[i - 2] == ':';
+        bool dot = dots && s[i - 1] == '.' && s[i] != '.';
+        if ((colons || dot) && n-- == 1)
+            return i;
+    }
+    return 0;
+}
+
+static bool fits(const struct text *t, size_t columns)
+{
+    return utf8_columns(t->s, t->len) <= columns;
+}
+
+/* What is kept before the "…": "[read 64 files: " or "[read " of what is in brackets. */
+static size_t kept_head(const char *s, size_t columns)
+{
+    enum { LEAST_REST = 4, LEAST_PATH = 10 };
+    const char *colon = strstr(s, "files: ");
+    const char *space = strchr(s, ' ');
+    if (*s != '[' || !space)
+        return 0;
+    size_t head = colon ? (size_t)(colon - s) + strlen("files: ") : 0;
+    if (head && head + LEAST_PATH < columns)
+        return head;
+    head = (size_t)(space - s) + 1;
+    return head + LEAST_REST <= columns ? head : 0;
+}
+
+/* "…end of it", or of what is in brackets "[read …end]". */
+static void add_end(struct text *out, const char *s, size_t columns)
+{
+    size_t head = kept_head(s, columns);
+    text_add_bytes(out, s, head);
+    text_add(out, "…");
+    const char *rest = s + head;
+    size_t room = columns - head - 1;
+    while (utf8_columns(rest, strlen(rest)) > room)
+        rest += utf8_length(rest, strlen(rest)) ? utf8_length(rest, strlen(rest)) : 1;
+    text_add(out, rest);
+}
+
+/* NAME is LEN bytes, PLACE what follows, " file:line" or "". */
+static bool try_shorter(struct text *out, const char *name, size_t len, const char *place,
+                        size_t columns)
+{
+    struct text plain = {0};
+    add_without_arguments(&plain, name, len);
+    bool ok = false;
+    for (size_t n = 16; n && !ok && plain.len; n--) {
+        text_clear(out);
+        text_add(out, plain.s + last_components(plain.s, plain.len, n));
+        text_add(out, place);
+        ok = fits(out, columns);
+    }
+    text_release(&plain);
+    return ok;
+}
+
+void short_name_add(struct text *out, const char *name, size_t columns)
+{
+    struct text shorter = {0};
+    const char *space = strrchr(name, ' ');
+    bool placed = *name != '[' && space && strchr(space, ':') && !strstr(space, "::");
+    size_t len = placed ? (size_t)(space - name) : strlen(name);
+    text_add(&shorter, name);
+    bool ok = fits(&shorter, columns);
+    if (!ok && *name != '[')
+        ok = try_shorter(&shorter, name, len, placed ? space : "", columns) ||
+             try_shorter(&shorter, name, len, "", columns);
+    if (ok)
+        text_add(out, shorter.s);
+    else
+        add_end(out, *name == '[' ? name : shorter.s ? shorter.s : name, columns);
+    text_release(&shorter);
+}
+
+/* How much of LABEL comes before the thread's name: "8 x ", "70 ended: ", "rank1 ", nothing. */
+static size_t head_length(const char *label)
+{
+    size_t digits = strspn(label, "0123456789");
+    if (digits && str_starts(label + digits, " x "))
+        return digits + strlen(" x ");
+    if (digits && str_starts(label + digits, " ended: "))
+        return digits + strlen(" ended: ");
+    if (!str_starts(label, "rank"))
+        return 0;
+    digits = strspn(label + strlen("rank"), "0123456789");
+    return digits && label[strlen("rank") + digits] == ' ' ? strlen("rank") + digits + 1 : 0;
+}
+
+/* How much of LABEL is a tid and the space before it. */
+static size_t tid_length(const char *label)
+{
+    const char *space = strrchr(label, ' ');
+    if (!space || !space[1] || space[1 + strspn(space + 1, "0123456789")] != '\0')
+        return 0;
+    return strlen(space);
+}
+
+/* "rank0, 2, 3 main" for "rank0, rank2, rank3 main". */
+static void add_shorter_ranks(struct text *out, const char *label)
+{
+    static const char next[] = ", rank";
+    for (const char *at; (at = strstr(label, next)); label = at + strlen(next)) {
+        text_add_bytes(out, label, (size_t)(at - label));
+        text_add(out, ", ");
+    }
+    text_add(out, label);
+}
+
+static void add_cut_label(struct text *out, const char *label, size_t columns)
+{
+    struct text name = {0};
+    size_t len = strlen(label);
+    size_t head = head_length(label);
+    size_t tid = tid_length(label);
+    tid = tid < len - head ? tid : 0;
+    size_t room = columns > head + tid + 1 ? columns - head - tid : 0;
+    if (!room) {
+        head = tid = 0;
+        room = columns;
+    }
+    char *whole = xasprintf("%.*s", (int)(len - head - tid), label + head);
+    text_add_bytes(out, label, head);
+    if (try_shorter(&name, whole, strlen(whole), "", room))
+        text_add(out, name.s);
+    else
+        text_add_cut(out, name.s ? name.s : whole, strlen(name.s ? name.s : whole), room);
+    text_add(out, label + len - tid);
+    free(whole);
+    text_release(&name);
+}
+
+void short_label_add(struct text *out, const char *label, size_t columns)
+{
+    struct text shorter = {0};
+    if (utf8_columns(label, strlen(label)) <= columns) {
+        text_add(out, label);
+        return;
+    }
+    add_shorter_ranks(&shorter, label);
+    if (fits(&shorter, columns))
+        text_add(out, shorter.s);
+    else
+        add_cut_label(out, shorter.s, columns);
+    text_release(&shorter);
+}

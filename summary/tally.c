@@ -1,0 +1,285 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/minmax.h"
+#include "summary/call_tree.h"
+
+void tally_init(struct tally *t, struct call_tree *tree, unsigned states)
+{
+    *t = (struct tally){.tree = tree, .states = states};
+}
+
+void tally_release(struct tally *t)
+{
+    free(t->self_ns);
+    free(t->total_ns);
+    free(t->spans);
+    *t = (struct tally){0};
+}
+
+/* Makes room for all nodes that there are by now. */
+static void grow(struct tally *t)
+{
+    size_t n = call_tree_count(t->tree) + 1;
+    if (n <= t->n)
+        return;
+    n += n / 8; /* many stacks add a node each */
+    t->self_ns = xrealloc(t->self_ns, n * sizeof *t->self_ns);
+    memset(t->self_ns + t->n, 0, (n - t->n) * sizeof *t->self_ns);
+    t->n = n;
+    t->totalled = false;
+}
+
+static int64_t overlap(const struct run *run, const struct interval *interval)
+{
+    int64_t end_ns = run->start_ns + run->weights.wall_ns;
+    return max_i64(min_i64(interval->end_ns, end_ns) - max_i64(interval->start_ns, run->start_ns),
+                   0);
+}
+
+static bool is_skipped(const struct tally *t, const struct run *run)
+{
+    const struct wait *wait =
+        t->skipped_waits ? profile_stack_wait(call_tree_profile(t->tree), run->stack) : NULL;
+    return wait && t->skipped_waits >> wait->kind & 1;
+}
+
+/* How much of RUN lies in SPAN, if it counts. */
+static int64_t part_of(const struct tally *t, const struct time_span *span, const struct run *run)
+{
+    if (run->state == RUN_MISSED || !(t->states >> run->state & 1) || is_skipped(t, run))
+        return 0;
+    if (!span->intervals)
+        return run->weights.wall_ns;
+    size_t low = 0; /* the first interval that ends after the run's start */
+    for (size_t high = span->n; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (span->intervals[middle].end_ns <= run->start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int64_t ns = 0;
+    for (; low < span->n && overlap(run, &span->intervals[low]) > 0; low++)
+        ns += overlap(run, &span->intervals[low]);
+    return ns;
+}
+
+void tally_add(struct tally *t, const struct profile_thread *thread,
+               const struct interval *intervals, size_t n)
+{
+    const struct time_span span = {thread, intervals, n};
+    t->spans = array_reserve(t->spans, &t->spans_capacity, t->n_spans + 1, sizeof *t->spans);
+    t->spans[t->n_spans++] = span;
+    t->totalled = false;
+    for (size_t i = 0; i < thread->n_runs; i++) {
+        int64_t ns = part_of(t, &span, &thread->runs[i]);
+        if (ns == 0)
+            continue;
+        uint32_t node = call_tree_of(t->tree, thread->runs[i].stack);
+        grow(t);
+        if (call_tree_node(t->tree, node).idle)
+            t->idle_ns += ns;
+        else
+            t->self_ns[node] += ns;
+        t->all_ns += ns;
+        t->samples += thread->runs[i].samples;
+    }
+}
+
+void tally_add_thread(struct tally *t, const struct profile_thread *thread)
+{
+    tally_add(t, thread, NULL, 0);
+}
+
+/* A parent comes before its children. */
+static void total(struct tally *t)
+{
+    if (t->totalled)
+        return;
+    grow(t);
+    t->total_ns = xrealloc(t->total_ns, t->n * sizeof *t->total_ns);
+    memcpy(t->total_ns, t->self_ns, t->n * sizeof *t->total_ns);
+    for (uint32_t node = call_tree_count(t->tree); node; node--)
+        t->total_ns[call_tree_node(t->tree, node).parent] += t->total_ns[node];
+    t->totalled = true;
+}
+
+int64_t tally_self(struct tally *t, uint32_t node)
+{
+    grow(t);
+    return t->self_ns[node];
+}
+
+int64_t tally_total(struct tally *t, uint32_t node)
+{
+    if (node >= t->n)
+        t->totalled = false;
+    total(t);
+    return t->total_ns[node];
+}
+
+/* Calls SEE for each run that has time in NODE, or below unless ONLY_SELF. */
+static void each_within(struct tally *t, uint32_t node, bool only_self,
+                        void (*see)(void *ctx, const struct run *run, int64_t ns), void *ctx)
+{
+    for (size_t i = 0; i < t->n_spans; i++) {
+        const struct profile_thread *thread = t->spans[i].thread;
+        for (size_t k = 0; k < thread->n_runs; k++) {
+            int64_t ns = part_of(t, &t->spans[i], &thread->runs[k]);
+            uint32_t at = call_tree_of(t->tree, thread->runs[k].stack);
+            if (ns > 0 && (only_self ? at == node : call_tree_is_within(t->tree, at, node)))
+                see(ctx, &thread->runs[k], ns);
+        }
+    }
+}
+
+/* ---- lines ---- */
+
+struct lines {
+    struct call_tree *tree;
+    uint32_t node, best;
+    int64_t best_ns;
+    struct map of_stack, sums; /* line by stack; time by line */
+};
+
+static void see_line(void *ctx, const struct run *run, int64_t ns)
+{
+    struct lines *lines = ctx;
+    stack_id stack = run->stack;
+    uint64_t line = 0;
+    uint64_t sum = 0;
+    if (!map_get(&lines->of_stack, stack.ix, &line)) {
+        line = call_tree_line(lines->tree, stack, lines->node);
+        map_put(&lines->of_stack, stack.ix, line);
+    }
+    if (!line)
+        return;
+    (void)map_get(&lines->sums, line, &sum);
+    sum += (uint64_t)ns;
+    map_put(&lines->sums, line, sum);
+    if ((int64_t)sum > lines->best_ns) {
+        lines->best_ns = (int64_t)sum;
+        lines->best = (uint32_t)line;
+    }
+}
+
+uint32_t tally_line(struct tally *t, uint32_t node, bool only_self)
+{
+    struct lines lines = {.tree = t->tree, .node = node};
+    each_within(t, node, only_self, see_line, &lines);
+    map_release(&lines.of_stack);
+    map_release(&lines.sums);
+    return lines.best;
+}
+
+/* ---- files ---- */
+
+struct files {
+    struct call_tree *tree;
+    struct map seen;
+    struct text *folder;
+    size_t n;
+};
+
+/* Shortens FOLDER to what it shares with PATH, up to a '/'. */
+static void share_folder(struct text *folder, const char *path)
+{
+    size_t same = 0;
+    while (same < folder->len && path[same] == folder->s[same])
+        same++;
+    if (same == folder->len && (path[same] == '/' || path[same] == '\0'))
+        return;
+    while (same && folder->s[same] != '/')
+        same--;
+    text_truncate(folder, same);
+}
+
+static void see_file(void *ctx, const struct run *run, int64_t ns)
+{
+    struct files *files = ctx;
+    string_id file = call_tree_file(files->tree, run->stack);
+    uint64_t ignored;
+    (void)ns;
+    if (!file.ix || map_get(&files->seen, file.ix, &ignored))
+        return;
+    map_put(&files->seen, file.ix, 1);
+    const char *path = call_tree_text(files->tree, file);
+    if (files->n++ == 0)
+        text_add(files->folder, path);
+    else
+        share_folder(files->folder, path);
+}
+
+size_t tally_files(struct tally *t, uint32_t node, struct text *ret_folder)
+{
+    struct files files = {.tree = t->tree, .folder = ret_folder};
+    text_clear(ret_folder);
+    text_add(ret_folder, "");
+    each_within(t, node, false, see_file, &files);
+    map_release(&files.seen);
+    if (files.n && !ret_folder->len)
+        text_add(ret_folder, "/");
+    return files.n;
+}
+
+/* ---- other ends ---- */
+
+struct peers {
+    const struct profile *p;
+    struct map sums; /* time by the text of the address */
+    string_id most;
+    int64_t most_ns;
+};
+
+static void see_peer(void *ctx, const struct run *run, int64_t ns)
+{
+    struct peers *peers = ctx;
+    const struct wait *wait = profile_stack_wait(peers->p, run->stack);
+    uint64_t sum = 0;
+    if (!wait || !wait->object.ix || !strchr(profile_text(peers->p, wait->object), ':'))
+        return;
+    (void)map_get(&peers->sums, wait->object.ix, &sum);
+    sum += (uint64_t)ns;
+    map_put(&peers->sums, wait->object.ix, sum);
+    if ((int64_t)sum > peers->most_ns) {
+        peers->most = wait->object;
+        peers->most_ns = (int64_t)sum;
+    }
+}
+
+size_t tally_peers(struct tally *t, uint32_t node, string_id *ret_most, int64_t *ret_ns)
+{
+    struct peers peers = {.p = call_tree_profile(t->tree)};
+    each_within(t, node, false, see_peer, &peers);
+    size_t n = peers.sums.n;
+    map_release(&peers.sums);
+    *ret_most = peers.most;
+    *ret_ns = peers.most_ns;
+    return n;
+}
+
+/* ---- waits ---- */
+
+struct waits {
+    int64_t ns;
+    uint64_t n;
+};
+
+static void see_waits(void *ctx, const struct run *run, int64_t ns)
+{
+    struct waits *waits = ctx;
+    if (run->waits == 0)
+        return;
+    waits->ns += ns;
+    waits->n += run->waits;
+}
+
+int64_t tally_wait_ns(struct tally *t, uint32_t node)
+{
+    struct waits waits = {0};
+    each_within(t, node, false, see_waits, &waits);
+    return waits.n ? waits.ns / (int64_t)waits.n : 0;
+}

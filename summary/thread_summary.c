@@ -1,0 +1,243 @@
+#include "summary/thread_summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "summary/frame_name.h"
+#include "summary/frame_role.h"
+#include "summary/idle.h"
+#include "summary/process_name.h"
+
+/* What a thread in a stack does. */
+enum stack_class { STACK_UNKNOWN, STACK_POOL, STACK_WAITS, STACK_UNUSUAL };
+
+struct summarizing {
+    const struct profile *p;
+    struct view *v;
+    uint8_t *classes; /* enum stack_class by stack − 1 */
+};
+
+static enum stack_class judge(const struct shown_frame *stack, size_t n)
+{
+    if (idle_pool_wait(stack, n))
+        return STACK_POOL;
+    return idle_is_ordinary_wait(stack, n) ? STACK_WAITS : STACK_UNUSUAL;
+}
+
+static enum stack_class class_of_stack(struct summarizing *s, stack_id stack)
+{
+    if (!stack.ix)
+        return STACK_WAITS;
+    uint8_t *known = &s->classes[stack.ix - 1];
+    if (*known == STACK_UNKNOWN) {
+        size_t n = 0;
+        const struct shown_frame *frames = view_stack(s->v, stack, &n);
+        *known = (uint8_t)judge(frames, n);
+    }
+    return (enum stack_class) * known;
+}
+
+static int64_t clamp(int64_t value, int64_t max)
+{
+    if (value < 0)
+        return 0;
+    return value < max ? value : max;
+}
+
+/* Sums up the runs into T.  Returns the time in pools' waits and in others' by way of the
+ * pointers. */
+static void add_up(struct summarizing *s, struct thread_summary *t, int64_t *ret_pool_ns,
+                   int64_t *ret_sampled_ns)
+{
+    int64_t unusual_ns = 0;
+    int64_t pool_ns = 0;
+    int64_t sampled_ns = 0;
+    for (size_t i = 0; i < t->thread->n_runs; i++) {
+        const struct run *run = &t->thread->runs[i];
+        if (run->state == RUN_MISSED)
+            continue;
+        enum stack_class class = class_of_stack(s, run->stack);
+        sampled_ns += run->weights.wall_ns;
+        pool_ns += class == STACK_POOL ? run->weights.wall_ns : 0;
+        if (class == STACK_UNUSUAL && run->state == RUN_BLOCKED)
+            unusual_ns += run->weights.wall_ns;
+    }
+    int64_t lived_ns =
+        t->thread->n_folded ? t->thread->lived_ns : t->thread->end_ns - t->thread->start_ns;
+    t->n_threads = t->thread->n_folded ? t->thread->n_folded : 1;
+    t->wall_ns = clamp(lived_ns, INT64_MAX);
+    t->cpu_ns = clamp(t->thread->counts.ns[COUNTED_CPU], t->wall_ns);
+    t->runqueue_ns = clamp(t->thread->counts.ns[COUNTED_RUNQUEUE], t->wall_ns - t->cpu_ns);
+    t->active_ns = t->cpu_ns + t->runqueue_ns + unusual_ns;
+    *ret_pool_ns = pool_ns;
+    *ret_sampled_ns = sampled_ns;
+}
+
+static stack_id heaviest_stack(const struct profile_thread *t)
+{
+    const struct run *best = NULL;
+    for (size_t i = 0; i < t->n_runs; i++)
+        if (t->runs[i].stack.ix && (!best || t->runs[i].weights.wall_ns > best->weights.wall_ns))
+            best = &t->runs[i];
+    return best ? best->stack : (stack_id){0};
+}
+
+/* An offset says less than the module it is in, and varies.  NULL: an address in no module says
+ * nothing. */
+static const char *speaking_name(const struct shown_frame *f)
+{
+    size_t len;
+    const char *pool = frame_thread_function(f, &len) ? idle_pool_name(f) : NULL;
+    if (pool)
+        return pool;
+    return f->nameless ? f->module : f->name;
+}
+
+/* What a thread without a name of its own is called: after its pool or its first function; NULL: it
+ * has none.  The caller frees it. */
+static char *root_name(const struct shown_frame *stack, size_t n)
+{
+    struct text name = {0};
+    size_t i = 0;
+    bool go = false; /* whose threads run any goroutine */
+    for (; i < n && (stack[i].guessed || is_glue_frame(&stack[i])); i++)
+        go |= frame_is_go_glue(&stack[i]);
+    const char *pool = i < n ? idle_pool_name(&stack[i]) : NULL;
+    if (pool)
+        text_add(&name, pool);
+    else if (go)
+        text_add(&name, "go thread");
+    else if (i < n && !stack[i].nameless)
+        frame_add_thread_name(&name, &stack[i]);
+    else if (i < n && stack[i].module)
+        text_add(&name, stack[i].module);
+    return name.s;
+}
+
+/* What threading.py calls a thread that was given no name: "Thread-7", "Thread-7 (run)". */
+static bool is_default_name(const char *name)
+{
+    static const char *const stems[] = {"Thread-", "Dummy-"};
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
+        size_t len = strlen(stems[i]);
+        size_t digits = str_starts(name, stems[i]) ? strspn(name + len, "0123456789") : 0;
+        if (digits && (!name[len + digits] || str_starts(name + len + digits, " (")))
+            return true;
+    }
+    return false;
+}
+
+static void name_thread(struct summarizing *s, struct thread_summary *t)
+{
+    const struct profile_process *process = profile_see_process(s->p, t->thread->process);
+    const char *name = profile_text(s->p, t->thread->name);
+    size_t n = 0;
+    if (t->thread->main) {
+        name = "main";
+    } else if (!*name || t->thread->name.ix == process->comm.ix || is_default_name(name)) {
+        const struct shown_frame *stack = view_stack(s->v, heaviest_stack(t->thread), &n);
+        t->name = root_name(stack, n);
+    }
+    if (!t->name)
+        t->name = xstrdup(*name ? name : "thread");
+    struct text label = {0};
+    char *process_name = name_of_process(s->p, t->thread->process);
+    text_addf(&label, "%s%s", process_name, *process_name ? " " : "");
+    char *tid = xasprintf("%d", t->thread->tid);
+    if (t->thread->n_folded)
+        text_addf(&label, "%u ended: %s", t->thread->n_folded, t->name);
+    else if (str_eq(process_name, tid)) /* "17001 main" */
+        text_add(&label, t->name);
+    else
+        text_addf(&label, "%s %s", t->name, tid);
+    free(tid);
+    free(process_name);
+    t->label = label.s;
+}
+
+/* Almost always: a worker that woke once to look around is idle all the same. */
+enum { IDLE_PERCENT = 99 };
+
+static void summarize_thread(struct summarizing *s, struct thread_summary *t)
+{
+    int64_t pool_ns = 0;
+    int64_t sampled_ns = 0;
+    add_up(s, t, &pool_ns, &sampled_ns);
+    name_thread(s, t);
+    struct text group = {0};
+    text_add_group(&group, t->name);
+    t->group = group.s;
+    bool pooled = pool_ns / IDLE_PERCENT >= sampled_ns / 100 && t->cpu_ns <= t->wall_ns / 100;
+    t->idle = !t->thread->main && (t->active_ns == 0 || pooled);
+    if (t->idle) {
+        size_t n = 0;
+        const struct shown_frame *stack = view_stack(s->v, heaviest_stack(t->thread), &n);
+        const struct shown_frame *f = idle_pool_wait(stack, n);
+        t->pool_wait = f ? speaking_name(f) : NULL;
+    }
+}
+
+/* First the main thread of the first process, then the active ones, then the idle ones. */
+static int rank(const struct thread_summary *t)
+{
+    if (t->leads)
+        return 0;
+    return t->idle ? 2 : 1;
+}
+
+static int by_interest(const void *a, const void *b)
+{
+    const struct thread_summary *x = a;
+    const struct thread_summary *y = b;
+    if (rank(x) != rank(y))
+        return rank(x) < rank(y) ? -1 : 1;
+    if (x->active_ns != y->active_ns && !x->idle)
+        return x->active_ns > y->active_ns ? -1 : 1;
+    int group = x->idle ? strcmp(x->group, y->group) : 0;
+    if (group)
+        return group;
+    return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static void choose_leader(struct thread_summaries *s)
+{
+    uint32_t first = UINT32_MAX;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->threads[i].thread->main && s->threads[i].thread->process.ix < first)
+            first = s->threads[i].thread->process.ix;
+    for (size_t i = 0; i < s->n; i++)
+        s->threads[i].leads =
+            s->threads[i].thread->main && s->threads[i].thread->process.ix == first;
+}
+
+void thread_summaries_init(struct thread_summaries *s, const struct profile *p, struct view *v)
+{
+    struct summarizing state = {.p = p, .v = v};
+    state.classes = xcalloc(profile_stack_count(p), sizeof *state.classes);
+    s->n = 0;
+    s->threads = xcalloc(profile_thread_count(p), sizeof *s->threads);
+    s->only = view_options(v)->process;
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        const struct profile_thread *thread = profile_see_thread(p, (thread_id){i});
+        if ((s->only.ix && thread->process.ix != s->only.ix) || !thread->n_runs)
+            continue;
+        s->threads[s->n].thread = thread;
+        summarize_thread(&state, &s->threads[s->n++]);
+    }
+    choose_leader(s);
+    qsort(s->threads, s->n, sizeof *s->threads, by_interest);
+    free(state.classes);
+}
+
+void thread_summaries_release(struct thread_summaries *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        free(s->threads[i].name);
+        free(s->threads[i].label);
+        free(s->threads[i].group);
+    }
+    free(s->threads);
+    *s = (struct thread_summaries){0};
+}

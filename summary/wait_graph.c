@@ -1,0 +1,114 @@
+#include "summary/wait_graph.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+#define SEVERAL UINT64_MAX
+
+void wait_graph_add(struct wait_graph *g, pid_t pid, pid_t tid, const struct wait_side *side,
+                    uint32_t tag)
+{
+    g->items = array_reserve(g->items, &g->capacity, g->n + 1, sizeof *g->items);
+    g->items[g->n++] =
+        (struct waiter){.pid = pid, .tid = tid, .side = *side, .tag = tag, .next = WAIT_NOBODY};
+}
+
+static uint64_t key_of(pid_t pid, pid_t tid)
+{
+    return (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
+}
+
+/* A process is its only thread; of several nobody can say which one is waited for. */
+static void add_process(struct map *by_process, pid_t pid, size_t item)
+{
+    uint64_t before;
+    bool more = map_get(by_process, (uint32_t)pid, &before);
+    map_put(by_process, (uint32_t)pid, more ? SEVERAL : item);
+}
+
+static void link_waiters(struct wait_graph *g)
+{
+    struct map by_thread = {0};
+    struct map by_process = {0};
+    uint64_t at;
+    for (size_t i = 0; i < g->n; i++) {
+        map_put(&by_thread, key_of(g->items[i].pid, g->items[i].tid), i);
+        add_process(&by_process, g->items[i].pid, i);
+    }
+    for (size_t i = 0; i < g->n; i++) {
+        const struct wait_side *side = &g->items[i].side;
+        if (side->holder == HOLDER_THREAD && map_get(&by_thread, key_of(side->pid, side->tid), &at))
+            g->items[i].next = (int)at;
+        if (side->holder == HOLDER_PROCESS && map_get(&by_process, (uint32_t)side->pid, &at) &&
+            at != SEVERAL)
+            g->items[i].next = (int)at;
+    }
+    map_release(&by_process);
+    map_release(&by_thread);
+}
+
+/* Follows who waits for whom from item START on.  SEEN: by which walk each item was met. */
+static void walk(struct wait_graph *g, size_t start, int *seen)
+{
+    int mark = (int)start + 1;
+    int at = (int)start;
+    while (at != WAIT_NOBODY && !seen[at]) {
+        seen[at] = mark;
+        at = g->items[at].next;
+    }
+    if (at == WAIT_NOBODY || seen[at] != mark)
+        return;
+    g->n_cycles++;
+    for (int i = at; !g->items[i].cycle; i = g->items[i].next)
+        g->items[i].cycle = g->n_cycles;
+}
+
+/* Whoever waits in no circle reaches one after as many steps as there are items, or none. */
+static void find_behind(struct wait_graph *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        int at = (int)i;
+        size_t steps = 0;
+        while (at != WAIT_NOBODY && !g->items[at].cycle && steps++ < g->n)
+            at = g->items[at].next;
+        g->items[i].behind = at == WAIT_NOBODY || g->items[i].cycle ? 0 : g->items[at].cycle;
+    }
+}
+
+void wait_graph_link(struct wait_graph *g)
+{
+    int *seen = xcalloc(g->n ? g->n : 1, sizeof *seen);
+    link_waiters(g);
+    for (size_t i = 0; i < g->n; i++)
+        if (!seen[i])
+            walk(g, i, seen);
+    find_behind(g);
+    free(seen);
+}
+
+bool wait_graph_is_timed(const struct wait_graph *g, int cycle)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (g->items[i].cycle == cycle && g->items[i].side.timed &&
+            g->items[i].side.thing != THING_GIL)
+            return true;
+    return false;
+}
+
+const struct waiter *wait_graph_first(const struct wait_graph *g, int cycle)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (g->items[i].cycle == cycle)
+            return &g->items[i];
+    assert(!"a cycle of the graph");
+    return NULL;
+}
+
+void wait_graph_release(struct wait_graph *g)
+{
+    free(g->items);
+    *g = (struct wait_graph){0};
+}

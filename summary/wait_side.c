@@ -1,0 +1,100 @@
+#include "summary/wait_side.h"
+
+#include <string.h>
+
+#include "summary/frame_name.h"
+
+/* The C library's function in which a thread waits, without '_' and "GI_" before it: the innermost
+ * one that is no helper of all of them.  Callers' frames that are guesses prove nothing.  NULL: it
+ * is not known. */
+static const char *waiting_function(const struct shown_frame *stack, size_t n)
+{
+    static const char *const families[] = {"pthread_", "mtx_", "cnd_", "thrd_", "sem_", "new_sem_"};
+    for (; n && !stack[n - 1].guessed && stack[n - 1].kind == SHOWN_NATIVE; n--) {
+        const struct shown_frame *f = &stack[n - 1];
+        const char *name = f->nameless ? "" : frame_libc_name(f->name);
+        for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+            if (str_starts(name, families[i]))
+                return name;
+        if (!f->libc && !str_starts(name, "lll_") && !str_starts(name, "futex_"))
+            return NULL;
+    }
+    return NULL;
+}
+
+static bool agrees(enum wait_thing thing, const char *function)
+{
+    switch (thing) {
+    case THING_MUTEX:
+        return str_starts(function, "pthread_mutex_") || str_starts(function, "mtx_");
+    case THING_RWLOCK:
+        return str_starts(function, "pthread_rwlock_");
+    case THING_THREAD:
+        return strstr(function, "join") != NULL;
+    case THING_UNKNOWN:
+    case THING_GIL:
+    case THING_PY_LOCK:
+    case THING_FILE_LOCK:
+    case THING_CHILD:
+    case THING_PIPE:
+    case THING_SOCKET:
+    case THING_EVENTS:
+    case THING_KINDS:
+        break;
+    }
+    return false;
+}
+
+bool wait_side_is_kernels(enum wait_thing thing)
+{
+    return thing == THING_FILE_LOCK || thing == THING_CHILD || thing == THING_PIPE ||
+           thing == THING_SOCKET || thing == THING_EVENTS;
+}
+
+struct wait_side wait_side_of(const struct profile *p, struct view *v, stack_id s)
+{
+    const struct wait *wait = profile_stack_wait(p, s);
+    if (!wait)
+        return (struct wait_side){0};
+    struct wait_side side = wait->side;
+    if (!side.thing || side.thing == THING_GIL || side.thing == THING_PY_LOCK ||
+        wait_side_is_kernels(side.thing))
+        return side;
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(v, s, &n);
+    while (n && stack[n - 1].kind == SHOWN_WAIT)
+        n--;
+    const char *function = waiting_function(stack, n);
+    if (!function || !agrees(side.thing, function))
+        return (struct wait_side){.timed = side.timed};
+    return side;
+}
+
+const char *wait_thing_name(enum wait_thing thing)
+{
+    static const char *const names[THING_KINDS] = {
+        [THING_MUTEX] = "mutex", [THING_RWLOCK] = "rwlock", [THING_THREAD] = "join",
+        [THING_GIL] = "gil",     [THING_PY_LOCK] = "lock",  [THING_FILE_LOCK] = "file-lock",
+        [THING_CHILD] = "child", [THING_PIPE] = "pipe",     [THING_SOCKET] = "socket",
+        [THING_EVENTS] = "poll",
+    };
+    return names[thing];
+}
+
+const char *wait_thing_words(enum wait_thing thing)
+{
+    static const char *const words[THING_KINDS] = {
+        [THING_UNKNOWN] = "something",
+        [THING_MUTEX] = "a mutex",
+        [THING_RWLOCK] = "an rwlock",
+        [THING_THREAD] = "the end",
+        [THING_GIL] = "the GIL",
+        [THING_PY_LOCK] = "a lock",
+        [THING_FILE_LOCK] = "a file's lock",
+        [THING_CHILD] = "a child",
+        [THING_PIPE] = "a pipe",
+        [THING_SOCKET] = "a socket",
+        [THING_EVENTS] = "events",
+    };
+    return words[thing];
+}

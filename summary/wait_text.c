@@ -1,0 +1,113 @@
+#include "summary/wait_text.h"
+
+#include <assert.h>
+#include <string.h>
+
+const char wait_file[] = "[off-cpu]";
+
+string_id wait_mount_point(const struct profile *p, const struct wait *wait)
+{
+    string_id point = wait->mount.ix ? profile_see_mount(p, wait->mount)->point : (string_id){0};
+    return str_eq(profile_text(p, point), "/") ? (string_id){0} : point;
+}
+
+static void add_call(struct text *out, const struct profile *p, const struct wait *wait)
+{
+    string_id point = wait_mount_point(p, wait);
+    string_id object = point.ix ? point : wait->object;
+    text_add(out, profile_text(p, wait->call));
+    if (object.ix)
+        text_addf(out, " %s", profile_text(p, object));
+    text_add(out, " [blocked]");
+}
+
+static void add_tracer(struct text *out, const char *pid)
+{
+    if (*pid)
+        text_addf(out, "[traced by %s]", pid);
+    else
+        text_add(out, "[traced]");
+}
+
+void wait_add_text(struct text *out, const struct profile *p, const struct wait *wait)
+{
+    static const char *const words[] = {
+        [WAIT_CPU] = "[waiting for cpu]",
+        [WAIT_GIL] = "[waiting for GIL]",
+        [WAIT_PAGE] = "[page fault]",
+        [WAIT_STOPPED] = "[stopped]",
+        [WAIT_NOT_PERMITTED] = "[not permitted]",
+        [WAIT_IO_WORKER] = "[io_uring worker]",
+    };
+    if (wait->kind == WAIT_CALL)
+        add_call(out, p, wait);
+    else if (wait->kind == WAIT_TRACED)
+        add_tracer(out, profile_text(p, wait->object));
+    else
+        text_add(out, words[wait->kind]);
+}
+
+const char *wait_path_below_mount(const struct profile *p, const struct wait *wait)
+{
+    return wait_mount_point(p, wait).ix ? profile_text(p, wait->object) : NULL;
+}
+
+/* "4711 (sleep)" */
+static void add_process(struct text *out, const struct profile *p, const struct wait_side *side)
+{
+    const char *name = profile_text(p, side->what);
+    const char *more = strchr(name, ',');
+    text_addf(out, "%d (%.*s)", side->pid, more ? (int)(more - name) : (int)strlen(name), name);
+}
+
+static void add_child(struct text *out, const struct profile *p, const struct wait_side *side)
+{
+    const char *what = profile_text(p, side->what);
+    if (side->holder != HOLDER_PROCESS) {
+        text_add(out, side->what.ix ? "any of its " : "a child");
+        text_add(out, side->what.ix ? what : "");
+        return;
+    }
+    text_add(out, "its child ");
+    add_process(out, p, side);
+    text_add(out, strchr(what, ',') ? strchr(what, ',') : "");
+}
+
+static void add_other_end(struct text *out, const struct profile *p, const struct wait_side *side,
+                          pid_t own_pid)
+{
+    const char *of = side->thing == THING_PIPE ? "pipe" : "socket";
+    if (side->holder == HOLDER_PROCESS && side->pid == own_pid) {
+        text_addf(out, "a %s whose other end only this process has", of);
+    } else if (side->holder == HOLDER_PROCESS) {
+        add_process(out, p, side);
+        text_addf(out, ", which has the %s's other end", of);
+    } else {
+        text_addf(out, "a %s", of);
+        if (side->what.ix)
+            text_addf(out, " whose other end %s have", profile_text(p, side->what));
+    }
+}
+
+void wait_side_add_text(struct text *out, const struct profile *p, const struct wait_side *side,
+                        pid_t own_pid)
+{
+    const char *what = profile_text(p, side->what);
+    bool several = side->what.ix && str_ends(what, " processes");
+    if (side->thing == THING_CHILD) {
+        add_child(out, p, side);
+    } else if (side->thing == THING_PIPE ||
+               (side->thing == THING_SOCKET &&
+                (side->holder == HOLDER_PROCESS || several || !side->what.ix))) {
+        add_other_end(out, p, side, own_pid);
+    } else if (side->thing == THING_FILE_LOCK) {
+        text_add(out, "a file's lock");
+        text_add(out, side->holder == HOLDER_PROCESS ? ", held by " : several ? ", which " : "");
+        if (side->holder == HOLDER_PROCESS)
+            add_process(out, p, side);
+        else if (several)
+            text_addf(out, "%s share", what);
+    } else if (side->thing == THING_SOCKET || side->thing == THING_EVENTS) {
+        text_add(out, what);
+    }
+}

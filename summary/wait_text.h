@@ -1,0 +1,20 @@
+/* What a thread waits for, in words: the same in every file and on the terminal. */
+#pragma once
+
+#include "base/text.h"
+#include "profile/profile.h"
+
+/* The file of the synthetic frame that a wait is shown as. */
+extern const char wait_file[];
+/* Appends "futex [blocked]", "ioctl /dev/nvidiactl [blocked]", "[waiting for cpu]", …; of a path
+ * below a mount "read /mnt/data [blocked]".  WAIT is P's. */
+void wait_add_text(struct text *out, const struct profile *p, const struct wait *wait);
+/* The point of the mount that the wait's path is below; none: the root's, or there is none. */
+string_id wait_mount_point(const struct profile *p, const struct wait *wait);
+/* The path that wait_add_text() leaves out for its mount; NULL: none. */
+const char *wait_path_below_mount(const struct profile *p, const struct wait *wait);
+/* Appends whom or what SIDE is, of a wait in the kernel and of a process OWN_PID: "its child 4711
+ * (sleep)", "4711 (sleep), which has the pipe's other end", "127.0.0.1:5433, nothing received".
+ * Nothing for other things. */
+void wait_side_add_text(struct text *out, const struct profile *p, const struct wait_side *side,
+                        pid_t own_pid);

@@ -1,0 +1,36 @@
+/* What the CPU quotas of a process's cgroup, and of the groups above it, take from it while it is
+ * watched. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct cpu_quota;
+
+/* Reads where PID's group is and what its counters are now; the caller frees it.  Never NULL: where
+ * nothing can be read nothing is known. */
+struct cpu_quota *cpu_quota_new(pid_t pid);
+/* The same from texts, for a group of this machine: MOUNTINFO is /proc/PID/mountinfo, CGROUP
+ * /proc/PID/cgroup; ROOT is what its paths begin with here, "" for our own.  WHOLE: the groups are
+ * not those of a cgroup namespace. */
+struct cpu_quota *cpu_quota_open(const char *mountinfo, const char *cgroup, const char *root,
+                                 bool whole);
+/* Reads the counters again; is PID in another group now, then also where that is. */
+void cpu_quota_look(struct cpu_quota *q, pid_t pid);
+/* Reads the counters of the group that it was in last. */
+void cpu_quota_read(struct cpu_quota *q);
+
+struct cpu_quota_facts {
+    int version;      /* of cgroups; 0: no group with a CPU controller was found */
+    bool hidden;      /* there may be groups above those that can be seen */
+    double cpus;      /* the tightest quota; 0: none */
+    const char *path; /* that group's directory, "" for none; valid until the next look */
+    uint32_t level;   /* how far above the process's group that is */
+    /* Since the first look, of the group that throttled most. */
+    uint64_t periods, throttled_periods;
+    int64_t throttled_ns;       /* summed over CPUs */
+    int64_t throttled_above_ns; /* by groups that cannot be seen; −1: the kernel does not tell */
+};
+struct cpu_quota_facts cpu_quota_facts(const struct cpu_quota *q);
+struct cpu_quota *cpu_quota_free(struct cpu_quota *q); /* returns NULL */

@@ -1,0 +1,158 @@
+#include "target/net_sockets.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "target/cursor.h"
+#include "target/proc.h"
+
+enum { WORDS = 4, WORD_BYTES = 4, READ_BYTES = 64 * 1024 };
+
+/* ---- a line ---- */
+
+static void skip_spaces(struct cursor *c)
+{
+    while (c->s < c->end && *c->s == ' ')
+        c->s++;
+}
+
+/* The kernel prints each 32 bits of an address as this machine reads them. */
+static bool take_word(struct cursor *c, uint8_t ret[WORD_BYTES])
+{
+    enum { DIGITS = 8 };
+    uint64_t word;
+    if (c->end - c->s < DIGITS)
+        return false;
+    struct cursor digits = {c->s, c->s + DIGITS};
+    if (!cursor_u64(&digits, 16, &word) || digits.s != digits.end)
+        return false;
+    uint32_t bytes = (uint32_t)word;
+    memcpy(ret, &bytes, sizeof bytes);
+    c->s += DIGITS;
+    return true;
+}
+
+static bool take_address(struct cursor *c, bool v6, struct net_address *ret)
+{
+    uint64_t port;
+    *ret = (struct net_address){.v6 = v6};
+    skip_spaces(c);
+    for (size_t i = 0; i < (v6 ? WORDS : 1); i++)
+        if (!take_word(c, ret->bytes + WORD_BYTES * i))
+            return false;
+    if (!cursor_take(c, ":") || !cursor_u64(c, 16, &port) || port > UINT16_MAX)
+        return false;
+    ret->port = (uint16_t)port;
+    return true;
+}
+
+/* A number in BASE, with BEFORE in front of it. */
+static bool take_number(struct cursor *c, const char *before, unsigned base, uint64_t *ret)
+{
+    skip_spaces(c);
+    return cursor_take(c, before) && cursor_u64(c, base, ret);
+}
+
+/* "  sl  local remote st tx:rx tr:when retrnsmt uid timeout inode …" */
+int net_socket_parse(const char *line, size_t len, bool v6, struct net_socket *ret)
+{
+    struct cursor c = {line, line + len};
+    struct net_socket s = {0};
+    uint64_t state;
+    uint64_t unused;
+    bool good = take_number(&c, "", 10, &unused) && cursor_take(&c, ":") &&
+                take_address(&c, v6, &s.local) && take_address(&c, v6, &s.remote) &&
+                take_number(&c, "", 16, &state) && take_number(&c, "", 16, &s.tx_bytes) &&
+                take_number(&c, ":", 16, &s.rx_bytes) && take_number(&c, "", 16, &unused) &&
+                take_number(&c, ":", 16, &unused) && take_number(&c, "", 16, &unused) &&
+                take_number(&c, "", 10, &unused) && take_number(&c, "", 10, &unused) &&
+                take_number(&c, "", 10, &s.inode) && state < 16;
+    if (!good)
+        return -EPROTO;
+    s.state = (unsigned)state;
+    *ret = s;
+    return 0;
+}
+
+/* ---- a table ---- */
+
+struct table_look {
+    int64_t end_ns;
+    bool (*each)(void *ctx, const struct net_socket *s);
+    void *ctx;
+    bool v6, udp;
+};
+
+/* Returns how many bytes of TEXT were whole lines; −1: enough. */
+static ssize_t look_at_lines(const struct table_look *look, const char *text, size_t len)
+{
+    const char *at = text;
+    const char *end;
+    while ((end = memchr(at, '\n', len - (size_t)(at - text)))) {
+        struct net_socket s;
+        if (net_socket_parse(at, (size_t)(end - at), look->v6, &s) == 0) {
+            s.udp = look->udp;
+            if (!look->each(look->ctx, &s))
+                return -1;
+        }
+        at = end + 1;
+    }
+    return at - text;
+}
+
+/* True: it was read to its end, or is not there (no version 6). */
+static bool look_at_table(const struct table_look *look, pid_t pid, const char *name, char *buf)
+{
+    int fd = proc_open(pid, name);
+    size_t kept = 0;
+    ssize_t n = 0;
+    if (fd < 0)
+        return fd == -ESRCH;
+    while ((n = read(fd, buf + kept, READ_BYTES - kept)) > 0) {
+        size_t len = kept + (size_t)n;
+        ssize_t done = look_at_lines(look, buf, len);
+        if (done < 0 || clock_now_ns() > look->end_ns || (done == 0 && len == READ_BYTES))
+            break;
+        kept = len - (size_t)done;
+        memmove(buf, buf + done, kept);
+    }
+    close(fd);
+    return n == 0;
+}
+
+bool net_sockets_each(pid_t pid, int64_t longest_ns,
+                      bool (*each)(void *ctx, const struct net_socket *s), void *ctx)
+{
+    static const struct {
+        const char *name;
+        bool v6, udp;
+    } tables[] = {{"net/tcp", false, false},
+                  {"net/tcp6", true, false},
+                  {"net/udp", false, true},
+                  {"net/udp6", true, true}};
+    char *buf = xmalloc(READ_BYTES);
+    bool all = true;
+    int64_t end_ns = clock_now_ns() + longest_ns;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && all; i++) {
+        const struct table_look look = {end_ns, each, ctx, tables[i].v6, tables[i].udp};
+        all = look_at_table(&look, pid, tables[i].name, buf);
+    }
+    free(buf);
+    return all;
+}
+
+void net_address_add(struct text *out, const struct net_address *a)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    char text[INET6_ADDRSTRLEN];
+    bool inner = a->v6 && memcmp(a->bytes, mapped, sizeof mapped) == 0;
+    const void *bytes = inner ? a->bytes + sizeof mapped : a->bytes;
+    if (!inet_ntop(a->v6 && !inner ? AF_INET6 : AF_INET, bytes, text, sizeof text))
+        return;
+    text_addf(out, a->v6 && !inner ? "[%s]:%u" : "%s:%u", text, a->port);
+}

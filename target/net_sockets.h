@@ -1,0 +1,34 @@
+/* The TCP and UDP sockets of a process's network namespace, as /proc lists them.
+ * Source: proc_pid_net(5) tcp, tcp6, udp, udp6; net/ipv4/tcp_ipv4.c get_tcp4_sock();
+ * include/net/tcp_states.h. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/text.h"
+
+enum { NET_ESTABLISHED = 1, NET_SYN_SENT = 2, NET_LISTEN = 10 };
+
+struct net_address {
+    uint8_t bytes[16]; /* in network order; of version 4 the first four */
+    bool v6;
+    uint16_t port;
+};
+struct net_socket {
+    struct net_address local, remote;
+    uint64_t inode;              /* 0: no descriptor leads to it any more */
+    unsigned state;              /* NET_…, or another number below 16 */
+    uint64_t tx_bytes, rx_bytes; /* not acknowledged; not read, of a listener: not accepted */
+    bool udp;
+};
+
+/* One line of such a table; V6: of tcp6 or udp6.  Returns 0 or -EPROTO (the heading, too). */
+int net_socket_parse(const char *line, size_t len, bool v6, struct net_socket *ret);
+/* Calls EACH for every socket of PID's network namespace, TCP before UDP, listeners first, until
+ * it returns false or LONGEST_NS are over.  True: it saw all. */
+bool net_sockets_each(pid_t pid, int64_t longest_ns,
+                      bool (*each)(void *ctx, const struct net_socket *s), void *ctx);
+/* "127.0.0.1:5433", "[fe80::1]:80"; a version 4 address in a version 6 socket as the former. */
+void net_address_add(struct text *out, const struct net_address *a);

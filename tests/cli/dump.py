@@ -1,0 +1,321 @@
+"""What `wallspy dump` says at three o'clock in the morning, of real programs that hang.
+
+usage: dump.py PROGRAM TARGET [unittest's arguments]
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PYTHON_TARGET = pathlib.Path(__file__).with_name("dump_target.py")
+programs = {}
+
+
+def dump(*args, code=0):
+    """Runs dump on ARGS; returns its lines, none wider than a terminal."""
+    done = subprocess.run([programs["program"], "dump", *map(str, args)], capture_output=True,
+                          text=True, timeout=30, check=False)
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    lines = done.stdout.splitlines()
+    if "--full" not in args and "--json" not in args:
+        wide = [line for line in lines if len(line) > 79]
+        assert not wide, wide
+    return lines
+
+
+def dump_json(*args):
+    return json.loads("\n".join(dump("--json", *args)))
+
+
+class Hung:
+    """A program that hangs until the block is left."""
+
+    def __init__(self, *line, rank=None):
+        self.line = line
+        self.env = {**os.environ, **({"RANK": str(rank)} if rank is not None else {})}
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.line, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=self.env)
+        self.pid = self.process.pid
+        assert self.process.stdout.readline() == "ready\n"
+        time.sleep(0.1)
+        return self
+
+    def __exit__(self, *unused):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(timeout=10)
+
+
+def native(kind, *args):
+    return Hung(programs["target"], kind, *map(str, args))
+
+
+def python(kind, rank=None):
+    return Hung(sys.executable, str(PYTHON_TARGET), kind, rank=rank)
+
+
+def block(lines, pattern):
+    """The line that PATTERN matches and those below it that are indented."""
+    at = next((i for i, line in enumerate(lines) if re.search(pattern, line)), None)
+    assert at is not None, (pattern, lines)
+    end = next((i for i in range(at + 1, len(lines)) if not lines[i].startswith(" ")), len(lines))
+    return lines[at:end]
+
+
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int,
+         "number": (int, float), "null": type(None)}
+
+
+def is_of(value, name):
+    """True is no integer here."""
+    return isinstance(value, TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
+
+
+def violations(value, schema, where="$"):
+    """Where VALUE is not as SCHEMA, of JSON Schema's words as far as the schema uses them."""
+    names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if not any(is_of(value, name) for name in names):
+        yield f"{where}: {value!r} is none of {names}"
+        return
+    if value not in schema.get("enum", [value]):
+        yield f"{where}: {value!r} is none of {schema['enum']}"
+    if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
+        yield f"{where}: {value!r} is not like {schema['pattern']}"
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from violations(item, schema["items"], f"{where}[{i}]")
+    if isinstance(value, dict):
+        yield from (f"{where}: no {key}" for key in schema["required"] if key not in value)
+        for key, item in value.items():
+            if key in schema["properties"]:
+                yield from violations(item, schema["properties"][key], f"{where}.{key}")
+            else:
+                yield f"{where}: {key} is in no schema"
+
+
+def keys(schema):
+    """All names of fields in SCHEMA."""
+    for key, value in schema.get("properties", {}).items():
+        yield key
+        yield from keys(value)
+    if "items" in schema:
+        yield from keys(schema["items"])
+
+
+class Json(unittest.TestCase):
+    def setUp(self):
+        docs = pathlib.Path(__file__).resolve().parents[2] / "docs"
+        self.schema = json.loads((docs / "dump-1.schema.json").read_text())
+        self.page = (docs / "dump.md").read_text()
+
+    def expect(self, value):
+        self.assertEqual(list(violations(value, self.schema)), [])
+
+    def test_the_page(self):
+        (example,) = re.findall(r"```json\n(.*?)```", self.page, re.S)
+        self.expect(json.loads(example))
+        missing = [key for key in keys(self.schema) if f"`{key}`" not in self.page]
+        self.assertEqual(missing, [])
+
+    def test_the_check_itself(self):
+        (example,) = re.findall(r"```json\n(.*?)```", self.page, re.S)
+        for old, new in (('"tid": 28098', '"tid": "28098"'), ('"blocked",', '"asleep",'),
+                         ('"0x80"', '"128"'), ('"ran": false, ', ''), ('"ran"', '"run"'),
+                         ('"complete": true', '"complete": 1'),
+                         ('"tids": [28098', '"tids": [true')):
+            self.assertIn(old, example)
+            self.assertNotEqual(list(violations(json.loads(example.replace(old, new, 1)),
+                                                self.schema)), [], new)
+
+    def test_dumps(self):
+        for what, options in ((native("deadlock"), []), (native("abandon"), []),
+                              (native("spin"), ["--twice", "0.2"]), (native("pool", 3), ["--full"]),
+                              (python("queue"), ["--locals"]), (python("rank", 2), []),
+                              (python("asyncio"), ["--no-stop"])):
+            with self.subTest(what.line), what as target:
+                self.expect(dump_json("-p", target.pid, *options))
+
+    def test_deadlock(self):
+        with native("deadlock") as target:
+            shown = dump_json(target.pid)
+        threads = {t["tid"]: t for t in shown["processes"][0]["threads"]}
+        (circle,) = shown["circles"]
+        self.assertTrue(circle["deadlock"])
+        first, second = circle["tids"]
+        self.assertEqual(threads[first]["waits_for"]["tid"], second)
+        self.assertEqual(threads[second]["waits_for"]["tid"], first)
+        self.assertEqual({t["ran"] for t in threads.values()}, {False})
+        self.assertGreaterEqual(threads[first]["for_at_least_s"], 0.5)
+
+    def test_arguments(self):
+        with python("queue") as target:
+            frames = [f for t in dump_json(target.pid, "--locals")["processes"][0]["threads"]
+                      for f in t["frames"]]
+        self.assertIn(("collect", "limit=3"), [(f["name"], f.get("arguments")) for f in frames])
+
+
+class Text(unittest.TestCase):
+    def test_deadlock_comes_first(self):
+        with native("deadlock") as target:
+            lines = dump(target.pid)
+        self.assertRegex(lines[0] + lines[1], r"3 threads, none of them ran in the 0\.\d s of this")
+        text = "\n".join(lines)
+        wrong = re.search(r"\n  deadlock: (\d+) (refresh|commit) waits for a mutex "
+                          r"\(0x\w{4}…\w{3}\), held by (\d+) (refresh|commit)\n"
+                          r"            (\d+) (refresh|commit) waits for a mutex ", text)
+        self.assertTrue(wrong, text)
+        self.assertEqual(wrong[3], wrong[5])
+        self.assertLess(wrong.start(), text.index("\n" + wrong[1]))
+        found = block(lines, r"^\d+ refresh ")
+        self.assertEqual(found[1], "    std::mutex::lock")
+        self.assertRegex(found[2], r"^    take +dump_target\.cc:\d+   std::lock_guard<std::mu")
+        self.assertRegex(found[3], r"^    refresh +dump_target\.cc:\d+   take\(cache, db\);$")
+        self.assertRegex(lines[-1], r"^\d+ frames of libc and libstdc\+\+ not shown: --full$")
+
+    def test_full(self):
+        with native("deadlock") as target:
+            lines = dump(target.pid, "--full")
+        text = "\n".join(lines)
+        self.assertIn("__lll_lock_wait", text)
+        self.assertRegex(text, r"take \(\[dump_target[^]]*\] \S*/dump_target\.cc:\d+\)")
+        self.assertIn("(kernel: ", text)
+        self.assertNotIn("not shown", text)
+
+    def test_lock_that_nobody_holds(self):
+        with native("abandon") as target:
+            lines = dump(target.pid)
+        text = " ".join(" ".join(lines).split())
+        self.assertRegex(text, r" held by nobody: \d+ heir waits for a mutex \(\S+\), held by \d+, "
+                               r"which is not a thread of this process \(it has ended, or the lock "
+                               r"was inherited by fork\) ")
+
+    def test_pool(self):
+        with native("pool", 200) as target:
+            start = time.monotonic()
+            lines = dump(target.pid)
+            took = time.monotonic() - start
+            found = block(lines, "^200 x worker-")
+        self.assertLess(took, 2)
+        self.assertLess(len(lines), 16, lines)
+        self.assertIn("wait for a condition", found[0])
+        self.assertRegex(found[1], r"^  \d+-\d+")
+        self.assertEqual(found[2], "    std::condition_variable::wait")
+        self.assertRegex(found[3], r"^    serve +dump_target\.cc:\d+   work\.wait\(lock, ")
+
+    def test_thousand_threads(self):
+        with native("pool", 1000) as target:
+            start = time.monotonic()
+            lines = dump(target.pid)
+            took = time.monotonic() - start
+            self.assertEqual(len(dump_json(target.pid)["processes"][0]["threads"]), 1001)
+        self.assertLess(took, 2)
+        self.assertLess(len(lines), 16)
+        self.assertIn("1001 threads, ", " ".join(lines[:2]))
+
+    def test_deep_stack(self):
+        with native("deep", 500) as target:
+            lines = dump(target.pid)
+            whole = dump_json(target.pid)["processes"][0]["threads"]
+        found = block(lines, r"^\d+ deep ")
+        self.assertTrue(any(re.match(r"    deep \(\d+ times\) ", line) for line in found), found)
+        self.assertLess(len(found), 8)
+        self.assertGreater(max(len(thread["frames"]) for thread in whole), 500)
+
+    def test_who_ran(self):
+        with native("spin") as target:
+            lines = dump(target.pid)
+            self.assertRegex(" ".join(lines[:2]), r"2 threads, 1 of them ran in the 0\.\d+ s ")
+            self.assertRegex("\n".join(lines), r"(?m)^\d+ spinner +(runs|waits for a CPU)$")
+            self.assertRegex(" ".join(" ".join(lines).split()),
+                             rf"{target.pid} main waits for {os.getpid()} \(\S+\), which has "
+                             r"the pipe's other end, for 0\.\d+ s or more")
+            start = time.monotonic()
+            lines = dump(target.pid, "--twice", "1s")
+            self.assertGreater(time.monotonic() - start, 1)
+        self.assertIn("1 of them ran in the 1.0 s between two looks", " ".join(lines[:2]))
+        self.assertRegex("\n".join(lines), r"(?m)^\d+ spinner .*, ran between the looks$")
+        self.assertRegex(" ".join(" ".join(lines).split()), "other end, for 1.0 s or more")
+
+    def test_python_queue(self):
+        with python("queue") as target:
+            lines = dump(target.pid)
+        found = block(lines, r"^\d+ main ")
+        self.assertRegex(found[1], r"^    Queue\.get +queue\.py:\d+ ")
+        self.assertTrue(any(re.match(r"    collect +dump_target\.py:\d+   return \[jobs\.get\(\) ",
+                                     line) for line in found), found)
+        self.assertRegex(found[-1], r"^    <module> +dump_target\.py:\d+   collect\(3\)$")
+        self.assertRegex(lines[-1], r"^\d+ frames of libc and CPython not shown: --full$")
+
+    def test_asyncio(self):
+        with python("asyncio") as target:
+            found = block(dump(target.pid), r"^\d+ main +waits for a wake-up by its own so")
+        self.assertRegex(found[-1], r"^    <module> +dump_target\.py:\d+   asyncio\.run\(serve")
+        self.assertLess(len(found), 8, found)
+
+    def test_ranks(self):
+        with python("rank", 0) as a, python("rank", 1) as b, python("rank", 2) as c, \
+                python("rank", 3) as d:
+            pids = [a.pid, b.pid, c.pid, d.pid]
+            lines = dump("-p", ",".join(map(str, pids)))
+            shown = dump_json("-p", ",".join(map(str, pids)))
+        heads = [line for line in lines if re.match(r"\d+ rank\d ", line) and "python" in line]
+        self.assertEqual([int(line.split()[0]) for line in heads], sorted(pids))
+        odd = block(lines, rf"^{c.pid} rank2 main +waits for a pipe whose other end")
+        self.assertRegex(odd[1], r"^    load_batch +dump_target\.py:\d+   return os\.read\(fd, 2\)")
+        same = block(lines, "^3 x main ")
+        self.assertEqual(same[1], "  in rank 0, 1, 3: " + ", ".join(map(str, sorted(
+            [a.pid, b.pid, d.pid]))))
+        self.assertLess(lines.index(odd[0]), lines.index(same[0]))
+        self.assertEqual(sorted(process["rank"] for process in shown["processes"]), list("0123"))
+        self.assertEqual(sum(len(process["threads"]) for process in shown["processes"]), 8)
+
+    def test_sources_that_are_newer_are_not_shown(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder, "job.py")
+            shutil.copy(PYTHON_TARGET, script)
+            with Hung(sys.executable, str(script), "queue") as target:
+                self.assertIn("   collect(3)", "\n".join(dump(target.pid)))
+                script.write_text("# something else\n" * 100)
+                lines = dump(target.pid)
+        self.assertNotIn("something else", "\n".join(lines))
+        self.assertEqual(lines[-1], "job.py is newer than the process: its lines are not shown")
+
+    def test_no_source_but_a_regular_file(self):
+        """A FIFO in its place is not opened; a link is not followed."""
+        for make in os.mkfifo, lambda path: os.symlink("/etc/hostname", path):
+            with self.subTest(make), tempfile.TemporaryDirectory() as folder:
+                script = pathlib.Path(folder, "job.py")
+                shutil.copy(PYTHON_TARGET, script)
+                with Hung(sys.executable, str(script), "queue") as target:
+                    script.unlink()
+                    make(script)
+                    found = block(dump(target.pid), r"^\d+ main ")
+                self.assertRegex(found[-1], r"^    <module> +job\.py:\d+$")
+
+    def test_zombie(self):
+        with subprocess.Popen(["true"]) as process:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            done = subprocess.run([programs["program"], "dump", str(process.pid)], text=True,
+                                  capture_output=True, timeout=30, check=False)
+        self.assertIn(done.returncode, (4, 6))
+        self.assertEqual(done.stdout, "")
+        self.assertTrue(done.stderr.startswith("wallspy: "), done.stderr)
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    programs.update(program=sys.argv[1], target=sys.argv[2])
+    sys.exit(not unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2,
+                               exit=False).result.wasSuccessful())
+
+
+main()

@@ -1,0 +1,270 @@
+"""--subprocesses: which processes are in the file, what is said of the others, and that no child
+notices.
+
+usage: subprocesses.py PROGRAM DENY TARGET [unittest's arguments]
+"""
+import ctypes
+import json
+import multiprocessing
+import os
+import pathlib
+import pwd
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from program import AS_USER, IS_ROOT, UID, USER, main, programs, run, status
+
+LIVE_S = 0.8  # longer than it takes to find a child on a busy machine
+
+
+def live(seconds=LIVE_S):
+    """On a CPU now and then, so that it is seen to live."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def log(what):
+    """One write: lines of several processes do not mix."""
+    os.write(1, f"{what} {os.getpid()}\n".encode())
+
+
+def child(work):
+    pid = os.fork()
+    if pid == 0:
+        work()
+        os._exit(0)
+    return pid
+
+
+def ways():
+    """A child by each way to make one.  Prints who is to be in the file."""
+    log("root")
+
+    def forked():
+        log("fork")
+        live()
+
+    def parent_of_parent():
+        log("depth1")
+        pid = child(lambda: (log("depth2"), live()))
+        os.waitpid(pid, 0)
+
+    def daemon():
+        """Seen before its parent ends."""
+        log("between")
+        child(lambda: (log("daemon"), live(3 * LIVE_S)))
+        live()
+    pids = [child(forked), child(parent_of_parent), child(daemon)]
+    shell = f"echo shell $$; sleep {LIVE_S} & echo sleep $!; sleep {LIVE_S} | cat; wait"
+    pids.append(os.posix_spawn("/bin/sh", ["sh", "-c", shell], os.environ))
+    with subprocess.Popen(["sh", "-c", f"echo vfork $$; exec sleep {LIVE_S}"]):
+        pass
+    for pid in pids:
+        os.waitpid(pid, 0)
+    live(1.5 * LIVE_S)
+
+
+def short(n):
+    """Many short lives, of which some fork: each must come to its end as if alone."""
+    for i in range(int(n)):
+        done = subprocess.run(["sh", "-c", f"(exit {i % 7}); exit $?"], check=False)
+        assert done.returncode == i % 7
+    print("done")
+
+
+def square(x):
+    end = time.monotonic() + 0.02
+    while time.monotonic() < end:
+        pass
+    return x * x
+
+
+def pool(how):
+    context = multiprocessing.get_context(how)
+    with context.Pool(4, maxtasksperchild=5) as workers:
+        assert workers.map(square, range(100), chunksize=1) == [x * x for x in range(100)]
+    print("done")
+
+
+def family(n):
+    """N busy children, and one that sleeps, until killed."""
+    for _ in range(int(n)):
+        child(lambda: live(60))
+    child(lambda: time.sleep(60))
+    log("ready")
+    os.wait()
+
+
+def with_a_child_of_root():
+    """This process belongs to the user that it became, its child still to root."""
+    child(lambda: time.sleep(60))
+    os.setgroups([])
+    os.setgid(pwd.getpwnam(USER).pw_gid)
+    os.setuid(UID)
+    ctypes.CDLL(None).prctl(4, 1)  # PR_SET_DUMPABLE, which setuid(2) cleared
+    child(lambda: time.sleep(60))
+    log("ready")
+    os.wait()
+
+
+def descendants(pid):
+    found = [pid]
+    for parent in found:
+        for task in pathlib.Path(f"/proc/{parent}/task").glob("*/children"):
+            found += map(int, task.read_text().split())
+    return found
+
+
+class Subprocesses(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o777)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+
+    def record(self, *command, options=()):
+        """Returns the exit code, what COMMAND and wallspy said, and the file's facts."""
+        code, out, text, _ = run("-s", *options, "-o", "o.json", "--", *command, user=False)
+        facts = json.loads(pathlib.Path("o.json").read_text(encoding="utf-8"))["wallspy"]
+        return code, out, text, facts
+
+    def start(self, *how, user=False):
+        line = [*(AS_USER if user else []), sys.executable, __file__, *map(str, how)]
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(os.killpg, process.pid, signal.SIGKILL)
+        self.assertEqual(process.stdout.readline().split()[0], "ready")
+        return process
+
+    def expect_ways(self):
+        code, out, text, facts = self.record(sys.executable, __file__, "ways")
+        self.assertEqual(code, 0, text)
+        told = dict(line.split() for line in out.splitlines())
+        self.assertEqual(set(told), {"root", "fork", "depth1", "depth2", "between", "daemon",
+                                     "shell", "sleep", "vfork"})
+        sampled = {t["pid"] for t in facts["threads"] if t["samples"] > 0}
+        missing = {what for what, pid in told.items() if int(pid) not in sampled}
+        self.assertEqual(missing, set(), text)
+        self.assertEqual(len({p["pid"] for p in facts["processes"]}), len(facts["processes"]))
+
+    def test_each_way_to_make_a_child(self):
+        self.expect_ways()
+
+    def test_without_files_of_children(self):
+        os.environ["WALLSPY_NO_PROC_CHILDREN"] = "1"
+        self.addCleanup(os.environ.pop, "WALLSPY_NO_PROC_CHILDREN")
+        self.expect_ways()
+
+    def test_line_of_the_blog(self):
+        pathlib.Path("x.py").write_text(f"""import os, time
+if os.fork() == 0:
+    time.sleep({LIVE_S})
+    os._exit(0)
+os.wait()
+""", encoding="utf-8")
+        code, _, text, _ = run(*"record -sti --rate 10 --format speedscope --native -o output.json "
+                               "--".split(), sys.executable, "x.py", user=False)
+        self.assertEqual(code, 0, text)
+        facts = json.loads(pathlib.Path("output.json").read_text(encoding="utf-8"))["wallspy"]
+        self.assertEqual(len(facts["processes"]), 2)
+
+    def test_a_file_for_each(self):
+        code, out, text, _ = run("-s", "-o", "o-%p.json", "--", "sh", "-c",
+                                 f"echo $$; sleep {LIVE_S} & echo $!; sleep {LIVE_S}; wait",
+                                 user=False)
+        self.assertEqual(code, 0, text)
+        for pid in out.split():
+            facts = json.loads(pathlib.Path(f"o-{pid}.json").read_text(encoding="utf-8"))["wallspy"]
+            self.assertEqual({t["pid"] for t in facts["threads"]}, {int(pid)})
+        self.assertEqual(len(list(pathlib.Path().glob("o-*.json"))), 3)
+
+    def test_attached_to_a_launcher(self):
+        """It says so within two seconds, and whom it samples."""
+        process = self.start("family", 2)
+        tree = set(descendants(process.pid))
+        line = [programs["program"], "-s", "-p", str(process.pid), "-d", "4", "-o", "o.json"]
+        began = time.monotonic()
+        with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as wallspy:
+            first = wallspy.stderr.readline() + wallspy.stderr.readline()
+            after = time.monotonic() - began
+            wallspy.communicate()
+        self.assertIn(f"{process.pid} (python", first)
+        self.assertIn("only waits for its children: sampling", " ".join(first.split()))
+        self.assertLess(after, 3.5)  # 2 s on a quiet machine
+        facts = json.loads(pathlib.Path("o.json").read_text(encoding="utf-8"))["wallspy"]
+        self.assertEqual({p["pid"] for p in facts["processes"]}, tree)
+
+    def test_attached_until_all_have_ended(self):
+        """Also where who was named ends first."""
+        line = f"sleep {2 * LIVE_S} & sleep {LIVE_S}; echo ready"
+        with subprocess.Popen(["sh", "-c", line], stdout=subprocess.DEVNULL) as shell:
+            began = time.monotonic()
+            code, _, text, _ = run("-s", "-p", shell.pid, "-o", "o.json", user=False)
+        self.assertEqual(code, 0, text)
+        self.assertGreater(time.monotonic() - began, 1.5 * LIVE_S)
+
+    def test_status_is_passed_on_and_who_is_left_is_said(self):
+        code, out, text, _ = self.record("sh", "-c", f"sleep 5 >/dev/null 2>&1 & echo $!; "
+                                                     f"sleep {LIVE_S}; exit 7")
+        self.assertEqual(code, 7)
+        self.assertRegex(text, rf"wallspy: {out.strip()} \(sleep\) still runs")
+        os.kill(int(out), signal.SIGKILL)
+
+    @unittest.skipUnless(IS_ROOT, "only root can make a child of another user")
+    def test_a_child_of_another_user(self):
+        process = self.start("with_a_child_of_root")
+        code, _, text, _ = run("-s", "-p", process.pid, "-d", "1", "-o", "o.json")
+        self.assertEqual(code, 0, text)
+        self.assertRegex(text, r"warning: cannot attach to \d+: it belongs to root")
+        self.assertIn("1 descendant not sampled", text)
+        facts = json.loads(pathlib.Path("o.json").read_text(encoding="utf-8"))["wallspy"]
+        self.assertEqual((facts["descendants"], facts["descendants_refused"]), (1, 1))
+
+    def test_short_lives(self):
+        code, out, text, facts = self.record(sys.executable, __file__, "short", 200,
+                                             options=["-r", "1000"])
+        self.assertEqual((code, out), (0, "done\n"), text)
+        self.assertGreater(facts["descendants"] + facts["descendants_too_short"], 5)
+
+    def test_pools(self):
+        for how in "fork", "spawn", "forkserver":
+            code, out, text, facts = self.record(sys.executable, __file__, "pool", how,
+                                                 options=["-r", "1000"])
+            self.assertEqual((code, out), (0, "done\n"), text)
+            self.assertGreaterEqual(facts["descendants"], 4, how)
+
+    def test_killed_in_the_middle(self):
+        """Nobody stays stopped or traced."""
+        process = self.start("family", 6)
+        tree = descendants(process.pid)
+        for _ in range(5):
+            line = [programs["program"], "-q", "-s", "-r", "2000", "--max-overhead", "100", "-p",
+                    str(process.pid), "-o", "none"]
+            with subprocess.Popen(line) as wallspy:
+                time.sleep(0.7)
+                self.assertIsNone(wallspy.poll())
+                wallspy.kill()
+            for pid in tree:
+                self.assertEqual(status(pid, "TracerPid"), "0")
+                self.assertIn(status(pid, "State")[0], "RSD")
+
+    def test_without_it_the_message_names_it(self):
+        process = self.start("family", 2)
+        code, _, text, _ = run("-p", process.pid, "-d", "2.5", "-o", "none", user=False)
+        self.assertEqual(code, 0, text)
+        self.assertRegex(text, rf"{process.pid} \(python\S*\) only waits; its 3 children are not "
+                               rf"sampled: wallspy -s -p {process.pid} takes all four")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1] in globals():
+        globals()[sys.argv[1]](*sys.argv[2:])
+    else:
+        main(__doc__)

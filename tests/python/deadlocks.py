@@ -1,0 +1,109 @@
+"""Threads that wait for each other for ever: for two RLocks; for two Locks in `with` statements
+(3.11 to 3.13); one for the GIL, which the other keeps while it waits in C for a mutex of the first.
+Do `dump` and `record` say so, and nothing of the kind of threads that only wait?
+
+usage: deadlocks.py WALLSPY (with --scene NAME: the target)"""
+
+import ctypes
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+
+MUTEX = ctypes.create_string_buffer(64)
+
+
+def cross(first, second):
+    def left():
+        with first:
+            time.sleep(0.2)
+            with second:
+                pass
+
+    def right():
+        with second:
+            time.sleep(0.2)
+            with first:
+                pass
+
+    return left, right
+
+
+def keep_gil():
+    def left():
+        ctypes.CDLL(None).pthread_mutex_lock(MUTEX)
+        ctypes.CDLL(None).usleep(500000)
+
+    def right():
+        time.sleep(0.2)
+        ctypes.PyDLL(None).pthread_mutex_lock(MUTEX)
+
+    return left, right
+
+
+def only_wait():
+    lock = threading.RLock()
+
+    def left():
+        with lock:
+            time.sleep(60)
+
+    def right():
+        while not lock.acquire(True, 0.1):
+            pass
+
+    return left, right
+
+
+SCENES = {
+    "rlocks": lambda: cross(threading.RLock(), threading.RLock()),
+    "locks": lambda: cross(threading.Lock(), threading.Lock()),
+    "gil": keep_gil,
+    "none": only_wait,
+}
+
+
+def run_target(scene):
+    for work in SCENES[scene]():
+        threading.Thread(target=work, daemon=True).start()
+    os.write(1, b"ready\n")
+    ctypes.CDLL(None).sleep(60)
+
+
+def said_of(wallspy, pid):
+    """How many threads of a deadlock dump and record name."""
+    dumped = subprocess.check_output([wallspy, "dump", "--json", "-p", str(pid)])
+    circles = [c for c in json.loads(dumped.decode())["circles"] if c["deadlock"]]
+    answer = subprocess.Popen([wallspy, "-p", str(pid), "-d", "3", "-o", "none"],
+                              stderr=subprocess.PIPE)
+    text = " ".join(answer.communicate()[1].decode().split())
+    told = re.search(r"Deadlock for [\d.]+ s: (.*?\d)\. ", text)
+    print(text if not told else told.group(0))
+    held = re.findall(" held by ", told.group(1)) if told else []
+    return sum(len(c["tids"]) for c in circles), len(held)
+
+
+def main(wallspy):
+    good = True
+    for scene in SCENES:
+        if scene == "locks" and sys.version_info < (3, 11):
+            continue
+        target = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--scene", scene],
+                                  stdout=subprocess.PIPE)
+        target.stdout.readline()
+        time.sleep(1)
+        found = said_of(wallspy, target.pid)
+        target.kill()
+        target.wait()
+        print(scene, found)
+        good &= found == ((0, 0) if scene == "none" else (2, 2))
+    return good
+
+
+if sys.argv[1] == "--scene":
+    run_target(sys.argv[2])
+else:
+    sys.exit(0 if main(sys.argv[1]) else 1)

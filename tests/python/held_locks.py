@@ -1,0 +1,147 @@
+"""Threads that take Locks and RLocks of Python's at random and keep a record of who has which: is
+each holder that wallspy tells the right one?  And is it told where CPython lets it be known: of an
+RLock up to 3.13, of a Lock in a `with` statement from 3.11 to 3.13?  Runs on 3.6 and later.
+
+usage: held_locks.py WALLSPY (without it: the target)"""
+
+import ctypes
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "truth"))
+import lock_owners  # pylint: disable=wrong-import-position
+
+SYS_GETTID = 186
+SECONDS, THREADS = 6, 3
+LOOK_NS = 10000000  # wallspy reads the frames of all threads, and may lose the CPU meanwhile
+RECORDS, WAITERS = [], []
+
+
+def now_ns():
+    return int(time.monotonic() * 1e9)
+
+
+class Station:
+    """A lock, and the way in which all threads take it.  Each says when it asked, when it had it,
+    and when it began to give it up."""
+
+    def __init__(self, number, kind):
+        self.number, self.kind = number, kind
+        self.lock = threading.RLock() if kind.startswith("rlock") else threading.Lock()
+        self.condition = threading.Condition(self.lock)
+        self.end = now_ns() + SECONDS * 10**9
+
+    def work(self):
+        tid = ctypes.CDLL(None).syscall(SYS_GETTID)
+        WAITERS.append((self.number, tid))
+        chance = random.Random(tid)
+        while now_ns() < self.end:
+            record = [self.number, tid, now_ns()]
+            take = getattr(self, "take_" + self.kind.replace("-", "_"))
+            take(record, chance.uniform(0.005, 0.05))
+            RECORDS.append(record + [now_ns()])
+            time.sleep(chance.uniform(0.001, 0.01))
+
+    def hold(self, record, seconds):
+        record.append(now_ns())
+        time.sleep(seconds)
+        record.append(now_ns())
+
+    def take_lock(self, record, seconds):
+        with self.lock:
+            self.hold(record, seconds)
+
+    def take_lock_nested(self, record, seconds):
+        for _ in range(1):
+            try:
+                with self.lock:
+                    for _ in range(1):
+                        self.hold(record, seconds)
+            except ValueError:
+                pass
+
+    take_rlock = take_lock
+
+    def take_rlock_called(self, record, seconds):
+        self.lock.acquire()
+        with self.lock:
+            self.hold(record, seconds)
+        self.lock.release()
+
+    def take_lock_called(self, record, seconds):
+        self.lock.acquire()
+        self.hold(record, seconds)
+        self.lock.release()
+
+    def take_lock_released(self, record, seconds):
+        """Has it for half of the statement only."""
+        with self.lock:
+            self.hold(record, seconds / 2)
+            self.lock.release()
+            time.sleep(seconds)
+            self.lock.acquire()
+
+    def take_lock_condition(self, record, seconds):
+        """Gives it up inside of the statement, in a function of threading.py's."""
+        with self.lock:
+            self.hold(record, seconds / 2)
+            self.condition.wait(seconds)
+
+    def take_lock_in_condition(self, record, seconds):
+        with self.condition:
+            self.hold(record, seconds)
+
+
+KINDS = ["lock", "lock-nested", "rlock", "rlock-called", "lock-called", "lock-released",
+         "lock-condition", "lock-in-condition"]
+
+
+def run_target():
+    stations = [Station(number, kind) for number, kind in enumerate(KINDS)]
+    threads = [threading.Thread(target=station.work) for station in stations
+               for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    print("ready", flush=True)
+    for thread in threads:
+        thread.join()
+    for station in stations:
+        print("kind", station.number, station.kind)
+    for waiter in WAITERS:
+        print("waiter", *waiter)
+    for record in RECORDS:
+        print("held", *record)
+
+
+def sure_kinds():
+    minor = sys.version_info[1]
+    rlocks = ["rlock", "rlock-called"] if minor <= 13 else []
+    return rlocks + (["lock", "lock-nested"] if 11 <= minor <= 13 else [])
+
+
+def main(wallspy):
+    target = subprocess.Popen([sys.executable, os.path.abspath(__file__)], stdout=subprocess.PIPE,
+                              universal_newlines=True)
+    target.stdout.readline()
+    trace = ""
+    end = now_ns() + (SECONDS - 1) * 10**9
+    while now_ns() < end:
+        done = subprocess.Popen([wallspy, "dump", "--json", "-p", str(target.pid)],
+                                env=dict(os.environ, WALLSPY_TRACE="wait"), universal_newlines=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        said, told = done.communicate()
+        assert done.returncode == 0, told
+        assert '"deadlock":true' not in said.replace(" ", ""), said
+        trace += told
+    kinds, waiters, holds = lock_owners.parse_records(target.communicate()[0])
+    return lock_owners.judge(lock_owners.parse_claims(trace), kinds, waiters, holds, int,
+                             sure_kinds(), LOOK_NS)
+
+
+if len(sys.argv) > 1:
+    sys.exit(0 if main(sys.argv[1]) else 1)
+run_target()

@@ -1,0 +1,47 @@
+"""Deep stacks of new threads, of which the first capture copies too little: where native frames are
+missing the stack says so once, right there; its root is Python's.  Runs wallspy on itself.
+
+usage: truncated_stacks.py WALLSPY (without it: the target)"""
+
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+
+def deep(levels):
+    """Each level has C frames of its own."""
+    if levels:
+        return max([levels - 1], key=deep)
+    end = time.perf_counter() + 0.05
+    while time.perf_counter() < end:
+        pass
+    return 0
+
+
+def target():
+    threading.stack_size(4 << 20)
+    debug_build = hasattr(sys, "gettotalrefcount")  # allows fewer levels
+    for _ in range(20):
+        thread = threading.Thread(target=deep, args=(150 if debug_build else 200,))
+        thread.start()
+        thread.join()
+
+
+def main():
+    with tempfile.NamedTemporaryFile(suffix=".folded") as out:
+        subprocess.run([sys.argv[1], "-q", "-r", "200", "-o", out.name, "--", sys.executable,
+                        __file__], check=True)
+        stacks = [line.decode().rsplit(" ", 1)[0].split(";") for line in open(out.name, "rb")]
+    cut = [stack for stack in stacks if "[native frames missing]" in stack and "deep" in stack]
+    print(f"{len(stacks)} stacks, {len(cut)} of them cut")
+    assert cut, "no stack was cut"
+    for stack in cut:
+        assert stack.count("[native frames missing]") == 1, stack
+        assert "[truncated]" not in stack, stack
+        assert stack[1].endswith("_bootstrap"), stack
+
+
+if __name__ == "__main__":
+    main() if len(sys.argv) > 1 else target()

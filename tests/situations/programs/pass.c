@@ -1,0 +1,58 @@
+/* Two threads pass messages to each other through pipes.  The culprit: one message at a time, so
+ * that each costs two switches; the twin has a thousand under way. */
+#include "steady.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { BATCH = 1000 };
+
+static int to_other[2], to_main[2];
+static unsigned hash; /* of all messages */
+
+static void work_on(const char *messages, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < 300; k++)
+            hash = hash * 16777619U ^ (unsigned char)messages[i];
+}
+
+static void *send_back(void *unused)
+{
+    char messages[BATCH];
+    ssize_t n;
+    pthread_setname_np(pthread_self(), "second");
+    while ((n = read(to_other[0], messages, sizeof messages)) > 0)
+        if (write(to_main[1], messages, (size_t)n) < 0)
+            break;
+    return unused;
+}
+
+static double switches(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_nvcsw;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t other;
+    char messages[BATCH] = {0};
+    if (pipe(to_other) < 0 || pipe(to_main) < 0 || pthread_create(&other, NULL, send_back, NULL))
+        return 1;
+    struct steady run = steady_begin(argc, argv);
+    double before = switches();
+    size_t batch = run.twin ? BATCH : 1;
+    while (steady_goes_on(&run)) {
+        if (write(to_other[1], messages, batch) < 0)
+            return 1;
+        ssize_t n = read(to_main[0], messages, batch);
+        work_on(messages, n > 0 ? (size_t)n : 0);
+    }
+    steady_tell("switches_per_s", steady_per_second(&run, switches() - before));
+    return 0;
+}

@@ -1,0 +1,45 @@
+"""What the programs share: how long they run, whether as the twin without the fault, the truth they
+tell at the end."""
+import json
+import os
+import sys
+import time
+
+
+class Steady:
+    """The arguments: SECONDS [--twin] and whatever else the program takes."""
+
+    def __init__(self):
+        self.seconds = float(sys.argv[1])
+        self.twin = "--twin" in sys.argv
+        self.start = self.end = 0.0
+
+    def ready(self, *pids):
+        """From here on the program does the same all the time.  PIDS: the processes to look at, if not this one."""
+        print("ready", *pids, flush=True)
+        self.start = time.monotonic()
+        self.end = self.start + self.seconds
+
+    def goes_on(self):
+        return time.monotonic() < self.end
+
+    def per_second(self, value):
+        """Of seconds the share of the time since ready(), of events the rate."""
+        return value / (time.monotonic() - self.start)
+
+    @staticmethod
+    def start_apart(work, *args):
+        """Another program, as far as this one is concerned: not its child.  It ends with its work, and says nothing."""
+        child = os.fork()
+        if child == 0:
+            try:
+                if os.fork() == 0:
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                    work(*args)
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+
+    @staticmethod
+    def tell(**truth):
+        print(json.dumps(truth), flush=True)

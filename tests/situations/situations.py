@@ -1,0 +1,192 @@
+"""The situations: each a program with a known culprit, and what wallspy has to say of it; its twin
+without the fault, of which that must not be said; and healthy programs, of which there is nothing
+to say.
+
+In commands {built} is the folder of the programs in C, {programs} that of those in Python, {demo} the demo's, {files} a
+folder with small files.  {nas} runs what follows where <> is the folder of a slow file system.
+"""
+import dataclasses
+import sys
+
+# The CPythons whose `with lock:` tells who has the lock.
+KEEPS_EXIT = (3, 11) <= sys.version_info < (3, 14)
+
+
+@dataclasses.dataclass
+class Situation:
+    name: str
+    culprit: str  # for people
+    command: str  # a shell's words; {seconds}: how long to run, and --twin for the twin
+    rule: str = ""  # of the first finding
+    words: tuple = ()  # regular expressions; all are in that finding
+    figure: tuple = ()  # of that finding: its key, the program's own for the same, and how far they may be apart
+    figures: tuple = ()  # more of them
+    twin: str | None = None  # the twin's command, where it differs by more than --twin
+    environment: dict = dataclasses.field(default_factory=dict)
+    twin_says: tuple = ()  # rules of faults that are true of the twin
+    twin_environment: dict = dataclasses.field(default_factory=dict)
+    quota: float = 0  # CPUs of its cgroup; the twin has none
+    spinners: int = 0  # other programs that take the CPUs; the twin has none
+    record_s: float = 3
+    options: tuple = ()  # of wallspy
+    alone: bool = False  # needs two CPUs for itself: nothing runs beside it
+    healthy: tuple = ()  # rules that may be said; not empty: there is no culprit, and no twin
+    unsaid: str = "stall"  # healthy: what no finding may say
+
+    def parts(self):
+        """The tests of it: True for the twin."""
+        return (False,) if self.healthy else (False, True)
+
+
+def waits(name, culprit, command, *words, rule="waits_meanwhile", figure=("share", "share", 0.08), **more):
+    return Situation(name, culprit, command, rule, words, figure, **more)
+
+
+def healthy(name, command, *rules, **more):
+    return Situation(name, "", command, healthy=rules or ("computes",), **more)
+
+
+WAITING = [
+    waits("demo", "main waits for mge-worker, which asks the driver for the device's properties at each operator",
+          "{demo}/train.py --truth --seconds {seconds}",
+          r"\bmain\b", "Worker::sync", "numpy_of", "Meanwhile mge-worker", "cudaGetDeviceProperties", "ioctl",
+          figure=("share", "main.waiting", 0.06), twin="{programs}/fit.py {seconds} {demo}"),
+    waits("engine", "main waits for the thread engine, which asks the driver for its properties at each request",
+          "{built}/infer {seconds}",
+          r"\bmain\b", "Engine::result|predict", "Meanwhile engine", "cudaGetDeviceProperties", "ioctl"),
+    waits("chain", "main waits for assemble, which waits for the thread supply, which is busy in unpack()",
+          "{built}/deliver {seconds}",
+          r"\bmain\b", "receive", "Meanwhile supply", "unpack"),
+    waits("mutex", "refresh keeps the mutex of the cache while it waits for the data base",
+          "{built}/cache {seconds}",
+          r"\bmain\b", "look_up", "a mutex held by refresh", "query", rule="waits_for"),
+    waits("python-lock", "deliver keeps the lock of the stock while it checks a delivery's papers",
+          "{programs}/stock.py {seconds}",
+          r"\bmain\b", r"order stock\.py", "a lock held by deliver" if KEEPS_EXIT else r"\bdeliver\b", "check_papers",
+          rule="waits_for" if KEEPS_EXIT else "waits_meanwhile", twin_says=("gil",)),
+    # Either says it: they wait for main, or main computes.
+    Situation("producer", "main is busy in split(), and four threads wait for documents",
+              "{built}/index {seconds}", "waits_meanwhile|computes",
+              (r"\bmain\b", "split")),
+    waits("python-queue", "main waits for pictures of the thread reader, which is busy in decode()",
+          "{programs}/resize.py {seconds}",
+          r"\bmain\b", r"main resize\.py|get", "Meanwhile reader", r"decode resize\.py"),
+    waits("rust", "three handlers wait for writer, which is busy in checksum()",
+          "{built}/store {seconds}",
+          r"handler|\bmain\b", "Meanwhile writer", "checksum|write_records", figure=()),
+    waits("upstream", "three server processes wait for an answer of another server",
+          "{programs}/prefork.py {seconds}",
+          r"fetch prefork\.py", r"recvfrom 127\.0\.0\.1:\d+", rule="waits_meanwhile|waits"),
+    waits("no-answer", "four servers have stopped answering, and main polls their connections",
+          "{programs}/ask.py {seconds}",
+          r"\bmain\b", r"first_answer ask\.py", r"4 connections to 127\.0\.0\.1:\d+", rule="waits|none_ran", figure=()),
+    waits("helper", "main waits for a command that converts each picture",
+          "{programs}/convert.py {seconds}",
+          r"\bmain\b", r"convert convert\.py", r"children \(sleep\)|its child \d+ \(sleep\)", rule="waits"),
+    Situation("file-lock", "main keeps a file's lock while it waits for its helper's report, and the helper for the lock",
+              "{programs}/locked.py {seconds}", "deadlock",
+              (r"main.*read_report locked\.py", r"helper locked\.py", "file's lock", "pipe")),
+    waits("log", "main writes its log to a full pipe",
+          "{built}/export {seconds}",
+          r"\bmain\b", "log_row", r"waits for \d+ \(export\), which has the pipe's other end",
+          rule="waits_meanwhile|waits"),
+    Situation("deadlock", "deposit and withdraw hold the mutex that the other one waits for",
+              "{built}/transfer {seconds}", "deadlock",
+              (r"deposit \d+ waits in transfer [^;.]*\.[^;]* held by withdraw \d+",
+               r"withdraw \d+ waits in transfer [^;.]*\.[^;]* held by deposit \d+", r"Behind it: main \d+")),
+    Situation("ranks", "rank 1 loads its batches from a slow store",
+              "{programs}/rank.py {seconds}", "differs",
+              ("rank1|rank 1", r"load_batch rank\.py", r"all_reduce\S* rank\.py"), ("share", "share", 0.08)),
+]
+
+RESOURCES = [
+    Situation("loader", "two workers read files of a slow file system, and main waits for them",
+              "{nas} {programs}/feed.py {seconds} <>", "slow_files",
+              (r"load_batch\S* feed\.py", r"fuse\.sshfs", "nas:/export", r"\d ms a read"), ("share", "share", 0.08),
+              figures=(("call_s", "read_s", 0.004),), twin="{programs}/feed.py {seconds} {files}"),
+    Situation("journal", "main syncs each record to a slow file system",
+              "{nas} {built}/journal {seconds} <>/log", "slow_files",
+              ("append", r"fuse\.sshfs", "nas:/export", r"\d ms a sync"), ("share", "share", 0.08),
+              figures=(("call_s", "sync_s", 0.004),), twin="{built}/journal {seconds} --twin {files}/log"),
+    Situation("gil", "three threads compute in Python, and main waits for the GIL",
+              "{programs}/serve.py {seconds}", "gil",
+              (r"\bmain\b", r"encode-\d, encode-\d and encode-\d|3 encode", r"encode serve\.py"),
+              ("share", "share", 0.08)),
+    Situation("gil-in-c", "refresh keeps the GIL while a function in C sleeps",
+              "{programs}/quote.py {seconds} {built}/libtariff.so", "gil",
+              (r"\bmain\b", r"\brefresh\b", r"tariff_price|refresh quote\.py"), ("share", "share", 0.1)),
+    Situation("arena", "eight threads share one malloc arena",
+              "{built}/parse {seconds}", "malloc_arena",
+              ("8 parser", "build", "MALLOC_ARENA_MAX is 1"),
+              environment={"MALLOC_ARENA_MAX": "1"}, alone=True),
+    Situation("page-faults", "each frame's memory is given back, and memcpy() fetches it anew",
+              "{built}/decode {seconds}", "page_faults",
+              (r"\bmain\b", "memcpy", "decode_frame"), ("minor_faults_per_s", "faults_per_s", 0.2)),
+    Situation("quota", "the cgroup's CPU quota is 0.2 CPU",
+              "{built}/solve {seconds}", "cpu_wait",
+              (r"\bmain\b", "cgroup", r"0\.2 CPU", "throttled"), ("share", "share", 0.06), quota=0.2),
+    Situation("openmp", "eight OpenMP threads on two CPUs",
+              "{built}/simulate {seconds}", "cpu_wait",
+              ("OpenMP|simulate|omp", "2 CPUs", "OMP_NUM_THREADS is 8"),
+              environment={"OMP_NUM_THREADS": "8"}, twin_environment={"OMP_NUM_THREADS": "2"}, alone=True),
+    Situation("neighbours", "four other programs take the CPUs",
+              # Pinned: where the kernel groups tasks by session it would have a CPU for itself.
+              "taskset -c {cpu} {built}/solve {seconds}", "cpu_wait",
+              (r"\bmain\b", "other programs"), ("share", "share", 0.06), spinners=4, alone=True, record_s=6),
+    Situation("switches", "two threads pass single messages to each other",
+              "{built}/pass {seconds}", "switches",
+              (r"\bmain\b|\bsecond\b", r"pipe|read|write|send_back|pass\.c"),
+              ("switches_per_s", "switches_per_s", 0.4)),
+]
+
+OTHERS = [
+    Situation("asyncio", "build_report() keeps the event loop for 0.3 s",
+              "{programs}/web.py {seconds}", "event_loop",
+              (r"\bmain\b", "stall", r"build_report web\.py"), ("longest_stall_s", "longest_s", 0.04)),
+    Situation("epoll", "look_up() waits for an answer in the event loop for 0.25 s",
+              "{built}/relay {seconds}", "event_loop",
+              (r"\bmain\b", "stall", "look_up"), ("longest_stall_s", "longest_s", 0.04)),
+    Situation("parent", "a server's parent process only waits for its children",
+              "{programs}/prefork.py {seconds} --parent", "only_children",
+              ("only waits for its children", r"\d+", "wallspy -")),
+    Situation("shell", "a shell only waits for the program",
+              "sh -c '{built}/solve {seconds}; true'", "only_children",
+              (r"\bsh\b", "only waits for its child"), twin="{built}/solve {seconds}"),
+    Situation("followed-parent", "a server's children wait for another server",
+              "{programs}/prefork.py {seconds} --parent", "waits.*", ("fetch",), options=("-s",),
+              twin="{built}/solve {seconds}"),
+    Situation("followed-shell", "a shell's program computes in eliminate()",
+              "sh -c '{built}/solve {seconds}; true'", "computes", ("eliminate",), options=("-s",),
+              twin="{programs}/prefork.py {seconds} --parent"),
+    Situation("commands", "main only waits for the commands that it runs",
+              "{programs}/build.py {seconds}", "only_children|waits",
+              ("child|compile_unit",)),
+    Situation("collector", "the garbage is collected after each answer",
+              "{programs}/graph.py {seconds}", "gc",
+              (r"\bmain\b", "garbage", r"main graph\.py|gc_collect"), ("share", "share", 0.06)),
+    Situation("halves", "no fault, but two names: half of the time goes into blur(), half into scale()",
+              "{built}/render {seconds}", "computes",
+              (r"\bmain\b", r"\bblur\b", r"\bscale\b")),
+]
+
+HEALTHY = [
+    healthy("c", "{built}/solve {seconds}"),
+    healthy("python", "{programs}/text.py {seconds}"),
+    healthy("vectors", "{programs}/vectors.py {seconds} {built}/libvector.so"),
+    healthy("archive", "{programs}/archive.py {seconds}"),
+    healthy("spawn", "{built}/spawn {seconds}"),
+    healthy("belt", "{built}/belt {seconds}", alone=True),
+    healthy("crew", "{built}/crew {seconds}", "nothing", "computes", "waits"),
+    healthy("pool", "{programs}/pool.py {seconds}", "nothing", "computes", "waits"),
+    healthy("server", "{built}/listen {seconds}", "none_ran", "nothing", "event_loop", "waits"),
+    healthy("chat", "{programs}/chat.py {seconds}", "none_ran", "nothing", "event_loop", "waits"),
+    healthy("schedule", "{programs}/schedule.py {seconds}", "none_ran", "nothing", "event_loop", "waits"),
+    # Two threads are busy with different things: neither may be named.
+    healthy("two-busy", "{built}/merge {seconds}", "waits_meanwhile", "computes", "nothing", "waits",
+            unsaid="Meanwhile", alone=True),
+    healthy("short", "{built}/solve {seconds}", "too_short", record_s=0.5),
+]
+
+SITUATIONS = WAITING + RESOURCES + OTHERS + HEALTHY
+# What may be said where nothing is wrong.
+OF_HEALTHY = ("computes", "nothing", "event_loop", "none_ran", "waits")

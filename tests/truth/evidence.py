@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""What a recording says of the kernel's own accounts of a program: its CPU quota, its CPUs, its
+page faults and switches, its children, who else runs.
+
+usage: evidence.py WALLSPY quota|hidden|others|children|storms STORMS
+
+Exits 77 where no cgroup with a CPU quota can be made.
+"""
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import recorded
+import waits_for_cpu
+
+RATE = 100
+SECONDS = 3
+SPIN = waits_for_cpu.SPIN
+
+
+def throttled(group):
+    """Seconds for which GROUP has been throttled so far."""
+    numbers = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
+    return int(numbers.get("throttled_usec", 0)) / 1e6 + int(numbers.get("throttled_time", 0)) / 1e9
+
+
+def children_of(pid):
+    """{pid: name} of the processes whose parent is PID."""
+    found = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            name, rest = stat.read_text().split(" (", 1)[1].rsplit(") ", 1)
+            if int(rest.split()[1]) == pid:
+                found[int(stat.parent.name)] = name
+    return found
+
+
+def close(what, said, true, within):
+    print(f"{what}: {said:.3f} said, {true:.3f} true")
+    return abs(said - true) <= within
+
+
+def ran(pid):
+    """Seconds for which the main thread of PID has been on a CPU."""
+    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def is_part(what, said, true, elapsed):
+    """The recording saw a part of the ELAPSED seconds in which TRUE seconds were spent, and so a
+    part of them; they are no small one of the recording."""
+    least = true * SECONDS / elapsed
+    print(f"{what}: {said:.3f} said, {least:.3f} to {true:.3f} true")
+    return true > 0.3 * SECONDS and 0.8 * least - 0.1 <= said <= true + 0.01
+
+
+def check_quota(wallspy):
+    """A quota of a group above the program's own is found, and so is how long it throttled."""
+    with waits_for_cpu.quota_group("5000",
+                                   "100000") as group, waits_for_cpu.running(SPIN) as spinner:
+        below = group / "below"
+        below.mkdir()
+        (below / "cgroup.procs").write_text(str(spinner.pid))
+        os.setpriority(os.PRIO_PROCESS, spinner.pid, 3)
+        before, begun = throttled(group), time.monotonic()
+        recording, text = waits_for_cpu.record(wallspy, spinner.pid, RATE, SECONDS)
+        true = throttled(group) - before, time.monotonic() - begun
+        limits = recording.facts["processes"][0]["cpu_limits"]
+        print(text, limits)
+        spinner.kill()
+        spinner.wait()
+        below.rmdir()
+        return all([close("CPUs", limits["quota_cpus"], 0.05, 1e-6),
+                    limits["quota_path"] == str(group), limits["quota_level"] == 1,
+                    limits["nice"] == 3, limits["policy"] == "other",
+                    limits["throttled_above_ns"] == 0 if "throttled_above_ns" in limits else True,
+                    is_part("throttled", limits["throttled_ns"] / 1e9, *true),
+                    0.8 <= limits["throttled_periods"] / (SECONDS * 10) <= 1.2])
+
+
+# Runs wallspy as in a container: {root} is the root of its cgroup namespace, but wallspy itself is
+# in another group, {out}, which has no quota; and the groups are mounted at {place} as seen from
+# there.
+ENTER = """#!/bin/sh
+set -e
+case $STAGE in
+'') echo $$ >{root}/cgroup.procs; STAGE=namespace exec unshare --cgroup "$0" "$@" ;;
+namespace) echo $$ >{out}/cgroup.procs; STAGE=mounted exec unshare --mount "$0" "$@" ;;
+mounted) mount -t {kind} none {place}; exec {wallspy} "$@" ;;
+esac
+"""
+
+
+def check_hidden(wallspy):
+    """In a container: the group that throttles is above those that can be seen, and its time is
+    known all the same."""
+    with waits_for_cpu.quota_group("5000", "100000") as group, \
+            waits_for_cpu.running(SPIN) as spinner, tempfile.TemporaryDirectory() as folder:
+        if not (group / "cpu.stat.local").exists():
+            print("the kernel does not count what groups above throttled (before Linux 6.7)")
+            sys.exit(77)
+        root, job = group / "root", group / "root" / "job"
+        root.mkdir()
+        job.mkdir()
+        (job / "cgroup.procs").write_text(str(spinner.pid))
+        enter, place = pathlib.Path(folder, "enter"), pathlib.Path(folder, "groups")
+        place.mkdir()
+        enter.write_text(ENTER.format(
+            root=root, out=group.parent, place=place, wallspy=os.path.abspath(wallspy),
+            kind="cgroup -o cpu" if group.parent.name == "cpu" else "cgroup2"))
+        enter.chmod(0o755)
+        before, begun = throttled(group), time.monotonic()
+        recording, text = waits_for_cpu.record(enter, spinner.pid, RATE, SECONDS)
+        true = throttled(group) - before, time.monotonic() - begun
+        spinner.kill()
+        spinner.wait()
+        job.rmdir()
+        root.rmdir()
+    limits = recording.facts["processes"][0]["cpu_limits"]
+    print(text, limits)
+    return all([limits["groups_hidden"], "quota_cpus" not in limits, limits["throttled_ns"] == 0,
+                is_part("throttled above", limits["throttled_above_ns"] / 1e9, *true)])
+
+
+def check_others(wallspy):
+    """Two spinners on one CPU: the one that is not recorded is the busiest, and takes its half of
+    that CPU."""
+    cpu = min(os.sched_getaffinity(0))
+    spin = ["taskset", "-c", str(cpu), *SPIN]
+    environment = {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "8", "RAYON_NUM_THREADS": "5",
+                   "WALLSPY_SECRET": "no"}
+    with waits_for_cpu.running(spin) as other, subprocess.Popen(spin, env=environment) as target:
+        before = ran(other.pid)
+        recording, text = waits_for_cpu.record(wallspy, target.pid, RATE, SECONDS)
+        others = ran(other.pid) - before
+        target.kill()
+        other.kill()
+    process = recording.facts["processes"][0]
+    host = recording.facts["host_cpu"]
+    thread = recording.facts["threads"][0]
+    print(text, process, host)
+    used = process["user_ns"] + process["system_ns"]
+    return all([process["cpu_limits"]["cpus_main"] == 1, process["cpu_limits"]["cpus_any"] == 1,
+                process["environment"] == "OMP_NUM_THREADS=8 RAYON_NUM_THREADS=5",
+                close("used", used / 1e9, thread["run_ns"] / 1e9, 0.1),
+                host["cpus_online"] == os.cpu_count(), host["recorded_ns"] == used,
+                host["others_ns"] >= host["busiest"]["cpu_ns"] - 0.1e9,
+                host["busiest"]["cpu_ns"] >= 0.6e9 * others,
+                host["busy_ns"] <= host["cpus_online"] * host["over_ns"] * 1.02,
+                host["all_processes_seen"], host["processes_seen"] >= 4])
+
+
+# One child that sleeps, one that spins a second later, by a child of its own.
+LAUNCHER = "sleep 100 & sleep 1; taskset -c 0 sh -c 'sh -c \"while :; do :; done\"; :' & wait"
+
+
+def check_children(wallspy):
+    """A launcher's children are those that the kernel has, also one that came later; and one of
+    them is recorded, too."""
+    with subprocess.Popen(["sh", "-c", LAUNCHER], start_new_session=True) as launcher:
+        try:
+            while "sleep" not in children_of(launcher.pid).values():
+                time.sleep(0.01)
+            recorded_child = next(pid for pid, name in children_of(launcher.pid).items()
+                                  if name == "sleep")
+            pids = f"{launcher.pid},{recorded_child}"
+            recording, text = waits_for_cpu.record(wallspy, pids, RATE, 2 * SECONDS)
+            true = children_of(launcher.pid)
+        finally:
+            os.killpg(launcher.pid, signal.SIGKILL)
+    process = next(p for p in recording.facts["processes"] if p["pid"] == launcher.pid)
+    said = {child["pid"]: child for child in process["children"]}
+    print(text, process, true)
+    spinner = next(child for child in said.values() if child["comm"] == "sh")
+    return all([set(true) <= set(said),
+                process["children_seen"] in (2, 3),  # with "sleep 1", if it was seen
+                all(said[pid]["comm"] == comm for pid, comm in true.items()),
+                said[recorded_child]["recorded"], not spinner["recorded"],
+                said[recorded_child]["cpu_ns"] == 0, spinner["cpu_ns"] > 0.2e9])
+
+
+def check_storms(wallspy, storms):
+    """Two threads, one that takes page faults and one that sleeps and wakes, count both
+    themselves."""
+    run = recorded.record_attached(wallspy, ["-r", str(RATE)], [storms, str(SECONDS)])
+    said = {t["name"]: t for t in run.recording.facts["threads"]}
+    process = run.recording.facts["processes"][0]
+    print(run.stderr, run.stdout, process)
+    checks = []
+    true = {}
+    for line in run.stdout.splitlines()[1:]:
+        name, *numbers = line.split()
+        true[name] = dict(zip(("seconds", "minor_faults", "voluntary_switches", "user", "system"),
+                               map(float, numbers)))
+        for what in ("minor_faults", "voluntary_switches"):
+            count = true[name][what]
+            checks.append(close(f"{name}: {what}", said[name][what], count, 0.02 * count + 20))
+        for what in ("user", "system"):
+            checks.append(close(f"{name}: {what} time", said[name][what + "_ns"] / 1e9,
+                                true[name][what], 0.1))
+    checks.append(true["faulter"]["minor_faults"] > 1000 * SECONDS and
+                  true["sleeper"]["voluntary_switches"] > 30 * SECONDS)
+    count = sum(t["minor_faults"] for t in true.values())
+    checks.append(close("faults of both", process["minor_faults"], count, 0.02 * count))
+    checks.append(process["voluntary_switches"] == sum(t["voluntary_switches"]
+                                                       for t in said.values()))
+    return all(checks)
+
+
+if __name__ == "__main__":
+    checks = {"quota": check_quota, "hidden": check_hidden, "others": check_others,
+              "children": check_children, "storms": check_storms}
+    sys.exit(0 if checks[sys.argv[2]](sys.argv[1], *sys.argv[3:]) else 1)

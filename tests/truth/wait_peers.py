@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""Waits in the kernel, one of each kind, whose other side a program knows: what do a dump and a
+recording say of them?  And of those whose other side two processes have: is nobody named?
+
+usage: wait_peers.py WALLSPY
+
+ss and lslocks are asked, too, where they are installed: do they say the same?
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+# Each thread is called as its wait is, and waits for ever.  Prints what it knows: for each wait the
+# kind, the pid of the other side (null: none may be named), and what the words must have.
+PROGRAM = r'''
+import ctypes, fcntl, json, os, select, socket, subprocess, sys, threading, time
+folder = sys.argv[1]
+known = {}
+threads = []
+def wait(name, kind, pid, words, call, *args):
+    known[name] = [kind, pid, words]
+    threads.append(threading.Thread(target=call, args=args, name=name, daemon=True))
+def run(code, *args, **more):
+    return subprocess.Popen([sys.executable, "-c", code, *args], **more)
+def sleeper(**more):
+    return subprocess.Popen(["sleep", "600"], **more)
+
+child = sleeper()
+wait("child", "child", child.pid, "sleep", os.waitpid, child.pid, 0)
+other = sleeper()
+wait("waitid", "child", other.pid, "sleep", os.waitid, os.P_PID, other.pid, os.WEXITED)
+wait("any", "child", None, "children", os.wait)
+
+one = sleeper(stdout=subprocess.PIPE)
+wait("read", "pipe", one.pid, "sleep", os.read, one.stdout.fileno(), 1)
+second = sleeper(stdout=subprocess.PIPE)  # the same stack
+wait("again", "pipe", second.pid, "sleep", os.read, second.stdout.fileno(), 1)
+full = sleeper(stdin=subprocess.PIPE)
+wait("write", "pipe", full.pid, "sleep", os.write, full.stdin.fileno(), b"x" * 1000000)
+r, w = os.pipe()
+two = [sleeper(stdout=w), sleeper(stdout=w)]
+os.close(w)
+wait("shared", "pipe", None, "2 processes", os.read, r, 1)
+own = os.pipe()
+wait("own", "pipe", os.getpid(), "", os.read, own[0], 1)
+fifo = folder + "/fifo"
+os.mkfifo(fifo)
+feeder = run("import sys, time; f = open(sys.argv[1], 'w'); time.sleep(600)", fifo)
+named = os.open(fifo, os.O_RDONLY)
+wait("fifo", "pipe", feeder.pid, "", os.read, named, 1)
+
+near, far = socket.socketpair()
+partner = sleeper(stdin=far)
+far.close()
+wait("unix", "socket", partner.pid, "sleep", near.recv, 1)
+
+listener = socket.create_server(("127.0.0.1", 0))
+port = listener.getsockname()[1]
+silent = run("import socket, sys, time\n"
+             "s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True)\n"
+             "kept = [s.accept() for _ in range(5)]; time.sleep(600)",
+              stdout=subprocess.PIPE, text=True)
+upstream = int(silent.stdout.readline())
+to = [socket.create_connection(("127.0.0.1", upstream)) for _ in range(5)]
+known["upstream"] = upstream
+client = socket.create_connection(("127.0.0.1", port))
+served, where = listener.accept()
+wait("tcp", "socket", None, f"127.0.0.1:{upstream}, nothing received", to[0].recv, 1)
+wait("send", "socket", None, f"127.0.0.1:{upstream}, not all acknowledged",
+     to[1].sendall, b"x" * 50000000)
+wait("served", "socket", None, f"client 127.0.0.1:{where[1]}", served.recv, 1)
+wait("accept", "socket", None, f"connections to 127.0.0.1:{port}", listener.accept)
+six = listener
+if socket.has_dualstack_ipv6():
+    six = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+mapped = socket.socket(six.family)
+mapped.connect(("::ffff:127.0.0.1", upstream) if six.family == socket.AF_INET6 else
+               ("127.0.0.1", port))
+wait("mapped", "socket", None,
+     f"127.0.0.1:{upstream}" if six.family == socket.AF_INET6 else "", mapped.recv, 1)
+
+def epolled():
+    e = select.epoll()
+    for s in to[2:]: e.register(s, select.EPOLLIN)
+    e.register(own[0], select.EPOLLIN)
+    e.poll()
+wait("epoll", "poll", None, f"3 connections to 127.0.0.1:{upstream}, nothing received", epolled)
+def polled(*fds):
+    p = select.poll()
+    for fd in fds: p.register(fd, select.POLLIN)
+    p.poll()
+wait("poll", "poll", None, f"a connection to 127.0.0.1:{upstream}, "
+     f"nothing received; listening on 127.0.0.1:{port}", polled, to[2], listener)
+wait("outputs", "poll", one.pid, "sleep", polled, one.stdout)
+wait("select", "poll", None, f"2 connections to 127.0.0.1:{upstream}, nothing received",
+     select.select, [to[2], to[3]], [], [])
+if hasattr(os, "pidfd_open"):
+    wait("pidfd", "poll", child.pid, "the end of", polled, os.pidfd_open(child.pid))
+
+def holder(path, statement):
+    p = run("import fcntl, sys, time\nf = open(sys.argv[1], 'r+')\n" + statement +
+            "\nprint('held', flush=True); time.sleep(600)", path, stdout=subprocess.PIPE)
+    p.stdout.readline()
+    return p
+paths = [folder + "/lock%d" % i for i in range(4)]
+files = []
+for path in paths:
+    open(path, "w").close()
+    files.append(open(path, "r+"))
+flocker = holder(paths[0], "fcntl.flock(f, fcntl.LOCK_EX)")
+wait("flock", "file-lock", flocker.pid, "", fcntl.flock, files[0], fcntl.LOCK_SH)
+posix = holder(paths[1], "fcntl.lockf(f, fcntl.LOCK_EX, 100, 50)")
+far_away = holder(paths[1], "fcntl.lockf(f, fcntl.LOCK_EX, 100, 500)")  # no lock that is in the way
+wait("lockf", "file-lock", posix.pid, "", fcntl.lockf, files[1], fcntl.LOCK_EX, 10, 100)
+readers = [holder(paths[2], "fcntl.lockf(f, fcntl.LOCK_SH)") for _ in range(2)]
+wait("readers", "file-lock", None, "2 processes", fcntl.lockf, files[2], fcntl.LOCK_EX)
+# Taken by a process that has ended, and kept by its child: who shows it has it.
+inherited = run("import fcntl, os, sys, time\nf = open(sys.argv[1], 'r+')\n"
+                "fcntl.flock(f, fcntl.LOCK_EX)\npid = os.fork()\n"
+                "if pid: print(pid, flush=True); os._exit(0)\ntime.sleep(600)", paths[3],
+                stdout=subprocess.PIPE, text=True)
+heir = int(inherited.stdout.readline())
+inherited.wait()
+wait("heir", "file-lock", heir, "", fcntl.flock, files[3], fcntl.LOCK_EX)
+
+helpers = [child, other, one, second, full, *two, feeder, partner, silent, flocker, posix,
+           far_away, *readers]
+for t in threads: t.start()
+time.sleep(0.5)
+print(json.dumps({"known": known, "helpers": [h.pid for h in helpers] + [heir]}), flush=True)
+sys.stdin.read()
+'''
+
+
+def dump(wallspy, pid):
+    done = subprocess.run([wallspy, "dump", "--json", "-p", str(pid)], capture_output=True,
+                          text=True, check=True, timeout=60)
+    threads = json.loads(done.stdout)["processes"][0]["threads"]
+    return {t["name"]: t["waits_for"] for t in threads}
+
+
+def check_dump(wallspy, pid, known):
+    """Does it say what the program knows?  Twice: nothing it did the first time counts."""
+    wrong = []
+    for told in (dump(wallspy, pid), dump(wallspy, pid)):
+        for name, (kind, other, words) in known.items():
+            side = told[name] or {}
+            good = (side.get("kind") == kind and side.get("pid") == other and
+                    words in side.get("what", ""))
+            if not good:
+                wrong.append((name, (kind, other, words), side))
+    for line in wrong:
+        print("wrong:", *line)
+    return not wrong
+
+
+def check_text(wallspy, pid, known):
+    """Threads with the same stack and other sides of their own: is each there?"""
+    text = subprocess.run([wallspy, "dump", "-p", str(pid)], capture_output=True, text=True,
+                          check=True, timeout=60).stdout
+    missing = [name for name, (_, other, _) in known.items()
+               if other and not re.search(rf"\b{other}\b", text)]
+    print("not in the text:", missing)
+    return not missing
+
+
+def check_recording(wallspy, pid, known, upstream):
+    """Addresses are in the names of frames, and ports of single clients are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "out.folded")
+        done = subprocess.run([wallspy, "-q", "-d", "3", "-o", output, "-p", str(pid)],
+                              capture_output=True, text=True, check=True, timeout=60)
+        text = output.read_text()
+    leaves = {line.split(" ")[0]: line.rsplit(" ", 1)[0].split(";")[-1]
+              for line in text.splitlines()}
+    expected = {"tcp": rf"recvfrom 127\.0\.0\.1:{upstream} \[blocked\]",
+                "send": rf"sendto 127\.0\.0\.1:{upstream} \[blocked\]",
+                "served": r"recvfrom client of :\d+ \[blocked\]",
+                "accept": r"accept4 127\.0\.0\.1:\d+ \[blocked\]",
+                "read": r"read pipe \[blocked\]", "child": r"wait4 \[blocked\]"}
+    wrong = {name: leaves.get(name) for name, leaf in expected.items()
+             if not re.fullmatch(leaf, leaves.get(name) or "")}
+    print("recorded:", {name: leaves.get(name) for name in expected}, done.stderr)
+    return not wrong
+
+
+def check_tools(known, pid):
+    """The program's own knowledge against ss and lslocks."""
+    good = True
+    if shutil.which("ss"):
+        unix = subprocess.run(["ss", "-xpH"], capture_output=True, text=True, check=False).stdout
+        lines = [line.split() for line in unix.splitlines()]
+        ends = {line[5]: (line[7], " ".join(line[8:])) for line in lines if len(line) > 8}
+        pairs = [(users, ends[peer][1]) for peer, users in ends.values() if peer in ends]
+        good &= any(f"pid={pid}," in a and f"pid={known['unix'][1]}," in b for a, b in pairs)
+    if shutil.which("lslocks"):
+        locks = subprocess.run(["lslocks", "-n", "-o", "PID,PATH,MODE"], capture_output=True,
+                               text=True, check=False).stdout
+        holders = {line.split()[0] for line in locks.splitlines() if "lock0" in line}
+        good &= str(known["flock"][1]) in holders
+    print("ss and lslocks agree:", good)
+    return good
+
+
+# A parent that waits for its child's end and does not read what that writes: the famous one.
+PARENT = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdout=subprocess.PIPE)
+print(child.pid, flush=True)
+child.wait()
+"""
+
+
+def check_circle(wallspy, code, deadlock):
+    """Is it a deadlock where the child writes CODE's output, and none where it sleeps?"""
+    with subprocess.Popen([sys.executable, "-c", PARENT, code], stdout=subprocess.PIPE,
+                          text=True) as parent:
+        child = int(parent.stdout.readline())
+        time.sleep(1)
+        done = subprocess.run([wallspy, "dump", "--json", "-p", f"{parent.pid},{child}"],
+                              capture_output=True, text=True, check=False, timeout=60)
+        parent.kill()
+        end(child)
+    circles = json.loads(done.stdout)["circles"]
+    print("parent and child:", circles)
+    found = [(c["deadlock"], set(c["tids"])) for c in circles]
+    return found == ([(True, {parent.pid, child})] if deadlock else [])
+
+
+def main():
+    wallspy = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder, \
+            subprocess.Popen([sys.executable, "-c", PROGRAM, folder], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True) as target:
+        told = json.loads(target.stdout.readline())
+        known, helpers = told["known"], told["helpers"]
+        upstream = known.pop("upstream")
+        try:
+            results = [check_dump(wallspy, target.pid, known),
+                       check_text(wallspy, target.pid, known),
+                       check_recording(wallspy, target.pid, known, upstream),
+                       check_tools(known, target.pid)]
+        finally:
+            target.kill()
+            for pid in helpers:
+                end(pid)
+    results += [check_circle(wallspy, "print('x' * 1000000)", True),
+                check_circle(wallspy, "import time; time.sleep(9)", False)]
+    print(f"{len(known)} waits:", results)
+    return all(results)
+
+
+def end(pid):
+    """It is the program's child, or its child's."""
+    try:
+        os.kill(pid, 9)
+        time.sleep(0.001)
+    except ProcessLookupError:
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main() else 1)

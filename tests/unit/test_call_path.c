@@ -1,0 +1,257 @@
+/* The eight rules of what a path names, each with a case and a twin where it must not apply. */
+#include "summary/call_path.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+enum { MAX_STACKS = 8, MAX_PATHS = 3 };
+
+/* A thread's time, and the paths that are shown of it. */
+struct example {
+    struct {
+        const char *stack;
+        int percent;
+    } stacks[MAX_STACKS];
+    const char *shown; /* "60% f a.py:2 > [mutex]; 40% …" */
+};
+
+static void check(const struct example *e)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id t = builder_thread(&b, 10, NULL);
+    struct text shown = {0};
+    for (size_t i = 0; i < MAX_STACKS && e->stacks[i].stack; i++) {
+        const char *stack = e->stacks[i].stack;
+        int ms = e->stacks[i].percent * 10;
+        if (str_ends(stack, "[waiting for cpu]"))
+            builder_runnable(&b, t, stack, ms);
+        else
+            builder_run(&b, t, stack, ms, str_ends(stack, "]") ? 0 : ms);
+    }
+    profile_end(b.p, INT64_C(1000) * NS_PER_MS);
+    struct view *v = view_new(b.p, &(struct view_options){0});
+    struct call_tree *tree = call_tree_new(b.p, v);
+    struct tally tally;
+    struct call_path paths[MAX_PATHS];
+    tally_init(&tally, tree, TALLY_ALL);
+    tally_add_thread(&tally, profile_see_thread(b.p, t));
+    size_t n = call_paths_heaviest(&tally, paths, MAX_PATHS);
+    text_add(&shown, "");
+    for (size_t i = 0; i < n; i++) {
+        text_addf(&shown, "%s%d%% ", i ? "; " : "",
+                  (int)((paths[i].ns + 5 * NS_PER_MS) / (10 * NS_PER_MS)));
+        call_path_add(&shown, &paths[i]);
+        call_path_release(&paths[i]);
+    }
+    ck_assert_str_eq(shown.s, e->shown);
+    text_release(&shown);
+    tally_release(&tally);
+    call_tree_free(tree);
+    view_free(v);
+    profile_free(b.p);
+}
+
+#define CHECK_ALL(examples)                                                                        \
+    for (size_t i = 0; i < sizeof(examples) / sizeof *(examples); i++)                             \
+    check(&(examples)[i])
+
+#define MAIN  "<module>@/src/train.py:1:90 > "
+#define NUMPY "/venv/lib/python3.11/site-packages/numpy/"
+
+START_TEST(rule_1_names_the_users_last_function_and_what_it_waits_in)
+{
+    static const struct example examples[] = {
+        {{{MAIN "load@/src/a.py:1:5 > loads@/usr/lib/python3.11/json/d.py:1:2 > "
+                "scan!/usr/lib/python3.11/lib-dynload/_json.so",
+           100}},
+         "100% load a.py:5 > scan"},
+        {{{MAIN "load@/src/a.py:1:5 > db::sync!/usr/lib/libdb.so > db::wait!/usr/lib/libdb.so > "
+                "pthread_cond_wait!libc.so.6 > futex [blocked]",
+           100}},
+         "100% load a.py:5 > db::wait > [condition]"},
+        {{{MAIN "load@/src/a.py:1:5", 100}}, "100% load a.py:5"},
+        /* only a library's */
+        {{{"fit@" NUMPY "fit.py:1:2 > gemm!" NUMPY "core.so", 100}}, "100% fit fit.py:2 > gemm"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+START_TEST(rule_1_splits_where_no_child_has_half)
+{
+    static const struct example examples[] = {
+        {{{MAIN "f@/src/a.py:1:5", 45}, {MAIN "g@/src/a.py:6:7", 35}, {MAIN "h@/src/a.py:8:9", 20}},
+         "45% f a.py:5; 35% g a.py:7; 20% h a.py:9"},
+        {{{MAIN "f@/src/a.py:1:5", 70}, {MAIN "g@/src/a.py:6:7", 30}},
+         "70% f a.py:5; 30% g a.py:7"},
+        /* what is below a twentieth is of no interest */
+        {{{MAIN "f@/src/a.py:1:5", 96}, {MAIN "g@/src/a.py:6:7", 4}}, "96% f a.py:5"},
+        /* a library's ways are not the user's */
+        {{{MAIN "f@/src/a.py:1:5 > dot@" NUMPY "m.py:1:2 > x!" NUMPY "c.so", 40},
+          {MAIN "f@/src/a.py:1:5 > dot@" NUMPY "m.py:1:2 > y!" NUMPY "c.so", 30},
+          {MAIN "f@/src/a.py:1:5 > dot@" NUMPY "m.py:1:2 > z!" NUMPY "c.so", 30}},
+         "100% f a.py:5 > dot"},
+        /* but for what it calls back */
+        {{{MAIN "run@" NUMPY "m.py:1:2 > f@/src/a.py:1:5", 40},
+          {MAIN "run@" NUMPY "m.py:1:2 > g@/src/a.py:6:7", 35},
+          {MAIN "run@" NUMPY "m.py:1:2 > h@/src/a.py:8:9", 25}},
+         "40% f a.py:5; 35% g a.py:7; 25% h a.py:9"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+START_TEST(rule_2_waiting_for_a_cpu_is_no_place)
+{
+    static const struct example examples[] = {
+        {{{MAIN "f@/src/a.py:1:5", 40}, {MAIN "f@/src/a.py:1:5 > [waiting for cpu]", 60}},
+         "100% f a.py:5"},
+        {{{MAIN "f@/src/a.py:1:5 > [waiting for GIL]", 100}}, "100% f a.py:5 > [waiting for GIL]"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+START_TEST(rule_3_objects_of_one_kind_fold)
+{
+    static const struct example examples[] = {
+        {{{MAIN "f@/src/a.py:1:5 > read /mnt/data//a/1 [blocked]", 40},
+          {MAIN "f@/src/a.py:1:5 > read /mnt/data//a/2 [blocked]", 30},
+          {MAIN "f@/src/a.py:1:5 > read /mnt/data//b/1 [blocked]", 30}},
+         "100% f a.py:5 > [read 3 files: /mnt/data]"},
+        {{{MAIN "f@/src/a.py:1:5 > read /home/me/x/1 [blocked]", 60},
+          {MAIN "f@/src/a.py:1:5 > read /home/me/x/2 [blocked]", 40}},
+         "100% f a.py:5 > [read 2 files: /home/me/x]"},
+        {{{MAIN "f@/src/a.py:1:5 > read /mnt/data//a/1 [blocked]", 100}},
+         "100% f a.py:5 > [read /mnt/data/a/1]"},
+        {{{MAIN "f@/src/a.py:1:5 > ioctl /dev/a [blocked]", 55},
+          {MAIN "f@/src/a.py:1:5 > ioctl /dev/b [blocked]", 45}},
+         "55% f a.py:5 > [ioctl /dev/a]; 45% f a.py:5 > [ioctl /dev/b]"},
+        {{{MAIN "f@/src/a.py:1:5 > recvfrom 10.0.0.7:5432 [blocked]", 90},
+          {MAIN "f@/src/a.py:1:5 > recvfrom socket [blocked]", 10}},
+         "100% f a.py:5 > [recvfrom 10.0.0.7:5432]"},
+        {{{MAIN "f@/src/a.py:1:5 > recvfrom 10.0.0.7:5432 [blocked]", 40},
+          {MAIN "f@/src/a.py:1:5 > recvfrom socket [blocked]", 60}},
+         "100% f a.py:5 > [recvfrom socket, 40% 10.0.0.7:5432]"},
+        {{{MAIN "f@/src/a.py:1:5 > recvfrom 10.0.0.7:5432 [blocked]", 60},
+          {MAIN "f@/src/a.py:1:5 > recvfrom 10.0.0.8:6379 [blocked]", 40}},
+         "100% f a.py:5 > [recvfrom 2 addresses, 60% 10.0.0.7:5432]"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+START_TEST(rule_4_glue_is_passed_over)
+{
+    static const struct example examples[] = {
+        {{{"_start!app > __libc_start_main!libc.so.6 > main!app > app::main::{{closure}}!app > "
+           "core::ops::function::FnOnce::call_once!app > std::panic::catch_unwind!app > "
+           "parse!app > 0x7f00 > __gthread_mutex_lock!app > futex [blocked]",
+           100}},
+         "100% app::main > parse > [futex]"},
+        {{{"main!app > build!app > malloc!libc.so.6 > __lll_lock_wait_private!libc.so.6 > "
+           "futex [blocked]",
+           100}},
+         "100% build > malloc > [arena lock]"},
+        {{{"main!app > build!app > _int_free!libc.so.6", 100}}, "100% build > int_free"},
+        {{{"main!app > parse!app", 100}}, "100% parse"}, /* who else? */
+        {{{"main!app", 100}}, "100% main"},
+        {{{"step!app > parse!app", 100}}, "100% step > parse"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+START_TEST(rule_5_native_frames_have_lines_too)
+{
+    static const struct example examples[] = {
+        {{{"step!app|/src/step.cc:7 > parse!app|/src/parse.cc:12", 100}},
+         "100% step step.cc:7 > parse parse.cc:12"},
+        {{{"step!app|step.cc:7", 100}}, "100% step step.cc:7"},
+        {{{"step!app|/src/step.cc:7 > inflate!/usr/lib/libz.so.1|/build/zlib/inflate.c:99", 100}},
+         "100% step step.cc:7 > inflate"}, /* where library code is helps nobody */
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+START_TEST(rule_6_an_event_loops_poll_is_idle)
+{
+    static const struct example examples[] = {
+        {{{"main!app > serve!app > epoll_wait [blocked]", 90},
+          {"main!app > serve!app > f!app", 10}},
+         "10% serve > f"},
+        {{{"main!app > serve!app > futex [blocked]", 90}, {"main!app > serve!app > f!app", 10}},
+         "90% serve > [futex]; 10% serve > f"},
+        /* a twentieth of what it does, not of what it waits */
+        {{{"main!app > serve!app > epoll_wait [blocked]", 95},
+          {"main!app > serve!app > f!app", 3},
+          {"main!app > serve!app > g!app", 2}},
+         "3% serve > f; 2% serve > g"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+START_TEST(rule_7_a_guess_never_leads)
+{
+    static const struct example examples[] = {
+        {{{"step!app > wrong?!app > parse!app", 100}}, "100% step > parse"},
+        {{{"step!app > wrong?!app", 100}}, "100% step"},
+        {{{"wrong?!app > 0x7f00", 100}}, "100% 0x7f00"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+START_TEST(rule_8_names_lose_what_says_nothing)
+{
+    static const struct example examples[] = {
+        {{{"step!app > Pool::run(int)::{lambda()#1}::operator()!app", 100}},
+         "100% step > Pool::run"},
+        {{{"step!app > __memcpy_avx_unaligned_erms!libc.so.6", 100}}, "100% step > memcpy"},
+        {{{"step!app > __memcpy_avx_of_mine!app", 100}}, "100% step > __memcpy_avx_of_mine"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+/* encode() has 60 %; the library's functions in it have ever less. */
+START_TEST(a_library_keeps_what_its_caller_has)
+{
+    static const struct example examples[] = {
+        {{{MAIN "f@/src/a.py:1:5 > dumps@/usr/lib/python3/j.py:1:2 > "
+                "a!/usr/lib/python3.11/lib-dynload/_json.so",
+           35},
+          {MAIN "f@/src/a.py:1:5 > dumps@/usr/lib/python3/j.py:1:2 > "
+                "b!/usr/lib/python3.11/lib-dynload/_json.so",
+           25},
+          {MAIN "g@/src/a.py:6:7", 40}},
+         "60% f a.py:5 > dumps; 40% g a.py:7"},
+        {{{MAIN "f@/src/a.py:1:5 > dumps@/usr/lib/python3/j.py:1:2 > "
+                "a!/usr/lib/python3.11/lib-dynload/_json.so",
+           55},
+          {MAIN "f@/src/a.py:1:5 > dumps@/usr/lib/python3/j.py:1:2 > "
+                "b!/usr/lib/python3.11/lib-dynload/_json.so",
+           5},
+          {MAIN "g@/src/a.py:6:7", 40}},
+         "55% f a.py:5 > a; 40% g a.py:7"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+START_TEST(no_stack_is_no_path)
+{
+    check(&(struct example){.shown = ""});
+}
+END_TEST
+
+CHECK_MAIN("call_path", 20, rule_1_names_the_users_last_function_and_what_it_waits_in,
+           rule_1_splits_where_no_child_has_half, rule_2_waiting_for_a_cpu_is_no_place,
+           rule_3_objects_of_one_kind_fold, rule_4_glue_is_passed_over,
+           rule_5_native_frames_have_lines_too, rule_6_an_event_loops_poll_is_idle,
+           rule_7_a_guess_never_leads, rule_8_names_lose_what_says_nothing,
+           a_library_keeps_what_its_caller_has, no_stack_is_no_path)

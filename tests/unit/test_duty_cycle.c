@@ -1,0 +1,87 @@
+#include "base/duty_cycle.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+
+enum { SHARE = 30, WAIT_MS = 20, BURN_MS = 3 };
+
+static void wait_for(void)
+{
+    struct timespec t = {.tv_nsec = WAIT_MS * NS_PER_MS};
+    (void)nanosleep(&t, NULL);
+}
+
+static void burn(void)
+{
+    int64_t end_ns = clock_cpu_ns() + (int64_t)BURN_MS * NS_PER_MS;
+    while (clock_cpu_ns() < end_ns)
+        continue;
+}
+
+/* How long WORK makes wait for its next time.  RET_CPU_NS and RET_WALL_NS: no less than what it
+ * took. */
+static int64_t pause_after(void (*work)(void), int64_t least_ns, int64_t *ret_cpu_ns,
+                           int64_t *ret_wall_ns)
+{
+    struct duty_cycle r = {0};
+    *ret_cpu_ns = -clock_cpu_ns();
+    *ret_wall_ns = -clock_now_ns();
+    ck_assert(duty_cycle_begin(&r));
+    work();
+    int64_t before_ns = clock_now_ns();
+    duty_cycle_end(&r, SHARE, least_ns);
+    *ret_wall_ns += clock_now_ns();
+    *ret_cpu_ns += clock_cpu_ns();
+    int64_t due_ns = r.due_ns;
+    ck_assert(!duty_cycle_begin(&r));
+    ck_assert_int_eq(r.due_ns, due_ns);
+    return due_ns - before_ns;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+START_TEST(what_computes_waits_for_its_share)
+{
+    int64_t cpu_ns, wall_ns;
+    int64_t pause_ns = pause_after(burn, 0, &cpu_ns, &wall_ns);
+    ck_assert_int_ge(pause_ns, (int64_t)SHARE * BURN_MS * NS_PER_MS);
+    ck_assert_int_le(pause_ns, larger(SHARE * cpu_ns, wall_ns) + wall_ns);
+}
+END_TEST
+
+/* As a thread does that loses the CPU: it waits for as long as it took, not for thirty times
+ * that. */
+START_TEST(what_waits_is_due_soon)
+{
+    int64_t cpu_ns, wall_ns;
+    int64_t pause_ns = pause_after(wait_for, 0, &cpu_ns, &wall_ns);
+    ck_assert_int_ge(pause_ns, (int64_t)WAIT_MS * NS_PER_MS);
+    ck_assert_int_le(pause_ns, larger(SHARE * cpu_ns, wall_ns) + wall_ns);
+}
+END_TEST
+
+START_TEST(never_due_before_the_least_pause)
+{
+    int64_t cpu_ns, wall_ns;
+    ck_assert_int_ge(pause_after(burn, NS_PER_S, &cpu_ns, &wall_ns), NS_PER_S);
+}
+END_TEST
+
+START_TEST(due_again_when_the_pause_is_over)
+{
+    struct duty_cycle r = {0};
+    ck_assert(duty_cycle_begin(&r));
+    duty_cycle_end(&r, SHARE, 0);
+    while (clock_now_ns() < r.due_ns)
+        continue;
+    ck_assert(duty_cycle_begin(&r));
+}
+END_TEST
+
+CHECK_MAIN("duty_cycle", 20, what_computes_waits_for_its_share, what_waits_is_due_soon,
+           never_due_before_the_least_pause, due_again_when_the_pause_is_over)

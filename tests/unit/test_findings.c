@@ -1,0 +1,358 @@
+#include "summary/findings.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+enum { PID = 10 };
+
+static struct profile_builder b;
+static struct groups groups;
+static struct findings found;
+static thread_id lead;
+
+static void setup(void)
+{
+    b = builder_start(PID, "python3");
+    lead = builder_thread(&b, PID, NULL);
+}
+
+static void judge(int64_t end_ms)
+{
+    struct view_options options = {0};
+    profile_end(b.p, end_ms * NS_PER_MS);
+    groups_init(&groups, b.p, &options);
+    findings_init(&found, &groups);
+}
+
+static void teardown(void)
+{
+    findings_release(&found);
+    groups_release(&groups);
+    profile_free(b.p);
+}
+
+/* The finding at PLACE is RULE's, and says WORDS. */
+static void assert_told(size_t place, const char *rule, const char *words)
+{
+    ck_assert_uint_lt(place, found.n_told);
+    ck_assert_str_eq(found.told[place]->rule, rule);
+    if (!strstr(found.told[place]->words, words))
+        ck_abort_msg("\"%s\" is not in \"%s\"", words, found.told[place]->words);
+}
+
+static void assert_not_told(const char *rule)
+{
+    for (size_t i = 0; i < found.n_told; i++)
+        ck_assert_str_ne(found.told[i]->rule, rule);
+}
+
+static const char waits[] = "f@/src/a.py:1:3 > Worker::sync!/src/w.so > futex [blocked]";
+static const char asks[] = "Worker::run!/src/w.so > ask!/src/w.so > ioctl /dev/x [blocked]";
+static const char rests[] = "Worker::run!/src/w.so > pop!/src/w.so > futex [blocked]";
+static const char computes[] = "g@/src/a.py:5:6";
+
+/* Main waits for SYNC_MS, the worker asks meanwhile for ASK_MS of it, and waits else. */
+static thread_id main_and_worker(int64_t sync_ms, int64_t ask_ms)
+{
+    thread_id worker = builder_thread(&b, 11, "worker");
+    builder_run(&b, lead, waits, sync_ms, 0);
+    builder_run(&b, lead, computes, 4000 - sync_ms, 4000 - sync_ms);
+    builder_run(&b, worker, asks, ask_ms, 0);
+    builder_run(&b, worker, rests, 4000 - ask_ms, 0);
+    return worker;
+}
+
+START_TEST(who_is_busy_meanwhile_is_named)
+{
+    setup();
+    main_and_worker(3200, 3000);
+    judge(4000);
+    assert_told(
+        0, "waits_meanwhile",
+        "main waits 80% of its time in Worker::sync, called from f a.py:3. Meanwhile worker "
+        "is 94% in Worker::run > ask > ioctl /dev/x.");
+    teardown();
+    setup();
+    main_and_worker(3200, 1000); /* busy for a third of the wait: somebody else is waited for */
+    judge(4000);
+    assert_not_told("waits_meanwhile");
+    teardown();
+}
+END_TEST
+
+START_TEST(of_two_candidates_nobody_is_named)
+{
+    setup();
+    main_and_worker(3200, 3000);
+    builder_run(&b, builder_thread(&b, 12, "other"), "spin!/src/w.so", 4000, 4000);
+    judge(4000);
+    assert_not_told("waits_meanwhile");
+    teardown();
+}
+END_TEST
+
+/* It only waits for work while main computes. */
+/* main only joins; of the two others one works, and waits for less of its time. */
+START_TEST(a_helper_with_nothing_to_do_is_not_told_of)
+{
+    setup();
+    thread_id helper = builder_thread(&b, 11, "finalizer");
+    thread_id worker = builder_thread(&b, 12, "worker");
+    builder_run(&b, lead, "main!app > pthread_join!libc.so.6 > futex [blocked]", 4000, 0);
+    builder_run(&b, helper, "monitor!app > futex [blocked]", 4000, 0);
+    builder_run(&b, worker, "enter!app > futex [blocked]", 3000, 0);
+    builder_run(&b, worker, "work!app", 1000, 1000);
+    judge(4000);
+    assert_told(0, "waits", "worker waits 75% of its time in enter > futex.");
+    teardown();
+}
+END_TEST
+
+START_TEST(an_idle_worker_is_no_victim)
+{
+    setup();
+    thread_id worker = builder_thread(&b, 11, "worker");
+    builder_run(&b, lead, computes, 4000, 4000);
+    builder_run(&b, worker, rests, 4000, 0);
+    judge(4000);
+    ck_assert_uint_eq(found.n_told, 1);
+    assert_told(0, "computes", "main computes: it ran 100% of 4.0 s, 100% in g a.py:6.");
+    teardown();
+}
+END_TEST
+
+START_TEST(few_samples_are_no_finding)
+{
+    setup();
+    builder_run(&b, lead, waits, 400, 0);
+    judge(400);
+    ck_assert_uint_eq(found.n_told, 1);
+    assert_told(0, "too_short", "too short for a finding: 400 ms");
+    teardown();
+}
+END_TEST
+
+/* 38 seconds of each waited for the GIL, in three of four samples for the same thread. */
+START_TEST(who_has_the_gil_is_named)
+{
+    setup();
+    thread_id hog = builder_thread(&b, 11, "encode");
+    builder_run(&b, lead, "serve@/src/a.py:1:2 > [waiting for GIL]", 3400, 0);
+    builder_run(&b, lead, "serve@/src/a.py:1:2", 600, 600);
+    builder_run(&b, hog, "encode@/src/b.py:1:9", 4000, 3900);
+    for (int i = 0; i < 100; i++)
+        profile_add_gil_wait(b.p, lead, hog);
+    judge(4000);
+    assert_told(0, "gil",
+                "main waits 85% of its time for the GIL. In those samples encode held it 100%, in "
+                "encode b.py:9.");
+    assert_not_told("waits_meanwhile");
+    teardown();
+}
+END_TEST
+
+START_TEST(files_of_a_mount_are_added_up)
+{
+    setup();
+    for (int i = 0; i < 100; i++) {
+        char stack[64];
+        (void)snprintf(stack, sizeof stack, "load@/src/a.py:1:2 > read /mnt/data//%d [blocked]",
+                       i % 10);
+        builder_run(&b, lead, stack, 30, 0);
+        builder_run(&b, lead, computes, 10, 10);
+    }
+    judge(4000);
+    assert_told(
+        0, "slow_files",
+        "main spends 75% of its time reading 10 files in /mnt/data (nfs4 nfs01:/export), in "
+        "load a.py:2.");
+    teardown();
+}
+END_TEST
+
+/* The kernel counted 60 reads in 3 seconds: 50 ms each. */
+START_TEST(reads_take_their_part_of_the_time)
+{
+    setup();
+    for (int i = 0; i < 100; i++) {
+        builder_run(&b, lead, "load@/src/a.py:1:2 > read /mnt/data//1 [blocked]", 30, 0);
+        builder_run(&b, lead, computes, 10, 10);
+    }
+    profile_get_thread(b.p, lead)->usage =
+        (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .reads = 60};
+    judge(4000);
+    assert_told(0, "slow_files",
+                "main spends 75% of its time reading /mnt/data/1 (nfs4 nfs01:/export), 50 ms a "
+                "read, in load a.py:2.");
+    teardown();
+}
+END_TEST
+
+/* No kernel counts these: but waits of more than 1.5 ticks are one call each. */
+START_TEST(only_long_calls_are_counted)
+{
+    for (int is_long = 0; is_long < 2; is_long++) {
+        setup();
+        profile_set_number(b.p, METRIC_RATE_HZ, 100);
+        for (int i = 0; i < 100; i++) {
+            builder_run(&b, lead, "log@/src/a.py:1:2 > fsync /mnt/data//1 [blocked]", 30, 0);
+            profile_get_thread(b.p, lead)->runs[2L * i].waits = is_long ? 1 : 3;
+            builder_run(&b, lead, computes, 10, 10);
+        }
+        judge(4000);
+        assert_told(0, "slow_files",
+                    is_long ? "main spends 75% of its time syncing /mnt/data/1 (nfs4 "
+                              "nfs01:/export), 30 ms a sync, in log a.py:2."
+                            : "main spends 75% of its time syncing /mnt/data/1 (nfs4 "
+                              "nfs01:/export), in log a.py:2.");
+        teardown();
+    }
+}
+END_TEST
+
+/* A launcher's main thread leads nobody: its workers hardly run, and are told of all the same. */
+START_TEST(the_workers_of_a_launcher_are_told_of)
+{
+    static const struct profile_child children[] = {{.pid = 20, .recorded = true}};
+    b = builder_start(10, "gunicorn");
+    thread_id launcher = builder_thread(&b, 10, NULL);
+    builder_run(&b, launcher, "wait@/src/a.py:1:2 > futex [blocked]", 4000, 0);
+    profile_set_children(b.p, b.process, children, 1);
+    builder_process(&b, 20, "gunicorn", "");
+    thread_id worker = builder_thread(&b, 20, NULL);
+    builder_run(&b, worker, "fetch@/src/a.py:1:9 > recvfrom socket [blocked]", 3960, 0);
+    builder_run(&b, worker, "fetch@/src/a.py:1:9", 40, 40);
+    judge(4000);
+    assert_told(0, "waits",
+                "20 (gunicorn) waits 99% of its time in fetch a.py:9 > recvfrom "
+                "socket.");
+    teardown();
+}
+END_TEST
+
+START_TEST(the_odd_rank_is_named)
+{
+    b = builder_start(10, "python3");
+    profile_free(b.p);
+    b.p = profile_new(0);
+    for (int rank = 0; rank < 3; rank++) {
+        char environment[16];
+        (void)snprintf(environment, sizeof environment, "RANK=%d", rank);
+        builder_process(&b, 100 + rank, "python3", environment);
+        thread_id t = builder_thread(&b, 100 + rank, NULL);
+        if (rank == 1)
+            builder_run(&b, t, "load@/src/a.py:1:2 > read /data/x [blocked]", 3600, 0);
+        builder_run(&b, t, "all_reduce@/src/a.py:5:9 > futex [blocked]", rank == 1 ? 400 : 4000, 0);
+    }
+    judge(4000);
+    assert_told(0, "differs",
+                "rank1 differs: 90% of its time in load a.py:2, against 0% in rank0 and rank2. "
+                "Meanwhile those are in all_reduce a.py:9 > futex, 100%.");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_stall_is_named_with_what_it_did)
+{
+    setup();
+    for (int i = 0; i < 20; i++) {
+        builder_run(&b, lead, "loop@/src/a.py:1:2 > epoll_wait eventpoll [blocked]", 150, 0);
+        builder_run(&b, lead, "loop@/src/a.py:1:3 > build_report@/src/a.py:5:6", i == 7 ? 330 : 20,
+                    20);
+    }
+    judge(3710);
+    assert_told(0, "event_loop",
+                "main runs an event loop (epoll) and is idle 81% of its time. No sample found it "
+                "polling for 330 "
+                "ms, in build_report a.py:6: the longest stall.");
+    teardown();
+}
+END_TEST
+
+/* One sample that came late is no end of a stall, more than a second without one is no stall. */
+static void judge_loop_with_missed(int64_t missed_ms)
+{
+    setup();
+    for (int i = 0; i < 20; i++) {
+        builder_run(&b, lead, "loop@/src/a.py:1:2 > epoll_wait eventpoll [blocked]", 150, 0);
+        builder_run(&b, lead, "loop@/src/a.py:1:3 > work@/src/a.py:5:6", 60, 60);
+        if (i == 7) {
+            builder_missed(&b, lead, missed_ms);
+            builder_run(&b, lead, "loop@/src/a.py:1:3 > work@/src/a.py:5:6", 60, 60);
+        }
+    }
+    judge(20L * 210 + missed_ms + 60);
+}
+
+START_TEST(time_without_samples_is_no_stall)
+{
+    judge_loop_with_missed(10);
+    assert_told(0, "event_loop", "polling for 130 ms, in work a.py:6");
+    teardown();
+    judge_loop_with_missed(1500);
+    assert_told(0, "event_loop", "main runs an event loop (epoll) and is idle");
+    ck_assert_ptr_null(strstr(found.told[0]->words, "polling"));
+    teardown();
+}
+END_TEST
+
+START_TEST(a_stolen_arena_is_put_before_who_joins)
+{
+    setup();
+    builder_run(&b, lead, "main!/src/p > futex [blocked]", 4000, 0);
+    for (int i = 0; i < 4; i++) {
+        thread_id t = builder_thread(&b, 11 + i, i % 2 ? "parse-1" : "parse-2");
+        for (int k = 0; k < 100; k++) {
+            builder_run(&b, t, "build!/src/p > malloc!libc.so.6 > futex [blocked]", 16, 0);
+            builder_run(&b, t, "build!/src/p", 24, 24);
+        }
+    }
+    judge(4000);
+    assert_told(0, "malloc_arena",
+                "4 parse threads wait 40% of their time for a malloc arena's lock, in build.");
+    teardown();
+}
+END_TEST
+
+START_TEST(nothing_that_ran_is_said)
+{
+    setup();
+    builder_run(&b, lead, waits, 4000, 0);
+    builder_run(&b, builder_thread(&b, 11, "w"), "w!/src/w.so > futex [blocked]", 4000, 0);
+    judge(4000);
+    ck_assert_uint_eq(found.n_told, 1);
+    assert_told(0, "none_ran", "None of the 2 threads ran in 4.0 s. main waits in Worker::sync");
+    teardown();
+}
+END_TEST
+
+START_TEST(paragraphs_are_no_wider_than_asked)
+{
+    setup();
+    main_and_worker(3200, 3000);
+    judge(4000);
+    struct text out = {0};
+    findings_write(&found, 60, &out);
+    for (const char *line = out.s; *line;) {
+        size_t len = strcspn(line, "\n");
+        ck_assert_uint_le(utf8_columns(line, len), 60);
+        ck_assert(len == 0 || str_starts(line, "  "));
+        line += len + 1;
+    }
+    ck_assert(str_ends(out.s, ".\n\n"));
+    text_release(&out);
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings", 20, who_is_busy_meanwhile_is_named, of_two_candidates_nobody_is_named,
+           a_helper_with_nothing_to_do_is_not_told_of, an_idle_worker_is_no_victim,
+           few_samples_are_no_finding, who_has_the_gil_is_named, files_of_a_mount_are_added_up,
+           reads_take_their_part_of_the_time, only_long_calls_are_counted,
+           the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
+           a_stall_is_named_with_what_it_did, time_without_samples_is_no_stall,
+           a_stolen_arena_is_put_before_who_joins, nothing_that_ran_is_said,
+           paragraphs_are_no_wider_than_asked)

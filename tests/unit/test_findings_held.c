@@ -1,0 +1,235 @@
+/* Findings that rest on who holds what others wait for. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "summary/findings.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+enum { PID = 10, REFRESH = 11, LOADER = 12 };
+
+static struct profile_builder b;
+static struct groups groups;
+static struct findings found;
+static thread_id lead, refresh, loader;
+
+static void setup(void)
+{
+    b = builder_start(PID, "server");
+    lead = builder_thread(&b, PID, NULL);
+    refresh = builder_thread(&b, REFRESH, "refresh");
+    loader = builder_thread(&b, LOADER, "loader");
+}
+
+static void judge(void)
+{
+    struct view_options options = {0};
+    profile_end(b.p, INT64_C(4000) * NS_PER_MS);
+    groups_init(&groups, b.p, &options);
+    findings_init(&found, &groups);
+}
+
+static void teardown(void)
+{
+    findings_release(&found);
+    groups_release(&groups);
+    profile_free(b.p);
+}
+
+static void assert_first(const char *rule, const char *words)
+{
+    ck_assert_uint_gt(found.n_told, 0);
+    ck_assert_str_eq(found.told[0]->rule, rule);
+    if (!strstr(found.told[0]->words, words))
+        ck_abort_msg("\"%s\" is not in \"%s\"", words, found.told[0]->words);
+}
+
+static void assert_said(const char *words)
+{
+    for (size_t i = 0; i < found.n_told; i++)
+        if (strstr(found.told[i]->words, words))
+            return;
+    ck_abort_msg("\"%s\" is not said, but \"%s\"", words, found.told[0]->words);
+}
+
+static void assert_not_told(const char *rule)
+{
+    for (size_t i = 0; i < found.n_told; i++)
+        ck_assert_str_ne(found.told[i]->rule, rule);
+}
+
+static const char query[] = "store!server > query!server > clock_nanosleep [blocked]";
+static const char look_up[] = "serve!server > look_up!server > pthread_mutex_lock!libc.so.6";
+static const char joins[] = "serve!server > pthread_join!libc.so.6";
+static const char computes[] = "serve!server > hash!server";
+
+static struct wait_side held_by(pid_t tid)
+{
+    return (struct wait_side){
+        .thing = THING_MUTEX, .holder = HOLDER_THREAD, .pid = PID, .tid = tid, .addr = 4096};
+}
+
+static void waits_for(thread_id t, pid_t holder, int64_t ms)
+{
+    struct wait_side side = held_by(holder);
+    builder_held(&b, t, look_up, &side, ms);
+}
+
+START_TEST(who_holds_a_lock_is_named_with_what_it_does)
+{
+    setup();
+    waits_for(lead, REFRESH, 3200);
+    builder_run(&b, lead, computes, 800, 800);
+    builder_run(&b, refresh, query, 4000, 0);
+    builder_run(&b, loader, computes, 4000, 4000);
+    judge();
+    assert_first("waits_for",
+                 "main waits 80% of its time in look_up, called from serve, for a mutex "
+                 "held by refresh, which is then 100% in store > query > clock_nanosleep.");
+    assert_not_told("waits_meanwhile");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_holder_that_was_read_too_seldom_is_not_named)
+{
+    setup();
+    waits_for(lead, REFRESH, 2400);
+    struct wait_side unknown = {.thing = THING_MUTEX};
+    builder_held(&b, lead, look_up, &unknown, 800);
+    builder_run(&b, lead, computes, 800, 800);
+    builder_run(&b, refresh, query, 4000, 0);
+    judge();
+    assert_not_told("waits_for");
+    teardown();
+    setup(); /* two in turn */
+    waits_for(lead, REFRESH, 2000);
+    waits_for(lead, LOADER, 2000);
+    builder_run(&b, refresh, query, 4000, 0);
+    builder_run(&b, loader, query, 3900, 0);
+    builder_run(&b, loader, computes, 100, 100);
+    judge();
+    assert_not_told("waits_for");
+    assert_said("Several threads hold that lock in turn.");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_chain_is_followed_to_who_waits_for_nobody)
+{
+    setup();
+    waits_for(lead, REFRESH, 3200);
+    builder_run(&b, lead, computes, 800, 800);
+    waits_for(refresh, LOADER, 4000);
+    builder_run(&b, loader, query, 4000, 0);
+    judge();
+    assert_said("for a mutex held by refresh, which waits for a mutex held by loader, which is "
+                "then 100% in store > query > clock_nanosleep.");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_lock_of_no_thread_of_the_process_is_told_as_such)
+{
+    setup();
+    struct wait_side side = {.thing = THING_MUTEX, .holder = HOLDER_GONE, .tid = 2104};
+    builder_held(&b, lead, look_up, &side, 4000);
+    judge();
+    assert_first("waits_for", "for a mutex held by 2104, which is not a thread of this process: it "
+                              "has ended, or the lock was inherited by fork.");
+    teardown();
+}
+END_TEST
+
+START_TEST(who_is_joined_is_news_only_where_it_waits_itself)
+{
+    for (int computing = 0; computing < 2; computing++) {
+        struct wait_side side = held_by(REFRESH);
+        setup();
+        side.thing = THING_THREAD;
+        builder_held(&b, lead, joins, &side, 4000);
+        builder_run(&b, refresh, computing ? computes : query, 4000, computing ? 4000 : 0);
+        judge();
+        if (computing)
+            assert_not_told("waits_for");
+        else
+            assert_first("waits_for", "for refresh to end, which is then 100% in store");
+        teardown();
+    }
+}
+END_TEST
+
+static void circle(pid_t first_holder, pid_t second_holder, bool timed, int64_t last_ms)
+{
+    struct wait_side side = held_by(first_holder);
+    setup();
+    builder_run(&b, lead, computes, 4000, 4000);
+    builder_run(&b, refresh, computes, 4000 - last_ms, 4000 - last_ms);
+    builder_held(&b, refresh, look_up, &side, last_ms);
+    builder_run(&b, loader, computes, 1000, 1000);
+    side = held_by(second_holder);
+    side.timed = timed;
+    builder_held(&b, loader, look_up, &side, 3000);
+    judge();
+}
+
+START_TEST(a_circle_without_an_end_is_a_deadlock)
+{
+    circle(LOADER, REFRESH, false, 2000);
+    assert_first("deadlock", "Deadlock for 2.0 s: ");
+    assert_first("deadlock", "refresh 11 waits in look_up, called from serve, for a mutex held by "
+                             "loader 12");
+    assert_first("deadlock", "loader 12 waits in look_up, called from serve, for a mutex held by "
+                             "refresh 11");
+    assert_not_told("waits_for");
+    teardown();
+    circle(REFRESH, LOADER, false, 2000); /* each waits for itself */
+    assert_first("deadlock", "for a mutex held by itself");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_circle_that_may_end_is_no_deadlock)
+{
+    circle(LOADER, REFRESH, true, 2000);
+    assert_not_told("deadlock");
+    teardown();
+    circle(LOADER, REFRESH, false, 300); /* it is too new */
+    assert_not_told("deadlock");
+    teardown();
+    circle(LOADER, PID, false, 2000); /* main computes */
+    assert_not_told("deadlock");
+    teardown();
+    setup(); /* they ran in between */
+    waits_for(refresh, LOADER, 4000);
+    waits_for(loader, REFRESH, 4000);
+    profile_get_thread(b.p, refresh)->still_since_ns = INT64_C(3800) * NS_PER_MS;
+    builder_run(&b, lead, computes, 4000, 4000);
+    judge();
+    assert_not_told("deadlock");
+    teardown();
+}
+END_TEST
+
+START_TEST(who_waits_behind_a_deadlock_is_listed)
+{
+    setup();
+    struct wait_side side = held_by(REFRESH);
+    side.thing = THING_THREAD;
+    builder_held(&b, lead, joins, &side, 4000);
+    waits_for(refresh, LOADER, 4000);
+    waits_for(loader, REFRESH, 4000);
+    judge();
+    assert_first("deadlock", "Behind it: main 10.");
+    assert_not_told("none_ran");
+    assert_not_told("waits_for");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_held", 20, who_holds_a_lock_is_named_with_what_it_does,
+           a_holder_that_was_read_too_seldom_is_not_named,
+           a_chain_is_followed_to_who_waits_for_nobody,
+           a_lock_of_no_thread_of_the_process_is_told_as_such,
+           who_is_joined_is_news_only_where_it_waits_itself, a_circle_without_an_end_is_a_deadlock,
+           a_circle_that_may_end_is_no_deadlock, who_waits_behind_a_deadlock_is_listed)

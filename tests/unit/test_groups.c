@@ -1,0 +1,167 @@
+#include "summary/groups.h"
+#include "summary/process_name.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+static struct profile_builder b;
+static struct groups g;
+static struct text labels;
+
+/* The groups' labels after END_MS, in order: "main 10; 3 x worker-*". */
+static const char *grouped(int64_t end_ms)
+{
+    profile_end(b.p, end_ms * NS_PER_MS);
+    groups_init(&g, b.p, &(struct view_options){0});
+    text_clear(&labels);
+    text_add(&labels, "");
+    for (size_t i = 0; i < g.n; i++)
+        text_addf(&labels, "%s%s", i ? "; " : "", g.items[i].label);
+    return labels.s;
+}
+
+static void teardown(void)
+{
+    groups_release(&g);
+    profile_free(b.p);
+}
+
+/* A thread that runs RUN_PERCENT of a second in STACK, and sleeps at its caller in the rest. */
+static void worker(pid_t tid, const char *name, const char *stack, int run_percent)
+{
+    thread_id t = builder_thread(&b, tid, name);
+    builder_run(&b, t, stack, 10 * run_percent, 10 * run_percent);
+    builder_run(&b, t, "run!app > clock_nanosleep [blocked]", 1000 - 10 * run_percent, 0);
+}
+
+START_TEST(alike_threads_are_one_group)
+{
+    b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    worker(11, "worker-1", "run!app > f!app", 50);
+    worker(12, "worker-2", "run!app > f!app", 60); /* within 15 points */
+    ck_assert_str_eq(grouped(1000), "main 10; 2 x worker-*");
+    ck_assert_int_eq(g.items[1].cpu_ns, INT64_C(1100) * NS_PER_MS);
+    ck_assert_int_eq(tally_total(&g.items[1].tally, 0), INT64_C(2000) * NS_PER_MS);
+    ck_assert_str_eq(g.items[1].noun, "worker-1 and worker-2");
+    ck_assert(g.items[1].plural && g.items[0].leads && !g.items[0].plural);
+    teardown();
+}
+END_TEST
+
+static const struct {
+    const char *name, *stack;
+    int run_percent;
+} not_alike[] = {
+    {"worker-2", "run!app > f!app", 90}, /* another state */
+    {"worker-2", "run!app > g!app", 50}, /* another place */
+    {"loader", "run!app > f!app", 50},   /* another name */
+};
+
+START_TEST(threads_that_differ_are_groups_of_their_own)
+{
+    for (size_t i = 0; i < sizeof not_alike / sizeof *not_alike; i++) {
+        b = builder_start(10, "app");
+        worker(10, NULL, "run!app > f!app", 50); /* a main thread is no worker */
+        worker(11, "worker-1", "run!app > f!app", 50);
+        worker(12, not_alike[i].name, not_alike[i].stack, not_alike[i].run_percent);
+        grouped(1000);
+        ck_assert_msg(g.n == 3, "%s", labels.s);
+        teardown();
+    }
+}
+END_TEST
+
+/* A tenth of the time is too little to tell threads apart by. */
+START_TEST(small_places_do_not_count)
+{
+    b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    worker(11, "worker-1", "run!app > f!app", 9);
+    worker(12, "worker-2", "run!app > g!app", 9);
+    ck_assert_str_eq(grouped(1000), "main 10; 2 x worker-*");
+    teardown();
+}
+END_TEST
+
+START_TEST(idle_threads_need_only_the_same_pool)
+{
+    static const char pool[] = "gomp_team_barrier_wait!libgomp.so.1 > futex [blocked]";
+    b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    for (pid_t tid = 11; tid < 15; tid++)
+        builder_run(&b, builder_thread(&b, tid, NULL), pool, 1000, 0);
+    builder_run(&b, builder_thread(&b, 20, "never"), "run!app > futex [blocked]", 1000, 0);
+    ck_assert_str_eq(grouped(1000), "main 10; never 20; 4 x omp worker");
+    ck_assert(g.items[2].idle && !g.items[1].idle); /* which shows where it waits */
+    ck_assert_str_eq(g.items[2].noun, "4 omp worker threads");
+    teardown();
+}
+END_TEST
+
+static void rank(pid_t pid, const char *environment, const char *stack)
+{
+    if (pid != 10)
+        builder_process(&b, pid, "python", environment);
+    else
+        profile_get_process(b.p, b.process)->environment = profile_string(b.p, environment);
+    builder_run(&b, builder_thread(&b, pid, NULL), stack, 1000, 0);
+}
+
+START_TEST(ranks_are_grouped_and_named)
+{
+    b = builder_start(10, "python");
+    rank(10, "RANK=0 WORLD_SIZE=3", "all_reduce@/a.py:1:2 > futex [blocked]");
+    rank(20, "RANK=1 WORLD_SIZE=3", "load@/a.py:1:2 > read /mnt//x [blocked]");
+    rank(30, "RANK=2 WORLD_SIZE=3", "all_reduce@/a.py:1:2 > futex [blocked]");
+    ck_assert_str_eq(grouped(1000), "rank0, rank2 main; rank1 main");
+    ck_assert_str_eq(g.items[0].noun, "rank0 and rank2");
+    size_t len = 0;
+    const char *size = process_variable(b.p, b.process, "WORLD_SIZE", &len);
+    ck_assert(size && len == 1 && *size == '3');
+    ck_assert_ptr_null(process_variable(b.p, b.process, "SIZE", &len));
+    teardown();
+}
+END_TEST
+
+/* Whose main thread would else lead; as any that works does. */
+START_TEST(launchers_come_last)
+{
+    static const struct profile_child children[] = {{.pid = 20, .recorded = true},
+                                                    {.pid = 21, .recorded = false}};
+    static const struct {
+        int64_t cpu_ms;
+        size_t first; /* of its children */
+        const char *labels;
+    } cases[] = {
+        {0, 0, "main 20; main 10"}, {500, 0, "main 10; main 20"}, {0, 1, "main 10; main 20"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        b = builder_start(10, "torchrun");
+        builder_run(&b, builder_thread(&b, 10, NULL), "f@/a.py:1:2 > wait4 [blocked]", 1000,
+                    cases[i].cpu_ms);
+        profile_set_children(b.p, b.process, &children[cases[i].first], 1);
+        rank(20, "", "g@/a.py:1:2 > read /mnt//x [blocked]");
+        ck_assert_str_eq(grouped(1000), cases[i].labels);
+        teardown();
+    }
+}
+END_TEST
+
+START_TEST(processes_without_a_rank_are_called_by_their_pids)
+{
+    b = builder_start(10, "python");
+    rank(10, "OMP_NUM_THREADS=1", "f@/a.py:1:2 > futex [blocked]");
+    rank(20, "", "g@/a.py:1:2 > read /mnt//x [blocked]");
+    builder_run(&b, builder_thread(&b, 21, "loader"), "h@/a.py:1:2", 1000, 1000);
+    ck_assert_str_eq(grouped(1000), "main 10; main 20; 20 loader 21");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("groups", 20, alike_threads_are_one_group, threads_that_differ_are_groups_of_their_own,
+           small_places_do_not_count, idle_threads_need_only_the_same_pool, launchers_come_last,
+           ranks_are_grouped_and_named, processes_without_a_rank_are_called_by_their_pids)

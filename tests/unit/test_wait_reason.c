@@ -1,0 +1,65 @@
+#include "worker/wait_reason.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "summary/wait_text.h"
+#include "tests/support/check_main.h"
+
+static struct profile *profile;
+static struct name_limiter files;
+
+/* What a thread that waits in a read of LINK shows. */
+static const char *words_of_read(const char *link)
+{
+    struct {
+        struct sample_message m;
+        char link[64];
+    } waits = {{.snapshot = {.state = THREAD_BLOCKED, .syscall = SYS_read}}, ""};
+    (void)snprintf(waits.link, sizeof waits.link, "%s", link);
+    waits.m.wait_object_offset = sizeof waits.m;
+    waits.m.wait_object_bytes = (uint32_t)strlen(waits.link);
+    struct wait wait = wait_reason(profile, 0, &waits.m, PY_GIL_ABSENT, &files);
+    static char words[128];
+    struct text text = {0};
+    wait_add_text(&text, profile, &wait);
+    (void)snprintf(words, sizeof words, "%s", text.s);
+    text_release(&text);
+    return words;
+}
+
+START_TEST(what_is_waited_for_is_named)
+{
+    profile = profile_new(0);
+    ck_assert_str_eq(words_of_read(""), "read [blocked]");
+    ck_assert_str_eq(words_of_read("/data/a"), "read /data/a [blocked]");
+    ck_assert_str_eq(words_of_read("pipe:[123]"), "read pipe [blocked]");
+    ck_assert_str_eq(words_of_read("socket:[7]"), "read socket [blocked]");
+    ck_assert_str_eq(words_of_read("anon_inode:[eventfd]"), "read eventfd [blocked]");
+    ck_assert_str_eq(words_of_read("anon_inode:inotify"), "read inotify [blocked]");
+    name_limiter_release(&files);
+    profile_free(profile);
+}
+END_TEST
+
+START_TEST(files_are_named_up_to_a_thousand_and_devices_always)
+{
+    char path[32];
+    char wanted[128];
+    profile = profile_new(0);
+    for (int i = 0; i < 1100; i++) {
+        (void)snprintf(path, sizeof path, "/data/%d", i);
+        (void)snprintf(wanted, sizeof wanted,
+                       i < 1000 ? "read /data/%d [blocked]" : "read /data/… [blocked]", i);
+        ck_assert_str_eq(words_of_read(path), wanted);
+    }
+    ck_assert_str_eq(words_of_read("/data/7"), "read /data/7 [blocked]");
+    ck_assert_str_eq(words_of_read("/dev/null"), "read /dev/null [blocked]");
+    name_limiter_release(&files);
+    profile_free(profile);
+}
+END_TEST
+
+CHECK_MAIN("wait_reason", 20, what_is_waited_for_is_named,
+           files_are_named_up_to_a_thousand_and_devices_always)

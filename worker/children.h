@@ -1,0 +1,33 @@
+/* The children of the recorded processes, by looks at all processes of the machine. */
+#pragma once
+
+#include "base/hash.h"
+#include "profile/profile.h"
+#include "target/process_list.h"
+
+enum { MAX_CHILDREN_KEPT = 64 };
+
+struct child {
+    uint64_t pid, start_ticks;
+    char comm[TASK_COMM_BYTES];
+    int64_t cpu_ns, cpu_now_ns; /* the most that a look found; what the present one has found */
+};
+
+/* Those of one process, which were seen at any look. */
+struct children {        /* zero-initialise */
+    pid_t pid;           /* of the process */
+    bool over;           /* it has ended */
+    bool known;          /* at least one look could tell */
+    struct child *items; /* at most MAX_CHILDREN_KEPT */
+    size_t n, capacity;
+    struct map met; /* all of them */
+};
+
+/* A look at the children of N processes.  BEFORE, read at BEGAN_TICKS, is the first list; NOW the
+ * present one, to which children are added that it lacks. */
+void children_look(struct children *c, size_t n, const struct process_list *before,
+                   uint64_t began_ticks, struct process_list *now);
+/* Tells P of C, the children of its process ID; PIDS has the recorded processes' pids as keys. */
+void children_report(const struct children *c, struct profile *p, process_id id,
+                     const struct map *pids);
+void children_release(struct children *c);

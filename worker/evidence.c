@@ -1,0 +1,322 @@
+#include "worker/evidence.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/duty_cycle.h"
+#include "base/hash.h"
+#include "base/minmax.h"
+#include "target/cpu_quota.h"
+#include "target/host.h"
+#include "target/proc.h"
+#include "target/process_list.h"
+#include "target/scheduling.h"
+#include "worker/children.h"
+
+enum {
+    SHARE = 600,      /* one part of the time is for looks at the recorded processes */
+    LIST_SHARE = 500, /* one for looks at all processes */
+    MOST_PROCESSES = 4096,
+    LONGEST_LIST_NS = 30 * NS_PER_MS,
+    LIST_EVERY_NS = 1500 * NS_PER_MS, /* a command that was just launched has no children yet */
+};
+
+/* One process; where nothing can be read any more the last that could be stays. */
+struct witness {
+    const struct target_process *process;
+    int64_t first_ns, last_ns;
+    struct task_stat first, last;
+    struct cpu_quota *quota;
+    struct scheduling scheduling;
+    bool scheduling_known;
+    bool over; /* the process has ended */
+};
+
+struct evidence {
+    struct profile *profile;
+    struct witness *witnesses; /* by the sampler's numbers of the processes */
+    size_t n, witnesses_capacity, children_capacity;
+    struct duty_cycle looking;
+    int64_t first_ns;
+    struct host_cpu first_host;
+    int64_t first_own_ns;
+    struct process_list before, now;
+    struct duty_cycle listing;
+    int64_t listed_ns;         /* when NOW was read; 0: not yet */
+    uint64_t before_ticks;     /* when BEFORE was */
+    struct children *children; /* of each process */
+    struct map pids;           /* of the recorded processes, as keys */
+};
+
+static int64_t own_cpu_ns(void)
+{
+    struct timespec t;
+    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0
+               ? (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec
+               : 0;
+}
+
+static bool is_known(const struct witness *w)
+{
+    return w->first_ns;
+}
+
+/* ---- a look ---- */
+
+/* Returns whether the process is there; one that has taken over its pid is not. */
+static bool read_stat(struct witness *w)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_stat stat;
+    ssize_t len = proc_read_text(w->process->pid, 0, "stat", text, sizeof text);
+    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0 ||
+        (is_known(w) && stat.start_ticks != w->first.start_ticks))
+        return false;
+    w->last = stat;
+    w->last_ns = clock_now_ns();
+    return true;
+}
+
+/* A zombie's group and CPUs are not told any more. */
+static bool has_ended(const struct witness *w)
+{
+    return w->last.state == 'Z' || w->last.state == 'X';
+}
+
+static void first_look(struct witness *w)
+{
+    w->quota = cpu_quota_new(w->process->pid);
+    w->scheduling_known = scheduling_read(w->process->pid, &w->scheduling) == 0;
+    if (!read_stat(w))
+        return;
+    w->first = w->last;
+    w->first_ns = w->last_ns;
+}
+
+static void look(struct witness *w)
+{
+    if (w->over)
+        return;
+    if (!is_known(w) || !read_stat(w) || has_ended(w)) {
+        cpu_quota_read(w->quota);
+        return;
+    }
+    cpu_quota_look(w->quota, w->process->pid);
+    if (scheduling_read(w->process->pid, &w->scheduling) == 0)
+        w->scheduling_known = true;
+}
+
+void evidence_add(struct evidence *e, const struct target_process *process)
+{
+    size_t i = e->n;
+    e->witnesses = array_reserve(e->witnesses, &e->witnesses_capacity, i + 1, sizeof *e->witnesses);
+    e->children = array_reserve(e->children, &e->children_capacity, i + 1, sizeof *e->children);
+    e->witnesses[i] = (struct witness){.process = process};
+    e->children[i] = (struct children){.pid = process->pid};
+    first_look(&e->witnesses[i]);
+    map_put(&e->pids, (uint64_t)process->pid, i);
+    e->n++;
+}
+
+void evidence_end(struct evidence *e, size_t number)
+{
+    if (!e)
+        return;
+    e->witnesses[number].over = true;
+    e->children[number].over = true;
+}
+
+struct evidence *evidence_new(struct profile *p, struct target_process *const *processes, size_t n)
+{
+    struct evidence *e = xcalloc(1, sizeof *e);
+    e->profile = p;
+    for (size_t i = 0; i < n; i++)
+        evidence_add(e, processes[i]);
+    e->first_host = host_cpu_read();
+    e->first_own_ns = own_cpu_ns();
+    e->first_ns = clock_now_ns();
+    return e;
+}
+
+/* The first time when the sampling goes on already. */
+static void list_processes(struct evidence *e)
+{
+    if (!duty_cycle_begin(&e->listing))
+        return;
+    uint64_t ticks = process_list_ticks();
+    process_list_read(&e->now, MOST_PROCESSES, LONGEST_LIST_NS);
+    if (!e->listed_ns) {
+        e->before_ticks = ticks;
+        process_list_copy(&e->before, &e->now);
+    }
+    children_look(e->children, e->n, &e->before, e->before_ticks, &e->now);
+    duty_cycle_end(&e->listing, LIST_SHARE, 0);
+    e->listed_ns = clock_now_ns();
+}
+
+void evidence_look(struct evidence *e)
+{
+    if (!e)
+        return;
+    if (!e->listed_ns || clock_now_ns() - e->listed_ns >= LIST_EVERY_NS)
+        list_processes(e);
+    if (!duty_cycle_begin(&e->looking))
+        return;
+    for (size_t i = 0; i < e->n; i++)
+        look(&e->witnesses[i]);
+    duty_cycle_end(&e->looking, SHARE, NS_PER_S);
+}
+
+/* ---- what the profile is told ---- */
+
+static void report_limits(const struct witness *w, struct profile *p)
+{
+    struct cpu_quota_facts quota = cpu_quota_facts(w->quota);
+    string_id path = *quota.path ? profile_string(p, quota.path) : (string_id){0};
+    profile_get_process(p, w->process->id)->cpu_limits = (struct profile_cpu_limits){
+        .known = w->scheduling_known || quota.version,
+        .cgroup_version = quota.version,
+        .quota_cpus = quota.cpus,
+        .quota_path = path,
+        .quota_level = quota.level,
+        .groups_hidden = quota.hidden,
+        .periods = quota.periods,
+        .throttled_periods = quota.throttled_periods,
+        .throttled_ns = quota.throttled_ns,
+        .throttled_above_ns = quota.throttled_above_ns,
+        .cpus_main = w->scheduling.cpus_main,
+        .cpus_any = w->scheduling.cpus_any,
+        .threads_pinned = w->scheduling.threads_pinned,
+        .nice = w->scheduling.nice,
+        .policy = w->scheduling.policy,
+    };
+}
+
+static uint64_t since(uint64_t before, uint64_t now)
+{
+    return now > before ? now - before : 0;
+}
+
+static int64_t ticks_ns(uint64_t before, uint64_t now)
+{
+    return (int64_t)since(before, now) * (NS_PER_S / max_i64(sysconf(_SC_CLK_TCK), 1));
+}
+
+static void report_usage(const struct witness *w, struct profile *p)
+{
+    struct profile_process *process = profile_get_process(p, w->process->id);
+    process->usage = (struct profile_usage){
+        .over_ns = w->last_ns - w->first_ns,
+        .user_ns = ticks_ns(w->first.user_ticks, w->last.user_ticks),
+        .system_ns = ticks_ns(w->first.system_ticks, w->last.system_ticks),
+        .minor_faults = since(w->first.minor_faults, w->last.minor_faults),
+        .major_faults = since(w->first.major_faults, w->last.major_faults),
+    };
+    process->children_cpu_ns = ticks_ns(w->first.children_ticks, w->last.children_ticks);
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
+        bool own = t->process.ix == w->process->id.ix;
+        process->usage.voluntary += own ? t->usage.voluntary : 0;
+        process->usage.involuntary += own ? t->usage.involuntary : 0;
+        process->usage.reads += own ? t->usage.reads : 0;
+    }
+}
+
+static bool is_other(const struct evidence *e, uint64_t pid)
+{
+    uint64_t unused;
+    return pid != (uint64_t)getpid() && !map_get(&e->pids, pid, &unused);
+}
+
+static void find_busiest(const struct evidence *e, struct profile_host *ret)
+{
+    size_t busiest = 0;
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < e->now.n; i++) {
+        int64_t ns = process_list_used_ns(&e->before, &e->now, i, e->before_ticks);
+        if (ns <= most_ns || !is_other(e, e->now.items[i].pid))
+            continue;
+        most_ns = ns;
+        busiest = i;
+    }
+    if (!most_ns)
+        return;
+    const struct listed_process *found = &e->now.items[busiest];
+    ret->busiest = (struct profile_busy_process){.pid = (pid_t)found->pid,
+                                                 .comm = profile_string(e->profile, found->comm),
+                                                 .cpu_ns = most_ns};
+}
+
+/* Where it is too soon for another look the last one stands. */
+static void report_processes(struct evidence *e, struct profile_host *ret)
+{
+    list_processes(e);
+    ret->processes_seen = (uint32_t)e->now.n;
+    ret->all_processes_seen = e->before.whole && e->now.whole;
+    if (ret->all_processes_seen)
+        find_busiest(e, ret);
+    for (size_t i = 0; i < e->n; i++)
+        children_report(&e->children[i], e->profile, e->witnesses[i].process->id, &e->pids);
+}
+
+static int64_t recorded_ns(const struct evidence *e)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < e->n; i++) {
+        const struct profile_usage *u =
+            &profile_see_process(e->profile, e->witnesses[i].process->id)->usage;
+        ns += u->user_ns + u->system_ns;
+    }
+    return ns;
+}
+
+static void report_host(struct evidence *e)
+{
+    struct host_cpu now = host_cpu_read();
+    const struct host_cpu *first = &e->first_host;
+    struct profile_host host = {
+        .over_ns = clock_now_ns() - e->first_ns,
+        .cpus_online = (uint32_t)max_i64(sysconf(_SC_NPROCESSORS_ONLN), 0),
+        .busy_ns = max_i64(now.busy_ns - first->busy_ns, 0),
+        .interrupts_ns = max_i64(now.interrupts_ns - first->interrupts_ns, 0),
+        .stolen_ns = max_i64(now.stolen_ns - first->stolen_ns, 0),
+        .wallspy_ns = max_i64(own_cpu_ns() - e->first_own_ns, 0), /* less in a forked wallspy */
+        .recorded_ns = recorded_ns(e),
+    };
+    host.others_ns = max_i64(host.busy_ns - host.wallspy_ns - host.recorded_ns, 0);
+    report_processes(e, &host);
+    *profile_get_host(e->profile) = host;
+    profile_set_number(e->profile, METRIC_STOLEN_S, (double)host.stolen_ns / NS_PER_S);
+}
+
+void evidence_report(struct evidence *e)
+{
+    if (!e)
+        return;
+    for (size_t i = 0; i < e->n; i++) {
+        look(&e->witnesses[i]);
+        report_limits(&e->witnesses[i], e->profile);
+        report_usage(&e->witnesses[i], e->profile);
+    }
+    report_host(e);
+}
+
+struct evidence *evidence_free(struct evidence *e)
+{
+    if (!e)
+        return NULL;
+    for (size_t i = 0; i < e->n; i++)
+        cpu_quota_free(e->witnesses[i].quota);
+    for (size_t i = 0; i < e->n; i++)
+        children_release(&e->children[i]);
+    free(e->children);
+    map_release(&e->pids);
+    process_list_release(&e->before);
+    process_list_release(&e->now);
+    free(e->witnesses);
+    free(e);
+    return NULL;
+}

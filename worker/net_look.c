@@ -1,0 +1,121 @@
+#include "worker/net_look.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+
+enum { MOST_KNOWN = 1 << 14, MOST_WISHES = 4096, MOST_NAMESPACES = 64 };
+
+bool net_look_has(const struct net_look *l, uint64_t inode, struct net_socket *ret)
+{
+    uint64_t at;
+    if (!map_get(&l->known, inode, &at))
+        return false;
+    *ret = l->sockets[at];
+    return true;
+}
+
+static void wish(struct net_look *l, pid_t pid, uint64_t inode)
+{
+    uint64_t unused;
+    if (l->n_wishes == MOST_WISHES || map_get(&l->wished, inode, &unused))
+        return;
+    map_put(&l->wished, inode, 1);
+    l->wishes = array_reserve(l->wishes, &l->wishes_capacity, l->n_wishes + 1, sizeof *l->wishes);
+    l->wishes[l->n_wishes++] = (struct net_wish){inode, pid};
+}
+
+enum net_known net_look_find(struct net_look *l, pid_t pid, uint64_t inode, struct net_socket *ret)
+{
+    uint64_t unused;
+    if (net_look_has(l, inode, ret))
+        return NET_KNOWN;
+    if (map_get(&l->asked, inode, &unused))
+        return NET_NO_SOCKET;
+    wish(l, pid, inode);
+    return NET_UNKNOWN;
+}
+
+static void set_listening(struct net_look *l, uint16_t port)
+{
+    l->listening[port / 8] |= (uint8_t)(1U << port % 8);
+}
+
+static bool see_socket(void *ctx, const struct net_socket *s)
+{
+    struct net_look *l = ctx;
+    uint64_t unused;
+    if (s->state == NET_LISTEN && !s->udp)
+        set_listening(l, s->local.port);
+    if (!s->inode || !map_get(&l->wished, s->inode, &unused))
+        return true;
+    l->sockets = array_reserve(l->sockets, &l->capacity, l->n + 1, sizeof *l->sockets);
+    l->sockets[l->n] = *s;
+    map_put(&l->known, s->inode, l->n++);
+    return true;
+}
+
+static uint64_t namespace_of(pid_t pid)
+{
+    struct stat st;
+    char path[48];
+    (void)snprintf(path, sizeof path, "/proc/%d/ns/net", pid);
+    return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* Reads the tables of the namespaces of all wishes, each once. */
+static void read_tables(struct net_look *l, int64_t longest_ns)
+{
+    uint64_t done[MOST_NAMESPACES];
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_wishes; i++) {
+        uint64_t ns = namespace_of(l->wishes[i].pid);
+        size_t k = 0;
+        while (k < n && done[k] != ns)
+            k++;
+        if (!ns || k < n || n == MOST_NAMESPACES)
+            continue;
+        done[n++] = ns;
+        (void)net_sockets_each(l->wishes[i].pid, longest_ns, see_socket, l);
+    }
+}
+
+void net_look_forget(struct net_look *l)
+{
+    map_clear(&l->known);
+    map_clear(&l->asked);
+    l->n = 0;
+}
+
+bool net_look_run(struct net_look *l, int64_t longest_ns)
+{
+    uint64_t unused;
+    if (!l->n_wishes)
+        return false;
+    if (l->n + l->asked.n > MOST_KNOWN)
+        net_look_forget(l);
+    read_tables(l, longest_ns);
+    for (size_t i = 0; i < l->n_wishes; i++)
+        if (!map_get(&l->known, l->wishes[i].inode, &unused))
+            map_put(&l->asked, l->wishes[i].inode, 1);
+    l->n_wishes = 0;
+    map_clear(&l->wished);
+    return true;
+}
+
+bool net_look_serves(const struct net_look *l, const struct net_socket *s)
+{
+    return l->listening[s->local.port / 8] >> s->local.port % 8 & 1;
+}
+
+void net_look_release(struct net_look *l)
+{
+    map_release(&l->known);
+    map_release(&l->asked);
+    map_release(&l->wished);
+    free(l->sockets);
+    free(l->wishes);
+    *l = (struct net_look){0};
+}

@@ -1,0 +1,36 @@
+/* What is known of TCP and UDP sockets by their inodes.  They are asked for first, and then read
+ * together, since the kernel lists all sockets of a network namespace or none.
+ *
+ * An inode is the same socket's for as long as that is open, and a connected socket keeps its
+ * addresses: an answer may be used again. */
+#pragma once
+
+#include "base/hash.h"
+#include "target/net_sockets.h"
+
+struct net_wish {
+    uint64_t inode;
+    pid_t pid; /* a process in whose namespace it is */
+};
+struct net_look {     /* zero-initialise */
+    struct map known; /* inode → index of SOCKETS */
+    struct net_socket *sockets;
+    size_t n, capacity;
+    struct map asked; /* inodes that were, and are in no table: they are no such sockets */
+    struct map wished;
+    struct net_wish *wishes; /* those, for the next reading */
+    size_t n_wishes, wishes_capacity;
+    uint8_t listening[(UINT16_MAX + 1) / 8]; /* ports, of all namespaces */
+};
+enum net_known { NET_UNKNOWN, NET_KNOWN, NET_NO_SOCKET };
+/* What is known of INODE.  Unknown: it is wished for. */
+enum net_known net_look_find(struct net_look *l, pid_t pid, uint64_t inode, struct net_socket *ret);
+/* Is it known already?  Wishes for nothing. */
+bool net_look_has(const struct net_look *l, uint64_t inode, struct net_socket *ret);
+/* Reads what is wished for.  False: nothing was. */
+bool net_look_run(struct net_look *l, int64_t longest_ns);
+/* Forgets what is known, so that it is read anew: how much was received changes. */
+void net_look_forget(struct net_look *l);
+/* Does a program listen on S's own port, so that the other side is a client of it? */
+bool net_look_serves(const struct net_look *l, const struct net_socket *s);
+void net_look_release(struct net_look *l);

@@ -1,0 +1,118 @@
+/* wait4, waitid(2): which child.  Source: the man pages of the two. */
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "target/proc.h"
+#include "worker/peer_find.h"
+
+enum { ID_ALL = 0, ID_PID = 1, ID_PIDFD = 3 }; /* idtype_t of waitid(2); sys/wait.h is sampler/'s */
+
+struct wanted_child {
+    bool any;
+    pid_t pid;      /* as the thread calls it */
+    bool seen_here; /* PID is as wallspy calls it */
+};
+
+static bool of_pidfd(const struct peer_wait *w, struct wanted_child *ret)
+{
+    char info[PROC_TEXT_BYTES];
+    if (descriptor_read_info(w->pid, w->args[1], info, sizeof info) < 0)
+        return false;
+    *ret = (struct wanted_child){.pid = descriptor_pidfd(info), .seen_here = true};
+    return ret->pid > 0;
+}
+
+/* False: a group of processes. */
+static bool which_child(const struct peer_wait *w, struct wanted_child *ret)
+{
+    int32_t pid = (int32_t)(uint32_t)w->args[0];
+    *ret = (struct wanted_child){0};
+    if (w->number == SYS_waitid) {
+        if (pid == ID_PIDFD)
+            return of_pidfd(w, ret);
+        if (pid != ID_ALL && pid != ID_PID)
+            return false;
+        pid = pid == ID_ALL ? -1 : (int32_t)(uint32_t)w->args[1];
+    }
+    ret->any = pid == -1;
+    ret->pid = pid;
+    ret->seen_here = w->own_namespace;
+    return ret->any || pid > 0;
+}
+
+static bool read_child(pid_t pid, pid_t parent, struct task_stat *ret)
+{
+    char text[PROC_TEXT_BYTES];
+    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
+    return len > 0 && task_stat_parse(text, (size_t)len, ret) == 0 && ret->ppid == parent;
+}
+
+static void tell_child(pid_t pid, const struct task_stat *child, struct peer_answer *ret)
+{
+    bool stopped = child->state == 'T' || child->state == 't';
+    ret->holder = HOLDER_PROCESS;
+    ret->pid = pid;
+    text_add_tame(&ret->what, child->comm, strnlen(child->comm, sizeof child->comm));
+    if (stopped || child->state == 'Z')
+        text_add(&ret->what, stopped ? ", which is stopped" : ", which has ended");
+}
+
+/* Is P the child that is meant, as far as its name goes? */
+static bool is_called(const struct listed_process *p, const struct wanted_child *child)
+{
+    struct task_status status;
+    return child->any ||
+           (proc_status((pid_t)p->pid, 0, &status) == 0 && status.ns_tid == child->pid);
+}
+
+/* Looks through all processes for children.  False: they have to be listed first. */
+static bool find_among_all(struct peer_looks *l, const struct peer_wait *w,
+                           const struct wanted_child *child, struct peer_answer *ret)
+{
+    size_t n = 0;
+    pid_t found = 0;
+    struct task_stat stat;
+    if (l->listed_ns <= w->since_ns) {
+        l->want_processes = true;
+        return false;
+    }
+    for (size_t i = 0; i < l->processes.n && l->processes.whole; i++) {
+        const struct listed_process *p = &l->processes.items[i];
+        if (p->ppid != (uint64_t)w->pid || !is_called(p, child))
+            continue;
+        n++;
+        found = (pid_t)p->pid;
+    }
+    if (n == 1 && read_child(found, w->pid, &stat))
+        tell_child(found, &stat, ret);
+    else if (n > 1)
+        text_addf(&ret->what, "%zu children", n);
+    return true;
+}
+
+/* Between fork and execve a child has its parent's name. */
+static bool may_exec_yet(const struct peer_wait *w, const struct peer_answer *a)
+{
+    enum { YOUNG_TICKS = 20 }; /* 0.2 s */
+    struct task_stat child;
+    char comm[TASK_COMM_BYTES];
+    return a->holder == HOLDER_PROCESS && read_child(a->pid, w->pid, &child) &&
+           process_list_ticks() - child.start_ticks < YOUNG_TICKS &&
+           proc_read_comm(w->pid, 0, comm) > 0 && str_eq(comm, child.comm);
+}
+
+void peer_find_child(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
+{
+    struct wanted_child child;
+    struct task_stat stat;
+    if (!which_child(w, &child))
+        return;
+    if (child.any || !child.seen_here)
+        ret->later = !find_among_all(l, w, &child, ret);
+    else if (read_child(child.pid, w->pid, &stat))
+        tell_child(child.pid, &stat, ret);
+    if (!l->exact && may_exec_yet(w, ret))
+        ret->later = true;
+    else if (!ret->later)
+        ret->thing = THING_CHILD;
+}

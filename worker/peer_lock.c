@@ -1,0 +1,105 @@
+/* fcntl(2), flock(2): who has the lock.  /proc/locks names the process that took it, which may have
+ * ended while a child that inherited it goes on; whoever has the lock shows it in a fdinfo of its
+ * own.  Source: fcntl_locking(2), flock(2), proc_pid_fdinfo(5). */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/bytes.h"
+#include "worker/peer_find.h"
+
+enum { MOST_LOCKS = 64, LOCK_INFO_BYTES = 16 * 1024, FLOCK_KINDS = 3 /* LOCK_SH | LOCK_EX */ };
+
+/* The lock that the thread waits for. */
+struct wanted_lock {
+    bool by_flock, write;
+    uint64_t start, end; /* END is part of it */
+    struct stat file;
+};
+
+static bool stat_descriptor(pid_t pid, uint64_t fd, struct stat *ret)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%u", pid, (unsigned)fd);
+    return stat(path, ret) == 0;
+}
+
+/* `struct flock` of x86-64: l_type 0, l_whence 2, l_start 8, l_len 16.  Only ranges that count from
+ * the file's begin are known. */
+static bool read_range(const struct peer_wait *w, struct wanted_lock *ret)
+{
+    enum { BYTES = 24, START = 8, LEN = 16 };
+    uint8_t bytes[BYTES];
+    int16_t kind[2];
+    if (mem_read(w->live, w->args[2], bytes, sizeof bytes) < 0)
+        return false;
+    memcpy(kind, bytes, sizeof kind);
+    int64_t start = (int64_t)get_u64(bytes + START);
+    int64_t len = (int64_t)get_u64(bytes + LEN);
+    ret->write = kind[0] == F_WRLCK;
+    ret->start = (uint64_t)start;
+    ret->end = len ? (uint64_t)start + (uint64_t)len - 1 : UINT64_MAX;
+    return (kind[0] == F_WRLCK || kind[0] == F_RDLCK) && kind[1] == SEEK_SET && start >= 0 &&
+           len >= 0;
+}
+
+static bool which_lock(const struct peer_wait *w, struct wanted_lock *ret)
+{
+    *ret = (struct wanted_lock){.by_flock = w->number == SYS_flock, .end = UINT64_MAX};
+    if (!stat_descriptor(w->pid, w->args[0], &ret->file))
+        return false;
+    if (!ret->by_flock)
+        return (w->args[1] == F_SETLKW || w->args[1] == F_OFD_SETLKW) && read_range(w, ret);
+    ret->write = (w->args[1] & FLOCK_KINDS) == LOCK_EX;
+    return ret->write || (w->args[1] & FLOCK_KINDS) == LOCK_SH;
+}
+
+/* Does USER's descriptor have a lock that the thread has to wait for? */
+static bool has_lock(const struct fd_user *user, const void *ctx)
+{
+    const struct wanted_lock *wanted = ctx;
+    char info[LOCK_INFO_BYTES];
+    struct file_lock locks[MOST_LOCKS];
+    struct stat file;
+    if (!stat_descriptor(user->pid, user->fd, &file) || file.st_ino != wanted->file.st_ino ||
+        file.st_dev != wanted->file.st_dev ||
+        descriptor_read_info(user->pid, user->fd, info, sizeof info) < 0)
+        return false;
+    size_t n = descriptor_locks(info, locks, MOST_LOCKS);
+    for (size_t i = 0; i < n; i++) {
+        const struct file_lock *lock = &locks[i];
+        if (lock->inode == wanted->file.st_ino &&
+            (lock->kind == FILE_LOCK_FLOCK) == wanted->by_flock && (lock->write || wanted->write) &&
+            lock->start <= wanted->end && lock->end >= wanted->start)
+            return true;
+    }
+    return false;
+}
+
+/* A lock that the thread's own descriptor has already, and wants to change, is shown by all who
+ * inherited that, too: who stands in the way cannot be told. */
+static bool has_one_itself(const struct peer_wait *w)
+{
+    char info[LOCK_INFO_BYTES];
+    struct file_lock lock;
+    return descriptor_read_info(w->pid, w->args[0], info, sizeof info) < 0 ||
+           descriptor_locks(info, &lock, 1) > 0;
+}
+
+void peer_find_lock(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
+{
+    struct wanted_lock wanted;
+    struct peer_users users = {0};
+    uint64_t inode;
+    if (descriptor_parse_link(w->link, &inode) != DESCRIPTOR_FILE || !which_lock(w, &wanted))
+        return;
+    if (!has_one_itself(w))
+        ret->later = !peer_users_find(l, w, w->link, has_lock, &wanted, &users);
+    if (ret->later)
+        return;
+    ret->thing = THING_FILE_LOCK;
+    peer_users_tell(&users, ret);
+}

@@ -1,0 +1,176 @@
+/* Pipes and sockets: the other end. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "target/proc.h"
+#include "target/unix_peer.h"
+#include "worker/peer_socket.h"
+
+/* ---- pipes ---- */
+
+struct pipe_end {
+    bool reads; /* the thread does: who writes is looked for */
+    dev_t device;
+    ino_t inode;
+};
+
+static bool stat_descriptor(pid_t pid, uint64_t fd, struct stat *ret)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%u", pid, (unsigned)fd);
+    return stat(path, ret) == 0 && S_ISFIFO(ret->st_mode);
+}
+
+static bool is_other_end(const struct fd_user *user, const void *ctx)
+{
+    const struct pipe_end *end = ctx;
+    char info[PROC_TEXT_BYTES];
+    struct stat file;
+    if (!stat_descriptor(user->pid, user->fd, &file) || file.st_dev != end->device ||
+        file.st_ino != end->inode ||
+        descriptor_read_info(user->pid, user->fd, info, sizeof info) < 0)
+        return false;
+    int access = descriptor_access(info);
+    return access == O_RDWR || access == (end->reads ? O_WRONLY : O_RDONLY);
+}
+
+void peer_find_pipe(struct peer_looks *l, const struct peer_wait *w, bool reads,
+                    struct peer_answer *ret)
+{
+    struct peer_users users;
+    struct stat file;
+    if (!stat_descriptor(w->pid, w->args[0], &file))
+        return;
+    const struct pipe_end end = {reads, file.st_dev, file.st_ino};
+    ret->later = !peer_users_find(l, w, w->link, is_other_end, &end, &users);
+    if (ret->later)
+        return;
+    ret->thing = THING_PIPE;
+    peer_users_tell(&users, ret);
+}
+
+/* ---- sockets ---- */
+
+static bool any_user(const struct fd_user *user, const void *ctx)
+{
+    (void)user;
+    (void)ctx;
+    return true;
+}
+
+static void find_unix(struct peer_looks *l, const struct peer_wait *w, uint64_t inode,
+                      struct peer_answer *ret)
+{
+    struct unix_socket socket;
+    struct unix_socket other = {0};
+    struct peer_users users = {0};
+    char link[32];
+    if (!unix_socket_is_here(w->pid) || unix_socket_read(inode, &socket) < 0)
+        return;
+    ret->timed = true;
+    if (socket.listens) {
+        ret->thing = THING_SOCKET;
+        text_add(&ret->what, "connections to unix:");
+        text_add_tame(&ret->what, socket.path, strnlen(socket.path, sizeof socket.path));
+        return;
+    }
+    if (socket.peer) {
+        (void)snprintf(link, sizeof link, "socket:[%llu]", (unsigned long long)socket.peer);
+        ret->later = !peer_users_find(l, w, link, any_user, NULL, &users);
+        (void)unix_socket_read(socket.peer, &other);
+    }
+    if (ret->later)
+        return;
+    ret->thing = THING_SOCKET;
+    peer_users_tell(&users, ret);
+    if (other.path[0]) {
+        text_add(&ret->address, "unix:");
+        text_add_tame(&ret->address, other.path, strnlen(other.path, sizeof other.path));
+    }
+}
+
+void peer_add_socket(const struct peer_looks *l, const struct net_socket *s, struct text *out)
+{
+    if (s->udp && !s->remote.port) {
+        text_add(out, "UDP on ");
+        net_address_add(out, &s->local);
+    } else if (s->state == NET_LISTEN && !s->udp) {
+        text_add(out, "listening on ");
+        net_address_add(out, &s->local);
+    } else if (!s->udp && net_look_serves(&l->net, s)) {
+        text_addf(out, "client of :%u", s->local.port);
+    } else {
+        text_add(out, s->udp ? "UDP " : "");
+        net_address_add(out, &s->remote);
+    }
+}
+
+void peer_add_address(const struct peer_looks *l, const struct net_socket *s, struct text *out)
+{
+    if (s->state == NET_LISTEN && !s->udp)
+        net_address_add(out, &s->local);
+    else
+        peer_add_socket(l, s, out);
+}
+
+void peer_add_what(const struct peer_looks *l, const struct net_socket *s, struct text *out)
+{
+    bool client = !s->udp && s->state != NET_LISTEN && net_look_serves(&l->net, s);
+    if (s->state == NET_LISTEN && !s->udp) {
+        text_add(out, "connections to ");
+        net_address_add(out, &s->local);
+    } else if (client && l->exact) {
+        text_add(out, "client ");
+        net_address_add(out, &s->remote);
+    } else {
+        text_add(out, client ? "a " : "");
+        peer_add_socket(l, s, out);
+    }
+}
+
+/* What is on its way: a sender waits for room, whoever else for something to come. */
+static void add_queues(const struct peer_looks *l, const struct net_socket *s, bool sends,
+                       struct text *out)
+{
+    if (s->udp || s->state == NET_LISTEN)
+        return;
+    if (s->state == NET_SYN_SENT) {
+        text_add(out, ", not connected yet");
+    } else if (!sends) {
+        text_add(out, s->rx_bytes ? ", not all read" : ", nothing received");
+        if (s->rx_bytes && l->exact)
+            text_addf(out, " (%llu bytes wait)", (unsigned long long)s->rx_bytes);
+    } else if (s->tx_bytes) {
+        text_add(out, ", not all acknowledged");
+        if (l->exact)
+            text_addf(out, " (%llu bytes wait)", (unsigned long long)s->tx_bytes);
+    }
+}
+
+void peer_find_socket(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
+{
+    struct net_socket socket;
+    uint64_t inode;
+    (void)descriptor_parse_link(w->link, &inode);
+    switch (net_look_find(&l->net, w->pid, inode, &socket)) {
+    case NET_UNKNOWN:
+        ret->later = true;
+        return;
+    case NET_NO_SOCKET:
+        find_unix(l, w, inode, ret);
+        return;
+    case NET_KNOWN:
+        break;
+    }
+    bool sends = w->number == SYS_write || w->number == SYS_writev || w->number == SYS_sendto ||
+                 w->number == SYS_sendmsg || w->number == SYS_sendmmsg || w->number == SYS_sendfile;
+    ret->thing = THING_SOCKET;
+    ret->timed = true;
+    peer_add_address(l, &socket, &ret->address);
+    peer_add_what(l, &socket, &ret->what);
+    if (l->exact)
+        add_queues(l, &socket, sends, &ret->what);
+}

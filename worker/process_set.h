@@ -1,0 +1,31 @@
+/* The processes of one recording, by their numbers, and which of them still run. */
+#pragma once
+
+#include "worker/facts.h"
+#include "worker/target_process.h"
+
+enum { MOST_ALIVE = 1000 }; /* processes at a time */
+
+struct process_set {                                   /* zero-initialise */
+    struct target_process *all[SAMPLER_MAX_PROCESSES]; /* by the sampler's number; owned */
+    size_t n;
+    struct py_scratch *scratch; /* of the captures of all */
+    struct target_process *alive[MOST_ALIVE];
+    size_t n_alive;
+};
+
+/* Opens process PID, which began at START_TICKS (0: at any time), and has it sampled.  Returns 0,
+ * -E2BIG, or as target_process_open() does, with ERR. */
+int process_set_add(struct process_set *set, pid_t pid, uint64_t start_ticks,
+                    const struct target_shared *shared, struct err *err);
+/* Reads the maps of those that live where they may have changed. */
+void process_set_refresh(const struct process_set *set, int64_t now_ns);
+/* Changes with what must not wait: what the sampler is to be told soon (how much to read of a
+ * deeper stack, that registers are wanted), and code objects and libraries that may be gone
+ * soon. */
+uint64_t process_set_unrest(const struct process_set *set);
+/* The sampler has done with S: frees what only its samples need.  Its names stay. */
+void process_set_end(struct process_set *set, struct target_process *s);
+/* Tells P what the unwinders and modules of all have counted. */
+void process_set_report(const struct process_set *set, struct profile *p);
+void process_set_release(struct process_set *set);

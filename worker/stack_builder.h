@@ -1,0 +1,50 @@
+/* A capture → a stack of the profile: unwinds, walks Python, merges, interns, and says at the end
+ * what the thread was waiting for. */
+#pragma once
+
+#include "pyframes/py_gil.h"
+#include "pyframes/py_locals.h"
+#include "sampler/message.h"
+#include "worker/target_process.h"
+
+struct stack_builder;
+struct wait_owners;
+
+struct stack_options {
+    bool no_native, no_python; /* not shown, so not worked out either */
+    bool tasks;                /* show which asyncio task runs */
+    bool locals;               /* tell the arguments of Python's functions */
+    bool gil_only;             /* only threads that hold the GIL: others give no stack */
+};
+
+/* Borrows PROFILE, FEEDBACK and OWNERS, of which the last two may be NULL. */
+struct stack_builder *stack_builder_new(struct profile *profile, struct feedback *feedback,
+                                        struct wait_owners *owners,
+                                        const struct stack_options *options);
+/* Tells S what the options need to know of it. */
+void stack_builder_prepare(const struct stack_builder *st, struct target_process *s);
+struct built_stack {
+    stack_id stack;  /* none: not to be shown */
+    stack_id frames; /* of STACK: without what the thread's state adds to it */
+    stack_id asleep; /* of a thread that was woken and waits for a CPU: as it was; else none */
+    bool left_out;   /* not asked for (--gil): no sample at all, nor missed time */
+    bool python;     /* it has Python frames */
+    struct py_gil_state gil;
+    uint64_t python_threads[SNAPSHOT_HOOK_WORDS]; /* the thread states that it runs; 0: no more */
+    bool complete;                                /* nothing cut, lost or guessed */
+    /* The arguments of its Python frames, outermost first, if they were asked for; the builder's,
+     * until the next stack. */
+    const struct py_locals *locals;
+};
+/* M: a MESSAGE_SAMPLE of S's, with its recorded bytes. */
+struct built_stack stack_builder_build(struct stack_builder *st, struct target_process *s,
+                                       const struct sample_message *m);
+/* OUT: what Python calls M's thread.  False: nothing, or the kernel knows it too. */
+bool stack_builder_thread_name(struct target_process *s, const struct sample_message *m,
+                               struct text *out);
+/* M has no stack: what can be said all the same ("[traced by 880]"), or none. */
+struct built_stack stack_builder_mark(struct stack_builder *st, struct target_process *s,
+                                      const struct sample_message *m);
+/* Sets what was counted so far in the profile's facts. */
+void stack_builder_report(const struct stack_builder *st, struct profile *profile);
+struct stack_builder *stack_builder_free(struct stack_builder *st);

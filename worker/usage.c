@@ -1,0 +1,94 @@
+#include "worker/usage.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "target/proc.h"
+#include "worker/timeline.h"
+
+enum { SHARE = 1000, THREADS_AT_ONCE = 32 };
+
+static int64_t ticks_ns(uint64_t ticks)
+{
+    int64_t tick_ns = NS_PER_S / max_i64(sysconf(_SC_CLK_TCK), 1);
+    return ticks < (uint64_t)(INT64_MAX / tick_ns) ? (int64_t)ticks * tick_ns : INT64_MAX;
+}
+
+static bool read_counters(pid_t pid, pid_t tid, struct profile_usage *ret,
+                          uint64_t *ret_start_ticks)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_stat stat;
+    struct task_status status;
+    ssize_t len = proc_read_text(pid, tid, "stat", text, sizeof text);
+    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0 ||
+        proc_status(pid, tid, &status) < 0)
+        return false;
+    *ret = (struct profile_usage){
+        .user_ns = ticks_ns(stat.user_ticks),
+        .system_ns = ticks_ns(stat.system_ticks),
+        .minor_faults = stat.minor_faults,
+        .major_faults = stat.major_faults,
+        .voluntary = status.voluntary,
+        .involuntary = status.involuntary,
+    };
+    (void)proc_read_calls(pid, tid, &ret->reads);
+    *ret_start_ticks = stat.start_ticks;
+    return true;
+}
+
+void usage_begin(struct usage_watch *w, pid_t pid, pid_t tid, const struct profile_usage *before)
+{
+    *w = (struct usage_watch){.before = *before};
+    if (!read_counters(pid, tid, &w->first, &w->start_ticks))
+        return;
+    w->last = w->first;
+    w->first_ns = w->last_ns = clock_now_ns();
+}
+
+void usage_look(struct usage_watch *w, pid_t pid, pid_t tid)
+{
+    struct profile_usage now;
+    uint64_t start_ticks;
+    if (!w->first_ns || !read_counters(pid, tid, &now, &start_ticks) ||
+        start_ticks != w->start_ticks)
+        return;
+    w->last = now;
+    w->last_ns = clock_now_ns();
+}
+
+static uint64_t since(uint64_t before, uint64_t now)
+{
+    return now > before ? now - before : 0;
+}
+
+struct profile_usage usage_so_far(const struct usage_watch *w)
+{
+    struct profile_usage ret = {
+        .over_ns = w->last_ns - w->first_ns,
+        .user_ns = max_i64(w->last.user_ns - w->first.user_ns, 0),
+        .system_ns = max_i64(w->last.system_ns - w->first.system_ns, 0),
+        .minor_faults = since(w->first.minor_faults, w->last.minor_faults),
+        .major_faults = since(w->first.major_faults, w->last.major_faults),
+        .voluntary = since(w->first.voluntary, w->last.voluntary),
+        .involuntary = since(w->first.involuntary, w->last.involuntary),
+        .reads = since(w->first.reads, w->last.reads),
+    };
+    profile_usage_add(&ret, &w->before);
+    return ret;
+}
+
+void usage_look_around(struct usage_round *u, const struct profile *p,
+                       struct thread_timeline *timelines, size_t n)
+{
+    if (!duty_cycle_begin(&u->looking))
+        return;
+    for (size_t i = 0; i < THREADS_AT_ONCE && u->next < n; i++, u->next++) {
+        const struct profile_thread *t = profile_see_thread(p, timelines[u->next].thread);
+        usage_look(&timelines[u->next].usage, profile_see_process(p, t->process)->pid, t->tid);
+    }
+    bool all = u->next >= n;
+    u->next = all ? 0 : u->next;
+    duty_cycle_end(&u->looking, SHARE, all ? NS_PER_S : 0);
+}

@@ -1,0 +1,32 @@
+/* What a thread uses: its faults, switches and CPU time, by the kernel's counters.  A thread that
+ * has ended has none any more, so they are read about once a second, for at most a thousandth of a
+ * CPU. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/duty_cycle.h"
+#include "profile/profile.h"
+
+struct usage_watch { /* of one thread */
+    uint64_t start_ticks;
+    int64_t first_ns, last_ns; /* 0: the counters could not be read */
+    struct profile_usage first, last;
+    struct profile_usage before; /* what the profile's thread has used under another number */
+};
+
+/* The first look at thread TID of PID; BEFORE is what it has used already. */
+void usage_begin(struct usage_watch *w, pid_t pid, pid_t tid, const struct profile_usage *before);
+/* Looks again; what is known of a thread that has ended stays. */
+void usage_look(struct usage_watch *w, pid_t pid, pid_t tid);
+/* All that it has used up to the last look. */
+struct profile_usage usage_so_far(const struct usage_watch *w);
+
+struct thread_timeline;
+struct usage_round { /* zero-initialise */
+    struct duty_cycle looking;
+    size_t next; /* timeline to look at */
+};
+/* Looks at some of the N threads of TIMELINES if it is time; cheap when called often. */
+void usage_look_around(struct usage_round *u, const struct profile *p,
+                       struct thread_timeline *timelines, size_t n);

@@ -1,0 +1,451 @@
+#include "worker/wait_owner.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "pyframes/py_lock.h"
+#include "target/maps.h"
+#include "worker/futex_lock.h"
+#include "worker/target_process.h"
+
+enum {
+    /* Each distinct address makes stacks of their own. */
+    MAX_LOCKS = 1000,
+    LIST_EVERY_NS = NS_PER_S, /* a process with thousands of threads takes some 10 ms */
+    SEARCH_SHARE = 200,       /* one part of a CPU is for searches of Python's frames */
+};
+
+/* ---- the recorded threads ---- */
+
+static uint64_t key_of(uint32_t process, pid_t ns_tid)
+{
+    return (uint64_t)process << 32 | (uint32_t)ns_tid;
+}
+
+void wait_owners_add(struct wait_owners *w, const struct message *m)
+{
+    map_put(&w->threads, key_of(m->process, m->ns_tid), (uint64_t)m->tid);
+}
+
+void wait_owners_remove(struct wait_owners *w, const struct message *m)
+{
+    uint64_t tid;
+    uint64_t key = key_of(m->process, m->ns_tid);
+    if (map_get(&w->threads, key, &tid) && tid == (uint64_t)m->tid)
+        map_remove(&w->threads, key);
+}
+
+static pid_t recorded_thread(const struct wait_owners *w, uint32_t process, pid_t ns_tid)
+{
+    uint64_t tid;
+    return map_get(&w->threads, key_of(process, ns_tid), &tid) ? (pid_t)tid : 0;
+}
+
+/* ---- threads that are not recorded ---- */
+
+static bool lives(pid_t pid, pid_t tid, pid_t ns_tid)
+{
+    struct task_status status;
+    return proc_status(pid, tid, &status) == 0 && status.ns_tid == ns_tid && status.state != 'Z' &&
+           status.state != 'X';
+}
+
+struct listing {
+    pid_t pid, ns_tid, found;
+};
+
+static void compare_task(void *ctx, pid_t tid)
+{
+    struct listing *listing = ctx;
+    if (!listing->found && lives(listing->pid, tid, listing->ns_tid))
+        listing->found = tid;
+}
+
+/* In another pid namespace all threads have to be asked what they are called there.  False: that
+ * was done a moment ago, or cannot be. */
+static bool list(struct wait_owners *w, uint32_t process, struct listing *listing)
+{
+    uint64_t before_ns = 0;
+    int64_t now_ns = clock_now_ns();
+    if (map_get(&w->listed, process, &before_ns) && now_ns - (int64_t)before_ns < LIST_EVERY_NS)
+        return false;
+    map_put(&w->listed, process, (uint64_t)now_ns);
+    return proc_each_task(listing->pid, compare_task, listing) == 0;
+}
+
+/* The thread of M's process that is called NS_TID there; RET_NONE: surely there is none. */
+static pid_t unrecorded_thread(struct wait_owners *w, const struct message *m, pid_t ns_tid,
+                               bool *ret_none)
+{
+    struct listing listing = {.pid = w->processes[m->process]->pid, .ns_tid = ns_tid};
+    bool same_namespace = m->ns_tid == m->tid;
+    if (same_namespace) {
+        *ret_none = !lives(listing.pid, ns_tid, ns_tid);
+        return *ret_none ? 0 : ns_tid;
+    }
+    *ret_none = list(w, m->process, &listing) && !listing.found;
+    return listing.found;
+}
+
+/* ---- other processes ---- */
+
+/* Is the file that A has mapped at ADDR mapped by B, too, at that place in it? */
+static bool share(const struct target_process *a, uint64_t addr, const struct target_process *b)
+{
+    const struct mapping *of = maps_find(modules_maps(a->modules), addr);
+    const struct maps *maps = modules_maps(b->modules);
+    if (!of || !of->inode)
+        return false;
+    uint64_t offset = addr - of->start + of->file_offset;
+    for (size_t i = 0; i < maps->n; i++) {
+        const struct mapping *at = &maps->items[i];
+        if (at->inode == of->inode && at->dev_major == of->dev_major &&
+            at->dev_minor == of->dev_minor && offset >= at->file_offset &&
+            offset - at->file_offset < at->end - at->start)
+            return true;
+    }
+    return false;
+}
+
+/* The only other recorded process that has a thread NS_TID and the lock at ADDR. */
+static bool find_elsewhere(const struct wait_owners *w, uint32_t process, uint64_t addr,
+                           pid_t ns_tid, struct wait_side *side)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < *w->n_processes; i++) {
+        pid_t tid = i == process ? 0 : recorded_thread(w, i, ns_tid);
+        if (!tid || !share(w->processes[process], addr, w->processes[i]))
+            continue;
+        side->pid = w->processes[i]->pid;
+        side->tid = tid;
+        n++;
+    }
+    return n == 1;
+}
+
+/* ---- a wait ---- */
+
+/* Does the lock still say what was recorded?  Since there is no such thread any more, nobody will
+ * give it up. */
+static bool still_says(const struct wait_owners *w, const struct lock_wait *wait, pid_t owner)
+{
+    struct mem *live = w->processes[wait->sample.process]->live;
+    return futex_lock_decode(wait->args, live).owner == owner;
+}
+
+static void find_holder(struct wait_owners *w, const struct lock_wait *wait,
+                        const struct futex_lock *lock, struct wait_side *side)
+{
+    uint32_t process = wait->sample.process;
+    bool none = false;
+    side->tid = recorded_thread(w, process, lock->owner);
+    if (!side->tid && lock->shared && find_elsewhere(w, process, lock->addr, lock->owner, side)) {
+        side->holder = HOLDER_THREAD;
+        return;
+    }
+    /* The kernel clears the tid of a thread that ends: this one lived when the lock was read. */
+    if (!side->tid && lock->thing == THING_THREAD && wait->sample.ns_tid == wait->sample.tid)
+        side->tid = lock->owner;
+    if (!side->tid)
+        side->tid = unrecorded_thread(w, &wait->sample, lock->owner, &none);
+    side->pid = side->tid ? w->processes[process]->pid : 0;
+    if (side->tid) {
+        side->holder = HOLDER_THREAD;
+    } else if (none && !lock->shared && lock->thing != THING_THREAD &&
+               still_says(w, wait, lock->owner)) {
+        side->holder = HOLDER_GONE;
+        side->tid = lock->owner;
+    }
+}
+
+static uint64_t kept_address(struct wait_owners *w, uint64_t addr)
+{
+    uint64_t ignored;
+    if (!addr || map_get(&w->locks, addr, &ignored))
+        return addr;
+    if (w->locks.n >= MAX_LOCKS)
+        return 0;
+    map_put(&w->locks, addr, 1);
+    return addr;
+}
+
+static void trace_side(pid_t tid, int64_t read_ns, const struct wait_side *side)
+{
+    if (trace_want(TRACE_WAIT))
+        trace(TRACE_WAIT, "%d at %lld: thing %d, holder %d, %d of %d", tid, (long long)read_ns,
+              (int)side->thing, (int)side->holder, side->tid, side->pid);
+}
+
+/* READ_NS: when the lock was read, at the earliest. */
+static struct wait_side find_side(struct wait_owners *w, const struct lock_wait *wait,
+                                  const struct futex_lock *lock, int64_t read_ns)
+{
+    struct wait_side side = {.timed = lock->timed};
+    if (wait->sample.flags & SAMPLE_APPROXIMATE || !lock->thing)
+        return side;
+    side.thing = lock->thing;
+    side.addr = kept_address(w, lock->addr);
+    if (lock->owner)
+        find_holder(w, wait, lock, &side);
+    trace_side(wait->sample.tid, read_ns, &side);
+    return side;
+}
+
+static struct lock_wait *remember(struct wait_owners *w, const struct sample_message *m,
+                                  const struct wait_side *side, uint64_t addr)
+{
+    struct lock_wait wait = {.sample = m->head, .addr = addr, .side = *side};
+    memcpy(wait.args, m->snapshot.syscall_args, sizeof wait.args);
+    w->waits = array_reserve(w->waits, &w->waits_capacity, w->n_waits + 1, sizeof *w->waits);
+    map_put(&w->wait_of_task, m->head.thread, w->n_waits);
+    w->waits[w->n_waits] = wait;
+    return &w->waits[w->n_waits++];
+}
+
+struct wait_side wait_owner_of_futex(struct wait_owners *w, const struct sample_message *m,
+                                     struct mem *recorded)
+{
+    if (m->snapshot.syscall != SYS_futex)
+        return (struct wait_side){0};
+    struct lock_wait wait = {.sample = m->head};
+    memcpy(wait.args, m->snapshot.syscall_args, sizeof wait.args);
+    struct futex_lock lock = futex_lock_decode(wait.args, recorded);
+    struct wait_side side = find_side(w, &wait, &lock, m->snapshot.taken_ns);
+    if (side.thing && lock.addr)
+        (void)remember(w, m, &side, lock.addr);
+    return side;
+}
+
+/* ---- Python's locks ---- */
+
+/* Has M's thread not run since it was sampled? */
+static bool is_still(const struct target_process *s, const struct message *sample)
+{
+    char text[128];
+    struct schedstat now;
+    ssize_t len = proc_read_text(s->pid, sample->tid, "schedstat", text, sizeof text);
+    return len > 0 && schedstat_parse(text, (size_t)len, &now) == 0 && now.runs &&
+           now.runs == sample->sched.runs;
+}
+
+/* Looks through the frames of all threads where the lock itself does not say who has it. */
+static bool find_py_holder(struct wait_owners *w, const struct target_process *s,
+                           const struct py_lock *lock, uint64_t sem, uint64_t *ret)
+{
+    enum { MOST_FRAMES = 1000 };
+    if (!w->scratch.frames) {
+        w->scratch.capacity = MOST_FRAMES; /* of one thread; of more nobody is told */
+        w->scratch.frames = xmalloc(MOST_FRAMES * sizeof *w->scratch.frames);
+    }
+    return py_lock_holder(s->python->runtime, s->live, lock, sem, &w->scratch, ret) == 0;
+}
+
+/* The thread that has LOCK, for which the thread of SAMPLE waits; 0: it is not told. */
+static pid_t py_holder(struct wait_owners *w, const struct target_process *s,
+                       const struct message *sample, const struct py_lock *lock, uint64_t sem)
+{
+    enum { PTHREAD_TID = 720 }; /* glibc's struct pthread on x86-64 */
+    uint64_t thread;
+    uint32_t ns_tid;
+    bool none;
+    if (!find_py_holder(w, s, lock, sem, &thread) ||
+        mem_read_u32(s->live, thread + PTHREAD_TID, &ns_tid) < 0)
+        return 0;
+    pid_t tid = recorded_thread(w, sample->process, (pid_t)ns_tid);
+    if (!tid)
+        tid = unrecorded_thread(w, sample, (pid_t)ns_tid, &none);
+    return tid != sample->tid && is_still(s, sample) ? tid : 0;
+}
+
+static void set_py_holder(const struct target_process *s, pid_t tid, uint64_t addr,
+                          struct wait_side *side)
+{
+    side->thing = THING_PY_LOCK;
+    side->holder = HOLDER_THREAD;
+    side->pid = s->pid;
+    side->tid = tid;
+    side->addr = addr;
+}
+
+struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct target_process *s,
+                                       const struct sample_message *m,
+                                       const struct py_stack *python)
+{
+    const uint64_t *args = m->snapshot.syscall_args;
+    struct wait_side side = {.timed = m->snapshot.syscall == SYS_futex && args[3] != 0};
+    struct py_lock lock;
+    if (m->snapshot.syscall != SYS_futex || args[2] || m->head.flags & SAMPLE_APPROXIMATE ||
+        !python->n)
+        return side;
+    int64_t now_ns = clock_now_ns();
+    if (py_lock_find(s->python->runtime, s->live, &python->frames[0], args[0], &lock) < 0)
+        return side;
+    pid_t tid = 0;
+    if (lock.reentrant || w->only_once) {
+        tid = py_holder(w, s, &m->head, &lock, args[0]);
+    } else if (duty_cycle_begin(&w->searching)) { /* else later */
+        tid = py_holder(w, s, &m->head, &lock, args[0]);
+        duty_cycle_end(&w->searching, SEARCH_SHARE, 0);
+    }
+    if (tid)
+        set_py_holder(s, tid, kept_address(w, lock.addr), &side);
+    struct lock_wait *wait = remember(w, m, &side, lock.addr);
+    if (!tid)
+        wait->py_lock = lock;
+    if (trace_want(TRACE_WAIT) && (side.tid || is_still(s, &m->head))) /* else it is over by now */
+        trace_side(m->head.tid, now_ns, &side);
+    return side;
+}
+
+/* ---- locks that change hands ---- */
+
+static void doubt(struct wait_owners *w, const struct lock_wait *ended, int64_t at_ns)
+{
+    for (size_t i = 0; i < w->n_waits; i++) {
+        struct lock_wait *other = &w->waits[i];
+        if (other->addr != ended->addr || other->doubted ||
+            other->sample.process != ended->sample.process)
+            continue;
+        other->doubted = w->any_doubted = true;
+        other->doubted_ns = at_ns;
+    }
+}
+
+void wait_owners_end_wait(struct wait_owners *w, const struct message *m)
+{
+    uint64_t at;
+    if (!map_get(&w->wait_of_task, m->thread, &at))
+        return;
+    struct lock_wait ended = w->waits[at];
+    map_remove(&w->wait_of_task, m->thread);
+    w->waits[at] = w->waits[--w->n_waits];
+    if (at < w->n_waits)
+        map_put(&w->wait_of_task, w->waits[at].sample.thread, at);
+    doubt(w, &ended, m->time_ns);
+}
+
+static bool same_holder(const struct wait_side *a, const struct wait_side *b)
+{
+    return a->holder == b->holder && a->pid == b->pid && a->tid == b->tid;
+}
+
+/* What WAIT's lock says now.  The same word may be another thing's by now. */
+static struct wait_side read_again(struct wait_owners *w, const struct lock_wait *wait)
+{
+    struct mem *live = w->processes[wait->sample.process]->live;
+    int64_t now_ns = clock_now_ns();
+    struct futex_lock lock = futex_lock_decode(wait->args, live);
+    struct wait_side side = find_side(w, wait, &lock, now_ns);
+    if (side.thing == wait->side.thing && lock.addr == wait->addr)
+        return side;
+    return (struct wait_side){
+        .thing = wait->side.thing, .addr = wait->side.addr, .timed = wait->side.timed};
+}
+
+static void read_doubted(struct wait_owners *w, wait_owners_changed changed, void *ctx)
+{
+    w->any_doubted = false;
+    for (size_t i = 0; i < w->n_waits; i++) {
+        struct lock_wait *wait = &w->waits[i];
+        if (!wait->doubted || wait->py_lock.addr)
+            continue;
+        wait->doubted = false;
+        struct wait_side side = read_again(w, wait);
+        bool same = same_holder(&side, &wait->side);
+        wait->side = side;
+        if (!same)
+            changed(ctx, wait->sample.thread, &side, wait->doubted_ns);
+    }
+}
+
+/* Is WAIT for a Lock of Python's whose holder is still to be found? */
+static bool is_sought(const struct lock_wait *wait)
+{
+    enum { MOST_TRIES = 5 };
+    return wait->py_lock.addr && wait->tries < MOST_TRIES;
+}
+
+static struct lock_wait *next_sought(struct wait_owners *w)
+{
+    for (size_t i = 0; i < w->n_waits; i++) {
+        struct lock_wait *wait = &w->waits[w->sought++ % w->n_waits];
+        if (is_sought(wait))
+            return wait;
+    }
+    return NULL;
+}
+
+int64_t wait_owners_due_ns(const struct wait_owners *w)
+{
+    for (size_t i = 0; i < w->n_waits && !w->only_once; i++)
+        if (is_sought(&w->waits[i]))
+            return w->searching.due_ns;
+    return INT64_MAX;
+}
+
+static void seek_py_holder(struct wait_owners *w, struct lock_wait *wait,
+                           wait_owners_changed changed, void *ctx)
+{
+    const struct target_process *s = w->processes[wait->sample.process];
+    int64_t now_ns = clock_now_ns();
+    wait->tries++;
+    pid_t tid = s->python ? py_holder(w, s, &wait->sample, &wait->py_lock, wait->args[0]) : 0;
+    if (!tid)
+        return;
+    set_py_holder(s, tid, kept_address(w, wait->addr), &wait->side);
+    wait->py_lock.addr = 0;
+    trace_side(wait->sample.tid, now_ns, &wait->side);
+    changed(ctx, wait->sample.thread, &wait->side, now_ns);
+}
+
+/* A wait that began when a search was not due, or while the holder moved, may be a long one. */
+static void seek_py_holders(struct wait_owners *w, wait_owners_changed changed, void *ctx)
+{
+    enum { BURST_NS = 2 * NS_PER_MS };
+    struct lock_wait *wait = clock_now_ns() >= w->searching.due_ns ? next_sought(w) : NULL;
+    if (!wait || !duty_cycle_begin(&w->searching))
+        return;
+    int64_t end_ns = clock_now_ns() + BURST_NS;
+    for (size_t n = w->n_waits; wait && n && clock_now_ns() < end_ns; n--) {
+        seek_py_holder(w, wait, changed, ctx);
+        wait = next_sought(w);
+    }
+    duty_cycle_end(&w->searching, SEARCH_SHARE, 0);
+}
+
+void wait_owners_look_again(struct wait_owners *w, wait_owners_changed changed, void *ctx)
+{
+    if (w->any_doubted)
+        read_doubted(w, changed, ctx);
+    if (w->n_waits && !w->only_once)
+        seek_py_holders(w, changed, ctx);
+}
+
+struct wait_side wait_owner_of_gil(const struct wait_owners *w, uint32_t process, uint64_t holder)
+{
+    struct wait_side side = {.thing = THING_GIL};
+    thread_id thread;
+    if (!w->gil || !gil_watch_thread(w->gil, process, holder, &thread))
+        return side;
+    const struct profile_thread *t = profile_see_thread(w->profile, thread);
+    if (t->ended || t->n_folded)
+        return side;
+    side.holder = HOLDER_THREAD;
+    side.pid = w->processes[process]->pid;
+    side.tid = t->tid;
+    return side;
+}
+
+void wait_owners_release(struct wait_owners *w)
+{
+    map_release(&w->threads);
+    map_release(&w->locks);
+    map_release(&w->listed);
+    map_release(&w->wait_of_task);
+    free(w->waits);
+    free(w->scratch.frames);
+}

@@ -1,0 +1,73 @@
+/* Who has what a blocked thread waits for: from the bytes that were recorded with its stack to a
+ * thread of a recorded process.
+ *
+ * Bytes and wait are of one moment, since they were read between two equal run counts.  A holder is
+ * told only if it is a thread that lives, or if it is proven that there is no such thread. */
+#pragma once
+
+#include "base/duty_cycle.h"
+#include "base/hash.h"
+#include "pyframes/py_lock.h"
+#include "sampler/message.h"
+#include "worker/gil_watch.h"
+
+struct target_process;
+
+/* A thread that waits for a lock now. */
+struct lock_wait {
+    struct message sample; /* that found it */
+    uint64_t args[6];      /* of its call futex(2) */
+    uint64_t addr;         /* of the lock */
+    struct wait_side side;
+    struct py_lock py_lock; /* whose holder is still to be looked for; addr 0: none */
+    uint32_t tries;         /* so often it was */
+    bool doubted;           /* another one that waited for the same lock does so no more */
+    int64_t doubted_ns;     /* since when (CLOCK_MONOTONIC) */
+};
+
+/* The recorded threads by their ids in their own pid namespaces.  Zero-initialise but for the
+ * borrowed parts. */
+struct wait_owners {
+    struct target_process *const *processes; /* by number; borrowed */
+    const size_t *n_processes;
+    const struct profile *profile;
+    const struct gil_watch *gil;
+    struct wait_peers *peers; /* who tells of waits in the kernel */
+    bool only_once;           /* each thread is looked at once: nothing is rationed */
+    struct map threads;       /* process and ns_tid → tid */
+    struct map locks;         /* addresses that are kept */
+    struct lock_wait *waits;
+    struct map wait_of_task; /* index into WAITS by the sampler's number of the thread */
+    size_t n_waits, waits_capacity;
+    bool any_doubted;
+    size_t sought;               /* of Python's Locks, where the next search begins */
+    struct duty_cycle searching; /* for Python's Locks, through the frames of all threads */
+    struct py_stack scratch;     /* of that; its frames are ours */
+    struct map listed; /* process → when all its threads were last asked for their names */
+};
+/* M's thread was met, or has ended. */
+void wait_owners_add(struct wait_owners *w, const struct message *m);
+void wait_owners_remove(struct wait_owners *w, const struct message *m);
+/* The other side of the futex(2) call that M's thread is blocked in.  RECORDED: M's memory.  The
+ * wait is remembered until wait_owners_end_wait(). */
+struct wait_side wait_owner_of_futex(struct wait_owners *w, const struct sample_message *m,
+                                     struct mem *recorded);
+/* The same of a thread of S that waits for a Lock or RLock of Python's.  PYTHON: its frames.
+ * Nothing if the holder is not told. */
+struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct target_process *s,
+                                       const struct sample_message *m,
+                                       const struct py_stack *python);
+/* M, of any kind, says that its thread waits no more for what it waited for.  Who wakes one thread
+ * gives it the lock, and the others wait on, without having run, for another holder. */
+void wait_owners_end_wait(struct wait_owners *w, const struct message *m);
+/* Reads the locks again that may have changed hands, once for each wait, and looks for holders of
+ * Python's Locks that were not found yet.  Calls CHANGED where there is another holder than
+ * before. */
+typedef void (*wait_owners_changed)(void *ctx, uint32_t task, const struct wait_side *side,
+                                    int64_t at_ns);
+void wait_owners_look_again(struct wait_owners *w, wait_owners_changed changed, void *ctx);
+/* When there is something to look for (clock_now_ns()); INT64_MAX: nothing. */
+int64_t wait_owners_due_ns(const struct wait_owners *w);
+/* The same of a thread of process PROCESS that waits for the GIL that thread state HOLDER has. */
+struct wait_side wait_owner_of_gil(const struct wait_owners *w, uint32_t process, uint64_t holder);
+void wait_owners_release(struct wait_owners *w);

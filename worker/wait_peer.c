@@ -1,0 +1,472 @@
+#include "worker/wait_peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/duty_cycle.h"
+#include "base/minmax.h"
+#include "target/proc.h"
+#include "target/syscalls.h"
+#include "worker/peer_socket.h"
+
+enum {
+    SHARE = 200, /* one part of the time is for looks */
+    LONGEST_LOOK_NS = 30 * NS_PER_MS,
+    WAITS_AT_ONCE = 32,
+    AGAIN_NS = 10 * NS_PER_MS,
+    MOST_WAITING = 4096,
+    MOST_RECENT = 1024,
+    RECENT_NS = 2 * NS_PER_S,
+    CHECK_NS = 5 * NS_PER_MS,
+    /* Distinct texts, and processes, each of which makes stacks of its own. */
+    MOST_SIDES = 1000,
+    MOST_ADDRESSES = 64, /* a frame's name each: more are no help to a reader */
+};
+
+/* Who had the other end of a process's pipe or socket at a moment not long ago. */
+struct recent_peer {
+    struct wait_side side;
+    string_id object;  /* none: as the call has it */
+    uint64_t fd, link; /* by which a HOLDER_PROCESS has it */
+    int64_t at_ns, checked_ns;
+};
+
+struct wait_peers {
+    struct profile *profile;
+    struct target_process *const *processes;
+    struct peer_looks looks;
+    struct blocked_call *queue; /* by time of coming; those before HEAD are done */
+    size_t head, n, capacity;
+    struct duty_cycle looking;
+    struct map sides, addresses; /* that are kept */
+    struct recent_peer *recents;
+    size_t n_recents, recents_capacity;
+    struct map recent; /* by recent_key() → index into RECENTS */
+};
+
+struct wait_peers *wait_peers_new(struct profile *p, struct target_process *const *processes,
+                                  bool exact)
+{
+    struct wait_peers *w = xcalloc(1, sizeof *w);
+    w->profile = p;
+    w->processes = processes;
+    w->looks.exact = exact;
+    return w;
+}
+
+struct wait_peers *wait_peers_free(struct wait_peers *w)
+{
+    if (!w)
+        return NULL;
+    peer_looks_release(&w->looks);
+    map_release(&w->sides);
+    map_release(&w->addresses);
+    map_release(&w->recent);
+    free(w->recents);
+    free(w->queue);
+    free(w);
+    return NULL;
+}
+
+/* ---- which waits ---- */
+
+static bool has_other_side(int64_t number)
+{
+    switch (number) {
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+        return true;
+    default:
+        return syscall_takes_fd(number);
+    }
+}
+
+/* What M's descriptor led to when its stack was read. */
+static void read_link(const struct sample_message *m, struct blocked_call *ret)
+{
+    struct text link = {0};
+    uint64_t inode;
+    if (!m->wait_object_bytes)
+        return;
+    text_add_bytes(&link, (const char *)m + m->wait_object_offset, m->wait_object_bytes);
+    ret->link = fd_scan_key(link.s);
+    if (descriptor_parse_link(link.s, &inode) == DESCRIPTOR_SOCKET)
+        ret->socket = inode;
+    text_release(&link);
+}
+
+bool blocked_call_of(const struct sample_message *m, struct blocked_call *ret)
+{
+    const struct snapshot *s = &m->snapshot;
+    if (m->head.flags & (SAMPLE_NO_STACK | SAMPLE_APPROXIMATE) || s->state != THREAD_BLOCKED ||
+        !m->head.sched.runs || !has_other_side(s->syscall))
+        return false;
+    *ret = (struct blocked_call){.process = m->head.process,
+                                 .task = m->head.thread,
+                                 .tid = m->head.tid,
+                                 .ns_tid = m->head.ns_tid,
+                                 .runs = m->head.sched.runs,
+                                 .since_ns = m->head.time_ns,
+                                 .due_ns = m->head.time_ns + m->head.interval_ns * 3 / 2,
+                                 .number = s->syscall};
+    memcpy(ret->args, s->syscall_args, sizeof ret->args);
+    read_link(m, ret);
+    return !syscall_takes_fd(s->syscall) || ret->link;
+}
+
+/* ---- one wait ---- */
+
+static bool is_blocked_still(pid_t pid, const struct blocked_call *call)
+{
+    char text[256];
+    struct schedstat sched;
+    struct syscall_state now;
+    ssize_t len = proc_read_text(pid, call->tid, "schedstat", text, sizeof text);
+    if (len <= 0 || schedstat_parse(text, (size_t)len, &sched) < 0 || sched.runs != call->runs)
+        return false;
+    len = proc_read_text(pid, call->tid, "syscall", text, sizeof text);
+    return len > 0 && syscall_state_parse(text, (size_t)len, &now) == 0 &&
+           now.view == SYSCALL_BLOCKED && now.number == call->number &&
+           memcmp(now.args, call->args, sizeof now.args) == 0;
+}
+
+static bool has_link_still(pid_t pid, const struct blocked_call *call,
+                           char ret[DESCRIPTOR_LINK_BYTES])
+{
+    *ret = '\0';
+    if (!call->link)
+        return true;
+    descriptor_read_link(pid, call->args[0], ret);
+    return fd_scan_key(ret) == call->link;
+}
+
+static struct peer_wait wait_of(const struct wait_peers *w, const struct blocked_call *call)
+{
+    const struct target_process *process = w->processes[call->process];
+    return (struct peer_wait){.pid = process->pid,
+                              .own_namespace = call->tid == call->ns_tid,
+                              .since_ns = call->since_ns,
+                              .number = call->number,
+                              .args = call->args,
+                              .live = process->live};
+}
+
+/* False: the wait is over, or its descriptor another file's. */
+static bool look(struct wait_peers *w, const struct blocked_call *call, struct peer_answer *ret)
+{
+    char link[DESCRIPTOR_LINK_BYTES];
+    struct peer_wait wait = wait_of(w, call);
+    if (!is_blocked_still(wait.pid, call) || !has_link_still(wait.pid, call, wait.link))
+        return false;
+    peer_find(&w->looks, &wait, ret);
+    return has_link_still(wait.pid, call, link) && is_blocked_still(wait.pid, call);
+}
+
+/* ---- what the profile keeps ---- */
+
+/* Is there room for what has HASH among the first MOST, or is it one of them? */
+static bool keep(struct map *kept, uint64_t hash, size_t most)
+{
+    uint64_t unused;
+    if (map_get(kept, hash, &unused))
+        return true;
+    if (kept->n >= most)
+        return false;
+    map_put(kept, hash, 1);
+    return true;
+}
+
+static struct wait_side side_of(struct wait_peers *w, const struct peer_answer *a)
+{
+    struct wait_side side = {.thing = a->thing, .timed = a->timed};
+    uint64_t hash = hash_u64((uint64_t)a->pid << 8 | a->thing);
+    if (a->what.len)
+        hash ^= hash_bytes(a->what.s, a->what.len);
+    if (!keep(&w->sides, hash, MOST_SIDES))
+        return side;
+    side.holder = a->holder;
+    side.pid = a->pid;
+    if (a->what.len)
+        side.what = profile_string(w->profile, a->what.s);
+    return side;
+}
+
+static void set_address(struct wait_peers *w, const struct text *address, struct wait *wait)
+{
+    if (address->len && keep(&w->addresses, hash_bytes(address->s, address->len), MOST_ADDRESSES))
+        wait->object = profile_string(w->profile, address->s);
+}
+
+/* The address of a socket of which it is known. */
+static bool complete_socket(struct wait_peers *w, uint64_t inode, struct wait *wait)
+{
+    struct net_socket socket;
+    struct peer_answer answer = {.thing = THING_SOCKET, .timed = true};
+    bool known = net_look_has(&w->looks.net, inode, &socket);
+    if (known) {
+        peer_add_what(&w->looks, &socket, &answer.what);
+        peer_add_address(&w->looks, &socket, &answer.address);
+        wait->side = side_of(w, &answer);
+        set_address(w, &answer.address, wait);
+    }
+    peer_answer_release(&answer);
+    return known;
+}
+
+/* ---- pipes and sockets that are waited for again and again ----
+ *
+ * Many short waits at one pipe are a long wait to users, and none of them lasts until its turn.  So
+ * the other end that was found stays known for a while, and is told of a later wait as long as that
+ * process still has it: it had it before that wait and after it. */
+
+static uint64_t recent_key(const struct blocked_call *call)
+{
+    return hash_u64((uint64_t)call->process << 32 | (uint64_t)call->number) ^ call->link;
+}
+
+static struct recent_peer *find_recent(const struct wait_peers *w, const struct blocked_call *call)
+{
+    uint64_t at;
+    if (!call->link || !map_get(&w->recent, recent_key(call), &at) ||
+        clock_now_ns() - w->recents[at].at_ns > RECENT_NS)
+        return NULL;
+    return &w->recents[at];
+}
+
+static void remember(struct wait_peers *w, const struct blocked_call *call,
+                     const struct peer_answer *answer)
+{
+    uint64_t at;
+    struct wait wait = {.kind = WAIT_CALL};
+    bool other_end = answer->thing == THING_PIPE || answer->thing == THING_SOCKET;
+    if (!call->link || !other_end)
+        return;
+    if (!map_get(&w->recent, recent_key(call), &at)) {
+        if (w->n_recents == MOST_RECENT) {
+            w->n_recents = 0;
+            map_clear(&w->recent);
+        }
+        at = w->n_recents++;
+        w->recents =
+            array_reserve(w->recents, &w->recents_capacity, w->n_recents, sizeof *w->recents);
+        map_put(&w->recent, recent_key(call), at);
+    }
+    set_address(w, &answer->address, &wait);
+    w->recents[at] = (struct recent_peer){.side = side_of(w, answer),
+                                          .object = wait.object,
+                                          .fd = answer->fd,
+                                          .link = answer->link,
+                                          .at_ns = clock_now_ns()};
+}
+
+/* Does that process have it still?  Asked every few milliseconds: there may be thousands of such
+ * waits a second. */
+static bool has_it_still(struct recent_peer *recent)
+{
+    char link[DESCRIPTOR_LINK_BYTES];
+    int64_t now_ns = clock_now_ns();
+    if (now_ns - recent->checked_ns < CHECK_NS)
+        return true;
+    descriptor_read_link(recent->side.pid, recent->fd, link);
+    if (fd_scan_key(link) != recent->link)
+        recent->side.holder = HOLDER_UNKNOWN;
+    recent->checked_ns = now_ns;
+    return recent->side.holder == HOLDER_PROCESS;
+}
+
+static void complete_recent(struct wait_peers *w, const struct blocked_call *call,
+                            struct wait *wait)
+{
+    struct recent_peer *recent = find_recent(w, call);
+    if (!recent || recent->side.holder != HOLDER_PROCESS || !has_it_still(recent))
+        return;
+    wait->side = recent->side;
+    wait->object = recent->object.ix ? recent->object : wait->object;
+}
+
+void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, struct wait *wait)
+{
+    struct blocked_call call;
+    if (!w || w->looks.exact || wait->kind != WAIT_CALL || !blocked_call_of(m, &call) || !call.link)
+        return;
+    if (!call.socket || !complete_socket(w, call.socket, wait))
+        complete_recent(w, &call, wait);
+}
+
+/* ---- the queue of a recording ---- */
+
+/* Those before the head go when they are as many as those behind it. */
+static void enqueue(struct wait_peers *w, const struct blocked_call *call)
+{
+    if (w->head && w->head >= w->n - w->head) {
+        w->n -= w->head;
+        memmove(w->queue, w->queue + w->head, w->n * sizeof *w->queue);
+        w->head = 0;
+    }
+    if (w->n - w->head >= MOST_WAITING)
+        return;
+    w->queue = array_reserve(w->queue, &w->capacity, w->n + 1, sizeof *w->queue);
+    w->queue[w->n++] = *call;
+}
+
+void wait_peers_see(struct wait_peers *w, const struct sample_message *m, stack_id s)
+{
+    struct blocked_call call;
+    const struct wait *wait = s.ix ? profile_stack_wait(w->profile, s) : NULL;
+    if (wait && wait->kind == WAIT_CALL && !wait->side.thing && blocked_call_of(m, &call))
+        enqueue(w, &call);
+}
+
+static struct thread_timeline *still_open(struct thread_timeline *timelines,
+                                          const struct map *numbers,
+                                          const struct blocked_call *call)
+{
+    uint64_t at;
+    if (!map_get(numbers, call->task, &at))
+        return NULL;
+    struct thread_timeline *t = &timelines[at];
+    return t->open && t->sampled_ns == call->since_ns && t->sched.runs == call->runs ? t : NULL;
+}
+
+/* The wait that TIMELINE's sample ends in, if nothing is told of it yet; NULL. */
+static const struct wait *open_wait(const struct wait_peers *w,
+                                    const struct thread_timeline *timeline)
+{
+    const struct wait *wait = profile_stack_wait(w->profile, timeline->stack);
+    return wait && wait->kind == WAIT_CALL && !wait->side.thing ? wait : NULL;
+}
+
+static void put_wait(struct wait_peers *w, struct thread_timeline *timeline,
+                     const struct wait *wait)
+{
+    timeline->stack = profile_push(w->profile, profile_stack_parent(w->profile, timeline->stack),
+                                   profile_wait(w->profile, wait));
+}
+
+static void tell(struct wait_peers *w, struct thread_timeline *timeline,
+                 const struct peer_answer *answer)
+{
+    const struct wait *old = open_wait(w, timeline);
+    if (!old || !answer->thing || answer->later)
+        return;
+    struct wait wait = *old;
+    wait.side = side_of(w, answer);
+    set_address(w, &answer->address, &wait);
+    put_wait(w, timeline, &wait);
+}
+
+/* A socket in the tables of the network was read with the stack, and has the same other end for as
+ * long as it lives: no look at the thread is needed.  False: it is no such socket. */
+static bool handle_socket(struct wait_peers *w, const struct blocked_call *call,
+                          struct thread_timeline *timeline)
+{
+    struct net_socket socket;
+    const struct wait *old = timeline ? open_wait(w, timeline) : NULL;
+    switch (net_look_find(&w->looks.net, w->processes[call->process]->pid, call->socket, &socket)) {
+    case NET_UNKNOWN:
+        enqueue(w, call);
+        return true;
+    case NET_NO_SOCKET:
+        return false;
+    case NET_KNOWN:
+        break;
+    }
+    if (old) {
+        struct wait wait = *old;
+        (void)complete_socket(w, call->socket, &wait);
+        put_wait(w, timeline, &wait);
+    }
+    return true;
+}
+
+/* It is over, but there may be more at the same descriptor. */
+static void look_at_descriptor(struct wait_peers *w, const struct blocked_call *call,
+                               struct peer_answer *ret)
+{
+    char link[DESCRIPTOR_LINK_BYTES];
+    struct peer_wait wait = wait_of(w, call);
+    if (!has_link_still(wait.pid, call, wait.link) ||
+        descriptor_parse_link(wait.link, &(uint64_t){0}) == DESCRIPTOR_EPOLL)
+        return;
+    peer_find(&w->looks, &wait, ret);
+    if (!ret->later && !has_link_still(wait.pid, call, link))
+        ret->thing = THING_UNKNOWN;
+}
+
+/* The oldest wait.  Returns whether it took a look. */
+static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
+                       const struct map *numbers)
+{
+    struct blocked_call call = w->queue[w->head++];
+    struct thread_timeline *timeline = still_open(timelines, numbers, &call);
+    struct peer_answer answer = {0};
+    if (call.socket && handle_socket(w, &call, timeline))
+        return false;
+    bool again = !timeline && call.link && !find_recent(w, &call);
+    if (again)
+        look_at_descriptor(w, &call, &answer);
+    else if (timeline && !look(w, &call, &answer))
+        peer_answer_release(&answer);
+    if (answer.later) {
+        call.due_ns = clock_now_ns() + AGAIN_NS;
+        enqueue(w, &call);
+    } else {
+        remember(w, &call, &answer);
+    }
+    if (timeline)
+        tell(w, timeline, &answer);
+    peer_answer_release(&answer);
+    return timeline || again;
+}
+
+void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
+                     const struct map *numbers)
+{
+    int64_t now_ns = clock_now_ns();
+    if (w->head == w->n || w->queue[w->head].due_ns > now_ns || !duty_cycle_begin(&w->looking))
+        return;
+    (void)peer_looks_run(&w->looks, LONGEST_LOOK_NS);
+    size_t most = w->n - w->head; /* those that are put off come behind */
+    for (size_t looks = 0; looks < WAITS_AT_ONCE && most > 0; most--) {
+        if (w->queue[w->head].due_ns > now_ns)
+            break;
+        looks += handle_one(w, timelines, numbers);
+    }
+    duty_cycle_end(&w->looking, SHARE, 0);
+}
+
+int64_t wait_peers_due_ns(const struct wait_peers *w)
+{
+    return w->head == w->n ? INT64_MAX : max_i64(w->queue[w->head].due_ns, w->looking.due_ns);
+}
+
+/* ---- a dump ---- */
+
+void wait_peers_find_all(struct wait_peers *w, const struct blocked_call *calls, size_t n,
+                         struct wait_side *ret)
+{
+    enum { ROUNDS = 3 }; /* sockets, then who has them, then the answer */
+    bool *done = xcalloc(n ? n : 1, sizeof *done);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < n; i++) {
+            struct peer_answer answer = {0};
+            if (done[i])
+                continue;
+            bool good = look(w, &calls[i], &answer);
+            done[i] = !good || !answer.later;
+            if (good && !answer.later && answer.thing)
+                ret[i] = side_of(w, &answer);
+            peer_answer_release(&answer);
+        }
+        if (!peer_looks_run(&w->looks, NS_PER_S))
+            break;
+    }
+    free(done);
+}

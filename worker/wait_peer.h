@@ -1,0 +1,47 @@
+/* The other side of waits that lies in the kernel: the child of a wait4, the other end of a pipe
+ * or a socket, who has a file's lock, what an epoll waits on (peer_find.h).
+ *
+ * It is looked for on the worker's thread, for waits that are still going on at the second tick:
+ * short ones cost nothing.  All looks together take half a percent of a CPU at most; a wait that
+ * ends before its turn stays without.  The thread's run count, its call and its descriptor are the
+ * same before and after the look, or nothing is told. */
+#pragma once
+
+#include "base/hash.h"
+#include "sampler/message.h"
+#include "worker/target_process.h"
+#include "worker/timeline.h"
+
+/* A wait that may be looked at. */
+struct blocked_call {
+    uint32_t process, task; /* by number */
+    pid_t tid, ns_tid;
+    uint64_t runs;
+    int64_t since_ns, due_ns; /* not to be looked at before */
+    int64_t number;
+    uint64_t args[6];
+    uint64_t link;   /* hash of what its descriptor leads to; 0: it has none */
+    uint64_t socket; /* inode, if that is one; else 0 */
+};
+/* False: not a wait that has such another side, or it is not proven to last. */
+bool blocked_call_of(const struct sample_message *m, struct blocked_call *ret);
+
+struct wait_peers;
+/* EXACT: a dump's, which asks for each wait once and may say what changes from look to look.  What
+ * is borrowed outlives it. */
+struct wait_peers *wait_peers_new(struct profile *p, struct target_process *const *processes,
+                                  bool exact);
+/* Completes WAIT, M's: the address of a socket that is known already. */
+void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, struct wait *wait);
+/* M's thread has stack S now: its wait is to be looked at if it lasts and S does not say enough. */
+void wait_peers_see(struct wait_peers *w, const struct sample_message *m, stack_id s);
+/* Looks at those whose turn it is, if it is time to.  TIMELINES, by number in NUMBERS: where
+ * something was found the open sample's stack gets it. */
+void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
+                     const struct map *numbers);
+/* When a look is due (clock_now_ns()); INT64_MAX: none.  In a hang no message wakes the worker. */
+int64_t wait_peers_due_ns(const struct wait_peers *w);
+/* At once, all N of CALLS; RET[i] stays as it is where nothing was found. */
+void wait_peers_find_all(struct wait_peers *w, const struct blocked_call *calls, size_t n,
+                         struct wait_side *ret);
+struct wait_peers *wait_peers_free(struct wait_peers *w); /* NULL is fine; returns NULL */

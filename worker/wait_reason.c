@@ -1,0 +1,104 @@
+#include "worker/wait_reason.h"
+
+#include <string.h>
+
+#include "target/proc.h"
+#include "target/syscalls.h"
+
+enum { MAX_FILES = 1000 };
+
+/* The link of a descriptor is a path, "pipe:[123]", "socket:[123]" or "anon_inode:[eventfd]". */
+void wait_object(const struct sample_message *m, struct text *out)
+{
+    static const char anonymous[] = "anon_inode:";
+    struct text link = {0};
+    text_clear(out);
+    text_add_bytes(&link, (const char *)m + m->wait_object_offset, m->wait_object_bytes);
+    if (link.len && str_starts(link.s, anonymous)) {
+        const char *kind = link.s + strlen(anonymous);
+        kind += *kind == '[';
+        text_add_bytes(out, kind, strcspn(kind, "]"));
+    } else if (link.len) {
+        text_add_bytes(out, link.s, link.s[0] == '/' ? link.len : strcspn(link.s, ":"));
+    }
+    text_release(&link);
+}
+
+bool wait_is_device(const char *path)
+{
+    return str_starts(path, "/dev/") && !str_starts(path, "/dev/shm/");
+}
+
+static void by_folder(struct text *path)
+{
+    text_truncate(path, (size_t)(strrchr(path->s, '/') + 1 - path->s));
+    text_add(path, "…");
+}
+
+static struct wait wait_in_call(struct profile *p, const struct sample_message *m,
+                                struct name_limiter *files)
+{
+    const struct snapshot *s = &m->snapshot;
+    struct wait wait = {.kind = WAIT_CALL};
+    struct text text = {0};
+    const char *call = syscall_name(s->syscall);
+    if (call)
+        text_add(&text, call);
+    else
+        text_addf(&text, "syscall %lld", (long long)s->syscall);
+    wait.call = profile_string(p, text.s);
+    wait_object(m, &text);
+    if (text.len && text.s[0] == '/' && !wait_is_device(text.s)) /* devices are few */
+        name_limiter_limit(files, &text, MAX_FILES, by_folder);
+    if (text.len)
+        wait.object = profile_string(p, text.s);
+    text_release(&text);
+    return wait;
+}
+
+/* The tracer may be gone by now. */
+static struct wait traced(struct profile *p, pid_t pid, pid_t tid, uint32_t flags)
+{
+    struct wait wait = {.kind = WAIT_TRACED};
+    struct text text = {0};
+    struct task_status status;
+    if (proc_status(pid, tid, &status) == 0 && status.tracer) {
+        text_addf(&text, "%d", status.tracer);
+        wait.object = profile_string(p, text.s);
+        text_release(&text);
+    } else if (flags & SAMPLE_NO_STACK) {
+        wait.kind = WAIT_NOT_PERMITTED;
+    }
+    return wait;
+}
+
+struct wait wait_reason_blocked(struct profile *p, const struct sample_message *m, enum py_gil gil,
+                                struct name_limiter *files)
+{
+    if (gil == PY_GIL_WAITING)
+        return (struct wait){.kind = WAIT_GIL};
+    if (m->snapshot.syscall < 0)
+        return (struct wait){.kind = WAIT_PAGE};
+    return wait_in_call(p, m, files);
+}
+
+struct wait wait_reason(struct profile *p, pid_t pid, const struct sample_message *m,
+                        enum py_gil gil, struct name_limiter *files)
+{
+    if (m->head.flags & SAMPLE_TRACED)
+        return traced(p, pid, m->head.tid, m->head.flags);
+    if (m->head.flags & SAMPLE_IO_WORKER)
+        return (struct wait){.kind = WAIT_IO_WORKER};
+    switch (m->snapshot.state) {
+    case THREAD_STOPPED:
+        return (struct wait){.kind = WAIT_STOPPED};
+    case THREAD_RUNNABLE:
+        return (struct wait){.kind = WAIT_CPU};
+    case THREAD_BLOCKED:
+        return wait_reason_blocked(p, m, gil, files);
+    case THREAD_RUNNING:
+    case THREAD_RUNNING_OR_RUNNABLE:
+        break;
+    }
+    return (struct wait){0};
+}
