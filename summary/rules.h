@@ -36,6 +36,9 @@ rule_judge rule_event_loop;
  * read in most of that time. */
 enum held_by { HELD_UNKNOWN, HELD_BY_ONE, HELD_BY_SEVERAL };
 enum held_by holder_of_locks(const struct scene *s, const struct thread_group *group);
+/* Does a thread of GROUP wait in a circle, or behind one, of which rule_deadlock() or
+ * rule_circular_wait() tells? */
+bool rule_tells_circle_of(const struct scene *s, const struct thread_group *group);
 
 /* " It waits for its child 4711 (sleep).": whom or what GROUP's waits at NODE are for, where the
  * kernel told of most of their time.  NAMED: the words have the wait's name, with an address in it.

@@ -185,7 +185,9 @@ void builder_runnable(struct profile_builder *b, thread_id t, const char *stack,
 void builder_held(struct profile_builder *b, thread_id t, const char *stack,
                   const struct wait_side *side, int64_t wall_ms)
 {
-    struct wait wait = {.kind = WAIT_CALL, .call = profile_string(b->p, "futex"), .side = *side};
+    struct wait wait = {.kind = side->thing == THING_GIL ? WAIT_GIL : WAIT_CALL,
+                        .call = profile_string(b->p, "futex"),
+                        .side = *side};
     struct run run = {
         .stack = profile_push(b->p, builder_stack(b, stack), profile_wait(b->p, &wait)),
         .state = RUN_BLOCKED,

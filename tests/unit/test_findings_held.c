@@ -211,6 +211,52 @@ START_TEST(a_circle_that_may_end_is_no_deadlock)
 }
 END_TEST
 
+/* T takes turns with the GIL, and waits for HOLDER to give it up at the end. */
+static void takes_turns(thread_id t, pid_t holder, int turns)
+{
+    struct wait_side side = {
+        .thing = THING_GIL, .holder = HOLDER_THREAD, .pid = PID, .tid = holder, .timed = true};
+    for (int i = 0; i < turns; i++) {
+        builder_run(&b, t, computes, 2000 / turns, 2000 / turns);
+        builder_held(&b, t, computes, &side, 2000 / turns);
+    }
+}
+
+START_TEST(who_takes_turns_with_the_gil_is_in_no_deadlock)
+{
+    setup();
+    takes_turns(refresh, LOADER, 200);
+    takes_turns(loader, REFRESH, 200);
+    judge();
+    assert_not_told("deadlock");
+    assert_not_told("circular_wait");
+    teardown();
+    setup(); /* REFRESH had the GIL once, and now waits for what LOADER has, which computes */
+    waits_for(refresh, LOADER, 4000);
+    takes_turns(loader, REFRESH, 1);
+    builder_run(&b, loader, computes, 10, 10);
+    judge();
+    assert_not_told("deadlock");
+    teardown();
+}
+END_TEST
+
+START_TEST(who_waits_for_the_gil_of_one_that_waits_for_it_is_in_a_deadlock)
+{
+    setup();
+    struct wait_side side = {
+        .thing = THING_GIL, .holder = HOLDER_THREAD, .pid = PID, .tid = LOADER};
+    waits_for(loader, REFRESH, 4000);
+    for (int i = 0; i < 10; i++) { /* it asks for it again */
+        builder_held(&b, refresh, computes, &side, 390);
+        builder_run(&b, refresh, computes, 10, 10);
+    }
+    judge();
+    assert_first("deadlock", "for the GIL held by loader 12");
+    teardown();
+}
+END_TEST
+
 START_TEST(who_waits_behind_a_deadlock_is_listed)
 {
     setup();
@@ -232,4 +278,6 @@ CHECK_MAIN("findings_held", 20, who_holds_a_lock_is_named_with_what_it_does,
            a_chain_is_followed_to_who_waits_for_nobody,
            a_lock_of_no_thread_of_the_process_is_told_as_such,
            who_is_joined_is_news_only_where_it_waits_itself, a_circle_without_an_end_is_a_deadlock,
-           a_circle_that_may_end_is_no_deadlock, who_waits_behind_a_deadlock_is_listed)
+           a_circle_that_may_end_is_no_deadlock, who_takes_turns_with_the_gil_is_in_no_deadlock,
+           who_waits_for_the_gil_of_one_that_waits_for_it_is_in_a_deadlock,
+           who_waits_behind_a_deadlock_is_listed)
