@@ -10,6 +10,7 @@
 static const double long_wait = 0.3;      /* of a thread's time: worth asking for whom */
 static const double meanwhile_part = 0.8; /* of the wait: for so long somebody else is busy */
 static const double gil_share = 0.2, plain_wait = 0.5, works_share = 0.02;
+static const double explained_share = 0.8, named_share = 0.1; /* of the samples without the GIL */
 
 /* ---- meanwhile ---- */
 
@@ -299,19 +300,34 @@ static size_t gil_holders(const struct scene *s, const struct thread_group *grou
     return n;
 }
 
-static void add_holder(const struct scene *s, const struct gil_share *holder, uint64_t all,
-                       struct text *words, struct finding *f)
+static int by_samples(const void *a, const void *b)
 {
+    const struct gil_share *x = a;
+    const struct gil_share *y = b;
+    return (x->samples < y->samples) - (x->samples > y->samples);
+}
+
+/* Tells of those with most, as many as it takes to explain most of the wait. */
+static void add_holders(const struct scene *s, const struct gil_share *holders, size_t n,
+                        uint64_t all, struct text *words, struct finding *f)
+{
+    enum { MOST_NAMED = 3 };
+    uint64_t told = 0;
     struct tally t;
     struct call_path path;
-    double share = all ? (double)holder->samples / (double)all : 0;
     tally_init(&t, s->g->tree, TALLY_ALL);
     t.skipped_waits = 1 << WAIT_GIL;
-    for (size_t i = 0; i < holder->group->n; i++)
-        tally_add_thread(&t, holder->group->threads[i]->thread);
-    text_addf(words, " In those samples %s held it ", holder->group->noun);
-    add_percent(words, share);
-    add_figure(f, "holder_share", share);
+    for (size_t i = 0; i < n && i < MOST_NAMED; i++) {
+        double share = share_of((int64_t)holders[i].samples, (int64_t)all);
+        if (i && ((double)told >= explained_share * (double)all || share < named_share))
+            break;
+        for (size_t k = 0; k < holders[i].group->n; k++)
+            tally_add_thread(&t, holders[i].group->threads[k]->thread);
+        text_addf(words, i ? ", %s " : " In those samples %s held it ", holders[i].group->noun);
+        add_percent(words, share);
+        told += holders[i].samples;
+    }
+    add_figure(f, "holder_share", share_of((int64_t)told, (int64_t)all));
     if (call_paths_heaviest(&t, &path, 1)) {
         text_add(words, ", ");
         add_place(words, &path);
@@ -333,16 +349,13 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
         return;
     struct text words = {0};
     size_t n = gil_holders(s, group, holders, MAX_HOLDERS, &all);
-    const struct gil_share *most = NULL;
-    for (size_t i = 0; i < n; i++)
-        if (!most || holders[i].samples > most->samples)
-            most = &holders[i];
+    qsort(holders, n, sizeof *holders, by_samples);
     text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
     add_percent(&words, share);
     text_addf(&words, " of %s time for the GIL.", possessive(group));
-    if (most && most->group != group)
-        add_holder(s, most, all, &words, f);
-    else if (most)
+    if (n && holders[0].group != group)
+        add_holders(s, holders, n, all, &words, f);
+    else if (n)
         text_add(&words, " They take it from each other.");
     f->words = words.s;
 }

@@ -110,7 +110,7 @@ RESOURCES = [
               figures=(("call_s", "sync_s", 0.004),), twin="{built}/journal {seconds} --twin {files}/log"),
     Situation("gil", "three threads compute in Python, and main waits for the GIL",
               "{programs}/serve.py {seconds}", "gil",
-              (r"\bmain\b", r"encode-\d, encode-\d and encode-\d|3 encode", r"encode serve\.py"),
+              (r"\bmain\b", r"encode-\d\b.*encode-\d\b.*encode-\d\b|3 encode", r"encode serve\.py"),
               ("share", "share", 0.08)),
     Situation("gil-in-c", "refresh keeps the GIL while a function in C sleeps",
               "{programs}/quote.py {seconds} {built}/libtariff.so", "gil",

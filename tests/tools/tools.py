@@ -190,6 +190,15 @@ class Summary(Logs):
         self.assertEqual(self.again(cli__usage="FAIL", cli__errors="FAIL", harm__ends="FAIL",
                                     harm__calls="FAIL"),
                          (1, []))
+        many = {f"truth__{i}": "OK" for i in range(500)}
+        self.assertEqual(self.again(cli__usage="FAIL", cli__errors="FAIL", harm__ends="FAIL",
+                                    harm__calls="FAIL", **many)[0], 0)
+
+    def test_the_end_of_a_failures_output(self):
+        log = self.log("log", {"cli / usage": ("FAIL", "".join(f"line {i}\n" for i in range(40)))})
+        code, lines = self.summary(log, self.write("allowed"))
+        self.assertEqual((code, lines[0], len(lines)), (1, "failed: cli / usage: fail", 27))
+        self.assertEqual(lines[25], "    line 39")
 
     def test_what_passed_at_the_second_try(self):
         first = self.log("first",

@@ -154,6 +154,26 @@ START_TEST(who_has_the_gil_is_named)
 }
 END_TEST
 
+START_TEST(as_many_holders_of_the_gil_are_named_as_explain_the_wait)
+{
+    setup();
+    thread_id parse = builder_thread(&b, 11, "parse");
+    thread_id encode = builder_thread(&b, 12, "encode");
+    builder_run(&b, lead, "serve@/src/a.py:1:2 > [waiting for GIL]", 4000, 0);
+    builder_run(&b, parse, "parse@/src/c.py:1:9", 2000, 2000);
+    builder_run(&b, parse, "parse@/src/c.py:1:9 > [waiting for GIL]", 2000, 0);
+    builder_run(&b, encode, "encode@/src/b.py:1:9", 3000, 3000);
+    builder_run(&b, encode, "encode@/src/b.py:1:9 > [waiting for GIL]", 1000, 0);
+    for (int i = 0; i < 100; i++)
+        profile_add_gil_wait(b.p, lead, i < 40 ? parse : encode);
+    judge(4000);
+    assert_told(0, "gil",
+                "main waits 100% of its time for the GIL. In those samples encode held it 60%, "
+                "parse 40%, in encode b.py:9.");
+    teardown();
+}
+END_TEST
+
 START_TEST(files_of_a_mount_are_added_up)
 {
     setup();
@@ -350,7 +370,8 @@ END_TEST
 
 CHECK_MAIN("findings", 20, who_is_busy_meanwhile_is_named, of_two_candidates_nobody_is_named,
            a_helper_with_nothing_to_do_is_not_told_of, an_idle_worker_is_no_victim,
-           few_samples_are_no_finding, who_has_the_gil_is_named, files_of_a_mount_are_added_up,
+           few_samples_are_no_finding, who_has_the_gil_is_named,
+           as_many_holders_of_the_gil_are_named_as_explain_the_wait, files_of_a_mount_are_added_up,
            reads_take_their_part_of_the_time, only_long_calls_are_counted,
            the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
            a_stall_is_named_with_what_it_did, time_without_samples_is_no_stall,
