@@ -1,5 +1,5 @@
-/* Rules about circles of waits.  One without time-outs never ends, so the end of the recording shows
- * it. */
+/* Rules about circles of waits.  One without time-outs never ends, so the end of the recording
+ * shows it. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
