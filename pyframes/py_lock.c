@@ -233,6 +233,7 @@ static bool is_sure(const struct py_runtime *rt, struct mem *live, uint64_t stat
                     uint64_t frame, struct py_stack *stack)
 {
     size_t at;
+    mem_forget(live);
     if (!find_within(rt, live, state, lock, stack, &at) || at >= stack->n ||
         stack->frames[at].self != frame)
         return false;
@@ -275,9 +276,11 @@ int py_lock_holder(const struct py_runtime *rt, struct mem *live, const struct p
     const struct py_layout *l = &rt->layout;
     struct py_lock still;
     int r = -ENOENT;
+    mem_forget(live);
     if (lock->reentrant)
         r = rlock_holder(l, live, lock, ret_thread_id);
     else if (is_311_to_313(l))
         r = lock_holder(rt, live, lock->addr, scratch, ret_thread_id);
+    mem_forget(live);
     return r == 0 && is_lock(l, live, lock->addr, sem, &still) ? 0 : -ENOENT;
 }

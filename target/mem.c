@@ -119,8 +119,10 @@ static void live_free(struct mem *m)
     free(live);
 }
 
-static const struct mem_ops vm_ops = {vm_read, vm_read_spans, live_free};
-static const struct mem_ops file_ops = {file_read, file_read_spans, live_free};
+static const struct mem_ops vm_ops = {
+    .read = vm_read, .read_spans = vm_read_spans, .free = live_free};
+static const struct mem_ops file_ops = {
+    .read = file_read, .read_spans = file_read_spans, .free = live_free};
 
 /* Is the call itself possible?  Address 0 is never mapped, so -EFAULT says that all checks
  * passed. */
@@ -271,6 +273,12 @@ size_t mem_read_spans(struct mem *m, const struct mem_span *spans, size_t n)
         total += spans[i].len;
     }
     return total;
+}
+
+void mem_forget(struct mem *m)
+{
+    if (m->ops->forget)
+        m->ops->forget(m);
 }
 
 int mem_read_u64(struct mem *m, uint64_t addr, uint64_t *ret)

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "pyframes/py_lock.h"
 #include "target/maps.h"
+#include "target/mem_blocks.h"
 #include "worker/futex_lock.h"
 #include "worker/target_process.h"
 
@@ -240,8 +241,10 @@ static bool find_py_holder(struct wait_owners *w, const struct target_process *s
     if (!w->scratch.frames) {
         w->scratch.capacity = MOST_FRAMES; /* of one thread; of more nobody is told */
         w->scratch.frames = xmalloc(MOST_FRAMES * sizeof *w->scratch.frames);
+        w->blocks = mem_blocks_new();
     }
-    return py_lock_holder(s->python->runtime, s->live, lock, sem, &w->scratch, ret) == 0;
+    mem_blocks_set(w->blocks, s->live);
+    return py_lock_holder(s->python->runtime, w->blocks, lock, sem, &w->scratch, ret) == 0;
 }
 
 /* The thread that has LOCK, for which the thread of SAMPLE waits; 0: it is not told. */
@@ -448,4 +451,5 @@ void wait_owners_release(struct wait_owners *w)
     map_release(&w->wait_of_task);
     free(w->waits);
     free(w->scratch.frames);
+    mem_free(w->blocks);
 }

@@ -43,6 +43,7 @@ struct wait_owners {
     size_t sought;               /* of Python's Locks, where the next search begins */
     struct duty_cycle searching; /* for Python's Locks, through the frames of all threads */
     struct py_stack scratch;     /* of that; its frames are ours */
+    struct mem *blocks;          /* of that: the process's memory */
     struct map listed; /* process → when all its threads were last asked for their names */
 };
 /* M's thread was met, or has ended. */

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "target/maps.h"
+#include "target/mem_blocks.h"
 #include "tests/support/check_main.h"
 
 static uint64_t addr_of(const void *p)
@@ -175,6 +176,53 @@ START_TEST(an_image_refuses_absurd_ranges)
 }
 END_TEST
 
-CHECK_MAIN("mem", 20, live_memory_is_read_by_process_vm_readv, live_memory_is_read_by_proc_mem,
+START_TEST(blocks_are_kept_until_forgotten)
+{
+    char buf[4];
+    static char bytes[4096];
+    struct err err = {0};
+    struct mem *live;
+    struct mem *blocks = mem_blocks_new();
+    ck_assert_int_eq(mem_read(blocks, addr_of(bytes), buf, 1), -EFAULT);
+    ck_assert_int_eq(mem_live_open(&live, getpid(), &err), 0);
+    mem_blocks_set(blocks, live);
+    for (size_t at = 0; at + sizeof buf <= sizeof bytes; at += 97) {
+        memset(bytes, 1, sizeof bytes);
+        ck_assert_int_eq(mem_read(blocks, addr_of(bytes) + at, buf, sizeof buf), 0);
+        memset(bytes, 2, sizeof bytes);
+        ck_assert_int_eq(mem_read(blocks, addr_of(bytes) + at, buf, sizeof buf), 0);
+        ck_assert_mem_eq(buf, "\1\1\1\1", sizeof buf);
+        mem_forget(blocks);
+        ck_assert_int_eq(mem_read(blocks, addr_of(bytes) + at, buf, sizeof buf), 0);
+        ck_assert_mem_eq(buf, "\2\2\2\2", sizeof buf);
+        mem_forget(blocks);
+    }
+    mem_free(live);
+    mem_free(blocks);
+}
+END_TEST
+
+START_TEST(blocks_end_where_memory_ends)
+{
+    char buf[8];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = page_before_a_hole(page);
+    struct err err = {0};
+    struct mem *live;
+    struct mem *blocks = mem_blocks_new();
+    ck_assert_int_eq(mem_live_open(&live, getpid(), &err), 0);
+    mem_blocks_set(blocks, live);
+    ck_assert_int_eq(mem_read(blocks, addr_of(pages) + page - 8, buf, 8), 0);
+    ck_assert_mem_eq(buf, "xxxxxxxx", 8);
+    ck_assert_int_eq(mem_read(blocks, addr_of(pages) + page - 4, buf, 8), -EFAULT);
+    ck_assert_int_eq(mem_read(blocks, UINT64_MAX - 4, buf, 8), -EFAULT);
+    munmap(pages, page);
+    mem_free(live);
+    mem_free(blocks);
+}
+END_TEST
+
+CHECK_MAIN("mem", 20, blocks_are_kept_until_forgotten, blocks_end_where_memory_ends,
+           live_memory_is_read_by_process_vm_readv, live_memory_is_read_by_proc_mem,
            no_process_is_an_error, an_exec_is_followed, an_image_holds_what_was_added,
            an_image_refuses_absurd_ranges)
