@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "target/descriptor.h"
 
-enum { MOST_USERS = 4096, MOST_DESCRIPTORS = 1 << 18 };
+enum { MOST_USERS = 4096, MOST_DESCRIPTORS = 1 << 18, LINKS_A_CLOCK = 16 };
 
 uint64_t fd_scan_key(const char *link)
 {
@@ -44,7 +44,7 @@ static void look_at_link(struct fd_scan *s, int directory, pid_t pid, const char
 }
 
 struct fd_scan_bounds {
-    int64_t end_ns;
+    int64_t end_cpu_ns;
     size_t left; /* descriptors */
 };
 
@@ -60,15 +60,16 @@ static bool look_at_process(struct fd_scan *s, pid_t pid, struct fd_scan_bounds 
     const struct dirent *entry;
     while (all && (entry = readdir(dir))) {
         look_at_link(s, dirfd(dir), pid, entry->d_name);
-        all = b->left-- > 1 && s->n < MOST_USERS && clock_now_ns() < b->end_ns;
+        all = b->left-- > 1 && s->n < MOST_USERS &&
+              (b->left % LINKS_A_CLOCK || clock_cpu_ns() < b->end_cpu_ns);
     }
     closedir(dir);
     return all;
 }
 
-void fd_scan_run(struct fd_scan *s, int64_t longest_ns)
+void fd_scan_run(struct fd_scan *s, int64_t longest_cpu_ns)
 {
-    struct fd_scan_bounds b = {clock_now_ns() + longest_ns, MOST_DESCRIPTORS};
+    struct fd_scan_bounds b = {clock_cpu_ns() + longest_cpu_ns, MOST_DESCRIPTORS};
     struct map before = s->looked_for;
     s->looked_for = s->wanted;
     s->wanted = before;

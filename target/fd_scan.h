@@ -28,7 +28,7 @@ struct fd_scan {           /* zero-initialise */
 uint64_t fd_scan_key(const char *link);
 void fd_scan_want(struct fd_scan *s, uint64_t link);
 /* Finds the users of all that is wanted, which is looked for and wanted no more; breaks off after
- * LONGEST_NS.  Other users' processes are left out where the kernel does not show their
- * descriptors. */
-void fd_scan_run(struct fd_scan *s, int64_t longest_ns);
+ * LONGEST_CPU_NS of CPU time, since others may take any part of wall time.  Other users' processes
+ * are left out where the kernel does not show their descriptors. */
+void fd_scan_run(struct fd_scan *s, int64_t longest_cpu_ns);
 void fd_scan_release(struct fd_scan *s);

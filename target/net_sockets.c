@@ -82,7 +82,7 @@ int net_socket_parse(const char *line, size_t len, bool v6, struct net_socket *r
 /* ---- a table ---- */
 
 struct table_look {
-    int64_t end_ns;
+    int64_t end_cpu_ns;
     bool (*each)(void *ctx, const struct net_socket *s);
     void *ctx;
     bool v6, udp;
@@ -116,7 +116,7 @@ static bool look_at_table(const struct table_look *look, pid_t pid, const char *
     while ((n = read(fd, buf + kept, READ_BYTES - kept)) > 0) {
         size_t len = kept + (size_t)n;
         ssize_t done = look_at_lines(look, buf, len);
-        if (done < 0 || clock_now_ns() > look->end_ns || (done == 0 && len == READ_BYTES))
+        if (done < 0 || clock_cpu_ns() > look->end_cpu_ns || (done == 0 && len == READ_BYTES))
             break;
         kept = len - (size_t)done;
         memmove(buf, buf + done, kept);
@@ -125,7 +125,7 @@ static bool look_at_table(const struct table_look *look, pid_t pid, const char *
     return n == 0;
 }
 
-bool net_sockets_each(pid_t pid, int64_t longest_ns,
+bool net_sockets_each(pid_t pid, int64_t longest_cpu_ns,
                       bool (*each)(void *ctx, const struct net_socket *s), void *ctx)
 {
     static const struct {
@@ -137,9 +137,9 @@ bool net_sockets_each(pid_t pid, int64_t longest_ns,
                   {"net/udp6", true, true}};
     char *buf = xmalloc(READ_BYTES);
     bool all = true;
-    int64_t end_ns = clock_now_ns() + longest_ns;
+    int64_t end_cpu_ns = clock_cpu_ns() + longest_cpu_ns;
     for (size_t i = 0; i < sizeof tables / sizeof *tables && all; i++) {
-        const struct table_look look = {end_ns, each, ctx, tables[i].v6, tables[i].udp};
+        const struct table_look look = {end_cpu_ns, each, ctx, tables[i].v6, tables[i].udp};
         all = look_at_table(&look, pid, tables[i].name, buf);
     }
     free(buf);

@@ -27,8 +27,8 @@ struct net_socket {
 /* One line of such a table; V6: of tcp6 or udp6.  Returns 0 or -EPROTO (the heading, too). */
 int net_socket_parse(const char *line, size_t len, bool v6, struct net_socket *ret);
 /* Calls EACH for every socket of PID's network namespace, TCP before UDP, listeners first, until
- * it returns false or LONGEST_NS are over.  True: it saw all. */
-bool net_sockets_each(pid_t pid, int64_t longest_ns,
+ * it returns false or LONGEST_CPU_NS of CPU time are over.  True: it saw all. */
+bool net_sockets_each(pid_t pid, int64_t longest_cpu_ns,
                       bool (*each)(void *ctx, const struct net_socket *s), void *ctx);
 /* "127.0.0.1:5433", "[fe80::1]:80"; a version 4 address in a version 6 socket as the former. */
 void net_address_add(struct text *out, const struct net_address *a);

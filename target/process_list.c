@@ -44,7 +44,7 @@ static int by_pid(const void *a, const void *b)
 }
 
 /* Returns whether none had to be left out. */
-static bool read_all(struct process_list *l, DIR *dir, size_t most, int64_t end_ns)
+static bool read_all(struct process_list *l, DIR *dir, size_t most, int64_t end_cpu_ns)
 {
     int64_t tick = tick_ns();
     const struct dirent *entry;
@@ -52,7 +52,7 @@ static bool read_all(struct process_list *l, DIR *dir, size_t most, int64_t end_
     while ((entry = readdir(dir))) {
         if (parse_whole_i64(entry->d_name, 1, INT_MAX, &pid) < 0)
             continue;
-        if (l->n == most || clock_now_ns() > end_ns)
+        if (l->n == most || clock_cpu_ns() > end_cpu_ns)
             return false;
         l->items = array_reserve(l->items, &l->capacity, l->n + 1, sizeof *l->items);
         l->n += read_process((pid_t)pid, tick, &l->items[l->n]); /* else it has just ended */
@@ -60,14 +60,14 @@ static bool read_all(struct process_list *l, DIR *dir, size_t most, int64_t end_
     return true;
 }
 
-void process_list_read(struct process_list *ret, size_t most, int64_t longest_ns)
+void process_list_read(struct process_list *ret, size_t most, int64_t longest_cpu_ns)
 {
     ret->n = 0;
     ret->whole = false;
     DIR *dir = opendir("/proc");
     if (!dir)
         return;
-    ret->whole = read_all(ret, dir, most, clock_now_ns() + longest_ns);
+    ret->whole = read_all(ret, dir, most, clock_cpu_ns() + longest_cpu_ns);
     closedir(dir);
     if (ret->n)
         qsort(ret->items, ret->n, sizeof *ret->items, by_pid);

@@ -21,8 +21,9 @@ struct process_list {             /* zero-initialise */
     bool whole; /* none was left out */
 };
 
-/* Fills RET anew with at most MOST processes, and with no more once it has taken LONGEST_NS. */
-void process_list_read(struct process_list *ret, size_t most, int64_t longest_ns);
+/* Fills RET anew with at most MOST processes, and with no more once it has taken
+ * LONGEST_CPU_NS of CPU time. */
+void process_list_read(struct process_list *ret, size_t most, int64_t longest_cpu_ns);
 void process_list_copy(struct process_list *to, const struct process_list *from);
 /* Adds the children of PID that a list which is not whole may lack.  False: the kernel does not
  * list children (CONFIG_PROC_CHILDREN), or PID is gone.  Source: proc_tid_children(5). */

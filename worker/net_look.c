@@ -66,7 +66,7 @@ static uint64_t namespace_of(pid_t pid)
 }
 
 /* Reads the tables of the namespaces of all wishes, each once. */
-static void read_tables(struct net_look *l, int64_t longest_ns)
+static void read_tables(struct net_look *l, int64_t longest_cpu_ns)
 {
     uint64_t done[MOST_NAMESPACES];
     size_t n = 0;
@@ -78,7 +78,7 @@ static void read_tables(struct net_look *l, int64_t longest_ns)
         if (!ns || k < n || n == MOST_NAMESPACES)
             continue;
         done[n++] = ns;
-        (void)net_sockets_each(l->wishes[i].pid, longest_ns, see_socket, l);
+        (void)net_sockets_each(l->wishes[i].pid, longest_cpu_ns, see_socket, l);
     }
 }
 
@@ -89,14 +89,14 @@ void net_look_forget(struct net_look *l)
     l->n = 0;
 }
 
-bool net_look_run(struct net_look *l, int64_t longest_ns)
+bool net_look_run(struct net_look *l, int64_t longest_cpu_ns)
 {
     uint64_t unused;
     if (!l->n_wishes)
         return false;
     if (l->n + l->asked.n > MOST_KNOWN)
         net_look_forget(l);
-    read_tables(l, longest_ns);
+    read_tables(l, longest_cpu_ns);
     for (size_t i = 0; i < l->n_wishes; i++)
         if (!map_get(&l->known, l->wishes[i].inode, &unused))
             map_put(&l->asked, l->wishes[i].inode, 1);

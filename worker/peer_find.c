@@ -10,15 +10,15 @@
 
 enum { MOST_PROCESSES = 1 << 15 };
 
-bool peer_looks_run(struct peer_looks *l, int64_t longest_ns)
+bool peer_looks_run(struct peer_looks *l, int64_t longest_cpu_ns)
 {
-    bool any = net_look_run(&l->net, longest_ns);
+    bool any = net_look_run(&l->net, longest_cpu_ns);
     if (l->scan.wanted.n) {
-        fd_scan_run(&l->scan, longest_ns);
+        fd_scan_run(&l->scan, longest_cpu_ns);
         any = true;
     }
     if (l->want_processes) {
-        process_list_read(&l->processes, MOST_PROCESSES, longest_ns);
+        process_list_read(&l->processes, MOST_PROCESSES, longest_cpu_ns);
         l->listed_ns = clock_now_ns();
         l->want_processes = false;
         any = true;

@@ -22,7 +22,7 @@ struct peer_looks {
     bool exact;        /* words may have figures that change from look to look */
 };
 /* Makes the looks that waits were put down for; false: there were none. */
-bool peer_looks_run(struct peer_looks *l, int64_t longest_ns);
+bool peer_looks_run(struct peer_looks *l, int64_t longest_cpu_ns);
 void peer_looks_release(struct peer_looks *l);
 
 struct peer_wait {
