@@ -19,12 +19,14 @@ enum {
     AGAIN_NS = 10 * NS_PER_MS,
     MOST_WAITING = 4096,
     MOST_RECENT = 1024,
-    RECENT_NS = 2 * NS_PER_S,
     CHECK_NS = 5 * NS_PER_MS,
     /* Distinct texts, and processes, each of which makes stacks of its own. */
     MOST_SIDES = 1000,
     MOST_ADDRESSES = 64, /* a frame's name each: more are no help to a reader */
 };
+/* For how long the other end that was found is told of, and when it is looked for anew: with many
+ * processes the next look is a second or two away. */
+static const int64_t recent_ns = INT64_C(4) * NS_PER_S, renew_ns = NS_PER_S;
 
 /* Who had the other end of a process's pipe or socket at a moment not long ago. */
 struct recent_peer {
@@ -32,6 +34,7 @@ struct recent_peer {
     string_id object;  /* none: as the call has it */
     uint64_t fd, link; /* by which a HOLDER_PROCESS has it */
     int64_t at_ns, checked_ns;
+    bool renewing; /* a look is put down */
 };
 
 struct wait_peers {
@@ -220,6 +223,22 @@ static bool complete_socket(struct wait_peers *w, uint64_t inode, struct wait *w
     return known;
 }
 
+/* ---- the queue of a recording ---- */
+
+/* Those before the head go when they are as many as those behind it. */
+static void enqueue(struct wait_peers *w, const struct blocked_call *call)
+{
+    if (w->head && w->head >= w->n - w->head) {
+        w->n -= w->head;
+        memmove(w->queue, w->queue + w->head, w->n * sizeof *w->queue);
+        w->head = 0;
+    }
+    if (w->n - w->head >= MOST_WAITING)
+        return;
+    w->queue = array_reserve(w->queue, &w->capacity, w->n + 1, sizeof *w->queue);
+    w->queue[w->n++] = *call;
+}
+
 /* ---- pipes and sockets that are waited for again and again ----
  *
  * Many short waits at one pipe are a long wait to users, and none of them lasts until its turn.  So
@@ -231,11 +250,12 @@ static uint64_t recent_key(const struct blocked_call *call)
     return hash_u64((uint64_t)call->process << 32 | (uint64_t)call->number) ^ call->link;
 }
 
-static struct recent_peer *find_recent(const struct wait_peers *w, const struct blocked_call *call)
+static struct recent_peer *find_recent(const struct wait_peers *w, const struct blocked_call *call,
+                                       int64_t longest_ns)
 {
     uint64_t at;
     if (!call->link || !map_get(&w->recent, recent_key(call), &at) ||
-        clock_now_ns() - w->recents[at].at_ns > RECENT_NS)
+        clock_now_ns() - w->recents[at].at_ns > longest_ns)
         return NULL;
     return &w->recents[at];
 }
@@ -284,11 +304,15 @@ static bool has_it_still(struct recent_peer *recent)
 static void complete_recent(struct wait_peers *w, const struct blocked_call *call,
                             struct wait *wait)
 {
-    struct recent_peer *recent = find_recent(w, call);
+    struct recent_peer *recent = find_recent(w, call, recent_ns);
     if (!recent || recent->side.holder != HOLDER_PROCESS || !has_it_still(recent))
         return;
     wait->side = recent->side;
     wait->object = recent->object.ix ? recent->object : wait->object;
+    if (recent->renewing || clock_now_ns() - recent->at_ns < renew_ns)
+        return;
+    recent->renewing = true;
+    enqueue(w, call);
 }
 
 void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, struct wait *wait)
@@ -300,21 +324,7 @@ void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, s
         complete_recent(w, &call, wait);
 }
 
-/* ---- the queue of a recording ---- */
-
-/* Those before the head go when they are as many as those behind it. */
-static void enqueue(struct wait_peers *w, const struct blocked_call *call)
-{
-    if (w->head && w->head >= w->n - w->head) {
-        w->n -= w->head;
-        memmove(w->queue, w->queue + w->head, w->n * sizeof *w->queue);
-        w->head = 0;
-    }
-    if (w->n - w->head >= MOST_WAITING)
-        return;
-    w->queue = array_reserve(w->queue, &w->capacity, w->n + 1, sizeof *w->queue);
-    w->queue[w->n++] = *call;
-}
+/* ---- its waits, in turn ---- */
 
 void wait_peers_see(struct wait_peers *w, const struct sample_message *m, stack_id s)
 {
@@ -409,18 +419,21 @@ static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
     struct peer_answer answer = {0};
     if (call.socket && handle_socket(w, &call, timeline))
         return false;
-    bool again = !timeline && call.link && !find_recent(w, &call);
+    bool is_over = !timeline;
+    if (timeline && !look(w, &call, &answer)) {
+        peer_answer_release(&answer);
+        is_over = true;
+    }
+    bool again = is_over && call.link && !find_recent(w, &call, renew_ns);
     if (again)
         look_at_descriptor(w, &call, &answer);
-    else if (timeline && !look(w, &call, &answer))
-        peer_answer_release(&answer);
     if (answer.later) {
         call.due_ns = clock_now_ns() + AGAIN_NS;
         enqueue(w, &call);
     } else {
         remember(w, &call, &answer);
     }
-    if (timeline)
+    if (!is_over)
         tell(w, timeline, &answer);
     peer_answer_release(&answer);
     return timeline || again;
