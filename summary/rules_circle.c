@@ -6,7 +6,9 @@
 #include "summary/rules.h"
 
 enum { LEAST_CIRCLE_NS = NS_PER_S / 2 };
-static const double gil_part = 0.9; /* of the circle's time, for which a thread waits for the GIL */
+/* Of the circle's time, for which a thread is seen to wait for the GIL: it wakes up every 5 ms, and
+ * then may wait for a CPU.  Who holds the GIL does not run, so nobody else can have it meanwhile. */
+static const double gil_part = 0.5;
 
 /* The run of T's wait at the end of the recording; NULL: it does not wait.  Who waits for the GIL
  * runs every 5 ms, to ask for it again. */
@@ -44,7 +46,7 @@ static const struct profile_thread *thread_at(const struct scene *s, const struc
     return s->g->summaries.threads[w->tag].thread;
 }
 
-/* Does T wait for the GIL for nearly all of [START_NS, END_NS)? */
+/* Does T wait for the GIL for most of [START_NS, END_NS)? */
 static bool waits_for_gil(const struct scene *s, const struct profile_thread *t, int64_t start_ns,
                           int64_t end_ns)
 {

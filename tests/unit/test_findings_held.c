@@ -232,9 +232,12 @@ START_TEST(who_takes_turns_with_the_gil_is_in_no_deadlock)
     assert_not_told("circular_wait");
     teardown();
     setup(); /* REFRESH had the GIL once, and now waits for what LOADER has, which computes */
-    waits_for(refresh, LOADER, 4000);
-    takes_turns(loader, REFRESH, 1);
-    builder_run(&b, loader, computes, 10, 10);
+    struct wait_side side = {
+        .thing = THING_GIL, .holder = HOLDER_THREAD, .pid = PID, .tid = REFRESH, .timed = true};
+    builder_run(&b, refresh, computes, 1000, 1000);
+    waits_for(refresh, LOADER, 3000);
+    builder_held(&b, loader, computes, &side, 1000);
+    builder_run(&b, loader, computes, 3000, 3000);
     judge();
     assert_not_told("deadlock");
     teardown();
