@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
-#include "summary/idle.h"
 
 enum { SHOWN = BRIEF_KINDS }; /* no kind of hidden frame */
 

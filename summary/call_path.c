@@ -245,7 +245,7 @@ static void pick(const struct chain *c, ptrdiff_t *ret_caller, ptrdiff_t *ret_in
     }
 }
 
-static void add_place(struct text *out, const struct shown_frame *f, uint32_t line)
+static void add_source(struct text *out, const struct shown_frame *f, uint32_t line)
 {
     const char *file = f->file;
     if (f->kind == SHOWN_NATIVE && file) { /* "[module] path" */
@@ -271,7 +271,7 @@ static char *name_at(struct tally *t, const struct chain *c, ptrdiff_t i, bool c
         return NULL;
     frame_add_name(&name, frame_at(c, i));
     if (role_at(c, i) == ROLE_OWN || (!called && frame_at(c, i)->kind == SHOWN_PYTHON))
-        add_place(&name, frame_at(c, i), tally_line(t, c->nodes[i], only_self));
+        add_source(&name, frame_at(c, i), tally_line(t, c->nodes[i], only_self));
     return name.s;
 }
 

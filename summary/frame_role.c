@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "summary/frame_name.h"
-#include "summary/idle.h"
+#include "summary/pools.h"
 
 static bool starts_with_any(const char *s, const char *const *prefixes)
 {
@@ -205,7 +205,7 @@ bool is_glue_frame(const struct shown_frame *f)
         return !frame_is_malloc(f);
     if (f->interpreter || (f->module && (is_runtime(f->module) || is_waiting_module(f->module))))
         return true;
-    return f->entry || (is_wrapper(f) && !idle_is_pool_loop(f));
+    return f->entry || (is_wrapper(f) && !pool_is_loop(f));
 }
 
 /* Statically linked, or inlined from a header. */

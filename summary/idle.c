@@ -1,160 +1,8 @@
 #include "summary/idle.h"
 
-#include <string.h>
-
 #include "base/text.h"
-#include "summary/frame_name.h"
 #include "summary/frame_role.h"
-
-/* A loop that waits for work.  Names match as in frame_name_has().  FILE: the end of its path, or
- * the beginning of the module's name.  POOL: what its threads are called, if the
- * loop is also their first function.
- * Source: the libraries' sources, by the names their threads show when they wait. */
-static const struct pool_loop {
-    const char *function, *file, *pool;
-} pool_loops[] = {
-    /* libgomp: config/linux/bar.c, team.c */
-    {"gomp_barrier_wait_end", NULL, NULL},
-    {"gomp_barrier_wait", NULL, NULL},
-    {"gomp_barrier_wait_last", NULL, NULL},
-    {"gomp_team_barrier_wait_end", NULL, NULL},
-    {"gomp_team_barrier_wait", NULL, NULL},
-    {"gomp_team_barrier_wait_final", NULL, NULL},
-    {"gomp_simple_barrier_wait", NULL, NULL},
-    {"gomp_thread_start", NULL, "omp worker"},
-    /* libomp and libiomp5: kmp_barrier.cpp, kmp_wait_release.h, z_Linux_util.cpp */
-    {"__kmp_hyper_barrier_release", NULL, NULL},
-    {"__kmp_tree_barrier_release", NULL, NULL},
-    {"__kmp_linear_barrier_release", NULL, NULL},
-    {"__kmp_dist_barrier_release", NULL, NULL},
-    {"__kmp_fork_barrier", NULL, NULL},
-    {"__kmp_suspend_64*", NULL, NULL},
-    {"__kmp_suspend_template*", NULL, NULL},
-    {"__kmp_launch_monitor", NULL, "omp monitor"},
-    {"__kmp_launch_thread", NULL, NULL},
-    {"__kmp_launch_worker", NULL, "omp worker"},
-    /* OpenBLAS driver/others/blas_server.c; BLIS and numba have OpenMP's or their own */
-    {"blas_thread_server", NULL, "blas worker"},
-    {"thread_worker", "workqueue", "numba worker"},
-    /* TBB: private_server.cpp */
-    {"rml::private_worker::run", NULL, "tbb worker"},
-    {"private_worker::thread_routine", NULL, "tbb worker"},
-    /* torch: c10/core/thread_pool.cpp, autograd/engine.cpp, pthreadpool, ProcessGroupNCCL.cpp */
-    {"c10::ThreadPool::main_loop", NULL, "c10 pool"},
-    {"torch::autograd::ReadyQueue::pop", NULL, NULL},
-    {"torch::autograd::Engine::thread_main", NULL, "autograd"},
-    {"wait_for_new_command", NULL, NULL},
-    {"wait_worker_threads", NULL, NULL},
-    {"ProcessGroupNCCL::heartbeatMonitor", NULL, "nccl monitor"},
-    {"ProcessGroupNCCL::ncclCommWatchdog", NULL, "nccl watchdog"},
-    {"ProcessGroupNCCL::watchdogHandler", NULL, "nccl watchdog"},
-    /* arrow util/thread_pool.cc; Eigen, also in TensorFlow and onnxruntime */
-    {"arrow::internal::WorkerLoop", NULL, "arrow pool"},
-    {"std::thread::_State_impl<std::thread::_Invoker<std::tuple<arrow::internal::ThreadPool::*",
-     NULL, "arrow pool"},
-    {"WorkerLoop", NULL, NULL},
-    {"WaitForWork", NULL, NULL},
-    {"EventCount::CommitWait", NULL, NULL},
-    /* rayon (also polars), tokio: registry.rs, sleep/mod.rs; runtime/ */
-    {"rayon_core::registry::WorkerThread::wait_until_cold", NULL, NULL},
-    {"rayon_core::sleep::Sleep::sleep", NULL, NULL},
-    {"rayon_core::latch::LockLatch::wait", NULL, NULL},
-    {"tokio::runtime::park*", NULL, NULL},
-    {"tokio::runtime::scheduler*", NULL, NULL},
-    {"tokio::runtime::blocking::pool*", NULL, NULL},
-    {"tokio::runtime::io::driver*", NULL, NULL},
-    {"tokio::runtime::time*", NULL, NULL},
-    /* gRPC: executor.cc, timer_manager.cc, work_stealing_thread_pool.cc; zmq, libuv */
-    {"grpc_core::Executor::ThreadMain", NULL, "grpc executor"},
-    {"TimerManager::MainLoop", NULL, "grpc timer"},
-    {"grpc_event_engine::experimental::WorkStealingThreadPool*", NULL, "grpc pool"},
-    {"timer_main_loop", NULL, NULL},
-    {"zmq::epoll_t::loop", NULL, "zmq io"},
-    {"uv__io_poll", NULL, NULL},
-    {"worker", "/threadpool.c", "libuv worker"},
-    {"PlatformWorkerThread", NULL, "node worker"}, /* node: src/node_platform.cc */
-    /* HotSpot's own threads: src/hotspot/share/runtime, gc/g1 */
-    {"VMThread::wait_for_operation", NULL, NULL},
-    {"WatcherThread::sleep", NULL, NULL},
-    {"G1ServiceThread::sleep_before_next_cycle", NULL, NULL},
-    {"MonitorDeflationThread::monitor_deflation_thread_entry", NULL, NULL},
-    /* Go: src/runtime/proc.go */
-    {"runtime.stopm", NULL, NULL},
-    {"runtime.findRunnable", NULL, NULL},
-    {"runtime.stoplockedm", NULL, NULL},
-    {"runtime.templateThread", NULL, NULL},
-    {"runtime.sysmon", NULL, "go sysmon"},
-    /* jemalloc src/background_thread.c, with whatever prefix it was built */
-    {"background_thread_entry", NULL, "jemalloc"},
-    {"je_background_thread_entry", NULL, "jemalloc"},
-    {"background_work_sleep_once", NULL, NULL},
-    /* CPython's library and common packages */
-    {"_worker", "concurrent/futures/thread.py", NULL},
-    {"wait_result_broken_or_wakeup", "concurrent/futures/process.py", NULL},
-    {"worker", "multiprocessing/pool.py", NULL},
-    {"_handle_workers", "multiprocessing/pool.py", NULL},
-    {"_wait_for_updates", "multiprocessing/pool.py", NULL},
-    {"_handle_tasks", "multiprocessing/pool.py", NULL},
-    {"_handle_results", "multiprocessing/pool.py", NULL},
-    {"_feed", "multiprocessing/queues.py", NULL},
-    {"_run_once", "asyncio/base_events.py", NULL},
-    {"do_one_step", "_utils/pin_memory.py", NULL},
-    {"run", "tqdm/_monitor.py", NULL},
-    {"run", "event_file_writer.py", NULL},
-};
-
-/* Libraries all of whose threads are pool workers: with them a stripped library is known too. */
-static const struct {
-    const char *module, *pool;
-} pool_modules[] = {
-    {"libgomp", "omp worker"},
-    {"libiomp5", "omp worker"},
-    {"libomp.so", "omp worker"},
-    {"libomp5", "omp worker"},
-    {"libomp-", "omp worker"},
-    {"libopenblas", "blas worker"},
-    {"libscipy_openblas", "blas worker"},
-    {"libtbb", "tbb worker"},
-    {"libcuda.so", "cuda driver"},
-};
-
-static bool is_loop(const struct pool_loop *loop, const struct shown_frame *f)
-{
-    if (!frame_name_has(f->name, loop->function))
-        return false;
-    if (!loop->file)
-        return f->kind == SHOWN_NATIVE;
-    if (f->file && str_ends(f->file, loop->file))
-        return true;
-    return f->kind == SHOWN_NATIVE && f->module && str_starts(f->module, loop->file);
-}
-
-static const struct pool_loop *loop_of(const struct shown_frame *f)
-{
-    for (size_t i = 0; i < sizeof pool_loops / sizeof *pool_loops; i++)
-        if (is_loop(&pool_loops[i], f))
-            return &pool_loops[i];
-    return NULL;
-}
-
-static const char *module_pool(const struct shown_frame *f)
-{
-    for (size_t i = 0; f->module && i < sizeof pool_modules / sizeof *pool_modules; i++)
-        if (str_starts(f->module, pool_modules[i].module))
-            return pool_modules[i].pool;
-    return NULL;
-}
-
-const char *idle_pool_name(const struct shown_frame *f)
-{
-    const struct pool_loop *loop = loop_of(f);
-    return loop && loop->pool ? loop->pool : module_pool(f);
-}
-
-bool idle_is_pool_loop(const struct shown_frame *f)
-{
-    return loop_of(f) != NULL;
-}
+#include "summary/pools.h"
 
 const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t n)
 {
@@ -166,39 +14,14 @@ const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t
     if (!caller)
         return NULL;
     const struct shown_frame *f = &stack[caller - 1];
-    if (loop_of(f))
+    if (pool_is_loop(f))
         return f;
     /* A library of workers: its own all the way up, so that no task of a user is on the stack. */
-    const char *pool = module_pool(f);
+    const char *pool = pool_of_module(f);
     for (size_t i = caller; pool && i-- > 0;)
-        if (module_pool(&stack[i]) != pool && !is_glue_frame(&stack[i]))
+        if (pool_of_module(&stack[i]) != pool && !is_glue_frame(&stack[i]))
             pool = NULL;
     return pool ? f : NULL;
-}
-
-/* A function of a loop, and what users call the loop.  FILE as in pool_loops.
- * Source: the libraries' sources. */
-static const struct pool_loop event_loops[] = {
-    {"uv__io_poll", NULL, "libuv"},
-    {"uv_run", NULL, "libuv"},
-    {"uv__run", NULL, "libuv"},
-    {"_run_once", "asyncio/base_events.py", "asyncio"},
-    {"event_base_loop", NULL, "libevent"},
-    {"ev_run", NULL, "libev"},
-    {"g_main_context_iterate*", NULL, "GLib"},
-    {"g_main_loop_run", NULL, "GLib"},
-    {"aeProcessEvents", NULL, "ae"},
-    {"ngx_process_events_and_timers", NULL, "nginx"},
-    {"serve_forever", "/socketserver.py", "socketserver"},
-    {"doPoll", "/twisted/internet/epollreactor.py", "twisted"},
-};
-
-static const struct pool_loop *event_loop_of(const struct shown_frame *f)
-{
-    for (size_t i = 0; i < sizeof event_loops / sizeof *event_loops; i++)
-        if (is_loop(&event_loops[i], f))
-            return &event_loops[i];
-    return NULL;
 }
 
 const char *idle_event_loop(const struct shown_frame *stack, size_t n)
@@ -212,11 +35,11 @@ const char *idle_event_loop(const struct shown_frame *stack, size_t n)
     if (!epoll && !str_is_one_of(leaf->call, polls))
         return NULL;
     for (size_t i = n; i-- > 0;) {
-        const struct pool_loop *loop = event_loop_of(&stack[i]);
-        if (loop && !str_eq(loop->pool, "libuv"))
-            return loop->pool;
+        const char *loop = pool_event_loop(&stack[i]);
+        if (loop && !str_eq(loop, "libuv"))
+            return loop;
         if (loop)
-            return stack[i].module && str_starts(stack[i].module, "loop.") ? "uvloop" : loop->pool;
+            return stack[i].module && str_starts(stack[i].module, "loop.") ? "uvloop" : loop;
     }
     return epoll ? "epoll" : NULL;
 }

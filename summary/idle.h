@@ -19,8 +19,3 @@ const char *idle_event_loop(const struct shown_frame *stack, size_t n);
 /* Does STACK end in a wait that a thread with nothing to do would be in: a lock, a poll, a sleep,
  * a read from a pipe?  Not so: ioctl, a regular file, a page fault, the GIL. */
 bool idle_is_ordinary_wait(const struct shown_frame *stack, size_t n);
-/* What the threads of F's pool are called when they have no name of their own ("omp worker");
- * NULL: not a known pool's frame. */
-const char *idle_pool_name(const struct shown_frame *f);
-/* A function of a known pool's in which its threads wait for work. */
-bool idle_is_pool_loop(const struct shown_frame *f);

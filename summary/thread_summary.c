@@ -8,6 +8,7 @@
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/idle.h"
+#include "summary/pools.h"
 #include "summary/process_name.h"
 
 /* What a thread in a stack does. */
@@ -89,7 +90,7 @@ static stack_id heaviest_stack(const struct profile_thread *t)
 static const char *speaking_name(const struct shown_frame *f)
 {
     size_t len;
-    const char *pool = frame_thread_function(f, &len) ? idle_pool_name(f) : NULL;
+    const char *pool = frame_thread_function(f, &len) ? pool_name(f) : NULL;
     if (pool)
         return pool;
     return f->nameless ? f->module : f->name;
@@ -104,7 +105,7 @@ static char *root_name(const struct shown_frame *stack, size_t n)
     bool go = false; /* whose threads run any goroutine */
     for (; i < n && (stack[i].guessed || is_glue_frame(&stack[i])); i++)
         go |= frame_is_go_glue(&stack[i]);
-    const char *pool = i < n ? idle_pool_name(&stack[i]) : NULL;
+    const char *pool = i < n ? pool_name(&stack[i]) : NULL;
     if (pool)
         text_add(&name, pool);
     else if (go)
