@@ -111,9 +111,6 @@ void thread_list_read(struct sampler *s, struct process *p, bool gone);
 /* Reads the name and kind of T, which was listed, and emits it.  Where these cannot be read just
  * now T stays unregistered until the next tick. */
 void thread_list_register(struct sampler *s, struct thread *t);
-/* Reads T's name and kind anew.  Returns T's state as thread_read_state() does; 0: it has ended, or
- * is about to; negative: it cannot be read just now, which is counted. */
-int thread_list_refresh(struct sampler *s, struct thread *t);
 /* T has ended, but is listed until its process ends, or until its tracer has reaped it. */
 void thread_list_zombie(struct sampler *s, struct thread *t);
 /* T is gone.  T is freed, now or when no stop is pending any more. */

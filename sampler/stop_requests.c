@@ -121,7 +121,7 @@ static bool read_instead(struct sampler *s, struct thread *t)
 
 static void refused(struct sampler *s, struct thread *t, int64_t now_ns)
 {
-    if (thread_list_refresh(s, t) == 0) /* it was about to end, or is gone */
+    if (thread_read_stat(s, t) == 0) /* it was about to end, or is gone */
         return;
     counters_add(&s->counters, COUNT_REFUSED, 1);
     if (read_instead(s, t))

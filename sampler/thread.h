@@ -38,15 +38,13 @@ struct thread {
     struct schedstat sched;     /* as last read */
 
     /* thread_list.c: which threads there are, and which are wanted. */
-    char comm[TASK_COMM_BYTES];
-    bool listed;        /* in the present listing of the process's threads */
-    bool registered;    /* thread_list_register(): before its first sample */
-    bool state_checked; /* its state was read before that (tick.c) */
-    bool zombie;        /* it has ended, but its process's other threads go on */
-    bool ended;         /* it is gone, or the recording ends (tick.c) */
-    bool io_worker;
-    bool filtered;                                /* not wanted by --thread */
-    bool wanted_by_python;                        /* by the name that Python has for it */
+    bool listed;           /* in the present listing of the process's threads */
+    bool registered;       /* thread_list_register(): before its first sample */
+    bool state_checked;    /* its state was read before that (tick.c) */
+    bool zombie;           /* it has ended, but its process's other threads go on */
+    bool ended;            /* it is gone, or the recording ends (tick.c) */
+    bool filtered;         /* not wanted by --thread */
+    bool wanted_by_python; /* by the name that Python has for it */
     int64_t filter_not_before_ns, filter_wait_ns; /* until --thread is asked again */
 
     /* claim.c: what is believed of it. */
@@ -67,7 +65,9 @@ struct thread {
     int64_t switch_base; /* run count − switches while it is off the CPU */
     bool base_known;
 
-    /* thread_files.c: a slow /proc file is left alone for a while. */
+    /* thread_files.c: its name and kind, and a slow /proc file, which is left alone for a while. */
+    char comm[TASK_COMM_BYTES];
+    bool io_worker;
     uint32_t syscall_backoff; /* intervals; 0: none */
     int64_t syscall_not_before_ns;
 

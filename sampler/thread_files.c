@@ -1,12 +1,17 @@
 #include "sampler/thread_files.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "sampler/state.h"
 
-enum { MAX_SYSCALL_BACKOFF = 64 };
+enum {
+    MAX_SYSCALL_BACKOFF = 64,
+    PF_EXITING = 0x4, /* include/linux/sched.h */
+    PF_IO_WORKER = 0x10,
+};
 
 static int open_file(struct thread *t, enum thread_file file, struct thread_files *files)
 {
@@ -112,4 +117,24 @@ char thread_read_state(const struct thread *t)
     if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0)
         return '\0';
     return stat.state;
+}
+
+int thread_read_stat(struct sampler *s, struct thread *t)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_stat stat;
+    struct task_status status;
+    ssize_t len = proc_read_text(t->process->pid, t->tid, "stat", text, sizeof text);
+    if (len == -ESRCH || len == -ENOENT)
+        return 0;
+    if (len < 0 || task_stat_parse(text, (size_t)len, &stat) < 0) {
+        counters_add(&s->counters, COUNT_UNREADABLE, 1);
+        return -EAGAIN;
+    }
+    memcpy(t->comm, stat.comm, sizeof t->comm);
+    t->io_worker = (stat.flags & PF_IO_WORKER) != 0;
+    if (thread_read_status(s, t, &status) == 0 && status.ns_tid > 0)
+        t->ns_tid = status.ns_tid;
+    bool ends = stat.state == 'Z' || stat.state == 'X' || stat.flags & PF_EXITING;
+    return ends ? 0 : stat.state;
 }

@@ -14,9 +14,7 @@
 enum {
     LIST_DRAIN_EVERY = 16,
     FILTER_AT_LEAST = 8,
-    HOOK_CALLS = 64,  /* in one tick: 2 ms, where thread states take as many */
-    PF_EXITING = 0x4, /* include/linux/sched.h */
-    PF_IO_WORKER = 0x10,
+    HOOK_CALLS = 64, /* in one tick: 2 ms, where thread states take as many */
 };
 
 void thread_list_end(struct sampler *s, struct thread *t)
@@ -73,26 +71,6 @@ void thread_list_zombie(struct sampler *s, struct thread *t)
     stop_requests_forget(s, t);
 }
 
-int thread_list_refresh(struct sampler *s, struct thread *t)
-{
-    char text[PROC_TEXT_BYTES];
-    struct task_stat stat;
-    struct task_status status;
-    ssize_t len = proc_read_text(t->process->pid, t->tid, "stat", text, sizeof text);
-    if (len == -ESRCH || len == -ENOENT)
-        return 0;
-    if (len < 0 || task_stat_parse(text, (size_t)len, &stat) < 0) {
-        counters_add(&s->counters, COUNT_UNREADABLE, 1);
-        return -EAGAIN;
-    }
-    memcpy(t->comm, stat.comm, sizeof t->comm);
-    t->io_worker = (stat.flags & PF_IO_WORKER) != 0;
-    if (thread_read_status(s, t, &status) == 0 && status.ns_tid > 0)
-        t->ns_tid = status.ns_tid;
-    bool ends = stat.state == 'Z' || stat.state == 'X' || stat.flags & PF_EXITING;
-    return ends ? 0 : stat.state;
-}
-
 /* Where the name cannot be read just now, T stays as wanted as it was. */
 static void ask_python(const struct sampler *s, struct thread *t, const struct capture_hook *hook,
                        struct thread_facts *facts)
@@ -137,7 +115,7 @@ static void filter_again(struct sampler *s, struct thread *t)
 {
     bool was = t->filtered;
     int64_t now_ns = clock_now_ns();
-    if (!t->registered || t->zombie || !filter_is_due(t, now_ns) || thread_list_refresh(s, t) <= 0)
+    if (!t->registered || t->zombie || !filter_is_due(t, now_ns) || thread_read_stat(s, t) <= 0)
         return;
     apply_filter(s, t);
     if (was != t->filtered) {
@@ -174,7 +152,7 @@ static void note_listed(void *ctx, pid_t tid)
 
 void thread_list_register(struct sampler *s, struct thread *t)
 {
-    int alive = thread_list_refresh(s, t);
+    int alive = thread_read_stat(s, t);
     if (alive < 0) /* again at the next tick */
         return;
     t->registered = true;
@@ -212,7 +190,7 @@ static void end_unlisted(struct sampler *s, struct process *p, int listed)
 static bool all_zombies(struct sampler *s, const struct process *p)
 {
     for (size_t i = 0; i < p->n_threads; i++)
-        if (!p->threads[i]->zombie || thread_list_refresh(s, p->threads[i]) != 0)
+        if (!p->threads[i]->zombie || thread_read_stat(s, p->threads[i]) != 0)
             return false;
     return true;
 }

@@ -144,7 +144,7 @@ static bool stop_for_registers(struct sampler *s, struct thread *t,
 static void visit_outside(struct sampler *s, struct thread *t, struct syscall_state *view,
                           int64_t now_ns)
 {
-    int state = thread_list_refresh(s, t);
+    int state = thread_read_stat(s, t);
     bool may_ask = !s->config.no_stop && !s->config.single_shot && view->sp &&
                    now_ns >= t->stop_not_before_ns && !stop_requests_wait_for_exec(s, t);
     if (state == 0)
@@ -184,7 +184,7 @@ static void visit_viewed(struct sampler *s, struct thread *t, struct syscall_sta
         seccomp_check(s, t, view->number);
     if (t->io_worker) {
         visit_io_worker(s, t, view, now_ns);
-    } else if (blocked && !view->sp && thread_list_refresh(s, t) == 0) {
+    } else if (blocked && !view->sp && thread_read_stat(s, t) == 0) {
         thread_list_zombie(s, t); /* another tracer has not reaped it */
     } else if (claim_is_back(t, view) && !needs_more(s, t)) {
         claim_back(t);
