@@ -47,10 +47,4 @@ int mem_read_u32(struct mem *m, uint64_t addr, uint32_t *ret);
  * -EPERM with the reason in ERR. */
 int mem_live_open(struct mem **ret, pid_t pid, struct err *err);
 
-/* Recorded ranges; empty at first.  mem_image_add copies; ranges may overlap if their bytes agree.
- * It returns 0, or -EINVAL if the range wraps around or the image would become absurdly large.  The
- * first read after an addition sorts: not for two threads at once. */
-struct mem *mem_image_new(void);
-int mem_image_add(struct mem *m, uint64_t addr, const void *bytes, size_t len);
-
 struct mem *mem_free(struct mem *m); /* NULL is fine; returns NULL */

@@ -8,6 +8,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/bytes_mem.h"
+#include "tests/support/mem_image.h"
 #include "unwinder/cfi.h"
 
 enum { STACK_BYTES = 256, STACK_ADDR = 0x7000, MAX_STEPS = 8 };

@@ -22,6 +22,7 @@
 #include "pyframes/py_layout.h"
 #include "pyframes/py_walk.h"
 #include "target/proc.h"
+#include "tests/support/mem_image.h"
 
 enum { MAX_STATES = 8, MAX_TABLE_BYTES = 1 << 20, BLOCK = 256 };
 

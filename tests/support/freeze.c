@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "target/proc.h"
+#include "tests/support/mem_image.h"
 
 enum { MAX_STACK_BYTES = 64 << 20 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/support/check_main.h"
+#include "tests/support/mem_image.h"
 
 void stage_open(struct stage *s)
 {

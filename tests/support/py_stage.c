@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tests/support/mem_image.h"
+
 void put(struct stage *s, uint64_t addr, const void *bytes, size_t len)
 {
     ck_assert(addr >= BASE && addr + len <= BASE + ARENA_BYTES);

@@ -18,6 +18,7 @@
 #include "target/mem.h"
 #include "tests/support/check_main.h"
 #include "tests/support/files.h"
+#include "tests/support/mem_image.h"
 
 static char tmp[] = "/tmp/wallspy-elf-XXXXXX";
 static char copy[TEST_PATH_BYTES];

@@ -11,6 +11,7 @@
 #include "target/modules_private.h"
 #include "tests/support/bytes_mem.h"
 #include "tests/support/check_main.h"
+#include "tests/support/mem_image.h"
 
 enum { DESCRIPTOR = 0x1000, LINKS = 0x2000, OBJECT = 0x10000, CODE = 0x700000, TABLE = 0x800000 };
 

@@ -11,6 +11,7 @@
 #include "target/maps.h"
 #include "target/mem_blocks.h"
 #include "tests/support/check_main.h"
+#include "tests/support/mem_image.h"
 
 static uint64_t addr_of(const void *p)
 {

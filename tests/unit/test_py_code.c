@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "pyframes/py_layout.h"
 #include "tests/support/check_main.h"
+#include "tests/support/mem_image.h"
 #include "tests/support/py_stage.h"
 
 static void record(struct stage *s, uint64_t addr, size_t len)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/support/check_main.h"
+#include "tests/support/mem_image.h"
 #include "tests/support/py_stage.h"
 
 enum { COPIES = BASE + 0x8000, CODE_BYTES = 0x100 };

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include "tests/support/check_main.h"
+#include "tests/support/mem_image.h"
 #include "tests/support/merge_stage.h"
 
 struct lost_case {
