@@ -82,11 +82,11 @@ int py_string_find(const struct py_layout *layout, struct mem *mem, uint64_t add
     struct shape shape;
     bool cut = false;
     int r = read_shape(layout, mem, addr, &shape, &cut);
-    if (r < 0)
-        return r;
-    *ret_data = shape.data;
-    *ret_len = shape.length * shape.kind;
-    return 0;
+    if (r == 0) {
+        *ret_data = shape.data;
+        *ret_len = shape.length * shape.kind;
+    }
+    return r;
 }
 
 int py_string_read(const struct py_layout *layout, struct mem *mem, uint64_t addr, struct text *out)

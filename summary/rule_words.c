@@ -75,6 +75,14 @@ int64_t class_ns(const struct scene *s, const struct thread_group *group, enum w
     return ns;
 }
 
+struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
+                              const struct run *run)
+{
+    all = array_reserve(all, capacity, *n + 1, sizeof *all);
+    all[(*n)++] = (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
+    return all;
+}
+
 struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
                               unsigned classes, size_t *ret_n)
 {
@@ -85,8 +93,7 @@ struct interval *intervals_of(const struct scene *s, const struct profile_thread
         const struct run *run = &thread->runs[k];
         if (!(classes >> class_of_run(s->g->tree, run) & 1))
             continue;
-        ret = array_reserve(ret, &capacity, n + 1, sizeof *ret);
-        ret[n++] = (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
+        ret = interval_add(ret, &n, &capacity, run);
     }
     *ret_n = n;
     return ret;

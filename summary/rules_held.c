@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "summary/rules.h"
@@ -113,8 +112,7 @@ static struct interval *intervals_held(const struct scene *s, const struct threa
             is_wait_of(s, run, w->kinds) ? holders_thread(s->holders, run) : NULL;
         if (!holder || groups_of(s->g, holder) != w->holder)
             continue;
-        ret = array_reserve(ret, &capacity, n + 1, sizeof *ret);
-        ret[n++] = (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
+        ret = interval_add(ret, &n, &capacity, run);
     }
     *ret_n = n;
     return ret;

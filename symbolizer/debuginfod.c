@@ -63,8 +63,7 @@ static int on_progress(void *client, long a, long b)
 
 struct debuginfod *debuginfod_open(void)
 {
-    const char *urls = getenv("DEBUGINFOD_URLS");
-    if (!urls || !*urls)
+    if (!debuginfod_is_wanted())
         return NULL;
     struct debuginfod *d = xcalloc(1, sizeof *d);
     d->library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_GLOBAL);

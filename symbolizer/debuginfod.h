@@ -4,9 +4,19 @@
  * debuginfod_find_debuginfo(3). */
 #pragma once
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "target/elf_file.h"
 
 struct debuginfod;
+
+/* Has the user named a server? */
+static inline bool debuginfod_is_wanted(void)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    return urls && *urls;
+}
 
 /* NULL: DEBUGINFOD_URLS is not set, or the library cannot be loaded (warned once).  That there is
  * no debuginfod-find is found, and warned of, by the first debuginfod_fetch(). */

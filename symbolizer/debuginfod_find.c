@@ -58,8 +58,7 @@ static char **make_env(void)
 
 struct debuginfod *debuginfod_open(void)
 {
-    const char *urls = getenv("DEBUGINFOD_URLS");
-    if (!urls || !*urls)
+    if (!debuginfod_is_wanted())
         return NULL;
     struct debuginfod *d = xcalloc(1, sizeof *d);
     d->env = make_env();

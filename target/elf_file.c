@@ -201,6 +201,13 @@ int elf_file_again(struct elf_file **ret, const struct elf_file *f)
     return r;
 }
 
+/* Of a file that elf_image.h or elf_object.h reads; open_image() opens it. */
+static struct elf_file *new_image(void)
+{
+    (void)elf_version(EV_CURRENT);
+    return new_file("");
+}
+
 /* F's image and layout are there, if R is 0.  Takes F over. */
 static int open_image(struct elf_file **ret, struct elf_file *f, int r)
 {
@@ -221,8 +228,7 @@ int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base,
                          struct elf_budget *budget)
 {
     struct elf_budget own = {.bytes = ELF_IMAGES_BYTES};
-    struct elf_file *f = new_file("");
-    (void)elf_version(EV_CURRENT);
+    struct elf_file *f = new_image();
     budget = budget ? budget : &own;
     return open_image(ret, f, elf_image_read(&f->image, &f->layout, mem, base, budget));
 }
@@ -231,8 +237,7 @@ int elf_file_from_object(struct elf_file **ret, struct mem *mem, const struct ad
                          struct elf_budget *budget)
 {
     struct elf_budget own = {.bytes = ELF_IMAGES_BYTES};
-    struct elf_file *f = new_file("");
-    (void)elf_version(EV_CURRENT);
+    struct elf_file *f = new_image();
     budget = budget ? budget : &own;
     return open_image(ret, f, elf_object_read(&f->image, &f->layout, mem, object, budget));
 }
