@@ -49,7 +49,7 @@ struct named_process {
     uint64_t start_ticks;
 };
 
-struct named_list {
+struct namesakes {
     const char *name;
     struct named_process *processes;
     size_t n, capacity;
@@ -69,7 +69,7 @@ static bool arguments_name(pid_t pid, const char *name)
     return false;
 }
 
-static void consider(struct named_list *list, pid_t pid)
+static void consider(struct namesakes *list, pid_t pid)
 {
     char buf[PROC_TEXT_BYTES];
     struct task_status status;
@@ -85,7 +85,7 @@ static void consider(struct named_list *list, pid_t pid)
     list->processes[list->n++] = (struct named_process){pid, stat.start_ticks};
 }
 
-static void find_all(struct named_list *list)
+static void find_all(struct namesakes *list)
 {
     DIR *dir = opendir("/proc");
     if (!dir)
@@ -154,7 +154,7 @@ static void add_row(const struct named_process *p, struct text *out)
 
 void hints_processes(const char *name)
 {
-    struct named_list list = {.name = name};
+    struct namesakes list = {.name = name};
     struct text rows = {0};
     find_all(&list);
     if (!list.n) {

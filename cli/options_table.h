@@ -11,7 +11,7 @@ enum {
 };
 
 /* What the words of a value name; shells complete them. */
-enum value_kind { VALUE_TEXT, VALUE_PIDS, VALUE_FILE, VALUE_FORMAT };
+enum option_value { VALUE_TEXT, VALUE_PIDS, VALUE_FILE, VALUE_FORMAT };
 
 struct option_row {
     const char *section; /* not NULL: the help begins a section of this title here */
@@ -20,7 +20,7 @@ struct option_row {
     unsigned commands;   /* FOR_… */
     const char *name;    /* without the dashes */
     const char *value;   /* its name in the help; NULL: takes none */
-    enum value_kind kind;
+    enum option_value kind;
     const char *const *choices; /* words that VALUE may be, NULL at the end; NULL: none is fixed */
     const char *help;
     void (*add_list)(struct text *out); /* puts what stands for the '@' in HELP; NULL: no '@' */

@@ -20,7 +20,7 @@ enum {
     WCHAN_BYTES = 40,
 };
 
-struct watched {
+struct watched_thread {
     pid_t tid;
     char comm[TASK_COMM_BYTES];
     struct schedstat first, last;
@@ -32,7 +32,7 @@ struct watched {
 
 struct watch {
     pid_t pid;
-    struct watched *threads;
+    struct watched_thread *threads;
     size_t n, capacity;
 };
 
@@ -56,7 +56,7 @@ static int read_stat(const struct watch *w, pid_t tid, struct task_stat *ret)
 static void add_thread(void *ctx, pid_t tid)
 {
     struct watch *w = ctx;
-    struct watched thread = {.tid = tid};
+    struct watched_thread thread = {.tid = tid};
     struct task_stat stat;
     if (w->n == MAX_WATCHED || read_schedstat(w, tid, &thread.first) < 0 ||
         read_stat(w, tid, &stat) < 0)
@@ -67,7 +67,7 @@ static void add_thread(void *ctx, pid_t tid)
     w->threads[w->n++] = thread;
 }
 
-static void read_again(const struct watch *w, struct watched *thread)
+static void read_again(const struct watch *w, struct watched_thread *thread)
 {
     struct task_stat stat;
     char wchan[WCHAN_BYTES];
@@ -87,8 +87,8 @@ static void read_again(const struct watch *w, struct watched *thread)
 
 static int by_activity(const void *a, const void *b)
 {
-    const struct watched *x = a;
-    const struct watched *y = b;
+    const struct watched_thread *x = a;
+    const struct watched_thread *y = b;
     uint64_t active_x = x->last.run_ns + x->last.wait_ns - x->first.run_ns - x->first.wait_ns;
     uint64_t active_y = y->last.run_ns + y->last.wait_ns - y->first.run_ns - y->first.wait_ns;
     return active_x != active_y ? (active_x < active_y ? 1 : -1) : x->tid - y->tid;
@@ -101,7 +101,7 @@ static int percent_at_most_all(uint64_t part_ns, int64_t whole_ns)
     return percent < 100 ? percent : 100;
 }
 
-static void add_row(const struct watched *t, int64_t whole_ns, struct text *out)
+static void add_row(const struct watched_thread *t, int64_t whole_ns, struct text *out)
 {
     struct text name = {0};
     text_add_tame(&name, t->comm, strlen(t->comm)); /* a line's end, too */

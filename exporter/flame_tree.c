@@ -85,14 +85,14 @@ static int by_place(const void *a, const void *b, void *ctx)
 }
 
 /* Of one node while its callees are placed. */
-struct place {
+struct callee_places {
     int64_t next_ns;   /* where its next callee begins */
     int64_t narrow_ns; /* of its narrow callees */
     uint32_t narrow;
 };
 
-static void add_wide_nodes(struct flame_boxes *b, const struct flame_tree *t, struct place *places,
-                           int64_t min_ns)
+static void add_wide_nodes(struct flame_boxes *b, const struct flame_tree *t,
+                           struct callee_places *places, int64_t min_ns)
 {
     for (uint32_t i = 0; i < t->n; i++) {
         const struct flame_node *node = &t->nodes[i];
@@ -110,11 +110,11 @@ static void add_wide_nodes(struct flame_boxes *b, const struct flame_tree *t, st
 }
 
 static void add_merged(struct flame_boxes *b, const struct flame_tree *t,
-                       const struct place *places, int64_t min_ns)
+                       const struct callee_places *places, int64_t min_ns)
 {
     for (size_t i = 0, n = b->n; i < n; i++) {
         uint32_t node = b->items[i].node;
-        const struct place *at = &places[node];
+        const struct callee_places *at = &places[node];
         if (at->narrow_ns < min_ns)
             continue;
         b->merges = true;
@@ -130,7 +130,7 @@ struct flame_boxes flame_tree_place(const struct flame_tree *t, int64_t min_ns)
 {
     struct flame_boxes b = {0};
     assert(min_ns >= 1);
-    struct place *places = xcalloc(t->n, sizeof *places);
+    struct callee_places *places = xcalloc(t->n, sizeof *places);
     size_t n_wide = 0;
     for (size_t i = 0; i < t->n; i++)
         n_wide += t->nodes[i].total_ns >= min_ns;
@@ -139,7 +139,7 @@ struct flame_boxes flame_tree_place(const struct flame_tree *t, int64_t min_ns)
     for (size_t i = 0; i < b.n; i++) {
         struct flame_box *box = &b.items[i];
         const struct flame_node *node = &t->nodes[box->node];
-        struct place *caller = &places[node->parent];
+        struct callee_places *caller = &places[node->parent];
         box->ns = node->total_ns;
         box->start_ns = i ? caller->next_ns : 0;
         caller->next_ns += i ? box->ns : 0;

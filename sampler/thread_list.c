@@ -55,7 +55,7 @@ static void forget_ended(struct sampler *s, const struct process *p)
     }
 }
 
-struct listing {
+struct task_listing {
     struct sampler *sampler;
     struct process *process;
     uint32_t n;
@@ -137,7 +137,7 @@ static void filter_all_again(struct sampler *s, struct process *p)
 
 static void note_listed(void *ctx, pid_t tid)
 {
-    struct listing *listing = ctx;
+    struct task_listing *listing = ctx;
     struct sampler *s = listing->sampler;
     struct thread *t = process_thread(listing->process, tid);
     if (!t) {
@@ -197,7 +197,7 @@ static bool all_zombies(struct sampler *s, const struct process *p)
 
 void thread_list_read(struct sampler *s, struct process *p, bool gone)
 {
-    struct listing listing = {s, p, 0};
+    struct task_listing listing = {s, p, 0};
     process_begin_listing(p, clock_now_ns());
     /* Gone: another process may have its pid. */
     int r = gone ? -ESRCH : proc_each_task(p->pid, note_listed, &listing);

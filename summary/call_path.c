@@ -11,18 +11,18 @@ enum { MAX_CHAIN = 256, NOWHERE = -1 };
 
 /* ---- the walk ---- */
 
-struct walk {
+struct path_walk {
     struct tally *t;
     uint32_t *heaviest; /* child of each node; 0: none */
     int64_t *own_ns; /* of each node: in the user's functions that it calls, at whatever distance */
 };
 
-static struct walk walk_start(struct tally *t)
+static struct path_walk walk_start(struct tally *t)
 {
     uint32_t n = call_tree_count(t->tree);
-    struct walk w = {.t = t,
-                     .heaviest = xcalloc(n + 1, sizeof *w.heaviest),
-                     .own_ns = xcalloc(n + 1, sizeof *w.own_ns)};
+    struct path_walk w = {.t = t,
+                          .heaviest = xcalloc(n + 1, sizeof *w.heaviest),
+                          .own_ns = xcalloc(n + 1, sizeof *w.own_ns)};
     for (uint32_t node = n; node; node--) { /* a parent comes before its children */
         const struct call_node at = call_tree_node(t->tree, node);
         uint32_t *best = &w.heaviest[at.parent];
@@ -34,7 +34,7 @@ static struct walk walk_start(struct tally *t)
     return w;
 }
 
-static void walk_release(struct walk *w)
+static void walk_release(struct path_walk *w)
 {
     free(w->heaviest);
     free(w->own_ns);
@@ -50,7 +50,7 @@ static uint32_t own_above(const struct call_tree *tree, uint32_t node)
 
 /* Is NODE a library's that works for the user's function, and hardly calls another?  Then the time
  * is that function's, wherever the library spends it. */
-static bool is_work_of_library(const struct walk *w, uint32_t node)
+static bool is_work_of_library(const struct path_walk *w, uint32_t node)
 {
     return call_tree_node(w->t->tree, node).role != ROLE_OWN && own_above(w->t->tree, node) &&
            w->own_ns[node] < tally_total(w->t, node) / 3;
@@ -58,7 +58,7 @@ static bool is_work_of_library(const struct walk *w, uint32_t node)
 
 /* From NODE on to the heaviest child, while that has at least half of its parent; in a library also
  * two thirds of the user's function that it works for. */
-static uint32_t walk(const struct walk *w, uint32_t node)
+static uint32_t walk(const struct path_walk *w, uint32_t node)
 {
     for (uint32_t next; (next = w->heaviest[node]); node = next) {
         int64_t ns = tally_total(w->t, next);
@@ -99,7 +99,7 @@ static void offer(struct branches *b, struct branch branch)
 
 /* Where the walk ended time may go into several ways, none of which has half of it.  Those of a
  * library are of no interest, but for its waits. */
-static void offer_split(const struct walk *w, uint32_t end, struct branches *b)
+static void offer_split(const struct path_walk *w, uint32_t end, struct branches *b)
 {
     struct tally *t = w->t;
     int64_t total_ns = tally_total(t, end);
@@ -118,7 +118,7 @@ static void offer_split(const struct walk *w, uint32_t end, struct branches *b)
 
 /* What is spent on the way to END without going on: in a function on it, or in another that it
  * calls. The heaviest of these. */
-static void offer_aside(const struct walk *w, uint32_t end, struct branches *b)
+static void offer_aside(const struct path_walk *w, uint32_t end, struct branches *b)
 {
     struct tally *t = w->t;
     struct branch best = {0};
@@ -140,7 +140,7 @@ static void offer_aside(const struct walk *w, uint32_t end, struct branches *b)
 
 size_t call_paths_heaviest(struct tally *t, struct call_path *ret, size_t max)
 {
-    struct walk w = walk_start(t);
+    struct path_walk w = walk_start(t);
     struct branches b = {.items = xcalloc(max, sizeof *b.items), .max = max};
     size_t n = 0;
     uint32_t end = walk(&w, 0);

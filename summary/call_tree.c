@@ -21,7 +21,7 @@ struct step {
 };
 
 /* What a node is found by. */
-struct identity {
+struct node_key {
     uint32_t parent;
     string_id key;
 };
@@ -31,8 +31,8 @@ struct call_tree {
     struct view *v;
     struct strings keys;
     struct call_node *nodes;
-    struct identity *identities; /* by node */
-    size_t n, nodes_capacity, identities_capacity;
+    struct node_key *node_keys; /* by node */
+    size_t n, nodes_capacity, node_keys_capacity;
     struct index index;
     uint32_t *by_stack; /* node + 1 by stack − 1; 0: not looked at */
     struct step *steps; /* of the stack looked at last */
@@ -51,9 +51,9 @@ struct call_tree *call_tree_new(const struct profile *p, struct view *v)
         t->roles[i] = xcalloc(view_frame_count(v) + 1, sizeof *t->roles[i]);
     t->by_stack = xcalloc(profile_stack_count(p), sizeof *t->by_stack);
     t->nodes = array_reserve(NULL, &t->nodes_capacity, 1, sizeof *t->nodes);
-    t->identities = array_reserve(NULL, &t->identities_capacity, 1, sizeof *t->identities);
+    t->node_keys = array_reserve(NULL, &t->node_keys_capacity, 1, sizeof *t->node_keys);
     t->nodes[0] = (struct call_node){0};
-    t->identities[0] = (struct identity){0};
+    t->node_keys[0] = (struct node_key){0};
     return t;
 }
 
@@ -67,7 +67,7 @@ struct call_tree *call_tree_free(struct call_tree *t)
     free(t->roles[0]);
     free(t->roles[1]);
     index_release(&t->index);
-    free(t->identities);
+    free(t->node_keys);
     free(t->nodes);
     strings_release(&t->keys);
     free(t);
@@ -207,26 +207,26 @@ static void list_steps(struct call_tree *t, stack_id s)
 
 /* ---- nodes ---- */
 
-static bool same_identity(const void *item, const void *wanted)
+static bool same_node_key(const void *item, const void *wanted)
 {
-    const struct identity *a = item;
-    const struct identity *b = wanted;
+    const struct node_key *a = item;
+    const struct node_key *b = wanted;
     return a->parent == b->parent && a->key.ix == b->key.ix;
 }
 
 static uint32_t child_of(struct call_tree *t, uint32_t parent, const struct step *step)
 {
-    const struct identity wanted = {parent, step->key};
+    const struct node_key wanted = {parent, step->key};
     uint64_t hash = hash_u64((uint64_t)parent << 32 | step->key.ix);
     uint32_t found =
-        index_find(&t->index, hash, t->identities, sizeof *t->identities, same_identity, &wanted);
+        index_find(&t->index, hash, t->node_keys, sizeof *t->node_keys, same_node_key, &wanted);
     if (found != INDEX_NONE)
         return found;
     uint32_t node = (uint32_t)++t->n;
     t->nodes = array_reserve(t->nodes, &t->nodes_capacity, t->n + 1, sizeof *t->nodes);
-    t->identities =
-        array_reserve(t->identities, &t->identities_capacity, t->n + 1, sizeof *t->identities);
-    t->identities[node] = wanted;
+    t->node_keys =
+        array_reserve(t->node_keys, &t->node_keys_capacity, t->n + 1, sizeof *t->node_keys);
+    t->node_keys[node] = wanted;
     t->nodes[node] = (struct call_node){.parent = parent,
                                         .depth = t->nodes[parent].depth + 1,
                                         .frame = view_frame(t->v, step->frame->id),

@@ -17,7 +17,7 @@ struct expansion {
     size_t first, n;
 };
 
-struct identity {
+struct frame_key {
     string_id name, file;
     uint32_t line;
 };
@@ -29,36 +29,34 @@ struct view {
     struct expansion *expansions;
     struct shown_frame *shown;
     size_t n_shown, shown_capacity;
-    struct identity *identities; /* by id − 1 */
-    size_t *first_shown;         /* by id − 1: the first of `shown` that has it */
-    size_t n_ids, identities_capacity, first_shown_capacity;
+    struct frame_key *keys; /* by id − 1 */
+    size_t *first_shown;    /* by id − 1: the first of `shown` that has it */
+    size_t n_ids, keys_capacity, first_shown_capacity;
     struct index index;
     struct shown_frame *stack; /* what view_stack returned last */
     size_t stack_capacity;
     struct shown_frame not_shown; /* stands for a stack of which nothing is left */
 };
 
-static bool same_identity(const void *item, const void *wanted)
+static bool same_key(const void *item, const void *wanted)
 {
-    const struct identity *a = item;
-    const struct identity *b = wanted;
+    const struct frame_key *a = item;
+    const struct frame_key *b = wanted;
     return a->name.ix == b->name.ix && a->file.ix == b->file.ix && a->line == b->line;
 }
 
 static uint32_t id_of(struct view *v, string_id name, string_id file, uint32_t line)
 {
-    const struct identity wanted = {name, file, line};
+    const struct frame_key wanted = {name, file, line};
     uint64_t hash = hash_u64(hash_u64((uint64_t)name.ix << 32 | file.ix) ^ line);
-    uint32_t item =
-        index_find(&v->index, hash, v->identities, sizeof *v->identities, same_identity, &wanted);
+    uint32_t item = index_find(&v->index, hash, v->keys, sizeof *v->keys, same_key, &wanted);
     if (item != INDEX_NONE)
         return item + 1;
-    v->identities =
-        array_reserve(v->identities, &v->identities_capacity, v->n_ids + 1, sizeof *v->identities);
+    v->keys = array_reserve(v->keys, &v->keys_capacity, v->n_ids + 1, sizeof *v->keys);
     v->first_shown = array_reserve(v->first_shown, &v->first_shown_capacity, v->n_ids + 1,
                                    sizeof *v->first_shown);
     index_add(&v->index, hash, (uint32_t)v->n_ids);
-    v->identities[v->n_ids] = wanted;
+    v->keys[v->n_ids] = wanted;
     v->first_shown[v->n_ids] = v->n_shown;
     return (uint32_t)++v->n_ids;
 }
@@ -336,7 +334,7 @@ struct view *view_free(struct view *v)
         return NULL;
     free(v->expansions);
     free(v->shown);
-    free(v->identities);
+    free(v->keys);
     free(v->first_shown);
     free(v->stack);
     index_release(&v->index);

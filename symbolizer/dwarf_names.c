@@ -28,7 +28,7 @@ struct order {
     const void *last;
 };
 
-struct call { /* an inlined call, or the function itself (no parent) */
+struct inlined_call { /* an inlined call, or the function itself (no parent) */
     Dwarf_Die die;
     uint32_t parent;
 };
@@ -36,7 +36,7 @@ struct call { /* an inlined call, or the function itself (no parent) */
 struct function {
     Dwarf_Die die;
     struct ranges by_address; /* of calls */
-    struct call *calls;
+    struct inlined_call *calls;
     size_t n, capacity;
     bool loaded;
 };
@@ -122,7 +122,7 @@ static void add_call(struct calls_walk *w, const Dwarf_Die *die, uint32_t parent
     struct function *f = w->f;
     f->calls = array_reserve(f->calls, &f->capacity, f->n + 1, sizeof *f->calls);
     uint32_t item = (uint32_t)f->n++;
-    f->calls[item] = (struct call){*die, parent};
+    f->calls[item] = (struct inlined_call){*die, parent};
     Dwarf_Die copy = *die;
     (void)add_ranges(w->d, &f->by_address, &copy, item, NULL);
     add_calls(w, &copy, item, depth);
@@ -312,7 +312,7 @@ static size_t set_chain(struct dwarf_names *d, struct function *f, uint64_t elf_
     size_t n = 0;
     uintptr_t inner = 0;
     while (i != RANGES_NONE) {
-        struct call *call = &f->calls[i];
+        struct inlined_call *call = &f->calls[i];
         uintptr_t function = set_function(d, &call->die, &ret[n]);
         ret[n].inlined = call->parent != NO_PARENT;
         if (function == inner && is_split(&ret[n])) {

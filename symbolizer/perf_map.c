@@ -29,7 +29,7 @@ struct named {
     uint64_t start, end, name;
 };
 
-struct named_list {
+struct name_list {
     struct named *items;
     size_t n, capacity;
 };
@@ -41,8 +41,8 @@ struct perf_map {
     int fd; /* −1: not open */
     dev_t device;
     ino_t inode;
-    uint64_t read_bytes;     /* of the file, whole lines */
-    struct named_list named; /* by address, disjoint */
+    uint64_t read_bytes;    /* of the file, whole lines */
+    struct name_list named; /* by address, disjoint */
     bool whole; /* was read to its end: later lines may take back what earlier ones say */
     bool full;  /* it names more than we keep, so nothing is sure */
     struct duty_cycle reading;
@@ -60,13 +60,13 @@ struct perf_map *perf_map_new(const char *path, uid_t owner, int64_t since_s)
 
 /* ---- what is named ---- */
 
-static void add(struct named_list *list, const struct named *item)
+static void add(struct name_list *list, const struct named *item)
 {
     list->items = array_reserve(list->items, &list->capacity, list->n + 1, sizeof *list->items);
     list->items[list->n++] = *item;
 }
 
-static void add_part(struct named_list *list, const struct named *item, uint64_t end)
+static void add_part(struct name_list *list, const struct named *item, uint64_t end)
 {
     struct named part = *item;
     part.end = end < item->end ? end : item->end;
@@ -77,9 +77,9 @@ static void add_part(struct named_list *list, const struct named *item, uint64_t
 /* Both lists are by address and disjoint; so is the result, in which the newer hides the older.
  *   older   |----a----|  |--b--|                  |-a-|    |-a-| |--b--|
  *   newer       |-c-|                  →              |-c-|              */
-static struct named_list overlay(const struct named_list *older, const struct named_list *newer)
+static struct name_list overlay(const struct name_list *older, const struct name_list *newer)
 {
-    struct named_list out = {0};
+    struct name_list out = {0};
     size_t at = 0;
     struct named old = older->n ? older->items[0] : (struct named){0};
     for (size_t i = 0; i < newer->n; i++) {
@@ -101,26 +101,26 @@ static struct named_list overlay(const struct named_list *older, const struct na
 }
 
 /* Of N lines as they came, the later the newer. */
-static struct named_list disjoint(const struct named *items, size_t n)
+static struct name_list disjoint(const struct named *items, size_t n)
 {
-    struct named_list out = {0};
+    struct name_list out = {0};
     if (n <= 1) {
         for (size_t i = 0; i < n; i++)
             add(&out, &items[i]);
         return out;
     }
-    struct named_list older = disjoint(items, n / 2);
-    struct named_list newer = disjoint(items + n / 2, n - n / 2);
+    struct name_list older = disjoint(items, n / 2);
+    struct name_list newer = disjoint(items + n / 2, n - n / 2);
     out = overlay(&older, &newer);
     free(older.items);
     free(newer.items);
     return out;
 }
 
-static void take(struct perf_map *m, struct named_list *fresh)
+static void take(struct perf_map *m, struct name_list *fresh)
 {
-    struct named_list newer = disjoint(fresh->items, fresh->n);
-    struct named_list all = overlay(&m->named, &newer);
+    struct name_list newer = disjoint(fresh->items, fresh->n);
+    struct name_list all = overlay(&m->named, &newer);
     free(newer.items);
     free(m->named.items);
     m->named = all;
@@ -139,7 +139,7 @@ static const char *parse_hex(const char *s, const char *end, uint64_t *ret)
 }
 
 /* The line [S, END), which lies at OFFSET of the file.  What is no line of a map is left out. */
-static void parse_line(const char *s, const char *end, uint64_t offset, struct named_list *ret)
+static void parse_line(const char *s, const char *end, uint64_t offset, struct name_list *ret)
 {
     struct named item;
     uint64_t len;
@@ -152,7 +152,7 @@ static void parse_line(const char *s, const char *end, uint64_t offset, struct n
 }
 
 /* Parses the whole lines in the LEN bytes at BYTES.  Returns how many bytes they are. */
-static size_t parse(const struct perf_map *m, const char *bytes, size_t len, struct named_list *ret)
+static size_t parse(const struct perf_map *m, const char *bytes, size_t len, struct name_list *ret)
 {
     size_t at = 0;
     const char *end;
@@ -166,7 +166,7 @@ static size_t parse(const struct perf_map *m, const char *bytes, size_t len, str
 /* Reads on, at most MAX_BYTES_AT_ONCE.  Returns whether names may have changed. */
 static bool read_on(struct perf_map *m)
 {
-    struct named_list fresh = {0};
+    struct name_list fresh = {0};
     char *bytes = xmalloc(CHUNK_BYTES);
     bool changed = false;
     for (size_t all = 0; all < MAX_BYTES_AT_ONCE && !m->full;) {

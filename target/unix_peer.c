@@ -13,14 +13,14 @@
 
 enum { ANSWER_BYTES = 4096, STATE_LISTEN = 10 };
 
-struct request {
+struct diag_request {
     struct nlmsghdr head;
     struct unix_diag_req body;
 };
 
 static int ask(int fd, uint32_t inode)
 {
-    struct request request = {
+    struct diag_request request = {
         .head = {.nlmsg_len = sizeof request,
                  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                  .nlmsg_flags = NLM_F_REQUEST},

@@ -30,7 +30,7 @@ enum {
 enum { THREAD_ROBUST_LIST = 16 };
 
 /* One call futex(2) that waits. */
-struct call {
+struct futex_call {
     struct mem *mem;
     uint64_t addr;
     uint32_t val;
@@ -38,29 +38,29 @@ struct call {
     bool shared, timed;
 };
 
-static struct call call_of(const uint64_t args[6], struct mem *mem)
+static struct futex_call call_of(const uint64_t args[6], struct mem *mem)
 {
     int op = (int)args[1] & FUTEX_CMD_MASK;
-    return (struct call){.mem = mem,
-                         .addr = args[0],
-                         .val = (uint32_t)args[2],
-                         .op = op,
-                         .shared = !(args[1] & FUTEX_PRIVATE_FLAG),
-                         .timed = args[3] != 0};
+    return (struct futex_call){.mem = mem,
+                               .addr = args[0],
+                               .val = (uint32_t)args[2],
+                               .op = op,
+                               .shared = !(args[1] & FUTEX_PRIVATE_FLAG),
+                               .timed = args[3] != 0};
 }
 
-static bool is_wait(const struct call *c)
+static bool is_wait(const struct futex_call *c)
 {
     return c->op == FUTEX_WAIT || c->op == FUTEX_WAIT_BITSET;
 }
 
-static bool is_pi(const struct call *c)
+static bool is_pi(const struct futex_call *c)
 {
     enum { LOCK_PI2 = 13 }; /* FUTEX_LOCK_PI2 of Linux 5.14 */
     return c->op == FUTEX_LOCK_PI || c->op == LOCK_PI2;
 }
 
-static struct futex_lock found(const struct call *c, enum wait_thing thing, uint64_t addr,
+static struct futex_lock found(const struct futex_call *c, enum wait_thing thing, uint64_t addr,
                                uint32_t owner)
 {
     bool told = owner && owner <= FUTEX_TID_MASK;
@@ -73,7 +73,7 @@ static struct futex_lock found(const struct call *c, enum wait_thing thing, uint
 
 /* A normal, recursive, error checking or adaptive one: its owner has a field of its own, written
  * after it is taken and cleared before it is given up. */
-static struct futex_lock decode_plain(const struct call *c, uint32_t word, uint32_t kind)
+static struct futex_lock decode_plain(const struct futex_call *c, uint32_t word, uint32_t kind)
 {
     uint32_t owner;
     uint32_t type = kind & ~(uint32_t)(KIND_SHARED | KIND_NO_ELISION);
@@ -85,7 +85,7 @@ static struct futex_lock decode_plain(const struct call *c, uint32_t word, uint3
 }
 
 /* The word of a robust or priority inheriting one is its owner. */
-static struct futex_lock decode_owner_word(const struct call *c, uint32_t word, uint32_t kind)
+static struct futex_lock decode_owner_word(const struct futex_call *c, uint32_t word, uint32_t kind)
 {
     uint32_t flags = kind & ~(uint32_t)(KIND_SHARED | KIND_NO_ELISION | KIND_LAST_TYPE);
     uint32_t owner = word & FUTEX_TID_MASK;
@@ -97,7 +97,7 @@ static struct futex_lock decode_owner_word(const struct call *c, uint32_t word, 
     return found(c, THING_UNKNOWN, 0, 0);
 }
 
-static struct futex_lock decode_mutex(const struct call *c)
+static struct futex_lock decode_mutex(const struct futex_call *c)
 {
     uint32_t word;
     uint32_t kind;
@@ -111,7 +111,7 @@ static struct futex_lock decode_mutex(const struct call *c)
 }
 
 /* A lock at ADDR that a writer has. */
-static struct futex_lock decode_rwlock_at(const struct call *c, uint64_t addr)
+static struct futex_lock decode_rwlock_at(const struct futex_call *c, uint64_t addr)
 {
     uint32_t readers;
     uint32_t writer;
@@ -124,7 +124,7 @@ static struct futex_lock decode_rwlock_at(const struct call *c, uint64_t addr)
 }
 
 /* The word is one of two of the lock; of two readings that fit none is told. */
-static struct futex_lock decode_rwlock(const struct call *c)
+static struct futex_lock decode_rwlock(const struct futex_call *c)
 {
     if (c->op != FUTEX_WAIT_BITSET || (c->val != RWLOCK_PHASE_IS_READ && c->val != RWLOCK_WAITED) ||
         c->addr < RWLOCK_WRITER)
@@ -140,7 +140,7 @@ static struct futex_lock decode_rwlock(const struct call *c)
 /* The kernel sets a thread's tid to 0 when it ends, and wakes who waits for that.  In a small pid
  * namespace the words of locks are tids, too: behind a tid a thread without robust mutexes has a
  * list that leads to itself. */
-static struct futex_lock decode_join(const struct call *c)
+static struct futex_lock decode_join(const struct futex_call *c)
 {
     uint32_t tid;
     uint64_t list = 0;
@@ -157,7 +157,7 @@ static struct futex_lock decode_join(const struct call *c)
 
 struct futex_lock futex_lock_decode(const uint64_t args[6], struct mem *mem)
 {
-    struct call c = call_of(args, mem);
+    struct futex_call c = call_of(args, mem);
     struct futex_lock lock = decode_mutex(&c);
     if (!lock.owner) {
         struct futex_lock rwlock = decode_rwlock(&c);
