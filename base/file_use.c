@@ -23,7 +23,7 @@ static struct file_use *take_mine(void)
     return mine;
 }
 
-static void tell(const char *path, bool opening)
+static void note_file(const char *path, bool opening)
 {
     struct file_use *use = take_mine();
     if (!use)
@@ -35,12 +35,12 @@ static void tell(const char *path, bool opening)
 
 void file_use_opening(const char *path)
 {
-    tell(path, true);
+    note_file(path, true);
 }
 
 void file_use_note(const char *path)
 {
-    tell(path, false);
+    note_file(path, false);
 }
 
 void file_use_opened(void)

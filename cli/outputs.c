@@ -54,7 +54,7 @@ static size_t patterns_of(const struct options *o, struct text *ret_default,
     return 1;
 }
 
-static int tell(int error, const struct err *err)
+static int report_error(int error, const struct err *err)
 {
     if (error >= 0)
         return EXIT_OK;
@@ -82,7 +82,7 @@ int outputs_plan(struct outputs **ret, const struct options *o)
     }
     text_release(&default_pattern);
     *ret = outputs;
-    return tell(error, &err);
+    return report_error(error, &err);
 }
 
 struct file_naming {
@@ -143,7 +143,7 @@ int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n_pids)
             error = add_file(outputs, patterns[i], pids[j], split, &err);
     }
     text_release(&default_pattern);
-    return tell(error, &err);
+    return report_error(error, &err);
 }
 
 /* ---- writing ---- */

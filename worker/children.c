@@ -8,8 +8,8 @@
 #include "base/minmax.h"
 
 enum {
-    MAX_MET = 1 << 16, /* children that are told apart */
-    MAX_DEPTH = 32,    /* of a tree of processes */
+    MAX_SEEN = 1 << 16, /* children that are told apart */
+    MAX_DEPTH = 32,     /* of a tree of processes */
 };
 
 /* No two processes have both alike. */
@@ -19,13 +19,13 @@ static uint64_t key_of(const struct listed_process *p)
 }
 
 /* C's entry for CHILD, made if it is new; NULL: there is no room. */
-static struct child *meet(struct children *c, const struct listed_process *child)
+static struct child *child_for(struct children *c, const struct listed_process *child)
 {
     uint64_t ix;
-    if (map_get(&c->met, key_of(child), &ix))
+    if (map_get(&c->seen, key_of(child), &ix))
         return ix < c->n ? &c->items[ix] : NULL;
-    if (c->met.n < MAX_MET)
-        map_put(&c->met, key_of(child), c->n < MAX_CHILDREN_KEPT ? c->n : UINT64_MAX);
+    if (c->seen.n < MAX_SEEN)
+        map_put(&c->seen, key_of(child), c->n < MAX_CHILDREN_KEPT ? c->n : UINT64_MAX);
     if (c->n == MAX_CHILDREN_KEPT)
         return NULL;
     c->items = array_reserve(c->items, &c->capacity, c->n + 1, sizeof *c->items);
@@ -41,7 +41,7 @@ static void add_to_ancestors(struct children *c, const struct map *owners,
 {
     for (int depth = 0; p && depth < MAX_DEPTH; depth++) {
         uint64_t owner;
-        struct child *child = map_get(owners, p->ppid, &owner) ? meet(&c[owner], p) : NULL;
+        struct child *child = map_get(owners, p->ppid, &owner) ? child_for(&c[owner], p) : NULL;
         if (child) {
             child->cpu_now_ns += used_ns;
             memcpy(child->comm, p->comm, sizeof child->comm);
@@ -95,12 +95,12 @@ void children_report(const struct children *c, struct profile *p, process_id id,
     }
     profile_set_children(p, id, told, c->n);
     process->children_known = c->known;
-    process->children_seen = c->met.n;
+    process->children_seen = c->seen.n;
 }
 
 void children_release(struct children *c)
 {
-    map_release(&c->met);
+    map_release(&c->seen);
     free(c->items);
     c->items = NULL;
 }

@@ -20,7 +20,7 @@ struct children {        /* zero-initialise */
     bool known;          /* at least one look could tell */
     struct child *items; /* at most MAX_CHILDREN_KEPT */
     size_t n, capacity;
-    struct map met; /* all of them */
+    struct map seen; /* all of them */
 };
 
 /* A look at the children of N processes.  BEFORE, read at BEGAN_TICKS, is the first list; NOW the

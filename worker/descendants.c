@@ -154,8 +154,8 @@ bool descendants_add(struct descendants *d, pid_t pid)
     return true;
 }
 
-/* PID, which STAT is of, is a child of a known process.  Returns whether it was not met before. */
-static bool meet(struct descendants *d, pid_t pid, uint64_t start_ticks)
+/* PID, which STAT is of, is a child of a known process.  Returns whether it is new. */
+static bool add_if_new(struct descendants *d, pid_t pid, uint64_t start_ticks)
 {
     const struct node *known = find(d, pid);
     if (pid == d->own || (known && known->start_ticks == start_ticks))
@@ -204,7 +204,7 @@ static void meet_births(struct descendants *d, struct births *b)
             struct birth *birth = &b->items[i];
             if (!birth->ppid || !find_living(d, birth->ppid))
                 continue;
-            any |= is_process(birth->pid) && meet(d, birth->pid, birth->start_ticks);
+            any |= is_process(birth->pid) && add_if_new(d, birth->pid, birth->start_ticks);
             birth->ppid = 0;
         }
     }
@@ -250,7 +250,7 @@ static bool was_hidden(const struct descendants *d, pid_t pid)
 
 static bool meet_listed(struct descendants *d, const struct listed_process *p)
 {
-    bool is_new = find_living(d, (pid_t)p->ppid) && meet(d, (pid_t)p->pid, p->start_ticks);
+    bool is_new = find_living(d, (pid_t)p->ppid) && add_if_new(d, (pid_t)p->pid, p->start_ticks);
     d->doubted |= is_new && was_hidden(d, (pid_t)p->pid);
     return is_new;
 }

@@ -27,8 +27,8 @@ struct descendants *descendants_new(void);
 bool descendants_add(struct descendants *d, pid_t pid);
 /* Looks for births if it is time, which takes 4 µs where there was none; to be called at least
  * every 10 ms.  WHOLE: at all children, also those that were born before.  Calls EACH for each
- * process that was not met before, parents first; their own children are met as well.  This process
- * and its children are never met.  Returns how many there were. */
+ * process that is new, parents first; their own children are found as well.  This process and its
+ * children are never found.  Returns how many there were. */
 size_t descendants_look(struct descendants *d, bool whole,
                         void (*each)(void *ctx, const struct descendant *found), void *ctx);
 /* The last pid in the text of /proc/loadavg; 0: there is none. */

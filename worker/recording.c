@@ -149,8 +149,8 @@ static struct thread_timeline *timeline_of(struct recording *r, const struct mes
 }
 
 /* Its timeline, made if it is new: the ring may have had no room for its birth. */
-static struct thread_timeline *meet(struct recording *r, struct target_process *s,
-                                    const struct message *m)
+static struct thread_timeline *open_timeline(struct recording *r, struct target_process *s,
+                                             const struct message *m)
 {
     struct thread_timeline *timeline = timeline_of(r, m);
     if (timeline)
@@ -210,7 +210,7 @@ static void describe_thread(struct recording *r, struct target_process *s,
 static void on_sample(struct recording *r, struct target_process *s, const struct sample_message *m)
 {
     struct built_stack built = {0};
-    struct thread_timeline *timeline = meet(r, s, &m->head);
+    struct thread_timeline *timeline = open_timeline(r, s, &m->head);
     thread_timeline_close(timeline, r->profile, &m->head, r->origin_ns);
     wait_owners_end_wait(&r->owners, &m->head);
     if (r->drain_end_ns && clock_now_ns() > r->drain_end_ns)
@@ -228,8 +228,8 @@ static void on_sample(struct recording *r, struct target_process *s, const struc
     r->left_out += built.left_out;
     if (!built.left_out)
         thread_timeline_open(timeline, &m->head, built.stack,
-                             built.asleep.ix ? built.asleep : built.frames,
-                             run_state_of(m->snapshot.state), built.asleep.ix != 0);
+                             built.wait_stack.ix ? built.wait_stack : built.frames,
+                             run_state_of(m->snapshot.state), built.wait_stack.ix != 0);
     wait_peers_see(r->owners.peers, m, built.stack);
     timeline->held_ns = m->head.held_ns;
     if (r->on_sample)
@@ -278,7 +278,7 @@ static void handle(struct recording *r, const struct message *m)
         r->end_ns = m->time_ns;
     switch (m->kind) {
     case MESSAGE_THREAD_NEW:
-        (void)meet(r, s, m);
+        (void)open_timeline(r, s, m);
         break;
     case MESSAGE_SAMPLE:
         on_sample(r, s, (const struct sample_message *)m);

@@ -431,7 +431,7 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
     ret.stack = wait.kind ? push_wait(st, s, ret.stack, wait) : ret.frames;
     if (snapshot.state == THREAD_RUNNABLE && syscall_mostly_sleeps(snapshot.syscall)) {
         wait = wait_reason_blocked(st->profile, m, ret.gil.gil, &st->files);
-        ret.asleep = push_wait(st, s, ret.frames, wait);
+        ret.wait_stack = push_wait(st, s, ret.frames, wait);
     }
     ret.python = st->merged.result != PY_MERGE_NO_PYTHON;
     uint64_t guessed = count_guessed(st);

@@ -24,11 +24,11 @@ struct stack_builder *stack_builder_new(struct profile *profile, struct feedback
 /* Tells S what the options need to know of it. */
 void stack_builder_prepare(const struct stack_builder *st, struct target_process *s);
 struct built_stack {
-    stack_id stack;  /* none: not to be shown */
-    stack_id frames; /* of STACK: without what the thread's state adds to it */
-    stack_id asleep; /* of a thread that was woken and waits for a CPU: as it was; else none */
-    bool left_out;   /* not asked for (--gil): no sample at all, nor missed time */
-    bool python;     /* it has Python frames */
+    stack_id stack;      /* none: not to be shown */
+    stack_id frames;     /* of STACK: without what the thread's state adds to it */
+    stack_id wait_stack; /* of a thread that was woken and waits for a CPU: as it was; else none */
+    bool left_out;       /* not asked for (--gil): no sample at all, nor missed time */
+    bool python;         /* it has Python frames */
     struct py_gil_state gil;
     uint64_t python_threads[SNAPSHOT_HOOK_WORDS]; /* the thread states that it runs; 0: no more */
     bool complete;                                /* nothing cut, lost or guessed */

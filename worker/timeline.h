@@ -44,7 +44,7 @@ void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
                            const struct message *m, int64_t origin_ns);
 /* Opens a sample at the time of M.  STACK none: missed; of a thread that waits for a CPU it says
  * so, and if that one proves to have been running FRAMES takes its place, which does not.
- * WAS_WOKEN: it was asleep before, and FRAMES says so. */
+ * WAS_WOKEN: it was blocked before, and FRAMES says so. */
 void thread_timeline_open(struct thread_timeline *timeline, const struct message *m, stack_id stack,
                           stack_id frames, enum run_state state, bool was_woken);
 /* The open sample goes on, but what the thread waits for has changed hands at AT_NS

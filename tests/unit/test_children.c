@@ -82,11 +82,11 @@ START_TEST(of_many_children_the_first_are_kept)
     look(&c, 1, now, MANY);
     look(&c, 1, now, MANY);
     ck_assert_uint_eq(c.n, MAX_CHILDREN_KEPT);
-    ck_assert_uint_eq(c.met.n, MANY);
+    ck_assert_uint_eq(c.seen.n, MANY);
     ck_assert_int_eq(c.items[MAX_CHILDREN_KEPT - 1].cpu_ns, 1);
     now[0].start_ticks++; /* its pid is another's now */
     look(&c, 1, now, MANY);
-    ck_assert_uint_eq(c.met.n, MANY + 1);
+    ck_assert_uint_eq(c.seen.n, MANY + 1);
     children_release(&c);
 }
 END_TEST
