@@ -5,9 +5,9 @@
 
 static int bytes_read(struct mem *m, uint64_t addr, void *buf, size_t len)
 {
-    const struct bytes_mem *b = (const struct bytes_mem *)m;
+    struct bytes_mem *b = (struct bytes_mem *)m;
     uint64_t at = addr - b->base;
-    if (at > b->len || len > b->len - at)
+    if (b->reads++ == b->fail_at || at > b->len || len > b->len - at)
         return -EFAULT;
     memcpy(buf, b->bytes + at, len);
     return 0;
@@ -16,5 +16,6 @@ static int bytes_read(struct mem *m, uint64_t addr, void *buf, size_t len)
 struct bytes_mem bytes_mem_of(uint64_t base, const uint8_t *bytes, size_t len)
 {
     static const struct mem_ops ops = {.read = bytes_read};
-    return (struct bytes_mem){{&ops}, base, bytes, len};
+    return (struct bytes_mem){
+        .mem = {&ops}, .base = base, .bytes = bytes, .len = len, .fail_at = SIZE_MAX};
 }

@@ -11,6 +11,7 @@ struct bytes_mem {
     uint64_t base; /* address of the first */
     const uint8_t *bytes;
     size_t len;
+    size_t reads, fail_at; /* the read that fails, counted from 0; SIZE_MAX: none */
 };
 
 /* BYTES are borrowed, and read as they are at each time. */

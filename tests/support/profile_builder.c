@@ -203,3 +203,19 @@ void builder_missed(struct profile_builder *b, thread_id t, int64_t wall_ms)
 {
     append(b, t, (struct run){.state = RUN_MISSED, .weights.wall_ns = wall_ms * NS_PER_MS}, 0);
 }
+
+struct shown_stack builder_shown(const char *stack)
+{
+    struct profile_builder b = builder_start(1, "app");
+    stack_id id = builder_stack(&b, stack);
+    struct view_options options = {0};
+    struct shown_stack s = {.p = b.p, .view = view_new(b.p, &options)};
+    s.frames = view_stack(s.view, id, &s.n);
+    return s;
+}
+
+void builder_shown_release(struct shown_stack *s)
+{
+    view_free(s->view);
+    profile_free(s->p);
+}

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "profile/profile.h"
+#include "summary/view.h"
 
 struct profile_builder {
     struct profile *p;
@@ -34,3 +35,13 @@ void builder_runnable(struct profile_builder *b, thread_id t, const char *stack,
 void builder_held(struct profile_builder *b, thread_id t, const char *stack,
                   const struct wait_side *side, int64_t wall_ms);
 void builder_missed(struct profile_builder *b, thread_id t, int64_t wall_ms);
+
+/* One stack of its own, as it is shown. */
+struct shown_stack {
+    struct profile *p;
+    struct view *view;
+    const struct shown_frame *frames;
+    size_t n;
+};
+struct shown_stack builder_shown(const char *stack);
+void builder_shown_release(struct shown_stack *s);

@@ -4,49 +4,16 @@
 
 #include "base/clock.h"
 #include "tests/support/check_main.h"
-#include "tests/support/profile_builder.h"
+#include "tests/support/findings_stage.h"
 
 enum { PID = 10 };
 
-static struct profile_builder b;
-static struct groups groups;
-static struct findings found;
 static thread_id lead;
 
 static void setup(void)
 {
     b = builder_start(PID, "python3");
     lead = builder_thread(&b, PID, NULL);
-}
-
-static void judge(int64_t end_ms)
-{
-    struct view_options options = {0};
-    profile_end(b.p, end_ms * NS_PER_MS);
-    groups_init(&groups, b.p, &options);
-    findings_init(&found, &groups);
-}
-
-static void teardown(void)
-{
-    findings_release(&found);
-    groups_release(&groups);
-    profile_free(b.p);
-}
-
-/* The finding at PLACE is RULE's, and says WORDS. */
-static void assert_told(size_t place, const char *rule, const char *words)
-{
-    ck_assert_uint_lt(place, found.n_told);
-    ck_assert_str_eq(found.told[place]->rule, rule);
-    if (!strstr(found.told[place]->words, words))
-        ck_abort_msg("\"%s\" is not in \"%s\"", words, found.told[place]->words);
-}
-
-static void assert_not_told(const char *rule)
-{
-    for (size_t i = 0; i < found.n_told; i++)
-        ck_assert_str_ne(found.told[i]->rule, rule);
 }
 
 static const char waits[] = "f@/src/a.py:1:3 > Worker::sync!/src/w.so > futex [blocked]";

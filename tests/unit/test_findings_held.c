@@ -4,13 +4,10 @@
 #include "base/clock.h"
 #include "summary/findings.h"
 #include "tests/support/check_main.h"
-#include "tests/support/profile_builder.h"
+#include "tests/support/findings_stage.h"
 
 enum { PID = 10, REFRESH = 11, LOADER = 12 };
 
-static struct profile_builder b;
-static struct groups groups;
-static struct findings found;
 static thread_id lead, refresh, loader;
 
 static void setup(void)
@@ -21,41 +18,12 @@ static void setup(void)
     loader = builder_thread(&b, LOADER, "loader");
 }
 
-static void judge(void)
-{
-    struct view_options options = {0};
-    profile_end(b.p, INT64_C(4000) * NS_PER_MS);
-    groups_init(&groups, b.p, &options);
-    findings_init(&found, &groups);
-}
-
-static void teardown(void)
-{
-    findings_release(&found);
-    groups_release(&groups);
-    profile_free(b.p);
-}
-
-static void assert_first(const char *rule, const char *words)
-{
-    ck_assert_uint_gt(found.n_told, 0);
-    ck_assert_str_eq(found.told[0]->rule, rule);
-    if (!strstr(found.told[0]->words, words))
-        ck_abort_msg("\"%s\" is not in \"%s\"", words, found.told[0]->words);
-}
-
 static void assert_said(const char *words)
 {
     for (size_t i = 0; i < found.n_told; i++)
         if (strstr(found.told[i]->words, words))
             return;
     ck_abort_msg("\"%s\" is not said, but \"%s\"", words, found.told[0]->words);
-}
-
-static void assert_not_told(const char *rule)
-{
-    for (size_t i = 0; i < found.n_told; i++)
-        ck_assert_str_ne(found.told[i]->rule, rule);
 }
 
 static const char query[] = "store!server > query!server > clock_nanosleep [blocked]";
@@ -82,10 +50,10 @@ START_TEST(who_holds_a_lock_is_named_with_what_it_does)
     builder_run(&b, lead, computes, 800, 800);
     builder_run(&b, refresh, query, 4000, 0);
     builder_run(&b, loader, computes, 4000, 4000);
-    judge();
-    assert_first("waits_for",
-                 "main waits 80% of its time in look_up, called from serve, for a mutex "
-                 "held by refresh, which is then 100% in store > query > clock_nanosleep.");
+    judge(4000);
+    assert_told(0, "waits_for",
+                "main waits 80% of its time in look_up, called from serve, for a mutex "
+                "held by refresh, which is then 100% in store > query > clock_nanosleep.");
     assert_not_told("waits_meanwhile");
     teardown();
 }
@@ -99,7 +67,7 @@ START_TEST(a_holder_that_was_read_too_seldom_is_not_named)
     builder_held(&b, lead, look_up, &unknown, 800);
     builder_run(&b, lead, computes, 800, 800);
     builder_run(&b, refresh, query, 4000, 0);
-    judge();
+    judge(4000);
     assert_not_told("waits_for");
     teardown();
     setup(); /* two in turn */
@@ -108,7 +76,7 @@ START_TEST(a_holder_that_was_read_too_seldom_is_not_named)
     builder_run(&b, refresh, query, 4000, 0);
     builder_run(&b, loader, query, 3900, 0);
     builder_run(&b, loader, computes, 100, 100);
-    judge();
+    judge(4000);
     assert_not_told("waits_for");
     assert_said("Several threads hold that lock in turn.");
     teardown();
@@ -122,7 +90,7 @@ START_TEST(a_chain_is_followed_to_who_waits_for_nobody)
     builder_run(&b, lead, computes, 800, 800);
     waits_for(refresh, LOADER, 4000);
     builder_run(&b, loader, query, 4000, 0);
-    judge();
+    judge(4000);
     assert_said("for a mutex held by refresh, which waits for a mutex held by loader, which is "
                 "then 100% in store > query > clock_nanosleep.");
     teardown();
@@ -134,9 +102,10 @@ START_TEST(a_lock_of_no_thread_of_the_process_is_told_as_such)
     setup();
     struct wait_side side = {.thing = THING_MUTEX, .holder = HOLDER_GONE, .tid = 2104};
     builder_held(&b, lead, look_up, &side, 4000);
-    judge();
-    assert_first("waits_for", "for a mutex held by 2104, which is not a thread of this process: it "
-                              "has ended, or the lock was inherited by fork.");
+    judge(4000);
+    assert_told(0, "waits_for",
+                "for a mutex held by 2104, which is not a thread of this process: it "
+                "has ended, or the lock was inherited by fork.");
     teardown();
 }
 END_TEST
@@ -149,11 +118,11 @@ START_TEST(who_is_joined_is_news_only_where_it_waits_itself)
         side.thing = THING_THREAD;
         builder_held(&b, lead, joins, &side, 4000);
         builder_run(&b, refresh, computing ? computes : query, 4000, computing ? 4000 : 0);
-        judge();
+        judge(4000);
         if (computing)
             assert_not_told("waits_for");
         else
-            assert_first("waits_for", "for refresh to end, which is then 100% in store");
+            assert_told(0, "waits_for", "for refresh to end, which is then 100% in store");
         teardown();
     }
 }
@@ -170,21 +139,23 @@ static void circle(pid_t first_holder, pid_t second_holder, bool timed, int64_t 
     side = held_by(second_holder);
     side.timed = timed;
     builder_held(&b, loader, look_up, &side, 3000);
-    judge();
+    judge(4000);
 }
 
 START_TEST(a_circle_without_an_end_is_a_deadlock)
 {
     circle(LOADER, REFRESH, false, 2000);
-    assert_first("deadlock", "Deadlock for 2.0 s: ");
-    assert_first("deadlock", "refresh 11 waits in look_up, called from serve, for a mutex held by "
-                             "loader 12");
-    assert_first("deadlock", "loader 12 waits in look_up, called from serve, for a mutex held by "
-                             "refresh 11");
+    assert_told(0, "deadlock", "Deadlock for 2.0 s: ");
+    assert_told(0, "deadlock",
+                "refresh 11 waits in look_up, called from serve, for a mutex held by "
+                "loader 12");
+    assert_told(0, "deadlock",
+                "loader 12 waits in look_up, called from serve, for a mutex held by "
+                "refresh 11");
     assert_not_told("waits_for");
     teardown();
     circle(REFRESH, LOADER, false, 2000); /* each waits for itself */
-    assert_first("deadlock", "for a mutex held by itself");
+    assert_told(0, "deadlock", "for a mutex held by itself");
     teardown();
 }
 END_TEST
@@ -205,7 +176,7 @@ START_TEST(a_circle_that_may_end_is_no_deadlock)
     waits_for(loader, REFRESH, 4000);
     profile_get_thread(b.p, refresh)->still_since_ns = INT64_C(3800) * NS_PER_MS;
     builder_run(&b, lead, computes, 4000, 4000);
-    judge();
+    judge(4000);
     assert_not_told("deadlock");
     teardown();
 }
@@ -227,7 +198,7 @@ START_TEST(who_takes_turns_with_the_gil_is_in_no_deadlock)
     setup();
     takes_turns(refresh, LOADER, 200);
     takes_turns(loader, REFRESH, 200);
-    judge();
+    judge(4000);
     assert_not_told("deadlock");
     assert_not_told("circular_wait");
     teardown();
@@ -238,7 +209,7 @@ START_TEST(who_takes_turns_with_the_gil_is_in_no_deadlock)
     waits_for(refresh, LOADER, 3000);
     builder_held(&b, loader, computes, &side, 1000);
     builder_run(&b, loader, computes, 3000, 3000);
-    judge();
+    judge(4000);
     assert_not_told("deadlock");
     teardown();
 }
@@ -254,8 +225,8 @@ START_TEST(who_waits_for_the_gil_of_one_that_waits_for_it_is_in_a_deadlock)
         builder_held(&b, refresh, computes, &side, 390);
         builder_run(&b, refresh, computes, 10, 10);
     }
-    judge();
-    assert_first("deadlock", "for the GIL held by loader 12");
+    judge(4000);
+    assert_told(0, "deadlock", "for the GIL held by loader 12");
     teardown();
 }
 END_TEST
@@ -268,8 +239,8 @@ START_TEST(who_waits_behind_a_deadlock_is_listed)
     builder_held(&b, lead, joins, &side, 4000);
     waits_for(refresh, LOADER, 4000);
     waits_for(loader, REFRESH, 4000);
-    judge();
-    assert_first("deadlock", "Behind it: main 10.");
+    judge(4000);
+    assert_told(0, "deadlock", "Behind it: main 10.");
     assert_not_told("none_ran");
     assert_not_told("waits_for");
     teardown();

@@ -75,16 +75,10 @@ static const struct {
 START_TEST(the_functions_around_a_futex_say_what_it_is)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct profile_builder b = builder_start(1, "app");
-        stack_id s = builder_stack(&b, cases[i].stack);
-        struct view_options options = {0};
-        struct view *v = view_new(b.p, &options);
-        size_t n = 0;
-        const struct shown_frame *stack = view_stack(v, s, &n);
-        enum futex_kind kind = futex_kind(stack, n);
+        struct shown_stack s = builder_shown(cases[i].stack);
+        enum futex_kind kind = futex_kind(s.frames, s.n);
         ck_assert_msg(kind == cases[i].kind, "%s: %d", cases[i].stack, (int)kind);
-        view_free(v);
-        profile_free(b.p);
+        builder_shown_release(&s);
     }
 }
 END_TEST

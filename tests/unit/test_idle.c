@@ -75,17 +75,11 @@ static const struct {
 START_TEST(pools_are_known)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct profile_builder b = builder_start(1, "app");
-        stack_id s = builder_stack(&b, cases[i].stack);
-        struct view_options options = {0};
-        struct view *v = view_new(b.p, &options);
-        size_t n = 0;
-        const struct shown_frame *stack = view_stack(v, s, &n);
-        const struct shown_frame *f = idle_pool_wait(stack, n);
+        struct shown_stack s = builder_shown(cases[i].stack);
+        const struct shown_frame *f = idle_pool_wait(s.frames, s.n);
         ck_assert_msg(f ? cases[i].wait && str_eq(f->name, cases[i].wait) : !cases[i].wait,
                       "%s: %s", cases[i].stack, f ? f->name : "no pool");
-        view_free(v);
-        profile_free(b.p);
+        builder_shown_release(&s);
     }
 }
 END_TEST
@@ -107,15 +101,10 @@ static const struct {
 START_TEST(ordinary_waits_are_told_from_others)
 {
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
-        struct profile_builder b = builder_start(1, "app");
-        stack_id s = builder_stack(&b, waits[i].stack);
-        struct view_options options = {0};
-        struct view *v = view_new(b.p, &options);
-        size_t n = 0;
-        const struct shown_frame *stack = view_stack(v, s, &n);
-        ck_assert_msg(idle_is_ordinary_wait(stack, n) == waits[i].ordinary, "%s", waits[i].stack);
-        view_free(v);
-        profile_free(b.p);
+        struct shown_stack s = builder_shown(waits[i].stack);
+        ck_assert_msg(idle_is_ordinary_wait(s.frames, s.n) == waits[i].ordinary, "%s",
+                      waits[i].stack);
+        builder_shown_release(&s);
     }
 }
 END_TEST
@@ -139,17 +128,11 @@ static const struct {
 START_TEST(event_loops_are_known)
 {
     for (size_t i = 0; i < sizeof polls / sizeof *polls; i++) {
-        struct profile_builder b = builder_start(1, "app");
-        stack_id s = builder_stack(&b, polls[i].stack);
-        struct view_options options = {0};
-        struct view *v = view_new(b.p, &options);
-        size_t n = 0;
-        const struct shown_frame *stack = view_stack(v, s, &n);
-        const char *loop = idle_event_loop(stack, n);
+        struct shown_stack s = builder_shown(polls[i].stack);
+        const char *loop = idle_event_loop(s.frames, s.n);
         ck_assert_msg(loop ? polls[i].loop && str_eq(loop, polls[i].loop) : !polls[i].loop,
                       "%s: %s", polls[i].stack, loop ? loop : "no loop");
-        view_free(v);
-        profile_free(b.p);
+        builder_shown_release(&s);
     }
 }
 END_TEST

@@ -6,6 +6,7 @@
 
 #include "pyframes/py_layout.h"
 #include "pyframes/py_states.h"
+#include "tests/support/bytes_mem.h"
 #include "tests/support/check_main.h"
 
 /* A runtime with two interpreters; their thread states at STATES, one every STATE_BYTES. */
@@ -22,24 +23,11 @@ enum {
 };
 
 struct fake {
-    struct mem mem; /* fails at read FAIL_AT, counted from 0 */
-    size_t reads, fail_at;
+    struct bytes_mem memory;
     uint8_t bytes[ARENA_BYTES];
     struct py_runtime rt;
     struct py_capture *capture;
 };
-
-static int fake_read(struct mem *m, uint64_t addr, void *buf, size_t len)
-{
-    struct fake *f = (struct fake *)m;
-    if (f->reads++ == f->fail_at || addr < BASE || addr - BASE > ARENA_BYTES ||
-        len > ARENA_BYTES - (addr - BASE))
-        return -EFAULT;
-    memcpy(buf, f->bytes + (addr - BASE), len);
-    return 0;
-}
-
-static const struct mem_ops fake_ops = {.read = fake_read};
 
 static void put(struct fake *f, uint64_t addr, uint64_t value)
 {
@@ -77,8 +65,7 @@ static void put_state(struct fake *f, size_t i, size_t interp, size_t thread, ui
 static struct fake *fake_new(uint32_t minor)
 {
     struct fake *f = calloc(1, sizeof *f);
-    f->mem.ops = &fake_ops;
-    f->fail_at = SIZE_MAX;
+    f->memory = bytes_mem_of(BASE, f->bytes, sizeof f->bytes);
     f->rt = (struct py_runtime){.layout = *py_layout_of(minor), .addr = BASE};
     /* interp.threads.head lies far down in real ones. */
     f->rt.layout.interp.gil = f->rt.layout.interp.gil == PY_ABSENT ? PY_ABSENT : 0x300;
@@ -101,14 +88,15 @@ static void fake_free(struct fake *f)
 
 static void tick(struct fake *f)
 {
-    while (py_capture_tick(f->capture, &f->mem))
+    while (py_capture_tick(f->capture, &f->memory.mem))
         ;
 }
 
 static uint32_t find(struct fake *f, pid_t tid, uint64_t fs_base, uint64_t *states)
 {
     bool incomplete = false;
-    uint32_t n = py_capture_thread(f->capture, &f->mem, tid, fs_base, states, 4, &incomplete);
+    uint32_t n =
+        py_capture_thread(f->capture, &f->memory.mem, tid, fs_base, states, 4, &incomplete);
     ck_assert(!incomplete);
     return n;
 }
@@ -150,11 +138,12 @@ START_TEST(an_unchanged_list_is_not_read_again)
     struct fake *f = fake_new(11);
     uint64_t states[4];
     tick(f);
-    size_t first = f->reads;
-    f->reads = 0;
+    size_t first = f->memory.reads;
+    f->memory.reads = 0;
     tick(f);
-    ck_assert_uint_lt(f->reads, first);
-    ck_assert_uint_eq(f->reads, 7); /* head; per interpreter: threads, next, the first's ids */
+    ck_assert_uint_lt(f->memory.reads, first);
+    ck_assert_uint_eq(f->memory.reads,
+                      7); /* head; per interpreter: threads, next, the first's ids */
     put_state(f, 4, 0, 4, state_addr(2));
     put(f, interp_addr(0) + f->rt.layout.interp.threads, state_addr(4));
     tick(f);
@@ -183,12 +172,13 @@ START_TEST(every_change_of_a_head_is_noticed)
     tick(f);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         put(f, changes[i].at, changes[i].value);
-        f->reads = 0;
+        f->memory.reads = 0;
         tick(f);
-        size_t changed = f->reads;
-        f->reads = 0;
+        size_t changed = f->memory.reads;
+        f->memory.reads = 0;
         tick(f);
-        ck_assert_msg(changed > f->reads, "change %zu: %zu reads, then %zu", i, changed, f->reads);
+        ck_assert_msg(changed > f->memory.reads, "change %zu: %zu reads, then %zu", i, changed,
+                      f->memory.reads);
     }
     fake_free(f);
 }
@@ -220,7 +210,7 @@ START_TEST(a_list_without_end_ends)
     put(f, state_addr(2) + l->thread.thread_id, 0);
     put(f, state_addr(2) + l->thread.next, state_addr(2));
     tick(f);
-    ck_assert_uint_gt(f->reads, 1000);
+    ck_assert_uint_gt(f->memory.reads, 1000);
     fake_free(f);
 }
 END_TEST
@@ -250,9 +240,9 @@ START_TEST(a_thread_that_begins_much_later_is_found)
     put(f, state_addr(1) + f->rt.layout.thread.native_id, 0);
     size_t readings = 0;
     for (int i = 0; i < 1000; i++) {
-        f->reads = 0;
+        f->memory.reads = 0;
         tick(f);
-        readings += f->reads > 7;
+        readings += f->memory.reads > 7;
     }
     ck_assert_uint_lt(readings, 30); /* not at every tick meanwhile */
     put_state(f, 1, 0, 1, state_addr(0));
@@ -318,9 +308,9 @@ START_TEST(threads_without_python_cost_few_reads)
         put_state(f, i, 0, i, i == 4 ? state_addr(2) : state_addr(i - 1));
     put(f, interp_addr(0) + f->rt.layout.interp.threads, state_addr(MANY - 1));
     tick(f);
-    f->reads = 0;
+    f->memory.reads = 0;
     ck_assert_uint_eq(find(f, 999, thread_id(MANY + 1), states), 0);
-    ck_assert_uint_eq(f->reads, 4);
+    ck_assert_uint_eq(f->memory.reads, 4);
     fake_free(f);
 }
 END_TEST
@@ -347,15 +337,15 @@ START_TEST(states_without_frames_make_room)
             wanted += runs ? state_addr(i) : 0;
         }
         put(f, interp_addr(0) + l->interp.threads, state_addr(MANY - 1));
-        while (py_states_tick(s, &f->mem))
+        while (py_states_tick(s, &f->memory.mem))
             ;
-        ck_assert_uint_eq(py_states_find(s, &f->mem, 109, 0, states, MAX, &incomplete), MAX);
+        ck_assert_uint_eq(py_states_find(s, &f->memory.mem, 109, 0, states, MAX, &incomplete), MAX);
         for (size_t i = 0; i < MAX; i++)
             sum += states[i];
         ck_assert_uint_eq(sum, wanted);
         ck_assert(!incomplete);
         put(f, state_addr(5) + top, BASE);
-        ck_assert_uint_eq(py_states_find(s, &f->mem, 109, 0, states, MAX, &incomplete), MAX);
+        ck_assert_uint_eq(py_states_find(s, &f->memory.mem, 109, 0, states, MAX, &incomplete), MAX);
         ck_assert(incomplete);
         py_states_free(s);
         fake_free(f);
@@ -371,9 +361,9 @@ START_TEST(new_states_are_followed_for_a_while)
     tick(f);
     put_state(f, 4, 0, 4, state_addr(4));
     put(f, interp_addr(0) + f->rt.layout.interp.threads, state_addr(4));
-    f->reads = 0;
+    f->memory.reads = 0;
     ck_assert_uint_eq(find(f, 999, thread_id(9), states), 0);
-    ck_assert_uint_lt(f->reads, 40);
+    ck_assert_uint_lt(f->memory.reads, 40);
     fake_free(f);
 }
 END_TEST
@@ -410,7 +400,8 @@ START_TEST(foreign_states_come_before_the_own_one)
     ck_assert_uint_eq(find(f, 102, 0, states), 3);
     ck_assert_uint_eq(find(f, 100, 0, states), 1);
     bool incomplete = false;
-    ck_assert_uint_eq(py_capture_thread(f->capture, &f->mem, 102, 0, states, 2, &incomplete), 2);
+    ck_assert_uint_eq(py_capture_thread(f->capture, &f->memory.mem, 102, 0, states, 2, &incomplete),
+                      2);
     py_capture_remove_foreign(f->capture, state_addr(2), state_addr(0));
     ck_assert_uint_eq(find(f, 102, 0, states), 2);
     ck_assert_uint_eq(states[0], state_addr(3));
@@ -462,9 +453,9 @@ START_TEST(garbage_data_stacks_are_survived)
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
         put(f, state_addr(0) + f->rt.layout.thread.datastack, garbage[i][0]);
         put(f, state_addr(0) + f->rt.layout.thread.datastack + 8, garbage[i][1]);
-        f->reads = 0;
+        f->memory.reads = 0;
         ck_assert_uint_eq(find(f, 100, 0, states), 1);
-        ck_assert_uint_lt(f->reads, 256);
+        ck_assert_uint_lt(f->memory.reads, 256);
     }
     fake_free(f);
 }
@@ -474,14 +465,15 @@ START_TEST(every_read_may_fail)
 {
     struct fake *f = fake_new(12);
     uint64_t states[4];
-    for (f->fail_at = 0; f->reads = 0, tick(f), f->reads > f->fail_at; f->fail_at++)
+    for (f->memory.fail_at = 0; f->memory.reads = 0, tick(f), f->memory.reads > f->memory.fail_at;
+         f->memory.fail_at++)
         ;
-    for (f->fail_at = 0;; f->fail_at++) {
+    for (f->memory.fail_at = 0;; f->memory.fail_at++) {
         bool incomplete = false;
-        f->reads = 0;
-        uint32_t n = py_capture_thread(f->capture, &f->mem, 100, 0, states, 4, &incomplete);
+        f->memory.reads = 0;
+        uint32_t n = py_capture_thread(f->capture, &f->memory.mem, 100, 0, states, 4, &incomplete);
         ck_assert_uint_le(n, 1);
-        if (f->reads <= f->fail_at)
+        if (f->memory.reads <= f->memory.fail_at)
             break;
     }
     fake_free(f);

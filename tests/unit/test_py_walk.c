@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pyframes/py_layout.h"
+#include "tests/support/bytes_mem.h"
 #include "tests/support/check_main.h"
 
 /* A target's memory: THREAD at its start, a "C stack" at STACK, frames at FRAMES, code objects at
@@ -24,25 +25,12 @@ enum {
 static const uint64_t one_thread[] = {THREAD};
 
 struct fake {
-    struct mem mem; /* fails at read FAIL_AT, counted from 0 */
-    size_t reads, fail_at;
+    struct bytes_mem memory;
     uint8_t bytes[ARENA_BYTES];
     struct py_runtime rt;
     struct py_frame frames[CAPACITY];
     struct py_stack out;
 };
-
-static int fake_read(struct mem *m, uint64_t addr, void *buf, size_t len)
-{
-    struct fake *f = (struct fake *)m;
-    if (f->reads++ == f->fail_at || addr < BASE || addr - BASE > ARENA_BYTES ||
-        len > ARENA_BYTES - (addr - BASE))
-        return -EFAULT;
-    memcpy(buf, f->bytes + (addr - BASE), len);
-    return 0;
-}
-
-static const struct mem_ops fake_ops = {.read = fake_read};
 
 static void put(struct fake *f, uint64_t addr, uint64_t value)
 {
@@ -89,8 +77,7 @@ static void put_cframe(struct fake *f, uint64_t addr, uint64_t current, uint64_t
 static struct fake *fake_new(uint32_t minor)
 {
     struct fake *f = calloc(1, sizeof *f);
-    f->mem.ops = &fake_ops;
-    f->fail_at = SIZE_MAX;
+    f->memory = bytes_mem_of(BASE, f->bytes, sizeof f->bytes);
     f->rt.code_type = TYPE;
     f->out = (struct py_stack){.frames = f->frames, .capacity = CAPACITY};
     if (minor <= 12) {
@@ -151,8 +138,8 @@ static void fill(struct fake *f)
 
 static int walk(struct fake *f)
 {
-    f->reads = 0;
-    return py_walk(&f->rt, &f->mem, one_thread, 1, &f->out);
+    f->memory.reads = 0;
+    return py_walk(&f->rt, &f->memory.mem, one_thread, 1, &f->out);
 }
 
 static uint64_t expected_marker(const struct fake *f, size_t i)
@@ -207,7 +194,8 @@ START_TEST(every_read_may_fail)
     for (uint32_t minor = 6; py_traits_of(minor); minor++) {
         struct fake *f = fake_new(minor);
         fill(f);
-        for (f->fail_at = 0; walk(f), f->reads > f->fail_at; f->fail_at++) {
+        for (f->memory.fail_at = 0; walk(f), f->memory.reads > f->memory.fail_at;
+             f->memory.fail_at++) {
             bool markers_only = minor == 10 && f->out.n == 5;
             ck_assert(markers_only || f->out.end != PY_WALK_DONE);
             ck_assert_uint_le(f->out.n, 5);
@@ -310,21 +298,24 @@ START_TEST(stale_top_leaves_its_caller)
     for (uint32_t minor = 11; minor <= 12; minor++) {
         struct fake *f = fake_new(minor);
         fill(f);
-        ck_assert(py_walk_caller(&f->rt, &f->mem, THREAD, STACK + 0x21, STACK + 0x100, &f->out));
+        ck_assert(
+            py_walk_caller(&f->rt, &f->memory.mem, THREAD, STACK + 0x21, STACK + 0x100, &f->out));
         ck_assert_int_eq(f->out.end, PY_WALK_TORN);
         ck_assert_uint_eq(f->out.n, 5);
         check_frames(f, 0);
-        ck_assert(py_walk_caller(&f->rt, &f->mem, THREAD, STACK + 0x100, UINT64_MAX, &f->out));
+        ck_assert(
+            py_walk_caller(&f->rt, &f->memory.mem, THREAD, STACK + 0x100, UINT64_MAX, &f->out));
         ck_assert_uint_eq(f->out.n, 3);
         check_frames(f, 2);
-        ck_assert(!py_walk_caller(&f->rt, &f->mem, THREAD, STACK + 0x90, STACK + 0x440, &f->out));
+        ck_assert(
+            !py_walk_caller(&f->rt, &f->memory.mem, THREAD, STACK + 0x90, STACK + 0x440, &f->out));
         ck_assert_int_eq(f->out.end, PY_WALK_CUT);
         ck_assert_uint_eq(f->out.n, 0);
         free(f);
     }
     struct fake *f = fake_new(13);
     fill(f);
-    ck_assert(!py_walk_caller(&f->rt, &f->mem, THREAD, STACK, STACK + 0x100, &f->out));
+    ck_assert(!py_walk_caller(&f->rt, &f->memory.mem, THREAD, STACK, STACK + 0x100, &f->out));
     free(f);
 }
 END_TEST
@@ -338,11 +329,13 @@ START_TEST(words_that_name_a_frame_are_no_caller)
         fill(f);
         put_cframe(f, STACK + 0x820, names[i], STACK + 0xa00);
         put(f, STACK + 0xa00 + f->rt.layout.cframe.current_frame, frame_addr(1));
-        ck_assert(py_walk_caller(&f->rt, &f->mem, THREAD, STACK + 0x800, STACK + 0x900, &f->out));
+        ck_assert(
+            py_walk_caller(&f->rt, &f->memory.mem, THREAD, STACK + 0x800, STACK + 0x900, &f->out));
         ck_assert_uint_eq(f->out.n, 2);
         check_frames(f, 3);
         put_cframe(f, STACK + 0x840, 0, 0);
-        ck_assert(!py_walk_caller(&f->rt, &f->mem, THREAD, STACK + 0x800, STACK + 0x900, &f->out));
+        ck_assert(
+            !py_walk_caller(&f->rt, &f->memory.mem, THREAD, STACK + 0x800, STACK + 0x900, &f->out));
         ck_assert_int_eq(f->out.end, PY_WALK_CUT);
         ck_assert_uint_eq(f->out.n_left, 0);
         free(f);
@@ -358,7 +351,8 @@ START_TEST(a_caller_may_have_no_frame_any_more)
     put_cframe(f, STACK + 0x440, STACK + 0x480, STACK + 0x840);
     put_cframe(f, STACK + 0x460, frame_addr(2), STACK + 0xa00); /* the frame as it was */
     put(f, STACK + 0xa00 + f->rt.layout.cframe.current_frame, frame_addr(1));
-    ck_assert(py_walk_caller(&f->rt, &f->mem, THREAD, STACK + 0x400, STACK + 0x500, &f->out));
+    ck_assert(
+        py_walk_caller(&f->rt, &f->memory.mem, THREAD, STACK + 0x400, STACK + 0x500, &f->out));
     ck_assert_uint_eq(f->out.n, 2);
     ck_assert_uint_eq(f->out.n_left, 1);
     ck_assert_uint_eq(f->out.left[0], STACK + 0x480);
@@ -459,7 +453,7 @@ START_TEST(chains_without_code_end)
     static const uint32_t minors[] = {6, 10, 12, 13, 15};
     for (size_t i = 0; i < sizeof minors / sizeof *minors; i++) {
         struct fake *f = fake_new(minors[i]);
-        f->mem.ops = &endless;
+        f->memory.mem.ops = &endless;
         f->rt.code_type = 0;
         (void)walk(f);
         ck_assert_uint_eq(f->out.n, 0);
