@@ -6,7 +6,7 @@ import harness
 
 class Storms(harness.HarmTest):
     def storm(self, kind, at_least, *options):
-        with harness.Target("storms", kind) as target:
+        with harness.Target("fork_storms", kind) as target:
             with harness.Wallspy(target.pid, *options) as wallspy:
                 before = target.counts()["done"]
                 time.sleep(1.5)

@@ -10,7 +10,7 @@ import harness
 
 class Blocked(harness.HarmTest):
     def test_one_stop_tells_the_stack_of_a_blocked_thread(self):
-        with harness.Target("ends", "blocked") as target:
+        with harness.Target("target_ends", "blocked") as target:
             with harness.Wallspy(target.pid, "-d", "1") as wallspy:
                 profile = wallspy.ends()
             self.assert_unharmed(target)
@@ -21,7 +21,7 @@ class Blocked(harness.HarmTest):
 
 
     def test_snapshot_has_what_is_not_over(self):
-        with harness.Target("ends", "blocked") as target:
+        with harness.Target("target_ends", "blocked") as target:
             with harness.Wallspy(target.pid) as wallspy:
                 time.sleep(0.8)
                 wallspy.process.send_signal(signal.SIGUSR1)
@@ -42,7 +42,7 @@ class Ends(harness.HarmTest):
             output = os.path.join(folder, "out.json")
             done = subprocess.run(
                 [harness.programs["wallspy"], "-r", "1000", "--max-overhead", "100", "-o", output,
-                 "--", os.path.join(harness.programs["targets"], "ends"), *args],
+                 "--", os.path.join(harness.programs["targets"], "target_ends"), *args],
                 capture_output=True, text=True, timeout=30, check=False)
             return done.returncode, harness.Profile(output), done.stderr
 
@@ -57,7 +57,7 @@ class Ends(harness.HarmTest):
         self.assertLess(profile.seconds("[page fault]"), 0.1)  # it may have had some
 
     def test_recording_ends_with_a_process_that_nobody_reaps(self):
-        with harness.Target("ends", "unreaped", "1") as target:
+        with harness.Target("target_ends", "unreaped", "1") as target:
             with harness.Wallspy(int(target.first)) as wallspy:
                 profile = wallspy.ends(5)
         self.assertLess(profile.seconds("[page fault]"), 0.1)  # it may have had some

@@ -1,5 +1,5 @@
 /* Work that makes and ends threads or processes without pause, and checks each result.
- *   storms vfork|fork|clone */
+ *   fork_storms vfork|fork|clone */
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>

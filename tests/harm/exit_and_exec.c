@@ -1,6 +1,6 @@
 /* A process that leaves what it does, by execve or exit_group, while one thread cannot stop (it
  * waits in vfork for a child that sleeps) and more threads want to run than there are CPUs.
- *   leave exec|exit leader|thread FIRST_VFORK
+ *   exit_and_exec exec|exit leader|thread FIRST_VFORK
  * The word after the act says who does it, at the first byte from stdin.  FIRST_VFORK: leader or
  * thread: who waits in vfork.  What the program execve starts prints the milliseconds since the
  * call, then spins until stdin ends; exit prints the time of the call (CLOCK_MONOTONIC, ns). */
@@ -76,7 +76,7 @@ static void leave(void)
     (void)usleep(20000);
     (void)snprintf(started, sizeof started, "%lld", (long long)now_ns());
     if (by_exec) {
-        (void)execl("/proc/self/exe", "leave", "second", started, NULL);
+        (void)execl("/proc/self/exe", "exit_and_exec", "second", started, NULL);
         fail("execve");
     }
     (void)printf("%s\n", started);

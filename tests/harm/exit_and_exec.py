@@ -24,7 +24,7 @@ class Leaving(harness.HarmTest):
         self.assertLess(max(took_ms), NEVER_MS, took_ms)
 
     def exec_once(self, who, vforks):
-        with harness.Target("leave", "exec", who, vforks) as target:
+        with harness.Target("exit_and_exec", "exec", who, vforks) as target:
             with harness.Wallspy(target.pid) as wallspy:
                 time.sleep(0.2)
                 target.poke()
@@ -73,7 +73,7 @@ class Leaving(harness.HarmTest):
         self.assertLess(profile.seconds("[execve]"), 0.3)
 
     def exit_once(self, who, vforks):
-        with harness.Target("leave", "exit", who, vforks) as target:
+        with harness.Target("exit_and_exec", "exit", who, vforks) as target:
             with harness.Wallspy(target.pid) as wallspy:
                 time.sleep(0.2)
                 target.poke()
