@@ -253,13 +253,13 @@ static void add_state(const struct dump *d, const struct dump_group *g,
 }
 
 /* "9457-9464, 9466" for ascending numbers, of which MOST stretches are shown. */
-struct tid_ranges {
+struct ranges {
     struct text *out;
     long first, last;
     size_t n, most;
 };
 
-static void end_range(struct tid_ranges *r)
+static void end_range(struct ranges *r)
 {
     if (r->n && r->n <= r->most) {
         text_addf(r->out, "%s%ld", r->n > 1 ? ", " : "", r->first);
@@ -268,7 +268,7 @@ static void end_range(struct tid_ranges *r)
     }
 }
 
-static void add_number(struct tid_ranges *r, long number)
+static void add_number(struct ranges *r, long number)
 {
     if (r->n && number == r->last + 1) {
         r->last = number;
@@ -305,7 +305,7 @@ static bool add_ranks(const struct dump *d, const struct dump_group *g, size_t m
         all = (ranks[i] = rank_of(d, member(d, g, i))) >= 0;
     if (all) {
         qsort(ranks, g->n, sizeof *ranks, by_value);
-        struct tid_ranges r = {.out = out, .most = most};
+        struct ranges r = {.out = out, .most = most};
         text_add(out, "in rank ");
         for (size_t i = 0; i < g->n; i++)
             if (i == 0 || ranks[i] != ranks[i - 1])
@@ -331,7 +331,7 @@ static void add_names(const struct dump *d, const struct dump_group *g, size_t m
 static void add_tids(const struct dump *d, const struct dump_group *g, size_t most,
                      struct text *out)
 {
-    struct tid_ranges r = {.out = out, .most = most};
+    struct ranges r = {.out = out, .most = most};
     long *tids = xcalloc(g->n, sizeof *tids);
     for (size_t i = 0; i < g->n; i++)
         tids[i] = member(d, g, i)->tid;
