@@ -37,6 +37,7 @@ static void describe_call(struct dumped *d, const struct sample_message *m)
     const struct snapshot *s = &m->snapshot;
     d->syscall = s->syscall;
     memcpy(d->args, s->syscall_args, sizeof d->args);
+    d->runs = m->head.held_ns ? 0 : m->head.sched.runs;
     if (d->state != THREAD_BLOCKED)
         return;
     struct text object = {0};

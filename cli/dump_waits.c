@@ -56,13 +56,18 @@ static bool waits_still(const struct dump *d, const struct dumped *t, uint64_t *
         const struct dumped *holder = dumped_gil_holder(d, t);
         uint64_t apart =
             call.args[0] > t->args[0] ? call.args[0] - t->args[0] : t->args[0] - call.args[0];
-        return holder && holder->gil.gil == PY_GIL_HOLDING && apart < CONDITION_BYTES;
+        return holder && holder->gil.gil == PY_GIL_HOLDING && !holder->ran &&
+               apart < CONDITION_BYTES;
     }
     if (wait_side_is_kernels(t->side.thing))
         return dump_peers_wait_still(d, t);
-    /* Of Python's locks the one look has to do: it was made with the holder's frames. */
-    return call.args[0] == t->args[0] &&
-           (t->side.thing == THING_PY_LOCK || has_it_still(t, call.args));
+    if (call.args[0] != t->args[0])
+        return false;
+    /* Of Python's locks the one look has to do, while T has not run: it was made with the holder's
+     * frames. */
+    if (t->side.thing == THING_PY_LOCK)
+        return t->runs ? t->runs == *ret_runs : !t->ran;
+    return has_it_still(t, call.args);
 }
 
 /* ---- circles ---- */
@@ -84,12 +89,27 @@ static bool look(const struct dump *d, int cycle, uint64_t *runs, bool first)
     return true;
 }
 
+/* The threads were captured one after the other, so they may have waited for each other at
+ * different moments.  Of two looks the first sees each wait begin, the second each go on: all of
+ * them wait in between.  Who waits for the GIL wakes now and then. */
+static bool stands(const struct dump *d, int cycle, uint64_t *runs)
+{
+    enum { TRIES = 3 };
+    for (int i = 0; i < TRIES; i++)
+        if (look(d, cycle, runs, true) && look(d, cycle, runs, false))
+            return true;
+    return false;
+}
+
 static void confirm(struct dump *d)
 {
     uint64_t *runs = xcalloc(d->waits.n, sizeof *runs);
     bool any = false;
+    for (int cycle = d->waits.n_cycles; cycle > 0; cycle--)
+        if (!stands(d, cycle, runs))
+            wait_graph_drop(&d->waits, cycle);
     for (int cycle = 1; cycle <= d->waits.n_cycles; cycle++) {
-        d->deadlocks[cycle] = !wait_graph_is_timed(&d->waits, cycle) && look(d, cycle, runs, true);
+        d->deadlocks[cycle] = !wait_graph_is_timed(&d->waits, cycle);
         any |= d->deadlocks[cycle];
     }
     if (any)

@@ -35,7 +35,8 @@ const struct dumped *dumped_gil_holder(const struct dump *d, const struct dumped
 {
     for (size_t i = 0; t->gil.holder != 0 && i < d->n; i++) {
         const struct dumped *other = &d->threads[i];
-        for (size_t j = 0; other->pid == t->pid && j < SNAPSHOT_HOOK_WORDS; j++)
+        /* Who has had it last is named until the next one has written who it is. */
+        for (size_t j = 0; other->pid == t->pid && other != t && j < SNAPSHOT_HOOK_WORDS; j++)
             if (other->python_threads[j] == t->gil.holder)
                 return other;
     }

@@ -18,6 +18,7 @@ struct dumped {
     enum thread_state state;
     int64_t syscall; /* −1: off the CPU outside a system call; −2: not in the kernel */
     uint64_t args[6];
+    uint64_t runs;    /* its run count when captured; 0: unknown, or it has run for that */
     char object[256]; /* what a file descriptor in args[0] is; "" */
     char wchan[64];   /* "": not known */
     struct py_gil_state gil;

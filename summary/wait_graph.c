@@ -89,6 +89,23 @@ void wait_graph_link(struct wait_graph *g)
     free(seen);
 }
 
+static int without(int number, int dropped)
+{
+    return number == dropped ? 0 : number - (number > dropped);
+}
+
+void wait_graph_drop(struct wait_graph *g, int cycle)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        struct waiter *w = &g->items[i];
+        if (w->cycle == cycle)
+            w->next = WAIT_NOBODY;
+        w->cycle = without(w->cycle, cycle);
+        w->behind = without(w->behind, cycle);
+    }
+    g->n_cycles--;
+}
+
 bool wait_graph_is_timed(const struct wait_graph *g, int cycle)
 {
     for (size_t i = 0; i < g->n; i++)

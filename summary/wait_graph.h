@@ -24,6 +24,9 @@ void wait_graph_add(struct wait_graph *g, pid_t pid, pid_t tid, const struct wai
                     uint32_t tag);
 /* Sets what of the items depends on the others.  To be called once, when all have been added. */
 void wait_graph_link(struct wait_graph *g);
+/* CYCLE is none after all: its waits were not at one time.  Who was in it waits for nobody; the
+ * circles after it are one less. */
+void wait_graph_drop(struct wait_graph *g, int cycle);
 /* Has a wait of circle CYCLE a time-out?  Then it is none for ever.  Waits for the GIL have one
  * always, and take it up again. */
 bool wait_graph_is_timed(const struct wait_graph *g, int cycle);

@@ -180,6 +180,11 @@ class Text(unittest.TestCase):
         self.assertRegex(found[3], r"^    refresh +dump_target\.cc:\d+   take\(cache, db\);$")
         self.assertRegex(lines[-1], r"^\d+ frames of libc and libstdc\+\+ not shown: --full$")
 
+    def test_waits_at_different_moments_are_no_circle(self):
+        with native("turns", 31) as target:
+            for _ in range(20):
+                self.assertNotRegex("\n".join(dump(target.pid)), "circular wait|deadlock")
+
     def test_full(self):
         with native("deadlock") as target:
             lines = dump(target.pid, "--full")

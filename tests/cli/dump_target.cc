@@ -67,6 +67,15 @@ static void abandon()
     }).detach();
 }
 
+// Two mutexes, of which nobody has both: no circle ever is.
+static void take_turns(unsigned seed)
+{
+    for (;;) {
+        std::lock_guard<std::mutex> lock(rand_r(&seed) & 1 ? db : cache);
+        usleep(20);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "";
@@ -88,6 +97,9 @@ int main(int argc, char **argv)
             for (volatile long i = 0;; i = i + 1) {
             }
         });
+    if (!strcmp(kind, "turns"))
+        for (int i = 0; i < n; i++)
+            threads.emplace_back(take_turns, i);
     if (!strcmp(kind, "abandon"))
         abandon();
     usleep(300000);

@@ -87,6 +87,28 @@ START_TEST(circles_go_through_processes_with_one_thread)
 }
 END_TEST
 
-CHECK_MAIN("wait_graph", 20, circles_of_one_to_five_threads_are_found,
-           circles_go_through_processes_with_one_thread,
+START_TEST(a_circle_that_is_none_is_dropped)
+{
+    add(20, 21, THING_MUTEX, false);
+    add(21, 20, THING_MUTEX, false);
+    add(22, 20, THING_MUTEX, false); /* behind it */
+    add(23, 24, THING_MUTEX, true);
+    add(24, 23, THING_MUTEX, false);
+    add(25, 24, THING_MUTEX, false); /* behind the other */
+    wait_graph_link(&graph);
+    ck_assert_int_eq(graph.n_cycles, 2);
+    wait_graph_drop(&graph, 1);
+    ck_assert_int_eq(graph.n_cycles, 1);
+    for (int i = 0; i < 3; i++)
+        ck_assert(!graph.items[i].cycle && !graph.items[i].behind);
+    ck_assert_int_eq(graph.items[0].next, WAIT_NOBODY);
+    ck_assert_uint_eq(wait_graph_first(&graph, 1)->tag, 23);
+    ck_assert_int_eq(graph.items[5].behind, 1);
+    ck_assert(wait_graph_is_timed(&graph, 1));
+    wait_graph_release(&graph);
+}
+END_TEST
+
+CHECK_MAIN("wait_graph", 20, a_circle_that_is_none_is_dropped,
+           circles_of_one_to_five_threads_are_found, circles_go_through_processes_with_one_thread,
            circles_are_apart_and_one_of_another_process_is_no_part)
