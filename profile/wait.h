@@ -40,7 +40,7 @@ enum wait_thing {
 enum wait_holder {
     HOLDER_UNKNOWN, /* nobody, or it could not be read */
     HOLDER_THREAD,  /* the thread TID of process PID */
-    HOLDER_PROCESS, /* process PID, and no other that is visible; which thread is not known */
+    HOLDER_PROCESS, /* process PID, and no other that is visible; TID: its only thread, or 0 */
     HOLDER_GONE, /* TID, which is no thread of the process: it ended, or fork() came in between */
 };
 

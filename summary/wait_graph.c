@@ -21,7 +21,7 @@ static uint64_t key_of(pid_t pid, pid_t tid)
     return (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
 }
 
-/* A process is its only thread; of several nobody can say which one is waited for. */
+/* Of several threads nobody can say which one is waited for. */
 static void add_process(struct map *by_process, pid_t pid, size_t item)
 {
     uint64_t before;
@@ -42,8 +42,9 @@ static void link_waiters(struct wait_graph *g)
         const struct wait_side *side = &g->items[i].side;
         if (side->holder == HOLDER_THREAD && map_get(&by_thread, key_of(side->pid, side->tid), &at))
             g->items[i].next = (int)at;
-        if (side->holder == HOLDER_PROCESS && map_get(&by_process, (uint32_t)side->pid, &at) &&
-            at != SEVERAL)
+        /* Threads that are not recorded count, too. */
+        if (side->holder == HOLDER_PROCESS && side->tid &&
+            map_get(&by_process, (uint32_t)side->pid, &at) && at != SEVERAL && at != i)
             g->items[i].next = (int)at;
     }
     map_release(&by_process);

@@ -408,6 +408,14 @@ ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t
     return (ssize_t)len;
 }
 
+uint64_t proc_thread_count(pid_t pid)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_stat stat;
+    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
+    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 ? stat.threads : 0;
+}
+
 int proc_read_calls(pid_t pid, pid_t tid, uint64_t *ret)
 {
     char text[PROC_TEXT_BYTES];

@@ -50,11 +50,14 @@ static bool read_child(pid_t pid, pid_t parent, struct task_stat *ret)
 static void tell_child(pid_t pid, const struct task_stat *child, struct peer_answer *ret)
 {
     bool stopped = child->state == 'T' || child->state == 't';
+    bool others = child->threads > 1; /* the process goes on without its main thread */
     ret->holder = HOLDER_PROCESS;
     ret->pid = pid;
     text_add_tame(&ret->what, child->comm, strnlen(child->comm, sizeof child->comm));
     if (stopped || child->state == 'Z')
-        text_add(&ret->what, stopped ? ", which is stopped" : ", which has ended");
+        text_add(&ret->what, stopped  ? ", which is stopped"
+                             : others ? ", whose main thread has ended"
+                                      : ", which has ended");
 }
 
 /* Is P the child that is meant, as far as its name goes? */

@@ -35,14 +35,6 @@ void peer_looks_release(struct peer_looks *l)
 
 /* ---- who has it open ---- */
 
-static bool has_other_threads(pid_t pid)
-{
-    char text[PROC_TEXT_BYTES];
-    struct task_stat stat;
-    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
-    return len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0 || stat.threads != 1;
-}
-
 static bool was_looked_for(const struct fd_scan *s, uint64_t key)
 {
     uint64_t unused;
@@ -73,7 +65,7 @@ bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char
         ret->n++;
         ret->first = *user;
     }
-    if (!self || (ret->n && !has_other_threads(w->pid)))
+    if (!self || (ret->n && proc_thread_count(w->pid) == 1))
         return true;
     ret->n++;
     ret->first = *self;

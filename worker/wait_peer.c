@@ -196,6 +196,8 @@ static struct wait_side side_of(struct wait_peers *w, const struct peer_answer *
         return side;
     side.holder = a->holder;
     side.pid = a->pid;
+    if (a->holder == HOLDER_PROCESS && proc_thread_count(a->pid) == 1)
+        side.tid = a->pid;
     if (a->what.len)
         side.what = profile_string(w->profile, a->what.s);
     return side;

@@ -233,6 +233,53 @@ def check_circle(wallspy, code, deadlock):
     return found == ([(True, {parent.pid, child})] if deadlock else [])
 
 
+# Waits that only look like circles: a thread that is not looked at reads the pipe; a signal's handler
+# writes to it; the child goes on without its main thread.
+NO_CIRCLES = {
+    "reader": ("import os, threading, time\n"
+               "r, w = os.pipe()\n"
+               "pid = os.fork()\n"
+               "if not pid: os.close(r); os.write(w, b'x' * 1000000); os._exit(0)\n"
+               "os.close(w)\n"
+               "threading.Thread(target=lambda: (time.sleep(600), os.read(r, 1))).start()\n"
+               "print(pid, flush=True); os.waitpid(pid, 0)", "child", "{child} (python"),
+    "handler": ("import os, signal, sys\n"
+                "r, w = os.pipe()\n"
+                "signal.signal(signal.SIGUSR1, lambda *_: os.write(w, b'x'))\n"
+                "print(os.getpid(), flush=True); os.read(r, 1)", "pipe", "only this process has"),
+    "leaves": ("import ctypes, os, threading, time\n"
+               "pid = os.fork()\n"
+               "if not pid:\n"
+               "  threading.Thread(target=time.sleep, args=(600,)).start()\n"
+               "  ctypes.CDLL(None).pthread_exit(None)\n"
+               "print(pid, flush=True); os.waitpid(pid, 0)", "child",
+               "whose main thread has ended"),
+}
+
+
+def check_no_circle(wallspy, name):
+    code, kind, words = NO_CIRCLES[name]
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
+                          text=True) as parent:
+        child = int(parent.stdout.readline())
+        time.sleep(1)
+        what = ["-p", f"{parent.pid},{child}", "--thread", "main"]
+        text = subprocess.run([wallspy, "dump", *what], capture_output=True, text=True,
+                              check=False, timeout=60).stdout
+        done = subprocess.run([wallspy, "dump", "--json", *what], capture_output=True, text=True,
+                              check=False, timeout=60)
+        told = subprocess.run([wallspy, *what, "-d", "2", "-o", "none"], capture_output=True,
+                              text=True, check=False, timeout=60).stderr
+        parent.kill()
+        end(child)
+    shown = json.loads(done.stdout)
+    side = next(t["waits_for"] for p in shown["processes"] if p["pid"] == parent.pid
+                for t in p["threads"])
+    print(name, side, text, told)
+    return (side["kind"] == kind and words.format(child=child) in " ".join(text.split()) and
+            shown["circles"] == [] and "eadlock" not in text + told)
+
+
 def main():
     wallspy = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder, \
@@ -252,6 +299,7 @@ def main():
                 end(pid)
     results += [check_circle(wallspy, "print('x' * 1000000)", True),
                 check_circle(wallspy, "import time; time.sleep(9)", False)]
+    results += [check_no_circle(wallspy, name) for name in NO_CIRCLES]
     print(f"{len(known)} waits:", results)
     return all(results)
 
