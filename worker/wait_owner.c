@@ -112,19 +112,23 @@ static bool share(const struct target_process *a, uint64_t addr, const struct ta
     return false;
 }
 
-/* The only other recorded process that has a thread NS_TID and the lock at ADDR. */
+/* SIDE gets the thread NS_TID of the only other recorded process that has the lock at ADDR. */
 static bool find_elsewhere(const struct wait_owners *w, uint32_t process, uint64_t addr,
                            pid_t ns_tid, struct wait_side *side)
 {
     size_t n = 0;
+    struct wait_side found = *side;
+    found.holder = HOLDER_THREAD;
     for (uint32_t i = 0; i < *w->n_processes; i++) {
         pid_t tid = i == process ? 0 : recorded_thread(w, i, ns_tid);
         if (!tid || !share(w->processes[process], addr, w->processes[i]))
             continue;
-        side->pid = w->processes[i]->pid;
-        side->tid = tid;
+        found.pid = w->processes[i]->pid;
+        found.tid = tid;
         n++;
     }
+    if (n == 1)
+        *side = found;
     return n == 1;
 }
 
@@ -144,10 +148,8 @@ static void find_holder(struct wait_owners *w, const struct lock_wait *wait,
     uint32_t process = wait->sample.process;
     bool none = false;
     side->tid = recorded_thread(w, process, lock->owner);
-    if (!side->tid && lock->shared && find_elsewhere(w, process, lock->addr, lock->owner, side)) {
-        side->holder = HOLDER_THREAD;
+    if (!side->tid && lock->shared && find_elsewhere(w, process, lock->addr, lock->owner, side))
         return;
-    }
     /* The kernel clears the tid of a thread that ends: this one lived when the lock was read. */
     if (!side->tid && lock->thing == THING_THREAD && wait->sample.ns_tid == wait->sample.tid)
         side->tid = lock->owner;

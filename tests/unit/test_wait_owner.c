@@ -1,0 +1,83 @@
+/* Who has a lock, of processes that are all this one. */
+#include "worker/wait_owner.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/support/check_main.h"
+#include "worker/target_process.h"
+
+enum { WAITER = 1005, OWNER = 77, N_PROCESSES = 3 };
+
+static struct target_process processes[N_PROCESSES];
+static struct target_process *const all[N_PROCESSES] = {&processes[0], &processes[1],
+                                                        &processes[2]};
+static const size_t n_processes = N_PROCESSES;
+static struct wait_owners w;
+static pthread_mutex_t *shared;
+
+static void setup(void)
+{
+    struct err err = {0};
+    w = (struct wait_owners){.processes = all, .n_processes = &n_processes};
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(shared, MAP_FAILED);
+    *shared = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    shared->__data.__lock = 2;
+    shared->__data.__owner = OWNER;
+    shared->__data.__kind = 0x80; /* shared between processes */
+    for (pid_t i = 0; i < N_PROCESSES; i++) {
+        struct target_process *p = &processes[i];
+        *p = (struct target_process){.pid = 1000 * (i + 1), .number = (uint32_t)i};
+        ck_assert_int_eq(mem_live_open(&p->live, getpid(), &err), 0);
+        p->modules = modules_new(getpid(), p->live);
+        ck_assert_int_eq(modules_refresh(p->modules), 0);
+    }
+}
+
+static void teardown(void)
+{
+    for (size_t i = 0; i < N_PROCESSES; i++) {
+        modules_free(processes[i].modules);
+        mem_free(processes[i].live);
+    }
+    (void)munmap(shared, sizeof *shared);
+    wait_owners_release(&w);
+}
+
+static struct message thread_of(uint32_t process, pid_t tid, pid_t ns_tid)
+{
+    return (struct message){
+        .process = process, .thread = (uint32_t)tid, .tid = tid, .ns_tid = ns_tid};
+}
+
+static struct wait_side side_of_waiter(void)
+{
+    struct sample_message m = {
+        .head = thread_of(0, WAITER, 5),
+        .snapshot = {.syscall = SYS_futex, .syscall_args = {(uintptr_t)shared, 0, 2, 0, 0, 0}}};
+    return wait_owner_of_futex(&w, &m, processes[0].live);
+}
+
+/* Two containers that share memory may each have a thread of that number. */
+START_TEST(of_two_processes_that_could_be_meant_none_is_told)
+{
+    struct message first = thread_of(1, 2077, OWNER);
+    struct message second = thread_of(2, 3077, OWNER);
+    wait_owners_add(&w, &first);
+    wait_owners_add(&w, &second);
+    struct wait_side side = side_of_waiter();
+    ck_assert_int_eq(side.thing, THING_MUTEX);
+    ck_assert_int_eq(side.holder, HOLDER_UNKNOWN);
+    wait_owners_remove(&w, &second);
+    side = side_of_waiter();
+    ck_assert_int_eq(side.holder, HOLDER_THREAD);
+    ck_assert_int_eq(side.pid, 2000);
+    ck_assert_int_eq(side.tid, 2077);
+}
+END_TEST
+
+CHECK_MAIN_WITH("wait_owner", 20, setup, teardown,
+                of_two_processes_that_could_be_meant_none_is_told)
