@@ -2,14 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/duty_cycle.h"
 #include "base/minmax.h"
 #include "target/proc.h"
-#include "target/syscalls.h"
 #include "worker/peer_socket.h"
 
 enum {
@@ -74,81 +72,7 @@ struct wait_peers *wait_peers_free(struct wait_peers *w)
     return NULL;
 }
 
-/* ---- which waits ---- */
-
-static bool has_other_side(int64_t number)
-{
-    switch (number) {
-    case SYS_wait4:
-    case SYS_waitid:
-    case SYS_poll:
-    case SYS_ppoll:
-    case SYS_select:
-    case SYS_pselect6:
-        return true;
-    default:
-        return syscall_takes_fd(number);
-    }
-}
-
-/* What M's descriptor led to when its stack was read. */
-static void read_link(const struct sample_message *m, struct blocked_call *ret)
-{
-    struct text link = {0};
-    uint64_t inode;
-    if (!m->wait_object_bytes)
-        return;
-    text_add_bytes(&link, (const char *)m + m->wait_object_offset, m->wait_object_bytes);
-    ret->link = fd_scan_key(link.s);
-    if (descriptor_parse_link(link.s, &inode) == DESCRIPTOR_SOCKET)
-        ret->socket = inode;
-    text_release(&link);
-}
-
-bool blocked_call_of(const struct sample_message *m, struct blocked_call *ret)
-{
-    const struct snapshot *s = &m->snapshot;
-    if (m->head.flags & (SAMPLE_NO_STACK | SAMPLE_APPROXIMATE) || s->state != THREAD_BLOCKED ||
-        !m->head.sched.runs || !has_other_side(s->syscall))
-        return false;
-    *ret = (struct blocked_call){.process = m->head.process,
-                                 .task = m->head.thread,
-                                 .tid = m->head.tid,
-                                 .ns_tid = m->head.ns_tid,
-                                 .runs = m->head.sched.runs,
-                                 .since_ns = m->head.time_ns,
-                                 .due_ns = m->head.time_ns + m->head.interval_ns * 3 / 2,
-                                 .number = s->syscall};
-    memcpy(ret->args, s->syscall_args, sizeof ret->args);
-    read_link(m, ret);
-    return !syscall_takes_fd(s->syscall) || ret->link;
-}
-
 /* ---- one wait ---- */
-
-static bool is_blocked_still(pid_t pid, const struct blocked_call *call)
-{
-    char text[256];
-    struct schedstat sched;
-    struct syscall_state now;
-    ssize_t len = proc_read_text(pid, call->tid, "schedstat", text, sizeof text);
-    if (len <= 0 || schedstat_parse(text, (size_t)len, &sched) < 0 || sched.runs != call->runs)
-        return false;
-    len = proc_read_text(pid, call->tid, "syscall", text, sizeof text);
-    return len > 0 && syscall_state_parse(text, (size_t)len, &now) == 0 &&
-           now.view == SYSCALL_BLOCKED && now.number == call->number &&
-           memcmp(now.args, call->args, sizeof now.args) == 0;
-}
-
-static bool has_link_still(pid_t pid, const struct blocked_call *call,
-                           char ret[DESCRIPTOR_LINK_BYTES])
-{
-    *ret = '\0';
-    if (!call->link)
-        return true;
-    descriptor_read_link(pid, call->args[0], ret);
-    return fd_scan_key(ret) == call->link;
-}
 
 static struct peer_wait wait_of(const struct wait_peers *w, const struct blocked_call *call)
 {
@@ -166,10 +90,10 @@ static bool look(struct wait_peers *w, const struct blocked_call *call, struct p
 {
     char link[DESCRIPTOR_LINK_BYTES];
     struct peer_wait wait = wait_of(w, call);
-    if (!is_blocked_still(wait.pid, call) || !has_link_still(wait.pid, call, wait.link))
+    if (!blocked_call_lasts(wait.pid, call) || !blocked_call_has_link(wait.pid, call, wait.link))
         return false;
     peer_find(&w->looks, &wait, ret);
-    return has_link_still(wait.pid, call, link) && is_blocked_still(wait.pid, call);
+    return blocked_call_has_link(wait.pid, call, link) && blocked_call_lasts(wait.pid, call);
 }
 
 /* ---- what the profile keeps ---- */
@@ -404,11 +328,11 @@ static void look_at_descriptor(struct wait_peers *w, const struct blocked_call *
 {
     char link[DESCRIPTOR_LINK_BYTES];
     struct peer_wait wait = wait_of(w, call);
-    if (!has_link_still(wait.pid, call, wait.link) ||
+    if (!blocked_call_has_link(wait.pid, call, wait.link) ||
         descriptor_parse_link(wait.link, &(uint64_t){0}) == DESCRIPTOR_EPOLL)
         return;
     peer_find(&w->looks, &wait, ret);
-    if (!ret->later && !has_link_still(wait.pid, call, link))
+    if (!ret->later && !blocked_call_has_link(wait.pid, call, link))
         ret->thing = THING_UNKNOWN;
 }
 

@@ -8,23 +8,9 @@
 #pragma once
 
 #include "base/hash.h"
-#include "sampler/message.h"
+#include "worker/blocked_call.h"
 #include "worker/target_process.h"
 #include "worker/timeline.h"
-
-/* A wait that may be looked at. */
-struct blocked_call {
-    uint32_t process, task; /* by number */
-    pid_t tid, ns_tid;
-    uint64_t runs;
-    int64_t since_ns, due_ns; /* not to be looked at before */
-    int64_t number;
-    uint64_t args[6];
-    uint64_t link;   /* hash of what its descriptor leads to; 0: it has none */
-    uint64_t socket; /* inode, if that is one; else 0 */
-};
-/* False: not a wait that has such another side, or it is not proven to last. */
-bool blocked_call_of(const struct sample_message *m, struct blocked_call *ret);
 
 struct wait_peers;
 /* EXACT: a dump's, which asks for each wait once and may say what changes from look to look.  What

@@ -1,0 +1,80 @@
+#include "worker/blocked_call.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/text.h"
+#include "target/fd_scan.h"
+#include "target/syscalls.h"
+
+static bool has_other_side(int64_t number)
+{
+    switch (number) {
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+        return true;
+    default:
+        return syscall_takes_fd(number);
+    }
+}
+
+/* What M's descriptor led to when its stack was read. */
+static void read_link(const struct sample_message *m, struct blocked_call *ret)
+{
+    struct text link = {0};
+    uint64_t inode;
+    if (!m->wait_object_bytes)
+        return;
+    text_add_bytes(&link, (const char *)m + m->wait_object_offset, m->wait_object_bytes);
+    ret->link = fd_scan_key(link.s);
+    if (descriptor_parse_link(link.s, &inode) == DESCRIPTOR_SOCKET)
+        ret->socket = inode;
+    text_release(&link);
+}
+
+bool blocked_call_of(const struct sample_message *m, struct blocked_call *ret)
+{
+    const struct snapshot *s = &m->snapshot;
+    if (m->head.flags & (SAMPLE_NO_STACK | SAMPLE_APPROXIMATE) || s->state != THREAD_BLOCKED ||
+        !m->head.sched.runs || !has_other_side(s->syscall))
+        return false;
+    *ret = (struct blocked_call){.process = m->head.process,
+                                 .task = m->head.thread,
+                                 .tid = m->head.tid,
+                                 .ns_tid = m->head.ns_tid,
+                                 .runs = m->head.sched.runs,
+                                 .since_ns = m->head.time_ns,
+                                 .due_ns = m->head.time_ns + m->head.interval_ns * 3 / 2,
+                                 .number = s->syscall};
+    memcpy(ret->args, s->syscall_args, sizeof ret->args);
+    read_link(m, ret);
+    return !syscall_takes_fd(s->syscall) || ret->link;
+}
+
+bool blocked_call_lasts(pid_t pid, const struct blocked_call *call)
+{
+    char text[256];
+    struct schedstat sched;
+    struct syscall_state now;
+    ssize_t len = proc_read_text(pid, call->tid, "schedstat", text, sizeof text);
+    if (len <= 0 || schedstat_parse(text, (size_t)len, &sched) < 0 || sched.runs != call->runs)
+        return false;
+    len = proc_read_text(pid, call->tid, "syscall", text, sizeof text);
+    return len > 0 && syscall_state_parse(text, (size_t)len, &now) == 0 &&
+           now.view == SYSCALL_BLOCKED && now.number == call->number &&
+           memcmp(now.args, call->args, sizeof now.args) == 0;
+}
+
+bool blocked_call_has_link(pid_t pid, const struct blocked_call *call,
+                           char ret[DESCRIPTOR_LINK_BYTES])
+{
+    *ret = '\0';
+    if (!call->link)
+        return true;
+    descriptor_read_link(pid, call->args[0], ret);
+    return fd_scan_key(ret) == call->link;
+}
