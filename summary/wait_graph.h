@@ -1,6 +1,7 @@
 /* Who waits for whom at one moment: each thread for one other at most; a process that is waited for
  * (a child, the other end of a pipe) is its thread if it has one only, unless it waits for itself:
- * a handler of its signals may end that.  Finds who waits in a circle, and who behind one.  Pure. */
+ * a handler of its signals may end that.  Finds who waits in a circle, and who behind one.
+ * Pure. */
 #pragma once
 
 #include "profile/profile.h"

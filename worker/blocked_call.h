@@ -1,4 +1,4 @@
-/* A thread that is blocked in a call whose other side lies in the kernel, and whether it is still. */
+/* A thread that is blocked in a call whose other side lies in the kernel. */
 #pragma once
 
 #include "sampler/message.h"

@@ -396,8 +396,17 @@ static void work_or_wait(struct recording *r)
         sampler_drain(r->sampler);
 }
 
+/* What waits are for may have changed since they began, and a circle of them would be told as a
+ * deadlock. */
+static void look_last(struct recording *r)
+{
+    if (r->evidence) /* a dump asks for all at its end */
+        wait_peers_see_told(r->owners.peers, r->timelines, &r->timeline_by_number);
+}
+
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)
 {
+    look_last(r);
     sampler_stop(r->sampler);
     r->drain_end_ns = clock_now_ns() + (int64_t)DRAIN_S * NS_PER_S;
     while (!sampler_done(r->sampler))
@@ -412,6 +421,7 @@ void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double
 void recording_snapshot(struct recording *r)
 {
     int64_t end_ns = clock_now_ns() + (int64_t)TELL_MS * NS_PER_MS;
+    look_last(r);
     r->flushed = false;
     sampler_flush(r->sampler);
     while (!r->flushed && !sampler_done(r->sampler) && clock_now_ns() < end_ns)

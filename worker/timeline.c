@@ -232,6 +232,7 @@ void thread_timeline_change_side(struct thread_timeline *timeline, struct profil
     if (timeline->changed_stack.ix) {
         wait.side.holder = HOLDER_UNKNOWN;
         wait.side.pid = wait.side.tid = 0;
+        wait.side.what = (string_id){0};
     } else {
         timeline->changed_ns = at_ns;
     }

@@ -18,6 +18,7 @@ enum {
     MOST_WAITING = 4096,
     MOST_RECENT = 1024,
     CHECK_NS = 5 * NS_PER_MS,
+    TOLD_NS = NS_PER_S,
     /* Distinct texts, and processes, each of which makes stacks of its own. */
     MOST_SIDES = 1000,
     MOST_ADDRESSES = 64, /* a frame's name each: more are no help to a reader */
@@ -35,6 +36,12 @@ struct recent_peer {
     bool renewing; /* a look is put down */
 };
 
+/* A wait of which a process was told: that may hand on what it has.  Each thread has one at most. */
+struct told_wait {
+    struct blocked_call call;
+    struct wait_side side; /* told last */
+};
+
 struct wait_peers {
     struct profile *profile;
     struct target_process *const *processes;
@@ -46,6 +53,10 @@ struct wait_peers {
     struct recent_peer *recents;
     size_t n_recents, recents_capacity;
     struct map recent; /* by recent_key() → index into RECENTS */
+    struct told_wait *told;
+    size_t n_told, told_capacity;
+    struct map told_by_task; /* → index into TOLD */
+    int64_t told_due_ns;     /* when they are to be looked at again */
 };
 
 struct wait_peers *wait_peers_new(struct profile *p, struct target_process *const *processes,
@@ -66,6 +77,8 @@ struct wait_peers *wait_peers_free(struct wait_peers *w)
     map_release(&w->sides);
     map_release(&w->addresses);
     map_release(&w->recent);
+    map_release(&w->told_by_task);
+    free(w->told);
     free(w->recents);
     free(w->queue);
     free(w);
@@ -252,12 +265,37 @@ void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, s
 
 /* ---- its waits, in turn ---- */
 
+static void add_told(struct wait_peers *w, const struct blocked_call *call,
+                     const struct wait_side *side)
+{
+    uint64_t at = w->n_told;
+    if (!map_get(&w->told_by_task, call->task, &at) && at == MOST_WAITING)
+        return;
+    if (at == w->n_told) {
+        w->told = array_reserve(w->told, &w->told_capacity, ++w->n_told, sizeof *w->told);
+        map_put(&w->told_by_task, call->task, at);
+    }
+    w->told[at] = (struct told_wait){*call, *side};
+}
+
+static void drop_told(struct wait_peers *w, size_t at)
+{
+    map_remove(&w->told_by_task, w->told[at].call.task);
+    w->told[at] = w->told[--w->n_told];
+    if (at < w->n_told)
+        map_put(&w->told_by_task, w->told[at].call.task, at);
+}
+
 void wait_peers_see(struct wait_peers *w, const struct sample_message *m, stack_id s)
 {
     struct blocked_call call;
     const struct wait *wait = s.ix ? profile_stack_wait(w->profile, s) : NULL;
-    if (wait && wait->kind == WAIT_CALL && !wait->side.thing && blocked_call_of(m, &call))
+    if (!wait || wait->kind != WAIT_CALL || !blocked_call_of(m, &call))
+        return;
+    if (!wait->side.thing)
         enqueue(w, &call);
+    else if (wait->side.holder == HOLDER_PROCESS)
+        add_told(w, &call, &wait->side);
 }
 
 static struct thread_timeline *still_open(struct thread_timeline *timelines,
@@ -286,8 +324,8 @@ static void put_wait(struct wait_peers *w, struct thread_timeline *timeline,
                                    profile_wait(w->profile, wait));
 }
 
-static void tell(struct wait_peers *w, struct thread_timeline *timeline,
-                 const struct peer_answer *answer)
+static void tell(struct wait_peers *w, const struct blocked_call *call,
+                 struct thread_timeline *timeline, const struct peer_answer *answer)
 {
     const struct wait *old = open_wait(w, timeline);
     if (!old || !answer->thing || answer->later)
@@ -296,6 +334,8 @@ static void tell(struct wait_peers *w, struct thread_timeline *timeline,
     wait.side = side_of(w, answer);
     set_address(w, &answer->address, &wait);
     put_wait(w, timeline, &wait);
+    if (wait.side.holder == HOLDER_PROCESS)
+        add_told(w, call, &wait.side);
 }
 
 /* A socket in the tables of the network was read with the stack, and has the same other end for as
@@ -360,18 +400,65 @@ static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
         remember(w, &call, &answer);
     }
     if (!is_over)
-        tell(w, timeline, &answer);
+        tell(w, &call, timeline, &answer);
     peer_answer_release(&answer);
     return timeline || again;
+}
+
+/* ---- what was told, again ----
+ *
+ * The other end of a pipe is handed on to a child, a file's lock to who waited for it longer: that
+ * wakes nobody. */
+
+/* Looks from before SINCE_NS are no answer.  Where there is another one, TIMELINE gets it. */
+static void see_again(struct wait_peers *w, struct told_wait *told, int64_t since_ns,
+                      struct thread_timeline *timeline)
+{
+    struct peer_answer answer = {0};
+    struct blocked_call call = told->call;
+    call.since_ns = since_ns;
+    if (look(w, &call, &answer) && !answer.later) {
+        struct wait_side side = side_of(w, &answer);
+        if (side.holder != told->side.holder || side.pid != told->side.pid ||
+            side.tid != told->side.tid)
+            thread_timeline_change_side(timeline, w->profile, &side, clock_now_ns());
+        told->side = side;
+    }
+    peer_answer_release(&answer);
+}
+
+static void see_all_again(struct wait_peers *w, int64_t since_ns, struct thread_timeline *timelines,
+                          const struct map *numbers)
+{
+    for (size_t i = w->n_told; i-- > 0;) {
+        struct thread_timeline *timeline = still_open(timelines, numbers, &w->told[i].call);
+        if (timeline)
+            see_again(w, &w->told[i], since_ns, timeline);
+        else
+            drop_told(w, i);
+    }
+}
+
+void wait_peers_see_told(struct wait_peers *w, struct thread_timeline *timelines,
+                         const struct map *numbers)
+{
+    int64_t now_ns = clock_now_ns();
+    see_all_again(w, now_ns, timelines, numbers); /* most of them wish for a look */
+    if (peer_looks_run(&w->looks, LONGEST_LOOK_NS))
+        see_all_again(w, now_ns, timelines, numbers);
+    w->told_due_ns = clock_now_ns() + TOLD_NS;
 }
 
 void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
                      const struct map *numbers)
 {
     int64_t now_ns = clock_now_ns();
-    if (w->head == w->n || w->queue[w->head].due_ns > now_ns || !duty_cycle_begin(&w->looking))
+    if (now_ns < wait_peers_due_ns(w) || !duty_cycle_begin(&w->looking))
         return;
-    (void)peer_looks_run(&w->looks, LONGEST_LOOK_NS);
+    if (w->n_told && w->told_due_ns <= now_ns)
+        wait_peers_see_told(w, timelines, numbers);
+    else
+        (void)peer_looks_run(&w->looks, LONGEST_LOOK_NS);
     size_t most = w->n - w->head; /* those that are put off come behind */
     for (size_t looks = 0; looks < WAITS_AT_ONCE && most > 0; most--) {
         if (w->queue[w->head].due_ns > now_ns)
@@ -383,7 +470,10 @@ void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
 
 int64_t wait_peers_due_ns(const struct wait_peers *w)
 {
-    return w->head == w->n ? INT64_MAX : max_i64(w->queue[w->head].due_ns, w->looking.due_ns);
+    int64_t first_ns = w->head == w->n ? INT64_MAX : w->queue[w->head].due_ns;
+    int64_t told_ns = w->n_told ? w->told_due_ns : INT64_MAX;
+    int64_t due_ns = min_i64(first_ns, told_ns);
+    return due_ns == INT64_MAX ? due_ns : max_i64(due_ns, w->looking.due_ns);
 }
 
 /* ---- a dump ---- */

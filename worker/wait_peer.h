@@ -2,7 +2,8 @@
  * or a socket, who has a file's lock, what an epoll waits on (peer_find.h).
  *
  * It is looked for on the worker's thread, for waits that are still going on at the second tick:
- * short ones cost nothing.  All looks together take half a percent of a CPU at most; a wait that
+ * short ones cost nothing.  A process that was told is looked at again about once a second: it may
+ * hand on what it has.  All looks together take half a percent of a CPU at most; a wait that
  * ends before its turn stays without.  The thread's run count, its call and its descriptor are the
  * same before and after the look, or nothing is told. */
 #pragma once
@@ -25,6 +26,10 @@ void wait_peers_see(struct wait_peers *w, const struct sample_message *m, stack_
  * something was found the open sample's stack gets it. */
 void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
                      const struct map *numbers);
+/* Looks again, at once, whether the processes that were told of waits are still those that are
+ * waited for.  At the end of a recording, while its threads still wait. */
+void wait_peers_see_told(struct wait_peers *w, struct thread_timeline *timelines,
+                         const struct map *numbers);
 /* When a look is due (clock_now_ns()); INT64_MAX: none.  In a hang no message wakes the worker. */
 int64_t wait_peers_due_ns(const struct wait_peers *w);
 /* At once, all N of CALLS; RET[i] stays as it is where nothing was found. */

@@ -233,8 +233,8 @@ def check_circle(wallspy, code, deadlock):
     return found == ([(True, {parent.pid, child})] if deadlock else [])
 
 
-# Waits that only look like circles: a thread that is not looked at reads the pipe; a signal's handler
-# writes to it; the child goes on without its main thread.
+# Waits that only look like circles: a thread that is not looked at reads the pipe; a handler of its
+# signals writes to it; the child goes on without its main thread.
 NO_CIRCLES = {
     "reader": ("import os, threading, time\n"
                "r, w = os.pipe()\n"
@@ -280,6 +280,32 @@ def check_no_circle(wallspy, name):
             shown["circles"] == [] and "eadlock" not in text + told)
 
 
+# The other end of the pipe is handed on while the reader waits, whose parent then waits for it.
+HAND_ON = """
+import subprocess, sys, time
+reader = subprocess.Popen([sys.executable, "-c", "import os; os.read(0, 1)"], stdin=subprocess.PIPE)
+time.sleep(2)
+writer = subprocess.Popen(["sleep", "600"], stdout=reader.stdin)
+reader.stdin.close()
+print(reader.pid, writer.pid, flush=True)
+reader.wait()
+"""
+
+
+def check_hand_on(wallspy):
+    with subprocess.Popen([sys.executable, "-c", HAND_ON], stdout=subprocess.PIPE,
+                          text=True) as parent:
+        time.sleep(0.5)
+        done = subprocess.run([wallspy, "-s", "-p", str(parent.pid), "-d", "5", "-o", "none"],
+                              capture_output=True, text=True, check=False, timeout=60)
+        pids = parent.stdout.readline().split()
+        parent.kill()
+        for pid in pids:
+            end(int(pid))
+    print("handed on:", done.stderr)
+    return "eadlock" not in done.stderr and "only waits for its children" in done.stderr
+
+
 def main():
     wallspy = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder, \
@@ -300,6 +326,7 @@ def main():
     results += [check_circle(wallspy, "print('x' * 1000000)", True),
                 check_circle(wallspy, "import time; time.sleep(9)", False)]
     results += [check_no_circle(wallspy, name) for name in NO_CIRCLES]
+    results += [check_hand_on(wallspy)]
     print(f"{len(known)} waits:", results)
     return all(results)
 
