@@ -385,11 +385,9 @@ static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
     struct peer_answer answer = {0};
     if (call.socket && handle_socket(w, &call, timeline))
         return false;
-    bool is_over = !timeline;
-    if (timeline && !look(w, &call, &answer)) {
+    bool is_over = !timeline || !look(w, &call, &answer);
+    if (is_over)
         peer_answer_release(&answer);
-        is_over = true;
-    }
     bool again = is_over && call.link && !find_recent(w, &call, renew_ns);
     if (again)
         look_at_descriptor(w, &call, &answer);
