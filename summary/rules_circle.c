@@ -7,7 +7,7 @@
 
 enum { LEAST_CIRCLE_NS = NS_PER_S / 2 };
 /* Of the circle's time, for which a thread is seen to wait for the GIL: it wakes up every 5 ms, and
- * then may wait for a CPU.  Who holds the GIL does not run, so nobody else can have it meanwhile. */
+ * then may wait for a CPU.  Who holds the GIL does not run, so nobody else can have it then. */
 static const double gil_part = 0.5;
 
 /* The run of T's wait at the end of the recording; NULL: it does not wait.  Who waits for the GIL

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "target/elf_guard.h"
 #include "target/proc.h"
 
 /* Names, or their beginnings where a '*' ends them.  None may hold a secret. */
@@ -183,6 +184,7 @@ void facts_of_files(struct profile *p, const struct elf_store *files)
     const struct elf_store_counters *c = elf_store_counters(files);
     profile_set_number(p, METRIC_ELF_FILES, (double)c->files);
     profile_set_number(p, METRIC_ELF_FILES_SHARED, (double)c->shared);
+    profile_set_number(p, METRIC_ELF_PAGES_REPLACED, (double)elf_guard_pages());
 }
 
 void facts_of_modules(struct profile *p, const struct modules *modules, facts_put put)

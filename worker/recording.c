@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "target/elf_guard.h"
 #include "target/elf_store.h"
 #include "worker/backlog.h"
 #include "worker/evidence.h"
@@ -385,7 +384,6 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
     facts_of_files(r->profile, r->files);
     naming_schedule_finish(&r->naming, r->processes.all, r->processes.n, on_progress, ctx);
     profile_set_number(r->profile, METRIC_FRAMES_NAMED_AHEAD, (double)r->naming.frames);
-    profile_set_number(r->profile, METRIC_ELF_PAGES_REPLACED, (double)elf_guard_pages());
 }
 
 /* Handles what is in the ring, or waits a little for it. */
@@ -396,17 +394,9 @@ static void work_or_wait(struct recording *r)
         sampler_drain(r->sampler);
 }
 
-/* What waits are for may have changed since they began, and a circle of them would be told as a
- * deadlock. */
-static void look_last(struct recording *r)
-{
-    if (r->evidence) /* a dump asks for all at its end */
-        wait_peers_see_told(r->owners.peers, r->timelines, &r->timeline_by_number);
-}
-
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)
 {
-    look_last(r);
+    wait_peers_see_told(r->owners.peers, r->timelines, &r->timeline_by_number);
     sampler_stop(r->sampler);
     r->drain_end_ns = clock_now_ns() + (int64_t)DRAIN_S * NS_PER_S;
     while (!sampler_done(r->sampler))
@@ -421,7 +411,7 @@ void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double
 void recording_snapshot(struct recording *r)
 {
     int64_t end_ns = clock_now_ns() + (int64_t)TELL_MS * NS_PER_MS;
-    look_last(r);
+    wait_peers_see_told(r->owners.peers, r->timelines, &r->timeline_by_number);
     r->flushed = false;
     sampler_flush(r->sampler);
     while (!r->flushed && !sampler_done(r->sampler) && clock_now_ns() < end_ns)

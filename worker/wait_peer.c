@@ -9,6 +9,7 @@
 #include "base/minmax.h"
 #include "target/proc.h"
 #include "worker/peer_socket.h"
+#include "worker/recent_peers.h"
 
 enum {
     SHARE = 200, /* one part of the time is for looks */
@@ -16,27 +17,12 @@ enum {
     WAITS_AT_ONCE = 32,
     AGAIN_NS = 10 * NS_PER_MS,
     MOST_WAITING = 4096,
-    MOST_RECENT = 1024,
-    CHECK_NS = 5 * NS_PER_MS,
     TOLD_NS = NS_PER_S,
     /* Distinct texts, and processes, each of which makes stacks of its own. */
     MOST_SIDES = 1000,
     MOST_ADDRESSES = 64, /* a frame's name each: more are no help to a reader */
 };
-/* For how long the other end that was found is told of, and when it is looked for anew: with many
- * processes the next look is a second or two away. */
-static const int64_t recent_ns = INT64_C(4) * NS_PER_S, renew_ns = NS_PER_S;
-
-/* Who had the other end of a process's pipe or socket at a moment not long ago. */
-struct recent_peer {
-    struct wait_side side;
-    string_id object;  /* none: as the call has it */
-    uint64_t fd, link; /* by which a HOLDER_PROCESS has it */
-    int64_t at_ns, checked_ns;
-    bool renewing; /* a look is put down */
-};
-
-/* A wait of which a process was told: that may hand on what it has.  Each thread has one at most. */
+/* A wait that a process was told of, which may hand on what it has.  At most one a thread. */
 struct told_wait {
     struct blocked_call call;
     struct wait_side side; /* told last */
@@ -50,9 +36,7 @@ struct wait_peers {
     size_t head, n, capacity;
     struct duty_cycle looking;
     struct map sides, addresses; /* that are kept */
-    struct recent_peer *recents;
-    size_t n_recents, recents_capacity;
-    struct map recent; /* by recent_key() → index into RECENTS */
+    struct recent_peers recent;
     struct told_wait *told;
     size_t n_told, told_capacity;
     struct map told_by_task; /* → index into TOLD */
@@ -76,10 +60,9 @@ struct wait_peers *wait_peers_free(struct wait_peers *w)
     peer_looks_release(&w->looks);
     map_release(&w->sides);
     map_release(&w->addresses);
-    map_release(&w->recent);
+    recent_peers_release(&w->recent);
     map_release(&w->told_by_task);
     free(w->told);
-    free(w->recents);
     free(w->queue);
     free(w);
     return NULL;
@@ -178,80 +161,31 @@ static void enqueue(struct wait_peers *w, const struct blocked_call *call)
     w->queue[w->n++] = *call;
 }
 
-/* ---- pipes and sockets that are waited for again and again ----
- *
- * Many short waits at one pipe are a long wait to users, and none of them lasts until its turn.  So
- * the other end that was found stays known for a while, and is told of a later wait as long as that
- * process still has it: it had it before that wait and after it. */
-
-static uint64_t recent_key(const struct blocked_call *call)
-{
-    return hash_u64((uint64_t)call->process << 32 | (uint64_t)call->number) ^ call->link;
-}
-
-static struct recent_peer *find_recent(const struct wait_peers *w, const struct blocked_call *call,
-                                       int64_t longest_ns)
-{
-    uint64_t at;
-    if (!call->link || !map_get(&w->recent, recent_key(call), &at) ||
-        clock_now_ns() - w->recents[at].at_ns > longest_ns)
-        return NULL;
-    return &w->recents[at];
-}
+/* ---- pipes and sockets that are waited for again and again ---- */
 
 static void remember(struct wait_peers *w, const struct blocked_call *call,
                      const struct peer_answer *answer)
 {
-    uint64_t at;
     struct wait wait = {.kind = WAIT_CALL};
-    bool other_end = answer->thing == THING_PIPE || answer->thing == THING_SOCKET;
-    if (!call->link || !other_end)
+    if (!call->link || (answer->thing != THING_PIPE && answer->thing != THING_SOCKET))
         return;
-    if (!map_get(&w->recent, recent_key(call), &at)) {
-        if (w->n_recents == MOST_RECENT) {
-            w->n_recents = 0;
-            map_clear(&w->recent);
-        }
-        at = w->n_recents++;
-        w->recents =
-            array_reserve(w->recents, &w->recents_capacity, w->n_recents, sizeof *w->recents);
-        map_put(&w->recent, recent_key(call), at);
-    }
     set_address(w, &answer->address, &wait);
-    w->recents[at] = (struct recent_peer){.side = side_of(w, answer),
-                                          .object = wait.object,
-                                          .fd = answer->fd,
-                                          .link = answer->link,
-                                          .at_ns = clock_now_ns()};
-}
-
-/* Does that process have it still?  Asked every few milliseconds: there may be thousands of such
- * waits a second. */
-static bool has_it_still(struct recent_peer *recent)
-{
-    char link[DESCRIPTOR_LINK_BYTES];
-    int64_t now_ns = clock_now_ns();
-    if (now_ns - recent->checked_ns < CHECK_NS)
-        return true;
-    descriptor_read_link(recent->side.pid, recent->fd, link);
-    if (fd_scan_key(link) != recent->link)
-        recent->side.holder = HOLDER_UNKNOWN;
-    recent->checked_ns = now_ns;
-    return recent->side.holder == HOLDER_PROCESS;
+    struct recent_peer recent = {
+        .side = side_of(w, answer), .object = wait.object, .fd = answer->fd, .link = answer->link};
+    recent_peers_put(&w->recent, call, &recent);
 }
 
 static void complete_recent(struct wait_peers *w, const struct blocked_call *call,
                             struct wait *wait)
 {
-    struct recent_peer *recent = find_recent(w, call, recent_ns);
-    if (!recent || recent->side.holder != HOLDER_PROCESS || !has_it_still(recent))
+    bool renew = false;
+    const struct recent_peer *recent = recent_peers_get(&w->recent, call, &renew);
+    if (renew)
+        enqueue(w, call);
+    if (!recent)
         return;
     wait->side = recent->side;
     wait->object = recent->object.ix ? recent->object : wait->object;
-    if (recent->renewing || clock_now_ns() - recent->at_ns < renew_ns)
-        return;
-    recent->renewing = true;
-    enqueue(w, call);
 }
 
 void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, struct wait *wait)
@@ -388,7 +322,7 @@ static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
     bool is_over = !timeline || !look(w, &call, &answer);
     if (is_over)
         peer_answer_release(&answer);
-    bool again = is_over && call.link && !find_recent(w, &call, renew_ns);
+    bool again = is_over && call.link && recent_peers_is_due(&w->recent, &call);
     if (again)
         look_at_descriptor(w, &call, &answer);
     if (answer.later) {
@@ -441,6 +375,8 @@ void wait_peers_see_told(struct wait_peers *w, struct thread_timeline *timelines
                          const struct map *numbers)
 {
     int64_t now_ns = clock_now_ns();
+    if (!w || w->looks.exact)
+        return;
     see_all_again(w, now_ns, timelines, numbers); /* most of them wish for a look */
     if (peer_looks_run(&w->looks, LONGEST_LOOK_NS))
         see_all_again(w, now_ns, timelines, numbers);

@@ -27,7 +27,8 @@ void wait_peers_see(struct wait_peers *w, const struct sample_message *m, stack_
 void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
                      const struct map *numbers);
 /* Looks again, at once, whether the processes that were told of waits are still those that are
- * waited for.  At the end of a recording, while its threads still wait. */
+ * waited for: else a circle of them would be told as a deadlock.  At the end of a recording, while
+ * its threads still wait.  Nothing for a dump, which asks for all then. */
 void wait_peers_see_told(struct wait_peers *w, struct thread_timeline *timelines,
                          const struct map *numbers);
 /* When a look is due (clock_now_ns()); INT64_MAX: none.  In a hang no message wakes the worker. */

@@ -1,0 +1,85 @@
+#include "worker/recent_peers.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "target/descriptor.h"
+#include "target/fd_scan.h"
+
+enum {
+    MOST = 1024,
+    CHECK_NS = 5 * NS_PER_MS, /* there may be thousands of such waits a second */
+};
+/* For how long a peer is told of, and when it is searched for anew: where there are many processes
+ * the next search is a second or two away. */
+static const int64_t told_ns = INT64_C(4) * NS_PER_S, renew_ns = NS_PER_S;
+
+static uint64_t key_of(const struct blocked_call *call)
+{
+    return hash_u64((uint64_t)call->process << 32 | (uint64_t)call->number) ^ call->link;
+}
+
+static struct recent_peer *find(const struct recent_peers *r, const struct blocked_call *call,
+                                int64_t longest_ns)
+{
+    uint64_t at;
+    if (!call->link || !map_get(&r->by_call, key_of(call), &at) ||
+        clock_now_ns() - r->items[at].at_ns > longest_ns)
+        return NULL;
+    return &r->items[at];
+}
+
+void recent_peers_put(struct recent_peers *r, const struct blocked_call *call,
+                      const struct recent_peer *peer)
+{
+    uint64_t at;
+    if (!map_get(&r->by_call, key_of(call), &at)) {
+        if (r->n == MOST) {
+            r->n = 0;
+            map_clear(&r->by_call);
+        }
+        at = r->n++;
+        r->items = array_reserve(r->items, &r->capacity, r->n, sizeof *r->items);
+        map_put(&r->by_call, key_of(call), at);
+    }
+    r->items[at] = *peer;
+    r->items[at].at_ns = clock_now_ns();
+}
+
+static bool has_it_still(struct recent_peer *peer)
+{
+    char link[DESCRIPTOR_LINK_BYTES];
+    int64_t now_ns = clock_now_ns();
+    if (peer->side.holder != HOLDER_PROCESS)
+        return false;
+    if (now_ns - peer->checked_ns < CHECK_NS)
+        return true;
+    peer->checked_ns = now_ns;
+    descriptor_read_link(peer->side.pid, peer->fd, link);
+    if (fd_scan_key(link) != peer->link)
+        peer->side.holder = HOLDER_UNKNOWN;
+    return peer->side.holder == HOLDER_PROCESS;
+}
+
+const struct recent_peer *recent_peers_get(struct recent_peers *r, const struct blocked_call *call,
+                                           bool *ret_renew)
+{
+    struct recent_peer *peer = find(r, call, told_ns);
+    if (!peer || !has_it_still(peer))
+        return NULL;
+    if (!peer->renewing && clock_now_ns() - peer->at_ns > renew_ns)
+        *ret_renew = peer->renewing = true;
+    return peer;
+}
+
+bool recent_peers_is_due(const struct recent_peers *r, const struct blocked_call *call)
+{
+    return !find(r, call, renew_ns);
+}
+
+void recent_peers_release(struct recent_peers *r)
+{
+    map_release(&r->by_call);
+    free(r->items);
+}

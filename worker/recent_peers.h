@@ -1,0 +1,34 @@
+/* Who had the other end of a pipe or socket a moment ago.  Many short waits at one pipe are a long
+ * wait to users, and none of them lasts until a search has found the other end.  So what was found
+ * is told of later waits, too, for as long as that process still has it: it had it before such a
+ * wait and after it. */
+#pragma once
+
+#include "base/hash.h"
+#include "profile/wait.h"
+#include "worker/blocked_call.h"
+
+struct recent_peer {
+    struct wait_side side;
+    string_id object;  /* none: as the call has it */
+    uint64_t fd, link; /* by which a HOLDER_PROCESS has it */
+    /* Private: when it was put, and the process last asked; a search for it is under way. */
+    int64_t at_ns, checked_ns;
+    bool renewing;
+};
+struct recent_peers { /* zero-initialise */
+    struct recent_peer *items;
+    size_t n, capacity;
+    struct map by_call; /* → index into ITEMS */
+};
+/* The other side of CALL, which has a link, was found to be PEER just now. */
+void recent_peers_put(struct recent_peers *r, const struct blocked_call *call,
+                      const struct recent_peer *peer);
+/* The process that has the other end of CALL's pipe or socket still, until the next call of a
+ * function of this file; NULL: none is known.  Sets RET_RENEW, once, where it is time to search
+ * anew. */
+const struct recent_peer *recent_peers_get(struct recent_peers *r, const struct blocked_call *call,
+                                           bool *ret_renew);
+/* Is it time to search for the other side of CALL? */
+bool recent_peers_is_due(const struct recent_peers *r, const struct blocked_call *call);
+void recent_peers_release(struct recent_peers *r);
