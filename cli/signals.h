@@ -48,7 +48,7 @@ void signals_set_command(pid_t pid);
  * a signal that arrived shortly before is noticed at the end of that time only. */
 void signals_wait(int64_t timeout_ns);
 /* Readable while a signal waits to be noticed: for a poll of the caller's own. */
-int signals_fd(void);     /* −1 where no descriptor is to be had: then it is never readable */
+int signals_fd(void);     /* −1: no descriptor was left, and it is never readable */
 void signals_drain(void); /* makes signals_fd() wait for the next one */
 
 /* Another thread, while the one that handles them cannot: handles those that have come. */

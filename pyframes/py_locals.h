@@ -1,8 +1,8 @@
 /* The arguments of Python functions in progress: names and short values, for dump --locals.
  *
- * All that is read is hostile and bounded.  A value is told of an object of a type of the
- * interpreter's own: None, bool, int, float, str, bytes; of list, tuple, dict and set the length;
- * of all others the type's name.  Nothing of the target's is ever run, as repr() would be.
+ * All that is read is hostile and bounded.  Objects of the interpreter's own types are shown by
+ * value: None, bool, int, float, str, bytes; list, tuple, dict and set by length; all others by the
+ * type's name.  The target's code is never run, as repr() would do.
  * Source: CPython Include/cpython/code.h, longintrepr.h, floatobject.h, listobject.h, dictobject.h,
  * setobject.h, cellobject.h, each of 3.6 to 3.13. */
 #pragma once

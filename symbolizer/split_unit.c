@@ -11,7 +11,7 @@
 
 enum { MAX_NAME_BYTES = 4096 };
 
-/* Puts the folder of what is open at FD into RET, "" if that is not to be had. */
+/* Puts the folder of what is open at FD into RET, "" if it is unknown. */
 static void folder_of(int fd, char ret[PATH_MAX])
 {
     struct text link = {0};

@@ -30,7 +30,7 @@ static int read_stat(pid_t pid, struct task_stat *ret)
     return n < 0 ? (int)n : task_stat_parse(buf, (size_t)n, ret);
 }
 
-/* As it is told of: a name may hold line ends, and orders to a terminal. */
+/* COMM for a message: a name may hold line ends, and orders to a terminal. */
 static void copy_tame(char *ret, const char *comm)
 {
     struct text tame = {0};

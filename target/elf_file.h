@@ -25,7 +25,7 @@ struct build_id {
 /* What images made of a target's memory may take together. */
 struct elf_budget {
     uint64_t bytes; /* that may still be copied: half of them for the next image */
-    uint64_t cut;   /* images that are not whole, or not there, for want of BYTES */
+    uint64_t cut;   /* images that are not whole, or not there: BYTES was spent */
 };
 enum {
     ELF_IMAGES_BYTES = 256 << 20

@@ -34,7 +34,7 @@ enum module_origin {
     MODULE_MAP_FILES,
     MODULE_MEMORY,
     MODULE_JIT,  /* an object that a JIT compiler registered */
-    MODULE_NONE, /* no ELF file could be had */
+    MODULE_NONE, /* there is no ELF file, or it cannot be read */
     MODULE_ORIGIN_COUNT,
 };
 struct module_counters {

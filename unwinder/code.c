@@ -23,7 +23,7 @@ int code_read_any(struct modules *modules, uint64_t addr, void *buf, size_t len)
 {
     struct module *module = modules_find(modules, addr);
     struct elf_file *elf = module ? module_elf(modules, module) : NULL;
-    /* An image from memory may lack code, for want of room. */
+    /* An image from memory may lack code: its budget may be spent. */
     int r = elf ? code_read(modules, addr, buf, len) : -EFAULT;
     if (r == 0 || (elf && elf_file_is_file(elf)))
         return r;

@@ -75,7 +75,7 @@ static bool touch(const struct stack_range *a, const struct stack_range *b)
     return a->addr <= b->addr + b->len && b->addr <= a->addr + a->len;
 }
 
-/* A which was needed now, and B which was before. */
+/* The range to read next time: this capture needed A, earlier ones needed B. */
 static struct stack_range join(const struct stack_range *a, const struct stack_range *b)
 {
     uint64_t start = a->addr < b->addr ? a->addr : b->addr;
