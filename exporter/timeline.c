@@ -206,7 +206,7 @@ void timeline_fold(struct timeline *l, struct paths *paths, int64_t min_ns)
             sum->self_ns = 0;
         }
     }
-    timeline_clear(l);
+    l->n = 0;
     add(l, 0, sums[0].self_ns);
     sums[0] = (struct path_sum){0};
     while (t.n--) {
@@ -223,11 +223,6 @@ int64_t timeline_total_ns(const struct timeline *l)
     for (size_t i = 0; i < l->n; i++)
         total_ns += l->stretches[i].ns;
     return total_ns;
-}
-
-void timeline_clear(struct timeline *l)
-{
-    l->n = 0;
 }
 
 void timeline_release(struct timeline *l)

@@ -28,5 +28,4 @@ void timeline_fold(struct timeline *l, struct paths *paths, int64_t min_ns);
 /* Did T spend 95 % of its time in one wait? */
 bool timeline_is_one_wait(struct paths *paths, const struct profile_thread *t);
 int64_t timeline_total_ns(const struct timeline *l);
-void timeline_clear(struct timeline *l); /* keeps the storage */
 void timeline_release(struct timeline *l);

@@ -4,6 +4,19 @@
 #include "base/sort.h"
 #include "pyframes/py_layout.h"
 
+/* Is ADDR among the bytes of F? */
+static bool contains(const struct native_frame *f, uint64_t addr)
+{
+    return f->sp <= addr && addr < f->cfa;
+}
+
+/* May F be an activation of the eval loop, by the module of its code?  The eval loop is the
+ * interpreter's; code without unwind information may be its JIT compiler's. */
+static bool may_be_eval(const struct py_merger *m, const struct native_frame *f)
+{
+    return py_runtime_owns(m->rt, f->pc) || !f->function;
+}
+
 /* ---- blocks ---- */
 
 /* By marker, because thread states on one thread interleave.  Blocks without markers stay in the
@@ -20,7 +33,7 @@ static int compare_blocks(const void *left, const void *right)
 static const struct native_frame *frame_around(const struct native_stack *native, uint64_t addr)
 {
     size_t i = 0;
-    while (i < native->n && !py_match_contains(&native->frames[i], addr))
+    while (i < native->n && !contains(&native->frames[i], addr))
         i++;
     return i < native->n ? &native->frames[i] : NULL;
 }
@@ -48,12 +61,11 @@ static bool are_misleading(const struct py_merger *m, const struct native_stack 
     for (size_t i = 0; i < py->n; i++) {
         uint64_t marker = py->frames[i].marker;
         size_t k = from;
-        while (marker && marker < top && k < native->n &&
-               !py_match_contains(&native->frames[k], marker))
+        while (marker && marker < top && k < native->n && !contains(&native->frames[k], marker))
             k++;
         if (!marker || marker >= top || k == native->n)
             continue;
-        if (native->frames[k].trust == FRAME_EXACT && !py_match_may_be_eval(m, &native->frames[k]))
+        if (native->frames[k].trust == FRAME_EXACT && !may_be_eval(m, &native->frames[k]))
             return true;
         from = k;
     }
@@ -82,11 +94,6 @@ static void split_into_blocks(struct py_merger *m, const struct native_stack *na
 }
 
 /* ---- eval frames ---- */
-
-bool py_match_contains(const struct native_frame *f, uint64_t addr)
-{
-    return f->sp <= addr && addr < f->cfa;
-}
 
 bool py_match_is_eval(const struct py_merger *m, const struct native_frame *f)
 {
@@ -117,11 +124,6 @@ static void learn_placement(struct py_merger *m, const struct native_frame *f, u
         (struct py_placement){f->function, f->pc, marker - f->sp, f->cfa - marker};
 }
 
-bool py_match_may_be_eval(const struct py_merger *m, const struct native_frame *f)
-{
-    return py_runtime_owns(m->rt, f->pc) || !f->function;
-}
-
 static void assign_by_marker(struct py_merger *m, const struct native_stack *native)
 {
     uint64_t top = top_of(native);
@@ -132,9 +134,9 @@ static void assign_by_marker(struct py_merger *m, const struct native_stack *nat
             continue;
         /* C frames on an alternate signal stack break the order: try each. */
         for (size_t i = from; i < native->n; i++) {
-            if (!py_match_contains(&native->frames[i], marker))
+            if (!contains(&native->frames[i], marker))
                 continue;
-            if (py_match_may_be_eval(m, &native->frames[i])) {
+            if (may_be_eval(m, &native->frames[i])) {
                 assign(m, b, native, i);
                 learn_placement(m, &native->frames[i], marker);
                 from = i + 1;
@@ -244,9 +246,9 @@ bool py_match_was_left(const struct py_merger *m, const struct py_stack *py,
                        const struct native_frame *f)
 {
     size_t i = 0;
-    while (i < py->n_left && !py_match_contains(f, py->left[i]))
+    while (i < py->n_left && !contains(f, py->left[i]))
         i++;
-    return i < py->n_left && py_match_may_be_eval(m, f);
+    return i < py->n_left && may_be_eval(m, f);
 }
 
 /* ---- thread states that another thread runs ---- */

@@ -46,10 +46,5 @@ uint32_t py_match_blocks(struct py_merger *m, struct mem *mem, const struct nati
  * that the frame held. */
 bool py_match_was_left(const struct py_merger *m, const struct py_stack *py,
                        const struct native_frame *f);
-/* Is ADDR among the bytes of F? */
-bool py_match_contains(const struct native_frame *f, uint64_t addr);
 /* Is F an activation of a function that was seen to be the eval loop? */
 bool py_match_is_eval(const struct py_merger *m, const struct native_frame *f);
-/* May F be one, by the module of its code?  The eval loop is the interpreter's; code without unwind
- * information may be its JIT compiler's. */
-bool py_match_may_be_eval(const struct py_merger *m, const struct native_frame *f);

@@ -373,14 +373,6 @@ size_t call_path_parts(const struct call_path *path, const char *ret[CALL_PATH_M
     return n;
 }
 
-void call_path_add(struct text *out, const struct call_path *path)
-{
-    const char *parts[CALL_PATH_MAX_PARTS];
-    size_t n = call_path_parts(path, parts);
-    for (size_t i = 0; i < n; i++)
-        text_addf(out, "%s%s", i ? " > " : "", parts[i]);
-}
-
 void call_path_release(struct call_path *path)
 {
     free(path->caller);

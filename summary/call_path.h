@@ -27,6 +27,4 @@ size_t call_paths_heaviest(struct tally *t, struct call_path *ret, size_t max);
 struct call_path call_path_to(struct tally *t, uint32_t node, bool only_self);
 /* Its texts from outside in; returns how many, 1 at least. */
 size_t call_path_parts(const struct call_path *path, const char *ret[CALL_PATH_MAX_PARTS]);
-/* The parts, joined by " > ". */
-void call_path_add(struct text *out, const struct call_path *path);
 void call_path_release(struct call_path *path);

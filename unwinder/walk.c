@@ -101,7 +101,8 @@ static enum unwind_end end_of(int error)
     return error == -ERANGE ? UNWIND_STACK_CUT : UNWIND_BAD_MEMORY;
 }
 
-bool walk_switches_stack(struct walk *w)
+/* Counts a switch to another stack; false: there were too many. */
+static bool switches_stack(struct walk *w)
 {
     return ++w->stack_switches <= MAX_STACK_SWITCHES;
 }
@@ -115,7 +116,7 @@ static bool progresses(struct walk *w, const struct rule *rule, uint64_t sp, uin
         return true;
     bool may_switch = rule->is_signal || rule->cfa.reg != X86_RSP;
     bool has_left = caller_sp == sp && rule->values[X86_PC].kind == VALUE_REG;
-    return (may_switch || has_left) && walk_switches_stack(w);
+    return (may_switch || has_left) && switches_stack(w);
 }
 
 /* A signal handler returns to its trampoline, though no call there led to it.  So the code

@@ -1,5 +1,6 @@
 /* The walk from frame to frame, shared by its parts: walk.c (rules), recover_fp.c (rbp of a capture
- * without a stop), no_cfi.c (what code itself says), stack_scan.c (where it says nothing). */
+ * without a stop), no_cfi.c (what code itself says), stack_scan.c (where it says nothing).  They
+ * call each other: a caller that may be wrong is tried by walking on from it (walk_try()). */
 #pragma once
 
 #include <stdbool.h>
@@ -61,8 +62,6 @@ bool walk_by_code(struct walk *w, struct cached_rule *cached, struct regs *calle
 bool walk_is_root(struct walk *w, struct cached_rule *cached);
 /* Is F's pc in no known mapping of code? */
 bool walk_is_unmapped(struct walk *w, const struct native_frame *f);
-/* Counts a switch to another stack; false: there were too many. */
-bool walk_switches_stack(struct walk *w);
 static inline struct native_frame *walk_last(struct walk *w)
 {
     return &w->out->frames[w->out->n - 1];

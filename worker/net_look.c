@@ -82,7 +82,8 @@ static void read_tables(struct net_look *l, int64_t longest_cpu_ns)
     }
 }
 
-void net_look_forget(struct net_look *l)
+/* Forgets what is known, so that it is read anew: how much was received changes. */
+static void forget(struct net_look *l)
 {
     map_clear(&l->known);
     map_clear(&l->asked);
@@ -95,7 +96,7 @@ bool net_look_run(struct net_look *l, int64_t longest_cpu_ns)
     if (!l->n_wishes)
         return false;
     if (l->n + l->asked.n > MOST_KNOWN)
-        net_look_forget(l);
+        forget(l);
     read_tables(l, longest_cpu_ns);
     for (size_t i = 0; i < l->n_wishes; i++)
         if (!map_get(&l->known, l->wishes[i].inode, &unused))

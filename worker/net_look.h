@@ -29,8 +29,6 @@ enum net_known net_look_find(struct net_look *l, pid_t pid, uint64_t inode, stru
 bool net_look_has(const struct net_look *l, uint64_t inode, struct net_socket *ret);
 /* Reads what is wished for.  False: nothing was. */
 bool net_look_run(struct net_look *l, int64_t longest_cpu_ns);
-/* Forgets what is known, so that it is read anew: how much was received changes. */
-void net_look_forget(struct net_look *l);
 /* Does a program listen on S's own port, so that the other side is a client of it? */
 bool net_look_serves(const struct net_look *l, const struct net_socket *s);
 void net_look_release(struct net_look *l);
