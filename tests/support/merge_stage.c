@@ -135,3 +135,10 @@ void stage_open_taught(struct stage *s)
     set_python(s, "0");
     (void)merged(s);
 }
+
+void assert_merged(struct stage *s, const char *what, const char *want, enum py_merge_result result)
+{
+    const char *got = merged(s);
+    ck_assert_msg(!strcmp(got, want) && s->out.result == result, "%s: %s, result %d", what, got,
+                  (int)s->out.result);
+}

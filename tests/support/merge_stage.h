@@ -54,3 +54,6 @@ void hold(struct stage *s, size_t i, size_t p, int reg);
 void fill_words(struct stage *s, const uint64_t *held_at, size_t n);
 /* Merges and returns the merged stack as a text. */
 const char *merged(struct stage *s);
+/* It is WANT, with RESULT.  WHAT: for the message. */
+void assert_merged(struct stage *s, const char *what, const char *want,
+                   enum py_merge_result result);

@@ -48,9 +48,7 @@ START_TEST(markers_say_where)
         set_python(&s, c->python);
         s.native.end = c->native_end;
         s.py.end = c->walk_end;
-        const char *got = merged(&s);
-        ck_assert_msg(!strcmp(got, c->want) && s.out.result == c->result, "%s: %s, result %d",
-                      c->what, got, (int)s.out.result);
+        assert_merged(&s, c->what, c->want, c->result);
         stage_close(&s);
     }
 }

@@ -42,9 +42,7 @@ START_TEST(eval_frames_whose_python_was_not_read)
         s.syscall = c->syscall;
         s.py.n_states = c->states;
         s.py.end = c->walk_end;
-        const char *got = merged(&s);
-        ck_assert_msg(!strcmp(got, c->want) && s.out.result == c->result, "%s: %s, result %d",
-                      c->what, got, (int)s.out.result);
+        assert_merged(&s, c->what, c->want, c->result);
         stage_close(&s);
     }
 }
