@@ -96,9 +96,10 @@ static bool still_there(const struct sampler *s, const struct thread *t)
     return claim_holds(&t->sampled, t->sched.runs) && !needs_more(s, t);
 }
 
-/* Is a stop of T, which is off the CPU at PLACE, without effect on it?  A call that restarts cleanly
- * goes on as before, and so does a page fault that lets no signal in ('D').  (In one that does, FUSE
- * gives up what it reads, and begins anew.)  SIGSTOP ('T') has broken either off already. */
+/* Is a stop of T, which is off the CPU at PLACE, without effect on it?  A call that restarts
+ * cleanly goes on as before, and so does a page fault that lets no signal in ('D').  (In one that
+ * does, FUSE gives up what it reads, and begins anew.)  SIGSTOP ('T') has broken either off
+ * already. */
 static bool stop_is_invisible(struct sampler *s, struct thread *t, const struct wait_place *place)
 {
     if (place->syscall >= 0 && syscall_restarts_cleanly(place->syscall) &&

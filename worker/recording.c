@@ -176,22 +176,6 @@ static void drop_timeline(struct recording *r, struct thread_timeline *timeline)
         map_put(&r->timeline_by_number, timeline->task, (uint64_t)(timeline - r->timelines));
 }
 
-/* PYTHON: what Python calls it, read just before; NULL: not known.  That counts if the kernel's
- * name is only the program's, and if the thread still lives: another may have taken over its
- * pthread_t. */
-static void name_thread(struct recording *r, const struct target_process *s,
-                        const struct thread_timeline *timeline, pid_t tid, struct text *python)
-{
-    struct profile_thread *t = profile_get_thread(r->profile, timeline->thread);
-    string_id name = thread_names_read(&r->thread_names, r->profile, s->pid, tid);
-    if (!name.ix)
-        return;
-    if (t->main || name.ix != profile_see_process(r->profile, s->id)->comm.ix)
-        t->name = name;
-    else if (python)
-        t->name = thread_names_intern(&r->thread_names, r->profile, python);
-}
-
 /* A thread's name is often set right after its birth, and sometimes later: it is read with its
  * first stacks, then ever more seldom. */
 static void describe_thread(struct recording *r, struct target_process *s,
@@ -202,8 +186,8 @@ static void describe_thread(struct recording *r, struct target_process *s,
     bool seldom = (timeline->samples & (timeline->samples - 1)) != 0; /* no power of two */
     struct text *name = &r->thread_names.python;
     if (!seldom || s->execed_ns)
-        name_thread(r, s, timeline, m->head.tid,
-                    stack_builder_thread_name(s, m, name) ? name : NULL);
+        thread_names_tell(&r->thread_names, r->profile, timeline->thread, m->head.tid,
+                          stack_builder_thread_name(s, m, name) ? name : NULL);
 }
 
 static void on_sample(struct recording *r, struct target_process *s, const struct sample_message *m)
@@ -253,7 +237,7 @@ static void on_end(struct recording *r, struct target_process *s, const struct m
     usage_look(&timeline->usage, s->pid, m->tid);
     profile_get_thread(r->profile, timeline->thread)->usage = usage_so_far(&timeline->usage);
     if (m->flags & THREAD_STILL_ALIVE)
-        name_thread(r, s, timeline, m->tid, NULL);
+        thread_names_tell(&r->thread_names, r->profile, timeline->thread, m->tid, NULL);
     double share = held_share(r, timeline);
     r->held_share = share > r->held_share ? share : r->held_share;
     thread_timeline_end(timeline, r->profile, m, r->origin_ns);
@@ -394,9 +378,20 @@ static void work_or_wait(struct recording *r)
         sampler_drain(r->sampler);
 }
 
+/* What waits are for may have changed since they began, and a circle of them would be told as a
+ * deadlock. */
+static void look_last(struct recording *r)
+{
+    if (!r->evidence) /* a dump asks for all at its end */
+        return;
+    wait_owners_doubt_all(&r->owners);
+    wait_owners_look_again(&r->owners, on_other_holder, r);
+    wait_peers_see_told(r->owners.peers, r->timelines, &r->timeline_by_number);
+}
+
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)
 {
-    wait_peers_see_told(r->owners.peers, r->timelines, &r->timeline_by_number);
+    look_last(r);
     sampler_stop(r->sampler);
     r->drain_end_ns = clock_now_ns() + (int64_t)DRAIN_S * NS_PER_S;
     while (!sampler_done(r->sampler))
@@ -411,7 +406,7 @@ void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double
 void recording_snapshot(struct recording *r)
 {
     int64_t end_ns = clock_now_ns() + (int64_t)TELL_MS * NS_PER_MS;
-    wait_peers_see_told(r->owners.peers, r->timelines, &r->timeline_by_number);
+    look_last(r);
     r->flushed = false;
     sampler_flush(r->sampler);
     while (!r->flushed && !sampler_done(r->sampler) && clock_now_ns() < end_ns)

@@ -333,6 +333,17 @@ void wait_owners_end_wait(struct wait_owners *w, const struct message *m)
     doubt(w, &ended, m->time_ns);
 }
 
+void wait_owners_doubt_all(struct wait_owners *w)
+{
+    for (size_t i = 0; i < w->n_waits; i++) {
+        struct lock_wait *wait = &w->waits[i];
+        if (wait->doubted || wait->side.thing == THING_PY_LOCK) /* that cannot be read again */
+            continue;
+        wait->doubted = w->any_doubted = true;
+        wait->doubted_ns = clock_now_ns();
+    }
+}
+
 static bool same_holder(const struct wait_side *a, const struct wait_side *b)
 {
     return a->holder == b->holder && a->pid == b->pid && a->tid == b->tid;

@@ -67,6 +67,9 @@ void wait_owners_end_wait(struct wait_owners *w, const struct message *m);
 typedef void (*wait_owners_changed)(void *ctx, uint32_t task, const struct wait_side *side,
                                     int64_t at_ns);
 void wait_owners_look_again(struct wait_owners *w, wait_owners_changed changed, void *ctx);
+/* Who has any of the locks may have changed; to be followed by wait_owners_look_again().  Who gives
+ * up a lock wakes one thread, which need not be a recorded one. */
+void wait_owners_doubt_all(struct wait_owners *w);
 /* When there is something to look for (clock_now_ns()); INT64_MAX: nothing. */
 int64_t wait_owners_due_ns(const struct wait_owners *w);
 /* The same of a thread of process PROCESS that waits for the GIL that thread state HOLDER has. */

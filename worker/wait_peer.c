@@ -375,8 +375,6 @@ void wait_peers_see_told(struct wait_peers *w, struct thread_timeline *timelines
                          const struct map *numbers)
 {
     int64_t now_ns = clock_now_ns();
-    if (!w || w->looks.exact)
-        return;
     see_all_again(w, now_ns, timelines, numbers); /* most of them wish for a look */
     if (peer_looks_run(&w->looks, LONGEST_LOOK_NS))
         see_all_again(w, now_ns, timelines, numbers);

@@ -28,7 +28,7 @@ void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
                      const struct map *numbers);
 /* Looks again, at once, whether the processes that were told of waits are still those that are
  * waited for: else a circle of them would be told as a deadlock.  At the end of a recording, while
- * its threads still wait.  Nothing for a dump, which asks for all then. */
+ * its threads still wait. */
 void wait_peers_see_told(struct wait_peers *w, struct thread_timeline *timelines,
                          const struct map *numbers);
 /* When a look is due (clock_now_ns()); INT64_MAX: none.  In a hang no message wakes the worker. */

@@ -79,5 +79,35 @@ START_TEST(of_two_processes_that_could_be_meant_none_is_told)
 }
 END_TEST
 
+static void note_holder(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
+{
+    pid_t *tid = ctx;
+    ck_assert_uint_eq(task, WAITER);
+    ck_assert_int_gt(at_ns, 0);
+    *tid = side->tid;
+}
+
+/* Whom it was given to is not recorded. */
+START_TEST(a_lock_that_has_changed_hands_is_read_again)
+{
+    pid_t now = 0;
+    struct message first = thread_of(0, 1077, OWNER);
+    struct message second = thread_of(0, 1078, OWNER + 1);
+    wait_owners_add(&w, &first);
+    wait_owners_add(&w, &second);
+    ck_assert_int_eq(side_of_waiter().tid, 1077);
+    wait_owners_doubt_all(&w);
+    wait_owners_look_again(&w, note_holder, &now);
+    ck_assert_int_eq(now, 0); /* no news */
+    shared->__data.__owner = OWNER + 1;
+    wait_owners_look_again(&w, note_holder, &now);
+    ck_assert_int_eq(now, 0);
+    wait_owners_doubt_all(&w);
+    wait_owners_look_again(&w, note_holder, &now);
+    ck_assert_int_eq(now, 1078);
+}
+END_TEST
+
 CHECK_MAIN_WITH("wait_owner", 20, setup, teardown,
-                of_two_processes_that_could_be_meant_none_is_told)
+                of_two_processes_that_could_be_meant_none_is_told,
+                a_lock_that_has_changed_hands_is_read_again)
