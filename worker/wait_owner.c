@@ -362,15 +362,31 @@ static struct wait_side read_again(struct wait_owners *w, const struct lock_wait
         .thing = wait->side.thing, .addr = wait->side.addr, .timed = wait->side.timed};
 }
 
+/* Those who call futex(2) alike wait for the same: of a thousand one is read. */
+static struct wait_side read_once(struct wait_owners *w, const struct lock_wait *wait)
+{
+    uint64_t at;
+    const uint64_t words[] = {wait->sample.process, wait->args[0],      wait->args[1],
+                              wait->args[2],        wait->args[3] != 0, wait->addr};
+    uint64_t key = hash_bytes(words, sizeof words);
+    bool one = wait->side.thing != THING_THREAD && wait->sample.tid == wait->sample.ns_tid;
+    if (one && map_get(&w->read, key, &at))
+        return w->waits[at].side;
+    if (one)
+        map_put(&w->read, key, (uint64_t)(wait - w->waits));
+    return read_again(w, wait);
+}
+
 static void read_doubted(struct wait_owners *w, wait_owners_changed changed, void *ctx)
 {
     w->any_doubted = false;
+    map_clear(&w->read);
     for (size_t i = 0; i < w->n_waits; i++) {
         struct lock_wait *wait = &w->waits[i];
         if (!wait->doubted || wait->py_lock.addr)
             continue;
         wait->doubted = false;
-        struct wait_side side = read_again(w, wait);
+        struct wait_side side = read_once(w, wait);
         bool same = same_holder(&side, &wait->side);
         wait->side = side;
         if (!same)
@@ -462,6 +478,7 @@ void wait_owners_release(struct wait_owners *w)
     map_release(&w->locks);
     map_release(&w->listed);
     map_release(&w->wait_of_task);
+    map_release(&w->read);
     free(w->waits);
     free(w->scratch.frames);
     mem_free(w->blocks);

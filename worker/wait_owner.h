@@ -39,6 +39,7 @@ struct wait_owners {
     struct lock_wait *waits;
     struct map wait_of_task; /* index into WAITS by the sampler's number of the thread */
     size_t n_waits, waits_capacity;
+    struct map read; /* hash of a call → index of the wait of it that was read again */
     bool any_doubted;
     size_t sought;               /* of Python's Locks, where the next search begins */
     struct duty_cycle searching; /* for Python's Locks, through the frames of all threads */

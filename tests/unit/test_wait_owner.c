@@ -53,11 +53,16 @@ static struct message thread_of(uint32_t process, pid_t tid, pid_t ns_tid)
         .process = process, .thread = (uint32_t)tid, .tid = tid, .ns_tid = ns_tid};
 }
 
+static struct sample_message sample_of_waiter(void)
+{
+    return (struct sample_message){
+        .head = thread_of(0, WAITER, 5),
+        .snapshot = {.syscall = SYS_futex, .syscall_args = {(uintptr_t)shared, 0, 2}}};
+}
+
 static struct wait_side side_of_waiter(void)
 {
-    struct sample_message m = {
-        .head = thread_of(0, WAITER, 5),
-        .snapshot = {.syscall = SYS_futex, .syscall_args = {(uintptr_t)shared, 0, 2, 0, 0, 0}}};
+    struct sample_message m = sample_of_waiter();
     return wait_owner_of_futex(&w, &m, processes[0].live);
 }
 
@@ -88,7 +93,7 @@ static void note_holder(void *ctx, uint32_t task, const struct wait_side *side, 
 }
 
 /* Whom it was given to is not recorded. */
-START_TEST(a_lock_that_has_changed_hands_is_read_again)
+START_TEST(a_lock_that_has_changed_hands_is_read_again, a_lock_of_many_waiters_is_read_once)
 {
     pid_t now = 0;
     struct message first = thread_of(0, 1077, OWNER);
@@ -108,6 +113,48 @@ START_TEST(a_lock_that_has_changed_hands_is_read_again)
 }
 END_TEST
 
+static size_t n_reads;
+
+static int count_read(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    (void)m;
+    n_reads++;
+    return mem_read(processes[1].live, addr, buf, len);
+}
+
+static void count_holder(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
+{
+    size_t *n = ctx;
+    (void)task;
+    (void)at_ns;
+    *n += side->tid == 1078;
+}
+
+START_TEST(a_lock_of_many_waiters_is_read_once)
+{
+    enum { WAITERS = 1000 };
+    static const struct mem_ops counting = {.read = count_read};
+    struct mem counted = {&counting};
+    struct mem *live = processes[0].live;
+    size_t n = 0;
+    struct message second = thread_of(0, 1078, OWNER + 1);
+    wait_owners_add(&w, &second);
+    for (pid_t i = 0; i < WAITERS; i++) {
+        struct sample_message m = sample_of_waiter();
+        m.head.thread = (uint32_t)i;
+        m.head.tid = m.head.ns_tid = 2000 + i;
+        (void)wait_owner_of_futex(&w, &m, live);
+    }
+    shared->__data.__owner = OWNER + 1;
+    processes[0].live = &counted;
+    wait_owners_doubt_all(&w);
+    wait_owners_look_again(&w, count_holder, &n);
+    processes[0].live = live;
+    ck_assert_uint_eq(n, WAITERS);
+    ck_assert_uint_lt(n_reads, 20);
+}
+END_TEST
+
 CHECK_MAIN_WITH("wait_owner", 20, setup, teardown,
                 of_two_processes_that_could_be_meant_none_is_told,
-                a_lock_that_has_changed_hands_is_read_again)
+                a_lock_that_has_changed_hands_is_read_again, a_lock_of_many_waiters_is_read_once)
