@@ -1,5 +1,5 @@
 /* From a CPython's memory to a merged stack, as in a recording: thread table, capture, walk, code
- * objects, merge; twice over, with changes in between. */
+ * objects, merge, who has a lock; twice over, with changes in between. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -8,6 +8,7 @@
 #include "pyframes/py_code.h"
 #include "pyframes/py_gil.h"
 #include "pyframes/py_locals.h"
+#include "pyframes/py_lock.h"
 #include "pyframes/py_merge.h"
 #include "sampler/recorder.h"
 #include "tests/fuzz/py_image.h"
@@ -108,6 +109,22 @@ static void tell_arguments(struct mem *mem, const struct py_stack *python)
     py_locals_release(&locals);
 }
 
+/* Whoever it is that has a lock, the search ends. */
+static void find_lock(struct feed *f, const struct py_stack *python)
+{
+    static struct py_frame frames[MAX_PYTHON];
+    struct py_stack scratch = {.frames = frames, .capacity = MAX_PYTHON};
+    struct mem *live = &s.image.mem;
+    uint64_t sem = py_image_address(&s.image, f);
+    uint64_t holder;
+    struct py_lock lock;
+    if (!python->n || py_lock_find(&s.image.rt, live, &python->frames[0], sem, &lock) < 0)
+        lock = (struct py_lock){py_image_address(&s.image, f), sem & 8};
+    if (py_lock_holder(&s.image.rt, live, &lock, sem, &scratch, &holder) == 0)
+        FUZZ_CHECK(holder || !lock.reentrant);
+    FUZZ_CHECK(scratch.n <= MAX_PYTHON);
+}
+
 static void sample(struct feed *f)
 {
     uint64_t states[MAX_STATES];
@@ -144,6 +161,7 @@ static void sample(struct feed *f)
                                   .capacity = sizeof s.merged / sizeof *s.merged};
     py_merge(s.merger, &recorded.mem, &native, &python, (int64_t)(how >> 5) - 1, &merged);
     check_merged(&native, &python, &merged);
+    find_lock(f, &python);
 }
 
 /* Names are text by now, whatever the target had. */
