@@ -18,7 +18,7 @@ struct held_wait {
     struct thread_group *holder;  /* of most of it; NULL: none */
     int64_t holder_ns;
     pid_t gone;
-    enum wait_thing thing; /* of the holder's */
+    enum wait_thing thing, gone_thing; /* the holder's, and GONE's */
 };
 
 enum { LOCKS = 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK, JOINS = 1U << FUTEX_JOIN };
@@ -44,7 +44,7 @@ static void add_held(struct held_wait *w, struct holder_sum *sums, size_t *n, si
     if (side->holder == HOLDER_GONE) {
         w->gone_ns += ns;
         w->gone = side->tid;
-        w->thing = side->thing;
+        w->gone_thing = side->thing;
     }
     const struct profile_thread *t = holders_thread(s->holders, run);
     struct thread_group *group = t ? groups_of(s->g, t) : NULL;
@@ -233,7 +233,7 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
         text_addf(&words,
                   " for %s held by %d, which is not a thread of this process: it has ended, or the "
                   "lock was inherited by fork.",
-                  wait_thing_words(w->thing), w->gone);
+                  wait_thing_words(w->gone_thing), w->gone);
     } else {
         add_thing(w, &words);
         add_chain(s, group, w, &words, f);

@@ -110,6 +110,40 @@ START_TEST(a_lock_of_no_thread_of_the_process_is_told_as_such)
 }
 END_TEST
 
+START_TEST(what_is_held_is_the_holders_and_no_other_thing)
+{
+    setup();
+    struct wait_side gone = {.thing = THING_MUTEX, .holder = HOLDER_GONE, .tid = 2104};
+    struct wait_side side = held_by(REFRESH);
+    side.thing = THING_RWLOCK;
+    builder_held(&b, lead, "serve!server > look_up!server > pthread_rwlock_wrlock!libc.so.6", &side,
+                 3800);
+    builder_held(&b, lead, look_up, &gone, 200);
+    builder_run(&b, refresh, query, 4000, 0);
+    judge();
+    assert_said("for an rwlock held by refresh");
+    teardown();
+}
+END_TEST
+
+/* A tid is given to one thread after the other. */
+START_TEST(the_holder_is_the_thread_that_lived_then)
+{
+    setup();
+    thread_id later = builder_thread(&b, REFRESH, "later");
+    waits_for(lead, REFRESH, 3800);
+    builder_run(&b, lead, computes, 200, 200);
+    builder_run(&b, refresh, query, 3900, 0);
+    profile_get_thread(b.p, refresh)->ended = true;
+    profile_get_thread(b.p, refresh)->end_ns = (int64_t)3900 * NS_PER_MS;
+    profile_get_thread(b.p, later)->start_ns = (int64_t)3950 * NS_PER_MS;
+    builder_run(&b, later, computes, 50, 50);
+    judge();
+    assert_said("for a mutex held by refresh");
+    teardown();
+}
+END_TEST
+
 START_TEST(who_is_joined_is_news_only_where_it_waits_itself)
 {
     for (int computing = 0; computing < 2; computing++) {
@@ -251,6 +285,7 @@ CHECK_MAIN("findings_held", 20, who_holds_a_lock_is_named_with_what_it_does,
            a_holder_that_was_read_too_seldom_is_not_named,
            a_chain_is_followed_to_who_waits_for_nobody,
            a_lock_of_no_thread_of_the_process_is_told_as_such,
+           what_is_held_is_the_holders_and_no_other_thing, the_holder_is_the_thread_that_lived_then,
            who_is_joined_is_news_only_where_it_waits_itself, a_circle_without_an_end_is_a_deadlock,
            a_circle_that_may_end_is_no_deadlock, who_takes_turns_with_the_gil_is_in_no_deadlock,
            who_waits_for_the_gil_of_one_that_waits_for_it_is_in_a_deadlock,
