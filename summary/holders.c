@@ -4,60 +4,62 @@
 
 #include "base/alloc.h"
 
-struct held_stack {
-    struct wait_side side;
-    thread_id holder; /* found last; none: not looked for yet, or not found */
-};
+static uint64_t key_of(pid_t pid, pid_t tid)
+{
+    return (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
+}
 
 void holders_init(struct holders *h, const struct profile *p, struct view *v)
 {
-    *h = (struct holders){.p = p, .v = v};
-}
-
-static struct held_stack *stack_of(struct holders *h, stack_id s)
-{
-    uint64_t at;
-    if (map_get(&h->by_stack, s.ix, &at))
-        return &h->stacks[at];
-    h->stacks = array_reserve(h->stacks, &h->capacity, h->n + 1, sizeof *h->stacks);
-    h->stacks[h->n] = (struct held_stack){.side = wait_side_of(h->p, h->v, s)};
-    map_put(&h->by_stack, s.ix, h->n);
-    return &h->stacks[h->n++];
+    uint32_t n = profile_thread_count(p);
+    *h = (struct holders){.p = p, .v = v, .before = xcalloc(n + 1, sizeof *h->before)};
+    for (uint32_t i = 1; i <= n; i++) {
+        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
+        uint64_t key = key_of(profile_see_process(p, t->process)->pid, t->tid);
+        uint64_t before;
+        if (map_get(&h->by_thread, key, &before))
+            h->before[i] = (uint32_t)before;
+        map_put(&h->by_thread, key, i);
+    }
 }
 
 const struct wait_side *holders_side(struct holders *h, stack_id s)
 {
-    return &stack_of(h, s)->side;
+    uint64_t at;
+    if (map_get(&h->by_stack, s.ix, &at))
+        return &h->sides[at];
+    h->sides = array_reserve(h->sides, &h->capacity, h->n + 1, sizeof *h->sides);
+    h->sides[h->n] = wait_side_of(h->p, h->v, s);
+    map_put(&h->by_stack, s.ix, h->n);
+    return &h->sides[h->n++];
 }
 
-/* Is thread ID the one that SIDE names?  A tid may be another thread's later. */
-static bool is_holder(const struct profile *p, thread_id id, const struct wait_side *side,
-                      int64_t at_ns)
+static bool lives_at(const struct profile_thread *t, int64_t at_ns)
 {
-    const struct profile_thread *t = profile_see_thread(p, id);
-    return t->n_runs && !t->n_folded && t->tid == side->tid && at_ns >= t->start_ns &&
-           (!t->ended || at_ns <= t->end_ns) &&
-           profile_see_process(p, t->process)->pid == side->pid;
+    return t->n_runs && !t->n_folded && at_ns >= t->start_ns && (!t->ended || at_ns <= t->end_ns);
 }
 
+/* A tid may be another thread's later. */
 const struct profile_thread *holders_thread(struct holders *h, const struct run *run)
 {
-    struct held_stack *s = run->stack.ix ? stack_of(h, run->stack) : NULL;
-    if (!s || s->side.holder != HOLDER_THREAD)
+    const struct wait_side *side = run->stack.ix ? holders_side(h, run->stack) : NULL;
+    uint64_t i;
+    if (!side || side->holder != HOLDER_THREAD ||
+        !map_get(&h->by_thread, key_of(side->pid, side->tid), &i))
         return NULL;
-    if (s->holder.ix && is_holder(h->p, s->holder, &s->side, run->start_ns))
-        return profile_see_thread(h->p, s->holder);
-    for (uint32_t i = 1; i <= profile_thread_count(h->p); i++)
-        if (is_holder(h->p, (thread_id){i}, &s->side, run->start_ns)) {
-            s->holder = (thread_id){i};
-            return profile_see_thread(h->p, s->holder);
-        }
+    for (; i; i = h->before[i]) {
+        const struct profile_thread *t = profile_see_thread(h->p, (thread_id){(uint32_t)i});
+        if (lives_at(t, run->start_ns))
+            return t;
+    }
     return NULL;
 }
 
 void holders_release(struct holders *h)
 {
-    free(h->stacks);
+    free(h->sides);
+    free(h->before);
     map_release(&h->by_stack);
+    map_release(&h->by_thread);
     *h = (struct holders){0};
 }

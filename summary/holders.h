@@ -8,9 +8,11 @@
 struct holders {
     const struct profile *p;
     struct view *v;
-    struct held_stack *stacks;
+    struct wait_side *sides;
     size_t n, capacity;
-    struct map by_stack; /* index into STACKS */
+    struct map by_stack;  /* index into SIDES */
+    struct map by_thread; /* pid and tid → the last thread of these */
+    uint32_t *before;     /* by thread: the one before it of the same pid and tid; 0: none */
 };
 /* Borrows P and V. */
 void holders_init(struct holders *h, const struct profile *p, struct view *v);
