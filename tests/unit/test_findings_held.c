@@ -120,7 +120,7 @@ START_TEST(what_is_held_is_the_holders_and_no_other_thing)
                  3800);
     builder_held(&b, lead, look_up, &gone, 200);
     builder_run(&b, refresh, query, 4000, 0);
-    judge();
+    judge(4000);
     assert_said("for an rwlock held by refresh");
     teardown();
 }
@@ -138,7 +138,7 @@ START_TEST(the_holder_is_the_thread_that_lived_then)
     profile_get_thread(b.p, refresh)->end_ns = (int64_t)3900 * NS_PER_MS;
     profile_get_thread(b.p, later)->start_ns = (int64_t)3950 * NS_PER_MS;
     builder_run(&b, later, computes, 50, 50);
-    judge();
+    judge(4000);
     assert_said("for a mutex held by refresh");
     teardown();
 }
