@@ -32,6 +32,7 @@ struct watch_list {
     struct watched items[MOST_WATCHED];
     size_t n;
     size_t all; /* with those for which there was no room */
+    bool cut;   /* and there are more than that */
 };
 
 static void add_watched(struct watch_list *list, uint64_t fd, uint64_t inode, bool in, bool out)
@@ -45,15 +46,16 @@ static bool read_epoll(const struct peer_wait *w, struct watch_list *ret)
 {
     char *info = xmalloc(FDINFO_BYTES);
     struct epoll_item *items = xcalloc(MOST_WATCHED, sizeof *items);
-    bool good = descriptor_read_info(w->pid, w->args[0], info, FDINFO_BYTES) >= 0;
-    size_t n = good ? descriptor_epoll_items(info, items, MOST_WATCHED) : 0;
+    ssize_t len = descriptor_read_info(w->pid, w->args[0], info, FDINFO_BYTES);
+    size_t n = len >= 0 ? descriptor_epoll_items(info, items, MOST_WATCHED) : 0;
     for (size_t i = 0; i < n && i < MOST_WATCHED; i++)
         add_watched(ret, items[i].fd, items[i].inode, items[i].events & EPOLLIN,
                     items[i].events & EPOLLOUT);
     ret->all = n;
+    ret->cut = len == FDINFO_BYTES - 1;
     free(items);
     free(info);
-    return good;
+    return len >= 0;
 }
 
 static bool read_poll(const struct peer_wait *w, struct watch_list *ret)
@@ -81,18 +83,21 @@ static bool read_select(const struct peer_wait *w, struct watch_list *ret)
 {
     uint8_t in[SET_BYTES];
     uint8_t out[SET_BYTES];
+    uint8_t except[SET_BYTES];
     int32_t asked = (int32_t)(uint32_t)w->args[0];
-    size_t n = asked < 0 ? 0 : (size_t)asked;
-    n = n < SET_BYTES * 8UL ? n : SET_BYTES * 8UL;
+    size_t all = asked < 0 ? 0 : (size_t)asked;
+    size_t n = all < SET_BYTES * 8UL ? all : SET_BYTES * 8UL;
     size_t bytes = (n + 63) / 64 * 8; /* the kernel's words */
-    if (!read_set(w, w->args[1], bytes, in) || !read_set(w, w->args[2], bytes, out))
+    if (!read_set(w, w->args[1], bytes, in) || !read_set(w, w->args[2], bytes, out) ||
+        !read_set(w, w->args[3], bytes, except))
         return false;
     for (size_t fd = 0; fd < n; fd++) {
         bool reads = in[fd / 8] >> fd % 8 & 1;
         bool writes = out[fd / 8] >> fd % 8 & 1;
-        if (reads || writes)
+        if (reads || writes || except[fd / 8] >> fd % 8 & 1)
             add_watched(ret, fd, 0, reads, writes);
     }
+    ret->all += all - n; /* any of these may be meant, too */
     return true;
 }
 
@@ -342,10 +347,10 @@ static int by_kind(const void *a, const void *b)
     return strcmp(x->text.s, y->text.s);
 }
 
-static void tell(struct event_groups *all, struct peer_answer *ret)
+static void tell(struct event_groups *all, const struct watch_list *list, struct peer_answer *ret)
 {
     size_t told = 0;
-    size_t left = 0;
+    size_t left = list->all - list->n;
     qsort(all->items, all->n, sizeof *all->items, by_kind);
     for (size_t i = 0; i < all->n; i++) {
         const struct event_group *g = &all->items[i];
@@ -359,7 +364,7 @@ static void tell(struct event_groups *all, struct peer_answer *ret)
         add_group(g, &ret->what);
     }
     if (left)
-        text_addf(&ret->what, "; and %zu more", left);
+        text_addf(&ret->what, "; and %s%zu more", list->cut ? "at least " : "", left);
 }
 
 /* All that could end the wait is one process's. */
@@ -386,7 +391,7 @@ void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct pe
     if (!ret->later && all->n) {
         ret->thing = THING_EVENTS;
         ret->timed = has_timeout(w);
-        tell(all, ret);
+        tell(all, list, ret);
         find_holder(all, list, ret);
     }
     for (size_t i = 0; i < all->n; i++)

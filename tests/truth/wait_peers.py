@@ -97,6 +97,11 @@ def polled(*fds):
     p.poll()
 wait("poll", "poll", None, f"a connection to 127.0.0.1:{upstream}, "
      f"nothing received; listening on 127.0.0.1:{port}", polled, to[2], listener)
+def dupped(fd, n):
+    polled(*[os.dup(fd) for _ in range(n)])
+wait("many", "poll", None, f"512 connections to 127.0.0.1:{upstream}, nothing received; "
+     "and 38 more", dupped, to[2].fileno(), 550)
+wait("except", "poll", None, "3 connections to", select.select, [to[2]], [], [to[3], to[4]])
 wait("outputs", "poll", one.pid, "sleep", polled, one.stdout)
 wait("select", "poll", None, f"2 connections to 127.0.0.1:{upstream}, nothing received",
      select.select, [to[2], to[3]], [], [])
