@@ -81,8 +81,7 @@ static void write_holder(struct json *j, const struct wait_side *side)
 
 static void write_wait(struct json *j, const struct dump *d, const struct dumped *t)
 {
-    const struct dumped *gil_holder = dumped_gil_holder(d, t);
-    const char *kind = t->gil.gil == PY_GIL_WAITING ? "gil" : dump_waits_kind(t);
+    const char *kind = dump_waits_kind(t);
     json_key(j, "waits_for");
     if (!kind) {
         json_null(j);
@@ -90,10 +89,7 @@ static void write_wait(struct json *j, const struct dump *d, const struct dumped
     }
     json_object(j);
     json_string_field(j, "kind", kind);
-    if (gil_holder)
-        json_int_field(j, "tid", gil_holder->tid);
-    else
-        write_holder(j, &t->side);
+    write_holder(j, &t->side);
     if (t->side.addr) {
         char what[24];
         (void)snprintf(what, sizeof what, "0x%llx", (unsigned long long)t->side.addr);

@@ -119,22 +119,36 @@ static void confirm(struct dump *d)
     free(runs);
 }
 
+static struct wait_side gil_side(const struct dump *d, const struct dumped *t)
+{
+    struct wait_side side = {.thing = THING_GIL};
+    const struct dumped *holder = dumped_gil_holder(d, t);
+    if (holder) {
+        side.holder = HOLDER_THREAD;
+        side.pid = holder->pid;
+        side.tid = holder->tid;
+    }
+    return side;
+}
+
+/* Threads that wait for the GIL wake now and then to look; the holder's thread state may have been
+ * seen after them. */
+static void find_side(struct dump *d, struct dumped *t)
+{
+    size_t n = 0;
+    if (t->sampled && t->state == THREAD_BLOCKED) {
+        t->side = wait_side_of(d->profile, d->view, t->stack);
+        const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+        t->futex = futex_kind(stack, n);
+    }
+    if (t->gil.gil == PY_GIL_WAITING)
+        t->side = gil_side(d, t);
+}
+
 void dump_waits_find(struct dump *d)
 {
-    for (size_t i = 0; i < d->n; i++) {
-        struct dumped *t = &d->threads[i];
-        size_t n = 0;
-        if (t->sampled && t->state == THREAD_BLOCKED) {
-            t->side = wait_side_of(d->profile, d->view, t->stack);
-            const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
-            t->futex = futex_kind(stack, n);
-        }
-        /* Its thread state may have been seen after this thread. */
-        const struct dumped *gil = dumped_gil_holder(d, t);
-        if (gil)
-            t->side = (struct wait_side){
-                .thing = THING_GIL, .holder = HOLDER_THREAD, .pid = gil->pid, .tid = gil->tid};
-    }
+    for (size_t i = 0; i < d->n; i++)
+        find_side(d, &d->threads[i]);
     dump_peers_find(d);
     for (size_t i = 0; i < d->n; i++)
         wait_graph_add(&d->waits, d->threads[i].pid, d->threads[i].tid, &d->threads[i].side,

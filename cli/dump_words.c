@@ -19,16 +19,6 @@ static void add_tame(struct text *out, const char *before, const char *name, con
     text_add(out, after);
 }
 
-static void add_gil(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)
-{
-    const struct dumped *holder = dumped_gil_holder(d, t);
-    text_add(out, "waits for the GIL");
-    if (!holder)
-        return;
-    text_add(out, ", held by ");
-    dumped_add_other(d, t, holder, numbered, out);
-}
-
 /* The end of a path says more than its beginning. */
 static void add_end(struct text *out, const char *name, const struct dump_style *style)
 {
@@ -84,10 +74,7 @@ static void add_blocked(const struct dump *d, const struct dumped *t,
                         const struct dump_style *style, bool numbered, struct text *out)
 {
     size_t before = out->len;
-    if (t->gil.gil == PY_GIL_WAITING)
-        add_gil(d, t, numbered, out);
-    else
-        dump_waits_add(d, t, numbered, out);
+    dump_waits_add(d, t, numbered, out);
     if (out->len == before)
         add_call(d, t, style, out);
 }
@@ -105,7 +92,7 @@ void dump_words_state(const struct dump *d, const struct dumped *t, const struct
     else if (t->state == THREAD_BLOCKED)
         add_blocked(d, t, style, numbered, out);
     else if (t->gil.gil == PY_GIL_WAITING) /* it wakes now and then to look */
-        add_gil(d, t, numbered, out);
+        dump_waits_add(d, t, numbered, out);
     else
         text_add(out, words[t->state]);
     if (t->gil.gil == PY_GIL_HOLDING)

@@ -73,7 +73,7 @@ class Target:
         self.process.communicate()
 
 
-def wrong_in_dump(threads, roles):
+def wrong_in_dump(threads, roles, pid):
     """What a dump of the scene `held` says that is not so."""
     holder = [tid for tid, role in roles.items() if role == "holding"][0]
     for tid, role in roles.items():
@@ -82,7 +82,7 @@ def wrong_in_dump(threads, roles):
         leaf = t["frames"][0]["name"]
         if t["gil"] != role:
             yield "%d is %s, not %s" % (tid, t["gil"], role)
-        if role == "waiting" and (wait != {"kind": "gil", "tid": holder} or
+        if role == "waiting" and (wait != {"kind": "gil", "tid": holder, "pid": pid} or
                                   leaf != "[waiting for GIL]"):
             yield "%d waits for %s in %s" % (tid, wait, leaf)
         if role != "waiting" and (wait or leaf.split()[0] not in SLEEPS):
@@ -96,7 +96,7 @@ def check_dump(wallspy):
         for _ in range(10):
             text = subprocess.run([*command, "--json"], stdout=subprocess.PIPE, check=True).stdout
             threads = {t["tid"]: t for t in json.loads(text.decode())["processes"][0]["threads"]}
-            wrong = list(wrong_in_dump(threads, target.roles))
+            wrong = list(wrong_in_dump(threads, target.roles, target.process.pid))
             if not wrong:
                 break
         assert not wrong, wrong
