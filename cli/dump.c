@@ -146,8 +146,10 @@ static struct recording_config configure(const struct options *o)
         .tasks = o->tasks,
         .locals = o->locals,
     };
-    return (struct recording_config){
-        .sampler = sampler, .stacks = stacks, .has_left = watchdog_has_left};
+    return (struct recording_config){.sampler = sampler,
+                                     .stacks = stacks,
+                                     .follow = o->subprocesses,
+                                     .has_left = watchdog_has_left};
 }
 
 static int capture(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_missing)

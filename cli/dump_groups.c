@@ -5,10 +5,19 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "cli/number_ranges.h"
 #include "summary/idle.h"
 #include "summary/short_name.h"
 
-enum { ORDER_CIRCLE, ORDER_GONE, ORDER_BEHIND, ORDER_MAIN, ORDER_OTHER, ORDER_IDLE };
+enum {
+    ORDER_CIRCLE,
+    ORDER_GONE,
+    ORDER_BEHIND,
+    ORDER_MAIN,
+    ORDER_OTHER,
+    ORDER_IDLE,
+    ORDER_LAUNCHER,
+};
 
 /* ---- finding them ---- */
 
@@ -24,6 +33,8 @@ static int order_of(struct dump *d, size_t i)
         return ORDER_GONE;
     if (linked && d->waits.items[i].behind)
         return ORDER_BEHIND;
+    if (dumped_launches(d, t))
+        return ORDER_LAUNCHER;
     if (t->tid == t->pid || t->state != THREAD_BLOCKED || t->gil.gil == PY_GIL_HOLDING)
         return ORDER_MAIN;
     return idle_pool_wait(stack, n) ? ORDER_IDLE : ORDER_OTHER;
@@ -207,22 +218,6 @@ static void add_time(const struct dump *d, const struct dump_group *g,
     }
 }
 
-/* STATE, which begins with what one does, as what several do: "wait", "are stopped". */
-static void add_plural(const char *state, struct text *out)
-{
-    static const char *const verbs[] = {"waits", "runs", "sleeps"};
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        if (!str_starts(state, verbs[i]))
-            continue;
-        text_add_bytes(out, verbs[i], strlen(verbs[i]) - 1);
-        text_add(out, state + strlen(verbs[i]));
-        return;
-    }
-    bool is = str_starts(state, "is ");
-    text_add(out, is ? "are" : "");
-    text_add(out, state + (is ? strlen("is") : 0));
-}
-
 /* What they do, with its numbers if these are the same for all. */
 static void add_state(const struct dump *d, const struct dump_group *g,
                       const struct dump_style *style, struct text *out)
@@ -244,7 +239,7 @@ static void add_state(const struct dump *d, const struct dump_group *g,
         dump_words_state(d, member(d, g, 0), style, false, &first);
     }
     if (g->n > 1)
-        add_plural(first.s, out);
+        dump_words_plural(first.s, out);
     else
         text_add(out, first.s);
     add_time(d, g, style, out);
@@ -252,69 +247,20 @@ static void add_state(const struct dump *d, const struct dump_group *g,
     text_release(&other);
 }
 
-/* "9457-9464, 9466" for ascending numbers, of which MOST stretches are shown. */
-struct ranges {
-    struct text *out;
-    long first, last;
-    size_t n, most;
-};
-
-static void end_range(struct ranges *r)
-{
-    if (r->n && r->n <= r->most) {
-        text_addf(r->out, "%s%ld", r->n > 1 ? ", " : "", r->first);
-        if (r->last > r->first)
-            text_addf(r->out, r->last == r->first + 1 ? ", %ld" : "-%ld", r->last);
-    }
-}
-
-static void add_number(struct ranges *r, long number)
-{
-    if (r->n && number == r->last + 1) {
-        r->last = number;
-        return;
-    }
-    end_range(r);
-    r->n++;
-    r->first = r->last = number;
-}
-
-/* The rank of T's process; −1: it has none. */
-static long rank_of(const struct dump *d, const struct dumped *t)
-{
-    char *process = dumped_process(d, t);
-    long rank = str_starts(process, "rank") ? strtol(process + strlen("rank"), NULL, 10) : -1;
-    free(process);
-    return rank;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const long *x = a;
-    const long *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-/* "in rank0-12, 14-63": false if not all members have a rank. */
-static bool add_ranks(const struct dump *d, const struct dump_group *g, size_t most,
+/* "in rank 0-12, 14-63: "; nothing if not all members have a rank. */
+static void add_ranks(const struct dump *d, const struct dump_group *g, size_t most,
                       struct text *out)
 {
     long *ranks = xcalloc(g->n, sizeof *ranks);
-    bool all = true;
-    for (size_t i = 0; i < g->n && all; i++)
-        all = (ranks[i] = rank_of(d, member(d, g, i))) >= 0;
-    if (all) {
-        qsort(ranks, g->n, sizeof *ranks, by_value);
-        struct ranges r = {.out = out, .most = most};
+    size_t n = 0;
+    while (n < g->n && (ranks[n] = dumped_rank(d, member(d, g, n))) >= 0)
+        n++;
+    if (n == g->n) {
         text_add(out, "in rank ");
-        for (size_t i = 0; i < g->n; i++)
-            if (i == 0 || ranks[i] != ranks[i - 1])
-                add_number(&r, ranks[i]);
-        end_range(&r);
-        text_addf(out, "%s: ", r.n > most ? " …" : "");
+        number_ranges_add(ranks, n, most, out);
+        text_add(out, ": ");
     }
     free(ranks);
-    return all;
 }
 
 static void add_names(const struct dump *d, const struct dump_group *g, size_t most,
@@ -331,16 +277,11 @@ static void add_names(const struct dump *d, const struct dump_group *g, size_t m
 static void add_tids(const struct dump *d, const struct dump_group *g, size_t most,
                      struct text *out)
 {
-    struct ranges r = {.out = out, .most = most};
     long *tids = xcalloc(g->n, sizeof *tids);
     for (size_t i = 0; i < g->n; i++)
         tids[i] = member(d, g, i)->tid;
-    qsort(tids, g->n, sizeof *tids, by_value);
-    for (size_t i = 0; i < g->n; i++)
-        add_number(&r, tids[i]);
-    end_range(&r);
+    number_ranges_add(tids, g->n, most, out);
     free(tids);
-    text_add(out, r.n > most ? ", …" : "");
 }
 
 static void add_list(const struct dump *d, const struct dump_group *g,
@@ -350,7 +291,7 @@ static void add_list(const struct dump *d, const struct dump_group *g,
     struct text common = {0};
     size_t most = style->full ? g->n : 8;
     text_add(&line, "");
-    (void)add_ranks(d, g, most, &line);
+    add_ranks(d, g, most, &line);
     if (add_common_name(d, g, &common))
         add_tids(d, g, most, &line);
     else

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cli/dump_waits.h"
 #include "summary/frame_name.h"
+#include "summary/frame_role.h"
 #include "summary/short_name.h"
 #include "target/syscalls.h"
 
@@ -111,6 +112,34 @@ void dump_words_time(int64_t ns, struct text *out)
         text_addf(out, "%d.%d s", (int)(ns / NS_PER_S), (int)(ns % NS_PER_S / (NS_PER_S / 10)));
 }
 
+void dump_words_plural(const char *state, struct text *out)
+{
+    static const char *const verbs[] = {"waits", "runs", "sleeps"};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        if (!str_starts(state, verbs[i]))
+            continue;
+        text_add_bytes(out, verbs[i], strlen(verbs[i]) - 1);
+        text_add(out, state + strlen(verbs[i]));
+        return;
+    }
+    bool is = str_starts(state, "is ");
+    text_add(out, is ? "are" : "");
+    text_add(out, state + (is ? strlen("is") : 0));
+}
+
+void dump_words_lines(const char *lines, size_t indent, size_t width, struct text *out)
+{
+    while (*lines) {
+        size_t len = strcspn(lines, "\n");
+        struct text line = {0};
+        text_add_bytes(&line, lines, len);
+        (void)text_add_wrapped(out, line.s, 0, indent, width);
+        text_add(out, "\n");
+        text_release(&line);
+        lines += len + (lines[len] == '\n');
+    }
+}
+
 /* ---- its stack ---- */
 
 /* The path in FILE, which a native frame has behind "[module] "; NULL: there is none. */
@@ -134,7 +163,7 @@ static const char *short_path(const char *path)
     return at;
 }
 
-static void add_place(const struct shown_frame *f, struct text *out)
+static void add_place(const struct shown_frame *f, bool lined, struct text *out)
 {
     enum { MOST_COLUMNS = 40 };
     const char *path = path_of(f);
@@ -144,9 +173,45 @@ static void add_place(const struct shown_frame *f, struct text *out)
     else if (f->kind == SHOWN_NATIVE && !f->nameless && f->module && strstr(f->module, ".so"))
         add_tame(&name, "[", f->module, "]");
     text_add_cut(out, name.len ? name.s : "", name.len, MOST_COLUMNS);
-    if (path && f->current_line)
+    if (path && lined && f->current_line)
         text_addf(out, ":%u", f->current_line);
     text_release(&name);
+}
+
+/* The innermost frame of the user's own code, or else of a library; NULL: neither. */
+static const struct shown_frame *speaking_frame(const struct dump *d, const struct dumped *t)
+{
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+    const struct shown_frame *library = NULL;
+    for (size_t i = n; i-- > 0;) {
+        if (stack[i].kind != SHOWN_NATIVE && stack[i].kind != SHOWN_PYTHON)
+            continue;
+        enum frame_role role = frame_role(&stack[i], t->state == THREAD_BLOCKED);
+        if (role == ROLE_OWN)
+            return &stack[i];
+        if (role == ROLE_LIBRARY && !library)
+            library = &stack[i];
+    }
+    return library;
+}
+
+void dump_words_place(const struct dump *d, const struct dumped *t, bool lined, struct text *out)
+{
+    enum { MOST_COLUMNS = 32 };
+    const struct shown_frame *f = t->sampled ? speaking_frame(d, t) : NULL;
+    struct text name = {0};
+    struct text place = {0};
+    if (!f)
+        return;
+    frame_add_thread_name(&name, f);
+    text_add(out, ", ");
+    short_name_add(out, name.s, MOST_COLUMNS);
+    text_add(&place, "");
+    add_place(f, lined, &place);
+    text_addf(out, "%s%s", place.len ? " " : "", place.s);
+    text_release(&name);
+    text_release(&place);
 }
 
 static void add_name(const struct shown_frame *f, const struct brief_frame *b, size_t columns,
@@ -185,7 +250,7 @@ static void add_frame(const struct dumped *t, const struct shown_frame *f,
     size_t start = out->len;
     text_add(&place, "");
     if (!b->call)
-        add_place(f, &place);
+        add_place(f, true, &place);
     size_t place_columns = utf8_columns(place.s, place.len);
     text_add(out, "    ");
     add_name(f, b, style->width - INDENT - (place_columns ? place_columns + 1 : 0), out);

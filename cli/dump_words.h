@@ -11,6 +11,13 @@ void dump_words_state(const struct dump *d, const struct dumped *t, const struct
                       bool numbered, struct text *out);
 /* Appends "0.5 s", not more than NS. */
 void dump_words_time(int64_t ns, struct text *out);
+/* Appends what one does as what several do: "wait" of "waits", "are stopped" of "is stopped". */
+void dump_words_plural(const char *state, struct text *out);
+/* Appends ", load_batch train.py:5": the innermost function of the user's own that T is in, or of a
+ * library; nothing if it is in neither.  Not LINED: without the line. */
+void dump_words_place(const struct dump *d, const struct dumped *t, bool lined, struct text *out);
+/* Appends each line of LINES, in WIDTH columns; what goes on is INDENTed. */
+void dump_words_lines(const char *lines, size_t indent, size_t width, struct text *out);
 /* Some threads, as indices of the dump's. */
 struct dump_members {
     const size_t *threads;

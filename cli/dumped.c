@@ -94,6 +94,24 @@ char *dumped_process(const struct dump *d, const struct dumped *t)
     return name_of_process(d->profile, profile_see_thread(d->profile, t->thread)->process);
 }
 
+long dumped_rank(const struct dump *d, const struct dumped *t)
+{
+    size_t len = 0;
+    process_id process = profile_see_thread(d->profile, t->thread)->process;
+    const char *rank = process_rank(d->profile, process, &len);
+    return rank ? strtol(rank, NULL, 10) : -1;
+}
+
+bool dumped_launches(const struct dump *d, const struct dumped *t)
+{
+    size_t i = 0;
+    if (t->tid != t->pid || t->side.thing != THING_CHILD || profile_process_count(d->profile) == 1)
+        return false;
+    while (i < d->n && d->threads[i].pid != t->side.pid)
+        i++;
+    return i < d->n || t->side.holder != HOLDER_PROCESS; /* of many children none is named */
+}
+
 void dumped_add_label(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)
 {
     char *process = dumped_process(d, t);

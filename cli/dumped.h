@@ -63,6 +63,10 @@ void dumped_add_other(const struct dump *d, const struct dumped *t, const struct
                       bool numbered, struct text *out);
 /* "rank1", or the pid; "" in a dump of one process.  The caller frees it. */
 char *dumped_process(const struct dump *d, const struct dumped *t);
+long dumped_rank(const struct dump *d, const struct dumped *t); /* of T's process; −1: none */
+/* Is T a main thread that waits for a child which is in the dump, too?  It says nothing of the
+ * work. */
+bool dumped_launches(const struct dump *d, const struct dumped *t);
 void dumped_release(struct dumped *t);
 /* The arguments of the Python frame that is shown at AT of STACK, N frames; NULL: it has none,
  * or they are not known. */

@@ -157,6 +157,7 @@ int thread_check(const struct options *o, const pid_t *pids, size_t n)
     struct recording_config config = {
         .sampler = {.rate_hz = 100, .max_held = 1, .single_shot = true, .no_stop = true},
         .stacks = {.no_native = true},
+        .follow = o->subprocesses,
     };
     struct err err = {0};
     int code = EXIT_OK;

@@ -62,6 +62,18 @@ def python(kind, rank=None):
     return Hung(sys.executable, str(PYTHON_TARGET), kind, rank=rank)
 
 
+def ranges(numbers):
+    """As wallspy lists them: "7-9, 12"."""
+    found = []
+    for n in sorted(numbers):
+        if found and found[-1][1] == n - 1:
+            found[-1][1] = n
+        else:
+            found.append([n, n])
+    return ", ".join(str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a}-{b}"
+                     for a, b in found)
+
+
 def block(lines, pattern):
     """The line that PATTERN matches and those below it that are indented."""
     at = next((i for i, line in enumerate(lines) if re.search(pattern, line)), None)
@@ -271,16 +283,43 @@ class Text(unittest.TestCase):
             pids = [a.pid, b.pid, c.pid, d.pid]
             lines = dump("-p", ",".join(map(str, pids)))
             shown = dump_json("-p", ",".join(map(str, pids)))
-        heads = [line for line in lines if re.match(r"\d+ rank\d ", line) and "python" in line]
-        self.assertEqual([int(line.split()[0]) for line in heads], sorted(pids))
+        head = " ".join(" ".join(block(lines, r"^4 x \S*python")).split())
+        listed = ranges(pids)
+        self.assertRegex(head, r"^4 x \S*python\S* \S+dump_target\.py rank: 8 threads, none of "
+                               rf"them ran in the 0\.5 s of this look rank 0-3: {listed} rank 2: "
+                               r"waits for a pipe whose other end \S.*, load_batch dump_target\.py:\d+ "
+                               r"rank 0, 1, 3: wait for a pipe \S.*, all_reduce "
+                               r"dump_target\.py:\d+$")
         odd = block(lines, rf"^{c.pid} rank2 main +waits for a pipe whose other end")
         self.assertRegex(odd[1], r"^    load_batch +dump_target\.py:\d+   return os\.read\(fd, 2\)")
         same = block(lines, "^3 x main ")
-        self.assertEqual(same[1], "  in rank 0, 1, 3: " + ", ".join(map(str, sorted(
-            [a.pid, b.pid, d.pid]))))
+        self.assertEqual(same[1], "  in rank 0, 1, 3: " + ranges([a.pid, b.pid, d.pid]))
         self.assertLess(lines.index(odd[0]), lines.index(same[0]))
         self.assertEqual(sorted(process["rank"] for process in shown["processes"]), list("0123"))
         self.assertEqual(sum(len(process["threads"]) for process in shown["processes"]), 8)
+
+    def test_the_whole_tree(self):
+        """With -s the ranks' launcher is enough, and comes last; without it its message names it.
+        """
+        with Hung(sys.executable, str(PYTHON_TARGET), "launch", "5") as target:
+            children = [int(pid) for pid in pathlib.Path(
+                f"/proc/{target.pid}/task/{target.pid}/children").read_text().split()]
+            lines = dump("-s", "-p", target.pid)
+            shown = dump_json("-s", "-p", target.pid)
+            alone = dump("-p", target.pid)
+        self.assertEqual({p["pid"] for p in shown["processes"]}, {target.pid, *children})
+        ranks = [p["rank"] for p in shown["processes"] if "rank" in p]
+        self.assertEqual(sorted(ranks), list("01234"))
+        head = " ".join(" ".join(block(lines, r"^5 x \S*python")).split())
+        self.assertRegex(head, r"rank 2: waits for a pipe \S.*, load_batch dump_target\.py:\d+ "
+                               r"4 ranks: wait for a pipe \S.*, all_reduce dump_target\.py:\d+$")
+        threads = [line for line in lines if re.match(r"\d+ (rank\d |x )?(main|watcher) ", line)]
+        self.assertRegex(threads[0], rf"^{children[2]} rank2 main ")
+        self.assertRegex(threads[1], r"^4 x main ")
+        self.assertRegex(threads[-1], rf"^{target.pid} main +waits for its child {children[0]} ")
+        self.assertIn(f"{target.pid} only waits for its children, which are not shown: wallspy "
+                      f"dump -s -p {target.pid}", " ".join(alone))
+        self.assertNotIn("not shown: wallspy", " ".join(lines))
 
     def test_sources_that_are_newer_are_not_shown(self):
         with tempfile.TemporaryDirectory() as folder:

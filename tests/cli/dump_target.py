@@ -1,7 +1,8 @@
-"""A Python program that hangs in one of several ways: dump_target.py KIND."""
+"""A Python program that hangs in one of several ways: dump_target.py KIND [N]."""
 import asyncio
 import os
 import queue
+import subprocess
 import sys
 import threading
 
@@ -42,12 +43,26 @@ async def serve():
     await asyncio.gather(*(handle(items) for _ in range(3)))
 
 
+def launch(ranks):
+    """As torchrun: waits for its ranks, each with a helper thread; they end when its input does."""
+    workers = [subprocess.Popen([sys.executable, __file__, "worker"], stdin=0,
+                                stdout=subprocess.PIPE, env={**os.environ, "RANK": str(i)})
+               for i in range(ranks)]
+    for worker in workers:
+        worker.stdout.readline()
+    ready()
+    for worker in workers:
+        worker.wait()
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "launch":
+        launch(int(sys.argv[2]))
     threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True,
                      name="watcher").start()
     if sys.argv[1] == "queue":
         collect(3)
-    if sys.argv[1] == "rank":
+    if sys.argv[1] in ("rank", "worker"):
         train(os.pipe()[0])
     if sys.argv[1] == "asyncio":
         asyncio.run(serve())

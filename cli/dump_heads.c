@@ -1,0 +1,294 @@
+#include "cli/dump_heads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/dump_waits.h"
+#include "cli/dump_words.h"
+#include "cli/number_ranges.h"
+
+enum {
+    ALIKE = 3,      /* so many processes of one program are one line */
+    MOST_NAMED = 3, /* of those that do the same */
+    MOST_DEEDS = 4, /* of alike processes; the rarest, and the most frequent */
+};
+
+/* The processes that run one program with the same arguments. */
+struct head {
+    size_t *firsts; /* of each process its first thread, in the dump's order */
+    size_t n, capacity;
+    const char *command;
+};
+struct heads {
+    struct head *items;
+    size_t n, capacity;
+};
+
+/* ---- which processes ---- */
+
+static const struct profile_process *process_of(const struct dump *d, size_t thread)
+{
+    const struct profile_thread *t = profile_see_thread(d->profile, d->threads[thread].thread);
+    return profile_see_process(d->profile, t->process);
+}
+
+static bool is_first(const struct dump *d, size_t i)
+{
+    return i == 0 || d->threads[i - 1].pid != d->threads[i].pid;
+}
+
+static void add_process(struct heads *h, const char *command, size_t thread)
+{
+    size_t i = 0;
+    while (i < h->n && !str_eq(h->items[i].command, command))
+        i++;
+    if (i == h->n) {
+        h->items = array_reserve(h->items, &h->capacity, h->n + 1, sizeof *h->items);
+        h->items[h->n++] = (struct head){.command = command};
+    }
+    struct head *head = &h->items[i];
+    head->firsts = array_reserve(head->firsts, &head->capacity, head->n + 1, sizeof *head->firsts);
+    head->firsts[head->n++] = thread;
+}
+
+static void find_heads(const struct dump *d, struct heads *h)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (is_first(d, i))
+            add_process(h, profile_text(d->profile, process_of(d, i)->command), i);
+}
+
+/* ---- one line for each ---- */
+
+struct thread_count {
+    size_t threads, ran, unknown;
+};
+
+static void count_threads(const struct dump *d, size_t first, struct thread_count *c)
+{
+    for (size_t i = first; i < d->n && d->threads[i].pid == d->threads[first].pid; i++) {
+        c->threads++;
+        c->ran += d->threads[i].ran;
+        c->unknown += !d->threads[i].ran && (!d->threads[i].counted || d->threads[i].ended);
+    }
+}
+
+static void add_who_ran(const struct dump *d, const struct thread_count *c,
+                        const struct dump_style *style, struct text *out)
+{
+    text_addf(out, "%zu thread%s", c->threads, c->threads == 1 ? "" : "s");
+    if (c->unknown)
+        return; /* who knows */
+    if (c->threads == 1)
+        text_addf(out, ", which %s", c->ran ? "ran" : "did not run");
+    else if (!c->ran || c->ran == c->threads)
+        text_addf(out, ", %s of them ran", c->ran ? "all" : "none");
+    else
+        text_addf(out, ", %zu of them ran", c->ran);
+    text_add(out, " in the ");
+    dump_words_time(d->look_ns, out);
+    text_add(out, style->twice ? " between two looks" : " of this look");
+}
+
+/* "python3 a.py" for "/usr/bin/python3 a.py", which begins at START. */
+static void shorten_program(struct text *line, size_t start)
+{
+    size_t len = strcspn(line->s + start, " ");
+    const char *base = memrchr(line->s + start, '/', len);
+    if (!base || base + 1 == line->s + start + len)
+        return;
+    char *rest = xstrdup(base + 1);
+    text_truncate(line, start);
+    text_add(line, rest);
+    free(rest);
+}
+
+/* "28095 ./dead: 5 threads, none of them ran in the 0.5 s of this look", or "64 x ./dead: …" */
+static void add_line(const struct dump *d, const struct head *head, size_t n, const size_t *firsts,
+                     const struct dump_style *style, struct text *out)
+{
+    const struct profile_process *p = process_of(d, *firsts);
+    long rank = dumped_rank(d, &d->threads[*firsts]);
+    struct thread_count c = {0};
+    struct text who = {0};
+    struct text line = {0};
+    for (size_t i = 0; i < n; i++)
+        count_threads(d, firsts[i], &c);
+    if (n > 1)
+        text_addf(&line, "%zu x ", n);
+    else
+        text_addf(&line, "%d ", p->pid);
+    if (n == 1 && rank >= 0 && profile_process_count(d->profile) > 1)
+        text_addf(&line, "rank%ld ", rank);
+    size_t start = line.len;
+    text_add_tame(&line, head->command, strlen(head->command));
+    add_who_ran(d, &c, style, &who);
+    if (style->full && p->python_version.ix)
+        text_addf(&who, "; CPython %s", profile_text(d->profile, p->python_version));
+    bool fits = utf8_columns(line.s, line.len) + 2 + utf8_columns(who.s, who.len) <= style->width;
+    if (!fits && !style->full) {
+        shorten_program(&line, start);
+        fits = utf8_columns(line.s, line.len) + 2 + utf8_columns(who.s, who.len) <= style->width;
+    }
+    text_add_cut(out, line.s, line.len, style->full ? line.len : style->width - 1);
+    text_addf(out, fits ? ": %s\n" : ":\n  %s\n", who.s);
+    text_release(&who);
+    text_release(&line);
+}
+
+/* ---- alike processes ---- */
+
+/* Appends "rank 0-12, 14" and true if all N processes have a rank; else nothing. */
+static bool add_ranks(const struct dump *d, const size_t *firsts, size_t n, size_t most,
+                      struct text *out)
+{
+    long *ranks = xcalloc(n, sizeof *ranks);
+    size_t known = 0;
+    while (known < n && (ranks[known] = dumped_rank(d, &d->threads[firsts[known]])) >= 0)
+        known++;
+    if (known == n) {
+        text_add(out, "rank ");
+        number_ranges_add(ranks, n, most, out);
+    }
+    free(ranks);
+    return known == n;
+}
+
+static void add_pids(const struct dump *d, const size_t *firsts, size_t n, size_t most,
+                     struct text *out)
+{
+    long *pids = xcalloc(n, sizeof *pids);
+    for (size_t i = 0; i < n; i++)
+        pids[i] = d->threads[firsts[i]].pid;
+    number_ranges_add(pids, n, most, out);
+    free(pids);
+}
+
+/* What the main threads of some alike processes do. */
+struct deed {
+    struct text place; /* without its line, as which they are compared */
+    struct text words;
+    size_t *firsts;
+    size_t n, capacity;
+    bool launches;
+};
+
+static void add_deed(const struct dump *d, size_t first, const struct dump_style *style,
+                     struct deed *deeds, size_t *n)
+{
+    const struct dumped *t = &d->threads[first];
+    struct deed made = {.launches = dumped_launches(d, t)};
+    size_t i = 0;
+    text_add(&made.place, "");
+    dump_words_state(d, t, style, false, &made.place);
+    text_add(&made.words, made.place.s);
+    dump_words_place(d, t, false, &made.place);
+    dump_words_place(d, t, true, &made.words);
+    while (i < *n && !str_eq(deeds[i].place.s, made.place.s))
+        i++;
+    struct deed *deed = &deeds[i];
+    if (i == *n) {
+        *deed = made;
+        ++*n;
+    } else {
+        if (!str_eq(deed->words.s, made.words.s)) {
+            text_clear(&deed->words);
+            text_add(&deed->words, deed->place.s);
+        }
+        text_release(&made.place);
+        text_release(&made.words);
+    }
+    deed->firsts = array_reserve(deed->firsts, &deed->capacity, deed->n + 1, sizeof *deed->firsts);
+    deed->firsts[deed->n++] = first;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct deed *x = a;
+    const struct deed *y = b;
+    if (x->launches != y->launches)
+        return x->launches ? 1 : -1;
+    if (x->n != y->n)
+        return x->n < y->n ? -1 : 1;
+    return (x->firsts[0] > y->firsts[0]) - (x->firsts[0] < y->firsts[0]);
+}
+
+/* "  rank 13: in read of /data/x, load_batch train.py:5" */
+static void add_deed_line(const struct dump *d, const struct deed *deed, bool ranks,
+                          struct text *out)
+{
+    text_add(out, "  ");
+    if (deed->n > MOST_NAMED)
+        text_addf(out, "%zu %s", deed->n, ranks ? "ranks" : "processes");
+    else if (!add_ranks(d, deed->firsts, deed->n, deed->n, out))
+        add_pids(d, deed->firsts, deed->n, deed->n, out);
+    text_add(out, ": ");
+    if (deed->n > 1)
+        dump_words_plural(deed->words.s, out);
+    else
+        text_add(out, deed->words.s);
+    text_add(out, "\n");
+}
+
+/* Says what HEAD's main threads do, the fewest first: whose deed is rare is whom the others may
+ * wait for. */
+static void add_deeds(const struct dump *d, const struct head *head, bool ranks,
+                      const struct dump_style *style, struct text *out)
+{
+    struct deed *deeds = xcalloc(head->n, sizeof *deeds);
+    size_t n = 0;
+    size_t left_out = 0;
+    for (size_t i = 0; i < head->n; i++)
+        add_deed(d, head->firsts[i], style, deeds, &n);
+    qsort(deeds, n, sizeof *deeds, by_number);
+    for (size_t i = 0; i < n; i++) {
+        if (i < MOST_DEEDS - 1 || i + 1 == n)
+            add_deed_line(d, &deeds[i], ranks, out);
+        else
+            left_out += deeds[i].n;
+        free(deeds[i].firsts);
+        text_release(&deeds[i].place);
+        text_release(&deeds[i].words);
+    }
+    if (left_out)
+        text_addf(out, "  %zu %s: elsewhere\n", left_out, ranks ? "ranks" : "processes");
+    free(deeds);
+}
+
+/* "  rank 0-63: 17000-17063", and what their main threads do. */
+static void add_alike(const struct dump *d, const struct head *head, const struct dump_style *style,
+                      struct text *out)
+{
+    size_t most = style->full ? head->n : 8;
+    struct text lines = {0};
+    text_add(&lines, "  ");
+    bool ranks = add_ranks(d, head->firsts, head->n, most, &lines);
+    text_add(&lines, ranks ? ": " : "");
+    add_pids(d, head->firsts, head->n, most, &lines);
+    text_add(&lines, "\n");
+    add_deeds(d, head, ranks, style, &lines);
+    dump_words_lines(lines.s, 4, style->width, out);
+    text_release(&lines);
+}
+
+void dump_heads_add(const struct dump *d, const struct dump_style *style, struct text *out)
+{
+    struct heads heads = {0};
+    struct text wrong = {0};
+    find_heads(d, &heads);
+    for (size_t i = 0; i < heads.n; i++) {
+        const struct head *head = &heads.items[i];
+        bool fold = head->n >= ALIKE;
+        for (size_t k = 0; k < (fold ? 1 : head->n); k++)
+            add_line(d, head, fold ? head->n : 1, &head->firsts[k], style, out);
+        if (fold)
+            add_alike(d, head, style, out);
+        free(head->firsts);
+    }
+    free(heads.items);
+    text_add(&wrong, "");
+    dump_waits_print(d, &wrong);
+    dump_words_lines(wrong.s, 12, style->width, out);
+    text_release(&wrong);
+}
