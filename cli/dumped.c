@@ -98,7 +98,7 @@ long dumped_rank(const struct dump *d, const struct dumped *t)
 {
     size_t len = 0;
     process_id process = profile_see_thread(d->profile, t->thread)->process;
-    const char *rank = process_rank(d->profile, process, &len);
+    const char *rank = process_own_rank(d->profile, process, &len);
     return rank ? strtol(rank, NULL, 10) : -1;
 }
 

@@ -35,16 +35,14 @@ bool followed_is_launcher(struct recording *r, pid_t pid, int64_t before_ns)
 /* "rank0 17000", "17000 (python3)" */
 static void add_process(struct text *out, const struct profile *p, process_id id)
 {
-    const struct profile_process *process = profile_see_process(p, id);
-    const char *comm = profile_text(p, process->comm);
+    pid_t pid = profile_see_process(p, id)->pid;
     char *name = name_of_process(p, id);
-    if (strncmp(name, "rank", 4) == 0) {
-        text_addf(out, "%s %d", name, process->pid);
-    } else {
-        text_addf(out, "%d (", process->pid);
-        text_add_tame(out, comm, strlen(comm));
-        text_add(out, ")");
-    }
+    char *title = title_of_process(p, id);
+    if (process_is_rank(p, id))
+        text_addf(out, "%s %d", name, pid);
+    else
+        text_addf(out, "%d (%s)", pid, title);
+    free(title);
     free(name);
 }
 

@@ -387,6 +387,8 @@ static int finish(struct record *r)
         bool whole = true;
         if (error != -ECANCELED) {
             report_answer(r->recording, &r->options->view, r->options->verbose > 0);
+            if (r->options->verbose || r->options->stats)
+                report_processes(p, &r->options->view);
             whole = quality_report(p) && !r->one_missing;
             tell_of_others(r);
         }

@@ -9,6 +9,7 @@
 #include "cli/terminal.h"
 #include "profile/metric_info.h"
 #include "summary/findings.h"
+#include "summary/process_tree.h"
 
 uint32_t report_python_threads(const struct profile *p)
 {
@@ -120,6 +121,48 @@ void report_answer(struct recording *r, const struct view_options *view, bool ru
     findings_release(&findings);
     table_release(&table);
     groups_release(&groups);
+}
+
+static void add_process_row(const struct process_row *row, size_t columns, struct text *out)
+{
+    struct text label = {0};
+    text_addf(&label, "%*s%s", 2 * (int)row->depth, "", row->label);
+    text_add(out, "  ");
+    text_add_cut(out, label.s, label.len, columns);
+    size_t used = utf8_columns(label.s, label.len);
+    text_addf(out, "%*s", used < columns ? (int)(columns - used) : 0, "");
+    text_addf(out, " %8.2f %8.2f %8.2f %8.2f %8.2f\n", (double)row->start_ns / NS_PER_S,
+              (double)row->end_ns / NS_PER_S, (double)row->run_ns / NS_PER_S,
+              (double)row->wait_cpu_ns / NS_PER_S, (double)row->blocked_ns / NS_PER_S);
+    if (row->short_children_ns >= NS_PER_S / 100)
+        text_addf(out, "  %*schildren too short to sample: run %.2f s\n", 2 * (int)row->depth + 2,
+                  "", (double)row->short_children_ns / NS_PER_S);
+    text_release(&label);
+}
+
+void report_processes(const struct profile *p, const struct view_options *options)
+{
+    enum { COLUMNS = 32, MOST_DEPTH = 12 };
+    struct text out = {0};
+    struct thread_summaries threads;
+    struct process_tree tree;
+    if (profile_process_count(p) < 2)
+        return;
+    struct view *view = view_new(p, options);
+    thread_summaries_init(&threads, p, view);
+    process_tree_init(&tree, p, &threads);
+    text_addf(&out, "  %-*s %8s %8s %8s %8s %8s\n", COLUMNS, "process, in seconds", "start", "end",
+              "run", "wait-cpu", "blocked");
+    for (size_t i = 0; i < tree.n; i++) {
+        tree.rows[i].depth = tree.rows[i].depth < MOST_DEPTH ? tree.rows[i].depth : MOST_DEPTH;
+        if (tree.rows[i].n_threads)
+            add_process_row(&tree.rows[i], COLUMNS, &out);
+    }
+    terminal_block(out.s);
+    text_release(&out);
+    process_tree_release(&tree);
+    thread_summaries_release(&threads);
+    view_free(view);
 }
 
 /* "  held_share                   0.53 %" */

@@ -9,26 +9,17 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "exporter/json.h"
+#include "exporter/profile_plan.h"
 #include "exporter/timeline.h"
 #include "exporter/wallspy_block.h"
 #include "summary/thread_summary.h"
 
 /* What the page opens, by trial in Chromium with speedscope 1.25: 2000 frames pass and 3000
  * overflow its stack; 1.1 M nodes (each sample adds those it does not share with the one before)
- * take 1.6 s and 0.7 GB; 1000 profiles of 200 samples take 7 s. */
+ * take 1.6 s and 0.7 GB. */
 enum {
     MAX_DEPTH = 1000,
     MAX_NODES = 1000000,
-    MAX_PROFILES = 250,
-};
-
-/* One profile of the file: the threads [first, last) of the summaries. */
-struct file_profile {
-    char *name;
-    size_t first, last;
-    enum weight weight;
-    bool ordered; /* by time, on the common axis; else aggregated */
-    bool rooted;  /* each thread's label as root frame */
 };
 
 /* How much was given up to hold the budget; zero: nothing. */
@@ -49,108 +40,25 @@ struct document {
     struct export_notes *notes;
     struct paths *paths;
     struct thread_summaries summaries;
-    size_t n_active;
+    struct profile_plan plan;
     uint32_t *roots;  /* root frame by place in the summaries */
     uint32_t *frames; /* number_frames() */
-    struct file_profile *profiles;
-    size_t n_profiles, profiles_capacity;
     struct coarseness coarse;
 };
 
-/* ---- which profiles ---- */
-
-static void add_profile(struct document *d, struct file_profile profile)
-{
-    d->profiles =
-        array_reserve(d->profiles, &d->profiles_capacity, d->n_profiles + 1, sizeof *d->profiles);
-    d->profiles[d->n_profiles++] = profile;
-}
-
-static void add_line(struct document *d, size_t i)
-{
-    add_profile(d,
-                (struct file_profile){.name = xasprintf("%s | wall", d->summaries.threads[i].label),
-                                      .first = i,
-                                      .last = i + 1,
-                                      .ordered = !d->summaries.threads[i].thread->n_folded});
-}
-
-static void add_all(struct document *d, const char *name, size_t last, enum weight weight)
-{
-    add_profile(d, (struct file_profile){
-                       .name = xstrdup(name), .last = last, .weight = weight, .rooted = true});
-}
-
-static size_t group_end(const struct document *d, size_t first)
-{
-    size_t end = first + 1;
-    while (end < d->summaries.n &&
-           str_eq(d->summaries.threads[end].group, d->summaries.threads[first].group))
-        end++;
-    return end;
-}
-
-static size_t count_threads(const struct document *d, size_t first, size_t last)
-{
-    size_t n = 0;
-    for (size_t i = first; i < last; i++)
-        n += d->summaries.threads[i].n_threads;
-    return n;
-}
-
-/* "60 idle: omp worker", of the idle threads [FIRST, LAST). */
-static char *idle_name(const struct document *d, size_t first, size_t last)
-{
-    const struct thread_summary *t = &d->summaries.threads[first];
-    size_t n = count_threads(d, first, last);
-    if (!str_eq(t->group, d->summaries.threads[last - 1].group))
-        return xasprintf("%zu idle: others", n);
-    return xasprintf("%zu idle: %s", n, n == 1 ? t->label : t->group);
-}
-
-static void add_idle(struct document *d)
-{
-    for (size_t first = d->n_active; first < d->summaries.n;) {
-        size_t last = d->n_profiles < MAX_PROFILES - 1 ? group_end(d, first) : d->summaries.n;
-        add_profile(d, (struct file_profile){
-                           .name = idle_name(d, first, last), .first = first, .last = last});
-        first = last;
-    }
-}
-
-static void plan_profiles(struct document *d)
-{
-    enum { MAX_LINES = MAX_PROFILES - 50 }; /* leaves room for the groups of idle ones */
-    while (d->n_active < d->summaries.n && !d->summaries.threads[d->n_active].idle)
-        d->n_active++;
-    if (d->n_active)
-        add_line(d, 0);
-    add_all(d, "ALL active | wall", d->n_active, WEIGHT_WALL);
-    add_all(d, "ALL | cpu", d->summaries.n, WEIGHT_CPU);
-    add_all(d, "ALL | off-cpu", d->summaries.n, WEIGHT_OFF_CPU);
-    size_t i = 1;
-    for (; i < d->n_active && i < MAX_LINES; i++)
-        add_line(d, i);
-    if (i < d->n_active)
-        add_profile(d, (struct file_profile){.name = xasprintf("%zu less active | wall",
-                                                               count_threads(d, i, d->n_active)),
-                                             .first = i,
-                                             .last = d->n_active,
-                                             .rooted = true});
-    add_idle(d);
-}
+/* ---- root frames ---- */
 
 /* Idle threads share the root frame of their group: they would bury the others. */
 static void add_roots(struct document *d)
 {
     d->roots = xcalloc(d->summaries.n, sizeof *d->roots);
     for (size_t i = 0; i < d->summaries.n; i++) {
-        if (i < d->n_active) {
+        if (i < d->plan.n_active) {
             d->roots[i] = paths_add_frame(d->paths, d->summaries.threads[i].label);
             continue;
         }
-        size_t end = group_end(d, i);
-        char *name = idle_name(d, i, end);
+        size_t end = profile_plan_group_end(&d->summaries, i);
+        char *name = profile_plan_idle_name(&d->summaries, i, end);
         for (size_t first = i; i < end; i++)
             d->roots[i] = first == i ? paths_add_frame(d->paths, name) : d->roots[first];
         i = end - 1;
@@ -182,7 +90,12 @@ static void for_each_part(const struct document *d, const struct file_profile *p
                           void *ctx)
 {
     for (size_t first = profile->first; first < profile->last;) {
+        process_id process = d->summaries.threads[first].thread->process;
         size_t last = profile->last;
+        if (profile->process.ix && profile->process.ix != process.ix) {
+            first++;
+            continue;
+        }
         if (profile->rooted)
             for (last = first + 1; last < profile->last && d->roots[last] == d->roots[first];)
                 last++;
@@ -238,8 +151,8 @@ static uint64_t other_bytes(const struct document *d)
 static bool fits(const struct document *d)
 {
     struct costing c = {.d = d, .cost.bytes = other_bytes(d)};
-    for (size_t i = 0; i < d->n_profiles && is_affordable(&c); i++)
-        for_each_part(d, &d->profiles[i], add_cost, &c);
+    for (size_t i = 0; i < d->plan.n && is_affordable(&c); i++)
+        for_each_part(d, &d->plan.profiles[i], add_cost, &c);
     return is_affordable(&c);
 }
 
@@ -310,12 +223,12 @@ static void add_notes(struct document *d)
 {
     d->notes->stacks_shortened = paths_shortened(d->paths);
     note_coarseness(d);
-    for (size_t i = 0; i < d->n_profiles && d->coarse.bucket_ns; i++) {
-        if (!d->profiles[i].ordered && !d->coarse.fold_one_part)
+    for (size_t i = 0; i < d->plan.n && d->coarse.bucket_ns; i++) {
+        if (!d->plan.profiles[i].ordered && !d->coarse.fold_one_part)
             continue;
-        char *name = xasprintf("%s (%s)", d->profiles[i].name, d->notes->coarsened);
-        free(d->profiles[i].name);
-        d->profiles[i].name = name;
+        char *name = xasprintf("%s (%s)", d->plan.profiles[i].name, d->notes->coarsened);
+        free(d->plan.profiles[i].name);
+        d->plan.profiles[i].name = name;
     }
 }
 
@@ -430,13 +343,16 @@ static void write_profile(struct json *j, const struct document *d,
     free(w.weights_us);
 }
 
-/* The main thread's profile, the first, shows nothing if that only waits for others. */
+/* The main thread's profile, the first of a single process, shows nothing if that only waits for
+ * others. */
 static int64_t opening_profile(const struct document *d)
 {
     size_t i = 0;
-    while (i < d->n_active && timeline_is_one_wait(d->paths, d->summaries.threads[i].thread))
+    if (d->plan.several)
+        return 0;
+    while (i < d->plan.n_active && timeline_is_one_wait(d->paths, d->summaries.threads[i].thread))
         i++;
-    return i > 0 && i < d->n_active;
+    return i > 0 && i < d->plan.n_active;
 }
 
 static void write_document(struct json *j, const struct document *d)
@@ -458,8 +374,8 @@ static void write_document(struct json *j, const struct document *d)
     json_newline(j);
     json_key(j, "profiles");
     json_array(j);
-    for (size_t i = 0; i < d->n_profiles; i++)
-        write_profile(j, d, &d->profiles[i]);
+    for (size_t i = 0; i < d->plan.n; i++)
+        write_profile(j, d, &d->plan.profiles[i]);
     json_end_array(j);
     json_end_object(j);
 }
@@ -473,16 +389,14 @@ int speedscope_write(const struct profile *p, struct view *v, uint64_t max_bytes
                          .notes = ret_notes,
                          .paths = paths_new(p, v, MAX_DEPTH)};
     thread_summaries_init(&d.summaries, p, v);
-    plan_profiles(&d);
+    profile_plan_init(&d.plan, p, &d.summaries);
     add_roots(&d);
     coarsen(&d);
     add_notes(&d);
     d.frames = number_frames(&d);
     struct json j = {.out = out};
     write_document(&j, &d);
-    while (d.n_profiles)
-        free(d.profiles[--d.n_profiles].name);
-    free(d.profiles);
+    profile_plan_release(&d.plan);
     free(d.roots);
     free(d.frames);
     thread_summaries_release(&d.summaries);

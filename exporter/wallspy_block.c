@@ -1,10 +1,13 @@
 #include "exporter/wallspy_block.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/text.h"
 #include "profile/metric_info.h"
 #include "summary/findings.h"
+#include "summary/process_name.h"
+#include "summary/process_tree.h"
 
 static void text_or_null(struct json *j, const struct profile *p, const char *key, string_id text)
 {
@@ -169,16 +172,46 @@ static void write_children(struct json *j, const struct profile *p,
     json_end_array(j);
 }
 
-static void write_processes(struct json *j, const struct profile *p, process_id only)
+/* Who it is among the others. */
+static void write_kin(struct json *j, const struct profile *p, const struct process_row *row)
 {
-    for (uint32_t i = 1; i <= profile_process_count(p); i++) {
-        const struct profile_process *process = profile_see_process(p, (process_id){i});
-        if (only.ix && only.ix != i)
-            continue;
+    const struct profile_process *process = profile_see_process(p, row->id);
+    size_t len = 0;
+    const char *rank = process_own_rank(p, row->id, &len);
+    if (process->parent.ix)
+        json_int_field(j, "parent_pid", profile_see_process(p, process->parent)->pid);
+    if (rank)
+        json_int_field(j, "rank", strtol(rank, NULL, 10));
+}
+
+/* What its threads did together. */
+static void write_totals(struct json *j, const struct process_row *row)
+{
+    json_int_field(j, "threads_sampled", (int64_t)row->n_threads);
+    json_bool_field(j, "ended", row->ended);
+    json_int_field(j, "start_ns", row->start_ns);
+    json_int_field(j, "end_ns", row->end_ns);
+    json_int_field(j, "run_ns", row->run_ns);
+    json_int_field(j, "wait_cpu_ns", row->wait_cpu_ns);
+    json_int_field(j, "blocked_ns", row->blocked_ns);
+    if (row->short_children_ns)
+        json_int_field(j, "short_children_cpu_ns", row->short_children_ns);
+}
+
+static void write_processes(struct json *j, const struct profile *p,
+                            const struct thread_summaries *s)
+{
+    struct process_tree tree;
+    process_tree_init(&tree, p, s);
+    for (size_t i = 0; i < tree.n; i++) {
+        const struct profile_process *process = profile_see_process(p, tree.rows[i].id);
         json_newline(j);
         json_object(j);
         json_int_field(j, "pid", process->pid);
+        write_kin(j, p, &tree.rows[i]);
         text_or_null(j, p, "comm", process->comm);
+        if (process->title.ix && process->title.ix != process->comm.ix)
+            text_or_null(j, p, "title", process->title);
         text_or_null(j, p, "command", process->command);
         if (process->environment.ix)
             text_or_null(j, p, "environment", process->environment);
@@ -192,8 +225,10 @@ static void write_processes(struct json *j, const struct profile *p, process_id 
         if (process->children_cpu_ns)
             json_int_field(j, "children_cpu_ns", process->children_cpu_ns);
         write_children(j, p, process);
+        write_totals(j, &tree.rows[i]);
         json_end_object(j);
     }
+    process_tree_release(&tree);
 }
 
 static void write_thread(struct json *j, const struct profile *p, const struct thread_summary *t)
@@ -276,7 +311,7 @@ void wallspy_block_write(struct json *j, const struct profile *p, const struct t
     json_newline(j);
     json_key(j, "processes");
     json_array(j);
-    write_processes(j, p, s->only);
+    write_processes(j, p, s);
     json_end_array(j);
     json_newline(j);
     json_key(j, "threads");

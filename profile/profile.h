@@ -67,9 +67,11 @@ uint32_t profile_stack_count(const struct profile *p);
 
 struct profile_process {
     pid_t pid;
+    process_id parent; /* that it had when it was met; none: that is not recorded */
     string_id command; /* the argument vector as one line, secrets masked */
     string_id comm;
-    string_id environment;    /* the few variables of it that are kept, "NAME=value …" */
+    string_id title;       /* what it calls itself now (setproctitle, prctl), at first its `comm` */
+    string_id environment; /* the few variables of it that are kept, "NAME=value …" */
     string_id python_version; /* none: no Python */
     string_id python_note;    /* why Python frames are missing, if they are */
     struct profile_cpu_limits cpu_limits;

@@ -16,6 +16,7 @@ enum {
     MAX_COMPARED = 500, /* threads; later ones are alike if they are called alike */
     LISTED_PARTS = 50,  /* a place with less than one of so many parts of a thread's time is none */
     NAMED_AT_MOST = 3,  /* members of a group, in a sentence */
+    LISTED_COLUMNS = 20, /* for a program's name and pids, in a row */
 };
 static const double compared_share = 0.10, allowed_difference = 0.15;
 
@@ -81,17 +82,20 @@ static bool alike(const struct distribution *x, const struct distribution *y)
 
 /* ---- names ---- */
 
-/* "rank1 main", "main 6823", "worker 6825", "70 ended: job" */
+/* "rank1 main", "cc1 6823", "main 6823", "worker 6825", "70 ended: job" */
 static char *label_of_one(const struct profile *p, const struct thread_summary *s)
 {
     struct text label = {0};
     char *process = name_of_process(p, s->thread->process);
-    bool rank = str_starts(process, "rank");
+    bool rank = *process && process_is_rank(p, s->thread->process);
     if (s->thread->n_folded)
         text_addf(&label, "%u ended: ", s->thread->n_folded);
     if (rank || (*process && !s->thread->main))
         text_addf(&label, "%s ", process);
-    text_add_tame(&label, s->name, strlen(s->name));
+    char *title = title_of_process(p, s->thread->process);
+    const char *name = *process && !rank && s->thread->main && *title ? title : s->name;
+    text_add_tame(&label, name, strlen(name));
+    free(title);
     if (!s->thread->n_folded && !(rank && s->thread->main))
         text_addf(&label, " %d", s->thread->tid);
     free(process);
@@ -104,11 +108,10 @@ static void add_noun_of_one(struct text *out, const struct profile *p,
 {
     char *process = name_of_process(p, s->thread->process);
     text_add(out, process);
-    if (*process && s->thread->main && !str_starts(process, "rank")) {
-        const char *comm = profile_text(p, profile_see_process(p, s->thread->process)->comm);
-        text_add(out, " (");
-        text_add_tame(out, comm, strlen(comm));
-        text_add(out, ")");
+    if (*process && s->thread->main && !process_is_rank(p, s->thread->process)) {
+        char *title = title_of_process(p, s->thread->process);
+        text_addf(out, *title ? " (%s)" : "", title);
+        free(title);
     }
     if (!*process || !s->thread->main) {
         text_add(out, *process ? "'s " : "");
@@ -133,14 +136,27 @@ static void add_listed(struct text *out, const struct profile *p, const struct t
     }
 }
 
-/* "8 parse threads" of "parse-*". */
-static void add_counted(struct text *out, const struct thread_group *g)
+/* Are all members ranks' main threads? */
+static bool is_of_ranks(const struct profile *p, const struct thread_group *g)
+{
+    size_t i = 0;
+    while (i < g->n && is_of_mains(g) && process_is_rank(p, g->threads[i]->thread->process))
+        i++;
+    return i == g->n;
+}
+
+/* "8 parse threads" of "parse-*", "63 ranks". */
+static void add_counted(struct text *out, const struct profile *p, const struct thread_group *g)
 {
     const char *stem = g->threads[0]->group;
     size_t len = strlen(stem);
     while (len && strchr("*-_ #:/.", stem[len - 1]))
         len--;
     text_addf(out, "%zu ", g->n_threads);
+    if (profile_process_count(p) > 1 && is_of_ranks(p, g)) {
+        text_add(out, "ranks");
+        return;
+    }
     text_add_tame(out, stem, len);
     text_add(out, is_of_mains(g) ? " processes" : len ? " threads" : "threads");
 }
@@ -155,6 +171,20 @@ static int by_age(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* "rank0, rank2 main", "cc1 17001, 17002" */
+static void add_mains(struct text *out, const struct profile *p, const struct thread_group *g)
+{
+    bool titled = !str_eq(g->threads[0]->group, g->threads[0]->name);
+    if (titled)
+        text_addf(out, "%s ", g->threads[0]->group);
+    for (size_t i = 0; i < g->n; i++) {
+        char *process = name_of_process(p, g->threads[i]->thread->process);
+        text_addf(out, "%s%s", i ? ", " : "", process);
+        free(process);
+    }
+    text_add(out, titled ? "" : " main");
+}
+
 static void name_group(struct thread_group *g, const struct profile *p)
 {
     struct text noun = {0};
@@ -167,20 +197,20 @@ static void name_group(struct thread_group *g, const struct profile *p)
     else if (g->n <= NAMED_AT_MOST && !folded)
         add_listed(&noun, p, g);
     else
-        add_counted(&noun, g);
+        add_counted(&noun, p, g);
     g->noun = noun.s;
     if (g->mixed) {
         g->label = xstrdup(noun.s);
     } else if (g->n == 1) {
         g->label = label_of_one(p, g->threads[0]);
     } else if (is_of_mains(g) && g->n <= NAMED_AT_MOST) {
-        for (size_t i = 0; i < g->n; i++) {
-            char *process = name_of_process(p, g->threads[i]->thread->process);
-            text_addf(&label, "%s%s", i ? ", " : "", process);
-            free(process);
-        }
-        text_add(&label, " main");
-        g->label = label.s;
+        add_mains(&label, p, g);
+        bool listed = utf8_columns(label.s, label.len) <= LISTED_COLUMNS || is_of_ranks(p, g);
+        g->label = listed ? label.s : xasprintf("%zu x %s", g->n_threads, g->threads[0]->group);
+        if (!listed)
+            text_release(&label);
+    } else if (is_of_ranks(p, g)) {
+        g->label = xasprintf("%zu ranks main", g->n_threads);
     } else {
         text_addf(&label, "%zu x ", g->n_threads);
         text_add_tame(&label, g->threads[0]->group, strlen(g->threads[0]->group));

@@ -60,7 +60,9 @@ static char *list_groups(const struct thread_group *g, size_t n)
     struct text list = {0};
     struct text tame = {0};
     for (size_t i = 0; i < n; i++) {
-        const char *name = g[i].n_threads > 1 ? g[i].threads[0]->group : g[i].threads[0]->name;
+        const struct thread_summary *first = g[i].threads[0];
+        bool by_group = g[i].n_threads > 1 || first->thread->main;
+        const char *name = by_group ? first->group : first->name;
         text_add(&list, i ? ", " : "");
         if (g[i].n_threads > 1)
             text_addf(&list, "%zu x ", g[i].n_threads);

@@ -143,19 +143,47 @@ static void name_thread(struct summarizing *s, struct thread_summary *t)
     }
     if (!t->name)
         t->name = xstrdup(*name ? name : "thread");
+}
+
+/* "rank1 main 17001", "cc1 17002 main", "main 17001" of the only process */
+static void label_thread(const struct summarizing *s, struct thread_summary *t)
+{
     struct text label = {0};
-    char *process_name = name_of_process(s->p, t->thread->process);
-    text_addf(&label, "%s%s", process_name, *process_name ? " " : "");
-    char *tid = xasprintf("%d", t->thread->tid);
+    char *process = label_of_process(s->p, t->thread->process);
+    bool numbered = *process && !process_is_rank(s->p, t->thread->process);
+    text_addf(&label, "%s%s", process, *process ? " " : "");
     if (t->thread->n_folded)
         text_addf(&label, "%u ended: %s", t->thread->n_folded, t->name);
-    else if (str_eq(process_name, tid)) /* "17001 main" */
+    else if (numbered && t->thread->main)
         text_add(&label, t->name);
     else
-        text_addf(&label, "%s %s", t->name, tid);
-    free(tid);
-    free(process_name);
+        text_addf(&label, "%s %d", t->name, t->thread->tid);
+    free(process);
     t->label = label.s;
+}
+
+/* Is TITLE just the name of the program that the process runs? */
+static bool is_program(const struct profile *p, process_id id, const char *title)
+{
+    const char *command = profile_text(p, profile_see_process(p, id)->command);
+    size_t len = strcspn(command, " ");
+    size_t title_len = strlen(title);
+    return len >= title_len && strncmp(command + len - title_len, title, title_len) == 0;
+}
+
+/* Main threads are alike if their processes are called alike; ranks are. */
+static void group_thread(const struct summarizing *s, struct thread_summary *t)
+{
+    struct text group = {0};
+    char *title = title_of_process(s->p, t->thread->process);
+    bool by_title = t->thread->main && *title && profile_process_count(s->p) > 1 &&
+                    !process_is_rank(s->p, t->thread->process);
+    if (by_title && is_program(s->p, t->thread->process, title))
+        text_add(&group, title); /* "python3.11" */
+    else
+        text_add_group(&group, by_title ? title : t->name);
+    free(title);
+    t->group = group.s;
 }
 
 /* Almost always: a worker that woke once to look around is idle all the same. */
@@ -167,9 +195,8 @@ static void summarize_thread(struct summarizing *s, struct thread_summary *t)
     int64_t sampled_ns = 0;
     add_up(s, t, &pool_ns, &sampled_ns);
     name_thread(s, t);
-    struct text group = {0};
-    text_add_group(&group, t->name);
-    t->group = group.s;
+    label_thread(s, t);
+    group_thread(s, t);
     bool pooled = pool_ns / IDLE_PERCENT >= sampled_ns / 100 && t->cpu_ns <= t->wall_ns / 100;
     t->idle = !t->thread->main && (t->active_ns == 0 || pooled);
     if (t->idle) {

@@ -15,8 +15,9 @@ struct thread_summary {
     const struct profile_thread *thread;
     char *name; /* "mge-worker"; "main"; the root function's if the thread has just its process's */
     char *label;      /* "mge-worker 6825", "70 ended: job"; with several processes after the
-                         process's name: "rank1 main 17001", "16990 loader 16995" */
-    char *group;      /* equal for threads that are called the same but for numbers: "worker-*" */
+                         process's name: "rank1 main 17001", "cc1 17002 main" */
+    char *group;      /* equal for threads that are called the same but for numbers: "worker-*"; of
+                         several processes' main threads "cc1", of ranks' "main" */
     size_t n_threads; /* that it stands for: 1, or those that were folded */
     int64_t wall_ns, active_ns;
     int64_t cpu_ns, runqueue_ns; /* within [0, wall_ns] together */

@@ -131,9 +131,8 @@ static thread_id thread_for(struct recording *r, struct target_process *s, const
         profile_get_thread(r->profile, s->main)->closed = false;
         return s->main;
     }
-    thread_id thread = profile_thread(
-        r->profile, s->id, m->tid, thread_names_read(&r->thread_names, r->profile, s->pid, m->tid),
-        m->time_ns - r->origin_ns);
+    string_id name = thread_names_read(&r->thread_names, r->profile, s->pid, m->tid);
+    thread_id thread = profile_thread(r->profile, s->id, m->tid, name, m->time_ns - r->origin_ns);
     bool main = m->tid == s->pid;
     profile_get_thread(r->profile, thread)->main = main;
     if (main)
@@ -184,10 +183,13 @@ static void describe_thread(struct recording *r, struct target_process *s,
 {
     profile_get_thread(r->profile, timeline->thread)->python |= built->python;
     bool seldom = (timeline->samples & (timeline->samples - 1)) != 0; /* no power of two */
-    struct text *name = &r->thread_names.python;
-    if (!seldom || s->execed_ns)
-        thread_names_tell(&r->thread_names, r->profile, timeline->thread, m->head.tid,
-                          stack_builder_thread_name(s, m, name) ? name : NULL);
+    struct text *python = &r->thread_names.python;
+    if (seldom && !s->execed_ns)
+        return;
+    string_id name = thread_names_tell(&r->thread_names, r->profile, timeline->thread, m->head.tid,
+                                       stack_builder_thread_name(s, m, python) ? python : NULL);
+    if (name.ix && m->head.tid == s->pid)
+        target_process_call(s, name);
 }
 
 static void on_sample(struct recording *r, struct target_process *s, const struct sample_message *m)

@@ -119,6 +119,20 @@ static void seek_tasks(struct target_process *s)
 
 /* ---- the process ---- */
 
+/* Processes are added parents first; the last one with a number is who has it now. */
+static process_id parent_of(const struct profile *p, pid_t pid)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_stat stat;
+    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
+    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0)
+        return (process_id){0};
+    uint32_t i = profile_process_count(p);
+    while (i && profile_see_process(p, (process_id){i})->pid != stat.ppid)
+        i--;
+    return (process_id){i};
+}
+
 int target_process_open(struct target_process **ret, pid_t pid, uint64_t start_ticks,
                         const struct target_shared *shared, struct err *err)
 {
@@ -142,7 +156,8 @@ int target_process_open(struct target_process **ret, pid_t pid, uint64_t start_t
     s->unwinder = unwinder_new(s->modules);
     s->symbolizer = symbolizer_new(s->profile, pid);
     symbolizer_set_internal(s->symbolizer, py_is_internal, py_is_jit_internal);
-    s->id = profile_process(s->profile, &(struct profile_process){.pid = pid});
+    const struct profile_process process = {.pid = pid, .parent = parent_of(s->profile, pid)};
+    s->id = profile_process(s->profile, &process);
     target_process_describe(s);
     *ret = s;
     return 0;
@@ -312,6 +327,25 @@ void target_process_exec(struct target_process *s, int64_t noticed_ns)
     target_process_describe(s);
 }
 
+/* The kernel's name has 15 bytes; who sets it to a title of more has that in place of the command
+ * line: "gunicorn: worker [app]". */
+void target_process_call(struct target_process *s, string_id comm)
+{
+    const char *name = profile_text(s->profile, comm);
+    struct text line = {0};
+    if (comm.ix == s->called.ix || !*name)
+        return;
+    s->called = comm;
+    if (strlen(name) == TASK_COMM_BYTES - 1)
+        command_line_of(s->pid, &line);
+    /* A program's name ends with its first argument's; a title may be several words. */
+    bool words = strpbrk(name, " :") != NULL;
+    size_t len = line.s && str_starts(line.s, name) ? words ? line.len : strcspn(line.s, " ") : 0;
+    profile_get_process(s->profile, s->id)->title =
+        len ? profile_string_n(s->profile, line.s, len) : comm;
+    text_release(&line);
+}
+
 void target_process_describe(struct target_process *s)
 {
     struct profile_process *process = profile_get_process(s->profile, s->id);
@@ -323,6 +357,7 @@ void target_process_describe(struct target_process *s)
     if (proc_read_comm(s->pid, 0, comm) >= 0)
         process->comm = profile_string(s->profile, comm);
     text_release(&line);
+    target_process_call(s, process->comm);
     string_id environment;
     if (facts_environment(s->profile, s->pid, &environment))
         profile_get_process(s->profile, s->id)->environment = environment;

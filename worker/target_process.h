@@ -49,6 +49,7 @@ struct target_process {
     struct sampler *sampler; /* borrowed */
     uint32_t number;         /* the sampler's */
     process_id id;
+    string_id called;           /* its main thread's name, as the profile's `title` has it */
     struct profile *profile;    /* borrowed */
     struct py_scratch *scratch; /* borrowed */
     struct mem *live;
@@ -111,6 +112,8 @@ frame_id target_process_native_frame(struct target_process *s, const struct nati
                                      const char *otherwise);
 /* Describes the process to the profile: command line, Python version. */
 void target_process_describe(struct target_process *s);
+/* Its main thread is called COMM now: so is the process. */
+void target_process_call(struct target_process *s, string_id comm);
 /* The profile's mount that PATH lies on, an absolute path as the process sees it, such as the link
  * of a descriptor; none: that cannot be told. */
 mount_id target_process_mount(struct target_process *s, const char *path);

@@ -21,18 +21,19 @@ string_id thread_names_read(struct thread_names *t, struct profile *p, pid_t pid
     return thread_names_intern(t, p, &t->kernel);
 }
 
-void thread_names_tell(struct thread_names *t, struct profile *p, thread_id id, pid_t tid,
-                       struct text *python)
+string_id thread_names_tell(struct thread_names *t, struct profile *p, thread_id id, pid_t tid,
+                            struct text *python)
 {
     struct profile_thread *thread = profile_get_thread(p, id);
     const struct profile_process *process = profile_see_process(p, thread->process);
     string_id name = thread_names_read(t, p, process->pid, tid);
     if (!name.ix)
-        return;
+        return name;
     if (thread->main || name.ix != process->comm.ix)
         thread->name = name;
     else if (python)
         thread->name = thread_names_intern(t, p, python);
+    return name;
 }
 
 void thread_names_release(struct thread_names *t)

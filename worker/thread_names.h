@@ -20,6 +20,6 @@ string_id thread_names_intern(struct thread_names *t, struct profile *p, struct 
 /* Gives thread ID, which is TID, its name.  PYTHON: what Python calls it, read just before; may be
  * changed; NULL: not known.  That counts if the kernel's name is only the program's, and if the
  * thread still lives: another may have taken over its pthread_t. */
-void thread_names_tell(struct thread_names *t, struct profile *p, thread_id id, pid_t tid,
-                       struct text *python);
+string_id thread_names_tell(struct thread_names *t, struct profile *p, thread_id id, pid_t tid,
+                            struct text *python);
 void thread_names_release(struct thread_names *t);

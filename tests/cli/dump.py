@@ -286,8 +286,9 @@ class Text(unittest.TestCase):
         head = " ".join(" ".join(block(lines, r"^4 x \S*python")).split())
         listed = ranges(pids)
         self.assertRegex(head, r"^4 x \S*python\S* \S+dump_target\.py rank: 8 threads, none of "
-                               rf"them ran in the 0\.5 s of this look rank 0-3: {listed} rank 2: "
-                               r"waits for a pipe whose other end \S.*, load_batch dump_target\.py:\d+ "
+                               rf"them ran in the 0\.5 s of this look rank 0-3: {listed} "
+                               r"rank 2: waits for a pipe whose other end \S.*, load_batch "
+                               r"dump_target\.py:\d+ "
                                r"rank 0, 1, 3: wait for a pipe \S.*, all_reduce "
                                r"dump_target\.py:\d+$")
         odd = block(lines, rf"^{c.pid} rank2 main +waits for a pipe whose other end")

@@ -137,8 +137,9 @@ START_TEST(launchers_come_last)
         int64_t cpu_ms;
         size_t first; /* of its children */
         const char *labels;
-    } cases[] = {
-        {0, 0, "main 20; main 10"}, {500, 0, "main 10; main 20"}, {0, 1, "main 10; main 20"}};
+    } cases[] = {{0, 0, "python 20; torchrun 10"},
+                 {500, 0, "torchrun 10; python 20"},
+                 {0, 1, "torchrun 10; python 20"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         b = builder_start(10, "torchrun");
         builder_run(&b, builder_thread(&b, 10, NULL), "f@/a.py:1:2 > wait4 [blocked]", 1000,
@@ -157,11 +158,70 @@ START_TEST(processes_without_a_rank_are_called_by_their_pids)
     rank(10, "OMP_NUM_THREADS=1", "f@/a.py:1:2 > futex [blocked]");
     rank(20, "", "g@/a.py:1:2 > read /mnt//x [blocked]");
     builder_run(&b, builder_thread(&b, 21, "loader"), "h@/a.py:1:2", 1000, 1000);
-    ck_assert_str_eq(grouped(1000), "main 10; main 20; 20 loader 21");
+    ck_assert_str_eq(grouped(1000), "python 10; python 20; 20 loader 21");
+    teardown();
+}
+END_TEST
+
+/* As rank() does, of process PARENT's child. */
+static process_id child(process_id parent, pid_t pid, const char *title, const char *environment,
+                        bool python)
+{
+    builder_process(&b, pid, title, environment);
+    builder_run(&b, builder_thread(&b, pid, NULL), "f@/a.py:1:2", 1000, 1000);
+    struct profile_process *process = profile_get_process(b.p, b.process);
+    process->parent = parent;
+    process->python_version = python ? profile_string(b.p, "3.12") : (string_id){0};
+    return b.process;
+}
+
+static void assert_label(process_id id, const char *label)
+{
+    char *found = label_of_process(b.p, id);
+    ck_assert_str_eq(found, label);
+    free(found);
+}
+
+/* The environment is inherited, by DataLoader workers and in Slurm jobs. */
+START_TEST(a_rank_is_who_has_it_from_its_launcher)
+{
+    b = builder_start(10, "torchrun");
+    process_id launcher = b.process;
+    profile_get_process(b.p, launcher)->environment = profile_string(b.p, "SLURM_PROCID=0");
+    process_id shell = child(launcher, 20, "sh", "RANK=0 SLURM_PROCID=0", false);
+    process_id rank = child(shell, 21, "python", "RANK=0 SLURM_PROCID=0", true);
+    process_id worker = child(rank, 22, "pt_data_worker", "RANK=0 SLURM_PROCID=0", true);
+    process_id other = child(launcher, 30, "python", "RANK=1 SLURM_PROCID=0", true);
+    assert_label(launcher, "torchrun 10");
+    assert_label(shell, "sh 20");
+    assert_label(rank, "rank0");
+    assert_label(worker, "pt_data_worker 22");
+    assert_label(other, "rank1");
+    profile_free(b.p);
+}
+END_TEST
+
+START_TEST(alike_processes_are_one_group)
+{
+    b = builder_start(10, "make");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!make > wait4 [blocked]", 1000, 0);
+    process_id make = b.process;
+    for (pid_t pid = 20; pid < 24; pid++)
+        (void)child(make, pid, "cc1", NULL, false);
+    (void)child(make, 30, "ld", NULL, false);
+    (void)child(make, 31, "ld", NULL, false);
+    ck_assert_str_eq(grouped(1000), "make 10; 4 x cc1; ld 30, 31");
+    teardown();
+    b = builder_start(10, "torchrun");
+    for (pid_t pid = 20; pid < 24; pid++)
+        (void)child(make, pid, "python", pid == 20 ? "RANK=0" : "RANK=1", true);
+    ck_assert_str_eq(grouped(1000), "4 ranks main");
+    ck_assert_str_eq(g.items[0].noun, "4 ranks");
     teardown();
 }
 END_TEST
 
 CHECK_MAIN("groups", 20, alike_threads_are_one_group, threads_that_differ_are_groups_of_their_own,
            small_places_do_not_count, idle_threads_need_only_the_same_pool, launchers_come_last,
-           ranks_are_grouped_and_named, processes_without_a_rank_are_called_by_their_pids)
+           ranks_are_grouped_and_named, processes_without_a_rank_are_called_by_their_pids,
+           a_rank_is_who_has_it_from_its_launcher, alike_processes_are_one_group)

@@ -1,0 +1,24 @@
+/* The processes of a profile as a tree, with what their threads did. */
+#pragma once
+
+#include "summary/thread_summary.h"
+
+struct process_row {
+    process_id id;
+    unsigned depth; /* 0: its parent is not in the profile */
+    char *label;    /* "rank1", "cc1 17001" */
+    size_t n_threads;
+    int64_t start_ns, end_ns;                /* of its first and its last thread */
+    int64_t run_ns, wait_cpu_ns, blocked_ns; /* sums over its threads */
+    int64_t short_children_ns; /* CPU time of children that it waited for and that are not recorded,
+                                  as far as the recorded ones leave any */
+    bool ended;                /* before the recording did */
+};
+struct process_tree {
+    struct process_row *rows; /* a parent, then its children in the order of their birth */
+    size_t n;
+};
+/* Of all processes of P that the summaries S have, which belong to P.  Borrows nothing. */
+void process_tree_init(struct process_tree *t, const struct profile *p,
+                       const struct thread_summaries *s);
+void process_tree_release(struct process_tree *t);
