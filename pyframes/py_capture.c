@@ -26,6 +26,7 @@ struct foreign_state {
 struct py_scratch {
     struct py_stack stack; /* the last capture's */
     uint8_t *datastack;    /* NULL: not prepared yet */
+    uint8_t code_object[PY_CODE_RECORD_SCRATCH_BYTES];
 };
 
 struct py_capture {
@@ -56,6 +57,7 @@ static void prepare(struct py_scratch *scratch)
     memset(scratch->stack.frames, 0, bytes);
     scratch->datastack = xmalloc(MAX_DATASTACK_BYTES);
     memset(scratch->datastack, 0, MAX_DATASTACK_BYTES);
+    memset(scratch->code_object, 0, sizeof scratch->code_object);
 }
 
 struct py_scratch *py_scratch_free(struct py_scratch *scratch)
@@ -76,7 +78,7 @@ struct py_capture *py_capture_new(const struct py_runtime *rt, struct py_scratch
     c->own_scratch = scratch ? NULL : py_scratch_new();
     c->scratch = scratch ? scratch : c->own_scratch;
     prepare(c->scratch);
-    c->codes = py_code_record_new(rt);
+    c->codes = py_code_record_new(rt, c->scratch->code_object);
     return c;
 }
 
@@ -125,6 +127,7 @@ static uint32_t add_foreign(const struct py_capture *c, uint64_t *states, uint32
 
 bool py_capture_tick(struct py_capture *c, struct mem *live)
 {
+    py_code_record_tick(c->codes);
     return py_states_tick(c->states, live);
 }
 

@@ -1,5 +1,6 @@
 #include "pyframes/py_code.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ enum {
     /* The standard library's longest has 60 KB; a generated module's may be 100 times longer. */
     MAX_LINETABLE_BYTES = 16 << 20,
     MAX_CODES = 1 << 18, /* for a program that makes code without end */
+    BATCH = 64,          /* code objects that are compared in one read */
     MAX_TRIES = 3,       /* to read an object that changes meanwhile */
     CODE_UNIT_BYTES = 2,
     MAX_COPIES = 1024, /* known copies of one code object's bytecode */
@@ -62,6 +64,8 @@ struct py_codes {
     uint64_t changes;
 };
 
+static_assert((int)BATCH <= (int)MEM_MAX_SPANS, "one read");
+
 struct py_codes *py_codes_new(const struct py_runtime *rt, struct mem *live,
                               struct profile *profile)
 {
@@ -71,7 +75,7 @@ struct py_codes *py_codes_new(const struct py_runtime *rt, struct mem *live,
     c->profile = profile;
     c->window = py_code_key_bytes(&rt->layout);
     c->work_left = MAX_WORK_BYTES;
-    c->windows = xmalloc(c->window * MEM_MAX_SPANS);
+    c->windows = xmalloc(c->window * BATCH);
     return c;
 }
 
@@ -132,8 +136,8 @@ static size_t take_slot(struct py_codes *c)
 struct batch {
     int64_t taken_ns; /* the capture */
     size_t n;
-    size_t codes[MEM_MAX_SPANS];
-    struct mem_span spans[MEM_MAX_SPANS];
+    size_t codes[BATCH];
+    struct mem_span spans[BATCH];
 };
 
 /* Compares code object IX with WINDOW, what live memory has at its address at NOW_NS.  If there is
@@ -184,7 +188,7 @@ void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
                     const struct py_stack *stack)
 {
     struct batch batch;
-    batch.n = 0; /* its arrays of 32 KB stay as they are */
+    batch.n = 0; /* its arrays stay as they are */
     batch.taken_ns = taken_ns;
     c->round++;
     c->taken_ns = taken_ns;
@@ -201,7 +205,7 @@ void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
             continue;
         batch.codes[batch.n] = ix;
         batch.spans[batch.n++] = (struct mem_span){c->codes[ix].addr, window, c->window};
-        if (batch.n == MEM_MAX_SPANS)
+        if (batch.n == BATCH)
             check_batch(c, &batch);
     }
     check_batch(c, &batch);

@@ -1,5 +1,5 @@
-/* The set of code objects that were seen has a fixed size: if more are in progress, some are
- * recorded more than once. */
+/* The set of code objects that were seen grows to a largest size, since most of many processes run
+ * few: if more are in progress, some are recorded more than once. */
 #include "pyframes/py_code_record.h"
 
 #include <stdlib.h>
@@ -11,8 +11,10 @@
 #include "pyframes/py_string.h"
 
 enum {
-    ROWS = 2048,
-    ROW_ENTRIES = 4,  /* an address has its place in one row */
+    FIRST_ROWS = 64, /* 8 KB */
+    MOST_ROWS = 2048,
+    GROWTH = 4, /* the entries of one row then have as many rows as there are entries in it */
+    ROW_ENTRIES = GROWTH, /* an address has its place in one row */
     MAX_NEW = 64,     /* objects recorded in one capture: all of a program that is just beginning */
     MAX_CHECKS = 128, /* keys read again in one capture */
     /* The key of an object that stayed the same for N captures is read again after N / 16 more. */
@@ -22,7 +24,8 @@ enum {
      * for so many captures all keys are read. */
     CHURNING_REPLACED = 1024,
     CHURNING_NEW = 64,
-    MAX_LINETABLE_BYTES = 32 << 10, /* longer ones are left to the worker */
+    /* Longer ones are left to the worker. */
+    MAX_LINETABLE_BYTES = PY_CODE_RECORD_SCRATCH_BYTES,
 };
 
 struct seen {
@@ -40,22 +43,59 @@ struct py_code_record {
     uint32_t round;
     uint32_t churning_until;  /* before this capture all keys are read */
     unsigned n_new, n_checks; /* in this round */
-    struct seen rows[ROWS][ROW_ENTRIES];
-    /* Nobody looks at what is read into this: RECORDING keeps it. */
-    uint8_t scratch[MAX_LINETABLE_BYTES];
+    struct seen (*rows)[ROW_ENTRIES];
+    size_t n_rows;
+    bool crowded;     /* an entry had to give way to another */
+    uint8_t *scratch; /* nobody looks at what is read into this: RECORDING keeps it */
 };
 
-struct py_code_record *py_code_record_new(const struct py_runtime *rt)
+/* Touched now: page faults would lengthen a hold. */
+static void make_rows(struct py_code_record *r, size_t n)
 {
-    struct py_code_record *r = xmalloc(sizeof *r);
-    memset(r, 0, sizeof *r); /* touched now: page faults would lengthen a hold */
+    r->rows = xmalloc(n * sizeof *r->rows);
+    memset(r->rows, 0, n * sizeof *r->rows);
+    r->n_rows = n;
+}
+
+struct py_code_record *py_code_record_new(const struct py_runtime *rt, uint8_t *scratch)
+{
+    struct py_code_record *r = xcalloc(1, sizeof *r);
     r->rt = rt;
     r->key_bytes = py_code_key_bytes(&rt->layout);
+    r->scratch = scratch;
+    make_rows(r, FIRST_ROWS);
     return r;
+}
+
+static struct seen *row_of(struct py_code_record *r, uint64_t addr)
+{
+    return r->rows[hash_u64(addr) % r->n_rows];
+}
+
+void py_code_record_tick(struct py_code_record *r)
+{
+    struct seen(*old)[ROW_ENTRIES] = r->rows;
+    size_t n = r->n_rows;
+    if (!r->crowded || n == MOST_ROWS)
+        return;
+    r->crowded = false;
+    make_rows(r, n * GROWTH < MOST_ROWS ? n * GROWTH : MOST_ROWS);
+    for (size_t i = 0; i < n * ROW_ENTRIES; i++) {
+        const struct seen *e = &old[i / ROW_ENTRIES][i % ROW_ENTRIES];
+        struct seen *to = row_of(r, e->addr);
+        while (e->addr && to->addr)
+            to++; /* a row is filled from one of before, which has no more */
+        if (e->addr)
+            *to = *e;
+    }
+    free(old);
 }
 
 struct py_code_record *py_code_record_free(struct py_code_record *r)
 {
+    if (!r)
+        return NULL;
+    free(r->rows);
     free(r);
     return NULL;
 }
@@ -63,7 +103,7 @@ struct py_code_record *py_code_record_free(struct py_code_record *r)
 /* The entry of ADDR; if it has none, the entry of its row that was not seen for longest. */
 static struct seen *entry_of(struct py_code_record *r, uint64_t addr)
 {
-    struct seen *row = r->rows[hash_u64(addr) % ROWS];
+    struct seen *row = row_of(r, addr);
     struct seen *oldest = row;
     for (struct seen *e = row; e < row + ROW_ENTRIES; e++) {
         if (e->addr == addr)
@@ -86,6 +126,7 @@ static bool read_key(struct py_code_record *r, struct mem *recording, uint64_t a
 static void record(struct py_code_record *r, struct mem *recording, struct seen *e, uint64_t addr,
                    const struct py_code_key *key)
 {
+    r->crowded |= e->addr && e->addr != addr;
     const struct py_layout *l = &r->rt->layout;
     uint64_t data;
     size_t len;
@@ -93,7 +134,7 @@ static void record(struct py_code_record *r, struct mem *recording, struct seen 
         (void)mem_read(recording, data, r->scratch, len);
     if (py_string_find(l, recording, key->filename, &data, &len) == 0)
         (void)mem_read(recording, data, r->scratch, len);
-    if (py_bytes_find(l, recording, key->linetable, sizeof r->scratch, &data, &len) == 0)
+    if (py_bytes_find(l, recording, key->linetable, MAX_LINETABLE_BYTES, &data, &len) == 0)
         (void)mem_read(recording, data, r->scratch, len);
     *e = (struct seen){.addr = addr, .key = py_code_key_hash(key), .recorded = r->round};
     r->n_new++;

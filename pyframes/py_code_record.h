@@ -4,8 +4,14 @@
 
 #include "pyframes/py_walk.h"
 
+enum { PY_CODE_RECORD_SCRATCH_BYTES = 32 << 10 };
+
 struct py_code_record;
-struct py_code_record *py_code_record_new(const struct py_runtime *rt); /* borrows RT */
+/* Borrows both.  SCRATCH: that many bytes, which several may share. */
+struct py_code_record *py_code_record_new(const struct py_runtime *rt, uint8_t *scratch);
+/* To be called between captures, with no thread held: makes room where it was short.  It takes 8 KB
+ * at first, and 256 at most. */
+void py_code_record_tick(struct py_code_record *r);
 /* While the thread of STACK cannot move: reads through RECORDING, which keeps every byte, what
  * py_code_resolve() needs of the code objects that were not seen yet.  That costs some 3 µs each,
  * so one capture records a few and leaves the others to the next.  Another object may take the

@@ -80,7 +80,8 @@ static int get_proc_name(unw_addr_space_t space, unw_word_t addr, char *buf, siz
 
 /* NOLINTEND(readability-non-const-parameter) */
 
-struct libunwind *libunwind_new(struct modules *modules)
+/* It takes 26 KB, and few processes ever need it. */
+static unw_addr_space_t new_space(void)
 {
     unw_accessors_t accessors = {
         .find_proc_info = find_proc_info,
@@ -92,9 +93,13 @@ struct libunwind *libunwind_new(struct modules *modules)
         .resume = resume,
         .get_proc_name = get_proc_name,
     };
+    return unw_create_addr_space(&accessors, 0);
+}
+
+struct libunwind *libunwind_new(struct modules *modules)
+{
     struct libunwind *o = xcalloc(1, sizeof *o);
     o->modules = modules;
-    o->space = unw_create_addr_space(&accessors, 0);
     return o;
 }
 
@@ -110,6 +115,7 @@ int libunwind_step(struct libunwind *o, struct stack_view *view, const struct re
     unw_cursor_t cursor;
     o->view = view;
     o->regs = frame;
+    o->space = o->space ? o->space : new_space();
     if (!o->space || unw_init_remote(&cursor, o->space, o) < 0 || unw_step(&cursor) <= 0)
         return -ENOENT;
     *caller = (struct regs){0};

@@ -9,7 +9,9 @@ enum {
     MAX_STACKS = 16,           /* those that run at once are few */
     MAX_STACK_FRAMES = 256,    /* the outermost of a stack */
     MAX_STACK_BYTES = 1 << 16, /* the same */
-    BLOCK_BYTES = 256,         /* compared at once */
+    FIRST_FRAMES = 32,         /* room for so many at first: most stacks are small */
+    FIRST_BYTES = 4096,
+    BLOCK_BYTES = 256, /* compared at once */
 };
 
 /* Both arrays are filled from their ends, so that what lies outside stays where it is. */
@@ -18,8 +20,9 @@ struct cached_stack {
     uint64_t turn;
     uint64_t start, end; /* addresses of the bytes */
     uint8_t *bytes;
+    size_t bytes_capacity;
     struct native_frame *frames;
-    size_t n;
+    size_t n, frames_capacity;
 };
 
 struct stack_cache {
@@ -72,12 +75,12 @@ void stack_cache_begin(struct stack_cache *c, const struct snapshot *s)
 /* Frame I, counted outwards. */
 static struct native_frame *frame_at(const struct cached_stack *c, size_t i)
 {
-    return &c->frames[MAX_STACK_FRAMES - c->n + i];
+    return &c->frames[c->frames_capacity - c->n + i];
 }
 
 static uint8_t *byte_at(const struct cached_stack *c, uint64_t addr)
 {
-    return &c->bytes[MAX_STACK_BYTES - (c->end - addr)];
+    return &c->bytes[c->bytes_capacity - (c->end - addr)];
 }
 
 /* From which address on are the bytes up to the stack's end the same? */
@@ -161,6 +164,22 @@ static size_t count_exact(const struct native_stack *out)
     return n;
 }
 
+/* ARRAY with room for N items of SIZE at least; what it has stays at its end. */
+static void *grown(void *array, size_t *capacity, size_t n, size_t first, size_t size)
+{
+    size_t more = *capacity ? *capacity : first;
+    while (more < n)
+        more *= 2;
+    if (more == *capacity)
+        return array;
+    uint8_t *ret = xmalloc(more * size);
+    if (*capacity)
+        memcpy(ret + (more - *capacity) * size, array, *capacity * size);
+    free(array);
+    *capacity = more;
+    return ret;
+}
+
 /* What was the same, and the frames that were taken over, are there already. */
 static void keep(struct stack_cache *c, struct cached_stack *stack, const struct native_stack *out,
                  uint64_t end)
@@ -173,10 +192,9 @@ static void keep(struct stack_cache *c, struct cached_stack *stack, const struct
     uint64_t start = s->stack_start;
     if (end - start > MAX_STACK_BYTES)
         start = end - MAX_STACK_BYTES;
-    if (!stack->bytes) {
-        stack->bytes = xmalloc(MAX_STACK_BYTES);
-        stack->frames = xmalloc(MAX_STACK_FRAMES * sizeof *stack->frames);
-    }
+    stack->bytes = grown(stack->bytes, &stack->bytes_capacity, end - start, FIRST_BYTES, 1);
+    stack->frames =
+        grown(stack->frames, &stack->frames_capacity, n, FIRST_FRAMES, sizeof *stack->frames);
     stack->tid = s->tid;
     stack->start = start;
     stack->end = end;
