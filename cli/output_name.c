@@ -11,7 +11,7 @@ void output_default_pattern(const char *suffix, struct text *out)
 bool output_is_per_process(const char *pattern)
 {
     for (const char *s = strchr(pattern, '%'); s && s[1]; s = strchr(s + 2, '%'))
-        if (s[1] == 'p')
+        if (s[1] == 'p' || s[1] == 'q')
             return true;
     return false;
 }
@@ -48,7 +48,7 @@ static int add_variable(const char *s, const struct output_subject *subject, str
         return err_set(err, -EINVAL, "%%q wants a variable's name: %%q{RANK}");
     const char *value = find_variable(subject, s + 1, len - 1);
     if (!value)
-        return err_set(err, -EINVAL, "%%q{%.*s}: the environment of %d %s", (int)len - 1, s + 1,
+        return err_set(err, -ENODATA, "%%q{%.*s}: the environment of %d %s", (int)len - 1, s + 1,
                        subject->pid, subject->environ ? "has no such variable" : "cannot be read");
     const char *end = subject->environ + subject->environ_len;
     add_value(value, strnlen(value, (size_t)(end - value)), out);

@@ -18,10 +18,10 @@ struct output_subject {
 
 /* "wallspy-%c-%p-%t" and the suffix; %c, the comm, is for this name alone. */
 void output_default_pattern(const char *suffix, struct text *out);
-/* Whether each process gets a file of its own: PATTERN has a %p. */
+/* Whether processes get files of their own: PATTERN has a %p or a %q. */
 bool output_is_per_process(const char *pattern);
 /* Appends PATTERN with %p %h %t %q{NAME} %% replaced; a '/' in a value becomes '_'.  Returns 0, or
- * -EINVAL with ERR: an unknown %, or a variable that the target's environment lacks. */
+ * with ERR -EINVAL: an unknown %, or -ENODATA: a variable that the target's environment lacks. */
 int output_expand(const char *pattern, const struct output_subject *subject, struct text *out,
                   struct err *err);
 /* The name of the Nth intermediate file: "out.json" → "out.snap1.json". */

@@ -19,13 +19,16 @@
 
 struct file {
     struct output_target target;
-    pid_t pid; /* of the only process in it; 0: all */
+    char *name;      /* PATH as it was asked for */
+    bool split;      /* only some processes are in it */
+    bool *processes; /* which, by process, once the profile is there */
 };
 
 struct outputs {
     const struct options *options;
     struct file *files;
     size_t n, capacity;
+    bool split; /* there are files that have only some processes */
     time_t begun;
     unsigned snapshots;
 };
@@ -59,7 +62,7 @@ static int report_error(int error, const struct err *err)
     if (error >= 0)
         return EXIT_OK;
     terminal_error("%s", err->text);
-    return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+    return error == -EINVAL || error == -ENODATA ? EXIT_USAGE : EXIT_FAILED;
 }
 
 int outputs_plan(struct outputs **ret, const struct options *o)
@@ -106,27 +109,73 @@ static void naming_init(struct file_naming *n, pid_t pid, time_t begun)
     n->subject = (struct output_subject){pid, n->comm, n->host, n->time, n->environ, len};
 }
 
-static int add_file(struct outputs *outputs, const char *pattern, pid_t pid, bool only,
-                    struct err *err)
+/* What is kept of the environment of a process that may have ended. */
+static void use_what_is_kept(struct file_naming *n, const struct profile *p, process_id id)
 {
-    struct file_naming naming;
+    const struct profile_process *process = profile_see_process(p, id);
+    if (n->environ)
+        return;
+    n->environ = xstrdup(profile_text(p, process->environment));
+    n->subject.environ_len = strlen(n->environ) + 1;
+    for (char *s = n->environ; (s = strchr(s, ' ')) != NULL;)
+        *s = '\0';
+    n->subject.environ = n->environ;
+    if (!*n->comm)
+        (void)snprintf(n->comm, sizeof n->comm, "%s", profile_text(p, process->comm));
+}
+
+static struct file *find_file(struct outputs *outputs, const char *name)
+{
+    size_t i = 0;
+    while (i < outputs->n && !str_eq(outputs->files[i].name, name))
+        i++;
+    return i < outputs->n ? &outputs->files[i] : NULL;
+}
+
+/* The file that PATTERN names for the subject of NAMING, made if it is
+ * new.  Returns 0; or with ERR -ENODATA: the subject lacks a variable, or another errno. */
+static int add_file(struct outputs *outputs, const char *pattern, const struct file_naming *naming,
+                    bool split, struct file **ret, struct err *err)
+{
     struct text path = {0};
-    struct file file = {.pid = only ? pid : 0};
-    naming_init(&naming, pid, outputs->begun);
     const struct options *o = outputs->options;
-    int error = output_expand(pattern, &naming.subject, &path, err);
-    if (error == 0)
-        error = output_plan(&file.target, path.s, o->format, !o->outputs.n, err);
-    free(naming.environ);
-    text_release(&path);
+    text_add(&path, "");
+    int error = output_expand(pattern, &naming->subject, &path, err);
+    *ret = error == 0 && split ? find_file(outputs, path.s) : NULL;
+    if (error < 0 || *ret) {
+        text_release(&path);
+        return error;
+    }
+    struct file file = {.name = path.s, .split = split};
+    error = output_plan(&file.target, path.s, o->format, !o->outputs.n, err);
     if (error < 0) {
         output_target_release(&file.target);
+        free(file.name);
         return error;
     }
     outputs->files =
         array_reserve(outputs->files, &outputs->capacity, outputs->n + 1, sizeof *outputs->files);
-    outputs->files[outputs->n++] = file;
+    *ret = &outputs->files[outputs->n++];
+    **ret = file;
     return 0;
+}
+
+/* One file of PATTERN, or if SPLIT one for each of PIDS.  With --subprocesses who lacks a variable
+ * may only be the launcher of those that have it. */
+static int name_files(struct outputs *outputs, const char *pattern, const pid_t *pids, size_t n,
+                      bool split, struct err *err)
+{
+    int error = 0;
+    for (size_t i = 0; i < (split ? n : 1) && error == 0; i++) {
+        struct file_naming naming;
+        struct file *file;
+        naming_init(&naming, pids[i], outputs->begun);
+        error = add_file(outputs, pattern, &naming, split, &file, err);
+        free(naming.environ);
+        if (error == -ENODATA && split && outputs->options->subprocesses)
+            error = 0;
+    }
+    return error;
 }
 
 int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n_pids)
@@ -139,8 +188,8 @@ int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n_pids)
     for (size_t i = 0; i < n && error == 0; i++) {
         bool split = (n_pids > 1 || outputs->options->subprocesses) &&
                      output_is_per_process(patterns[i]) && outputs->options->outputs.n;
-        for (size_t j = 0; j < (split ? n_pids : 1) && error == 0; j++)
-            error = add_file(outputs, patterns[i], pids[j], split, &err);
+        outputs->split |= split;
+        error = name_files(outputs, patterns[i], pids, n_pids, split, &err);
     }
     text_release(&default_pattern);
     return report_error(error, &err);
@@ -161,36 +210,62 @@ static void say_written(const struct output_target *target, int64_t bytes, int64
     free(full);
 }
 
-/* A process that could not be recorded has no id: then its file shows no process. */
-static process_id process_of(const struct profile *p, pid_t pid)
+/* Puts process ID into the file that PATTERN names for it.  Returns whether it has one. */
+static bool assign(struct outputs *outputs, const char *pattern, const struct profile *p,
+                   process_id id)
 {
-    uint32_t n = profile_process_count(p);
-    uint32_t i = 1;
-    while (i <= n && profile_see_process(p, (process_id){i})->pid != pid)
-        i++;
-    return (process_id){i};
+    struct file_naming naming;
+    struct err err = {0};
+    struct file *file = NULL;
+    pid_t pid = profile_see_process(p, id)->pid;
+    naming_init(&naming, pid, outputs->begun);
+    use_what_is_kept(&naming, p, id);
+    if (add_file(outputs, pattern, &naming, true, &file, &err) < 0)
+        log_warn("file of a child", "no file for %d: %s", pid, err.text);
+    free(naming.environ);
+    if (!file)
+        return false;
+    if (!file->processes)
+        file->processes = xcalloc(profile_process_count(p) + 1, sizeof *file->processes);
+    file->processes[id.ix] = true;
+    return true;
 }
 
-static bool has_file(const struct outputs *outputs, pid_t pid)
+/* Nobody has a variable of PATTERN: what was recorded is written all the same. */
+static void add_file_of_all(struct outputs *outputs, const char *pattern, const struct profile *p)
 {
-    size_t i = 0;
-    while (i < outputs->n && outputs->files[i].pid != pid)
-        i++;
-    return i < outputs->n;
+    struct text fallback = {0};
+    struct err err = {0};
+    struct file *file;
+    struct file_naming naming;
+    output_default_pattern(default_suffix(outputs->options), &fallback);
+    naming_init(&naming, profile_see_process(p, (process_id){1})->pid, outputs->begun);
+    use_what_is_kept(&naming, p, (process_id){1});
+    int error = add_file(outputs, fallback.s, &naming, false, &file, &err);
+    if (error < 0)
+        terminal_error("%s", err.text);
+    else
+        log_warn("file of all", "no process has a name for %s: all are in %s", pattern, file->name);
+    free(naming.environ);
+    text_release(&fallback);
 }
 
-/* Files of the processes that were found since the start, where each has its own. */
-static void add_followed(struct outputs *outputs, const struct profile *p)
+/* Which processes are in which file, where these are named after them. */
+static void assign_all(struct outputs *outputs, const struct profile *p)
 {
     const struct options *o = outputs->options;
-    struct err err = {0};
-    for (uint32_t id = 1; o->subprocesses && id <= profile_process_count(p); id++) {
-        pid_t pid = profile_see_process(p, (process_id){id})->pid;
-        bool has = has_file(outputs, pid);
-        for (size_t i = 0; i < o->outputs.n && !has; i++)
-            if (output_is_per_process(o->outputs.words[i]) &&
-                add_file(outputs, o->outputs.words[i], pid, true, &err) < 0)
-                log_warn("file of a child", "no file for %d: %s", pid, err.text);
+    for (size_t i = 0; i < outputs->n; i++) {
+        free(outputs->files[i].processes);
+        outputs->files[i].processes = NULL;
+    }
+    for (size_t i = 0; outputs->split && i < o->outputs.n; i++) {
+        size_t assigned = 0;
+        if (!output_is_per_process(o->outputs.words[i]))
+            continue;
+        for (uint32_t id = 1; id <= profile_process_count(p); id++)
+            assigned += assign(outputs, o->outputs.words[i], p, (process_id){id});
+        if (!assigned)
+            add_file_of_all(outputs, o->outputs.words[i], p);
     }
 }
 
@@ -201,14 +276,18 @@ static int write_file(const struct file *file, const struct output_target *targe
     struct output *out = NULL;
     struct view_options view = o->view;
     int64_t bytes = 0;
-    if (file->pid)
-        view.process = process_of(recording_profile(r), file->pid);
+    bool *none = NULL; /* a process that could not be recorded has a file that shows none */
+    if (file->split && !file->processes)
+        none = xcalloc(profile_process_count(recording_profile(r)) + 1, sizeof *none);
+    if (file->split)
+        view.processes = none ? none : file->processes;
     int error = output_begin(&out, target, signals_discard_wanted, &err);
     if (error == 0) {
         (void)exporter_write(target->exporter, recording_profile(r), &view, o->max_bytes,
                              output_file(out), ret_notes);
         error = output_commit(out, &bytes, &err);
     }
+    free(none);
     if (error == -ECANCELED)
         terminal_info("discarded, as asked: nothing was written");
     else if (error < 0)
@@ -240,7 +319,7 @@ int outputs_write(struct outputs *outputs, struct recording *r)
 {
     int first = 0;
     struct export_notes all = {0};
-    add_followed(outputs, recording_profile(r));
+    assign_all(outputs, recording_profile(r));
     for (size_t i = 0; i < outputs->n; i++) {
         struct export_notes notes = {0};
         int error =
@@ -270,7 +349,7 @@ int outputs_snapshot(struct outputs *outputs, struct recording *r)
     outputs->snapshots++;
     recording_snapshot(r);
     quality_measure(recording_profile(r), &outputs->options->view);
-    add_followed(outputs, recording_profile(r));
+    assign_all(outputs, recording_profile(r));
     for (size_t i = 0; i < outputs->n; i++) {
         struct output_target target = outputs->files[i].target;
         struct text path = {0};
@@ -287,12 +366,19 @@ int outputs_snapshot(struct outputs *outputs, struct recording *r)
     return first;
 }
 
+static void release_file(struct file *file)
+{
+    output_target_release(&file->target);
+    free(file->name);
+    free(file->processes);
+}
+
 struct outputs *outputs_free(struct outputs *outputs)
 {
     if (!outputs)
         return NULL;
     for (size_t i = 0; i < outputs->n; i++)
-        output_target_release(&outputs->files[i].target);
+        release_file(&outputs->files[i]);
     free(outputs->files);
     free(outputs);
     return NULL;

@@ -69,8 +69,8 @@ static void add_threads(struct flame_drawing *d)
 static void add_title(const struct flame_drawing *d, struct text *out)
 {
     struct text title = {0};
-    uint32_t n = profile_process_count(d->p);
     const struct thread_summaries *s = &d->groups.summaries;
+    uint32_t n = s->n_processes;
     if (s->n) {
         const struct profile_process *process =
             profile_see_process(d->p, s->threads[0].thread->process);
@@ -80,7 +80,7 @@ static void add_title(const struct flame_drawing *d, struct text *out)
             program--;
         text_add(&title, command + program);
     }
-    if (n > 1 && !s->only.ix)
+    if (n > 1)
         text_addf(&title, " and %" PRIu32 " more process%s", n - 1, n > 2 ? "es" : "");
     text_addf(out, "<text class=\"title\" x=\"%d\" y=\"26\">", FLAME_MARGIN);
     xml_add(out, title.len ? title.s : "wallspy", TITLE_COLUMNS);

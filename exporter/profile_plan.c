@@ -97,8 +97,7 @@ void profile_plan_init(struct profile_plan *plan, const struct profile *p,
                        const struct thread_summaries *s)
 {
     enum { MAX_LINES = MAX_PROFILES - 50 }; /* leaves room for the groups of idle ones */
-    *plan = (struct profile_plan){
-        .p = p, .s = s, .several = profile_process_count(p) > 1 && !s->only.ix};
+    *plan = (struct profile_plan){.p = p, .s = s, .several = s->n_processes > 1};
     while (plan->n_active < plan->s->n && !plan->s->threads[plan->n_active].idle)
         plan->n_active++;
     size_t i = 0;

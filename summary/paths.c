@@ -105,7 +105,7 @@ static uint32_t *rank_paths(const struct paths *t)
 struct paths *paths_new(const struct profile *p, struct view *v, uint32_t max_depth)
 {
     struct paths *t = xcalloc(1, sizeof *t);
-    process_id only = view_options(v)->process;
+    const bool *only = view_options(v)->processes;
     assert(max_depth == 0 || max_depth >= 3);
     t->v = v;
     t->max_depth = max_depth;
@@ -113,7 +113,7 @@ struct paths *paths_new(const struct profile *p, struct view *v, uint32_t max_de
     t->by_stack = xcalloc(t->n_stacks, sizeof *t->by_stack);
     for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
         const struct profile_thread *thread = profile_see_thread(p, (thread_id){i});
-        if (only.ix && thread->process.ix != only.ix)
+        if (only && !only[thread->process.ix])
             continue;
         for (size_t k = 0; k < thread->n_runs; k++)
             add_stack(t, thread->runs[k].stack);

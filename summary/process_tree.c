@@ -49,25 +49,27 @@ static struct kinship find_kin(const struct profile *p)
 
 /* Depth first, without a stack: up again by way of the parents. */
 static void put_in_order(struct process_tree *t, const struct profile *p,
-                         const struct process_row *rows, const struct kinship *kin, process_id only)
+                         const struct process_row *rows, const struct kinship *kin,
+                         const bool *only)
 {
     uint32_t at = kin->first[0];
     unsigned depth = 0;
     while (at) {
-        if (!only.ix || only.ix == at) {
+        bool wanted = !only || only[at];
+        if (wanted) {
             t->rows[t->n] = rows[at];
-            t->rows[t->n].depth = only.ix ? 0 : depth;
+            t->rows[t->n].depth = depth;
             t->rows[t->n].label = label_of_process(p, (process_id){at});
             t->n++;
         }
         if (kin->first[at]) {
             at = kin->first[at];
-            depth++;
+            depth += wanted;
             continue;
         }
         while (at && !kin->next[at]) {
             at = profile_see_process(p, (process_id){at})->parent.ix;
-            depth -= at != 0;
+            depth -= at && (!only || only[at]);
         }
         at = at ? kin->next[at] : 0;
     }

@@ -246,10 +246,13 @@ void thread_summaries_init(struct thread_summaries *s, const struct profile *p, 
     state.classes = xcalloc(profile_stack_count(p), sizeof *state.classes);
     s->n = 0;
     s->threads = xcalloc(profile_thread_count(p), sizeof *s->threads);
-    s->only = view_options(v)->process;
+    s->only = view_options(v)->processes;
+    s->n_processes = profile_process_count(p);
+    for (uint32_t i = 1; s->only && i <= profile_process_count(p); i++)
+        s->n_processes -= !s->only[i];
     for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
         const struct profile_thread *thread = profile_see_thread(p, (thread_id){i});
-        if ((s->only.ix && thread->process.ix != s->only.ix) || !thread->n_runs)
+        if ((s->only && !s->only[thread->process.ix]) || !thread->n_runs)
             continue;
         s->threads[s->n].thread = thread;
         summarize_thread(&state, &s->threads[s->n++]);

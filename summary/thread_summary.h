@@ -30,7 +30,8 @@ struct thread_summary {
 struct thread_summaries {
     struct thread_summary *threads;
     size_t n;
-    process_id only; /* as the view's; none: all processes */
+    const bool *only;     /* as the view's; NULL: all processes */
+    uint32_t n_processes; /* that are shown */
 };
 /* Borrows P; V only during the call, and the texts of its frames for the summaries's life. */
 void thread_summaries_init(struct thread_summaries *s, const struct profile *p, struct view *v);

@@ -9,7 +9,7 @@ struct view_options {
     bool internals; /* show CPython's internal functions, and all that WHOLE does */
     bool whole;     /* show entry frames and the C library's aliases */
     bool no_native, no_python;
-    process_id process; /* only this one's threads; none: all */
+    const bool *processes; /* by process: only the threads of these; NULL: of all.  Borrowed */
 };
 
 enum shown_kind { SHOWN_NATIVE, SHOWN_PYTHON, SHOWN_MARK, SHOWN_WAIT };

@@ -185,6 +185,30 @@ os.wait()
             self.assertEqual({t["pid"] for t in facts["threads"]}, {int(pid)})
         self.assertEqual(len(list(pathlib.Path().glob("o-*.json"))), 3)
 
+    def test_a_file_for_each_rank(self):
+        """With whom it started; all have ended when the files are written."""
+        inner = f"echo $RANK $$; sleep {LIVE_S} & echo $RANK $!; wait"
+        code, out, text, _ = run("-s", "-o", "r%q{RANK}.json", "--", "sh", "-c",
+                                 f"RANK=0 sh -c '{inner}' & RANK=1 sh -c '{inner}' & wait",
+                                 user=False)
+        self.assertEqual(code, 0, text)
+        self.assertEqual(len(list(pathlib.Path().iterdir())), 2)
+        for rank in "01":
+            pids = {int(line.split()[1]) for line in out.splitlines() if line[0] == rank}
+            facts = json.loads(pathlib.Path(f"r{rank}.json").read_text(encoding="utf-8"))["wallspy"]
+            self.assertEqual({p["pid"] for p in facts["processes"]}, pids)
+            self.assertEqual(len(pids), 2)
+        self.assertRegex(text, r"no file for \d+: %q\{RANK\}: the environment of \d+ has no such")
+
+    def test_no_process_has_the_variable(self):
+        code, _, text, _ = run("-s", "-o", "r%q{NO_SUCH}.json", "--", "sleep", str(LIVE_S),
+                               user=False)
+        self.assertEqual(code, 0, text)
+        (found,) = pathlib.Path().iterdir()
+        self.assertRegex(found.name, r"^wallspy-sleep-\d+-[-\d]+\.json$")
+        self.assertIn(f"no process has a name for r%q{{NO_SUCH}}.json: all are in {found.name}",
+                      " ".join(text.split()))
+
     def test_attached_to_a_launcher(self):
         """It says so within two seconds, and whom it samples."""
         process = self.start("family", 2)

@@ -225,8 +225,9 @@ END_TEST
 START_TEST(a_file_of_one_process_has_no_frames_of_others)
 {
     struct profile_builder b = two_processes("main!app > first!app", "main!app > second!app");
+    const bool second[] = {false, false, true};
     const char *text =
-        export_view(&b, "speedscope", 1000, &(struct view_options){.process = b.process});
+        export_view(&b, "speedscope", 1000, &(struct view_options){.processes = second});
     ck_assert_ptr_null(strstr(text, "\"first\""));
     after(after(text, "\"name\":\"main\""), "\"name\":\"second\"");
     assert_holds(text, "[2,0,1]");
