@@ -70,17 +70,15 @@ static size_t add_alive(struct text *out, struct recording *r, pid_t without)
 
 void followed_tell_launcher(struct recording *r, pid_t pid)
 {
-    char comm[TASK_COMM_BYTES] = "";
     struct text line = {0};
     struct text names = {0};
     const struct profile *p = recording_profile(r);
-    (void)proc_read_comm(pid, 0, comm);
+    char *title = title_of_process(p, (process_id){1}); /* it was the only one asked for */
     size_t n = add_alive(&names, r, pid);
     size_t refused = (size_t)profile_number(p, METRIC_DESCENDANTS_REFUSED);
-    text_addf(&line, "%d (", pid);
-    text_add_tame(&line, comm, strlen(comm));
-    text_addf(&line, ") only waits for its children: sampling %s (%zu of %zu), %.3g Hz", names.s, n,
-              n + refused, sampler_rate_hz(recording_sampler(r)));
+    text_addf(&line, "%d (%s) only waits for its children: sampling %s (%zu of %zu), %.3g Hz", pid,
+              title, names.s, n, n + refused, sampler_rate_hz(recording_sampler(r)));
+    free(title);
     terminal_info("%s", line.s);
     text_release(&names);
     text_release(&line);

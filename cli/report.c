@@ -10,6 +10,7 @@
 #include "profile/metric_info.h"
 #include "summary/findings.h"
 #include "summary/process_tree.h"
+#include "summary/short_name.h"
 
 uint32_t report_python_threads(const struct profile *p)
 {
@@ -126,23 +127,24 @@ void report_answer(struct recording *r, const struct view_options *view, bool ru
 static void add_process_row(const struct process_row *row, size_t columns, struct text *out)
 {
     struct text label = {0};
-    text_addf(&label, "%*s%s", 2 * (int)row->depth, "", row->label);
-    text_add(out, "  ");
-    text_add_cut(out, label.s, label.len, columns);
+    size_t indent = 2 * (size_t)row->depth;
+    text_addf(&label, "%*s", (int)indent, "");
+    short_label_add(&label, row->label, columns - indent);
+    text_addf(out, "  %s", label.s);
     size_t used = utf8_columns(label.s, label.len);
     text_addf(out, "%*s", used < columns ? (int)(columns - used) : 0, "");
     text_addf(out, " %8.2f %8.2f %8.2f %8.2f %8.2f\n", (double)row->start_ns / NS_PER_S,
               (double)row->end_ns / NS_PER_S, (double)row->run_ns / NS_PER_S,
               (double)row->wait_cpu_ns / NS_PER_S, (double)row->blocked_ns / NS_PER_S);
-    if (row->short_children_ns >= NS_PER_S / 100)
-        text_addf(out, "  %*schildren too short to sample: run %.2f s\n", 2 * (int)row->depth + 2,
-                  "", (double)row->short_children_ns / NS_PER_S);
+    if (row->unsampled_children_ns >= NS_PER_S / 100)
+        text_addf(out, "  %*schildren, not sampled: run %.2f s\n", 2 * (int)row->depth + 2, "",
+                  (double)row->unsampled_children_ns / NS_PER_S);
     text_release(&label);
 }
 
 void report_processes(const struct profile *p, const struct view_options *options)
 {
-    enum { COLUMNS = 32, MOST_DEPTH = 12 };
+    enum { COLUMNS = 32, MOST_DEPTH = 8 };
     struct text out = {0};
     struct thread_summaries threads;
     struct process_tree tree;

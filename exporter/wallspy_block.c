@@ -194,8 +194,8 @@ static void write_totals(struct json *j, const struct process_row *row)
     json_int_field(j, "run_ns", row->run_ns);
     json_int_field(j, "wait_cpu_ns", row->wait_cpu_ns);
     json_int_field(j, "blocked_ns", row->blocked_ns);
-    if (row->short_children_ns)
-        json_int_field(j, "short_children_cpu_ns", row->short_children_ns);
+    if (row->unsampled_children_ns)
+        json_int_field(j, "unsampled_children_cpu_ns", row->unsampled_children_ns);
 }
 
 static void write_processes(struct json *j, const struct profile *p,

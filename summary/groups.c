@@ -16,6 +16,7 @@ enum {
     MAX_COMPARED = 500, /* threads; later ones are alike if they are called alike */
     LISTED_PARTS = 50,  /* a place with less than one of so many parts of a thread's time is none */
     NAMED_AT_MOST = 3,  /* members of a group, in a sentence */
+    NAMED_COLUMNS = 60, /* for them */
     LISTED_COLUMNS = 20, /* for a program's name and pids, in a row */
 };
 static const double compared_share = 0.10, allowed_difference = 0.15;
@@ -198,6 +199,10 @@ static void name_group(struct thread_group *g, const struct profile *p)
         add_listed(&noun, p, g);
     else
         add_counted(&noun, p, g);
+    if (g->n > 1 && utf8_columns(noun.s, noun.len) > NAMED_COLUMNS) {
+        text_clear(&noun);
+        add_counted(&noun, p, g);
+    }
     g->noun = noun.s;
     if (g->mixed) {
         g->label = xstrdup(noun.s);

@@ -24,8 +24,8 @@ static void add_thread(struct process_row *row, const struct thread_summary *t)
 }
 
 /* What P's children used that it has waited for, less those of them that are ROWS themselves. */
-static int64_t short_children_ns(const struct profile *p, const struct process_row *rows,
-                                 const struct kinship *kin, uint32_t ix)
+static int64_t unsampled_children_ns(const struct profile *p, const struct process_row *rows,
+                                     const struct kinship *kin, uint32_t ix)
 {
     int64_t ns = profile_see_process(p, (process_id){ix})->children_cpu_ns;
     for (uint32_t child = kin->first[ix]; child; child = kin->next[child])
@@ -86,7 +86,7 @@ void process_tree_init(struct process_tree *t, const struct profile *p,
         add_thread(&rows[s->threads[i].thread->process.ix], &s->threads[i]);
     for (uint32_t i = 1; i <= n; i++) {
         rows[i].id = (process_id){i};
-        rows[i].short_children_ns = short_children_ns(p, rows, &kin, i);
+        rows[i].unsampled_children_ns = unsampled_children_ns(p, rows, &kin, i);
     }
     put_in_order(t, p, rows, &kin, s->only);
     free(kin.first);

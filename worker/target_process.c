@@ -339,10 +339,14 @@ void target_process_call(struct target_process *s, string_id comm)
     if (strlen(name) == TASK_COMM_BYTES - 1)
         command_line_of(s->pid, &line);
     /* A program's name ends with its first argument's; a title may be several words. */
-    bool words = strpbrk(name, " :") != NULL;
-    size_t len = line.s && str_starts(line.s, name) ? words ? line.len : strcspn(line.s, " ") : 0;
+    bool quoted = line.len > 2 && line.s[0] == '\'' && line.s[line.len - 1] == '\'';
+    const char *title = line.s ? line.s + quoted : "";
+    size_t len = strlen(title) - quoted;
+    if (!strpbrk(name, " :"))
+        len = strcspn(title, " ");
+    bool longer = line.len && str_starts(title, name);
     profile_get_process(s->profile, s->id)->title =
-        len ? profile_string_n(s->profile, line.s, len) : comm;
+        longer ? profile_string_n(s->profile, title, len) : comm;
     text_release(&line);
 }
 

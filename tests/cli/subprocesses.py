@@ -112,6 +112,26 @@ def with_a_child_of_root():
     os.wait()
 
 
+def named():
+    """A rank with a worker that gives itself a name, and one that gives itself a title."""
+    def call(name):
+        ctypes.CDLL(None).prctl(15, name)  # PR_SET_NAME
+
+    def entitled():
+        """As setproctitle does, where the arguments were."""
+        libc = ctypes.CDLL(None)
+        fields = pathlib.Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()
+        start, end = int(fields[45]), int(fields[46])
+        ctypes.memset(start, 0, end - start)
+        ctypes.memmove(start, b"server: worker [app]", 20)
+        libc.prctl(15, b"server: worker [app]")
+        live()
+    pids = [child(lambda: (call(b"pt_data_worker"), live())), child(entitled)]
+    print(os.getpid(), *pids)
+    for pid in pids:
+        os.waitpid(pid, 0)
+
+
 def descendants(pid):
     found = [pid]
     for parent in found:
@@ -184,6 +204,33 @@ os.wait()
             facts = json.loads(pathlib.Path(f"o-{pid}.json").read_text(encoding="utf-8"))["wallspy"]
             self.assertEqual({t["pid"] for t in facts["threads"]}, {int(pid)})
         self.assertEqual(len(list(pathlib.Path().glob("o-*.json"))), 3)
+
+    def test_names(self):
+        os.environ["RANK"] = "3"
+        self.addCleanup(os.environ.pop, "RANK")
+        done = subprocess.run([programs["program"], "-s", "-v", "-o", "o.json", "--",
+                               sys.executable, __file__, "named"], capture_output=True, text=True,
+                              check=True)
+        text = done.stderr
+        rank, worker, entitled = done.stdout.split()
+        written = json.loads(pathlib.Path("o.json").read_text(encoding="utf-8"))
+        profiles, facts = [p["name"] for p in written["profiles"]], written["wallspy"]
+        self.assertEqual(profiles[:3], ["ALL active | wall", "ALL | cpu", "ALL | off-cpu"])
+        self.assertEqual(set(profiles[3:6]), {"ALL rank3 | wall",
+                                              f"ALL pt_data_worker {worker} | wall",
+                                              f"ALL server: worker [app] {entitled} | wall"})
+        for name in (f"rank3 main {rank}", f"pt_data_worker {worker} main"):
+            self.assertIn(f"{name} | wall", profiles)
+        by_pid = {str(p["pid"]): p for p in facts["processes"]}
+        self.assertEqual([by_pid[pid].get("rank") for pid in (rank, worker, entitled)],
+                         [3, None, None])
+        self.assertIn("pt_data_worker", (by_pid[worker]["comm"], by_pid[worker].get("title")))
+        self.assertEqual(by_pid[entitled]["title"], "server: worker [app]")
+        self.assertEqual(by_pid[worker]["parent_pid"], int(rank))
+        threads = [t for t in facts["threads"] if str(t["pid"]) == worker]
+        for key in ("run_ns", "wait_cpu_ns", "blocked_ns"):
+            self.assertEqual(by_pid[worker][key], sum(t[key] for t in threads))
+        self.assertRegex(text, rf"\n  rank3 [\d. ]+\n    pt_data_worker {worker} ")
 
     def test_a_file_for_each_rank(self):
         """With whom it started; all have ended when the files are written."""

@@ -79,9 +79,9 @@ START_TEST(what_short_children_used)
     main->end_ns = 1000 * NS_PER_MS;
     (void)child(sh, 21, "runs on", 400);
     struct process_tree tree = make(&(struct view_options){0});
-    ck_assert_int_eq(tree.rows[0].short_children_ns, 500 * NS_PER_MS);
-    ck_assert_int_eq(tree.rows[1].short_children_ns, 100 * NS_PER_MS);
-    ck_assert_int_eq(tree.rows[2].short_children_ns, 0);
+    ck_assert_int_eq(tree.rows[0].unsampled_children_ns, 500 * NS_PER_MS);
+    ck_assert_int_eq(tree.rows[1].unsampled_children_ns, 100 * NS_PER_MS);
+    ck_assert_int_eq(tree.rows[2].unsampled_children_ns, 0);
     ck_assert(tree.rows[1].ended && !tree.rows[2].ended);
     process_tree_release(&tree);
     profile_free(b.p);
