@@ -23,17 +23,6 @@ static void add_thread(struct process_row *row, const struct thread_summary *t)
         row->ended = t->thread->ended;
 }
 
-/* What P's children used that it has waited for, less those of them that are ROWS themselves. */
-static int64_t unsampled_children_ns(const struct profile *p, const struct process_row *rows,
-                                     const struct kinship *kin, uint32_t ix)
-{
-    int64_t ns = profile_see_process(p, (process_id){ix})->children_cpu_ns;
-    for (uint32_t child = kin->first[ix]; child; child = kin->next[child])
-        if (rows[child].ended || !rows[child].n_threads)
-            ns -= rows[child].run_ns + profile_see_process(p, (process_id){child})->children_cpu_ns;
-    return ns > 0 ? ns : 0;
-}
-
 /* Oldest first, as they were added. */
 static struct kinship find_kin(const struct profile *p)
 {
@@ -45,6 +34,25 @@ static struct kinship find_kin(const struct profile *p)
         kin.first[parent] = i;
     }
     return kin;
+}
+
+/* What children of each of ROWS used that it has waited for, less what is known of those of them
+ * that are rows.  A child was looked at last a while before it ended: it may have waited for its own
+ * since then. */
+static void find_unsampled(const struct profile *p, struct process_row *rows)
+{
+    uint32_t n = profile_process_count(p);
+    int64_t *known_ns = xcalloc(n + 1, sizeof *known_ns); /* of its children that ended */
+    for (uint32_t i = n; i >= 1; i--) {                   /* children before their parents */
+        const struct profile_process *process = profile_see_process(p, (process_id){i});
+        int64_t all_ns = process->children_cpu_ns;
+        rows[i].id = (process_id){i};
+        rows[i].unsampled_children_ns = all_ns > known_ns[i] ? all_ns - known_ns[i] : 0;
+        if (rows[i].ended || !rows[i].n_threads)
+            known_ns[process->parent.ix] +=
+                rows[i].run_ns + (all_ns > known_ns[i] ? all_ns : known_ns[i]);
+    }
+    free(known_ns);
 }
 
 /* Depth first, without a stack: up again by way of the parents. */
@@ -84,10 +92,7 @@ void process_tree_init(struct process_tree *t, const struct profile *p,
     *t = (struct process_tree){.rows = xcalloc(n + 1, sizeof *t->rows)};
     for (size_t i = 0; i < s->n; i++)
         add_thread(&rows[s->threads[i].thread->process.ix], &s->threads[i]);
-    for (uint32_t i = 1; i <= n; i++) {
-        rows[i].id = (process_id){i};
-        rows[i].unsampled_children_ns = unsampled_children_ns(p, rows, &kin, i);
-    }
+    find_unsampled(p, rows);
     put_in_order(t, p, rows, &kin, s->only);
     free(kin.first);
     free(kin.next);

@@ -15,6 +15,14 @@ static process_id child(process_id parent, pid_t pid, const char *comm, int64_t 
     return b.process;
 }
 
+/* The thread that was made last ends with the recording. */
+static void end_last(void)
+{
+    struct profile_thread *t = profile_get_thread(b.p, (thread_id){profile_thread_count(b.p)});
+    t->ended = true;
+    t->end_ns = 1000 * NS_PER_MS;
+}
+
 /* "sh 10 (make 20 (cc 30) ld 40)" */
 static struct text shown(const struct process_tree *t)
 {
@@ -74,9 +82,7 @@ START_TEST(what_short_children_used)
     profile_get_process(b.p, sh)->children_cpu_ns = 900 * NS_PER_MS;
     process_id ended = child(sh, 20, "make", 300);
     profile_get_process(b.p, ended)->children_cpu_ns = 100 * NS_PER_MS;
-    struct profile_thread *main = profile_get_thread(b.p, (thread_id){profile_thread_count(b.p)});
-    main->ended = true;
-    main->end_ns = 1000 * NS_PER_MS;
+    end_last();
     (void)child(sh, 21, "runs on", 400);
     struct process_tree tree = make(&(struct view_options){0});
     ck_assert_int_eq(tree.rows[0].unsampled_children_ns, 500 * NS_PER_MS);
@@ -88,4 +94,23 @@ START_TEST(what_short_children_used)
 }
 END_TEST
 
-CHECK_MAIN("process_tree", 10, children_follow_their_parents, what_short_children_used)
+/* make has waited for g++, and g++ for cc1 after it was looked at last. */
+START_TEST(what_grandchildren_used_is_known)
+{
+    b = builder_start(10, "make");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!make > wait4 [blocked]", 1000, 0);
+    process_id top = b.process;
+    profile_get_process(b.p, top)->children_cpu_ns = 700 * NS_PER_MS;
+    process_id compiler = child(top, 20, "g++", 100);
+    end_last();
+    (void)child(compiler, 30, "cc1", 600);
+    end_last();
+    struct process_tree tree = make(&(struct view_options){0});
+    ck_assert_int_eq(tree.rows[0].unsampled_children_ns, 0);
+    process_tree_release(&tree);
+    profile_free(b.p);
+}
+END_TEST
+
+CHECK_MAIN("process_tree", 10, children_follow_their_parents, what_short_children_used,
+           what_grandchildren_used_is_known)
