@@ -12,6 +12,7 @@
 #include "base/share.h"
 #include "exporter/xml.h"
 #include "summary/short_name.h"
+#include "summary/spinning.h"
 #include "summary/wait_text.h"
 
 enum {
@@ -136,7 +137,8 @@ static void caption_of(const struct flame_drawing *d, const struct flame_box *bo
     } else if (box->node) {
         struct path_frame f = paths_see_frame(d->paths, node->frame);
         ret->name = f.name;
-        ret->file = f.file && !str_eq(f.file, wait_file) ? f.file : NULL;
+        bool says = f.file && !str_eq(f.file, wait_file) && !str_eq(f.file, spinning_file);
+        ret->file = says ? f.file : NULL;
         ret->line = f.line;
     }
 }

@@ -144,8 +144,8 @@ static void step_into_wait(struct call_tree *t, const struct shown_frame *stack,
     step.sockets = f->wait == WAIT_CALL && !step.files && f->object && is_socket(f->object);
     step.idle = idle_pool_wait(stack, n) || idle_event_loop(stack, n);
     text_clear(&t->key);
-    text_addf(&t->key, "%d\n%d\n%d\n%s\n%s\n%s", (int)f->wait, (int)step.futex, step.idle,
-              f->call ? f->call : "", f->mount ? f->mount : "", object_of(&step));
+    text_addf(&t->key, "%d\n%d\n%d\n%d\n%s\n%s\n%s", (int)f->wait, (int)f->spins, (int)step.futex,
+              step.idle, f->call ? f->call : "", f->mount ? f->mount : "", object_of(&step));
     add_step(t, step);
 }
 

@@ -38,6 +38,7 @@ enum wait_class class_of_node(const struct call_tree *t, uint32_t node)
             return CLASS_FILE;
         return idle_is_ordinary_wait(at.frame, 1) ? CLASS_ORDINARY : CLASS_UNUSUAL;
     case WAIT_NONE:
+        return CLASS_SPIN;
     case WAIT_CPU:
         return CLASS_NONE;
     case WAIT_STOPPED:
@@ -53,7 +54,10 @@ enum wait_class class_of_run(struct call_tree *t, const struct run *run)
 {
     if (run->state == RUN_STOPPED)
         return CLASS_STOPPED;
-    return run->state == RUN_BLOCKED ? class_of_node(t, call_tree_of(t, run->stack)) : CLASS_NONE;
+    if (run->state == RUN_MISSED)
+        return CLASS_NONE;
+    enum wait_class class = class_of_node(t, call_tree_of(t, run->stack));
+    return run->state == RUN_BLOCKED || class == CLASS_SPIN ? class : CLASS_NONE;
 }
 
 bool is_busy_class(enum wait_class class, const struct run *run)

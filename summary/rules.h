@@ -29,6 +29,8 @@ rule_judge rule_files;
 rule_judge rule_malloc_arena;
 /* rules_cpu.c */
 rule_judge rule_cpu_wait, rule_page_faults, rule_switches, rule_computes, rule_collects;
+/* rules_spinning.c */
+rule_judge rule_spinning;
 /* rules_loop.c */
 rule_judge rule_event_loop;
 
@@ -50,6 +52,7 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
 
 enum wait_class {
     CLASS_NONE,     /* it runs, or waits for a CPU */
+    CLASS_SPIN,     /* it runs, but only waits */
     CLASS_IDLE,     /* for work: in a known pool, in the poll of an event loop */
     CLASS_SLEEP,    /* for time to pass */
     CLASS_ORDINARY, /* for somebody: a lock, a message, a child */

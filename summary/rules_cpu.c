@@ -247,12 +247,14 @@ void rule_switches(const struct scene *s, struct thread_group *group, struct fin
 
 void rule_computes(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    double share = share_of(group->cpu_ns, group->wall_ns);
+    int64_t spun_ns = class_ns(s, group, CLASS_SPIN); /* which is no work */
+    double share = share_of(group->cpu_ns - spun_ns, group->wall_ns);
     add_figure(f, "share", share);
     f->weight = share * (group->leads ? 1 : 0.6);
     if (share < compute_share || !group->n_paths)
         return;
     struct text words = {0};
+    size_t told = 0;
     text_addf(&words, "%s compute%s: %s ran ", group->noun, verb_s(group),
               group->plural ? "they" : "it");
     add_percent(&words, share);
@@ -260,9 +262,10 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
     add_time(&words, s->wall_ns);
     for (size_t i = 0; i < group->n_paths && i < 2; i++) {
         double here = share_of(group->paths[i].ns, group->wall_ns);
-        if (i && here < 0.1)
+        bool spins = class_of_node(s->g->tree, group->paths[i].node) == CLASS_SPIN;
+        if ((i && here < 0.1) || spins)
             continue;
-        text_add(&words, i ? " and " : ", ");
+        text_add(&words, told++ ? " and " : ", ");
         add_percent(&words, here);
         text_add(&words, " in ");
         add_way(&words, &group->paths[i]);

@@ -52,7 +52,10 @@ static struct thread_group *others_of(const struct scene *s, const struct thread
 /* Is OTHERS' biggest place a wait for somebody?  Then the odd one may be whom they wait for. */
 static bool waits_for_somebody(const struct scene *s, const struct thread_group *others)
 {
-    return others->n_paths && class_of_node(s->g->tree, others->paths[0].node) == CLASS_ORDINARY &&
+    if (!others->n_paths)
+        return false;
+    enum wait_class class = class_of_node(s->g->tree, others->paths[0].node);
+    return (class == CLASS_ORDINARY || class == CLASS_SPIN) &&
            share_of(others->paths[0].ns, others->wall_ns) >= alike_share;
 }
 

@@ -35,7 +35,8 @@ struct view {
     struct index index;
     struct shown_frame *stack; /* what view_stack returned last */
     size_t stack_capacity;
-    struct shown_frame not_shown; /* stands for a stack of which nothing is left */
+    struct shown_frame not_shown;         /* stands for a stack of which nothing is left */
+    struct shown_frame spins[SPIN_KINDS]; /* leaves; without a name where no frame waits so */
 };
 
 static bool same_key(const void *item, const void *wanted)
@@ -77,6 +78,7 @@ static void show(struct view *v, const struct shown_frame *frame)
     text_release(&file);
     f.libc = f.kind == SHOWN_NATIVE && f.module && module_is_libc(f.module);
     f.entry = frame_is_entry(&f);
+    f.spin = spinning_marks(&f);
     f.name = strings_text(&v->strings, name_id);
     f.file = file_id.ix ? strings_text(&v->strings, file_id) : NULL;
     f.id = id_of(v, name_id, file_id, f.line);
@@ -234,6 +236,24 @@ static void expand(struct view *v, frame_id id)
     v->expansions[id.ix - 1] = (struct expansion){first, v->n_shown - first};
 }
 
+/* The leaves that stacks of the shown frames may end in. */
+static void show_spins(struct view *v)
+{
+    bool known[SPIN_KINDS] = {false};
+    for (size_t i = 0; i < v->n_shown; i++)
+        known[v->shown[i].spin.waits] = known[v->shown[i].spin.module] = true;
+    for (int kind = SPIN_NONE + 1; kind < SPIN_KINDS; kind++) {
+        struct shown_frame leaf = {.kind = SHOWN_WAIT,
+                                   .spins = (enum spin_kind)kind,
+                                   .name = spinning_name((enum spin_kind)kind),
+                                   .file = spinning_file};
+        if (!known[kind])
+            continue;
+        show(v, &leaf);
+        v->spins[kind] = v->shown[v->n_shown - 1];
+    }
+}
+
 struct view *view_new(const struct profile *p, const struct view_options *options)
 {
     struct view *v = xcalloc(1, sizeof *v);
@@ -242,6 +262,7 @@ struct view *view_new(const struct profile *p, const struct view_options *option
     v->expansions = xcalloc(profile_frame_count(p), sizeof *v->expansions);
     for (uint32_t i = 1; i <= profile_frame_count(p); i++)
         expand(v, (frame_id){i});
+    show_spins(v);
     if (options->no_native || options->no_python) {
         show(v, &(struct shown_frame){.kind = SHOWN_MARK, .name = "[not shown]"});
         v->not_shown = v->shown[v->n_shown - 1];
@@ -304,6 +325,11 @@ const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n)
     while (!whole && n > 1 && v->stack[n - 1].entry)
         n--;
     turn_around(v->stack, n);
+    enum spin_kind spins = spinning_of(v->stack, n);
+    if (spins) {
+        v->stack = array_reserve(v->stack, &v->stack_capacity, n + 1, sizeof *v->stack);
+        v->stack[n++] = v->spins[spins];
+    }
     if (!n && s.ix && v->not_shown.id) {
         v->stack = array_reserve(v->stack, &v->stack_capacity, 1, sizeof *v->stack);
         v->stack[n++] = v->not_shown;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "profile/profile.h"
+#include "summary/spinning.h"
 
 struct view_options {
     bool lines;     /* one frame per source line instead of per function */
@@ -28,19 +29,22 @@ struct shown_frame {
     const char *module_path; /* of MODULE's file; NULL: unknown */
     bool interpreter;        /* native code of the Python interpreter itself */
     uint64_t address;        /* native: absolute address when sampled; 0 otherwise */
-    /* SHOWN_WAIT.  A path below a mount is shown as two frames, which tell the same here. */
+    struct spin_marks spin;  /* SHOWN_NATIVE */
+    /* SHOWN_WAIT.  WAIT_NONE: it runs, and spins for SPINS.  A path below a mount is shown as two
+     * frames, which tell the same here. */
     enum wait_kind wait;
     const char *call, *object, *mount; /* as in struct wait; NULL: none */
-    uint32_t id;                       /* equal name, file and line ⇔ equal id; 1… */
+    enum spin_kind spins;
+    uint32_t id; /* equal name, file and line ⇔ equal id; 1… */
 };
 
 /* Borrows P, which must not gain frames or locations any more. */
 struct view;
 struct view *view_new(const struct profile *p, const struct view_options *options);
 /* The frames of S as shown, outermost first; none for no stack.  A stack of which nothing is left
- * shows as "[not shown]".  The interpreter's nameless code is internal, too, but as the innermost
- * frame.  Entry frames stay where there is nothing else.  The array is the view's, valid until the
- * next call. */
+ * shows as "[not shown]".  Where a running thread only waits (summary/spinning.h) a leaf says so.
+ * The interpreter's nameless code is internal, too, but as the innermost frame.  Entry frames stay
+ * where there is nothing else.  The array is the view's, valid until the next call. */
 const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n);
 /* All distinct shown frames: ids run from 1 to the count. */
 const struct view_options *view_options(const struct view *v);

@@ -19,7 +19,8 @@ string_id thread_names_read(struct thread_names *t, struct profile *p, pid_t pid
 string_id thread_names_intern(struct thread_names *t, struct profile *p, struct text *name);
 /* Gives thread ID, which is TID, its name.  PYTHON: what Python calls it, read just before; may be
  * changed; NULL: not known.  That counts if the kernel's name is only the program's, and if the
- * thread still lives: another may have taken over its pthread_t. */
+ * thread still lives: another may have taken over its pthread_t.  Returns the kernel's name; none:
+ * it is gone. */
 string_id thread_names_tell(struct thread_names *t, struct profile *p, thread_id id, pid_t tid,
                             struct text *python);
 void thread_names_release(struct thread_names *t);

@@ -91,6 +91,55 @@ START_TEST(an_idle_worker_is_no_victim)
 }
 END_TEST
 
+static const char syncs[] = "step!app|/src/a.cc:9 > cudaStreamSynchronize!libcudart.so.12";
+
+/* It ran all the time, and worked for a quarter of it. */
+START_TEST(spinning_is_no_work)
+{
+    setup();
+    builder_run(&b, lead, syncs, 3000, 3000);
+    builder_run(&b, lead, "step!app|/src/a.cc:9 > prepare!app|/src/a.cc:3", 1000, 1000);
+    judge(4000);
+    assert_told(0, "spinning",
+                "main spins 75% of its time for the GPU, in cudaStreamSynchronize, called from "
+                "step a.cc:9: 0.8 CPU without work. cudaDeviceScheduleBlockingSync lets it sleep.");
+    assert_not_told("computes");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_wait_that_sleeps_and_a_call_back_do_not_spin)
+{
+    setup();
+    struct text sleeps = {0};
+    struct text works = {0};
+    text_addf(&sleeps, "%s > poll!libc.so.6 > poll [blocked]", syncs);
+    text_addf(&works, "%s > on_done!app", syncs);
+    builder_run(&b, lead, sleeps.s, 1500, 0);
+    builder_run(&b, lead, works.s, 2500, 2500);
+    judge(4000);
+    assert_not_told("spinning");
+    assert_told(0, "computes",
+                "main computes: it ran 63% of 4.0 s, 63% in "
+                "cudaStreamSynchronize > on_done");
+    text_release(&sleeps);
+    text_release(&works);
+    teardown();
+}
+END_TEST
+
+/* Spinning is not being busy: nobody is waited for who does. */
+START_TEST(who_spins_is_not_named_as_busy)
+{
+    setup();
+    builder_run(&b, lead, waits, 4000, 0);
+    builder_run(&b, builder_thread(&b, 11, "gpu"), syncs, 4000, 4000);
+    judge(4000);
+    assert_not_told("waits_meanwhile");
+    teardown();
+}
+END_TEST
+
 START_TEST(few_samples_are_no_finding)
 {
     setup();
@@ -343,4 +392,5 @@ CHECK_MAIN("findings", 20, who_is_busy_meanwhile_is_named, of_two_candidates_nob
            the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
            a_stall_is_named_with_what_it_did, time_without_samples_is_no_stall,
            a_stolen_arena_is_put_before_who_joins, nothing_that_ran_is_said,
-           paragraphs_are_no_wider_than_asked)
+           paragraphs_are_no_wider_than_asked, spinning_is_no_work,
+           a_wait_that_sleeps_and_a_call_back_do_not_spin, who_spins_is_not_named_as_busy)

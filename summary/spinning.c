@@ -1,0 +1,217 @@
+#include "summary/spinning.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "summary/frame_name.h"
+#include "summary/frame_role.h"
+#include "summary/view.h"
+
+const char spinning_file[] = "[on-cpu]";
+
+enum { MAX_LISTED = 16 };
+
+/* The waits.  MODULES and NAMES, each a beginning, are what may stand inside of the waiting
+ * function: the library's own code. */
+static const struct {
+    const char *name, *words, *remedy;
+    const char *modules[MAX_LISTED], *names[MAX_LISTED];
+    bool workers; /* a thread of nothing but these modules waits for work, whatever is stripped */
+} kinds[SPIN_KINDS] = {
+    [SPIN_GPU] = {.name = "[spinning: waits for GPU]",
+                  .words = "for the GPU",
+                  .remedy = "cudaDeviceScheduleBlockingSync lets it sleep.",
+                  .modules = {"libcuda", "libnvidia", "libamdhip", "libhsa-", "libnvcuda"},
+                  .names = {"cudart::", "__cudart", "hsa_", "rocr::", "hip::"}},
+    [SPIN_NCCL] = {.name = "[spinning: NCCL progress]",
+                   .words = "for messages of NCCL",
+                   .remedy = "",
+                   .modules = {"libnccl", "librccl", "libcuda", "libnvidia"},
+                   .names = {"nccl"}},
+    [SPIN_OPENMP] = {.name = "[spinning: OpenMP barrier]",
+                     .words = "at OpenMP barriers",
+                     .remedy = "OMP_WAIT_POLICY=passive lets its threads sleep.",
+                     .modules = {"libgomp", "libiomp5", "libomp.so", "libomp5", "libomp-"},
+                     .names = {"gomp_", "GOMP_", "__kmp", "kmp_flag"},
+                     .workers = true},
+    [SPIN_TBB] = {.name = "[spinning: TBB waits for tasks]",
+                  .words = "for tasks of TBB",
+                  .remedy = "",
+                  .modules = {"libtbb.so", "libtbb-"},
+                  .names = {"tbb::detail::r1::", "tbb::internal::"}},
+    [SPIN_BLAS] = {.name = "[spinning: BLAS worker]",
+                   .words = "for work of BLAS",
+                   .remedy = "OPENBLAS_THREAD_TIMEOUT=4 lets it sleep sooner."},
+    [SPIN_UCX] = {.name = "[spinning: UCX progress]",
+                  .words = "for messages of UCX",
+                  .remedy = "",
+                  .modules = {"libucp", "libuct", "libucs", "libucm", "libibverbs", "libmlx"},
+                  .names = {"ucp_", "uct_", "ucs_"}},
+    [SPIN_MPI] = {.name = "[spinning: MPI progress]",
+                  .words = "for messages of MPI",
+                  .remedy = "",
+                  .modules = {"libmpi", "libopen-pal", "libopen-rte", "mca_", "libfabric", "libpsm",
+                              "libucp", "libuct", "libucs", "libucm", "libibverbs", "libmlx",
+                              "libpmpi", "libevent"},
+                  .names = {"opal_", "ompi_", "mca_", "MPI_", "MPID", "MPIR_", "PMPI_", "ucp_",
+                            "uct_", "ucs_"}},
+    [SPIN_LOCK] = {.name = "[spinning: spin lock]", .words = "for spin locks", .remedy = ""},
+    [SPIN_YIELD] = {.name = "[spinning: sched_yield]",
+                    .words = "in sched_yield",
+                    .remedy = "A condition variable or a futex would let it sleep."},
+};
+
+/* The functions that wait.  Names match as in frame_name_has().  MODULE: the beginning of its
+ * name, where the name alone may be anybody's.
+ * Source: the libraries' sources and symbol tables: CUDA's and HIP's runtime and driver, nccl
+ * src/proxy.cc, libgomp config/linux/{bar,wait}.h and libgomp.map, LLVM's kmp_barrier.cpp,
+ * kmp_wait_release.h and kmp_csupport.cpp, oneTBB src/tbb, OpenBLAS driver/others/blas_server.c,
+ * UCX src/ucp/core, Open MPI opal/runtime, MPICH src/mpid. */
+static const struct {
+    const char *function, *module;
+    enum spin_kind kind;
+} waits[] = {
+    {"cudaDeviceSynchronize*", NULL, SPIN_GPU},
+    {"cudaStreamSynchronize*", NULL, SPIN_GPU},
+    {"cudaEventSynchronize*", NULL, SPIN_GPU},
+    {"cudaThreadSynchronize*", NULL, SPIN_GPU},
+    {"cuCtxSynchronize*", NULL, SPIN_GPU},
+    {"cuStreamSynchronize*", NULL, SPIN_GPU},
+    {"cuEventSynchronize*", NULL, SPIN_GPU},
+    {"hipDeviceSynchronize*", NULL, SPIN_GPU},
+    {"hipStreamSynchronize*", NULL, SPIN_GPU},
+    {"hipEventSynchronize*", NULL, SPIN_GPU},
+    {"hsa_signal_wait*", NULL, SPIN_GPU},
+    {"ncclProxyProgress", NULL, SPIN_NCCL},
+    {"ncclCommPollEventCallbacks*", NULL, SPIN_NCCL},
+    {"waitWorkFifoAvailable*", NULL, SPIN_NCCL},
+    {"ncclStrongStreamSynchronize", NULL, SPIN_NCCL},
+    {"ncclSocketWait", NULL, SPIN_NCCL},
+    {"gomp_barrier_wait*", NULL, SPIN_OPENMP},
+    {"gomp_team_barrier_wait*", NULL, SPIN_OPENMP},
+    {"gomp_simple_barrier_wait*", NULL, SPIN_OPENMP},
+    {"gomp_thread_start", NULL, SPIN_OPENMP},
+    {"gomp_mutex_lock_slow", NULL, SPIN_OPENMP},
+    {"gomp_team_end", NULL, SPIN_OPENMP},
+    {"GOMP_barrier*", NULL, SPIN_OPENMP},
+    {"GOMP_parallel*", NULL, SPIN_OPENMP},
+    {"GOMP_loop_end", NULL, SPIN_OPENMP},
+    {"GOMP_sections_end", NULL, SPIN_OPENMP},
+    {"GOMP_taskwait*", NULL, SPIN_OPENMP},
+    {"GOMP_taskgroup_end", NULL, SPIN_OPENMP},
+    {"__kmp_hyper_barrier*", NULL, SPIN_OPENMP},
+    {"__kmp_tree_barrier*", NULL, SPIN_OPENMP},
+    {"__kmp_linear_barrier*", NULL, SPIN_OPENMP},
+    {"__kmp_dist_barrier*", NULL, SPIN_OPENMP},
+    {"__kmp_fork_barrier*", NULL, SPIN_OPENMP},
+    {"__kmp_join_barrier*", NULL, SPIN_OPENMP},
+    {"__kmp_barrier*", NULL, SPIN_OPENMP},
+    {"__kmp_wait*", NULL, SPIN_OPENMP},
+    {"__kmp_flag_wait*", NULL, SPIN_OPENMP},
+    {"__kmpc_barrier*", NULL, SPIN_OPENMP},
+    {"__kmpc_fork_call*", NULL, SPIN_OPENMP},
+    {"__kmpc_omp_taskwait*", NULL, SPIN_OPENMP},
+    {"receive_or_steal_task*", "libtbb", SPIN_TBB},
+    {"r1::wait", "libtbb", SPIN_TBB},
+    {"r1::execute_and_wait", "libtbb", SPIN_TBB},
+    {"waiter_base::pause*", "libtbb", SPIN_TBB},
+    {"prolonged_pause*", "libtbb", SPIN_TBB},
+    {"blas_thread_server", NULL, SPIN_BLAS},
+    {"exec_blas_async_wait", NULL, SPIN_BLAS},
+    {"ucp_worker_progress", NULL, SPIN_UCX},
+    {"ucs_callbackq_dispatch", NULL, SPIN_UCX},
+    {"uct_worker_progress", NULL, SPIN_UCX},
+    {"opal_progress", NULL, SPIN_MPI},
+    {"ompi_request_default_wait*", NULL, SPIN_MPI},
+    {"ompi_sync_wait_mt", NULL, SPIN_MPI},
+    {"MPID_Progress_wait*", NULL, SPIN_MPI},
+    {"MPIDI_CH3I_Progress*", NULL, SPIN_MPI},
+    {"MPIDI_OFI_progress*", NULL, SPIN_MPI},
+    {"MPIR_Wait*", NULL, SPIN_MPI},
+    {"pthread_spin_lock", NULL, SPIN_LOCK},
+};
+
+/* What of the C library a wait calls again and again.  All else of it works for somebody. */
+static bool is_asked_again(const struct shown_frame *f)
+{
+    static const char *const names[] = {
+        "sched_yield", "clock_gettime",   "gettimeofday", "time",         "poll",
+        "ppoll",       "epoll_wait",      "ioctl",        "syscall",      "nanosleep",
+        "usleep",      "clock_nanosleep", "getpid",       "pthread_self", NULL};
+    if (f->entry || str_eq(f->module, "[vdso]"))
+        return true;
+    const char *name = frame_libc_name(f->name);
+    return str_is_one_of(name, names) || str_starts(name, "pthread_mutex_") ||
+           str_starts(name, "pthread_spin_");
+}
+
+static bool starts_with_listed(const char *s, const char *const listed[MAX_LISTED])
+{
+    for (size_t i = 0; i < MAX_LISTED && listed[i]; i++)
+        if (str_starts(s, listed[i]))
+            return true;
+    return false;
+}
+
+static enum spin_kind wait_of(const struct shown_frame *f)
+{
+    if (f->libc && str_eq(frame_libc_name(f->name), "sched_yield"))
+        return SPIN_YIELD;
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        if ((!waits[i].module || (f->module && str_starts(f->module, waits[i].module))) &&
+            frame_name_has(f->name, waits[i].function))
+            return waits[i].kind;
+    return SPIN_NONE;
+}
+
+struct spin_marks spinning_marks(const struct shown_frame *f)
+{
+    struct spin_marks marks = {0};
+    if (f->kind != SHOWN_NATIVE || f->guessed || f->interpreter)
+        return marks;
+    if (!f->nameless)
+        marks.waits = wait_of(f);
+    if (marks.waits)
+        marks.within = (uint16_t)(1U << marks.waits);
+    if (f->libc && is_asked_again(f))
+        marks.within = UINT16_MAX;
+    for (int kind = SPIN_NONE + 1; kind < SPIN_KINDS; kind++) {
+        bool listed = f->module && starts_with_listed(f->module, kinds[kind].modules);
+        if (listed || (!f->nameless && starts_with_listed(f->name, kinds[kind].names)))
+            marks.within |= (uint16_t)(1U << kind);
+        if (listed && kinds[kind].workers)
+            marks.module = (enum spin_kind)kind;
+    }
+    return marks;
+}
+
+enum spin_kind spinning_of(const struct shown_frame *stack, size_t n)
+{
+    enum spin_kind found = SPIN_NONE;
+    enum spin_kind module = SPIN_NONE;
+    unsigned within = UINT16_MAX; /* the waits to which all that stands inside belongs */
+    for (; n && within; n--) {
+        const struct spin_marks *m = &stack[n - 1].spin;
+        if (m->waits && within >> m->waits & 1)
+            found = m->waits;
+        if (m->module)
+            module = m->module;
+        within &= m->within;
+    }
+    return !n && module && within >> module & 1 ? module : found;
+}
+
+const char *spinning_name(enum spin_kind kind)
+{
+    return kinds[kind].name;
+}
+
+const char *spinning_words(enum spin_kind kind)
+{
+    return kinds[kind].words;
+}
+
+const char *spinning_remedy(enum spin_kind kind)
+{
+    return kinds[kind].remedy;
+}

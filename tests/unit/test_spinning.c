@@ -1,0 +1,179 @@
+#include "summary/spinning.h"
+
+#include "base/text.h"
+#include "summary/view.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+static const char gpu[] = "[spinning: waits for GPU]", nccl[] = "[spinning: NCCL progress]",
+                  omp[] = "[spinning: OpenMP barrier]", tbb[] = "[spinning: TBB waits for tasks]",
+                  blas[] = "[spinning: BLAS worker]", ucx[] = "[spinning: UCX progress]",
+                  mpi[] = "[spinning: MPI progress]", lock[] = "[spinning: spin lock]",
+                  yield[] = "[spinning: sched_yield]";
+
+/* STACK ends in LEAF; NULL: it does not spin. */
+static void assert_leaf(const char *stack_text, const char *leaf)
+{
+    struct profile_builder b = builder_start(1, "app");
+    stack_id s = builder_stack(&b, stack_text);
+    struct view *v = view_new(b.p, &(struct view_options){0});
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(v, s, &n);
+    const struct shown_frame *last = &stack[n - 1];
+    bool spins = last->kind == SHOWN_WAIT && last->wait == WAIT_NONE;
+    ck_assert_msg(leaf ? spins && str_eq(last->name, leaf) : !spins, "%s: %s", stack_text,
+                  last->name);
+    view_free(v);
+    profile_free(b.p);
+}
+
+/* The functions of the table, with the modules that have them. */
+static const struct {
+    const char *leaf, *function, *module;
+} functions[] = {
+    {gpu, "cudaDeviceSynchronize", "libcudart.so.12"},
+    {gpu, "cudaStreamSynchronize_ptsz", "libcudart.so.12"},
+    {gpu, "cudaEventSynchronize", "app"}, /* the runtime is linked statically, as nvcc does */
+    {gpu, "cudaThreadSynchronize", "libcudart.so.9"},
+    {gpu, "cuCtxSynchronize", "libcuda.so.1"},
+    {gpu, "cuStreamSynchronize", "libcuda.so.1"},
+    {gpu, "cuEventSynchronize", "libcuda.so.1"},
+    {gpu, "hipDeviceSynchronize", "libamdhip64.so.6"},
+    {gpu, "hipStreamSynchronize", "libamdhip64.so.6"},
+    {gpu, "hipEventSynchronize", "libamdhip64.so.6"},
+    {gpu, "hsa_signal_wait_scacquire", "libhsa-runtime64.so.1"},
+    {nccl, "ncclProxyProgress", "libnccl.so.2"},
+    {nccl, "ncclCommPollEventCallbacks", "libnccl.so.2"},
+    {nccl, "waitWorkFifoAvailable", "libnccl.so.2"},
+    {nccl, "ncclStrongStreamSynchronize", "libnccl.so.2"},
+    {nccl, "ncclSocketWait", "libnccl.so.2"},
+    {omp, "gomp_barrier_wait_end", "libgomp.so.1"},
+    {omp, "gomp_team_barrier_wait_final", "libgomp.so.1"},
+    {omp, "gomp_simple_barrier_wait", "libgomp.so.1"},
+    {omp, "gomp_thread_start", "libgomp.so.1"},
+    {omp, "gomp_mutex_lock_slow", "libgomp.so.1"},
+    {omp, "gomp_team_end", "libgomp.so.1"},
+    {omp, "GOMP_barrier", "libgomp.so.1"},
+    {omp, "GOMP_parallel", "libgomp.so.1"},
+    {omp, "GOMP_loop_end", "libgomp.so.1"},
+    {omp, "GOMP_sections_end", "libgomp.so.1"},
+    {omp, "GOMP_taskwait", "libgomp.so.1"},
+    {omp, "GOMP_taskgroup_end", "libgomp.so.1"},
+    {omp, "__kmp_hyper_barrier_release", "libomp.so.5"},
+    {omp, "__kmp_tree_barrier_gather", "libomp.so.5"},
+    {omp, "__kmp_linear_barrier_gather", "libomp.so.5"},
+    {omp, "__kmp_dist_barrier_wakeup", "libomp.so.5"},
+    {omp, "__kmp_fork_barrier", "libiomp5.so"},
+    {omp, "__kmp_join_barrier", "libiomp5.so"},
+    {omp, "__kmp_barrier", "libiomp5.so"},
+    {omp, "__kmp_wait_template", "libiomp5.so"},
+    {omp, "__kmp_flag_wait_64", "libiomp5.so"},
+    {omp, "__kmpc_barrier", "libiomp5.so"},
+    {omp, "__kmpc_fork_call", "libiomp5.so"},
+    {omp, "__kmpc_omp_taskwait", "libiomp5.so"},
+    {tbb, "tbb::detail::r1::task_dispatcher::receive_or_steal_task", "libtbb.so.12"},
+    {tbb, "tbb::detail::r1::wait", "libtbb.so.12"},
+    {tbb, "tbb::detail::r1::execute_and_wait", "libtbb.so.12"},
+    {tbb, "tbb::detail::r1::waiter_base::pause", "libtbb.so.12"},
+    {tbb, "tbb::detail::r1::prolonged_pause", "libtbb.so.12"},
+    {blas, "blas_thread_server", "libopenblas.so.0"},
+    {blas, "exec_blas_async_wait", "libopenblas.so.0"},
+    {ucx, "ucp_worker_progress", "libucp.so.0"},
+    {ucx, "ucs_callbackq_dispatch", "libuct.so.0"},
+    {ucx, "uct_worker_progress", "libuct.so.0"},
+    {mpi, "opal_progress", "libopen-pal.so.40"},
+    {mpi, "ompi_request_default_wait_all", "libmpi.so.40"},
+    {mpi, "ompi_sync_wait_mt", "libopen-pal.so.40"},
+    {mpi, "MPID_Progress_wait", "libmpi.so.12"},
+    {mpi, "MPIDI_CH3I_Progress", "libmpi.so.12"},
+    {mpi, "MPIDI_OFI_progress", "libmpi.so.12"},
+    {mpi, "MPIR_Waitall", "libmpi.so.12"},
+    {lock, "pthread_spin_lock", "libc.so.6"},
+};
+
+static void assert_leaf_below(const char *function, const char *module, const char *inside,
+                              const char *leaf)
+{
+    struct text stack = {0};
+    text_addf(&stack, "main!app > step!app > %s!%s%s", function, module, inside);
+    assert_leaf(stack.s, leaf);
+    text_release(&stack);
+}
+
+START_TEST(functions_that_wait_are_known)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        const char *function = functions[i].function;
+        const char *module = functions[i].module;
+        assert_leaf_below(function, module, "", functions[i].leaf);
+        assert_leaf_below(function, module, " > clock_gettime!libc.so.6", functions[i].leaf);
+        assert_leaf_below(function, module, " > sched_yield!libc.so.6", functions[i].leaf);
+    }
+}
+END_TEST
+
+/* Code inside of a wait works, whoever called it: a task, a call-back, a copy. */
+START_TEST(work_inside_of_a_wait_is_no_spinning)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        const char *function = functions[i].function;
+        const char *module = functions[i].module;
+        assert_leaf_below(function, module, " > task!app", NULL);
+        assert_leaf_below(function, module, " > dgemm!libmkl_core.so.2", NULL);
+        assert_leaf_below(function, module, " > task@/src/a.py:1:2", NULL);
+        assert_leaf_below(function, module, " > memcpy!libc.so.6", NULL);
+        assert_leaf_below(function, module, " > malloc!libc.so.6", NULL);
+        assert_leaf_below(function, module, " > 0x7f0010", NULL);
+        assert_leaf_below(function, module, " > futex [blocked]", NULL);
+        assert_leaf_below(function, module, " > [waiting for cpu]", NULL);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *leaf, *stack;
+} stacks[] = {
+    {gpu, "f@/a.py:1:2 > synchronize@/usr/lib/python3/dist-packages/torch/cuda.py:1:2 > "
+          "cudaStreamSynchronize!libcudart.so.12 > cuStreamSynchronize!libcuda.so.1 > "
+          "cuda_inner!libcuda.so.1 > ioctl!libc.so.6"},
+    {gpu, "main!app > cudaDeviceSynchronize!app > __cudart516!app > "
+          "cuCtxSynchronize!libcuda.so.1 > clock_gettime!libc.so.6"},
+    /* Asks, and does not wait. */
+    {NULL, "main!app > cudaGetDeviceProperties!libcudart.so.12"},
+    {NULL, "main!app > cudaLaunchKernel!libcudart.so.12 > inner!libcuda.so.1"},
+    /* A call-back in a stream: work, though the driver is below it. */
+    {NULL, "start_thread!libc.so.6 > inner!libcuda.so.1 > on_done!app > cuMemFree!libcuda.so.1"},
+    {mpi, "main!app > MPI_Allreduce!libmpi.so.40 > opal_progress!libopen-pal.so.40 > "
+          "mca_btl_vader_component_progress!mca_btl_vader.so"},
+    {mpi, "main!app > MPI_Wait!libmpi.so.40 > opal_progress!libopen-pal.so.40 > "
+          "ucp_worker_progress!libucp.so.0 > uct_mm_iface_progress!libuct.so.0"},
+    {omp, "main!app > sum!app > GOMP_parallel!libgomp.so.1 > inner!libgomp.so.1"},
+    /* A stripped worker: nothing but the library up to the root. */
+    {omp, "clone3!libc.so.6 > start_thread!libc.so.6 > outer!libgomp.so.1 > inner!libgomp.so.1"},
+    {NULL, "start_thread!libc.so.6 > outer!libgomp.so.1 > sum._omp_fn.0!app"},
+    {NULL, "start_thread!libc.so.6 > run!app > omp_get_wtime!libgomp.so.1"},
+    {omp, "start_thread!libc.so.6 > __kmp_launch_thread!libomp.so.5 > "
+          "__kmp_fork_barrier!libomp.so.5 > __kmp_yield!libomp.so.5 > sched_yield!libc.so.6"},
+    {NULL, "__kmp_launch_thread!libomp.so.5 > __kmp_invoke_microtask!libomp.so.5 > "
+           ".omp_outlined.!app > sin!libm.so.6"},
+    {blas, "start_thread!libc.so.6 > blas_thread_server!libopenblas.so > sched_yield!libc.so.6"},
+    {NULL, "start_thread!libc.so.6 > blas_thread_server!libopenblas.so > "
+           "dgemm_kernel_HASWELL!libopenblas.so"},
+    /* Anybody may call a function wait(). */
+    {NULL, "main!app > wait!app"},
+    {NULL, "main!app > mylib::r1::wait!app"},
+    {yield, "main!app > take!app > sched_yield!libc.so.6"},
+    {yield, "main@/a.py:1:2 > sched_yield!libc.so.6"},
+    {NULL, "main!app > take!app"},
+    {NULL, "main!app > clock_gettime!libc.so.6"},
+};
+
+START_TEST(stacks_are_judged_by_what_is_inside)
+{
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+        assert_leaf(stacks[i].stack, stacks[i].leaf);
+}
+END_TEST
+
+CHECK_MAIN("spinning", 20, functions_that_wait_are_known, work_inside_of_a_wait_is_no_spinning,
+           stacks_are_judged_by_what_is_inside)
