@@ -76,6 +76,37 @@ static int set_pids(struct options *o, const struct option_row *row, const char 
     return 0;
 }
 
+/* Each with its synonyms. */
+static const struct {
+    const char *name;
+    enum weight weight;
+} weight_words[] = {
+    {"wall", WEIGHT_WALL},         {"run", WEIGHT_CPU},           {"cpu", WEIGHT_CPU},
+    {"wait-cpu", WEIGHT_WAIT_CPU}, {"runqueue", WEIGHT_WAIT_CPU}, {"blocked", WEIGHT_OFF_CPU},
+    {"off", WEIGHT_OFF},           {"faults", WEIGHT_FAULTS},     {"switches", WEIGHT_SWITCHES},
+};
+
+static int set_weights(struct options *o, const struct option_row *row, const char *value,
+                       struct err *err)
+{
+    enum { N = sizeof weight_words / sizeof *weight_words };
+    if (!*value)
+        return bad_value(row, "''", "names no weight", err);
+    while (*value) {
+        size_t len = strcspn(value, ",");
+        size_t i = 0;
+        while (i < N && !(strlen(weight_words[i].name) == len &&
+                          memcmp(weight_words[i].name, value, len) == 0))
+            i++;
+        if (len && i == N)
+            return bad_value(row, value,
+                             "not a list of wall, run, wait-cpu, blocked, faults, switches", err);
+        o->view.weights |= len ? 1U << weight_words[i].weight : 0;
+        value += len + (value[len] == ',');
+    }
+    return 0;
+}
+
 static void add_word(struct word_list *list, const char *word)
 {
     list->words = array_reserve(list->words, &list->capacity, list->n + 1, sizeof *list->words);
@@ -276,6 +307,13 @@ const struct option_row option_rows[] = {
      .set = set_flag,
      .field = offsetof(struct options, gil),
      .help = "keep only samples of threads that hold the GIL"},
+    {.letter = 'w',
+     .name = "weights",
+     .value = "LIST",
+     .commands = FOR_RECORD,
+     .set = set_weights,
+     .help = "add profiles of each thread by run, wait-cpu, blocked, faults or switches (also cpu, "
+             "runqueue, off) to the speedscope file"},
     {.section = "Frames",
      .letter = 'n',
      .name = "native",

@@ -93,8 +93,36 @@ static size_t add_processes(struct profile_plan *plan)
     return n;
 }
 
+static const char *const weight_names[WEIGHT_KINDS] = {
+    [WEIGHT_WALL] = "wall",         [WEIGHT_CPU] = "run", [WEIGHT_WAIT_CPU] = "wait-cpu",
+    [WEIGHT_OFF_CPU] = "blocked",   [WEIGHT_OFF] = "off", [WEIGHT_FAULTS] = "faults",
+    [WEIGHT_SWITCHES] = "switches",
+};
+
+/* WEIGHTS: 1 << enum weight.  Of all threads together, as far as that is not there, and of each. */
+static void add_weights(struct profile_plan *plan, unsigned weights)
+{
+    for (int kind = WEIGHT_WALL + 1; kind < WEIGHT_KINDS; kind++) {
+        enum weight weight = (enum weight)kind;
+        if (!(weights >> kind & 1))
+            continue;
+        if (weight != WEIGHT_CPU && weight != WEIGHT_OFF_CPU) {
+            char *name = xasprintf("ALL | %s", weight_names[weight]);
+            add_all(plan, name, plan->s->n, weight);
+            free(name);
+        }
+        for (size_t i = 0; i < plan->n_active && plan->n < MAX_PROFILES; i++)
+            add_profile(
+                plan, (struct file_profile){.name = xasprintf("%s | %s", plan->s->threads[i].label,
+                                                              weight_names[weight]),
+                                            .first = i,
+                                            .last = i + 1,
+                                            .weight = weight});
+    }
+}
+
 void profile_plan_init(struct profile_plan *plan, const struct profile *p,
-                       const struct thread_summaries *s)
+                       const struct thread_summaries *s, unsigned weights)
 {
     enum { MAX_LINES = MAX_PROFILES - 50 }; /* leaves room for the groups of idle ones */
     *plan = (struct profile_plan){.p = p, .s = s, .several = s->n_processes > 1};
@@ -117,6 +145,7 @@ void profile_plan_init(struct profile_plan *plan, const struct profile *p,
                               .last = plan->n_active,
                               .rooted = true});
     add_idle(plan);
+    add_weights(plan, weights);
 }
 
 void profile_plan_release(struct profile_plan *plan)

@@ -21,9 +21,9 @@ struct profile_plan {
     struct file_profile *profiles;
     size_t n, capacity;
 };
-/* Borrows P and S. */
+/* WEIGHTS (1 << enum weight): the kinds that each thread gets a profile of.  Borrows P and S. */
 void profile_plan_init(struct profile_plan *plan, const struct profile *p,
-                       const struct thread_summaries *s);
+                       const struct thread_summaries *s, unsigned weights);
 void profile_plan_release(struct profile_plan *plan);
 /* Behind the threads that are called as FIRST is. */
 size_t profile_plan_group_end(const struct thread_summaries *s, size_t first);

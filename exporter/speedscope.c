@@ -277,6 +277,7 @@ static void write_frames(struct json *j, const struct document *d)
 struct writing {
     struct json *j;
     const struct document *d;
+    bool is_time;
     int64_t done_ns, done_us;
     int64_t *weights_us; /* of the samples written */
     size_t n, capacity;
@@ -284,6 +285,10 @@ struct writing {
 
 static int64_t next_weight_us(struct writing *w, int64_t ns)
 {
+    if (!w->is_time) {
+        w->done_us += ns;
+        return ns;
+    }
     w->done_ns += ns;
     int64_t end_us = (w->done_ns + NS_PER_US / 2) / NS_PER_US;
     int64_t weight_us = end_us - w->done_us;
@@ -322,12 +327,12 @@ static void write_part(void *ctx, uint32_t root, const struct timeline *l)
 static void write_profile(struct json *j, const struct document *d,
                           const struct file_profile *profile)
 {
-    struct writing w = {.j = j, .d = d};
+    struct writing w = {.j = j, .d = d, .is_time = weight_is_time(profile->weight)};
     json_newline(j);
     json_object(j);
     json_string_field(j, "type", "sampled");
     json_string_field(j, "name", profile->name);
-    json_string_field(j, "unit", "microseconds");
+    json_string_field(j, "unit", w.is_time ? "microseconds" : "none");
     json_int_field(j, "startValue", 0);
     json_key(j, "samples");
     json_array(j);
@@ -389,7 +394,7 @@ int speedscope_write(const struct profile *p, struct view *v, uint64_t max_bytes
                          .notes = ret_notes,
                          .paths = paths_new(p, v, MAX_DEPTH)};
     thread_summaries_init(&d.summaries, p, v);
-    profile_plan_init(&d.plan, p, &d.summaries);
+    profile_plan_init(&d.plan, p, &d.summaries, d.options->weights);
     add_roots(&d);
     coarsen(&d);
     add_notes(&d);

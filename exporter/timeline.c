@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
+#include "base/text.h"
+#include "summary/wait_text.h"
 
 /* Drops zero and negative stretches, because no viewer accepts them. */
 static void add(struct timeline *l, uint32_t path, int64_t ns)
@@ -42,28 +44,32 @@ static void add_whole_axis(struct timeline *l, const struct paths *paths,
     add(l, 0, end_ns - at_ns);
 }
 
-static int64_t weigh(const struct run *run, enum weight weight)
-{
-    switch (weight) {
-    case WEIGHT_WALL:
-        return run->weights.wall_ns;
-    case WEIGHT_CPU:
-        return run_counted(run) == COUNTED_CPU ? run->weights.counted_ns : 0;
-    case WEIGHT_OFF_CPU:
-        return run_counted(run) == COUNTED_OFF_CPU ? run->weights.counted_ns : 0;
-    }
-    assert(!"a weight");
-    return 0;
-}
-
-/* Time that the kernel counted in a state in which no sample found the thread. */
+/* What the kernel counted in a state in which no sample found the thread. */
 static void add_not_sampled(struct timeline *l, const struct paths *paths,
                             const struct profile_thread *t, enum weight weight)
 {
+    const int64_t *ns = t->not_sampled_ns;
+    bool off = weight == WEIGHT_OFF;
     if (weight == WEIGHT_CPU)
-        add(l, paths_cpu_not_sampled(paths), t->not_sampled_ns[COUNTED_CPU]);
-    else if (weight == WEIGHT_OFF_CPU)
-        add(l, 0, t->not_sampled_ns[COUNTED_OFF_CPU]);
+        add(l, paths_cpu_not_sampled(paths), ns[COUNTED_CPU]);
+    if (weight == WEIGHT_OFF_CPU || off)
+        add(l, 0, ns[COUNTED_OFF_CPU]);
+    if (weight == WEIGHT_WAIT_CPU || off)
+        add(l, 0, ns[COUNTED_RUNQUEUE]);
+    if (weight == WEIGHT_FAULTS)
+        add(l, 0, (int64_t)t->faults_not_sampled);
+    if (weight == WEIGHT_SWITCHES)
+        add(l, 0, (int64_t)t->switches_not_sampled);
+}
+
+/* Events come while a thread runs: of one that was found waiting for a CPU, where it waited. */
+static uint32_t path_of(const struct paths *paths, const struct run *run, enum weight weight)
+{
+    uint32_t path = run->state == RUN_MISSED ? 0 : paths_of(paths, run->stack);
+    if (!path || run->state != RUN_RUNNABLE || weight_is_time(weight))
+        return path;
+    const char *file = paths_see_frame(paths, paths_frame(paths, path)).file;
+    return file && str_eq(file, wait_file) ? paths_parent(paths, path) : path;
 }
 
 void timeline_add_thread(struct timeline *l, const struct paths *paths,
@@ -76,7 +82,7 @@ void timeline_add_thread(struct timeline *l, const struct paths *paths,
     }
     for (size_t i = 0; i < t->n_runs; i++) {
         const struct run *run = &t->runs[i];
-        add(l, run->state == RUN_MISSED ? 0 : paths_of(paths, run->stack), weigh(run, weight));
+        add(l, path_of(paths, run, weight), run_weight(run, weight));
     }
     add_not_sampled(l, paths, t, weight);
 }

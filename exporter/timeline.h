@@ -6,11 +6,9 @@
 #include "profile/profile.h"
 #include "summary/paths.h"
 
-enum weight { WEIGHT_WALL, WEIGHT_CPU, WEIGHT_OFF_CPU };
-
 struct stretch {
     uint32_t path; /* 0: nothing known of this time */
-    int64_t ns;
+    int64_t ns;    /* of faults and switches their number */
 };
 struct timeline { /* zero-initialise */
     struct stretch *stretches;

@@ -48,7 +48,9 @@ struct profile_thread {
     int64_t start_ns, end_ns;              /* within the profile; end_ns set by profile_end too */
     struct counts counts;                  /* by schedstat over [start_ns, end_ns) */
     int64_t not_sampled_ns[COUNTED_KINDS]; /* of COUNTS, where no run has that state */
-    struct count_mark *marks;              /* what COUNTS was, by time; owned by the profile */
+    uint64_t own_switches;                 /* of USAGE's voluntary ones, for wallspy's stops */
+    uint64_t faults_not_sampled, switches_not_sampled; /* which no run has */
+    struct count_mark *marks; /* what COUNTS was, by time; owned by the profile */
     size_t n_marks, marks_capacity;
     struct profile_usage usage;                 /* in about that time */
     uint64_t gil_waits;                         /* samples that found it waiting for the GIL */

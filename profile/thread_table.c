@@ -198,6 +198,8 @@ void thread_table_settle_weights(struct thread_table *t)
             if (t->items[i].process.ix == process)
                 threads[n++] = &t->items[i];
         weights_settle(threads, n);
+        for (size_t i = 0; i < n; i++)
+            events_settle(threads[i]);
     }
     free(threads);
 }
@@ -260,6 +262,7 @@ static void fold(struct thread_table *t, uint32_t ix)
     for (int kind = 0; kind < COUNTED_KINDS; kind++)
         sum->counts.ns[kind] += thread->counts.ns[kind];
     profile_usage_add(&sum->usage, &thread->usage);
+    sum->own_switches += thread->own_switches;
     for (size_t i = 0; i < thread->n_runs; i++)
         append(t, sum, &thread->runs[i]);
     give_back(t, ix);

@@ -10,6 +10,7 @@ void weights_add(struct weights *sum, const struct weights *w)
 {
     sum->wall_ns += w->wall_ns;
     sum->counted_ns += w->counted_ns;
+    events_add(&sum->events, &w->events);
 }
 
 enum counted run_counted(const struct run *run)
@@ -27,6 +28,40 @@ enum counted run_counted(const struct run *run)
         break;
     }
     return COUNTED_KINDS;
+}
+
+bool weight_is_time(enum weight weight)
+{
+    return weight != WEIGHT_FAULTS && weight != WEIGHT_SWITCHES;
+}
+
+static int64_t counted_if(const struct run *run, bool counts)
+{
+    return counts ? run->weights.counted_ns : 0;
+}
+
+int64_t run_weight(const struct run *run, enum weight weight)
+{
+    enum counted kind = run_counted(run);
+    switch (weight) {
+    case WEIGHT_WALL:
+        return run->weights.wall_ns;
+    case WEIGHT_CPU:
+        return counted_if(run, kind == COUNTED_CPU);
+    case WEIGHT_WAIT_CPU:
+        return counted_if(run, kind == COUNTED_RUNQUEUE);
+    case WEIGHT_OFF_CPU:
+        return counted_if(run, kind == COUNTED_OFF_CPU);
+    case WEIGHT_OFF:
+        return counted_if(run, kind == COUNTED_RUNQUEUE || kind == COUNTED_OFF_CPU);
+    case WEIGHT_FAULTS:
+        return run->weights.events.faults;
+    case WEIGHT_SWITCHES:
+        return run->weights.events.switches;
+    case WEIGHT_KINDS:
+        break;
+    }
+    return 0;
 }
 
 /* What the samples of one kind say of some runs of a thread. */

@@ -1,15 +1,33 @@
 /* What a run weighs, and how much of the kernel's counts each run stands for. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/events.h"
+
 struct profile_thread;
+struct run;
 
 struct weights {
     int64_t wall_ns;    /* from its beginning to the thread's next run */
     int64_t counted_ns; /* of the kernel's count for its state; profile_end() sets it */
+    struct events events;
 };
+/* What a run may be weighed by. */
+enum weight {
+    WEIGHT_WALL,
+    WEIGHT_CPU,
+    WEIGHT_WAIT_CPU,
+    WEIGHT_OFF_CPU, /* blocked */
+    WEIGHT_OFF,     /* the two before together */
+    WEIGHT_FAULTS,
+    WEIGHT_SWITCHES,
+    WEIGHT_KINDS,
+};
+bool weight_is_time(enum weight weight); /* nanoseconds, else a number of events */
+int64_t run_weight(const struct run *run, enum weight weight);
 void weights_add(struct weights *sum, const struct weights *w);
 
 /* The three times of a thread that the kernel counts exactly.  Off the CPU is the rest of its wall
@@ -18,7 +36,6 @@ enum counted { COUNTED_CPU, COUNTED_RUNQUEUE, COUNTED_OFF_CPU, COUNTED_KINDS };
 struct counts {
     int64_t ns[COUNTED_KINDS];
 };
-struct run;
 /* The total that RUN takes part in; COUNTED_KINDS: none, it was missed. */
 enum counted run_counted(const struct run *run);
 /* A thread's counts from its start to one moment. */

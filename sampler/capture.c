@@ -38,6 +38,7 @@ static void fill_head(const struct sampler *s, struct thread *t, struct message 
         .repeats = t->repeats,
         .sched = t->sched,
         .held_ns = t->held_ns,
+        .own_switches = t->own_switches,
     };
     t->ever_sampled |= kind == MESSAGE_SAMPLE;
     claim_emitted(t, now_ns);
@@ -335,6 +336,7 @@ void capture_prepare(struct sampler *s, struct thread *t)
     t->stack_bytes = (uint32_t)stack_bytes_to_read(s, t);
     stack_area_prepare(t);
     (void)thread_file_fd(s, t, FILE_STATUS); /* for overhead_lost_ns() */
+    (void)thread_file_fd(s, t, FILE_STAT);
     drop_held(s);
     (void)ring_reserve(s->ring, capture_bytes(t->stack_bytes));
 }
@@ -371,6 +373,18 @@ void capture_held(struct sampler *s, struct thread *t, const struct stop *stop)
     s->held = (struct held_capture){t, m, fell_asleep};
 }
 
+/* The faults right around a stop at STOPPED_NS are those of the stack that it found.  Not so where
+ * wallspy had no CPU since: the thread has gone on. */
+static uint32_t near_faults(const struct thread *t, int64_t stopped_ns)
+{
+    enum { NEAR_NS = 100 * NS_PER_US };
+    if (!t->faults_known || t->faults_after < t->faults_before ||
+        t->faults_read_ns - stopped_ns > NEAR_NS)
+        return 0;
+    uint64_t near = t->faults_after - t->faults_before;
+    return near < UINT32_MAX ? (uint32_t)near : UINT32_MAX;
+}
+
 void capture_released(struct sampler *s, struct thread *t, const struct schedstat *now)
 {
     struct sample_message *m = s->held.thread == t ? s->held.message : NULL;
@@ -388,6 +402,7 @@ void capture_released(struct sampler *s, struct thread *t, const struct schedsta
         wait_object_read(&s->recorder, t->process->pid, m);
     fill_head(s, t, &m->head, MESSAGE_SAMPLE, t->asked_ns);
     m->head.sched = t->asked.sched;
+    m->head.near_faults = now ? near_faults(t, stopped_ns) : 0;
     publish(s, t, m);
     counters_add(&s->counters, COUNT_STOPS, 1);
     claim_stopped(t, m->snapshot.state, stopped_ns, s->interval_ns);

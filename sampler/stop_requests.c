@@ -50,6 +50,8 @@ bool stop_requests_stopped(void *sampler, const struct stop *stop)
     if (!t || t->ended || t->filtered)
         return true;
     seccomp_note_stop(s, t, stop);
+    /* To stop, and to go to sleep again. */
+    t->own_switches += stop->restarting || stop->job_stopped ? 2 : 1;
     capture_held(s, t, stop);
     if (s->config.freeze) /* others are captured before T is let go */
         capture_released(s, t, NULL);
@@ -74,6 +76,9 @@ void stop_requests_released(void *sampler, uint64_t tag, uint32_t held_ns)
     counters_add_hold(&s->counters, held_ns);
     if (!t)
         return;
+    /* First of all: T goes on. */
+    t->faults_known = t->faults_known && thread_read_faults(t, &t->faults_after);
+    t->faults_read_ns = clock_now_ns();
     struct schedstat now;
     int fd = t->fds[FILE_SCHEDSTAT];
     int r = fd >= 0 ? schedstat_read(fd, &now) : -EBADF;
@@ -173,6 +178,7 @@ static void request_stop(struct sampler *s, struct thread *t)
         if (t->sched.runs != runs)
             claim_found(t, THREAD_RUNNING_OR_RUNNABLE);
     }
+    t->faults_known = thread_read_faults(t, &t->faults_before);
     claim_asked(t, clock_now_ns());
     t->pending = true;
     counters_add(&s->counters, COUNT_STOP_REQUESTS, 1);

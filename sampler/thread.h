@@ -103,6 +103,12 @@ struct thread {
     int64_t areas_checked_ns;
     uint64_t area_unknown; /* an sp that was in no known mapping; 0: none */
 
+    /* stop_requests.c, capture.c: what a stop tells of the kernel's counts (profile/events.h). */
+    uint64_t own_switches;                /* that stops have cost it */
+    uint64_t faults_before, faults_after; /* its page faults when it was asked, and let go */
+    int64_t faults_read_ns;               /* the latter */
+    bool faults_known;
+
     /* overhead.c */
     uint64_t held_ns; /* in all, as the thread lost it */
     struct release released;

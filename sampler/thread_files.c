@@ -15,7 +15,7 @@ enum {
 
 static int open_file(struct thread *t, enum thread_file file, struct thread_files *files)
 {
-    static const char *const names[] = {"schedstat", "syscall", "status"};
+    static const char *const names[] = {"schedstat", "syscall", "status", "stat"};
     if (t->fds[file] >= 0)
         return t->fds[file];
     if (files->open >= files->limit)
@@ -83,6 +83,16 @@ int thread_read_status(struct sampler *s, struct thread *t, struct task_status *
     t->seccomp_seen = ret->seccomp == FILTERED;
     t->seccomp_seen_ns = clock_now_ns();
     return 0;
+}
+
+bool thread_read_faults(const struct thread *t, uint64_t *ret)
+{
+    struct task_stat stat;
+    int fd = t->fds[FILE_STAT];
+    if (fd < 0 || task_stat_read(fd, &stat) < 0)
+        return false;
+    *ret = stat.minor_faults + stat.major_faults;
+    return true;
 }
 
 int thread_read_syscall(struct sampler *s, struct thread *t, struct syscall_state *ret)

@@ -1,9 +1,10 @@
 /* What /proc says of a thread of the target: its run count, its state, its system call.
  *
- * Three of its files stay open, because a read costs a tenth of an open.  With more threads than
+ * Four of its files stay open, because a read costs a tenth of an open.  With more threads than
  * descriptors the files of others are closed for it.  The target runs.  Private to sampler/. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "target/proc.h"
@@ -11,7 +12,7 @@
 struct sampler;
 struct thread;
 
-enum thread_file { FILE_SCHEDSTAT, FILE_SYSCALL, FILE_STATUS, THREAD_FILE_COUNT };
+enum thread_file { FILE_SCHEDSTAT, FILE_SYSCALL, FILE_STATUS, FILE_STAT, THREAD_FILE_COUNT };
 
 /* How many are open for all threads, bounded by the limit on descriptors. */
 struct thread_files {
@@ -26,6 +27,8 @@ void thread_files_close(struct thread *t, struct thread_files *files);
 int thread_read_schedstat(struct sampler *s, struct thread *t, struct schedstat *ret);
 /* Reads T's status.  0 or a negative errno. */
 int thread_read_status(struct sampler *s, struct thread *t, struct task_status *ret);
+/* Reads how many page faults T has had, if its stat is open.  Async-signal-safe. */
+bool thread_read_faults(const struct thread *t, uint64_t *ret);
 /* Reads in which system call T is, and its sp and pc.  0; -ESRCH: T is gone; -EAGAIN: the file is
  * slow, and is left alone for now; another negative errno. */
 int thread_read_syscall(struct sampler *s, struct thread *t, struct syscall_state *ret);

@@ -10,6 +10,7 @@ struct view_options {
     bool internals; /* show CPython's internal functions, and all that WHOLE does */
     bool whole;     /* show entry frames and the C library's aliases */
     bool no_native, no_python;
+    unsigned weights;      /* 1 << enum weight: more profiles, for formats that can hold them */
     const bool *processes; /* by process: only the threads of these; NULL: of all.  Borrowed */
 };
 

@@ -155,6 +155,15 @@ static void add_until_change(struct profile *p, struct thread_timeline *timeline
     timeline->changed_stack = (stack_id){0};
 }
 
+/* What is known of the open sample's events; OWN switches were for wallspy's stops. */
+static struct events events_of(const struct thread_timeline *timeline,
+                               const struct counted_since *since, uint64_t own)
+{
+    uint64_t put = since->known && since->runs > own ? since->runs - own : 0;
+    return (struct events){.near_faults = timeline->near_faults,
+                           .put_on_cpu = put < UINT32_MAX ? (uint32_t)put : UINT32_MAX};
+}
+
 static void mark_counts(struct thread_timeline *timeline, struct profile *p, const struct run *last)
 {
     timeline->unmarked_samples += last->samples;
@@ -167,6 +176,9 @@ static void mark_counts(struct thread_timeline *timeline, struct profile *p, con
 void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
                            const struct message *m, int64_t origin_ns)
 {
+    uint64_t own = m->own_switches - timeline->own_switches;
+    timeline->own_switches = m->own_switches;
+    profile_get_thread(p, timeline->thread)->own_switches += own;
     if (!timeline->open)
         return;
     timeline->open = false;
@@ -189,6 +201,7 @@ void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
         settle_state(timeline, &run, since.runqueue_ns - wait_ns, m->interval_ns);
     else
         since = count_by_state(&run);
+    run.weights.events = events_of(timeline, &since, own);
     struct profile_thread *thread = profile_get_thread(p, timeline->thread);
     thread->still_since_ns = timeline->sampled_ns - origin_ns;
     add_counts(thread, &since, timeline->by_state ? wall_ns : all_ns,
@@ -217,6 +230,7 @@ void thread_timeline_open(struct thread_timeline *timeline, const struct message
     timeline->start_ns = timeline->sampled_ns = m->time_ns;
     timeline->sched = m->sched;
     timeline->held_ns = m->held_ns;
+    timeline->near_faults = m->near_faults;
     timeline->resumed = false;
     timeline->samples++;
 }
@@ -269,6 +283,7 @@ void thread_timeline_hold(struct thread_timeline *timeline, struct profile *p,
     timeline->start_ns = m->time_ns;
     timeline->sched = m->sched;
     timeline->held_ns = m->held_ns;
+    timeline->near_faults = 0;
 }
 
 void thread_timeline_end(const struct thread_timeline *timeline, struct profile *p,

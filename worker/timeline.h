@@ -31,6 +31,8 @@ struct thread_timeline {
     bool resumed;              /* its beginning has been added to the profile */
     int64_t waited_ns;         /* counted waits less what was shown as waiting */
     uint64_t held_ns;          /* at start_ns */
+    uint64_t own_switches;     /* as the last message told */
+    uint32_t near_faults;      /* around the stop of the open sample */
     /* Samples are left out (--gil): the kernel's counts are not those of the others, and what was
      * seen counts. */
     bool by_state;

@@ -2,7 +2,7 @@
 """What a recording says of the kernel's own accounts of a program: its CPU quota, its CPUs, its
 page faults and switches, its children, who else runs.
 
-usage: evidence.py WALLSPY quota|hidden|others|children|storms STORMS
+usage: evidence.py WALLSPY quota|hidden|others|children|storms|counters PROGRAM
 
 Exits 77 where no cgroup with a CPU quota can be made.
 """
@@ -211,7 +211,44 @@ def check_storms(wallspy, storms):
     return all(checks)
 
 
+def check_counters(wallspy, program):
+    """Page faults and switches on stacks, against what each thread counts itself."""
+    options = ["-r", str(RATE), "-w", "faults,switches"]
+    run = recorded.record_attached(wallspy, options, [program, str(SECONDS)])
+    print(run.stderr, run.stdout)
+    document = run.recording.document
+    frames = [frame["name"] for frame in document["shared"]["frames"]]
+    profiles = {p["name"]: p for p in document["profiles"]}
+    said = {t["name"]: t for t in run.recording.facts["threads"]}
+    checks, faults = [], {}
+    for line in run.stdout.splitlines()[1:]:
+        name, *numbers = line.split()
+        true_faults, true_switches = map(int, numbers)
+        of_thread = said[name]
+        switches = (of_thread["voluntary_switches"] + of_thread["involuntary_switches"]
+                    - of_thread["own_switches"])
+        # The thread counts wallspy's stops, too.
+        checks.append(close(f"{name}: switches", switches + of_thread["own_switches"],
+                            true_switches, 0.02 * true_switches + 20))
+        shown = profiles[f"{name} {of_thread['tid']} | switches"]
+        checks.append(shown["unit"] == "none" and shown["endValue"] == sum(shown["weights"]))
+        checks.append(close(f"{name}: switches shown", sum(shown["weights"]), switches, 3))
+        shown = profiles[f"{name} {of_thread['tid']} | faults"]
+        faults[name] = sum(shown["weights"])
+        checks.append(faults[name] == of_thread["minor_faults"] + of_thread["major_faults"])
+        checks.append(close(f"{name}: faults", faults[name], true_faults, 0.02 * true_faults + 20))
+        if name == "copier":
+            inside = sum(weight for sample, weight in zip(shown["samples"], shown["weights"])
+                         if "copy" in [frames[frame] for frame in sample])
+            checks.append(close("copier: faults in copy()", inside / faults[name], 1, 0.1))
+    checks.append(faults["copier"] > 1000 * SECONDS and faults["thinker"] < 0.02 * faults["copier"])
+    everything = profiles["ALL | faults"]["weights"]
+    checks.append(sum(everything) == sum(t["minor_faults"] + t["major_faults"]
+                                         for t in said.values()))
+    return all(checks)
+
+
 if __name__ == "__main__":
     checks = {"quota": check_quota, "hidden": check_hidden, "others": check_others,
-              "children": check_children, "storms": check_storms}
+              "children": check_children, "storms": check_storms, "counters": check_counters}
     sys.exit(0 if checks[sys.argv[2]](sys.argv[1], *sys.argv[3:]) else 1)

@@ -11,7 +11,8 @@ class Line:
 
     def __init__(self, frames, profile):
         self.name = profile["name"]
-        scale = {"nanoseconds": 1e-9, "microseconds": 1e-6, "milliseconds": 1e-3}[profile["unit"]]
+        scale = {"nanoseconds": 1e-9, "microseconds": 1e-6, "milliseconds": 1e-3,
+                 "none": 1}[profile["unit"]]
         self.samples = [(weight * scale, [frames[i]["name"] for i in stack],
                          [frames[i] for i in stack])
                         for stack, weight in zip(profile["samples"], profile["weights"])]
@@ -33,7 +34,7 @@ class Line:
 
 class Recording:
     def __init__(self, path):
-        document = json.loads(pathlib.Path(path).read_text())
+        self.document = document = json.loads(pathlib.Path(path).read_text())
         self.facts = document["wallspy"]
         frames = document["shared"]["frames"]
         self.lines = [Line(frames, p) for p in document["profiles"]]

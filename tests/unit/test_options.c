@@ -104,6 +104,13 @@ START_TEST(every_flag_reaches_its_field)
     ck_assert_str_eq(o.threads.words[1], "mge-*");
     ck_assert(!o.no_output);
     options_release(&o);
+    o = good("1|-w|cpu,wait-cpu|--weights=faults");
+    ck_assert_uint_eq(o.view.weights, 1 << WEIGHT_CPU | 1 << WEIGHT_WAIT_CPU | 1 << WEIGHT_FAULTS);
+    options_release(&o);
+    o = good("1|-w|run,runqueue,blocked,off,switches");
+    ck_assert_uint_eq(o.view.weights, 1 << WEIGHT_CPU | 1 << WEIGHT_WAIT_CPU | 1 << WEIGHT_OFF_CPU |
+                                          1 << WEIGHT_OFF | 1 << WEIGHT_SWITCHES);
+    options_release(&o);
     o = good("1|-o|none");
     ck_assert(o.no_output && o.outputs.n == 0);
     options_release(&o);
@@ -164,6 +171,9 @@ static const struct {
     {"--native=on|1", "--native=on: full or off"},
     {"--quiet=yes|1", "--quiet takes no value"},
     {"--color|red|1", "--color red: auto, always or never"},
+    {"-w|run,page|1",
+     "--weights page: not a list of wall, run, wait-cpu, blocked, faults, switches"},
+    {"--weights=|1", "--weights '': names no weight"},
     {"--thread|,|1", "--thread '': names no thread"},
     {"--output=|1", "--output '': not a file name"},
     {"-o|none|-o|a.json|1", "-o none writes no file: leave out the other -o"},

@@ -1,0 +1,141 @@
+#include "profile/events.h"
+
+#include <math.h>
+
+#include "profile/thread.h"
+
+enum { LEAST_NEAR_FAULTS = 5 }; /* with fewer the time says more */
+
+static uint32_t sum_of(uint32_t a, uint32_t b)
+{
+    return a < UINT32_MAX - b ? a + b : UINT32_MAX;
+}
+
+void events_add(struct events *sum, const struct events *e)
+{
+    sum->near_faults = sum_of(sum->near_faults, e->near_faults);
+    sum->put_on_cpu = sum_of(sum->put_on_cpu, e->put_on_cpu);
+    sum->faults = sum_of(sum->faults, e->faults);
+    sum->switches = sum_of(sum->switches, e->switches);
+}
+
+/* ---- what a run weighs among its like ---- */
+
+typedef double weigh_run(const struct run *run);
+
+static bool is_off_cpu(const struct run *run)
+{
+    return run_counted(run) == COUNTED_OFF_CPU;
+}
+
+static double by_near_faults(const struct run *run)
+{
+    return run->weights.events.near_faults;
+}
+
+static double by_running(const struct run *run)
+{
+    return run_counted(run) == COUNTED_CPU ? (double)run->weights.wall_ns : 0;
+}
+
+static double by_waits(const struct run *run)
+{
+    return is_off_cpu(run) ? run->weights.events.put_on_cpu : 0;
+}
+
+static double by_off_cpu(const struct run *run)
+{
+    return is_off_cpu(run) ? (double)run->weights.wall_ns : 0;
+}
+
+static double by_turns(const struct run *run)
+{
+    return run->stack.ix && !is_off_cpu(run) ? run->weights.events.put_on_cpu : 0;
+}
+
+static double by_wall(const struct run *run)
+{
+    return run->stack.ix ? (double)run->weights.wall_ns : 0;
+}
+
+static double sum_runs(const struct profile_thread *t, weigh_run *weigh)
+{
+    double sum = 0;
+    for (size_t i = 0; i < t->n_runs; i++)
+        sum += weigh(&t->runs[i]);
+    return sum;
+}
+
+/* The first of WEIGHS, which end with NULL, that has at least LEAST of something. */
+static weigh_run *choose(const struct profile_thread *t, weigh_run *const *weighs, double least)
+{
+    for (; *weighs; weighs++, least = 1)
+        if (sum_runs(t, *weighs) >= least)
+            return *weighs;
+    return NULL;
+}
+
+/* ---- sharing ---- */
+
+typedef uint32_t *event_of(struct run *run);
+
+static uint32_t *faults_of(struct run *run)
+{
+    return &run->weights.events.faults;
+}
+
+static uint32_t *switches_of(struct run *run)
+{
+    return &run->weights.events.switches;
+}
+
+/* Ends are rounded, not parts, so that the sum is exact.  Returns what no run took. */
+static uint64_t share(struct profile_thread *t, uint64_t total, weigh_run *weigh, event_of *of)
+{
+    double all = weigh ? sum_runs(t, weigh) : 0;
+    double so_far = 0;
+    uint64_t given = 0;
+    if (all <= 0)
+        return total;
+    for (size_t i = 0; i < t->n_runs; i++) {
+        so_far += weigh(&t->runs[i]);
+        uint64_t end = (uint64_t)floor((double)total * (so_far / all) + 0.5);
+        end = end < total ? end : total;
+        uint64_t part = end > given ? end - given : 0;
+        uint32_t *event = of(&t->runs[i]);
+        part = part < UINT32_MAX - *event ? part : UINT32_MAX - *event;
+        *event += (uint32_t)part;
+        given += part;
+    }
+    return total - given;
+}
+
+static uint64_t voluntary_of(const struct profile_thread *t)
+{
+    return t->usage.voluntary > t->own_switches ? t->usage.voluntary - t->own_switches : 0;
+}
+
+uint64_t events_faults(const struct profile_thread *t)
+{
+    return t->usage.minor_faults + t->usage.major_faults;
+}
+
+uint64_t events_switches(const struct profile_thread *t)
+{
+    return voluntary_of(t) + t->usage.involuntary;
+}
+
+void events_settle(struct profile_thread *t)
+{
+    static weigh_run *const fault_weighs[] = {by_near_faults, by_running, by_wall, NULL};
+    static weigh_run *const voluntary_weighs[] = {by_waits, by_off_cpu, by_wall, NULL};
+    static weigh_run *const involuntary_weighs[] = {by_turns, by_running, by_wall, NULL};
+    for (size_t i = 0; i < t->n_runs; i++)
+        t->runs[i].weights.events.faults = t->runs[i].weights.events.switches = 0;
+    weigh_run *by = choose(t, fault_weighs, LEAST_NEAR_FAULTS);
+    t->faults_not_sampled = share(t, events_faults(t), by, faults_of);
+    by = choose(t, voluntary_weighs, 1);
+    t->switches_not_sampled = share(t, voluntary_of(t), by, switches_of);
+    by = choose(t, involuntary_weighs, 1);
+    t->switches_not_sampled += share(t, t->usage.involuntary, by, switches_of);
+}

@@ -1,0 +1,26 @@
+/* Page faults and context switches on stacks.  The kernel's counts are a thread's exact totals, and
+ * the samples say on what they came:
+ *
+ *   page faults       those right around each stop, which are of the stack that it found; of a
+ *                     thread with few of these the time that it was found running
+ *   voluntary         how often the thread was put on a CPU in each wait
+ *   involuntary       the same of what it did else
+ *
+ * Wallspy's own stops are voluntary switches too.  They are in no run. */
+#pragma once
+
+#include <stdint.h>
+
+struct profile_thread;
+
+struct events {
+    uint32_t near_faults; /* seen around stops */
+    uint32_t put_on_cpu;  /* times, by the run count, without those for wallspy's stops */
+    uint32_t faults;      /* of the thread's; events_settle() sets it */
+    uint32_t switches;
+};
+void events_add(struct events *sum, const struct events *e);
+/* Shares T's totals over its runs: their sums are exact. */
+void events_settle(struct profile_thread *t);
+uint64_t events_faults(const struct profile_thread *t);
+uint64_t events_switches(const struct profile_thread *t); /* without those for wallspy's stops */
