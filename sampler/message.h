@@ -40,7 +40,7 @@ struct message {
     uint32_t flags;         /* enum sample_flags */
     struct schedstat sched; /* the thread's counts at TIME_NS; zero if unknown */
     uint64_t held_ns;       /* for how long it has been held in all */
-    uint32_t near_faults; /* MESSAGE_SAMPLE: from the request to stop until it was let go */
+    uint32_t near_faults;   /* MESSAGE_SAMPLE: from the request to stop until it was let go */
     uint64_t own_switches;  /* its context switches that were for wallspy's stops, in all */
 };
 

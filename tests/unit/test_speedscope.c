@@ -174,6 +174,33 @@ START_TEST(profiles_come_in_the_order_of_interest)
 END_TEST
 
 /* Two that each ran their stack for a second; new threads would be the second one's. */
+/* Events are where the thread waited for the CPU on which they came. */
+START_TEST(weights_are_profiles_of_their_own)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id t = builder_thread(&b, 10, NULL);
+    builder_run(&b, t, "main!app > copy!app", 600, 600);
+    builder_runnable(&b, t, "main!app > copy!app > [waiting for cpu]", 300);
+    builder_run(&b, t, "main!app > rest!app > pause [blocked]", 100, 0);
+    struct profile_thread *thread = profile_get_thread(b.p, t);
+    thread->usage = (struct profile_usage){.minor_faults = 900, .voluntary = 30, .involuntary = 4};
+    thread->own_switches = 10;
+    thread->runs[1].weights.events.near_faults = 10;
+    const struct view_options options = {.weights = 1 << WEIGHT_FAULTS | 1 << WEIGHT_SWITCHES |
+                                                    1 << WEIGHT_CPU | 1 << WEIGHT_OFF};
+    const char *text = export_view(&b, "speedscope", 1000, &options);
+    ck_assert_int_eq(weights_of(text, "main 10 | faults"), 900);
+    ck_assert_int_eq(weights_of(text, "ALL | faults"), 900);
+    ck_assert_int_eq(weights_of(text, "main 10 | switches"), 24);
+    ck_assert_int_eq(weights_of(text, "main 10 | run"), 600000);
+    ck_assert_ptr_null(strstr(text, "main 10 | blocked"));
+    ck_assert_ptr_null(strstr(text, "ALL | run"));
+    const char *faults = after(text, "\"name\":\"main 10 | faults\"");
+    assert_holds(faults, "\"unit\":\"none\",\"startValue\":0,\"samples\":[\n[0,1]]");
+    ck_assert_int_gt(weights_of(text, "ALL | off"), 0);
+}
+END_TEST
+
 static struct profile_builder two_processes(const char *first, const char *second)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -470,7 +497,8 @@ END_TEST
 
 CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_share_origin_and_end,
            rounding_does_not_drift_and_zeros_are_dropped, profiles_come_in_the_order_of_interest,
-           a_file_of_one_process_has_no_frames_of_others, processes_are_called_by_rank_or_pid,
+           weights_are_profiles_of_their_own, a_file_of_one_process_has_no_frames_of_others,
+           processes_are_called_by_rank_or_pid,
            all_threads_are_opened_where_the_main_one_only_waits, what_is_not_as_usual_is_told,
            deep_stacks_keep_both_ends, ten_million_nodes_are_coarsened,
            recursions_of_many_depths_are_few_paths, too_many_distinct_stacks_are_folded,

@@ -56,6 +56,25 @@ START_TEST(sample_holds_until_the_next)
 }
 END_TEST
 
+/* Put on a CPU five times, twice of that by wallspy's stops. */
+START_TEST(events_come_without_those_of_stops)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 10);
+    struct message second = at(12, 0, 107, 12);
+    first.near_faults = 7;
+    first.own_switches = 1;
+    second.sched.runs += 5;
+    second.own_switches = 3;
+    thread_timeline_close(&timeline, profile, &first, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
+    ck_assert_uint_eq(run_at(0, 1)->weights.events.near_faults, 7);
+    ck_assert_uint_eq(run_at(0, 1)->weights.events.put_on_cpu, 3);
+    ck_assert_uint_eq(profile_see_thread(profile, timeline.thread)->own_switches, 3);
+}
+END_TEST
+
 START_TEST(gap_without_proof_is_missed)
 {
     set_up();
@@ -369,10 +388,10 @@ END_TEST
 
 CHECK_MAIN("timeline", 20, mark_of_no_stack_stays, sample_held_so_far_is_there_once,
            waiting_is_shown_as_counted, long_wait_is_not_in_doubt, sample_holds_until_the_next,
-           gap_without_proof_is_missed, gap_is_measured_by_the_rate_of_its_time,
-           state_counts_where_the_kernel_does_not, state_counts_from_the_last_sample_to_the_end,
-           state_counts_where_samples_are_left_out, proof_covers_any_gap, counts_that_lag_add_up,
-           holds_are_not_counted_as_time_off_the_cpu, wait_after_a_sleep_ends_its_stretch,
-           waits_of_several_runs_are_not_placed, wait_that_does_not_end_is_counted,
-           wait_of_a_thread_that_was_woken_is_less_in_doubt,
+           events_come_without_those_of_stops, gap_without_proof_is_missed,
+           gap_is_measured_by_the_rate_of_its_time, state_counts_where_the_kernel_does_not,
+           state_counts_from_the_last_sample_to_the_end, state_counts_where_samples_are_left_out,
+           proof_covers_any_gap, counts_that_lag_add_up, holds_are_not_counted_as_time_off_the_cpu,
+           wait_after_a_sleep_ends_its_stretch, waits_of_several_runs_are_not_placed,
+           wait_that_does_not_end_is_counted, wait_of_a_thread_that_was_woken_is_less_in_doubt,
            a_lock_changes_hands_while_a_thread_waits)
