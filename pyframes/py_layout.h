@@ -53,6 +53,8 @@ struct py_layout {
         uint32_t base_frame;  /* 3.15: pointer to the last element of the frame chain */
         uint32_t thread_id;   /* pthread_self() */
         uint32_t native_id;   /* 3.11+: tid in the target's pid namespace */
+        uint32_t dict;        /* 3.11, 3.12: pointer to a dict of the thread's own */
+        uint32_t loop;        /* 3.13: pointer to the event loop that it runs */
         uint32_t datastack;   /* 3.11+: pointers to the newest chunk of frames, to its free part */
     } thread;
     struct { /* CFrame, _PyCFrame */
@@ -68,6 +70,8 @@ struct py_layout {
         uint32_t copy;     /* 3.14+ free-threaded: i32, which copy of the bytecode instr is in */
         uint32_t bytes;    /* to be read so that all of these are there */
         uint32_t locals;   /* the first of its variables' values, arguments first */
+        uint32_t top;      /* 3.11 to 3.13: i32, how many values from LOCALS on are in use */
+        uint32_t stack;    /* 3.14+: pointer behind the last of them */
     } frame;
     struct { /* PyCodeObject */
         uint32_t filename, name;
@@ -88,7 +92,8 @@ struct py_layout {
         uint32_t cached_keys; /* 3.11 to 3.13: the keys of instances' attributes */
     } type;
     struct {            /* PyGenObject */
-        uint32_t frame; /* 3.14+: gi_iframe, the frame itself */
+        uint32_t frame; /* 3.11+: gi_iframe, the frame itself */
+        uint32_t state; /* 3.11+: i8, gi_frame_state */
     } generator;
     struct { /* str: compact ones only */
         uint32_t length, state;

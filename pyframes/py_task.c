@@ -5,11 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "pyframes/py_layout.h"
+#include "pyframes/py_asyncio.h"
 #include "pyframes/py_string.h"
-
-/* A free-threaded build's thread state contains its allocator: 18 kB in 3.14 and 3.15. */
-enum { MAX_TASK_BYTES = 4096, MAX_THREAD_BYTES = 64 << 10 };
 
 struct py_tasks {
     const struct py_runtime *rt;
@@ -37,66 +34,17 @@ static uint64_t find_type(struct modules *modules, struct module *m, const char 
     return elf && elf_file_symbol(elf, name, &range) == 0 ? range.start + m->bias : 0;
 }
 
-static bool has_pointer_at(uint64_t bytes, uint64_t most, uint64_t offset)
-{
-    return bytes >= sizeof offset && bytes <= most && offset <= bytes - sizeof offset;
-}
-
-static int read_offsets(struct mem *mem, uint64_t addr, struct py_tasks *t)
-{
-    /* u64 each.  A task's size, name, awaited_by, is_task, awaited_by_is_set, coroutine, node; an
-     * interpreter's size, tasks; a thread state's size, running loop, running task, tasks. */
-    enum {
-        TASK_SIZE = 0,
-        TASK_NAME = 1,
-        TASK_COROUTINE = 5,
-        THREAD_SIZE = 9,
-        RUNNING_TASK = 11,
-        ALL = 13
-    };
-    uint64_t words[ALL];
-    int r = mem_read(mem, addr, words, sizeof words);
-    if (r < 0)
-        return r;
-    if (!has_pointer_at(words[TASK_SIZE], MAX_TASK_BYTES, words[TASK_NAME]) ||
-        !has_pointer_at(words[TASK_SIZE], MAX_TASK_BYTES, words[TASK_COROUTINE]) ||
-        !has_pointer_at(words[THREAD_SIZE], MAX_THREAD_BYTES, words[RUNNING_TASK]))
-        return -EPROTO;
-    t->name = (uint32_t)words[TASK_NAME];
-    t->coroutine = (uint32_t)words[TASK_COROUTINE];
-    t->running = (uint32_t)words[RUNNING_TASK];
-    return 0;
-}
-
-/* In a module of its own, or inside the interpreter. */
-static struct module *find_asyncio(const struct py_runtime *rt, struct modules *modules,
-                                   uint64_t *ret)
-{
-    struct addr_range range;
-    for (uint32_t i = 0; i < modules_count(modules); i++) {
-        struct module *m = modules_get(modules, i);
-        if (modules_find(modules, m->start) != m ||
-            !(str_starts(m->name, "_asyncio.") || py_runtime_owns(rt, m->start)))
-            continue;
-        struct elf_file *elf = module_elf(modules, m);
-        if (elf && elf_file_section(elf, ".AsyncioDebug", &range) == 0) {
-            *ret = range.start + m->bias;
-            return m;
-        }
-    }
-    return NULL;
-}
-
 int py_tasks_find(struct py_tasks **ret, const struct py_runtime *rt, struct modules *modules,
                   struct mem *mem)
 {
-    uint64_t addr;
+    struct py_asyncio where;
     struct py_tasks t = {.rt = rt};
-    if (!py_tasks_possible(rt) || !find_asyncio(rt, modules, &addr))
-        return -ENOENT;
-    int r = read_offsets(mem, addr, &t);
+    int r = py_tasks_possible(rt) ? py_asyncio_find(rt, modules, mem, &where) : -ENOENT;
     if (r < 0)
         return r;
+    t.name = where.task.name;
+    t.coroutine = where.task.coroutine;
+    t.running = where.running_task;
     struct module *interpreter = modules_find(modules, rt->module_start);
     if (interpreter) {
         t.str_type = find_type(modules, interpreter, "PyUnicode_Type");
@@ -135,10 +83,10 @@ static int find_running(const struct py_tasks *t, struct mem *mem, uint64_t thre
 
 /* Behind its type an int has a tag (count of digits in units of 8, sign), then digits of 30 bits.
  * The number of Task-N has at most two. */
-static int read_number(const struct py_tasks *t, struct mem *mem, uint64_t addr, uint64_t *ret)
+int py_task_number_read(const struct py_layout *l, struct mem *mem, uint64_t addr, uint64_t *ret)
 {
     enum { TAG = 8, DIGITS = 16, TAG_BITS = 3, SIGN = 3, DIGIT_BITS = 30 };
-    uint64_t at = addr + t->rt->layout.object.type;
+    uint64_t at = addr + l->object.type;
     uint64_t tag;
     uint32_t low, high = 0;
     int r = mem_read_u64(mem, at + TAG, &tag);
@@ -163,7 +111,7 @@ void py_task_record(const struct py_tasks *t, struct mem *recording, uint64_t th
         return;
     (void)mem_read_u64(recording, task.coroutine + t->rt->layout.object.type, &data);
     if (task.is_number) {
-        (void)read_number(t, recording, task.name, &data);
+        (void)py_task_number_read(&t->rt->layout, recording, task.name, &data);
         return;
     }
     if (py_string_find(&t->rt->layout, recording, task.name, &data, &len) < 0)
@@ -183,7 +131,7 @@ int py_task_read(const struct py_tasks *t, struct mem *mem, uint64_t thread_stat
     uint64_t number, type;
     int r = find_running(t, mem, thread_state, &task);
     if (r == 0 && task.is_number)
-        r = read_number(t, mem, task.name, &number);
+        r = py_task_number_read(l, mem, task.name, &number);
     else if (r == 0)
         r = py_string_read(l, mem, task.name, out);
     if (r != 0)

@@ -24,4 +24,8 @@ void py_task_record(const struct py_tasks *t, struct mem *recording, uint64_t th
  * -ENOENT: the thread runs none; -EPROTO: it is no task of asyncio's; what mem_read() says. */
 int py_task_read(const struct py_tasks *t, struct mem *mem, uint64_t thread_state, struct text *out,
                  uint64_t *ret_frame);
+/* The number N of a task that is called Task-N: the int at ADDR, which is what it has for a name.
+ * Returns 0, -EPROTO, or what mem_read() says. */
+int py_task_number_read(const struct py_layout *layout, struct mem *mem, uint64_t addr,
+                        uint64_t *ret);
 struct py_tasks *py_tasks_free(struct py_tasks *t); /* NULL is fine; returns NULL */

@@ -27,6 +27,14 @@ enum py_dicts {
     PY_DICTS_313,    /* before the object a pointer to a dict, or values behind the object */
 };
 
+/* Where asyncio keeps its tasks (docs/python-versions.md "All tasks"). */
+enum py_tasks_kept {
+    PY_TASKS_UNREAD,  /* ≤ 3.10 */
+    PY_TASKS_SET_311, /* asyncio.tasks._all_tasks, a WeakSet; a running loop is in a holder */
+    PY_TASKS_SET,     /* 3.12, 3.13: asyncio.tasks._scheduled_tasks, a WeakSet */
+    PY_TASKS_LISTS,   /* 3.14+: a list of each thread state, and one of the interpreter */
+};
+
 struct py_traits {
     enum py_chain chain;
     enum py_linetable_kind lines;
@@ -42,5 +50,10 @@ struct py_traits {
     bool interned_is_byte;     /* 3.14+: free-threaded builds keep interned in 8 bits, not 2 */
     bool names_kernel_threads; /* 3.14+: threading.py tells the kernel a thread's name */
     bool with_keeps_exit;      /* 3.11 to 3.13: `with` keeps __exit__ bound on the value stack */
-    bool asyncio_debug;        /* 3.14+: asyncio describes its tasks, in .AsyncioDebug */
+    bool await_in_resume;      /* 3.11, 3.12: only RESUME's argument tells `await` from `yield` */
+    bool two_awaited;          /* 3.15+: `await` has another value above what is awaited */
+    uint8_t created, awaiting, executing; /* 3.11+: enum _framestate of a coroutine */
+    enum py_tasks_kept tasks;
+    uint8_t task_state, task_waiter; /* 3.11 to 3.13: a task's fields, behind its type */
+    bool asyncio_debug;              /* 3.14+: asyncio describes its tasks, in .AsyncioDebug */
 };

@@ -10,7 +10,8 @@
 #include "target/modules.h"
 #include "tests/support/check_main.h"
 
-enum { SIZE, NAME, COROUTINE = 5, THREAD_SIZE = 9, RUNNING = 11, ALL = 13 };
+enum { SIZE, NAME, AWAITED_BY, COROUTINE = 5, NODE, INTERP_SIZE, INTERP_TASKS, THREAD_SIZE };
+enum { RUNNING_LOOP = 10, RUNNING, THREAD_TASKS, ALL };
 enum { TASK_WORDS = 8, NAME_AT = 16, COROUTINE_AT = 24, RUNNING_AT = 40, NUMBER_WORDS = 8 };
 
 __attribute__((section(".AsyncioDebug"))) uint64_t asyncio_offsets[ALL] = {1};
@@ -62,6 +63,7 @@ static void begin(void)
     asyncio_offsets[SIZE] = sizeof task;
     asyncio_offsets[NAME] = NAME_AT;
     asyncio_offsets[COROUTINE] = COROUTINE_AT;
+    asyncio_offsets[INTERP_SIZE] = sizeof thread;
     asyncio_offsets[THREAD_SIZE] = sizeof thread;
     asyncio_offsets[RUNNING] = RUNNING_AT;
     thread[RUNNING_AT / 8] = address(task);
@@ -93,6 +95,10 @@ START_TEST(descriptions_that_make_no_sense)
         {COROUTINE, 57},      {COROUTINE, UINT64_MAX},
         {THREAD_SIZE, 65537}, {THREAD_SIZE, 8},
         {RUNNING, 57},        {RUNNING, UINT64_MAX - 3},
+        {COROUTINE, 7},       {INTERP_SIZE, (16 << 20) + 1},
+        {INTERP_SIZE, 0},     {INTERP_TASKS, 57},
+        {NODE, 57},           {AWAITED_BY, UINT64_MAX},
+        {RUNNING_LOOP, 57},   {THREAD_TASKS, 57},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct py_tasks *t = NULL;

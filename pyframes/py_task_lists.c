@@ -1,0 +1,177 @@
+#include "pyframes/py_task_lists.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "pyframes/py_asyncio.h"
+#include "pyframes/py_dict.h"
+#include "pyframes/py_interpreters.h"
+
+enum { WORD = 8, MAX_STATES = 4096, MAX_SET_SLOTS = 1 << 17 };
+
+/* The value of NAME in the dict at DICT; 0: none. */
+static uint64_t look_up(const struct py_layout *l, struct mem *live, uint64_t dict,
+                        const char *name)
+{
+    struct py_dict d;
+    if (dict == 0 || py_dict_read(l, live, dict, &d) < 0)
+        return 0;
+    uint64_t found = py_dict_find(l, live, &d, name);
+    py_dict_release(&d);
+    return found;
+}
+
+static uint64_t word_at(struct mem *live, uint64_t addr)
+{
+    uint64_t word = 0;
+    return mem_read_u64(live, addr, &word) < 0 ? 0 : word;
+}
+
+/* ---- loops ---- */
+
+static uint64_t running_loop(const struct py_runtime *rt, struct mem *live,
+                             const struct py_asyncio *a, uint64_t state)
+{
+    const struct py_layout *l = &rt->layout;
+    if (a->running_loop != PY_ABSENT)
+        return word_at(live, state + a->running_loop);
+    if (l->thread.loop != PY_ABSENT)
+        return word_at(live, state + l->thread.loop);
+    if (l->thread.dict == PY_ABSENT)
+        return 0;
+    uint64_t loop =
+        look_up(l, live, word_at(live, state + l->thread.dict), "__asyncio_running_event_loop__");
+    if (loop && l->traits.tasks == PY_TASKS_SET_311)
+        loop = word_at(live, loop + l->object.type + WORD);
+    return loop;
+}
+
+size_t py_loops_read(const struct py_runtime *rt, struct mem *live, const struct py_asyncio *a,
+                     struct py_loop loops[PY_MAX_LOOPS])
+{
+    uint64_t *states = xcalloc(MAX_STATES, sizeof *states);
+    size_t n_states = py_interpreters_states(rt, live, states, MAX_STATES);
+    size_t n = 0;
+    for (size_t i = 0; i < n_states && n < PY_MAX_LOOPS; i++) {
+        uint64_t loop = running_loop(rt, live, a, states[i]);
+        if (loop)
+            loops[n++] = (struct py_loop){loop, states[i]};
+    }
+    free(states);
+    return n;
+}
+
+/* ---- a WeakSet of tasks ---- */
+
+/* asyncio.tasks.NAME of the main interpreter; 0: it is not loaded. */
+static uint64_t find_set(const struct py_runtime *rt, struct mem *live, const char *name)
+{
+    enum { MODULE_DICT = 8 }; /* md_dict, behind the object's type */
+    const struct py_layout *l = &rt->layout;
+    uint64_t interp;
+    if (py_interpreters_main(rt, live, &interp) < 0)
+        return 0;
+    uint64_t module = look_up(l, live, word_at(live, interp + l->interp.modules), "asyncio.tasks");
+    return module ? look_up(l, live, word_at(live, module + l->object.type + MODULE_DICT), name)
+                  : 0;
+}
+
+/* The set of weak references that the WeakSet at ADDR has. */
+static uint64_t data_of(const struct py_layout *l, struct mem *live, uint64_t addr)
+{
+    struct py_dict d;
+    if (addr == 0 || py_attributes_read(l, live, addr, &d) < 0)
+        return 0;
+    uint64_t data = py_dict_find(l, live, &d, "data");
+    py_dict_release(&d);
+    return data;
+}
+
+/* What the weak references in SLOTS, N pairs of key and hash, refer to.  Of deleted entries the
+ * key is an object of another type. */
+static void add_referents(const struct py_layout *l, struct mem *live, const uint64_t *slots,
+                          size_t n, uint64_t *tasks, size_t *n_tasks, bool *ret_more)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = slots[2 * i];
+        uint64_t task = key ? word_at(live, key + l->object.type + WORD) : 0;
+        if (task == 0 || task % WORD)
+            continue;
+        if (*n_tasks == PY_MAX_TASKS) {
+            *ret_more = true;
+            return;
+        }
+        tasks[(*n_tasks)++] = task;
+    }
+}
+
+/* A set's fields are behind its type: fill, used, mask, table. */
+static size_t read_set(const struct py_layout *l, struct mem *live, uint64_t set, uint64_t *tasks,
+                       bool *ret_more)
+{
+    enum { FILL, USED, MASK, TABLE, FIELDS };
+    uint64_t f[FIELDS];
+    size_t n_tasks = 0;
+    if (set == 0)
+        return 0;
+    if (mem_read(live, set + l->object.type + WORD, f, sizeof f) < 0 || f[MASK] >= MAX_SET_SLOTS) {
+        *ret_more = true;
+        return 0;
+    }
+    size_t n = (size_t)f[MASK] + 1;
+    uint64_t *slots = xcalloc(n, 2 * sizeof *slots);
+    if (mem_read(live, f[TABLE], slots, n * 2 * sizeof *slots) == 0)
+        add_referents(l, live, slots, n, tasks, &n_tasks, ret_more);
+    else
+        *ret_more = true;
+    free(slots);
+    return n_tasks;
+}
+
+/* ---- lists ---- */
+
+/* Adds the tasks of the ring of nodes that begins at HEAD, which is in no task. */
+static void add_list(struct mem *live, const struct py_asyncio *a, uint64_t head, uint64_t *tasks,
+                     size_t *n, bool *ret_more)
+{
+    uint64_t node = word_at(live, head);
+    while (node && node != head) {
+        if (*n == PY_MAX_TASKS || node % WORD || node < a->task.node) {
+            *ret_more = true;
+            return;
+        }
+        tasks[(*n)++] = node - a->task.node;
+        if (mem_read_u64(live, node, &node) < 0)
+            *ret_more = true;
+    }
+}
+
+static size_t read_lists(const struct py_runtime *rt, struct mem *live, const struct py_asyncio *a,
+                         uint64_t *tasks, bool *ret_more)
+{
+    uint64_t interps[PY_MAX_INTERPRETERS];
+    uint64_t *states = xcalloc(MAX_STATES, sizeof *states);
+    size_t n_states = py_interpreters_states(rt, live, states, MAX_STATES);
+    size_t n_interps = py_interpreters_list(rt, live, interps, PY_MAX_INTERPRETERS, ret_more);
+    size_t n = 0;
+    for (size_t i = 0; i < n_states && !*ret_more; i++)
+        add_list(live, a, states[i] + a->thread_tasks, tasks, &n, ret_more);
+    for (size_t i = 0; i < n_interps && !*ret_more; i++)
+        add_list(live, a, interps[i] + a->interp_tasks, tasks, &n, ret_more);
+    free(states);
+    return n;
+}
+
+size_t py_tasks_read(const struct py_runtime *rt, struct mem *live, const struct py_asyncio *a,
+                     uint64_t tasks[PY_MAX_TASKS], bool *ret_more)
+{
+    const struct py_layout *l = &rt->layout;
+    *ret_more = false;
+    if (l->traits.tasks == PY_TASKS_LISTS)
+        return read_lists(rt, live, a, tasks, ret_more);
+    bool old = l->traits.tasks == PY_TASKS_SET_311;
+    uint64_t set = find_set(rt, live, old ? "_all_tasks" : "_scheduled_tasks");
+    return read_set(l, live, data_of(l, live, set), tasks, ret_more);
+}
