@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/dump_look.h"
+#include "cli/dump_tasks.h"
 #include "cli/dump_waits.h"
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
@@ -168,11 +169,14 @@ static int capture(struct recording *r, const pid_t *pids, size_t n, bool *ret_o
     return EXIT_OK;
 }
 
-static int print(const struct options *o, struct dump *dump)
+static int print(const struct options *o, struct dump *dump, const struct process_set *processes)
 {
     add_missing(dump);
     if (dump->n) /* qsort(3) takes no NULL */
         qsort(dump->threads, dump->n, sizeof *dump->threads, by_process_and_tid);
+    if (!o->view.no_python)
+        dump_tasks_read(dump, processes);
+    dump_tasks_link(dump);
     for (size_t i = 0; i < dump->n; i++)
         read_wchan(&dump->threads[i]);
     dump_look_begin(dump);
@@ -218,7 +222,7 @@ int dump_main(const struct options *o)
     code = capture(r, pids, n, &one_missing);
     signals_let_terminal_stop();
     if (code == EXIT_OK)
-        code = print(o, &dump);
+        code = print(o, &dump, recording_processes(r));
     if (code == EXIT_OK && dump.n == 0) {
         if (thread_check(o, pids, n) == EXIT_OK)
             terminal_error("there is no thread any more.");
@@ -228,6 +232,7 @@ int dump_main(const struct options *o)
         dumped_release(&dump.threads[i]);
     free(dump.threads);
     free(dump.deadlocks);
+    dump_tasks_release(&dump);
     wait_graph_release(&dump.waits);
     watchdog_end();
     recording_free(r);

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/dump_task.h"
 #include "cli/dump_waits.h"
 #include "exporter/json.h"
 #include "summary/process_name.h"
@@ -156,6 +157,71 @@ static void write_circles(struct json *j, const struct dump *d)
     json_end_array(j);
 }
 
+/* ---- tasks ---- */
+
+static void write_task_wait(struct json *j, struct dump *d, const struct listed_task *t)
+{
+    const char *kind = dump_task_kind(d, t);
+    json_key(j, "waits_for");
+    if (!kind) {
+        json_null(j);
+        return;
+    }
+    const struct listed_task *other = dump_task_awaited(d, t);
+    const char *method = dump_task_method(d, t);
+    json_object(j);
+    json_string_field(j, "kind", kind);
+    if (other && other->name.ix)
+        json_string_field(j, "task", profile_text(d->profile, other->name));
+    if (!method && t->awaited) {
+        json_key(j, "object");
+        write_hex(j, t->awaited);
+    }
+    if (method) {
+        json_string_field(j, "function", method);
+        json_key(j, "object");
+        write_hex(j, t->owner);
+        if (t->type.ix)
+            json_string_field(j, "type", profile_text(d->profile, t->type));
+    }
+    json_end_object(j);
+}
+
+static void write_task(struct json *j, struct dump *d, const struct listed_task *t)
+{
+    static const char *const states[] = {[PY_TASK_WAITS] = "waiting",
+                                         [PY_TASK_DUE] = "due",
+                                         [PY_TASK_RUNS] = "running",
+                                         [PY_TASK_UNKNOWN] = "unknown"};
+    size_t n = 0;
+    json_newline(j);
+    json_object(j);
+    json_string_field(j, "name", t->name.ix ? profile_text(d->profile, t->name) : NULL);
+    json_key(j, "address");
+    write_hex(j, t->task);
+    json_string_field(j, "state", states[t->does]);
+    write_task_wait(j, d, t);
+    json_bool_field(j, "complete", !t->cut && t->does != PY_TASK_UNKNOWN);
+    json_key(j, "frames");
+    json_array(j);
+    const struct shown_frame *frames = t->stack.ix ? view_stack(d->view, t->stack, &n) : NULL;
+    for (size_t i = n; i-- > 0;)
+        write_frame(j, &frames[i], NULL);
+    json_end_array(j);
+    json_end_object(j);
+}
+
+/* Those of the process whose event loop is run by thread THREAD of the dump; SIZE_MAX: by none. */
+static void write_tasks(struct json *j, struct dump *d, process_id process, size_t thread)
+{
+    json_key(j, "tasks");
+    json_array(j);
+    for (size_t i = 0; i < d->tasks.n; i++)
+        if (d->task_threads[i] == thread && d->tasks.items[i].process.ix == process.ix)
+            write_task(j, d, &d->tasks.items[i]);
+    json_end_array(j);
+}
+
 static void write_thread(struct json *j, struct dump *d, const struct dumped *t)
 {
     const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
@@ -177,6 +243,7 @@ static void write_thread(struct json *j, struct dump *d, const struct dumped *t)
     for (size_t i = n; i-- > 0;)
         write_frame(j, &frames[i], dumped_arguments(t, frames, n, i));
     json_end_array(j);
+    write_tasks(j, d, thread->process, (size_t)(t - d->threads));
     json_end_object(j);
 }
 
@@ -209,9 +276,10 @@ static void begin_process(struct json *j, const struct dump *d, const struct dum
     json_array(j);
 }
 
-static void end_process(struct json *j)
+static void end_process(struct json *j, struct dump *d, const struct dumped *t)
 {
     json_end_array(j);
+    write_tasks(j, d, profile_see_thread(d->profile, t->thread)->process, SIZE_MAX);
     json_end_object(j);
 }
 
@@ -235,14 +303,16 @@ int dump_json(struct dump *d, FILE *out)
     for (size_t i = 0; i < d->n; i++) {
         if (i == 0 || d->threads[i - 1].pid != d->threads[i].pid) {
             if (i)
-                end_process(&j);
+                end_process(&j, d, &d->threads[i - 1]);
             begin_process(&j, d, &d->threads[i]);
         }
         write_thread(&j, d, &d->threads[i]);
     }
     if (d->n)
-        end_process(&j);
+        end_process(&j, d, &d->threads[d->n - 1]);
     json_end_array(&j);
+    json_int_field(&j, "tasks_moved", (int64_t)d->tasks.n_moved);
+    json_bool_field(&j, "tasks_cut", d->tasks.n_more > 0);
     json_end_object(&j);
     return json_finish(&j);
 }

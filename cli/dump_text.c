@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "cli/dump_groups.h"
 #include "cli/dump_heads.h"
+#include "cli/dump_tasks.h"
 
 /* ---- the last lines ---- */
 
@@ -92,9 +93,11 @@ int dump_text(struct dump *d, const struct dump_style *style, FILE *out)
         const struct dump_group *g = &groups.items[i];
         dump_groups_add_head(d, g, style, &block);
         text_add(&block, g->stack.s);
+        dump_tasks_add(d, g, style, &block);
         error = write_block(&block, out);
     }
     if (error == 0) {
+        dump_tasks_add_rest(d, style, &block);
         add_tail(d, &groups, style, &block);
         error = write_block(&block, out);
     }

@@ -9,6 +9,7 @@
 #include "summary/wait_graph.h"
 #include "target/proc.h"
 #include "worker/recording.h"
+#include "worker/task_list.h"
 #include "worker/wait_peer.h"
 
 struct dumped {
@@ -49,6 +50,9 @@ struct dump {
     bool any_ran, all_ran;          /* in the look; ANY is true if it is not known of all */
     struct wait_graph waits; /* an item for each of THREADS, in their order; its tag is the index */
     bool *deadlocks;         /* by circle of WAITS: nobody in it will ever go on */
+    struct task_list tasks;  /* asyncio's */
+    struct map tasks_by_address; /* → index of TASKS */
+    size_t *task_threads;        /* by task: which of THREADS runs its loop; SIZE_MAX: none */
 };
 
 const char *dumped_name(const struct dump *d, const struct dumped *t); /* "?": unknown */

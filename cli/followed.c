@@ -10,6 +10,7 @@
 #include "cli/terminal.h"
 #include "summary/process_name.h"
 #include "target/proc.h"
+#include "worker/process_set.h"
 
 enum {
     WAITS_PART = 100, /* a process that ran for less than this part of the time only waits */
@@ -28,8 +29,8 @@ int64_t followed_cpu_ns(pid_t pid)
 bool followed_is_launcher(struct recording *r, pid_t pid, int64_t before_ns)
 {
     int64_t now_ns = followed_cpu_ns(pid);
-    return recording_alive(r, NULL, 0) > 1 && before_ns >= 0 && now_ns >= 0 &&
-           now_ns - before_ns < recording_running_ns(r) / WAITS_PART;
+    return process_set_alive(recording_processes(r), NULL, 0) > 1 && before_ns >= 0 &&
+           now_ns >= 0 && now_ns - before_ns < recording_running_ns(r) / WAITS_PART;
 }
 
 /* "rank0 17000", "17000 (python3)" */
@@ -50,10 +51,10 @@ static void add_process(struct text *out, const struct profile *p, process_id id
 static size_t add_alive(struct text *out, struct recording *r, pid_t without)
 {
     const struct profile *p = recording_profile(r);
-    size_t n = recording_alive(r, NULL, 0);
+    size_t n = process_set_alive(recording_processes(r), NULL, 0);
     process_id *ids = xcalloc(n + 1, sizeof *ids);
     size_t others = 0;
-    n = recording_alive(r, ids, n);
+    n = process_set_alive(recording_processes(r), ids, n);
     for (size_t i = 0; i < n; i++)
         if (profile_see_process(p, ids[i])->pid != without)
             ids[others++] = ids[i];

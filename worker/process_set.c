@@ -65,6 +65,13 @@ void process_set_report(const struct process_set *set, struct profile *p)
     }
 }
 
+size_t process_set_alive(const struct process_set *set, process_id *ret, size_t most)
+{
+    for (size_t i = 0; i < most && i < set->n_alive; i++)
+        ret[i] = set->alive[i]->id;
+    return set->n_alive;
+}
+
 void process_set_release(struct process_set *set)
 {
     for (size_t i = 0; i < set->n; i++)

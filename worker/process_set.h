@@ -28,4 +28,7 @@ uint64_t process_set_unrest(const struct process_set *set);
 void process_set_end(struct process_set *set, struct target_process *s);
 /* Tells P what the unwinders and modules of all have counted. */
 void process_set_report(const struct process_set *set, struct profile *p);
+/* Those that are sampled and have not ended, oldest first: fills RET with MOST at most, and returns
+ * how many there are. */
+size_t process_set_alive(const struct process_set *set, process_id *ret, size_t most);
 void process_set_release(struct process_set *set);

@@ -447,13 +447,6 @@ struct wait_peers *recording_peers(struct recording *r)
     return r->owners.peers;
 }
 
-size_t recording_alive(const struct recording *r, process_id *ret, size_t most)
-{
-    for (size_t i = 0; i < most && i < r->processes.n_alive; i++)
-        ret[i] = r->processes.alive[i]->id;
-    return r->processes.n_alive;
-}
-
 double recording_held_share(const struct recording *r)
 {
     double worst = r->held_share;
@@ -462,6 +455,11 @@ double recording_held_share(const struct recording *r)
         worst = share > worst ? share : worst;
     }
     return worst;
+}
+
+const struct process_set *recording_processes(const struct recording *r)
+{
+    return &r->processes;
 }
 
 void recording_on_sample(struct recording *r,

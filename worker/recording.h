@@ -48,12 +48,11 @@ void recording_snapshot_over(struct recording *r);
 struct sampler *recording_sampler(struct recording *r);
 struct profile *recording_profile(struct recording *r);
 struct wait_peers *recording_peers(struct recording *r);
+struct process_set; /* worker/process_set.h */
+const struct process_set *recording_processes(const struct recording *r);
 int64_t
 recording_elapsed_ns(const struct recording *r); /* from the start to the last that was told */
 int64_t recording_running_ns(const struct recording *r); /* from the start to now */
-/* The processes that are sampled and have not ended, oldest first: fills RET with MOST at most, and
- * returns how many there are. */
-size_t recording_alive(const struct recording *r, process_id *ret, size_t most);
 /* Largest share of its time that a thread was held. */
 double recording_held_share(const struct recording *r);
 /* Called for every sample with a stack, as it comes (dump); MESSAGE and STACKED only for the

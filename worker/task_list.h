@@ -1,0 +1,29 @@
+/* The tasks of asyncio's of a process that is being recorded, as they are now: what each of them
+ * does, and for what it waits.  For a dump. */
+#pragma once
+
+#include "profile/profile.h"
+#include "pyframes/py_await.h"
+#include "worker/process_set.h"
+
+struct listed_task {
+    process_id process;
+    uint64_t thread_state; /* whose thread runs its event loop; 0: none does */
+    string_id name;        /* none: unknown */
+    stack_id stack;        /* its coroutine, what that awaits, …: outermost first */
+    enum py_task_does does;
+    enum py_awaited awaits;
+    bool cut;               /* it awaits more than what is in STACK */
+    uint64_t owner;         /* the first argument of the innermost function: `self` */
+    string_id type;         /* of OWNER, or of what it awaits if STACK is empty; none: unknown */
+    uint64_t task, awaited; /* addresses */
+};
+struct task_list { /* zero-initialise */
+    struct listed_task *items;
+    size_t n, capacity;
+    size_t n_moved; /* tasks that moved on while they were read, so that nothing is told of them */
+    size_t n_more;  /* processes that have more than PY_MAX_TASKS */
+};
+/* Adds the tasks of all processes of SET that live. */
+void task_list_add(struct task_list *list, const struct process_set *set);
+void task_list_release(struct task_list *list);
