@@ -367,6 +367,14 @@ static void tell(struct event_groups *all, const struct watch_list *list, struct
         text_addf(&ret->what, "; and %s%zu more", list->cut ? "at least " : "", left);
 }
 
+/* The next scan forgets the users that were found by this one: they are looked for again, together
+ * with those that are not known yet. */
+static void want_again(struct peer_looks *l)
+{
+    for (size_t i = 0; i < l->n_asked; i++)
+        fd_scan_want(&l->scan, l->asked[i]);
+}
+
 /* All that could end the wait is one process's. */
 static void find_holder(const struct event_groups *all, const struct watch_list *list,
                         struct peer_answer *ret)
@@ -384,10 +392,13 @@ void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct pe
 {
     struct watch_list *list = xcalloc(1, sizeof *list);
     struct event_groups *all = xcalloc(1, sizeof *all);
+    l->n_asked = 0;
     if (read_watched(w, list))
         for (size_t i = 0; i < list->n; i++)
             add_descriptor(l, w, &list->items[i], all);
     ret->later = all->later;
+    if (ret->later)
+        want_again(l);
     if (!ret->later && all->n) {
         ret->thing = THING_EVENTS;
         ret->timed = has_timeout(w);

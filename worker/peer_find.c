@@ -49,6 +49,8 @@ bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char
     const struct fd_scan *s = &l->scan;
     const struct fd_user *self = NULL;
     *ret = (struct peer_users){0};
+    if (l->n_asked < MOST_ASKED)
+        l->asked[l->n_asked++] = key;
     if (s->end_ns <= w->since_ns || !was_looked_for(s, key)) {
         fd_scan_want(&l->scan, key);
         return false;

@@ -12,14 +12,17 @@
 #include "target/process_list.h"
 #include "worker/net_look.h"
 
+enum { MOST_ASKED = 32 };
 /* What waits were put down for. */
 struct peer_looks {
     struct net_look net;
     struct fd_scan scan;
     struct process_list processes;
     bool want_processes;
-    int64_t listed_ns; /* when PROCESSES was read */
-    bool exact;        /* words may have figures that change from look to look */
+    int64_t listed_ns;          /* when PROCESSES was read */
+    uint64_t asked[MOST_ASKED]; /* whose users were asked for, since the caller set N_ASKED to 0 */
+    size_t n_asked;
+    bool exact; /* words may have figures that change from look to look */
 };
 /* Makes the looks that waits were put down for; false: there were none. */
 bool peer_looks_run(struct peer_looks *l, int64_t longest_cpu_ns);

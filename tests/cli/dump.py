@@ -197,6 +197,30 @@ class Text(unittest.TestCase):
             for _ in range(20):
                 self.assertNotRegex("\n".join(dump(target.pid)), "circular wait|deadlock")
 
+    def test_epoll_of_what_needs_two_scans(self):
+        with python("epoll") as target:
+            lines = dump(target.pid)
+        self.assertRegex(" ".join(" ".join(lines).split()),
+                         r" main waits for a wake-up by its own (socket|pipe)")
+
+    @unittest.skipIf(sys.version_info < (3, 11), "tasks are read from 3.11 on")
+    def test_tasks(self):
+        with python("asyncio") as target:
+            lines = dump(target.pid)
+            full = dump(target.pid, "--full")
+            (tasks,) = [t["tasks"] for t in dump_json(target.pid)["processes"][0]["threads"]
+                        if t["tid"] == target.pid]
+        found = block(lines, r"^\d+ main ")
+        self.assertEqual(found[-3], "  4 asyncio tasks")
+        self.assertRegex(found[-2], r"^    3 tasks: handle dump_target\.py:\d+ > Queue\.get, "
+                                    r"of one Queue$")
+        self.assertRegex(found[-1], r"^    task Task-1: serve dump_target\.py:\d+ > gather$")
+        self.assertRegex("\n".join(full), r"3 tasks: handle /\S+/dump_target\.py:\d+ > "
+                                          r"Queue\.get /\S+/asyncio/queues\.py:\d+, of one Queue")
+        self.assertEqual(sorted(t["waits_for"]["kind"] for t in tasks),
+                         ["gather", "queue", "queue", "queue"])
+        self.assertEqual({t["waits_for"].get("type") for t in tasks}, {None, "Queue"})
+
     def test_full(self):
         with native("deadlock") as target:
             lines = dump(target.pid, "--full")

@@ -2,6 +2,8 @@
 import asyncio
 import os
 import queue
+import select
+import socket
 import subprocess
 import sys
 import threading
@@ -31,6 +33,15 @@ def all_reduce(fd):
 
 def load_batch(fd):
     return os.read(fd, 2)
+
+
+def poll():
+    events = select.epoll()
+    ends = [*socket.socketpair(), *os.pipe()]
+    events.register(ends[0], select.EPOLLIN)
+    events.register(ends[2], select.EPOLLIN)
+    ready()
+    return events.poll()
 
 
 async def handle(items):
@@ -64,5 +75,7 @@ if __name__ == "__main__":
         collect(3)
     if sys.argv[1] in ("rank", "worker"):
         train(os.pipe()[0])
+    if sys.argv[1] == "epoll":
+        poll()
     if sys.argv[1] == "asyncio":
         asyncio.run(serve())
