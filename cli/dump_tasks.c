@@ -223,5 +223,5 @@ void dump_tasks_add_rest(struct dump *d, const struct dump_style *style, struct 
         text_addf(out, "%zu asyncio task%s moved on while being read: not shown\n",
                   d->tasks.n_moved, d->tasks.n_moved == 1 ? "" : "s");
     if (d->tasks.n_more)
-        text_add(out, "not all asyncio tasks could be read; at most 10,000 are\n");
+        text_add(out, "not all asyncio tasks were read: at most 10,000 of a process, for 2 s\n");
 }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "pyframes/py_asyncio.h"
+#include "pyframes/py_blocks.h"
 #include "pyframes/py_step.h"
 #include "pyframes/py_string.h"
 #include "pyframes/py_task.h"
@@ -56,6 +57,8 @@ static const struct {
 struct py_awaits {
     const struct py_runtime *rt;
     struct mem *live;
+    struct mem *mem; /* live memory by blocks, of one reading */
+    struct py_blocks blocks;
     struct py_asyncio asyncio;
     struct map types; /* address → enum type */
 };
@@ -70,6 +73,8 @@ int py_awaits_new(struct py_awaits **ret, const struct py_runtime *rt, struct mo
     struct py_awaits *w = xcalloc(1, sizeof *w);
     w->rt = rt;
     w->live = live;
+    py_blocks_init(&w->blocks, live);
+    w->mem = &w->blocks.mem;
     w->asyncio = asyncio;
     *ret = w;
     return 0;
@@ -100,10 +105,10 @@ static void read_type_name(const struct py_awaits *w, uint64_t type, char ret[PY
 {
     uint64_t name;
     memset(ret, 0, PY_TYPE_BYTES);
-    if (mem_read_u64(w->live, type + w->rt->layout.object.type + TYPE_NAME, &name) < 0)
+    if (mem_read_u64(w->mem, type + w->rt->layout.object.type + TYPE_NAME, &name) < 0)
         return;
     for (size_t len = PY_TYPE_BYTES - 1; len >= 4; len /= 2) {
-        if (mem_read(w->live, name, ret, len) == 0)
+        if (mem_read(w->mem, name, ret, len) == 0)
             return;
         memset(ret, 0, PY_TYPE_BYTES);
     }
@@ -126,7 +131,7 @@ static enum type find_type(const struct py_awaits *w, uint64_t type)
         enum type found = type_by_name(w, type);
         if (found != TYPE_OTHER)
             return found;
-        if (mem_read_u64(w->live, type + w->rt->layout.object.type + TYPE_BASE, &type) < 0)
+        if (mem_read_u64(w->mem, type + w->rt->layout.object.type + TYPE_BASE, &type) < 0)
             return TYPE_OTHER;
     }
     return TYPE_OTHER;
@@ -137,7 +142,7 @@ static enum type type_of(struct py_awaits *w, uint64_t object)
     uint64_t type;
     uint64_t known;
     if (!py_step_is_address(object) ||
-        mem_read_u64(w->live, object + w->rt->layout.object.type, &type) < 0 ||
+        mem_read_u64(w->mem, object + w->rt->layout.object.type, &type) < 0 ||
         !py_step_is_address(type))
         return TYPE_OTHER;
     if (!map_get(&w->types, type, &known)) {
@@ -152,7 +157,7 @@ const char *py_type_name(const struct py_awaits *w, uint64_t object, char ret[PY
     uint64_t type;
     ret[0] = '\0';
     if (py_step_is_address(object) &&
-        mem_read_u64(w->live, object + w->rt->layout.object.type, &type) == 0)
+        mem_read_u64(w->mem, object + w->rt->layout.object.type, &type) == 0)
         read_type_name(w, type, ret);
     return ret;
 }
@@ -168,9 +173,9 @@ static uint64_t awaited_by(const struct py_awaits *w, uint64_t frame)
     uint64_t value;
     uint32_t n = 0;
     if (l->frame.stack != PY_ABSENT) {
-        if (mem_read_u64(w->live, frame + l->frame.stack, &end) < 0)
+        if (mem_read_u64(w->mem, frame + l->frame.stack, &end) < 0)
             return 0;
-    } else if (l->frame.top == PY_ABSENT || mem_read_u32(w->live, frame + l->frame.top, &n) < 0 ||
+    } else if (l->frame.top == PY_ABSENT || mem_read_u32(w->mem, frame + l->frame.top, &n) < 0 ||
                n > MAX_VALUES) {
         return 0;
     } else {
@@ -179,7 +184,7 @@ static uint64_t awaited_by(const struct py_awaits *w, uint64_t frame)
     if (l->traits.two_awaited)
         end -= WORD;
     if (end <= first || end - first > (uint64_t)MAX_VALUES * WORD ||
-        mem_read_u64(w->live, end - WORD, &value) < 0)
+        mem_read_u64(w->mem, end - WORD, &value) < 0)
         return 0;
     return value & ~(uint64_t)TAGS;
 }
@@ -189,7 +194,7 @@ static uint64_t awaited_by(const struct py_awaits *w, uint64_t frame)
 static bool resumes_await(const struct py_awaits *w, uint64_t instr)
 {
     uint8_t unit[2];
-    return mem_read(w->live, instr + sizeof unit, unit, sizeof unit) == 0 && unit[1] >= AWAIT;
+    return mem_read(w->mem, instr + sizeof unit, unit, sizeof unit) == 0 && unit[1] >= AWAIT;
 }
 
 /* Adds the frame of the coroutine or generator at OBJECT.  Returns what that awaits, or 0. */
@@ -198,14 +203,14 @@ static uint64_t add_frame(const struct py_awaits *w, uint64_t object, struct py_
     const struct py_layout *l = &w->rt->layout;
     uint64_t frame = object + l->generator.frame;
     struct py_stack one = {.frames = &ret->frames[ret->n], .capacity = 1};
-    struct py_walker walker = {.rt = w->rt, .mem = w->live, .out = &one};
+    struct py_walker walker = {.rt = w->rt, .mem = w->mem, .out = &one};
     struct py_step step;
     uint8_t state;
-    if (mem_read(w->live, object + l->generator.state, &state, sizeof state) < 0 ||
+    if (mem_read(w->mem, object + l->generator.state, &state, sizeof state) < 0 ||
         py_step_read(&walker, frame, &step) != PY_WALK_DONE ||
         py_step_add(&walker, &step, 0) != PY_WALK_DONE || one.n == 0)
         return 0;
-    if (mem_read_u64(w->live, frame + l->frame.locals, &ret->owners[ret->n]) < 0)
+    if (mem_read_u64(w->mem, frame + l->frame.locals, &ret->owners[ret->n]) < 0)
         ret->owners[ret->n] = 0;
     ret->owners[ret->n] &= ~(uint64_t)TAGS;
     if (ret->n++ == 0)
@@ -224,7 +229,7 @@ static void follow(struct py_awaits *w, uint64_t object, struct py_await *ret)
     for (int steps = 0; object && steps < MAX_STEPS; steps++) {
         enum type type = type_of(w, object);
         if (type == TYPE_PART) {
-            if (mem_read_u64(w->live, object + first, &object) < 0)
+            if (mem_read_u64(w->mem, object + first, &object) < 0)
                 return;
         } else if (type == TYPE_COROUTINE || type == TYPE_GENERATOR ||
                    type == TYPE_ASYNC_GENERATOR) {
@@ -246,10 +251,10 @@ static bool is_of_thread(const struct py_awaits *w, uint64_t future)
     uint64_t function;
     uint64_t at;
     char type[PY_TYPE_BYTES];
-    if (mem_read_u64(w->live, future + w->asyncio.task.callback, &function) < 0 ||
+    if (mem_read_u64(w->mem, future + w->asyncio.task.callback, &function) < 0 ||
         !str_eq(py_type_name(w, function, type), "function") ||
-        mem_read_u64(w->live, function + l->object.type + FUNCTION_QUALNAME, &at) < 0 ||
-        py_string_read(l, w->live, at, &name) < 0)
+        mem_read_u64(w->mem, function + l->object.type + FUNCTION_QUALNAME, &at) < 0 ||
+        py_string_read(l, w->mem, at, &name) < 0)
         return false;
     bool is = name.len && str_starts(name.s, "_chain_future.");
     text_release(&name);
@@ -273,12 +278,13 @@ static int read_once(struct py_awaits *w, uint64_t task, struct py_await *ret)
     uint64_t coroutine;
     uint32_t state;
     memset(ret, 0, sizeof *ret);
+    py_blocks_clear(&w->blocks);
     ret->task = task;
     ret->does = PY_TASK_UNKNOWN;
-    if (type_of(w, task) != TYPE_TASK || mem_read_u32(w->live, task + a->task.state, &state) < 0 ||
-        state != PENDING || mem_read_u64(w->live, task + a->task.loop, &ret->loop) < 0 ||
-        mem_read_u64(w->live, task + a->task.waiter, &ret->awaited) < 0 ||
-        mem_read_u64(w->live, task + a->task.coroutine, &coroutine) < 0 || !coroutine)
+    if (type_of(w, task) != TYPE_TASK || mem_read_u32(w->mem, task + a->task.state, &state) < 0 ||
+        state != PENDING || mem_read_u64(w->mem, task + a->task.loop, &ret->loop) < 0 ||
+        mem_read_u64(w->mem, task + a->task.waiter, &ret->awaited) < 0 ||
+        mem_read_u64(w->mem, task + a->task.coroutine, &coroutine) < 0 || !coroutine)
         return -ENOENT;
     follow(w, coroutine, ret);
     if (ret->awaited)
@@ -319,10 +325,10 @@ int py_task_name_read(const struct py_awaits *w, uint64_t task, struct text *out
     uint64_t name;
     uint64_t number;
     char type[PY_TYPE_BYTES];
-    int r = mem_read_u64(w->live, task + w->asyncio.task.name, &name);
+    int r = mem_read_u64(w->mem, task + w->asyncio.task.name, &name);
     if (r < 0 || !str_eq(py_type_name(w, name, type), "int"))
-        return r < 0 ? r : py_string_read(&w->rt->layout, w->live, name, out);
-    r = py_task_number_read(&w->rt->layout, w->live, name, &number);
+        return r < 0 ? r : py_string_read(&w->rt->layout, w->mem, name, out);
+    r = py_task_number_read(&w->rt->layout, w->mem, name, &number);
     if (r == 0)
         text_addf(out, "Task-%llu", (unsigned long long)number);
     return r;

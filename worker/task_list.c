@@ -6,6 +6,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
+/* A hostile process's chains and lists could keep us for minutes. */
+enum { LONGEST_NS = 2 * NS_PER_S };
+
 /* One process's. */
 struct reading {
     struct target_process *process;
@@ -88,8 +91,14 @@ static void add_process(struct task_list *list, struct target_process *s)
     r.tasks = xcalloc(PY_MAX_TASKS, sizeof *r.tasks);
     r.n = py_awaits_tasks(r.awaits, r.tasks, &more);
     r.n_loops = r.n ? py_awaits_loops(r.awaits, r.loops) : 0;
-    for (size_t i = 0; i < r.n; i++)
+    int64_t end_ns = clock_now_ns() + LONGEST_NS;
+    for (size_t i = 0; i < r.n; i++) {
+        if (clock_now_ns() > end_ns) {
+            more = true;
+            break;
+        }
         add_task(list, &r, r.tasks[i]);
+    }
     list->n_more += more;
     py_awaits_free(r.awaits);
     free(r.tasks);

@@ -22,7 +22,7 @@ struct task_list { /* zero-initialise */
     struct listed_task *items;
     size_t n, capacity;
     size_t n_moved; /* tasks that moved on while they were read, so that nothing is told of them */
-    size_t n_more;  /* processes that have more than PY_MAX_TASKS */
+    size_t n_more;  /* processes that have more: PY_MAX_TASKS, or 2 s, were not enough for them */
 };
 /* Adds the tasks of all processes of SET that live. */
 void task_list_add(struct task_list *list, const struct process_set *set);

@@ -121,7 +121,7 @@ def chain_of(awaitable):
                 chain.append([code.co_qualname, code.co_filename, frame.f_lineno])
                 awaitable = getattr(awaitable, following)
                 break
-        else:  # asend() does not tell of whom
+        else:  # a step of an async generator, which does not tell of which
             found = [x for x in gc.get_referents(awaitable)
                      if type(x).__name__ == "async_generator"]
             awaitable = found[0] if type(awaitable).__name__.startswith("async_gen") else None
