@@ -64,9 +64,13 @@ static bool waits_still(const struct dump *d, const struct dumped *t, uint64_t *
     if (call.args[0] != t->args[0])
         return false;
     /* Of Python's locks the one look has to do, while T has not run: it was made with the holder's
-     * frames. */
+     * frames.  Whom Thread.join() waits for has a lock until it ends; pthread_join() waits for its
+     * id. */
     if (t->side.thing == THING_PY_LOCK)
         return t->runs ? t->runs == *ret_runs : !t->ran;
+    struct task_status other;
+    if (t->side.thing == THING_THREAD && call.args[2] == 0)
+        return proc_status(t->side.pid, t->side.tid, &other) == 0;
     return has_it_still(t, call.args);
 }
 

@@ -27,6 +27,13 @@ enum py_dicts {
     PY_DICTS_313,    /* before the object a pointer to a dict, or values behind the object */
 };
 
+/* What Thread.join() waits for (pyframes/py_join.h). */
+enum py_join {
+    PY_JOIN_UNREAD, /* 3.14+: nothing reads a Thread's attributes */
+    PY_JOIN_LOCK,   /* ≤ 3.12: the lock _tstate_lock of the Thread */
+    PY_JOIN_HANDLE, /* 3.13: an event in its _handle */
+};
+
 /* Where asyncio keeps its tasks (docs/python-versions.md "All tasks"). */
 enum py_tasks_kept {
     PY_TASKS_UNREAD,  /* ≤ 3.10 */
@@ -39,6 +46,7 @@ struct py_traits {
     enum py_chain chain;
     enum py_linetable_kind lines;
     enum py_dicts dicts;
+    enum py_join join;
     uint32_t lasti_unit;       /* ≤ 3.10: bytes per unit of f_lasti */
     uint32_t executable_tags;  /* 3.14+: bits of frame.code that are a _PyStackRef's tags */
     bool trace_refs_links;     /* ≤ 3.12: Py_TRACE_REFS puts two pointers before each object */

@@ -45,6 +45,17 @@ static bool agrees(enum wait_thing thing, const char *function)
     return false;
 }
 
+/* Is the innermost function of Python's the one in which Thread.join() waits? */
+static bool is_python_join(const struct shown_frame *stack, size_t n)
+{
+    static const char *const waiting[] = {"_wait_for_tstate_lock", "Thread._wait_for_tstate_lock",
+                                          "Thread.join", NULL};
+    while (n && stack[n - 1].kind != SHOWN_PYTHON)
+        n--;
+    return n && stack[n - 1].file && str_ends(stack[n - 1].file, "/threading.py") &&
+           str_is_one_of(stack[n - 1].name, waiting);
+}
+
 bool wait_side_is_kernels(enum wait_thing thing)
 {
     return thing == THING_FILE_LOCK || thing == THING_CHILD || thing == THING_PIPE ||
@@ -64,6 +75,8 @@ struct wait_side wait_side_of(const struct profile *p, struct view *v, stack_id 
     const struct shown_frame *stack = view_stack(v, s, &n);
     while (n && stack[n - 1].kind == SHOWN_WAIT)
         n--;
+    if (side.thing == THING_THREAD && is_python_join(stack, n))
+        return side;
     const char *function = waiting_function(stack, n);
     if (!function || !agrees(side.thing, function))
         return (struct wait_side){.timed = side.timed};

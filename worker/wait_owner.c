@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "pyframes/py_join.h"
 #include "pyframes/py_lock.h"
 #include "target/maps.h"
 #include "target/mem_blocks.h"
@@ -249,21 +250,37 @@ static bool find_py_holder(struct wait_owners *w, const struct target_process *s
     return py_lock_holder(s->python->runtime, w->blocks, lock, sem, &w->scratch, ret) == 0;
 }
 
-/* The thread that has LOCK, for which the thread of SAMPLE waits; 0: it is not told. */
-static pid_t py_holder(struct wait_owners *w, const struct target_process *s,
-                       const struct message *sample, const struct py_lock *lock, uint64_t sem)
+/* The thread THREAD, a pthread_t, for which the one of SAMPLE still waits; 0: it is not told. */
+static pid_t py_other(struct wait_owners *w, const struct target_process *s,
+                      const struct message *sample, uint64_t thread)
 {
     enum { PTHREAD_TID = 720 }; /* glibc's struct pthread on x86-64 */
-    uint64_t thread;
     uint32_t ns_tid;
     bool none;
-    if (!find_py_holder(w, s, lock, sem, &thread) ||
-        mem_read_u32(s->live, thread + PTHREAD_TID, &ns_tid) < 0)
+    if (mem_read_u32(s->live, thread + PTHREAD_TID, &ns_tid) < 0 || !ns_tid)
         return 0;
     pid_t tid = recorded_thread(w, sample->process, (pid_t)ns_tid);
     if (!tid)
         tid = unrecorded_thread(w, sample, (pid_t)ns_tid, &none);
     return tid != sample->tid && is_still(s, sample) ? tid : 0;
+}
+
+/* The thread that has LOCK, for which the thread of SAMPLE waits; 0: it is not told. */
+static pid_t py_holder(struct wait_owners *w, const struct target_process *s,
+                       const struct message *sample, const struct py_lock *lock, uint64_t sem)
+{
+    uint64_t thread;
+    return find_py_holder(w, s, lock, sem, &thread) ? py_other(w, s, sample, thread) : 0;
+}
+
+/* The thread that M's waits for in Thread.join(); 0: none, or it is not told. */
+static pid_t py_joined(struct wait_owners *w, const struct target_process *s,
+                       const struct sample_message *m, const struct py_frame *f)
+{
+    uint64_t thread;
+    bool joins =
+        py_join_find(s->python->runtime, s->live, f, m->snapshot.syscall_args[0], &thread) == 0;
+    return joins ? py_other(w, s, &m->head, thread) : 0;
 }
 
 static void set_py_holder(const struct target_process *s, pid_t tid, uint64_t addr,
@@ -287,9 +304,16 @@ struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct targe
         !python->n)
         return side;
     int64_t now_ns = clock_now_ns();
+    pid_t tid = py_joined(w, s, m, &python->frames[0]);
+    if (tid) {
+        side.thing = THING_THREAD;
+        side.holder = HOLDER_THREAD;
+        side.pid = s->pid;
+        side.tid = tid;
+        return side;
+    }
     if (py_lock_find(s->python->runtime, s->live, &python->frames[0], args[0], &lock) < 0)
         return side;
-    pid_t tid = 0;
     if (lock.reentrant || w->only_once) {
         tid = py_holder(w, s, &m->head, &lock, args[0]);
     } else if (duty_cycle_begin(&w->searching)) { /* else later */

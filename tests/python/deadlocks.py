@@ -1,5 +1,6 @@
 """Threads that wait for each other for ever: for two RLocks; for two Locks in `with` statements
-(3.11 to 3.13); one for the GIL, which the other keeps while it waits in C for a mutex of the first.
+(3.11 to 3.13); in Thread.join(); one
+for the GIL, which the other keeps while it waits in C for a mutex of the first.
 Do `dump` and `record` say so, and nothing of the kind of threads that only wait?
 
 usage: deadlocks.py WALLSPY (with --scene NAME: the target)"""
@@ -44,6 +45,21 @@ def keep_gil():
     return left, right
 
 
+THREADS = []
+
+
+def join_each_other():
+    def left():
+        time.sleep(0.2)
+        THREADS[1].join()
+
+    def right():
+        time.sleep(0.2)
+        THREADS[0].join()
+
+    return left, right
+
+
 def only_wait():
     lock = threading.RLock()
 
@@ -55,12 +71,16 @@ def only_wait():
         while not lock.acquire(True, 0.1):
             pass
 
-    return left, right
+    def joins_for_long():
+        THREADS[1].join(60)
+
+    return left, right, joins_for_long
 
 
 SCENES = {
     "rlocks": lambda: cross(threading.RLock(), threading.RLock()),
     "locks": lambda: cross(threading.Lock(), threading.Lock()),
+    "joins": join_each_other,
     "gil": keep_gil,
     "none": only_wait,
 }
@@ -68,7 +88,9 @@ SCENES = {
 
 def run_target(scene):
     for work in SCENES[scene]():
-        threading.Thread(target=work, daemon=True).start()
+        THREADS.append(threading.Thread(target=work, daemon=True))
+    for thread in THREADS:
+        thread.start()
     os.write(1, b"ready\n")
     ctypes.CDLL(None).sleep(60)
 
@@ -80,9 +102,9 @@ def said_of(wallspy, pid):
     answer = subprocess.Popen([wallspy, "-p", str(pid), "-d", "3", "-o", "none"],
                               stderr=subprocess.PIPE)
     text = " ".join(answer.communicate()[1].decode().split())
-    told = re.search(r"Deadlock for [\d.]+ s: (.*?\d)\. ", text)
+    told = re.search(r"Deadlock for [\d.]+ s: (.*?(?:\d|to end))\. ", text)
     print(text if not told else told.group(0))
-    held = re.findall(" held by ", told.group(1)) if told else []
+    held = re.findall(" held by | to end", told.group(1)) if told else []
     return sum(len(c["tids"]) for c in circles), len(held)
 
 

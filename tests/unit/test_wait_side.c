@@ -29,6 +29,14 @@ static const struct {
     {THING_THREAD, true, "f!app > thrd_join!libc.so.6"},
     {THING_THREAD, false, "f!app > pthread_cond_timedwait!libc.so.6"},
     {THING_THREAD, false, "f!app > syscall!libc.so.6"},
+    {THING_THREAD, true,
+     "f@/a.py:1:2 > join@/lib/threading.py:3:4 > "
+     "_wait_for_tstate_lock@/lib/threading.py:5:6 > lock_acquire!python > sem_wait!libc.so.6"},
+    {THING_THREAD, true, "Thread._wait_for_tstate_lock@/lib/threading.py:5:6"},
+    {THING_THREAD, true, "Thread.join@/lib/threading.py:5:6 > sem_wait!libc.so.6"},
+    {THING_THREAD, false, "Thread.join@/lib/threading.py:5:6 > g@/a.py:1:2 > sem_wait!libc.so.6"},
+    {THING_THREAD, false, "Thread.join@/a/other.py:5:6 > sem_wait!libc.so.6"},
+    {THING_MUTEX, false, "Thread.join@/lib/threading.py:5:6 > sem_wait!libc.so.6"},
 };
 
 START_TEST(functions_and_bytes_have_to_agree)

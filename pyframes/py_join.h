@@ -1,0 +1,14 @@
+/* For the end of which thread a thread of Python's waits in Thread.join().  Live memory; what moves
+ * meanwhile makes the answer "not known".
+ *
+ * Up to 3.12 it waits for the lock _tstate_lock of the Thread, which the interpreter gives up when
+ * that thread's state goes; in 3.13 for an event in its handle.  Source: CPython Lib/threading.py;
+ * Modules/_threadmodule.c (3.13: ThreadHandle, PyThreadHandleObject). */
+#pragma once
+
+#include "pyframes/py_walk.h"
+
+/* F: the innermost frame of a thread that waits in futex(2) on the word at SEM.  Returns 0 and the
+ * pthread_t of the other; -ENOENT: it is in no join(), or it cannot be told. */
+int py_join_find(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
+                 uint64_t sem, uint64_t *ret_thread_id);
