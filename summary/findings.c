@@ -201,8 +201,8 @@ void findings_init(struct findings *f, const struct groups *g)
     if (!g->n)
         return;
     holders_init(&holders, g->p, g->v);
-    if (g->items[0].leads)
-        s.lead = &g->items[0];
+    for (size_t i = 0; i < g->n && !s.lead; i++)
+        s.lead = g->items[i].leads ? &g->items[i] : NULL;
     for (; f->n < N_RULES; f->n++) {
         f->items[f->n].rule = rules[f->n].key;
         if (rules[f->n].of_all)

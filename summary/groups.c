@@ -306,6 +306,8 @@ static int by_interest(const void *a, const void *b)
     const struct thread_group *y = b;
     if (x->launches != y->launches)
         return x->launches ? 1 : -1;
+    if (x->odd != y->odd)
+        return x->odd ? -1 : 1;
     if (x->leads != y->leads)
         return x->leads ? -1 : 1;
     if (x->idle != y->idle)
@@ -333,6 +335,28 @@ static void choose_leader(struct groups *g)
         first->leads = true;
 }
 
+/* Are A and B the main threads of processes of one kind that work? */
+static bool same_kind(const struct thread_group *a, const struct thread_group *b)
+{
+    return is_of_mains(a) && is_of_mains(b) && !a->launches && !b->launches &&
+           str_eq(a->threads[0]->group, b->threads[0]->group);
+}
+
+/* Is G a single process, and are most of its kind in one other group? */
+static bool is_odd(const struct groups *all, const struct thread_group *g)
+{
+    size_t n = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < all->n && !g->mixed && g->n_threads == 1; i++) {
+        const struct thread_group *other = &all->items[i];
+        if (!same_kind(g, other))
+            continue;
+        n += other->n_threads;
+        most = other != g && other->n_threads > most ? other->n_threads : most;
+    }
+    return most >= 2 && 2 * most > n;
+}
+
 void groups_init(struct groups *g, const struct profile *p, const struct view_options *options)
 {
     struct view_options plain = *options;
@@ -349,6 +373,8 @@ void groups_init(struct groups *g, const struct profile *p, const struct view_op
         g->items[i].launches = launches(&g->items[i], p);
     }
     choose_leader(g);
+    for (size_t i = 0; i < g->n; i++)
+        g->items[i].odd = is_odd(g, &g->items[i]);
     free(of_groups);
     if (g->n)
         qsort(g->items, g->n, sizeof *g->items, by_interest);

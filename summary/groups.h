@@ -16,6 +16,7 @@ struct thread_group {
     char *noun;       /* for a sentence: "main", "rank1", "8 parse threads" */
     bool plural;      /* "wait", not "waits" */
     bool leads;       /* has the main thread that the user waits for */
+    bool odd;         /* a process that differs from most of its like */
     bool launches;    /* of processes that hardly ran and whose children are recorded */
     bool mixed;       /* it is of all threads for which there was no group */
     bool idle;        /* its threads sat in a known pool's wait */
@@ -25,7 +26,7 @@ struct thread_group {
     size_t n_paths;
 };
 struct groups {
-    struct thread_group *items; /* the leading one, the active ones by what they did, idle ones, and
+    struct thread_group *items; /* odd processes, the leading one, the active ones by what they did, idle ones, and
                                    launchers last */
     size_t n, capacity;
     const struct profile *p;
