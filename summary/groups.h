@@ -26,8 +26,9 @@ struct thread_group {
     size_t n_paths;
 };
 struct groups {
-    struct thread_group *items; /* odd processes, the leading one, the active ones by what they did, idle ones, and
-                                   launchers last */
+    /* Odd processes, the leading group, the active ones by what they did, idle ones, and launchers
+     * last. */
+    struct thread_group *items;
     size_t n, capacity;
     const struct profile *p;
     struct view *v;

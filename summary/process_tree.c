@@ -36,8 +36,8 @@ static struct kinship find_kin(const struct profile *p)
     return kin;
 }
 
-/* What children of each of ROWS used that it has waited for, less what is known of those of them
- * that are rows.  A child was looked at last a while before it ended: it may have waited for its own
+/* What children of each of ROWS used that it has waited for, less what is known of those that are
+ * rows.  A child was looked at last a while before it ended: it may have waited for its own
  * since then. */
 static void find_unsampled(const struct profile *p, struct process_row *rows)
 {
