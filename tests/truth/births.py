@@ -62,8 +62,8 @@ def seen(line):
 def main(wallspy):
     run = recorded.record(wallspy, ["-s"], [sys.executable, __file__, "family"])
     born = [json.loads(line) for line in run.stdout.splitlines()]
-    lines = {pid: [line for line in run.recording.lines if line.name.endswith(f" {pid} main | wall")]
-             for pid, _, _ in born}
+    lines = {pid: [line for line in run.recording.lines
+                   if line.name.endswith(f" {pid} main | wall")] for pid, _, _ in born}
     missing = [pid for pid, found in lines.items() if not found]
     times = {pid: seen(found[0]) for pid, found in lines.items() if found}
     origin = max((change - times[pid][1] for pid, _, change in born
