@@ -34,9 +34,11 @@ const struct wait_side *holders_side(struct holders *h, stack_id s)
     return &h->sides[h->n++];
 }
 
-static bool lives_at(const struct profile_thread *t, int64_t at_ns)
+/* One that was there when the recording began may have been met after the one that waits. */
+static bool lives_during(const struct profile_thread *t, const struct run *run)
 {
-    return t->n_runs && !t->n_folded && at_ns >= t->start_ns && (!t->ended || at_ns <= t->end_ns);
+    return t->n_runs && !t->n_folded && run->start_ns + run->weights.wall_ns >= t->start_ns &&
+           (!t->ended || run->start_ns <= t->end_ns);
 }
 
 /* A tid may be another thread's later. */
@@ -49,7 +51,7 @@ const struct profile_thread *holders_thread(struct holders *h, const struct run 
         return NULL;
     for (; i; i = h->before[i]) {
         const struct profile_thread *t = profile_see_thread(h->p, (thread_id){(uint32_t)i});
-        if (lives_at(t, run->start_ns))
+        if (lives_during(t, run))
             return t;
     }
     return NULL;

@@ -162,6 +162,26 @@ START_TEST(who_is_joined_is_news_only_where_it_waits_itself)
 }
 END_TEST
 
+/* The main thread is met first, and with it its wait. */
+START_TEST(a_holder_may_be_met_after_who_waits_for_it)
+{
+    for (int later = 0; later < 2; later++) {
+        struct wait_side side = held_by(REFRESH);
+        setup();
+        profile_get_thread(b.p, refresh)->start_ns = later ? INT64_C(4001) * NS_PER_MS : NS_PER_MS;
+        side.thing = THING_THREAD;
+        builder_held(&b, lead, joins, &side, 4000);
+        builder_run(&b, refresh, query, 4000, 0);
+        judge(4000);
+        if (later) /* it cannot be meant */
+            assert_not_told("waits_for");
+        else
+            assert_first("waits_for", "for refresh to end");
+        teardown();
+    }
+}
+END_TEST
+
 static void circle(pid_t first_holder, pid_t second_holder, bool timed, int64_t last_ms)
 {
     struct wait_side side = held_by(first_holder);
@@ -286,7 +306,8 @@ CHECK_MAIN("findings_held", 20, who_holds_a_lock_is_named_with_what_it_does,
            a_chain_is_followed_to_who_waits_for_nobody,
            a_lock_of_no_thread_of_the_process_is_told_as_such,
            what_is_held_is_the_holders_and_no_other_thing, the_holder_is_the_thread_that_lived_then,
-           who_is_joined_is_news_only_where_it_waits_itself, a_circle_without_an_end_is_a_deadlock,
+           who_is_joined_is_news_only_where_it_waits_itself,
+           a_holder_may_be_met_after_who_waits_for_it, a_circle_without_an_end_is_a_deadlock,
            a_circle_that_may_end_is_no_deadlock, who_takes_turns_with_the_gil_is_in_no_deadlock,
            who_waits_for_the_gil_of_one_that_waits_for_it_is_in_a_deadlock,
            who_waits_behind_a_deadlock_is_listed)
