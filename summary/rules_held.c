@@ -8,7 +8,7 @@
 
 static const double long_wait = 0.3;  /* of a thread's time */
 static const double held_part = 0.8;  /* of the wait, for which its holder was read */
-static const double still_part = 0.5; /* of that time, in which a joined thread waits itself */
+static const double still_part = 0.5; /* of that time, in one wait of the joined thread */
 enum { MAX_CHAIN = 3 };
 
 /* What a group waits for in futex(2), of the kinds KINDS (1 << enum futex_kind). */
@@ -193,27 +193,25 @@ static bool path_to_wait(const struct scene *s, struct thread_group *group, unsi
     return best != 0;
 }
 
-/* Threads that wait for the end of one that computes are no news: what it computes is. */
-static bool is_news(const struct scene *s, const struct thread_group *group,
-                    const struct held_wait *w)
+/* The longest time for which T was in one wait. */
+static int64_t longest_wait_ns(const struct profile_thread *t)
 {
-    if (w->thing != THING_THREAD)
+    int64_t longest_ns = 0;
+    for (size_t i = 0; i < t->n_runs; i++)
+        if (t->runs[i].state == RUN_BLOCKED && t->runs[i].waits <= 1)
+            longest_ns = max_i64(longest_ns, t->runs[i].weights.wall_ns);
+    return longest_ns;
+}
+
+/* Threads that wait for the end of one that works are no news: what it works at is. */
+static bool is_news(const struct thread_group *group, const struct held_wait *w)
+{
+    if (w->thing != THING_THREAD || w->gone_ns > w->holder_ns)
         return true;
-    size_t n = 0;
-    struct interval *waits = intervals_held(s, group, w, &n);
-    struct tally all;
-    struct tally blocked;
-    tally_init(&all, s->g->tree, TALLY_ALL);
-    tally_init(&blocked, s->g->tree, TALLY_BLOCKED);
-    for (size_t i = 0; i < w->holder->n; i++) {
-        tally_add(&all, w->holder->threads[i]->thread, waits, n);
-        tally_add(&blocked, w->holder->threads[i]->thread, waits, n);
-    }
-    bool still = share_of(blocked.all_ns, all.all_ns) >= still_part;
-    tally_release(&all);
-    tally_release(&blocked);
-    free(waits);
-    return still;
+    int64_t longest_ns = 0;
+    for (size_t i = 0; i < w->holder->n; i++)
+        longest_ns = max_i64(longest_ns, longest_wait_ns(w->holder->threads[i]->thread));
+    return (double)longest_ns >= still_part * (double)w->ns / (double)group->n;
 }
 
 static void tell(const struct scene *s, struct thread_group *group, const struct held_wait *w,
@@ -254,7 +252,7 @@ void rule_held(const struct scene *s, struct thread_group *group, struct finding
     double share = share_of(w->ns, group->wall_ns);
     add_figure(f, "share", share);
     f->weight = share;
-    if (share >= long_wait && is_told(group, w) && is_news(s, group, w) &&
+    if (share >= long_wait && is_told(group, w) && is_news(group, w) &&
         !rule_tells_circle_of(s, group))
         tell(s, group, w, f);
 }

@@ -176,7 +176,7 @@ START_TEST(a_holder_may_be_met_after_who_waits_for_it)
         if (later) /* it cannot be meant */
             assert_not_told("waits_for");
         else
-            assert_first("waits_for", "for refresh to end");
+            assert_told(0, "waits_for", "for refresh to end");
         teardown();
     }
 }
