@@ -215,6 +215,10 @@ static void write_processes(struct json *j, const struct profile *p,
         text_or_null(j, p, "command", process->command);
         if (process->environment.ix)
             text_or_null(j, p, "environment", process->environment);
+        if (process->allocator.ix)
+            text_or_null(j, p, "allocator", process->allocator);
+        if (process->openmp.ix)
+            text_or_null(j, p, "openmp", process->openmp);
         text_or_null(j, p, "python", process->python_version);
         if (process->python_note.ix)
             text_or_null(j, p, "python_note", process->python_note);

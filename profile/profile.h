@@ -72,6 +72,8 @@ struct profile_process {
     string_id comm;
     string_id title;       /* what it calls itself now (setproctitle, prctl), at first its `comm` */
     string_id environment; /* the few variables of it that are kept, "NAME=value …" */
+    string_id allocator;   /* "glibc", "jemalloc (preloaded)"; none: unknown */
+    string_id openmp;      /* "libgomp, libiomp5"; none: no such library */
     string_id python_version; /* none: no Python */
     string_id python_note;    /* why Python frames are missing, if they are */
     struct profile_cpu_limits cpu_limits;

@@ -61,6 +61,7 @@ enum {
 struct tally {
     struct call_tree *tree; /* borrowed */
     unsigned states;        /* TALLY_…: what is added up */
+    enum weight weight;     /* by what; of all but WEIGHT_WALL no span has a part */
     unsigned skipped_waits; /* 1 << enum wait_kind: what is not, though the state fits */
     int64_t idle_ns;        /* in waits for work, which are in no other sum */
     int64_t *self_ns, *total_ns;

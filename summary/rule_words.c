@@ -116,6 +116,20 @@ bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class c
     return best != 0;
 }
 
+bool rule_path_of(const struct scene *s, const struct thread_group *group, enum weight weight,
+                  unsigned states, struct call_path *ret, double *ret_share)
+{
+    struct tally t;
+    tally_init(&t, s->g->tree, states);
+    t.weight = weight;
+    for (size_t i = 0; i < group->n; i++)
+        tally_add_thread(&t, group->threads[i]->thread);
+    bool found = call_paths_heaviest(&t, ret, 1) == 1;
+    *ret_share = found ? share_of(ret->ns, t.all_ns) : 0;
+    tally_release(&t);
+    return found;
+}
+
 /* ---- words ---- */
 
 void add_figure(struct finding *f, const char *name, double value)

@@ -28,7 +28,9 @@ rule_judge rule_files;
 /* rules_locks.c */
 rule_judge rule_malloc_arena;
 /* rules_cpu.c */
-rule_judge rule_cpu_wait, rule_page_faults, rule_switches, rule_computes, rule_collects;
+rule_judge rule_cpu_wait, rule_computes, rule_collects;
+/* rules_faults.c */
+rule_judge rule_page_faults, rule_switches;
 /* rules_spinning.c */
 rule_judge rule_spinning;
 /* rules_loop.c */
@@ -77,6 +79,11 @@ struct interval *intervals_of(const struct scene *s, const struct profile_thread
 /* The heaviest path of the nodes in CLASS, of T's sums; false: none.  The caller releases it. */
 bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class class,
                        struct call_path *ret);
+
+/* Where GROUP's threads were in STATES, the heaviest by WEIGHT; its share of that weight.  False:
+ * nowhere.  The caller releases the path. */
+bool rule_path_of(const struct scene *s, const struct thread_group *group, enum weight weight,
+                  unsigned states, struct call_path *ret, double *ret_share);
 
 /* ---- words ---- */
 

@@ -10,21 +10,6 @@
 #include "summary/rules.h"
 
 static const double wait_share = 0.1, compute_share = 0.5, collect_share = 0.15;
-static const double many_faults = 10000, fault_system_share = 0.25; /* a second; of CPU time */
-static const double many_switches = 10000;                          /* a second */
-
-/* Where GROUP's threads were in STATES. */
-static bool path_of(const struct scene *s, const struct thread_group *group, unsigned states,
-                    struct call_path *ret)
-{
-    struct tally t;
-    tally_init(&t, s->g->tree, states);
-    for (size_t i = 0; i < group->n; i++)
-        tally_add_thread(&t, group->threads[i]->thread);
-    bool found = call_paths_heaviest(&t, ret, 1) == 1;
-    tally_release(&t);
-    return found;
-}
 
 /* ---- waiting for a CPU ---- */
 
@@ -156,90 +141,16 @@ void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct fin
         return;
     struct text words = {0};
     struct call_path path;
+    double part;
     text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
     add_percent(&words, share);
     text_addf(&words, " of %s time for a CPU", possessive(group));
-    if (path_of(s, group, TALLY_RUNNING | TALLY_RUNNABLE, &path)) {
+    if (rule_path_of(s, group, WEIGHT_WALL, TALLY_RUNNING | TALLY_RUNNABLE, &path, &part)) {
         text_add(&words, ", for longest ");
         add_place(&words, &path);
         call_path_release(&path);
     }
     add_cause(s, group, &words, f);
-    f->words = words.s;
-}
-
-/* ---- the kernel's work ---- */
-
-static struct profile_usage usage_of(const struct thread_group *group)
-{
-    struct profile_usage sum = {0};
-    for (size_t i = 0; i < group->n; i++)
-        profile_usage_add(&sum, &group->threads[i]->thread->usage);
-    return sum;
-}
-
-static double per_second(uint64_t n, const struct scene *s)
-{
-    return s->wall_ns > 0 ? (double)n * NS_PER_S / (double)s->wall_ns : 0;
-}
-
-/* "73,000" */
-static void add_thousands(struct text *out, double n)
-{
-    double rounded = n >= 1000 ? round(n / 100) * 100 : round(n);
-    if (rounded >= 1e6)
-        text_addf(out, "%.1f million", rounded / 1e6);
-    else if (rounded >= 1000)
-        text_addf(out, "%.0f,%03.0f", floor(rounded / 1000), fmod(rounded, 1000));
-    else
-        text_addf(out, "%.0f", rounded);
-}
-
-void rule_page_faults(const struct scene *s, struct thread_group *group, struct finding *f)
-{
-    struct profile_usage u = usage_of(group);
-    double rate = per_second(u.minor_faults, s);
-    double system = share_of(u.system_ns, u.system_ns + u.user_ns);
-    struct call_path path;
-    add_figure(f, "minor_faults_per_s", rate);
-    add_figure(f, "system_share", system);
-    f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group->leads ? 1.4 : 1.2);
-    if (rate < many_faults || system < fault_system_share ||
-        !path_of(s, group, TALLY_RUNNING, &path))
-        return;
-    struct text words = {0};
-    text_addf(&words, "%s take%s ", group->noun, verb_s(group));
-    add_thousands(&words, rate);
-    text_add(&words, " minor page faults a second; ");
-    add_percent(&words, system);
-    text_addf(&words, " of %s CPU time is in the kernel. It runs for longest ", possessive(group));
-    add_place(&words, &path);
-    text_add(&words, ".");
-    f->words = words.s;
-    call_path_release(&path);
-}
-
-void rule_switches(const struct scene *s, struct thread_group *group, struct finding *f)
-{
-    struct profile_usage u = usage_of(group);
-    double stops = profile_number(s->p, METRIC_STOPS);
-    double rate = per_second(u.voluntary, s) - stops * NS_PER_S / (double)(s->wall_ns + 1);
-    double system = share_of(u.system_ns, u.system_ns + u.user_ns);
-    add_figure(f, "switches_per_s", rate);
-    add_figure(f, "system_share", system);
-    f->weight = 0.3 + rate / 1e6;
-    struct call_path path;
-    if (rate < many_switches || !path_of(s, group, TALLY_BLOCKED, &path))
-        return;
-    struct text words = {0};
-    text_addf(&words, "%s give%s up %s CPU ", group->noun, verb_s(group), possessive(group));
-    add_thousands(&words, rate);
-    text_add(&words, " times a second to wait, for longest ");
-    add_place(&words, &path);
-    call_path_release(&path);
-    text_add(&words, "; ");
-    add_percent(&words, system);
-    text_addf(&words, " of %s CPU time is in the kernel.", possessive(group));
     f->words = words.s;
 }
 

@@ -52,7 +52,7 @@ static int64_t part_of(const struct tally *t, const struct time_span *span, cons
     if (run->state == RUN_MISSED || !(t->states >> run->state & 1) || is_skipped(t, run))
         return 0;
     if (!span->intervals)
-        return run->weights.wall_ns;
+        return run_weight(run, t->weight);
     size_t low = 0; /* the first interval that ends after the run's start */
     for (size_t high = span->n; low < high;) {
         size_t middle = low + (high - low) / 2;

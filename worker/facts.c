@@ -12,6 +12,8 @@
 /* Names, or their beginnings where a '*' ends them.  None may hold a secret. */
 static const char *const kept[] = {
     "OMP_*",
+    "GOMP_SPINCOUNT",
+    "KMP_BLOCKTIME",
     "MKL_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "NUMBA_NUM_THREADS",
@@ -28,6 +30,9 @@ static const char *const kept[] = {
     "PYTHONDEVMODE",
     "PYTHONASYNCIODEBUG",
     "MALLOC_ARENA_MAX",
+    "MALLOC_TRIM_THRESHOLD_",
+    "MALLOC_MMAP_THRESHOLD_",
+    "MALLOC_CONF",
     "LD_PRELOAD",
     "CUDA_VISIBLE_DEVICES",
     "CUDA_LAUNCH_BLOCKING",

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "pyframes/py_capture.h"
+#include "worker/runtimes.h"
 
 int process_set_add(struct process_set *set, pid_t pid, uint64_t start_ticks,
                     const struct target_shared *shared, struct err *err)
@@ -62,6 +63,7 @@ void process_set_report(const struct process_set *set, struct profile *p)
         facts_put put = i == 0 ? profile_set_number : profile_add_number;
         facts_of_unwinder(p, target_process_unwound(set->all[i]), put);
         facts_of_modules(p, set->all[i]->modules, put);
+        runtimes_report(p, set->all[i]->id, modules_maps(set->all[i]->modules));
     }
 }
 

@@ -140,6 +140,71 @@ START_TEST(who_spins_is_not_named_as_busy)
 }
 END_TEST
 
+/* Main copies for a quarter of its time, and takes nearly all of its faults there. */
+static void copies(uint64_t faults, const char *returns)
+{
+    setup();
+    builder_run(&b, lead, "step!app|/src/a.c:9 > memcpy!libc.so.6", 1000, 1000);
+    profile_get_thread(b.p, lead)->runs[0].weights.events.near_faults = 96;
+    builder_run(&b, lead, "step!app|/src/a.c:9 > think!app|/src/a.c:3", 2900, 2900);
+    profile_get_thread(b.p, lead)->runs[1].weights.events.near_faults = 4;
+    builder_run(&b, lead, returns, 100, 100);
+    profile_get_thread(b.p, lead)->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS,
+                                                                  .user_ns = 1680L * NS_PER_MS,
+                                                                  .system_ns = 2320L * NS_PER_MS,
+                                                                  .minor_faults = faults};
+    judge(4000);
+}
+
+START_TEST(faults_are_told_where_they_come)
+{
+    copies(292000, "step!app|/src/a.c:9 > madvise!libc.so.6");
+    assert_told(0, "page_faults",
+                "main takes 73,000 minor page faults a second, 96% of them in memcpy, called from "
+                "step a.c:9. 58% of its CPU time is in the kernel. madvise gives memory back to "
+                "the kernel, called from step a.c:9.");
+    teardown();
+    copies(292000, "step!app|/src/a.c:9 > free!libc.so.6 > munmap!libc.so.6");
+    assert_told(0, "page_faults",
+                "Its allocator, glibc, gives memory back to the kernel: MALLOC_TRIM_THRESHOLD_");
+    teardown();
+    copies(292000, "step!app|/src/a.c:9 > free!libjemalloc.so.2 > madvise!libc.so.6");
+    assert_told(0, "page_faults",
+                "Its allocator, jemalloc, gives memory back to the kernel: MALLOC_CONF=");
+    teardown();
+    copies(20000, "step!app|/src/a.c:9 > madvise!libc.so.6");
+    assert_not_told("page_faults");
+    teardown();
+}
+END_TEST
+
+/* Three of four waits are reads, however short; OWN were for wallspy's stops. */
+static void waits_often(uint64_t voluntary, uint64_t own)
+{
+    setup();
+    builder_run(&b, lead, "main!app > read!libc.so.6 > read pipe [blocked]", 1000, 0);
+    profile_get_thread(b.p, lead)->runs[0].weights.events.put_on_cpu = 3000;
+    builder_run(&b, lead, "main!app > rest!app > nanosleep [blocked]", 3000, 0);
+    profile_get_thread(b.p, lead)->runs[1].weights.events.put_on_cpu = 1000;
+    struct profile_thread *t = profile_get_thread(b.p, lead);
+    t->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .voluntary = voluntary};
+    t->own_switches = own;
+    judge(4000);
+}
+
+START_TEST(switches_are_told_where_they_come)
+{
+    waits_often(80400, 400);
+    assert_told(0, "switches",
+                "main gives up its CPU 20,000 times a second to wait, 75% of them in "
+                "main > read pipe; 0% of its CPU time is in the kernel.");
+    teardown();
+    waits_often(40400, 4000);
+    assert_not_told("switches");
+    teardown();
+}
+END_TEST
+
 START_TEST(few_samples_are_no_finding)
 {
     setup();
@@ -393,4 +458,5 @@ CHECK_MAIN("findings", 20, who_is_busy_meanwhile_is_named, of_two_candidates_nob
            a_stall_is_named_with_what_it_did, time_without_samples_is_no_stall,
            a_stolen_arena_is_put_before_who_joins, nothing_that_ran_is_said,
            paragraphs_are_no_wider_than_asked, spinning_is_no_work,
-           a_wait_that_sleeps_and_a_call_back_do_not_spin, who_spins_is_not_named_as_busy)
+           a_wait_that_sleeps_and_a_call_back_do_not_spin, who_spins_is_not_named_as_busy,
+           faults_are_told_where_they_come, switches_are_told_where_they_come)

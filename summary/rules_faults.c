@@ -1,0 +1,182 @@
+/* Rules about what the kernel does for threads: page faults and context switches. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "summary/frame_name.h"
+#include "summary/rules.h"
+
+static const double many_faults = 10000, fault_system_share = 0.25; /* a second; of CPU time */
+static const double many_switches = 10000;                          /* a second */
+static const double least_returning = 0.002; /* of the time, in calls that return memory */
+
+static struct profile_usage usage_of(const struct thread_group *group)
+{
+    struct profile_usage sum = {0};
+    for (size_t i = 0; i < group->n; i++)
+        profile_usage_add(&sum, &group->threads[i]->thread->usage);
+    return sum;
+}
+
+static double per_second(uint64_t n, const struct scene *s)
+{
+    return s->wall_ns > 0 ? (double)n * NS_PER_S / (double)s->wall_ns : 0;
+}
+
+/* "73,000" */
+static void add_thousands(struct text *out, double n)
+{
+    double rounded = n >= 1000 ? round(n / 100) * 100 : round(n);
+    if (rounded >= 1e6)
+        text_addf(out, "%.1f million", rounded / 1e6);
+    else if (rounded >= 1000)
+        text_addf(out, "%.0f,%03.0f", floor(rounded / 1000), fmod(rounded, 1000));
+    else
+        text_addf(out, "%.0f", rounded);
+}
+
+/* ---- page faults ---- */
+
+/* An allocator: its library's name, what it is called in a process's facts, and what makes it keep
+ * memory.  Source: mallopt(3); jemalloc(3), opt.dirty_decay_ms; gperftools' docs/tcmalloc.html;
+ * mimalloc's readme. */
+static const struct allocator {
+    const char *module, *name, *knob;
+} allocators[] = {
+    {"libc.so", "glibc", "MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_, set high, keep it."},
+    {"libjemalloc", "jemalloc", "MALLOC_CONF=dirty_decay_ms:-1 keeps it."},
+    {"libtcmalloc", "tcmalloc", "TCMALLOC_RELEASE_RATE=0 keeps it."},
+    {"libmimalloc", "mimalloc", "MIMALLOC_PURGE_DELAY=-1 keeps it."},
+};
+
+/* The allocator that NODE is called by; NULL: the program calls it itself. */
+static const struct allocator *allocator_above(const struct call_tree *tree, uint32_t node)
+{
+    for (uint32_t at = node; at; at = call_tree_node(tree, at).parent) {
+        const struct shown_frame *f = call_tree_node(tree, at).frame;
+        if (frame_is_malloc(f))
+            return &allocators[0];
+        for (size_t i = 1; i < sizeof allocators / sizeof *allocators; i++)
+            if (f->module && str_starts(f->module, allocators[i].module))
+                return &allocators[i];
+    }
+    return NULL;
+}
+
+static bool returns_memory(const struct shown_frame *f)
+{
+    static const char *const names[] = {"madvise", "munmap", "brk", "sbrk", NULL};
+    return f->libc && str_is_one_of(frame_libc_name(f->name), names);
+}
+
+/* The call by which GROUP gives most memory back to the kernel, by time; 0: none. */
+static uint32_t returning_node(const struct scene *s, struct thread_group *group)
+{
+    uint32_t best = 0;
+    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
+        if (returns_memory(call_tree_node(s->g->tree, node).frame) &&
+            (!best || tally_total(&group->tally, node) > tally_total(&group->tally, best)))
+            best = node;
+    double share = best ? share_of(tally_total(&group->tally, best), group->wall_ns) : 0;
+    return share >= least_returning ? best : 0;
+}
+
+/* Why the same memory is fetched again and again, if that was seen. */
+static void add_returning(const struct scene *s, struct thread_group *group, struct text *words)
+{
+    uint32_t node = returning_node(s, group);
+    if (!node)
+        return;
+    const struct allocator *allocator = allocator_above(s->g->tree, node);
+    struct call_path path = call_path_to(&group->tally, node, false);
+    if (allocator) {
+        text_addf(words, " Its allocator, %s, gives memory back to the kernel: %s", allocator->name,
+                  allocator->knob);
+    } else if (path.inner || path.caller) {
+        text_addf(words, " %s gives memory back to the kernel, called from ",
+                  frame_libc_name(call_tree_node(s->g->tree, node).frame->name));
+        text_add(words, path.inner ? path.inner : path.caller);
+        text_add(words, ".");
+    }
+    call_path_release(&path);
+}
+
+/* "in memcpy, called from decode_frame a.c:9": the C library's function is who takes them. */
+static void add_where(struct text *words, const struct call_path *path)
+{
+    struct call_path place = *path;
+    if (path->libc && !path->caller) {
+        place.caller = path->inner;
+        place.inner = NULL;
+    }
+    add_place(words, &place);
+}
+
+void rule_page_faults(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct profile_usage u = usage_of(group);
+    double rate = per_second(u.minor_faults, s);
+    double system = share_of(u.system_ns, u.system_ns + u.user_ns);
+    double part = 0;
+    struct call_path path;
+    add_figure(f, "minor_faults_per_s", rate);
+    add_figure(f, "system_share", system);
+    f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group->leads ? 1.4 : 1.2);
+    if (rate < many_faults || system < fault_system_share ||
+        !rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, &path, &part))
+        return;
+    struct text words = {0};
+    add_figure(f, "path_share", part);
+    text_addf(&words, "%s take%s ", group->noun, verb_s(group));
+    add_thousands(&words, rate);
+    text_add(&words, " minor page faults a second, ");
+    add_percent(&words, part);
+    text_add(&words, " of them ");
+    add_where(&words, &path);
+    text_add(&words, ". ");
+    add_percent(&words, system);
+    text_addf(&words, " of %s CPU time is in the kernel.", possessive(group));
+    add_returning(s, group, &words);
+    f->words = words.s;
+    call_path_release(&path);
+}
+
+/* ---- switches ---- */
+
+/* Without those that were for wallspy's stops. */
+static uint64_t voluntary_of(const struct thread_group *group)
+{
+    uint64_t own = 0;
+    uint64_t all = usage_of(group).voluntary;
+    for (size_t i = 0; i < group->n; i++)
+        own += group->threads[i]->thread->own_switches;
+    return all > own ? all - own : 0;
+}
+
+void rule_switches(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct profile_usage u = usage_of(group);
+    double rate = per_second(voluntary_of(group), s);
+    double system = share_of(u.system_ns, u.system_ns + u.user_ns);
+    double part = 0;
+    add_figure(f, "switches_per_s", rate);
+    add_figure(f, "system_share", system);
+    f->weight = 0.3 + rate / 1e6;
+    struct call_path path;
+    if (rate < many_switches ||
+        !rule_path_of(s, group, WEIGHT_SWITCHES, TALLY_BLOCKED, &path, &part))
+        return;
+    struct text words = {0};
+    add_figure(f, "path_share", part);
+    text_addf(&words, "%s give%s up %s CPU ", group->noun, verb_s(group), possessive(group));
+    add_thousands(&words, rate);
+    text_add(&words, " times a second to wait, ");
+    add_percent(&words, part);
+    text_add(&words, " of them in ");
+    add_way(&words, &path);
+    call_path_release(&path);
+    text_add(&words, "; ");
+    add_percent(&words, system);
+    text_addf(&words, " of %s CPU time is in the kernel.", possessive(group));
+    f->words = words.s;
+}
