@@ -162,7 +162,7 @@ static struct thread_timeline *open_timeline(struct recording *r, struct target_
     usage_begin(&timeline->usage, s->pid, m->tid,
                 &profile_see_thread(r->profile, timeline->thread)->usage);
     map_put(&r->timeline_by_number, m->thread, r->n_timelines++);
-    wait_owners_add(&r->owners, m);
+    thread_ids_add(&r->owners.ids, m);
     return timeline;
 }
 
@@ -244,7 +244,7 @@ static void on_end(struct recording *r, struct target_process *s, const struct m
     r->held_share = share > r->held_share ? share : r->held_share;
     thread_timeline_end(timeline, r->profile, m, r->origin_ns);
     wait_owners_end_wait(&r->owners, m);
-    wait_owners_remove(&r->owners, m);
+    thread_ids_remove(&r->owners.ids, m);
     drop_timeline(r, timeline);
 }
 

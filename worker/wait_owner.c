@@ -17,81 +17,8 @@
 enum {
     /* Each distinct address makes stacks of their own. */
     MAX_LOCKS = 1000,
-    LIST_EVERY_NS = NS_PER_S, /* a process with thousands of threads takes some 10 ms */
-    SEARCH_SHARE = 200,       /* one part of a CPU is for searches of Python's frames */
+    SEARCH_SHARE = 200, /* one part of a CPU is for searches of Python's frames */
 };
-
-/* ---- the recorded threads ---- */
-
-static uint64_t key_of(uint32_t process, pid_t ns_tid)
-{
-    return (uint64_t)process << 32 | (uint32_t)ns_tid;
-}
-
-void wait_owners_add(struct wait_owners *w, const struct message *m)
-{
-    map_put(&w->threads, key_of(m->process, m->ns_tid), (uint64_t)m->tid);
-}
-
-void wait_owners_remove(struct wait_owners *w, const struct message *m)
-{
-    uint64_t tid;
-    uint64_t key = key_of(m->process, m->ns_tid);
-    if (map_get(&w->threads, key, &tid) && tid == (uint64_t)m->tid)
-        map_remove(&w->threads, key);
-}
-
-static pid_t recorded_thread(const struct wait_owners *w, uint32_t process, pid_t ns_tid)
-{
-    uint64_t tid;
-    return map_get(&w->threads, key_of(process, ns_tid), &tid) ? (pid_t)tid : 0;
-}
-
-/* ---- threads that are not recorded ---- */
-
-static bool lives(pid_t pid, pid_t tid, pid_t ns_tid)
-{
-    struct task_status status;
-    return proc_status(pid, tid, &status) == 0 && status.ns_tid == ns_tid && status.state != 'Z' &&
-           status.state != 'X';
-}
-
-struct listing {
-    pid_t pid, ns_tid, found;
-};
-
-static void compare_task(void *ctx, pid_t tid)
-{
-    struct listing *listing = ctx;
-    if (!listing->found && lives(listing->pid, tid, listing->ns_tid))
-        listing->found = tid;
-}
-
-/* In another pid namespace all threads have to be asked what they are called there.  False: that
- * was done a moment ago, or cannot be. */
-static bool list(struct wait_owners *w, uint32_t process, struct listing *listing)
-{
-    uint64_t before_ns = 0;
-    int64_t now_ns = clock_now_ns();
-    if (map_get(&w->listed, process, &before_ns) && now_ns - (int64_t)before_ns < LIST_EVERY_NS)
-        return false;
-    map_put(&w->listed, process, (uint64_t)now_ns);
-    return proc_each_task(listing->pid, compare_task, listing) == 0;
-}
-
-/* The thread of M's process that is called NS_TID there; RET_NONE: surely there is none. */
-static pid_t unrecorded_thread(struct wait_owners *w, const struct message *m, pid_t ns_tid,
-                               bool *ret_none)
-{
-    struct listing listing = {.pid = w->processes[m->process]->pid, .ns_tid = ns_tid};
-    bool same_namespace = m->ns_tid == m->tid;
-    if (same_namespace) {
-        *ret_none = !lives(listing.pid, ns_tid, ns_tid);
-        return *ret_none ? 0 : ns_tid;
-    }
-    *ret_none = list(w, m->process, &listing) && !listing.found;
-    return listing.found;
-}
 
 /* ---- other processes ---- */
 
@@ -121,7 +48,7 @@ static bool find_elsewhere(const struct wait_owners *w, uint32_t process, uint64
     struct wait_side found = *side;
     found.holder = HOLDER_THREAD;
     for (uint32_t i = 0; i < *w->n_processes; i++) {
-        pid_t tid = i == process ? 0 : recorded_thread(w, i, ns_tid);
+        pid_t tid = i == process ? 0 : thread_ids_find(&w->ids, i, ns_tid);
         if (!tid || !share(w->processes[process], addr, w->processes[i]))
             continue;
         found.pid = w->processes[i]->pid;
@@ -148,14 +75,15 @@ static void find_holder(struct wait_owners *w, const struct lock_wait *wait,
 {
     uint32_t process = wait->sample.process;
     bool none = false;
-    side->tid = recorded_thread(w, process, lock->owner);
+    side->tid = thread_ids_find(&w->ids, process, lock->owner);
     if (!side->tid && lock->shared && find_elsewhere(w, process, lock->addr, lock->owner, side))
         return;
     /* The kernel clears the tid of a thread that ends: this one lived when the lock was read. */
     if (!side->tid && lock->thing == THING_THREAD && wait->sample.ns_tid == wait->sample.tid)
         side->tid = lock->owner;
     if (!side->tid)
-        side->tid = unrecorded_thread(w, &wait->sample, lock->owner, &none);
+        side->tid = thread_ids_find_other(&w->ids, &wait->sample, w->processes[process]->pid,
+                                          lock->owner, &none);
     side->pid = side->tid ? w->processes[process]->pid : 0;
     if (side->tid) {
         side->holder = HOLDER_THREAD;
@@ -259,9 +187,9 @@ static pid_t py_other(struct wait_owners *w, const struct target_process *s,
     bool none;
     if (mem_read_u32(s->live, thread + PTHREAD_TID, &ns_tid) < 0 || !ns_tid)
         return 0;
-    pid_t tid = recorded_thread(w, sample->process, (pid_t)ns_tid);
+    pid_t tid = thread_ids_find(&w->ids, sample->process, (pid_t)ns_tid);
     if (!tid)
-        tid = unrecorded_thread(w, sample, (pid_t)ns_tid, &none);
+        tid = thread_ids_find_other(&w->ids, sample, s->pid, (pid_t)ns_tid, &none);
     return tid != sample->tid && is_still(s, sample) ? tid : 0;
 }
 
@@ -498,9 +426,8 @@ struct wait_side wait_owner_of_gil(const struct wait_owners *w, uint32_t process
 
 void wait_owners_release(struct wait_owners *w)
 {
-    map_release(&w->threads);
+    thread_ids_release(&w->ids);
     map_release(&w->locks);
-    map_release(&w->listed);
     map_release(&w->wait_of_task);
     map_release(&w->read);
     free(w->waits);

@@ -10,6 +10,7 @@
 #include "pyframes/py_lock.h"
 #include "sampler/message.h"
 #include "worker/gil_watch.h"
+#include "worker/thread_ids.h"
 
 struct target_process;
 
@@ -25,8 +26,7 @@ struct lock_wait {
     int64_t doubted_ns;     /* since when (CLOCK_MONOTONIC) */
 };
 
-/* The recorded threads by their ids in their own pid namespaces.  Zero-initialise but for the
- * borrowed parts. */
+/* Zero-initialise but for the borrowed parts. */
 struct wait_owners {
     struct target_process *const *processes; /* by number; borrowed */
     const size_t *n_processes;
@@ -34,8 +34,8 @@ struct wait_owners {
     const struct gil_watch *gil;
     struct wait_peers *peers; /* who tells of waits in the kernel */
     bool only_once;           /* each thread is looked at once: nothing is rationed */
-    struct map threads;       /* process and ns_tid → tid */
-    struct map locks;         /* addresses that are kept */
+    struct thread_ids ids;
+    struct map locks; /* addresses that are kept */
     struct lock_wait *waits;
     struct map wait_of_task; /* index into WAITS by the sampler's number of the thread */
     size_t n_waits, waits_capacity;
@@ -45,11 +45,7 @@ struct wait_owners {
     struct duty_cycle searching; /* for Python's Locks, through the frames of all threads */
     struct py_stack scratch;     /* of that; its frames are ours */
     struct mem *blocks;          /* of that: the process's memory */
-    struct map listed; /* process → when all its threads were last asked for their names */
 };
-/* M's thread was met, or has ended. */
-void wait_owners_add(struct wait_owners *w, const struct message *m);
-void wait_owners_remove(struct wait_owners *w, const struct message *m);
 /* The other side of the futex(2) call that M's thread is blocked in.  RECORDED: M's memory.  The
  * wait is remembered until wait_owners_end_wait(). */
 struct wait_side wait_owner_of_futex(struct wait_owners *w, const struct sample_message *m,

@@ -454,47 +454,6 @@ START_TEST(nothing_sampled_is_still_a_file)
 }
 END_TEST
 
-START_TEST(folded_is_one_line_a_stack)
-{
-    struct profile_builder b = builder_start(10, "app");
-    thread_id main = builder_thread(&b, 10, NULL);
-    builder_run(&b, main, "a;b!app > read pipe [blocked]", 20, 0);
-    builder_run(&b, main, "a;b!app", 10, 10);
-    builder_run(&b, main, "a;b!app > read pipe [blocked]", 30, 0);
-    builder_missed(&b, main, 5);
-    ck_assert_str_eq(export(&b, "raw", 65), "main 10;a:b 10000\n"
-                                            "main 10;a:b;read pipe [blocked] 50000\n");
-}
-END_TEST
-
-START_TEST(folded_stacks_stay_below_the_limit)
-{
-    enum { LIMIT = 1 << 20, RUNS = 3000 };
-    struct profile *p = profile_new(0);
-    process_id process = profile_process(p, &(struct profile_process){.pid = 1});
-    thread_id t = profile_thread(p, process, 1, profile_string(p, "t"), 0);
-    struct run run = {.state = RUN_RUNNING, .weights.wall_ns = NS_PER_MS};
-    stack_id root = {0};
-    for (int i = 0; i < 50; i++)
-        root = profile_push(p, root, profile_mark(p, "a_name_of_twenty_chars", NULL));
-    for (int i = 0; i < RUNS; i++, run.start_ns += run.weights.wall_ns) {
-        struct text name = {0};
-        text_addf(&name, "leaf%d", i);
-        run.stack = profile_push(p, root, profile_mark(p, name.s, NULL));
-        text_release(&name);
-        profile_add_run(p, t, &run);
-    }
-    profile_end(p, run.start_ns);
-    notes.stacks_shortened = 1; /* what an earlier file gave up */
-    write_profile(p, "folded", LIMIT, &(struct view_options){0});
-    ck_assert_uint_lt(written_len, LIMIT);
-    ck_assert_str_eq(notes.coarsened, "paths under 0.1% folded");
-    ck_assert_uint_eq(notes.stacks_shortened, 0);
-    assert_holds(written, "a_name_of_twenty_chars 3000000\n");
-    profile_free(p);
-}
-END_TEST
-
 CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_share_origin_and_end,
            rounding_does_not_drift_and_zeros_are_dropped, profiles_come_in_the_order_of_interest,
            weights_are_profiles_of_their_own, a_file_of_one_process_has_no_frames_of_others,
@@ -503,5 +462,4 @@ CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_sh
            deep_stacks_keep_both_ends, ten_million_nodes_are_coarsened,
            recursions_of_many_depths_are_few_paths, too_many_distinct_stacks_are_folded,
            a_few_of_many_paths_are_folded_from_the_innermost, the_last_folds_are_made_too,
-           a_file_that_stays_too_large_says_so, nothing_sampled_is_still_a_file,
-           folded_is_one_line_a_stack, folded_stacks_stay_below_the_limit)
+           a_file_that_stays_too_large_says_so, nothing_sampled_is_still_a_file)

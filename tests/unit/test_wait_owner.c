@@ -71,12 +71,12 @@ START_TEST(of_two_processes_that_could_be_meant_none_is_told)
 {
     struct message first = thread_of(1, 2077, OWNER);
     struct message second = thread_of(2, 3077, OWNER);
-    wait_owners_add(&w, &first);
-    wait_owners_add(&w, &second);
+    thread_ids_add(&w.ids, &first);
+    thread_ids_add(&w.ids, &second);
     struct wait_side side = side_of_waiter();
     ck_assert_int_eq(side.thing, THING_MUTEX);
     ck_assert_int_eq(side.holder, HOLDER_UNKNOWN);
-    wait_owners_remove(&w, &second);
+    thread_ids_remove(&w.ids, &second);
     side = side_of_waiter();
     ck_assert_int_eq(side.holder, HOLDER_THREAD);
     ck_assert_int_eq(side.pid, 2000);
@@ -98,8 +98,8 @@ START_TEST(a_lock_that_has_changed_hands_is_read_again)
     pid_t now = 0;
     struct message first = thread_of(0, 1077, OWNER);
     struct message second = thread_of(0, 1078, OWNER + 1);
-    wait_owners_add(&w, &first);
-    wait_owners_add(&w, &second);
+    thread_ids_add(&w.ids, &first);
+    thread_ids_add(&w.ids, &second);
     ck_assert_int_eq(side_of_waiter().tid, 1077);
     wait_owners_doubt_all(&w);
     wait_owners_look_again(&w, note_holder, &now);
@@ -138,7 +138,7 @@ START_TEST(a_lock_of_many_waiters_is_read_once)
     struct mem *live = processes[0].live;
     size_t n = 0;
     struct message second = thread_of(0, 1078, OWNER + 1);
-    wait_owners_add(&w, &second);
+    thread_ids_add(&w.ids, &second);
     for (pid_t i = 0; i < WAITERS; i++) {
         struct sample_message m = sample_of_waiter();
         m.head.thread = (uint32_t)i;
