@@ -1,8 +1,10 @@
 #include "target/descriptor.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -53,6 +55,24 @@ void descriptor_read_link(pid_t pid, uint64_t fd, char ret[DESCRIPTOR_LINK_BYTES
         n = readlink(path, ret, DESCRIPTOR_LINK_BYTES);
     }
     ret[n < 0 || n == DESCRIPTOR_LINK_BYTES ? 0 : n] = '\0';
+}
+
+bool descriptor_find_file(pid_t pid, uint64_t fd, struct descriptor_file *ret)
+{
+    char path[64];
+    struct statx st;
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%u", pid, (unsigned)fd);
+    if (fd > INT_MAX || statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) != 0)
+        return false;
+    *ret = (struct descriptor_file){st.stx_dev_major, st.stx_dev_minor, st.stx_ino,
+                                    S_ISFIFO(st.stx_mode)};
+    return true;
+}
+
+bool descriptor_same_file(const struct descriptor_file *a, const struct descriptor_file *b)
+{
+    return a->device_major == b->device_major && a->device_minor == b->device_minor &&
+           a->inode == b->inode;
 }
 
 ssize_t descriptor_read_info(pid_t pid, uint64_t fd, char *ret, size_t capacity)

@@ -25,6 +25,15 @@ enum descriptor_kind {
 enum descriptor_kind descriptor_parse_link(const char *link, uint64_t *ret_inode);
 /* The link of PID's descriptor FD, NUL-terminated; "": it has none, or a longer one. */
 void descriptor_read_link(pid_t pid, uint64_t fd, char ret[DESCRIPTOR_LINK_BYTES]);
+/* The file that PID's descriptor FD leads to.  As this machine knows it: a server that does not
+ * answer any more is not asked. */
+struct descriptor_file {
+    uint32_t device_major, device_minor;
+    uint64_t inode;
+    bool fifo;
+};
+bool descriptor_find_file(pid_t pid, uint64_t fd, struct descriptor_file *ret);
+bool descriptor_same_file(const struct descriptor_file *a, const struct descriptor_file *b);
 /* What the kernel says of it, NUL-terminated and cut at CAPACITY.  Returns its length or a negative
  * errno. */
 ssize_t descriptor_read_info(pid_t pid, uint64_t fd, char *ret, size_t capacity);

@@ -2,10 +2,8 @@
  * ended while a child that inherited it goes on; whoever has the lock shows it in a fdinfo of its
  * own.  Source: fcntl_locking(2), flock(2), proc_pid_fdinfo(5). */
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/bytes.h"
@@ -17,15 +15,8 @@ enum { MOST_LOCKS = 64, LOCK_INFO_BYTES = 16 * 1024, FLOCK_KINDS = 3 /* LOCK_SH 
 struct wanted_lock {
     bool by_flock, write;
     uint64_t start, end; /* END is part of it */
-    struct stat file;
+    struct descriptor_file file;
 };
-
-static bool stat_descriptor(pid_t pid, uint64_t fd, struct stat *ret)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/fd/%u", pid, (unsigned)fd);
-    return stat(path, ret) == 0;
-}
 
 /* `struct flock` of x86-64: l_type 0, l_whence 2, l_start 8, l_len 16.  Only ranges that count from
  * the file's begin are known. */
@@ -49,7 +40,7 @@ static bool read_range(const struct peer_wait *w, struct wanted_lock *ret)
 static bool which_lock(const struct peer_wait *w, struct wanted_lock *ret)
 {
     *ret = (struct wanted_lock){.by_flock = w->number == SYS_flock, .end = UINT64_MAX};
-    if (!stat_descriptor(w->pid, w->args[0], &ret->file))
+    if (!descriptor_find_file(w->pid, w->args[0], &ret->file))
         return false;
     if (!ret->by_flock)
         return (w->args[1] == F_SETLKW || w->args[1] == F_OFD_SETLKW) && read_range(w, ret);
@@ -63,15 +54,15 @@ static bool has_lock(const struct fd_user *user, const void *ctx)
     const struct wanted_lock *wanted = ctx;
     char info[LOCK_INFO_BYTES];
     struct file_lock locks[MOST_LOCKS];
-    struct stat file;
-    if (!stat_descriptor(user->pid, user->fd, &file) || file.st_ino != wanted->file.st_ino ||
-        file.st_dev != wanted->file.st_dev ||
+    struct descriptor_file file;
+    if (!descriptor_find_file(user->pid, user->fd, &file) ||
+        !descriptor_same_file(&file, &wanted->file) ||
         descriptor_read_info(user->pid, user->fd, info, sizeof info) < 0)
         return false;
     size_t n = descriptor_locks(info, locks, MOST_LOCKS);
     for (size_t i = 0; i < n; i++) {
         const struct file_lock *lock = &locks[i];
-        if (lock->inode == wanted->file.st_ino &&
+        if (lock->inode == wanted->file.inode &&
             (lock->kind == FILE_LOCK_FLOCK) == wanted->by_flock && (lock->write || wanted->write) &&
             lock->start <= wanted->end && lock->end >= wanted->start)
             return true;

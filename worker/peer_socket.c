@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "target/proc.h"
@@ -13,24 +12,16 @@
 
 struct pipe_end {
     bool reads; /* the thread does: who writes is looked for */
-    dev_t device;
-    ino_t inode;
+    struct descriptor_file file;
 };
-
-static bool stat_descriptor(pid_t pid, uint64_t fd, struct stat *ret)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/fd/%u", pid, (unsigned)fd);
-    return stat(path, ret) == 0 && S_ISFIFO(ret->st_mode);
-}
 
 static bool is_other_end(const struct fd_user *user, const void *ctx)
 {
     const struct pipe_end *end = ctx;
     char info[PROC_TEXT_BYTES];
-    struct stat file;
-    if (!stat_descriptor(user->pid, user->fd, &file) || file.st_dev != end->device ||
-        file.st_ino != end->inode ||
+    struct descriptor_file file;
+    if (!descriptor_find_file(user->pid, user->fd, &file) ||
+        !descriptor_same_file(&file, &end->file) ||
         descriptor_read_info(user->pid, user->fd, info, sizeof info) < 0)
         return false;
     int access = descriptor_access(info);
@@ -41,10 +32,9 @@ void peer_find_pipe(struct peer_looks *l, const struct peer_wait *w, bool reads,
                     struct peer_answer *ret)
 {
     struct peer_users users;
-    struct stat file;
-    if (!stat_descriptor(w->pid, w->args[0], &file))
+    struct pipe_end end = {.reads = reads};
+    if (!descriptor_find_file(w->pid, w->args[0], &end.file) || !end.file.fifo)
         return;
-    const struct pipe_end end = {reads, file.st_dev, file.st_ino};
     ret->later = !peer_users_find(l, w, w->link, is_other_end, &end, &users);
     if (ret->later)
         return;

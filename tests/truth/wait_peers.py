@@ -311,6 +311,32 @@ def check_hand_on(wallspy):
     return "eadlock" not in done.stderr and "only waits for its children" in done.stderr
 
 
+NAS = pathlib.Path(__file__).resolve().parents[1] / "situations" / "programs" / "nas.py"
+READS = "import os; f = os.open('<>/x', 0); print(os.getpid(), flush=True); os.read(f, 1)"
+
+
+def check_hung(wallspy):
+    """The server of the file that is read answers no more: who asks for its size hangs."""
+    with subprocess.Popen([sys.executable, NAS, sys.executable, "-c", READS],
+                          env={**os.environ, "NAS_HANGS": "1"}, stdout=subprocess.PIPE,
+                          text=True) as target:
+        first = target.stdout.readline()
+        if not first.strip().isdigit():
+            print("hung:", first)
+            return target.wait() == 77
+        time.sleep(0.5)
+        with subprocess.Popen([wallspy, "dump", "-p", first.strip()], stdout=subprocess.PIPE,
+                              text=True) as done:
+            try:
+                text = done.communicate(timeout=10)[0]
+            except subprocess.TimeoutExpired:
+                text = "no end"
+                done.kill()
+            target.kill()
+    print("hung:", text)
+    return " in read of /" in text
+
+
 def main():
     wallspy = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder, \
@@ -331,7 +357,7 @@ def main():
     results += [check_circle(wallspy, "print('x' * 1000000)", True),
                 check_circle(wallspy, "import time; time.sleep(9)", False)]
     results += [check_no_circle(wallspy, name) for name in NO_CIRCLES]
-    results += [check_hand_on(wallspy)]
+    results += [check_hand_on(wallspy), check_hung(wallspy)]
     print(f"{len(known)} waits:", results)
     return all(results)
 

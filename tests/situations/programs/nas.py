@@ -3,10 +3,12 @@ the arguments.
 
 Each read and fsync of a file there takes 20 ms; every name is a file of 16 KiB.  A FUSE file system (linux/fuse.h),
 in a mount namespace of its own, of type "fuse.sshfs" from "nas:/export".  Exits 77 where that cannot be.
+With NAS_HANGS=1 it answers neither reads of a file nor questions for its size, for 20 s.
 """
 import contextlib
 import ctypes
 import os
+import signal
 import stat
 import struct
 import sys
@@ -23,6 +25,7 @@ BATCH_FORGET, INTERRUPT, CREATE = 42, 36, 35
 ROOT = 1
 CLONE_NEWNS, MS_REC, MS_PRIVATE, MS_NOSUID, MS_NODEV = 0x20000, 0x4000, 0x40000, 2, 4
 FOPEN_DIRECT_IO = 1
+HANGS = os.environ.get("NAS_HANGS") == "1"
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -33,8 +36,8 @@ def attributes(node):
 
 
 def entry(node):
-    """struct fuse_entry_out: valid for an hour"""
-    return struct.pack("<4Q2I", node, 0, 3600, 3600, 0, 0) + attributes(node)
+    """struct fuse_entry_out: valid for an hour; what hangs is asked for its attributes each time"""
+    return struct.pack("<4Q2I", node, 0, 3600, 0 if HANGS else 3600, 0, 0) + attributes(node)
 
 
 class Server:
@@ -56,6 +59,8 @@ class Server:
         operation, unique, node = struct.unpack_from("<4xIQQ", request)
         body = request[40:]
         opened = struct.pack("<QII", 0, FOPEN_DIRECT_IO, 0)
+        if HANGS and node != ROOT and operation in (GETATTR, READ):
+            return
         if operation == INIT:
             self.answer(unique, struct.pack("<4I2H2I2H8I", 7, 31, 4096, 1, 16, 12, 65536, 1, 16, 0, *[0] * 8)[:64])
         elif operation == LOOKUP:
@@ -92,6 +97,8 @@ def mount(folder):
 def serve(fuse):
     """Until the last program has ended that sees the file system."""
     server = Server(fuse)
+    if HANGS:
+        signal.alarm(20)  # whoever waits for it is let go then
     with contextlib.suppress(OSError):
         while True:
             server.serve_one()
