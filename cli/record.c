@@ -358,6 +358,27 @@ static void tell_of_others(struct record *r)
         followed_tell_left(r->recording, r->command);
 }
 
+/* Writes the files and says what is in them.  Returns the exit status. */
+static int write_and_tell(struct record *r, struct profile *p)
+{
+    if (profile_number(p, METRIC_STACKS_MADE) == 0) {
+        terminal_error("no sample was taken: %s.", why_no_sample(r));
+        return EXIT_NO_SAMPLE;
+    }
+    bool whole = true;
+    int error = outputs_write(r->outputs, r->recording);
+    if (error != -ECANCELED) { /* the answer is printed also where there is no room for a file */
+        report_answer(r->recording, &r->options->view, r->options->verbose > 0);
+        if (r->options->verbose || r->options->stats)
+            report_processes(p, &r->options->view);
+        whole = quality_report(p) && !r->one_missing;
+        tell_of_others(r);
+    }
+    if (error < 0)
+        return EXIT_FAILED;
+    return !whole && r->options->strict ? EXIT_NO_SAMPLE : EXIT_OK;
+}
+
 static int finish(struct record *r)
 {
     int status;
@@ -374,26 +395,10 @@ static int finish(struct record *r)
     struct profile *p = recording_profile(r->recording);
     quality_measure(p, &r->options->view);
     bool sampled = profile_number(p, METRIC_STACKS_MADE) > 0;
-    int code = EXIT_OK;
     if (sampled && r->options->view.no_native && !runs_python(p))
         terminal_warn("no CPython was found: there is nothing to show without native frames; leave "
                       "out --native=off");
-    if (!sampled) {
-        terminal_error("no sample was taken: %s.", why_no_sample(r));
-        code = EXIT_NO_SAMPLE;
-    } else {
-        /* The answer is printed also where there is no room for a file. */
-        int error = outputs_write(r->outputs, r->recording);
-        bool whole = true;
-        if (error != -ECANCELED) {
-            report_answer(r->recording, &r->options->view, r->options->verbose > 0);
-            if (r->options->verbose || r->options->stats)
-                report_processes(p, &r->options->view);
-            whole = quality_report(p) && !r->one_missing;
-            tell_of_others(r);
-        }
-        code = error < 0 ? EXIT_FAILED : !whole && r->options->strict ? EXIT_NO_SAMPLE : EXIT_OK;
-    }
+    int code = write_and_tell(r, p);
     if (r->options->stats || r->options->verbose)
         report_stats(p);
     return code;

@@ -69,9 +69,9 @@ static double sum_runs(const struct profile_thread *t, weigh_run *weigh)
 /* The first of WEIGHS, which end with NULL, that has at least LEAST of something. */
 static weigh_run *choose(const struct profile_thread *t, weigh_run *const *weighs, double least)
 {
-    for (; *weighs; weighs++, least = 1)
-        if (sum_runs(t, *weighs) >= least)
-            return *weighs;
+    for (size_t i = 0; weighs[i]; i++)
+        if (sum_runs(t, weighs[i]) >= (i ? 1 : least))
+            return weighs[i];
     return NULL;
 }
 
