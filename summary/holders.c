@@ -15,6 +15,8 @@ void holders_init(struct holders *h, const struct profile *p, struct view *v)
     *h = (struct holders){.p = p, .v = v, .before = xcalloc(n + 1, sizeof *h->before)};
     for (uint32_t i = 1; i <= n; i++) {
         const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
+        if (!t->process.ix || t->n_folded) /* a free place, or many threads that have ended */
+            continue;
         uint64_t key = key_of(profile_see_process(p, t->process)->pid, t->tid);
         uint64_t before;
         if (map_get(&h->by_thread, key, &before))
