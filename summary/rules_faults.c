@@ -160,6 +160,7 @@ void rule_switches(const struct scene *s, struct thread_group *group, struct fin
     double system = share_of(u.system_ns, u.system_ns + u.user_ns);
     double part = 0;
     add_figure(f, "switches_per_s", rate);
+    add_figure(f, "switches_per_s_a_thread", rate / (double)group->n);
     add_figure(f, "system_share", system);
     f->weight = 0.3 + rate / 1e6;
     struct call_path path;

@@ -1,4 +1,5 @@
 /* Rules about locks, as far as frames tell them: malloc's arenas. */
+#include "base/minmax.h"
 #include "summary/process_name.h"
 #include "summary/rules.h"
 
@@ -16,6 +17,8 @@ static bool is_arena_wait(const struct call_tree *t, uint32_t node)
 void rule_malloc_arena(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     int64_t ns = 0;
+    int64_t inside_ns =
+        0; /* in malloc's functions that wait for it: also on the way to it and back */
     uint32_t best = 0;
     size_t len = 0;
     for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++) {
@@ -23,11 +26,14 @@ void rule_malloc_arena(const struct scene *s, struct thread_group *group, struct
             continue;
         int64_t self_ns = tally_self(&group->tally, node);
         ns += self_ns;
+        inside_ns +=
+            self_ns > 0 ? tally_total(&group->tally, call_tree_node(s->g->tree, node).parent) : 0;
         best = self_ns > 0 && (!best || self_ns > tally_self(&group->tally, best)) ? node : best;
     }
     double share = share_of(ns, group->wall_ns);
     add_figure(f, "share", share);
-    f->weight = share * 1.5; /* the threads that wait hold each other up */
+    /* The threads that wait hold each other up, and who is woken for it waits for a CPU, too. */
+    f->weight = share_of(max_i64(ns + ns / 2, inside_ns), group->wall_ns);
     if (share < arena_share)
         return;
     struct text words = {0};
