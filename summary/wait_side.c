@@ -56,6 +56,16 @@ static bool is_python_join(const struct shown_frame *stack, size_t n)
            str_is_one_of(stack[n - 1].name, waiting);
 }
 
+/* pthread_join() waits in a static function that it jumps to, so without debug symbols no name of
+ * it is on the stack.  The bytes are proof enough then: a word that the kernel clears, which holds
+ * the tid of a thread that lives. */
+static bool is_nameless_join(const struct wait_side *side, const struct shown_frame *stack,
+                             size_t n)
+{
+    return side->thing == THING_THREAD && side->holder == HOLDER_THREAD && n &&
+           stack[n - 1].kind == SHOWN_NATIVE && stack[n - 1].libc && stack[n - 1].nameless;
+}
+
 bool wait_side_is_kernels(enum wait_thing thing)
 {
     return thing == THING_FILE_LOCK || thing == THING_CHILD || thing == THING_PIPE ||
@@ -76,6 +86,8 @@ struct wait_side wait_side_of(const struct profile *p, struct view *v, stack_id 
     while (n && stack[n - 1].kind == SHOWN_WAIT)
         n--;
     if (side.thing == THING_THREAD && is_python_join(stack, n))
+        return side;
+    if (is_nameless_join(&side, stack, n))
         return side;
     const char *function = waiting_function(stack, n);
     if (!function || !agrees(side.thing, function))

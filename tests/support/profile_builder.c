@@ -76,7 +76,12 @@ static frame_id native_frame(struct profile *p, const char *text, const char *ba
 
 static frame_id nameless_frame(struct profile *p, const char *text)
 {
+    const char *bang = strchr(text, '!');
     struct frame f = {.kind = FRAME_NATIVE, .native.offset = strtoull(text, NULL, 16)};
+    if (bang) {
+        struct profile_module m = {.bias = 0x10000, .name = profile_string(p, bang + 1)};
+        f.native.module = profile_module(p, &m);
+    }
     return profile_frame(p, &f);
 }
 
@@ -125,12 +130,12 @@ static frame_id frame_of(struct profile *p, const char *text)
 {
     const char *at = strchr(text, '@');
     const char *bang = strchr(text, '!');
+    if (str_starts(text, "0x"))
+        return nameless_frame(p, text);
     if (at)
         return python_frame(p, text, at);
     if (bang)
         return native_frame(p, text, bang);
-    if (str_starts(text, "0x"))
-        return nameless_frame(p, text);
     return str_ends(text, " [blocked]") ? blocked_frame(p, text) : wait_or_mark(p, text);
 }
 

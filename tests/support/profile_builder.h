@@ -5,6 +5,7 @@
  *     run!/opt/a/libmge.so          the module's path
  *     run!app|/src/run.cc:7         with a file and the current line
  *     0x7f0010                      native: in no module, nameless
+ *     0x7f0010!libc.so.6            native: nameless, located
  *     futex [blocked]               a wait as summary/wait_text.h says it
  *     read /mnt//a/b [blocked]      for a file below a mount
  *     [truncated]                   anything else: a mark

@@ -28,6 +28,9 @@ static const struct {
     {THING_THREAD, true, "std::thread::join!libstdc++.so.6 > __pthread_clockjoin_ex!libc.so.6"},
     {THING_THREAD, true, "f!app > thrd_join!libc.so.6"},
     {THING_THREAD, false, "f!app > pthread_cond_timedwait!libc.so.6"},
+    {THING_THREAD, true, "f!app > 0x91450!libc.so.6"}, /* without debug symbols */
+    {THING_THREAD, false, "f!app > 0x91450!app"},
+    {THING_MUTEX, false, "f!app > 0x91450!libc.so.6"},
     {THING_THREAD, false, "f!app > syscall!libc.so.6"},
     {THING_THREAD, true,
      "f@/a.py:1:2 > join@/lib/threading.py:3:4 > "
