@@ -190,9 +190,6 @@ class Summary(Logs):
         self.assertEqual(self.again(cli__usage="FAIL", cli__errors="FAIL", harm__ends="FAIL",
                                     harm__calls="FAIL"),
                          (1, []))
-        many = {f"truth__{i}": "OK" for i in range(500)}
-        self.assertEqual(self.again(cli__usage="FAIL", cli__errors="FAIL", harm__ends="FAIL",
-                                    harm__calls="FAIL", **many)[0], 0)
 
     def test_the_end_of_a_failures_output(self):
         log = self.log("log", {"cli / usage": ("FAIL", "".join(f"line {i}\n" for i in range(40)))})

@@ -117,9 +117,7 @@ def judge(claims, kinds, waiters, holds, tids, sure=None, look_ns=SURE_NS):
     good = True
     for kind in sorted(set(kinds.values())):
         row = rows[kind]
-        # Of fewer than twenty a single one is more than 5 %.
-        missed = row["there"] - row["found"]
-        found = row["told"] > 0 and missed <= max(1, (1 - LEAST_FOUND) * row["there"])
+        found = row["told"] > 0 and row["found"] >= LEAST_FOUND * row["there"]
         fine = not row["wrong"] and (found or (sure is not None and kind not in sure))
         print(f"{kind:16} told {row['told']:5}  wrong {row['wrong']}  "
               f"found {row['found']} of {row['there']}" + ("" if fine else "  NO"))
