@@ -6,19 +6,6 @@
 
 enum { LEAST_NEAR_FAULTS = 5 }; /* with fewer the time says more */
 
-static uint32_t sum_of(uint32_t a, uint32_t b)
-{
-    return a < UINT32_MAX - b ? a + b : UINT32_MAX;
-}
-
-void events_add(struct events *sum, const struct events *e)
-{
-    sum->near_faults = sum_of(sum->near_faults, e->near_faults);
-    sum->put_on_cpu = sum_of(sum->put_on_cpu, e->put_on_cpu);
-    sum->faults = sum_of(sum->faults, e->faults);
-    sum->switches = sum_of(sum->switches, e->switches);
-}
-
 /* ---- what a run weighs among its like ---- */
 
 typedef double weigh_run(const struct run *run);

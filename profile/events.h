@@ -19,7 +19,6 @@ struct events {
     uint32_t faults;      /* of the thread's; events_settle() sets it */
     uint32_t switches;
 };
-void events_add(struct events *sum, const struct events *e);
 /* Shares T's totals over its runs: their sums are exact. */
 void events_settle(struct profile_thread *t);
 uint64_t events_faults(const struct profile_thread *t);

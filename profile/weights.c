@@ -6,11 +6,24 @@ enum {
     POOLED_BELOW = 10, /* running samples: fewer know a thread's CPU time worse than to a third */
 };
 
+static uint32_t sum_of(uint32_t a, uint32_t b)
+{
+    return a < UINT32_MAX - b ? a + b : UINT32_MAX;
+}
+
+static void add_events(struct events *sum, const struct events *e)
+{
+    sum->near_faults = sum_of(sum->near_faults, e->near_faults);
+    sum->put_on_cpu = sum_of(sum->put_on_cpu, e->put_on_cpu);
+    sum->faults = sum_of(sum->faults, e->faults);
+    sum->switches = sum_of(sum->switches, e->switches);
+}
+
 void weights_add(struct weights *sum, const struct weights *w)
 {
     sum->wall_ns += w->wall_ns;
     sum->counted_ns += w->counted_ns;
-    events_add(&sum->events, &w->events);
+    add_events(&sum->events, &w->events);
 }
 
 enum counted run_counted(const struct run *run)

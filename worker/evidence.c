@@ -251,7 +251,7 @@ static void find_busiest(const struct evidence *e, struct profile_host *ret)
 }
 
 /* Where it is too soon for another look the last one stands. */
-static void report_processes(struct evidence *e, struct profile_host *ret)
+static void report_neighbours(struct evidence *e, struct profile_host *ret)
 {
     list_processes(e);
     ret->processes_seen = (uint32_t)e->now.n;
@@ -287,7 +287,7 @@ static void report_host(struct evidence *e)
         .recorded_ns = recorded_ns(e),
     };
     host.others_ns = max_i64(host.busy_ns - host.wallspy_ns - host.recorded_ns, 0);
-    report_processes(e, &host);
+    report_neighbours(e, &host);
     *profile_get_host(e->profile) = host;
     profile_set_number(e->profile, METRIC_STOLEN_S, (double)host.stolen_ns / NS_PER_S);
 }

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "target/proc.h"
-#include "worker/peer_find.h"
+#include "worker/peer_kinds.h"
 #include "worker/peer_socket.h"
 
 enum {
@@ -228,7 +228,7 @@ static bool describe_with_peer(struct peer_looks *l, const struct peer_wait *w,
                             .args = args,
                             .live = w->live};
     (void)snprintf(one.link, sizeof one.link, "%s", link);
-    peer_find(l, &one, &answer);
+    peer_find_stream(l, &one, &answer);
     if (!answer.later)
         describe_peer(w, &answer, g);
     bool known = !answer.later;

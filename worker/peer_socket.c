@@ -1,5 +1,4 @@
-/* Pipes and sockets: the other end. */
-#include <fcntl.h>
+/* Sockets: the other end. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -7,42 +6,6 @@
 #include "target/proc.h"
 #include "target/unix_peer.h"
 #include "worker/peer_socket.h"
-
-/* ---- pipes ---- */
-
-struct pipe_end {
-    bool reads; /* the thread does: who writes is looked for */
-    struct descriptor_file file;
-};
-
-static bool is_other_end(const struct fd_user *user, const void *ctx)
-{
-    const struct pipe_end *end = ctx;
-    char info[PROC_TEXT_BYTES];
-    struct descriptor_file file;
-    if (!descriptor_find_file(user->pid, user->fd, &file) ||
-        !descriptor_same_file(&file, &end->file) ||
-        descriptor_read_info(user->pid, user->fd, info, sizeof info) < 0)
-        return false;
-    int access = descriptor_access(info);
-    return access == O_RDWR || access == (end->reads ? O_WRONLY : O_RDONLY);
-}
-
-void peer_find_pipe(struct peer_looks *l, const struct peer_wait *w, bool reads,
-                    struct peer_answer *ret)
-{
-    struct peer_users users;
-    struct pipe_end end = {.reads = reads};
-    if (!descriptor_find_file(w->pid, w->args[0], &end.file) || !end.file.fifo)
-        return;
-    ret->later = !peer_users_find(l, w, w->link, is_other_end, &end, &users);
-    if (ret->later)
-        return;
-    ret->thing = THING_PIPE;
-    peer_users_tell(&users, ret);
-}
-
-/* ---- sockets ---- */
 
 static bool any_user(const struct fd_user *user, const void *ctx)
 {

@@ -1,7 +1,9 @@
-/* Words of peer_socket.c's for peer_events.c. */
+/* The other end of a socket, and its words for peer_events.c. */
 #pragma once
 
-#include "worker/peer_find.h"
+#include "worker/peer_looks.h"
+
+void peer_find_socket(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
 
 /* S, without what changes and with few distinct texts: "127.0.0.1:5433" (the other end),
  * "client of :8000" (of accepted connections, each of which has a port of its own), "listening on

@@ -8,6 +8,7 @@
 #include "base/duty_cycle.h"
 #include "base/minmax.h"
 #include "target/proc.h"
+#include "worker/peer_find.h"
 #include "worker/peer_socket.h"
 #include "worker/recent_peers.h"
 

@@ -1,0 +1,94 @@
+#include "worker/peer_looks.h"
+
+#include "base/clock.h"
+#include "target/proc.h"
+
+/* ---- looks at everything ---- */
+
+enum { MOST_PROCESSES = 1 << 15 };
+
+bool peer_looks_run(struct peer_looks *l, int64_t longest_cpu_ns)
+{
+    bool any = net_look_run(&l->net, longest_cpu_ns);
+    if (l->scan.wanted.n) {
+        fd_scan_run(&l->scan, longest_cpu_ns);
+        any = true;
+    }
+    if (l->want_processes) {
+        process_list_read(&l->processes, MOST_PROCESSES, longest_cpu_ns);
+        l->listed_ns = clock_now_ns();
+        l->want_processes = false;
+        any = true;
+    }
+    return any;
+}
+
+void peer_looks_release(struct peer_looks *l)
+{
+    net_look_release(&l->net);
+    fd_scan_release(&l->scan);
+    process_list_release(&l->processes);
+}
+
+/* ---- who has it open ---- */
+
+static bool was_looked_for(const struct fd_scan *s, uint64_t key)
+{
+    uint64_t unused;
+    return map_get(&s->looked_for, key, &unused);
+}
+
+bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char *link,
+                     bool (*accept)(const struct fd_user *user, const void *ctx), const void *ctx,
+                     struct peer_users *ret)
+{
+    uint64_t key = fd_scan_key(link);
+    const struct fd_scan *s = &l->scan;
+    const struct fd_user *self = NULL;
+    *ret = (struct peer_users){0};
+    if (l->n_asked < MOST_ASKED)
+        l->asked[l->n_asked++] = key;
+    if (s->end_ns <= w->since_ns || !was_looked_for(s, key)) {
+        fd_scan_want(&l->scan, key);
+        return false;
+    }
+    for (size_t i = 0; i < s->n && s->whole; i++) { /* a process's users are in a row */
+        const struct fd_user *user = &s->users[i];
+        if (user->link != key || (ret->n && ret->first.pid == user->pid) ||
+            (self && user->pid == w->pid) || !accept(user, ctx))
+            continue;
+        if (user->pid == w->pid) {
+            self = user;
+            continue;
+        }
+        ret->n++;
+        ret->first = *user;
+    }
+    if (!self || (ret->n && proc_thread_count(w->pid) == 1))
+        return true;
+    ret->n++;
+    ret->first = *self;
+    return true;
+}
+
+void peer_users_tell(const struct peer_users *users, struct peer_answer *ret)
+{
+    char comm[TASK_COMM_BYTES];
+    if (users->n > 1)
+        text_addf(&ret->what, "%zu processes", users->n);
+    ssize_t len = users->n == 1 ? proc_read_comm(users->first.pid, 0, comm) : -1;
+    if (len < 0)
+        return;
+    ret->holder = HOLDER_PROCESS;
+    ret->pid = users->first.pid;
+    ret->fd = users->first.fd;
+    ret->link = users->first.link;
+    text_add_tame(&ret->what, comm, (size_t)len);
+}
+
+void peer_answer_release(struct peer_answer *a)
+{
+    text_release(&a->what);
+    text_release(&a->address);
+    *a = (struct peer_answer){.later = false};
+}

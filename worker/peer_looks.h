@@ -1,0 +1,65 @@
+/* Looks at everything that /proc and sock_diag(7) show of the other sides of waits, and what a wait
+ * asks of them and gets.  Private to wait_peer.c and peer_*.c.
+ *
+ * Where all processes' descriptors, all sockets or all processes have to be looked at, the wait is
+ * only put down for that (`later`), so that one look serves many waits. */
+#pragma once
+
+#include "profile/wait.h"
+#include "target/descriptor.h"
+#include "target/fd_scan.h"
+#include "target/mem.h"
+#include "target/process_list.h"
+#include "worker/net_look.h"
+
+enum { MOST_ASKED = 32 };
+/* What waits were put down for. */
+struct peer_looks {
+    struct net_look net;
+    struct fd_scan scan;
+    struct process_list processes;
+    bool want_processes;
+    int64_t listed_ns;          /* when PROCESSES was read */
+    uint64_t asked[MOST_ASKED]; /* whose users were asked for, since the caller set N_ASKED to 0 */
+    size_t n_asked;
+    bool exact; /* words may have figures that change from look to look */
+};
+/* Makes the looks that waits were put down for; false: there were none. */
+bool peer_looks_run(struct peer_looks *l, int64_t longest_cpu_ns);
+void peer_looks_release(struct peer_looks *l);
+
+struct peer_wait {
+    pid_t pid;          /* the process of the thread */
+    bool own_namespace; /* of pids, which is wallspy's */
+    int64_t since_ns;   /* looks from before are no answer */
+    int64_t number;
+    const uint64_t *args;
+    struct mem *live;
+    char link[DESCRIPTOR_LINK_BYTES]; /* of the descriptor ARGS[0]; "": none */
+};
+struct peer_answer {       /* zero-initialise */
+    bool later;            /* not known before peer_looks_run() */
+    enum wait_thing thing; /* unknown: nothing can be said */
+    enum wait_holder holder;
+    pid_t pid;
+    bool timed;
+    /* Of a HOLDER_PROCESS: the descriptor by which it has the other end, and what that leads to
+     * (fd_scan_key()); 0: it has none. */
+    uint64_t fd, link;
+    struct text what;    /* as struct wait_side has it; "": nothing */
+    struct text address; /* of a socket's other end, without what changes; "": none */
+};
+void peer_answer_release(struct peer_answer *a);
+
+/* The only process but SELF that has LINK open as ACCEPT says; SELF only if there is no other, or
+ * it has other threads, which may be meant, too. */
+struct peer_users {
+    size_t n;             /* processes */
+    struct fd_user first; /* of the only one */
+};
+/* False: a scan has to come first, for which LINK was put down. */
+bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char *link,
+                     bool (*accept)(const struct fd_user *user, const void *ctx), const void *ctx,
+                     struct peer_users *ret);
+/* RET gets the process of USERS, if it is one, or their number. */
+void peer_users_tell(const struct peer_users *users, struct peer_answer *ret);
