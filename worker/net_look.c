@@ -6,7 +6,12 @@
 
 #include "base/alloc.h"
 
-enum { MOST_KNOWN = 1 << 14, MOST_WISHES = 4096, MOST_NAMESPACES = 64 };
+enum {
+    MOST_KNOWN = 1 << 14,
+    MOST_UNASKED = 1 << 12, /* above, only what was wished for is kept */
+    MOST_WISHES = 4096,
+    MOST_NAMESPACES = 64,
+};
 
 bool net_look_has(const struct net_look *l, uint64_t inode, struct net_socket *ret)
 {
@@ -43,13 +48,21 @@ static void set_listening(struct net_look *l, uint16_t port)
     l->listening[port / 8] |= (uint8_t)(1U << port % 8);
 }
 
+/* A thread that begins to wait a moment after the reading asks for its socket then, and the next
+ * reading may be seconds away.  So connected sockets are kept unasked. */
+static bool is_kept(const struct net_look *l, const struct net_socket *s)
+{
+    uint64_t unused;
+    return map_get(&l->wished, s->inode, &unused) || (s->remote.port && l->n < MOST_UNASKED);
+}
+
 static bool see_socket(void *ctx, const struct net_socket *s)
 {
     struct net_look *l = ctx;
     uint64_t unused;
     if (s->state == NET_LISTEN && !s->udp)
         set_listening(l, s->local.port);
-    if (!s->inode || !map_get(&l->wished, s->inode, &unused))
+    if (!s->inode || !is_kept(l, s) || map_get(&l->known, s->inode, &unused))
         return true;
     l->sockets = array_reserve(l->sockets, &l->capacity, l->n + 1, sizeof *l->sockets);
     l->sockets[l->n] = *s;

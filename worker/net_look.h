@@ -1,5 +1,6 @@
 /* What is known of TCP and UDP sockets by their inodes.  They are asked for first, and then read
- * together, since the kernel lists all sockets of a network namespace or none.
+ * together, since the kernel lists all sockets of a network namespace or none.  Connected ones that
+ * nobody asked for are kept, too, as far as they are few.
  *
  * An inode is the same socket's for as long as that is open, and a connected socket keeps its
  * addresses: an answer may be used again. */

@@ -7,6 +7,11 @@
 
 enum { MOST_PROCESSES = 1 << 15 };
 
+bool peer_looks_wanted(const struct peer_looks *l)
+{
+    return l->net.n_wishes || l->scan.wanted.n || l->want_processes;
+}
+
 bool peer_looks_run(struct peer_looks *l, int64_t longest_cpu_ns)
 {
     bool any = net_look_run(&l->net, longest_cpu_ns);

@@ -24,6 +24,8 @@ struct peer_looks {
     size_t n_asked;
     bool exact; /* words may have figures that change from look to look */
 };
+/* Were waits put down for a look? */
+bool peer_looks_wanted(const struct peer_looks *l);
 /* Makes the looks that waits were put down for; false: there were none. */
 bool peer_looks_run(struct peer_looks *l, int64_t longest_cpu_ns);
 void peer_looks_release(struct peer_looks *l);

@@ -17,6 +17,8 @@ enum {
     LONGEST_LOOK_NS = 30 * NS_PER_MS,
     WAITS_AT_ONCE = 32,
     AGAIN_NS = 10 * NS_PER_MS,
+    /* A look may put off the next one by seconds: first the waits of other threads come in. */
+    GATHER_NS = 50 * NS_PER_MS,
     MOST_WAITING = 4096,
     TOLD_NS = NS_PER_S,
     /* Distinct texts, and processes, each of which makes stacks of its own. */
@@ -40,8 +42,9 @@ struct wait_peers {
     struct recent_peers recent;
     struct told_wait *told;
     size_t n_told, told_capacity;
-    struct map told_by_task; /* → index into TOLD */
-    int64_t told_due_ns;     /* when they are to be looked at again */
+    struct map told_by_task;    /* → index into TOLD */
+    int64_t told_due_ns;        /* when they are to be looked at again */
+    int64_t gathering_since_ns; /* 0: nothing is put down for a look */
 };
 
 struct wait_peers *wait_peers_new(struct profile *p, struct target_process *const *processes,
@@ -382,6 +385,15 @@ void wait_peers_see_told(struct wait_peers *w, struct thread_timeline *timelines
     w->told_due_ns = clock_now_ns() + TOLD_NS;
 }
 
+static bool have_gathered(struct wait_peers *w, int64_t now_ns)
+{
+    if (!peer_looks_wanted(&w->looks))
+        w->gathering_since_ns = 0;
+    else if (!w->gathering_since_ns)
+        w->gathering_since_ns = now_ns;
+    return w->gathering_since_ns && now_ns - w->gathering_since_ns >= GATHER_NS;
+}
+
 void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
                      const struct map *numbers)
 {
@@ -390,8 +402,8 @@ void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
         return;
     if (w->n_told && w->told_due_ns <= now_ns)
         wait_peers_see_told(w, timelines, numbers);
-    else
-        (void)peer_looks_run(&w->looks, LONGEST_LOOK_NS);
+    else if (have_gathered(w, now_ns) && peer_looks_run(&w->looks, LONGEST_LOOK_NS))
+        w->gathering_since_ns = 0;
     size_t most = w->n - w->head; /* those that are put off come behind */
     for (size_t looks = 0; looks < WAITS_AT_ONCE && most > 0; most--) {
         if (w->queue[w->head].due_ns > now_ns)

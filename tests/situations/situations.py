@@ -76,7 +76,7 @@ WAITING = [
           r"handler|\bmain\b", "Meanwhile writer", "checksum|write_records", figure=()),
     waits("upstream", "three server processes wait for an answer of another server",
           "{programs}/prefork.py {seconds}",
-          r"fetch prefork\.py", r"recvfrom (socket, \d+% )?127\.0\.0\.1:\d+",
+          r"fetch prefork\.py", r"recvfrom 127\.0\.0\.1:\d+",
           rule="waits_meanwhile|waits"),
     waits("no-answer", "four servers have stopped answering, and main polls their connections",
           "{programs}/ask.py {seconds}",
