@@ -225,7 +225,7 @@ int dump_main(const struct options *o)
         code = print(o, &dump, recording_processes(r));
     if (code == EXIT_OK && dump.n == 0) {
         if (thread_check(o, pids, n) == EXIT_OK)
-            terminal_error("there is no thread any more.");
+            terminal_error("no thread is left to show: the process has ended.");
         code = EXIT_NO_SAMPLE;
     }
     for (size_t i = 0; i < dump.n; i++)

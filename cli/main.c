@@ -86,7 +86,7 @@ static int run_program(int argc, char **argv)
         occupy_closed_streams();
     terminal_open(o.color, o.quiet);
     if (!trace_enable(getenv("WALLSPY_TRACE")))
-        terminal_warn("WALLSPY_TRACE: merge, sym or all");
+        terminal_warn("WALLSPY_TRACE takes merge, sym, wait or all");
     /* A library may be overwritten while it is mapped: the SIGBUS must not end wallspy. */
     (void)elf_guard_install();
     int code = run(&o, result, &err);

@@ -194,8 +194,8 @@ static void tell_step(struct record *r)
         return;
     r->step_told = true;
     terminal_info(
-        "the recording has reached --max-size: older samples are kept in order by steps of %g s "
-        "only, longer ones later; no total is lost",
+        "the recording has reached --max-size: older samples keep their order in steps of %g s "
+        "only, in longer steps later; no total is lost",
         (double)step_ns / NS_PER_S);
 }
 

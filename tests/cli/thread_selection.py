@@ -270,8 +270,8 @@ class Chosen(unittest.TestCase):
                              ("all", {"sym", "merge"})):
             text = self.trace(keys)
             self.assertEqual(set(re.findall(r"^\d+\.\d{6} (\w+) ", text, re.M)), wanted, text)
-        self.assertTrue(self.trace(
-            "merge,nothing").startswith("wallspy: warning: WALLSPY_TRACE: merge, sym or all"))
+        self.assertTrue(self.trace("merge,nothing").startswith(
+            "wallspy: warning: WALLSPY_TRACE takes merge, sym, wait or all"))
 
 
 if __name__ == "__main__":
