@@ -294,7 +294,7 @@ const struct option_row option_rows[] = {
      .commands = FOR_RECORD | FOR_DUMP,
      .set = set_flag,
      .field = offsetof(struct options, subprocesses),
-     .help = "take the children, too, and theirs: those that are there, and those that come"},
+     .help = "take the children and theirs, too; record also takes those that begin later"},
     {.name = "thread",
      .value = "LIST",
      .choices = thread_choices,
@@ -360,8 +360,9 @@ const struct option_row option_rows[] = {
      .value = "SIZE",
      .commands = FOR_RECORD,
      .set = set_size,
-     .help = "bound what is recorded, in memory and in each file: 64M, 1G (default 256M). Where it "
-             "is reached, time lines become coarser, and no total is lost"},
+     .help =
+         "bound the recording, in memory and in each file: 64M, 1G (default 256M). At that size "
+         "time lines become coarser, and no total is lost"},
     {.name = "freeze",
      .commands = FOR_DUMP,
      .set = set_flag,

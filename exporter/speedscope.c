@@ -214,7 +214,7 @@ static void note_coarseness(const struct document *d)
     if (d->coarse.fold_one_part)
         text_addf(&t, ", paths under %g%% folded", 100.0 / (double)d->coarse.fold_one_part);
     if (d->coarse.too_large)
-        text_add(&t, ", larger than it should be all the same");
+        text_add(&t, ", still larger than its bound");
     (void)snprintf(d->notes->coarsened, sizeof d->notes->coarsened, "%s", t.s);
     text_release(&t);
 }

@@ -183,7 +183,7 @@ static const struct metric_info infos[METRIC_COUNT] = {
                     "that were never seen: they live for less than 20 ms."},
     [METRIC_THREADS_WITHOUT_A_SAMPLE] =
         {"threads_without_a_sample", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "thread",
-         .words = "that ended before its first sample",
+         .words = "that ended without a sample",
          .meaning = "Short-lived threads that no tick found. The profile leaves them out."},
     [METRIC_STUCK] =
         {"stuck", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "thread",
@@ -201,10 +201,10 @@ static const struct metric_info infos[METRIC_COUNT] = {
              "below."},
     [METRIC_NATIVE_FRAMES] = {"native_frames", UNIT_COUNT,
                               .meaning = "Native frames of all stacks."},
-    [METRIC_NATIVE_FRAMES_KEPT] =
-        {"native_frames_kept", UNIT_COUNT, .part_of = METRIC_NATIVE_FRAMES,
-         .meaning =
-             "Native frames that were as in the thread's last stack, and were not unwound again."},
+    [METRIC_NATIVE_FRAMES_KEPT] = {"native_frames_kept", UNIT_COUNT,
+                                   .part_of = METRIC_NATIVE_FRAMES,
+                                   .meaning = "Native frames equal to those of the thread's last "
+                                              "stack, which were not unwound again."},
     [METRIC_RULE_HITS] = {"rule_hits", UNIT_COUNT,
                           .meaning = "Frames whose unwind rule was known already."},
     [METRIC_RULE_MISSES] = {"rule_misses", UNIT_COUNT,
@@ -289,7 +289,7 @@ static const struct metric_info infos[METRIC_COUNT] = {
         {"merge_mismatch", UNIT_COUNT, .effect = EFFECT_DOUBT, .part_of = METRIC_STACKS_MADE,
          .noun = "Python stack", .words = "that do not fit the native stack",
          .meaning =
-             "Stacks in which Python and native frames did not fit together. What is certain is "
+             "Stacks in which Python and native frames did not fit together. The certain part is "
              "kept, the rest is marked `[native frames not matched]`."},
     [METRIC_PYTHON_WALKS_CUT] =
         {"python_walks_cut", UNIT_COUNT, .effect = EFFECT_LOSS,
@@ -426,7 +426,7 @@ static const struct metric_info infos[METRIC_COUNT] = {
                                  "Stretches of a time line whose stack is `[storage full]` alone."},
     [METRIC_STACKS_SHORTENED] =
         {"stacks_shortened", UNIT_COUNT, .effect = EFFECT_NOTE,
-         .words = "%.0f stacks too deep for the file shortened",
+         .words = "%.0f stacks shortened (too deep for the file)",
          .meaning = "Stacks that lack their middle in this file, because they are too deep for its "
                     "format."},
 };

@@ -162,7 +162,7 @@ START_TEST(what_was_given_up_leaves_the_line_ok)
                      "quality ok: 100% of the time seen, all stacks merged, "
                      "rate lowered to 100.0 Hz, wallspy throttled for 1.50 s by its cgroup's CPU "
                      "quota, 70 ended threads merged by name (--max-size), "
-                     "4 stacks too deep for the file shortened, file aggregated, "
+                     "4 stacks shortened (too deep for the file), file aggregated, "
                      "overhead 0.00% (p99 0.00 ms)");
     ck_assert(ok);
     profile_free(b.p);
