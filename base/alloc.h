@@ -10,7 +10,8 @@ void *xrealloc(void *old, size_t bytes);
 char *xstrdup(const char *s) __attribute__((malloc));
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Ends wallspy because memory is used up, as the functions above do; for allocators of others. */
+/* Ends wallspy because memory is used up, as the functions above do.  For allocators of
+ * libraries. */
 _Noreturn void alloc_failed(void);
 
 /* Makes room for NEED items of ITEM_BYTES in the array ITEMS of *CAPACITY items, doubling.

@@ -6,7 +6,7 @@
 
 /* Zero-initialise: due at once. */
 struct duty_cycle {
-    int64_t due_ns;                 /* not to be done again before, by clock_now_ns() */
+    int64_t due_ns;                 /* the work is not due before, by clock_now_ns() */
     int64_t begun_ns, begun_cpu_ns; /* private */
 };
 

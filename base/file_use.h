@@ -9,9 +9,9 @@
 enum { FILE_USE_THREADS = 4, FILE_USE_PATH_BYTES = 512 };
 
 struct file_use {
-    pid_t tid;      /* 0: nothing was told */
+    pid_t tid;      /* 0: no thread has this place */
     bool opening;   /* it is being opened; else it may be read, as mapped memory mostly */
-    uint64_t count; /* of what the thread told */
+    uint64_t count; /* the thread's notes so far */
     char path[FILE_USE_PATH_BYTES]; /* cut if longer */
 };
 

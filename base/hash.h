@@ -32,5 +32,5 @@ enum { INDEX_NONE = UINT32_MAX };
 uint32_t index_find(const struct index *ix, uint64_t hash, const void *items, size_t item_bytes,
                     index_same same, const void *wanted);
 void index_add(struct index *ix, uint64_t hash, uint32_t item);
-size_t index_bytes(const struct index *ix); /* that it takes once another item is in it */
+size_t index_bytes(const struct index *ix); /* its size once another item is in it */
 void index_release(struct index *ix);

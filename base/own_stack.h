@@ -1,4 +1,4 @@
-/* Stacks of wallspy's own threads.  The limit (ulimit -s) may be lower than what they need; it
+/* Stacks of wallspy's own threads.  The limit (ulimit -s) may be lower than these threads need.  It
  * is left as it is, because a launched command inherits it.
  * Source: getrlimit(2), makecontext(3), pthread_attr_setstacksize(3). */
 #pragma once

@@ -1,4 +1,4 @@
-/* qsort(3) for arrays that are mostly in order already: then one pass finds that and is all. */
+/* qsort(3) for arrays that are mostly in order already: for such an array it takes one pass. */
 #pragma once
 
 #include <stddef.h>

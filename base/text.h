@@ -9,7 +9,7 @@ bool str_eq(const char *a, const char *b);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 bool str_is_one_of(const char *s, const char *const *list); /* LIST ends in NULL */
-/* What follows the last '/' of PATH; PATH itself without one. */
+/* The part of PATH behind its last '/'; PATH itself without one. */
 const char *path_base(const char *path);
 
 /* The bytes of the well-formed UTF-8 character at S, of which LEN bytes are there; 0: none.
@@ -34,13 +34,13 @@ struct text {
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *s, size_t len); /* S may be NULL if LEN is 0 */
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Appends a name for people to read: what a terminal would obey or choke on becomes '?'.  That is
+/* Appends a name for people to read.  Characters that a terminal would obey or choke on become '?':
  * control characters (C0 with the line end and the tab, DEL, C1), those that turn the writing's
  * direction, and bytes that are no UTF-8. */
 void text_add_tame(struct text *t, const char *s, size_t len);
 /* Appends S, LEN bytes, or as much of it as COLUMNS hold, with "…" at the end where it is cut. */
 void text_add_cut(struct text *t, const char *s, size_t len, size_t columns);
-/* Appends NAME with '*' for each number in it: what "worker-1" and "worker-2" have in common. */
+/* Appends NAME with '*' for each number in it, so that "worker-1" and "worker-2" give one text. */
 void text_add_group(struct text *t, const char *name);
 void text_clear(struct text *t);                /* keeps the storage */
 void text_truncate(struct text *t, size_t len); /* LEN: no more than there is */
