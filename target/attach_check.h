@@ -15,7 +15,7 @@ enum attach_obstacle {
     ATTACH_ZOMBIE,
     ATTACH_KERNEL_THREAD,
     ATTACH_SELF,
-    ATTACH_OUR_TRACER, /* it traces wallspy, or who does */
+    ATTACH_OUR_TRACER, /* it traces wallspy, or a tracer of wallspy */
     ATTACH_OTHER_PROC, /* /proc is another pid namespace's: its numbers are other processes' */
     ATTACH_OTHER_USER,
     ATTACH_NOT_DUMPABLE,
@@ -32,7 +32,7 @@ enum { KERNEL_BYTES = 32 };
 
 struct attach_check {
     enum attach_obstacle obstacle;
-    pid_t pid;            /* the process; differs from what was asked when that is a tid */
+    pid_t pid;            /* the process; differs from the given number if that is a tid */
     bool asked_is_thread; /* the number given is a thread of pid */
     char comm[16];        /* of pid */
     char thread_comm[16]; /* of the thread asked for */
@@ -50,9 +50,8 @@ struct attach_check {
 
 /* Looks at NUMBER, a pid or tid.  Does not attach; nothing in the target changes. */
 void attach_check(struct attach_check *ret, pid_t number);
-/* Appends the message for the user: one cause and its ways out, nearest first.  It is to be put
- * behind "wallspy: "; its lines then have at most 79 columns, and there is no newline at the
- * end.  COMMAND is the process's command line for display, NULL if unknown.  Not for ATTACH_OK.
- * Pure. */
+/* Appends the message for the user: one cause and its ways out, nearest first.  The caller puts it
+ * behind "wallspy: "; its lines then have at most 79 columns, and there is no newline at the end.
+ * COMMAND is the process's command line for display, NULL if unknown.  Not for ATTACH_OK.  Pure. */
 struct text;
 void attach_check_explain(const struct attach_check *c, const char *command, struct text *out);

@@ -8,7 +8,7 @@
 
 struct throttled {
     uint64_t periods; /* in which the quota was used up */
-    uint64_t ns;      /* that the group then waited, summed over CPUs */
+    uint64_t ns;      /* time for which the group then waited, summed over CPUs */
     uint64_t elapsed; /* periods in all */
 };
 
@@ -41,7 +41,7 @@ int cgroup_find(const char *mountinfo, const char *cgroup, struct cgroup_place *
 /* Goes on to the group above it; false: there is none that is seen. */
 bool cgroup_go_up(struct cgroup_place *p);
 
-/* What a group's DIRECTORY says.  False: it has no cpu.stat, and RET is zeros. */
+/* Reads the counters in a group's DIRECTORY.  False: it has no cpu.stat, and RET is zeros. */
 bool cgroup_read_throttled(const char *directory, struct throttled *ret);
 /* How many CPUs' time the group may use; 0: any. */
 double cgroup_read_cpus(const char *directory);

@@ -1,5 +1,5 @@
-/* What the CPU quotas of a process's cgroup, and of the groups above it, take from it while it is
- * watched. */
+/* The time that a process loses, while it is watched, to the CPU quotas of its cgroup and of the
+ * groups above it. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,15 +8,15 @@
 
 struct cpu_quota;
 
-/* Reads where PID's group is and what its counters are now; the caller frees it.  Never NULL: where
- * nothing can be read nothing is known. */
+/* Finds PID's group and reads its counters; the caller frees the result.  Never NULL: a group that
+ * cannot be read has no facts. */
 struct cpu_quota *cpu_quota_new(pid_t pid);
 /* The same from texts, for a group of this machine: MOUNTINFO is /proc/PID/mountinfo, CGROUP
  * /proc/PID/cgroup; ROOT is what its paths begin with here, "" for our own.  WHOLE: the groups are
  * not those of a cgroup namespace. */
 struct cpu_quota *cpu_quota_open(const char *mountinfo, const char *cgroup, const char *root,
                                  bool whole);
-/* Reads the counters again; is PID in another group now, then also where that is. */
+/* Reads the counters again, and finds PID's group again if PID has moved to another. */
 void cpu_quota_look(struct cpu_quota *q, pid_t pid);
 /* Reads the counters of the group that it was in last. */
 void cpu_quota_read(struct cpu_quota *q);

@@ -1,4 +1,4 @@
-/* What is left of a text that is being parsed; shared by the parsers of /proc. */
+/* The rest of a text that is being parsed; shared by the parsers of /proc. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,6 +8,6 @@ struct cursor {
     const char *s, *end;
 };
 
-/* Each moves behind what it took, or returns false. */
+/* Each moves behind the text that it took, or returns false. */
 bool cursor_take(struct cursor *c, const char *literal);
 bool cursor_u64(struct cursor *c, unsigned base, uint64_t *ret); /* see parse_u64() */

@@ -25,8 +25,8 @@ enum descriptor_kind {
 enum descriptor_kind descriptor_parse_link(const char *link, uint64_t *ret_inode);
 /* The link of PID's descriptor FD, NUL-terminated; "": it has none, or a longer one. */
 void descriptor_read_link(pid_t pid, uint64_t fd, char ret[DESCRIPTOR_LINK_BYTES]);
-/* The file that PID's descriptor FD leads to.  As this machine knows it: a server that does not
- * answer any more is not asked. */
+/* The file that PID's descriptor FD leads to, as this machine knows it: no file server is asked,
+ * because it may not answer. */
 struct descriptor_file {
     uint32_t device_major, device_minor;
     uint64_t inode;
@@ -34,18 +34,18 @@ struct descriptor_file {
 };
 bool descriptor_find_file(pid_t pid, uint64_t fd, struct descriptor_file *ret);
 bool descriptor_same_file(const struct descriptor_file *a, const struct descriptor_file *b);
-/* What the kernel says of it, NUL-terminated and cut at CAPACITY.  Returns its length or a negative
- * errno. */
+/* Reads the descriptor's fdinfo, NUL-terminated and cut at CAPACITY.  Returns its length or a
+ * negative errno. */
 ssize_t descriptor_read_info(pid_t pid, uint64_t fd, char *ret, size_t capacity);
 
 /* ---- of the text of a fdinfo ---- */
 
-/* Its O_ACCMODE; −1: not told. */
+/* Its O_ACCMODE; −1: INFO has none. */
 int descriptor_access(const char *info);
 /* The process of a pidfd, in the pid namespace of /proc; 0: none, or it has ended. */
 pid_t descriptor_pidfd(const char *info);
 
-/* What an epoll waits on: descriptor FD of its process, while that leads to INODE. */
+/* One item of an epoll: descriptor FD of its process, while that leads to INODE. */
 struct epoll_item {
     uint64_t fd, inode;
     uint32_t events; /* EPOLLIN… */

@@ -22,9 +22,9 @@ struct build_id {
     uint8_t bytes[BUILD_ID_MAX_BYTES];
     size_t len; /* 0: none */
 };
-/* What images made of a target's memory may take together. */
+/* The memory that images of a target's memory may take together. */
 struct elf_budget {
-    uint64_t bytes; /* that may still be copied: half of them for the next image */
+    uint64_t bytes; /* left to copy: half of them for the next image */
     uint64_t cut;   /* images that are not whole, or not there: BYTES was spent */
 };
 enum {
@@ -44,9 +44,8 @@ int elf_file_open(struct elf_file **ret, const char *path, struct err *err);
 int elf_file_again(struct elf_file **ret, const struct elf_file *f);
 /* Rebuilds an image from the loaded segments of the ELF file whose header lies at BASE in MEM:
  * program headers, unwind tables, .dynsym, build id.  It has no section headers unless they are
- * mapped (the vdso).  What does not fit into BUDGET (NULL: ELF_IMAGES_BYTES) reads as -EFAULT;
- * code gives way first.  MEM is not used later.  Returns 0, -EFAULT, -ENOEXEC, -ENOSPC (BUDGET
- * is spent). */
+ * mapped (the vdso).  The rest beyond BUDGET (NULL: ELF_IMAGES_BYTES) reads as -EFAULT; code gives
+ * way first.  MEM is not used later.  Returns 0, -EFAULT, -ENOEXEC, -ENOSPC (BUDGET is spent). */
 int elf_file_from_memory(struct elf_file **ret, struct mem *mem, uint64_t base,
                          struct elf_budget *budget);
 /* The object that a JIT compiler registered with debuggers.  Its whole file, with section
@@ -105,7 +104,7 @@ bool elf_file_is_code(struct elf_file *f, uint64_t elf_addr);
  * there. */
 bool elf_file_bias(struct elf_file *f, uint64_t start, uint64_t file_offset, uint64_t *ret);
 
-/* What a reader of F has made of it and keeps for all users of F; NULL: nothing yet. */
+/* The data that a reader of F has made of it and keeps for all users of F; NULL: none yet. */
 void *elf_file_extra(const struct elf_file *f);
 /* Sets that, once; FREE_EXTRA is called before F is closed. */
 void elf_file_set_extra(struct elf_file *f, void *extra, void (*free_extra)(void *extra));

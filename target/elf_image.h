@@ -5,9 +5,9 @@
 #include "target/mem.h"
 
 struct elf_image {
-    uint8_t *bytes; /* by file offset; what could not be had is zero */
+    uint8_t *bytes; /* by file offset; bytes that could not be read are zero */
     size_t len;
-    uint64_t bias; /* that the memory was loaded with */
+    uint64_t bias; /* address in memory − ELF address */
 };
 
 /* The ELF header lies at BASE.  LAYOUT gets the segments, with file_bytes cut to what was

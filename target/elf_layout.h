@@ -37,7 +37,7 @@ const struct elf_segment *elf_layout_load(const struct elf_layout *l, uint64_t e
 /* See elf_file_bias(). */
 bool elf_layout_bias(const struct elf_layout *l, uint64_t start, uint64_t file_offset,
                      uint64_t *ret);
-/* What all PT_LOADs cover together, whole pages.  False: nothing. */
+/* The range that all PT_LOADs cover together, whole pages.  False: none. */
 bool elf_layout_span(const struct elf_layout *l, struct addr_range *ret);
 /* From the PT_NOTE segments; READ takes ELF addresses.  RET->len 0: none. */
 void elf_layout_build_id(const struct elf_layout *l, elf_reader read, void *ctx,

@@ -24,11 +24,11 @@ struct fd_scan {           /* zero-initialise */
     int64_t end_ns; /* when it was over, by clock_now_ns() */
 };
 
-/* What links are compared by. */
+/* The number by which links are compared. */
 uint64_t fd_scan_key(const char *link);
 void fd_scan_want(struct fd_scan *s, uint64_t link);
-/* Finds the users of all that is wanted, which is looked for and wanted no more; breaks off after
- * LONGEST_CPU_NS of CPU time, since others may take any part of wall time.  Other users' processes
- * are left out where the kernel does not show their descriptors. */
+/* Finds the users of all wanted links, which are wanted no more.  Breaks off after LONGEST_CPU_NS
+ * of CPU time: wall time says nothing, because other programs may take any part of it.  Other
+ * users' processes are left out where the kernel does not show their descriptors. */
 void fd_scan_run(struct fd_scan *s, int64_t longest_cpu_ns);
 void fd_scan_release(struct fd_scan *s);

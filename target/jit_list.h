@@ -1,5 +1,6 @@
-/* The objects of which one JIT compiler in the target has told debuggers: __jit_debug_descriptor
- * and the list that it leads to.  All of it is in the target's hands.  Private to target/.
+/* The objects that one JIT compiler in the target has registered with debuggers:
+ * __jit_debug_descriptor and the list that it leads to.  All of it is in the target's hands.
+ * Private to target/.
  * Source: GDB manual "JIT Compilation Interface", Registering Code. */
 #pragma once
 

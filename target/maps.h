@@ -42,10 +42,9 @@ int maps_read(struct maps *maps, int fd);
  * many mappings there are.  False too if the kernel cannot be asked (before Linux 6.11).
  * Source: fs/proc/task_mmu.c, include/uapi/linux/fs.h PROCMAP_QUERY. */
 bool maps_no_code_at(pid_t pid, uint64_t addr);
-/* What the kernel says is mapped at ADDR now: RET but for prot, path and deleted.  FD: of
- * maps_open().  Returns 0; -ENOENT: nothing is mapped there; -ESRCH: the process is gone, or
- * runs another program since FD was opened; -ENOTTY: the kernel cannot be asked (before Linux
- * 6.11). */
+/* Asks the kernel for the mapping at ADDR now: RET but for prot, path and deleted.  FD: of
+ * maps_open().  Returns 0; -ENOENT: nothing is mapped there; -ESRCH: the process is gone, or runs
+ * another program since FD was opened; -ENOTTY: the kernel cannot be asked (before Linux 6.11). */
 int maps_ask(int fd, uint64_t addr, struct mapping *ret);
 /* NULL: nothing mapped there.  Valid until the next load. */
 const struct mapping *maps_find(const struct maps *maps, uint64_t addr);

@@ -34,7 +34,7 @@ int mem_read(struct mem *m, uint64_t addr, void *buf, size_t len);
  * live memory; at most MEM_MAX_SPANS.  Returns the bytes read in all, 0 if none. */
 enum { MEM_MAX_SPANS = 256 };
 size_t mem_read_spans(struct mem *m, const struct mem_span *spans, size_t n);
-/* What M has kept of earlier reads is read again (mem_blocks.h); other kinds keep nothing. */
+/* Forgets the bytes that M keeps of earlier reads (mem_blocks.h); other kinds keep none. */
 void mem_forget(struct mem *m);
 int mem_read_u64(struct mem *m, uint64_t addr, uint64_t *ret);
 int mem_read_u32(struct mem *m, uint64_t addr, uint32_t *ret);

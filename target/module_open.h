@@ -5,17 +5,17 @@
 #include "target/elf_store.h"
 #include "target/modules.h"
 
-/* What is known of the module's mapping. */
+/* The facts known about the module's mapping. */
 struct module_source {
     pid_t pid;
     struct mem *mem;
     struct mapping mapping;   /* its lowest; path is module_source's user's to keep */
-    uint64_t head;            /* mapped address of file offset 0; 0: not mapped (any more) */
+    uint64_t head;            /* mapped address of file offset 0; 0: not mapped now */
     struct build_id build_id; /* in the mapped memory; len 0: none, or unknown */
 };
 
 /* Opens it, or takes it from FILES, where it may be open already.  Returns NULL, and MODULE_NONE in
- * RET, if no file that is surely the same can be had. */
+ * RET, if no file is surely the same. */
 struct elf_file *module_open(const struct module_source *source, struct elf_store *files,
                              enum module_origin *ret);
 /* An image of it; NULL: none can be made.  BUDGET: see elf_file.h. */

@@ -57,13 +57,13 @@ int modules_refresh(struct modules *m);
 const struct maps *modules_maps(const struct modules *m);
 /* The module mapped at ADDR now; NULL: none (anonymous, JIT, unmapped).  Valid as long as M. */
 struct module *modules_find(struct modules *m, uint64_t addr);
-/* The program that runs; NULL: it cannot be told. */
+/* The program that runs; NULL: unknown. */
 struct module *modules_executable(struct modules *m);
 /* Does the kernel say that another file is mapped at ADDR now than modules_find() says?  It is
  * asked once for each module, unless that was done at SINCE_NS (clock_now_ns()) or later.  False
  * too where it cannot be asked (maps_ask()). */
 bool modules_replaced(struct modules *m, uint64_t addr, int64_t since_ns);
-/* How often what is mapped has become another set of modules. */
+/* How often the set of mapped modules has changed. */
 uint32_t modules_generation(const struct modules *m);
 /* The same as modules_find() for code that it does not know: reads first what JIT compilers in
  * the target have registered.  The first call opens all modules' files, to find the lists, but
@@ -72,13 +72,12 @@ struct module *modules_seek(struct modules *m, uint64_t addr);
 /* Code at ADDR of an executable mapping as it is in memory now, for code that no file holds.
  * Returns 0 or -EFAULT. */
 int modules_read_code(struct modules *m, uint64_t addr, void *buf, size_t len);
-/* Reads the lists that modules_seek() found again, if they changed: a system call for each if
- * not.  Where the number returned changes, some objects have become modules, or are none any
- * more. */
+/* Reads the lists that modules_seek() found again, if they changed: a system call for each if not.
+ * Where the number returned changes, some objects have become modules, or have ended as such. */
 uint32_t modules_refresh_objects(struct modules *m);
 struct module *modules_get(struct modules *m, uint32_t id);
 size_t modules_count(const struct modules *m);
-/* Opens the module's ELF file on first use, once.  NULL if none can be had.  Valid as long as M. */
+/* Opens the module's ELF file on first use, once.  NULL if there is none.  Valid as long as M. */
 struct elf_file *module_elf(struct modules *m, struct module *module);
 /* Forgets what is mapped (exec): ids and opened files stay. */
 void modules_exec(struct modules *m);

@@ -17,7 +17,8 @@ struct module_entry {
     bool tried;        /* to open the ELF file */
     bool tried_memory; /* to make an image, without one */
     char *path;
-    struct jit_object object; /* what it is, if it has no mapping of its own; entry 0: it has */
+    struct jit_object object; /* the JIT compiler's object; entry 0: the module has a mapping of its
+                               * own */
     struct addr_range *code;  /* of the object, once they have been read */
     size_t n_code;
 };
@@ -25,7 +26,7 @@ struct module_entry {
 struct active {
     uint64_t start, end;
     struct module_entry *entry;
-    int64_t seen_ns; /* when it was last seen to be mapped there; of what has a mapping */
+    int64_t seen_ns; /* when it was last seen to be mapped there; for modules with a mapping */
 };
 
 struct modules {

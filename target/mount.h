@@ -11,7 +11,7 @@
 
 struct mount { /* a line of a mountinfo file, with its escapes undone */
     uint64_t id, parent;
-    const char *root;  /* what of the file system is mounted */
+    const char *root;  /* the mounted part of the file system */
     const char *point; /* where */
     const char *type, *source, *options;
     bool top; /* its parent is not among the mounts */
@@ -38,6 +38,6 @@ void mounts_release(struct mounts *m);
 /* Does another machine or another program answer for it: a network file system, FUSE, a host's
  * directory in its guest? */
 bool mount_is_served(const struct mount *m);
-/* Appends what the mount that PATH lies on is: "nfs4 on nfs01:/export".  PATH is absolute; below
- * /proc/PID/root it is one of that process's.  False: that cannot be told. */
+/* Appends the mount that PATH lies on: "nfs4 on nfs01:/export".  PATH is absolute; below
+ * /proc/PID/root it is one of that process's.  False: the mount is unknown. */
 bool mount_describe(const char *path, struct text *out);

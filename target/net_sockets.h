@@ -18,7 +18,7 @@ struct net_address {
 };
 struct net_socket {
     struct net_address local, remote;
-    uint64_t inode;              /* 0: no descriptor leads to it any more */
+    uint64_t inode;              /* 0: no descriptor leads to it */
     unsigned state;              /* NET_…, or another number below 16 */
     uint64_t tx_bytes, rx_bytes; /* not acknowledged; not read, of a listener: not accepted */
     bool udp;

@@ -1,5 +1,5 @@
-/* What /proc says of a process and its threads.  Parsers are pure and take text; readers are thin.
- * Those for the tick take a kept-open fd, do one pread each and allocate nothing.
+/* The files of /proc about a process and its threads.  Parsers are pure and take text; readers are
+ * thin.  Those for the tick take a kept-open fd, do one pread each and allocate nothing.
  * Source: proc(5) pages proc_pid_stat, _status, _syscall, _task;
  * Documentation/scheduler/sched-stats.rst. */
 #pragma once
@@ -69,7 +69,7 @@ int proc_open(pid_t pid, const char *name);
 int proc_status(pid_t pid, pid_t tid, struct task_status *ret);
 /* Calls EACH for every thread of PID.  Returns 0, -ESRCH, or why they could not all be listed. */
 int proc_each_task(pid_t pid, void (*each)(void *ctx, pid_t tid), void *ctx);
-/* How many threads PID has, with one that has ended before the others; 0: that cannot be told. */
+/* How many threads PID has, with one that has ended before the others; 0: unknown. */
 uint64_t proc_thread_count(pid_t pid);
 /* Reads a small file (not status, which may be long) of /proc/PID (or /proc/PID/task/TID with TID ≠
  * 0), NUL-terminated and cut at CAPACITY.  Returns its length or a negative errno. */

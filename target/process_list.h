@@ -11,7 +11,7 @@
 struct listed_process {
     uint64_t pid, ppid;
     uint64_t start_ticks; /* with the pid it names a process for good */
-    int64_t cpu_ns;       /* that it has used so far */
+    int64_t cpu_ns;       /* its CPU time so far */
     char comm[TASK_COMM_BYTES];
 };
 
@@ -33,8 +33,8 @@ bool process_list_add_children(struct process_list *l, pid_t pid);
 size_t process_list_parse_children(const char *text, size_t len, pid_t *ret, size_t most);
 /* NULL: it is not there. */
 const struct listed_process *process_list_find(const struct process_list *l, pid_t pid);
-/* What the process IX of NOW has used since BEFORE was read; −1: that cannot be told, since BEFORE
- * left some out.  A process that began after BEGAN_TICKS, the moment at which BEFORE was read, has
+/* The CPU time of process IX of NOW since BEFORE was read; −1: unknown, because BEFORE left some
+ * processes out.  A process that began after BEGAN_TICKS, the moment at which BEFORE was read, has
  * used all of its time since. */
 int64_t process_list_used_ns(const struct process_list *before, const struct process_list *now,
                              size_t ix, uint64_t began_ticks);

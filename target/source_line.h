@@ -18,7 +18,7 @@ struct source_lines { /* zero-initialise */
     char *newer; /* a file that was left out because it is newer than its process; NULL: none */
 };
 /* Appends line LINE (from 1 on) of PATH, an absolute path as PID sees it, without the space around
- * it and tamed; nothing if it cannot be had. */
+ * it and tamed; nothing if there is none. */
 void source_line_add(struct source_lines *s, pid_t pid, const char *path, uint32_t line,
                      struct text *out);
 void source_lines_release(struct source_lines *s);

@@ -18,8 +18,9 @@ bool syscall_has_restart_block(int64_t number);
 /* Does the call, which restarts cleanly, do nothing while it blocks that a stop could undo?  A
  * call that takes a file descriptor may ask a server (FUSE, NFS), which begins anew. */
 bool syscall_only_waits(int64_t number);
-/* Who waits for a CPU in it most likely was woken there: it waits, or does I/O. */
+/* Does the call wait, or do I/O?  A thread that waits for a CPU in it most likely was woken
+ * there. */
 bool syscall_mostly_sleeps(int64_t number);
-/* Did it return (RESULT) with less done than ARGS asked for, as it may after a stop?  False
- * where that cannot be told, or is what the program asked for. */
+/* Did it return (RESULT) with less done than ARGS asked for, as it may after a stop?  False where
+ * that is unknown, or as the program asked. */
 bool syscall_was_cut(int64_t number, const uint64_t args[6], int64_t result);

@@ -15,7 +15,7 @@ struct unix_socket {
     uint64_t peer;              /* inode of the other end; 0: it has none */
     char path[UNIX_PATH_BYTES]; /* its own address, "@" before an abstract one; "": none */
 };
-/* Of the socket with INODE.  Returns 0, -ENOENT (no such unix socket here) or another negative
+/* Reads the socket with INODE.  Returns 0, -ENOENT (no such unix socket here) or another negative
  * errno. */
 int unix_socket_read(uint64_t inode, struct unix_socket *ret);
 /* The same of the kernel's answer, LEN bytes of netlink messages. */
