@@ -1,11 +1,11 @@
 /* Page faults and context switches on stacks.  The kernel's counts are a thread's exact totals, and
- * the samples say on what they came:
- *
+ * the samples say on which stacks they came:
+ * 
  *   page faults       those right around each stop, which are of the stack that it found; of a
  *                     thread with few of these the time that it was found running
  *   voluntary         how often the thread was put on a CPU in each wait
  *   involuntary       the same of what it did else
- *
+ * 
  * Wallspy's own stops are voluntary switches too.  They are in no run. */
 #pragma once
 

@@ -1,4 +1,5 @@
-/* What a frame is, and what the symbolizer finds for one.  Values: the profile interns them. */
+/* A frame, and the functions and lines that the symbolizer finds for it.  Values: the profile
+ * interns them. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +24,7 @@ struct frame {
             uint64_t offset;   /* ELF address, look-up adjusted (return addresses minus one) */
             uint64_t function; /* where its function starts by its unwind information; 0: unknown */
             string_id
-                name; /* what a JIT compiler calls it, whose addresses are used again; or none */
+                name; /* its name by a JIT compiler, whose addresses are used again; or none */
         } native;
         struct {
             func_id func;
@@ -44,10 +45,10 @@ struct func { /* a Python function */
 struct profile_module {
     string_id name, path, build_id; /* build id in hex; none: unknown */
     uint64_t bias;                  /* address = offset + bias when it was mapped */
-    uint64_t file;                  /* tells files without a build id apart; 0: nothing does */
+    uint64_t file;                  /* distinguishes files without a build id; 0: unknown */
 };
 
-/* Where code is: what the symbolizer found for a native frame. */
+/* The function, file and line of a native frame, as the symbolizer found them. */
 struct location {
     string_id function; /* demangled, without parameters */
     string_id file;     /* source path; none: unknown */

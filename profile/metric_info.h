@@ -1,4 +1,4 @@
-/* What each metric is: the key in the file and in --stats, the unit, what a number says about the
+/* The catalogue of metrics: the key of each in the file and in --stats, its unit, its effect on the
  * quality of the recording, and the words for users.  The quality line, --stats, the file and
  * docs/quality.md come from this table alone. */
 #pragma once
@@ -16,7 +16,7 @@ enum metric_unit {
     UNIT_S,
 };
 
-/* What a value above 0 says about the recording. */
+/* The meaning of a value above 0 for the recording. */
 enum metric_effect {
     EFFECT_NONE,
     EFFECT_LOSS,  /* something is missing */
@@ -31,14 +31,14 @@ struct metric_info {
     enum metric part_of;
     bool part_apart;     /* PART_OF does not include it: the whole is the sum of both */
     enum metric shown;   /* NOTE: the number to show; NONE: this one */
-    const char *noun;    /* LOSS, DOUBT: what is counted, in the singular */
+    const char *noun;    /* LOSS, DOUBT: the counted thing, in the singular */
     const char *words;   /* LOSS, DOUBT: follows the noun.  NOTE: a format for one double */
     const char *section; /* not NULL: a section of docs/quality.md begins here, with this title */
     const char *meaning; /* sentences, in Markdown */
 };
 
 const struct metric_info *metric_info(enum metric m); /* METRIC_NONE is not allowed */
-/* Appends what the quality line says of M, with N and M for its numbers: "N of M samples late",
- * "rate lowered to N Hz"; nothing if it says nothing. */
+/* Appends the quality line's words for metric M, with N and M for its numbers: "N of M samples
+ * late", "rate lowered to N Hz"; nothing if it has none. */
 void metric_add_words(struct text *out, enum metric m);
 const char *metric_unit_text(enum metric_unit unit); /* "%", "Hz", "ns", "s"; "" for a count */

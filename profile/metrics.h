@@ -1,5 +1,5 @@
 /* All numbers that a recording has, in the order of the file, of --stats, of the quality line and
- * of docs/quality.md.  profile/metric_info.h says what each one is. */
+ * of docs/quality.md.  profile/metric_info.h explains each. */
 #pragma once
 
 enum metric {

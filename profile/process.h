@@ -1,5 +1,5 @@
-/* What is known of a recorded process, and of its machine, beside its stacks: why it may have had
- * to wait. */
+/* The facts about a recorded process and its machine beside its stacks: why it may have had to
+ * wait. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 
 #include "profile/ids.h"
 
-/* What keeps a process off the CPUs.  Where a number is "in this recording" it is what came between
- * the first look and the last one at which the process was there. */
+/* The limits that keep a process off the CPUs.  A number "in this recording" is the difference
+ * between the first look and the last one at which the process was there. */
 struct profile_cpu_limits {
     bool known; /* else nothing of this was read */
     /* The CPU quota of its cgroup and of those above it, as far as they can be seen. */
@@ -57,9 +57,9 @@ struct profile_host {
     int64_t stolen_ns;     /* by the hypervisor */
     int64_t wallspy_ns;    /* CPU time of wallspy itself */
     int64_t recorded_ns;   /* CPU time of the recorded processes */
-    int64_t others_ns;     /* of all other programs: what of `busy_ns` is neither */
-    /* Which of the others ran the most, without what its children used; none if it used less than a
-     * tick, or if there are more processes than are looked at. */
+    int64_t others_ns;     /* of all other programs: the rest of `busy_ns` */
+    /* The one of the others that ran the most, without the time of its children; none if it used
+     * less than a tick, or if there are more processes than a look takes. */
     struct profile_busy_process busiest;
     uint32_t processes_seen; /* at the last look */
     bool all_processes_seen; /* at both */

@@ -1,8 +1,8 @@
-/* What was recorded: strings, modules, functions, frames, the tree of stacks, processes, threads
- * and each thread's time line of runs.  Everything is interned, so memory grows with what changes,
- * not with time.  Knows nothing of how it was captured or of how it will be written.
- * Ids are checked: a wrong one is our bug and aborts.  Pointers returned stay valid until the next
- * thing of their kind is added (texts: as long as the profile).  One thread at a time. */
+/* The recording as data: strings, modules, functions, frames, the tree of stacks, processes,
+ * threads and each thread's time line of runs.  Everything is interned, so memory grows with what
+ * changes, not with time.  Knows nothing of capturing or of file formats.  Ids are checked: a wrong
+ * one is our bug and aborts.  Pointers returned stay valid until the next thing of their kind is
+ * added (texts: as long as the profile).  One thread at a time. */
 #pragma once
 
 #include <stddef.h>
@@ -31,8 +31,7 @@ int64_t profile_time_step_ns(const struct profile *p);
 struct profile *profile_free(struct profile *p);
 
 string_id profile_string(struct profile *p, const char *s); /* copies; "" is a string, not none */
-string_id profile_string_n(struct profile *p, const char *s,
-                           size_t len); /* NULs and all kept out: cut at one */
+string_id profile_string_n(struct profile *p, const char *s, size_t len); /* cut at the first NUL */
 const char *profile_text(const struct profile *p,
                          string_id id); /* "" for none; valid as long as P */
 
@@ -48,7 +47,7 @@ uint32_t profile_frame_count(const struct profile *p); /* ids run from 1 to this
 frame_id profile_mark(struct profile *p, const char *name, const char *file); /* FILE NULL: none */
 frame_id profile_wait(struct profile *p, const struct wait *wait);
 
-/* Sets what a native frame stands for; LOC innermost first, N ≥ 1.  Replaces. */
+/* Sets the locations of a native frame; LOC innermost first, N ≥ 1.  Replaces. */
 void profile_locate(struct profile *p, frame_id f, const struct location *loc, size_t n);
 /* NULL and *RET_N 0 while nothing is known. */
 const struct location *profile_locations(const struct profile *p, frame_id f, size_t *ret_n);
@@ -59,7 +58,7 @@ stack_id profile_push(struct profile *p, stack_id parent, frame_id f); /* same p
 frame_id profile_stack_frame(const struct profile *p, stack_id s);     /* innermost frame of S */
 stack_id profile_stack_parent(const struct profile *p, stack_id s);
 uint32_t profile_stack_depth(const struct profile *p, stack_id s);
-/* What a thread with stack S waits for; NULL: nothing, or it is not known. */
+/* The wait of a thread with stack S; NULL: it does not wait, or the wait is unknown. */
 const struct wait *profile_stack_wait(const struct profile *p, stack_id s);
 uint32_t profile_stack_count(const struct profile *p);
 
@@ -67,28 +66,29 @@ uint32_t profile_stack_count(const struct profile *p);
 
 struct profile_process {
     pid_t pid;
-    process_id parent; /* that it had when it was met; none: that is not recorded */
+    process_id parent; /* its parent when the process was found; none: not recorded */
     string_id command; /* the argument vector as one line, secrets masked */
     string_id comm;
-    string_id title;       /* what it calls itself now (setproctitle, prctl), at first its `comm` */
-    string_id environment; /* the few variables of it that are kept, "NAME=value …" */
-    string_id allocator;   /* "glibc", "jemalloc (preloaded)"; none: unknown */
-    string_id openmp;      /* "libgomp, libiomp5"; none: no such library */
+    string_id title;          /* its title (setproctitle, prctl), at first its `comm` */
+    string_id environment;    /* the few variables of it that are kept, "NAME=value …" */
+    string_id allocator;      /* "glibc", "jemalloc (preloaded)"; none: unknown */
+    string_id openmp;         /* "libgomp, libiomp5"; none: no such library */
     string_id python_version; /* none: no Python */
     string_id python_note;    /* why Python frames are missing, if they are */
     struct profile_cpu_limits cpu_limits;
     struct profile_usage usage;           /* switches: of its threads, as far as theirs is known */
-    int64_t children_cpu_ns;              /* of its children in that time, told when they end */
-    bool children_known;                  /* else nobody could say whether it has any */
+    int64_t children_cpu_ns;              /* of its children in that time; the kernel adds it when
+                                           * they end */
+    bool children_known;                  /* else it is unknown whether it has any */
     const struct profile_child *children; /* in the order of being seen; owned by the profile */
     size_t n_children;
     uint64_t children_seen; /* in all; only the first 64 are in CHILDREN */
 };
-/* Adds a process, a thread: always a new one, since pids and tids are used again. */
+/* Adds a process, a thread: always a new one, because pids and tids are used again. */
 process_id profile_process(struct profile *p, const struct profile_process *process);
 struct profile_process *profile_get_process(struct profile *p, process_id id);
 const struct profile_process *profile_see_process(const struct profile *p, process_id id);
-/* Copies the N CHILDREN, and replaces those of before. */
+/* Copies the N CHILDREN, and replaces earlier ones. */
 void profile_set_children(struct profile *p, process_id id, const struct profile_child *children,
                           size_t n);
 uint32_t profile_process_count(const struct profile *p);
@@ -103,7 +103,7 @@ thread_id profile_thread(struct profile *p, process_id process, pid_t tid, strin
                          int64_t start_ns);
 struct profile_thread *profile_get_thread(struct profile *p, thread_id id);
 const struct profile_thread *profile_see_thread(const struct profile *p, thread_id id);
-/* Ids run from 1 to this; some may stand for no thread (any more): they have no runs. */
+/* Ids run from 1 to this; an id that stands for no thread has no runs. */
 uint32_t profile_thread_count(const struct profile *p);
 /* Appends RUN; joins it to the last one if stack and state are equal and no time lies between. */
 void profile_add_run(struct profile *p, thread_id id, const struct run *run);
@@ -111,9 +111,10 @@ void profile_add_run(struct profile *p, thread_id id, const struct run *run);
 void profile_add_gil_wait(struct profile *p, thread_id id, thread_id holder);
 /* Keeps the thread's counts as of AT_NS; to be called about once in WEIGHTS_WINDOW samples. */
 void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns);
-/* Ends the thread's time line, so that its runs take no more room than they need: programs that
- * start a thread per task leave thousands of two runs each.  If the thread has `ended` and is no
- * main thread, its id may be another's from now on; else it may go on all the same (execve). */
+/* Ends the thread's time line, so that its runs take no more room than they need: a program that
+ * starts a thread per task leaves thousands of time lines of two runs each.  If the thread has
+ * `ended` and is no main thread, its id may be another's from now on; else it may go on all the
+ * same (execve). */
 void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns);
 
 /* ---- the whole ---- */

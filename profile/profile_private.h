@@ -1,4 +1,4 @@
-/* What a profile holds; private to profile/. */
+/* A profile from within; private to profile/. */
 #pragma once
 
 #include "base/hash.h"

@@ -15,7 +15,7 @@ struct stack_node {
     stack_id parent;
     frame_id frame;
     uint32_t depth;
-    stack_id recent; /* the child that was asked for last: mostly the one that is asked for next */
+    stack_id recent; /* the child that was asked for last: mostly the next request is for it, too */
 };
 struct stack_tree { /* zero-initialise */
     struct stack_node *nodes;

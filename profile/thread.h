@@ -29,7 +29,7 @@ struct run {
     struct weights weights;
 };
 
-/* Who held Python's GIL when samples found a thread waiting for it. */
+/* The holder of Python's GIL when samples found a thread waiting for it. */
 enum { GIL_HOLDERS = 6 };
 struct gil_holder {
     thread_id thread; /* none: a free place */
@@ -50,9 +50,9 @@ struct profile_thread {
     int64_t not_sampled_ns[COUNTED_KINDS]; /* of COUNTS, where no run has that state */
     uint64_t own_switches;                 /* of USAGE's voluntary ones, for wallspy's stops */
     uint64_t faults_not_sampled, switches_not_sampled; /* which no run has */
-    struct count_mark *marks; /* what COUNTS was, by time; owned by the profile */
+    struct count_mark *marks; /* COUNTS at earlier moments, by time; owned by the profile */
     size_t n_marks, marks_capacity;
-    struct profile_usage usage;                 /* in about that time */
+    struct profile_usage usage;                 /* samples in about that time */
     uint64_t gil_waits;                         /* samples that found it waiting for the GIL */
     struct gil_holder gil_holders[GIL_HOLDERS]; /* the most frequent ones, about */
     struct run *runs;                           /* by time, gapless; owned by the profile */

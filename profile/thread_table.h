@@ -1,7 +1,7 @@
-/* The threads of a profile and their time lines, within a bound.  Where it is reached, the time
- * lines are made coarser (runs.h), by steps of a second first, then of two, four …; and where more
- * threads have ended than are worth a row each, those that ended first become one per process and
- * name.  Private to profile/. */
+/* The threads of a profile and their time lines, within a bound.  At the bound the time lines
+ * become coarser (runs.h), by steps of a second first, then of two, four …  Where more threads have
+ * ended than may have a row each, those that ended first become one per process and name.  Private
+ * to profile/. */
 #pragma once
 
 #include "base/hash.h"
@@ -12,10 +12,10 @@ struct thread_table {
     struct profile_thread *items; /* by id − 1 */
     size_t n, capacity;
     size_t limit, run_bytes;  /* LIMIT 0: none */
-    size_t most_ended;        /* that are told apart */
+    size_t most_ended;        /* threads with a row each */
     int64_t step_ns;          /* 0: full resolution */
     bool full;                /* no step makes enough room */
-    uint64_t n_folded;        /* threads that stand for themselves no longer */
+    uint64_t n_folded;        /* ended threads that were folded into one per name */
     uint64_t n_without_a_run; /* ended so, and left out */
     struct map sums;          /* process and name → the id that stands for such threads */
     struct strings *strings;

@@ -1,10 +1,11 @@
-/* What a thread or a process used between two looks at the kernel's counters. */
+/* The faults, switches and CPU time of a thread or a process between two looks at the kernel's
+ * counters. */
 #pragma once
 
 #include <stdint.h>
 
 struct profile_usage {
-    int64_t over_ns; /* between the looks, of several threads the sum; 0: nothing is known */
+    int64_t over_ns; /* between the looks, of several threads the sum; 0: unknown */
     int64_t user_ns, system_ns;
     uint64_t minor_faults, major_faults; /* page faults: those without and with I/O */
     uint64_t voluntary, involuntary; /* context switches; each stop of ours is a voluntary one */

@@ -1,4 +1,4 @@
-/* What a thread that is off the CPU waits for, as data: the innermost frame of its stack.
+/* The wait of a thread that is off the CPU, as data: the innermost frame of its stack.
  * summary/wait_text.h puts it into words. */
 #pragma once
 
@@ -20,7 +20,7 @@ enum wait_kind {
     WAIT_IO_WORKER,     /* io_uring's, which waits for requests */
 };
 
-/* What somebody else has, or is, and a thread waits for. */
+/* The kind of thing for which a thread waits, and which another thread or process has, or is. */
 enum wait_thing {
     THING_UNKNOWN,
     THING_MUTEX,
@@ -32,7 +32,7 @@ enum wait_thing {
     THING_CHILD,     /* its end: wait4 */
     THING_PIPE,      /* its other end; also a FIFO's */
     THING_SOCKET,    /* its other end */
-    THING_EVENTS,    /* what an epoll, a poll or a select waits on */
+    THING_EVENTS,    /* the descriptors of an epoll, a poll or a select */
     THING_KINDS,
 };
 
@@ -44,9 +44,9 @@ enum wait_holder {
     HOLDER_GONE, /* TID, which is no thread of the process: it ended, or fork() came in between */
 };
 
-/* The other side of a wait, as the memory of what is waited for tells it.  Of a lock of the C
- * library this is what its bytes mean if it is such a lock: the functions on the stack have to
- * agree (summary/wait_side.h). */
+/* The other side of a wait, as read from the object's memory.  The bytes of a lock of the C library
+ * have this meaning only if the functions on the stack wait for such a lock
+ * (summary/wait_side.h). */
 struct wait_side {
     enum wait_thing thing;
     enum wait_holder holder;
@@ -61,9 +61,9 @@ struct wait_side {
 struct wait {
     enum wait_kind kind;
     string_id call; /* the system call's name; WAIT_CALL only */
-    /* What the call waits on: a path, or the kind of what has none ("pipe", "socket", "eventfd").
-     * None: unknown, or the call has no file. */
+    /* The object of the call: a path, or a kind of object without one ("pipe", "socket",
+     * "eventfd").  None: unknown, or the call has no file. */
     string_id object;
-    mount_id mount; /* that OBJECT, the path of a file, lies on; none: unknown, or a device */
+    mount_id mount; /* the mount of OBJECT, the path of a file; none: unknown, or a device */
     struct wait_side side;
 };
