@@ -11,7 +11,8 @@
 
 enum { EXPORTER_MAX_SUFFIXES = 2, EXPORT_NOTE_BYTES = 128 };
 
-/* What one file leaves out of the profile.  The file says so itself, if its format can. */
+/* The parts of the profile that one file leaves out.  The file says so itself, if its format
+ * can. */
 struct export_notes {
     char coarsened[EXPORT_NOTE_BYTES]; /* to hold the budget (docs/speedscope.md); "": nothing */
     uint32_t stacks_shortened;         /* stacks too deep for the format */
@@ -25,7 +26,8 @@ typedef int format_write(const struct profile *p, struct view *v, uint64_t max_b
 struct exporter {
     const char *name, *alias;                    /* as -f takes them; ALIAS NULL: none */
     const char *suffixes[EXPORTER_MAX_SUFFIXES]; /* ".json"; default names have the first */
-    const char *advice;                          /* for the user who has such a file; NULL: none */
+    const char *advice;                          /* advice for the user about such a file; NULL:
+                                                  * none */
     uint64_t max_bytes;                          /* what its readers open; 0: any number */
     bool uncompressed;                           /* its readers open no ".gz" */
     format_write *write;

@@ -31,7 +31,7 @@ int64_t flame_total_ns(const struct flame_drawing *d);
 double flame_x(const struct flame_drawing *d, int64_t ns);
 uint32_t flame_y(uint32_t depth);
 
-/* What a frame is, as its colour tells. */
+/* The kind of a frame, which its colour shows. */
 enum flame_look {
     LOOK_PYTHON,
     LOOK_NATIVE,

@@ -28,7 +28,7 @@ void flame_tree_add(struct flame_tree *t, const struct paths *paths, uint32_t ro
 void flame_tree_sum(struct flame_tree *t);
 void flame_tree_release(struct flame_tree *t);
 
-/* What is drawn: a node, or its narrow callees together. */
+/* An item of the drawing: a node, or its narrow callees together. */
 struct flame_box {
     uint32_t node;
     uint32_t merged; /* so many callees of NODE, each of less than the smallest width; 0: NODE */

@@ -25,7 +25,7 @@ struct profile_plan {
 void profile_plan_init(struct profile_plan *plan, const struct profile *p,
                        const struct thread_summaries *s, unsigned weights);
 void profile_plan_release(struct profile_plan *plan);
-/* Behind the threads that are called as FIRST is. */
+/* The end of the threads that have FIRST's name. */
 size_t profile_plan_group_end(const struct thread_summaries *s, size_t first);
 /* "60 idle: omp worker", of the idle threads [FIRST, LAST); the caller frees it. */
 char *profile_plan_idle_name(const struct thread_summaries *s, size_t first, size_t last);

@@ -1,4 +1,4 @@
-/* The "wallspy" block of an output: what is known of the recording as a whole.  All facts of the
+/* The "wallspy" block of an output: the facts about the recording as a whole.  All facts of the
  * profile stand in it by their keys, beside the notes of this file, "version", "findings",
  * "processes" and "threads". */
 #pragma once
