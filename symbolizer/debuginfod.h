@@ -18,12 +18,12 @@ static inline bool debuginfod_is_wanted(void)
     return urls && *urls;
 }
 
-/* NULL: DEBUGINFOD_URLS is not set, or the library cannot be loaded (warned once).  That there is
- * no debuginfod-find is found, and warned of, by the first debuginfod_fetch(). */
+/* NULL: DEBUGINFOD_URLS is not set, or the library cannot be loaded (warned once).  The first
+ * debuginfod_fetch() finds that there is no debuginfod-find, and warns. */
 struct debuginfod *debuginfod_open(void);
 /* Downloads the debug file with this build id, or takes it from the client's cache.  Returns its
- * path, which the caller frees; NULL: none.  Takes DEBUGINFOD_MAX_S at most.  Once that was not
- * enough, or no server could be reached, returns NULL at once from then on (warned once),
- * because only the cache would help. */
+ * path, which the caller frees; NULL: none.  Takes DEBUGINFOD_MAX_S at most.  Once that is not
+ * enough, or no server can be reached, every later call returns NULL at once (warned once), because
+ * only the cache would help. */
 char *debuginfod_fetch(struct debuginfod *d, const struct build_id *id);
 struct debuginfod *debuginfod_close(struct debuginfod *d); /* NULL is fine; returns NULL */

@@ -17,8 +17,8 @@ enum { MAX_INLINED = 64 }; /* calls inlined into each other; deeper ones are lef
  * NULL: DWARF describes no code. */
 struct dwarf_names *dwarf_names_open(Dwarf *dwarf, int fd, struct elf_file *code,
                                      struct profile *profile);
-/* Fills RET (room for MAX_INLINED + 1) with what runs at ELF_ADDR, innermost first.  Returns the
- * number of locations; 0: nothing is known.  The function of the only location may be none where
- * there is a line but no function (assembly). */
+/* Fills RET (room for MAX_INLINED + 1) with the functions that run at ELF_ADDR, innermost first.
+ * Returns the number of locations; 0: nothing is known.  The function of the only location may be
+ * none where there is a line but no function (assembly). */
 size_t dwarf_names_find(struct dwarf_names *d, uint64_t elf_addr, struct location *ret);
 struct dwarf_names *dwarf_names_free(struct dwarf_names *d); /* NULL is fine; returns NULL */

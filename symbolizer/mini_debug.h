@@ -1,7 +1,8 @@
 /* The symbol table that Fedora and others keep, compressed by xz, in .gnu_debugdata of stripped
  * files: the functions that .dynsym does not have.
- * Source: gdb manual "MiniDebugInfo".  liblzma is used since elfutils does not export its decoder
- * (and loads liblzma itself); dwelf_elf_begin() would need a file and does not bound the output. */
+ * Source: gdb manual "MiniDebugInfo".  liblzma unpacks it, because elfutils does not export its
+ * decoder (and loads liblzma itself); dwelf_elf_begin() would need a file and does not bound the
+ * output. */
 #pragma once
 
 #include <libelf.h>

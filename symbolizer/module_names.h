@@ -1,5 +1,5 @@
-/* All that names the code of one module: DWARF of its file or of its separate debug file, then
- * the symbol tables.  It is opened when the module's addresses are looked up and closed after
+/* The sources of names for the code of one module: DWARF of its file or of its separate debug file,
+ * then the symbol tables.  It is opened when the module's addresses are looked up and closed after
  * that, so that a debug file that is replaced later is not kept mapped. */
 #pragma once
 

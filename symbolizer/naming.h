@@ -1,6 +1,6 @@
-/* One job of naming code of several files.  It shares nothing with the recording but what
- * naming_add() lends it, so it can be done in a thread of its own while the target is sampled.
- * Opening a file is most of the work, so all names wanted of one file are asked for together. */
+/* One job of naming code of several files.  It shares nothing with the recording but the arguments
+ * of naming_add(), so a thread of its own can do it while the target is sampled.  Opening a file is
+ * most of the work, so all names wanted of one file are asked for together. */
 #pragma once
 
 #include "profile/profile.h"
@@ -8,7 +8,7 @@
 #include "target/elf_file.h"
 
 struct naming;
-/* Says how much is done, in [0, 1], and is told whether to go on. */
+/* Gets the share that is done, in [0, 1], and returns whether to go on. */
 struct naming_progress {
     bool (*go_on)(void *ctx, double share); /* NULL: always */
     void *ctx;
@@ -29,11 +29,10 @@ void naming_run(struct naming *n, struct naming_progress progress);
  * of pthread_create(3). */
 int naming_start(struct naming *n);
 bool naming_is_done(const struct naming *n);
-/* Ends what naming_start() began: waits for it, but for one more name at most. */
+/* Ends the job of naming_start(): waits for one more name at most. */
 void naming_stop(struct naming *n);
-/* What the I-th place added is called: as many locations as said, innermost first.  Their
- * strings are for naming_text().  0: it has no name, or the job was ended before.  Valid as long
- * as N. */
+/* The locations of the I-th place added, *RET_N of them, innermost first.  Their strings are for
+ * naming_text().  0: it has no name, or the job was ended before.  Valid as long as N. */
 size_t naming_found(const struct naming *n, size_t i, const struct location **ret);
 const char *naming_text(const struct naming *n, string_id id);
 struct naming *

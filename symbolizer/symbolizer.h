@@ -15,18 +15,18 @@ struct symbolizer *symbolizer_new(struct profile *profile,
 /* M of the profile is this module of the target.  Borrows both for the symbolizer's life. */
 void symbolizer_add_module(struct symbolizer *s, module_id m, struct modules *modules,
                            struct module *module);
-/* Sets which functions are internal to the interpreter: IS_INTERNAL is asked for every location
- * of frames with FRAME_IS_INTERPRETER, IS_JIT_INTERNAL for those of frames with FRAME_IS_JIT.
- * They get the name as shown, and set location.internal.  NULL, as at first: none are. */
+/* Sets which functions are internal to the interpreter: IS_INTERNAL decides for every location of
+ * frames with FRAME_IS_INTERPRETER, IS_JIT_INTERNAL for those of frames with FRAME_IS_JIT.  They
+ * get the name as shown, and set location.internal.  NULL, as at first: none are. */
 void symbolizer_set_internal(struct symbolizer *s, bool (*is_internal)(const char *function),
                              bool (*is_jit_internal)(const char *function));
 /* The name that the target's JIT compiler now gives (symbolizer/perf_map.h) to code at ADDR,
  * outside all modules' files.  None: it gives none, or not yet. */
 string_id symbolizer_jit_name(struct symbolizer *s, uint64_t addr);
-/* May symbolizer_jit_name() say something else than it did?  Cheap when called often. */
+/* May symbolizer_jit_name() give another name than it gave last?  Cheap when called often. */
 bool symbolizer_jit_changed(struct symbolizer *s);
 /* FRAME is of code at ADDR, outside all modules' files.  If FRAME has no name of its own,
- * symbolizer_jit_name() is asked for one whenever the map has changed, and in symbolizers_run(). */
+ * symbolizer_jit_name() looks for one whenever the map has changed, and in symbolizers_run(). */
 void symbolizer_add_jit_frame(struct symbolizer *s, frame_id frame, uint64_t addr);
 /* How many of those frames still have no name and lie, by MAPS, in executable memory of no file. */
 struct maps;

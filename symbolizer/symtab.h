@@ -14,10 +14,11 @@ struct symtab;
 /* WANTED: N ascending addresses, the only ones that will be asked for; borrowed until
  * symtab_finish().  NULL: any address may be asked for. */
 struct symtab *symtab_new(const uint64_t *wanted, size_t n);
-/* Adds what .symtab and .dynsym of ELF say, and the stubs of its procedure linkage table.  Borrows
- * ELF for the table's life.  What is malformed is left out. */
+/* Adds the symbols of ELF's .symtab and .dynsym, and the stubs of its procedure linkage table.
+ * Borrows ELF for the table's life.  Leaves malformed symbols out. */
 void symtab_add_elf(struct symtab *t, Elf *elf);
-/* Adds what the dynamic linker sees, for an image without section headers.  Borrows FILE. */
+/* Adds the symbols that the dynamic linker sees, for an image without section headers.  Borrows
+ * FILE. */
 void symtab_add_exported(struct symtab *t, struct elf_file *file);
 /* Call once, after all were added: reads them. */
 void symtab_finish(struct symtab *t);
