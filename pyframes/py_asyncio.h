@@ -1,5 +1,5 @@
-/* Where asyncio's tasks have what: private to pyframes/.  From 3.14 on the module _asyncio says it
- * (in its section .AsyncioDebug), before that a row of py_layout.c does.  Source: CPython
+/* The offsets of fields in asyncio's tasks: private to pyframes/.  From 3.14 on the module _asyncio
+ * says it (in its section .AsyncioDebug), before that a row of py_layout.c does.  Source: CPython
  * Modules/_asynciomodule.c, FutureObj_HEAD, TaskObj, Py_AsyncioModuleDebugOffsets. */
 #pragma once
 

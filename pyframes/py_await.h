@@ -1,6 +1,7 @@
-/* What one task of asyncio's waits for: its coroutine, what that awaits, and so on to the innermost
- * awaitable.  Live memory.  Everything read is bounded.  Source: CPython Objects/genobject.c
- * (_PyGen_yf(), PyAsyncGenASend), Modules/_asynciomodule.c (TaskObj, FutureIter). */
+/* The chain of awaits of one asyncio task: its coroutine, the coroutine that it awaits, and so on
+ * to the innermost awaitable.  Live memory.  Everything read is bounded.  Source: CPython
+ * Objects/genobject.c (_PyGen_yf(), PyAsyncGenASend), Modules/_asynciomodule.c (TaskObj,
+ * FutureIter). */
 #pragma once
 
 #include "base/hash.h"
@@ -12,9 +13,9 @@ enum { PY_MAX_AWAITS = 100, PY_TYPE_BYTES = 48 };
 
 enum py_task_does {
     PY_TASK_WAITS,   /* for AWAITED */
-    PY_TASK_DUE,     /* for its turn: it begins, or what it waited for has come */
+    PY_TASK_DUE,     /* for its turn: it begins, or its wait is over */
     PY_TASK_RUNS,    /* its thread is inside of it */
-    PY_TASK_UNKNOWN, /* its coroutine is none of Python's */
+    PY_TASK_UNKNOWN, /* its coroutine is not Python's own type */
 };
 enum py_awaited {
     PY_AWAITS_OTHER,
@@ -34,7 +35,8 @@ struct py_await {
     uint64_t owners[PY_MAX_AWAITS];        /* of each its first argument: `self` */
 };
 
-/* Of one process.  Knows types by their addresses: for one dump, since types may be freed. */
+/* Reads tasks of one process.  Knows types by their addresses: for one dump, because types may be
+ * freed. */
 struct py_awaits;
 /* LIVE: live memory.  Borrows RT and LIVE.  Returns 0; -ENOENT: asyncio is not loaded, or this
  * version's tasks are not known; -EPROTO: asyncio's description of them makes no sense. */
@@ -43,8 +45,8 @@ int py_awaits_new(struct py_awaits **ret, const struct py_runtime *rt, struct mo
 /* As py_loops_read() and py_tasks_read(). */
 size_t py_awaits_loops(const struct py_awaits *w, struct py_loop loops[PY_MAX_LOOPS]);
 size_t py_awaits_tasks(const struct py_awaits *w, uint64_t tasks[PY_MAX_TASKS], bool *ret_more);
-/* Fills RET with what TASK does.  Returns 0; -ENOENT: that is no task, or it is done; -EAGAIN: it
- * moves on while it is read. */
+/* Fills RET with TASK's state and chain.  Returns 0; -ENOENT: that is no task, or it is done;
+ * -EAGAIN: it moves on while it is read. */
 int py_await_read(struct py_awaits *w, uint64_t task, struct py_await *ret);
 /* Appends TASK's name.  Returns 0 or a negative errno. */
 int py_task_name_read(const struct py_awaits *w, uint64_t task, struct text *out);

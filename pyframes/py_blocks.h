@@ -1,5 +1,5 @@
-/* Memory read through blocks that are kept: for many small reads that lie together.  What is read
- * is of the time when its block was read, until py_blocks_clear(). */
+/* Memory read through blocks that are kept: for many small reads that lie together.  The bytes are
+ * of the time when their block was read, until py_blocks_clear(). */
 #pragma once
 
 #include "target/mem.h"

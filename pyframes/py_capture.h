@@ -10,8 +10,8 @@
 #include "pyframes/py_runtime.h"
 #include "pyframes/py_task.h"
 
-/* What one capture at a time reads into: of all processes that one thread captures.  1.3 MB, once
- * there is a Python. */
+/* Scratch memory for one capture at a time, of all processes that one thread captures.  1.3 MB,
+ * once there is a Python. */
 struct py_scratch;
 struct py_scratch *py_scratch_new(void);
 struct py_scratch *py_scratch_free(struct py_scratch *scratch); /* NULL is fine; returns NULL */
@@ -22,11 +22,11 @@ struct py_capture *py_capture_new(const struct py_runtime *rt, struct py_scratch
 /* Once a tick, with no thread held: reads the lists of thread states again if they changed; if not,
  * that costs a few reads.  LIVE: the target's live memory.  The target may be running: a change
  * meanwhile shows in py_capture_thread() or at the next tick.  May allocate.  Returns whether there
- * is more to read at the next call.  Captures may be made before it: they go by the lists that were
- * last read whole. */
+ * is more to read at the next call.  Captures made before it use the lists that were last read
+ * whole. */
 bool py_capture_tick(struct py_capture *c, struct mem *live);
-/* From now on py_capture_thread() also reads what py_task_read() will need.  Borrows TASKS.  May be
- * called by another thread. */
+/* From now on py_capture_thread() also reads the memory that py_task_read() will need.  Borrows
+ * TASKS.  May be called by another thread. */
 void py_capture_tasks(struct py_capture *c, const struct py_tasks *tasks);
 /* The same for py_locals_add(). */
 void py_capture_locals(struct py_capture *c);

@@ -16,7 +16,7 @@ void py_code_record_tick(struct py_code_record *r);
  * py_code_resolve() needs of the code objects that were not seen yet.  That costs some 3 µs each,
  * so one capture records a few and leaves the others to the next.  Another object may take the
  * address of one that was seen: its key is read again with each of its first captures, then ever
- * less often.  Allocates nothing.  What cannot be read is left to the worker. */
+ * less often.  Allocates nothing.  The worker reads the rest. */
 void py_code_record_stack(struct py_code_record *r, struct mem *recording,
                           const struct py_stack *stack);
 /* The recording of the last call is thrown away: records its code objects again next time. */

@@ -1,5 +1,5 @@
 /* Reads the entries of CPython's dicts, and those of instances' attributes; the hash table is
- * passed over.  Up to 3.13.  The target may be running: what is torn is not found.  Source: CPython
+ * passed over.  Up to 3.13.  The target may be running: a torn entry is not found.  Source: CPython
  * Objects/dict-common.h (3.6 to 3.10), Include/internal/pycore_dict.h, pycore_object.h. */
 #pragma once
 

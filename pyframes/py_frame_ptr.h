@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "unwinder/unwinder.h"
 
-/* What the C frames of the eval function look like, as learned. */
+/* The shape of the eval function's C frames, as learned. */
 struct py_eval_shape {
     struct map places; /* where the pointer is: a register, or bytes below the CFA */
     struct map sizes;  /* of the C frames, in bytes */

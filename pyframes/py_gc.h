@@ -1,7 +1,7 @@
 /* Is a thread collecting garbage, and from which frame on?  A flag of the runtime or the
- * interpreter says that a collection runs.  The stack says who runs it, not the GIL: finalizers
- * give that away.  Source: CPython Modules/gcmodule.c (Python/gc.c from 3.13 on);
- * docs/python-versions.md "Garbage collection". */
+ * interpreter says that a collection runs.  The stack says which thread runs it, not the GIL,
+ * because finalizers give that away.  Source: CPython Modules/gcmodule.c (Python/gc.c from 3.13
+ * on); docs/python-versions.md "Garbage collection". */
 #pragma once
 
 #include "pyframes/py_walk.h"

@@ -1,5 +1,5 @@
-/* Who holds the GIL and who waits for it.  Source: CPython Python/ceval_gil.h (ceval_gil.c from
- * 3.12 on), struct _gil_runtime_state; docs/python-versions.md "The GIL". */
+/* Which thread holds the GIL, and which wait for it.  Source: CPython Python/ceval_gil.h
+ * (ceval_gil.c from 3.12 on), struct _gil_runtime_state; docs/python-versions.md "The GIL". */
 #pragma once
 
 #include <stddef.h>
@@ -19,8 +19,8 @@ struct py_gil_state {
 };
 /* Does a thread hold the GIL, or wait for it?  Sub-interpreters may have their own: then one of
  * them.  THREAD_STATES[0..N): the thread's; N may be 0.  SYSCALL, ARG0: its system call (-1 none).
- * MEM: of the thread's capture, or live, when the answer is out of date at once.  What cannot be
- * read counts as PY_GIL_NONE. */
+ * MEM: of the thread's capture, or live, when the answer is out of date at once.  Unreadable memory
+ * counts as PY_GIL_NONE. */
 struct py_gil_state py_gil_state(const struct py_runtime *rt, struct mem *mem,
                                  const uint64_t *thread_states, size_t n, int64_t syscall,
                                  uint64_t arg0);

@@ -1,5 +1,5 @@
-/* The lists of interpreters and of their thread states.  They are read from live memory: what they
- * name may be gone by then, and a list that changes meanwhile may come back in part. */
+/* The lists of interpreters and of their thread states.  They are read from live memory: a state
+ * that they name may be gone by then, and a list that changes meanwhile may come back in part. */
 #pragma once
 
 #include "pyframes/py_runtime.h"

@@ -1,6 +1,6 @@
-/* For the end of which thread a thread of Python's waits in Thread.join().  Live memory; what moves
- * meanwhile makes the answer "not known".
- *
+/* Finds the thread for whose end a Python thread waits in Thread.join().  Live memory; a change
+ * meanwhile makes the answer "unknown".
+ * 
  * Up to 3.12 it waits for the lock _tstate_lock of the Thread, which the interpreter gives up when
  * that thread's state goes; in 3.13 for an event in its handle.  Source: CPython Lib/threading.py;
  * Modules/_threadmodule.c (3.13: ThreadHandle, PyThreadHandleObject). */
@@ -9,6 +9,6 @@
 #include "pyframes/py_walk.h"
 
 /* F: the innermost frame of a thread that waits in futex(2) on the word at SEM.  Returns 0 and the
- * pthread_t of the other; -ENOENT: it is in no join(), or it cannot be told. */
+ * pthread_t of the other; -ENOENT: it is in no join(), or the other is unknown. */
 int py_join_find(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
                  uint64_t sem, uint64_t *ret_thread_id);

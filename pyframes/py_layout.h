@@ -124,7 +124,7 @@ struct py_runtime {
     char version[PY_VERSION_BYTES];
 };
 
-/* What 3.MINOR does; NULL: it has no row. */
+/* The traits of 3.MINOR; NULL: it has no row. */
 const struct py_traits *py_traits_of(uint32_t minor);
 /* Fills RET with the layout of 3.MINOR, whose runtime is at ADDR.  MEM: live.  Returns 0; -EAGAIN
  * (it cannot be read yet); -ENOTSUP (no row for MINOR, or a _Py_DebugOffsets that makes no sense:

@@ -23,8 +23,8 @@ struct py_locals { /* of the frames of a stack; zero-initialise */
     size_t n, capacity;
 };
 /* Adds a text for F: "limit=100, name='w0', items=list of 3"; "" if it has no arguments or they
- * were not recorded.  What has a name like a secret's, or looks like a password in a URL, is "***".
- * MEM: the snapshot's. */
+ * were not recorded.  A value whose name is like a secret's, or that looks like a password in a
+ * URL, is "***".  MEM: the snapshot's. */
 void py_locals_add(struct py_locals *l, const struct py_runtime *rt, struct mem *mem,
                    const struct py_frame *f);
 void py_locals_clear(struct py_locals *l); /* keeps the storage */

@@ -1,6 +1,6 @@
-/* Who has the Lock or RLock of Python's that a thread waits for.  Live memory; what moves meanwhile
- * makes the answer "nobody is known".
- *
+/* Finds the holder of the Python Lock or RLock that a thread waits for.  Live memory; a change
+ * meanwhile makes the answer "unknown".
+ * 
  * An RLock keeps its owner (3.6 to 3.13).  A Lock does not: but `with lock:` keeps the lock's bound
  * __exit__ on its frame's value stack, where the code's exception table says (3.11 to 3.13).  Whose
  * code may give the lock up inside of that statement is not told, nor one of two.
@@ -19,7 +19,7 @@ struct py_lock {
  * known. */
 int py_lock_find(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
                  uint64_t sem, struct py_lock *ret);
-/* Who has LOCK, found for SEM.  SCRATCH: for walks; overwritten.  Returns 0 and the holder's
- * pthread_t; -ENOENT: nobody, or it cannot be told. */
+/* Finds the holder of LOCK, found for SEM.  SCRATCH: for walks; overwritten.  Returns 0 and the
+ * holder's pthread_t; -ENOENT: nobody, or it cannot be told. */
 int py_lock_holder(const struct py_runtime *rt, struct mem *live, const struct py_lock *lock,
                    uint64_t sem, struct py_stack *scratch, uint64_t *ret_thread_id);

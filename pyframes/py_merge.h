@@ -10,9 +10,10 @@
 enum py_merge_result {
     PY_MERGE_NO_PYTHON, /* the thread has no Python frames: the native stack as it is */
     PY_MERGE_EXACT,
-    PY_MERGE_ENTERING,   /* exact; the top eval frame has no Python frame yet, or no longer */
+    PY_MERGE_ENTERING,   /* exact; the top eval frame is just being entered or left, and has no
+                          * Python frame */
     PY_MERGE_NATIVE_CUT, /* the native stack ended early: unmatched Python frames are kept */
-    PY_MERGE_MISMATCH,   /* something did not match: all that is certain is kept */
+    PY_MERGE_MISMATCH,   /* something did not match: the certain part is kept */
     PY_MERGE_COUNT,
 };
 
@@ -62,7 +63,8 @@ bool py_merge_caller(const struct py_merger *m, const struct native_stack *nativ
                      uint64_t *ret_low, uint64_t *ret_high);
 struct py_merger *py_merger_free(struct py_merger *m); /* NULL is fine; returns NULL */
 
-/* Is frame I of NATIVE, whose code is in no file, code of CPython's own JIT compiler?  That of 3.13
- * and 3.14 is announced nowhere and has no unwind information.  The eval loop itself calls it, so
- * the stack is right even if the frame was guessed.  Call it after py_merge() of NATIVE. */
+/* Is frame I of NATIVE, whose code is in no file, code of CPython's own JIT compiler?  The
+ * compilers of 3.13 and 3.14 announce their code nowhere, and it has no unwind information.  The
+ * eval loop itself calls it, so the stack is right even if the frame was guessed.  Call it after
+ * py_merge() of NATIVE. */
 bool py_merge_is_jit(const struct py_merger *m, const struct native_stack *native, size_t i);

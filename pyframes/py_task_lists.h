@@ -1,5 +1,5 @@
 /* Which event loops run, and which tasks asyncio has: their addresses.  Live memory: the target may
- * be running, and what is added or taken away meanwhile may be missing.  Source: CPython
+ * be running, and a task that is added or removed meanwhile may be missing.  Source: CPython
  * Lib/asyncio/tasks.py (3.11 to 3.13), Lib/_weakrefset.py, Include/cpython/setobject.h,
  * Modules/_asynciomodule.c (set_running_loop(), all_tasks()). */
 #pragma once
@@ -17,7 +17,7 @@ struct py_loop {
 /* Fills LOOPS with the event loops that run.  Returns how many, at most PY_MAX_LOOPS. */
 size_t py_loops_read(const struct py_runtime *rt, struct mem *live, const struct py_asyncio *a,
                      struct py_loop loops[PY_MAX_LOOPS]);
-/* Fills TASKS with what may be tasks, also such that are done.  Returns how many, at most
+/* Fills TASKS with objects that may be tasks, also finished ones.  Returns how many, at most
  * PY_MAX_TASKS; *RET_MORE: there are more, or the rest cannot be read. */
 size_t py_tasks_read(const struct py_runtime *rt, struct mem *live, const struct py_asyncio *a,
                      uint64_t tasks[PY_MAX_TASKS], bool *ret_more);

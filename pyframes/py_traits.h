@@ -1,6 +1,6 @@
-/* What CPython's versions do, as far as no offset tells it: private to pyframes/.  Each version's
- * row in py_layout.c has these, written by hand; docs/python-versions.md, "Adding a version", says
- * where in CPython's sources each is to be seen. */
+/* The traits of CPython's versions, which no offset shows: private to pyframes/.  Each version's
+ * row in py_layout.c has them, written by hand; docs/python-versions.md, "Adding a version", says
+ * where in CPython's sources to look for each. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 #include "pyframes/py_linetable.h"
 
-/* What tells one activation of the eval loop from the next (docs/python-versions.md "Markers"). */
+/* How one activation of the eval loop differs from the next (docs/python-versions.md "Markers"). */
 enum py_chain {
     PY_CHAIN_OBJECTS,        /* ≤ 3.9: every PyFrameObject is one */
     PY_CHAIN_OBJECTS_CFRAME, /* 3.10: the same, with a CFrame each on the C stack */
@@ -27,7 +27,7 @@ enum py_dicts {
     PY_DICTS_313,    /* before the object a pointer to a dict, or values behind the object */
 };
 
-/* What Thread.join() waits for (pyframes/py_join.h). */
+/* The object that Thread.join() waits for (pyframes/py_join.h). */
 enum py_join {
     PY_JOIN_UNREAD, /* 3.14+: nothing reads a Thread's attributes */
     PY_JOIN_LOCK,   /* ≤ 3.12: the lock _tstate_lock of the Thread */
@@ -54,12 +54,12 @@ struct py_traits {
     bool shim_code;            /* 3.12+: a shim runs a code object of the file "<shim>" */
     bool init_helper;          /* 3.13+: Class(…) has a frame named like its file, __init__ */
     bool collector_sets_flag;  /* 3.13+: the collector sets gc.collecting, not its callers */
-    bool anonymous_jit;        /* 3.13, 3.14: CPython's JIT tells nobody where its code is */
+    bool anonymous_jit;        /* 3.13, 3.14: CPython's JIT announces its code nowhere */
     bool interned_is_byte;     /* 3.14+: free-threaded builds keep interned in 8 bits, not 2 */
     bool names_kernel_threads; /* 3.14+: threading.py tells the kernel a thread's name */
     bool with_keeps_exit;      /* 3.11 to 3.13: `with` keeps __exit__ bound on the value stack */
     bool await_in_resume;      /* 3.11, 3.12: only RESUME's argument tells `await` from `yield` */
-    bool two_awaited;          /* 3.15+: `await` has another value above what is awaited */
+    bool two_awaited;          /* 3.15+: `await` has another value above the awaited one */
     uint8_t created, awaiting, executing; /* 3.11+: enum _framestate of a coroutine */
     enum py_tasks_kept tasks;
     uint8_t task_state, task_waiter; /* 3.11 to 3.13: a task's fields, behind its type */

@@ -18,7 +18,7 @@ enum {
     PY_LASTI_UNKNOWN = INT32_MIN,
 };
 
-/* One Python function in progress; a shim is none.  A block is the frames that one activation of
+/* One Python function in progress; a shim is not one.  A block is the frames that one activation of
  * the eval loop (one C frame) runs.  They follow one another; the last, which is the outermost, has
  * ENTRY set.  All frames of a block have the same MARKER:
  *   ≤ 3.9   0.  Every frame is a block of its own: look for SELF in the C frame's callee-saved
@@ -30,7 +30,7 @@ enum {
  * A marker lies in the locals of its C frame: sp <= marker < CFA.  Markers of one thread rise from
  * the innermost block to the outermost.  If the walk ended early (end is not PY_WALK_DONE) the last
  * block may lack its outermost frames: then none of its frames has ENTRY, and from 3.12 on its
- * MARKER is 0.  An activation that has no frame yet, or no longer, yields no frame. */
+ * MARKER is 0.  An activation that is just being entered or left yields no frame. */
 struct py_frame {
     uint64_t self;  /* address of the frame object or interpreter frame */
     uint64_t code;  /* address of its code object, tags removed */
