@@ -1,34 +1,32 @@
 """Recordings of more than a quarter of a minute name code while they go on; ended in the midst of
 that, they are whole too.
 
-usage: background_naming.py PROGRAM
+usage: background_naming.py WALLSPY
 """
-import json
-import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
+
+from support.cpu import running
+from support.folder import FolderTest
+from support.outcome import main
+from support.programs import programs
+from support.recording import Recording
+from support.unharmed import assert_let_go
 
 BUSY = """import json
 while True: json.loads(json.dumps([{'a': [1.5, 'b' * 99]}] * 99), parse_float=lambda f: float(f))"""
 FIRST_S = 15  # worker/naming_schedule.c
 
 
-class Ahead(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Ahead(FolderTest):
     def record(self, name):
         """Starts a target and a recording of it."""
-        target = subprocess.Popen([sys.executable, "-c", BUSY])
-        self.addCleanup(target.wait)
-        self.addCleanup(target.kill)
-        line = [program, "-p", str(target.pid), "-o", self.folder / name, "-r", "50", "--native"]
+        context = running([sys.executable, "-c", BUSY])
+        target = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+        line = [programs["wallspy"], "-p", str(target.pid), "-o", name, "-r", "50", "--native"]
         recording = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
         self.addCleanup(recording.kill)
         return target, recording
@@ -37,15 +35,13 @@ class Ahead(unittest.TestCase):
         said = recording.communicate(timeout=30)[1]
         self.assertEqual(recording.returncode, 0, said)
         self.assertIsNone(target.poll())
-        status = pathlib.Path(f"/proc/{target.pid}/status").read_text()
-        self.assertRegex(status, r"(?m)^State:\s+[RSD] ")
-        self.assertRegex(status, r"(?m)^TracerPid:\s+0$")
-        written = json.loads((self.folder / name).read_text())
-        names = {frame["name"] for frame in written["shared"]["frames"]}
+        assert_let_go(target.pid)
+        written = Recording(name)
+        names = set(written.frames)
         self.assertIn("<module>", names)
         # exported: there also when stripped
         self.assertTrue(any(name.startswith("PyUnicode_") for name in names), names)
-        return written["wallspy"]
+        return written.facts
 
     def test_while_it_goes_on(self):
         begun = time.monotonic()
@@ -60,7 +56,4 @@ class Ahead(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    program = sys.argv.pop(1)
-    unittest.main(verbosity=2)
+    main(__doc__, "wallspy")

@@ -1,6 +1,6 @@
 """What `wallspy dump` says at three o'clock in the morning, of real programs that hang.
 
-usage: dump.py PROGRAM TARGET [unittest's arguments]
+usage: dump.py WALLSPY TARGET [unittest's arguments]
 """
 import json
 import os
@@ -13,16 +13,20 @@ import tempfile
 import time
 import unittest
 
+from support.outcome import main
+from support.processes import children
+from support.programs import programs
+from support.targets import Target
+from support.wallspy import call
+
 PYTHON_TARGET = pathlib.Path(__file__).with_name("dump_target.py")
-programs = {}
 
 
 def dump(*args, code=0):
     """Runs dump on ARGS; returns its lines, none wider than a terminal."""
-    done = subprocess.run([programs["program"], "dump", *map(str, args)], capture_output=True,
-                          text=True, timeout=30, check=False)
-    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
-    lines = done.stdout.splitlines()
+    ran = call([programs["wallspy"], "dump", *args], timeout=30)
+    assert ran.code == code, ran
+    lines = ran.stdout.splitlines()
     if "--full" not in args and "--json" not in args:
         wide = [line for line in lines if len(line) > 79]
         assert not wide, wide
@@ -33,25 +37,13 @@ def dump_json(*args):
     return json.loads("\n".join(dump("--json", *args)))
 
 
-class Hung:
+class Hung(Target):
     """A program that hangs until the block is left."""
 
     def __init__(self, *line, rank=None):
-        self.line = line
-        self.env = {**os.environ, **({"RANK": str(rank)} if rank is not None else {})}
-
-    def __enter__(self):
-        self.process = subprocess.Popen(self.line, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env=self.env)
-        self.pid = self.process.pid
-        assert self.process.stdout.readline() == "ready\n"
-        time.sleep(0.1)
-        return self
-
-    def __exit__(self, *unused):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait(timeout=10)
+        rank = {"RANK": str(rank)} if rank is not None else {}
+        super().__init__(line, "ready", gently=True, env={**os.environ, **rank})
+        time.sleep(0.1)  # from the word to the wait
 
 
 def native(kind, *args):
@@ -148,11 +140,12 @@ class Json(unittest.TestCase):
                                                 self.schema)), [], new)
 
     def test_dumps(self):
-        for what, options in ((native("deadlock"), []), (native("abandon"), []),
-                              (native("spin"), ["--twice", "0.2"]), (native("pool", 3), ["--full"]),
-                              (python("queue"), ["--locals"]), (python("rank", 2), []),
-                              (python("asyncio"), ["--no-stop"])):
-            with self.subTest(what.line), what as target:
+        for start, what, options in ((native, ["deadlock"], []), (native, ["abandon"], []),
+                                     (native, ["spin"], ["--twice", "0.2"]),
+                                     (native, ["pool", 3], ["--full"]),
+                                     (python, ["queue"], ["--locals"]), (python, ["rank", 2], []),
+                                     (python, ["asyncio"], ["--no-stop"])):
+            with self.subTest(what), start(*what) as target:
                 self.expect(dump_json("-p", target.pid, *options))
 
     def test_deadlock(self):
@@ -329,21 +322,20 @@ class Text(unittest.TestCase):
         """With -s the ranks' launcher is enough, and comes last; without it its message names it.
         """
         with Hung(sys.executable, str(PYTHON_TARGET), "launch", "5") as target:
-            children = [int(pid) for pid in pathlib.Path(
-                f"/proc/{target.pid}/task/{target.pid}/children").read_text().split()]
+            ranks = children(target.pid)
             lines = dump("-s", "-p", target.pid)
             shown = dump_json("-s", "-p", target.pid)
             alone = dump("-p", target.pid)
-        self.assertEqual({p["pid"] for p in shown["processes"]}, {target.pid, *children})
-        ranks = [p["rank"] for p in shown["processes"] if "rank" in p]
-        self.assertEqual(sorted(ranks), list("01234"))
+        self.assertEqual({p["pid"] for p in shown["processes"]}, {target.pid, *ranks})
+        numbers = [p["rank"] for p in shown["processes"] if "rank" in p]
+        self.assertEqual(sorted(numbers), list("01234"))
         head = " ".join(" ".join(block(lines, r"^5 x \S*python")).split())
         self.assertRegex(head, r"rank 2: waits for a pipe \S.*, load_batch dump_target\.py:\d+ "
                                r"4 ranks: wait for a pipe \S.*, all_reduce dump_target\.py:\d+$")
         threads = [line for line in lines if re.match(r"\d+ (rank\d |x )?(main|watcher) ", line)]
-        self.assertRegex(threads[0], rf"^{children[2]} rank2 main ")
+        self.assertRegex(threads[0], rf"^{ranks[2]} rank2 main ")
         self.assertRegex(threads[1], r"^4 x main ")
-        self.assertRegex(threads[-1], rf"^{target.pid} main +waits for its child {children[0]} ")
+        self.assertRegex(threads[-1], rf"^{target.pid} main +waits for its child {ranks[0]} ")
         self.assertIn(f"{target.pid} only waits for its children, which are not shown: wallspy "
                       f"dump -s -p {target.pid}", " ".join(alone))
         self.assertNotIn("not shown: wallspy", " ".join(lines))
@@ -374,19 +366,11 @@ class Text(unittest.TestCase):
     def test_zombie(self):
         with subprocess.Popen(["true"]) as process:
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-            done = subprocess.run([programs["program"], "dump", str(process.pid)], text=True,
-                                  capture_output=True, timeout=30, check=False)
-        self.assertIn(done.returncode, (4, 6))
-        self.assertEqual(done.stdout, "")
-        self.assertTrue(done.stderr.startswith("wallspy: "), done.stderr)
+            ran = call([programs["wallspy"], "dump", process.pid], timeout=30)
+        self.assertIn(ran.code, (4, 6))
+        self.assertEqual(ran.stdout, "")
+        self.assertTrue(ran.stderr.startswith("wallspy: "), ran.stderr)
 
 
-def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    programs.update(program=sys.argv[1], target=sys.argv[2])
-    sys.exit(not unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2,
-                               exit=False).result.wasSuccessful())
-
-
-main()
+if __name__ == "__main__":
+    main(__doc__, "wallspy", "target")

@@ -1,6 +1,6 @@
 """Every reason why wallspy cannot attach, brought about for real: text and exit code.
 
-usage: errors.py PROGRAM DENY TARGET [unittest's arguments]
+usage: errors.py WALLSPY DENY TARGET [unittest's arguments]
 Run by root, wallspy and its targets run as nobody where a plain user is what matters.
 """
 import os
@@ -13,7 +13,12 @@ import tempfile
 import time
 import unittest
 
-from program import AS_USER, IS_ROOT, UID, Target, main, programs, run, status
+from support.outcome import main
+from support.processes import status, wait_until
+from support.programs import AS_USER, IS_ROOT, UID, programs
+from support.targets import CliTarget
+from support.unharmed import assert_let_go
+from support.wallspy import run
 
 # A program of 32 bits that waits for ever, without any library.
 PAUSE_32 = """
@@ -37,18 +42,18 @@ class Errors(unittest.TestCase):
         self.assertEqual((result[0], result[2]), (code, text))
 
     def test_own_process_is_fine(self):
-        with Target("plain") as t:
+        with CliTarget("plain") as t:
             self.assertEqual(record("-q", t.pid)[:3], (0, "", ""))
-            self.assertEqual(status(t.pid, "TracerPid"), "0")
+            assert_let_go(t.pid)
 
     @unittest.skipUnless(IS_ROOT, "only root may have more groups")
     def test_thousands_of_groups(self):
         groups = ",".join(map(str, range(1_000_000_000, 1_000_002_000)))
-        with Target("plain", become=["setpriv", "--groups", groups]) as t:
+        with CliTarget("plain", become_user=["setpriv", "--groups", groups]) as t:
             self.assertEqual(record("-q", t.pid, user=False)[:3], (0, "", ""))
 
     def test_thread_stands_for_its_process(self):
-        with Target("plain") as t:
+        with CliTarget("plain") as t:
             code, _, text, _ = record(t.tid, t.pid)
             self.assertEqual(code, 0)
             self.assertTrue(text.startswith(
@@ -59,7 +64,7 @@ class Errors(unittest.TestCase):
         dead = subprocess.Popen(["true"])
         dead.wait()
         self.expect(record(dead.pid), 4, f"wallspy: {dead.pid}: no such process.")
-        with Target("plain") as t:
+        with CliTarget("plain") as t:
             self.expect(record("-q", dead.pid, t.pid), 0,
                         f"wallspy: warning: {dead.pid}: no such process.")
 
@@ -84,7 +89,7 @@ class Errors(unittest.TestCase):
         box.stdout.close()
 
     def test_zombie(self):
-        with Target("zombie") as t:
+        with CliTarget("zombie") as t:
             self.expect(record(t.pid), 4, f"wallspy: {t.pid} (target) has ended; its parent has "
                                           "not collected it yet.")
 
@@ -96,7 +101,7 @@ class Errors(unittest.TestCase):
                                "program to sample.")
 
     def test_itself(self):
-        line = f"echo $$; exec {programs['program']} $$ -o /dev/null -f raw"
+        line = f"echo $$; exec {programs['wallspy']} $$ -o /dev/null -f raw"
         done = subprocess.run(["sh", "-c", line],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 5)
@@ -111,7 +116,7 @@ class Errors(unittest.TestCase):
             f"{UID}. Ask its owner, or use sudo."), text)
 
     def test_view_of_a_refused_process(self):
-        with Target("nodump") as t:
+        with CliTarget("nodump") as t:
             code, _, text, raw = record(t.pid)
             self.assertEqual(code, 3)
             self.assertRegex(raw, rf"\n  target {t.pid} +0% +0% +100%  \S+")
@@ -121,7 +126,7 @@ class Errors(unittest.TestCase):
 
     def view(self, target):
         """Begins to look at a refused process."""
-        line = [*AS_USER, programs["program"], "-f", "folded", "-o", "/dev/null", str(target.pid)]
+        line = [*AS_USER, programs["wallspy"], "-f", "folded", "-o", "/dev/null", str(target.pid)]
         process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
         self.assertIn("cannot attach", process.stderr.readline())
         time.sleep(0.5)
@@ -129,17 +134,16 @@ class Errors(unittest.TestCase):
 
     def test_thread_that_ends_in_the_view_of_a_refused_process(self):
         """All the time that it was seen it ran."""
-        with Target("brief") as t:
+        with CliTarget("brief") as t:
             process = self.view(t)
-            t.process.stdin.write("x")
-            t.process.stdin.flush()
+            t.say("x")
             text = process.communicate(timeout=20)[1]
             row = re.search(rf"\n  second {t.tid} +(\d+)% +(\d+)% .*\(ended\)", text)
             self.assertTrue(row, text)
             self.assertGreater(sum(map(int, row.groups())), 80, text)
 
     def test_view_of_a_refused_process_ends_when_asked(self):
-        with Target("brief") as t:
+        with CliTarget("brief") as t:
             process = self.view(t)
             begun = time.monotonic()
             process.send_signal(signal.SIGINT)
@@ -149,7 +153,7 @@ class Errors(unittest.TestCase):
             self.assertRegex(text, rf"\n  second {t.tid} ")
 
     def test_traced(self):
-        with Target("traced") as t:
+        with CliTarget("traced") as t:
             self.expect(record("-q", t.pid), 3,
                         f"wallspy: cannot attach to {t.pid}: target (pid {t.process.pid}) is "
                         "tracing it. A process has one tracer.")
@@ -158,7 +162,7 @@ class Errors(unittest.TestCase):
     def test_its_own_tracer(self):
         """Held by wallspy, strace does not let wallspy go on: each waits for the other."""
         line = 'exec strace -o /dev/null "$0" record -d 1 -f folded -o /dev/null -p $$'
-        done = subprocess.run(["sh", "-c", line, programs["program"]], capture_output=True,
+        done = subprocess.run(["sh", "-c", line, programs["wallspy"]], capture_output=True,
                               text=True, timeout=20)
         self.assertEqual(done.returncode, 5)
         self.assertRegex(" ".join(done.stderr.split()),
@@ -170,9 +174,9 @@ class Errors(unittest.TestCase):
         """The process of that number there is another one, which was stopped."""
         said = "/proc here is not that of this pid namespace, so its numbers are those of other " \
                "processes. First: mount -t proc proc /proc"
-        with Target("plain") as t:
+        with CliTarget("plain") as t:
             for line, code in (["-p", str(t.pid)], 5), (["--", "sh", "-c", "exit 7"], 7):
-                done = subprocess.run(["unshare", "--pid", "--fork", programs["program"], "record",
+                done = subprocess.run(["unshare", "--pid", "--fork", programs["wallspy"], "record",
                                        "-d", "0.2", "-f", "folded", "-o", "/dev/null", *line],
                                       capture_output=True, text=True, timeout=20)
                 self.assertEqual(done.returncode, code, done.stderr)
@@ -183,12 +187,12 @@ class Errors(unittest.TestCase):
         old = ["setarch", "x86_64", "--uname-2.6"]
         release = subprocess.check_output([*old, "uname", "-r"], text=True).strip()
         said = f"wallspy needs Linux 4.18 or newer; this is Linux {release[:31]}."
-        with Target("plain") as t:
+        with CliTarget("plain") as t:
             for line, code in ((["dump", "-p", str(t.pid)], 5),
                                (["record", "-o", "none.folded", "-p", str(t.pid)], 5),
                                (["record", "-f", "folded", "-o", "/dev/null", "--", "sh", "-c",
                                  "exit 7"], 7)):
-                done = subprocess.run([*old, programs["program"], *line], capture_output=True,
+                done = subprocess.run([*old, programs["wallspy"], *line], capture_output=True,
                                       text=True, timeout=20)
                 self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
                 self.assertIn(said, " ".join(done.stderr.split()))
@@ -199,27 +203,25 @@ class Errors(unittest.TestCase):
         for kib in 100, 160:
             command = "sleep 0.2; ulimit -s; exit 5"
             line = f'ulimit -s {kib}; exec "$0" record -o /dev/null -f folded -- sh -c "{command}"'
-            done = subprocess.run(["sh", "-c", line, programs["program"]], capture_output=True,
+            done = subprocess.run(["sh", "-c", line, programs["wallspy"]], capture_output=True,
                                   text=True, timeout=20)
             self.assertEqual((done.returncode, done.stdout), (5, f"{kib}\n"), done.stderr)
             self.assertIn("quality", done.stderr)
 
     @unittest.skipUnless(shutil.which("gdb"), "no gdb")
     def test_traced_by_gdb(self):
-        with Target("plain") as t:
+        with CliTarget("plain") as t:
             gdb = subprocess.Popen([*AS_USER, "gdb", "-nx", "-q", "-p", str(t.pid)],
                                    stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
-            deadline = time.monotonic() + 20
-            while status(t.pid, "TracerPid") == "0" and time.monotonic() < deadline:
-                time.sleep(0.01)
+            wait_until(lambda: status(t.pid, "TracerPid") != "0", 20)
             self.expect(record("-q", t.pid), 3,
                         f"wallspy: cannot attach to {t.pid}: gdb (pid {gdb.pid}) is tracing it. "
                         "A process has one tracer.")
             gdb.communicate(b"detach\nquit\n", timeout=20)
 
     def test_seccomp(self):
-        with Target("plain") as t:
+        with CliTarget("plain") as t:
             for error in ("EPERM", "ENOSYS"):
                 self.expect(record("-q", t.pid, deny=f"ptrace={error}"), 3,
                             "wallspy: ptrace is blocked here by a seccomp filter (container). "
@@ -227,7 +229,7 @@ class Errors(unittest.TestCase):
                             "container with SYS_PTRACE that shares the pid namespace")
 
     def test_sandbox(self):
-        with Target("plain") as t:
+        with CliTarget("plain") as t:
             for user in (True, False):
                 code, _, text, _ = record("-q", t.pid, deny="sandbox", user=user)
                 if code == 77:
@@ -259,4 +261,4 @@ class Errors(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    main(__doc__)
+    main(__doc__, "wallspy", "deny", "target")

@@ -1,6 +1,6 @@
 """Names in the target give no orders to a terminal, and break no file.
 
-usage: names.py PROGRAM LIBRARY [unittest's arguments]
+usage: names.py WALLSPY LIBRARY [unittest's arguments]
 """
 import json
 import os
@@ -13,12 +13,16 @@ import sys
 import tempfile
 import unittest
 
+from support.outcome import main
+from support.programs import programs
+from support.recording import Recording
+from support.targets import Target
+
 ORDERS = "\x1b[2J\nwallspy: done\x07\u202e\"\\"
 # What wallspy itself writes to a terminal: bold and colours, and a line anew; the terminal adds the
 # \\r.
 OWN = re.compile(r"\x1b\[(1(;3[13])?)?m|\r\x1b\[K|\r(?=\n)")
 ORDER = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffd]")
-programs = {}
 
 
 def strings(value):
@@ -46,21 +50,14 @@ class Names(unittest.TestCase):
         script = pathlib.Path(__file__).with_name("names_target.py")
         line = [sys.executable, script, library, fifo, ORDERS, b"\xff\xc2\x9b31m",
                 "--password=" + ORDERS]
-        self.target = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                       text=True,
-                                       env={**os.environ, "OMP_THREADS": ORDERS,
-                                            "RANK": "../" + ORDERS})
-        self.addCleanup(self.end)
-        self.assertEqual(self.target.stdout.readline(), f"{self.target.pid}\n")
-
-    def end(self):
-        self.target.stdin.close()
-        self.target.stdout.close()
-        self.target.wait(timeout=10)
+        self.target = Target(line, gently=True, env={**os.environ, "OMP_THREADS": ORDERS,
+                                                     "RANK": "../" + ORDERS})
+        self.addCleanup(self.target.end)
+        self.assertEqual(self.target.first, str(self.target.pid))
 
     def run_program(self, *line):
         """Runs it on the target; returns its exit code, stdout and stderr."""
-        done = subprocess.run([programs["program"], *line, "-p", str(self.target.pid)],
+        done = subprocess.run([programs["wallspy"], *line, "-p", str(self.target.pid)],
                               cwd=self.folder, capture_output=True, timeout=60, check=False)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
@@ -69,7 +66,7 @@ class Names(unittest.TestCase):
         if pid == 0:
             os.environ["TERM"] = "xterm"
             os.chdir(self.folder)
-            os.execv(programs["program"], [programs["program"], *line, "-p", str(self.target.pid)])
+            os.execv(programs["wallspy"], [programs["wallspy"], *line, "-p", str(self.target.pid)])
         text = b""
         try:
             while part := os.read(fd, 4096):
@@ -116,8 +113,8 @@ class Names(unittest.TestCase):
         self.assertEqual(code, 0, text)
         self.expect_no_orders(text)
         self.assertIn("Ctrl-C: write", text)
-        recording = json.loads((self.folder / "o.json").read_bytes().decode())
-        self.assertTrue(any(ORDERS[:4] in s for s in strings(recording)))
+        recording = Recording(self.folder / "o.json")
+        self.assertTrue(any(ORDERS[:4] in s for s in strings(recording.document)))
         self.assertNotIn("owned", " ".join(p.name for p in self.folder.iterdir()))
 
     def test_folded(self):
@@ -140,5 +137,4 @@ class Names(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    programs.update(program=os.path.abspath(sys.argv[1]), library=sys.argv[2])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main(__doc__, "wallspy", "library")

@@ -1,6 +1,6 @@
 """`python -m wallspy`: finds the command that was installed with it, and becomes it.
 
-usage: python_module.py PROGRAM PACKAGE PYTHON...
+usage: python_module.py WALLSPY PACKAGE PYTHON...
 PACKAGE is the folder of the package's sources; each PYTHON must manage.
 """
 import ast

@@ -1,50 +1,38 @@
 """wallspy in a cgroup with a CPU quota: it says when that throttles it, and lowers its rate.
 
-usage: quota.py PROGRAM DENY TARGET [unittest's arguments]
+usage: quota.py WALLSPY DENY TARGET [unittest's arguments]
 
-Exits 77 where no such group can be made.
+Skipped where no such group can be made.
 """
-import json
-import os
 import pathlib
-import subprocess
-import sys
 import tempfile
 import unittest
 
-from program import main, programs, Target
-
-NAME = f"wallspy-test-{os.getpid()}"
-
-
-def make_group():
-    """A group that may use a fiftieth of a CPU, by either version of cgroups; None: it cannot be
-    made."""
-    for top, file, text in (("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "2000"),
-                            ("/sys/fs/cgroup", "cpu.max", "2000 100000")):
-        group = pathlib.Path(top, NAME)
-        try:
-            group.mkdir()
-        except OSError:
-            continue
-        try:
-            (group / file).write_text(text)
-            return group
-        except OSError:
-            group.rmdir()
-    return None
+from support.cpu import IN_GROUP, quota_group
+from support.outcome import Skipped, main
+from support.programs import programs
+from support.recording import Recording
+from support.targets import CliTarget
+from support.wallspy import succeed
 
 
 class Quota(unittest.TestCase):
+    def setUp(self):
+        """A fiftieth of a CPU."""
+        try:
+            context = quota_group(2000, 100000)
+            self.group = context.__enter__()
+        except Skipped as reason:
+            self.skipTest(str(reason))
+        self.addCleanup(context.__exit__, None, None, None)
+
     def record(self, *args):
         """Records in the group; returns what was said, and the facts."""
-        with Target("plain", user=False) as target, tempfile.TemporaryDirectory() as folder:
+        with CliTarget("plain", user=False) as target, tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "out.json")
-            line = [programs["program"], "-p", str(target.pid), "-o", str(output), *args]
-            done = subprocess.run(["sh", "-c", 'echo $$ >"$0"/cgroup.procs; exec "$@"', str(group),
-                                   *line], capture_output=True,
-                                  text=True, timeout=60, check=True)
-            return " ".join(done.stderr.split()), json.loads(output.read_text())["wallspy"]
+            ran = succeed([*IN_GROUP, self.group, programs["wallspy"], "-p", target.pid,
+                           "-o", output, *args])
+            return " ".join(ran.stderr.split()), Recording(output).facts
 
     def test_throttled(self):
         said, facts = self.record("-r", "5000", "-d", "2")
@@ -56,11 +44,4 @@ class Quota(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    group = make_group()
-    if not group:
-        print("no cgroup with a CPU quota can be made here")
-        sys.exit(77)
-    try:
-        main(__doc__)
-    finally:
-        group.rmdir()
+    main(__doc__, "wallspy", "deny", "target")

@@ -1,10 +1,9 @@
 """--subprocesses: which processes are in the file, what is said of the others, and that no child
 notices.
 
-usage: subprocesses.py PROGRAM DENY TARGET [unittest's arguments]
+usage: subprocesses.py WALLSPY DENY TARGET [unittest's arguments]
 """
 import ctypes
-import json
 import multiprocessing
 import os
 import pathlib
@@ -12,11 +11,15 @@ import pwd
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-from program import AS_USER, IS_ROOT, UID, USER, main, programs, run, status
+from support.folder import FolderTest
+from support.outcome import main
+from support.programs import AS_USER, IS_ROOT, UID, USER, programs
+from support.recording import Recording
+from support.unharmed import assert_let_go
+from support.wallspy import run
 
 LIVE_S = 0.8  # longer than it takes to find a child on a busy machine
 
@@ -140,18 +143,11 @@ def descendants(pid):
     return found
 
 
-class Subprocesses(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        os.chmod(folder.name, 0o777)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(folder.name)
-
+class Subprocesses(FolderTest):
     def record(self, *command, options=()):
         """Returns the exit code, what COMMAND and wallspy said, and the file's facts."""
         code, out, text, _ = run("-s", *options, "-o", "o.json", "--", *command, user=False)
-        facts = json.loads(pathlib.Path("o.json").read_text(encoding="utf-8"))["wallspy"]
+        facts = Recording("o.json").facts
         return code, out, text, facts
 
     def start(self, *how, user=False):
@@ -192,7 +188,7 @@ os.wait()
         code, _, text, _ = run(*"record -sti --rate 10 --format speedscope --native -o output.json "
                                "--".split(), sys.executable, "x.py", user=False)
         self.assertEqual(code, 0, text)
-        facts = json.loads(pathlib.Path("output.json").read_text(encoding="utf-8"))["wallspy"]
+        facts = Recording("output.json").facts
         self.assertEqual(len(facts["processes"]), 2)
 
     def test_a_file_for_each(self):
@@ -201,20 +197,20 @@ os.wait()
                                  user=False)
         self.assertEqual(code, 0, text)
         for pid in out.split():
-            facts = json.loads(pathlib.Path(f"o-{pid}.json").read_text(encoding="utf-8"))["wallspy"]
+            facts = Recording(f"o-{pid}.json").facts
             self.assertEqual({t["pid"] for t in facts["threads"]}, {int(pid)})
         self.assertEqual(len(list(pathlib.Path().glob("o-*.json"))), 3)
 
     def test_names(self):
         os.environ["RANK"] = "3"
         self.addCleanup(os.environ.pop, "RANK")
-        done = subprocess.run([programs["program"], "-s", "-v", "-o", "o.json", "--",
+        done = subprocess.run([programs["wallspy"], "-s", "-v", "-o", "o.json", "--",
                                sys.executable, __file__, "named"], capture_output=True, text=True,
                               check=True)
         text = done.stderr
         rank, worker, entitled = done.stdout.split()
-        written = json.loads(pathlib.Path("o.json").read_text(encoding="utf-8"))
-        profiles, facts = [p["name"] for p in written["profiles"]], written["wallspy"]
+        written = Recording("o.json")
+        profiles, facts = [line.name for line in written.lines], written.facts
         self.assertEqual(profiles[:3], ["ALL active | wall", "ALL | cpu", "ALL | off-cpu"])
         self.assertEqual(set(profiles[3:6]), {"ALL rank3 | wall",
                                               f"ALL pt_data_worker {worker} | wall",
@@ -242,7 +238,7 @@ os.wait()
         self.assertEqual(len(list(pathlib.Path().iterdir())), 2)
         for rank in "01":
             pids = {int(line.split()[1]) for line in out.splitlines() if line[0] == rank}
-            facts = json.loads(pathlib.Path(f"r{rank}.json").read_text(encoding="utf-8"))["wallspy"]
+            facts = Recording(f"r{rank}.json").facts
             self.assertEqual({p["pid"] for p in facts["processes"]}, pids)
             self.assertEqual(len(pids), 2)
         self.assertRegex(text, r"no file for \d+: %q\{RANK\}: the environment of \d+ has no such")
@@ -260,7 +256,7 @@ os.wait()
         """It says so within two seconds, and whom it samples."""
         process = self.start("family", 2)
         tree = set(descendants(process.pid))
-        line = [programs["program"], "-s", "-p", str(process.pid), "-d", "4", "-o", "o.json"]
+        line = [programs["wallspy"], "-s", "-p", str(process.pid), "-d", "4", "-o", "o.json"]
         began = time.monotonic()
         with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as wallspy:
             first = wallspy.stderr.readline() + wallspy.stderr.readline()
@@ -269,7 +265,7 @@ os.wait()
         self.assertIn(f"{process.pid} (python", first)
         self.assertIn("only waits for its children: sampling", " ".join(first.split()))
         self.assertLess(after, 3.5)  # 2 s on a quiet machine
-        facts = json.loads(pathlib.Path("o.json").read_text(encoding="utf-8"))["wallspy"]
+        facts = Recording("o.json").facts
         self.assertEqual({p["pid"] for p in facts["processes"]}, tree)
 
     def test_attached_until_all_have_ended(self):
@@ -295,7 +291,7 @@ os.wait()
         self.assertEqual(code, 0, text)
         self.assertRegex(text, r"warning: cannot attach to \d+: it belongs to root")
         self.assertIn("1 descendant not sampled", text)
-        facts = json.loads(pathlib.Path("o.json").read_text(encoding="utf-8"))["wallspy"]
+        facts = Recording("o.json").facts
         self.assertEqual((facts["descendants"], facts["descendants_refused"]), (1, 1))
 
     def test_short_lives(self):
@@ -316,15 +312,14 @@ os.wait()
         process = self.start("family", 6)
         tree = descendants(process.pid)
         for _ in range(5):
-            line = [programs["program"], "-q", "-s", "-r", "2000", "--max-overhead", "100", "-p",
+            line = [programs["wallspy"], "-q", "-s", "-r", "2000", "--max-overhead", "100", "-p",
                     str(process.pid), "-o", "none"]
             with subprocess.Popen(line) as wallspy:
                 time.sleep(0.7)
                 self.assertIsNone(wallspy.poll())
                 wallspy.kill()
             for pid in tree:
-                self.assertEqual(status(pid, "TracerPid"), "0")
-                self.assertIn(status(pid, "State")[0], "RSD")
+                assert_let_go(pid)
 
     def test_without_it_the_message_names_it(self):
         process = self.start("family", 2)
@@ -338,4 +333,4 @@ if __name__ == "__main__":
     if len(sys.argv) > 1 and sys.argv[1] in globals():
         globals()[sys.argv[1]](*sys.argv[2:])
     else:
-        main(__doc__)
+        main(__doc__, "wallspy", "deny", "target")

@@ -1,19 +1,21 @@
 """What of a program is recorded and shown: which processes, which threads, in which states, in
 which files.
 
-usage: thread_selection.py PROGRAM DENY TARGET [unittest's arguments]
+usage: thread_selection.py WALLSPY DENY TARGET [unittest's arguments]
 """
 import json
 import os
 import re
 import signal
 import subprocess
-import sys
-import tempfile
-import time
-import unittest
 
-from program import Target, main, programs, run, status
+from support.folder import FolderTest
+from support.outcome import main
+from support.processes import state, wait_until
+from support.programs import programs
+from support.recording import Recording
+from support.targets import CliTarget, python_target
+from support.wallspy import run
 
 WAITERS = 12
 WAITING = f"""
@@ -78,24 +80,6 @@ input()
 """
 
 
-class Python:
-    """A process that runs SCRIPT until the block is left."""
-
-    def __init__(self, script):
-        self.script = script
-
-    def __enter__(self):
-        self.process = subprocess.Popen([sys.executable, "-c", self.script], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-        self.pid = self.process.pid
-        assert self.process.stdout.readline() == "ready\n"
-        return self
-
-    def __exit__(self, *unused):
-        self.process.kill()
-        self.process.communicate()
-
-
 def dumped(pid, *options):
     """The exit code of a dump of PID, and its threads by tid."""
     code, out, _, _ = run("dump", "--json", "-p", pid, *options, user=False)
@@ -103,59 +87,49 @@ def dumped(pid, *options):
                   for thread in process["threads"]}
 
 
-class Chosen(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(folder.name)
-
-    def recorded(self, path):
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)
-
+class Chosen(FolderTest):
     def test_a_file_for_each_process(self):
-        with Target("plain", user=False) as one, Target("plain", user=False) as two:
+        with CliTarget("plain", user=False) as one, CliTarget("plain", user=False) as two:
             code, _, text, _ = run("-p", f"{one.pid},{two.pid}", "-d", "0.3", "-o", "all.json",
                                    "-o", "%p.json", user=False)
             self.assertEqual(code, 0, text)
             self.assertIn("sampling 2 processes", text)
             for path, wanted in (("all.json", {one.pid, two.pid}), (f"{one.pid}.json", {one.pid}),
                                  (f"{two.pid}.json", {two.pid})):
-                threads = self.recorded(path)["wallspy"]["threads"]
+                threads = Recording(path).facts["threads"]
                 self.assertEqual({thread["pid"] for thread in threads}, wanted, path)
 
     def test_one_of_two_ends(self):
-        with Target("plain", user=False) as lives:
+        with CliTarget("plain", user=False) as lives:
             ends = subprocess.Popen(["sleep", "0.6"])
             code, _, text, _ = run("-p", f"{lives.pid},{ends.pid}", "-d", "1.5", "-o", "o.json",
                                    user=False)
             ends.wait()
             self.assertEqual(code, 0, text)
-        main = {thread["pid"]: thread for thread in self.recorded("o.json")["wallspy"]["threads"]
+        main = {thread["pid"]: thread for thread in Recording("o.json").facts["threads"]
                 if thread["main"]}
         self.assertEqual([main[pid]["ended"] for pid in (lives.pid, ends.pid)], [False, True])
         self.assertGreater(main[lives.pid]["end_ns"], 1.4e9)
         self.assertLess(main[ends.pid]["end_ns"], 1.4e9)
 
     def test_threads_of_python(self):
-        with Python(WAITING) as target:
+        with python_target(WAITING) as target:
             code, threads = dumped(target.pid, "--thread", "python")
             self.assertEqual((code, len(threads)), (0, WAITERS + 1))
             self.assertEqual(dumped(target.pid, "--thread", "native"), (6, {}))
 
     def test_a_thread_that_is_named_anew(self):
-        with Python(RENAMED) as target:
+        with python_target(RENAMED) as target:
             code, _, text, _ = run("-p", target.pid, "--thread", "wanted", "-d", "2.2",
                                    "-o", "o.json", user=False)
             self.assertEqual(code, 0, text)
-            threads = self.recorded("o.json")["wallspy"]["threads"]
+            threads = Recording("o.json").facts["threads"]
         seen_ns = [thread["end_ns"] - thread["start_ns"] for thread in threads]
         self.assertGreaterEqual(len(seen_ns), 2, threads)  # each time it is another one
         self.assertLess(sum(seen_ns), 1.9e9, threads)
 
     def test_a_name_forges_no_line(self):
-        with Python(NAMED_BADLY) as target:
+        with python_target(NAMED_BADLY) as target:
             tid = max(map(int, os.listdir(f"/proc/{target.pid}/task")))
             _, _, text, lines = run("-p", tid, "-d", "0.2", "-o", "o.json", user=False)
         self.assertTrue(
@@ -169,16 +143,16 @@ class Chosen(unittest.TestCase):
         self.assertIn("no thread matched --thread", text)
 
     def test_a_sleeping_thread_that_has_its_name_again(self):
-        with Python(RENAMED_ASLEEP) as target:
+        with python_target(RENAMED_ASLEEP) as target:
             code, _, text, _ = run("-p", target.pid, "--thread", "wanted", "-d", "4.5",
                                    "-o", "o.json", user=False)
             self.assertEqual(code, 0, text)
-            threads = self.recorded("o.json")["wallspy"]["threads"]
+            threads = Recording("o.json").facts["threads"]
         self.assertEqual(len(threads), 2, threads)
         self.assertGreater(threads[1]["end_ns"] - threads[1]["start_ns"], 1.2e9, threads)
 
     def test_names_that_python_gives_are_known_before_the_start(self):
-        with Python(WAITING) as target:
+        with python_target(WAITING) as target:
             line = ["-p", target.pid, "-d", "0.3", "-o", "o.json", "--thread"]
             code, _, text, _ = run(*line, "Thread-3*", user=False)
             self.assertEqual((code, "matches" in text), (0, False), text)
@@ -189,30 +163,30 @@ class Chosen(unittest.TestCase):
 
     def test_one_of_many_that_is_named_late(self):
         """At a rate at which there is little time to look at names."""
-        with Python(RENAMED_LATE) as target:
+        with python_target(RENAMED_LATE) as target:
             code, _, text, _ = run("-p", target.pid, "--thread", "wanted", "-r", "1000",
                                    "--max-overhead", "100", "-d", "5", "-o", "o.json", user=False)
             self.assertEqual(code, 0, text)
-            self.assertEqual([t["name"] for t in self.recorded("o.json")["wallspy"]["threads"]],
+            self.assertEqual([t["name"] for t in Recording("o.json").facts["threads"]],
                              ["wanted"])
 
     def test_more_threads_than_can_be_frozen(self):
         """In 5 ms; the others are read where they sleep."""
-        with Python(WAITING.replace("range(", "range(300 + ")) as target:
+        with python_target(WAITING.replace("range(", "range(300 + ")) as target:
             code, threads = dumped(target.pid, "--freeze")
         self.assertEqual(code, 0)
         self.assertGreater(len(threads), 300)
         self.assertEqual([t for t in threads.values() if not t["frames"]], [])
 
     def test_nobody_holds_the_gil(self):
-        with Python(WAITING) as target:
+        with python_target(WAITING) as target:
             code, _, text, _ = run("-p", target.pid, "--gil", "-d", "0.5", "-o", "o.json",
                                    user=False)
             self.assertEqual(code, 6, text)
             self.assertIn("no thread held the GIL when it was looked at", text)
 
     def test_what_is_for_python_only(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             code, _, text, _ = run("-p", t.pid, "--gil", "-d", "0.3", "-o", "o.json", user=False)
             self.assertEqual((code, "no CPython was found, so there is no GIL" in text), (6, True),
                              text)
@@ -222,7 +196,7 @@ class Chosen(unittest.TestCase):
 
     def test_quiet_statistics(self):
         """Whoever asks for them wants them."""
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             code, _, text, _ = run("-q", "--stats", "-p", t.pid, "-d", "0.3", "-o", "o.json",
                                    user=False)
         self.assertEqual(code, 0)
@@ -234,7 +208,7 @@ class Chosen(unittest.TestCase):
         self.assertNotIn("wallspy:", text)
 
     def test_many_threads_that_do_the_same(self):
-        with Python(WAITING) as target:
+        with python_target(WAITING) as target:
             code, out, _, _ = run("dump", "-p", target.pid, user=False)
         self.assertEqual(code, 0)
         (many,) = re.findall(r"^(\d+ x .*|\d+ threads .*)\n  (.*)$", out, re.M)
@@ -242,7 +216,7 @@ class Chosen(unittest.TestCase):
         self.assertRegex(many[1], r"^\d+")
 
     def test_a_stopped_process(self):
-        with Target("plain", user=False) as target:
+        with CliTarget("plain", user=False) as target:
             os.kill(target.pid, signal.SIGSTOP)
             try:
                 self.expect_stopped(target.pid)
@@ -250,17 +224,15 @@ class Chosen(unittest.TestCase):
                 os.kill(target.pid, signal.SIGCONT)
 
     def expect_stopped(self, pid):
-        deadline = time.monotonic() + 10
-        while status(pid, "State")[0] != "T" and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: state(pid) == "T")
         code, threads = dumped(pid)
         self.assertEqual((code, {thread["state"] for thread in threads.values()}), (0, {"stopped"}))
-        self.assertEqual(status(pid, "State")[0], "T")
+        self.assertEqual(state(pid), "T")
 
     def trace(self, keys):
-        with Target("plain", user=False) as target:
+        with CliTarget("plain", user=False) as target:
             line = ["-q", "-p", str(target.pid), "-d", "0.2", "-f", "folded", "-o", "/dev/null"]
-            done = subprocess.run([programs["program"], *line],
+            done = subprocess.run([programs["wallspy"], *line],
                                   env={**os.environ, "WALLSPY_TRACE": keys},
                                   capture_output=True, text=True, timeout=30, check=True)
         return done.stderr
@@ -275,4 +247,4 @@ class Chosen(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    main(__doc__)
+    main(__doc__, "wallspy", "deny", "target")

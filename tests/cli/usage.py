@@ -1,6 +1,6 @@
 """The program as it is called: usage, launching, signals, files, exit codes.
 
-usage: usage.py PROGRAM DENY TARGET [unittest's arguments]
+usage: usage.py WALLSPY DENY TARGET [unittest's arguments]
 """
 import fcntl
 import glob
@@ -12,12 +12,18 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import time
 import unittest
 
-from program import Target, main, programs, run, status
+from support.folder import FolderTest
+from support.outcome import main
+from support.processes import state
+from support.programs import programs
+from support.recording import Recording
+from support.targets import CliTarget
+from support.unharmed import assert_let_go
+from support.wallspy import await_text, run
 
 READY = "ready\n"
 
@@ -32,19 +38,18 @@ def fill(pipe):
         os.set_blocking(pipe, True)
 
 
-class InFolder(unittest.TestCase):
-    """Each test in a folder of its own, where the files land."""
+def sampling(*args, **how):
+    """wallspy on ARGS, once it samples."""
+    process = subprocess.Popen([programs["wallspy"], *map(str, args)], stderr=subprocess.PIPE,
+                               text=True, **how)
+    await_text(process.stderr, "sampling")
+    return process
 
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(self.folder.name)
 
+class InFolder(FolderTest):
     def expect_recording(self, path):
-        with open(path, encoding="utf-8") as file:
-            recording = json.load(file)
-        self.assertTrue(recording["profiles"])
+        recording = Recording(path)
+        self.assertTrue(recording.lines)
         self.assertEqual(glob.glob(".*.tmp"), [])
         return recording
 
@@ -61,11 +66,11 @@ class Usage(unittest.TestCase):
             self.assertTrue(out.startswith("usage: wallspy "))
         self.assertRegex(run("-V", user=False)[1], r"^wallspy \d+\.\d+\.\d+\n$")
         with open("/dev/full", "w", encoding="utf-8") as full:
-            done = subprocess.run([programs["program"], "--help"], stdout=full, check=False)
+            done = subprocess.run([programs["wallspy"], "--help"], stdout=full, check=False)
         self.assertEqual(done.returncode, 1)
 
     def test_threads_are_chosen(self):
-        with Target("plain") as target:
+        with CliTarget("plain") as target:
             main, second = [target.pid], [target.tid]
             for word, wanted in (("main", main), ("sec*", second), (target.tid, second),
                                  ("python", []),
@@ -111,7 +116,7 @@ class Mistaken(InFolder):
                              "no-such-program."))
 
     def test_a_recording_for_a_process(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             for name in "train.json", "train.json.gz":
                 self.assertEqual(run("-q", "-p", t.pid, "-d", "0.2", "-o", name, user=False)[0], 0)
                 for line in [name], ["-p", name], ["dump", "-p", name]:
@@ -132,29 +137,14 @@ class Standby(InFolder):
 
 
 class Attached(InFolder):
-    def test_interrupt_writes(self):
-        with Target("plain", user=False) as t:
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-o", "o.json"],
-                                           stderr=subprocess.PIPE, text=True)
-                while "sampling" not in process.stderr.readline():
-                    pass
-                process.send_signal(number)
-                _, err = process.communicate(timeout=20)
-                self.assertEqual(process.returncode, 0, err)
-                self.assertIn("stopping, writing", err)
-                self.expect_recording("o.json")
-                self.assertEqual(status(t.pid, "TracerPid"), "0")
-
     def test_interrupt_in_the_background_of_a_script(self):
         """Shells let background commands of scripts ignore SIGINT."""
-        with Target("plain", user=False) as t:
-            script = f"{programs['program']} -p {t.pid} -o o.json & echo $!; wait $!"
+        with CliTarget("plain", user=False) as t:
+            script = f"{programs['wallspy']} -p {t.pid} -o o.json & echo $!; wait $!"
             process = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, text=True)
             pid = int(process.stdout.readline())
-            while "sampling" not in process.stderr.readline():
-                pass
+            await_text(process.stderr, "sampling")
             os.kill(pid, signal.SIGINT)
             try:
                 _, err = process.communicate(timeout=20)
@@ -168,19 +158,15 @@ class Attached(InFolder):
     def test_second_interrupt_discards(self):
         with open("o.json", "w", encoding="utf-8") as earlier:
             earlier.write("earlier")
-        with Target("plain", user=False) as t:
-            process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-o", "o.json"],
-                                       stderr=subprocess.PIPE, text=True)
-            while "sampling" not in process.stderr.readline():
-                pass
+        with CliTarget("plain", user=False) as t:
+            process = sampling("-p", t.pid, "-o", "o.json")
             process.send_signal(signal.SIGINT)
-            while "again: discard" not in process.stderr.readline():
-                pass
+            await_text(process.stderr, "again: discard")
             process.send_signal(signal.SIGINT)  # frames are named now
             _, err = process.communicate(timeout=20)
             self.assertEqual((process.returncode, err),
                              (1, "wallspy: discarded, as asked: nothing was written\n"))
-            self.assertEqual(status(t.pid, "TracerPid"), "0")
+            assert_let_go(t.pid)
         with open("o.json", encoding="utf-8") as kept:
             self.assertEqual(kept.read(), "earlier")
         self.assertEqual(os.listdir("."), ["o.json"])
@@ -191,12 +177,8 @@ class Attached(InFolder):
         os.symlink("/dev/stdout", "o.json.gz")
         for output, more in (("o.json", {}), ("-", {"stdout": write_end}),
                              ("o.json.gz", {"stdout": write_end})):
-            with Target("plain", user=False) as t:
-                process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-r", "1000",
-                                            "-d", "0.3", "-o", output],
-                                           stderr=subprocess.PIPE, text=True, **more)
-                while "sampling" not in process.stderr.readline():
-                    pass
+            with CliTarget("plain", user=False) as t:
+                process = sampling("-p", t.pid, "-r", "1000", "-d", "0.3", "-o", output, **more)
                 if more:  # what it writes would fit into the pipe
                     fill(write_end)
                 time.sleep(1)
@@ -214,11 +196,7 @@ class Attached(InFolder):
     def test_nobody_reads_and_the_command_ends(self):
         """The first signal is the command's; it is gone when the next ones come."""
         os.mkfifo("o.json")
-        process = subprocess.Popen([programs["program"], "-d", "0.3", "-o", "o.json", "--", "sleep",
-                                    "60"],
-                                   stderr=subprocess.PIPE, text=True)
-        while "sampling" not in process.stderr.readline():
-            pass
+        process = sampling("-d", "0.3", "-o", "o.json", "--", "sleep", "60")
         time.sleep(1)
         for _ in range(3):
             self.assertIsNone(process.poll())
@@ -230,8 +208,8 @@ class Attached(InFolder):
 
     def test_fifo(self):
         os.mkfifo("o.json")
-        with Target("plain", user=False) as t:
-            process = subprocess.Popen([programs["program"], "-q", "-p", str(t.pid), "-d", "0.3",
+        with CliTarget("plain", user=False) as t:
+            process = subprocess.Popen([programs["wallspy"], "-q", "-p", str(t.pid), "-d", "0.3",
                                         "-o", "o.json"])
             time.sleep(0.6)
             with open("o.json", encoding="utf-8") as fifo:
@@ -239,7 +217,7 @@ class Attached(InFolder):
             self.assertEqual(process.wait(5), 0)
 
     def test_one_is_missing(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             pids = f"{t.pid},999999999"
             self.assertEqual(run("-p", pids, "-d", "0.2", "-o", "o.json", user=False)[0], 0)
             self.assertEqual(run("--strict", "-p", pids, "-d", "0.2", "-o", "o.json",
@@ -292,7 +270,7 @@ class Attached(InFolder):
                 process.wait()
 
     def test_no_such_thread(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             said = "no thread matches --thread nobody*"
             has = "this process has: main, second"
             code, out, text, _ = run("dump", "-p", t.pid, "--thread", "nobody*", user=False)
@@ -310,30 +288,18 @@ class Attached(InFolder):
                                  f"{t.pid} main, {t.tid} second"))
 
     def test_no_time_for_a_sample(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             code = 0
             while not code:  # a quick one is in time all the same
                 code, _, _, err = run(t.pid, "-d", "0.000001", "-o", "o.json", user=False)
             self.assertEqual(code, 6)
             self.assertIn("no sample was taken: the time was over before the first one", err)
 
-    def test_no_room_for_the_file(self):
-        with Target("plain", user=False) as t:
-            code, _, _, err = run("-p", t.pid, "-d", "0.3", "-o", "/dev/full", "-f", "folded",
-                                  user=False)
-            self.assertEqual(code, 1)
-            self.assertIn("No space left", err)
-            self.assertIn("where its time goes", err)
-
     def test_snapshot(self):
-        with Target("plain", user=False) as t:
-            process = subprocess.Popen([programs["program"], str(t.pid), "-o", "o.json"],
-                                       stderr=subprocess.PIPE, text=True)
-            while "sampling" not in process.stderr.readline():
-                pass
+        with CliTarget("plain", user=False) as t:
+            process = sampling(t.pid, "-o", "o.json")
             process.send_signal(signal.SIGUSR1)
-            while "wrote" not in process.stderr.readline():
-                pass
+            await_text(process.stderr, "wrote")
             self.expect_recording("o.snap1.json")
             self.assertFalse(os.path.exists("o.json"))
             process.send_signal(signal.SIGINT)
@@ -341,13 +307,9 @@ class Attached(InFolder):
             self.expect_recording("o.json")
 
     def test_snapshot_of_no_file(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             for name in "-", "none":
-                process = subprocess.Popen([programs["program"], "-p", str(t.pid), "-o", name],
-                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                           text=True)
-                while "sampling" not in process.stderr.readline():
-                    pass
+                process = sampling("-p", t.pid, "-o", name, stdout=subprocess.DEVNULL)
                 process.send_signal(signal.SIGUSR1)
                 time.sleep(0.5)
                 process.send_signal(signal.SIGINT)
@@ -355,7 +317,7 @@ class Attached(InFolder):
                 self.assertEqual(process.returncode, 0)
 
     def test_the_answer_alone(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             for line, wanted in (["-p", t.pid, "-d", "0.3"],
                                  0), (["--", "sh", "-c", "sleep 0.3; exit 7"], 7):
                 code, out, text, _ = run("-o", "none", *line, user=False)
@@ -366,7 +328,7 @@ class Attached(InFolder):
                 self.assertEqual(os.listdir("."), [])
 
     def test_duration_and_default_name(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             self.assertEqual(run(t.pid, "-d", "300ms", user=False)[0], 0)
             (name,) = glob.glob(f"wallspy-target-{t.pid}-*.json")
             self.expect_recording(name)
@@ -374,7 +336,7 @@ class Attached(InFolder):
     def test_default_name_where_renames_replace(self):
         """A file system may have no rename that replaces nothing, and no links either."""
         for deny in "renameat2=EINVAL", "renameat2=EINVAL,link=EPERM":
-            with Target("plain", user=False) as t:
+            with CliTarget("plain", user=False) as t:
                 code, _, text, _ = run(t.pid, "-d", "300ms", user=False, deny=deny)
                 self.assertEqual(code, 0, text)
                 (name,) = glob.glob(f"wallspy-target-{t.pid}-*.json")
@@ -404,17 +366,13 @@ class Attached(InFolder):
         self.assertEqual(run("-q", "-p", pids, "-d", "0.2", "-o", "%p.json", user=False)[:3],
                          (0, "", ""))
         for pid, rank in ranks.items():
-            with open(f"{pid}.json", encoding="utf-8") as file:
-                (process,) = json.load(file)["wallspy"]["processes"]
+            (process,) = Recording(f"{pid}.json").facts["processes"]
             self.assertEqual(process["pid"], pid)
             self.assertIn(f"RANK={rank}", process["environment"].split())
 
     def test_memory_is_bounded(self):
-        with Target("plain", user=False) as t:
-            process = subprocess.Popen([programs["program"], str(t.pid), "-o", "o.json"],
-                                       stderr=subprocess.PIPE, text=True)
-            while "sampling" not in process.stderr.readline():
-                pass
+        with CliTarget("plain", user=False) as t:
+            process = sampling(t.pid, "-o", "o.json")
             with open(f"/proc/{process.pid}/limits", encoding="utf-8") as file:
                 (line,) = [line for line in file if line.startswith("Max data size")]
             process.send_signal(signal.SIGINT)
@@ -427,12 +385,12 @@ class Attached(InFolder):
             self.assertLessEqual(int(soft), (2 << 30) + (512 << 20))
 
     def test_stdout(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             code, out, _, _ = run(t.pid, "-d", "0.2", "-o", "-", user=False)
             self.assertEqual(code, 0)
             self.assertTrue(json.loads(out)["profiles"])
             # Closed, it is not taken for what wallspy opens first.
-            line = ["sh", "-c", 'exec "$@" >&-', "sh", programs["program"], "-p", str(t.pid),
+            line = ["sh", "-c", 'exec "$@" >&-', "sh", programs["wallspy"], "-p", str(t.pid),
                     "-d", "0.2", "-o", "-"]
             done = subprocess.run(line, stderr=subprocess.PIPE, text=True, timeout=20, check=False)
             self.assertEqual(done.returncode, 1)
@@ -447,7 +405,7 @@ class Attached(InFolder):
         self.expect_recording("o.json")
 
     def test_bad_directory_comes_first(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             code, _, text, _ = run(t.pid, "-o", "no/o.json", user=False)
             self.assertEqual((code, text), (1, "wallspy: cannot write no/o.json: no/: No such file "
                                                "or directory. Make that directory, or choose "
@@ -457,8 +415,8 @@ class Attached(InFolder):
     def test_failed_rename_keeps_the_older_file(self):
         with open("o.json", "w", encoding="utf-8") as file:
             file.write("old")
-        with Target("plain", user=False) as t:
-            process = subprocess.run([programs["deny"], "rename=EROFS", programs["program"],
+        with CliTarget("plain", user=False) as t:
+            process = subprocess.run([programs["deny"], "rename=EROFS", programs["wallspy"],
                                       str(t.pid), "-d", "0.2", "-o", "o.json"],
                                      capture_output=True, text=True, check=False, timeout=30)
         self.assertEqual(process.returncode, 1)
@@ -534,12 +492,12 @@ class Launched(InFolder):
 
     def test_no_descriptor_for_signals(self):
         script = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.05; done"
-        line = [programs["deny"], "eventfd2=EPERM", programs["program"], "-o", "o.json"]
+        line = [programs["deny"], "eventfd2=EPERM", programs["wallspy"], "-o", "o.json"]
         process = subprocess.Popen([*line, "sh", "-c", script], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         self.assertEqual(process.stdout.readline(), READY)
-        while "sampling" not in process.stderr.readline():  # else it may end before a sample
-            pass
+        # else it may end before a sample
+        await_text(process.stderr, "sampling")
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=20)
         self.assertEqual(process.returncode, 5, err)
@@ -560,7 +518,7 @@ class Launched(InFolder):
     def test_signals_are_forwarded(self):
         for name in ("TERM", "HUP", "QUIT", "USR1", "USR2", "CONT", "WINCH", "INT"):
             script = f"trap 'echo {name}; exit 5' {name}; echo ready; while :; do sleep 0.05; done"
-            process = subprocess.Popen([programs["program"], "-q", "-o", "o.json", "sh", "-c",
+            process = subprocess.Popen([programs["wallspy"], "-q", "-o", "o.json", "sh", "-c",
                                         script], stdout=subprocess.PIPE, text=True)
             self.assertEqual(process.stdout.readline(), READY)
             process.send_signal(getattr(signal, "SIG" + name))
@@ -570,7 +528,7 @@ class Launched(InFolder):
     def test_signals_reach_a_stopped_command(self):
         """Also one that comes when it is stopped for a sample and the sampler does not know yet:
         where both and the test share a CPU, a third of the first signals."""
-        line = ["taskset", "-c", str(min(os.sched_getaffinity(0))), programs["program"],
+        line = ["taskset", "-c", str(min(os.sched_getaffinity(0))), programs["wallspy"],
                 "-q", "-o", "o.json", "--",
                 "sh", "-c", "trap 'exit 5' TERM; echo ready; while :; do :; done"]
         for _ in range(20):
@@ -585,7 +543,7 @@ class Launched(InFolder):
                         os.killpg(process.pid, signal.SIGKILL)
 
     def test_status_when_children_are_ignored(self):
-        ignoring = ["env", "--ignore-signal=CHLD", programs["program"], "-q", "-o", "o.json", "--"]
+        ignoring = ["env", "--ignore-signal=CHLD", programs["wallspy"], "-q", "-o", "o.json", "--"]
         for script in ("exit 7", "sleep 0.3; exit 7"):
             self.assertEqual(subprocess.run([*ignoring, "sh", "-c", script],
                                             check=False).returncode, 7)
@@ -612,7 +570,7 @@ class Terminal(InFolder):
         if pid == 0:
             os.environ["TERM"] = "xterm"
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
-            program = program or programs["program"]
+            program = program or programs["wallspy"]
             os.execvp(program, [program, *line])
         self.addCleanup(os.close, fd)
         return pid, fd
@@ -638,17 +596,17 @@ class Terminal(InFolder):
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text
 
     def test_progress_and_ctrl_c_attached(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             pid, fd = self.spawn("-p", str(t.pid), "-o", "o.json")
             self.read_until(fd, b"Ctrl-C")
             os.write(fd, b"\x03")
             code, text = self.end(pid, fd)
             self.assertEqual(code, 0, text)
             self.expect_recording("o.json")
-            self.assertEqual(status(t.pid, "TracerPid"), "0")
+            assert_let_go(t.pid)
 
     def test_progress_of_what_sleeps(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             pid, fd = self.spawn("-p", str(t.pid), "-o", "o.json", "-d", "2.2")
             code, text = self.end(pid, fd)
             self.assertEqual(code, 0, text)
@@ -659,7 +617,7 @@ class Terminal(InFolder):
             self.assertLess(float(rate), 120, text)
 
     def test_progress_is_hidden_when_asked(self):
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             pid, fd = self.spawn("-p", str(t.pid), "-o", "o.json", "-d", "1.2", "--hideprogress")
             code, text = self.end(pid, fd)
             self.assertEqual(code, 0, text)
@@ -674,8 +632,8 @@ class Terminal(InFolder):
         self.assertIn(b"your name? ", text)
 
     def test_no_progress_in_the_background(self):
-        with Target("plain", user=False) as t:
-            script = f"set -m; {programs['program']} -p {t.pid} -d 1.5 -o o.json & wait"
+        with CliTarget("plain", user=False) as t:
+            script = f"set -m; {programs['wallspy']} -p {t.pid} -d 1.5 -o o.json & wait"
             pid, fd = self.spawn("-c", script, program="bash")
             code, text = self.end(pid, fd)
             self.assertEqual(code, 0, text)
@@ -687,7 +645,7 @@ class Terminal(InFolder):
         pid, fd = pty.fork()
         if pid == 0:
             command = "trap 'echo hup >hup; exit 3' HUP; echo ready; while :; do sleep 0.1; done"
-            os.execv(programs["program"], ["wallspy", "-q", "-o", "o.json", "sh", "-c", command])
+            os.execv(programs["wallspy"], ["wallspy", "-q", "-o", "o.json", "sh", "-c", command])
         self.read_until(fd, b"ready")
         os.close(fd)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 3)
@@ -695,16 +653,15 @@ class Terminal(InFolder):
             self.assertEqual(told.read(), "hup\n")
 
     def test_ctrl_z_stops_wallspy_and_holds_nobody(self):
-        with Target("plain", user=False) as t:
-            line = f"{programs['program']} -r 1000 --max-overhead 100 -p {t.pid} -o o.json"
+        with CliTarget("plain", user=False) as t:
+            line = f"{programs['wallspy']} -r 1000 --max-overhead 100 -p {t.pid} -o o.json"
             pid, fd = self.spawn("-mc", line + 3 * "; echo is $?; read x; fg" + "; echo is $?",
                                  program="bash")
             self.read_until(fd, b"Ctrl-C")
             for _ in range(3):
                 os.write(fd, b"\x1a")
                 self.read_until(fd, b"is 148")  # stopped
-                self.assertEqual(status(t.pid, "TracerPid"), "0")
-                self.assertNotIn(status(t.pid, "State")[0], "Tt")
+                assert_let_go(t.pid)
                 os.write(fd, b"\n")
                 self.read_until(fd, b"Ctrl-C")
             os.write(fd, b"\x03")
@@ -714,12 +671,12 @@ class Terminal(InFolder):
 
     def test_ctrl_z_where_nobody_could_let_it_go_on(self):
         """As in ssh -t: there is no shell that watches jobs, and the kernel stops nobody."""
-        with Target("plain", user=False) as t:
+        with CliTarget("plain", user=False) as t:
             pid, fd = self.spawn("-p", str(t.pid), "-o", "o.json")
             self.read_until(fd, b"Ctrl-C")
             os.write(fd, b"\x1a")
             time.sleep(0.5)
-            self.assertNotEqual(status(pid, "State")[0], "T")
+            self.assertNotEqual(state(pid), "T")
             os.write(fd, b"\x03")
             code, text = self.end(pid, fd)
             self.assertEqual(code, 0, text)
@@ -727,7 +684,7 @@ class Terminal(InFolder):
 
     def test_ctrl_z_once_sampling_is_over(self):
         """The command goes on, and stops; so does wallspy, or the shell would wait for it."""
-        line = f"{programs['program']} -d 0.3 -o o.json -- sh -c 'sleep 3; exit 4'"
+        line = f"{programs['wallspy']} -d 0.3 -o o.json -- sh -c 'sleep 3; exit 4'"
         pid, fd = self.spawn("-mc", f"{line}; echo is $?; fg; echo is $?", program="bash")
         self.read_until(fd, b"wrote")
         time.sleep(0.2)
@@ -760,4 +717,4 @@ class Terminal(InFolder):
 
 
 if __name__ == "__main__":
-    main(__doc__)
+    main(__doc__, "wallspy", "deny", "target")

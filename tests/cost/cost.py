@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from support.targets import Target
+
 # Of "rep movsb", which large copies use now and then, callgrind counts each byte.  meson has malloc
 # fill what it gives and takes.
 ENVIRONMENT = {**os.environ, "GLIBC_TUNABLES": "glibc.cpu.x86_rep_movsb_threshold=1000000000",
@@ -54,18 +56,13 @@ def too_much(printed, cost, a_lookup, wanted):
 def main():
     rows = [line.split() for line in pathlib.Path(reference).read_text().splitlines()]
     wanted = [map(float, ratios) for since, *ratios in rows if number(since) <= number(version)][-1]
-    with tempfile.TemporaryDirectory() as folder, \
-            subprocess.Popen([python, target], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            # valgrind 3.19 gives up on clang 14's DWARF.
-            subprocess.run(["strip", "-g", "-o", f"{folder}/program", program], check=True)
-            assert process.stdout.readline() == "ready\n"
-            snapshot = f"{folder}/snapshot"
-            subprocess.run([program, "capture", str(process.pid), snapshot], check=True)
-            counts = [instructions(folder, "measured_stack", how, str(process.pid), snapshot)
-                      for how in ("stack", "again")]
-        finally:
-            process.kill()
+    with tempfile.TemporaryDirectory() as folder, Target([python, target], "ready") as process:
+        # valgrind 3.19 gives up on clang 14's DWARF.
+        subprocess.run(["strip", "-g", "-o", f"{folder}/program", program], check=True)
+        snapshot = f"{folder}/snapshot"
+        subprocess.run([program, "capture", str(process.pid), snapshot], check=True)
+        counts = [instructions(folder, "measured_stack", how, str(process.pid), snapshot)
+                  for how in ("stack", "again")]
         (lookups,), unit = instructions(folder, "measured_lookup", "lookup")
     return any([too_much(*count, unit / lookups, most) for count, most in zip(counts, wanted)])
 

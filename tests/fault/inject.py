@@ -5,14 +5,13 @@ strace makes them fail, in wallspy's threads alone: a target that wallspy attach
 it, one that it launches is let go at its execve, so -f follows nobody else.  strace's log, which
 names the thread of every call that failed, is the proof.
 
-usage: inject.py PROGRAM TARGETS [unittest's arguments]
+usage: inject.py WALLSPY TARGETS [unittest's arguments]
 """
 import collections
 import functools
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import subprocess
@@ -22,7 +21,12 @@ import unittest
 
 import noticed
 import trial
-from trial import harness
+from support.outcome import main
+from support.processes import threads, wait_until
+from support.programs import is_sanitized, programs
+from support.targets import CountingTarget, HarmTarget, parse_counts
+from support.unharmed import assert_unharmed
+from support.wallspy import Wallspy
 
 ERRORS = {
     "ptrace": ("EPERM", "ESRCH", "EIO", "ENOMEM"),
@@ -71,13 +75,13 @@ class Point:
         return f"{self.command}: {self.call}={self.error} when={self.when}"
 
     def arguments(self, pid, output):
-        wallspy = [harness.programs["wallspy"]]
+        wallspy = [programs["wallspy"]]
         record = ["-r", "500", "--max-overhead", "100", "-o", output]
         if self.command == "record":
             seconds = LONG_S if self.lasts and self.call in HOLDS else RECORD_S
             return [*wallspy, "record", "-p", str(pid), "-d", str(seconds), *record]
         if self.command == "launch":
-            work = os.path.join(harness.programs["targets"], "work")
+            work = os.path.join(programs["targets"], "work")
             # A thread that nothing lets go is held for up to 0.25 s: it has to get something done
             # all the same.
             ms = 4 * COMMAND_MS if self.lasts and self.call in HOLDS else COMMAND_MS
@@ -93,7 +97,7 @@ def loading_calls():
     """How often the dynamic linker makes each call before main(): what it does if they fail is not
     wallspy's to decide (an mmap that fails in its first steps ends it by SIGSEGV)."""
     done = subprocess.run(["strace", "-qq", "-o", "/dev/stdout", "-e", "trace=" + ",".join(ERRORS),
-                           harness.programs["wallspy"], "--version"], capture_output=True,
+                           programs["wallspy"], "--version"], capture_output=True,
                           text=True, check=True)
     calls = re.findall(r"^(\w+)\(", done.stdout.split('write(1, "wallspy')[0], re.M)
     return collections.Counter(calls)
@@ -120,7 +124,7 @@ class Injector(trial.Trials):
         """The calls that failed, none of them another's."""
         text = pathlib.Path(log).read_text()
         found = INJECTED.findall(text)
-        others = set(map(int, (tid for tid, _ in found))) & set(harness.threads(self.target.pid))
+        others = set(map(int, (tid for tid, _ in found))) & set(threads(self.target.pid))
         self.check.assertFalse(others, "strace hit the target")
         return len(found)
 
@@ -136,9 +140,9 @@ class Injector(trial.Trials):
             self.check.assertIn(code, {1, 126, 127}, "exit code, nothing was started")
             return
         # Who cannot wait for it ends before it does.
-        harness.wait_until(lambda: printed.read_text().count("\n") == 2,
+        wait_until(lambda: printed.read_text().count("\n") == 2,
                            what="the command does not end")
-        answer = harness.Target.parse(printed.read_text().splitlines()[-1])
+        answer = parse_counts(printed.read_text().splitlines()[-1])
         self.check.assertGreater(answer["rounds"], 0)
         self.check.assertEqual(answer["wrong"], 0)
         # Out of memory ends wallspy at once; who cannot wait for it does not know how it ended.
@@ -229,7 +233,7 @@ def quick_points(commands, turn=0):
     of these); the errors and the kinds of dump by TURN."""
     for command in commands:
         for i, call in enumerate(COMMANDS[command]):
-            if call == "mmap" and harness.is_sanitized():  # its allocator gives up
+            if call == "mmap" and is_sanitized():  # its allocator gives up
                 continue
             errors = ERRORS[call]
             whens = [(1, False), (7, False), (15, True)]
@@ -254,8 +258,8 @@ def random_points(source):
 
 def start_target(kind):
     if kind == "python":
-        return harness.Target.running([sys.executable, "-c", trial.PYTHON])
-    return harness.Target(*kind.split())
+        return CountingTarget([sys.executable, "-c", trial.PYTHON])
+    return HarmTarget(*kind.split())
 
 
 @unittest.skipUnless(shutil.which("strace"), "no strace")
@@ -283,13 +287,13 @@ class Inject(unittest.TestCase):
         """As the kernel does it if another ends while it lists them.  They have not ended."""
         empty = ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null",
                  "-e", "trace=getdents64", "-e", "inject=getdents64:retval=0:when=7+3")
-        with harness.Target("work", "sums", 3) as target:
-            with harness.Wallspy(target.pid, "-d", "1.5", rate=100, prefix=empty) as wallspy:
+        with HarmTarget("work", "sums", 3) as target:
+            with Wallspy(target.pid, "-d", "1.5", rate=100, prefix=empty) as wallspy:
                 profile = wallspy.ends(trial.ENDS_WITHIN_S)
-            tids = [thread["tid"] for thread in profile.counts["threads"]]
-            self.assertGreater(profile.counts["ticks"], 100)  # nor has the process
-            self.assertEqual(sorted(tids), sorted(harness.threads(target.pid)))
-            harness.HarmTest().assert_unharmed(target)
+            tids = [thread["tid"] for thread in profile.facts["threads"]]
+            self.assertGreater(profile.facts["ticks"], 100)  # nor has the process
+            self.assertEqual(sorted(tids), sorted(threads(target.pid)))
+            assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
 
     def test_requests_that_come_late(self):
@@ -298,13 +302,11 @@ class Inject(unittest.TestCase):
         # Of the four calls of each second stop the first.
         late = ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", "trace=ptrace",
                 "-e", "inject=ptrace:delay_enter=295000:when=1+8")
-        with harness.Target("faults", "ahead", 300) as target:
-            if target.first == "skip":
-                self.skipTest("FUSE is not to be had here")
-            with harness.Wallspy(target.pid, "-d", "4", rate=100, ready=False,
+        with HarmTarget("faults", "ahead", 300) as target:
+            with Wallspy(target.pid, "-d", "4", rate=100, ready=False,
                                  prefix=late) as wallspy:
                 profile = wallspy.ends(trial.ENDS_WITHIN_S)
-            harness.HarmTest().assert_unharmed(target)
+            assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
         (rows,) = (rows for name, rows in profile.walls().items() if "waiter" in name)
         # 0 to 0.3; 2.0 to 2.2 where it was missed.
@@ -315,4 +317,4 @@ class Inject(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

@@ -1,8 +1,8 @@
-"""wallspy killed, asked to end, and stopped for a second, at random instants from its start on,
-while the target computes: right results, no pause longer than that second, and files that are
-whole.
+"""wallspy killed, asked to end in each way, and stopped for a second, at random instants from its
+start on, while the target computes: right results, no pause longer than that second, and files that
+are whole.
 
-usage: kills.py PROGRAM TARGETS [unittest's arguments]
+usage: kills.py WALLSPY TARGETS [unittest's arguments]
 """
 import os
 import pathlib
@@ -12,9 +12,15 @@ import time
 import unittest
 
 import trial
-from trial import harness
+from support.chance import SEED
+from support.outcome import main
+from support.processes import status, wait_until
+from support.recording import Recording
+from support.targets import HarmTarget
+from support.wallspy import Wallspy
 
 STOPPED_S = 1
+SOME_TICKS = 10  # until then a busy machine may have shown no thread that computes
 
 
 def noise_s():
@@ -24,7 +30,7 @@ def noise_s():
 
 def catches(pid, number):
     """Has it got so far as to handle the signal?"""
-    return int(harness.status(pid, "SigCgt"), 16) >> (number - 1) & 1
+    return int(status(pid, "SigCgt"), 16) >> (number - 1) & 1
 
 
 class Killer(trial.Trials):
@@ -35,12 +41,12 @@ class Killer(trial.Trials):
         self.random = source
         self.stopped_s = 0  # the longest time for which wallspy was stopped
         self.beyond_s = 0  # by how much the target's longest pause was longer, at most
-        self.figures = {"SIGKILL": 0, "SIGTERM": 0, "SIGINT": 0, "SIGSTOP": 0, "files written": 0,
-                        "before the first sample": 0}
+        self.figures = {"SIGKILL": 0, "SIGTERM": 0, "SIGINT": 0, "SIGHUP": 0, "SIGSTOP": 0,
+                        "files written": 0, "before the first sample": 0}
 
     def begin(self):
         """wallspy, some time after its start."""
-        wallspy = harness.Wallspy(self.target.pid, ready=False)
+        wallspy = Wallspy(self.target.pid, ready=False)
         pathlib.Path(wallspy.output).write_text(trial.OLDER)
         time.sleep(self.random.uniform(0, 0.25))
         return wallspy
@@ -48,18 +54,25 @@ class Killer(trial.Trials):
     def kill(self, wallspy):
         wallspy.process.kill()
         wallspy.process.wait()
-        profile = trial.output_of(wallspy.output)
-        self.check.assertIsNone(profile, "output of a killed run")
+        self.check.assertEqual(pathlib.Path(wallspy.output).read_text(), trial.OLDER,
+                               "output of a killed run")
 
     def ask(self, wallspy, number):
         """Once it handles the signal, that leaves a whole file, unless nothing was sampled yet."""
-        harness.wait_until(lambda: catches(wallspy.process.pid, number), what="handles no signals")
+        wait_until(lambda: catches(wallspy.process.pid, number), what="handles no signals")
         wallspy.process.send_signal(number)
         code = trial.await_end(wallspy.process)
         self.check.assertIn(code, (0, 6), wallspy.text())
         trial.output_of(wallspy.output, must_exist=code == 0)
+        if code == 0:
+            self.judge(Recording(wallspy.output), wallspy.text())
         self.check.assertEqual(trial.leftovers(wallspy.folder.name, "log", "out.json"), [])
         self.figures["before the first sample" if code else "files written"] += 1
+
+    def judge(self, recording, said):
+        if recording.facts["ticks"] >= SOME_TICKS:
+            self.check.assertIn("stopping, writing", said)
+            self.check.assertGreater(recording.seconds("compute"), 0, recording)
 
     def pause(self, wallspy):
         longest_s = self.longest_pause_s()
@@ -93,8 +106,8 @@ class Killer(trial.Trials):
 
 class Kills(unittest.TestCase):
     def run_some(self, number, n):
-        with harness.Target("work", "sums", 3) as target:
-            killer = Killer(target, random.Random(harness.SEED))
+        with HarmTarget("work", "sums", 3) as target:
+            killer = Killer(target, random.Random(SEED))
             for _ in range(n):
                 killer.trial(number)
             print(killer.figures, f"longest pause {killer.longest_pause_s():.3f} s, "
@@ -102,17 +115,20 @@ class Kills(unittest.TestCase):
             self.assertEqual(target.finish()["wrong"], 0)
 
     def test_killed(self):
-        self.run_some(signal.SIGKILL, 8)
+        self.run_some(signal.SIGKILL, 20)
 
     def test_asked_to_end(self):
-        self.run_some(signal.SIGTERM, 4)
+        self.run_some(signal.SIGTERM, 6)
+
+    def test_hung_up(self):
+        self.run_some(signal.SIGHUP, 6)
 
     def test_interrupted(self):
-        self.run_some(signal.SIGINT, 6)
+        self.run_some(signal.SIGINT, 8)
 
     def test_stopped(self):
         self.run_some(signal.SIGSTOP, 3)
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

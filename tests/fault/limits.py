@@ -1,24 +1,24 @@
 """Too little of something: disk, descriptors, memory, file size, permissions, standard streams.
 wallspy says so, or copes; the target goes on, an older file stays as it was.
 
-usage: limits.py PROGRAM TARGETS [unittest's arguments]
+usage: limits.py WALLSPY TARGETS [unittest's arguments]
 """
 import contextlib
-import json
 import os
 import pathlib
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
 import trial
-from trial import harness
+from support.outcome import main
+from support.processes import wait_until
+from support.programs import AS_USER, IS_ROOT, PLAIN_USER, is_sanitized, programs
+from support.targets import HarmTarget
+from support.wallspy import Wallspy
 
 RECORD = ("record", "-r", "500", "-d", "0.3", "--max-overhead", "100", "-p")
-IS_ROOT = os.geteuid() == 0
-NOBODY = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups")
 
 
 class Limits(trial.Trials):
@@ -30,7 +30,7 @@ class Limits(trial.Trials):
 
     def run(self, *command, prefix=(), output=None, codes=(0, 1), **how):
         """Its exit code and what it said on stderr."""
-        line = [*prefix, harness.programs["wallspy"], *map(str, command)]
+        line = [*prefix, programs["wallspy"], *map(str, command)]
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
                    "stderr": subprocess.PIPE, **how}
         with subprocess.Popen(line, text=True, **streams) as process:
@@ -90,12 +90,13 @@ def can_mount():
 
 class TooLittle(unittest.TestCase):
     def setUp(self):
-        self.target = harness.Target("work", "sums", 2)
-        self.addCleanup(self.target.__exit__)
+        self.target = HarmTarget("work", "sums", 2)
+        self.addCleanup(self.target.end)
         self.limits = Limits(self.target)
         self.pid = self.target.pid
 
     def test_full_device(self):
+        """A recording's answer is given all the same."""
         for command, what in (((*RECORD, self.pid, "-f", "folded", "-o", "/dev/full"), "/dev/full"),
                               (("dump", "-p", self.pid), "the dump"),
                               (("dump", "--json", "-p", self.pid), "the dump")):
@@ -103,6 +104,7 @@ class TooLittle(unittest.TestCase):
                 code, text = self.limits.run(*command, stdout=full)
             self.assertEqual(code, 1)
             self.assertIn(f"wallspy: cannot write {what}: No space left on device", text)
+            self.assertEqual("where its time goes" in text, command[0] == "record")
 
     def test_messages_lost(self):
         with open("/dev/full", "wb") as full:
@@ -139,7 +141,7 @@ class TooLittle(unittest.TestCase):
         self.assertEqual(codes[-1], 0)
 
     def test_memory(self):
-        if harness.is_sanitized():
+        if is_sanitized():
             self.skipTest("a sanitizer reserves terabytes")
         # What the dynamic linker cannot load is 127; below that the kernel starts no program.
         # libdw does not expect to run out of memory: it may end by an assertion, or worse.
@@ -149,19 +151,18 @@ class TooLittle(unittest.TestCase):
         self.assertEqual(codes[-1], 0)
 
     def test_unwritable(self):
-        user = NOBODY if IS_ROOT else ()
-        with harness.Target("work", "sums", 1, as_user="nobody" if IS_ROOT else None) as target, \
+        with HarmTarget("work", "sums", 1, as_user=PLAIN_USER) as target, \
                 tempfile.TemporaryDirectory() as folder:
             limits = Limits(target)
             os.chmod(folder, 0o555)
-            code, text = limits.run(*RECORD, target.pid, "-o", f"{folder}/out.json", prefix=user)
+            code, text = limits.run(*RECORD, target.pid, "-o", f"{folder}/out.json", prefix=AS_USER)
         self.assertEqual(code, 1)
         self.assertIn("Permission denied", text)
         self.assertNotIn("sampling", text)
 
     def test_folder_goes_away(self):
         folder = tempfile.mkdtemp()
-        with harness.Wallspy(self.pid) as wallspy:
+        with Wallspy(self.pid) as wallspy:
             os.rename(wallspy.folder.name, folder)
             wallspy.process.send_signal(signal.SIGINT)
             self.assertEqual(trial.await_end(wallspy.process), 1)
@@ -174,8 +175,8 @@ class TooLittle(unittest.TestCase):
 @unittest.skipUnless(IS_ROOT and can_mount(), "may not mount")
 class Disks(unittest.TestCase):
     def setUp(self):
-        self.target = harness.Target("work", "sums", 2)
-        self.addCleanup(self.target.__exit__)
+        self.target = HarmTarget("work", "sums", 2)
+        self.addCleanup(self.target.end)
         self.limits = Limits(self.target)
 
     def test_full(self):
@@ -202,9 +203,9 @@ class Disks(unittest.TestCase):
             output = os.path.join(folder, "out.json")
             filler = pathlib.Path(folder, "filler")
             filler.write_bytes(b"x" * (1 << 20))
-            with harness.Wallspy(self.target.pid, "-o", output) as wallspy:
+            with Wallspy(self.target.pid, "-o", output) as wallspy:
                 wallspy.process.send_signal(signal.SIGUSR1)
-                harness.wait_until(lambda: "No space left" in wallspy.text())
+                wait_until(lambda: "No space left" in wallspy.text())
                 filler.unlink()
                 wallspy.process.send_signal(signal.SIGINT)
                 self.assertEqual(trial.await_end(wallspy.process), 0)
@@ -220,4 +221,4 @@ class Disks(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

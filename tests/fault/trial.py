@@ -6,10 +6,11 @@ The targets are those of tests/harm.
 import json
 import os
 import pathlib
-import sys
+import subprocess
+import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harm"))
-import harness  # noqa: E402
+from support.processes import system_call, threads
+from support.unharmed import assert_goes_on
 
 # LeakSanitizer uses ptrace(2) and file descriptors, which are what is short here.
 os.environ["LSAN_OPTIONS"] = "detect_leaks=0"
@@ -53,17 +54,10 @@ class Trials:
 
     def __init__(self, target):
         self.target = target
-        self.check = harness.HarmTest()
+        self.check = unittest.TestCase()
 
     def assert_goes_on(self):
-        """Its threads run on at once, with right results."""
-        self.check.assert_unharmed(self.target)
-        before = self.target.counts()["rounds"]
-        harness.wait_until(lambda: self.target.counts()["rounds"] > before + 3,
-                           what="the target stands still")
-        counts = self.target.counts()
-        self.check.assertEqual(counts["wrong"], 0)
-        self.check.assertEqual(counts.get("eintr", 0), 0)
+        assert_goes_on(self.target)
 
     def longest_pause_s(self):
         return self.target.counts().get("pause_us", 0) / 1e6
@@ -91,7 +85,6 @@ def await_end(process, seconds=ENDS_WITHIN_S):
     """Its exit code.  A hang is reported with where it hangs."""
     try:
         return process.wait(seconds)
-    except harness.subprocess.TimeoutExpired:
-        where = [pathlib.Path(f"/proc/{process.pid}/task/{tid}/syscall").read_text().strip()
-                 for tid in harness.threads(process.pid)]
+    except subprocess.TimeoutExpired:
+        where = [system_call(process.pid, tid) for tid in threads(process.pid)]
         raise Failure(f"wallspy {process.pid} does not end; its threads are in {where}") from None

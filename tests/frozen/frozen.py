@@ -19,11 +19,16 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
-SKIPPED = 77
+from support.chance import SEED
+from support.cpu import running
+from support.outcome import Skipped, end_with
+from support.processes import state, system_call, threads, wait_until
+from support.targets import Target
+from support.wallspy import call, dump_json
+
 PACKAGES = pathlib.Path(__file__).resolve().parent / "packages"
 # what programs import, if not what they are called
 MODULES = {"cython": "cythonized", "pybind11": "bound"}
@@ -37,40 +42,33 @@ PYSTACK_THREAD = re.compile(r"Traceback for thread (\d+)")
 
 def stopped(pid, tid):
     try:
-        stat = pathlib.Path(f"/proc/{pid}/task/{tid}/stat").read_text()
+        return state(pid, tid) == "T"
     except OSError:  # it ended
         return True
-    return stat.rpartition(")")[2].split()[0] == "T"
-
-
-def tasks(pid):
-    return sorted(int(task.name) for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
 
 
 def freeze(pid):
     os.kill(pid, signal.SIGSTOP)
-    while not all(stopped(pid, tid) for tid in tasks(pid)):
-        time.sleep(0.001)
+    wait_until(lambda: all(stopped(pid, tid) for tid in threads(pid)))
 
 
 def registers(pid):
     """Of each thread its system call, stack pointer and pc: they show whether it has moved."""
-    return {tid: pathlib.Path(f"/proc/{pid}/task/{tid}/syscall").read_text() for tid in tasks(pid)}
+    return {tid: system_call(pid, tid) for tid in threads(pid)}
 
 
 # ---- what each tool sees: {tid: [frame, …]}, innermost first ----
 
 def run(*command, **options):
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300,
-                          check=False, **options)
-    if done.returncode != 0:
-        raise RuntimeError(f"{command} failed: {done.stderr}")
-    return done.stdout
+    ran = call(command, timeout=300, **options)
+    if ran.code != 0:
+        raise RuntimeError(f"{command} failed: {ran.stderr}")
+    return ran.stdout
 
 
 def wallspy(program, pid, *options):
     """Its process: the version of Python, and the threads."""
-    return json.loads(run(program, "dump", "--json", *options, "-p", pid))["processes"][0]
+    return dump_json(program, pid, *options, timeout=300)["processes"][0]
 
 
 def wallspy_native(program, pid):
@@ -316,7 +314,7 @@ def parse():
     parser.add_argument("wallspy")
     parser.add_argument("gdb_script")
     parser.add_argument("-n", type=int, default=20, dest="instants")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--packages", action="store_true")
     parser.add_argument("--whole")
     parser.add_argument("command", nargs=argparse.REMAINDER)
@@ -327,21 +325,16 @@ def watch(args, command, chance):
     """Freezes COMMAND at some instants.  Returns the counts, which it prints, and the peers that
     saw nothing."""
     comparison = Comparison(args)
-    output = subprocess.PIPE if args.packages else subprocess.DEVNULL
-    with subprocess.Popen(command, stdout=output, text=True) as target:
-        try:
-            if args.packages:
-                assert target.stdout.readline() == "running\n"
-            else:
-                time.sleep(STARTED_SECONDS)
-            done = 0
-            while done < args.instants:
-                time.sleep(chance.random() * LONGEST_RUN_SECONDS)
-                freeze(target.pid)
-                done += comparison.at_instant(target.pid)
-                os.kill(target.pid, signal.SIGCONT)
-        finally:
-            target.kill()
+    with Target(command, "running") if args.packages else \
+            running(command, stdout=subprocess.DEVNULL) as target:
+        if not args.packages:
+            time.sleep(STARTED_SECONDS)
+        done = 0
+        while done < args.instants:
+            time.sleep(chance.random() * LONGEST_RUN_SECONDS)
+            freeze(target.pid)
+            done += comparison.at_instant(target.pid)
+            os.kill(target.pid, signal.SIGCONT)
     comparison.gdb.close()
     for what, n in comparison.counts.items():
         print(f"{n:6} {what}")
@@ -375,20 +368,18 @@ def watch_packages(args, chance, python, *names):
 def main():
     args = parse()
     if not shutil.which("gdb"):
-        print("gdb is not installed")
-        return SKIPPED
-    print(f"seed {args.seed}")
+        raise Skipped("gdb is not installed")
+    print(f"WALLSPY_SEED={args.seed}")
     chance = random.Random(args.seed)
     if args.packages:
-        return 0 if watch_packages(args, chance, *args.command) else 1
+        return watch_packages(args, chance, *args.command)
     comparison, unseen = watch(args, args.command, chance)
     if comparison.counts["unexplained differences"] or unseen:
-        return 1
+        return False
     if comparison.counts["Python frames"] and comparison.missing():
-        print("not installed:", *comparison.missing())
-        return SKIPPED
-    return 0
+        raise Skipped("not installed: " + " ".join(comparison.missing()))
+    return True
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

@@ -8,7 +8,7 @@
  *   above asleep       the same, and the thread sleeps
  *                      (a number behind it: its exit status)
  * With "signal" behind it the thread does so in a handler on an alternate stack.
- * Prints "skip" where that is not to be had. */
+ * Skips where that is not to be had. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -189,10 +189,8 @@ int main(int argc, char **argv)
     bool has_hole = is_asleep || strcmp(argv[1], "hole") == 0;
     if (has_hole)
         memset(stack, 1, STACK_BYTES);
-    if (has_hole ? !map_userfaultfd(stack, STACK_BYTES) : !map_above(argv[1])) {
-        (void)printf("skip\n");
-        return 0;
-    }
+    if (has_hole ? !map_userfaultfd(stack, STACK_BYTES) : !map_above(argv[1]))
+        return skip(has_hole ? "userfaultfd" : argv[1]);
     start_on(stack, argc > 2 && !has_hole, has_hole);
     answer(counts);
     _exit(has_hole && argc > 2 ? atoi(argv[2]) : 0);

@@ -5,16 +5,20 @@ import subprocess
 import tempfile
 import time
 
-import harness
+from support.outcome import main
+from support.processes import wait_until
+from support.programs import programs
+from support.recording import Recording
+from support.targets import HarmTarget, skip_if_said
+from support.unharmed import HarmTest
+from support.wallspy import Wallspy, dump_text, succeed
 
 
-class Above(harness.HarmTest):
+class Above(HarmTest):
     def record(self, *kind, options=(), environment=None):
         """The profile of 1.5 s, and what the target counted."""
-        with harness.Target("above", *kind) as target:
-            if target.first == "skip":
-                self.skipTest(f"{kind[0]} is not to be had here")
-            with harness.Wallspy(target.pid, *options, rate=100,
+        with HarmTarget("above", *kind) as target:
+            with Wallspy(target.pid, *options, rate=100,
                                  environment=environment) as wallspy:
                 before = target.counts()["done"]
                 time.sleep(1.5)
@@ -27,7 +31,7 @@ class Above(harness.HarmTest):
         self.assertGreater(done, 50, profile)
         self.assertEqual(counts["faults"], 0)
         self.assertEqual(counts["blocks"], 0)
-        self.assertLess(profile.counts["held_max_ns"], 50e6)
+        self.assertLess(profile.facts["held_max_ns"], 50e6)
         return profile
 
     def assert_whole(self, profile, name):
@@ -56,23 +60,17 @@ class Above(harness.HarmTest):
         profile = self.record("userfaultfd", environment={"WALLSPY_NO_PROCMAP_QUERY": "1"})
         self.assert_whole(profile, "work_main")
 
-    def dump(self, pid, *options):
-        return subprocess.run([harness.programs["wallspy"], "dump", "-p", str(pid), *options],
-                              check=True, capture_output=True, text=True, timeout=20).stdout
-
     def test_dump(self):
         """Once, in a hold of its own, it reads much more."""
-        with harness.Target("above", "userfaultfd") as target:
-            if target.first == "skip":
-                self.skipTest("userfaultfd is not to be had here")
+        with HarmTarget("above", "userfaultfd") as target:
             for option in (), ("--freeze",), ("--no-stop",):
-                self.assertIn("worker", self.dump(target.pid, *option))
-            self.assertIn("work_main", self.dump(target.pid))
+                self.assertIn("worker", dump_text(programs["wallspy"], target.pid, *option))
+            self.assertIn("work_main", dump_text(programs["wallspy"], target.pid))
             self.assert_unharmed(target)
             self.assertEqual(target.finish()["faults"], 0)
 
 
-class Watchdog(harness.HarmTest):
+class Watchdog(HarmTest):
     """A page of the stack itself does not come: the hold ends, and the recording is written."""
     SAYS = "sampling ended: a thread was held for 0.25 s"
 
@@ -84,54 +82,45 @@ class Watchdog(harness.HarmTest):
         self.assert_unharmed(target)
 
     def test_record(self):
-        with harness.Target("above", "hole") as target:
-            if target.first == "skip":
-                self.skipTest("userfaultfd is not to be had here")
-            with harness.Wallspy(target.pid, rate=100, ready=False) as wallspy:
+        with HarmTarget("above", "hole") as target:
+            with Wallspy(target.pid, rate=100, ready=False) as wallspy:
                 profile = wallspy.ends(10)
                 self.assertIn(self.SAYS, " ".join(wallspy.text().split()))
-            self.assertEqual(profile.counts["stuck"], 1)
+            self.assertEqual(profile.facts["stuck"], 1)
             self.assertGreater(profile.seconds("read pipe"), 0.1)  # of the main thread
             self.assert_let_go(target)
 
     def test_dump(self):
-        with harness.Target("above", "hole") as target:
-            if target.first == "skip":
-                self.skipTest("userfaultfd is not to be had here")
-            line = [harness.programs["wallspy"], "dump", "-p", str(target.pid)]
-            dumped = subprocess.run(line, capture_output=True, text=True, timeout=10, check=True)
+        with HarmTarget("above", "hole") as target:
+            dumped = succeed([programs["wallspy"], "dump", "-p", target.pid], timeout=10)
             self.assertIn(self.SAYS, " ".join(dumped.stderr.split()))
             self.assertIn("main", dumped.stdout)
             self.assert_let_go(target)
 
     def test_nobody_is_held(self):
         """The thread sleeps, and is read without a stop."""
-        with harness.Target("above", "asleep") as target:
-            if target.first == "skip":
-                self.skipTest("userfaultfd is not to be had here")
+        with HarmTarget("above", "asleep") as target:
             for line in ["record", "-d", "1", "-f", "folded", "-o", "/dev/null"], ["dump"]:
-                done = subprocess.run([harness.programs["wallspy"], *line, "-p", str(target.pid)],
-                                      capture_output=True, text=True, timeout=15, check=True)
+                done = succeed([programs["wallspy"], *line, "-p", target.pid], timeout=15)
                 self.assertIn("sampling ended: memory of a process", " ".join(done.stderr.split()))
             self.assert_unharmed(target)
 
     def test_launched(self):
         """Who waits for wallspy waits for the command, and gets its status."""
-        target = os.path.join(harness.programs["targets"], "above")
+        target = os.path.join(programs["targets"], "above")
         with tempfile.TemporaryDirectory() as folder:
             output = os.path.join(folder, "out.json")
-            line = [harness.programs["wallspy"], "record", "-o", output, "--", target, "hole", "7"]
+            line = [programs["wallspy"], "record", "-o", output, "--", target, "hole", "7"]
             with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True) as wallspy:
-                if wallspy.stdout.readline() == "skip\n":
-                    self.skipTest("userfaultfd is not to be had here")
-                harness.wait_until(lambda: os.path.exists(output))
+                skip_if_said(wallspy.stdout.readline().strip())
+                wait_until(lambda: os.path.exists(output))
                 self.assertIsNone(wallspy.poll())
                 _, said = wallspy.communicate(timeout=10)
             self.assertEqual(wallspy.returncode, 7)
             self.assertIn(self.SAYS, " ".join(said.split()))
-            harness.Profile(output)
+            Recording(output)
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

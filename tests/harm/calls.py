@@ -7,7 +7,11 @@ import dataclasses
 import itertools
 import time
 
-import harness
+from support.outcome import main
+from support.recording import Recording
+from support.targets import HarmTarget
+from support.unharmed import HarmTest, assert_unharmed
+from support.wallspy import Wallspy
 
 GROUPS = ("repaired", "restarted", "cut")
 HOWS = ("race", "blocked")
@@ -22,7 +26,7 @@ class Compared:
     """What befell the calls of a program that was sampled, and of one beside it that was not."""
     sampled: dict
     alone: dict
-    profile: harness.Profile
+    profile: Recording
     late_max_us: tuple
 
     def calls(self):
@@ -48,30 +52,30 @@ class Compared:
         return self.late_us(self.sampled, share), self.late_us(self.alone, share)
 
     def longest_repair_s(self):
-        return self.profile.counts["repair_max_ns"] / 1e9
+        return self.profile.facts["repair_max_ns"] / 1e9
 
 
 def compare(group, how, seconds):
     """Makes the calls of GROUP for SECONDS."""
-    with harness.Target("calls", group, how) as alone, \
-            harness.Target("calls", group, how) as target, harness.Wallspy(target.pid) as wallspy:
+    with HarmTarget("calls", group, how) as alone, \
+            HarmTarget("calls", group, how) as target, Wallspy(target.pid) as wallspy:
         programs = (target, alone)
         before = [program.counts() for program in programs]
         time.sleep(seconds)
         after = [program.counts() for program in programs]
         profile = wallspy.stop()
-        harness.HarmTest().assert_unharmed(target)
+        assert_unharmed(target)
         for program in programs:
             program.finish()
     sampled, beside = ({k: n - b[k] for k, n in a.items()} for a, b in zip(after, before))
     return Compared(sampled, beside, profile, tuple(a["late_max_us"] for a in after))
 
 
-class Calls(harness.HarmTest):
+class Calls(HarmTest):
     def assert_unseen(self, compared):
         """No call failed, gave up early or was late for our sake, and all go on."""
         self.assertEqual(compared.troubled(compared.sampled), {}, compared)
-        self.assertEqual(compared.profile.counts["perturbed_calls"], 0)
+        self.assertEqual(compared.profile.facts["perturbed_calls"], 0)
         for name, n in compared.calls().items():
             self.assertGreater(n, 3, name)
         sampled_us, alone_us = compared.late_max_us
@@ -82,7 +86,7 @@ class Calls(harness.HarmTest):
         compared = compare("repaired", "race", 4)
         self.assert_unseen(compared)
         # Else nothing was tried: stops did meet calls that they would have interrupted.
-        self.assertGreater(compared.profile.counts["repaired_calls"], 0)
+        self.assertGreater(compared.profile.facts["repaired_calls"], 0)
 
     def test_repaired_blocked(self):
         self.assert_unseen(compare("repaired", "blocked", 1))
@@ -96,8 +100,8 @@ class Calls(harness.HarmTest):
     def assert_counted(self, compared):
         """What is cut short where that cannot be helped is counted, as far as it can be told."""
         troubled = compared.troubled(compared.sampled, "pipe_writev")
-        self.assertLessEqual(sum(troubled.values()), compared.profile.counts["cut_calls"] +
-                             compared.profile.counts["perturbed_calls"], compared)
+        self.assertLessEqual(sum(troubled.values()), compared.profile.facts["cut_calls"] +
+                             compared.profile.facts["perturbed_calls"], compared)
         for name, n in compared.calls().items():
             self.assertGreater(n, compared.sampled[f"{name}.bad"], name)
 
@@ -116,10 +120,8 @@ class Calls(harness.HarmTest):
 
     def progress(self, kind):
         """How many calls were done in 2 s, what wallspy counted, and what the program saw."""
-        with harness.Target("long_calls", kind) as target:
-            if target.first == "skip":
-                self.skipTest("this call is not to be had here")
-            with harness.Wallspy(target.pid) as wallspy:
+        with HarmTarget("long_calls", kind) as target:
+            with Wallspy(target.pid) as wallspy:
                 before = target.counts()["done"]
                 time.sleep(2)
                 done = target.counts()["done"] - before
@@ -133,7 +135,7 @@ class Calls(harness.HarmTest):
                 done, profile, counts = self.progress(kind)
                 self.assertGreater(done, 20)
                 self.assertEqual((counts["eintr"], counts["wrong"]), (0, 0))
-                self.assertEqual(profile.counts["perturbed_calls"], 0)
+                self.assertEqual(profile.facts["perturbed_calls"], 0)
 
     def test_long_running_calls(self):
         """Those that start anew when interrupted (fallocate on some kernels) would never be done at
@@ -143,10 +145,10 @@ class Calls(harness.HarmTest):
             with self.subTest(kind=kind):
                 done, profile, counts = self.progress(kind)
                 self.assertGreater(done, 2)
-                self.assertGreaterEqual(profile.counts["perturbed_calls"], counts["eintr"])
+                self.assertGreaterEqual(profile.facts["perturbed_calls"], counts["eintr"])
                 if counts["eintr"]:
-                    self.assertGreater(profile.counts["backed_off"], 0)
+                    self.assertGreater(profile.facts["backed_off"], 0)
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

@@ -15,4 +15,5 @@ void print_counts(const struct count *counts); /* a line of "NAME=N …" */
 void answer(const struct count *counts);
 int64_t now_ns(void); /* CLOCK_MONOTONIC */
 void start_thread(void *(*main)(void *), void *arg, const char *name);
+int skip(const char *what); /* prints "skip: …", that WHAT is not to be had; returns 0 */
 _Noreturn void fail(const char *what); /* prints errno, exits with 99 */

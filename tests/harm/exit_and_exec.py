@@ -8,7 +8,12 @@ import subprocess
 import sys
 import time
 
-import harness
+from support.outcome import main
+from support.processes import state, status, threads, wait_until
+from support.programs import is_sanitized
+from support.targets import HarmTarget
+from support.unharmed import HarmTest
+from support.wallspy import Wallspy
 
 TRIES = 3
 # What is broken waits for the vfork's child, 1 s.
@@ -18,30 +23,30 @@ NEVER_MS = 500
 SOON_MS = min(NEVER_MS, 100 * max(1, os.getloadavg()[0] / os.cpu_count()))
 
 
-class Leaving(harness.HarmTest):
+class Leaving(HarmTest):
     def assert_soon(self, took_ms):
         self.assertLess(statistics.median(took_ms), SOON_MS, took_ms)
         self.assertLess(max(took_ms), NEVER_MS, took_ms)
 
     def exec_once(self, who, vforks):
-        with harness.Target("exit_and_exec", "exec", who, vforks) as target:
-            with harness.Wallspy(target.pid) as wallspy:
+        with HarmTarget("exit_and_exec", "exec", who, vforks) as target:
+            with Wallspy(target.pid) as wallspy:
                 time.sleep(0.2)
                 target.poke()
                 took_ms = float(target.line())
                 time.sleep(0.2)
-                harness.wait_until(lambda: harness.status(target.pid, "TracerPid") == "0", 1,
+                wait_until(lambda: status(target.pid, "TracerPid") == "0", 1,
                                    "the thread that called execve stays traced")
                 profile = wallspy.stop()
             self.assert_unharmed(target)
-        self.assertGreater(profile.counts["pending_ticks"], 0)
-        self.assertEqual(profile.counts["execs"], 1)
+        self.assertGreater(profile.facts["pending_ticks"], 0)
+        self.assertEqual(profile.facts["execs"], 1)
         # what is left attached cannot be sampled again
-        self.assertLess(profile.counts["refused"], 20)
+        self.assertLess(profile.facts["refused"], 20)
         self.assert_seen(profile, "first_program", 0.1)
         self.assert_seen(profile, "second_program", 0.1)
         self.assert_seen(profile, "[execve]", 0)
-        if not harness.is_sanitized():  # whose own vfork keeps its return address where no CFI says
+        if not is_sanitized():  # whose own vfork keeps its return address where no CFI says
             # it is in a register
             self.assert_seen(profile, "wait_in_vfork", 0.8 * profile.seconds("vfork"))
         return took_ms
@@ -65,16 +70,16 @@ class Leaving(harness.HarmTest):
                   "time.sleep(0.8)\n"
                   "ctypes.CDLL(None).pthread_exit(None)\n")
         process = subprocess.Popen([sys.executable, "-c", script])
-        with harness.Wallspy(process.pid, rate=100) as wallspy:
+        with Wallspy(process.pid, rate=100) as wallspy:
             self.assertEqual(process.wait(10), 0)
             profile = wallspy.ends()
-        self.assertEqual(profile.counts["execs"], 1)
+        self.assertEqual(profile.facts["execs"], 1)
         self.assert_seen(profile, "[blocked", 0.5)
         self.assertLess(profile.seconds("[execve]"), 0.3)
 
     def exit_once(self, who, vforks):
-        with harness.Target("exit_and_exec", "exit", who, vforks) as target:
-            with harness.Wallspy(target.pid) as wallspy:
+        with HarmTarget("exit_and_exec", "exit", who, vforks) as target:
+            with Wallspy(target.pid) as wallspy:
                 time.sleep(0.2)
                 target.poke()
                 called_ns = int(target.line())
@@ -82,7 +87,7 @@ class Leaving(harness.HarmTest):
                 took_ms = (time.monotonic_ns() - called_ns) / 1e6
                 profile = wallspy.ends()
         self.assertEqual(code, 7)
-        self.assertGreater(profile.counts["pending_ticks"], 0)
+        self.assertGreater(profile.facts["pending_ticks"], 0)
         self.assert_seen(profile, "first_program", 0.1)
         return took_ms
 
@@ -91,17 +96,16 @@ class Leaving(harness.HarmTest):
                           (("leader", "thread"), ("thread", "thread"), ("thread", "leader"))])
 
 
-class InAHold(harness.HarmTest):
+class InAHold(HarmTest):
     """It ends while a thread is held, which wallspy is kept from letting go."""
 
     def stop_in_a_hold(self, wallspy, target):
         for _ in range(3000):
             wallspy.process.send_signal(signal.SIGSTOP)
-            for tid in harness.threads(wallspy.process.pid):
-                harness.wait_until(lambda t=tid: harness.status(wallspy.process.pid, "State",
-                                                                t)[0] == "T")
-            states = [harness.status(target.pid, "State", tid)[0]
-                      for tid in harness.threads(target.pid)]
+            for tid in threads(wallspy.process.pid):
+                wait_until(lambda t=tid: state(wallspy.process.pid, t) == "T")
+            states = [state(target.pid, tid)
+                      for tid in threads(target.pid)]
             if "t" in states:
                 return
             wallspy.process.send_signal(signal.SIGCONT)
@@ -109,7 +113,7 @@ class InAHold(harness.HarmTest):
         self.fail("no thread was ever held")
 
     def end_in_a_hold(self, end, code):
-        with harness.Target("work", "sums", 3) as target, harness.Wallspy(target.pid) as wallspy:
+        with HarmTarget("work", "sums", 3) as target, Wallspy(target.pid) as wallspy:
             self.stop_in_a_hold(wallspy, target)
             end(target.process)
             time.sleep(0.05)
@@ -126,4 +130,4 @@ class InAHold(harness.HarmTest):
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

@@ -1,16 +1,19 @@
 """Where something is missing, and at the limits: still a sensible profile, and no harm."""
-import pathlib
 import re
 import time
 
-import harness
+from support.outcome import main
+from support.processes import schedstat, state, status, threads, wait_until
+from support.targets import HarmTarget
+from support.unharmed import HarmTest
+from support.wallspy import Wallspy
 
 
-class Fallbacks(harness.HarmTest):
+class Fallbacks(HarmTest):
     def shares(self, *args, seconds=2.5, environment=None, says=""):
         """Profiles the program that knows its own shares: what is seen, and the truth."""
-        with harness.Target("work", "shares") as target:
-            with harness.Wallspy(target.pid, *args, rate=200, environment=environment) as wallspy:
+        with HarmTarget("work", "shares") as target:
+            with Wallspy(target.pid, *args, rate=200, environment=environment) as wallspy:
                 before = target.counts()
                 time.sleep(seconds)
                 after = target.counts()
@@ -18,7 +21,7 @@ class Fallbacks(harness.HarmTest):
                 self.assertIn(says, wallspy.text())
             self.assert_unharmed(target)
             target.finish()
-        self.assertEqual(profile.counts["perturbed_calls"], 0)
+        self.assertEqual(profile.facts["perturbed_calls"], 0)
         true = {name: after[f"{name}_us"] - before[f"{name}_us"]
                 for name in ("first", "second", "sleep")}
         return profile, {name: us / sum(true.values()) for name, us in true.items()}
@@ -48,30 +51,30 @@ class Fallbacks(harness.HarmTest):
     def test_slow_syscall_file(self):
         """Every read counts as slow, so each thread is looked at every 64th tick only."""
         profile, _ = self.shares(environment={"WALLSPY_SLOW_SYSCALL_US": "0"})
-        self.assertGreater(profile.counts["slow_syscall_reads"], 10)
+        self.assertGreater(profile.facts["slow_syscall_reads"], 10)
         self.assertTrue(profile.walls())
 
     def test_never_held(self):
         profile, true = self.shares("--no-stop")
         self.assert_shares(profile, true, ("sleep",))
-        self.assertEqual(profile.counts["stop_requests"], 0)
+        self.assertEqual(profile.facts["stop_requests"], 0)
 
     def test_wanting_registers_in_vain(self):
         """A sleeper whose stack needs registers that may not be had is not read again and again for
         them."""
-        with harness.Target("hostile", "alloca") as target:
-            with harness.Wallspy(target.pid, "--no-stop", rate=100) as wallspy:
+        with HarmTarget("hostile", "alloca") as target:
+            with Wallspy(target.pid, "--no-stop", rate=100) as wallspy:
                 time.sleep(1)
                 profile = wallspy.stop()
                 self.assertIn("registers", wallspy.text())
             self.assert_unharmed(target)
-        self.assertGreater(profile.counts["repeats"], 50)
-        self.assertLess(profile.counts["no_stop_captures"], 10)
+        self.assertGreater(profile.facts["repeats"], 50)
+        self.assertLess(profile.facts["no_stop_captures"], 10)
 
     def test_without_native_frames(self):
         """Threads that run no Python have none at all: their time is theirs all the same."""
-        with harness.Target("work", "sums", 3) as target:
-            with harness.Wallspy(target.pid, "--native=off", rate=100) as wallspy:
+        with HarmTarget("work", "sums", 3) as target:
+            with Wallspy(target.pid, "--native=off", rate=100) as wallspy:
                 time.sleep(1)
                 profile = wallspy.stop()
             self.assert_unharmed(target)
@@ -83,56 +86,54 @@ class Fallbacks(harness.HarmTest):
         self.assertLess(missed_s, 0.5 * shown_s, profile)
 
     def test_few_descriptors(self):
-        with harness.Target("work", "blocked", 300) as target:
-            with harness.Wallspy(target.pid, rate=100,
+        with HarmTarget("work", "blocked", 300) as target:
+            with Wallspy(target.pid, rate=100,
                                  prefix=("prlimit", "--nofile=100:100")) as wallspy:
                 time.sleep(2)
                 profile = wallspy.stop()
             self.assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
-        self.assertGreater(profile.counts["fds_evicted"], 100)
-        blocked = [t for t in profile.counts["threads"] if t["name"] == "blocked"]
+        self.assertGreater(profile.facts["fds_evicted"], 100)
+        blocked = [t for t in profile.facts["threads"] if t["name"] == "blocked"]
         self.assertEqual(len(blocked), 300)
         for thread in blocked:
             self.assertGreater(thread["samples"], 0)
 
 
-class Limits(harness.HarmTest):
+class Limits(HarmTest):
     def sampler_wait(self, pid):
         """Seconds that wallspy's sampler has waited for a CPU."""
-        for tid in harness.threads(pid):
-            task = pathlib.Path(f"/proc/{pid}/task/{tid}")
-            if task.joinpath("comm").read_text() == "wallspy-sampler\n":
-                _, wait_ns, _ = task.joinpath("schedstat").read_text().split()
-                return int(wait_ns) / 1e9
+        for tid in threads(pid):
+            if status(pid, "Name", tid) == "wallspy-sampler":
+                return schedstat(pid, tid).wait_s
         raise AssertionError("no sampler")
 
     def test_many_blocked_threads(self):
-        with harness.Target("work", "blocked", 1000) as target:
-            with harness.Wallspy(target.pid, rate=100) as wallspy:
+        with HarmTarget("work", "blocked", 1000) as target:
+            with Wallspy(target.pid, rate=100) as wallspy:
                 time.sleep(4)
                 wait_s = self.sampler_wait(wallspy.process.pid)
                 profile = wallspy.stop()
             self.assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
-        ticks = profile.counts["ticks"]
-        self.assertGreater(profile.counts["repeats"], 900 * ticks * 0.9)
+        ticks = profile.facts["ticks"]
+        self.assertGreater(profile.facts["repeats"], 900 * ticks * 0.9)
         # What others on this machine take is not wallspy's to answer for; what it costs,
         # tools/bench measures.
-        reached = ticks / (ticks + profile.counts["late_ticks"])
+        reached = ticks / (ticks + profile.facts["late_ticks"])
         self.assertGreaterEqual(reached, 0.9 - wait_s / 4)
 
     def test_main_thread_gone(self):
-        with harness.Target("work", "orphans") as target:
-            harness.wait_until(lambda: harness.status(target.pid, "State")[0] == "Z")
-            with harness.Wallspy(target.pid, ready=False) as wallspy:
+        with HarmTarget("work", "orphans") as target:
+            wait_until(lambda: state(target.pid) == "Z")
+            with Wallspy(target.pid, ready=False) as wallspy:
                 self.assertEqual(wallspy.process.wait(10), 4)
                 self.assertIn("main thread has ended", wallspy.text())
             self.assertEqual(target.finish()["wrong"], 0)
 
     def test_main_thread_goes(self):
-        with harness.Target("work", "leaderless") as target:
-            with harness.Wallspy(target.pid) as wallspy:
+        with HarmTarget("work", "leaderless") as target:
+            with Wallspy(target.pid) as wallspy:
                 target.poke()
                 time.sleep(1)
                 profile = wallspy.stop()
@@ -141,8 +142,8 @@ class Limits(harness.HarmTest):
         self.assert_seen(profile, "compute", 0.5)
 
     def test_target_ends(self):
-        with harness.Target("work", "sums", 3) as target:
-            with harness.Wallspy(target.pid) as wallspy:
+        with HarmTarget("work", "sums", 3) as target:
+            with Wallspy(target.pid) as wallspy:
                 time.sleep(0.5)
                 self.assertEqual(target.finish()["wrong"], 0)
                 profile = wallspy.ends()
@@ -151,8 +152,8 @@ class Limits(harness.HarmTest):
     def depths(self, kind, n, function):
         """How deep FUNCTION was seen to call itself, frames left out counted: depth → seconds.
         At first a stack is truncated: how much is read of it doubles from sample to sample."""
-        with harness.Target("work", kind, n) as target:
-            with harness.Wallspy(target.pid, rate=50) as wallspy:
+        with HarmTarget("work", kind, n) as target:
+            with Wallspy(target.pid, rate=50) as wallspy:
                 time.sleep(2)
                 profile = wallspy.stop()
             self.assert_unharmed(target)
@@ -184,4 +185,4 @@ class Limits(harness.HarmTest):
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

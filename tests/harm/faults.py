@@ -5,18 +5,21 @@ import signal
 import subprocess
 import time
 
-import harness
+from support.outcome import main
+from support.processes import state, status, threads, wait_until
+from support.programs import is_sanitized, programs
+from support.targets import HarmTarget
+from support.unharmed import HarmTest
+from support.wallspy import JOB, Wallspy, dump_text
 
 
-class Faults(harness.HarmTest):
+class Faults(HarmTest):
     def record(self, kind, page_ms, seconds, snapshots=1):
         """The profile of a thread that waits for pages, and how many it got a second.  SNAPSHOTS:
         made meanwhile, and one."""
-        with harness.Target("faults", kind, page_ms) as target:
-            if target.first == "skip":
-                self.skipTest("FUSE is not to be had here")
+        with HarmTarget("faults", kind, page_ms) as target:
             started = time.monotonic()
-            with harness.Wallspy(target.pid, rate=100) as wallspy:
+            with Wallspy(target.pid, rate=100) as wallspy:
                 # it does not read the page itself, the vdso being next
                 self.assertLess(time.monotonic() - started, 2.5)
                 began, before = time.monotonic(), target.counts()["done"]
@@ -75,12 +78,10 @@ class Faults(harness.HarmTest):
             other = subprocess.Popen(["sh", "-c", "while :; do :; done"])
             self.addCleanup(other.wait)
             self.addCleanup(other.kill)
-        with harness.Target("faults", "ahead", 1500) as target:
-            if target.first == "skip":
-                self.skipTest("FUSE is not to be had here")
-            with harness.Wallspy(target.pid, rate=100, prefix=harness.JOB) as wallspy:
+        with HarmTarget("faults", "ahead", 1500) as target:
+            with Wallspy(target.pid, rate=100, prefix=JOB) as wallspy:
                 wallspy.process.send_signal(signal.SIGTSTP)
-                harness.wait_until(lambda: harness.status(wallspy.process.pid, "State")[0] == "T",
+                wait_until(lambda: state(wallspy.process.pid) == "T",
                                    5)
                 self.assert_unharmed(target)
                 wallspy.process.send_signal(signal.SIGCONT)
@@ -90,15 +91,13 @@ class Faults(harness.HarmTest):
     def test_ctrl_z_of_a_dump(self):
         """It is obeyed when the dump is done with its threads: one of them was asked to stop, and
         does when its page comes."""
-        with harness.Target("faults", "ahead", 1500) as target:
-            if target.first == "skip":
-                self.skipTest("FUSE is not to be had here")
-            line = [*harness.JOB, harness.programs["wallspy"], "dump", "-p", str(target.pid)]
+        with HarmTarget("faults", "ahead", 1500) as target:
+            line = [*JOB, programs["wallspy"], "dump", "-p", str(target.pid)]
             with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as dump:
                 try:
-                    harness.wait_until(lambda: self.is_traced(target.pid))
+                    wait_until(lambda: self.is_traced(target.pid))
                     dump.send_signal(signal.SIGTSTP)
-                    harness.wait_until(lambda: harness.status(dump.pid, "State")[0] == "T")
+                    wait_until(lambda: state(dump.pid) == "T")
                     time.sleep(2)  # the page has come
                     self.assert_unharmed(target)
                     dump.send_signal(signal.SIGCONT)
@@ -109,7 +108,7 @@ class Faults(harness.HarmTest):
             self.assert_unharmed(target)
 
     def is_traced(self, pid):
-        return any(harness.status(pid, "TracerPid", tid) != "0" for tid in harness.threads(pid))
+        return any(status(pid, "TracerPid", tid) != "0" for tid in threads(pid))
 
     def test_a_page_that_a_stop_would_undo(self):
         """It takes longer than the interval: asked to stop at each tick, the thread would never get
@@ -123,8 +122,8 @@ class Faults(harness.HarmTest):
         needs them also where it could guess."""
         for kind in "poll", "no_cfi":
             with self.subTest(kind=kind):
-                with harness.Target("faults", kind, 4) as target:
-                    with harness.Wallspy(target.pid, rate=100) as wallspy:
+                with HarmTarget("faults", kind, 4) as target:
+                    with Wallspy(target.pid, rate=100) as wallspy:
                         time.sleep(1.5)
                         profile = wallspy.stop()
                     self.assert_unharmed(target)
@@ -133,30 +132,29 @@ class Faults(harness.HarmTest):
                 self.assert_seen(profile, "poll_main", 1.3)
 
     def dump(self, pid):
-        text = subprocess.run([harness.programs["wallspy"], "dump", "--full", "-p", str(pid)],
-                              check=True, capture_output=True, text=True).stdout
+        text = dump_text(programs["wallspy"], pid, "--full")
         return text[text.index(" waiter "):]
 
     def test_a_call_that_a_stop_would_end(self):
         """SIGSTOP has ended it already: then all of the stack is told."""
-        with harness.Target("faults", "epoll") as target:
-            harness.wait_until(lambda: "wait_for_event" in self.dump(target.pid))
-            if not harness.is_sanitized():  # else the frame is not odd
+        with HarmTarget("faults", "epoll") as target:
+            wait_until(lambda: "wait_for_event" in self.dump(target.pid))
+            if not is_sanitized():  # else the frame is not odd
                 self.assertNotIn("epoll_main", self.dump(target.pid))
             self.assertEqual(target.counts()["wrong"], 0)  # no EINTR
             target.process.send_signal(signal.SIGSTOP)
-            harness.wait_until(lambda: harness.status(target.pid, "State")[0] == "T")
+            wait_until(lambda: state(target.pid) == "T")
             self.assertIn("epoll_main", self.dump(target.pid))
-            with harness.Wallspy(target.pid, "-d", "1") as wallspy:
+            with Wallspy(target.pid, "-d", "1") as wallspy:
                 profile = wallspy.ends()
-            self.assertLess(profile.counts["stops"], 5)
+            self.assertLess(profile.facts["stops"], 5)
             # Who waits with its whole stack may be shown among the idle, which have no time line.
             self.assertIn("epoll_main", profile.frames)
             self.assertLess(profile.seconds("[truncated]"), 0.1, profile)
-            self.assertEqual(harness.status(target.pid, "State")[0], "T")
+            self.assertEqual(state(target.pid), "T")
             target.process.send_signal(signal.SIGCONT)
             self.assert_unharmed(target)
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

@@ -4,8 +4,7 @@
  *   filters late     the same; the filter is installed a second after the start
  *   filters errno    the same; restart_syscall(2) fails
  *   filters notify   calls what another thread answers for it (SECCOMP_RET_USER_NOTIF), and
- *                         computes in turns
- * Prints "skip" where that is not to be had. */
+ *                         computes in turns */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

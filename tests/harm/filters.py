@@ -1,14 +1,17 @@
 """Threads under seccomp filters: that lack restart_syscall(2), or have a supervisor answer."""
-import subprocess
 import time
 
-import harness
+from support.outcome import main
+from support.programs import programs
+from support.targets import HarmTarget
+from support.unharmed import HarmTest
+from support.wallspy import Wallspy, dump_text
 
 
-class Filters(harness.HarmTest):
+class Filters(HarmTest):
     def record(self, kind, seconds=3, rate=1000):
-        with harness.Target("filters", kind) as target:
-            with harness.Wallspy(target.pid, rate=rate) as wallspy:
+        with HarmTarget("filters", kind) as target:
+            with Wallspy(target.pid, rate=rate) as wallspy:
                 before = target.counts()["done"]
                 time.sleep(seconds)
                 self.assertIsNone(target.process.poll(), "the filter has killed it")
@@ -23,7 +26,7 @@ class Filters(harness.HarmTest):
     def test_restart_syscall_kills(self):
         profile, _ = self.record("kill")
         self.assert_seen(profile, "poll_in_odd_frame", 2)
-        self.assertGreater(profile.counts["renewed_calls"], 0)
+        self.assertGreater(profile.facts["renewed_calls"], 0)
 
     def test_a_filter_that_comes_later(self):
         self.record("late")
@@ -32,22 +35,21 @@ class Filters(harness.HarmTest):
         self.record("errno")
 
     def test_dump(self):
-        with harness.Target("filters", "kill") as target:
+        with HarmTarget("filters", "kill") as target:
             for option in ["--json"] * 20 + ["--freeze"] * 10:
-                subprocess.run([harness.programs["wallspy"], "dump", "-p", str(target.pid), option],
-                               check=True, capture_output=True)
+                dump_text(programs["wallspy"], target.pid, option)
                 self.assertIsNone(target.process.poll(), "the filter has killed it")
             self.assertEqual(target.finish()["wrong"], 0)
 
     def test_a_supervisor_is_asked_once(self):
         """But for a stop that comes before the thread was ever seen to wait for it."""
         profile, counts = self.record("notify", rate=200)
-        twice = profile.counts["undone_calls"]
+        twice = profile.facts["undone_calls"]
         self.assertLessEqual(counts["asked"] - counts["done"], 1 + twice)
         self.assertLessEqual(twice, 1, profile)
-        self.assertGreater(profile.counts["supervised"], 50)
+        self.assertGreater(profile.facts["supervised"], 50)
         self.assert_seen(profile, "getppid", 1)
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

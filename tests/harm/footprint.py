@@ -12,7 +12,10 @@ import sys
 import tempfile
 import unittest
 
-import harness
+from support.outcome import main
+from support.programs import programs
+from support.targets import CountingTarget, HarmTarget
+from support.unharmed import HarmTest
 
 TRACED = (
     "%file,%network,%creds,%process,%ipc,ptrace,mmap,memfd_create,process_vm_writev,pidfd_open,"
@@ -104,7 +107,7 @@ class Judge:
 
 
 @unittest.skipUnless(shutil.which("strace"), "no strace")
-class Footprint(harness.HarmTest):
+class Footprint(HarmTest):
     def run_in(self, folder, *line):
         output, log, prints = (os.path.join(folder, name)
                                for name in ("out.json.gz", "log", "prints"))
@@ -114,7 +117,7 @@ class Footprint(harness.HarmTest):
         line = [output if word == "OUTPUT" else word for word in line]
         with open(prints, "wb") as stream:
             subprocess.run(["strace", "-f", "-qq", "--seccomp-bpf", "-y", "-s", "4096", "-o", log,
-                            "-e", f"trace={TRACED}", harness.programs["wallspy"], *line],
+                            "-e", f"trace={TRACED}", programs["wallspy"], *line],
                            stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=environment,
                            check=True, timeout=30)
         judge = Judge(output, prints)
@@ -139,15 +142,15 @@ class Footprint(harness.HarmTest):
         self.assertEqual(files, ["log", "prints"])
 
     def test_c(self):
-        with harness.Target("work", "sums", 2) as target:
+        with HarmTarget("work", "sums", 2) as target:
             self.check_all(target)
             seen, _ = self.check(target, "record", "-d", "0.3", "--no-stop", "-o", "OUTPUT")
             self.assertNotIn("PTRACE_SEIZE", seen)
 
     def test_python(self):
-        with harness.Target.running([sys.executable, "-c", PYTHON]) as target:
+        with CountingTarget([sys.executable, "-c", PYTHON]) as target:
             self.check_all(target)
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

@@ -1,13 +1,16 @@
 """Threads and processes that come and go without pause: all work is done, and rightly."""
 import time
 
-import harness
+from support.outcome import main
+from support.targets import HarmTarget
+from support.unharmed import HarmTest
+from support.wallspy import Wallspy
 
 
-class Storms(harness.HarmTest):
+class Storms(HarmTest):
     def storm(self, kind, at_least, *options):
-        with harness.Target("fork_storms", kind) as target:
-            with harness.Wallspy(target.pid, *options) as wallspy:
+        with HarmTarget("fork_storms", kind) as target:
+            with Wallspy(target.pid, *options) as wallspy:
                 before = target.counts()["done"]
                 time.sleep(1.5)
                 done = target.counts()["done"] - before
@@ -16,7 +19,7 @@ class Storms(harness.HarmTest):
             counts = target.finish()
         self.assertEqual(counts["wrong"], 0)
         self.assertEqual(counts["eintr"], 0)
-        self.assertEqual(profile.counts["perturbed_calls"], 0)
+        self.assertEqual(profile.facts["perturbed_calls"], 0)
         self.assertGreater(done, at_least)
 
     def test_vfork(self):
@@ -36,4 +39,4 @@ class Storms(harness.HarmTest):
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

@@ -366,10 +366,8 @@ static void start_uring(unsigned n)
     int empty[2];
     static char bytes[64];
     int fd = (int)syscall(SYS_io_uring_setup, 64, &params);
-    if (fd < 0 || pipe(empty)) {
-        (void)puts("skip");
-        exit(0);
-    }
+    if (fd < 0 || pipe(empty))
+        exit(skip("io_uring"));
     char *sq = mmap(NULL, params.sq_off.array + params.sq_entries * sizeof(unsigned),
                     PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQ_RING);
     struct io_uring_sqe *sqes = mmap(NULL, params.sq_entries * sizeof *sqes, PROT_READ | PROT_WRITE,
@@ -475,10 +473,8 @@ int main(int argc, char **argv)
         return exec_storm(argc > 2 ? argv[2] : "0", argc > 3 ? argv[3] : "0");
     if (strcmp(kind, "exec_others") == 0)
         return exec_by_others(argc > 2 ? argv[2] : "0", argc > 3 ? argv[3] : "0");
-    if (strcmp(kind, "exec_slow") == 0 && !open_slow_file()) {
-        (void)printf("skip\n");
-        return 0;
-    }
+    if (strcmp(kind, "exec_slow") == 0 && !open_slow_file())
+        return skip("FUSE");
     start(kind, argc > 2 ? argv[2] : NULL);
     answer(counts);
     _exit(0);

@@ -9,7 +9,12 @@ import sys
 import time
 import unittest
 
-import harness
+from support.outcome import main
+from support.processes import state, status, wait_until
+from support.programs import is_sanitized, programs
+from support.targets import CountingTarget, HarmTarget
+from support.unharmed import HarmTest
+from support.wallspy import JOB, Wallspy, dump_text
 
 # More where the machine has more to do than it can.
 HANG_S = 2 * max(1, os.getloadavg()[0] / os.cpu_count())
@@ -17,14 +22,14 @@ SAMPLED_S = 1.2
 OWN_PIDS = "WALLSPY_TEST_HAS_OWN_PIDS"
 
 
-class Sampled(harness.HarmTest):
+class Sampled(HarmTest):
     def sampled(self, target, pid=None, seconds=SAMPLED_S, **how):
         """The profile of some time of TARGET; it works on meanwhile."""
-        with harness.Wallspy(pid or target.pid, **how) as wallspy:
+        with Wallspy(pid or target.pid, **how) as wallspy:
             before = target.counts()["done"]
             time.sleep(seconds)
             # However long it takes on a busy machine: it must go on while it is sampled.
-            harness.wait_until(lambda: target.counts()["done"] > before + 5, 20)
+            wait_until(lambda: target.counts()["done"] > before + 5, 20)
             asked = time.monotonic()
             profile = wallspy.stop()
             self.assertLess(time.monotonic() - asked, HANG_S)
@@ -32,9 +37,7 @@ class Sampled(harness.HarmTest):
         return profile
 
     def run_kind(self, kind, *args, **how):
-        with harness.Target("hostile", kind, *args) as target:
-            if target.first == "skip":
-                self.skipTest("this kernel does not let us")
+        with HarmTarget("hostile", kind, *args) as target:
             profile = self.sampled(target, **how)
             self.assert_unharmed(target)
             self.counts = target.finish()
@@ -45,7 +48,7 @@ class Sampled(harness.HarmTest):
 class Hostile(Sampled):
     def test_exec_storm(self):
         profile = self.run_kind("exec")
-        self.assertGreater(profile.counts["execs"], 10)
+        self.assertGreater(profile.facts["execs"], 10)
         self.assert_seen(profile, "compute", 0)
 
     def stops(self, process):
@@ -53,30 +56,28 @@ class Hostile(Sampled):
         answered."""
         process.send_signal(signal.SIGTSTP)
         time.sleep(0.3)
-        return harness.status(process.pid, "State")[0] == "T"
+        return state(process.pid) == "T"
 
     def test_exec_by_other_threads(self):
         """Whose requests to stop are never answered: their tids are gone."""
-        with harness.Target("hostile", "exec_others") as target:
-            with harness.Wallspy(target.pid, prefix=harness.JOB) as wallspy:
+        with HarmTarget("hostile", "exec_others") as target:
+            with Wallspy(target.pid, prefix=JOB) as wallspy:
                 target.counts()
                 time.sleep(2)
-                harness.wait_until(lambda: self.stops(wallspy.process), 5 * HANG_S)
+                wait_until(lambda: self.stops(wallspy.process), 5 * HANG_S)
                 self.assert_unharmed(target)  # nobody is left to wait for wallspy
                 wallspy.process.send_signal(signal.SIGCONT)
                 profile = wallspy.stop()
             self.assert_unharmed(target)
             counts = target.finish()
         self.assertEqual(counts["wrong"], 0)  # no wait after an execve was cut short
-        self.assertGreater(profile.counts["execs"], 10)
-        self.assertEqual(profile.counts["perturbed_calls"], 0)
+        self.assertGreater(profile.facts["execs"], 10)
+        self.assertEqual(profile.facts["perturbed_calls"], 0)
 
     def test_an_execve_that_hangs(self):
         """Who asks its siblings to stop would wait for it."""
-        with harness.Target("hostile", "exec_slow") as target:
-            if target.first == "skip":
-                self.skipTest("this kernel does not let us")
-            with harness.Wallspy(target.pid, "-d", "1") as wallspy:
+        with HarmTarget("hostile", "exec_slow") as target:
+            with Wallspy(target.pid, "-d", "1") as wallspy:
                 before = target.counts()["done"]
                 begun = time.monotonic()
                 profile = wallspy.ends(1 + 2 * HANG_S)
@@ -84,7 +85,7 @@ class Hostile(Sampled):
                 self.assertGreater(target.counts()["done"], before)
             self.assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
-        self.assertGreater(profile.counts["execve_waits"], 0)
+        self.assertGreater(profile.facts["execve_waits"], 0)
 
     def test_exec_without_randomized_addresses(self):
         """The next program has the same arguments, and its stack begins where the last one's
@@ -92,36 +93,36 @@ class Hostile(Sampled):
         again = 'echo ready; read line && exec sh -c "$AGAIN"'
         line = ["env", "-i", f"AGAIN={again}", f"PATH={os.environ['PATH']}", "setarch", "-R", "sh",
                 "-c", again]
-        with harness.Target.running(line) as target:
-            with harness.Wallspy(target.pid) as wallspy:
+        with CountingTarget(line) as target:
+            with Wallspy(target.pid) as wallspy:
                 for _ in range(12):
                     time.sleep(0.05)
-                    target.process.stdin.write("\n")
+                    target.say("\n")
                     self.assertEqual(target.line(), "ready")
                 time.sleep(0.05)
                 profile = wallspy.stop()
             self.assert_unharmed(target)
-        self.assertEqual(profile.counts["execs"], 12)
+        self.assertEqual(profile.facts["execs"], 12)
 
     def test_exec_of_python_again_and_again(self):
         """What was known of the interpreters before is not kept."""
-        if harness.is_sanitized():
+        if is_sanitized():
             self.skipTest("a sanitizer's memory tells nothing")
         script = ("import os, sys\nprint('ready', flush=True)\nsys.stdin.readline()\n"
                   "os.execv(sys.executable, [sys.executable, '-S', '-E', '-c', "
                   "os.environ['SCRIPT']])")
         kilobytes = []
-        with harness.Target.running(["env", f"SCRIPT={script}", sys.executable,
+        with CountingTarget(["env", f"SCRIPT={script}", sys.executable,
                                      "-S", "-E", "-c", script]) as target:
-            with harness.Wallspy(target.pid) as wallspy:
+            with Wallspy(target.pid) as wallspy:
                 for _ in range(30):
                     time.sleep(0.06)
-                    kilobytes.append(int(harness.status(wallspy.process.pid, "RssAnon").split()[0]))
-                    target.process.stdin.write("\n")
+                    kilobytes.append(int(status(wallspy.process.pid, "RssAnon").split()[0]))
+                    target.say("\n")
                     self.assertEqual(target.line(), "ready")
                 profile = wallspy.stop()
             self.assert_unharmed(target)
-        self.assertEqual(profile.counts["execs"], 30)
+        self.assertEqual(profile.facts["execs"], 30)
         self.assertLess(kilobytes[-1], kilobytes[9] + 15000, kilobytes)
 
     def assert_tame(self, text):
@@ -132,20 +133,18 @@ class Hostile(Sampled):
         profile = self.run_kind("names")
         self.assert_seen(profile, "compute", 0.5)
         self.assert_tame(self.text)
-        with harness.Target("hostile", "names") as target:
-            dumped = subprocess.run([harness.programs["wallspy"], "dump", "-p", str(target.pid)],
-                                    capture_output=True, check=True).stdout
-        self.assert_tame(dumped.decode(errors="surrogateescape"))
+        with HarmTarget("hostile", "names") as target:
+            self.assert_tame(dump_text(programs["wallspy"], target.pid))
 
     def test_dlopen_storm(self):
-        plugin = os.path.join(harness.programs["targets"], "libplugin.so")
+        plugin = os.path.join(programs["targets"], "libplugin.so")
         profile = self.run_kind("dlopen", plugin)
         self.assert_seen(profile, "plugin_work", 0.1)
 
     @unittest.skipUnless(tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 11),
                          "needs PROCMAP_QUERY, Linux 6.11")
     def test_another_library_in_the_place_of_one(self):
-        files = [os.path.join(harness.programs["targets"], f"lib{name}.so")
+        files = [os.path.join(programs["targets"], f"lib{name}.so")
                  for name in ("plugin", "plugin_other")]
         for _ in range(3):
             profile = self.run_kind("swap", ":".join(files))
@@ -165,7 +164,7 @@ class Hostile(Sampled):
         self.assertEqual(self.counts["expected"], 1)
 
     def test_stop_storm(self):
-        with harness.Target("hostile", "stops") as target:
+        with HarmTarget("hostile", "stops") as target:
             self.sampled(target)
             target.process.send_signal(signal.SIGCONT)
             self.assertEqual(target.finish()["wrong"], 0)
@@ -187,9 +186,9 @@ class Hostile(Sampled):
         self.assert_seen(profile, "[io_uring worker]", 1)
 
     def test_ten_thousand_threads(self):
-        with harness.Target("work", "blocked", 10000) as target:
-            with harness.Wallspy(target.pid, rate=10, ready=False) as wallspy:
-                harness.wait_until(wallspy.sampling, 15 * HANG_S)
+        with HarmTarget("work", "blocked", 10000) as target:
+            with Wallspy(target.pid, rate=10, ready=False) as wallspy:
+                wait_until(wallspy.sampling, 15 * HANG_S)
                 time.sleep(SAMPLED_S)
                 asked = time.monotonic()
                 profile = wallspy.stop()
@@ -205,8 +204,8 @@ class Hostile(Sampled):
         if subprocess.run([*line, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
             self.skipTest("no pid namespace to be had")
         done = subprocess.run(
-            [*line, sys.executable, __file__, harness.programs["wallspy"],
-             harness.programs["targets"], "OwnPids"], env={**os.environ, OWN_PIDS: "1"},
+            [*line, sys.executable, __file__, programs["wallspy"],
+             programs["targets"], "OwnPids"], env={**os.environ, OWN_PIDS: "1"},
             stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -215,20 +214,19 @@ class OwnPids(Sampled):
     def test_tids(self):
         """Whoever got the tid of one that ended is another thread.  (A name is read some ms after
         the stacks: it may be the next one's.)"""
-        with harness.Target("hostile", "reuse") as target:
+        with HarmTarget("hostile", "reuse") as target:
             profile = self.sampled(target)
             self.assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
-        seen = [{name for name in ("even", "odd") for stack in one["samples"]
-                 if name in (profile.frames[i] for i in stack)} for one in profile.file["profiles"]
-                if one["name"].startswith(("even", "odd"))]
+        seen = [{name for name in ("even", "odd") if line.seconds_in(name)}
+                for line in profile.lines if line.name.startswith(("even", "odd"))]
         self.assertTrue(seen)
         self.assertNotIn({"even", "odd"}, seen)
 
     def test_pid(self):
         """Another program that gets the pid is left alone, and the first one's stacks are its
         own."""
-        with harness.Target("work", "sums", 2) as first, harness.Wallspy(first.pid) as wallspy:
+        with HarmTarget("work", "sums", 2) as first, Wallspy(first.pid) as wallspy:
             time.sleep(0.3)
             wallspy.process.send_signal(signal.SIGSTOP)
             first.process.kill()
@@ -239,7 +237,7 @@ class OwnPids(Sampled):
                 wallspy.process.send_signal(signal.SIGSTOP)
                 time.sleep(0.01)
             pathlib.Path("/proc/sys/kernel/ns_last_pid").write_text(str(first.pid - 1))
-            with harness.Target("work", "deep", 20) as second:
+            with HarmTarget("work", "deep", 20) as second:
                 self.assertEqual(second.pid, first.pid)
                 wallspy.process.send_signal(signal.SIGCONT)
                 profile = wallspy.ends(HANG_S)
@@ -253,4 +251,4 @@ if OWN_PIDS not in os.environ:
     del OwnPids  # test_reused_ids runs it
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

@@ -1,5 +1,5 @@
 /* A thread that runs code of a file whose server stops answering.
- * Prints "server=PID"; "skip" where that is not to be had. */
+ * Prints "server=PID"; skips where that is not to be had. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -23,10 +23,8 @@ int main(void)
     int server = 0;
     int fd = slow_file_mount(0, &server);
     void *code = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-    if (code == MAP_FAILED) {
-        (void)printf("skip\n");
-        return 0;
-    }
+    if (code == MAP_FAILED)
+        return skip("FUSE");
     counts[0].n = server + *(volatile char *)code * 0; /* its page is there from now on */
     start_thread(code_main, code, "worker");
     answer(counts);

@@ -6,19 +6,22 @@ import signal
 import subprocess
 import time
 
-import harness
+from support.outcome import main
+from support.processes import wait_until
+from support.programs import programs
+from support.targets import HarmTarget, parse_counts
+from support.unharmed import HarmTest
+from support.wallspy import Wallspy
 
 
-class Hung(harness.HarmTest):
+class Hung(HarmTest):
     def setUp(self):
         super().setUp()
-        self.target = harness.Target("hung")
-        self.addCleanup(self.target.__exit__)
-        if self.target.first == "skip":
-            self.skipTest("FUSE is not to be had here")
+        self.target = HarmTarget("hung")
+        self.addCleanup(self.target.end)
         mounts = pathlib.Path(f"/proc/{self.target.pid}/mountinfo").read_text()
         self.addCleanup(os.rmdir, re.search(r" (/tmp/wallspy-slow-\S+) ", mounts).group(1))
-        self.server = harness.Target.parse(self.target.first)["server"]
+        self.server = parse_counts(self.target.first)["server"]
         os.kill(self.server, signal.SIGSTOP)
         self.addCleanup(os.kill, self.server, signal.SIGCONT)
 
@@ -27,8 +30,8 @@ class Hung(harness.HarmTest):
 
     def test_record(self):
         """The unwinder wants the file; the second request to end is one too many for patience."""
-        with harness.Wallspy(self.target.pid, rate=100, ready=False) as wallspy:
-            harness.wait_until(lambda: "fuse.slow on slow" in self.said(wallspy.text()), 6,
+        with Wallspy(self.target.pid, rate=100, ready=False) as wallspy:
+            wait_until(lambda: "fuse.slow on slow" in self.said(wallspy.text()), 6,
                                "it names no file server")
             self.assertIn("wallspy-slow-", wallspy.text())
             self.assert_unharmed(self.target)
@@ -41,7 +44,7 @@ class Hung(harness.HarmTest):
 
     def test_dump(self):
         """It ends with the first signal."""
-        with subprocess.Popen([harness.programs["wallspy"], "dump", "-p", str(self.target.pid)],
+        with subprocess.Popen([programs["wallspy"], "dump", "-p", str(self.target.pid)],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as dump:
             try:
                 said = ""
@@ -57,4 +60,4 @@ class Hung(harness.HarmTest):
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

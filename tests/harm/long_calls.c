@@ -5,7 +5,7 @@
  *   long_calls fuse      a read of a file of FUSE, which gives up when interrupted (slow_file.h)
  *   long_calls fallocate on tmpfs, which takes all back and starts anew when interrupted; some 60
  *   ms
- * Prints "skip" if that is not to be had. */
+ * Skips if that is not to be had. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -186,10 +186,8 @@ int main(int argc, char **argv)
     for (size_t i = 1; argc > 1 && i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(argv[1], kinds[i].name) == 0)
             kind = &kinds[i];
-    if (kind->prepare() < 0) {
-        (void)printf("skip\n");
-        return 0;
-    }
+    if (kind->prepare() < 0)
+        return skip(kind->name);
     start_thread(kind->main, NULL, "caller");
     answer(counts);
     _exit(0);

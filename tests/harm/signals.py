@@ -3,48 +3,52 @@ import os
 import signal
 import time
 
-import harness
+from support.outcome import main
+from support.processes import state, status, wait_until
+from support.targets import HarmTarget
+from support.unharmed import HarmTest
+from support.wallspy import Wallspy
 
 SIGNALS = 10000
 
 
-class Signals(harness.HarmTest):
+class Signals(HarmTest):
     def test_every_signal_is_handled_once(self):
-        with harness.Target("work", "signals") as target:
-            with harness.Wallspy(target.pid) as wallspy:
-                harness.wait_until(lambda: target.counts()["handled"] >= SIGNALS, 15)
+        with HarmTarget("work", "signals") as target:
+            with Wallspy(target.pid) as wallspy:
+                wait_until(lambda: target.counts()["handled"] >= SIGNALS, 15)
                 profile = wallspy.stop()
             self.assert_unharmed(target)
             counts = target.finish()
         self.assertEqual(counts["handled"], SIGNALS)
         self.assertEqual((counts["misplaced"], counts["wrong"]), (0, 0))
-        self.assertEqual(profile.counts["perturbed_calls"], 0)
+        self.assertEqual(profile.facts["perturbed_calls"], 0)
 
     def test_right_results(self):
-        with harness.Target("work", "sums", 4) as target:
-            with harness.Wallspy(target.pid) as wallspy:
+        with HarmTarget("work", "sums", 4) as target:
+            with Wallspy(target.pid) as wallspy:
                 time.sleep(2)
                 profile = wallspy.stop()
             self.assert_unharmed(target)
             counts = target.finish()
         self.assertGreater(counts["rounds"], 1000)
         self.assertEqual(counts["wrong"], 0)
-        self.assertGreater(profile.counts["stops"], 500)
+        self.assertGreater(profile.facts["stops"], 500)
 
     def test_only_the_sampler_hears_of_stops(self):
         # Taken by another thread, SIGCHLD would not wake the sampler, and a thread that stopped
         # after the poll would be held until the next tick.
-        with harness.Target("work", "sums", 1) as target:
-            with harness.Wallspy(target.pid) as wallspy:
-                blocked = int(harness.status(wallspy.process.pid, "SigBlk"), 16)
+        with HarmTarget("work", "sums", 1) as target:
+            with Wallspy(target.pid) as wallspy:
+                blocked = int(status(wallspy.process.pid, "SigBlk"), 16)
                 wallspy.stop()
             target.finish()
         self.assertTrue(blocked >> signal.SIGCHLD - 1 & 1)
 
     def test_stop_and_continue(self):
         stopped_s = 0
-        with harness.Target("work", "sums", 3) as target:
-            with harness.Wallspy(target.pid) as wallspy:
+        with HarmTarget("work", "sums", 3) as target:
+            with Wallspy(target.pid) as wallspy:
                 for _ in range(4):
                     time.sleep(0.2)
                     os.kill(target.pid, signal.SIGSTOP)
@@ -52,13 +56,13 @@ class Signals(harness.HarmTest):
                     time.sleep(0.3)
                     # Not at once: it may be asked to stop as the signal comes, and the machine
                     # busy.
-                    harness.wait_until(
-                        lambda: harness.status(target.pid, "State")[0] == "T"
-                        and harness.status(target.pid, "TracerPid") == "0", 1, "not left stopped")
+                    wait_until(
+                        lambda: state(target.pid) == "T"
+                        and status(target.pid, "TracerPid") == "0", 1, "not left stopped")
                     os.kill(target.pid, signal.SIGCONT)
                     stopped_s += time.monotonic() - begun
                     before = target.counts()["rounds"]
-                    harness.wait_until(lambda: target.counts()["rounds"] > before + 20)
+                    wait_until(lambda: target.counts()["rounds"] > before + 20)
                 profile = wallspy.stop()
             self.assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
@@ -71,4 +75,4 @@ class Signals(harness.HarmTest):
 
 
 if __name__ == "__main__":
-    harness.main()
+    main(__doc__, "wallspy", "targets")

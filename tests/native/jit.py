@@ -3,21 +3,21 @@
 usage: jit.py WALLSPY TARGET (tests/targets/c/jit.c)"""
 
 import os
-import subprocess
 import sys
+
+from support.targets import Target
+from support.wallspy import succeed
 
 
 def dump(*argv):
     """What wallspy says of the target while it blocks: what it prints, and its messages."""
-    target = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert target.stdout.read(5) == b"ready"
-    done = subprocess.run([sys.argv[1], "dump", "--full", str(target.pid)], check=True, text=True,
-                          capture_output=True, timeout=30)
-    target.communicate(b"x")
-    assert target.returncode == 0
+    with Target(argv, "ready") as target:
+        ran = succeed([sys.argv[1], "dump", "--full", target.pid])
+        target.say("x")
+        target.rest()
     if os.path.exists(f"/tmp/perf-{target.pid}.map"):
         os.unlink(f"/tmp/perf-{target.pid}.map")
-    return done.stdout, " ".join(done.stderr.split())
+    return ran.stdout, " ".join(ran.stderr.split())
 
 
 def main():

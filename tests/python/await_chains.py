@@ -10,10 +10,13 @@ import contextlib
 import ctypes
 import gc
 import json
-import subprocess
 import sys
 import threading
 import time
+
+from support.outcome import Skipped, end_with
+from support.targets import Target
+from support.wallspy import dump_json
 
 FIRST = (3, 11)
 
@@ -178,21 +181,12 @@ def target(scene, n):
 
 # ---- the test ----
 
-@contextlib.contextmanager
-def running(scene, n):
-    child = subprocess.Popen([sys.executable, __file__, scene, str(n)], stdout=subprocess.PIPE)
-    try:
-        yield child.pid, json.loads(child.stdout.readline())
-    finally:
-        child.kill()
-        child.stdout.close()
-        child.wait()
+def start(scene, n):
+    return Target([sys.executable, __file__, scene, n])
 
 
 def dump(wallspy, pid):
-    done = subprocess.run([wallspy, "dump", "--json", "-p", str(pid)], stdout=subprocess.PIPE,
-                          check=True)
-    said = json.loads(done.stdout)
+    said = dump_json(wallspy, pid)
     (process,) = said["processes"]
     (main,) = [t for t in process["threads"] if t["tid"] == pid]
     others = [t for thread in process["threads"] if thread is not main for t in thread["tasks"]]
@@ -209,8 +203,9 @@ def kind_of(task):
 
 
 def check_idle(wallspy, n):
-    with running("idle", n) as (pid, truth):
-        said, tasks = dump(wallspy, pid)
+    with start("idle", n) as process:
+        truth = json.loads(process.first)
+        said, tasks = dump(wallspy, process.pid)
     assert not said["tasks_moved"] and not said["tasks_cut"], said
     wanted = collections.Counter((name, tuple(map(tuple, chain))) for name, chain in truth)
     found = collections.Counter((t["name"], chain_said(t)) for t in tasks)
@@ -239,9 +234,9 @@ def check_busy(wallspy):
              ("hopper", "b1", "b2", "sleep"), ("hopper", "a1", "a2", "sleep", "__sleep0"),
              ("hopper", "b1", "b2", "sleep", "__sleep0"), ("busy", "sleep")}
     seen = collections.Counter()
-    with running("busy", 100) as (pid, _):
+    with start("busy", 100) as process:
         for _ in range(10):
-            said, tasks = dump(wallspy, pid)
+            said, tasks = dump(wallspy, process.pid)
             seen.update(tuple(name for name, _, _ in chain_said(t)) for t in tasks)
             assert len(tasks) + said["tasks_moved"] <= 101, (len(tasks), said["tasks_moved"])
     assert set(seen) <= legal, seen
@@ -250,7 +245,7 @@ def check_busy(wallspy):
 
 def main():
     if sys.version_info < FIRST:
-        return
+        raise Skipped("wallspy finds suspended tasks from 3.11 on")
     for n in (0, 1, 5000):
         check_idle(sys.argv[1], n)
     check_busy(sys.argv[1])
@@ -260,4 +255,4 @@ if __name__ == "__main__":
     if sys.argv[1] in ("idle", "busy"):
         target(*sys.argv[1:])
     else:
-        main()
+        end_with(main)

@@ -5,13 +5,12 @@ nothing but the line on which they call.  Runs wallspy on itself.
 usage: churn.py WALLSPY (without it: the target)"""
 
 import itertools
-import json
 import re
-import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
+
+from support.wallspy import record
 
 SECONDS = 2
 LANES, LINES = 16, 90
@@ -51,17 +50,11 @@ def churn():
     print(made, len(places))
 
 
-def record(wallspy):
+def recorded(wallspy):
     """Returns how many functions were made, at how many addresses, and the stacks."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        command = [wallspy, "-q", "--lines", "-r", "1000", "-o", out.name, "--"]
-        told = subprocess.run([*command, sys.executable, __file__], stdout=subprocess.PIPE,
-                              check=True).stdout
-        with open(out.name, encoding="utf-8") as written:
-            profile = json.load(written)
-    frames = profile["shared"]["frames"]
-    made, places = map(int, told.split())
-    return made, places, [[frames[i] for i in s] for s in profile["profiles"][0]["samples"]]
+    run = record(wallspy, ["-q", "--lines", "-r", "1000"], [sys.executable, __file__])
+    made, places = map(int, run.stdout.split())
+    return made, places, [frames for _, _, frames in run.recording.lines[0].samples]
 
 
 def problem_of(stack):
@@ -83,7 +76,7 @@ def problem_of(stack):
 
 
 def main():
-    made, places, stacks = record(sys.argv[1])
+    made, places, stacks = recorded(sys.argv[1])
     seen = {f["name"] for stack in stacks for f in stack if f["name"].startswith("fresh_")}
     problems = [p for p in map(problem_of, stacks) if p]
     print("%d functions made at %d addresses, %d seen, %d of %d stacks wrong" % (

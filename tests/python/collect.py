@@ -5,13 +5,13 @@ and later.
 usage: collect.py WALLSPY (without it: the target)"""
 
 import gc
-import json
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 import time
+
+from support.targets import Target
+from support.wallspy import dump_threads, record_folded
 
 
 class Cycle:
@@ -67,17 +67,9 @@ def target(scene):
 
 
 def dump(wallspy, scene):
-    process = subprocess.Popen([sys.executable, __file__, "target", scene], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE)
-    try:
-        process.stdout.readline()
+    with Target([sys.executable, __file__, "target", scene], "ready") as process:
         time.sleep(0.1)
-        text = subprocess.run([wallspy, "dump", "--json", "-p", str(process.pid)],
-                              stdout=subprocess.PIPE, check=True).stdout.decode()
-    finally:
-        process.kill()
-        process.communicate()
-    threads = json.loads(text)["processes"][0]["threads"]
+        threads = dump_threads(wallspy, process.pid)
     return [[frame["name"] for frame in t["frames"]] for t in threads]
 
 
@@ -92,13 +84,7 @@ def check_finalizer(wallspy, scene):
 
 
 def check_busy(wallspy):
-    with tempfile.NamedTemporaryFile(suffix=".folded") as out:
-        subprocess.run([wallspy, "-q", "-o", out.name, "--", sys.executable, __file__, "target",
-                        "busy"],
-                       check=True)
-        with open(out.name, encoding="utf-8") as lines:
-            stacks = [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1]))
-                      for line in lines]
+    stacks, _ = record_folded(wallspy, ["-q"], ["--", sys.executable, __file__, "target", "busy"])
     inside = sum(us for stack, us in stacks if "often" in stack and "[gc]" in stack)
     total = sum(us for stack, us in stacks if "often" in stack)
     assert all(stack.count("[gc]") < 2 for stack, _ in stacks), stacks

@@ -6,13 +6,15 @@ Do `dump` and `record` say so, and nothing of the kind of threads that only wait
 usage: deadlocks.py WALLSPY (with --scene NAME: the target)"""
 
 import ctypes
-import json
 import os
 import re
-import subprocess
 import sys
 import threading
 import time
+
+from support.outcome import end_with
+from support.targets import Target
+from support.wallspy import call, dump_json
 
 MUTEX = ctypes.create_string_buffer(64)
 
@@ -97,11 +99,9 @@ def run_target(scene):
 
 def said_of(wallspy, pid):
     """How many threads of a deadlock dump and record name."""
-    dumped = subprocess.check_output([wallspy, "dump", "--json", "-p", str(pid)])
-    circles = [c for c in json.loads(dumped.decode())["circles"] if c["deadlock"]]
-    answer = subprocess.Popen([wallspy, "-p", str(pid), "-d", "3", "-o", "none"],
-                              stderr=subprocess.PIPE)
-    text = " ".join(answer.communicate()[1].decode().split())
+    circles = [c for c in dump_json(wallspy, pid)["circles"] if c["deadlock"]]
+    answer = call([wallspy, "-p", pid, "-d", "3", "-o", "none"])
+    text = " ".join(answer.stderr.split())
     told = re.search(r"Deadlock for [\d.]+ s: (.*?(?:\d|to end))\. ", text)
     print(text if not told else told.group(0))
     held = re.findall(" held by | to end", told.group(1)) if told else []
@@ -113,13 +113,10 @@ def main(wallspy):
     for scene in SCENES:
         if scene == "locks" and sys.version_info < (3, 11):
             continue
-        target = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--scene", scene],
-                                  stdout=subprocess.PIPE)
-        target.stdout.readline()
-        time.sleep(1)
-        found = said_of(wallspy, target.pid)
-        target.kill()
-        target.wait()
+        with Target([sys.executable, os.path.abspath(__file__), "--scene", scene],
+                    "ready") as target:
+            time.sleep(1)
+            found = said_of(wallspy, target.pid)
         print(scene, found)
         good &= found == ((0, 0) if scene == "none" else (2, 2))
     return good
@@ -128,4 +125,4 @@ def main(wallspy):
 if sys.argv[1] == "--scene":
     run_target(sys.argv[2])
 else:
-    sys.exit(0 if main(sys.argv[1]) else 1)
+    end_with(main, sys.argv[1])

@@ -5,12 +5,12 @@ wallspy on itself.
 usage: foreign_thread_states.py WALLSPY (or, as the target: foreign_thread_states.py
 made|busy|left)"""
 import ctypes
-import json
-import subprocess
 import sys
-import tempfile
 import threading
 import time
+
+from support.targets import Target
+from support.wallspy import dump_threads, record_folded
 
 MISSING = "[Python frames missing]"
 LIBC = ctypes.CDLL(None)
@@ -82,20 +82,14 @@ def target(kind):
 
 # ---- the comparison ----
 
-def look(wallspy, kind, command, *options):
-    process = subprocess.Popen([sys.executable, __file__, kind], stdout=subprocess.PIPE)
-    try:
-        assert process.stdout.readline() == b"ready\n"
-        return subprocess.check_output([wallspy, command, "-q", "-p", str(process.pid)] +
-                                       list(options))
-    finally:
-        process.kill()
-        process.communicate()
+def start(kind):
+    return Target([sys.executable, __file__, kind], "ready")
 
 
 def threads_of(wallspy, kind):
-    text = look(wallspy, kind, "dump", "--json")
-    for thread in json.loads(text.decode())["processes"][0]["threads"]:
+    with start(kind) as process:
+        threads = dump_threads(wallspy, process.pid, "-q")
+    for thread in threads:
         names = [frame["name"].split(".")[-1] for frame in thread["frames"]]
         print(kind, "complete" if thread["complete"] else "not complete", *names)
         yield names, thread["complete"]
@@ -116,14 +110,13 @@ def check_made(threads):
 
 def check_busy(wallspy):
     """Once it was found, it is there whenever its thread is held, too."""
-    with tempfile.NamedTemporaryFile(suffix=".folded") as out:
-        look(wallspy, "busy", "record", "-d", "2", "-r", "200", "-o", out.name)
-        lines = [line.decode().rsplit(" ", 1) for line in open(out.name, "rb")]
-    stacks = [(stack, int(count)) for stack, count in lines if "runner" in stack]
+    with start("busy") as process:
+        found, _ = record_folded(wallspy, ["-q", "-d", "2", "-r", "200"], ["-p", process.pid])
+    stacks = [(stack, count) for stack, count in found if "runner" in stack]
     whole = sum(count for stack, count in stacks if "inside" in stack)
     print("busy: %d of %d" % (whole, sum(count for _, count in stacks)))
-    assert not any("inside" in stack and ("maker" in stack or MISSING in stack) for stack,
-                   _ in lines)
+    assert not any("inside" in stack and ("maker" in stack or MISSING in stack)
+                   for stack, _ in found)
     assert whole > sum(count for _, count in stacks) * .85 or not COUNTS_RUNS
 
 

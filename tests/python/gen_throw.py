@@ -4,10 +4,10 @@ Runs wallspy on itself.
 
 usage: gen_throw.py WALLSPY (without it: the target)"""
 
-import subprocess
 import sys
-import tempfile
 import time
+
+from support.wallspy import record_folded
 
 CALLED = ["main", "thrower", "awaits", "delegates", "inner"]
 
@@ -46,11 +46,9 @@ def main():
 
 
 def test():
-    with tempfile.NamedTemporaryFile(suffix=".folded") as out:
-        subprocess.run([sys.argv[1], "-q", "--internals", "-r", "200", "-o", out.name, "--",
-                        sys.executable, __file__], check=True)
-        stacks = [line.decode().rsplit(" ", 1)[0].split(";") for line in open(out.name, "rb")]
-    stacks = [stack for stack in stacks if "inner" in stack]
+    found, _ = record_folded(sys.argv[1], ["-q", "--internals", "-r", "200"],
+                             ["--", sys.executable, __file__])
+    stacks = [stack for stack, _ in found if "inner" in stack]
     assert stacks
     for stack in stacks:
         # the program's root; a stripped program's has no name

@@ -3,15 +3,16 @@ and `record` say of each.  Runs on 3.6 and later.
 
 usage: gil.py WALLSPY (without it: the target)"""
 
-import json
 import os
 import re
-import subprocess
 import sys
 import sysconfig
-import tempfile
 import threading
 import time
+
+from support.outcome import Skipped, end_with
+from support.targets import Target
+from support.wallspy import call, dump_text, dump_threads, record_process
 
 try:
     import ctypes
@@ -55,22 +56,14 @@ def target(scene):
     threading.Event().wait()
 
 
-class Target:
+class Speaking(Target):
     """A running target: .roles is {tid: role}."""
 
     def __init__(self, scene, threads):
-        self.process = subprocess.Popen([sys.executable, __file__, "target", scene],
-                                        stdout=subprocess.PIPE, universal_newlines=True)
-        lines = [self.process.stdout.readline().split() for _ in range(threads)]
+        super().__init__([sys.executable, __file__, "target", scene])
+        lines = [self.first.split()] + [self.line().split() for _ in range(threads - 1)]
         self.roles = {int(tid): role for role, tid in lines}
         time.sleep(0.1)  # from the last line to the wait
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        self.process.kill()
-        self.process.communicate()
 
 
 def wrong_in_dump(threads, roles, pid):
@@ -90,17 +83,15 @@ def wrong_in_dump(threads, roles, pid):
 
 
 def check_dump(wallspy):
-    with Target("held", 4) as target:
-        command = [wallspy, "dump", "-p", str(target.process.pid)]
+    with Speaking("held", 4) as target:
         # A thread that waits looks around every 5 ms.
         for _ in range(10):
-            text = subprocess.run([*command, "--json"], stdout=subprocess.PIPE, check=True).stdout
-            threads = {t["tid"]: t for t in json.loads(text.decode())["processes"][0]["threads"]}
-            wrong = list(wrong_in_dump(threads, target.roles, target.process.pid))
+            threads = {t["tid"]: t for t in dump_threads(wallspy, target.pid)}
+            wrong = list(wrong_in_dump(threads, target.roles, target.pid))
             if not wrong:
                 break
         assert not wrong, wrong
-        text = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
+        text = dump_text(wallspy, target.pid)
         holder = [tid for tid, role in target.roles.items() if role == "holding"][0]
         text = " ".join(text.split())  # lines are wrapped
         assert re.search(r"\b%d \S+ +[^%%]*?, holds the GIL\b" % holder, text), text
@@ -109,27 +100,20 @@ def check_dump(wallspy):
 
 def record(wallspy, target, *options):
     """{tid: {stack: seconds}}"""
-    with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "out.json")
-        subprocess.run([wallspy, "-q", "-d", "1", "-o", out, "-p", str(target.process.pid),
-                        *options],
-                       check=True)
-        with open(out) as f:
-            document = json.load(f)
-    frames, threads = document["shared"]["frames"], {}
-    for profile in document["profiles"]:
-        match = re.search(r" (\d+) \| wall$", profile["name"])
+    recording = record_process(wallspy, ["-q", "-d", "1", *options], target.pid).recording
+    threads = {}
+    for line in recording.lines:
+        match = re.search(r" (\d+) \| wall$", line.name)
         if not match:
             continue
         times = threads.setdefault(int(match.group(1)), {})
-        for stack, weight in zip(profile["samples"], profile["weights"]):
-            names = tuple(frames[i]["name"] for i in stack)
-            times[names] = times.get(names, 0) + weight
+        for seconds, names, _ in line.samples:
+            times[tuple(names)] = times.get(tuple(names), 0) + seconds
     return threads
 
 
 def check_record(wallspy):
-    with Target("fight", 3) as target:
+    with Speaking("fight", 3) as target:
         spinners = [tid for tid, role in target.roles.items() if role == "waiting"]
         every, holding = record(wallspy, target), record(wallspy, target, "--gil")
         with_python_off = record(wallspy, target, "--gil", "--no-python")
@@ -146,29 +130,22 @@ def check_record(wallspy):
 
 
 def check_free_threaded(wallspy):
-    with Target("held", 4) as target:
-        command = [wallspy, "dump", "--json", "-p", str(target.process.pid)]
-        text = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
-        states = {t["gil"] for t in json.loads(text)["processes"][0]["threads"]}
+    with Speaking("held", 4) as target:
+        states = {t["gil"] for t in dump_threads(wallspy, target.pid)}
         assert states == {None}, states
-        done = subprocess.run([wallspy, "-g", "-d", "0.3",
-                               "-o", "-", "-p", str(target.process.pid)],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              universal_newlines=True)
-        assert "runs without a GIL" in " ".join(done.stderr.split()), done.stderr
+        said = call([wallspy, "-g", "-d", "0.3", "-o", "-", "-p", target.pid]).stderr
+        assert "runs without a GIL" in " ".join(said.split()), said
 
 
 def main():
     if not ctypes:
-        print("skipped: no ctypes")
-        return 77
+        raise Skipped("no ctypes")
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         check_free_threaded(sys.argv[1])
-        return 0
-    check_dump(sys.argv[1])
-    check_record(sys.argv[1])
-    return 0
+    else:
+        check_dump(sys.argv[1])
+        check_record(sys.argv[1])
 
 
 if __name__ == "__main__":
-    sys.exit(target(sys.argv[2]) if sys.argv[1] == "target" else main())
+    target(sys.argv[2]) if sys.argv[1] == "target" else end_with(main)

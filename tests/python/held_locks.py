@@ -2,20 +2,23 @@
 each holder that wallspy tells the right one?  And is it told where CPython lets it be known: of an
 RLock up to 3.13, of a Lock in a `with` statement from 3.11 to 3.13?  Runs on 3.6 and later.
 
-usage: held_locks.py WALLSPY (without it: the target)"""
+usage: held_locks.py WALLSPY (or, as the target: held_locks.py target SEED)"""
 
 import ctypes
 import os
 import random
-import subprocess
 import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "truth"))
-import lock_owners  # pylint: disable=wrong-import-position
+from support.chance import seeded
+from support.lock_record import judge, parse_claims, parse_records
+from support.outcome import end_with
+from support.targets import Target
+from support.wallspy import succeed
 
 SYS_GETTID = 186
+TARGET = "target"
 SECONDS, THREADS = 6, 3
 LOOK_NS = 10000000  # wallspy reads the frames of all threads, and may lose the CPU meanwhile
 RECORDS, WAITERS = [], []
@@ -29,16 +32,17 @@ class Station:
     """A lock, and the way in which all threads take it.  Each says when it asked, when it had it,
     and when it began to give it up."""
 
-    def __init__(self, number, kind):
+    def __init__(self, number, kind, seed):
+        self.seed = seed + number * THREADS
         self.number, self.kind = number, kind
         self.lock = threading.RLock() if kind.startswith("rlock") else threading.Lock()
         self.condition = threading.Condition(self.lock)
         self.end = now_ns() + SECONDS * 10**9
 
-    def work(self):
+    def work(self, turn):
         tid = ctypes.CDLL(None).syscall(SYS_GETTID)
         WAITERS.append((self.number, tid))
-        chance = random.Random(tid)
+        chance = random.Random(self.seed + turn)
         while now_ns() < self.end:
             record = [self.number, tid, now_ns()]
             take = getattr(self, "take_" + self.kind.replace("-", "_"))
@@ -100,10 +104,10 @@ KINDS = ["lock", "lock-nested", "rlock", "rlock-called", "lock-called", "lock-re
          "lock-condition", "lock-in-condition"]
 
 
-def run_target():
-    stations = [Station(number, kind) for number, kind in enumerate(KINDS)]
-    threads = [threading.Thread(target=station.work) for station in stations
-               for _ in range(THREADS)]
+def run_target(seed):
+    stations = [Station(number, kind, seed) for number, kind in enumerate(KINDS)]
+    threads = [threading.Thread(target=station.work, args=(turn,)) for station in stations
+               for turn in range(THREADS)]
     for thread in threads:
         thread.start()
     print("ready", flush=True)
@@ -124,24 +128,21 @@ def sure_kinds():
 
 
 def main(wallspy):
-    target = subprocess.Popen([sys.executable, os.path.abspath(__file__)], stdout=subprocess.PIPE,
-                              universal_newlines=True)
-    target.stdout.readline()
+    seed = seeded().randrange(1 << 32)
     trace = ""
-    end = now_ns() + (SECONDS - 1) * 10**9
-    while now_ns() < end:
-        done = subprocess.Popen([wallspy, "dump", "--json", "-p", str(target.pid)],
-                                env=dict(os.environ, WALLSPY_TRACE="wait"), universal_newlines=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        said, told = done.communicate()
-        assert done.returncode == 0, told
-        assert '"deadlock":true' not in said.replace(" ", ""), said
-        trace += told
-    kinds, waiters, holds = lock_owners.parse_records(target.communicate()[0])
-    return lock_owners.judge(lock_owners.parse_claims(trace), kinds, waiters, holds, int,
-                             sure_kinds(), LOOK_NS)
+    with Target([sys.executable, os.path.abspath(__file__), TARGET, seed], "ready") as target:
+        end = now_ns() + (SECONDS - 1) * 10**9
+        while now_ns() < end:
+            ran = succeed([wallspy, "dump", "--json", "-p", target.pid],
+                          environment={"WALLSPY_TRACE": "wait"})
+            assert '"deadlock":true' not in ran.stdout.replace(" ", ""), ran.stdout
+            trace += ran.stderr
+        kinds, waiters, holds = parse_records(target.rest())
+    return judge(parse_claims(trace), kinds, waiters, holds, int, sure_kinds(), LOOK_NS)
 
 
-if len(sys.argv) > 1:
-    sys.exit(0 if main(sys.argv[1]) else 1)
-run_target()
+if __name__ == "__main__":
+    if sys.argv[1] == TARGET:
+        run_target(int(sys.argv[2]))
+    else:
+        end_with(main, sys.argv[1])

@@ -1,5 +1,5 @@
-/* usage: host LIBPYTHON ARGUMENT...: an application without symbols of its own that loads libpython
- * when a line comes in, and runs it with the arguments. */
+/* usage: host LIBPYTHON ARGUMENT...: an application without symbols of its own that says when it is
+ * ready, loads libpython when a line comes in, and runs it with the arguments. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,8 @@ int main(int argc, char **argv)
     wchar_t *wide[MAX_ARGUMENTS + 1] = {0};
     char line[8];
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    printf("ready\n");
+    fflush(stdout);
     if (argc < 2 || argc > MAX_ARGUMENTS || !fgets(line, sizeof line, stdin))
         return 2;
     for (int i = 1; i < argc; i++) {

@@ -4,12 +4,12 @@ beside the Python frames that it runs.  Runs wallspy on itself.
 usage: jit.py WALLSPY (without it: the target)"""
 
 import functools
-import os
 import re
-import subprocess
 import sys
-import tempfile
 import time
+
+from support.outcome import Skipped, end_with
+from support.wallspy import record_folded
 
 SECONDS = 1
 
@@ -56,15 +56,10 @@ def stacks(wallspy, *options):
     """[(frames, µs)] of the main thread in main(), outermost frame first, but where it had no CPU:
     a quarter of a second's wait for one, at a line that was met once, says nothing of how much code
     is known."""
-    with tempfile.NamedTemporaryFile(suffix=".folded") as out:
-        subprocess.run([wallspy, "-q", "-r", "1000", "-o", out.name, *options, "--", sys.executable,
-                        __file__],
-                       env=dict(os.environ, PYTHON_JIT="1"), check=True)
-        with open(out.name, encoding="utf-8") as written:
-            lines = [line.rsplit(" ", 1) for line in written]
-    pairs = [(stack.split(";"), int(us)) for stack, us in lines]
-    return [(stack, us) for stack,
-            us in pairs if "main" in stack and stack[-1] != "[waiting for cpu]"]
+    found, _ = record_folded(wallspy, ["-q", "-r", "1000", *options],
+                             ["--", sys.executable, __file__], environment={"PYTHON_JIT": "1"})
+    return [(stack, us) for stack, us in found
+            if "main" in stack and stack[-1] != "[waiting for cpu]"]
 
 
 def share(pairs, pattern):
@@ -75,7 +70,7 @@ def share(pairs, pattern):
 
 def check(wallspy):
     if not (hasattr(sys, "_jit") and sys._jit.is_available()):
-        sys.exit(77)
+        raise Skipped("this CPython has no JIT compiler")
     shown, internals = stacks(wallspy), stacks(wallspy, "--internals")
     named, beside = share(internals, "^py::jit"), share(shown, "^py::jit|^0x")
     doubtful = share(shown, "missing]|^.truncated]")
@@ -85,4 +80,4 @@ def check(wallspy):
 
 
 if __name__ == "__main__":
-    check(sys.argv[1]) if len(sys.argv) > 1 else main()
+    end_with(check, sys.argv[1]) if len(sys.argv) > 1 else main()

@@ -5,9 +5,11 @@ usage: locals.py WALLSPY (without it: the target)"""
 import json
 import os
 import re
-import subprocess
 import sys
 import time
+
+from support.targets import Target
+from support.wallspy import dump_text
 
 SECRETS = ("hunter2", "swordfish")
 FIRST, SECOND = SECRETS  # lines of source are shown as they are
@@ -85,22 +87,18 @@ def expected():
 
 
 def dump(pid, *options):
-    out = subprocess.run([sys.argv[1], "dump", "-p", str(pid)] + list(options),
-                         stdout=subprocess.PIPE, check=True).stdout.decode()
+    out = dump_text(sys.argv[1], pid, *options)
     assert not any(secret in out for secret in SECRETS), out
     return out
 
 
 def main():
-    process = subprocess.Popen([sys.executable, os.path.abspath(__file__)], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE)
-    assert process.stdout.readline() == b"ready\n"
-    time.sleep(0.1)
-    shown = json.loads(dump(process.pid, "--locals", "--json"))
-    text = dump(process.pid, "--locals")
-    without = dump(process.pid, "--json")
-    process.communicate()
-    assert process.returncode == 0
+    with Target([sys.executable, os.path.abspath(__file__)], "ready", gently=True) as target:
+        time.sleep(0.1)
+        shown = json.loads(dump(target.pid, "--locals", "--json"))
+        text = dump(target.pid, "--locals")
+        without = dump(target.pid, "--json")
+    assert target.process.returncode == 0
     frames = [f for t in shown["processes"][0]["threads"] for f in t["frames"]
               if f["kind"] == "python"]
     got = {f["name"].split(".")[-1]: f["arguments"] for f in frames if "arguments" in f}

@@ -4,9 +4,12 @@ usage: PYTHON merge.py READER     the target runs under the same interpreter
 """
 import os
 import re
-import subprocess
 import sys
 
+from support.outcome import end_with
+from support.processes import system_call, wait_until
+from support.targets import Target
+from support.wallspy import call
 from walk import HERE, parse_truth
 
 # enum py_merge_result, unwind_end, py_walk_end
@@ -64,31 +67,21 @@ def compare(truth, threads):
 
 def wait_for_read(pid):
     for tid in os.listdir("/proc/%d/task" % pid):
-        while True:
-            with open("/proc/%d/task/%s/syscall" % (pid, tid)) as f:
-                if f.read().startswith("0 "):  # SYS_read
-                    break
+        wait_until(lambda tid=tid: system_call(pid, tid).startswith("0 "))  # SYS_read
 
 
 def main():
-    target = subprocess.Popen(
-        [sys.executable, os.path.join(HERE, "merge_target.py")], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, universal_newlines=True)
-    try:
-        truth = parse_truth(target.stdout)
+    with Target([sys.executable, os.path.join(HERE, "merge_target.py")]) as target:
+        truth = parse_truth(target)
         wait_for_read(target.pid)
-        read = subprocess.run([sys.argv[1], str(target.pid)], stdout=subprocess.PIPE,
-                              universal_newlines=True)
-    finally:
-        target.kill()
-        target.communicate()
+        read = call([sys.argv[1], target.pid])
     threads, problems = parse_reader(read.stdout)
     problems += compare(truth, threads)
-    if read.returncode:
-        problems.append("exit %d\n%s" % (read.returncode, read.stdout))
+    if read.code:
+        problems.append("exit %d\n%s" % (read.code, read.stdout))
     print(*problems, "%d threads, %d problems" % (len(truth), len(problems)), sep="\n")
-    return 1 if problems or len(truth) < 6 else 0
+    return not problems and len(truth) >= 6
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

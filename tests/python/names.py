@@ -4,11 +4,12 @@ usage: names.py WALLSPY (without it: the target)"""
 
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 import time
+
+from support.targets import Target
+from support.wallspy import dump_threads, record_process
 
 TO_KERNEL = (3, 14)  # from then on threading.py tells the kernel
 KERNEL_BYTES = 15
@@ -38,24 +39,16 @@ def target():
 
 def names(pid, wanted):
     """Of the threads that are recorded, where those that are WANTED are asked for."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = os.path.join(folder, "o.json")
-        subprocess.run([sys.argv[1], "-q", "-p", str(pid), "-d", "1", "--thread", wanted,
-                        "-o", output], check=True)
-        with open(output) as file:
-            return sorted(t["name"] for t in json.load(file)["wallspy"]["threads"])
+    run = record_process(sys.argv[1], ["-q", "-d", "1", "--thread", wanted], pid)
+    return sorted(t["name"] for t in run.recording.facts["threads"])
 
 
 def main():
-    process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE)
-    truth = json.loads(process.stdout.readline().decode())
-    time.sleep(0.1)
-    dump = subprocess.run([sys.argv[1], "dump", "--json", "-p", str(process.pid)],
-                          stdout=subprocess.PIPE, check=True).stdout
-    chosen = names(process.pid, "reader,pool-1?")
-    process.communicate()
-    threads = json.loads(dump.decode())["processes"][0]["threads"]
+    with Target([sys.executable, __file__]) as process:
+        truth = json.loads(process.first)
+        time.sleep(0.1)
+        threads = dump_threads(sys.argv[1], process.pid)
+        chosen = names(process.pid, "reader,pool-1?")
     if sys.version_info >= TO_KERNEL:
         truth = [name.encode()[:KERNEL_BYTES].decode() for name in truth]
     got = sorted(t["name"] for t in threads if t["tid"] != process.pid)

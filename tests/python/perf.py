@@ -4,11 +4,12 @@ hidden beside the Python frames that they run.  Runs wallspy on itself.
 usage: perf.py WALLSPY (without it: the target)"""
 
 import os
-import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
+
+from support.outcome import Skipped, end_with
+from support.wallspy import record_folded
 
 
 def inner(levels):
@@ -26,16 +27,13 @@ def outer():
 
 def stacks(*options):
     """Of the main thread, outermost frame first, with their counts."""
-    with tempfile.NamedTemporaryFile(suffix=".folded") as out:
-        subprocess.run([sys.argv[1], "-q", "-r", "200", "-o", out.name, *options, "--",
-                        sys.executable, "-X", "perf", __file__], check=True)
-        lines = [line.decode().rsplit(" ", 1) for line in open(out.name, "rb")]
-    return [(stack.split(";"), int(weight)) for stack, weight in lines]
+    return record_folded(sys.argv[1], ["-q", "-r", "200", *options],
+                         ["--", sys.executable, "-X", "perf", __file__])[0]
 
 
 def main():
     if not sysconfig.get_config_var("PY_HAVE_PERF_TRAMPOLINE"):
-        sys.exit(77)
+        raise Skipped("this CPython has no perf trampolines")
     shown = [(stack, weight) for stack, weight in stacks() if "outer" in stack]
     assert shown
     for stack, _ in shown:
@@ -55,7 +53,7 @@ def main():
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        main()
+        end_with(main)
     else:
         outer()
         os.unlink(f"/tmp/perf-{os.getpid()}.map")

@@ -7,12 +7,14 @@ usage: PYTHON random_instants.py WALLSPY [SAMPLES]     (without: the target)
 import ctypes
 import json
 import re
-import subprocess
 import sys
-import tempfile
+
+from support.outcome import end_with
+from support.targets import Target
+from support.wallspy import record_process
 
 SECONDS_AT_MOST, SECONDS = 60, 2
-RATE = 1000
+OPTIONS = ["-q", "-r", 1000, "-d", SECONDS, "--max-overhead", 50]
 MOST_ENTERING = 0.1  # share; random single steps saw up to 6 %
 MOST_NATIVE_CUT = 0.002
 
@@ -163,17 +165,11 @@ def problem_of(frames):
     return None
 
 
-def record(wallspy, pid, seconds, out):
-    subprocess.check_call([wallspy, "record", "-q", "-p", str(pid), "-r", str(RATE),
-                           "-d", str(seconds), "--max-overhead", "50", "-o", out])
-    with open(out) as f:
-        return json.load(f)
-
-
-def problems_of(profile):
-    frames = profile["shared"]["frames"]
-    for sample in set(map(tuple, profile["profiles"][0]["samples"])):
-        stack = [frames[i] for i in sample]
+def problems_of(recording):
+    """Of each stack once."""
+    stacks = {tuple(map(json.dumps, frames)): frames
+              for _, _, frames in recording.lines[0].samples}
+    for stack in stacks.values():
         problem = problem_of(stack) if stack else None
         if problem:
             yield "\n  ".join([problem] + ["%s %s" % (f["name"], f.get("file", "")) for f in stack])
@@ -193,36 +189,30 @@ def check_counters(numbers):
         yield "entering or leaving: %d of %d" % (numbers["merge_entering"], stacks)
 
 
-def sample(wallspy, wanted, pid, out):
+def sample(wallspy, wanted, pid):
     """Records until there are enough samples.  Returns the counters and the problems."""
     sums, problems, seconds = {"stacks_made": 0}, [], 0
     while sums["stacks_made"] < wanted and seconds < SECONDS_AT_MOST:
-        profile = record(wallspy, pid, SECONDS, out)
+        recording = record_process(wallspy, OPTIONS, pid).recording
         seconds += SECONDS
-        for name, value in profile["wallspy"].items():
+        for name, value in recording.facts.items():
             if isinstance(value, int):
                 sums[name] = sums.get(name, 0) + value
-        problems += problems_of(profile)
+        problems += problems_of(recording)
     return sums, problems + list(check_counters(sums))
 
 
 def run():
     wallspy, wanted = sys.argv[1], int(sys.argv[2])
-    target = subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE)
-    try:
-        target.stdout.readline()
-        with tempfile.TemporaryDirectory() as folder:
-            sums, problems = sample(wallspy, wanted, target.pid, folder + "/out.json")
-    finally:
-        target.kill()
-        target.communicate()
+    with Target([sys.executable, __file__], "ready") as target:
+        sums, problems = sample(wallspy, wanted, target.pid)
     names = ("stacks_made", "merge_exact", "merge_entering", "merge_native_cut", "merge_mismatch",
              "merge_no_python", "python_walks_cut", "frames_guessed", "unknown_code_objects",
              "late_ticks")
     print(*("%s %d" % (name, sums[name]) for name in names), sep=", ")
     print(*problems[:5], sep="\n")
-    return 1 if problems or sums["stacks_made"] < wanted else 0
+    return not problems and sums["stacks_made"] >= wanted
 
 
 if __name__ == "__main__":
-    sys.exit(run()) if len(sys.argv) > 1 else main()
+    end_with(run) if len(sys.argv) > 1 else main()

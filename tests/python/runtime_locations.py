@@ -18,6 +18,11 @@ import sysconfig
 import tempfile
 import time
 
+from support.outcome import Skipped, end_with, skip_part
+from support.processes import children
+from support.recording import read_folded
+from support.targets import Target
+from support.wallspy import await_text, record_folded
 from walk import HERE, interpreter_file
 
 TARGET = ["-S", os.path.join(HERE, "runtime_locations_target.py")]
@@ -26,20 +31,6 @@ SLEEPING = ";<module>;outer;inner;"
 COMPUTING = r";(Thread\.)?_bootstrap;(Thread\.)?_bootstrap_inner;(Thread\.)?run;spin(;|$)"
 # Needs no root where user namespaces are allowed.
 UNSHARE = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
-
-
-class Skip(Exception):
-    """Why a place cannot be had."""
-
-
-def start(command, **how):
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE,
-                            universal_newlines=True, **how)
-
-
-def ready(target):
-    if target.stdout.readline() != "ready\n":
-        raise AssertionError("the target did not start")
 
 
 def record(folder, *args):
@@ -54,8 +45,7 @@ def stacks_of(out, recorder):
     said = recorder.communicate(timeout=60)[0]
     if recorder.returncode:
         raise AssertionError("exit %d: %s" % (recorder.returncode, said))
-    with open(out) as f:
-        return [line.rsplit(" ", 1)[0] for line in f], said
+    return [";".join(stack) for stack, _ in read_folded(out)], said
 
 
 def expect(stacks, said, steady=True):
@@ -68,9 +58,10 @@ def expect(stacks, said, steady=True):
         raise AssertionError("\n".join([said] + stacks))
 
 
-def at(pid, folder):
+def at(pid):
     """Records a process that sleeps and computes."""
-    expect(*stacks_of(*record(folder, "-d", "0.4", "-p", str(pid))))
+    stacks, said = record_folded(sys.argv[1], ["-v", "-d", "0.4"], ["-p", pid])
+    expect([";".join(stack) for stack, _ in stacks], said)
 
 
 def dynamic_linker():
@@ -78,35 +69,28 @@ def dynamic_linker():
         return re.search(r"/\S*/ld-[^/\s]*$", f.read(), re.M).group(0)
 
 
-def in_ld_so(folder):
+def in_ld_so(_):
     command = [dynamic_linker(), os.path.realpath(sys.executable)] + TARGET + [FOREVER]
-    with start(command, env=dict(os.environ, PYTHONHOME=sys.prefix)) as target:
-        try:
-            ready(target)
-            at(target.pid, folder)
-        finally:
-            target.kill()
+    with Target(command, "ready", env=dict(os.environ, PYTHONHOME=sys.prefix)) as target:
+        at(target.pid)
 
 
 def in_late(folder):
     library = os.path.join(sysconfig.get_config_var("LIBDIR") or "",
                            sysconfig.get_config_var("INSTSONAME") or "")
     if not library.endswith((".so.1.0", ".so")) or not os.path.exists(library):
-        raise Skip("no shared libpython")
+        raise Skipped("no shared libpython")
     host = os.path.join(folder, "host")
     subprocess.check_call(["strip", "-o", host, sys.argv[2]])
-    with start([host, library] + TARGET + ["1.5"],
-               env=dict(os.environ, PYTHONHOME=sys.prefix)) as target:
+    with Target([host, library] + TARGET + ["1.5"], "ready",
+                env=dict(os.environ, PYTHONHOME=sys.prefix)) as target:
         out, recorder = record(folder, "-p", str(target.pid))
         try:
-            while "sampling" not in recorder.stdout.readline():
-                pass
-            target.stdin.write("go\n")
-            target.stdin.flush()
-            ready(target)
+            await_text(recorder.stdout, "sampling")
+            target.say("go\n")
+            assert target.line() == "ready", "the target did not start"
             stacks, said = stacks_of(out, recorder)
         finally:
-            target.kill()
             recorder.kill()
     expect(stacks, said, steady=False)
     if not [s for s in stacks if "read" in s and "<module>" not in s]:
@@ -123,7 +107,7 @@ def in_exec(folder):
 
 def may_unshare(*more):
     if subprocess.call(UNSHARE + list(more) + ["true"], stderr=subprocess.DEVNULL):
-        raise Skip("unshare is not permitted here")
+        raise Skipped("unshare is not permitted here")
 
 
 def elsewhere(real, seen):
@@ -136,13 +120,9 @@ def elsewhere(real, seen):
             python] + TARGET + [FOREVER]
 
 
-def namespaced(folder, command):
-    with start(command) as target:
-        try:
-            ready(target)
-            at(target.pid, folder)
-        finally:
-            target.kill()
+def namespaced(command):
+    with Target(command, "ready") as target:
+        at(target.pid)
 
 
 def in_mount(folder):
@@ -153,7 +133,7 @@ def in_mount(folder):
     os.mkdir(seen)
     command = elsewhere(real, seen)
     shutil.copy(shutil.which("true"), os.path.join(seen, os.listdir(real)[0]))
-    namespaced(folder, UNSHARE + ["sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', real,
+    namespaced(UNSHARE + ["sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', real,
                                   seen] + command)
 
 
@@ -164,24 +144,20 @@ def in_chroot(folder):
     os.mkdir(real)
     os.mkdir(root)
     command = elsewhere(real, "/mnt")
-    namespaced(folder, UNSHARE + [
+    namespaced(UNSHARE + [
         "sh", "-c", 'mount --rbind / "$1" && mount --bind "$0" "$1/mnt" && exec chroot "$@"', real,
         root] + command)
 
 
-def in_pid(folder):
+def in_pid(_):
     """Its pids and tids are others inside."""
     may_unshare("--pid", "--fork")
     command = UNSHARE + ["--pid", "--fork", "--kill-child", "--mount-proc",
                          sys.executable] + TARGET + [
         FOREVER]
-    with start(command) as target:
-        try:
-            ready(target)
-            with open("/proc/%d/task/%d/children" % (target.pid, target.pid)) as f:
-                at(int(f.read()), folder)
-        finally:
-            target.kill()
+    with Target(command, "ready") as target:
+        (inner,) = children(target.pid)
+        at(inner)
 
 
 def main():
@@ -193,10 +169,12 @@ def main():
                 globals()["in_" + place.replace(".", "_")](folder)
                 tried += 1
                 print("%s: %.1f s" % (place, time.time() - begun))
-            except Skip as reason:
-                print("skipped: %s: %s" % (place, reason))
-    return 0 if tried else 77
+            except Skipped as skipped:
+                reason = skipped
+                skip_part(place, reason)
+    if not tried:
+        raise Skipped(reason)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

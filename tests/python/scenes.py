@@ -7,7 +7,6 @@ do, with all threads held together, and without a stop.
 """
 import fcntl
 import itertools
-import json
 import linecache
 import os
 import re
@@ -18,10 +17,14 @@ import sys
 import sysconfig
 import tempfile
 
+from support.outcome import Skipped, end_with
+from support.processes import system_call
+from support.targets import Target
+from support.wallspy import dump_json
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODES = [], ["--freeze"], ["--no-stop"]
 TARGET = os.path.join(HERE, "scene_target.py")
-SKIPPED = 77
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 CALLS = {"read": "0", "futex": "202"}
 RESTARTED = "219"  # restart_syscall: of a futex that had been interrupted
@@ -94,10 +97,6 @@ AT_EXIT = own("atexit_callfuncs", "call_py_exitfuncs", "_?Py_Finalize(Ex)?", "Py
 MAIN_ROOT = r"(\S*python3[^:]*:main )?" + of("libc") + r"\S*python3[^:]*:_start "
 
 
-class Skipped(Exception):
-    pass
-
-
 # ---- the target ----
 
 def frame_of(match):
@@ -136,39 +135,33 @@ def interleave(dumps):
     return stack
 
 
-def call_of(pid, tid):
-    with open("/proc/%d/task/%d/syscall" % (pid, tid)) as f:
-        return f.read().split()[0]
-
-
-class Target:
+class SceneTarget(Target):
     def __init__(self, scene, folder, path):
         env = dict(os.environ, PYTHONPATH=os.pathsep.join(path))
         if FREE_THREADED:
             env["PYTHON_GIL"] = "0"  # an extension that knows nothing of it would enable it
         self.scene, self.folder, self.threads = scene, folder, {}
-        self.process = subprocess.Popen(
-            [sys.executable, TARGET, scene, folder], env=env,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True,
-            start_new_session=True)
+        super().__init__([sys.executable, TARGET, scene, folder], env=env, start_new_session=True)
 
     def wait(self):
         """Until all threads have told where they are, and are there."""
-        expected = None
-        while expected != len(self.threads):
-            words = self.process.stdout.readline().split()
+        expected, words = None, self.first.split()
+        while True:
             if not words:
                 raise SystemExit("the target died")
             if words[0] == "expect":
                 expected = int(words[1])
             else:
                 self.threads[int(words[2])] = int(words[1]), CALLS[words[3]]
+            if expected == len(self.threads):
+                break
+            words = self.line(60).split()
         self.settle()
 
     def settle(self):
         """Until all threads are in their calls; a dump may have interrupted them."""
         for tid, (pid, call) in self.threads.items():
-            while call_of(pid, tid) not in (call, RESTARTED):
+            while system_call(pid, tid).split()[0] not in (call, RESTARTED):
                 pass
 
     def truth(self):
@@ -179,7 +172,7 @@ class Target:
 
     def end(self):
         os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.communicate()
+        super().end()
 
 
 # ---- the comparison ----
@@ -188,9 +181,7 @@ def dump(wallspy, target, mode):
     """The threads; on a busy machine 5 ms may be too short to hold them all."""
     for _ in range(20):
         target.settle()
-        out = subprocess.check_output([wallspy, "dump", "--json", "-p", target.pids()] + mode,
-                                      universal_newlines=True)
-        processes = json.loads(out)["processes"]
+        processes = dump_json(wallspy, target.pids(), *mode)["processes"]
         threads = {t["tid"]: (p, t) for p in processes for t in p["threads"]}
         if mode != ["--freeze"] or all(t["frames"] and t["complete"] for _, t in threads.values()):
             break
@@ -357,8 +348,7 @@ def needs(scene, folder, work):
 def play(wallspy, scene, work):
     problems = []
     with tempfile.TemporaryDirectory() as folder:
-        target = Target(scene, folder, needs(scene, folder, work))
-        try:
+        with SceneTarget(scene, folder, needs(scene, folder, work)) as target:
             target.wait()
             truth = target.truth()
             for mode in MODES:
@@ -367,8 +357,6 @@ def play(wallspy, scene, work):
                 problems += [" ".join(mode + [text]) for text in found]
                 if found and "SHOW" in os.environ:
                     show_all(target, truth, threads)
-        finally:
-            target.end()
     print(*problems, "%s: %d threads, %d frames, %d problems" % (
         scene, len(truth), sum(map(len, truth.values())), len(problems)), sep="\n")
     return bool(problems)
@@ -376,12 +364,8 @@ def play(wallspy, scene, work):
 
 def main():
     wallspy, work = sys.argv[1:3]
-    try:
-        return max([play(wallspy, scene, work) for scene in sys.argv[3:]])
-    except Skipped as reason:
-        print("skipped: %s" % reason)
-        return SKIPPED
+    return not any([play(wallspy, scene, work) for scene in sys.argv[3:]])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

@@ -3,10 +3,10 @@
 usage: tasks.py WALLSPY (without it: the target)"""
 
 import asyncio
-import subprocess
 import sys
-import tempfile
 import time
+
+from support.wallspy import record_folded
 
 FIRST = (3, 14)
 
@@ -49,13 +49,7 @@ async def main_job():
 
 
 def record(wallspy, *options):
-    with tempfile.NamedTemporaryFile(suffix=".folded") as out:
-        done = subprocess.run([wallspy, "-q", "-r", "200", *options, "-o", out.name, "--",
-                               sys.executable, __file__], stderr=subprocess.PIPE, check=True)
-        with open(out.name, encoding="utf-8") as lines:
-            return [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1]))
-                    for line in lines], \
-                done.stderr.decode()
+    return record_folded(wallspy, ["-q", "-r", "200", *options], ["--", sys.executable, __file__])
 
 
 def main():

@@ -3,11 +3,11 @@ missing the stack says so once, right there; its root is Python's.  Runs wallspy
 
 usage: truncated_stacks.py WALLSPY (without it: the target)"""
 
-import subprocess
 import sys
-import tempfile
 import threading
 import time
+
+from support.wallspy import record_folded
 
 
 def deep(levels):
@@ -30,11 +30,8 @@ def target():
 
 
 def main():
-    with tempfile.NamedTemporaryFile(suffix=".folded") as out:
-        subprocess.run([sys.argv[1], "-q", "-r", "200", "-o", out.name, "--", sys.executable,
-                        __file__], check=True)
-        stacks = [line.decode().rsplit(" ", 1)[0].split(";") for line in open(out.name, "rb")]
-    cut = [stack for stack in stacks if "[native frames missing]" in stack and "deep" in stack]
+    stacks, _ = record_folded(sys.argv[1], ["-q", "-r", "200"], ["--", sys.executable, __file__])
+    cut = [stack for stack, _ in stacks if "[native frames missing]" in stack and "deep" in stack]
     print(f"{len(stacks)} stacks, {len(cut)} of them cut")
     assert cut, "no stack was cut"
     for stack in cut:

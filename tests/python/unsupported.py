@@ -9,6 +9,10 @@ import subprocess
 import sys
 import tempfile
 
+from support.recording import read_folded
+from support.targets import Target
+from support.wallspy import await_text, record_folded
+
 WALLSPY, STAND_IN, FUTURE = sys.argv[1:4]
 TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime_locations_target.py")
 # What is mapped, and what is said of it.
@@ -34,8 +38,16 @@ def record(pid, folder, *args):
 def result(out, recorder):
     said = " ".join(recorder.communicate(timeout=60)[0].split())
     assert recorder.returncode == 0, said
-    with open(out, encoding="utf-8") as file:
-        return file.read(), said
+    return text_of(read_folded(out)), said
+
+
+def text_of(stacks):
+    return "".join(f"{';'.join(stack)} {us}\n" for stack, us in stacks)
+
+
+def recorded(target):
+    stacks, said = record_folded(WALLSPY, ["-d", "0.3"], ["-p", target.pid])
+    return text_of(stacks), " ".join(said.split())
 
 
 def expect(stacks, said, warning, function):
@@ -44,37 +56,27 @@ def expect(stacks, said, warning, function):
     assert function in stacks and "<module>" not in stacks, stacks
 
 
-def start(*command):
-    target = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert target.stdout.readline() == "ready\n"
-    return target
-
-
 def stand_in(name, warning, folder):
     library = os.path.join(folder, name)
     os.makedirs(os.path.dirname(library), exist_ok=True)
     shutil.copy(FUTURE, library)
-    with start(STAND_IN, library) as target:
-        expect(*result(*record(target.pid, folder, "-d", "0.3")), warning, ";main;")
-        target.stdin.write("end\n")
+    with Target([STAND_IN, library], "ready") as target:
+        expect(*recorded(target), warning, ";main;")
 
 
-def real(program, warning, folder):
+def real(program, warning):
     script = "import os, sys; sys.stdout.write('ready\\n'); sys.stdout.flush(); os.read(0, 1)"
-    with start(program, "-c", script) as target:
-        expect(*result(*record(target.pid, folder, "-d", "0.3")), warning, "read")
-        target.stdin.close()
+    with Target([program, "-c", script], "ready") as target:
+        expect(*recorded(target), warning, "read")
 
 
 def then_exec(folder):
     """From PyPy's library to an interpreter that can be read."""
     library = shutil.copy(FUTURE, os.path.join(folder, "libpypy3.10-c.so"))
-    with start(STAND_IN, library, sys.executable, "-S", TARGET, "1") as target:
+    with Target([STAND_IN, library, sys.executable, "-S", TARGET, "1"], "ready") as target:
         out, recorder = record(target.pid, folder)
-        while "sampling" not in recorder.stdout.readline():
-            pass
-        target.stdin.write("go\n")
-        target.stdin.flush()
+        await_text(recorder.stdout, "sampling")
+        target.say("go\n")
         stacks, _ = result(out, recorder)
     assert ";main;" in stacks and ";<module>;outer;inner;" in stacks, stacks
 
@@ -86,7 +88,7 @@ def main():
         for name, warning in PROGRAMS.items():
             found = shutil.which(name)
             if found and subprocess.call([found, "-c", ""], stderr=subprocess.DEVNULL) == 0:
-                real(found, warning, folder)
+                real(found, warning)
                 print(found)
         then_exec(folder)
 

@@ -4,10 +4,10 @@ further out, whose place the marker of its Python frames tells.  Runs wallspy on
 usage: unwind_resume.py WALLSPY LIBRARY (without WALLSPY: the target)"""
 import ctypes
 import select
-import subprocess
 import sys
-import tempfile
 import time
+
+from support.wallspy import record_folded
 
 LIBRARY = ctypes.CDLL(sys.argv[-1])
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int)
@@ -32,12 +32,9 @@ def outer():
 
 
 def main():
-    with tempfile.NamedTemporaryFile(suffix=".folded") as out:
-        subprocess.run([sys.argv[1], "-q", "-r", "200", "-o", out.name, "--", sys.executable,
-                        __file__, sys.argv[2]],
-                       check=True)
-        stacks = [line.decode().rsplit(" ", 1)[0].split(";") for line in open(out.name, "rb")]
-    stacks = [[frame.split(" ")[0] for frame in stack] for stack in stacks]
+    found, _ = record_folded(sys.argv[1], ["-q", "-r", "200"],
+                             ["--", sys.executable, __file__, sys.argv[2]])
+    stacks = [[frame.split(" ")[0] for frame in stack] for stack, _ in found]
     blocked = [stack for stack in stacks if "blocks" in stack]
     print(*blocked, sep="\n")
     assert any("[native" in stack for stack in blocked), "no stack had to be resumed"

@@ -16,15 +16,19 @@ import sys
 import sysconfig
 import tempfile
 
+from support.outcome import Skipped, end_with
+from support.targets import Target
+from support.wallspy import call
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 DONE, HOLDING = "0", "1"
 
 
-def parse_truth(lines):
+def parse_truth(target):
     """{tid: [(name, line)]}, once all threads have spoken."""
     threads, expected, ended = {}, None, 0
+    words = target.first.split()
     while ended != expected:
-        words = lines.readline().split()
         if not words:
             raise SystemExit("the target died")
         if words[0] == "threads":
@@ -33,6 +37,7 @@ def parse_truth(lines):
             threads.setdefault(int(words[1]), []).append((words[2], int(words[3])))
         else:
             ended += 1
+        words = target.line().split() if ended != expected else []
     return threads
 
 
@@ -156,30 +161,23 @@ def main():
             command = disguise(variant, folder) if sys.version_info >= oldest else None
             env = dict(os.environ, LD_LIBRARY_PATH=folder, PYTHONHOME=sys.prefix)
         if not command:
-            print("skipped: no %s CPython %d.%d" % ((variant,) + sys.version_info[:2]))
-            return 77
-        return compare_run(subprocess.Popen(
-            [command, os.path.join(HERE, "walk_target.py")], env=env, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, universal_newlines=True))
+            raise Skipped("no %s CPython %d.%d" % ((variant,) + sys.version_info[:2]))
+        with Target([command, os.path.join(HERE, "walk_target.py")], env=env) as target:
+            return compare_run(target)
 
 
 def compare_run(target):
-    try:
-        truth = parse_truth(target.stdout)
-        read = subprocess.run([sys.argv[1], str(target.pid)], stdout=subprocess.PIPE,
-                              universal_newlines=True)
-    finally:
-        target.kill()
-        target.communicate()
+    truth = parse_truth(target)
+    read = call([sys.argv[1], target.pid])
     threads, states, problems, version = parse_reader(read.stdout)
     problems += compare(truth, threads, states)
-    if read.returncode or version != sys.version.split()[0]:
-        problems.append("exit %d, version %s\n%s" % (read.returncode, version, read.stdout))
+    if read.code or version != sys.version.split()[0]:
+        problems.append("exit %d, version %s\n%s" % (read.code, version, read.stdout))
     frames = sum(map(len, truth.values()))
     print(*problems, "%d threads, %d frames, %d problems" % (len(truth), frames, len(problems)),
           sep="\n")
-    return 1 if problems or len(truth) < 9 else 0
+    return not problems and len(truth) >= 9
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

@@ -5,14 +5,15 @@ usage: altstack.py WALLSPY ON_ALTSTACK
 """
 import sys
 
-import recorded
+from support.outcome import end_with
+from support.wallspy import record_attached
 
 MOST_CUT = 5  # until wallspy knows how much of a deep stack it needs
 LEAST_SEEN = 10  # of 2 seconds, on a machine that is busy with other tests
 
 
 def check(wallspy, program, depth):
-    recording = recorded.record_attached(wallspy, ["-q", "--internals", "-r", "500"],
+    recording = record_attached(wallspy, ["-q", "--internals", "-r", "500"],
                                          [program, str(depth), "2"]).recording
     stacks = [names for _, names, _ in recording.line("main").samples if names]
     inside = [names for names in stacks if "handler" in names]
@@ -25,5 +26,9 @@ def check(wallspy, program, depth):
         recording.facts["unwind_other_stack"] == 0
 
 
+def main(wallspy, program):
+    return all([check(wallspy, program, 3), check(wallspy, program, 400)])
+
+
 if __name__ == "__main__":
-    sys.exit(0 if all([check(*sys.argv[1:], 3), check(*sys.argv[1:], 400)]) else 1)
+    end_with(main, *sys.argv[1:])

@@ -12,7 +12,8 @@ import os
 import sys
 import time
 
-import recorded
+from support.outcome import end_with
+from support.wallspy import record
 
 CHILDREN = 30
 EVERY_S = 0.05
@@ -60,7 +61,7 @@ def seen(line):
 
 
 def main(wallspy):
-    run = recorded.record(wallspy, ["-s"], [sys.executable, __file__, "family"])
+    run = record(wallspy, ["-s"], [sys.executable, __file__, "family"])
     born = [json.loads(line) for line in run.stdout.splitlines()]
     lines = {pid: [line for line in run.recording.lines
                    if line.name.endswith(f" {pid} main | wall")] for pid, _, _ in born}
@@ -82,4 +83,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "family":
         family()
     else:
-        sys.exit(0 if main(sys.argv[1]) else 1)
+        end_with(main, sys.argv[1])

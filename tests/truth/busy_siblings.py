@@ -7,7 +7,8 @@ usage: busy_siblings.py WALLSPY PROGRAM
 import math
 import sys
 
-import recorded
+from support.outcome import end_with
+from support.wallspy import record
 
 SECONDS = 5
 RATE = 100
@@ -17,7 +18,7 @@ RUNNING_ASLEEP = 0.1
 
 def share(wallspy, program, others):
     """Whether the time that the thread was seen asleep is the truth's, and what was found."""
-    run = recorded.record(wallspy, ["-r", str(RATE)], [program, str(others), str(SECONDS)])
+    run = record(wallspy, ["-r", str(RATE)], [program, str(others), str(SECONDS)])
     line = run.recording.line("main")
     total = line.seconds_in("work_and_nap")
     seen = line.seconds_in("nap") / total
@@ -35,4 +36,4 @@ def main(wallspy, program):
 
 
 if __name__ == "__main__":
-    sys.exit(0 if main(*sys.argv[1:]) else 1)
+    end_with(main, *sys.argv[1:])

@@ -10,7 +10,8 @@ seen at samples (is the thread running or waiting for a CPU?) has one; it is hel
 import re
 import sys
 
-import recorded
+from support.outcome import end_with
+from support.wallspy import record
 
 CPU_WITHIN = 0.02  # of a thread's CPU time
 TABLE_WITHIN = 2  # points, of which half a point is the table's rounding
@@ -30,7 +31,7 @@ def check(ok, text):
 
 def check_totals(recording, truth):
     """The profile `ALL | cpu`: one root frame per thread."""
-    cpu = next(line for line in recording.lines if line.name == "ALL | cpu")
+    cpu = recording.profile("ALL | cpu")
     for name, true in truth.items():
         shown = cpu.seconds(lambda names, name=name: names[0].startswith(name + " "))
         yield check(abs(shown - true["cpu"]) <= CPU_WITHIN * true["cpu"],
@@ -79,14 +80,14 @@ def check_waiting(recording, truth):
 
 def main():
     wallspy, burn, how = sys.argv[1:]
-    run = recorded.record(wallspy, ["-r", "100"], [burn, how])
+    run = record(wallspy, ["-r", "100"], [burn, how])
     print(run.stderr)
     truth = parse_truth(run.stdout)
     checks = [*check_totals(run.recording, truth), *check_table(run.stderr, truth)]
     if how == "fight":
         checks += check_waiting(run.recording, truth)
-    return 0 if all(checks) else 1
+    return all(checks)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

@@ -4,14 +4,13 @@
 usage: demo_shares.py WALLSPY PYTHON TRAIN launched|attached
 """
 import json
-import subprocess
 import sys
 
-import recorded
+from support.outcome import EXIT_SKIPPED, Skipped, end_with
+from support.wallspy import call, record, record_attached
 
 SECONDS = "9"
 WITHIN = 0.04
-EXIT_SKIPPED = 77  # train.py found no way to block in ioctl
 MAIN_PLACES = {"numpy_of": "Trainer.numpy_of", "loss_of": "Trainer.loss_of",
                "metrics": "Trainer.metrics"}
 WORKER_PLACES = {"topk": "TopK::exec", "conv": "Conv::exec"}
@@ -80,10 +79,10 @@ def check_table(report, text):
 
 def main():
     wallspy, python, train, how = sys.argv[1:]
-    record = {"launched": recorded.record, "attached": recorded.record_attached}[how]
-    if subprocess.run([python, train, "--seconds", "0.1"], check=False).returncode == EXIT_SKIPPED:
-        return EXIT_SKIPPED
-    run = record(wallspy, ["-r", "100"], [python, train, "--seconds", SECONDS, "--truth"])
+    how_to = {"launched": record, "attached": record_attached}[how]
+    if call([python, train, "--seconds", "0.1"]).code == EXIT_SKIPPED:
+        raise Skipped("train.py found no way to block in ioctl")
+    run = how_to(wallspy, ["-r", "100"], [python, train, "--seconds", SECONDS, "--truth"])
     print(run.stderr)
     true = json.loads(next(line for line in run.stdout.splitlines() if line.startswith("{")))
     main_line, worker_line = run.recording.line("main"), run.recording.line("mge-worker")
@@ -96,8 +95,8 @@ def main():
     check_ioctl(report, worker_line, worker["wait_cpu_ns"] / 1e9)
     check_table(report, run.stderr)
     report.check(true["eintr"] == 0, f"{true['eintr']} interrupted calls")
-    return 1 if report.failed else 0
+    return not report.failed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

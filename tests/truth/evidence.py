@@ -15,12 +15,13 @@ import sys
 import tempfile
 import time
 
-import recorded
-import waits_for_cpu
+from support.cpu import SPIN, quota_group, running
+from support.outcome import Skipped, end_with
+from support.processes import schedstat
+from support.wallspy import record_attached, record_process
 
 RATE = 100
 SECONDS = 3
-SPIN = waits_for_cpu.SPIN
 
 
 def throttled(group):
@@ -45,9 +46,10 @@ def close(what, said, true, within):
     return abs(said - true) <= within
 
 
-def ran(pid):
-    """Seconds for which the main thread of PID has been on a CPU."""
-    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+def recorded(wallspy, pid, seconds=SECONDS):
+    """The recording, and what was said."""
+    run = record_process(wallspy, ["-r", RATE, "-d", seconds], pid)
+    return run.recording, run.stderr
 
 
 def is_part(what, said, true, elapsed):
@@ -60,14 +62,13 @@ def is_part(what, said, true, elapsed):
 
 def check_quota(wallspy):
     """A quota of a group above the program's own is found, and so is how long it throttled."""
-    with waits_for_cpu.quota_group("5000",
-                                   "100000") as group, waits_for_cpu.running(SPIN) as spinner:
+    with quota_group(5000, 100000) as group, running(SPIN) as spinner:
         below = group / "below"
         below.mkdir()
         (below / "cgroup.procs").write_text(str(spinner.pid))
         os.setpriority(os.PRIO_PROCESS, spinner.pid, 3)
         before, begun = throttled(group), time.monotonic()
-        recording, text = waits_for_cpu.record(wallspy, spinner.pid, RATE, SECONDS)
+        recording, text = recorded(wallspy, spinner.pid)
         true = throttled(group) - before, time.monotonic() - begun
         limits = recording.facts["processes"][0]["cpu_limits"]
         print(text, limits)
@@ -98,11 +99,10 @@ esac
 def check_hidden(wallspy):
     """In a container: the group that throttles is above those that can be seen, and its time is
     known all the same."""
-    with waits_for_cpu.quota_group("5000", "100000") as group, \
-            waits_for_cpu.running(SPIN) as spinner, tempfile.TemporaryDirectory() as folder:
+    with quota_group(5000, 100000) as group, running(SPIN) as spinner, \
+            tempfile.TemporaryDirectory() as folder:
         if not (group / "cpu.stat.local").exists():
-            print("the kernel does not count what groups above throttled (before Linux 6.7)")
-            sys.exit(77)
+            raise Skipped("the kernel does not count what groups above throttled, as before 6.7")
         root, job = group / "root", group / "root" / "job"
         root.mkdir()
         job.mkdir()
@@ -114,7 +114,7 @@ def check_hidden(wallspy):
             kind="cgroup -o cpu" if group.parent.name == "cpu" else "cgroup2"))
         enter.chmod(0o755)
         before, begun = throttled(group), time.monotonic()
-        recording, text = waits_for_cpu.record(enter, spinner.pid, RATE, SECONDS)
+        recording, text = recorded(enter, spinner.pid)
         true = throttled(group) - before, time.monotonic() - begun
         spinner.kill()
         spinner.wait()
@@ -133,10 +133,10 @@ def check_others(wallspy):
     spin = ["taskset", "-c", str(cpu), *SPIN]
     environment = {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "8", "RAYON_NUM_THREADS": "5",
                    "WALLSPY_SECRET": "no"}
-    with waits_for_cpu.running(spin) as other, subprocess.Popen(spin, env=environment) as target:
-        before = ran(other.pid)
-        recording, text = waits_for_cpu.record(wallspy, target.pid, RATE, SECONDS)
-        others = ran(other.pid) - before
+    with running(spin) as other, subprocess.Popen(spin, env=environment) as target:
+        before = schedstat(other.pid).run_s
+        recording, text = recorded(wallspy, target.pid)
+        others = schedstat(other.pid).run_s - before
         target.kill()
         other.kill()
     process = recording.facts["processes"][0]
@@ -168,7 +168,7 @@ def check_children(wallspy):
             recorded_child = next(pid for pid, name in children_of(launcher.pid).items()
                                   if name == "sleep")
             pids = f"{launcher.pid},{recorded_child}"
-            recording, text = waits_for_cpu.record(wallspy, pids, RATE, 2 * SECONDS)
+            recording, text = recorded(wallspy, pids, 2 * SECONDS)
             true = children_of(launcher.pid)
         finally:
             os.killpg(launcher.pid, signal.SIGKILL)
@@ -186,7 +186,7 @@ def check_children(wallspy):
 def check_storms(wallspy, storms):
     """Two threads, one that takes page faults and one that sleeps and wakes, count both
     themselves."""
-    run = recorded.record_attached(wallspy, ["-r", str(RATE)], [storms, str(SECONDS)])
+    run = record_attached(wallspy, ["-r", str(RATE)], [storms, str(SECONDS)])
     said = {t["name"]: t for t in run.recording.facts["threads"]}
     process = run.recording.facts["processes"][0]
     print(run.stderr, run.stdout, process)
@@ -214,7 +214,7 @@ def check_storms(wallspy, storms):
 def check_counters(wallspy, program):
     """Page faults and switches on stacks, against what each thread counts itself."""
     options = ["-r", str(RATE), "-w", "faults,switches"]
-    run = recorded.record_attached(wallspy, options, [program, str(SECONDS)])
+    run = record_attached(wallspy, options, [program, str(SECONDS)])
     print(run.stderr, run.stdout)
     document = run.recording.document
     frames = [frame["name"] for frame in document["shared"]["frames"]]
@@ -251,4 +251,4 @@ def check_counters(wallspy, program):
 if __name__ == "__main__":
     checks = {"quota": check_quota, "hidden": check_hidden, "others": check_others,
               "children": check_children, "storms": check_storms, "counters": check_counters}
-    sys.exit(0 if checks[sys.argv[2]](sys.argv[1], *sys.argv[3:]) else 1)
+    end_with(checks[sys.argv[2]], sys.argv[1], *sys.argv[3:])

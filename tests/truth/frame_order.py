@@ -9,7 +9,8 @@ import pathlib
 import sys
 
 import callers
-import recorded
+from support.outcome import end_with
+from support.wallspy import record_attached
 
 SAMPLES = 2000
 MOST_GUESSES = 0.01  # of all stacks
@@ -64,7 +65,7 @@ def problem(names, frames):
 
 def look(wallspy, python, totals):
     """One recording; adds its counters to TOTALS and returns the wrong stacks."""
-    recording = recorded.record_attached(wallspy, ["-q", "-r", "1000"],
+    recording = record_attached(wallspy, ["-q", "-r", "1000"],
                                          [python, TARGET, str(SECONDS)]).recording
     for name in COUNTERS:
         totals[name] += int(recording.facts[name])
@@ -88,8 +89,8 @@ def main():
         print(f"WRONG: {trouble}: {' > '.join(names)}")
     enough = totals[
         "stops"] >= SAMPLES and totals["stacks with a guess"] <= MOST_GUESSES * totals["stacks"]
-    return 0 if enough and not wrong and not any(totals[name] for name in MUST_BE_0) else 1
+    return enough and not wrong and not any(totals[name] for name in MUST_BE_0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

@@ -38,7 +38,8 @@ import math
 import pathlib
 import sys
 
-import recorded
+from support.outcome import end_with
+from support.wallspy import record
 
 SECONDS = 8
 SPENDER = pathlib.Path(__file__).with_name("spender.py")
@@ -67,7 +68,7 @@ def compare(recording, thread, truth):
 
 def main():
     wallspy, library, python, seed, *variant = sys.argv[1:]
-    run = recorded.record(wallspy, ["-q", "-r", "100"],
+    run = record(wallspy, ["-q", "-r", "100"],
                           [python, SPENDER, library, seed, str(SECONDS), *variant])
     facts = run.recording.facts
     print(f"seed {seed}, {facts['rate_hz']:.1f} Hz, {facts['late_ticks']} ticks late")
@@ -77,8 +78,8 @@ def main():
     print(
         f"{facts['registers_wanted']} stops for registers, {facts['backed_off']} samples left out")
     wrong += facts["registers_wanted"] == 0 or facts["backed_off"] > facts["stops"] // 100
-    return 1 if wrong else 0
+    return not wrong
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

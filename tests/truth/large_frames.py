@@ -5,13 +5,14 @@ usage: large_frames.py WALLSPY LARGE_FRAMES
 """
 import sys
 
-import recorded
+from support.outcome import end_with
+from support.wallspy import record_attached
 
 LEAST_SEEN = 50  # of 2 seconds, on a machine that is busy with other tests
 
 
 def check(wallspy, program, depth):
-    recording = recorded.record_attached(wallspy, ["-q", "--internals", "-r", "200"],
+    recording = record_attached(wallspy, ["-q", "--internals", "-r", "200"],
                                          [program, str(depth), "2"]).recording
     stacks = [names for _, names, _ in recording.line("main").samples if names]
     whole = [names for names in stacks if names[0] == "_start" and
@@ -21,5 +22,9 @@ def check(wallspy, program, depth):
     return len(stacks) >= LEAST_SEEN and len(stacks) - len(whole) <= depth + 3
 
 
+def main(wallspy, program):
+    return all([check(wallspy, program, 0), check(wallspy, program, 9)])
+
+
 if __name__ == "__main__":
-    sys.exit(0 if all([check(*sys.argv[1:], 0), check(*sys.argv[1:], 9)]) else 1)
+    end_with(main, *sys.argv[1:])

@@ -7,15 +7,19 @@ usage: peer_churn.py WALLSPY [DUMPS]
 Prints how many waits dumps found, how many had their process named, and each wrong one.
 """
 import collections
-import json
-import subprocess
 import sys
 import tempfile
 import time
 
+from support.chance import seeded
+from support.outcome import end_with
+from support.targets import python_target
+from support.wallspy import dump_threads
+
 PROGRAM = r'''
 import fcntl, os, random, subprocess, sys, threading, time
 folder = sys.argv[1]
+SEED = int(sys.argv[2])
 HOLD = ("import fcntl, os, sys, time\nf = open(sys.argv[1], 'r+')\nfcntl.flock(f, fcntl.LOCK_EX)\n"
         "os.write(1, b'h'); time.sleep(float(sys.argv[2]))")
 
@@ -32,9 +36,10 @@ def wait(kind, child, path):
 def work(number, log):
     path = f"{folder}/{number}"
     open(path, "w").close()
+    chance = random.Random(SEED + number)
     while True:
-        kind = random.choice(["pipe", "child", "file-lock"])
-        child = subprocess.Popen([sys.executable, "-S", "-c", HOLD, path, str(random.random())],
+        kind = chance.choice(["pipe", "child", "file-lock"])
+        child = subprocess.Popen([sys.executable, "-S", "-c", HOLD, path, str(chance.random())],
                                  stdout=subprocess.PIPE, bufsize=0)
         child.stdout.read(1)
         begin = time.time()
@@ -64,21 +69,17 @@ def waits_of(folder):
 
 def look(wallspy, pid):
     begin = time.time()
-    done = subprocess.run([wallspy, "dump", "--json", "-p", str(pid)], capture_output=True,
-                          text=True, check=True, timeout=60)
-    threads = json.loads(done.stdout)["processes"][0]["threads"]
+    threads = dump_threads(wallspy, pid)
     return begin, time.time(), {t["name"]: t["waits_for"] for t in threads if t["waits_for"]}
 
 
 def main():
     wallspy, dumps = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 60
-    with tempfile.TemporaryDirectory() as folder, \
-            subprocess.Popen([sys.executable, "-c", PROGRAM, folder], stdin=subprocess.PIPE,
-                             stdout=subprocess.PIPE, text=True) as target:
-        target.stdout.readline()
-        looks = [look(wallspy, target.pid) for _ in range(dumps)]
-        time.sleep(1)
-        target.kill()
+    seed = seeded().randrange(1 << 32)
+    with tempfile.TemporaryDirectory() as folder:
+        with python_target(PROGRAM, folder, seed) as target:
+            looks = [look(wallspy, target.pid) for _ in range(dumps)]
+            time.sleep(1)
         waits = waits_of(folder)
     found = named = wrong = 0
     for begin, end, sides in looks:
@@ -96,4 +97,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(0 if main() else 1)
+    end_with(main)

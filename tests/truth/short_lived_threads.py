@@ -6,14 +6,15 @@ usage: short_lived_threads.py WALLSPY PROGRAM
 """
 import sys
 
-import recorded
+from support.outcome import end_with
+from support.wallspy import record
 
 THREADS = 160
 LIFE_MS = 25  # at 100 Hz: a whole interval lies within, and 5 ms
 
 
 def main(wallspy, program):
-    run = recorded.record(wallspy, ["-r", "100"], [program, str(THREADS), str(LIFE_MS)])
+    run = record(wallspy, ["-r", "100"], [program, str(THREADS), str(LIFE_MS)])
     tids = [int(line) for line in run.stdout.split()]
     there = {t["tid"] for t in run.recording.facts["threads"]}
     missing = sum(tid not in there for tid in tids)
@@ -25,4 +26,4 @@ def main(wallspy, program):
 
 
 if __name__ == "__main__":
-    sys.exit(0 if main(*sys.argv[1:]) else 1)
+    end_with(main, *sys.argv[1:])

@@ -6,7 +6,8 @@ usage: startup.py WALLSPY PYTHON LOADS_SLOWLY
 """
 import sys
 
-import recorded
+from support.outcome import end_with
+from support.wallspy import record
 
 LAUNCHES = 3
 
@@ -18,7 +19,7 @@ def doubts(facts):
 def check_linker(wallspy, program):
     stacks, odd = 0, []
     for _ in range(LAUNCHES):
-        recording = recorded.record(wallspy, ["-q"], [program]).recording
+        recording = record(wallspy, ["-q"], [program]).recording
         loading = [(seconds, names) for seconds, names,
                    _ in recording.line("main").samples if names]
         stacks += len(loading)
@@ -34,7 +35,7 @@ def check_linker(wallspy, program):
 def check_python(wallspy, python):
     early, odd = 0, []
     for _ in range(LAUNCHES):
-        recording = recorded.record(wallspy, ["-q", "-r", "1000"],
+        recording = record(wallspy, ["-q", "-r", "1000"],
                                     [python, "-c", "import time; time.sleep(0.2)"]).recording
         stacks = [names for _, names, _ in recording.line("main").samples if names]
         odd += [names[-3:] for names in stacks
@@ -44,5 +45,9 @@ def check_python(wallspy, python):
     return not odd
 
 
+def main(wallspy, python, program):
+    return all([check_linker(wallspy, program), check_python(wallspy, python)])
+
+
 if __name__ == "__main__":
-    sys.exit(0 if check_linker(sys.argv[1], sys.argv[3]) and check_python(*sys.argv[1:3]) else 1)
+    end_with(main, *sys.argv[1:])

@@ -12,7 +12,8 @@ found it off the CPU.
 import math
 import sys
 
-import recorded
+from support.outcome import end_with
+from support.wallspy import record
 
 SECONDS = 8
 RATES = (100, 1000)
@@ -29,10 +30,6 @@ def parse_truth(text):
         sums[0] += float(cpu)
         sums[1] += max(0.0, float(off_cpu))
     return truth
-
-
-def profile(recording, name):
-    return next(line for line in recording.lines if line.name == name)
 
 
 def check_shares(line, truth, which, rate):
@@ -53,9 +50,9 @@ def check_shares(line, truth, which, rate):
 
 
 def check(wallspy, program, how, rate):
-    run = recorded.record(wallspy, ["-r", str(rate)], [program, how, str(SECONDS)])
+    run = record(wallspy, ["-r", str(rate)], [program, how, str(SECONDS)])
     truth = parse_truth(run.stdout)
-    cpu, off_cpu = profile(run.recording, "ALL | cpu"), profile(run.recording, "ALL | off-cpu")
+    cpu, off_cpu = (run.recording.profile(f"ALL | {which}") for which in ("cpu", "off-cpu"))
     print(f"{how} at {rate} Hz, {run.recording.facts['late_ticks']} ticks late")
     waiting = cpu.seconds(lambda names: names[-1].endswith("[blocked]") or
                           names[-1] == "[waiting for cpu]")
@@ -68,8 +65,8 @@ def check(wallspy, program, how, rate):
 
 
 def main(wallspy, program, how):
-    return sum([check(wallspy, program, how, rate) for rate in RATES])
+    return sum([check(wallspy, program, how, rate) for rate in RATES]) == 0
 
 
 if __name__ == "__main__":
-    sys.exit(1 if main(*sys.argv[1:]) else 0)
+    end_with(main, *sys.argv[1:])

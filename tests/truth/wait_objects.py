@@ -8,7 +8,8 @@ usage: wait_objects.py WALLSPY
 import pathlib
 import sys
 
-import recorded
+from support.outcome import end_with
+from support.wallspy import record_attached
 
 MOUNT = "/dev/shm"
 
@@ -41,7 +42,7 @@ os.remove(waited), os.remove(other), os.rmdir(folder)
 def main():
     wallspy = sys.argv[1]
     command = [sys.executable, "-c", PROGRAM, MOUNT]
-    recording = recorded.record_attached(wallspy, ["-q"], command).recording
+    recording = record_attached(wallspy, ["-q"], command).recording
     ends = [" > ".join(names[-2:]) for _, names, _ in recording.line("main").samples if names]
     reads = [end for end in ends if "read" in end and "[blocked]" in end]
     right = [end for end in reads
@@ -60,4 +61,4 @@ def is_kernels(mounts):
 
 
 if __name__ == "__main__":
-    sys.exit(0 if main() else 1)
+    end_with(main)

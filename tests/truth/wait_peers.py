@@ -16,6 +16,10 @@ import sys
 import tempfile
 import time
 
+from support.outcome import EXIT_SKIPPED, end_with, skip_part
+from support.targets import Target
+from support.wallspy import call, dump_json, dump_text, dump_threads, record_folded
+
 # Each thread is called as its wait is, and waits for ever.  Prints what it knows: for each wait the
 # kind, the pid of the other side (null: none may be named), and what the words must have.
 PROGRAM = r'''
@@ -143,17 +147,14 @@ sys.stdin.read()
 '''
 
 
-def dump(wallspy, pid):
-    done = subprocess.run([wallspy, "dump", "--json", "-p", str(pid)], capture_output=True,
-                          text=True, check=True, timeout=60)
-    threads = json.loads(done.stdout)["processes"][0]["threads"]
-    return {t["name"]: t["waits_for"] for t in threads}
+def waits_of(wallspy, pid):
+    return {t["name"]: t["waits_for"] for t in dump_threads(wallspy, pid)}
 
 
 def check_dump(wallspy, pid, known):
     """Does it say what the program knows?  Twice: nothing it did the first time counts."""
     wrong = []
-    for told in (dump(wallspy, pid), dump(wallspy, pid)):
+    for told in (waits_of(wallspy, pid), waits_of(wallspy, pid)):
         for name, (kind, other, words) in known.items():
             side = told[name] or {}
             good = (side.get("kind") == kind and side.get("pid") == other and
@@ -167,8 +168,7 @@ def check_dump(wallspy, pid, known):
 
 def check_text(wallspy, pid, known):
     """Threads with the same stack and other sides of their own: is each there?"""
-    text = subprocess.run([wallspy, "dump", "-p", str(pid)], capture_output=True, text=True,
-                          check=True, timeout=60).stdout
+    text = dump_text(wallspy, pid)
     missing = [name for name, (_, other, _) in known.items()
                if other and not re.search(rf"\b{other}\b", text)]
     print("not in the text:", missing)
@@ -177,13 +177,8 @@ def check_text(wallspy, pid, known):
 
 def check_recording(wallspy, pid, known, upstream):
     """Addresses are in the names of frames, and ports of single clients are not."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = pathlib.Path(folder, "out.folded")
-        done = subprocess.run([wallspy, "-q", "-d", "3", "-o", output, "-p", str(pid)],
-                              capture_output=True, text=True, check=True, timeout=60)
-        text = output.read_text()
-    leaves = {line.split(" ")[0]: line.rsplit(" ", 1)[0].split(";")[-1]
-              for line in text.splitlines()}
+    stacks, said = record_folded(wallspy, ["-q", "-d", "3"], ["-p", pid])
+    leaves = {stack[0].split(" ")[0]: stack[-1] for stack, _ in stacks}
     expected = {"tcp": rf"recvfrom 127\.0\.0\.1:{upstream} \[blocked\]",
                 "send": rf"sendto 127\.0\.0\.1:{upstream} \[blocked\]",
                 "served": r"recvfrom client of :\d+ \[blocked\]",
@@ -191,7 +186,7 @@ def check_recording(wallspy, pid, known, upstream):
                 "read": r"read pipe \[blocked\]", "child": r"wait4 \[blocked\]"}
     wrong = {name: leaves.get(name) for name, leaf in expected.items()
              if not re.fullmatch(leaf, leaves.get(name) or "")}
-    print("recorded:", {name: leaves.get(name) for name in expected}, done.stderr)
+    print("recorded:", {name: leaves.get(name) for name in expected}, said)
     return not wrong
 
 
@@ -199,16 +194,19 @@ def check_tools(known, pid):
     """The program's own knowledge against ss and lslocks."""
     good = True
     if shutil.which("ss"):
-        unix = subprocess.run(["ss", "-xpH"], capture_output=True, text=True, check=False).stdout
+        unix = call(["ss", "-xpH"]).stdout
         lines = [line.split() for line in unix.splitlines()]
         ends = {line[5]: (line[7], " ".join(line[8:])) for line in lines if len(line) > 8}
         pairs = [(users, ends[peer][1]) for peer, users in ends.values() if peer in ends]
         good &= any(f"pid={pid}," in a and f"pid={known['unix'][1]}," in b for a, b in pairs)
+    else:
+        skip_part("ss", "not installed")
     if shutil.which("lslocks"):
-        locks = subprocess.run(["lslocks", "-n", "-o", "PID,PATH,MODE"], capture_output=True,
-                               text=True, check=False).stdout
+        locks = call(["lslocks", "-n", "-o", "PID,PATH,MODE"]).stdout
         holders = {line.split()[0] for line in locks.splitlines() if "lock0" in line}
         good &= str(known["flock"][1]) in holders
+    else:
+        skip_part("lslocks", "not installed")
     print("ss and lslocks agree:", good)
     return good
 
@@ -224,15 +222,11 @@ child.wait()
 
 def check_circle(wallspy, code, deadlock):
     """Is it a deadlock where the child writes CODE's output, and none where it sleeps?"""
-    with subprocess.Popen([sys.executable, "-c", PARENT, code], stdout=subprocess.PIPE,
-                          text=True) as parent:
-        child = int(parent.stdout.readline())
+    with Target([sys.executable, "-c", PARENT, code]) as parent:
+        child = int(parent.first)
         time.sleep(1)
-        done = subprocess.run([wallspy, "dump", "--json", "-p", f"{parent.pid},{child}"],
-                              capture_output=True, text=True, check=False, timeout=60)
-        parent.kill()
-        end(child)
-    circles = json.loads(done.stdout)["circles"]
+        circles = dump_json(wallspy, [parent.pid, child])["circles"]
+    end(child)
     print("parent and child:", circles)
     found = [(c["deadlock"], set(c["tids"])) for c in circles]
     return found == ([(True, {parent.pid, child})] if deadlock else [])
@@ -264,20 +258,14 @@ NO_CIRCLES = {
 
 def check_no_circle(wallspy, name):
     code, kind, words = NO_CIRCLES[name]
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
-                          text=True) as parent:
-        child = int(parent.stdout.readline())
+    with Target([sys.executable, "-c", code]) as parent:
+        child = int(parent.first)
         time.sleep(1)
-        what = ["-p", f"{parent.pid},{child}", "--thread", "main"]
-        text = subprocess.run([wallspy, "dump", *what], capture_output=True, text=True,
-                              check=False, timeout=60).stdout
-        done = subprocess.run([wallspy, "dump", "--json", *what], capture_output=True, text=True,
-                              check=False, timeout=60)
-        told = subprocess.run([wallspy, *what, "-d", "2", "-o", "none"], capture_output=True,
-                              text=True, check=False, timeout=60).stderr
-        parent.kill()
-        end(child)
-    shown = json.loads(done.stdout)
+        pids = f"{parent.pid},{child}"
+        text = dump_text(wallspy, pids, "--thread", "main")
+        shown = dump_json(wallspy, pids, "--thread", "main")
+        told = call([wallspy, "-p", pids, "--thread", "main", "-d", "2", "-o", "none"]).stderr
+    end(child)
     side = next(t["waits_for"] for p in shown["processes"] if p["pid"] == parent.pid
                 for t in p["threads"])
     print(name, side, text, told)
@@ -289,6 +277,7 @@ def check_no_circle(wallspy, name):
 HAND_ON = """
 import subprocess, sys, time
 reader = subprocess.Popen([sys.executable, "-c", "import os; os.read(0, 1)"], stdin=subprocess.PIPE)
+print("ready", flush=True)
 time.sleep(2)
 writer = subprocess.Popen(["sleep", "600"], stdout=reader.stdin)
 reader.stdin.close()
@@ -298,15 +287,11 @@ reader.wait()
 
 
 def check_hand_on(wallspy):
-    with subprocess.Popen([sys.executable, "-c", HAND_ON], stdout=subprocess.PIPE,
-                          text=True) as parent:
-        time.sleep(0.5)
-        done = subprocess.run([wallspy, "-s", "-p", str(parent.pid), "-d", "5", "-o", "none"],
-                              capture_output=True, text=True, check=False, timeout=60)
-        pids = parent.stdout.readline().split()
-        parent.kill()
-        for pid in pids:
-            end(int(pid))
+    with Target([sys.executable, "-c", HAND_ON]) as parent:
+        done = call([wallspy, "-s", "-p", parent.pid, "-d", "5", "-o", "none"])
+        pids = parent.line().split()
+    for pid in pids:
+        end(int(pid))
     print("handed on:", done.stderr)
     return "eadlock" not in done.stderr and "only waits for its children" in done.stderr
 
@@ -317,22 +302,17 @@ READS = "import os; f = os.open('<>/x', 0); print(os.getpid(), flush=True); os.r
 
 def check_hung(wallspy):
     """The server of the file that is read answers no more: who asks for its size hangs."""
-    with subprocess.Popen([sys.executable, NAS, sys.executable, "-c", READS],
-                          env={**os.environ, "NAS_HANGS": "1"}, stdout=subprocess.PIPE,
-                          text=True) as target:
-        first = target.stdout.readline()
-        if not first.strip().isdigit():
-            print("hung:", first)
-            return target.wait() == 77
+    with Target([sys.executable, NAS, sys.executable, "-c", READS],
+                env={**os.environ, "NAS_HANGS": "1"}) as target:
+        if not target.first.isdigit():
+            assert target.process.wait(10) == EXIT_SKIPPED, target.first
+            skip_part("hung", target.first)
+            return True
         time.sleep(0.5)
-        with subprocess.Popen([wallspy, "dump", "-p", first.strip()], stdout=subprocess.PIPE,
-                              text=True) as done:
-            try:
-                text = done.communicate(timeout=10)[0]
-            except subprocess.TimeoutExpired:
-                text = "no end"
-                done.kill()
-            target.kill()
+        try:
+            text = call([wallspy, "dump", "-p", target.first], timeout=10).stdout
+        except subprocess.TimeoutExpired:
+            text = "no end"
     print("hung:", text)
     return " in read of /" in text
 
@@ -340,9 +320,8 @@ def check_hung(wallspy):
 def main():
     wallspy = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder, \
-            subprocess.Popen([sys.executable, "-c", PROGRAM, folder], stdin=subprocess.PIPE,
-                             stdout=subprocess.PIPE, text=True) as target:
-        told = json.loads(target.stdout.readline())
+            Target([sys.executable, "-c", PROGRAM, folder]) as target:
+        told = json.loads(target.first)
         known, helpers = told["known"], told["helpers"]
         upstream = known.pop("upstream")
         try:
@@ -372,4 +351,4 @@ def end(pid):
 
 
 if __name__ == "__main__":
-    sys.exit(0 if main() else 1)
+    end_with(main)

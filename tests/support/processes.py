@@ -1,0 +1,58 @@
+"""What /proc says of a process, and waiting for it."""
+import collections
+import os
+import pathlib
+import re
+import time
+
+Schedstat = collections.namedtuple("Schedstat", "run_s wait_s runs")
+
+
+def wait_until(true, seconds=10, what="it never came about"):
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            raise AssertionError(what)
+        time.sleep(0.005)
+
+
+def folder_of(pid, tid=None):
+    return pathlib.Path(f"/proc/{pid}/task/{tid}" if tid else f"/proc/{pid}")
+
+
+def status(pid, field, tid=None):
+    """A field of its status file."""
+    text = (folder_of(pid, tid) / "status").read_text(errors="surrogateescape")
+    return re.search(rf"^{field}:\s*(.*)$", text, re.M).group(1)
+
+
+def state(pid, tid=None):
+    """R, S, D, T (stopped), t (held by a tracer), Z …"""
+    return status(pid, "State", tid)[0]
+
+
+def threads(pid):
+    return sorted(int(tid) for tid in os.listdir(f"/proc/{pid}/task"))
+
+
+def children(pid):
+    """Of its main thread."""
+    return [int(child) for child in (folder_of(pid, pid) / "children").read_text().split()]
+
+
+def system_call(pid, tid):
+    """The system call that the thread is in: its number first, then its arguments; or "running"."""
+    return (folder_of(pid, tid) / "syscall").read_text().strip()
+
+
+def schedstat(pid, tid=None):
+    """For how long the thread was on a CPU and waited for one, and how often it was on one."""
+    run_ns, wait_ns, runs = map(int, (folder_of(pid, tid) / "schedstat").read_text().split())
+    return Schedstat(run_ns / 1e9, wait_ns / 1e9, runs)
+
+
+def stolen_s():
+    """For how long all CPUs together were kept from running by the machine that this one is a guest
+    of."""
+    line = pathlib.Path("/proc/stat").read_text().splitlines()[0]
+    return int(line.split()[8]) / os.sysconf("SC_CLK_TCK")
