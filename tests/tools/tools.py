@@ -144,11 +144,11 @@ class Release(InFolder):
         self.check_said('pyproject.toml: the version is meson.build\'s: dynamic = ["version"]')
 
 
-class ThirdParty(unittest.TestCase):
+class Licences(unittest.TestCase):
     def test_licences_in_words_and_in_spdx(self):
         path = str(ROOT / "tools/third-party")
         loader = importlib.machinery.SourceFileLoader("third_party", path)
-        module = importlib.util.module_from_spec(importlib.util.spec_from_loader("", loader))
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
         with unittest.mock.patch.object(sys, "dont_write_bytecode", True):
             loader.exec_module(module)
         self.assertEqual(module.SPDX.keys(), module.LICENCES.keys())
