@@ -30,13 +30,6 @@ void answer(const struct count *counts)
     }
 }
 
-int64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-
 void start_thread(void *(*main)(void *), void *arg, const char *name)
 {
     pthread_t thread;

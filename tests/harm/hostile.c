@@ -207,13 +207,6 @@ static void *dlopen_main(void *path)
     return NULL;
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void *swap_main(void *paths)
 {
     enum { TURN_MS = 20 };

@@ -5,6 +5,8 @@
  * main-ends   the main thread ends after 0.2 s, another works on for SECONDS
  * blocked     sleeps below a function with alloca, whose caller cannot be found without registers
  * unreaped    a child that ends after SECONDS, and is not waited for; says its pid */
+#include "tests/support/clock.h"
+
 #include <alloca.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -23,17 +25,10 @@ int __lsan_is_turned_off(void)
     return 1;
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void *spin(void *seconds)
 {
-    double end = seconds_now() + *(double *)seconds;
-    while (seconds_now() < end)
+    double end = now_s() + *(double *)seconds;
+    while (now_s() < end)
         ;
     return NULL;
 }
@@ -41,7 +36,7 @@ static void *spin(void *seconds)
 static int burst(double seconds)
 {
     double each = 0.0015;
-    for (double end = seconds_now() + seconds; seconds_now() < end;) {
+    for (double end = now_s() + seconds; now_s() < end;) {
         pthread_t threads[AT_ONCE];
         for (int i = 0; i < AT_ONCE; i++)
             pthread_create(&threads[i], NULL, spin, &each);

@@ -7,6 +7,8 @@
  * All threads are there, waiting, for a while before and after, so that whoever watches has seen
  * them.  Prints per thread, in order: name, CPU time by its clock, user and system time by
  * getrusage, time in the run queue by schedstat, wall time (all in seconds). */
+#include "tests/support/clock.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -29,35 +31,10 @@ struct burner {
 };
 
 static pthread_barrier_t meeting; /* of all threads and main: at the start, when done, at the end */
-static volatile unsigned long sink;
-
-static double seconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static void nap(long ms)
 {
     nanosleep(&(struct timespec){0, ms * 1000000}, NULL);
-}
-
-static void turn(void)
-{
-    for (int i = 0; i < 20000; i++)
-        sink = sink * 2862933555777941757UL + 3037000493UL;
-}
-
-/* The second of three numbers. */
-static double queue_seconds(void)
-{
-    char text[128] = "";
-    int fd = open("/proc/thread-self/schedstat", O_RDONLY);
-    ssize_t n = read(fd, text, sizeof text - 1);
-    const char *second = n > 0 ? strchr(text, ' ') : NULL;
-    close(fd);
-    return second ? strtod(second, NULL) / 1e9 : 0;
 }
 
 static double usage_seconds(void)
@@ -72,35 +49,35 @@ static double usage_seconds(void)
 static void burn_own(double s)
 {
     for (int part = 1; part <= 3; part++) {
-        while (seconds(CLOCK_THREAD_CPUTIME_ID) < s * part / 3)
-            turn();
+        while (clock_s(CLOCK_THREAD_CPUTIME_ID) < s * part / 3)
+            compute_steps(20000);
         nap(100);
     }
 }
 
 static void fight(double s)
 {
-    double until = seconds(CLOCK_MONOTONIC) + s;
-    while (seconds(CLOCK_MONOTONIC) < until)
-        turn();
+    double until = now_s() + s;
+    while (now_s() < until)
+        compute_steps(20000);
 }
 
 static void *run(void *argument)
 {
     struct burner *b = argument;
     pthread_setname_np(pthread_self(), b->name);
-    double born = seconds(CLOCK_MONOTONIC);
+    double born = now_s();
     pthread_barrier_wait(&meeting);
     if (b->burn_s > 0)
         burn_own(b->burn_s);
     else
         fight(b->fight_s);
-    b->cpu_s = seconds(CLOCK_THREAD_CPUTIME_ID);
+    b->cpu_s = clock_s(CLOCK_THREAD_CPUTIME_ID);
     b->usage_s = usage_seconds();
-    b->queue_s = queue_seconds();
+    b->queue_s = queue_s();
     pthread_barrier_wait(&meeting);
     pthread_barrier_wait(&meeting);
-    b->wall_s = seconds(CLOCK_MONOTONIC) - born;
+    b->wall_s = now_s() - born;
     return NULL;
 }
 

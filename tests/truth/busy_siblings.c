@@ -1,5 +1,7 @@
 /* busy_siblings N SECONDS: a thread computes for 6 ms and sleeps for 2, in turn, among N that wake
  * up all the time.  Says for what share of its time it slept. */
+#include "tests/support/clock.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,13 +11,6 @@
 enum { WORK_NS = 6000000, NAP_NS = 2000000, OTHERS_NS = 9000000 };
 
 static volatile long sink;
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 static __attribute__((noinline)) void nap(void)
 {

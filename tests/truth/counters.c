@@ -1,5 +1,7 @@
 /* Threads that take page faults in copy(), take none, and pass a byte to each other, SECONDS long.
  * Says "ready", and at the end for each what the kernel counted: NAME, page faults, switches. */
+#include "tests/support/clock.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +16,6 @@ enum { BYTES = 4 << 20, BEFORE_US = 1500000, AFTER_US = 2500000 };
 static double length_s;
 static int there[2], back[2];
 static char *from, *to;
-
-static double now_s(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static __attribute__((noinline)) void copy(void)
 {

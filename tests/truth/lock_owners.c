@@ -9,6 +9,8 @@
  * circle: N threads wait for each other for ever, and one behind them.  inherit: a child waits for
  * a lock that a thread of its parent had at the time of fork(2).
  */
+#include "tests/support/clock.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <signal.h>
@@ -87,18 +89,9 @@ static struct world {
     bool other_is_ready;
 } * world;
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 static struct timespec in_ns(clockid_t clock, int64_t ns)
 {
-    struct timespec t;
-    (void)clock_gettime(clock, &t);
-    ns += t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+    ns += clock_ns(clock);
     return (struct timespec){ns / 1000000000, ns % 1000000000};
 }
 

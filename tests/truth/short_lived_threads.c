@@ -2,6 +2,8 @@
  * Each lives for MS milliseconds, and every other one of them computes.  Says each thread's tid.
  *
  * usage: short_lived_threads N MS */
+#include "tests/support/clock.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,13 +16,6 @@ enum { NS_PER_MS = 1000000 };
 static intptr_t n;
 static int64_t life_ns;
 static int done[2];
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 static void start(intptr_t number);
 

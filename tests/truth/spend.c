@@ -3,26 +3,18 @@
  * would count what comes on top (ctypes, the GIL). */
 #include "spend.h"
 
+#include "tests/support/clock.h"
+
 #include <alloca.h>
 #include <errno.h>
 #include <time.h>
-
-static volatile unsigned long sink;
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 /* Looks at the clock every millisecond or so, so nearly all samples are in the loop. */
 int64_t spend_computing(int64_t ns)
 {
     int64_t start = now_ns();
     while (now_ns() - start < ns)
-        for (int i = 0; i < 300000; i++)
-            sink = sink * 2862933555777941757UL + 3037000493UL;
+        compute_steps(300000);
     return now_ns() - start;
 }
 

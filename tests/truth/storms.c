@@ -1,6 +1,8 @@
 /* A thread that takes page faults and one that sleeps and wakes, SECONDS long.  Says "ready", and
  * at the end for each what it counted: NAME, seconds, minor faults, voluntary switches, seconds of
  * user and of system time. */
+#include "tests/support/clock.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +14,6 @@
 /* Both threads rest before and after, so that a look finds all counters at 0, and at their last. */
 enum { BYTES = 4 << 20, PAGE = 4096, PAUSE_US = 2000, BEFORE_US = 1500000, AFTER_US = 2500000 };
 static double length_s;
-
-static double now_s(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static void take_faults(void)
 {

@@ -5,6 +5,8 @@
  *   nap    sleeps 1 ms, computes 0.5 ms
  *   mixed  computes, writes to the disk, polls and sleeps, each for some milliseconds
  * Prints per place: name, CPU time, time off the CPU without waits for one (seconds). */
+#include "tests/support/clock.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,33 +17,13 @@
 
 static volatile unsigned long sink;
 
-static double seconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* The second of three numbers. */
-static double wait_seconds(void)
-{
-    char text[128] = "";
-    static int fd = -1;
-    if (fd < 0)
-        fd = open("/proc/self/schedstat", O_RDONLY);
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    const char *second = n > 0 ? strchr(text, ' ') : NULL;
-    return second ? strtod(second, NULL) / 1e9 : 0;
-}
-
 static int file;
 
 static __attribute__((noinline)) void compute(double s)
 {
-    double end = seconds(CLOCK_THREAD_CPUTIME_ID) + s;
-    while (seconds(CLOCK_THREAD_CPUTIME_ID) < end)
-        for (int i = 0; i < 1000; i++)
-            sink = sink * 2862933555777941757UL + 3037000493UL;
+    double end = clock_s(CLOCK_THREAD_CPUTIME_ID) + s;
+    while (clock_s(CLOCK_THREAD_CPUTIME_ID) < end)
+        compute_steps(1000);
 }
 
 static __attribute__((noinline)) void take_a_nap(double s)
@@ -81,15 +63,15 @@ static struct place {
 
 static void visit(struct place *p)
 {
-    double wall_s = seconds(CLOCK_MONOTONIC);
-    double wait_s = wait_seconds();
-    double cpu_s = seconds(CLOCK_THREAD_CPUTIME_ID);
+    double wall_s = now_s();
+    double wait_s = queue_s();
+    double cpu_s = clock_s(CLOCK_THREAD_CPUTIME_ID);
     p->visit(p->s * (0.5 + (double)(rand() % 1000) / 1000));
-    cpu_s = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_s;
+    cpu_s = clock_s(CLOCK_THREAD_CPUTIME_ID) - cpu_s;
     p->cpu_s += cpu_s;
     /* What is left in compute() is the host's, which took the CPU away from this machine. */
     if (p->visit != compute)
-        p->off_cpu_s += seconds(CLOCK_MONOTONIC) - wall_s - cpu_s - (wait_seconds() - wait_s);
+        p->off_cpu_s += now_s() - wall_s - cpu_s - (queue_s() - wait_s);
 }
 
 int main(int argc, char **argv)
@@ -100,8 +82,8 @@ int main(int argc, char **argv)
     char name[] = "/tmp/turns-XXXXXX";
     file = mkstemp(name);
     unlink(name);
-    double end = seconds(CLOCK_MONOTONIC) + strtod(argv[2], NULL);
-    while (seconds(CLOCK_MONOTONIC) < end)
+    double end = now_s() + strtod(argv[2], NULL);
+    while (now_s() < end)
         for (struct place *p = places; p->name; p++)
             visit(p);
     for (struct place *p = places; p->name; p++)
