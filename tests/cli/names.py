@@ -5,7 +5,6 @@ usage: names.py WALLSPY LIBRARY [unittest's arguments]
 import json
 import os
 import pathlib
-import pty
 import re
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ from support.outcome import main
 from support.programs import programs
 from support.recording import Recording
 from support.targets import Target
+from support.terminal import Terminal
 
 ORDERS = "\x1b[2J\nwallspy: done\x07\u202e\"\\"
 # What wallspy itself writes to a terminal: bold and colours, and a line anew; the terminal adds the
@@ -62,19 +62,10 @@ class Names(unittest.TestCase):
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def run_in_terminal(self, *line):
-        pid, fd = pty.fork()
-        if pid == 0:
-            os.environ["TERM"] = "xterm"
-            os.chdir(self.folder)
-            os.execv(programs["wallspy"], [programs["wallspy"], *line, "-p", str(self.target.pid)])
-        text = b""
-        try:
-            while part := os.read(fd, 4096):
-                text += part
-        except OSError:
-            pass
-        os.close(fd)
-        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        terminal = Terminal([programs["wallspy"], *line, "-p", str(self.target.pid)],
+                            folder=self.folder)
+        code, text = terminal.end()
+        terminal.close()
         return code, OWN.sub("", text.decode())
 
     def expect_no_orders(self, text):

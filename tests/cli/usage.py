@@ -2,17 +2,13 @@
 
 usage: usage.py WALLSPY DENY TARGET [unittest's arguments]
 """
-import fcntl
 import glob
 import json
 import os
-import pty
 import re
 import signal
-import struct
 import subprocess
 import sys
-import termios
 import time
 import unittest
 
@@ -22,6 +18,7 @@ from support.processes import state
 from support.programs import programs
 from support.recording import Recording
 from support.targets import CliTarget
+from support.terminal import Terminal
 from support.unharmed import assert_let_go
 from support.wallspy import await_text, run
 
@@ -562,53 +559,28 @@ class Launched(InFolder):
         self.assertEqual(self.record(sys.executable, "-c", script)[1], plain.stdout)
 
 
-class Terminal(InFolder):
+class InTerminal(InFolder):
     """With a terminal of its own, whose Ctrl-C goes to wallspy and its command alike."""
 
     def spawn(self, *line, program=None, columns=80):
-        pid, fd = pty.fork()
-        if pid == 0:
-            os.environ["TERM"] = "xterm"
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
-            program = program or programs["wallspy"]
-            os.execvp(program, [program, *line])
-        self.addCleanup(os.close, fd)
-        return pid, fd
-
-    def read_until(self, fd, wanted, seconds=20):
-        text = b""
-        deadline = time.monotonic() + seconds
-        while wanted not in text:
-            self.assertLess(time.monotonic(), deadline, text)
-            try:
-                text += os.read(fd, 4096)
-            except OSError:
-                self.fail(f"ended before {wanted}: {text}")
-        return text
-
-    def end(self, pid, fd):
-        text = b""
-        try:
-            while part := os.read(fd, 4096):
-                text += part
-        except OSError:
-            pass
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text
+        terminal = Terminal([program or programs["wallspy"], *line], columns)
+        self.addCleanup(terminal.close)
+        return terminal
 
     def test_progress_and_ctrl_c_attached(self):
         with CliTarget("plain", user=False) as t:
-            pid, fd = self.spawn("-p", str(t.pid), "-o", "o.json")
-            self.read_until(fd, b"Ctrl-C")
-            os.write(fd, b"\x03")
-            code, text = self.end(pid, fd)
+            terminal = self.spawn("-p", str(t.pid), "-o", "o.json")
+            terminal.read_until(b"Ctrl-C")
+            terminal.press(b"\x03")
+            code, text = terminal.end()
             self.assertEqual(code, 0, text)
             self.expect_recording("o.json")
             assert_let_go(t.pid)
 
     def test_progress_of_what_sleeps(self):
         with CliTarget("plain", user=False) as t:
-            pid, fd = self.spawn("-p", str(t.pid), "-o", "o.json", "-d", "2.2")
-            code, text = self.end(pid, fd)
+            terminal = self.spawn("-p", str(t.pid), "-o", "o.json", "-d", "2.2")
+            code, text = terminal.end()
             self.assertEqual(code, 0, text)
         lines = re.findall(rb"(\d+)s +([\d.]+) Hz +2 threads", text)
         self.assertGreaterEqual(len(lines), 2, text)
@@ -618,15 +590,15 @@ class Terminal(InFolder):
 
     def test_progress_is_hidden_when_asked(self):
         with CliTarget("plain", user=False) as t:
-            pid, fd = self.spawn("-p", str(t.pid), "-o", "o.json", "-d", "1.2", "--hideprogress")
-            code, text = self.end(pid, fd)
+            terminal = self.spawn("-p", str(t.pid), "-o", "o.json", "-d", "1.2", "--hideprogress")
+            code, text = terminal.end()
             self.assertEqual(code, 0, text)
             self.assertNotIn(b"errors", text)
             self.assertIn(b"wrote", text)
 
     def test_no_progress_over_what_a_command_says(self):
-        pid, fd = self.spawn("-o", "o.json", "sh", "-c", "printf 'your name? '; sleep 1.5; echo")
-        code, text = self.end(pid, fd)
+        terminal = self.spawn("-o", "o.json", "sh", "-c", "printf 'your name? '; sleep 1.5; echo")
+        code, text = terminal.end()
         self.assertEqual(code, 0, text)
         self.assertNotIn(b"\x1b[K", text)
         self.assertIn(b"your name? ", text)
@@ -634,84 +606,82 @@ class Terminal(InFolder):
     def test_no_progress_in_the_background(self):
         with CliTarget("plain", user=False) as t:
             script = f"set -m; {programs['wallspy']} -p {t.pid} -d 1.5 -o o.json & wait"
-            pid, fd = self.spawn("-c", script, program="bash")
-            code, text = self.end(pid, fd)
+            terminal = self.spawn("-c", script, program="bash")
+            code, text = terminal.end()
             self.assertEqual(code, 0, text)
             self.assertNotIn(b"\x1b[K", text)
             self.expect_recording("o.json")
 
     def test_hangup_reaches_the_command(self):
         """The leader of the session alone is told that its terminal is gone."""
-        pid, fd = pty.fork()
-        if pid == 0:
-            command = "trap 'echo hup >hup; exit 3' HUP; echo ready; while :; do sleep 0.1; done"
-            os.execv(programs["wallspy"], ["wallspy", "-q", "-o", "o.json", "sh", "-c", command])
-        self.read_until(fd, b"ready")
-        os.close(fd)
-        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 3)
+        command = "trap 'echo hup >hup; exit 3' HUP; echo ready; while :; do sleep 0.1; done"
+        terminal = self.spawn("-q", "-o", "o.json", "sh", "-c", command)
+        terminal.read_until(b"ready")
+        terminal.close()
+        self.assertEqual(terminal.exit_code(), 3)
         with open("hup", encoding="utf-8") as told:
             self.assertEqual(told.read(), "hup\n")
 
     def test_ctrl_z_stops_wallspy_and_holds_nobody(self):
         with CliTarget("plain", user=False) as t:
             line = f"{programs['wallspy']} -r 1000 --max-overhead 100 -p {t.pid} -o o.json"
-            pid, fd = self.spawn("-mc", line + 3 * "; echo is $?; read x; fg" + "; echo is $?",
-                                 program="bash")
-            self.read_until(fd, b"Ctrl-C")
+            terminal = self.spawn("-mc", line + 3 * "; echo is $?; read x; fg" + "; echo is $?",
+                                  program="bash")
+            terminal.read_until(b"Ctrl-C")
             for _ in range(3):
-                os.write(fd, b"\x1a")
-                self.read_until(fd, b"is 148")  # stopped
+                terminal.press(b"\x1a")
+                terminal.read_until(b"is 148")  # stopped
                 assert_let_go(t.pid)
-                os.write(fd, b"\n")
-                self.read_until(fd, b"Ctrl-C")
-            os.write(fd, b"\x03")
-            self.read_until(fd, b"is 0")
-            self.end(pid, fd)
+                terminal.press(b"\n")
+                terminal.read_until(b"Ctrl-C")
+            terminal.press(b"\x03")
+            terminal.read_until(b"is 0")
+            terminal.end()
             self.expect_recording("o.json")
 
     def test_ctrl_z_where_nobody_could_let_it_go_on(self):
         """As in ssh -t: there is no shell that watches jobs, and the kernel stops nobody."""
         with CliTarget("plain", user=False) as t:
-            pid, fd = self.spawn("-p", str(t.pid), "-o", "o.json")
-            self.read_until(fd, b"Ctrl-C")
-            os.write(fd, b"\x1a")
+            terminal = self.spawn("-p", str(t.pid), "-o", "o.json")
+            terminal.read_until(b"Ctrl-C")
+            terminal.press(b"\x1a")
             time.sleep(0.5)
-            self.assertNotEqual(state(pid), "T")
-            os.write(fd, b"\x03")
-            code, text = self.end(pid, fd)
+            self.assertNotEqual(state(terminal.pid), "T")
+            terminal.press(b"\x03")
+            code, text = terminal.end()
             self.assertEqual(code, 0, text)
             self.expect_recording("o.json")
 
     def test_ctrl_z_once_sampling_is_over(self):
         """The command goes on, and stops; so does wallspy, or the shell would wait for it."""
         line = f"{programs['wallspy']} -d 0.3 -o o.json -- sh -c 'sleep 3; exit 4'"
-        pid, fd = self.spawn("-mc", f"{line}; echo is $?; fg; echo is $?", program="bash")
-        self.read_until(fd, b"wrote")
+        terminal = self.spawn("-mc", f"{line}; echo is $?; fg; echo is $?", program="bash")
+        terminal.read_until(b"wrote")
         time.sleep(0.2)
-        os.write(fd, b"\x1a")
-        self.read_until(fd, b"is 148")  # stopped
-        code, text = self.end(pid, fd)
+        terminal.press(b"\x1a")
+        terminal.read_until(b"is 148")  # stopped
+        code, text = terminal.end()
         self.assertIn(b"is 4", text)
         self.assertEqual(code, 0)
 
     def test_narrow_terminal(self):
         for columns in (1, 20, 59):
-            pid, fd = self.spawn("-o", "o.json", "--", "sleep", "0.4", columns=columns)
-            code, text = self.end(pid, fd)
+            terminal = self.spawn("-o", "o.json", "--", "sleep", "0.4", columns=columns)
+            code, text = terminal.end()
             self.assertEqual(code, 0, text)
             self.expect_recording("o.json")
 
     def test_ctrl_c_is_the_commands_business(self):
         script = ("trap 'echo got' INT; echo ready; n=0; "
                   "while [ $n -lt 60 ]; do sleep 0.05; n=$((n+1)); done; exit 9")
-        pid, fd = self.spawn("-o", "o.json", "--", "sh", "-c", script)
-        self.read_until(fd, b"ready")
-        os.write(fd, b"\x03")
-        self.read_until(fd, b"sampling")  # the second one ends that
+        terminal = self.spawn("-o", "o.json", "--", "sh", "-c", script)
+        terminal.read_until(b"ready")
+        terminal.press(b"\x03")
+        terminal.read_until(b"sampling")  # the second one ends that
         self.assertFalse(os.path.exists("o.json"))
-        os.write(fd, b"\x03")
-        self.read_until(fd, b"wrote")
-        code, text = self.end(pid, fd)
+        terminal.press(b"\x03")
+        terminal.read_until(b"wrote")
+        code, text = terminal.end()
         self.assertEqual(code, 9, text)
         self.expect_recording("o.json")
 

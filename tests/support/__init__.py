@@ -8,6 +8,8 @@ support import …` works however a test is started.
   processes   what /proc says of a process, and waiting for it
   unharmed    the target was not harmed
   lock_record who had which lock when, by the program, and by wallspy
+  terminal    a program in a terminal, and its keyboard
+  folder      a test in a folder of its own
   cpu         CPUs that are taken away: spinners, and cgroups with a quota
   chance      random numbers by a seed, which is printed
   outcome     how a test ends: passed, failed, skipped with a reason
