@@ -21,11 +21,7 @@ static void skip_space(struct reader *r)
 
 static bool take(struct reader *r, const char *word)
 {
-    size_t n = strlen(word);
-    if ((size_t)(r->end - r->s) < n || memcmp(r->s, word, n) != 0)
-        return false;
-    r->s += n;
-    return true;
+    return take_word(&r->s, r->end, word);
 }
 
 static size_t digits(struct reader *r, const char *set)

@@ -20,11 +20,7 @@ struct reader {
 
 static bool take(struct reader *r, const char *word)
 {
-    size_t n = strlen(word);
-    if ((size_t)(r->end - r->s) < n || memcmp(r->s, word, n) != 0)
-        return false;
-    r->s += n;
-    return true;
+    return take_word(&r->s, r->end, word);
 }
 
 /* Goes behind the next WORD. */

@@ -94,3 +94,12 @@ bool is_plain_text(const char *text, size_t len)
     }
     return true;
 }
+
+bool take_word(const char **at, const char *end, const char *word)
+{
+    size_t n = strlen(word);
+    if ((size_t)(end - *at) < n || memcmp(*at, word, n) != 0)
+        return false;
+    *at += n;
+    return true;
+}

@@ -27,5 +27,7 @@ char *feed_string(struct feed *f);
 /* Aborts, and says where, unless WHAT holds; also in builds without assertions. */
 #define FUZZ_CHECK(what) fuzz_check((what), #what, __FILE__, __LINE__)
 void fuzz_check(bool holds, const char *what, const char *file, int line);
+/* Goes behind WORD if that comes first of what is left, from *AT to END. */
+bool take_word(const char **at, const char *end, const char *word);
 /* Is TEXT well-formed UTF-8 in which a terminal finds nothing to obey, but for newlines? */
 bool is_plain_text(const char *text, size_t len);

@@ -1,38 +1,22 @@
 /* Machine code as the unwinder decodes it. */
-#include <errno.h>
-#include <string.h>
-
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/bytes_mem.h"
 #include "unwinder/insn.h"
 #include "unwinder/insn_unwind.h"
-
-struct code {
-    const uint8_t *bytes;
-    size_t len;
-};
-
-static int read_code(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-    const struct code *c = ctx;
-    if (addr > c->len || len > c->len - addr)
-        return -EFAULT;
-    memcpy(buf, c->bytes + addr, len);
-    return 0;
-}
 
 /* Ways from the first byte, and to the one that it says. */
 static void find_ways(const uint8_t *bytes, size_t len)
 {
-    struct code c = {bytes, len};
+    struct bytes_mem c = bytes_mem_of(0, bytes, len);
     struct rule rule;
     uint64_t pc = len ? bytes[0] : 0;
-    if (insn_unwind_to_return(read_code, &c, pc, &rule) == 0)
+    if (insn_unwind_to_return(bytes_mem_read, &c, pc, &rule) == 0)
         FUZZ_CHECK(rule.cfa.offset >= 8);
-    if (insn_unwind_from_entry(read_code, &c, 0, pc, &rule) == 0)
+    if (insn_unwind_from_entry(bytes_mem_read, &c, 0, pc, &rule) == 0)
         FUZZ_CHECK(rule.cfa.offset >= 8);
-    if (insn_unwind_usual(read_code, &c, 0, &rule) == 0)
+    if (insn_unwind_usual(bytes_mem_read, &c, 0, &rule) == 0)
         FUZZ_CHECK(rule.cfa.offset >= 8);
-    (void)insn_unwind_is_exit(read_code, &c, pc);
+    (void)insn_unwind_is_exit(bytes_mem_read, &c, pc);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)

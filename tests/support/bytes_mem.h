@@ -16,3 +16,5 @@ struct bytes_mem {
 
 /* BYTES are borrowed, and read as they are at each time. */
 struct bytes_mem bytes_mem_of(uint64_t base, const uint8_t *bytes, size_t len);
+/* CTX is a struct bytes_mem: so the decoders of machine code read. */
+int bytes_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);

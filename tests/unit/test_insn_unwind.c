@@ -7,30 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/bytes_mem.h"
 #include "tests/support/check_main.h"
 #include "unwinder/cfi.h"
 #include "unwinder/insn.h"
 
 enum { START = 0x1000 };
 
-struct code {
-    const uint8_t *bytes;
-    size_t len;
-};
-
-static int read_code(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-    const struct code *c = ctx;
-    if (addr < START || addr - START > c->len || len > c->len - (addr - START))
-        return -EFAULT;
-    memcpy(buf, c->bytes + (addr - START), len);
-    return 0;
-}
-
 static int find(const char *bytes, size_t len, struct rule *ret)
 {
-    struct code c = {(const uint8_t *)bytes, len};
-    return insn_unwind_to_return(read_code, &c, START, ret);
+    struct bytes_mem c = bytes_mem_of(START, (const uint8_t *)bytes, len);
+    return insn_unwind_to_return(bytes_mem_read, &c, START, ret);
 }
 
 #define FIND(bytes, rule) find(bytes, sizeof(bytes) - 1, rule)
@@ -157,8 +144,8 @@ END_TEST
 #define FIND_IN(bytes, at, rule) find_in(bytes, sizeof(bytes) - 1, at, rule)
 static int find_in(const char *bytes, size_t len, uint64_t at, struct rule *ret)
 {
-    struct code c = {(const uint8_t *)bytes, len};
-    return insn_unwind_from_entry(read_code, &c, START, START + at, ret);
+    struct bytes_mem c = bytes_mem_of(START, (const uint8_t *)bytes, len);
+    return insn_unwind_from_entry(bytes_mem_read, &c, START, START + at, ret);
 }
 
 START_TEST(ways_in)
@@ -198,21 +185,21 @@ START_TEST(the_usual_depth)
      * ret */
     static const char dispatches[] = "\x53\x48\x83\xec\x20\x90\x3c\x03\x77\x02\xff\xe0"
                                      "\x48\x83\xc4\x20\x5b\xc3";
-    struct code c = {(const uint8_t *)dispatches, sizeof dispatches - 1};
+    struct bytes_mem c = bytes_mem_of(START, (const uint8_t *)dispatches, sizeof dispatches - 1);
     struct rule r;
-    ck_assert_int_eq(insn_unwind_usual(read_code, &c, START, &r), 0);
+    ck_assert_int_eq(insn_unwind_usual(bytes_mem_read, &c, START, &r), 0);
     assert_cfa(&r, X86_RSP, 8 + 8 + 0x20);
     ck_assert_int_eq(r.values[X86_RBX].offset, -16);
     c.len = 5; /* no more than the way there */
-    ck_assert_int_eq(insn_unwind_usual(read_code, &c, START, &r), -ENOENT);
+    ck_assert_int_eq(insn_unwind_usual(bytes_mem_read, &c, START, &r), -ENOENT);
 }
 END_TEST
 
 #define IS_EXIT(bytes) is_exit(bytes, sizeof(bytes) - 1)
 static bool is_exit(const char *bytes, size_t len)
 {
-    struct code c = {(const uint8_t *)bytes, len};
-    return insn_unwind_is_exit(read_code, &c, START);
+    struct bytes_mem c = bytes_mem_of(START, (const uint8_t *)bytes, len);
+    return insn_unwind_is_exit(bytes_mem_read, &c, START);
 }
 
 START_TEST(ends_of_threads)
@@ -255,13 +242,13 @@ START_TEST(any_bytes_do_no_harm)
                     (uint8_t) "\x74\x75\xeb\x50\x58\xff\x0f\x85\x48\x83\xc4\xec\x02\xf0\x10\xe8"
                         [bytes[i] & 15];
         }
-        struct code c = {bytes, sizeof bytes};
+        struct bytes_mem c = bytes_mem_of(START, bytes, sizeof bytes);
         struct rule r;
-        if (insn_unwind_to_return(read_code, &c, START + round % 64, &r) == 0)
+        if (insn_unwind_to_return(bytes_mem_read, &c, START + round % 64, &r) == 0)
             ck_assert_int_ge(r.cfa.offset, 8);
-        if (insn_unwind_from_entry(read_code, &c, START, START + round % 64, &r) == 0)
+        if (insn_unwind_from_entry(bytes_mem_read, &c, START, START + round % 64, &r) == 0)
             ck_assert_int_ge(r.cfa.offset, 8);
-        (void)insn_unwind_is_exit(read_code, &c, START + round % 64);
+        (void)insn_unwind_is_exit(bytes_mem_read, &c, START + round % 64);
     }
 }
 END_TEST

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -12,6 +11,7 @@
 #include "pyframes/py_layout.h"
 #include "target/modules.h"
 #include "tests/support/check_main.h"
+#include "tests/support/own_mem.h"
 
 enum { WORD = 8, WORDS = 64 };
 /* As .AsyncioDebug has them, in words. */
@@ -26,16 +26,7 @@ static struct {
     uint64_t words[WORDS];
 } task_type, coroutine_type, future_type;
 
-static int own_read(struct mem *m, uint64_t addr, void *buf, size_t len)
-{
-    (void)m;
-    struct iovec local = {buf, len};
-    struct iovec remote = {(void *)(uintptr_t)addr, len};
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
-}
-
-static const struct mem_ops own_ops = {.read = own_read};
-static struct mem own = {.ops = &own_ops};
+static struct own_mem own;
 static struct py_runtime rt;
 static struct modules *modules;
 static struct py_awaits *awaits;
@@ -92,7 +83,8 @@ static void make_coroutine(uint64_t *c, const void *awaited)
 
 static void begin(void)
 {
-    modules = modules_new(getpid(), &own);
+    own = own_mem();
+    modules = modules_new(getpid(), &own.mem);
     ck_assert_int_eq(modules_refresh(modules), 0);
     const struct module *m = modules_find(modules, address(asyncio_offsets));
     ck_assert_ptr_nonnull(m);
@@ -120,7 +112,7 @@ static void begin(void)
     future[1] = address(&future_type);
     make_coroutine(coroutine, other);
     make_coroutine(other, future);
-    ck_assert_int_eq(py_awaits_new(&awaits, &rt, modules, &own), 0);
+    ck_assert_int_eq(py_awaits_new(&awaits, &rt, modules, &own.mem), 0);
 }
 
 static void end(void)

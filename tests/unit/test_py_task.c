@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "pyframes/py_layout.h"
 #include "target/modules.h"
 #include "tests/support/check_main.h"
+#include "tests/support/own_mem.h"
 
 enum { SIZE, NAME, AWAITED_BY, COROUTINE = 5, NODE, INTERP_SIZE, INTERP_TASKS, THREAD_SIZE };
 enum { RUNNING_LOOP = 10, RUNNING, THREAD_TASKS, ALL };
@@ -23,24 +23,7 @@ static struct {
     char text[1000];
 } string;
 
-/* Our own memory, unreadable at HOLE.  Counts the reads. */
-static const void *hole;
-static size_t reads;
-
-static int own_read(struct mem *m, uint64_t addr, void *buf, size_t len)
-{
-    (void)m;
-    reads++;
-    if (addr <= (uintptr_t)hole && (uintptr_t)hole < addr + len)
-        return -EFAULT;
-    /* By the kernel: where memcheck runs this, its own modules are among ours. */
-    struct iovec local = {buf, len};
-    struct iovec remote = {(void *)(uintptr_t)addr, len};
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
-}
-
-static const struct mem_ops own_ops = {.read = own_read};
-static struct mem own = {.ops = &own_ops};
+static struct own_mem own;
 static struct py_runtime rt;
 static struct modules *modules;
 
@@ -51,8 +34,8 @@ static uint64_t address(const void *of)
 
 static void begin(void)
 {
-    hole = NULL;
-    modules = modules_new(getpid(), &own);
+    own = own_mem();
+    modules = modules_new(getpid(), &own.mem);
     ck_assert_int_eq(modules_refresh(modules), 0);
     const struct module *m = modules_find(modules, address(asyncio_offsets));
     ck_assert_ptr_nonnull(m);
@@ -74,7 +57,7 @@ static void begin(void)
 static struct py_tasks *found(void)
 {
     struct py_tasks *t = NULL;
-    ck_assert_int_eq(py_tasks_find(&t, &rt, modules, &own), 0);
+    ck_assert_int_eq(py_tasks_find(&t, &rt, modules, &own.mem), 0);
     return t;
 }
 
@@ -104,7 +87,7 @@ START_TEST(descriptions_that_make_no_sense)
         struct py_tasks *t = NULL;
         begin();
         asyncio_offsets[bad[i].at] = bad[i].value;
-        ck_assert_msg(py_tasks_find(&t, &rt, modules, &own) == -EPROTO, "case %zu", i);
+        ck_assert_msg(py_tasks_find(&t, &rt, modules, &own.mem) == -EPROTO, "case %zu", i);
         end(t);
     }
 }
@@ -122,11 +105,11 @@ START_TEST(descriptions_that_are_not_there)
 {
     struct py_tasks *t = NULL;
     begin();
-    hole = &asyncio_offsets[3];
-    ck_assert_int_eq(py_tasks_find(&t, &rt, modules, &own), -EFAULT);
-    hole = NULL;
+    own.hole = &asyncio_offsets[3];
+    ck_assert_int_eq(py_tasks_find(&t, &rt, modules, &own.mem), -EFAULT);
+    own.hole = NULL;
     rt.layout.traits = *py_traits_of(13);
-    ck_assert_int_eq(py_tasks_find(&t, &rt, modules, &own), -ENOENT);
+    ck_assert_int_eq(py_tasks_find(&t, &rt, modules, &own.mem), -ENOENT);
     end(t);
 }
 END_TEST
@@ -135,7 +118,7 @@ static int read_task(const struct py_tasks *t, const char *want)
 {
     struct text out = {0};
     uint64_t frame = 0;
-    int r = py_task_read(t, &own, address(thread), &out, &frame);
+    int r = py_task_read(t, &own.mem, address(thread), &out, &frame);
     ck_assert_str_eq(out.len ? out.s : "", want);
     ck_assert_uint_eq(frame, r == 0 ? address(coroutine) + rt.layout.generator.frame : 0);
     text_release(&out);
@@ -178,9 +161,9 @@ END_TEST
 
 static size_t reads_to_keep(const struct py_tasks *t)
 {
-    reads = 0;
-    py_task_record(t, &own, address(thread));
-    return reads;
+    own.reads = 0;
+    py_task_record(t, &own.mem, address(thread));
+    return own.reads;
 }
 
 /* A name is recorded piece by piece, as far as it can be read. */
@@ -198,12 +181,12 @@ START_TEST(names_that_cannot_be_kept)
     memcpy(bytes + l->unicode.state, &state, sizeof state);
     task[NAME_AT / 8] = address(&string);
     size_t whole = reads_to_keep(t);
-    hole = bytes + l->unicode.ascii_bytes + 1;
+    own.hole = bytes + l->unicode.ascii_bytes + 1;
     ck_assert_uint_eq(reads_to_keep(t), whole - length / 256);
-    hole = bytes + l->unicode.length;
+    own.hole = bytes + l->unicode.length;
     size_t none = reads_to_keep(t);
     ck_assert_uint_lt(none, whole - length / 256);
-    hole = &thread[RUNNING_AT / 8];
+    own.hole = &thread[RUNNING_AT / 8];
     ck_assert_uint_eq(reads_to_keep(t), 1);
     end(t);
 }
