@@ -16,6 +16,7 @@ enum { MAX_LISTED = 16 };
 static const struct {
     const char *name, *words, *remedy;
     const char *modules[MAX_LISTED], *names[MAX_LISTED];
+    const char *yielding[MAX_LISTED]; /* modules whose sched_yield() is this wait, if stripped */
     bool workers; /* a thread of nothing but these modules waits for work, whatever is stripped */
 } kinds[SPIN_KINDS] = {
     [SPIN_GPU] = {.name = "[spinning: waits for GPU]",
@@ -26,7 +27,8 @@ static const struct {
     [SPIN_NCCL] = {.name = "[spinning: NCCL progress]",
                    .words = "for messages of NCCL",
                    .remedy = "",
-                   .modules = {"libnccl", "librccl", "libcuda", "libnvidia"},
+                   .modules = {"libnccl", "librccl", "libcuda", "libnvidia", "libibverbs",
+                               "libmlx"},
                    .names = {"nccl"}},
     [SPIN_OPENMP] = {.name = "[spinning: OpenMP barrier]",
                      .words = "at OpenMP barriers",
@@ -34,14 +36,21 @@ static const struct {
                      .modules = {"libgomp", "libiomp5", "libomp.so", "libomp5", "libomp-"},
                      .names = {"gomp_", "GOMP_", "__kmp", "kmp_flag"},
                      .workers = true},
+    [SPIN_OPENMP_LOCK] = {.name = "[spinning: OpenMP lock]",
+                          .words = "for OpenMP locks",
+                          .remedy = "OMP_WAIT_POLICY=passive lets its threads sleep.",
+                          .modules = {"libgomp", "libiomp5", "libomp.so", "libomp5", "libomp-"},
+                          .names = {"gomp_", "GOMP_", "__kmp", "omp_"}},
     [SPIN_TBB] = {.name = "[spinning: TBB waits for tasks]",
                   .words = "for tasks of TBB",
                   .remedy = "",
                   .modules = {"libtbb.so", "libtbb-"},
-                  .names = {"tbb::detail::r1::", "tbb::internal::"}},
+                  .names = {"tbb::detail::r1::", "tbb::internal::"},
+                  .workers = true},
     [SPIN_BLAS] = {.name = "[spinning: BLAS worker]",
                    .words = "for work of BLAS",
-                   .remedy = "OPENBLAS_THREAD_TIMEOUT=4 lets it sleep sooner."},
+                   .remedy = "OPENBLAS_THREAD_TIMEOUT=4 lets it sleep sooner.",
+                   .yielding = {"libopenblas", "libscipy_openblas"}},
     [SPIN_UCX] = {.name = "[spinning: UCX progress]",
                   .words = "for messages of UCX",
                   .remedy = "",
@@ -50,9 +59,9 @@ static const struct {
     [SPIN_MPI] = {.name = "[spinning: MPI progress]",
                   .words = "for messages of MPI",
                   .remedy = "",
-                  .modules = {"libmpi", "libopen-pal", "libopen-rte", "mca_", "libfabric", "libpsm",
-                              "libucp", "libuct", "libucs", "libucm", "libibverbs", "libmlx",
-                              "libpmpi", "libevent"},
+                  .modules = {"libmpi", "libpmpi", "libopen-pal", "libopen-rte", "mca_",
+                              "libfabric", "libpsm", "libucp", "libuct", "libucs", "libucm",
+                              "libibverbs", "libmlx", "libevent"},
                   .names = {"opal_", "ompi_", "mca_", "MPI_", "MPID", "MPIR_", "PMPI_", "ucp_",
                             "uct_", "ucs_"}},
     [SPIN_LOCK] = {.name = "[spinning: spin lock]", .words = "for spin locks", .remedy = ""},
@@ -66,7 +75,9 @@ static const struct {
  * Source: the libraries' sources and symbol tables: CUDA's and HIP's runtime and driver, nccl
  * src/proxy.cc, libgomp config/linux/{bar,wait}.h and libgomp.map, LLVM's kmp_barrier.cpp,
  * kmp_wait_release.h and kmp_csupport.cpp, oneTBB src/tbb, OpenBLAS driver/others/blas_server.c,
- * UCX src/ucp/core, Open MPI opal/runtime, MPICH src/mpid. */
+ * UCX src/ucp/core, Open MPI opal/runtime, MPICH src/mpid.  What libraries export stands here too
+ * where all that it calls is stripped, as in Debian's libgomp, libomp and libmpich.  MPI's
+ * reductions compute, so that only what they call tells whether they wait. */
 static const struct {
     const char *function, *module;
     enum spin_kind kind;
@@ -85,21 +96,26 @@ static const struct {
     {"ncclProxyProgress", NULL, SPIN_NCCL},
     {"ncclCommPollEventCallbacks*", NULL, SPIN_NCCL},
     {"waitWorkFifoAvailable*", NULL, SPIN_NCCL},
+    {"ncclShmemAllgather", NULL, SPIN_NCCL},
+    {"ncclPollProxyResponse", NULL, SPIN_NCCL},
+    {"ncclRmaProxyProgressThread", NULL, SPIN_NCCL},
     {"ncclStrongStreamSynchronize", NULL, SPIN_NCCL},
     {"ncclSocketWait", NULL, SPIN_NCCL},
     {"gomp_barrier_wait*", NULL, SPIN_OPENMP},
     {"gomp_team_barrier_wait*", NULL, SPIN_OPENMP},
     {"gomp_simple_barrier_wait*", NULL, SPIN_OPENMP},
     {"gomp_thread_start", NULL, SPIN_OPENMP},
-    {"gomp_mutex_lock_slow", NULL, SPIN_OPENMP},
     {"gomp_team_end", NULL, SPIN_OPENMP},
     {"GOMP_barrier*", NULL, SPIN_OPENMP},
     {"GOMP_parallel*", NULL, SPIN_OPENMP},
-    {"GOMP_loop_end", NULL, SPIN_OPENMP},
-    {"GOMP_sections_end", NULL, SPIN_OPENMP},
+    {"GOMP_loop_end*", NULL, SPIN_OPENMP},
+    {"GOMP_sections_end*", NULL, SPIN_OPENMP},
+    {"GOMP_single_copy_start", NULL, SPIN_OPENMP},
+    {"GOMP_doacross_wait", NULL, SPIN_OPENMP},
     {"GOMP_taskwait*", NULL, SPIN_OPENMP},
     {"GOMP_taskgroup_end", NULL, SPIN_OPENMP},
     {"__kmp_hyper_barrier*", NULL, SPIN_OPENMP},
+    {"__kmp_hierarchical_barrier*", NULL, SPIN_OPENMP},
     {"__kmp_tree_barrier*", NULL, SPIN_OPENMP},
     {"__kmp_linear_barrier*", NULL, SPIN_OPENMP},
     {"__kmp_dist_barrier*", NULL, SPIN_OPENMP},
@@ -110,8 +126,22 @@ static const struct {
     {"__kmp_flag_wait*", NULL, SPIN_OPENMP},
     {"__kmpc_barrier*", NULL, SPIN_OPENMP},
     {"__kmpc_fork_call*", NULL, SPIN_OPENMP},
+    {"__kmpc_cancel_barrier", NULL, SPIN_OPENMP},
+    {"__kmpc_reduce*", NULL, SPIN_OPENMP},
+    {"__kmpc_end_reduce*", NULL, SPIN_OPENMP},
+    {"__kmpc_copyprivate", NULL, SPIN_OPENMP},
     {"__kmpc_omp_taskwait*", NULL, SPIN_OPENMP},
+    {"__kmpc_omp_wait_deps", NULL, SPIN_OPENMP},
+    {"__kmpc_end_taskgroup", NULL, SPIN_OPENMP},
+    {"gomp_mutex_lock_slow", NULL, SPIN_OPENMP_LOCK},
+    {"GOMP_critical_start", NULL, SPIN_OPENMP_LOCK},
+    {"GOMP_critical_name_start", NULL, SPIN_OPENMP_LOCK},
+    {"__kmpc_critical*", NULL, SPIN_OPENMP_LOCK},
+    {"__kmpc_set_lock", NULL, SPIN_OPENMP_LOCK},
+    {"omp_set_lock*", NULL, SPIN_OPENMP_LOCK},
+    {"omp_set_nest_lock*", NULL, SPIN_OPENMP_LOCK},
     {"receive_or_steal_task*", "libtbb", SPIN_TBB},
+    {"local_wait_for_all*", "libtbb", SPIN_TBB},
     {"r1::wait", "libtbb", SPIN_TBB},
     {"r1::execute_and_wait", "libtbb", SPIN_TBB},
     {"waiter_base::pause*", "libtbb", SPIN_TBB},
@@ -128,6 +158,22 @@ static const struct {
     {"MPIDI_CH3I_Progress*", NULL, SPIN_MPI},
     {"MPIDI_OFI_progress*", NULL, SPIN_MPI},
     {"MPIR_Wait*", NULL, SPIN_MPI},
+    {"MPI_Recv", NULL, SPIN_MPI},
+    {"MPI_Mrecv", NULL, SPIN_MPI},
+    {"MPI_Send", NULL, SPIN_MPI},
+    {"MPI_Ssend", NULL, SPIN_MPI},
+    {"MPI_Sendrecv*", NULL, SPIN_MPI},
+    {"MPI_Probe", NULL, SPIN_MPI},
+    {"MPI_Mprobe", NULL, SPIN_MPI},
+    {"MPI_Wait*", NULL, SPIN_MPI},
+    {"MPI_Win_wait", NULL, SPIN_MPI},
+    {"MPI_Win_fence", NULL, SPIN_MPI},
+    {"MPI_Barrier", NULL, SPIN_MPI},
+    {"MPI_Bcast", NULL, SPIN_MPI},
+    {"MPI_Gather*", NULL, SPIN_MPI},
+    {"MPI_Scatter*", NULL, SPIN_MPI},
+    {"MPI_Allgather*", NULL, SPIN_MPI},
+    {"MPI_Alltoall*", NULL, SPIN_MPI},
     {"pthread_spin_lock", NULL, SPIN_LOCK},
 };
 
@@ -155,11 +201,12 @@ static bool starts_with_listed(const char *s, const char *const listed[MAX_LISTE
 
 static enum spin_kind wait_of(const struct shown_frame *f)
 {
+    const char *name = f->name + str_starts(f->name, "PMPI_"); /* another name of "MPI_…" */
     if (f->libc && str_eq(frame_libc_name(f->name), "sched_yield"))
         return SPIN_YIELD;
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         if ((!waits[i].module || (f->module && str_starts(f->module, waits[i].module))) &&
-            frame_name_has(f->name, waits[i].function))
+            frame_name_has(name, waits[i].function))
             return waits[i].kind;
     return SPIN_NONE;
 }
@@ -181,6 +228,8 @@ struct spin_marks spinning_marks(const struct shown_frame *f)
             marks.within |= (uint16_t)(1U << kind);
         if (listed && kinds[kind].workers)
             marks.module = (enum spin_kind)kind;
+        if (f->module && starts_with_listed(f->module, kinds[kind].yielding))
+            marks.yields = (enum spin_kind)kind;
     }
     return marks;
 }
@@ -194,6 +243,8 @@ enum spin_kind spinning_of(const struct shown_frame *stack, size_t n)
         const struct spin_marks *m = &stack[n - 1].spin;
         if (m->waits && within >> m->waits & 1)
             found = m->waits;
+        else if (m->yields && found == SPIN_YIELD)
+            found = m->yields;
         if (m->module)
             module = m->module;
         within &= m->within;

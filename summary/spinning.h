@@ -11,6 +11,7 @@ enum spin_kind {
     SPIN_GPU,
     SPIN_NCCL,
     SPIN_OPENMP,
+    SPIN_OPENMP_LOCK,
     SPIN_TBB,
     SPIN_BLAS,
     SPIN_UCX,
@@ -26,6 +27,7 @@ extern const char spinning_file[]; /* of the leaves, where functions have their 
 struct spin_marks {
     enum spin_kind waits;  /* a function that waits, and for whom */
     enum spin_kind module; /* of the library whose threads have no other work, as OpenMP's */
+    enum spin_kind yields; /* what sched_yield() waits for where the frame's library calls it */
     uint16_t within;       /* 1 << enum spin_kind: it belongs to those waits */
 };
 struct spin_marks spinning_marks(const struct shown_frame *f);

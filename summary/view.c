@@ -241,7 +241,8 @@ static void show_spins(struct view *v)
 {
     bool known[SPIN_KINDS] = {false};
     for (size_t i = 0; i < v->n_shown; i++)
-        known[v->shown[i].spin.waits] = known[v->shown[i].spin.module] = true;
+        known[v->shown[i].spin.waits] = known[v->shown[i].spin.module] =
+            known[v->shown[i].spin.yields] = true;
     for (int kind = SPIN_NONE + 1; kind < SPIN_KINDS; kind++) {
         struct shown_frame leaf = {.kind = SHOWN_WAIT,
                                    .spins = (enum spin_kind)kind,

@@ -6,10 +6,10 @@
 #include "tests/support/profile_builder.h"
 
 static const char gpu[] = "[spinning: waits for GPU]", nccl[] = "[spinning: NCCL progress]",
-                  omp[] = "[spinning: OpenMP barrier]", tbb[] = "[spinning: TBB waits for tasks]",
-                  blas[] = "[spinning: BLAS worker]", ucx[] = "[spinning: UCX progress]",
-                  mpi[] = "[spinning: MPI progress]", lock[] = "[spinning: spin lock]",
-                  yield[] = "[spinning: sched_yield]";
+                  omp[] = "[spinning: OpenMP barrier]", omp_lock[] = "[spinning: OpenMP lock]",
+                  tbb[] = "[spinning: TBB waits for tasks]", blas[] = "[spinning: BLAS worker]",
+                  ucx[] = "[spinning: UCX progress]", mpi[] = "[spinning: MPI progress]",
+                  lock[] = "[spinning: spin lock]", yield[] = "[spinning: sched_yield]";
 
 /* STACK ends in LEAF; NULL: it does not spin. */
 static void assert_leaf(const char *stack_text, const char *leaf)
@@ -47,16 +47,27 @@ static const struct {
     {nccl, "waitWorkFifoAvailable", "libnccl.so.2"},
     {nccl, "ncclStrongStreamSynchronize", "libnccl.so.2"},
     {nccl, "ncclSocketWait", "libnccl.so.2"},
+    {nccl, "ncclShmemAllgather", "libnccl.so.2"},
+    {nccl, "ncclPollProxyResponse", "libtorch_cuda.so"}, /* where NCCL is linked statically */
+    {nccl, "ncclRmaProxyProgressThread", "libnccl.so.2"},
     {omp, "gomp_barrier_wait_end", "libgomp.so.1"},
     {omp, "gomp_team_barrier_wait_final", "libgomp.so.1"},
     {omp, "gomp_simple_barrier_wait", "libgomp.so.1"},
     {omp, "gomp_thread_start", "libgomp.so.1"},
-    {omp, "gomp_mutex_lock_slow", "libgomp.so.1"},
+    {omp_lock, "gomp_mutex_lock_slow", "libgomp.so.1"},
+    {omp_lock, "GOMP_critical_start", "libgomp.so.1"},
+    {omp_lock, "GOMP_critical_name_start", "libgomp-e985bcbb.so.1.0.0"},
+    {omp_lock, "omp_set_lock", "libgomp.so.1"},
+    {omp_lock, "__kmpc_critical_with_hint", "libomp.so.5"},
+    {omp_lock, "__kmpc_set_lock", "libiomp5.so"},
     {omp, "gomp_team_end", "libgomp.so.1"},
     {omp, "GOMP_barrier", "libgomp.so.1"},
     {omp, "GOMP_parallel", "libgomp.so.1"},
     {omp, "GOMP_loop_end", "libgomp.so.1"},
+    {omp, "GOMP_loop_end_cancel", "libgomp.so.1"},
     {omp, "GOMP_sections_end", "libgomp.so.1"},
+    {omp, "GOMP_single_copy_start", "libgomp.so.1"},
+    {omp, "GOMP_doacross_wait", "libgomp.so.1"},
     {omp, "GOMP_taskwait", "libgomp.so.1"},
     {omp, "GOMP_taskgroup_end", "libgomp.so.1"},
     {omp, "__kmp_hyper_barrier_release", "libomp.so.5"},
@@ -71,7 +82,23 @@ static const struct {
     {omp, "__kmpc_barrier", "libiomp5.so"},
     {omp, "__kmpc_fork_call", "libiomp5.so"},
     {omp, "__kmpc_omp_taskwait", "libiomp5.so"},
-    {tbb, "tbb::detail::r1::task_dispatcher::receive_or_steal_task", "libtbb.so.12"},
+    {omp, "__kmpc_omp_taskwait_deps_51", "libiomp5.so"},
+    {omp, "__kmpc_omp_wait_deps", "libomp.so.5"},
+    {omp, "__kmpc_end_taskgroup", "libomp.so.5"},
+    {omp, "__kmpc_cancel_barrier", "libomp.so.5"},
+    {omp, "__kmpc_reduce", "libomp.so.5"},
+    {omp, "__kmpc_reduce_nowait", "libomp.so.5"},
+    {omp, "__kmpc_end_reduce", "libomp.so.5"},
+    {omp, "__kmpc_copyprivate", "libomp.so.5"},
+    {omp, "__kmp_hierarchical_barrier_release", "libiomp5.so"},
+    {tbb,
+     "tbb::detail::r1::task_dispatcher::receive_or_steal_task<false, "
+     "tbb::detail::r1::outermost_worker_waiter>",
+     "libtbb.so.12"},
+    {tbb,
+     "tbb::detail::r1::task_dispatcher::local_wait_for_all<false, "
+     "tbb::detail::r1::external_waiter>",
+     "libtbb.so.12"},
     {tbb, "tbb::detail::r1::wait", "libtbb.so.12"},
     {tbb, "tbb::detail::r1::execute_and_wait", "libtbb.so.12"},
     {tbb, "tbb::detail::r1::waiter_base::pause", "libtbb.so.12"},
@@ -88,6 +115,23 @@ static const struct {
     {mpi, "MPIDI_CH3I_Progress", "libmpi.so.12"},
     {mpi, "MPIDI_OFI_progress", "libmpi.so.12"},
     {mpi, "MPIR_Waitall", "libmpi.so.12"},
+    {mpi, "MPI_Recv", "libmpich.so.12"},
+    {mpi, "PMPI_Recv", "libmpich.so.12"},
+    {mpi, "MPI_Mrecv", "libmpich.so.12"},
+    {mpi, "MPI_Send", "libmpich.so.12"},
+    {mpi, "MPI_Ssend", "libmpich.so.12"},
+    {mpi, "MPI_Sendrecv_replace", "libmpich.so.12"},
+    {mpi, "MPI_Probe", "libmpich.so.12"},
+    {mpi, "MPI_Mprobe", "libmpich.so.12"},
+    {mpi, "MPI_Waitany", "libmpich.so.12"},
+    {mpi, "MPI_Win_wait", "libmpich.so.12"},
+    {mpi, "MPI_Win_fence", "libmpich.so.12"},
+    {mpi, "PMPI_Barrier", "libmpi.so.12"},
+    {mpi, "MPI_Bcast", "libmpi.so.12"},
+    {mpi, "MPI_Gatherv", "libmpi.so.12"},
+    {mpi, "MPI_Scatter", "libmpi.so.12"},
+    {mpi, "MPI_Allgather", "libmpi.so.12"},
+    {mpi, "MPI_Alltoallv", "libmpi.so.12"},
     {lock, "pthread_spin_lock", "libc.so.6"},
 };
 
@@ -159,6 +203,19 @@ static const struct {
     {blas, "start_thread!libc.so.6 > blas_thread_server!libopenblas.so > sched_yield!libc.so.6"},
     {NULL, "start_thread!libc.so.6 > blas_thread_server!libopenblas.so > "
            "dgemm_kernel_HASWELL!libopenblas.so"},
+    /* The same of TBB, and of OpenBLAS, whose kernels are in the same library. */
+    {tbb, "start_thread!libc.so.6 > 0x7f0010!libtbb.so.12 > 0x7f0020!libtbb.so.12"},
+    {NULL, "start_thread!libc.so.6 > 0x7f0010!libtbb.so.12 > run_task!app"},
+    {blas, "start_thread!libc.so.6 > 0x7f0010!libopenblas.so.0 > sched_yield!libc.so.6"},
+    {NULL, "start_thread!libc.so.6 > 0x7f0010!libopenblas.so.0"},
+    {yield, "start_thread!libc.so.6 > 0x7f0010!libopenblas.so.0 > take!app > "
+            "sched_yield!libc.so.6"},
+    /* Stripped MPI libraries; a reduction may compute. */
+    {mpi, "main!app > PMPI_Recv!libmpich.so.12 > 0x7f0010!libmpich.so.12"},
+    {NULL, "main!app > PMPI_Allreduce!libmpich.so.12 > 0x7f0010!libmpich.so.12"},
+    {mpi, "main!app > MPI_Allreduce!libmpi.so.40 > opal_progress!libopen-pal.so.40 > "
+          "epoll_wait!libc.so.6"},
+    {NULL, "main!app > MPI_Iprobe!libmpich.so.12"},
     /* Anybody may call a function wait(). */
     {NULL, "main!app > wait!app"},
     {NULL, "main!app > mylib::r1::wait!app"},
