@@ -379,7 +379,9 @@ const struct option_row option_rows[] = {
      .name = "verbose",
      .commands = FOR_RECORD,
      .set = set_verbose,
-     .help = "print every number about the recording at the end, and a tree of the processes"},
+     .help =
+         "print every number about the recording at the end, what it was made on, and a tree of "
+         "the processes"},
     {.name = "stats",
      .commands = FOR_RECORD,
      .set = set_flag,

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/answer.h"
+#include "cli/card.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "profile/metric_info.h"
@@ -101,7 +102,7 @@ static void add_rules(const struct findings *f, struct text *out)
     }
 }
 
-void report_answer(struct recording *r, const struct view_options *view, bool rules)
+void report_answer(struct recording *r, const struct view_options *view, bool verbose)
 {
     struct groups groups;
     struct table table;
@@ -114,8 +115,10 @@ void report_answer(struct recording *r, const struct view_options *view, bool ru
     findings_init(&findings, &groups);
     findings_write(&findings, width, &answer);
     answer_write(&table, width, &answer);
-    if (rules)
+    if (verbose) {
         add_rules(&findings, &answer);
+        card_write(&groups, width, &answer);
+    }
     if (answer.len)
         terminal_block(answer.s);
     text_release(&answer);

@@ -14,7 +14,7 @@ void report_progress(struct recording *r);
 bool report_naming(void *percent_told, double share);
 /* The closing table. */
 /* RULES: also the figures of each rule, whether it applies or not. */
-void report_answer(struct recording *r, const struct view_options *view, bool rules);
+void report_answer(struct recording *r, const struct view_options *view, bool verbose);
 /* The tree of several processes with what each did, for -v. */
 void report_processes(const struct profile *p, const struct view_options *options);
 /* All texts and numbers, for --stats. */

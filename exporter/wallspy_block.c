@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "exporter/machine_block.h"
 #include "profile/metric_info.h"
 #include "summary/findings.h"
+#include "summary/openmp.h"
 #include "summary/process_name.h"
 #include "summary/process_tree.h"
 
@@ -20,8 +22,8 @@ static void write_metadata(struct json *j, const struct profile *p)
     const struct profile_metadatum *facts = profile_metadata(p, &n);
     for (size_t i = 0; i < n; i++) {
         assert(!str_eq(facts[i].key, "version") && !str_eq(facts[i].key, "processes") &&
-               !str_eq(facts[i].key, "host_cpu") && !str_eq(facts[i].key, "mounts") &&
-               !str_eq(facts[i].key, "threads"));
+               !str_eq(facts[i].key, "host_cpu") && !str_eq(facts[i].key, "machine") &&
+               !str_eq(facts[i].key, "mounts") && !str_eq(facts[i].key, "threads"));
         json_newline(j);
         json_key(j, facts[i].key);
         json_string(j, profile_text(p, facts[i].text));
@@ -99,59 +101,6 @@ static void write_usage(struct json *j, const struct profile_usage *u)
     json_int_field(j, "read_calls", (int64_t)u->reads);
 }
 
-static void write_busiest(struct json *j, const struct profile *p,
-                          const struct profile_busy_process *busiest)
-{
-    json_key(j, "busiest");
-    json_object(j);
-    json_int_field(j, "pid", busiest->pid);
-    text_or_null(j, p, "comm", busiest->comm);
-    json_int_field(j, "cpu_ns", busiest->cpu_ns);
-    json_end_object(j);
-}
-
-static void write_host(struct json *j, const struct profile *p, const struct profile_host *h)
-{
-    if (!h->over_ns)
-        return;
-    json_newline(j);
-    json_key(j, "host_cpu");
-    json_object(j);
-    json_int_field(j, "over_ns", h->over_ns);
-    json_int_field(j, "cpus_online", h->cpus_online);
-    json_int_field(j, "busy_ns", h->busy_ns);
-    json_int_field(j, "interrupts_ns", h->interrupts_ns);
-    json_int_field(j, "stolen_ns", h->stolen_ns);
-    json_int_field(j, "wallspy_ns", h->wallspy_ns);
-    json_int_field(j, "recorded_ns", h->recorded_ns);
-    json_int_field(j, "others_ns", h->others_ns);
-    json_int_field(j, "processes_seen", h->processes_seen);
-    json_bool_field(j, "all_processes_seen", h->all_processes_seen);
-    if (h->busiest.pid)
-        write_busiest(j, p, &h->busiest);
-    json_end_object(j);
-}
-
-static void write_mounts(struct json *j, const struct profile *p)
-{
-    if (!profile_mount_count(p))
-        return;
-    json_newline(j);
-    json_key(j, "mounts");
-    json_array(j);
-    for (uint32_t i = 1; i <= profile_mount_count(p); i++) {
-        const struct profile_mount *m = profile_see_mount(p, (mount_id){i});
-        json_newline(j);
-        json_object(j);
-        text_or_null(j, p, "point", m->point);
-        text_or_null(j, p, "type", m->type);
-        text_or_null(j, p, "source", m->source);
-        json_bool_field(j, "served", m->served);
-        json_end_object(j);
-    }
-    json_end_array(j);
-}
-
 static void write_children(struct json *j, const struct profile *p,
                            const struct profile_process *process)
 {
@@ -198,8 +147,32 @@ static void write_totals(struct json *j, const struct process_row *row)
         json_int_field(j, "unsampled_children_cpu_ns", row->unsampled_children_ns);
 }
 
+static void write_pools(struct json *j, const struct openmp_pools *pools, process_id process)
+{
+    bool any = false;
+    for (size_t i = 0; i < pools->n; i++) {
+        const struct openmp_pool *pool = &pools->items[i];
+        if (pool->process.ix != process.ix)
+            continue;
+        if (!any) {
+            json_key(j, "openmp_pools");
+            json_array(j);
+            any = true;
+        }
+        json_object(j);
+        json_string_field(j, "library", pool->library);
+        json_int_field(j, "threads", (int64_t)pool->threads);
+        json_int_field(j, "run_ns", pool->cpu_ns);
+        json_int_field(j, "spin_ns", pool->spin_ns);
+        json_int_field(j, "wait_cpu_ns", pool->wait_cpu_ns);
+        json_end_object(j);
+    }
+    if (any)
+        json_end_array(j);
+}
+
 static void write_processes(struct json *j, const struct profile *p,
-                            const struct thread_summaries *s)
+                            const struct thread_summaries *s, const struct openmp_pools *pools)
 {
     struct process_tree tree;
     process_tree_init(&tree, p, s);
@@ -219,11 +192,16 @@ static void write_processes(struct json *j, const struct profile *p,
             text_or_null(j, p, "allocator", process->allocator);
         if (process->openmp.ix)
             text_or_null(j, p, "openmp", process->openmp);
+        write_pools(j, pools, tree.rows[i].id);
         text_or_null(j, p, "python", process->python_version);
         if (process->python_note.ix)
             text_or_null(j, p, "python_note", process->python_note);
         if (process->cpu_limits.known)
             write_cpu_limits(j, p, &process->cpu_limits);
+        if (process->swapped_known) {
+            json_int_field(j, "swapped_first_bytes", process->swapped_first);
+            json_int_field(j, "swapped_last_bytes", process->swapped_last);
+        }
         if (process->usage.over_ns)
             write_usage(j, &process->usage);
         if (process->children_cpu_ns)
@@ -285,13 +263,10 @@ static void write_finding(struct json *j, const struct finding *f)
     json_end_object(j);
 }
 
-static void write_findings(struct json *j, const struct profile *p,
-                           const struct view_options *options)
+static void write_findings(struct json *j, const struct groups *groups)
 {
-    struct groups groups;
     struct findings findings;
-    groups_init(&groups, p, options);
-    findings_init(&findings, &groups);
+    findings_init(&findings, groups);
     json_newline(j);
     json_key(j, "findings");
     json_array(j);
@@ -299,24 +274,26 @@ static void write_findings(struct json *j, const struct profile *p,
         write_finding(j, findings.told[i]);
     json_end_array(j);
     findings_release(&findings);
-    groups_release(&groups);
 }
 
 void wallspy_block_write(struct json *j, const struct profile *p, const struct thread_summaries *s,
                          const struct view_options *options, const struct export_notes *notes)
 {
+    struct groups groups;
+    struct openmp_pools pools;
+    groups_init(&groups, p, options);
+    openmp_pools_init(&pools, &groups);
     json_object(j);
     json_string_field(j, "version", WALLSPY_VERSION);
     write_metadata(j, p);
     write_numbers(j, p, notes);
     write_notes(j, notes);
-    write_findings(j, p, options);
-    write_host(j, p, profile_see_host(p));
-    write_mounts(j, p);
+    write_findings(j, &groups);
+    machine_block_write(j, p);
     json_newline(j);
     json_key(j, "processes");
     json_array(j);
-    write_processes(j, p, s);
+    write_processes(j, p, s, &pools);
     json_end_array(j);
     json_newline(j);
     json_key(j, "threads");
@@ -325,4 +302,6 @@ void wallspy_block_write(struct json *j, const struct profile *p, const struct t
         write_thread(j, p, &s->threads[i]);
     json_end_array(j);
     json_end_object(j);
+    openmp_pools_release(&pools);
+    groups_release(&groups);
 }

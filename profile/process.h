@@ -48,6 +48,26 @@ struct profile_busy_process {
     int64_t cpu_ns; /* between the looks */
 };
 
+/* For how long tasks of the machine had to wait for something between the looks: some of them, or
+ * all that were not idle. */
+struct profile_pressure {
+    bool known;
+    int64_t some_ns, full_ns;
+};
+/* How the machine is set up, and how short of memory and CPUs it was between two looks. */
+struct profile_machine {
+    bool known;
+    string_id governor;                      /* of the CPUs' frequency; none: not told, as below */
+    string_id huge_pages, huge_pages_defrag; /* "madvise" */
+    uint32_t numa_nodes;                     /* 0: unknown */
+    int numa_balancing;                      /* by itself; 0: off, −1: unknown */
+    double load_first, load_last;            /* averages of a minute; −1: unknown */
+    struct profile_pressure cpu_pressure, memory_pressure;
+    bool swap_known, numa_known;
+    uint64_t swap_ins, swap_outs; /* pages */
+    uint64_t numa_marked, numa_faults, numa_faults_local, numa_moved;
+};
+
 /* The machine's CPUs between two looks; sums over all of them. */
 struct profile_host {
     int64_t over_ns; /* between the looks; 0: there were none */
@@ -63,4 +83,5 @@ struct profile_host {
     struct profile_busy_process busiest;
     uint32_t processes_seen; /* at the last look */
     bool all_processes_seen; /* at both */
+    struct profile_machine machine;
 };

@@ -76,6 +76,8 @@ struct profile_process {
     string_id python_version; /* none: no Python */
     string_id python_note;    /* why Python frames are missing, if they are */
     struct profile_cpu_limits cpu_limits;
+    bool swapped_known;                   /* the next ones are */
+    int64_t swapped_first, swapped_last;  /* bytes of it that were swapped out */
     struct profile_usage usage;           /* switches: of its threads, as far as theirs is known */
     int64_t children_cpu_ns;              /* of its children in that time; the kernel adds it when
                                            * they end */

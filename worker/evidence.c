@@ -15,6 +15,7 @@
 #include "target/process_list.h"
 #include "target/scheduling.h"
 #include "worker/children.h"
+#include "worker/machine_card.h"
 
 enum {
     SHARE = 600,      /* one part of the time is for looks at the recorded processes */
@@ -32,7 +33,8 @@ struct witness {
     struct cpu_quota *quota;
     struct scheduling scheduling;
     bool scheduling_known;
-    bool over; /* the process has ended */
+    int64_t swapped_first, swapped_last; /* −1: not known */
+    bool over;                           /* the process has ended */
 };
 
 struct evidence {
@@ -42,6 +44,7 @@ struct evidence {
     struct duty_cycle looking;
     int64_t first_ns;
     struct host_cpu first_host;
+    struct host_state first_state;
     int64_t first_own_ns;
     struct process_list before, now;
     struct duty_cycle listing;
@@ -86,8 +89,19 @@ static bool has_ended(const struct witness *w)
     return w->last.state == 'Z' || w->last.state == 'X';
 }
 
+static void look_at_swap(struct witness *w)
+{
+    int64_t bytes = host_swapped_bytes(w->process->pid);
+    if (bytes >= 0)
+        w->swapped_last = bytes;
+    if (w->swapped_first < 0)
+        w->swapped_first = bytes;
+}
+
 static void first_look(struct witness *w)
 {
+    w->swapped_first = w->swapped_last = -1;
+    look_at_swap(w);
     w->quota = cpu_quota_new(w->process->pid);
     w->scheduling_known = scheduling_read(w->process->pid, &w->scheduling) == 0;
     if (!read_stat(w))
@@ -104,6 +118,7 @@ static void look(struct witness *w)
         cpu_quota_read(w->quota);
         return;
     }
+    look_at_swap(w);
     cpu_quota_look(w->quota, w->process->pid);
     if (scheduling_read(w->process->pid, &w->scheduling) == 0)
         w->scheduling_known = true;
@@ -135,6 +150,7 @@ struct evidence *evidence_new(struct profile *p, struct target_process *const *p
     e->profile = p;
     for (size_t i = 0; i < n; i++)
         evidence_add(e, processes[i]);
+    e->first_state = host_state_read();
     e->first_host = host_cpu_read();
     e->first_own_ns = own_cpu_ns();
     e->first_ns = clock_now_ns();
@@ -172,6 +188,11 @@ void evidence_look(struct evidence *e)
 
 /* ---- what the profile is told ---- */
 
+static uint64_t since(uint64_t before, uint64_t now)
+{
+    return now > before ? now - before : 0;
+}
+
 static void report_limits(const struct witness *w, struct profile *p)
 {
     struct cpu_quota_facts quota = cpu_quota_facts(w->quota);
@@ -195,14 +216,17 @@ static void report_limits(const struct witness *w, struct profile *p)
     };
 }
 
-static uint64_t since(uint64_t before, uint64_t now)
-{
-    return now > before ? now - before : 0;
-}
-
 static int64_t ticks_ns(uint64_t before, uint64_t now)
 {
     return (int64_t)since(before, now) * (NS_PER_S / max_i64(sysconf(_SC_CLK_TCK), 1));
+}
+
+static void report_swap(const struct witness *w, struct profile *p)
+{
+    struct profile_process *process = profile_get_process(p, w->process->id);
+    process->swapped_known = w->swapped_first >= 0;
+    process->swapped_first = w->swapped_first;
+    process->swapped_last = w->swapped_last;
 }
 
 static void report_usage(const struct witness *w, struct profile *p)
@@ -287,6 +311,7 @@ static void report_host(struct evidence *e)
         .recorded_ns = recorded_ns(e),
     };
     host.others_ns = max_i64(host.busy_ns - host.wallspy_ns - host.recorded_ns, 0);
+    host.machine = machine_card(e->profile, &e->first_state);
     report_neighbours(e, &host);
     *profile_get_host(e->profile) = host;
     profile_set_number(e->profile, METRIC_STOLEN_S, (double)host.stolen_ns / NS_PER_S);
@@ -300,6 +325,7 @@ void evidence_report(struct evidence *e)
         look(&e->witnesses[i]);
         report_limits(&e->witnesses[i], e->profile);
         report_usage(&e->witnesses[i], e->profile);
+        report_swap(&e->witnesses[i], e->profile);
     }
     report_host(e);
 }

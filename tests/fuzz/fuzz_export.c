@@ -106,7 +106,9 @@ static void add_evidence(struct scene *s, process_id id, struct feed *f)
         .known = true, .quota_cpus = 0.5, .quota_path = any_string(s, f), .policy = feed_u8(f)};
     process->usage.over_ns = 1;
     *profile_get_host(s->p) =
-        (struct profile_host){.over_ns = 1, .busiest = {.pid = 1, .comm = any_string(s, f)}};
+        (struct profile_host){.over_ns = 1,
+                              .busiest = {.pid = 1, .comm = any_string(s, f)},
+                              .machine = {.known = true, .governor = any_string(s, f)}};
     (void)profile_mount(s->p, &mount);
 }
 

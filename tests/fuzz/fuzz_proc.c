@@ -1,7 +1,9 @@
-/* Texts of /proc/PID/task/TID: schedstat, syscall, stat, status; the first byte says which.  Those
- * that were accepted must be printable as what they say. */
+/* Texts of /proc/PID/task/TID: schedstat, syscall, stat, status; a command line and texts of the
+ * machine; the first byte says which.  Those that were accepted must be printable as what they
+ * say. */
 #include <string.h>
 
+#include "target/host_state.h"
 #include "target/proc.h"
 #include "target/secrets.h"
 #include "tests/fuzz/fuzz.h"
@@ -19,6 +21,17 @@ static void command_line(const char *text, size_t len)
     secrets_each_argument(text, len, count, &all);
     FUZZ_CHECK(line.len <= 8 * (len + 8));
     text_release(&line);
+}
+
+static void machine(const char *text, size_t len)
+{
+    char word[HOST_WORDS_BYTES];
+    host_choice_parse(text, len, word);
+    FUZZ_CHECK(strlen(word) < HOST_WORDS_BYTES);
+    FUZZ_CHECK(host_pressure_parse(text, len).some_ns >= 0);
+    FUZZ_CHECK(host_swapped_parse(text, len) >= -1);
+    (void)host_list_parse(text, len);
+    (void)host_paging_parse(text, len);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -48,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         break;
     default:
         command_line(text, len);
+        machine(text, len);
     }
     return 0;
 }

@@ -126,6 +126,34 @@ def check_hidden(wallspy):
                 is_part("throttled above", limits["throttled_above_ns"] / 1e9, *true)])
 
 
+def counted(path, name):
+    """The number behind NAME in a file of the kernel's; None: it is not there."""
+    for line in pathlib.Path(path).read_text().splitlines():
+        if line.split()[0] == name:
+            return int(line.split()[1])
+    return None
+
+
+def is_machine(machine, before):
+    """What is said of the MACHINE is what its files say; BEFORE: its pages swapped out before."""
+    choices = {"huge_pages": "enabled", "huge_pages_defrag": "defrag"}
+    folder = pathlib.Path("/sys/kernel/mm/transparent_hugepage")
+    checks = [not (folder / file).exists() or f"[{machine[key]}]" in (folder / file).read_text()
+              for key, file in choices.items()]
+    mode = pathlib.Path("/proc/sys/kernel/numa_balancing")
+    checks.append(not mode.exists() or machine["numa_balancing"] == int(mode.read_text()))
+    checks.append(abs(machine["load_last"] - os.getloadavg()[0]) < 1)
+    pressure = pathlib.Path("/proc/pressure/cpu")
+    if pressure.exists():  # two spinners on one CPU: one waits all the time
+        some = machine["cpu_pressure_some_ns"] / 1e9
+        print(f"pressure: some task waited for a CPU for {some:.2f} s")
+        checks.append(0.9 * SECONDS < some < 1.5 * SECONDS + 1)
+        checks.append(machine["memory_pressure_some_ns"] >= machine["memory_pressure_full_ns"])
+    outs = counted("/proc/vmstat", "pswpout") - before
+    checks.append(machine["swap_outs"] <= outs)
+    return all(checks)
+
+
 def check_others(wallspy):
     """Two spinners on one CPU: the one that is not recorded is the busiest, and takes its half of
     that CPU."""
@@ -134,7 +162,7 @@ def check_others(wallspy):
     environment = {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "8", "RAYON_NUM_THREADS": "5",
                    "WALLSPY_SECRET": "no"}
     with running(spin) as other, subprocess.Popen(spin, env=environment) as target:
-        before = schedstat(other.pid).run_s
+        before, outs = schedstat(other.pid).run_s, counted("/proc/vmstat", "pswpout")
         recording, text = recorded(wallspy, target.pid)
         others = schedstat(other.pid).run_s - before
         target.kill()
@@ -144,7 +172,8 @@ def check_others(wallspy):
     thread = recording.facts["threads"][0]
     print(text, process, host)
     used = process["user_ns"] + process["system_ns"]
-    return all([process["cpu_limits"]["cpus_main"] == 1, process["cpu_limits"]["cpus_any"] == 1,
+    return all([is_machine(recording.facts["machine"], outs), process["swapped_last_bytes"] >= 0,
+                process["cpu_limits"]["cpus_main"] == 1, process["cpu_limits"]["cpus_any"] == 1,
                 process["environment"] == "OMP_NUM_THREADS=8 RAYON_NUM_THREADS=5",
                 close("used", used / 1e9, thread["run_ns"] / 1e9, 0.1),
                 host["cpus_online"] == os.cpu_count(), host["recorded_ns"] == used,
