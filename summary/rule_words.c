@@ -130,6 +130,32 @@ bool rule_path_of(const struct scene *s, const struct thread_group *group, enum 
     return found;
 }
 
+/* ---- the kernel's counts ---- */
+
+struct profile_usage rule_usage_of(const struct thread_group *group)
+{
+    struct profile_usage sum = {0};
+    for (size_t i = 0; i < group->n; i++)
+        profile_usage_add(&sum, &group->threads[i]->thread->usage);
+    return sum;
+}
+
+double rule_per_second(uint64_t n, const struct scene *s)
+{
+    return s->wall_ns > 0 ? (double)n * NS_PER_S / (double)s->wall_ns : 0;
+}
+
+void add_thousands(struct text *out, double n)
+{
+    double rounded = n >= 1000 ? round(n / 100) * 100 : round(n);
+    if (rounded >= 1e6)
+        text_addf(out, "%.1f million", rounded / 1e6);
+    else if (rounded >= 1000)
+        text_addf(out, "%.0f,%03.0f", floor(rounded / 1000), fmod(rounded, 1000));
+    else
+        text_addf(out, "%.0f", rounded);
+}
+
 /* ---- words ---- */
 
 void add_figure(struct finding *f, const char *name, double value)

@@ -31,6 +31,10 @@ rule_judge rule_malloc_arena;
 rule_judge rule_cpu_wait, rule_computes, rule_collects;
 /* rules_faults.c */
 rule_judge rule_page_faults, rule_switches;
+/* rules_memory.c */
+rule_judge rule_numa_balancing, rule_major_faults;
+/* rules_openmp.c */
+rule_judge rule_openmp_runtimes;
 /* rules_spinning.c */
 rule_judge rule_spinning;
 /* rules_loop.c */
@@ -43,6 +47,9 @@ enum held_by holder_of_locks(const struct scene *s, const struct thread_group *g
 /* Does a thread of GROUP wait in a circle, or behind one, of which rule_deadlock() or
  * rule_circular_wait() tells? */
 bool rule_tells_circle_of(const struct scene *s, const struct thread_group *group);
+
+/* Are GROUP's minor faults those of the kernel's NUMA balancing? */
+bool rule_numa_explains(const struct scene *s, const struct thread_group *group);
 
 /* " It waits for its child 4711 (sleep).": whom or what GROUP's waits at NODE are for, where the
  * kernel told of most of their time.  NAMED: the words have the wait's name, with an address in it.
@@ -85,6 +92,10 @@ bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class c
 bool rule_path_of(const struct scene *s, const struct thread_group *group, enum weight weight,
                   unsigned states, struct call_path *ret, double *ret_share);
 
+/* What GROUP's threads used, by the kernel's counters. */
+struct profile_usage rule_usage_of(const struct thread_group *group);
+double rule_per_second(uint64_t n, const struct scene *s);
+
 /* ---- words ---- */
 
 void add_figure(struct finding *f, const char *name, double value);
@@ -97,6 +108,8 @@ void add_percent(struct text *out, double share);
 void add_place(struct text *out, const struct call_path *path);
 /* "TopK::exec > cudaGetDeviceProperties > ioctl" */
 void add_way(struct text *out, const struct call_path *path);
+/* "73,000" */
+void add_thousands(struct text *out, double n);
 /* "6.0 s", "326 ms", "2.1 ms" */
 void add_time(struct text *out, int64_t ns);
 /* "s" where the noun is one: "waits" */

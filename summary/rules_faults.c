@@ -2,38 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "summary/frame_name.h"
 #include "summary/rules.h"
 
 static const double many_faults = 10000, fault_system_share = 0.25; /* a second; of CPU time */
 static const double many_switches = 10000;                          /* a second */
 static const double least_returning = 0.002; /* of the time, in calls that return memory */
-
-static struct profile_usage usage_of(const struct thread_group *group)
-{
-    struct profile_usage sum = {0};
-    for (size_t i = 0; i < group->n; i++)
-        profile_usage_add(&sum, &group->threads[i]->thread->usage);
-    return sum;
-}
-
-static double per_second(uint64_t n, const struct scene *s)
-{
-    return s->wall_ns > 0 ? (double)n * NS_PER_S / (double)s->wall_ns : 0;
-}
-
-/* "73,000" */
-static void add_thousands(struct text *out, double n)
-{
-    double rounded = n >= 1000 ? round(n / 100) * 100 : round(n);
-    if (rounded >= 1e6)
-        text_addf(out, "%.1f million", rounded / 1e6);
-    else if (rounded >= 1000)
-        text_addf(out, "%.0f,%03.0f", floor(rounded / 1000), fmod(rounded, 1000));
-    else
-        text_addf(out, "%.0f", rounded);
-}
 
 /* ---- page faults ---- */
 
@@ -114,15 +88,15 @@ static void add_where(struct text *words, const struct call_path *path)
 
 void rule_page_faults(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    struct profile_usage u = usage_of(group);
-    double rate = per_second(u.minor_faults, s);
+    struct profile_usage u = rule_usage_of(group);
+    double rate = rule_per_second(u.minor_faults, s);
     double system = share_of(u.system_ns, u.system_ns + u.user_ns);
     double part = 0;
     struct call_path path;
     add_figure(f, "minor_faults_per_s", rate);
     add_figure(f, "system_share", system);
     f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group->leads ? 1.4 : 1.2);
-    if (rate < many_faults || system < fault_system_share ||
+    if (rate < many_faults || system < fault_system_share || rule_numa_explains(s, group) ||
         !rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, &path, &part))
         return;
     struct text words = {0};
@@ -147,7 +121,7 @@ void rule_page_faults(const struct scene *s, struct thread_group *group, struct 
 static uint64_t voluntary_of(const struct thread_group *group)
 {
     uint64_t own = 0;
-    uint64_t all = usage_of(group).voluntary;
+    uint64_t all = rule_usage_of(group).voluntary;
     for (size_t i = 0; i < group->n; i++)
         own += group->threads[i]->thread->own_switches;
     return all > own ? all - own : 0;
@@ -155,8 +129,8 @@ static uint64_t voluntary_of(const struct thread_group *group)
 
 void rule_switches(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    struct profile_usage u = usage_of(group);
-    double rate = per_second(voluntary_of(group), s);
+    struct profile_usage u = rule_usage_of(group);
+    double rate = rule_per_second(voluntary_of(group), s);
     double system = share_of(u.system_ns, u.system_ns + u.user_ns);
     double part = 0;
     add_figure(f, "switches_per_s", rate);

@@ -1,0 +1,69 @@
+/* Two OpenMP runtimes in one process: each has as many threads as there are CPUs, and knows
+ * nothing of the other's. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "summary/openmp.h"
+#include "summary/rules.h"
+
+static const double used_cpus = 0.05; /* that make a runtime one that is used */
+
+static double cpus_of(const struct scene *s, const struct openmp_pool *pool)
+{
+    return share_of(pool->cpu_ns, s->wall_ns);
+}
+
+static bool is_used(const struct scene *s, const struct openmp_pool *pool)
+{
+    return cpus_of(s, pool) >= used_cpus;
+}
+
+/* "7 threads of libgomp.so.1" */
+static void add_pool(const struct openmp_pool *pool, bool first, struct text *words)
+{
+    text_addf(words, "%zu %sof ", pool->threads,
+              !first               ? ""
+              : pool->threads == 1 ? "thread "
+                                   : "threads ");
+    text_add_tame(words, pool->library, strlen(pool->library));
+}
+
+static void tell(const struct scene *s, const struct openmp_pool *a, const struct openmp_pool *b,
+                 struct finding *f)
+{
+    struct text words = {0};
+    int64_t cpu_ns = a->cpu_ns + b->cpu_ns;
+    int64_t spin_ns = a->spin_ns + b->spin_ns;
+    int64_t waiting_ns = a->wait_cpu_ns + b->wait_cpu_ns;
+    f->n_figures = 0;
+    add_figure(f, "share", share_of(spin_ns + waiting_ns, cpu_ns + waiting_ns));
+    add_figure(f, "first_cpus", cpus_of(s, a));
+    add_figure(f, "second_cpus", cpus_of(s, b));
+    add_figure(f, "spin_share", share_of(spin_ns, cpu_ns));
+    add_pool(a, true, &words);
+    text_add(&words, " and ");
+    add_pool(b, false, &words);
+    text_addf(&words, ", two OpenMP runtimes, used %.1f and %.1f CPUs, ", cpus_of(s, a),
+              cpus_of(s, b));
+    add_percent(&words, share_of(spin_ns, cpu_ns));
+    text_add(&words, " of that spinning. Load one of them only; OMP_WAIT_POLICY=passive lets idle "
+                     "threads sleep.");
+    f->weight = share_of(spin_ns + waiting_ns, cpu_ns + waiting_ns);
+    f->words = words.s;
+}
+
+void rule_openmp_runtimes(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct openmp_pools pools;
+    (void)group;
+    add_figure(f, "share", 0);
+    if (s->wall_ns < INT64_C(2) * NS_PER_S)
+        return;
+    openmp_pools_init(&pools, s->g);
+    for (size_t i = 0; i < pools.n && !f->words; i++)
+        for (size_t k = i + 1; k < pools.n && !f->words; k++)
+            if (pools.items[i].process.ix == pools.items[k].process.ix &&
+                is_used(s, &pools.items[i]) && is_used(s, &pools.items[k]))
+                tell(s, &pools.items[i], &pools.items[k], f);
+    openmp_pools_release(&pools);
+}
