@@ -228,6 +228,21 @@ size_t text_add_wrapped(struct text *t, const char *s, size_t column, size_t ind
     return column;
 }
 
+void text_add_thousands(struct text *t, double n)
+{
+    enum { THOUSAND = 1000, HUNDRED = 100 };
+    uint64_t rounded = n > 0 && n < 1e15 ? (uint64_t)(n + 0.5) : 0;
+    if (rounded >= THOUSAND)
+        rounded = (rounded + HUNDRED / 2) / HUNDRED * HUNDRED;
+    if (rounded >= THOUSAND * THOUSAND)
+        text_addf(t, "%.1f million", (double)rounded / (THOUSAND * THOUSAND));
+    else if (rounded >= THOUSAND)
+        text_addf(t, "%llu,%03llu", (unsigned long long)rounded / THOUSAND,
+                  (unsigned long long)rounded % THOUSAND);
+    else
+        text_addf(t, "%llu", (unsigned long long)rounded);
+}
+
 void text_clear(struct text *t)
 {
     t->len = 0;

@@ -42,6 +42,8 @@ void text_add_tame(struct text *t, const char *s, size_t len);
 void text_add_cut(struct text *t, const char *s, size_t len, size_t columns);
 /* Appends NAME with '*' for each number in it, so that "worker-1" and "worker-2" give one text. */
 void text_add_group(struct text *t, const char *name);
+/* Appends N as people write about so many: "73,000", "1.2 million". */
+void text_add_thousands(struct text *t, double n);
 void text_clear(struct text *t);                /* keeps the storage */
 void text_truncate(struct text *t, size_t len); /* LEN: no more than there is */
 void text_release(struct text *t);

@@ -67,6 +67,25 @@ static void add_words(const char *text, size_t first, size_t width, struct text 
     text_release(&cut);
 }
 
+static void add_rate(struct text *out, double rate, const char *what)
+{
+    if (rate <= 0)
+        return;
+    text_add(out, out->len ? ", " : "");
+    text_add_thousands(out, rate);
+    text_addf(out, " %s/s", what);
+}
+
+/* "73,000 page faults/s, 20,000 switches/s", if they stand out. */
+static void add_events(const struct table_row *row, struct text *out)
+{
+    add_rate(out, row->events.faults, "page faults");
+    add_rate(out, row->events.major_faults, "major page faults");
+    add_rate(out, row->events.switches, "switches");
+    if (out->len && row->n_threads > 1)
+        text_add(out, " in each thread");
+}
+
 /* What stands where the paths do: at column FIRST. */
 static void add_where(const struct table_row *row, bool partial, size_t first, size_t width,
                       struct text *out)
@@ -95,6 +114,13 @@ static void add_where(const struct table_row *row, bool partial, size_t first, s
         int share = percent(row->paths[i].ns, row->wall_ns);
         text_addf(out, "%2d%% ", share);
         add_path(&row->paths[i], first + strlen(share < 100 ? "99% " : "100% "), width, out);
+    }
+    text_clear(&words);
+    add_events(row, &words);
+    if (words.len) {
+        text_add(out, lines ? "\n" : "");
+        add_spaces(out, lines ? first : 0);
+        add_words(words.s, first, width, out);
     }
     text_release(&words);
 }

@@ -145,17 +145,6 @@ double rule_per_second(uint64_t n, const struct scene *s)
     return s->wall_ns > 0 ? (double)n * NS_PER_S / (double)s->wall_ns : 0;
 }
 
-void add_thousands(struct text *out, double n)
-{
-    double rounded = n >= 1000 ? round(n / 100) * 100 : round(n);
-    if (rounded >= 1e6)
-        text_addf(out, "%.1f million", rounded / 1e6);
-    else if (rounded >= 1000)
-        text_addf(out, "%.0f,%03.0f", floor(rounded / 1000), fmod(rounded, 1000));
-    else
-        text_addf(out, "%.0f", rounded);
-}
-
 /* ---- words ---- */
 
 void add_figure(struct finding *f, const char *name, double value)

@@ -108,8 +108,6 @@ void add_percent(struct text *out, double share);
 void add_place(struct text *out, const struct call_path *path);
 /* "TopK::exec > cudaGetDeviceProperties > ioctl" */
 void add_way(struct text *out, const struct call_path *path);
-/* "73,000" */
-void add_thousands(struct text *out, double n);
 /* "6.0 s", "326 ms", "2.1 ms" */
 void add_time(struct text *out, int64_t ns);
 /* "s" where the noun is one: "waits" */

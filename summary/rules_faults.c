@@ -1,5 +1,4 @@
 /* Rules about what the kernel does for threads: page faults and context switches. */
-#include <math.h>
 #include <string.h>
 
 #include "summary/frame_name.h"
@@ -102,7 +101,7 @@ void rule_page_faults(const struct scene *s, struct thread_group *group, struct 
     struct text words = {0};
     add_figure(f, "path_share", part);
     text_addf(&words, "%s take%s ", group->noun, verb_s(group));
-    add_thousands(&words, rate);
+    text_add_thousands(&words, rate);
     text_add(&words, " minor page faults a second, ");
     add_percent(&words, part);
     text_add(&words, " of them ");
@@ -144,7 +143,7 @@ void rule_switches(const struct scene *s, struct thread_group *group, struct fin
     struct text words = {0};
     add_figure(f, "path_share", part);
     text_addf(&words, "%s give%s up %s CPU ", group->noun, verb_s(group), possessive(group));
-    add_thousands(&words, rate);
+    text_add_thousands(&words, rate);
     text_add(&words, " times a second to wait, ");
     add_percent(&words, part);
     text_add(&words, " of them in ");

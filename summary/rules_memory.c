@@ -25,7 +25,7 @@ static void add_source(const struct scene *s, const struct thread_group *group, 
         text_add(words, " Nothing was swapped in: they are of mapped files.");
     } else if (swapped >= mostly * rate) {
         text_add(words, " The machine swapped in ");
-        add_thousands(words, swapped);
+        text_add_thousands(words, swapped);
         text_add(words, " pages a second");
         if (process->swapped_known && process->swapped_last > 0)
             text_addf(words, "; %.1f GB of %s is swapped out", (double)process->swapped_last / 1e9,
@@ -60,7 +60,7 @@ void rule_major_faults(const struct scene *s, struct thread_group *group, struct
     text_addf(&words, " of %s time for pages from a disk, most ", possessive(group));
     add_place(&words, &path);
     text_add(&words, ": ");
-    add_thousands(&words, rate);
+    text_add_thousands(&words, rate);
     text_add(&words, " major page faults a second.");
     add_source(s, group, rate, &words, f);
     f->words = words.s;
@@ -97,11 +97,11 @@ void rule_numa_balancing(const struct scene *s, struct thread_group *group, stru
         return;
     struct text words = {0};
     text_addf(&words, "%s take%s ", group->noun, verb_s(group));
-    add_thousands(&words, rule_per_second(u.minor_faults, s));
+    text_add_thousands(&words, rule_per_second(u.minor_faults, s));
     text_add(&words, " minor page faults a second. Meanwhile the kernel's NUMA balancing caused ");
-    add_thousands(&words, numa_rate(s));
+    text_add_thousands(&words, numa_rate(s));
     text_add(&words, " on this machine and moved ");
-    add_thousands(&words, rule_per_second(m->numa_moved, s));
+    text_add_thousands(&words, rule_per_second(m->numa_moved, s));
     text_add(&words, " pages a second between nodes: numactl --cpunodebind --membind, or "
                      "kernel.numa_balancing=0.");
     f->words = words.s;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "summary/short_name.h"
 
@@ -15,6 +16,31 @@ static struct table_path copy_path(const struct call_path *path)
     for (size_t i = 0; i < copy.n; i++)
         copy.parts[i] = xstrdup(parts[i]);
     return copy;
+}
+
+/* At these rates they cost about a percent of a CPU, or of the time if pages come from a disk. */
+static const double shown_faults = 5000, shown_major_faults = 20, shown_switches = 2000;
+
+static double if_many(uint64_t n, const struct thread_group *g, double least)
+{
+    double rate = g->wall_ns > 0 ? (double)n * NS_PER_S / (double)g->wall_ns : 0;
+    return rate >= least ? rate : 0;
+}
+
+static struct table_events standing_out(const struct thread_group *g)
+{
+    uint64_t faults = 0;
+    uint64_t major_faults = 0;
+    uint64_t switches = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        const struct profile_thread *t = g->threads[i]->thread;
+        faults += events_faults(t);
+        major_faults += t->usage.major_faults;
+        switches += events_switches(t);
+    }
+    return (struct table_events){.faults = if_many(faults, g, shown_faults),
+                                 .major_faults = if_many(major_faults, g, shown_major_faults),
+                                 .switches = if_many(switches, g, shown_switches)};
 }
 
 static void add_times(struct table_row *row, const struct thread_group *g)
@@ -39,6 +65,7 @@ static void add_active(struct table *t, const struct thread_group *g)
     struct table_row *row = &t->rows[t->n++];
     row->label = xstrdup(g->label);
     add_times(row, g);
+    row->events = standing_out(g);
     for (size_t i = 0; i < g->n_paths; i++)
         if (!rounds_to_nothing(row, g->paths[i].ns))
             row->paths[row->n_paths++] = copy_path(&g->paths[i]);

@@ -18,13 +18,18 @@ struct table_path {
     size_t n;
     int64_t ns; /* within the row's wall_ns */
 };
+/* By the kernel's count, a second and thread; 0 where they do not stand out. */
+struct table_events {
+    double faults, major_faults, switches; /* minor and major; without wallspy's stops */
+};
 struct table_row {
     char *label;      /* "main 6823", "60 x omp worker", "12 more threads" */
     size_t n_threads; /* whose times are summed up here */
     int64_t wall_ns;
     int64_t cpu_ns, runqueue_ns; /* within wall_ns together */
     int64_t seen_ns;             /* that its samples stand for; 0 in a row of other rows */
-    int64_t idle_ns;             /* in the polls of an event loop and pools' waits */
+    struct table_events events;
+    int64_t idle_ns; /* in the polls of an event loop and pools' waits */
     char *idle;   /* "3 x gloo_tcp_loop, 6 x pt_gloo_runloop": a row of idle threads; else NULL */
     char *others; /* the same of a row that sums up the rest; else NULL */
     struct table_path paths[GROUP_MAX_PATHS]; /* heaviest first; none: no stack is known */

@@ -208,6 +208,35 @@ START_TEST(a_terminal_gets_no_orders)
 }
 END_TEST
 
+/* Counts of the kernel's for 4 s; a tenth of the thread's switches were wallspy's. */
+static const char *with_counts(uint64_t faults, uint64_t major, uint64_t switches)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id t = builder_thread(&b, 10, NULL);
+    builder_run(&b, t, "f!app", 4000, 4000);
+    profile_get_thread(b.p, t)->usage = (struct profile_usage){.minor_faults = faults - major,
+                                                               .major_faults = major,
+                                                               .voluntary = switches / 10 * 9,
+                                                               .involuntary = switches / 10 * 2};
+    profile_get_thread(b.p, t)->own_switches = switches / 10;
+    return answer(&b, 79, 4000);
+}
+
+START_TEST(faults_and_switches_are_shown_where_they_stand_out)
+{
+    static const char head[] = "  thread      run  wait-cpu  blocked  where its time goes\n"
+                               "  main 10    100%        0%       0%  100% f\n";
+    const char *text = with_counts(292000, 4000, 80000);
+    ck_assert_str_eq(text + strlen(head), "                                      73,000 page "
+                                          "faults/s, 1,000 major page\n"
+                                          "                                      faults/s, 20,000 "
+                                          "switches/s\n");
+    ck_assert_str_eq(with_counts(19000, 70, 7900), head);
+    ck_assert(strstr(with_counts(19000, 90, 7900), "\n                                      "
+                                                   "23 major page faults/s\n"));
+}
+END_TEST
+
 START_TEST(nothing_says_nothing)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -219,4 +248,5 @@ CHECK_MAIN("answer", 20, the_culprit_is_named, threads_of_cxx_are_called_after_w
            an_address_is_no_name_for_a_thread, the_line_is_the_one_mostly_seen,
            what_was_left_out_is_not_called_blocked, rows_are_limited_and_lines_fit,
            what_many_short_threads_do_comes_before_what_single_ones_do, a_guess_does_not_lead,
-           a_terminal_gets_no_orders, nothing_says_nothing)
+           a_terminal_gets_no_orders, faults_and_switches_are_shown_where_they_stand_out,
+           nothing_says_nothing)

@@ -106,5 +106,32 @@ START_TEST(characters_are_counted_and_cut)
 }
 END_TEST
 
-CHECK_MAIN("text", 20, numbers_are_strict, hex_stops_at_the_end_given, text_grows, names_are_tamed,
-           words_wrap_behind_the_indent, characters_are_counted_and_cut)
+START_TEST(large_numbers_are_written_for_people)
+{
+    static const struct {
+        double n;
+        const char *text;
+    } cases[] = {{0, "0"},
+                 {0.4, "0"},
+                 {999.4, "999"},
+                 {999.6, "1,000"},
+                 {1049, "1,000"},
+                 {73012, "73,000"},
+                 {999960, "1.0 million"},
+                 {-1, "0"},
+                 {1e6, "1.0 million"},
+                 {1234567, "1.2 million"},
+                 {1e30, "0"}};
+    struct text t = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        text_clear(&t);
+        text_add_thousands(&t, cases[i].n);
+        ck_assert_str_eq(t.s, cases[i].text);
+    }
+    text_release(&t);
+}
+END_TEST
+
+CHECK_MAIN("text", 20, large_numbers_are_written_for_people, numbers_are_strict,
+           hex_stops_at_the_end_given, text_grows, names_are_tamed, words_wrap_behind_the_indent,
+           characters_are_counted_and_cut)
