@@ -148,7 +148,8 @@ class Licences(unittest.TestCase):
     def test_licences_in_words_and_in_spdx(self):
         path = str(ROOT / "tools/third-party")
         loader = importlib.machinery.SourceFileLoader("third_party", path)
-        module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        spec = importlib.util.spec_from_loader(loader.name, loader)
+        module = importlib.util.module_from_spec(spec)
         with unittest.mock.patch.object(sys, "dont_write_bytecode", True):
             loader.exec_module(module)
         self.assertEqual(module.SPDX.keys(), module.LICENCES.keys())
@@ -236,7 +237,8 @@ class Summary(Logs):
         wanted = ["skipped: cli / errors: test_kernel_thread: none here",
                   "1 passed, 0 failed, 0 skipped"]
         self.assertEqual(self.summary(log, allowed, ci=True), (0, wanted))
-        log = self.log("log", {"unit / output": ("OK", "ok\n" + 2 * "# SKIP under_sudo: only root may\n")})
+        skips = "ok\n" + 2 * "# SKIP under_sudo: only root may\n"
+        log = self.log("log", {"unit / output": ("OK", skips)})
         self.assertEqual(self.summary(log, self.write("some", "unit / output: under_*"),
                                       ci=True)[1][0],
                          "skipped: unit / output: under_sudo: only root may")
