@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 
+from support.cases import FolderTest
 from support.cpu import running
-from support.folder import FolderTest
 from support.outcome import main
 from support.programs import programs
 from support.recording import Recording

@@ -98,7 +98,7 @@ class Errors(unittest.TestCase):
         if not os.path.exists("/proc/2") or status(2, "Name") != "kthreadd":
             self.skipTest("no kernel thread is in this container's /proc")
         self.expect(record(2), 5, "wallspy: 2 (kthreadd) is a thread of the kernel: it runs no "
-                               "program to sample.")
+                    "program to sample.")
 
     def test_itself(self):
         line = f"echo $$; exec {programs['wallspy']} $$ -o /dev/null -f raw"

@@ -14,7 +14,7 @@ import sys
 import time
 import unittest
 
-from support.folder import FolderTest
+from support.cases import FolderTest
 from support.outcome import main
 from support.programs import AS_USER, IS_ROOT, UID, USER, programs
 from support.recording import Recording

@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 
-from support.folder import FolderTest
+from support.cases import FolderTest
 from support.outcome import main
 from support.processes import state, wait_until
 from support.programs import programs

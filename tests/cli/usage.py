@@ -12,7 +12,7 @@ import sys
 import time
 import unittest
 
-from support.folder import FolderTest
+from support.cases import FolderTest
 from support.outcome import main
 from support.processes import state
 from support.programs import programs

@@ -141,7 +141,7 @@ class Injector(trial.Trials):
             return
         # Who cannot wait for it ends before it does.
         wait_until(lambda: printed.read_text().count("\n") == 2,
-                           what="the command does not end")
+                   what="the command does not end")
         answer = parse_counts(printed.read_text().splitlines()[-1])
         self.check.assertGreater(answer["rounds"], 0)
         self.check.assertEqual(answer["wrong"], 0)
@@ -304,7 +304,7 @@ class Inject(unittest.TestCase):
                 "-e", "inject=ptrace:delay_enter=295000:when=1+8")
         with HarmTarget("faults", "ahead", 300) as target:
             with Wallspy(target.pid, "-d", "4", rate=100, ready=False,
-                                 prefix=late) as wallspy:
+                         prefix=late) as wallspy:
                 profile = wallspy.ends(trial.ENDS_WITHIN_S)
             assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)

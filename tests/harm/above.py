@@ -5,12 +5,12 @@ import subprocess
 import tempfile
 import time
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.processes import wait_until
 from support.programs import programs
 from support.recording import Recording
 from support.targets import HarmTarget, skip_if_said
-from support.unharmed import HarmTest
 from support.wallspy import Wallspy, dump_text, succeed
 
 
@@ -19,7 +19,7 @@ class Above(HarmTest):
         """The profile of 1.5 s, and what the target counted."""
         with HarmTarget("above", *kind) as target:
             with Wallspy(target.pid, *options, rate=100,
-                                 environment=environment) as wallspy:
+                         environment=environment) as wallspy:
                 before = target.counts()["done"]
                 time.sleep(1.5)
                 done = target.counts()["done"] - before

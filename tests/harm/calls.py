@@ -7,10 +7,11 @@ import dataclasses
 import itertools
 import time
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.recording import Recording
 from support.targets import HarmTarget
-from support.unharmed import HarmTest, assert_unharmed
+from support.unharmed import assert_unharmed
 from support.wallspy import Wallspy
 
 GROUPS = ("repaired", "restarted", "cut")

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import time
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.processes import state, status, threads, wait_until
 from support.programs import is_sanitized
 from support.targets import HarmTarget
-from support.unharmed import HarmTest
 from support.wallspy import Wallspy
 
 TRIES = 3
@@ -36,7 +36,7 @@ class Leaving(HarmTest):
                 took_ms = float(target.line())
                 time.sleep(0.2)
                 wait_until(lambda: status(target.pid, "TracerPid") == "0", 1,
-                                   "the thread that called execve stays traced")
+                           "the thread that called execve stays traced")
                 profile = wallspy.stop()
             self.assert_unharmed(target)
         self.assertGreater(profile.facts["pending_ticks"], 0)

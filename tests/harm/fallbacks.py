@@ -2,10 +2,10 @@
 import re
 import time
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.processes import schedstat, state, status, threads, wait_until
 from support.targets import HarmTarget
-from support.unharmed import HarmTest
 from support.wallspy import Wallspy
 
 
@@ -88,7 +88,7 @@ class Fallbacks(HarmTest):
     def test_few_descriptors(self):
         with HarmTarget("work", "blocked", 300) as target:
             with Wallspy(target.pid, rate=100,
-                                 prefix=("prlimit", "--nofile=100:100")) as wallspy:
+                         prefix=("prlimit", "--nofile=100:100")) as wallspy:
                 time.sleep(2)
                 profile = wallspy.stop()
             self.assert_unharmed(target)

@@ -5,11 +5,11 @@ import signal
 import subprocess
 import time
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.processes import state, status, threads, wait_until
 from support.programs import is_sanitized, programs
 from support.targets import HarmTarget
-from support.unharmed import HarmTest
 from support.wallspy import JOB, Wallspy, dump_text
 
 
@@ -82,7 +82,7 @@ class Faults(HarmTest):
             with Wallspy(target.pid, rate=100, prefix=JOB) as wallspy:
                 wallspy.process.send_signal(signal.SIGTSTP)
                 wait_until(lambda: state(wallspy.process.pid) == "T",
-                                   5)
+                           5)
                 self.assert_unharmed(target)
                 wallspy.process.send_signal(signal.SIGCONT)
                 wallspy.stop()

@@ -1,10 +1,10 @@
 """Threads under seccomp filters: that lack restart_syscall(2), or have a supervisor answer."""
 import time
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.programs import programs
 from support.targets import HarmTarget
-from support.unharmed import HarmTest
 from support.wallspy import Wallspy, dump_text
 
 

@@ -12,10 +12,11 @@ import sys
 import tempfile
 import unittest
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.programs import programs
 from support.targets import CountingTarget, HarmTarget
-from support.unharmed import HarmTest
+
 
 TRACED = (
     "%file,%network,%creds,%process,%ipc,ptrace,mmap,memfd_create,process_vm_writev,pidfd_open,"

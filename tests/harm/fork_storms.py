@@ -1,9 +1,9 @@
 """Threads and processes that come and go without pause: all work is done, and rightly."""
 import time
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.targets import HarmTarget
-from support.unharmed import HarmTest
 from support.wallspy import Wallspy
 
 

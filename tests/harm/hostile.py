@@ -9,11 +9,11 @@ import sys
 import time
 import unittest
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.processes import state, status, wait_until
 from support.programs import is_sanitized, programs
 from support.targets import CountingTarget, HarmTarget
-from support.unharmed import HarmTest
 from support.wallspy import JOB, Wallspy, dump_text
 
 # More where the machine has more to do than it can.
@@ -113,7 +113,7 @@ class Hostile(Sampled):
                   "os.environ['SCRIPT']])")
         kilobytes = []
         with CountingTarget(["env", f"SCRIPT={script}", sys.executable,
-                                     "-S", "-E", "-c", script]) as target:
+                             "-S", "-E", "-c", script]) as target:
             with Wallspy(target.pid) as wallspy:
                 for _ in range(30):
                     time.sleep(0.06)

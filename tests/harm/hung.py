@@ -6,11 +6,11 @@ import signal
 import subprocess
 import time
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.processes import wait_until
 from support.programs import programs
 from support.targets import HarmTarget, parse_counts
-from support.unharmed import HarmTest
 from support.wallspy import Wallspy
 
 

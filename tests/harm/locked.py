@@ -2,9 +2,9 @@
 import re
 import time
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.targets import HarmTarget
-from support.unharmed import HarmTest
 from support.wallspy import Wallspy
 
 

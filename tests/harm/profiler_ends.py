@@ -9,10 +9,11 @@ import signal
 import subprocess
 import time
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.processes import wait_until
 from support.targets import HarmTarget
-from support.unharmed import HarmTest, assert_goes_on
+from support.unharmed import assert_goes_on
 from support.wallspy import Wallspy
 
 OLDER = '{"older": true}'
@@ -112,7 +113,7 @@ class Debugger(HarmTest):
         with HarmTarget("work", "undumpable", as_user=user) as target:
             with Wallspy(target.pid, as_user=user) as wallspy:
                 wait_until(lambda: os.stat(f"/proc/{target.pid}/status").st_uid == 0
-                                   or user is None)
+                           or user is None)
                 time.sleep(1)
                 profile = wallspy.stop()
             self.assertEqual(target.finish()["wrong"], 0)

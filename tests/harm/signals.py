@@ -3,10 +3,10 @@ import os
 import signal
 import time
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.processes import state, status, wait_until
 from support.targets import HarmTarget
-from support.unharmed import HarmTest
 from support.wallspy import Wallspy
 
 SIGNALS = 10000

@@ -4,12 +4,12 @@ import signal
 import tempfile
 import time
 
+from support.cases import HarmTest
 from support.outcome import main
 from support.processes import wait_until
 from support.programs import programs
 from support.recording import Recording
 from support.targets import HarmTarget
-from support.unharmed import HarmTest
 from support.wallspy import FULL_RATE, Wallspy, call
 
 
@@ -23,7 +23,6 @@ class Blocked(HarmTest):
         self.assertLess(profile.facts["stops"], 10)
         self.assert_seen(profile, "outer", 0.8 * profile.total())
         self.assertEqual(profile.seconds("restart_syscall"), 0)
-
 
     def test_snapshot_has_what_is_not_over(self):
         with HarmTarget("target_ends", "blocked") as target:

@@ -134,7 +134,7 @@ def in_mount(folder):
     command = elsewhere(real, seen)
     shutil.copy(shutil.which("true"), os.path.join(seen, os.listdir(real)[0]))
     namespaced(UNSHARE + ["sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', real,
-                                  seen] + command)
+                          seen] + command)
 
 
 def in_chroot(folder):

@@ -9,11 +9,11 @@ support import …` works however a test is started.
   unharmed    the target was not harmed
   lock_record who had which lock when, by the program, and by wallspy
   terminal    a program in a terminal, and its keyboard
-  folder      a test in a folder of its own
   cpu         CPUs that are taken away: spinners, and cgroups with a quota
   chance      random numbers by a seed, which is printed
+  cases       kinds of unittest's cases
   outcome     how a test ends: passed, failed, skipped with a reason
 
-They run on CPython 3.6 and later, as tests/python does, and import no unittest but in `unharmed`
-and `outcome.main()`: some targets import them, too.
+They run on CPython 3.6 and later, as tests/python does, and import no unittest but in `cases` and
+`outcome.main()`: some targets import them, too.
 """

@@ -1,21 +1,34 @@
-"""The target was not harmed: it lives, is not stopped and not traced, and computes rightly."""
-import random
-import unittest
+"""The target was not harmed: it lives, is not stopped and not traced, and computes rightly.
 
-from .chance import SEED
-from .processes import state, status, stolen_s, threads, wait_until
+Ask when wallspy is gone: a thread that is being held may be seen so.  Each dump and recording of
+`wallspy` does, before it returns.
+"""
+from .processes import state, status, threads, wait_until
+
+
+def assert_not_held(pid):
+    """No thread of it is traced."""
+    try:
+        tids = threads(pid)
+    except FileNotFoundError:
+        return  # it has ended
+    for tid in tids:
+        try:
+            found, tracer = state(pid, tid), status(pid, "TracerPid", tid)
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended meanwhile
+        assert found != "t", f"{tid} is held by {tracer}"
+        assert tracer == "0", f"{tid} is traced by {tracer}"
 
 
 def assert_let_go(pid):
-    """No thread of it is stopped or traced.  Ask when wallspy is gone: a thread that is being held
-    may be seen so."""
+    """No thread of it is stopped, either."""
+    assert_not_held(pid)
     for tid in threads(pid):
         try:
-            found = state(pid, tid), status(pid, "TracerPid", tid)
+            assert state(pid, tid) != "T", f"{tid} is stopped"
         except (FileNotFoundError, ProcessLookupError):
-            continue  # it ended meanwhile
-        assert found[0] not in "Tt", f"{tid} is stopped: {found}"
-        assert found[1] == "0", f"{tid} is traced by {found[1]}"
+            continue
 
 
 def assert_unharmed(target):
@@ -33,20 +46,3 @@ def assert_goes_on(target, rounds=3):
     counts = target.counts()
     assert counts["wrong"] == 0, counts
     assert counts.get("eintr", 0) == 0, counts
-
-
-class HarmTest(unittest.TestCase):
-    """Tests whose chance is that of SEED, each as if it were the only one."""
-
-    def setUp(self):
-        random.seed(SEED)
-        self.stolen_before_s = stolen_s()
-
-    assert_unharmed = staticmethod(assert_unharmed)
-
-    def assert_seen(self, recording, name, seconds):
-        """NAME was in stacks for more than SECONDS.  If not, says what there was instead."""
-        seen = recording.seconds(name)
-        self.assertGreater(seen, seconds,
-                           f"{name}; CPUs were stolen for {stolen_s() - self.stolen_before_s:.2f} "
-                           f"s\n{recording}")

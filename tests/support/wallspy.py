@@ -12,6 +12,7 @@ from .processes import wait_until
 from .programs import AS_USER, become, programs
 from .recording import Recording, read_folded
 from .targets import Target
+from .unharmed import assert_let_go, assert_not_held
 
 Ran = collections.namedtuple("Ran", "code stdout stderr")
 Recorded = collections.namedtuple("Recorded", "recording stdout stderr")
@@ -53,20 +54,28 @@ def run(*args, user=True, deny=None):
     return ran.returncode, ran.stdout, " ".join(ran.stderr.split()), ran.stderr
 
 
+def succeed_on(pids, command, **how):
+    """Runs COMMAND on the processes PIDS ("1,2"), and asserts that they are let go."""
+    ran = succeed(command, **how)
+    for pid in str(pids).split(","):
+        assert_not_held(pid)
+    return ran
+
+
+def dump_text(wallspy, pids, *options, **how):
+    return succeed_on(pids, [wallspy, "dump", "-p", pids, *options], **how).stdout
+
+
 def dump_json(wallspy, pids, *options, **how):
     """The document that a dump of a process, or of several, prints."""
     pids = ",".join(map(str, pids)) if isinstance(pids, (list, tuple)) else pids
-    return json.loads(succeed([wallspy, "dump", "--json", "-p", pids, *options], **how).stdout)
+    return json.loads(dump_text(wallspy, pids, "--json", *options, **how))
 
 
 def dump_threads(wallspy, pid, *options, **how):
     """The threads of one process."""
     (process,) = dump_json(wallspy, pid, *options, **how)["processes"]
     return process["threads"]
-
-
-def dump_text(wallspy, pids, *options, **how):
-    return succeed([wallspy, "dump", "-p", pids, *options], **how).stdout
 
 
 def record_to_end(wallspy, options, tail, timeout):
@@ -84,7 +93,10 @@ def record(wallspy, options, command, timeout=60):
 def record_process(wallspy, options, pids, timeout=60, full_rate=True):
     """Records a process, or several ("1,2"), until OPTIONS' -d or its end."""
     options = [*(FULL_RATE if full_rate else ()), *options]
-    return record_to_end(wallspy, options, ["-p", pids], timeout)
+    recorded = record_to_end(wallspy, options, ["-p", pids], timeout)
+    for pid in str(pids).split(","):
+        assert_not_held(pid)
+    return recorded
 
 
 def record_attached(wallspy, options, command, timeout=60):
@@ -92,6 +104,8 @@ def record_attached(wallspy, options, command, timeout=60):
     both went well."""
     with Target(command) as target:
         recording, _, stderr = record_process(wallspy, options, target.pid, timeout)
+        if target.process.poll() is None:
+            assert_let_go(target.pid)
         return Recorded(recording, f"{target.first}\n{target.rest()}", stderr)
 
 

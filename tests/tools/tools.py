@@ -237,8 +237,8 @@ class Summary(Logs):
         wanted = ["skipped: cli / errors: test_kernel_thread: none here",
                   "1 passed, 0 failed, 0 skipped"]
         self.assertEqual(self.summary(log, allowed, ci=True), (0, wanted))
-        skips = "ok\n" + 2 * "# SKIP under_sudo: only root may\n"
-        log = self.log("log", {"unit / output": ("OK", skips)})
+        part = "# SKIP under_sudo: only root may\n"
+        log = self.log("log", {"unit / output": ("OK", "ok\n" + part + part)})
         self.assertEqual(self.summary(log, self.write("some", "unit / output: under_*"),
                                       ci=True)[1][0],
                          "skipped: unit / output: under_sudo: only root may")

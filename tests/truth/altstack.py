@@ -14,7 +14,7 @@ LEAST_SEEN = 10  # of 2 seconds, on a machine that is busy with other tests
 
 def check(wallspy, program, depth):
     recording = record_attached(wallspy, ["-q", "--internals", "-r", "500"],
-                                         [program, str(depth), "2"]).recording
+                                [program, str(depth), "2"]).recording
     stacks = [names for _, names, _ in recording.line("main").samples if names]
     inside = [names for names in stacks if "handler" in names]
     whole = [names for names in inside

@@ -224,7 +224,7 @@ def check_storms(wallspy, storms):
     for line in run.stdout.splitlines()[1:]:
         name, *numbers = line.split()
         true[name] = dict(zip(("seconds", "minor_faults", "voluntary_switches", "user", "system"),
-                               map(float, numbers)))
+                              map(float, numbers)))
         for what in ("minor_faults", "voluntary_switches"):
             count = true[name][what]
             checks.append(close(f"{name}: {what}", said[name][what], count, 0.02 * count + 20))

@@ -66,7 +66,7 @@ def problem(names, frames):
 def look(wallspy, python, totals):
     """One recording; adds its counters to TOTALS and returns the wrong stacks."""
     recording = record_attached(wallspy, ["-q", "-r", "1000"],
-                                         [python, TARGET, str(SECONDS)]).recording
+                                [python, TARGET, str(SECONDS)]).recording
     for name in COUNTERS:
         totals[name] += int(recording.facts[name])
     samples = recording.line("main").samples

@@ -69,7 +69,7 @@ def compare(recording, thread, truth):
 def main():
     wallspy, library, python, seed, *variant = sys.argv[1:]
     run = record(wallspy, ["-q", "-r", "100"],
-                          [python, SPENDER, library, seed, str(SECONDS), *variant])
+                 [python, SPENDER, library, seed, str(SECONDS), *variant])
     facts = run.recording.facts
     print(f"seed {seed}, {facts['rate_hz']:.1f} Hz, {facts['late_ticks']} ticks late")
     wrong = sum(compare(run.recording, *item) for item in json.loads(run.stdout).items())

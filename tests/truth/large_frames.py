@@ -13,7 +13,7 @@ LEAST_SEEN = 50  # of 2 seconds, on a machine that is busy with other tests
 
 def check(wallspy, program, depth):
     recording = record_attached(wallspy, ["-q", "--internals", "-r", "200"],
-                                         [program, str(depth), "2"]).recording
+                                [program, str(depth), "2"]).recording
     stacks = [names for _, names, _ in recording.line("main").samples if names]
     whole = [names for names in stacks if names[0] == "_start" and
              names.count("descend") == depth + 1]

@@ -17,6 +17,7 @@ from support.processes import status, threads
 from support.targets import Target
 from support.wallspy import call, dump_json, dump_text
 
+
 def started(command):
     """The program, and the words of the lines that it says until it is ready."""
     target = Target(command)

@@ -36,7 +36,7 @@ def check_python(wallspy, python):
     early, odd = 0, []
     for _ in range(LAUNCHES):
         recording = record(wallspy, ["-q", "-r", "1000"],
-                                    [python, "-c", "import time; time.sleep(0.2)"]).recording
+                           [python, "-c", "import time; time.sleep(0.2)"]).recording
         stacks = [names for _, names, _ in recording.line("main").samples if names]
         odd += [names[-3:] for names in stacks
                 if "_PyEval_EvalFrameDefault" in names[:-1]] + doubts(recording.facts)
