@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/dump_stuck.h"
 #include "cli/dump_waits.h"
 #include "cli/dump_words.h"
 #include "cli/number_ranges.h"
@@ -289,6 +290,7 @@ void dump_heads_add(const struct dump *d, const struct dump_style *style, struct
     free(heads.items);
     text_add(&wrong, "");
     dump_waits_print(d, &wrong);
+    dump_stuck_print(d, &wrong);
     dump_words_lines(wrong.s, 12, style->width, out);
     text_release(&wrong);
 }

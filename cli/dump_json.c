@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/dump_stuck.h"
 #include "cli/dump_task.h"
 #include "cli/dump_waits.h"
 #include "exporter/json.h"
@@ -272,6 +273,7 @@ static void begin_process(struct json *j, const struct dump *d, const struct dum
     json_end_array(j);
     string_id python = p->python_version;
     json_string_field(j, "python", python.ix ? profile_text(d->profile, python) : NULL);
+    json_bool_field(j, "stuck", dump_is_stuck(d, (size_t)(t - d->threads)));
     json_key(j, "threads");
     json_array(j);
 }

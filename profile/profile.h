@@ -78,6 +78,7 @@ struct profile_process {
     struct profile_cpu_limits cpu_limits;
     bool swapped_known;                   /* the next ones are */
     int64_t swapped_first, swapped_last;  /* bytes of it that were swapped out */
+    uint64_t threads;                     /* that it had at the end; 0: unknown, or it ended */
     struct profile_usage usage;           /* switches: of its threads, as far as theirs is known */
     int64_t children_cpu_ns;              /* of its children in that time; the kernel adds it when
                                            * they end */

@@ -53,6 +53,7 @@ struct wait_side {
     pid_t pid, tid; /* of the holder, in wallspy's pid namespace; a HOLDER_GONE's in its own */
     uint64_t addr;  /* of the lock; 0: not kept */
     bool timed;     /* the wait has a time-out; of a socket's: it may have one */
+    bool inside;    /* only a thread of its own process can end it, or a signal */
     /* The other side in words: of a HOLDER_PROCESS its name, "sleep"; else "127.0.0.1:5433, nothing
      * received", "4 connections to 127.0.0.1:5433", "2 processes".  None: unknown. */
     string_id what;

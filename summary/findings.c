@@ -21,6 +21,7 @@ static const struct rule {
     {.key = "only_children", .judge = rule_only_children, .of_all = true},
     {.key = "deadlock", .judge = rule_deadlock, .of_all = true},
     {.key = "circular_wait", .judge = rule_circular_wait, .of_all = true},
+    {.key = "stuck", .judge = rule_stuck, .of_all = true},
     {.key = "differs", .judge = rule_differs, .of_all = true},
     {.key = "waits_for", .judge = rule_held},
     {.key = "waits_meanwhile", .judge = rule_waits_meanwhile},

@@ -21,6 +21,8 @@ typedef void rule_judge(const struct scene *s, struct thread_group *group, struc
 rule_judge rule_only_children, rule_differs, rule_none_ran;
 /* rules_held.c */
 rule_judge rule_deadlock, rule_circular_wait, rule_held;
+/* rules_stuck.c */
+rule_judge rule_stuck;
 /* rules_waits.c */
 rule_judge rule_waits_meanwhile, rule_gil, rule_waits;
 /* rules_files.c */
@@ -50,6 +52,8 @@ bool rule_tells_circle_of(const struct scene *s, const struct thread_group *grou
 
 /* Are GROUP's minor faults those of the kernel's NUMA balancing? */
 bool rule_numa_explains(const struct scene *s, const struct thread_group *group);
+/* Is GROUP of the process of which rule_stuck() tells? */
+bool rule_tells_stuck_of(const struct scene *s, const struct thread_group *group);
 
 /* " It waits for its child 4711 (sleep).": whom or what GROUP's waits at NODE are for, where the
  * kernel told of most of their time.  NAMED: the words have the wait's name, with an address in it.

@@ -144,6 +144,20 @@ static void add_thing(const struct held_wait *w, struct text *words)
         text_addf(words, " for %s held by %s", wait_thing_words(w->thing), w->holder->noun);
 }
 
+static bool is_gone(const struct held_wait *w)
+{
+    return w->gone_ns > w->holder_ns;
+}
+
+static void add_gone(const struct held_wait *w, struct text *words)
+{
+    text_addf(
+        words,
+        " for %s held by %d, which is not a thread of this process: it has ended, or the lock "
+        "was inherited by fork",
+        wait_thing_words(w->gone_thing), w->gone);
+}
+
 /* Who holds it, what that one does meanwhile, and for whom it waits itself. */
 static void add_chain(const struct scene *s, const struct thread_group *group,
                       const struct held_wait *first, struct text *words, struct finding *f)
@@ -158,11 +172,15 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
         for (size_t i = 0; i < w.holder->n; i++)
             tally_add(&t, w.holder->threads[i]->thread, waits, n);
         struct held_wait next = judge_wait(s, w.holder, LOCKS | JOINS);
-        bool waits_on = is_told(w.holder, &next) && next.holder && next.ns > t.all_ns / 2;
+        bool told = is_told(w.holder, &next) && next.ns > t.all_ns / 2;
+        bool waits_on = told && next.holder && !is_gone(&next);
         for (size_t i = 0; i < depth && waits_on; i++)
             waits_on = seen[i] != next.holder;
         text_add(words, ", ");
-        if (!waits_on || depth == MAX_CHAIN) {
+        if (told && is_gone(&next)) {
+            text_addf(words, "which wait%s", verb_s(w.holder));
+            add_gone(&next, words);
+        } else if (!waits_on || depth == MAX_CHAIN) {
             if (!add_holders_way(s, &w, &t, words, f))
                 text_truncate(words, words->len - 2);
             waits_on = false;
@@ -227,17 +245,14 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
     text_addf(&words, " of %s time ", possessive(group));
     add_place(&words, &path);
     text_add(&words, ",");
-    if (w->gone_ns > w->holder_ns) {
-        text_addf(&words,
-                  " for %s held by %d, which is not a thread of this process: it has ended, or the "
-                  "lock was inherited by fork.",
-                  wait_thing_words(w->gone_thing), w->gone);
+    if (is_gone(w)) {
+        add_gone(w, &words);
     } else {
         add_thing(w, &words);
         add_chain(s, group, w, &words, f);
-        text_add(&words, ".");
         f->blames = w->holder->noun;
     }
+    text_add(&words, ".");
     add_figure(f, "held_part", share_of(max_i64(w->holder_ns, w->gone_ns), w->ns));
     f->words = words.s;
     f->weight = share * (group->leads ? 1 : 0.7) + (group->leads ? 0.2 : 0);
@@ -253,6 +268,6 @@ void rule_held(const struct scene *s, struct thread_group *group, struct finding
     add_figure(f, "share", share);
     f->weight = share;
     if (share >= long_wait && is_told(group, w) && is_news(group, w) &&
-        !rule_tells_circle_of(s, group))
+        !rule_tells_circle_of(s, group) && !rule_tells_stuck_of(s, group))
         tell(s, group, w, f);
 }

@@ -91,7 +91,7 @@ struct wait_side wait_side_of(const struct profile *p, struct view *v, stack_id 
         return side;
     const char *function = waiting_function(stack, n);
     if (!function || !agrees(side.thing, function))
-        return (struct wait_side){.timed = side.timed};
+        return (struct wait_side){.timed = side.timed, .inside = side.inside};
     return side;
 }
 

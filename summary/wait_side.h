@@ -6,7 +6,7 @@
 #include "summary/view.h"
 
 /* Of a thread with stack S, which V shows, in what S ends in.  Nothing (THING_UNKNOWN) where
- * functions and bytes do not agree; `timed` is set either way. */
+ * functions and bytes do not agree; `timed` and `inside` are set either way. */
 struct wait_side wait_side_of(const struct profile *p, struct view *v, stack_id s);
 /* Does the kernel tell of THING, so that no functions have to agree? */
 bool wait_side_is_kernels(enum wait_thing thing);

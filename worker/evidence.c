@@ -239,6 +239,7 @@ static void report_usage(const struct witness *w, struct profile *p)
         .minor_faults = since(w->first.minor_faults, w->last.minor_faults),
         .major_faults = since(w->first.major_faults, w->last.major_faults),
     };
+    process->threads = w->over || has_ended(w) ? 0 : w->last.threads;
     process->children_cpu_ns = ticks_ns(w->first.children_ticks, w->last.children_ticks);
     for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
         const struct profile_thread *t = profile_see_thread(p, (thread_id){i});

@@ -378,7 +378,7 @@ static struct wait_side side_of(struct stack_builder *st, const struct target_pr
     if (st->owners && kind == WAIT_CALL) {
         struct wait_side side = wait_owner_of_futex(st->owners, m, snapshot->mem);
         bool python = !side.thing && s->python && st->python.n > 0;
-        return python ? wait_owner_of_py_lock(st->owners, s, m, &st->python) : side;
+        return python ? wait_owner_of_py_lock(st->owners, s, m, &side, &st->python) : side;
     }
     if (st->owners && kind == WAIT_GIL)
         return wait_owner_of_gil(st->owners, m->head.process, gil->holder);

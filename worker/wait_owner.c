@@ -116,8 +116,10 @@ static void trace_side(pid_t tid, int64_t read_ns, const struct wait_side *side)
 static struct wait_side find_side(struct wait_owners *w, const struct lock_wait *wait,
                                   const struct futex_lock *lock, int64_t read_ns)
 {
-    struct wait_side side = {.timed = lock->timed};
-    if (wait->sample.flags & SAMPLE_APPROXIMATE || !lock->thing)
+    bool exact = !(wait->sample.flags & SAMPLE_APPROXIMATE);
+    struct wait_side side = {.timed = lock->timed,
+                             .inside = exact && !lock->timed && !lock->shared};
+    if (!exact || !lock->thing)
         return side;
     side.thing = lock->thing;
     side.addr = kept_address(w, lock->addr);
@@ -223,10 +225,11 @@ static void set_py_holder(const struct target_process *s, pid_t tid, uint64_t ad
 
 struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct target_process *s,
                                        const struct sample_message *m,
+                                       const struct wait_side *of_futex,
                                        const struct py_stack *python)
 {
     const uint64_t *args = m->snapshot.syscall_args;
-    struct wait_side side = {.timed = m->snapshot.syscall == SYS_futex && args[3] != 0};
+    struct wait_side side = *of_futex;
     struct py_lock lock;
     if (m->snapshot.syscall != SYS_futex || args[2] || m->head.flags & SAMPLE_APPROXIMATE ||
         !python->n)
@@ -310,8 +313,10 @@ static struct wait_side read_again(struct wait_owners *w, const struct lock_wait
     struct wait_side side = find_side(w, wait, &lock, now_ns);
     if (side.thing == wait->side.thing && lock.addr == wait->addr)
         return side;
-    return (struct wait_side){
-        .thing = wait->side.thing, .addr = wait->side.addr, .timed = wait->side.timed};
+    return (struct wait_side){.thing = wait->side.thing,
+                              .addr = wait->side.addr,
+                              .timed = wait->side.timed,
+                              .inside = wait->side.inside};
 }
 
 /* Those who call futex(2) alike wait for the same: of a thousand one is read. */

@@ -50,10 +50,11 @@ struct wait_owners {
  * wait is remembered until wait_owners_end_wait(). */
 struct wait_side wait_owner_of_futex(struct wait_owners *w, const struct sample_message *m,
                                      struct mem *recorded);
-/* The same of a thread of S that waits for a Lock or RLock of Python's.  PYTHON: its frames.
- * Nothing if the holder is not told. */
+/* The same of a thread of S that waits for a Lock or RLock of Python's.  OF_FUTEX: what
+ * wait_owner_of_futex() said; PYTHON: its frames.  No thing if the holder is not told. */
 struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct target_process *s,
                                        const struct sample_message *m,
+                                       const struct wait_side *of_futex,
                                        const struct py_stack *python);
 /* M, of any kind, says that its thread waits no more for what it waited for.  Who wakes one thread
  * gives it the lock, and the others wait on, without having run, for another holder. */

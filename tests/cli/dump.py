@@ -231,6 +231,23 @@ class Text(unittest.TestCase):
                                r"which is not a thread of this process \(it has ended, or the lock "
                                r"was inherited by fork\) ")
 
+    def test_lost_wake_up(self):
+        with native("lost", 3) as target:
+            text = " ".join(" ".join(dump(target.pid)).split())
+            (process,) = dump_json(target.pid)["processes"]
+            filtered = dump(target.pid, "--thread", "worker-*")
+            target.process.terminate()  # it sees no end of its input
+        self.assertIn("look stuck: all threads wait for one another, without a time-out: only a "
+                      "signal can wake them ", text)
+        self.assertIs(process["stuck"], True)
+        self.assertNotIn("stuck", "\n".join(filtered))
+
+    def test_who_waits_for_input_is_not_stuck(self):
+        with native("pool", 3) as target:
+            self.assertNotIn("stuck", "\n".join(dump(target.pid)))
+            (process,) = dump_json(target.pid)["processes"]
+        self.assertIs(process["stuck"], False)
+
     def test_pool(self):
         with native("pool", 200) as target:
             start = time.monotonic()

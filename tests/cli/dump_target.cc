@@ -88,7 +88,7 @@ int main(int argc, char **argv)
     }
     if (!strcmp(kind, "deep"))
         threads.emplace_back(deep, n);
-    if (!strcmp(kind, "pool"))
+    if (!strcmp(kind, "pool") || !strcmp(kind, "lost"))
         for (int i = 0; i < n; i++)
             threads.emplace_back(serve, i);
     if (!strcmp(kind, "spin"))
@@ -105,6 +105,9 @@ int main(int argc, char **argv)
     usleep(300000);
     puts("ready");
     fflush(stdout);
+    if (!strcmp(kind, "lost"))
+        for (auto &thread : threads)
+            thread.join();
     char c;
     if (read(0, &c, 1) <= 0)
         _exit(0);

@@ -1,0 +1,171 @@
+/* The rule about a process all of whose threads wait for each other, though in no circle that can
+ * be read: a wake-up was lost, a pool waits for itself, a lock was inherited. */
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "summary/rules.h"
+
+enum { LEAST_STUCK_NS = NS_PER_S / 2, MOST_TOLD = 3 };
+
+struct stuck {
+    process_id process;
+    size_t threads;
+    int64_t start_ns, end_ns; /* for which all of them have waited together */
+};
+
+/* The run of T that waits, when the recording ends, for what only a thread of its process can do;
+ * NULL: it does not. */
+static const struct run *last_wait(const struct scene *s, const struct profile_thread *t)
+{
+    const struct run *last = t->n_runs ? &t->runs[t->n_runs - 1] : NULL;
+    const struct wait *wait = last ? profile_stack_wait(s->p, last->stack) : NULL;
+    return wait && last->state == RUN_BLOCKED && wait->side.inside ? last : NULL;
+}
+
+/* Do all threads of process ID wait so?  Each has to be known: any other could wake them. */
+static bool is_stuck(const struct scene *s, process_id id, struct stuck *ret)
+{
+    *ret = (struct stuck){.process = id, .start_ns = INT64_MIN, .end_ns = INT64_MAX};
+    for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
+        const struct profile_thread *t = profile_see_thread(s->p, (thread_id){i});
+        if (t->process.ix != id.ix || t->ended || t->n_folded)
+            continue;
+        const struct run *last = last_wait(s, t);
+        /* Somebody who is gone has it: that says more. */
+        if (!last || holders_side(s->holders, last->stack)->holder == HOLDER_GONE)
+            return false;
+        ret->threads++;
+        ret->start_ns = max_i64(ret->start_ns, t->still_since_ns);
+        ret->end_ns = min_i64(ret->end_ns, last->start_ns + last->weights.wall_ns);
+    }
+    return ret->threads && ret->threads == profile_see_process(s->p, id)->threads &&
+           ret->end_ns - ret->start_ns >= LEAST_STUCK_NS;
+}
+
+static bool is_of(const struct thread_group *group, process_id id)
+{
+    for (size_t i = 0; i < group->n; i++)
+        if (group->threads[i]->thread->process.ix == id.ix)
+            return true;
+    return false;
+}
+
+/* The wait of the thread of GROUP that is there at the end; NULL: none is. */
+static const struct run *wait_of(const struct scene *s, const struct thread_group *group,
+                                 process_id id)
+{
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        if (t->process.ix == id.ix && !t->ended && !t->n_folded)
+            return last_wait(s, t);
+    }
+    return NULL;
+}
+
+/* A circle says more; a pool that waits for work has done nothing wrong. */
+static bool is_worth_telling(const struct scene *s, const struct stuck *stuck)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct thread_group *group = &s->g->items[i];
+        if (!is_of(group, stuck->process))
+            continue;
+        if (rule_tells_circle_of(s, group))
+            return false;
+        any |= !group->idle && is_judged(group) && wait_of(s, group, stuck->process);
+    }
+    return any;
+}
+
+/* The first process that is. */
+static bool find_stuck(const struct scene *s, struct stuck *ret)
+{
+    if (profile_time_step_ns(s->p) >= LEAST_STUCK_NS)
+        return false;
+    for (uint32_t i = 1; i <= profile_process_count(s->p); i++)
+        if (is_stuck(s, (process_id){i}, ret) && is_worth_telling(s, ret))
+            return true;
+    return false;
+}
+
+bool rule_tells_stuck_of(const struct scene *s, const struct thread_group *group)
+{
+    struct stuck stuck;
+    return find_stuck(s, &stuck) && is_of(group, stuck.process);
+}
+
+/* ---- words ---- */
+
+/* "for a condition", "for a mutex held by refresh", "for load to end" */
+static void add_thing(const struct scene *s, const struct run *last, uint32_t node,
+                      struct text *words)
+{
+    static const char *const things[] = {
+        [FUTEX_UNKNOWN] = "",
+        [FUTEX_LOCK] = " for a lock",
+        [FUTEX_RWLOCK] = " for an rwlock",
+        [FUTEX_CONDITION] = " for a condition",
+        [FUTEX_SEMAPHORE] = " for a semaphore",
+        [FUTEX_JOIN] = " for a thread to end",
+        [FUTEX_BARRIER] = " at a barrier",
+    };
+    const struct profile_thread *holder = holders_thread(s->holders, last);
+    const struct thread_group *group = holder ? groups_of(s->g, holder) : NULL;
+    enum wait_thing thing = holders_side(s->holders, last->stack)->thing;
+    if (!group)
+        text_add(words, things[call_tree_node(s->g->tree, node).futex]);
+    else if (thing == THING_THREAD)
+        text_addf(words, " for %s to end", group->noun);
+    else
+        text_addf(words, " for %s held by %s", wait_thing_words(thing), group->noun);
+}
+
+static void add_group(const struct scene *s, struct thread_group *group, const struct run *last,
+                      struct text *words)
+{
+    uint32_t node = call_tree_of(s->g->tree, last->stack);
+    struct call_path path = call_path_to(&group->tally, node, false);
+    text_addf(words, " %s wait%s", group->noun, verb_s(group));
+    add_thing(s, last, node, words);
+    text_add(words, " ");
+    add_place(words, &path);
+    text_add(words, ".");
+    call_path_release(&path);
+}
+
+/* Who waits for nobody in particular comes before who waits for those. */
+static void add_groups(const struct scene *s, const struct stuck *stuck, struct text *words)
+{
+    size_t n = 0;
+    for (int named = 0; named <= 1; named++) {
+        for (size_t i = 0; i < s->g->n && n < MOST_TOLD; i++) {
+            struct thread_group *group = &s->g->items[i];
+            const struct run *last = wait_of(s, group, stuck->process);
+            if (!last || group->idle || (holders_thread(s->holders, last) != NULL) != named)
+                continue;
+            add_group(s, group, last, words);
+            n++;
+        }
+    }
+}
+
+void rule_stuck(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct stuck stuck;
+    (void)group;
+    f->weight = 2;
+    if (!find_stuck(s, &stuck))
+        return;
+    struct text words = {0};
+    int64_t ns = stuck.end_ns - stuck.start_ns;
+    if (stuck.threads == 1)
+        text_add(&words, "The only thread waits for another one, and there is none, for ");
+    else
+        text_addf(&words, "All %zu threads wait for one another, without a time-out, for ",
+                  stuck.threads);
+    add_time(&words, ns);
+    text_addf(&words, ": only a signal can wake %s.", stuck.threads == 1 ? "it" : "them");
+    add_groups(s, &stuck, &words);
+    add_figure(f, "threads", (double)stuck.threads);
+    add_figure(f, "seconds", (double)ns / NS_PER_S);
+    f->words = words.s;
+}

@@ -1,0 +1,131 @@
+/* Findings of processes all of whose threads wait for one another. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "summary/findings.h"
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+enum { PID = 10, DELIVER = 11, STORE = 12, GONE = 2104 };
+
+static thread_id lead, deliver;
+static const char takes[] = "deliver!post > take!post > pthread_cond_wait!libc.so.6";
+static const char joins[] = "serve!post > pthread_join!libc.so.6";
+static const char locks[] = "serve!post > write_log!post > pthread_mutex_lock!libc.so.6";
+static const struct wait_side condition = {.inside = true};
+static const struct wait_side joined = {
+    .thing = THING_THREAD, .holder = HOLDER_THREAD, .pid = PID, .tid = DELIVER, .inside = true};
+
+static void setup(uint64_t threads)
+{
+    b = builder_start(PID, "post");
+    lead = builder_thread(&b, PID, NULL);
+    deliver = builder_thread(&b, DELIVER, "deliver");
+    profile_get_process(b.p, b.process)->threads = threads;
+}
+
+START_TEST(threads_that_all_wait_for_one_another_are_told_the_culprit_first)
+{
+    setup(2);
+    builder_held(&b, lead, joins, &joined, 4000);
+    builder_held(&b, deliver, takes, &condition, 4000);
+    judge(4000);
+    assert_told(0, "stuck",
+                "All 2 threads wait for one another, without a time-out, for 4.0 s: only a signal "
+                "can wake them. deliver waits for a condition in take, called from deliver. main "
+                "waits for deliver to end in serve");
+    ck_assert_uint_eq(found.n_told, 1);
+    teardown();
+}
+END_TEST
+
+static void assert_silent(uint64_t threads, const struct wait_side *side, int64_t still_since_ms)
+{
+    setup(threads);
+    builder_held(&b, lead, joins, &joined, 4000);
+    builder_held(&b, deliver, takes, side, 4000);
+    profile_get_thread(b.p, deliver)->still_since_ns = still_since_ms * NS_PER_MS;
+    judge(4000);
+    assert_not_told("stuck");
+    teardown();
+}
+
+START_TEST(any_other_way_out_keeps_it_silent)
+{
+    const struct wait_side timed = {.timed = true};
+    assert_silent(2, &timed, 0);
+    assert_silent(2, &condition, 3600); /* it ran a moment ago */
+    assert_silent(3, &condition, 0);    /* one thread was not recorded */
+    assert_silent(0, &condition, 0);    /* how many there are is not known */
+}
+END_TEST
+
+START_TEST(a_thread_that_runs_or_has_ended)
+{
+    for (int ended = 0; ended < 2; ended++) {
+        setup(2);
+        thread_id store = builder_thread(&b, STORE, "store");
+        builder_held(&b, lead, joins, &joined, 4000);
+        builder_held(&b, deliver, takes, &condition, 4000);
+        builder_run(&b, store, "store!post", 2000, 2000);
+        profile_get_thread(b.p, store)->ended = ended;
+        profile_get_process(b.p, b.process)->threads = ended ? 2 : 3;
+        judge(4000);
+        if (ended)
+            assert_told(0, "stuck", "All 2 threads wait for one another");
+        else
+            assert_not_told("stuck");
+        teardown();
+    }
+}
+END_TEST
+
+START_TEST(a_thread_that_is_alone)
+{
+    b = builder_start(PID, "post");
+    lead = builder_thread(&b, PID, NULL);
+    profile_get_process(b.p, b.process)->threads = 1;
+    builder_held(&b, lead, takes, &condition, 4000);
+    judge(4000);
+    assert_told(0, "stuck",
+                "The only thread waits for another one, and there is none, for 4.0 s: only a "
+                "signal can wake it. main waits for a condition in take");
+    teardown();
+}
+END_TEST
+
+START_TEST(deadlocks_and_lost_owners_say_more)
+{
+    struct wait_side other = {.thing = THING_MUTEX,
+                              .holder = HOLDER_THREAD,
+                              .pid = PID,
+                              .tid = DELIVER,
+                              .addr = 4096,
+                              .inside = true};
+    setup(2);
+    builder_held(&b, lead, locks, &other, 4000);
+    other.tid = PID;
+    builder_held(&b, deliver, locks, &other, 4000);
+    judge(4000);
+    assert_told(0, "deadlock", "");
+    assert_not_told("stuck");
+    teardown();
+    struct wait_side gone = {
+        .thing = THING_MUTEX, .holder = HOLDER_GONE, .tid = GONE, .inside = true};
+    setup(2);
+    builder_held(&b, lead, joins, &joined, 4000);
+    builder_held(&b, deliver, locks, &gone, 4000);
+    judge(4000);
+    assert_not_told("stuck");
+    assert_told(
+        0, "waits_for",
+        "main waits 100% of its time in serve, for deliver to end, which waits for a mutex "
+        "held by 2104, which is not a thread of this process: it has ended, or the lock was "
+        "inherited by fork.");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_stuck", 20, threads_that_all_wait_for_one_another_are_told_the_culprit_first,
+           any_other_way_out_keeps_it_silent, a_thread_that_runs_or_has_ended,
+           a_thread_that_is_alone, deadlocks_and_lost_owners_say_more)
