@@ -1,4 +1,5 @@
-/* The part of profile.h that is about the machine: its CPUs, its file systems. */
+/* The part of profile.h that is about no thread: the machine's CPUs, its file systems, asyncio's
+ * tasks. */
 #include <assert.h>
 
 #include "base/alloc.h"
@@ -46,4 +47,21 @@ const struct profile_mount *profile_see_mount(const struct profile *p, mount_id 
 uint32_t profile_mount_count(const struct profile *p)
 {
     return (uint32_t)p->n_mounts;
+}
+
+void profile_add_task_wait(struct profile *p, const struct profile_task_wait *wait)
+{
+    if (p->n_task_waits < MOST_TASK_WAITS)
+        p->task_waits[p->n_task_waits++] = *wait;
+}
+
+void profile_forget_task_waits(struct profile *p)
+{
+    p->n_task_waits = 0;
+}
+
+const struct profile_task_wait *profile_task_waits(const struct profile *p, size_t *ret_n)
+{
+    *ret_n = p->n_task_waits;
+    return p->task_waits;
 }

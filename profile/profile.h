@@ -13,6 +13,7 @@
 #include "profile/ids.h"
 #include "profile/metrics.h"
 #include "profile/process.h"
+#include "profile/task_wait.h"
 #include "profile/thread.h"
 
 struct profile;
@@ -101,6 +102,10 @@ const struct profile_host *profile_see_host(const struct profile *p);
 mount_id profile_mount(struct profile *p, const struct profile_mount *m);
 const struct profile_mount *profile_see_mount(const struct profile *p, mount_id id);
 uint32_t profile_mount_count(const struct profile *p);
+/* Copies WAIT; those beyond MOST_TASK_WAITS are left out. */
+void profile_add_task_wait(struct profile *p, const struct profile_task_wait *wait);
+void profile_forget_task_waits(struct profile *p);
+const struct profile_task_wait *profile_task_waits(const struct profile *p, size_t *ret_n);
 
 thread_id profile_thread(struct profile *p, process_id process, pid_t tid, string_id name,
                          int64_t start_ns);

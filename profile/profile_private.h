@@ -45,5 +45,7 @@ struct profile {
     struct profile_mount *mounts;
     size_t n_mounts, mounts_capacity;
     struct index mount_index;
+    struct profile_task_wait task_waits[MOST_TASK_WAITS];
+    size_t n_task_waits;
     struct thread_table threads;
 };

@@ -271,6 +271,12 @@ static enum py_awaited kind_of(struct py_awaits *w, uint64_t awaited)
                                  : PY_AWAITS_OTHER;
 }
 
+uint64_t py_await_future(const struct py_awaits *w, uint64_t task)
+{
+    uint64_t future;
+    return mem_read_u64(w->live, task + w->asyncio.task.waiter, &future) < 0 ? 0 : future;
+}
+
 static int read_once(struct py_awaits *w, uint64_t task, struct py_await *ret)
 {
     enum { PENDING = 0 };

@@ -45,6 +45,8 @@ int py_awaits_new(struct py_awaits **ret, const struct py_runtime *rt, struct mo
 /* As py_loops_read() and py_tasks_read(). */
 size_t py_awaits_loops(const struct py_awaits *w, struct py_loop loops[PY_MAX_LOOPS]);
 size_t py_awaits_tasks(const struct py_awaits *w, uint64_t tasks[PY_MAX_TASKS], bool *ret_more);
+/* The future that TASK, which may be none, waits for; 0: for nothing.  Cheap. */
+uint64_t py_await_future(const struct py_awaits *w, uint64_t task);
 /* Fills RET with TASK's state and chain.  Returns 0; -ENOENT: that is no task, or it is done;
  * -EAGAIN: it moves on while it is read. */
 int py_await_read(struct py_awaits *w, uint64_t task, struct py_await *ret);

@@ -23,6 +23,8 @@ rule_judge rule_only_children, rule_differs, rule_none_ran;
 rule_judge rule_deadlock, rule_circular_wait, rule_held;
 /* rules_stuck.c */
 rule_judge rule_stuck;
+/* rules_tasks.c */
+rule_judge rule_tasks;
 /* rules_waits.c */
 rule_judge rule_waits_meanwhile, rule_gil, rule_waits;
 /* rules_files.c */

@@ -16,10 +16,13 @@
 #include "target/scheduling.h"
 #include "worker/children.h"
 #include "worker/machine_card.h"
+#include "worker/task_watch.h"
 
 enum {
-    SHARE = 600,      /* one part of the time is for looks at the recorded processes */
-    LIST_SHARE = 500, /* one for looks at all processes */
+    SHARE = 600,       /* one part of the time is for looks at the recorded processes */
+    LIST_SHARE = 500,  /* one for looks at all processes */
+    TASKS_SHARE = 500, /* one for looks at asyncio's tasks */
+    TASKS_EVERY_NS = 2 * NS_PER_S,
     MOST_PROCESSES = 4096,
     LONGEST_LIST_NS = 30 * NS_PER_MS,
     LIST_EVERY_NS = 1500 * NS_PER_MS, /* a command that was just launched has no children yet */
@@ -27,7 +30,7 @@ enum {
 
 /* One process; where nothing can be read any more the last that could be stays. */
 struct witness {
-    const struct target_process *process;
+    struct target_process *process;
     int64_t first_ns, last_ns;
     struct task_stat first, last;
     struct cpu_quota *quota;
@@ -51,7 +54,9 @@ struct evidence {
     int64_t listed_ns;         /* when NOW was read; 0: not yet */
     uint64_t before_ticks;     /* when BEFORE was */
     struct children *children; /* of each process */
-    struct map pids;           /* of the recorded processes, as keys */
+    struct task_watch tasks;   /* asyncio's */
+    struct duty_cycle watching_tasks;
+    struct map pids; /* of the recorded processes, as keys */
 };
 
 static int64_t own_cpu_ns(void)
@@ -124,7 +129,7 @@ static void look(struct witness *w)
         w->scheduling_known = true;
 }
 
-void evidence_add(struct evidence *e, const struct target_process *process)
+void evidence_add(struct evidence *e, struct target_process *process)
 {
     size_t i = e->n;
     e->witnesses = array_reserve(e->witnesses, &e->witnesses_capacity, i + 1, sizeof *e->witnesses);
@@ -173,10 +178,23 @@ static void list_processes(struct evidence *e)
     e->listed_ns = clock_now_ns();
 }
 
+static void look_at_tasks(struct evidence *e)
+{
+    task_watch_begin(&e->tasks);
+    for (size_t i = 0; i < e->n; i++)
+        if (!e->witnesses[i].over)
+            task_watch_look(&e->tasks, e->witnesses[i].process);
+    task_watch_end(&e->tasks);
+}
+
 void evidence_look(struct evidence *e)
 {
     if (!e)
         return;
+    if (duty_cycle_begin(&e->watching_tasks)) {
+        look_at_tasks(e);
+        duty_cycle_end(&e->watching_tasks, TASKS_SHARE, TASKS_EVERY_NS);
+    }
     if (!e->listed_ns || clock_now_ns() - e->listed_ns >= LIST_EVERY_NS)
         list_processes(e);
     if (!duty_cycle_begin(&e->looking))
@@ -328,6 +346,11 @@ void evidence_report(struct evidence *e)
         report_usage(&e->witnesses[i], e->profile);
         report_swap(&e->witnesses[i], e->profile);
     }
+    look_at_tasks(e);
+    profile_forget_task_waits(e->profile);
+    for (size_t i = 0; i < e->n; i++)
+        if (!e->witnesses[i].over)
+            task_watch_report(&e->tasks, e->witnesses[i].process);
     report_host(e);
 }
 
@@ -340,6 +363,7 @@ struct evidence *evidence_free(struct evidence *e)
     for (size_t i = 0; i < e->n; i++)
         children_release(&e->children[i]);
     free(e->children);
+    task_watch_release(&e->tasks);
     map_release(&e->pids);
     process_list_release(&e->before);
     process_list_release(&e->now);

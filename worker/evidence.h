@@ -1,6 +1,6 @@
 /* What the kernel says of the recorded processes and of their machine beside the samples: why they
  * wait for a CPU, what they use.  The worker reads it at the start, at the end, and about once a
- * second, since a process may end; never while a thread is held, and for at most a part in 300 of a
+ * second, since a process may end; never while a thread is held, and for at most a part in 150 of a
  * CPU. */
 #pragma once
 
@@ -11,7 +11,7 @@ struct evidence;
 /* The first look at the N PROCESSES, which are borrowed; P is their profile. */
 struct evidence *evidence_new(struct profile *p, struct target_process *const *processes, size_t n);
 /* The first look at another one.  It is borrowed. */
-void evidence_add(struct evidence *e, const struct target_process *process);
+void evidence_add(struct evidence *e, struct target_process *process);
 /* The process of this NUMBER has ended: it is not looked at any more.  E may be NULL. */
 void evidence_end(struct evidence *e, size_t number);
 /* Looks again if it is time; cheap when called often.  E may be NULL. */

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 
 /* A hostile process's chains and lists could keep us for minutes. */
-enum { LONGEST_NS = 2 * NS_PER_S };
+static const int64_t default_longest_ns = INT64_C(2) * NS_PER_S;
 
 /* One process's. */
 struct reading {
@@ -55,6 +55,14 @@ static string_id name_of(const struct reading *r, uint64_t task)
     return ret;
 }
 
+/* asyncio.start_server() gives each client's task the connection's reader. */
+static bool serves_client(const struct reading *r)
+{
+    char type[PY_TYPE_BYTES];
+    return r->await.n && r->await.owners[0] &&
+           str_eq(py_type_name(r->awaits, r->await.owners[0], type), "StreamReader");
+}
+
 static void add_task(struct task_list *list, struct reading *r, uint64_t task)
 {
     const struct py_await *a = &r->await;
@@ -75,6 +83,7 @@ static void add_task(struct task_list *list, struct reading *r, uint64_t task)
         .does = a->does,
         .awaits = a->awaits,
         .cut = a->cut,
+        .serves = serves_client(r),
         .owner = owner,
         .type = type[0] ? profile_string(r->process->profile, type) : (string_id){0},
         .task = task,
@@ -82,22 +91,25 @@ static void add_task(struct task_list *list, struct reading *r, uint64_t task)
     };
 }
 
-static void add_process(struct task_list *list, struct target_process *s)
+void task_list_add_process(struct task_list *list, struct target_process *s)
 {
     struct reading r = {.process = s};
     bool more = false;
+    if (!s->python)
+        return;
     if (py_awaits_new(&r.awaits, s->python->runtime, s->modules, s->live) < 0)
         return;
     r.tasks = xcalloc(PY_MAX_TASKS, sizeof *r.tasks);
     r.n = py_awaits_tasks(r.awaits, r.tasks, &more);
     r.n_loops = r.n ? py_awaits_loops(r.awaits, r.loops) : 0;
-    int64_t end_ns = clock_now_ns() + LONGEST_NS;
+    int64_t end_ns = clock_now_ns() + (list->longest_ns ? list->longest_ns : default_longest_ns);
     for (size_t i = 0; i < r.n; i++) {
         if (clock_now_ns() > end_ns) {
             more = true;
             break;
         }
-        add_task(list, &r, r.tasks[i]);
+        if (!list->wanted || list->wanted(list->wanted_ctx, r.awaits, r.tasks[i]))
+            add_task(list, &r, r.tasks[i]);
     }
     list->n_more += more;
     py_awaits_free(r.awaits);
@@ -107,8 +119,7 @@ static void add_process(struct task_list *list, struct target_process *s)
 void task_list_add(struct task_list *list, const struct process_set *set)
 {
     for (size_t i = 0; i < set->n_alive; i++)
-        if (set->alive[i]->python)
-            add_process(list, set->alive[i]);
+        task_list_add_process(list, set->alive[i]);
 }
 
 void task_list_release(struct task_list *list)

@@ -10,6 +10,8 @@ import sys
 
 # The CPythons whose `with lock:` tells who has the lock.
 KEEPS_EXIT = (3, 11) <= sys.version_info < (3, 14)
+# Those whose asyncio tasks are read.
+HAS_TASKS = sys.version_info >= (3, 11)
 
 
 @dataclasses.dataclass
@@ -171,6 +173,10 @@ OTHERS = [
     Situation("asyncio", "build_report() keeps the event loop for 0.3 s",
               "{programs}/web.py {seconds}", "event_loop",
               (r"\bmain\b", "stall", r"build_report web\.py"), ("longest_stall_s", "longest_s", 0.04)),
+    Situation("asyncio-queue", "the task that empties the queue has ended, and all handlers wait in put()",
+              "{programs}/ingest.py {seconds}", "tasks_wait" if HAS_TASKS else "event_loop|none_ran",
+              (r"6 asyncio tasks wait for one full queue", r"handle ingest\.py:\d+ > Queue\.put") if HAS_TASKS else
+              (r"\bmain\b",)),
     Situation("epoll", "look_up() waits for an answer in the event loop for 0.25 s",
               "{built}/relay {seconds}", "event_loop",
               (r"\bmain\b", "stall", "look_up"), ("longest_stall_s", "longest_s", 0.04)),
@@ -208,6 +214,8 @@ HEALTHY = [
     healthy("pool", "{programs}/pool.py {seconds}", "nothing", "computes", "waits"),
     healthy("server", "{built}/listen {seconds}", "none_ran", "nothing", "event_loop", "waits"),
     healthy("chat", "{programs}/chat.py {seconds}", "none_ran", "nothing", "event_loop", "waits"),
+    healthy("mailer", "{programs}/mailer.py {seconds}", "none_ran", "nothing", "event_loop", "waits",
+            unsaid="stall|tasks"),
     healthy("on-call", "{built}/on_call {seconds}", "none_ran", "nothing", "waits", unsaid="signal"),
     healthy("schedule", "{programs}/schedule.py {seconds}", "none_ran", "nothing", "event_loop", "waits"),
     # Two threads are busy with different things: neither may be named.

@@ -1,4 +1,5 @@
-/* Findings of processes all of whose threads wait for one another. */
+/* Findings of processes all of whose threads wait for one another, and of asyncio's tasks that wait
+ * for one thing. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -126,6 +127,61 @@ START_TEST(deadlocks_and_lost_owners_say_more)
 }
 END_TEST
 
-CHECK_MAIN("findings_stuck", 20, threads_that_all_wait_for_one_another_are_told_the_culprit_first,
+/* N tasks of asyncio's wait in FUNCTION of asyncio's while main idles IDLE_MS of 4 s. */
+static void tasks_wait(const char *function, bool of_clients, size_t n, int64_t idle_ms)
+{
+    static const char polls[] = "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:9 > "
+                                "EpollSelector.select@/usr/lib/python3.11/selectors.py:4:9 > "
+                                "epoll_wait [blocked]";
+    char stack[200];
+    (void)snprintf(stack, sizeof stack, "handle@/src/ingest.py:40:42 > %s:9:9", function);
+    b = builder_start(PID, "python3");
+    lead = builder_thread(&b, PID, NULL);
+    builder_run(&b, lead, polls, idle_ms, 0);
+    builder_run(&b, lead, "answer@/src/ingest.py:7:9", 4000 - idle_ms, 4000 - idle_ms);
+    profile_add_task_wait(b.p, &(struct profile_task_wait){.process = b.process,
+                                                           .stack = builder_stack(&b, stack),
+                                                           .n = n,
+                                                           .least_ns = INT64_C(3) * NS_PER_S,
+                                                           .of_clients = of_clients});
+    judge(4000);
+}
+
+static const char put[] = "Queue.put@/usr/lib/python3.11/asyncio/queues.py";
+static const char get[] = "Queue.get@/usr/lib/python3.11/asyncio/queues.py";
+
+START_TEST(tasks_that_wait_for_one_thing)
+{
+    tasks_wait(put, true, 6, 4000);
+    assert_told(0, "tasks_wait",
+                "6 asyncio tasks wait for one full queue, in handle ingest.py:42 > Queue.put, for "
+                "3.0 s or more. main runs their event loop and is idle 100% of its time. What all "
+                "tasks wait for: wallspy dump -p 10");
+    assert_not_told("none_ran");
+    teardown();
+    tasks_wait(put, true, 6, 1500); /* the loop is busy */
+    assert_not_told("tasks_wait");
+    teardown();
+}
+END_TEST
+
+START_TEST(tasks_that_wait_for_work)
+{
+    static const char *const others[] = {get, "Event.wait@/usr/lib/python3.11/asyncio/locks.py",
+                                         "Semaphore.acquire@/usr/lib/python3.11/asyncio/locks.py",
+                                         "Queue.put@/src/queues.py"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        tasks_wait(others[i], false, 4, 4000);
+        assert_not_told("tasks_wait");
+        teardown();
+    }
+    tasks_wait(get, true, 4, 4000); /* those who serve clients do not */
+    assert_told(0, "tasks_wait", "4 asyncio tasks wait for one empty queue");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_stuck", 20, tasks_that_wait_for_one_thing, tasks_that_wait_for_work,
+           threads_that_all_wait_for_one_another_are_told_the_culprit_first,
            any_other_way_out_keeps_it_silent, a_thread_that_runs_or_has_ended,
            a_thread_that_is_alone, deadlocks_and_lost_owners_say_more)

@@ -1,0 +1,19 @@
+/* Tasks of asyncio's that wait for one thing, as they were when the recording ended. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/ids.h"
+
+enum { MOST_TASK_WAITS = 64 };
+
+/* Tasks of one process that are suspended in the same functions, and wait for the same object. */
+struct profile_task_wait {
+    process_id process;
+    stack_id stack;   /* their functions, outermost first */
+    size_t n;         /* tasks */
+    int64_t least_ns; /* for which each of them has waited, at least */
+    bool of_clients;  /* each was begun with a connection's reader: it serves a client */
+};

@@ -1,0 +1,22 @@
+/* Which tasks of asyncio's wait for one and the same thing for long, in a recording: now and then
+ * the worker reads of each task what it waits for, a word, and at the end all of those that have
+ * waited for a second.  Live memory, while nothing is held by it. */
+#pragma once
+
+#include "base/duty_cycle.h"
+#include "base/hash.h"
+#include "worker/target_process.h"
+
+struct task_watch { /* zero-initialise */
+    struct map
+        since; /* hash of a process, a task and what it waits for → when that was seen first */
+    struct map now; /* the same while looking */
+    int64_t now_ns;
+};
+/* A look at some processes: begin, each that lives, end. */
+void task_watch_begin(struct task_watch *w);
+void task_watch_look(struct task_watch *w, const struct target_process *s);
+void task_watch_end(struct task_watch *w);
+/* Tells S's profile of tasks that have waited since the second last look, at least. */
+void task_watch_report(const struct task_watch *w, struct target_process *s);
+void task_watch_release(struct task_watch *w);
