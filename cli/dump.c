@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "cli/dump_locks.h"
 #include "cli/dump_look.h"
 #include "cli/dump_tasks.h"
 #include "cli/dump_waits.h"
@@ -185,6 +186,7 @@ static int print(const struct options *o, struct dump *dump, const struct proces
     view.internals |= o->full;
     dump->view = view_new(dump->profile, &view);
     dump_waits_find(dump);
+    dump_locks_name(dump, processes);
     dumped_call(dump);
     dump_look_wait(dump, o->twice_ns ? o->twice_ns : LOOK_NS, o->twice_ns > 0);
     dump_look_end(dump);

@@ -99,6 +99,8 @@ static void write_wait(struct json *j, const struct dump *d, const struct dumped
     } else if (t->side.what.ix) {
         json_string_field(j, "what", profile_text(d->profile, t->side.what));
     }
+    if (t->lock && *t->lock)
+        json_string_field(j, "name", t->lock);
     json_end_object(j);
 }
 

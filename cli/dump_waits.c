@@ -8,6 +8,7 @@
 #include "cli/dump_look.h"
 #include "cli/dump_peers.h"
 #include "summary/futex_kind.h"
+#include "summary/short_name.h"
 #include "summary/wait_side.h"
 #include "summary/wait_text.h"
 #include "target/mem.h"
@@ -232,6 +233,18 @@ static const char *futex_words(const struct dumped *t)
     return python && t->futex == FUTEX_CONDITION ? "to be notified" : words[t->futex];
 }
 
+/* "a mutex", "mutex db" */
+static void add_thing(const struct dumped *t, struct text *out)
+{
+    enum { MOST_COLUMNS = 48 };
+    if (t->lock && *t->lock) {
+        text_addf(out, "%s ", wait_thing_name(t->side.thing));
+        short_name_add(out, t->lock, MOST_COLUMNS);
+    } else if (t->side.thing) {
+        text_add(out, wait_thing_words(t->side.thing));
+    }
+}
+
 void dump_waits_add(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)
 {
     const char *kind = dump_waits_kind(t);
@@ -249,7 +262,7 @@ void dump_waits_add(const struct dump *d, const struct dumped *t, bool numbered,
         return;
     }
     text_addf(out, "waits %s", t->side.thing ? "for " : futex_words(t));
-    text_add(out, t->side.thing ? wait_thing_words(t->side.thing) : "");
+    add_thing(t, out);
     if (t->side.addr && numbered)
         add_address(t->side.addr, out);
     add_holder(d, t, numbered, out);

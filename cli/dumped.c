@@ -141,6 +141,7 @@ void dumped_release(struct dumped *t)
         free(t->arguments[i]);
     free(t->arguments);
     free(t->called);
+    free(t->lock);
 }
 
 const char *dumped_arguments(const struct dumped *t, const struct shown_frame *stack, size_t n,

@@ -33,6 +33,7 @@ struct dumped {
     char **arguments;      /* of its Python frames, outermost first; NULL: not asked for */
     size_t n_arguments;
     char *called; /* "main", "commit", "omp worker": tamed, for people; the dump's */
+    char *lock; /* the variable that it is, tamed; "": none is known; NULL: it waits for no lock */
     /* Of the look (cli/dump_look.h). */
     struct schedstat counts; /* at its beginning, if COUNTED */
     bool counted;

@@ -157,6 +157,8 @@ class Json(unittest.TestCase):
         first, second = circle["tids"]
         self.assertEqual(threads[first]["waits_for"]["tid"], second)
         self.assertEqual(threads[second]["waits_for"]["tid"], first)
+        self.assertEqual({threads[tid]["waits_for"]["name"] for tid in circle["tids"]},
+                         {"db", "cache"})
         self.assertEqual({t["ran"] for t in threads.values()}, {False})
         self.assertGreaterEqual(threads[first]["for_at_least_s"], 0.5)
 
@@ -173,9 +175,10 @@ class Text(unittest.TestCase):
             lines = dump(target.pid)
         self.assertRegex(lines[0] + lines[1], r"3 threads, none of them ran in the 0\.\d s of this")
         text = "\n".join(lines)
-        wrong = re.search(r"\n  deadlock: (\d+) (refresh|commit) waits for a mutex "
+        wrong = re.search(r"\n  deadlock: (\d+) (refresh|commit) waits for mutex (?:db|cache) "
                           r"\(0x\w{4}…\w{3}\), held by (\d+) (refresh|commit)\n"
-                          r"            (\d+) (refresh|commit) waits for a mutex ", text)
+                          r"            (\d+) (refresh|commit) waits for mutex (?:db|cache) ", text)
+        self.assertRegex(text, r"refresh +waits for mutex db \(")
         self.assertTrue(wrong, text)
         self.assertEqual(wrong[3], wrong[5])
         self.assertLess(wrong.start(), text.index("\n" + wrong[1]))
@@ -227,7 +230,7 @@ class Text(unittest.TestCase):
         with native("abandon") as target:
             lines = dump(target.pid)
         text = " ".join(" ".join(lines).split())
-        self.assertRegex(text, r" held by nobody: \d+ heir waits for a mutex \(\S+\), held by \d+, "
+        self.assertRegex(text, r" held by nobody: \d+ heir waits for mutex m \(\S+\), held by \d+, "
                                r"which is not a thread of this process \(it has ended, or the lock "
                                r"was inherited by fork\) ")
 

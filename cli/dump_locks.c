@@ -1,0 +1,60 @@
+#include "cli/dump_locks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "symbolizer/data_names.h"
+#include "worker/process_set.h"
+
+enum { MOST_LOCKS = 64 }; /* a pass over all of a file's symbols each */
+
+static struct target_process *process_of(const struct process_set *set, process_id id)
+{
+    for (size_t i = 0; i < set->n_alive; i++)
+        if (set->alive[i]->id.ix == id.ix)
+            return set->alive[i];
+    return NULL;
+}
+
+/* "" where no variable of a file is there: on the heap, on a stack. */
+static char *name_at(struct target_process *s, uint64_t addr)
+{
+    struct text name = {0};
+    struct text tame = {0};
+    struct module *m = modules_find(s->modules, addr);
+    struct elf_file *elf = m ? module_elf(s->modules, m) : NULL;
+    text_add(&tame, "");
+    if (elf && data_name_find(elf_file_elf(elf), addr - m->bias, &name))
+        text_add_tame(&tame, name.s, name.len);
+    text_release(&name);
+    return tame.s;
+}
+
+/* What an earlier thread of D's waits for, too; NULL: none does. */
+static const char *known_name(const struct dump *d, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (d->threads[k].pid == d->threads[i].pid && d->threads[k].lock &&
+            d->threads[k].side.addr == d->threads[i].side.addr)
+            return d->threads[k].lock;
+    return NULL;
+}
+
+void dump_locks_name(struct dump *d, const struct process_set *processes)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        struct dumped *t = &d->threads[i];
+        bool is_lock = t->side.thing == THING_MUTEX || t->side.thing == THING_RWLOCK;
+        if (!is_lock || !t->side.addr)
+            continue;
+        const char *known = known_name(d, i);
+        struct target_process *s =
+            process_of(processes, profile_see_thread(d->profile, t->thread)->process);
+        if (known)
+            t->lock = xstrdup(known);
+        else if (s && n++ < MOST_LOCKS)
+            t->lock = name_at(s, t->side.addr);
+    }
+}
