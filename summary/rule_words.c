@@ -74,7 +74,7 @@ int64_t class_ns(const struct scene *s, const struct thread_group *group, enum w
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++)
             if (class_of_run(s->g->tree, &t->runs[k]) == class)
-                ns += t->runs[k].weights.wall_ns;
+                ns += t->runs[k].weights.counted_ns;
     }
     return ns;
 }
