@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/search.h"
 #include "base/text.h"
@@ -28,12 +29,20 @@ void stack_maps_open(struct stack_maps *m)
     m->stale = true;
 }
 
+static void forget_mappings(struct stack_maps *m)
+{
+    free(m->items);
+    m->items = NULL;
+    m->n = 0;
+    m->main_stack = 0;
+}
+
 void stack_maps_forget(struct stack_maps *m)
 {
     if (m->fd >= 0)
         close(m->fd);
     m->fd = -1;
-    maps_release(&m->maps);
+    forget_mappings(m);
     m->reading = (struct duty_cycle){0};
     m->stale = true;
 }
@@ -53,15 +62,37 @@ static int open_maps(struct process *p)
     return m->fd;
 }
 
+/* Keeps of MAPS what stacks are found by: of many processes that is a fifth. */
+static void keep_mappings(struct stack_maps *m, const struct maps *maps)
+{
+    forget_mappings(m);
+    m->items = xmalloc(maps->n * sizeof *m->items);
+    m->n = maps->n;
+    for (size_t i = 0; i < maps->n; i++) {
+        m->items[i] = (struct stack_mapping){maps->items[i].start, maps->items[i].end};
+        if (str_eq(maps->items[i].path, "[stack]"))
+            m->main_stack = maps->items[i].start;
+    }
+}
+
+static bool read_mappings(struct process *p)
+{
+    struct stack_maps *m = &p->stack_maps;
+    struct maps maps = {0};
+    bool read = open_maps(p) >= 0 && lseek(m->fd, 0, SEEK_SET) == 0 && maps_read(&maps, m->fd) == 0;
+    if (read)
+        keep_mappings(m, &maps);
+    maps_release(&maps);
+    return read;
+}
+
 void stack_area_refresh(struct process *p)
 {
     struct stack_maps *m = &p->stack_maps;
     bool due = m->stale || (m->used && clock_now_ns() - m->read_ns > MAPS_LAST_NS);
     if (!due || !p->n_threads || !duty_cycle_begin(&m->reading))
         return;
-    bool read =
-        open_maps(p) >= 0 && lseek(m->fd, 0, SEEK_SET) == 0 && maps_read(&m->maps, m->fd) == 0;
-    m->stale = !read;
+    m->stale = !read_mappings(p);
     m->used = false;
     m->read_ns = clock_now_ns();
     duty_cycle_end(&m->reading, READING_SHARE, READ_EVERY_NS);
@@ -72,13 +103,13 @@ void stack_area_refresh(struct process *p)
 static bool find_read(struct stack_maps *m, uint64_t addr, struct stack_area *ret)
 {
     m->used = true;
-    const struct mapping *items = m->maps.items;
-    size_t above = COUNT_UP_TO(items, m->maps.n, start, addr);
+    const struct stack_mapping *items = m->items;
+    size_t above = COUNT_UP_TO(items, m->n, start, addr);
     if (above > 0 && addr < items[above - 1].end) {
         *ret = (struct stack_area){items[above - 1].start, items[above - 1].end, addr};
         return true;
     }
-    if (above == m->maps.n || !str_eq(items[above].path, "[stack]"))
+    if (above == m->n || !m->main_stack || items[above].start != m->main_stack)
         return false;
     *ret = (struct stack_area){addr & ~PAGE_MASK, items[above].end, addr};
     return true;

@@ -22,13 +22,19 @@ struct stack_area {
     uint64_t sp;         /* the last in it */
 };
 
+struct stack_mapping {
+    uint64_t start, end;
+};
+
 /* A process's mappings, for all its threads. */
 struct stack_maps {
-    struct maps maps; /* as read last */
-    int fd;           /* /proc/PID/maps; −1: not open */
-    bool may_ask;     /* the kernel can be asked for a single mapping */
-    bool stale;       /* a thread was born since, or a stack lay in none of them */
-    bool used;        /* since they were read */
+    struct stack_mapping *items; /* as read last, by address */
+    size_t n;
+    uint64_t main_stack; /* where the one of the main thread's stack began; 0: unknown */
+    int fd;              /* /proc/PID/maps; −1: not open */
+    bool may_ask;        /* the kernel can be asked for a single mapping */
+    bool stale;          /* a thread was born since, or a stack lay in none of them */
+    bool used;           /* since they were read */
     int64_t read_ns;
     struct duty_cycle reading;
 };

@@ -51,9 +51,11 @@ static bool take_device(struct cursor *c, struct mapping *m)
     return true;
 }
 
-/* Copies the path to *STRINGS, NUL-terminated, and moves that on.  The kernel escapes the newline
- * and nothing else: other backslashes, also those that look like an escape, are the path's own. */
-static void take_path(struct cursor *c, struct mapping *m, char **strings)
+/* Copies the path to *STRINGS, NUL-terminated, and moves that on, unless LAST, the mapping below,
+ * has the same path.  The kernel escapes the newline and nothing else: other backslashes, also
+ * those that look like an escape, are the path's own. */
+static void take_path(struct cursor *c, struct mapping *m, const struct mapping *last,
+                      char **strings)
 {
     static const char deleted[] = " (deleted)";
     size_t len = (size_t)(c->end - c->s);
@@ -75,10 +77,14 @@ static void take_path(struct cursor *c, struct mapping *m, char **strings)
         c->s += newline ? 4 : 1;
     }
     *out++ = '\0';
-    *strings = out;
+    if (last && strcmp(last->path, m->path) == 0)
+        m->path = last->path;
+    else
+        *strings = out;
 }
 
-static bool parse_line(struct cursor c, struct mapping *m, char **strings)
+static bool parse_line(struct cursor c, struct mapping *m, const struct mapping *last,
+                       char **strings)
 {
     if (memchr(c.s, '\0', (size_t)(c.end - c.s)))
         return false;
@@ -91,7 +97,7 @@ static bool parse_line(struct cursor c, struct mapping *m, char **strings)
         return false;
     while (cursor_take(&c, " "))
         continue;
-    take_path(&c, m, strings);
+    take_path(&c, m, last, strings);
     return true;
 }
 
@@ -101,6 +107,20 @@ static size_t count_lines(const char *text, size_t len)
     for (const char *s = text, *end = text + len; (s = memchr(s, '\n', (size_t)(end - s))); s++)
         n++;
     return n;
+}
+
+/* Gives back what is left of FRESH's strings, which go up to END: hundreds of mappings have as many
+ * paths as there are files, and each of many processes has its own. */
+static void fit_strings(struct maps *fresh, const char *end)
+{
+    size_t len = (size_t)(end - fresh->strings);
+    char *fitting = xmalloc(len);
+    memcpy(fitting, fresh->strings, len);
+    for (size_t i = 0; i < fresh->n; i++)
+        if (*fresh->items[i].path)
+            fresh->items[i].path = fitting + (fresh->items[i].path - fresh->strings);
+    free(fresh->strings);
+    fresh->strings = fitting;
 }
 
 /* FRESH has room for N items, and strings for all paths: each is shorter than its line. */
@@ -113,12 +133,14 @@ static int parse_lines(struct maps *fresh, size_t n, const char *text, const cha
         struct mapping *m = &fresh->items[i];
         /* The kernel promises ascending addresses, also if the maps change while they are read
          * (Documentation/filesystems/proc.rst). */
-        if (!parse_line((struct cursor){text, newline}, m, &strings) || m->start < last_end)
+        const struct mapping *last = i ? m - 1 : NULL;
+        if (!parse_line((struct cursor){text, newline}, m, last, &strings) || m->start < last_end)
             return -EPROTO;
         last_end = m->end;
         text = newline + 1;
     }
     fresh->n = n;
+    fit_strings(fresh, strings);
     return 0;
 }
 
@@ -133,7 +155,7 @@ int maps_parse(struct maps *maps, const char *text, size_t len)
     size_t n = count_lines(text, len);
     fresh.cut = n > MAX_MAPPINGS;
     n = fresh.cut ? MAX_MAPPINGS : n;
-    fresh.items = array_reserve(NULL, &fresh.capacity, n, sizeof *fresh.items);
+    fresh.items = xcalloc(n, sizeof *fresh.items);
     fresh.strings = xmalloc(len);
     int r = parse_lines(&fresh, n, text, text + len);
     if (r < 0) {

@@ -19,7 +19,7 @@ struct mapping {
 
 struct maps {
     struct mapping *items; /* by address */
-    size_t n, capacity;
+    size_t n;
     uint32_t generation; /* counts the loads that found a change */
     uint64_t text_hash;
     char *strings; /* owns the paths */

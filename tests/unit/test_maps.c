@@ -47,6 +47,27 @@ START_TEST(a_map_is_read)
 }
 END_TEST
 
+/* Of many processes each has its own. */
+START_TEST(mappings_of_one_file_share_its_path)
+{
+    struct maps maps = {0};
+    ck_assert_int_eq(parse(&maps, "1000-2000 r--p 0 8:1 7   /lib/a.so\n"
+                                  "2000-3000 r-xp 1000 8:1 7   /lib/a.so\n"
+                                  "3000-4000 rw-p 0 0:0 0\n"
+                                  "4000-5000 r--p 0 8:1 8   /lib/a.so.1\n"
+                                  "5000-6000 r--p 0 8:1 7   /lib/a.so (deleted)\n"),
+                     0);
+    const struct mapping *m = maps.items;
+    ck_assert_str_eq(m[0].path, "/lib/a.so");
+    ck_assert_ptr_eq(m[1].path, m[0].path);
+    ck_assert_str_eq(m[2].path, "");
+    ck_assert_str_eq(m[3].path, "/lib/a.so.1");
+    ck_assert_str_eq(m[4].path, "/lib/a.so");
+    ck_assert(m[4].deleted);
+    maps_release(&maps);
+}
+END_TEST
+
 START_TEST(an_address_is_found_between_start_and_end)
 {
     struct maps maps = {0};
@@ -184,7 +205,7 @@ START_TEST(generation_counts_changes)
 }
 END_TEST
 
-CHECK_MAIN("maps", 20, a_map_is_read, an_address_is_found_between_start_and_end,
-           malformed_text_changes_nothing, every_cut_of_a_map_is_refused_or_parsed,
-           what_is_beyond_the_most_text_is_left_out, generation_counts_changes,
-           the_kernel_says_where_no_code_is)
+CHECK_MAIN("maps", 20, a_map_is_read, mappings_of_one_file_share_its_path,
+           an_address_is_found_between_start_and_end, malformed_text_changes_nothing,
+           every_cut_of_a_map_is_refused_or_parsed, what_is_beyond_the_most_text_is_left_out,
+           generation_counts_changes, the_kernel_says_where_no_code_is)
