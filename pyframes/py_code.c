@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "pyframes/py_code_key.h"
+#include "pyframes/py_code_store.h"
 #include "pyframes/py_string.h"
 
 enum {
@@ -23,7 +24,7 @@ enum {
     MAX_LINELESS = 64, /* instructions without a line in a row; compilers emit a few */
     /* Bounds that no ordinary program reaches: */
     MAX_TABLES_BYTES = 64 << 20, /* of line tables that are kept */
-    MAX_PLACES = 1 << 18,        /* known instructions and copies of bytecode */
+    MAX_PLACES = 1 << 18,        /* known copies of bytecode */
     MAX_WORK_BYTES = 256 << 20,  /* of line tables that are read or searched for one stack */
     /* Decoding and interning a byte of a name costs as much as this many bytes of a line table. */
     NAME_WORK = 16,
@@ -32,12 +33,8 @@ enum {
 struct code {
     uint64_t addr;
     struct py_code_key key;
-    func_id func;
     bool hidden;
-    int32_t first_line;
-    uint8_t *table;
-    size_t table_len;
-    struct map frames; /* byte offset of an instruction → frame_id */
+    struct py_lines *lines;
     struct map copies; /* of the bytecode, each a thread's: number → address */
     uint64_t units;    /* instructions in each */
     uint64_t round;    /* of the last check */
@@ -49,17 +46,17 @@ struct py_codes {
     const struct py_runtime *rt;
     struct mem *live;
     struct profile *profile;
-    struct map index; /* address → index of codes */
+    struct py_code_store *store, *own_store; /* OWN_STORE: unless it is borrowed, NULL */
+    struct map index;                        /* address → index of codes */
     struct code *codes;
     size_t n, capacity;
     size_t *free; /* indices in codes that are free */
     size_t n_free, free_capacity;
     size_t window; /* bytes of a code object that contain its key */
-    uint8_t *windows;
     uint64_t round;
     int64_t taken_ns;   /* the capture that was checked last */
     size_t table_bytes; /* of all line tables */
-    size_t places;      /* in the maps of all code objects */
+    size_t places;      /* in the maps of copies */
     size_t work_left;   /* of MAX_WORK_BYTES, for the present stack */
     uint64_t changes;
 };
@@ -67,22 +64,28 @@ struct py_codes {
 static_assert((int)BATCH <= (int)MEM_MAX_SPANS, "one read");
 
 struct py_codes *py_codes_new(const struct py_runtime *rt, struct mem *live,
-                              struct profile *profile)
+                              struct profile *profile, struct py_code_store *store)
 {
     struct py_codes *c = xcalloc(1, sizeof *c);
+    c->own_store = store ? NULL : py_code_store_new();
+    c->store = store ? store : c->own_store;
     c->rt = rt;
     c->live = live;
     c->profile = profile;
     c->window = py_code_key_bytes(&rt->layout);
     c->work_left = MAX_WORK_BYTES;
-    c->windows = xmalloc(c->window * BATCH);
     return c;
+}
+
+/* Room for the keys of a batch. */
+static uint8_t *windows(const struct py_codes *c)
+{
+    return py_code_store_scratch(c->store, c->window * BATCH);
 }
 
 static void release_code(struct code *code)
 {
-    free(code->table);
-    map_release(&code->frames);
+    py_lines_drop(code->lines);
     map_release(&code->copies);
     *code = (struct code){0};
 }
@@ -104,7 +107,7 @@ struct py_codes *py_codes_free(struct py_codes *c)
     map_release(&c->index);
     free(c->codes);
     free(c->free);
-    free(c->windows);
+    py_code_store_free(c->own_store);
     free(c);
     return NULL;
 }
@@ -113,8 +116,8 @@ static void forget(struct py_codes *c, size_t ix)
 {
     c->changes++;
     map_remove(&c->index, c->codes[ix].addr);
-    c->table_bytes -= c->codes[ix].table_len;
-    c->places -= c->codes[ix].frames.n + c->codes[ix].copies.n;
+    c->table_bytes -= c->codes[ix].lines->table_len;
+    c->places -= c->codes[ix].copies.n;
     release_code(&c->codes[ix]);
     c->free = array_reserve(c->free, &c->free_capacity, c->n_free + 1, sizeof *c->free);
     c->free[c->n_free++] = ix;
@@ -190,14 +193,16 @@ void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
     struct batch batch;
     batch.n = 0; /* its arrays stay as they are */
     batch.taken_ns = taken_ns;
+    uint8_t *room = windows(c);
     c->round++;
     c->taken_ns = taken_ns;
     c->work_left = MAX_WORK_BYTES;
     if (c->places > MAX_PLACES) /* checked once a stack: one adds few */
         forget_all(c);
+    py_code_store_trim(c->store);
     for (size_t i = 0; i < stack->n; i++) {
         uint64_t ix = 0;
-        uint8_t *window = c->windows + batch.n * c->window;
+        uint8_t *window = room + batch.n * c->window;
         if (!map_get(&c->index, stack->frames[i].code, &ix) || c->codes[ix].round == c->round)
             continue;
         c->codes[ix].round = c->round;
@@ -213,13 +218,15 @@ void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
 
 /* ---- reading ---- */
 
-struct code_names {
+struct code_parts {
     struct text name, file;
+    uint8_t *table;
+    size_t table_len;
 };
 
 /* Is it one of the interpreter's own code objects: a shim's, or that of the helper between a call
  * of a class and its __init__ (_Py_InitCleanup)? */
-static bool is_internal(const struct code_names *n, const struct py_traits *traits)
+static bool is_internal(const struct code_parts *n, const struct py_traits *traits)
 {
     bool init_helper = str_eq(n->file.s, "__init__") && str_eq(n->name.s, "__init__");
     return (traits->shim_code && str_eq(n->file.s, "<shim>")) ||
@@ -247,85 +254,99 @@ static void spend(struct py_codes *c, size_t work)
     c->work_left -= work < c->work_left ? work : c->work_left;
 }
 
-static int read_parts(struct py_codes *c, struct mem *mem, struct code *code,
-                      struct code_names *names)
+static int read_parts(struct py_codes *c, struct mem *mem, const struct py_code_key *key,
+                      struct code_parts *parts)
 {
     const struct py_layout *l = &c->rt->layout;
-    const struct py_code_key *key = &code->key;
-    text_clear(&names->name);
-    text_clear(&names->file);
+    text_clear(&parts->name);
+    text_clear(&parts->file);
     int r = c->work_left ? 0 : -EPROTO;
     if (r == 0)
-        r = py_string_read(l, mem, py_code_key_name(l, key), &names->name);
+        r = py_string_read(l, mem, py_code_key_name(l, key), &parts->name);
     if (r == 0)
-        r = py_string_read(l, mem, key->filename, &names->file);
-    spend(c, NAME_WORK * (names->name.len + names->file.len));
+        r = py_string_read(l, mem, key->filename, &parts->file);
+    spend(c, NAME_WORK * (parts->name.len + parts->file.len));
     size_t most = c->work_left < MAX_LINETABLE_BYTES ? c->work_left : MAX_LINETABLE_BYTES;
     if (r == 0)
-        r = py_bytes_read(l, mem, key->linetable, most, &code->table, &code->table_len);
+        r = py_bytes_read(l, mem, key->linetable, most, &parts->table, &parts->table_len);
     if (r == 0)
-        spend(c, code->table_len);
+        spend(c, parts->table_len);
     return r;
 }
 
 static int read_key(struct py_codes *c, struct mem *mem, uint64_t addr, struct py_code_key *ret)
 {
-    int r = mem_read(mem, addr, c->windows, c->window);
+    uint8_t *window = windows(c);
+    int r = mem_read(mem, addr, window, c->window);
     if (r < 0)
         return r;
-    *ret = py_code_key_of(&c->rt->layout, c->windows);
+    *ret = py_code_key_of(&c->rt->layout, window);
     return c->rt->code_type && ret->type != c->rt->code_type ? -ESTALE : 0;
 }
 
 /* The object holds references to its parts: between two equal reads of its key they stay the same.
  */
-static int read_code(struct py_codes *c, struct mem *recorded, uint64_t addr, struct code *code,
-                     struct code_names *names)
+static int read_code(struct py_codes *c, struct mem *recorded, uint64_t addr,
+                     struct py_code_key *key, struct code_parts *parts)
 {
     static const struct mem_ops ops = {.read = source_read};
     for (int i = 0; i < MAX_TRIES; i++) {
         struct code_source source = {.mem = {&ops}, .recorded = recorded, .live = c->live};
         struct py_code_key again;
-        int r = read_key(c, &source.mem, addr, &code->key);
+        int r = read_key(c, &source.mem, addr, key);
         if (r < 0)
             return r;
-        int parts = read_parts(c, &source.mem, code, names);
+        int whole = read_parts(c, &source.mem, key, parts);
         if (!source.used_live)
-            return parts;
+            return whole;
         r = read_key(c, c->live, addr, &again);
-        if (r == 0 && py_code_key_same(&again, &code->key))
-            return parts;
-        free(code->table);
-        code->table = NULL;
+        if (r == 0 && py_code_key_same(&again, key))
+            return whole;
+        free(parts->table);
+        parts->table = NULL;
         if (r < 0)
             return r;
     }
     return -ESTALE;
 }
 
+/* Code object ADDR, whose KEY and PARTS were read; their table is taken over. */
+static size_t keep(struct py_codes *c, uint64_t addr, const struct py_code_key *key,
+                   const struct code_parts *parts)
+{
+    int32_t first_line = key->first_line > 0 ? key->first_line : 0;
+    struct func func = {.name = profile_string(c->profile, parts->name.s),
+                        .file = profile_string(c->profile, parts->file.s),
+                        .first_line = (uint32_t)first_line};
+    struct py_lines lines = {.func = profile_func(c->profile, &func),
+                             .kind = c->rt->layout.traits.lines,
+                             .first_line = first_line,
+                             .table = parts->table,
+                             .table_len = parts->table_len};
+    if (c->table_bytes + parts->table_len > MAX_TABLES_BYTES)
+        forget_all(c);
+    size_t ix = take_slot(c); /* may forget all */
+    c->table_bytes += parts->table_len;
+    c->codes[ix] = (struct code){.addr = addr,
+                                 .key = *key,
+                                 .hidden = is_internal(parts, &c->rt->layout.traits),
+                                 .lines = py_lines_take(c->store, &lines),
+                                 .round = c->round,
+                                 .seen_ns = c->taken_ns};
+    map_put(&c->index, addr, ix);
+    return ix;
+}
+
 static int load(struct py_codes *c, struct mem *recorded, uint64_t addr, size_t *ret)
 {
+    struct code_parts parts = {0};
+    struct py_code_key key;
     c->changes++;
-    struct code code = {.addr = addr, .round = c->round, .seen_ns = c->taken_ns};
-    struct code_names names = {{0}, {0}};
-    int r = read_code(c, recorded, addr, &code, &names);
-    if (r == 0) {
-        code.first_line = code.key.first_line > 0 ? code.key.first_line : 0;
-        code.hidden = is_internal(&names, &c->rt->layout.traits);
-        code.func = profile_func(c->profile, &(struct func){
-                                                 .name = profile_string(c->profile, names.name.s),
-                                                 .file = profile_string(c->profile, names.file.s),
-                                                 .first_line = (uint32_t)code.first_line,
-                                             });
-        if (c->table_bytes + code.table_len > MAX_TABLES_BYTES)
-            forget_all(c);
-        *ret = take_slot(c); /* may forget all */
-        c->table_bytes += code.table_len;
-        c->codes[*ret] = code;
-        map_put(&c->index, addr, *ret);
-    }
-    text_release(&names.name);
-    text_release(&names.file);
+    int r = read_code(c, recorded, addr, &key, &parts);
+    if (r == 0)
+        *ret = keep(c, addr, &key, &parts);
+    text_release(&parts.name);
+    text_release(&parts.file);
     return r;
 }
 
@@ -333,44 +354,36 @@ static int load(struct py_codes *c, struct mem *recorded, uint64_t addr, size_t 
 
 /* Instructions that the compiler adds have no line (the first ones of a closure, the end of a
  * handler): they get the line of those before them. */
-static int32_t line_of(const struct py_codes *c, const struct code *code, int32_t lasti)
+static int32_t line_of(const struct py_lines *l, int32_t lasti)
 {
     int32_t line = 0;
     if (lasti == PY_LASTI_UNKNOWN ||
-        py_linetable_line_shown(c->rt->layout.traits.lines, code->table, code->table_len,
-                                code->first_line, lasti, (MAX_LINELESS - 1) * CODE_UNIT_BYTES,
-                                &line) < 0)
+        py_linetable_line_shown(l->kind, l->table, l->table_len, l->first_line, lasti,
+                                (MAX_LINELESS - 1) * CODE_UNIT_BYTES, &line) < 0)
         return 0;
     return line;
 }
 
-static void add_place(struct py_codes *c, struct map *m, uint64_t key, uint64_t value)
-{
-    c->places -= m->n;
-    map_put(m, key, value);
-    c->places += m->n;
-}
-
 /* Returns 0; -EPROTO: RET is without its line, since this stack's budget of work is used up. */
-static int frame_of(struct py_codes *c, struct code *code, int32_t lasti, frame_id *ret)
+static int frame_of(struct py_codes *c, struct py_lines *lines, int32_t lasti, frame_id *ret)
 {
     uint64_t known = 0;
-    if (map_get(&code->frames, (uint32_t)lasti, &known)) {
+    if (map_get(&lines->frames, (uint32_t)lasti, &known)) {
         *ret = (frame_id){(uint32_t)known};
         return 0;
     }
-    bool affordable = code->table_len <= c->work_left;
+    bool affordable = lines->table_len <= c->work_left;
     if (affordable)
-        spend(c, code->table_len);
+        spend(c, lines->table_len);
     *ret = profile_frame(c->profile,
                          &(struct frame){
                              .kind = FRAME_PYTHON,
-                             .python.func = code->func,
-                             .python.line = affordable ? (uint32_t)line_of(c, code, lasti) : 0,
+                             .python.func = lines->func,
+                             .python.line = affordable ? (uint32_t)line_of(lines, lasti) : 0,
                          });
     if (!affordable)
         return -EPROTO;
-    add_place(c, &code->frames, (uint32_t)lasti, ret->ix);
+    py_lines_keep(lines, (uint32_t)lasti, *ret);
     return 0;
 }
 
@@ -431,7 +444,9 @@ static int32_t lasti_of(struct py_codes *c, struct code *code, const struct py_f
         c->places -= code->copies.n;
         map_clear(&code->copies);
     }
-    add_place(c, &code->copies, f->copy, start);
+    c->places -= code->copies.n;
+    map_put(&code->copies, f->copy, start);
+    c->places += code->copies.n;
     return offset_in(f, start, code->units);
 }
 
@@ -451,7 +466,7 @@ int py_code_resolve(struct py_codes *c, struct mem *recorded, const struct py_fr
         return r == -EPROTO ? r : -ESTALE;
     }
     *ret_hidden = c->codes[ix].hidden;
-    return frame_of(c, &c->codes[ix], lasti_of(c, &c->codes[ix], f), ret);
+    return frame_of(c, c->codes[ix].lines, lasti_of(c, &c->codes[ix], f), ret);
 }
 
 uint64_t py_codes_changes(const struct py_codes *c)

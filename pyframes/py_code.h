@@ -7,9 +7,11 @@
 #include "pyframes/py_walk.h"
 
 struct py_codes;
-/* LIVE: the target's live memory, for what captures did not record.  Borrows all. */
+struct py_code_store;
+/* LIVE: the target's live memory, for what captures did not record.  STORE: what processes share;
+ * NULL: nothing.  Borrows all. */
 struct py_codes *py_codes_new(const struct py_runtime *rt, struct mem *live,
-                              struct profile *profile);
+                              struct profile *profile, struct py_code_store *store);
 /* Call before the frames of STACK are resolved.  RECORDED: its snapshot's memory; TAKEN_NS: when
  * the snapshot was taken, clock_now_ns().  Compares the known code objects of STACK with what was
  * recorded.  One that was not recorded is compared with the live target, many in one read, unless

@@ -18,7 +18,10 @@ int process_set_add(struct process_set *set, pid_t pid, uint64_t start_ticks,
     struct target_shared with = *shared;
     if (!set->scratch)
         set->scratch = py_scratch_new();
+    if (!set->codes)
+        set->codes = py_code_store_new();
     with.scratch = set->scratch;
+    with.codes = set->codes;
     int r = target_process_open(&s, pid, start_ticks, &with, err);
     if (r < 0)
         return r;
@@ -79,4 +82,5 @@ void process_set_release(struct process_set *set)
     for (size_t i = 0; i < set->n; i++)
         target_process_free(set->all[i]);
     py_scratch_free(set->scratch);
+    py_code_store_free(set->codes);
 }

@@ -45,7 +45,7 @@ struct python *python_new(const struct target_process *s, struct py_runtime *run
     python->capture = py_capture_new(runtime, s->scratch);
     if (s->want_locals)
         py_capture_locals(python->capture);
-    python->codes = py_codes_new(runtime, s->live, s->profile);
+    python->codes = py_codes_new(runtime, s->live, s->profile, s->codes);
     python->merger = py_merger_new(runtime);
     python->gc = py_gc_new(runtime, s->live);
     python->names = py_thread_names_new(runtime, s->live);

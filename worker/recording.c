@@ -63,7 +63,8 @@ struct recording {
 static int add(void *ctx, pid_t pid, uint64_t start_ticks, struct err *err)
 {
     struct recording *r = ctx;
-    const struct target_shared shared = {r->sampler, r->profile, r->files, NULL};
+    const struct target_shared shared = {
+        .sampler = r->sampler, .profile = r->profile, .files = r->files};
     int error = process_set_add(&r->processes, pid, start_ticks, &shared, err);
     if (error < 0)
         return error;

@@ -150,6 +150,7 @@ int target_process_open(struct target_process **ret, pid_t pid, uint64_t start_t
     s->number = (uint32_t)r;
     s->profile = shared->profile;
     s->scratch = shared->scratch;
+    s->codes = shared->codes;
     s->live = live;
     s->modules = modules_new(pid, live);
     modules_share(s->modules, shared->files);

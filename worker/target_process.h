@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "profile/profile.h"
 #include "pyframes/py_code.h"
+#include "pyframes/py_code_store.h"
 #include "pyframes/py_gc.h"
 #include "pyframes/py_merge.h"
 #include "pyframes/py_runtime.h"
@@ -49,9 +50,10 @@ struct target_process {
     struct sampler *sampler; /* borrowed */
     uint32_t number;         /* the sampler's */
     process_id id;
-    string_id called;           /* its main thread's name, as the profile's `title` has it */
-    struct profile *profile;    /* borrowed */
-    struct py_scratch *scratch; /* borrowed */
+    string_id called;            /* its main thread's name, as the profile's `title` has it */
+    struct profile *profile;     /* borrowed */
+    struct py_scratch *scratch;  /* borrowed */
+    struct py_code_store *codes; /* the same */
     struct mem *live;
     struct modules *modules;
     struct unwinder *unwinder;      /* NULL: the process has ended */
@@ -83,7 +85,8 @@ struct target_shared {
     struct sampler *sampler;
     struct profile *profile;
     struct elf_store *files;
-    struct py_scratch *scratch; /* the sampler's thread's; NULL: each process has its own */
+    struct py_code_store *codes; /* NULL: each process has its own */
+    struct py_scratch *scratch;  /* the sampler's thread's; the same */
 };
 /* Opens PID, which began at START_TICKS (0: at any time), and adds it to sampler and profile of
  * SHARED.  Returns 0; -ESRCH, -EPERM or sampler_add()'s error with ERR: then the profile has no

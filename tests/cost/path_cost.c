@@ -100,7 +100,7 @@ static int stack(pid_t pid, const char *path, bool again)
     void *message = xmalloc(len);                     /* whose ranges are sorted in place */
     struct sampler *sampler = sampler_new(&one_shot); /* never started: takes the hook */
     struct elf_store *files = elf_store_new();
-    const struct target_shared shared = {sampler, p, files, NULL};
+    const struct target_shared shared = {.sampler = sampler, .profile = p, .files = files};
     if (!len || target_process_open(&s, pid, 0, &shared, NULL) < 0)
         return EXIT_FAILURE;
     target_process_refresh(s, clock_now_ns());

@@ -184,7 +184,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     s.profile = profile_new(0);
     s.capture = py_capture_new(&s.image.rt, NULL);
     py_capture_locals(s.capture);
-    s.codes = py_codes_new(&s.image.rt, &s.image.mem, s.profile);
+    s.codes = py_codes_new(&s.image.rt, &s.image.mem, s.profile, NULL);
     s.merger = py_merger_new(&s.image.rt);
     sample(&f);
     py_image_change(&s.image, &f);

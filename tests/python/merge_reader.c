@@ -106,7 +106,7 @@ static void reader_open(struct reader *r)
 {
     r->profile = profile_new(0);
     r->capture = py_capture_new(r->rt, NULL);
-    r->codes = py_codes_new(r->rt, r->target.live, r->profile);
+    r->codes = py_codes_new(r->rt, r->target.live, r->profile, NULL);
     r->merger = py_merger_new(r->rt);
     r->unwinder = unwinder_new(r->target.modules);
     r->native.capacity = UNWIND_MAX_FRAMES;

@@ -83,7 +83,7 @@ void stage_open(struct stage *s, uint32_t minor)
     put_bytes(s, TABLE, "\xd8\x01\x02\xd8\x01\x02", 6); /* 3.11+: lines 11, 12 */
     s->recorded = mem_image_new();
     s->profile = profile_new(0);
-    s->codes = py_codes_new(&s->rt, &s->mem, s->profile);
+    s->codes = py_codes_new(&s->rt, &s->mem, s->profile, NULL);
 }
 
 void stage_close(struct stage *s)

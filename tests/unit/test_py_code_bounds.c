@@ -5,26 +5,33 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "pyframes/py_code_store.h"
 #include "pyframes/py_layout.h"
 #include "tests/support/check_main.h"
 #include "tests/support/py_stage.h"
 
-/* The number of known code objects is bounded: all are forgotten when it is reached. */
+/* The number of known instructions is bounded: all are forgotten when it is reached. */
 START_TEST(instructions_without_end)
 {
-    enum { MAX_PLACES = 1 << 18 };
+    enum { MAX_FRAMES = 1 << 18 };
     static struct stage s;
     stage_open(&s, 11);
     put_u64(&s, CODE + s.rt.layout.bytes.size, UINT64_MAX);
+    struct py_code_store *store = py_code_store_new();
+    struct py_codes *codes = py_codes_new(&s.rt, &s.mem, s.profile, store);
     struct py_stack none = {0};
-    for (int32_t i = 0; i < MAX_PLACES + 10; i++) {
+    for (int32_t i = 0; i < MAX_FRAMES + 10; i++) {
         struct py_frame f = {.code = CODE, .lasti = i};
         frame_id id;
         bool hidden;
-        py_codes_check(s.codes, s.recorded, clock_now_ns(), &none);
-        ck_assert_int_eq(py_code_resolve(s.codes, s.recorded, &f, &id, &hidden), 0);
-        ck_assert_uint_eq(py_codes_changes(s.codes), i <= MAX_PLACES ? 1 : 2);
+        py_codes_check(codes, s.recorded, clock_now_ns(), &none);
+        ck_assert_int_eq(py_code_resolve(codes, s.recorded, &f, &id, &hidden), 0);
+        ck_assert_int_eq((int32_t)py_code_store_frames(store),
+                         i <= MAX_FRAMES ? i + 1 : i - MAX_FRAMES);
+        ck_assert_uint_eq(py_codes_changes(codes), 1);
     }
+    py_codes_free(codes);
+    py_code_store_free(store);
     stage_close(&s);
 }
 END_TEST
@@ -59,7 +66,7 @@ static struct py_codes *open_hostile(struct hostile *h, struct stage *s)
     put_u64(s, CODE + s->rt.layout.code.linetable, ENDLESS);
     put_u64(s, CODE + s->rt.layout.bytes.size, UINT64_MAX);
     *h = (struct hostile){.mem = {&ops}, .stage = s};
-    return py_codes_new(&s->rt, &h->mem, s->profile);
+    return py_codes_new(&s->rt, &h->mem, s->profile, NULL);
 }
 
 /* Work is bounded for each stack; what it does not suffice for is unknown, and counted. */
@@ -163,7 +170,7 @@ START_TEST(names_without_end)
     put_str(&s, LONG_NAME, 4, name, CHARACTERS);
     put_u64(&s, CODE + s.rt.layout.code.qualname, LONG_NAME);
     struct hostile h = {.mem = {&ops}, .stage = &s};
-    struct py_codes *codes = py_codes_new(&s.rt, &h.mem, s.profile);
+    struct py_codes *codes = py_codes_new(&s.rt, &h.mem, s.profile, NULL);
     uint64_t code = CODES;
     for (int round = 0; round < 2; round++) {
         struct py_stack none = {0};

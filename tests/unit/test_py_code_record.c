@@ -56,7 +56,7 @@ static size_t capture(struct capture *c, struct stage *s)
 /* How many of the code objects can be named when the target is gone? */
 static size_t named(struct capture *c, struct stage *s)
 {
-    struct py_codes *codes = py_codes_new(&s->rt, s->recorded, s->profile);
+    struct py_codes *codes = py_codes_new(&s->rt, s->recorded, s->profile, NULL);
     size_t n = 0;
     for (size_t i = 0; i < c->stack.n; i++) {
         frame_id id;
