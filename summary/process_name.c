@@ -59,15 +59,50 @@ static bool runs_python(const struct profile *p, process_id id)
     return profile_see_process(p, id)->python_version.ix != 0;
 }
 
-/* Is CHILD what ranks are there for, and process ID, whose rank is that of variable NAME, only in
- * between: torchrun in a Slurm job, or a shell that runs Python? */
-static bool takes_over(const struct profile *p, process_id id, process_id child, size_t name)
+static bool same_text(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    return a_len == b_len && strncmp(a, b, a_len) == 0;
+}
+
+/* What a child's rank says of its parent's, which is that of variable NAME. */
+struct ranks_below {
+    bool taken_over; /* torchrun in a Slurm job, or a shell that runs Python */
+    bool same, other;
+};
+
+static void look_at_child(struct ranks_below *b, const struct profile *p, process_id id,
+                          process_id child, size_t name)
 {
     size_t len;
+    size_t parents;
     size_t own;
-    if (profile_see_process(p, child)->parent.ix != id.ix || !find_rank(p, child, &len, &own))
-        return false;
-    return own < name || (own == name && runs_python(p, child) && !runs_python(p, id));
+    const char *rank = find_rank(p, child, &len, &own);
+    const char *before = find_rank(p, id, &parents, &name);
+    if (!rank || own > name)
+        return;
+    if (own == name) {
+        bool same = same_text(rank, len, before, parents);
+        b->same |= same;
+        b->other |= !same;
+    }
+    bool numbered = process_variable(p, child, "LOCAL_RANK", &len) &&
+                    !process_variable(p, id, "LOCAL_RANK", &len);
+    b->taken_over |= own < name || numbered || (runs_python(p, child) && !runs_python(p, id));
+}
+
+/* Does process ID, which has the rank of variable NAME, only hand ranks on?  So does who sets the
+ * variable anew before each start of a child: it has the last one's.  It does so when it begins, so
+ * that not all of ten thousand processes need be asked. */
+static bool hands_on(const struct profile *p, process_id id, size_t name)
+{
+    enum { MOST_ASKED = 1024 };
+    struct ranks_below below = {.same = false};
+    uint32_t n = profile_process_count(p);
+    uint32_t last = n - id.ix > MOST_ASKED ? id.ix + MOST_ASKED : n;
+    for (uint32_t i = id.ix + 1; i <= last; i++)
+        if (profile_see_process(p, (process_id){i})->parent.ix == id.ix)
+            look_at_child(&below, p, id, (process_id){i}, name);
+    return below.taken_over || (below.same && below.other);
 }
 
 const char *process_own_rank(const struct profile *p, process_id id, size_t *ret_len)
@@ -77,18 +112,11 @@ const char *process_own_rank(const struct profile *p, process_id id, size_t *ret
     size_t len = 0;
     process_id parent = profile_see_process(p, id)->parent;
     const char *rank = find_rank(p, id, ret_len, &name);
-    if (!rank)
+    if (!rank || hands_on(p, id, name))
         return NULL;
     const char *inherited = parent.ix ? find_rank(p, parent, &len, &parents) : NULL;
-    if (inherited && parents == name && len == *ret_len && strncmp(rank, inherited, len) == 0 &&
-        !takes_over(p, parent, id, name))
-        return NULL;
-    /* Nobody takes over from a Python that has the first of the variables. */
-    bool may_launch = !runs_python(p, id) || name > 0;
-    for (uint32_t i = id.ix + 1; may_launch && i <= profile_process_count(p); i++)
-        if (takes_over(p, id, (process_id){i}, name))
-            return NULL;
-    return rank;
+    bool same = inherited && parents == name && same_text(rank, *ret_len, inherited, len);
+    return same && !hands_on(p, parent, name) ? NULL : rank;
 }
 
 char *name_of_process(const struct profile *p, process_id id)

@@ -1,4 +1,4 @@
-/* The list of modules from within, for modules.c and jit_modules.c. */
+/* The list of modules from within, for modules.c, jit_modules.c and environ.c. */
 #pragma once
 
 #include "base/duty_cycle.h"

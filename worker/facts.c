@@ -60,14 +60,10 @@ static const char *const kept[] = {
     "NCCL_PROTO",
     "NCCL_SHM_DISABLE",
     "POLARS_MAX_THREADS",
-    "RANK",
-    "LOCAL_RANK",
-    "OMPI_COMM_WORLD_RANK",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "SLURM_PROCID",
-    "WORLD_SIZE",
 };
+static const char *const ranks[] = {"RANK",      "LOCAL_RANK", "OMPI_COMM_WORLD_RANK",
+                                    "PMIX_RANK", "PMI_RANK",   "SLURM_PROCID",
+                                    "WORLD_SIZE"};
 
 void facts_of_host(struct profile *p)
 {
@@ -81,6 +77,14 @@ void facts_of_host(struct profile *p)
     profile_set_text(p, "kernel", name.release);
 }
 
+bool facts_is_rank(const char *string)
+{
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
+        if (strncmp(string, ranks[i], strlen(ranks[i])) == 0 && string[strlen(ranks[i])] == '=')
+            return true;
+    return false;
+}
+
 static bool is_kept(const char *variable)
 {
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
@@ -89,7 +93,7 @@ static bool is_kept(const char *variable)
                                     : strncmp(variable, kept[i], len) == 0 && variable[len] == '=')
             return true;
     }
-    return false;
+    return facts_is_rank(variable);
 }
 
 bool facts_environment(struct profile *p, pid_t pid, string_id *ret)

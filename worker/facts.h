@@ -16,6 +16,9 @@ void facts_of_host(struct profile *p);
  * kept.  Returns whether it could be read; RET may be none: it has none of them. */
 bool facts_environment(struct profile *p, pid_t pid, string_id *ret);
 
+/* Does STRING, "NAME=value", name a rank? */
+bool facts_is_rank(const char *string);
+
 /* Puts a process's count into the profile: set for the first process, added for the others, so that
  * the same profile can be reported again. */
 typedef void (*facts_put)(struct profile *p, enum metric m, double value);

@@ -232,6 +232,7 @@ static bool read_maps(struct target_process *s, int64_t now_ns)
         note_cost(s, now_ns, cpu_ns);
     if (s->want_tasks && changed && s->python && !s->python->tasks)
         seek_tasks(s);
+    rank_look(s);
     return changed;
 }
 
@@ -325,6 +326,7 @@ void target_process_exec(struct target_process *s, int64_t noticed_ns)
     s->python_pending = s->python_refused = false;
     s->doubted_ns = 0;
     s->execed_ns = noticed_ns;
+    s->rank = (struct rank_watch){0};
     target_process_describe(s);
 }
 

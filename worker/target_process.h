@@ -22,6 +22,7 @@
 #include "target/modules.h"
 #include "target/mount.h"
 #include "unwinder/unwinder.h"
+#include "worker/rank.h"
 
 /* A Python runtime found in the process.  One that execve left behind is kept until the sampler has
  * noticed another execve after that, since it may be in the middle of its hook. */
@@ -65,6 +66,7 @@ struct target_process {
     bool no_python;      /* not wanted */
     bool python_refused; /* a version that cannot be read, until an exec */
     struct mounts mounts;
+    struct rank_watch rank;
     struct map module_ids; /* target module id → module_id */
     struct map frame_ids;  /* look-up address → frame_id, while the maps stay */
     uint32_t maps_generation;

@@ -202,6 +202,36 @@ START_TEST(a_rank_is_who_has_it_from_its_launcher)
 }
 END_TEST
 
+/* Who sets the variable anew for each child has the last one's in the end; who is a rank itself
+ * and starts the others does not. */
+START_TEST(a_parent_hands_ranks_on)
+{
+    b = builder_start(10, "python");
+    process_id parent = b.process;
+    struct profile_process *process = profile_get_process(b.p, parent);
+    process->environment = profile_string(b.p, "RANK=1");
+    process->python_version = profile_string(b.p, "3.12");
+    process_id first = child(parent, 20, "python", "RANK=0", true);
+    assert_label(parent, "rank1"); /* it may be one itself */
+    process_id second = child(parent, 21, "python", "RANK=1", true);
+    process_id worker = child(second, 22, "python", "RANK=1", true);
+    assert_label(parent, "python 10");
+    assert_label(first, "rank0");
+    assert_label(second, "rank1");
+    assert_label(worker, "python 22");
+    profile_free(b.p);
+
+    b = builder_start(10, "torchrun");
+    parent = b.process; /* the second of several machines */
+    profile_get_process(b.p, parent)->environment = profile_string(b.p, "RANK=1");
+    profile_get_process(b.p, parent)->python_version = profile_string(b.p, "3.12");
+    first = child(parent, 20, "python", "RANK=2 LOCAL_RANK=0", true);
+    assert_label(parent, "torchrun 10");
+    assert_label(first, "rank2");
+    profile_free(b.p);
+}
+END_TEST
+
 START_TEST(alike_processes_are_one_group)
 {
     b = builder_start(10, "make");
@@ -225,4 +255,5 @@ END_TEST
 CHECK_MAIN("groups", 20, alike_threads_are_one_group, threads_that_differ_are_groups_of_their_own,
            small_places_do_not_count, idle_threads_need_only_the_same_pool, launchers_come_last,
            ranks_are_grouped_and_named, processes_without_a_rank_are_called_by_their_pids,
-           a_rank_is_who_has_it_from_its_launcher, alike_processes_are_one_group)
+           a_rank_is_who_has_it_from_its_launcher, a_parent_hands_ranks_on,
+           alike_processes_are_one_group)
