@@ -177,24 +177,12 @@ static void take_code(struct object_copy *o, struct elf_layout *layout, struct m
     }
 }
 
-/* libdw takes .eh_frame only if it is of the usual type; LLVM writes the psABI's. */
-static void name_type(const struct object_copy *o, size_t i)
-{
-    Elf64_Shdr s;
-    if (!get_section(o, i, &s) || s.sh_type != SHT_X86_64_UNWIND)
-        return;
-    s.sh_type = SHT_PROGBITS;
-    memcpy(o->bytes + o->header.e_shoff + i * sizeof s, &s, sizeof s);
-}
-
 static void finish(struct object_copy *o, struct elf_layout *layout, struct mem *mem)
 {
     if (o->header.e_type == ET_REL) {
         each_section(o, SHT_SYMTAB, place_symbols);
         each_section(o, SHT_RELA, relocate_section);
     }
-    for (size_t i = 0; i < o->header.e_shnum; i++)
-        name_type(o, i);
     take_code(o, layout, mem);
     o->header.e_type = ET_DYN;
     o->header.e_phoff = 0;

@@ -4,157 +4,230 @@
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/minmax.h"
 #include "base/search.h"
-#include "unwinder/cfi_check.h"
-#include "unwinder/eh_frame.h"
+#include "unwinder/cfi_program.h"
+
+enum { MAX_LISTED_BYTES = 1 << 26, MAX_UNPACKED_BYTES = 1 << 26 };
+
+struct listed_fde {
+    uint64_t start, offset;
+};
+
+/* A section and what finds an address in it: the linker's search table, or else a list that is made
+ * here. */
+struct cfi_table {
+    struct cfi_section section;
+    const uint8_t *search; /* pairs of int32: function, FDE; sorted; libelf's */
+    size_t n_search;
+    uint64_t search_base; /* what its numbers are relative to */
+    struct listed_fde *list;
+    size_t n_list;
+};
 
 struct cfi {
-    struct eh_frame eh_frame;
-    Dwarf_CFI *eh;
-    Dwarf *dwarf; /* owns debug */
-    Dwarf_CFI *debug;
-    struct addr_range *debug_functions; /* of .debug_frame, sorted */
-    size_t n_debug_functions;
+    struct cfi_table eh, debug;
 };
+
+/* ---- finding an FDE ---- */
+
+enum { SEARCH_ENTRY_BYTES = 8 };
+
+/* One half of entry I. */
+static uint64_t search_value(const struct cfi_table *t, size_t i, size_t half)
+{
+    int32_t relative = get_i32(t->search + i * SEARCH_ENTRY_BYTES + half * sizeof relative);
+    return t->search_base + (uint64_t)(int64_t)relative;
+}
+
+/* The offset of the last FDE that begins at ELF_ADDR or before; none: that of no FDE. */
+static uint64_t find_offset(const struct cfi_table *t, uint64_t elf_addr)
+{
+    size_t low = 0;
+    size_t high = t->n_search;
+    if (!t->search) {
+        size_t n = COUNT_UP_TO(t->list, t->n_list, start, elf_addr);
+        return n ? t->list[n - 1].offset : UINT64_MAX;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (search_value(t, middle, 0) <= elf_addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? search_value(t, low - 1, 1) - t->section.addr : UINT64_MAX;
+}
+
+static int find_in(const struct cfi_table *t, uint64_t elf_addr, struct rule *ret,
+                   struct addr_range *ret_function)
+{
+    struct cfi_fde fde;
+    if (!t->section.bytes || !cfi_read_fde(&t->section, find_offset(t, elf_addr), &fde) ||
+        elf_addr - fde.function.start >= fde.function.len)
+        return -ENOENT;
+    *ret_function = fde.function;
+    return cfi_execute(&t->section, &fde, elf_addr, ret);
+}
+
+int cfi_find(const struct cfi *c, uint64_t elf_addr, struct rule *ret,
+             struct addr_range *ret_function)
+{
+    if (find_in(&c->eh, elf_addr, ret, ret_function) == 0)
+        return 0;
+    return find_in(&c->debug, elf_addr, ret, ret_function);
+}
 
 static int compare_start(const void *a, const void *b)
 {
-    const struct addr_range *x = a, *y = b;
+    const struct listed_fde *x = a, *y = b;
     return compare_u64(x->start, y->start);
 }
 
-/* An FDE of .debug_frame begins with two plain addresses: start and length. */
-static void list_debug_functions(struct cfi *c, Elf_Data *data, const unsigned char *ident)
+static void list_functions(struct cfi_table *t)
 {
+    const struct cfi_section *s = &t->section;
     size_t capacity = 0;
-    Dwarf_CFI_Entry entry;
-    for (Dwarf_Off at = 0, next;; at = next) {
-        next = (Dwarf_Off)-1;
-        int r = dwarf_next_cfi(ident, data, false, at, &next, &entry);
-        if (r > 0 || next == (Dwarf_Off)-1 || next <= at)
+    uint32_t len;
+    if (s->len > MAX_LISTED_BYTES)
+        return;
+    for (uint64_t at = 0; at < s->len && s->len - at > sizeof len; at += sizeof len + len) {
+        struct cfi_fde fde;
+        len = get_u32(s->bytes + at);
+        if (len == 0) /* the terminator */
             break;
-        struct addr_range range;
-        if (r < 0 || dwarf_cfi_cie_p(&entry) ||
-            (size_t)(entry.fde.end - entry.fde.start) < sizeof range)
+        if (!cfi_read_fde(s, at, &fde) || !fde.function.len)
             continue;
-        memcpy(&range, entry.fde.start, sizeof range);
-        c->debug_functions =
-            array_reserve(c->debug_functions, &capacity, c->n_debug_functions + 1, sizeof range);
-        c->debug_functions[c->n_debug_functions++] = range;
+        t->list = array_reserve(t->list, &capacity, t->n_list + 1, sizeof *t->list);
+        t->list[t->n_list++] = (struct listed_fde){fde.function.start, at};
     }
-    if (c->n_debug_functions)
-        qsort(c->debug_functions, c->n_debug_functions, sizeof *c->debug_functions, compare_start);
+    if (t->n_list)
+        qsort(t->list, t->n_list, sizeof *t->list, compare_start);
 }
 
-/* The one section that libdw can take for .debug_frame; NULL also if there are several.  libdw
- * accepts more names (.zdebug_frame, .debug_frame.dwo, .gnu.debuglto_.debug_frame), and chooses by
- * what it makes of each one's content.
- * Source: libdw/dwarf_begin_elf.c of elfutils 0.188. */
-static Elf_Scn *find_debug_frame(Elf *elf)
+/* ---- finding the sections ---- */
+
+static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret)
 {
-    Elf_Scn *found = NULL;
     size_t names;
     if (elf_getshdrstrndx(elf, &names) < 0)
         return NULL;
     for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-        GElf_Shdr h;
-        const char *s = gelf_getshdr(scn, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
-        if (!s || !strstr(s, "debug_frame"))
-            continue;
-        if (found || strcmp(s, ".debug_frame") != 0 || h.sh_flags & SHF_GROUP)
-            return NULL;
-        found = scn;
+        const char *s = gelf_getshdr(scn, ret) ? elf_strptr(elf, names, ret->sh_name) : NULL;
+        if (s && strcmp(s, name) == 0)
+            return scn;
     }
-    return found;
+    return NULL;
 }
 
-/* The section's bytes as libdw has them, once it has looked at SCN.  NULL: they could not be
- * decompressed. */
-static Elf_Data *data_of(Elf_Scn *scn)
+static void take_bytes(struct cfi_section *s, const Elf_Data *data)
 {
-    GElf_Shdr h;
-    return gelf_getshdr(scn, &h) && !(h.sh_flags & SHF_COMPRESSED) ? elf_getdata(scn, NULL) : NULL;
+    /* Offsets of expressions have 31 bits. */
+    if (data && data->d_buf) {
+        s->bytes = data->d_buf;
+        s->len = data->d_size < INT32_MAX ? data->d_size : INT32_MAX;
+    }
 }
 
-/* libdw reads it from its beginning on. */
-static bool is_sound(const Elf_Data *data)
+static bool find_header(Elf *elf, GElf_Phdr *ret)
 {
-    struct cfi_section section = {.bytes = data->d_buf, .len = data->d_size};
-    bool ret = section.bytes && cfi_check_all(&section);
-    cfi_section_release(&section);
-    return ret;
+    size_t n;
+    if (elf_getphdrnum(elf, &n) < 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (gelf_getphdr(elf, (int)i, ret) && ret->p_type == PT_GNU_EH_FRAME)
+            return true;
+    return false;
 }
 
-static void open_debug_frame(struct cfi *c, Elf *elf)
+/* Takes the search table of .eh_frame_hdr, of the one form that linkers write.  RET_FRAME is where
+ * it has .eh_frame; false: it does not say. */
+static bool read_header(struct cfi_table *t, Elf *elf, const GElf_Phdr *header, uint64_t *ret_frame)
 {
-    Elf_Scn *scn = find_debug_frame(elf);
-    if (!scn || !elf_unpacks_little(elf))
+    enum { VERSION, FRAME_ENCODING, COUNT_ENCODING, ENTRY_ENCODING, FRAME_AT = 4, COUNT_AT = 8 };
+    enum { ENTRIES_AT = 12 };
+    enum { USUAL_FRAME = DW_EH_PE_pcrel | DW_EH_PE_sdata4 };
+    enum { USUAL_ENTRY = DW_EH_PE_datarel | DW_EH_PE_sdata4 };
+    const Elf_Data *data =
+        elf_getdata_rawchunk(elf, (int64_t)header->p_offset, header->p_filesz, ELF_T_BYTE);
+    const uint8_t *bytes = data ? data->d_buf : NULL;
+    if (!bytes || data->d_size < COUNT_AT || bytes[VERSION] != 1 ||
+        bytes[FRAME_ENCODING] != USUAL_FRAME)
+        return false;
+    *ret_frame = header->p_vaddr + FRAME_AT + (uint64_t)(int64_t)get_i32(bytes + FRAME_AT);
+    if (data->d_size < ENTRIES_AT || bytes[COUNT_ENCODING] != DW_EH_PE_udata4 ||
+        bytes[ENTRY_ENCODING] != USUAL_ENTRY)
+        return true;
+    t->n_search = get_u32(bytes + COUNT_AT);
+    t->search_base = header->p_vaddr;
+    if (t->n_search && t->n_search <= (data->d_size - ENTRIES_AT) / SEARCH_ENTRY_BYTES)
+        t->search = bytes + ENTRIES_AT;
+    return true;
+}
+
+/* Where no section is called .eh_frame, nothing tells where it ends: it is taken up to the end of
+ * the file. */
+static void open_eh_frame(struct cfi_table *t, Elf *elf)
+{
+    GElf_Shdr section;
+    GElf_Phdr header;
+    uint64_t frame = 0;
+    size_t file_bytes;
+    t->section.is_eh = true;
+    Elf_Scn *scn = find_section(elf, ".eh_frame", &section);
+    bool has_header = find_header(elf, &header) && read_header(t, elf, &header, &frame);
+    if (scn) {
+        t->section.addr = section.sh_addr;
+        if (section.sh_type != SHT_NOBITS)
+            take_bytes(&t->section, elf_rawdata(scn, NULL));
+    } else if (has_header && elf_rawfile(elf, &file_bytes)) {
+        uint64_t offset = frame - header.p_vaddr + header.p_offset;
+        t->section.addr = frame;
+        if (offset < file_bytes)
+            take_bytes(&t->section,
+                       elf_getdata_rawchunk(elf, (int64_t)offset, file_bytes - offset, ELF_T_BYTE));
+    }
+    if (t->section.addr != frame)
+        t->search = NULL;
+}
+
+static bool is_small(Elf_Scn *scn)
+{
+    GElf_Chdr packed;
+    return gelf_getchdr(scn, &packed) && packed.ch_size <= MAX_UNPACKED_BYTES;
+}
+
+static void open_debug_frame(struct cfi_table *t, Elf *elf)
+{
+    GElf_Shdr section;
+    Elf_Scn *scn = find_section(elf, ".debug_frame", &section);
+    if (!scn || section.sh_type == SHT_NOBITS)
         return;
-    c->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL); /* decompresses, if need be */
-    Elf_Data *data = data_of(scn);
-    const unsigned char *ident = (const unsigned char *)elf_getident(elf, NULL);
-    if (!c->dwarf || !data || !ident || !is_sound(data))
-        return;
-    c->debug = dwarf_getcfi(c->dwarf);
-    if (c->debug)
-        list_debug_functions(c, data, ident);
+    if (!(section.sh_flags & SHF_COMPRESSED) || (is_small(scn) && elf_compress(scn, 0, 0) >= 0))
+        take_bytes(&t->section, elf_getdata(scn, NULL));
 }
 
 struct cfi *cfi_open(struct elf_file *f)
 {
     struct cfi *c = xcalloc(1, sizeof *c);
     Elf *elf = elf_file_elf(f);
-    eh_frame_init(&c->eh_frame, elf);
-    if (c->eh_frame.ask != EH_FRAME_NEVER)
-        c->eh = dwarf_getcfi_elf(elf);
-    open_debug_frame(c, elf);
+    open_eh_frame(&c->eh, elf);
+    if (!c->eh.search)
+        list_functions(&c->eh);
+    open_debug_frame(&c->debug, elf);
+    list_functions(&c->debug);
     return c;
-}
-
-static struct addr_range debug_function(const struct cfi *c, uint64_t elf_addr)
-{
-    size_t n = COUNT_UP_TO(c->debug_functions, c->n_debug_functions, start, elf_addr);
-    if (n && elf_addr - c->debug_functions[n - 1].start < c->debug_functions[n - 1].len)
-        return c->debug_functions[n - 1];
-    return (struct addr_range){0, 0};
-}
-
-static int find_in(Dwarf_CFI *table, uint64_t elf_addr, struct rule *ret)
-{
-    Dwarf_Frame *frame;
-    if (!table || dwarf_cfi_addrframe(table, elf_addr, &frame) != 0)
-        return -ENOENT;
-    int r = rule_compile(ret, frame);
-    free(frame);
-    return r;
-}
-
-int cfi_find(struct cfi *c, uint64_t elf_addr, struct rule *ret, struct addr_range *ret_function)
-{
-    if (eh_frame_may_ask(&c->eh_frame, elf_addr) && find_in(c->eh, elf_addr, ret) == 0) {
-        *ret_function = eh_frame_function(&c->eh_frame, elf_addr);
-        return 0;
-    }
-    if (find_in(c->debug, elf_addr, ret) < 0)
-        return -ENOENT;
-    *ret_function = debug_function(c, elf_addr);
-    return 0;
 }
 
 struct cfi *cfi_free(struct cfi *c)
 {
     if (!c)
         return NULL;
-    if (c->eh)
-        dwarf_cfi_end(c->eh);
-    if (c->dwarf)
-        dwarf_end(c->dwarf);
-    eh_frame_release(&c->eh_frame);
-    free(c->debug_functions);
+    free(c->eh.list);
+    free(c->debug.list);
     free(c);
     return NULL;
 }

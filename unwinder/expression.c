@@ -2,13 +2,16 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <stdbool.h>
+
+#include "unwinder/dwarf_bytes.h"
 
 /* Expressions in CFI have ten operations or so; loops are legal, hence a bound. */
 enum { MAX_STEPS = 1000, MAX_DEPTH = 64 };
 
 struct machine {
     const struct expression_input *in;
+    const uint8_t *start;
+    struct dwarf_bytes left;
     uint64_t stack[MAX_DEPTH];
     size_t depth;
 };
@@ -134,16 +137,16 @@ static int unary(struct machine *m, uint8_t atom)
     return push(m, keep ? a : 0 - a);
 }
 
-static int run_stack_op(struct machine *m, const Dwarf_Op *op)
+static int run_stack_op(struct machine *m, uint8_t op)
 {
     uint64_t ignored;
-    switch (op->atom) {
+    switch (op) {
     case DW_OP_dup:
         return pick(m, 0);
     case DW_OP_over:
         return pick(m, 1);
     case DW_OP_pick:
-        return pick(m, op->number);
+        return pick(m, dwarf_u8(&m->left));
     case DW_OP_drop:
         return pop(m, &ignored);
     case DW_OP_swap:
@@ -153,81 +156,77 @@ static int run_stack_op(struct machine *m, const Dwarf_Op *op)
     case DW_OP_deref:
         return load(m, sizeof(uint64_t));
     case DW_OP_deref_size:
-        return load(m, op->number);
+        return load(m, dwarf_u8(&m->left));
     case DW_OP_abs:
     case DW_OP_neg:
     case DW_OP_not:
-        return unary(m, op->atom);
+        return unary(m, op);
     case DW_OP_plus_uconst:
-        return push(m, op->number) < 0 ? -EPROTO : binary(m, DW_OP_plus);
+        return push(m, dwarf_uleb(&m->left)) < 0 ? -EPROTO : binary(m, DW_OP_plus);
     case DW_OP_nop:
-    case DW_OP_stack_value:
         return 0;
     default:
-        return binary(m, op->atom);
+        return binary(m, op);
     }
 }
 
-static int run_op(struct machine *m, const Dwarf_Op *op)
+/* The constant that follows one of DW_OP_const1u … DW_OP_const8s. */
+static uint64_t take_constant(struct machine *m, uint8_t op)
 {
-    if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31)
-        return push(m, op->atom - DW_OP_lit0);
-    if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31)
-        return push_reg(m, op->atom - DW_OP_breg0, op->number);
-    switch (op->atom) {
+    const size_t bytes = (size_t)1 << (op - DW_OP_const1u) / 2;
+    bool is_signed = (op - DW_OP_const1u) % 2;
+    return is_signed ? dwarf_signed(&m->left, bytes) : dwarf_unsigned(&m->left, bytes);
+}
+
+static int branch(struct machine *m, bool is_taken)
+{
+    const int64_t by = (int64_t)dwarf_signed(&m->left, 2);
+    const int64_t to = m->left.at - m->start + by;
+    if (!is_taken)
+        return 0;
+    if (to < 0 || to > m->left.end - m->start)
+        return -EPROTO;
+    m->left.at = m->start + to;
+    return 0;
+}
+
+static int run_op(struct machine *m)
+{
+    uint64_t value;
+    struct dwarf_bytes *b = &m->left;
+    const uint8_t op = dwarf_u8(b);
+    if (op >= DW_OP_lit0 && op <= DW_OP_lit31)
+        return push(m, op - DW_OP_lit0);
+    if (op >= DW_OP_breg0 && op <= DW_OP_breg31)
+        return push_reg(m, op - DW_OP_breg0, dwarf_sleb(b));
+    if (op >= DW_OP_const1u && op <= DW_OP_const8s)
+        return push(m, take_constant(m, op));
+    switch (op) {
     case DW_OP_bregx:
-        return push_reg(m, op->number, op->number2);
-    case DW_OP_call_frame_cfa:
-        return push(m, m->in->cfa);
+        value = dwarf_uleb(b);
+        return push_reg(m, value, dwarf_sleb(b));
     case DW_OP_addr:
-    case DW_OP_const1u:
-    case DW_OP_const1s:
-    case DW_OP_const2u:
-    case DW_OP_const2s:
-    case DW_OP_const4u:
-    case DW_OP_const4s:
-    case DW_OP_const8u:
-    case DW_OP_const8s:
+        return push(m, dwarf_unsigned(b, sizeof value) + m->in->bias);
     case DW_OP_constu:
+        return push(m, dwarf_uleb(b));
     case DW_OP_consts:
-        return push(m, op->number);
+        return push(m, dwarf_sleb(b));
+    case DW_OP_skip:
+        return branch(m, true);
+    case DW_OP_bra:
+        return pop(m, &value) < 0 ? -EPROTO : branch(m, value);
     default:
         return run_stack_op(m, op);
     }
 }
 
-/* Where DW_OP_skip or DW_OP_bra leads: libdw keeps its distance from the operation's end. */
-static int branch_target(const Dwarf_Op *ops, size_t n, const Dwarf_Op *branch, size_t *ret)
+int expression_run(const uint8_t *bytes, size_t n, const struct expression_input *in, uint64_t *ret)
 {
-    uint64_t wanted = branch->offset + 3 + (uint64_t)(int64_t)(int16_t)branch->number;
-    for (size_t i = 0; i < n; i++)
-        if (ops[i].offset == wanted) {
-            *ret = i;
-            return 0;
-        }
-    bool at_end = n && wanted > ops[n - 1].offset;
-    *ret = n;
-    return at_end ? 0 : -EPROTO;
-}
-
-int expression_run(const Dwarf_Op *ops, size_t n, const struct expression_input *in, uint64_t *ret)
-{
-    struct machine m = {.in = in};
-    size_t at = 0;
-    for (size_t steps = 0; at < n; steps++) {
-        if (steps == MAX_STEPS)
-            return -EPROTO;
-        const Dwarf_Op *op = &ops[at++];
-        uint64_t taken = 1;
-        int r = 0;
-        if (op->atom == DW_OP_bra)
-            r = pop(&m, &taken);
-        if (op->atom != DW_OP_bra && op->atom != DW_OP_skip)
-            r = run_op(&m, op);
-        else if (r == 0 && taken)
-            r = branch_target(ops, n, op, &at);
-        if (r < 0)
-            return r;
-    }
-    return pop(&m, ret);
+    struct machine m = {.in = in, .start = bytes, .left = {bytes, bytes + n, false}};
+    int r = in->has_cfa ? push(&m, in->cfa) : 0;
+    for (size_t steps = 0; r == 0 && dwarf_left(&m.left); steps++)
+        r = steps < MAX_STEPS ? run_op(&m) : -EPROTO;
+    if (m.left.bad)
+        return -EPROTO;
+    return r < 0 ? r : pop(&m, ret);
 }

@@ -1,8 +1,8 @@
-/* Evaluates DWARF expressions of call frame information: all operations that may occur there.
- * DW_OP_addr must have been relocated.  Source: DWARF 5 §2.5.1, §6.4.2. */
+/* Evaluates DWARF expressions of call frame information: all operations that may occur there.  The
+ * bytes are hostile.  Source: DWARF 5 §2.5.1, §6.4.2. */
 #pragma once
 
-#include <elfutils/libdw.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,10 +12,13 @@
 struct expression_input {
     const struct regs *regs;
     struct stack_view *view;
-    uint64_t cfa; /* for DW_OP_call_frame_cfa */
+    uint64_t bias; /* added to addresses */
+    bool has_cfa;  /* the stack begins with it; else it is empty */
+    uint64_t cfa;
 };
 
-/* Runs OPS (as libdw decodes them) on an empty stack; RET is the top of the stack at the end.
- * Returns 0, -ENODATA (a register it needs is not known), -EFAULT or -ERANGE (stack_view_u64), or
- * -EPROTO (malformed, an unknown operation, or more than a bounded number of steps). */
-int expression_run(const Dwarf_Op *ops, size_t n, const struct expression_input *in, uint64_t *ret);
+/* Runs the N BYTES; RET is the top of the stack at the end.  Returns 0, -ENODATA (a register it
+ * needs is not known), -EFAULT or -ERANGE (stack_view_u64), or -EPROTO (malformed, an unknown
+ * operation, or more than a bounded number of steps). */
+int expression_run(const uint8_t *bytes, size_t n, const struct expression_input *in,
+                   uint64_t *ret);

@@ -60,7 +60,6 @@ struct file_rule *file_rule_drop(struct file_rule *rule)
     if (!rule || --rule->users)
         return NULL;
     map_remove(&rule->rules->by_addr, rule->elf_addr);
-    rule_release(&rule->rule);
     free(rule);
     return NULL;
 }

@@ -1,4 +1,4 @@
-/* One step by libunwind over a snapshot, where there is no CFI.  libdw's rules cover all that
+/* One step by libunwind over a snapshot, where there is no CFI.  The rules cover all that
  * libunwind's CFI would.  Besides, libunwind knows PLT stubs by their machine code (lld writes no
  * CFI for them) and frame records at rbp.
  * Source: libunwind src/x86_64/Gstep.c; libunwind-dynamic(3). */

@@ -23,7 +23,7 @@ struct rule_cache {
     struct map usual_of_entry; /* to the index in usual */
     struct usual *usual;
     size_t n_usual, usual_capacity;
-    size_t bytes;   /* of the items, and of their rules' expressions */
+    size_t bytes;   /* of the items, and of their rules */
     size_t unfound; /* items that no CFI covers, since the last sweep */
     uint64_t unmapped[RULE_CACHE_UNMAPPED];
     size_t n_unmapped;
@@ -39,16 +39,13 @@ struct rule_cache *rule_cache_new(struct modules *modules)
 static size_t bytes_of(const struct cached_rule *item)
 {
     bool has_rule = item->of_file || item->own;
-    return sizeof *item + (has_rule ? sizeof *item->rule : 0) +
-           item->rule->n_ops * sizeof *item->rule->ops;
+    return sizeof *item + (has_rule ? sizeof *item->rule : 0);
 }
 
 static void drop_rule(struct cached_rule *item)
 {
     static const struct rule empty;
     item->of_file = file_rule_drop(item->of_file);
-    if (item->own)
-        rule_release(item->own);
     free(item->own);
     item->own = NULL;
     item->rule = &empty;
@@ -101,6 +98,15 @@ static bool is_at_entry(const struct rule_cache *c, struct module *module, uint6
     return entry && addr - module->bias - entry < ENTRY_BYTES;
 }
 
+/* Only expressions depend on where the code is mapped.  Their bytes are the file's. */
+static void move_rule(struct cached_rule *item, uint64_t bias)
+{
+    item->own = xmalloc(sizeof *item->own);
+    *item->own = item->of_file->rule;
+    item->own->bias = bias;
+    item->rule = item->own;
+}
+
 static void find_by_cfi(struct rule_cache *c, struct cached_rule *item, struct module *module)
 {
     struct elf_file *elf = module_elf(c->modules, module);
@@ -114,8 +120,8 @@ static void find_by_cfi(struct rule_cache *c, struct cached_rule *item, struct m
     item->rule = &item->of_file->rule;
     item->function = function->len ? function->start + module->bias : 0;
     item->function_bytes = function->len;
-    if (item->rule->has_address)
-        set_own_rule(item, rule_moved(item->rule, module->bias));
+    if (item->rule->has_expressions)
+        move_rule(item, module->bias);
 }
 
 static void build(struct rule_cache *c, struct cached_rule *item)

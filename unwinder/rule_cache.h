@@ -13,7 +13,7 @@
 struct cached_rule {
     uint64_t addr;             /* the look-up address: pc, or return address − 1 */
     const struct rule *rule;   /* never NULL; empty unless found, or a way out is known */
-    struct file_rule *of_file; /* that RULE is; NULL: it is OWN, or empty */
+    struct file_rule *of_file; /* that RULE is, or is a copy of; NULL: it is OWN, or empty */
     struct rule *own;          /* this address's alone */
     bool is_shared;            /* another process, or place, had built the rule */
     uint64_t function;         /* where its FDE starts; 0 unknown */

@@ -168,7 +168,7 @@ static bool is_first_function(struct walk *w, const struct rule *rule, const str
 static int apply(struct walk *w, const struct rule *rule, struct native_frame *f,
                  struct regs *caller)
 {
-    if (rule->n_ops && ++w->by_expression > MAX_BY_EXPRESSION)
+    if (rule->has_expressions && ++w->by_expression > MAX_BY_EXPRESSION)
         return -E2BIG;
     return rule_apply(rule, &f->regs, &w->view, &f->cfa, caller);
 }

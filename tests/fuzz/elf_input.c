@@ -72,7 +72,6 @@ static void unwind_from(struct cfi *c, uint64_t elf_addr)
         if (cfi_find(c, regs.r[X86_PC], &rule, &function) < 0)
             break;
         int r = rule.is_root ? -ENOENT : rule_apply(&rule, &regs, &view, &cfa, &caller);
-        rule_release(&rule);
         if (r < 0)
             break;
         regs = caller;

@@ -328,7 +328,6 @@ static void compare_function(void *ctx, const char *name, const struct addr_rang
         if (!n || cfi_find(s->cfi, at, &want, &function) < 0)
             return;
         compare(s, at, &want);
-        rule_release(&want);
         at += n;
     }
 }
