@@ -11,15 +11,15 @@
 bool capture_emit(struct sampler *s, struct thread *t, enum message_kind kind, uint32_t flags,
                   int64_t now_ns);
 /* Reads the stack of T, which is off the CPU as VIEW says, without a stop, and emits it.  A thread
- * that was asked to stop is taken to have been there since.  0: emitted; -EAGAIN: T runs now;
+ * that was asked to stop counts as having been there since.  0: emitted; -EAGAIN: T runs now;
  * -ESRCH: T is gone. */
 int capture_off_cpu(struct sampler *s, struct thread *t, struct syscall_state *view);
 /* T will be asked to stop: makes room, so that its capture neither allocates nor faults. */
 void capture_prepare(struct sampler *s, struct thread *t);
 /* T is held: reads its memory.  Async-signal-safe. */
 void capture_held(struct sampler *s, struct thread *t, const struct stop *stop);
-/* T is let go: emits what capture_held() read of it, if anything.  NOW: T's counts; NULL: unknown.
- * Async-signal-safe. */
+/* T is let go: emits the capture of capture_held(), if there is one.  NOW: T's counts; NULL:
+ * unknown.  Async-signal-safe. */
 void capture_released(struct sampler *s, struct thread *t, const struct schedstat *now);
 /* T runs and must not be held: emits its Python frames alone. */
 void capture_not_held(struct sampler *s, struct thread *t, int64_t now_ns);

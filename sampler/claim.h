@@ -1,4 +1,4 @@
-/* What the sampler believes of a thread, until the thread's run count or a stop disproves it.
+/* The sampler's beliefs about a thread, until the thread's run count or a stop disproves them.
  *
  * A thread has three claims: of its last sample, of the moment when it was asked to stop, and of
  * the wait that a stop interrupted.  Only claim.c assigns them.  Nothing here makes a system call,
@@ -42,11 +42,11 @@ void claim_sampled(struct thread *t, enum thread_state state, struct wait_place 
 void claim_sampled_once(struct thread *t, enum thread_state state);
 /* T may have run since its sample. */
 void claim_drop(struct thread *t);
-/* Nothing is claimed of T any more. */
+/* Drops all claims of T. */
 void claim_drop_all(struct thread *t);
 /* T's sample holds until NOW_NS, as TICKS more have found. */
 void claim_extend(struct thread *t, int64_t now_ns, uint32_t ticks);
-/* A message has emitted for how long T's sample held; the next count begins at NOW_NS. */
+/* A message has said for how long T's sample held; the next count begins at NOW_NS. */
 void claim_emitted(struct thread *t, int64_t now_ns);
 
 /* ---- the request to stop ---- */
@@ -69,11 +69,10 @@ void claim_asked_until(struct thread *t, int64_t now_ns);
 /* ---- the stop ---- */
 
 /* T is held: corrects the claim of the request by where T stopped, and notes the wait that STOP
- * interrupted.  Returns whether T had fallen asleep, if it was ever off its CPU since the request:
+ * interrupted.  Returns whether T had fallen asleep, if it was off its CPU since the request, which
  * claim_settle() knows. */
 bool claim_judge(struct thread *t, const struct stop *stop);
-/* T is not held any more, and NOW has its counts: returns the state that SNAPSHOT is of, as far as
- * that was open. */
+/* T was released, and NOW has its counts: returns SNAPSHOT's state, as far as that was open. */
 enum thread_state claim_settle(const struct thread *t, const struct snapshot *snapshot,
                                const struct schedstat *now, bool fell_asleep);
 /* T is let go after its stop, and was sampled in STATE since it was asked: if that was an interval

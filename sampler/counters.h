@@ -18,17 +18,17 @@ enum sampler_counter {
     COUNT_STOPS,           /* threads that stopped and were captured */
     COUNT_PENDING_TICKS,   /* threads asked at an earlier tick that had not stopped yet */
     COUNT_REPAIRED_CALLS,  /* interrupted by a stop, restarted by setting −ERESTARTNOHAND */
-    COUNT_PERTURBED_CALLS, /* interrupted by a stop, and must not be repeated */
-    COUNT_CUT_CALLS,       /* stopped with less done than asked for */
+    COUNT_PERTURBED_CALLS, /* interrupted by a stop, and not safe to repeat */
+    COUNT_CUT_CALLS,       /* ended by a stop with less done than the program asked for */
     COUNT_RENEWED_CALLS, /* begun anew by a stop, where a filter may not allow restart_syscall(2) */
     COUNT_UNDONE_CALLS,  /* of threads under a filter: begun anew by a stop */
     COUNT_SUPERVISED_CALLS, /* of these: a supervisor was seen to be asked */
     COUNT_SUPERVISED, /* samples of threads that a supervisor answers for, which are not stopped */
     COUNT_BACKED_OFF, /* not stopped again in the same interrupted call: gaps */
-    COUNT_EXECVE_WAITS,          /* not asked to stop, since an execve in the process hangs */
-    COUNT_MEMORY_LOCKED,         /* not asked to stop, since the address space was locked */
+    COUNT_EXECVE_WAITS,          /* not asked to stop, because an execve in the process hangs */
+    COUNT_MEMORY_LOCKED,         /* not asked to stop, because the address space was locked */
     COUNT_RING_FULL,             /* captures lost because the worker was behind */
-    COUNT_REFUSED,               /* threads that may not be read or stopped any more */
+    COUNT_REFUSED,               /* threads that wallspy may no longer read or stop */
     COUNT_STUCK,                 /* threads that stopped and could not be let go: sampling ended */
     COUNT_SLOW_SYSCALL_READS,    /* /proc/PID/task/TID/syscall took over its limit */
     COUNT_SYSCALL_READS_SKIPPED, /* not read for a while after that: a sample less */

@@ -29,7 +29,7 @@ struct dormant {
     uint32_t failures, tried_not_before;
     bool disturbed;                  /* a dormant thread was found to have run, in this tick */
     const struct capture_hook *hook; /* with which they were sampled */
-    /* What has been proven of all dormant threads since they were chosen. */
+    /* The proof about all dormant threads since they were chosen. */
     int64_t until_ns;
     uint32_t proofs;
 };
@@ -42,7 +42,7 @@ bool dormant_unchanged(struct sampler *s, struct process *p);
 void dormant_note_run(struct thread *t);
 /* Every thread has been visited: chooses the dormant ones. */
 void dormant_choose(struct process *p);
-/* Extends T's sample by what has been proven of all dormant threads. */
+/* Extends T's sample by the proof about all dormant threads. */
 void dormant_update(struct thread *t);
 /* T joins or leaves the process. */
 void dormant_add(struct thread *t);

@@ -1,4 +1,4 @@
-/* What the worker wants of a thread's next capture, as it learned from the last.
+/* The worker's wishes for a thread's next capture, as it learned from the last.
  *
  * A fixed table of atomics by thread number.  Where a later thread has taken a slot over, the
  * earlier one has no wish. */
@@ -15,7 +15,7 @@ enum { FEEDBACK_SLOTS = 1 << 14, FEEDBACK_RANGES = 16, STACK_RANGE_UNIT_BYTES = 
 struct stack_range {
     uint64_t addr;
     uint32_t len;
-    uint8_t age; /* how many stacks since did not need it */
+    uint8_t age; /* stacks since then that did not need it */
 };
 
 /* A value of 32 bits for one thread: number << 32 | value.  Numbers begin with 1; 0: no value. */

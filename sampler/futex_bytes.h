@@ -1,5 +1,5 @@
 /* The lock that a thread in futex(2) waits for: the bytes around the futex word are recorded with
- * its stack, so that both are of one moment.  worker/wait_owner.h says what they mean. */
+ * its stack, so that both are of one moment.  worker/wait_owner.h explains them. */
 #pragma once
 
 #include "sampler/recorder.h"
@@ -10,6 +10,6 @@
 enum { FUTEX_BYTES_BEFORE = 24, FUTEX_BYTES_FROM = 40 };
 
 /* S: a capture that R holds.  If its thread waits in futex(2), or is about to, R reads those bytes,
- * too, in one or two system calls.  What is not mapped, or has no room, is left out.  The thread
- * may be held. */
+ * too, in one or two system calls.  Bytes that are not mapped, or have no room, are left out.  The
+ * thread may be held. */
 void futex_bytes_read(struct recorder *r, const struct snapshot *s);

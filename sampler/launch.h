@@ -14,7 +14,7 @@ int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct er
 /* Sets ERR to why COMMAND could not be executed: ERROR, of execve(2).  Returns -ERROR. */
 int launch_exec_failed(const char *command, int error, struct err *err);
 /* Waits for the child's end through all signals, while no sampler's thread runs.  Returns 0 and its
- * status as of waitpid(2); a negative errno: how it ended, and whether, cannot be learnt. */
+ * status as of waitpid(2); a negative errno: the kernel does not say how, or whether, it ended. */
 int launch_wait(pid_t pid, int *ret_status);
 /* STATUS as a shell gives it: the exit code, or 128 + signal. */
 int launch_exit_code(int status);

@@ -9,7 +9,7 @@
 
 enum message_kind {
     MESSAGE_THREAD_NEW = 1, /* a thread was registered */
-    MESSAGE_THREAD_END,     /* it ended, is not wanted any more, or the recording ends */
+    MESSAGE_THREAD_END,     /* it ended, --thread no longer means it, or the recording ends */
     MESSAGE_SAMPLE,
     MESSAGE_EXTENDED,    /* sampler_flush(): the thread's sample held until TIME_NS at least */
     MESSAGE_FLUSHED,     /* sampler_flush(): all threads have had their message */
@@ -41,7 +41,7 @@ struct message {
     struct schedstat sched; /* the thread's counts at TIME_NS; zero if unknown */
     uint64_t held_ns;       /* for how long it has been held in all */
     uint32_t near_faults;   /* MESSAGE_SAMPLE: from the request to stop until it was let go */
-    uint64_t own_switches;  /* its context switches that were for wallspy's stops, in all */
+    uint64_t own_switches;  /* its context switches because of wallspy's stops, in all */
 };
 
 /* MESSAGE_SAMPLE.  Followed by the recorded bytes (snapshot_unpack()), unless SAMPLE_NO_STACK. */
@@ -50,7 +50,7 @@ struct sample_message {
     struct snapshot snapshot;
     uint32_t range_count;
     uint32_t ranges_offset; /* of struct snapshot_range[], from the start of the message */
-    /* The link of what the thread waits for (wait_object.h), without a NUL; no bytes: unknown, or
+    /* The link of the thread's wait object (wait_object.h), without a NUL; no bytes: unknown, or
      * none.  The offset counts from the start of the message. */
     uint32_t wait_object_offset, wait_object_bytes;
 };

@@ -19,7 +19,7 @@ struct process {
     struct thread **threads;
     size_t n_threads, capacity;
     struct map by_tid; /* tid → index into threads */
-    size_t filter_at;  /* index of the thread that --thread is asked about next */
+    size_t filter_at;  /* index of the thread to compare with --thread next */
     struct dormant dormant;
     struct stack_maps stack_maps;
 
@@ -52,7 +52,7 @@ struct process {
     uint64_t job_stop_tick; /* in which that was */
     char job_stop;          /* 'T': by SIGSTOP and the like; 't': by a debugger; 0: not stopped */
 
-    int64_t no_stops_before_ns; /* an execve hangs, for which a request to stop would wait */
+    int64_t no_stops_before_ns; /* an execve hangs, and a request to stop would wait for it */
 
     /* Of a child of wallspy. */
     _Atomic bool reaped;
@@ -88,6 +88,6 @@ struct thread *process_thread(const struct process *p, pid_t tid); /* NULL: none
 void process_add(struct process *p, struct thread *t);
 /* Takes T out of P; the caller frees it. */
 void process_remove(struct process *p, struct thread *t);
-/* P has ended: closes its files and frees its threads.  P stays, for who has its number. */
+/* P has ended: closes its files and frees its threads.  P stays, because others have its number. */
 void process_close(struct process *p, struct thread_files *files);
 struct process *process_free(struct process *p, struct thread_files *files);

@@ -1,8 +1,8 @@
-/* A memory that keeps a copy of what is read through it.
+/* A memory that keeps a copy of all bytes that are read through it.
  *
- * During a capture the stack and all that the capture hook reads go straight into the message, so
- * that the worker can read them again.  Reads are made in aligned blocks: neighbours cost nothing,
- * and the blocks of a thread's last capture are fetched in one system call, ahead of the hook. */
+ * During a capture the stack and the hook's reads go straight into the message, so that the worker
+ * can read them again.  Reads are made in aligned blocks: neighbours cost nothing, and the blocks
+ * of a thread's last capture are fetched in one system call, ahead of the hook. */
 #pragma once
 
 #include <stdbool.h>

@@ -24,7 +24,7 @@ struct sampler;
 
 enum { SAMPLER_MAX_PROCESSES = 10000 }; /* of one sampler, also those that have ended */
 
-/* What else must be read while a thread cannot move.  Called on the sampler's thread. */
+/* Reads more memory while a thread cannot move.  Called on the sampler's thread. */
 struct capture_hook {
     void *ctx;
     /* Called at each tick, nothing held: may read LIVE and allocate.  True: there is more to do, in

@@ -1,7 +1,7 @@
 /* Threads under seccomp filters, which a stop may harm (docs/interrupted-calls.md).
  *
- * Some filters do not allow restart_syscall(2).  Some calls are answered by a supervisor, who is
- * asked a second time for a call that a stop interrupts.
+ * Some filters do not allow restart_syscall(2).  A supervisor answers some calls, and is asked a
+ * second time for a call that a stop interrupts.
  * Source: seccomp(2), seccomp_unotify(2), kernel/seccomp.c seccomp_do_user_notification(). */
 #pragma once
 

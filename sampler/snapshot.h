@@ -1,5 +1,5 @@
-/* What one capture of one thread copied: registers, stack bytes, and the other memory that was
- * read.
+/* The copy that one capture of one thread made: registers, stack bytes, and the other memory that
+ * was read.
  *
  * Self-contained: unwinding, the Python walk and the merge work on this alone, so that they may run
  * later, elsewhere, or in a test. */

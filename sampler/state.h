@@ -16,13 +16,14 @@ enum {
     EXTRA_CAPTURE_BYTES = 1 << 20, /* blocks that a hook may read, and the table of ranges */
 };
 
-/* What the kernel and the environment allow, found at the start (docs/sampling.md, "Fallbacks"). */
+/* The features that the kernel and the environment allow, found at the start (docs/sampling.md,
+ * "Fallbacks"). */
 struct abilities {
     bool schedstat;           /* the kernel counts: an unchanged run count proves a stack */
     int64_t syscall_limit_ns; /* a longer read of /syscall is slow */
 };
 
-/* What the recorder has of a thread that is held, or was just let go. */
+/* The recorder's copy of a thread that is held, or was just let go. */
 struct held_capture {
     struct thread *thread; /* NULL: nothing */
     struct sample_message *message;
@@ -92,9 +93,9 @@ struct sampler {
 
 /* Begins a tick: takes over the processes that were added, closes those that have ended. */
 void process_table_update(struct sampler *s);
-/* Is there nobody left to be sampled? */
+/* Is no process left to sample? */
 bool process_table_done(const struct sampler *s);
-/* Emits P's end.  False: the ring is full, so it is to be called again. */
+/* Emits P's end.  False: the ring is full; call it again. */
 bool process_table_report_end(struct sampler *s, struct process *p);
 /* The process or thread PID has ended, as waitpid(2) says by STATUS.  Async-signal-safe. */
 void process_table_on_child(void *sampler, pid_t pid, int status);
@@ -113,9 +114,9 @@ void thread_list_read(struct sampler *s, struct process *p, bool gone);
 void thread_list_register(struct sampler *s, struct thread *t);
 /* T has ended, but is listed until its process ends, or until its tracer has reaped it. */
 void thread_list_zombie(struct sampler *s, struct thread *t);
-/* T is gone.  T is freed, now or when no stop is pending any more. */
+/* T is gone.  Frees T, now or when its last stop is no longer pending. */
 void thread_list_end(struct sampler *s, struct thread *t);
-/* Frees the threads that ended while a stop was pending, and is not any more. */
+/* Frees the threads that ended while a stop was pending, if it no longer is. */
 void thread_list_free_ended(struct sampler *s);
 
 /* overhead.c */
@@ -125,7 +126,7 @@ void thread_list_free_ended(struct sampler *s);
 uint32_t overhead_lost_ns(struct thread *t, const struct schedstat *now, uint32_t held_ns);
 /* T lost NS to a stop.  Async-signal-safe. */
 void overhead_add(struct thread *t, uint32_t ns);
-/* After a tick: makes the interval longer or shorter, so that no thread is held too much. */
+/* After a tick: makes the interval longer or shorter, so that holds keep to --max-overhead. */
 void overhead_keep(struct sampler *s);
 
 /* tick.c */

@@ -1,4 +1,4 @@
-/* Which threads are asked to stop, and what is done when they do.  A stop is a request: the thread
+/* Requests to stop threads, and the answers of the threads.  A stop is a request: the thread
  * answers at once, later or never (docs/sampling.md).  Private to sampler/. */
 #pragma once
 
@@ -10,13 +10,13 @@
 struct sampler;
 struct thread;
 
-/* Does an execve hang in T's process, so that none of its threads is asked for now? */
+/* Does an execve hang in T's process, so that none of its threads may be asked to stop now? */
 bool stop_requests_wait_for_exec(const struct sampler *s, const struct thread *t);
 /* Adds T, of which claim_found() was called at NOW_NS, to those that will be asked to stop. */
 void stop_requests_queue(struct sampler *s, struct thread *t, int64_t now_ns);
 /* Asks all of them. */
 void stop_requests_send(struct sampler *s);
-/* Asks them if that is due.  With --freeze it never is: all are to be held at one time. */
+/* Asks them if that is due.  With --freeze it never is, because all are to be held at one time. */
 void stop_requests_send_if_due(struct sampler *s);
 /* Withdraws the request to T, which is gone or has been read without its stop. */
 void stop_requests_forget(struct sampler *s, struct thread *t);

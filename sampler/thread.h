@@ -1,4 +1,4 @@
-/* One thread of the target, and what is known of it. */
+/* One thread of the target, and the facts known about it. */
 #pragma once
 
 #include <stdbool.h>
@@ -47,9 +47,9 @@ struct thread {
     bool wanted_by_python; /* by the name that Python has for it */
     int64_t filter_not_before_ns, filter_wait_ns; /* until --thread is asked again */
 
-    /* claim.c: what is believed of it. */
-    struct claim sampled;     /* what its last sample says */
-    struct claim asked;       /* what it did when it was asked to stop */
+    /* claim.c: the beliefs about it. */
+    struct claim sampled;     /* its state by its last sample */
+    struct claim asked;       /* its state when it was asked to stop */
     struct claim interrupted; /* the wait that a stop interrupted, with the run count back in it */
     int64_t asked_ns;
     uint32_t asked_ticks; /* so many ticks have found it asked and not stopped */
@@ -79,9 +79,9 @@ struct thread {
     int64_t call_not_before_ns; /* the same for stops in a call that blocks */
 
     /* tick.c: stops of a blocked thread for its registers. */
-    uint64_t registers_refused; /* the run count at which it was in a call not to be stopped */
-    struct wait_place needs_registers; /* where it was when the worker last wanted them */
-    struct wait_object *wait_object;   /* what it waited for when it was asked; NULL: never asked */
+    uint64_t registers_refused;        /* the run count of a call that must not be stopped */
+    struct wait_place needs_registers; /* its place when the worker last wanted them */
+    struct wait_object *wait_object;   /* its wait when it was asked; NULL: never asked */
 
     /* seccomp.c: filters (docs/interrupted-calls.md); the first two by thread_files.c. */
     bool seccomp_seen; /* its status has a filter */
@@ -103,8 +103,8 @@ struct thread {
     int64_t areas_checked_ns;
     uint64_t area_unknown; /* an sp that was in no known mapping; 0: none */
 
-    /* stop_requests.c, capture.c: what a stop tells of the kernel's counts (profile/events.h). */
-    uint64_t own_switches;                /* that stops have cost it */
+    /* stop_requests.c, capture.c: the kernel's counts around its stops (profile/events.h). */
+    uint64_t own_switches;                /* switches that stops have cost it */
     uint64_t faults_before, faults_after; /* its page faults when it was asked, and let go */
     int64_t faults_read_ns;               /* the latter */
     bool faults_known;

@@ -1,4 +1,4 @@
-/* What /proc says of a thread of the target: its run count, its state, its system call.
+/* The files of /proc about a thread of the target: its run count, its state, its system call.
  *
  * Four of its files stay open, because a read costs a tenth of an open.  With more threads than
  * descriptors the files of others are closed for it.  The target runs.  Private to sampler/. */
@@ -14,7 +14,7 @@ struct thread;
 
 enum thread_file { FILE_SCHEDSTAT, FILE_SYSCALL, FILE_STATUS, FILE_STAT, THREAD_FILE_COUNT };
 
-/* How many are open for all threads, bounded by the limit on descriptors. */
+/* The files open for all threads, bounded by the limit on descriptors. */
 struct thread_files {
     uint32_t open, limit;
 };

@@ -33,8 +33,8 @@ struct stop {
     bool restarting;    /* the stop interrupted a system call, which will be restarted */
     bool repaired;      /* the call's result −EINTR was set to −ERESTARTNOHAND */
     bool renewed;       /* the call's result, restart_syscall(2), was set to −ERESTARTNOHAND */
-    bool undone;        /* the call begins anew for whoever serves it */
-    bool perturbed;     /* the program will see −EINTR, since the call must not be repeated */
+    bool undone;        /* the call begins anew for its supervisor or server */
+    bool perturbed;     /* the program will see −EINTR, because nobody may repeat the call */
     bool cut;           /* the call did less than it was asked for, likely for this stop */
     int64_t stopped_ns; /* its registers were read by then, so it was off its CPU */
 };
@@ -45,7 +45,7 @@ struct tracer_handler {
     _Atomic int64_t *seizing_since_ns; /* when a PTRACE_SEIZE began that has not returned */
     _Atomic int64_t *holding_since_ns; /* since when some thread has been held without a break */
     /* Called by tracer_reap(), and so also in SIGCHLD's handler: no allocation, no stdio.  TAG 0:
-     * nobody asked for the thread. */
+     * the thread was not asked to stop. */
     /* A thread is held.  True: let it go now.  False: keep it until tracer_release_held(). */
     bool (*stopped)(void *ctx, const struct stop *stop);
     /* A thread was let go.  HELD_NS: the best estimate of how long it did not run because of us. */
@@ -66,7 +66,7 @@ struct tracer *tracer_new(const struct tracer_handler *handler);
 int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag, bool renew);
 /* From another thread: ends a PTRACE_SEIZE in which thread SAMPLER waits. */
 void tracer_interrupt_seize(pthread_t sampler);
-/* Reaps all that there is, without waiting. */
+/* Reaps all threads that have an answer, without waiting. */
 void tracer_reap(struct tracer *t);
 /* Reaps in a loop until TID's request is answered, for NS nanoseconds at most.  Returns whether it
  * is. */
