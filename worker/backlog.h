@@ -22,10 +22,10 @@ struct backlog {
 };
 
 /* From now on until backlog_end() a thread of its own, and no other, takes messages out of RING.
- * What has no room (BACKLOG_BYTES) stays there.  Without a thread all stays there. */
+ * Messages without room (BACKLOG_BYTES) stay there.  If no thread can be started all stay there. */
 void backlog_begin(struct backlog *b, struct ring *ring);
 void backlog_end(struct backlog *b);
 /* The oldest message, of those that were moved or else of RING: ring_peek(), ring_release(). */
 const void *backlog_peek(const struct backlog *b, struct ring *ring, size_t *ret_bytes);
 void backlog_release(struct backlog *b, struct ring *ring);
-void backlog_release_all(struct backlog *b); /* ends it, and drops what is left */
+void backlog_release_all(struct backlog *b); /* ends it, and drops the rest */

@@ -8,10 +8,10 @@ struct blocked_call {
     uint32_t process, task; /* by number */
     pid_t tid, ns_tid;
     uint64_t runs;
-    int64_t since_ns, due_ns; /* not to be looked at before */
+    int64_t since_ns, due_ns; /* no look before */
     int64_t number;
     uint64_t args[6];
-    uint64_t link;   /* hash of what its descriptor leads to; 0: it has none */
+    uint64_t link;   /* hash of its descriptor's link; 0: it has none */
     uint64_t socket; /* inode, if that is one; else 0 */
 };
 /* False: not a wait that has such another side, or it is not proven to last. */

@@ -13,11 +13,11 @@ struct child {
     int64_t cpu_ns, cpu_now_ns; /* the most that a look found; what the present one has found */
 };
 
-/* Those of one process, which were seen at any look. */
+/* The children of one process that any look has seen. */
 struct children {        /* zero-initialise */
     pid_t pid;           /* of the process */
     bool over;           /* it has ended */
-    bool known;          /* at least one look could tell */
+    bool known;          /* at least one look found the list of children */
     struct child *items; /* at most MAX_CHILDREN_KEPT */
     size_t n, capacity;
     struct map seen; /* all of them */

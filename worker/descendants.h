@@ -2,10 +2,9 @@
  *
  * The kernel hands out pids in ascending order, and /proc/loadavg ends in the last one.  So a read
  * of it shows whether any process or thread was born, and which numbers these may have; each of
- * those says who its parent is.  What that cannot show is found by a look at all children, which is
- * also done now and then to check it: numbers that came out of order, and a /proc/loadavg that is
- * not the kernel's own (lxcfs).
- * A process whose parent ended before it was seen is nobody's descendant any more.
+ * those says who its parent is.  A look at all children finds the rest, and sometimes checks the
+ * numbers: some come out of order, and /proc/loadavg may not be the kernel's own (lxcfs).  A
+ * process whose parent ended before it was seen has no known ancestor.
  * Source: kernel/pid.c alloc_pid (idr_alloc_cyclic), fs/proc/loadavg.c; proc_loadavg(5),
  * proc_tid_children(5). */
 #pragma once
@@ -23,12 +22,12 @@ struct descendant {
 
 /* Environment WALLSPY_NO_PROC_CHILDREN=1: as if the kernel had no CONFIG_PROC_CHILDREN. */
 struct descendants *descendants_new(void);
-/* From here on the children of process PID are looked for.  False: it is gone. */
+/* From here on looks for the children of process PID.  False: it is gone. */
 bool descendants_add(struct descendants *d, pid_t pid);
-/* Looks for births if it is time, which takes 4 µs where there was none; to be called at least
- * every 10 ms.  WHOLE: at all children, also those that were born before.  Calls EACH for each
- * process that is new, parents first; their own children are found as well.  This process and its
- * children are never found.  Returns how many there were. */
+/* Looks for births if it is time, in 4 µs where there was none; call it at least every 10 ms.
+ * WHOLE: at all children, also those that were born before.  Calls EACH for each process that is
+ * new, parents first; their own children are found as well.  This process and its children are
+ * never found.  Returns how many there were. */
 size_t descendants_look(struct descendants *d, bool whole,
                         void (*each)(void *ctx, const struct descendant *found), void *ctx);
 /* The last pid in the text of /proc/loadavg; 0: there is none. */

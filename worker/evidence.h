@@ -1,7 +1,7 @@
-/* What the kernel says of the recorded processes and of their machine beside the samples: why they
- * wait for a CPU, what they use.  The worker reads it at the start, at the end, and about once a
- * second, since a process may end; never while a thread is held, and for at most a part in 150 of a
- * CPU. */
+/* The kernel's counters of the recorded processes and of their machine, beside the samples: why
+ * they wait for a CPU, and their use of it.  The worker reads them at the start, at the end, and
+ * about once a second, because an ended process has none; never while a thread is held, and for at
+ * most a part in 150 of a CPU. */
 #pragma once
 
 #include "worker/target_process.h"
@@ -12,7 +12,7 @@ struct evidence;
 struct evidence *evidence_new(struct profile *p, struct target_process *const *processes, size_t n);
 /* The first look at another one.  It is borrowed. */
 void evidence_add(struct evidence *e, struct target_process *process);
-/* The process of this NUMBER has ended: it is not looked at any more.  E may be NULL. */
+/* The process of this NUMBER has ended: no later look takes it.  E may be NULL. */
 void evidence_end(struct evidence *e, size_t number);
 /* Looks again if it is time; cheap when called often.  E may be NULL. */
 void evidence_look(struct evidence *e);

@@ -12,8 +12,8 @@
 
 /* Host, kernel, the time it began (UTC), as of now. */
 void facts_of_host(struct profile *p);
-/* The few variables of PID's environment that change how fast a program runs; nothing else of it is
- * kept.  Returns whether it could be read; RET may be none: it has none of them. */
+/* The few variables of PID's environment that change how fast a program runs, and no others.
+ * Returns whether it could be read; RET may be none: it has none of them. */
 bool facts_environment(struct profile *p, pid_t pid, string_id *ret);
 
 /* Does STRING, "NAME=value", name a rank? */

@@ -1,4 +1,4 @@
-/* Has the descendants of the recorded processes recorded, too (--subprocesses). */
+/* Adds the descendants of the recorded processes to the recording (--subprocesses). */
 #pragma once
 
 #include "base/err.h"
@@ -12,8 +12,8 @@ follower_new(struct profile *p,
              int (*add)(void *ctx, pid_t pid, uint64_t start_ticks, struct err *err), void *ctx);
 /* The user has named PID, which is recorded. */
 void follower_add(struct follower *f, pid_t pid);
-/* Adds those that were born since; WHOLE: also those of before.  To be called at least every 10 ms.
- * Of one that may not be attached the cause is counted and said.  Returns whether any was found.
- * F may be NULL. */
+/* Adds those that were born since; WHOLE: also older ones.  Call it at least every 10 ms.  Counts
+ * one that may not be attached, and says the cause.  Returns whether any was found.  F may be
+ * NULL. */
 bool follower_look(struct follower *f, bool whole);
 struct follower *follower_free(struct follower *f); /* NULL is fine; returns NULL */

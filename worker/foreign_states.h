@@ -1,5 +1,5 @@
 /* A thread may run a thread state that another thread made: up to CPython 3.12 nothing in it says
- * so, but its frames fit the C stack of the one that runs it. */
+ * so, but its frames fit the C stack of the thread that runs it. */
 #pragma once
 
 #include "pyframes/py_merge.h"

@@ -1,5 +1,5 @@
-/* What lock lies around the word that a thread waits on in futex(2), and who has it: the layouts of
- * glibc 2.25 and later on x86-64, by their bytes alone.  Pure.
+/* The lock around the word that a thread waits on in futex(2), and its holder: the layouts of glibc
+ * 2.25 and later on x86-64, by their bytes alone.  Pure.
  * Source: glibc sysdeps/nptl/bits/struct_mutex.h, sysdeps/x86/nptl/bits/struct_rwlock.h,
  * nptl/pthreadP.h (kinds), nptl/pthread_mutex_lock.c, nptl/pthread_rwlock_common.c,
  * nptl/pthread_join_common.c, nptl/descr.h; linux/futex.h. */
@@ -13,8 +13,8 @@
 #include "target/mem.h"
 
 struct futex_lock {
-    enum wait_thing thing; /* THING_UNKNOWN: the bytes are no lock's that says who has it */
-    pid_t owner;           /* in the owner's own pid namespace; 0: nobody, or it cannot be told */
+    enum wait_thing thing; /* THING_UNKNOWN: the bytes are of no lock that names its holder */
+    pid_t owner;           /* in the owner's own pid namespace; 0: nobody, or unknown */
     uint64_t addr;         /* of the lock; 0: of a thread */
     bool shared;           /* between processes: the owner may be in another one */
     bool timed;            /* the call has a time-out; known whatever the thing is */

@@ -10,8 +10,8 @@ struct built_stack;
 struct gil_watch {
     struct map threads;
 };
-/* A sample of THREAD gave STACKED; PROCESS: its number.  Tells the profile who holds the GIL that
- * it waits for, if that thread was seen before. */
+/* A sample of THREAD gave STACKED; PROCESS: its number.  Puts the holder of the GIL that it waits
+ * for into the profile, if that thread was seen before. */
 void gil_watch_see(struct gil_watch *w, struct profile *p, uint32_t process, thread_id thread,
                    const struct built_stack *built);
 /* Which thread was last seen to run STATE, a thread state of process PROCESS.  False: none. */

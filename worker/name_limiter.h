@@ -1,6 +1,7 @@
-/* Names of which a program may have ever new ones: files that it waits for, asyncio's tasks,
- * threads.  Each stays in the profile, with the stacks that begin or end in it, until there is no
- * room for anything new.  So the first are told as they are, and later ones by what many share. */
+/* A bound for names of which a program may make ever new ones: files that it waits for, asyncio's
+ * tasks, threads.  Each stays in the profile, with the stacks that begin or end in it, until there
+ * is no room for anything new.  So the first names stay as they are, and later ones become the part
+ * that many share. */
 #pragma once
 
 #include <stddef.h>

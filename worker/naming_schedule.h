@@ -1,13 +1,12 @@
-/* When frames are named: what long recordings met so far while they go on, what is left at the end.
- *  What waits at the end are debug files, opening which is five sixths of all naming; so they are
- *  not opened often either. */
+/* When frames are named: in long recordings also while they go on, and the rest at the end, while
+ * the user waits.  Five sixths of all naming is to open debug files, so the jobs are few. */
 #pragma once
 
 #include "worker/target_process.h"
 
 struct naming_schedule {
     struct naming_job *job; /* NULL: none */
-    int64_t next_ns;        /* when to begin the next, of the recording's time */
+    int64_t next_ns;        /* when to begin the next job, of the recording's time */
     uint64_t frames;        /* named before the end */
 };
 

@@ -1,6 +1,6 @@
-/* What is known of TCP and UDP sockets by their inodes.  They are asked for first, and then read
- * together, since the kernel lists all sockets of a network namespace or none.  Connected ones that
- * nobody asked for are kept, too, as far as they are few.
+/* TCP and UDP sockets by their inodes.  Callers wish for some, and one reading serves all wishes,
+ * because the kernel lists all sockets of a network namespace or none.  Connected ones that nobody
+ * wished for are kept, too, as far as they are few.
  *
  * An inode is the same socket's for as long as that is open, and a connected socket keeps its
  * addresses: an answer may be used again. */
@@ -24,7 +24,7 @@ struct net_look {     /* zero-initialise */
     uint8_t listening[(UINT16_MAX + 1) / 8]; /* ports, of all namespaces */
 };
 enum net_known { NET_UNKNOWN, NET_KNOWN, NET_NO_SOCKET };
-/* What is known of INODE.  Unknown: it is wished for. */
+/* The socket with INODE.  NULL: unknown; it is wished for now. */
 enum net_known net_look_find(struct net_look *l, pid_t pid, uint64_t inode, struct net_socket *ret);
 /* Is it known already?  Wishes for nothing. */
 bool net_look_has(const struct net_look *l, uint64_t inode, struct net_socket *ret);

@@ -21,15 +21,14 @@ int process_set_add(struct process_set *set, pid_t pid, uint64_t start_ticks,
                     const struct target_shared *shared, struct err *err);
 /* Reads the maps of those that live where they may have changed. */
 void process_set_refresh(const struct process_set *set, int64_t now_ns);
-/* Changes with what must not wait: what the sampler is to be told soon (how much to read of a
- * deeper stack, that registers are wanted), and code objects and libraries that may be gone
- * soon. */
+/* Changes with each thing that must not wait: wishes that the sampler needs soon (how much to read
+ * of a deeper stack, registers), and code objects and libraries that may be gone soon. */
 uint64_t process_set_unrest(const struct process_set *set);
 /* The sampler has done with S: frees what only its samples need.  Its names stay. */
 void process_set_end(struct process_set *set, struct target_process *s);
-/* Tells P what the unwinders and modules of all have counted. */
+/* Puts the counts of all unwinders and modules into P. */
 void process_set_report(const struct process_set *set, struct profile *p);
-/* Those that are sampled and have not ended, oldest first: fills RET with MOST at most, and returns
+/* Fills RET with the sampled processes that have not ended, oldest first, MOST at most, and returns
  * how many there are. */
 size_t process_set_alive(const struct process_set *set, process_id *ret, size_t most);
 void process_set_release(struct process_set *set);

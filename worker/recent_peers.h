@@ -1,7 +1,7 @@
-/* Who had the other end of a pipe or socket a moment ago.  Many short waits at one pipe are a long
- * wait to users, and none of them lasts until a search has found the other end.  So what was found
- * is told of later waits, too, for as long as that process still has it: it had it before such a
- * wait and after it. */
+/* The processes that had the other end of a pipe or socket a moment ago.  Many short waits at one
+ * pipe are a long wait to users, and none of them lasts until a search has found the other end.  So
+ * a process that was found counts for later waits, too, as long as it still has that end: it had
+ * the end before such a wait and after it. */
 #pragma once
 
 #include "base/hash.h"

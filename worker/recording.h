@@ -26,23 +26,23 @@ struct recording *recording_new(const struct recording_config *config);
 int recording_add(struct recording *r, pid_t pid, struct err *err);
 /* Reads maps, looks for Python, and starts to sample. */
 int recording_start(struct recording *r, struct err *err);
-/* Has children recorded that were born since, if they are to be.  To be called at least every 10 ms
- * then, between any two other calls.  Returns whether there were any. */
+/* Adds the children that were born since, if the config wants them.  To be called at least every 10
+ * ms then, between any two other calls.  Returns whether there were any. */
 bool recording_follow(struct recording *r);
 /* Handles what is in the ring, and sees to maps and Python.  Returns false if there was nothing. */
 bool recording_work(struct recording *r);
-/* How long what comes next may lie in the ring, so that several ticks are handled at one wake; 0:
+/* How long the next messages may lie in the ring, so that several ticks are handled at one wake; 0:
  * not at all. */
 int64_t recording_patience_ns(const struct recording *r);
-/* When recording_work() has something to do without a message (clock_now_ns()): whom a wait is for
- * is still to be found.  INT64_MAX: nothing. */
+/* When recording_work() has something to do without a message (clock_now_ns()): it still looks for
+ * the other side of a wait.  INT64_MAX: nothing. */
 int64_t recording_due_ns(const struct recording *r);
 /* Ends the sampling and handles what is left; then names all frames, as long as ON_PROGRESS, which
  * may be NULL, says to go on.  The profile is complete after it. */
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx);
 
 /* Brings the profile up to now, frames named, so that it can be written while the recording goes
- * on.  Until recording_snapshot_over() what comes is kept, and the profile stays as it is. */
+ * on.  Until recording_snapshot_over() new messages are kept, and the profile stays as it is. */
 void recording_snapshot(struct recording *r);
 void recording_snapshot_over(struct recording *r);
 struct sampler *recording_sampler(struct recording *r);
@@ -50,8 +50,7 @@ struct profile *recording_profile(struct recording *r);
 struct wait_peers *recording_peers(struct recording *r);
 struct process_set; /* worker/process_set.h */
 const struct process_set *recording_processes(const struct recording *r);
-int64_t
-recording_elapsed_ns(const struct recording *r); /* from the start to the last that was told */
+int64_t recording_elapsed_ns(const struct recording *r); /* from the start to the last message */
 int64_t recording_running_ns(const struct recording *r); /* from the start to now */
 /* Largest share of its time that a thread was held. */
 double recording_held_share(const struct recording *r);

@@ -1,5 +1,5 @@
 /* The libraries of a process that decide how it gets memory and threads, by its maps: its allocator
- * and its OpenMP runtimes.  What is linked statically is not seen. */
+ * and its OpenMP runtimes.  It does not see libraries that are linked statically. */
 #pragma once
 
 #include "base/text.h"

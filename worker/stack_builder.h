@@ -1,5 +1,5 @@
-/* A capture → a stack of the profile: unwinds, walks Python, merges, interns, and says at the end
- * what the thread was waiting for. */
+/* A capture → a stack of the profile: unwinds, walks Python, merges, interns, and adds the thread's
+ * wait as the last frame. */
 #pragma once
 
 #include "pyframes/py_gil.h"
@@ -13,7 +13,7 @@ struct wait_owners;
 struct stack_options {
     bool no_native, no_python; /* not shown, so not worked out either */
     bool tasks;                /* show which asyncio task runs */
-    bool locals;               /* tell the arguments of Python's functions */
+    bool locals;               /* give the arguments of Python's functions */
     bool gil_only;             /* only threads that hold the GIL: others give no stack */
 };
 
@@ -21,11 +21,11 @@ struct stack_options {
 struct stack_builder *stack_builder_new(struct profile *profile, struct feedback *feedback,
                                         struct wait_owners *owners,
                                         const struct stack_options *options);
-/* Tells S what the options need to know of it. */
+/* Sets up S as the options need it. */
 void stack_builder_prepare(const struct stack_builder *st, struct target_process *s);
 struct built_stack {
-    stack_id stack;      /* none: not to be shown */
-    stack_id frames;     /* of STACK: without what the thread's state adds to it */
+    stack_id stack;      /* none: hidden */
+    stack_id frames;     /* of STACK: without the frame that the thread's state adds to it */
     stack_id wait_stack; /* of a thread that was woken and waits for a CPU: as it was; else none */
     bool left_out;       /* not asked for (--gil): no sample at all, nor missed time */
     bool python;         /* it has Python frames */
@@ -39,10 +39,10 @@ struct built_stack {
 /* M: a MESSAGE_SAMPLE of S's, with its recorded bytes. */
 struct built_stack stack_builder_build(struct stack_builder *st, struct target_process *s,
                                        const struct sample_message *m);
-/* OUT: what Python calls M's thread.  False: nothing, or the kernel knows it too. */
+/* OUT: Python's name of M's thread.  False: it has none, or the kernel knows it, too. */
 bool stack_builder_thread_name(struct target_process *s, const struct sample_message *m,
                                struct text *out);
-/* M has no stack: what can be said all the same ("[traced by 880]"), or none. */
+/* M has no stack: a stack that says why ("[traced by 880]"), or none. */
 struct built_stack stack_builder_mark(struct stack_builder *st, struct target_process *s,
                                       const struct sample_message *m);
 /* Sets what was counted so far in the profile's facts. */

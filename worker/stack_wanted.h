@@ -1,10 +1,10 @@
-/* How much of a thread's stack its next capture is to read, given what this one's unwinding took.
- * Pure.
+/* How much of a thread's stack its next capture is to read, from the part that this one's unwinding
+ * needed.  Pure.
  *
  * In one piece, as a rule.  But a frame may be so large (OpenBLAS keeps half a megabyte in each of
- * those that split a matrix) that to copy it holds the thread for longer than all else: then what
- * lies at sp, and the parts above such frames, where a frame keeps its return address and its
- * caller's registers. */
+ * those that split a matrix) that its copy is most of the hold.  Then the capture reads the part at
+ * sp, and the parts above such frames, where a frame keeps its return address and its caller's
+ * registers. */
 #pragma once
 
 #include "sampler/feedback.h"

@@ -25,7 +25,7 @@
 #include "worker/rank.h"
 
 /* A Python runtime found in the process.  One that execve left behind is kept until the sampler has
- * noticed another execve after that, since it may be in the middle of its hook. */
+ * noticed another execve after that, because the sampler may be in the middle of its hook. */
 struct python {
     struct py_runtime *runtime;
     struct py_capture *capture;
@@ -40,7 +40,7 @@ struct python {
     struct python *older;
     int64_t retired_ns; /* when its hook was dropped */
 };
-/* What S needs to read RUNTIME, which is taken over. */
+/* Makes the readers of RUNTIME for S, which takes RUNTIME over. */
 struct target_process;
 struct python *python_new(const struct target_process *s, struct py_runtime *runtime);
 struct python *
@@ -82,7 +82,7 @@ struct target_process {
     int64_t execed_ns; /* when that was noticed; 0: not since the main thread's last sample */
 };
 
-/* What the processes of one recording share.  Borrowed; outlives them. */
+/* The parts that the processes of one recording share.  Borrowed; outlives them. */
 struct target_shared {
     struct sampler *sampler;
     struct profile *profile;
@@ -120,9 +120,10 @@ void target_process_describe(struct target_process *s);
 /* Its main thread is called COMM now: so is the process. */
 void target_process_call(struct target_process *s, string_id comm);
 /* The profile's mount that PATH lies on, an absolute path as the process sees it, such as the link
- * of a descriptor; none: that cannot be told. */
+ * of a descriptor; none: unknown. */
 mount_id target_process_mount(struct target_process *s, const char *path);
-/* MESSAGE_PROCESS_END was read: no stack of S is built any more.  Frees all but what names need. */
+/* MESSAGE_PROCESS_END was read: no stack of S will be built.  Frees all but the parts that names
+ * need. */
 void target_process_end(struct target_process *s);
 const struct unwind_counters *target_process_unwound(const struct target_process *s);
 struct target_process *target_process_free(struct target_process *s);

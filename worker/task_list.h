@@ -1,5 +1,5 @@
-/* The tasks of asyncio's of a process that is being recorded, as they are now: what each of them
- * does, and for what it waits.  For a dump, and for worker/task_watch.h. */
+/* The asyncio tasks of a recorded process as they are now: the functions of each, and its wait.
+ * For a dump, and for worker/task_watch.h. */
 #pragma once
 
 #include "profile/profile.h"
@@ -10,10 +10,10 @@ struct listed_task {
     process_id process;
     uint64_t thread_state; /* whose thread runs its event loop; 0: none does */
     string_id name;        /* none: unknown */
-    stack_id stack;        /* its coroutine, what that awaits, …: outermost first */
+    stack_id stack;        /* its coroutine, the coroutine that it awaits, …: outermost first */
     enum py_task_does does;
     enum py_awaited awaits;
-    bool cut;               /* it awaits more than what is in STACK */
+    bool cut;               /* it awaits more than STACK has */
     bool serves;            /* the outermost function's first argument is a StreamReader */
     uint64_t owner;         /* the first argument of the innermost function: `self` */
     string_id type;         /* of OWNER, or of what it awaits if STACK is empty; none: unknown */
@@ -27,7 +27,7 @@ struct task_list {       /* zero-initialise */
     int64_t longest_ns; /* to read one process's; 0: 2 s */
     struct listed_task *items;
     size_t n, capacity;
-    size_t n_moved; /* tasks that moved on while they were read, so that nothing is told of them */
+    size_t n_moved; /* tasks that moved on while they were read, and so are left out */
     size_t n_more;  /* processes that have more: PY_MAX_TASKS, or 2 s, were not enough for them */
 };
 /* Adds the tasks of all processes of SET that live. */

@@ -1,4 +1,4 @@
-/* Threads by the ids that they have in their own pid namespaces: that is what locks hold. */
+/* Threads by the ids that they have in their own pid namespaces, because locks hold these ids. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* What threads are called.  Ever new ones may come, each with a name of its own ("Thread-17"):
- * name_limiter.h. */
+/* Names of threads, within a bound: a program may make ever new threads, each with a name of its
+ * own ("Thread-17"; name_limiter.h). */
 #pragma once
 
 #include <sys/types.h>
@@ -17,10 +17,10 @@ struct thread_names {
 string_id thread_names_read(struct thread_names *t, struct profile *p, pid_t pid, pid_t tid);
 /* NAME may be changed. */
 string_id thread_names_intern(struct thread_names *t, struct profile *p, struct text *name);
-/* Gives thread ID, which is TID, its name.  PYTHON: what Python calls it, read just before; may be
- * changed; NULL: not known.  That counts if the kernel's name is only the program's, and if the
- * thread still lives: another may have taken over its pthread_t.  Returns the kernel's name; none:
- * it is gone. */
+/* Gives thread ID, which is TID, its name.  PYTHON: Python's name, read just before; may be
+ * changed; NULL: unknown.  It counts if the kernel's name is only the program's, and if the thread
+ * still lives: another may have taken over its pthread_t.  Returns the kernel's name; none: it is
+ * gone. */
 string_id thread_names_tell(struct thread_names *t, struct profile *p, thread_id id, pid_t tid,
                             struct text *python);
 void thread_names_release(struct thread_names *t);

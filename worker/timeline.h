@@ -29,12 +29,12 @@ struct thread_timeline {
     uint64_t samples;          /* opened so far */
     uint64_t unmarked_samples; /* ticks since the counts were marked last */
     bool resumed;              /* its beginning has been added to the profile */
-    int64_t waited_ns;         /* counted waits less what was shown as waiting */
+    int64_t waited_ns;         /* counted waits less the waits that were shown */
     uint64_t held_ns;          /* at start_ns */
-    uint64_t own_switches;     /* as the last message told */
+    uint64_t own_switches;     /* as of the last message */
     uint32_t near_faults;      /* around the stop of the open sample */
-    /* Samples are left out (--gil): the kernel's counts are not those of the others, and what was
-     * seen counts. */
+    /* Samples are left out (--gil): the kernel's counts are not those of the others, so the samples
+     * count. */
     bool by_state;
     struct usage_watch usage;
 };
@@ -50,7 +50,7 @@ void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
 void thread_timeline_open(struct thread_timeline *timeline, const struct message *m, stack_id stack,
                           stack_id frames, enum run_state state, bool was_woken);
 /* The open sample goes on, but what the thread waits for has changed hands at AT_NS
- * (CLOCK_MONOTONIC) and has SIDE now.  Who has it after a second change is not told. */
+ * (CLOCK_MONOTONIC) and has SIDE now.  The holder after a second change is not kept. */
 void thread_timeline_change_side(struct thread_timeline *timeline, struct profile *p,
                                  const struct wait_side *side, int64_t at_ns);
 /* The process runs another program since EXECED_NS (CLOCK_MONOTONIC), and M is the first sample of

@@ -1,6 +1,5 @@
-/* What a thread uses: its faults, switches and CPU time, by the kernel's counters.  A thread that
- * has ended has none any more, so they are read about once a second, for at most a thousandth of a
- * CPU. */
+/* A thread's faults, switches and CPU time, by the kernel's counters.  An ended thread has no
+ * counters, so they are read about once a second, for at most a thousandth of a CPU. */
 #pragma once
 
 #include <sys/types.h>
@@ -12,14 +11,14 @@ struct usage_watch { /* of one thread */
     uint64_t start_ticks;
     int64_t first_ns, last_ns; /* 0: the counters could not be read */
     struct profile_usage first, last;
-    struct profile_usage before; /* what the profile's thread has used under another number */
+    struct profile_usage before; /* the use of the profile's thread under another number */
 };
 
-/* The first look at thread TID of PID; BEFORE is what it has used already. */
+/* The first look at thread TID of PID; BEFORE is its use so far. */
 void usage_begin(struct usage_watch *w, pid_t pid, pid_t tid, const struct profile_usage *before);
-/* Looks again; what is known of a thread that has ended stays. */
+/* Looks again; the numbers of an ended thread stay. */
 void usage_look(struct usage_watch *w, pid_t pid, pid_t tid);
-/* All that it has used up to the last look. */
+/* Its whole use up to the last look. */
 struct profile_usage usage_so_far(const struct usage_watch *w);
 
 struct thread_timeline;

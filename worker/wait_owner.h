@@ -1,8 +1,8 @@
-/* Who has what a blocked thread waits for: from the bytes that were recorded with its stack to a
- * thread of a recorded process.
+/* The holder of the lock that a blocked thread waits for: from the bytes that were recorded with
+ * its stack to a thread of a recorded process.
  *
- * Bytes and wait are of one moment, since they were read between two equal run counts.  A holder is
- * told only if it is a thread that lives, or if it is proven that there is no such thread. */
+ * Bytes and wait are of one moment, because they were read between two equal run counts.  A holder
+ * is named only if it is a thread that lives, or if it is proven that there is no such thread. */
 #pragma once
 
 #include "base/duty_cycle.h"
@@ -21,7 +21,7 @@ struct lock_wait {
     uint64_t addr;         /* of the lock */
     struct wait_side side;
     struct py_lock py_lock; /* whose holder is still to be looked for; addr 0: none */
-    uint32_t tries;         /* so often it was */
+    uint32_t tries;         /* times that it was */
     bool doubted;           /* another one that waited for the same lock does so no more */
     int64_t doubted_ns;     /* since when (CLOCK_MONOTONIC) */
 };
@@ -32,8 +32,8 @@ struct wait_owners {
     const size_t *n_processes;
     const struct profile *profile;
     const struct gil_watch *gil;
-    struct wait_peers *peers; /* who tells of waits in the kernel */
-    bool only_once;           /* each thread is looked at once: nothing is rationed */
+    struct wait_peers *peers; /* finds the other side of waits in the kernel */
+    bool only_once;           /* each thread is looked at once: no duty cycle */
     struct thread_ids ids;
     struct map locks; /* addresses that are kept */
     struct lock_wait *waits;
@@ -50,14 +50,14 @@ struct wait_owners {
  * wait is remembered until wait_owners_end_wait(). */
 struct wait_side wait_owner_of_futex(struct wait_owners *w, const struct sample_message *m,
                                      struct mem *recorded);
-/* The same of a thread of S that waits for a Lock or RLock of Python's.  OF_FUTEX: what
- * wait_owner_of_futex() said; PYTHON: its frames.  No thing if the holder is not told. */
+/* The same of a thread of S that waits for a Lock or RLock of Python's.  OF_FUTEX: the answer of
+ * wait_owner_of_futex(); PYTHON: its frames.  Nothing if the holder is unknown. */
 struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct target_process *s,
                                        const struct sample_message *m,
                                        const struct wait_side *of_futex,
                                        const struct py_stack *python);
-/* M, of any kind, says that its thread waits no more for what it waited for.  Who wakes one thread
- * gives it the lock, and the others wait on, without having run, for another holder. */
+/* M, of any kind, says that its thread's wait is over.  A thread that wakes another gives it the
+ * lock, and the others wait on, without having run, for another holder. */
 void wait_owners_end_wait(struct wait_owners *w, const struct message *m);
 /* Reads the locks again that may have changed hands, once for each wait, and looks for holders of
  * Python's Locks that were not found yet.  Calls CHANGED where there is another holder than
@@ -65,8 +65,8 @@ void wait_owners_end_wait(struct wait_owners *w, const struct message *m);
 typedef void (*wait_owners_changed)(void *ctx, uint32_t task, const struct wait_side *side,
                                     int64_t at_ns);
 void wait_owners_look_again(struct wait_owners *w, wait_owners_changed changed, void *ctx);
-/* Who has any of the locks may have changed; to be followed by wait_owners_look_again().  Who gives
- * up a lock wakes one thread, which need not be a recorded one. */
+/* The holder of any lock may have changed; call wait_owners_look_again() next.  A thread that gives
+ * up a lock wakes one thread, which need not be recorded. */
 void wait_owners_doubt_all(struct wait_owners *w);
 /* When there is something to look for (clock_now_ns()); INT64_MAX: nothing. */
 int64_t wait_owners_due_ns(const struct wait_owners *w);

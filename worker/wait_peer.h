@@ -1,11 +1,11 @@
-/* The other side of waits that lies in the kernel: the child of a wait4, the other end of a pipe
- * or a socket, who has a file's lock, what an epoll waits on (peer_find.h).
+/* The other side of waits that lies in the kernel: the child of a wait4, the other end of a pipe or
+ * a socket, the holder of a file's lock, the descriptors of an epoll (peer_find.h).
  *
  * It is looked for on the worker's thread, for waits that are still going on at the second tick:
- * short ones cost nothing.  A process that was told is looked at again about once a second: it may
- * hand on what it has.  All looks together take half a percent of a CPU at most; a wait that
- * ends before its turn stays without.  The thread's run count, its call and its descriptor are the
- * same before and after the look, or nothing is told. */
+ * short ones cost nothing.  A process that was found is looked at again about once a second,
+ * because it may pass its end on.  All looks together take half a percent of a CPU at most; a wait
+ * that ends before its turn stays without.  The thread's run count, its call and its descriptor
+ * must be the same before and after the look. */
 #pragma once
 
 #include "base/hash.h"
@@ -14,20 +14,20 @@
 #include "worker/timeline.h"
 
 struct wait_peers;
-/* EXACT: a dump's, which asks for each wait once and may say what changes from look to look.  What
- * is borrowed outlives it. */
+/* EXACT: a dump's, which asks for each wait once and may use words that change from look to look.
+ * Borrowed objects outlive it. */
 struct wait_peers *wait_peers_new(struct profile *p, struct target_process *const *processes,
                                   bool exact);
 /* Completes WAIT, M's: the address of a socket that is known already. */
 void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, struct wait *wait);
 /* M's thread has stack S now: its wait is to be looked at if it lasts and S does not say enough. */
 void wait_peers_see(struct wait_peers *w, const struct sample_message *m, stack_id s);
-/* Looks at those whose turn it is, if it is time to.  TIMELINES, by number in NUMBERS: where
- * something was found the open sample's stack gets it. */
+/* Looks at the waits whose turn it is, if it is time.  TIMELINES, by number in NUMBERS: the open
+ * sample's stack gets the side that was found. */
 void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
                      const struct map *numbers);
-/* Looks again, at once, whether the processes that were told of waits are still those that are
- * waited for: else a circle of them would be told as a deadlock.  At the end of a recording, while
+/* Looks again, at once, whether the processes that waits are for are still the right ones;
+ * otherwise a circle of outdated waits would count as a deadlock.  At the end of a recording, while
  * its threads still wait. */
 void wait_peers_see_told(struct wait_peers *w, struct thread_timeline *timelines,
                          const struct map *numbers);

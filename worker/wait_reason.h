@@ -1,4 +1,4 @@
-/* Why a thread is off the CPU, from what the sampler saw of it. */
+/* Why a thread is off the CPU, from the sampler's message. */
 #pragma once
 
 #include "base/text.h"
@@ -7,8 +7,8 @@
 #include "sampler/message.h"
 #include "worker/name_limiter.h"
 
-/* What M's thread waits for; WAIT_NONE for a thread on a CPU.  PID: the process, to ask who traces
- * it.  FILES: of paths beyond the first thousand only the directory is kept. */
+/* The wait of M's thread; WAIT_NONE for a thread on a CPU.  PID: the process, to ask who traces it.
+ * FILES: of paths beyond the first thousand only the directory is kept. */
 struct wait wait_reason(struct profile *p, pid_t pid, const struct sample_message *m,
                         enum py_gil gil, struct name_limiter *files);
 /* The same of a thread that is blocked, or was until it was woken a moment ago. */
