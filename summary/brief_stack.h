@@ -1,6 +1,6 @@
-/* Which frames of a stack a reader gets who wants to know where a thread is: their own code and
- * that of libraries, with the call that it ends in.  Left out are the C library, the standard
- * libraries of C++ and Rust, the interpreter, and what every thread begins in.  Pure. */
+/* The frames of a stack that say where a thread is: the reader's own code and that of libraries,
+ * with the call at its end.  The C library, the standard libraries of C++ and Rust, the
+ * interpreter, and entry frames are left out.  Pure. */
 #pragma once
 
 #include "summary/view.h"
@@ -28,9 +28,9 @@ struct brief_stack {
     size_t hidden[BRIEF_KINDS]; /* frames that are in no list, nor skipped */
 };
 
-/* STACK outermost first, as shown.  BLOCKED: the thread is off the CPU, in a call that readers are
- * told by other means; else the function of the C library that it is in stays.  Something is left
- * of every stack that has a frame but its wait. */
+/* STACK outermost first, as shown.  BLOCKED: the thread is off the CPU, in a call that stands
+ * elsewhere; otherwise the innermost function of the C library stays.  Every stack that has a frame
+ * beside its wait keeps one. */
 void brief_stack_of(const struct shown_frame *stack, size_t n, bool blocked,
                     struct brief_stack *ret);
 /* "libc", "libstdc++", … */

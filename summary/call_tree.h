@@ -1,4 +1,4 @@
-/* All stacks of a profile as one tree of what a reader would name: without glue, recursion and
+/* All stacks of a profile as one tree of the names that a reader uses: without glue, recursion and
  * waits for a CPU (which are a state, not a place), files of one mount as one.  And how long
  * threads were in each node of it.
  *
@@ -21,7 +21,7 @@ struct call_node {
     enum frame_role role;            /* of a frame that is no wait */
     bool files;            /* a wait for a file: the node stands for all files below its mount */
     bool sockets;          /* a wait for a socket: the node stands for all other ends */
-    enum futex_kind futex; /* what a wait in futex(2) is for */
+    enum futex_kind futex; /* the kind of a wait in futex(2) */
     bool idle;             /* a wait for work: a known pool's, or the poll of an event loop */
 };
 
@@ -29,7 +29,7 @@ struct call_node {
 struct call_tree *call_tree_new(const struct profile *p, struct view *v);
 struct call_tree *call_tree_free(struct call_tree *t);
 const struct profile *call_tree_profile(const struct call_tree *t);
-uint32_t call_tree_of(struct call_tree *t, stack_id s); /* 0: no stack, or nothing to name in it */
+uint32_t call_tree_of(struct call_tree *t, stack_id s); /* 0: no stack, or none with a name */
 struct call_node call_tree_node(const struct call_tree *t, uint32_t node);
 uint32_t call_tree_count(const struct call_tree *t); /* nodes run from 1 to this */
 bool call_tree_is_within(const struct call_tree *t, uint32_t node, uint32_t outer);
@@ -44,7 +44,7 @@ const char *call_tree_text(const struct call_tree *t, string_id id); /* of the p
 struct interval {
     int64_t start_ns, end_ns; /* since the profile's origin */
 };
-/* A part of one thread's time: what lies in INTERVALS, in order; NULL: all of it. */
+/* A part of one thread's time: the INTERVALS, in order; NULL: all of it. */
 struct time_span {
     const struct profile_thread *thread;
     const struct interval *intervals;
@@ -60,9 +60,9 @@ enum {
 /* How long some threads were in which node.  Zero-initialise but for TREE and STATES. */
 struct tally {
     struct call_tree *tree; /* borrowed */
-    unsigned states;        /* TALLY_…: what is added up */
+    unsigned states;        /* TALLY_…: the states that are added up */
     enum weight weight;     /* by what; of all but WEIGHT_WALL no span has a part */
-    unsigned skipped_waits; /* 1 << enum wait_kind: what is not, though the state fits */
+    unsigned skipped_waits; /* 1 << enum wait_kind: not added up, though the state fits */
     int64_t idle_ns;        /* in waits for work, which are in no other sum */
     int64_t *self_ns, *total_ns;
     size_t n; /* nodes that there are sums of */
@@ -78,15 +78,15 @@ void tally_add(struct tally *t, const struct profile_thread *thread,
                const struct interval *intervals, size_t n);
 void tally_add_thread(struct tally *t, const struct profile_thread *thread); /* all of its time */
 int64_t tally_self(struct tally *t, uint32_t node);
-int64_t tally_total(struct tally *t, uint32_t node); /* with all that is below NODE */
-/* The line of NODE's frame that most of that time has, or most of what is in no call from there;
+int64_t tally_total(struct tally *t, uint32_t node); /* with all nodes below NODE */
+/* The line of NODE's frame with most of that time, or with most of the time in no call from there;
  * 0: unknown. */
 uint32_t tally_line(struct tally *t, uint32_t node, bool only_self);
 /* How many files are below NODE, a node of files; their common folder in RET_FOLDER, or the one
  * file's path. */
 size_t tally_files(struct tally *t, uint32_t node, struct text *ret_folder);
-/* How many other ends are known of the waits in NODE, a node of sockets; the one with the most time
- * in *RET_MOST, and its time. */
+/* How many other ends of the waits in NODE, a node of sockets, are known; the one with the most
+ * time in *RET_MOST, and its time. */
 size_t tally_peers(struct tally *t, uint32_t node, string_id *ret_most, int64_t *ret_ns);
 /* How long the waits in NODE and below took on average; 0: unknown. */
 int64_t tally_wait_ns(struct tally *t, uint32_t node);

@@ -1,4 +1,4 @@
-/* What a recording says, in at most three sentences: the culprit first, each with its figures.
+/* The result of a recording in at most three sentences: the culprit first, each with its figures.
  *
  * A finding is one rule: a row in findings.c, a function in a rules_*.c, and a pair of programs in
  * tests/situations/: one in which it must be found, and a twin in which it must not. */
@@ -16,7 +16,7 @@ struct finding {
     const char *rule;   /* its key: "waits_meanwhile" */
     const char *about;  /* the group's noun, until the groups are released; NULL: all */
     const char *blames; /* the noun of the group that another one waits for; NULL: nobody's */
-    const char *also;   /* the noun of another group of which the words tell; NULL: none */
+    const char *also;   /* the noun of another group in the words; NULL: none */
     double weight;      /* how much of the time it explains; larger ones come first */
     struct figure figures[MAX_FIGURES];
     size_t n_figures;
@@ -25,12 +25,12 @@ struct finding {
 struct findings {
     struct finding *items; /* one a rule, also of those that do not apply: for -v */
     size_t n;
-    const struct finding *told[MAX_FINDINGS]; /* of ITEMS: what is said, in this order */
+    const struct finding *told[MAX_FINDINGS]; /* of ITEMS: the findings to print, in this order */
     size_t n_told;
 };
 /* Judges G, which is borrowed during the call and as long as `about` is read. */
 void findings_init(struct findings *f, const struct groups *g);
 void findings_release(struct findings *f);
-/* Appends what is told, paragraphs of at most WIDTH columns, indented by two spaces; then an empty
- * line.  Nothing if nothing is told. */
+/* Appends the sentences, paragraphs of at most WIDTH columns, indented by two spaces; then an empty
+ * line.  Nothing if there is none. */
 void findings_write(const struct findings *f, int width, struct text *out);

@@ -1,4 +1,4 @@
-/* What frames and threads are called in a table or a sentence, and functions known by name. */
+/* Names of frames and threads in a table or a sentence, and functions known by name. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,9 +8,9 @@
 
 /* Is PART the end of NAME, from the beginning of a component ("WorkerLoop" of
  * "arrow::internal::WorkerLoop", "run" of "Thread.run" and "<a::Thread>::run"), but for what
- * compilers append?  With a '*' at its end: whatever follows. */
+ * compilers append?  With a '*' at its end any name may follow. */
 bool frame_name_has(const char *name, const char *part);
-/* Appends F's name without what says nothing: "memcpy" for "__memcpy_avx_unaligned_erms",
+/* Appends F's name without the parts that say nothing: "memcpy" for "__memcpy_avx_unaligned_erms",
  * "Pool::run" for "Pool::run(int)::{lambda()#1}::operator()".  Nothing in it is an order to a
  * terminal. */
 void frame_add_name(struct text *out, const struct shown_frame *f);

@@ -1,4 +1,5 @@
-/* What a frame is to whoever reads a stack: their own code, a library's, or glue on the way. */
+/* The role of a frame for the reader of a stack: their own code, a library's, or glue on the
+ * way. */
 #pragma once
 
 #include "base/text.h"
@@ -6,7 +7,7 @@
 
 enum frame_role {
     ROLE_GLUE,    /* entry frames, wrappers, code without a name: passed over */
-    ROLE_LIBC,    /* a function of the C library: says what its caller does, never who does it */
+    ROLE_LIBC,    /* a function of the C library: never the culprit */
     ROLE_LIBRARY, /* the standard library, installed packages, system libraries */
     ROLE_OWN,     /* the user's */
 };

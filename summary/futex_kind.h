@@ -1,5 +1,5 @@
-/* What a thread in futex(2) waits for: the call is the same for every kind of lock, the functions
- * around it are not. */
+/* The kind of lock that a thread in futex(2) waits for: the call is the same for every kind, the
+ * functions around it are not. */
 #pragma once
 
 #include <stddef.h>

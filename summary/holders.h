@@ -1,5 +1,5 @@
-/* Who holds what the runs of a profile wait for, as far as it may be told.  Looked up once for each
- * stack. */
+/* The holders of the locks that the runs of a profile wait for, as far as both sides agree.  Looked
+ * up once for each stack. */
 #pragma once
 
 #include "base/hash.h"
@@ -18,6 +18,6 @@ struct holders {
 void holders_init(struct holders *h, const struct profile *p, struct view *v);
 /* The other side of the wait that stack S ends in; valid until the next call. */
 const struct wait_side *holders_side(struct holders *h, stack_id s);
-/* The thread that RUN's wait is for; NULL: none is told, or it is not recorded. */
+/* The thread that RUN's wait is for; NULL: unknown, or it is not recorded. */
 const struct profile_thread *holders_thread(struct holders *h, const struct run *run);
 void holders_release(struct holders *h);

@@ -14,7 +14,7 @@
 const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t n);
 /* Does STACK end in the poll of an event loop, which then has nothing to do?  epoll_wait(2) always
  * is one; poll(2), select(2) and io_uring_enter(2) only below the loops of known libraries.
- * Returns what the loop is called ("asyncio", "epoll"); NULL: it does not. */
+ * Returns the loop's name ("asyncio", "epoll"); NULL: it does not. */
 const char *idle_event_loop(const struct shown_frame *stack, size_t n);
 /* Does STACK end in a wait that a thread with nothing to do would be in: a lock, a poll, a sleep,
  * a read from a pipe?  Not so: ioctl, a regular file, a page fault, the GIL. */

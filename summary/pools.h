@@ -8,10 +8,10 @@
 
 /* A function of a known pool's in which its threads wait for work. */
 bool pool_is_loop(const struct shown_frame *f);
-/* What the threads of F's pool are called when they have no name of their own ("omp worker");
- * NULL: not a known pool's frame. */
+/* The name of the threads of F's pool that have none of their own ("omp worker"); NULL: not a known
+ * pool's frame. */
 const char *pool_name(const struct shown_frame *f);
 /* The same for F's module alone, all of whose threads are pool workers. */
 const char *pool_of_module(const struct shown_frame *f);
-/* What users call the event loop that F is a function of ("asyncio"); NULL: of none. */
+/* The users' name of the event loop that F is a function of ("asyncio"); NULL: of none. */
 const char *pool_event_loop(const struct shown_frame *f);

@@ -1,4 +1,4 @@
-/* What a process is called, and what its environment says. */
+/* The name of a process, and the variables of its environment. */
 #pragma once
 
 #include "profile/profile.h"
@@ -9,10 +9,10 @@ char *name_of_process(const struct profile *p, process_id id);
 /* "rank1", "cc1 17001"; "" where there is only one process.  The caller frees it. */
 char *label_of_process(const struct profile *p, process_id id);
 bool process_is_rank(const struct profile *p, process_id id); /* by process_own_rank() */
-/* What it calls itself, tamed and cut: "pt_data_worker", "gunicorn: worker [app]"; "": unknown.
- * The caller frees it. */
+/* Its title, tamed and cut: "pt_data_worker", "gunicorn: worker [app]"; "": unknown.  The caller
+ * frees it. */
 char *title_of_process(const struct profile *p, process_id id);
-/* The value of NAME in what is kept of the process's environment, LEN bytes; NULL: not set. */
+/* The value of NAME in the kept part of the process's environment, LEN bytes; NULL: not set. */
 const char *process_variable(const struct profile *p, process_id id, const char *name,
                              size_t *ret_len);
 /* The same of a variable that is a number, of less than 16 digits; NULL: it is not one. */

@@ -1,4 +1,4 @@
-/* The processes of a profile as a tree, with what their threads did. */
+/* The processes of a profile as a tree, with the times of their threads. */
 #pragma once
 
 #include "summary/thread_summary.h"
@@ -10,9 +10,8 @@ struct process_row {
     size_t n_threads;
     int64_t start_ns, end_ns;                /* of its first and its last thread */
     int64_t run_ns, wait_cpu_ns, blocked_ns; /* sums over its threads */
-    int64_t unsampled_children_ns; /* CPU time of children that it waited for, less what is known of
-                                      the recorded ones that ended */
-    bool ended;                    /* before the recording did */
+    int64_t unsampled_children_ns;           /* CPU time of ended children that were not recorded */
+    bool ended;                              /* before the recording did */
 };
 struct process_tree {
     struct process_row *rows; /* a parent, then its children in the order of their birth */

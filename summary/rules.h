@@ -1,11 +1,11 @@
-/* What the rules of findings.c share.  Private to findings.c and rules_*.c. */
+/* The parts that the rules of findings.c share.  Private to findings.c and rules_*.c. */
 #pragma once
 
 #include "summary/findings.h"
 #include "summary/holders.h"
 #include "summary/wait_graph.h"
 
-/* What a rule judges. */
+/* The input of a rule. */
 struct scene {
     const struct groups *g;
     const struct profile *p;
@@ -44,12 +44,12 @@ rule_judge rule_spinning;
 /* rules_loop.c */
 rule_judge rule_event_loop;
 
-/* Who holds the locks that GROUP waits for, where it waits for locks more than for anybody else:
- * read in most of that time. */
+/* The holder of the locks that GROUP waits for, where it waits for locks more than for anything
+ * else and the holder was read in most of that time. */
 enum held_by { HELD_UNKNOWN, HELD_BY_ONE, HELD_BY_SEVERAL };
 enum held_by holder_of_locks(const struct scene *s, const struct thread_group *group);
-/* Does a thread of GROUP wait in a circle, or behind one, of which rule_deadlock() or
- * rule_circular_wait() tells? */
+/* Does a thread of GROUP wait in a circle, or behind one, that rule_deadlock() or
+ * rule_circular_wait() finds? */
 bool rule_tells_circle_of(const struct scene *s, const struct thread_group *group);
 
 /* Are GROUP's minor faults those of the kernel's NUMA balancing? */

@@ -1,5 +1,5 @@
-/* How much of the threads' time was seen, and whether what was seen agrees with what the kernel
- * counted. */
+/* How much of the threads' time was seen, and whether the samples agree with the kernel's
+ * counts. */
 #pragma once
 
 #include "summary/thread_summary.h"
@@ -17,7 +17,7 @@ struct disagreement {
     enum counted state;
     double sampled, counted; /* shares of the thread's time */
 };
-/* The one that is furthest from what the kernel counted.  STOLEN_NS: what a hypervisor took of all
- * CPUs, which the kernel counts as time off the CPU.  Finds lockstep with the program, a sampler
- * that comes late when the program runs, and mistakes in wallspy's own sums. */
+/* The one that is furthest from the kernel's counts.  STOLEN_NS: the time that a hypervisor took of
+ * all CPUs, which the kernel counts as time off the CPU.  Finds lockstep with the program, a
+ * sampler that comes late when the program runs, and mistakes in wallspy's own sums. */
 struct disagreement seen_check(const struct thread_summaries *s, int64_t stolen_ns);

@@ -1,4 +1,5 @@
-/* A name that fits into a column: from the outside in, so that what tells it apart stays. */
+/* A name that fits into a column: it loses parts from the outside in, so that the distinct part
+ * stays. */
 #pragma once
 
 #include "base/text.h"

@@ -23,7 +23,8 @@ enum spin_kind {
 
 struct shown_frame;
 extern const char spinning_file[]; /* of the leaves, where functions have their file */
-/* What a frame says, by its name and module alone: view.c keeps it with the frame. */
+/* A frame's part in a spinning wait, by its name and module alone: view.c keeps it with the
+ * frame. */
 struct spin_marks {
     enum spin_kind waits;  /* a function that waits, and for whom */
     enum spin_kind module; /* of the library whose threads have no other work, as OpenMP's */
@@ -31,12 +32,12 @@ struct spin_marks {
     uint16_t within;       /* 1 << enum spin_kind: it belongs to those waits */
 };
 struct spin_marks spinning_marks(const struct shown_frame *f);
-/* What STACK, outermost first and of a thread that may be running, spins for.  SPIN_NONE if code
- * that belongs to no such wait stands in or below the waiting function. */
+/* The wait in which STACK, outermost first and of a thread that may be running, spins.  SPIN_NONE
+ * if code that belongs to no such wait stands in or below the waiting function. */
 enum spin_kind spinning_of(const struct shown_frame *stack, size_t n);
 /* "[spinning: waits for GPU]" */
 const char *spinning_name(enum spin_kind kind);
 /* "for the GPU": behind "spins 97% of its CPU time" */
 const char *spinning_words(enum spin_kind kind);
-/* A sentence on what ends it; "": nothing is known. */
+/* A sentence on the way out; "": none is known. */
 const char *spinning_remedy(enum spin_kind kind);

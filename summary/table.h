@@ -1,5 +1,4 @@
-/* The rows of the closing table as data: what each group of alike threads
- * mostly does.
+/* The rows of the closing table as data: where each group of alike threads spends its time.
  *
  * The main thread comes first, because its wait is what the user sees.  The other groups follow
  * by time on a CPU, waiting for one, or blocked in an unusual place (summary/thread_summary.h), so
@@ -24,7 +23,7 @@ struct table_events {
 };
 struct table_row {
     char *label;      /* "main 6823", "60 x omp worker", "12 more threads" */
-    size_t n_threads; /* whose times are summed up here */
+    size_t n_threads; /* threads whose times are summed up here */
     int64_t wall_ns;
     int64_t cpu_ns, runqueue_ns; /* within wall_ns together */
     int64_t seen_ns;             /* that its samples stand for; 0 in a row of other rows */

@@ -18,7 +18,7 @@ enum shown_kind { SHOWN_NATIVE, SHOWN_PYTHON, SHOWN_MARK, SHOWN_WAIT };
 struct shown_frame {
     enum shown_kind kind;
     bool inlined, guessed;
-    bool nameless;    /* native code that no symbol covers: NAME is where it is */
+    bool nameless;    /* native code that no symbol covers: NAME is its place */
     bool libc;        /* a function of the C library and the like: module_is_libc() */
     bool entry;       /* where every program and thread begins: _start, clone3, … */
     const char *name; /* "module+0xoffset" if nameless */
@@ -39,13 +39,13 @@ struct shown_frame {
     uint32_t id; /* equal name, file and line ⇔ equal id; 1… */
 };
 
-/* Borrows P, which must not gain frames or locations any more. */
+/* Borrows P, which must not gain frames or locations from now on. */
 struct view;
 struct view *view_new(const struct profile *p, const struct view_options *options);
-/* The frames of S as shown, outermost first; none for no stack.  A stack of which nothing is left
- * shows as "[not shown]".  Where a running thread only waits (summary/spinning.h) a leaf says so.
- * The interpreter's nameless code is internal, too, but as the innermost frame.  Entry frames stay
- * where there is nothing else.  The array is the view's, valid until the next call. */
+/* The frames of S as shown, outermost first; none for no stack.  A stack whose frames are all
+ * hidden shows as "[not shown]".  Where a running thread only waits (summary/spinning.h) a leaf
+ * says so.  The interpreter's nameless code is internal, too, but as the innermost frame.  Entry
+ * frames stay where there is nothing else.  The array is the view's, valid until the next call. */
 const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n);
 /* All distinct shown frames: ids run from 1 to the count. */
 const struct view_options *view_options(const struct view *v);

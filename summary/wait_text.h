@@ -1,4 +1,4 @@
-/* What a thread waits for, in words: the same in every file and on the terminal. */
+/* Waits in words: the same in every file and on the terminal. */
 #pragma once
 
 #include "base/text.h"
