@@ -26,8 +26,7 @@ typedef int format_write(const struct profile *p, struct view *v, uint64_t max_b
 struct exporter {
     const char *name, *alias;                    /* as -f takes them; ALIAS NULL: none */
     const char *suffixes[EXPORTER_MAX_SUFFIXES]; /* ".json"; default names have the first */
-    const char *advice;                          /* advice for the user about such a file; NULL:
-                                                  * none */
+    const char *advice;                          /* for users of such a file; NULL: none */
     uint64_t max_bytes;                          /* what its readers open; 0: any number */
     bool uncompressed;                           /* its readers open no ".gz" */
     format_write *write;

@@ -81,8 +81,7 @@ struct profile_process {
     int64_t swapped_first, swapped_last;  /* bytes of it that were swapped out */
     uint64_t threads;                     /* that it had at the end; 0: unknown, or it ended */
     struct profile_usage usage;           /* switches: of its threads, as far as theirs is known */
-    int64_t children_cpu_ns;              /* of its children in that time; the kernel adds it when
-                                           * they end */
+    int64_t children_cpu_ns;              /* of its children that ended in that time */
     bool children_known;                  /* else it is unknown whether it has any */
     const struct profile_child *children; /* in the order of being seen; owned by the profile */
     size_t n_children;

@@ -10,8 +10,7 @@
 enum py_merge_result {
     PY_MERGE_NO_PYTHON, /* the thread has no Python frames: the native stack as it is */
     PY_MERGE_EXACT,
-    PY_MERGE_ENTERING,   /* exact; the top eval frame is just being entered or left, and has no
-                          * Python frame */
+    PY_MERGE_ENTERING,   /* exact, but for a top eval frame without a Python frame */
     PY_MERGE_NATIVE_CUT, /* the native stack ended early: unmatched Python frames are kept */
     PY_MERGE_MISMATCH,   /* something did not match: the certain part is kept */
     PY_MERGE_COUNT,

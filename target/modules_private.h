@@ -17,8 +17,7 @@ struct module_entry {
     bool tried;        /* to open the ELF file */
     bool tried_memory; /* to make an image, without one */
     char *path;
-    struct jit_object object; /* the JIT compiler's object; entry 0: the module has a mapping of its
-                               * own */
+    struct jit_object object; /* the JIT compiler's; entry 0: it has a mapping of its own */
     struct addr_range *code;  /* of the object, once they have been read */
     size_t n_code;
 };
