@@ -120,8 +120,9 @@ static int yama_scope(void)
     return n == 1 && digit >= '0' && digit <= '3' ? digit - '0' : 0;
 }
 
-/* Why the kernel forbids an attach to process C->pid.  What allows reading (PTRACE_MODE_READ) but
- * not attaching can only be Yama; what forbids both, in the order the kernel asks. */
+/* Why the kernel forbids an attach to process C->pid.  A refusal to attach that allows reading
+ * (PTRACE_MODE_READ) can only be Yama's.  The causes that forbid both are in the order of the
+ * kernel's checks. */
 static enum attach_obstacle find_refusal(struct attach_check *c, const struct task_status *status)
 {
     char exe[2];

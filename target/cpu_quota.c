@@ -70,9 +70,9 @@ static struct throttled most_throttled(const struct cpu_quota *q)
     return most;
 }
 
-/* What no group that is seen accounts for.  The counters are not read at one moment, and two groups
- * may throttle at one time, so a part of the time may be missing, and none is where a visible one
- * throttled as long. */
+/* The throttled time that no visible group accounts for.  The counters are not read at one moment,
+ * and two groups may throttle at one time, so a part of the time may be missing, and all of it
+ * where a visible group throttled for as long. */
 static int64_t above_ns(const struct cpu_quota *q)
 {
     if (q->local_ns < 0 || q->first_local_ns < 0)

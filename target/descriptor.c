@@ -84,8 +84,8 @@ ssize_t descriptor_read_info(pid_t pid, uint64_t fd, char *ret, size_t capacity)
 
 /* ---- the text ---- */
 
-/* What follows KEY at the start of a line, from AT on; NULL: no such line.  A line that is cut is
- * none. */
+/* The rest of a line that begins with KEY, from AT on; NULL: no such line.  A line that is cut does
+ * not count. */
 static const char *find_line(const char *at, const char *key, const char **ret_end)
 {
     for (const char *end; (end = strchr(at, '\n')); at = end + 1)
@@ -135,7 +135,7 @@ static bool parse_epoll_item(const char *at, const char *end, struct epoll_item 
     uint64_t unused;
     bool good = take_spaced(&c, "", 10, &ret->fd) && take_spaced(&c, "events:", 16, &events) &&
                 take_spaced(&c, "data:", 16, &unused) && events <= UINT32_MAX;
-    ret->inode = 0; /* not told before Linux 4.13 */
+    ret->inode = 0; /* Linux before 4.13 does not have it */
     if (good && take_spaced(&c, "pos:", 10, &unused))
         (void)take_spaced(&c, "ino:", 16, &ret->inode);
     ret->events = good ? (uint32_t)events : 0;

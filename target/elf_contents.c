@@ -1,4 +1,4 @@
-/* What an ELF file holds: symbols, sections, segments; see elf_file.h. */
+/* The contents of an ELF file: symbols, sections, segments; see elf_file.h. */
 #include <errno.h>
 #include <gelf.h>
 #include <string.h>
@@ -102,7 +102,7 @@ int elf_file_section(struct elf_file *f, const char *name, struct addr_range *re
 }
 
 /* As much as the segment S holds from ELF_ADDR on, LEN at most.  Returns the number of bytes; 0:
- * they cannot be had. */
+ * they cannot be read. */
 static size_t read_segment(struct elf_file *f, const struct elf_segment *s, uint64_t elf_addr,
                            void *buf, size_t len)
 {

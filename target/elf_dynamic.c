@@ -70,7 +70,7 @@ int elf_dynamic_read(struct elf_dynamic *ret, const struct elf_layout *l, elf_re
     return 0;
 }
 
-/* What a look-up goes through. */
+/* The state of a look-up. */
 struct lookup {
     const struct elf_dynamic *d;
     elf_reader read;

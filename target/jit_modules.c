@@ -1,4 +1,5 @@
-/* What JIT compilers in the target register with debuggers, as modules; see modules.h. */
+/* The objects that JIT compilers in the target register with debuggers, as modules; see
+ * modules.h. */
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -18,7 +18,7 @@ static uint64_t clamped(uint64_t bytes)
     return bytes < LEAST_BYTES ? LEAST_BYTES : bytes > MOST_BYTES ? MOST_BYTES : bytes;
 }
 
-/* What counts against the limit: private writable mappings. */
+/* The memory that counts against the limit: private writable mappings. */
 static uint64_t in_use(void)
 {
     enum { DATA_FIELD = 5 };

@@ -125,9 +125,8 @@ static bool ends_file(const struct mapping *m, uint64_t inode)
 }
 
 /* Is there code among the next mappings, before another file's?  The header of a file that is
- * mapped as data is not to be read: that would bring a page of it into the target's memory, and
- * wait as long as that takes.  Code without a name may be the file's, moved to huge pages, if it
- * adjoins it. */
+ * mapped as data must not be read: that would bring a page of it into the target's memory, and wait
+ * for that page.  Code without a name may be the file's, moved to huge pages, if it adjoins it. */
 static bool has_code(const struct maps *maps, size_t first)
 {
     const struct mapping *items = maps->items;

@@ -128,8 +128,8 @@ static const struct mount *find_top(const struct mounts *m, const char *path)
     return top;
 }
 
-/* What a walk along PATH meets first on MOUNT.  A mount that another one at a higher place has
- * covered since is the child of none that the walk comes by. */
+/* The first mount on MOUNT along PATH.  A mount that another one at a higher place covers is the
+ * child of no mount on the walk. */
 static const struct mount *next_on(const struct mounts *m, const struct mount *mount,
                                    const char *path)
 {

@@ -12,7 +12,7 @@ static const char *const secret_words[] = {"pass", "password", "passwd",      "s
 static const char mask[] = "***";
 static const char space[] = " \t\n";
 
-/* What the words of a command line so far say of the next one. */
+/* The meaning of the next word of a command line, after the words so far. */
 struct reading {
     bool mysql;         /* the program takes "-pPASSWORD" */
     bool value_follows; /* the last word was the name of a secret option */

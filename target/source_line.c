@@ -17,7 +17,7 @@
 struct source_file {
     pid_t pid;
     char *path;
-    char *text; /* NULL: it cannot be had */
+    char *text; /* NULL: it cannot be read */
     uint32_t *starts;
     size_t n_lines, len;
 };
@@ -40,7 +40,7 @@ static int64_t started_ns(pid_t pid)
 
 static bool is_newer(pid_t pid, const struct stat *st)
 {
-    enum { TICK_NS = 20 * NS_PER_MS }; /* start times are told in hundredths of a second */
+    enum { TICK_NS = 20 * NS_PER_MS }; /* start times have hundredths of a second */
     int64_t started = started_ns(pid);
     int64_t written = st->st_mtim.tv_sec * NS_PER_S + st->st_mtim.tv_nsec;
     return started == INT64_MAX || written > started + TICK_NS;
