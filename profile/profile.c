@@ -223,7 +223,7 @@ void profile_flag_frame(struct profile *p, frame_id id, uint32_t flags)
 {
     assert(id.ix && id.ix <= p->n_frames);
     p->frames[id.ix - 1].flags |= flags;
-    /* What it was found by before fits no frame any more. */
+    /* Its earlier key fits no frame now. */
     index_add(&p->frame_index, hash_of_frame(&p->frames[id.ix - 1]), id.ix - 1);
 }
 

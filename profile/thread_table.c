@@ -95,8 +95,8 @@ static void join_runs(struct thread_table *t, struct profile_thread *thread, int
     set_capacity(t, thread, thread->n_runs);
 }
 
-/* Until half of the limit is free, so that it need not be done again soon.  What came since the
- * last time is still fine, so the present step is tried first.  Different stacks stay different,
+/* Until half of the limit is free, so that this is not soon due again.  The runs since the last
+ * time are still fine, so the present step is tried first.  Different stacks stay different,
  * however long the step. */
 static void coarsen(struct thread_table *t)
 {
@@ -218,7 +218,7 @@ static void give_back(struct thread_table *t, uint32_t ix)
     t->unused[t->n_unused++] = ix;
 }
 
-/* What threads like THREAD are called together. */
+/* The common name of threads like THREAD. */
 static string_id shared_name(struct thread_table *t, const struct profile_thread *thread)
 {
     struct text name = {0};

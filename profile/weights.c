@@ -77,7 +77,7 @@ int64_t run_weight(const struct run *run, enum weight weight)
     return 0;
 }
 
-/* What the samples of one kind say of some runs of a thread. */
+/* The sums of the samples of one kind over some runs of a thread. */
 struct sampled {
     int64_t wall_ns;
     uint64_t samples;
