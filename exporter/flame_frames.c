@@ -180,7 +180,8 @@ static void add_figures(const struct flame_drawing *d, const struct flame_box *b
     text_add(out, box->depth == 1 ? " without a sample" : " in itself");
 }
 
-/* What the browser shows of a frame under the pointer; the script searches its first two lines. */
+/* The text that the browser shows for a frame under the pointer; the script searches its first two
+ * lines. */
 static void add_details(struct flame_drawing *d, const struct flame_box *box,
                         const struct caption *c)
 {

@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "summary/process_name.h"
 
-/* What the page opens, by trial in Chromium with speedscope 1.25: 1000 profiles of 200 samples take
- * 7 s. */
+/* The limit of the page, by trial in Chromium with speedscope 1.25: 1000 profiles of 200 samples
+ * take 7 s. */
 enum { MAX_PROFILES = 250 };
 
 static void add_profile(struct profile_plan *plan, struct file_profile profile)

@@ -14,7 +14,7 @@
 #include "exporter/wallspy_block.h"
 #include "summary/thread_summary.h"
 
-/* What the page opens, by trial in Chromium with speedscope 1.25: 2000 frames pass and 3000
+/* The limits of the page, by trial in Chromium with speedscope 1.25: 2000 frames pass and 3000
  * overflow its stack; 1.1 M nodes (each sample adds those it does not share with the one before)
  * take 1.6 s and 0.7 GB. */
 enum {

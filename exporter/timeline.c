@@ -44,7 +44,7 @@ static void add_whole_axis(struct timeline *l, const struct paths *paths,
     add(l, 0, end_ns - at_ns);
 }
 
-/* What the kernel counted in a state in which no sample found the thread. */
+/* The kernel's count of a state in which no sample found the thread. */
 static void add_not_sampled(struct timeline *l, const struct paths *paths,
                             const struct profile_thread *t, enum weight weight)
 {

@@ -121,7 +121,7 @@ static void write_children(struct json *j, const struct profile *p,
     json_end_array(j);
 }
 
-/* Who it is among the others. */
+/* Its parent and its rank. */
 static void write_kin(struct json *j, const struct profile *p, const struct process_row *row)
 {
     const struct profile_process *process = profile_see_process(p, row->id);
@@ -133,7 +133,7 @@ static void write_kin(struct json *j, const struct profile *p, const struct proc
         json_int_field(j, "rank", strtol(rank, NULL, 10));
 }
 
-/* What its threads did together. */
+/* The sums over its threads. */
 static void write_totals(struct json *j, const struct process_row *row)
 {
     json_int_field(j, "threads_sampled", (int64_t)row->n_threads);
