@@ -13,7 +13,7 @@
 #include "symbolizer/debuginfod.h"
 
 enum { MAX_ROOTS = 2 };
-/* Of a debug file that is told by its checksum alone: some seconds. */
+/* The largest debug file whose checksum is computed, which takes some seconds. */
 static const size_t MAX_CRC_BYTES = (size_t)8 << 30;
 
 static const char debug_dir[] = "/usr/lib/debug";
@@ -25,7 +25,7 @@ struct debug_search {
     struct debuginfod *debuginfod; /* NULL: not wanted */
 };
 
-/* What a debug file must agree with. */
+/* The marks that a debug file must agree with. */
 struct debug_wanted {
     const struct build_id *id; /* NULL: by CRC */
     uint32_t crc;

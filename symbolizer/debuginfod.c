@@ -48,8 +48,8 @@ static bool load_all(struct debuginfod *d)
     return d->client != NULL;
 }
 
-/* Another value than 0 ends the download.  It is told no more than the client, so the way to us is
- * looked up again. */
+/* Another value than 0 ends the download.  It gets the client alone, so it looks up the way to us
+ * again. */
 static int on_progress(void *client, long a, long b)
 {
     (void)a;

@@ -1,8 +1,8 @@
-/* The work is libiberty's: it makes a tree of a C++ name, from which we take parameters and return
- * types before it is printed.  That is exact where cutting the printed text would have to guess
- * (operator(), function types among template arguments, conversion operators).
- * libiberty bounds its depth; its output may grow exponentially with the name (substitutions), so
- * printing is left by longjmp once enough was printed, and while the printer holds no memory. */
+/* libiberty does the work: it makes a tree of a C++ name, from which we take parameters and return
+ * types before it is printed.  The tree is exact, where a cut of the printed text would have to
+ * guess (operator(), function types among template arguments, conversion operators). libiberty
+ * bounds its depth; its output may grow exponentially with the name (substitutions), so printing is
+ * left by longjmp once enough was printed, and while the printer holds no memory. */
 #include "symbolizer/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -38,7 +38,7 @@ static void collect(const char *s, size_t len, void *opaque)
 }
 
 /* Is TAGGED's tag worth showing?  Those of numba (a version and a hash of its options) and of
- * libc++ (its version) tell builds apart, not functions. */
+ * libc++ (its version) distinguish builds, not functions. */
 static bool tag_says_something(const struct demangle_component *tagged)
 {
     static const char cxx11[] = "cxx11";

@@ -202,8 +202,8 @@ static int scopes_of(struct die_names *names, Dwarf_Die *die, Dwarf_Die ret[MAX_
 
 static void add_function(struct die_names *n, Dwarf_Die *die, int depth, struct text *out);
 
-/* What is around DIE: namespaces and classes; or the function it is local to, and classes therein.
- */
+/* The scopes around DIE: namespaces and classes; or the function it is local to, and classes
+ * therein. */
 static void add_scopes(struct die_names *names, Dwarf_Die *die, const char *member, int depth,
                        struct text *out)
 {

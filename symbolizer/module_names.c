@@ -59,8 +59,8 @@ static bool debug_info_open(struct debug_info *ret, struct elf_file *file)
     return ret->dwarf != NULL;
 }
 
-/* Opens the file that INFO, the DWARF of FILE, shares with others (dwz).  False: it cannot be
- * had.  Then libdw must not look for it: libdw would take whatever lies at the path. */
+/* Opens the file that INFO, the DWARF of FILE, shares with others (dwz).  False: there is none.
+ * Then libdw must not look for it: libdw would take any file at the path. */
 static bool take_alt(struct module_names *m, struct elf_file *file, struct debug_search *search)
 {
     const char *name;

@@ -138,7 +138,8 @@ static const char *parse_hex(const char *s, const char *end, uint64_t *ret)
     return s && s < end && *s == ' ' ? s + 1 : NULL;
 }
 
-/* The line [S, END), which lies at OFFSET of the file.  What is no line of a map is left out. */
+/* The line [S, END), which lies at OFFSET of the file.  Other text than a line of a map is left
+ * out. */
 static void parse_line(const char *s, const char *end, uint64_t offset, struct name_list *ret)
 {
     struct named item;

@@ -54,7 +54,7 @@ static bool slot_of(const uint8_t *stub, size_t len, uint64_t addr, uint64_t *re
     return false;
 }
 
-/* What to do with a stub. */
+/* The callback for each stub. */
 struct visit {
     void (*fn)(void *ctx, uint64_t start, uint64_t len, const char *name);
     void *ctx;

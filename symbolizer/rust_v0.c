@@ -12,7 +12,7 @@ enum {
     MAX_BOUND = 1000, /* lifetimes of one binder */
 };
 
-/* What back references refer to. */
+/* The kinds of things that back references repeat. */
 enum rust_kind { PATH = 1, TYPE = 2, CONSTANT = 4 };
 
 struct reader {

@@ -263,7 +263,7 @@ static void find_owners(struct symbolizer *const *all, size_t n, struct map *own
         }
 }
 
-/* What is to be named, by place, each frame once. */
+/* The frames to name, by place, each once. */
 static struct wanted_list want_all(struct symbolizer *const *all, size_t n)
 {
     struct wanted_list list = {0};

@@ -93,7 +93,7 @@ static bool is_mangled(const char *name)
     return str_starts(name, "_Z") || str_starts(name, "_R");
 }
 
-/* What users call comes first: exported names before local ones, `write` before `__write` (in libc
+/* Names that users call come first: exported before local ones, `write` before `__write` (in libc
  * the former is weak, so the number of underscores weighs more than weakness). */
 static uint32_t rank_of(uint8_t info, const char *name)
 {
