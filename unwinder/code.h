@@ -1,4 +1,4 @@
-/* The target's machine code, as its ELF files have it: what a return address follows. */
+/* The target's machine code, as its ELF files have it: the call before a return address. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,8 +28,8 @@ enum call_target_check {
     CALL_UNKNOWN,   /* an indirect call */
 };
 /* Does the call before RETURN_ADDR lead to FUNCTION: directly, through the PLT or a GOT slot, or
- * through a direct tail jump?  A slot is told by the name in its relocation, because its value
- * is not recorded. */
+ * through a direct tail jump?  The name in a slot's relocation says where it leads, because its
+ * value is not recorded. */
 enum call_target_check code_check_call_target(struct modules *modules, uint64_t return_addr,
                                               uint64_t function);
 
@@ -38,8 +38,8 @@ enum callee {
     CALLEE_ANY,  /* an indirect call */
     CALLEE_AT,   /* the function at an address that is known */
 };
-/* What the call before RETURN_ADDR leads to, as far as that concerns code in the module at NEAR,
- * or code in no module.  RET is written for CALLEE_AT. */
+/* The destination of the call before RETURN_ADDR, as far as that is code in the module at NEAR, or
+ * code in no module.  RET is written for CALLEE_AT. */
 enum callee code_callee(struct modules *modules, uint64_t return_addr, uint64_t near,
                         uint64_t *ret);
 /* Does the function at TARGET jump out of itself, or to an address that is not known?  BYTES is

@@ -10,7 +10,7 @@
 struct stack_cache;
 struct stack_cache *stack_cache_new(void);
 struct stack_cache *stack_cache_free(struct stack_cache *c); /* NULL is fine; returns NULL */
-/* Forgets all stacks, because the code, or what is known of it, may have changed. */
+/* Forgets all stacks, because the code, or the facts about it, may have changed. */
 void stack_cache_forget(struct stack_cache *c);
 /* An unwind of S begins. */
 void stack_cache_begin(struct stack_cache *c, const struct snapshot *s);

@@ -1,5 +1,5 @@
-/* The memory that one unwind may read: the snapshot's stack bytes, directly, and whatever else
- * was recorded.  Counts how much of the stack was used. */
+/* The memory that one unwind may read: the snapshot's stack bytes, directly, and all other recorded
+ * memory.  Counts how much of the stack was used. */
 #pragma once
 
 #include <stdbool.h>

@@ -14,7 +14,7 @@
 
 enum { UNWIND_MAX_FRAMES = 16384 };
 
-/* How a frame was found.  What lies outside a guessed one follows from it by exact rules. */
+/* How a frame was found.  The frames outside a guessed one follow from it by exact rules. */
 enum frame_trust {
     FRAME_EXACT,
     /* By an rbp that the prologue gives and the call's target confirms; or, without CFI, by the
@@ -28,7 +28,7 @@ struct native_frame {
     uint64_t pc;
     uint64_t sp,
         cfa; /* the frame's bytes are [sp, cfa); cfa 0: unknown (outermost reached by failure) */
-    struct regs regs;  /* as the frame sees them: callee-saved ones that are known, sp, pc */
+    struct regs regs;  /* the frame's registers: callee-saved ones that are known, sp, pc */
     uint64_t function; /* start of its FDE; 0: no CFI */
     uint64_t entry;    /* without CFI: its start, by symbols or the call; 0: unknown */
     uint64_t begin;    /* if FUNCTION is unknown: where it seems to begin, to name it by; or 0 */
@@ -62,17 +62,17 @@ struct unwind_counters {
     uint64_t stacks, frames, rule_hits, rule_misses, rules_shared, fallbacks, guessed, recovered;
     uint64_t joined;      /* frames that were as in the thread's last stack, and not walked again */
     uint64_t resumed;     /* stacks that went on from a known frame */
-    uint64_t other_stack; /* ended at what a signal interrupted on a stack that was not copied */
+    uint64_t other_stack; /* ended at a signal on a stack that was not copied */
     uint64_t ends[UNWIND_END_COUNT];
 };
 
 struct unwinder;
 struct unwinder *unwinder_new(struct modules *modules); /* borrows */
-/* To be called after each modules_refresh() that changed the maps.  Drops the rules of code that
- * went away. */
+/* Call it after each modules_refresh() that changed the maps.  Drops the rules of code that went
+ * away. */
 void unwinder_maps_changed(struct unwinder *u);
-/* To be called when the maps were read again and had not changed.  Addresses in no mapping still
- * are in none. */
+/* Call it when the maps were read again and had not changed.  Addresses in no mapping still are in
+ * none. */
 void unwinder_maps_same(struct unwinder *u);
 /* Unwinds S into OUT.  Never fails: OUT->end says how far it came.  The target may be running or
  * dead. */

@@ -1,6 +1,7 @@
 /* The walk from frame to frame, shared by its parts: walk.c (rules), recover_fp.c (rbp of a capture
- * without a stop), no_cfi.c (what code itself says), stack_scan.c (where it says nothing).  They
- * call each other: a caller that may be wrong is tried by walking on from it (walk_try()). */
+ * without a stop), no_cfi.c (the instructions of code without CFI), stack_scan.c (where these say
+ * nothing).  They call each other: a caller that may be wrong is tried by walking on from it
+ * (walk_try()). */
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +28,7 @@ struct walk {
     unsigned nesting;       /* how many trials this is in, one within the other */
     unsigned trials;        /* how many this stack has had */
     size_t trial_frames;    /* frames that trials of this stack have made */
-    size_t work;            /* what this stack has cost, in words that guesses looked at */
+    size_t work;            /* the cost of this stack so far, in words that guesses looked at */
     unsigned by_expression; /* frames whose rule has expressions */
     bool trial_failed;      /* so that words were read that no frame of OUT needs */
     bool at_root;           /* the end was a frame whose return address is undefined */
