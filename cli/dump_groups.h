@@ -16,9 +16,9 @@ struct dump_groups { /* zero-initialise */
     size_t n, capacity;
     struct source_lines sources;
 };
-/* Those of D, in the order in which they are to be shown: who waits in a circle or for a lock that
- * nobody holds, who waits behind a circle, who runs and the main threads (of many processes what
- * the fewest do first), the others, idle pools. */
+/* The groups of D, in the order of the output: threads that wait in a circle or for a lock that
+ * nobody holds, those that wait behind a circle, running and main threads (of many processes the
+ * rarest first), the others, idle pools. */
 void dump_groups_find(struct dump *d, const struct dump_style *style, struct dump_groups *ret);
 /* Appends the group's first lines: "28099 commit      waits for …", and which threads it has. */
 void dump_groups_add_head(const struct dump *d, const struct dump_group *g,

@@ -1,5 +1,5 @@
-/* How long a dump looked, and who ran meanwhile.  A capture makes the thread run: the look begins
- * once all have been let go, and are where they were. */
+/* How long a dump looked, and which threads ran meanwhile.  A capture makes the thread run: the
+ * look begins once all have been let go, and are where they were. */
 #pragma once
 
 #include "cli/dumped.h"

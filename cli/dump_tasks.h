@@ -8,8 +8,8 @@ void dump_tasks_read(struct dump *d, const struct process_set *processes);
 /* Finds the threads that run their event loops.  D has all threads, in their order. */
 void dump_tasks_link(struct dump *d);
 void dump_tasks_release(struct dump *d);
-/* Appends the tasks of the threads of G: "  1,203 asyncio tasks" and what they do. */
+/* Appends the tasks of the threads of G: "  1,203 asyncio tasks" and their lines. */
 void dump_tasks_add(struct dump *d, const struct dump_group *g, const struct dump_style *style,
                     struct text *out);
-/* The same of those whose event loop no thread runs; then what could not be read. */
+/* The same of those whose event loop no thread runs; then the tasks that could not be read. */
 void dump_tasks_add_rest(struct dump *d, const struct dump_style *style, struct text *out);

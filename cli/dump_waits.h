@@ -1,4 +1,4 @@
-/* Who waits for whom in a dump, and whether those who wait in a circle do so for ever. */
+/* The other sides of the waits in a dump, and whether a circle of them lasts for ever. */
 #pragma once
 
 #include "cli/dumped.h"
@@ -8,12 +8,12 @@
  * deadlock is one of which no wait has a time-out, none was given up, and no thread has run.  No
  * thread may be held. */
 void dump_waits_find(struct dump *d);
-/* What is wrong, a line for each thread in a circle of waits and behind it, and for each that waits
- * for a lock that nobody can give up.  Each begins with two spaces and ends in a line end; no width
- * is kept. */
+/* Appends the faults, a line for each thread in a circle of waits and behind it, and for each that
+ * waits for a lock that nobody can give up.  Each begins with two spaces and ends in a line end; no
+ * width is kept. */
 void dump_waits_print(const struct dump *d, struct text *out);
-/* Appends "waits for a mutex (0x55f2…140), held by 13 b" if T waits for somebody or something that
- * can be named.  Not NUMBERED: without address and tids. */
+/* Appends "waits for a mutex (0x55f2…140), held by 13 b" if the other side of T's wait has a name.
+ * Not NUMBERED: without address and tids. */
 void dump_waits_add(const struct dump *d, const struct dumped *t, bool numbered, struct text *out);
-/* The kind of what T waits for, as dump --json has it; NULL: unknown. */
+/* The kind of T's wait, as dump --json has it; NULL: unknown. */
 const char *dump_waits_kind(const struct dumped *t);

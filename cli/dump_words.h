@@ -1,4 +1,4 @@
-/* What a dump says of a thread, in words, and of its stack, as lines. */
+/* A thread of a dump in words, and its stack as lines. */
 #pragma once
 
 #include "cli/dumped.h"
@@ -11,7 +11,7 @@ void dump_words_state(const struct dump *d, const struct dumped *t, const struct
                       bool numbered, struct text *out);
 /* Appends "0.5 s", not more than NS. */
 void dump_words_time(int64_t ns, struct text *out);
-/* Appends what one does as what several do: "wait" of "waits", "are stopped" of "is stopped". */
+/* Turns a verb from one thread to several: "wait" of "waits", "are stopped" of "is stopped". */
 void dump_words_plural(const char *state, struct text *out);
 /* Appends ", load_batch train.py:5": the innermost function of the user's own that T is in, or of a
  * library; nothing if it is in neither.  Not LINED: without the line. */

@@ -1,4 +1,4 @@
-/* What a dump found of each thread, for the text and for JSON. */
+/* The threads of a dump as data, for the text and for JSON. */
 #pragma once
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct dumped {
     int64_t syscall; /* −1: off the CPU outside a system call; −2: not in the kernel */
     uint64_t args[6];
     uint64_t runs;    /* its run count when captured; 0: unknown, or it has run for that */
-    char object[256]; /* what a file descriptor in args[0] is; "" */
+    char object[256]; /* the link of a file descriptor in args[0]; "" */
     char wchan[64];   /* "": not known */
     struct py_gil_state gil;
     uint64_t python_threads[SNAPSHOT_HOOK_WORDS]; /* its thread states; 0: no more */

@@ -1,4 +1,4 @@
-/* What wallspy exits with.  Launched commands pass on their own status, 128 + signal. */
+/* wallspy's exit codes.  A launched command's own status is passed on, 128 + signal. */
 #pragma once
 
 #include "target/attach_check.h"

@@ -1,5 +1,5 @@
-/* What users read of the processes that --subprocesses records: whom their launcher waits for, and
- * who is left when it has ended. */
+/* Messages about the processes that --subprocesses records: the children that a launcher waits for,
+ * and those that are left when it has ended. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Messages for a user who gave something else than a process or a program. */
+/* Messages for a user who named neither a process nor a program. */
 #pragma once
 
 #include <stdbool.h>

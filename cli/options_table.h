@@ -10,7 +10,7 @@ enum {
     FOR_STANDBY = 1 << COMMAND_STANDBY
 };
 
-/* What the words of a value name; shells complete them. */
+/* The kind of a value's words; shells complete them. */
 enum option_value { VALUE_TEXT, VALUE_PIDS, VALUE_FILE, VALUE_FORMAT };
 
 struct option_row {

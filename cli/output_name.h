@@ -1,4 +1,4 @@
-/* The names of output files: from what -o says to a path.  Pure. */
+/* The names of output files: from -o's value to a path.  Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* What will be written where, checked before anything is attached to. */
+/* The place and format of an output file, checked before wallspy attaches to anything. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include "exporter/exporter.h"
 
 struct output_target {
-    char *path;     /* no symbolic link, but for what is written in place */
+    char *path;     /* no symbolic link, unless it is written in place */
     int descriptor; /* of ours that PATH names ("-": stdout): written to as it is.  -1: none */
     const struct exporter *exporter;
     bool gzip;     /* the name ends in ".gz" */

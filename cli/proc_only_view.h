@@ -1,4 +1,4 @@
-/* What /proc shows of a process that may not be attached to: where its threads' time goes, without
+/* A view from /proc of a process that may not be attached to: where its threads' time goes, without
  * their stacks. */
 #pragma once
 

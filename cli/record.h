@@ -1,4 +1,4 @@
-/* `wallspy record`: attach or launch, sample, write, and say what was found. */
+/* `wallspy record`: attach or launch, sample, write, and print the answer. */
 #pragma once
 
 #include "cli/options.h"

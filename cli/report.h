@@ -1,4 +1,4 @@
-/* What a recording says on the terminal: first lines, progress, the closing table. */
+/* A recording on the terminal: first lines, progress, the closing table. */
 #pragma once
 
 #include "summary/view.h"
@@ -15,7 +15,7 @@ bool report_naming(void *percent_told, double share);
 /* The closing table. */
 /* RULES: also the figures of each rule, whether it applies or not. */
 void report_answer(struct recording *r, const struct view_options *view, bool verbose);
-/* The tree of several processes with what each did, for -v. */
+/* The tree of several processes with the times of each, for -v. */
 void report_processes(const struct profile *p, const struct view_options *options);
 /* All texts and numbers, for --stats. */
 void report_stats(const struct profile *p);

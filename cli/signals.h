@@ -1,13 +1,13 @@
 /* Signals to wallspy itself.
  *
  * Without a running command INT, TERM and HUP (and QUIT, if there was one) ask to stop.  The second
- * of them asks to discard what is being written; the third has its default action, which ends
- * wallspy where something hangs.  While a command runs, sent signals go on to it; the terminal's
- * reach it by themselves, and the terminal's second Ctrl-C asks to stop sampling.  timeout(1) sends
- * its signal twice: a repetition before the first one was handled does not count.  A signal that
- * was ignored when wallspy started stays ignored (nohup), except for INT of an attached recording:
- * shells let background commands of scripts ignore INT.  The thread that calls signals_open()
- * handles them; others block them. */
+ * of them asks to discard the file that is being written; the third has its default action, which
+ * ends wallspy where something hangs.  While a command runs, sent signals go on to it; the
+ * terminal's reach it by themselves, and the terminal's second Ctrl-C asks to stop sampling.
+ * timeout(1) sends its signal twice: a repetition before the first one was handled does not count.
+ * A signal that was ignored when wallspy started stays ignored (nohup), except for INT of an
+ * attached recording: shells let background commands of scripts ignore INT.  The thread that calls
+ * signals_open() handles them; others block them. */
 #pragma once
 
 #include <signal.h>
@@ -22,8 +22,8 @@ void signals_open(bool launched);
 /* From now on INT, TERM and HUP end wallspy, if signals_open() handled them. */
 void signals_end_at_once(void);
 
-/* From now on a pipe that nobody reads any more ends wallspy without a word (`wallspy dump -p PID |
- * head`), unless SIGPIPE was ignored when wallspy started. */
+/* From now on a pipe without a reader ends wallspy without a word (`wallspy dump -p PID | head`),
+ * unless SIGPIPE was ignored when wallspy started. */
 void signals_let_broken_pipe_end(void);
 
 /* Around the start of the command: blocks them all, so that it does not run our handlers before its
@@ -34,7 +34,7 @@ void signals_restore(const sigset_t *old);
  * must not stop wallspy while it holds a thread of the target.  To be called after the start of the
  * command, because Ctrl-Z may stop that. */
 void signals_block_terminal_stop(void);
-/* Undoes it: no thread is held any more. */
+/* Undoes it, once no thread is held. */
 void signals_let_terminal_stop(void);
 /* Has the terminal asked to stop the job (Ctrl-Z) since the last call? */
 bool signals_take_terminal_stop(void);
@@ -57,5 +57,5 @@ void signals_handle_here(void);
  * a signal after that is a second request. */
 void signals_hear_stop(void);
 bool signals_stop_wanted(void);    /* end sampling and write */
-bool signals_discard_wanted(void); /* asked again: drop what is being written */
+bool signals_discard_wanted(void); /* asked again: drop the file that is being written */
 bool signals_take_snapshot(void);  /* USR1 came since the last call, not for a command */

@@ -1,4 +1,4 @@
-/* Finds the processes to sample from the numbers that the user gave, or why they cannot be. */
+/* Finds the processes to sample from the numbers that the user gave, or the reason why not. */
 #pragma once
 
 #include <stdbool.h>

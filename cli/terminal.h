@@ -1,8 +1,7 @@
-/* What the user reads on stderr: every message of wallspy goes through here.  Messages begin with
- * "wallspy: " and are wrapped at 79 columns.  What a terminal would obey is replaced
- * (text_add_tame()), but line ends are kept: the caller tames names of the target, which may hold
- * some.
- * May be called from any thread. */
+/* stderr: every message of wallspy goes through here.  Messages begin with "wallspy: " and are
+ * wrapped at 79 columns.  Control characters are replaced (text_add_tame()), but line ends are
+ * kept: the caller tames names of the target, which may hold some.  May be called from any
+ * thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +14,7 @@ enum { TERMINAL_TEXT_WIDTH = 79 };
  * QUIET: information, blocks and progress are dropped; warnings and errors are not. */
 void terminal_open(enum color_when color, bool quiet);
 
-/* A command that was launched writes to the same terminal: no line is drawn over what it says. */
+/* A command that was launched writes to the same terminal: no line is drawn over its output. */
 void terminal_share(void);
 /* Whether a line can be written over: a terminal, not TERM=dumb, not quiet. */
 bool terminal_is_live(void);

@@ -1,4 +1,4 @@
-/* Whether --thread fits any thread, asked before a recording starts. */
+/* Checks before a recording starts whether --thread fits any thread. */
 #pragma once
 
 #include <stddef.h>

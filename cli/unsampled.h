@@ -21,9 +21,9 @@ struct unsampled {
 
 /* PIDS is borrowed. */
 void unsampled_begin(struct unsampled *u, const pid_t *pids, size_t n);
-/* During the recording: tells, once, of the children of a process that only waits.  To be called
+/* During the recording: names, once, the children of a process that only waits.  To be called
  * often: it looks now and then, for a hundredth of the time. */
 void unsampled_look(struct unsampled *u);
-/* At the end: tells of all children that are not sampled, unless the user has read of as many. */
+/* At the end: names all children that are not sampled, unless the user has read of as many. */
 void unsampled_report(struct unsampled *u, const struct profile *p);
 void unsampled_release(struct unsampled *u);

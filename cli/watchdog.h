@@ -17,7 +17,7 @@ struct sampler;
 /* Starts a thread that looks, until watchdog_end(), whether wallspy waits for files, and says
  * so. */
 void watchdog_start(void);
-/* The same for the holds of S.  COMMAND: what was launched, whose status counts; 0: none.
+/* The same for the holds of S.  COMMAND: the launched command, whose status counts; 0: none.
  * STRICT: as --strict. */
 void watchdog_watch(struct sampler *s, pid_t command, bool strict);
 void watchdog_end(void);
