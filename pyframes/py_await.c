@@ -164,7 +164,7 @@ const char *py_type_name(const struct py_awaits *w, uint64_t object, char ret[PY
 
 /* ---- a coroutine ---- */
 
-/* What the frame at FRAME awaits, which is on top of its stack, or next to it; 0: nothing. */
+/* The object that the frame at FRAME awaits, on top of its stack or next to it; 0: none. */
 static uint64_t awaited_by(const struct py_awaits *w, uint64_t frame)
 {
     const struct py_layout *l = &w->rt->layout;
@@ -312,7 +312,7 @@ static bool is_same(const struct py_await *a, const struct py_await *b)
     return true;
 }
 
-/* What two readings one after the other have in common was so between them. */
+/* The part that two readings one after the other have in common was true between them. */
 int py_await_read(struct py_awaits *w, uint64_t task, struct py_await *ret)
 {
     struct py_await *again = xmalloc(sizeof *again);

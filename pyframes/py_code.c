@@ -425,9 +425,9 @@ static bool is_inside(const struct py_codes *c, const struct code *code, int32_t
            py_code_key_units(&c->rt->layout, &code->key) > (uint32_t)lasti / CODE_UNIT_BYTES;
 }
 
-/* py_code_lasti() from what is known already.  A copy stays where it is until no thread has its
- * number any more and the garbage collector frees it (_Py_ClearUnusedTLBC): a frame whose
- * instruction is not in the known copy has a newer one. */
+/* py_code_lasti() from the known copy.  A copy stays where it is until no thread has its number and
+ * the garbage collector frees it (_Py_ClearUnusedTLBC): a frame whose instruction is not in the
+ * known copy has a newer one. */
 static int32_t lasti_of(struct py_codes *c, struct code *code, const struct py_frame *f)
 {
     uint64_t start;

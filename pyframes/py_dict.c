@@ -149,7 +149,7 @@ static int read_instance(const struct py_layout *l, struct mem *mem, uint64_t ad
     return 0;
 }
 
-/* What stands before the object.  3.11: a pointer to values and one to a dict, one of them NULL.
+/* The words before the object.  3.11: a pointer to values and one to a dict, one of them NULL.
  * 3.12: one pointer to either; that to values is one less, so odd.  3.13: a pointer to a dict; if
  * it is NULL the values are behind the object. */
 static int find_managed(const struct py_layout *l, struct mem *mem, const struct instance *o,

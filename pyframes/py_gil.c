@@ -11,8 +11,8 @@ struct gil {
     uint64_t holder;       /* thread state; 0: nobody */
 };
 
-/* 3.6: separate variables.  A thread state becomes the current one right after it took the GIL, and
- * no longer is right before it gives it back. */
+/* 3.6: separate variables.  A thread state becomes the current one right after it takes the GIL,
+ * and ends to be it right before it gives the GIL back. */
 static struct gil read_variables(const struct py_runtime *rt, struct mem *mem)
 {
     struct gil ret = {.start = rt->gil_start, .bytes = rt->gil_bytes};

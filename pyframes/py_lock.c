@@ -11,7 +11,7 @@
 
 enum {
     MAX_SLOTS = 64,    /* of a value stack that are looked at */
-    MAX_STATES = 256,  /* threads; of more nobody is told */
+    MAX_STATES = 256,  /* threads; with more there is no holder */
     MAX_FRAMES = 4000, /* of all threads together: some 4 ms */
     MAX_TABLE_BYTES = 4096,
     MAX_NAMES = 256,
@@ -215,7 +215,7 @@ out:
 }
 
 /* Finds the innermost frame of STATE that is within `with lock:`; *RET_AT STACK->n: none.  False:
- * its frames cannot be told just now. */
+ * its frames cannot be read just now. */
 static bool find_within(const struct py_runtime *rt, struct mem *live, uint64_t state,
                         uint64_t lock, struct py_stack *stack, size_t *ret_at)
 {

@@ -253,7 +253,7 @@ bool py_match_was_left(const struct py_merger *m, const struct py_stack *py,
 
 /* ---- thread states that another thread runs ---- */
 
-/* What tells whether this thread runs a thread state: sets of thread states, a bit for each. */
+/* The evidence whether this thread runs a thread state: sets of thread states, a bit for each. */
 struct votes {
     const struct py_merger *m;
     const struct py_stack *py;

@@ -199,7 +199,7 @@ static size_t read_heads(const struct py_states *s, struct mem *live, struct hea
     return n;
 }
 
-/* What is now where a head's words were. */
+/* The words that are now in the place of a head's. */
 struct head_now {
     uint64_t next; /* of the list of interpreters */
     uint64_t state;

@@ -15,7 +15,7 @@ struct py_tasks {
     uint32_t running;                            /* in the thread state */
 };
 
-/* What a thread runs. */
+/* The task that a thread runs. */
 struct running_task {
     uint64_t name; /* a str, or the int N of one called Task-N */
     bool is_number;

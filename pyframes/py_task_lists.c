@@ -89,8 +89,8 @@ static uint64_t data_of(const struct py_layout *l, struct mem *live, uint64_t ad
     return data;
 }
 
-/* What the weak references in SLOTS, N pairs of key and hash, refer to.  Of deleted entries the
- * key is an object of another type. */
+/* The objects of the weak references in SLOTS, N pairs of key and hash.  Of deleted entries the key
+ * is an object of another type. */
 static void add_referents(const struct py_layout *l, struct mem *live, const uint64_t *slots,
                           size_t n, uint64_t *tasks, size_t *n_tasks, bool *ret_more)
 {
