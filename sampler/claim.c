@@ -176,7 +176,7 @@ static enum thread_state running_or_waited(const struct thread *t, const struct 
     return waited || syscall_mostly_sleeps(snapshot->syscall) ? THREAD_RUNNABLE : THREAD_RUNNING;
 }
 
-/* What T did for most of the several ticks since the request.  If it neither ran nor waited for a
+/* T's state for most of the several ticks since the request.  If it neither ran nor waited for a
  * CPU, it was in an uninterruptible wait. */
 static enum thread_state state_while_asked(const struct thread *t, const struct snapshot *snapshot,
                                            const struct schedstat *now)

@@ -44,7 +44,7 @@ int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct er
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0)
         return err_set(err, -errno, "cannot start %s: %s", argv[0], strerror(errno));
-    /* wallspy's parent (cron, some supervisors) may ignore it: no child's status would be had. */
+    /* wallspy's parent (cron, some supervisors) may ignore it, and then children have no status. */
     struct sigaction tell = {.sa_handler = SIG_DFL};
     struct sigaction before;
     sigemptyset(&tell.sa_mask);

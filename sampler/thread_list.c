@@ -217,7 +217,7 @@ void thread_list_read(struct sampler *s, struct process *p, bool gone)
 }
 
 /* P runs another program.  Its threads are gone but the one that called execve, which has the tid
- * of the process now, whichever it had.  No earlier request to stop is good any more. */
+ * of the process now, whichever it had.  No earlier request to stop counts. */
 static void handle_exec(struct sampler *s, struct process *p)
 {
     atomic_store_explicit(&p->hook, NULL, memory_order_release);

@@ -1,5 +1,5 @@
-/* What a tick does with each thread (docs/sampling.md).  A thread that has not run is repeated, a
- * thread off the CPU is read without a stop, a thread that runs is asked to stop. */
+/* A tick's work on each thread (docs/sampling.md).  A thread that has not run is repeated, a thread
+ * off the CPU is read without a stop, a thread that runs is asked to stop. */
 #include <errno.h>
 #include <string.h>
 
@@ -169,7 +169,7 @@ static bool freeze_blocked(struct sampler *s, struct thread *t, const struct sys
     return true;
 }
 
-/* T may not be read any more: PR_SET_DUMPABLE was cleared, or its user changed. */
+/* T may no longer be read: PR_SET_DUMPABLE was cleared, or its user changed. */
 static void visit_hidden(struct sampler *s, struct thread *t, int64_t now_ns)
 {
     counters_add(&s->counters, COUNT_REFUSED, 1);

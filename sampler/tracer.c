@@ -387,7 +387,7 @@ bool tracer_poll(struct tracer *t, pid_t tid, int64_t ns)
 bool tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd)
 {
     struct pollfd wake = {.fd = wake_fd, .events = POLLIN};
-    /* What is there to reap is reaped now: its signal need not break the sleep. */
+    /* Reaps first, so that no signal of an earlier stop breaks the sleep. */
     (void)sigtimedwait(&t->child, NULL, &(struct timespec){0});
     tracer_reap(t);
     for (;;) {
@@ -411,7 +411,7 @@ void tracer_forget(struct tracer *t, pid_t tid)
     struct request *request = find(t, tid);
     if (request)
         forget(t, request);
-    /* What has its tid now may be attached all the same. */
+    /* Another thread with its tid may be attached all the same. */
     (void)ptrace(PTRACE_INTERRUPT, tid, 0L, 0L);
 }
 
