@@ -22,7 +22,7 @@ static bool has_other_side(int64_t number)
     }
 }
 
-/* What M's descriptor led to when its stack was read. */
+/* The file of M's descriptor when its stack was read. */
 static void read_link(const struct sample_message *m, struct blocked_call *ret)
 {
     struct text link = {0};

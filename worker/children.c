@@ -8,7 +8,7 @@
 #include "base/minmax.h"
 
 enum {
-    MAX_SEEN = 1 << 16, /* children that are told apart */
+    MAX_SEEN = 1 << 16, /* children with an entry each */
     MAX_DEPTH = 32,     /* of a tree of processes */
 };
 

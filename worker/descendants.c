@@ -99,7 +99,7 @@ static pid_t read_last_pid(const struct descendants *d)
     return len > 0 ? descendants_parse_last_pid(text, (size_t)len) : 0;
 }
 
-/* ---- who is known ---- */
+/* ---- known processes ---- */
 
 static bool read_stat(pid_t pid, struct task_stat *ret)
 {

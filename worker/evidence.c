@@ -28,7 +28,7 @@ enum {
     LIST_EVERY_NS = 1500 * NS_PER_MS, /* a command that was just launched has no children yet */
 };
 
-/* One process; where nothing can be read any more the last that could be stays. */
+/* One process.  The last values stay where no new ones can be read. */
 struct witness {
     struct target_process *process;
     int64_t first_ns, last_ns;
@@ -88,7 +88,7 @@ static bool read_stat(struct witness *w)
     return true;
 }
 
-/* A zombie's group and CPUs are not told any more. */
+/* The kernel does not show a zombie's group and CPUs. */
 static bool has_ended(const struct witness *w)
 {
     return w->last.state == 'Z' || w->last.state == 'X';
@@ -204,7 +204,7 @@ void evidence_look(struct evidence *e)
     duty_cycle_end(&e->looking, SHARE, NS_PER_S);
 }
 
-/* ---- what the profile is told ---- */
+/* ---- into the profile ---- */
 
 static uint64_t since(uint64_t before, uint64_t now)
 {

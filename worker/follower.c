@@ -69,7 +69,7 @@ static bool has_ended(const struct attach_check *c)
             (proc_status(c->pid, 0, &status) < 0 || status.state == 'Z' || status.state == 'X'));
 }
 
-/* What becomes of FOUND. */
+/* Adds FOUND; returns the metric that counts the result. */
 static enum metric try_to_add(struct follower *f, const struct descendant *found)
 {
     struct attach_check c;

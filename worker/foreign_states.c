@@ -34,9 +34,9 @@ static bool has(const struct py_stack *python, uint64_t state)
     return i < python->n_states;
 }
 
-/* Are the frames of the state tried last, the Kth, those of activations that had none?  That fewer
- * have none is not enough: where the thread has no frames of its own, none is looked for any
- * more. */
+/* Are the frames of the state tried last, the Kth, those of activations that had none?  A lower
+ * number of activations without frames is no proof: in a thread without frames of its own nobody
+ * looks for them. */
 static bool fits(const struct merged_stack *merged, size_t unmatched, size_t k)
 {
     return merged->unmatched < unmatched && !(merged->elsewhere >> k & 1) &&

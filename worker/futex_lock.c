@@ -123,7 +123,7 @@ static struct futex_lock decode_rwlock_at(const struct futex_call *c, uint64_t a
     return found(c, THING_RWLOCK, addr, writer);
 }
 
-/* The word is one of two of the lock; of two readings that fit none is told. */
+/* The word is one of two of the lock.  If both readings fit there is no answer. */
 static struct futex_lock decode_rwlock(const struct futex_call *c)
 {
     if (c->op != FUTEX_WAIT_BITSET || (c->val != RWLOCK_PHASE_IS_READ && c->val != RWLOCK_WAITED) ||
@@ -137,9 +137,9 @@ static struct futex_lock decode_rwlock(const struct futex_call *c)
     return phase.thing ? phase : writers;
 }
 
-/* The kernel sets a thread's tid to 0 when it ends, and wakes who waits for that.  In a small pid
- * namespace the words of locks are tids, too: behind a tid a thread without robust mutexes has a
- * list that leads to itself. */
+/* The kernel sets a thread's tid to 0 when it ends, and wakes the threads that wait for that.  In a
+ * small pid namespace the words of locks are tids, too: behind a tid a thread without robust
+ * mutexes has a list that leads to itself. */
 static struct futex_lock decode_join(const struct futex_call *c)
 {
     uint32_t tid;

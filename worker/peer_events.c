@@ -190,7 +190,7 @@ static void describe_net(const struct peer_looks *l, const struct net_socket *s,
         text_add(&g->text, " (not connected yet)");
 }
 
-/* A pipe or a unix socket.  Who wakes itself has both ends. */
+/* A pipe or a unix socket.  A process that wakes itself has both ends. */
 static void describe_peer(const struct peer_wait *w, const struct peer_answer *a,
                           struct event_group *g)
 {

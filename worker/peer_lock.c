@@ -1,6 +1,6 @@
-/* fcntl(2), flock(2): who has the lock.  /proc/locks names the process that took it, which may have
- * ended while a child that inherited it goes on; whoever has the lock shows it in a fdinfo of its
- * own.  Source: fcntl_locking(2), flock(2), proc_pid_fdinfo(5). */
+/* fcntl(2), flock(2): the holder of the lock.  /proc/locks names the process that took it, which
+ * may have ended while a child that inherited it goes on.  Every holder shows the lock in a fdinfo
+ * of its own.  Source: fcntl_locking(2), flock(2), proc_pid_fdinfo(5). */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
@@ -70,8 +70,8 @@ static bool has_lock(const struct fd_user *user, const void *ctx)
     return false;
 }
 
-/* A lock that the thread's own descriptor has already, and wants to change, is shown by all who
- * inherited that, too: who stands in the way cannot be told. */
+/* If the thread's own descriptor has the lock already, and wants to change it, all processes that
+ * inherited the descriptor show it, too: the one in the way is unknown. */
 static bool has_one_itself(const struct peer_wait *w)
 {
     char info[LOCK_INFO_BYTES];

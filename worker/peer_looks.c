@@ -35,7 +35,7 @@ void peer_looks_release(struct peer_looks *l)
     process_list_release(&l->processes);
 }
 
-/* ---- who has it open ---- */
+/* ---- the process that has it open ---- */
 
 static bool was_looked_for(const struct fd_scan *s, uint64_t key)
 {

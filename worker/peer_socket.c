@@ -84,7 +84,7 @@ void peer_add_what(const struct peer_looks *l, const struct net_socket *s, struc
     }
 }
 
-/* What is on its way: a sender waits for room, whoever else for something to come. */
+/* The bytes on their way: a sender waits for room, any other thread for bytes to come. */
 static void add_queues(const struct peer_looks *l, const struct net_socket *s, bool sends,
                        struct text *out)
 {

@@ -1,5 +1,5 @@
-/* What is needed to read one Python runtime of a process, and the hook by which the sampler
- * reads its frames. */
+/* The readers of one Python runtime of a process, and the hook by which the sampler reads its
+ * frames. */
 #include <stdlib.h>
 
 #include "base/alloc.h"

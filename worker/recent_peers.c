@@ -11,8 +11,8 @@ enum {
     MOST = 1024,
     CHECK_NS = 5 * NS_PER_MS, /* there may be thousands of such waits a second */
 };
-/* For how long a peer is told of, and when it is searched for anew: where there are many processes
- * the next search is a second or two away. */
+/* For how long a peer counts, and when it is searched for anew: where there are many processes the
+ * next search is a second or two away. */
 static const int64_t told_ns = INT64_C(4) * NS_PER_S, renew_ns = NS_PER_S;
 
 static uint64_t key_of(const struct blocked_call *call)

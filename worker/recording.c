@@ -381,8 +381,8 @@ static void work_or_wait(struct recording *r)
         sampler_drain(r->sampler);
 }
 
-/* What waits are for may have changed since they began, and a circle of them would be told as a
- * deadlock. */
+/* The other sides of waits may have changed since they began, and a circle of outdated ones would
+ * count as a deadlock. */
 static void look_last(struct recording *r)
 {
     if (!r->evidence) /* a dump asks for all at its end */

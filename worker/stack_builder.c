@@ -146,7 +146,7 @@ static void resume(struct stack_builder *st, struct target_process *s,
             return;
 }
 
-/* A code object is recorded once, maybe with this stack, which is not to be shown. */
+/* A code object is recorded once, maybe with this stack, which is hidden. */
 static void learn_codes(struct stack_builder *st, struct target_process *s,
                         const struct snapshot *snapshot)
 {
@@ -188,7 +188,7 @@ static void merge(struct stack_builder *st, struct target_process *s,
     st->merges[merged->result]++;
 }
 
-/* What CPython's JIT compiler made leads to the eval loop's C frame, which the marker proves: no
+/* Code of CPython's JIT compiler leads to the eval loop's C frame, which the marker proves: no
  * guess on the way there counts. */
 static frame_id native_frame_of(struct stack_builder *st, struct target_process *s, size_t i)
 {
@@ -225,7 +225,7 @@ static bool is_truncated(const struct stack_builder *st)
 }
 
 /* How many merged frames the task that the thread runs has; SIZE_MAX: it runs none, or its
- * coroutine is just being entered or left.  What is no Python coroutine has no frame: then the
+ * coroutine is just being entered or left.  A coroutine of another type has no frame: then the
  * whole stack is the task's. */
 static size_t find_task(struct stack_builder *st, struct target_process *s,
                         const struct snapshot *snapshot, frame_id *ret_mark)

@@ -22,7 +22,7 @@ static uint32_t next_bytes(uint64_t needed, bool cut, uint64_t before, uint64_t 
     return (uint32_t)(wanted < MOST_BYTES ? wanted : MOST_BYTES);
 }
 
-/* What one stack needs, by address: from sp on, and above large frames. */
+/* The parts that one stack needs, by address: from sp on, and above large frames. */
 struct extents {
     struct {
         uint64_t start, end;
@@ -57,7 +57,7 @@ static struct extents find_extents(const struct native_stack *native, const stru
         const struct native_frame *f = &native->frames[i];
         if (f->sp < start || f->cfa <= f->sp || f->cfa - start > MOST_BYTES)
             continue;
-        /* What is guessed was looked for in all of it. */
+        /* A guess looked through all of it. */
         bool top = f->trust == FRAME_EXACT && f->cfa - f->sp > TOP_BYTES;
         need(&e, top ? f->cfa - TOP_BYTES : f->sp, f->cfa);
     }

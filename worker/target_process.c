@@ -119,7 +119,7 @@ static void seek_tasks(struct target_process *s)
 
 /* ---- the process ---- */
 
-/* Processes are added parents first; the last one with a number is who has it now. */
+/* Processes are added parents first; the last one with a pid has it now. */
 static process_id parent_of(const struct profile *p, pid_t pid)
 {
     char text[PROC_TEXT_BYTES];
@@ -185,7 +185,7 @@ static void choose_maps_interval(struct target_process *s)
         s->maps_wait_ms = MAPS_EVERY_MS;
 }
 
-/* What is at an address may be something else from now on. */
+/* Other code may be at an address from now on. */
 static void code_changed(struct target_process *s)
 {
     unwinder_maps_changed(s->unwinder);

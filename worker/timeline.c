@@ -9,7 +9,7 @@ enum {
     REMEMBERED_INTERVALS = 16,
 };
 
-/* What the kernel counted from the open sample to the next message. */
+/* The kernel's counts from the open sample to the next message. */
 struct counted_since {
     bool known;
     int64_t cpu_ns, runqueue_ns;
@@ -86,9 +86,8 @@ static void add_run(struct profile *p, thread_id thread, const struct run *run)
 /* Whenever the sampler wakes it takes a CPU from somebody: on a busy machine, one of the threads
  * that it finds waiting was running until then.  Which one cannot be seen, but how long each has
  * waited is counted by the kernel when the wait is over: no more than that is shown as waiting.
- * Those at the end of a call that waits come first: they were just woken, and what is too many of
- * them slept until the sampler took the CPU.  A wait that lasted for several ticks is not in
- * doubt. */
+ * Those at the end of a call that waits come first: they were just woken, and the excess of them
+ * slept until the sampler took the CPU.  A wait that lasted for several ticks is not in doubt. */
 static void settle_state(struct thread_timeline *timeline, struct run *run, int64_t runqueue_ns,
                          int64_t interval_ns)
 {
@@ -155,7 +154,7 @@ static void add_until_change(struct profile *p, struct thread_timeline *timeline
     timeline->changed_stack = (stack_id){0};
 }
 
-/* What is known of the open sample's events; OWN switches were for wallspy's stops. */
+/* The open sample's events; OWN switches were for wallspy's stops. */
 static struct events events_of(const struct thread_timeline *timeline,
                                const struct counted_since *since, uint64_t own)
 {

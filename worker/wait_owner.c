@@ -62,8 +62,7 @@ static bool find_elsewhere(const struct wait_owners *w, uint32_t process, uint64
 
 /* ---- a wait ---- */
 
-/* Does the lock still say what was recorded?  Since there is no such thread any more, nobody will
- * give it up. */
+/* Does the lock still have the recorded holder?  That thread is gone, so nobody will give it up. */
 static bool still_says(const struct wait_owners *w, const struct lock_wait *wait, pid_t owner)
 {
     struct mem *live = w->processes[wait->sample.process]->live;
@@ -166,13 +165,13 @@ static bool is_still(const struct target_process *s, const struct message *sampl
            now.runs == sample->sched.runs;
 }
 
-/* Looks through the frames of all threads where the lock itself does not say who has it. */
+/* Looks through the frames of all threads where the lock itself does not name its holder. */
 static bool find_py_holder(struct wait_owners *w, const struct target_process *s,
                            const struct py_lock *lock, uint64_t sem, uint64_t *ret)
 {
     enum { MOST_FRAMES = 1000 };
     if (!w->scratch.frames) {
-        w->scratch.capacity = MOST_FRAMES; /* of one thread; of more nobody is told */
+        w->scratch.capacity = MOST_FRAMES; /* of one thread; with more there is no holder */
         w->scratch.frames = xmalloc(MOST_FRAMES * sizeof *w->scratch.frames);
         w->blocks = mem_blocks_new();
     }
@@ -180,7 +179,7 @@ static bool find_py_holder(struct wait_owners *w, const struct target_process *s
     return py_lock_holder(s->python->runtime, w->blocks, lock, sem, &w->scratch, ret) == 0;
 }
 
-/* The thread THREAD, a pthread_t, for which the one of SAMPLE still waits; 0: it is not told. */
+/* The thread THREAD, a pthread_t, for which the one of SAMPLE still waits; 0: unknown. */
 static pid_t py_other(struct wait_owners *w, const struct target_process *s,
                       const struct message *sample, uint64_t thread)
 {
@@ -195,7 +194,7 @@ static pid_t py_other(struct wait_owners *w, const struct target_process *s,
     return tid != sample->tid && is_still(s, sample) ? tid : 0;
 }
 
-/* The thread that has LOCK, for which the thread of SAMPLE waits; 0: it is not told. */
+/* The thread that has LOCK, for which the thread of SAMPLE waits; 0: unknown. */
 static pid_t py_holder(struct wait_owners *w, const struct target_process *s,
                        const struct message *sample, const struct py_lock *lock, uint64_t sem)
 {
@@ -203,7 +202,7 @@ static pid_t py_holder(struct wait_owners *w, const struct target_process *s,
     return find_py_holder(w, s, lock, sem, &thread) ? py_other(w, s, sample, thread) : 0;
 }
 
-/* The thread that M's waits for in Thread.join(); 0: none, or it is not told. */
+/* The thread that M's waits for in Thread.join(); 0: none, or unknown. */
 static pid_t py_joined(struct wait_owners *w, const struct target_process *s,
                        const struct sample_message *m, const struct py_frame *f)
 {
@@ -304,7 +303,7 @@ static bool same_holder(const struct wait_side *a, const struct wait_side *b)
     return a->holder == b->holder && a->pid == b->pid && a->tid == b->tid;
 }
 
-/* What WAIT's lock says now.  The same word may be another thing's by now. */
+/* Reads WAIT's lock as it is now.  The same word may be another thing's by now. */
 static struct wait_side read_again(struct wait_owners *w, const struct lock_wait *wait)
 {
     struct mem *live = w->processes[wait->sample.process]->live;
@@ -319,7 +318,7 @@ static struct wait_side read_again(struct wait_owners *w, const struct lock_wait
                               .inside = wait->side.inside};
 }
 
-/* Those who call futex(2) alike wait for the same: of a thousand one is read. */
+/* Threads that call futex(2) alike wait for the same lock: one of a thousand is read. */
 static struct wait_side read_once(struct wait_owners *w, const struct lock_wait *wait)
 {
     uint64_t at;

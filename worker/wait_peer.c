@@ -25,10 +25,10 @@ enum {
     MOST_SIDES = 1000,
     MOST_ADDRESSES = 64, /* a frame's name each: more are no help to a reader */
 };
-/* A wait that a process was told of, which may hand on what it has.  At most one a thread. */
+/* A wait whose process is known, and may pass its end on.  At most one a thread. */
 struct told_wait {
     struct blocked_call call;
-    struct wait_side side; /* told last */
+    struct wait_side side; /* the last answer */
 };
 
 struct wait_peers {
@@ -247,7 +247,7 @@ static struct thread_timeline *still_open(struct thread_timeline *timelines,
     return t->open && t->sampled_ns == call->since_ns && t->sched.runs == call->runs ? t : NULL;
 }
 
-/* The wait that TIMELINE's sample ends in, if nothing is told of it yet; NULL. */
+/* The wait that TIMELINE's sample ends in, if it has no side yet; NULL. */
 static const struct wait *open_wait(const struct wait_peers *w,
                                     const struct thread_timeline *timeline)
 {
@@ -341,10 +341,10 @@ static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
     return timeline || again;
 }
 
-/* ---- what was told, again ----
+/* ---- known sides, again ----
  *
- * The other end of a pipe is handed on to a child, a file's lock to who waited for it longer: that
- * wakes nobody. */
+ * The other end of a pipe is handed on to a child, a file's lock to the process that waited for it
+ * longer: that wakes nobody. */
 
 /* Looks from before SINCE_NS are no answer.  Where there is another one, TIMELINE gets it. */
 static void see_again(struct wait_peers *w, struct told_wait *told, int64_t since_ns,
@@ -426,7 +426,7 @@ int64_t wait_peers_due_ns(const struct wait_peers *w)
 void wait_peers_find_all(struct wait_peers *w, const struct blocked_call *calls, size_t n,
                          struct wait_side *ret)
 {
-    enum { ROUNDS = 3 }; /* sockets, then who has them, then the answer */
+    enum { ROUNDS = 3 }; /* sockets, then their processes, then the answer */
     bool *done = xcalloc(n ? n : 1, sizeof *done);
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < n; i++) {
