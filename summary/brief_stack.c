@@ -65,7 +65,7 @@ static unsigned hidden_kind(const struct shown_frame *f)
     return is_cpp(f) ? BRIEF_CPP : BRIEF_WRAPPERS;
 }
 
-/* What a lock is held by in C++: its constructor says less than the lock() that it calls. */
+/* The C++ guards of locks: their constructors say less than the lock() that they call. */
 static bool is_guard(const struct shown_frame *f)
 {
     return strstr(f->name, "lock_guard") || strstr(f->name, "unique_lock") ||

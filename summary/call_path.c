@@ -116,8 +116,8 @@ static void offer_split(const struct path_walk *w, uint32_t end, struct branches
         }
 }
 
-/* What is spent on the way to END without going on: in a function on it, or in another that it
- * calls. The heaviest of these. */
+/* The heaviest time on the way to END that does not go on to it: in a function on the way, or in
+ * another that it calls. */
 static void offer_aside(const struct path_walk *w, uint32_t end, struct branches *b)
 {
     struct tally *t = w->t;

@@ -20,7 +20,7 @@ struct step {
     bool files, sockets, idle;
 };
 
-/* What a node is found by. */
+/* The key of a node. */
 struct node_key {
     uint32_t parent;
     string_id key;
@@ -122,8 +122,8 @@ static bool is_socket(const char *object)
     return str_eq(object, "socket") || strchr(object, ':');
 }
 
-/* What tells waits in one call apart.  Files of one mount are one, and so are all sockets: of some
- * waits the other end is not known, as they were over before it was read. */
+/* The difference between waits in one call.  Files of one mount are one, and so are all sockets:
+ * the other end of some waits is unknown, because they were over before it was read. */
 static const char *object_of(const struct step *step)
 {
     const char *object = step->frame->object;

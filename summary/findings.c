@@ -8,14 +8,14 @@
 #include "base/clock.h"
 #include "summary/rules.h"
 
-/* The rules, in the order in which equally weighty ones are told. */
+/* The rules, in the order of equally weighty findings. */
 static const struct rule {
     const char *key;
     rule_judge *judge;
     bool of_all;  /* judges everything at once, not one group after the other */
     bool counted; /* judges by the kernel's counts, which are exact however few samples there are */
-    /* Above 0: it only describes, and so is told of a group of which less is told yet, once.
-     * Of its weight this part counts, so that what explains comes first. */
+    /* Above 0: it only describes, and so is printed once, for a group with nothing else.  This part
+     * of its weight counts, so that explanations come first. */
     double describes;
 } rules[] = {
     {.key = "only_children", .judge = rule_only_children, .of_all = true},
@@ -79,7 +79,7 @@ static bool is_minor(const struct finding *a, const struct finding *b)
            str_eq(b->figures[0].name, "share") && a->figures[0].value < b->figures[0].value / 2;
 }
 
-/* Who waits for a group of which there is much to say comes behind that. */
+/* A group that waits for one with a weighty finding comes behind that. */
 static void put_culprits_first(struct findings *f)
 {
     for (size_t i = 0; i < f->n; i++) {
@@ -108,7 +108,7 @@ static bool covers(const struct finding *told, const struct finding *f)
     return same && !is_minor(told, f);
 }
 
-/* Is what rule I found told already, or not worth telling beside what is? */
+/* Is rule I's finding printed already, or not worth its line beside the printed ones? */
 static bool is_said(const struct findings *f, size_t i)
 {
     for (size_t k = 0; k < f->n_told; k++) {
@@ -122,7 +122,7 @@ static bool is_said(const struct findings *f, size_t i)
     return false;
 }
 
-/* What is told first explains the most; the order of the rules decides where that is about the
+/* The first finding explains the most; the order of the rules decides where that is about the
  * same. */
 static void choose(struct findings *f)
 {

@@ -71,7 +71,7 @@ const char *frame_libc_name(const char *name)
     return name;
 }
 
-/* What glibc calls one function in several places: "__GI___libc_read", "__libc_read", "read",
+/* glibc's names of one function in several places: "__GI___libc_read", "__libc_read", "read",
  * "__read_nocancel"; "fstat64" for "fstat". */
 static const char *alias_stem(const char *name, size_t *ret_len)
 {

@@ -23,7 +23,7 @@ static bool contains_any(const char *s, const char *const *parts)
 
 /* ---- Python ---- */
 
-/* What only leads to a wait, or to the first of the user's functions. */
+/* Functions that only lead to a wait, or to the first of the user's functions. */
 static bool is_glue_python(const char *file)
 {
     static const char *const files[] = {"/threading.py",
@@ -98,7 +98,7 @@ bool frame_is_go_glue(const struct shown_frame *f)
     return f->kind == SHOWN_NATIVE && starts_with_any(f->name, names);
 }
 
-/* What HotSpot makes its locks and waits of.
+/* The functions of HotSpot's locks and waits.
  * Source: OpenJDK's runtime/mutex.cpp, objectMonitor.cpp, os_posix.cpp. */
 static bool is_jvm_glue(const struct shown_frame *f)
 {

@@ -27,7 +27,7 @@ struct place_share {
     double share;
 };
 
-/* What threads must agree on to be alike. */
+/* The measures on which threads must agree to be alike. */
 struct distribution {
     struct place_share *places; /* by node */
     size_t n, capacity;

@@ -36,9 +36,9 @@ static struct kinship find_kin(const struct profile *p)
     return kin;
 }
 
-/* What children of each of ROWS used that it has waited for, less what is known of those that are
- * rows.  A child was looked at last a while before it ended: it may have waited for its own
- * since then. */
+/* The CPU time of the children that each of ROWS has waited for, less that of the ones that are
+ * rows.  A child was looked at last a while before it ended: it may have waited for its own since
+ * then. */
 static void find_unsampled(const struct profile *p, struct process_row *rows)
 {
     uint32_t n = profile_process_count(p);

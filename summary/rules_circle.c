@@ -26,7 +26,7 @@ static const struct run *last_wait(const struct scene *s, const struct profile_t
     return NULL;
 }
 
-/* Who waits for whom at the end of the recording. */
+/* The graph of waits at the end of the recording. */
 static void graph_at_end(const struct scene *s, struct wait_graph *graph)
 {
     for (size_t i = 0; i < s->g->summaries.n; i++) {

@@ -13,7 +13,7 @@ static const double wait_share = 0.1, compute_share = 0.5, collect_share = 0.15;
 
 /* ---- waiting for a CPU ---- */
 
-/* What the processes of this recording want together: running or waiting for a CPU, in CPUs. */
+/* The CPUs that the processes of this recording want together: running or waiting for one. */
 static double wanted_cpus(const struct scene *s)
 {
     int64_t ns = 0;

@@ -11,7 +11,7 @@ static const double held_part = 0.8;  /* of the wait, for which its holder was r
 static const double still_part = 0.5; /* of that time, in one wait of the joined thread */
 enum { MAX_CHAIN = 3 };
 
-/* What a group waits for in futex(2), of the kinds KINDS (1 << enum futex_kind). */
+/* A group's waits in futex(2), of the kinds KINDS (1 << enum futex_kind). */
 struct held_wait {
     unsigned kinds;
     int64_t ns, held_ns, gone_ns; /* in all; with a holder; with one that is no thread */
@@ -158,7 +158,7 @@ static void add_gone(const struct held_wait *w, struct text *words)
         wait_thing_words(w->gone_thing), w->gone);
 }
 
-/* Who holds it, what that one does meanwhile, and for whom it waits itself. */
+/* The holder, its state meanwhile, and the thread that it waits for itself. */
 static void add_chain(const struct scene *s, const struct thread_group *group,
                       const struct held_wait *first, struct text *words, struct finding *f)
 {

@@ -1,11 +1,12 @@
-/* Whom a wait in the kernel is for: a child, the other end of a pipe, who has a file's lock. */
+/* The other side of a wait in the kernel: a child, the end of a pipe, the holder of a file's
+ * lock. */
 #include "summary/rules.h"
 #include "summary/wait_text.h"
 
 static const double most_of_it = 0.8;
 enum { MAX_SIDES = 16 };
 
-/* What the runs that end in one node wait for. */
+/* The other sides of the runs that end in one node. */
 struct side_sum {
     struct wait_side side;
     pid_t waiter; /* the process */

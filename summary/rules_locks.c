@@ -32,7 +32,7 @@ void rule_malloc_arena(const struct scene *s, struct thread_group *group, struct
     }
     double share = share_of(ns, group->wall_ns);
     add_figure(f, "share", share);
-    /* The threads that wait hold each other up, and who is woken for it waits for a CPU, too. */
+    /* The threads that wait hold each other up, and a woken one waits for a CPU, too. */
     f->weight = share_of(max_i64(ns + ns / 2, inside_ns), group->wall_ns);
     if (share < arena_share)
         return;

@@ -1,4 +1,4 @@
-/* Rules about waits for others: who is busy meanwhile, who has the GIL. */
+/* Rules about waits for others: the thread that is busy meanwhile, the holder of the GIL. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static struct interval *busy_intervals(const struct scene *s, const struct profi
     return all;
 }
 
-/* What A and B, each in order, have in common. */
+/* The common part of A and B, each in order. */
 static int64_t common_ns(const struct interval *a, size_t n, const struct interval *b, size_t m)
 {
     int64_t ns = 0;
@@ -153,7 +153,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
     /* A worker with nothing to do waits, too, and is no victim: only main threads are asked
      * about. */
     if (share < long_wait || group->n != 1 || !group->threads[0]->thread->main ||
-        profile_time_step_ns(s->p) > 0 ||           /* nothing says any more what coincides */
+        profile_time_step_ns(s->p) > 0 ||           /* the coincidence is unknown from here on */
         holder_of_locks(s, group) == HELD_BY_ONE || /* rule_held() names that one */
         !heaviest_in_class(s, &group->tally, CLASS_ORDINARY, &path))
         return;
@@ -179,7 +179,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
 
 /* ---- nobody can be named ---- */
 
-/* What is known of the other side of the wait that PATH ends in. */
+/* The other side of the wait that PATH ends in, as far as it is known. */
 static void add_other_side(const struct scene *s, const struct thread_group *group,
                            const struct call_path *path, struct text *words, struct finding *f)
 {

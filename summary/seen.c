@@ -8,7 +8,7 @@ enum {
     KNOWN_BIAS_PERCENT = 3, /* of a sampler on a busy machine (tests/truth/known_shares.py) */
 };
 
-/* What a thread's samples found. */
+/* The states in which samples found a thread. */
 struct seen_samples {
     int64_t ns[COUNTED_KINDS], sum_ns;
     uint64_t samples;

@@ -86,7 +86,7 @@ static bool fits(const struct text *t, size_t columns)
     return utf8_columns(t->s, t->len) <= columns;
 }
 
-/* What is kept before the "…": "[read 64 files: " or "[read " of what is in brackets. */
+/* The part before the "…": "[read 64 files: " or "[read " of a text in brackets. */
 static size_t kept_head(const char *s, size_t columns)
 {
     enum { LEAST_REST = 4, LEAST_PATH = 10 };

@@ -177,7 +177,7 @@ static const struct {
     {"pthread_spin_lock", NULL, SPIN_LOCK},
 };
 
-/* What of the C library a wait calls again and again.  All else of it works for somebody. */
+/* The functions of the C library that a wait calls again and again.  All others do work. */
 static bool is_asked_again(const struct shown_frame *f)
 {
     static const char *const names[] = {

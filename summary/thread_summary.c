@@ -11,7 +11,7 @@
 #include "summary/pools.h"
 #include "summary/process_name.h"
 
-/* What a thread in a stack does. */
+/* The state of a thread with a stack. */
 enum stack_class { STACK_UNKNOWN, STACK_POOL, STACK_WAITS, STACK_UNUSUAL };
 
 struct summarizing {
@@ -96,8 +96,8 @@ static const char *speaking_name(const struct shown_frame *f)
     return f->nameless ? f->module : f->name;
 }
 
-/* What a thread without a name of its own is called: after its pool or its first function; NULL: it
- * has none.  The caller frees it. */
+/* A name for a thread without its own: after its pool or its first function; NULL: it has none.
+ * The caller frees it. */
 static char *root_name(const struct shown_frame *stack, size_t n)
 {
     struct text name = {0};
@@ -117,7 +117,7 @@ static char *root_name(const struct shown_frame *stack, size_t n)
     return name.s;
 }
 
-/* What threading.py calls a thread that was given no name: "Thread-7", "Thread-7 (run)". */
+/* Names of threading.py for threads that were given none: "Thread-7", "Thread-7 (run)". */
 static bool is_default_name(const char *name)
 {
     static const char *const stems[] = {"Thread-", "Dummy-"};

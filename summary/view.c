@@ -137,7 +137,7 @@ static void show_python(struct view *v, const struct frame *f)
         show(v, &shown);
 }
 
-/* What all shown frames of one native frame share. */
+/* The parts that all shown frames of one native frame share. */
 static struct shown_frame native_base(const struct view *v, const struct frame *f)
 {
     struct shown_frame base = {

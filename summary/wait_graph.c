@@ -51,7 +51,7 @@ static void link_waiters(struct wait_graph *g)
     map_release(&by_thread);
 }
 
-/* Follows who waits for whom from item START on.  SEEN: by which walk each item was met. */
+/* Follows the waits from item START on.  SEEN: by which walk each item was met. */
 static void walk(struct wait_graph *g, size_t start, int *seen)
 {
     int mark = (int)start + 1;
@@ -67,7 +67,7 @@ static void walk(struct wait_graph *g, size_t start, int *seen)
         g->items[i].cycle = g->n_cycles;
 }
 
-/* Whoever waits in no circle reaches one after as many steps as there are items, or none. */
+/* A thread that waits in no circle reaches one after as many steps as there are items, or never. */
 static void find_behind(struct wait_graph *g)
 {
     for (size_t i = 0; i < g->n; i++) {
