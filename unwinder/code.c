@@ -74,15 +74,15 @@ bool code_is_stub(struct modules *modules, uint64_t addr)
     return stub_slot(modules, addr, &ignored);
 }
 
-/* What fills a GOT slot. */
+/* The content of a GOT slot. */
 enum slot_kind {
     SLOT_UNKNOWN,
     SLOT_KNOWN,    /* the address is known */
     SLOT_ELSEWHERE /* a function that is exported, but not by the module that was asked about */
 };
 
-/* What relocation REL, of a section with header H, puts into its slot.  RET is written if that
- * lies in the module at NEAR. */
+/* The address that relocation REL, of a section with header H, puts into its slot.  RET is written
+ * if that lies in the module at NEAR. */
 static enum slot_kind relocated(struct modules *modules, struct module *holder, const GElf_Shdr *h,
                                 const GElf_Rela *rel, uint64_t near, uint64_t *ret)
 {

@@ -6,7 +6,7 @@
 #include "unwinder/code.h"
 #include "unwinder/walk.h"
 
-/* What a call leads to. */
+/* The destination of a call. */
 struct callee_known {
     enum callee callee;
     uint64_t target;

@@ -180,7 +180,7 @@ static void *grown(void *array, size_t *capacity, size_t n, size_t first, size_t
     return ret;
 }
 
-/* What was the same, and the frames that were taken over, are there already. */
+/* The equal frames, and those that were taken over, are there already. */
 static void keep(struct stack_cache *c, struct cached_stack *stack, const struct native_stack *out,
                  uint64_t end)
 {
