@@ -86,7 +86,7 @@ static void add_events(const struct table_row *row, struct text *out)
         text_add(out, " in each thread");
 }
 
-/* What stands where the paths do: at column FIRST. */
+/* The column of the paths, from column FIRST on. */
 static void add_where(const struct table_row *row, bool partial, size_t first, size_t width,
                       struct text *out)
 {

@@ -22,7 +22,7 @@
 #include "target/syscalls.h"
 #include "worker/wait_reason.h"
 
-enum { LOOK_NS = NS_PER_S / 2 }; /* what a hang is told by */
+enum { LOOK_NS = NS_PER_S / 2 }; /* the time that shows a hang */
 
 /* To be called when no thread is held: the wchan of a held thread is ptrace_stop. */
 static void read_wchan(struct dumped *d)
@@ -190,7 +190,7 @@ static int print(const struct options *o, struct dump *dump, const struct proces
     dumped_call(dump);
     dump_look_wait(dump, o->twice_ns ? o->twice_ns : LOOK_NS, o->twice_ns > 0);
     dump_look_end(dump);
-    signals_let_broken_pipe_end(); /* no thread is held any more */
+    signals_let_broken_pipe_end(); /* no thread is held now */
     struct dump_style style = {.full = o->full || o->view.internals,
                                .locals = o->locals,
                                .twice = o->twice_ns > 0,

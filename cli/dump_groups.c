@@ -102,7 +102,7 @@ static int by_order(const void *a, const void *b)
     return x->members[0] < y->members[0] ? -1 : 1;
 }
 
-/* Who is in the same stack is one group, whatever the arguments. */
+/* Threads in the same stack are one group, whatever the arguments. */
 static void add_arguments(struct dump *d, const struct dump_style *style, struct dump_groups *all,
                           struct dump_group *g)
 {
@@ -145,7 +145,7 @@ static const struct dumped *member(const struct dump *d, const struct dump_group
     return &d->threads[g->members[i]];
 }
 
-/* What their names have in common: "worker-*", "main"; false: nothing. */
+/* The common part of their names: "worker-*", "main"; false: none. */
 static bool add_common_name(const struct dump *d, const struct dump_group *g, struct text *out)
 {
     struct text other = {0};
@@ -218,7 +218,7 @@ static void add_time(const struct dump *d, const struct dump_group *g,
     }
 }
 
-/* What they do, with its numbers if these are the same for all. */
+/* Their state in words, with its numbers if these are the same for all. */
 static void add_state(const struct dump *d, const struct dump_group *g,
                       const struct dump_style *style, struct text *out)
 {

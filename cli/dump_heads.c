@@ -166,7 +166,7 @@ static void add_pids(const struct dump *d, const size_t *firsts, size_t n, size_
     free(pids);
 }
 
-/* What the main threads of some alike processes do. */
+/* The states of the main threads of some alike processes. */
 struct deed {
     struct text place; /* without its line, as which they are compared */
     struct text words;

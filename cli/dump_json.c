@@ -138,7 +138,7 @@ static void write_gil(struct json *j, const struct dump *d, const struct dumped 
     write_look(j, d, t);
 }
 
-/* The circles of waits: who is in them, and whether they are deadlocks. */
+/* The circles of waits: their threads, and whether they are deadlocks. */
 static void write_circles(struct json *j, const struct dump *d)
 {
     json_key(j, "circles");

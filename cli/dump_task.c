@@ -9,7 +9,7 @@
 
 enum { MOST_FRAMES = 10, ENDS = 4, NAME_COLUMNS = 48, PATH_COLUMNS = 40 };
 
-/* What functions of asyncio wait for, by the beginning of their names; the first that fits. */
+/* The waits of asyncio's functions, by the beginning of their names; the first that fits. */
 static const struct {
     const char *function, *kind;
 } kinds[] = {
@@ -198,7 +198,7 @@ static void add_task_name(const struct dump *d, const struct listed_task *t, boo
     text_release(&grouped);
 }
 
-/* What stands behind the functions. */
+/* The words behind the functions. */
 static void add_awaited(struct dump *d, const struct listed_task *t, bool numbered, bool in_asyncio,
                         size_t start, struct text *out)
 {

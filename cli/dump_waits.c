@@ -217,7 +217,7 @@ static void add_address(uint64_t addr, struct text *out)
         text_addf(out, " (0x%.4s…%s)", whole, whole + len - 3);
 }
 
-/* What only the functions on the stack tell. */
+/* The kinds that only the functions on the stack show. */
 static const char *futex_words(const struct dumped *t)
 {
     static const char *const words[] = {

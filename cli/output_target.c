@@ -126,7 +126,7 @@ static bool may_follow(const char *link)
            (known && (is_own(of_link.st_uid) || of_link.st_uid == of_folder.st_uid));
 }
 
-/* What the link PATH leads to, of LEN bytes at TO: relative to the link's folder. */
+/* The goal of the link PATH, LEN bytes at TO: relative to the link's folder. */
 static char *link_goal(const char *path, const char *to, size_t len)
 {
     size_t folder = *to == '/' ? 0 : (size_t)(path_base(path) - path);

@@ -109,7 +109,7 @@ static void naming_init(struct file_naming *n, pid_t pid, time_t begun)
     n->subject = (struct output_subject){pid, n->comm, n->host, n->time, n->environ, len};
 }
 
-/* What is kept of the environment of a process that may have ended. */
+/* The kept part of the environment of a process that may have ended. */
 static void use_what_is_kept(struct file_naming *n, const struct profile *p, process_id id)
 {
     const struct profile_process *process = profile_see_process(p, id);

@@ -131,7 +131,7 @@ void quality_measure(struct profile *p, const struct view_options *view)
     struct view *v = view_new(p, view);
     struct thread_summaries summaries;
     thread_summaries_init(&summaries, p, v);
-    if (profile_number(p, METRIC_STACKS_LEFT_OUT) > 0) { /* --gil: the rest was not to be seen */
+    if (profile_number(p, METRIC_STACKS_LEFT_OUT) > 0) { /* --gil: the rest is left out */
         profile_set_number(p, METRIC_SEEN_SHARE, 1);
         profile_forget_metadatum(p, "self_check");
     } else {

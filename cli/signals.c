@@ -64,9 +64,9 @@ static void forward(int number, const siginfo_t *info, pid_t command)
         state.ctrl_c++;
 }
 
-/* The command may have ended before we heard of it.  waitid(2) is asked for ends alone and reports
- * a stop all the same while the sampler holds the command (kernel/exit.c, wait_task_stopped:
- * "regardless of options"). */
+/* The command may have ended before we heard of it.  waitid(2) for ends alone reports a stop all
+ * the same while the sampler holds the command (kernel/exit.c, wait_task_stopped: "regardless of
+ * options"). */
 static bool is_running(pid_t command)
 {
     siginfo_t end = {0};
