@@ -84,7 +84,7 @@ void py_code_record_tick(struct py_code_record *r)
         const struct seen *e = &old[i / ROW_ENTRIES][i % ROW_ENTRIES];
         struct seen *to = row_of(r, e->addr);
         while (e->addr && to->addr)
-            to++; /* a row is filled from one of before, which has no more */
+            to++; /* a row is filled from an earlier one, which has no more */
         if (e->addr)
             *to = *e;
     }

@@ -58,7 +58,7 @@ bool rule_numa_explains(const struct scene *s, const struct thread_group *group)
 bool rule_tells_stuck_of(const struct scene *s, const struct thread_group *group);
 
 /* " It waits for its child 4711 (sleep).": whom or what GROUP's waits at NODE are for, where the
- * kernel told of most of their time.  NAMED: the words have the wait's name, with an address in it.
+ * kernel showed most of their time.  NAMED: the words have the wait's name, with an address in it.
  * Returns whether it added something. */
 bool add_kernel_side(const struct scene *s, const struct thread_group *group, uint32_t node,
                      bool named, struct text *words, struct finding *f);

@@ -22,7 +22,7 @@ HARMLESS = [re.compile(pattern) for pattern in (
     r"^ptrace\(PTRACE_INTERRUPT",  # the thread runs on; counted in "pending_ticks"
     r"^prctl\(PR_SET_PTRACER",  # without Yama there is nothing to allow
     r"^mmap\(",  # malloc takes memory from elsewhere; a file is found on the next of several ways
-    # is it to be had?
+    # is it available?
     r"^process_vm_readv\(\d+, \[\{iov_base=\w+, iov_len=1\}\], 1, \[\{iov_base=NULL",
     # of several stretches: the stack is read again alone
     r"^process_vm_readv\(\d+, \[\{[^}]*\}, \{",

@@ -8,7 +8,7 @@
  *   above asleep       the same, and the thread sleeps
  *                      (a number behind it: its exit status)
  * With "signal" behind it the thread does so in a handler on an alternate stack.
- * Skips where that is not to be had. */
+ * Skips where that is not available. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

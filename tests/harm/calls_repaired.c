@@ -255,7 +255,7 @@ static void make_ring(struct call *c)
     c->memory = r;
     c->fds[0] = (int)syscall(SYS_io_uring_setup, 4, &r->params);
     if (c->fds[0] < 0)
-        return; /* not to be had everywhere: nothing is tried */
+        return; /* not available everywhere: nothing is tried */
     size_t bytes = r->params.cq_off.cqes + r->params.cq_entries * sizeof(struct io_uring_cqe);
     r->queues =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, c->fds[0], IORING_OFF_SQ_RING);

@@ -44,7 +44,7 @@ void start_thread(void *(*main)(void *), void *arg, const char *name)
 
 int skip(const char *what)
 {
-    (void)printf("skip: %s is not to be had here\n", what);
+    (void)printf("skip: %s is not available here\n", what);
     return 0;
 }
 

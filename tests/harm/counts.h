@@ -16,5 +16,5 @@ void print_counts(const struct count *counts); /* a line of "NAME=N …" */
  * its end.  No signal handler may run on the calling thread. */
 void answer(const struct count *counts);
 void start_thread(void *(*main)(void *), void *arg, const char *name);
-int skip(const char *what); /* prints "skip: …", that WHAT is not to be had; returns 0 */
+int skip(const char *what); /* prints "skip: …", that WHAT is not available; returns 0 */
 _Noreturn void fail(const char *what); /* prints errno, exits with 99 */

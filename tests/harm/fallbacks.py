@@ -60,7 +60,7 @@ class Fallbacks(HarmTest):
         self.assertEqual(profile.facts["stop_requests"], 0)
 
     def test_wanting_registers_in_vain(self):
-        """A sleeper whose stack needs registers that may not be had is not read again and again for
+        """A sleeper whose stack needs registers that nobody may read is not read again and again for
         them."""
         with HarmTarget("hostile", "alloca") as target:
             with Wallspy(target.pid, "--no-stop", rate=100) as wallspy:

@@ -7,7 +7,7 @@
  *   faults poll MS    in poll(2), for MS at a time
  *   faults no_cfi MS  the same below code without unwind information
  *   faults epoll      in epoll_wait(2), which a stop would end with EINTR
- * Skips if that is not to be had. */
+ * Skips if that is not available. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>

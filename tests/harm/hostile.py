@@ -202,7 +202,7 @@ class Hostile(Sampled):
         line = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child",
                 *(() if os.geteuid() == 0 else ("--map-root-user",))]
         if subprocess.run([*line, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
-            self.skipTest("no pid namespace to be had")
+            self.skipTest("no pid namespace is available")
         done = subprocess.run(
             [*line, sys.executable, __file__, programs["wallspy"],
              programs["targets"], "OwnPids"], env={**os.environ, OWN_PIDS: "1"},

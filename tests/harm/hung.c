@@ -1,5 +1,5 @@
 /* A thread that runs code of a file whose server stops answering.
- * Prints "server=PID"; skips where that is not to be had. */
+ * Prints "server=PID"; skips where that is not available. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -5,7 +5,7 @@
  *   long_calls fuse      a read of a file of FUSE, which gives up when interrupted (slow_file.h)
  *   long_calls fallocate on tmpfs, which takes all back and starts anew when interrupted; some 60
  *   ms
- * Skips if that is not to be had. */
+ * Skips if that is not available. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -173,7 +173,7 @@ static int nothing(void)
 
 static const struct kind {
     const char *name;
-    int (*prepare)(void); /* negative: not to be had here */
+    int (*prepare)(void); /* negative: not available here */
     void *(*main)(void *);
 } kinds[] = {{"blocked", nothing, blocked_main},
              {"running", make_program, running_main},

@@ -10,5 +10,5 @@ enum { SLOW_FILE_LOOP = 6 }; /* the offset of code that runs for ever */
 int slow_file_mount(int ms, int *ret_server);
 /* Opens it for reading; each read returns the same SLOW_FILE_BYTES after MS milliseconds.  The
  * calling process gets a mount namespace of its own.  Call it before threads are started.  Returns
- * the descriptor, or a negative errno if that is not to be had here. */
+ * the descriptor, or a negative errno if that is not available here. */
 int slow_file_open(int ms);

@@ -135,7 +135,7 @@ def without_section_headers(path):
 
 
 def disguise(variant, folder):
-    """Makes the variant in FOLDER; returns the command to run, or None if it cannot be had."""
+    """Makes the variant in FOLDER; returns the command to run, or None if it is not available."""
     if variant in ("embedded", "bare"):
         program = embed(folder)
         if program and variant == "bare":

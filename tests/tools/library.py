@@ -78,8 +78,8 @@ class Targets(unittest.TestCase):
         self.assertEqual(target.process.returncode, 5)
 
     def test_what_cannot_be_done_here_is_skipped(self):
-        with self.assertRaisesRegex(unittest.SkipTest, "FUSE is not to be had here"):
-            skip_if_said("skip: FUSE is not to be had here")
+        with self.assertRaisesRegex(unittest.SkipTest, "FUSE is not available here"):
+            skip_if_said("skip: FUSE is not available here")
         skip_if_said("done=0")
 
 

@@ -4,7 +4,7 @@ was given.
 
 usage: lost.py WALLSPY starved|priority RATE
 
-Exits 77 where there is one CPU only, or no real-time priority is to be had.
+Exits 77 where there is one CPU only, or no real-time priority is available.
 """
 import os
 import sys
@@ -35,7 +35,7 @@ while True:
 
 def need_priority():
     if call(["chrt", "-f", "10", "true"]).code != 0:
-        raise Skipped("no real-time priority is to be had here")
+        raise Skipped("no real-time priority is available here")
 
 
 def check_starved(rate):

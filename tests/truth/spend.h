@@ -11,7 +11,7 @@ int64_t spend_in_vdso(int64_t ns);
 int64_t spend_sleeping(int64_t ns);
 
 /* A thread that never runs Python and follows a plan of its own (spend_thread.cc): slices of
- * MIN_NS to MAX_NS until TOTAL_NS are used up.  Returns NULL if no thread can be had. */
+ * MIN_NS to MAX_NS until TOTAL_NS are used up.  Returns NULL if no thread can be made. */
 struct spend_thread;
 struct spend_thread *spend_thread_start(uint32_t seed, int64_t total_ns, int64_t min_ns,
                                         int64_t max_ns);

@@ -314,7 +314,7 @@ START_TEST(only_long_calls_are_counted)
 }
 END_TEST
 
-/* A launcher's main thread leads nobody: its workers hardly run, and are told of all the same. */
+/* A launcher's main thread leads nobody: its workers hardly run, and have their findings. */
 START_TEST(the_workers_of_a_launcher_are_told_of)
 {
     static const struct profile_child children[] = {{.pid = 20, .recorded = true}};

@@ -34,7 +34,7 @@ class Failed(Exception):
 
 
 def check_rights():
-    """Raises Refused where chroots and namespaces are not to be had."""
+    """Raises Refused where chroots and namespaces are not available."""
     if os.geteuid() != 0:
         raise Refused("debootstrap and chroot need root: run it with sudo")
     tried = subprocess.run([*ENTER, "true"], stderr=subprocess.PIPE, text=True, check=False)
