@@ -60,8 +60,8 @@ class Fallbacks(HarmTest):
         self.assertEqual(profile.facts["stop_requests"], 0)
 
     def test_wanting_registers_in_vain(self):
-        """A sleeper whose stack needs registers that nobody may read is not read again and again for
-        them."""
+        """A sleeper whose stack needs registers that nobody may read is not read again and
+        again for them."""
         with HarmTarget("hostile", "alloca") as target:
             with Wallspy(target.pid, "--no-stop", rate=100) as wallspy:
                 time.sleep(1)
