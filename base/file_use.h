@@ -10,7 +10,7 @@ enum { FILE_USE_THREADS = 4, FILE_USE_PATH_BYTES = 512 };
 
 struct file_use {
     pid_t tid;      /* 0: no thread has this place */
-    bool opening;   /* it is being opened; else it may be read, as mapped memory mostly */
+    bool opening;   /* it is being opened; otherwise it may be read, mostly as mapped memory */
     uint64_t count; /* the thread's notes so far */
     char path[FILE_USE_PATH_BYTES]; /* cut if longer */
 };

@@ -25,7 +25,7 @@ struct dump_members {
 };
 /* Appends T's stack, a line for each frame, innermost first.  HIDDEN, by enum brief_hidden, becomes
  * the number of frames that are not shown.  Behind a frame of Python's come its arguments, if all
- * of MEMBERS, who are in the same stack, have the same. */
+ * of MEMBERS, which are in the same stack, have the same. */
 void dump_words_stack(struct dump *d, const struct dumped *t, const struct dump_style *style,
                       struct source_lines *sources, const struct dump_members *members,
                       struct text *out, size_t hidden[BRIEF_KINDS]);

@@ -306,7 +306,7 @@ static void join_notes(struct export_notes *all, const struct export_notes *note
         all->stacks_shortened = notes->stacks_shortened;
 }
 
-/* To be called after the last file, because a file writes its own notes. */
+/* Call it after the last file, because a file writes its own notes. */
 static void keep_notes(struct profile *p, const struct export_notes *notes)
 {
     if (notes->stacks_shortened)

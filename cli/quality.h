@@ -6,7 +6,7 @@
 #include "summary/view.h"
 
 /* Sets the metric "seen_share" and, where the samples and the kernel's counts disagree, the text
- * "self_check".  To be called when frames have their names, before the file is written. */
+ * "self_check".  Call it when frames have their names, before the file is written. */
 void quality_measure(struct profile *p, const struct view_options *view);
 /* Prints the line: "quality ok", or each loss and doubt.  Returns whether every sample is whole. */
 bool quality_report(const struct profile *p);

@@ -75,7 +75,7 @@ static bool is_running(pid_t command)
 }
 
 /* timeout(1) sends its signal to its child, and then to the group of both.  A user who asks a
- * second time has read before that wallspy stops. */
+ * second time has read that wallspy stops. */
 static bool is_twin(int number, const siginfo_t *info)
 {
     int64_t now_ns = clock_now_ns();

@@ -31,7 +31,7 @@ void signals_let_broken_pipe_end(void);
 void signals_block(sigset_t *ret_old);
 void signals_restore(const sigset_t *old);
 /* Blocks the signals by which the terminal stops jobs, for this thread and those it starts: Ctrl-Z
- * must not stop wallspy while it holds a thread of the target.  To be called after the start of the
+ * must not stop wallspy while it holds a thread of the target.  Call it after the start of the
  * command, because Ctrl-Z may stop that. */
 void signals_block_terminal_stop(void);
 /* Undoes it, once no thread is held. */

@@ -23,7 +23,7 @@ void watchdog_watch(struct sampler *s, pid_t command, bool strict);
 void watchdog_end(void);
 /* The sampler was asked to end. */
 void watchdog_expect_end(void);
-/* To be called between two pieces of work by the thread that owns the recording.  True, once: this
+/* Call it between two pieces of work by the thread that owns the recording.  True, once: this
  * is the child process now. */
 bool watchdog_has_left(void);
 /* Is this the child process? */

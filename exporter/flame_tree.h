@@ -24,7 +24,7 @@ struct flame_tree {           /* zero-initialise */
  * bucket. */
 void flame_tree_add(struct flame_tree *t, const struct paths *paths, uint32_t root,
                     struct timeline *l);
-/* To be called once, after all of it was added: sums up total_ns. */
+/* Call it once, after all of it was added: sums up total_ns. */
 void flame_tree_sum(struct flame_tree *t);
 void flame_tree_release(struct flame_tree *t);
 

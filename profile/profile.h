@@ -116,7 +116,7 @@ uint32_t profile_thread_count(const struct profile *p);
 void profile_add_run(struct profile *p, thread_id id, const struct run *run);
 /* A sample found thread ID waiting for the GIL that HOLDER has; none: unknown. */
 void profile_add_gil_wait(struct profile *p, thread_id id, thread_id holder);
-/* Keeps the thread's counts as of AT_NS; to be called about once in WEIGHTS_WINDOW samples. */
+/* Keeps the thread's counts as of AT_NS; call it about once in WEIGHTS_WINDOW samples. */
 void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns);
 /* Ends the thread's time line, so that its runs take no more room than they need: a program that
  * starts a thread per task leaves thousands of time lines of two runs each.  If the thread has

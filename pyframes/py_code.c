@@ -364,7 +364,7 @@ static int32_t line_of(const struct py_lines *l, int32_t lasti)
     return line;
 }
 
-/* Returns 0; -EPROTO: RET is without its line, since this stack's budget of work is used up. */
+/* Returns 0; -EPROTO: RET is without its line, because this stack's budget of work is used up. */
 static int frame_of(struct py_codes *c, struct py_lines *lines, int32_t lasti, frame_id *ret)
 {
     uint64_t known = 0;

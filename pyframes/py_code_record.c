@@ -1,5 +1,5 @@
-/* The set of code objects that were seen grows to a largest size, since most of many processes run
- * few: if more are in progress, some are recorded more than once. */
+/* The set of code objects that were seen grows to a largest size, because most of many processes
+ * run few: if more are in progress, some are recorded more than once. */
 #include "pyframes/py_code_record.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@ enum { PY_CODE_RECORD_SCRATCH_BYTES = 32 << 10 };
 struct py_code_record;
 /* Borrows both.  SCRATCH: that many bytes, which several may share. */
 struct py_code_record *py_code_record_new(const struct py_runtime *rt, uint8_t *scratch);
-/* To be called between captures, with no thread held: makes room where it was short.  It takes 8 KB
+/* Call it between captures, with no thread held: makes room where it was short.  It takes 8 KB
  * at first, and 256 at most. */
 void py_code_record_tick(struct py_code_record *r);
 /* While the thread of STACK cannot move: reads through RECORDING, which keeps every byte, what

@@ -176,7 +176,7 @@ static bool note_extent(void *ctx, const uint8_t *bytes, size_t len, uint64_t ad
 }
 
 /* 3.6: the GIL is some static variables, side by side.  Without .symtab all variables of the
- * interpreter are taken for it: threads wait for no others, since 3.6's locks are on the heap. */
+ * interpreter are taken for it: threads wait for no others, because 3.6's locks are on the heap. */
 static void locate_old_gil(struct runtime_search *s, struct module *m, struct py_runtime *rt)
 {
     static const char *const names[] = {"gil_cond", "gil_mutex", "switch_cond", "switch_mutex"};

@@ -51,7 +51,7 @@ void claim_emitted(struct thread *t, int64_t now_ns);
 
 /* ---- the request to stop ---- */
 
-/* T is to be asked to stop: it was found in STATE.  It runs, or waits for a CPU. */
+/* T will be asked to stop: it was found in STATE.  It runs, or waits for a CPU. */
 void claim_found(struct thread *t, enum thread_state state);
 /* The same of a thread that is blocked at PLACE. */
 void claim_found_blocked(struct thread *t, struct wait_place place, bool provable);

@@ -10,7 +10,7 @@
 enum {
     DORMANT_AFTER_TICKS = 16, /* a thread that runs now and then is better visited by itself */
     VISIT_EVERY_TICKS = 64,   /* each dormant thread: the worker may want more of it */
-    LEAST_DORMANT = 16,       /* and no less than are visited: else it does not pay */
+    LEAST_DORMANT = 16,       /* and no less than are visited: fewer do not pay */
     MEASURE_TRIES = 4, /* a visited thread may run, or the scheduler's clock tick, meanwhile */
     FAILURES_AT_ONCE = 4,
     PAUSE_TICKS = 32, /* after so many failures */

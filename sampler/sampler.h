@@ -85,8 +85,9 @@ void sampler_wake_worker(const struct sampler *s);
 /* In a child process, where the sampler's thread is not: ends the sampling as of now.  The end of
  * the parent's thread lets go what it holds. */
 void sampler_abandon(struct sampler *s);
-/* To be called at least once a second: ends a PTRACE_SEIZE that waits for an execve that hangs.
- * The sampler would wait as long, and all that wait for the sampler.  Returns at once. */
+/* Call it at least once a second: ends a PTRACE_SEIZE that waits for an execve that hangs.
+ * Otherwise the sampler would wait as long, and so would all threads that wait for the sampler.
+ * Returns at once. */
 void sampler_interrupt_seize(struct sampler *s);
 /* Has the sampler emit for how long the present samples have held so far (MESSAGE_EXTENDED), which
  * else comes with each next sample; MESSAGE_FLUSHED follows.  Nothing comes once the sampler is

@@ -3,9 +3,10 @@
  *
  * A stop is a request, not a wait: tracer_request() returns at once.  When the thread has stopped,
  * tracer_reap() hands it to the handler and releases it.  While a request is out SIGCHLD's handler
- * reaps too, also inside another PTRACE_SEIZE.  Else a vfork parent, which cannot stop, a sibling's
- * execve, which waits for the parent, and our PTRACE_SEIZE, which waits for the execve, would wait
- * for each other for ever.  And a process ends only when its traced threads that died are reaped.
+ * reaps too, also inside another PTRACE_SEIZE.  Otherwise three would wait for each other for ever:
+ * a vfork parent, which cannot stop, a sibling's execve, which waits for the parent, and our
+ * PTRACE_SEIZE, which waits for the execve.  And a process ends only when its traced threads that
+ * died are reaped.
  *
  * All calls from one thread, the sampler's, which blocks SIGCHLD outside of these calls; all other
  * threads block it always.  Source: ptrace(2), kernel/ptrace.c, kernel/signal.c. */

@@ -80,7 +80,8 @@ static bool is_leaf_call(const struct shown_frame *f, bool blocked)
 }
 
 /* Marks in KEPT the call that the innermost kept frame makes, of those hidden above it: Python's
- * function in Python, else the first one of a library.  Returns its index; N: there is none. */
+ * function in Python, otherwise the first one of a library.  Returns its index; N: there is
+ * none. */
 static size_t keep_leaf_call(const struct shown_frame *stack, size_t n, bool blocked, bool *kept)
 {
     size_t last = n;

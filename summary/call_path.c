@@ -214,8 +214,8 @@ static bool same_module(const struct shown_frame *a, const struct shown_frame *b
     return a->module && b->module && str_eq(a->module, b->module);
 }
 
-/* Without own code, or with nothing but it: who calls the innermost module, and what it calls
- * there; within one module the two innermost functions. */
+/* Without own code, or with nothing but it: the caller of the innermost module, and the function
+ * that it calls there; within one module the two innermost functions. */
 static void pick_by_module(const struct chain *c, ptrdiff_t *ret_caller, ptrdiff_t *ret_inner)
 {
     ptrdiff_t called = c->n - 1;

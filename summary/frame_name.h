@@ -20,7 +20,7 @@ const char *frame_libc_name(const char *name);
  * ("__libc_read" below "read")? */
 bool frame_is_alias(const struct shown_frame *outer, const struct shown_frame *inner);
 /* Appends a name for the threads that F is the first function of: as above, but "lambda in main",
- * since there is another thread "main". */
+ * because "main" is another thread. */
 void frame_add_thread_name(struct text *out, const struct shown_frame *f);
 /* The function that a std::thread was made of, LEN bytes, if F is libstdc++'s frame that runs it
  * and says so; lambdas have that of the function they are in.  NULL: it does not. */

@@ -112,9 +112,9 @@ struct search {
     bool extension; /* an extension of Python's calls the C library */
 };
 
-/* Native code from the wait outwards.  Of the C library's functions the innermost counts, since
- * pthread_cond_wait() waits for its mutex in the end; of the others the outermost, since it is what
- * they are made to be.  Returns how many frames there are outside of it. */
+/* Native code from the wait outwards.  Of the C library's functions the innermost counts, because
+ * pthread_cond_wait() waits for its mutex in the end; of the others the outermost, because it gives
+ * the whole its meaning.  Returns how many frames there are outside of it. */
 static size_t search_native(struct search *s, const struct shown_frame *stack, size_t n)
 {
     for (; n; n--) {

@@ -11,8 +11,8 @@ static bool begins_with(const char *s, const char *end, const char *word)
     return (size_t)(end - s) >= len && memcmp(s, word, len) == 0;
 }
 
-/* How much of [S, END), which comes after OUT, is to be kept as it is though it has brackets: the
- * sign of "operator()" and "operator<", Python's ".<lambda>". */
+/* How much of [S, END), which comes after OUT, stays as it is though it has brackets: the sign of
+ * "operator()" and "operator<", Python's ".<lambda>". */
 static size_t kept_length(const struct text *out, const char *s, const char *end)
 {
     static const char sign[] = "operator";
@@ -28,9 +28,9 @@ static size_t kept_length(const struct text *out, const char *s, const char *end
     return len < (size_t)(end - s) ? len : (size_t)(end - s);
 }
 
-/* Appends what is to be kept of what begins at S and is no simple argument list; returns its
- * length, 0: there is no such thing.  What names no component goes with the separator behind it;
- * Go's "(*Pool).run" is "Pool.run". */
+/* Appends the part to keep of a text in brackets at S that is no simple argument list; returns its
+ * length, 0: there is no such text.  A text that names no component goes with the separator behind
+ * it; Go's "(*Pool).run" is "Pool.run". */
 static size_t add_special(struct text *out, const char *s, const char *end)
 {
     static const char *const nothing[] = {"(anonymous namespace)::", "<locals>.", "<unknown>::"};

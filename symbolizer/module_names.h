@@ -13,7 +13,7 @@ struct module_names;
 struct module_names *module_names_open(struct elf_file *file, const char *path,
                                        struct debug_search *search, struct profile *profile);
 /* Only the N ascending addresses at WANTED, borrowed, will be looked up.  This spares reading
- * all symbols.  To be called before the first look-up. */
+ * all symbols.  Call it before the first look-up. */
 void module_names_want(struct module_names *m, const uint64_t *wanted, size_t n);
 /* Fills RET (room for MAX_INLINED + 1) with the functions that run at ELF_ADDR, innermost first.
  * FUNCTION: where the function there begins by its CFI; 0: unknown.  Returns how many; 0:

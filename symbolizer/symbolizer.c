@@ -169,7 +169,7 @@ void symbolizer_add_jit_frame(struct symbolizer *s, frame_id frame, uint64_t add
     s->nameless[s->n_nameless++] = (struct nameless){frame, addr};
 }
 
-/* Compilers may write their map late.  It is read soon after that, since another function may
+/* Compilers may write their map late.  It is read soon after that, because another function may
  * take the address. */
 static void name_nameless(struct symbolizer *s)
 {

@@ -109,7 +109,7 @@ void *elf_file_extra(const struct elf_file *f);
 /* Sets that, once; FREE_EXTRA is called before F is closed. */
 void elf_file_set_extra(struct elf_file *f, void *extra, void (*free_extra)(void *extra));
 
-/* Another user of F: elf_file_free() is to be called once more.  Returns F. */
+/* Another user of F: call elf_file_free() once more.  Returns F. */
 struct elf_file *elf_file_share(struct elf_file *f);
 /* Closes F when its last user does.  NULL is fine; returns NULL. */
 struct elf_file *elf_file_free(struct elf_file *f);

@@ -18,7 +18,7 @@ struct elf_file_state {
 };
 
 struct elf_file {
-    size_t users; /* that elf_file_free() is still to be called for */
+    size_t users; /* users that have not called elf_file_free() yet */
     Elf *elf;
     char *path;
     char *other_path;     /* the last other name by which it was opened; NULL: none */

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* Installs the handler of SIGBUS for the whole process.  To be called once, before the first
+/* Installs the handler of SIGBUS for the whole process.  Call it once, before the first
  * file is opened.  wallspy's own faults still end the process, because only pages that are never
  * written can be replaced.  Returns 0 or a negative errno. */
 int elf_guard_install(void);

@@ -50,7 +50,7 @@ static int reopen_proc_mem(const struct mem_live *live)
     int fd = proc_open(live->pid, "mem");
     if (fd < 0)
         return fd;
-    /* One atomic step, since another thread may be reading. */
+    /* One atomic step, because another thread may be reading. */
     int r = dup3(fd, live->fd, O_CLOEXEC) < 0 ? -errno : 0;
     close(fd);
     return r;

@@ -48,7 +48,7 @@ struct elf_store;
 /* Borrows MEM (live).  PID is the process whose /proc entries serve to open files; see
  * mem_live_open(). */
 struct modules *modules_new(pid_t pid, struct mem *mem);
-/* Opens files through FILES, borrowed, so that processes share them.  To be called before any is
+/* Opens files through FILES, borrowed, so that processes share them.  Call it before any is
  * opened. */
 void modules_share(struct modules *m, struct elf_store *files);
 /* Loads the maps again and updates the module list; cheap if nothing changed.  Returns 0 or what

@@ -14,7 +14,7 @@ struct file_rule {
     struct rule rule;           /* as for code mapped where the file says: its bias is 0 */
     struct addr_range function; /* ELF addresses; {0, 0}: unknown */
     uint64_t elf_addr;
-    size_t users; /* that file_rule_drop() is still to be called for */
+    size_t users; /* uses without a file_rule_drop() so far */
     struct file_rules *rules;
 };
 

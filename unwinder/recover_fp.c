@@ -35,7 +35,7 @@ static const struct prologue *prologue_of(struct walk *w, struct cached_rule *ru
     return known ? &rule->prologue : NULL;
 }
 
-/* Remembered, since the same calls block again and again. */
+/* Remembered, because the same calls block again and again. */
 static enum call_target_check check_call_target(struct walk *w, uint64_t return_addr,
                                                 uint64_t function)
 {

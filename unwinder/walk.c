@@ -205,8 +205,8 @@ static int step_without_cfi(struct walk *w, struct cached_rule *cached, struct r
     return 1;
 }
 
-/* Goes from the last frame to its caller.  Returns 0, CALLER and how far it is to be trusted; or
- * 1 and the END.  FIRST: the frame follows from no other. */
+/* Goes from the last frame to its caller.  Returns 0, CALLER and how far to trust it; or 1 and the
+ * END.  FIRST: the frame follows from no other. */
 static int step(struct walk *w, bool first, struct regs *caller, enum frame_trust *trust,
                 enum unwind_end *end)
 {

@@ -143,8 +143,8 @@ struct event_group {
     enum event_kind kind;
     struct text text;
     size_t n;
-    bool received; /* something is to be read */
-    bool queues;   /* what is to be read is known */
+    bool received; /* there are bytes to read */
+    bool queues;   /* the number of bytes to read is known */
     pid_t pid;     /* all of them are this process's; 0: no */
 };
 struct event_groups {

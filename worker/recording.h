@@ -26,7 +26,7 @@ struct recording *recording_new(const struct recording_config *config);
 int recording_add(struct recording *r, pid_t pid, struct err *err);
 /* Reads maps, looks for Python, and starts to sample. */
 int recording_start(struct recording *r, struct err *err);
-/* Adds the children that were born since, if the config wants them.  To be called at least every 10
+/* Adds the children that were born since, if the config wants them.  Call it at least every 10
  * ms then, between any two other calls.  Returns whether there were any. */
 bool recording_follow(struct recording *r);
 /* Handles what is in the ring, and sees to maps and Python.  Returns false if there was nothing. */
