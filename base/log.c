@@ -16,7 +16,7 @@ enum { LINE_BYTES = 2048 };
 
 struct warning {
     const char *key; /* a string literal */
-    char *line;      /* that was said */
+    char *line;      /* the printed line */
     uint64_t others; /* of the same key and another text, which were not */
 };
 

@@ -15,7 +15,7 @@
 struct dumped {
     thread_id thread;
     pid_t pid, tid;
-    bool sampled; /* else it could not be captured in time */
+    bool sampled; /* false: it could not be captured in time */
     enum thread_state state;
     int64_t syscall; /* −1: off the CPU outside a system call; −2: not in the kernel */
     uint64_t args[6];
@@ -38,7 +38,7 @@ struct dumped {
     struct schedstat counts; /* at its beginning, if COUNTED */
     bool counted;
     bool ran, ended;
-    int64_t cpu_ns; /* that it took meanwhile */
+    int64_t cpu_ns; /* its CPU time meanwhile */
 };
 
 struct dump {

@@ -41,7 +41,7 @@ void option_add_help(const struct option_row *row, struct text *out);
 enum { MAX_USAGE_LINES = 2 };
 struct command_row {
     const char *name;
-    const char *usage[MAX_USAGE_LINES]; /* what follows "wallspy"; NULL: no second one */
+    const char *usage[MAX_USAGE_LINES]; /* the words behind "wallspy"; NULL: no second line */
     const char *summary;
 };
 extern const struct command_row command_rows[COMMAND_COUNT];

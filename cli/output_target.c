@@ -237,7 +237,7 @@ static int check_path(struct output_target *t, struct err *err)
 int output_plan(struct output_target *ret, const char *path, const char *format, bool is_new,
                 struct err *err)
 {
-    if (!*path) /* what -o is made of (%q{NAME}) may be empty */
+    if (!*path) /* a part of -o (%q{NAME}) may be empty */
         return err_set(err, -EINVAL, "the name of the file is empty. Choose another with -o.");
     struct output_target t = {
         .path = xstrdup(path), .gzip = str_ends(path, ".gz"), .descriptor = -1, .is_new = is_new};

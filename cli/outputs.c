@@ -21,7 +21,7 @@ struct file {
     struct output_target target;
     char *name;      /* PATH as it was asked for */
     bool split;      /* only some processes are in it */
-    bool *processes; /* which, by process, once the profile is there */
+    bool *processes; /* those in it, by process, once the profile is there */
 };
 
 struct outputs {

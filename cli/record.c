@@ -46,8 +46,8 @@ struct record {
     struct recording *recording;
     struct throttled throttled; /* before the start */
     bool suspend_wanted;        /* by Ctrl-Z, and not done yet */
-    bool rate_told;             /* that it was lowered */
-    bool step_told;             /* that time lines are coarse */
+    bool rate_told;             /* the user has read of a lower rate */
+    bool step_told;             /* the user has read of coarse time lines */
     bool one_missing;           /* a process that was asked for */
     bool started;               /* the sampling */
     struct unsampled unsampled; /* children */

@@ -32,7 +32,7 @@ static struct {
         int number;
         pid_t sender;
         int64_t at_ns;
-    } last; /* that was sent; the handler's own */
+    } last; /* the last one sent; the handler's own */
     atomic_bool heard;
 } state = {.wake_fd = -1};
 

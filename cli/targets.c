@@ -89,7 +89,7 @@ int targets_add(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_
         error = recording_add(r, pids[i], err);
         added += error == 0;
         *ret_one_missing |= error < 0;
-        if (error < 0 && (added || i + 1 < n)) /* else it is the error */
+        if (error < 0 && (added || i + 1 < n)) /* otherwise it is the error */
             terminal_warn("%s", err->text);
     }
     return added ? 0 : error;

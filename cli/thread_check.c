@@ -67,7 +67,7 @@ static bool all_are_tids(const struct options *o)
 /* ---- the list of threads ---- */
 
 struct thread_kind {
-    char *group; /* what the names of like threads have in common; owned */
+    char *group; /* the common part of the names of like threads; owned */
     char *first; /* the name of one of them; owned */
     size_t n;
 };

@@ -27,7 +27,7 @@ struct exporter {
     const char *name, *alias;                    /* as -f takes them; ALIAS NULL: none */
     const char *suffixes[EXPORTER_MAX_SUFFIXES]; /* ".json"; default names have the first */
     const char *advice;                          /* for users of such a file; NULL: none */
-    uint64_t max_bytes;                          /* what its readers open; 0: any number */
+    uint64_t max_bytes;                          /* the most that its readers open; 0: any number */
     bool uncompressed;                           /* its readers open no ".gz" */
     format_write *write;
 };

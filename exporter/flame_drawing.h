@@ -23,7 +23,7 @@ struct flame_drawing {
     struct groups groups;
     struct flame_tree tree;
     struct flame_boxes boxes;
-    int64_t one_part; /* what is narrower than one part in this many is not drawn by itself */
+    int64_t one_part;         /* a frame narrower than 1/ONE_PART of all is not drawn by itself */
     size_t n_threads, n_idle; /* drawn, and left out */
     struct text frames;       /* the element that holds all frames */
 };

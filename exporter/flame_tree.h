@@ -31,7 +31,7 @@ void flame_tree_release(struct flame_tree *t);
 /* An item of the drawing: a node, or its narrow callees together. */
 struct flame_box {
     uint32_t node;
-    uint32_t merged; /* so many callees of NODE, each of less than the smallest width; 0: NODE */
+    uint32_t merged; /* number of NODE's callees below the smallest width; 0: NODE itself */
     uint32_t depth;
     int64_t start_ns, ns;
 };

@@ -23,7 +23,7 @@ enum {
     TICK_ROOM = 130,
     TITLE_COLUMNS = 56, /* leaves room for the tools */
     LINE_COLUMNS = 160,
-    AROUND_BYTES = 12000, /* what is written around the frames takes less */
+    AROUND_BYTES = 12000, /* the text around the frames takes less */
 };
 
 /* ---- which time ---- */

@@ -11,11 +11,11 @@
 /* The limits that keep a process off the CPUs.  A number "in this recording" is the difference
  * between the first look and the last one at which the process was there. */
 struct profile_cpu_limits {
-    bool known; /* else nothing of this was read */
+    bool known; /* false: nothing of this was read */
     /* The CPU quota of its cgroup and of those above it, as far as they can be seen. */
     int cgroup_version;   /* 1 or 2; 0: no group with a CPU controller was found */
     double quota_cpus;    /* of the tightest group; 0: none */
-    string_id quota_path; /* that group's directory */
+    string_id quota_path; /* the directory of its group */
     uint32_t quota_level; /* 0: the process's own group, 1: the one above it, … */
     bool groups_hidden;   /* there may be groups above those that can be seen */
     /* Of the group that throttled the most in this recording.  A group's time is a sum over CPUs:
@@ -23,8 +23,8 @@ struct profile_cpu_limits {
     uint64_t periods, throttled_periods;
     int64_t throttled_ns;
     int64_t throttled_above_ns; /* by groups that cannot be seen; −1: the kernel does not tell */
-    uint32_t cpus_main;         /* that the main thread may use; 0: unknown */
-    uint32_t cpus_any;          /* that at least one of its threads may use */
+    uint32_t cpus_main;         /* CPUs that the main thread may use; 0: unknown */
+    uint32_t cpus_any;          /* CPUs that at least one of its threads may use */
     uint32_t threads_pinned;    /* threads whose CPUs are not the main thread's */
     int nice, policy;           /* of the main thread; POLICY: SCHED_… */
 };

@@ -82,7 +82,7 @@ struct profile_process {
     uint64_t threads;                     /* that it had at the end; 0: unknown, or it ended */
     struct profile_usage usage;           /* switches: of its threads, as far as theirs is known */
     int64_t children_cpu_ns;              /* of its children that ended in that time */
-    bool children_known;                  /* else it is unknown whether it has any */
+    bool children_known;                  /* false: it is unknown whether it has any */
     const struct profile_child *children; /* in the order of being seen; owned by the profile */
     size_t n_children;
     uint64_t children_seen; /* in all; only the first 64 are in CHILDREN */

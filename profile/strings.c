@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-enum { HEAP_BYTES = 16 }; /* that an allocation costs, about: malloc's head and rounding */
+enum { HEAP_BYTES = 16 }; /* the cost of an allocation, about: malloc's head and rounding */
 
 struct interned_string {
     char *text;

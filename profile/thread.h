@@ -49,7 +49,7 @@ struct profile_thread {
     struct counts counts;                  /* by schedstat over [start_ns, end_ns) */
     int64_t not_sampled_ns[COUNTED_KINDS]; /* of COUNTS, where no run has that state */
     uint64_t own_switches;                 /* of USAGE's voluntary ones, for wallspy's stops */
-    uint64_t faults_not_sampled, switches_not_sampled; /* which no run has */
+    uint64_t faults_not_sampled, switches_not_sampled; /* the part that no run has */
     struct count_mark *marks; /* COUNTS at earlier moments, by time; owned by the profile */
     size_t n_marks, marks_capacity;
     struct profile_usage usage;                 /* samples in about that time */

@@ -28,7 +28,7 @@ struct dormant {
     uint32_t tick, visited_tick; /* this one; that in which each was last visited */
     uint32_t failures, tried_not_before;
     bool disturbed;                  /* a dormant thread was found to have run, in this tick */
-    const struct capture_hook *hook; /* with which they were sampled */
+    const struct capture_hook *hook; /* the hook of their samples */
     /* The proof about all dormant threads since they were chosen. */
     int64_t until_ns;
     uint32_t proofs;

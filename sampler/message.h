@@ -35,7 +35,7 @@ struct message {
     pid_t tid, ns_tid;      /* in wallspy's pid namespace, and in its own */
     int64_t time_ns;        /* CLOCK_MONOTONIC */
     int64_t until_ns;       /* the thread's previous sample is known to hold until then */
-    uint32_t repeats;       /* so many ticks found that it does */
+    uint32_t repeats;       /* ticks that found that it does */
     int64_t interval_ns;    /* between ticks, at that time */
     uint32_t flags;         /* enum sample_flags */
     struct schedstat sched; /* the thread's counts at TIME_NS; zero if unknown */

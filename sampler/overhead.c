@@ -22,7 +22,7 @@ static const int64_t WATCH_NS = 2 * (int64_t)NS_PER_S;
 static const int64_t window_ns = HELD_SLOTS * (int64_t)SLOT_NS;
 static const double room = 0.8;     /* of what is allowed: below it the rate is raised */
 static const double raise = 0.9;    /* of the interval, each time: what that will cost is known */
-static const double most_step = 16; /* that the rate is divided by at a time */
+static const double most_step = 16; /* largest divisor of the rate at a time */
 
 static int64_t elapsed_ns(const struct sampler *s)
 {

@@ -49,7 +49,7 @@ struct process {
     bool end_reported; /* MESSAGE_PROCESS_END was emitted */
 
     /* Job control: asked of one thread, for all. */
-    uint64_t job_stop_tick; /* in which that was */
+    uint64_t job_stop_tick; /* the tick of that */
     char job_stop;          /* 'T': by SIGSTOP and the like; 't': by a debugger; 0: not stopped */
 
     int64_t no_stops_before_ns; /* an execve hangs, and a request to stop would wait for it */

@@ -13,7 +13,7 @@
 #include "sampler/capture.h"
 #include "sampler/state.h"
 
-enum { FDS_OF_PROCESS = 6, /* that are open all the time, by the worker and the sampler */ };
+enum { FDS_OF_PROCESS = 6, /* open all the time, by the worker and the sampler */ };
 
 /* ---- the worker's side ---- */
 

@@ -27,7 +27,7 @@ struct prefetch {
         uint32_t len;
     } spans[RECORDER_MAX_SPANS];
     uint32_t n;
-    uint32_t wanted; /* so many of their blocks were asked for by a reader */
+    uint32_t wanted; /* blocks of them that a reader asked for */
 };
 
 struct recorder {
@@ -43,9 +43,9 @@ struct recorder {
     struct {
         uint64_t block;
         uint32_t offset, epoch;
-        bool wanted; /* a reader asked for it; else it was only prefetched */
+        bool wanted; /* a reader asked for it; false: it was only prefetched */
     } index[RECORDER_INDEX_SLOTS];
-    uint64_t wanted[RECORDER_MAX_BLOCKS]; /* the blocks that were, in order */
+    uint64_t wanted[RECORDER_MAX_BLOCKS]; /* blocks that readers asked for, in order */
     uint32_t n_wanted;
     uint32_t n_blocks;  /* in the index */
     uint32_t n_fetched; /* of these, when a reader asked: not ahead */
@@ -63,8 +63,8 @@ size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
                            const struct prefetch *prefetch);
 /* The recorded stack's bytes from SP on. */
 const uint8_t *recorder_stack_at(const struct recorder *r, uint64_t sp);
-/* Copies what of [ADDR, ADDR + MAX) is not recorded yet.  Returns how many bytes from ADDR on are
- * recorded: fewer than MAX where the mapping ends, or without room. */
+/* Copies the part of [ADDR, ADDR + MAX) that is not recorded yet.  Returns how many bytes from ADDR
+ * on are recorded: fewer than MAX where the mapping ends, or without room. */
 size_t recorder_read_more(struct recorder *r, uint64_t addr, size_t max);
 /* Adds LEN bytes of the caller's to the message.  False: there is no room. */
 bool recorder_append(struct recorder *r, const void *bytes, size_t len, uint32_t *ret_offset);

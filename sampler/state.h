@@ -39,7 +39,7 @@ struct sampler {
     struct process *added[SAMPLER_MAX_PROCESSES]; /* by number */
     _Atomic uint32_t n_added;
     uint32_t n_taken;                                 /* of those, by the sampler's thread */
-    struct process *processes[SAMPLER_MAX_PROCESSES]; /* that are sampled */
+    struct process *processes[SAMPLER_MAX_PROCESSES]; /* sampled ones */
     uint32_t n_processes;
     uint32_t files_limit; /* of all files that may be open */
     struct ring *ring;
@@ -56,7 +56,7 @@ struct sampler {
 
     /* The tick. */
     int64_t tick_ns;        /* when it began */
-    uint32_t n_registered;  /* so many threads of the present process were, in it */
+    uint32_t n_registered;  /* threads of the present process registered in it */
     int64_t interval_ns;    /* as it is now */
     uint64_t random;        /* state of the jitter's generator */
     struct thread **queued; /* threads that will be asked to stop */
@@ -69,9 +69,9 @@ struct sampler {
     /* overhead.c: the last seconds in slots. */
     struct {
         int64_t elapsed_ns, interval_ns;
-        int64_t cpu_ns; /* that wallspy took in it */
+        int64_t cpu_ns; /* wallspy's CPU time in the slot */
     } held_slots[HELD_SLOTS];
-    int64_t cpu_ns; /* that wallspy had taken at the end of the last slot */
+    int64_t cpu_ns; /* wallspy's CPU time at the end of the last slot */
     int held_slot;  /* the present one */
     int64_t overhead_checked_ns;
 

@@ -52,14 +52,14 @@ struct thread {
     struct claim asked;       /* its state when it was asked to stop */
     struct claim interrupted; /* the wait that a stop interrupted, with the run count back in it */
     int64_t asked_ns;
-    uint32_t asked_ticks; /* so many ticks have found it asked and not stopped */
+    uint32_t asked_ticks; /* ticks that found it asked and not stopped */
     int64_t until_ns;     /* its sample is known to hold until then; */
-    uint32_t repeats;     /* so many ticks found that, since the last message */
+    uint32_t repeats;     /* ticks that found that, since the last message */
 
     /* dormant.c */
     bool dormant;
-    uint32_t moved_tick; /* in which it was last found to have run */
-    uint32_t proofs;     /* that it has not run, which until_ns and repeats have */
+    uint32_t moved_tick; /* the last tick that found that it ran */
+    uint32_t proofs;     /* proofs that until_ns and repeats include */
 
     /* on_cpu.c */
     int64_t switch_base; /* run count − switches while it is off the CPU */
@@ -99,7 +99,7 @@ struct thread {
     bool wants_prefetch;
 
     /* stack_area.c */
-    struct stack_area areas[STACK_AREAS]; /* in which its stack was, the last found first */
+    struct stack_area areas[STACK_AREAS]; /* mappings of its stack, the last found first */
     int64_t areas_checked_ns;
     uint64_t area_unknown; /* an sp that was in no known mapping; 0: none */
 

@@ -91,7 +91,7 @@ static void apply_filter(struct sampler *s, struct thread *t)
     struct thread_facts facts = {t->process->pid, t->tid, t->comm, false, NULL};
     facts.python = hook && hook->is_python(hook->ctx, t->ns_tid);
     bool wanted = thread_filter_wants(&s->config.filter, &facts);
-    if (!wanted && facts.python) /* that takes 20 to 60 µs */
+    if (!wanted && facts.python) /* takes 20 to 60 µs */
         ask_python(s, t, hook, &facts);
     t->filtered = !wanted && !(facts.python && t->wanted_by_python);
 }

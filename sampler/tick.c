@@ -268,7 +268,7 @@ static void visit_each(struct sampler *s, struct thread *const *threads, const s
         stop_requests_send_if_due(s);
         if (tracer_pending(s->tracer))
             tracer_reap(s->tracer);
-        i += i < *n && threads[i] == t; /* else T ended, and another has its place */
+        i += i < *n && threads[i] == t; /* otherwise T ended, and another has its place */
     }
 }
 

@@ -69,7 +69,7 @@ struct tally {
     bool totalled;
     int64_t all_ns; /* in these states, without stacks, too */
     uint64_t samples;
-    struct time_span *spans; /* that were added */
+    struct time_span *spans; /* the added ones */
     size_t n_spans, spans_capacity;
 };
 void tally_init(struct tally *t, struct call_tree *tree, unsigned states);

@@ -108,7 +108,7 @@ static const struct named_kind *of_threading(const struct shown_frame *f)
 
 struct search {
     enum futex_kind kind;
-    bool known;     /* that it is KIND, which may be FUTEX_UNKNOWN */
+    bool known;     /* KIND is final, also FUTEX_UNKNOWN */
     bool extension; /* an extension of Python's calls the C library */
 };
 

@@ -26,7 +26,7 @@ struct table_row {
     size_t n_threads; /* threads whose times are summed up here */
     int64_t wall_ns;
     int64_t cpu_ns, runqueue_ns; /* within wall_ns together */
-    int64_t seen_ns;             /* that its samples stand for; 0 in a row of other rows */
+    int64_t seen_ns;             /* time that its samples stand for; 0 in a row of other rows */
     struct table_events events;
     int64_t idle_ns; /* in the polls of an event loop and pools' waits */
     char *idle;   /* "3 x gloo_tcp_loop, 6 x pt_gloo_runloop": a row of idle threads; else NULL */

@@ -18,7 +18,7 @@ struct thread_summary {
                          process's name: "rank1 main 17001", "cc1 17002 main" */
     char *group;      /* equal for threads that are called the same but for numbers: "worker-*"; of
                          several processes' main threads "cc1", of ranks' "main" */
-    size_t n_threads; /* that it stands for: 1, or those that were folded */
+    size_t n_threads; /* threads that it stands for: 1, or the folded ones */
     int64_t wall_ns, active_ns;
     int64_t cpu_ns, runqueue_ns; /* within [0, wall_ns] together */
     bool leads;                  /* it is the main thread of the first process there is */
@@ -31,7 +31,7 @@ struct thread_summaries {
     struct thread_summary *threads;
     size_t n;
     const bool *only;     /* as the view's; NULL: all processes */
-    uint32_t n_processes; /* that are shown */
+    uint32_t n_processes; /* shown ones */
 };
 /* Borrows P; V only during the call, and the texts of its frames for the summaries's life. */
 void thread_summaries_init(struct thread_summaries *s, const struct profile *p, struct view *v);

@@ -33,7 +33,7 @@ struct view {
     size_t *first_shown;    /* by id − 1: the first of `shown` that has it */
     size_t n_ids, keys_capacity, first_shown_capacity;
     struct index index;
-    struct shown_frame *stack; /* what view_stack returned last */
+    struct shown_frame *stack; /* the last result of view_stack() */
     size_t stack_capacity;
     struct shown_frame not_shown;         /* stands for a stack of which nothing is left */
     struct shown_frame spins[SPIN_KINDS]; /* leaves; without a name where no frame waits so */
@@ -305,7 +305,7 @@ const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n)
     size_t n = 0;
     bool whole = v->options.internals || v->options.whole;
     bool innermost = true;
-    bool hidden = false; /* what lies inside of the next one is */
+    bool hidden = false; /* the frames inside of the next one are */
     for (stack_id at = s; at.ix; at = profile_stack_parent(v->p, at), innermost = false) {
         frame_id id = profile_stack_frame(v->p, at);
         struct expansion e = v->expansions[id.ix - 1];

@@ -17,7 +17,7 @@ enum {
     /* Longer names are shown as they are.  The parser recurses once per byte at worst: at most 400
      * kB of stack for this many (test_demangle passes with 400 kB in all). */
     MAX_MANGLED_BYTES = 4096,
-    MAX_NAME_BYTES = 1 << 16, /* what is longer is only cut */
+    MAX_NAME_BYTES = 1 << 16, /* a longer name is only cut */
     MAX_SPINE = 128,          /* qualifiers and scopes of one name that are simplified */
     /* Without DMGL_PARAMS the types of the outermost function are not even parsed, which saves the
      * names whose return type is more than libiberty understands. */

@@ -16,7 +16,7 @@
 /* The DWARF of a file.  It is read through an Elf of its own where possible, because what libdw
  * unpacks stays in memory for as long as the Elf. */
 struct debug_info {
-    int fd;   /* by which libdw knows the folder, for split DWARF; -1: none */
+    int fd;   /* gives libdw the folder, for split DWARF; -1: none */
     Elf *elf; /* NULL: the file's own */
     Dwarf *dwarf;
 };

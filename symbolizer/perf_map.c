@@ -19,7 +19,7 @@ enum {
     MAX_NAMED = 1 << 20,         /* 24 MB; node with all of TypeScript's compiler has 30,000 */
     BATCH = 1 << 16,             /* lines that are put among the named at a time */
     MAX_BYTES_AT_ONCE = 1 << 26, /* 0.2 s */
-    MAX_BYTES_IN_ALL = 1 << 30,  /* that are waited for when the recording ends */
+    MAX_BYTES_IN_ALL = 1 << 30,  /* the most to wait for when the recording ends */
     REFRESH_MS = 20,
     COST_SHARE = 32, /* at most one part in so many of the time goes into reading */
 };

@@ -18,7 +18,7 @@ enum rust_kind { PATH = 1, TYPE = 2, CONSTANT = 4 };
 struct reader {
     const char *begin, *s;
     int depth;
-    uint8_t begun[MAX_BYTES]; /* of which kinds one begins there */
+    uint8_t begun[MAX_BYTES]; /* the kinds that begin there */
 };
 
 static bool read_path(struct reader *r);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct throttled {
-    uint64_t periods; /* in which the quota was used up */
+    uint64_t periods; /* periods that used up the quota */
     uint64_t ns;      /* time for which the group then waited, summed over CPUs */
     uint64_t elapsed; /* periods in all */
 };
@@ -32,7 +32,7 @@ struct cgroup_place {
     char directory[PATH_MAX];
     size_t top;  /* the length of its mount point: groups above that are not seen */
     int version; /* 1 or 2 */
-    bool exact;  /* else the group is out of sight, and DIRECTORY is the mount point */
+    bool exact;  /* false: the group is hidden, and DIRECTORY is the mount point */
     bool part;   /* the mount shows a part of the groups only */
 };
 /* MOUNTINFO is /proc/PID/mountinfo, CGROUP /proc/PID/cgroup.  Returns 0, or -ENOENT: no group with

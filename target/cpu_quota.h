@@ -25,7 +25,7 @@ struct cpu_quota_facts {
     int version;      /* of cgroups; 0: no group with a CPU controller was found */
     bool hidden;      /* there may be groups above those that can be seen */
     double cpus;      /* the tightest quota; 0: none */
-    const char *path; /* that group's directory, "" for none; valid until the next look */
+    const char *path; /* the directory of its group, "" for none; valid until the next look */
     uint32_t level;   /* how far above the process's group that is */
     /* Since the first look, of the group that throttled most. */
     uint64_t periods, throttled_periods;

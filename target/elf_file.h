@@ -66,7 +66,7 @@ int elf_file_reopen(const struct elf_file *f);
 /* False: it has none, being from memory. */
 bool elf_file_inode(const struct elf_file *f, dev_t *ret_device, ino_t *ret_inode);
 const uint8_t *elf_file_bytes(const struct elf_file *f, size_t *ret_len); /* the whole of it */
-const char *elf_file_path(const struct elf_file *f); /* what was opened; "" if from memory */
+const char *elf_file_path(const struct elf_file *f); /* the opened path; "" if from memory */
 const struct build_id *elf_file_build_id(const struct elf_file *f);
 /* Tells one file from another, and from what it was before it was written to.  0: it was read
  * from memory. */

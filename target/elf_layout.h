@@ -19,7 +19,7 @@ struct elf_segment {
     uint32_t type, flags; /* PT_…, PF_… */
     uint64_t offset, addr;
     uint64_t file_bytes, mem_bytes; /* file_bytes ≤ mem_bytes; addr + mem_bytes does not wrap */
-    bool cut;                       /* what follows file_bytes is unknown, rather than zero */
+    bool cut;                       /* the bytes behind file_bytes are unknown, not zero */
 };
 struct elf_layout {
     Elf64_Ehdr header;

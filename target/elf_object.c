@@ -6,7 +6,7 @@
 
 enum {
     MAX_OBJECT_BYTES = 64 << 20, /* with DWARF; LLVM makes one for each module it compiles */
-    MAX_SECTIONS = 4096,         /* of which code is looked for, with a section for each function */
+    MAX_SECTIONS = 4096,         /* sections searched for code, with one for each function */
 };
 
 /* The object, copied. */

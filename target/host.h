@@ -9,7 +9,7 @@
 struct host_cpu {
     int64_t busy_ns;       /* of programs and of the kernel, without interrupts */
     int64_t interrupts_ns; /* as far as the kernel counts them apart */
-    int64_t stolen_ns;     /* what the hypervisor took */
+    int64_t stolen_ns;     /* taken by the hypervisor */
 };
 /* Zeros: /proc/stat could not be read.  Source: proc_stat(5). */
 struct host_cpu host_cpu_read(void);

@@ -22,7 +22,7 @@ static const uint64_t MAX_TABLE_BYTES = UINT64_C(16) << 20;
 /* An ELF image in the target: offsets are relative to it. */
 struct loaded {
     struct mem *mem;
-    uint64_t base; /* what is added: the header's address, or the bias */
+    uint64_t base; /* base of the addresses: the header's address, or the bias */
 };
 
 static int read_loaded(void *ctx, uint64_t at, void *buf, size_t len)

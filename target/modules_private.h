@@ -37,12 +37,12 @@ struct modules {
     bool cannot_ask;
     struct module_entry **entries; /* by id */
     size_t n, capacity;
-    struct elf_store *files;     /* that the entries use */
+    struct elf_store *files;     /* the files of the entries */
     struct elf_store *own_files; /* the same, unless modules_share() gave others; else NULL */
     struct index by_place;
-    struct active *active; /* what is mapped now: by address, not overlapping */
+    struct active *active; /* the present mappings: by address, not overlapping */
     size_t active_n, active_capacity;
-    struct active *asked; /* that modules_replaced() was asked for last; NULL: none yet */
+    struct active *asked; /* the last one in modules_replaced(); NULL: none yet */
     uint32_t generation;  /* of the maps, that ACTIVE was made of; 0: none */
     int64_t read_ns;      /* when these were read */
     uint64_t active_hash;

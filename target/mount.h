@@ -20,7 +20,7 @@ struct mount { /* a line of a mountinfo file, with its escapes undone */
 struct mounts { /* zero-initialise */
     struct mount *items;
     size_t n, capacity;
-    char *text;                /* that the items point into */
+    char *text;                /* the items point into it */
     struct duty_cycle reading; /* of mounts_of() */
 };
 

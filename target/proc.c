@@ -264,7 +264,7 @@ enum { STATUS_KEYS = sizeof status_keys / sizeof *status_keys };
 /* A status file of which a part has been read. */
 struct status_parser {
     struct task_status t;
-    uint32_t seen; /* which keys */
+    uint32_t seen; /* keys so far */
 };
 
 /* Returns false if the line is malformed. */

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "target/cursor.h"
 
-enum { MAX_THREADS = 256, MAX_CHILDREN = 256 }; /* that are looked at for a process's children */
+enum { MAX_THREADS = 256, MAX_CHILDREN = 256 }; /* looked at for a process's children */
 
 static bool read_process(pid_t pid, int64_t tick_ns, struct listed_process *ret)
 {

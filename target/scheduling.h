@@ -5,8 +5,8 @@
 #include <sys/types.h>
 
 struct scheduling {
-    uint32_t cpus_main;      /* that its main thread may use */
-    uint32_t cpus_any;       /* that at least one of its threads may use */
+    uint32_t cpus_main;      /* CPUs that its main thread may use */
+    uint32_t cpus_any;       /* CPUs that at least one of its threads may use */
     uint32_t threads_pinned; /* threads whose CPUs are not the main thread's */
     int nice, policy;        /* of the main thread; SCHED_… */
 };

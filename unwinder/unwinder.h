@@ -34,7 +34,7 @@ struct native_frame {
     uint64_t begin;    /* if FUNCTION is unknown: where it seems to begin, to name it by; or 0 */
     bool is_call;      /* pc is a return address: look up pc − 1 */
     bool is_signal;    /* a signal trampoline */
-    bool after_gap;    /* what it called, as far as the frame before this one, is not known */
+    bool after_gap;    /* the frames between this one and the one before are unknown */
     enum frame_trust trust;
 };
 

@@ -54,7 +54,7 @@ struct descendants {
     pid_t own;
     bool no_children_files;
     int loadavg_fd; /* −1: not open */
-    pid_t last_pid; /* that was looked at */
+    pid_t last_pid; /* the last one looked at */
     bool doubted;   /* /proc/loadavg did not show a birth */
     struct node *nodes;
     size_t n, capacity;
@@ -314,7 +314,7 @@ static void look_at_all_if_due(struct descendants *d, bool whole)
         return;
     bool doubted = d->doubted;
     look_at_all(d);
-    if (whole) /* what was there before is no doubt */
+    if (whole) /* older processes raise no doubt */
         d->doubted = doubted;
     duty_cycle_end(cycle, soon ? SOON_SHARE : WHOLE_SHARE, soon ? LOOK_EVERY_NS : NS_PER_S);
 }

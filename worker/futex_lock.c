@@ -22,7 +22,7 @@ enum {
     RWLOCK_WRITER = 24,
     RWLOCK_WRITE_PHASE = 1,
     RWLOCK_WRITE_LOCKED = 2,
-    RWLOCK_PHASE_IS_READ = 2, /* what a writer waits with until the readers have gone */
+    RWLOCK_PHASE_IS_READ = 2, /* the word while a writer waits for readers to go */
     RWLOCK_WAITED = 3,        /* all others */
 };
 

@@ -137,7 +137,7 @@ enum event_kind {
     EVENT_SOCKET,
     EVENT_LISTENING,
     EVENT_OTHER,
-    EVENT_INNER, /* by which a program wakes itself */
+    EVENT_INNER, /* the program wakes itself by it */
 };
 struct event_group {
     enum event_kind kind;

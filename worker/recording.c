@@ -25,8 +25,8 @@
 enum {
     MESSAGES_AT_ONCE = 1024,  /* signals and the clock are seen to in between */
     WORK_NS = 50 * NS_PER_MS, /* the same, of messages that take long */
-    DRAIN_S = 20,   /* what is left after the end, when that has taken so long, is not looked at */
-    TELL_MS = 2000, /* a sampler that has not answered by then does not run */
+    DRAIN_S = 20,             /* so long after the end the rest is not looked at */
+    TELL_MS = 2000,           /* a sampler that has not answered by then does not run */
 };
 
 struct recording {
@@ -41,7 +41,7 @@ struct recording {
     size_t n_timelines, timelines_capacity;
     struct map timeline_by_number; /* task number → index into timelines */
     int64_t origin_ns, end_ns;
-    bool flushed; /* what recording_snapshot() asked for has come */
+    bool flushed; /* the flush for recording_snapshot() is complete */
     struct patience patience;
     uint64_t threads_seen;
     uint64_t left_out;    /* stacks, for --gil */

@@ -7,7 +7,7 @@
 /* Libraries by the beginnings of their files' names.  Source: their packages. */
 static const struct library {
     const char *file, *name;
-    bool allocator; /* else an OpenMP runtime */
+    bool allocator; /* false: an OpenMP runtime */
 } libraries[] = {
     {"libjemalloc.so", "jemalloc", true}, {"libtcmalloc", "tcmalloc", true},
     {"libmimalloc", "mimalloc", true},    {"libgomp", "libgomp", false},

@@ -24,7 +24,7 @@ enum {
     DOUBT_MS = 500,
     CATCH_UP_SHARE = 10,  /* reading them at once may take one part of so many */
     VERSION_TRIES = 8,    /* each looks through the interpreter's variables */
-    OBJECTS_EVERY_MS = 1, /* what JIT compilers register; new code is looked for when it is met */
+    OBJECTS_EVERY_MS = 1, /* objects of JIT compilers; new code is looked for when it is met */
 };
 
 /* ---- Python ---- */
@@ -210,7 +210,7 @@ static bool read_maps(struct target_process *s, int64_t now_ns)
     if (r < 0 && r != -ESRCH)
         log_warn("maps", "cannot read the maps of %d: %s", s->pid, strerror(-r));
     if (r < 0)
-        return false; /* what is known of it stays */
+        return false; /* its known facts stay */
     choose_maps_interval(s);
     uint32_t generation = modules_maps(s->modules)->generation;
     bool changed = generation != s->maps_generation;
@@ -228,7 +228,7 @@ static bool read_maps(struct target_process *s, int64_t now_ns)
         if (py_runtime_find_patch_level(s->python->runtime, s->modules, s->live))
             tell_version(s, s->python->runtime);
     }
-    if (wanted && !s->python) /* what it took is to be expected again */
+    if (wanted && !s->python) /* it will take as long again */
         note_cost(s, now_ns, cpu_ns);
     if (s->want_tasks && changed && s->python && !s->python->tasks)
         seek_tasks(s);

@@ -8,7 +8,7 @@
 
 struct listed_task {
     process_id process;
-    uint64_t thread_state; /* whose thread runs its event loop; 0: none does */
+    uint64_t thread_state; /* of the thread that runs its event loop; 0: none does */
     string_id name;        /* none: unknown */
     stack_id stack;        /* its coroutine, the coroutine that it awaits, …: outermost first */
     enum py_task_does does;

@@ -255,7 +255,7 @@ struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct targe
     struct lock_wait *wait = remember(w, m, &side, lock.addr);
     if (!tid)
         wait->py_lock = lock;
-    if (trace_want(TRACE_WAIT) && (side.tid || is_still(s, &m->head))) /* else it is over by now */
+    if (trace_want(TRACE_WAIT) && (side.tid || is_still(s, &m->head))) /* not over by now */
         trace_side(m->head.tid, now_ns, &side);
     return side;
 }
@@ -291,7 +291,7 @@ void wait_owners_doubt_all(struct wait_owners *w)
 {
     for (size_t i = 0; i < w->n_waits; i++) {
         struct lock_wait *wait = &w->waits[i];
-        if (wait->doubted || wait->side.thing == THING_PY_LOCK) /* that cannot be read again */
+        if (wait->doubted || wait->side.thing == THING_PY_LOCK) /* it cannot be read again */
             continue;
         wait->doubted = w->any_doubted = true;
         wait->doubted_ns = clock_now_ns();

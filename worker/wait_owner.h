@@ -16,11 +16,11 @@ struct target_process;
 
 /* A thread that waits for a lock now. */
 struct lock_wait {
-    struct message sample; /* that found it */
+    struct message sample; /* the message that found it */
     uint64_t args[6];      /* of its call futex(2) */
     uint64_t addr;         /* of the lock */
     struct wait_side side;
-    struct py_lock py_lock; /* whose holder is still to be looked for; addr 0: none */
+    struct py_lock py_lock; /* a lock without a known holder so far; addr 0: none */
     uint32_t tries;         /* times that it was */
     bool doubted;           /* another one that waited for the same lock does so no more */
     int64_t doubted_ns;     /* since when (CLOCK_MONOTONIC) */

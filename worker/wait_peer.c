@@ -38,7 +38,7 @@ struct wait_peers {
     struct blocked_call *queue; /* by time of coming; those before HEAD are done */
     size_t head, n, capacity;
     struct duty_cycle looking;
-    struct map sides, addresses; /* that are kept */
+    struct map sides, addresses; /* the kept ones */
     struct recent_peers recent;
     struct told_wait *told;
     size_t n_told, told_capacity;
