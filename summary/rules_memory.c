@@ -43,25 +43,45 @@ static bool place_of_faults(const struct scene *s, struct thread_group *group,
            rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, ret, &part);
 }
 
+/* In waits as short as a fast disk's a sample finds no thread: the kernel's count stands for them. */
+static void add_waits(struct thread_group *group, double share, double blocked, double rate,
+                      const struct call_path *path, struct text *words)
+{
+    bool seen = share >= page_share;
+    text_addf(words, "%s %s%s ", group->noun, seen ? "wait" : "take", verb_s(group));
+    if (seen) {
+        add_percent(words, share);
+        text_addf(words, " of %s time for pages from a disk, most ", possessive(group));
+        add_place(words, path);
+        text_add(words, ": ");
+    }
+    text_add_thousands(words, rate);
+    text_add(words, " major page faults a second");
+    if (!seen) {
+        text_add(words, ", most ");
+        add_place(words, path);
+        text_addf(words, ", and %s blocked ", group->plural ? "are" : "is");
+        add_percent(words, blocked);
+        text_addf(words, " of %s time", possessive(group));
+    }
+    text_add(words, ".");
+}
+
 void rule_major_faults(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     double rate = rule_per_second(rule_usage_of(group).major_faults, s);
     double share = share_of(class_ns(s, group, CLASS_PAGE), group->wall_ns);
+    double blocked = share_of(group->wall_ns - group->cpu_ns - group->runqueue_ns, group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);
+    add_figure(f, "blocked_share", blocked);
     add_figure(f, "major_faults_per_s", rate);
-    f->weight = share * (group->leads ? 1 : 0.7);
+    f->weight = (share < page_share ? blocked : share) * (group->leads ? 1 : 0.7);
     if (rate < many_major || (share < page_share && rate < storm_major) ||
         !place_of_faults(s, group, &path))
         return;
     struct text words = {0};
-    text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
-    add_percent(&words, share);
-    text_addf(&words, " of %s time for pages from a disk, most ", possessive(group));
-    add_place(&words, &path);
-    text_add(&words, ": ");
-    text_add_thousands(&words, rate);
-    text_add(&words, " major page faults a second.");
+    add_waits(group, share, blocked, rate, &path, &words);
     add_source(s, group, rate, &words, f);
     f->words = words.s;
     call_path_release(&path);

@@ -108,6 +108,27 @@ START_TEST(spinning_is_no_work)
 }
 END_TEST
 
+/* Four threads of which each has a tenth of a CPU, and spins for all of it. */
+START_TEST(spinning_counts_where_there_are_too_few_cpus)
+{
+    static const char waits_there[] = "start_thread!libc.so.6 > gomp_thread_start!libgomp.so.1";
+    setup();
+    builder_run(&b, lead, "step!app|/src/a.cc:9", 4000, 4000);
+    for (pid_t tid = 11; tid < 15; tid++) {
+        thread_id worker = builder_thread(&b, tid, NULL);
+        builder_run(&b, worker, waits_there, 400, 400);
+        builder_runnable(&b, worker, "gomp_thread_start!libgomp.so.1 > [waiting for cpu]", 3600);
+    }
+    judge(4000);
+    bool told = false;
+    for (size_t i = 0; i < found.n_told; i++)
+        told |= strstr(found.told[i]->words, "spin 100% of their CPU time at OpenMP barriers") &&
+                strstr(found.told[i]->words, ": 0.4 CPU without work. OMP_WAIT_POLICY=passive");
+    ck_assert_msg(told, "%s", found.told[0]->words);
+    teardown();
+}
+END_TEST
+
 START_TEST(a_wait_that_sleeps_and_a_call_back_do_not_spin)
 {
     setup();
@@ -449,7 +470,8 @@ START_TEST(paragraphs_are_no_wider_than_asked)
 }
 END_TEST
 
-CHECK_MAIN("findings", 20, who_is_busy_meanwhile_is_named, of_two_candidates_nobody_is_named,
+CHECK_MAIN("findings", 20, spinning_counts_where_there_are_too_few_cpus,
+           who_is_busy_meanwhile_is_named, of_two_candidates_nobody_is_named,
            a_helper_with_nothing_to_do_is_not_told_of, an_idle_worker_is_no_victim,
            few_samples_are_no_finding, who_has_the_gil_is_named,
            as_many_holders_of_the_gil_are_named_as_explain_the_wait, files_of_a_mount_are_added_up,

@@ -104,6 +104,21 @@ START_TEST(pages_from_swap_and_from_files_are_told_apart)
 }
 END_TEST
 
+/* A fast disk: main is off the CPU for half of the time, and samples hardly found it there. */
+START_TEST(a_storm_of_short_waits_is_told_by_the_kernels_counts)
+{
+    setup();
+    builder_run(&b, lead, "step!app|/src/a.c:9 > sum!app|/src/a.c:3", 4000, 2000);
+    profile_get_thread(b.p, lead)->usage =
+        (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .major_faults = 40000};
+    judge(4000);
+    assert_told(0, "major_faults",
+                "main takes 10,000 major page faults a second, most in sum a.c:3, called from "
+                "step a.c:9, and is blocked 50% of its time.");
+    teardown();
+}
+END_TEST
+
 START_TEST(few_pages_from_a_disk_are_no_finding)
 {
     pages(200, 3600, 14400, 0); /* hardly waits */
@@ -176,5 +191,6 @@ END_TEST
 
 CHECK_MAIN("findings_memory", 20, numa_balancing_is_told_where_the_faults_rise_with_it,
            numa_balancing_is_no_finding_elsewhere, pages_from_swap_and_from_files_are_told_apart,
+           a_storm_of_short_waits_is_told_by_the_kernels_counts,
            few_pages_from_a_disk_are_no_finding, two_openmp_runtimes_are_told_where_both_run,
            a_runtime_that_sleeps_is_none_too_many)
