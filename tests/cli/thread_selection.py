@@ -112,6 +112,15 @@ class Chosen(FolderTest):
         self.assertGreater(main[lives.pid]["end_ns"], 1.4e9)
         self.assertLess(main[ends.pid]["end_ns"], 1.4e9)
 
+    def test_of_a_dump(self):
+        with CliTarget("plain") as target:
+            main, second = [target.pid], [target.tid]
+            for word, wanted in (("main", main), ("sec*", second), (target.tid, second),
+                                 ("python", []),
+                                 ("native", main + second), ("nobody,main", main), ("nobody", [])):
+                code, threads = dumped(target.pid, "--thread", word)
+                self.assertEqual((code, list(threads)), (0 if wanted else 6, wanted), word)
+
     def test_threads_of_python(self):
         with python_target(WAITING) as target:
             code, threads = dumped(target.pid, "--thread", "python")

@@ -66,17 +66,6 @@ class Usage(unittest.TestCase):
             done = subprocess.run([programs["wallspy"], "--help"], stdout=full, check=False)
         self.assertEqual(done.returncode, 1)
 
-    def test_threads_are_chosen(self):
-        with CliTarget("plain") as target:
-            main, second = [target.pid], [target.tid]
-            for word, wanted in (("main", main), ("sec*", second), (target.tid, second),
-                                 ("python", []),
-                                 ("native", main + second), ("nobody,main", main), ("nobody", [])):
-                code, out, _, _ = run("dump", "--json", "-p", target.pid, "--thread", word)
-                found = [thread["tid"] for process in json.loads(out)["processes"]
-                         for thread in process["threads"]]
-                self.assertEqual((code, found), (0 if wanted else 6, wanted), word)
-
     def test_mistakes(self):
         for line, text in ((["--rat", "5", "1"], "unknown option --rat: did you mean --rate?"),
                            (["record"], "record: give -p PID or a command to launch"),
@@ -151,22 +140,6 @@ class Attached(InFolder):
                     process.communicate()
             self.assertEqual(process.returncode, 0, err)
             self.expect_recording("o.json")
-
-    def test_second_interrupt_discards(self):
-        with open("o.json", "w", encoding="utf-8") as earlier:
-            earlier.write("earlier")
-        with CliTarget("plain", user=False) as t:
-            process = sampling("-p", t.pid, "-o", "o.json")
-            process.send_signal(signal.SIGINT)
-            await_text(process.stderr, "again: discard")
-            process.send_signal(signal.SIGINT)  # frames are named now
-            _, err = process.communicate(timeout=20)
-            self.assertEqual((process.returncode, err),
-                             (1, "wallspy: discarded, as asked: nothing was written\n"))
-            assert_let_go(t.pid)
-        with open("o.json", encoding="utf-8") as kept:
-            self.assertEqual(kept.read(), "earlier")
-        self.assertEqual(os.listdir("."), ["o.json"])
 
     def test_nobody_reads(self):
         os.mkfifo("o.json")
@@ -435,14 +408,6 @@ class Launched(InFolder):
         self.assertEqual(self.record("sh", "-c", "sleep 0.3; kill -TERM $$")[0], 143)
         self.assertEqual(self.record("/no/such")[0], 127)
         self.assertEqual(self.record("/")[0], 126)
-
-    def test_line_of_the_blog(self):
-        with open("x.py", "w", encoding="utf-8") as file:
-            file.write("import time\ntime.sleep(0.5)\n")
-        code, _, text, _ = run(*"record -sti --rate 10 --format speedscope --native -o output.json "
-                               "--".split(), sys.executable, "x.py", user=False)
-        self.assertEqual(code, 0, text)
-        self.expect_recording("output.json")
 
     def test_head_line_names_the_python(self):
         """Also of one that a launcher becomes only later, as pyenv does."""

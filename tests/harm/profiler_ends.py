@@ -49,11 +49,16 @@ class Ending(HarmTest):
                 wallspy.process.send_signal(signal.SIGINT)
                 wait_until(lambda: "stopping" in wallspy.text())
                 wallspy.process.send_signal(signal.SIGINT)
-                wallspy.process.wait(10)
+                code = wallspy.process.wait(10)
                 self.assertEqual(sorted(os.listdir(wallspy.folder.name)), ["log", "out.json"])
                 text = pathlib.Path(wallspy.output).read_text()
-                discarded += text == OLDER
                 self.assertTrue(json.loads(text))
+                self.assertEqual(code, text == OLDER, wallspy.text())
+                if text == OLDER:
+                    discarded += 1
+                    self.assertIn("again: discard", wallspy.text())
+                    self.assertIn("wallspy: discarded, as asked: nothing was written\n",
+                                  wallspy.text())
         self.assertGreater(discarded, 0)
         self.assert_goes_on()
 
