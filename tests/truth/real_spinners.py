@@ -14,12 +14,12 @@ import subprocess
 import sys
 import tempfile
 
-import recorded
+from support.outcome import Skipped, end_with
+from support.wallspy import record_process
 
 HERE = pathlib.Path(__file__).resolve().parent / "spinners"
 RATE = 200
 SECONDS = 3
-EXIT_SKIPPED = 77
 LEAST_SEEN = 0.9  # of the threads' time
 CPUS = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
 BUILDS = {
@@ -37,7 +37,7 @@ OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
 
 
 def build(kind, folder):
-    """The program; exits where its library is missing."""
+    """The program; skips where its library is missing."""
     program = pathlib.Path(folder, "spinner")
     command = [str(word).format(out=program) for word in BUILDS[kind]]
     if command[0] != "sh":
@@ -45,11 +45,10 @@ def build(kind, folder):
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
-        print(error)
-        sys.exit(EXIT_SKIPPED)
+        raise Skipped(error) from error
     if done.returncode != 0:
         print(done.stderr)
-        sys.exit(EXIT_SKIPPED)
+        raise Skipped(f"no {kind} here")
     return program
 
 
@@ -64,24 +63,18 @@ def running(command, environment):
                 os.killpg(target.pid, 9)
 
 
-def record(wallspy, command, environment, folder):
+def record(wallspy, command, environment):
     """The recording of COMMAND, and the numbers of its last line."""
-    output = pathlib.Path(folder, "out.json")
     with running(command, environment) as target:
         words = target.stdout.readline().split()
         if words[:1] != ["ready"]:
-            print("it does not run here:", words, target.wait())
-            sys.exit(EXIT_SKIPPED)
-        pid = words[1] if words[1:] else str(target.pid)
-        done = subprocess.run([wallspy, *recorded.OPTIONS, "-r", str(RATE), "-w", "run", "-o", output,
-                               "-p", pid], capture_output=True, text=True, timeout=60, check=False)
+            raise Skipped(f"it does not run here: {words} {target.wait()}")
+        pid = words[1] if words[1:] else target.pid
+        recording, _, said = record_process(wallspy, ["-r", RATE, "-w", "run"], pid)
         true = [float(word) for word in target.stdout.read().split()]
-    print(done.stderr)
-    assert done.returncode == 0
-    recording = recorded.Recording(output)
+    print(said)
     if recording.facts["seen_share"] < LEAST_SEEN:
-        print("skipped: other programs took the CPUs")
-        sys.exit(EXIT_SKIPPED)
+        raise Skipped("other programs took the CPUs")
     return recording, true
 
 
@@ -116,32 +109,33 @@ def has_to_be_told(run_s, workers):
     return run_s > 1.3 * 0.2 * workers * SECONDS or run_s > 1.3 * 0.25 * SECONDS
 
 
-def check_openmp_with(wallspy, program, folder, library, threads, policy):
+def check_openmp_with(wallspy, program, library, threads, policy):
     # Bound to two CPUs, as many threads share them on any machine.
     command = ["taskset", "-c", CPUS, program, str(threads), str(SECONDS)]
     environment = {"OMP_WAIT_POLICY": policy, "OMP_DYNAMIC": "false"}
-    recording, (worked_s,) = record(wallspy, command, environment, folder)
+    recording, (worked_s,) = record(wallspy, command, environment)
     pools = recording.facts["processes"][0]["openmp_pools"]
     print(threads, policy, pools)
     run_s, spin_s = pools[0]["run_ns"] / 1e9, pools[0]["spin_ns"] / 1e9
     checks = is_work_told(recording, worked_s) + [
-        len(pools) == 1, pools[0]["library"].startswith(library), pools[0]["threads"] == threads - 1]
+        len(pools) == 1, pools[0]["library"].startswith(library),
+        pools[0]["threads"] == threads - 1]
     if policy == "passive":
         return checks + [run_s < 0.1 * SECONDS, not told(recording, "spinning")]
     return checks + [close("workers spin", spin_s, run_s, 0.05 * run_s),
                      told(recording, "spinning") or not has_to_be_told(run_s, threads - 1)]
 
 
-def check_openmp(wallspy, program, folder, library):
+def check_openmp(wallspy, program, library):
     """Workers spin until there is work; with OMP_WAIT_POLICY=passive they sleep.  libgomp's sleep
     soon, too, where there are more than CPUs."""
     return [is_right for threads in (2, 8) for policy in ("active", "passive") for is_right in
-            check_openmp_with(wallspy, program, folder, library, threads, policy)]
+            check_openmp_with(wallspy, program, library, threads, policy)]
 
 
-def check_tbb(wallspy, program, folder, _library):
+def check_tbb(wallspy, program, _library):
     """Whoever does not work searches for tasks, or sleeps."""
-    recording, (worked_s,) = record(wallspy, [program, str(SECONDS)], {}, folder)
+    recording, (worked_s,) = record(wallspy, [program, str(SECONDS)], {})
     total_s = ran(recording, lambda names: True)
     spun_s = ran(recording, lambda names: in_spin(names) and "TBB" in names[-1])
     rest_s = total_s - ran(recording, lambda names: "work" in names)
@@ -150,10 +144,10 @@ def check_tbb(wallspy, program, folder, _library):
     return is_work_told(recording, worked_s) + [spun_s > 0.2, spun_s >= 0.6 * rest_s]
 
 
-def check_mpi(wallspy, program, folder, _library):
+def check_mpi(wallspy, program, _library):
     """A rank that waits for a message."""
     command = ["mpiexec", "-n", "2", program, str(SECONDS)]
-    recording, (waited_s,) = record(wallspy, command, OPEN_MPI, folder)
+    recording, (waited_s,) = record(wallspy, command, OPEN_MPI)
     spun_s = ran(recording, lambda names: in_spin(names) and "MPI" in names[-1])
     inside_s = ran(recording, lambda names: "receive" in names)
     return [close("seconds in receive()", inside_s, waited_s, 0.05 * waited_s + 0.1),
@@ -161,14 +155,13 @@ def check_mpi(wallspy, program, folder, _library):
             told(recording, "spinning") or not has_to_be_told(waited_s, 1)]
 
 
-def main():
-    wallspy, kind = sys.argv[1:]
-    check = {"tbb": check_tbb, "mpich": check_mpi, "openmpi": check_mpi}.get(kind, check_openmp)
+def check(wallspy, kind):
+    how = {"tbb": check_tbb, "mpich": check_mpi, "openmpi": check_mpi}.get(kind, check_openmp)
     with tempfile.TemporaryDirectory() as folder:
-        checks = check(wallspy, build(kind, folder), folder, kind)
+        checks = how(wallspy, build(kind, folder), kind)
     print(checks)
-    sys.exit(0 if all(checks) else 1)
+    return all(checks)
 
 
 if __name__ == "__main__":
-    main()
+    end_with(check, *sys.argv[1:])
