@@ -130,9 +130,8 @@ static const struct metric_info infos[METRIC_COUNT] = {
     [METRIC_REFUSED] =
         {"refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
          .words = "refused by the kernel",
-         .meaning =
-             "Threads that the kernel did not let wallspy read or stop any more: another debugger "
-             "has come, or the program has changed its user."},
+         .meaning = "Threads that the kernel no longer let wallspy read or stop: another debugger "
+                    "has come, or the program has changed its user."},
     [METRIC_BACKED_OFF] =
         {"backed_off", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
          .words = "skipped so that an interrupted call can end",
@@ -175,12 +174,13 @@ static const struct metric_info infos[METRIC_COUNT] = {
     [METRIC_DESCENDANTS_REFUSED] =
         {"descendants_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "descendant",
          .words = "not sampled",
-         .meaning = "Those that it found and that may not be attached, or were too many. A warning "
+         .meaning = "Descendants that may not be attached, or were too many. A warning "
                     "says why."},
     [METRIC_DESCENDANTS_TOO_SHORT] =
         {"descendants_too_short", UNIT_COUNT,
-         .meaning = "Those that had ended by the time they were to be sampled. There may be more "
-                    "that were never seen: they live for less than 20 ms."},
+         .meaning =
+             "Descendants that had ended when their turn to be sampled came. There may be more "
+             "that were never seen: they live for less than 20 ms."},
     [METRIC_THREADS_WITHOUT_A_SAMPLE] =
         {"threads_without_a_sample", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "thread",
          .words = "that ended without a sample",
@@ -324,8 +324,8 @@ static const struct metric_info infos[METRIC_COUNT] = {
                                "Files of /proc that could not be read though the thread is there."},
     [METRIC_IMAGES_CUT] = {"images_cut", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "library file",
                            .words = "read from memory only in part",
-                           .meaning = "Libraries that have no file any more and are larger than "
-                                      "what may be copied of them."},
+                           .meaning = "Libraries without a file that are larger than the part that "
+                                      "may be copied."},
     [METRIC_MAPPINGS_CUT] =
         {"mappings_cut", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "mapping", .words = "left out",
          .meaning =
