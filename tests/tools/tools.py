@@ -144,6 +144,52 @@ class Release(InFolder):
         self.check_said('pyproject.toml: the version is meson.build\'s: dynamic = ["version"]')
 
 
+class Docs(InFolder):
+    """tools/check-docs on a small tree, with one slip each."""
+
+    def setUp(self):
+        super().setUp()
+        self.bring("check-docs", "list-files")
+        # As many messages as the tool must find at least.
+        calls = "".join(f'err_set(err, -EINVAL, "message {i} of %d: %s", n, why);\n'
+                        for i in range(100))
+        self.write("cli/a.c", calls)
+        self.write("docs/README.md", "[one](one.md) [more](troubleshooting.md)\n")
+        self.write("docs/one.md", "See `cli/a.c` and [more](troubleshooting.md#the-first).\n")
+        self.messages = "".join(f"| `message {i} of 7: REASON` |\n" for i in range(100))
+        self.write("docs/troubleshooting.md", f"## The first\n\n{self.messages}")
+
+    def check_said(self, *wanted):
+        done = self.call("tools/check-docs")
+        said = done.stdout.split("\n")[:-2]
+        self.assertEqual((said, done.returncode), ([*wanted], 1 if wanted else 0))
+
+    def test_sound(self):
+        self.check_said()
+
+    def test_a_link_and_a_heading_that_are_not_there(self):
+        self.write("docs/one.md", "[a](two.md) [b](troubleshooting.md#no)\n")
+        self.check_said("docs/one.md links to two.md, which is not there",
+                        "docs/one.md links to troubleshooting.md#no: there is no such heading")
+
+    def test_a_file_that_is_not_there(self):
+        self.write("docs/one.md", "See `cli/b.c`.\n")
+        self.check_said("docs/one.md names cli/b.c, which is not there")
+
+    def test_a_page_that_the_index_lacks(self):
+        self.write("docs/two.md")
+        self.check_said("docs/README.md has docs/two.md 0 times")
+
+    def test_a_message_that_the_page_lacks(self):
+        self.write("cli/b.c", 'terminal_error("cannot open %s: give "\n    "another", path);\n')
+        self.check_said("docs/troubleshooting.md lacks, of cli/b.c: cannot open",
+                        "docs/troubleshooting.md lacks, of cli/b.c: : give another")
+
+    def test_a_comment_that_names_no_page(self):
+        self.write("cli/b.h", "/* docs/three.md */\n")
+        self.check_said("cli/b.h names docs/three.md")
+
+
 class Licences(unittest.TestCase):
     def test_licences_in_words_and_in_spdx(self):
         path = str(ROOT / "tools/third-party")
