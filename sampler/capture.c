@@ -206,8 +206,8 @@ static struct sample_message *reserve(struct sampler *s, size_t stack)
 }
 
 /* Is T's process under SIGSTOP ('T') or a debugger's stop ('t': not ours, because threads that we
- * asked to stop are not read)?  A stop is of all threads, so one of them is asked in each tick: to
- * read stat takes as long as a capture. */
+ * asked to stop are not read)?  A stop is of all threads, so each tick reads the stat of one: that
+ * takes as long as a capture. */
 static char stopped_how(const struct sampler *s, const struct thread *t, bool in_call)
 {
     struct process *p = t->process;
@@ -373,8 +373,8 @@ void capture_held(struct sampler *s, struct thread *t, const struct stop *stop)
     s->held = (struct held_capture){t, m, fell_asleep};
 }
 
-/* The faults right around a stop at STOPPED_NS are those of the stack that it found.  Not so where
- * wallspy had no CPU since: the thread has gone on. */
+/* The faults right around a stop at STOPPED_NS are those of the stack that it found.  Where wallspy
+ * had no CPU since, the thread has gone on, and they are not. */
 static uint32_t near_faults(const struct thread *t, int64_t stopped_ns)
 {
     enum { NEAR_NS = 100 * NS_PER_US };

@@ -126,7 +126,7 @@ static bool went_on(const struct thread *t, const struct regs *regs)
 }
 
 /* T was found running, or waiting for a CPU, and the stop broke off a call that waits.  A request
- * that was pending for ticks found T off the CPU at none. */
+ * that was pending for ticks never found T off the CPU. */
 static bool has_fallen_asleep(const struct thread *t, const struct stop *stop)
 {
     bool waits = stop->repaired || syscall_restarts_cleanly(stop->syscall);

@@ -15,8 +15,8 @@ enum {
     READ_STAT_TICKS = 16, /* for the main thread's end, which its own files show, too */
     LINKS_OF_DIRECTORY = 2,
 };
-/* The number of threads shows at the next tick that one came, and a sampled thread's own files that
- * it went.  Listings are for the rest, and take a microsecond a thread. */
+/* The number of threads shows a new thread at the next tick, and a sampled thread's own files show
+ * its end.  Listings are for the rest, and take a microsecond a thread. */
 enum { LIST_EVERY_MS = 100, LIST_EVERY_MS_MAX = 1000 };
 
 static int open_task_dir(pid_t pid)
@@ -81,7 +81,7 @@ static void keep_mem_fd(struct process *p, bool execed)
         p->mem_fd = proc_task_open(p->pid, p->pid, "mem");
 }
 
-/* For where the memory cannot be opened, or lives on in a vforked child.  In the middle of an
+/* Serves where the memory cannot be opened, or lives on in a vforked child.  In the middle of an
  * execve the stack's start is above its arguments, later below. */
 static bool is_new_stack(struct process *p, uint64_t start)
 {

@@ -2,8 +2,8 @@
  * takes them over at the beginning of a tick, and closes those that have ended.
  *
  * A number is an index of `added` and is never used again.  So `added` is the queue between both
- * threads as well: what the worker has filled, N_ADDED counts, and the sampler's thread has taken
- * N_TAKEN of them.  An ended process keeps its place there, without files and threads. */
+ * threads, too: the worker has filled N_ADDED places, and the sampler's thread has taken N_TAKEN of
+ * them.  An ended process keeps its place there, without files and threads. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

@@ -129,7 +129,7 @@ static void check_for_stuck(struct sampler *s, int64_t *check_ns)
 }
 
 /* A request that is out when wallspy is stopped would hold its thread until wallspy goes on.  So no
- * tick is made, which would ask anew, until none is out: that takes as long as a thread waits for
+ * tick, which would ask anew, begins until none is out.  That takes as long as a thread waits for
  * its page.  Threads that ended by an execve, or with their process, are noticed by
  * thread_list_update() alone. */
 static void pause_if_asked(struct sampler *s)
@@ -289,8 +289,8 @@ int sampler_start(struct sampler *s, struct err *err)
         return err_set(err, -EMFILE,
                        "no more than %d files may be open: wallspy takes %d (ulimit -n)",
                        (int)limit.rlim_cur, MIN_FDS);
-    /* The new thread takes no signal but SIGCHLD, where tracer.c lets it in; no other thread takes
-     * that.  The thread that stops would wake it: 10 to 20 µs of each hold. */
+    /* The new thread takes no signal but SIGCHLD, where tracer.c lets it in.  No other thread takes
+     * SIGCHLD, because the stopping thread would have to wake it: 10 to 20 µs of each hold. */
     sigset_t all;
     sigset_t old;
     sigfillset(&all);

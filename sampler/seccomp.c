@@ -38,9 +38,9 @@ void seccomp_check(struct sampler *s, struct thread *t, int64_t number)
     t->supervised = t->seccomp_seen && waits_for_supervisor(t);
 }
 
-/* A thread that runs, and was never found in such a call, is not asked for its filters: a call that
- * it has just entered begins anew in any case, after some microseconds.  A blocked thread's may
- * have waited for an hour. */
+/* Skips the look at the filters of a thread that runs and was never found in such a call: a call
+ * that it has just entered begins anew in any case, after some microseconds.  The call of a blocked
+ * thread may have waited for an hour. */
 bool seccomp_wants_renewal(struct sampler *s, struct thread *t)
 {
     bool just_entered = t->asked.state != THREAD_BLOCKED && !t->renewed;

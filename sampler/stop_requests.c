@@ -170,7 +170,7 @@ static void request_stop(struct sampler *s, struct thread *t)
     }
     capture_prepare(s, t);
     uint64_t runs = t->sched.runs;
-    /* A thread that waited for a CPU may have that of one that is held by now, and counts as
+    /* A thread that waited for a CPU may have got the CPU of a held one by now, and counts as
      * waiting all the same.  If another has moved since its visit, the stop shows what it does
      * now. */
     if (t->asked.state != THREAD_RUNNABLE) {
@@ -239,8 +239,8 @@ static bool skip_locked(struct sampler *s)
     return true;
 }
 
-/* Threads on a CPU come first, with the one of which that is not known: they stop at once, and are
- * let go before the next is asked. */
+/* Threads on a CPU come first, with the one whose state is unknown: they stop at once, and are let
+ * go before the next is asked. */
 void stop_requests_send(struct sampler *s)
 {
     if (skip_locked(s))
@@ -261,9 +261,9 @@ void stop_requests_send(struct sampler *s)
     s->n_queued = 0;
 }
 
-/* At once, because later a thread may do something else than it was found to do.  But a thread that
- * waits gets the CPU of one that is held, and would be seen to run: where threads wait, some are
- * visited before the first is asked. */
+/* Asks at once, because a thread's state may change.  But a thread that waits gets the CPU of one
+ * that is held, and would be seen to run: where threads wait, some are visited before the first is
+ * asked. */
 void stop_requests_send_if_due(struct sampler *s)
 {
     int64_t latest_ns = s->waiting || s->waiting_before ? LATEST_NS : 0;

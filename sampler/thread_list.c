@@ -44,7 +44,7 @@ void thread_list_free_ended(struct sampler *s)
     s->n_ended = kept;
 }
 
-/* P runs another program, or is gone.  Nothing may ever be heard of its threads that ended while a
+/* P runs another program, or is gone.  waitpid(2) may never report its threads that ended while a
  * stop was pending. */
 static void forget_ended(struct sampler *s, const struct process *p)
 {

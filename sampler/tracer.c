@@ -202,8 +202,8 @@ static void note_holding(struct tracer *t, int64_t since_ns)
         atomic_store_explicit(t->handler.holding_since_ns, since_ns, memory_order_relaxed);
 }
 
-/* A thread has stopped: hands it out and lets it go.  A thread that nobody asked for, because it
- * took the tid of the process by execve, may be in a call that needs the repair, too. */
+/* A thread has stopped: hands it out and lets it go.  A thread without a request, because it took
+ * the tid of the process by execve, may be in a call that needs the repair, too. */
 static void handle_stop(struct tracer *t, pid_t tid, int status)
 {
     int signal = WSTOPSIG(status);
@@ -315,9 +315,9 @@ struct tracer *tracer_new(const struct tracer_handler *handler)
     return t;
 }
 
-/* PTRACE_SEIZE waits interruptibly for an execve in progress.  SIGCHLD is let in, so that the
- * threads are reaped for which that execve waits.  Where the execve hangs, its file being on a
- * server that does not answer, SEIZE_SIGNAL is sent.  The kernel goes on waiting after any signal
+/* PTRACE_SEIZE waits interruptibly for an execve in progress.  SIGCHLD is let in, so that its
+ * handler reaps the threads for which that execve waits.  Where the execve hangs, its file being on
+ * a server that does not answer, SEIZE_SIGNAL is sent.  The kernel goes on waiting after any signal
  * whose handler returns (ERESTARTNOINTR), so this handler does not return. */
 static long seize(struct tracer *t, pid_t tid, int64_t now_ns)
 {
@@ -365,9 +365,9 @@ int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag, bool re
             tracer_expect(t, tid);
         return (int)r;
     }
-    /* Also when it was handed out meanwhile: that may have been another that took its tid by
-     * execve.  Gone: it died, and its end is there to be reaped; or PTRACE_SEIZE has waited for its
-     * own execve, and attached to what is called PID by now, which would never stop. */
+    /* Also when it was handed out meanwhile, because another thread may have taken its tid by
+     * execve.  Gone: it died, and its end can be reaped; or PTRACE_SEIZE has waited for its own
+     * execve, and attached to the thread that is called PID by now, which would never stop. */
     if (ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) < 0)
         (void)ptrace(PTRACE_INTERRUPT, pid, 0L, 0L);
     return 0;

@@ -33,8 +33,8 @@ static struct child *child_for(struct children *c, const struct listed_process *
     return &c->items[c->n++];
 }
 
-/* Adds what a process has used, USED_NS, to those of its ancestors, and to itself, that are
- * children of a recorded process. OWNERS: pid → index in C. */
+/* Adds USED_NS, the CPU time of a process, to each child of a recorded process among that process
+ * and its ancestors. OWNERS: pid → index in C. */
 static void add_to_ancestors(struct children *c, const struct map *owners,
                              const struct process_list *now, const struct listed_process *p,
                              int64_t used_ns)

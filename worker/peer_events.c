@@ -1,5 +1,5 @@
-/* epoll, poll, select: what they wait on.  The arrays lie in the target's memory, and are what the
- * call was made with as long as it lasts; an epoll's list is in its fdinfo.
+/* The descriptors of epoll, poll and select.  The arrays lie in the target's memory, and stay as
+ * they are for as long as the call lasts; an epoll's list is in its fdinfo.
  * Source: poll(2), select(2), epoll_wait(2), proc_pid_fdinfo(5). */
 #include <poll.h>
 #include <stdio.h>

@@ -18,8 +18,8 @@ struct wanted_lock {
     struct descriptor_file file;
 };
 
-/* `struct flock` of x86-64: l_type 0, l_whence 2, l_start 8, l_len 16.  Only ranges that count from
- * the file's begin are known. */
+/* `struct flock` of x86-64: l_type 0, l_whence 2, l_start 8, l_len 16.  Only ranges from the file's
+ * start are known. */
 static bool read_range(const struct peer_wait *w, struct wanted_lock *ret)
 {
     enum { BYTES = 24, START = 8, LEN = 16 };

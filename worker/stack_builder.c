@@ -157,8 +157,8 @@ static void learn_codes(struct stack_builder *st, struct target_process *s,
                               &hidden);
 }
 
-/* Taken before Python had been found in the process: that its frames are missing is said in their
- * place, and no sign that anything went wrong. */
+/* A capture from before Python was found in the process: a frame in their place says that Python's
+ * frames are missing, and nothing went wrong. */
 static void settle_early(struct stack_builder *st, const struct snapshot *snapshot)
 {
     if (!snapshot->unhooked || st->merged.result != PY_MERGE_MISMATCH)

@@ -36,8 +36,8 @@ static void refuse_python(struct target_process *s)
     log_warn("unknown python", "%s: native stacks only.", s->doubt.text);
 }
 
-/* An interpreter that is just being loaded or started may look like one that is not known: refused
- * is what still does after a while. */
+/* An interpreter that is just being loaded or started may look like one that is not known: only one
+ * that still does after a while is refused. */
 static void doubt_python(struct target_process *s, const struct err *why)
 {
     int64_t now_ns = clock_now_ns();
@@ -91,8 +91,8 @@ static void seek_python(struct target_process *s)
 }
 
 /* A large program that has no Python takes tens of milliseconds to look through, and its maps may
- * change all the time: at once where a module came, or one is not ready yet; else for a hundredth
- * of the time. */
+ * change all the time.  So the search runs at once where a module came, or one is not ready yet,
+ * and otherwise for a hundredth of the time. */
 static void seek_python_again(struct target_process *s)
 {
     enum { SHARE = 100 };
@@ -193,8 +193,8 @@ static void code_changed(struct target_process *s)
 }
 
 /* The maps were read since BEGAN_NS; the worker had used CPU_NS by then.  The pause that follows is
- * a share of the CPU time: a worker that lost its CPU meanwhile would not know the code of a
- * program that begins for a long time. */
+ * a share of the CPU time: by the wall clock a worker that lost its CPU would not know the code of
+ * a new program for a long time. */
 static void note_cost(struct target_process *s, int64_t began_ns, int64_t cpu_ns)
 {
     s->maps_took_ns = clock_now_ns() - began_ns;
@@ -298,7 +298,7 @@ void target_process_conclude(struct target_process *s)
 /* The present one's hook may be in use until the sampler's next tick, and a sampler that lags
  * behind, or a worker that does, may be many messages away from it.  But an execve is noticed at
  * the beginning of a tick, when no hook is in use, and ends all threads that were sampled with one:
- * what was retired before that is free. */
+ * runtimes that were retired before that can go. */
 static void retire_python(struct target_process *s, int64_t noticed_ns)
 {
     struct python **old = &s->old_pythons;
@@ -330,7 +330,7 @@ void target_process_exec(struct target_process *s, int64_t noticed_ns)
     target_process_describe(s);
 }
 
-/* The kernel's name has 15 bytes; who sets it to a title of more has that in place of the command
+/* The kernel's name has 15 bytes.  A program with a longer title has it in place of the command
  * line: "gunicorn: worker [app]". */
 void target_process_call(struct target_process *s, string_id comm)
 {

@@ -4,7 +4,7 @@
 
 enum {
     MISSED_AFTER_INTERVALS = 2,
-    /* Waits that no sample found are held against later samples for so long, and samples of a woken
+    /* For so long waits that no sample found count against later samples, and samples of a woken
      * thread against later waits: enough to even out chance, and no more. */
     REMEMBERED_INTERVALS = 16,
 };
@@ -84,10 +84,10 @@ static void add_run(struct profile *p, thread_id thread, const struct run *run)
 }
 
 /* Whenever the sampler wakes it takes a CPU from somebody: on a busy machine, one of the threads
- * that it finds waiting was running until then.  Which one cannot be seen, but how long each has
- * waited is counted by the kernel when the wait is over: no more than that is shown as waiting.
- * Those at the end of a call that waits come first: they were just woken, and the excess of them
- * slept until the sampler took the CPU.  A wait that lasted for several ticks is not in doubt. */
+ * that it finds waiting was running until then.  Which one is unknown, but the kernel counts how
+ * long each has waited when the wait is over: no more than that is shown as waiting.  Those at the
+ * end of a call that waits come first: they were just woken, and the excess of them slept until the
+ * sampler took the CPU.  A wait that lasted for several ticks is not in doubt. */
 static void settle_state(struct thread_timeline *timeline, struct run *run, int64_t runqueue_ns,
                          int64_t interval_ns)
 {
@@ -108,7 +108,7 @@ static void settle_state(struct thread_timeline *timeline, struct run *run, int6
 
 /* How long a thread that was found off the CPU has waited for one at the end of that time.  While
  * it is woken but does not run yet its run count stays, and so it seems to be blocked.  If it has
- * been put on a CPU just once since, all that the kernel counted is this one wait. */
+ * been put on a CPU just once since, the kernel's count is this one wait. */
 static int64_t wait_after_wake_up(const struct run *run, const struct counted_since *since)
 {
     if (!is_off_cpu(run->state) || since->runs != 1)
@@ -116,8 +116,8 @@ static int64_t wait_after_wake_up(const struct run *run, const struct counted_si
     return min_i64(since->runqueue_ns, run->weights.wall_ns);
 }
 
-/* Of a wait that more than one tick found, what came after it until the next sample is not known:
- * a burst of other waits, maybe.  So it counts as one. */
+/* A wait that more than one tick found counts as one.  The time from its end to the next sample is
+ * unknown: maybe a burst of other waits. */
 static uint64_t count_waits(const struct message *m, const struct counted_since *since)
 {
     return m->repeats && since->runs ? 1 : since->runs;
