@@ -224,8 +224,8 @@ static void keep_mode(const struct output *out)
         log_warn("mode", "cannot give %s the mode it had: %s", out->target->path, strerror(errno));
 }
 
-/* Gives FROM the name TO; -EEXIST if a file has that name.  Some file systems have no rename that
- * fails then, and no links. */
+/* Gives FROM the name TO; -EEXIST if a file has that name.  Some file systems have neither a rename
+ * that fails then, nor links. */
 static int rename_to_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)

@@ -160,8 +160,8 @@ static int add_file(struct outputs *outputs, const char *pattern, const struct f
     return 0;
 }
 
-/* One file of PATTERN, or if SPLIT one for each of PIDS.  With --subprocesses who lacks a variable
- * may only be the launcher of those that have it. */
+/* One file of PATTERN, or if SPLIT one for each of PIDS.  With --subprocesses a process without the
+ * variable may only be the launcher of those that have it. */
 static int name_files(struct outputs *outputs, const char *pattern, const pid_t *pids, size_t n,
                       bool split, struct err *err)
 {

@@ -167,7 +167,7 @@ static void rest(const struct record *r, int64_t most_ns)
     }
 }
 
-/* Once, when the rate has fallen below half of what was asked for.  It moves up and down, so the
+/* Once, when the rate has fallen below half of the rate asked for.  It moves up and down, so the
  * quality line alone says the mean. */
 static void tell_rate(struct record *r)
 {

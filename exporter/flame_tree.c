@@ -23,8 +23,8 @@ struct spine {
     uint32_t path;
 };
 
-/* In the order of their ranks equal beginnings of paths are neighbours: what PATH does not share
- * with the one before is new. */
+/* In the order of their ranks equal beginnings of paths are neighbours: the nodes that PATH does
+ * not share with the one before are new. */
 static uint32_t node_of(struct flame_tree *t, const struct paths *paths, struct spine *s,
                         uint32_t root, uint32_t path)
 {

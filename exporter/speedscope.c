@@ -179,8 +179,8 @@ static int64_t bucket_step_ns(int step)
     return first_ns << 2 * step;
 }
 
-/* Coarsens the file until it fits, first by what readers miss least: the order within ever longer
- * steps of time, then all order, then light subtrees. */
+/* Coarsens the file until it fits, with the smallest loss first: the order within ever longer steps
+ * of time, then all order, then light subtrees. */
 static void coarsen(struct document *d)
 {
     if (fits(d))

@@ -400,8 +400,8 @@ void profile_add_run(struct profile *p, thread_id id, const struct run *run)
     thread_table_force_run(&p->threads, id, &refused);
 }
 
-/* Where all places are taken, one sample of each holder is given up for the newcomer's: whoever has
- * more than a seventh of all stays.  Source: Misra and Gries, "Finding repeated elements". */
+/* Where all places are taken, one sample of each holder is given up for the newcomer's: a holder
+ * with more than a seventh of all stays.  Source: Misra and Gries, "Finding repeated elements". */
 void profile_add_gil_wait(struct profile *p, thread_id id, thread_id holder)
 {
     struct profile_thread *t = thread_table_get(&p->threads, id);

@@ -131,8 +131,7 @@ static void extend_window(struct window *w, const struct profile_thread *t, size
     w->counted_ns = counts->ns[kind] - before_ns;
 }
 
-/* Does W's last run go on behind mark I?  Then what was counted until there is not of W's runs
- * alone. */
+/* Does W's last run go on behind mark I?  Then the count until there is not of W's runs alone. */
 static bool is_open(const struct window *w, const struct profile_thread *t, size_t i)
 {
     if (i == t->n_marks || w->last == 0)

@@ -97,8 +97,8 @@ static void offer(struct branches *b, struct branch branch)
     b->items[at] = branch;
 }
 
-/* Where the walk ended time may go into several ways, none of which has half of it.  Those of a
- * library are of no interest, but for its waits. */
+/* At the end of the walk time may go into several ways, none of which has half of it.  Of a
+ * library's ways only its waits are of interest. */
 static void offer_split(const struct path_walk *w, uint32_t end, struct branches *b)
 {
     struct tally *t = w->t;

@@ -43,8 +43,8 @@ static bool is_told_exactly(struct paths *t, size_t n)
     return true;
 }
 
-/* Of a recursion that is ever as deep again each depth would be a path of its own, with all the
- * frames behind the gap: so most gaps are told by their first digit. */
+/* In a recursion of ever new depths each depth would be a path of its own, with all the frames
+ * behind the gap.  So most gaps show the first digit of their length only. */
 static uint32_t push_gap(struct paths *t, uint32_t parent, size_t n)
 {
     struct text name = {0};

@@ -4,8 +4,8 @@
 #include "summary/frame_name.h"
 
 /* A loop that waits for work.  Names match as in frame_name_has().  FILE: the end of its path, or
- * the beginning of the module's name.  POOL: what its threads are called, if the
- * loop is also their first function.
+ * the beginning of the module's name.  POOL: the name of its threads, if the loop is also their
+ * first function.
  * Source: the libraries' sources, by the names their threads show when they wait. */
 static const struct pool_loop {
     const char *function, *file, *pool;

@@ -64,7 +64,7 @@ static bool same_text(const char *a, size_t a_len, const char *b, size_t b_len)
     return a_len == b_len && strncmp(a, b, a_len) == 0;
 }
 
-/* What a child's rank says of its parent's, which is that of variable NAME. */
+/* Facts of children's ranks about their parent's, which is that of variable NAME. */
 struct ranks_below {
     bool taken_over; /* torchrun in a Slurm job, or a shell that runs Python */
     bool same, other;

@@ -56,7 +56,7 @@ double seen_of_all(const struct thread_summaries *s)
     return share_of(seen_ns, wall_ns);
 }
 
-/* Three standard deviations of a share P that N samples found, and what a sampler may be off by
+/* Three standard deviations of a share P that N samples found, and the bias that a sampler may have
  * besides. */
 static double allowed(double p, uint64_t n, double stolen)
 {

@@ -53,8 +53,7 @@ static void add_times(struct table_row *row, const struct thread_group *g)
     row->idle_ns += g->tally.idle_ns;
 }
 
-/* Of a thread that is all but idle, what it does for less than half a percent is not worth a
- * line. */
+/* A path with less than half a percent of an almost idle thread's time is not worth a line. */
 static bool rounds_to_nothing(const struct table_row *row, int64_t ns)
 {
     return row->idle_ns > 0 && ns < row->wall_ns / 200;

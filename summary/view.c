@@ -272,7 +272,7 @@ struct view *view_new(const struct profile *p, const struct view_options *option
 }
 
 /* A nameless frame of the interpreter between named ones is an internal function, whose name a
- * stripped interpreter does not tell.  As the innermost one it is where the time goes, and
+ * stripped interpreter does not have.  As the innermost one it is where the time goes, and
  * stays. */
 static bool is_nameless_internal(const struct view *v, frame_id id)
 {

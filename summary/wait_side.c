@@ -5,8 +5,8 @@
 #include "summary/frame_name.h"
 
 /* The C library's function in which a thread waits, without '_' and "GI_" before it: the innermost
- * one that is no helper of all of them.  Callers' frames that are guesses prove nothing.  NULL: it
- * is not known. */
+ * one that is no helper of all of them.  Callers' frames that are guesses prove nothing.  NULL:
+ * unknown. */
 static const char *waiting_function(const struct shown_frame *stack, size_t n)
 {
     static const char *const families[] = {"pthread_", "mtx_", "cnd_", "thrd_", "sem_", "new_sem_"};
