@@ -11,7 +11,7 @@
 #include "pyframes/py_string.h"
 
 enum {
-    FIRST_ROWS = 64, /* 8 KB */
+    FIRST_ROWS = 16, /* 2 KB */
     MOST_ROWS = 2048,
     GROWTH = 4, /* the entries of one row then have as many rows as there are entries in it */
     ROW_ENTRIES = GROWTH, /* an address has its place in one row */

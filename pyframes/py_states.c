@@ -51,8 +51,8 @@ struct state_table {
 struct py_states {
     const struct py_runtime *rt;
     uint32_t ids_bytes; /* of a thread state that contain struct thread_ids */
-    struct head heads[PY_MAX_INTERPRETERS];
-    size_t heads_n;
+    struct head *heads;
+    size_t heads_n, heads_capacity;
     bool too_many;            /* interpreters */
     struct state_table table; /* captures use this one */
     struct state_table next;  /* this one is being read; captures may come in between */
@@ -97,6 +97,7 @@ struct py_states *py_states_free(struct py_states *s)
         return NULL;
     release(&s->table);
     release(&s->next);
+    free(s->heads);
     free(s);
     return NULL;
 }
@@ -344,15 +345,31 @@ static bool read_some(struct py_states *s, struct mem *live)
     return false;
 }
 
+/* Most programs have one interpreter.  A capture may come at any moment of this. */
+static void make_room_for_heads(struct py_states *s, size_t n)
+{
+    struct head *before = s->heads;
+    if (n <= s->heads_capacity)
+        return;
+    struct head *heads = xcalloc(n, sizeof *heads);
+    if (s->heads_n)
+        memcpy(heads, before, s->heads_n * sizeof *heads);
+    s->heads = heads;
+    s->heads_capacity = n;
+    free(before);
+}
+
 static bool heads_changed(struct py_states *s, struct mem *live)
 {
     struct head heads[PY_MAX_INTERPRETERS];
     if (heads_are_same(s, live))
         return false;
     size_t n = read_heads(s, live, heads, &s->too_many);
-    if (n == s->heads_n && memcmp(heads, s->heads, n * sizeof *heads) == 0)
+    if (n == s->heads_n && (n == 0 || memcmp(heads, s->heads, n * sizeof *heads) == 0))
         return false;
-    memcpy(s->heads, heads, n * sizeof *heads);
+    make_room_for_heads(s, n);
+    if (n)
+        memcpy(s->heads, heads, n * sizeof *heads);
     s->heads_n = n;
     return true;
 }

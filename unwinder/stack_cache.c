@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 
 enum {
-    MAX_STACKS = 16,           /* those that run at once are few */
+    MAX_STACKS = 32,           /* those that run at once are few */
     MAX_STACK_FRAMES = 256,    /* the outermost of a stack */
     MAX_STACK_BYTES = 1 << 16, /* the same */
     FIRST_FRAMES = 32,         /* room for so many at first: most stacks are small */
@@ -16,7 +16,8 @@ enum {
 
 /* Both arrays are filled from their ends, so that what lies outside stays where it is. */
 struct cached_stack {
-    pid_t tid; /* 0: none */
+    const void *owner; /* NULL: none */
+    pid_t tid;
     uint64_t turn;
     uint64_t start, end; /* addresses of the bytes */
     uint8_t *bytes;
@@ -29,6 +30,7 @@ struct stack_cache {
     struct cached_stack stacks[MAX_STACKS];
     uint64_t turn;
     /* This unwind. */
+    const void *owner;
     const struct snapshot *snapshot;
     struct cached_stack *last; /* of its thread; NULL: none */
     bool compared;             /* SAME_FROM is known */
@@ -52,23 +54,26 @@ struct stack_cache *stack_cache_free(struct stack_cache *c)
     return NULL;
 }
 
-void stack_cache_forget(struct stack_cache *c)
+void stack_cache_forget(struct stack_cache *c, const void *owner)
 {
     for (size_t i = 0; i < MAX_STACKS; i++) {
-        c->stacks[i].tid = 0;
+        if (c->stacks[i].owner != owner)
+            continue;
+        c->stacks[i].owner = NULL;
         c->stacks[i].turn = 0; /* those with memory are taken first again */
     }
     c->last = NULL;
 }
 
-void stack_cache_begin(struct stack_cache *c, const struct snapshot *s)
+void stack_cache_begin(struct stack_cache *c, const void *owner, const struct snapshot *s)
 {
+    c->owner = owner;
     c->snapshot = s;
     c->last = NULL;
     c->compared = false;
     c->at = c->joined = 0;
     for (size_t i = 0; s->stack && i < MAX_STACKS; i++)
-        if (c->stacks[i].tid && c->stacks[i].tid == s->tid)
+        if (c->stacks[i].owner == owner && c->stacks[i].tid == s->tid)
             c->last = &c->stacks[i];
 }
 
@@ -195,6 +200,7 @@ static void keep(struct stack_cache *c, struct cached_stack *stack, const struct
     stack->bytes = grown(stack->bytes, &stack->bytes_capacity, end - start, FIRST_BYTES, 1);
     stack->frames =
         grown(stack->frames, &stack->frames_capacity, n, FIRST_FRAMES, sizeof *stack->frames);
+    stack->owner = c->owner;
     stack->tid = s->tid;
     stack->start = start;
     stack->end = end;

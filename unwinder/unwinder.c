@@ -14,6 +14,7 @@ struct unwinder {
     struct libunwind *libunwind;
     struct map call_targets, calls;
     struct stack_cache *stack_cache;
+    struct stack_cache *own_stack_cache; /* the same, unless it is borrowed; else NULL */
     struct unwind_counters counters, counters_before; /* the last run */
 };
 
@@ -23,8 +24,14 @@ struct unwinder *unwinder_new(struct modules *modules)
     u->modules = modules;
     u->rules = rule_cache_new(modules);
     u->libunwind = libunwind_new(modules);
-    u->stack_cache = stack_cache_new();
+    u->stack_cache = u->own_stack_cache = stack_cache_new();
     return u;
+}
+
+void unwinder_share(struct unwinder *u, struct stack_cache *stacks)
+{
+    u->own_stack_cache = stack_cache_free(u->own_stack_cache);
+    u->stack_cache = stacks;
 }
 
 void unwinder_maps_changed(struct unwinder *u)
@@ -32,14 +39,14 @@ void unwinder_maps_changed(struct unwinder *u)
     rule_cache_maps_changed(u->rules);
     map_clear(&u->call_targets);
     map_clear(&u->calls);
-    stack_cache_forget(u->stack_cache);
+    stack_cache_forget(u->stack_cache, u);
 }
 
 void unwinder_maps_same(struct unwinder *u)
 {
     rule_cache_maps_same(u->rules);
     map_clear(&u->calls);
-    stack_cache_forget(u->stack_cache);
+    stack_cache_forget(u->stack_cache, u);
 }
 
 bool unwinder_wants_maps(const struct unwinder *u)
@@ -98,7 +105,7 @@ void unwinder_run(struct unwinder *u, const struct snapshot *s, struct native_st
     struct walk w = new_walk(u, s, out);
     u->counters_before = u->counters;
     rule_cache_trim(u->rules);
-    stack_cache_begin(u->stack_cache, s);
+    stack_cache_begin(u->stack_cache, u, s);
     out->n = 0;
     out->lacked_registers = false;
     out->end = walk_from(&w, &s->regs, false, FRAME_EXACT);
@@ -155,7 +162,8 @@ struct unwinder *unwinder_free(struct unwinder *u)
     libunwind_free(u->libunwind);
     map_release(&u->call_targets);
     map_release(&u->calls);
-    stack_cache_free(u->stack_cache);
+    stack_cache_forget(u->stack_cache, u);
+    stack_cache_free(u->own_stack_cache);
     free(u);
     return NULL;
 }

@@ -68,6 +68,10 @@ struct unwind_counters {
 
 struct unwinder;
 struct unwinder *unwinder_new(struct modules *modules); /* borrows */
+/* Keeps the last stacks in STACKS, borrowed, with those of other processes.  Call it before the
+ * first run. */
+struct stack_cache;
+void unwinder_share(struct unwinder *u, struct stack_cache *stacks);
 /* Call it after each modules_refresh() that changed the maps.  Drops the rules of code that went
  * away. */
 void unwinder_maps_changed(struct unwinder *u);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "pyframes/py_capture.h"
+#include "unwinder/stack_cache.h"
 #include "worker/runtimes.h"
 
 int process_set_add(struct process_set *set, pid_t pid, uint64_t start_ticks,
@@ -20,8 +21,11 @@ int process_set_add(struct process_set *set, pid_t pid, uint64_t start_ticks,
         set->scratch = py_scratch_new();
     if (!set->codes)
         set->codes = py_code_store_new();
+    if (!set->stacks)
+        set->stacks = stack_cache_new();
     with.scratch = set->scratch;
     with.codes = set->codes;
+    with.stacks = set->stacks;
     int r = target_process_open(&s, pid, start_ticks, &with, err);
     if (r < 0)
         return r;
@@ -83,4 +87,5 @@ void process_set_release(struct process_set *set)
         target_process_free(set->all[i]);
     py_scratch_free(set->scratch);
     py_code_store_free(set->codes);
+    stack_cache_free(set->stacks);
 }

@@ -9,8 +9,9 @@ enum { MOST_ALIVE = 1000 }; /* processes at a time */
 struct process_set {                                   /* zero-initialise */
     struct target_process *all[SAMPLER_MAX_PROCESSES]; /* by the sampler's number; owned */
     size_t n;
-    struct py_scratch *scratch;  /* of the captures of all */
-    struct py_code_store *codes; /* of all */
+    struct py_scratch *scratch; /* of the captures of all */
+    struct py_code_store *codes;
+    struct stack_cache *stacks;
     struct target_process *alive[MOST_ALIVE];
     size_t n_alive;
 };

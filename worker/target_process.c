@@ -155,6 +155,8 @@ int target_process_open(struct target_process **ret, pid_t pid, uint64_t start_t
     s->modules = modules_new(pid, live);
     modules_share(s->modules, shared->files);
     s->unwinder = unwinder_new(s->modules);
+    if (shared->stacks)
+        unwinder_share(s->unwinder, shared->stacks);
     s->symbolizer = symbolizer_new(s->profile, pid);
     symbolizer_set_internal(s->symbolizer, py_is_internal, py_is_jit_internal);
     const struct profile_process process = {.pid = pid, .parent = parent_of(s->profile, pid)};

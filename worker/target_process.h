@@ -87,7 +87,8 @@ struct target_shared {
     struct sampler *sampler;
     struct profile *profile;
     struct elf_store *files;
-    struct py_code_store *codes; /* NULL: each process has its own */
+    struct stack_cache *stacks;  /* NULL: each process has its own */
+    struct py_code_store *codes; /* the same */
     struct py_scratch *scratch;  /* the sampler's thread's; the same */
 };
 /* Opens PID, which began at START_TICKS (0: at any time), and adds it to sampler and profile of

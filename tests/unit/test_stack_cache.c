@@ -183,7 +183,7 @@ START_TEST(more_threads_than_are_kept)
 }
 END_TEST
 
-/* Maps are read once a second: a process of one thread would soon have memory for sixteen. */
+/* Maps are read once a second: a process of one thread would soon have memory for many. */
 START_TEST(what_was_forgotten_gives_its_memory)
 {
     enum { LESS_THAN_A_STACK = 1 << 14 };
@@ -200,6 +200,34 @@ START_TEST(what_was_forgotten_gives_its_memory)
 }
 END_TEST
 
+/* Two processes share one: each finds its own stacks alone, until it forgets them. */
+START_TEST(processes_share_the_room)
+{
+    struct stack_cache *stacks = stack_cache_new();
+    struct unwinder *other = unwinder_new(modules);
+    unwinder_share(keeping, stacks);
+    unwinder_share(other, stacks);
+    ucontext_t context = {0};
+    getcontext(&context);
+    struct snapshot s = here(&context);
+    unwinder_run(keeping, &s, &kept);
+    unwinder_run(other, &s, &fresh);
+    ck_assert_uint_eq(unwinder_counters(other)->joined, 0);
+    unwinder_run(keeping, &s, &kept);
+    uint64_t joined = unwinder_counters(keeping)->joined;
+    ck_assert_uint_gt(joined, 0);
+    unwinder_free(other);
+    unwinder_run(keeping, &s, &kept);
+    ck_assert_uint_gt(unwinder_counters(keeping)->joined, joined);
+    joined = unwinder_counters(keeping)->joined;
+    unwinder_maps_changed(keeping);
+    unwinder_run(keeping, &s, &kept);
+    ck_assert_uint_eq(unwinder_counters(keeping)->joined, joined);
+    keeping = unwinder_free(keeping);
+    stack_cache_free(stacks);
+}
+END_TEST
+
 CHECK_MAIN_WITH("stack_cache", 30, set_up, tear_down, the_outer_part_is_kept,
                 changed_bytes_are_seen, more_threads_than_are_kept,
-                what_was_forgotten_gives_its_memory)
+                what_was_forgotten_gives_its_memory, processes_share_the_room)
