@@ -109,17 +109,22 @@ static void naming_init(struct file_naming *n, pid_t pid, time_t begun)
     n->subject = (struct output_subject){pid, n->comm, n->host, n->time, n->environ, len};
 }
 
-/* The kept part of the environment of a process that may have ended. */
+/* The kept part of the environment of process ID stands before the one that it was started with: it
+ * may have got its rank later, or have ended. */
 static void use_what_is_kept(struct file_naming *n, const struct profile *p, process_id id)
 {
     const struct profile_process *process = profile_see_process(p, id);
-    if (n->environ)
-        return;
-    n->environ = xstrdup(profile_text(p, process->environment));
-    n->subject.environ_len = strlen(n->environ) + 1;
-    for (char *s = n->environ; (s = strchr(s, ' ')) != NULL;)
-        *s = '\0';
-    n->subject.environ = n->environ;
+    size_t len = n->environ ? n->subject.environ_len : 0;
+    struct text all = {0};
+    text_add(&all, profile_text(p, process->environment));
+    for (size_t i = 0; i < all.len; i++)
+        all.s[i] = all.s[i] == ' ' ? '\0' : all.s[i];
+    text_add_bytes(&all, "", 1); /* its NUL */
+    text_add_bytes(&all, n->environ, len);
+    free(n->environ);
+    n->environ = all.s;
+    n->subject.environ = all.s;
+    n->subject.environ_len = all.len;
     if (!*n->comm)
         (void)snprintf(n->comm, sizeof n->comm, "%s", profile_text(p, process->comm));
 }

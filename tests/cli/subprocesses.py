@@ -135,6 +135,21 @@ def named():
         os.waitpid(pid, 0)
 
 
+def ranks():
+    """Workers that are given their ranks after they were forked; one has a worker of its own."""
+    def rank(number):
+        os.environ["RANK"] = str(number)
+        log(number)
+        live()
+
+    def parent():
+        os.environ["RANK"] = "1"
+        log(1)
+        os.waitpid(child(lambda: (log("worker"), live())), 0)
+    for pid in [child(lambda: rank(0)), child(parent)]:
+        os.waitpid(pid, 0)
+
+
 def descendants(pid):
     found = [pid]
     for parent in found:
@@ -227,6 +242,18 @@ os.wait()
         for key in ("run_ns", "wait_cpu_ns", "blocked_ns"):
             self.assertEqual(by_pid[worker][key], sum(t[key] for t in threads))
         self.assertRegex(text, rf"\n  rank3 [\d. ]+\n    pt_data_worker {worker} ")
+
+    def test_ranks_that_are_set_later(self):
+        """In the worker itself, so that /proc does not show them."""
+        code, out, text, facts = self.record(sys.executable, __file__, "ranks",
+                                             options=["-o", "r%q{RANK}.json"])
+        self.assertEqual(code, 0, text)
+        pids = dict(line.split() for line in out.splitlines())
+        found = {str(p["rank"]): str(p["pid"]) for p in facts["processes"] if "rank" in p}
+        self.assertEqual(found, {"0": pids["0"], "1": pids["1"]})
+        for rank, wanted in (("0", {pids["0"]}), ("1", {pids["1"], pids["worker"]})):
+            in_file = json.loads(pathlib.Path(f"r{rank}.json").read_text(encoding="utf-8"))
+            self.assertEqual({str(p["pid"]) for p in in_file["wallspy"]["processes"]}, wanted)
 
     def test_a_file_for_each_rank(self):
         """With whom it started; all have ended when the files are written."""
