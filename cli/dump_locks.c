@@ -1,10 +1,7 @@
 #include "cli/dump_locks.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
-#include "symbolizer/data_names.h"
+#include "worker/lock_names.h"
 #include "worker/process_set.h"
 
 enum { MOST_LOCKS = 64 }; /* a pass over all of a file's symbols each */
@@ -15,20 +12,6 @@ static struct target_process *process_of(const struct process_set *set, process_
         if (set->alive[i]->id.ix == id.ix)
             return set->alive[i];
     return NULL;
-}
-
-/* "" where no variable of a file is there: on the heap, on a stack. */
-static char *name_at(struct target_process *s, uint64_t addr)
-{
-    struct text name = {0};
-    struct text tame = {0};
-    struct module *m = modules_find(s->modules, addr);
-    struct elf_file *elf = m ? module_elf(s->modules, m) : NULL;
-    text_add(&tame, "");
-    if (elf && data_name_find(elf_file_elf(elf), addr - m->bias, &name))
-        text_add_tame(&tame, name.s, name.len);
-    text_release(&name);
-    return tame.s;
 }
 
 /* What an earlier thread of D's waits for, too; NULL: none does. */
@@ -55,6 +38,6 @@ void dump_locks_name(struct dump *d, const struct process_set *processes)
         if (known)
             t->lock = xstrdup(known);
         else if (s && n++ < MOST_LOCKS)
-            t->lock = name_at(s, t->side.addr);
+            t->lock = lock_name_at(s, t->side.addr);
     }
 }

@@ -47,5 +47,7 @@ struct profile {
     struct index mount_index;
     struct profile_task_wait task_waits[MOST_TASK_WAITS];
     size_t n_task_waits;
+    struct lock_name lock_names[MOST_LOCK_NAMES];
+    size_t n_lock_names;
     struct thread_table threads;
 };

@@ -59,6 +59,14 @@ struct wait_side {
     string_id what;
 };
 
+/* The global variable that a lock of process PID is. */
+enum { MOST_LOCK_NAMES = 64 };
+struct lock_name {
+    pid_t pid;
+    uint64_t addr;
+    string_id name; /* "": it is none */
+};
+
 struct wait {
     enum wait_kind kind;
     string_id call; /* the system call's name; WAIT_CALL only */

@@ -54,6 +54,8 @@ bool rule_tells_circle_of(const struct scene *s, const struct thread_group *grou
 
 /* Are GROUP's minor faults those of the kernel's NUMA balancing? */
 bool rule_numa_explains(const struct scene *s, const struct thread_group *group);
+/* Does GROUP run the event loop of tasks of which rule_tasks() tells? */
+bool rule_tells_tasks_of(const struct scene *s, const struct thread_group *group);
 /* Is GROUP of the process of which rule_stuck() tells? */
 bool rule_tells_stuck_of(const struct scene *s, const struct thread_group *group);
 

@@ -93,6 +93,14 @@ static const char *label_of(const struct scene *s, const struct waiter *w)
     return s->g->summaries.threads[w->tag].label;
 }
 
+static void add_held(const struct scene *s, const struct wait_side *side, const char *holder,
+                     struct text *words)
+{
+    text_add(words, ", for ");
+    wait_side_add_thing(words, s->p, side);
+    text_addf(words, " held by %s", holder);
+}
+
 /* "deposit 12 waits in transfer a.cc:7 for a mutex held by withdraw 13" */
 static void add_waiter(const struct scene *s, const struct wait_graph *graph,
                        const struct waiter *w, struct text *words)
@@ -114,8 +122,7 @@ static void add_waiter(const struct scene *s, const struct wait_graph *graph,
     else if (w->side.thing == THING_EVENTS)
         text_addf(words, ", for %s", next);
     else
-        text_addf(words, ", for %s held by %s", wait_thing_words(w->side.thing),
-                  &graph->items[w->next] == w ? "itself" : label_of(s, &graph->items[w->next]));
+        add_held(s, &w->side, &graph->items[w->next] == w ? "itself" : next, words);
     call_path_release(&path);
     tally_release(&tally);
 }

@@ -18,7 +18,8 @@ struct held_wait {
     struct thread_group *holder;  /* of most of it; NULL: none */
     int64_t holder_ns;
     pid_t gone;
-    enum wait_thing thing, gone_thing; /* the holder's, and GONE's */
+    struct wait_side side;      /* the holder's last; its ADDR is 0 if it had several locks */
+    enum wait_thing gone_thing; /* GONE's */
 };
 
 enum { LOCKS = 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK, JOINS = 1U << FUTEX_JOIN };
@@ -59,9 +60,11 @@ static void add_held(struct held_wait *w, struct holder_sum *sums, size_t *n, si
     sums[at] = (struct holder_sum){group, (at < *n ? sums[at].ns : 0) + ns};
     w->held_ns += ns;
     if (sums[at].ns > w->holder_ns) {
+        bool other = w->holder == group && w->side.addr != side->addr;
         w->holder = group;
         w->holder_ns = sums[at].ns;
-        w->thing = holders_side(s->holders, run->stack)->thing;
+        w->side = *side;
+        w->side.addr = other ? 0 : side->addr;
     }
 }
 
@@ -120,7 +123,7 @@ static struct interval *intervals_held(const struct scene *s, const struct threa
 
 /* "which is 94% in query > clock_nanosleep then", of the thread that holds what is waited for. */
 static bool add_holders_way(const struct scene *s, const struct held_wait *w, struct tally *t,
-                            struct text *words, struct finding *f)
+                            uint32_t *ret_node, struct text *words, struct finding *f)
 {
     struct call_path path;
     (void)s;
@@ -132,16 +135,20 @@ static bool add_holders_way(const struct scene *s, const struct held_wait *w, st
     text_add(words, " in ");
     add_way(words, &path);
     add_figure(f, "holder_share", share);
+    *ret_node = path.node;
     call_path_release(&path);
     return true;
 }
 
-static void add_thing(const struct held_wait *w, struct text *words)
+static void add_thing(const struct scene *s, const struct held_wait *w, struct text *words)
 {
-    if (w->thing == THING_THREAD)
-        text_addf(words, " for %s to end", w->holder->noun);
-    else
-        text_addf(words, " for %s held by %s", wait_thing_words(w->thing), w->holder->noun);
+    text_add(words, " for ");
+    if (w->side.thing == THING_THREAD) {
+        text_addf(words, "%s to end", w->holder->noun);
+    } else {
+        wait_side_add_thing(words, s->p, &w->side);
+        text_addf(words, " held by %s", w->holder->noun);
+    }
 }
 
 static bool is_gone(const struct held_wait *w)
@@ -164,7 +171,9 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
 {
     const struct thread_group *seen[MAX_CHAIN + 1] = {group};
     struct held_wait w = *first;
-    for (size_t depth = 1; depth <= MAX_CHAIN; depth++) {
+    uint32_t node = 0;
+    bool waits_on = true;
+    for (size_t depth = 1; waits_on; depth++) {
         size_t n = 0;
         struct interval *waits = intervals_held(s, seen[depth - 1], &w, &n);
         struct tally t;
@@ -173,7 +182,7 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
             tally_add(&t, w.holder->threads[i]->thread, waits, n);
         struct held_wait next = judge_wait(s, w.holder, LOCKS | JOINS);
         bool told = is_told(w.holder, &next) && next.ns > t.all_ns / 2;
-        bool waits_on = told && next.holder && !is_gone(&next);
+        waits_on = told && next.holder && !is_gone(&next);
         for (size_t i = 0; i < depth && waits_on; i++)
             waits_on = seen[i] != next.holder;
         text_add(words, ", ");
@@ -181,20 +190,21 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
             text_addf(words, "which wait%s", verb_s(w.holder));
             add_gone(&next, words);
         } else if (!waits_on || depth == MAX_CHAIN) {
-            if (!add_holders_way(s, &w, &t, words, f))
+            if (!add_holders_way(s, &w, &t, &node, words, f))
                 text_truncate(words, words->len - 2);
             waits_on = false;
         } else {
             text_addf(words, "which wait%s", verb_s(w.holder));
-            add_thing(&next, words);
+            add_thing(s, &next, words);
             seen[depth] = w.holder;
             w = next;
         }
         tally_release(&t);
         free(waits);
-        if (!waits_on)
-            return;
     }
+    text_add(words, ".");
+    if (node)
+        (void)add_kernel_side(s, w.holder, node, false, words, f);
 }
 
 static bool path_to_wait(const struct scene *s, struct thread_group *group, unsigned kinds,
@@ -224,7 +234,7 @@ static int64_t longest_wait_ns(const struct profile_thread *t)
 /* Threads that wait for the end of one that works are no news: what it works at is. */
 static bool is_news(const struct thread_group *group, const struct held_wait *w)
 {
-    if (w->thing != THING_THREAD || w->gone_ns > w->holder_ns)
+    if (w->side.thing != THING_THREAD || w->gone_ns > w->holder_ns)
         return true;
     int64_t longest_ns = 0;
     for (size_t i = 0; i < w->holder->n; i++)
@@ -247,12 +257,12 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
     text_add(&words, ",");
     if (is_gone(w)) {
         add_gone(w, &words);
+        text_add(&words, ".");
     } else {
-        add_thing(w, &words);
+        add_thing(s, w, &words);
         add_chain(s, group, w, &words, f);
         f->blames = w->holder->noun;
     }
-    text_add(&words, ".");
     add_figure(f, "held_part", share_of(max_i64(w->holder_ns, w->gone_ns), w->ns));
     f->words = words.s;
     f->weight = share * (group->leads ? 1 : 0.7) + (group->leads ? 0.2 : 0);

@@ -110,13 +110,16 @@ static void add_thing(const struct scene *s, const struct run *last, uint32_t no
     };
     const struct profile_thread *holder = holders_thread(s->holders, last);
     const struct thread_group *group = holder ? groups_of(s->g, holder) : NULL;
-    enum wait_thing thing = holders_side(s->holders, last->stack)->thing;
+    const struct wait_side *side = holders_side(s->holders, last->stack);
     if (!group)
         text_add(words, things[call_tree_node(s->g->tree, node).futex]);
-    else if (thing == THING_THREAD)
+    else if (side->thing == THING_THREAD)
         text_addf(words, " for %s to end", group->noun);
-    else
-        text_addf(words, " for %s held by %s", wait_thing_words(thing), group->noun);
+    if (!group || side->thing == THING_THREAD)
+        return;
+    text_add(words, " for ");
+    wait_side_add_thing(words, s->p, side);
+    text_addf(words, " held by %s", group->noun);
 }
 
 static void add_group(const struct scene *s, struct thread_group *group, const struct run *last,

@@ -94,12 +94,22 @@ static void add_functions(const struct scene *s, stack_id stack, struct text *wo
     frame_add_name(words, &frames[n - 1]);
 }
 
+static double idle_share_of(const struct scene *s, const struct thread_group *group)
+{
+    return share_of(loop_idle_ns(s, group->threads[0]->thread), group->wall_ns);
+}
+
+bool rule_tells_tasks_of(const struct scene *s, const struct thread_group *group)
+{
+    return group->n == 1 && most_tasks(s, group) && idle_share_of(s, group) >= idle_share;
+}
+
 void rule_tasks(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     const struct profile_task_wait *wait = group->n == 1 ? most_tasks(s, group) : NULL;
     if (!wait)
         return;
-    double idle = share_of(loop_idle_ns(s, group->threads[0]->thread), group->wall_ns);
+    double idle = idle_share_of(s, group);
     add_figure(f, "tasks", (double)wait->n);
     add_figure(f, "seconds", (double)wait->least_ns / NS_PER_S);
     add_figure(f, "idle_share", idle);

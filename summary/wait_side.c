@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "summary/frame_name.h"
+#include "summary/short_name.h"
 
 /* The C library's function in which a thread waits, without '_' and "GI_" before it: the innermost
  * one that is no helper of all of them.  Callers' frames that are guesses prove nothing.  NULL:
@@ -122,4 +123,16 @@ const char *wait_thing_words(enum wait_thing thing)
         [THING_EVENTS] = "events",
     };
     return words[thing];
+}
+
+void wait_side_add_thing(struct text *out, const struct profile *p, const struct wait_side *side)
+{
+    enum { MOST_COLUMNS = 48 };
+    const char *name = side->addr ? profile_lock_name(p, side->pid, side->addr) : "";
+    if (*name) {
+        text_addf(out, "%s ", wait_thing_name(side->thing));
+        short_name_add(out, name, MOST_COLUMNS);
+    } else {
+        text_add(out, wait_thing_words(side->thing));
+    }
 }

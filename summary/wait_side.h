@@ -16,3 +16,5 @@ bool wait_side_is_kernels(enum wait_thing thing);
 const char *wait_thing_name(enum wait_thing thing);
 /* "a mutex", "the end", "the GIL": what a sentence has behind "waits for". */
 const char *wait_thing_words(enum wait_thing thing);
+/* The same of SIDE, with its name where it has one: "mutex db". */
+void wait_side_add_thing(struct text *out, const struct profile *p, const struct wait_side *side);

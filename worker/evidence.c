@@ -16,6 +16,7 @@
 #include "target/scheduling.h"
 #include "worker/children.h"
 #include "worker/machine_card.h"
+#include "worker/lock_names.h"
 #include "worker/task_watch.h"
 
 enum {
@@ -345,6 +346,7 @@ void evidence_report(struct evidence *e)
         report_limits(&e->witnesses[i], e->profile);
         report_usage(&e->witnesses[i], e->profile);
         report_swap(&e->witnesses[i], e->profile);
+        lock_names_report(e->witnesses[i].process);
     }
     look_at_tasks(e);
     profile_forget_task_waits(e->profile);

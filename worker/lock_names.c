@@ -1,0 +1,34 @@
+#include "worker/lock_names.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "symbolizer/data_names.h"
+
+char *lock_name_at(struct target_process *s, uint64_t addr)
+{
+    struct text name = {0};
+    struct text tame = {0};
+    struct module *m = modules_find(s->modules, addr);
+    struct elf_file *elf = m ? module_elf(s->modules, m) : NULL;
+    text_add(&tame, "");
+    if (elf && data_name_find(elf_file_elf(elf), addr - m->bias, &name))
+        text_add_tame(&tame, name.s, name.len);
+    text_release(&name);
+    return tame.s;
+}
+
+void lock_names_report(struct target_process *s)
+{
+    for (uint32_t i = 1; i <= profile_frame_count(s->profile); i++) {
+        const struct frame *f = profile_get_frame(s->profile, (frame_id){i});
+        const struct wait_side *side = &f->wait.side;
+        if (f->kind != FRAME_WAIT || side->pid != s->pid || !side->addr ||
+            (side->thing != THING_MUTEX && side->thing != THING_RWLOCK) ||
+            !profile_wants_lock(s->profile, side->pid, side->addr))
+            continue;
+        char *name = lock_name_at(s, side->addr);
+        profile_name_lock(s->profile, side->pid, side->addr, name);
+        free(name);
+    }
+}
