@@ -19,19 +19,23 @@ SCENES = HERE.parent / "python/deadlocks.py"
 PROGRAMS = HERE.parent / "situations/programs"
 SECONDS = "120"
 
+# What who knows glibc asks gdb for, where libc6-dbg is installed: of each frame that has it.
+ASK_GDB = [word for value in ("mutex->__data.__owner", "rwlock->__data.__cur_writer")
+           for word in ("-ex", f"echo {value}:", "-ex",
+                        f"thread apply all -s -q frame apply all -s -q p {value}")]
 # Of each hang: its command, and what tells whom it is about, in any tool's words.
 HANGS = {
     "two locks, Python": ([sys.executable, SCENES, "--scene", "locks"], {
-        "holder": r"held by \d+", "deadlock": r"(?i)deadlock"}),
+        "holder": r"held by \d+", "deadlock": r"deadlock: "}),
     "two mutexes, C++": (["{built}/transfer", SECONDS], {
-        "holder": r"held by \d+|owner = [1-9]", "deadlock": r"(?i)deadlock"}),
+        "holder": r"held by \d+|__owner:(\$\d+ = 0 )*\$\d+ = [1-9]", "deadlock": r"deadlock: "}),
     "inherited by fork": (["{built}/report", SECONDS], {
-        "owner is gone": r"not a thread of this process"}),
+        "owner": r"held by \d+|__owner:(\$\d+ = 0 )*\$\d+ = [1-9]", "that it is gone": r"not a thread of this process"}),
     "join chain": (["{built}/harvest", SECONDS], {
         "who is joined": r"waits for thread \d+|threadid=\d+",
         "whom load waits for": r"\d+ \(harvest\)"}),
     "rwlock's writer": (["{built}/settings", SECONDS], {
-        "writer": r"rwlock.*held by \d+"}),
+        "writer": r"rwlock.*held by \d+|cur_writer:(\$\d+ = 0 )*\$\d+ = [1-9]"}),
     "lost wake-up": (["{built}/mailbox", SECONDS], {
         "nobody is left to wake it": r"stuck:"}),
     "asyncio, full queue": ([sys.executable, PROGRAMS / "ingest.py", SECONDS], {
@@ -41,7 +45,7 @@ TOOLS = {
     "wallspy dump": lambda wallspy, pid: [wallspy, "dump", "-p", pid],
     "py-spy dump": lambda wallspy, pid: ["py-spy", "dump", "--native", "-p", pid],
     "pystack": lambda wallspy, pid: ["pystack", "remote", "--native", pid],
-    "gdb": lambda wallspy, pid: ["gdb", "-batch", "-nx", "-p", pid, "-ex", "thread apply all bt"],
+    "gdb": lambda wallspy, pid: ["gdb", "-batch", "-nx", "-p", pid, "-ex", "thread apply all bt", *ASK_GDB],
 }
 
 
