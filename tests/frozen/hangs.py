@@ -28,9 +28,11 @@ HANGS = {
     "two locks, Python": ([sys.executable, SCENES, "--scene", "locks"], {
         "holder": r"held by \d+", "deadlock": r"deadlock: "}),
     "two mutexes, C++": (["{built}/transfer", SECONDS], {
-        "holder": r"held by \d+|__owner:(\$\d+ = 0 )*\$\d+ = [1-9]", "deadlock": r"deadlock: "}),
+        "holder": r"held by \d+|__owner:(\$\d+ = 0 )*\$\d+ = [1-9]",
+        "deadlock": r"deadlock: "}),
     "inherited by fork": (["{built}/report", SECONDS], {
-        "owner": r"held by \d+|__owner:(\$\d+ = 0 )*\$\d+ = [1-9]", "that it is gone": r"not a thread of this process"}),
+        "owner": r"held by \d+|__owner:(\$\d+ = 0 )*\$\d+ = [1-9]",
+        "that it is gone": r"not a thread of this process"}),
     "join chain": (["{built}/harvest", SECONDS], {
         "who is joined": r"waits for thread \d+|threadid=\d+",
         "whom load waits for": r"\d+ \(harvest\)"}),
@@ -45,7 +47,8 @@ TOOLS = {
     "wallspy dump": lambda wallspy, pid: [wallspy, "dump", "-p", pid],
     "py-spy dump": lambda wallspy, pid: ["py-spy", "dump", "--native", "-p", pid],
     "pystack": lambda wallspy, pid: ["pystack", "remote", "--native", pid],
-    "gdb": lambda wallspy, pid: ["gdb", "-batch", "-nx", "-p", pid, "-ex", "thread apply all bt", *ASK_GDB],
+    "gdb": lambda wallspy, pid: ["gdb", "-batch", "-nx", "-p", pid, "-ex",
+                                 "thread apply all bt", *ASK_GDB],
 }
 
 
