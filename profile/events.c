@@ -120,6 +120,7 @@ void events_settle(struct profile_thread *t)
     for (size_t i = 0; i < t->n_runs; i++)
         t->runs[i].weights.events.faults = t->runs[i].weights.events.switches = 0;
     weigh_run *by = choose(t, fault_weighs, LEAST_NEAR_FAULTS);
+    t->faults_by_time = by != by_near_faults;
     t->faults_not_sampled = share(t, events_faults(t), by, faults_of);
     by = choose(t, voluntary_weighs, 1);
     t->switches_not_sampled = share(t, voluntary_of(t), by, switches_of);

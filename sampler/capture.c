@@ -373,13 +373,17 @@ void capture_held(struct sampler *s, struct thread *t, const struct stop *stop)
     s->held = (struct held_capture){t, m, fell_asleep};
 }
 
-/* The faults right around a stop at STOPPED_NS are those of the stack that it found.  Where wallspy
- * had no CPU since, the thread has gone on, and they are not. */
-static uint32_t near_faults(const struct thread *t, int64_t stopped_ns)
+/* The faults right around a stop at STOPPED_NS are those of the stack that it found.  Not so where
+ * the thread ran on for long: behind the hold, since wallspy had no CPU, or before the stop, which
+ * a thread that loses its CPU reaches late.  NOW has its run time; at the request some of that may
+ * not be counted yet, so this is never less than true. */
+static uint32_t near_faults(const struct thread *t, int64_t stopped_ns, const struct schedstat *now)
 {
     enum { NEAR_NS = 100 * NS_PER_US };
     if (!t->faults_known || t->faults_after < t->faults_before ||
-        t->faults_read_ns - stopped_ns > NEAR_NS)
+        t->faults_read_ns - stopped_ns - t->faults_held_ns > NEAR_NS)
+        return 0;
+    if (stopped_ns - t->asked_ns > NEAR_NS && now->run_ns - t->asked.sched.run_ns > NEAR_NS)
         return 0;
     uint64_t near = t->faults_after - t->faults_before;
     return near < UINT32_MAX ? (uint32_t)near : UINT32_MAX;
@@ -402,7 +406,7 @@ void capture_released(struct sampler *s, struct thread *t, const struct schedsta
         wait_object_read(&s->recorder, t->process->pid, m);
     fill_head(s, t, &m->head, MESSAGE_SAMPLE, t->asked_ns);
     m->head.sched = t->asked.sched;
-    m->head.near_faults = now ? near_faults(t, stopped_ns) : 0;
+    m->head.near_faults = now ? near_faults(t, stopped_ns, now) : 0;
     publish(s, t, m);
     counters_add(&s->counters, COUNT_STOPS, 1);
     claim_stopped(t, m->snapshot.state, stopped_ns, s->interval_ns);

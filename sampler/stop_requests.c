@@ -79,6 +79,7 @@ void stop_requests_released(void *sampler, uint64_t tag, uint32_t held_ns)
     /* First of all: T goes on. */
     t->faults_known = t->faults_known && thread_read_faults(t, &t->faults_after);
     t->faults_read_ns = clock_now_ns();
+    t->faults_held_ns = held_ns;
     struct schedstat now;
     int fd = t->fds[FILE_SCHEDSTAT];
     int r = fd >= 0 ? schedstat_read(fd, &now) : -EBADF;

@@ -104,9 +104,9 @@ struct thread {
     uint64_t area_unknown; /* an sp that was in no known mapping; 0: none */
 
     /* stop_requests.c, capture.c: the kernel's counts around its stops (profile/events.h). */
-    uint64_t own_switches;                /* switches that stops have cost it */
-    uint64_t faults_before, faults_after; /* its page faults when it was asked, and let go */
-    int64_t faults_read_ns;               /* the latter */
+    uint64_t own_switches;                  /* switches that stops have cost it */
+    uint64_t faults_before, faults_after;   /* its page faults when it was asked, and let go */
+    int64_t faults_read_ns, faults_held_ns; /* when the latter was read; how long T was held */
     bool faults_known;
 
     /* overhead.c */

@@ -85,6 +85,18 @@ static void add_where(struct text *words, const struct call_path *path)
     add_place(words, &place);
 }
 
+/* Were most of GROUP's faults put where they came, and not where its threads ran? */
+static bool where_is_known(const struct thread_group *group)
+{
+    uint64_t known = 0;
+    uint64_t guessed = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        *(t->faults_by_time ? &guessed : &known) += events_faults(t);
+    }
+    return known > guessed;
+}
+
 void rule_page_faults(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct profile_usage u = rule_usage_of(group);
@@ -99,13 +111,16 @@ void rule_page_faults(const struct scene *s, struct thread_group *group, struct 
         !rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, &path, &part))
         return;
     struct text words = {0};
-    add_figure(f, "path_share", part);
     text_addf(&words, "%s take%s ", group->noun, verb_s(group));
     text_add_thousands(&words, rate);
-    text_add(&words, " minor page faults a second, ");
-    add_percent(&words, part);
-    text_add(&words, " of them ");
-    add_where(&words, &path);
+    text_add(&words, " minor page faults a second");
+    if (where_is_known(group)) {
+        add_figure(f, "path_share", part);
+        text_add(&words, ", ");
+        add_percent(&words, part);
+        text_add(&words, " of them ");
+        add_where(&words, &path);
+    }
     text_add(&words, ". ");
     add_percent(&words, system);
     text_addf(&words, " of %s CPU time is in the kernel.", possessive(group));

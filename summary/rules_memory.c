@@ -43,7 +43,7 @@ static bool place_of_faults(const struct scene *s, struct thread_group *group,
            rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, ret, &part);
 }
 
-/* No sample finds a thread in waits as short as a fast disk's: the kernel's count is for them. */
+/* Samples miss waits that are as short as a fast disk's: the kernel's count stands for them. */
 static void add_waits(struct thread_group *group, double share, double blocked, double rate,
                       const struct call_path *path, struct text *words)
 {
