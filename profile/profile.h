@@ -104,8 +104,7 @@ uint32_t profile_mount_count(const struct profile *p);
 /* Is the name of process PID's lock at ADDR still to be told?  It is one of MOST_LOCK_NAMES. */
 bool profile_wants_lock(const struct profile *p, pid_t pid, uint64_t addr);
 void profile_name_lock(struct profile *p, pid_t pid, uint64_t addr, const char *name);
-/* "": it has none, or it is not known. */
-const char *profile_lock_name(const struct profile *p, pid_t pid, uint64_t addr);
+const char *profile_lock_name(const struct profile *p, pid_t pid, uint64_t addr); /* "": unknown */
 /* Copies WAIT; those beyond MOST_TASK_WAITS are left out. */
 void profile_add_task_wait(struct profile *p, const struct profile_task_wait *wait);
 void profile_forget_task_waits(struct profile *p);
@@ -130,7 +129,6 @@ void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns);
 void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns);
 
 /* ---- the whole ---- */
-
 /* Sets the end of all time lines, nanoseconds since the origin, each run's `counted_ns`, and the
  * numbers METRIC_TIME_STEP_S, METRIC_THREADS_FOLDED and METRIC_THREADS_WITHOUT_A_SAMPLE. */
 void profile_end(struct profile *p, int64_t end_ns);

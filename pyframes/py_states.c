@@ -345,20 +345,6 @@ static bool read_some(struct py_states *s, struct mem *live)
     return false;
 }
 
-/* Most programs have one interpreter.  A capture may come at any moment of this. */
-static void make_room_for_heads(struct py_states *s, size_t n)
-{
-    struct head *before = s->heads;
-    if (n <= s->heads_capacity)
-        return;
-    struct head *heads = xcalloc(n, sizeof *heads);
-    if (s->heads_n)
-        memcpy(heads, before, s->heads_n * sizeof *heads);
-    s->heads = heads;
-    s->heads_capacity = n;
-    free(before);
-}
-
 static bool heads_changed(struct py_states *s, struct mem *live)
 {
     struct head heads[PY_MAX_INTERPRETERS];
@@ -367,7 +353,7 @@ static bool heads_changed(struct py_states *s, struct mem *live)
     size_t n = read_heads(s, live, heads, &s->too_many);
     if (n == s->heads_n && (n == 0 || memcmp(heads, s->heads, n * sizeof *heads) == 0))
         return false;
-    make_room_for_heads(s, n);
+    s->heads = array_reserve(s->heads, &s->heads_capacity, n, sizeof *heads);
     if (n)
         memcpy(s->heads, heads, n * sizeof *heads);
     s->heads_n = n;

@@ -15,8 +15,8 @@
 #include "target/process_list.h"
 #include "target/scheduling.h"
 #include "worker/children.h"
-#include "worker/machine_card.h"
 #include "worker/lock_names.h"
+#include "worker/machine_card.h"
 #include "worker/task_watch.h"
 
 enum {
