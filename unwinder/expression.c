@@ -9,8 +9,8 @@
 enum { MAX_STEPS = 1000, MAX_DEPTH = 64 };
 
 struct machine {
+    const struct expression *expression;
     const struct expression_input *in;
-    const uint8_t *start;
     struct dwarf_bytes left;
     uint64_t stack[MAX_DEPTH];
     size_t depth;
@@ -181,12 +181,12 @@ static uint64_t take_constant(struct machine *m, uint8_t op)
 static int branch(struct machine *m, bool is_taken)
 {
     const int64_t by = (int64_t)dwarf_signed(&m->left, 2);
-    const int64_t to = m->left.at - m->start + by;
+    const int64_t to = m->left.at - m->expression->bytes + by;
     if (!is_taken)
         return 0;
-    if (to < 0 || to > m->left.end - m->start)
+    if (to < 0 || to > (int64_t)m->expression->n)
         return -EPROTO;
-    m->left.at = m->start + to;
+    m->left.at = m->expression->bytes + to;
     return 0;
 }
 
@@ -206,7 +206,7 @@ static int run_op(struct machine *m)
         value = dwarf_uleb(b);
         return push_reg(m, value, dwarf_sleb(b));
     case DW_OP_addr:
-        return push(m, dwarf_unsigned(b, sizeof value) + m->in->bias);
+        return push(m, dwarf_unsigned(b, sizeof value) + m->expression->bias);
     case DW_OP_constu:
         return push(m, dwarf_uleb(b));
     case DW_OP_consts:
@@ -220,10 +220,10 @@ static int run_op(struct machine *m)
     }
 }
 
-int expression_run(const uint8_t *bytes, size_t n, const struct expression_input *in, uint64_t *ret)
+int expression_run(const struct expression *e, const struct expression_input *in, uint64_t *ret)
 {
-    struct machine m = {.in = in, .start = bytes, .left = {bytes, bytes + n, false}};
-    int r = in->has_cfa ? push(&m, in->cfa) : 0;
+    struct machine m = {.expression = e, .in = in, .left = {e->bytes, e->bytes + e->n, false}};
+    int r = e->on_cfa ? push(&m, in->cfa) : 0;
     for (size_t steps = 0; r == 0 && dwarf_left(&m.left); steps++)
         r = steps < MAX_STEPS ? run_op(&m) : -EPROTO;
     if (m.left.bad)

@@ -80,6 +80,18 @@ static int plt_cfa(const struct regs *regs, const struct value_rule *value, uint
     return 0;
 }
 
+static int run_expression(const struct rule *rule, const struct value_rule *value,
+                          const struct expression_input *in, uint64_t *ret)
+{
+    const struct expression e = {
+        .bytes = rule->bytes + value->offset,
+        .n = value->n,
+        .bias = rule->bias,
+        .on_cfa = value != &rule->cfa,
+    };
+    return expression_run(&e, in, ret);
+}
+
 /* The value, or, for VALUE_AT_…, the address that holds it. */
 static int evaluate(const struct rule *rule, const struct value_rule *value,
                     const struct expression_input *in, uint64_t *ret)
@@ -96,7 +108,7 @@ static int evaluate(const struct rule *rule, const struct value_rule *value,
         return plt_cfa(in->regs, value, ret);
     case VALUE_AT_EXPR:
     case VALUE_EXPR:
-        return expression_run(rule->bytes + value->offset, value->n, in, ret);
+        return run_expression(rule, value, in, ret);
     case VALUE_UNDEFINED:
     case VALUE_SAME:
         break;
@@ -122,7 +134,7 @@ static int value_of(const struct rule *rule, const struct value_rule *value,
 int rule_cfa(const struct rule *rule, const struct regs *frame, struct stack_view *view,
              uint64_t *ret)
 {
-    const struct expression_input in = {.regs = frame, .view = view, .bias = rule->bias};
+    const struct expression_input in = {.regs = frame, .view = view};
     return value_of(rule, &rule->cfa, &in, ret);
 }
 
@@ -137,11 +149,10 @@ static bool is_popped(const struct value_rule *value, const struct expression_in
 int rule_apply(const struct rule *rule, const struct regs *frame, struct stack_view *view,
                uint64_t *ret_cfa, struct regs *caller)
 {
-    struct expression_input in = {.regs = frame, .view = view, .bias = rule->bias};
+    struct expression_input in = {.regs = frame, .view = view};
     int r = value_of(rule, &rule->cfa, &in, &in.cfa);
     if (r < 0)
         return r;
-    in.has_cfa = true;
     *ret_cfa = in.cfa;
     *caller = *frame;
     caller->known = frame->known & rule->preserved;

@@ -63,6 +63,7 @@ static bool is_breg(const Dwarf_Op *op, struct value_rule *ret)
 static void check_operand(struct subject *s, const Dwarf_Op *op, const uint8_t *bytes, size_t len)
 {
     struct regs regs = {.known = (1U << X86_COUNT) - 1};
+    const struct expression e = {.bytes = bytes, .n = len};
     const struct expression_input in = {.regs = &regs};
     struct value_rule breg;
     uint64_t value;
@@ -75,7 +76,7 @@ static void check_operand(struct subject *s, const Dwarf_Op *op, const uint8_t *
         want = (uint64_t)op->atom - DW_OP_lit0;
     else if (op->atom < DW_OP_const1u || op->atom > DW_OP_consts)
         return;
-    s->different += expression_run(bytes, len, &in, &value) < 0 || value != want;
+    s->different += expression_run(&e, &in, &value) < 0 || value != want;
 }
 
 /* Are the N bytes of a rule's expression those that libdw decoded? */

@@ -14,9 +14,9 @@ static int run(const void *bytes, size_t n, uint32_t known, uint64_t *ret)
     struct stack_view view = {
         .bytes = (const uint8_t *)stack_words, .start = STACK_AT, .len = sizeof stack_words};
     const struct regs regs = {.r[X86_RSP] = STACK_AT, .r[X86_PC] = 0x40100b, .known = known};
-    const struct expression_input in = {
-        .regs = &regs, .view = &view, .bias = 0x100, .has_cfa = true, .cfa = STACK_AT + 16};
-    return expression_run(bytes, n, &in, ret);
+    const struct expression e = {.bytes = bytes, .n = n, .bias = 0x100, .on_cfa = true};
+    const struct expression_input in = {.regs = &regs, .view = &view, .cfa = STACK_AT + 16};
+    return expression_run(&e, &in, ret);
 }
 
 enum { ALL = (1 << X86_COUNT) - 1 };
