@@ -288,8 +288,8 @@ static bool compare_file(const char *path)
     struct elf_file *f;
     int r = elf_file_open(&f, path, NULL);
     if (r < 0)
-        printf("%s: cannot be opened: %s\n", path, strerror(-r));
-    return r == 0 && compare(path, f);
+        printf("%s: not compared: %s\n", path, strerror(-r));
+    return r < 0 ? r == -ENOEXEC /* a script */ : compare(path, f);
 }
 
 static bool compare_vdso(uint64_t base)
