@@ -379,11 +379,12 @@ void capture_held(struct sampler *s, struct thread *t, const struct stop *stop)
  * not be counted yet, so this is never less than true. */
 static uint32_t near_faults(const struct thread *t, int64_t stopped_ns, const struct schedstat *now)
 {
-    enum { NEAR_NS = 100 * NS_PER_US };
+    enum { NEAR_BEFORE_NS = 40 * NS_PER_US, NEAR_AFTER_NS = 100 * NS_PER_US };
     if (!t->faults_known || t->faults_after < t->faults_before ||
-        t->faults_read_ns - stopped_ns - t->faults_held_ns > NEAR_NS)
+        t->faults_read_ns - stopped_ns - t->faults_held_ns > NEAR_AFTER_NS)
         return 0;
-    if (stopped_ns - t->asked_ns > NEAR_NS && now->run_ns - t->asked.sched.run_ns > NEAR_NS)
+    if (stopped_ns - t->asked_ns > NEAR_BEFORE_NS &&
+        now->run_ns - t->asked.sched.run_ns > NEAR_BEFORE_NS)
         return 0;
     uint64_t near = t->faults_after - t->faults_before;
     return near < UINT32_MAX ? (uint32_t)near : UINT32_MAX;
