@@ -22,16 +22,33 @@ static const struct allocator {
     {"libmimalloc", "mimalloc", "MIMALLOC_PURGE_DELAY=-1 keeps it."},
 };
 
-/* The allocator that NODE is called by; NULL: the program calls it itself. */
-static const struct allocator *allocator_above(const struct call_tree *tree, uint32_t node)
+static const struct allocator *allocator_of(const struct shown_frame *f)
 {
-    for (uint32_t at = node; at; at = call_tree_node(tree, at).parent) {
-        const struct shown_frame *f = call_tree_node(tree, at).frame;
-        if (frame_is_malloc(f))
-            return &allocators[0];
-        for (size_t i = 1; i < sizeof allocators / sizeof *allocators; i++)
-            if (f->module && str_starts(f->module, allocators[i].module))
-                return &allocators[i];
+    if (frame_is_malloc(f))
+        return &allocators[0];
+    for (size_t i = 1; i < sizeof allocators / sizeof *allocators; i++)
+        if (f->module && str_starts(f->module, allocators[i].module))
+            return &allocators[i];
+    return NULL;
+}
+
+/* The allocator that GROUP's calls at NODE are made by, by whole stacks: a stripped one has no
+ * function in the tree.  NULL: the program makes them itself. */
+static const struct allocator *allocator_above(const struct scene *s,
+                                               const struct thread_group *group, uint32_t node)
+{
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            size_t n = 0;
+            uint32_t at = call_tree_of(s->g->tree, t->runs[k].stack);
+            if (!at || !call_tree_is_within(s->g->tree, at, node))
+                continue;
+            const struct shown_frame *stack = view_stack(s->g->v, t->runs[k].stack, &n);
+            for (const struct allocator *found; n; n--)
+                if ((found = allocator_of(&stack[n - 1])))
+                    return found;
+        }
     }
     return NULL;
 }
@@ -60,7 +77,7 @@ static void add_returning(const struct scene *s, struct thread_group *group, str
     uint32_t node = returning_node(s, group);
     if (!node)
         return;
-    const struct allocator *allocator = allocator_above(s->g->tree, node);
+    const struct allocator *allocator = allocator_above(s, group, node);
     struct call_path path = call_path_to(&group->tally, node, false);
     if (allocator) {
         text_addf(words, " Its allocator, %s, gives memory back to the kernel: %s", allocator->name,

@@ -191,6 +191,10 @@ START_TEST(faults_are_told_where_they_come)
     assert_told(0, "page_faults",
                 "Its allocator, glibc, gives memory back to the kernel: MALLOC_TRIM_THRESHOLD_");
     teardown();
+    copies(292000, "step!app|/src/a.c:9 > 0x7f0010!libjemalloc.so.2 > madvise!libc.so.6");
+    assert_told(0, "page_faults",
+                "Its allocator, jemalloc, gives memory back to the kernel: MALLOC_CONF=");
+    teardown();
     copies(292000, "step!app|/src/a.c:9 > free!libjemalloc.so.2 > madvise!libc.so.6");
     assert_told(0, "page_faults",
                 "Its allocator, jemalloc, gives memory back to the kernel: MALLOC_CONF=");
