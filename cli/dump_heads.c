@@ -253,7 +253,8 @@ static void add_deeds(const struct dump *d, const struct head *head, bool ranks,
         text_release(&deeds[i].words);
     }
     if (left_out)
-        text_addf(out, "  %zu %s: elsewhere\n", left_out, ranks ? "ranks" : "processes");
+        text_addf(out, "  %zu %s%s: elsewhere\n", left_out, ranks ? "rank" : "process",
+                  left_out == 1 ? "" : ranks ? "s" : "es");
     free(deeds);
 }
 

@@ -4,18 +4,28 @@
 #include "summary/frame_role.h"
 #include "summary/pools.h"
 
+/* Whoever waits, but for glue, and for what reads a queue if QUEUES: how many frames there are with
+ * it; 0: nobody. */
+static size_t find_caller(const struct shown_frame *stack, size_t n, bool queues)
+{
+    while (n && (is_glue_frame(&stack[n - 1]) || (queues && pool_reads_queue(&stack[n - 1]))))
+        n--;
+    return n;
+}
+
 const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t n)
 {
     if (!idle_is_ordinary_wait(stack, n))
         return NULL;
-    size_t caller = n;
-    while (caller && is_glue_frame(&stack[caller - 1]))
-        caller--;
+    size_t caller = find_caller(stack, n, false);
     if (!caller)
         return NULL;
     const struct shown_frame *f = &stack[caller - 1];
     if (pool_is_loop(f))
         return f;
+    size_t reader = find_caller(stack, caller, true);
+    if (reader && pool_is_loop(&stack[reader - 1]))
+        return &stack[reader - 1];
     /* A library of workers: its own all the way up, so that no task of a user is on the stack. */
     const char *pool = pool_of_module(f);
     for (size_t i = caller; pool && i-- > 0;)

@@ -94,10 +94,33 @@ static const struct pool_loop {
     {"_handle_tasks", "multiprocessing/pool.py", NULL},
     {"_handle_results", "multiprocessing/pool.py", NULL},
     {"_feed", "multiprocessing/queues.py", NULL},
+    {"workloop", "billiard/pool.py", NULL}, /* celery's */
+    {"body", "billiard/pool.py", NULL},
+    {"run", "celery/utils/timer2.py", NULL},
+    {"_worker_loop", "torch/utils/data/_utils/worker.py", NULL},
     {"_run_once", "asyncio/base_events.py", NULL},
     {"do_one_step", "_utils/pin_memory.py", NULL},
     {"run", "tqdm/_monitor.py", NULL},
     {"run", "event_file_writer.py", NULL},
+};
+
+/* What a loop takes its work from, another process: a queue's pipe, and the lock of those that
+ * read it in turn. */
+static const struct pool_loop queue_reads[] = {
+    {"get", "multiprocessing/queues.py", NULL},
+    {"__enter__", "multiprocessing/synchronize.py", NULL},
+    {"get_payload", "billiard/queues.py", NULL},
+    {"__enter__", "billiard/synchronize.py", NULL},
+    {"receive", "billiard/pool.py", NULL},
+    {"_recv", "billiard/pool.py", NULL},
+    {"recv_bytes", "/connection.py", NULL},
+    {"_recv_bytes", "/connection.py", NULL},
+    {"_recv", "/connection.py", NULL},
+    {"poll", "/connection.py", NULL},
+    {"_poll", "/connection.py", NULL},
+    {"wait", "/connection.py", NULL},
+    {"select", "/selectors.py", NULL},
+    {"_multiprocessing_SemLock_acquire*", NULL, NULL},
 };
 
 /* Libraries all of whose threads are pool workers: with them a stripped library is known too. */
@@ -134,6 +157,14 @@ static const struct pool_loop *loop_of(const struct shown_frame *f)
     return NULL;
 }
 
+bool pool_reads_queue(const struct shown_frame *f)
+{
+    for (size_t i = 0; i < sizeof queue_reads / sizeof *queue_reads; i++)
+        if (is_loop(&queue_reads[i], f))
+            return true;
+    return false;
+}
+
 const char *pool_of_module(const struct shown_frame *f)
 {
     for (size_t i = 0; f->module && i < sizeof pool_modules / sizeof *pool_modules; i++)
@@ -167,6 +198,7 @@ static const struct pool_loop event_loops[] = {
     {"aeProcessEvents", NULL, "ae"},
     {"ngx_process_events_and_timers", NULL, "nginx"},
     {"serve_forever", "/socketserver.py", "socketserver"},
+    {"wait", "gunicorn/workers/sync.py", "gunicorn"},
     {"doPoll", "/twisted/internet/epollreactor.py", "twisted"},
 };
 

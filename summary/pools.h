@@ -8,6 +8,8 @@
 
 /* A function of a known pool's in which its threads wait for work. */
 bool pool_is_loop(const struct shown_frame *f);
+/* Does such a loop read its work from a queue of another process (multiprocessing's pools)? */
+bool pool_reads_queue(const struct shown_frame *f);
 /* The name of the threads of F's pool that have none of their own ("omp worker"); NULL: not a known
  * pool's frame. */
 const char *pool_name(const struct shown_frame *f);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "summary/process_name.h"
 #include "summary/rules.h"
 
 static const double differing_share = 0.3; /* by which the odd one's place is its own */
@@ -92,14 +93,19 @@ static void judge_odd(const struct scene *s, struct thread_group *odd, struct th
     f->weight = 1 + here;
 }
 
+static bool is_rank(const struct scene *s, const struct thread_group *g)
+{
+    return g->threads[0]->thread->main && process_is_rank(s->p, g->threads[0]->thread->process);
+}
+
 /* Threads of one process that take turns differ by chance: of them only one that others wait for
  * counts. */
-void rule_differs(const struct scene *s, struct thread_group *group, struct finding *f)
+static void find_odd(const struct scene *s, bool ranks, struct finding *f)
 {
-    (void)group;
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *odd = &s->g->items[i];
-        if (odd->idle || odd->n_threads != 1 || !odd->n_paths || !is_judged(odd))
+        if (odd->idle || odd->n_threads != 1 || !odd->n_paths || !is_judged(odd) ||
+            is_rank(s, odd) != ranks)
             continue;
         struct thread_group *others = others_of(s, odd);
         if (!others || others->idle || !is_judged(others))
@@ -107,6 +113,15 @@ void rule_differs(const struct scene *s, struct thread_group *group, struct find
         if (odd->threads[0]->thread->main || waits_for_somebody(s, others))
             judge_odd(s, odd, others, f);
     }
+}
+
+/* Ranks do the work together; what else differs among their helpers says less. */
+void rule_differs(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    (void)group;
+    find_odd(s, true, f);
+    if (!f->words)
+        find_odd(s, false, f);
 }
 
 /* ---- children ---- */

@@ -79,6 +79,16 @@ static void add_sum(struct table *t, const struct thread_group *g, size_t n, con
     row->label = xasprintf("%zu %s thread%s", row->n_threads, what, row->n_threads == 1 ? "" : "s");
 }
 
+/* What all threads of G are called, but for numbers where these differ. */
+static const char *name_of_group(const struct thread_group *g)
+{
+    const struct thread_summary *first = g->threads[0];
+    size_t same = 1;
+    while (same < g->n && str_eq(g->threads[same]->name, first->name))
+        same++;
+    return first->thread->main || same < g->n ? first->group : first->name;
+}
+
 /* "2 x omp worker, blas worker": groups by their threads' names. */
 static char *list_groups(const struct thread_group *g, size_t n)
 {
@@ -86,9 +96,7 @@ static char *list_groups(const struct thread_group *g, size_t n)
     struct text list = {0};
     struct text tame = {0};
     for (size_t i = 0; i < n; i++) {
-        const struct thread_summary *first = g[i].threads[0];
-        bool by_group = g[i].n_threads > 1 || first->thread->main;
-        const char *name = by_group ? first->group : first->name;
+        const char *name = name_of_group(&g[i]);
         text_add(&list, i ? ", " : "");
         if (g[i].n_threads > 1)
             text_addf(&list, "%zu x ", g[i].n_threads);

@@ -390,6 +390,36 @@ START_TEST(the_odd_rank_is_named)
 }
 END_TEST
 
+/* Whatever helpers of the ranks do. */
+START_TEST(an_odd_rank_comes_before_an_odd_helper)
+{
+    b = builder_start(10, "python3");
+    profile_free(b.p);
+    b.p = profile_new(0);
+    for (int i = 0; i < 6; i++) {
+        char environment[16] = "";
+        bool odd = i % 3 == 1;
+        if (i < 3)
+            (void)snprintf(environment, sizeof environment, "RANK=%d", i);
+        builder_process(&b, 100 + i, i < 3 ? "python3" : "feeder", environment);
+        thread_id t = builder_thread(&b, 100 + i, NULL);
+        const char *usual = i < 3 ? "all_reduce@/src/a.py:5:9 > futex [blocked]"
+                                  : "feed@/src/b.py:5:9 > futex [blocked]";
+        const char *other = i < 3 ? "load@/src/a.py:1:2 > read /data/x [blocked]"
+                                  : "rest@/src/b.py:1:2 > clock_nanosleep [blocked]";
+        if (odd)
+            builder_run(&b, t, other, i < 3 ? 3000 : 4000, 0);
+        if (!odd || i < 3)
+            builder_run(&b, t, usual, odd ? 1000 : 4000, 0);
+    }
+    judge(4000);
+    assert_told(0, "differs",
+                "rank1 differs: 75% of its time in load a.py:2, against 0% in rank0 and rank2. "
+                "Meanwhile those are in all_reduce a.py:9 > futex, 100%.");
+    teardown();
+}
+END_TEST
+
 START_TEST(a_stall_is_named_with_what_it_did)
 {
     setup();
@@ -490,8 +520,8 @@ CHECK_MAIN("findings", 20, spinning_counts_where_there_are_too_few_cpus,
            as_many_holders_of_the_gil_are_named_as_explain_the_wait, files_of_a_mount_are_added_up,
            reads_take_their_part_of_the_time, only_long_calls_are_counted,
            the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
-           a_stall_is_named_with_what_it_did, time_without_samples_is_no_stall,
-           a_stolen_arena_is_put_before_who_joins, nothing_that_ran_is_said,
-           paragraphs_are_no_wider_than_asked, spinning_is_no_work,
+           an_odd_rank_comes_before_an_odd_helper, a_stall_is_named_with_what_it_did,
+           time_without_samples_is_no_stall, a_stolen_arena_is_put_before_who_joins,
+           nothing_that_ran_is_said, paragraphs_are_no_wider_than_asked, spinning_is_no_work,
            a_wait_that_sleeps_and_a_call_back_do_not_spin, who_spins_is_not_named_as_busy,
            faults_are_told_where_they_come, switches_are_told_where_they_come)

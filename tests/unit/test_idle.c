@@ -66,6 +66,24 @@ static const struct {
     {"node::(anonymous namespace)::PlatformWorkerThread",
      "node::(anonymous namespace)::PlatformWorkerThread!node > uv_cond_wait!node > "
      "pthread_cond_wait!libc.so.6 > futex [blocked]"},
+    {"worker", "run@/lib/multiprocessing/process.py:1:2 > worker@/lib/multiprocessing/pool.py:1:2 > "
+               "SimpleQueue.get@/lib/multiprocessing/queues.py:1:2 > "
+               "SemLock.__enter__@/lib/multiprocessing/synchronize.py:1:2 > "
+               "_multiprocessing_SemLock_acquire_impl!_multiprocessing.so > "
+               "sem_wait!libc.so.6 > futex [blocked]"},
+    {"Worker.workloop",
+     "Worker.workloop@/x/billiard/pool.py:1:2 > "
+     "Worker._make_protected_receive.<locals>.receive@/x/billiard/pool.py:1:2 > "
+     "Worker._make_recv_method.<locals>._recv@/x/billiard/pool.py:1:2 > "
+     "SimpleQueue.get_payload@/x/billiard/queues.py:1:2 > "
+     "_ConnectionBase.recv_bytes@/x/billiard/connection.py:1:2 > "
+     "Connection._recv@/x/billiard/connection.py:1:2 > read!libc.so.6 > read pipe [blocked]"},
+    {NULL, "worker@/lib/multiprocessing/pool.py:1:2 > job@/home/me/a.py:1:2 > "
+           "SimpleQueue.get@/lib/multiprocessing/queues.py:1:2 > read!libc.so.6 > "
+           "read pipe [blocked]"},
+    {NULL, "worker@/lib/multiprocessing/pool.py:1:2 > "
+           "SimpleQueue.put@/lib/multiprocessing/queues.py:1:2 > "
+           "SemLock.__enter__@/lib/multiprocessing/synchronize.py:1:2 > futex [blocked]"},
     {NULL, "blas_thread_server!libopenblas.so > malloc!libc.so.6 > futex [blocked]"},
     {NULL, "_worker@/home/me/own.py:66:81 > futex [blocked]"},
     {NULL, "blas_thread_server!libopenblas.so > ioctl /dev/x [blocked]"},
@@ -119,6 +137,7 @@ static const struct {
     {"uvloop", "uv_run!loop.cpython-311.so > uv__io_poll!loop.cpython-311.so > "
                "epoll_pwait [blocked]"},
     {"libuv", "uv_run!node > uv__io_poll!node > epoll_pwait [blocked]"},
+    {"gunicorn", "SyncWorker.wait@/x/gunicorn/workers/sync.py:1:2 > pselect6 [blocked]"},
     {"GLib", "g_main_loop_run!libglib-2.0.so.0 > poll!libc.so.6 > poll [blocked]"},
     {NULL, "main!app > poll!libc.so.6 > poll [blocked]"},
     {NULL, "g_main_loop_run!libglib-2.0.so.0 > handle!app > futex [blocked]"},
