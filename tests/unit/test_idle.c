@@ -66,11 +66,12 @@ static const struct {
     {"node::(anonymous namespace)::PlatformWorkerThread",
      "node::(anonymous namespace)::PlatformWorkerThread!node > uv_cond_wait!node > "
      "pthread_cond_wait!libc.so.6 > futex [blocked]"},
-    {"worker", "run@/lib/multiprocessing/process.py:1:2 > worker@/lib/multiprocessing/pool.py:1:2 > "
-               "SimpleQueue.get@/lib/multiprocessing/queues.py:1:2 > "
-               "SemLock.__enter__@/lib/multiprocessing/synchronize.py:1:2 > "
-               "_multiprocessing_SemLock_acquire_impl!_multiprocessing.so > "
-               "sem_wait!libc.so.6 > futex [blocked]"},
+    {"worker",
+     "run@/lib/multiprocessing/process.py:1:2 > worker@/lib/multiprocessing/pool.py:1:2 > "
+     "SimpleQueue.get@/lib/multiprocessing/queues.py:1:2 > "
+     "SemLock.__enter__@/lib/multiprocessing/synchronize.py:1:2 > "
+     "_multiprocessing_SemLock_acquire_impl!_multiprocessing.so > "
+     "sem_wait!libc.so.6 > futex [blocked]"},
     {"Worker.workloop",
      "Worker.workloop@/x/billiard/pool.py:1:2 > "
      "Worker._make_protected_receive.<locals>.receive@/x/billiard/pool.py:1:2 > "
