@@ -254,7 +254,9 @@ static void add_deeds(const struct dump *d, const struct head *head, bool ranks,
     }
     if (left_out)
         text_addf(out, "  %zu %s%s: elsewhere\n", left_out, ranks ? "rank" : "process",
-                  left_out == 1 ? "" : ranks ? "s" : "es");
+                  left_out == 1 ? ""
+                  : ranks       ? "s"
+                                : "es");
     free(deeds);
 }
 

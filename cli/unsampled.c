@@ -108,7 +108,10 @@ static pid_t *children_of(const struct unsampled *u, pid_t pid, size_t *ret_n)
 static void add_children(struct text *out, const struct unsampled *u, const char *whose,
                          const pid_t *children, size_t n)
 {
-    text_addf(out, "%s%zu child%s not sampled: ", whose, n, n > 1 ? "ren are" : " is");
+    if (n == 1 && *whose)
+        text_addf(out, "%schild is not sampled: ", whose);
+    else
+        text_addf(out, "%s%zu child%s not sampled: ", whose, n, n > 1 ? "ren are" : " is");
     add_command(out, u, children, n);
 }
 
