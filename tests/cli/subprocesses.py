@@ -8,6 +8,8 @@ import multiprocessing
 import os
 import pathlib
 import pwd
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -78,6 +80,30 @@ def short(n):
         done = subprocess.run(["sh", "-c", f"(exit {i % 7}); exit $?"], check=False)
         assert done.returncode == i % 7
     print("done")
+
+
+def brief(seconds):
+    """Some 100 children a second that burn 4 ms each; every 25th goes on for half a second.  Prints
+    the pids of those, and what all children have used."""
+    end = time.monotonic() + float(seconds)
+    pids = []
+    n = 0
+    while time.monotonic() < end:
+        n += 1
+        if n % 25 == 0:
+            pids.append(child(lambda: live(0.5)))
+        os.waitpid(child(lambda: burn(0.004)), 0)
+        time.sleep(0.004)
+    for pid in pids:
+        os.waitpid(pid, 0)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(os.getpid(), usage.ru_utime + usage.ru_stime, *pids, flush=True)
+    live(1.5)
+
+
+def burn(seconds):
+    while time.process_time() < seconds:
+        pass
 
 
 def square(x):
@@ -326,6 +352,68 @@ os.wait()
                                              options=["-r", "1000"])
         self.assertEqual((code, out), (0, "done\n"), text)
         self.assertGreater(facts["descendants"] + facts["descendants_too_short"], 5)
+
+    def test_brief_children(self):
+        """Those that lived for some ticks are in the file, the CPU time of the others is counted."""
+        code, out, text, facts = self.record(sys.executable, __file__, "brief", 3)
+        self.assertEqual(code, 0, text)
+        parent, used_s, *long = out.split()
+        sampled = {str(t["pid"]) for t in facts["threads"] if t["samples"] > 0}
+        self.assertEqual(set(long) - sampled, set(), text)
+        (row,) = (p for p in facts["processes"] if str(p["pid"]) == parent)
+        seen_ns = sum(p["run_ns"] for p in facts["processes"] if str(p["pid"]) != parent)
+        told_s = (seen_ns + row["unsampled_children_cpu_ns"]) / 1e9
+        self.assertGreater(told_s, 0.8 * float(used_s))
+        self.assertLess(told_s, 1.2 * float(used_s))
+
+    def test_interrupted_where_attached(self):
+        """Writes what there is; nobody is hurt."""
+        process = self.start("family", 2)
+        tree = descendants(process.pid)
+        line = [programs["program"], "-s", "-p", str(process.pid), "-o", "o.json"]
+        with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as wallspy:
+            wallspy.stderr.readline()  # the headline
+            wallspy.send_signal(signal.SIGINT)
+            wallspy.communicate(timeout=30)
+        self.assertEqual(wallspy.returncode, 0)
+        facts = json.loads(pathlib.Path("o.json").read_text(encoding="utf-8"))["wallspy"]
+        self.assertEqual({p["pid"] for p in facts["processes"]}, set(tree))
+        for pid in tree:
+            self.assertEqual(status(pid, "TracerPid"), "0")
+            self.assertIn(status(pid, "State")[0], "RSD")
+
+    def test_interrupted_where_launched(self):
+        """A terminal's Ctrl-C reaches the command and its children; its status is passed on."""
+        line = [programs["program"], "-s", "-o", "o.json", "--", sys.executable, __file__, "family",
+                "2"]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              start_new_session=True) as wallspy:
+            pid = int(wallspy.stdout.readline().split()[1])
+            wallspy.stderr.readline()  # the headline
+            children = set(descendants(pid))
+            os.killpg(wallspy.pid, signal.SIGINT)
+            _, text = wallspy.communicate(timeout=30)
+        self.assertEqual(wallspy.returncode, 128 + signal.SIGINT, text)
+        facts = json.loads(pathlib.Path("o.json").read_text(encoding="utf-8"))["wallspy"]
+        self.assertEqual({p["pid"] for p in facts["processes"]}, children)
+
+    @unittest.skipUnless(IS_ROOT and shutil.which("unshare"), "only root makes pid namespaces")
+    def test_the_init_of_a_container(self):
+        """In its namespace the pids are others."""
+        line = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, __file__, "family", "2"]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True) as container:
+            self.assertEqual(container.stdout.readline(), "ready 1\n")
+            (init,) = descendants(container.pid)[1:2]
+            tree = set(descendants(init))
+            code, _, text, _ = run("-s", "-p", init, "-d", "2", "-o", "o.json", user=False)
+            os.kill(init, signal.SIGKILL)
+        self.assertEqual(code, 0, text)
+        facts = json.loads(pathlib.Path("o.json").read_text(encoding="utf-8"))["wallspy"]
+        self.assertEqual({p["pid"] for p in facts["processes"]}, tree)
+        self.assertEqual(len(tree), 4)
+        parents = {p["pid"]: p.get("parent_pid") for p in facts["processes"]}
+        self.assertEqual({parents[pid] for pid in tree - {init}}, {init})
 
     def test_pools(self):
         for how in "fork", "spawn", "forkserver":
