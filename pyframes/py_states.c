@@ -235,8 +235,7 @@ static bool head_is(const struct py_states *s, const struct head *h, const struc
            ids.native_id == h->native_id;
 }
 
-/* Would read_heads() read the same again?  If nothing changed, all words are where they were, and
- * one system call reads them. */
+/* Would read_heads() read the same again?  One system call reads all words where they were. */
 static bool heads_are_same(const struct py_states *s, struct mem *live)
 {
     struct head_now now[AT_ONCE + 1];

@@ -354,7 +354,7 @@ os.wait()
         self.assertGreater(facts["descendants"] + facts["descendants_too_short"], 5)
 
     def test_brief_children(self):
-        """Those that lived for some ticks are in the file, the CPU time of the others is counted."""
+        """Those that lived for some ticks are in the file, the CPU time of others is counted."""
         code, out, text, facts = self.record(sys.executable, __file__, "brief", 3)
         self.assertEqual(code, 0, text)
         parent, used_s, *long = out.split()
@@ -400,7 +400,8 @@ os.wait()
     @unittest.skipUnless(IS_ROOT and shutil.which("unshare"), "only root makes pid namespaces")
     def test_the_init_of_a_container(self):
         """In its namespace the pids are others."""
-        line = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, __file__, "family", "2"]
+        line = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, __file__, "family",
+                "2"]
         with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               text=True) as container:
             self.assertEqual(container.stdout.readline(), "ready 1\n")
