@@ -1,0 +1,80 @@
+/* Findings about several processes: launchers, and the odd rank. */
+#include <stdio.h>
+
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+/* A launcher's main thread leads nobody: its workers hardly run, and have their findings. */
+START_TEST(the_workers_of_a_launcher_are_told_of)
+{
+    static const struct profile_child children[] = {{.pid = 20, .recorded = true}};
+    b = builder_start(10, "gunicorn");
+    thread_id launcher = builder_thread(&b, 10, NULL);
+    builder_run(&b, launcher, "wait@/src/a.py:1:2 > futex [blocked]", 4000, 0);
+    profile_set_children(b.p, b.process, children, 1);
+    builder_process(&b, 20, "gunicorn", "");
+    thread_id worker = builder_thread(&b, 20, NULL);
+    builder_run(&b, worker, "fetch@/src/a.py:1:9 > recvfrom socket [blocked]", 3960, 0);
+    builder_run(&b, worker, "fetch@/src/a.py:1:9", 40, 40);
+    judge(4000);
+    assert_told(0, "waits",
+                "20 (gunicorn) waits 99% of its time in fetch a.py:9 > recvfrom "
+                "socket.");
+    teardown();
+}
+END_TEST
+
+START_TEST(the_odd_rank_is_named)
+{
+    b = builder_start(10, "python3");
+    profile_free(b.p);
+    b.p = profile_new(0);
+    for (int rank = 0; rank < 3; rank++) {
+        char environment[16];
+        (void)snprintf(environment, sizeof environment, "RANK=%d", rank);
+        builder_process(&b, 100 + rank, "python3", environment);
+        thread_id t = builder_thread(&b, 100 + rank, NULL);
+        if (rank == 1)
+            builder_run(&b, t, "load@/src/a.py:1:2 > read /data/x [blocked]", 3600, 0);
+        builder_run(&b, t, "all_reduce@/src/a.py:5:9 > futex [blocked]", rank == 1 ? 400 : 4000, 0);
+    }
+    judge(4000);
+    assert_told(0, "differs",
+                "rank1 differs: 90% of its time in load a.py:2, against 0% in rank0 and rank2. "
+                "Meanwhile those are in all_reduce a.py:9 > futex, 100%.");
+    teardown();
+}
+END_TEST
+
+/* Whatever helpers of the ranks do. */
+START_TEST(an_odd_rank_comes_before_an_odd_helper)
+{
+    b = builder_start(10, "python3");
+    profile_free(b.p);
+    b.p = profile_new(0);
+    for (int i = 0; i < 6; i++) {
+        char environment[16] = "";
+        bool odd = i % 3 == 1;
+        if (i < 3)
+            (void)snprintf(environment, sizeof environment, "RANK=%d", i);
+        builder_process(&b, 100 + i, i < 3 ? "python3" : "feeder", environment);
+        thread_id t = builder_thread(&b, 100 + i, NULL);
+        const char *usual = i < 3 ? "all_reduce@/src/a.py:5:9 > futex [blocked]"
+                                  : "feed@/src/b.py:5:9 > futex [blocked]";
+        const char *other = i < 3 ? "load@/src/a.py:1:2 > read /data/x [blocked]"
+                                  : "rest@/src/b.py:1:2 > clock_nanosleep [blocked]";
+        if (odd)
+            builder_run(&b, t, other, i < 3 ? 3000 : 4000, 0);
+        if (!odd || i < 3)
+            builder_run(&b, t, usual, odd ? 1000 : 4000, 0);
+    }
+    judge(4000);
+    assert_told(0, "differs",
+                "rank1 differs: 75% of its time in load a.py:2, against 0% in rank0 and rank2. "
+                "Meanwhile those are in all_reduce a.py:9 > futex, 100%.");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_ranks", 10, the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
+           an_odd_rank_comes_before_an_odd_helper)
