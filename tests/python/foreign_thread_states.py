@@ -111,8 +111,10 @@ def check_made(threads):
 def check_busy(wallspy):
     """Once it was found, it is there whenever its thread is held, too."""
     with start("busy") as process:
-        found, _ = record_folded(wallspy, ["-q", "-d", "2", "-r", "200"], ["-p", process.pid])
+        folded, _ = record_folded(wallspy, ["-q", "-d", "2", "-r", "200"], ["-p", process.pid])
+    found = [(";".join(stack), count) for stack, count in folded]
     stacks = [(stack, count) for stack, count in found if "runner" in stack]
+    assert stacks
     whole = sum(count for stack, count in stacks if "inside" in stack)
     print("busy: %d of %d" % (whole, sum(count for _, count in stacks)))
     assert not any("inside" in stack and ("maker" in stack or MISSING in stack)
