@@ -53,13 +53,13 @@ struct target target_start(const char *const argv[])
     close(out[1]);
     t.to_stdin = in[1];
     t.from_stdout = out[0];
-    char text[5] = {0};
+    char text[6] = {0};
     for (size_t n = 0; n < sizeof text;) {
         ssize_t r = read(t.from_stdout, text + n, sizeof text - n);
         REQUIRE(r > 0);
         n += (size_t)r;
     }
-    REQUIRE(memcmp(text, "ready", sizeof text) == 0);
+    REQUIRE(memcmp(text, "ready\n", sizeof text) == 0);
     REQUIRE(mem_live_open(&t.live, t.pid, NULL) == 0);
     t.modules = modules_new(t.pid, t.live);
     REQUIRE(modules_refresh(t.modules) == 0);

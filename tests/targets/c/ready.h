@@ -13,7 +13,7 @@
 
 __attribute__((always_inline)) static inline void say_ready(void)
 {
-    if (write(STDOUT_FILENO, "ready", 5) != 5)
+    if (write(STDOUT_FILENO, "ready\n", 6) != 6)
         _exit(1);
 }
 
