@@ -14,6 +14,7 @@ struct profile_task_wait {
     process_id process;
     stack_id stack;   /* their functions, outermost first */
     size_t n;         /* tasks */
+    bool more;        /* there may be more: not all were read */
     int64_t least_ns; /* for which each of them has waited, at least */
     bool of_clients;  /* each was begun with a connection's reader: it serves a client */
 };

@@ -117,7 +117,8 @@ void rule_tasks(const struct scene *s, struct thread_group *group, struct findin
     if (idle < idle_share)
         return;
     struct text words = {0};
-    text_addf(&words, "%zu asyncio tasks wait for %s, in ", wait->n, kind_of(s, wait)->what);
+    text_addf(&words, "%s%zu asyncio tasks wait for %s, in ", wait->more ? "At least " : "",
+              wait->n, kind_of(s, wait)->what);
     add_functions(s, wait->stack, &words);
     text_add(&words, ", for ");
     add_time(&words, wait->least_ns);

@@ -9,7 +9,7 @@
 #include "worker/task_list.h"
 
 static const int64_t long_ns = NS_PER_S;
-static const int64_t longest_look_ns = 20 * NS_PER_MS, longest_report_ns = 500 * NS_PER_MS;
+static const int64_t longest_look_ns = 100 * NS_PER_MS, longest_report_ns = 500 * NS_PER_MS;
 
 static uint64_t key_of(const struct target_process *s, uint64_t task, uint64_t future)
 {
@@ -22,6 +22,7 @@ static uint64_t key_of(const struct target_process *s, uint64_t task, uint64_t f
 void task_watch_begin(struct task_watch *w)
 {
     w->now_ns = clock_now_ns();
+    w->more = false;
     map_clear(&w->now);
 }
 
@@ -29,12 +30,16 @@ void task_watch_look(struct task_watch *w, const struct target_process *s)
 {
     struct py_awaits *awaits;
     bool more;
-    int64_t end_ns = clock_now_ns() + longest_look_ns;
     if (!s->python || py_awaits_new(&awaits, s->python->runtime, s->modules, s->live) < 0)
         return;
     uint64_t *tasks = xcalloc(PY_MAX_TASKS, sizeof *tasks);
     size_t n = py_awaits_tasks(awaits, tasks, &more);
-    for (size_t i = 0; i < n && clock_now_ns() < end_ns; i++) {
+    int64_t end_ns = clock_now_ns() + longest_look_ns;
+    for (size_t i = 0; i < n; i++) {
+        if (clock_now_ns() > end_ns) {
+            more = true;
+            break;
+        }
         uint64_t future = py_await_future(awaits, tasks[i]);
         uint64_t key = key_of(s, tasks[i], future);
         uint64_t since_ns = (uint64_t)w->now_ns;
@@ -43,6 +48,7 @@ void task_watch_look(struct task_watch *w, const struct target_process *s)
         (void)map_get(&w->since, key, &since_ns);
         map_put(&w->now, key, since_ns);
     }
+    w->more |= more;
     free(tasks);
     py_awaits_free(awaits);
 }
@@ -119,11 +125,13 @@ void task_watch_report(const struct task_watch *w, struct target_process *s)
     struct task_list list = {
         .wanted = waits_long, .wanted_ctx = &r, .longest_ns = longest_report_ns};
     task_list_add_process(&list, s);
+    bool more = w->more || list.n_more || list.n > MOST_TASKS;
     list.n = list.n < MOST_TASKS ? list.n : MOST_TASKS;
     for (size_t i = 0; i < list.n; i++) {
         if (!is_shared(s->profile, &list.items[i]))
             continue;
         struct profile_task_wait wait = alike(&r, &list, i);
+        wait.more = more;
         if (wait.n >= LEAST_TASKS && wait.least_ns >= long_ns)
             profile_add_task_wait(s->profile, &wait);
     }

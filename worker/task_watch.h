@@ -12,6 +12,7 @@ struct task_watch { /* zero-initialise */
         since; /* hash of a process, a task and what it waits for → when that was seen first */
     struct map now; /* the same while looking */
     int64_t now_ns;
+    bool more; /* the last look did not see all tasks */
 };
 /* A look at some processes: begin, each that lives, end. */
 void task_watch_begin(struct task_watch *w);
