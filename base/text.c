@@ -234,8 +234,8 @@ void text_add_thousands(struct text *t, double n)
     uint64_t rounded = n > 0 && n < 1e15 ? (uint64_t)(n + 0.5) : 0;
     if (rounded >= THOUSAND)
         rounded = (rounded + HUNDRED / 2) / HUNDRED * HUNDRED;
-    if (rounded >= THOUSAND * THOUSAND)
-        text_addf(t, "%.1f million", (double)rounded / (THOUSAND * THOUSAND));
+    if (rounded >= (uint64_t)THOUSAND * THOUSAND)
+        text_addf(t, "%.1f million", (double)rounded / THOUSAND / THOUSAND);
     else if (rounded >= THOUSAND)
         text_addf(t, "%llu,%03llu", (unsigned long long)rounded / THOUSAND,
                   (unsigned long long)rounded % THOUSAND);

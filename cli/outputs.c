@@ -118,7 +118,8 @@ static void use_what_is_kept(struct file_naming *n, const struct profile *p, pro
     struct text all = {0};
     text_add(&all, profile_text(p, process->environment));
     for (size_t i = 0; i < all.len; i++)
-        all.s[i] = all.s[i] == ' ' ? '\0' : all.s[i];
+        if (all.s[i] == ' ')
+            all.s[i] = '\0';
     text_add_bytes(&all, "", 1); /* its NUL */
     text_add_bytes(&all, n->environ, len);
     free(n->environ);

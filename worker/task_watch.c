@@ -9,7 +9,8 @@
 #include "worker/task_list.h"
 
 static const int64_t long_ns = NS_PER_S;
-static const int64_t longest_look_ns = 100 * NS_PER_MS, longest_report_ns = 500 * NS_PER_MS;
+static const int64_t longest_look_ns = INT64_C(100) * NS_PER_MS,
+                     longest_report_ns = INT64_C(500) * NS_PER_MS;
 
 static uint64_t key_of(const struct target_process *s, uint64_t task, uint64_t future)
 {
