@@ -4,7 +4,7 @@
 
 #include "profile/thread.h"
 
-enum { LEAST_NEAR_FAULTS = 5 }; /* with fewer the time says more */
+enum { LEAST_FAULTS = 5 }; /* around stops: with fewer the time says more */
 
 /* ---- what a run weighs among its like ---- */
 
@@ -18,6 +18,11 @@ static bool is_off_cpu(const struct run *run)
 static double by_near_faults(const struct run *run)
 {
     return run->weights.events.near_faults;
+}
+
+static double by_around_faults(const struct run *run)
+{
+    return run->weights.events.around_faults;
 }
 
 static double by_running(const struct run *run)
@@ -53,11 +58,16 @@ static double sum_runs(const struct profile_thread *t, weigh_run *weigh)
     return sum;
 }
 
-/* The first of WEIGHS, which end with NULL, that has at least LEAST of something. */
-static weigh_run *choose(const struct profile_thread *t, weigh_run *const *weighs, double least)
+static double least_of(weigh_run *weigh)
+{
+    return weigh == by_near_faults || weigh == by_around_faults ? LEAST_FAULTS : 1;
+}
+
+/* The first of WEIGHS, which end with NULL, that has enough of something. */
+static weigh_run *choose(const struct profile_thread *t, weigh_run *const *weighs)
 {
     for (size_t i = 0; weighs[i]; i++)
-        if (sum_runs(t, weighs[i]) >= (i ? 1 : least))
+        if (sum_runs(t, weighs[i]) >= least_of(weighs[i]))
             return weighs[i];
     return NULL;
 }
@@ -114,16 +124,17 @@ uint64_t events_switches(const struct profile_thread *t)
 
 void events_settle(struct profile_thread *t)
 {
-    static weigh_run *const fault_weighs[] = {by_near_faults, by_running, by_wall, NULL};
+    static weigh_run *const fault_weighs[] = {by_near_faults, by_around_faults, by_running,
+                                              by_wall, NULL};
     static weigh_run *const voluntary_weighs[] = {by_waits, by_off_cpu, by_wall, NULL};
     static weigh_run *const involuntary_weighs[] = {by_turns, by_running, by_wall, NULL};
     for (size_t i = 0; i < t->n_runs; i++)
         t->runs[i].weights.events.faults = t->runs[i].weights.events.switches = 0;
-    weigh_run *by = choose(t, fault_weighs, LEAST_NEAR_FAULTS);
-    t->faults_by_time = by != by_near_faults;
+    weigh_run *by = choose(t, fault_weighs);
+    t->faults_by_time = by != by_near_faults && by != by_around_faults;
     t->faults_not_sampled = share(t, events_faults(t), by, faults_of);
-    by = choose(t, voluntary_weighs, 1);
+    by = choose(t, voluntary_weighs);
     t->switches_not_sampled = share(t, voluntary_of(t), by, switches_of);
-    by = choose(t, involuntary_weighs, 1);
+    by = choose(t, involuntary_weighs);
     t->switches_not_sampled += share(t, t->usage.involuntary, by, switches_of);
 }

@@ -1,8 +1,9 @@
 /* Page faults and context switches on stacks.  The kernel's counts are a thread's exact totals, and
  * the samples say on which stacks they came:
  * 
- *   page faults       those right around each stop, which are of the stack that it found; of a
- *                     thread with few of these the time that it was found running
+ *   page faults       those right around each stop, which are of the stack that it found; where
+ *                     these are few, as on CPUs that other programs take, those up to 1 ms
+ *                     around it; where these are few the time that the thread was found running
  *   voluntary         how often the thread was put on a CPU in each wait
  *   involuntary       the same of what it did else
  * 
@@ -14,9 +15,10 @@
 struct profile_thread;
 
 struct events {
-    uint32_t near_faults; /* seen around stops */
-    uint32_t put_on_cpu;  /* times, by the run count, without those for wallspy's stops */
-    uint32_t faults;      /* of the thread's; events_settle() sets it */
+    uint32_t near_faults;   /* seen right around stops */
+    uint32_t around_faults; /* seen up to 1 ms around stops, those of 0.1 ms */
+    uint32_t put_on_cpu;    /* times, by the run count, without those for wallspy's stops */
+    uint32_t faults;        /* of the thread's; events_settle() sets it */
     uint32_t switches;
 };
 /* Shares T's totals over its runs: their sums are exact. */

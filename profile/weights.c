@@ -14,6 +14,7 @@ static uint32_t sum_of(uint32_t a, uint32_t b)
 static void add_events(struct events *sum, const struct events *e)
 {
     sum->near_faults = sum_of(sum->near_faults, e->near_faults);
+    sum->around_faults = sum_of(sum->around_faults, e->around_faults);
     sum->put_on_cpu = sum_of(sum->put_on_cpu, e->put_on_cpu);
     sum->faults = sum_of(sum->faults, e->faults);
     sum->switches = sum_of(sum->switches, e->switches);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "sampler/altstack.h"
 #include "sampler/futex_bytes.h"
 #include "sampler/on_cpu.h"
@@ -373,21 +374,36 @@ void capture_held(struct sampler *s, struct thread *t, const struct stop *stop)
     s->held = (struct held_capture){t, m, fell_asleep};
 }
 
-/* The faults right around a stop at STOPPED_NS are those of the stack that it found.  Not so where
- * the thread ran on for long: behind the hold, since wallspy had no CPU, or before the stop, which
- * a thread that loses its CPU reaches late.  NOW has its run time; at the request some of that may
- * not be counted yet, so this is never less than true. */
-static uint32_t near_faults(const struct thread *t, int64_t stopped_ns, const struct schedstat *now)
+/* The thread's own time between the request of a stop at STOPPED_NS and the look at its faults
+ * behind the hold.  A thread that loses its CPU stops late, and has not run: NOW has its run time,
+ * which at the request may lack up to a timer tick. */
+static int64_t ran_around_ns(const struct thread *t, int64_t stopped_ns,
+                             const struct schedstat *now, int64_t *before_ns)
 {
-    enum { NEAR_BEFORE_NS = 40 * NS_PER_US, NEAR_AFTER_NS = 100 * NS_PER_US };
-    if (!t->faults_known || t->faults_after < t->faults_before ||
-        t->faults_read_ns - stopped_ns - t->faults_held_ns > NEAR_AFTER_NS)
-        return 0;
-    if (stopped_ns - t->asked_ns > NEAR_BEFORE_NS &&
-        now->run_ns - t->asked.sched.run_ns > NEAR_BEFORE_NS)
-        return 0;
-    uint64_t near = t->faults_after - t->faults_before;
-    return near < UINT32_MAX ? (uint32_t)near : UINT32_MAX;
+    int64_t counted_ns = (int64_t)(now->run_ns - t->asked.sched.run_ns);
+    *before_ns = max_i64(min_i64(stopped_ns - t->asked_ns, counted_ns), 0);
+    return *before_ns + max_i64(t->faults_read_ns - stopped_ns - t->faults_held_ns, 0);
+}
+
+/* The faults right around a stop are those of the stack that it found.  They are near where the
+ * thread hardly ran meanwhile; where wallspy had no CPU it ran on for longer. */
+static void add_faults(const struct thread *t, int64_t stopped_ns, const struct schedstat *now,
+                       struct message *m)
+{
+    enum {
+        NEAR_BEFORE_NS = 40 * NS_PER_US,
+        NEAR_NS = 100 * NS_PER_US,
+        AROUND_NS = NS_PER_MS,
+    };
+    if (!now || !t->faults_known || t->faults_after < t->faults_before)
+        return;
+    int64_t before_ns;
+    int64_t ran_ns = ran_around_ns(t, stopped_ns, now, &before_ns);
+    uint64_t faults = min_u64(t->faults_after - t->faults_before, UINT32_MAX);
+    if (before_ns <= NEAR_BEFORE_NS && ran_ns - before_ns <= NEAR_NS)
+        m->near_faults = (uint32_t)faults;
+    if (ran_ns <= AROUND_NS)
+        m->around_faults = (uint32_t)(faults * NEAR_NS / (uint64_t)max_i64(ran_ns, NEAR_NS));
 }
 
 void capture_released(struct sampler *s, struct thread *t, const struct schedstat *now)
@@ -407,7 +423,7 @@ void capture_released(struct sampler *s, struct thread *t, const struct schedsta
         wait_object_read(&s->recorder, t->process->pid, m);
     fill_head(s, t, &m->head, MESSAGE_SAMPLE, t->asked_ns);
     m->head.sched = t->asked.sched;
-    m->head.near_faults = now ? near_faults(t, stopped_ns, now) : 0;
+    add_faults(t, stopped_ns, now, &m->head);
     publish(s, t, m);
     counters_add(&s->counters, COUNT_STOPS, 1);
     claim_stopped(t, m->snapshot.state, stopped_ns, s->interval_ns);

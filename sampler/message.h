@@ -40,7 +40,9 @@ struct message {
     uint32_t flags;         /* enum sample_flags */
     struct schedstat sched; /* the thread's counts at TIME_NS; zero if unknown */
     uint64_t held_ns;       /* for how long it has been held in all */
-    uint32_t near_faults;   /* MESSAGE_SAMPLE: from the request to stop until it was let go */
+    /* MESSAGE_SAMPLE: the thread's page faults while it ran for up to 0.1 ms around the stop; and
+     * for up to 1 ms, those of 0.1 ms */
+    uint32_t near_faults, around_faults;
     uint64_t own_switches;  /* its context switches because of wallspy's stops, in all */
 };
 

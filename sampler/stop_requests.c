@@ -69,19 +69,20 @@ bool stop_requests_stopped(void *sampler, const struct stop *stop)
     return stop->stopped_ns >= s->freeze_end_ns;
 }
 
-/* To read them takes some 10 us, twice a stop: of a thread that takes none only a look now and then
- * is worth that. */
+/* To read them takes some 10 us, twice a stop: of a thread that took none at QUIET stops in a row
+ * only a look at every one of as many is worth that. */
+enum { QUIET = 4 };
+
 static void read_faults_behind(struct thread *t, int64_t held_ns)
 {
-    enum { LOOK_EVERY = 4 };
-    if (t->faults_quiet % LOOK_EVERY == 0) {
+    if (t->faults_quiet < QUIET || t->faults_quiet % QUIET == 0) {
         bool known = thread_read_faults(t, &t->faults_after);
         t->faults_known = t->faults_known && known;
         t->faults_read_ns = clock_now_ns();
         t->faults_held_ns = held_ns;
         bool new_ones = known && t->faults_after != t->faults_last;
         t->faults_last = known ? t->faults_after : t->faults_last;
-        t->faults_quiet = new_ones ? 0 : 1;
+        t->faults_quiet = new_ones ? 0 : t->faults_quiet + 1;
     } else {
         t->faults_quiet++;
     }
@@ -195,7 +196,7 @@ static void request_stop(struct sampler *s, struct thread *t)
         if (t->sched.runs != runs)
             claim_found(t, THREAD_RUNNING_OR_RUNNABLE);
     }
-    t->faults_known = !t->faults_quiet && thread_read_faults(t, &t->faults_before);
+    t->faults_known = t->faults_quiet < QUIET && thread_read_faults(t, &t->faults_before);
     claim_asked(t, clock_now_ns());
     t->pending = true;
     counters_add(&s->counters, COUNT_STOP_REQUESTS, 1);

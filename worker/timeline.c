@@ -160,6 +160,7 @@ static struct events events_of(const struct thread_timeline *timeline,
 {
     uint64_t put = since->known && since->runs > own ? since->runs - own : 0;
     return (struct events){.near_faults = timeline->near_faults,
+                           .around_faults = timeline->around_faults,
                            .put_on_cpu = put < UINT32_MAX ? (uint32_t)put : UINT32_MAX};
 }
 
@@ -230,6 +231,7 @@ void thread_timeline_open(struct thread_timeline *timeline, const struct message
     timeline->sched = m->sched;
     timeline->held_ns = m->held_ns;
     timeline->near_faults = m->near_faults;
+    timeline->around_faults = m->around_faults;
     timeline->resumed = false;
     timeline->samples++;
 }
@@ -282,7 +284,7 @@ void thread_timeline_hold(struct thread_timeline *timeline, struct profile *p,
     timeline->start_ns = m->time_ns;
     timeline->sched = m->sched;
     timeline->held_ns = m->held_ns;
-    timeline->near_faults = 0;
+    timeline->near_faults = timeline->around_faults = 0;
 }
 
 void thread_timeline_end(const struct thread_timeline *timeline, struct profile *p,

@@ -16,7 +16,8 @@ static void set_up(void)
 }
 
 /* A run of 10 ms at a place of its own. */
-static void add(const char *place, enum run_state state, uint32_t near_faults, uint32_t put_on_cpu)
+static void add_around(const char *place, enum run_state state, uint32_t near_faults,
+                       uint32_t around_faults, uint32_t put_on_cpu)
 {
     const struct profile_thread *t = profile_see_thread(profile, thread);
     stack_id stack = profile_push(profile, (stack_id){0}, profile_mark(profile, place, NULL));
@@ -26,7 +27,12 @@ static void add(const char *place, enum run_state state, uint32_t near_faults, u
                                   .samples = 1,
                                   .start_ns = (int64_t)t->n_runs * 20 * MS,
                                   .weights.wall_ns = 10 * MS,
-                                  .weights.events = {near_faults, put_on_cpu, 0, 0}});
+                                  .weights.events = {near_faults, around_faults, put_on_cpu, 0, 0}});
+}
+
+static void add(const char *place, enum run_state state, uint32_t near_faults, uint32_t put_on_cpu)
+{
+    add_around(place, state, near_faults, 0, put_on_cpu);
 }
 
 static void settle(struct profile_usage usage, uint64_t own_switches)
@@ -65,17 +71,32 @@ START_TEST(faults_are_of_the_stacks_around_whose_stops_they_came)
 }
 END_TEST
 
+/* Other programs take the CPUs: what is seen up to 1 ms around stops says more than the time. */
+START_TEST(faults_a_little_away_from_stops_count_where_none_are_near)
+{
+    set_up();
+    add_around("copy", RUN_RUNNING, 4, 45, 0);
+    add_around("compute", RUN_RUNNING, 0, 5, 0);
+    settle((struct profile_usage){.minor_faults = 100}, 0);
+    ck_assert_uint_eq(faults_at(0), 90);
+    ck_assert_uint_eq(faults_at(1), 10);
+    ck_assert(!profile_see_thread(profile, thread)->faults_by_time);
+    profile_free(profile);
+}
+END_TEST
+
 /* Four may be chance. */
 START_TEST(few_faults_are_shared_by_time)
 {
     set_up();
-    add("copy", RUN_RUNNING, 4, 0);
+    add_around("copy", RUN_RUNNING, 4, 4, 0);
     add("compute", RUN_RUNNING, 0, 0);
     add("sleep", RUN_BLOCKED, 0, 0);
     settle((struct profile_usage){.minor_faults = 101}, 0);
     ck_assert_uint_eq(faults_at(0) + faults_at(1), 101);
     ck_assert_uint_le(faults_at(0), 51);
     ck_assert_uint_eq(faults_at(2), 0);
+    ck_assert(profile_see_thread(profile, thread)->faults_by_time);
     profile_free(profile);
 }
 END_TEST
@@ -113,5 +134,6 @@ START_TEST(what_no_sample_saw_is_kept_apart)
 END_TEST
 
 CHECK_MAIN("events", 20, faults_are_of_the_stacks_around_whose_stops_they_came,
+           faults_a_little_away_from_stops_count_where_none_are_near,
            few_faults_are_shared_by_time, switches_are_of_the_waits_and_without_wallspys,
            what_no_sample_saw_is_kept_apart)

@@ -63,6 +63,7 @@ START_TEST(events_come_without_those_of_stops)
     struct message first = at(0, 0, 100, 10);
     struct message second = at(12, 0, 107, 12);
     first.near_faults = 7;
+    first.around_faults = 9;
     first.own_switches = 1;
     second.sched.runs += 5;
     second.own_switches = 3;
@@ -70,6 +71,7 @@ START_TEST(events_come_without_those_of_stops)
     thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_uint_eq(run_at(0, 1)->weights.events.near_faults, 7);
+    ck_assert_uint_eq(run_at(0, 1)->weights.events.around_faults, 9);
     ck_assert_uint_eq(run_at(0, 1)->weights.events.put_on_cpu, 3);
     ck_assert_uint_eq(profile_see_thread(profile, timeline.thread)->own_switches, 3);
 }
