@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "summary/idle.h"
 #include "summary/rules.h"
 #include "summary/short_name.h"
@@ -67,16 +68,29 @@ bool is_busy_class(enum wait_class class, const struct run *run)
     return class == CLASS_FILE || class == CLASS_PAGE || class == CLASS_UNUSUAL;
 }
 
+static bool is_off_cpu(const struct run *run)
+{
+    enum counted counted = run_counted(run);
+    return counted == COUNTED_RUNQUEUE || counted == COUNTED_OFF_CPU;
+}
+
+/* Samples may find a thread off the CPU more often than it was: a ping-pong on busy CPUs, say. */
 int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class)
 {
     int64_t ns = 0;
+    int64_t off_ns = 0;
+    int64_t most_off_ns = max_i64(group->wall_ns - group->cpu_ns, 0);
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++)
-            if (class_of_run(s->g->tree, &t->runs[k]) == class)
-                ns += t->runs[k].weights.counted_ns;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            ns += class_of_run(s->g->tree, run) == class ? run->weights.wall_ns : 0;
+            off_ns += is_off_cpu(run) ? run->weights.wall_ns : 0;
+        }
     }
-    return ns;
+    if (class == CLASS_SPIN || off_ns <= most_off_ns)
+        return ns;
+    return (int64_t)((double)ns * (double)most_off_ns / (double)off_ns);
 }
 
 struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,

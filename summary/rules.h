@@ -81,8 +81,8 @@ enum wait_class {
 };
 enum wait_class class_of_node(const struct call_tree *t, uint32_t node);
 enum wait_class class_of_run(struct call_tree *t, const struct run *run);
-/* The time of GROUP in CLASS: the samples share the kernel's counts, so no wait is longer than the
- * kernel says that the thread was blocked. */
+/* The time of GROUP in CLASS, by samples.  Where they find it off the CPU for longer than the
+ * kernel counts, waits are scaled down to the kernel's count. */
 int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class);
 bool is_busy_class(enum wait_class class, const struct run *run);
 

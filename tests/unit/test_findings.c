@@ -50,6 +50,29 @@ START_TEST(who_is_busy_meanwhile_is_named)
 }
 END_TEST
 
+/* Samples find main waiting for 40 % of its time; the kernel counts 14 % off the CPU. */
+START_TEST(no_wait_is_longer_than_the_kernel_counts)
+{
+    for (int counted = 0; counted < 2; counted++) {
+        setup();
+        main_and_worker(1600, 1500);
+        if (counted) {
+            struct counts *counts = &profile_get_thread(b.p, lead)->counts;
+            counts->ns[COUNTED_CPU] = 3440L * NS_PER_MS;
+            counts->ns[COUNTED_OFF_CPU] = 560L * NS_PER_MS;
+        }
+        judge(4000);
+        if (counted)
+            assert_not_told("waits_meanwhile");
+        else
+            assert_told(0, "waits_meanwhile",
+                        "main waits 40% of its time in Worker::sync, called from f a.py:3. "
+                        "Meanwhile worker is 94% in Worker::run > ask > ioctl /dev/x.");
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(of_two_candidates_nobody_is_named)
 {
     setup();
@@ -442,9 +465,9 @@ START_TEST(paragraphs_are_no_wider_than_asked)
 END_TEST
 
 CHECK_MAIN("findings", 20, spinning_counts_where_there_are_too_few_cpus,
-           who_is_busy_meanwhile_is_named, of_two_candidates_nobody_is_named,
-           a_helper_with_nothing_to_do_is_not_told_of, an_idle_worker_is_no_victim,
-           few_samples_are_no_finding, who_has_the_gil_is_named,
+           who_is_busy_meanwhile_is_named, no_wait_is_longer_than_the_kernel_counts,
+           of_two_candidates_nobody_is_named, a_helper_with_nothing_to_do_is_not_told_of,
+           an_idle_worker_is_no_victim, few_samples_are_no_finding, who_has_the_gil_is_named,
            as_many_holders_of_the_gil_are_named_as_explain_the_wait, files_of_a_mount_are_added_up,
            reads_take_their_part_of_the_time, only_long_calls_are_counted,
            a_stall_is_named_with_what_it_did, time_without_samples_is_no_stall,
