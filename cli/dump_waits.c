@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -94,16 +95,36 @@ static bool look(const struct dump *d, int cycle, uint64_t *runs, bool first)
     return true;
 }
 
-/* The threads were captured one after the other, so they may have waited for each other at
- * different moments.  Of two looks the first sees each wait begin, the second each go on: all of
- * them wait in between.  Who waits for the GIL wakes now and then. */
-static bool stands(const struct dump *d, int cycle, uint64_t *runs)
+static bool has_gil(const struct dump *d, int cycle)
 {
-    enum { TRIES = 3 };
-    for (int i = 0; i < TRIES; i++)
-        if (look(d, cycle, runs, true) && look(d, cycle, runs, false))
+    for (size_t i = 0; i < d->waits.n; i++)
+        if (d->waits.items[i].cycle == cycle && d->waits.items[i].side.thing == THING_GIL)
             return true;
     return false;
+}
+
+/* Whether all of CYCLE wait on, as look() says.  Who waits for the GIL wakes now and then, and on
+ * busy CPUs it waits for one of them before it waits on: the look that finds it awake is
+ * repeated. */
+static bool goes_on(const struct dump *d, int cycle, uint64_t *runs, bool begins)
+{
+    enum { TRIES = 3, TRIES_WITH_GIL = 50 };
+    bool gil = has_gil(d, cycle);
+    for (int i = 0; i < (gil ? TRIES_WITH_GIL : TRIES); i++) {
+        if ((!begins || look(d, cycle, runs, true)) && look(d, cycle, runs, false))
+            return true;
+        if (gil)
+            (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
+    }
+    return false;
+}
+
+/* The threads were captured one after the other, so they may have waited for each other at
+ * different moments.  Of two looks the first sees each wait begin, the second each go on: all of
+ * them wait in between. */
+static bool stands(const struct dump *d, int cycle, uint64_t *runs)
+{
+    return goes_on(d, cycle, runs, true);
 }
 
 static void confirm(struct dump *d)
@@ -120,7 +141,7 @@ static void confirm(struct dump *d)
     if (any)
         dump_look_wait(d, clock_now_ns() - d->look_begin_ns + SECOND_LOOK_NS, true);
     for (int cycle = 1; any && cycle <= d->waits.n_cycles; cycle++)
-        d->deadlocks[cycle] = d->deadlocks[cycle] && look(d, cycle, runs, false);
+        d->deadlocks[cycle] = d->deadlocks[cycle] && goes_on(d, cycle, runs, false);
     free(runs);
 }
 
