@@ -167,11 +167,6 @@ void add_figure(struct finding *f, const char *name, double value)
         f->figures[f->n_figures++] = (struct figure){name, value};
 }
 
-double share_of(int64_t part_ns, int64_t whole_ns)
-{
-    return whole_ns > 0 ? (double)part_ns / (double)whole_ns : 0;
-}
-
 bool is_judged(const struct thread_group *group)
 {
     return group->tally.samples >= LEAST_SAMPLES;

@@ -1,6 +1,7 @@
 /* The parts that the rules of findings.c share.  Private to findings.c and rules_*.c. */
 #pragma once
 
+#include "base/share.h"
 #include "summary/findings.h"
 #include "summary/holders.h"
 #include "summary/wait_graph.h"
@@ -108,7 +109,6 @@ double rule_per_second(uint64_t n, const struct scene *s);
 /* ---- words ---- */
 
 void add_figure(struct finding *f, const char *name, double value);
-double share_of(int64_t part_ns, int64_t whole_ns);
 /* Enough samples for a finding? */
 bool is_judged(const struct thread_group *group);
 /* "87%", never "100%" of less than all. */

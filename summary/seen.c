@@ -33,7 +33,7 @@ static bool is_active(const struct thread_summary *t)
     return t->cpu_ns + t->runqueue_ns > t->wall_ns / ACTIVE_PART;
 }
 
-static double share_of(int64_t part_ns, int64_t whole_ns)
+static double capped_share(int64_t part_ns, int64_t whole_ns)
 {
     double share = whole_ns > 0 ? (double)part_ns / (double)whole_ns : 1;
     return share < 1 ? share : 1;
@@ -41,7 +41,7 @@ static double share_of(int64_t part_ns, int64_t whole_ns)
 
 double seen_of_thread(const struct thread_summary *t)
 {
-    return share_of(add_up(t->thread).sum_ns, t->wall_ns);
+    return capped_share(add_up(t->thread).sum_ns, t->wall_ns);
 }
 
 double seen_of_all(const struct thread_summaries *s)
@@ -53,7 +53,7 @@ double seen_of_all(const struct thread_summaries *s)
             seen_ns += (int64_t)(seen_of_thread(&s->threads[i]) * (double)s->threads[i].wall_ns);
             wall_ns += s->threads[i].wall_ns;
         }
-    return share_of(seen_ns, wall_ns);
+    return capped_share(seen_ns, wall_ns);
 }
 
 /* Three standard deviations of a share P that N samples found, and the bias that a sampler may have
@@ -75,11 +75,11 @@ static void check_thread(const struct thread_summary *t, int64_t stolen_ns,
     if (found.samples < LEAST_SAMPLES || !is_active(t) || counted_ns <= 0)
         return;
     for (int kind = 0; kind < COUNTED_KINDS; kind++) {
-        double sampled = share_of(found.ns[kind], found.sum_ns);
-        double counted = share_of(counts->ns[kind] > 0 ? counts->ns[kind] : 0, counted_ns);
+        double sampled = capped_share(found.ns[kind], found.sum_ns);
+        double counted = capped_share(counts->ns[kind] > 0 ? counts->ns[kind] : 0, counted_ns);
         double excess = fabs(sampled - counted) -
-                        allowed(counted, found.samples, share_of(stolen_ns, counted_ns)) -
-                        (1 - share_of(found.sum_ns, t->wall_ns));
+                        allowed(counted, found.samples, capped_share(stolen_ns, counted_ns)) -
+                        (1 - capped_share(found.sum_ns, t->wall_ns));
         if (excess <= *worst_excess)
             continue;
         *worst_excess = excess;
