@@ -124,8 +124,8 @@ uint64_t events_switches(const struct profile_thread *t)
 
 void events_settle(struct profile_thread *t)
 {
-    static weigh_run *const fault_weighs[] = {by_near_faults, by_around_faults, by_running,
-                                              by_wall, NULL};
+    static weigh_run *const fault_weighs[] = {by_near_faults, by_around_faults, by_running, by_wall,
+                                              NULL};
     static weigh_run *const voluntary_weighs[] = {by_waits, by_off_cpu, by_wall, NULL};
     static weigh_run *const involuntary_weighs[] = {by_turns, by_running, by_wall, NULL};
     for (size_t i = 0; i < t->n_runs; i++)

@@ -43,7 +43,7 @@ struct message {
     /* MESSAGE_SAMPLE: the thread's page faults while it ran for up to 0.1 ms around the stop; and
      * for up to 1 ms, those of 0.1 ms */
     uint32_t near_faults, around_faults;
-    uint64_t own_switches;  /* its context switches because of wallspy's stops, in all */
+    uint64_t own_switches; /* its context switches because of wallspy's stops, in all */
 };
 
 /* MESSAGE_SAMPLE.  Followed by the recorded bytes (snapshot_unpack()), unless SAMPLE_NO_STACK. */

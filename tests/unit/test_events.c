@@ -21,13 +21,14 @@ static void add_around(const char *place, enum run_state state, uint32_t near_fa
 {
     const struct profile_thread *t = profile_see_thread(profile, thread);
     stack_id stack = profile_push(profile, (stack_id){0}, profile_mark(profile, place, NULL));
-    profile_add_run(profile, thread,
-                    &(struct run){.stack = stack,
-                                  .state = state,
-                                  .samples = 1,
-                                  .start_ns = (int64_t)t->n_runs * 20 * MS,
-                                  .weights.wall_ns = 10 * MS,
-                                  .weights.events = {near_faults, around_faults, put_on_cpu, 0, 0}});
+    profile_add_run(
+        profile, thread,
+        &(struct run){.stack = stack,
+                      .state = state,
+                      .samples = 1,
+                      .start_ns = (int64_t)t->n_runs * 20 * MS,
+                      .weights.wall_ns = 10 * MS,
+                      .weights.events = {near_faults, around_faults, put_on_cpu, 0, 0}});
 }
 
 static void add(const char *place, enum run_state state, uint32_t near_faults, uint32_t put_on_cpu)
@@ -134,6 +135,5 @@ START_TEST(what_no_sample_saw_is_kept_apart)
 END_TEST
 
 CHECK_MAIN("events", 20, faults_are_of_the_stacks_around_whose_stops_they_came,
-           faults_a_little_away_from_stops_count_where_none_are_near,
-           few_faults_are_shared_by_time, switches_are_of_the_waits_and_without_wallspys,
-           what_no_sample_saw_is_kept_apart)
+           faults_a_little_away_from_stops_count_where_none_are_near, few_faults_are_shared_by_time,
+           switches_are_of_the_waits_and_without_wallspys, what_no_sample_saw_is_kept_apart)
