@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "target/cursor.h"
+#include "target/net_diag.h"
 #include "target/proc.h"
 
 enum { WORDS = 4, WORD_BYTES = 4, READ_BYTES = 64 * 1024 };
@@ -83,8 +84,7 @@ int net_socket_parse(const char *line, size_t len, bool v6, struct net_socket *r
 
 struct table_look {
     int64_t end_cpu_ns;
-    bool (*each)(void *ctx, const struct net_socket *s);
-    void *ctx;
+    const struct net_visitor *visitor;
     bool v6, udp;
 };
 
@@ -97,7 +97,7 @@ static ssize_t look_at_lines(const struct table_look *look, const char *text, si
         struct net_socket s;
         if (net_socket_parse(at, (size_t)(end - at), look->v6, &s) == 0) {
             s.udp = look->udp;
-            if (!look->each(look->ctx, &s))
+            if (!look->visitor->each(look->visitor->ctx, &s))
                 return -1;
         }
         at = end + 1;
@@ -125,25 +125,54 @@ static bool look_at_table(const struct table_look *look, pid_t pid, const char *
     return n == 0;
 }
 
-bool net_sockets_each(pid_t pid, int64_t longest_cpu_ns,
-                      bool (*each)(void *ctx, const struct net_socket *s), void *ctx)
+struct table {
+    const char *name;
+    bool v6, udp;
+};
+static const struct table tcp_tables[] = {{"net/tcp", false, false}, {"net/tcp6", true, false}};
+static const struct table udp_tables[] = {{"net/udp", false, true}, {"net/udp6", true, true}};
+enum { N_TABLES = 2 };
+
+static bool look_at_tables(const struct table *tables, pid_t pid, int64_t end_cpu_ns,
+                           const struct net_visitor *visitor)
 {
-    static const struct {
-        const char *name;
-        bool v6, udp;
-    } tables[] = {{"net/tcp", false, false},
-                  {"net/tcp6", true, false},
-                  {"net/udp", false, true},
-                  {"net/udp6", true, true}};
     char *buf = xmalloc(READ_BYTES);
     bool all = true;
-    int64_t end_cpu_ns = clock_cpu_ns() + longest_cpu_ns;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables && all; i++) {
-        const struct table_look look = {end_cpu_ns, each, ctx, tables[i].v6, tables[i].udp};
+    for (size_t i = 0; i < N_TABLES && all; i++) {
+        const struct table_look look = {end_cpu_ns, visitor, tables[i].v6, tables[i].udp};
         all = look_at_table(&look, pid, tables[i].name, buf);
     }
     free(buf);
     return all;
+}
+
+/* Returns as net_diag_each(). */
+static int ask_for_tcp(int64_t end_cpu_ns, const struct net_visitor *v)
+{
+    static const struct {
+        bool v6;
+        uint32_t states;
+    } parts[] = {{false, NET_LISTENERS},
+                 {true, NET_LISTENERS},
+                 {false, NET_CONNECTED},
+                 {true, NET_CONNECTED}};
+    int r = 1;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && r == 1; i++) {
+        bool last = parts[i].v6 && parts[i].states == NET_CONNECTED;
+        if (last && v->enough && v->enough(v->ctx))
+            break;
+        int seen = net_diag_each(parts[i].v6, parts[i].states, end_cpu_ns, v->each, v->ctx);
+        r = seen < 0 && parts[i].v6 ? r : seen; /* no version 6 here */
+    }
+    return r;
+}
+
+bool net_sockets_each(pid_t pid, int64_t longest_cpu_ns, const struct net_visitor *visitor)
+{
+    int64_t end_cpu_ns = clock_cpu_ns() + longest_cpu_ns;
+    int r = net_is_here(pid) ? ask_for_tcp(end_cpu_ns, visitor) : -EXDEV;
+    bool all = r < 0 ? look_at_tables(tcp_tables, pid, end_cpu_ns, visitor) : r == 1;
+    return all && look_at_tables(udp_tables, pid, end_cpu_ns, visitor);
 }
 
 void net_address_add(struct text *out, const struct net_address *a)

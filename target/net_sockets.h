@@ -1,4 +1,5 @@
-/* The TCP and UDP sockets of a process's network namespace, as /proc lists them.
+/* The TCP and UDP sockets of a process's network namespace: TCP in wallspy's own by net_diag.h, all
+ * else as /proc lists them.
  * Source: proc_pid_net(5) tcp, tcp6, udp, udp6; net/ipv4/tcp_ipv4.c get_tcp4_sock();
  * include/net/tcp_states.h. */
 #pragma once
@@ -26,9 +27,15 @@ struct net_socket {
 
 /* One line of such a table; V6: of tcp6 or udp6.  Returns 0 or -EPROTO (the heading, too). */
 int net_socket_parse(const char *line, size_t len, bool v6, struct net_socket *ret);
-/* Calls EACH for every socket of PID's network namespace, TCP before UDP, listeners first, until
- * it returns false or LONGEST_CPU_NS of CPU time are over.  True: it saw all. */
-bool net_sockets_each(pid_t pid, int64_t longest_cpu_ns,
-                      bool (*each)(void *ctx, const struct net_socket *s), void *ctx);
+struct net_visitor {
+    /* Takes one socket.  False: no more. */
+    bool (*each)(void *ctx, const struct net_socket *s);
+    /* May connected ones of TCP over version 6 be left out?  NULL: no. */
+    bool (*enough)(void *ctx);
+    void *ctx;
+};
+/* Visits the sockets of PID's network namespace, listeners before those that are connected to them,
+ * for at most LONGEST_CPU_NS of CPU time.  True: it saw all that the visitor wants. */
+bool net_sockets_each(pid_t pid, int64_t longest_cpu_ns, const struct net_visitor *visitor);
 /* "127.0.0.1:5433", "[fe80::1]:80"; a version 4 address in a version 6 socket as the former. */
 void net_address_add(struct text *out, const struct net_address *a);

@@ -111,13 +111,3 @@ int unix_socket_read(uint64_t inode, struct unix_socket *ret)
     close(fd);
     return error;
 }
-
-bool unix_socket_is_here(pid_t pid)
-{
-    struct stat ours;
-    struct stat theirs;
-    char path[48];
-    (void)snprintf(path, sizeof path, "/proc/%d/ns/net", pid);
-    return stat("/proc/self/ns/net", &ours) == 0 && stat(path, &theirs) == 0 &&
-           ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
-}

@@ -20,5 +20,3 @@ struct unix_socket {
 int unix_socket_read(uint64_t inode, struct unix_socket *ret);
 /* The same of the kernel's answer, LEN bytes of netlink messages. */
 int unix_socket_parse(const void *bytes, size_t len, struct unix_socket *ret);
-/* Is PID in wallspy's network namespace? */
-bool unix_socket_is_here(pid_t pid);

@@ -70,6 +70,16 @@ static bool see_socket(void *ctx, const struct net_socket *s)
     return true;
 }
 
+static bool all_are_known(void *ctx)
+{
+    const struct net_look *l = ctx;
+    uint64_t unused;
+    for (size_t i = 0; i < l->n_wishes; i++)
+        if (!map_get(&l->known, l->wishes[i].inode, &unused))
+            return false;
+    return true;
+}
+
 static uint64_t namespace_of(pid_t pid)
 {
     struct stat st;
@@ -78,9 +88,10 @@ static uint64_t namespace_of(pid_t pid)
     return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* Reads the tables of the namespaces of all wishes, each once. */
+/* Reads the sockets of the namespaces of all wishes, each once. */
 static void read_tables(struct net_look *l, int64_t longest_cpu_ns)
 {
+    const struct net_visitor visitor = {see_socket, all_are_known, l};
     uint64_t done[MOST_NAMESPACES];
     size_t n = 0;
     for (size_t i = 0; i < l->n_wishes; i++) {
@@ -91,7 +102,7 @@ static void read_tables(struct net_look *l, int64_t longest_cpu_ns)
         if (!ns || k < n || n == MOST_NAMESPACES)
             continue;
         done[n++] = ns;
-        (void)net_sockets_each(l->wishes[i].pid, longest_cpu_ns, see_socket, l);
+        (void)net_sockets_each(l->wishes[i].pid, longest_cpu_ns, &visitor);
     }
 }
 

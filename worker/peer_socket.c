@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "target/net_diag.h"
 #include "target/proc.h"
 #include "target/unix_peer.h"
 #include "worker/peer_socket.h"
@@ -21,7 +22,7 @@ static void find_unix(struct peer_looks *l, const struct peer_wait *w, uint64_t 
     struct unix_socket other = {0};
     struct peer_users users = {0};
     char link[32];
-    if (!unix_socket_is_here(w->pid) || unix_socket_read(inode, &socket) < 0)
+    if (!net_is_here(w->pid) || unix_socket_read(inode, &socket) < 0)
         return;
     ret->timed = true;
     if (socket.listens) {

@@ -18,7 +18,7 @@ enum {
     WAITS_AT_ONCE = 32,
     AGAIN_NS = 10 * NS_PER_MS,
     /* A look may put off the next one by seconds: first the waits of other threads come in. */
-    GATHER_NS = 50 * NS_PER_MS,
+    GATHER_NS = 20 * NS_PER_MS,
     MOST_WAITING = 4096,
     TOLD_NS = NS_PER_S,
     /* Distinct texts, and processes, each of which makes stacks of its own. */

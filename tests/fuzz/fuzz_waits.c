@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "target/descriptor.h"
-#include "target/net_sockets.h"
+#include "target/net_diag.h"
 #include "target/unix_peer.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/bytes_mem.h"
@@ -49,6 +49,10 @@ static void read_socket(const char *text, size_t len, bool v6)
 
 static void read_answer(const char *bytes, size_t len)
 {
+    struct net_socket tcp;
+    bool is_socket;
+    int used = net_diag_parse(bytes, len, &tcp, &is_socket);
+    FUZZ_CHECK(used < 0 || (used > 0 && (size_t)used <= len && (!is_socket || tcp.state < 16)));
     struct unix_socket socket;
     int r = unix_socket_parse(bytes, len, &socket);
     FUZZ_CHECK(r <= 0 && (r < 0 || strnlen(socket.path, UNIX_PATH_BYTES) < UNIX_PATH_BYTES));

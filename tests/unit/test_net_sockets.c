@@ -1,6 +1,9 @@
-#include "target/net_sockets.h"
+#include "target/net_diag.h"
 
 #include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +130,7 @@ START_TEST(an_own_listener_is_found)
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &len), 0);
     ck_assert_int_eq(fstat(fd, &st), 0);
     struct sought sought = {.inode = st.st_ino};
-    ck_assert(net_sockets_each(getpid(), NS_PER_S, see, &sought));
+    ck_assert(net_sockets_each(getpid(), NS_PER_S, &(struct net_visitor){see, NULL, &sought}));
     ck_assert_uint_eq(sought.n, 1);
     ck_assert_uint_eq(sought.found.state, NET_LISTEN);
     ck_assert_uint_eq(sought.found.local.port, ntohs(address.sin_port));
@@ -135,4 +138,127 @@ START_TEST(an_own_listener_is_found)
 }
 END_TEST
 
-CHECK_MAIN("net_sockets", 10, lines_are_read, what_is_no_line_is_refused, an_own_listener_is_found)
+/* ---- the kernel's answers ---- */
+
+struct answer {
+    struct nlmsghdr head;
+    struct inet_diag_msg body;
+};
+
+static struct answer answer_of(uint16_t type)
+{
+    return (struct answer){
+        .head = {.nlmsg_len = sizeof(struct answer), .nlmsg_type = type},
+        .body = {.idiag_family = AF_INET,
+                 .idiag_state = NET_ESTABLISHED,
+                 .idiag_inode = 4711,
+                 .idiag_rqueue = 5,
+                 .idiag_wqueue = 7,
+                 .id = {.idiag_sport = htons(40000),
+                        .idiag_dport = htons(5432),
+                        .idiag_src = {htonl(0x0a000001)},
+                        .idiag_dst = {htonl(0x0a000007)}}},
+    };
+}
+
+/* At the end of its memory, so that a sanitizer sees reads beyond it. */
+static int parse_answer(const void *bytes, size_t len, struct net_socket *ret, bool *is_socket)
+{
+    void *copy = malloc(len ? len : 1);
+    memcpy(copy, bytes, len);
+    int used = net_diag_parse(copy, len, ret, is_socket);
+    free(copy);
+    return used;
+}
+
+START_TEST(answers_of_the_kernel_are_read)
+{
+    struct net_socket s;
+    struct text address = {0};
+    bool is_socket;
+    struct answer a = answer_of(SOCK_DIAG_BY_FAMILY);
+    ck_assert_int_eq(parse_answer(&a, sizeof a, &s, &is_socket), sizeof a);
+    ck_assert(is_socket);
+    ck_assert_uint_eq(s.inode, 4711);
+    ck_assert_uint_eq(s.rx_bytes, 5);
+    ck_assert_uint_eq(s.tx_bytes, 7);
+    net_address_add(&address, &s.remote);
+    ck_assert_str_eq(address.s, "10.0.0.7:5432");
+    text_release(&address);
+    a.head.nlmsg_type = NLMSG_DONE;
+    memset(&a.body, 0, sizeof a.body);
+    ck_assert_int_eq(parse_answer(&a, sizeof a, &s, &is_socket), sizeof a);
+    ck_assert(!is_socket);
+    a.head.nlmsg_type = NLMSG_ERROR;
+    memcpy(&a.body, &(int){-ENOENT}, sizeof(int));
+    ck_assert_int_eq(parse_answer(&a, sizeof a, &s, &is_socket), -ENOENT);
+}
+END_TEST
+
+START_TEST(what_is_no_answer_is_refused)
+{
+    struct net_socket s;
+    bool is_socket;
+    struct answer a = answer_of(SOCK_DIAG_BY_FAMILY);
+    for (size_t len = 0; len < sizeof a; len++) {
+        ck_assert_int_eq(parse_answer(&a, len, &s, &is_socket), -EPROTO);
+        a.head.nlmsg_len = (uint32_t)len;
+        ck_assert_int_eq(parse_answer(&a, sizeof a, &s, &is_socket), -EPROTO);
+        a.head.nlmsg_len = sizeof a;
+    }
+    a.body.idiag_family = AF_UNIX;
+    ck_assert_int_eq(parse_answer(&a, sizeof a, &s, &is_socket), -EPROTO);
+    a = answer_of(SOCK_DIAG_BY_FAMILY);
+    a.body.idiag_state = 16;
+    ck_assert_int_eq(parse_answer(&a, sizeof a, &s, &is_socket), -EPROTO);
+    a = answer_of(NLMSG_NOOP);
+    ck_assert_int_eq(parse_answer(&a, sizeof a, &s, &is_socket), -EPROTO);
+}
+END_TEST
+
+static bool count_version_6(void *ctx, const struct net_socket *s)
+{
+    *(size_t *)ctx += !s->udp && s->local.v6 && s->state == NET_ESTABLISHED;
+    return true;
+}
+
+static bool has_enough(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+/* Two descriptors, or false where the machine has no version 6. */
+static bool connect_version_6(int ret[2])
+{
+    struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    socklen_t len = sizeof address;
+    ret[0] = socket(AF_INET6, SOCK_STREAM, 0);
+    ret[1] = socket(AF_INET6, SOCK_STREAM, 0);
+    return bind(ret[0], (struct sockaddr *)&address, sizeof address) == 0 &&
+           listen(ret[0], 1) == 0 && getsockname(ret[0], (struct sockaddr *)&address, &len) == 0 &&
+           connect(ret[1], (struct sockaddr *)&address, sizeof address) == 0;
+}
+
+/* Connected sockets of version 6 take another walk over all that the kernel has. */
+START_TEST(who_has_enough_is_not_given_version_6)
+{
+    int fds[2];
+    size_t all = 0;
+    size_t fewer = 0;
+    bool connected = connect_version_6(fds);
+    ck_assert(
+        net_sockets_each(getpid(), NS_PER_S, &(struct net_visitor){count_version_6, NULL, &all}));
+    ck_assert(net_sockets_each(getpid(), NS_PER_S,
+                               &(struct net_visitor){count_version_6, has_enough, &fewer}));
+    ck_assert(!connected || all > 0);
+    if (net_diag_each(false, NET_LISTENERS, INT64_MAX, count_version_6, &(size_t){0}) == 1)
+        ck_assert_uint_eq(fewer, 0);
+    close(fds[0]);
+    close(fds[1]);
+}
+END_TEST
+
+CHECK_MAIN("net_sockets", 10, lines_are_read, what_is_no_line_is_refused, an_own_listener_is_found,
+           answers_of_the_kernel_are_read, what_is_no_answer_is_refused,
+           who_has_enough_is_not_given_version_6)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "target/fd_scan.h"
+#include "target/net_diag.h"
 #include "tests/support/check_main.h"
 
 static uint64_t inode_of(int fd)
@@ -29,7 +30,7 @@ START_TEST(the_other_end_is_found)
     ck_assert_uint_eq(s.peer, inode_of(fds[1]));
     ck_assert_str_eq(s.path, "");
     ck_assert(!s.listens);
-    ck_assert(unix_socket_is_here(getpid()));
+    ck_assert(net_is_here(getpid()));
     ck_assert_int_lt(unix_socket_read(UINT64_MAX, &s), 0);
     ck_assert_int_lt(unix_socket_read(0, &s), 0);
     close(fds[0]);
