@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/share.h"
 #include "base/text.h"
 #include "summary/frame_name.h"
 
 enum { MAX_CHAIN = 256, NOWHERE = -1 };
+enum { LEAST_KNOWN = 2, NEARLY_ALL = 80 }; /* percent of the waits at sockets */
 
 /* ---- the walk ---- */
 
@@ -298,26 +300,26 @@ static void add_files(struct text *out, struct tally *t, uint32_t node)
     text_release(&folder);
 }
 
-/* "127.0.0.1:5432"; "socket"; where it is known of a part only "socket, 45% 127.0.0.1:5432". */
+/* "socket"; "127.0.0.1:5432", and ", 45% known" where the other waits ended too early for a look;
+ * "2 addresses, 60% 10.0.0.7:5432". */
 static void add_peers(struct text *out, struct tally *t, uint32_t node)
 {
     string_id most;
     int64_t most_ns;
     size_t n = tally_peers(t, node, &most, &most_ns);
     int64_t all_ns = tally_total(t, node);
-    bool nearly_all = most_ns >= all_ns - all_ns / 5;
-    n = most_ns < all_ns / 10 ? 0 : n;
+    double percent = 100 * share_of(most_ns, all_ns);
+    if (n == 0 || percent < LEAST_KNOWN) {
+        text_add(out, " socket");
+        return;
+    }
+    const char *address = call_tree_text(t->tree, most);
     text_add(out, " ");
     if (n > 1)
-        text_addf(out, "%zu addresses", n);
-    else if (!nearly_all || n == 0)
-        text_add(out, "socket");
-    if (n == 0)
-        return;
-    if (n > 1 || !nearly_all)
-        text_addf(out, ", %.0f%% ", 100 * (double)most_ns / (double)all_ns);
-    const char *address = call_tree_text(t->tree, most);
+        text_addf(out, "%zu addresses, %.0f%% ", n, percent);
     text_add_tame(out, address, strlen(address));
+    if (n == 1 && percent < NEARLY_ALL)
+        text_addf(out, ", %.0f%% known", percent);
 }
 
 static char *wait_name(struct tally *t, const struct chain *c)
