@@ -400,29 +400,6 @@ void profile_add_run(struct profile *p, thread_id id, const struct run *run)
     thread_table_force_run(&p->threads, id, &refused);
 }
 
-/* Where all places are taken, one sample of each holder is given up for the newcomer's: a holder
- * with more than a seventh of all stays.  Source: Misra and Gries, "Finding repeated elements". */
-void profile_add_gil_wait(struct profile *p, thread_id id, thread_id holder)
-{
-    struct profile_thread *t = thread_table_get(&p->threads, id);
-    struct gil_holder *free_place = NULL;
-    t->gil_waits++;
-    if (!holder.ix)
-        return;
-    for (size_t i = 0; i < GIL_HOLDERS; i++) {
-        struct gil_holder *h = &t->gil_holders[i];
-        if (h->samples && h->thread.ix == holder.ix) {
-            h->samples++;
-            return;
-        }
-        free_place = h->samples ? free_place : h;
-    }
-    if (free_place)
-        *free_place = (struct gil_holder){holder, 1};
-    for (size_t i = 0; i < GIL_HOLDERS && !free_place; i++)
-        t->gil_holders[i].samples--;
-}
-
 void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns)
 {
     thread_table_mark_counts(&p->threads, id, at_ns);

@@ -118,8 +118,6 @@ const struct profile_thread *profile_see_thread(const struct profile *p, thread_
 uint32_t profile_thread_count(const struct profile *p);
 /* Appends RUN; joins it to the last one if stack and state are equal and no time lies between. */
 void profile_add_run(struct profile *p, thread_id id, const struct run *run);
-/* A sample found thread ID waiting for the GIL that HOLDER has; none: unknown. */
-void profile_add_gil_wait(struct profile *p, thread_id id, thread_id holder);
 /* Keeps the thread's counts as of AT_NS; call it about once in WEIGHTS_WINDOW samples. */
 void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns);
 /* Ends the thread's time line, so that its runs take no more room than they need: a program that

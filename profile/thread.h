@@ -29,13 +29,6 @@ struct run {
     struct weights weights;
 };
 
-/* The holder of Python's GIL when samples found a thread waiting for it. */
-enum { GIL_HOLDERS = 6 };
-struct gil_holder {
-    thread_id thread; /* none: a free place */
-    uint64_t samples;
-};
-
 struct profile_thread {
     process_id process;
     pid_t tid;
@@ -53,10 +46,8 @@ struct profile_thread {
     uint64_t faults_not_sampled, switches_not_sampled; /* the part that no run has */
     struct count_mark *marks; /* COUNTS at earlier moments, by time; owned by the profile */
     size_t n_marks, marks_capacity;
-    struct profile_usage usage;                 /* samples in about that time */
-    uint64_t gil_waits;                         /* samples that found it waiting for the GIL */
-    struct gil_holder gil_holders[GIL_HOLDERS]; /* the most frequent ones, about */
-    struct run *runs;                           /* by time, gapless; owned by the profile */
+    struct profile_usage usage; /* samples in about that time */
+    struct run *runs;           /* by time, gapless; owned by the profile */
     size_t n_runs, runs_capacity;
     /* 0; else it stands for so many ended threads of like names, which together lived for lived_ns:
      * the runs are sums over all of them, in no order, and there is no tid. */

@@ -270,64 +270,73 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
 
 struct gil_share {
     struct thread_group *group;
-    uint64_t samples;
+    int64_t ns;
 };
 
-/* Who held the GIL when GROUP's threads waited for it: at most MAX groups, the first ones with
- * most. */
+/* Adds what GROUP held, to at most MAX of RET. */
+static void add_share(struct gil_share *ret, size_t *n, size_t max, struct thread_group *group,
+                      int64_t ns)
+{
+    size_t at = 0;
+    while (at < *n && ret[at].group != group)
+        at++;
+    if (!group || at == max)
+        return;
+    *n += at == *n;
+    ret[at].group = group;
+    ret[at].ns += ns;
+}
+
+/* Who held the GIL when GROUP's threads waited for it: at most MAX groups.  *RET_ALL: the time of
+ * those waits. */
 static size_t gil_holders(const struct scene *s, const struct thread_group *group,
-                          struct gil_share *ret, size_t max, uint64_t *ret_all)
+                          struct gil_share *ret, size_t max, int64_t *ret_all)
 {
     size_t n = 0;
     *ret_all = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
-        *ret_all += t->gil_waits;
-        for (size_t k = 0; k < GIL_HOLDERS; k++) {
-            const struct gil_holder *h = &t->gil_holders[k];
-            if (!h->samples)
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            if (class_of_run(s->g->tree, run) != CLASS_GIL)
                 continue;
-            struct thread_group *holder = groups_of(s->g, profile_see_thread(s->p, h->thread));
-            size_t at = 0;
-            while (at < n && ret[at].group != holder)
-                at++;
-            if (at == n && (n == max || !holder))
-                continue;
-            n += at == n;
-            ret[at] = (struct gil_share){holder, (at < n ? ret[at].samples : 0) + h->samples};
+            const struct profile_thread *holder = holders_thread(s->holders, run);
+            *ret_all += run->weights.wall_ns;
+            if (holder && holder != t)
+                add_share(ret, &n, max, groups_of(s->g, holder), run->weights.wall_ns);
         }
     }
     return n;
 }
 
-static int by_samples(const void *a, const void *b)
+static int by_share(const void *a, const void *b)
 {
     const struct gil_share *x = a;
     const struct gil_share *y = b;
-    return (x->samples < y->samples) - (x->samples > y->samples);
+    return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
 /* Tells of those with most, as many as it takes to explain most of the wait. */
 static void add_holders(const struct scene *s, const struct gil_share *holders, size_t n,
-                        uint64_t all, struct text *words, struct finding *f)
+                        int64_t all, struct text *words, struct finding *f)
 {
     enum { MOST_NAMED = 3 };
-    uint64_t told = 0;
+    int64_t told = 0;
     struct tally t;
     struct call_path path;
     tally_init(&t, s->g->tree, TALLY_ALL);
     t.skipped_waits = 1 << WAIT_GIL;
     for (size_t i = 0; i < n && i < MOST_NAMED; i++) {
-        double share = share_of((int64_t)holders[i].samples, (int64_t)all);
+        double share = share_of(holders[i].ns, all);
         if (i && ((double)told >= explained_share * (double)all || share < named_share))
             break;
         for (size_t k = 0; k < holders[i].group->n; k++)
             tally_add_thread(&t, holders[i].group->threads[k]->thread);
         text_addf(words, i ? ", %s " : " In those samples %s held it ", holders[i].group->noun);
         add_percent(words, share);
-        told += holders[i].samples;
+        told += holders[i].ns;
     }
-    add_figure(f, "holder_share", share_of((int64_t)told, (int64_t)all));
+    add_figure(f, "holder_share", share_of(told, all));
     if (call_paths_heaviest(&t, &path, 1)) {
         text_add(words, ", ");
         add_place(words, &path);
@@ -341,7 +350,7 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
 {
     enum { MAX_HOLDERS = 16 };
     struct gil_share holders[MAX_HOLDERS] = {{0}};
-    uint64_t all = 0;
+    int64_t all = 0;
     double share = share_of(class_ns(s, group, CLASS_GIL), group->wall_ns);
     add_figure(f, "share", share);
     f->weight = share * (group->leads ? 1 : 0.7);
@@ -349,7 +358,7 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
         return;
     struct text words = {0};
     size_t n = gil_holders(s, group, holders, MAX_HOLDERS, &all);
-    qsort(holders, n, sizeof *holders, by_samples);
+    qsort(holders, n, sizeof *holders, by_share);
     text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
     add_percent(&words, share);
     text_addf(&words, " of %s time for the GIL.", possessive(group));

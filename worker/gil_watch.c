@@ -8,16 +8,11 @@ static uint64_t key_of(uint32_t process, uint64_t thread_state)
     return hash_u64(thread_state) ^ process;
 }
 
-void gil_watch_see(struct gil_watch *w, struct profile *p, uint32_t process, thread_id thread,
+void gil_watch_see(struct gil_watch *w, uint32_t process, thread_id thread,
                    const struct built_stack *built)
 {
-    thread_id holder;
     for (size_t i = 0; i < SNAPSHOT_HOOK_WORDS && built->python_threads[i]; i++)
         map_put(&w->threads, key_of(process, built->python_threads[i]), thread.ix);
-    if (built->gil.gil != PY_GIL_WAITING)
-        return;
-    bool known = gil_watch_thread(w, process, built->gil.holder, &holder) && holder.ix != thread.ix;
-    profile_add_gil_wait(p, thread, known ? holder : (thread_id){0});
 }
 
 bool gil_watch_thread(const struct gil_watch *w, uint32_t process, uint64_t state, thread_id *ret)

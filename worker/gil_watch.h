@@ -1,4 +1,4 @@
-/* Which thread holds the GIL that another waits for. */
+/* Which thread runs which Python thread state: a process's GIL names its holder by the latter. */
 #pragma once
 
 #include "base/hash.h"
@@ -10,9 +10,8 @@ struct built_stack;
 struct gil_watch {
     struct map threads;
 };
-/* A sample of THREAD gave STACKED; PROCESS: its number.  Puts the holder of the GIL that it waits
- * for into the profile, if that thread was seen before. */
-void gil_watch_see(struct gil_watch *w, struct profile *p, uint32_t process, thread_id thread,
+/* A sample of THREAD gave BUILT; PROCESS: its number. */
+void gil_watch_see(struct gil_watch *w, uint32_t process, thread_id thread,
                    const struct built_stack *built);
 /* Which thread was last seen to run STATE, a thread state of process PROCESS.  False: none. */
 bool gil_watch_thread(const struct gil_watch *w, uint32_t process, uint64_t state, thread_id *ret);

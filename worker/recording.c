@@ -210,7 +210,7 @@ static void on_sample(struct recording *r, struct target_process *s, const struc
         thread_timeline_exec(timeline, r->profile, &m->head, s->execed_ns, r->origin_ns);
         s->execed_ns = 0;
     }
-    gil_watch_see(&r->gil_watch, r->profile, m->head.process, timeline->thread, &built);
+    gil_watch_see(&r->gil_watch, m->head.process, timeline->thread, &built);
     r->left_out += built.left_out;
     if (!built.left_out)
         thread_timeline_open(timeline, &m->head, built.stack,

@@ -273,16 +273,18 @@ START_TEST(few_samples_are_no_finding)
 }
 END_TEST
 
-/* 38 seconds of each waited for the GIL, in three of four samples for the same thread. */
+static const struct wait_side gil_of_11 = {
+    .thing = THING_GIL, .holder = HOLDER_THREAD, .pid = PID, .tid = 11};
+static const struct wait_side gil_of_12 = {
+    .thing = THING_GIL, .holder = HOLDER_THREAD, .pid = PID, .tid = 12};
+
 START_TEST(who_has_the_gil_is_named)
 {
     setup();
     thread_id hog = builder_thread(&b, 11, "encode");
-    builder_run(&b, lead, "serve@/src/a.py:1:2 > [waiting for GIL]", 3400, 0);
+    builder_held(&b, lead, "serve@/src/a.py:1:2", &gil_of_11, 3400);
     builder_run(&b, lead, "serve@/src/a.py:1:2", 600, 600);
     builder_run(&b, hog, "encode@/src/b.py:1:9", 4000, 3900);
-    for (int i = 0; i < 100; i++)
-        profile_add_gil_wait(b.p, lead, hog);
     judge(4000);
     assert_told(0, "gil",
                 "main waits 85% of its time for the GIL. In those samples encode held it 100%, in "
@@ -297,13 +299,12 @@ START_TEST(as_many_holders_of_the_gil_are_named_as_explain_the_wait)
     setup();
     thread_id parse = builder_thread(&b, 11, "parse");
     thread_id encode = builder_thread(&b, 12, "encode");
-    builder_run(&b, lead, "serve@/src/a.py:1:2 > [waiting for GIL]", 4000, 0);
+    builder_held(&b, lead, "serve@/src/a.py:1:2", &gil_of_11, 1600);
+    builder_held(&b, lead, "serve@/src/a.py:1:2", &gil_of_12, 2400);
     builder_run(&b, parse, "parse@/src/c.py:1:9", 2000, 2000);
     builder_run(&b, parse, "parse@/src/c.py:1:9 > [waiting for GIL]", 2000, 0);
     builder_run(&b, encode, "encode@/src/b.py:1:9", 3000, 3000);
     builder_run(&b, encode, "encode@/src/b.py:1:9 > [waiting for GIL]", 1000, 0);
-    for (int i = 0; i < 100; i++)
-        profile_add_gil_wait(b.p, lead, i < 40 ? parse : encode);
     judge(4000);
     assert_told(0, "gil",
                 "main waits 100% of its time for the GIL. In those samples encode held it 60%, "
