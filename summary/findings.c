@@ -26,6 +26,7 @@ static const struct rule {
     {.key = "waits_for", .judge = rule_held},
     {.key = "waits_meanwhile", .judge = rule_waits_meanwhile},
     {.key = "gil", .judge = rule_gil},
+    {.key = "contention", .judge = rule_contention},
     {.key = "malloc_arena", .judge = rule_malloc_arena},
     {.key = "slow_files", .judge = rule_files},
     {.key = "gc", .judge = rule_collects},

@@ -32,6 +32,8 @@ rule_judge rule_waits_meanwhile, rule_gil, rule_waits;
 rule_judge rule_files;
 /* rules_locks.c */
 rule_judge rule_malloc_arena;
+/* rules_contention.c */
+rule_judge rule_contention;
 /* rules_cpu.c */
 rule_judge rule_cpu_wait, rule_computes, rule_collects;
 /* rules_faults.c */

@@ -70,15 +70,74 @@ START_TEST(a_holder_that_was_read_too_seldom_is_not_named)
     judge(4000);
     assert_not_told("waits_for");
     teardown();
-    setup(); /* two in turn */
-    waits_for(lead, REFRESH, 2000);
-    waits_for(lead, LOADER, 2000);
+}
+END_TEST
+
+/* T waits for each of the two for MS, for the lock at ADDR and the one STEP behind it. */
+static void waits_in_turn(thread_id t, uint64_t addr, uint64_t step, int64_t ms)
+{
+    struct wait_side side = held_by(REFRESH);
+    side.addr = addr;
+    builder_held(&b, t, look_up, &side, ms);
+    side.tid = LOADER;
+    side.addr = addr + step;
+    builder_held(&b, t, look_up, &side, ms);
+}
+
+START_TEST(a_lock_that_threads_hold_in_turn_is_named)
+{
+    setup();
+    waits_in_turn(lead, 4096, 0, 1200);
+    builder_run(&b, lead, computes, 1600, 1600);
     builder_run(&b, refresh, query, 4000, 0);
     builder_run(&b, loader, query, 3900, 0);
     builder_run(&b, loader, computes, 100, 100);
     judge(4000);
     assert_not_told("waits_for");
+    assert_told(0, "contention",
+                "main waits 60% of its time for a mutex, in look_up, called from serve. 2 threads "
+                "hold it in turn.");
+    teardown();
+    setup(); /* each holds a lock of its own */
+    waits_in_turn(lead, 4096, 64, 1200);
+    builder_run(&b, lead, computes, 1600, 1600);
+    builder_run(&b, refresh, query, 4000, 0);
+    builder_run(&b, loader, query, 4000, 0);
+    judge(4000);
+    assert_not_told("contention");
     assert_said("Several threads hold that lock in turn.");
+    teardown();
+    setup(); /* the wait is short */
+    waits_in_turn(lead, 4096, 0, 300);
+    builder_run(&b, lead, computes, 3400, 3400);
+    builder_run(&b, refresh, query, 4000, 0);
+    builder_run(&b, loader, query, 4000, 0);
+    judge(4000);
+    assert_not_told("contention");
+    teardown();
+}
+END_TEST
+
+START_TEST(who_is_joined_is_said_with_what_it_does)
+{
+    setup();
+    builder_run(&b, lead, "serve!server > pthread_join!libc.so.6 > futex [blocked]", 4000, 0);
+    builder_run(&b, refresh, query, 4000, 0);
+    builder_run(&b, loader, query, 3900, 0);
+    builder_run(&b, loader, computes, 100, 100);
+    judge(4000);
+    assert_not_told("waits_meanwhile");
+    ck_assert_ptr_null(strstr(found.told[0]->words, "query"));
+    teardown();
+    setup(); /* the other two are alike */
+    profile_get_thread(b.p, refresh)->name = profile_string(b.p, "till-1");
+    profile_get_thread(b.p, loader)->name = profile_string(b.p, "till-2");
+    builder_run(&b, lead, "serve!server > pthread_join!libc.so.6 > futex [blocked]", 4000, 0);
+    builder_run(&b, refresh, query, 4000, 0);
+    builder_run(&b, loader, query, 3900, 0);
+    builder_run(&b, loader, computes, 100, 100);
+    judge(4000);
+    assert_said("till-1 and till-2 are 99% in store > query > clock_nanosleep.");
     teardown();
 }
 END_TEST
@@ -303,6 +362,7 @@ END_TEST
 
 CHECK_MAIN("findings_held", 20, who_holds_a_lock_is_named_with_what_it_does,
            a_holder_that_was_read_too_seldom_is_not_named,
+           a_lock_that_threads_hold_in_turn_is_named, who_is_joined_is_said_with_what_it_does,
            a_chain_is_followed_to_who_waits_for_nobody,
            a_lock_of_no_thread_of_the_process_is_told_as_such,
            what_is_held_is_the_holders_and_no_other_thing, the_holder_is_the_thread_that_lived_then,

@@ -1,0 +1,139 @@
+/* The rule about a lock that several threads hold in turn, while others wait for it.  Of one that a
+ * single thread holds rules_held.c tells. */
+#include "summary/process_name.h"
+#include "summary/rules.h"
+
+static const double contended_share = 0.2; /* of a thread's time */
+static const double one_lock_part = 0.7;   /* of those waits */
+static const double in_turn_part = 0.9;    /* a single holder has less of the wait than that */
+enum { MOST_PLACES = 64, MOST_HOLDERS = 64 };
+
+/* The waits of a group at one place for one lock. */
+struct place {
+    struct wait_side side;
+    uint32_t node;
+    int64_t ns;
+};
+struct contention {
+    int64_t ns; /* for any lock whose holder was read */
+    struct place places[MOST_PLACES];
+    size_t n_places;
+    struct {
+        const struct profile_thread *thread;
+        int64_t ns;
+    } holders[MOST_HOLDERS];
+    size_t n_holders;
+};
+
+static bool is_lock(const struct wait_side *side)
+{
+    return side->addr && side->holder == HOLDER_THREAD &&
+           (side->thing == THING_MUTEX || side->thing == THING_RWLOCK ||
+            side->thing == THING_PY_LOCK);
+}
+
+static bool is_same_lock(const struct wait_side *a, const struct wait_side *b)
+{
+    return a->pid == b->pid && a->addr == b->addr;
+}
+
+static void add_place_of(struct contention *c, const struct wait_side *side, uint32_t node,
+                         int64_t ns)
+{
+    size_t at = 0;
+    while (at < c->n_places &&
+           !(c->places[at].node == node && is_same_lock(&c->places[at].side, side)))
+        at++;
+    if (at == MOST_PLACES)
+        return;
+    if (at == c->n_places)
+        c->places[c->n_places++] = (struct place){.side = *side, .node = node};
+    c->places[at].ns += ns;
+}
+
+static void add_holder(struct contention *c, const struct profile_thread *holder, int64_t ns)
+{
+    size_t at = 0;
+    while (at < c->n_holders && c->holders[at].thread != holder)
+        at++;
+    if (!holder || at == MOST_HOLDERS)
+        return;
+    c->n_holders += at == c->n_holders;
+    c->holders[at].thread = holder;
+    c->holders[at].ns += ns;
+}
+
+static void add_run(const struct scene *s, struct contention *c, const struct run *run)
+{
+    const struct wait_side *side = run->stack.ix ? holders_side(s->holders, run->stack) : NULL;
+    if (run->state != RUN_BLOCKED || !side || !is_lock(side))
+        return;
+    struct wait_side copy = *side;
+    c->ns += run->weights.wall_ns;
+    add_place_of(c, &copy, call_tree_of(s->g->tree, run->stack), run->weights.wall_ns);
+    add_holder(c, holders_thread(s->holders, run), run->weights.wall_ns);
+}
+
+/* The place with most of the waits for the lock that is waited for longest. */
+static const struct place *heaviest(const struct contention *c, int64_t *ret_lock_ns)
+{
+    const struct place *best = NULL;
+    *ret_lock_ns = 0;
+    for (size_t i = 0; i < c->n_places; i++) {
+        const struct place *p = &c->places[i];
+        int64_t lock_ns = 0;
+        for (size_t k = 0; k < c->n_places; k++)
+            lock_ns += is_same_lock(&p->side, &c->places[k].side) ? c->places[k].ns : 0;
+        if (lock_ns > *ret_lock_ns || (lock_ns == *ret_lock_ns && best && p->ns > best->ns)) {
+            best = p;
+            *ret_lock_ns = lock_ns;
+        }
+    }
+    return best;
+}
+
+static bool has_one_holder(const struct contention *c)
+{
+    for (size_t i = 0; i < c->n_holders; i++)
+        if (share_of(c->holders[i].ns, c->ns) >= in_turn_part)
+            return true;
+    return c->n_holders == 0;
+}
+
+/* "6 work threads wait 42% of their time for mutex table_mutex in insert_row a.cc:8.  9 threads
+ * hold it in turn." */
+static void tell(const struct scene *s, struct thread_group *group, const struct contention *c,
+                 const struct place *at, double share, struct finding *f)
+{
+    struct text words = {0};
+    struct call_path path = call_path_to(&group->tally, at->node, false);
+    text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
+    add_percent(&words, share);
+    text_addf(&words, " of %s time for ", possessive(group));
+    wait_side_add_thing(&words, s->p, &at->side);
+    text_add(&words, ", ");
+    add_place(&words, &path);
+    text_addf(&words, ". %s%zu threads hold it in turn.",
+              c->n_holders == MOST_HOLDERS ? "At least " : "", c->n_holders);
+    f->words = words.s;
+    call_path_release(&path);
+}
+
+void rule_contention(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct contention c = {0};
+    int64_t lock_ns;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            add_run(s, &c, &t->runs[k]);
+    }
+    const struct place *at = heaviest(&c, &lock_ns);
+    double share = share_of(lock_ns, group->wall_ns);
+    add_figure(f, "share", share);
+    add_figure(f, "holders", (double)c.n_holders);
+    f->weight = share * (group->leads ? 1 : 0.9) + 0.1;
+    if (at && share >= contended_share && share_of(lock_ns, c.ns) >= one_lock_part &&
+        !has_one_holder(&c) && !rule_tells_circle_of(s, group) && !rule_tells_stuck_of(s, group))
+        tell(s, group, &c, at, share, f);
+}
