@@ -88,12 +88,18 @@ static const struct pool_loop {
     /* CPython's library and common packages */
     {"_worker", "concurrent/futures/thread.py", NULL},
     {"wait_result_broken_or_wakeup", "concurrent/futures/process.py", NULL},
+    {"_process_worker", "concurrent/futures/process.py", NULL},
+    {"main", "/resource_tracker.py", NULL}, /* multiprocessing's and loky's */
+    {"main", "multiprocessing/forkserver.py", NULL},
     {"worker", "multiprocessing/pool.py", NULL},
     {"_handle_workers", "multiprocessing/pool.py", NULL},
     {"_wait_for_updates", "multiprocessing/pool.py", NULL},
     {"_handle_tasks", "multiprocessing/pool.py", NULL},
     {"_handle_results", "multiprocessing/pool.py", NULL},
     {"_feed", "multiprocessing/queues.py", NULL},
+    {"wait_result_broken_or_wakeup", "loky/process_executor.py", NULL}, /* joblib's */
+    {"_process_worker", "loky/process_executor.py", NULL},
+    {"_feed", "loky/backend/queues.py", NULL},
     {"workloop", "billiard/pool.py", NULL}, /* celery's */
     {"body", "billiard/pool.py", NULL},
     {"run", "celery/utils/timer2.py", NULL},
@@ -108,6 +114,7 @@ static const struct pool_loop {
  * read it in turn. */
 static const struct pool_loop queue_reads[] = {
     {"get", "multiprocessing/queues.py", NULL},
+    {"get", "loky/backend/queues.py", NULL},
     {"__enter__", "multiprocessing/synchronize.py", NULL},
     {"get_payload", "billiard/queues.py", NULL},
     {"__enter__", "billiard/synchronize.py", NULL},

@@ -79,6 +79,14 @@ static const struct {
      "SimpleQueue.get_payload@/x/billiard/queues.py:1:2 > "
      "_ConnectionBase.recv_bytes@/x/billiard/connection.py:1:2 > "
      "Connection._recv@/x/billiard/connection.py:1:2 > read!libc.so.6 > read pipe [blocked]"},
+    {"_process_worker",
+     "<module>@<string>:1:1 > _process_worker@/x/loky/process_executor.py:1:2 > "
+     "Queue.get@/x/loky/backend/queues.py:1:2 > "
+     "_multiprocessing_SemLock_acquire_impl!_multiprocessing.so > sem_wait!libc.so.6 > "
+     "futex [blocked]"},
+    {"main", "<module>@<string>:1:1 > main@/lib/multiprocessing/resource_tracker.py:1:2 > "
+             "read!libc.so.6 > read pipe [blocked]"},
+    {NULL, "main@/home/me/tracker.py:1:2 > read!libc.so.6 > read pipe [blocked]"},
     {NULL, "worker@/lib/multiprocessing/pool.py:1:2 > job@/home/me/a.py:1:2 > "
            "SimpleQueue.get@/lib/multiprocessing/queues.py:1:2 > read!libc.so.6 > "
            "read pipe [blocked]"},
