@@ -19,14 +19,6 @@ static const struct part {
     {"fish-commands", fish_add_commands},
 };
 
-unsigned page_command(const char *name)
-{
-    unsigned i = 0;
-    while (i < COMMAND_COUNT && !str_eq(command_rows[i].name, name))
-        i++;
-    return i;
-}
-
 /* LINE, of which the '@' at both ends are gone, is "PART WORD" or "PART". */
 static bool add_part(char *line, struct text *out)
 {
