@@ -127,14 +127,6 @@ static void take_lists(struct modules *m)
     m->objects_generation++;
 }
 
-void modules_forget_objects(struct modules *m)
-{
-    while (m->n_lists)
-        jit_list_release(&m->lists[--m->n_lists]);
-    m->n_sought = 0;
-    take_lists(m);
-}
-
 uint32_t modules_refresh_objects(struct modules *m)
 {
     bool changed = false;

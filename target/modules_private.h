@@ -1,4 +1,4 @@
-/* The list of modules from within, for modules.c, jit_modules.c and environ.c. */
+/* The list of modules from within, for modules.c, module_elf.c, jit_modules.c and environ.c. */
 #pragma once
 
 #include "base/duty_cycle.h"
@@ -10,7 +10,7 @@
 
 enum { MAX_JIT_LISTS = 8 }; /* each copy of LLVM has one */
 
-/* The public part and what is private to these two. */
+/* A module as users see it, and what only these files know of it. */
 struct module_entry {
     struct module module; /* first, so that a module is an entry */
     struct module_source source;
@@ -63,5 +63,3 @@ struct modules {
  * opened and no image has been made, it comes from memory, where exported symbols are.  Returns
  * 0 or -ENOENT. */
 int modules_symbol(struct modules *m, struct module_entry *e, const char *name, uint64_t *ret);
-/* Forgets what JIT compilers registered, and where (exec). */
-void modules_forget_objects(struct modules *m);
