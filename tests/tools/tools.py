@@ -44,6 +44,36 @@ class InFolder(unittest.TestCase):
                               text=True, check=False, **how)
 
 
+class Includes(InFolder):
+    def check(self):
+        done = self.call("tools/check-includes")
+        return done.returncode, done.stdout.splitlines()[:-1]
+
+    def test_files_that_call_each_other_in_a_circle(self):
+        self.bring("check-includes")
+        self.write("base/a.c", "int a_begin(int x)\n{\n    return b_go(x);\n}\n")
+        self.write("base/b.c",
+                   "/* as a_begin() */\nint b_go(int x)\n{\n    return b->a_begin;\n}\n")
+        self.assertEqual(self.check(), (0, []))
+        self.write("base/b.c", "int b_go(int x)\n{\n    return x ? a_begin(x - 1) : 0;\n}\n")
+        self.assertEqual(self.check(), (1, [".c files call each other in a circle: "
+                                            "base/a.c -> base/b.c -> base/a.c"]))
+
+    def test_a_static_function_of_the_same_name_is_the_files_own(self):
+        self.bring("check-includes")
+        self.write("base/a.c", "int a_begin(int x)\n{\n    return b_go(x);\n}\n")
+        self.write("base/b.c", "static int a_begin(int x)\n{\n    return x;\n}\n\n"
+                               "int b_go(int x)\n{\n    return a_begin(x);\n}\n")
+        self.assertEqual(self.check(), (0, []))
+
+    def test_headers_that_include_each_other_in_a_circle(self):
+        self.bring("check-includes")
+        self.write("base/a.h", '#include "base/b.h"\n')
+        self.write("base/b.h", '#include "base/a.h"\n')
+        self.assertEqual(self.check(), (1, ["headers include each other in a circle: "
+                                            "base/a.h -> base/b.h -> base/a.h"]))
+
+
 class Tarball(InFolder):
     """A tree that is no clone."""
 
