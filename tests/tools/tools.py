@@ -74,6 +74,21 @@ class Includes(InFolder):
                                             "base/a.h -> base/b.h -> base/a.h"]))
 
 
+class Copies(InFolder):
+    def test_six_lines_that_stand_twice(self):
+        self.bring("check-copies")
+        lines = [f"    x += {i};" for i in range(7)]
+        self.write("base/a.c", "\n".join(["int f(void)", "{", *lines, "}"]))
+        self.write("base/b.c", "\n".join(["/* Other", " * words. */", *lines[:3], "", *lines[3:5],
+                                          "    return x;"]))
+        self.assertEqual(self.call("tools/check-copies").returncode, 0)
+        self.write("base/b.c", "\n".join(["/* Other", " * words. */", *lines[:3], "", *lines[3:]]))
+        found = self.call("tools/check-copies")
+        self.assertEqual(found.returncode, 1)
+        self.assertEqual(found.stdout.splitlines()[0], "base/b.c:3: as base/a.c:3")
+        self.assertEqual(len(found.stdout.splitlines()), 2, "seven lines are one run")
+
+
 class Tarball(InFolder):
     """A tree that is no clone."""
 
