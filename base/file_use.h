@@ -1,5 +1,5 @@
-/* Which file each thread works on.  A thread that waits for a file server cannot say so; the
- * watchdog (cli/watchdog.c) says it from this table. */
+/* A table of the file that each thread works on.  A thread that waits for a file server cannot say
+ * so; the watchdog (cli/watchdog.c) says it from this table. */
 #pragma once
 
 #include <stdbool.h>

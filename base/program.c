@@ -84,7 +84,7 @@ static int take_output(int fd, int64_t deadline_ns, struct text *ret)
 }
 
 /* Kills process PID, to which PIDFD refers (negative: to none), and reaps it unless the sampler
- * has.  By its number alone it is never killed: that may be another's since it was reaped. */
+ * has.  Does not kill by the number alone: once PID is reaped another may have it. */
 static void end(pid_t pid, int pidfd)
 {
     enum { MOST_MS = 100 }; /* it may hang in the kernel */

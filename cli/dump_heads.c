@@ -232,8 +232,8 @@ static void add_deed_line(const struct dump *d, const struct deed *deed, bool ra
     text_add(out, "\n");
 }
 
-/* Says what HEAD's main threads do, the fewest first: whose deed is rare is whom the others may
- * wait for. */
+/* Says what HEAD's main threads do, the rarest first: the others may wait for a process that does
+ * something else. */
 static void add_deeds(const struct dump *d, const struct head *head, bool ranks,
                       const struct dump_style *style, struct text *out)
 {

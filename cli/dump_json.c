@@ -214,7 +214,7 @@ static void write_task(struct json *j, struct dump *d, const struct listed_task 
     json_end_object(j);
 }
 
-/* Those of the process whose event loop is run by thread THREAD of the dump; SIZE_MAX: by none. */
+/* The process's tasks whose event loop is run by thread THREAD of the dump; SIZE_MAX: by none. */
 static void write_tasks(struct json *j, struct dump *d, process_id process, size_t thread)
 {
     json_key(j, "tasks");

@@ -14,7 +14,7 @@ static struct target_process *process_of(const struct process_set *set, process_
     return NULL;
 }
 
-/* What an earlier thread of D's waits for, too; NULL: none does. */
+/* The name of I's lock, if an earlier thread of D waits for it too; NULL: none does. */
 static const char *known_name(const struct dump *d, size_t i)
 {
     for (size_t k = 0; k < i; k++)

@@ -70,7 +70,7 @@ void dump_look_begin(struct dump *d)
                 left--;
     }
     for (size_t j = 0; j < d->n; j++)
-        d->threads[j].ran |= !settled[j]; /* it is where it was no more */
+        d->threads[j].ran |= !settled[j]; /* it has moved on */
     free(settled);
     d->look_begin_ns = clock_now_ns();
 }

@@ -4,8 +4,9 @@
 
 #include "cli/dumped.h"
 
-/* Is the process of the dump's thread FIRST, its first one, such a one?  Circles, and locks that
- * nobody can give up, say more: then not.  The look has ended. */
+/* Do all threads of FIRST's process wait so?  FIRST: the process's first thread in D.  False where
+ * a circle or a lock that nobody can give up was found, because their lines say more.  The look
+ * has ended. */
 bool dump_is_stuck(const struct dump *d, size_t first);
 /* A line for each of them, as dump_waits_print(). */
 void dump_stuck_print(const struct dump *d, struct text *out);

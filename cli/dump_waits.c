@@ -47,7 +47,7 @@ static bool has_it_still(const struct dumped *t, const uint64_t args[6])
     return same;
 }
 
-/* Does T wait for the same holder?  Who waits for the GIL does so on one or the other word of a
+/* Does T wait for the same holder?  A thread waits for the GIL on one or the other word of a
  * condition variable, and the holder is another thread of the circle, which has not run. */
 static bool waits_still(const struct dump *d, const struct dumped *t, uint64_t *ret_runs)
 {
@@ -66,8 +66,8 @@ static bool waits_still(const struct dump *d, const struct dumped *t, uint64_t *
     if (call.args[0] != t->args[0])
         return false;
     /* Of Python's locks the one look has to do, while T has not run: it was made with the holder's
-     * frames.  Whom Thread.join() waits for has a lock until it ends; pthread_join() waits for its
-     * id. */
+     * frames.  Thread.join() waits for a lock that the other thread has until it ends;
+     * pthread_join() waits for its id. */
     if (t->side.thing == THING_PY_LOCK)
         return t->runs ? t->runs == *ret_runs : !t->ran;
     struct task_status other;
@@ -103,9 +103,9 @@ static bool has_gil(const struct dump *d, int cycle)
     return false;
 }
 
-/* Whether all of CYCLE wait on, as look() says.  Who waits for the GIL wakes now and then, and on
- * busy CPUs it waits for one of them before it waits on: the look that finds it awake is
- * repeated. */
+/* Whether all of CYCLE wait on, as look() says.  A thread that waits for the GIL wakes now and
+ * then, and on busy CPUs it waits for one of them before it waits on: a look that finds it awake
+ * is repeated. */
 static bool goes_on(const struct dump *d, int cycle, uint64_t *runs, bool begins)
 {
     enum { TRIES = 3, TRIES_WITH_GIL = 50 };

@@ -35,7 +35,7 @@ const struct dumped *dumped_gil_holder(const struct dump *d, const struct dumped
 {
     for (size_t i = 0; t->gil.holder != 0 && i < d->n; i++) {
         const struct dumped *other = &d->threads[i];
-        /* Who has had it last is named until the next one has written who it is. */
+        /* The GIL names its last holder until the next one has written itself there. */
         for (size_t j = 0; other->pid == t->pid && other != t && j < SNAPSHOT_HOOK_WORDS; j++)
             if (other->python_threads[j] == t->gil.holder)
                 return other;

@@ -256,7 +256,7 @@ static void add_file_of_all(struct outputs *outputs, const char *pattern, const 
     text_release(&fallback);
 }
 
-/* Which processes are in which file, where these are named after them. */
+/* Gives each file the processes that it is named after. */
 static void assign_all(struct outputs *outputs, const struct profile *p)
 {
     const struct options *o = outputs->options;

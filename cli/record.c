@@ -349,7 +349,7 @@ static const char *why_no_sample(const struct record *r)
                     "helps";
 }
 
-/* Which children are not sampled; or which go on when the command has ended. */
+/* Names the children that are not sampled, or those that go on when the command has ended. */
 static void tell_of_others(struct record *r)
 {
     if (!r->options->subprocesses)

@@ -6,7 +6,8 @@
 
 enum { SOURCE_WIDTH = 79 };
 
-/* What roff takes for something else; the letter itself must be on the screen, and be copied. */
+/* The escape of a letter that roff reads as a command or as another letter: with it the letter
+ * itself is on the screen, and is copied. */
 static const char *escape(char c)
 {
     switch (c) {
@@ -50,7 +51,7 @@ static void add_styled(struct text *out, char font, const char *s, size_t len)
     text_add(out, "\\fR");
 }
 
-/* Running text.  What stands between '`' is bold, as in Markdown. */
+/* Running text.  Words between '`' are bold, as in Markdown. */
 static void add_text(struct text *out, const char *s)
 {
     struct text roff = {0};

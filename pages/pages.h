@@ -1,7 +1,7 @@
-/* What the program make_page puts into the templates of this folder: parts of man pages (man.c) and
- * of completions (shell.c), made from the tables of the product.  Each function appends its part to
- * OUT and returns false if WORD, what stands behind its name in the template, is none that it
- * knows. */
+/* The program make_page fills the templates of this folder with parts of man pages (man.c) and of
+ * completions (shell.c), made from the tables of the product.  Each function appends its part to
+ * OUT.  WORD stands behind the part's name in the template; the function returns false if it does
+ * not know WORD. */
 #pragma once
 
 #include <stdbool.h>

@@ -101,7 +101,7 @@ const struct profile_host *profile_see_host(const struct profile *p);
 mount_id profile_mount(struct profile *p, const struct profile_mount *m);
 const struct profile_mount *profile_see_mount(const struct profile *p, mount_id id);
 uint32_t profile_mount_count(const struct profile *p);
-/* Is the name of process PID's lock at ADDR still to be told?  It is one of MOST_LOCK_NAMES. */
+/* Is the name of process PID's lock at ADDR unknown, with room for it (MOST_LOCK_NAMES)? */
 bool profile_wants_lock(const struct profile *p, pid_t pid, uint64_t addr);
 void profile_name_lock(struct profile *p, pid_t pid, uint64_t addr, const char *name);
 const char *profile_lock_name(const struct profile *p, pid_t pid, uint64_t addr); /* "": unknown */

@@ -59,7 +59,7 @@ static bool is_lock(const struct py_layout *l, struct mem *live, uint64_t addr, 
     return ret->reentrant || str_eq(name, "_thread.lock");
 }
 
-/* The object that the bound builtin method at ADDR is of; 0: it is none, maybe. */
+/* The object that the bound builtin method at ADDR is of; 0: unknown, or no such method. */
 static uint64_t self_of(const struct py_layout *l, struct mem *live, uint64_t addr)
 {
     uint64_t self = 0;

@@ -1,9 +1,9 @@
 /* Finds the holder of the Python Lock or RLock that a thread waits for.  Live memory; a change
  * meanwhile makes the answer "unknown".
- * 
+ *
  * An RLock keeps its owner (3.6 to 3.13).  A Lock does not: but `with lock:` keeps the lock's bound
- * __exit__ on its frame's value stack, where the code's exception table says (3.11 to 3.13).  Whose
- * code may give the lock up inside of that statement is not told, nor one of two.
+ * __exit__ on its frame's value stack, where the code's exception table says (3.11 to 3.13).  A
+ * holder whose code may give the lock up inside of that statement is not named, nor one of two.
  * Source: CPython Modules/_threadmodule.c; Objects/exception_handling_notes.txt (3.11);
  * Include/internal/pycore_frame.h; Include/cpython/code.h, frameobject.h. */
 #pragma once
@@ -20,6 +20,6 @@ struct py_lock {
 int py_lock_find(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
                  uint64_t sem, struct py_lock *ret);
 /* Finds the holder of LOCK, found for SEM.  SCRATCH: for walks; overwritten.  Returns 0 and the
- * holder's pthread_t; -ENOENT: nobody, or it cannot be told. */
+ * holder's pthread_t; -ENOENT: nobody, or unknown. */
 int py_lock_holder(const struct py_runtime *rt, struct mem *live, const struct py_lock *lock,
                    uint64_t sem, struct py_stack *scratch, uint64_t *ret_thread_id);

@@ -83,5 +83,5 @@ void claim_stopped(struct thread *t, enum thread_state state, int64_t stopped_ns
 int64_t claim_stop_number(const struct thread *t, const struct stop *stop);
 /* Is T as of VIEW back in the wait that a stop interrupted, and has done nothing else? */
 bool claim_is_back(const struct thread *t, const struct syscall_state *view);
-/* It is: its last sample holds again. */
+/* claim_is_back() is true: T's last sample holds again. */
 void claim_back(struct thread *t);

@@ -11,7 +11,7 @@
 struct sampler;
 struct thread;
 
-/* Which of the two T does.  THREAD_RUNNING_OR_RUNNABLE: unknown. */
+/* Does T run, or wait for a CPU?  THREAD_RUNNING_OR_RUNNABLE: unknown. */
 enum thread_state on_cpu_state(struct sampler *s, struct thread *t);
 /* T is off the CPU: learns its base, once. */
 void on_cpu_learn(struct sampler *s, struct thread *t);

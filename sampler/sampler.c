@@ -129,8 +129,8 @@ static void check_for_stuck(struct sampler *s, int64_t *check_ns)
 }
 
 /* A request that is out when wallspy is stopped would hold its thread until wallspy goes on.  So no
- * tick, which would ask anew, begins until none is out.  That takes as long as a thread waits for
- * its page.  Threads that ended by an execve, or with their process, are noticed by
+ * tick, which would ask anew, begins until none is out.  The wait lasts as long as a thread waits
+ * for its page.  Threads that ended by an execve, or with their process, are noticed by
  * thread_list_update() alone. */
 static void pause_if_asked(struct sampler *s)
 {

@@ -79,7 +79,7 @@ static bool wants_registers(const struct sampler *s, const struct thread *t)
     return may_want_registers(s, t) && feedback_wants_registers(&s->feedback, t->id, t->sched.runs);
 }
 
-/* Does the worker need more than the last sample had?  It may have found Python since. */
+/* Does the worker need more than the last sample had?  The worker may have found Python since. */
 static bool needs_more(const struct sampler *s, const struct thread *t)
 {
     if (t->io_worker)
@@ -140,7 +140,7 @@ static bool stop_for_registers(struct sampler *s, struct thread *t,
 }
 
 /* T is off the CPU outside of any call: in a page fault, stopped by a signal, or about to end.  A
- * fault is over before the worker can ask for registers, so T is asked to stop at once.  It does,
+ * fault is over before the worker can ask for registers, so T is asked to stop at once.  T stops,
  * at the same instruction, when its page is there. */
 static void visit_outside(struct sampler *s, struct thread *t, struct syscall_state *view,
                           int64_t now_ns)

@@ -80,7 +80,7 @@ uint32_t tracer_pending(const struct tracer *t);
 /* How many of these are held. */
 uint32_t tracer_held(const struct tracer *t);
 void tracer_release_held(struct tracer *t);
-/* Withdraws the request for TID, whose thread exists no more: an execve gives the tid to another.
+/* Withdraws the request for TID, whose thread has ended: an execve gives the tid to another thread.
  * If TID stops all the same it is let go at once. */
 void tracer_forget(struct tracer *t, pid_t tid);
 /* Withdraws the request for TID, which may be traced all the same, as a process's tid after an

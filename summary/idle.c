@@ -4,8 +4,8 @@
 #include "summary/frame_role.h"
 #include "summary/pools.h"
 
-/* Whoever waits, but for glue, and for what reads a queue if QUEUES: how many frames there are with
- * it; 0: nobody. */
+/* How many of the N frames there are up to the one that waits: the innermost that is neither glue
+ * nor, if QUEUES, a function that reads a queue.  0: there is none. */
 static size_t find_caller(const struct shown_frame *stack, size_t n, bool queues)
 {
     while (n && (is_glue_frame(&stack[n - 1]) || (queues && pool_reads_queue(&stack[n - 1]))))

@@ -110,8 +110,8 @@ static const struct pool_loop {
     {"run", "event_file_writer.py", NULL},
 };
 
-/* What a loop takes its work from, another process: a queue's pipe, and the lock of those that
- * read it in turn. */
+/* Functions that take a loop's work from another process: reads of a queue's pipe, and the lock of
+ * those that read it in turn. */
 static const struct pool_loop queue_reads[] = {
     {"get", "multiprocessing/queues.py", NULL},
     {"get", "loky/backend/queues.py", NULL},

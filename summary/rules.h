@@ -104,7 +104,7 @@ bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class c
 bool rule_path_of(const struct scene *s, const struct thread_group *group, enum weight weight,
                   unsigned states, struct call_path *ret, double *ret_share);
 
-/* What GROUP's threads used, by the kernel's counters. */
+/* Faults, switches and CPU time of GROUP's threads, by the kernel's counters. */
 struct profile_usage rule_usage_of(const struct thread_group *group);
 double rule_per_second(uint64_t n, const struct scene *s);
 

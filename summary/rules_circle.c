@@ -1,4 +1,4 @@
-/* Rules about circles of waits.  One without time-outs never ends, so the end of the recording
+/* Rules about circles of waits.  A circle without time-outs never ends, so the end of the recording
  * shows it. */
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -7,11 +7,11 @@
 
 enum { LEAST_CIRCLE_NS = NS_PER_S / 2 };
 /* Of the circle's time, for which a thread is seen to wait for the GIL: it wakes up every 5 ms, and
- * then may wait for a CPU.  Who holds the GIL does not run, so nobody else can have it then. */
+ * then may wait for a CPU.  The GIL's holder does not run, so no other thread can have it then. */
 static const double gil_part = 0.5;
 
-/* The run of T's wait at the end of the recording; NULL: it does not wait.  Who waits for the GIL
- * runs every 5 ms, to ask for it again. */
+/* The run of T's wait at the end of the recording; NULL: it does not wait.  A thread that
+ * waits for the GIL runs every 5 ms, to ask for it again. */
 static const struct run *last_wait(const struct scene *s, const struct profile_thread *t)
 {
     enum { MOST_BACK = 3 };

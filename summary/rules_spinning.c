@@ -5,7 +5,7 @@
 static const double spin_share = 0.2;                          /* of the time */
 static const double spin_cpus = 0.25, spin_share_of_cpu = 0.8; /* where there are too few CPUs */
 
-/* What samples found GROUP spinning, by the kernel's count. */
+/* The CPU time, by the kernel's count, of the samples that found GROUP spinning. */
 static int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group)
 {
     int64_t ns = 0;

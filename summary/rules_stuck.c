@@ -135,7 +135,7 @@ static void add_group(const struct scene *s, struct thread_group *group, const s
     call_path_release(&path);
 }
 
-/* Who waits for nobody in particular comes before who waits for those. */
+/* Groups that wait for nobody in particular come first, then those that wait for them. */
 static void add_groups(const struct scene *s, const struct stuck *stuck, struct text *words)
 {
     size_t n = 0;

@@ -9,8 +9,8 @@
 static const double idle_share = 0.5;
 
 /* Functions of asyncio's, and what is wrong if several tasks wait in one for seconds.  A worker
- * waits for work in Queue.get(), and many tasks for their turn at a semaphore that limits them: of
- * those only tasks that serve a client are told. */
+ * waits for work in Queue.get(), and many tasks for their turn at a semaphore that limits them: in
+ * these functions only tasks that serve a client count. */
 static const struct task_kind {
     const char *function, *what;
     bool of_clients;

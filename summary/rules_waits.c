@@ -129,9 +129,9 @@ static void add_wait(const struct scene *s, const struct thread_group *group, do
     text_add(words, ".");
 }
 
-/* Which waits of GROUP are for others.  A thread that was woken and then waits for the GIL still
- * waits for whoever runs meanwhile.  Where most of the waiting is for the GIL, rule_gil() says
- * so. */
+/* The classes of GROUP's waits that are for others.  A thread that was woken and then waits for the
+ * GIL still waits for the threads that run meanwhile.  Where most of the waiting is for the GIL,
+ * rule_gil() says so. */
 static unsigned waits_for_others(const struct scene *s, const struct thread_group *group,
                                  int64_t *ret_ns)
 {

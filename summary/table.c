@@ -79,7 +79,7 @@ static void add_sum(struct table *t, const struct thread_group *g, size_t n, con
     row->label = xasprintf("%zu %s thread%s", row->n_threads, what, row->n_threads == 1 ? "" : "s");
 }
 
-/* What all threads of G are called, but for numbers where these differ. */
+/* The name that all threads of G have, with '*' for numbers where these differ. */
 static const char *name_of_group(const struct thread_group *g)
 {
     const struct thread_summary *first = g->threads[0];

@@ -12,7 +12,7 @@
 #include "summary/frame_role.h"
 #include "summary/wait_text.h"
 
-/* Which of `shown` one frame of the profile expands to, outermost first. */
+/* The items of `shown` that one frame of the profile expands to, outermost first. */
 struct expansion {
     size_t first, n;
 };

@@ -59,8 +59,8 @@ const struct maps *modules_maps(const struct modules *m);
 struct module *modules_find(struct modules *m, uint64_t addr);
 /* The program that runs; NULL: unknown. */
 struct module *modules_executable(struct modules *m);
-/* Does the kernel say that another file is mapped at ADDR now than modules_find() says?  It is
- * asked once for each module, unless that was done at SINCE_NS (clock_now_ns()) or later.  False
+/* Does the kernel say that another file is mapped at ADDR now than modules_find() says?  The kernel
+ * is asked once for each module, unless that was done at SINCE_NS (clock_now_ns()) or later.  False
  * too where it cannot be asked (maps_ask()). */
 bool modules_replaced(struct modules *m, uint64_t addr, int64_t since_ns);
 /* How often the set of mapped modules has changed. */

@@ -93,7 +93,7 @@ static struct dwarf_bytes take_letters(struct dwarf_bytes *b)
     return ret;
 }
 
-/* What stands between the augmentation's text and its data. */
+/* The fields between the augmentation's text and its data. */
 static void read_alignment(struct cfi_cie *cie, struct dwarf_bytes *b, unsigned version)
 {
     enum { ADDRESS_BYTES = 8 }; /* and a second byte: no segments */

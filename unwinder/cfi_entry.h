@@ -29,7 +29,7 @@ struct cfi_fde {
     struct dwarf_bytes program;
 };
 
-/* Reads the FDE at OFFSET and its CIE.  False: it is none, or is refused. */
+/* Reads the FDE at OFFSET and its CIE.  False: no FDE is there, or it is refused. */
 bool cfi_read_fde(const struct cfi_section *s, uint64_t offset, struct cfi_fde *ret);
 /* Reads an address of ENCODING from B, which is part of S. */
 uint64_t cfi_read_address(const struct cfi_section *s, struct dwarf_bytes *b, uint8_t encoding);

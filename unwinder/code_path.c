@@ -106,7 +106,7 @@ static bool is_one_of(uint8_t op, const char *ops, size_t n)
     return memchr(ops, op, n) != NULL;
 }
 
-/* The register that the instruction writes, if it is one of those that can be told; else −1. */
+/* The register that the instruction writes; −1: none, or the tables below do not know. */
 static int written(const struct insn *i)
 {
     static const char to_reg[] = "\x03\x0b\x13\x1b\x23\x2b\x33\x63\x8b\x8d";
@@ -211,8 +211,8 @@ static enum path_effect rsp_from_rbp(struct path *p, int64_t offset)
     return PATH_GOES_ON;
 }
 
-/* An instruction whose result goes to rsp.  One that is not followed (alloca) leaves rsp unknown
- * until it is taken from rbp. */
+/* An instruction whose result goes to rsp.  After an instruction that is not followed (alloca) rsp
+ * is unknown until it is taken from rbp. */
 static enum path_effect write_rsp(struct path *p, const struct insn *i)
 {
     uint8_t op = i->op[0];

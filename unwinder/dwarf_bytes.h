@@ -1,5 +1,5 @@
 /* Reading DWARF's numbers from bytes that may be hostile, or change while they are read.  After the
- * first read past the end all others give 0, so whoever reads asks once, at last, for BAD.
+ * first read past the end all others give 0, so the reader asks once, at last, for BAD.
  * Source: DWARF 5 §7.6. */
 #pragma once
 

@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 
-/* What follows the opcode, for the one-byte map and the 0F map:
+/* The operands behind the opcode, for the one-byte map and the 0F map:
  *   . unknown here   o nothing   m ModRM   b imm8   w imm16   z imm32 (imm16 after 66)   B ModRM
  * imm8 Z ModRM imm32   v mov's imm32/imm64   a moffs64   t, T test's group: ModRM, imm8 or imm32 if
  * /0 or /1   e enter's imm16 imm8 */
@@ -54,7 +54,7 @@ static bool is_prefix(uint8_t byte)
            byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
 }
 
-/* What follows OPCODE in the map that ESCAPE (0F, 0F 38, 0F 3A) leads to. */
+/* The operands of OPCODE, from the map that ESCAPE (0F, 0F 38, 0F 3A) leads to. */
 static char opcode_in_map(uint8_t escape, uint8_t opcode)
 {
     switch (escape) {

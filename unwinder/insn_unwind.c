@@ -78,7 +78,8 @@ static void count_depth(struct insn_search *s, const struct path *p)
     s->depths[i].n++;
 }
 
-/* What I leaves on the stack for its caller, a return instruction's operand, in POPPED. */
+/* Writes the operand of the return instruction I: the bytes that it pops behind the return
+ * address. */
 static int return_from(const struct insn_search *s, const struct insn *i, uint16_t *popped)
 {
     *popped = 0;
@@ -159,8 +160,8 @@ static bool is_callee_saved(int reg)
 
 /* ---- out ---- */
 
-/* What the caller's REG is at the end of P.  A slot below rsp as it was at P's start counts only if
- * P itself wrote it: any other word there is left over. */
+/* The rule for the caller's REG at the end of P.  A slot below rsp as it was at P's start counts
+ * only if P itself wrote it: any other word there is left over. */
 static struct value_rule restored_value(const struct path *p, int reg)
 {
     const struct place *slot = &p->slots[reg];
@@ -207,7 +208,7 @@ int insn_unwind_to_return(code_reader read, void *ctx, uint64_t pc, struct rule 
 
 /* ---- in ---- */
 
-/* What the caller's REG is where P, which began with the function, has arrived. */
+/* The rule for the caller's REG where P, which began with the function, has arrived. */
 static struct value_rule saved_value(const struct path *p, int reg)
 {
     if (p->saved & 1U << reg) {

@@ -105,8 +105,7 @@ static int try_rbp(struct walk *w, const struct cached_rule *rule, uint64_t rbp,
     return ret->target_check == CALL_ELSEWHERE ? -ENOENT : 0;
 }
 
-/* The one place that is likelier than all others.  -ENOENT: there is none such.  -ERANGE as
- * above. */
+/* The one place that is likelier than all others.  -ENOENT: no place is.  -ERANGE as above. */
 static int find_rbp(struct walk *w, const struct cached_rule *rule, struct rbp_candidate *ret)
 {
     const struct prologue *p = &rule->prologue;

@@ -1,4 +1,4 @@
-/* pc → rule, built on first use.  What no CFI covers is remembered as well. */
+/* pc → rule, built on first use.  Addresses that no CFI covers are remembered as well. */
 #pragma once
 
 #include <stdbool.h>

@@ -246,7 +246,7 @@ static int step(struct walk *w, bool first, struct regs *caller, enum frame_trus
     return 1;
 }
 
-/* Nowhere: the stack that was followed is none. */
+/* The walk has left the stack: what it followed were no frames. */
 static bool is_astray(enum unwind_end end)
 {
     return end == UNWIND_NO_CFI || end == UNWIND_BAD_MEMORY || end == UNWIND_NO_PROGRESS;

@@ -13,7 +13,7 @@
 #include "worker/net_look.h"
 
 enum { MOST_ASKED = 32 };
-/* What waits were put down for. */
+/* The looks that waits were put down for. */
 struct peer_looks {
     struct net_look net;
     struct fd_scan scan;

@@ -36,7 +36,7 @@ static bool is_set_anew(const struct found *f, const char *string)
     return false;
 }
 
-/* What it had at its start, but for those that were found now. */
+/* The words of BEFORE, read at the process's start, with those of F in their place. */
 static string_id merge(struct profile *p, string_id before, const struct found *f)
 {
     struct text all = {0};

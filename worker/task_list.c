@@ -9,7 +9,7 @@
 /* A hostile process's chains and lists could keep us for minutes. */
 static const int64_t default_longest_ns = INT64_C(2) * NS_PER_S;
 
-/* One process's. */
+/* Reads the tasks of one process. */
 struct reading {
     struct target_process *process;
     struct py_awaits *awaits;

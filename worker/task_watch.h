@@ -1,6 +1,6 @@
-/* Which tasks of asyncio's wait for one and the same thing for long, in a recording: now and then
- * the worker reads of each task what it waits for, a word, and at the end all of those that have
- * waited for a second.  Live memory, while nothing is held by it. */
+/* Finds the tasks of asyncio's that wait for one and the same thing for long.  Now and then the
+ * worker reads one word of each task, the address of what it waits for; at the end it reads all of
+ * those tasks that have waited for a second.  Live memory; no thread is held for it. */
 #pragma once
 
 #include "base/duty_cycle.h"

@@ -22,7 +22,7 @@ struct lock_wait {
     struct wait_side side;
     struct py_lock py_lock; /* a lock without a known holder so far; addr 0: none */
     uint32_t tries;         /* times that it was */
-    bool doubted;           /* another one that waited for the same lock does so no more */
+    bool doubted;           /* another thread that waited for the same lock has stopped waiting */
     int64_t doubted_ns;     /* since when (CLOCK_MONOTONIC) */
 };
 

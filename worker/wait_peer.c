@@ -151,7 +151,7 @@ static bool complete_socket(struct wait_peers *w, uint64_t inode, struct wait *w
 
 /* ---- the queue of a recording ---- */
 
-/* Those before the head go when they are as many as those behind it. */
+/* The calls before the head are removed when they are as many as those behind it. */
 static void enqueue(struct wait_peers *w, const struct blocked_call *call)
 {
     if (w->head && w->head >= w->n - w->head) {
@@ -300,7 +300,7 @@ static bool handle_socket(struct wait_peers *w, const struct blocked_call *call,
     return true;
 }
 
-/* It is over, but there may be more at the same descriptor. */
+/* This wait is over, but more of them may follow at the same descriptor. */
 static void look_at_descriptor(struct wait_peers *w, const struct blocked_call *call,
                                struct peer_answer *ret)
 {
