@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 
-struct ranges {
+struct range_writer {
     struct text *out;
     long first, last;
     size_t n, most;
 };
 
-static void end_range(struct ranges *r)
+static void end_range(struct range_writer *r)
 {
     if (r->n && r->n <= r->most) {
         text_addf(r->out, "%s%ld", r->n > 1 ? ", " : "", r->first);
@@ -17,7 +17,7 @@ static void end_range(struct ranges *r)
     }
 }
 
-static void add_number(struct ranges *r, long number)
+static void add_number(struct range_writer *r, long number)
 {
     if (r->n && number == r->last + 1) {
         r->last = number;
@@ -37,7 +37,7 @@ static int by_value(const void *a, const void *b)
 
 void number_ranges_add(long *numbers, size_t n, size_t most, struct text *out)
 {
-    struct ranges r = {.out = out, .most = most};
+    struct range_writer r = {.out = out, .most = most};
     if (n) /* qsort(3) takes no NULL */
         qsort(numbers, n, sizeof *numbers, by_value);
     for (size_t i = 0; i < n; i++)

@@ -3,9 +3,9 @@
 #include <string.h>
 
 /* The block at ADDR; NULL: it cannot be read whole. */
-static const struct py_block *block_at(struct py_blocks *b, uint64_t addr)
+static const struct py_kept_block *block_at(struct py_blocks *b, uint64_t addr)
 {
-    struct py_block *block = &b->blocks[addr / PY_BLOCK_BYTES % PY_BLOCKS];
+    struct py_kept_block *block = &b->blocks[addr / PY_BLOCK_BYTES % PY_BLOCKS];
     if (block->addr == addr && addr)
         return block;
     block->addr = 0;
@@ -26,7 +26,7 @@ static int blocks_read(struct mem *mem, uint64_t addr, void *buf, size_t len)
         uint64_t start = at / PY_BLOCK_BYTES * PY_BLOCK_BYTES;
         size_t n = (size_t)(start + PY_BLOCK_BYTES - at);
         n = n < len - done ? n : len - done;
-        const struct py_block *block = block_at(b, start);
+        const struct py_kept_block *block = block_at(b, start);
         if (!block)
             return mem_read(b->under, addr, buf, len);
         memcpy(to + done, block->bytes + (at - start), n);

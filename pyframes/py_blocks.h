@@ -6,14 +6,14 @@
 
 enum { PY_BLOCK_BYTES = 256, PY_BLOCKS = 64 };
 
-struct py_block {
+struct py_kept_block {
     uint64_t addr; /* 0: free */
     uint8_t bytes[PY_BLOCK_BYTES];
 };
 struct py_blocks {
     struct mem mem; /* to be read from */
     struct mem *under;
-    struct py_block blocks[PY_BLOCKS];
+    struct py_kept_block blocks[PY_BLOCKS];
 };
 void py_blocks_init(struct py_blocks *b, struct mem *under); /* borrows UNDER */
 void py_blocks_clear(struct py_blocks *b);

@@ -34,7 +34,7 @@ struct thread_state_entry {
 /* The first thread state of a list, where a new one is inserted: it shows that the list changed.  A
  * new thread may have the pthread_t of one that ended, and a state at the same address, but not its
  * tid. */
-struct head {
+struct list_head {
     uint64_t interp, state, thread_id;
     uint64_t native_id; /* ≤ 3.10: what the C library says */
 };
@@ -51,7 +51,7 @@ struct state_table {
 struct py_states {
     const struct py_runtime *rt;
     uint32_t ids_bytes; /* of a thread state that contain struct thread_ids */
-    struct head *heads;
+    struct list_head *heads;
     size_t heads_n, heads_capacity;
     bool too_many;            /* interpreters */
     struct state_table table; /* captures use this one */
@@ -169,11 +169,11 @@ static int read_ids(const struct py_states *s, struct mem *mem, uint64_t state,
 
 /* Reads the head of interpreter INTERP's list of thread states. */
 static bool read_head(const struct py_states *s, struct mem *live, uint64_t interp,
-                      struct head *ret)
+                      struct list_head *ret)
 {
     const struct py_layout *l = &s->rt->layout;
     struct thread_ids ids;
-    *ret = (struct head){.interp = interp};
+    *ret = (struct list_head){.interp = interp};
     if (mem_read_u64(live, interp + l->interp.threads, &ret->state) < 0)
         return false;
     if (ret->state != 0 && read_ids(s, live, ret->state, &ids) == 0) {
@@ -186,7 +186,7 @@ static bool read_head(const struct py_states *s, struct mem *live, uint64_t inte
 
 /* Returns how many interpreters there are, at most PY_MAX_INTERPRETERS: the newest.  If there are
  * more (*RET_TOO_MANY), the main one takes the place of the last. */
-static size_t read_heads(const struct py_states *s, struct mem *live, struct head *ret,
+static size_t read_heads(const struct py_states *s, struct mem *live, struct list_head *ret,
                          bool *ret_too_many)
 {
     uint64_t interps[PY_MAX_INTERPRETERS];
@@ -214,7 +214,7 @@ static size_t ask_for_head(const struct py_states *s, size_t i, struct head_now 
                            struct mem_span *spans)
 {
     const struct py_layout *l = &s->rt->layout;
-    const struct head *h = &s->heads[i];
+    const struct list_head *h = &s->heads[i];
     bool wants_tids = h->thread_id && l->thread.native_id == PY_ABSENT;
     size_t n = 0;
     spans[n++] = (struct mem_span){h->interp + l->interp.threads, &now[i].state, 8};
@@ -226,7 +226,8 @@ static size_t ask_for_head(const struct py_states *s, size_t i, struct head_now 
     return n;
 }
 
-static bool head_is(const struct py_states *s, const struct head *h, const struct head_now *now)
+static bool head_is(const struct py_states *s, const struct list_head *h,
+                    const struct head_now *now)
 {
     struct thread_ids ids = h->state ? ids_in(s, now->ids) : (struct thread_ids){0};
     if (s->rt->layout.thread.native_id == PY_ABSENT)
@@ -346,7 +347,7 @@ static bool read_some(struct py_states *s, struct mem *live)
 
 static bool heads_changed(struct py_states *s, struct mem *live)
 {
-    struct head heads[PY_MAX_INTERPRETERS];
+    struct list_head heads[PY_MAX_INTERPRETERS];
     if (heads_are_same(s, live))
         return false;
     size_t n = read_heads(s, live, heads, &s->too_many);

@@ -6,13 +6,13 @@
 
 static const double file_share = 0.15, least_ticks = 1.5;
 
-struct file_use {
+struct file_call {
     const char *part; /* of the call's name */
     const char *doing, *once;
 };
-static struct file_use use_of(const char *call)
+static struct file_call use_of(const char *call)
 {
-    static const struct file_use uses[] = {
+    static const struct file_call uses[] = {
         {"sync", "syncing", "a sync"},          {"read", "reading", "a read"},
         {"write", "writing", "a write"},        {"open", "opening", "an open"},
         {"getdents", "listing", "a call"},      {"stat", "looking up", "a look-up"},
@@ -22,7 +22,7 @@ static struct file_use use_of(const char *call)
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (strstr(call, uses[i].part))
             return uses[i];
-    return (struct file_use){.doing = "in calls on", .once = "a call"};
+    return (struct file_call){.doing = "in calls on", .once = "a call"};
 }
 
 /* How long a call of read(2) or its like was blocked on average; 0: unknown. */
@@ -80,7 +80,7 @@ static void add_files(const struct scene *s, struct thread_group *group,
                       const struct call_path *path, struct text *words, struct finding *f)
 {
     const struct shown_frame *wait = call_tree_node(s->g->tree, path->node).frame;
-    struct file_use use = use_of(wait->call);
+    struct file_call use = use_of(wait->call);
     struct text folder = {0};
     size_t n = tally_files(&group->tally, path->node, &folder);
     add_figure(f, "files", (double)n);

@@ -10,7 +10,7 @@
 static const int64_t default_longest_ns = INT64_C(2) * NS_PER_S;
 
 /* Reads the tasks of one process. */
-struct reading {
+struct task_reading {
     struct target_process *process;
     struct py_awaits *awaits;
     struct py_loop loops[PY_MAX_LOOPS];
@@ -20,7 +20,7 @@ struct reading {
     struct py_await await;
 };
 
-static stack_id stack_of(struct reading *r)
+static stack_id stack_of(struct task_reading *r)
 {
     const struct py_await *a = &r->await;
     struct py_codes *codes = r->process->python->codes;
@@ -37,7 +37,7 @@ static stack_id stack_of(struct reading *r)
     return stack;
 }
 
-static uint64_t thread_of(const struct reading *r, uint64_t loop)
+static uint64_t thread_of(const struct task_reading *r, uint64_t loop)
 {
     for (size_t i = 0; i < r->n_loops; i++)
         if (r->loops[i].addr == loop)
@@ -45,7 +45,7 @@ static uint64_t thread_of(const struct reading *r, uint64_t loop)
     return 0;
 }
 
-static string_id name_of(const struct reading *r, uint64_t task)
+static string_id name_of(const struct task_reading *r, uint64_t task)
 {
     struct text name = {0};
     string_id ret = {0};
@@ -56,14 +56,14 @@ static string_id name_of(const struct reading *r, uint64_t task)
 }
 
 /* asyncio.start_server() gives each client's task the connection's reader. */
-static bool serves_client(const struct reading *r)
+static bool serves_client(const struct task_reading *r)
 {
     char type[PY_TYPE_BYTES];
     return r->await.n && r->await.owners[0] &&
            str_eq(py_type_name(r->awaits, r->await.owners[0], type), "StreamReader");
 }
 
-static void add_task(struct task_list *list, struct reading *r, uint64_t task)
+static void add_task(struct task_list *list, struct task_reading *r, uint64_t task)
 {
     const struct py_await *a = &r->await;
     int error = py_await_read(r->awaits, task, &r->await);
@@ -93,7 +93,7 @@ static void add_task(struct task_list *list, struct reading *r, uint64_t task)
 
 void task_list_add_process(struct task_list *list, struct target_process *s)
 {
-    struct reading r = {.process = s};
+    struct task_reading r = {.process = s};
     bool more = false;
     if (!s->python)
         return;
