@@ -46,8 +46,8 @@ struct record {
     struct recording *recording;
     struct throttled throttled; /* before the start */
     bool suspend_wanted;        /* by Ctrl-Z, and not done yet */
-    bool rate_told;             /* the user has read of a lower rate */
-    bool step_told;             /* the user has read of coarse time lines */
+    bool rate_printed;          /* the user has read of a lower rate */
+    bool step_printed;          /* the user has read of coarse time lines */
     bool one_missing;           /* a process that was asked for */
     bool started;               /* the sampling */
     struct unsampled unsampled; /* children */
@@ -169,13 +169,13 @@ static void rest(const struct record *r, int64_t most_ns)
 
 /* Once, when the rate has fallen below half of the rate asked for.  It moves up and down, so the
  * quality line alone says the mean. */
-static void tell_rate(struct record *r)
+static void print_rate(struct record *r)
 {
     struct sampler *sampler = recording_sampler(r->recording);
     double rate_hz = sampler_rate_hz(sampler);
-    if (r->rate_told || 2 * rate_hz >= r->options->rate_hz)
+    if (r->rate_printed || 2 * rate_hz >= r->options->rate_hz)
         return;
-    r->rate_told = true;
+    r->rate_printed = true;
     if (counters_get(sampler_counters(sampler), COUNT_RATE_LOWERED_FOR_QUOTA))
         terminal_info(
             "wallspy takes more than half of its cgroup's CPU quota: rate lowered to %.0f Hz",
@@ -187,12 +187,12 @@ static void tell_rate(struct record *r)
 }
 
 /* Once, as well. */
-static void tell_step(struct record *r)
+static void print_step(struct record *r)
 {
     int64_t step_ns = profile_time_step_ns(recording_profile(r->recording));
-    if (r->step_told || !step_ns)
+    if (r->step_printed || !step_ns)
         return;
-    r->step_told = true;
+    r->step_printed = true;
     terminal_info(
         "the recording has reached --max-size: older samples keep their order in steps of %g s "
         "only, in longer steps later; no total is lost",
@@ -250,7 +250,7 @@ static bool headline_is_due(const struct record *r, int64_t running_ns)
     return !r->command || running_ns >= PYTHON_STARTS_NS || !python_is_starting(r);
 }
 
-static void tell_headline(const struct record *r)
+static void print_headline(const struct record *r)
 {
     if (is_launcher(r))
         followed_tell_launcher(r->recording, r->pids[0]);
@@ -262,12 +262,12 @@ static void sample(struct record *r)
 {
     int64_t begun_ns = clock_now_ns();
     int64_t end_ns = r->options->duration_ns ? begun_ns + r->options->duration_ns : INT64_MAX;
-    bool told = false;
+    bool printed = false;
     for (int64_t now_ns = begun_ns; !is_over(r) && now_ns < end_ns; now_ns = clock_now_ns()) {
         bool due = now_ns >= begun_ns + HEADLINE_AFTER_NS;
-        if (!told && headline_is_due(r, now_ns - begun_ns)) {
-            tell_headline(r);
-            told = true;
+        if (!printed && headline_is_due(r, now_ns - begun_ns)) {
+            print_headline(r);
+            printed = true;
         }
         int64_t next_ns = due ? end_ns : begun_ns + HEADLINE_AFTER_NS;
         int64_t most_ns = (next_ns < end_ns ? next_ns : end_ns) - now_ns;
@@ -277,15 +277,15 @@ static void sample(struct record *r)
         else
             wait_for_work(r, most_ns);
         obey_signals(r);
-        if (told && !r->options->no_progress)
+        if (printed && !r->options->no_progress)
             report_progress(r->recording);
-        tell_rate(r);
-        tell_step(r);
+        print_rate(r);
+        print_step(r);
         if (!r->options->subprocesses)
             unsampled_look(&r->unsampled);
     }
-    if (!told)
-        tell_headline(r);
+    if (!printed)
+        print_headline(r);
 }
 
 /* ---- the end ---- */
@@ -350,7 +350,7 @@ static const char *why_no_sample(const struct record *r)
 }
 
 /* Names the children that are not sampled, or those that go on when the command has ended. */
-static void tell_of_others(struct record *r)
+static void print_others(struct record *r)
 {
     if (!r->options->subprocesses)
         unsampled_report(&r->unsampled, recording_profile(r->recording));
@@ -359,7 +359,7 @@ static void tell_of_others(struct record *r)
 }
 
 /* Writes the files and says what is in them.  Returns the exit status. */
-static int write_and_tell(struct record *r, struct profile *p)
+static int write_and_print(struct record *r, struct profile *p)
 {
     if (profile_number(p, METRIC_STACKS_MADE) == 0) {
         terminal_error("no sample was taken: %s.", why_no_sample(r));
@@ -372,7 +372,7 @@ static int write_and_tell(struct record *r, struct profile *p)
         if (r->options->verbose || r->options->stats)
             report_processes(p, &r->options->view);
         whole = quality_report(p) && !r->one_missing;
-        tell_of_others(r);
+        print_others(r);
     }
     if (error < 0)
         return EXIT_FAILED;
@@ -387,9 +387,9 @@ static int finish(struct record *r)
         terminal_info("stopping, writing… (again: discard)");
     if (r->command && sampler_child_status(recording_sampler(r->recording), r->command, &status))
         signals_set_command(0);
-    int percent_told = -1;
+    int percent_shown = -1;
     watchdog_expect_end();
-    recording_finish(r->recording, report_naming, &percent_told);
+    recording_finish(r->recording, report_naming, &percent_shown);
     signals_let_terminal_stop();
     report_throttling(r);
     struct profile *p = recording_profile(r->recording);
@@ -398,7 +398,7 @@ static int finish(struct record *r)
     if (sampled && r->options->view.no_native && !runs_python(p))
         terminal_warn("no CPython was found: there is nothing to show without native frames; leave "
                       "out --native=off");
-    int code = write_and_tell(r, p);
+    int code = write_and_print(r, p);
     if (r->options->stats || r->options->verbose)
         report_stats(p);
     return code;

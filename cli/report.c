@@ -74,13 +74,13 @@ void report_progress(struct recording *r)
     text_release(&line);
 }
 
-bool report_naming(void *percent_told, double share)
+bool report_naming(void *percent_shown, double share)
 {
-    int *told = percent_told;
+    int *shown = percent_shown;
     int percent = (int)(100 * share);
     struct text line = {0};
-    if (terminal_is_live() && percent != *told) {
-        *told = percent;
+    if (terminal_is_live() && percent != *shown) {
+        *shown = percent;
         text_addf(&line, "naming frames… %d%%", percent);
         terminal_progress(line.s);
         text_release(&line);

@@ -10,8 +10,8 @@ uint32_t report_python_threads(const struct profile *p);
 void report_headline(struct recording *r);
 /* The line of progress; does nothing where stderr is no terminal. */
 void report_progress(struct recording *r);
-/* While frames are named.  PERCENT_TOLD: an int, −1 at first.  False: throw the recording away. */
-bool report_naming(void *percent_told, double share);
+/* While frames are named.  PERCENT_SHOWN: an int, −1 at first.  False: throw the recording away. */
+bool report_naming(void *percent_shown, double share);
 /* The closing table. */
 /* RULES: also the figures of each rule, whether it applies or not. */
 void report_answer(struct recording *r, const struct view_options *view, bool verbose);

@@ -115,7 +115,7 @@ static void add_children(struct text *out, const struct unsampled *u, const char
     add_command(out, u, children, n);
 }
 
-static void tell_of_children(struct unsampled *u, pid_t pid)
+static void print_children(struct unsampled *u, pid_t pid)
 {
     char comm[TASK_COMM_BYTES] = "";
     size_t n;
@@ -127,7 +127,7 @@ static void tell_of_children(struct unsampled *u, pid_t pid)
     add_children(&line, u, ") only waits; its ", children, n);
     if (n)
         terminal_info("%s", line.s);
-    u->told = n;
+    u->printed = n;
     text_release(&line);
     free(children);
 }
@@ -143,12 +143,12 @@ static bool only_waits(struct unsampled *u, size_t ix, int64_t now_ns)
 
 void unsampled_look(struct unsampled *u)
 {
-    if (u->told || !duty_cycle_begin(&u->looking))
+    if (u->printed || !duty_cycle_begin(&u->looking))
         return;
     int64_t now_ns = clock_now_ns();
-    for (size_t i = 0; i < u->n && !u->told; i++)
+    for (size_t i = 0; i < u->n && !u->printed; i++)
         if (only_waits(u, i, now_ns))
-            tell_of_children(u, u->pids[i]);
+            print_children(u, u->pids[i]);
     u->looked_ns = now_ns;
     duty_cycle_end(&u->looking, LOOK_SHARE, LOOK_EVERY_NS);
 }
@@ -190,7 +190,7 @@ void unsampled_report(struct unsampled *u, const struct profile *p)
     pid_t *running = xcalloc(count_children(p) + 1, sizeof *running);
     size_t n = running_children(p, running);
     struct text line = {0};
-    if (n > u->told) {
+    if (n > u->printed) {
         add_children(&line, u, "", running, n);
         terminal_info("%s", line.s);
     }

@@ -16,7 +16,7 @@ struct unsampled {
     struct duty_cycle looking; /* private, as the rest */
     int64_t looked_ns;         /* 0: not yet */
     int64_t *cpu_ns;           /* of each process, at the last look; owned */
-    size_t told;               /* how many children the user has read of */
+    size_t printed;            /* how many children the user has read of */
 };
 
 /* PIDS is borrowed. */

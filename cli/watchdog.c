@@ -123,7 +123,7 @@ static void look_at_end(void)
         be_overdue(s, "memory of a process did not arrive");
 }
 
-static void tell_of_server(const char *path)
+static void print_server(const char *path)
 {
     struct text where = {0};
     struct text tame = {0};
@@ -155,7 +155,7 @@ static bool look_at_files(void)
         seen[i].looks = waits ? seen[i].looks + 1 : 0;
         seen[i].count = use.count;
         if (seen[i].looks == FILE_LOOKS)
-            tell_of_server(use.path);
+            print_server(use.path);
         main_waits |= waits && use.tid == getpid();
     }
     return main_waits;

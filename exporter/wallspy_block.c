@@ -271,8 +271,8 @@ static void write_findings(struct json *j, const struct groups *groups)
     json_newline(j);
     json_key(j, "findings");
     json_array(j);
-    for (size_t i = 0; i < findings.n_told; i++)
-        write_finding(j, findings.told[i]);
+    for (size_t i = 0; i < findings.n_printed; i++)
+        write_finding(j, findings.printed[i]);
     json_end_array(j);
     findings_release(&findings);
 }

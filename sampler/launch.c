@@ -45,10 +45,10 @@ int launch_start(pid_t *ret, char *const argv[], const sigset_t *mask, struct er
     if (pipe2(report, O_CLOEXEC) != 0)
         return err_set(err, -errno, "cannot start %s: %s", argv[0], strerror(errno));
     /* wallspy's parent (cron, some supervisors) may ignore it, and then children have no status. */
-    struct sigaction tell = {.sa_handler = SIG_DFL};
+    struct sigaction by_default = {.sa_handler = SIG_DFL};
     struct sigaction before;
-    sigemptyset(&tell.sa_mask);
-    (void)sigaction(SIGCHLD, &tell, &before);
+    sigemptyset(&by_default.sa_mask);
+    (void)sigaction(SIGCHLD, &by_default, &before);
     pid_t pid = fork();
     if (pid == 0) {
         (void)sigaction(SIGCHLD, &before, NULL);

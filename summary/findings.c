@@ -101,23 +101,23 @@ static bool names(const char *noun, const char *about)
 }
 
 /* Does TOLD say of F's group what half of F is about, at least? */
-static bool covers(const struct finding *told, const struct finding *f)
+static bool covers(const struct finding *printed, const struct finding *f)
 {
-    bool same = !f->about || !told->about || str_eq(f->about, told->about);
-    if (names(told->blames, f->about) || names(told->also, f->about))
+    bool same = !f->about || !printed->about || str_eq(f->about, printed->about);
+    if (names(printed->blames, f->about) || names(printed->also, f->about))
         return true;
-    return same && !is_minor(told, f);
+    return same && !is_minor(printed, f);
 }
 
 /* Is rule I's finding printed already, or not worth its line beside the printed ones? */
 static bool is_said(const struct findings *f, size_t i)
 {
-    for (size_t k = 0; k < f->n_told; k++) {
-        const struct finding *told = f->told[k];
-        if (told == &f->items[i])
+    for (size_t k = 0; k < f->n_printed; k++) {
+        const struct finding *printed = f->printed[k];
+        if (printed == &f->items[i])
             return true;
         if (rules[i].describes > 0 &&
-            (rules[told - f->items].describes > 0 || covers(told, &f->items[i])))
+            (rules[printed - f->items].describes > 0 || covers(printed, &f->items[i])))
             return true;
     }
     return false;
@@ -127,7 +127,7 @@ static bool is_said(const struct findings *f, size_t i)
  * same. */
 static void choose(struct findings *f)
 {
-    while (f->n_told < MAX_FINDINGS) {
+    while (f->n_printed < MAX_FINDINGS) {
         size_t best = N_RULES;
         for (size_t i = 0; i < N_RULES; i++)
             if (f->items[i].words && !is_said(f, i) &&
@@ -135,7 +135,7 @@ static void choose(struct findings *f)
                 best = i;
         if (best == N_RULES)
             return;
-        f->told[f->n_told++] = &f->items[best];
+        f->printed[f->n_printed++] = &f->items[best];
     }
 }
 
@@ -223,10 +223,10 @@ void findings_init(struct findings *f, const struct groups *g)
     holders_release(&holders);
     put_culprits_first(f);
     choose(f);
-    if (f->n_told)
+    if (f->n_printed)
         return;
     f->items[f->n] = any_judged(&s) ? nothing(&s) : too_short(&s);
-    f->told[f->n_told++] = &f->items[f->n++];
+    f->printed[f->n_printed++] = &f->items[f->n++];
 }
 
 void findings_release(struct findings *f)
@@ -240,11 +240,11 @@ void findings_release(struct findings *f)
 void findings_write(const struct findings *f, int width, struct text *out)
 {
     enum { INDENT = 2 };
-    for (size_t i = 0; i < f->n_told; i++) {
+    for (size_t i = 0; i < f->n_printed; i++) {
         text_add(out, "  ");
-        (void)text_add_wrapped(out, f->told[i]->words, INDENT, INDENT, (size_t)width);
+        (void)text_add_wrapped(out, f->printed[i]->words, INDENT, INDENT, (size_t)width);
         text_add(out, "\n");
     }
-    if (f->n_told)
+    if (f->n_printed)
         text_add(out, "\n");
 }

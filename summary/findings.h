@@ -25,8 +25,9 @@ struct finding {
 struct findings {
     struct finding *items; /* one a rule, also of those that do not apply: for -v */
     size_t n;
-    const struct finding *told[MAX_FINDINGS]; /* of ITEMS: the findings to print, in this order */
-    size_t n_told;
+    const struct finding
+        *printed[MAX_FINDINGS]; /* of ITEMS: the findings to print, in this order */
+    size_t n_printed;
 };
 /* Judges G, which is borrowed during the call and as long as `about` is read. */
 void findings_init(struct findings *f, const struct groups *g);

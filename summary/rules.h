@@ -53,14 +53,14 @@ enum held_by { HELD_UNKNOWN, HELD_BY_ONE, HELD_BY_SEVERAL };
 enum held_by holder_of_locks(const struct scene *s, const struct thread_group *group);
 /* Does a thread of GROUP wait in a circle, or behind one, that rule_deadlock() or
  * rule_circular_wait() finds? */
-bool rule_tells_circle_of(const struct scene *s, const struct thread_group *group);
+bool rule_finds_circle_of(const struct scene *s, const struct thread_group *group);
 
 /* Are GROUP's minor faults those of the kernel's NUMA balancing? */
 bool rule_numa_explains(const struct scene *s, const struct thread_group *group);
-/* Does GROUP run the event loop of tasks of which rule_tasks() tells? */
-bool rule_tells_tasks_of(const struct scene *s, const struct thread_group *group);
-/* Is GROUP of the process of which rule_stuck() tells? */
-bool rule_tells_stuck_of(const struct scene *s, const struct thread_group *group);
+/* Does GROUP run the event loop of tasks of which rule_tasks() finds? */
+bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group);
+/* Is GROUP of the process of which rule_stuck() finds? */
+bool rule_finds_stuck_of(const struct scene *s, const struct thread_group *group);
 
 /* " It waits for its child 4711 (sleep).": whom or what GROUP's waits at NODE are for, where the
  * kernel showed most of their time.  NAMED: the words have the wait's name, with an address in it.

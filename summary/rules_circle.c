@@ -148,8 +148,8 @@ static void add_behind(const struct scene *s, const struct wait_graph *graph, in
     add_figure(f, "behind", (double)n);
 }
 
-static void tell_circle(const struct scene *s, const struct wait_graph *graph, int cycle,
-                        const char *title, struct finding *f)
+static void write_circle(const struct scene *s, const struct wait_graph *graph, int cycle,
+                         const char *title, struct finding *f)
 {
     struct text words = {0};
     const struct waiter *first = wait_graph_first(graph, cycle);
@@ -179,7 +179,7 @@ static void judge_circles(const struct scene *s, bool timed, const char *title, 
     for (int cycle = 1; cycle <= graph.n_cycles && !f->words; cycle++)
         if (wait_graph_is_timed(&graph, cycle) == timed &&
             circle_ns(s, &graph, cycle) >= LEAST_CIRCLE_NS)
-            tell_circle(s, &graph, cycle, title, f);
+            write_circle(s, &graph, cycle, title, f);
     wait_graph_release(&graph);
 }
 
@@ -197,17 +197,17 @@ void rule_circular_wait(const struct scene *s, struct thread_group *group, struc
     judge_circles(s, true, "Circular wait, with a time-out,", f);
 }
 
-bool rule_tells_circle_of(const struct scene *s, const struct thread_group *group)
+bool rule_finds_circle_of(const struct scene *s, const struct thread_group *group)
 {
     struct wait_graph graph = {0};
-    bool told = false;
+    bool found = false;
     graph_at_end(s, &graph);
-    for (size_t i = 0; i < graph.n && !told; i++) {
+    for (size_t i = 0; i < graph.n && !found; i++) {
         const struct waiter *w = &graph.items[i];
         int cycle = w->cycle ? w->cycle : w->behind;
-        told = cycle && groups_of(s->g, thread_at(s, w)) == group &&
-               circle_ns(s, &graph, cycle) >= LEAST_CIRCLE_NS;
+        found = cycle && groups_of(s->g, thread_at(s, w)) == group &&
+                circle_ns(s, &graph, cycle) >= LEAST_CIRCLE_NS;
     }
     wait_graph_release(&graph);
-    return told;
+    return found;
 }

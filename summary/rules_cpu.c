@@ -165,7 +165,7 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
     if (share < compute_share || !group->n_paths)
         return;
     struct text words = {0};
-    size_t told = 0;
+    size_t n = 0;
     text_addf(&words, "%s compute%s: %s ran ", group->noun, verb_s(group),
               group->plural ? "they" : "it");
     add_percent(&words, share);
@@ -176,7 +176,7 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
         bool spins = class_of_node(s->g->tree, group->paths[i].node) == CLASS_SPIN;
         if ((i && here < 0.1) || spins)
             continue;
-        text_add(&words, told++ ? " and " : ", ");
+        text_add(&words, n++ ? " and " : ", ");
         add_percent(&words, here);
         text_add(&words, " in ");
         add_way(&words, &group->paths[i]);

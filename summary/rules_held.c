@@ -84,7 +84,7 @@ static struct held_wait judge_wait(const struct scene *s, const struct thread_gr
     return w;
 }
 
-static bool is_told(const struct thread_group *group, const struct held_wait *w)
+static bool is_explained(const struct thread_group *group, const struct held_wait *w)
 {
     if ((double)w->gone_ns >= held_part * (double)w->ns && w->gone_ns > 0)
         return true;
@@ -96,7 +96,7 @@ enum held_by holder_of_locks(const struct scene *s, const struct thread_group *g
     struct held_wait w = judge_wait(s, group, LOCKS);
     if (w.ns < class_ns(s, group, CLASS_ORDINARY) / 2)
         return HELD_UNKNOWN;
-    if (is_told(group, &w))
+    if (is_explained(group, &w))
         return HELD_BY_ONE;
     return (double)w.held_ns >= held_part * (double)w.ns ? HELD_BY_SEVERAL : HELD_UNKNOWN;
 }
@@ -181,12 +181,12 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
         for (size_t i = 0; i < w.holder->n; i++)
             tally_add(&t, w.holder->threads[i]->thread, waits, n);
         struct held_wait next = judge_wait(s, w.holder, LOCKS | JOINS);
-        bool told = is_told(w.holder, &next) && next.ns > t.all_ns / 2;
-        waits_on = told && next.holder && !is_gone(&next);
+        bool explained = is_explained(w.holder, &next) && next.ns > t.all_ns / 2;
+        waits_on = explained && next.holder && !is_gone(&next);
         for (size_t i = 0; i < depth && waits_on; i++)
             waits_on = seen[i] != next.holder;
         text_add(words, ", ");
-        if (told && is_gone(&next)) {
+        if (explained && is_gone(&next)) {
             text_addf(words, "which wait%s", verb_s(w.holder));
             add_gone(&next, words);
         } else if (!waits_on || depth == MAX_CHAIN) {
@@ -242,8 +242,8 @@ static bool is_news(const struct thread_group *group, const struct held_wait *w)
     return (double)longest_ns >= still_part * (double)w->ns / (double)group->n;
 }
 
-static void tell(const struct scene *s, struct thread_group *group, const struct held_wait *w,
-                 struct finding *f)
+static void write_words(const struct scene *s, struct thread_group *group,
+                        const struct held_wait *w, struct finding *f)
 {
     struct text words = {0};
     struct call_path path;
@@ -277,7 +277,7 @@ void rule_held(const struct scene *s, struct thread_group *group, struct finding
     double share = share_of(w->ns, group->wall_ns);
     add_figure(f, "share", share);
     f->weight = share;
-    if (share >= long_wait && is_told(group, w) && is_news(group, w) &&
-        !rule_tells_circle_of(s, group) && !rule_tells_stuck_of(s, group))
-        tell(s, group, w, f);
+    if (share >= long_wait && is_explained(group, w) && is_news(group, w) &&
+        !rule_finds_circle_of(s, group) && !rule_finds_stuck_of(s, group))
+        write_words(s, group, w, f);
 }

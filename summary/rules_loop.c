@@ -106,7 +106,7 @@ void rule_event_loop(const struct scene *s, struct thread_group *group, struct f
     add_figure(f, "longest_stall_s", (double)stall_ns / NS_PER_S);
     f->weight = (stalls ? 0.7 : 0.3 * idle) * (group->leads ? 1 : 0.5);
     if (!loop.kind || idle < loop_share || loop.polls < (stalls ? LEAST_POLLS : 1) ||
-        (!stalls && rule_tells_tasks_of(s, group)))
+        (!stalls && rule_finds_tasks_of(s, group)))
         return;
     struct text words = {0};
     text_addf(&words, "%s runs an event loop (%s) and is idle ", group->noun, loop.kind);

@@ -28,8 +28,8 @@ static void add_pool(const struct openmp_pool *pool, bool first, struct text *wo
     text_add_tame(words, pool->library, strlen(pool->library));
 }
 
-static void tell(const struct scene *s, const struct openmp_pool *a, const struct openmp_pool *b,
-                 struct finding *f)
+static void write_words(const struct scene *s, const struct openmp_pool *a,
+                        const struct openmp_pool *b, struct finding *f)
 {
     struct text words = {0};
     int64_t cpu_ns = a->cpu_ns + b->cpu_ns;
@@ -64,6 +64,6 @@ void rule_openmp_runtimes(const struct scene *s, struct thread_group *group, str
         for (size_t k = i + 1; k < pools.n && !f->words; k++)
             if (pools.items[i].process.ix == pools.items[k].process.ix &&
                 is_used(s, &pools.items[i]) && is_used(s, &pools.items[k]))
-                tell(s, &pools.items[i], &pools.items[k], f);
+                write_words(s, &pools.items[i], &pools.items[k], f);
     openmp_pools_release(&pools);
 }

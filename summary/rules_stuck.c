@@ -4,7 +4,7 @@
 #include "base/minmax.h"
 #include "summary/rules.h"
 
-enum { LEAST_STUCK_NS = NS_PER_S / 2, MOST_TOLD = 3 };
+enum { LEAST_STUCK_NS = NS_PER_S / 2, MOST_NAMED = 3 };
 
 struct stuck {
     process_id process;
@@ -69,7 +69,7 @@ static bool is_worth_telling(const struct scene *s, const struct stuck *stuck)
         const struct thread_group *group = &s->g->items[i];
         if (!is_of(group, stuck->process))
             continue;
-        if (rule_tells_circle_of(s, group))
+        if (rule_finds_circle_of(s, group))
             return false;
         any |= !group->idle && is_judged(group) && wait_of(s, group, stuck->process);
     }
@@ -87,7 +87,7 @@ static bool find_stuck(const struct scene *s, struct stuck *ret)
     return false;
 }
 
-bool rule_tells_stuck_of(const struct scene *s, const struct thread_group *group)
+bool rule_finds_stuck_of(const struct scene *s, const struct thread_group *group)
 {
     struct stuck stuck;
     return find_stuck(s, &stuck) && is_of(group, stuck.process);
@@ -140,7 +140,7 @@ static void add_groups(const struct scene *s, const struct stuck *stuck, struct 
 {
     size_t n = 0;
     for (int named = 0; named <= 1; named++) {
-        for (size_t i = 0; i < s->g->n && n < MOST_TOLD; i++) {
+        for (size_t i = 0; i < s->g->n && n < MOST_NAMED; i++) {
             struct thread_group *group = &s->g->items[i];
             const struct run *last = wait_of(s, group, stuck->process);
             if (!last || group->idle || (holders_thread(s->holders, last) != NULL) != named)

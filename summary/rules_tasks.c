@@ -99,7 +99,7 @@ static double idle_share_of(const struct scene *s, const struct thread_group *gr
     return share_of(loop_idle_ns(s, group->threads[0]->thread), group->wall_ns);
 }
 
-bool rule_tells_tasks_of(const struct scene *s, const struct thread_group *group)
+bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group)
 {
     return group->n == 1 && most_tasks(s, group) && idle_share_of(s, group) >= idle_share;
 }

@@ -347,22 +347,22 @@ static void add_holders(const struct scene *s, const struct gil_share *holders, 
                         int64_t all, struct text *words, struct finding *f)
 {
     enum { MOST_NAMED = 3 };
-    int64_t told = 0;
+    int64_t named = 0;
     struct tally t;
     struct call_path path;
     tally_init(&t, s->g->tree, TALLY_ALL);
     t.skipped_waits = 1 << WAIT_GIL;
     for (size_t i = 0; i < n && i < MOST_NAMED; i++) {
         double share = share_of(holders[i].ns, all);
-        if (i && ((double)told >= explained_share * (double)all || share < named_share))
+        if (i && ((double)named >= explained_share * (double)all || share < named_share))
             break;
         for (size_t k = 0; k < holders[i].group->n; k++)
             tally_add_thread(&t, holders[i].group->threads[k]->thread);
         text_addf(words, i ? ", %s " : " In those samples %s held it ", holders[i].group->noun);
         add_percent(words, share);
-        told += holders[i].ns;
+        named += holders[i].ns;
     }
-    add_figure(f, "holder_share", share_of(told, all));
+    add_figure(f, "holder_share", share_of(named, all));
     if (call_paths_heaviest(&t, &path, 1)) {
         text_add(words, ", ");
         add_place(words, &path);

@@ -97,7 +97,7 @@ struct children_look {
     size_t listed; /* before, by pid */
     pid_t pid;
     size_t threads;
-    bool told;
+    bool readable;
 };
 
 static void add_children_of_thread(void *ctx, pid_t tid)
@@ -110,7 +110,7 @@ static void add_children_of_thread(void *ctx, pid_t tid)
     ssize_t len = look->threads++ < MAX_THREADS
                       ? proc_read_text(look->pid, tid, "children", text, sizeof text)
                       : -1;
-    look->told |= len >= 0;
+    look->readable |= len >= 0;
     size_t n = process_list_parse_children(text, len > 0 ? (size_t)len : 0, pids, MAX_CHILDREN);
     for (size_t i = 0; i < n && l->n < look->listed + MAX_CHILDREN; i++) {
         l->items = array_reserve(l->items, &l->capacity, l->n + 1, sizeof *l->items);
@@ -126,7 +126,7 @@ bool process_list_add_children(struct process_list *l, pid_t pid)
     (void)proc_each_task(pid, add_children_of_thread, &look);
     if (l->n > look.listed)
         qsort(l->items, l->n, sizeof *l->items, by_pid);
-    return look.told;
+    return look.readable;
 }
 
 const struct listed_process *process_list_find(const struct process_list *l, pid_t pid)

@@ -26,14 +26,14 @@ void teardown(void)
 
 void assert_told(size_t place, const char *rule, const char *words)
 {
-    ck_assert_uint_lt(place, found.n_told);
-    ck_assert_str_eq(found.told[place]->rule, rule);
-    if (!strstr(found.told[place]->words, words))
-        ck_abort_msg("\"%s\" is not in \"%s\"", words, found.told[place]->words);
+    ck_assert_uint_lt(place, found.n_printed);
+    ck_assert_str_eq(found.printed[place]->rule, rule);
+    if (!strstr(found.printed[place]->words, words))
+        ck_abort_msg("\"%s\" is not in \"%s\"", words, found.printed[place]->words);
 }
 
 void assert_not_told(const char *rule)
 {
-    for (size_t i = 0; i < found.n_told; i++)
-        ck_assert_str_ne(found.told[i]->rule, rule);
+    for (size_t i = 0; i < found.n_printed; i++)
+        ck_assert_str_ne(found.printed[i]->rule, rule);
 }

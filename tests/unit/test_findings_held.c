@@ -20,10 +20,10 @@ static void setup(void)
 
 static void assert_said(const char *words)
 {
-    for (size_t i = 0; i < found.n_told; i++)
-        if (strstr(found.told[i]->words, words))
+    for (size_t i = 0; i < found.n_printed; i++)
+        if (strstr(found.printed[i]->words, words))
             return;
-    ck_abort_msg("\"%s\" is not said, but \"%s\"", words, found.told[0]->words);
+    ck_abort_msg("\"%s\" is not said, but \"%s\"", words, found.printed[0]->words);
 }
 
 static const char query[] = "store!server > query!server > clock_nanosleep [blocked]";
@@ -127,7 +127,7 @@ START_TEST(who_is_joined_is_said_with_what_it_does)
     builder_run(&b, loader, computes, 100, 100);
     judge(4000);
     assert_not_told("waits_meanwhile");
-    ck_assert_ptr_null(strstr(found.told[0]->words, "query"));
+    ck_assert_ptr_null(strstr(found.printed[0]->words, "query"));
     teardown();
     setup(); /* the other two are alike */
     profile_get_thread(b.p, refresh)->name = profile_string(b.p, "till-1");

@@ -99,7 +99,7 @@ START_TEST(pages_from_swap_and_from_files_are_told_apart)
     teardown();
     pages(2400, 3600, 4, 0); /* another program's page: nothing is said of where from */
     assert_told(0, "major_faults", "900 major page faults a second.");
-    ck_assert(!strstr(found.told[0]->words, "swapped"));
+    ck_assert(!strstr(found.printed[0]->words, "swapped"));
     teardown();
 }
 END_TEST
@@ -162,9 +162,9 @@ START_TEST(two_openmp_runtimes_are_told_where_both_run)
         "CPUs, 75% of that spinning. Load one of them only; OMP_WAIT_POLICY=passive lets idle "
         "threads sleep.";
     bool told = false;
-    for (size_t i = 0; i < found.n_told; i++)
-        told |= strcmp(found.told[i]->words, words) == 0;
-    ck_assert_msg(told, "%s", found.told[0]->words);
+    for (size_t i = 0; i < found.n_printed; i++)
+        told |= strcmp(found.printed[i]->words, words) == 0;
+    ck_assert_msg(told, "%s", found.printed[0]->words);
     teardown();
 }
 END_TEST

@@ -29,7 +29,7 @@ static void stack_of(size_t n, const uint64_t *sizes, enum unwind_end end)
 
 static void tell(void)
 {
-    stack_wanted_tell(&feedback, TASK, &native, &snapshot);
+    stack_wanted_send(&feedback, TASK, &native, &snapshot);
 }
 
 static bool covers(const struct stack_range *parts, size_t n, uint64_t from, uint64_t end)
