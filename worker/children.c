@@ -84,16 +84,16 @@ void children_look(struct children *c, size_t n, const struct process_list *befo
 void children_report(const struct children *c, struct profile *p, process_id id,
                      const struct map *pids)
 {
-    struct profile_child told[MAX_CHILDREN_KEPT];
+    struct profile_child kept[MAX_CHILDREN_KEPT];
     struct profile_process *process = profile_get_process(p, id);
     for (size_t i = 0; i < c->n; i++) {
         uint64_t unused;
-        told[i] = (struct profile_child){.pid = (pid_t)c->items[i].pid,
+        kept[i] = (struct profile_child){.pid = (pid_t)c->items[i].pid,
                                          .comm = profile_string(p, c->items[i].comm),
                                          .cpu_ns = c->items[i].cpu_ns,
                                          .recorded = map_get(pids, c->items[i].pid, &unused)};
     }
-    profile_set_children(p, id, told, c->n);
+    profile_set_children(p, id, kept, c->n);
     process->children_known = c->known;
     process->children_seen = c->seen.n;
 }

@@ -63,9 +63,9 @@ static bool is_pi(const struct futex_call *c)
 static struct futex_lock found(const struct futex_call *c, enum wait_thing thing, uint64_t addr,
                                uint32_t owner)
 {
-    bool told = owner && owner <= FUTEX_TID_MASK;
+    bool known = owner && owner <= FUTEX_TID_MASK;
     return (struct futex_lock){.thing = thing,
-                               .owner = told ? (pid_t)owner : 0,
+                               .owner = known ? (pid_t)owner : 0,
                                .addr = addr,
                                .shared = c->shared,
                                .timed = c->timed};

@@ -47,7 +47,7 @@ static bool read_child(pid_t pid, pid_t parent, struct task_stat *ret)
     return len > 0 && task_stat_parse(text, (size_t)len, ret) == 0 && ret->ppid == parent;
 }
 
-static void tell_child(pid_t pid, const struct task_stat *child, struct peer_answer *ret)
+static void set_child(pid_t pid, const struct task_stat *child, struct peer_answer *ret)
 {
     bool stopped = child->state == 'T' || child->state == 't';
     bool others = child->threads > 1; /* the process goes on without its main thread */
@@ -87,7 +87,7 @@ static bool find_among_all(struct peer_looks *l, const struct peer_wait *w,
         found = (pid_t)p->pid;
     }
     if (n == 1 && read_child(found, w->pid, &stat))
-        tell_child(found, &stat, ret);
+        set_child(found, &stat, ret);
     else if (n > 1)
         text_addf(&ret->what, "%zu children", n);
     return true;
@@ -113,7 +113,7 @@ void peer_find_child(struct peer_looks *l, const struct peer_wait *w, struct pee
     if (child.any || !child.seen_here)
         ret->later = !find_among_all(l, w, &child, ret);
     else if (read_child(child.pid, w->pid, &stat))
-        tell_child(child.pid, &stat, ret);
+        set_child(child.pid, &stat, ret);
     if (!l->exact && may_exec_yet(w, ret))
         ret->later = true;
     else if (!ret->later)

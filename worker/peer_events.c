@@ -17,7 +17,7 @@ enum {
     MOST_WATCHED = 512,
     MOST_PEERS = 16, /* pipes and unix sockets whose other end is looked for */
     MOST_GROUPS = 32,
-    MOST_TOLD = 3,
+    MOST_NAMED = 3,
     SET_BYTES = 1024 / 8, /* glibc's FD_SETSIZE */
 };
 
@@ -347,20 +347,20 @@ static int by_kind(const void *a, const void *b)
     return strcmp(x->text.s, y->text.s);
 }
 
-static void tell(struct event_groups *all, const struct watch_list *list, struct peer_answer *ret)
+static void answer(struct event_groups *all, const struct watch_list *list, struct peer_answer *ret)
 {
-    size_t told = 0;
+    size_t named = 0;
     size_t left = list->all - list->n;
     qsort(all->items, all->n, sizeof *all->items, by_kind);
     for (size_t i = 0; i < all->n; i++) {
         const struct event_group *g = &all->items[i];
         if (g->kind == EVENT_INNER && i)
             continue;
-        if (told == MOST_TOLD) {
+        if (named == MOST_NAMED) {
             left += g->n;
             continue;
         }
-        text_add(&ret->what, told++ ? "; " : "");
+        text_add(&ret->what, named++ ? "; " : "");
         add_group(g, &ret->what);
     }
     if (left)
@@ -402,7 +402,7 @@ void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct pe
     if (!ret->later && all->n) {
         ret->thing = THING_EVENTS;
         ret->timed = has_timeout(w);
-        tell(all, list, ret);
+        answer(all, list, ret);
         find_holder(all, list, ret);
     }
     for (size_t i = 0; i < all->n; i++)

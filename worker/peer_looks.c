@@ -76,7 +76,7 @@ bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char
     return true;
 }
 
-void peer_users_tell(const struct peer_users *users, struct peer_answer *ret)
+void peer_users_answer(const struct peer_users *users, struct peer_answer *ret)
 {
     char comm[TASK_COMM_BYTES];
     if (users->n > 1)

@@ -64,4 +64,4 @@ bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char
                      bool (*accept)(const struct fd_user *user, const void *ctx), const void *ctx,
                      struct peer_users *ret);
 /* RET gets the process of USERS, if it is one, or their number. */
-void peer_users_tell(const struct peer_users *users, struct peer_answer *ret);
+void peer_users_answer(const struct peer_users *users, struct peer_answer *ret);

@@ -13,7 +13,7 @@ enum {
 };
 /* For how long a peer counts, and when it is searched for anew: where there are many processes the
  * next search is a second or two away. */
-static const int64_t told_ns = INT64_C(4) * NS_PER_S, renew_ns = NS_PER_S;
+static const int64_t counts_ns = INT64_C(4) * NS_PER_S, renew_ns = NS_PER_S;
 
 static uint64_t key_of(const struct blocked_call *call)
 {
@@ -65,7 +65,7 @@ static bool has_it_still(struct recent_peer *peer)
 const struct recent_peer *recent_peers_get(struct recent_peers *r, const struct blocked_call *call,
                                            bool *ret_renew)
 {
-    struct recent_peer *peer = find(r, call, told_ns);
+    struct recent_peer *peer = find(r, call, counts_ns);
     if (!peer || !has_it_still(peer))
         return NULL;
     if (!peer->renewing && clock_now_ns() - peer->at_ns > renew_ns)

@@ -187,8 +187,8 @@ static void describe_thread(struct recording *r, struct target_process *s,
     struct text *python = &r->thread_names.python;
     if (seldom && !s->execed_ns)
         return;
-    string_id name = thread_names_tell(&r->thread_names, r->profile, timeline->thread, m->head.tid,
-                                       stack_builder_thread_name(s, m, python) ? python : NULL);
+    string_id name = thread_names_set(&r->thread_names, r->profile, timeline->thread, m->head.tid,
+                                      stack_builder_thread_name(s, m, python) ? python : NULL);
     if (name.ix && m->head.tid == s->pid)
         target_process_call(s, name);
 }
@@ -240,7 +240,7 @@ static void on_end(struct recording *r, struct target_process *s, const struct m
     usage_look(&timeline->usage, s->pid, m->tid);
     profile_get_thread(r->profile, timeline->thread)->usage = usage_so_far(&timeline->usage);
     if (m->flags & THREAD_STILL_ALIVE)
-        thread_names_tell(&r->thread_names, r->profile, timeline->thread, m->tid, NULL);
+        thread_names_set(&r->thread_names, r->profile, timeline->thread, m->tid, NULL);
     double share = held_share(r, timeline);
     r->held_share = share > r->held_share ? share : r->held_share;
     thread_timeline_end(timeline, r->profile, m, r->origin_ns);
@@ -389,7 +389,7 @@ static void look_last(struct recording *r)
         return;
     wait_owners_doubt_all(&r->owners);
     wait_owners_look_again(&r->owners, on_other_holder, r);
-    wait_peers_see_told(r->owners.peers, r->timelines, &r->timeline_by_number);
+    wait_peers_look_again(r->owners.peers, r->timelines, &r->timeline_by_number);
 }
 
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)

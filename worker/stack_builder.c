@@ -81,7 +81,7 @@ static void give_feedback(struct stack_builder *st, const struct sample_message 
     if (lacks_registers(native) && !m->snapshot.held_ns)
         feedback_want_registers(st->feedback, task, m->head.sched.runs);
     if (!m->snapshot.stack_unknown)
-        stack_wanted_tell(st->feedback, task, native, &m->snapshot);
+        stack_wanted_send(st->feedback, task, native, &m->snapshot);
 }
 
 static void unwind(struct stack_builder *st, struct target_process *s,

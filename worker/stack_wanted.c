@@ -112,7 +112,7 @@ static size_t keep_older(struct stack_range *parts, size_t n, const struct stack
     return n;
 }
 
-static void tell_parts(struct feedback *f, uint32_t task, const struct native_stack *native,
+static void send_parts(struct feedback *f, uint32_t task, const struct native_stack *native,
                        const struct snapshot *s)
 {
     struct stack_range parts[FEEDBACK_RANGES];
@@ -138,11 +138,11 @@ static void tell_parts(struct feedback *f, uint32_t task, const struct native_st
     feedback_want_ranges(f, task, n ? near : 0, parts, n);
 }
 
-void stack_wanted_tell(struct feedback *f, uint32_t task, const struct native_stack *native,
+void stack_wanted_send(struct feedback *f, uint32_t task, const struct native_stack *native,
                        const struct snapshot *s)
 {
     bool cut = native->end == UNWIND_STACK_CUT;
     uint64_t needed = cut ? max_u64(native->stack_needed, s->stack_bytes) : native->stack_needed;
     feedback_want_stack(f, task, next_bytes(needed, cut, feedback_stack(f, task), LEAST_BYTES));
-    tell_parts(f, task, native, s);
+    send_parts(f, task, native, s);
 }

@@ -11,5 +11,5 @@
 #include "unwinder/unwinder.h"
 
 /* TASK's capture S gave NATIVE. */
-void stack_wanted_tell(struct feedback *f, uint32_t task, const struct native_stack *native,
+void stack_wanted_send(struct feedback *f, uint32_t task, const struct native_stack *native,
                        const struct snapshot *s);

@@ -49,7 +49,7 @@ static void doubt_python(struct target_process *s, const struct err *why)
         refuse_python(s);
 }
 
-static void tell_version(struct target_process *s, const struct py_runtime *runtime)
+static void set_version(struct target_process *s, const struct py_runtime *runtime)
 {
     profile_get_process(s->profile, s->id)->python_version =
         profile_string(s->profile, py_runtime_version(runtime));
@@ -86,7 +86,7 @@ static void seek_python(struct target_process *s)
         return;
     s->python = python_new(s, runtime);
     flag_interpreter(s);
-    tell_version(s, runtime);
+    set_version(s, runtime);
     sampler_set_hook(s->sampler, s->number, &s->python->hook);
 }
 
@@ -228,7 +228,7 @@ static bool read_maps(struct target_process *s, int64_t now_ns)
     if (s->python && s->python->version_tries < VERSION_TRIES) {
         s->python->version_tries++;
         if (py_runtime_find_patch_level(s->python->runtime, s->modules, s->live))
-            tell_version(s, s->python->runtime);
+            set_version(s, s->python->runtime);
     }
     if (wanted && !s->python) /* it will take as long again */
         note_cost(s, now_ns, cpu_ns);

@@ -61,7 +61,7 @@ void task_watch_end(struct task_watch *w)
     w->now = before;
 }
 
-/* ---- what the profile is told ---- */
+/* ---- into the profile ---- */
 
 struct report {
     const struct task_watch *watch;

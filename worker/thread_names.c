@@ -21,8 +21,8 @@ string_id thread_names_read(struct thread_names *t, struct profile *p, pid_t pid
     return thread_names_intern(t, p, &t->kernel);
 }
 
-string_id thread_names_tell(struct thread_names *t, struct profile *p, thread_id id, pid_t tid,
-                            struct text *python)
+string_id thread_names_set(struct thread_names *t, struct profile *p, thread_id id, pid_t tid,
+                           struct text *python)
 {
     struct profile_thread *thread = profile_get_thread(p, id);
     const struct profile_process *process = profile_see_process(p, thread->process);

@@ -21,6 +21,6 @@ string_id thread_names_intern(struct thread_names *t, struct profile *p, struct 
  * changed; NULL: unknown.  It counts if the kernel's name is only the program's, and if the thread
  * still lives: another may have taken over its pthread_t.  Returns the kernel's name; none: it is
  * gone. */
-string_id thread_names_tell(struct thread_names *t, struct profile *p, thread_id id, pid_t tid,
-                            struct text *python);
+string_id thread_names_set(struct thread_names *t, struct profile *p, thread_id id, pid_t tid,
+                           struct text *python);
 void thread_names_release(struct thread_names *t);

@@ -20,13 +20,13 @@ enum {
     /* A look may put off the next one by seconds: first the waits of other threads come in. */
     GATHER_NS = 20 * NS_PER_MS,
     MOST_WAITING = 4096,
-    TOLD_NS = NS_PER_S,
+    ANSWERED_NS = NS_PER_S, /* between two looks at waits that have an answer */
     /* Distinct texts, and processes, each of which makes stacks of its own. */
     MOST_SIDES = 1000,
     MOST_ADDRESSES = 64, /* a frame's name each: more are no help to a reader */
 };
 /* A wait whose process is known, and may pass its end on.  At most one a thread. */
-struct told_wait {
+struct answered_wait {
     struct blocked_call call;
     struct wait_side side; /* the last answer */
 };
@@ -40,11 +40,11 @@ struct wait_peers {
     struct duty_cycle looking;
     struct map sides, addresses; /* the kept ones */
     struct recent_peers recent;
-    struct told_wait *told;
-    size_t n_told, told_capacity;
-    struct map told_by_task;    /* → index into TOLD */
-    int64_t told_due_ns;        /* when they are to be looked at again */
-    int64_t gathering_since_ns; /* 0: nothing is put down for a look */
+    struct answered_wait *answered;
+    size_t n_answered, answered_capacity;
+    struct map answered_by_task; /* → index into ANSWERED */
+    int64_t answered_due_ns;     /* when they are to be looked at again */
+    int64_t gathering_since_ns;  /* 0: nothing is put down for a look */
 };
 
 struct wait_peers *wait_peers_new(struct profile *p, struct target_process *const *processes,
@@ -65,8 +65,8 @@ struct wait_peers *wait_peers_free(struct wait_peers *w)
     map_release(&w->sides);
     map_release(&w->addresses);
     recent_peers_release(&w->recent);
-    map_release(&w->told_by_task);
-    free(w->told);
+    map_release(&w->answered_by_task);
+    free(w->answered);
     free(w->queue);
     free(w);
     return NULL;
@@ -203,25 +203,26 @@ void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, s
 
 /* ---- its waits, in turn ---- */
 
-static void add_told(struct wait_peers *w, const struct blocked_call *call,
-                     const struct wait_side *side)
+static void add_answered(struct wait_peers *w, const struct blocked_call *call,
+                         const struct wait_side *side)
 {
-    uint64_t at = w->n_told;
-    if (!map_get(&w->told_by_task, call->task, &at) && at == MOST_WAITING)
+    uint64_t at = w->n_answered;
+    if (!map_get(&w->answered_by_task, call->task, &at) && at == MOST_WAITING)
         return;
-    if (at == w->n_told) {
-        w->told = array_reserve(w->told, &w->told_capacity, ++w->n_told, sizeof *w->told);
-        map_put(&w->told_by_task, call->task, at);
+    if (at == w->n_answered) {
+        w->answered =
+            array_reserve(w->answered, &w->answered_capacity, ++w->n_answered, sizeof *w->answered);
+        map_put(&w->answered_by_task, call->task, at);
     }
-    w->told[at] = (struct told_wait){*call, *side};
+    w->answered[at] = (struct answered_wait){*call, *side};
 }
 
-static void drop_told(struct wait_peers *w, size_t at)
+static void drop_answered(struct wait_peers *w, size_t at)
 {
-    map_remove(&w->told_by_task, w->told[at].call.task);
-    w->told[at] = w->told[--w->n_told];
-    if (at < w->n_told)
-        map_put(&w->told_by_task, w->told[at].call.task, at);
+    map_remove(&w->answered_by_task, w->answered[at].call.task);
+    w->answered[at] = w->answered[--w->n_answered];
+    if (at < w->n_answered)
+        map_put(&w->answered_by_task, w->answered[at].call.task, at);
 }
 
 void wait_peers_see(struct wait_peers *w, const struct sample_message *m, stack_id s)
@@ -233,7 +234,7 @@ void wait_peers_see(struct wait_peers *w, const struct sample_message *m, stack_
     if (!wait->side.thing)
         enqueue(w, &call);
     else if (wait->side.holder == HOLDER_PROCESS)
-        add_told(w, &call, &wait->side);
+        add_answered(w, &call, &wait->side);
 }
 
 static struct thread_timeline *still_open(struct thread_timeline *timelines,
@@ -262,8 +263,8 @@ static void put_wait(struct wait_peers *w, struct thread_timeline *timeline,
                                    profile_wait(w->profile, wait));
 }
 
-static void tell(struct wait_peers *w, const struct blocked_call *call,
-                 struct thread_timeline *timeline, const struct peer_answer *answer)
+static void put_answer(struct wait_peers *w, const struct blocked_call *call,
+                       struct thread_timeline *timeline, const struct peer_answer *answer)
 {
     const struct wait *old = open_wait(w, timeline);
     if (!old || !answer->thing || answer->later)
@@ -273,7 +274,7 @@ static void tell(struct wait_peers *w, const struct blocked_call *call,
     set_address(w, &answer->address, &wait);
     put_wait(w, timeline, &wait);
     if (wait.side.holder == HOLDER_PROCESS)
-        add_told(w, call, &wait.side);
+        add_answered(w, call, &wait.side);
 }
 
 /* A socket in the tables of the network was read with the stack, and has the same other end for as
@@ -336,7 +337,7 @@ static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
         remember(w, &call, &answer);
     }
     if (!is_over)
-        tell(w, &call, timeline, &answer);
+        put_answer(w, &call, timeline, &answer);
     peer_answer_release(&answer);
     return timeline || again;
 }
@@ -347,18 +348,18 @@ static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
  * longer: that wakes nobody. */
 
 /* Looks from before SINCE_NS are no answer.  Where there is another one, TIMELINE gets it. */
-static void see_again(struct wait_peers *w, struct told_wait *told, int64_t since_ns,
-                      struct thread_timeline *timeline)
+static void look_again(struct wait_peers *w, struct answered_wait *answered, int64_t since_ns,
+                       struct thread_timeline *timeline)
 {
     struct peer_answer answer = {0};
-    struct blocked_call call = told->call;
+    struct blocked_call call = answered->call;
     call.since_ns = since_ns;
     if (look(w, &call, &answer) && !answer.later) {
         struct wait_side side = side_of(w, &answer);
-        if (side.holder != told->side.holder || side.pid != told->side.pid ||
-            side.tid != told->side.tid)
+        if (side.holder != answered->side.holder || side.pid != answered->side.pid ||
+            side.tid != answered->side.tid)
             thread_timeline_change_side(timeline, w->profile, &side, clock_now_ns());
-        told->side = side;
+        answered->side = side;
     }
     peer_answer_release(&answer);
 }
@@ -366,23 +367,23 @@ static void see_again(struct wait_peers *w, struct told_wait *told, int64_t sinc
 static void see_all_again(struct wait_peers *w, int64_t since_ns, struct thread_timeline *timelines,
                           const struct map *numbers)
 {
-    for (size_t i = w->n_told; i-- > 0;) {
-        struct thread_timeline *timeline = still_open(timelines, numbers, &w->told[i].call);
+    for (size_t i = w->n_answered; i-- > 0;) {
+        struct thread_timeline *timeline = still_open(timelines, numbers, &w->answered[i].call);
         if (timeline)
-            see_again(w, &w->told[i], since_ns, timeline);
+            look_again(w, &w->answered[i], since_ns, timeline);
         else
-            drop_told(w, i);
+            drop_answered(w, i);
     }
 }
 
-void wait_peers_see_told(struct wait_peers *w, struct thread_timeline *timelines,
-                         const struct map *numbers)
+void wait_peers_look_again(struct wait_peers *w, struct thread_timeline *timelines,
+                           const struct map *numbers)
 {
     int64_t now_ns = clock_now_ns();
     see_all_again(w, now_ns, timelines, numbers); /* most of them wish for a look */
     if (peer_looks_run(&w->looks, LONGEST_LOOK_NS))
         see_all_again(w, now_ns, timelines, numbers);
-    w->told_due_ns = clock_now_ns() + TOLD_NS;
+    w->answered_due_ns = clock_now_ns() + ANSWERED_NS;
 }
 
 static bool have_gathered(struct wait_peers *w, int64_t now_ns)
@@ -400,8 +401,8 @@ void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
     int64_t now_ns = clock_now_ns();
     if (now_ns < wait_peers_due_ns(w) || !duty_cycle_begin(&w->looking))
         return;
-    if (w->n_told && w->told_due_ns <= now_ns)
-        wait_peers_see_told(w, timelines, numbers);
+    if (w->n_answered && w->answered_due_ns <= now_ns)
+        wait_peers_look_again(w, timelines, numbers);
     else if (have_gathered(w, now_ns) && peer_looks_run(&w->looks, LONGEST_LOOK_NS))
         w->gathering_since_ns = 0;
     size_t most = w->n - w->head; /* those that are put off come behind */
@@ -416,8 +417,8 @@ void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
 int64_t wait_peers_due_ns(const struct wait_peers *w)
 {
     int64_t first_ns = w->head == w->n ? INT64_MAX : w->queue[w->head].due_ns;
-    int64_t told_ns = w->n_told ? w->told_due_ns : INT64_MAX;
-    int64_t due_ns = min_i64(first_ns, told_ns);
+    int64_t answered_ns = w->n_answered ? w->answered_due_ns : INT64_MAX;
+    int64_t due_ns = min_i64(first_ns, answered_ns);
     return due_ns == INT64_MAX ? due_ns : max_i64(due_ns, w->looking.due_ns);
 }
 

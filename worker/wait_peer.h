@@ -29,8 +29,8 @@ void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
 /* Looks again, at once, whether the processes that waits are for are still the right ones;
  * otherwise a circle of outdated waits would count as a deadlock.  At the end of a recording, while
  * its threads still wait. */
-void wait_peers_see_told(struct wait_peers *w, struct thread_timeline *timelines,
-                         const struct map *numbers);
+void wait_peers_look_again(struct wait_peers *w, struct thread_timeline *timelines,
+                           const struct map *numbers);
 /* When a look is due (clock_now_ns()); INT64_MAX: none.  In a hang no message wakes the worker. */
 int64_t wait_peers_due_ns(const struct wait_peers *w);
 /* At once, all N of CALLS; RET[i] stays as it is where nothing was found. */
