@@ -9,7 +9,8 @@
 #include "summary/pools.h"
 #include "summary/process_name.h"
 
-const char *dumped_name(const struct dump *d, const struct dumped *t)
+/* "?": unknown */
+static const char *name_of(const struct dump *d, const struct dumped *t)
 {
     const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
     return thread->name.ix ? profile_text(d->profile, thread->name) : "?";
@@ -68,7 +69,7 @@ static char *call_thread(const struct dump *d, const struct dumped *t)
 {
     enum { MOST_COLUMNS = 32 };
     struct text out = {0};
-    const char *name = dumped_name(d, t);
+    const char *name = name_of(d, t);
     const char *comm = profile_text(d->profile, process_of(d, t)->comm);
     if (t->tid == t->pid)
         text_add(&out, "main");

@@ -56,7 +56,6 @@ struct dump {
     size_t *task_threads;        /* by task: which of THREADS runs its loop; SIZE_MAX: none */
 };
 
-const char *dumped_name(const struct dump *d, const struct dumped *t); /* "?": unknown */
 /* Sets what the threads are called; D has its view. */
 void dumped_call(struct dump *d);
 /* Appends "28099 commit"; of a dump of several processes "28099 rank1 main" or "28099 job (28095)".

@@ -4,7 +4,8 @@
 
 enum { MAX_NAMES = 4096 };
 
-string_id thread_names_intern(struct thread_names *t, struct profile *p, struct text *name)
+/* NAME may be changed. */
+static string_id intern(struct thread_names *t, struct profile *p, struct text *name)
 {
     name_limiter_limit(&t->few, name, MAX_NAMES, name_limiter_by_group);
     return profile_string_n(p, name->s, name->len);
@@ -18,7 +19,7 @@ string_id thread_names_read(struct thread_names *t, struct profile *p, pid_t pid
         return (string_id){0};
     text_clear(&t->kernel);
     text_add_bytes(&t->kernel, name, (size_t)len);
-    return thread_names_intern(t, p, &t->kernel);
+    return intern(t, p, &t->kernel);
 }
 
 string_id thread_names_set(struct thread_names *t, struct profile *p, thread_id id, pid_t tid,
@@ -32,7 +33,7 @@ string_id thread_names_set(struct thread_names *t, struct profile *p, thread_id 
     if (thread->main || name.ix != process->comm.ix)
         thread->name = name;
     else if (python)
-        thread->name = thread_names_intern(t, p, python);
+        thread->name = intern(t, p, python);
     return name;
 }
 

@@ -15,8 +15,6 @@ struct thread_names {
 
 /* The kernel's name of thread TID of PID; none: it is gone. */
 string_id thread_names_read(struct thread_names *t, struct profile *p, pid_t pid, pid_t tid);
-/* NAME may be changed. */
-string_id thread_names_intern(struct thread_names *t, struct profile *p, struct text *name);
 /* Gives thread ID, which is TID, its name.  PYTHON: Python's name, read just before; may be
  * changed; NULL: unknown.  It counts if the kernel's name is only the program's, and if the thread
  * still lives: another may have taken over its pthread_t.  Returns the kernel's name; none: it is
