@@ -158,7 +158,7 @@ static void wait_for_work(const struct record *r, int64_t most_ns)
 /* After work: waits until the ring has several messages again; looks for children meanwhile. */
 static void rest(const struct record *r, int64_t most_ns)
 {
-    int64_t ns = min_i64(recording_patience_ns(r->recording), most_ns);
+    int64_t ns = min_i64(recording_batch_ns(r->recording), most_ns);
     int64_t piece_ns = r->options->subprocesses ? FOLLOW_NS : ns;
     for (; ns > 0; ns -= piece_ns) {
         signals_wait(min_i64(ns, piece_ns));

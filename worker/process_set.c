@@ -40,7 +40,7 @@ void process_set_refresh(const struct process_set *set, int64_t now_ns)
         target_process_refresh(set->alive[i], now_ns);
 }
 
-uint64_t process_set_unrest(const struct process_set *set)
+uint64_t process_set_urgency(const struct process_set *set)
 {
     uint64_t n = 0;
     for (size_t i = 0; i < set->n_alive; i++) {

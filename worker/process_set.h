@@ -24,7 +24,7 @@ int process_set_add(struct process_set *set, pid_t pid, uint64_t start_ticks,
 void process_set_refresh(const struct process_set *set, int64_t now_ns);
 /* Changes with each thing that must not wait: wishes that the sampler needs soon (how much to read
  * of a deeper stack, registers), and code objects and libraries that may be gone soon. */
-uint64_t process_set_unrest(const struct process_set *set);
+uint64_t process_set_urgency(const struct process_set *set);
 /* The sampler has done with S: frees what only its samples need.  Its names stay. */
 void process_set_end(struct process_set *set, struct target_process *s);
 /* Puts the counts of all unwinders and modules into P. */

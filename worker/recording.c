@@ -11,12 +11,12 @@
 #include "base/minmax.h"
 #include "target/elf_store.h"
 #include "worker/backlog.h"
+#include "worker/batch.h"
 #include "worker/evidence.h"
 #include "worker/facts.h"
 #include "worker/follower.h"
 #include "worker/gil_watch.h"
 #include "worker/naming_schedule.h"
-#include "worker/patience.h"
 #include "worker/process_set.h"
 #include "worker/thread_names.h"
 #include "worker/wait_owner.h"
@@ -42,7 +42,7 @@ struct recording {
     struct map timeline_by_number; /* task number → index into timelines */
     int64_t origin_ns, end_ns;
     bool flushed; /* the flush for recording_snapshot() is complete */
-    struct patience patience;
+    struct batch batch;
     uint64_t threads_seen;
     uint64_t left_out;    /* stacks, for --gil */
     int64_t drain_end_ns; /* samples handled later are lost; 0: none is yet */
@@ -302,9 +302,9 @@ int64_t recording_due_ns(const struct recording *r)
     return min_i64(wait_owners_due_ns(&r->owners), wait_peers_due_ns(r->owners.peers));
 }
 
-int64_t recording_patience_ns(const struct recording *r)
+int64_t recording_batch_ns(const struct recording *r)
 {
-    return patience_ns(&r->patience);
+    return batch_ns(&r->batch);
 }
 
 /* In a process of its own, which has this thread and no other. */
@@ -336,8 +336,8 @@ bool recording_work(struct recording *r)
     }
     wait_owners_look_again(&r->owners, on_other_holder, r);
     if (n)
-        patience_choose(&r->patience, r->threads_seen + process_set_unrest(&r->processes),
-                        n == MESSAGES_AT_ONCE || now_ns >= end_ns, total, now_ns);
+        batch_choose(&r->batch, r->threads_seen + process_set_urgency(&r->processes),
+                     n == MESSAGES_AT_ONCE || now_ns >= end_ns, total, now_ns);
     if (n == 0)
         process_set_refresh(&r->processes, now_ns);
     evidence_look(r->evidence);

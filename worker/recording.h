@@ -33,7 +33,7 @@ bool recording_follow(struct recording *r);
 bool recording_work(struct recording *r);
 /* How long the next messages may lie in the ring, so that several ticks are handled at one wake; 0:
  * not at all. */
-int64_t recording_patience_ns(const struct recording *r);
+int64_t recording_batch_ns(const struct recording *r);
 /* When recording_work() has something to do without a message (clock_now_ns()): it still looks for
  * the other side of a wait.  INT64_MAX: nothing. */
 int64_t recording_due_ns(const struct recording *r);
