@@ -46,8 +46,8 @@ void flame_tree_add(struct flame_tree *t, const struct paths *paths, uint32_t ro
     uint32_t top = add_node(t, 0, root);
     timeline_bucket(l, paths, INT64_MAX);
     for (size_t i = 0; i < l->n; i++) {
-        uint32_t node = node_of(t, paths, &s, top, l->stretches[i].path); /* may move the nodes */
-        t->nodes[node].self_ns += l->stretches[i].ns;
+        uint32_t node = node_of(t, paths, &s, top, l->segments[i].path); /* may move the nodes */
+        t->nodes[node].self_ns += l->segments[i].ns;
     }
     free(s.nodes);
 }

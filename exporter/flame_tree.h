@@ -20,7 +20,7 @@ struct flame_tree {           /* zero-initialise */
     struct flame_node *nodes; /* a caller before its callees */
     size_t n, capacity;
 };
-/* Adds the stretches of L, in any order, below a new root of the frame ROOT.  L becomes one
+/* Adds the segments of L, in any order, below a new root of the frame ROOT.  L becomes one
  * bucket. */
 void flame_tree_add(struct flame_tree *t, const struct paths *paths, uint32_t root,
                     struct timeline *l);

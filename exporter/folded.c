@@ -44,8 +44,8 @@ static int write_thread(const struct paths *paths, const struct thread_summary *
     uint32_t *scratch = NULL;
     int r = 0;
     for (size_t i = 0; i < l->n && r == 0; i++) {
-        uint32_t path = l->stretches[i].path;
-        int64_t weight_us = (l->stretches[i].ns + NS_PER_US / 2) / NS_PER_US;
+        uint32_t path = l->segments[i].path;
+        int64_t weight_us = (l->segments[i].ns + NS_PER_US / 2) / NS_PER_US;
         if (!path || !weight_us)
             continue;
         scratch = array_reserve(scratch, &capacity, paths_depth(paths, path), sizeof *scratch);
@@ -87,7 +87,7 @@ static uint64_t file_bytes(const struct folding *f, const uint64_t *lengths)
         const struct thread_summary *t = &f->summaries.threads[i];
         struct timeline l = timeline_of(f, t);
         for (size_t k = 0; k < l.n; k++)
-            bytes += lengths[l.stretches[k].path] + strlen(t->label) + BYTES_A_WEIGHT;
+            bytes += lengths[l.segments[k].path] + strlen(t->label) + BYTES_A_WEIGHT;
         timeline_release(&l);
     }
     return bytes;

@@ -124,9 +124,9 @@ static void add_cost(void *ctx, uint32_t root, const struct timeline *l)
     struct costing *c = ctx;
     uint32_t before = 0;
     c->cost.nodes += root != 0;
-    /* To count millions of stretches of stacks a thousand deep takes many seconds. */
+    /* To count millions of segments of stacks a thousand deep takes many seconds. */
     for (size_t i = 0; i < l->n && is_affordable(c); i++) {
-        uint32_t path = l->stretches[i].path;
+        uint32_t path = l->segments[i].path;
         uint32_t depth = paths_depth(c->d->paths, path);
         c->cost.nodes += depth - paths_common_depth(c->d->paths, before, path);
         c->cost.bytes += (depth + 1) * (uint64_t)BYTES_A_FRAME + BYTES_A_WEIGHT;
@@ -315,10 +315,10 @@ static void write_part(void *ctx, uint32_t root, const struct timeline *l)
 {
     struct writing *w = ctx;
     for (size_t i = 0; i < l->n; i++) {
-        int64_t weight_us = next_weight_us(w, l->stretches[i].ns);
+        int64_t weight_us = next_weight_us(w, l->segments[i].ns);
         if (!weight_us)
             continue;
-        write_sample(w, root, l->stretches[i].path);
+        write_sample(w, root, l->segments[i].path);
         w->weights_us = array_reserve(w->weights_us, &w->capacity, w->n + 1, sizeof *w->weights_us);
         w->weights_us[w->n++] = weight_us;
     }

@@ -8,17 +8,17 @@
 #include "base/text.h"
 #include "summary/wait_text.h"
 
-/* Drops zero and negative stretches, because no viewer accepts them. */
+/* Drops zero and negative segments, because no viewer accepts them. */
 static void add(struct timeline *l, uint32_t path, int64_t ns)
 {
     if (ns <= 0)
         return;
-    if (l->n && l->stretches[l->n - 1].path == path) {
-        l->stretches[l->n - 1].ns += ns;
+    if (l->n && l->segments[l->n - 1].path == path) {
+        l->segments[l->n - 1].ns += ns;
         return;
     }
-    l->stretches = array_reserve(l->stretches, &l->capacity, l->n + 1, sizeof *l->stretches);
-    l->stretches[l->n++] = (struct stretch){path, ns};
+    l->segments = array_reserve(l->segments, &l->capacity, l->n + 1, sizeof *l->segments);
+    l->segments[l->n++] = (struct segment){path, ns};
 }
 
 /* The wall time of T on an axis that starts at 0 and ends at END_NS. */
@@ -110,8 +110,8 @@ bool timeline_is_one_wait(struct paths *paths, const struct profile_thread *t)
 static int by_rank(const void *a, const void *b, void *ctx)
 {
     const struct paths *paths = ctx;
-    uint32_t x = paths_rank(paths, ((const struct stretch *)a)->path);
-    uint32_t y = paths_rank(paths, ((const struct stretch *)b)->path);
+    uint32_t x = paths_rank(paths, ((const struct segment *)a)->path);
+    uint32_t y = paths_rank(paths, ((const struct segment *)b)->path);
     return x < y ? -1 : x > y;
 }
 
@@ -119,10 +119,10 @@ static int by_rank(const void *a, const void *b, void *ctx)
 static void flush_bucket(struct timeline *out, struct timeline *bucket, const struct paths *paths)
 {
     if (bucket->n)
-        qsort_r(bucket->stretches, bucket->n, sizeof *bucket->stretches, by_rank,
+        qsort_r(bucket->segments, bucket->n, sizeof *bucket->segments, by_rank,
                 (void *)(uintptr_t)paths);
     for (size_t i = 0; i < bucket->n; i++)
-        add(out, bucket->stretches[i].path, bucket->stretches[i].ns);
+        add(out, bucket->segments[i].path, bucket->segments[i].ns);
     bucket->n = 0;
 }
 
@@ -132,7 +132,7 @@ void timeline_bucket(struct timeline *l, const struct paths *paths, int64_t buck
     struct timeline bucket = {0};
     int64_t room_ns = bucket_ns;
     for (size_t i = 0; i < l->n; i++) {
-        struct stretch s = l->stretches[i];
+        struct segment s = l->segments[i];
         while (s.ns >= room_ns) {
             add(&bucket, s.path, room_ns);
             flush_bucket(&out, &bucket, paths);
@@ -151,7 +151,7 @@ void timeline_bucket(struct timeline *l, const struct paths *paths, int64_t buck
     *l = out;
 }
 
-/* The paths that a fold looks at: those of its stretches, and their callers. */
+/* The paths that a fold looks at: those of its segments, and their callers. */
 struct touched {
     uint32_t *list;
     size_t n, capacity;
@@ -195,10 +195,10 @@ void timeline_fold(struct timeline *l, struct paths *paths, int64_t min_ns)
     struct path_sum *sums = paths_sums(paths);
     struct touched t = {0};
     for (size_t i = 0; i < l->n; i++) {
-        struct path_sum *sum = &sums[l->stretches[i].path];
-        sum->self_ns += l->stretches[i].ns;
-        sum->total_ns += l->stretches[i].ns;
-        touch(&t, sums, paths, l->stretches[i].path);
+        struct path_sum *sum = &sums[l->segments[i].path];
+        sum->self_ns += l->segments[i].ns;
+        sum->total_ns += l->segments[i].ns;
+        touch(&t, sums, paths, l->segments[i].path);
     }
     sort_touched(&t, sums, paths_count(paths));
     for (size_t i = 0; i < t.n; i++) {
@@ -227,12 +227,12 @@ int64_t timeline_total_ns(const struct timeline *l)
 {
     int64_t total_ns = 0;
     for (size_t i = 0; i < l->n; i++)
-        total_ns += l->stretches[i].ns;
+        total_ns += l->segments[i].ns;
     return total_ns;
 }
 
 void timeline_release(struct timeline *l)
 {
-    free(l->stretches);
+    free(l->segments);
     *l = (struct timeline){0};
 }

@@ -1,4 +1,4 @@
-/* A thread's time as stretches of one path each, ready to be written as weighted samples.  There
+/* A thread's time as segments of one path each, ready to be written as weighted samples.  There
  * are two ways to make it smaller.  Bucketing keeps the order of the buckets and gives up the order
  * inside.  Folding gives the weight of light paths to their callers.  Neither loses weight. */
 #pragma once
@@ -6,15 +6,15 @@
 #include "profile/profile.h"
 #include "summary/paths.h"
 
-struct stretch {
+struct segment {
     uint32_t path; /* 0: nothing known of this time */
     int64_t ns;    /* of faults and switches their number */
 };
 struct timeline { /* zero-initialise */
-    struct stretch *stretches;
+    struct segment *segments;
     size_t n, capacity;
 };
-/* Appends T's time, neighbours of one path joined.  With END_NS, the stretches cover [0, END_NS),
+/* Appends T's time, neighbours of one path joined.  With END_NS, the segments cover [0, END_NS),
  * whatever T's own life is; without (0), only what lies within its runs. */
 void timeline_add_thread(struct timeline *l, const struct paths *paths,
                          const struct profile_thread *t, enum weight weight, int64_t end_ns);

@@ -438,7 +438,7 @@ START_TEST(a_few_of_many_paths_are_folded_from_the_innermost)
     timeline_fold(&l, paths, INT64_C(10) * NS_PER_MS);
     ck_assert_int_eq(timeline_total_ns(&l), INT64_C(105) * NS_PER_MS);
     ck_assert_uint_eq(l.n, 1);
-    ck_assert_uint_eq(paths_depth(paths, l.stretches[0].path), 2);
+    ck_assert_uint_eq(paths_depth(paths, l.segments[0].path), 2);
     timeline_release(&l);
     paths_free(paths);
     view_free(v);
