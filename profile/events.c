@@ -122,7 +122,7 @@ uint64_t events_switches(const struct profile_thread *t)
     return voluntary_of(t) + t->usage.involuntary;
 }
 
-void events_settle(struct profile_thread *t)
+void events_scale(struct profile_thread *t)
 {
     static weigh_run *const fault_weighs[] = {by_near_faults, by_around_faults, by_running, by_wall,
                                               NULL};

@@ -188,7 +188,7 @@ static uint32_t last_process(const struct thread_table *t)
     return last;
 }
 
-void thread_table_settle_weights(struct thread_table *t)
+void thread_table_scale_weights(struct thread_table *t)
 {
     struct profile_thread **threads = xcalloc(t->n, sizeof *threads);
     uint32_t last = last_process(t);
@@ -197,9 +197,9 @@ void thread_table_settle_weights(struct thread_table *t)
         for (size_t i = 0; i < t->n; i++)
             if (t->items[i].process.ix == process)
                 threads[n++] = &t->items[i];
-        weights_settle(threads, n);
+        weights_scale(threads, n);
         for (size_t i = 0; i < n; i++)
-            events_settle(threads[i]);
+            events_scale(threads[i]);
     }
     free(threads);
 }

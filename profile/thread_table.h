@@ -36,7 +36,7 @@ void thread_table_force_run(struct thread_table *t, thread_id id, const struct r
 /* Keeps the thread's counts as of AT_NS; of many it keeps every second. */
 void thread_table_mark_counts(struct thread_table *t, thread_id id, int64_t at_ns);
 /* Shares the counts of each process's threads over their runs (weights.h). */
-void thread_table_settle_weights(struct thread_table *t);
+void thread_table_scale_weights(struct thread_table *t);
 /* ID's time line ends here; its id may be another thread's from now on. */
 void thread_table_end(struct thread_table *t, thread_id id);
 void thread_table_release(struct thread_table *t);

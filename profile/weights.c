@@ -143,7 +143,7 @@ static bool is_open(const struct window *w, const struct profile_thread *t, size
 
 /* Windows that are too small, or end within a run, are joined to the next; the last one to the one
  * before it. */
-static void settle_thread(struct profile_thread *t, enum counted kind)
+static void scale_thread(struct profile_thread *t, enum counted kind)
 {
     struct window done = {0};
     struct window w = {0};
@@ -172,7 +172,7 @@ static struct sampled sum_thread(const struct profile_thread *t, enum counted ki
     return sum_runs(t, 0, t->n_runs, kind);
 }
 
-static void settle_pool(struct profile_thread *const *threads, size_t n, const struct window *pool)
+static void scale_pool(struct profile_thread *const *threads, size_t n, const struct window *pool)
 {
     for (size_t i = 0; i < n; i++) {
         struct profile_thread *t = threads[i];
@@ -186,7 +186,7 @@ static void settle_pool(struct profile_thread *const *threads, size_t n, const s
     }
 }
 
-void weights_settle(struct profile_thread *const *threads, size_t n)
+void weights_scale(struct profile_thread *const *threads, size_t n)
 {
     struct window pool = {0};
     for (size_t i = 0; i < n; i++) {
@@ -194,14 +194,14 @@ void weights_settle(struct profile_thread *const *threads, size_t n)
         struct sampled running = sum_thread(t, COUNTED_CPU);
         for (int kind = 0; kind < COUNTED_KINDS; kind++)
             t->not_sampled_ns[kind] = 0;
-        settle_thread(t, COUNTED_RUNQUEUE);
-        settle_thread(t, COUNTED_OFF_CPU);
+        scale_thread(t, COUNTED_RUNQUEUE);
+        scale_thread(t, COUNTED_OFF_CPU);
         if (running.samples >= POOLED_BELOW) {
-            settle_thread(t, COUNTED_CPU);
+            scale_thread(t, COUNTED_CPU);
             continue;
         }
         pool.counted_ns += t->counts.ns[COUNTED_CPU];
         pool.sampled.wall_ns += running.wall_ns;
     }
-    settle_pool(threads, n, &pool);
+    scale_pool(threads, n, &pool);
 }

@@ -45,15 +45,15 @@ struct count_mark {
 };
 
 /* Shares the counts of the N THREADS, which are all of one process, over their runs.
- * 
+ *
  * The counts are exact totals, and the samples say on what the time went.  A run takes part in the
  * one total that fits its state, by its wall time.  So the share of a stack is unbiased, whatever
  * the thread does between two samples, and the sum is the kernel's.  Each window of a thread (at
  * least WEIGHTS_WINDOW samples of that kind between two marks) has its own factor: a phase with
  * much missed time weighs no less.
- * 
+ *
  * Threads with few running samples share one factor: of 1000 threads that each run for 0.05 % of
  * the time many have no running sample at all, and the samples of the others stand for their CPU
  * time, too.  Where nothing was sampled, `not_sampled_ns` keeps the count. */
 enum { WEIGHTS_WINDOW = 100 };
-void weights_settle(struct profile_thread *const *threads, size_t n);
+void weights_scale(struct profile_thread *const *threads, size_t n);

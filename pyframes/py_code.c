@@ -136,7 +136,7 @@ static size_t take_slot(struct py_codes *c)
 /* ---- checking ---- */
 
 /* The known code objects of a stack, each once. */
-struct batch {
+struct code_batch {
     int64_t taken_ns; /* the capture */
     size_t n;
     size_t codes[BATCH];
@@ -159,7 +159,7 @@ static void compare_live(struct py_codes *c, size_t ix, const uint8_t *window, i
         forget(c, ix);
 }
 
-static void check_batch(struct py_codes *c, struct batch *b)
+static void check_batch(struct py_codes *c, struct code_batch *b)
 {
     int64_t now_ns = b->n ? clock_now_ns() : 0;
     size_t done = 0;
@@ -190,7 +190,7 @@ static bool check_recorded(struct py_codes *c, struct mem *recorded, int64_t tak
 void py_codes_check(struct py_codes *c, struct mem *recorded, int64_t taken_ns,
                     const struct py_stack *stack)
 {
-    struct batch batch;
+    struct code_batch batch;
     batch.n = 0; /* its arrays stay as they are */
     batch.taken_ns = taken_ns;
     uint8_t *room = windows(c);

@@ -274,7 +274,7 @@ static void *sampler_main(void *arg)
     else
         run_ticks(s);
     tick_conclude(s);
-    tracer_settle(s->tracer);
+    tracer_await_pending(s->tracer);
     tick_close(s);
     s->tracer = tracer_free(s->tracer);
     atomic_store_explicit(&s->done, true, memory_order_release);

@@ -425,7 +425,7 @@ void tracer_expect(struct tracer *t, pid_t tid)
         (void)insert(t, tid, 0, true);
 }
 
-void tracer_settle(struct tracer *t)
+void tracer_await_pending(struct tracer *t)
 {
     int64_t end = clock_now_ns() + (int64_t)SETTLE_MS * NS_PER_MS;
     while (t->pending && clock_now_ns() < end)

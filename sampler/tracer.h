@@ -87,7 +87,7 @@ void tracer_forget(struct tracer *t, pid_t tid);
  * execve.  If it is, it is pending without a tag until it has stopped. */
 void tracer_expect(struct tracer *t, pid_t tid);
 /* Waits for pending threads, for a second at most, and lets them go as they stop. */
-void tracer_settle(struct tracer *t);
+void tracer_await_pending(struct tracer *t);
 /* Returns NULL.  Threads that are pending still are released by the kernel when the calling thread
  * ends. */
 struct tracer *tracer_free(struct tracer *t);
