@@ -7,9 +7,9 @@ BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev 
 # shellcheck disable=SC2034
 FUZZ_PACKAGES="clang libclang-rt-dev"
 # shellcheck disable=SC2034
-DEMO_PACKAGES="g++ man-db mandoc python3 python3-minimal"
+DEMO_PACKAGES="g++ python3 python3-minimal"
 # shellcheck disable=SC2034
-QUICK_PACKAGES="binutils check codespell g++ python3 python3-venv shellcheck xz-utils"
+QUICK_PACKAGES="binutils check codespell g++ man-db mandoc python3 python3-venv shellcheck xz-utils"
 # shellcheck disable=SC2034
 TEST_PACKAGES="$QUICK_PACKAGES clang elfutils gdb npm=npm python3-dev strace valgrind"
 # Ubuntu has it as a snap only; where it is not installed, the test that needs a browser is skipped.
