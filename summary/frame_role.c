@@ -217,16 +217,24 @@ static bool is_library_source(const char *file)
     return file && contains_any(file, parts);
 }
 
+/* Of /opt, where many put their own programs, only the folders of vendors; /usr/src is Docker's
+ * customary place for one's own. */
 static bool is_library_file(const struct shown_frame *f)
 {
-    static const char *const folders[] = {"/usr/", "/lib/", "/lib64/", "/opt/", "/nix/", NULL};
+    static const char *const own[] = {"/usr/src/", NULL};
+    static const char *const folders[] = {
+        "/usr/",       "/lib/",        "/lib64/",   "/nix/",          "/opt/conda",
+        "/opt/intel/", "/opt/nvidia/", "/opt/rocm", "/opt/homebrew/", "/opt/amazon/",
+        "/opt/hpcx",   "/opt/cray/",   NULL};
     static const char *const parts[] = {"/.cache/", "/jvm/", NULL};
     const char *path = f->module_path;
     if (!strstr(f->module, ".so"))
         return false; /* the program */
     if (!path)
         return str_starts(f->module, "lib");
-    return starts_with_any(path, folders) || contains_any(path, parts) || is_installed_python(path);
+    if (contains_any(path, parts) || is_installed_python(path))
+        return true;
+    return starts_with_any(path, folders) && !starts_with_any(path, own);
 }
 
 /* Compiled while it ran, and named by its compiler: node's and Java's own libraries are, too. */
