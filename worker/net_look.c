@@ -88,12 +88,13 @@ static uint64_t namespace_of(pid_t pid)
     return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* Reads the sockets of the namespaces of all wishes, each once. */
-static void read_tables(struct net_look *l, int64_t longest_cpu_ns)
+/* Reads the sockets of the namespaces of all wishes, each once.  False: not all of them. */
+static bool read_tables(struct net_look *l, int64_t longest_cpu_ns)
 {
     const struct net_visitor visitor = {see_socket, all_are_known, l};
     uint64_t done[MOST_NAMESPACES];
     size_t n = 0;
+    bool all = true;
     for (size_t i = 0; i < l->n_wishes; i++) {
         uint64_t ns = namespace_of(l->wishes[i].pid);
         size_t k = 0;
@@ -102,8 +103,9 @@ static void read_tables(struct net_look *l, int64_t longest_cpu_ns)
         if (!ns || k < n || n == MOST_NAMESPACES)
             continue;
         done[n++] = ns;
-        (void)net_sockets_each(l->wishes[i].pid, longest_cpu_ns, &visitor);
+        all &= net_sockets_each(l->wishes[i].pid, longest_cpu_ns, &visitor);
     }
+    return all;
 }
 
 /* Forgets what is known, so that it is read anew: how much was received changes. */
@@ -121,8 +123,8 @@ bool net_look_run(struct net_look *l, int64_t longest_cpu_ns)
         return false;
     if (l->n + l->asked.n > MOST_KNOWN)
         forget(l);
-    read_tables(l, longest_cpu_ns);
-    for (size_t i = 0; i < l->n_wishes; i++)
+    bool all = read_tables(l, longest_cpu_ns);
+    for (size_t i = 0; i < l->n_wishes && all; i++)
         if (!map_get(&l->known, l->wishes[i].inode, &unused))
             map_put(&l->asked, l->wishes[i].inode, 1);
     l->n_wishes = 0;
