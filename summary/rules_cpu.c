@@ -28,19 +28,19 @@ static const struct profile_process *process_of(const struct scene *s,
     return profile_see_process(s->p, group->threads[0]->thread->process);
 }
 
-/* WAITED_NS: for a CPU, by one thread on average.  Throttled time is a sum over CPUs: a group's
- * threads wait together. */
-static bool add_quota(const struct profile_cpu_limits *l, int64_t wall_ns, int64_t waited_ns,
-                      struct text *words, struct finding *f)
+/* Throttled time is a sum over CPUs: a group's threads wait together. */
+static bool add_quota(const struct profile_cpu_limits *l, int64_t wall_ns,
+                      const struct thread_group *group, struct text *words, struct finding *f)
 {
+    int64_t waited_ns = group->runqueue_ns / (int64_t)group->n_threads;
     add_figure(f, "throttled_s", (double)l->throttled_ns / NS_PER_S);
     if (l->quota_cpus > 0)
         add_figure(f, "quota_cpus", l->quota_cpus);
     if (l->quota_cpus > 0 && l->throttled_periods > 0 && l->throttled_ns >= waited_ns / 2) {
         text_addf(words,
-                  ": its cgroup may use %.3g CPU%s and was throttled in %.0f%% of its "
+                  ": %s cgroup may use %.3g CPU%s and was throttled in %.0f%% of its "
                   "periods. Raise the CPU limit, or use fewer threads.",
-                  l->quota_cpus, l->quota_cpus == 1 ? "" : "s",
+                  possessive(group), l->quota_cpus, l->quota_cpus == 1 ? "" : "s",
                   l->periods ? 100 * (double)l->throttled_periods / (double)l->periods : 100);
         return true;
     }
@@ -62,7 +62,7 @@ static bool add_steal(const struct profile_host *h, struct text *words, struct f
     return true;
 }
 
-/* Variables that set how many threads a library starts. */
+/* Variables that set how many threads a library starts; only one that asks for more than CPUS. */
 static void add_thread_variable(const struct scene *s, const struct thread_group *group,
                                 double cpus, struct text *words)
 {
@@ -72,10 +72,10 @@ static void add_thread_variable(const struct scene *s, const struct thread_group
         size_t len = 0;
         const char *value =
             process_number(s->p, group->threads[0]->thread->process, names[i], &len);
-        if (!value || !len || len > 4)
+        double fit = cpus < 1 ? 1 : floor(cpus);
+        if (!value || !len || len > 4 || strtod(value, NULL) <= fit)
             continue;
-        text_addf(words, " %s is %.*s; try %.0f.", names[i], (int)len, value,
-                  cpus < 1 ? 1 : floor(cpus));
+        text_addf(words, " %s is %.*s; try %.0f.", names[i], (int)len, value, fit);
         return;
     }
 }
@@ -101,19 +101,19 @@ static void add_cause(const struct scene *s, const struct thread_group *group, s
     double wanted = wanted_cpus(s);
     double others = share_of(h->others_ns, h->over_ns);
     uint32_t cpus = l->cpus_any ? l->cpus_any : h->cpus_online;
-    int64_t waited_ns = group->runqueue_ns / (int64_t)group->n_threads;
     add_figure(f, "wanted_cpus", wanted);
     add_figure(f, "others_cpus", others);
     add_figure(f, "cpus", cpus);
-    if ((l->known && add_quota(l, s->wall_ns, waited_ns, words, f)) || add_steal(h, words, f))
+    if ((l->known && add_quota(l, s->wall_ns, group, words, f)) || add_steal(h, words, f))
         return;
     if (!cpus) {
         text_add(words, ".");
         return;
     }
     bool pinned = cpus < h->cpus_online;
-    text_addf(words, ": it may use %u%s CPU%s; this recording's threads wanted %.1f, ", cpus,
-              pinned ? " of the" : "", cpus == 1 && !pinned ? "" : "s", wanted);
+    text_addf(words, ": %s may use %u%s CPU%s; this recording's threads wanted %.1f, ",
+              group->plural ? "they" : "it", cpus, pinned ? " of the" : "",
+              cpus == 1 && !pinned ? "" : "s", wanted);
     add_others(s, h, words);
     text_add(words, ".");
     if (l->nice > 0)

@@ -1,6 +1,8 @@
 /* Findings about several processes: launchers, and the odd rank. */
 #include <stdio.h>
+#include <string.h>
 
+#include "base/clock.h"
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
 
@@ -46,6 +48,39 @@ START_TEST(the_odd_rank_is_named)
 }
 END_TEST
 
+/* Four ranks that want 3.6 of 2 CPUs, and have N OpenMP threads each. */
+static void ranks_wait_for_cpus(int n)
+{
+    b = builder_start(10, "python3");
+    profile_free(b.p);
+    b.p = profile_new(0);
+    for (int rank = 0; rank < 4; rank++) {
+        char environment[40];
+        (void)snprintf(environment, sizeof environment, "RANK=%d OMP_NUM_THREADS=%d", rank, n);
+        builder_process(&b, 100 + rank, "python3", environment);
+        thread_id t = builder_thread(&b, 100 + rank, NULL);
+        builder_run(&b, t, "work@/src/a.py:1:2", 2000, 2000);
+        builder_runnable(&b, t, "work@/src/a.py:1:2 > [waiting for cpu]", 2000);
+        profile_get_thread(b.p, t)->counts.ns[COUNTED_RUNQUEUE] = 1600L * NS_PER_MS;
+    }
+    *profile_get_host(b.p) = (struct profile_host){.over_ns = 4000L * NS_PER_MS, .cpus_online = 2};
+    judge(4000);
+}
+
+START_TEST(fewer_threads_are_advised_only_where_there_are_more_than_cpus)
+{
+    ranks_wait_for_cpus(8);
+    assert_told(0, "cpu_wait",
+                "4 ranks wait 40% of their time for a CPU, for longest in work a.py:2: they may "
+                "use 2 CPUs; this recording's threads wanted 3.6, other programs used 0.0 CPU. "
+                "OMP_NUM_THREADS is 8; try 2.");
+    teardown();
+    ranks_wait_for_cpus(1);
+    ck_assert_ptr_null(strstr(found.printed[0]->words, "OMP_NUM_THREADS"));
+    teardown();
+}
+END_TEST
+
 /* Whatever helpers of the ranks do. */
 START_TEST(an_odd_rank_comes_before_an_odd_helper)
 {
@@ -77,4 +112,5 @@ START_TEST(an_odd_rank_comes_before_an_odd_helper)
 END_TEST
 
 CHECK_MAIN("findings_ranks", 10, the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
-           an_odd_rank_comes_before_an_odd_helper)
+           an_odd_rank_comes_before_an_odd_helper,
+           fewer_threads_are_advised_only_where_there_are_more_than_cpus)
