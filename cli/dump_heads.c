@@ -15,11 +15,11 @@ enum {
     MOST_DEEDS = 4, /* of alike processes; the rarest, and the most frequent */
 };
 
-/* The processes that run one program with the same arguments. */
+/* The processes that run one program with the same arguments, but for numbers. */
 struct head {
     size_t *firsts; /* of each process its first thread, in the dump's order */
     size_t n, capacity;
-    const char *command;
+    struct text command; /* "train.py --local_rank=*": with a star for a number that differs */
 };
 struct heads {
     struct head *items;
@@ -39,16 +39,53 @@ static bool is_first(const struct dump *d, size_t i)
     return i == 0 || d->threads[i - 1].pid != d->threads[i].pid;
 }
 
-static void add_process(struct heads *h, const char *command, size_t thread)
+static const char *command_of(const struct dump *d, size_t thread)
 {
+    return profile_text(d->profile, process_of(d, thread)->command);
+}
+
+/* Is COMMAND like KNOWN but for numbers, such as that of a rank or of a worker's pipe?  RET then is
+ * KNOWN with a star for each that differs. */
+static bool merge_commands(const char *known, const char *command, struct text *ret)
+{
+    static const char digits[] = "0123456789";
+    text_clear(ret);
+    text_add(ret, "");
+    while (*known && *command) {
+        size_t n = strspn(command, digits);
+        size_t known_n = *known == '*' && n ? 1 : strspn(known, digits);
+        if (!n != !known_n || (!n && *known != *command))
+            return false;
+        if (!n)
+            n = known_n = 1;
+        bool same = n == known_n && !memcmp(known, command, n);
+        text_add_bytes(ret, same ? known : "*", same ? n : 1);
+        known += known_n;
+        command += n;
+    }
+    return *known == *command;
+}
+
+static struct head *head_of(struct heads *h, const char *command)
+{
+    struct text merged = {0};
     size_t i = 0;
-    while (i < h->n && !str_eq(h->items[i].command, command))
+    while (i < h->n && !merge_commands(h->items[i].command.s, command, &merged))
         i++;
     if (i == h->n) {
         h->items = array_reserve(h->items, &h->capacity, h->n + 1, sizeof *h->items);
-        h->items[h->n++] = (struct head){.command = command};
+        h->items[h->n++] = (struct head){0};
+        text_clear(&merged);
+        text_add(&merged, command);
     }
-    struct head *head = &h->items[i];
+    text_release(&h->items[i].command);
+    h->items[i].command = merged;
+    return &h->items[i];
+}
+
+static void add_process(struct heads *h, const char *command, size_t thread)
+{
+    struct head *head = head_of(h, command);
     head->firsts = array_reserve(head->firsts, &head->capacity, head->n + 1, sizeof *head->firsts);
     head->firsts[head->n++] = thread;
 }
@@ -57,7 +94,16 @@ static void find_heads(const struct dump *d, struct heads *h)
 {
     for (size_t i = 0; i < d->n; i++)
         if (is_first(d, i))
-            add_process(h, profile_text(d->profile, process_of(d, i)->command), i);
+            add_process(h, command_of(d, i), i);
+}
+
+static void release(struct heads *h)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        text_release(&h->items[i].command);
+        free(h->items[i].firsts);
+    }
+    free(h->items);
 }
 
 /* ---- one line for each ---- */
@@ -123,7 +169,8 @@ static void add_line(const struct dump *d, const struct head *head, size_t n, co
     if (n == 1 && rank >= 0 && profile_process_count(d->profile) > 1)
         text_addf(&line, "rank%ld ", rank);
     size_t start = line.len;
-    text_add_tame(&line, head->command, strlen(head->command));
+    const char *command = n == 1 ? command_of(d, *firsts) : head->command.s;
+    text_add_tame(&line, command, strlen(command));
     add_who_ran(d, &c, style, &who);
     if (style->full && p->python_version.ix)
         text_addf(&who, "; CPython %s", profile_text(d->profile, p->python_version));
@@ -288,9 +335,8 @@ void dump_heads_add(const struct dump *d, const struct dump_style *style, struct
             add_line(d, head, fold ? head->n : 1, &head->firsts[k], style, out);
         if (fold)
             add_alike(d, head, style, out);
-        free(head->firsts);
     }
-    free(heads.items);
+    release(&heads);
     text_add(&wrong, "");
     dump_waits_print(d, &wrong);
     dump_stuck_print(d, &wrong);

@@ -50,8 +50,8 @@ def native(kind, *args):
     return Hung(programs["target"], kind, *map(str, args))
 
 
-def python(kind, rank=None):
-    return Hung(sys.executable, str(PYTHON_TARGET), kind, rank=rank)
+def python(kind, rank=None, args=()):
+    return Hung(sys.executable, str(PYTHON_TARGET), kind, *args, rank=rank)
 
 
 def ranges(numbers):
@@ -337,6 +337,18 @@ class Text(unittest.TestCase):
         self.assertLess(lines.index(odd[0]), lines.index(same[0]))
         self.assertEqual(sorted(process["rank"] for process in shown["processes"]), list("0123"))
         self.assertEqual(sum(len(process["threads"]) for process in shown["processes"]), 8)
+
+    def test_ranks_whose_arguments_have_numbers(self):
+        """As deepspeed passes them; the number that is the same stays."""
+        args = [("--local-rank=0", "-n4"), ("--local-rank=1", "-n4"), ("--local-rank=10", "-n4")]
+        with python("rank", 0, args[0]) as a, python("rank", 1, args[1]) as b, \
+                python("rank", 10, args[2]) as c, python("rank", 11, ("--local-rank", "-n4")) as d:
+            lines = dump("--full", "-p", ",".join(str(target.pid) for target in (a, b, c, d)))
+        head = " ".join(" ".join(block(lines, r"^3 x \S*python")).split())
+        self.assertRegex(head, r"dump_target\.py rank --local-rank=\* -n4: 6 threads, .* "
+                               r"rank 0, 1, 10: ")
+        other = " ".join(" ".join(block(lines, rf"^{d.pid} rank11 \S*python")).split())
+        self.assertRegex(other, r"dump_target\.py rank --local-rank -n4: 2 threads, ")
 
     def test_the_whole_tree(self):
         """With -s the ranks' launcher is enough, and comes last; without it its message names it.
