@@ -100,6 +100,7 @@ static const struct pool_loop {
     {"wait_result_broken_or_wakeup", "loky/process_executor.py", NULL}, /* joblib's */
     {"_process_worker", "loky/process_executor.py", NULL},
     {"_feed", "loky/backend/queues.py", NULL},
+    {"_serve", "multiprocessing/resource_sharer.py", NULL},
     {"workloop", "billiard/pool.py", NULL}, /* celery's */
     {"body", "billiard/pool.py", NULL},
     {"run", "celery/utils/timer2.py", NULL},
@@ -126,6 +127,8 @@ static const struct pool_loop queue_reads[] = {
     {"poll", "/connection.py", NULL},
     {"_poll", "/connection.py", NULL},
     {"wait", "/connection.py", NULL},
+    {"accept", "/connection.py", NULL},
+    {"accept", "/socket.py", NULL},
     {"select", "/selectors.py", NULL},
     {"_multiprocessing_SemLock_acquire*", NULL, NULL},
 };

@@ -72,6 +72,11 @@ static const struct {
      "SemLock.__enter__@/lib/multiprocessing/synchronize.py:1:2 > "
      "_multiprocessing_SemLock_acquire_impl!_multiprocessing.so > "
      "sem_wait!libc.so.6 > futex [blocked]"},
+    {"_ResourceSharer._serve",
+     "_ResourceSharer._serve@/lib/python3/multiprocessing/resource_sharer.py:1:2 > "
+     "Listener.accept@/lib/python3/multiprocessing/connection.py:1:2 > "
+     "SocketListener.accept@/lib/python3/multiprocessing/connection.py:1:2 > "
+     "socket.accept@/lib/python3/socket.py:1:2 > accept4 socket [blocked]"},
     {"Worker.workloop",
      "Worker.workloop@/x/billiard/pool.py:1:2 > "
      "Worker._make_protected_receive.<locals>.receive@/x/billiard/pool.py:1:2 > "
