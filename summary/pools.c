@@ -103,6 +103,7 @@ static const struct pool_loop {
     {"_serve", "multiprocessing/resource_sharer.py", NULL},
     {"workloop", "billiard/pool.py", NULL}, /* celery's */
     {"body", "billiard/pool.py", NULL},
+    {"_process_result", "billiard/pool.py", NULL},
     {"run", "celery/utils/timer2.py", NULL},
     {"_worker_loop", "torch/utils/data/_utils/worker.py", NULL},
     {"_run_once", "asyncio/base_events.py", NULL},
@@ -120,6 +121,7 @@ static const struct pool_loop queue_reads[] = {
     {"get_payload", "billiard/queues.py", NULL},
     {"__enter__", "billiard/synchronize.py", NULL},
     {"receive", "billiard/pool.py", NULL},
+    {"_poll_result", "billiard/pool.py", NULL},
     {"_recv", "billiard/pool.py", NULL},
     {"recv_bytes", "/connection.py", NULL},
     {"_recv_bytes", "/connection.py", NULL},

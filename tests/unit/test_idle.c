@@ -92,6 +92,12 @@ static const struct {
     {"main", "<module>@<string>:1:1 > main@/lib/multiprocessing/resource_tracker.py:1:2 > "
              "read!libc.so.6 > read pipe [blocked]"},
     {NULL, "main@/home/me/tracker.py:1:2 > read!libc.so.6 > read pipe [blocked]"},
+    {"ResultHandler._process_result",
+     "ResultHandler.body@/x/billiard/pool.py:1:2 > "
+     "ResultHandler._process_result@/x/billiard/pool.py:1:2 > "
+     "Pool._setup_queues.<locals>._poll_result@/x/billiard/pool.py:1:2 > "
+     "_ConnectionBase.poll@/x/billiard/connection.py:1:2 > wait@/x/billiard/connection.py:1:2 > "
+     "_poll@/x/billiard/connection.py:1:2 > poll!libc.so.6 > poll [blocked]"},
     {NULL, "worker@/lib/multiprocessing/pool.py:1:2 > job@/home/me/a.py:1:2 > "
            "SimpleQueue.get@/lib/multiprocessing/queues.py:1:2 > read!libc.so.6 > "
            "read pipe [blocked]"},
