@@ -117,7 +117,7 @@ static void add_cause(const struct scene *s, const struct thread_group *group, s
     add_others(s, h, words);
     text_add(words, ".");
     if (l->nice > 0)
-        text_addf(words, " Its nice value is %d.", l->nice);
+        text_addf(words, " %s nice value is %d.", group->plural ? "Their" : "Its", l->nice);
     if (wanted > 1.2 * cpus && others < 0.5 * cpus)
         add_thread_variable(s, group, cpus, words);
 }
