@@ -193,9 +193,10 @@ static void list_steps(struct call_tree *t, stack_id s)
     size_t n = 0;
     const struct shown_frame *stack = view_stack(t->v, s, &n);
     size_t calls = without_wait(stack, n);
+    bool blocked = calls < n && stack[calls].wait != WAIT_CPU; /* that one lost its CPU at work */
     t->n_steps = 0;
     for (size_t i = 0; i < calls; i++) {
-        enum frame_role role = role_of(t, &stack[i], calls < n);
+        enum frame_role role = role_of(t, &stack[i], blocked);
         if (role != ROLE_GLUE)
             step_into(t, &stack[i], role);
     }

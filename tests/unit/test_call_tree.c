@@ -74,7 +74,8 @@ static const struct {
     {"f!app > pthread_mutex_lock!libc.so.6 > futex [blocked]", "f > futex [blocked]"},
     {"f!app > malloc!libc.so.6 > futex [blocked]", "f > malloc > futex [blocked]"},
     {"f!app > memcpy!libc.so.6", "f > memcpy"},
-    {"f!app > g!app > [waiting for cpu]", "f > g"}, /* a state */
+    {"f!app > g!app > [waiting for cpu]", "f > g"},                 /* a state */
+    {"f!app > memcpy!libc.so.6 > [waiting for cpu]", "f > memcpy"}, /* of work, not of a wait */
     {"f!app > [waiting for GIL]", "f > [waiting for GIL]"},
     {"f!app > f!app > f!app > g!app > f!app", "f > g > f"}, /* recursion */
     {"f!app > guess?!app > g!app", "f > g"},
