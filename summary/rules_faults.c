@@ -16,10 +16,11 @@ static const double least_returning = 0.002; /* of the time, in calls that retur
 static const struct allocator {
     const char *module, *name, *knob;
 } allocators[] = {
-    {"libc.so", "glibc", "MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_, set high, keep it."},
+    {"libc.so", "glibc",
+     "MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_, both 1000000000, keep it."},
     {"libjemalloc", "jemalloc", "MALLOC_CONF=dirty_decay_ms:-1 keeps it."},
     {"libtcmalloc", "tcmalloc", "TCMALLOC_RELEASE_RATE=0 keeps it."},
-    {"libmimalloc", "mimalloc", "MIMALLOC_PURGE_DELAY=-1 keeps it."},
+    {"libmimalloc", "mimalloc", "MIMALLOC_PURGE_DELAY=-1 keeps it (2.1, 2.2)."},
 };
 
 static const struct allocator *allocator_of(const struct shown_frame *f)
