@@ -16,7 +16,7 @@ struct profile_thread;
 
 struct events {
     uint32_t near_faults;   /* seen right around stops */
-    uint32_t around_faults; /* seen up to 1 ms around stops, those of 0.1 ms */
+    uint32_t around_faults; /* a millisecond, by what was seen up to 1 ms around stops */
     uint32_t put_on_cpu;    /* times, by the run count, without those for wallspy's stops */
     uint32_t faults;        /* of the thread's; events_scale() sets it */
     uint32_t switches;

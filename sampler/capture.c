@@ -385,6 +385,11 @@ static int64_t ran_around_ns(const struct thread *t, int64_t stopped_ns,
     return *before_ns + max_i64(t->faults_read_ns - stopped_ns - t->faults_held_ns, 0);
 }
 
+static uint32_t a_millisecond(uint64_t faults, int64_t over_ns)
+{
+    return (uint32_t)min_u64(faults * NS_PER_MS / (uint64_t)over_ns, UINT32_MAX);
+}
+
 /* The faults right around a stop are those of the stack that it found.  They are near where the
  * thread hardly ran meanwhile; where wallspy had no CPU it ran on for longer. */
 static void add_faults(const struct thread *t, int64_t stopped_ns, const struct schedstat *now,
@@ -403,7 +408,7 @@ static void add_faults(const struct thread *t, int64_t stopped_ns, const struct 
     if (before_ns <= NEAR_BEFORE_NS && ran_ns - before_ns <= NEAR_NS)
         m->near_faults = (uint32_t)faults;
     if (ran_ns <= AROUND_NS)
-        m->around_faults = (uint32_t)(faults * NEAR_NS / (uint64_t)max_i64(ran_ns, NEAR_NS));
+        m->around_faults = a_millisecond(faults, max_i64(ran_ns, NEAR_NS));
 }
 
 void capture_released(struct sampler *s, struct thread *t, const struct schedstat *now)

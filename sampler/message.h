@@ -41,7 +41,7 @@ struct message {
     struct schedstat sched; /* the thread's counts at TIME_NS; zero if unknown */
     uint64_t held_ns;       /* for how long it has been held in all */
     /* MESSAGE_SAMPLE: the thread's page faults while it ran for up to 0.1 ms around the stop; and
-     * for up to 1 ms, those of 0.1 ms */
+     * how many a millisecond while it ran for up to 1 ms around it */
     uint32_t near_faults, around_faults;
     uint64_t own_switches; /* its context switches because of wallspy's stops, in all */
 };

@@ -76,8 +76,8 @@ END_TEST
 START_TEST(faults_a_little_away_from_stops_count_where_none_are_near)
 {
     set_up();
-    add_around("copy", RUN_RUNNING, 4, 45, 0);
-    add_around("compute", RUN_RUNNING, 0, 5, 0);
+    add_around("copy", RUN_RUNNING, 4, 450, 0);
+    add_around("compute", RUN_RUNNING, 0, 50, 0);
     settle((struct profile_usage){.minor_faults = 100}, 0);
     ck_assert_uint_eq(faults_at(0), 90);
     ck_assert_uint_eq(faults_at(1), 10);
@@ -90,7 +90,7 @@ END_TEST
 START_TEST(few_faults_are_shared_by_time)
 {
     set_up();
-    add_around("copy", RUN_RUNNING, 4, 4, 0);
+    add_around("copy", RUN_RUNNING, 4, 49, 0);
     add("compute", RUN_RUNNING, 0, 0);
     add("sleep", RUN_BLOCKED, 0, 0);
     settle((struct profile_usage){.minor_faults = 101}, 0);
