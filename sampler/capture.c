@@ -39,6 +39,7 @@ static void fill_head(const struct sampler *s, struct thread *t, struct message 
         .repeats = t->repeats,
         .sched = t->sched,
         .held_ns = t->held_ns,
+        .faults = t->faults_last,
         .own_switches = t->own_switches,
     };
     t->ever_sampled |= kind == MESSAGE_SAMPLE;

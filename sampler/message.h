@@ -40,6 +40,7 @@ struct message {
     uint32_t flags;         /* enum sample_flags */
     struct schedstat sched; /* the thread's counts at TIME_NS; zero if unknown */
     uint64_t held_ns;       /* for how long it has been held in all */
+    uint64_t faults;        /* its page faults in all, when it was let go last; 0: unknown */
     /* MESSAGE_SAMPLE: the thread's page faults while it ran for up to 0.1 ms around the stop; and
      * how many a millisecond while it ran for up to 1 ms around it */
     uint32_t near_faults, around_faults;

@@ -230,14 +230,16 @@ static double held_share(const struct recording *r, const struct thread_timeline
     return lived_ns >= NS_PER_S / 10 ? (double)timeline->held_ns / (double)lived_ns : 0;
 }
 
-static void on_end(struct recording *r, struct target_process *s, const struct message *m)
+static void on_end(struct recording *r, const struct message *m)
 {
     struct thread_timeline *timeline = timeline_of(r, m);
     if (!timeline)
         return;
     thread_timeline_close(timeline, r->profile, m, r->origin_ns);
     timeline->held_ns = m->held_ns;
-    usage_look(&timeline->usage, s->pid, m->tid);
+    usage_look_at(timeline, r->profile);
+    if (!(m->flags & THREAD_STILL_ALIVE))
+        usage_raise_faults(&timeline->usage, m->faults);
     profile_get_thread(r->profile, timeline->thread)->usage = usage_so_far(&timeline->usage);
     if (m->flags & THREAD_STILL_ALIVE)
         thread_names_set(&r->thread_names, r->profile, timeline->thread, m->tid, NULL);
@@ -270,7 +272,7 @@ static void handle(struct recording *r, const struct message *m)
         on_sample(r, s, (const struct sample_message *)m);
         break;
     case MESSAGE_THREAD_END:
-        on_end(r, s, m);
+        on_end(r, m);
         break;
     case MESSAGE_EXTENDED:
         on_still(r, m);

@@ -178,7 +178,7 @@ void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
 {
     uint64_t own = m->own_switches - timeline->own_switches;
     timeline->own_switches = m->own_switches;
-    profile_get_thread(p, timeline->thread)->own_switches += own;
+    timeline->own_unlooked += own;
     if (!timeline->open)
         return;
     timeline->open = false;

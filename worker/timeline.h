@@ -32,6 +32,7 @@ struct thread_timeline {
     int64_t waited_ns;         /* counted waits less the waits that were shown */
     uint64_t held_ns;          /* at start_ns */
     uint64_t own_switches;     /* as of the last message */
+    uint64_t own_unlooked;     /* of those, what came since the last look at USAGE */
     uint32_t near_faults, around_faults; /* of the open sample's stop */
     /* Samples are left out (--gil): the kernel's counts are not those of the others, so the samples
      * count. */

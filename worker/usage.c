@@ -47,15 +47,23 @@ void usage_begin(struct usage_watch *w, pid_t pid, pid_t tid, const struct profi
     w->first_ns = w->last_ns = clock_now_ns();
 }
 
-void usage_look(struct usage_watch *w, pid_t pid, pid_t tid)
+bool usage_look(struct usage_watch *w, pid_t pid, pid_t tid)
 {
     struct profile_usage now;
     uint64_t start_ticks;
     if (!w->first_ns || !read_counters(pid, tid, &now, &start_ticks) ||
         start_ticks != w->start_ticks)
-        return;
+        return false;
     w->last = now;
     w->last_ns = clock_now_ns();
+    return true;
+}
+
+void usage_raise_faults(struct usage_watch *w, uint64_t faults)
+{
+    uint64_t known = w->last.minor_faults + w->last.major_faults;
+    if (w->first_ns && faults > known)
+        w->last.minor_faults += faults - known;
 }
 
 static uint64_t since(uint64_t before, uint64_t now)
@@ -79,15 +87,22 @@ struct profile_usage usage_so_far(const struct usage_watch *w)
     return ret;
 }
 
-void usage_look_around(struct usage_round *u, const struct profile *p,
-                       struct thread_timeline *timelines, size_t n)
+void usage_look_at(struct thread_timeline *timeline, struct profile *p)
+{
+    struct profile_thread *t = profile_get_thread(p, timeline->thread);
+    if (!usage_look(&timeline->usage, profile_see_process(p, t->process)->pid, t->tid))
+        return;
+    t->own_switches += timeline->own_unlooked;
+    timeline->own_unlooked = 0;
+}
+
+void usage_look_around(struct usage_round *u, struct profile *p, struct thread_timeline *timelines,
+                       size_t n)
 {
     if (!duty_cycle_begin(&u->looking))
         return;
-    for (size_t i = 0; i < THREADS_AT_ONCE && u->next < n; i++, u->next++) {
-        const struct profile_thread *t = profile_see_thread(p, timelines[u->next].thread);
-        usage_look(&timelines[u->next].usage, profile_see_process(p, t->process)->pid, t->tid);
-    }
+    for (size_t i = 0; i < THREADS_AT_ONCE && u->next < n; i++, u->next++)
+        usage_look_at(&timelines[u->next], p);
     bool all = u->next >= n;
     u->next = all ? 0 : u->next;
     duty_cycle_end(&u->looking, SHARE, all ? NS_PER_S : 0);

@@ -74,6 +74,42 @@ START_TEST(of_a_thread_that_was_gone_at_once_nothing_is_known)
 }
 END_TEST
 
+/* It took 40 more after the last look, as the sampler saw, which knows no fewer than that. */
+START_TEST(faults_after_the_last_look_count)
+{
+    struct usage_watch w;
+    usage_begin(&w, getpid(), gettid(), &(struct profile_usage){0});
+    uint64_t minor = usage_so_far(&w).minor_faults;
+    uint64_t seen = w.last.minor_faults + w.last.major_faults;
+    usage_raise_faults(&w, seen + 40);
+    usage_raise_faults(&w, seen + 30);
+    usage_raise_faults(&w, 0); /* it read none */
+    ck_assert_uint_eq(usage_so_far(&w).minor_faults, minor + 40);
+    usage_begin(&w, getpid(), INT32_MAX, &(struct profile_usage){0});
+    usage_raise_faults(&w, 40); /* since when? */
+    ck_assert_uint_eq(usage_so_far(&w).minor_faults, 0);
+}
+END_TEST
+
+/* Of an ended thread the kernel's switches end with the last look, and so do wallspy's. */
+START_TEST(switches_for_stops_are_of_the_last_look)
+{
+    struct profile *p = profile_new(0);
+    process_id process = profile_process(p, &(struct profile_process){.pid = getpid()});
+    struct thread_timeline t = {.thread = profile_thread(p, process, gettid(), (string_id){0}, 0)};
+    usage_begin(&t.usage, getpid(), gettid(), &(struct profile_usage){0});
+    t.own_unlooked = 5;
+    usage_look_at(&t, p);
+    ck_assert_uint_eq(profile_see_thread(p, t.thread)->own_switches, 5);
+    ck_assert_uint_eq(t.own_unlooked, 0);
+    t.own_unlooked = 3;
+    t.usage.start_ticks++; /* its tid is another's */
+    usage_look_at(&t, p);
+    ck_assert_uint_eq(profile_see_thread(p, t.thread)->own_switches, 5);
+    profile_free(p);
+}
+END_TEST
+
 START_TEST(all_threads_get_their_look)
 {
     enum { MANY = 100 };
@@ -101,4 +137,5 @@ START_TEST(all_threads_get_their_look)
 END_TEST
 
 CHECK_MAIN("usage", 20, faults_and_switches_are_the_kernels, an_ended_threads_usage_stays,
+           faults_after_the_last_look_count, switches_for_stops_are_of_the_last_look,
            of_a_thread_that_was_gone_at_once_nothing_is_known, all_threads_get_their_look)
