@@ -146,6 +146,15 @@ static bool is_of_ranks(const struct profile *p, const struct thread_group *g)
     return i == g->n;
 }
 
+/* Are all members threads of one name, and of the one process?  A list of it would say nothing. */
+static bool is_of_one_name(const struct profile *p, const struct thread_group *g)
+{
+    size_t i = 1;
+    while (i < g->n && str_eq(g->threads[i]->name, g->threads[0]->name))
+        i++;
+    return g->n > 1 && i == g->n && profile_process_count(p) == 1;
+}
+
 /* "8 parse threads" of "parse-*", "63 ranks". */
 static void add_counted(struct text *out, const struct profile *p, const struct thread_group *g)
 {
@@ -195,7 +204,7 @@ static void name_group(struct thread_group *g, const struct profile *p)
     bool folded = g->n == 1 && g->n_threads > 1;
     if (g->mixed)
         text_addf(&noun, "%zu other threads", g->n_threads);
-    else if (g->n <= NAMED_AT_MOST && !folded)
+    else if (g->n <= NAMED_AT_MOST && !folded && !is_of_one_name(p, g))
         add_listed(&noun, p, g);
     else
         add_counted(&noun, p, g);

@@ -103,6 +103,18 @@ START_TEST(idle_threads_need_only_the_same_pool)
 }
 END_TEST
 
+START_TEST(threads_of_one_name_are_counted_not_listed)
+{
+    b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    for (pid_t tid = 11; tid < 13; tid++)
+        builder_run(&b, builder_thread(&b, tid, "loader"), "run!app > f!app", 1000, 1000);
+    ck_assert_str_eq(grouped(1000), "main 10; 2 x loader");
+    ck_assert_str_eq(g.items[1].noun, "2 loader threads");
+    teardown();
+}
+END_TEST
+
 static void rank(pid_t pid, const char *environment, const char *stack)
 {
     if (pid != 10)
@@ -253,7 +265,8 @@ START_TEST(alike_processes_are_one_group)
 END_TEST
 
 CHECK_MAIN("groups", 20, alike_threads_are_one_group, threads_that_differ_are_groups_of_their_own,
-           small_places_do_not_count, idle_threads_need_only_the_same_pool, launchers_come_last,
-           ranks_are_grouped_and_named, processes_without_a_rank_are_called_by_their_pids,
+           small_places_do_not_count, threads_of_one_name_are_counted_not_listed,
+           idle_threads_need_only_the_same_pool, launchers_come_last, ranks_are_grouped_and_named,
+           processes_without_a_rank_are_called_by_their_pids,
            a_rank_is_who_has_it_from_its_launcher, a_parent_hands_ranks_on,
            alike_processes_are_one_group)
