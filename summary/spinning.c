@@ -71,13 +71,14 @@ static const struct {
 };
 
 /* The functions that wait.  Names match as in frame_name_has().  MODULE: the beginning of its
- * name, where the name alone may be anybody's.
- * Source: the libraries' sources and symbol tables: CUDA's and HIP's runtime and driver, nccl
- * src/proxy.cc, libgomp config/linux/{bar,wait}.h and libgomp.map, LLVM's kmp_barrier.cpp,
- * kmp_wait_release.h and kmp_csupport.cpp, oneTBB src/tbb, OpenBLAS driver/others/blas_server.c,
- * UCX src/ucp/core, Open MPI opal/runtime, MPICH src/mpid.  What libraries export stands here too
- * where all that it calls is stripped, as in Debian's libgomp, libomp and libmpich.  MPI's
- * reductions compute, so that only what they call tells whether they wait. */
+ * name, where the name alone may be anybody's.  Source: the libraries' sources and symbol tables:
+ * CUDA's and HIP's runtime and driver, nccl src/proxy.cc, libgomp config/linux/{bar,wait}.h and
+ * libgomp.map, LLVM's kmp_barrier.cpp, kmp_wait_release.h and kmp_csupport.cpp, oneTBB src/tbb,
+ * OpenBLAS driver/others/blas_server.c, UCX src/ucp/core, Open MPI opal/runtime and ompi/mca/pml,
+ * whose functions call sched_yield last of all in opal_progress(), and are below it then; MPICH
+ * src/mpid.  What libraries export stands here too where all that it calls is stripped, as in
+ * Debian's libgomp, libomp and libmpich.  MPI's reductions compute, so that only what they call
+ * tells whether they wait. */
 static const struct {
     const char *function, *module;
     enum spin_kind kind;
@@ -154,6 +155,16 @@ static const struct {
     {"opal_progress", NULL, SPIN_MPI},
     {"ompi_request_default_wait*", NULL, SPIN_MPI},
     {"ompi_sync_wait_mt", NULL, SPIN_MPI},
+    {"mca_pml_ob1_recv", NULL, SPIN_MPI},
+    {"mca_pml_ob1_mrecv", NULL, SPIN_MPI},
+    {"mca_pml_ob1_send", NULL, SPIN_MPI},
+    {"mca_pml_ob1_probe", NULL, SPIN_MPI},
+    {"mca_pml_ob1_mprobe", NULL, SPIN_MPI},
+    {"mca_pml_ucx_recv", NULL, SPIN_MPI},
+    {"mca_pml_ucx_mrecv", NULL, SPIN_MPI},
+    {"mca_pml_ucx_send", NULL, SPIN_MPI},
+    {"mca_pml_ucx_probe", NULL, SPIN_MPI},
+    {"mca_pml_ucx_mprobe", NULL, SPIN_MPI},
     {"MPID_Progress_wait*", NULL, SPIN_MPI},
     {"MPIDI_CH3I_Progress*", NULL, SPIN_MPI},
     {"MPIDI_OFI_progress*", NULL, SPIN_MPI},

@@ -111,6 +111,8 @@ static const struct {
     {mpi, "opal_progress", "libopen-pal.so.40"},
     {mpi, "ompi_request_default_wait_all", "libmpi.so.40"},
     {mpi, "ompi_sync_wait_mt", "libopen-pal.so.40"},
+    {mpi, "mca_pml_ob1_recv", "mca_pml_ob1.so"},
+    {mpi, "mca_pml_ucx_send", "mca_pml_ucx.so"},
     {mpi, "MPID_Progress_wait", "libmpi.so.12"},
     {mpi, "MPIDI_CH3I_Progress", "libmpi.so.12"},
     {mpi, "MPIDI_OFI_progress", "libmpi.so.12"},
@@ -215,6 +217,8 @@ static const struct {
     {NULL, "main!app > PMPI_Allreduce!libmpich.so.12 > 0x7f0010!libmpich.so.12"},
     {mpi, "main!app > MPI_Allreduce!libmpi.so.40 > opal_progress!libopen-pal.so.40 > "
           "epoll_wait!libc.so.6"},
+    {mpi, "main!app > MPI_Allreduce!libmpi.so.40 > mca_pml_ob1_recv!mca_pml_ob1.so > "
+          "sched_yield!libc.so.6"},
     {NULL, "main!app > MPI_Iprobe!libmpich.so.12"},
     /* Anybody may call a function wait(). */
     {NULL, "main!app > wait!app"},
