@@ -73,6 +73,20 @@ static void add_child(struct text *out, const struct profile *p, const struct wa
     text_add(out, strchr(what, ',') ? strchr(what, ',') : "");
 }
 
+/* WHAT "2 processes: 12 (sh), 13 (sleep)" becomes "2 processes have: 12 (sh), 13 (sleep)". */
+static void add_several(struct text *out, const char *what, const char *verb)
+{
+    const char *names = strchr(what, ':');
+    int n = (int)(names ? names - what : (ptrdiff_t)strlen(what));
+    text_addf(out, "%.*s %s%s", n, what, verb, names ? names : "");
+}
+
+static bool are_several(const char *what)
+{
+    size_t digits = strspn(what, "0123456789");
+    return digits && str_starts(what + digits, " processes");
+}
+
 static void add_other_end(struct text *out, const struct profile *p, const struct wait_side *side,
                           pid_t own_pid)
 {
@@ -84,8 +98,9 @@ static void add_other_end(struct text *out, const struct profile *p, const struc
         text_addf(out, ", which has the %s's other end", of);
     } else {
         text_addf(out, "a %s", of);
+        text_add(out, side->what.ix ? " whose other end " : "");
         if (side->what.ix)
-            text_addf(out, " whose other end %s have", profile_text(p, side->what));
+            add_several(out, profile_text(p, side->what), "have");
     }
 }
 
@@ -93,7 +108,7 @@ void wait_side_add_text(struct text *out, const struct profile *p, const struct 
                         pid_t own_pid)
 {
     const char *what = profile_text(p, side->what);
-    bool several = side->what.ix && str_ends(what, " processes");
+    bool several = are_several(what);
     if (side->thing == THING_CHILD) {
         add_child(out, p, side);
     } else if (side->thing == THING_PIPE ||
@@ -106,8 +121,11 @@ void wait_side_add_text(struct text *out, const struct profile *p, const struct 
         if (side->holder == HOLDER_PROCESS)
             add_process(out, p, side);
         else if (several)
-            text_addf(out, "%s share", what);
+            add_several(out, what, "share");
     } else if (side->thing == THING_SOCKET || side->thing == THING_EVENTS) {
-        text_add(out, what);
+        const char listens[] = "listening on ";
+        bool server = side->thing == THING_EVENTS && str_starts(what, listens);
+        text_add(out, server ? "new connections to " : "");
+        text_add(out, what + (server ? strlen(listens) : 0));
     }
 }

@@ -92,5 +92,5 @@ void peer_find_lock(struct peer_looks *l, const struct peer_wait *w, struct peer
     if (ret->later)
         return;
     ret->thing = THING_FILE_LOCK;
-    peer_users_answer(&users, ret);
+    peer_users_answer(l, &users, ret);
 }

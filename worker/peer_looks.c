@@ -43,6 +43,13 @@ static bool was_looked_for(const struct fd_scan *s, uint64_t key)
     return map_get(&s->looked_for, key, &unused);
 }
 
+static void add_user(struct peer_users *users, const struct fd_user *user)
+{
+    if (users->n < MOST_NAMED_USERS)
+        users->first[users->n] = *user;
+    users->n++;
+}
+
 bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char *link,
                      bool (*accept)(const struct fd_user *user, const void *ctx), const void *ctx,
                      struct peer_users *ret)
@@ -50,6 +57,7 @@ bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char
     uint64_t key = fd_scan_key(link);
     const struct fd_scan *s = &l->scan;
     const struct fd_user *self = NULL;
+    pid_t last = 0;
     *ret = (struct peer_users){0};
     if (l->n_asked < MOST_ASKED)
         l->asked[l->n_asked++] = key;
@@ -59,35 +67,56 @@ bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char
     }
     for (size_t i = 0; i < s->n && s->whole; i++) { /* a process's users are in a row */
         const struct fd_user *user = &s->users[i];
-        if (user->link != key || (ret->n && ret->first.pid == user->pid) ||
-            (self && user->pid == w->pid) || !accept(user, ctx))
+        if (user->link != key || user->pid == last || (self && user->pid == w->pid) ||
+            !accept(user, ctx))
             continue;
         if (user->pid == w->pid) {
             self = user;
             continue;
         }
-        ret->n++;
-        ret->first = *user;
+        last = user->pid;
+        add_user(ret, user);
     }
     if (!self || (ret->n && proc_thread_count(w->pid) == 1))
         return true;
-    ret->n++;
-    ret->first = *self;
+    add_user(ret, self);
     return true;
 }
 
-void peer_users_answer(const struct peer_users *users, struct peer_answer *ret)
+/* "2 processes: 12 (sh), 13 (sleep)"; only the number, if one has ended. */
+static void add_several(const struct peer_users *users, bool named, struct text *out)
+{
+    text_addf(out, "%zu processes", users->n);
+    size_t before = out->len;
+    for (size_t i = 0; named && i < users->n && i < MOST_NAMED_USERS; i++) {
+        char comm[TASK_COMM_BYTES];
+        ssize_t len = proc_read_comm(users->first[i].pid, 0, comm);
+        if (len < 0) {
+            text_truncate(out, before);
+            return;
+        }
+        text_addf(out, "%s%d (", i ? ", " : ": ", users->first[i].pid);
+        text_add_tame(out, comm, (size_t)len);
+        text_add(out, ")");
+    }
+    if (named && users->n > MOST_NAMED_USERS)
+        text_add(out, ", …");
+}
+
+void peer_users_answer(const struct peer_looks *l, const struct peer_users *users,
+                       struct peer_answer *ret)
 {
     char comm[TASK_COMM_BYTES];
+    const struct fd_user *only = &users->first[0];
     if (users->n > 1)
-        text_addf(&ret->what, "%zu processes", users->n);
-    ssize_t len = users->n == 1 ? proc_read_comm(users->first.pid, 0, comm) : -1;
+        add_several(users, l->exact, &ret->what);
+    ssize_t len = users->n == 1 ? proc_read_comm(only->pid, 0, comm) : -1;
     if (len < 0)
         return;
     ret->holder = HOLDER_PROCESS;
-    ret->pid = users->first.pid;
-    ret->fd = users->first.fd;
-    ret->link = users->first.link;
+    ret->pid = only->pid;
+    ret->fd = only->fd;
+    ret->link = only->link;
     text_add_tame(&ret->what, comm, (size_t)len);
 }
 

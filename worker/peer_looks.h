@@ -55,13 +55,16 @@ void peer_answer_release(struct peer_answer *a);
 
 /* The only process but SELF that has LINK open as ACCEPT says; SELF only if there is no other, or
  * it has other threads, which may be meant, too. */
+enum { MOST_NAMED_USERS = 3 };
 struct peer_users {
-    size_t n;             /* processes */
-    struct fd_user first; /* of the only one */
+    size_t n; /* processes */
+    struct fd_user first[MOST_NAMED_USERS];
 };
 /* False: a scan has to come first, for which LINK was put down. */
 bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char *link,
                      bool (*accept)(const struct fd_user *user, const void *ctx), const void *ctx,
                      struct peer_users *ret);
-/* RET gets the process of USERS, if it is one, or their number. */
-void peer_users_answer(const struct peer_users *users, struct peer_answer *ret);
+/* RET gets the process of USERS, if it is one, or their number.  Where L is exact, it also gets the
+ * ids and names of the first. */
+void peer_users_answer(const struct peer_looks *l, const struct peer_users *users,
+                       struct peer_answer *ret);

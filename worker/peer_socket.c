@@ -39,7 +39,7 @@ static void find_unix(struct peer_looks *l, const struct peer_wait *w, uint64_t 
     if (ret->later)
         return;
     ret->thing = THING_SOCKET;
-    peer_users_answer(&users, ret);
+    peer_users_answer(l, &users, ret);
     if (other.path[0]) {
         text_add(&ret->address, "unix:");
         text_add_tame(&ret->address, other.path, strnlen(other.path, sizeof other.path));

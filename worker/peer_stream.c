@@ -34,7 +34,7 @@ static void find_pipe(struct peer_looks *l, const struct peer_wait *w, bool read
     if (ret->later)
         return;
     ret->thing = THING_PIPE;
-    peer_users_answer(&users, ret);
+    peer_users_answer(l, &users, ret);
 }
 
 static bool is_of(int64_t number, const int *calls)

@@ -50,7 +50,8 @@ wait("write", "pipe", full.pid, "sleep", os.write, full.stdin.fileno(), b"x" * 1
 r, w = os.pipe()
 two = [sleeper(stdout=w), sleeper(stdout=w)]
 os.close(w)
-wait("shared", "pipe", None, "2 processes", os.read, r, 1)
+both = f"2 processes: {two[0].pid} (sleep), {two[1].pid} (sleep)"
+wait("shared", "pipe", None, both, os.read, r, 1)
 own = os.pipe()
 wait("own", "pipe", os.getpid(), "", os.read, own[0], 1)
 fifo = folder + "/fifo"
@@ -128,7 +129,8 @@ posix = holder(paths[1], "fcntl.lockf(f, fcntl.LOCK_EX, 100, 50)")
 far_away = holder(paths[1], "fcntl.lockf(f, fcntl.LOCK_EX, 100, 500)")  # no lock that is in the way
 wait("lockf", "file-lock", posix.pid, "", fcntl.lockf, files[1], fcntl.LOCK_EX, 10, 100)
 readers = [holder(paths[2], "fcntl.lockf(f, fcntl.LOCK_SH)") for _ in range(2)]
-wait("readers", "file-lock", None, "2 processes", fcntl.lockf, files[2], fcntl.LOCK_EX)
+both = f"2 processes: {readers[0].pid} ("
+wait("readers", "file-lock", None, both, fcntl.lockf, files[2], fcntl.LOCK_EX)
 # Taken by a process that has ended, and kept by its child: who shows it has it.
 inherited = run("import fcntl, os, sys, time\nf = open(sys.argv[1], 'r+')\n"
                 "fcntl.flock(f, fcntl.LOCK_EX)\npid = os.fork()\n"

@@ -84,42 +84,51 @@ START_TEST(holders_are_data_and_no_names)
 }
 END_TEST
 
+static const struct {
+    struct wait_side side;
+    const char *what, *words;
+} sides[] = {
+    {{.thing = THING_CHILD, .holder = HOLDER_PROCESS, .pid = 7}, "sleep", "its child 7 (sleep)"},
+    {{.thing = THING_CHILD, .holder = HOLDER_PROCESS, .pid = 7},
+     "sh, which is stopped",
+     "its child 7 (sh), which is stopped"},
+    {{.thing = THING_CHILD}, "3 children", "any of its 3 children"},
+    {{.thing = THING_CHILD}, NULL, "a child"},
+    {{.thing = THING_PIPE, .holder = HOLDER_PROCESS, .pid = 7},
+     "less",
+     "7 (less), which has the pipe's other end"},
+    {{.thing = THING_PIPE, .holder = HOLDER_PROCESS, .pid = 1},
+     "app",
+     "a pipe whose other end only this process has"},
+    {{.thing = THING_PIPE}, "2 processes", "a pipe whose other end 2 processes have"},
+    {{.thing = THING_PIPE},
+     "2 processes: 7 (sh), 8 (a: b)",
+     "a pipe whose other end 2 processes have: 7 (sh), 8 (a: b)"},
+    {{.thing = THING_PIPE}, NULL, "a pipe"},
+    {{.thing = THING_SOCKET}, "10.0.0.7:80", "10.0.0.7:80"},
+    {{.thing = THING_SOCKET}, NULL, "a socket"},
+    {{.thing = THING_SOCKET, .holder = HOLDER_PROCESS, .pid = 7},
+     "db",
+     "7 (db), which has the socket's other end"},
+    {{.thing = THING_FILE_LOCK, .holder = HOLDER_PROCESS, .pid = 7},
+     "apt",
+     "a file's lock, held by 7 (apt)"},
+    {{.thing = THING_FILE_LOCK}, "2 processes", "a file's lock, which 2 processes share"},
+    {{.thing = THING_FILE_LOCK},
+     "2 processes: 7 (flock), 8 (sleep)",
+     "a file's lock, which 2 processes share: 7 (flock), 8 (sleep)"},
+    {{.thing = THING_FILE_LOCK}, NULL, "a file's lock"},
+    {{.thing = THING_SOCKET},
+     "2 processes: 7 (a), 8 (b)",
+     "a socket whose other end 2 processes have: 7 (a), 8 (b)"},
+    {{.thing = THING_EVENTS}, "a timer", "a timer"},
+    {{.thing = THING_EVENTS}, "listening on 0.0.0.0:80", "new connections to 0.0.0.0:80"},
+    {{.thing = THING_MUTEX}, NULL, ""},
+};
+
 /* What the kernel told needs no functions, and has words. */
 START_TEST(sides_in_the_kernel_have_words)
 {
-    static const struct {
-        struct wait_side side;
-        const char *what, *words;
-    } sides[] = {
-        {{.thing = THING_CHILD, .holder = HOLDER_PROCESS, .pid = 7},
-         "sleep",
-         "its child 7 (sleep)"},
-        {{.thing = THING_CHILD, .holder = HOLDER_PROCESS, .pid = 7},
-         "sh, which is stopped",
-         "its child 7 (sh), which is stopped"},
-        {{.thing = THING_CHILD}, "3 children", "any of its 3 children"},
-        {{.thing = THING_CHILD}, NULL, "a child"},
-        {{.thing = THING_PIPE, .holder = HOLDER_PROCESS, .pid = 7},
-         "less",
-         "7 (less), which has the pipe's other end"},
-        {{.thing = THING_PIPE, .holder = HOLDER_PROCESS, .pid = 1},
-         "app",
-         "a pipe whose other end only this process has"},
-        {{.thing = THING_PIPE}, "2 processes", "a pipe whose other end 2 processes have"},
-        {{.thing = THING_PIPE}, NULL, "a pipe"},
-        {{.thing = THING_SOCKET}, "10.0.0.7:80", "10.0.0.7:80"},
-        {{.thing = THING_SOCKET}, NULL, "a socket"},
-        {{.thing = THING_SOCKET, .holder = HOLDER_PROCESS, .pid = 7},
-         "db",
-         "7 (db), which has the socket's other end"},
-        {{.thing = THING_FILE_LOCK, .holder = HOLDER_PROCESS, .pid = 7},
-         "apt",
-         "a file's lock, held by 7 (apt)"},
-        {{.thing = THING_FILE_LOCK}, "2 processes", "a file's lock, which 2 processes share"},
-        {{.thing = THING_FILE_LOCK}, NULL, "a file's lock"},
-        {{.thing = THING_EVENTS}, "a timer", "a timer"},
-        {{.thing = THING_MUTEX}, NULL, ""},
-    };
     struct profile_builder b = builder_start(1, "app");
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
         struct text text = {0};
