@@ -179,9 +179,9 @@ static bool find_py_holder(struct wait_owners *w, const struct target_process *s
     return py_lock_holder(s->python->runtime, w->blocks, lock, sem, &w->scratch, ret) == 0;
 }
 
-/* The thread THREAD, a pthread_t, for which the one of SAMPLE still waits; 0: unknown. */
-static pid_t py_other(struct wait_owners *w, const struct target_process *s,
-                      const struct message *sample, uint64_t thread)
+/* The thread THREAD, a pthread_t, for which SAMPLE's still waits, maybe itself; 0: unknown. */
+static pid_t py_thread(struct wait_owners *w, const struct target_process *s,
+                       const struct message *sample, uint64_t thread)
 {
     enum { PTHREAD_TID = 720 }; /* glibc's struct pthread on x86-64 */
     uint32_t ns_tid;
@@ -191,15 +191,19 @@ static pid_t py_other(struct wait_owners *w, const struct target_process *s,
     pid_t tid = thread_ids_find(&w->ids, sample->process, (pid_t)ns_tid);
     if (!tid)
         tid = thread_ids_find_other(&w->ids, sample, s->pid, (pid_t)ns_tid, &none);
-    return tid != sample->tid && is_still(s, sample) ? tid : 0;
+    return is_still(s, sample) ? tid : 0;
 }
 
-/* The thread that has LOCK, for which the thread of SAMPLE waits; 0: unknown. */
+/* The thread that has LOCK, for which the thread of SAMPLE waits; 0: unknown.  Nobody waits for an
+ * RLock of its own. */
 static pid_t py_holder(struct wait_owners *w, const struct target_process *s,
                        const struct message *sample, const struct py_lock *lock, uint64_t sem)
 {
     uint64_t thread;
-    return find_py_holder(w, s, lock, sem, &thread) ? py_other(w, s, sample, thread) : 0;
+    if (!find_py_holder(w, s, lock, sem, &thread))
+        return 0;
+    pid_t tid = py_thread(w, s, sample, thread);
+    return lock->reentrant && tid == sample->tid ? 0 : tid;
 }
 
 /* The thread that M's waits for in Thread.join(); 0: none, or unknown. */
@@ -207,9 +211,10 @@ static pid_t py_joined(struct wait_owners *w, const struct target_process *s,
                        const struct sample_message *m, const struct py_frame *f)
 {
     uint64_t thread;
-    bool joins =
-        py_join_find(s->python->runtime, s->live, f, m->snapshot.syscall_args[0], &thread) == 0;
-    return joins ? py_other(w, s, &m->head, thread) : 0;
+    if (py_join_find(s->python->runtime, s->live, f, m->snapshot.syscall_args[0], &thread) < 0)
+        return 0;
+    pid_t tid = py_thread(w, s, &m->head, thread);
+    return tid == m->head.tid ? 0 : tid;
 }
 
 static void set_py_holder(const struct target_process *s, pid_t tid, uint64_t addr,

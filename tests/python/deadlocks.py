@@ -1,6 +1,6 @@
 """Threads that wait for each other for ever: for two RLocks; for two Locks in `with` statements
-(3.11 to 3.13); in Thread.join(); one
-for the GIL, which the other keeps while it waits in C for a mutex of the first.
+(3.11 to 3.13); in Thread.join(); one for a Lock of its own (3.11 to 3.13); one for the GIL, which
+the other keeps while it waits in C for a mutex of the first.
 Do `dump` and `record` say so, and nothing of the kind of threads that only wait?
 
 usage: deadlocks.py WALLSPY (with --scene NAME: the target)"""
@@ -62,8 +62,33 @@ def join_each_other():
     return left, right
 
 
+def own_lock():
+    lock = threading.Lock()
+
+    def takes_it_again():
+        with lock:
+            time.sleep(0.2)
+            with lock:
+                pass
+
+    return (takes_it_again,)
+
+
 def only_wait():
     lock = threading.RLock()
+    given_up = threading.Lock()
+    condition = threading.Condition(given_up)
+
+    # Is in `with` of a lock that it has given up, and waits to get back.
+    def waits_again():
+        with given_up:
+            condition.wait()
+
+    def has_what_was_given_up():
+        time.sleep(0.2)
+        given_up.acquire()
+        condition.notify()
+        time.sleep(60)
 
     def left():
         with lock:
@@ -76,12 +101,13 @@ def only_wait():
     def joins_for_long():
         THREADS[1].join(60)
 
-    return left, right, joins_for_long
+    return left, right, joins_for_long, waits_again, has_what_was_given_up
 
 
 SCENES = {
     "rlocks": lambda: cross(threading.RLock(), threading.RLock()),
     "locks": lambda: cross(threading.Lock(), threading.Lock()),
+    "own lock": own_lock,
     "joins": join_each_other,
     "gil": keep_gil,
     "none": only_wait,
@@ -102,7 +128,7 @@ def said_of(wallspy, pid):
     circles = [c for c in dump_json(wallspy, pid)["circles"] if c["deadlock"]]
     answer = call([wallspy, "-p", pid, "-d", "3", "-o", "none"])
     text = " ".join(answer.stderr.split())
-    told = re.search(r"Deadlock for [\d.]+ s: (.*?(?:\d|to end))\. ", text)
+    told = re.search(r"Deadlock for [\d.]+ s: (.*?(?:\d|to end|itself))\. ", text)
     print(text if not told else told.group(0))
     held = re.findall(" held by | to end", told.group(1)) if told else []
     return sum(len(c["tids"]) for c in circles), len(held)
@@ -111,14 +137,14 @@ def said_of(wallspy, pid):
 def main(wallspy):
     good = True
     for scene in SCENES:
-        if scene == "locks" and sys.version_info < (3, 11):
+        if scene in ("locks", "own lock") and sys.version_info < (3, 11):
             continue
         with Target([sys.executable, os.path.abspath(__file__), "--scene", scene],
                     "ready") as target:
             time.sleep(1)
             found = said_of(wallspy, target.pid)
         print(scene, found)
-        good &= found == ((0, 0) if scene == "none" else (2, 2))
+        good &= found == {"none": (0, 0), "own lock": (1, 1)}.get(scene, (2, 2))
     return good
 
 
