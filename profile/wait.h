@@ -50,12 +50,15 @@ enum wait_holder {
 struct wait_side {
     enum wait_thing thing;
     enum wait_holder holder;
-    pid_t pid, tid; /* of the holder, in wallspy's pid namespace; a HOLDER_GONE's in its own */
-    uint64_t addr;  /* of the lock; 0: not kept */
-    bool timed;     /* the wait has a time-out; of a socket's: it may have one */
-    bool inside;    /* only a thread of its own process can end it, or a signal */
+    /* Of the holder, in wallspy's pid namespace.  Of a HOLDER_GONE: the process that waits, and the
+     * holder's tid in that one's namespace. */
+    pid_t pid, tid;
+    uint64_t addr; /* of the lock; 0: not kept */
+    bool timed;    /* the wait has a time-out; of a socket's: it may have one */
+    bool inside;   /* only a thread of its own process can end it, or a signal */
     /* The other side in words: of a HOLDER_PROCESS its name, "sleep"; else "127.0.0.1:5433, nothing
-     * received", "4 connections to 127.0.0.1:5433", "2 processes".  None: unknown. */
+     * received", "4 connections to 127.0.0.1:5433", "2 processes", "2 processes: 7 (sh), 8 (cat)".
+     * None: unknown. */
     string_id what;
 };
 

@@ -17,9 +17,8 @@ struct held_wait {
     int64_t ns, held_ns, gone_ns; /* in all; with a holder; with one that is no thread */
     struct thread_group *holder;  /* of most of it; NULL: none */
     int64_t holder_ns;
-    pid_t gone;
-    struct wait_side side;      /* the holder's last; its ADDR is 0 if it had several locks */
-    enum wait_thing gone_thing; /* GONE's */
+    struct wait_side side; /* the holder's last; its ADDR is 0 if it had several locks */
+    struct wait_side gone; /* the last whose holder is no thread */
 };
 
 enum { LOCKS = 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK, JOINS = 1U << FUTEX_JOIN };
@@ -44,8 +43,7 @@ static void add_held(struct held_wait *w, struct holder_sum *sums, size_t *n, si
     w->ns += ns;
     if (side->holder == HOLDER_GONE) {
         w->gone_ns += ns;
-        w->gone = side->tid;
-        w->gone_thing = side->thing;
+        w->gone = *side;
     }
     const struct profile_thread *t = holders_thread(s->holders, run);
     struct thread_group *group = t ? groups_of(s->g, t) : NULL;
@@ -156,13 +154,14 @@ static bool is_gone(const struct held_wait *w)
     return w->gone_ns > w->holder_ns;
 }
 
-static void add_gone(const struct held_wait *w, struct text *words)
+static void add_gone(const struct scene *s, const struct held_wait *w, struct text *words)
 {
-    text_addf(
-        words,
-        " for %s held by %d, which is not a thread of this process: it has ended, or the lock "
-        "was inherited by fork",
-        wait_thing_words(w->gone_thing), w->gone);
+    text_add(words, " for ");
+    wait_side_add_thing(words, s->p, &w->gone);
+    text_addf(words,
+              " held by %d, which is not a thread of this process: it has ended, or the lock was "
+              "inherited by fork",
+              w->gone.tid);
 }
 
 /* The holder, its state meanwhile, and the thread that it waits for itself. */
@@ -188,7 +187,7 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
         text_add(words, ", ");
         if (explained && is_gone(&next)) {
             text_addf(words, "which wait%s", verb_s(w.holder));
-            add_gone(&next, words);
+            add_gone(s, &next, words);
         } else if (!waits_on || depth == MAX_CHAIN) {
             if (!add_holders_way(s, &w, &t, &node, words, f))
                 text_truncate(words, words->len - 2);
@@ -256,7 +255,7 @@ static void write_words(const struct scene *s, struct thread_group *group,
     add_place(&words, &path);
     text_add(&words, ",");
     if (is_gone(w)) {
-        add_gone(w, &words);
+        add_gone(s, w, &words);
         text_add(&words, ".");
     } else {
         add_thing(s, w, &words);

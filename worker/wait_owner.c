@@ -90,6 +90,7 @@ static void find_holder(struct wait_owners *w, const struct lock_wait *wait,
                still_says(w, wait, lock->owner)) {
         side->holder = HOLDER_GONE;
         side->tid = lock->owner;
+        side->pid = w->processes[process]->pid;
     }
 }
 
