@@ -21,6 +21,12 @@ bool dump_is_stuck(const struct dump *d, size_t first)
     return n == proc_thread_count(pid); /* else another one may wake them */
 }
 
+/* Whoever took the lock that the only thread waits for is not there to give it up. */
+static bool waits_for_lock(const struct dumped *t)
+{
+    return t->futex == FUTEX_LOCK || t->futex == FUTEX_RWLOCK;
+}
+
 static void add_line(const struct dump *d, size_t first, struct text *out)
 {
     const struct dumped *t = &d->threads[first];
@@ -29,10 +35,14 @@ static void add_line(const struct dump *d, size_t first, struct text *out)
     text_add(out, "  stuck: ");
     if (*process)
         text_addf(out, "in %s ", process);
-    text_add(out, alone ? "the only thread waits for another one, and there is none: only a signal "
-                          "can wake it\n"
-                        : "all threads wait for one another, without a time-out: only a signal can "
-                          "wake them\n");
+    if (alone && waits_for_lock(t))
+        text_add(out, "the only thread waits for a lock that nobody is left to give up (it has it "
+                      "itself, a thread that ended had it, or the lock was inherited by fork)\n");
+    else
+        text_add(out, alone ? "the only thread waits for another one, and there is none: only a "
+                              "signal can wake it\n"
+                            : "all threads wait for one another, without a time-out: only a signal "
+                              "can wake them\n");
     free(process);
 }
 

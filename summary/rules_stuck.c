@@ -151,6 +151,20 @@ static void add_groups(const struct scene *s, const struct stuck *stuck, struct 
     }
 }
 
+/* Does STUCK's only thread wait for a lock? */
+static bool is_alone_for_lock(const struct scene *s, const struct stuck *stuck)
+{
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct run *last = wait_of(s, &s->g->items[i], stuck->process);
+        if (!last)
+            continue;
+        enum futex_kind kind =
+            call_tree_node(s->g->tree, call_tree_of(s->g->tree, last->stack)).futex;
+        return kind == FUTEX_LOCK || kind == FUTEX_RWLOCK;
+    }
+    return false;
+}
+
 void rule_stuck(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct stuck stuck;
@@ -160,7 +174,11 @@ void rule_stuck(const struct scene *s, struct thread_group *group, struct findin
         return;
     struct text words = {0};
     int64_t ns = stuck.end_ns - stuck.start_ns;
-    if (stuck.threads == 1)
+    if (stuck.threads == 1 && is_alone_for_lock(s, &stuck))
+        text_add(&words, "The only thread waits for a lock that nobody is left to give up (it has "
+                         "it itself, a thread that ended had it, or the lock was inherited by "
+                         "fork), for ");
+    else if (stuck.threads == 1)
         text_add(&words, "The only thread waits for another one, and there is none, for ");
     else
         text_addf(&words, "All %zu threads wait for one another, without a time-out, for ",

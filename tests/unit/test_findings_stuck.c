@@ -95,6 +95,22 @@ START_TEST(a_thread_that_is_alone)
 }
 END_TEST
 
+START_TEST(a_lock_that_nobody_is_left_to_give_up)
+{
+    struct wait_side unknown = {.thing = THING_UNKNOWN, .inside = true};
+    b = builder_start(PID, "post");
+    lead = builder_thread(&b, PID, NULL);
+    profile_get_process(b.p, b.process)->threads = 1;
+    builder_held(&b, lead, locks, &unknown, 4000);
+    judge(4000);
+    assert_told(
+        0, "stuck",
+        "The only thread waits for a lock that nobody is left to give up (it has it itself, "
+        "a thread that ended had it, or the lock was inherited by fork), for 4.0 s");
+    teardown();
+}
+END_TEST
+
 START_TEST(deadlocks_and_lost_owners_say_more)
 {
     struct wait_side other = {.thing = THING_MUTEX,
@@ -184,4 +200,5 @@ END_TEST
 CHECK_MAIN("findings_stuck", 20, tasks_that_wait_for_one_thing, tasks_that_wait_for_work,
            threads_that_all_wait_for_one_another_are_told_the_culprit_first,
            any_other_way_out_keeps_it_silent, a_thread_that_runs_or_has_ended,
-           a_thread_that_is_alone, deadlocks_and_lost_owners_say_more)
+           a_thread_that_is_alone, a_lock_that_nobody_is_left_to_give_up,
+           deadlocks_and_lost_owners_say_more)
