@@ -33,16 +33,15 @@ static void add_hidden(const size_t hidden[BRIEF_KINDS], struct text *out)
     text_add(out, " not shown: --full\n");
 }
 
-/* "4032 only waits for its children, which are not shown: wallspy dump -s -p 4032", of the first
- * such process. */
+/* "4032 only waits for its children; with these: wallspy dump -s -p 4032", of the first such
+ * process. */
 static void add_children(const struct dump *d, struct text *out)
 {
     for (size_t i = 0; i < d->n; i++) {
         const struct dumped *t = &d->threads[i];
         if (t->tid != t->pid || t->side.thing != THING_CHILD || t->ran || dumped_launches(d, t))
             continue;
-        text_addf(out,
-                  "%d only waits for its children, which are not shown: wallspy dump -s -p %d\n",
+        text_addf(out, "%d only waits for its children; with these: wallspy dump -s -p %d\n",
                   t->pid, t->pid);
         return;
     }
