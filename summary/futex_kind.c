@@ -63,14 +63,20 @@ static const struct named_kind other_kinds[] = {
     {"std::barrier<*", FUTEX_BARRIER},
     {"std::counting_semaphore<*", FUTEX_SEMAPHORE},
     {"__cxa_guard_acquire", FUTEX_LOCK},
+    {"rlock_acquire_restore*", FUTEX_LOCK}, /* CPython's RLock, as below */
 };
 
 /* The last components of functions of threading.py, which has one lock of CPython's in all of
  * them. */
 static const struct named_kind python_kinds[] = {
-    {"wait", FUTEX_CONDITION}, {"wait_for", FUTEX_CONDITION}, {"acquire", FUTEX_SEMAPHORE},
-    {"join", FUTEX_JOIN},      {"_join", FUTEX_JOIN},         {"_wait_for_tstate_lock", FUTEX_JOIN},
+    {"wait", FUTEX_CONDITION},
+    {"wait_for", FUTEX_CONDITION},
+    {"acquire", FUTEX_SEMAPHORE},
+    {"join", FUTEX_JOIN},
+    {"_join", FUTEX_JOIN},
+    {"_wait_for_tstate_lock", FUTEX_JOIN},
     {"_wait", FUTEX_BARRIER},
+    {"_acquire_restore", FUTEX_LOCK}, /* in Condition.wait, once it was notified */
 };
 
 /* ---- one function's ---- */
@@ -146,6 +152,8 @@ static void search_python(struct search *s, const struct shown_frame *stack, siz
     s->kind = FUTEX_LOCK;
     for (; n && stack[n - 1].kind == SHOWN_PYTHON; n--) {
         const struct named_kind *found = of_threading(&stack[n - 1]);
+        if (found && found->kind == FUTEX_LOCK)
+            return;
         if (found && (s->kind == FUTEX_LOCK || s->kind == FUTEX_CONDITION))
             s->kind = found->kind;
         else if (frame_role(&stack[n - 1], true) != ROLE_GLUE)

@@ -49,6 +49,10 @@ static const struct {
      "f@/a.py:1:2 > Event.wait@" THREADING " > Condition.wait@" THREADING " > " PYTHON_LOCK},
     {FUTEX_CONDITION,
      "f@/a.py:1:2 > get@/usr/lib/python3.9/queue.py:1:2 > wait@" THREADING " > " PYTHON_LOCK},
+    {FUTEX_LOCK, "f@/a.py:1:2 > Condition.wait@" THREADING
+                 " > Condition._acquire_restore@" THREADING " > " PYTHON_LOCK},
+    {FUTEX_LOCK, "f@/a.py:1:2 > Condition.wait@" THREADING
+                 " > rlock_acquire_restore!python3.11 > " PYTHON_LOCK},
     {FUTEX_JOIN, "f@/a.py:1:2 > Thread.join@" THREADING " > Thread._wait_for_tstate_lock@" THREADING
                  " > " PYTHON_LOCK},
     {FUTEX_SEMAPHORE,
