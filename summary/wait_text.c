@@ -104,6 +104,15 @@ static void add_other_end(struct text *out, const struct profile *p, const struc
     }
 }
 
+/* A server waits for "new connections to 0.0.0.0:80", where it is "listening on" that. */
+static void add_events(struct text *out, const char *what)
+{
+    static const char listens[] = "listening on ";
+    bool server = str_starts(what, listens);
+    text_add(out, server ? "new connections to " : "");
+    text_add(out, what + (server ? strlen(listens) : 0));
+}
+
 void wait_side_add_text(struct text *out, const struct profile *p, const struct wait_side *side,
                         pid_t own_pid)
 {
@@ -122,10 +131,9 @@ void wait_side_add_text(struct text *out, const struct profile *p, const struct 
             add_process(out, p, side);
         else if (several)
             add_several(out, what, "share");
-    } else if (side->thing == THING_SOCKET || side->thing == THING_EVENTS) {
-        const char listens[] = "listening on ";
-        bool server = side->thing == THING_EVENTS && str_starts(what, listens);
-        text_add(out, server ? "new connections to " : "");
-        text_add(out, what + (server ? strlen(listens) : 0));
+    } else if (side->thing == THING_SOCKET) {
+        text_add(out, what);
+    } else if (side->thing == THING_EVENTS) {
+        add_events(out, what);
     }
 }
