@@ -95,7 +95,7 @@ static uint64_t share(struct profile_thread *t, uint64_t total, weigh_run *weigh
     double all = weigh ? sum_runs(t, weigh) : 0;
     double so_far = 0;
     uint64_t given = 0;
-    if (all <= 0)
+    if (!weigh || all <= 0)
         return total;
     for (size_t i = 0; i < t->n_runs; i++) {
         so_far += weigh(&t->runs[i]);
