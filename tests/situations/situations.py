@@ -107,7 +107,7 @@ WAITING = [
                r"main waits .*\bresult, called from make_album album\.py")),
     waits("inherited-lock", "the log's mutex was held by a thread that fork() did not copy",
           "{built}/report {seconds}",
-          r"\breport\b|\bmain\b", "write_log", r"a mutex held by \d+, which is not a thread of this process",
+          r"\breport\b|\bmain\b", "write_log", r"mutex log_mutex held by \d+, which is not a thread of this process",
           rule="waits_for", figure=()),
     waits("rwlock", "reload keeps the settings' rwlock for writing while it waits for their file",
           "{built}/settings {seconds}",
