@@ -121,10 +121,18 @@ def pool(how):
 
 
 def family(n):
-    """N busy children, and one that sleeps, until killed."""
+    """N busy children, and one that sleeps, until killed.  Each is at its work before "ready": a
+    signal that comes right after a fork, Python's child forgets."""
+    begun, begins = os.pipe()
+
+    def begin(work):
+        os.write(begins, b".")
+        work()
     for _ in range(int(n)):
-        child(lambda: live(60))
-    child(lambda: time.sleep(60))
+        child(lambda: begin(lambda: live(60)))
+    child(lambda: begin(lambda: time.sleep(60)))
+    for _ in range(int(n) + 1):
+        os.read(begun, 1)
     log("ready")
     os.wait()
 
@@ -390,6 +398,7 @@ os.wait()
             pid = int(wallspy.stdout.readline().split()[1])
             wallspy.stderr.readline()  # the headline
             children = set(descendants(pid))
+            time.sleep(LIVE_S)  # until it has found them
             os.killpg(wallspy.pid, signal.SIGINT)
             _, text = wallspy.communicate(timeout=30)
         self.assertEqual(wallspy.returncode, 128 + signal.SIGINT, text)
