@@ -75,22 +75,27 @@ static bool is_off_cpu(const struct run *run)
 }
 
 /* Samples may find a thread off the CPU more often than it was: a ping-pong on busy CPUs, say. */
-int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class)
+double off_cpu_scale(const struct thread_group *group)
 {
-    int64_t ns = 0;
     int64_t off_ns = 0;
     int64_t most_off_ns = max_i64(group->wall_ns - group->cpu_ns, 0);
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++) {
-            const struct run *run = &t->runs[k];
-            ns += class_of_run(s->g->tree, run) == class ? run->weights.wall_ns : 0;
-            off_ns += is_off_cpu(run) ? run->weights.wall_ns : 0;
-        }
+        for (size_t k = 0; k < t->n_runs; k++)
+            off_ns += is_off_cpu(&t->runs[k]) ? t->runs[k].weights.wall_ns : 0;
     }
-    if (class == CLASS_SPIN || off_ns <= most_off_ns)
-        return ns;
-    return (int64_t)((double)ns * (double)most_off_ns / (double)off_ns);
+    return off_ns <= most_off_ns ? 1 : (double)most_off_ns / (double)off_ns;
+}
+
+int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            ns += class_of_run(s->g->tree, &t->runs[k]) == class ? t->runs[k].weights.wall_ns : 0;
+    }
+    return class == CLASS_SPIN ? ns : (int64_t)((double)ns * off_cpu_scale(group));
 }
 
 struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,

@@ -64,7 +64,9 @@ static void judge_odd(const struct scene *s, struct thread_group *odd, struct th
                       struct finding *f)
 {
     const struct call_path *path = &odd->paths[0];
-    double here = share_of(path->ns, odd->wall_ns);
+    enum wait_class class = class_of_node(s->g->tree, path->node);
+    bool waits = class != CLASS_NONE && class != CLASS_SPIN;
+    double here = share_of(path->ns, odd->wall_ns) * (waits ? off_cpu_scale(odd) : 1);
     double there = share_of(tally_total(&others->tally, path->node), others->wall_ns);
     if (here - there < differing_share || (f->words && here <= f->weight - 1))
         return;

@@ -48,6 +48,37 @@ START_TEST(the_odd_rank_is_named)
 }
 END_TEST
 
+/* Samples that find it at rest far more often than the kernel does, as beside busy programs. */
+static void one_of_three_rests(bool denied)
+{
+    b = builder_start(10, "python3");
+    profile_free(b.p);
+    b.p = profile_new(0);
+    for (int rank = 0; rank < 3; rank++) {
+        builder_process(&b, 100 + rank, "python3", "");
+        thread_id t = builder_thread(&b, 100 + rank, NULL);
+        int64_t rests = rank == 1 ? 3900 : 2000;
+        builder_run(&b, t, "rest@/src/a.py:1:2 > clock_nanosleep [blocked]", rests, 0);
+        builder_run(&b, t, "work@/src/a.py:5:9", 4000 - rests, 4000 - rests);
+        profile_get_thread(b.p, t)->counts.ns[COUNTED_CPU] =
+            (rank == 1 && denied ? 1600L : 4000 - rests) * NS_PER_MS;
+    }
+    judge(4000);
+}
+
+START_TEST(a_rank_is_not_odd_by_samples_that_the_kernel_denies)
+{
+    one_of_three_rests(false);
+    assert_told(0, "differs",
+                "101 (python3) differs: 98% of its time in rest a.py:2, against 50% in "
+                "100 (python3) and 102 (python3).");
+    teardown();
+    one_of_three_rests(true);
+    ck_assert_str_ne(found.printed[0]->rule, "differs");
+    teardown();
+}
+END_TEST
+
 /* Four ranks that want 3.6 of 2 CPUs, and have N OpenMP threads each. */
 static void ranks_wait_for_cpus(int n)
 {
@@ -112,5 +143,6 @@ START_TEST(an_odd_rank_comes_before_an_odd_helper)
 END_TEST
 
 CHECK_MAIN("findings_ranks", 10, the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
+           a_rank_is_not_odd_by_samples_that_the_kernel_denies,
            an_odd_rank_comes_before_an_odd_helper,
            fewer_threads_are_advised_only_where_there_are_more_than_cpus)
