@@ -18,6 +18,7 @@ from support.programs import programs
 from support.wallspy import Wallspy, call
 
 SECONDS = 4
+LEAST_LOST_S = 0.03
 SCHED_FIFO = 1
 # Runs before wallspy on wallspy's CPU. Mere load is no test: it takes the CPU from a wallspy that
 # holds a thread now and then, and on some machines never.
@@ -38,13 +39,11 @@ def need_priority():
         raise Skipped("no real-time priority is available here")
 
 
-def check_starved(rate):
-    """A spinner never blocks: what it neither ran nor waited for a CPU it was held by wallspy,
-    which is stopped again and again for 2 ms, within its holds, too."""
+def lost_starved(rate):
+    """What a spinner loses, and the held share times its time.  A spinner never blocks: what it
+    neither ran nor waited for a CPU it was held by wallspy, which is stopped again and again for
+    2 ms, within its holds, too."""
     cpus = sorted(os.sched_getaffinity(0))
-    if len(cpus) < 2:
-        raise Skipped("one CPU only")
-    need_priority()
     beside = ["taskset", "-c", str(cpus[0])]
     starve = ["chrt", "-f", "10", *beside, sys.executable, "-c", STARVE]
     seed = str(seeded().randrange(1 << 32))
@@ -62,7 +61,21 @@ def check_starved(rate):
     its_own = after.run_s - before.run_s + after.wait_s - before.wait_s
     lost = wall - its_own - facts.get("stolen_s", 0)
     print(f"{told}\nlost {lost:.3f} s of {wall:.1f}, by the line {said:.3f} s")
-    return lost > 0.03 and 0.5 * lost - 0.01 <= said <= 1.3 * lost + 0.02
+    return lost, said
+
+
+def check_starved(rate):
+    """Of as many recordings as it takes to lose what can be measured."""
+    if len(os.sched_getaffinity(0)) < 2:
+        raise Skipped("one CPU only")
+    need_priority()
+    lost = said = 0
+    for _ in range(5):
+        more = lost_starved(rate)
+        lost, said = lost + more[0], said + more[1]
+        if lost > LEAST_LOST_S:
+            return 0.5 * lost - 0.01 <= said <= 1.3 * lost + 0.02
+    return False
 
 
 def check_priority(rate):
