@@ -9,8 +9,9 @@
 
 enum {
     DORMANT_AFTER_TICKS = 16, /* a thread that runs now and then is better visited by itself */
+    DORMANT_AFTER_MS = 2000,  /* and no less: the clock misses the begin of its next run */
     VISIT_EVERY_TICKS = 64,   /* each dormant thread: the worker may want more of it */
-    LEAST_DORMANT = 16,       /* and no less than are visited: fewer do not pay */
+    LEAST_DORMANT = 4,        /* and no less than are visited: fewer do not pay */
     MEASURE_TRIES = 4, /* a visited thread may run, or the scheduler's clock tick, meanwhile */
     FAILURES_AT_ONCE = 4,
     PAUSE_TICKS = 32, /* after so many failures */
@@ -38,6 +39,7 @@ static void append_visited(struct dormant *d, struct thread *t)
 void dormant_add(struct thread *t)
 {
     t->moved_tick = t->process->dormant.tick;
+    t->process->dormant.disturbed = true;
     append_visited(&t->process->dormant, t);
 }
 
@@ -70,15 +72,35 @@ void dormant_update(struct thread *t)
     t->proofs = d->proofs;
 }
 
-void dormant_choose(struct process *p)
+static uint32_t dormant_after_ticks(const struct sampler *s)
+{
+    int64_t ticks = (int64_t)DORMANT_AFTER_MS * NS_PER_MS / s->interval_ns;
+    return ticks > DORMANT_AFTER_TICKS ? (uint32_t)ticks : DORMANT_AFTER_TICKS;
+}
+
+static bool has_slept(const struct thread *t, uint32_t ticks)
+{
+    return t->sampled.provable && !t->pending && !t->zombie &&
+           t->process->dormant.tick - t->moved_tick >= ticks;
+}
+
+void dormant_note_sleepers(const struct sampler *s, struct process *p)
 {
     struct dormant *d = &p->dormant;
+    uint32_t after_ticks = dormant_after_ticks(s);
+    for (size_t i = 0; i < d->n_visited && d->known; i++)
+        d->known = !has_slept(d->visited[i], after_ticks);
+}
+
+void dormant_choose(const struct sampler *s, struct process *p)
+{
+    struct dormant *d = &p->dormant;
+    uint32_t after_ticks = dormant_after_ticks(s);
     bool same = true;
     d->n_visited = d->n_dormant = 0;
     for (size_t i = 0; i < p->n_threads; i++) {
         struct thread *t = p->threads[i];
-        bool dormant = t->sampled.provable && !t->pending && !t->zombie &&
-                       d->tick - t->moved_tick >= DORMANT_AFTER_TICKS;
+        bool dormant = has_slept(t, after_ticks);
         same = same && dormant == t->dormant;
         t->dormant = dormant;
         t->proofs = d->proofs;

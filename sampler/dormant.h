@@ -1,9 +1,11 @@
-/* Dormant threads, which have not run for long, and the one clock that proves that none has run.
+/* Dormant threads, which have not run for seconds, and the one clock that proves that none has run.
  *
  * CLOCK_PROCESS_CPUTIME_ID of another process sums its threads' run times, to the nanosecond, in
  * one system call.  The sum less the run times of the threads that are visited stays the same until
- * a dormant or a new thread runs.  1000 schedstat files cost 1 to 2 ms a tick, the clock some 60
- * µs.  Source: kernel/time/posix-cpu-timers.c (posix_cpu_clock_get: anybody may ask),
+ * a dormant or a new thread runs.  1000 schedstat files cost 1 to 2 ms a tick, the clock some
+ * 60 µs.  While a thread runs the kernel adds to its run time at the scheduler's clock tick only,
+ * every 1 to 10 ms: a shorter run is seen when it is over.  So a thread that runs now and then is
+ * not dormant.  Source: kernel/time/posix-cpu-timers.c (posix_cpu_clock_get: anybody may ask),
  * kernel/sched/cputime.c (thread_group_cputime). */
 #pragma once
 
@@ -40,8 +42,11 @@ void dormant_open(struct dormant *d, pid_t pid);
 bool dormant_unchanged(struct sampler *s, struct process *p);
 /* T has run since it was last visited. */
 void dormant_note_run(struct thread *t);
+/* The visited threads have been visited.  Where one has slept for long enough to be dormant, the
+ * next tick visits every thread, and chooses. */
+void dormant_note_sleepers(const struct sampler *s, struct process *p);
 /* Every thread has been visited: chooses the dormant ones. */
-void dormant_choose(struct process *p);
+void dormant_choose(const struct sampler *s, struct process *p);
 /* Extends T's sample by the proof about all dormant threads. */
 void dormant_update(struct thread *t);
 /* T joins or leaves the process. */

@@ -12,6 +12,8 @@
 #include "sampler/stack_area.h"
 #include "sampler/thread.h"
 
+enum process_turn { TURN_FIRST, TURN_USUAL, TURN_LAST, TURN_COUNT };
+
 struct process {
     pid_t pid;
     uint32_t number;
@@ -26,7 +28,10 @@ struct process {
     /* space_lock.c: ticks, by their begin; 0: none. */
     int64_t locked_ns;       /* the last in which the address space was locked */
     int64_t lock_checked_ns; /* the last in which that was checked */
-    bool comes_late;         /* in this tick it is visited after the others (tick.c) */
+
+    /* tick.c */
+    bool ran;               /* a thread of it was found to run or to wait for a CPU, in this tick */
+    enum process_turn turn; /* in which the tick visits it */
 
     /* process.c: does it run the same program? */
     int stat_fd;

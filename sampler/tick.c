@@ -33,6 +33,7 @@ static void queue_runnable(struct sampler *s, struct thread *t, int64_t now_ns)
                       !s->config.no_stop && !s->config.freeze;
     claim_found(t, stop_tells ? THREAD_RUNNING_OR_RUNNABLE : on_cpu_state(s, t));
     s->waiting |= t->asked.state == THREAD_RUNNABLE;
+    t->process->ran = true;
     stop_requests_queue(s, t, now_ns);
 }
 
@@ -272,14 +273,16 @@ static void visit_each(struct sampler *s, struct thread *const *threads, const s
     }
 }
 
-static void visit_process(struct sampler *s, struct process *p)
+static void visit_visited(struct sampler *s, struct process *p)
 {
-    if (dormant_unchanged(s, p)) {
-        visit_each(s, p->dormant.visited, &p->dormant.n_visited);
-    } else {
-        visit_each(s, p->threads, &p->n_threads);
-        dormant_choose(p);
-    }
+    visit_each(s, p->dormant.visited, &p->dormant.n_visited);
+    dormant_note_sleepers(s, p);
+}
+
+static void visit_all(struct sampler *s, struct process *p)
+{
+    visit_each(s, p->threads, &p->n_threads);
+    dormant_choose(s, p);
 }
 
 /* Where one thread ended and another began their number is the same: only the end is noticed.  No
@@ -295,12 +298,45 @@ static void visit_successors(struct sampler *s, struct process *p)
     }
 }
 
+/* Has none of the visited threads run since its last sample? */
+static bool visited_rest(struct sampler *s, const struct dormant *d)
+{
+    for (size_t i = 0; i < d->n_visited; i++) {
+        struct thread *t = d->visited[i];
+        if (!t->registered || t->pending || t->filtered ||
+            thread_read_schedstat(s, t, &t->sched) < 0 || !still_there(s, t))
+            return false;
+    }
+    return true;
+}
+
+/* Has no thread of P run since its last sample?  Then none has ended, begun another or called
+ * execve, and Python's lists are as they were.  DORMANT_REST: nor has a dormant one.  A listing may
+ * have missed a thread, so this does not replace the next. */
+static bool process_rests(struct sampler *s, struct process *p, bool dormant_rest)
+{
+    const struct dormant *d = &p->dormant;
+    return p->turn == TURN_USUAL && !s->config.single_shot && (dormant_rest || !d->n_dormant) &&
+           d->n_visited + d->n_dormant > 0 && !process_wants_listing(p, clock_now_ns()) &&
+           visited_rest(s, d);
+}
+
 static void visit_and_ask(struct sampler *s, struct process *p)
 {
+    bool dormant_rest = dormant_unchanged(s, p);
+    int64_t now_ns = clock_now_ns(); /* before the threads are looked at */
+    if (process_rests(s, p, dormant_rest)) {
+        for (size_t i = 0; i < p->dormant.n_visited; i++)
+            repeat(s, p->dormant.visited[i], now_ns);
+        return;
+    }
     bool listed = thread_list_update(s, p);
     s->n_registered = 0;
     p->lost_thread = false;
-    visit_process(s, p);
+    if (dormant_rest)
+        visit_visited(s, p);
+    else
+        visit_all(s, p);
     stop_requests_send(s);
     /* Not twice a tick: a listing takes long where there are many threads. */
     p->list_again |= p->lost_thread && listed;
@@ -310,13 +346,13 @@ static void visit_and_ask(struct sampler *s, struct process *p)
     }
 }
 
-/* Visits the processes that come late, or the others.  Returns how many threads they have. */
-static uint32_t visit_processes(struct sampler *s, bool late)
+/* Visits the processes whose turn it is.  Returns how many threads they have. */
+static uint32_t visit_processes(struct sampler *s, enum process_turn turn)
 {
     uint32_t threads = 0;
     for (uint32_t i = 0; i < s->n_processes; i++) {
         struct process *p = s->processes[i];
-        if (p->ended || p->comes_late != late)
+        if (p->ended || p->turn != turn)
             continue;
         visit_and_ask(s, p);
         threads += (uint32_t)p->n_threads;
@@ -324,7 +360,16 @@ static uint32_t visit_processes(struct sampler *s, bool late)
     return threads;
 }
 
-/* Processes that were locked of late come last, so that no other waits for them. */
+/* Processes that were locked of late come last, so that no other waits for them.  Those that ran at
+ * the last tick come first: the scheduler lets the sampler release their threads at once as long as
+ * the tick is short. */
+static enum process_turn turn_of(const struct sampler *s, const struct process *p)
+{
+    if (space_was_locked(s, p))
+        return TURN_LAST;
+    return p->ran ? TURN_FIRST : TURN_USUAL;
+}
+
 void tick_run(struct sampler *s)
 {
     uint32_t threads = 0;
@@ -333,10 +378,12 @@ void tick_run(struct sampler *s)
     s->tick_ns = clock_now_ns();
     s->waiting_before = s->waiting;
     s->waiting = false;
-    for (uint32_t i = 0; i < s->n_processes; i++)
-        s->processes[i]->comes_late = space_was_locked(s, s->processes[i]);
-    threads += visit_processes(s, false);
-    threads += visit_processes(s, true);
+    for (uint32_t i = 0; i < s->n_processes; i++) {
+        s->processes[i]->turn = turn_of(s, s->processes[i]);
+        s->processes[i]->ran = false;
+    }
+    for (enum process_turn turn = TURN_FIRST; turn < TURN_COUNT; turn++)
+        threads += visit_processes(s, turn);
     if (threads) /* when all are gone the count stays that of the last tick */
         atomic_store_explicit(&s->thread_count, threads, memory_order_relaxed);
     counters_add(&s->counters, COUNT_TICKS, 1);
