@@ -5,7 +5,7 @@
 enum {
     LEAST_SAMPLES = 100,
     ACTIVE_PART = 100,      /* one of so many of its time: less is not worth a word */
-    KNOWN_BIAS_PERCENT = 3, /* of a sampler on a busy machine (tests/truth/known_shares.py) */
+    KNOWN_BIAS_PERCENT = 3, /* of a sampler on a busy machine (tests/accuracy/known_shares.py) */
 };
 
 /* The states in which samples found a thread. */

@@ -3,7 +3,8 @@ import os
 import pathlib
 import pwd
 
-programs = {}  # "wallspy"; in cli "target" and "deny"; in harm and fault "targets", a folder
+# "wallspy"; in cli "target" and "deny"; in target_safety and fault_injection "targets", a folder
+programs = {}
 
 IS_ROOT = os.geteuid() == 0
 USER = "nobody" if IS_ROOT else pwd.getpwuid(os.geteuid()).pw_name

@@ -118,8 +118,8 @@ class CountingTarget(Target):
 
 
 class HarmTarget(CountingTarget):
-    """A program of tests/harm.  Where it cannot do its worst it says "skip: " and why, and the test
-    is skipped."""
+    """A program of tests/target_safety.  Where it cannot do its worst it says "skip: " and why, and
+    the test is skipped."""
 
     def __init__(self, name, *args, as_user=None):
         super().__init__([*become(as_user), os.path.join(programs["targets"], name), *args])

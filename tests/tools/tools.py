@@ -277,10 +277,11 @@ class Summary(Logs):
         self.assertEqual(self.again(unit__hash="FAIL"), (1, []))
         self.assertEqual(self.again(cli__usage="FAIL", unit__hash="FAIL"),
                          (0, ["--suite cli usage"]))
-        self.assertEqual(self.again(harm__ends="TIMEOUT", cli__usage="FAIL", harm__calls="ERROR"),
-                         (0, ["--suite cli --suite harm ends usage calls"]))
-        self.assertEqual(self.again(**{f"harm__{i}": "FAIL" for i in range(12)})[0], 0)
-        self.assertEqual(self.again(**{f"harm__{i}": "FAIL" for i in range(13)}), (1, []))
+        self.assertEqual(self.again(native__ends="TIMEOUT", cli__usage="FAIL",
+                                    native__calls="ERROR"),
+                         (0, ["--suite cli --suite native ends usage calls"]))
+        self.assertEqual(self.again(**{f"native__{i}": "FAIL" for i in range(12)})[0], 0)
+        self.assertEqual(self.again(**{f"native__{i}": "FAIL" for i in range(13)}), (1, []))
 
     def test_the_end_of_a_failures_output(self):
         log = self.log("log", {"cli / usage": ("FAIL", "".join(f"line {i}\n" for i in range(40)))})
@@ -461,25 +462,25 @@ class Test(Logs):
         self.assertEqual(self.run_tests("--exe", program, logs=[]), (2, [], []))
 
     def test_second_try(self):
-        first = {"harm / signals": "FAIL", "unit / hash": "OK"}
-        self.assertEqual(self.run_tests("-y", logs=[first, {"harm / signals": "OK"}]),
-                         (0, ["passed at try 2 only: harm / signals",
+        first = {"native / signals": "FAIL", "unit / hash": "OK"}
+        self.assertEqual(self.run_tests("-y", logs=[first, {"native / signals": "OK"}]),
+                         (0, ["passed at try 2 only: native / signals",
                               "2 passed (1 at a later try only), 0 failed, 0 skipped"],
-                          [self.RUN, f"{self.RUN} --num-processes 1 --suite harm signals"]))
+                          [self.RUN, f"{self.RUN} --num-processes 1 --suite native signals"]))
 
     def test_third_try(self):
-        first = {"harm / signals": "FAIL", "harm / ends": "FAIL", "unit / hash": "OK"}
-        second = {"harm / signals": "OK", "harm / ends": "FAIL"}
-        code, said, calls = self.run_tests("-y", logs=[first, second, {"harm / ends": "OK"}])
-        self.assertEqual((code, said[:-1]), (0, ["passed at try 2 only: harm / signals",
-                                                 "passed at try 3 only: harm / ends"]))
+        first = {"native / signals": "FAIL", "native / ends": "FAIL", "unit / hash": "OK"}
+        second = {"native / signals": "OK", "native / ends": "FAIL"}
+        code, said, calls = self.run_tests("-y", logs=[first, second, {"native / ends": "OK"}])
+        self.assertEqual((code, said[:-1]), (0, ["passed at try 2 only: native / signals",
+                                                 "passed at try 3 only: native / ends"]))
         self.assertEqual(calls, [self.RUN,
-                                 f"{self.RUN} --num-processes 1 --suite harm signals ends",
-                                 f"{self.RUN} --num-processes 1 --suite harm ends"])
+                                 f"{self.RUN} --num-processes 1 --suite native signals ends",
+                                 f"{self.RUN} --num-processes 1 --suite native ends"])
 
     def test_second_try_beside_another_failure(self):
-        first = {"harm / signals": "FAIL", "unit / hash": "FAIL"}
-        code, said, calls = self.run_tests(logs=[first, {"harm / signals": "OK"}])
+        first = {"native / signals": "FAIL", "unit / hash": "FAIL"}
+        code, said, calls = self.run_tests(logs=[first, {"native / signals": "OK"}])
         self.assertEqual((code, said[-2:], len(calls)),
                          (1,
                           ["failed: unit / hash: fail",

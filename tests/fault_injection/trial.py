@@ -1,7 +1,7 @@
 """What must hold after every trial, whatever went wrong in wallspy: the target lives, is neither
 stopped nor traced, and computes rightly; the output is whole or absent.
 
-The targets are those of tests/harm.
+The targets are those of tests/target_safety.
 """
 import json
 import os

@@ -1,5 +1,6 @@
 """Wallspy's own end while it writes, when it is asked twice, and with a debugger beside it: the
-target goes on, and files are whole.  (At random instants before: tests/fault/kills.py.)"""
+target goes on, and files are whole.  (At random instants before that:
+tests/fault_injection/kills.py.)"""
 import json
 import os
 import pathlib
