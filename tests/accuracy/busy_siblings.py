@@ -14,8 +14,6 @@ SECONDS = 5
 RATE = 100
 # of the time: wakes, waits for a CPU, or fell asleep between the look and the request
 RUNNING_ASLEEP = 0.1
-# that a sampler has on a busy machine (known_shares.py)
-KNOWN_BIAS = 0.03
 
 
 def share(wallspy, program, others):
@@ -27,7 +25,7 @@ def share(wallspy, program, others):
     running = line.seconds(lambda names: "nap" in names and "[blocked]" not in names[-1]) / total
     truth = float(run.stdout)
     late = run.recording.facts["late_ticks"] / (RATE * SECONDS)
-    most = 3 * math.sqrt(truth * (1 - truth) / (RATE * SECONDS)) + KNOWN_BIAS + late
+    most = 3 * math.sqrt(truth * (1 - truth) / (RATE * SECONDS)) + late
     print(f"among {others}: asleep {seen:.1%}, truly {truth:.1%} (± {most:.1%}); said to run "
           f"meanwhile {running:.1%}")
     return abs(seen - truth) < most and running < RUNNING_ASLEEP + late
