@@ -289,23 +289,23 @@ class Summary(Logs):
         self.assertEqual((code, lines[0], len(lines)), (1, "failed: cli / usage: fail", 27))
         self.assertEqual(lines[25], "    line 39")
 
-    def test_what_passed_at_a_later_try(self):
+    def test_what_passed_at_the_second_try(self):
         first = self.log("first", {"cli / usage": "FAIL", "cli / errors": "FAIL",
                                    "cli / quota": "FAIL", "unit / hash": "OK"})
         second = self.log("second",
-                          {"cli / usage": "OK", "cli / errors": "FAIL", "cli / quota": "FAIL"})
-        third = self.log("third", {"cli / errors": "FAIL", "cli / quota": "OK"})
-        self.assertEqual(self.summary(first, self.write("allowed"), second, third),
-                         (1, ["passed at try 2 only: cli / usage",
-                              "passed at try 3 only: cli / quota", "failed: cli / errors: fail",
-                              "3 passed (2 at a later try only), 1 failed, 0 skipped"]))
+                          {"cli / usage": "OK", "cli / errors": "FAIL", "cli / quota": "OK"})
+        self.assertEqual(self.summary(first, self.write("allowed"), second),
+                         (1, ["passed at the second try only: cli / usage",
+                              "passed at the second try only: cli / quota",
+                              "failed: cli / errors: fail",
+                              "3 passed (2 at the second try only), 1 failed, 0 skipped"]))
 
     def test_other_failures_stay(self):
         first = self.log("first", {"cli / usage": "FAIL", "unit / hash": "FAIL"})
         second = self.log("second", {"cli / usage": "OK"})
         code, lines = self.summary(first, self.write("allowed"), second)
         self.assertEqual((code, lines[1:]), (1, ["failed: unit / hash: fail",
-                                                 "1 passed (1 at a later try only), 1 failed, "
+                                                 "1 passed (1 at the second try only), 1 failed, "
                                                  "0 skipped"]))
 
     def test_skips_are_named(self):
@@ -464,19 +464,9 @@ class Test(Logs):
     def test_second_try(self):
         first = {"native / signals": "FAIL", "unit / hash": "OK"}
         self.assertEqual(self.run_tests("-y", logs=[first, {"native / signals": "OK"}]),
-                         (0, ["passed at try 2 only: native / signals",
-                              "2 passed (1 at a later try only), 0 failed, 0 skipped"],
+                         (0, ["passed at the second try only: native / signals",
+                              "2 passed (1 at the second try only), 0 failed, 0 skipped"],
                           [self.RUN, f"{self.RUN} --num-processes 1 --suite native signals"]))
-
-    def test_third_try(self):
-        first = {"native / signals": "FAIL", "native / ends": "FAIL", "unit / hash": "OK"}
-        second = {"native / signals": "OK", "native / ends": "FAIL"}
-        code, said, calls = self.run_tests("-y", logs=[first, second, {"native / ends": "OK"}])
-        self.assertEqual((code, said[:-1]), (0, ["passed at try 2 only: native / signals",
-                                                 "passed at try 3 only: native / ends"]))
-        self.assertEqual(calls, [self.RUN,
-                                 f"{self.RUN} --num-processes 1 --suite native signals ends",
-                                 f"{self.RUN} --num-processes 1 --suite native ends"])
 
     def test_second_try_beside_another_failure(self):
         first = {"native / signals": "FAIL", "unit / hash": "FAIL"}
@@ -484,7 +474,7 @@ class Test(Logs):
         self.assertEqual((code, said[-2:], len(calls)),
                          (1,
                           ["failed: unit / hash: fail",
-                           "1 passed (1 at a later try only), 1 failed, 0 skipped"], 2))
+                           "1 passed (1 at the second try only), 1 failed, 0 skipped"], 2))
 
 
 @unittest.skipUnless(shutil.which("dpkg"), "no Debian")
