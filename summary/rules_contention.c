@@ -5,17 +5,21 @@
 
 static const double contended_share = 0.2; /* of a thread's time */
 static const double one_lock_part = 0.7;   /* of those waits */
-static const double in_turn_part = 0.9;    /* a single holder has less of the wait than that */
+static const double in_turn_part = 0.9;    /* a single holder has less of those that were read */
+static const double read_part = 0.8;       /* of the waits: then all holders are known */
+static const double telling_part = 0.2;    /* of the waits: then a single holder is known as such */
 enum { MOST_PLACES = 64, MOST_HOLDERS = 64 };
 
-/* The waits of a group at one place for one lock. */
+/* The waits of a group at one place for one lock, of the process PID that waits. */
 struct place {
-    struct wait_side side;
+    struct wait_side side; /* with a holder, if it was ever read */
+    pid_t pid;
     uint32_t node;
     int64_t ns;
 };
 struct contention {
-    int64_t ns; /* for any lock whose holder was read */
+    int64_t ns;      /* for any lock */
+    int64_t read_ns; /* of that, with a holder that is among HOLDERS */
     struct place places[MOST_PLACES];
     size_t n_places;
     struct {
@@ -27,28 +31,29 @@ struct contention {
 
 static bool is_lock(const struct wait_side *side)
 {
-    return side->addr && side->holder == HOLDER_THREAD &&
+    return side->addr && side->holder != HOLDER_GONE &&
            (side->thing == THING_MUTEX || side->thing == THING_RWLOCK ||
             side->thing == THING_PY_LOCK);
 }
 
-static bool is_same_lock(const struct wait_side *a, const struct wait_side *b)
+static bool is_same_lock(const struct place *a, const struct place *b)
 {
-    return a->pid == b->pid && a->addr == b->addr;
+    return a->pid == b->pid && a->side.addr == b->side.addr;
 }
 
-static void add_place_of(struct contention *c, const struct wait_side *side, uint32_t node,
-                         int64_t ns)
+static void add_wait(struct contention *c, const struct place *wait)
 {
     size_t at = 0;
     while (at < c->n_places &&
-           !(c->places[at].node == node && is_same_lock(&c->places[at].side, side)))
+           !(c->places[at].node == wait->node && is_same_lock(&c->places[at], wait)))
         at++;
     if (at == MOST_PLACES)
         return;
     if (at == c->n_places)
-        c->places[c->n_places++] = (struct place){.side = *side, .node = node};
-    c->places[at].ns += ns;
+        c->places[c->n_places++] = (struct place){wait->side, wait->pid, wait->node, 0};
+    if (wait->side.holder)
+        c->places[at].side = wait->side;
+    c->places[at].ns += wait->ns;
 }
 
 static void add_holder(struct contention *c, const struct profile_thread *holder, int64_t ns)
@@ -61,17 +66,25 @@ static void add_holder(struct contention *c, const struct profile_thread *holder
     c->n_holders += at == c->n_holders;
     c->holders[at].thread = holder;
     c->holders[at].ns += ns;
+    c->read_ns += ns;
 }
 
-static void add_run(const struct scene *s, struct contention *c, const struct run *run)
+static pid_t pid_of(const struct scene *s, const struct profile_thread *t)
+{
+    return profile_see_process(s->p, t->process)->pid;
+}
+
+static void add_run(const struct scene *s, struct contention *c, const struct profile_thread *t,
+                    const struct run *run)
 {
     const struct wait_side *side = run->stack.ix ? holders_side(s->holders, run->stack) : NULL;
     if (run->state != RUN_BLOCKED || !side || !is_lock(side))
         return;
-    struct wait_side copy = *side;
-    c->ns += run->weights.wall_ns;
-    add_place_of(c, &copy, call_tree_of(s->g->tree, run->stack), run->weights.wall_ns);
-    add_holder(c, holders_thread(s->holders, run), run->weights.wall_ns);
+    struct place wait = {*side, pid_of(s, t), call_tree_of(s->g->tree, run->stack),
+                         run->weights.wall_ns};
+    c->ns += wait.ns;
+    add_wait(c, &wait);
+    add_holder(c, holders_thread(s->holders, run), wait.ns);
 }
 
 /* The place with most of the waits for the lock that is waited for longest. */
@@ -83,7 +96,7 @@ static const struct place *heaviest(const struct contention *c, int64_t *ret_loc
         const struct place *p = &c->places[i];
         int64_t lock_ns = 0;
         for (size_t k = 0; k < c->n_places; k++)
-            lock_ns += is_same_lock(&p->side, &c->places[k].side) ? c->places[k].ns : 0;
+            lock_ns += is_same_lock(p, &c->places[k]) ? c->places[k].ns : 0;
         if (lock_ns > *ret_lock_ns || (lock_ns == *ret_lock_ns && best && p->ns > best->ns)) {
             best = p;
             *ret_lock_ns = lock_ns;
@@ -92,16 +105,50 @@ static const struct place *heaviest(const struct contention *c, int64_t *ret_loc
     return best;
 }
 
+/* Is RUN a wait of T for the lock of AT without a time-out? */
+static bool waits_for(const struct scene *s, const struct profile_thread *t, const struct run *run,
+                      const struct place *at)
+{
+    const struct wait_side *side = run->stack.ix ? holders_side(s->holders, run->stack) : NULL;
+    return run->state == RUN_BLOCKED && side && is_lock(side) && !side->timed &&
+           is_same_lock(&(struct place){.side = *side, .pid = pid_of(s, t)}, at);
+}
+
+/* Did T get the lock of AT?  Its wait ended, and a wait without a time-out ends with the lock. */
+static bool got_it(const struct scene *s, const struct profile_thread *t, const struct place *at)
+{
+    for (size_t k = 1; k < t->n_runs; k++)
+        if (t->runs[k].state != RUN_MISSED && !waits_for(s, t, &t->runs[k], at) &&
+            waits_for(s, t, &t->runs[k - 1], at))
+            return true;
+    return false;
+}
+
+static void add_those_that_got_it(const struct scene *s, const struct thread_group *group,
+                                  struct contention *c, const struct place *at)
+{
+    for (size_t i = 0; i < group->n; i++)
+        if (got_it(s, group->threads[i]->thread, at))
+            add_holder(c, group->threads[i]->thread, 0);
+}
+
+static bool are_all_read(const struct contention *c)
+{
+    return c->n_holders < MOST_HOLDERS && share_of(c->read_ns, c->ns) >= read_part;
+}
+
+/* Has one of them the lock nearly always?  That is said by the waits whose holder was read, where
+ * these are not too few. */
 static bool has_one_holder(const struct contention *c)
 {
-    for (size_t i = 0; i < c->n_holders; i++)
-        if (share_of(c->holders[i].ns, c->ns) >= in_turn_part)
+    for (size_t i = 0; i < c->n_holders && share_of(c->read_ns, c->ns) >= telling_part; i++)
+        if (share_of(c->holders[i].ns, c->read_ns) >= in_turn_part)
             return true;
-    return c->n_holders == 0;
+    return c->n_holders < 2;
 }
 
 /* "6 work threads wait 42% of their time for mutex table_mutex in insert_row a.cc:8.  9 threads
- * hold it in turn." */
+ * hold it in turn."  "At least 9", where not all holders were read. */
 static void tell(const struct scene *s, struct thread_group *group, const struct contention *c,
                  const struct place *at, double share, struct finding *f)
 {
@@ -113,8 +160,8 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
     wait_side_add_thing(&words, s->p, &at->side);
     text_add(&words, ", ");
     add_place(&words, &path);
-    text_addf(&words, ". %s%zu threads hold it in turn.",
-              c->n_holders == MOST_HOLDERS ? "At least " : "", c->n_holders);
+    text_addf(&words, ". %s%zu threads hold it in turn.", are_all_read(c) ? "" : "At least ",
+              c->n_holders);
     f->words = words.s;
     call_path_release(&path);
 }
@@ -126,10 +173,12 @@ void rule_contention(const struct scene *s, struct thread_group *group, struct f
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++)
-            add_run(s, &c, &t->runs[k]);
+            add_run(s, &c, t, &t->runs[k]);
     }
     const struct place *at = heaviest(&c, &lock_ns);
     double share = share_of(lock_ns, group->wall_ns);
+    if (at && !are_all_read(&c))
+        add_those_that_got_it(s, group, &c, at);
     add_figure(f, "share", share);
     add_figure(f, "holders", (double)c.n_holders);
     f->weight = share * (group->leads ? 1 : 0.9) + 0.1;

@@ -6,9 +6,10 @@
 #include "base/minmax.h"
 #include "summary/rules.h"
 
-static const double long_wait = 0.3;  /* of a thread's time */
-static const double held_part = 0.8;  /* of the wait, for which its holder was read */
-static const double still_part = 0.5; /* of that time, in one wait of the joined thread */
+static const double long_wait = 0.3;     /* of a thread's time */
+static const double held_part = 0.8;     /* of the wait, for which its holder was read */
+static const double searched_part = 0.3; /* of a wait for Python's locks: it speaks for the rest */
+static const double still_part = 0.5;    /* of that time, in one wait of the joined thread */
 enum { MAX_CHAIN = 3 };
 
 /* A group's waits in futex(2), of the kinds KINDS (1 << enum futex_kind). */
@@ -82,11 +83,20 @@ static struct held_wait judge_wait(const struct scene *s, const struct thread_gr
     return w;
 }
 
+/* The part of the wait that its holders have to explain.  Python's locks are searched for their
+ * holders only now and then, whoever holds them: docs/locks.md. */
+static double due_ns(const struct held_wait *w)
+{
+    bool searched =
+        w->side.thing == THING_PY_LOCK && (double)w->held_ns >= searched_part * (double)w->ns;
+    return (double)(searched ? w->held_ns : w->ns);
+}
+
 static bool is_explained(const struct thread_group *group, const struct held_wait *w)
 {
     if ((double)w->gone_ns >= held_part * (double)w->ns && w->gone_ns > 0)
         return true;
-    return w->holder && w->holder != group && (double)w->holder_ns >= held_part * (double)w->ns;
+    return w->holder && w->holder != group && (double)w->holder_ns >= held_part * due_ns(w);
 }
 
 enum held_by holder_of_locks(const struct scene *s, const struct thread_group *group)
@@ -96,7 +106,7 @@ enum held_by holder_of_locks(const struct scene *s, const struct thread_group *g
         return HELD_UNKNOWN;
     if (is_explained(group, &w))
         return HELD_BY_ONE;
-    return (double)w.held_ns >= held_part * (double)w.ns ? HELD_BY_SEVERAL : HELD_UNKNOWN;
+    return (double)w.held_ns >= held_part * due_ns(&w) ? HELD_BY_SEVERAL : HELD_UNKNOWN;
 }
 
 /* When GROUP's only thread, or its first, waits so for HOLDER's; the caller frees it. */

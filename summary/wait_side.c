@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "summary/frame_name.h"
+#include "summary/futex_kind.h"
 #include "summary/short_name.h"
 
 /* The C library's function in which a thread waits, without '_' and "GI_" before it: the innermost
@@ -79,11 +80,14 @@ struct wait_side wait_side_of(const struct profile *p, struct view *v, stack_id 
     if (!wait)
         return (struct wait_side){0};
     struct wait_side side = wait->side;
-    if (!side.thing || side.thing == THING_GIL || side.thing == THING_PY_LOCK ||
+    bool lock = side.thing == THING_PY_LOCK;
+    if (!side.thing || side.thing == THING_GIL || (lock && side.holder) ||
         wait_side_is_kernels(side.thing))
         return side;
     size_t n = 0;
     const struct shown_frame *stack = view_stack(v, s, &n);
+    if (lock && futex_kind(stack, n) == FUTEX_LOCK) /* else a condition's, a queue's */
+        return side;
     while (n && stack[n - 1].kind == SHOWN_WAIT)
         n--;
     if (side.thing == THING_THREAD && is_python_join(stack, n))

@@ -193,12 +193,20 @@ static void describe_thread(struct recording *r, struct target_process *s,
         target_process_call(s, name);
 }
 
+static void on_other_holder(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
+{
+    struct recording *r = ctx;
+    uint64_t index;
+    if (map_get(&r->timeline_by_number, task, &index))
+        thread_timeline_change_side(&r->timelines[index], r->profile, side, at_ns);
+}
+
 static void on_sample(struct recording *r, struct target_process *s, const struct sample_message *m)
 {
     struct built_stack built = {0};
     struct thread_timeline *timeline = open_timeline(r, s, &m->head);
+    wait_owners_end_wait(&r->owners, &m->head, on_other_holder, r);
     thread_timeline_close(timeline, r->profile, &m->head, r->origin_ns);
-    wait_owners_end_wait(&r->owners, &m->head);
     if (r->drain_end_ns && clock_now_ns() > r->drain_end_ns)
         r->lost++;
     else if (!(m->head.flags & SAMPLE_NO_STACK))
@@ -235,6 +243,7 @@ static void on_end(struct recording *r, const struct message *m)
     struct thread_timeline *timeline = timeline_of(r, m);
     if (!timeline)
         return;
+    wait_owners_end_wait(&r->owners, m, on_other_holder, r);
     thread_timeline_close(timeline, r->profile, m, r->origin_ns);
     timeline->held_ns = m->held_ns;
     usage_look_at(timeline, r->profile);
@@ -246,7 +255,6 @@ static void on_end(struct recording *r, const struct message *m)
     double share = held_share(r, timeline);
     r->held_share = share > r->held_share ? share : r->held_share;
     thread_timeline_end(timeline, r->profile, m, r->origin_ns);
-    wait_owners_end_wait(&r->owners, m);
     thread_ids_remove(&r->owners.ids, m);
     drop_timeline(r, timeline);
 }
@@ -289,14 +297,6 @@ static void handle(struct recording *r, const struct message *m)
         process_set_end(&r->processes, s);
         break;
     }
-}
-
-static void on_other_holder(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
-{
-    struct recording *r = ctx;
-    uint64_t index;
-    if (map_get(&r->timeline_by_number, task, &index))
-        thread_timeline_change_side(&r->timelines[index], r->profile, side, at_ns);
 }
 
 int64_t recording_due_ns(const struct recording *r)

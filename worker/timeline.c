@@ -135,13 +135,11 @@ static struct run split_off_wait(struct profile *p, const struct thread_timeline
                         .weights.wall_ns = ns};
 }
 
-/* Adds what of RUN lies before the lock that it waits for changed hands, and leaves the rest. */
-static void add_until_change(struct profile *p, struct thread_timeline *timeline, struct run *run,
-                             int64_t origin_ns)
+/* Adds what of RUN lies before CHANGE, and leaves the rest. */
+static void add_until(struct profile *p, struct thread_timeline *timeline, struct run *run,
+                      const struct side_change *change, int64_t origin_ns)
 {
-    int64_t before_ns = timeline->changed_ns - origin_ns - run->start_ns;
-    if (!timeline->changed_stack.ix || run->state != RUN_BLOCKED)
-        return;
+    int64_t before_ns = change->at_ns - origin_ns - run->start_ns;
     if (before_ns > 0) {
         struct run before = *run;
         before.weights.wall_ns = min_i64(before_ns, run->weights.wall_ns);
@@ -150,8 +148,16 @@ static void add_until_change(struct profile *p, struct thread_timeline *timeline
         run->start_ns += before.weights.wall_ns;
         run->weights.wall_ns -= before.weights.wall_ns;
     }
-    run->stack = timeline->stack = timeline->changed_stack;
-    timeline->changed_stack = (stack_id){0};
+    run->stack = timeline->stack = change->stack;
+}
+
+/* Adds what of RUN lies before the lock that it waits for changed hands, each time. */
+static void add_until_changes(struct profile *p, struct thread_timeline *timeline, struct run *run,
+                              int64_t origin_ns)
+{
+    for (uint32_t i = 0; i < timeline->n_changes && run->state == RUN_BLOCKED; i++)
+        add_until(p, timeline, run, &timeline->changes[i], origin_ns);
+    timeline->n_changes = 0;
 }
 
 /* The open sample's events; OWN switches were for wallspy's stops. */
@@ -211,7 +217,7 @@ void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
     struct run waiting = {0};
     if (wait_ns > 0)
         waiting = split_off_wait(p, timeline, &run, wait_ns);
-    add_until_change(p, timeline, &run, origin_ns);
+    add_until_changes(p, timeline, &run, origin_ns);
     add_run(p, timeline->thread, &run);
     add_run(p, timeline->thread, &waiting);
     add_run(p, timeline->thread, &missed);
@@ -223,7 +229,7 @@ void thread_timeline_open(struct thread_timeline *timeline, const struct message
 {
     timeline->open = true;
     timeline->stack = stack;
-    timeline->changed_stack = (stack_id){0};
+    timeline->n_changes = 0;
     timeline->frames = frames;
     timeline->state = state;
     timeline->was_woken = was_woken;
@@ -244,15 +250,15 @@ void thread_timeline_change_side(struct thread_timeline *timeline, struct profil
         return;
     struct wait wait = *now;
     wait.side = *side;
-    if (timeline->changed_stack.ix) {
+    if (timeline->n_changes == MOST_SIDE_CHANGES) {
         wait.side.holder = HOLDER_UNKNOWN;
         wait.side.pid = wait.side.tid = 0;
         wait.side.what = (string_id){0};
-    } else {
-        timeline->changed_ns = at_ns;
+        at_ns = timeline->changes[--timeline->n_changes].at_ns;
     }
     stack_id calls = profile_stack_parent(p, timeline->stack);
-    timeline->changed_stack = profile_push(p, calls, profile_wait(p, &wait));
+    timeline->changes[timeline->n_changes++] =
+        (struct side_change){profile_push(p, calls, profile_wait(p, &wait)), at_ns};
 }
 
 void thread_timeline_exec(const struct thread_timeline *timeline, struct profile *p,

@@ -13,6 +13,13 @@
 #include "sampler/message.h"
 #include "worker/usage.h"
 
+/* From AT_NS (CLOCK_MONOTONIC) on a thread's wait ends STACK, the same but for the holder. */
+struct side_change {
+    stack_id stack;
+    int64_t at_ns;
+};
+enum { MOST_SIDE_CHANGES = 4 };
+
 /* One thread's present sample, still open. */
 struct thread_timeline {
     thread_id thread;
@@ -20,19 +27,19 @@ struct thread_timeline {
     bool open;
     stack_id stack, frames;
     enum run_state state;
-    stack_id changed_stack;    /* the same with another holder, from CHANGED_NS on; none: not yet */
-    int64_t changed_ns;        /* CLOCK_MONOTONIC */
-    bool was_woken;            /* it waits for a CPU at the end of a call that waits */
-    int64_t start_ns;          /* CLOCK_MONOTONIC */
-    int64_t sampled_ns;        /* the same; not moved by thread_timeline_hold() */
-    struct schedstat sched;    /* at start_ns */
-    uint64_t samples;          /* opened so far */
-    uint64_t unmarked_samples; /* ticks since the counts were marked last */
-    bool resumed;              /* its beginning has been added to the profile */
-    int64_t waited_ns;         /* counted waits less the waits that were shown */
-    uint64_t held_ns;          /* at start_ns */
-    uint64_t own_switches;     /* as of the last message */
-    uint64_t own_unlooked;     /* of those, what came since the last look at USAGE */
+    struct side_change changes[MOST_SIDE_CHANGES]; /* by time */
+    uint32_t n_changes;
+    bool was_woken;                      /* it waits for a CPU at the end of a call that waits */
+    int64_t start_ns;                    /* CLOCK_MONOTONIC */
+    int64_t sampled_ns;                  /* the same; not moved by thread_timeline_hold() */
+    struct schedstat sched;              /* at start_ns */
+    uint64_t samples;                    /* opened so far */
+    uint64_t unmarked_samples;           /* ticks since the counts were marked last */
+    bool resumed;                        /* its beginning has been added to the profile */
+    int64_t waited_ns;                   /* counted waits less the waits that were shown */
+    uint64_t held_ns;                    /* at start_ns */
+    uint64_t own_switches;               /* as of the last message */
+    uint64_t own_unlooked;               /* of those, what came since the last look at USAGE */
     uint32_t near_faults, around_faults; /* of the open sample's stop */
     /* Samples are left out (--gil): the kernel's counts are not those of the others, so the samples
      * count. */
@@ -51,7 +58,7 @@ void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
 void thread_timeline_open(struct thread_timeline *timeline, const struct message *m, stack_id stack,
                           stack_id frames, enum run_state state, bool was_woken);
 /* The open sample goes on, but what the thread waits for has changed hands at AT_NS
- * (CLOCK_MONOTONIC) and has SIDE now.  The holder after a second change is not kept. */
+ * (CLOCK_MONOTONIC) and has SIDE now.  After MOST_SIDE_CHANGES the holder is not known. */
 void thread_timeline_change_side(struct thread_timeline *timeline, struct profile *p,
                                  const struct wait_side *side, int64_t at_ns);
 /* The process runs another program since EXECED_NS (CLOCK_MONOTONIC), and M is the first sample of

@@ -132,7 +132,8 @@ static struct wait_side find_side(struct wait_owners *w, const struct lock_wait 
 static struct lock_wait *remember(struct wait_owners *w, const struct sample_message *m,
                                   const struct wait_side *side, uint64_t addr)
 {
-    struct lock_wait wait = {.sample = m->head, .addr = addr, .side = *side};
+    struct lock_wait wait = {
+        .sample = m->head, .addr = addr, .side = *side, .passed_ns = m->head.time_ns};
     memcpy(wait.args, m->snapshot.syscall_args, sizeof wait.args);
     w->waits = array_reserve(w->waits, &w->waits_capacity, w->n_waits + 1, sizeof *w->waits);
     map_put(&w->wait_of_task, m->head.thread, w->n_waits);
@@ -196,12 +197,13 @@ static pid_t py_thread(struct wait_owners *w, const struct target_process *s,
 }
 
 /* The thread that has LOCK, for which the thread of SAMPLE waits; 0: unknown.  Nobody waits for an
- * RLock of its own. */
+ * RLock of its own.  A message is some 30 ms old, so many a wait is over: that is asked before the
+ * frames are searched, which takes twenty times as long. */
 static pid_t py_holder(struct wait_owners *w, const struct target_process *s,
                        const struct message *sample, const struct py_lock *lock, uint64_t sem)
 {
     uint64_t thread;
-    if (!find_py_holder(w, s, lock, sem, &thread))
+    if (!is_still(s, sample) || !find_py_holder(w, s, lock, sem, &thread))
         return 0;
     pid_t tid = py_thread(w, s, sample, thread);
     return lock->reentrant && tid == sample->tid ? 0 : tid;
@@ -218,14 +220,11 @@ static pid_t py_joined(struct wait_owners *w, const struct target_process *s,
     return tid == m->head.tid ? 0 : tid;
 }
 
-static void set_py_holder(const struct target_process *s, pid_t tid, uint64_t addr,
-                          struct wait_side *side)
+static void set_py_holder(const struct target_process *s, pid_t tid, struct wait_side *side)
 {
-    side->thing = THING_PY_LOCK;
     side->holder = HOLDER_THREAD;
     side->pid = s->pid;
     side->tid = tid;
-    side->addr = addr;
 }
 
 struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct target_process *s,
@@ -250,14 +249,12 @@ struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct targe
     }
     if (py_lock_find(s->python->runtime, s->live, &python->frames[0], args[0], &lock) < 0)
         return side;
-    if (lock.reentrant || w->only_once) {
+    if (lock.reentrant || w->only_once) /* else by seek_py_holders() */
         tid = py_holder(w, s, &m->head, &lock, args[0]);
-    } else if (duty_cycle_begin(&w->searching)) { /* else later */
-        tid = py_holder(w, s, &m->head, &lock, args[0]);
-        duty_cycle_end(&w->searching, SEARCH_SHARE, 0);
-    }
+    side.thing = THING_PY_LOCK;
+    side.addr = kept_address(w, lock.addr);
     if (tid)
-        set_py_holder(s, tid, kept_address(w, lock.addr), &side);
+        set_py_holder(s, tid, &side);
     struct lock_wait *wait = remember(w, m, &side, lock.addr);
     if (!tid)
         wait->py_lock = lock;
@@ -268,19 +265,28 @@ struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct targe
 
 /* ---- locks that change hands ---- */
 
+static struct wait_side without_holder(const struct wait_side *side)
+{
+    return (struct wait_side){
+        .thing = side->thing, .addr = side->addr, .timed = side->timed, .inside = side->inside};
+}
+
 static void doubt(struct wait_owners *w, const struct lock_wait *ended, int64_t at_ns)
 {
     for (size_t i = 0; i < w->n_waits; i++) {
         struct lock_wait *other = &w->waits[i];
-        if (other->addr != ended->addr || other->doubted ||
-            other->sample.process != ended->sample.process)
+        if (other->addr != ended->addr || other->sample.process != ended->sample.process)
+            continue;
+        other->passed_ns = at_ns;
+        if (other->doubted)
             continue;
         other->doubted = w->any_doubted = true;
         other->doubted_ns = at_ns;
     }
 }
 
-void wait_owners_end_wait(struct wait_owners *w, const struct message *m)
+void wait_owners_end_wait(struct wait_owners *w, const struct message *m,
+                          wait_owners_changed changed, void *ctx)
 {
     uint64_t at;
     if (!map_get(&w->wait_of_task, m->thread, &at))
@@ -290,6 +296,10 @@ void wait_owners_end_wait(struct wait_owners *w, const struct message *m)
     w->waits[at] = w->waits[--w->n_waits];
     if (at < w->n_waits)
         map_put(&w->wait_of_task, w->waits[at].sample.thread, at);
+    if (ended.doubted && ended.side.holder) {
+        struct wait_side unknown = without_holder(&ended.side);
+        changed(ctx, m->thread, &unknown, ended.doubted_ns);
+    }
     doubt(w, &ended, m->time_ns);
 }
 
@@ -318,10 +328,7 @@ static struct wait_side read_again(struct wait_owners *w, const struct lock_wait
     struct wait_side side = find_side(w, wait, &lock, now_ns);
     if (side.thing == wait->side.thing && lock.addr == wait->addr)
         return side;
-    return (struct wait_side){.thing = wait->side.thing,
-                              .addr = wait->side.addr,
-                              .timed = wait->side.timed,
-                              .inside = wait->side.inside};
+    return without_holder(&wait->side);
 }
 
 /* Threads that call futex(2) alike wait for the same lock: one of a thousand is read. */
@@ -381,22 +388,46 @@ int64_t wait_owners_due_ns(const struct wait_owners *w)
     return INT64_MAX;
 }
 
-static void seek_py_holder(struct wait_owners *w, struct lock_wait *wait,
-                           wait_owners_changed changed, void *ctx)
+/* The last search of a burst: who else waits for the lock waits for the same holder. */
+struct last_search {
+    uint32_t process;
+    uint64_t addr;
+    pid_t tid;
+};
+
+static pid_t sought_holder(struct wait_owners *w, const struct lock_wait *wait,
+                           struct last_search *last)
 {
-    const struct target_process *s = w->processes[wait->sample.process];
-    int64_t now_ns = clock_now_ns();
-    wait->tries++;
-    pid_t tid = s->python ? py_holder(w, s, &wait->sample, &wait->py_lock, wait->args[0]) : 0;
-    if (!tid)
-        return;
-    set_py_holder(s, tid, kept_address(w, wait->addr), &wait->side);
-    wait->py_lock.addr = 0;
-    trace_side(wait->sample.tid, now_ns, &wait->side);
-    changed(ctx, wait->sample.thread, &wait->side, now_ns);
+    uint32_t process = wait->sample.process;
+    const struct target_process *s = w->processes[process];
+    if (!s->python)
+        return 0;
+    if (last->addr == wait->addr && last->process == process && !wait->py_lock.reentrant)
+        return is_still(s, &wait->sample) ? last->tid : 0;
+    pid_t tid = py_holder(w, s, &wait->sample, &wait->py_lock, wait->args[0]);
+    if (tid)
+        *last = (struct last_search){process, wait->addr, tid};
+    return tid;
 }
 
-/* A wait that began when a search was not due, or while the holder moved, may be a long one. */
+/* As far as those tell who wait for the lock, its holder has had it since one of them got it. */
+static void seek_py_holder(struct wait_owners *w, struct lock_wait *wait, struct last_search *last,
+                           wait_owners_changed changed, void *ctx)
+{
+    int64_t now_ns = clock_now_ns();
+    wait->tries++;
+    pid_t tid = sought_holder(w, wait, last);
+    if (!tid)
+        return;
+    set_py_holder(w->processes[wait->sample.process], tid, &wait->side);
+    wait->py_lock.addr = 0;
+    wait->doubted = false;
+    trace_side(wait->sample.tid, now_ns, &wait->side);
+    changed(ctx, wait->sample.thread, &wait->side, wait->passed_ns);
+}
+
+/* The messages of one batch may be of many waits, most of them over by its end: so the search comes
+ * after the batch, for those that wait on. */
 static void seek_py_holders(struct wait_owners *w, wait_owners_changed changed, void *ctx)
 {
     enum { BURST_NS = 2 * NS_PER_MS };
@@ -404,8 +435,9 @@ static void seek_py_holders(struct wait_owners *w, wait_owners_changed changed, 
     if (!wait || !duty_cycle_begin(&w->searching))
         return;
     int64_t end_ns = clock_now_ns() + BURST_NS;
+    struct last_search last = {0};
     for (size_t n = w->n_waits; wait && n && clock_now_ns() < end_ns; n--) {
-        seek_py_holder(w, wait, changed, ctx);
+        seek_py_holder(w, wait, &last, changed, ctx);
         wait = next_sought(w);
     }
     duty_cycle_end(&w->searching, SEARCH_SHARE, 0);

@@ -23,7 +23,8 @@ struct lock_wait {
     struct py_lock py_lock; /* a lock without a known holder so far; addr 0: none */
     uint32_t tries;         /* times that it was */
     bool doubted;           /* another thread that waited for the same lock has stopped waiting */
-    int64_t doubted_ns;     /* since when (CLOCK_MONOTONIC) */
+    int64_t doubted_ns;     /* since when, at first (CLOCK_MONOTONIC) */
+    int64_t passed_ns;      /* when that was the last time; at first when the wait was sampled */
 };
 
 /* Zero-initialise but for the borrowed parts. */
@@ -56,14 +57,16 @@ struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct targe
                                        const struct sample_message *m,
                                        const struct wait_side *of_futex,
                                        const struct py_stack *python);
-/* M, of any kind, says that its thread's wait is over.  A thread that wakes another gives it the
- * lock, and the others wait on, without having run, for another holder. */
-void wait_owners_end_wait(struct wait_owners *w, const struct message *m);
-/* Reads the locks again that may have changed hands, once for each wait, and looks for holders of
- * Python's Locks that were not found yet.  Calls CHANGED where there is another holder than
- * before. */
+/* A wait has another holder than before, or an unknown one, from AT_NS on (CLOCK_MONOTONIC). */
 typedef void (*wait_owners_changed)(void *ctx, uint32_t task, const struct wait_side *side,
                                     int64_t at_ns);
+/* M, of any kind, says that its thread's wait is over.  A thread that wakes another gives it the
+ * lock, and the others wait on, without having run, for another holder: of this wait that is
+ * unknown, if it was not read again.  Call it before the time line of the thread is closed. */
+void wait_owners_end_wait(struct wait_owners *w, const struct message *m,
+                          wait_owners_changed changed, void *ctx);
+/* Reads the locks again that may have changed hands, once for each wait, and looks for holders of
+ * Python's Locks that were not found yet. */
 void wait_owners_look_again(struct wait_owners *w, wait_owners_changed changed, void *ctx);
 /* The holder of any lock may have changed; call wait_owners_look_again() next.  A thread that gives
  * up a lock wakes one thread, which need not be recorded. */

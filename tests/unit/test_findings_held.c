@@ -118,6 +118,39 @@ START_TEST(a_lock_that_threads_hold_in_turn_is_named)
 }
 END_TEST
 
+/* T waits three times for the lock, whose holder cannot be read, each time for MS. */
+static void waits_unread(thread_id t, int64_t ms)
+{
+    struct wait_side unread = {.thing = THING_MUTEX, .addr = 4096};
+    for (int i = 0; i < 3; i++) {
+        builder_held(&b, t, look_up, &unread, ms);
+        builder_run(&b, t, query, 1000 - ms, 0);
+    }
+}
+
+START_TEST(threads_that_get_a_lock_in_turn_need_no_holder_that_was_read)
+{
+    setup();
+    builder_run(&b, lead, computes, 3000, 3000);
+    waits_unread(refresh, 900);
+    thread_id other = builder_thread(&b, REFRESH + 10, "refresh");
+    waits_unread(other, 700);
+    judge(3000);
+    assert_told(0, "contention",
+                "2 refresh threads wait 80% of their time for a mutex, in look_up, called from "
+                "serve. At least 2 threads hold it in turn.");
+    teardown();
+    setup(); /* none of them gets it */
+    builder_run(&b, lead, computes, 3000, 3000);
+    struct wait_side unread = {.thing = THING_MUTEX, .addr = 4096};
+    builder_held(&b, refresh, look_up, &unread, 3000);
+    builder_held(&b, builder_thread(&b, REFRESH + 10, "refresh"), look_up, &unread, 3000);
+    judge(3000);
+    assert_not_told("contention");
+    teardown();
+}
+END_TEST
+
 START_TEST(who_is_joined_is_said_with_what_it_does)
 {
     setup();
@@ -362,8 +395,9 @@ END_TEST
 
 CHECK_MAIN("findings_held", 20, who_holds_a_lock_is_named_with_what_it_does,
            a_holder_that_was_read_too_seldom_is_not_named,
-           a_lock_that_threads_hold_in_turn_is_named, who_is_joined_is_said_with_what_it_does,
-           a_chain_is_followed_to_who_waits_for_nobody,
+           a_lock_that_threads_hold_in_turn_is_named,
+           threads_that_get_a_lock_in_turn_need_no_holder_that_was_read,
+           who_is_joined_is_said_with_what_it_does, a_chain_is_followed_to_who_waits_for_nobody,
            a_lock_of_no_thread_of_the_process_is_told_as_such,
            what_is_held_is_the_holders_and_no_other_thing, the_holder_is_the_thread_that_lived_then,
            who_is_joined_is_news_only_where_it_waits_itself,

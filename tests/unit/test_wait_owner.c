@@ -113,6 +113,25 @@ START_TEST(a_lock_that_has_changed_hands_is_read_again)
 }
 END_TEST
 
+/* Both waits end before the lock could be read again. */
+START_TEST(a_wait_that_outlives_anothers_has_an_unknown_holder_at_its_end)
+{
+    pid_t now = -1;
+    struct message first = thread_of(0, 1077, OWNER);
+    thread_ids_add(&w.ids, &first);
+    ck_assert_int_eq(side_of_waiter().tid, 1077);
+    struct sample_message other = sample_of_waiter();
+    other.head.thread = WAITER + 1;
+    other.head.time_ns = 5;
+    (void)wait_owner_of_futex(&w, &other, processes[0].live);
+    wait_owners_end_wait(&w, &other.head, note_holder, &now);
+    ck_assert_int_eq(now, -1); /* nobody got it meanwhile, as far as is known */
+    struct sample_message waiter = sample_of_waiter();
+    wait_owners_end_wait(&w, &waiter.head, note_holder, &now);
+    ck_assert_int_eq(now, 0);
+}
+END_TEST
+
 static size_t n_reads;
 
 static int count_read(struct mem *m, uint64_t addr, void *buf, size_t len)
@@ -157,4 +176,6 @@ END_TEST
 
 CHECK_MAIN_WITH("wait_owner", 20, setup, teardown,
                 of_two_processes_that_could_be_meant_none_is_told,
-                a_lock_that_has_changed_hands_is_read_again, a_lock_of_many_waiters_is_read_once)
+                a_lock_that_has_changed_hands_is_read_again,
+                a_wait_that_outlives_anothers_has_an_unknown_holder_at_its_end,
+                a_lock_of_many_waiters_is_read_once)
