@@ -140,7 +140,7 @@ static bool read_argument(const struct py_runtime *rt, struct mem *mem, const st
     const struct py_layout *l = &rt->layout;
     uint64_t names, name, object;
     if (mem_read_u64(mem, f->code + l->code.variables, &names) < 0 ||
-        mem_read_u64(mem, body_of(l, names) + BODY + (uint64_t)i * 8, &name) < 0 ||
+        mem_read_u64(mem, py_tuple_items(l, names) + (uint64_t)i * 8, &name) < 0 ||
         py_chars_read(l, mem, name, &ret->name) < 0 ||
         mem_read_u64(mem, f->self + l->frame.locals + (uint64_t)i * 8, &object) < 0)
         return false;

@@ -4,7 +4,7 @@
  * value: None, bool, int, float, str, bytes; list, tuple, dict and set by length; all others by the
  * type's name.  The target's code is never run, as repr() would do.
  * Source: CPython Include/cpython/code.h, longintrepr.h, floatobject.h, listobject.h, dictobject.h,
- * setobject.h, cellobject.h, each of 3.6 to 3.13. */
+ * setobject.h, cellobject.h, each of 3.6 to 3.15. */
 #pragma once
 
 #include "base/text.h"

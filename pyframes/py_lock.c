@@ -15,43 +15,52 @@ enum {
     MAX_FRAMES = 4000, /* of all threads together: some 4 ms */
     MAX_TABLE_BYTES = 4096,
     MAX_NAMES = 256,
-    TYPE_NAME_BYTES = 16, /* "_thread.RLock" */
+    MAX_ARGUMENTS = 8,         /* of a call, what is called among them */
+    MAX_FRAME_BYTES = 1 << 20, /* of its values */
+    TYPE_NAME_BYTES = 16,      /* "_thread.RLock" */
 };
 /* Offsets behind an object's type pointer: a lock's fields, a type's name, a bound builtin method's
- * fields, a code object's. */
+ * fields, a method descriptor's, a code object's. */
 enum {
-    LOCK_SEM = 8,
+    LOCK_SEM = 8, /* from 3.14 on the lock itself */
     LOCK_OWNER = 16,
     LOCK_COUNT = 24,
     TYPE_NAME = 16,
     METHOD_DEF = 8,
     METHOD_SELF = 16,
+    DESCRIPTOR_DEF = 32,
     CODE_NAMES = 24,
     CODE_EXCEPTION_TABLE = 32,
     TUPLE_SIZE = 8,
-    TUPLE_ITEMS = 16,
 };
-/* Where values are in a frame: 3.11 to 3.13, and the pointer to them up to 3.10. */
-enum { FRAME_LOCALS = 72, FRAME_VALUE_STACK = 64 };
+enum { FRAME_VALUE_STACK = 64 };  /* up to 3.10: the pointer to a frame's values */
+enum { LOCKED_WITH_WAITERS = 3 }; /* bits of a PyMutex */
 
-static bool is_311_to_313(const struct py_layout *l)
+static bool is_bound_exit(const struct py_layout *l)
 {
-    return l->traits.with_keeps_exit && !l->free_threaded;
+    return l->traits.locks == PY_LOCKS_BOUND_EXIT && !l->free_threaded;
+}
+
+static bool is_parked(const struct py_layout *l)
+{
+    return l->traits.locks == PY_LOCKS_PARKED && !l->free_threaded;
 }
 
 /* ---- the lock that is waited for ---- */
 
-/* Is the object at ADDR a lock of SEM's? */
+/* Is the object at ADDR a lock of SEM's?  Or, where waiters are parked, one that has waiters? */
 static bool is_lock(const struct py_layout *l, struct mem *live, uint64_t addr, uint64_t sem,
                     struct py_lock *ret)
 {
-    uint64_t words[2]; /* type, semaphore */
+    uint64_t words[2]; /* type, semaphore or lock */
     uint64_t name_at;
     char name[TYPE_NAME_BYTES] = "";
     static_assert(LOCK_SEM == sizeof *words, "one read has both");
-    if (addr == 0 || addr % 8 || mem_read(live, addr + l->object.type, words, sizeof words) < 0 ||
-        words[1] != sem ||
-        mem_read_u64(live, words[0] + l->object.type + TYPE_NAME, &name_at) < 0 ||
+    if (addr == 0 || addr % 8 || mem_read(live, addr + l->object.type, words, sizeof words) < 0)
+        return false;
+    bool waited =
+        is_parked(l) ? (words[1] & LOCKED_WITH_WAITERS) == LOCKED_WITH_WAITERS : words[1] == sem;
+    if (!waited || mem_read_u64(live, words[0] + l->object.type + TYPE_NAME, &name_at) < 0 ||
         mem_read(live, name_at, name, sizeof name - 2) < 0)
         return false;
     ret->addr = addr;
@@ -75,11 +84,11 @@ static size_t read_slots(const struct py_layout *l, struct mem *live, const stru
     uint32_t size;
     uint32_t locals;
     uint64_t start;
-    if (is_311_to_313(l)) {
-        if (mem_read_u32(live, f->code + l->code.first_line + 4, &locals) < 0 ||
+    if (l->traits.locks != PY_LOCKS_SEMAPHORES) {
+        if (l->free_threaded || mem_read_u32(live, f->code + l->code.first_line + 4, &locals) < 0 ||
             mem_read_u32(live, f->code + l->code.first_line - 4, &size) < 0 || locals > 1 << 16)
             return 0;
-        start = f->self + FRAME_LOCALS + (uint64_t)8 * locals;
+        start = f->self + l->frame.locals + (uint64_t)8 * locals;
     } else if (l->frame.lasti == PY_ABSENT ||
                mem_read_u32(live, f->code + l->code.first_line - 8, &size) < 0 ||
                mem_read_u64(live, f->self + l->object.type - 8 + FRAME_VALUE_STACK, &start) < 0) {
@@ -89,11 +98,69 @@ static size_t read_slots(const struct py_layout *l, struct mem *live, const stru
     return mem_read(live, start, ret, size * sizeof *ret) < 0 ? 0 : size;
 }
 
+static bool has_name(struct mem *live, uint64_t def_at, const char *const *names)
+{
+    uint64_t def;
+    uint64_t name_at;
+    char name[sizeof "acquire_lock"] = "";
+    return mem_read_u64(live, def_at, &def) == 0 && mem_read_u64(live, def, &name_at) == 0 &&
+           mem_read(live, name_at, name, sizeof name - 1) == 0 && str_is_one_of(name, names);
+}
+
+/* Is VALUE a method of a type, not bound, of one of NAMES? */
+static bool is_unbound(const struct py_layout *l, struct mem *live, uint64_t value,
+                       const char *const *names)
+{
+    return has_name(live, value + l->object.type + DESCRIPTOR_DEF, names);
+}
+
+/* Is VALUE a bound method of one of NAMES? */
+static bool is_bound(const struct py_layout *l, struct mem *live, uint64_t value,
+                     const char *const *names)
+{
+    return has_name(live, value + l->object.type + METHOD_DEF, names);
+}
+
+/* What F calls just now, and its arguments, the last one last.  Returns how many there are. */
+static size_t read_call(const struct py_layout *l, struct mem *live, const struct py_frame *f,
+                        uint64_t ret[MAX_ARGUMENTS])
+{
+    uint64_t end;
+    uint64_t first = f->self + l->frame.locals;
+    if (mem_read_u64(live, f->self + l->frame.stack, &end) < 0 || end % sizeof *ret ||
+        end < first || end - first > MAX_FRAME_BYTES)
+        return 0;
+    size_t n = (size_t)(end - first) / sizeof *ret;
+    n = n < MAX_ARGUMENTS ? n : MAX_ARGUMENTS;
+    if (mem_read(live, end - n * sizeof *ret, ret, n * sizeof *ret) < 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        ret[i] &= ~(uint64_t)l->traits.executable_tags;
+    return n;
+}
+
+/* The lock that F's call takes.  Its semaphore does not say so: each waiter has one of its own. */
+static bool find_parked(const struct py_layout *l, struct mem *live, const struct py_frame *f,
+                        struct py_lock *ret)
+{
+    static const char *const takes[] = {"acquire", "acquire_lock", "__enter__", NULL};
+    uint64_t call[MAX_ARGUMENTS];
+    for (size_t i = read_call(l, live, f, call); i-- > 0;)
+        if ((i > 0 && is_lock(l, live, call[i], 0, ret) &&
+             is_unbound(l, live, call[i - 1], takes)) ||
+            (is_lock(l, live, self_of(l, live, call[i]), 0, ret) &&
+             is_bound(l, live, call[i], takes)))
+            return true;
+    return false;
+}
+
 int py_lock_find(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
                  uint64_t sem, struct py_lock *ret)
 {
     const struct py_layout *l = &rt->layout;
     uint64_t slots[MAX_SLOTS];
+    if (is_parked(l))
+        return find_parked(l, live, f, ret) ? 0 : -ENOENT;
     size_t n = read_slots(l, live, f, slots);
     for (size_t i = 0; i < n; i++)
         if (is_lock(l, live, slots[i], sem, ret) ||
@@ -107,10 +174,10 @@ int py_lock_find(const struct py_runtime *rt, struct mem *live, const struct py_
 static int rlock_holder(const struct py_layout *l, struct mem *live, const struct py_lock *lock,
                         uint64_t *ret)
 {
-    uint64_t words[2]; /* owner, count */
+    uint64_t words[2]; /* owner, count; from 3.14 on the latter is how often it was taken again */
     static_assert(LOCK_COUNT - LOCK_OWNER == (int)sizeof *words, "one read has both");
     if (mem_read(live, lock->addr + l->object.type + LOCK_OWNER, words, sizeof words) < 0 ||
-        words[0] == 0 || words[1] == 0)
+        words[0] == 0 || (words[1] == 0 && !is_parked(l)))
         return -ENOENT;
     *ret = words[0];
     return 0;
@@ -165,25 +232,19 @@ static uint32_t depth_of(const struct py_layout *l, struct mem *live, const stru
     return covered_depth(table, len, f->lasti);
 }
 
-static bool is_exit(const struct py_layout *l, struct mem *live, uint64_t method)
-{
-    uint64_t def;
-    uint64_t name_at;
-    char name[sizeof "__exit__"] = "";
-    return mem_read_u64(live, method + l->object.type + METHOD_DEF, &def) == 0 &&
-           mem_read_u64(live, def, &name_at) == 0 &&
-           mem_read(live, name_at, name, sizeof name) == 0 && str_eq(name, "__exit__");
-}
-
 /* Is F within `with lock:`? */
 static bool is_within(const struct py_layout *l, struct mem *live, const struct py_frame *f,
                       uint64_t lock)
 {
+    static const char *const exits[] = {"__exit__", NULL};
+    uint64_t tags = l->traits.executable_tags;
     uint64_t slots[MAX_SLOTS];
     uint32_t depth = depth_of(l, live, f);
     size_t n = depth ? read_slots(l, live, f, slots) : 0;
     for (size_t i = 0; i < n && i < depth; i++)
-        if (self_of(l, live, slots[i]) == lock && is_exit(l, live, slots[i]))
+        if (is_parked(l) ? i > 0 && (slots[i] & ~tags) == lock &&
+                               is_unbound(l, live, slots[i - 1] & ~tags, exits)
+                         : self_of(l, live, slots[i]) == lock && is_bound(l, live, slots[i], exits))
             return true;
     return false;
 }
@@ -202,7 +263,7 @@ static bool may_release(const struct py_layout *l, struct mem *live, const struc
     for (uint64_t i = 0; i < n; i++) {
         uint64_t item;
         text_clear(&name);
-        if (mem_read_u64(live, names + l->object.type + TUPLE_ITEMS + 8 * i, &item) < 0 ||
+        if (mem_read_u64(live, py_tuple_items(l, names) + 8 * i, &item) < 0 ||
             py_string_read(l, live, item, &name) < 0)
             goto out;
         if (name.len && str_is_one_of(name.s, calls))
@@ -279,7 +340,7 @@ int py_lock_holder(const struct py_runtime *rt, struct mem *live, const struct p
     mem_forget(live);
     if (lock->reentrant)
         r = rlock_holder(l, live, lock, ret_thread_id);
-    else if (is_311_to_313(l))
+    else if (is_bound_exit(l) || is_parked(l))
         r = lock_holder(rt, live, lock->addr, scratch, ret_thread_id);
     mem_forget(live);
     return r == 0 && is_lock(l, live, lock->addr, sem, &still) ? 0 : -ENOENT;

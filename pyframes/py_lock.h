@@ -1,11 +1,13 @@
 /* Finds the holder of the Python Lock or RLock that a thread waits for.  Live memory; a change
  * meanwhile makes the answer "unknown".
  *
- * An RLock keeps its owner (3.6 to 3.13).  A Lock does not: but `with lock:` keeps the lock's bound
- * __exit__ on its frame's value stack, where the code's exception table says (3.11 to 3.13).  A
- * holder whose code may give the lock up inside of that statement is not named, nor one of two.
- * Source: CPython Modules/_threadmodule.c; Objects/exception_handling_notes.txt (3.11);
- * Include/internal/pycore_frame.h; Include/cpython/code.h, frameobject.h. */
+ * An RLock keeps its owner.  A Lock does not: but `with lock:` keeps the lock's __exit__ on its
+ * frame's value stack, where the code's exception table says: bound (3.11 to 3.13), or with the
+ * lock above it (3.14, 3.15; not of free-threaded builds).  A holder whose code may give the lock
+ * up inside of that statement is not named, nor one of two.
+ * Source: CPython Modules/_threadmodule.c; Include/cpython/lock.h (3.14); Python/bytecodes.c,
+ * codegen.c; Objects/exception_handling_notes.txt (3.11); Include/internal/pycore_frame.h;
+ * Include/cpython/code.h, frameobject.h. */
 #pragma once
 
 #include "pyframes/py_walk.h"

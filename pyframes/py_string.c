@@ -163,3 +163,9 @@ int py_bytes_read(const struct py_layout *layout, struct mem *mem, uint64_t addr
     *ret_len = len;
     return 0;
 }
+
+uint64_t py_tuple_items(const struct py_layout *layout, uint64_t tuple)
+{
+    enum { TO_HASH = 16, HASH = 8 }; /* behind the type pointer */
+    return tuple + layout->object.type + TO_HASH + (layout->traits.hashed_tuples ? HASH : 0);
+}

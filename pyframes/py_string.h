@@ -1,5 +1,5 @@
-/* CPython's str and bytes objects, copied out of a target.
- * Source: CPython Include/cpython/unicodeobject.h (PEP 393), bytesobject.h. */
+/* CPython's str and bytes objects, copied out of a target, and where a tuple has its items.
+ * Source: CPython Include/cpython/unicodeobject.h (PEP 393), bytesobject.h, tupleobject.h. */
 #pragma once
 
 #include "base/text.h"
@@ -38,3 +38,5 @@ int py_string_find(const struct py_layout *layout, struct mem *mem, uint64_t add
                    uint64_t *ret_data, size_t *ret_len);
 int py_bytes_find(const struct py_layout *layout, struct mem *mem, uint64_t addr, size_t max,
                   uint64_t *ret_data, size_t *ret_len);
+/* The address of the first item of the tuple at TUPLE. */
+uint64_t py_tuple_items(const struct py_layout *layout, uint64_t tuple);

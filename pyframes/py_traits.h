@@ -34,6 +34,13 @@ enum py_join {
     PY_JOIN_HANDLE, /* 3.13: an event in its _handle */
 };
 
+/* What a Lock is made of, and what `with lock:` leaves on the value stack (pyframes/py_lock.h). */
+enum py_locks {
+    PY_LOCKS_SEMAPHORES, /* ≤ 3.10: a semaphore; the block stack */
+    PY_LOCKS_BOUND_EXIT, /* 3.11 to 3.13: the same; __exit__, bound */
+    PY_LOCKS_PARKED,     /* 3.14+: a byte, and a semaphore of each waiter; __exit__, and the lock */
+};
+
 /* Where asyncio keeps its tasks (docs/python-versions.md "All tasks"). */
 enum py_tasks_kept {
     PY_TASKS_UNREAD,  /* ≤ 3.10 */
@@ -47,6 +54,7 @@ struct py_traits {
     enum py_linetable_kind lines;
     enum py_dicts dicts;
     enum py_join join;
+    enum py_locks locks;
     uint32_t lasti_unit;       /* ≤ 3.10: bytes per unit of f_lasti */
     uint32_t executable_tags;  /* 3.14+: bits of frame.code that are a _PyStackRef's tags */
     bool trace_refs_links;     /* ≤ 3.12: Py_TRACE_REFS puts two pointers before each object */
@@ -57,11 +65,11 @@ struct py_traits {
     bool anonymous_jit;        /* 3.13, 3.14: CPython's JIT announces its code nowhere */
     bool interned_is_byte;     /* 3.14+: free-threaded builds keep interned in 8 bits, not 2 */
     bool names_kernel_threads; /* 3.14+: threading.py tells the kernel a thread's name */
-    bool with_keeps_exit;      /* 3.11 to 3.13: `with` keeps __exit__ bound on the value stack */
     bool await_in_resume;      /* 3.11, 3.12: only RESUME's argument tells `await` from `yield` */
     bool two_awaited;          /* 3.15+: `await` has another value above the awaited one */
     uint8_t created, awaiting, executing; /* 3.11+: enum _framestate of a coroutine */
     enum py_tasks_kept tasks;
     uint8_t task_state, task_waiter; /* 3.11 to 3.13: a task's fields, behind its type */
+    bool hashed_tuples;              /* 3.14+: a tuple's hash is before its items */
     bool asyncio_debug;              /* 3.14+: asyncio describes its tasks, in .AsyncioDebug */
 };

@@ -64,6 +64,7 @@ static const struct named_kind other_kinds[] = {
     {"std::counting_semaphore<*", FUTEX_SEMAPHORE},
     {"__cxa_guard_acquire", FUTEX_LOCK},
     {"rlock_acquire_restore*", FUTEX_LOCK}, /* CPython's RLock, as below */
+    {"_PySemaphore_Wait", FUTEX_SEMAPHORE}, /* CPython's locks from 3.14 on, as below */
 };
 
 /* The last components of functions of threading.py, which has one lock of CPython's in all of

@@ -64,10 +64,11 @@ def waits_for_lock(own, at):
     return any(hold.asked <= at <= hold.took and hold.asked not in gives for hold in own)
 
 
-def judge(claims, kinds, waiters, holds, tids, sure=None, look_ns=SURE_NS):
+def judge(claims, kinds, waiters, holds, tids, sure=None, look_ns=SURE_NS,
+          least=LEAST_FOUND):
     """Prints a line for each kind.  TIDS: what wallspy calls the thread that calls itself so.
     SURE: the kinds whose holders have to be found; None: all.  LOOK_NS: how long a wait has to
-    last for that."""
+    last for that.  LEAST: the part of them that has to be found."""
     by_own = {tids(tid): (tid, lock) for tid, lock in waiters.items()}
     rows = collections.defaultdict(lambda: collections.Counter())
     for claim in claims:
@@ -93,7 +94,7 @@ def judge(claims, kinds, waiters, holds, tids, sure=None, look_ns=SURE_NS):
     good = True
     for kind in sorted(set(kinds.values())):
         row = rows[kind]
-        found = row["told"] > 0 and row["found"] >= LEAST_FOUND * row["there"]
+        found = row["told"] > 0 and row["found"] >= least * row["there"]
         fine = not row["wrong"] and (found or (sure is not None and kind not in sure))
         print(f"{kind:16} told {row['told']:5}  wrong {row['wrong']}  "
               f"found {row['found']} of {row['there']}" + ("" if fine else "  NO"))
