@@ -311,12 +311,13 @@ static bool visited_rest(struct sampler *s, const struct dormant *d)
 }
 
 /* Has no thread of P run since its last sample?  Then none has ended, begun another or called
- * execve, and Python's lists are as they were.  DORMANT_REST: nor has a dormant one. */
+ * execve, and Python's lists are as they were.  DORMANT_REST: nor has a dormant one.  A listing may
+ * have missed a thread, so this does not replace the next. */
 static bool process_rests(struct sampler *s, struct process *p, bool dormant_rest)
 {
     const struct dormant *d = &p->dormant;
     return p->turn == TURN_USUAL && !s->config.single_shot && (dormant_rest || !d->n_dormant) &&
-           d->n_visited + d->n_dormant > 0 && process_is_known(p, clock_now_ns()) &&
+           d->n_visited + d->n_dormant > 0 && !process_wants_listing(p, clock_now_ns()) &&
            visited_rest(s, d);
 }
 
