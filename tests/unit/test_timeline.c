@@ -356,33 +356,42 @@ static pid_t holder_at(size_t i, size_t n)
     return profile_stack_wait(profile, run_at(i, n)->stack)->side.tid;
 }
 
+enum { HELD_MS = 4, WAIT_MS = 50 };
+
+/* A wait of WAIT_MS for a lock that has another holder CHANGES times, each for HELD_MS. */
+static void wait_through(int changes)
+{
+    set_up();
+    struct wait wait = {.kind = WAIT_CALL,
+                        .side = {.thing = THING_MUTEX, .holder = HOLDER_THREAD, .tid = 2}};
+    stack_id waits = profile_push(profile, stack, profile_wait(profile, &wait));
+    struct message first = at(0, 0, 100, 0);
+    struct message held = at(30, 30, 100, 0);
+    struct message second = at(WAIT_MS, WAIT_MS, 100, 0);
+    thread_timeline_open(&timeline, &first, waits, stack, RUN_BLOCKED, false);
+    for (int64_t i = 1; i <= changes; i++) {
+        wait.side.tid = (pid_t)(2 + i);
+        thread_timeline_change_side(&timeline, profile, &wait.side, ORIGIN + i * HELD_MS * MS);
+    }
+    thread_timeline_hold(&timeline, profile, &held, ORIGIN);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
+}
+
 START_TEST(a_lock_changes_hands_while_a_thread_waits)
 {
     for (int changes = 0; changes <= MOST_SIDE_CHANGES + 1; changes++) {
-        set_up();
-        struct wait wait = {.kind = WAIT_CALL,
-                            .side = {.thing = THING_MUTEX, .holder = HOLDER_THREAD, .tid = 2}};
-        stack_id waits = profile_push(profile, stack, profile_wait(profile, &wait));
-        struct message first = at(0, 0, 100, 0);
-        struct message held = at(30, 30, 100, 0);
-        struct message second = at(50, 50, 100, 0);
-        thread_timeline_open(&timeline, &first, waits, stack, RUN_BLOCKED, false);
-        for (int i = 0; i < changes; i++) {
-            wait.side.tid = 3 + i;
-            thread_timeline_change_side(&timeline, profile, &wait.side, ORIGIN + (i + 1) * 4 * MS);
-        }
-        thread_timeline_hold(&timeline, profile, &held, ORIGIN);
-        thread_timeline_close(&timeline, profile, &second, ORIGIN);
+        wait_through(changes);
         bool too_many = changes > MOST_SIDE_CHANGES;
-        size_t n = 1 + (size_t)(too_many ? MOST_SIDE_CHANGES : changes);
-        for (size_t i = 0; i < n; i++) {
-            bool last = i == n - 1;
-            ck_assert_int_eq(holder_at(i, n), last && too_many ? 0 : 2 + (int)i);
-            ck_assert_int_eq(run_at(i, n)->weights.wall_ns,
-                             last ? 50 * MS - (int64_t)i * 4 * MS : 4 * MS);
-            ck_assert_int_eq(run_at(i, n)->state, RUN_BLOCKED);
+        size_t last = (size_t)(too_many ? MOST_SIDE_CHANGES : changes);
+        for (size_t i = 0; i < last; i++) {
+            ck_assert_int_eq(holder_at(i, last + 1), 2 + (int)i);
+            ck_assert_int_eq(run_at(i, last + 1)->weights.wall_ns, HELD_MS * MS);
+            ck_assert_int_eq(run_at(i, last + 1)->state, RUN_BLOCKED);
         }
-        ck_assert_int_eq(counted(COUNTED_OFF_CPU), 50 * MS);
+        ck_assert_int_eq(holder_at(last, last + 1), too_many ? 0 : 2 + (int)last);
+        ck_assert_int_eq(run_at(last, last + 1)->weights.wall_ns,
+                         (WAIT_MS - (int64_t)last * HELD_MS) * MS);
+        ck_assert_int_eq(counted(COUNTED_OFF_CPU), WAIT_MS * MS);
         ck_assert_int_eq(profile_see_thread(profile, timeline.thread)->still_since_ns, 0);
         profile_free(profile);
     }
