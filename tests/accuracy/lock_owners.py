@@ -5,6 +5,7 @@ where threads only contend, wait with time-outs or on conditions?
 
 usage: lock_owners.py WALLSPY PROGRAM contend SECONDS | namespace SECONDS | circles | inherit
 """
+import json
 import os
 import re
 import shutil
@@ -15,7 +16,8 @@ from support.lock_record import judge, parse_claims, parse_records
 from support.outcome import Skipped, end_with
 from support.processes import status, threads
 from support.targets import Target
-from support.wallspy import call, dump_json, dump_text
+from support.unharmed import assert_not_held
+from support.wallspy import call, dump_json, dump_text, succeed
 
 
 def started(command):
@@ -38,8 +40,12 @@ def contend(wallspy, program, seconds, inside=()):
         record = [wallspy, "-p", ",".join(map(str, pids)), "-d", seconds, "-o", "none"]
         with subprocess.Popen(record, env=environment, stderr=subprocess.PIPE,
                               text=True) as recorder:
-            dumps = [dump_json(wallspy, pids) for _ in range(2)] if not inside else []
+            # Not dump_json(): the recording may hold a thread just now.
+            dump = [wallspy, "dump", "--json", "-p", ",".join(map(str, pids))]
+            dumps = [json.loads(succeed(dump).stdout) for _ in range(2)] if not inside else []
             _, stderr = recorder.communicate(timeout=200)
+        for pid in pids:
+            assert_not_held(pid)
         assert recorder.returncode == 0, stderr
         records = target.rest()
     kinds, waiters, holds = parse_records(records)
