@@ -232,19 +232,27 @@ static uint32_t depth_of(const struct py_layout *l, struct mem *live, const stru
     return covered_depth(table, len, f->lasti);
 }
 
+/* Is the value at I of SLOTS, with the one before it, what `with` keeps of LOCK? */
+static bool is_kept(const struct py_layout *l, struct mem *live, const uint64_t *slots, size_t i,
+                    uint64_t lock)
+{
+    static const char *const exits[] = {"__exit__", NULL};
+    uint64_t values = ~(uint64_t)l->traits.executable_tags;
+    if (is_parked(l))
+        return i > 0 && (slots[i] & values) == lock &&
+               is_unbound(l, live, slots[i - 1] & values, exits);
+    return self_of(l, live, slots[i]) == lock && is_bound(l, live, slots[i], exits);
+}
+
 /* Is F within `with lock:`? */
 static bool is_within(const struct py_layout *l, struct mem *live, const struct py_frame *f,
                       uint64_t lock)
 {
-    static const char *const exits[] = {"__exit__", NULL};
-    uint64_t tags = l->traits.executable_tags;
     uint64_t slots[MAX_SLOTS];
     uint32_t depth = depth_of(l, live, f);
     size_t n = depth ? read_slots(l, live, f, slots) : 0;
     for (size_t i = 0; i < n && i < depth; i++)
-        if (is_parked(l) ? i > 0 && (slots[i] & ~tags) == lock &&
-                               is_unbound(l, live, slots[i - 1] & ~tags, exits)
-                         : self_of(l, live, slots[i]) == lock && is_bound(l, live, slots[i], exits))
+        if (is_kept(l, live, slots, i, lock))
             return true;
     return false;
 }

@@ -141,8 +141,9 @@ static bool are_all_read(const struct contention *c)
  * these are not too few. */
 static bool has_one_holder(const struct contention *c)
 {
-    for (size_t i = 0; i < c->n_holders && share_of(c->read_ns, c->ns) >= telling_part; i++)
-        if (share_of(c->holders[i].ns, c->read_ns) >= in_turn_part)
+    bool telling = share_of(c->read_ns, c->ns) >= telling_part;
+    for (size_t i = 0; i < c->n_holders; i++)
+        if (telling && share_of(c->holders[i].ns, c->read_ns) >= in_turn_part)
             return true;
     return c->n_holders < 2;
 }
@@ -177,7 +178,7 @@ void rule_contention(const struct scene *s, struct thread_group *group, struct f
     }
     const struct place *at = heaviest(&c, &lock_ns);
     double share = share_of(lock_ns, group->wall_ns);
-    if (at && !are_all_read(&c))
+    if (at && group->n > 1 && !are_all_read(&c)) /* of one that waits another is the holder */
         add_those_that_got_it(s, group, &c, at);
     add_figure(f, "share", share);
     add_figure(f, "holders", (double)c.n_holders);
