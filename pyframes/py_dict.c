@@ -115,8 +115,6 @@ int py_dict_read(const struct py_layout *l, struct mem *mem, uint64_t addr, stru
 {
     enum { KEYS = 16, VALUES = 24 }; /* behind ma_used and ma_version_tag */
     uint64_t keys, values;
-    if (l->traits.dicts == PY_DICTS_UNREAD)
-        return -EPROTO;
     int r = read_word(mem, addr + field(l, KEYS), &keys);
     if (r == 0)
         r = read_word(mem, addr + field(l, VALUES), &values);
@@ -174,8 +172,6 @@ int py_attributes_read(const struct py_layout *l, struct mem *mem, uint64_t addr
     enum { MANAGED_DICT = 1 << 4 }; /* Py_TPFLAGS_MANAGED_DICT, 3.11+ */
     struct instance o;
     uint64_t values = 0, keys, dict;
-    if (l->traits.dicts == PY_DICTS_UNREAD)
-        return -EPROTO;
     int r = read_instance(l, mem, addr, &o);
     if (r != 0)
         return r;

@@ -13,7 +13,7 @@ enum { WORD = 8, DIGIT_BITS = 30, HANDLE_IDENT = 32 };
 /* Is F in the function of threading.py that waits? */
 static bool is_joining(const struct py_layout *l, struct mem *live, const struct py_frame *f)
 {
-    const char *wanted = l->traits.join == PY_JOIN_HANDLE ? "join" : "_wait_for_tstate_lock";
+    const char *wanted = l->traits.join == PY_JOIN_LOCK ? "_wait_for_tstate_lock" : "join";
     struct text text = {0};
     uint64_t name;
     uint64_t file;
@@ -52,7 +52,8 @@ static bool is_of(const struct py_runtime *rt, struct mem *live, const struct py
     if (l->traits.join == PY_JOIN_LOCK)
         return py_lock_find(rt, live, f, sem, &lock) == 0 &&
                lock.addr == py_dict_find(l, live, d, "_tstate_lock");
-    uint64_t object = py_dict_find(l, live, d, "_handle");
+    const char *name = l->traits.join == PY_JOIN_HANDLE ? "_handle" : "_os_thread_handle";
+    uint64_t object = py_dict_find(l, live, d, name);
     return object && mem_read_u64(live, object + l->object.type + WORD, &handle) == 0 &&
            mem_read_u64(live, handle + HANDLE_IDENT, &its) == 0 && its == ident;
 }
@@ -63,9 +64,9 @@ int py_join_find(const struct py_runtime *rt, struct mem *live, const struct py_
     const struct py_layout *l = &rt->layout;
     struct py_dict d;
     uint64_t thread;
-    if (l->traits.join == PY_JOIN_UNREAD || !is_joining(l, live, f) ||
+    if (!is_joining(l, live, f) ||
         mem_read_u64(live, f->self + l->frame.locals, &thread) < 0 || !thread ||
-        py_attributes_read(l, live, thread, &d) < 0)
+        py_attributes_read(l, live, thread & ~(uint64_t)l->traits.executable_tags, &d) < 0)
         return -ENOENT;
     uint64_t ident = read_ident(l, live, py_dict_find(l, live, &d, "_ident"));
     bool good = ident && is_of(rt, live, f, sem, &d, ident);

@@ -2,8 +2,8 @@
  * meanwhile makes the answer "unknown".
  *
  * Up to 3.12 it waits for the lock _tstate_lock of the Thread, which the interpreter gives up when
- * that thread's state goes; in 3.13 for an event in its handle.  Source: CPython Lib/threading.py;
- * Modules/_threadmodule.c (3.13: ThreadHandle, PyThreadHandleObject). */
+ * that thread's state goes; from 3.13 on for an event in its handle.  Source: CPython Lib/threading.py;
+ * Modules/_threadmodule.c (3.13+: ThreadHandle, PyThreadHandleObject). */
 #pragma once
 
 #include "pyframes/py_walk.h"

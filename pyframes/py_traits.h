@@ -20,18 +20,17 @@ enum py_chain {
 /* How dicts are laid out, and where an instance keeps its attributes (docs/python-versions.md
  * "Names of threads"). */
 enum py_dicts {
-    PY_DICTS_UNREAD, /* 3.14+: nothing reads one */
-    PY_DICTS_36,     /* ≤ 3.10: attributes are in the dict at tp_dictoffset */
-    PY_DICTS_311,    /* before the object a pointer to values and one to a dict; new hash tables */
-    PY_DICTS_312,    /* before the object one pointer to either */
-    PY_DICTS_313,    /* before the object a pointer to a dict, or values behind the object */
+    PY_DICTS_36,  /* ≤ 3.10: attributes are in the dict at tp_dictoffset */
+    PY_DICTS_311, /* before the object a pointer to values and one to a dict; new hash tables */
+    PY_DICTS_312, /* before the object one pointer to either */
+    PY_DICTS_313, /* 3.13+: before the object a pointer to a dict, or values behind the object */
 };
 
 /* The object that Thread.join() waits for (pyframes/py_join.h). */
 enum py_join {
-    PY_JOIN_UNREAD, /* 3.14+: nothing reads a Thread's attributes */
-    PY_JOIN_LOCK,   /* ≤ 3.12: the lock _tstate_lock of the Thread */
-    PY_JOIN_HANDLE, /* 3.13: an event in its _handle */
+    PY_JOIN_LOCK,      /* ≤ 3.12: the lock _tstate_lock of the Thread */
+    PY_JOIN_HANDLE,    /* 3.13: an event in its _handle */
+    PY_JOIN_OS_HANDLE, /* 3.14+: the same, as _os_thread_handle */
 };
 
 /* What a Lock is made of, and what `with lock:` leaves on the value stack (pyframes/py_lock.h). */

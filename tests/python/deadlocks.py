@@ -1,6 +1,6 @@
 """Threads that wait for each other for ever: for two RLocks; for two Locks in `with` statements
-(from 3.11 on); in Thread.join() (up to 3.13); one for a Lock of its own (from 3.11 on); one for the
-GIL, which the other keeps while it waits in C for a mutex of the first.
+(from 3.11 on); in Thread.join(); one for a Lock of its own (from 3.11 on); one for the GIL, which
+the other keeps while it waits in C for a mutex of the first.
 Do `dump` and `record` say so, and nothing of the kind of threads that only wait?
 
 usage: deadlocks.py WALLSPY (with --scene NAME: the target)"""
@@ -138,8 +138,6 @@ def main(wallspy):
     good = True
     for scene in SCENES:
         if scene in ("locks", "own lock") and sys.version_info < (3, 11):
-            continue
-        if scene == "joins" and sys.version_info >= (3, 14):
             continue
         with Target([sys.executable, os.path.abspath(__file__), "--scene", scene],
                     "ready") as target:
