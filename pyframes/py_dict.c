@@ -214,3 +214,15 @@ void py_dict_release(struct py_dict *d)
     free(d->entries);
     *d = (struct py_dict){0};
 }
+
+int py_dict_look_up(const struct py_layout *l, struct mem *mem, uint64_t addr, const char *name,
+                    uint64_t *ret)
+{
+    struct py_dict d;
+    int r = py_dict_read(l, mem, addr, &d);
+    if (r < 0)
+        return r;
+    *ret = py_dict_find(l, mem, &d, name);
+    py_dict_release(&d);
+    return *ret ? 0 : -ENOENT;
+}

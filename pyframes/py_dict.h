@@ -1,5 +1,5 @@
 /* Reads the entries of CPython's dicts, and those of instances' attributes; the hash table is
- * passed over.  Up to 3.13.  The target may be running: a torn entry is not found.  Source: CPython
+ * passed over.  The target may be running: a torn entry is not found.  Source: CPython
  * Objects/dict-common.h (3.6 to 3.10), Include/internal/pycore_dict.h, pycore_object.h. */
 #pragma once
 
@@ -15,8 +15,8 @@ struct py_dict {
 };
 enum { PY_DICT_MAX_ENTRIES = 1 << 16 };
 
-/* Reads the dict at ADDR.  Returns 0; -EPROTO (no sound dict, or too large, or of a version whose
- * dicts are not known); what mem_read() says. */
+/* Reads the dict at ADDR.  Returns 0; -EPROTO (no sound dict, or too large); what mem_read()
+ * says. */
 int py_dict_read(const struct py_layout *layout, struct mem *mem, uint64_t addr,
                  struct py_dict *ret);
 /* The same of the attributes of the instance at ADDR. */
@@ -26,3 +26,7 @@ int py_attributes_read(const struct py_layout *layout, struct mem *mem, uint64_t
 uint64_t py_dict_find(const struct py_layout *layout, struct mem *mem, const struct py_dict *d,
                       const char *name);
 void py_dict_release(struct py_dict *d);
+/* The value of the str key NAME in the dict at ADDR.  Returns 0; -ENOENT; what py_dict_read()
+ * says. */
+int py_dict_look_up(const struct py_layout *layout, struct mem *mem, uint64_t addr, const char *name,
+                    uint64_t *ret);

@@ -8,20 +8,9 @@
 #include "pyframes/py_asyncio.h"
 #include "pyframes/py_dict.h"
 #include "pyframes/py_interpreters.h"
+#include "pyframes/py_modules.h"
 
 enum { WORD = 8, MAX_STATES = 4096, MAX_SET_SLOTS = 1 << 17 };
-
-/* The value of NAME in the dict at DICT; 0: none. */
-static uint64_t look_up(const struct py_layout *l, struct mem *live, uint64_t dict,
-                        const char *name)
-{
-    struct py_dict d;
-    if (dict == 0 || py_dict_read(l, live, dict, &d) < 0)
-        return 0;
-    uint64_t found = py_dict_find(l, live, &d, name);
-    py_dict_release(&d);
-    return found;
-}
 
 static uint64_t word_at(struct mem *live, uint64_t addr)
 {
@@ -41,9 +30,11 @@ static uint64_t running_loop(const struct py_runtime *rt, struct mem *live,
         return word_at(live, state + l->thread.loop);
     if (l->thread.dict == PY_ABSENT)
         return 0;
-    uint64_t loop =
-        look_up(l, live, word_at(live, state + l->thread.dict), "__asyncio_running_event_loop__");
-    if (loop && l->traits.tasks == PY_TASKS_SET_311)
+    uint64_t loop;
+    if (py_dict_look_up(l, live, word_at(live, state + l->thread.dict),
+                        "__asyncio_running_event_loop__", &loop) < 0)
+        return 0;
+    if (l->traits.tasks == PY_TASKS_SET_311)
         loop = word_at(live, loop + l->object.type + WORD);
     return loop;
 }
@@ -65,17 +56,11 @@ size_t py_loops_read(const struct py_runtime *rt, struct mem *live, const struct
 
 /* ---- a WeakSet of tasks ---- */
 
-/* asyncio.tasks.NAME of the main interpreter; 0: it is not loaded. */
+/* asyncio.tasks.NAME; 0: it is not loaded. */
 static uint64_t find_set(const struct py_runtime *rt, struct mem *live, const char *name)
 {
-    enum { MODULE_DICT = 8 }; /* md_dict, behind the object's type */
-    const struct py_layout *l = &rt->layout;
-    uint64_t interp;
-    if (py_interpreters_main(rt, live, &interp) < 0)
-        return 0;
-    uint64_t module = look_up(l, live, word_at(live, interp + l->interp.modules), "asyncio.tasks");
-    return module ? look_up(l, live, word_at(live, module + l->object.type + MODULE_DICT), name)
-                  : 0;
+    uint64_t set;
+    return py_module_find(rt, live, "asyncio.tasks", name, &set) < 0 ? 0 : set;
 }
 
 /* The set of weak references that the WeakSet at ADDR has. */

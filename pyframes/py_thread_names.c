@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "pyframes/py_dict.h"
-#include "pyframes/py_interpreters.h"
+#include "pyframes/py_modules.h"
 #include "pyframes/py_string.h"
 
 struct py_thread_names {
@@ -26,33 +26,6 @@ struct py_thread_names *py_thread_names_free(struct py_thread_names *n)
 {
     free(n);
     return NULL;
-}
-
-/* The value of NAME in the dict at ADDR. */
-static int look_up(const struct py_thread_names *n, uint64_t dict, const char *name, uint64_t *ret)
-{
-    struct py_dict d;
-    int r = py_dict_read(&n->rt->layout, n->live, dict, &d);
-    if (r < 0)
-        return r;
-    *ret = py_dict_find(&n->rt->layout, n->live, &d, name);
-    py_dict_release(&d);
-    return *ret ? 0 : -ENOENT;
-}
-
-static int find_active(struct py_thread_names *n)
-{
-    enum { MODULE_DICT = 8 }; /* md_dict, behind the object's type */
-    const struct py_layout *l = &n->rt->layout;
-    uint64_t interp, modules, threading, dict;
-    int r = py_interpreters_main(n->rt, n->live, &interp);
-    if (r == 0)
-        r = mem_read_u64(n->live, interp + l->interp.modules, &modules);
-    if (r == 0)
-        r = look_up(n, modules, "threading", &threading);
-    if (r == 0)
-        r = mem_read_u64(n->live, threading + l->object.type + MODULE_DICT, &dict);
-    return r != 0 ? r : look_up(n, dict, "_active", &n->active);
 }
 
 /* The keys are threads' identifiers, which are pthread_t: an int of that size is its own hash. */
@@ -96,7 +69,8 @@ int py_thread_names_find(struct py_thread_names *n, uint64_t thread_id, struct t
         return -ENOENT;
     if (n->active != 0 && name_of(n, thread_id, out) == 0)
         return 0;
-    int r = find_active(n); /* Py_Finalize() and Py_Initialize() make a new dict, elsewhere */
+    /* Py_Finalize() and Py_Initialize() make a new dict, elsewhere. */
+    int r = py_module_find(n->rt, n->live, "threading", "_active", &n->active);
     return r < 0 ? r : name_of(n, thread_id, out);
 }
 
