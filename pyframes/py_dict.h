@@ -28,5 +28,5 @@ uint64_t py_dict_find(const struct py_layout *layout, struct mem *mem, const str
 void py_dict_release(struct py_dict *d);
 /* The value of the str key NAME in the dict at ADDR.  Returns 0; -ENOENT; what py_dict_read()
  * says. */
-int py_dict_look_up(const struct py_layout *layout, struct mem *mem, uint64_t addr, const char *name,
-                    uint64_t *ret);
+int py_dict_look_up(const struct py_layout *layout, struct mem *mem, uint64_t addr,
+                    const char *name, uint64_t *ret);

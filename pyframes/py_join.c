@@ -6,14 +6,15 @@
 #include "pyframes/py_dict.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_lock.h"
+#include "pyframes/py_modules.h"
 #include "pyframes/py_string.h"
 
-enum { WORD = 8, DIGIT_BITS = 30, HANDLE_IDENT = 32 };
+enum { WORD = 8, DIGIT_BITS = 30, HANDLE_IDENT = 32, MAX_THREADS = 256 };
 
-/* Is F in the function of threading.py that waits? */
-static bool is_joining(const struct py_layout *l, struct mem *live, const struct py_frame *f)
+/* Is F in the function NAME of threading.py? */
+static bool is_in(const struct py_layout *l, struct mem *live, const struct py_frame *f,
+                  const char *wanted)
 {
-    const char *wanted = l->traits.join == PY_JOIN_LOCK ? "_wait_for_tstate_lock" : "join";
     struct text text = {0};
     uint64_t name;
     uint64_t file;
@@ -26,19 +27,27 @@ static bool is_joining(const struct py_layout *l, struct mem *live, const struct
     return is;
 }
 
-/* A pthread_t, which has one or two digits. */
-static uint64_t read_ident(const struct py_layout *l, struct mem *live, uint64_t number)
+/* The int at ADDR: that of a pthread_t has one or two digits, a bool one or none. */
+static int read_int(const struct py_layout *l, struct mem *live, uint64_t addr, uint64_t *ret)
 {
-    uint64_t at = number + l->object.type;
+    uint64_t at = addr + l->object.type;
     uint64_t size;
     uint32_t digits[2] = {0};
-    if (!number || mem_read_u64(live, at + WORD, &size) < 0)
-        return 0;
+    if (!addr || mem_read_u64(live, at + WORD, &size) < 0)
+        return -ENOENT;
     uint64_t n = l->traits.int_tags ? size >> 3 : size;
-    if ((l->traits.int_tags && (size & 3)) || n == 0 || n > 2 ||
+    if ((l->traits.int_tags && (size & 2)) || n > 2 ||
         mem_read(live, at + (uint64_t)2 * WORD, digits, n * sizeof *digits) < 0)
-        return 0;
-    return digits[0] | (uint64_t)digits[1] << DIGIT_BITS;
+        return -ENOENT;
+    *ret = digits[0] | (uint64_t)digits[1] << DIGIT_BITS;
+    return 0;
+}
+
+/* The pthread_t of the Thread whose attributes are D; 0: unknown. */
+static uint64_t read_ident(const struct py_layout *l, struct mem *live, const struct py_dict *d)
+{
+    uint64_t ident = 0;
+    return read_int(l, live, py_dict_find(l, live, d, "_ident"), &ident) < 0 ? 0 : ident;
 }
 
 /* Does the thread wait on SEM for the end of the one that THREAD, whose attributes are D, is? */
@@ -58,19 +67,66 @@ static bool is_of(const struct py_runtime *rt, struct mem *live, const struct py
            mem_read_u64(live, handle + HANDLE_IDENT, &its) == 0 && its == ident;
 }
 
-int py_join_find(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
-                 uint64_t sem, uint64_t *ret_thread_id)
+static uint64_t find_joined(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
+                            uint64_t sem)
 {
     const struct py_layout *l = &rt->layout;
     struct py_dict d;
     uint64_t thread;
-    if (!is_joining(l, live, f) ||
-        mem_read_u64(live, f->self + l->frame.locals, &thread) < 0 || !thread ||
+    if (mem_read_u64(live, f->self + l->frame.locals, &thread) < 0 || !thread ||
         py_attributes_read(l, live, thread & ~(uint64_t)l->traits.executable_tags, &d) < 0)
-        return -ENOENT;
-    uint64_t ident = read_ident(l, live, py_dict_find(l, live, &d, "_ident"));
+        return 0;
+    uint64_t ident = read_ident(l, live, &d);
     bool good = ident && is_of(rt, live, f, sem, &d, ident);
     py_dict_release(&d);
-    *ret_thread_id = ident;
-    return good ? 0 : -ENOENT;
+    return good ? ident : 0;
+}
+
+/* ---- the end of the program ---- */
+
+/* The pthread_t of the Thread at ADDR if it is no daemon; else 0. */
+static uint64_t needs_to_end(const struct py_layout *l, struct mem *live, uint64_t addr)
+{
+    struct py_dict d;
+    uint64_t daemon;
+    if (py_attributes_read(l, live, addr, &d) < 0)
+        return 0;
+    bool no_daemon =
+        read_int(l, live, py_dict_find(l, live, &d, "_daemonic"), &daemon) == 0 && daemon == 0;
+    uint64_t ident = no_daemon ? read_ident(l, live, &d) : 0;
+    py_dict_release(&d);
+    return ident;
+}
+
+/* threading._active has the threads in the order in which they began; the first is the main thread,
+ * or after a fork() the one that called it. */
+static uint64_t find_first_to_end(const struct py_runtime *rt, struct mem *live)
+{
+    const struct py_layout *l = &rt->layout;
+    struct py_dict active;
+    uint64_t addr;
+    uint64_t ident = 0;
+    if (py_module_find(rt, live, "threading", "_active", &addr) < 0 ||
+        py_dict_read(l, live, addr, &active) < 0)
+        return 0;
+    size_t n = active.n < MAX_THREADS ? active.n : MAX_THREADS;
+    for (size_t i = 1; i < n && !ident; i++)
+        if (active.entries[i].value)
+            ident = needs_to_end(l, live, active.entries[i].value);
+    py_dict_release(&active);
+    return ident;
+}
+
+int py_join_find(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
+                 uint64_t sem, uint64_t *ret_thread_id)
+{
+    const struct py_layout *l = &rt->layout;
+    const char *join = l->traits.join == PY_JOIN_LOCK ? "_wait_for_tstate_lock" : "join";
+    if (is_in(l, live, f, join))
+        *ret_thread_id = find_joined(rt, live, f, sem);
+    else if (is_in(l, live, f, "_shutdown"))
+        *ret_thread_id = find_first_to_end(rt, live);
+    else
+        return -ENOENT;
+    return *ret_thread_id ? 0 : -ENOENT;
 }

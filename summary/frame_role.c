@@ -23,8 +23,14 @@ static bool contains_any(const char *s, const char *const *parts)
 
 /* ---- Python ---- */
 
+bool frame_is_python_end(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && str_eq(f->name, "_shutdown") && f->file &&
+           str_ends(f->file, "/threading.py");
+}
+
 /* Functions that only lead to a wait, or to the first of the user's functions. */
-static bool is_glue_python(const char *file)
+static bool is_glue_python(const struct shown_frame *f)
 {
     static const char *const files[] = {"/threading.py",
                                         "/queue.py",
@@ -32,10 +38,12 @@ static bool is_glue_python(const char *file)
                                         "/runpy.py",
                                         "/multiprocessing/connection.py",
                                         NULL};
+    if (!f->file || frame_is_python_end(f))
+        return false;
     for (const char *const *end = files; *end; end++)
-        if (str_ends(file, *end))
+        if (str_ends(f->file, *end))
             return true;
-    return str_starts(file, "<frozen ");
+    return str_starts(f->file, "<frozen ");
 }
 
 /* "/usr/lib/python3.11/json/…", "/venv/lib64/python3/site-packages/…" */
@@ -54,10 +62,9 @@ static bool is_installed_python(const char *path)
 
 static enum frame_role python_role(const struct shown_frame *f)
 {
-    const char *file = f->file ? f->file : "";
-    if (is_glue_python(file))
+    if (is_glue_python(f))
         return ROLE_GLUE;
-    return is_installed_python(file) ? ROLE_LIBRARY : ROLE_OWN;
+    return f->file && is_installed_python(f->file) ? ROLE_LIBRARY : ROLE_OWN;
 }
 
 /* ---- native ---- */
@@ -197,7 +204,7 @@ bool is_glue_frame(const struct shown_frame *f)
     case SHOWN_WAIT:
         return true;
     case SHOWN_PYTHON:
-        return f->file && is_glue_python(f->file);
+        return is_glue_python(f);
     case SHOWN_NATIVE:
         break;
     }

@@ -24,5 +24,8 @@ bool frame_is_entry(const struct shown_frame *f);
 bool module_is_libc(const char *module);
 /* malloc, free and what they are made of. */
 bool frame_is_malloc(const struct shown_frame *f);
+/* The function in which CPython's main thread waits at its end for all threads that are no
+ * daemons.  Source: CPython Lib/threading.py. */
+bool frame_is_python_end(const struct shown_frame *f);
 /* Where a stack of Go's scheduler or of a goroutine begins, and what its threads wait in. */
 bool frame_is_go_glue(const struct shown_frame *f);

@@ -76,6 +76,7 @@ static const struct named_kind python_kinds[] = {
     {"join", FUTEX_JOIN},
     {"_join", FUTEX_JOIN},
     {"_wait_for_tstate_lock", FUTEX_JOIN},
+    {"_shutdown", FUTEX_JOIN}, /* of all threads that are no daemons, when the program is over */
     {"_wait", FUTEX_BARRIER},
     {"_acquire_restore", FUTEX_LOCK}, /* in Condition.wait, once it was notified */
 };

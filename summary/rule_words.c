@@ -227,6 +227,16 @@ void add_way(struct text *out, const struct call_path *path)
     }
 }
 
+void add_python_end(const struct scene *s, uint32_t node, struct text *out)
+{
+    for (; node; node = call_tree_node(s->g->tree, node).parent)
+        if (frame_is_python_end(call_tree_node(s->g->tree, node).frame)) {
+            text_add(out, " The program is over, but Python waits for its threads that are no "
+                          "daemons.");
+            return;
+        }
+}
+
 void add_time(struct text *out, int64_t ns)
 {
     if (ns < INT64_C(10) * NS_PER_MS && ns > 0)

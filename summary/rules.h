@@ -121,6 +121,8 @@ void add_percent(struct text *out, double share);
 void add_place(struct text *out, const struct call_path *path);
 /* "TopK::exec > cudaGetDeviceProperties > ioctl" */
 void add_way(struct text *out, const struct call_path *path);
+/* Explains the end of a program of Python's, if NODE is in it. */
+void add_python_end(const struct scene *s, uint32_t node, struct text *out);
 /* "6.0 s", "326 ms", "2.1 ms" */
 void add_time(struct text *out, int64_t ns);
 /* "s" where the noun is one: "waits" */

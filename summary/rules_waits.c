@@ -218,6 +218,7 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
         add_figure(f, "children_cpus", cpus);
         text_addf(words, " Its children used %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
     } else if (node.futex == FUTEX_JOIN) {
+        add_python_end(s, path->node, words);
         add_joined(s, group, words);
     } else if (node.futex == FUTEX_LOCK || node.futex == FUTEX_RWLOCK) {
         enum held_by held = holder_of_locks(s, group);

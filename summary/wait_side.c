@@ -47,11 +47,12 @@ static bool agrees(enum wait_thing thing, const char *function)
     return false;
 }
 
-/* Is the innermost function of Python's the one in which Thread.join() waits? */
+/* Is the innermost function of Python's the one in which Thread.join(), or a program that is over,
+ * waits? */
 static bool is_python_join(const struct shown_frame *stack, size_t n)
 {
     static const char *const waiting[] = {"_wait_for_tstate_lock", "Thread._wait_for_tstate_lock",
-                                          "Thread.join", NULL};
+                                          "Thread.join", "_shutdown", NULL};
     while (n && stack[n - 1].kind != SHOWN_PYTHON)
         n--;
     return n && stack[n - 1].file && str_ends(stack[n - 1].file, "/threading.py") &&

@@ -55,6 +55,7 @@ static const struct {
                  " > rlock_acquire_restore!python3.11 > " PYTHON_LOCK},
     {FUTEX_JOIN, "f@/a.py:1:2 > Thread.join@" THREADING " > Thread._wait_for_tstate_lock@" THREADING
                  " > " PYTHON_LOCK},
+    {FUTEX_JOIN, "Py_FinalizeEx!python3.11 > _shutdown@" THREADING " > " PYTHON_LOCK},
     {FUTEX_SEMAPHORE,
      "f@/a.py:1:2 > Semaphore.acquire@" THREADING " > Condition.wait@" THREADING " > " PYTHON_LOCK},
     {FUTEX_BARRIER, "f@/a.py:1:2 > Barrier.wait@" THREADING " > Barrier._wait@" THREADING
