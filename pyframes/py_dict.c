@@ -220,7 +220,7 @@ int py_dict_look_up(const struct py_layout *l, struct mem *mem, uint64_t addr, c
 {
     struct py_dict d;
     int r = py_dict_read(l, mem, addr, &d);
-    if (r < 0)
+    if (r != 0)
         return r;
     *ret = py_dict_find(l, mem, &d, name);
     py_dict_release(&d);
