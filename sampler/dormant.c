@@ -84,7 +84,7 @@ static bool has_slept(const struct thread *t, uint32_t ticks)
            t->process->dormant.tick - t->moved_tick >= ticks;
 }
 
-void dormant_note_sleepers(const struct sampler *s, struct process *p)
+static void note_sleepers(const struct sampler *s, struct process *p)
 {
     struct dormant *d = &p->dormant;
     uint32_t after_ticks = dormant_after_ticks(s);
@@ -92,15 +92,31 @@ void dormant_note_sleepers(const struct sampler *s, struct process *p)
         d->known = !has_slept(d->visited[i], after_ticks);
 }
 
-void dormant_choose(const struct sampler *s, struct process *p)
+/* Does it pay to have P's sleepers proven by the clock? */
+static bool pays(const struct sampler *s, const struct process *p, uint32_t after_ticks)
+{
+    size_t n_sleepers = 0;
+    size_t n_others = 0;
+    if (!p->dormant.usable || !s->can.schedstat || s->config.single_shot || s->config.filter.n)
+        return false;
+    for (size_t i = 0; i < p->n_threads; i++) {
+        bool slept = has_slept(p->threads[i], after_ticks);
+        n_sleepers += slept;
+        n_others += !slept && !p->threads[i]->zombie;
+    }
+    return n_sleepers >= LEAST_DORMANT && n_sleepers >= n_others;
+}
+
+static void choose(const struct sampler *s, struct process *p)
 {
     struct dormant *d = &p->dormant;
     uint32_t after_ticks = dormant_after_ticks(s);
+    bool any = pays(s, p, after_ticks);
     bool same = true;
     d->n_visited = d->n_dormant = 0;
     for (size_t i = 0; i < p->n_threads; i++) {
         struct thread *t = p->threads[i];
-        bool dormant = has_slept(t, after_ticks);
+        bool dormant = any && has_slept(t, after_ticks);
         same = same && dormant == t->dormant;
         t->dormant = dormant;
         t->proofs = d->proofs;
@@ -113,6 +129,14 @@ void dormant_choose(const struct sampler *s, struct process *p)
     d->dormant_ns = d->measured_ns;
     d->visited_tick = d->tick;
     d->hook = process_hook(p);
+}
+
+void dormant_note_visits(const struct sampler *s, struct process *p, bool dormant_rest)
+{
+    if (dormant_rest)
+        note_sleepers(s, p);
+    else
+        choose(s, p);
 }
 
 /* ---- the clock ---- */
@@ -145,13 +169,6 @@ static bool measure(struct sampler *s, struct dormant *d)
     return read_clock(d, &after_ns) && after_ns == before_ns;
 }
 
-static bool pays(const struct sampler *s, const struct dormant *d)
-{
-    return d->usable && s->can.schedstat && !s->config.single_shot && !s->config.filter.n &&
-           d->n_dormant >= LEAST_DORMANT && d->n_dormant >= d->n_visited &&
-           (int32_t)(d->tick - d->tried_not_before) >= 0;
-}
-
 static void note_failure(struct dormant *d)
 {
     if (++d->failures < FAILURES_AT_ONCE)
@@ -166,7 +183,7 @@ bool dormant_unchanged(struct sampler *s, struct process *p)
     int64_t now_ns = clock_now_ns();
     d->tick++;
     d->disturbed = d->measured = false;
-    if (!pays(s, d))
+    if (!d->n_dormant || (int32_t)(d->tick - d->tried_not_before) < 0)
         return false;
     for (int i = 0; i < MEASURE_TRIES && !d->measured; i++)
         d->measured = measure(s, d);

@@ -42,11 +42,9 @@ void dormant_open(struct dormant *d, pid_t pid);
 bool dormant_unchanged(struct sampler *s, struct process *p);
 /* T has run since it was last visited. */
 void dormant_note_run(struct thread *t);
-/* The visited threads have been visited.  Where one has slept for long enough to be dormant, the
- * next tick visits every thread, and chooses. */
-void dormant_note_sleepers(const struct sampler *s, struct process *p);
-/* Every thread has been visited: chooses the dormant ones. */
-void dormant_choose(const struct sampler *s, struct process *p);
+/* The threads have been visited.  DORMANT_REST: but for the dormant ones; where another has slept
+ * for long enough, the next tick visits every thread.  Else the dormant ones are chosen. */
+void dormant_note_visits(const struct sampler *s, struct process *p, bool dormant_rest);
 /* Extends T's sample by the proof about all dormant threads. */
 void dormant_update(struct thread *t);
 /* T joins or leaves the process. */

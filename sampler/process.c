@@ -147,10 +147,22 @@ static int64_t listing_interval_ns(const struct process *p)
     return (int64_t)(ms < LIST_EVERY_MS_MAX ? ms : LIST_EVERY_MS_MAX) * NS_PER_MS;
 }
 
-bool process_wants_listing(const struct process *p, int64_t now_ns)
+static bool has_changed(const struct process *p)
 {
     return p->list_again || p->n_threads == 0 || p->links_now == UINT64_MAX ||
-           p->links_now != p->links || now_ns - p->listed_ns >= listing_interval_ns(p);
+           p->links_now != p->links;
+}
+
+bool process_wants_listing(const struct process *p, int64_t now_ns)
+{
+    return has_changed(p) || now_ns - p->listed_ns >= listing_interval_ns(p);
+}
+
+bool process_is_known(const struct process *p, int64_t now_ns)
+{
+    bool all = p->links_now == LINKS_OF_DIRECTORY + p->n_threads;
+    return p->mem_fd_valid && !has_changed(p) &&
+           (all || now_ns - p->listed_ns < listing_interval_ns(p));
 }
 
 void process_begin_listing(struct process *p, int64_t now_ns)

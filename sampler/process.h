@@ -84,6 +84,10 @@ struct process_changes {
 struct process_changes process_poll(struct process *p);
 /* Are P's threads to be listed: has their number changed, or was the last listing long ago? */
 bool process_wants_listing(const struct process *p, int64_t now_ns);
+/* Is there nothing to be found out about P while none of its threads runs?  The next execve would
+ * be seen by its memory, and its threads are as many as the kernel counts, or were listed of
+ * late. */
+bool process_is_known(const struct process *p, int64_t now_ns);
 /* P's threads are listed from here on: changes of their number count from this moment. */
 void process_begin_listing(struct process *p, int64_t now_ns);
 /* Is P a zombie without other threads?  For where its threads cannot be listed: no new descriptor

@@ -273,16 +273,13 @@ static void visit_each(struct sampler *s, struct thread *const *threads, const s
     }
 }
 
-static void visit_visited(struct sampler *s, struct process *p)
+static void visit_threads(struct sampler *s, struct process *p, bool dormant_rest)
 {
-    visit_each(s, p->dormant.visited, &p->dormant.n_visited);
-    dormant_note_sleepers(s, p);
-}
-
-static void visit_all(struct sampler *s, struct process *p)
-{
-    visit_each(s, p->threads, &p->n_threads);
-    dormant_choose(s, p);
+    if (dormant_rest)
+        visit_each(s, p->dormant.visited, &p->dormant.n_visited);
+    else
+        visit_each(s, p->threads, &p->n_threads);
+    dormant_note_visits(s, p, dormant_rest);
 }
 
 /* Where one thread ended and another began their number is the same: only the end is noticed.  No
@@ -311,13 +308,12 @@ static bool visited_rest(struct sampler *s, const struct dormant *d)
 }
 
 /* Has no thread of P run since its last sample?  Then none has ended, begun another or called
- * execve, and Python's lists are as they were.  DORMANT_REST: nor has a dormant one.  A listing may
- * have missed a thread, so this does not replace the next. */
+ * execve, and Python's lists are as they were.  DORMANT_REST: nor has a dormant one. */
 static bool process_rests(struct sampler *s, struct process *p, bool dormant_rest)
 {
     const struct dormant *d = &p->dormant;
     return p->turn == TURN_USUAL && !s->config.single_shot && (dormant_rest || !d->n_dormant) &&
-           d->n_visited + d->n_dormant > 0 && !process_wants_listing(p, clock_now_ns()) &&
+           d->n_visited + d->n_dormant > 0 && process_is_known(p, clock_now_ns()) &&
            visited_rest(s, d);
 }
 
@@ -328,15 +324,13 @@ static void visit_and_ask(struct sampler *s, struct process *p)
     if (process_rests(s, p, dormant_rest)) {
         for (size_t i = 0; i < p->dormant.n_visited; i++)
             repeat(s, p->dormant.visited[i], now_ns);
+        dormant_note_visits(s, p, dormant_rest);
         return;
     }
     bool listed = thread_list_update(s, p);
     s->n_registered = 0;
     p->lost_thread = false;
-    if (dormant_rest)
-        visit_visited(s, p);
-    else
-        visit_all(s, p);
+    visit_threads(s, p, dormant_rest);
     stop_requests_send(s);
     /* Not twice a tick: a listing takes long where there are many threads. */
     p->list_again |= p->lost_thread && listed;

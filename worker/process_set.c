@@ -36,8 +36,12 @@ int process_set_add(struct process_set *set, pid_t pid, uint64_t start_ticks,
 
 void process_set_refresh(const struct process_set *set, int64_t now_ns)
 {
-    for (size_t i = 0; i < set->n_alive; i++)
-        target_process_refresh(set->alive[i], now_ns);
+    for (size_t i = 0; i < set->n_alive; i++) {
+        struct target_process *s = set->alive[i];
+        bool has_run = s->heard_ns > s->maps_read_ns;
+        if (has_run || !s->maps_read_ns)
+            target_process_refresh(s, now_ns);
+    }
 }
 
 uint64_t process_set_urgency(const struct process_set *set)

@@ -253,6 +253,7 @@ static void refresh_objects(struct target_process *s, int64_t now_ns)
 
 void target_process_refresh(struct target_process *s, int64_t now_ns)
 {
+    s->heard_ns = now_ns;
     if (!s->unwinder)
         return;
     refresh_objects(s, now_ns);

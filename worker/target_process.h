@@ -73,6 +73,7 @@ struct target_process {
     bool python_pending; /* a runtime is there, but not initialised, or in doubt */
     int64_t doubted_ns;  /* since when; 0: not */
     struct err doubt;
+    int64_t heard_ns; /* the last message of its threads */
     int64_t maps_read_ns, maps_took_ns, maps_pause_ns, maps_wait_ms, objects_read_ns;
     uint32_t objects_generation;
     uint32_t modules_generation; /* when the maps were last read */
@@ -96,8 +97,8 @@ struct target_shared {
  * such process. */
 int target_process_open(struct target_process **ret, pid_t pid, uint64_t start_ticks,
                         const struct target_shared *shared, struct err *err);
-/* Reads the maps again if they may have changed, and looks for Python where there was none.  Cheap
- * when called often.  NOW: clock_now_ns(). */
+/* One of its threads has run: reads the maps again if they may have changed, and looks for Python
+ * where there was none.  Cheap when called often.  NOW: clock_now_ns(). */
 void target_process_refresh(struct target_process *s, int64_t now_ns);
 /* STACK was unwound, which was taken at TAKEN_NS: did it lead to code that was not mapped when the
  * maps were last read, and is now, or through a file in whose place is another by now (dlclose,
