@@ -36,8 +36,9 @@ def threads(pid):
 
 
 def children(pid):
-    """Of its main thread."""
-    return [int(child) for child in (folder_of(pid, pid) / "children").read_text().split()]
+    """Of all its threads, which must be the same meanwhile."""
+    return [int(child) for tid in threads(pid)
+            for child in (folder_of(pid, tid) / "children").read_text().split()]
 
 
 def system_call(pid, tid):

@@ -1,7 +1,10 @@
 /* Work that makes and ends threads or processes without pause, and checks each result.
- *   fork_storms vfork|fork|clone */
+ *   fork_storms vfork|fork|exec|clone
+ *   fork_storms exit CODE        what a process of "exec" becomes */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -59,6 +62,24 @@ static void *fork_main(void *unused)
     return NULL;
 }
 
+static void *exec_main(void *unused)
+{
+    (void)unused;
+    for (int i = 0;; i++) {
+        char code[16];
+        (void)snprintf(code, sizeof code, "%d", i & 127);
+        pid_t pid = fork();
+        if (pid == 0) {
+            execl("/proc/self/exe", "fork_storms", "exit", code, (char *)NULL);
+            _exit(255);
+        }
+        if (pid < 0)
+            fail("fork");
+        reap(pid, i & 127);
+    }
+    return NULL;
+}
+
 static void *add_one(void *n)
 {
     atomic_fetch_add((atomic_long *)n, 1);
@@ -93,8 +114,11 @@ static void *clone_main(void *unused)
 int main(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "";
+    if (argc > 2)
+        _exit(atoi(argv[2]));
     void *(*storm)(void *) = strcmp(kind, "vfork") == 0  ? vfork_main
                              : strcmp(kind, "fork") == 0 ? fork_main
+                             : strcmp(kind, "exec") == 0 ? exec_main
                                                          : clone_main;
     int n = storm == clone_main ? 5 : 2;
     for (int i = 0; i < n; i++)
