@@ -29,6 +29,8 @@ int64_t followed_cpu_ns(pid_t pid)
 bool followed_is_launcher(struct recording *r, pid_t pid, int64_t before_ns)
 {
     int64_t now_ns = followed_cpu_ns(pid);
+    if (process_is_rank(recording_profile(r), (process_id){1}))
+        return false; /* that only waits like its kind */
     return process_set_alive(recording_processes(r), NULL, 0) > 1 && before_ns >= 0 &&
            now_ns >= 0 && now_ns - before_ns < recording_running_ns(r) / WAITS_PART;
 }

@@ -8,8 +8,8 @@
 
 #include "worker/recording.h"
 
-/* Is PID, of R, a launcher: has it hardly run in the time from BEFORE_NS, its CPU time when R
- * began, and are descendants recorded? Watch it for a while before you say so. */
+/* Is PID, of R, a launcher: is it no rank itself, has it hardly run in the time from BEFORE_NS, its
+ * CPU time when R began, and are descendants recorded? Watch it for a while before you say so. */
 bool followed_is_launcher(struct recording *r, pid_t pid, int64_t before_ns);
 /* The CPU time that PID has used so far; −1: it is gone. */
 int64_t followed_cpu_ns(pid_t pid);

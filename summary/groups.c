@@ -298,14 +298,22 @@ static void place_thread(struct groups *g, const struct thread_summary *s, bool 
 
 enum { LAUNCHER_PART = 20 }; /* a launcher ran, or could, for less than this part of the time */
 
-/* It says nothing of the work: torchrun, gunicorn, `sh -c`. */
-static bool launches(const struct thread_group *g, const struct profile *p)
+static bool has_recorded_child(const struct profile_process *process)
 {
-    const struct profile_process *process = profile_see_process(p, g->threads[0]->thread->process);
     size_t i = 0;
     while (i < process->n_children && !process->children[i].recorded)
         i++;
-    return i < process->n_children && g->cpu_ns + g->runqueue_ns < g->wall_ns / LAUNCHER_PART;
+    return i < process->n_children;
+}
+
+/* It says nothing of the work: torchrun, gunicorn, `sh -c`.  Who does the same as processes without
+ * children works itself. */
+static bool launches(const struct thread_group *g, const struct profile *p)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (!has_recorded_child(profile_see_process(p, g->threads[i]->thread->process)))
+            return false;
+    return g->cpu_ns + g->runqueue_ns < g->wall_ns / LAUNCHER_PART;
 }
 
 /* As the summaries orders single threads, by what a group's threads did together. */
