@@ -1,5 +1,9 @@
 /* The rule about a lock that several threads hold in turn, while others wait for it.  Of one that a
  * single thread holds rules_held.c tells. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
 #include "summary/process_name.h"
 #include "summary/rules.h"
 
@@ -8,7 +12,8 @@ static const double one_lock_part = 0.7;   /* of those waits */
 static const double in_turn_part = 0.9;    /* a single holder has less of those that were read */
 static const double read_part = 0.8;       /* of the waits: then all holders are known */
 static const double telling_part = 0.2;    /* of the waits: then a single holder is known as such */
-enum { MOST_PLACES = 64, MOST_HOLDERS = 64 };
+static const double same_part = 0.5;       /* of the holders' time: what they do with the lock */
+enum { MOST_PLACES = 64, MOST_HOLDERS = 64, LEAST_SAMPLES = 4 };
 
 /* The waits of a group at one place for one lock, of the process PID that waits. */
 struct place {
@@ -105,21 +110,27 @@ static const struct place *heaviest(const struct contention *c, int64_t *ret_loc
     return best;
 }
 
-/* Is RUN a wait of T for the lock of AT without a time-out? */
-static bool waits_for(const struct scene *s, const struct profile_thread *t, const struct run *run,
-                      const struct place *at)
+/* Is RUN a wait of T for the lock of AT? */
+static bool is_wait_for(const struct scene *s, const struct profile_thread *t,
+                        const struct run *run, const struct place *at)
 {
     const struct wait_side *side = run->stack.ix ? holders_side(s->holders, run->stack) : NULL;
-    return run->state == RUN_BLOCKED && side && is_lock(side) && !side->timed &&
+    return run->state == RUN_BLOCKED && side && is_lock(side) &&
            is_same_lock(&(struct place){.side = *side, .pid = pid_of(s, t)}, at);
+}
+
+static bool waits_untimed(const struct scene *s, const struct profile_thread *t,
+                          const struct run *run, const struct place *at)
+{
+    return is_wait_for(s, t, run, at) && !holders_side(s->holders, run->stack)->timed;
 }
 
 /* Did T get the lock of AT?  Its wait ended, and a wait without a time-out ends with the lock. */
 static bool got_it(const struct scene *s, const struct profile_thread *t, const struct place *at)
 {
     for (size_t k = 1; k < t->n_runs; k++)
-        if (t->runs[k].state != RUN_MISSED && !waits_for(s, t, &t->runs[k], at) &&
-            waits_for(s, t, &t->runs[k - 1], at))
+        if (t->runs[k].state != RUN_MISSED && !waits_untimed(s, t, &t->runs[k], at) &&
+            waits_untimed(s, t, &t->runs[k - 1], at))
             return true;
     return false;
 }
@@ -148,6 +159,113 @@ static bool has_one_holder(const struct contention *c)
     return c->n_holders < 2;
 }
 
+/* ---- what the holders do ---- */
+
+static int by_start(const void *a, const void *b)
+{
+    const struct interval *x = a;
+    const struct interval *y = b;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* Of N intervals, some at the same time, those of their union, in order.  Returns how many. */
+static size_t unite(struct interval *all, size_t n)
+{
+    size_t ends = 0;
+    if (n)
+        qsort(all, n, sizeof *all, by_start);
+    for (size_t i = 1; i < n; i++)
+        if (all[i].start_ns <= all[ends].end_ns)
+            all[ends].end_ns = max_i64(all[ends].end_ns, all[i].end_ns);
+        else
+            all[++ends] = all[i];
+    return n ? ends + 1 : 0;
+}
+
+/* Of the N intervals ALL what HOLDER does not spend in waits for the lock of AT itself: the holder
+ * of one moment is not that of the whole wait.  The caller frees it. */
+static struct interval *without_own_waits(const struct scene *s, const struct place *at,
+                                          const struct profile_thread *holder,
+                                          const struct interval *all, size_t n, size_t *ret_n)
+{
+    struct interval *ret = NULL;
+    size_t capacity = 0;
+    size_t i = 0;
+    *ret_n = 0;
+    for (size_t k = 0; k < holder->n_runs && i < n;) {
+        const struct run *run = &holder->runs[k];
+        int64_t run_end_ns = run->start_ns + run->weights.wall_ns;
+        int64_t start_ns = max_i64(run->start_ns, all[i].start_ns);
+        int64_t end_ns = min_i64(run_end_ns, all[i].end_ns);
+        if (start_ns < end_ns && !is_wait_for(s, holder, run, at)) {
+            ret = array_reserve(ret, &capacity, *ret_n + 1, sizeof *ret);
+            ret[(*ret_n)++] = (struct interval){start_ns, end_ns};
+        }
+        if (run_end_ns < all[i].end_ns)
+            k++;
+        else
+            i++;
+    }
+    return ret;
+}
+
+/* When one of GROUP waits for the lock of AT while HOLDER has it; the caller frees it. */
+static struct interval *when_it_holds(const struct scene *s, const struct thread_group *group,
+                                      const struct place *at, const struct profile_thread *holder,
+                                      size_t *ret_n)
+{
+    struct interval *all = NULL;
+    size_t n = 0;
+    size_t capacity = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            if (is_wait_for(s, t, &t->runs[k], at) &&
+                holders_thread(s->holders, &t->runs[k]) == holder)
+                all = interval_add(all, &n, &capacity, &t->runs[k]);
+    }
+    *ret_n = 0;
+    if (!all)
+        return NULL;
+    struct interval *ret = without_own_waits(s, at, holder, all, unite(all, n), ret_n);
+    free(all);
+    return ret;
+}
+
+/* " Who has it is then 94% in emit > write pipe." */
+static void add_what_they_do(const struct scene *s, const struct thread_group *group,
+                             const struct contention *c, const struct place *at, struct text *words,
+                             struct finding *f)
+{
+    struct interval *held[MOST_HOLDERS];
+    struct call_path path;
+    struct tally t;
+    tally_init(&t, s->g->tree, TALLY_ALL);
+    for (size_t i = 0; i < c->n_holders; i++) {
+        size_t n;
+        held[i] = when_it_holds(s, group, at, c->holders[i].thread, &n);
+        if (n) /* none would be all of its time */
+            tally_add(&t, c->holders[i].thread, held[i], n);
+    }
+    if (t.samples >= LEAST_SAMPLES && call_paths_heaviest(&t, &path, 1)) {
+        double share = share_of(path.ns, t.all_ns);
+        add_figure(f, "holders_share", share);
+        if (share >= same_part) {
+            text_add(words, " Who has it is then ");
+            add_percent(words, share);
+            text_add(words, " in ");
+            add_way(words, &path);
+            text_add(words, ".");
+            (void)add_kernel_side(s, groups_of(s->g, c->holders[0].thread), path.node, false, words,
+                                  f);
+        }
+        call_path_release(&path);
+    }
+    tally_release(&t);
+    for (size_t i = 0; i < c->n_holders; i++)
+        free(held[i]);
+}
+
 /* "6 work threads wait 42% of their time for mutex table_mutex in insert_row a.cc:8.  9 threads
  * hold it in turn."  "At least 9", where not all holders were read. */
 static void tell(const struct scene *s, struct thread_group *group, const struct contention *c,
@@ -163,6 +281,7 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
     add_place(&words, &path);
     text_addf(&words, ". %s%zu threads hold it in turn.", are_all_read(c) ? "" : "At least ",
               c->n_holders);
+    add_what_they_do(s, group, c, at, &words, f);
     f->words = words.s;
     call_path_release(&path);
 }
