@@ -121,6 +121,10 @@ void add_percent(struct text *out, double share);
 void add_place(struct text *out, const struct call_path *path);
 /* "TopK::exec > cudaGetDeviceProperties > ioctl" */
 void add_way(struct text *out, const struct call_path *path);
+/* " That keeps its event loop (asyncio) from polling.", if GROUP's one thread is at NODE in a
+ * callback of a loop that hardly polls.  Of a loop that does rule_event_loop() tells. */
+void add_kept_loop(const struct scene *s, const struct thread_group *group, uint32_t node,
+                   struct text *out);
 /* Explains the end of a program of Python's, if NODE is in it. */
 void add_python_end(const struct scene *s, uint32_t node, struct text *out);
 /* "6.0 s", "326 ms", "2.1 ms" */

@@ -182,6 +182,7 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
         add_way(&words, &group->paths[i]);
     }
     text_add(&words, ".");
+    add_kept_loop(s, group, group->paths[0].node, &words);
     f->words = words.s;
 }
 

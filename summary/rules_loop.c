@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "summary/idle.h"
+#include "summary/pools.h"
 #include "summary/rules.h"
 
 static const double loop_share = 0.05;
@@ -91,6 +92,29 @@ static bool add_stall(const struct scene *s, const struct thread_group *group,
     }
     tally_release(&t);
     return found;
+}
+
+/* Loops whose callbacks must not block: others serve one request after the other. */
+static const char *callback_of(const struct scene *s, uint32_t node)
+{
+    static const char *const kinds[] = {"asyncio", "libuv", NULL};
+    for (; node; node = call_tree_node(s->g->tree, node).parent) {
+        const char *kind = pool_event_loop(call_tree_node(s->g->tree, node).frame);
+        if (kind && str_is_one_of(kind, kinds))
+            return kind;
+    }
+    return NULL;
+}
+
+void add_kept_loop(const struct scene *s, const struct thread_group *group, uint32_t node,
+                   struct text *out)
+{
+    const char *kind = callback_of(s, node);
+    if (!kind || group->n != 1)
+        return;
+    struct loop loop = loop_of(s, group->threads[0]->thread);
+    if (share_of(loop.idle_ns, group->wall_ns) < loop_share)
+        text_addf(out, " That keeps its event loop (%s) from polling.", kind);
 }
 
 void rule_event_loop(const struct scene *s, struct thread_group *group, struct finding *f)

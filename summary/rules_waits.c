@@ -179,9 +179,9 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
 
 /* ---- nobody can be named ---- */
 
-/* Who waits for the end of others is no news: the one group of these that has something to do is.
- * " 4 till threads are 75% in sell till.py:20 > mutex." */
-static void add_joined(const struct scene *s, const struct thread_group *group, struct text *words)
+/* Who waits for others, for their end or a result of theirs, is no news: the one group of these that
+ * has something to do is.  " 4 till threads are 75% in sell till.py:20 > mutex." */
+static void add_others(const struct scene *s, const struct thread_group *group, struct text *words)
 {
     struct thread_group *joined = NULL;
     struct call_path path;
@@ -217,15 +217,15 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
     if (node.frame->call && str_starts(node.frame->call, "wait") && cpus > 0 && in_time) {
         add_figure(f, "children_cpus", cpus);
         text_addf(words, " Its children used %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
-    } else if (node.futex == FUTEX_JOIN) {
-        add_python_end(s, path->node, words);
-        add_joined(s, group, words);
     } else if (node.futex == FUTEX_LOCK || node.futex == FUTEX_RWLOCK) {
         enum held_by held = holder_of_locks(s, group);
         if (held == HELD_BY_SEVERAL)
             text_add(words, " Several threads hold that lock in turn.");
         else if (held == HELD_UNKNOWN)
             text_add(words, " Who holds that lock could not be read.");
+    } else if (node.futex) {
+        add_python_end(s, path->node, words);
+        add_others(s, group, words);
     }
 }
 
@@ -287,6 +287,7 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
     add_way(&words, &path);
     text_add(&words, ".");
     add_other_side(s, group, &path, &words, f);
+    add_kept_loop(s, group, path.node, &words);
     if (joins_others(s, group, &path))
         text_release(&words);
     f->words = words.s;
