@@ -231,8 +231,8 @@ void add_python_end(const struct scene *s, uint32_t node, struct text *out)
 {
     for (; node; node = call_tree_node(s->g->tree, node).parent)
         if (frame_is_python_end(call_tree_node(s->g->tree, node).frame)) {
-            text_add(out, " The program is over, but Python waits for its threads that are no "
-                          "daemons.");
+            text_add(out, " The main thread's own code has ended: Python waits for all "
+                          "threads that are no daemons.");
             return;
         }
 }

@@ -179,28 +179,40 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
 
 /* ---- nobody can be named ---- */
 
-/* Who waits for others, for their end or a result of theirs, is no news: the one group of these that
- * has something to do is.  " 4 till threads are 75% in sell till.py:20 > mutex." */
-static void add_others(const struct scene *s, const struct thread_group *group, struct text *words)
+/* The groups but GROUP that have something to do, at most MAX.  Returns how many there are. */
+static size_t others_of(const struct scene *s, const struct thread_group *group,
+                        struct thread_group **ret, size_t max)
 {
-    struct thread_group *joined = NULL;
-    struct call_path path;
+    size_t n = 0;
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *other = &s->g->items[i];
         if (other == group || other->idle || other->launches)
             continue;
-        if (joined)
-            return;
-        joined = other;
+        if (n < max)
+            ret[n] = other;
+        n++;
     }
-    if (!joined || !call_paths_heaviest(&joined->tally, &path, 1))
-        return;
-    text_addf(words, " %s %s ", joined->noun, joined->plural ? "are" : "is");
-    add_percent(words, share_of(path.ns, joined->wall_ns));
-    text_add(words, " in ");
-    add_way(words, &path);
-    text_add(words, ".");
-    call_path_release(&path);
+    return n;
+}
+
+/* Who waits for others, for their end or a result of theirs, is no news: what these do is, unless
+ * there are many kinds of them.  " 4 till threads are 75% in sell till.py:20 > mutex." */
+static void add_others(const struct scene *s, const struct thread_group *group, struct text *words)
+{
+    enum { MOST_KINDS = 2 };
+    struct thread_group *others[MOST_KINDS];
+    struct call_path path;
+    size_t n = others_of(s, group, others, MOST_KINDS);
+    for (size_t i = 0; i < n && n <= MOST_KINDS; i++) {
+        if (!call_paths_heaviest(&others[i]->tally, &path, 1))
+            continue;
+        text_addf(words, " %s %s ", others[i]->noun, others[i]->plural ? "are" : "is");
+        add_percent(words, share_of(path.ns, others[i]->wall_ns));
+        text_add(words, " in ");
+        add_way(words, &path);
+        text_add(words, ".");
+        call_path_release(&path);
+    }
 }
 
 /* The other side of the wait that PATH ends in, as far as it is known. */
