@@ -167,6 +167,14 @@ START_TEST(who_is_joined_is_said_with_what_it_does)
     builder_run(&b, loader, computes, 100, 100);
     judge(4000);
     assert_not_told("waits_meanwhile");
+    assert_said("loader is 98% in store > query > clock_nanosleep. refresh is 100% in ");
+    teardown();
+    setup(); /* there are three kinds of them */
+    builder_run(&b, lead, "serve!server > pthread_join!libc.so.6 > futex [blocked]", 4000, 0);
+    builder_run(&b, refresh, query, 4000, 0);
+    builder_run(&b, loader, query, 4000, 0);
+    builder_run(&b, builder_thread(&b, LOADER + 10, "reader"), query, 4000, 0);
+    judge(4000);
     ck_assert_ptr_null(strstr(found.printed[0]->words, "query"));
     teardown();
     setup(); /* the other two are alike */
