@@ -29,6 +29,12 @@ bool frame_is_python_end(const struct shown_frame *f)
            str_ends(f->file, "/threading.py");
 }
 
+bool frame_is_sqlite(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_NATIVE &&
+           (str_starts(f->name, "sqlite3") || (f->module && str_starts(f->module, "libsqlite3")));
+}
+
 /* Functions that only lead to a wait, or to the first of the user's functions. */
 static bool is_glue_python(const struct shown_frame *f)
 {

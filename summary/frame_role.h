@@ -27,5 +27,8 @@ bool frame_is_malloc(const struct shown_frame *f);
 /* The function in which CPython's main thread waits at its end for all threads that are no
  * daemons.  Source: CPython Lib/threading.py. */
 bool frame_is_python_end(const struct shown_frame *f);
+/* SQLite, which sleeps only to try again for a lock that another connection has.
+ * Source: SQLite's main.c (sqliteDefaultBusyCallback), wal.c (walTryBeginRead). */
+bool frame_is_sqlite(const struct shown_frame *f);
 /* Where a stack of Go's scheduler or of a goroutine begins, and what its threads wait in. */
 bool frame_is_go_glue(const struct shown_frame *f);

@@ -18,6 +18,19 @@ static bool sleeps(const char *call)
     return str_eq(call, "clock_nanosleep") || str_eq(call, "nanosleep") || str_eq(call, "pause");
 }
 
+/* Does NODE, a sleep, wait for a lock of SQLite's? */
+static bool is_sqlite_retry(const struct call_tree *t, uint32_t node)
+{
+    const struct shown_frame *f = call_tree_node(t, node).frame;
+    if (!f || f->kind != SHOWN_WAIT || f->wait != WAIT_CALL || !sleeps(f->call))
+        return false;
+    do {
+        node = call_tree_node(t, node).parent;
+        f = call_tree_node(t, node).frame;
+    } while (f && f->kind == SHOWN_NATIVE && f->libc);
+    return f && frame_is_sqlite(f);
+}
+
 enum wait_class class_of_node(const struct call_tree *t, uint32_t node)
 {
     const struct call_node at = call_tree_node(t, node);
@@ -32,7 +45,7 @@ enum wait_class class_of_node(const struct call_tree *t, uint32_t node)
         return CLASS_PAGE;
     case WAIT_CALL:
         if (sleeps(at.frame->call))
-            return CLASS_SLEEP;
+            return is_sqlite_retry(t, node) ? CLASS_ORDINARY : CLASS_SLEEP;
         if (str_eq(at.frame->call, "flock") || str_eq(at.frame->call, "fcntl"))
             return CLASS_ORDINARY; /* for whoever has the lock */
         if (at.files)
@@ -227,14 +240,20 @@ void add_way(struct text *out, const struct call_path *path)
     }
 }
 
-void add_python_end(const struct scene *s, uint32_t node, struct text *out)
+static bool is_in_python_end(const struct call_tree *t, uint32_t node)
 {
-    for (; node; node = call_tree_node(s->g->tree, node).parent)
-        if (frame_is_python_end(call_tree_node(s->g->tree, node).frame)) {
-            text_add(out, " The main thread's own code has ended: Python waits for all "
-                          "threads that are no daemons.");
-            return;
-        }
+    while (node && !frame_is_python_end(call_tree_node(t, node).frame))
+        node = call_tree_node(t, node).parent;
+    return node != 0;
+}
+
+void add_meaning(const struct scene *s, uint32_t node, struct text *out)
+{
+    if (is_in_python_end(s->g->tree, node))
+        text_add(out, " The main thread's own code has ended: Python waits for all threads that "
+                      "are no daemons.");
+    else if (is_sqlite_retry(s->g->tree, node))
+        text_add(out, " SQLite tries again there: another connection has the database locked.");
 }
 
 void add_time(struct text *out, int64_t ns)

@@ -125,8 +125,9 @@ void add_way(struct text *out, const struct call_path *path);
  * callback of a loop that hardly polls.  Of a loop that does rule_event_loop() tells. */
 void add_kept_loop(const struct scene *s, const struct thread_group *group, uint32_t node,
                    struct text *out);
-/* Explains the end of Python's main thread, if NODE is in it. */
-void add_python_end(const struct scene *s, uint32_t node, struct text *out);
+/* What a wait at NODE means, where its function's name does not say so: at the end of Python's main
+ * thread, in SQLite. */
+void add_meaning(const struct scene *s, uint32_t node, struct text *out);
 /* "6.0 s", "326 ms", "2.1 ms" */
 void add_time(struct text *out, int64_t ns);
 /* "s" where the noun is one: "waits" */

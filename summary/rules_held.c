@@ -270,7 +270,7 @@ static void write_words(const struct scene *s, struct thread_group *group,
     } else {
         add_thing(s, w, &words);
         add_chain(s, group, w, &words, f);
-        add_python_end(s, path.node, &words);
+        add_meaning(s, path.node, &words);
         f->blames = w->holder->noun;
     }
     add_figure(f, "held_part", share_of(max_i64(w->holder_ns, w->gone_ns), w->ns));

@@ -225,6 +225,7 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
     double cpus = share_of(process->children_cpu_ns, s->wall_ns);
     /* The kernel adds a child's whole life when it ends. */
     bool in_time = cpus <= profile_see_host(s->p)->cpus_online;
+    add_meaning(s, path->node, words);
     (void)add_kernel_side(s, group, path->node, true, words, f);
     if (node.frame->call && str_starts(node.frame->call, "wait") && cpus > 0 && in_time) {
         add_figure(f, "children_cpus", cpus);
@@ -236,7 +237,6 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
         else if (held == HELD_UNKNOWN)
             text_add(words, " Who holds that lock could not be read.");
     } else if (node.futex) {
-        add_python_end(s, path->node, words);
         add_others(s, group, words);
     }
 }
