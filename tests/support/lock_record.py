@@ -8,12 +8,13 @@ import bisect
 import collections
 import re
 
-SLACK_NS = 8_000_000  # wallspy reads a lock right after the clock, but may lose the CPU between
+SLACK_NS = 8_000_000  # wallspy reads a futex right after the clock, but may lose the CPU between
 SURE_NS = 300_000  # of a hold's both ends: a holder is sure in between
 LEAST_FOUND = 0.95
 THREAD = 1  # enum wait_holder
 Hold = collections.namedtuple("Hold", "tid asked took gives gave")
-Claim = collections.namedtuple("Claim", "waiter at thing holder tid")
+PY_LOCK = 5  # enum wait_thing: the look is over when its line is printed
+Claim = collections.namedtuple("Claim", "waiter at until thing holder tid")
 
 
 def parse_records(text):
@@ -35,10 +36,10 @@ def may_hold(holds, claim, tids):
     whoever had it last began to give it up, nor after it had given it up itself."""
     first = bisect.bisect_left([hold.took for hold in holds], claim.at - 200_000_000)
     for number, hold in enumerate(holds[first:], first):
-        if hold.asked > claim.at + SLACK_NS:
+        if hold.asked > claim.until:
             break
         since = max(hold.asked, holds[number - 1].gives if number else 0)
-        if tids(hold.tid) == claim.tid and since <= claim.at + SLACK_NS and claim.at <= hold.gave:
+        if tids(hold.tid) == claim.tid and since <= claim.until and claim.at <= hold.gave:
             return True
     return False
 
@@ -103,5 +104,12 @@ def judge(claims, kinds, waiters, holds, tids, sure=None, look_ns=SURE_NS,
 
 
 def parse_claims(stderr):
-    pattern = re.compile(r" wait (\d+) at (\d+): thing (\d+), holder (\d+), (-?\d+) of \d+")
-    return [Claim(*map(int, found)) for found in pattern.findall(stderr)]
+    pattern = re.compile(r"(\d+)\.(\d{6}) wait (\d+) at (\d+): "
+                         r"thing (\d+), holder (\d+), (-?\d+) of \d+")
+    claims = []
+    for found in pattern.findall(stderr):
+        seconds, micros, waiter, at, thing, holder, tid = map(int, found)
+        printed = seconds * 1_000_000_000 + (micros + 1) * 1000
+        until = printed if thing == PY_LOCK else at + SLACK_NS
+        claims.append(Claim(waiter, at, until, thing, holder, tid))
+    return claims
