@@ -232,7 +232,7 @@ static struct interval *when_it_holds(const struct scene *s, const struct thread
     return ret;
 }
 
-/* " Who has it is then 94% in emit > write pipe." */
+/* " Its holder is then 94% in emit > write pipe." */
 static void add_what_they_do(const struct scene *s, const struct thread_group *group,
                              const struct contention *c, const struct place *at, struct text *words,
                              struct finding *f)
@@ -251,7 +251,7 @@ static void add_what_they_do(const struct scene *s, const struct thread_group *g
         double share = share_of(path.ns, t.all_ns);
         add_figure(f, "holders_share", share);
         if (share >= same_part) {
-            text_add(words, " Who has it is then ");
+            text_add(words, " Its holder is then ");
             add_percent(words, share);
             text_add(words, " in ");
             add_way(words, &path);

@@ -96,7 +96,7 @@ START_TEST(a_lock_that_threads_hold_in_turn_is_named)
     assert_not_told("waits_for");
     assert_told(0, "contention",
                 "main waits 60% of its time for a mutex, in look_up, called from serve. 2 threads "
-                "hold it in turn. Who has it is then 100% in store > query > clock_nanosleep.");
+                "hold it in turn. Its holder is then 100% in store > query > clock_nanosleep.");
     teardown();
     setup(); /* each holds a lock of its own */
     waits_in_turn(lead, 4096, 64, 1200);
