@@ -10,6 +10,7 @@
 static const double long_wait = 0.3;      /* of a thread's time: worth asking for whom */
 static const double meanwhile_part = 0.8; /* of the wait: for so long somebody else is busy */
 static const double gil_share = 0.2, plain_wait = 0.5, works_share = 0.02;
+static const double idle_leader = 0.9;                        /* of its time */
 static const double explained_share = 0.9, named_share = 0.1; /* of the samples without the GIL */
 
 /* ---- meanwhile ---- */
@@ -271,6 +272,32 @@ static enum wait_class longest_class(const struct scene *s, const struct thread_
     return longest;
 }
 
+/* Is the wait at NODE one that a thread without work is in, too? */
+static bool may_be_for_work(const struct scene *s, uint32_t node)
+{
+    static const char *const calls[] = {"poll",   "ppoll",   "select", "pselect6",
+                                        "accept", "accept4", "read",   NULL};
+    static const unsigned locks = 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK | 1U << FUTEX_JOIN;
+    const struct call_node at = call_tree_node(s->g->tree, node);
+    const char *call = at.frame->call ? at.frame->call : "";
+    if (str_starts(call, "futex"))
+        return !(locks >> at.futex & 1);
+    return str_is_one_of(call, calls) || str_starts(call, "epoll_");
+}
+
+/* Does GROUP do the work of a leading thread that is idle, as the threads of servers do? */
+static bool serves(const struct scene *s, const struct thread_group *group, enum wait_class class,
+                   const struct call_path *path)
+{
+    const struct thread_group *leader = NULL;
+    for (size_t i = 0; i < s->g->n && !leader; i++)
+        leader = s->g->items[i].leads ? &s->g->items[i] : NULL;
+    if (!leader || group->idle || group->launches || group->mixed ||
+        (class == CLASS_SLEEP && group->n_threads < 2) || may_be_for_work(s, path->node))
+        return false;
+    return share_of(class_ns(s, leader, CLASS_IDLE), leader->wall_ns) >= idle_leader;
+}
+
 void rule_waits(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     int64_t ns;
@@ -279,12 +306,14 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
     struct call_path path;
     add_figure(f, "share", share);
     f->weight = share * (group->leads ? 1 : 0.3);
-    /* A helper that hardly ever ran has nothing to do: nobody asks for what it waits. */
-    bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
-    if (!(group->leads || works))
-        return;
     if (share < plain_wait || !heaviest_in_class(s, &group->tally, class, &path))
         return;
+    /* A helper that hardly ever ran has nothing to do: nobody asks for what it waits. */
+    bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
+    if (!group->leads && !works && !serves(s, group, class, &path)) {
+        call_path_release(&path);
+        return;
+    }
     struct text words = {0};
     double here = share_of(path.ns, group->wall_ns);
     text_addf(&words, "%s %s%s ", group->noun, class == CLASS_SLEEP ? "sleep" : "wait",
