@@ -310,10 +310,13 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
         return;
     /* A helper that hardly ever ran has nothing to do: nobody asks for what it waits. */
     bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
-    if (!group->leads && !works && !serves(s, group, class, &path)) {
+    bool is_server = !group->leads && serves(s, group, class, &path);
+    if (!group->leads && !works && !is_server) {
         call_path_release(&path);
         return;
     }
+    if (is_server) /* that the leading thread is idle matters less */
+        f->weight = 0.5 * share;
     struct text words = {0};
     double here = share_of(path.ns, group->wall_ns);
     text_addf(&words, "%s %s%s ", group->noun, class == CLASS_SLEEP ? "sleep" : "wait",
