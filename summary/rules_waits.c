@@ -316,7 +316,7 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
         return;
     }
     if (is_server) /* that the leading thread is idle matters less */
-        f->weight = 0.5 * share;
+        f->weight = share;
     struct text words = {0};
     double here = share_of(path.ns, group->wall_ns);
     text_addf(&words, "%s %s%s ", group->noun, class == CLASS_SLEEP ? "sleep" : "wait",
