@@ -315,8 +315,8 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
         call_path_release(&path);
         return;
     }
-    if (is_server) /* that the leading thread is idle matters less */
-        f->weight = share;
+    if (is_server) /* more than an idle event loop, which explains nothing */
+        f->weight = 1.5 * share;
     struct text words = {0};
     double here = share_of(path.ns, group->wall_ns);
     text_addf(&words, "%s %s%s ", group->noun, class == CLASS_SLEEP ? "sleep" : "wait",
