@@ -18,7 +18,7 @@ static bool sleeps(const char *call)
     return str_eq(call, "clock_nanosleep") || str_eq(call, "nanosleep") || str_eq(call, "pause");
 }
 
-/* Does NODE, a sleep, wait for a lock of SQLite's? */
+/* Does NODE, a sleep, wait for a lock of SQLite's?  A program may call its sqlite3_sleep(), too. */
 static bool is_sqlite_retry(const struct call_tree *t, uint32_t node)
 {
     const struct shown_frame *f = call_tree_node(t, node).frame;
@@ -28,7 +28,13 @@ static bool is_sqlite_retry(const struct call_tree *t, uint32_t node)
         node = call_tree_node(t, node).parent;
         f = call_tree_node(t, node).frame;
     } while (f && f->kind == SHOWN_NATIVE && f->libc);
-    return f && frame_is_sqlite(f);
+    if (!f || !frame_is_sqlite(f))
+        return false;
+    while (f && f->kind == SHOWN_NATIVE && !str_eq(f->name, "sqlite3_sleep")) {
+        node = call_tree_node(t, node).parent;
+        f = call_tree_node(t, node).frame;
+    }
+    return !f || f->kind != SHOWN_NATIVE;
 }
 
 enum wait_class class_of_node(const struct call_tree *t, uint32_t node)

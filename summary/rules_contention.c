@@ -192,7 +192,7 @@ static struct interval *without_own_waits(const struct scene *s, const struct pl
     size_t capacity = 0;
     size_t i = 0;
     *ret_n = 0;
-    for (size_t k = 0; k < holder->n_runs && i < n;) {
+    for (size_t k = 0; all && k < holder->n_runs && i < n;) {
         const struct run *run = &holder->runs[k];
         int64_t run_end_ns = run->start_ns + run->weights.wall_ns;
         int64_t start_ns = max_i64(run->start_ns, all[i].start_ns);
@@ -209,61 +209,79 @@ static struct interval *without_own_waits(const struct scene *s, const struct pl
     return ret;
 }
 
-/* When one of GROUP waits for the lock of AT while HOLDER has it; the caller frees it. */
-static struct interval *when_it_holds(const struct scene *s, const struct thread_group *group,
-                                      const struct place *at, const struct profile_thread *holder,
-                                      size_t *ret_n)
+/* When others wait for a lock while one holder has it. */
+struct held_times {
+    struct interval *all;
+    size_t n, capacity;
+};
+
+/* HELD[i]: the waits of GROUP for the lock of AT while C's holder I has it. */
+static void add_held_times(const struct scene *s, const struct thread_group *group,
+                           const struct contention *c, const struct place *at,
+                           struct held_times *held)
 {
-    struct interval *all = NULL;
-    size_t n = 0;
-    size_t capacity = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++)
-            if (is_wait_for(s, t, &t->runs[k], at) &&
-                holders_thread(s->holders, &t->runs[k]) == holder)
-                all = interval_add(all, &n, &capacity, &t->runs[k]);
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            size_t by = 0;
+            if (!is_wait_for(s, t, run, at))
+                continue;
+            const struct profile_thread *holder = holders_thread(s->holders, run);
+            while (by < c->n_holders && c->holders[by].thread != holder)
+                by++;
+            if (by < c->n_holders)
+                held[by].all = interval_add(held[by].all, &held[by].n, &held[by].capacity, run);
+        }
     }
-    *ret_n = 0;
-    if (!all)
-        return NULL;
-    struct interval *ret = without_own_waits(s, at, holder, all, unite(all, n), ret_n);
-    free(all);
-    return ret;
 }
 
-/* " Its holder is then 94% in emit > write pipe." */
+/* " Its holder is then 94% in emit > write pipe."  HOLDER: one of them. */
+static void add_holders_way(const struct scene *s, const struct profile_thread *holder,
+                            struct tally *t, struct text *words, struct finding *f)
+{
+    const struct thread_group *group = groups_of(s->g, holder);
+    struct call_path path;
+    if (t->samples < LEAST_SAMPLES || !group || !call_paths_heaviest(t, &path, 1))
+        return;
+    double share = share_of(path.ns, t->all_ns);
+    add_figure(f, "holders_share", share);
+    if (share >= same_part) {
+        text_add(words, " Its holder is then ");
+        add_percent(words, share);
+        text_add(words, " in ");
+        add_way(words, &path);
+        text_add(words, ".");
+        (void)add_kernel_side(s, group, path.node, false, words, f);
+    }
+    call_path_release(&path);
+}
+
 static void add_what_they_do(const struct scene *s, const struct thread_group *group,
                              const struct contention *c, const struct place *at, struct text *words,
                              struct finding *f)
 {
-    struct interval *held[MOST_HOLDERS];
-    struct call_path path;
+    struct held_times held[MOST_HOLDERS] = {{0}};
+    const struct profile_thread *seen = NULL;
     struct tally t;
+    add_held_times(s, group, c, at, held);
     tally_init(&t, s->g->tree, TALLY_ALL);
     for (size_t i = 0; i < c->n_holders; i++) {
-        size_t n;
-        held[i] = when_it_holds(s, group, at, c->holders[i].thread, &n);
-        if (n) /* none would be all of its time */
-            tally_add(&t, c->holders[i].thread, held[i], n);
+        const struct profile_thread *holder = c->holders[i].thread;
+        size_t n = unite(held[i].all, held[i].n);
+        struct interval *all = held[i].all;
+        held[i].all = without_own_waits(s, at, holder, all, n, &n);
+        free(all);
+        if (!n)
+            continue; /* it would be all of its time */
+        tally_add(&t, holder, held[i].all, n);
+        seen = holder;
     }
-    if (t.samples >= LEAST_SAMPLES && call_paths_heaviest(&t, &path, 1)) {
-        double share = share_of(path.ns, t.all_ns);
-        add_figure(f, "holders_share", share);
-        if (share >= same_part) {
-            text_add(words, " Its holder is then ");
-            add_percent(words, share);
-            text_add(words, " in ");
-            add_way(words, &path);
-            text_add(words, ".");
-            (void)add_kernel_side(s, groups_of(s->g, c->holders[0].thread), path.node, false, words,
-                                  f);
-        }
-        call_path_release(&path);
-    }
+    if (seen)
+        add_holders_way(s, seen, &t, words, f);
     tally_release(&t);
     for (size_t i = 0; i < c->n_holders; i++)
-        free(held[i]);
+        free(held[i].all);
 }
 
 /* "6 work threads wait 42% of their time for mutex table_mutex in insert_row a.cc:8.  9 threads

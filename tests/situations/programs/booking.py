@@ -40,7 +40,8 @@ def main():
     os.close(log)
     logging.basicConfig(level=logging.INFO, stream=os.fdopen(writer, "w"))
     run.ready()
-    handlers = [threading.Thread(target=handler, name="handler", args=(i,)) for i in range(HANDLERS)]
+    handlers = [threading.Thread(target=handler, name="handler", args=[number])
+                for number in range(HANDLERS)]
     for thread in handlers:
         thread.start()
     for thread in handlers:

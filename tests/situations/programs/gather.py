@@ -3,24 +3,12 @@
 import concurrent.futures
 import os
 import socket
-import threading
 import time
 
+from page_server import serve_pages
 from steady import Steady
 
 run = Steady()
-
-
-def answer(connection):
-    while connection.recv(100):
-        if not run.twin:
-            time.sleep(0.2)
-        connection.sendall(b"page")
-
-
-def serve(listener):
-    while True:
-        threading.Thread(target=answer, args=[listener.accept()[0]]).start()
 
 
 def fetch(address):
@@ -39,7 +27,7 @@ def main():
     listener = socket.create_server(("127.0.0.1", 0))
     server = os.fork()
     if server == 0:
-        serve(listener)
+        serve_pages(listener, 0 if run.twin else 0.2)
     waited_s = 0
     run.ready()
     with concurrent.futures.ThreadPoolExecutor(4, "fetcher") as pool:

@@ -7,22 +7,11 @@ import threading
 import time
 import urllib.request
 
+from page_server import serve_pages
 from steady import Steady
 
 CLIENTS = 3
 run = Steady()
-
-
-def answer(connection):
-    while connection.recv(100):
-        if not run.twin:
-            time.sleep(0.05)
-        connection.sendall(b"page")
-
-
-def keep_store(listener):
-    while True:
-        threading.Thread(target=answer, args=[listener.accept()[0]]).start()
 
 
 def read_pages(url):
@@ -38,7 +27,8 @@ def be_others(listener, url):
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     for _ in range(CLIENTS):
         threading.Thread(target=read_pages, args=[url], daemon=True).start()
-    threading.Thread(target=keep_store, args=[listener], daemon=True).start()
+    seconds = 0 if run.twin else 0.05
+    threading.Thread(target=serve_pages, args=[listener, seconds], daemon=True).start()
     time.sleep(run.seconds + 2)
 
 

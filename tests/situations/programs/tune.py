@@ -1,6 +1,6 @@
-"""Eight ranks that ask a driver for the device's properties at each operator.  The culprit: one lock
-of the driver, which each call has for a millisecond; in the twin each rank has a device of its own.
-What each rank waits grows with their number: one alone is there for a third of its time."""
+"""Eight ranks that ask a driver for the device's properties at each operator.  The culprit: one
+lock of the driver, which each call has for a millisecond; in the twin each rank has a device of its
+own.  What each rank waits grows with their number: one alone is there for a third of its time."""
 import fcntl
 import os
 import tempfile
