@@ -101,7 +101,7 @@ START_TEST(where_main_is_idle_the_threads_that_serve_are_told_of)
 {
     static const char *const of_idle[] = {
         "serve@/src/a.py:1:2 > futex [blocked]",
-        "serve@/src/a.py:1:2 > pthread_cond_wait!libc.so.6 > futex [blocked]",
+        "serve!app > pthread_cond_wait!libc.so.6 > futex [blocked]",
         "serve@/src/a.py:1:2 > accept socket:[1] [blocked]",
         "serve@/src/a.py:1:2 > read pipe [blocked]",
     };
