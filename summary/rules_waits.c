@@ -272,16 +272,26 @@ static enum wait_class longest_class(const struct scene *s, const struct thread_
     return longest;
 }
 
-/* Is the wait at NODE one that a thread without work is in, too? */
-static bool may_be_for_work(const struct scene *s, uint32_t node)
+static bool is_in_own_code(const struct scene *s, uint32_t node)
 {
-    static const char *const calls[] = {"poll",   "ppoll",   "select", "pselect6",
-                                        "accept", "accept4", "read",   NULL};
+    while (node && call_tree_node(s->g->tree, node).role != ROLE_OWN)
+        node = call_tree_node(s->g->tree, node).parent;
+    return node != 0;
+}
+
+/* Is the wait of GROUP at NODE one that a thread without work is in, too?  Several threads that
+ * poll in the user's code wait for an answer: Python's sockets with a time-out poll. */
+static bool may_be_for_work(const struct scene *s, const struct thread_group *group, uint32_t node)
+{
+    static const char *const polls[] = {"poll", "ppoll", "select", "pselect6", NULL};
+    static const char *const calls[] = {"accept", "accept4", "read", NULL};
     static const unsigned locks = 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK | 1U << FUTEX_JOIN;
     const struct call_node at = call_tree_node(s->g->tree, node);
     const char *call = at.frame->call ? at.frame->call : "";
     if (str_starts(call, "futex"))
         return !(locks >> at.futex & 1);
+    if (str_is_one_of(call, polls))
+        return group->n_threads < 2 || !is_in_own_code(s, node);
     return str_is_one_of(call, calls) || str_starts(call, "epoll_");
 }
 
@@ -293,7 +303,7 @@ static bool serves(const struct scene *s, const struct thread_group *group, enum
     for (size_t i = 0; i < s->g->n && !leader; i++)
         leader = s->g->items[i].leads ? &s->g->items[i] : NULL;
     if (!leader || group->idle || group->launches || group->mixed ||
-        (class == CLASS_SLEEP && group->n_threads < 2) || may_be_for_work(s, path->node))
+        (class == CLASS_SLEEP && group->n_threads < 2) || may_be_for_work(s, group, path->node))
         return false;
     return share_of(class_ns(s, leader, CLASS_IDLE), leader->wall_ns) >= idle_leader;
 }

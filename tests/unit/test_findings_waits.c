@@ -104,11 +104,16 @@ START_TEST(where_main_is_idle_the_threads_that_serve_are_told_of)
         "serve!app > pthread_cond_wait!libc.so.6 > futex [blocked]",
         "serve@/src/a.py:1:2 > accept socket:[1] [blocked]",
         "serve@/src/a.py:1:2 > read pipe [blocked]",
+        "run@/usr/lib/python3.11/site-packages/pool.py:1:2 > poll [blocked]",
     };
     judge_server(asks, 0);
     assert_told(0, "waits",
                 "request-1 and request-2 wait 100% of their time in ask a.py:6 > "
                 "recvfrom 10.0.0.7:5432.");
+    teardown();
+    judge_server("serve@/src/a.py:1:2 > ask@/src/a.py:5:6 > poll [blocked]", 0);
+    assert_told(0, "waits",
+                "request-1 and request-2 wait 100% of their time in ask a.py:6 > poll.");
     teardown();
     judge_server(asks, 2000); /* main has something to do itself */
     ck_assert(!is_said("ask"));
