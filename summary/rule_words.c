@@ -253,13 +253,21 @@ static bool is_in_python_end(const struct call_tree *t, uint32_t node)
     return node != 0;
 }
 
-void add_meaning(const struct scene *s, uint32_t node, struct text *out)
+const char *meaning_of(const struct scene *s, uint32_t node)
 {
     if (is_in_python_end(s->g->tree, node))
-        text_add(out, " The main thread's own code has ended: Python waits for all threads that "
-                      "are no daemons.");
-    else if (is_sqlite_retry(s->g->tree, node))
-        text_add(out, " SQLite tries again there: another connection has the database locked.");
+        return "The main thread's own code has ended: Python waits for all threads that are no "
+               "daemons.";
+    if (is_sqlite_retry(s->g->tree, node))
+        return "SQLite tries again there: another connection has the database locked.";
+    return NULL;
+}
+
+void add_meaning(const struct scene *s, uint32_t node, struct text *out)
+{
+    const char *meaning = meaning_of(s, node);
+    if (meaning)
+        text_addf(out, " %s", meaning);
 }
 
 void add_time(struct text *out, int64_t ns)

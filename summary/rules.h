@@ -126,7 +126,8 @@ void add_way(struct text *out, const struct call_path *path);
 void add_kept_loop(const struct scene *s, const struct thread_group *group, uint32_t node,
                    struct text *out);
 /* What a wait at NODE means, where its function's name does not say so: at the end of Python's main
- * thread, in SQLite. */
+ * thread, in SQLite.  NULL for others.  add_meaning() adds that, after a space. */
+const char *meaning_of(const struct scene *s, uint32_t node);
 void add_meaning(const struct scene *s, uint32_t node, struct text *out);
 /* "6.0 s", "326 ms", "2.1 ms" */
 void add_time(struct text *out, int64_t ns);

@@ -215,7 +215,11 @@ void rule_none_ran(const struct scene *s, struct thread_group *group, struct fin
     add_figure(f, "ran_share", ran);
     f->weight = 0.95;
     if (ran > 0.001 || s->wall_ns < NS_PER_S || !s->lead || !s->lead->n_paths ||
-        !is_judged(s->lead) || class_of_node(s->g->tree, s->lead->paths[0].node) != CLASS_ORDINARY)
+        !is_judged(s->lead))
+        return;
+    uint32_t node = s->lead->paths[0].node;
+    /* Where the wait's meaning is known, rule_waits() says more. */
+    if (class_of_node(s->g->tree, node) != CLASS_ORDINARY || meaning_of(s, node))
         return;
     struct text words = {0};
     const char *hardly = ran_ns > 0 ? " more than an instant" : "";
@@ -228,7 +232,7 @@ void rule_none_ran(const struct scene *s, struct thread_group *group, struct fin
     add_place(&words, &s->lead->paths[0]);
     size_t len = words.len;
     text_add(&words, ".");
-    if (!add_kernel_side(s, s->lead, s->lead->paths[0].node, false, &words, f)) {
+    if (!add_kernel_side(s, s->lead, node, false, &words, f)) {
         text_truncate(&words, len);
         text_add(&words, "; whom it waits for could not be read.");
     }

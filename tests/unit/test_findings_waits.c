@@ -57,6 +57,23 @@ START_TEST(a_sleep_of_sqlite_is_a_wait_for_its_lock)
 }
 END_TEST
 
+START_TEST(a_retry_is_told_also_where_nobody_ran)
+{
+    setup();
+    for (int i = 0; i < 40; i++) {
+        builder_run(&b, lead,
+                    "sell!shop > sqlite3_step!shop > usleep!libc.so.6 > clock_nanosleep [blocked]",
+                    99, 0);
+        builder_run(&b, lead, "sell!shop > sqlite3_step!shop", 1, 0);
+    }
+    judge(4000);
+    assert_not_told("none_ran");
+    ck_assert(is_said("main waits 99% of its time in sell > sqlite3_step"));
+    ck_assert(is_said("SQLite tries again there"));
+    teardown();
+}
+END_TEST
+
 /* ---- event loops ---- */
 
 START_TEST(what_keeps_a_loop_from_polling_is_told)
@@ -127,5 +144,5 @@ START_TEST(where_main_is_idle_the_threads_that_serve_are_told_of)
 END_TEST
 
 CHECK_MAIN("findings_waits", 20, a_sleep_of_sqlite_is_a_wait_for_its_lock,
-           what_keeps_a_loop_from_polling_is_told,
+           a_retry_is_told_also_where_nobody_ran, what_keeps_a_loop_from_polling_is_told,
            where_main_is_idle_the_threads_that_serve_are_told_of)
