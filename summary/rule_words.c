@@ -87,23 +87,29 @@ bool is_busy_class(enum wait_class class, const struct run *run)
     return class == CLASS_FILE || class == CLASS_PAGE || class == CLASS_UNUSUAL;
 }
 
-static bool is_off_cpu(const struct run *run)
+static int64_t sampled_ns(const struct thread_group *group, unsigned counted)
 {
-    enum counted counted = run_counted(run);
-    return counted == COUNTED_RUNQUEUE || counted == COUNTED_OFF_CPU;
+    int64_t ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            ns += counted >> run_counted(&t->runs[k]) & 1 ? t->runs[k].weights.wall_ns : 0;
+    }
+    return ns;
 }
 
 /* Samples may find a thread off the CPU more often than it was: a ping-pong on busy CPUs, say. */
 double off_cpu_scale(const struct thread_group *group)
 {
-    int64_t off_ns = 0;
+    int64_t off_ns = sampled_ns(group, 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU);
     int64_t most_off_ns = max_i64(group->wall_ns - group->cpu_ns, 0);
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++)
-            off_ns += is_off_cpu(&t->runs[k]) ? t->runs[k].weights.wall_ns : 0;
-    }
     return off_ns <= most_off_ns ? 1 : (double)most_off_ns / (double)off_ns;
+}
+
+double active_scale(const struct thread_group *group)
+{
+    int64_t active_ns = sampled_ns(group, 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE);
+    return active_ns ? (double)(group->cpu_ns + group->runqueue_ns) / (double)active_ns : 1;
 }
 
 int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class)

@@ -87,6 +87,8 @@ enum wait_class class_of_run(struct call_tree *t, const struct run *run);
 /* By what a wait of GROUP is scaled down to the kernel's count, where samples find it off the CPU
  * for longer than the kernel counts; else 1. */
 double off_cpu_scale(const struct thread_group *group);
+/* By what GROUP's time on a CPU and waiting for one is scaled to the kernel's count of both. */
+double active_scale(const struct thread_group *group);
 /* The time of GROUP in CLASS, by samples; waits are scaled. */
 int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class);
 bool is_busy_class(enum wait_class class, const struct run *run);

@@ -1,4 +1,5 @@
 /* Rules that compare threads and processes with each other. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,14 +61,27 @@ static bool waits_for_somebody(const struct scene *s, const struct thread_group 
            share_of(others->paths[0].ns, others->wall_ns) >= alike_share;
 }
 
+/* The shares of PATH in ODD and in OTHERS.  What the kernel's counts deny is no difference: on busy
+ * CPUs samples find a thread at rest that has just run. */
+static void shares_of_place(const struct scene *s, const struct call_path *path,
+                            struct thread_group *odd, struct thread_group *others, double *ret_here,
+                            double *ret_there)
+{
+    enum wait_class class = class_of_node(s->g->tree, path->node);
+    bool waits = class != CLASS_NONE && class != CLASS_SPIN;
+    *ret_here = share_of(path->ns, odd->wall_ns) *
+                (waits ? off_cpu_scale(odd) : fmin(active_scale(odd), 1));
+    *ret_there = share_of(tally_total(&others->tally, path->node), others->wall_ns) *
+                 (waits ? 1 : fmax(active_scale(others), 1));
+}
+
 static void judge_odd(const struct scene *s, struct thread_group *odd, struct thread_group *others,
                       struct finding *f)
 {
     const struct call_path *path = &odd->paths[0];
-    enum wait_class class = class_of_node(s->g->tree, path->node);
-    bool waits = class != CLASS_NONE && class != CLASS_SPIN;
-    double here = share_of(path->ns, odd->wall_ns) * (waits ? off_cpu_scale(odd) : 1);
-    double there = share_of(tally_total(&others->tally, path->node), others->wall_ns);
+    double here;
+    double there;
+    shares_of_place(s, path, odd, others, &here, &there);
     if (here - there < differing_share || (f->words && here <= f->weight - 1))
         return;
     struct text words = {0};
