@@ -10,7 +10,7 @@
 static const double long_wait = 0.3;      /* of a thread's time: worth asking for whom */
 static const double meanwhile_part = 0.8; /* of the wait: for so long somebody else is busy */
 static const double gil_share = 0.2, plain_wait = 0.5, works_share = 0.02;
-static const double idle_leader = 0.9;                        /* of its time */
+static const double idle_leader = 0.75; /* of its time: the rest takes requests, starts threads */
 static const double explained_share = 0.9, named_share = 0.1; /* of the samples without the GIL */
 
 /* ---- meanwhile ---- */

@@ -132,6 +132,9 @@ START_TEST(where_main_is_idle_the_threads_that_serve_are_told_of)
     assert_told(0, "waits",
                 "request-1 and request-2 wait 100% of their time in ask a.py:6 > poll.");
     teardown();
+    judge_server(asks, 700); /* main starts threads, say */
+    ck_assert(is_said("request-1 and request-2 wait 100% of their time in ask a.py:6"));
+    teardown();
     judge_server(asks, 2000); /* main has something to do itself */
     ck_assert(!is_said("ask"));
     teardown();
