@@ -36,7 +36,7 @@ def walk(node):
 
 
 def main():
-    graph = make_graph(60000)
+    graph = make_graph(150000)
     gc.callbacks.append(clock_collector)
     run.ready()
     while run.goes_on():
