@@ -213,7 +213,8 @@ void rule_collects(const struct scene *s, struct thread_group *group, struct fin
         text_add(&words, ", for longest called from ");
         text_add(&words, path.caller);
     }
-    text_add(&words, ". gc.freeze() or a higher gc.set_threshold() makes it rarer.");
+    text_add(&words, ". gc.freeze() makes a collection shorter. A higher gc.set_threshold() makes "
+                     "it rarer, unless the code calls gc.collect().");
     f->words = words.s;
     call_path_release(&path);
 }
