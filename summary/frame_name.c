@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "summary/frame_role.h"
+#include "summary/python_module.h"
 
 /* ---- known names ---- */
 
@@ -134,10 +135,17 @@ static void add_native(struct text *out, const char *name, size_t len)
     text_add_tame(out, name, len);
 }
 
-/* "load" of "load.<locals>.<genexpr>", "inner" of "outer.<locals>.inner".  Source: PEP 3155. */
-static void add_python(struct text *out, const char *name)
+/* "load" of "load.<locals>.<genexpr>", "inner" of "outer.<locals>.inner".  Source: PEP 3155.
+ * The code of an installed module, which has no name of its own, is "sympy.core.<module>". */
+static void add_python(struct text *out, const struct shown_frame *f)
 {
     static const char locals[] = ".<locals>.";
+    const char *name = f->name;
+    const char *installed = f->file ? python_installed_path(f->file) : NULL;
+    if (installed && str_eq(name, "<module>")) {
+        python_module_add(out, installed);
+        text_add(out, ".");
+    }
     size_t len = strlen(name);
     const char *last = NULL;
     const char *before = name;
@@ -157,7 +165,7 @@ static void add_name(struct text *out, const struct shown_frame *f)
 {
     const char *name = f->name;
     if (f->kind == SHOWN_PYTHON) {
-        add_python(out, name);
+        add_python(out, f);
         return;
     }
     if (f->kind != SHOWN_NATIVE || f->nameless) {

@@ -4,6 +4,7 @@
 
 #include "summary/frame_name.h"
 #include "summary/pools.h"
+#include "summary/python_module.h"
 
 static bool starts_with_any(const char *s, const char *const *prefixes)
 {
@@ -52,25 +53,11 @@ static bool is_glue_python(const struct shown_frame *f)
     return str_starts(f->file, "<frozen ");
 }
 
-/* "/usr/lib/python3.11/json/…", "/venv/lib64/python3/site-packages/…" */
-static bool is_installed_python(const char *path)
-{
-    static const char *const packages[] = {"/site-packages/", "/dist-packages/", NULL};
-    for (const char *at = path; (at = strstr(at, "/python")); at++) {
-        const char *version = at + strlen("/python");
-        bool lib = (at >= path + 4 && strncmp(at - 4, "/lib", 4) == 0) ||
-                   (at >= path + 6 && strncmp(at - 6, "/lib64", 6) == 0);
-        if (lib && *version >= '0' && *version <= '9')
-            return true;
-    }
-    return contains_any(path, packages);
-}
-
 static enum frame_role python_role(const struct shown_frame *f)
 {
     if (is_glue_python(f))
         return ROLE_GLUE;
-    return f->file && is_installed_python(f->file) ? ROLE_LIBRARY : ROLE_OWN;
+    return f->file && python_installed_path(f->file) ? ROLE_LIBRARY : ROLE_OWN;
 }
 
 /* ---- native ---- */
@@ -245,7 +232,7 @@ static bool is_library_file(const struct shown_frame *f)
         return false; /* the program */
     if (!path)
         return str_starts(f->module, "lib");
-    if (contains_any(path, parts) || is_installed_python(path))
+    if (contains_any(path, parts) || python_installed_path(path))
         return true;
     return starts_with_any(path, folders) && !starts_with_any(path, own);
 }

@@ -132,6 +132,11 @@ static const struct {
     {"f.<locals>.<lambda>@/a.py:1:2", "f", NULL},
     {"f.<locals>.g.<locals>.<genexpr>@/a.py:1:2", "g", NULL},
     {"f.<locals>.g@/a.py:1:2", "g", NULL},
+    {"<module>@/a.py:1:2", "<module>", NULL},
+    {"<module>@/usr/lib/python3.11/json/decoder.py:1:2", "json.decoder.<module>", NULL},
+    {"<module>@/v/lib64/python3.11/site-packages/sympy/__init__.py:1:2", "sympy.<module>", NULL},
+    {"<module>@/v/site-packages/a/\033[1m.py:1:2", "a.?[1m.<module>", NULL},
+    {"load@/usr/lib/python3/dist-packages/yaml/loader.py:1:2", "load", NULL},
 };
 
 START_TEST(names_say_no_more_than_they_must)

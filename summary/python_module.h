@@ -1,0 +1,13 @@
+/* Python's installed modules, by the files of their code. */
+#pragma once
+
+#include "base/text.h"
+
+/* The path of FILE within the standard library or the installed packages, "sympy/core/basic.py" of
+ * "/venv/lib/python3.11/site-packages/sympy/core/basic.py".  It is a part of FILE; NULL: FILE is
+ * the user's. */
+const char *python_installed_path(const char *file);
+/* Appends the module's name, "sympy.core.basic", for such a path, which is the target's text. */
+void python_module_add(struct text *out, const char *installed_path);
+/* How many bytes of such a path are the name of the package, "sympy". */
+size_t python_package_length(const char *installed_path);
