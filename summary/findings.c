@@ -30,6 +30,7 @@ static const struct rule {
     {.key = "malloc_arena", .judge = rule_malloc_arena},
     {.key = "slow_files", .judge = rule_files},
     {.key = "gc", .judge = rule_collects},
+    {.key = "imports", .judge = rule_imports},
     {.key = "cpu_wait", .judge = rule_cpu_wait, .counted = true},
     {.key = "openmp_runtimes", .judge = rule_openmp_runtimes, .of_all = true},
     {.key = "major_faults", .judge = rule_major_faults},
@@ -156,6 +157,7 @@ static struct finding too_short(const struct scene *s)
     if (s->wall_ns < INT64_C(2) * NS_PER_S) {
         text_add(&words, "too short for a finding: ");
         add_time(&words, s->wall_ns);
+        text_add(&words, "; -r 1000 takes more samples");
     } else {
         text_addf(&words, "too few samples for a finding: %llu in ", (unsigned long long)samples);
         add_time(&words, s->wall_ns);

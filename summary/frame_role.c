@@ -249,6 +249,8 @@ static enum frame_role native_role(const struct shown_frame *f, bool blocked)
 {
     if (f->nameless || f->entry)
         return ROLE_GLUE;
+    if (f->interpreter && str_starts(f->name + strspn(f->name, "_"), "Py_Finalize"))
+        return ROLE_LIBRARY; /* the program's code has ended, and nothing else says so */
     if (f->libc)
         return blocked && is_glue_frame(f) ? ROLE_GLUE : ROLE_LIBC;
     if (!blocked && f->module && is_waiting_module(f->module))

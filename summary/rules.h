@@ -36,6 +36,8 @@ rule_judge rule_malloc_arena;
 rule_judge rule_contention;
 /* rules_cpu.c */
 rule_judge rule_cpu_wait, rule_computes, rule_collects;
+/* rules_imports.c */
+rule_judge rule_imports;
 /* rules_faults.c */
 rule_judge rule_page_faults, rule_switches;
 /* rules_memory.c */

@@ -268,7 +268,7 @@ START_TEST(few_samples_are_no_finding)
     builder_run(&b, lead, waits, 400, 0);
     judge(400);
     ck_assert_uint_eq(found.n_printed, 1);
-    assert_told(0, "too_short", "too short for a finding: 400 ms");
+    assert_told(0, "too_short", "too short for a finding: 400 ms; -r 1000 takes more samples");
     teardown();
 }
 END_TEST

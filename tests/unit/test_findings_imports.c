@@ -1,0 +1,75 @@
+/* Threads that import Python's modules. */
+#include <string.h>
+
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+#define MAIN   "<module>@/src/app.py:1:3 > "
+#define IMPORT "_find_and_load@<frozen importlib._bootstrap>:1:2 > "
+#define SYMPY  IMPORT "<module>@/v/site-packages/sympy/__init__.py:1:2 > "
+#define BOTO   IMPORT "<module>@/usr/lib/python3.11/site-packages/botocore/loaders.py:1:2 > "
+static thread_id lead;
+
+static void setup(void)
+{
+    b = builder_start(10, "app");
+    lead = builder_thread(&b, 10, NULL);
+}
+
+START_TEST(the_packages_are_named)
+{
+    setup();
+    builder_run(&b, lead, MAIN SYMPY "f@/v/site-packages/sympy/core.py:1:2", 2000, 2000);
+    builder_run(&b, lead, MAIN SYMPY BOTO "g@/v/site-packages/botocore/a.py:1:2", 400, 400);
+    builder_run(&b, lead, MAIN BOTO "read /v/b.py [blocked]", 1000, 0);
+    builder_run(&b, lead, MAIN IMPORT "<module>@/src/views.py:1:2 > h@/src/views.py:1:3", 400, 400);
+    builder_run(&b, lead, MAIN IMPORT "compile!python3", 200, 200);
+    judge(4000);
+    assert_told(0, "imports",
+                "main spends 90% of its time importing modules: 60% sympy, 25% botocore. An import "
+                "in the function that needs it is made only then.");
+    teardown();
+}
+END_TEST
+
+/* "95% botocore", where a tool's own package imports it, not "100% tool". */
+START_TEST(what_the_largest_imports_is_told)
+{
+    setup();
+    builder_run(&b, lead,
+                MAIN IMPORT "<module>@/v/site-packages/tool/cli.py:1:2 > " BOTO
+                            "f@/v/site-packages/botocore/a.py:1:2",
+                3800, 3800);
+    builder_run(&b, lead, MAIN IMPORT "<module>@/v/site-packages/tool/cli.py:1:2", 200, 200);
+    judge(4000);
+    assert_told(0, "imports",
+                "main spends 100% of its time importing modules: 95% botocore, 5% tool.");
+    teardown();
+}
+END_TEST
+
+START_TEST(what_runs_is_no_import)
+{
+    static const char *const stacks[] = {
+        /* the user's own module, which does the work */
+        MAIN IMPORT "<module>@/src/job.py:1:2 > work@/src/job.py:5:6",
+        /* python -m tool */
+        "_run_code@<frozen runpy>:1:2 > <module>@/v/site-packages/tool/__main__.py:1:2 > "
+        "work@/v/site-packages/tool/a.py:1:2",
+        /* a function of a package, called by a package's function */
+        MAIN "load@/v/site-packages/sympy/a.py:1:2 > eval@/v/site-packages/sympy/b.py:1:2",
+        /* the import's lock */
+        MAIN "_find_and_load@<frozen importlib._bootstrap>:1:2 > futex [blocked]",
+    };
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        setup();
+        builder_run(&b, lead, stacks[i], 4000, 0);
+        judge(4000);
+        assert_not_told("imports");
+        teardown();
+    }
+}
+END_TEST
+
+CHECK_MAIN("findings_imports", 20, the_packages_are_named, what_the_largest_imports_is_told,
+           what_runs_is_no_import)
