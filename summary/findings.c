@@ -31,6 +31,7 @@ static const struct rule {
     {.key = "slow_files", .judge = rule_files},
     {.key = "gc", .judge = rule_collects},
     {.key = "imports", .judge = rule_imports},
+    {.key = "messages", .judge = rule_messages, .of_all = true},
     {.key = "cpu_wait", .judge = rule_cpu_wait, .counted = true},
     {.key = "openmp_runtimes", .judge = rule_openmp_runtimes, .of_all = true},
     {.key = "major_faults", .judge = rule_major_faults},

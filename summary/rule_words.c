@@ -80,6 +80,13 @@ enum wait_class class_of_run(struct call_tree *t, const struct run *run)
     return run->state == RUN_BLOCKED || class == CLASS_SPIN ? class : CLASS_NONE;
 }
 
+bool is_in_own_code(const struct scene *s, uint32_t node)
+{
+    while (node && call_tree_node(s->g->tree, node).role != ROLE_OWN)
+        node = call_tree_node(s->g->tree, node).parent;
+    return node != 0;
+}
+
 bool is_busy_class(enum wait_class class, const struct run *run)
 {
     if (class == CLASS_NONE)

@@ -42,6 +42,8 @@ rule_judge rule_imports;
 rule_judge rule_page_faults, rule_switches;
 /* rules_memory.c */
 rule_judge rule_numa_balancing, rule_major_faults;
+/* rules_messages.c */
+rule_judge rule_messages;
 /* rules_openmp.c */
 rule_judge rule_openmp_runtimes;
 /* rules_spinning.c */
@@ -93,6 +95,8 @@ double off_cpu_scale(const struct thread_group *group);
 double active_scale(const struct thread_group *group);
 /* The time of GROUP in CLASS, by samples; waits are scaled. */
 int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class);
+/* Is NODE in a function of the user's? */
+bool is_in_own_code(const struct scene *s, uint32_t node);
 bool is_busy_class(enum wait_class class, const struct run *run);
 
 /* ALL with the time of RUN behind its N intervals: grown, as array_reserve(). */

@@ -272,13 +272,6 @@ static enum wait_class longest_class(const struct scene *s, const struct thread_
     return longest;
 }
 
-static bool is_in_own_code(const struct scene *s, uint32_t node)
-{
-    while (node && call_tree_node(s->g->tree, node).role != ROLE_OWN)
-        node = call_tree_node(s->g->tree, node).parent;
-    return node != 0;
-}
-
 /* Is the wait of GROUP at NODE one that a thread without work is in, too?  Several threads that
  * poll in the user's code wait for an answer: Python's sockets with a time-out poll. */
 static bool may_be_for_work(const struct scene *s, const struct thread_group *group, uint32_t node)

@@ -1,0 +1,137 @@
+/* The rule about the CPU time that processes spend on data for each other. */
+#include <stdlib.h>
+
+#include "summary/rules.h"
+
+static const double told_share = 0.3; /* of all CPU time */
+static const double least_cpus = 0.2;
+static const double long_wait = 0.5; /* of the leading thread's time */
+
+/* Pickles, sends, receives or unpickles STACK a message?  Other files of multiprocessing's call the
+ * user's functions.
+ * Source: CPython Lib/multiprocessing; loky's backend is made like it. */
+static bool passes_data(const struct shown_frame *stack, size_t n)
+{
+    static const char *const files[] = {
+        "/multiprocessing/reduction.py", "/multiprocessing/connection.py",
+        "/multiprocessing/queues.py",    "/loky/backend/reduction.py",
+        "/loky/backend/queues.py",
+    };
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < sizeof files / sizeof *files && stack[i].kind == SHOWN_PYTHON; k++)
+            if (stack[i].file && str_ends(stack[i].file, files[k]))
+                return true;
+    return false;
+}
+
+/* The times in which THREAD does; the caller frees them.  Adds its CPU time in them to *NS. */
+static struct interval *times_of(const struct scene *s, const struct profile_thread *thread,
+                                 size_t *ret_n, int64_t *ns)
+{
+    struct interval *ret = NULL;
+    size_t capacity = 0;
+    *ret_n = 0;
+    for (size_t k = 0; k < thread->n_runs; k++) {
+        const struct run *run = &thread->runs[k];
+        size_t n = 0;
+        const struct shown_frame *stack = view_stack(s->g->v, run->stack, &n);
+        if (run_counted(run) != COUNTED_CPU || !passes_data(stack, n))
+            continue;
+        *ns += run->weights.counted_ns;
+        ret = interval_add(ret, ret_n, &capacity, run);
+    }
+    return ret;
+}
+
+/* A group that does, and its thread that does for longest. */
+struct passer {
+    const struct thread_group *group;
+    const struct profile_thread *thread;
+    int64_t ns, thread_ns;
+};
+
+static struct passer passer_of(const struct scene *s, const struct thread_group *group)
+{
+    struct passer ret = {.group = group};
+    for (size_t i = 0; i < group->n; i++) {
+        size_t n;
+        int64_t ns = 0;
+        free(times_of(s, group->threads[i]->thread, &n, &ns));
+        ret.ns += ns;
+        if (ns > ret.thread_ns) {
+            ret.thread = group->threads[i]->thread;
+            ret.thread_ns = ns;
+        }
+    }
+    return ret;
+}
+
+/* ", for longest in 4 python3 processes, in main a.py:6 > SimpleQueue.get." */
+static void add_passer(const struct scene *s, const struct passer *p, struct text *out)
+{
+    struct tally t;
+    struct call_path path;
+    size_t n;
+    int64_t ns = 0;
+    struct interval *when = times_of(s, p->thread, &n, &ns);
+    tally_init(&t, s->g->tree, TALLY_RUNNING);
+    tally_add(&t, p->thread, when, n);
+    if (call_paths_heaviest(&t, &path, 1)) {
+        text_addf(out, ", for longest in %s, in ", p->group->noun);
+        add_way(out, &path);
+        call_path_release(&path);
+    }
+    text_add(out, ".");
+    tally_release(&t);
+    free(when);
+}
+
+static bool waits_in_own_code(const struct scene *s, const struct thread_group *group)
+{
+    return group->threads[0]->thread->main && group->n_paths &&
+           share_of(group->paths[0].ns, group->wall_ns) >= long_wait &&
+           class_of_node(s->g->tree, group->paths[0].node) == CLASS_ORDINARY &&
+           is_in_own_code(s, group->paths[0].node);
+}
+
+/* The user's line that has it done: none of the threads that do it is called by the user. */
+static void add_who_waits(const struct scene *s, struct text *out)
+{
+    size_t i = 0;
+    while (i < s->g->n && !waits_in_own_code(s, &s->g->items[i]))
+        i++;
+    if (i == s->g->n)
+        return;
+    const struct thread_group *group = &s->g->items[i];
+    text_addf(out, " Meanwhile %s wait%s in ", group->noun, verb_s(group));
+    add_way(out, &group->paths[0]);
+    text_add(out, ".");
+}
+
+void rule_messages(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct passer best = {0};
+    int64_t ns = 0;
+    int64_t cpu_ns = 0;
+    (void)group;
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct passer p = passer_of(s, &s->g->items[i]);
+        best = p.ns > best.ns ? p : best;
+        ns += p.ns;
+        cpu_ns += s->g->items[i].cpu_ns;
+    }
+    double share = share_of(ns, cpu_ns);
+    add_figure(f, "share", share);
+    add_figure(f, "cpus", share_of(ns, s->wall_ns));
+    f->weight = 1 + share;
+    if (share < told_share || share_of(ns, s->wall_ns) < least_cpus || !is_judged(best.group))
+        return;
+    struct text words = {0};
+    text_add(&words, "Passing data between processes takes ");
+    add_percent(&words, share);
+    text_add(&words, " of the CPU time");
+    add_passer(s, &best, &words);
+    add_who_waits(s, &words);
+    text_add(&words, " Less data in a message, or shared memory, takes less.");
+    f->words = words.s;
+}

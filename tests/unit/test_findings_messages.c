@@ -1,0 +1,54 @@
+/* What data that processes pass to each other costs. */
+#include <string.h>
+
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+#define LIB   "@/usr/lib/python3.11/multiprocessing/"
+#define DUMPS "Pool._handle_tasks" LIB "pool.py:1:2 > ForkingPickler.dumps" LIB "reduction.py:1:2"
+#define LOADS "work@/src/a.py:1:2 > worker" LIB "pool.py:1:2 > SimpleQueue.get" LIB "queues.py:1:2"
+
+/* A pool's process pickles for PASSES_MS of 4 s, and the user's function runs in it for RUNS_MS. */
+static void judge_pool(int64_t passes_ms, int64_t runs_ms)
+{
+    b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main@/src/a.py:1:9 > futex [blocked]", 4000, 0);
+    thread_id tasks = builder_thread(&b, 11, "tasks");
+    builder_run(&b, tasks, DUMPS, passes_ms, passes_ms);
+    builder_run(&b, tasks, "write_all" LIB "connection.py:1:2 > write pipe [blocked]",
+                4000 - passes_ms, 0);
+    builder_process(&b, 20, "python3", "");
+    thread_id worker = builder_thread(&b, 20, NULL);
+    builder_run(&b, worker, LOADS, passes_ms / 2, passes_ms / 2);
+    builder_run(&b, worker, "work@/src/a.py:1:2 > worker" LIB "pool.py:1:2 > f@/src/a.py:5:6",
+                runs_ms, runs_ms);
+    builder_run(&b, worker, LOADS " > read pipe [blocked]", 4000 - passes_ms / 2 - runs_ms, 0);
+    judge(4000);
+}
+
+START_TEST(what_passing_data_costs_is_told)
+{
+    judge_pool(2000, 1000);
+    assert_told(0, "messages",
+                "Passing data between processes takes 75% of the CPU time, for longest in 10's "
+                "tasks, in ForkingPickler.dumps reduction.py:2. Meanwhile 10 (app) waits in main "
+                "a.py:9 > futex. Less data in a message, or shared memory, takes less.");
+    teardown();
+}
+END_TEST
+
+START_TEST(what_the_tasks_do_comes_first)
+{
+    judge_pool(1000, 3500); /* 30 % */
+    assert_told(0, "messages", "Passing data between processes takes 30% of the CPU time");
+    teardown();
+    judge_pool(900, 3500);
+    assert_not_told("messages");
+    teardown();
+    judge_pool(400, 0); /* all of the CPU time, of which there is little */
+    assert_not_told("messages");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_messages", 20, what_passing_data_costs_is_told, what_the_tasks_do_comes_first)
