@@ -124,7 +124,8 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     add_figure(f, "share", share);
     add_figure(f, "cpus", share_of(ns, s->wall_ns));
     f->weight = 1 + share;
-    if (share < told_share || share_of(ns, s->wall_ns) < least_cpus || !is_judged(best.group))
+    if (!best.thread || !is_judged(best.group) || share < told_share ||
+        share_of(ns, s->wall_ns) < least_cpus)
         return;
     struct text words = {0};
     text_add(&words, "Passing data between processes takes ");
