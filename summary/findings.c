@@ -32,6 +32,7 @@ static const struct rule {
     {.key = "gc", .judge = rule_collects},
     {.key = "imports", .judge = rule_imports},
     {.key = "messages", .judge = rule_messages, .of_all = true},
+    {.key = "thread_starts", .judge = rule_starts},
     {.key = "cpu_wait", .judge = rule_cpu_wait, .counted = true},
     {.key = "openmp_runtimes", .judge = rule_openmp_runtimes, .of_all = true},
     {.key = "major_faults", .judge = rule_major_faults},

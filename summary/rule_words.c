@@ -167,6 +167,38 @@ bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class c
     return best != 0;
 }
 
+struct stack_times rule_times_of(const struct scene *s, const struct profile_thread *thread,
+                                 unsigned counted, stack_test *test)
+{
+    struct stack_times ret = {0};
+    for (size_t k = 0; k < thread->n_runs; k++) {
+        const struct run *run = &thread->runs[k];
+        size_t n = 0;
+        if (!(counted >> run_counted(run) & 1))
+            continue;
+        const struct shown_frame *stack = view_stack(s->g->v, run->stack, &n);
+        if (!test(stack, n))
+            continue;
+        ret.wall_ns += run->weights.wall_ns;
+        ret.counted_ns += run->weights.counted_ns;
+        ret.items = interval_add(ret.items, &ret.n, &ret.capacity, run);
+    }
+    return ret;
+}
+
+bool rule_path_in(const struct scene *s, const struct profile_thread *thread,
+                  const struct stack_times *times, struct call_path *ret)
+{
+    struct tally t;
+    if (!times->n)
+        return false; /* for a tally no intervals are all of the time */
+    tally_init(&t, s->g->tree, TALLY_ALL);
+    tally_add(&t, thread, times->items, times->n);
+    bool found = call_paths_heaviest(&t, ret, 1) == 1;
+    tally_release(&t);
+    return found;
+}
+
 bool rule_path_of(const struct scene *s, const struct thread_group *group, enum weight weight,
                   unsigned states, struct call_path *ret, double *ret_share)
 {

@@ -22,6 +22,8 @@ typedef void rule_judge(const struct scene *s, struct thread_group *group, struc
 rule_judge rule_only_children, rule_differs, rule_none_ran;
 /* rules_held.c */
 rule_judge rule_deadlock, rule_circular_wait, rule_held;
+/* rules_starts.c */
+rule_judge rule_starts;
 /* rules_stuck.c */
 rule_judge rule_stuck;
 /* rules_tasks.c */
@@ -105,6 +107,18 @@ struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
 /* When THREAD was in one of CLASSES, 1 << enum wait_class; the caller frees it. */
 struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
                               unsigned classes, size_t *ret_n);
+/* What THREAD does in the stacks that TEST holds for, in the states COUNTED (1 << enum counted). */
+typedef bool stack_test(const struct shown_frame *stack, size_t n);
+struct stack_times {
+    struct interval *items; /* the caller frees them */
+    size_t n, capacity;
+    int64_t wall_ns, counted_ns;
+};
+struct stack_times rule_times_of(const struct scene *s, const struct profile_thread *thread,
+                                 unsigned counted, stack_test *test);
+/* THREAD's heaviest path in TIMES; false: none.  The caller releases it. */
+bool rule_path_in(const struct scene *s, const struct profile_thread *thread,
+                  const struct stack_times *times, struct call_path *ret);
 /* The heaviest path of the nodes in CLASS, of T's sums; false: none.  The caller releases it. */
 bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class class,
                        struct call_path *ret);

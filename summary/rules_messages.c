@@ -24,25 +24,6 @@ static bool passes_data(const struct shown_frame *stack, size_t n)
     return false;
 }
 
-/* The times in which THREAD does; the caller frees them.  Adds its CPU time in them to *NS. */
-static struct interval *times_of(const struct scene *s, const struct profile_thread *thread,
-                                 size_t *ret_n, int64_t *ns)
-{
-    struct interval *ret = NULL;
-    size_t capacity = 0;
-    *ret_n = 0;
-    for (size_t k = 0; k < thread->n_runs; k++) {
-        const struct run *run = &thread->runs[k];
-        size_t n = 0;
-        const struct shown_frame *stack = view_stack(s->g->v, run->stack, &n);
-        if (run_counted(run) != COUNTED_CPU || !passes_data(stack, n))
-            continue;
-        *ns += run->weights.counted_ns;
-        ret = interval_add(ret, ret_n, &capacity, run);
-    }
-    return ret;
-}
-
 /* A group that does, and its thread that does for longest. */
 struct passer {
     const struct thread_group *group;
@@ -54,14 +35,14 @@ static struct passer passer_of(const struct scene *s, const struct thread_group 
 {
     struct passer ret = {.group = group};
     for (size_t i = 0; i < group->n; i++) {
-        size_t n;
-        int64_t ns = 0;
-        free(times_of(s, group->threads[i]->thread, &n, &ns));
-        ret.ns += ns;
-        if (ns > ret.thread_ns) {
-            ret.thread = group->threads[i]->thread;
-            ret.thread_ns = ns;
+        const struct profile_thread *thread = group->threads[i]->thread;
+        struct stack_times times = rule_times_of(s, thread, 1U << COUNTED_CPU, passes_data);
+        ret.ns += times.counted_ns;
+        if (times.counted_ns > ret.thread_ns) {
+            ret.thread = thread;
+            ret.thread_ns = times.counted_ns;
         }
+        free(times.items);
     }
     return ret;
 }
@@ -69,21 +50,15 @@ static struct passer passer_of(const struct scene *s, const struct thread_group 
 /* ", for longest in 4 python3 processes, in main a.py:6 > SimpleQueue.get." */
 static void add_passer(const struct scene *s, const struct passer *p, struct text *out)
 {
-    struct tally t;
     struct call_path path;
-    size_t n;
-    int64_t ns = 0;
-    struct interval *when = times_of(s, p->thread, &n, &ns);
-    tally_init(&t, s->g->tree, TALLY_RUNNING);
-    tally_add(&t, p->thread, when, n);
-    if (call_paths_heaviest(&t, &path, 1)) {
+    struct stack_times times = rule_times_of(s, p->thread, 1U << COUNTED_CPU, passes_data);
+    if (rule_path_in(s, p->thread, &times, &path)) {
         text_addf(out, ", for longest in %s, in ", p->group->noun);
         add_way(out, &path);
         call_path_release(&path);
     }
     text_add(out, ".");
-    tally_release(&t);
-    free(when);
+    free(times.items);
 }
 
 static bool waits_in_own_code(const struct scene *s, const struct thread_group *group)

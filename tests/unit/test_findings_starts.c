@@ -1,0 +1,53 @@
+/* Threads that start others. */
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+#define STARTS "serve@/src/a.py:1:2 > Thread.start@/usr/lib/python3.11/threading.py:1:2 > "
+
+/* Main is for STARTS_MS of 4 s in STACK; STARTED threads begin meanwhile. */
+static void judge_starts(const char *stack, int64_t starts_ms, int started)
+{
+    b = builder_start(10, "app");
+    thread_id lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead, "serve@/src/a.py:1:2", 4000 - starts_ms, 4000 - starts_ms);
+    builder_run(&b, lead, stack, starts_ms, 0);
+    for (int i = 0; i < started; i++) {
+        thread_id t = builder_thread(&b, 100 + i, "handle");
+        profile_get_thread(b.p, t)->start_ns = (200 + i) * NS_PER_MS;
+        builder_run(&b, t, "handle@/src/a.py:5:6", 10, 10);
+    }
+    judge(4000);
+}
+
+START_TEST(who_starts_threads_all_the_time_is_told)
+{
+    static const char *const stacks[] = {
+        STARTS "sem_wait!python3 > futex [blocked]",
+        "serve!/src/app > __pthread_create_2_1!libc.so.6 > clone3!libc.so.6 > clone [blocked]",
+    };
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        judge_starts(stacks[i], 2000, 60);
+        assert_told(0, "thread_starts", "main spends 50% of its time starting threads, in ");
+        teardown();
+    }
+}
+END_TEST
+
+START_TEST(few_starts_are_not_told)
+{
+    judge_starts(STARTS "sem_wait!python3 > futex [blocked]", 900, 60);
+    assert_not_told("thread_starts");
+    teardown();
+    judge_starts(STARTS "sem_wait!python3 > futex [blocked]", 2000, 30); /* a slow start of some */
+    assert_not_told("thread_starts");
+    teardown();
+    judge_starts("serve@/src/a.py:1:2 > Thread.join@/usr/lib/python3.11/threading.py:1:2 > "
+                 "futex [blocked]",
+                 2000, 60);
+    assert_not_told("thread_starts");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_starts", 20, who_starts_threads_all_the_time_is_told, few_starts_are_not_told)
