@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "summary/rules.h"
+#include "summary/rule_words.h"
 
 /* The rules, in the order of equally weighty findings. */
 static const struct rule {

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "summary/rules.h"
+#include "summary/rule_words.h"
 
 enum { LEAST_CIRCLE_NS = NS_PER_S / 2 };
 /* Of the circle's time, for which a thread is seen to wait for the GIL: it wakes up every 5 ms, and

@@ -5,7 +5,8 @@
 #include "base/alloc.h"
 #include "base/minmax.h"
 #include "summary/process_name.h"
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double contended_share = 0.2; /* of a thread's time */
 static const double one_lock_part = 0.7;   /* of those waits */

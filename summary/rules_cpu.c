@@ -7,7 +7,8 @@
 
 #include "base/clock.h"
 #include "summary/process_name.h"
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double wait_share = 0.1, compute_share = 0.5, collect_share = 0.15;
 

@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "summary/frame_name.h"
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double many_faults = 10000, fault_system_share = 0.25; /* a second; of CPU time */
 static const double many_switches = 10000;                          /* a second */

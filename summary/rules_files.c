@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double file_share = 0.15, least_ticks = 1.5;
 

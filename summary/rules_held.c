@@ -4,7 +4,8 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double long_wait = 0.3;     /* of a thread's time */
 static const double held_part = 0.8;     /* of the wait, for which its holder was read */

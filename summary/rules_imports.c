@@ -4,7 +4,8 @@
 
 #include "base/alloc.h"
 #include "summary/python_module.h"
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double import_share = 0.3; /* of a thread's time */
 static const double named_share = 0.05;

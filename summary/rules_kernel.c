@@ -1,6 +1,6 @@
 /* The other side of a wait in the kernel: a child, the end of a pipe, the holder of a file's
  * lock. */
-#include "summary/rules.h"
+#include "summary/rule_words.h"
 #include "summary/wait_text.h"
 
 static const double most_of_it = 0.8;

@@ -1,7 +1,8 @@
 /* Rules about locks, as far as frames tell them: malloc's arenas. */
 #include "base/minmax.h"
 #include "summary/process_name.h"
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double arena_share = 0.1;
 

@@ -4,7 +4,8 @@
 #include "base/clock.h"
 #include "summary/idle.h"
 #include "summary/pools.h"
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double loop_share = 0.05;
 enum {

@@ -1,6 +1,7 @@
 /* Rules about memory that is elsewhere: on a disk, or on another node of the machine. */
 #include "base/clock.h"
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double many_major = 50;    /* faults a second, where threads wait for them */
 static const double page_share = 0.1;   /* of the time in these waits, or else: */

@@ -1,7 +1,8 @@
 /* The rule about the CPU time that processes spend on data for each other. */
 #include <stdlib.h>
 
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double told_share = 0.3; /* of all CPU time */
 static const double least_cpus = 0.2;

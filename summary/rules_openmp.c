@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "summary/openmp.h"
-#include "summary/rules.h"
+#include "summary/rule_words.h"
 
 static const double used_cpus = 0.05; /* that make a runtime one that is used */
 

@@ -5,7 +5,8 @@
 
 #include "base/clock.h"
 #include "summary/process_name.h"
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double differing_share = 0.3; /* by which the odd one's place is its own */
 static const double busy_children = 0.25;  /* CPUs that make a parent that waits a launcher */

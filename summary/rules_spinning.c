@@ -1,5 +1,6 @@
 /* Threads that wait by asking again and again: their CPU time is no work. */
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 #include "summary/spinning.h"
 
 static const double spin_share = 0.2;                          /* of the time */

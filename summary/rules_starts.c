@@ -4,7 +4,8 @@
 
 #include "base/clock.h"
 #include "summary/frame_name.h"
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double start_share = 0.25; /* of a thread's time */
 static const double many_starts = 10;   /* a second: fewer are a slow start of a few */

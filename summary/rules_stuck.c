@@ -2,7 +2,7 @@
  * be read: a wake-up was lost, a pool waits for itself, a lock was inherited. */
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "summary/rules.h"
+#include "summary/rule_words.h"
 
 enum { LEAST_STUCK_NS = NS_PER_S / 2, MOST_NAMED = 3 };
 

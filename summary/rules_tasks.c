@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "summary/frame_name.h"
 #include "summary/idle.h"
-#include "summary/rules.h"
+#include "summary/rule_words.h"
 
 static const double idle_share = 0.5;
 

@@ -5,7 +5,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "summary/rules.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
 
 static const double long_wait = 0.3;      /* of a thread's time: worth asking for whom */
 static const double meanwhile_part = 0.8; /* of the wait: for so long somebody else is busy */

@@ -1,0 +1,244 @@
+#include "summary/rule_classes.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "summary/idle.h"
+
+/* ---- classes ---- */
+
+static bool sleeps(const char *call)
+{
+    return str_eq(call, "clock_nanosleep") || str_eq(call, "nanosleep") || str_eq(call, "pause");
+}
+
+/* Does NODE, a sleep, wait for a lock of SQLite's?  A program may call its sqlite3_sleep(), too. */
+static bool is_sqlite_retry(const struct call_tree *t, uint32_t node)
+{
+    const struct shown_frame *f = call_tree_node(t, node).frame;
+    if (!f || f->kind != SHOWN_WAIT || f->wait != WAIT_CALL || !sleeps(f->call))
+        return false;
+    do {
+        node = call_tree_node(t, node).parent;
+        f = call_tree_node(t, node).frame;
+    } while (f && f->kind == SHOWN_NATIVE && f->libc);
+    if (!f || !frame_is_sqlite(f))
+        return false;
+    while (f && f->kind == SHOWN_NATIVE && !str_eq(f->name, "sqlite3_sleep")) {
+        node = call_tree_node(t, node).parent;
+        f = call_tree_node(t, node).frame;
+    }
+    return !f || f->kind != SHOWN_NATIVE;
+}
+
+enum wait_class class_of_node(const struct call_tree *t, uint32_t node)
+{
+    const struct call_node at = call_tree_node(t, node);
+    if (!at.frame || at.frame->kind != SHOWN_WAIT)
+        return CLASS_NONE;
+    if (at.idle)
+        return CLASS_IDLE;
+    switch (at.frame->wait) {
+    case WAIT_GIL:
+        return CLASS_GIL;
+    case WAIT_PAGE:
+        return CLASS_PAGE;
+    case WAIT_CALL:
+        if (sleeps(at.frame->call))
+            return is_sqlite_retry(t, node) ? CLASS_ORDINARY : CLASS_SLEEP;
+        if (str_eq(at.frame->call, "flock") || str_eq(at.frame->call, "fcntl"))
+            return CLASS_ORDINARY; /* for whoever has the lock */
+        if (at.files)
+            return CLASS_FILE;
+        return idle_is_ordinary_wait(at.frame, 1) ? CLASS_ORDINARY : CLASS_UNUSUAL;
+    case WAIT_NONE:
+        return CLASS_SPIN;
+    case WAIT_CPU:
+        return CLASS_NONE;
+    case WAIT_STOPPED:
+    case WAIT_TRACED:
+    case WAIT_NOT_PERMITTED:
+    case WAIT_IO_WORKER:
+        break;
+    }
+    return CLASS_STOPPED;
+}
+
+enum wait_class class_of_run(struct call_tree *t, const struct run *run)
+{
+    if (run->state == RUN_STOPPED)
+        return CLASS_STOPPED;
+    if (run->state == RUN_MISSED)
+        return CLASS_NONE;
+    enum wait_class class = class_of_node(t, call_tree_of(t, run->stack));
+    return run->state == RUN_BLOCKED || class == CLASS_SPIN ? class : CLASS_NONE;
+}
+
+bool is_in_own_code(const struct scene *s, uint32_t node)
+{
+    while (node && call_tree_node(s->g->tree, node).role != ROLE_OWN)
+        node = call_tree_node(s->g->tree, node).parent;
+    return node != 0;
+}
+
+bool is_busy_class(enum wait_class class, const struct run *run)
+{
+    if (class == CLASS_NONE)
+        return run->state != RUN_MISSED && run->state != RUN_BLOCKED;
+    return class == CLASS_FILE || class == CLASS_PAGE || class == CLASS_UNUSUAL;
+}
+
+static int64_t sampled_ns(const struct thread_group *group, unsigned counted)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            ns += counted >> run_counted(&t->runs[k]) & 1 ? t->runs[k].weights.wall_ns : 0;
+    }
+    return ns;
+}
+
+/* Samples may find a thread off the CPU more often than it was: a ping-pong on busy CPUs, say. */
+double off_cpu_scale(const struct thread_group *group)
+{
+    int64_t off_ns = sampled_ns(group, 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU);
+    int64_t most_off_ns = max_i64(group->wall_ns - group->cpu_ns, 0);
+    return off_ns <= most_off_ns ? 1 : (double)most_off_ns / (double)off_ns;
+}
+
+double active_scale(const struct thread_group *group)
+{
+    int64_t active_ns = sampled_ns(group, 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE);
+    return active_ns ? (double)(group->cpu_ns + group->runqueue_ns) / (double)active_ns : 1;
+}
+
+int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            ns += class_of_run(s->g->tree, &t->runs[k]) == class ? t->runs[k].weights.wall_ns : 0;
+    }
+    return class == CLASS_SPIN ? ns : (int64_t)((double)ns * off_cpu_scale(group));
+}
+
+struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
+                              const struct run *run)
+{
+    all = array_reserve(all, capacity, *n + 1, sizeof *all);
+    all[(*n)++] = (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
+    return all;
+}
+
+struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
+                              unsigned classes, size_t *ret_n)
+{
+    struct interval *ret = NULL;
+    size_t n = 0;
+    size_t capacity = 0;
+    for (size_t k = 0; k < thread->n_runs; k++) {
+        const struct run *run = &thread->runs[k];
+        if (!(classes >> class_of_run(s->g->tree, run) & 1))
+            continue;
+        ret = interval_add(ret, &n, &capacity, run);
+    }
+    *ret_n = n;
+    return ret;
+}
+
+bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class class,
+                       struct call_path *ret)
+{
+    uint32_t best = 0;
+    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
+        if (class_of_node(s->g->tree, node) == class && tally_self(t, node) > 0 &&
+            (!best || tally_self(t, node) > tally_self(t, best)))
+            best = node;
+    if (best)
+        *ret = call_path_to(t, best, false);
+    return best != 0;
+}
+
+struct stack_times rule_times_of(const struct scene *s, const struct profile_thread *thread,
+                                 unsigned counted, stack_test *test)
+{
+    struct stack_times ret = {0};
+    for (size_t k = 0; k < thread->n_runs; k++) {
+        const struct run *run = &thread->runs[k];
+        size_t n = 0;
+        if (!(counted >> run_counted(run) & 1))
+            continue;
+        const struct shown_frame *stack = view_stack(s->g->v, run->stack, &n);
+        if (!test(stack, n))
+            continue;
+        ret.wall_ns += run->weights.wall_ns;
+        ret.counted_ns += run->weights.counted_ns;
+        ret.items = interval_add(ret.items, &ret.n, &ret.capacity, run);
+    }
+    return ret;
+}
+
+bool rule_path_in(const struct scene *s, const struct profile_thread *thread,
+                  const struct stack_times *times, struct call_path *ret)
+{
+    struct tally t;
+    if (!times->n)
+        return false; /* for a tally no intervals are all of the time */
+    tally_init(&t, s->g->tree, TALLY_ALL);
+    tally_add(&t, thread, times->items, times->n);
+    bool found = call_paths_heaviest(&t, ret, 1) == 1;
+    tally_release(&t);
+    return found;
+}
+
+bool rule_path_of(const struct scene *s, const struct thread_group *group, enum weight weight,
+                  unsigned states, struct call_path *ret, double *ret_share)
+{
+    struct tally t;
+    tally_init(&t, s->g->tree, states);
+    t.weight = weight;
+    for (size_t i = 0; i < group->n; i++)
+        tally_add_thread(&t, group->threads[i]->thread);
+    bool found = call_paths_heaviest(&t, ret, 1) == 1;
+    *ret_share = found ? share_of(ret->ns, t.all_ns) : 0;
+    tally_release(&t);
+    return found;
+}
+
+/* ---- meanings ---- */
+
+static bool is_in_python_end(const struct call_tree *t, uint32_t node)
+{
+    while (node && !frame_is_python_end(call_tree_node(t, node).frame))
+        node = call_tree_node(t, node).parent;
+    return node != 0;
+}
+
+const char *meaning_of(const struct scene *s, uint32_t node)
+{
+    if (is_in_python_end(s->g->tree, node))
+        return "The main thread's own code has ended: Python waits for all threads that are no "
+               "daemons.";
+    if (is_sqlite_retry(s->g->tree, node))
+        return "SQLite tries again there: another connection has the database locked.";
+    return NULL;
+}
+
+/* ---- the kernel's counts ---- */
+
+struct profile_usage rule_usage_of(const struct thread_group *group)
+{
+    struct profile_usage sum = {0};
+    for (size_t i = 0; i < group->n; i++)
+        profile_usage_add(&sum, &group->threads[i]->thread->usage);
+    return sum;
+}
+
+double rule_per_second(uint64_t n, const struct scene *s)
+{
+    return s->wall_ns > 0 ? (double)n * NS_PER_S / (double)s->wall_ns : 0;
+}

@@ -1,0 +1,64 @@
+/* What a thread does, by what its stack ends in or has in it: for the rules.  Private to findings.c
+ * and rules_*.c. */
+#pragma once
+
+#include "summary/rules.h"
+
+enum wait_class {
+    CLASS_NONE,     /* it runs, or waits for a CPU */
+    CLASS_SPIN,     /* it runs, but only waits */
+    CLASS_IDLE,     /* for work: in a known pool, in the poll of an event loop */
+    CLASS_SLEEP,    /* for time to pass */
+    CLASS_ORDINARY, /* for somebody: a lock, a message, a child */
+    CLASS_GIL,
+    CLASS_FILE,    /* in a call on a file */
+    CLASS_PAGE,    /* in a page fault */
+    CLASS_UNUSUAL, /* in any other call: a driver, a full pipe */
+    CLASS_STOPPED,
+};
+enum wait_class class_of_node(const struct call_tree *t, uint32_t node);
+enum wait_class class_of_run(struct call_tree *t, const struct run *run);
+/* What a wait at NODE means, where its function's name does not say so: at the end of Python's main
+ * thread, in SQLite.  NULL for others. */
+const char *meaning_of(const struct scene *s, uint32_t node);
+/* By what a wait of GROUP is scaled down to the kernel's count, where samples find it off the CPU
+ * for longer than the kernel counts; else 1. */
+double off_cpu_scale(const struct thread_group *group);
+/* By what GROUP's time on a CPU and waiting for one is scaled to the kernel's count of both. */
+double active_scale(const struct thread_group *group);
+/* The time of GROUP in CLASS, by samples; waits are scaled. */
+int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class);
+/* Is NODE in a function of the user's? */
+bool is_in_own_code(const struct scene *s, uint32_t node);
+bool is_busy_class(enum wait_class class, const struct run *run);
+
+/* ALL with the time of RUN behind its N intervals: grown, as array_reserve(). */
+struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
+                              const struct run *run);
+/* When THREAD was in one of CLASSES, 1 << enum wait_class; the caller frees it. */
+struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
+                              unsigned classes, size_t *ret_n);
+/* What THREAD does in the stacks that TEST holds for, in the states COUNTED (1 << enum counted). */
+typedef bool stack_test(const struct shown_frame *stack, size_t n);
+struct stack_times {
+    struct interval *items; /* the caller frees them */
+    size_t n, capacity;
+    int64_t wall_ns, counted_ns;
+};
+struct stack_times rule_times_of(const struct scene *s, const struct profile_thread *thread,
+                                 unsigned counted, stack_test *test);
+/* THREAD's heaviest path in TIMES; false: none.  The caller releases it. */
+bool rule_path_in(const struct scene *s, const struct profile_thread *thread,
+                  const struct stack_times *times, struct call_path *ret);
+/* The heaviest path of the nodes in CLASS, of T's sums; false: none.  The caller releases it. */
+bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class class,
+                       struct call_path *ret);
+
+/* Where GROUP's threads were in STATES, the heaviest by WEIGHT; its share of that weight.  False:
+ * nowhere.  The caller releases the path. */
+bool rule_path_of(const struct scene *s, const struct thread_group *group, enum weight weight,
+                  unsigned states, struct call_path *ret, double *ret_share);
+
+/* Faults, switches and CPU time of GROUP's threads, by the kernel's counters. */
+struct profile_usage rule_usage_of(const struct thread_group *group);
+double rule_per_second(uint64_t n, const struct scene *s);
