@@ -163,17 +163,31 @@ bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class c
     return best != 0;
 }
 
+bool rule_has_frame(const struct scene *s, frame_test *test)
+{
+    for (uint32_t id = 1; id <= view_frame_count(s->g->v); id++)
+        if (test(view_frame(s->g->v, id)))
+            return true;
+    return false;
+}
+
+static bool stack_has(const struct scene *s, stack_id stack, frame_test *test)
+{
+    size_t n = 0;
+    const struct shown_frame *frames = view_stack(s->g->v, stack, &n);
+    for (size_t i = 0; i < n; i++)
+        if (test(&frames[i]))
+            return true;
+    return false;
+}
+
 struct stack_times rule_times_of(const struct scene *s, const struct profile_thread *thread,
-                                 unsigned counted, stack_test *test)
+                                 unsigned counted, frame_test *test)
 {
     struct stack_times ret = {0};
     for (size_t k = 0; k < thread->n_runs; k++) {
         const struct run *run = &thread->runs[k];
-        size_t n = 0;
-        if (!(counted >> run_counted(run) & 1))
-            continue;
-        const struct shown_frame *stack = view_stack(s->g->v, run->stack, &n);
-        if (!test(stack, n))
+        if (!(counted >> run_counted(run) & 1) || !stack_has(s, run->stack, test))
             continue;
         ret.wall_ns += run->weights.wall_ns;
         ret.counted_ns += run->weights.counted_ns;

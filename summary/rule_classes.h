@@ -38,15 +38,18 @@ struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
 /* When THREAD was in one of CLASSES, 1 << enum wait_class; the caller frees it. */
 struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
                               unsigned classes, size_t *ret_n);
-/* What THREAD does in the stacks that TEST holds for, in the states COUNTED (1 << enum counted). */
-typedef bool stack_test(const struct shown_frame *stack, size_t n);
+/* Does TEST hold for a frame of the recording?  Where it does not no stack needs a look. */
+typedef bool frame_test(const struct shown_frame *f);
+bool rule_has_frame(const struct scene *s, frame_test *test);
+/* What THREAD does in the stacks with a frame that TEST holds for, in the states COUNTED,
+ * 1 << enum counted. */
 struct stack_times {
     struct interval *items; /* the caller frees them */
     size_t n, capacity;
     int64_t wall_ns, counted_ns;
 };
 struct stack_times rule_times_of(const struct scene *s, const struct profile_thread *thread,
-                                 unsigned counted, stack_test *test);
+                                 unsigned counted, frame_test *test);
 /* THREAD's heaviest path in TIMES; false: none.  The caller releases it. */
 bool rule_path_in(const struct scene *s, const struct profile_thread *thread,
                   const struct stack_times *times, struct call_path *ret);

@@ -8,20 +8,19 @@ static const double told_share = 0.3; /* of all CPU time */
 static const double least_cpus = 0.2;
 static const double long_wait = 0.5; /* of the leading thread's time */
 
-/* Pickles, sends, receives or unpickles STACK a message?  Other files of multiprocessing's call the
+/* Does F pickle, send, receive or unpickle a message?  Other files of multiprocessing's call the
  * user's functions.
  * Source: CPython Lib/multiprocessing; loky's backend is made like it. */
-static bool passes_data(const struct shown_frame *stack, size_t n)
+static bool passes_data(const struct shown_frame *f)
 {
     static const char *const files[] = {
         "/multiprocessing/reduction.py", "/multiprocessing/connection.py",
         "/multiprocessing/queues.py",    "/loky/backend/reduction.py",
         "/loky/backend/queues.py",
     };
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < sizeof files / sizeof *files && stack[i].kind == SHOWN_PYTHON; k++)
-            if (stack[i].file && str_ends(stack[i].file, files[k]))
-                return true;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, files[i]))
+            return true;
     return false;
 }
 
@@ -90,6 +89,8 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     int64_t ns = 0;
     int64_t cpu_ns = 0;
     (void)group;
+    if (!rule_has_frame(s, passes_data))
+        return;
     for (size_t i = 0; i < s->g->n; i++) {
         struct passer p = passer_of(s, &s->g->items[i]);
         best = p.ns > best.ns ? p : best;

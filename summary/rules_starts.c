@@ -12,18 +12,12 @@ static const double many_starts = 10;   /* a second: fewer are a slow start of a
 
 /* Python's start() waits until the thread has begun.
  * Source: CPython Lib/threading.py; pthread_create(3). */
-static bool starts_thread(const struct shown_frame *stack, size_t n)
+static bool starts_thread(const struct shown_frame *f)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct shown_frame *f = &stack[i];
-        if (f->kind == SHOWN_NATIVE && f->libc &&
-            str_starts(frame_libc_name(f->name), "pthread_create"))
-            return true;
-        if (f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "/threading.py") &&
-            frame_name_has(f->name, "start"))
-            return true;
-    }
-    return false;
+    if (f->kind == SHOWN_NATIVE)
+        return f->libc && str_starts(frame_libc_name(f->name), "pthread_create");
+    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "/threading.py") &&
+           frame_name_has(f->name, "start");
 }
 
 /* How many threads of PROCESS, at least, began while it was recorded, a second. */
@@ -43,17 +37,17 @@ static double seen_starts(const struct scene *s, process_id process)
 void rule_starts(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     static const unsigned all = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU;
-    if (group->n != 1)
-        return;
     const struct profile_thread *thread = group->threads[0]->thread;
+    double starts = seen_starts(s, thread->process);
+    if (group->n != 1 || starts < many_starts)
+        return;
     struct stack_times times = rule_times_of(s, thread, all, starts_thread);
     struct call_path path;
     double share = share_of(times.wall_ns, group->wall_ns);
-    double starts = seen_starts(s, thread->process);
     add_figure(f, "share", share);
     add_figure(f, "starts_per_s", starts);
     f->weight = 1 + share;
-    if (share >= start_share && starts >= many_starts && rule_path_in(s, thread, &times, &path)) {
+    if (share >= start_share && rule_path_in(s, thread, &times, &path)) {
         struct text words = {0};
         text_addf(&words, "%s spends ", group->noun);
         add_percent(&words, share);
