@@ -15,14 +15,19 @@ struct call_path {
     char *inner;   /* "mge::Worker::sync": the function below CALLER that matters */
     char *libc;    /* "memcpy", "malloc" */
     char *wait;    /* "[futex]", "[read 64 files: /mnt/data]"; NULL: the thread computes */
-    uint32_t node; /* its innermost */
-    int64_t ns;    /* in NODE and below */
+    uint32_t node; /* its innermost; of several equal paths that of the heaviest */
+    int64_t ns;    /* in NODE and below; of several, in all */
 };
 
 /* The heaviest ways of T, at most MAX > 0, disjoint, heaviest first: the first and those that have
- * at least a twentieth of all but idle time.  Returns how many; 0: no time in a stack.  The caller
- * releases each. */
+ * at least a twentieth of all but idle time.  Ways that a reader cannot tell apart, because only
+ * the callers of the first function differ, are one.  Returns how many; 0: no time in a stack.  The
+ * caller releases each. */
 size_t call_paths_heaviest(struct tally *t, struct call_path *ret, size_t max);
+/* The heaviest way to nodes that TEST holds for, those that a reader cannot tell apart as one;
+ * false: none has time of its own.  The caller releases it. */
+typedef bool node_test(const struct call_tree *t, uint32_t node, const void *arg);
+bool call_path_of_nodes(struct tally *t, node_test *test, const void *arg, struct call_path *ret);
 /* The path that ends in NODE, with all its time, or (ONLY_SELF) with that of no further call. */
 struct call_path call_path_to(struct tally *t, uint32_t node, bool only_self);
 /* Its texts from outside in; returns how many, 1 at least. */

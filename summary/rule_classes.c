@@ -150,17 +150,14 @@ struct interval *intervals_of(const struct scene *s, const struct profile_thread
     return ret;
 }
 
-bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class class,
-                       struct call_path *ret)
+static bool is_in_class(const struct call_tree *t, uint32_t node, const void *class)
 {
-    uint32_t best = 0;
-    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
-        if (class_of_node(s->g->tree, node) == class && tally_self(t, node) > 0 &&
-            (!best || tally_self(t, node) > tally_self(t, best)))
-            best = node;
-    if (best)
-        *ret = call_path_to(t, best, false);
-    return best != 0;
+    return class_of_node(t, node) == *(const enum wait_class *)class;
+}
+
+bool heaviest_in_class(struct tally *t, enum wait_class class, struct call_path *ret)
+{
+    return call_path_of_nodes(t, is_in_class, &class, ret);
 }
 
 bool rule_has_frame(const struct scene *s, frame_test *test)

@@ -54,8 +54,7 @@ struct stack_times rule_times_of(const struct scene *s, const struct profile_thr
 bool rule_path_in(const struct scene *s, const struct profile_thread *thread,
                   const struct stack_times *times, struct call_path *ret);
 /* The heaviest path of the nodes in CLASS, of T's sums; false: none.  The caller releases it. */
-bool heaviest_in_class(const struct scene *s, struct tally *t, enum wait_class class,
-                       struct call_path *ret);
+bool heaviest_in_class(struct tally *t, enum wait_class class, struct call_path *ret);
 
 /* Where GROUP's threads were in STATES, the heaviest by WEIGHT; its share of that weight.  False:
  * nowhere.  The caller releases the path. */

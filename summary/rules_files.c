@@ -107,7 +107,7 @@ void rule_files(const struct scene *s, struct thread_group *group, struct findin
     struct call_path path;
     add_figure(f, "share", share);
     f->weight = share * (group->leads ? 1 : 0.8);
-    if (share < file_share || !heaviest_in_class(s, &group->tally, CLASS_FILE, &path))
+    if (share < file_share || !heaviest_in_class(&group->tally, CLASS_FILE, &path))
         return;
     struct text words = {0};
     text_addf(&words, "%s spend%s ", group->noun, verb_s(group));

@@ -40,7 +40,7 @@ static bool place_of_faults(const struct scene *s, struct thread_group *group,
                             struct call_path *ret)
 {
     double part;
-    return heaviest_in_class(s, &group->tally, CLASS_PAGE, ret) ||
+    return heaviest_in_class(&group->tally, CLASS_PAGE, ret) ||
            rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, ret, &part);
 }
 

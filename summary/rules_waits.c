@@ -157,7 +157,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
     if (share < long_wait || group->n != 1 || !group->threads[0]->thread->main ||
         profile_time_step_ns(s->p) > 0 ||           /* the coincidence is unknown from here on */
         holder_of_locks(s, group) == HELD_BY_ONE || /* rule_held() names that one */
-        !heaviest_in_class(s, &group->tally, CLASS_ORDINARY, &path))
+        !heaviest_in_class(&group->tally, CLASS_ORDINARY, &path))
         return;
     size_t n = 0;
     size_t candidates = 0;
@@ -310,7 +310,7 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
     struct call_path path;
     add_figure(f, "share", share);
     f->weight = share * (group->leads ? 1 : 0.3);
-    if (share < plain_wait || !heaviest_in_class(s, &group->tally, class, &path))
+    if (share < plain_wait || !heaviest_in_class(&group->tally, class, &path))
         return;
     /* A helper that hardly ever ran has nothing to do: nobody asks for what it waits. */
     bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;

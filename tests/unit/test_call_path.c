@@ -243,7 +243,41 @@ START_TEST(a_library_keeps_what_its_caller_has)
                 "b!/usr/lib/python3.11/lib-dynload/_json.so",
            5},
           {MAIN "g@/src/a.py:6:7", 40}},
-         "55% f a.py:5 > a; 40% g a.py:7"},
+         "55% f a.py:5 > a; 40% g a.py:7; 5% f a.py:5 > b"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+#define QUERY "query@/src/db.py:1:3 > send!libpq.so > recvfrom 10.0.0.7:5432 [blocked]"
+
+START_TEST(callers_of_one_function_are_one_path)
+{
+    static const struct example examples[] = {
+        {{{MAIN "a@/src/a.py:1:5 > " QUERY, 20},
+          {MAIN "b@/src/a.py:1:5 > " QUERY, 19},
+          {MAIN "c@/src/a.py:1:5 > " QUERY, 18},
+          {MAIN "d@/src/a.py:1:5 > " QUERY, 17},
+          {MAIN "d@/src/a.py:1:5 > encode@/src/a.py:8:9", 12},
+          {MAIN "e@/src/a.py:1:5 > encode@/src/a.py:8:9", 14}},
+         "74% query db.py:3 > send > [recvfrom 10.0.0.7:5432]; 26% encode a.py:9"},
+        /* the line of the heaviest */
+        {{{MAIN "a@/src/a.py:1:5 > f@/src/b.py:1:3", 40},
+          {MAIN "b@/src/a.py:1:5 > f@/src/b.py:1:2", 30},
+          {MAIN "c@/src/a.py:1:5 > f@/src/b.py:1:2", 30}},
+         "100% f b.py:3"},
+        /* beside the heaviest way, and on it */
+        {{{MAIN "a@/src/a.py:1:5 > " QUERY, 60},
+          {MAIN "b@/src/a.py:1:5 > " QUERY, 25},
+          {MAIN "b@/src/a.py:1:5", 15}},
+         "85% query db.py:3 > send > [recvfrom 10.0.0.7:5432]; 15% b a.py:5"},
+        /* a port is no line */
+        {{{MAIN "f@/src/a.py:1:5 > read 10.0.0.7:1 [blocked]", 60},
+          {MAIN "f@/src/a.py:1:5 > g@/src/b.py:1:5", 40}},
+         "60% f a.py:5 > [read 10.0.0.7:1]; 40% g b.py:5"},
+        /* functions of two files */
+        {{{MAIN "a@/src/a.py:1:5 > f@/src/b.py:1:3", 60}, {MAIN "f@/src/c.py:1:3", 40}},
+         "60% f b.py:3; 40% f c.py:3"},
     };
     CHECK_ALL(examples);
 }
@@ -260,4 +294,5 @@ CHECK_MAIN("call_path", 20, rule_1_names_the_users_last_function_and_what_it_wai
            rule_3_objects_of_one_kind_fold, rule_4_glue_is_passed_over,
            rule_5_native_frames_have_lines_too, rule_6_an_event_loops_poll_is_idle,
            rule_7_a_guess_never_leads, rule_8_names_lose_what_says_nothing,
-           a_library_keeps_what_its_caller_has, no_stack_is_no_path)
+           a_library_keeps_what_its_caller_has, callers_of_one_function_are_one_path,
+           no_stack_is_no_path)
