@@ -1,8 +1,7 @@
 /* Where time goes, as a few names: "numpy_of train.py:56 > Worker::sync > [futex]".
  *
- * A walk from the root to the heaviest child, while that has at least half of its parent, ends
- * where the time is.  Of the frames on that way a reader needs the last of their own code, what
- * that calls, and the wait or the function of the C library that it ends in. */
+ * Of the frames on the way a reader needs the last of their own code, what that calls, and the wait
+ * or the function of the C library that it ends in. */
 #pragma once
 
 #include "summary/call_tree.h"
@@ -19,17 +18,14 @@ struct call_path {
     int64_t ns;    /* in NODE and below; of several, in all */
 };
 
-/* The heaviest ways of T, at most MAX > 0, disjoint, heaviest first: the first and those that have
- * at least a twentieth of all but idle time.  Ways that a reader cannot tell apart, because only
- * the callers of the first function differ, are one.  Returns how many; 0: no time in a stack.  The
- * caller releases each. */
-size_t call_paths_heaviest(struct tally *t, struct call_path *ret, size_t max);
-/* The heaviest way to nodes that TEST holds for, those that a reader cannot tell apart as one;
- * false: none has time of its own.  The caller releases it. */
-typedef bool node_test(const struct call_tree *t, uint32_t node, const void *arg);
-bool call_path_of_nodes(struct tally *t, node_test *test, const void *arg, struct call_path *ret);
 /* The path that ends in NODE, with all its time, or (ONLY_SELF) with that of no further call. */
 struct call_path call_path_to(struct tally *t, uint32_t node, bool only_self);
+/* What the texts of the path to NODE stand for: equal where a reader cannot tell two paths apart,
+ * but for their lines. */
+struct call_path_keys {
+    uint32_t caller, inner, libc, wait; /* as call_node's key; 0: none */
+};
+struct call_path_keys call_path_keys(struct call_tree *tree, uint32_t node);
 /* Its texts from outside in; returns how many, 1 at least. */
 size_t call_path_parts(const struct call_path *path, const char *ret[CALL_PATH_MAX_PARTS]);
 void call_path_release(struct call_path *path);

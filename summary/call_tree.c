@@ -232,6 +232,7 @@ static uint32_t child_of(struct call_tree *t, uint32_t parent, const struct step
                                         .depth = t->nodes[parent].depth + 1,
                                         .frame = view_frame(t->v, step->frame->id),
                                         .role = step->role,
+                                        .key = step->key.ix,
                                         .futex = step->futex,
                                         .files = step->files,
                                         .sockets = step->sockets,

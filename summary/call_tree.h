@@ -19,6 +19,7 @@ struct call_node {
     uint32_t parent, depth;          /* the root, node 0, is its own parent, of depth 0 */
     const struct shown_frame *frame; /* one of those that the node stands for; NULL: the root */
     enum frame_role role;            /* of a frame that is no wait */
+    uint32_t key;                    /* equal for all nodes of one function or one wait */
     bool files;            /* a wait for a file: the node stands for all files below its mount */
     bool sockets;          /* a wait for a socket: the node stands for all other ends */
     enum futex_kind futex; /* the kind of a wait in futex(2) */

@@ -8,6 +8,7 @@
 #include "base/minmax.h"
 #include "base/share.h"
 #include "base/text.h"
+#include "summary/heaviest_paths.h"
 #include "summary/process_name.h"
 #include "summary/seen.h"
 

@@ -1,4 +1,5 @@
 #include "summary/rule_classes.h"
+#include "summary/heaviest_paths.h"
 
 #include <stdlib.h>
 

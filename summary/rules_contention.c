@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
+#include "summary/heaviest_paths.h"
 #include "summary/process_name.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"

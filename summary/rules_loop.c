@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "summary/heaviest_paths.h"
 #include "summary/idle.h"
 #include "summary/pools.h"
 #include "summary/rule_classes.h"

@@ -1,5 +1,5 @@
 /* The eight rules of what a path names, each with a case and a twin where it must not apply. */
-#include "summary/call_path.h"
+#include "summary/heaviest_paths.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -275,9 +275,19 @@ START_TEST(callers_of_one_function_are_one_path)
         {{{MAIN "f@/src/a.py:1:5 > read 10.0.0.7:1 [blocked]", 60},
           {MAIN "f@/src/a.py:1:5 > g@/src/b.py:1:5", 40}},
          "60% f a.py:5 > [read 10.0.0.7:1]; 40% g b.py:5"},
+        /* functions that call each other */
+        {{{MAIN "visit@/src/v.py:1:2 > add@/src/v.py:3:4 > visit@/src/v.py:1:2 > num@/src/v.py:5:6",
+           20},
+          {MAIN "visit@/src/v.py:1:2 > sub@/src/v.py:7:8 > visit@/src/v.py:1:2 > num@/src/v.py:5:6",
+           20},
+          {MAIN "visit@/src/v.py:1:2 > mul@/src/v.py:9:9 > visit@/src/v.py:1:2 > num@/src/v.py:5:6",
+           25},
+          {MAIN "visit@/src/v.py:1:2 > sub@/src/v.py:7:8 > visit@/src/v.py:1:2", 15},
+          {MAIN "visit@/src/v.py:1:2", 20}},
+         "65% num v.py:6; 35% visit v.py:2"},
         /* functions of two files */
-        {{{MAIN "a@/src/a.py:1:5 > f@/src/b.py:1:3", 60}, {MAIN "f@/src/c.py:1:3", 40}},
-         "60% f b.py:3; 40% f c.py:3"},
+        {{{MAIN "a@/src/a.py:1:5 > f@/src/b/x.py:1:3", 60}, {MAIN "f@/src/c/x.py:1:3", 40}},
+         "60% f x.py:3; 40% f x.py:3"},
     };
     CHECK_ALL(examples);
 }
