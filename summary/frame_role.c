@@ -30,6 +30,12 @@ bool frame_is_python_end(const struct shown_frame *f)
            str_ends(f->file, "/threading.py");
 }
 
+bool frame_is_queue_end(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && frame_name_has(f->name, "_finalize_join") && f->file &&
+           str_ends(f->file, "/multiprocessing/queues.py");
+}
+
 bool frame_is_sqlite(const struct shown_frame *f)
 {
     return f->kind == SHOWN_NATIVE &&

@@ -27,6 +27,9 @@ bool frame_is_malloc(const struct shown_frame *f);
 /* The function in which CPython's main thread waits at its end for all threads that are no
  * daemons.  Source: CPython Lib/threading.py. */
 bool frame_is_python_end(const struct shown_frame *f);
+/* The function in which a process, at its end, waits until all that it put into a queue of
+ * multiprocessing's is in the pipe.  Source: CPython Lib/multiprocessing/queues.py. */
+bool frame_is_queue_end(const struct shown_frame *f);
 /* SQLite, which sleeps only to try again for a lock that another connection has.
  * Source: SQLite's main.c (sqliteDefaultBusyCallback), wal.c (walTryBeginRead). */
 bool frame_is_sqlite(const struct shown_frame *f);

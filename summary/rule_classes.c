@@ -223,19 +223,22 @@ bool rule_path_of(const struct scene *s, const struct thread_group *group, enum 
 
 /* ---- meanings ---- */
 
-static bool is_in_python_end(const struct call_tree *t, uint32_t node)
+static bool is_within(const struct call_tree *t, uint32_t node, frame_test *test)
 {
-    while (node && !frame_is_python_end(call_tree_node(t, node).frame))
+    while (node && !test(call_tree_node(t, node).frame))
         node = call_tree_node(t, node).parent;
     return node != 0;
 }
 
 const char *meaning_of(const struct scene *s, uint32_t node)
 {
-    if (is_in_python_end(s->g->tree, node))
+    const struct call_tree *t = s->g->tree;
+    if (is_within(t, node, frame_is_python_end))
         return "The main thread's own code has ended: Python waits for all threads that are no "
                "daemons.";
-    if (is_sqlite_retry(s->g->tree, node))
+    if (is_within(t, node, frame_is_queue_end))
+        return "The process ends only when all that it has put into its queue is read.";
+    if (is_sqlite_retry(t, node))
         return "SQLite tries again there: another connection has the database locked.";
     return NULL;
 }

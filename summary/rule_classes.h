@@ -19,7 +19,7 @@ enum wait_class {
 enum wait_class class_of_node(const struct call_tree *t, uint32_t node);
 enum wait_class class_of_run(struct call_tree *t, const struct run *run);
 /* What a wait at NODE means, where its function's name does not say so: at the end of Python's main
- * thread, in SQLite.  NULL for others. */
+ * thread, of a queue's process, in SQLite.  NULL for others. */
 const char *meaning_of(const struct scene *s, uint32_t node);
 /* By what a wait of GROUP is scaled down to the kernel's count, where samples find it off the CPU
  * for longer than the kernel counts; else 1. */

@@ -74,6 +74,22 @@ START_TEST(a_retry_is_told_also_where_nobody_ran)
 }
 END_TEST
 
+/* ---- the end of a process ---- */
+
+START_TEST(what_a_queues_process_waits_for_is_told)
+{
+    setup();
+    builder_run(&b, lead,
+                "work@/src/a.py:1:2 > _finalize_join@/usr/lib/python3.9/multiprocessing/"
+                "queues.py:1:2 > read pipe [blocked]",
+                3900, 0);
+    builder_run(&b, lead, "work@/src/a.py:1:2", 100, 100);
+    judge(4000);
+    ck_assert(is_said("The process ends only when all that it has put into its queue is read."));
+    teardown();
+}
+END_TEST
+
 /* ---- event loops ---- */
 
 START_TEST(what_keeps_a_loop_from_polling_is_told)
@@ -147,5 +163,6 @@ START_TEST(where_main_is_idle_the_threads_that_serve_are_told_of)
 END_TEST
 
 CHECK_MAIN("findings_waits", 20, a_sleep_of_sqlite_is_a_wait_for_its_lock,
-           a_retry_is_told_also_where_nobody_ran, what_keeps_a_loop_from_polling_is_told,
+           a_retry_is_told_also_where_nobody_ran, what_a_queues_process_waits_for_is_told,
+           what_keeps_a_loop_from_polling_is_told,
            where_main_is_idle_the_threads_that_serve_are_told_of)
