@@ -57,6 +57,8 @@ rule_judge rule_event_loop;
  * else and the holder was read in most of that time. */
 enum held_by { HELD_UNKNOWN, HELD_BY_ONE, HELD_BY_SEVERAL };
 enum held_by holder_of_locks(const struct scene *s, const struct thread_group *group);
+/* Does rule_held() say of GROUP whom it waits for? */
+bool rule_finds_holder_of(const struct scene *s, const struct thread_group *group);
 /* Does a thread of GROUP wait in a circle, or behind one, that rule_deadlock() or
  * rule_circular_wait() finds? */
 bool rule_finds_circle_of(const struct scene *s, const struct thread_group *group);

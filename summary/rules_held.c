@@ -281,15 +281,32 @@ static void write_words(const struct scene *s, struct thread_group *group,
     call_path_release(&path);
 }
 
-void rule_held(const struct scene *s, struct thread_group *group, struct finding *f)
+static bool is_told(const struct scene *s, const struct thread_group *group,
+                    const struct held_wait *w)
+{
+    return share_of(w->ns, group->wall_ns) >= long_wait && is_explained(group, w) &&
+           is_news(group, w) && !rule_finds_circle_of(s, group) && !rule_finds_stuck_of(s, group);
+}
+
+/* Of GROUP's waits for locks and for ends those that last longer. */
+static struct held_wait longer_wait(const struct scene *s, const struct thread_group *group)
 {
     struct held_wait locks = judge_wait(s, group, LOCKS);
     struct held_wait joins = judge_wait(s, group, JOINS);
-    const struct held_wait *w = joins.ns > locks.ns ? &joins : &locks;
-    double share = share_of(w->ns, group->wall_ns);
-    add_figure(f, "share", share);
-    f->weight = share;
-    if (share >= long_wait && is_explained(group, w) && is_news(group, w) &&
-        !rule_finds_circle_of(s, group) && !rule_finds_stuck_of(s, group))
-        write_words(s, group, w, f);
+    return joins.ns > locks.ns ? joins : locks;
+}
+
+bool rule_finds_holder_of(const struct scene *s, const struct thread_group *group)
+{
+    struct held_wait w = longer_wait(s, group);
+    return is_told(s, group, &w);
+}
+
+void rule_held(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct held_wait w = longer_wait(s, group);
+    f->weight = share_of(w.ns, group->wall_ns);
+    add_figure(f, "share", f->weight);
+    if (is_told(s, group, &w))
+        write_words(s, group, &w, f);
 }

@@ -156,8 +156,8 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
     /* A worker with nothing to do waits, too, and is no victim: only main threads are asked
      * about. */
     if (share < long_wait || group->n != 1 || !group->threads[0]->thread->main ||
-        profile_time_step_ns(s->p) > 0 ||           /* the coincidence is unknown from here on */
-        holder_of_locks(s, group) == HELD_BY_ONE || /* rule_held() names that one */
+        profile_time_step_ns(s->p) > 0 || /* the coincidence is unknown from here on */
+        holder_of_locks(s, group) == HELD_BY_ONE || rule_finds_holder_of(s, group) ||
         !heaviest_in_class(&group->tally, CLASS_ORDINARY, &path))
         return;
     size_t n = 0;
