@@ -226,3 +226,20 @@ bool call_path_of_nodes(struct tally *t, node_test *test, const void *arg, struc
             add_way_to(&ways, node, false, tally_total(t, node));
     return take(t, &ways, ret, 1, 0) == 1;
 }
+
+int64_t call_path_ns_in(struct tally *t, uint32_t node)
+{
+    const struct call_path_keys keys = call_path_keys(t->tree, node);
+    uint32_t n = call_tree_count(t->tree);
+    bool *within = xcalloc(n + 1, sizeof *within);
+    int64_t ns = 0;
+    for (uint32_t at = 1; at <= n; at++) { /* a parent comes before its children */
+        const struct way way = {.keys = call_path_keys(t->tree, at)};
+        bool outer = within[call_tree_node(t->tree, at).parent];
+        bool same = !outer && tally_total(t, at) > 0 && same_keys(&way, &keys);
+        within[at] = outer || same;
+        ns += same ? tally_total(t, at) : 0;
+    }
+    free(within);
+    return ns;
+}

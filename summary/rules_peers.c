@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "summary/heaviest_paths.h"
 #include "summary/process_name.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -72,7 +73,7 @@ static void shares_of_place(const struct scene *s, const struct call_path *path,
     bool waits = class != CLASS_NONE && class != CLASS_SPIN;
     *ret_here = share_of(path->ns, odd->wall_ns) *
                 (waits ? off_cpu_scale(odd) : fmin(active_scale(odd), 1));
-    *ret_there = share_of(tally_total(&others->tally, path->node), others->wall_ns) *
+    *ret_there = share_of(call_path_ns_in(&others->tally, path->node), others->wall_ns) *
                  (waits ? 1 : fmax(active_scale(others), 1));
 }
 

@@ -149,7 +149,31 @@ START_TEST(an_odd_rank_comes_before_an_odd_helper)
 }
 END_TEST
 
-CHECK_MAIN("findings_ranks", 10, the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
+/* Five functions call f in each of three ranks; the odd one rests besides. */
+START_TEST(callers_of_one_function_are_no_difference)
+{
+    b = builder_start(10, "python3");
+    profile_free(b.p);
+    b.p = profile_new(0);
+    for (int rank = 0; rank < 3; rank++) {
+        builder_process(&b, 100 + rank, "python3", "");
+        thread_id t = builder_thread(&b, 100 + rank, NULL);
+        int64_t rests = rank == 1 ? 800 : 0;
+        for (char view = 'a'; view < 'f'; view++) {
+            char stack[64];
+            (void)snprintf(stack, sizeof stack, "%c@/src/v.py:1:2 > f@/src/a.py:5:9", view);
+            builder_run(&b, t, stack, (4000 - rests) / 5, (4000 - rests) / 5);
+        }
+        builder_run(&b, t, "rest@/src/a.py:1:2 > clock_nanosleep [blocked]", rests, 0);
+    }
+    judge(4000);
+    assert_not_told("differs");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_ranks", 10, callers_of_one_function_are_no_difference,
+           the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
            a_rank_is_not_odd_by_samples_that_the_kernel_denies,
            an_odd_rank_comes_before_an_odd_helper,
            fewer_threads_are_advised_only_where_there_are_more_than_cpus)
