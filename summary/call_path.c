@@ -137,11 +137,59 @@ static char *libc_name(const struct chain *c)
     return name.s;
 }
 
+static uint32_t key_at(const struct chain *c, ptrdiff_t i)
+{
+    return i < 0 ? 0 : call_tree_node(c->tree, c->nodes[i]).key;
+}
+
+struct call_path_keys call_path_keys(struct call_tree *tree, uint32_t node)
+{
+    struct chain c;
+    ptrdiff_t caller;
+    ptrdiff_t inner;
+    make_chain(&c, tree, node);
+    pick(&c, &caller, &inner);
+    return (struct call_path_keys){.caller = key_at(&c, caller),
+                                   .inner = key_at(&c, inner),
+                                   .libc = call_tree_node(tree, c.libc).key,
+                                   .wait = call_tree_node(tree, c.wait).key};
+}
+
+bool call_path_same(const struct call_path_keys *a, const struct call_path_keys *b)
+{
+    return a->caller == b->caller && a->inner == b->inner && a->libc == b->libc &&
+           a->wait == b->wait;
+}
+
+bool *call_path_nodes(struct tally *t, uint32_t node)
+{
+    const struct call_path_keys wanted = call_path_keys(t->tree, node);
+    uint32_t n = call_tree_count(t->tree);
+    bool *ret = xcalloc(n + 1, sizeof *ret);
+    for (uint32_t at = 1; at <= n; at++) { /* a parent comes before its children */
+        if (tally_total(t, at) == 0)
+            continue;
+        const struct call_path_keys keys = call_path_keys(t->tree, at);
+        ret[at] = ret[call_tree_node(t->tree, at).parent] || call_path_same(&keys, &wanted);
+    }
+    return ret;
+}
+
+int64_t call_path_ns(struct tally *t, const bool *nodes)
+{
+    int64_t ns = 0;
+    for (uint32_t at = 1; at <= call_tree_count(t->tree); at++)
+        ns += nodes[at] ? tally_self(t, at) : 0;
+    return ns;
+}
+
 static void add_files(struct text *out, struct tally *t, uint32_t node)
 {
     struct text folder = {0};
     const char *mount = call_tree_node(t->tree, node).frame->mount;
-    size_t n = tally_files(t, node, &folder);
+    bool *nodes = call_path_nodes(t, node);
+    size_t n = tally_files(t, nodes, &folder);
+    free(nodes);
     if (n > 1)
         text_addf(out, " %zu files: ", n);
     else
@@ -157,8 +205,10 @@ static void add_peers(struct text *out, struct tally *t, uint32_t node)
 {
     string_id most;
     int64_t most_ns;
-    size_t n = tally_peers(t, node, &most, &most_ns);
-    int64_t all_ns = tally_total(t, node);
+    bool *nodes = call_path_nodes(t, node);
+    size_t n = tally_peers(t, nodes, &most, &most_ns);
+    int64_t all_ns = call_path_ns(t, nodes);
+    free(nodes);
     double percent = 100 * share_of(most_ns, all_ns);
     if (n == 0 || percent < LEAST_KNOWN) {
         text_add(out, " socket");
@@ -198,24 +248,6 @@ static char *wait_name(struct tally *t, const struct chain *c)
     }
     text_add(&name, "]");
     return name.s;
-}
-
-static uint32_t key_at(const struct chain *c, ptrdiff_t i)
-{
-    return i < 0 ? 0 : call_tree_node(c->tree, c->nodes[i]).key;
-}
-
-struct call_path_keys call_path_keys(struct call_tree *tree, uint32_t node)
-{
-    struct chain c;
-    ptrdiff_t caller;
-    ptrdiff_t inner;
-    make_chain(&c, tree, node);
-    pick(&c, &caller, &inner);
-    return (struct call_path_keys){.caller = key_at(&c, caller),
-                                   .inner = key_at(&c, inner),
-                                   .libc = call_tree_node(tree, c.libc).key,
-                                   .wait = call_tree_node(tree, c.wait).key};
 }
 
 struct call_path call_path_to(struct tally *t, uint32_t node, bool only_self)

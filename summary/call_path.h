@@ -26,6 +26,11 @@ struct call_path_keys {
     uint32_t caller, inner, libc, wait; /* as call_node's key; 0: none */
 };
 struct call_path_keys call_path_keys(struct call_tree *tree, uint32_t node);
+bool call_path_same(const struct call_path_keys *a, const struct call_path_keys *b);
+/* Which nodes are in the path to NODE, whatever calls its first function, or below: by node, of
+ * those that T has time in.  The caller frees it. */
+bool *call_path_nodes(struct tally *t, uint32_t node);
+int64_t call_path_ns(struct tally *t, const bool *nodes); /* T's time in them */
 /* Its texts from outside in; returns how many, 1 at least. */
 size_t call_path_parts(const struct call_path *path, const char *ret[CALL_PATH_MAX_PARTS]);
 void call_path_release(struct call_path *path);

@@ -83,12 +83,12 @@ int64_t tally_total(struct tally *t, uint32_t node); /* with all nodes below NOD
 /* The line of NODE's frame with most of that time, or with most of the time in no call from there;
  * 0: unknown. */
 uint32_t tally_line(struct tally *t, uint32_t node, bool only_self);
-/* How many files are below NODE, a node of files; their common folder in RET_FOLDER, or the one
- * file's path. */
-size_t tally_files(struct tally *t, uint32_t node, struct text *ret_folder);
-/* How many other ends of the waits in NODE, a node of sockets, are known; the one with the most
+/* How many files are waited for in NODES, by node, which are of files; their common folder in
+ * RET_FOLDER, or the one file's path. */
+size_t tally_files(struct tally *t, const bool *nodes, struct text *ret_folder);
+/* How many other ends of the waits in NODES, which are of sockets, are known; the one with the most
  * time in *RET_MOST, and its time. */
-size_t tally_peers(struct tally *t, uint32_t node, string_id *ret_most, int64_t *ret_ns);
+size_t tally_peers(struct tally *t, const bool *nodes, string_id *ret_most, int64_t *ret_ns);
 /* How long the waits in NODE and below took on average; 0: unknown. */
 int64_t tally_wait_ns(struct tally *t, uint32_t node);
 void tally_release(struct tally *t);

@@ -91,12 +91,9 @@ struct ways {
     struct index index;
 };
 
-static bool same_keys(const void *item, const void *wanted)
+static bool has_keys(const void *item, const void *wanted)
 {
-    const struct call_path_keys *a = &((const struct way *)item)->keys;
-    const struct call_path_keys *b = wanted;
-    return a->caller == b->caller && a->inner == b->inner && a->libc == b->libc &&
-           a->wait == b->wait;
+    return call_path_same(&((const struct way *)item)->keys, wanted);
 }
 
 static uint64_t hash_keys(const struct call_path_keys *k)
@@ -110,7 +107,7 @@ static struct way *way_of(struct ways *ways, uint32_t node)
     struct call_path_keys keys = call_path_keys(ways->tree, node);
     uint64_t hash = hash_keys(&keys);
     uint32_t found =
-        index_find(&ways->index, hash, ways->items, sizeof *ways->items, same_keys, &keys);
+        index_find(&ways->index, hash, ways->items, sizeof *ways->items, has_keys, &keys);
     if (found != INDEX_NONE)
         return &ways->items[found];
     ways->items = array_reserve(ways->items, &ways->capacity, ways->n + 1, sizeof *ways->items);
@@ -225,21 +222,4 @@ bool call_path_of_nodes(struct tally *t, node_test *test, const void *arg, struc
         if (tally_self(t, node) > 0 && test(t->tree, node, arg))
             add_way_to(&ways, node, false, tally_total(t, node));
     return take(t, &ways, ret, 1, 0) == 1;
-}
-
-int64_t call_path_ns_in(struct tally *t, uint32_t node)
-{
-    const struct call_path_keys keys = call_path_keys(t->tree, node);
-    uint32_t n = call_tree_count(t->tree);
-    bool *within = xcalloc(n + 1, sizeof *within);
-    int64_t ns = 0;
-    for (uint32_t at = 1; at <= n; at++) { /* a parent comes before its children */
-        const struct way way = {.keys = call_path_keys(t->tree, at)};
-        bool outer = within[call_tree_node(t->tree, at).parent];
-        bool same = !outer && tally_total(t, at) > 0 && same_keys(&way, &keys);
-        within[at] = outer || same;
-        ns += same ? tally_total(t, at) : 0;
-    }
-    free(within);
-    return ns;
 }

@@ -16,5 +16,3 @@ size_t call_paths_heaviest(struct tally *t, struct call_path *ret, size_t max);
  * false: none has time of its own.  The caller releases it. */
 typedef bool node_test(const struct call_tree *t, uint32_t node, const void *arg);
 bool call_path_of_nodes(struct tally *t, node_test *test, const void *arg, struct call_path *ret);
-/* The time of T in the path to NODE, whatever calls its first function. */
-int64_t call_path_ns_in(struct tally *t, uint32_t node);

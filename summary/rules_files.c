@@ -1,4 +1,5 @@
 /* The rule about files: which ones a thread waits for, where they lie, how long a call takes. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -83,7 +84,9 @@ static void add_files(const struct scene *s, struct thread_group *group,
     const struct shown_frame *wait = call_tree_node(s->g->tree, path->node).frame;
     struct file_call use = use_of(wait->call);
     struct text folder = {0};
-    size_t n = tally_files(&group->tally, path->node, &folder);
+    bool *nodes = call_path_nodes(&group->tally, path->node);
+    size_t n = tally_files(&group->tally, nodes, &folder);
+    free(nodes);
     add_figure(f, "files", (double)n);
     text_addf(words, "%s ", use.doing);
     if (n > 1)

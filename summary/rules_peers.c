@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "summary/heaviest_paths.h"
 #include "summary/process_name.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -71,10 +70,12 @@ static void shares_of_place(const struct scene *s, const struct call_path *path,
 {
     enum wait_class class = class_of_node(s->g->tree, path->node);
     bool waits = class != CLASS_NONE && class != CLASS_SPIN;
+    bool *nodes = call_path_nodes(&others->tally, path->node);
     *ret_here = share_of(path->ns, odd->wall_ns) *
                 (waits ? off_cpu_scale(odd) : fmin(active_scale(odd), 1));
-    *ret_there = share_of(call_path_ns_in(&others->tally, path->node), others->wall_ns) *
+    *ret_there = share_of(call_path_ns(&others->tally, nodes), others->wall_ns) *
                  (waits ? 1 : fmax(active_scale(others), 1));
+    free(nodes);
 }
 
 static void judge_odd(const struct scene *s, struct thread_group *odd, struct thread_group *others,

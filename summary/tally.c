@@ -136,6 +136,20 @@ static void each_within(struct tally *t, uint32_t node, bool only_self,
     }
 }
 
+/* The same for each run that has time in one of NODES, which holds all that are meant. */
+static void each_of(struct tally *t, const bool *nodes,
+                    void (*see)(void *ctx, const struct run *run, int64_t ns), void *ctx)
+{
+    for (size_t i = 0; i < t->n_spans; i++) {
+        const struct profile_thread *thread = t->spans[i].thread;
+        for (size_t k = 0; k < thread->n_runs; k++) {
+            int64_t ns = part_of(t, &t->spans[i], &thread->runs[k]);
+            if (ns > 0 && nodes[call_tree_of(t->tree, thread->runs[k].stack)])
+                see(ctx, &thread->runs[k], ns);
+        }
+    }
+}
+
 /* ---- lines ---- */
 
 struct lines {
@@ -213,12 +227,12 @@ static void see_file(void *ctx, const struct run *run, int64_t ns)
         share_folder(files->folder, path);
 }
 
-size_t tally_files(struct tally *t, uint32_t node, struct text *ret_folder)
+size_t tally_files(struct tally *t, const bool *nodes, struct text *ret_folder)
 {
     struct files files = {.tree = t->tree, .folder = ret_folder};
     text_clear(ret_folder);
     text_add(ret_folder, "");
-    each_within(t, node, false, see_file, &files);
+    each_of(t, nodes, see_file, &files);
     map_release(&files.seen);
     if (files.n && !ret_folder->len)
         text_add(ret_folder, "/");
@@ -250,10 +264,10 @@ static void see_peer(void *ctx, const struct run *run, int64_t ns)
     }
 }
 
-size_t tally_peers(struct tally *t, uint32_t node, string_id *ret_most, int64_t *ret_ns)
+size_t tally_peers(struct tally *t, const bool *nodes, string_id *ret_most, int64_t *ret_ns)
 {
     struct peers peers = {.p = call_tree_profile(t->tree)};
-    each_within(t, node, false, see_peer, &peers);
+    each_of(t, nodes, see_peer, &peers);
     size_t n = peers.sums.n;
     map_release(&peers.sums);
     *ret_most = peers.most;

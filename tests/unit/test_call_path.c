@@ -271,6 +271,14 @@ START_TEST(callers_of_one_function_are_one_path)
           {MAIN "b@/src/a.py:1:5 > " QUERY, 25},
           {MAIN "b@/src/a.py:1:5", 15}},
          "85% query db.py:3 > send > [recvfrom 10.0.0.7:5432]; 15% b a.py:5"},
+        /* all files, and all other ends */
+        {{{MAIN "a@/src/a.py:1:5 > load@/src/b.py:1:3 > read /mnt/data//a/1 [blocked]", 40},
+          {MAIN "b@/src/a.py:1:5 > load@/src/b.py:1:3 > read /mnt/data//a/2 [blocked]", 35},
+          {MAIN "c@/src/a.py:1:5 > load@/src/b.py:1:3 > read /mnt/data//b/3 [blocked]", 25}},
+         "100% load b.py:3 > [read 3 files: /mnt/data]"},
+        {{{MAIN "a@/src/a.py:1:5 > ask@/src/b.py:1:3 > recvfrom 10.0.0.7:5432 [blocked]", 60},
+          {MAIN "b@/src/a.py:1:5 > ask@/src/b.py:1:3 > recvfrom 10.0.0.8:6379 [blocked]", 40}},
+         "100% ask b.py:3 > [recvfrom 2 addresses, 60% 10.0.0.7:5432]"},
         /* a port is no line */
         {{{MAIN "f@/src/a.py:1:5 > read 10.0.0.7:1 [blocked]", 60},
           {MAIN "f@/src/a.py:1:5 > g@/src/b.py:1:5", 40}},
