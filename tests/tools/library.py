@@ -57,7 +57,7 @@ class Targets(unittest.TestCase):
             python_target("pass")
 
     def test_a_target_that_says_nothing(self):
-        with Target(["sh", "-c", "echo one; sleep 60"]) as target:
+        with Target(["sh", "-c", "echo one; exec sleep 60"]) as target:
             with self.assertRaisesRegex(AssertionError, "says nothing"):
                 target.line(0.05)
         self.assertLess(target.process.returncode, 0)
