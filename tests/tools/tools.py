@@ -35,7 +35,7 @@ class InFolder(unittest.TestCase):
 
     def bring(self, *names):
         """Copies tools into a tools/ of the folder."""
-        (self.folder / "tools").mkdir()
+        (self.folder / "tools").mkdir(exist_ok=True)
         for name in names:
             shutil.copy(ROOT / "tools" / name, self.folder / "tools")
 
@@ -106,10 +106,10 @@ class Tarball(InFolder):
     def test_a_check_finds_what_it_looks_for(self):
         self.bring("list-files", "check-sizes")
         self.assertEqual(self.call("tools/check-sizes").returncode, 0)
-        self.write("base/a.c", "\n" * 501)
+        self.write("base/a.c", "\n" * 701)
         done = self.call("tools/check-sizes")
         self.assertEqual((done.returncode, done.stdout),
-                         (1, "base/a.c: 501 lines, at most 500\ncheck-sizes: 1 too long\n"))
+                         (1, "base/a.c: 701 lines, at most 700\ncheck-sizes: 1 too long\n"))
 
     @unittest.skipUnless(shutil.which("git"), "no git")
     def test_inside_of_another_clone(self):
@@ -414,67 +414,102 @@ class Packages(InFolder):
 
 
 class Test(Logs):
-    """tools/test, with a stand-in for meson, whose tests end as the logs say that it finds, one a
-    run."""
+    """tools/test, with a stand-in for meson, whose tests end as the log says that it finds."""
     TOOLS = {
         "dpkg-query": 'echo "install ok installed"',
         "ninja": ":",
-        "meson": 'echo "$*" >>calls; [ "$1" = test ] || exit 0; log=$(ls logs/* | head -1); mkdir '
-                 '-p build-test/meson-logs; '
-                 'mv "$log" build-test/meson-logs/testlog.json; ! grep -q FAIL '
+        "meson": 'echo "$*" >>calls; [ "$1" = test ] || exit 0; mkdir -p build-test/meson-logs; '
+                 'mv log build-test/meson-logs/testlog.json; ! grep -q FAIL '
                  'build-test/meson-logs/testlog.json',
     }
-    RUN = "test -C build-test --no-rebuild --print-errorlogs"
+    RUN = "test -C build-test --no-rebuild --print-errorlogs -t 2"
+    SUITES = "--suite lint --suite unit --suite fuzz"
+    TOLD = (r"s\.  tools/test --all was last green an unknown number of commits ago, on 2026-01-02 "
+            r"\(7 passed\)\.$")
 
-    def run_tests(self, *args, logs):
-        self.bring("packages.sh", "test", "test-summary")
+    def run_tests(self, *args, results=None, torture="exit 0"):
+        self.bring("packages.sh", "test", "test-summary", "last-all")
+        self.write("tools/get-new-python", "#!/bin/sh\nexit 1\n").chmod(0o755)
+        script = f"#!/bin/sh\necho torture $* >>calls\n{torture}\n"
+        self.write("tools/torture", script).chmod(0o755)
         self.write("tests/allowed-skips")
+        self.write("tests/last-all", "0123abc 2026-01-02 7 passed\n")
         self.write("calls")
         for name, script in self.TOOLS.items():
             self.write(f"bin/{name}", f"#!/bin/sh\n{script}\n").chmod(0o755)
-        for number, results in enumerate(logs):
-            self.log(f"logs/{number}", results)
+        self.log("log", results or {"unit / hash": "OK"})
         done = self.call("tools/test", *args,
                          env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}"})
         calls = (self.folder / "calls").read_text().splitlines()
+        (self.folder / "calls").unlink()
         return done.returncode, done.stdout.splitlines(), [
-            line for line in calls if line.startswith(("test", "configure"))]
+            line for line in calls if not line.startswith("setup")]
+
+    def test_the_gate(self):
+        code, said, calls = self.run_tests("-y")
+        self.assertEqual((code, said[-2], calls),
+                         (0, "1 passed, 0 failed, 0 skipped",
+                          [f"{self.RUN} {self.SUITES} --suite gate"]))
+        self.assertRegex(said[-1], r"^gate: \d+ " + self.TOLD)
 
     def test_quick(self):
-        suites = "--suite lint --suite unit --suite fuzz"
-        self.assertEqual(self.run_tests("-y", "--quick", "--verbose", logs=[{"unit / hash": "OK"}]),
-                         (0, ["1 passed, 0 failed, 0 skipped"], [f"{self.RUN} {suites} --verbose"]))
+        code, said, calls = self.run_tests("-y", "--quick", "--verbose")
+        self.assertEqual((code, calls), (0, [f"{self.RUN} {self.SUITES} --verbose"]))
+        self.assertRegex(said[-1], r"^quick: \d+ " + self.TOLD)
+
+    def test_some(self):
+        self.assertEqual(self.run_tests("--suite", "cli"),
+                         (0, ["1 passed, 0 failed, 0 skipped"], [f"{self.RUN} --suite cli"]))
+
+    def test_all(self):
+        code, _, calls = self.run_tests("--all")
+        self.assertEqual((code, calls), (0, [f"{self.RUN} --no-suite tidy_changed",
+                                             "torture -m 3 -b build-test"]))
+        code, _, _ = self.run_tests("--all", torture="exit 1")
+        self.assertEqual(code, 1)
+
+    def test_a_failure(self):
+        code, said, _ = self.run_tests(results={"native / signals": "FAIL", "unit / hash": "OK"})
+        self.assertEqual((code, said[-2]), (1, "1 passed, 1 failed, 0 skipped"))
 
     def test_another_program(self):
         program = self.write("a wallspy")
         program.chmod(0o755)
-        code, _, calls = self.run_tests("--exe", program, logs=[{"unit / hash": "OK"}])
+        code, _, calls = self.run_tests("--exe", program, "hash")
         self.assertEqual((code, calls),
-                         (0, [f"configure build-test -Dexe={program}", self.RUN]))
+                         (0, [f"configure build-test -Dexe={program}", f"{self.RUN} hash"]))
 
     def test_our_own_after_another(self):
         self.write("build-test/exe", "another\n")
-        code, _, calls = self.run_tests(logs=[{"unit / hash": "OK"}])
-        self.assertEqual((code, calls), (0, ["configure build-test -Dexe=", self.RUN]))
+        code, _, calls = self.run_tests("hash")
+        self.assertEqual((code, calls), (0, ["configure build-test -Dexe=", f"{self.RUN} hash"]))
 
     def test_no_program(self):
         program = self.write("a text")
-        self.assertEqual(self.run_tests("--exe", program, logs=[]), (2, [], []))
+        self.assertEqual(self.run_tests("--exe", program), (2, [], []))
 
-    def test_second_try(self):
-        first = {"native / signals": "FAIL", "unit / hash": "OK"}
-        self.assertEqual(self.run_tests("-y", logs=[first, {"native / signals": "OK"}]),
-                         (0, ["passed at the second try only: native / signals",
-                              "2 passed (1 at the second try only), 0 failed, 0 skipped"],
-                          [self.RUN, f"{self.RUN} --num-processes 1 --suite native signals"]))
 
-    def test_second_try_beside_another_failure(self):
-        first = {"native / signals": "FAIL", "unit / hash": "FAIL"}
-        code, said, calls = self.run_tests(logs=[first, {"native / signals": "OK"}])
-        self.assertEqual((code, said[-2:], len(calls)),
-                         (1,
-                          ["failed: unit / hash: fail",
-                           "1 passed (1 at the second try only), 1 failed, 0 skipped"], 2))
+class LastAll(InFolder):
+    """tools/last-all, in a clone of its own."""
+
+    def git(self, *args):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a", *args], cwd=self.folder,
+                       check=True, capture_output=True)
+
+    def test_it_counts_commits(self):
+        self.bring("last-all")
+        self.write("tests/last-all")
+        self.git("init", "-q")
+        self.git("add", ".")
+        self.git("commit", "-q", "-m", "one")
+        self.assertIn("Commit tests/last-all",
+                      self.call("tools/last-all", "write", "7 passed").stdout)
+        self.assertIn("this tree is no commit",
+                      self.call("tools/last-all", "write", "8 passed").stderr)
+        self.git("commit", "-q", "-a", "-m", "two")
+        self.assertRegex(self.call("tools/last-all").stdout,
+                         r"last green 1 commits ago, on 20\d\d-\d\d-\d\d \(7 passed\)\.")
+        self.assertRegex(self.call("tools/last-all", "commit").stdout, "^[0-9a-f]{40}\n$")
 
 
 @unittest.skipUnless(shutil.which("dpkg"), "no Debian")
