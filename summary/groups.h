@@ -9,9 +9,9 @@
 
 enum { GROUP_MAX_PATHS = 3 };
 struct thread_group {
-    const struct thread_summary **threads; /* in the order of their age */
+    const struct thread_summary **threads; /* N, in the order of their age */
     size_t n, capacity;
-    size_t n_threads; /* with those that were folded into one */
+    size_t n_threads; /* with those that were folded into one: not the length of THREADS */
     char *label;      /* for a row: "main 6823", "8 x parse-*", "rank0, rank2 main" */
     char *noun;       /* for a sentence: "main", "rank1", "8 parse threads" */
     bool plural;      /* "wait", not "waits" */

@@ -32,7 +32,7 @@ static int64_t ns_a_read(const struct scene *s, const struct thread_group *group
 {
     double ns = 0;
     double reads = 0;
-    for (size_t i = 0; i < group->n_threads; i++) {
+    for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         int64_t reading_ns = 0;
         for (size_t k = 0; k < t->n_runs; k++) {
@@ -41,7 +41,7 @@ static int64_t ns_a_read(const struct scene *s, const struct thread_group *group
                 strstr(profile_text(s->p, wait->call), "read"))
                 reading_ns += t->runs[k].weights.wall_ns;
         }
-        ns += (double)reading_ns * share_of(t->usage.over_ns, t->end_ns - t->start_ns);
+        ns += (double)reading_ns * share_of(t->usage.over_ns, group->threads[i]->wall_ns);
         reads += (double)t->usage.reads;
     }
     return reads > 0 ? (int64_t)(ns / reads) : 0;

@@ -25,9 +25,10 @@ static double seen_starts(const struct scene *s, process_id process)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->g->summaries.n; i++) {
-        const struct profile_thread *t = s->g->summaries.threads[i].thread;
-        bool began = t->start_ns > NS_PER_S / 10;
-        n += t->process.ix == process.ix && (began || t->n_folded) ? 1 + t->n_folded : 0;
+        const struct thread_summary *summary = &s->g->summaries.threads[i];
+        const struct profile_thread *t = summary->thread;
+        bool began = t->start_ns > NS_PER_S / 10 || t->n_folded;
+        n += t->process.ix == process.ix && began ? summary->n_threads : 0;
     }
     if (profile_process_count(s->p) == 1) /* whose the others are is not known */
         n += (size_t)profile_number(s->p, METRIC_THREADS_WITHOUT_A_SAMPLE);

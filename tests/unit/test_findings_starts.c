@@ -50,4 +50,22 @@ START_TEST(few_starts_are_not_told)
 }
 END_TEST
 
-CHECK_MAIN("findings_starts", 20, who_starts_threads_all_the_time_is_told, few_starts_are_not_told)
+/* 39 threads in 4 s are fewer than 10 a second. */
+START_TEST(ended_threads_that_are_one_row_count_once_each)
+{
+    b = builder_start(10, "app");
+    thread_id lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead, "serve@/src/a.py:1:2", 2000, 2000);
+    builder_run(&b, lead, STARTS "sem_wait!python3 > futex [blocked]", 2000, 0);
+    thread_id t = builder_thread(&b, 0, "handle");
+    profile_get_thread(b.p, t)->n_folded = 39;
+    profile_get_thread(b.p, t)->lived_ns = 10 * NS_PER_MS;
+    builder_run(&b, t, "handle@/src/a.py:5:6", 10, 10);
+    judge(4000);
+    assert_not_told("thread_starts");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_starts", 20, who_starts_threads_all_the_time_is_told, few_starts_are_not_told,
+           ended_threads_that_are_one_row_count_once_each)
