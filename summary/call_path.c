@@ -114,18 +114,67 @@ static void add_source(struct text *out, const struct shown_frame *f, uint32_t l
         text_addf(out, ":%u", line);
 }
 
-/* Where library code is helps nobody, but for Python's that is called by no other. */
-static char *name_at(struct tally *t, const struct chain *c, ptrdiff_t i, bool called,
-                     bool only_self)
+/* The nodes that a path's time is in: by node, the end that it is of, counted from 1; 0: none. */
+static uint32_t *ends_of_nodes(struct call_tree *tree, const struct path_end *ends, size_t n)
+{
+    uint32_t count = call_tree_count(tree);
+    uint32_t *of = xcalloc(count + (size_t)1, sizeof *of);
+    for (size_t i = 0; i < n; i++)
+        of[ends[i].node] = (uint32_t)i + 1;
+    for (uint32_t at = 1; at <= count; at++) { /* a parent comes before its children */
+        uint32_t above = of[call_tree_node(tree, at).parent];
+        if (!of[at] && above && !ends[above - 1].only_self)
+            of[at] = above;
+    }
+    return of;
+}
+
+enum part { PART_CALLER, PART_INNER, N_PARTS };
+
+/* The line with most of the time in ENDS, of the function that is each end's PART. */
+static uint32_t line_of(struct tally *t, const struct path_end *ends, size_t n, enum part part)
+{
+    struct chain c;
+    uint32_t *frames = ends_of_nodes(t->tree, ends, n);
+    uint32_t *meant = xcalloc(n, sizeof *meant);
+    for (size_t i = 0; i < n; i++) {
+        ptrdiff_t parts[N_PARTS];
+        make_chain(&c, t->tree, ends[i].node);
+        pick(&c, &parts[PART_CALLER], &parts[PART_INNER]);
+        meant[i] = parts[part] == NOWHERE ? 0 : c.nodes[parts[part]];
+    }
+    for (uint32_t at = 1; at <= call_tree_count(t->tree); at++)
+        frames[at] = frames[at] ? meant[frames[at] - 1] : 0;
+    uint32_t line = tally_line(t, frames);
+    free(meant);
+    free(frames);
+    return line;
+}
+
+/* Is the line of C's frame I worth showing?  Where library code is helps nobody, but for Python's
+ * that is called by no other. */
+static bool shows_line(const struct chain *c, ptrdiff_t i, bool called)
+{
+    return role_at(c, i) == ROLE_OWN || (!called && frame_at(c, i)->kind == SHOWN_PYTHON);
+}
+
+static char *name_at(const struct chain *c, ptrdiff_t i)
 {
     struct text name = {0};
-    only_self &= i == c->n - 1;
     if (i < 0)
         return NULL;
     frame_add_name(&name, frame_at(c, i));
-    if (role_at(c, i) == ROLE_OWN || (!called && frame_at(c, i)->kind == SHOWN_PYTHON))
-        add_source(&name, frame_at(c, i), tally_line(t, c->nodes[i], only_self));
     return name.s;
+}
+
+/* NAME with the place of C's frame I behind it. */
+static char *with_line(char *name, const struct chain *c, ptrdiff_t i, uint32_t line)
+{
+    struct text out = {0};
+    text_add(&out, name);
+    add_source(&out, frame_at(c, i), line);
+    free(name);
+    return out.s;
 }
 
 static char *libc_name(const struct chain *c)
@@ -250,19 +299,42 @@ static char *wait_name(struct tally *t, const struct chain *c)
     return name.s;
 }
 
-struct call_path call_path_to(struct tally *t, uint32_t node, bool only_self)
+struct call_path call_path_to_ends(struct tally *t, const struct path_end *ends, size_t n)
 {
     struct chain c;
     ptrdiff_t caller;
     ptrdiff_t inner;
+    uint32_t node = ends[0].node;
     make_chain(&c, t->tree, node);
     pick(&c, &caller, &inner);
-    return (struct call_path){.caller = name_at(t, &c, caller, false, only_self),
-                              .inner = name_at(t, &c, inner, caller != NOWHERE, only_self),
-                              .libc = libc_name(&c),
-                              .wait = wait_name(t, &c),
-                              .node = node,
-                              .ns = only_self ? tally_self(t, node) : tally_total(t, node)};
+    struct call_path path = {.caller = name_at(&c, caller),
+                             .inner = name_at(&c, inner),
+                             .libc = libc_name(&c),
+                             .wait = wait_name(t, &c),
+                             .node = node,
+                             .ns = ends[0].only_self ? tally_self(t, node) : tally_total(t, node)};
+    if (path.caller && shows_line(&c, caller, false))
+        path.caller = with_line(path.caller, &c, caller, line_of(t, ends, n, PART_CALLER));
+    if (path.inner && shows_line(&c, inner, caller != NOWHERE))
+        path.inner = with_line(path.inner, &c, inner, line_of(t, ends, n, PART_INNER));
+    return path;
+}
+
+struct call_path call_path_to(struct tally *t, uint32_t node)
+{
+    return call_path_to_ends(t, &(struct path_end){.node = node}, 1);
+}
+
+struct call_path call_path_of_run(struct call_tree *tree, const struct profile_thread *thread,
+                                  const struct run *run)
+{
+    const struct interval all = {run->start_ns, run->start_ns + run->weights.wall_ns};
+    struct tally t;
+    tally_init(&t, tree, TALLY_ALL);
+    tally_add(&t, thread, &all, 1);
+    struct call_path path = call_path_to(&t, call_tree_of(tree, run->stack));
+    tally_release(&t);
+    return path;
 }
 
 size_t call_path_parts(const struct call_path *path, const char *ret[CALL_PATH_MAX_PARTS])

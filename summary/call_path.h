@@ -18,8 +18,18 @@ struct call_path {
     int64_t ns;    /* in NODE and below; of several, in all */
 };
 
-/* The path that ends in NODE, with all its time, or (ONLY_SELF) with that of no further call. */
-struct call_path call_path_to(struct tally *t, uint32_t node, bool only_self);
+/* Where a path ends: with all of NODE's time, or (ONLY_SELF) with that of no further call. */
+struct path_end {
+    uint32_t node;
+    bool only_self;
+};
+/* The path to ENDS, N > 0, which a reader cannot tell apart (below): named after the first, whose
+ * time is its `ns`.  Its lines are those with most of the time in ENDS. */
+struct call_path call_path_to_ends(struct tally *t, const struct path_end *ends, size_t n);
+struct call_path call_path_to(struct tally *t, uint32_t node); /* with all its time */
+/* The path of THREAD's run alone. */
+struct call_path call_path_of_run(struct call_tree *tree, const struct profile_thread *thread,
+                                  const struct run *run);
 /* What the texts of the path to NODE stand for: equal where a reader cannot tell two paths apart,
  * but for their lines. */
 struct call_path_keys {

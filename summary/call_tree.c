@@ -84,8 +84,10 @@ const struct profile *call_tree_profile(const struct call_tree *t)
 static void add_step(struct call_tree *t, struct step step)
 {
     step.key = strings_add(&t->keys, t->key.s, t->key.len);
-    if (t->n_steps && t->steps[t->n_steps - 1].key.ix == step.key.ix)
-        return; /* recursion */
+    if (t->n_steps && t->steps[t->n_steps - 1].key.ix == step.key.ix) { /* recursion */
+        t->steps[t->n_steps - 1].frame = step.frame;                    /* it makes the next call */
+        return;
+    }
     t->steps = array_reserve(t->steps, &t->steps_capacity, t->n_steps + 1, sizeof *t->steps);
     t->steps[t->n_steps++] = step;
 }

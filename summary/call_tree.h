@@ -34,7 +34,8 @@ uint32_t call_tree_of(struct call_tree *t, stack_id s); /* 0: no stack, or none 
 struct call_node call_tree_node(const struct call_tree *t, uint32_t node);
 uint32_t call_tree_count(const struct call_tree *t); /* nodes run from 1 to this */
 bool call_tree_is_within(const struct call_tree *t, uint32_t node, uint32_t outer);
-/* The line of NODE's frame in S, which is at or below NODE; 0: unknown. */
+/* The line of NODE's frame in S, which is at or below NODE; of a function that calls itself that of
+ * its innermost call.  0: unknown. */
 uint32_t call_tree_line(struct call_tree *t, stack_id s, uint32_t node);
 /* The file that S waits for, if its leaf is a node of files; none otherwise. */
 string_id call_tree_file(const struct call_tree *t, stack_id s);
@@ -80,9 +81,10 @@ void tally_add(struct tally *t, const struct profile_thread *thread,
 void tally_add_thread(struct tally *t, const struct profile_thread *thread); /* all of its time */
 int64_t tally_self(struct tally *t, uint32_t node);
 int64_t tally_total(struct tally *t, uint32_t node); /* with all nodes below NODE */
-/* The line of NODE's frame with most of that time, or with most of the time in no call from there;
- * 0: unknown. */
-uint32_t tally_line(struct tally *t, uint32_t node, bool only_self);
+/* The line with most of the time of some nodes.  FRAMES: by node, the node at or above it whose
+ * frame's line is meant for the time that the node itself has; 0: that time does not count.
+ * Returns 0: unknown. */
+uint32_t tally_line(struct tally *t, const uint32_t *frames);
 /* How many files are waited for in NODES, by node, which are of files; their common folder in
  * RET_FOLDER, or the one file's path. */
 size_t tally_files(struct tally *t, const bool *nodes, struct text *ret_folder);

@@ -80,9 +80,9 @@ static uint32_t walk(const struct path_walk *w, uint32_t node)
 /* Nodes that a reader cannot tell apart. */
 struct way {
     struct call_path_keys keys;
-    uint32_t node; /* the heaviest of them */
-    bool only_self;
-    int64_t node_ns, ns;
+    struct path_end *ends; /* the heaviest first */
+    size_t n, capacity;
+    int64_t first_ns, ns; /* of the heaviest; of all */
 };
 struct ways {
     struct call_tree *tree;
@@ -90,6 +90,14 @@ struct ways {
     size_t n, capacity;
     struct index index;
 };
+
+static void ways_clear(struct ways *ways)
+{
+    for (size_t i = 0; i < ways->n; i++)
+        free(ways->items[i].ends);
+    ways->n = 0;
+    index_release(&ways->index);
+}
 
 static bool has_keys(const void *item, const void *wanted)
 {
@@ -122,10 +130,14 @@ static void add_way_to(struct ways *ways, uint32_t node, bool only_self, int64_t
         return;
     struct way *way = way_of(ways, node);
     way->ns += ns;
-    if (ns > way->node_ns) {
-        way->node = node;
-        way->only_self = only_self;
-        way->node_ns = ns;
+    way->ends = array_reserve(way->ends, &way->capacity, way->n + 1, sizeof *way->ends);
+    struct path_end *last = &way->ends[way->n++];
+    *last = (struct path_end){node, only_self};
+    if (ns > way->first_ns) {
+        const struct path_end heaviest = *last;
+        *last = way->ends[0];
+        way->ends[0] = heaviest;
+        way->first_ns = ns;
     }
 }
 
@@ -135,7 +147,7 @@ static int by_time(const void *a, const void *b)
     const struct way *y = b;
     if (x->ns != y->ns)
         return x->ns < y->ns ? 1 : -1;
-    return (x->node > y->node) - (x->node < y->node);
+    return (x->ends[0].node > y->ends[0].node) - (x->ends[0].node < y->ends[0].node);
 }
 
 /* The first MAX, without those of less than LEAST_NS but for the first; returns how many. */
@@ -146,12 +158,12 @@ static size_t take(struct tally *t, struct ways *ways, struct call_path *ret, si
     if (ways->n)
         qsort(ways->items, ways->n, sizeof *ways->items, by_time);
     while (n < max && n < ways->n && (!n || ways->items[n].ns >= least_ns)) {
-        ret[n] = call_path_to(t, ways->items[n].node, ways->items[n].only_self);
+        ret[n] = call_path_to_ends(t, ways->items[n].ends, ways->items[n].n);
         ret[n].ns = ways->items[n].ns;
         n++;
     }
+    ways_clear(ways);
     free(ways->items);
-    index_release(&ways->index);
     return n;
 }
 
@@ -207,8 +219,7 @@ size_t call_paths_heaviest(struct tally *t, struct call_path *ret, size_t max)
     add_children(&w, 0, 0, &ways);
     uint32_t end = walk(&w, 0);
     if (end && heaviest_ns(&ways) < active_ns / 10) { /* many small ways: who goes them? */
-        ways.n = 0;
-        index_release(&ways.index);
+        ways_clear(&ways);
         add_way_to(&ways, end, false, tally_total(t, end));
     }
     walk_release(&w);

@@ -106,11 +106,7 @@ static void add_waiter(const struct scene *s, const struct wait_graph *graph,
                        const struct waiter *w, struct text *words)
 {
     const struct profile_thread *t = thread_at(s, w);
-    struct tally tally;
-    tally_init(&tally, s->g->tree, TALLY_BLOCKED);
-    tally_add_thread(&tally, t);
-    uint32_t node = call_tree_of(s->g->tree, last_wait(s, t)->stack);
-    struct call_path path = call_path_to(&tally, node, false);
+    struct call_path path = call_path_of_run(s->g->tree, t, last_wait(s, t));
     text_addf(words, "%s waits ", label_of(s, w));
     add_place(words, &path);
     const char *next = label_of(s, &graph->items[w->next]);
@@ -124,7 +120,6 @@ static void add_waiter(const struct scene *s, const struct wait_graph *graph,
     else
         add_held(s, &w->side, &graph->items[w->next] == w ? "itself" : next, words);
     call_path_release(&path);
-    tally_release(&tally);
 }
 
 static void add_behind(const struct scene *s, const struct wait_graph *graph, int cycle,

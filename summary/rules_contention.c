@@ -292,7 +292,7 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
                  const struct place *at, double share, struct finding *f)
 {
     struct text words = {0};
-    struct call_path path = call_path_to(&group->tally, at->node, false);
+    struct call_path path = call_path_to(&group->tally, at->node);
     text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
     add_percent(&words, share);
     text_addf(&words, " of %s time for ", possessive(group));

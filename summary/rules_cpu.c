@@ -206,7 +206,7 @@ void rule_collects(const struct scene *s, struct thread_group *group, struct fin
     if (share < collect_share)
         return;
     struct text words = {0};
-    struct call_path path = call_path_to(&group->tally, best, false);
+    struct call_path path = call_path_to(&group->tally, best);
     text_addf(&words, "%s spend%s ", group->noun, verb_s(group));
     add_percent(&words, share);
     text_addf(&words, " of %s time collecting garbage", possessive(group));

@@ -80,7 +80,7 @@ static void add_returning(const struct scene *s, struct thread_group *group, str
     if (!node)
         return;
     const struct allocator *allocator = allocator_above(s, group, node);
-    struct call_path path = call_path_to(&group->tally, node, false);
+    struct call_path path = call_path_to(&group->tally, node);
     if (allocator) {
         text_addf(words, " Its allocator, %s, gives memory back to the kernel: %s", allocator->name,
                   allocator->knob);

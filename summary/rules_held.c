@@ -228,7 +228,7 @@ static bool path_to_wait(const struct scene *s, struct thread_group *group, unsi
             (!best || tally_self(&group->tally, node) > tally_self(&group->tally, best)))
             best = node;
     if (best)
-        *ret = call_path_to(&group->tally, best, false);
+        *ret = call_path_to(&group->tally, best);
     return best != 0;
 }
 

@@ -38,7 +38,7 @@ void rule_malloc_arena(const struct scene *s, struct thread_group *group, struct
     if (share < arena_share)
         return;
     struct text words = {0};
-    struct call_path path = call_path_to(&group->tally, best, false);
+    struct call_path path = call_path_to(&group->tally, best);
     text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
     add_percent(&words, share);
     text_addf(&words, " of %s time for a malloc arena's lock, ", possessive(group));

@@ -49,16 +49,22 @@ static bool is_of(const struct thread_group *group, process_id id)
     return false;
 }
 
-/* The wait of the thread of GROUP that is there at the end; NULL: none is. */
-static const struct run *wait_of(const struct scene *s, const struct thread_group *group,
-                                 process_id id)
+/* The thread of GROUP that is there at the end; NULL: none is. */
+static const struct profile_thread *thread_of(const struct thread_group *group, process_id id)
 {
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         if (t->process.ix == id.ix && !t->ended && !t->n_folded)
-            return last_wait(s, t);
+            return t;
     }
     return NULL;
+}
+
+static const struct run *wait_of(const struct scene *s, const struct thread_group *group,
+                                 process_id id)
+{
+    const struct profile_thread *t = thread_of(group, id);
+    return t ? last_wait(s, t) : NULL;
 }
 
 /* A circle says more; a pool that waits for work has done nothing wrong. */
@@ -122,11 +128,12 @@ static void add_thing(const struct scene *s, const struct run *last, uint32_t no
     text_addf(words, " held by %s", group->noun);
 }
 
-static void add_group(const struct scene *s, struct thread_group *group, const struct run *last,
+static void add_group(const struct scene *s, const struct thread_group *group,
+                      const struct profile_thread *thread, const struct run *last,
                       struct text *words)
 {
     uint32_t node = call_tree_of(s->g->tree, last->stack);
-    struct call_path path = call_path_to(&group->tally, node, false);
+    struct call_path path = call_path_of_run(s->g->tree, thread, last);
     text_addf(words, " %s wait%s", group->noun, verb_s(group));
     add_thing(s, last, node, words);
     text_add(words, " ");
@@ -145,7 +152,7 @@ static void add_groups(const struct scene *s, const struct stuck *stuck, struct 
             const struct run *last = wait_of(s, group, stuck->process);
             if (!last || group->idle || (holders_thread(s->holders, last) != NULL) != named)
                 continue;
-            add_group(s, group, last, words);
+            add_group(s, group, thread_of(group, stuck->process), last, words);
             n++;
         }
     }

@@ -121,31 +121,17 @@ int64_t tally_total(struct tally *t, uint32_t node)
     return t->total_ns[node];
 }
 
-/* Calls SEE for each run that has time in NODE, or below unless ONLY_SELF. */
-static void each_within(struct tally *t, uint32_t node, bool only_self,
-                        void (*see)(void *ctx, const struct run *run, int64_t ns), void *ctx)
-{
-    for (size_t i = 0; i < t->n_spans; i++) {
-        const struct profile_thread *thread = t->spans[i].thread;
-        for (size_t k = 0; k < thread->n_runs; k++) {
-            int64_t ns = part_of(t, &t->spans[i], &thread->runs[k]);
-            uint32_t at = call_tree_of(t->tree, thread->runs[k].stack);
-            if (ns > 0 && (only_self ? at == node : call_tree_is_within(t->tree, at, node)))
-                see(ctx, &thread->runs[k], ns);
-        }
-    }
-}
+typedef void see_run(void *ctx, const struct run *run, uint32_t node, int64_t ns);
 
-/* The same for each run that has time in one of NODES, which holds all that are meant. */
-static void each_of(struct tally *t, const bool *nodes,
-                    void (*see)(void *ctx, const struct run *run, int64_t ns), void *ctx)
+/* Calls SEE for each run that has time, and the node of its stack. */
+static void each_run(struct tally *t, see_run *see, void *ctx)
 {
     for (size_t i = 0; i < t->n_spans; i++) {
         const struct profile_thread *thread = t->spans[i].thread;
         for (size_t k = 0; k < thread->n_runs; k++) {
             int64_t ns = part_of(t, &t->spans[i], &thread->runs[k]);
-            if (ns > 0 && nodes[call_tree_of(t->tree, thread->runs[k].stack)])
-                see(ctx, &thread->runs[k], ns);
+            if (ns > 0)
+                see(ctx, &thread->runs[k], call_tree_of(t->tree, thread->runs[k].stack), ns);
         }
     }
 }
@@ -154,19 +140,23 @@ static void each_of(struct tally *t, const bool *nodes,
 
 struct lines {
     struct call_tree *tree;
-    uint32_t node, best;
+    const uint32_t *frames;
+    uint32_t best;
     int64_t best_ns;
     struct map of_stack, sums; /* line by stack; time by line */
 };
 
-static void see_line(void *ctx, const struct run *run, int64_t ns)
+static void see_line(void *ctx, const struct run *run, uint32_t node, int64_t ns)
 {
     struct lines *lines = ctx;
     stack_id stack = run->stack;
+    uint32_t frame = lines->frames[node];
     uint64_t line = 0;
     uint64_t sum = 0;
+    if (!frame)
+        return;
     if (!map_get(&lines->of_stack, stack.ix, &line)) {
-        line = call_tree_line(lines->tree, stack, lines->node);
+        line = call_tree_line(lines->tree, stack, frame);
         map_put(&lines->of_stack, stack.ix, line);
     }
     if (!line)
@@ -180,10 +170,10 @@ static void see_line(void *ctx, const struct run *run, int64_t ns)
     }
 }
 
-uint32_t tally_line(struct tally *t, uint32_t node, bool only_self)
+uint32_t tally_line(struct tally *t, const uint32_t *frames)
 {
-    struct lines lines = {.tree = t->tree, .node = node};
-    each_within(t, node, only_self, see_line, &lines);
+    struct lines lines = {.tree = t->tree, .frames = frames};
+    each_run(t, see_line, &lines);
     map_release(&lines.of_stack);
     map_release(&lines.sums);
     return lines.best;
@@ -193,6 +183,7 @@ uint32_t tally_line(struct tally *t, uint32_t node, bool only_self)
 
 struct files {
     struct call_tree *tree;
+    const bool *nodes;
     struct map seen;
     struct text *folder;
     size_t n;
@@ -211,9 +202,11 @@ static void share_folder(struct text *folder, const char *path)
     text_truncate(folder, same);
 }
 
-static void see_file(void *ctx, const struct run *run, int64_t ns)
+static void see_file(void *ctx, const struct run *run, uint32_t node, int64_t ns)
 {
     struct files *files = ctx;
+    if (!files->nodes[node])
+        return;
     string_id file = call_tree_file(files->tree, run->stack);
     uint64_t ignored;
     (void)ns;
@@ -229,10 +222,10 @@ static void see_file(void *ctx, const struct run *run, int64_t ns)
 
 size_t tally_files(struct tally *t, const bool *nodes, struct text *ret_folder)
 {
-    struct files files = {.tree = t->tree, .folder = ret_folder};
+    struct files files = {.tree = t->tree, .nodes = nodes, .folder = ret_folder};
     text_clear(ret_folder);
     text_add(ret_folder, "");
-    each_of(t, nodes, see_file, &files);
+    each_run(t, see_file, &files);
     map_release(&files.seen);
     if (files.n && !ret_folder->len)
         text_add(ret_folder, "/");
@@ -243,14 +236,17 @@ size_t tally_files(struct tally *t, const bool *nodes, struct text *ret_folder)
 
 struct peers {
     const struct profile *p;
+    const bool *nodes;
     struct map sums; /* time by the text of the address */
     string_id most;
     int64_t most_ns;
 };
 
-static void see_peer(void *ctx, const struct run *run, int64_t ns)
+static void see_peer(void *ctx, const struct run *run, uint32_t node, int64_t ns)
 {
     struct peers *peers = ctx;
+    if (!peers->nodes[node])
+        return;
     const struct wait *wait = profile_stack_wait(peers->p, run->stack);
     uint64_t sum = 0;
     if (!wait || !wait->object.ix || !strchr(profile_text(peers->p, wait->object), ':'))
@@ -266,8 +262,8 @@ static void see_peer(void *ctx, const struct run *run, int64_t ns)
 
 size_t tally_peers(struct tally *t, const bool *nodes, string_id *ret_most, int64_t *ret_ns)
 {
-    struct peers peers = {.p = call_tree_profile(t->tree)};
-    each_of(t, nodes, see_peer, &peers);
+    struct peers peers = {.p = call_tree_profile(t->tree), .nodes = nodes};
+    each_run(t, see_peer, &peers);
     size_t n = peers.sums.n;
     map_release(&peers.sums);
     *ret_most = peers.most;
@@ -278,14 +274,16 @@ size_t tally_peers(struct tally *t, const bool *nodes, string_id *ret_most, int6
 /* ---- waits ---- */
 
 struct waits {
+    struct call_tree *tree;
+    uint32_t node;
     int64_t ns;
     uint64_t n;
 };
 
-static void see_waits(void *ctx, const struct run *run, int64_t ns)
+static void see_waits(void *ctx, const struct run *run, uint32_t node, int64_t ns)
 {
     struct waits *waits = ctx;
-    if (run->waits == 0)
+    if (run->waits == 0 || !call_tree_is_within(waits->tree, node, waits->node))
         return;
     waits->ns += ns;
     waits->n += run->waits;
@@ -293,7 +291,7 @@ static void see_waits(void *ctx, const struct run *run, int64_t ns)
 
 int64_t tally_wait_ns(struct tally *t, uint32_t node)
 {
-    struct waits waits = {0};
-    each_within(t, node, false, see_waits, &waits);
+    struct waits waits = {.tree = t->tree, .node = node};
+    each_run(t, see_waits, &waits);
     return waits.n ? waits.ns / (int64_t)waits.n : 0;
 }

@@ -261,11 +261,11 @@ START_TEST(callers_of_one_function_are_one_path)
           {MAIN "d@/src/a.py:1:5 > encode@/src/a.py:8:9", 12},
           {MAIN "e@/src/a.py:1:5 > encode@/src/a.py:8:9", 14}},
          "74% query db.py:3 > send > [recvfrom 10.0.0.7:5432]; 26% encode a.py:9"},
-        /* the line of the heaviest */
+        /* the line is of them all, too */
         {{{MAIN "a@/src/a.py:1:5 > f@/src/b.py:1:3", 40},
           {MAIN "b@/src/a.py:1:5 > f@/src/b.py:1:2", 30},
           {MAIN "c@/src/a.py:1:5 > f@/src/b.py:1:2", 30}},
-         "100% f b.py:3"},
+         "100% f b.py:2"},
         /* beside the heaviest way, and on it */
         {{{MAIN "a@/src/a.py:1:5 > " QUERY, 60},
           {MAIN "b@/src/a.py:1:5 > " QUERY, 25},
@@ -301,6 +301,33 @@ START_TEST(callers_of_one_function_are_one_path)
 }
 END_TEST
 
+START_TEST(a_line_is_of_the_way_that_is_shown)
+{
+    static const struct example examples[] = {
+        {{{MAIN "work@/src/a.py:6:9 > clock_nanosleep [blocked]", 33},
+          {MAIN "work@/src/a.py:6:10 > grind@/src/a.py:3:4 > dumps@/usr/lib/python3/j.py:1:2", 67}},
+         "67% grind a.py:4 > dumps; 33% work a.py:9 > [clock_nanosleep]"},
+        {{{"work!app|/src/a.cc:9 > clock_nanosleep!libc.so.6 > clock_nanosleep [blocked]", 33},
+          {"work!app|/src/a.cc:10 > grind!app|/src/a.cc:4", 67}},
+         "67% work a.cc:10 > grind a.cc:4; 33% work a.cc:9 > [clock_nanosleep]"},
+        /* beside the way on, in no further call, at two lines of its own */
+        {{{MAIN "work@/src/a.py:6:10 > grind@/src/a.py:3:4", 60},
+          {MAIN "work@/src/a.py:6:8", 15},
+          {MAIN "work@/src/a.py:6:9", 25}},
+         "60% grind a.py:4; 40% work a.py:9"},
+        /* two calls of one function, each with its own library's */
+        {{{MAIN "work@/src/a.py:6:8 > dumps@/usr/lib/python3/j.py:1:2", 45},
+          {MAIN "work@/src/a.py:6:9 > read pipe [blocked]", 55}},
+         "55% work a.py:9 > [read pipe]; 45% work a.py:8 > dumps"},
+        /* the call that goes on, not the one that calls itself */
+        {{{MAIN "sum@/src/a.py:6:7 > sum@/src/a.py:6:7 > sum@/src/a.py:6:9 > read pipe [blocked]",
+           100}},
+         "100% sum a.py:9 > [read pipe]"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
 START_TEST(no_stack_is_no_path)
 {
     check(&(struct example){.shown = ""});
@@ -313,4 +340,4 @@ CHECK_MAIN("call_path", 20, rule_1_names_the_users_last_function_and_what_it_wai
            rule_5_native_frames_have_lines_too, rule_6_an_event_loops_poll_is_idle,
            rule_7_a_guess_never_leads, rule_8_names_lose_what_says_nothing,
            a_library_keeps_what_its_caller_has, callers_of_one_function_are_one_path,
-           no_stack_is_no_path)
+           a_line_is_of_the_way_that_is_shown, no_stack_is_no_path)

@@ -202,8 +202,14 @@ START_TEST(a_line_is_the_one_with_most_time)
     builder_run(&b, thread, "f@/a.py:1:3", 150, 150);
     build(TALLY_ALL);
     uint32_t f = node_of("f@/a.py:1:2");
-    ck_assert_uint_eq(tally_line(&tally, f, false), 4);
-    ck_assert_uint_eq(tally_line(&tally, f, true), 3);
+    uint32_t g = node_of("f@/a.py:1:4 > g@/a.py:9:10");
+    uint32_t frames[8] = {0};
+    frames[f] = frames[g] = f;
+    ck_assert_uint_eq(tally_line(&tally, frames), 4);
+    frames[g] = g;
+    ck_assert_uint_eq(tally_line(&tally, frames), 10);
+    frames[g] = 0;
+    ck_assert_uint_eq(tally_line(&tally, frames), 3);
     teardown();
 }
 END_TEST

@@ -40,6 +40,19 @@ START_TEST(threads_that_all_wait_for_one_another_are_told_the_culprit_first)
 }
 END_TEST
 
+/* It waited for longer in line 7, but got what it waited for there. */
+START_TEST(the_line_of_a_wait_is_where_it_waits_at_the_end)
+{
+    setup(2);
+    builder_held(&b, lead, "serve!post|/src/post.cc:7 > pthread_join!libc.so.6", &joined, 4000);
+    builder_held(&b, lead, "serve!post|/src/post.cc:9 > pthread_join!libc.so.6", &joined, 2000);
+    builder_held(&b, deliver, takes, &condition, 6000);
+    judge(6000);
+    assert_told(0, "stuck", "main waits for deliver to end in serve post.cc:9.");
+    teardown();
+}
+END_TEST
+
 static void assert_silent(uint64_t threads, const struct wait_side *side, int64_t still_since_ms)
 {
     setup(threads);
@@ -199,6 +212,6 @@ END_TEST
 
 CHECK_MAIN("findings_stuck", 20, tasks_that_wait_for_one_thing, tasks_that_wait_for_work,
            threads_that_all_wait_for_one_another_are_told_the_culprit_first,
-           any_other_way_out_keeps_it_silent, a_thread_that_runs_or_has_ended,
-           a_thread_that_is_alone, a_lock_that_nobody_is_left_to_give_up,
-           deadlocks_and_lost_owners_say_more)
+           the_line_of_a_wait_is_where_it_waits_at_the_end, any_other_way_out_keeps_it_silent,
+           a_thread_that_runs_or_has_ended, a_thread_that_is_alone,
+           a_lock_that_nobody_is_left_to_give_up, deadlocks_and_lost_owners_say_more)
