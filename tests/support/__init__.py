@@ -10,7 +10,8 @@ support import …` works however a test is started.
   lock_record who had which lock when, by the program, and by wallspy
   terminal    a program in a terminal, and its keyboard
   cpu         CPUs that are taken away: spinners, and cgroups with a quota
-  chance      random numbers by a seed, which is printed
+  chance      random numbers by a seed, which is printed; how many rounds
+  measure     shares that are right but for chance, and others who take the CPUs
   cases       kinds of unittest's cases
   outcome     how a test ends: passed, failed, skipped with a reason
 

@@ -10,8 +10,10 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 from support.cases import FolderTest
+from support.chance import rounds
 from support.processes import schedstat, state, threads, wait_until
 from support.recording import Recording, read_folded
 from support.targets import CountingTarget, Target, python_target, skip_if_said
@@ -47,6 +49,18 @@ class Some(unittest.TestCase):
 def skipped():
     raise Skipped("no luck")
 """
+
+
+class Rounds(unittest.TestCase):
+    def rounds(self, how, whole):
+        with unittest.mock.patch.dict(os.environ, {"WALLSPY_ROUNDS": how}):
+            return rounds(whole)
+
+    def test_a_third_of_them_but_one_at_least(self):
+        self.assertEqual([self.rounds("gate", n) for n in (1, 3, 7, 30)], [1, 1, 3, 10])
+        self.assertEqual([self.rounds(how, 7) for how in ("", "all")], [7, 7])
+        with self.assertRaises(AssertionError):
+            self.rounds("some", 7)
 
 
 class Targets(unittest.TestCase):

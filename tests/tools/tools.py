@@ -338,6 +338,40 @@ class Summary(Logs):
         wanted[0] = "skipped: cli / errors: test_x: it's new  (not in allowed-skips)"
         self.assertEqual(self.summary(log, allowed, ci=True), (1, wanted))
 
+    def unmeasured(self, gate, others, used, measured=9):
+        """Of so many of the gate and others of accuracy, beside MEASURED that say USED."""
+        why = (f"others used {used} of 2 CPUs\n"
+               "skipped: not measurable here: others used 1.3 of 2 CPUs")
+        names = [f"accuracy+gate / g{i}" for i in range(gate)]
+        names += [f"accuracy / a{i}" for i in range(others)]
+        results = {name: ("SKIP", f"{why}\n") for name in names}
+        results.update((f"accuracy+gate / m{i}", ("OK", f"others used {used} of 2 CPUs\n"))
+                       for i in range(measured))
+        return self.summary(self.log("log", results), self.write("allowed"), ci=True)
+
+    def test_what_was_not_measurable_on_a_quiet_machine(self):
+        code, lines = self.unmeasured(1, 2, "0.1")
+        self.assertEqual(code, 0)
+        self.assertEqual(lines[0],
+                         "skipped: accuracy / g0: not measurable here: others used 1.3 of 2 CPUs")
+        self.assertEqual(lines[3:], ["3 not measurable, 1 of the gate: the machine was quiet, as a "
+                                     "rule (others used 5% of its CPUs)",
+                                     "9 passed, 0 failed, 3 skipped"])
+        for gate, others in (2, 0), (1, 3), (0, 4):
+            code, lines = self.unmeasured(gate, others, "0.1")
+            self.assertEqual(code, 1)
+            self.assertIn("Of the gate 1 may be so, in all 3: run them again.", lines)
+
+    def test_what_was_not_measurable_on_a_busy_machine(self):
+        code, lines = self.unmeasured(5, 9, "1.3")
+        self.assertEqual(code, 0)
+        self.assertIn("14 not measurable, 5 of the gate: the machine was busy (others used 65% of "
+                      "its CPUs)", lines)
+        self.assertEqual(self.unmeasured(2, 0, "1.3", measured=0)[0], 1, "none passed")
+
+    def test_tests_of_the_gate_have_their_suites_name(self):
+        self.assertEqual(self.again(**{"cli+gate__usage": "FAIL"}), (0, ["--suite cli usage"]))
+
     def test_nothing_ran(self):
         self.assertEqual(self.summary(self.log("log", {}), self.write("allowed")),
                          (1, ["0 passed, 0 failed, 0 skipped"]))
