@@ -267,46 +267,11 @@ class Summary(Logs):
         self.assertEqual(done.stderr, "")
         return done.returncode, done.stdout.splitlines()
 
-    def again(self, **results):
-        return self.summary("--again", self.log("log", {name.replace("__", " / "): result
-                                                        for name, result in results.items()}))
-
-    def test_another_try_of_live_tests_alone(self):
-        self.assertEqual(self.again(cli__usage="OK", unit__hash="OK"), (1, []))
-        self.assertEqual(self.again(cli__usage="FAIL", unit__hash="OK"), (0, ["--suite cli usage"]))
-        self.assertEqual(self.again(unit__hash="FAIL"), (1, []))
-        self.assertEqual(self.again(cli__usage="FAIL", unit__hash="FAIL"),
-                         (0, ["--suite cli usage"]))
-        self.assertEqual(self.again(native__ends="TIMEOUT", cli__usage="FAIL",
-                                    native__calls="ERROR"),
-                         (0, ["--suite cli --suite native ends usage calls"]))
-        self.assertEqual(self.again(**{f"native__{i}": "FAIL" for i in range(12)})[0], 0)
-        self.assertEqual(self.again(**{f"native__{i}": "FAIL" for i in range(13)}), (1, []))
-
     def test_the_end_of_a_failures_output(self):
         log = self.log("log", {"cli / usage": ("FAIL", "".join(f"line {i}\n" for i in range(40)))})
         code, lines = self.summary(log, self.write("allowed"))
         self.assertEqual((code, lines[0], len(lines)), (1, "failed: cli / usage: fail", 27))
         self.assertEqual(lines[25], "    line 39")
-
-    def test_what_passed_at_the_second_try(self):
-        first = self.log("first", {"cli / usage": "FAIL", "cli / errors": "FAIL",
-                                   "cli / quota": "FAIL", "unit / hash": "OK"})
-        second = self.log("second",
-                          {"cli / usage": "OK", "cli / errors": "FAIL", "cli / quota": "OK"})
-        self.assertEqual(self.summary(first, self.write("allowed"), second),
-                         (1, ["passed at the second try only: cli / usage",
-                              "passed at the second try only: cli / quota",
-                              "failed: cli / errors: fail",
-                              "3 passed (2 at the second try only), 1 failed, 0 skipped"]))
-
-    def test_other_failures_stay(self):
-        first = self.log("first", {"cli / usage": "FAIL", "unit / hash": "FAIL"})
-        second = self.log("second", {"cli / usage": "OK"})
-        code, lines = self.summary(first, self.write("allowed"), second)
-        self.assertEqual((code, lines[1:]), (1, ["failed: unit / hash: fail",
-                                                 "1 passed (1 at the second try only), 1 failed, "
-                                                 "0 skipped"]))
 
     def test_skips_are_named(self):
         allowed = self.write("allowed", self.ALLOWED)
@@ -370,7 +335,9 @@ class Summary(Logs):
         self.assertEqual(self.unmeasured(2, 0, "1.3", measured=0)[0], 1, "none passed")
 
     def test_tests_of_the_gate_have_their_suites_name(self):
-        self.assertEqual(self.again(**{"cli+gate__usage": "FAIL"}), (0, ["--suite cli usage"]))
+        log = self.log("log", {"cli+gate / usage": "FAIL", "cli / errors": "OK"})
+        self.assertEqual(self.summary(log, self.write("allowed"))[1],
+                         ["failed: cli / usage: fail", "1 passed, 1 failed, 0 skipped"])
 
     def test_nothing_ran(self):
         self.assertEqual(self.summary(self.log("log", {}), self.write("allowed")),
