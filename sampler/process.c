@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 
 enum {
     MAX_ARGUMENT_BYTES = 8 << 20,
@@ -24,7 +25,7 @@ static int open_task_dir(pid_t pid)
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%d/task", pid);
     int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    return fd < 0 ? -errno : descriptor_keep(fd, DESCRIPTOR_PROCESS);
 }
 
 int process_open(struct process **ret, pid_t pid, uint32_t number, struct mem *live)
@@ -33,7 +34,7 @@ int process_open(struct process **ret, pid_t pid, uint32_t number, struct mem *l
     p->pid = pid;
     p->number = number;
     p->live = live;
-    p->stat_fd = proc_task_open(pid, pid, "stat");
+    p->stat_fd = descriptor_keep(proc_task_open(pid, pid, "stat"), DESCRIPTOR_PROCESS);
     p->mem_fd = -1;
     stack_maps_open(&p->stack_maps);
     p->task_dir_fd = open_task_dir(pid);
@@ -78,7 +79,7 @@ static void keep_mem_fd(struct process *p, bool execed)
     }
     p->mem_fd_valid = p->mem_fd >= 0;
     if (p->mem_fd < 0 && p->stack_start)
-        p->mem_fd = proc_task_open(p->pid, p->pid, "mem");
+        p->mem_fd = descriptor_keep(proc_task_open(p->pid, p->pid, "mem"), DESCRIPTOR_SPARE);
 }
 
 /* Serves where the memory cannot be opened, or lives on in a vforked child.  In the middle of an

@@ -10,10 +10,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "sampler/capture.h"
 #include "sampler/state.h"
-
-enum { FDS_OF_PROCESS = 6, /* open all the time, by the worker and the sampler */ };
 
 /* ---- the worker's side ---- */
 
@@ -53,6 +52,11 @@ int sampler_add(struct sampler *s, pid_t pid, uint64_t start_ticks, struct mem *
         s->added[number] = process_free(s->added[number], NULL);
         r = -ESRCH;
     }
+    if (r == -EMFILE)
+        return err_set(err, r,
+                       "%d is left out: too few files may be open for one more process "
+                       "(ulimit -n)",
+                       pid);
     if (r < 0)
         return err_set(err, r == -ENOENT ? -ESRCH : r, "cannot watch process %d: %s", pid,
                        strerror(-r));
@@ -136,9 +140,8 @@ void process_table_update(struct sampler *s)
     close_ended(s);
     while (s->n_taken < n)
         s->processes[s->n_processes++] = s->added[s->n_taken++];
-    uint32_t taken = FDS_OF_PROCESS * s->n_processes;
-    uint32_t most = s->files_limit / 2;
-    s->files.limit = s->files_limit - (taken < most ? taken : most);
+    if (s->files.open && descriptors_are_short(s->wake_fd))
+        thread_files_evict(s, NULL);
 }
 
 void process_table_release(struct sampler *s)

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/minmax.h"
 #include "base/own_stack.h"
@@ -23,8 +24,7 @@
 
 enum {
     RING_BYTES = 64 << 20,
-    RESERVED_FDS = 64, /* for ELF files, the output and the like */
-    MIN_FDS = 32,      /* some 16 are open before those of the first thread */
+    MIN_FDS = 32, /* some 16 are open before those of the first thread */
     SLOW_SYSCALL_NS = 500 * NS_PER_US,
     SINGLE_SHOT_NS = 500 * NS_PER_MS, /* for threads that wait for a CPU */
     MAX_SHOTS = 8,                    /* each reads twice as much stack: from 32 KiB to 8 MiB */
@@ -35,19 +35,6 @@ enum {
 };
 
 /* ---- set-up ---- */
-
-static uint32_t raise_fd_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return 256;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-    (void)getrlimit(RLIMIT_NOFILE, &limit);
-    rlim_t usable =
-        limit.rlim_cur > 2UL * RESERVED_FDS ? limit.rlim_cur - RESERVED_FDS : limit.rlim_cur / 2;
-    return usable < 1 << 20 ? (uint32_t)usable : 1 << 20;
-}
 
 /* Does the kernel keep counts (CONFIG_SCHED_INFO)?  wallspy has run, and reads its own. */
 static bool schedstat_is_live(void)
@@ -80,8 +67,7 @@ struct sampler *sampler_new(const struct sampler_config *config)
                               "for a CPU is shown as one that runs.");
     s->ring = ring_new(RING_BYTES);
     recorder_init(&s->recorder);
-    s->files_limit = raise_fd_limit();
-    s->files = (struct thread_files){.limit = s->files_limit};
+    descriptors_set_limit(descriptors_raise_limit());
     s->interval_ns = (int64_t)((double)NS_PER_S / config->rate_hz);
     s->own_fd = -1;
     s->random = (uint64_t)clock_now_ns() | 1;

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/search.h"
 #include "base/text.h"
 #include "sampler/process.h"
@@ -52,6 +53,13 @@ void stack_maps_close(struct stack_maps *m)
     stack_maps_forget(m);
 }
 
+/* Opening them takes ten times as long as asking. */
+static void keep_maps_open(struct stack_maps *m)
+{
+    if (m->fd >= 0)
+        m->fd = descriptor_keep(m->fd, DESCRIPTOR_SPARE);
+}
+
 /* By any thread that lives: the first may have ended. */
 static int open_maps(struct process *p)
 {
@@ -83,6 +91,7 @@ static bool read_mappings(struct process *p)
     if (read)
         keep_mappings(m, &maps);
     maps_release(&maps);
+    keep_maps_open(m);
     return read;
 }
 
@@ -122,6 +131,7 @@ static bool find_mapping(struct process *p, uint64_t addr, struct stack_area *re
     struct mapping now;
     if (m->may_ask) {
         int r = open_maps(p) < 0 ? -ESRCH : maps_ask(m->fd, addr, &now);
+        keep_maps_open(m);
         m->may_ask = r != -ENOTTY;
         if (r == 0)
             *ret = (struct stack_area){now.start, now.end, addr};

@@ -41,7 +41,6 @@ struct sampler {
     uint32_t n_taken;                                 /* of those, by the sampler's thread */
     struct process *processes[SAMPLER_MAX_PROCESSES]; /* sampled ones */
     uint32_t n_processes;
-    uint32_t files_limit; /* of all files that may be open */
     struct ring *ring;
     struct feedback feedback;
     struct sampler_counters counters;
@@ -51,7 +50,8 @@ struct sampler {
     struct thread_files files;
     int own_fd;              /* schedstat of the sampler's thread; −1: not open */
     uint32_t last_thread_id; /* the number given last */
-    size_t evict_at;         /* index of the thread whose files are closed next */
+    uint32_t evict_process;  /* the thread whose files are closed next: its process, */
+    size_t evict_at;         /* and its place there */
     int64_t freeze_end_ns;   /* --freeze: when all must be let go; 0: none is held yet */
 
     /* The tick. */

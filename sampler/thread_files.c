@@ -5,22 +5,23 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "sampler/state.h"
 
 enum {
     MAX_SYSCALL_BACKOFF = 64,
+    TRIES = 4,
     PF_EXITING = 0x4, /* include/linux/sched.h */
     PF_IO_WORKER = 0x10,
 };
 
-static int open_file(struct thread *t, enum thread_file file, struct thread_files *files)
+static int open_file(struct thread *t, enum thread_file file, enum descriptor_use use,
+                     struct thread_files *files)
 {
     static const char *const names[] = {"schedstat", "syscall", "status", "stat"};
     if (t->fds[file] >= 0)
         return t->fds[file];
-    if (files->open >= files->limit)
-        return -EMFILE;
-    int fd = proc_task_open(t->process->pid, t->tid, names[file]);
+    int fd = descriptor_keep(proc_task_open(t->process->pid, t->tid, names[file]), use);
     if (fd >= 0) {
         t->fds[file] = fd;
         files->open++;
@@ -43,23 +44,66 @@ void thread_files_close(struct thread *t, struct thread_files *files)
         close_file(t, (enum thread_file)i, files);
 }
 
+static struct thread *next_in_turn(struct sampler *s)
+{
+    for (uint32_t i = 0; i <= s->n_processes; i++) {
+        const struct process *p = s->processes[s->evict_process % s->n_processes];
+        if (s->evict_at < p->n_threads)
+            return p->threads[s->evict_at++];
+        s->evict_at = 0;
+        s->evict_process++;
+    }
+    return NULL;
+}
+
+static size_t count_threads(const struct sampler *s)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        n += s->processes[i]->n_threads;
+    return n;
+}
+
+/* Whether T is still the same thread shows at its stop: by its counts.  The rest makes the cost of
+ * the stop known. */
+static void close_all_but_counts(struct thread *t, struct thread_files *files)
+{
+    for (int i = FILE_SCHEDSTAT + 1; i < THREAD_FILE_COUNT; i++)
+        close_file(t, (enum thread_file)i, files);
+}
+
+/* Closes files of threads that are PENDING, or that are not, until fewer than ENOUGH are open. */
+static void evict_some(struct sampler *s, const struct thread *kept, bool pending, uint32_t enough)
+{
+    struct thread *t;
+    for (size_t n = count_threads(s); n && s->files.open >= enough && (t = next_in_turn(s)); n--)
+        if (t != kept && t->pending == pending)
+            (pending ? close_all_but_counts : thread_files_close)(t, &s->files);
+}
+
+void thread_files_evict(struct sampler *s, const struct thread *kept)
+{
+    uint32_t before = s->files.open;
+    evict_some(s, kept, false, before - before / 4);
+    if (s->files.open == before)
+        evict_some(s, kept, true, before - before / 4);
+    counters_add(&s->counters, COUNT_FDS_EVICTED, before - s->files.open);
+}
+
 int thread_file_fd(struct sampler *s, struct thread *t, enum thread_file file)
 {
-    int fd = open_file(t, file, &s->files);
+    int fd = open_file(t, file, DESCRIPTOR_THREAD, &s->files);
     if (fd != -EMFILE)
         return fd;
-    /* Closes the files of the next quarter of all threads; theirs are opened again when needed. */
-    struct process *p = t->process;
-    size_t n = p->n_threads ? p->n_threads / 4 + 1 : 0;
-    for (size_t i = 0; i < n; i++) {
-        struct thread *other = p->threads[s->evict_at++ % p->n_threads];
-        if (other == t ||
-            other->pending) /* its file shows at the stop whether it is still the same thread */
-            continue;
-        counters_add(&s->counters, COUNT_FDS_EVICTED, 1);
-        thread_files_close(other, &s->files);
+    thread_files_evict(s, t);
+    fd = open_file(t, file, DESCRIPTOR_THREAD, &s->files);
+    /* The worker may take what becomes free. */
+    for (int i = 0; i < TRIES && fd == -EMFILE; i++) {
+        fd = open_file(t, file, DESCRIPTOR_NOW, &s->files);
+        if (fd == -EMFILE)
+            thread_files_evict(s, t);
     }
-    return open_file(t, file, &s->files);
+    return fd;
 }
 
 int thread_read_schedstat(struct sampler *s, struct thread *t, struct schedstat *ret)

@@ -14,14 +14,17 @@ struct thread;
 
 enum thread_file { FILE_SCHEDSTAT, FILE_SYSCALL, FILE_STATUS, FILE_STAT, THREAD_FILE_COUNT };
 
-/* The files open for all threads, bounded by the limit on descriptors. */
+/* The files open for all threads. */
 struct thread_files {
-    uint32_t open, limit;
+    uint32_t open;
 };
 
 /* T's FILE as a descriptor, opened if it is not yet.  Negative errno: it cannot be. */
 int thread_file_fd(struct sampler *s, struct thread *t, enum thread_file file);
 void thread_files_close(struct thread *t, struct thread_files *files);
+/* Closes a quarter of the files that are open, of the threads next in turn but KEPT, which may be
+ * NULL.  Theirs are opened again when needed. */
+void thread_files_evict(struct sampler *s, const struct thread *kept);
 /* Reads T's counts: zeros, where the kernel keeps none.  0; -ESRCH: T is gone; another negative
  * errno. */
 int thread_read_schedstat(struct sampler *s, struct thread *t, struct schedstat *ret);

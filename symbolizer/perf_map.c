@@ -1,5 +1,6 @@
 #include "symbolizer/perf_map.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/duty_cycle.h"
+#include "base/log.h"
 #include "base/search.h"
 #include "symbolizer/demangle.h"
 
@@ -216,6 +219,10 @@ static bool open_file(struct perf_map *m)
     if (lstat(m->path, &st) < 0 || !is_acceptable(m, &st))
         return false;
     m->fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (m->fd >= 0)
+        m->fd = descriptor_keep(m->fd, DESCRIPTOR_PROCESS);
+    if (m->fd == -EMFILE)
+        log_warn("perf map", "%s is not read: too few files may be open (ulimit -n)", m->path);
     if (m->fd < 0 || fstat(m->fd, &st) < 0 || !is_acceptable(m, &st)) {
         close_file(m);
         return false;

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/search.h"
 #include "base/text.h"
@@ -337,6 +338,9 @@ static void close_maps(struct modules *m)
 static void keep_or_close_maps(struct modules *m)
 {
     if (m->maps_fd < 0 || m->keeps_maps)
+        return;
+    m->maps_fd = descriptor_keep(m->maps_fd, DESCRIPTOR_SPARE);
+    if (m->maps_fd < 0)
         return;
     m->keeps_maps = elf_store_take_descriptor(m->files);
     if (!m->keeps_maps)

@@ -1,12 +1,28 @@
 """Where something is missing, and at the limits: still a sensible profile, and no harm."""
 import re
+import sys
 import time
 
 from support.cases import HarmTest
 from support.outcome import main
 from support.processes import schedstat, state, status, threads, wait_until
-from support.targets import HarmTarget
+from support.targets import HarmTarget, Target
 from support.wallspy import Wallspy
+
+CHILDREN = 30
+# They sleep and compute in turn; the children end with their parent.
+FAMILY = """
+import os, sys, time
+parent = os.getpid()
+for i in range(int(sys.argv[1])):
+    if os.fork() == 0:
+        break
+else:
+    print("ready", flush=True)
+while parent in (os.getpid(), os.getppid()):
+    time.sleep(0.02)
+    sum(range(10000))
+"""
 
 
 class Fallbacks(HarmTest):
@@ -98,6 +114,22 @@ class Fallbacks(HarmTest):
         self.assertEqual(len(blocked), 300)
         for thread in blocked:
             self.assertGreater(thread["samples"], 0)
+
+
+    def test_few_descriptors_for_many_processes(self):
+        with Target([sys.executable, "-c", FAMILY, str(CHILDREN)]) as target:
+            with Wallspy(target.pid, "-s", rate=100, ready=False,
+                         prefix=("prlimit", "--nofile=192:192")) as wallspy:
+                wait_until(lambda: "sampling" in wallspy.text(), what="nobody is sampled")
+                time.sleep(2)
+                profile = wallspy.stop()
+                self.assertNotIn("open files", wallspy.text())
+        self.assertGreater(profile.facts["fds_evicted"], CHILDREN)
+        self.assertEqual(profile.facts["unreadable"], 0)
+        samples = {t["pid"]: t["samples"] for t in profile.facts["threads"]
+                   if t["pid"] != target.pid}
+        self.assertEqual(len(samples), CHILDREN)
+        self.assertGreater(min(samples.values()), 0, samples)
 
 
 class Limits(HarmTest):

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "sampler/message.h"
 #include "sampler/state.h"
 #include "sampler/thread_files.h"
@@ -204,6 +205,38 @@ START_TEST(an_execve_is_told_when_the_ring_has_room_again)
 }
 END_TEST
 
+/* Each new descriptor needs another one closed. */
+static void leave_no_room(void)
+{
+    int next = dup(STDERR_FILENO);
+    close(next);
+    descriptors_set_limit((unsigned long)next * 4 / 3);
+}
+
+START_TEST(a_thread_gets_the_descriptors_of_other_processes)
+{
+    enum { PROCESSES = 8 };
+    static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
+    struct err err = {0};
+    struct mem *live;
+    ck_assert_int_eq(mem_live_open(&live, getpid(), &err), 0);
+    struct sampler *s = sampler_new(&config);
+    for (uint32_t i = 0; i < PROCESSES; i++) {
+        ck_assert_int_eq(sampler_add(s, getpid(), 0, live, &err), (int)i);
+        process_add(s->added[i], thread_new(s->added[i], i + 1, getpid()));
+        ck_assert_int_ge(thread_file_fd(s, s->added[i]->threads[0], FILE_SCHEDSTAT), 0);
+    }
+    process_table_update(s);
+    leave_no_room();
+    for (uint32_t i = 0; i < PROCESSES; i++)
+        ck_assert_int_ge(thread_file_fd(s, s->added[i]->threads[0], FILE_SYSCALL), 0);
+    ck_assert_uint_ge(counters_get(sampler_counters(s), COUNT_FDS_EVICTED), PROCESSES);
+    ck_assert_uint_le(s->files.open, PROCESSES);
+    sampler_free(s);
+    mem_free(live);
+}
+END_TEST
+
 START_TEST(the_files_of_a_thread_that_was_asked_to_stop_stay_open)
 {
     enum { TASKS = 8 };
@@ -213,13 +246,14 @@ START_TEST(the_files_of_a_thread_that_was_asked_to_stop_stay_open)
     ck_assert_int_eq(mem_live_open(&live, getpid(), &err), 0);
     struct sampler *s = sampler_new(&config);
     ck_assert_int_eq(sampler_add(s, getpid(), 0, live, &err), 0);
+    process_table_update(s);
     struct process *p = s->added[0];
     for (uint32_t i = 0; i < TASKS; i++) {
         process_add(p, thread_new(p, i + 1, getpid()));
         p->threads[i]->pending = i == 1;
         ck_assert_int_ge(thread_file_fd(s, p->threads[i], FILE_SCHEDSTAT), 0);
     }
-    s->files.limit = s->files.open;
+    leave_no_room();
     for (uint32_t i = 0; i < TASKS; i++)
         ck_assert_int_ge(thread_file_fd(s, p->threads[i], FILE_SYSCALL), 0);
     ck_assert_uint_ge(counters_get(sampler_counters(s), COUNT_FDS_EVICTED), 1);
@@ -363,5 +397,6 @@ END_TEST
 CHECK_MAIN("sampler", 30, nobody_is_asked_while_memory_is_locked,
            blocked_thread_is_read_again_for_a_new_hook,
            an_execve_is_told_when_the_ring_has_room_again,
+           a_thread_gets_the_descriptors_of_other_processes,
            the_files_of_a_thread_that_was_asked_to_stop_stay_open,
            a_wake_up_for_nothing_is_over_at_once, dormant_thread_that_runs_is_seen_at_the_next_tick)
