@@ -12,6 +12,7 @@ import sys
 KEEPS_EXIT = (3, 11) <= sys.version_info < (3, 14)
 # Those whose asyncio tasks are read.
 HAS_TASKS = sys.version_info >= (3, 11)
+RECORDED_WITHIN = 0.03
 
 
 @dataclasses.dataclass
@@ -34,6 +35,14 @@ class Situation:
     alone: bool = False  # needs two CPUs for itself: nothing runs beside it
     healthy: tuple = ()  # rules that may be said; not empty: there is no culprit, and no twin
     unsaid: str = "stall"  # healthy: what no finding may say
+    gate: bool = False  # runs live at each change; all are judged as fixtures
+    wrong_today: str = ""  # why the answer is not right yet: it must be wrong until somebody mends it
+
+    def all_figures(self, recorded=False):
+        """RECORDED: a share is that of the very recording, and may be off by RECORDED_WITHIN only."""
+        figures = (*self.figures, *([self.figure] if self.figure else []))
+        return [(key, true, min(within, RECORDED_WITHIN) if recorded and key == "share" else within)
+                for key, true, within in figures]
 
     def parts(self):
         """The tests of it: True for the twin."""
@@ -52,7 +61,7 @@ WAITING = [
     waits("demo", "main waits for mge-worker, which asks the driver for the device's properties at each operator",
           "{demo}/train.py --truth --seconds {seconds}",
           r"\bmain\b", "Worker::sync", "numpy_of", "Meanwhile mge-worker", "cudaGetDeviceProperties", "ioctl",
-          figure=("share", "main.waiting", 0.06), twin="{programs}/fit.py {seconds} {demo}"),
+          figure=("share", "main.waiting", 0.06), twin="{programs}/fit.py {seconds} {demo}", gate=True),
     waits("engine", "main waits for the thread engine, which asks the driver for its properties at each request",
           "{built}/infer {seconds}",
           r"\bmain\b", "Engine::result|predict", "Meanwhile engine", "cudaGetDeviceProperties", "ioctl"),
@@ -85,7 +94,7 @@ WAITING = [
           r"\bmain\b", r"first_answer ask\.py", r"4 connections to 127\.0\.0\.1:\d+", rule="waits|none_ran", figure=()),
     waits("helper", "main waits for a command that converts each picture",
           "{programs}/convert.py {seconds}",
-          r"\bmain\b", r"convert convert\.py", r"children \(sleep\)|its child \d+ \(sleep\)", rule="waits"),
+          r"\bmain\b", r"convert convert\.py", r"children \(sleep\)|its child \d+ \(sleep\)", rule="waits", gate=True),
     Situation("file-lock", "main keeps a file's lock while it waits for its helper's report, and the helper for the lock",
               "{programs}/locked.py {seconds}", "deadlock",
               (r"main.*read_report locked\.py", r"helper locked\.py", "file's lock", "pipe")),
@@ -96,7 +105,7 @@ WAITING = [
     Situation("deadlock", "deposit and withdraw hold the mutex that the other one waits for",
               "{built}/transfer {seconds}", "deadlock",
               (r"deposit \d+ waits in transfer [^;.]*\.[^;]* held by withdraw \d+",
-               r"withdraw \d+ waits in transfer [^;.]*\.[^;]* held by deposit \d+", r"Behind it: main \d+")),
+               r"withdraw \d+ waits in transfer [^;.]*\.[^;]* held by deposit \d+", r"Behind it: main \d+"), gate=True),
     Situation("lost-wake-up", "deliver waits for a signal that came before it waited",
               "{built}/mailbox {seconds}", "stuck",
               (r"All 2 threads wait for one another", r"only a signal can wake them",
@@ -157,7 +166,7 @@ WAITING = [
     waits("driver-lock", "eight ranks wait for one lock of the driver at each operator",
           "{programs}/tune.py {seconds}",
           "8 ranks", r"get_device_properties tune\.py", r"fcntl \S*device", rule="waits.*|contention",
-          options=("-s",)),
+          options=("-s",), gate=True),
     Situation("ranks", "rank 1 loads its batches from a slow store",
               "{programs}/rank.py {seconds}", "differs",
               ("rank1|rank 1", r"load_batch rank\.py", r"all_reduce\S* rank\.py"), ("share", "share", 0.08)),
@@ -167,7 +176,7 @@ RESOURCES = [
     Situation("loader", "two workers read files of a slow file system, and main waits for them",
               "{nas} {programs}/feed.py {seconds} <>", "slow_files",
               (r"load_batch\S* feed\.py", r"fuse\.sshfs", "nas:/export", r"\d ms a read"), ("share", "share", 0.08),
-              figures=(("call_s", "read_s", 0.004),), twin="{programs}/feed.py {seconds} {files}"),
+              figures=(("call_s", "read_s", 0.004),), twin="{programs}/feed.py {seconds} {files}", gate=True),
     Situation("journal", "main syncs each record to a slow file system",
               "{nas} {built}/journal {seconds} <>/log", "slow_files",
               ("append", r"fuse\.sshfs", "nas:/export", r"\d ms a sync"), ("share", "share", 0.08),
@@ -175,7 +184,7 @@ RESOURCES = [
     Situation("gil", "three threads compute in Python, and main waits for the GIL",
               "{programs}/serve.py {seconds}", "gil",
               (r"\bmain\b", r"encode-\d\b.*encode-\d\b.*encode-\d\b|3 encode", r"encode serve\.py"),
-              ("share", "share", 0.08)),
+              ("share", "share", 0.08), gate=True),
     Situation("gil-in-c", "refresh keeps the GIL while a function in C sleeps",
               "{programs}/quote.py {seconds} {built}/libtariff.so", "gil",
               (r"\bmain\b", r"\brefresh\b", r"tariff_price|refresh quote\.py"), ("share", "share", 0.1)),
@@ -185,20 +194,20 @@ RESOURCES = [
               environment={"MALLOC_ARENA_MAX": "1"}, alone=True),
     Situation("page-faults", "each frame's memory is given back, and memcpy() fetches it anew",
               "{built}/decode {seconds}", "page_faults",
-              (r"\bmain\b", "memcpy", "decode_frame"), ("minor_faults_per_s", "faults_per_s", 0.2)),
+              (r"\bmain\b", "memcpy", "decode_frame"), ("minor_faults_per_s", "faults_per_s", 0.2), gate=True),
     Situation("pages", "main waits for pages of a mapped file, which the kernel has dropped",
               "{built}/ledger {seconds}", "major_faults",
               (r"\bmain\b", "add_up ledger.c", "mapped files"), ("major_faults_per_s", "faults_per_s", 0.2)),
     Situation("quota", "the cgroup's CPU quota is 0.2 CPU",
               "{built}/solve {seconds}", "cpu_wait",
-              (r"\bmain\b", "cgroup", r"0\.2 CPU", "throttled"), ("share", "share", 0.06), quota=0.2),
+              (r"\bmain\b", "cgroup", r"0\.2 CPU", "throttled"), ("share", "share", 0.06), quota=0.2, gate=True),
     Situation("openmp", "eight OpenMP threads on two CPUs",
               "{built}/simulate {seconds}", "cpu_wait",
               ("OpenMP|simulate|omp", "2 CPUs", "OMP_NUM_THREADS is 8"),
               environment={"OMP_NUM_THREADS": "8"}, twin_environment={"OMP_NUM_THREADS": "2"}, alone=True),
     Situation("spins-for-gpu", "main asks the GPU's driver again and again instead of sleeping",
               "{built}/sample {seconds}", "spinning",
-              (r"\bmain\b", "for the GPU", "cudaStreamSynchronize", "take_step"), ("share", "share", 0.08)),
+              (r"\bmain\b", "for the GPU", "cudaStreamSynchronize", "take_step"), ("share", "share", 0.08), gate=True),
     Situation("spins-in-openmp", "an OpenMP thread spins at the barrier while main works",
               "{built}/reduce {seconds}", "spinning",
               (r"omp worker|reduce", "OpenMP barriers", "OMP_WAIT_POLICY=passive"), ("share", "share", 0.1),
@@ -224,7 +233,7 @@ RESOURCES = [
 OTHERS = [
     Situation("asyncio", "build_report() keeps the event loop for 0.3 s",
               "{programs}/web.py {seconds}", "event_loop",
-              (r"\bmain\b", "stall", r"build_report web\.py"), ("longest_stall_s", "longest_s", 0.04)),
+              (r"\bmain\b", "stall", r"build_report web\.py"), ("longest_stall_s", "longest_s", 0.04), gate=True),
     Situation("asyncio-queue", "the task that empties the queue has ended, and all handlers wait in put()",
               "{programs}/ingest.py {seconds}", "tasks_wait" if HAS_TASKS else "event_loop|none_ran",
               (r"6 asyncio tasks wait for one full queue", r"handle ingest\.py:\d+ > Queue\.put") if HAS_TASKS else
@@ -268,7 +277,7 @@ OTHERS = [
 ]
 
 HEALTHY = [
-    healthy("c", "{built}/solve {seconds}"),
+    healthy("c", "{built}/solve {seconds}", gate=True),
     healthy("python", "{programs}/text.py {seconds}"),
     healthy("vectors", "{programs}/vectors.py {seconds} {built}/libvector.so"),
     healthy("archive", "{programs}/archive.py {seconds}"),
@@ -285,7 +294,7 @@ HEALTHY = [
     # Two threads are busy with different things: neither may be named.
     healthy("two-busy", "{built}/merge {seconds}", "waits_meanwhile", "computes", "nothing", "waits",
             unsaid="Meanwhile", alone=True),
-    healthy("short", "{built}/solve {seconds}", "too_short", record_s=0.5),
+    healthy("short", "{built}/solve {seconds}", "too_short", record_s=0.5, gate=True),
 ]
 
 SITUATIONS = WAITING + RESOURCES + OTHERS + HEALTHY

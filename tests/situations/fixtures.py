@@ -1,0 +1,84 @@
+"""The fixtures: what the programs of the situations were recorded as, each with the truth that its
+program told."""
+import gzip
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+FOLDER = HERE / "fixtures"
+
+
+
+def path_of(name):
+    return FOLDER / (name + ".gz")
+
+
+def read_note(path):
+    """What is said of a fixture beside its rows."""
+    with gzip.open(path, "rt", errors="surrogateescape") as rows:
+        for row in rows:
+            if row.startswith("note "):
+                return json.loads(row[len("note "):])
+    return {}
+
+
+def judge(program, paths):
+    """What wallspy says of the fixtures at PATHS, by the name of each file."""
+    ran = subprocess.run([str(program), *map(str, paths)], stdout=subprocess.PIPE, check=False)
+    assert ran.returncode in (0, 1), f"{program} ended with {ran.returncode}"
+    return {row["fixture"]: row for row in json.loads(ran.stdout)}
+
+
+# ---- recording ----
+
+def strip_machine(text, places):
+    """TEXT without the names of this machine: PLACES are pairs, a text and what stands for it."""
+    for place, name in sorted(places, key=lambda pair: -len(pair[0])):
+        text = text.replace(place, name)
+    # A compiler's cache may bring the debug information of another checkout.
+    text = re.sub(r'"/[^" ]*/(?=(?:tests/situations/programs|demo)/)', '"/src/', text)
+    text = re.sub(r'(?m)^(text key="kernel" text="[0-9.]*)[^"]*', r"\1", text)
+    return re.sub(r'(?m)^(text key="host" text=")[^"]*', r"\1host", text)
+
+
+def places_of(build, folder):
+    here = str(HERE.parent.parent)
+    pythons = {sys.base_prefix, os.path.realpath(sys.base_prefix)} - {"/usr"}
+    return [(str(build), "/src/build"), (here, "/src"), (str(folder), "/tmp/situation"),
+            *((prefix, "/usr") for prefix in pythons)]
+
+
+def cpu_wait(text):
+    """The largest share of its time that a thread was able to run, and on no CPU."""
+    shares = []
+    for row in re.findall("(?m)^thread .*$", text):
+        spent = {key: int(value) for key, value in re.findall(r"(\w+_ns)=(\d+)", row)}
+        lived = sum(spent.get(key, 0) for key in ("cpu_ns", "runqueue_ns", "off_cpu_ns"))
+        shares.append(spent.get("runqueue_ns", 0) / lived if lived else 0)
+    return max(shares, default=0)
+
+
+def same_answer(one, other):
+    return [(f["rule"], f["figures"]) for f in one] == [(f["rule"], f["figures"]) for f in other]
+
+
+def keep(recorded, name, answer, judge_program, places):
+    """Makes the fixture NAME of the file RECORDED, which must say again what ANSWER said."""
+    said = judge(judge_program, [recorded])[recorded.name]
+    assert "error" not in said, said["error"]
+    assert not said["differs"], f"it does not come back as it was: {said['differs']}"
+    assert same_answer(said["findings"], answer.findings), f"it says {said['findings']}"
+    text = gzip.decompress(recorded.read_bytes()).decode(errors="surrogateescape")
+    first, rest = strip_machine(text, places).split("\n", 1)
+    note = json.dumps({"situation": name, "truth": answer.truth})
+    data = f"{first}\nnote {note}\n{rest}".encode(errors="surrogateescape")
+    FOLDER.mkdir(exist_ok=True)
+    path = path_of(name)
+    path.write_bytes(gzip.compress(data, 9, mtime=0))
+    said = judge(judge_program, [path])[path.name]
+    assert same_answer(said["findings"], answer.findings), f"without this machine's names: {said['findings']}"
+    return path

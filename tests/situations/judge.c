@@ -1,0 +1,137 @@
+/* usage: judge FIXTURE...  Prints what wallspy says of each, as JSON: its findings, the text
+ * on the terminal, and the first row that does not come out of the profile as it went in. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/answer.h"
+#include "exporter/json.h"
+#include "summary/findings.h"
+#include "tests/support/fixture.h"
+
+enum { WIDTH = 79 };
+
+static void write_finding(struct json *j, const struct finding *f)
+{
+    json_object(j);
+    json_string_field(j, "rule", f->rule);
+    json_string_field(j, "about", f->about);
+    json_string_field(j, "blames", f->blames);
+    json_key(j, "figures");
+    json_object(j);
+    for (size_t i = 0; i < f->n_figures; i++) {
+        json_key(j, f->figures[i].name);
+        json_number(j, f->figures[i].value);
+    }
+    json_end_object(j);
+    json_string_field(j, "words", f->words);
+    json_end_object(j);
+}
+
+static void write_answer(struct json *j, const struct profile *p)
+{
+    struct groups groups;
+    struct table table;
+    struct findings findings;
+    struct text text = {0};
+    groups_init(&groups, p, &(struct view_options){0});
+    table_init(&table, &groups, ANSWER_MAX_ROWS);
+    findings_init(&findings, &groups);
+    findings_write(&findings, WIDTH, &text);
+    answer_write(&table, WIDTH, &text);
+    json_key(j, "findings");
+    json_array(j);
+    for (size_t i = 0; i < findings.n_printed; i++)
+        write_finding(j, findings.printed[i]);
+    json_end_array(j);
+    json_string_field(j, "text", text.s);
+    findings_release(&findings);
+    table_release(&table);
+    groups_release(&groups);
+    text_release(&text);
+}
+
+/* Cuts the notes of who recorded it out: a profile has none. */
+static void cut_notes(struct text *text)
+{
+    char *to = text->s;
+    for (const char *s = text->s; *s;) {
+        size_t len = strcspn(s, "\n") + 1;
+        if (!str_starts(s, "note ")) {
+            memmove(to, s, len);
+            to += len;
+        }
+        s += len;
+    }
+    text_truncate(text, (size_t)(to - text->s));
+}
+
+/* Appends the first row of A that B does not have at its place. */
+static void add_difference(struct text *out, const char *a, const char *b)
+{
+    size_t number = 1;
+    size_t row = 0;
+    for (size_t i = 0; a[i] == b[i]; i++) {
+        if (!a[i])
+            return;
+        if (a[i] == '\n') {
+            row = i + 1;
+            number++;
+        }
+    }
+    text_addf(out, "%zu: %.*s, but %.*s", number, (int)strcspn(a + row, "\n"), a + row,
+              (int)strcspn(b + row, "\n"), b + row);
+}
+
+/* TEXT without its notes, before it is parsed, and after it was a profile. */
+static void write_difference(struct json *j, const struct text *text, const struct profile *p)
+{
+    struct text again = {0};
+    struct text difference = {0};
+    struct err err = {0};
+    if (fixture_add(&again, p, &err) < 0)
+        text_add(&difference, err.text);
+    else
+        add_difference(&difference, text->s, again.s);
+    json_string_field(j, "differs", difference.s);
+    text_release(&again);
+    text_release(&difference);
+}
+
+static bool judge(struct json *j, const char *path)
+{
+    struct text text = {0};
+    struct text rows = {0};
+    struct err err = {0};
+    struct profile *p = NULL;
+    json_newline(j);
+    json_object(j);
+    json_string_field(j, "fixture", path_base(path));
+    if (fixture_unpack(path, &text, &err) == 0) {
+        text_add(&rows, text.s);
+        cut_notes(&rows);
+        p = fixture_parse(text.s, path_base(path), &err);
+    }
+    if (p) {
+        write_answer(j, p);
+        write_difference(j, &rows, p);
+    } else {
+        json_string_field(j, "error", err.text);
+    }
+    json_end_object(j);
+    text_release(&text);
+    text_release(&rows);
+    bool done = p != NULL;
+    profile_free(p);
+    return done;
+}
+
+int main(int argc, char **argv)
+{
+    bool all = argc > 1;
+    struct json j = {.out = stdout};
+    json_array(&j);
+    for (int i = 1; i < argc; i++)
+        all &= judge(&j, argv[i]);
+    json_end_array(&j);
+    return json_finish(&j) == 0 && all ? EXIT_SUCCESS : EXIT_FAILURE;
+}
