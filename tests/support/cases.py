@@ -1,11 +1,13 @@
 """Kinds of unittest's cases."""
+import contextlib
 import os
 import random
 import tempfile
 import unittest
 
 from .chance import SEED
-from .processes import stolen_s
+from .measure import Others, excuse_or_raise
+from .outcome import Skipped
 from .unharmed import assert_unharmed
 
 
@@ -25,13 +27,29 @@ class HarmTest(unittest.TestCase):
 
     def setUp(self):
         random.seed(SEED)
-        self.stolen_before_s = stolen_s()
+        self.others = Others().__enter__()
+        self.excuse = None
+
+    def tearDown(self):
+        if self.excuse:
+            self.skipTest(str(self.excuse))
 
     assert_unharmed = staticmethod(assert_unharmed)
 
+    @contextlib.contextmanager
+    def measurable(self):
+        """What fails in the block is a matter of how much wallspy could see, never of harm: where
+        others took the CPUs since the test began, the test goes on, and is a skip in the end."""
+        try:
+            yield
+        except AssertionError as error:
+            self.others.__exit__()
+            try:
+                excuse_or_raise(self.others, failure=error)
+            except Skipped as reason:
+                self.excuse = reason
+
     def assert_seen(self, recording, name, seconds):
         """NAME was in stacks for more than SECONDS.  If not, says what there was instead."""
-        seen = recording.seconds(name)
-        self.assertGreater(seen, seconds,
-                           f"{name}; CPUs were stolen for {stolen_s() - self.stolen_before_s:.2f} "
-                           f"s\n{recording}")
+        with self.measurable():
+            self.assertGreater(recording.seconds(name), seconds, f"{name}\n{recording}")

@@ -50,10 +50,3 @@ def schedstat(pid, tid=None):
     """For how long the thread was on a CPU and waited for one, and how often it was on one."""
     run_ns, wait_ns, runs = map(int, (folder_of(pid, tid) / "schedstat").read_text().split())
     return Schedstat(run_ns / 1e9, wait_ns / 1e9, runs)
-
-
-def stolen_s():
-    """For how long all CPUs together were kept from running by the machine that this one is a guest
-    of."""
-    line = pathlib.Path("/proc/stat").read_text().splitlines()[0]
-    return int(line.split()[8]) / os.sysconf("SC_CLK_TCK")

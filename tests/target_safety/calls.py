@@ -104,6 +104,8 @@ class Calls(HarmTest):
         self.assertLessEqual(sum(troubled.values()), compared.profile.facts["cut_calls"] +
                              compared.profile.facts["perturbed_calls"], compared)
         for name, n in compared.calls().items():
+            with self.measurable():
+                self.assertGreater(n, 0, name)
             self.assertGreater(n, compared.sampled[f"{name}.bad"], name)
 
     def test_cut_race(self):

@@ -3,6 +3,8 @@
 
 usage: library.py
 """
+import contextlib
+import io
 import os
 import pathlib
 import subprocess
@@ -12,8 +14,9 @@ import time
 import unittest
 import unittest.mock
 
-from support.cases import FolderTest
+from support.cases import FolderTest, HarmTest
 from support.chance import rounds
+from support.measure import Others
 from support.processes import schedstat, state, threads, wait_until
 from support.recording import Recording, read_folded
 from support.targets import CountingTarget, Target, python_target, skip_if_said
@@ -61,6 +64,33 @@ class Rounds(unittest.TestCase):
         self.assertEqual([self.rounds(how, 7) for how in ("", "all")], [7, 7])
         with self.assertRaises(AssertionError):
             self.rounds("some", 7)
+
+
+class Measurable(unittest.TestCase):
+    """What a test of harm does where wallspy saw too little."""
+
+    def look(self, used):
+        """How the test ends if others used so many CPUs, and whether it went on."""
+        went_on = []
+
+        class Some(HarmTest):
+            def test_it(self):
+                self.others = Others()
+                self.others.before, self.others.cpus = (0, 0, 0), {0, 1}
+                self.others.clocks = lambda: (10, 10 * used, 0)
+                with self.measurable():
+                    self.assertEqual(1, 2)
+                went_on.append(True)
+
+        result = unittest.TestResult()
+        Some("test_it").run(result)
+        return len(result.failures), [reason for _, reason in result.skipped], went_on
+
+    def test_it_goes_on_and_is_a_skip_if_others_took_the_cpus(self):
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(self.look(1.3),
+                             (0, ["not measurable here: others used 1.3 of 2 CPUs"], [True]))
+            self.assertEqual(self.look(0.1), (1, [], []))
 
 
 class Targets(unittest.TestCase):
