@@ -16,70 +16,59 @@ U - U' (U, U' uniform on [0, h)), so E G = h, E G^2 = 7/6 h^2, E G^3 = 3/2 h^3. 
 at any time, the time to the next tick has E R = E G^2 / 2 E G = 7/12 h and E R^2 = E G^3 / 3 E G =
 1/2 h^2: Var R = 0.16 h^2.  That is if all ticks come when they are due.  On a busy machine they
 come late.  But no sample is given more than two intervals: what is beyond is missed, [] in the
-file.  So R <= 2h, and with gaps of 2h throughout R is uniform on [0, 2h): Var R = h^2 / 3.  This is
-what is allowed for.  Changes closer to each other than a gap have R in common, with opposite signs:
-their error is smaller.  Hence
+file.  So R <= 2h, and with gaps of 2h throughout R is uniform on [0, 2h): Var R = h^2 / 3.  That is
+allowed for the part of the ticks that was late.  Changes closer to each other than a gap have R in
+common, with opposite signs: their error is smaller.  Hence
 
-    sigma(place) = h * sqrt(2 v / 3)
+    variance(place) = 2 v * h^2 * (0.16 or, late, 1 / 3)
 
-This is stratified sampling: less than the sqrt(T h p (1 - p)) of independent samples (the
-binomial), where visits are longer than the interval.  The missed time may have been spent in any
-place.
-
-    truth - missed - 3 sigma <= shown <= truth + 3 sigma
+This is stratified sampling: less than the T h p (1 - p) of independent samples (the binomial),
+where visits are longer than the interval.  The missed time may have been spent in any place.
 
 Not allowed for: on a busy machine a tick comes later when the thread is on a CPU than when it
-sleeps, so the means of R do not quite cancel, and sleeping gains.  Quiet, places were off by 0.3
-points at most; at a load of 4 to 6 on two CPUs sleeping gained 1 to 1.7, where 2.1 to 2.5 are
-allowed.
+sleeps, so the means of R do not quite cancel, and sleeping gains.  Quiet, places are off by 0.3
+points at most; at a load of 4 to 6 on two CPUs sleeping gains 1 to 1.7.
 """
 import json
-import math
 import pathlib
 import sys
 
+from support.measure import measured, time_of_visits
 from support.outcome import end_with
 from support.wallspy import record
 
-SECONDS = 8
+SECONDS = 9
+# The smallest error in a place's share that is found; threads that share CPUs and the GIL make
+# ticks late.
+CATCHES = {"one": 0.035, "three": 0.045}
 SPENDER = pathlib.Path(__file__).with_name("spender.py")
 
 
-def tolerance(interval_s, visits):
-    return 3 * interval_s * math.sqrt(2 * visits / 3)
-
-
-def compare(recording, thread, truth):
-    """Prints a line for each place; returns how many were wrong."""
+def amounts(recording, thread, truth, catches):
+    """Of each place of the thread."""
     line = recording.line(thread)
     missed = line.missed(set(truth))
     total = sum(seconds for seconds, _ in truth.values())
     print(f"{line.name}: {total:.3f} s in these places, missed {missed:.3f} s")
-    wrong = 0
     for place, (true, visits) in sorted(truth.items()):
-        shown, allowed = line.seconds_in(place), tolerance(recording.interval_s, visits)
-        ok = true - missed - allowed <= shown <= true + allowed
-        wrong += not ok
-        print(f"  {place:16} true {true / total:6.2%}  shown {shown / total:6.2%}  off by "
-              f"{(shown - true) / total:+6.2%}"
-              f"  3 sigma {allowed / total:.2%} ({visits} visits){'' if ok else '  WRONG'}")
-    return wrong
+        yield f"{thread}: {place}", time_of_visits(line.seconds_in(place), true, total, visits,
+                                                   recording, catches=catches, unknown=missed)
 
 
-def main():
-    wallspy, library, python, seed, *variant = sys.argv[1:]
-    run = record(wallspy, ["-q", "-r", "100"],
-                 [python, SPENDER, library, seed, str(SECONDS), *variant])
-    facts = run.recording.facts
+def record_once(wallspy, library, python, seed, variant="one"):
+    recording, stdout, _ = record(wallspy, ["-q", "-r", "100"],
+                                  [python, SPENDER, library, seed, str(SECONDS), variant])
+    facts = recording.facts
     print(f"seed {seed}, {facts['rate_hz']:.1f} Hz, {facts['late_ticks']} ticks late")
-    wrong = sum(compare(run.recording, *item) for item in json.loads(run.stdout).items())
     # spend_sleeping is stopped for its registers, which undoes nothing.  What follows must not be
     # left out for it.
-    print(
-        f"{facts['registers_wanted']} stops for registers, {facts['backed_off']} samples left out")
-    wrong += facts["registers_wanted"] == 0 or facts["backed_off"] > facts["stops"] // 100
-    return not wrong
+    print(f"{facts['registers_wanted']} stops for registers, {facts['backed_off']} samples left "
+          f"out")
+    assert facts["registers_wanted"] > 0
+    assert facts["backed_off"] <= facts["stops"] // 100
+    return dict(amount for thread, truth in json.loads(stdout).items()
+                for amount in amounts(recording, thread, truth, CATCHES[variant]))
 
 
 if __name__ == "__main__":
-    end_with(main)
+    end_with(measured, lambda: record_once(*sys.argv[1:]))

@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 from support.lock_record import judge, parse_claims, parse_records
+from support.measure import unless_others
 from support.outcome import Skipped, end_with
 from support.processes import status, threads
 from support.targets import Target
@@ -131,12 +132,12 @@ def inherited(wallspy, program):
 def main():
     wallspy, program, what = sys.argv[1:4]
     if what == "contend":
-        return contend(wallspy, program, sys.argv[4])
+        return unless_others(lambda: contend(wallspy, program, sys.argv[4]))
     if what == "namespace":
         inside = [shutil.which("unshare") or "unshare", "--pid", "--fork", "--kill-child"]
         if call([*inside, "true"]).code != 0:
             raise Skipped("no pid namespace can be made here")
-        return contend(wallspy, program, sys.argv[4], inside)
+        return unless_others(lambda: contend(wallspy, program, sys.argv[4], inside))
     if what == "circles":
         return all([find_circle(wallspy, program, n) for n in range(1, 6)])
     return inherited(wallspy, program)

@@ -12,8 +12,9 @@ import time
 
 from support.chance import seeded
 from support.cpu import SPIN, running
+from support.measure import unless_others
 from support.outcome import Skipped, end_with
-from support.processes import schedstat, status, threads
+from support.processes import schedstat, status, threads, wait_until
 from support.programs import programs
 from support.wallspy import Wallspy, call
 
@@ -48,7 +49,7 @@ def lost_starved(rate):
     starve = ["chrt", "-f", "10", *beside, sys.executable, "-c", STARVE]
     seed = str(seeded().randrange(1 << 32))
     with running(["taskset", "-c", str(cpus[1]), *SPIN]) as spinner:
-        time.sleep(0.2)  # until taskset has become it
+        wait_until(lambda: status(spinner.pid, "Name") == SPIN[0], what="taskset does not end")
         before, begun = schedstat(spinner.pid), time.monotonic()
         with Wallspy(spinner.pid, "-d", SECONDS, rate=rate, prefix=beside,
                      ready=False) as wallspy, \
@@ -83,8 +84,9 @@ def check_priority(rate):
     need_priority()
     with running(SPIN) as spinner, \
             Wallspy(spinner.pid, rate=rate, prefix=["chrt", "-f", "20"]) as wallspy:
-        time.sleep(0.5)  # until the sampler's thread has its name
         pid = wallspy.process.pid
+        wait_until(lambda: "wallspy-sampler" in [status(pid, "Name", tid) for tid in threads(pid)],
+                   what="no thread is called the sampler")
         found = {status(pid, "Name", tid): os.sched_getscheduler(tid) for tid in threads(pid)}
         wallspy.stop()
     print(found)
@@ -94,4 +96,4 @@ def check_priority(rate):
 if __name__ == "__main__":
     checks = {"starved": check_starved, "priority": check_priority}
     programs["wallspy"] = sys.argv[1]
-    end_with(checks[sys.argv[2]], int(sys.argv[3]))
+    end_with(unless_others, lambda: checks[sys.argv[2]](int(sys.argv[3])))

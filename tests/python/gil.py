@@ -11,6 +11,7 @@ import threading
 import time
 
 from support.outcome import Skipped, end_with
+from support.processes import system_call, wait_until
 from support.targets import Target
 from support.wallspy import call, dump_text, dump_threads, record_process
 
@@ -19,6 +20,7 @@ try:
 except ImportError:
     ctypes = None
 SYS_GETTID = 186
+SYS_NANOSLEEP, SYS_CLOCK_NANOSLEEP, SYS_FUTEX = "35", "230", "202"
 SPOKEN = []
 SLEEPS = ("nanosleep", "clock_nanosleep", "restart_syscall")
 
@@ -63,7 +65,11 @@ class Speaking(Target):
         super().__init__([sys.executable, __file__, "target", scene])
         lines = [self.first.split()] + [self.line().split() for _ in range(threads - 1)]
         self.roles = {int(tid): role for role, tid in lines}
-        time.sleep(0.1)  # from the last line to the wait
+        for tid, role in self.roles.items():
+            wanted = [SYS_FUTEX] if role == "waiting" else [SYS_NANOSLEEP, SYS_CLOCK_NANOSLEEP]
+            if role != "waiting" or scene == "held":
+                wait_until(lambda tid=tid, wanted=wanted: system_call(
+                    self.pid, tid).split()[0] in wanted, what="%d does not wait" % tid)
 
 
 def wrong_in_dump(threads, roles, pid):
