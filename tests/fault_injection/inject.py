@@ -21,6 +21,7 @@ import unittest
 
 import noticed
 import trial
+from support.chance import rounds, seeded
 from support.outcome import main
 from support.processes import threads, wait_until
 from support.programs import is_sanitized, programs
@@ -256,6 +257,12 @@ def random_points(source):
         yield Point(command, call, error, n, source.random() < 0.3 and error != "EINTR")
 
 
+def some_of(points):
+    """As many as are asked for, by chance."""
+    points = list(points)
+    return seeded().sample(points, rounds(len(points)))
+
+
 def start_target(kind):
     if kind == "python":
         return CountingTarget([sys.executable, "-c", trial.PYTHON])
@@ -267,7 +274,7 @@ class Inject(unittest.TestCase):
     def sweep(self, kind, points):
         with start_target(kind) as target:
             injector = Injector(target)
-            for point in points:
+            for point in some_of(points):
                 with self.subTest(point=str(point)):
                     injector.run(point)
             self.assertEqual(target.finish()["wrong"], 0)

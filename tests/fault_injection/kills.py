@@ -12,7 +12,7 @@ import time
 import unittest
 
 import trial
-from support.chance import SEED
+from support.chance import SEED, rounds
 from support.outcome import main
 from support.processes import status, wait_until
 from support.recording import Recording
@@ -108,7 +108,7 @@ class Kills(unittest.TestCase):
     def run_some(self, number, n):
         with HarmTarget("work", "sums", 3) as target:
             killer = Killer(target, random.Random(SEED))
-            for _ in range(n):
+            for _ in range(rounds(n)):
                 killer.trial(number)
             print(killer.figures, f"longest pause {killer.longest_pause_s():.3f} s, "
                   f"{killer.beyond_s * 1000:.1f} ms more than wallspy's")

@@ -4,7 +4,7 @@ import random
 import time
 
 from support.cases import HarmTest
-from support.chance import SEED
+from support.chance import SEED, rounds
 from support.outcome import main
 from support.processes import children, wait_until
 from support.targets import HarmTarget
@@ -50,7 +50,7 @@ class Storms(HarmTest):
         """Each of the two threads waits for its child, so a child that is left stopped stays."""
         chance = random.Random(SEED)
         with HarmTarget("fork_storms", kind) as target:
-            for _ in range(KILLS):
+            for _ in range(rounds(KILLS)):
                 with Wallspy(target.pid, "-s", ready=False) as wallspy:
                     time.sleep(chance.uniform(0, 0.25))
                     wallspy.process.kill()
