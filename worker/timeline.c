@@ -3,7 +3,7 @@
 #include "base/minmax.h"
 
 enum {
-    MISSED_AFTER_INTERVALS = 2,
+    MISSED_AFTER_INTERVALS = 2, /* half before a sample, half after it */
     /* For so long waits that no sample found count against later samples, and samples of a woken
      * thread against later waits: enough to even out chance, and no more. */
     REMEMBERED_INTERVALS = 16,
@@ -55,16 +55,15 @@ static struct counted_since count_since(const struct thread_timeline *timeline,
     /* The kernel counts a wait for a CPU when it is over.  Nobody will count this one. */
     bool waits_still = m->kind == MESSAGE_THREAD_END && timeline->state == RUN_RUNNABLE;
     if (waits_still && m->until_ns == m->time_ns)
-        since.runqueue_ns = m->time_ns - timeline->start_ns - since.cpu_ns;
+        since.runqueue_ns = m->time_ns - timeline->seen_ns - since.cpu_ns;
     return since;
 }
 
 /* Without the kernel's counts the state that was seen stands for all of the sample's time. */
-static struct counted_since count_by_state(const struct run *run)
+static struct counted_since count_by_state(enum run_state state, int64_t wall_ns)
 {
-    int64_t wall_ns = run->weights.wall_ns;
-    return (struct counted_since){.cpu_ns = is_running(run->state) ? wall_ns : 0,
-                                  .runqueue_ns = run->state == RUN_RUNNABLE ? wall_ns : 0};
+    return (struct counted_since){.cpu_ns = is_running(state) ? wall_ns : 0,
+                                  .runqueue_ns = state == RUN_RUNNABLE ? wall_ns : 0};
 }
 
 /* Adds to the thread's totals what was counted in ALL_NS.  HELD_NS of it wallspy held the
@@ -179,49 +178,99 @@ static void mark_counts(struct thread_timeline *timeline, struct profile *p, con
     timeline->unmarked_samples = 0;
 }
 
+/* Where the time of TIMELINE's open sample ends, and that of the next begins. */
+struct bounds {
+    int64_t proven_ns; /* the last moment at which the sample is known to hold */
+    int64_t end_ns, next_ns;
+};
+
+/* Between two samples each has half of the gap: a tick comes at a random moment, and one that comes
+ * early is as often far from the one before it as near to the next.  With all of the time to the
+ * next tick an early one would weigh more, and a loop in step with the interval has the same place
+ * early each time. */
+static struct bounds bounds_of(const struct thread_timeline *timeline, const struct message *m)
+{
+    int64_t known_ns = max_i64(timeline->seen_ns, m->until_ns);
+    int64_t proven_ns = timeline->seen_ns ? min_i64(known_ns, m->time_ns) : m->time_ns;
+    int64_t gap_ns = m->time_ns - proven_ns;
+    int64_t most_ns = MISSED_AFTER_INTERVALS * m->interval_ns;
+    if (m->kind == MESSAGE_THREAD_END)
+        return (struct bounds){proven_ns, proven_ns + min_i64(gap_ns, most_ns), m->time_ns};
+    return (struct bounds){proven_ns, proven_ns + min_i64(gap_ns / 2, most_ns / 2),
+                           m->time_ns - min_i64(gap_ns - gap_ns / 2, most_ns / 2)};
+}
+
+/* Adds to the thread's totals what the kernel counted until M since the last sample, or else what
+ * RUN's state says, and returns it.  MISSED_NS: what lies between RUN and the next sample. */
+static struct counted_since add_counts_until(const struct thread_timeline *timeline,
+                                             struct profile_thread *t, const struct message *m,
+                                             const struct run *run, int64_t missed_ns)
+{
+    struct counted_since since = count_since(timeline, m);
+    int64_t wall_ns = run->weights.wall_ns;
+    int64_t all_ns = m->time_ns - timeline->seen_ns;
+    if (timeline->by_state) {
+        since = count_by_state(run->state, wall_ns);
+        all_ns = wall_ns;
+    } else if (!timeline->sched.runs) {
+        since = count_by_state(run->state, wall_ns);
+        all_ns = wall_ns + missed_ns;
+    } else if (!since.known) {
+        since = count_by_state(run->state, all_ns - missed_ns);
+    }
+    add_counts(t, &since, all_ns, (int64_t)(m->held_ns - timeline->held_ns));
+    return since;
+}
+
+/* Adds the open sample, as RUN; the time between it and the next is MISSED. */
+static void add_sample(struct thread_timeline *timeline, struct profile *p, const struct message *m,
+                       struct run *run, const struct run *missed, uint64_t own, int64_t origin_ns)
+{
+    struct profile_thread *thread = profile_get_thread(p, timeline->thread);
+    thread->still_since_ns = timeline->sampled_ns - origin_ns;
+    struct counted_since since =
+        add_counts_until(timeline, thread, m, run, missed->weights.wall_ns);
+    int64_t wait_ns = since.known ? wait_after_wake_up(run, &since) : 0;
+    if (since.known)
+        settle_state(timeline, run, since.runqueue_ns - wait_ns, m->interval_ns);
+    run->weights.events = events_of(timeline, &since, own);
+    if (since.known && run->state == RUN_BLOCKED)
+        run->waits = count_waits(m, &since);
+    struct run waiting = {0};
+    if (wait_ns > 0)
+        waiting = split_off_wait(p, timeline, run, wait_ns);
+    add_until_changes(p, timeline, run, origin_ns);
+    add_run(p, timeline->thread, run);
+    add_run(p, timeline->thread, &waiting);
+    add_run(p, timeline->thread, missed);
+    mark_counts(timeline, p, run);
+}
+
 void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
                            const struct message *m, int64_t origin_ns)
 {
     uint64_t own = m->own_switches - timeline->own_switches;
     timeline->own_switches = m->own_switches;
     timeline->own_unlooked += own;
-    if (!timeline->open)
-        return;
+    struct bounds bounds = bounds_of(timeline, m);
+    if (timeline->open) {
+        bounds.end_ns = max_i64(bounds.end_ns, timeline->start_ns);
+        bounds.next_ns = max_i64(bounds.next_ns, bounds.end_ns);
+        struct run run = {
+            .stack = timeline->stack,
+            .state = timeline->stack.ix ? timeline->state : RUN_MISSED,
+            .samples = !timeline->resumed + m->repeats,
+            .start_ns = timeline->start_ns - origin_ns,
+            .weights.wall_ns = bounds.end_ns - timeline->start_ns,
+        };
+        const struct run missed = {.state = RUN_MISSED,
+                                   .start_ns = bounds.end_ns - origin_ns,
+                                   .weights.wall_ns = bounds.next_ns - bounds.end_ns};
+        add_sample(timeline, p, m, &run, &missed, own, origin_ns);
+    }
     timeline->open = false;
-    int64_t proven_ns = m->until_ns > timeline->start_ns ? m->until_ns - timeline->start_ns : 0;
-    int64_t all_ns = m->time_ns - timeline->start_ns;
-    int64_t wall_ns = min_i64(all_ns, proven_ns + MISSED_AFTER_INTERVALS * m->interval_ns);
-    struct run run = {
-        .stack = timeline->stack,
-        .state = timeline->stack.ix ? timeline->state : RUN_MISSED,
-        .samples = !timeline->resumed + m->repeats,
-        .start_ns = timeline->start_ns - origin_ns,
-        .weights.wall_ns = wall_ns,
-    };
-    struct run missed = {.state = RUN_MISSED,
-                         .start_ns = run.start_ns + wall_ns,
-                         .weights.wall_ns = all_ns - wall_ns};
-    struct counted_since since = count_since(timeline, m);
-    int64_t wait_ns = since.known ? wait_after_wake_up(&run, &since) : 0;
-    if (since.known)
-        settle_state(timeline, &run, since.runqueue_ns - wait_ns, m->interval_ns);
-    else
-        since = count_by_state(&run);
-    run.weights.events = events_of(timeline, &since, own);
-    struct profile_thread *thread = profile_get_thread(p, timeline->thread);
-    thread->still_since_ns = timeline->sampled_ns - origin_ns;
-    add_counts(thread, &since, timeline->by_state ? wall_ns : all_ns,
-               (int64_t)(m->held_ns - timeline->held_ns));
-    if (since.known && run.state == RUN_BLOCKED)
-        run.waits = count_waits(m, &since);
-    struct run waiting = {0};
-    if (wait_ns > 0)
-        waiting = split_off_wait(p, timeline, &run, wait_ns);
-    add_until_changes(p, timeline, &run, origin_ns);
-    add_run(p, timeline->thread, &run);
-    add_run(p, timeline->thread, &waiting);
-    add_run(p, timeline->thread, &missed);
-    mark_counts(timeline, p, &run);
+    timeline->seen_ns = m->time_ns;
+    timeline->start_ns = bounds.next_ns;
 }
 
 void thread_timeline_open(struct thread_timeline *timeline, const struct message *m, stack_id stack,
@@ -233,7 +282,9 @@ void thread_timeline_open(struct thread_timeline *timeline, const struct message
     timeline->frames = frames;
     timeline->state = state;
     timeline->was_woken = was_woken;
-    timeline->start_ns = timeline->sampled_ns = m->time_ns;
+    timeline->seen_ns = timeline->sampled_ns = m->time_ns;
+    if (!timeline->start_ns || timeline->start_ns > m->time_ns)
+        timeline->start_ns = m->time_ns;
     timeline->sched = m->sched;
     timeline->held_ns = m->held_ns;
     timeline->near_faults = m->near_faults;
@@ -246,7 +297,7 @@ void thread_timeline_change_side(struct thread_timeline *timeline, struct profil
                                  const struct wait_side *side, int64_t at_ns)
 {
     const struct wait *now = profile_stack_wait(p, timeline->stack);
-    if (!timeline->open || !now || at_ns < timeline->start_ns)
+    if (!timeline->open || !now || at_ns < timeline->sampled_ns)
         return;
     struct wait wait = *now;
     wait.side = *side;
@@ -261,11 +312,12 @@ void thread_timeline_change_side(struct thread_timeline *timeline, struct profil
         (struct side_change){profile_push(p, calls, profile_wait(p, &wait)), at_ns};
 }
 
-void thread_timeline_exec(const struct thread_timeline *timeline, struct profile *p,
+void thread_timeline_exec(struct thread_timeline *timeline, struct profile *p,
                           const struct message *m, int64_t execed_ns, int64_t origin_ns)
 {
     struct profile_thread *t = profile_get_thread(p, timeline->thread);
     int64_t end_ns = execed_ns - origin_ns;
+    timeline->start_ns = m->time_ns;
     if (!t->n_runs)
         return;
     const struct run *last = &t->runs[t->n_runs - 1];
@@ -287,7 +339,6 @@ void thread_timeline_hold(struct thread_timeline *timeline, struct profile *p,
         return;
     thread_timeline_close(timeline, p, m, origin_ns);
     timeline->open = timeline->resumed = true;
-    timeline->start_ns = m->time_ns;
     timeline->sched = m->sched;
     timeline->held_ns = m->held_ns;
     timeline->near_faults = timeline->around_faults = 0;

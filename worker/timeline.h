@@ -1,10 +1,11 @@
 /* Messages of the sampler → the profile's time lines: how much time each sample stands for.
  *
- * A sample holds until the thread's next one.  Where the thread's unchanged run count proves it,
- * all of that time; else at most two intervals, and the rest is missed.  Its state is the one that
- * was observed.  The kernel's exact counts are the thread's totals (profile/weights.h).  They
- * change a run in two cases only: the wait for a CPU that ended an off-CPU stretch, and a wait that
- * the kernel did not count. */
+ * A sample holds for as long as the thread's unchanged run count proves it.  Each of two samples
+ * has half of the time that is left between them, but at most an interval, and the rest is missed;
+ * a thread's last one has all of it, but at most two.  Its state is the one that was observed.  The
+ * kernel's exact counts are the thread's totals (profile/weights.h).  They change a run in two
+ * cases only: the wait for a CPU that ended an off-CPU stretch, and a wait that the kernel did not
+ * count. */
 #pragma once
 
 #include <stdint.h>
@@ -30,14 +31,15 @@ struct thread_timeline {
     struct side_change changes[MOST_SIDE_CHANGES]; /* by time */
     uint32_t n_changes;
     bool was_woken;                      /* it waits for a CPU at the end of a call that waits */
-    int64_t start_ns;                    /* CLOCK_MONOTONIC */
-    int64_t sampled_ns;                  /* the same; not moved by thread_timeline_hold() */
-    struct schedstat sched;              /* at start_ns */
+    int64_t start_ns;                    /* where its time begins, or the next one's will */
+    int64_t seen_ns;                     /* of the last sample or thread_timeline_hold() */
+    int64_t sampled_ns;                  /* of the open sample */
+    struct schedstat sched;              /* at seen_ns */
     uint64_t samples;                    /* opened so far */
     uint64_t unmarked_samples;           /* ticks since the counts were marked last */
     bool resumed;                        /* its beginning has been added to the profile */
     int64_t waited_ns;                   /* counted waits less the waits that were shown */
-    uint64_t held_ns;                    /* at start_ns */
+    uint64_t held_ns;                    /* at seen_ns */
     uint64_t own_switches;               /* as of the last message */
     uint64_t own_unlooked;               /* of those, what came since the last look at USAGE */
     uint32_t near_faults, around_faults; /* of the open sample's stop */
@@ -64,7 +66,7 @@ void thread_timeline_change_side(struct thread_timeline *timeline, struct profil
 /* The process runs another program since EXECED_NS (CLOCK_MONOTONIC), and M is the first sample of
  * it: marks the time between.  Its main thread may have ended long before, and another have called
  * execve. */
-void thread_timeline_exec(const struct thread_timeline *timeline, struct profile *p,
+void thread_timeline_exec(struct thread_timeline *timeline, struct profile *p,
                           const struct message *m, int64_t execed_ns, int64_t origin_ns);
 /* The open sample is known to hold until the time of M: adds what there is of it. */
 void thread_timeline_hold(struct thread_timeline *timeline, struct profile *p,

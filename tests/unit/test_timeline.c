@@ -40,19 +40,26 @@ static int64_t counted(enum counted kind)
     return profile_see_thread(profile, timeline.thread)->counts.ns[kind];
 }
 
-START_TEST(sample_holds_until_the_next)
+START_TEST(samples_share_the_gap_between_them)
 {
     set_up();
     struct message first = at(0, 0, 100, 10);
     struct message second = at(12, 0, 107, 12);
+    struct message end = at(20, 12, 107, 12);
+    end.kind = MESSAGE_THREAD_END;
     thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     const struct run *run = run_at(0, 1);
-    ck_assert_int_eq(run->weights.wall_ns, 12 * MS);
+    ck_assert_int_eq(run->weights.wall_ns, 6 * MS);
     ck_assert_int_eq(run->state, RUN_RUNNING);
     ck_assert_int_eq(counted(COUNTED_CPU), 7 * MS);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 2 * MS);
     ck_assert_int_eq(counted(COUNTED_OFF_CPU), 3 * MS);
+    thread_timeline_open(&timeline, &second, stack, stack, RUN_BLOCKED, false);
+    thread_timeline_close(&timeline, profile, &end, ORIGIN);
+    ck_assert_int_eq(run_at(1, 2)->start_ns, 6 * MS);
+    ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, (6 + 8) * MS);
+    ck_assert_int_eq(counted(COUNTED_OFF_CPU), (3 + 8) * MS);
 }
 END_TEST
 
@@ -85,11 +92,19 @@ START_TEST(gap_without_proof_is_missed)
     struct message second = at(100, 0, 190, 0);
     thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
-    ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 20 * MS);
+    ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 10 * MS);
     ck_assert_int_eq(counted(COUNTED_CPU), 90 * MS);
     ck_assert_int_eq(run_at(1, 2)->state, RUN_MISSED);
     ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, 80 * MS);
-    ck_assert_int_eq(run_at(1, 2)->start_ns, 20 * MS);
+    ck_assert_int_eq(run_at(1, 2)->start_ns, 10 * MS);
+    struct message end = at(130, 0, 190, 0);
+    end.kind = MESSAGE_THREAD_END;
+    thread_timeline_open(&timeline, &second, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &end, ORIGIN);
+    ck_assert_int_eq(run_at(2, 4)->start_ns, 90 * MS);
+    ck_assert_int_eq(run_at(2, 4)->weights.wall_ns, (10 + 20) * MS);
+    ck_assert_int_eq(run_at(3, 4)->state, RUN_MISSED);
+    ck_assert_int_eq(run_at(3, 4)->weights.wall_ns, 10 * MS);
 }
 END_TEST
 
@@ -102,7 +117,7 @@ START_TEST(gap_is_measured_by_the_rate_of_its_time)
     second.interval_ns = 30 * MS;
     thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
-    ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 60 * MS);
+    ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 30 * MS);
     ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, 40 * MS);
 }
 END_TEST
@@ -116,12 +131,13 @@ START_TEST(state_counts_where_the_kernel_does_not)
     for (int i = 0; i < 4; i++) {
         thread_timeline_open(&timeline, &m, stack, stack, states[i], false);
         m.time_ns += (i + 1) * MS;
+        m.kind = i == 3 ? MESSAGE_THREAD_END : MESSAGE_SAMPLE;
         thread_timeline_close(&timeline, profile, &m, ORIGIN);
     }
     thread_timeline_end(&timeline, profile, &m, ORIGIN);
-    ck_assert_int_eq(counted(COUNTED_CPU), (1 + 4) * MS);
-    ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 3 * MS);
-    ck_assert_int_eq(counted(COUNTED_OFF_CPU), 2 * MS);
+    ck_assert_int_eq(2 * counted(COUNTED_CPU), (1 + 3 + 8) * MS);
+    ck_assert_int_eq(2 * counted(COUNTED_RUNQUEUE), (2 + 3) * MS);
+    ck_assert_int_eq(2 * counted(COUNTED_OFF_CPU), (1 + 2) * MS);
 }
 END_TEST
 
@@ -164,10 +180,19 @@ START_TEST(state_counts_where_samples_are_left_out)
     timeline.by_state = true;
     thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
-    ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 12 * MS);
-    ck_assert_int_eq(counted(COUNTED_CPU), 12 * MS);
+    ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 6 * MS);
+    ck_assert_int_eq(counted(COUNTED_CPU), 6 * MS);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 0);
     ck_assert_int_eq(counted(COUNTED_OFF_CPU), 0);
+    struct message third = at(22, 0, 103, 12);
+    struct message end = at(32, 0, 103, 12);
+    end.kind = MESSAGE_THREAD_END;
+    thread_timeline_close(&timeline, profile, &third, ORIGIN); /* the second was left out */
+    thread_timeline_open(&timeline, &third, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &end, ORIGIN);
+    ck_assert_int_eq(run_at(1, 2)->start_ns, 17 * MS);
+    ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, (5 + 10) * MS);
+    ck_assert_int_eq(counted(COUNTED_CPU), (6 + 5 + 10) * MS);
 }
 END_TEST
 
@@ -179,7 +204,7 @@ START_TEST(proof_covers_any_gap)
     second.repeats = 9;
     thread_timeline_open(&timeline, &first, stack, stack, RUN_BLOCKED, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
-    ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 100 * MS);
+    ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 97 * MS + MS / 2);
     ck_assert_uint_eq(run_at(0, 1)->samples, 10);
     ck_assert_int_eq(counted(COUNTED_CPU), 2 * MS);
 }
@@ -224,10 +249,10 @@ START_TEST(wait_after_a_sleep_ends_its_stretch)
     thread_timeline_open(&timeline, &first, asleep, stack, RUN_BLOCKED, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 2)->state, RUN_BLOCKED);
-    ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 70 * MS);
+    ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 67 * MS + MS / 2);
     ck_assert_int_eq(run_at(1, 2)->state, RUN_RUNNABLE);
     ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, 30 * MS);
-    ck_assert_int_eq(run_at(1, 2)->start_ns, 70 * MS);
+    ck_assert_int_eq(run_at(1, 2)->start_ns, 67 * MS + MS / 2);
     ck_assert_int_eq(profile_stack_wait(profile, run_at(1, 2)->stack)->kind, WAIT_CPU);
     ck_assert_uint_eq(profile_stack_parent(profile, run_at(1, 2)->stack).ix, stack.ix);
 }
@@ -270,6 +295,10 @@ START_TEST(waiting_is_shown_as_counted)
     set_up();
     stack_id waiting =
         profile_push(profile, stack, profile_wait(profile, &(struct wait){.kind = WAIT_CPU}));
+    const struct message before = at(-10, -10, 100, 0);
+    const struct message begin = at(0, -10, 100, 0);
+    thread_timeline_open(&timeline, &before, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &begin, ORIGIN);
     for (int64_t i = 0; i < 100; i++) {
         struct message now = at(10 * i, 0, 100, 5 * (uint64_t)i);
         struct message next = at(10 * i + 10, 0, 100, 5 * (uint64_t)i + 5);
@@ -329,7 +358,7 @@ START_TEST(sample_held_so_far_is_there_once)
     thread_timeline_hold(&timeline, profile, &still, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 50 * MS);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
-    ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 100 * MS);
+    ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 97 * MS + MS / 2);
     ck_assert_uint_eq(run_at(0, 1)->samples, 10);
     ck_assert_int_eq(counted(COUNTED_CPU), 2 * MS);
 }
@@ -399,11 +428,12 @@ START_TEST(a_lock_changes_hands_while_a_thread_waits)
 END_TEST
 
 CHECK_MAIN("timeline", 20, mark_of_no_stack_stays, sample_held_so_far_is_there_once,
-           waiting_is_shown_as_counted, long_wait_is_not_in_doubt, sample_holds_until_the_next,
-           events_come_without_those_of_stops, gap_without_proof_is_missed,
-           gap_is_measured_by_the_rate_of_its_time, state_counts_where_the_kernel_does_not,
-           state_counts_from_the_last_sample_to_the_end, state_counts_where_samples_are_left_out,
-           proof_covers_any_gap, counts_that_lag_add_up, holds_are_not_counted_as_time_off_the_cpu,
-           wait_after_a_sleep_ends_its_stretch, waits_of_several_runs_are_not_placed,
-           wait_that_does_not_end_is_counted, wait_of_a_thread_that_was_woken_is_less_in_doubt,
+           waiting_is_shown_as_counted, long_wait_is_not_in_doubt,
+           samples_share_the_gap_between_them, events_come_without_those_of_stops,
+           gap_without_proof_is_missed, gap_is_measured_by_the_rate_of_its_time,
+           state_counts_where_the_kernel_does_not, state_counts_from_the_last_sample_to_the_end,
+           state_counts_where_samples_are_left_out, proof_covers_any_gap, counts_that_lag_add_up,
+           holds_are_not_counted_as_time_off_the_cpu, wait_after_a_sleep_ends_its_stretch,
+           waits_of_several_runs_are_not_placed, wait_that_does_not_end_is_counted,
+           wait_of_a_thread_that_was_woken_is_less_in_doubt,
            a_lock_changes_hands_while_a_thread_waits)
