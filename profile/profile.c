@@ -172,7 +172,8 @@ static void frame_words(const struct frame *f, uint64_t ret[FRAME_WORDS])
         ret[2] = (uint64_t)(uint32_t)f->wait.side.pid << 32 | (uint32_t)f->wait.side.tid;
         ret[3] = f->wait.side.addr;
         ret[4] = (uint64_t)f->wait.side.what.ix << 32 | f->wait.side.thing << 8 |
-                 f->wait.side.inside << 4 | f->wait.side.holder << 1 | f->wait.side.timed;
+                 f->wait.side.single << 5 | f->wait.side.inside << 4 | f->wait.side.holder << 1 |
+                 f->wait.side.timed;
         return;
     }
     assert(!"a frame kind");

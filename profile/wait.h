@@ -56,6 +56,7 @@ struct wait_side {
     uint64_t addr; /* of the lock; 0: not kept */
     bool timed;    /* the wait has a time-out; of a socket's: it may have one */
     bool inside;   /* only a thread of its own process can end it, or a signal */
+    bool single;   /* of THING_EVENTS: they are those of one connection, pipe or child */
     /* The other side in words: of a HOLDER_PROCESS its name, "sleep"; else "127.0.0.1:5433, nothing
      * received", "4 connections to 127.0.0.1:5433", "2 processes", "2 processes: 7 (sh), 8 (cat)".
      * None: unknown. */

@@ -291,7 +291,7 @@ static char *wait_name(struct tally *t, const struct chain *c)
         add_files(&name, t, c->wait);
     } else if (node.sockets) {
         add_peers(&name, t, c->wait);
-    } else if (f->object) {
+    } else if (f->object && !str_eq(f->object, "eventpoll")) { /* which one, is no news */
         text_add(&name, " ");
         text_add_tame(&name, f->object, strlen(f->object));
     }

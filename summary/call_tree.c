@@ -276,6 +276,11 @@ bool call_tree_is_within(const struct call_tree *t, uint32_t node, uint32_t oute
     return node == outer;
 }
 
+void call_tree_mark_loop(struct call_tree *t, uint32_t node)
+{
+    t->nodes[node].idle = t->nodes[node].own_loop = true;
+}
+
 uint32_t call_tree_line(struct call_tree *t, stack_id s, uint32_t node)
 {
     list_steps(t, s);

@@ -24,6 +24,7 @@ struct call_node {
     bool sockets;          /* a wait for a socket: the node stands for all other ends */
     enum futex_kind futex; /* the kind of a wait in futex(2) */
     bool idle;             /* a wait for work: a known pool's, or the poll of an event loop */
+    bool own_loop;         /* and that loop is the program's own */
 };
 
 /* Borrows P and V, which must show functions, not lines. */
@@ -33,6 +34,9 @@ const struct profile *call_tree_profile(const struct call_tree *t);
 uint32_t call_tree_of(struct call_tree *t, stack_id s); /* 0: no stack, or none with a name */
 struct call_node call_tree_node(const struct call_tree *t, uint32_t node);
 uint32_t call_tree_count(const struct call_tree *t); /* nodes run from 1 to this */
+/* NODE, a wait, is the poll of an event loop of the program's own: to be said before its time is
+ * added up. */
+void call_tree_mark_loop(struct call_tree *t, uint32_t node);
 bool call_tree_is_within(const struct call_tree *t, uint32_t node, uint32_t outer);
 /* The line of NODE's frame in S, which is at or below NODE; of a function that calls itself that of
  * its innermost call.  0: unknown. */

@@ -9,6 +9,7 @@
 #include "base/share.h"
 #include "base/text.h"
 #include "summary/heaviest_paths.h"
+#include "summary/own_loops.h"
 #include "summary/process_name.h"
 #include "summary/seen.h"
 
@@ -381,6 +382,7 @@ void groups_init(struct groups *g, const struct profile *p, const struct view_op
     plain.lines = plain.internals = false;
     *g = (struct groups){.p = p, .v = view_new(p, &plain)};
     g->tree = call_tree_new(p, g->v);
+    own_loops_mark(g->tree);
     thread_summaries_init(&g->summaries, p, g->v);
     struct distribution *of_groups = xcalloc(g->summaries.n, sizeof *of_groups);
     for (size_t i = 0; i < g->summaries.n; i++)

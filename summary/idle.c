@@ -34,24 +34,49 @@ const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t
     return pool ? f : NULL;
 }
 
-const char *idle_event_loop(const struct shown_frame *stack, size_t n)
+static bool is_poll(const struct shown_frame *leaf)
 {
     static const char *const polls[] = {"poll",     "ppoll",          "select",
                                         "pselect6", "io_uring_enter", NULL};
-    const struct shown_frame *leaf = n ? &stack[n - 1] : NULL;
-    if (!leaf || leaf->kind != SHOWN_WAIT || leaf->wait != WAIT_CALL)
+    return leaf->kind == SHOWN_WAIT && leaf->wait == WAIT_CALL &&
+           (str_starts(leaf->call, "epoll_") || str_is_one_of(leaf->call, polls));
+}
+
+/* Does LOOP, a frame of an event loop's, call F only to poll?  A callback is another's code. */
+static bool is_way_to_poll(const struct shown_frame *loop, const struct shown_frame *f)
+{
+    if (is_glue_frame(f) || pool_is_poller(f))
+        return true;
+    if (loop->kind == SHOWN_PYTHON)
+        return f->kind == SHOWN_NATIVE && frame_role(f, true) != ROLE_OWN;
+    return f->kind == SHOWN_NATIVE && f->module && loop->module &&
+           str_eq(f->module, loop->module) && frame_role(f, true) != ROLE_OWN;
+}
+
+static bool waits_for_answer(const struct shown_frame *stack, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (pool_waits_for_answer(&stack[i]))
+            return true;
+    return false;
+}
+
+const char *idle_event_loop(const struct shown_frame *stack, size_t n)
+{
+    const char *loop = NULL;
+    size_t at = n;
+    if (!n || !is_poll(&stack[n - 1]))
         return NULL;
-    bool epoll = str_starts(leaf->call, "epoll_");
-    if (!epoll && !str_is_one_of(leaf->call, polls))
+    while (at && !loop)
+        loop = pool_event_loop(&stack[--at]);
+    for (size_t i = at + 1; loop && i < n; i++)
+        if (!is_way_to_poll(&stack[at], &stack[i]))
+            return NULL;
+    if (!loop || waits_for_answer(stack, at))
         return NULL;
-    for (size_t i = n; i-- > 0;) {
-        const char *loop = pool_event_loop(&stack[i]);
-        if (loop && !str_eq(loop, "libuv"))
-            return loop;
-        if (loop)
-            return stack[i].module && str_starts(stack[i].module, "loop.") ? "uvloop" : loop;
-    }
-    return epoll ? "epoll" : NULL;
+    bool uvloop =
+        str_eq(loop, "libuv") && stack[at].module && str_starts(stack[at].module, "loop.");
+    return uvloop ? "uvloop" : loop;
 }
 
 bool idle_is_ordinary_wait(const struct shown_frame *stack, size_t n)

@@ -12,9 +12,9 @@
  * rayon, tokio, gRPC, Python's concurrent.futures and multiprocessing, …) that waits for work, or
  * NULL: works, waits for something else, or is no known pool. */
 const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t n);
-/* Does STACK end in the poll of an event loop, which then has nothing to do?  epoll_wait(2) always
- * is one; poll(2), select(2) and io_uring_enter(2) only below the loops of known libraries.
- * Returns the loop's name ("asyncio", "epoll"); NULL: it does not. */
+/* Does STACK end in the poll of a known library's event loop, which then has nothing to do?  A poll
+ * in a callback is the callback's.  Returns the loop's name ("asyncio"); NULL: it does not.
+ * summary/own_loops.h finds those of the program's own. */
 const char *idle_event_loop(const struct shown_frame *stack, size_t n);
 /* Does STACK end in a wait that a thread with nothing to do would be in: a lock, a poll, a sleep,
  * a read from a pipe?  Not so: ioctl, a regular file, a page fault, the GIL. */

@@ -161,20 +161,23 @@ static bool is_loop(const struct pool_loop *loop, const struct shown_frame *f)
     return f->kind == SHOWN_NATIVE && f->module && str_starts(f->module, loop->file);
 }
 
+static const struct pool_loop *find_loop(const struct pool_loop *loops, size_t n,
+                                         const struct shown_frame *f)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_loop(&loops[i], f))
+            return &loops[i];
+    return NULL;
+}
+
 static const struct pool_loop *loop_of(const struct shown_frame *f)
 {
-    for (size_t i = 0; i < sizeof pool_loops / sizeof *pool_loops; i++)
-        if (is_loop(&pool_loops[i], f))
-            return &pool_loops[i];
-    return NULL;
+    return find_loop(pool_loops, sizeof pool_loops / sizeof *pool_loops, f);
 }
 
 bool pool_reads_queue(const struct shown_frame *f)
 {
-    for (size_t i = 0; i < sizeof queue_reads / sizeof *queue_reads; i++)
-        if (is_loop(&queue_reads[i], f))
-            return true;
-    return false;
+    return find_loop(queue_reads, sizeof queue_reads / sizeof *queue_reads, f) != NULL;
 }
 
 const char *pool_of_module(const struct shown_frame *f)
@@ -207,17 +210,85 @@ static const struct pool_loop event_loops[] = {
     {"ev_run", NULL, "libev"},
     {"g_main_context_iterate*", NULL, "GLib"},
     {"g_main_loop_run", NULL, "GLib"},
+    {"QEventDispatcherUNIX::processEvents", NULL, "Qt"},
+    {"asio::detail::epoll_reactor::run", NULL, "asio"},
+    {"tokio::runtime::io::driver*", NULL, "tokio"},
+    {"async_io::reactor*", NULL, "async-io"},
+    {"runtime.netpoll", NULL, "Go"},
+    {"netty_epoll_native_epollWait*", NULL, "netty"},
+    {"Epoll1Poller::Work", NULL, "gRPC"},
+    {"sd_event_wait", NULL, "sd-event"},
+    {"sd_event_run", NULL, "sd-event"},
+    {"_dbus_loop_iterate", NULL, "dbus"},
+    {"wl_event_loop_dispatch", NULL, "wayland"},
     {"aeProcessEvents", NULL, "ae"},
     {"ngx_process_events_and_timers", NULL, "nginx"},
+    {"run_poll_loop", NULL, "haproxy"},
+    {"ServerLoop", "postmaster.c", "postmaster"},
     {"serve_forever", "/socketserver.py", "socketserver"},
+    {"poll", "/asyncore.py", "asyncore"},
+    {"poll2", "/asyncore.py", "asyncore"},
+    {"poll", "/wasyncore.py", "waitress"},
+    {"poll2", "/wasyncore.py", "waitress"},
+    {"_run", "cheroot/connections.py", "cheroot"},
     {"wait", "gunicorn/workers/sync.py", "gunicorn"},
+    {"run", "gunicorn/workers/gthread.py", "gunicorn"},
+    {"sleep", "gunicorn/arbiter.py", "gunicorn"},
+    {"start", "tornado/ioloop.py", "tornado"},
+    {"create_loop", "kombu/asynchronous/hub.py", "kombu"},
+    {"get_events", "trio/_core/_io_epoll.py", "trio"},
+    {"do_poll", "eventlet/hubs/epolls.py", "eventlet"},
+    {"do_poll", "eventlet/hubs/poll.py", "eventlet"},
+    {"wait", "eventlet/hubs/selects.py", "eventlet"},
+    {"runforever", "supervisor/supervisord.py", "supervisor"},
     {"doPoll", "/twisted/internet/epollreactor.py", "twisted"},
+    {"doPoll", "/twisted/internet/pollreactor.py", "twisted"},
+    {"doSelect", "/twisted/internet/selectreactor.py", "twisted"},
+};
+
+/* What those loops poll by, where it is no library's of its own. */
+static const struct pool_loop pollers[] = {
+    {"epoll_dispatch", NULL, NULL}, /* libevent */
+    {"poll_dispatch", NULL, NULL},
+    {"epoll_poll", NULL, NULL}, /* libev */
+    {"mio*", NULL, NULL},       /* tokio */
+    {"polling*", NULL, NULL},   /* async-io */
+    {"EpollWait", NULL, NULL},  /* Go */
+    {"runtime.epollwait", NULL, NULL},
+    {"socket_set_epoll_poll", NULL, NULL}, /* dbus-daemon */
+    {"aeApiPoll", NULL, NULL},
+    {"ngx_epoll_process_events", NULL, NULL},
+    {"ngx_poll_process_events", NULL, NULL},
+    {"_do_poll", "ev_epoll.c", NULL},  /* haproxy */
+    {"WaitEventSetWait*", NULL, NULL}, /* PostgreSQL */
+    {"select", "/selectors.py", NULL},
+    {"_select", "/selectors.py", NULL},
+    {"poll", "kombu/utils/eventio.py", NULL},
+    {"_poll", "kombu/utils/eventio.py", NULL},
+    {"poll", "supervisor/poller.py", NULL},
+    {"_poll_fds", "supervisor/poller.py", NULL},
+};
+
+/* Functions that run a loop only until one answer is there. */
+static const struct pool_loop answer_waits[] = {
+    {"g_dbus_connection_send_message_with_reply_sync", NULL, NULL},
+    {"g_dbus_connection_call_sync*", NULL, NULL},
+    {"sd_bus_call", NULL, NULL},
 };
 
 const char *pool_event_loop(const struct shown_frame *f)
 {
-    for (size_t i = 0; i < sizeof event_loops / sizeof *event_loops; i++)
-        if (is_loop(&event_loops[i], f))
-            return event_loops[i].pool;
-    return NULL;
+    const struct pool_loop *loop =
+        find_loop(event_loops, sizeof event_loops / sizeof *event_loops, f);
+    return loop ? loop->pool : NULL;
+}
+
+bool pool_is_poller(const struct shown_frame *f)
+{
+    return find_loop(pollers, sizeof pollers / sizeof *pollers, f) != NULL;
+}
+
+bool pool_waits_for_answer(const struct shown_frame *f)
+{
+    return find_loop(answer_waits, sizeof answer_waits / sizeof *answer_waits, f) != NULL;
 }

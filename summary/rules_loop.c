@@ -36,7 +36,42 @@ static const char *poll_of(const struct scene *s, const struct run *run)
         class_of_node(s->g->tree, call_tree_of(s->g->tree, run->stack)) != CLASS_IDLE)
         return NULL;
     const struct shown_frame *stack = view_stack(s->g->v, run->stack, &n);
-    return idle_event_loop(stack, n);
+    const char *loop = idle_event_loop(stack, n);
+    bool own = call_tree_node(s->g->tree, call_tree_of(s->g->tree, run->stack)).own_loop;
+    return loop ? loop : own ? "epoll" : NULL;
+}
+
+/* The user's function that NODE is in; 0: none. */
+static uint32_t function_of(const struct call_tree *t, uint32_t node)
+{
+    while (node && call_tree_node(t, node).role != ROLE_OWN)
+        node = call_tree_node(t, node).parent;
+    return node;
+}
+
+/* The user's function that polls in T's event loop; 0: a library's does, or there is none. */
+static uint32_t function_that_polls(const struct scene *s, const struct profile_thread *t)
+{
+    for (size_t i = 0; i < t->n_runs; i++) {
+        uint32_t node = call_tree_of(s->g->tree, t->runs[i].stack);
+        if (call_tree_node(s->g->tree, node).own_loop)
+            return function_of(s->g->tree, node);
+    }
+    return 0;
+}
+
+/* Is RUN a wait for the thread's turn to poll: in a pool that polls in turn, or for a lock of the
+ * function that polls, POLLING? */
+static bool waits_for_turn(const struct scene *s, const struct run *run, uint32_t polling)
+{
+    static const char *const locks[] = {"futex", "flock", "fcntl", "semop", "semtimedop", NULL};
+    uint32_t node = call_tree_of(s->g->tree, run->stack);
+    enum wait_class class = class_of_run(s->g->tree, run);
+    if (class == CLASS_IDLE)
+        return true;
+    return polling && class == CLASS_ORDINARY &&
+           str_is_one_of(call_tree_node(s->g->tree, node).frame->call, locks) &&
+           function_of(s->g->tree, node) == polling;
 }
 
 static int64_t end_of(const struct run *run)
@@ -49,6 +84,7 @@ static struct loop loop_of(const struct scene *s, const struct profile_thread *t
 {
     struct loop loop = {0};
     struct stall now = {0};
+    uint32_t polling = function_that_polls(s, t);
     for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
         const struct run *run = &t->runs[i];
         const char *kind = poll_of(s, run);
@@ -56,7 +92,8 @@ static struct loop loop_of(const struct scene *s, const struct profile_thread *t
             now.samples = 0;
             now.start_ns = INT64_MAX; /* until the next poll: it may have polled */
         }
-        if (!kind) {
+        bool turn = !kind && waits_for_turn(s, run, polling);
+        if (!kind && !turn) {
             now.samples += run->state == RUN_MISSED ? 0 : run->samples;
             now.runqueue_ns += run->state == RUN_RUNNABLE ? run->weights.wall_ns : 0;
             continue;
@@ -65,9 +102,10 @@ static struct loop loop_of(const struct scene *s, const struct profile_thread *t
         if (loop.polls && now.samples && now.start_ns < now.end_ns &&
             now.end_ns - now.start_ns > loop.stall.end_ns - loop.stall.start_ns)
             loop.stall = now;
-        loop.kind = kind;
-        loop.idle_ns += run->weights.wall_ns;
-        loop.polls++;
+        loop.idle_ns +=
+            kind || class_of_run(s->g->tree, run) == CLASS_IDLE ? run->weights.wall_ns : 0;
+        loop.kind = kind ? kind : loop.kind;
+        loop.polls += kind != NULL;
         now = (struct stall){.start_ns = end_of(run)};
     }
     return loop;

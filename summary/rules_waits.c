@@ -290,17 +290,37 @@ static bool may_be_for_work(const struct scene *s, const struct thread_group *gr
     return str_is_one_of(call, calls) || str_starts(call, "epoll_");
 }
 
+static bool is_epoll(const struct call_tree *t, uint32_t node, const void *unused)
+{
+    const struct shown_frame *f = call_tree_node(t, node).frame;
+    (void)unused;
+    return f->kind == SHOWN_WAIT && f->wait == WAIT_CALL && str_starts(f->call, "epoll_");
+}
+
+/* For how long LEADER has nothing to do, as far as that can be told: an epoll_wait() may be for
+ * work, too. */
+static int64_t leader_idle_ns(const struct scene *s, struct thread_group *leader)
+{
+    struct call_path path;
+    int64_t ns = class_ns(s, leader, CLASS_IDLE);
+    if (!call_path_of_nodes(&leader->tally, is_epoll, NULL, &path))
+        return ns;
+    ns += path.ns;
+    call_path_release(&path);
+    return ns;
+}
+
 /* Does GROUP do the work of a leading thread that is idle, as the threads of servers do? */
 static bool serves(const struct scene *s, const struct thread_group *group, enum wait_class class,
                    const struct call_path *path)
 {
-    const struct thread_group *leader = NULL;
+    struct thread_group *leader = NULL;
     for (size_t i = 0; i < s->g->n && !leader; i++)
         leader = s->g->items[i].leads ? &s->g->items[i] : NULL;
     if (!leader || group->idle || group->launches || group->mixed ||
         (class == CLASS_SLEEP && group->n_threads < 2) || may_be_for_work(s, group, path->node))
         return false;
-    return share_of(class_ns(s, leader, CLASS_IDLE), leader->wall_ns) >= idle_leader;
+    return share_of(leader_idle_ns(s, leader), leader->wall_ns) >= idle_leader;
 }
 
 void rule_waits(const struct scene *s, struct thread_group *group, struct finding *f)

@@ -388,6 +388,13 @@ static void find_holder(const struct event_groups *all, const struct watch_list 
     ret->pid = all->items[0].pid;
 }
 
+static bool is_single(const struct event_groups *all, const struct watch_list *list)
+{
+    const struct event_group *g = &all->items[0];
+    bool stream = g->kind == EVENT_CONNECTION || g->kind == EVENT_CHILD || g->kind == EVENT_PIPE;
+    return list->all == 1 && !list->cut && (stream || (g->kind == EVENT_SOCKET && g->pid));
+}
+
 void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
 {
     struct watch_list *list = xcalloc(1, sizeof *list);
@@ -402,6 +409,7 @@ void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct pe
     if (!ret->later && all->n) {
         ret->thing = THING_EVENTS;
         ret->timed = has_timeout(w);
+        ret->single = is_single(all, list);
         answer(all, list, ret);
         find_holder(all, list, ret);
     }

@@ -45,6 +45,7 @@ struct peer_answer {       /* zero-initialise */
     enum wait_holder holder;
     pid_t pid;
     bool timed;
+    bool single; /* as struct wait_side has it */
     /* Of a HOLDER_PROCESS: the descriptor by which it has the other end, and what that leads to
      * (fd_scan_key()); 0: it has none. */
     uint64_t fd, link;

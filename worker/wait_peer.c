@@ -112,7 +112,7 @@ static bool keep(struct map *kept, uint64_t hash, size_t most)
 
 static struct wait_side side_of(struct wait_peers *w, const struct peer_answer *a)
 {
-    struct wait_side side = {.thing = a->thing, .timed = a->timed};
+    struct wait_side side = {.thing = a->thing, .timed = a->timed, .single = a->single};
     uint64_t hash = hash_u64((uint64_t)a->pid << 8 | a->thing);
     if (a->what.len)
         hash ^= hash_bytes(a->what.s, a->what.len);

@@ -187,11 +187,11 @@ void builder_runnable(struct profile_builder *b, thread_id t, const char *stack,
     append(b, t, run, 0);
 }
 
-void builder_held(struct profile_builder *b, thread_id t, const char *stack,
-                  const struct wait_side *side, int64_t wall_ms)
+static void append_wait(struct profile_builder *b, thread_id t, const char *stack, const char *call,
+                        const struct wait_side *side, int64_t wall_ms)
 {
     struct wait wait = {.kind = side->thing == THING_GIL ? WAIT_GIL : WAIT_CALL,
-                        .call = profile_string(b->p, "futex"),
+                        .call = profile_string(b->p, call),
                         .side = *side};
     struct run run = {
         .stack = profile_push(b->p, builder_stack(b, stack), profile_wait(b->p, &wait)),
@@ -202,6 +202,18 @@ void builder_held(struct profile_builder *b, thread_id t, const char *stack,
     append(b, t, run, 0);
     struct profile_thread *thread = profile_get_thread(b->p, t);
     thread->still_since_ns = thread->runs[thread->n_runs - 1].start_ns;
+}
+
+void builder_held(struct profile_builder *b, thread_id t, const char *stack,
+                  const struct wait_side *side, int64_t wall_ms)
+{
+    append_wait(b, t, stack, "futex", side, wall_ms);
+}
+
+void builder_polls(struct profile_builder *b, thread_id t, const char *stack,
+                   const struct wait_side *side, int64_t wall_ms)
+{
+    append_wait(b, t, stack, "epoll_wait", side, wall_ms);
 }
 
 void builder_missed(struct profile_builder *b, thread_id t, int64_t wall_ms)

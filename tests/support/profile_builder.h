@@ -35,6 +35,9 @@ void builder_runnable(struct profile_builder *b, thread_id t, const char *stack,
  * side SIDE.  It does not run meanwhile. */
 void builder_held(struct profile_builder *b, thread_id t, const char *stack,
                   const struct wait_side *side, int64_t wall_ms);
+/* The same in epoll_wait(2). */
+void builder_polls(struct profile_builder *b, thread_id t, const char *stack,
+                   const struct wait_side *side, int64_t wall_ms);
 void builder_missed(struct profile_builder *b, thread_id t, int64_t wall_ms);
 
 /* One stack of its own, as it is shown. */

@@ -183,16 +183,21 @@ START_TEST(rule_5_native_frames_have_lines_too)
 }
 END_TEST
 
+#define LIBEVENT "main!app > serve!app > event_base_loop!libevent-2.1.so.7 > "
+
 START_TEST(rule_6_an_event_loops_poll_is_idle)
 {
     static const struct example examples[] = {
+        {{{LIBEVENT "epoll_wait [blocked]", 90}, {"main!app > serve!app > f!app", 10}},
+         "10% serve > f"},
+        /* one that no loop is known of */
         {{{"main!app > serve!app > epoll_wait [blocked]", 90},
           {"main!app > serve!app > f!app", 10}},
-         "10% serve > f"},
+         "90% serve > [epoll_wait]; 10% serve > f"},
         {{{"main!app > serve!app > futex [blocked]", 90}, {"main!app > serve!app > f!app", 10}},
          "90% serve > [futex]; 10% serve > f"},
         /* a twentieth of what it does, not of what it waits */
-        {{{"main!app > serve!app > epoll_wait [blocked]", 95},
+        {{{LIBEVENT "epoll_wait [blocked]", 95},
           {"main!app > serve!app > f!app", 3},
           {"main!app > serve!app > g!app", 2}},
          "3% serve > f; 2% serve > g"},

@@ -181,7 +181,7 @@ END_TEST
 START_TEST(waits_for_work_are_apart)
 {
     setup();
-    builder_run(&b, thread, "loop!app > epoll_wait [blocked]", 700, 0);
+    builder_run(&b, thread, "loop!app > ev_run!libev.so.4 > epoll_wait [blocked]", 700, 0);
     builder_run(&b, thread, "loop!app > gomp_team_barrier_wait!libgomp.so.1 > futex [blocked]", 100,
                 0);
     builder_run(&b, thread, "loop!app > handle!app", 200, 200);

@@ -115,6 +115,66 @@ START_TEST(what_keeps_a_loop_from_polling_is_told)
 }
 END_TEST
 
+/* Main polls N times in the stack POLLS, and is in STACK between. */
+static void judge_polls(int n, const char *polls, const char *stack, const struct wait_side *side)
+{
+    setup();
+    for (int i = 0; i < n; i++) {
+        builder_polls(&b, lead, polls, side, 3000 / n);
+        builder_run(&b, lead, stack, 1000 / n, 1000 / n);
+    }
+    judge(4000);
+}
+
+START_TEST(who_polls_and_goes_on_waits_there)
+{
+    static const struct wait_side one = {.thing = THING_EVENTS, .single = true};
+    static const struct wait_side many = {.thing = THING_EVENTS};
+    static const char serves[] = "main@/src/a.py:1:2 > serve@/src/a.py:3:4";
+    static const char handles[] = "main@/src/a.py:1:2 > serve@/src/a.py:3:5 > handle@/src/a.py:7:8";
+    judge_polls(20, serves, handles, &many); /* its own event loop */
+    assert_told(0, "event_loop", "main runs an event loop (epoll) and is idle 75% of its time.");
+    teardown();
+    judge_polls(20, serves, handles, &one); /* for an answer, whatever it does with that */
+    ck_assert(is_said("main waits 75% of its time in serve a.py:4 > epoll_wait."));
+    assert_not_told("event_loop");
+    teardown();
+    judge_polls(20, serves, "main@/src/a.py:1:2 > work@/src/a.py:7:8", &many); /* it returned */
+    ck_assert(is_said("main waits 75% of its time in serve a.py:4 > epoll_wait."));
+    assert_not_told("event_loop");
+    teardown();
+    judge_polls(20, serves, "main@/src/a.py:1:2 > serve@/src/a.py:3:5", &many); /* calls nobody */
+    assert_not_told("event_loop");
+    teardown();
+    judge_polls(1, serves, handles, &many); /* once */
+    assert_not_told("event_loop");
+    teardown();
+}
+END_TEST
+
+START_TEST(who_waits_for_its_turn_to_poll_does_not_stall)
+{
+    static const struct wait_side many = {.thing = THING_EVENTS};
+    static const char *const turns[] = {
+        "serve!app > pthread_mutex_lock!libc.so.6 > futex [blocked]",
+        "serve!app > tokio::runtime::park::Inner::park!app > futex [blocked]",
+        "serve!app > look_up!app > pthread_mutex_lock!libc.so.6 > futex [blocked]",
+    };
+    for (size_t i = 0; i < 3; i++) {
+        setup();
+        for (int k = 0; k < 20; k++) {
+            builder_polls(&b, lead, "serve!app", &many, 100);
+            builder_run(&b, lead, "serve!app > handle!app", 10, 10);
+            builder_run(&b, lead, turns[i], 200, 0);
+        }
+        judge(6200);
+        bool stall = is_said("the longest stall");
+        ck_assert_int_eq(stall, i == 2); /* a callback's lock is one */
+        teardown();
+    }
+}
+END_TEST
+
 /* ---- threads that serve ---- */
 
 /* Main polls for all but BUSY_MS of 4 s, and two threads are in STACK. */
@@ -164,5 +224,6 @@ END_TEST
 
 CHECK_MAIN("findings_waits", 20, a_sleep_of_sqlite_is_a_wait_for_its_lock,
            a_retry_is_told_also_where_nobody_ran, what_a_queues_process_waits_for_is_told,
-           what_keeps_a_loop_from_polling_is_told,
+           what_keeps_a_loop_from_polling_is_told, who_polls_and_goes_on_waits_there,
+           who_waits_for_its_turn_to_poll_does_not_stall,
            where_main_is_idle_the_threads_that_serve_are_told_of)

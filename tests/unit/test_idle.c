@@ -151,7 +151,13 @@ END_TEST
 static const struct {
     const char *loop, *stack;
 } polls[] = {
-    {"epoll", "main!app > epoll_wait!libc.so.6 > epoll_wait [blocked]"},
+    {NULL, "main!app > epoll_wait!libc.so.6 > epoll_wait [blocked]"},
+    {NULL, "read_gauge@/src/g.py:1:2 > select@/usr/lib/python3.11/selectors.py:1:2 > "
+           "epoll_wait [blocked]"},
+    {NULL, "PostgresMain!postgres > ProcSleep!postgres > WaitLatch!postgres > "
+           "WaitEventSetWait!postgres > epoll_wait [blocked]"},
+    {"postmaster", "ServerLoop!postgres|/src/postmaster.c:7 > WaitEventSetWait!postgres > "
+                   "epoll_wait [blocked]"},
     {"asyncio", "run@/a.py:1:2 > _run_once@/usr/lib/python3.11/asyncio/base_events.py:1:2 > "
                 "select@/usr/lib/python3.11/selectors.py:1:2 > epoll_wait [blocked]"},
     {"uvloop", "uv_run!loop.cpython-311.so > uv__io_poll!loop.cpython-311.so > "
@@ -159,6 +165,27 @@ static const struct {
     {"libuv", "uv_run!node > uv__io_poll!node > epoll_pwait [blocked]"},
     {"gunicorn", "SyncWorker.wait@/x/gunicorn/workers/sync.py:1:2 > pselect6 [blocked]"},
     {"GLib", "g_main_loop_run!libglib-2.0.so.0 > poll!libc.so.6 > poll [blocked]"},
+    {"ae", "aeMain!redis > aeProcessEvents!redis > aeApiPoll!redis > epoll_wait [blocked]"},
+    {"tokio", "tokio::runtime::io::driver::Driver::turn!app > mio::poll::Poll::poll!app > "
+              "mio::sys::unix::selector::Selector::select!app > epoll_wait [blocked]"},
+    {"asio", "main!app > boost::asio::detail::epoll_reactor::run!app > epoll_wait [blocked]"},
+    {"Go", "runtime.netpoll!app > internal/runtime/syscall.EpollWait!app > epoll_pwait [blocked]"},
+    {"eventlet", "run@/x/eventlet/hubs/hub.py:1:2 > do_poll@/x/eventlet/hubs/epolls.py:1:2 > "
+                 "epoll_wait [blocked]"},
+    /* a callback's poll is the callback's */
+    {NULL, "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:2 > "
+           "Handle._run@/usr/lib/python3.11/asyncio/events.py:1:2 > ask@/src/a.py:1:2 > "
+           "select@/usr/lib/python3.11/selectors.py:1:2 > epoll_wait [blocked]"},
+    {NULL, "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:2 > "
+           "Handle._run@/usr/lib/python3.11/asyncio/events.py:1:2 > "
+           "wait_for_read@/x/site-packages/urllib3/util/wait.py:1:2 > poll [blocked]"},
+    {NULL, "aeProcessEvents!redis > readQuery!redis > sync!redis > epoll_wait [blocked]"},
+    {NULL, "g_main_loop_run!libglib-2.0.so.0 > g_main_context_iterate!libglib-2.0.so.0 > "
+           "XNextEvent!libX11.so.6 > poll [blocked]"},
+    {NULL, "uv_run!node > ask!app > epoll_pwait [blocked]"},
+    /* D-Bus: a loop that ends with the one answer */
+    {NULL, "ask!app > g_dbus_connection_call_sync!libgio-2.0.so.0 > "
+           "g_main_loop_run!libglib-2.0.so.0 > poll [blocked]"},
     {NULL, "main!app > poll!libc.so.6 > poll [blocked]"},
     {NULL, "g_main_loop_run!libglib-2.0.so.0 > handle!app > futex [blocked]"},
     {NULL, "g_main_loop_run!libglib-2.0.so.0 > poll!libc.so.6"},
