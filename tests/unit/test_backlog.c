@@ -47,6 +47,7 @@ START_TEST(a_full_ring_is_emptied_and_the_order_kept)
         for (uint32_t i = next - MANY; i <= next + 1; i++)
             expect(&b, ring, i);
         ck_assert_ptr_null(backlog_peek(&b, ring, &bytes));
+        ck_assert_uint_eq(b.bytes, 0); /* all of its room is there again */
         next += 2;
     }
     backlog_begin(&b, ring);

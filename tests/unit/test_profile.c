@@ -316,6 +316,7 @@ START_TEST(past_the_limit_ended_threads_become_one_per_name)
         if (i % 5)
             profile_add_run(p, t, &run);
         profile_get_thread(p, t)->counts.ns[COUNTED_CPU] = 3;
+        profile_get_thread(p, t)->usage.major_faults = 4;
         profile_get_thread(p, t)->ended = true;
         profile_end_thread(p, t, i + 10);
     }
@@ -338,10 +339,43 @@ START_TEST(past_the_limit_ended_threads_become_one_per_name)
         ck_assert_uint_eq(t->n_runs, 1);
         ck_assert_int_eq(t->lived_ns, 10 * (int64_t)folded);
         ck_assert_int_eq(t->counts.ns[COUNTED_CPU], 3 * (int64_t)folded);
+        ck_assert_uint_eq(t->usage.major_faults, 4 * (uint64_t)folded);
         ck_assert_uint_eq(t->runs[0].samples, 2 * (uint64_t)folded);
     }
     ck_assert_double_eq(seen, THREADS / 5 * 4);
     ck_assert_int_eq(wall_ns, THREADS / 5 * 4 * 10);
+    profile_free(p);
+}
+END_TEST
+
+START_TEST(past_the_limit_each_process_keeps_its_threads)
+{
+    enum { LIMIT = 1 << 20, THREADS = 3000, PROCESSES = 3 };
+    struct profile *p = profile_new(LIMIT);
+    process_id processes[PROCESSES];
+    stack_id s = profile_push(p, (stack_id){0}, profile_mark(p, "f", NULL));
+    for (int i = 0; i < PROCESSES; i++)
+        processes[i] = profile_process(p, &(struct profile_process){.pid = 10 + i});
+    for (int i = 0; i < THREADS; i++) {
+        process_id process = processes[i % PROCESSES];
+        thread_id t = profile_thread(p, process, 100 + i, profile_string(p, "job"), i);
+        struct run run = {
+            .stack = s, .state = RUN_RUNNING, .samples = 1, .start_ns = i, .weights.wall_ns = 10};
+        profile_add_run(p, t, &run);
+        profile_get_thread(p, t)->ended = true;
+        profile_end_thread(p, t, i + 10);
+    }
+    profile_end(p, THREADS + 10);
+    int64_t wall_ns[PROCESSES] = {0};
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
+        for (int k = 0; k < PROCESSES; k++)
+            for (size_t r = 0; t->process.ix == processes[k].ix && r < t->n_runs; r++)
+                wall_ns[k] += t->runs[r].weights.wall_ns;
+    }
+    ck_assert_double_ge(profile_number(p, METRIC_THREADS_FOLDED), THREADS / 2);
+    for (int k = 0; k < PROCESSES; k++)
+        ck_assert_int_eq(wall_ns[k], THREADS / PROCESSES * 10);
     profile_free(p);
 }
 END_TEST
@@ -476,6 +510,7 @@ CHECK_MAIN("profile", 20, strings_are_interned_and_stay, modules_and_functions_a
            equal_runs_that_touch_are_joined, an_ended_thread_takes_no_more_room_than_it_needs,
            past_the_limit_new_stacks_are_refused, past_the_limit_a_stack_keeps_its_known_beginning,
            past_the_limit_time_lines_become_coarser, past_the_limit_what_comes_again_has_room,
-           past_the_limit_ended_threads_become_one_per_name, past_the_limit_rare_names_are_one,
+           past_the_limit_ended_threads_become_one_per_name,
+           past_the_limit_each_process_keeps_its_threads, past_the_limit_rare_names_are_one,
            past_the_limit_names_are_refused, the_end_is_that_of_living_threads,
            facts_keep_their_order, numbers_are_set_and_added, mounts_are_interned)

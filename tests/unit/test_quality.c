@@ -74,6 +74,21 @@ START_TEST(missed_time_is_of_threads_that_ran)
 }
 END_TEST
 
+/* Due to run all the time, without a CPU: what was missed of it counts. */
+START_TEST(missed_time_is_of_threads_that_were_due_to_run)
+{
+    struct profile_builder b = builder_start(10, "app");
+    bool ok;
+    thread_id main = builder_thread(&b, 10, NULL);
+    builder_runnable(&b, main, "main!app", 800);
+    builder_missed(&b, main, 200);
+    const char *line = quality(&b, 1000, &ok);
+    assert_says(line, "quality: only 80% of the time seen, ");
+    ck_assert(!ok);
+    profile_free(b.p);
+}
+END_TEST
+
 START_TEST(doubts_are_parts_of_samples_and_stacks)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -221,6 +236,7 @@ START_TEST(late_samples_are_said)
 END_TEST
 
 CHECK_MAIN("quality", 20, whole_recording_is_ok, missed_time_is_of_threads_that_ran,
-           doubts_are_parts_of_samples_and_stacks, every_loss_is_said,
-           what_was_given_up_leaves_the_line_ok, samples_that_contradict_the_kernel_are_said,
-           chance_is_no_contradiction, late_samples_are_said)
+           missed_time_is_of_threads_that_were_due_to_run, doubts_are_parts_of_samples_and_stacks,
+           every_loss_is_said, what_was_given_up_leaves_the_line_ok,
+           samples_that_contradict_the_kernel_are_said, chance_is_no_contradiction,
+           late_samples_are_said)

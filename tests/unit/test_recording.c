@@ -232,6 +232,32 @@ START_TEST(no_counter_of_the_sampler_is_lost)
 }
 END_TEST
 
+/* Of how many files were found by their paths. */
+static double modules_by_path(void)
+{
+    recording_snapshot(recording);
+    double n = profile_number(recording_profile(recording), METRIC_MODULES_BY_PATH);
+    recording_snapshot_over(recording);
+    return n;
+}
+
+START_TEST(counts_of_several_processes_are_added_up)
+{
+    struct err err = {0};
+    set_up();
+    sample(1, 10, 0, THREAD_BLOCKED);
+    double one = modules_by_path();
+    ck_assert_double_ge(one, 1);
+    ck_assert_int_eq(recording_add(recording, getpid(), &err), 0);
+    struct sample_message m = message(MESSAGE_SAMPLE, 2, 20, 0, 5);
+    m.head.process = 1;
+    m.head.flags = SAMPLE_NO_STACK;
+    tell(&m);
+    ck_assert_double_eq(modules_by_path(), 2 * one);
+    recording_free(recording);
+}
+END_TEST
+
 /* From now on nothing can be opened. */
 static void use_up_descriptors(void)
 {
@@ -260,4 +286,5 @@ CHECK_MAIN("recording", 20, the_last_sample_holds_until_the_end,
            at_the_end_a_thread_has_its_last_name_and_usage,
            an_execve_is_counted_and_its_thread_goes_on,
            a_thread_that_was_woken_is_shown_in_its_call, no_counter_of_the_sampler_is_lost,
+           counts_of_several_processes_are_added_up,
            a_process_that_cannot_be_sampled_is_not_in_the_profile)

@@ -12,6 +12,7 @@ static size_t make(struct run *ret, const char *text, int64_t start_ns)
         struct run run = {.stack = {(uint32_t)((*s | ' ') - 'a' + 1)},
                           .state = blocked ? RUN_BLOCKED : RUN_RUNNING,
                           .samples = 1,
+                          .waits = 1,
                           .start_ns = start_ns,
                           .weights.counted_ns = 1};
         for (s++; *s >= '0' && *s <= '9'; s++)
@@ -31,6 +32,7 @@ static void assert_joins(const char *before, int64_t start_ns, int64_t step_ns, 
     size_t n_wanted = make(wanted, after, start_ns);
     size_t kept = runs_join(runs, n, step_ns);
     uint64_t samples = 0;
+    uint64_t waits = 0;
     int64_t counted_ns = 0;
     ck_assert_uint_eq(kept, n_wanted);
     for (size_t i = 0; i < kept; i++) {
@@ -39,9 +41,11 @@ static void assert_joins(const char *before, int64_t start_ns, int64_t step_ns, 
         ck_assert_int_eq(runs[i].start_ns, wanted[i].start_ns);
         ck_assert_int_eq(runs[i].weights.wall_ns, wanted[i].weights.wall_ns);
         samples += runs[i].samples;
+        waits += runs[i].waits;
         counted_ns += runs[i].weights.counted_ns;
     }
     ck_assert_uint_eq(samples, n);
+    ck_assert_uint_eq(waits, n);
     ck_assert_int_eq(counted_ns, (int64_t)n);
 }
 
