@@ -59,6 +59,20 @@ START_TEST(who_holds_a_lock_is_named_with_what_it_does)
 }
 END_TEST
 
+/* A part of all of the time, also where a half of it was not seen. */
+START_TEST(a_wait_is_a_part_of_the_whole_time)
+{
+    setup();
+    waits_for(lead, REFRESH, 1800);
+    builder_run(&b, lead, computes, 200, 200);
+    builder_missed(&b, lead, 2000);
+    builder_run(&b, refresh, query, 4000, 0);
+    judge(4000);
+    assert_told(0, "waits_for", "main waits 45% of its time in look_up, called from serve,");
+    teardown();
+}
+END_TEST
+
 START_TEST(a_holder_that_was_read_too_seldom_is_not_named)
 {
     setup();
@@ -412,7 +426,7 @@ START_TEST(who_waits_behind_a_deadlock_is_listed)
 END_TEST
 
 CHECK_MAIN("findings_held", 20, who_holds_a_lock_is_named_with_what_it_does,
-           a_holder_that_was_read_too_seldom_is_not_named,
+           a_wait_is_a_part_of_the_whole_time, a_holder_that_was_read_too_seldom_is_not_named,
            a_lock_that_threads_hold_in_turn_is_named,
            threads_that_get_a_lock_in_turn_need_no_holder_that_was_read,
            who_is_joined_is_said_with_what_it_does, a_chain_is_followed_to_who_waits_for_nobody,

@@ -71,6 +71,16 @@ static void end(uint32_t thread, int64_t at_ms, uint64_t run_ms, uint32_t flags)
     tell(&m);
 }
 
+/* As sampler_flush() has it answered. */
+static void snapshot(void)
+{
+    struct ring *ring = sampler_ring(recording_sampler(recording));
+    struct message *m = ring_reserve(ring, sizeof *m);
+    *m = (struct message){.kind = MESSAGE_FLUSHED};
+    ring_commit(ring, sizeof *m);
+    recording_snapshot(recording);
+}
+
 static const struct profile_thread *thread(uint32_t number)
 {
     pid_t tid = number == 1 ? getpid() : OTHER_TID + (pid_t)number;
@@ -186,8 +196,8 @@ START_TEST(an_execve_is_counted_and_its_thread_goes_on)
 }
 END_TEST
 
-/* At the end of a call that waits a thread was woken just now.  As long as the kernel counts no wait
- * for a CPU, most of the time before was spent in the call, and is shown there. */
+/* At the end of a call that waits a thread was woken just now.  As long as the kernel counts no
+ * wait for a CPU, most of the time before was spent in the call, and is shown there. */
 START_TEST(a_thread_that_was_woken_is_shown_in_its_call)
 {
     set_up();
@@ -220,7 +230,7 @@ START_TEST(no_counter_of_the_sampler_is_lost)
         (struct sampler_counters *)(uintptr_t)sampler_counters(recording_sampler(recording));
     for (int i = 0; i < SAMPLER_COUNTER_COUNT; i++)
         counters_add(counters, (enum sampler_counter)i, 1000 + (uint64_t)i);
-    recording_snapshot(recording);
+    snapshot();
     for (int i = 0; i < SAMPLER_COUNTER_COUNT; i++) {
         size_t n = 0;
         for (enum metric m = METRIC_NONE + 1; m < METRIC_COUNT; m++)
@@ -235,7 +245,7 @@ END_TEST
 /* Of how many files were found by their paths. */
 static double modules_by_path(void)
 {
-    recording_snapshot(recording);
+    snapshot();
     double n = profile_number(recording_profile(recording), METRIC_MODULES_BY_PATH);
     recording_snapshot_over(recording);
     return n;

@@ -135,6 +135,49 @@ START_TEST(a_wake_up_for_nothing_is_over_at_once)
 }
 END_TEST
 
+/* A snapshot is told for how long each thread has been where its last sample found it. */
+START_TEST(what_has_held_is_told_when_asked)
+{
+    enum { LEAST = 5, ALL = 2 };
+    static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
+    struct err err = {0};
+    struct mem *live;
+    size_t bytes;
+    pid_t pid = blocked_child();
+    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
+    struct sampler *s = sampler_new(&config);
+    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
+    ck_assert_int_eq(sampler_start(s, &err), 0);
+    while (counters_get(sampler_counters(s), COUNT_REPEATS) < LEAST)
+        (void)usleep(1000); /* else the test runs out of time */
+    sampler_flush(s);
+    int64_t sampled_ns = INT64_MAX;
+    for (int seen = 0; seen < ALL;) { /* the same */
+        const struct message *m = ring_peek(sampler_ring(s), &bytes);
+        if (!m) {
+            (void)usleep(1000);
+            continue;
+        }
+        if (m->kind == MESSAGE_SAMPLE)
+            sampled_ns = m->time_ns;
+        if (m->kind == MESSAGE_EXTENDED) {
+            ck_assert_uint_ge(m->repeats, LEAST);
+            ck_assert_int_gt(m->time_ns, sampled_ns);
+            seen++;
+        }
+        if (m->kind == MESSAGE_FLUSHED) {
+            ck_assert_int_eq(seen, 1);
+            seen++;
+        }
+        ring_release(sampler_ring(s));
+    }
+    sampler_free(s);
+    mem_free(live);
+    (void)kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 static int exec_pipe[2];
 
 /* The child runs another program when it gets a byte. */
@@ -399,4 +442,5 @@ CHECK_MAIN("sampler", 30, nobody_is_asked_while_memory_is_locked,
            an_execve_is_told_when_the_ring_has_room_again,
            a_thread_gets_the_descriptors_of_other_processes,
            the_files_of_a_thread_that_was_asked_to_stop_stay_open,
-           a_wake_up_for_nothing_is_over_at_once, dormant_thread_that_runs_is_seen_at_the_next_tick)
+           a_wake_up_for_nothing_is_over_at_once, what_has_held_is_told_when_asked,
+           dormant_thread_that_runs_is_seen_at_the_next_tick)

@@ -175,6 +175,23 @@ END_TEST
 
 /* Two that each ran their stack for a second; new threads would be the second one's. */
 /* Events are where the thread waited for the CPU on which they came. */
+/* A pool's thread that mostly waits is idle, and has computed all the same. */
+START_TEST(what_idle_threads_computed_is_in_the_sums_of_all)
+{
+    static const char waits[] = "gomp_team_barrier_wait!libgomp.so.1 > futex [blocked]";
+    struct profile_builder b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    thread_id pool = builder_thread(&b, 11, "pool");
+    builder_run(&b, pool, "work!app", 2, 2);
+    builder_run(&b, pool, waits, 998, 0);
+    const char *text = export(&b, "speedscope", 1000);
+    assert_holds(text, "\"1 idle: ");
+    ck_assert_int_eq(weights_of(text, "ALL active | wall"), 1000000);
+    ck_assert_int_eq(weights_of(text, "ALL | cpu"), 1002000);
+    ck_assert_int_eq(weights_of(text, "ALL | off-cpu"), 998000);
+}
+END_TEST
+
 START_TEST(weights_are_profiles_of_their_own)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -456,8 +473,8 @@ END_TEST
 
 CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_share_origin_and_end,
            rounding_does_not_drift_and_zeros_are_dropped, profiles_come_in_the_order_of_interest,
-           weights_are_profiles_of_their_own, a_file_of_one_process_has_no_frames_of_others,
-           processes_are_called_by_rank_or_pid,
+           what_idle_threads_computed_is_in_the_sums_of_all, weights_are_profiles_of_their_own,
+           a_file_of_one_process_has_no_frames_of_others, processes_are_called_by_rank_or_pid,
            all_threads_are_opened_where_the_main_one_only_waits, what_is_not_as_usual_is_told,
            deep_stacks_keep_both_ends, ten_million_nodes_are_coarsened,
            recursions_of_many_depths_are_few_paths, too_many_distinct_stacks_are_folded,
