@@ -2,8 +2,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 enum slot_state { SLOT_FREE, SLOT_LIVE, SLOT_DELETED };
 
@@ -12,28 +15,67 @@ struct map_slot {
     enum slot_state state;
 };
 
+struct seed {
+    uint64_t mask, factor; /* the factor is odd, so that equal hashes are equal keys */
+};
+
+static const struct seed no_seed = {0, 0xbf58476d1ce4e5b9U};
+static struct seed seed; /* of this run */
+
 /* The finaliser of splitmix64 (public domain, S. Vigna): every input bit moves every output bit. */
-uint64_t hash_u64(uint64_t x)
+static uint64_t mix(uint64_t x, const struct seed *with)
 {
+    x ^= with->mask;
     x ^= x >> 30;
-    x *= 0xbf58476d1ce4e5b9U;
+    x *= with->factor;
     x ^= x >> 27;
     x *= 0x94d049bb133111ebU;
     return x ^ (x >> 31);
 }
 
-uint64_t hash_bytes(const void *bytes, size_t len)
+static uint64_t mix_bytes(const void *bytes, size_t len, const struct seed *with)
 {
     const unsigned char *p = bytes;
     uint64_t h = 0x9e3779b97f4a7c15U ^ len;
     for (; len >= 8; p += 8, len -= 8) {
         uint64_t word;
         memcpy(&word, p, 8);
-        h = hash_u64(h ^ word);
+        h = mix(h ^ word, with);
     }
     uint64_t tail = 0;
     memcpy(&tail, p, len);
-    return hash_u64(h ^ tail);
+    return mix(h ^ tail, with);
+}
+
+/* The kernel gives each program 16 random bytes (getauxval(3)), also where a filter forbids
+ * getrandom(2).  They are mixed, because glibc uses them, too.  Before main(), so that nothing has
+ * been hashed. */
+__attribute__((constructor)) static void draw_seed(void)
+{
+    const void *random = (const void *)getauxval(AT_RANDOM);
+    uint64_t fresh[2] = {0};
+    struct seed given = {0};
+    if (random)
+        memcpy(&given, random, sizeof given);
+    if (getrandom(fresh, sizeof fresh, GRND_NONBLOCK) != (ssize_t)sizeof fresh)
+        fresh[0] = (uint64_t)clock_now_ns();
+    seed.mask = mix(given.mask ^ fresh[0], &no_seed);
+    seed.factor = mix(given.factor ^ fresh[1] ^ seed.mask, &no_seed) | 1;
+}
+
+uint64_t hash_u64(uint64_t x)
+{
+    return mix(x, &seed);
+}
+
+uint64_t hash_bytes(const void *bytes, size_t len)
+{
+    return mix_bytes(bytes, len, &seed);
+}
+
+uint64_t hash_bytes_unseeded(const void *bytes, size_t len)
+{
+    return mix_bytes(bytes, len, &no_seed);
 }
 
 /* The slot that holds KEY, or the slot to put it into. */

@@ -6,8 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Keys are the target's: with a random seed, drawn at the program's start, nobody who cannot read
+ * wallspy's memory can choose keys that collide.  So a hash is another one in each run. */
 uint64_t hash_u64(uint64_t x);
 uint64_t hash_bytes(const void *bytes, size_t len);
+/* The same in each run, for what is shown; not for maps. */
+uint64_t hash_bytes_unseeded(const void *bytes, size_t len);
 
 /* u64 → u64, open addressing.  Zero-initialise; any key and value may be stored. */
 struct map {

@@ -155,7 +155,7 @@ static void add_class(struct flame_drawing *d, const struct flame_box *box, cons
     /* Of a native frame the module decides, of a Python frame the file. */
     size_t len = !file ? 0 : *file == '[' ? strcspn(file, "]") : strlen(file);
     if (look->shaded)
-        text_addf(out, "%d", (int)(hash_bytes(file ? file : "", len) % SHADES));
+        text_addf(out, "%d", (int)(hash_bytes_unseeded(file ? file : "", len) % SHADES));
 }
 
 /* "1.20 s, 40.0 % of all, 50.0 % of its caller; 0.10 s in itself" */
