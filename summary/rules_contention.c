@@ -12,7 +12,7 @@
 static const double contended_share = 0.2; /* of a thread's time */
 static const double one_lock_part = 0.7;   /* of those waits */
 static const double in_turn_part = 0.9;    /* a single holder has less of those that were read */
-static const double read_part = 0.8;       /* of the waits: then all holders are known */
+static const double read_part = 0.99;      /* of the waits: then all holders are known */
 static const double telling_part = 0.2;    /* of the waits: then a single holder is known as such */
 static const double same_part = 0.5;       /* of the holders' time: what they do with the lock */
 enum { MOST_PLACES = 64, MOST_HOLDERS = 64, LEAST_SAMPLES = 4 };
@@ -317,7 +317,7 @@ void rule_contention(const struct scene *s, struct thread_group *group, struct f
     }
     const struct place *at = heaviest(&c, &lock_ns);
     double share = share_of(lock_ns, group->wall_ns);
-    if (at && group->n > 1 && !are_all_read(&c)) /* of one that waits another is the holder */
+    if (at && group->n > 1) /* of one that waits another is the holder */
         add_those_that_got_it(s, group, &c, at);
     add_figure(f, "share", share);
     add_figure(f, "holders", (double)c.n_holders);

@@ -172,6 +172,40 @@ START_TEST(threads_that_get_a_lock_in_turn_need_no_holder_that_was_read)
 }
 END_TEST
 
+/* N threads wait for a lock one after the other.  The holder of READ of them was read: the one
+ * before. */
+static void wait_one_after_the_other(int n, int read)
+{
+    for (int i = 0; i < n; i++) {
+        thread_id t = builder_thread(&b, REFRESH + 10 + i, "worker");
+        struct wait_side side = {.thing = THING_MUTEX, .addr = 4096};
+        if (i < read) {
+            side = held_by(REFRESH + 10 + (i + 1) % n);
+            side.addr = 4096;
+        }
+        builder_run(&b, t, computes, 10 + i, 10 + i);
+        builder_held(&b, t, look_up, &side, 900);
+        builder_run(&b, t, query, 90 - i, 0);
+    }
+}
+
+START_TEST(who_got_a_lock_holds_it_in_turn_though_it_was_not_read)
+{
+    setup();
+    builder_run(&b, lead, computes, 1000, 1000);
+    wait_one_after_the_other(7, 6);
+    judge(1000);
+    assert_said("At least 7 threads hold it in turn.");
+    teardown();
+    setup();
+    builder_run(&b, lead, computes, 1000, 1000);
+    wait_one_after_the_other(7, 7);
+    judge(1000);
+    assert_said(". 7 threads hold it in turn.");
+    teardown();
+}
+END_TEST
+
 START_TEST(who_is_joined_is_said_with_what_it_does)
 {
     setup();
@@ -429,6 +463,7 @@ CHECK_MAIN("findings_held", 20, who_holds_a_lock_is_named_with_what_it_does,
            a_wait_is_a_part_of_the_whole_time, a_holder_that_was_read_too_seldom_is_not_named,
            a_lock_that_threads_hold_in_turn_is_named,
            threads_that_get_a_lock_in_turn_need_no_holder_that_was_read,
+           who_got_a_lock_holds_it_in_turn_though_it_was_not_read,
            who_is_joined_is_said_with_what_it_does, a_chain_is_followed_to_who_waits_for_nobody,
            a_lock_of_no_thread_of_the_process_is_told_as_such,
            what_is_held_is_the_holders_and_no_other_thing, the_holder_is_the_thread_that_lived_then,
