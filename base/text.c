@@ -243,6 +243,23 @@ void text_add_thousands(struct text *t, double n)
         text_addf(t, "%llu", (unsigned long long)rounded);
 }
 
+void text_add_span(struct text *t, double seconds)
+{
+    static const struct {
+        double seconds;
+        const char *name;
+    } units[] = {{86400, "days"}, {3600, "h"}, {60, "min"}};
+    enum { LEAST = 2 }; /* of a unit: "90 s" is said as easily as "1.5 min" */
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        double n = seconds / units[i].seconds;
+        if (n >= LEAST) {
+            text_addf(t, n < 10 ? "%.2g %s" : "%.0f %s", n, units[i].name);
+            return;
+        }
+    }
+    text_addf(t, "%.3g s", seconds);
+}
+
 void text_clear(struct text *t)
 {
     t->len = 0;

@@ -44,6 +44,8 @@ void text_add_cut(struct text *t, const char *s, size_t len, size_t columns);
 void text_add_group(struct text *t, const char *name);
 /* Appends N as people write about so many: "73,000", "1.2 million". */
 void text_add_thousands(struct text *t, double n);
+/* SECONDS in words: "0.5 s", "64 s", "8.5 min", "4.6 h", "194 days". */
+void text_add_span(struct text *t, double seconds);
 void text_clear(struct text *t);                /* keeps the storage */
 void text_truncate(struct text *t, size_t len); /* LEN: no more than there is */
 void text_release(struct text *t);

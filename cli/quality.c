@@ -60,7 +60,7 @@ static void add_notes(struct text *line, const struct profile *p)
         const struct metric_info *info = metric_info(m);
         if (info->effect != EFFECT_NOTE || profile_number(p, m) <= 0)
             continue;
-        text_addf(line, info->words, profile_number(p, info->shown ? info->shown : m));
+        metric_add_note(line, m, profile_number(p, info->shown ? info->shown : m));
         text_add(line, ", ");
     }
     if (*coarsened)

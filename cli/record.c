@@ -193,10 +193,12 @@ static void print_step(struct record *r)
     if (r->step_printed || !step_ns)
         return;
     r->step_printed = true;
-    terminal_info(
-        "the recording has reached --max-size: older samples keep their order in steps of %g s "
-        "only, in longer steps later; no total is lost",
-        (double)step_ns / NS_PER_S);
+    struct text step = {0};
+    text_add_span(&step, (double)step_ns / NS_PER_S);
+    terminal_info("the recording has reached --max-size: older samples keep their order in steps "
+                  "of %s only, in longer steps later; no total is lost",
+                  step.s);
+    text_release(&step);
 }
 
 /* Ctrl-Z: stops as any job does, but with no thread of the target held.  False: a thread that waits

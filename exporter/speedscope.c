@@ -209,8 +209,10 @@ static void note_coarseness(const struct document *d)
     text_add(&t, "");
     if (d->coarse.bucket_ns == INT64_MAX)
         text_add(&t, "aggregated");
-    else if (d->coarse.bucket_ns)
-        text_addf(&t, "in steps of %g s", (double)d->coarse.bucket_ns / NS_PER_S);
+    else if (d->coarse.bucket_ns) {
+        text_add(&t, "in steps of ");
+        text_add_span(&t, (double)d->coarse.bucket_ns / NS_PER_S);
+    }
     if (d->coarse.fold_one_part)
         text_addf(&t, ", paths under %g%% folded", 100.0 / (double)d->coarse.fold_one_part);
     if (d->coarse.too_large)

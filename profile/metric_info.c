@@ -403,7 +403,7 @@ static const struct metric_info infos[METRIC_COUNT] = {
              "Calls that a stop made begin anew while a seccomp supervisor was answering them."},
     [METRIC_TIME_STEP_S] =
         {"time_step_s", UNIT_S, .effect = EFFECT_NOTE,
-         .words = "order in time kept in steps of %g s (--max-size)",
+         .words = "order in time kept in steps of %t (--max-size)",
          .section = "Room in memory (`--max-size`)",
          .meaning = "The time lines became coarser to save room: within steps of this length the "
                     "order is lost, and no sum is."},
@@ -450,7 +450,20 @@ void metric_add_words(struct text *out, enum metric m)
         text_add_bytes(out, info->words, (size_t)(number - info->words));
         text_add(out, "N");
     }
-    text_add(out, number ? number + strcspn(number, "fg") + 1 : info->words);
+    text_add(out, number ? number + strcspn(number, "ft") + 1 : info->words);
+}
+
+void metric_add_note(struct text *out, enum metric m, double n)
+{
+    const char *words = metric_info(m)->words;
+    const char *span = strstr(words, "%t");
+    if (!span) {
+        text_addf(out, words, n);
+        return;
+    }
+    text_add_bytes(out, words, (size_t)(span - words));
+    text_add_span(out, n);
+    text_add(out, span + strlen("%t"));
 }
 
 const char *metric_unit_text(enum metric_unit unit)

@@ -32,7 +32,7 @@ struct metric_info {
     bool part_apart;     /* PART_OF does not include it: the whole is the sum of both */
     enum metric shown;   /* NOTE: the number to show; NONE: this one */
     const char *noun;    /* LOSS, DOUBT: the counted thing, in the singular */
-    const char *words;   /* LOSS, DOUBT: follows the noun.  NOTE: a format for one double */
+    const char *words;   /* LOSS, DOUBT: follows the noun.  NOTE: see metric_add_note() */
     const char *section; /* not NULL: a section of docs/quality.md begins here, with this title */
     const char *meaning; /* sentences, in Markdown */
 };
@@ -41,4 +41,6 @@ const struct metric_info *metric_info(enum metric m); /* METRIC_NONE is not allo
 /* Appends the quality line's words for metric M, with N and M for its numbers: "N of M samples
  * late", "rate lowered to N Hz"; nothing if it has none. */
 void metric_add_words(struct text *out, enum metric m);
+/* The words of note M with N for its number: a format for one double, or %t for seconds. */
+void metric_add_note(struct text *out, enum metric m, double n);
 const char *metric_unit_text(enum metric_unit unit); /* "%", "Hz", "ns", "s"; "" for a count */

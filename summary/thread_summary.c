@@ -130,6 +130,12 @@ static bool is_default_name(const char *name)
     return false;
 }
 
+/* The default names of other programs, a JVM's Thread-1, may be all that their users know. */
+static bool has_python(const struct profile_process *process, const struct profile_thread *t)
+{
+    return process->python_version.ix || process->python_note.ix || t->python;
+}
+
 static void name_thread(struct summarizing *s, struct thread_summary *t)
 {
     const struct profile_process *process = profile_see_process(s->p, t->thread->process);
@@ -137,7 +143,8 @@ static void name_thread(struct summarizing *s, struct thread_summary *t)
     size_t n = 0;
     if (t->thread->main) {
         name = "main";
-    } else if (!*name || t->thread->name.ix == process->comm.ix || is_default_name(name)) {
+    } else if (!*name || t->thread->name.ix == process->comm.ix ||
+               (has_python(process, t->thread) && is_default_name(name))) {
         const struct shown_frame *stack = view_stack(s->v, heaviest_stack(t->thread), &n);
         t->name = root_name(stack, n);
     }

@@ -170,13 +170,15 @@ START_TEST(what_was_given_up_leaves_the_line_ok)
     (void)quality(&b, 1000, &ok);
     profile_set_number(b.p, METRIC_RATE_LOWERED, 3);
     profile_set_number(b.p, METRIC_THROTTLED_S, 1.5);
+    profile_set_number(b.p, METRIC_TIME_STEP_S, 1 << 24);
     profile_set_number(b.p, METRIC_THREADS_FOLDED, 70);
     profile_set_number(b.p, METRIC_STACKS_SHORTENED, 4);
     profile_set_text(b.p, "coarsened", "aggregated");
     ck_assert_str_eq(line_of(&b, &ok),
                      "quality ok: 100% of the time seen, all stacks merged, "
                      "rate lowered to 100.0 Hz, wallspy throttled for 1.50 s by its cgroup's CPU "
-                     "quota, 70 ended threads merged by name (--max-size), "
+                     "quota, order in time kept in steps of 194 days (--max-size), "
+                     "70 ended threads merged by name (--max-size), "
                      "4 stacks shortened (too deep for the file), file aggregated, "
                      "overhead 0.00% (p99 0.00 ms)");
     ck_assert(ok);

@@ -297,6 +297,14 @@ START_TEST(what_is_not_as_usual_is_told)
 }
 END_TEST
 
+START_TEST(default_names_stay_where_there_is_no_python)
+{
+    struct profile_builder b = builder_start(10, "java");
+    builder_run(&b, builder_thread(&b, 12, "Thread-1"), "thread_native_entry!libjvm.so", 100, 100);
+    assert_holds(export(&b, "speedscope", 100), "\"label\":\"Thread-1 12\"");
+}
+END_TEST
+
 START_TEST(deep_stacks_keep_both_ends)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -476,7 +484,8 @@ CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_sh
            what_idle_threads_computed_is_in_the_sums_of_all, weights_are_profiles_of_their_own,
            a_file_of_one_process_has_no_frames_of_others, processes_are_called_by_rank_or_pid,
            all_threads_are_opened_where_the_main_one_only_waits, what_is_not_as_usual_is_told,
-           deep_stacks_keep_both_ends, ten_million_nodes_are_coarsened,
-           recursions_of_many_depths_are_few_paths, too_many_distinct_stacks_are_folded,
-           a_few_of_many_paths_are_folded_from_the_innermost, the_last_folds_are_made_too,
-           a_file_that_stays_too_large_says_so, nothing_sampled_is_still_a_file)
+           default_names_stay_where_there_is_no_python, deep_stacks_keep_both_ends,
+           ten_million_nodes_are_coarsened, recursions_of_many_depths_are_few_paths,
+           too_many_distinct_stacks_are_folded, a_few_of_many_paths_are_folded_from_the_innermost,
+           the_last_folds_are_made_too, a_file_that_stays_too_large_says_so,
+           nothing_sampled_is_still_a_file)

@@ -106,6 +106,23 @@ START_TEST(characters_are_counted_and_cut)
 }
 END_TEST
 
+START_TEST(times_are_written_for_people)
+{
+    static const struct {
+        double seconds;
+        const char *words;
+    } spans[] = {{0.5, "0.5 s"},   {1, "1 s"},          {64, "64 s"},
+                 {512, "8.5 min"}, {1024, "17 min"},    {16384, "4.6 h"},
+                 {65536, "18 h"},  {1 << 18, "3 days"}, {1 << 24, "194 days"}};
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
+        struct text t = {0};
+        text_add_span(&t, spans[i].seconds);
+        ck_assert_str_eq(t.s, spans[i].words);
+        text_release(&t);
+    }
+}
+END_TEST
+
 START_TEST(large_numbers_are_written_for_people)
 {
     static const struct {
@@ -132,6 +149,6 @@ START_TEST(large_numbers_are_written_for_people)
 }
 END_TEST
 
-CHECK_MAIN("text", 20, large_numbers_are_written_for_people, numbers_are_strict,
-           hex_stops_at_the_end_given, text_grows, names_are_tamed, words_wrap_behind_the_indent,
-           characters_are_counted_and_cut)
+CHECK_MAIN("text", 20, large_numbers_are_written_for_people, times_are_written_for_people,
+           numbers_are_strict, hex_stops_at_the_end_given, text_grows, names_are_tamed,
+           words_wrap_behind_the_indent, characters_are_counted_and_cut)
