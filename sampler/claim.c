@@ -125,18 +125,21 @@ static bool went_on(const struct thread *t, const struct regs *regs)
            (regs->r[X86_RSP] != t->asked.place.sp || regs->r[X86_PC] != t->asked.place.pc);
 }
 
-/* T was found running, or waiting for a CPU, and the stop broke off a call that waits.  A request
- * that was pending for ticks never found T off the CPU. */
-static bool has_fallen_asleep(const struct thread *t, const struct stop *stop)
-{
-    bool waits = stop->repaired || syscall_restarts_cleanly(stop->syscall);
-    return t->asked.state != THREAD_BLOCKED && stop->restarting && waits && !stop->job_stopped &&
-           !t->asked_ticks;
-}
-
 int64_t claim_stop_number(const struct thread *t, const struct stop *stop)
 {
     return call_number(t, stop->syscall, stop->regs.r[X86_RSP], stop->regs.r[X86_PC]);
+}
+
+/* T was found running, or waiting for a CPU, and the stop broke off a call that waits.  A request
+ * that was pending for ticks never found T off the CPU.  Where T waited for a CPU behind a time-out
+ * that is over, the call restarts, too. */
+static bool has_fallen_asleep(const struct thread *t, const struct stop *stop)
+{
+    bool waits = stop->repaired || syscall_restarts_cleanly(stop->syscall);
+    bool was_woken =
+        t->asked.state == THREAD_RUNNABLE && syscall_restarts_late(claim_stop_number(t, stop));
+    return t->asked.state != THREAD_BLOCKED && stop->restarting && waits && !was_woken &&
+           !stop->job_stopped && !t->asked_ticks;
 }
 
 /* A stop puts a blocked thread on a CPU twice: to stop, and to go back into its call, or to be
@@ -165,15 +168,31 @@ bool claim_judge(struct thread *t, const struct stop *stop)
     return asleep;
 }
 
+/* Did T wait for a CPU for most of the time from the request to the stop? */
+static bool has_waited(const struct thread *t, const struct snapshot *snapshot,
+                       const struct schedstat *now)
+{
+    int64_t took_ns = snapshot->taken_ns - t->asked_ns;
+    int64_t waited_ns = (int64_t)(now->wait_ns - t->asked.sched.wait_ns);
+    return waited_ns > WAKES_AT_ONCE_NS && 2 * waited_ns >= took_ns;
+}
+
 /* T has left its CPU since the request, or has got one again since its release.  At the end of a
  * call that waits T had just been woken; elsewhere it waited for a CPU if the kernel counted so. */
 static enum thread_state running_or_waited(const struct thread *t, const struct snapshot *snapshot,
                                            const struct schedstat *now)
 {
-    int64_t took_ns = snapshot->taken_ns - t->asked_ns;
-    int64_t waited_ns = (int64_t)(now->wait_ns - t->asked.sched.wait_ns);
-    bool waited = waited_ns > WAKES_AT_ONCE_NS && 2 * waited_ns >= took_ns;
-    return waited || syscall_mostly_sleeps(snapshot->syscall) ? THREAD_RUNNABLE : THREAD_RUNNING;
+    bool woken = syscall_mostly_sleeps(snapshot->syscall);
+    return woken || has_waited(t, snapshot, now) ? THREAD_RUNNABLE : THREAD_RUNNING;
+}
+
+/* T is in a call that restarts.  It slept there when it was asked, or its time-out was over and it
+ * waited for a CPU. */
+static enum thread_state asleep_or_woken(const struct thread *t, const struct snapshot *snapshot,
+                                         const struct schedstat *now)
+{
+    bool woken = syscall_restarts_late(snapshot->syscall) && has_waited(t, snapshot, now);
+    return woken ? THREAD_RUNNABLE : THREAD_BLOCKED;
 }
 
 /* T's state for most of the several ticks since the request.  If it neither ran nor waited for a
@@ -199,7 +218,7 @@ enum thread_state claim_settle(const struct thread *t, const struct snapshot *sn
         return snapshot->state;
     if (now->runs == t->asked.sched.runs)
         return THREAD_RUNNING;
-    return fell_asleep ? THREAD_BLOCKED : running_or_waited(t, snapshot, now);
+    return fell_asleep ? asleep_or_woken(t, snapshot, now) : running_or_waited(t, snapshot, now);
 }
 
 void claim_stopped(struct thread *t, enum thread_state state, int64_t stopped_ns,
@@ -208,6 +227,7 @@ void claim_stopped(struct thread *t, enum thread_state state, int64_t stopped_ns
     /* T waited for a CPU at every tick until it stopped. */
     bool waited = t->asked_ticks || stopped_ns - t->asked_ns > interval_ns;
     t->asked.state = state;
+    t->interrupted.provable &= is_off_cpu(state);
     claim_sampled_once(t, state);
     t->until_ns = waited ? stopped_ns : t->asked_ns;
     t->repeats = t->asked_ticks;

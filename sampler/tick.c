@@ -26,11 +26,13 @@ enum {
 /* T runs or waits for a CPU.  For the first such thread of a tick, often the only one, the stop
  * itself shows which: that costs nothing, while to read the status takes 25 µs with cold caches.
  * The others are told apart here, because those that run are asked first.  So is a thread that was
- * slow to stop: it may share the sampler's CPU, and cannot stop while the sampler waits for it. */
+ * slow to stop: it may share the sampler's CPU, and cannot stop while the sampler waits for it.
+ * And so is one whose call a stop restarts, whether it sleeps there or its time is over. */
 static void queue_runnable(struct sampler *s, struct thread *t, int64_t now_ns)
 {
     bool stop_tells = s->n_queued == 0 && !t->slow_to_stop && !t->supervised &&
-                      !s->config.no_stop && !s->config.freeze;
+                      !s->config.no_stop && !s->config.freeze &&
+                      !syscall_restarts_late(t->sampled.place.syscall);
     claim_found(t, stop_tells ? THREAD_RUNNING_OR_RUNNABLE : on_cpu_state(s, t));
     s->waiting |= t->asked.state == THREAD_RUNNABLE;
     t->process->ran = true;

@@ -14,6 +14,7 @@ enum {
     REPAIR = 1 << 1, /* may return EINTR after a stop, with nothing done */
     CLEAN = 1 << 2,  /* restarted by the kernel with the remaining time */
     BLOCK = 1 << 3,  /* by way of restart_syscall(2) */
+    LATE = 1 << 4,   /* restarted also at the end of its time-out */
 };
 
 static const struct call {
@@ -27,7 +28,7 @@ static const struct call {
     [4] = {"stat", REPAIR},
     [5] = {"fstat", FD | REPAIR},
     [6] = {"lstat", REPAIR},
-    [7] = {"poll", CLEAN | BLOCK},
+    [7] = {"poll", CLEAN | BLOCK | LATE},
     [8] = {"lseek", FD},
     [9] = {"mmap", 0},
     [10] = {"mprotect", 0},
@@ -43,7 +44,7 @@ static const struct call {
     [20] = {"writev", FD | REPAIR},
     [21] = {"access", REPAIR},
     [22] = {"pipe", 0},
-    [23] = {"select", CLEAN},
+    [23] = {"select", CLEAN | LATE},
     [24] = {"sched_yield", 0},
     [25] = {"mremap", 0},
     [26] = {"msync", 0},
@@ -262,8 +263,8 @@ static const struct call {
     [239] = {"get_mempolicy", 0},
     [240] = {"mq_open", 0},
     [241] = {"mq_unlink", 0},
-    [242] = {"mq_timedsend", FD | CLEAN},
-    [243] = {"mq_timedreceive", FD | CLEAN},
+    [242] = {"mq_timedsend", FD | CLEAN | LATE},
+    [243] = {"mq_timedreceive", FD | CLEAN | LATE},
     [244] = {"mq_notify", FD},
     [245] = {"mq_getsetattr", FD},
     [246] = {"kexec_load", 0},
@@ -290,8 +291,8 @@ static const struct call {
     [267] = {"readlinkat", REPAIR},
     [268] = {"fchmodat", 0},
     [269] = {"faccessat", REPAIR},
-    [270] = {"pselect6", CLEAN},
-    [271] = {"ppoll", CLEAN},
+    [270] = {"pselect6", CLEAN | LATE},
+    [271] = {"ppoll", CLEAN | LATE},
     [272] = {"unshare", 0},
     [273] = {"set_robust_list", 0},
     [274] = {"get_robust_list", 0},
@@ -452,6 +453,11 @@ bool syscall_mostly_sleeps(int64_t number)
 bool syscall_has_restart_block(int64_t number)
 {
     return find_call(number)->flags & BLOCK;
+}
+
+bool syscall_restarts_late(int64_t number)
+{
+    return find_call(number)->flags & LATE;
 }
 
 bool syscall_was_cut(int64_t number, const uint64_t args[6], int64_t result)

@@ -21,6 +21,10 @@ bool syscall_only_waits(int64_t number);
 /* Does the call wait, or do I/O?  A thread that waits for a CPU in it most likely was woken
  * there. */
 bool syscall_mostly_sleeps(int64_t number);
+/* Does a stop restart it even when its time-out is over?  The kernel asks for signals before it
+ * looks at the time (do_poll() and do_select() in fs/select.c, wq_sleep() in ipc/mqueue.c): the
+ * restart does not say that the thread slept. */
+bool syscall_restarts_late(int64_t number);
 /* Did it return (RESULT) with less done than ARGS asked for, as it may after a stop?  False where
  * that is unknown, or as the program asked. */
 bool syscall_was_cut(int64_t number, const uint64_t args[6], int64_t result);

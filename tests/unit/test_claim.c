@@ -186,6 +186,34 @@ START_TEST(a_call_that_waits_was_entered_after_the_look)
 }
 END_TEST
 
+/* The thread wakes up at the end of its time, and waits for a CPU when it is asked to stop. */
+START_TEST(a_time_out_that_is_over_is_no_sleep)
+{
+    static const int64_t calls[] = {SYS_poll,     SYS_ppoll,        SYS_select,
+                                    SYS_pselect6, SYS_mq_timedsend, SYS_mq_timedreceive};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct stop stop = stop_in(calls[i], PC, true);
+        struct thread t = asked_while(THREAD_RUNNABLE);
+        ck_assert(!claim_judge(&t, &stop));
+        ck_assert_int_eq(t.asked.state, THREAD_RUNNABLE);
+        t = asked_while(THREAD_RUNNING_OR_RUNNABLE);
+        ck_assert(claim_judge(&t, &stop));
+        struct snapshot snapshot = {
+            .state = t.asked.state, .syscall = calls[i], .taken_ns = asked_ns + NS_PER_MS};
+        struct schedstat now = {.runs = RUNS + 1};
+        ck_assert_int_eq(claim_settle(&t, &snapshot, &now, true), THREAD_BLOCKED);
+        now.wait_ns = NS_PER_MS;
+        ck_assert_int_eq(claim_settle(&t, &snapshot, &now, true), THREAD_RUNNABLE);
+        /* The program's next call at this place is another wait. */
+        struct syscall_state view = view_of(calls[i], PC);
+        t.sched.runs = BACK_RUNS;
+        ck_assert(claim_is_back(&t, &view));
+        claim_stopped(&t, THREAD_RUNNABLE, snapshot.taken_ns, interval_ns);
+        ck_assert(!claim_is_back(&t, &view));
+    }
+}
+END_TEST
+
 START_TEST(the_counts_tell_who_waited_for_a_cpu)
 {
     struct thread t = asked_while(THREAD_RUNNING_OR_RUNNABLE);
@@ -237,6 +265,6 @@ CHECK_MAIN("claim", 20, a_sample_holds_off_the_cpu_while_the_run_count_stays,
            a_fault_after_the_look_is_where_the_thread_was_asked,
            a_thread_that_stops_elsewhere_went_on, a_blocked_thread_is_back_after_two_runs,
            a_restarted_time_out_keeps_its_name, a_call_that_waits_was_entered_after_the_look,
-           the_counts_tell_who_waited_for_a_cpu,
+           a_time_out_that_is_over_is_no_sleep, the_counts_tell_who_waited_for_a_cpu,
            over_several_ticks_the_state_is_what_took_most_of_them,
            a_stop_at_once_is_a_sample_of_that_moment)
