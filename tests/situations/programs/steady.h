@@ -17,6 +17,8 @@ double now(void); /* seconds of the monotonic clock */
 /* Arguments: SECONDS [--twin].  Says "ready": from here on the program does the same all the
  * time. */
 struct steady steady_begin(int argc, char **argv);
+/* Asked before each round.  How many rounds a second the thread that began has done, "work_per_s",
+ * is told at the end: with the fault and without it. */
 bool steady_goes_on(const struct steady *s);
 /* VALUE in each second since the beginning: of seconds the share, of events the rate. */
 double steady_per_second(const struct steady *s, double value);

@@ -1,9 +1,13 @@
 """What the programs share: how long they run, whether as the twin without the fault, the truth they
 tell at the end."""
+import atexit
 import json
 import os
 import sys
+import threading
 import time
+
+LEAST_ROUNDS = 3  # a thread that only waits for others has fewer
 
 
 class Steady:
@@ -13,19 +17,28 @@ class Steady:
         self.seconds = float(sys.argv[1])
         self.twin = "--twin" in sys.argv
         self.start = self.end = 0.0
+        self.rounds, self.thread, self.pid = 0, threading.get_ident(), os.getpid()
 
     def ready(self, *pids):
         """From here on the program does the same all the time.  PIDS: the processes to look at, if not this one."""
         print("ready", *pids, flush=True)
         self.start = time.monotonic()
         self.end = self.start + self.seconds
+        atexit.register(self.tell_work)
 
     def goes_on(self):
+        """Asked before each round, the same piece of work in the program and its twin."""
+        self.rounds += self.thread == threading.get_ident()
         return time.monotonic() < self.end
 
     def per_second(self, value):
         """Of seconds the share of the time since ready(), of events the rate."""
         return value / (time.monotonic() - self.start)
+
+    def tell_work(self):
+        """How many rounds a second the thread that began has done."""
+        if os.getpid() == self.pid and self.rounds >= LEAST_ROUNDS:
+            self.tell(work_per_s=self.per_second(self.rounds))
 
     @staticmethod
     def start_apart(work, *args):
