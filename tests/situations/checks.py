@@ -1,7 +1,9 @@
 """What is right to say of a situation, whether a program runs it or a fixture has it."""
 import dataclasses
+import pathlib
 import re
 
+from expected import CAUSES, EXPECTED
 from situations import OF_HEALTHY
 
 CROWDED_SAYS = ("cpu_wait", "too_short")
@@ -18,6 +20,17 @@ class Answer:
 
     def paragraphs(self):
         return " ".join(self.text.split())
+
+
+def masked(words):
+    return re.sub(r"\d[\d,.]*(?<=\d)", "#", words)
+
+
+def sentences():
+    """The whole sentences of a few situations, by name."""
+    text = (pathlib.Path(__file__).parent / "sentences.txt").read_text(encoding="utf-8")
+    blocks = [block.split(None, 1) for block in text.split("\n\n")[1:]]
+    return {name: " ".join(words.split()) for name, words in blocks}
 
 
 def is_of(rule, finding):
@@ -43,6 +56,14 @@ def figure_is_off(figure, answer, finding):
     return None if is_right else f"{key} is {shown:.3g}, true {true:.3g}"
 
 
+def wrong_with_row(row, finding):
+    """What of ROW is not in FINDING, as texts."""
+    wrong = [] if finding["rule"] in CAUSES[row.cause] else [f"{finding['rule']} tells no {row.cause!r}"]
+    told = " ".join([finding["words"], *finding["figures"]])
+    return wrong + [f"no {key} {want!r}" for key, want in row._asdict().items()
+                    if key != "cause" and not re.search(want, told, re.DOTALL)]
+
+
 def wrong_with_fault(situation, answer):
     """What is wrong with the answer of a program with a fault, as text; empty: nothing."""
     # Where others take the CPUs, that may be said first.
@@ -52,6 +73,8 @@ def wrong_with_fault(situation, answer):
     if not said or not is_of(situation.rule, said[0]):
         return [f"expected {situation.rule}, said {[f['rule'] for f in answer.findings]}"]
     wrong = [f"not in its words: {word}" for word in words_missing(situation, said[0])]
+    wrong += wrong_with_row(EXPECTED[situation.name], said[0])
+    wrong += [f"in its words: {word}" for word in situation.not_words for f in said if re.search(word, f["words"])]
     off = [figure_is_off(figure, answer, said[0]) for figure in situation.all_figures(answer.recorded)]
     wrong += [text for text in off if text]
     if any(f["rule"] in ("nothing", "too_short") for f in said):

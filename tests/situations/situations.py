@@ -29,6 +29,8 @@ class Situation:
     twin_says: tuple = ()  # rules of faults that are true of the twin
     twin_environment: dict = dataclasses.field(default_factory=dict)
     quota: float = 0  # CPUs of its cgroup; the twin has none
+    memory_mb: int = 0  # of its cgroup; the twin has none
+    frozen: bool = False  # its cgroup is, while it is recorded; the twin's is not
     spinners: int = 0  # other programs that take the CPUs; the twin has none
     record_s: float = 3
     options: tuple = ()  # of wallspy
@@ -36,6 +38,7 @@ class Situation:
     healthy: tuple = ()  # rules that may be said; not empty: there is no culprit, and no twin
     unsaid: str = "stall"  # healthy: what no finding may say
     gate: bool = False  # runs live at each change; all are judged as fixtures
+    not_words: tuple = ()  # regular expressions; none is in any finding
     wrong_today: str = ""  # why the answer is not right yet: it must be wrong until somebody mends it
 
     def all_figures(self, recorded=False):
@@ -297,6 +300,62 @@ HEALTHY = [
     healthy("short", "{built}/solve {seconds}", "too_short", record_s=0.5, gate=True),
 ]
 
-SITUATIONS = WAITING + RESOURCES + OTHERS + HEALTHY
+# Troubles that somebody reported publicly, rebuilt.
+CASES = [
+    Situation("rand", "two players wait for the lock inside rand()",
+              "{built}/dice {seconds}", "waits_for|contention|waits.*", ("2 player", r"lock|mutex", "throw_dice", r"\brand\b"),
+              twin_says=("waits_meanwhile",), wrong_today="A8: locks inside libc are no locks"),
+    Situation("fork-openmp", "two forked processes wait for OpenMP threads that only their parent has",
+              "{programs}/weaver.py {seconds} {built}/libweave.so", "waits.*|stuck|none_ran",
+              (r"weave_cloth weaver\.py", r"\bfork", r"spawn|forkserver"), options=("-s",),
+              twin="{programs}/weaver.py {seconds} --twin {built}/libweave.so", twin_says=("imports", "waits_meanwhile", "gc", "cpu_wait"),
+              wrong_today="A5: the words about fork are missing"),
+    Situation("manager", "two processes ask a Manager's process for each price",
+              "{programs}/stock_book.py {seconds}", "waits.*|messages",
+              (r"2 |and", r"add_up stock_book\.py"), options=("-s",),
+              twin_says=("waits_meanwhile",), wrong_today="A6: the Manager's process differs from its clients"),
+    Situation("own-queue", "main puts on the queue that it has locked, in the finalizer of what it puts there",
+              "{programs}/courier.py {seconds}", "deadlock|stuck|waits_for",
+              (r"\bmain\b", r"__del__ courier\.py", r"itself|its own"),
+              wrong_today="A7: a lock of `with condition:` has no holder"),
+    Situation("poll-once", "main waits by an epoll of its own for a slow gauge",
+              "{programs}/gauge.py {seconds}", "waits.*|none_ran",
+              (r"\bmain\b", r"read_gauge gauge\.py"), ("share", "share", 0.08),
+              wrong_today="A3: any epoll_wait is an event loop's"),
+    Situation("pattern", "a pattern goes back and forth in check_name()",
+              "{programs}/hedge.py {seconds}", "computes|gil", (r"check_name hedge\.py",), twin="{built}/solve {seconds}"),
+    Situation("ready-for-ever", "a descriptor at its end is always ready, and on_line() does not take it out",
+              "{programs}/lines.py {seconds}", "spinning|event_loop|computes",
+              (r"\bmain\b", r"on_line lines\.py"), not_words=("from polling",),
+              wrong_today="A4: a loop that never waits is told as one that does not poll"),
+    Situation("index-thrashes", "main waits for pages of an index that is larger than its cgroup's memory",
+              "{programs}/orchard.py {seconds} {files}.index", "major_faults",
+              (r"\bmain\b", r"look_up orchard\.py", r"cgroup|memory limit"), memory_mb=60,
+              wrong_today="A13: the cgroup's memory is not spoken of",
+              twin="{programs}/orchard.py {seconds} --twin {files}.index"),
+    Situation("killed-worker", "map() waits for the sheet of a worker that was killed",
+              "{programs}/press.py {seconds}", "stuck|none_ran|waits.*",
+              (r"print_all press\.py",), options=("-s",),
+              wrong_today="A2: a standstill is nothing"),
+    Situation("join-first", "main waits for processes to end, and they for main to empty the queue",
+              "{programs}/weigh.py {seconds}", "stuck|deadlock|none_ran|waits.*",
+              (r"weigh_all weigh\.py",), options=("-s",),
+              twin_says=("messages", "page_faults"), wrong_today="A2: a standstill is nothing"),
+    Situation("rests", "main rests on the line before the one on which it grinds",
+              "{programs}/twolines.py {seconds}", "waits.*", (r"work twolines\.py:17",),
+              ("share", "share", 0.08)),
+    Situation("slow-end", "all objects are freed, one by one, at the interpreter's end",
+              "{programs}/catalogue.py {seconds}", "computes|gc", (r"\bmain\b", r"_exit"), record_s=1, options=("-r", "1000"),
+              wrong_today="A12: a way out that does not help"),
+    Situation("asks-terminal", "a program in the background is stopped, for it reads from the terminal",
+              "{programs}/asks.py {seconds}", "stuck|none_ran|only_children|waits.*|stopped",
+              (r"stopped", r"ask_user asks\.py|\bsh\b"), options=("-s",),
+              wrong_today="A2: a standstill is nothing"),
+    Situation("frozen", "its cgroup is frozen",
+              "{programs}/hedge.py {seconds}", ".*", ("frozen",), frozen=True, twin_says=("gil",),
+              wrong_today="A9: no system call is a page fault"),
+]
+
+SITUATIONS = WAITING + RESOURCES + OTHERS + CASES + HEALTHY
 # What may be said where nothing is wrong.
 OF_HEALTHY = ("computes", "nothing", "event_loop", "none_ran", "waits")
