@@ -72,7 +72,7 @@ def keep(recorded, name, answer, judge_program, places):
     assert same_answer(said["findings"], answer.findings), f"it says {said['findings']}"
     text = gzip.decompress(recorded.read_bytes()).decode(errors="surrogateescape")
     first, rest = strip_machine(text, places).split("\n", 1)
-    note = json.dumps({"situation": name, "truth": answer.truth})
+    note = json.dumps({"situation": name, "truth": answer.truth, **({"crowded": True} if answer.crowded else {})})
     data = f"{first}\nnote {note}\n{rest}".encode(errors="surrogateescape")
     FOLDER.mkdir(exist_ok=True)
     path = path_of(name)
