@@ -41,11 +41,14 @@ static void add_doubts(struct text *line, const struct profile *p)
 static void add_biases(struct text *line, const struct profile *p)
 {
     const char *check = profile_metadata_text(p, "self_check");
+    const char *cpu = profile_metadata_text(p, "cpu_check");
     double ticks = profile_number(p, METRIC_TICKS);
     double rate_hz = profile_number(p, METRIC_RATE_HZ);
     double delay_ns = ticks > 0 ? profile_number(p, METRIC_TICK_DELAY_NS) / ticks : 0;
     if (*check)
         text_addf(line, "%s%s", line->len ? ", " : "", check);
+    if (*cpu)
+        text_addf(line, "%s%s", line->len ? ", " : "", cpu);
     if (delay_ns > most_delay_ns && rate_hz > 0 &&
         delay_ns > most_delay_share * (double)NS_PER_S / rate_hz)
         text_addf(line, "%ssamples taken %.1f ms late on average", line->len ? ", " : "",
@@ -126,6 +129,44 @@ static void note_check(struct profile *p, const struct thread_summaries *s)
     text_release(&text);
 }
 
+/* The CPU time of the recorded processes by their own clocks, and the sum over the threads shown.
+ * Threads that ended before they were met are in the first alone. */
+struct cpu_sums {
+    int64_t by_clock_ns, by_threads_ns;
+};
+
+static struct cpu_sums sum_cpu(const struct profile *p)
+{
+    struct cpu_sums sums = {0};
+    for (uint32_t i = 1; i <= profile_process_count(p); i++) {
+        const struct profile_usage *u = &profile_see_process(p, (process_id){i})->usage;
+        sums.by_clock_ns += u->user_ns + u->system_ns;
+    }
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++)
+        sums.by_threads_ns += profile_see_thread(p, (thread_id){i})->counts.ns[COUNTED_CPU];
+    return sums;
+}
+
+/* Of less than a tenth, or a hundredth of a CPU, the clocks' ticks and the looks' times may be the
+ * cause. */
+static void note_cpu(struct profile *p)
+{
+    static const double least_part = 0.1, least_cpus = 0.01, least_s = 0.1;
+    struct cpu_sums sums = sum_cpu(p);
+    double clock_s = (double)sums.by_clock_ns / NS_PER_S;
+    double told_s = (double)sums.by_threads_ns / NS_PER_S;
+    double lost_s = clock_s - told_s;
+    double all_s = (double)profile_end_ns(p) / NS_PER_S;
+    profile_forget_metadatum(p, "cpu_check");
+    if (*profile_metadata_text(p, "threads_asked") || lost_s < least_part * clock_s ||
+        lost_s < least_cpus * all_s || lost_s < least_s)
+        return;
+    struct text text = {0};
+    text_addf(&text, "%.2f of %.2f s of CPU time not seen (short-lived threads)", lost_s, clock_s);
+    profile_set_text(p, "cpu_check", text.s);
+    text_release(&text);
+}
+
 void quality_measure(struct profile *p, const struct view_options *view)
 {
     struct view *v = view_new(p, view);
@@ -134,7 +175,9 @@ void quality_measure(struct profile *p, const struct view_options *view)
     if (profile_number(p, METRIC_STACKS_LEFT_OUT) > 0) { /* --gil: the rest is left out */
         profile_set_number(p, METRIC_SEEN_SHARE, 1);
         profile_forget_metadatum(p, "self_check");
+        profile_forget_metadatum(p, "cpu_check");
     } else {
+        note_cpu(p);
         profile_set_number(p, METRIC_SEEN_SHARE, seen_of_all(&summaries));
         note_check(p, &summaries);
     }

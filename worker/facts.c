@@ -190,10 +190,21 @@ static void set_holds(struct profile *p, const struct sampler_counters *c)
     text_release(&text);
 }
 
+static void note_threads_asked(struct profile *p, const struct thread_filter *filter)
+{
+    struct text words = {0};
+    for (size_t i = 0; i < filter->n; i++)
+        text_addf(&words, "%s%s", i ? "," : "", filter->words[i]);
+    if (words.s)
+        profile_set_text(p, "threads_asked", words.s);
+    text_release(&words);
+}
+
 void facts_of_rate(struct profile *p, const struct sampler_config *config, const struct sampler *s,
                    double seconds)
 {
     const struct sampler_counters *c = sampler_counters(s);
+    note_threads_asked(p, &config->filter);
     profile_set_number(p, METRIC_RATE_ASKED_HZ, config->rate_hz);
     profile_set_number(p, METRIC_RATE_HZ,
                        seconds > 0 ? (double)counters_get(c, COUNT_TICKS) / seconds : 0);

@@ -237,8 +237,27 @@ START_TEST(late_samples_are_said)
 }
 END_TEST
 
+START_TEST(cpu_time_of_threads_that_were_not_met_is_said)
+{
+    struct profile_builder b = builder_start(10, "app");
+    struct profile_usage *u = &profile_get_process(b.p, b.process)->usage;
+    bool ok;
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    profile_get_thread(b.p, (thread_id){1})->counts.ns[COUNTED_CPU] = INT64_C(800) * NS_PER_MS;
+    *u = (struct profile_usage){.over_ns = NS_PER_S, .user_ns = INT64_C(850) * NS_PER_MS};
+    ck_assert_ptr_null(strstr(quality(&b, 1000, &ok), "CPU time"));
+    u->system_ns = INT64_C(150) * NS_PER_MS;
+    assert_says(quality(&b, 1000, &ok),
+                "0.20 of 1.00 s of CPU time not seen (short-lived threads)");
+    ck_assert(!ok);
+    profile_set_text(b.p, "threads_asked", "main"); /* of all others it is left out */
+    ck_assert_ptr_null(strstr(quality(&b, 1000, &ok), "CPU time"));
+    profile_free(b.p);
+}
+END_TEST
+
 CHECK_MAIN("quality", 20, whole_recording_is_ok, missed_time_is_of_threads_that_ran,
            missed_time_is_of_threads_that_were_due_to_run, doubts_are_parts_of_samples_and_stacks,
            every_loss_is_said, what_was_given_up_leaves_the_line_ok,
            samples_that_contradict_the_kernel_are_said, chance_is_no_contradiction,
-           late_samples_are_said)
+           late_samples_are_said, cpu_time_of_threads_that_were_not_met_is_said)
