@@ -38,6 +38,7 @@ static void fill_head(const struct sampler *s, struct thread *t, struct message 
         .interval_ns = s->interval_ns,
         .repeats = t->repeats,
         .sched = t->sched,
+        .born = t->born,
         .held_ns = t->held_ns,
         .faults = t->faults_last,
         .own_switches = t->own_switches,

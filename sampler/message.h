@@ -1,6 +1,7 @@
 /* The messages from the sampler's thread to the worker, through the ring. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -39,6 +40,7 @@ struct message {
     int64_t interval_ns;    /* between ticks, at that time */
     uint32_t flags;         /* enum sample_flags */
     struct schedstat sched; /* the thread's counts at TIME_NS; zero if unknown */
+    bool born;              /* the thread began during the recording: all of them are of it */
     uint64_t held_ns;       /* for how long it has been held in all */
     uint64_t faults;        /* its page faults in all, when it was let go last; 0: unknown */
     /* MESSAGE_SAMPLE: the thread's page faults while it ran for up to 0.1 ms around the stop; and

@@ -239,6 +239,16 @@ static void run_once(struct sampler *s)
     }
 }
 
+/* When this thread began.  UINT64_MAX: unknown. */
+static uint64_t own_start_ticks(void)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_stat stat;
+    ssize_t len = proc_read_text(getpid(), gettid(), "stat", text, sizeof text);
+    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 ? stat.start_ticks
+                                                                     : UINT64_MAX;
+}
+
 static void *sampler_main(void *arg)
 {
     struct sampler *s = arg;
@@ -254,6 +264,7 @@ static void *sampler_main(void *arg)
     priority_set();
     atomic_store(&s->tid, gettid());
     s->own_fd = proc_task_open(getpid(), gettid(), "schedstat");
+    s->start_ticks = own_start_ticks();
     s->tracer = tracer_new(&handler);
     if (s->config.single_shot)
         run_once(s);

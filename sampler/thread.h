@@ -44,6 +44,7 @@ struct thread {
     bool zombie;           /* it has ended, but its process's other threads go on */
     bool ended;            /* it is gone, or the recording ends (tick.c) */
     bool filtered;         /* not wanted by --thread */
+    bool born;             /* it began while it was recorded, and was wanted from then on */
     bool wanted_by_python; /* by the name that Python has for it */
     int64_t filter_not_before_ns, filter_wait_ns; /* until --thread is asked again */
 
@@ -68,6 +69,7 @@ struct thread {
     /* thread_files.c: its name and kind, and a slow /proc file, which is left alone for a while. */
     char comm[TASK_COMM_BYTES];
     bool io_worker;
+    uint64_t start_ticks;     /* as struct task_stat has it */
     uint32_t syscall_backoff; /* intervals; 0: none */
     int64_t syscall_not_before_ns;
 

@@ -187,6 +187,7 @@ int thread_read_stat(struct sampler *s, struct thread *t)
     }
     memcpy(t->comm, stat.comm, sizeof t->comm);
     t->io_worker = (stat.flags & PF_IO_WORKER) != 0;
+    t->start_ticks = stat.start_ticks;
     if (thread_read_status(s, t, &status) == 0 && status.ns_tid > 0)
         t->ns_tid = status.ns_tid;
     bool ends = stat.state == 'Z' || stat.state == 'X' || stat.flags & PF_EXITING;

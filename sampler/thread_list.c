@@ -120,6 +120,7 @@ static void filter_again(struct sampler *s, struct thread *t)
     apply_filter(s, t);
     if (was != t->filtered) {
         claim_extend(t, was ? now_ns : t->until_ns, 0);
+        t->born = false;
         capture_emit(s, t, was ? MESSAGE_THREAD_NEW : MESSAGE_THREAD_END, 0, now_ns);
         claim_drop_all(t); /* its samples so far belong to a time line that has ended */
     }
@@ -158,6 +159,7 @@ void thread_list_register(struct sampler *s, struct thread *t)
     t->registered = true;
     claim_extend(t, clock_now_ns(), 0);
     t->zombie = alive == 0;
+    t->born = t->start_ticks > s->start_ticks;
     priority_check(t->tid);
     apply_filter(s, t);
     if (!t->filtered && !t->zombie)

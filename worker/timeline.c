@@ -200,6 +200,24 @@ static struct bounds bounds_of(const struct thread_timeline *timeline, const str
                            m->time_ns - min_i64(gap_ns - gap_ns / 2, most_ns / 2)};
 }
 
+/* The longest that the thread of TIMELINE, which has ended, is taken to have lived on after its
+ * last sample.  One that lived for less than an interval was as likely found early as late. */
+static int64_t left_ns(const struct thread_timeline *timeline)
+{
+    return timeline->born ? (int64_t)(timeline->sched.run_ns + timeline->sched.wait_ns) : INT64_MAX;
+}
+
+/* A thread that began during the recording: what it did before its first sample counts, too. */
+static void count_from_birth(struct thread_timeline *timeline, struct profile_thread *t,
+                             const struct message *m)
+{
+    timeline->born = m->born && m->sched.runs > 0;
+    if (!timeline->born || timeline->by_state || t->n_runs)
+        return;
+    t->counts.ns[COUNTED_CPU] += (int64_t)m->sched.run_ns;
+    t->counts.ns[COUNTED_RUNQUEUE] += (int64_t)m->sched.wait_ns;
+}
+
 /* Adds to the thread's totals what the kernel counted until M since the last sample, or else what
  * RUN's state says, and returns it.  MISSED_NS: what lies between RUN and the next sample. */
 static struct counted_since add_counts_until(const struct thread_timeline *timeline,
@@ -216,7 +234,7 @@ static struct counted_since add_counts_until(const struct thread_timeline *timel
         since = count_by_state(run->state, wall_ns);
         all_ns = wall_ns + missed_ns;
     } else if (!since.known) {
-        since = count_by_state(run->state, all_ns - missed_ns);
+        since = count_by_state(run->state, min_i64(all_ns - missed_ns, left_ns(timeline)));
     }
     add_counts(t, &since, all_ns, (int64_t)(m->held_ns - timeline->held_ns));
     return since;
@@ -253,6 +271,8 @@ void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
     timeline->own_switches = m->own_switches;
     timeline->own_unlooked += own;
     struct bounds bounds = bounds_of(timeline, m);
+    if (!timeline->seen_ns)
+        count_from_birth(timeline, profile_get_thread(p, timeline->thread), m);
     if (timeline->open) {
         bounds.end_ns = max_i64(bounds.end_ns, timeline->start_ns);
         bounds.next_ns = max_i64(bounds.next_ns, bounds.end_ns);

@@ -37,6 +37,7 @@ struct thread_timeline {
     struct schedstat sched;              /* at seen_ns */
     uint64_t samples;                    /* opened so far */
     uint64_t unmarked_samples;           /* ticks since the counts were marked last */
+    bool born;                           /* SCHED counts from its birth, all of it recorded */
     bool resumed;                        /* its beginning has been added to the profile */
     int64_t waited_ns;                   /* counted waits less the waits that were shown */
     uint64_t held_ns;                    /* at seen_ns */

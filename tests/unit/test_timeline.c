@@ -170,6 +170,45 @@ START_TEST(state_counts_from_the_last_sample_to_the_end)
 }
 END_TEST
 
+/* Of a thread that began during the recording all counts are of it, those before its first sample,
+ * too; of another they are what it did before. */
+START_TEST(counts_of_a_birth_begin_at_0)
+{
+    for (int born = 0; born < 2; born++) {
+        set_up();
+        struct message first = at(0, 0, 3, 1);
+        struct message end = at(9, 0, 3, 1);
+        end.kind = MESSAGE_THREAD_END;
+        first.born = end.born = born;
+        thread_timeline_close(&timeline, profile, &first, ORIGIN);
+        thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+        thread_timeline_close(&timeline, profile, &end, ORIGIN);
+        /* It was found after 4 ms: as likely it had lived for another 4 then. */
+        ck_assert_int_eq(counted(COUNTED_CPU), (born ? 3 + 4 : 9) * MS);
+        ck_assert_int_eq(counted(COUNTED_RUNQUEUE), (born ? 1 : 0) * MS);
+        profile_free(profile);
+    }
+}
+END_TEST
+
+/* After execve a thread has another number, and its counts go on. */
+START_TEST(counts_of_a_birth_are_added_once)
+{
+    set_up();
+    struct message first = at(0, 0, 3, 1);
+    struct message exec = at(10, 0, 13, 1);
+    first.born = exec.born = true;
+    exec.sched.runs++;
+    thread_timeline_close(&timeline, profile, &first, ORIGIN);
+    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &exec, ORIGIN);
+    ck_assert_int_eq(counted(COUNTED_CPU), 13 * MS);
+    timeline = (struct thread_timeline){.thread = timeline.thread};
+    thread_timeline_close(&timeline, profile, &exec, ORIGIN);
+    ck_assert_int_eq(counted(COUNTED_CPU), 13 * MS);
+}
+END_TEST
+
 /* With --gil the thread did other things between two samples, and the kernel's counts are of
  * all. */
 START_TEST(state_counts_where_samples_are_left_out)
@@ -432,7 +471,8 @@ CHECK_MAIN("timeline", 20, mark_of_no_stack_stays, sample_held_so_far_is_there_o
            samples_share_the_gap_between_them, events_come_without_those_of_stops,
            gap_without_proof_is_missed, gap_is_measured_by_the_rate_of_its_time,
            state_counts_where_the_kernel_does_not, state_counts_from_the_last_sample_to_the_end,
-           state_counts_where_samples_are_left_out, proof_covers_any_gap, counts_that_lag_add_up,
+           state_counts_where_samples_are_left_out, counts_of_a_birth_begin_at_0,
+           counts_of_a_birth_are_added_once, proof_covers_any_gap, counts_that_lag_add_up,
            holds_are_not_counted_as_time_off_the_cpu, wait_after_a_sleep_ends_its_stretch,
            waits_of_several_runs_are_not_placed, wait_that_does_not_end_is_counted,
            wait_of_a_thread_that_was_woken_is_less_in_doubt,
