@@ -183,8 +183,11 @@ static const struct metric_info infos[METRIC_COUNT] = {
              "that were never seen: they live for less than 20 ms."},
     [METRIC_THREADS_WITHOUT_A_SAMPLE] =
         {"threads_without_a_sample", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "thread",
-         .words = "that ended without a sample",
-         .meaning = "Short-lived threads that no tick found. The profile leaves them out."},
+         .words = "or more that ended without a sample",
+         .meaning =
+             "Short-lived threads that a listing found and no tick. The profile leaves them "
+             "out. The kernel does not count the births of threads: of those that live for "
+             "less than an interval most are in no listing. Their CPU time is in `cpu_check`."},
     [METRIC_STUCK] =
         {"stuck", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "thread",
          .words = "released only by ending the recording early",

@@ -160,6 +160,8 @@ void thread_list_register(struct sampler *s, struct thread *t)
     claim_extend(t, clock_now_ns(), 0);
     t->zombie = alive == 0;
     t->born = t->start_ticks > s->start_ticks;
+    /* It ended right after its listing.  A main thread may have ended long before the others. */
+    counters_add(&s->counters, COUNT_NEVER_SAMPLED, t->zombie && t->tid != t->process->pid);
     priority_check(t->tid);
     apply_filter(s, t);
     if (!t->filtered && !t->zombie)
