@@ -162,7 +162,7 @@ static void note_cpu(struct profile *p)
         lost_s < least_cpus * all_s || lost_s < least_s)
         return;
     struct text text = {0};
-    text_addf(&text, "%.2f of %.2f s of CPU time not seen (short-lived threads)", lost_s, clock_s);
+    text_addf(&text, "%.2f of %.2f s of CPU time in no thread that was sampled", lost_s, clock_s);
     profile_set_text(p, "cpu_check", text.s);
     text_release(&text);
 }
