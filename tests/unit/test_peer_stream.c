@@ -1,0 +1,79 @@
+/* Who is at a pipe's other end: this process waits, its children have the ends. */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+#include "worker/peer_kinds.h"
+
+enum { READ_END, WRITE_END };
+static const int64_t longest_look_ns = 5 * (int64_t)NS_PER_S;
+
+static int in[2], out[2], ready[2]; /* this process reads IN and writes OUT */
+
+/* A child that has nothing but the descriptors A and B of the pipes. */
+static pid_t start_with(int a, int b)
+{
+    char byte;
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        const int all[] = {in[READ_END], in[WRITE_END], out[READ_END], out[WRITE_END]};
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            if (all[i] != a && all[i] != b)
+                close(all[i]);
+        (void)!write(ready[WRITE_END], "r", 1);
+        for (;;)
+            (void)pause();
+    }
+    ck_assert_int_eq(read(ready[READ_END], &byte, 1), 1);
+    return pid;
+}
+
+/* The process that this one waits for in CALL on FD; 0: none, or several. */
+static pid_t waits_for(int64_t call, int fd)
+{
+    struct peer_looks looks = {0};
+    struct peer_answer answer = {0};
+    uint64_t args[6] = {(uint64_t)fd};
+    struct peer_wait wait = {
+        .pid = getpid(), .own_namespace = true, .since_ns = 1, .number = call, .args = args};
+    char path[32];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ck_assert_int_gt(readlink(path, wait.link, sizeof wait.link - 1), 0);
+    peer_find_stream(&looks, &wait, &answer);
+    ck_assert(answer.later);
+    ck_assert(peer_looks_run(&looks, longest_look_ns));
+    peer_answer_release(&answer);
+    peer_find_stream(&looks, &wait, &answer);
+    ck_assert(!answer.later);
+    ck_assert_int_eq(answer.thing, THING_PIPE);
+    pid_t pid = answer.holder == HOLDER_PROCESS ? answer.pid : 0;
+    peer_answer_release(&answer);
+    peer_looks_release(&looks);
+    return pid;
+}
+
+START_TEST(the_other_end_of_a_pipe_is_who_is_waited_for)
+{
+    ck_assert_int_eq(pipe(in), 0);
+    ck_assert_int_eq(pipe(out), 0);
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t feeds = start_with(in[WRITE_END], -1);
+    pid_t eats = start_with(out[READ_END], -1);
+    pid_t also = start_with(in[READ_END], out[WRITE_END]); /* where this one is */
+    close(in[WRITE_END]);
+    close(out[READ_END]);
+    ck_assert_int_eq(waits_for(SYS_read, in[READ_END]), feeds);
+    ck_assert_int_eq(waits_for(SYS_write, out[WRITE_END]), eats);
+    ck_assert_int_eq(kill(feeds, SIGKILL), 0);
+    ck_assert_int_eq(kill(eats, SIGKILL), 0);
+    ck_assert_int_eq(kill(also, SIGKILL), 0);
+}
+END_TEST
+
+CHECK_MAIN("peer_stream", 30, the_other_end_of_a_pipe_is_who_is_waited_for)
