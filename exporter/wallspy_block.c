@@ -244,6 +244,7 @@ static void write_thread(struct json *j, const struct profile *p, const struct t
     write_usage(j, &t->thread->usage);
     json_int_field(j, "own_switches", (int64_t)t->thread->own_switches);
     json_bool_field(j, "faults_by_time", t->thread->faults_by_time);
+    json_bool_field(j, "switches_by_time", t->thread->switches_by_time);
     json_int_field(j, "samples", (int64_t)samples);
     json_end_object(j);
 }

@@ -6,6 +6,9 @@
 
 /* Around stops: with fewer the time says more.  The same in 0.1 ms each. */
 enum { LEAST_FAULTS = 5, LEAST_A_MILLISECOND = 50 };
+/* Waits from one sample to the next, on average: with more the sample is one of many, and was found
+ * because it was long. */
+enum { MOST_WAITS = 2 };
 
 /* ---- what a run weighs among its like ---- */
 
@@ -110,6 +113,11 @@ static uint64_t share(struct profile_thread *t, uint64_t total, weigh_run *weigh
     return total - given;
 }
 
+static double count_samples(const struct run *run)
+{
+    return is_off_cpu(run) ? (double)run->samples : 0;
+}
+
 static uint64_t voluntary_of(const struct profile_thread *t)
 {
     return t->usage.voluntary > t->own_switches ? t->usage.voluntary - t->own_switches : 0;
@@ -138,6 +146,9 @@ void events_scale(struct profile_thread *t)
     t->faults_not_sampled = share(t, events_faults(t), by, faults_of);
     by = choose(t, voluntary_weighs);
     t->switches_not_sampled = share(t, voluntary_of(t), by, switches_of);
+    t->switches_by_time =
+        voluntary_of(t) &&
+        (by != by_waits || sum_runs(t, by_waits) > MOST_WAITS * sum_runs(t, count_samples));
     by = choose(t, involuntary_weighs);
     t->switches_not_sampled += share(t, t->usage.involuntary, by, switches_of);
 }

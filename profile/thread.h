@@ -42,7 +42,8 @@ struct profile_thread {
     struct counts counts;                  /* by schedstat over [start_ns, end_ns) */
     int64_t not_sampled_ns[COUNTED_KINDS]; /* of COUNTS, where no run has that state */
     uint64_t own_switches;                 /* of USAGE's voluntary ones, for wallspy's stops */
-    bool faults_by_time; /* too few were seen around stops to say where they came */
+    bool faults_by_time;   /* too few were seen around stops to say where they came */
+    bool switches_by_time; /* between samples there were several: of which stacks nobody knows */
     uint64_t faults_not_sampled, switches_not_sampled; /* the part that no run has */
     struct count_mark *marks; /* COUNTS at earlier moments, by time; owned by the profile */
     size_t n_marks, marks_capacity;

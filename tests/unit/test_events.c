@@ -119,6 +119,25 @@ START_TEST(switches_are_of_the_waits_and_without_wallspys)
 }
 END_TEST
 
+/* A thread waits in one place 9 of 10 times, for a tenth of the time: which waits came between two
+ * samples nobody knows. */
+START_TEST(switches_of_many_short_waits_follow_the_time)
+{
+    set_up();
+    add("long", RUN_BLOCKED, 0, 20);
+    add("short", RUN_BLOCKED, 0, 20);
+    settle((struct profile_usage){.voluntary = 40}, 0);
+    ck_assert(profile_see_thread(profile, thread)->switches_by_time);
+    profile_free(profile);
+    set_up();
+    add("long", RUN_BLOCKED, 0, 1);
+    add("short", RUN_BLOCKED, 0, 2);
+    settle((struct profile_usage){.voluntary = 3}, 0);
+    ck_assert(!profile_see_thread(profile, thread)->switches_by_time);
+    profile_free(profile);
+}
+END_TEST
+
 /* Nothing is lost where nothing was sampled, and nothing is below 0. */
 START_TEST(what_no_sample_saw_is_kept_apart)
 {
@@ -136,4 +155,5 @@ END_TEST
 
 CHECK_MAIN("events", 20, faults_are_of_the_stacks_around_whose_stops_they_came,
            faults_a_little_away_from_stops_count_where_none_are_near, few_faults_are_shared_by_time,
-           switches_are_of_the_waits_and_without_wallspys, what_no_sample_saw_is_kept_apart)
+           switches_are_of_the_waits_and_without_wallspys,
+           switches_of_many_short_waits_follow_the_time, what_no_sample_saw_is_kept_apart)
