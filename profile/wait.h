@@ -73,7 +73,7 @@ struct lock_name {
 
 struct wait {
     enum wait_kind kind;
-    string_id call; /* the system call's name; WAIT_CALL only */
+    string_id call; /* the system call's name; WAIT_CALL, and WAIT_STOPPED in a call */
     /* The object of the call: a path, or a kind of object without one ("pipe", "socket",
      * "eventfd").  None: unknown, or the call has no file. */
     string_id object;

@@ -20,7 +20,8 @@ void wait_object_look_up(struct wait_object *ret, pid_t pid, int64_t number, uin
 void wait_object_add(const struct wait_object *o, struct recorder *r, struct sample_message *m)
 {
     const struct snapshot *s = &m->snapshot;
-    bool waits = s->state == THREAD_BLOCKED && syscall_takes_fd(s->syscall);
+    bool waits =
+        (s->state == THREAD_BLOCKED || s->state == THREAD_STOPPED) && syscall_takes_fd(s->syscall);
     if (waits && o->len && o->fd == s->syscall_args[0] &&
         recorder_append(r, o->link, o->len, &m->wait_object_offset))
         m->wait_object_bytes = o->len;

@@ -22,6 +22,7 @@ static const struct rule {
     {.key = "deadlock", .judge = rule_deadlock, .of_all = true},
     {.key = "circular_wait", .judge = rule_circular_wait, .of_all = true},
     {.key = "stuck", .judge = rule_stuck, .of_all = true},
+    {.key = "stopped", .judge = rule_stopped, .of_all = true},
     {.key = "differs", .judge = rule_differs, .of_all = true},
     {.key = "waits_for", .judge = rule_held},
     {.key = "waits_meanwhile", .judge = rule_waits_meanwhile},

@@ -13,6 +13,17 @@ static size_t find_caller(const struct shown_frame *stack, size_t n, bool queues
     return n;
 }
 
+/* Does the loop STACK[LOOP], which writes to a queue, wait for its turn to write? */
+static bool waits_to_write(const struct shown_frame *stack, size_t loop, size_t n)
+{
+    if (!pool_writes_queue(&stack[loop]))
+        return false;
+    for (size_t i = loop + 1; i < n; i++)
+        if (pool_reads_queue(&stack[i]))
+            return true;
+    return false;
+}
+
 const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t n)
 {
     if (!idle_is_ordinary_wait(stack, n))
@@ -22,9 +33,9 @@ const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t
         return NULL;
     const struct shown_frame *f = &stack[caller - 1];
     if (pool_is_loop(f))
-        return f;
+        return waits_to_write(stack, caller - 1, n) ? NULL : f;
     size_t reader = find_caller(stack, caller, true);
-    if (reader && pool_is_loop(&stack[reader - 1]))
+    if (reader && pool_is_loop(&stack[reader - 1]) && !pool_writes_queue(&stack[reader - 1]))
         return &stack[reader - 1];
     /* A library of workers: its own all the way up, so that no task of a user is on the stack. */
     const char *pool = pool_of_module(f);

@@ -180,6 +180,11 @@ bool pool_reads_queue(const struct shown_frame *f)
     return find_loop(queue_reads, sizeof queue_reads / sizeof *queue_reads, f) != NULL;
 }
 
+bool pool_writes_queue(const struct shown_frame *f)
+{
+    return frame_name_has(f->name, "_feed");
+}
+
 const char *pool_of_module(const struct shown_frame *f)
 {
     for (size_t i = 0; f->module && i < sizeof pool_modules / sizeof *pool_modules; i++)

@@ -10,6 +10,8 @@
 bool pool_is_loop(const struct shown_frame *f);
 /* Does such a loop read its work from a queue of another process (multiprocessing's pools)? */
 bool pool_reads_queue(const struct shown_frame *f);
+/* Does such a loop write to a queue?  Then a wait for the queue's lock is none for work. */
+bool pool_writes_queue(const struct shown_frame *f);
 /* The name of the threads of F's pool that have none of their own ("omp worker"); NULL: not a known
  * pool's frame. */
 const char *pool_name(const struct shown_frame *f);

@@ -19,13 +19,15 @@ struct scene {
 typedef void rule_judge(const struct scene *s, struct thread_group *group, struct finding *ret);
 
 /* rules_peers.c */
-rule_judge rule_only_children, rule_differs, rule_none_ran;
+rule_judge rule_only_children, rule_differs;
 /* rules_held.c */
 rule_judge rule_deadlock, rule_circular_wait, rule_held;
 /* rules_starts.c */
 rule_judge rule_starts;
 /* rules_stuck.c */
 rule_judge rule_stuck;
+/* rules_standstill.c */
+rule_judge rule_stopped, rule_none_ran;
 /* rules_tasks.c */
 rule_judge rule_tasks;
 /* rules_waits.c */
@@ -67,6 +69,9 @@ bool rule_finds_circle_of(const struct scene *s, const struct thread_group *grou
 bool rule_numa_explains(const struct scene *s, const struct thread_group *group);
 /* Does GROUP run the event loop of tasks of which rule_tasks() finds? */
 bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group);
+/* " for a condition", " for a mutex held by refresh", " for load to end": what RUN, which ends in
+ * NODE, waits for in memory.  Returns whether a thread is named. */
+bool add_thing_of(const struct scene *s, const struct run *run, uint32_t node, struct text *words);
 /* Is GROUP of the process of which rule_stuck() finds? */
 bool rule_finds_stuck_of(const struct scene *s, const struct thread_group *group);
 

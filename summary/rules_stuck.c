@@ -101,9 +101,7 @@ bool rule_finds_stuck_of(const struct scene *s, const struct thread_group *group
 
 /* ---- words ---- */
 
-/* "for a condition", "for a mutex held by refresh", "for load to end" */
-static void add_thing(const struct scene *s, const struct run *last, uint32_t node,
-                      struct text *words)
+bool add_thing_of(const struct scene *s, const struct run *run, uint32_t node, struct text *words)
 {
     static const char *const things[] = {
         [FUTEX_UNKNOWN] = "",
@@ -114,18 +112,19 @@ static void add_thing(const struct scene *s, const struct run *last, uint32_t no
         [FUTEX_JOIN] = " for a thread to end",
         [FUTEX_BARRIER] = " at a barrier",
     };
-    const struct profile_thread *holder = holders_thread(s->holders, last);
+    const struct profile_thread *holder = holders_thread(s->holders, run);
     const struct thread_group *group = holder ? groups_of(s->g, holder) : NULL;
-    const struct wait_side *side = holders_side(s->holders, last->stack);
+    const struct wait_side *side = holders_side(s->holders, run->stack);
     if (!group)
         text_add(words, things[call_tree_node(s->g->tree, node).futex]);
     else if (side->thing == THING_THREAD)
         text_addf(words, " for %s to end", group->noun);
     if (!group || side->thing == THING_THREAD)
-        return;
+        return group != NULL;
     text_add(words, " for ");
     wait_side_add_thing(words, s->p, side);
     text_addf(words, " held by %s", group->noun);
+    return true;
 }
 
 static void add_group(const struct scene *s, const struct thread_group *group,
@@ -135,7 +134,7 @@ static void add_group(const struct scene *s, const struct thread_group *group,
     uint32_t node = call_tree_of(s->g->tree, last->stack);
     struct call_path path = call_path_of_run(s->g->tree, thread, last);
     text_addf(words, " %s wait%s", group->noun, verb_s(group));
-    add_thing(s, last, node, words);
+    (void)add_thing_of(s, last, node, words);
     text_add(words, " ");
     add_place(words, &path);
     text_add(words, ".");

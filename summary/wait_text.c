@@ -91,16 +91,18 @@ static void add_other_end(struct text *out, const struct profile *p, const struc
                           pid_t own_pid)
 {
     const char *of = side->thing == THING_PIPE ? "pipe" : "socket";
+    const char *what = profile_text(p, side->what);
     if (side->holder == HOLDER_PROCESS && side->pid == own_pid) {
         text_addf(out, "a %s whose other end only this process has", of);
     } else if (side->holder == HOLDER_PROCESS) {
         add_process(out, p, side);
         text_addf(out, ", which has the %s's other end", of);
+        text_add(out, strstr(what, ", which is stopped") ? " and is stopped" : "");
     } else {
         text_addf(out, "a %s", of);
         text_add(out, side->what.ix ? " whose other end " : "");
         if (side->what.ix)
-            add_several(out, profile_text(p, side->what), "have");
+            add_several(out, what, "have");
     }
 }
 

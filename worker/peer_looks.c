@@ -103,6 +103,14 @@ static void add_several(const struct peer_users *users, bool named, struct text 
         text_add(out, ", …");
 }
 
+static bool is_stopped(pid_t pid)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_stat stat;
+    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
+    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 && stat.state == 'T';
+}
+
 void peer_users_answer(const struct peer_looks *l, const struct peer_users *users,
                        struct peer_answer *ret)
 {
@@ -118,6 +126,8 @@ void peer_users_answer(const struct peer_looks *l, const struct peer_users *user
     ret->fd = only->fd;
     ret->link = only->link;
     text_add_tame(&ret->what, comm, (size_t)len);
+    if (is_stopped(only->pid))
+        text_add(&ret->what, ", which is stopped");
 }
 
 void peer_answer_release(struct peer_answer *a)

@@ -82,6 +82,17 @@ struct wait wait_reason_blocked(struct profile *p, const struct sample_message *
     return wait_in_call(p, m, files);
 }
 
+/* A read of a terminal by a job in the background stops it. */
+static struct wait stopped(struct profile *p, const struct sample_message *m,
+                           struct name_limiter *files)
+{
+    struct wait wait = {0};
+    if (m->snapshot.syscall >= 0)
+        wait = wait_in_call(p, m, files);
+    wait.kind = WAIT_STOPPED;
+    return wait;
+}
+
 struct wait wait_reason(struct profile *p, pid_t pid, const struct sample_message *m,
                         enum py_gil gil, struct name_limiter *files)
 {
@@ -91,7 +102,7 @@ struct wait wait_reason(struct profile *p, pid_t pid, const struct sample_messag
         return (struct wait){.kind = WAIT_IO_WORKER};
     switch (m->snapshot.state) {
     case THREAD_STOPPED:
-        return (struct wait){.kind = WAIT_STOPPED};
+        return stopped(p, m, files);
     case THREAD_RUNNABLE:
         return (struct wait){.kind = WAIT_CPU};
     case THREAD_BLOCKED:

@@ -96,6 +96,7 @@ static const struct field wait_keys[] = {
     FIELD_AS("address", struct wait, side.addr),
     FIELD_AS("timed", struct wait, side.timed),
     FIELD_AS("inside", struct wait, side.inside),
+    FIELD_AS("single", struct wait, side.single),
 };
 
 #define PROCESS(member) FIELD(struct profile_process, member)

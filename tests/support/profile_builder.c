@@ -216,6 +216,23 @@ void builder_polls(struct profile_builder *b, thread_id t, const char *stack,
     append_wait(b, t, stack, "epoll_wait", side, wall_ms);
 }
 
+void builder_stopped(struct profile_builder *b, thread_id t, const char *stack, const char *file,
+                     int64_t wall_ms)
+{
+    struct wait wait = {.kind = WAIT_STOPPED};
+    if (file) {
+        wait.call = profile_string(b->p, "read");
+        wait.object = profile_string(b->p, file);
+    }
+    struct run run = {
+        .stack = profile_push(b->p, builder_stack(b, stack), profile_wait(b->p, &wait)),
+        .state = RUN_STOPPED,
+        .samples = (uint32_t)(wall_ms / 10),
+        .weights.wall_ns = wall_ms * NS_PER_MS,
+    };
+    append(b, t, run, 0);
+}
+
 void builder_missed(struct profile_builder *b, thread_id t, int64_t wall_ms)
 {
     append(b, t, (struct run){.state = RUN_MISSED, .weights.wall_ns = wall_ms * NS_PER_MS}, 0);

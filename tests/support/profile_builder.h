@@ -38,6 +38,9 @@ void builder_held(struct profile_builder *b, thread_id t, const char *stack,
 /* The same in epoll_wait(2). */
 void builder_polls(struct profile_builder *b, thread_id t, const char *stack,
                    const struct wait_side *side, int64_t wall_ms);
+/* The same of a thread that is stopped in read(2) of FILE; NULL: outside of calls. */
+void builder_stopped(struct profile_builder *b, thread_id t, const char *stack, const char *file,
+                     int64_t wall_ms);
 void builder_missed(struct profile_builder *b, thread_id t, int64_t wall_ms);
 
 /* One stack of its own, as it is shown. */

@@ -104,6 +104,12 @@ static const struct {
     {NULL, "worker@/lib/multiprocessing/pool.py:1:2 > "
            "SimpleQueue.put@/lib/multiprocessing/queues.py:1:2 > "
            "SemLock.__enter__@/lib/multiprocessing/synchronize.py:1:2 > futex [blocked]"},
+    {"Queue._feed", "Queue._feed@/lib/multiprocessing/queues.py:1:2 > "
+                    "wait@/lib/python3/threading.py:1:2 > futex [blocked]"},
+    {NULL, /* the lock of those that write in turn */
+     "Queue._feed@/lib/multiprocessing/queues.py:1:2 > "
+     "_multiprocessing_SemLock_acquire_impl!_multiprocessing.so > sem_wait!libc.so.6 > "
+     "futex [blocked]"},
     {NULL, "blas_thread_server!libopenblas.so > malloc!libc.so.6 > futex [blocked]"},
     {NULL, "_worker@/home/me/own.py:66:81 > futex [blocked]"},
     {NULL, "blas_thread_server!libopenblas.so > ioctl /dev/x [blocked]"},

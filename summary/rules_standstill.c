@@ -1,0 +1,332 @@
+/* Rules about what does not go on: nobody ran, or a process is stopped. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "summary/frame_name.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+enum { LEAST_STOPPED_NS = NS_PER_S / 2, MOST_TOLD = 3 };
+static const double ran_at_all = 0.001, idle_share = 0.95;
+
+/* ---- who ran ---- */
+
+struct ran {
+    size_t threads;
+    int64_t ns;
+    double share;
+};
+
+static struct ran who_ran(const struct scene *s)
+{
+    struct ran ran = {.ns = 0};
+    for (size_t i = 0; i < s->g->n; i++) {
+        ran.ns += s->g->items[i].cpu_ns + s->g->items[i].runqueue_ns;
+        ran.threads += s->g->items[i].n_threads;
+    }
+    ran.share = share_of(ran.ns, s->wall_ns);
+    return ran;
+}
+
+static bool is_standstill(const struct scene *s, const struct ran *ran)
+{
+    return ran->share <= ran_at_all && s->wall_ns >= NS_PER_S;
+}
+
+static bool has_no_work(const struct thread_group *group)
+{
+    return group->idle || share_of(group->tally.idle_ns, group->wall_ns) >= idle_share;
+}
+
+/* ---- stopped ---- */
+
+/* A process all of whose threads are stopped when the recording ends. */
+struct halted {
+    process_id process;
+    size_t threads;
+    int64_t ns;          /* for which all of them have been */
+    const char *reading; /* the terminal in whose read one of them was stopped; NULL: none */
+};
+
+static const struct wait *stop_of(const struct scene *s, const struct run *run)
+{
+    const struct wait *wait = profile_stack_wait(s->p, run->stack);
+    return run->state == RUN_STOPPED && wait && wait->kind == WAIT_STOPPED ? wait : NULL;
+}
+
+/* For how long T has been stopped at the end. */
+static int64_t stopped_ns(const struct scene *s, const struct profile_thread *t)
+{
+    int64_t ns = 0;
+    for (size_t i = t->n_runs; i-- > 0 && stop_of(s, &t->runs[i]);)
+        ns += t->runs[i].weights.wall_ns;
+    return ns;
+}
+
+static const char *terminal_read(const struct scene *s, const struct wait *stop)
+{
+    const char *path = profile_text(s->p, stop->object);
+    bool terminal = str_starts(path, "/dev/tty") || str_starts(path, "/dev/pts/") ||
+                    str_eq(path, "/dev/console");
+    return terminal && str_eq(profile_text(s->p, stop->call), "read") ? path : NULL;
+}
+
+static bool is_halted(const struct scene *s, process_id id, struct halted *ret)
+{
+    *ret = (struct halted){.process = id, .ns = INT64_MAX};
+    for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
+        const struct profile_thread *t = profile_see_thread(s->p, (thread_id){i});
+        if (t->process.ix != id.ix || t->ended || t->n_folded || !t->n_runs)
+            continue;
+        const struct wait *stop = stop_of(s, &t->runs[t->n_runs - 1]);
+        if (!stop)
+            return false;
+        ret->threads++;
+        ret->ns = min_i64(ret->ns, stopped_ns(s, t));
+        ret->reading = ret->reading ? ret->reading : terminal_read(s, stop);
+    }
+    return ret->threads && ret->ns >= LEAST_STOPPED_NS;
+}
+
+static bool is_halted_group(const struct scene *s, const struct thread_group *group)
+{
+    struct halted halted;
+    return is_halted(s, group->threads[0]->thread->process, &halted);
+}
+
+/* "All 3 threads of 4711 (python3) are stopped", "sh is stopped in a read of /dev/tty" */
+static void add_halted(const struct scene *s, const struct halted *h, struct text *words)
+{
+    const struct profile_process *process = profile_see_process(s->p, h->process);
+    const char *comm = profile_text(s->p, process->comm);
+    text_add(words, words->len ? " " : "");
+    if (h->threads > 1)
+        text_addf(words, "All %zu threads of ", h->threads);
+    text_addf(words, "%d (", process->pid);
+    text_add_tame(words, comm, strlen(comm));
+    text_addf(words, ") %s stopped ", h->threads > 1 ? "are" : "is");
+    if (h->reading) {
+        text_add(words, "in a read of ");
+        text_add_tame(words, h->reading, strlen(h->reading));
+        text_add(words, ", as a job in the background is (SIGTTIN): `fg` in its shell lets it "
+                        "read, </dev/null keeps it from that.");
+    } else {
+        text_addf(words,
+                  "by a signal (SIGSTOP, SIGTSTP or a terminal's): kill -CONT %d lets it "
+                  "go on.",
+                  process->pid);
+    }
+}
+
+/* Those that a terminal stopped come first: the others of the job are stopped with them. */
+static size_t find_halted(const struct scene *s, struct halted *ret, size_t max)
+{
+    size_t n = 0;
+    for (int reads = 1; reads >= 0; reads--) {
+        for (uint32_t i = 1; i <= profile_process_count(s->p); i++) {
+            struct halted halted;
+            if (!is_halted(s, (process_id){i}, &halted) || (halted.reading != NULL) != reads)
+                continue;
+            if (n < max)
+                ret[n] = halted;
+            n++;
+        }
+    }
+    return n;
+}
+
+static size_t add_waits(const struct scene *s, bool *ret_known, struct text *words,
+                        struct finding *f);
+
+void rule_stopped(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct halted first[2] = {{.ns = 0}};
+    struct ran ran = who_ran(s);
+    bool known;
+    (void)group;
+    size_t n = find_halted(s, first, 2);
+    add_figure(f, "stopped", (double)n);
+    if (!n || profile_time_step_ns(s->p) >= LEAST_STOPPED_NS)
+        return;
+    struct text words = {0};
+    add_halted(s, first, &words);
+    if (n == 2)
+        text_addf(&words, " %d is stopped, too.", profile_see_process(s->p, first[1].process)->pid);
+    else if (n > 2)
+        text_addf(&words, " %zu more processes are stopped, too.", n - 1);
+    bool leads = s->lead && is_halted_group(s, s->lead);
+    if (is_standstill(s, &ran) && !leads)
+        (void)add_waits(s, &known, &words, f);
+    add_figure(f, "seconds", (double)first->ns / NS_PER_S);
+    f->weight = leads || is_standstill(s, &ran) ? 2 : 0.2;
+    f->words = words.s;
+}
+
+/* ---- nobody ran ---- */
+
+/* The last run of GROUP's oldest thread that is there. */
+static const struct run *last_run(const struct thread_group *group)
+{
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        if (!t->ended && !t->n_folded && t->n_runs)
+            return &t->runs[t->n_runs - 1];
+    }
+    return NULL;
+}
+
+/* Is GROUP in a wait for somebody, or for what should not take so long? */
+static bool hangs(const struct scene *s, const struct thread_group *group)
+{
+    if (!group->n_paths || has_no_work(group) || is_halted_group(s, group) || !is_judged(group))
+        return false;
+    enum wait_class class = class_of_node(s->g->tree, group->paths[0].node);
+    return class == CLASS_ORDINARY || class == CLASS_UNUSUAL || class == CLASS_FILE ||
+           class == CLASS_PAGE;
+}
+
+/* Who waits in a function of the user's comes before who waits in a library's only. */
+static size_t list_hanging(const struct scene *s, struct thread_group **ret, size_t max)
+{
+    size_t n = 0;
+    for (int own = 1; own >= 0; own--)
+        for (size_t i = 0; i < s->g->n; i++) {
+            struct thread_group *group = &s->g->items[i];
+            if (!hangs(s, group) || is_in_own_code(s, group->paths[0].node) != own)
+                continue;
+            if (n < max)
+                ret[n] = group;
+            n++;
+        }
+    return n;
+}
+
+/* " main waits in f a.py:3, for load to end.  It waits for …"; returns whether somebody is named. */
+static bool add_hanging(const struct scene *s, const struct thread_group *group, struct text *words,
+                        struct finding *f)
+{
+    const struct run *last = last_run(group);
+    uint32_t node = group->paths[0].node;
+    bool named = false;
+    text_addf(words, " %s wait%s ", group->noun, verb_s(group));
+    add_place(words, &group->paths[0]);
+    if (last && call_tree_of(s->g->tree, last->stack) == node && holders_thread(s->holders, last)) {
+        text_add(words, ",");
+        named = add_thing_of(s, last, node, words);
+    }
+    text_add(words, ".");
+    if (call_tree_node(s->g->tree, node).futex == FUTEX_JOIN)
+        add_meaning(s, node, words);
+    return add_kernel_side(s, group, node, false, words, f) || named;
+}
+
+static size_t add_waits(const struct scene *s, bool *ret_known, struct text *words,
+                        struct finding *f)
+{
+    struct thread_group *groups[MOST_TOLD];
+    size_t threads = 0;
+    size_t n = list_hanging(s, groups, MOST_TOLD);
+    *ret_known = false;
+    for (size_t i = 0; i < n && i < MOST_TOLD; i++) {
+        *ret_known |= add_hanging(s, groups[i], words, f);
+        threads += groups[i]->n_threads;
+    }
+    return threads;
+}
+
+/* Does NODE wait for the result of a task of multiprocessing's Pool?
+ * Source: CPython Lib/multiprocessing/pool.py. */
+static bool waits_for_pool(const struct scene *s, uint32_t node)
+{
+    for (; node; node = call_tree_node(s->g->tree, node).parent) {
+        const struct shown_frame *f = call_tree_node(s->g->tree, node).frame;
+        if (f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "multiprocessing/pool.py") &&
+            (frame_name_has(f->name, "get") || frame_name_has(f->name, "wait") ||
+             frame_name_has(f->name, "next")))
+            return true;
+    }
+    return false;
+}
+
+/* Does everybody but GROUP, and some other process, wait for work? */
+static bool has_idle_workers(const struct scene *s, const struct thread_group *group)
+{
+    process_id own = group->threads[0]->thread->process;
+    bool workers = false;
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct thread_group *other = &s->g->items[i];
+        if (other == group)
+            continue;
+        if (!has_no_work(other))
+            return false;
+        workers |= other->threads[0]->thread->process.ix != own.ix;
+    }
+    return workers;
+}
+
+static bool add_lost_result(const struct scene *s, struct text *words)
+{
+    struct thread_group *group;
+    if (list_hanging(s, &group, 1) != 1 || !waits_for_pool(s, group->paths[0].node) ||
+        !has_idle_workers(s, group))
+        return false;
+    text_add(words, " All workers of its pool wait for work, so that result does not come: a "
+                    "worker that is killed (for want of memory, say) takes its task with it, and "
+                    "multiprocessing.Pool does not tell. concurrent.futures does.");
+    return true;
+}
+
+static void add_who(const struct scene *s, const struct ran *ran, struct text *words)
+{
+    const char *hardly = ran->ns > 0 ? " more than an instant" : "";
+    if (ran->threads == 1)
+        text_addf(words, "The only thread did not run%s in ", hardly);
+    else
+        text_addf(words, "None of the %zu threads ran%s in ", ran->threads, hardly);
+    add_time(words, s->wall_ns);
+}
+
+static bool all_wait_for_work(const struct scene *s)
+{
+    size_t i = 0;
+    while (i < s->g->n && has_no_work(&s->g->items[i]))
+        i++;
+    return i == s->g->n && s->g->n;
+}
+
+void rule_none_ran(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct thread_group *first;
+    struct ran ran = who_ran(s);
+    bool known = false;
+    (void)group;
+    add_figure(f, "ran_share", ran.share);
+    f->weight = 0.95;
+    if (!is_standstill(s, &ran))
+        return;
+    struct text words = {0};
+    add_who(s, &ran, &words);
+    if (all_wait_for_work(s)) {
+        text_add(&words, ": all wait for work.");
+        f->words = words.s;
+        return;
+    }
+    size_t n = list_hanging(s, &first, 1);
+    /* Where the meaning of a sleep is known, rule_waits() says more. */
+    if (!n || (meaning_of(s, first->paths[0].node) &&
+               call_tree_node(s->g->tree, first->paths[0].node).futex != FUTEX_JOIN)) {
+        text_release(&words);
+        return;
+    }
+    text_add(&words, ".");
+    size_t told = add_waits(s, &known, &words, f);
+    if (n > MOST_TOLD)
+        text_addf(&words, " %zu more groups of threads wait elsewhere.", n - MOST_TOLD);
+    if (!add_lost_result(s, &words) && !known)
+        text_addf(&words, " Whom %s for could not be read: idle or stuck cannot be told from here.",
+                  told > 1 ? "they wait" : "it waits");
+    f->words = words.s;
+}

@@ -1,0 +1,136 @@
+/* Findings where nothing goes on: nobody runs, or a process is stopped. */
+#include <string.h>
+
+#include "summary/findings.h"
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+static thread_id lead;
+static const char pool_wait[] = "_worker@/usr/lib/python3.11/concurrent/futures/thread.py:66:81 > "
+                                "futex [blocked]";
+static const char asks[] =
+    "main@/src/a.py:1:2 > ask@/src/a.py:5:6 > recvfrom 10.0.0.7:5432 [blocked]";
+
+static void setup(void)
+{
+    b = builder_start(10, "app");
+    lead = builder_thread(&b, 10, NULL);
+}
+
+/* Main is in STACK, and N threads of a pool wait for work, for 6 s. */
+static void judge_pool(const char *stack, pid_t n)
+{
+    setup();
+    builder_run(&b, lead, stack, 6000, 0);
+    for (pid_t i = 1; i <= n; i++)
+        builder_run(&b, builder_thread(&b, 10 + i, "pool"), pool_wait, 6000, 0);
+    judge(6000);
+}
+
+START_TEST(who_all_wait_for_work_are_not_stuck)
+{
+    judge_pool(pool_wait, 11);
+    ck_assert_uint_eq(found.n_printed, 1);
+    assert_told(0, "none_ran", "None of the 12 threads ran in 6.0 s: all wait for work.");
+    teardown();
+}
+END_TEST
+
+START_TEST(what_cannot_be_told_is_said_so)
+{
+    judge_pool("main@/src/a.py:1:2 > take@/src/a.py:5:6 > futex [blocked]", 11);
+    assert_told(0, "none_ran",
+                "None of the 12 threads ran in 6.0 s. main waits in take a.py:6. Whom it waits for "
+                "could not be read: idle or stuck cannot be told from here.");
+    teardown();
+}
+END_TEST
+
+/* The leader's wait is none of the user's code. */
+START_TEST(who_hangs_beside_idle_workers_is_told)
+{
+    setup();
+    builder_run(&b, lead, "loop@/usr/lib/python3/site-packages/xdist/d.py:1:2 > futex [blocked]",
+                6000, 0);
+    builder_process(&b, 20, "worker", NULL);
+    builder_run(&b, builder_thread(&b, 20, NULL), pool_wait, 6000, 0);
+    builder_process(&b, 30, "worker", NULL);
+    builder_run(&b, builder_thread(&b, 30, NULL),
+                "run@/usr/lib/python3/site-packages/pytest.py:1:2 > test_x@/src/test_a.py:5:12 > "
+                "recvfrom 10.0.0.7:5432 [blocked]",
+                6000, 0);
+    judge(6000);
+    assert_told(0, "none_ran",
+                "None of the 3 threads ran in 6.0 s. 30 (worker) waits in test_x test_a.py:12.");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_result_that_does_not_come_is_told)
+{
+    static const char waits[] = "main@/src/a.py:1:2 > "
+                                "ApplyResult.wait@/lib/multiprocessing/pool.py:1:2 > "
+                                "futex [blocked]";
+    static const char works[] = "worker@/lib/multiprocessing/pool.py:1:2 > futex [blocked]";
+    for (int busy = 0; busy < 2; busy++) {
+        setup();
+        builder_run(&b, lead, waits, 6000, 0);
+        for (pid_t pid = 20; pid < 22; pid++) {
+            builder_process(&b, pid, "worker", NULL);
+            builder_run(&b, builder_thread(&b, pid, NULL), busy ? asks : works, 6000, 0);
+        }
+        judge(6000);
+        if (!busy)
+            assert_told(0, "none_ran",
+                        "All workers of its pool wait for work, so that result does "
+                        "not come");
+        for (size_t i = 0; i < found.n_printed && busy; i++)
+            ck_assert_ptr_null(strstr(found.printed[i]->words, "does not come"));
+        teardown();
+    }
+}
+END_TEST
+
+START_TEST(a_stopped_process_is_told)
+{
+    setup();
+    builder_stopped(&b, lead, "main!app > read!libc.so.6", "/dev/tty", 6000);
+    judge(6000);
+    assert_told(0, "stopped",
+                "10 (app) is stopped in a read of /dev/tty, as a job in the "
+                "background is (SIGTTIN)");
+    ck_assert_uint_eq(found.n_printed, 1);
+    teardown();
+    setup();
+    builder_stopped(&b, lead, "main!app", NULL, 6000);
+    builder_stopped(&b, builder_thread(&b, 11, "w"), "w!app", NULL, 6000);
+    judge(6000);
+    assert_told(0, "stopped",
+                "All 2 threads of 10 (app) are stopped by a signal (SIGSTOP, SIGTSTP "
+                "or a terminal's): kill -CONT 10 lets it go on.");
+    teardown();
+    setup(); /* it went on */
+    builder_stopped(&b, lead, "main!app", NULL, 3000);
+    builder_run(&b, lead, "main!app > f!app", 3000, 3000);
+    judge(6000);
+    assert_not_told("stopped");
+    teardown();
+}
+END_TEST
+
+START_TEST(who_waits_for_a_stopped_process_is_told)
+{
+    setup();
+    builder_run(&b, lead, asks, 6000, 0);
+    builder_process(&b, 20, "sh", NULL);
+    builder_stopped(&b, builder_thread(&b, 20, NULL), "main!sh", NULL, 6000);
+    judge(6000);
+    assert_told(0, "stopped", "kill -CONT 20 lets it go on. 10 (app) waits in ask a.py:6.");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_standstill", 20, who_all_wait_for_work_are_not_stuck,
+           what_cannot_be_told_is_said_so, who_hangs_beside_idle_workers_is_told,
+           a_result_that_does_not_come_is_told, a_stopped_process_is_told,
+           who_waits_for_a_stopped_process_is_told)
