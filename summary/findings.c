@@ -42,6 +42,7 @@ static const struct rule {
     {.key = "switches", .judge = rule_switches, .counted = true},
     {.key = "spinning", .judge = rule_spinning},
     {.key = "tasks_wait", .judge = rule_tasks},
+    {.key = "ready_loop", .judge = rule_ready_loop},
     {.key = "event_loop", .judge = rule_event_loop},
     {.key = "none_ran", .judge = rule_none_ran, .of_all = true, .describes = 0.5},
     {.key = "waits", .judge = rule_waits, .describes = 0.5},

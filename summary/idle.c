@@ -1,6 +1,7 @@
 #include "summary/idle.h"
 
 #include "base/text.h"
+#include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/pools.h"
 
@@ -72,12 +73,12 @@ static bool waits_for_answer(const struct shown_frame *stack, size_t n)
     return false;
 }
 
-const char *idle_event_loop(const struct shown_frame *stack, size_t n)
+/* The loop that the innermost frame of an event loop's in STACK is of, if only its way to the poll
+ * is behind that; NULL: there is none.  *RET_AT: that frame. */
+static const char *loop_on_top(const struct shown_frame *stack, size_t n, size_t *ret_at)
 {
     const char *loop = NULL;
     size_t at = n;
-    if (!n || !is_poll(&stack[n - 1]))
-        return NULL;
     while (at && !loop)
         loop = pool_event_loop(&stack[--at]);
     for (size_t i = at + 1; loop && i < n; i++)
@@ -85,9 +86,33 @@ const char *idle_event_loop(const struct shown_frame *stack, size_t n)
             return NULL;
     if (!loop || waits_for_answer(stack, at))
         return NULL;
+    *ret_at = at;
     bool uvloop =
         str_eq(loop, "libuv") && stack[at].module && str_starts(stack[at].module, "loop.");
     return uvloop ? "uvloop" : loop;
+}
+
+const char *idle_event_loop(const struct shown_frame *stack, size_t n)
+{
+    size_t at;
+    return n && is_poll(&stack[n - 1]) ? loop_on_top(stack, n, &at) : NULL;
+}
+
+static bool is_polling_call(const struct shown_frame *f)
+{
+    static const char *const calls[] = {"epoll_wait", "epoll_pwait", "epoll_pwait2", "poll",
+                                        "ppoll",      "select",      "pselect",      NULL};
+    return f->kind == SHOWN_NATIVE && f->libc && str_is_one_of(frame_libc_name(f->name), calls);
+}
+
+const char *idle_polling_loop(const struct shown_frame *stack, size_t n)
+{
+    size_t at = 0;
+    const char *loop = loop_on_top(stack, n, &at);
+    for (size_t i = at + 1; loop && i < n; i++)
+        if (is_polling_call(&stack[i]) || pool_is_poller(&stack[i]))
+            return loop;
+    return NULL;
 }
 
 bool idle_is_ordinary_wait(const struct shown_frame *stack, size_t n)

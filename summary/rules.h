@@ -53,7 +53,7 @@ rule_judge rule_openmp_runtimes;
 /* rules_spinning.c */
 rule_judge rule_spinning;
 /* rules_loop.c */
-rule_judge rule_event_loop;
+rule_judge rule_event_loop, rule_ready_loop;
 
 /* The holder of the locks that GROUP waits for, where it waits for locks more than for anything
  * else and the holder was read in most of that time. */

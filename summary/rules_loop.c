@@ -9,6 +9,8 @@
 #include "summary/rule_words.h"
 
 static const double loop_share = 0.05;
+static const double ready_share =
+    0.15; /* of its time: more of it polls than a loop with work does */
 enum {
     LEAST_POLLS = 3,
     STALL_NS = 100 * NS_PER_MS, /* a user notices */
@@ -134,6 +136,102 @@ static bool add_stall(const struct scene *s, const struct thread_group *group,
     return found;
 }
 
+/* ---- a loop that never waits ---- */
+
+/* What a thread does in an event loop while it is on a CPU, or waits for one. */
+struct polling {
+    const char *kind; /* NULL: it never polls */
+    int64_t poll_ns;
+    size_t polls;
+    struct interval *rest; /* when it does not poll, but does not wait either; owned */
+    size_t n, capacity;
+};
+
+static struct polling polling_of(const struct scene *s, const struct profile_thread *t)
+{
+    struct polling ret = {0};
+    for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
+        const struct run *run = &t->runs[i];
+        size_t n = 0;
+        if (run->state == RUN_MISSED || run->state == RUN_BLOCKED || run->state == RUN_STOPPED)
+            continue;
+        const struct shown_frame *stack = view_stack(s->g->v, run->stack, &n);
+        const char *kind = idle_polling_loop(stack, n);
+        if (!kind) {
+            ret.rest = interval_add(ret.rest, &ret.n, &ret.capacity, run);
+            continue;
+        }
+        ret.kind = kind;
+        ret.poll_ns += run->weights.wall_ns;
+        ret.polls++;
+    }
+    return ret;
+}
+
+/* Does GROUP's loop poll again and again without ever waiting? */
+static bool is_always_ready(const struct scene *s, const struct thread_group *group,
+                            const struct polling *polling)
+{
+    enum { LEAST_TIMES = 10 };
+    return polling->polls >= LEAST_TIMES &&
+           share_of(polling->poll_ns, group->wall_ns) >= ready_share &&
+           share_of(loop_of(s, group->threads[0]->thread).idle_ns, group->wall_ns) < loop_share;
+}
+
+static bool finds_ready_loop(const struct scene *s, const struct thread_group *group)
+{
+    struct polling polling = polling_of(s, group->threads[0]->thread);
+    bool ready = is_always_ready(s, group, &polling);
+    free(polling.rest);
+    return ready;
+}
+
+static void add_handler(const struct scene *s, const struct thread_group *group,
+                        const struct polling *polling, struct text *words)
+{
+    struct tally t;
+    struct call_path path;
+    if (!polling->n)
+        return; /* it would be all of its time */
+    tally_init(&t, s->g->tree, TALLY_ALL);
+    tally_add(&t, group->threads[0]->thread, polling->rest, polling->n);
+    if (call_paths_heaviest(&t, &path, 1) == 1) {
+        text_add(words, " Between its polls it is for longest ");
+        add_place(words, &path);
+        text_add(words, ".");
+        call_path_release(&path);
+    }
+    tally_release(&t);
+}
+
+void rule_ready_loop(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    if (group->n != 1)
+        return;
+    struct polling polling = polling_of(s, group->threads[0]->thread);
+    double share = share_of(polling.poll_ns, group->wall_ns);
+    add_figure(f, "polls_share", share);
+    f->weight =
+        share_of(group->cpu_ns + group->runqueue_ns, group->wall_ns) * (group->leads ? 1 : 0.6);
+    if (is_always_ready(s, group, &polling)) {
+        struct text words = {0};
+        text_addf(&words,
+                  "%s runs an event loop (%s) that never waits: a descriptor is ready "
+                  "whenever it polls, for ",
+                  group->noun, polling.kind);
+        add_percent(&words, share);
+        text_add(&words, " of its time.");
+        add_handler(s, group, &polling, &words);
+        text_add(&words,
+                 " Such a descriptor's other end has closed, nobody reads what it has, or it "
+                 "is watched for room to write, which it always has.");
+        f->words = words.s;
+    }
+    free(polling.rest);
+}
+
+/* ---- a loop that is kept ---- */
+
 /* Loops whose callbacks must not block: others serve one request after the other. */
 static const char *callback_of(const struct scene *s, uint32_t node)
 {
@@ -150,7 +248,7 @@ void add_kept_loop(const struct scene *s, const struct thread_group *group, uint
                    struct text *out)
 {
     const char *kind = callback_of(s, node);
-    if (!kind || group->n != 1)
+    if (!kind || group->n != 1 || finds_ready_loop(s, group))
         return;
     struct loop loop = loop_of(s, group->threads[0]->thread);
     if (share_of(loop.idle_ns, group->wall_ns) < loop_share)

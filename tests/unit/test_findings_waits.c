@@ -175,6 +175,46 @@ START_TEST(who_waits_for_its_turn_to_poll_does_not_stall)
 }
 END_TEST
 
+/* The loop polls for PARTS of 100 of its time, and waits in the poll for IDLE of 100. */
+static void judge_ready(int parts, int idle)
+{
+    static const char polls[] = LOOP "EpollSelector.select@/usr/lib/python3.11/selectors.py:1:2 > "
+                                     "epoll_wait!libc.so.6";
+    setup();
+    for (int i = 0; i < 40; i++) {
+        builder_run(&b, lead, polls, parts, parts);
+        builder_run(&b, lead,
+                    LOOP "_run@/usr/lib/python3.11/asyncio/events.py:1:2 > "
+                         "on_line@/src/a.py:5:6",
+                    100 - parts - idle, 100 - parts - idle);
+        if (idle)
+            builder_run(&b, lead,
+                        LOOP "EpollSelector.select@/usr/lib/python3.11/selectors.py:1:2 > "
+                             "epoll_wait eventpoll [blocked]",
+                        idle, 0);
+    }
+    judge(4000);
+}
+
+START_TEST(a_loop_that_never_waits_is_told)
+{
+    judge_ready(30, 0);
+    assert_told(
+        0, "ready_loop",
+        "main runs an event loop (asyncio) that never waits: a descriptor is ready whenever "
+        "it polls, for 30% of its time. Between its polls it is for longest in on_line "
+        "a.py:6.");
+    ck_assert(!is_said("from polling"));
+    teardown();
+    judge_ready(30, 10);
+    assert_not_told("ready_loop");
+    teardown();
+    judge_ready(2, 0); /* it computes */
+    assert_not_told("ready_loop");
+    teardown();
+}
+END_TEST
+
 /* ---- threads that serve ---- */
 
 /* Main polls for all but BUSY_MS of 4 s, and two threads are in STACK. */
@@ -225,5 +265,5 @@ END_TEST
 CHECK_MAIN("findings_waits", 20, a_sleep_of_sqlite_is_a_wait_for_its_lock,
            a_retry_is_told_also_where_nobody_ran, what_a_queues_process_waits_for_is_told,
            what_keeps_a_loop_from_polling_is_told, who_polls_and_goes_on_waits_there,
-           who_waits_for_its_turn_to_poll_does_not_stall,
+           who_waits_for_its_turn_to_poll_does_not_stall, a_loop_that_never_waits_is_told,
            where_main_is_idle_the_threads_that_serve_are_told_of)
