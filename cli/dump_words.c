@@ -52,12 +52,21 @@ static void add_mount(const struct dump *d, const struct dumped *t, const struct
     text_add(out, ")");
 }
 
+static bool is_of_kind(const struct dump *d, const struct dumped *t, enum wait_kind kind)
+{
+    const struct wait *wait = profile_stack_wait(d->profile, t->stack);
+    return wait && wait->kind == kind;
+}
+
 static void add_call(const struct dump *d, const struct dumped *t, const struct dump_style *style,
                      struct text *out)
 {
     const char *call = t->syscall >= 0 ? syscall_name(t->syscall) : NULL;
     if (t->syscall == -1)
-        text_add(out, "in a page fault");
+        text_add(out, is_of_kind(d, t, WAIT_PAGE)
+                          ? "in a page fault"
+                          : "is off the CPU outside of system calls, why is "
+                            "unknown");
     else if (!call)
         text_addf(out, "in system call %lld", (long long)t->syscall);
     else if (str_ends(call, "nanosleep"))
@@ -75,6 +84,10 @@ static void add_blocked(const struct dump *d, const struct dumped *t,
                         const struct dump_style *style, bool numbered, struct text *out)
 {
     size_t before = out->len;
+    if (is_of_kind(d, t, WAIT_FROZEN)) {
+        text_add(out, "is frozen with its cgroup");
+        return;
+    }
     dump_waits_add(d, t, numbered, out);
     if (out->len == before)
         add_call(d, t, style, out);

@@ -18,6 +18,8 @@ enum wait_kind {
     WAIT_TRACED,        /* another program traces it; OBJECT: its pid, none if it is gone */
     WAIT_NOT_PERMITTED, /* the kernel does not let wallspy look */
     WAIT_IO_WORKER,     /* io_uring's, which waits for requests */
+    WAIT_FROZEN,        /* its cgroup is frozen */
+    WAIT_UNKNOWN,       /* outside of system calls; OBJECT: the kernel's function, if it tells */
 };
 
 /* The kind of thing for which a thread waits, and which another thread or process has, or is. */

@@ -58,6 +58,9 @@ enum wait_class class_of_node(const struct call_tree *t, uint32_t node)
         return CLASS_SPIN;
     case WAIT_CPU:
         return CLASS_NONE;
+    case WAIT_UNKNOWN:
+        return CLASS_UNUSUAL;
+    case WAIT_FROZEN:
     case WAIT_STOPPED:
     case WAIT_TRACED:
     case WAIT_NOT_PERMITTED:

@@ -48,13 +48,15 @@ struct halted {
     process_id process;
     size_t threads;
     int64_t ns;          /* for which all of them have been */
+    bool frozen;         /* its cgroup is */
     const char *reading; /* the terminal in whose read one of them was stopped; NULL: none */
 };
 
 static const struct wait *stop_of(const struct scene *s, const struct run *run)
 {
     const struct wait *wait = profile_stack_wait(s->p, run->stack);
-    return run->state == RUN_STOPPED && wait && wait->kind == WAIT_STOPPED ? wait : NULL;
+    bool stopped = run->state == RUN_STOPPED && wait && wait->kind == WAIT_STOPPED;
+    return stopped || (wait && wait->kind == WAIT_FROZEN) ? wait : NULL;
 }
 
 /* For how long T has been stopped at the end. */
@@ -85,6 +87,7 @@ static bool is_halted(const struct scene *s, process_id id, struct halted *ret)
         if (!stop)
             return false;
         ret->threads++;
+        ret->frozen |= stop->kind == WAIT_FROZEN;
         ret->ns = min_i64(ret->ns, stopped_ns(s, t));
         ret->reading = ret->reading ? ret->reading : terminal_read(s, stop);
     }
@@ -107,8 +110,12 @@ static void add_halted(const struct scene *s, const struct halted *h, struct tex
         text_addf(words, "All %zu threads of ", h->threads);
     text_addf(words, "%d (", process->pid);
     text_add_tame(words, comm, strlen(comm));
-    text_addf(words, ") %s stopped ", h->threads > 1 ? "are" : "is");
-    if (h->reading) {
+    text_addf(words, ") %s %s ", h->threads > 1 ? "are" : "is", h->frozen ? "frozen" : "stopped");
+    if (h->frozen) {
+        text_add(words,
+                 "with the cgroup (docker pause, systemctl freeze): docker unpause, systemctl "
+                 "thaw or echo 0 > cgroup.freeze lets it go on.");
+    } else if (h->reading) {
         text_add(words, "in a read of ");
         text_add_tame(words, h->reading, strlen(h->reading));
         text_add(words, ", as a job in the background is (SIGTTIN): `fg` in its shell lets it "
@@ -204,7 +211,7 @@ static size_t list_hanging(const struct scene *s, struct thread_group **ret, siz
     return n;
 }
 
-/* " main waits in f a.py:3, for load to end.  It waits for …"; returns whether somebody is named. */
+/* " main waits in f a.py:3, for load to end.  It waits for …": returns whether one is named. */
 static bool add_hanging(const struct scene *s, const struct thread_group *group, struct text *words,
                         struct finding *f)
 {
@@ -274,8 +281,8 @@ static bool add_lost_result(const struct scene *s, struct text *words)
         !has_idle_workers(s, group))
         return false;
     text_add(words, " All workers of its pool wait for work, so that result does not come: a "
-                    "worker that is killed (for want of memory, say) takes its task with it, and "
-                    "multiprocessing.Pool does not tell. concurrent.futures does.");
+                    "worker that is killed, as when memory is short, takes its task with it, and "
+                    "multiprocessing.Pool does not say so. concurrent.futures does.");
     return true;
 }
 

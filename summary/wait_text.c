@@ -29,6 +29,12 @@ static void add_tracer(struct text *out, const char *pid)
         text_add(out, "[traced]");
 }
 
+static void add_unknown(struct text *out, const char *kernel)
+{
+    text_add(out, "[off the CPU, cause unknown");
+    text_addf(out, *kernel ? ": kernel %s]" : "]", kernel);
+}
+
 void wait_add_text(struct text *out, const struct profile *p, const struct wait *wait)
 {
     static const char *const words[] = {
@@ -38,11 +44,14 @@ void wait_add_text(struct text *out, const struct profile *p, const struct wait 
         [WAIT_STOPPED] = "[stopped]",
         [WAIT_NOT_PERMITTED] = "[not permitted]",
         [WAIT_IO_WORKER] = "[io_uring worker]",
+        [WAIT_FROZEN] = "[frozen]",
     };
     if (wait->kind == WAIT_CALL)
         add_call(out, p, wait);
     else if (wait->kind == WAIT_TRACED)
         add_tracer(out, profile_text(p, wait->object));
+    else if (wait->kind == WAIT_UNKNOWN)
+        add_unknown(out, profile_text(p, wait->object));
     else
         text_add(out, words[wait->kind]);
 }

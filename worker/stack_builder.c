@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "pyframes/py_capture.h"
 #include "pyframes/py_internal.h"
 #include "pyframes/py_locals.h"
+#include "target/freezer.h"
 #include "target/syscalls.h"
 #include "worker/foreign_states.h"
 #include "worker/stack_wanted.h"
@@ -385,6 +387,19 @@ static struct wait_side side_of(struct stack_builder *st, const struct target_pr
     return (struct wait_side){0};
 }
 
+/* Is S's cgroup frozen?  Asked for blocked threads, at most every two seconds. */
+static bool is_frozen(struct target_process *s, const struct sample_message *m)
+{
+    enum { EVERY_S = 2 };
+    if (m->snapshot.state != THREAD_BLOCKED)
+        return false;
+    if (!s->freezer_read_ns || m->head.time_ns - s->freezer_read_ns > EVERY_S * NS_PER_S) {
+        s->freezer_read_ns = m->head.time_ns;
+        s->frozen = freezer_is_frozen(s->pid);
+    }
+    return s->frozen;
+}
+
 struct built_stack stack_builder_build(struct stack_builder *st, struct target_process *s,
                                        const struct sample_message *m)
 {
@@ -423,14 +438,15 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
     ret.locals = &st->locals;
     if (not_held)
         ret.stack = profile_push(st->profile, ret.stack, st->native_not_read);
-    struct wait wait = wait_reason(st->profile, s->pid, m, ret.gil.gil, &st->files);
+    struct wait wait =
+        wait_reason(st->profile, s->pid, m, ret.gil.gil, is_frozen(s, m), &st->files);
     wait.side = side_of(st, s, m, &snapshot, wait.kind, &ret.gil);
     if (st->owners)
         wait_peers_complete(st->owners->peers, m, &wait);
     ret.frames = ret.stack.ix ? ret.stack : profile_push(st->profile, ret.stack, st->not_shown);
     ret.stack = wait.kind ? push_wait(st, s, ret.stack, wait) : ret.frames;
     if (snapshot.state == THREAD_RUNNABLE && syscall_mostly_sleeps(snapshot.syscall)) {
-        wait = wait_reason_blocked(st->profile, m, ret.gil.gil, &st->files);
+        wait = wait_reason_blocked(st->profile, s->pid, m, ret.gil.gil, &st->files);
         ret.wait_stack = push_wait(st, s, ret.frames, wait);
     }
     ret.python = st->merged.result != PY_MERGE_NO_PYTHON;
@@ -453,7 +469,7 @@ struct built_stack stack_builder_mark(struct stack_builder *st, struct target_pr
     struct built_stack ret = {0};
     struct wait wait = {0};
     if (m->head.flags & (SAMPLE_TRACED | SAMPLE_IO_WORKER | SAMPLE_NEVER_STOPPED))
-        wait = wait_reason(st->profile, s->pid, m, PY_GIL_ABSENT, &st->files);
+        wait = wait_reason(st->profile, s->pid, m, PY_GIL_ABSENT, false, &st->files);
     if (wait.kind)
         ret.stack = ret.frames = push_wait(st, s, (stack_id){0}, wait);
     return ret;

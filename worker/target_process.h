@@ -73,7 +73,9 @@ struct target_process {
     bool python_pending; /* a runtime is there, but not initialised, or in doubt */
     int64_t doubted_ns;  /* since when; 0: not */
     struct err doubt;
-    int64_t heard_ns; /* the last message of its threads */
+    int64_t heard_ns;        /* the last message of its threads */
+    int64_t freezer_read_ns; /* 0: never; whether its cgroup was FROZEN then */
+    bool frozen;
     int64_t maps_read_ns, maps_took_ns, maps_pause_ns, maps_wait_ms, objects_read_ns;
     uint32_t objects_generation;
     uint32_t modules_generation; /* when the maps were last read */

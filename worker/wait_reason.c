@@ -1,7 +1,9 @@
 #include "worker/wait_reason.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "target/freezer.h"
 #include "target/proc.h"
 #include "target/syscalls.h"
 
@@ -72,13 +74,42 @@ static struct wait traced(struct profile *p, pid_t pid, pid_t tid, uint32_t flag
     return wait;
 }
 
-struct wait wait_reason_blocked(struct profile *p, const struct sample_message *m, enum py_gil gil,
-                                struct name_limiter *files)
+/* Has M's thread run since? */
+static bool has_run(pid_t pid, const struct sample_message *m)
+{
+    char text[128];
+    unsigned long long runs = 0;
+    ssize_t len = proc_read_text(pid, m->head.tid, "schedstat", text, sizeof text - 1);
+    text[len > 0 ? len : 0] = '\0';
+    return m->head.sched.runs && sscanf(text, "%*s %*s %llu", &runs) == 1 &&
+           runs != m->head.sched.runs;
+}
+
+/* A thread that has gone on by now was in a page fault: nothing else takes so short. */
+static struct wait outside_of_calls(struct profile *p, pid_t pid, const struct sample_message *m)
+{
+    struct wait wait = {.kind = WAIT_UNKNOWN};
+    char wchan[64];
+    ssize_t len = proc_read_text(pid, m->head.tid, "wchan", wchan, sizeof wchan - 1);
+    bool told = len > 0 && !(len == 1 && wchan[0] == '0');
+    wchan[told ? len : 0] = '\0';
+    enum outside_of_calls place = freezer_judge(wchan);
+    if (has_run(pid, m) || place == OUTSIDE_PAGE)
+        wait.kind = WAIT_PAGE;
+    else if (place == OUTSIDE_FROZEN || (!told && freezer_is_frozen(pid)))
+        wait.kind = WAIT_FROZEN;
+    else if (told)
+        wait.object = profile_string(p, wchan);
+    return wait;
+}
+
+struct wait wait_reason_blocked(struct profile *p, pid_t pid, const struct sample_message *m,
+                                enum py_gil gil, struct name_limiter *files)
 {
     if (gil == PY_GIL_WAITING)
         return (struct wait){.kind = WAIT_GIL};
     if (m->snapshot.syscall < 0)
-        return (struct wait){.kind = WAIT_PAGE};
+        return outside_of_calls(p, pid, m);
     return wait_in_call(p, m, files);
 }
 
@@ -94,7 +125,7 @@ static struct wait stopped(struct profile *p, const struct sample_message *m,
 }
 
 struct wait wait_reason(struct profile *p, pid_t pid, const struct sample_message *m,
-                        enum py_gil gil, struct name_limiter *files)
+                        enum py_gil gil, bool frozen, struct name_limiter *files)
 {
     if (m->head.flags & SAMPLE_TRACED)
         return traced(p, pid, m->head.tid, m->head.flags);
@@ -106,7 +137,9 @@ struct wait wait_reason(struct profile *p, pid_t pid, const struct sample_messag
     case THREAD_RUNNABLE:
         return (struct wait){.kind = WAIT_CPU};
     case THREAD_BLOCKED:
-        return wait_reason_blocked(p, m, gil, files);
+        if (frozen)
+            return (struct wait){.kind = WAIT_FROZEN};
+        return wait_reason_blocked(p, pid, m, gil, files);
     case THREAD_RUNNING:
     case THREAD_RUNNING_OR_RUNNABLE:
         break;

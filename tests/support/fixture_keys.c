@@ -1,8 +1,9 @@
 #include "tests/support/fixture_keys.h"
 
 static const char *const frame_kinds[] = {"", "native", "python", "mark", NULL};
-static const char *const wait_kinds[] = {"",        "call",   "cpu",           "gil",       "page",
-                                         "stopped", "traced", "not-permitted", "io-worker", NULL};
+static const char *const wait_kinds[] = {"",          "call",    "cpu",     "gil",
+                                         "page",      "stopped", "traced",  "not-permitted",
+                                         "io-worker", "frozen",  "unknown", NULL};
 static const char *const things[] = {"",          "mutex", "rwlock", "thread", "gil",    "py-lock",
                                      "file-lock", "child", "pipe",   "socket", "events", NULL};
 static const char *const states[] = {

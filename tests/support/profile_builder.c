@@ -114,7 +114,7 @@ static frame_id blocked_frame(struct profile *p, const char *text)
 
 static frame_id wait_or_mark(struct profile *p, const char *text)
 {
-    for (int kind = WAIT_CPU; kind <= WAIT_IO_WORKER; kind++) {
+    for (int kind = WAIT_CPU; kind <= WAIT_UNKNOWN; kind++) {
         struct text words = {0};
         struct wait wait = {.kind = (enum wait_kind)kind};
         wait_add_text(&words, p, &wait);

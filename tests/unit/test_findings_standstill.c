@@ -109,6 +109,11 @@ START_TEST(a_stopped_process_is_told)
                 "All 2 threads of 10 (app) are stopped by a signal (SIGSTOP, SIGTSTP "
                 "or a terminal's): kill -CONT 10 lets it go on.");
     teardown();
+    setup(); /* docker pause */
+    builder_run(&b, lead, "main!app > f!app > [frozen]", 6000, 0);
+    judge(6000);
+    assert_told(0, "stopped", "10 (app) is frozen with the cgroup (docker pause");
+    teardown();
     setup(); /* it went on */
     builder_stopped(&b, lead, "main!app", NULL, 3000);
     builder_run(&b, lead, "main!app > f!app", 3000, 3000);

@@ -20,7 +20,7 @@ static const char *words_of_read(const char *link)
     (void)snprintf(waits.link, sizeof waits.link, "%s", link);
     waits.m.wait_object_offset = sizeof waits.m;
     waits.m.wait_object_bytes = (uint32_t)strlen(waits.link);
-    struct wait wait = wait_reason(profile, 0, &waits.m, PY_GIL_ABSENT, &files);
+    struct wait wait = wait_reason(profile, 0, &waits.m, PY_GIL_ABSENT, false, &files);
     static char words[128];
     struct text text = {0};
     wait_add_text(&text, profile, &wait);

@@ -1,0 +1,21 @@
+/* Frozen cgroups (docker pause, systemctl freeze), and what the kernel's function tells of a thread
+ * that is off the CPU outside of system calls.
+ * Source: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/freezer-subsystem.rst;
+ * proc_pid_wchan(5). */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum outside_of_calls {
+    OUTSIDE_UNKNOWN,
+    OUTSIDE_PAGE, /* a page fault, or the memory that it needs */
+    OUTSIDE_FROZEN,
+};
+/* WCHAN: the kernel's function that a thread sleeps in. */
+enum outside_of_calls freezer_judge(const char *wchan);
+/* The group of process PID in version 2 (CONTROLLER ""), or of a controller of version 1, in the text of
+ * its /proc/PID/cgroup; false: none, or it does not fit. */
+bool freezer_find_group(const char *cgroup, const char *controller, char *ret, size_t capacity);
+/* Is the cgroup of process PID, or one above it, frozen?  Where it is mounted in the usual places. */
+bool freezer_is_frozen(pid_t pid);
