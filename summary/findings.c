@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 /* The rules, in the order of equally weighty findings. */
@@ -59,12 +60,19 @@ static bool is_counted(const struct thread_group *group)
     return group->wall_ns >= INT64_C(2) * NS_PER_S * (int64_t)group->n_threads;
 }
 
+/* What a stopped or frozen thread was about when it was stopped takes none of its time. */
+static bool was_stopped(const struct scene *s, const struct thread_group *group)
+{
+    static const double most_of_it = 0.9;
+    return share_of(class_ns(s, group, CLASS_STOPPED), group->wall_ns) >= most_of_it;
+}
+
 static void judge_groups(const struct scene *s, const struct rule *rule, struct finding *best)
 {
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *group = &s->g->items[i];
         struct finding f = {.rule = rule->key, .about = group->noun};
-        if (group->idle || group->launches ||
+        if (group->idle || group->launches || was_stopped(s, group) ||
             !(is_judged(group) || (rule->counted && is_counted(group))))
             continue;
         rule->judge(s, group, &f);

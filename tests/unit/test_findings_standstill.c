@@ -114,6 +114,15 @@ START_TEST(a_stopped_process_is_told)
     judge(6000);
     assert_told(0, "stopped", "10 (app) is frozen with the cgroup (docker pause");
     teardown();
+    setup(); /* and nothing is told of where that came over it */
+    builder_run(&b, lead,
+                "main@/src/a.py:1:2 > _find_and_load@<frozen importlib._bootstrap>:1:2 > "
+                "<module>@/v/site-packages/numpy/__init__.py:1:2 > [frozen]",
+                6000, 0);
+    judge(6000);
+    assert_told(0, "stopped", "is frozen");
+    ck_assert_uint_eq(found.n_printed, 1);
+    teardown();
     setup(); /* it went on */
     builder_stopped(&b, lead, "main!app", NULL, 3000);
     builder_run(&b, lead, "main!app > f!app", 3000, 3000);
