@@ -14,8 +14,8 @@ enum outside_of_calls {
 };
 /* WCHAN: the kernel's function that a thread sleeps in. */
 enum outside_of_calls freezer_judge(const char *wchan);
-/* The group of process PID in version 2 (CONTROLLER ""), or of a controller of version 1, in the text of
- * its /proc/PID/cgroup; false: none, or it does not fit. */
+/* The group of a process in version 2 (CONTROLLER ""), or of a controller of version 1: CGROUP is
+ * the text of /proc/PID/cgroup.  False: none, or it does not fit. */
 bool freezer_find_group(const char *cgroup, const char *controller, char *ret, size_t capacity);
-/* Is the cgroup of process PID, or one above it, frozen?  Where it is mounted in the usual places. */
+/* Is the cgroup of process PID, or one above it, frozen?  Where these are mounted as usual. */
 bool freezer_is_frozen(pid_t pid);

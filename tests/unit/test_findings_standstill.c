@@ -114,7 +114,7 @@ START_TEST(a_stopped_process_is_told)
     judge(6000);
     assert_told(0, "stopped", "10 (app) is frozen with the cgroup (docker pause");
     teardown();
-    setup(); /* and nothing is told of where that came over it */
+    setup(); /* what it did before is no news */
     builder_run(&b, lead,
                 "main@/src/a.py:1:2 > _find_and_load@<frozen importlib._bootstrap>:1:2 > "
                 "<module>@/v/site-packages/numpy/__init__.py:1:2 > [frozen]",
