@@ -5,28 +5,26 @@ usage: known_shares.py WALLSPY LIBSPEND PYTHON SEED [one|three]
 
 How far they may be apart
 
-wallspy gives a thread's time from one sample to the next to the earlier one.  So all error comes
-from changes: when the thread goes from place A to place B at time c, A is given R too much and B R
-too little, R being the time from c to the next tick.  A place that is visited v times is entered
-and left v times each, so its error is the sum of v times R (left) less the sum of v times R
-(entered): the mean of R cancels, and its variance remains.
+wallspy gives a sample half of the gap before it and half of the gap behind it.  So all error comes
+from changes: when the thread goes from place A to place B at a time that is D behind the middle of
+a gap, A is given D too little and B D too much; D is negative before the middle.
 
 Ticks lie on a grid of interval h, each anywhere within its interval.  Gaps G between ticks are h +
-U - U' (U, U' uniform on [0, h)), so E G = h, E G^2 = 7/6 h^2, E G^3 = 3/2 h^3.  Seen from a change
-at any time, the time to the next tick has E R = E G^2 / 2 E G = 7/12 h and E R^2 = E G^3 / 3 E G =
-1/2 h^2: Var R = 0.16 h^2.  That is if all ticks come when they are due.  On a busy machine they
-come late.  But no sample is given more than two intervals: what is beyond is missed, [] in the
-file.  So R <= 2h, and with gaps of 2h throughout R is uniform on [0, 2h): Var R = h^2 / 3.  That is
-allowed for the part of the ticks that was late.  Changes closer to each other than a gap have R in
-common, with opposite signs: their error is smaller.  Hence
+U - U' (U, U' uniform on [0, h)), so E G = h, E G^3 = 3/2 h^3.  A change comes at any time, so D is
+uniform within its gap, and long gaps have more changes: E D = 0, Var D = E G^3 / 12 E G = 1/8 h^2.
+That is if all ticks come when they are due.  On a busy machine they come late.  But no sample is
+given more than two intervals: what is beyond is missed, [] in the file.  So with gaps of 2h
+throughout Var D = h^2 / 3.  That is allowed for the part of the ticks that was late.  Changes
+closer to each other than a gap have D's of opposite signs in part: their error is smaller.  A place
+that is visited v times is entered and left v times each.  Hence
 
-    variance(place) = 2 v * h^2 * (0.16 or, late, 1 / 3)
+    variance(place) = 2 v * h^2 * (1 / 8 or, late, 1 / 3)
 
 This is stratified sampling: less than the T h p (1 - p) of independent samples (the binomial),
 where visits are longer than the interval.  The missed time may have been spent in any place.
 
 Not allowed for: on a busy machine a tick comes later when the thread is on a CPU than when it
-sleeps, so the means of R do not quite cancel, and sleeping gains.  Quiet, places are off by 0.3
+sleeps, so the means of D are not quite 0, and sleeping gains.  Quiet, places are off by 0.3
 points at most; at a load of 4 to 6 on two CPUs sleeping gains 1 to 1.7.
 """
 import json

@@ -24,9 +24,9 @@ SURE_SIGMAS = 2.6
 # How far the skew of a distribution moves its quantile at 4.5 sigma (Cornish and Fisher), by the
 # third moment over the variance.
 SKEW = (SIGMAS**2 - 1) / 6
-# The variance of the time from a change to the next tick, over the square of the interval: where
-# ticks come when they are due, and where they are late.
-EVEN, LATE = 0.16, 1 / 3
+# The variance of the time from a change to the middle of its gap between ticks, over the square of
+# the interval: where ticks come when they are due, and where they are late.
+EVEN, LATE = 1 / 8, 1 / 3
 # Of all CPUs: other programs that take more are an excuse.
 OTHERS_MOST = 1 / 8
 
