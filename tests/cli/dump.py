@@ -14,7 +14,7 @@ import time
 import unittest
 
 from support.outcome import main
-from support.processes import children
+from support.processes import children, wait_for_rest
 from support.programs import programs
 from support.targets import Target
 from support.wallspy import call
@@ -37,13 +37,18 @@ def dump_json(*args):
     return json.loads("\n".join(dump("--json", *args)))
 
 
+# Kinds of dump_target.cc.
+NEVER_REST = ("spin", "turns")
+
+
 class Hung(Target):
     """A program that hangs until the block is left."""
 
     def __init__(self, *line, rank=None):
         rank = {"RANK": str(rank)} if rank is not None else {}
         super().__init__(line, "ready", gently=True, env={**os.environ, **rank})
-        time.sleep(0.1)  # from the word to the wait
+        if line[1] not in NEVER_REST:
+            wait_for_rest(self.pid)  # from the word to the wait
 
 
 def native(kind, *args):

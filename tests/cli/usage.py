@@ -14,7 +14,7 @@ import unittest
 
 from support.cases import FolderTest
 from support.outcome import main
-from support.processes import state
+from support.processes import state, wait_until_taken
 from support.programs import programs
 from support.recording import Recording
 from support.targets import CliTarget
@@ -154,7 +154,7 @@ class Attached(InFolder):
                 time.sleep(1)
                 self.assertIsNone(process.poll())
                 process.send_signal(signal.SIGINT)
-                time.sleep(0.2)
+                wait_until_taken(process.pid, signal.SIGINT)
                 self.assertIsNone(process.poll())
                 process.send_signal(signal.SIGINT)
                 _, err = process.communicate(timeout=5)
@@ -281,9 +281,9 @@ class Attached(InFolder):
             for name in "-", "none":
                 process = sampling("-p", t.pid, "-o", name, stdout=subprocess.DEVNULL)
                 process.send_signal(signal.SIGUSR1)
-                time.sleep(0.5)
+                await_text(process.stderr, "no snapshot")
                 process.send_signal(signal.SIGINT)
-                self.assertIn("no snapshot", process.communicate(timeout=20)[1])
+                process.communicate(timeout=20)
                 self.assertEqual(process.returncode, 0)
 
     def test_the_answer_alone(self):

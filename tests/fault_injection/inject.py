@@ -21,6 +21,7 @@ import unittest
 
 import noticed
 import trial
+from support.cases import HarmTest
 from support.chance import rounds, seeded
 from support.outcome import main
 from support.processes import threads, wait_until
@@ -270,7 +271,7 @@ def start_target(kind):
 
 
 @unittest.skipUnless(shutil.which("strace"), "no strace")
-class Inject(unittest.TestCase):
+class Inject(HarmTest):
     def sweep(self, kind, points):
         with start_target(kind) as target:
             injector = Injector(target)
@@ -298,7 +299,8 @@ class Inject(unittest.TestCase):
             with Wallspy(target.pid, "-d", "1.5", rate=100, prefix=empty) as wallspy:
                 profile = wallspy.ends(trial.ENDS_WITHIN_S)
             tids = [thread["tid"] for thread in profile.facts["threads"]]
-            self.assertGreater(profile.facts["ticks"], 100)  # nor has the process
+            with self.measurable():
+                self.assertGreater(profile.facts["ticks"], 100)  # nor has the process
             self.assertEqual(sorted(tids), sorted(threads(target.pid)))
             assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)

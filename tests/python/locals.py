@@ -6,8 +6,8 @@ import json
 import os
 import re
 import sys
-import time
 
+from support.processes import wait_for_rest
 from support.targets import Target
 from support.wallspy import dump_text
 
@@ -94,7 +94,7 @@ def dump(pid, *options):
 
 def main():
     with Target([sys.executable, os.path.abspath(__file__)], "ready", gently=True) as target:
-        time.sleep(0.1)
+        wait_for_rest(target.pid)
         shown = json.loads(dump(target.pid, "--locals", "--json"))
         text = dump(target.pid, "--locals")
         without = dump(target.pid, "--json")

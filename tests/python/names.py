@@ -6,8 +6,8 @@ import json
 import os
 import sys
 import threading
-import time
 
+from support.processes import wait_for_rest
 from support.targets import Target
 from support.wallspy import dump_threads, record_process
 
@@ -46,7 +46,7 @@ def names(pid, wanted):
 def main():
     with Target([sys.executable, __file__]) as process:
         truth = json.loads(process.first)
-        time.sleep(0.1)
+        wait_for_rest(process.pid)
         threads = dump_threads(sys.argv[1], process.pid)
         chosen = names(process.pid, "reader,pool-1?")
     if sys.version_info >= TO_KERNEL:

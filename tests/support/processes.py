@@ -50,3 +50,21 @@ def schedstat(pid, tid=None):
     """For how long the thread was on a CPU and waited for one, and how often it was on one."""
     run_ns, wait_ns, runs = map(int, (folder_of(pid, tid) / "schedstat").read_text().split())
     return Schedstat(run_ns / 1e9, wait_ns / 1e9, runs)
+
+
+def wait_for_rest(pid, seconds=10):
+    """Until all its threads sleep, and none has run in three looks at them."""
+    looks = [None, None]
+
+    def rests():
+        looks.append([(tid, state(pid, tid), schedstat(pid, tid).runs) for tid in threads(pid)])
+        asleep = all(how == "S" for _, how, _ in looks[-1])
+        return asleep and looks[-1] == looks[-2] == looks[-3]
+
+    wait_until(rests, seconds, f"{pid} does not come to rest")
+
+
+def wait_until_taken(pid, number):
+    """Until a signal that was sent to the process has reached it."""
+    wait_until(lambda: not int(status(pid, "ShdPnd"), 16) >> number - 1 & 1,
+               what=f"{pid} does not take signal {number}")
