@@ -43,6 +43,7 @@ def strip_machine(text, places):
     # A compiler's cache may bring the debug information of another checkout.
     text = re.sub(r'"/[^" ]*/(?=(?:tests/situations/programs|demo)/)', '"/src/', text)
     text = re.sub(r'(?m)^(text key="kernel" text="[0-9.]*)[^"]*', r"\1", text)
+    text = re.sub(r"(?m)^(process .*) cpu_limits\.policy=\d+", r"\1", text)  # run_before_others()
     return re.sub(r'(?m)^(text key="host" text=")[^"]*', r"\1host", text)
 
 

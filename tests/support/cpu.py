@@ -109,16 +109,3 @@ def remove_group(group):
     with contextlib.suppress(AssertionError):
         wait_until(lambda: not (group / "cgroup.procs").read_text(), what=f"{group} is in use")
     group.rmdir()
-
-
-@contextlib.contextmanager
-def favoured():
-    """This program, and what it starts, gets the CPUs before those of all other cgroups."""
-    group = make_group(f"wallspy-favoured-{os.getpid()}", FIRST_OF_V1, FIRST_OF_V2)
-    try:
-        (group / "cgroup.procs").write_text(str(os.getpid()))
-        yield
-    finally:
-        (group.parent / "cgroup.procs").write_text(str(os.getpid()))
-        with contextlib.suppress(OSError):  # a program that has not quite ended
-            group.rmdir()

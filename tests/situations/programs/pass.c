@@ -47,6 +47,7 @@ int main(int argc, char **argv)
     struct steady run = steady_begin(argc, argv);
     double before = switches();
     size_t batch = run.twin ? BATCH : 1;
+    steady_round_is((double)batch);
     while (steady_goes_on(&run)) {
         if (write(to_other[1], messages, batch) < 0)
             return 1;

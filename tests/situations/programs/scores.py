@@ -8,6 +8,7 @@ import time
 from steady import Steady
 
 run = Steady()
+run.has_rounds = False
 ROWS, TASKS = 40000, 8
 table = [[row, row * 7 % 1000, str(row)] for row in range(ROWS)]
 

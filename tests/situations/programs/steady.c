@@ -14,8 +14,9 @@ double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Of the thread that began: a round is the same piece of work in the program and its twin. */
+/* Of the thread that began. */
 static _Thread_local unsigned long rounds;
+static double units = 1; /* of work, in a round */
 static pid_t own_pid;
 static double began_s;
 
@@ -24,7 +25,7 @@ static void tell_work(void)
 {
     enum { LEAST_ROUNDS = 3 };
     if (getpid() == own_pid && rounds >= LEAST_ROUNDS)
-        steady_tell("work_per_s", (double)rounds / (now() - began_s));
+        steady_tell("work_per_s", units * (double)rounds / (now() - began_s));
 }
 
 struct steady steady_begin(int argc, char **argv)
@@ -43,6 +44,11 @@ bool steady_goes_on(const struct steady *s)
 {
     rounds++;
     return now() < s->end_s;
+}
+
+void steady_round_is(double work)
+{
+    units = work;
 }
 
 double steady_per_second(const struct steady *s, double value)

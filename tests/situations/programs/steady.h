@@ -20,6 +20,7 @@ struct steady steady_begin(int argc, char **argv);
 /* Asked before each round.  How many rounds a second the thread that began has done, "work_per_s",
  * is told at the end: with the fault and without it. */
 bool steady_goes_on(const struct steady *s);
+void steady_round_is(double work); /* where the twin's are longer ones */
 /* VALUE in each second since the beginning: of seconds the share, of events the rate. */
 double steady_per_second(const struct steady *s, double value);
 /* fork() of another program, as far as this one is concerned: not its child.  True in that one,

@@ -17,6 +17,7 @@ class Steady:
         self.seconds = float(sys.argv[1])
         self.twin = "--twin" in sys.argv
         self.start = self.end = 0.0
+        self.has_rounds = True  # of the same work in the twin
         self.rounds, self.thread, self.pid = 0, threading.get_ident(), os.getpid()
 
     def ready(self, *pids):
@@ -37,7 +38,7 @@ class Steady:
 
     def tell_work(self):
         """How many rounds a second the thread that began has done."""
-        if os.getpid() == self.pid and self.rounds >= LEAST_ROUNDS:
+        if self.has_rounds and os.getpid() == self.pid and self.rounds >= LEAST_ROUNDS:
             self.tell(work_per_s=self.per_second(self.rounds))
 
     @staticmethod
