@@ -159,9 +159,9 @@ size_t utf8_cut(const char *s, size_t len, size_t columns)
     return i;
 }
 
-/* Of LENGTH bytes at S: does a terminal obey it?  The bidirectional controls are U+202A to U+202E
- * and U+2066 to U+2069 (Unicode Standard Annex #9). */
-static bool is_order(const char *s, size_t length)
+/* The bidirectional controls are U+202A to U+202E and U+2066 to U+2069 (Unicode Standard Annex
+ * #9). */
+bool utf8_is_order(const char *s, size_t length)
 {
     const unsigned char *u = (const unsigned char *)s;
     if (length == 1)
@@ -173,15 +173,26 @@ static bool is_order(const char *s, size_t length)
             (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9));
 }
 
+static size_t plain_length(const char *s, size_t len)
+{
+    size_t n = 0;
+    while (n < len && s[n] >= ' ' && s[n] <= '~')
+        n++;
+    return n;
+}
+
 void text_add_tame(struct text *t, const char *s, size_t len)
 {
     while (len) {
-        size_t n = utf8_length(s, len);
-        if (!n || is_order(s, n))
-            text_add_bytes(t, "?", 1);
-        else
+        size_t n = plain_length(s, len);
+        if (n) {
             text_add_bytes(t, s, n);
-        n = n ? n : 1;
+        } else {
+            n = utf8_length(s, len);
+            bool tame = n && !utf8_is_order(s, n);
+            n = n ? n : 1;
+            text_add_bytes(t, tame ? s : "?", tame ? n : 1);
+        }
         s += n;
         len -= n;
     }

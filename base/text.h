@@ -15,6 +15,9 @@ const char *path_base(const char *path);
 /* The bytes of the well-formed UTF-8 character at S, of which LEN bytes are there; 0: none.
  * Source: Unicode 15 table 3-7. */
 size_t utf8_length(const char *s, size_t len);
+/* Does a terminal obey the character at S of LENGTH bytes, as utf8_length() gives it, or turn the
+ * writing's direction by it? */
+bool utf8_is_order(const char *s, size_t length);
 /* The characters of S, LEN bytes of UTF-8, for a terminal that gives each one column. */
 size_t utf8_columns(const char *s, size_t len);
 /* The bytes of the first COLUMNS characters of S, at most LEN. */

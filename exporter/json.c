@@ -172,6 +172,15 @@ static void quote_ascii(struct text *out, unsigned char c)
         text_add_bytes(out, (const char *)&c, 1);
 }
 
+/* The code point of the character at S, of two or three bytes. */
+static unsigned code_point(const char *s, size_t length)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    if (length == 2)
+        return (u[0] & 0x1fU) << 6 | (u[1] & 0x3fU);
+    return (u[0] & 0xfU) << 12 | (u[1] & 0x3fU) << 6 | (u[2] & 0x3fU);
+}
+
 void json_quote(struct text *out, const char *s)
 {
     size_t len = strlen(s);
@@ -182,8 +191,8 @@ void json_quote(struct text *out, const char *s)
             text_addf(out, "\\\\x%02x", (unsigned char)*s);
         else if (n == 1)
             quote_ascii(out, (unsigned char)*s);
-        else if (n == 2 && (unsigned char)s[0] == 0xc2 && (unsigned char)s[1] < 0xa0)
-            text_addf(out, "\\u%04x", (unsigned char)s[1]);
+        else if (utf8_is_order(s, n))
+            text_addf(out, "\\u%04x", code_point(s, n));
         else
             text_add_bytes(out, s, n);
         n = n ? n : 1;

@@ -36,6 +36,6 @@ void json_newline(struct json *j);
 int json_finish(struct json *j);
 
 /* Appends S as a JSON string with its quotes.  Bytes that are not UTF-8 become \xNN in the text,
- * as Python's backslashreplace has it, which every reader accepts.  Control characters are escaped,
- * C1 too, so that JSON may be shown in a terminal. */
+ * as Python's backslashreplace has it, which every reader accepts.  Control characters, C1 too, and
+ * those that turn the writing's direction are escaped, so that JSON may be shown in a terminal. */
 void json_quote(struct text *out, const char *s);
