@@ -96,6 +96,18 @@ static bool is_kept(const char *variable)
     return facts_is_rank(variable);
 }
 
+void facts_add_variable(struct text *environment, const char *variable)
+{
+    text_add(environment, environment->len ? " " : "");
+    for (const char *s = variable; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c <= ' ' || c == 0x7f || c == '\\')
+            text_addf(environment, "\\x%02x", c);
+        else
+            text_add_bytes(environment, s, 1);
+    }
+}
+
 bool facts_environment(struct profile *p, pid_t pid, string_id *ret)
 {
     size_t len;
@@ -105,7 +117,7 @@ bool facts_environment(struct profile *p, pid_t pid, string_id *ret)
     struct text all = {0};
     for (const char *s = variables; s < variables + len; s += strlen(s) + 1)
         if (is_kept(s))
-            text_addf(&all, "%s%s", all.len ? " " : "", s);
+            facts_add_variable(&all, s);
     *ret = all.len ? profile_string(p, all.s) : (string_id){0};
     text_release(&all);
     free(variables);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/text.h"
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 #include "target/elf_store.h"
@@ -15,6 +16,9 @@ void facts_of_host(struct profile *p);
 /* The few variables of PID's environment that change how fast a program runs, and no others.
  * Returns whether it could be read; RET may be none: it has none of them. */
 bool facts_environment(struct profile *p, pid_t pid, string_id *ret);
+/* Appends VARIABLE, "NAME=value", as one word behind those of ENVIRONMENT: white space, control
+ * characters and backslashes of it become \xNN, so that no value looks like another variable. */
+void facts_add_variable(struct text *environment, const char *variable);
 
 /* Does STRING, "NAME=value", name a rank? */
 bool facts_is_rank(const char *string);
