@@ -64,6 +64,11 @@ struct wait_side {
      * None: unknown. */
     string_id what;
 };
+/* Behind a child's name in WHAT.  The kernel's names, of 15 bytes at most, may have any part of
+ * them. */
+#define CHILD_IS_STOPPED     ", which is stopped"
+#define CHILD_HAS_ENDED      ", which has ended"
+#define CHILD_MAIN_HAS_ENDED ", whose main thread has ended"
 
 /* The global variable that a lock of process PID is. */
 enum { MOST_LOCK_NAMES = 64 };

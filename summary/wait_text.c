@@ -61,12 +61,23 @@ const char *wait_path_below_mount(const struct profile *p, const struct wait *wa
     return wait_mount_point(p, wait).ix ? profile_text(p, wait->object) : NULL;
 }
 
+/* The part of WHAT behind a child's name: ", which is stopped".  It is longer than any name of a
+ * process, so that no name ends in it. */
+static const char *state_in(const char *what)
+{
+    static const char *const states[] = {CHILD_IS_STOPPED, CHILD_HAS_ENDED, CHILD_MAIN_HAS_ENDED};
+    size_t len = strlen(what);
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (str_ends(what, states[i]))
+            return what + len - strlen(states[i]);
+    return what + len;
+}
+
 /* "4711 (sleep)" */
 static void add_process(struct text *out, const struct profile *p, const struct wait_side *side)
 {
     const char *name = profile_text(p, side->what);
-    const char *more = strchr(name, ',');
-    text_addf(out, "%d (%.*s)", side->pid, more ? (int)(more - name) : (int)strlen(name), name);
+    text_addf(out, "%d (%.*s)", side->pid, (int)(state_in(name) - name), name);
 }
 
 static void add_child(struct text *out, const struct profile *p, const struct wait_side *side)
@@ -79,7 +90,7 @@ static void add_child(struct text *out, const struct profile *p, const struct wa
     }
     text_add(out, "its child ");
     add_process(out, p, side);
-    text_add(out, strchr(what, ',') ? strchr(what, ',') : "");
+    text_add(out, state_in(what));
 }
 
 /* WHAT "2 processes: 12 (sh), 13 (sleep)" becomes "2 processes have: 12 (sh), 13 (sleep)". */

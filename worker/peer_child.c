@@ -55,9 +55,9 @@ static void set_child(pid_t pid, const struct task_stat *child, struct peer_answ
     ret->pid = pid;
     text_add_tame(&ret->what, child->comm, strnlen(child->comm, sizeof child->comm));
     if (stopped || child->state == 'Z')
-        text_add(&ret->what, stopped  ? ", which is stopped"
-                             : others ? ", whose main thread has ended"
-                                      : ", which has ended");
+        text_add(&ret->what, stopped  ? CHILD_IS_STOPPED
+                             : others ? CHILD_MAIN_HAS_ENDED
+                                      : CHILD_HAS_ENDED);
 }
 
 /* Is P the child that is meant, as far as its name goes? */

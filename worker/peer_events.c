@@ -197,7 +197,7 @@ static void describe_peer(const struct peer_wait *w, const struct peer_answer *a
     bool pipe = a->thing == THING_PIPE;
     bool inner = a->holder == HOLDER_PROCESS && a->pid == w->pid;
     g->kind = inner ? EVENT_INNER : pipe ? EVENT_PIPE : EVENT_SOCKET;
-    if (str_starts(a->what.len ? a->what.s : "", "connections to ")) {
+    if (!a->holder && str_starts(a->what.len ? a->what.s : "", "connections to ")) {
         g->kind = EVENT_LISTENING;
         text_addf(&g->text, "listening on %s", a->what.s + strlen("connections to "));
         return;
