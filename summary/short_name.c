@@ -20,7 +20,8 @@ static size_t kept_length(const struct text *out, const char *s, const char *end
         const char *close = memchr(s, '>', (size_t)(end - s));
         return close ? (size_t)(close + 1 - s) : 0;
     }
-    if (out->len < strlen(sign) || !str_ends(out->s, sign))
+    size_t sign_len = strlen(sign);
+    if (out->len < sign_len || memcmp(out->s + out->len - sign_len, sign, sign_len) != 0)
         return 0;
     if (begins_with(s, end, "()"))
         return strlen("()");
@@ -108,10 +109,11 @@ static void add_end(struct text *out, const char *s, size_t columns)
     text_add_bytes(out, s, head);
     text_add(out, "…");
     const char *rest = s + head;
+    size_t len = strlen(rest);
     size_t room = columns - head - 1;
-    while (utf8_columns(rest, strlen(rest)) > room)
-        rest += utf8_length(rest, strlen(rest)) ? utf8_length(rest, strlen(rest)) : 1;
-    text_add(out, rest);
+    size_t whole = utf8_columns(rest, len);
+    size_t dropped = utf8_cut(rest, len, whole > room ? whole - room : 0);
+    text_add_bytes(out, rest + dropped, len - dropped);
 }
 
 /* NAME is LEN bytes, PLACE what follows, " file:line" or "". */

@@ -148,8 +148,12 @@ static void name_thread(struct summarizing *s, struct thread_summary *t)
         const struct shown_frame *stack = view_stack(s->v, heaviest_stack(t->thread), &n);
         t->name = root_name(stack, n);
     }
-    if (!t->name)
-        t->name = xstrdup(*name ? name : "thread");
+    if (t->name)
+        name = t->name;
+    struct text tame = {0};
+    text_add_tame(&tame, name, strlen(name));
+    free(t->name);
+    t->name = tame.len ? tame.s : xstrdup("thread");
 }
 
 /* "rank1 main 17001", "cc1 17002 main", "main 17001" of the only process */

@@ -11,6 +11,7 @@
 #include "profile/profile.h"
 #include "summary/view.h"
 
+/* Nothing in the texts is an order to a terminal. */
 struct thread_summary {
     const struct profile_thread *thread;
     char *name; /* "mge-worker"; "main"; the root function's if the thread has just its process's */
