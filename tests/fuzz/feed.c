@@ -89,7 +89,8 @@ bool is_plain_text(const char *text, size_t len)
     const unsigned char *end = s + len;
     while (s < end) {
         uint32_t c = next_character(&s, end);
-        if (c == UINT32_MAX || (c < 0x20 && c != '\n') || (c >= 0x7f && c < 0xa0))
+        bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+        if (c == UINT32_MAX || (c < 0x20 && c != '\n') || (c >= 0x7f && c < 0xa0) || turns)
             return false;
     }
     return true;
