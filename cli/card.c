@@ -160,7 +160,7 @@ void card_write(const struct groups *g, int width, struct text *out)
     uint32_t n = profile_process_count(g->p);
     if (!h->machine.known)
         return;
-    openmp_pools_init(&pools, g);
+    openmp_pools_init(&pools, &g->summaries, g->v);
     text_add(out, "\n  environment\n");
     add_hardware(&facts, g->p, h);
     add_memory(&facts, g->p, &h->machine);

@@ -35,7 +35,7 @@ struct cost {
 
 struct document {
     const struct profile *p;
-    const struct view_options *options;
+    struct view *view;
     uint64_t max_bytes; /* 0: any number */
     struct export_notes *notes;
     struct paths *paths;
@@ -375,7 +375,7 @@ static void write_document(struct json *j, const struct document *d)
     json_int_field(j, "activeProfileIndex", opening_profile(d));
     json_newline(j);
     json_key(j, "wallspy");
-    wallspy_block_write(j, d->p, &d->summaries, d->options, d->notes);
+    wallspy_block_write(j, d->p, &d->summaries, d->view, d->notes);
     json_newline(j);
     write_frames(j, d);
     json_newline(j);
@@ -391,12 +391,12 @@ int speedscope_write(const struct profile *p, struct view *v, uint64_t max_bytes
                      struct export_notes *ret_notes)
 {
     struct document d = {.p = p,
-                         .options = view_options(v),
+                         .view = v,
                          .max_bytes = max_bytes,
                          .notes = ret_notes,
                          .paths = paths_new(p, v, MAX_DEPTH)};
     thread_summaries_init(&d.summaries, p, v);
-    profile_plan_init(&d.plan, p, &d.summaries, d.options->weights);
+    profile_plan_init(&d.plan, p, &d.summaries, view_options(v)->weights);
     add_roots(&d);
     coarsen(&d);
     add_notes(&d);

@@ -279,12 +279,12 @@ static void write_findings(struct json *j, const struct groups *groups)
 }
 
 void wallspy_block_write(struct json *j, const struct profile *p, const struct thread_summaries *s,
-                         const struct view_options *options, const struct export_notes *notes)
+                         struct view *v, const struct export_notes *notes)
 {
     struct groups groups;
     struct openmp_pools pools;
-    groups_init(&groups, p, options);
-    openmp_pools_init(&pools, &groups);
+    groups_init(&groups, p, view_options(v));
+    openmp_pools_init(&pools, s, v);
     json_object(j);
     json_string_field(j, "version", WALLSPY_VERSION);
     write_metadata(j, p);

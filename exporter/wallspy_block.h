@@ -8,6 +8,6 @@
 #include "profile/profile.h"
 #include "summary/thread_summary.h"
 
-/* Writes the block as one object.  S is P's summaries; OPTIONS say how stacks are shown. */
+/* Writes the block as one object.  S is P's summaries, made with V. */
 void wallspy_block_write(struct json *j, const struct profile *p, const struct thread_summaries *s,
-                         const struct view_options *options, const struct export_notes *notes);
+                         struct view *v, const struct export_notes *notes);

@@ -45,19 +45,19 @@ static int64_t spin_ns(struct view *v, const struct profile_thread *t)
     return ns;
 }
 
-void openmp_pools_init(struct openmp_pools *o, const struct groups *g)
+void openmp_pools_init(struct openmp_pools *o, const struct thread_summaries *s, struct view *v)
 {
     *o = (struct openmp_pools){0};
-    for (uint32_t i = 1; i <= profile_thread_count(g->p); i++) {
-        const struct profile_thread *t = profile_see_thread(g->p, (thread_id){i});
-        const char *library = library_of(g->v, t);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct profile_thread *t = s->threads[i].thread;
+        const char *library = library_of(v, t);
         if (!library)
             continue;
         struct openmp_pool *pool = pool_of(o, t->process, library);
-        pool->threads += t->n_folded ? t->n_folded : 1;
+        pool->threads += s->threads[i].n_threads;
         pool->cpu_ns += t->counts.ns[COUNTED_CPU];
         pool->wait_cpu_ns += t->counts.ns[COUNTED_RUNQUEUE];
-        pool->spin_ns += spin_ns(g->v, t);
+        pool->spin_ns += spin_ns(v, t);
     }
 }
 

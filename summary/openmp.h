@@ -1,7 +1,7 @@
 /* The OpenMP runtimes of a profile, by their workers: the threads that begin in such a library. */
 #pragma once
 
-#include "summary/groups.h"
+#include "summary/thread_summary.h"
 
 struct openmp_pool {
     process_id process;
@@ -15,6 +15,6 @@ struct openmp_pools {
     struct openmp_pool *items; /* by process */
     size_t n, capacity;
 };
-/* Borrows G. */
-void openmp_pools_init(struct openmp_pools *o, const struct groups *g);
+/* Those of S's threads.  Borrows V. */
+void openmp_pools_init(struct openmp_pools *o, const struct thread_summaries *s, struct view *v);
 void openmp_pools_release(struct openmp_pools *o);

@@ -59,7 +59,7 @@ void rule_openmp_runtimes(const struct scene *s, struct thread_group *group, str
     add_figure(f, "share", 0);
     if (s->wall_ns < INT64_C(2) * NS_PER_S)
         return;
-    openmp_pools_init(&pools, s->g);
+    openmp_pools_init(&pools, &s->g->summaries, s->g->v);
     for (size_t i = 0; i < pools.n && !f->words; i++)
         for (size_t k = i + 1; k < pools.n && !f->words; k++)
             if (pools.items[i].process.ix == pools.items[k].process.ix &&
