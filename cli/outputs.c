@@ -21,7 +21,8 @@ struct file {
     struct output_target target;
     char *name;      /* PATH as it was asked for */
     bool split;      /* only some processes are in it */
-    bool *processes; /* those in it, by process, once the profile is there */
+    bool *processes; /* those in it, by process, once the profile is there; maybe none */
+    size_t view;     /* its place in the views that are explained */
 };
 
 struct outputs {
@@ -273,27 +274,57 @@ static void assign_all(struct outputs *outputs, const struct profile *p)
         if (!assigned)
             add_file_of_all(outputs, o->outputs.words[i], p);
     }
+    /* A process that could not be recorded has a file that shows none. */
+    for (size_t i = 0; i < outputs->n; i++)
+        if (outputs->files[i].split && !outputs->files[i].processes)
+            outputs->files[i].processes =
+                xcalloc(profile_process_count(p) + 1, sizeof *outputs->files[i].processes);
 }
 
-static int write_file(const struct file *file, const struct output_target *target,
-                      struct recording *r, const struct options *o, struct export_notes *ret_notes)
+static struct view_options view_of(const struct outputs *outputs, const struct file *file)
+{
+    struct view_options view = outputs->options->view;
+    view.processes = file->split ? file->processes : view.processes;
+    return view;
+}
+
+/* RUNNING: as the request's. */
+static void explain(struct outputs *outputs, struct recording *r, struct sampler *running,
+                    struct explanation *ret)
+{
+    struct view_options *views = xcalloc(outputs->n + 1, sizeof *views);
+    size_t n = 0;
+    views[n++] = outputs->options->view;
+    for (size_t i = 0; i < outputs->n; i++) {
+        outputs->files[i].view = outputs->files[i].split ? n : 0;
+        if (outputs->files[i].split)
+            views[n++] = view_of(outputs, &outputs->files[i]);
+    }
+    const struct explanation_request request = {.p = recording_profile(r),
+                                                .views = views,
+                                                .n_views = n,
+                                                .verbose = outputs->options->verbose > 0,
+                                                .running = running,
+                                                .cancelled = signals_discard_wanted};
+    explanation_make(ret, &request);
+    free(views);
+}
+
+static int write_file(const struct outputs *outputs, const struct file *file,
+                      const struct output_target *target, struct recording *r,
+                      const struct explanation *explanation, struct export_notes *ret_notes)
 {
     struct err err = {0};
     struct output *out = NULL;
-    struct view_options view = o->view;
+    const struct view_options view = view_of(outputs, file);
     int64_t bytes = 0;
-    bool *none = NULL; /* a process that could not be recorded has a file that shows none */
-    if (file->split && !file->processes)
-        none = xcalloc(profile_process_count(recording_profile(r)) + 1, sizeof *none);
-    if (file->split)
-        view.processes = none ? none : file->processes;
     int error = output_begin(&out, target, signals_discard_wanted, &err);
     if (error == 0) {
-        (void)exporter_write(target->exporter, recording_profile(r), &view, o->max_bytes,
+        (void)exporter_write(target->exporter, recording_profile(r), &view,
+                             &explanation->findings[file->view], outputs->options->max_bytes,
                              output_file(out), ret_notes);
         error = output_commit(out, &bytes, &err);
     }
-    free(none);
     if (error == -ECANCELED)
         terminal_info("discarded, as asked: nothing was written");
     else if (error < 0)
@@ -321,15 +352,16 @@ static void keep_notes(struct profile *p, const struct export_notes *notes)
         profile_set_text(p, "coarsened", notes->coarsened);
 }
 
-int outputs_write(struct outputs *outputs, struct recording *r)
+int outputs_write(struct outputs *outputs, struct recording *r, struct explanation *ret)
 {
     int first = 0;
     struct export_notes all = {0};
     assign_all(outputs, recording_profile(r));
+    explain(outputs, r, NULL, ret);
     for (size_t i = 0; i < outputs->n; i++) {
         struct export_notes notes = {0};
-        int error =
-            write_file(&outputs->files[i], &outputs->files[i].target, r, outputs->options, &notes);
+        const struct file *file = &outputs->files[i];
+        int error = write_file(outputs, file, &file->target, r, ret, &notes);
         first = first ? first : error;
         join_notes(&all, &notes);
     }
@@ -348,6 +380,7 @@ static bool all_in_place(const struct outputs *outputs)
 int outputs_snapshot(struct outputs *outputs, struct recording *r)
 {
     int first = 0;
+    struct explanation explanation;
     if (all_in_place(outputs)) {
         terminal_warn("no snapshot: its name comes from the output's, and -o names no file");
         return 0;
@@ -356,6 +389,7 @@ int outputs_snapshot(struct outputs *outputs, struct recording *r)
     recording_snapshot(r);
     quality_measure(recording_profile(r), &outputs->options->view);
     assign_all(outputs, recording_profile(r));
+    explain(outputs, r, recording_sampler(r), &explanation);
     for (size_t i = 0; i < outputs->n; i++) {
         struct output_target target = outputs->files[i].target;
         struct text path = {0};
@@ -364,10 +398,11 @@ int outputs_snapshot(struct outputs *outputs, struct recording *r)
         struct export_notes notes;
         int error = target.in_place
                         ? 0
-                        : write_file(&outputs->files[i], &target, r, outputs->options, &notes);
+                        : write_file(outputs, &outputs->files[i], &target, r, &explanation, &notes);
         first = first ? first : error;
         text_release(&path);
     }
+    explanation_release(&explanation);
     recording_snapshot_over(r);
     return first;
 }

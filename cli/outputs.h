@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "cli/explanation.h"
 #include "cli/options.h"
 #include "worker/recording.h"
 
@@ -14,8 +15,9 @@ struct outputs;
 int outputs_plan(struct outputs **ret, const struct options *o);
 /* Expands the names for the processes PIDS, and checks them.  As outputs_plan(). */
 int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n);
-/* Writes all files, and says where they are.  Returns 0, or the first error, after a message. */
-int outputs_write(struct outputs *outputs, struct recording *r);
+/* Explains the recording, writes all files, and says where they are.  Returns 0, or the first
+ * error, after a message.  The caller releases *RET. */
+int outputs_write(struct outputs *outputs, struct recording *r, struct explanation *ret);
 /* Writes the recording so far into files beside them (NAME.snap1.json, …), and goes on. */
 int outputs_snapshot(struct outputs *outputs, struct recording *r);
 struct outputs *outputs_free(struct outputs *outputs);

@@ -368,14 +368,17 @@ static int write_and_print(struct record *r, struct profile *p)
         return EXIT_NO_SAMPLE;
     }
     bool whole = true;
-    int error = outputs_write(r->outputs, r->recording);
+    struct explanation explanation;
+    int error = outputs_write(r->outputs, r->recording, &explanation);
     if (error != -ECANCELED) { /* the answer is printed also where there is no room for a file */
-        report_answer(r->recording, &r->options->view, r->options->verbose > 0);
+        if (*explanation.answer)
+            terminal_block(explanation.answer);
         if (r->options->verbose || r->options->stats)
             report_processes(p, &r->options->view);
         whole = quality_report(p) && !r->one_missing;
         print_others(r);
     }
+    explanation_release(&explanation);
     if (error < 0)
         return EXIT_FAILED;
     return !whole && r->options->strict ? EXIT_NO_SAMPLE : EXIT_OK;

@@ -9,7 +9,6 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "profile/metric_info.h"
-#include "summary/findings.h"
 #include "summary/process_tree.h"
 #include "summary/short_name.h"
 
@@ -102,29 +101,20 @@ static void add_rules(const struct findings *f, struct text *out)
     }
 }
 
-void report_answer(struct recording *r, const struct view_options *view, bool verbose)
+void report_add_answer(const struct groups *groups, const struct findings *findings, bool verbose,
+                       struct text *out)
 {
-    struct groups groups;
     struct table table;
-    struct findings findings;
-    struct text answer = {0};
     int width = terminal_width();
     width = width > ANSWER_MIN_WIDTH ? width : ANSWER_MIN_WIDTH;
-    groups_init(&groups, recording_profile(r), view);
-    table_init(&table, &groups, ANSWER_MAX_ROWS);
-    findings_init(&findings, &groups);
-    findings_write(&findings, width, &answer);
-    answer_write(&table, width, &answer);
+    table_init(&table, groups, ANSWER_MAX_ROWS);
+    findings_write(findings, width, out);
+    answer_write(&table, width, out);
     if (verbose) {
-        add_rules(&findings, &answer);
-        card_write(&groups, width, &answer);
+        add_rules(findings, out);
+        card_write(groups, width, out);
     }
-    if (answer.len)
-        terminal_block(answer.s);
-    text_release(&answer);
-    findings_release(&findings);
     table_release(&table);
-    groups_release(&groups);
 }
 
 static void add_process_row(const struct process_row *row, size_t columns, struct text *out)

@@ -1,6 +1,7 @@
 /* A recording on the terminal: first lines, progress, the closing table. */
 #pragma once
 
+#include "summary/findings.h"
 #include "summary/view.h"
 #include "worker/recording.h"
 
@@ -12,9 +13,10 @@ void report_headline(struct recording *r);
 void report_progress(struct recording *r);
 /* While frames are named.  PERCENT_SHOWN: an int, −1 at first.  False: throw the recording away. */
 bool report_naming(void *percent_shown, double share);
-/* The closing table. */
-/* RULES: also the figures of each rule, whether it applies or not. */
-void report_answer(struct recording *r, const struct view_options *view, bool verbose);
+/* Appends the findings and the closing table.  VERBOSE: also the figures of each rule, whether it
+ * applies or not, and the environment. */
+void report_add_answer(const struct groups *groups, const struct findings *findings, bool verbose,
+                       struct text *out);
 /* The tree of several processes with the times of each, for -v. */
 void report_processes(const struct profile *p, const struct view_options *options);
 /* All texts and numbers, for --stats. */

@@ -88,13 +88,13 @@ void exporter_add_suffixes(struct text *out)
 }
 
 int exporter_write(const struct exporter *e, const struct profile *p,
-                   const struct view_options *options, uint64_t max_bytes, FILE *out,
-                   struct export_notes *ret_notes)
+                   const struct view_options *options, const struct export_findings *findings,
+                   uint64_t max_bytes, FILE *out, struct export_notes *ret_notes)
 {
     bool is_less = max_bytes && (!e->max_bytes || max_bytes < e->max_bytes);
     struct view *v = view_new(p, options);
     *ret_notes = (struct export_notes){0};
-    int r = e->write(p, v, is_less ? max_bytes : e->max_bytes, out, ret_notes);
+    int r = e->write(p, v, findings, is_less ? max_bytes : e->max_bytes, out, ret_notes);
     view_free(v);
     return r;
 }

@@ -18,9 +18,17 @@ struct export_notes {
     uint32_t stacks_shortened;         /* stacks too deep for the format */
 };
 
-/* Writes what V shows of P in at most MAX_BYTES (0: any number), as far as the names alone allow.
- * RET_NOTES is zeroed before.  Returns 0 or a negative errno of the writes. */
-typedef int format_write(const struct profile *p, struct view *v, uint64_t max_bytes, FILE *out,
+/* What the recording means, which cli/explanation.h makes: formats that can hold it do. */
+struct export_findings {
+    const char *json; /* an array of exporter/findings_block.h; NULL: there are none */
+    const char *why;  /* why not; NULL: nobody looked for them */
+};
+
+/* Writes what V shows of P, and FINDINGS (NULL: nobody looked for them), in at most MAX_BYTES (0:
+ * any number), as far as the names alone allow.  RET_NOTES is zeroed before.  Returns 0 or a
+ * negative errno of the writes. */
+typedef int format_write(const struct profile *p, struct view *v,
+                         const struct export_findings *findings, uint64_t max_bytes, FILE *out,
                          struct export_notes *ret_notes);
 
 struct exporter {
@@ -35,8 +43,8 @@ struct exporter {
 /* Writes P to OUT in at most MAX_BYTES (0: as many as the format allows).  Returns 0 or a negative
  * errno of the writes.  RET_NOTES is written in any case. */
 int exporter_write(const struct exporter *e, const struct profile *p,
-                   const struct view_options *options, uint64_t max_bytes, FILE *out,
-                   struct export_notes *ret_notes);
+                   const struct view_options *options, const struct export_findings *findings,
+                   uint64_t max_bytes, FILE *out, struct export_notes *ret_notes);
 
 /* The formats, in the order of the help; NULL: there is no Ith. */
 const struct exporter *exporter_at(size_t i);

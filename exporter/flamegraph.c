@@ -233,10 +233,12 @@ static int write_document(const struct flame_drawing *d, FILE *out)
     return errno ? -errno : -EIO;
 }
 
-int flamegraph_write(const struct profile *p, struct view *v, uint64_t max_bytes, FILE *out,
+int flamegraph_write(const struct profile *p, struct view *v,
+                     const struct export_findings *findings, uint64_t max_bytes, FILE *out,
                      struct export_notes *ret_notes)
 {
     struct flame_drawing d = {.p = p, .v = v, .paths = paths_new(p, v, MAX_DEPTH)};
+    (void)findings;
     groups_init(&d.groups, p, view_options(v));
     add_threads(&d);
     uint64_t page_bytes = AROUND_BYTES + sizeof flamegraph_css + sizeof flamegraph_js;

@@ -106,10 +106,11 @@ static void hold_limit(struct folding *f, uint64_t max_bytes)
     free(lengths);
 }
 
-int folded_write(const struct profile *p, struct view *v, uint64_t max_bytes, FILE *out,
-                 struct export_notes *ret_notes)
+int folded_write(const struct profile *p, struct view *v, const struct export_findings *findings,
+                 uint64_t max_bytes, FILE *out, struct export_notes *ret_notes)
 {
     struct folding f = {.paths = paths_new(p, v, 0)};
+    (void)findings; /* no line of the format could hold them */
     thread_summaries_init(&f.summaries, p, v);
     hold_limit(&f, max_bytes);
     int r = 0;

@@ -103,20 +103,20 @@ void json_number(struct json *j, double value)
     put(j, s, (size_t)len);
 }
 
-static void literal(struct json *j, const char *word)
+void json_raw(struct json *j, const char *value)
 {
     begin_value(j);
-    put(j, word, strlen(word));
+    put(j, value, strlen(value));
 }
 
 void json_bool(struct json *j, bool value)
 {
-    literal(j, value ? "true" : "false");
+    json_raw(j, value ? "true" : "false");
 }
 
 void json_null(struct json *j)
 {
-    literal(j, "null");
+    json_raw(j, "null");
 }
 
 void json_string_field(struct json *j, const char *key, const char *s)

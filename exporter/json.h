@@ -26,6 +26,7 @@ void json_number(struct json *j,
                  double value); /* the shortest that reads back; null if no number */
 void json_bool(struct json *j, bool value);
 void json_null(struct json *j);
+void json_raw(struct json *j, const char *value); /* VALUE is JSON that was written apart */
 /* A key and its value. */
 void json_string_field(struct json *j, const char *key, const char *s); /* S may be NULL: null */
 void json_int_field(struct json *j, const char *key, int64_t value);

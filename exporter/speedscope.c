@@ -36,6 +36,7 @@ struct cost {
 struct document {
     const struct profile *p;
     struct view *view;
+    const struct export_findings *findings;
     uint64_t max_bytes; /* 0: any number */
     struct export_notes *notes;
     struct paths *paths;
@@ -375,7 +376,7 @@ static void write_document(struct json *j, const struct document *d)
     json_int_field(j, "activeProfileIndex", opening_profile(d));
     json_newline(j);
     json_key(j, "wallspy");
-    wallspy_block_write(j, d->p, &d->summaries, d->view, d->notes);
+    wallspy_block_write(j, d->p, &d->summaries, d->view, d->findings, d->notes);
     json_newline(j);
     write_frames(j, d);
     json_newline(j);
@@ -387,11 +388,13 @@ static void write_document(struct json *j, const struct document *d)
     json_end_object(j);
 }
 
-int speedscope_write(const struct profile *p, struct view *v, uint64_t max_bytes, FILE *out,
+int speedscope_write(const struct profile *p, struct view *v,
+                     const struct export_findings *findings, uint64_t max_bytes, FILE *out,
                      struct export_notes *ret_notes)
 {
     struct document d = {.p = p,
                          .view = v,
+                         .findings = findings,
                          .max_bytes = max_bytes,
                          .notes = ret_notes,
                          .paths = paths_new(p, v, MAX_DEPTH)};

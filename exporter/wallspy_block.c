@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "exporter/machine_block.h"
 #include "profile/metric_info.h"
-#include "summary/findings.h"
 #include "summary/openmp.h"
 #include "summary/process_name.h"
 #include "summary/process_tree.h"
@@ -249,48 +248,31 @@ static void write_thread(struct json *j, const struct profile *p, const struct t
     json_end_object(j);
 }
 
-static void write_finding(struct json *j, const struct finding *f)
+static void write_findings(struct json *j, const struct export_findings *f)
 {
-    json_newline(j);
-    json_object(j);
-    json_string_field(j, "rule", f->rule);
-    json_key(j, "figures");
-    json_object(j);
-    for (size_t i = 0; i < f->n_figures; i++) {
-        json_key(j, f->figures[i].name);
-        json_number(j, f->figures[i].value);
-    }
-    json_end_object(j);
-    json_string_field(j, "words", f->words);
-    json_end_object(j);
-}
-
-static void write_findings(struct json *j, const struct groups *groups)
-{
-    struct findings findings;
-    findings_init(&findings, groups);
     json_newline(j);
     json_key(j, "findings");
-    json_array(j);
-    for (size_t i = 0; i < findings.n_printed; i++)
-        write_finding(j, findings.printed[i]);
-    json_end_array(j);
-    findings_release(&findings);
+    if (f && f->json) {
+        json_raw(j, f->json);
+        return;
+    }
+    json_null(j);
+    if (f && f->why)
+        json_string_field(j, "no_findings", f->why);
 }
 
 void wallspy_block_write(struct json *j, const struct profile *p, const struct thread_summaries *s,
-                         struct view *v, const struct export_notes *notes)
+                         struct view *v, const struct export_findings *findings,
+                         const struct export_notes *notes)
 {
-    struct groups groups;
     struct openmp_pools pools;
-    groups_init(&groups, p, view_options(v));
     openmp_pools_init(&pools, s, v);
     json_object(j);
     json_string_field(j, "version", WALLSPY_VERSION);
     write_metadata(j, p);
     write_numbers(j, p, notes);
     write_notes(j, notes);
-    write_findings(j, &groups);
+    write_findings(j, findings);
     machine_block_write(j, p);
     json_newline(j);
     json_key(j, "processes");
@@ -305,5 +287,4 @@ void wallspy_block_write(struct json *j, const struct profile *p, const struct t
     json_end_array(j);
     json_end_object(j);
     openmp_pools_release(&pools);
-    groups_release(&groups);
 }

@@ -8,6 +8,7 @@
 #include "profile/profile.h"
 #include "summary/thread_summary.h"
 
-/* Writes the block as one object.  S is P's summaries, made with V. */
+/* Writes the block as one object.  S is P's summaries, made with V.  FINDINGS may be NULL. */
 void wallspy_block_write(struct json *j, const struct profile *p, const struct thread_summaries *s,
-                         struct view *v, const struct export_notes *notes);
+                         struct view *v, const struct export_findings *findings,
+                         const struct export_notes *notes);

@@ -18,7 +18,8 @@ static int write_file(struct profile_builder *b, const char *directory, const ch
     text_addf(&path, "%s/%s", directory, name);
     profile_end(b->p, end_ms * NS_PER_MS);
     FILE *out = fopen(path.s, "w");
-    int r = out ? exporter_write(exporter_by_path(path.s), b->p, &options, 0, out, &notes) : -1;
+    int r =
+        out ? exporter_write(exporter_by_path(path.s), b->p, &options, NULL, 0, out, &notes) : -1;
     if (out && fclose(out) != 0)
         r = -1;
     if (r < 0)

@@ -16,6 +16,7 @@ import unittest
 from support.outcome import main
 from support.processes import status, wait_until
 from support.programs import AS_USER, IS_ROOT, UID, programs
+from support.recording import Recording
 from support.targets import CliTarget
 from support.unharmed import assert_let_go
 from support.wallspy import run
@@ -258,6 +259,31 @@ class Errors(unittest.TestCase):
                         "64-bit ones.")
             process.kill()
             process.wait()
+
+    @staticmethod
+    def record_with(fault, output, pid):
+        done = subprocess.run([programs["wallspy"], "-d", "0.2", "-o", output, "-p", str(pid)],
+                              stderr=subprocess.PIPE, text=True, timeout=30, check=False,
+                              env=dict(os.environ, WALLSPY_EXPLAIN=fault))
+        return done.returncode, " ".join(done.stderr.split())
+
+    def test_what_explains_fails(self):
+        """The recording is whole, and one line says so; also where no file was wanted."""
+        with CliTarget("plain") as t, tempfile.TemporaryDirectory() as folder:
+            output = os.path.join(folder, "x.json")
+            for fault, reason in (("crash", "Aborted"), ("hang", "it took too long")):
+                for name in (output, "none"):
+                    code, said = self.record_with(fault, name, t.pid)
+                    self.assertEqual(code, 0, said)
+                    self.assertEqual(said.count(
+                        "wallspy: warning: no findings and no table: what explains the recording "
+                        f"failed ({reason}). The recording is whole. Please report this."), 1, said)
+                    self.assertIn("wallspy: quality", said)
+                written = Recording(output)
+                self.assertIsNone(written.facts["findings"])
+                self.assertEqual(written.facts["no_findings"], reason)
+                self.assertTrue(written.frames)
+                os.unlink(output)
 
 
 if __name__ == "__main__":

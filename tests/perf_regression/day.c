@@ -155,7 +155,7 @@ static int write_file(struct profile *p, uint64_t max_bytes, const char *path)
     FILE *out = fopen(path, "we");
     if (!out)
         return -1;
-    int r = exporter_write(exporter_by_path(path), p, &options, max_bytes, out, &notes);
+    int r = exporter_write(exporter_by_path(path), p, &options, NULL, max_bytes, out, &notes);
     return fclose(out) ? -1 : r;
 }
 

@@ -16,7 +16,8 @@ static void write_profile(const struct profile *p, uint64_t max_bytes)
     free(written);
     FILE *out = open_memstream(&written, &written_len);
     const struct exporter *e = exporter_by_name("flamegraph");
-    ck_assert_int_eq(exporter_write(e, p, &(struct view_options){0}, max_bytes, out, &notes), 0);
+    ck_assert_int_eq(exporter_write(e, p, &(struct view_options){0}, NULL, max_bytes, out, &notes),
+                     0);
     (void)fclose(out);
 }
 

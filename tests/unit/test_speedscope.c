@@ -18,7 +18,7 @@ static void write_profile(const struct profile *p, const char *format, uint64_t 
     free(written);
     FILE *out = open_memstream(&written, &written_len);
     const struct exporter *e = exporter_by_name(format);
-    ck_assert_int_eq(exporter_write(e, p, options, max_bytes, out, &notes), 0);
+    ck_assert_int_eq(exporter_write(e, p, options, NULL, max_bytes, out, &notes), 0);
     (void)fclose(out);
 }
 
