@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "pyframes/py_interpreters.h"
 #include "pyframes/py_layout.h"
+#include "pyframes/py_pthread.h"
 
 enum {
     MAX_THREAD_STATES = 1 << 16,
@@ -113,31 +114,20 @@ bool py_states_has(const struct py_states *s, uint64_t state)
     return map_get(&s->table.by_state, state, &at);
 }
 
-/* ≤ 3.10 have no native id.  The C library has the thread's tid, in the block that pthread_self()
- * points to.  Offsets: glibc's struct pthread (x86-64, 2.4 to 2.41), musl's 1.2.  The word at the
- * other library's offset is a pointer or random, never a thread's tid. */
-enum { TID_PLACES = 2 };
-static const uint32_t tid_offsets[TID_PLACES] = {0x2d0, 0x30};
-
-static bool is_tid(uint32_t tid)
-{
-    enum { MAX_TID = 1 << 22 }; /* the kernel's PID_MAX_LIMIT */
-    return tid > 0 && tid <= MAX_TID;
-}
-
-static uint64_t tids_in(const uint32_t words[TID_PLACES])
+/* ≤ 3.10 have no native id: the C library has the thread's tid (py_pthread.h). */
+static uint64_t tids_in(const uint32_t words[PY_TID_PLACES])
 {
     uint64_t ret = 0;
-    for (size_t i = 0; i < TID_PLACES; i++)
-        ret = ret << 32 | (is_tid(words[i]) ? words[i] : 0);
+    for (size_t i = 0; i < PY_TID_PLACES; i++)
+        ret = ret << 32 | (py_is_tid(words[i]) ? words[i] : 0);
     return ret;
 }
 
 static uint64_t read_tids(struct mem *live, uint64_t thread_id)
 {
-    uint32_t words[TID_PLACES] = {0};
-    for (size_t i = 0; thread_id && i < TID_PLACES; i++)
-        if (mem_read_u32(live, thread_id + tid_offsets[i], &words[i]) < 0)
+    uint32_t words[PY_TID_PLACES] = {0};
+    for (size_t i = 0; thread_id && i < PY_TID_PLACES; i++)
+        if (mem_read_u32(live, thread_id + py_tid_places[i], &words[i]) < 0)
             words[i] = 0;
     return tids_in(words);
 }
@@ -205,9 +195,9 @@ struct head_now {
     uint64_t next; /* of the list of interpreters */
     uint64_t state;
     uint8_t ids[PY_THREAD_MAX_BYTES];
-    uint32_t tids[TID_PLACES];
+    uint32_t tids[PY_TID_PLACES];
 };
-enum { HEAD_SPANS = 3 + TID_PLACES };
+enum { HEAD_SPANS = 3 + PY_TID_PLACES };
 
 /* Adds the reads of head I's words, all but its own address.  Returns how many spans that takes. */
 static size_t ask_for_head(const struct py_states *s, size_t i, struct head_now *now,
@@ -221,8 +211,8 @@ static size_t ask_for_head(const struct py_states *s, size_t i, struct head_now 
     spans[n++] = (struct mem_span){h->interp + l->interp.next, &now[i + 1].next, 8};
     if (h->state)
         spans[n++] = (struct mem_span){h->state, now[i].ids, s->ids_bytes};
-    for (size_t k = 0; wants_tids && k < TID_PLACES; k++)
-        spans[n++] = (struct mem_span){h->thread_id + tid_offsets[k], &now[i].tids[k], 4};
+    for (size_t k = 0; wants_tids && k < PY_TID_PLACES; k++)
+        spans[n++] = (struct mem_span){h->thread_id + py_tid_places[k], &now[i].tids[k], 4};
     return n;
 }
 
@@ -262,10 +252,10 @@ static bool heads_are_same(const struct py_states *s, struct mem *live)
 
 static void note_tids(struct state_table *t, struct mem *live, uint64_t thread_id)
 {
-    for (size_t i = 0; i < TID_PLACES; i++) {
+    for (size_t i = 0; i < PY_TID_PLACES; i++) {
         uint32_t tid;
         uint64_t known;
-        if (mem_read_u32(live, thread_id + tid_offsets[i], &tid) == 0 && is_tid(tid) &&
+        if (mem_read_u32(live, thread_id + py_tid_places[i], &tid) == 0 && py_is_tid(tid) &&
             !map_get(&t->by_tid, tid, &known))
             map_put(&t->by_tid, tid, thread_id);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "pyframes/py_asyncio.h"
 #include "pyframes/py_dict.h"
 #include "pyframes/py_interpreters.h"
@@ -117,20 +118,33 @@ static size_t read_set(const struct py_layout *l, struct mem *live, uint64_t set
 
 /* ---- lists ---- */
 
-/* Adds the tasks of the ring of nodes that begins at HEAD, which is in no task. */
-static void add_list(struct mem *live, const struct py_asyncio *a, uint64_t head, uint64_t *tasks,
-                     size_t *n, bool *ret_more)
+struct task_list {
+    uint64_t *tasks;
+    size_t n;
+    struct map seen; /* by task */
+};
+
+/* Adds the tasks of the ring of nodes that begins at HEAD, which is in no task.  The target may
+ * have spoilt it, or be about to change it: it may lead to memory that is not there, or back into
+ * its own midst.  False: the rest of it is not known. */
+static bool add_list(struct task_list *list, struct mem *live, const struct py_asyncio *a,
+                     uint64_t head)
 {
-    uint64_t node = word_at(live, head);
+    uint64_t node;
+    uint64_t unused;
+    if (mem_read_u64(live, head, &node) < 0)
+        return false;
     while (node && node != head) {
-        if (*n == PY_MAX_TASKS || node % WORD || node < a->task.node) {
-            *ret_more = true;
-            return;
-        }
-        tasks[(*n)++] = node - a->task.node;
+        uint64_t task = node - a->task.node;
+        if (list->n == PY_MAX_TASKS || node % WORD || node < a->task.node ||
+            map_get(&list->seen, task, &unused))
+            return false;
+        map_put(&list->seen, task, 1);
+        list->tasks[list->n++] = task;
         if (mem_read_u64(live, node, &node) < 0)
-            *ret_more = true;
+            return false;
     }
+    return true;
 }
 
 static size_t read_lists(const struct py_runtime *rt, struct mem *live, const struct py_asyncio *a,
@@ -140,13 +154,15 @@ static size_t read_lists(const struct py_runtime *rt, struct mem *live, const st
     uint64_t *states = xcalloc(MAX_STATES, sizeof *states);
     size_t n_states = py_interpreters_states(rt, live, states, MAX_STATES);
     size_t n_interps = py_interpreters_list(rt, live, interps, PY_MAX_INTERPRETERS, ret_more);
-    size_t n = 0;
-    for (size_t i = 0; i < n_states && !*ret_more; i++)
-        add_list(live, a, states[i] + a->thread_tasks, tasks, &n, ret_more);
-    for (size_t i = 0; i < n_interps && !*ret_more; i++)
-        add_list(live, a, interps[i] + a->interp_tasks, tasks, &n, ret_more);
+    struct task_list list = {.tasks = tasks};
+    for (size_t i = 0; i < n_states && list.n < PY_MAX_TASKS; i++)
+        *ret_more |= !add_list(&list, live, a, states[i] + a->thread_tasks);
+    for (size_t i = 0; i < n_interps && list.n < PY_MAX_TASKS; i++)
+        *ret_more |= !add_list(&list, live, a, interps[i] + a->interp_tasks);
+    *ret_more |= list.n == PY_MAX_TASKS;
+    map_release(&list.seen);
     free(states);
-    return n;
+    return list.n;
 }
 
 size_t py_tasks_read(const struct py_runtime *rt, struct mem *live, const struct py_asyncio *a,

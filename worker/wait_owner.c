@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "pyframes/py_join.h"
 #include "pyframes/py_lock.h"
+#include "pyframes/py_pthread.h"
 #include "target/maps.h"
 #include "target/mem_blocks.h"
 #include "worker/futex_lock.h"
@@ -185,14 +186,14 @@ static bool find_py_holder(struct wait_owners *w, const struct target_process *s
 static pid_t py_thread(struct wait_owners *w, const struct target_process *s,
                        const struct message *sample, uint64_t thread)
 {
-    enum { PTHREAD_TID = 720 }; /* glibc's struct pthread on x86-64 */
-    uint32_t ns_tid;
+    pid_t ns_tids[PY_TID_PLACES];
+    size_t n = py_pthread_tids(s->live, thread, ns_tids);
+    pid_t tid = 0;
     bool none;
-    if (mem_read_u32(s->live, thread + PTHREAD_TID, &ns_tid) < 0 || !ns_tid)
-        return 0;
-    pid_t tid = thread_ids_find(&w->ids, sample->process, (pid_t)ns_tid);
-    if (!tid)
-        tid = thread_ids_find_other(&w->ids, sample, s->pid, (pid_t)ns_tid, &none);
+    for (size_t i = 0; i < n && !tid; i++)
+        tid = thread_ids_find(&w->ids, sample->process, ns_tids[i]);
+    for (size_t i = 0; i < n && !tid; i++)
+        tid = thread_ids_find_other(&w->ids, sample, s->pid, ns_tids[i], &none);
     return is_still(s, sample) ? tid : 0;
 }
 
