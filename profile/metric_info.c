@@ -367,6 +367,18 @@ static const struct metric_info infos[METRIC_COUNT] = {
     [METRIC_FRAMES_NAMED_AHEAD] =
         {"frames_named_ahead", UNIT_COUNT,
          .meaning = "Frames that were named during the recording, not at its end."},
+    [METRIC_SOCKETS_GIVEN_UP] =
+        {"sockets_given_up", UNIT_COUNT, .effect = EFFECT_NOTE,
+         .words = "%.0f sockets without their address (the system has too many)",
+         .section = "The other side of waits",
+         .meaning = "Sockets that threads waited for and whose other end was not found: the system "
+                    "has so many that a reading of them ended before it reached these."},
+    [METRIC_SEARCHES_GIVEN_UP] =
+        {"searches_given_up", UNIT_COUNT, .effect = EFFECT_NOTE,
+         .words = "%.0f searches for other ends given up (too many descriptors)",
+         .meaning =
+             "Searches among the descriptors of all processes for the other end of pipes and "
+             "unix sockets that found too many, or took too long. Nobody is named by them."},
     [METRIC_REPAIRED_CALLS] =
         {"repaired_calls", UNIT_COUNT, .section = "Calls of the target",
          .meaning =

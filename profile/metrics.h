@@ -100,6 +100,9 @@ enum metric {
     METRIC_ELF_FILES_SHARED,
     METRIC_ELF_PAGES_REPLACED,
     METRIC_FRAMES_NAMED_AHEAD,
+    /* The other side of waits */
+    METRIC_SOCKETS_GIVEN_UP,
+    METRIC_SEARCHES_GIVEN_UP,
     /* Calls of the target */
     METRIC_REPAIRED_CALLS,
     METRIC_REPAIR_MAX_NS,

@@ -86,6 +86,7 @@ void fd_scan_run(struct fd_scan *s, int64_t longest_cpu_ns)
         if (parse_whole_i64(entry->d_name, 1, INT_MAX, &pid) == 0)
             s->whole = look_at_process(s, (pid_t)pid, &b);
     closedir(dir);
+    s->n_cut += !s->whole;
     s->end_ns = clock_now_ns();
 }
 

@@ -20,6 +20,7 @@ struct fd_scan {           /* zero-initialise */
     struct map looked_for; /* last time */
     struct fd_user *users; /* in the order of being found */
     size_t n, capacity;
+    uint64_t n_cut; /* scans that were not whole */
     bool whole;     /* all descriptors of all of the user's processes were looked at */
     int64_t end_ns; /* when it was over, by clock_now_ns() */
 };

@@ -11,6 +11,7 @@ enum {
     MOST_UNASKED = 1 << 12, /* above, only what was wished for is kept */
     MOST_WISHES = 4096,
     MOST_NAMESPACES = 64,
+    MOST_TRIES = 3, /* readings that end before they reach a socket */
 };
 
 bool net_look_has(const struct net_look *l, uint64_t inode, struct net_socket *ret)
@@ -113,7 +114,22 @@ static void forget(struct net_look *l)
 {
     map_clear(&l->known);
     map_clear(&l->asked);
+    map_clear(&l->tries);
     l->n = 0;
+}
+
+/* Of the sockets that a reading did not find: none that it would have found is asked for again, and
+ * no other for ever. */
+static void note_not_found(struct net_look *l, uint64_t inode, bool all)
+{
+    uint64_t tries = 0;
+    (void)map_get(&l->tries, inode, &tries);
+    if (!all)
+        map_put(&l->tries, inode, ++tries);
+    if (!all && tries < MOST_TRIES)
+        return;
+    map_put(&l->asked, inode, 1);
+    l->given_up += !all;
 }
 
 bool net_look_run(struct net_look *l, int64_t longest_cpu_ns)
@@ -121,12 +137,12 @@ bool net_look_run(struct net_look *l, int64_t longest_cpu_ns)
     uint64_t unused;
     if (!l->n_wishes)
         return false;
-    if (l->n + l->asked.n > MOST_KNOWN)
+    if (l->n + l->asked.n + l->tries.n > MOST_KNOWN)
         forget(l);
     bool all = read_tables(l, longest_cpu_ns);
-    for (size_t i = 0; i < l->n_wishes && all; i++)
+    for (size_t i = 0; i < l->n_wishes; i++)
         if (!map_get(&l->known, l->wishes[i].inode, &unused))
-            map_put(&l->asked, l->wishes[i].inode, 1);
+            note_not_found(l, l->wishes[i].inode, all);
     l->n_wishes = 0;
     map_clear(&l->wished);
     return true;
@@ -141,6 +157,7 @@ void net_look_release(struct net_look *l)
 {
     map_release(&l->known);
     map_release(&l->asked);
+    map_release(&l->tries);
     map_release(&l->wished);
     free(l->sockets);
     free(l->wishes);

@@ -17,14 +17,16 @@ struct net_look {     /* zero-initialise */
     struct map known; /* inode → index of SOCKETS */
     struct net_socket *sockets;
     size_t n, capacity;
-    struct map asked; /* inodes that were, and are in no table: they are no such sockets */
+    struct map asked;  /* inodes that were, and are in no table, or were given up */
+    struct map tries;  /* readings that ended too early, by inode */
+    uint64_t given_up; /* sockets that no reading reached */
     struct map wished;
     struct net_wish *wishes; /* those, for the next reading */
     size_t n_wishes, wishes_capacity;
     uint8_t listening[(UINT16_MAX + 1) / 8]; /* ports, of all namespaces */
 };
 enum net_known { NET_UNKNOWN, NET_KNOWN, NET_NO_SOCKET };
-/* The socket with INODE.  NULL: unknown; it is wished for now. */
+/* The socket with INODE.  Unknown: it is wished for now. */
 enum net_known net_look_find(struct net_look *l, pid_t pid, uint64_t inode, struct net_socket *ret);
 /* Is it known already?  Wishes for nothing. */
 bool net_look_has(const struct net_look *l, uint64_t inode, struct net_socket *ret);

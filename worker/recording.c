@@ -371,6 +371,8 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
     stack_builder_report(r->stacks, r->profile);
     process_set_report(&r->processes, r->profile);
     facts_of_files(r->profile, r->files);
+    if (r->owners.peers)
+        wait_peers_report(r->owners.peers);
     naming_schedule_finish(&r->naming, r->processes.all, r->processes.n, on_progress, ctx);
     profile_set_number(r->profile, METRIC_FRAMES_NAMED_AHEAD, (double)r->naming.frames);
 }

@@ -57,6 +57,12 @@ struct wait_peers *wait_peers_new(struct profile *p, struct target_process *cons
     return w;
 }
 
+void wait_peers_report(const struct wait_peers *w)
+{
+    profile_set_number(w->profile, METRIC_SOCKETS_GIVEN_UP, (double)w->looks.net.given_up);
+    profile_set_number(w->profile, METRIC_SEARCHES_GIVEN_UP, (double)w->looks.scan.n_cut);
+}
+
 struct wait_peers *wait_peers_free(struct wait_peers *w)
 {
     if (!w)

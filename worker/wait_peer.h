@@ -36,4 +36,6 @@ int64_t wait_peers_due_ns(const struct wait_peers *w);
 /* At once, all N of CALLS; RET[i] stays as it is where nothing was found. */
 void wait_peers_find_all(struct wait_peers *w, const struct blocked_call *calls, size_t n,
                          struct wait_side *ret);
+/* Tells the profile what was given up. */
+void wait_peers_report(const struct wait_peers *w);
 struct wait_peers *wait_peers_free(struct wait_peers *w); /* NULL is fine; returns NULL */

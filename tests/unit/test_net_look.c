@@ -66,6 +66,26 @@ START_TEST(a_reading_for_one_socket_keeps_other_connections)
 }
 END_TEST
 
+/* With 100,000 sockets no reading reaches the last ones. */
+START_TEST(what_no_reading_reaches_is_given_up_and_counted)
+{
+    struct net_look look = {0};
+    struct net_socket s;
+    struct pair p = connect_pair();
+    uint64_t gone = inode_of(p.client) + (UINT64_C(1) << 40);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_uint_eq(look.given_up, 0);
+        ck_assert_int_eq(net_look_find(&look, getpid(), gone, &s), NET_UNKNOWN);
+        ck_assert(net_look_run(&look, 0)); /* no time at all */
+    }
+    ck_assert_uint_eq(look.given_up, 1);
+    ck_assert_int_eq(net_look_find(&look, getpid(), gone, &s), NET_NO_SOCKET);
+    ck_assert(!net_look_run(&look, 0));
+    close_pair(&p);
+    net_look_release(&look);
+}
+END_TEST
+
 /* It may be connected before it is asked for. */
 START_TEST(what_is_not_connected_is_known_only_if_asked_for)
 {
@@ -104,4 +124,5 @@ END_TEST
 
 CHECK_MAIN("net_look", 10, a_reading_for_one_socket_keeps_other_connections,
            what_is_not_connected_is_known_only_if_asked_for,
-           what_a_reading_did_not_come_to_is_asked_for_again)
+           what_a_reading_did_not_come_to_is_asked_for_again,
+           what_no_reading_reaches_is_given_up_and_counted)
