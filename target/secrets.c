@@ -6,8 +6,9 @@
 
 /* A name is secret if one of its words, split at '-' and '_', is here.  docs/safety.md lists them,
  * so that a reader can predict what is masked, and what is not. */
-static const char *const secret_words[] = {"pass", "password", "passwd",      "secret", "token",
-                                           "key",  "cred",     "credentials", "auth",   "pin"};
+static const char *const secret_words[] = {
+    "pass", "password", "passwd", "passphrase",  "secret", "token",         "key",
+    "cred", "creds",    "apikey", "credentials", "auth",   "authorization", "pin"};
 
 static const char mask[] = "***";
 static const char space[] = " \t\n";
@@ -15,6 +16,7 @@ static const char space[] = " \t\n";
 /* The meaning of the next word of a command line, after the words so far. */
 struct reading {
     bool mysql;         /* the program takes "-pPASSWORD" */
+    bool redis;         /* it takes "-a PASSWORD" */
     bool value_follows; /* the last word was the name of a secret option */
 };
 
@@ -118,9 +120,72 @@ static size_t mask_word(struct reading *r, const char *arg, const char *s, struc
         text_add(out, mask);
         return all;
     }
-    r->value_follows = *s == '-' && name_len(s) == len && secrets_is_name(s, len);
+    r->value_follows = *s == '-' && name_len(s) == len &&
+                       (secrets_is_name(s, len) || (r->redis && len == 2 && s[1] == 'a'));
     add_masking_urls(s, len, out);
     return len;
+}
+
+/* ---- "NAME": VALUE, and NAME: VALUE ---- */
+
+/* How many bytes at S are a quote, maybe one in a string of another language: \". */
+static size_t quote_len(const char *s)
+{
+    size_t escapes = strspn(s, "\\");
+    return s[escapes] == '"' || s[escapes] == '\'' ? escapes + 1 : 0;
+}
+
+/* Of JSON, of Python's dicts: where the value of the quoted name that ends at S begins; NULL: no
+ * value follows. */
+static const char *value_in_object(const char *s)
+{
+    s += quote_len(s);
+    s += strspn(s, space);
+    return *s == ':' ? s + 1 + strspn(s + 1, space) : NULL;
+}
+
+/* The end of an object's value that begins at S: behind its closing quote, or before what ends a
+ * number. */
+static const char *object_value_end(const char *s)
+{
+    size_t quote = quote_len(s);
+    if (!quote)
+        return s + strcspn(s, ",}] \t\n");
+    for (const char *end = s + quote; *end; end++)
+        if (strncmp(end, s, quote) == 0 && (quote > 1 || end[-1] != '\\'))
+            return end + quote;
+    return s + strlen(s);
+}
+
+/* Adds the mask for the value of the secret name of LEN bytes at S; QUOTED: a quote stands before
+ * it.  A header's value goes to the end of the header's own quotes.  Returns how many bytes of S
+ * that was; 0: the name has no value. */
+static size_t mask_pair(const char *s, size_t len, bool quoted, struct text *out)
+{
+    const char *value = quoted && quote_len(s + len) ? value_in_object(s + len) : NULL;
+    const char *end = value ? object_value_end(value) : NULL;
+    if (!value && s[len] == ':' && s[len + 1] == ' ') {
+        value = s + len + 1 + strspn(s + len + 1, " ");
+        end = value + strcspn(value, "'\"\n");
+    }
+    if (!value || end == value)
+        return 0;
+    text_add_bytes(out, s, (size_t)(value - s));
+    text_add(out, mask);
+    return (size_t)(end - s);
+}
+
+/* Adds ARG without the values of the secret names in it that a ':' follows. */
+static void mask_pairs(const char *arg, struct text *out)
+{
+    for (const char *s = arg; *s;) {
+        size_t len = name_len(s);
+        bool quoted = s > arg && (s[-1] == '"' || s[-1] == '\'');
+        size_t masked = len && secrets_is_name(s, len) ? mask_pair(s, len, quoted, out) : 0;
+        if (!masked)
+            text_add_bytes(out, s, masked = len ? len : 1);
+        s += masked;
+    }
 }
 
 /* An argument may be a command line itself (sh -c). */
@@ -161,18 +226,28 @@ static bool is_mysql(const char *program)
     return str_starts(name, "mysql") || str_starts(name, "mariadb");
 }
 
+static bool is_redis(const char *program)
+{
+    const char *name = path_base(program);
+    return str_starts(name, "redis-cli") || str_starts(name, "valkey-cli");
+}
+
 void secrets_each_argument(const char *args, size_t len,
                            void (*each)(void *ctx, const char *masked), void *ctx)
 {
     struct text all = {0}; /* ended by a NUL, as the last argument might not be */
+    struct text pairs = {0};
     struct text masked = {0};
     text_add_bytes(&all, args, len);
-    struct reading reading = {.mysql = len && is_mysql(all.s)};
+    struct reading reading = {.mysql = len && is_mysql(all.s), .redis = len && is_redis(all.s)};
     for (const char *arg = all.s; arg < all.s + len; arg += strlen(arg) + 1) {
         text_clear(&masked);
-        mask_argument(&reading, arg, &masked);
+        text_clear(&pairs);
+        mask_pairs(arg, &pairs);
+        mask_argument(&reading, pairs.len ? pairs.s : "", &masked);
         each(ctx, masked.len ? masked.s : "");
     }
+    text_release(&pairs);
     text_release(&all);
     text_release(&masked);
 }
