@@ -257,7 +257,7 @@ static bool belongs(const struct thread_group *g, const struct distribution *of_
                     const struct thread_summary *s, const struct distribution *of_thread)
 {
     const struct thread_summary *first = g->threads[0];
-    if (!str_eq(first->group, s->group) || g->idle != (s->pool_wait != NULL) ||
+    if (g->mixed || !str_eq(first->group, s->group) || g->idle != (s->pool_wait != NULL) ||
         first->thread->main != s->thread->main ||
         (first->thread->n_folded > 0) != (s->thread->n_folded > 0))
         return false;
@@ -274,6 +274,19 @@ static void add_group(struct groups *g)
     g->n++;
 }
 
+/* The group of all threads for which there is none. */
+static size_t mixed_group(struct groups *g)
+{
+    size_t i = 0;
+    while (i < g->n && !g->items[i].mixed)
+        i++;
+    if (i == g->n) {
+        add_group(g);
+        g->items[i].mixed = true;
+    }
+    return i;
+}
+
 /* OF_GROUPS: by group, with room for one more. */
 static void place_thread(struct groups *g, const struct thread_summary *s, bool compared,
                          struct distribution *of_groups)
@@ -288,7 +301,9 @@ static void place_thread(struct groups *g, const struct thread_summary *s, bool 
     size_t i = 0;
     while (i < g->n && !belongs(&g->items[i], &of_groups[i], s, compared ? &d : NULL))
         i++;
-    if (i == g->n) {
+    if (i == g->n && i >= MAX_GROUPS && !s->pool_wait) {
+        i = mixed_group(g);
+    } else if (i == g->n) {
         add_group(g);
         of_groups[i] = d;
         d = (struct distribution){0};

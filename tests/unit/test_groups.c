@@ -264,9 +264,29 @@ START_TEST(alike_processes_are_one_group)
 }
 END_TEST
 
+/* A group has sums of all places: 100,000 threads with a name each must not take all memory. */
+START_TEST(threads_beyond_the_last_group_are_one)
+{
+    b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    for (int i = 0; i < 150; i++) {
+        const char name[] = {'j', (char)('a' + i / 26), (char)('a' + i % 26), 0};
+        worker(11 + i, name, "run!app > f!app", 50);
+    }
+    (void)grouped(1000);
+    ck_assert_uint_eq(g.n, 101);
+    size_t mixed = 0;
+    while (!g.items[mixed].mixed)
+        mixed++;
+    ck_assert_str_eq(g.items[mixed].label, "51 other threads");
+    ck_assert_int_eq(g.items[mixed].wall_ns, INT64_C(51000) * NS_PER_MS);
+    teardown();
+}
+END_TEST
+
 CHECK_MAIN("groups", 20, alike_threads_are_one_group, threads_that_differ_are_groups_of_their_own,
            small_places_do_not_count, threads_of_one_name_are_counted_not_listed,
            idle_threads_need_only_the_same_pool, launchers_come_last, ranks_are_grouped_and_named,
            processes_without_a_rank_are_called_by_their_pids,
            a_rank_is_who_has_it_from_its_launcher, a_parent_hands_ranks_on,
-           alike_processes_are_one_group)
+           alike_processes_are_one_group, threads_beyond_the_last_group_are_one)
