@@ -66,29 +66,6 @@ static int report_error(int error, const struct err *err)
     return error == -EINVAL || error == -ENODATA ? EXIT_USAGE : EXIT_FAILED;
 }
 
-int outputs_plan(struct outputs **ret, const struct options *o)
-{
-    struct outputs *outputs = xcalloc(1, sizeof *outputs);
-    struct text default_pattern = {0};
-    struct err err = {0};
-    const char *const *patterns = NULL;
-    int error = 0;
-    outputs->options = o;
-    outputs->begun = time(NULL);
-    size_t n = patterns_of(o, &default_pattern, &patterns);
-    for (size_t i = 0; i < n && error == 0; i++) {
-        /* A directory that depends on the process is checked once its name is known. */
-        if (memchr(patterns[i], '%', (size_t)(path_base(patterns[i]) - patterns[i])))
-            continue;
-        struct output_target target = {0};
-        error = output_plan(&target, patterns[i], o->format, !o->outputs.n, &err);
-        output_target_release(&target);
-    }
-    text_release(&default_pattern);
-    *ret = outputs;
-    return report_error(error, &err);
-}
-
 struct file_naming {
     struct output_subject subject;
     char comm[TASK_COMM_BYTES];
@@ -129,6 +106,58 @@ static void use_what_is_kept(struct file_naming *n, const struct profile *p, pro
     n->subject.environ_len = all.len;
     if (!*n->comm)
         (void)snprintf(n->comm, sizeof n->comm, "%s", profile_text(p, process->comm));
+}
+
+static int try_name(const struct options *o, const char *name, struct err *err)
+{
+    struct output_target target = {0};
+    int error = output_plan(&target, name, o->format, !o->outputs.n, err);
+    output_target_release(&target);
+    return error;
+}
+
+/* Checks what is known of PATTERN before there is a process: a command that is launched inherits
+ * wallspy's own environment.  A directory that depends on a process is checked once its name is
+ * known. */
+static int plan(const struct outputs *outputs, const char *pattern, struct err *err)
+{
+    const struct options *o = outputs->options;
+    const char *base = path_base(pattern);
+    int error = 0;
+    if (!memchr(pattern, '%', (size_t)(base - pattern)))
+        error = try_name(o, pattern, err);
+    if (error < 0 || !o->argv || !strchr(pattern, '%'))
+        return error;
+    struct text path = {0};
+    struct file_naming naming;
+    naming_init(&naming, getpid(), outputs->begun);
+    text_add(&path, "");
+    error = output_expand(pattern, &naming.subject, &path, err);
+    if (error == -ENODATA && o->subprocesses) /* a child may have it */
+        error = 0;
+    else if (error == 0 && base == pattern)
+        error = try_name(o, path.s, err);
+    text_release(&path);
+    free(naming.environ);
+    return error;
+}
+
+int outputs_plan(struct outputs **ret, const struct options *o)
+{
+    struct outputs *outputs = xcalloc(1, sizeof *outputs);
+    struct text default_pattern = {0};
+    struct err err = {0};
+    const char *const *patterns = NULL;
+    int error = 0;
+    outputs->options = o;
+    outputs->begun = time(NULL);
+    size_t n = patterns_of(o, &default_pattern, &patterns);
+    for (size_t i = 0; i < n && error == 0; i++) {
+        error = plan(outputs, patterns[i], &err);
+    }
+    text_release(&default_pattern);
+    *ret = outputs;
+    return report_error(error, &err);
 }
 
 static struct file *find_file(struct outputs *outputs, const char *name)

@@ -409,6 +409,15 @@ class Launched(InFolder):
         self.assertEqual(self.record("/no/such")[0], 127)
         self.assertEqual(self.record("/")[0], 126)
 
+    def test_a_name_that_is_too_long_is_known_before_the_command_begins(self):
+        for rank in "a" * 5000, "":
+            done = subprocess.run([programs["wallspy"], "-o", "%q{RANK}", "-f", "folded", "--",
+                                   "touch", "began"], env={**os.environ, "RANK": rank},
+                                  stderr=subprocess.PIPE, text=True, timeout=30, check=False)
+            self.assertIn(done.returncode, (1, 2))
+            self.assertIn("Choose another with -o.", done.stderr.replace("\n", " "))
+            self.assertFalse(os.path.exists("began"))
+
     def test_head_line_names_the_python(self):
         """Also of one that a launcher becomes only later, as pyenv does."""
         version = ".".join(map(str, sys.version_info[:3]))
