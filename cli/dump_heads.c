@@ -172,8 +172,11 @@ static void add_line(const struct dump *d, const struct head *head, size_t n, co
     const char *command = n == 1 ? command_of(d, *firsts) : head->command.s;
     text_add_tame(&line, command, strlen(command));
     add_who_ran(d, &c, style, &who);
-    if (style->full && p->python_version.ix)
-        text_addf(&who, "; CPython %s", profile_text(d->profile, p->python_version));
+    if (style->full && p->python_version.ix) {
+        const char *version = profile_text(d->profile, p->python_version);
+        text_add(&who, "; CPython ");
+        text_add_tame(&who, version, strlen(version));
+    }
     bool fits = utf8_columns(line.s, line.len) + 2 + utf8_columns(who.s, who.len) <= style->width;
     if (!fits && !style->full) {
         shorten_program(&line, start);

@@ -6,6 +6,8 @@
 static bool waits_inside(const struct dump *d, size_t i)
 {
     const struct dumped *t = &d->threads[i];
+    if (i >= d->waits.n)
+        return false;
     const struct waiter *w = &d->waits.items[i];
     return t->side.inside && t->state == THREAD_BLOCKED && t->side.holder != HOLDER_GONE &&
            t->counted && !t->ran && !t->ended && !w->cycle && !w->behind;
