@@ -99,6 +99,7 @@ int main(int argc, char **argv)
 {
     int code = own_stack_run(run_program, argc, argv);
     if (code < 0)
-        terminal_error("no memory for a stack: the limit (ulimit -s) is too low for wallspy.");
+        terminal_error("no memory for a stack: the limit (ulimit -s, ulimit -v) is too low for "
+                       "wallspy.");
     return code < 0 ? EXIT_FAILED : code;
 }
