@@ -411,6 +411,18 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning =
              "Calls that a stop may have ended with less done than the program asked for, such as "
              "a large write."},
+    [METRIC_SIGNALS_IN_HOLDS] =
+        {"signals_in_holds", UNIT_COUNT, .effect = EFFECT_DOUBT, .noun = "signal",
+         .words = "that came while a thread was held",
+         .meaning =
+             "Signals to a process of several threads, such as SIGCHLD, that came while the thread "
+             "that would take them was held. The kernel wakes another thread for them, a call of "
+             "which may return EINTR. It is an estimate: a signal that was taken before the hold's "
+             "end is not seen."},
+    [METRIC_SIGNALS_AVOIDED] =
+        {"signals_avoided", UNIT_COUNT,
+         .meaning = "Samples of threads in whose holds signals came. They are not stopped for a "
+                    "while: of these samples the Python frames are read."},
     [METRIC_SUPERVISED_CALLS] =
         {"supervised_calls", UNIT_COUNT, .effect = EFFECT_DOUBT, .noun = "call",
          .words = "that a seccomp supervisor was asked for twice",

@@ -15,11 +15,13 @@ enum sampler_counter {
     COUNT_NO_STOP_REJECTS,  /* the thread ran meanwhile: tried again */
     COUNT_NO_STOP_GIVEN_UP, /* so it did three times */
     COUNT_STOP_REQUESTS,
-    COUNT_STOPS,           /* threads that stopped and were captured */
-    COUNT_PENDING_TICKS,   /* threads asked at an earlier tick that had not stopped yet */
-    COUNT_REPAIRED_CALLS,  /* interrupted by a stop, restarted by setting −ERESTARTNOHAND */
-    COUNT_PERTURBED_CALLS, /* interrupted by a stop, and not safe to repeat */
-    COUNT_CUT_CALLS,       /* ended by a stop with less done than the program asked for */
+    COUNT_STOPS,            /* threads that stopped and were captured */
+    COUNT_PENDING_TICKS,    /* threads asked at an earlier tick that had not stopped yet */
+    COUNT_REPAIRED_CALLS,   /* interrupted by a stop, restarted by setting −ERESTARTNOHAND */
+    COUNT_PERTURBED_CALLS,  /* interrupted by a stop, and not safe to repeat */
+    COUNT_CUT_CALLS,        /* ended by a stop with less done than the program asked for */
+    COUNT_SIGNALS_IN_HOLDS, /* holds in which a signal came that another thread may take */
+    COUNT_SIGNALS_AVOIDED,  /* samples of threads that were not stopped for that */
     COUNT_RENEWED_CALLS, /* begun anew by a stop, where a filter may not allow restart_syscall(2) */
     COUNT_UNDONE_CALLS,  /* of threads under a filter: begun anew by a stop */
     COUNT_SUPERVISED_CALLS, /* of these: a supervisor was seen to be asked */

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "sampler/capture.h"
 #include "sampler/seccomp.h"
 #include "sampler/space_lock.h"
@@ -16,7 +17,8 @@ enum {
     FREEZE_NS = 5 * NS_PER_MS, /* --freeze: all let go after that, whether complete or not */
     MAX_BACKOFF_NS = NS_PER_S, /* the progress rule's longest gap */
     WAIT_FOR_LOCK_NS = 500 * NS_PER_MS,
-    LATEST_NS = 300 * NS_PER_US, /* from a visit to the request, where CPUs are short */
+    SIGNAL_CALM_NS = 2 * NS_PER_S, /* without a signal in a hold: these were chance */
+    LATEST_NS = 300 * NS_PER_US,   /* from a visit to the request, where CPUs are short */
 };
 
 /* ---- the tracer's handler ---- */
@@ -88,7 +90,19 @@ static void read_faults_behind(struct thread *t, int64_t held_ns)
     }
 }
 
-void stop_requests_released(void *sampler, uint64_t tag, uint32_t held_ns)
+/* Another thread is woken for the signal, and its call may return EINTR.  No stop of that thread
+ * could repair it.  So T, whose holds signals meet, is stopped less often: once a second. */
+static void note_signal(struct sampler *s, struct thread *t)
+{
+    int64_t now_ns = clock_now_ns();
+    bool again = now_ns - t->signal_not_before_ns < SIGNAL_CALM_NS;
+    int64_t wait_ns = again ? t->signal_wait_ns * 2 : s->interval_ns * 2;
+    t->signal_wait_ns = min_i64(max_i64(wait_ns, s->interval_ns * 2), MAX_BACKOFF_NS);
+    t->signal_not_before_ns = now_ns + t->signal_wait_ns;
+    counters_add(&s->counters, COUNT_SIGNALS_IN_HOLDS, 1);
+}
+
+void stop_requests_released(void *sampler, uint64_t tag, uint32_t held_ns, bool signalled)
 {
     struct sampler *s = sampler;
     struct thread *t = (struct thread *)(uintptr_t)tag;
@@ -97,6 +111,8 @@ void stop_requests_released(void *sampler, uint64_t tag, uint32_t held_ns)
         return;
     /* First of all: T goes on. */
     read_faults_behind(t, held_ns);
+    if (signalled && t->process->n_threads > 1)
+        note_signal(s, t);
     struct schedstat now;
     int fd = t->fds[FILE_SCHEDSTAT];
     int r = fd >= 0 ? schedstat_read(fd, &now) : -EBADF;
@@ -181,8 +197,10 @@ static bool in_fault(const struct thread *t)
 static void request_stop(struct sampler *s, struct thread *t)
 {
     seccomp_note_release(s, t);
-    if (s->config.no_stop || t->supervised) {
+    bool signals = !s->config.single_shot && clock_now_ns() < t->signal_not_before_ns;
+    if (s->config.no_stop || t->supervised || signals) {
         counters_add(&s->counters, COUNT_SUPERVISED, t->supervised);
+        counters_add(&s->counters, COUNT_SIGNALS_AVOIDED, signals);
         capture_not_held(s, t, clock_now_ns());
         return;
     }

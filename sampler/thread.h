@@ -78,7 +78,8 @@ struct thread {
     bool slow_to_stop; /* it did not stop while the sampler waited for it */
     uint32_t backoff;  /* intervals; 0: none */
     int64_t stop_not_before_ns;
-    int64_t call_not_before_ns; /* the same for stops in a call that blocks */
+    int64_t call_not_before_ns;                   /* the same for stops in a call that blocks */
+    int64_t signal_not_before_ns, signal_wait_ns; /* the same where signals come in its holds */
 
     /* tick.c: stops of a blocked thread for its registers. */
     uint64_t registers_refused;        /* the run count of a call that must not be stopped */

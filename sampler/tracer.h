@@ -49,8 +49,9 @@ struct tracer_handler {
      * the thread was not asked to stop. */
     /* A thread is held.  True: let it go now.  False: keep it until tracer_release_held(). */
     bool (*stopped)(void *ctx, const struct stop *stop);
-    /* A thread was let go.  HELD_NS: the best estimate of how long it did not run because of us. */
-    void (*released)(void *ctx, uint64_t tag, uint32_t held_ns);
+    /* A thread was let go.  HELD_NS: the best estimate of how long it did not run because of us.
+     * SIGNALLED: a signal came for its process meanwhile, which another thread may take for it. */
+    void (*released)(void *ctx, uint64_t tag, uint32_t held_ns, bool signalled);
     /* A thread ended before it stopped. */
     void (*gone)(void *ctx, uint64_t tag);
     /* A child of wallspy, or a thread that was attached, ended with STATUS (waitpid(2)). */

@@ -307,6 +307,87 @@ START_TEST(the_files_of_a_thread_that_was_asked_to_stop_stay_open)
 }
 END_TEST
 
+/* ---- signals in a hold ---- */
+
+static void *block_all_and_wait(void *unused)
+{
+    sigset_t all;
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, NULL);
+    for (;;)
+        (void)pause();
+    return unused;
+}
+
+/* The first thread runs; another, which takes no signal, sleeps. */
+static pid_t child_of_two(bool takes_signals)
+{
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid != 0)
+        return pid;
+    pthread_t thread;
+    (void)pthread_create(&thread, NULL, block_all_and_wait, NULL);
+    if (!takes_signals) {
+        sigset_t all;
+        sigfillset(&all);
+        (void)pthread_sigmask(SIG_SETMASK, &all, NULL);
+    }
+    for (;;)
+        (void)getppid();
+}
+
+static pid_t signalled;
+
+static uint32_t hook_signals(void *ctx, struct mem *recording, pid_t ns_tid, uint64_t fs_base,
+                             uint64_t *hook_words, bool *ret_incomplete)
+{
+    (void)ctx, (void)recording, (void)ns_tid, (void)fs_base, (void)ret_incomplete;
+    hook_words[0] = WORD;
+    (void)kill(signalled, SIGCHLD);
+    return 1;
+}
+
+/* Samples a child that gets a signal in each hold, for STOPS stops. */
+static void sample_signalled(bool takes_signals, uint64_t stops, uint64_t ret[2])
+{
+    static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
+    static const struct capture_hook hook = {.tick = hook_tick,
+                                             .capture = hook_signals,
+                                             .undo = hook_undo,
+                                             .is_python = hook_is_python,
+                                             .name = hook_name};
+    struct err err = {0};
+    struct mem *live;
+    pid_t pid = signalled = child_of_two(takes_signals);
+    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
+    struct sampler *s = sampler_new(&config);
+    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
+    sampler_set_hook(s, 0, &hook);
+    ck_assert_int_eq(sampler_start(s, &err), 0);
+    while (counters_get(sampler_counters(s), COUNT_STOPS) < stops) /* else it runs out of time */
+        (void)usleep(1000);
+    ret[0] = counters_get(sampler_counters(s), COUNT_SIGNALS_IN_HOLDS);
+    ret[1] = counters_get(sampler_counters(s), COUNT_SIGNALS_AVOIDED);
+    sampler_free(s);
+    mem_free(live);
+    (void)kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+
+START_TEST(signals_in_holds_are_counted_and_avoided)
+{
+    enum { STOPS = 6 }; /* then the thread is left alone for 64 ms */
+    uint64_t n[2];
+    sample_signalled(true, STOPS, n);
+    ck_assert_uint_ge(n[0], STOPS - 2);
+    ck_assert_uint_ge(n[1], 1);
+    sample_signalled(false, STOPS, n); /* which it would not take in any case */
+    ck_assert_uint_eq(n[0], 0);
+    ck_assert_uint_eq(n[1], 0);
+}
+END_TEST
+
 /* ---- dormant threads ---- */
 
 static int wake_pipe[2];
@@ -443,4 +524,5 @@ CHECK_MAIN("sampler", 30, nobody_is_asked_while_memory_is_locked,
            a_thread_gets_the_descriptors_of_other_processes,
            the_files_of_a_thread_that_was_asked_to_stop_stay_open,
            a_wake_up_for_nothing_is_over_at_once, what_has_held_is_told_when_asked,
+           signals_in_holds_are_counted_and_avoided,
            dormant_thread_that_runs_is_seen_at_the_next_tick)

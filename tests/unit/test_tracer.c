@@ -48,9 +48,9 @@ static bool on_stopped(void *ctx, const struct stop *stop)
     return true;
 }
 
-static void on_released(void *ctx, uint64_t tag, uint32_t held_ns)
+static void on_released(void *ctx, uint64_t tag, uint32_t held_ns, bool signalled)
 {
-    (void)ctx, (void)tag, (void)held_ns;
+    (void)ctx, (void)tag, (void)held_ns, (void)signalled;
     releases++;
 }
 
