@@ -33,6 +33,7 @@ void dormant_close(struct dormant *d)
 static void append_visited(struct dormant *d, struct thread *t)
 {
     d->visited = array_reserve(d->visited, &d->capacity, d->n_visited + 1, sizeof(struct thread *));
+    t->visited_at = d->n_visited;
     d->visited[d->n_visited++] = t;
 }
 
@@ -50,11 +51,11 @@ void dormant_remove(struct thread *t)
         d->n_dormant--;
         d->known = false;
     }
-    for (size_t i = 0; !t->dormant && i < d->n_visited; i++)
-        if (d->visited[i] == t) {
-            d->visited[i] = d->visited[--d->n_visited];
-            return;
-        }
+    size_t i = t->visited_at;
+    if (i >= d->n_visited || d->visited[i] != t) /* dormant, or a zombie */
+        return;
+    d->visited[i] = d->visited[--d->n_visited];
+    d->visited[i]->visited_at = i;
 }
 
 void dormant_note_run(struct thread *t)

@@ -99,7 +99,8 @@ static void flush_if_asked(struct sampler *s)
 {
     if (!atomic_exchange(&s->flush, false))
         return;
-    tick_flush(s);
+    if (!tick_flush(s))
+        atomic_store(&s->flush, true);
     wake_worker(s);
 }
 
@@ -142,7 +143,9 @@ static void sleep_until(struct sampler *s, int64_t until_ns)
 {
     bool woken;
     do {
-        woken = tracer_sleep(s->tracer, until_ns, s->wake_fd);
+        bool again = atomic_load(&s->flush); /* the ring had no room */
+        int64_t end_ns = again ? min_i64(until_ns, clock_now_ns() + NS_PER_MS) : until_ns;
+        woken = tracer_sleep(s->tracer, end_ns, s->wake_fd) || end_ns < until_ns;
         if (woken)
             (void)!read(s->wake_fd, &(uint64_t){0}, sizeof(uint64_t));
         flush_if_asked(s);

@@ -134,8 +134,9 @@ void overhead_keep(struct sampler *s);
 
 /* Visits every thread once. */
 void tick_run(struct sampler *s);
-/* Emits for how long the samples of all threads have held. */
-void tick_flush(struct sampler *s);
+/* Emits for how long the samples of all threads have held.  False: the ring is full; call it
+ * again. */
+bool tick_flush(struct sampler *s);
 /* Ends the requests to stop: pending threads that wait for a page are read without their stop. */
 void tick_conclude(struct sampler *s);
 /* Emits the end of all threads, which the recording's end is. */

@@ -59,6 +59,7 @@ struct thread {
 
     /* dormant.c */
     bool dormant;
+    size_t visited_at;   /* its place among those that are visited, if it is there */
     uint32_t moved_tick; /* the last tick that found that it ran */
     uint32_t proofs;     /* proofs that until_ns and repeats include */
 

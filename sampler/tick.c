@@ -385,7 +385,7 @@ void tick_run(struct sampler *s)
     counters_add(&s->counters, COUNT_TICKS, 1);
 }
 
-void tick_flush(struct sampler *s)
+bool tick_flush(struct sampler *s)
 {
     struct thread none = {.process = s->added[0]};
     for (uint32_t i = 0; i < s->n_processes; i++) {
@@ -397,7 +397,7 @@ void tick_flush(struct sampler *s)
                 capture_emit(s, t, MESSAGE_EXTENDED, 0, t->until_ns);
         }
     }
-    capture_emit(s, &none, MESSAGE_FLUSHED, 0, clock_now_ns());
+    return capture_emit(s, &none, MESSAGE_FLUSHED, 0, clock_now_ns());
 }
 
 /* T was asked to stop, and has had no CPU to do so until the end. */

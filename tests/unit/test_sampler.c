@@ -248,6 +248,32 @@ START_TEST(an_execve_is_told_when_the_ring_has_room_again)
 }
 END_TEST
 
+START_TEST(the_end_of_a_flush_is_told_when_the_ring_has_room_again)
+{
+    static const struct sampler_config config = {.rate_hz = 1, .max_held = 1};
+    struct err err = {0};
+    struct mem *live;
+    bool early;
+    pid_t pid = blocked_child();
+    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
+    struct sampler *s = sampler_new(&config);
+    ring_free(s->ring);
+    s->ring = ring_new(1 << 16);
+    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
+    fill_ring(s);
+    ck_assert_int_eq(sampler_start(s, &err), 0);
+    sampler_flush(s);
+    uint64_t refused = counters_get(sampler_counters(s), COUNT_RING_FULL);
+    while (counters_get(sampler_counters(s), COUNT_RING_FULL) < refused + 4)
+        (void)usleep(1000); /* else the test runs out of time */
+    ck_assert_int_eq(messages_of(s, MESSAGE_FLUSHED, 500, &early), 1);
+    sampler_free(s);
+    mem_free(live);
+    (void)kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 /* Each new descriptor needs another one closed. */
 static void leave_no_room(void)
 {
@@ -390,6 +416,34 @@ END_TEST
 
 /* ---- dormant threads ---- */
 
+START_TEST(threads_that_end_leave_the_others_visited)
+{
+    enum { TASKS = 64 };
+    static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
+    struct err err = {0};
+    struct mem *live;
+    ck_assert_int_eq(mem_live_open(&live, getpid(), &err), 0);
+    struct sampler *s = sampler_new(&config);
+    ck_assert_int_eq(sampler_add(s, getpid(), 0, live, &err), 0);
+    struct process *p = s->added[0];
+    struct thread *all[TASKS];
+    for (uint32_t i = 0; i < TASKS; i++)
+        process_add(p, all[i] = thread_new(p, i + 1, (pid_t)(i + 1)));
+    for (size_t n = TASKS; n > 0; n--) {
+        struct thread *ends = all[n * 37 % TASKS];
+        process_remove(p, ends);
+        thread_free(ends, &s->files);
+        ck_assert_uint_eq(p->dormant.n_visited, n - 1);
+        for (size_t i = 0; i < n - 1; i++) {
+            ck_assert_ptr_ne(p->dormant.visited[i], ends);
+            ck_assert_uint_eq(p->dormant.visited[i]->visited_at, i);
+        }
+    }
+    sampler_free(s);
+    mem_free(live);
+}
+END_TEST
+
 static int wake_pipe[2];
 
 /* One thread wakes for each byte, and blocks again in another call. */
@@ -521,6 +575,8 @@ END_TEST
 CHECK_MAIN("sampler", 30, nobody_is_asked_while_memory_is_locked,
            blocked_thread_is_read_again_for_a_new_hook,
            an_execve_is_told_when_the_ring_has_room_again,
+           the_end_of_a_flush_is_told_when_the_ring_has_room_again,
+           threads_that_end_leave_the_others_visited,
            a_thread_gets_the_descriptors_of_other_processes,
            the_files_of_a_thread_that_was_asked_to_stop_stay_open,
            a_wake_up_for_nothing_is_over_at_once, what_has_held_is_told_when_asked,
