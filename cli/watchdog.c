@@ -76,14 +76,34 @@ static _Noreturn void become_waiter(pid_t writer)
 static _Noreturn void give_up(void)
 {
     terminal_error(
-        "a thread was held for more than a second, because memory of its process did not "
-        "arrive: wallspy lets it go, and the recording is lost.");
+        "a thread was held for more than a second, because a read of its memory lasted: wallspy "
+        "lets it go, and the recording is lost.");
     become_waiter(0);
 }
 
-static void be_overdue(struct sampler *s, const char *why)
+/* What thread TID of ours, which reads memory of the target, waits for, as the kernel says. */
+static void add_wait(pid_t tid, struct text *out)
 {
-    dog.why = why;
+    char wchan[64];
+    ssize_t len = proc_read_text(getpid(), tid, "wchan", wchan, sizeof wchan);
+    if (len <= 0 || str_eq(wchan, "0"))
+        return;
+    if (strstr(wchan, "userfault"))
+        text_add(out, " (userfaultfd serves it)");
+    else if (strstr(wchan, "folio_wait") || strstr(wchan, "wait_on_page"))
+        text_add(out, " (a page comes from a file or from swap)");
+    else
+        text_addf(out, " (kernel: %s)", wchan);
+}
+
+static void be_overdue(struct sampler *s, pid_t tid, const char *what)
+{
+    static struct text why;
+    if (!why.len) {
+        text_add(&why, what);
+        add_wait(tid, &why);
+    }
+    dog.why = why.s;
     atomic_store(&dog.overdue, true);
     sampler_wake_worker(s);
 }
@@ -99,7 +119,7 @@ static void look_at_hold(void)
     looks = since_ns && since_ns == seen_ns && is_asleep(tid, "DS") ? looks + 1 : 0;
     seen_ns = since_ns;
     if (looks >= LOOKS)
-        be_overdue(s, "a thread was held for 0.25 s, because memory of its process did not arrive");
+        be_overdue(s, tid, "a thread was held for 0.25 s, because a read of its memory lasted");
     if (looks >= LAST_LOOKS)
         give_up();
 }
@@ -120,7 +140,7 @@ static void look_at_end(void)
                  (call.number == SYS_process_vm_readv || call.number == SYS_pread64);
     looks = reads ? looks + 1 : 0;
     if (looks >= END_LOOKS)
-        be_overdue(s, "memory of a process did not arrive");
+        be_overdue(s, tid, "memory of a process was not read in time");
 }
 
 static void print_server(const char *path)
@@ -226,9 +246,7 @@ bool watchdog_has_left(void)
         become_waiter(writer);
     dog.started = false;
     dog.is_child = true;
-    terminal_warn(
-        "sampling ended: %s (a slow file, userfaultfd, swap); what was sampled is written.",
-        dog.why);
+    terminal_warn("sampling ended: %s; what was sampled is written.", dog.why);
     return true;
 }
 

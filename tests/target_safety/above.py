@@ -85,7 +85,8 @@ class Watchdog(HarmTest):
         with HarmTarget("above", "hole") as target:
             with Wallspy(target.pid, rate=100, ready=False) as wallspy:
                 profile = wallspy.ends(10)
-                self.assertIn(self.SAYS, " ".join(wallspy.text().split()))
+                self.assertIn(f"{self.SAYS}, because a read of its memory lasted "
+                              "(userfaultfd serves it);", " ".join(wallspy.text().split()))
             self.assertEqual(profile.facts["stuck"], 1)
             self.assertGreater(profile.seconds("read pipe"), 0.1)  # of the main thread
             self.assert_let_go(target)
