@@ -6,10 +6,10 @@
 #include "cli/answer.h"
 #include "cli/dumped.h"
 #include "exporter/exporter.h"
-#include "exporter/findings_block.h"
 #include "tests/fuzz/check_json.h"
 #include "tests/fuzz/check_xml.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/findings_json.h"
 
 enum { MAX_STRINGS = 16, MAX_FRAMES = 40, MAX_THREADS = 12, MAX_RUNS = 30, FEW_COLUMNS = 60 };
 
@@ -150,32 +150,17 @@ static void check_text(const char *s, size_t len, bool lines_end_in_number)
     }
 }
 
-static struct output write_findings(const struct scene *s, const struct view_options *view)
-{
-    struct output o;
-    struct groups groups;
-    struct findings findings;
-    begin(&o);
-    groups_init(&groups, s->p, view);
-    findings_init(&findings, &groups);
-    FUZZ_CHECK(findings_block_write(&findings, o.file) == 0);
-    findings_release(&findings);
-    groups_release(&groups);
-    (void)fclose(o.file);
-    return o;
-}
-
 static void check_export(struct scene *s, const char *format, const struct view_options *view)
 {
     struct output o;
     struct export_notes notes;
-    struct output findings = write_findings(s, view);
-    const struct export_findings known = {.json = findings.s};
+    char *findings = findings_json(s->p, view);
+    const struct export_findings known = {.json = findings};
     begin(&o);
     FUZZ_CHECK(exporter_write(exporter_by_name(format), s->p, view, &known, 0, o.file, &notes) ==
                0);
     (void)fclose(o.file);
-    free(findings.s);
+    free(findings);
     if (str_eq(format, "folded"))
         check_text(o.s, o.len, true);
     else if (str_eq(format, "flamegraph"))

@@ -10,6 +10,7 @@
 #include "tests/fuzz/check_json.h"
 #include "tests/fuzz/check_xml.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/findings_json.h"
 #include "tests/support/hostile_stage.h"
 
 enum {
@@ -86,10 +87,14 @@ static void check_file(const struct hostile_stage *stage, const char *format, st
     size_t len = 0;
     struct export_notes notes;
     struct view_options view = {.weights = ~0U};
+    char *findings = findings_json(stage->p, &view);
+    const struct export_findings known = {.json = findings};
     FILE *file = open_memstream(&s, &len);
-    FUZZ_CHECK(file &&
-               exporter_write(exporter_by_name(format), stage->p, &view, 0, file, &notes) == 0);
+    FUZZ_CHECK(file && findings &&
+               exporter_write(exporter_by_name(format), stage->p, &view, &known, 0, file, &notes) ==
+                   0);
     (void)fclose(file);
+    free(findings);
     if (str_eq(format, "folded")) {
         check_lines(s, len, SIZE_MAX);
         add_folded(shape, s);

@@ -28,8 +28,8 @@ static void write_all(struct profile_builder *b, int64_t end_ms)
         size_t len = 0;
         struct export_notes notes;
         FILE *out = open_memstream(&s, &len);
-        ck_assert_int_eq(exporter_write(exporter_by_name(formats[i]), b->p, &view, 0, out, &notes),
-                         0);
+        ck_assert_int_eq(
+            exporter_write(exporter_by_name(formats[i]), b->p, &view, NULL, 0, out, &notes), 0);
         (void)fclose(out);
         ck_assert_uint_gt(len, 0);
         free(s);
