@@ -375,8 +375,8 @@ static uint32_t hook_signals(void *ctx, struct mem *recording, pid_t ns_tid, uin
 }
 
 /* Samples a child that gets a signal in each hold, for so many STOPS at least, until SEEN signals
- * came in holds and, if so, one was avoided; else the test runs out of time.  Its other thread, where
- * it runs just then, may take one first. */
+ * came in holds and, if so, one was avoided; else the test runs out of time.  Its other thread may
+ * take one first. */
 static void sample_signalled(bool takes_signals, uint64_t stops, uint64_t seen, uint64_t ret[2])
 {
     static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
