@@ -155,10 +155,12 @@ static int follow_links(const char *path, char **ret, struct err *err)
     return 0;
 }
 
+/* Of a long PATH the beginning: the cause behind it must not be cut. */
 static int refuse(int error, const char *path, struct err *err)
 {
-    return err_set(err, error, "cannot write %s: %s. Choose another with -o.", path,
-                   strerror(-error));
+    enum { MOST = 256 };
+    return err_set(err, error, "cannot write %.*s%s: %s. Choose another with -o.", MOST, path,
+                   strlen(path) > MOST ? "…" : "", strerror(-error));
 }
 
 /* wallspy chose the name, so an existing file of that name is not the user's to replace. */

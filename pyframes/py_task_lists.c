@@ -154,7 +154,8 @@ static size_t read_lists(const struct py_runtime *rt, struct mem *live, const st
     uint64_t *states = xcalloc(MAX_STATES, sizeof *states);
     size_t n_states = py_interpreters_states(rt, live, states, MAX_STATES);
     size_t n_interps = py_interpreters_list(rt, live, interps, PY_MAX_INTERPRETERS, ret_more);
-    struct task_list list = {.tasks = tasks};
+    struct task_list list = {0};
+    list.tasks = tasks;
     for (size_t i = 0; i < n_states && list.n < PY_MAX_TASKS; i++)
         *ret_more |= !add_list(&list, live, a, states[i] + a->thread_tasks);
     for (size_t i = 0; i < n_interps && list.n < PY_MAX_TASKS; i++)

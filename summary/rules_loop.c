@@ -81,6 +81,26 @@ static int64_t end_of(const struct run *run)
     return run->start_ns + run->weights.wall_ns;
 }
 
+/* Adds RUN, which neither polls nor waits for its turn to, to NOW. */
+static void add_to_stall(struct stall *now, const struct run *run)
+{
+    if (run->state == RUN_MISSED && run->weights.wall_ns > MISSED_NS) {
+        now->samples = 0;
+        now->start_ns = INT64_MAX; /* until the next poll: it may have polled */
+    }
+    now->samples += run->state == RUN_MISSED ? 0 : run->samples;
+    now->runqueue_ns += run->state == RUN_RUNNABLE ? run->weights.wall_ns : 0;
+}
+
+/* NOW ends with RUN: is it the longest stall of LOOP? */
+static void end_stall(struct loop *loop, struct stall now, const struct run *run)
+{
+    now.end_ns = run->start_ns;
+    if (loop->polls && now.samples && now.start_ns < now.end_ns &&
+        now.end_ns - now.start_ns > loop->stall.end_ns - loop->stall.start_ns)
+        loop->stall = now;
+}
+
 /* Time before the first poll and after the last one is no stall: it may not be the loop's. */
 static struct loop loop_of(const struct scene *s, const struct profile_thread *t)
 {
@@ -90,20 +110,11 @@ static struct loop loop_of(const struct scene *s, const struct profile_thread *t
     for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
         const struct run *run = &t->runs[i];
         const char *kind = poll_of(s, run);
-        if (run->state == RUN_MISSED && run->weights.wall_ns > MISSED_NS) {
-            now.samples = 0;
-            now.start_ns = INT64_MAX; /* until the next poll: it may have polled */
-        }
-        bool turn = !kind && waits_for_turn(s, run, polling);
-        if (!kind && !turn) {
-            now.samples += run->state == RUN_MISSED ? 0 : run->samples;
-            now.runqueue_ns += run->state == RUN_RUNNABLE ? run->weights.wall_ns : 0;
+        if (!kind && !waits_for_turn(s, run, polling)) {
+            add_to_stall(&now, run);
             continue;
         }
-        now.end_ns = run->start_ns;
-        if (loop.polls && now.samples && now.start_ns < now.end_ns &&
-            now.end_ns - now.start_ns > loop.stall.end_ns - loop.stall.start_ns)
-            loop.stall = now;
+        end_stall(&loop, now, run);
         loop.idle_ns +=
             kind || class_of_run(s->g->tree, run) == CLASS_IDLE ? run->weights.wall_ns : 0;
         loop.kind = kind ? kind : loop.kind;

@@ -393,7 +393,7 @@ static bool is_frozen(struct target_process *s, const struct sample_message *m)
     enum { EVERY_S = 2 };
     if (m->snapshot.state != THREAD_BLOCKED)
         return false;
-    if (!s->freezer_read_ns || m->head.time_ns - s->freezer_read_ns > EVERY_S * NS_PER_S) {
+    if (!s->freezer_read_ns || m->head.time_ns - s->freezer_read_ns > (int64_t)EVERY_S * NS_PER_S) {
         s->freezer_read_ns = m->head.time_ns;
         s->frozen = freezer_is_frozen(s->pid);
     }

@@ -1,6 +1,5 @@
 #include "worker/wait_reason.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "target/freezer.h"
@@ -78,11 +77,10 @@ static struct wait traced(struct profile *p, pid_t pid, pid_t tid, uint32_t flag
 static bool has_run(pid_t pid, const struct sample_message *m)
 {
     char text[128];
-    unsigned long long runs = 0;
-    ssize_t len = proc_read_text(pid, m->head.tid, "schedstat", text, sizeof text - 1);
-    text[len > 0 ? len : 0] = '\0';
-    return m->head.sched.runs && sscanf(text, "%*s %*s %llu", &runs) == 1 &&
-           runs != m->head.sched.runs;
+    struct schedstat now;
+    ssize_t len = proc_read_text(pid, m->head.tid, "schedstat", text, sizeof text);
+    return m->head.sched.runs && len > 0 && schedstat_parse(text, (size_t)len, &now) == 0 &&
+           now.runs != m->head.sched.runs;
 }
 
 /* A thread that has gone on by now was in a page fault: nothing else takes so short. */

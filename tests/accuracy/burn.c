@@ -110,7 +110,7 @@ int main(int argc, char **argv)
         struct burner *b = &burners[i];
         snprintf(b->name, sizeof b->name, "burner-%hhu", (unsigned char)(i + 1));
         if (fighting)
-            b->fight_s = 6;
+            b->fight_s = 9;
         else
             b->burn_s = 0.8 * (i + 1);
         pthread_create(&b->thread, NULL, run, b);

@@ -247,10 +247,11 @@ START_TEST(nothing_sampled_is_still_a_picture)
 }
 END_TEST
 
-/* 100,000 stacks of 30 frames, of which two in three are shared.  It takes a fifth of that, or all
- * of it with sanitizers. */
+/* 100,000 stacks of 30 frames, of which two in three are shared.  It takes a fifth of that. */
 START_TEST(a_hundred_thousand_stacks_take_two_seconds)
 {
+    if (check_skips(getenv("WALLSPY_NO_LARGE_TESTS"), "WALLSPY_NO_LARGE_TESTS is set"))
+        return;
     struct profile_builder b = builder_start(10, "app");
     thread_id main = builder_thread(&b, 10, NULL);
     struct run run = {.state = RUN_RUNNING, .samples = 1, .weights.wall_ns = 10 * NS_PER_MS};

