@@ -22,10 +22,12 @@ CAUSES = {
     "child": ("waits", "only_children"),
     "peer": ("waits", "waits_meanwhile", "none_ran", "event_loop"),
     "polls": ("waits",),
+    "polls what is ready": ("ready_loop",),
     "timer": ("waits",),
     # Verdicts: nothing of it goes on, or nothing of it is worth a look.
     "deadlock": ("deadlock",),
     "stuck": ("stuck", "none_ran"),
+    "stopped": ("stopped",),
     "only children": ("only_children",),
 }
 
@@ -100,12 +102,12 @@ EXPECTED = {
     "own-queue": Row("deadlock", r"\bmain\b", r"__del__ courier\.py", r"\bmain\b|itself|its own"),
     "poll-once": Row("peer", r"\bmain\b", r"read_gauge gauge\.py"),
     "pattern": Row("computes", r"\bmain\b", r"check_name hedge\.py"),
-    "ready-for-ever": Row("computes", r"\bmain\b", r"on_line lines\.py"),
+    "ready-for-ever": Row("polls what is ready", r"\bmain\b", r"on_line lines\.py"),
     "index-thrashes": Row("page", r"\bmain\b", r"look_up orchard\.py", "cgroup|memory limit"),
     "killed-worker": Row("stuck", "", r"print_all press\.py"),
     "join-first": Row("stuck", "", r"weigh_all weigh\.py"),
     "rests": Row("timer", r"\bmain\b", r"work twolines\.py:17"),
     "slow-end": Row("computes", r"\bmain\b", "", "_exit"),
-    "asks-terminal": Row("stuck", r"ask_user asks\.py|\bsh\b", "", "stopped"),
-    "frozen": Row("stuck", "", "", "frozen"),
+    "asks-terminal": Row("stopped", r"ask_user asks\.py|\bsh\b", "", "stopped"),
+    "frozen": Row("stopped", "", "", "frozen"),
 }

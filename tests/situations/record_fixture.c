@@ -6,10 +6,11 @@
 #include "cli/outputs.h"
 #include "tests/support/fixture.h"
 
-int __real_outputs_write(struct outputs *outputs, struct recording *r);
-int __wrap_outputs_write(struct outputs *outputs, struct recording *r);
+/* By its own type: the linker would not notice another parameter. */
+__typeof__(outputs_write) __real_outputs_write;
+__typeof__(outputs_write) __wrap_outputs_write;
 
-int __wrap_outputs_write(struct outputs *outputs, struct recording *r)
+int __wrap_outputs_write(struct outputs *outputs, struct recording *r, struct explanation *ret)
 {
     const char *path = getenv("WALLSPY_FIXTURE");
     struct text text = {0};
@@ -18,5 +19,5 @@ int __wrap_outputs_write(struct outputs *outputs, struct recording *r)
                  fixture_pack(text.s, text.len, path, &err) < 0))
         log_warn("fixture", "no fixture: %s", err.text);
     text_release(&text);
-    return __real_outputs_write(outputs, r);
+    return __real_outputs_write(outputs, r, ret);
 }
