@@ -400,6 +400,13 @@ static bool is_frozen(struct target_process *s, const struct sample_message *m)
     return s->frozen;
 }
 
+/* Do both stacks reach their roots, and fit together? */
+static bool is_whole(const struct stack_builder *st)
+{
+    return st->native.end == UNWIND_DONE && !is_truncated(st) && !python_is_cut(st) &&
+           st->merged.result <= PY_MERGE_ENTERING;
+}
+
 struct built_stack stack_builder_build(struct stack_builder *st, struct target_process *s,
                                        const struct sample_message *m)
 {
@@ -438,8 +445,8 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
     ret.locals = &st->locals;
     if (not_held)
         ret.stack = profile_push(st->profile, ret.stack, st->native_not_read);
-    struct wait wait =
-        wait_reason(st->profile, s->pid, m, ret.gil.gil, is_frozen(s, m), &st->files);
+    bool frozen = is_frozen(s, m);
+    struct wait wait = wait_reason(st->profile, s->pid, m, ret.gil.gil, frozen, &st->files);
     wait.side = side_of(st, s, m, &snapshot, wait.kind, &ret.gil);
     if (st->owners)
         wait_peers_complete(st->owners->peers, m, &wait);
@@ -451,8 +458,7 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
     }
     ret.python = st->merged.result != PY_MERGE_NO_PYTHON;
     uint64_t guessed = count_guessed(st);
-    ret.complete = st->native.end == UNWIND_DONE && !is_truncated(st) && !python_is_cut(st) &&
-                   st->merged.result <= PY_MERGE_ENTERING && guessed == 0 && !not_held;
+    ret.complete = is_whole(st) && guessed == 0 && !not_held;
     st->guessed += guessed;
     st->not_held += not_held;
     st->samples++;
