@@ -1,16 +1,12 @@
 #include "cli/explanation.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
@@ -64,82 +60,38 @@ static void explain(const struct explanation_request *request, FILE *out)
     text_release(&answer);
 }
 
-/* The answer to no signal is this one's: all are blocked. */
-static _Noreturn void be_child(const struct explanation_request *request, int fd)
+static void be_child(void *request, FILE *out)
 {
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)prctl(PR_SET_NAME, "wallspy-explain");
-    FILE *out = fdopen(fd, "w");
-    if (!out)
-        _exit(EXIT_FAILURE);
     obey_test();
     explain(request, out);
-    _exit(fclose(out) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 /* ---- the parent ---- */
 
 /* Without memory of the target's being read meanwhile: a copied address space makes the sampler's
- * thread fault.  Returns the child, and the end of its pipe in *RET_FD; or a negative errno. */
-static pid_t start(const struct explanation_request *request, int *ret_fd)
+ * thread fault.  Returns 0 or a negative errno. */
+static int start(struct child *c, struct explanation_request *request)
 {
-    int fds[2];
-    sigset_t all;
-    sigset_t old;
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return -errno;
-    sigfillset(&all);
     bool paused = request->running && sampler_pause(request->running);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    pid_t child = fork();
-    if (child == 0) {
-        close(fds[0]);
-        be_child(request, fds[1]);
-    }
-    int error = errno;
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    int error = child_start(c, "wallspy-explain", be_child, request);
     if (paused)
         sampler_resume(request->running);
-    close(fds[1]);
-    *ret_fd = fds[0];
-    if (child > 0)
-        return child;
-    close(fds[0]);
-    return -error;
+    return error;
 }
 
-/* Reads all that comes through FD.  Returns 0, or a negative errno: -ETIMEDOUT, -ECANCELED. */
-static int collect(const struct explanation_request *request, int fd, struct text *ret)
+/* Reads all that C says.  Returns 0, or a negative errno: -ETIMEDOUT, -ECANCELED. */
+static int collect(const struct explanation_request *request, struct child *c, struct text *ret)
 {
     int most_s = str_eq(wanted_fault(), hangs) ? MOST_HANGING_S : MOST_S;
     int64_t end_ns = clock_now_ns() + most_s * (int64_t)NS_PER_S;
     while (clock_now_ns() < end_ns && ret->len < MOST_BYTES) {
-        char part[1 << 14];
-        struct pollfd ready = {.fd = fd, .events = POLLIN};
         if (request->cancelled && request->cancelled())
             return -ECANCELED;
-        if (poll(&ready, 1, LOOK_MS) <= 0)
-            continue;
-        ssize_t n = read(fd, part, sizeof part);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n == 0)
-            return 0;
-        text_add_bytes(ret, part, n > 0 ? (size_t)n : 0);
+        ssize_t n = child_read(c, LOOK_MS, ret);
+        if (n <= 0 && n != -EAGAIN)
+            return (int)n;
     }
     return -ETIMEDOUT;
-}
-
-/* The sampler's thread takes the ends of all children, so that this one's may be lost. */
-static void add_end(pid_t child, struct text *why)
-{
-    siginfo_t info = {0};
-    while (waitid(P_PID, (id_t)child, &info, WEXITED) < 0 && errno == EINTR)
-        ;
-    if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
-        text_add(why, strsignal(info.si_status));
-    else
-        text_add(why, "it ended early");
 }
 
 /* Points into BYTES.  False: not all of the texts are there. */
@@ -176,17 +128,17 @@ void explanation_make(struct explanation *e, const struct explanation_request *r
 {
     struct text bytes = {0};
     struct text why = {0};
-    int fd = -1;
+    struct child c;
+    struct explanation_request asked = *request;
     *e = (struct explanation){.answer = ""};
     e->findings = xcalloc(request->n_views, sizeof *e->findings);
     (void)fflush(NULL); /* once, not twice */
-    pid_t child = start(request, &fd);
-    int error = child > 0 ? collect(request, fd, &bytes) : child;
-    if (child > 0) {
-        close(fd);
+    int error = start(&c, &asked);
+    if (error == 0) {
+        error = collect(request, &c, &bytes);
         if (error < 0)
-            (void)kill(child, SIGKILL);
-        add_end(child, &why);
+            child_kill(&c);
+        child_end(&c, &why);
     }
     if (error == 0 && take_texts(e, request->n_views, &bytes))
         text_clear(&why);

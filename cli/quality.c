@@ -25,6 +25,8 @@ static void add_doubt(struct text *line, const struct profile *p, enum metric m)
     if (whole > 0)
         text_addf(line, "of %.0f ", whole);
     text_addf(line, "%s%s %s", info->noun, whole > 1 || n != 1 ? "s" : "", info->words);
+    if (m == METRIC_FRAMES_UNNAMED)
+        text_addf(line, ": %s", profile_metadata_text(p, "naming_failed"));
 }
 
 /* Appends what makes the recording less than whole. */

@@ -367,6 +367,13 @@ static const struct metric_info infos[METRIC_COUNT] = {
     [METRIC_FRAMES_NAMED_AHEAD] =
         {"frames_named_ahead", UNIT_COUNT,
          .meaning = "Frames that were named during the recording, not at its end."},
+    [METRIC_FRAMES_UNNAMED] =
+        {"frames_unnamed", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "frame",
+         .words = "without a name because naming failed",
+         .meaning =
+             "Frames that have no name, because a debug file or a name made the process that "
+             "reads them crash, or kept it for a minute. The line names the file, as "
+             "`naming_failed` does."},
     [METRIC_SOCKETS_GIVEN_UP] =
         {"sockets_given_up", UNIT_COUNT, .effect = EFFECT_NOTE,
          .words = "%.0f sockets without their address (the system has too many)",

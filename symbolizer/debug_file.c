@@ -179,6 +179,17 @@ struct elf_file *debug_search_find_alt(struct debug_search *s, Dwarf *dwarf,
     return f ? f : by_debuginfod(s, &w);
 }
 
+const char *debug_search_gave_up(const struct debug_search *s)
+{
+    return s->debuginfod ? debuginfod_gave_up(s->debuginfod) : NULL;
+}
+
+void debug_search_give_up(struct debug_search *s, const char *why)
+{
+    if (s->debuginfod)
+        debuginfod_give_up(s->debuginfod, why);
+}
+
 struct debug_search *debug_search_free(struct debug_search *s)
 {
     if (!s)

@@ -22,4 +22,7 @@ struct elf_file *debug_search_find(struct debug_search *s, struct elf_file *modu
  * found.  The caller frees it. */
 struct elf_file *debug_search_find_alt(struct debug_search *s, Dwarf *dwarf,
                                        const struct elf_file *file);
+/* As debuginfod_gave_up() and debuginfod_give_up(). */
+const char *debug_search_gave_up(const struct debug_search *s);
+void debug_search_give_up(struct debug_search *s, const char *why);
 struct debug_search *debug_search_free(struct debug_search *s); /* NULL is fine; returns NULL */

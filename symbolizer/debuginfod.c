@@ -23,7 +23,7 @@ struct debuginfod {
     void (*set_user_data)(void *client, void *data);
     void *(*get_user_data)(void *client);
     int64_t deadline_ns;
-    bool given_up;
+    char *why; /* it is asked no more; NULL: it is */
 };
 
 /* POSIX lets dlsym() results be used as functions; ISO C has no cast for it. */
@@ -76,9 +76,22 @@ struct debuginfod *debuginfod_open(void)
     return d;
 }
 
+const char *debuginfod_gave_up(const struct debuginfod *d)
+{
+    return d->why;
+}
+
+void debuginfod_give_up(struct debuginfod *d, const char *why)
+{
+    if (d->why)
+        return;
+    d->why = xstrdup(why);
+    log_warn("debuginfod", "%s", why);
+}
+
 char *debuginfod_fetch(struct debuginfod *d, const struct build_id *id)
 {
-    if (d->given_up)
+    if (d->why)
         return NULL;
     char *path = NULL;
     d->deadline_ns = clock_now_ns() + (int64_t)DEBUGINFOD_MAX_S * NS_PER_S;
@@ -89,10 +102,12 @@ char *debuginfod_fetch(struct debuginfod *d, const struct build_id *id)
     }
     free(path);
     bool late = clock_now_ns() > d->deadline_ns; /* cancelled: the code may be any */
-    d->given_up = late || fd != -ENOENT;
-    if (d->given_up)
-        log_warn("debuginfod", "debuginfod: %s; naming without it",
-                 late ? "no answer in time" : strerror(-fd));
+    if (late || fd != -ENOENT) {
+        char *why = xasprintf("debuginfod: %s; naming without it",
+                              late ? "no answer in time" : strerror(-fd));
+        debuginfod_give_up(d, why);
+        free(why);
+    }
     return NULL;
 }
 
@@ -104,6 +119,7 @@ struct debuginfod *debuginfod_close(struct debuginfod *d)
         d->end(d->client);
     if (d->library)
         dlclose(d->library);
+    free(d->why);
     free(d);
     return NULL;
 }

@@ -26,4 +26,8 @@ struct debuginfod *debuginfod_open(void);
  * enough, or no server can be reached, every later call returns NULL at once (warned once), because
  * only the cache would help. */
 char *debuginfod_fetch(struct debuginfod *d, const struct build_id *id);
+/* Why every later call returns NULL; NULL: it does not. */
+const char *debuginfod_gave_up(const struct debuginfod *d);
+/* The same from now on, because a child process found WHY (copied), the warning. */
+void debuginfod_give_up(struct debuginfod *d, const char *why);
 struct debuginfod *debuginfod_close(struct debuginfod *d); /* NULL is fine; returns NULL */

@@ -27,7 +27,7 @@ static char *const settings[] = {"DEBUGINFOD_TIMEOUT=" SECONDS,
 
 struct debuginfod {
     char **env; /* ours, with these settings; the texts are not owned */
-    bool given_up;
+    char *why;  /* it is asked no more; NULL: it is */
 };
 
 /* Is variable TEXT ("NAME=VALUE") one of the settings? */
@@ -76,21 +76,34 @@ static const char *last_line(struct text *said)
     return end ? end + 1 : said->s;
 }
 
-static void give_up(struct debuginfod *d, int error, const char *why)
+const char *debuginfod_gave_up(const struct debuginfod *d)
 {
-    d->given_up = true;
-    if (error == -ENOENT)
-        log_warn("debuginfod", "DEBUGINFOD_URLS is set, but debuginfod-find is not installed");
-    else
-        log_warn("debuginfod", "debuginfod: %s; naming without it",
-                 error == -ETIMEDOUT ? "no answer in time"
-                 : error < 0         ? strerror(-error)
-                                     : why);
+    return d->why;
+}
+
+void debuginfod_give_up(struct debuginfod *d, const char *why)
+{
+    if (!d->why) {
+        d->why = xstrdup(why);
+        log_warn("debuginfod", "%s", why);
+    }
+}
+
+static void give_up(struct debuginfod *d, int error, const char *said)
+{
+    char *why = error == -ENOENT
+                    ? xstrdup("DEBUGINFOD_URLS is set, but debuginfod-find is not installed")
+                    : xasprintf("debuginfod: %s; naming without it", error == -ETIMEDOUT
+                                                                         ? "no answer in time"
+                                                                     : error < 0 ? strerror(-error)
+                                                                                 : said);
+    debuginfod_give_up(d, why);
+    free(why);
 }
 
 char *debuginfod_fetch(struct debuginfod *d, const struct build_id *id)
 {
-    if (d->given_up)
+    if (d->why)
         return NULL;
     char name[] = "debuginfod-find";
     char kind[] = "debuginfo";
@@ -114,6 +127,7 @@ struct debuginfod *debuginfod_close(struct debuginfod *d)
     if (!d)
         return NULL;
     free(d->env);
+    free(d->why);
     free(d);
     return NULL;
 }

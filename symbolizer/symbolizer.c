@@ -279,28 +279,18 @@ static struct wanted_list want_all(struct symbolizer *const *all, size_t n)
 
 /* ---- jobs ---- */
 
-enum { MAX_OPENED = 128 }; /* the sampler needs file descriptors too */
-
 struct naming_job {
     struct wanted_list list;
     size_t n_places; /* of NAMING */
     struct naming *naming;
-    struct elf_file *opened[MAX_OPENED]; /* for this job */
-    size_t n_opened;
+    struct name_faults *faults;
 };
 
-/* The file of the entry that W is in.  APART: opened a second time.  NULL: it is gone, or cannot
- * be opened again. */
-static struct elf_file *open_file(struct naming_job *job, const struct wanted_frame *w, bool apart)
+/* The file of the entry that W is in.  NULL: it is gone. */
+static struct elf_file *file_of(const struct wanted_frame *w)
 {
     const struct symbolizer_entry *e = &w->symbolizer->entries[w->entry];
-    struct elf_file *file = module_elf(e->modules, e->module);
-    if (!file || !apart)
-        return file;
-    struct elf_file *again;
-    if (job->n_opened == MAX_OPENED || elf_file_again(&again, file) < 0)
-        return NULL;
-    return job->opened[job->n_opened++] = again;
+    return module_elf(e->modules, e->module);
 }
 
 static bool is_same_place(const struct wanted_frame *w, const struct naming_place *place)
@@ -325,25 +315,32 @@ static void add_places(struct naming_job *job, struct elf_file *file, const stru
     free(places);
 }
 
-/* Adds the N frames of one file at W, if it can be opened: for one process it may be gone where
- * another still has it. */
-static bool add_file(struct naming_job *job, struct wanted_frame *w, size_t n, bool apart)
+/* Adds the N frames of one file at W, if it is there: for one process it may be gone where another
+ * still has it. */
+static bool add_file(struct naming_job *job, struct wanted_frame *w, size_t n)
 {
     struct elf_file *file = NULL;
     const struct wanted_frame *of = w;
+    uint64_t known;
+    if (map_get(&job->faults->files, w->file, &known)) {
+        job->faults->frames += n;
+        return false;
+    }
     for (size_t i = 0; i < n && !file; i++)
-        file = open_file(job, of = &w[i], apart);
+        file = file_of(of = &w[i]);
     if (!file)
         return false;
     add_places(job, file, of, w, n);
     return true;
 }
 
-/* APART: with files of its own. */
-static struct naming_job *job_new(struct symbolizer *const *all, size_t n, bool apart)
+static struct naming_job *job_new(struct symbolizer *const *all, size_t n,
+                                  struct naming_quiet quiet, struct name_faults *faults)
 {
     struct naming_job *job = xcalloc(1, sizeof *job);
-    job->naming = naming_new();
+    job->naming = naming_new(quiet);
+    job->faults = faults;
+    faults->frames = 0;
     job->list = want_all(all, n);
     struct wanted_frame *items = job->list.items;
     size_t kept = 0;
@@ -351,7 +348,7 @@ static struct naming_job *job_new(struct symbolizer *const *all, size_t n, bool 
         len = 1;
         while (at + len < job->list.n && items[at].file == items[at + len].file)
             len++;
-        if (!add_file(job, &items[at], len, apart))
+        if (!add_file(job, &items[at], len))
             continue;
         memmove(&items[kept], &items[at], len * sizeof *items);
         kept += len;
@@ -383,45 +380,69 @@ static bool take_names(const struct naming *naming, const struct wanted_frame *w
     return true;
 }
 
+static void note_fault(struct name_faults *f, const struct wanted_frame *w, const char *why)
+{
+    uint64_t known;
+    f->frames++;
+    if (map_get(&f->files, w->file, &known))
+        return;
+    map_put(&f->files, w->file, 1);
+    const struct module *module = w->symbolizer->entries[w->entry].module;
+    if (f->n++ == 0)
+        text_addf(&f->which, "%s (%s)", module->name, why);
+}
+
 size_t naming_job_end(struct naming_job *job)
 {
     size_t named = 0;
     if (!job)
         return 0;
     naming_stop(job->naming);
-    for (size_t i = 0; i < job->list.n; i++)
-        named += take_names(job->naming, &job->list.items[i]);
-    for (size_t i = 0; i < job->n_opened; i++)
-        elf_file_free(job->opened[i]);
+    for (size_t i = 0; i < job->list.n; i++) {
+        const struct wanted_frame *w = &job->list.items[i];
+        const char *fault = naming_fault(job->naming, w->place);
+        if (fault)
+            note_fault(job->faults, w, fault);
+        else
+            named += take_names(job->naming, w);
+    }
     naming_free(job->naming);
     free(job->list.items);
     free(job);
     return named;
 }
 
-void symbolizers_run(struct symbolizer *const *all, size_t n,
-                     bool (*on_progress)(void *ctx, double share), void *ctx)
+void symbolizers_run(struct symbolizer *const *all, size_t n, struct naming_quiet quiet,
+                     struct name_faults *faults, bool (*on_progress)(void *ctx, double share),
+                     void *ctx)
 {
     for (size_t i = 0; i < n; i++)
         if (all[i]->perf_map && perf_map_finish(all[i]->perf_map))
             name_nameless(all[i]);
-    struct naming_job *job = job_new(all, n, false);
+    struct naming_job *job = job_new(all, n, quiet, faults);
     naming_run(job->naming, (struct naming_progress){on_progress, ctx});
     (void)naming_job_end(job);
 }
 
-struct naming_job *symbolizers_start(struct symbolizer *const *all, size_t n)
+struct naming_job *symbolizers_start(struct symbolizer *const *all, size_t n,
+                                     struct naming_quiet quiet, struct name_faults *faults)
 {
-    struct naming_job *job = job_new(all, n, true);
+    struct naming_job *job = job_new(all, n, quiet, faults);
     if (job->list.n && naming_start(job->naming) == 0)
         return job;
     (void)naming_job_end(job);
     return NULL;
 }
 
-bool naming_job_is_done(const struct naming_job *job)
+bool naming_job_is_done(struct naming_job *job)
 {
     return naming_is_done(job->naming);
+}
+
+void name_faults_release(struct name_faults *f)
+{
+    map_release(&f->files);
+    text_release(&f->which);
 }
 
 struct symbolizer *symbolizer_free(struct symbolizer *s)

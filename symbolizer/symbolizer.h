@@ -6,7 +6,10 @@
  * Source: elfutils libdw.h, DWARF 5 §3.3; docs/symbols.md. */
 #pragma once
 
+#include "base/hash.h"
+#include "base/text.h"
 #include "profile/profile.h"
+#include "symbolizer/naming.h"
 #include "target/modules.h"
 
 struct symbolizer;
@@ -33,21 +36,29 @@ struct maps;
 size_t symbolizer_nameless(const struct symbolizer *s, const struct maps *maps);
 /* The process runs another program. */
 void symbolizer_exec(struct symbolizer *s);
+/* Files of which naming crashed or hung (symbolizer/naming.h).  Nobody tries them again. */
+struct name_faults {
+    struct map files;  /* by a key of theirs */
+    struct text which; /* "libx.so (Segmentation fault)", and how many others; "": none */
+    size_t n;
+    uint64_t frames; /* without a name because of them, by the last job */
+};
+void name_faults_release(struct name_faults *f);
 /* Names all native frames, without a location yet, of the modules that were added to the N
  * symbolizers at ALL, which are of one profile.  A file that several processes have is read
- * once, and a place that they all ran is looked up once.  ON_PROGRESS may be NULL.  It is called
- * after each look-up with a share in [0, 1], and says whether to go on.  The target may run, or
- * be gone.  Debug files are open only during the call. */
-void symbolizers_run(struct symbolizer *const *all, size_t n,
-                     bool (*on_progress)(void *ctx, double share), void *ctx);
-/* Begins the same in a thread of its own, for which sampling does not wait.  It names code of
- * files only, not of images made of the target's memory, and has no ON_PROGRESS.  NULL: there is
- * nothing to name, or no thread could be started.  Until naming_job_end() nobody else names with
- * these symbolizers. */
+ * once, and a place that they all ran is looked up once.  ON_PROGRESS may be NULL; see
+ * naming.h.  The target may run, or be gone.  Debug files are open only during the call. */
+void symbolizers_run(struct symbolizer *const *all, size_t n, struct naming_quiet quiet,
+                     struct name_faults *faults, bool (*on_progress)(void *ctx, double share),
+                     void *ctx);
+/* Begins the same in a child process, for which sampling does not wait.  NULL: there is nothing to
+ * name, it is not quiet, or the child could not be started.  Until naming_job_end() nobody else
+ * names with these symbolizers. */
 struct naming_job;
-struct naming_job *symbolizers_start(struct symbolizer *const *all, size_t n);
-bool naming_job_is_done(const struct naming_job *job);
-/* Puts the names that were found into the profile and frees JOB.  If it is not done, it ends
- * after one more name at most.  Returns how many frames were named.  NULL is fine. */
+struct naming_job *symbolizers_start(struct symbolizer *const *all, size_t n,
+                                     struct naming_quiet quiet, struct name_faults *faults);
+bool naming_job_is_done(struct naming_job *job); /* takes what was found; as naming_is_done() */
+/* Puts the names that were found into the profile and frees JOB.  If it is not done, it is ended.
+ * Returns how many frames were named.  NULL is fine. */
 size_t naming_job_end(struct naming_job *job);
 struct symbolizer *symbolizer_free(struct symbolizer *s);

@@ -192,15 +192,6 @@ int elf_file_reopen(const struct elf_file *f)
     return bare ? open_same(f, bare + strlen("/root")) : fd;
 }
 
-int elf_file_again(struct elf_file **ret, const struct elf_file *f)
-{
-    int fd = elf_file_reopen(f);
-    int r = fd < 0 ? fd : open_fd(ret, fd, f->path, NULL);
-    if (r == 0 && f->other_path)
-        elf_file_add_path(*ret, f->other_path);
-    return r;
-}
-
 /* Of a file that elf_image.h or elf_object.h reads; open_image() opens it. */
 static struct elf_file *new_image(void)
 {

@@ -39,9 +39,6 @@ struct addr_range {
  * 64-bit x86-64 program or library).  A file that is cut short while open raises SIGBUS where it
  * is read, here or in libdw: see target/elf_guard.h. */
 int elf_file_open(struct elf_file **ret, const char *path, struct err *err);
-/* The file of F, opened once more, for another thread.  Returns 0, -ENOEXEC (it was overwritten) or
- * what elf_file_reopen() returns. */
-int elf_file_again(struct elf_file **ret, const struct elf_file *f);
 /* Rebuilds an image from the loaded segments of the ELF file whose header lies at BASE in MEM:
  * program headers, unwind tables, .dynsym, build id.  It has no section headers unless they are
  * mapped (the vdso).  The rest beyond BUDGET (NULL: ELF_IMAGES_BYTES) reads as -EFAULT; code gives

@@ -42,3 +42,8 @@ uint64_t elf_guard_pages(void)
 {
     return atomic_load(&pages);
 }
+
+void elf_guard_add_pages(uint64_t n)
+{
+    atomic_fetch_add(&pages, n);
+}

@@ -10,5 +10,7 @@
  * file is opened.  wallspy's own faults still end the process, because only pages that are never
  * written can be replaced.  Returns 0 or a negative errno. */
 int elf_guard_install(void);
-/* Pages replaced so far. */
+/* Pages replaced so far, with those of child processes. */
 uint64_t elf_guard_pages(void);
+/* A child process has replaced N more. */
+void elf_guard_add_pages(uint64_t n);

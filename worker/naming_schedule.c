@@ -21,26 +21,42 @@ static struct symbolizer **symbolizers_of(struct target_process *const *processe
     return all;
 }
 
-void naming_schedule_end(struct naming_schedule *n)
+static bool pause_sampler(void *sampler)
+{
+    return sampler_pause(sampler);
+}
+
+static void resume_sampler(void *sampler)
+{
+    sampler_resume(sampler);
+}
+
+static struct naming_quiet quiet_of(const struct naming_schedule *n)
+{
+    return (struct naming_quiet){pause_sampler, resume_sampler, n->sampler};
+}
+
+static void end_job(struct naming_schedule *n)
 {
     n->frames += naming_job_end(n->job);
     n->job = NULL;
 }
 
-void naming_schedule_abandon(struct naming_schedule *n)
+void naming_schedule_release(struct naming_schedule *n)
 {
-    n->job = NULL;
+    end_job(n);
+    name_faults_release(&n->faults);
 }
 
 void naming_schedule_ahead(struct naming_schedule *n, struct target_process *const *processes,
                            size_t count, int64_t running_ns)
 {
     if (n->job && naming_job_is_done(n->job))
-        naming_schedule_end(n);
+        end_job(n);
     if (n->job || running_ns < (n->next_ns ? n->next_ns : FIRST_NS))
         return;
     struct symbolizer **all = symbolizers_of(processes, count);
-    n->job = symbolizers_start(all, count);
+    n->job = symbolizers_start(all, count, quiet_of(n), &n->faults);
     n->next_ns = NEXT_AFTER * running_ns;
     free(all);
 }
@@ -80,13 +96,29 @@ static void hint_at_names(const struct target_process *s)
                  s->pid, n, way_to_names(s->modules));
 }
 
-void naming_schedule_finish(struct naming_schedule *n, struct target_process *const *processes,
-                            size_t count, bool (*on_progress)(void *ctx, double share), void *ctx)
+static void report(const struct naming_schedule *n, struct profile *p)
 {
-    naming_schedule_end(n);
+    profile_set_number(p, METRIC_FRAMES_NAMED_AHEAD, (double)n->frames);
+    profile_set_number(p, METRIC_FRAMES_UNNAMED, (double)n->faults.frames);
+    if (!n->faults.frames)
+        return;
+    struct text which = {0};
+    text_add_tame(&which, n->faults.which.s, n->faults.which.len);
+    if (n->faults.n > 1)
+        text_addf(&which, " and %zu more", n->faults.n - 1);
+    profile_set_text(p, "naming_failed", which.s);
+    text_release(&which);
+}
+
+void naming_schedule_finish(struct naming_schedule *n, struct profile *profile,
+                            struct target_process *const *processes, size_t count,
+                            bool (*on_progress)(void *ctx, double share), void *ctx)
+{
+    end_job(n);
     struct symbolizer **all = symbolizers_of(processes, count);
-    symbolizers_run(all, count, on_progress, ctx);
+    symbolizers_run(all, count, quiet_of(n), &n->faults, on_progress, ctx);
     free(all);
     for (size_t i = 0; i < count; i++)
         hint_at_names(processes[i]);
+    report(n, profile);
 }

@@ -84,6 +84,7 @@ struct recording *recording_new(const struct recording_config *config)
     r->profile = profile_new(config->max_bytes);
     facts_of_host(r->profile);
     r->sampler = sampler_new(&config->sampler);
+    r->naming.sampler = r->sampler;
     r->files = elf_store_new();
     r->owners = (struct wait_owners){
         .processes = r->processes.all,
@@ -312,7 +313,6 @@ int64_t recording_batch_ns(const struct recording *r)
 /* In a process of its own, which has this thread and no other. */
 static void go_on_alone(struct recording *r)
 {
-    naming_schedule_abandon(&r->naming);
     sampler_abandon(r->sampler);
 }
 
@@ -370,11 +370,11 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
     profile_set_number(r->profile, METRIC_STACKS_LEFT_OUT, (double)r->left_out);
     stack_builder_report(r->stacks, r->profile);
     process_set_report(&r->processes, r->profile);
-    facts_of_files(r->profile, r->files);
     if (r->owners.peers)
         wait_peers_report(r->owners.peers);
-    naming_schedule_finish(&r->naming, r->processes.all, r->processes.n, on_progress, ctx);
-    profile_set_number(r->profile, METRIC_FRAMES_NAMED_AHEAD, (double)r->naming.frames);
+    naming_schedule_finish(&r->naming, r->profile, r->processes.all, r->processes.n, on_progress,
+                           ctx);
+    facts_of_files(r->profile, r->files);
 }
 
 /* Handles what is in the ring, or waits a little for it. */
@@ -483,7 +483,7 @@ struct recording *recording_free(struct recording *r)
     backlog_release_all(&r->backlog);
     r->sampler = sampler_free(r->sampler);
     stack_builder_free(r->stacks);
-    naming_schedule_end(&r->naming);
+    naming_schedule_release(&r->naming);
     evidence_free(r->evidence);
     follower_free(r->follower);
     process_set_release(&r->processes);

@@ -46,6 +46,20 @@ START_TEST(whole_recording_is_ok)
 }
 END_TEST
 
+START_TEST(names_that_failed_have_their_file)
+{
+    struct profile_builder b = builder_start(10, "app");
+    bool ok;
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    profile_set_number(b.p, METRIC_FRAMES_UNNAMED, 3);
+    profile_set_text(b.p, "naming_failed", "libx.so (Segmentation fault)");
+    assert_says(quality(&b, 1000, &ok), "3 frames without a name because naming failed: libx.so "
+                                        "(Segmentation fault); overhead");
+    ck_assert(!ok);
+    profile_free(b.p);
+}
+END_TEST
+
 /* Idle threads neither hide what was missed of the one that ran, nor count. */
 START_TEST(missed_time_is_of_threads_that_ran)
 {
@@ -256,8 +270,9 @@ START_TEST(cpu_time_of_threads_that_were_not_met_is_said)
 }
 END_TEST
 
-CHECK_MAIN("quality", 20, whole_recording_is_ok, missed_time_is_of_threads_that_ran,
-           missed_time_is_of_threads_that_were_due_to_run, doubts_are_parts_of_samples_and_stacks,
-           every_loss_is_said, what_was_given_up_leaves_the_line_ok,
-           samples_that_contradict_the_kernel_are_said, chance_is_no_contradiction,
-           late_samples_are_said, cpu_time_of_threads_that_were_not_met_is_said)
+CHECK_MAIN("quality", 20, whole_recording_is_ok, names_that_failed_have_their_file,
+           missed_time_is_of_threads_that_ran, missed_time_is_of_threads_that_were_due_to_run,
+           doubts_are_parts_of_samples_and_stacks, every_loss_is_said,
+           what_was_given_up_leaves_the_line_ok, samples_that_contradict_the_kernel_are_said,
+           chance_is_no_contradiction, late_samples_are_said,
+           cpu_time_of_threads_that_were_not_met_is_said)
