@@ -11,6 +11,7 @@
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "exporter/findings_block.h"
+#include "exporter/flame_groups.h"
 
 enum {
     LOOK_MS = 50, /* whether it is still wanted */
@@ -37,8 +38,17 @@ static void obey_test(void)
         (void)pause();
 }
 
-/* Each text ends in a NUL: the findings of each view, then the answer, and then an empty one, which
- * says that all are there. */
+static void write_groups(const struct groups *groups, FILE *out)
+{
+    struct text lines = {0};
+    text_add(&lines, "");
+    flame_groups_add(&lines, groups);
+    (void)fwrite(lines.s, 1, lines.len + 1, out);
+    text_release(&lines);
+}
+
+/* Each text ends in a NUL: the findings and the groups of each view, then the answer, and then an
+ * empty one, which says that all are there. */
 static void explain(const struct explanation_request *request, FILE *out)
 {
     struct text answer = {0};
@@ -50,6 +60,7 @@ static void explain(const struct explanation_request *request, FILE *out)
         findings_init(&findings, &groups);
         (void)findings_block_write(&findings, out);
         (void)fputc('\0', out);
+        write_groups(&groups, out);
         if (i == 0)
             report_add_answer(&groups, &findings, request->verbose, &answer);
         findings_release(&findings);
@@ -99,14 +110,14 @@ static bool take_texts(struct explanation *e, size_t n_views, struct text *bytes
 {
     const char *at = bytes->s;
     const char *end = bytes->s + bytes->len;
-    for (size_t i = 0; i < n_views + 2; i++) {
+    for (size_t i = 0; i < 2 * n_views + 2; i++) {
         const char *next = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
         if (!next)
             return false;
-        if (i < n_views)
-            e->findings[i].json = at;
-        else if (i == n_views)
+        if (i == 2 * n_views)
             e->answer = at;
+        else if (i < 2 * n_views)
+            *(i % 2 ? &e->findings[i / 2].groups : &e->findings[i / 2].json) = at;
         at = next + 1;
     }
     e->bytes = bytes->s;

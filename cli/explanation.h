@@ -2,7 +2,8 @@
  *
  * Whatever explains may have a fault, and no fault of it may cost the recording.  So a forked child
  * explains, before any file is written, and passes what it has made through a pipe.  If it crashes,
- * or takes too long, the files are whole and say that they have no findings. */
+ * or takes too long, the files are whole and say that they have no findings; threads that are alike
+ * stand apart in a flame graph. */
 #pragma once
 
 #include "exporter/exporter.h"

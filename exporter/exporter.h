@@ -20,8 +20,9 @@ struct export_notes {
 
 /* What the recording means, which cli/explanation.h makes: formats that can hold it do. */
 struct export_findings {
-    const char *json; /* an array of exporter/findings_block.h; NULL: there are none */
-    const char *why;  /* why not; NULL: nobody looked for them */
+    const char *json;   /* an array of exporter/findings_block.h; NULL: there are none */
+    const char *groups; /* lines of exporter/flame_groups.h; NULL: there are none */
+    const char *why;    /* why not; NULL: nobody looked for them */
 };
 
 /* Writes what V shows of P, and FINDINGS (NULL: nobody looked for them), in at most MAX_BYTES (0:

@@ -3,7 +3,8 @@
 
 #include "base/text.h"
 #include "exporter/flame_tree.h"
-#include "summary/groups.h"
+#include "summary/paths.h"
+#include "summary/thread_summary.h"
 
 /* Lengths are in pixels.  The script lays the frames out anew for the width of its window. */
 enum {
@@ -20,7 +21,7 @@ struct flame_drawing {
     const struct profile *p;
     struct view *v;
     struct paths *paths;
-    struct groups groups;
+    struct thread_summaries summaries;
     struct flame_tree tree;
     struct flame_boxes boxes;
     int64_t one_part;         /* a frame narrower than 1/ONE_PART of all is not drawn by itself */

@@ -14,6 +14,7 @@
 #include "base/share.h"
 #include "base/text.h"
 #include "exporter/flame_drawing.h"
+#include "exporter/flame_groups.h"
 #include "exporter/flamegraph_page.h"
 #include "exporter/xml.h"
 
@@ -28,37 +29,34 @@ enum {
 
 /* ---- which time ---- */
 
-/* Pools that wait and threads that never ran would bury the others. */
-static bool is_idle(const struct thread_group *g)
-{
-    for (size_t i = 0; i < g->n; i++)
-        if (!g->threads[i]->idle)
-            return false;
-    return true;
-}
-
-static void add_group(struct flame_drawing *d, const struct thread_group *g)
+static void add_group(struct flame_drawing *d, struct flame_group *g)
 {
     struct timeline l = {0};
-    for (size_t i = 0; i < g->n; i++)
-        timeline_add_thread(&l, d->paths, g->threads[i]->thread, WEIGHT_WALL, 0);
-    flame_tree_add(&d->tree, d->paths, paths_add_frame(d->paths, g->label), &l);
+    struct text label = {0};
+    const struct profile_thread *t;
+    while ((t = flame_group_thread(g, d->p)))
+        timeline_add_thread(&l, d->paths, t, WEIGHT_WALL, 0);
+    text_add(&label, "");
+    text_add_bytes(&label, g->label, g->label_len);
+    flame_tree_add(&d->tree, d->paths, paths_add_frame(d->paths, label.s), &l);
+    text_release(&label);
     timeline_release(&l);
 }
 
-static void add_threads(struct flame_drawing *d)
+/* GROUPS: lines of flame_groups.h. */
+static void add_threads(struct flame_drawing *d, const char *groups)
 {
     bool all_idle = true;
-    for (size_t i = 0; i < d->groups.n; i++)
-        all_idle &= is_idle(&d->groups.items[i]);
-    for (size_t i = 0; i < d->groups.n; i++) {
-        const struct thread_group *g = &d->groups.items[i];
-        if (is_idle(g) && !all_idle) {
-            d->n_idle += g->n_threads;
+    struct flame_group g;
+    for (const char *at = groups; flame_groups_take(&at, &g);)
+        all_idle &= g.idle;
+    for (const char *at = groups; flame_groups_take(&at, &g);) {
+        if (g.idle && !all_idle) {
+            d->n_idle += g.n_threads;
             continue;
         }
-        add_group(d, g);
-        d->n_threads += g->n_threads;
+        add_group(d, &g);
+        d->n_threads += g.n_threads;
     }
     flame_tree_sum(&d->tree);
 }
@@ -69,7 +67,7 @@ static void add_threads(struct flame_drawing *d)
 static void add_title(const struct flame_drawing *d, struct text *out)
 {
     struct text title = {0};
-    const struct thread_summaries *s = &d->groups.summaries;
+    const struct thread_summaries *s = &d->summaries;
     uint32_t n = s->n_processes;
     if (s->n) {
         const struct profile_process *process =
@@ -238,9 +236,10 @@ int flamegraph_write(const struct profile *p, struct view *v,
                      struct export_notes *ret_notes)
 {
     struct flame_drawing d = {.p = p, .v = v, .paths = paths_new(p, v, MAX_DEPTH)};
-    (void)findings;
-    groups_init(&d.groups, p, view_options(v));
-    add_threads(&d);
+    thread_summaries_init(&d.summaries, p, v);
+    char *groups = flame_groups_of(p, v, &d.summaries, findings);
+    add_threads(&d, groups);
+    free(groups);
     uint64_t page_bytes = AROUND_BYTES + sizeof flamegraph_css + sizeof flamegraph_js;
     flame_draw_frames(&d, !max_bytes ? 0 : max_bytes > page_bytes ? max_bytes - page_bytes : 1);
     int r = write_document(&d, out);
@@ -251,7 +250,7 @@ int flamegraph_write(const struct profile *p, struct view *v,
     text_release(&d.frames);
     free(d.boxes.items);
     flame_tree_release(&d.tree);
-    groups_release(&d.groups);
+    thread_summaries_release(&d.summaries);
     paths_free(d.paths);
     return r;
 }

@@ -12,6 +12,8 @@
 static struct profile_builder b;
 static struct explanation e;
 
+enum { ALIKE = 3 };
+
 /* Of two processes, in two views: all, and the second one. */
 static void explain(const char *fault)
 {
@@ -19,6 +21,8 @@ static void explain(const char *fault)
     static const struct view_options views[] = {{0}, {.processes = second}};
     b = builder_start(10, "first");
     builder_run(&b, builder_thread(&b, 10, NULL), "main!app > futex [blocked]", 4000, 0);
+    for (pid_t tid = 0; tid < ALIKE; tid++)
+        builder_run(&b, builder_thread(&b, 11 + tid, "worker"), "main!app > spin!app", 4000, 4000);
     builder_process(&b, 20, "second", NULL);
     builder_run(&b, builder_thread(&b, 20, NULL), "main!app > work!app", 4000, 4000);
     profile_end(b.p, INT64_C(4000) * NS_PER_MS);
@@ -27,7 +31,7 @@ static void explain(const char *fault)
     explanation_make(&e, &request);
 }
 
-static char *written(void)
+static char *written(const char *format)
 {
     char *ret = NULL;
     size_t len = 0;
@@ -35,10 +39,27 @@ static char *written(void)
     const struct view_options options = {0};
     FILE *out = open_memstream(&ret, &len);
     ck_assert_int_eq(
-        exporter_write(exporter_default(), b.p, &options, &e.findings[0], 0, out, &notes), 0);
+        exporter_write(exporter_by_name(format), b.p, &options, &e.findings[0], 0, out, &notes), 0);
     ck_assert_int_eq(fclose(out), 0);
-    ck_assert(str_ends(ret, "}\n")); /* whole */
+    ck_assert(str_ends(ret, "}\n") || str_ends(ret, "</svg>\n")); /* whole */
     return ret;
+}
+
+static bool names_workers(const char *line)
+{
+    const char *found = strstr(line, "worker");
+    return found && found < line + strcspn(line, "\n");
+}
+
+/* How often the flame graph names the workers. */
+static int groups_drawn(void)
+{
+    int n = 0;
+    char *file = written("flamegraph");
+    for (const char *at = file; (at = strstr(at, "<title>")); at++)
+        n += names_workers(at);
+    free(file);
+    return n;
 }
 
 static void teardown(void)
@@ -50,7 +71,8 @@ static void teardown(void)
 START_TEST(findings_and_answer_come_from_a_child)
 {
     explain(NULL);
-    char *file = written();
+    char *file = written("speedscope");
+    ck_assert_int_eq(groups_drawn(), 1);
     ck_assert_ptr_null(e.why);
     ck_assert_ptr_nonnull(strstr(e.findings[0].json, "first"));
     ck_assert_ptr_null(strstr(e.findings[1].json, "first"));
@@ -70,9 +92,10 @@ START_TEST(a_crash_or_a_hang_costs_the_explanation_only)
     };
     for (size_t i = 0; i < 2; i++) {
         explain(cases[i][0]);
-        char *file = written();
+        char *file = written("speedscope");
         ck_assert_ptr_nonnull(e.why);
         ck_assert_str_eq(e.answer, "");
+        ck_assert_int_eq(groups_drawn(), ALIKE);
         ck_assert_ptr_nonnull(strstr(file, cases[i][1]));
         ck_assert_ptr_nonnull(strstr(file, "\"work\""));
         free(file);
