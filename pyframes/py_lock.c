@@ -15,14 +15,12 @@ enum {
     MAX_FRAMES = 4000, /* of all threads together: some 4 ms */
     MAX_TABLE_BYTES = 4096,
     MAX_NAMES = 256,
-    MAX_ARGUMENTS = 8,         /* of a call, what is called among them */
-    MAX_FRAME_BYTES = 1 << 20, /* of its values */
-    TYPE_NAME_BYTES = 16,      /* "_thread.RLock" */
+    TYPE_NAME_BYTES = 16, /* "_thread.RLock" */
 };
 /* Offsets behind an object's type pointer: a lock's fields, a type's name, a bound builtin method's
  * fields, a method descriptor's, a code object's. */
 enum {
-    LOCK_SEM = 8, /* from 3.14 on the lock itself */
+    LOCK_WORD = 8, /* a pointer to the semaphore, or a PyMutex */
     LOCK_OWNER = 16,
     LOCK_COUNT = 24,
     TYPE_NAME = 16,
@@ -33,34 +31,35 @@ enum {
     CODE_EXCEPTION_TABLE = 32,
     TUPLE_SIZE = 8,
 };
-enum { FRAME_VALUE_STACK = 64 };  /* up to 3.10: the pointer to a frame's values */
-enum { LOCKED_WITH_WAITERS = 3 }; /* bits of a PyMutex */
-
-static bool is_bound_exit(const struct py_layout *l)
-{
-    return l->traits.locks == PY_LOCKS_BOUND_EXIT && !l->free_threaded;
-}
-
-static bool is_parked(const struct py_layout *l)
-{
-    return l->traits.locks == PY_LOCKS_PARKED && !l->free_threaded;
-}
+enum { FRAME_VALUE_STACK = 64 }; /* up to 3.10: the pointer to a frame's values */
+/* Bits of a PyMutex; where a pointer to a semaphore is instead, they are 0. */
+enum { LOCKED = 1, LOCKED_WITH_WAITERS = 3 };
+enum { PARKED_FOR = 8 }; /* struct wait_entry: the PyMutex is named so far before its semaphore */
 
 /* ---- the lock that is waited for ---- */
 
-/* Is the object at ADDR a lock of SEM's?  Or, where waiters are parked, one that has waiters? */
+/* The PyMutex for which the thread that waits on SEM is parked; any word if it is not. */
+static uint64_t parked_for(struct mem *live, uint64_t sem)
+{
+    uint64_t mutex;
+    return mem_read_u64(live, sem - PARKED_FOR, &mutex) < 0 ? 0 : mutex;
+}
+
+/* Is the object at ADDR a lock for which a thread waits on SEM? */
 static bool is_lock(const struct py_layout *l, struct mem *live, uint64_t addr, uint64_t sem,
                     struct py_lock *ret)
 {
-    uint64_t words[2]; /* type, semaphore or lock */
+    uint64_t words[2]; /* type, LOCK_WORD */
     uint64_t name_at;
     char name[TYPE_NAME_BYTES] = "";
-    static_assert(LOCK_SEM == sizeof *words, "one read has both");
-    if (addr == 0 || addr % 8 || mem_read(live, addr + l->object.type, words, sizeof words) < 0)
+    uint64_t at = addr + l->object.type;
+    static_assert(LOCK_WORD == sizeof *words, "one read has both");
+    if (addr == 0 || addr % 8 || mem_read(live, at, words, sizeof words) < 0)
         return false;
-    bool waited =
-        is_parked(l) ? (words[1] & LOCKED_WITH_WAITERS) == LOCKED_WITH_WAITERS : words[1] == sem;
-    if (!waited || mem_read_u64(live, words[0] + l->object.type + TYPE_NAME, &name_at) < 0 ||
+    if (words[1] != sem && ((words[1] & LOCKED_WITH_WAITERS) != LOCKED_WITH_WAITERS ||
+                            parked_for(live, sem) != at + LOCK_WORD))
+        return false;
+    if (mem_read_u64(live, words[0] + l->object.type + TYPE_NAME, &name_at) < 0 ||
         mem_read(live, name_at, name, sizeof name - 2) < 0)
         return false;
     ret->addr = addr;
@@ -84,8 +83,8 @@ static size_t read_slots(const struct py_layout *l, struct mem *live, const stru
     uint32_t size;
     uint32_t locals;
     uint64_t start;
-    if (l->traits.locks != PY_LOCKS_SEMAPHORES) {
-        if (l->free_threaded || mem_read_u32(live, f->code + l->code.first_line + 4, &locals) < 0 ||
+    if (l->traits.with_keeps != PY_WITH_KEEPS_BLOCK) {
+        if (mem_read_u32(live, f->code + l->code.first_line + 4, &locals) < 0 ||
             mem_read_u32(live, f->code + l->code.first_line - 4, &size) < 0 || locals > 1 << 16)
             return 0;
         start = f->self + l->frame.locals + (uint64_t)8 * locals;
@@ -98,69 +97,15 @@ static size_t read_slots(const struct py_layout *l, struct mem *live, const stru
     return mem_read(live, start, ret, size * sizeof *ret) < 0 ? 0 : size;
 }
 
-static bool has_name(struct mem *live, uint64_t def_at, const char *const *names)
-{
-    uint64_t def;
-    uint64_t name_at;
-    char name[sizeof "acquire_lock"] = "";
-    return mem_read_u64(live, def_at, &def) == 0 && mem_read_u64(live, def, &name_at) == 0 &&
-           mem_read(live, name_at, name, sizeof name - 1) == 0 && str_is_one_of(name, names);
-}
-
-/* Is VALUE a method of a type, not bound, of one of NAMES? */
-static bool is_unbound(const struct py_layout *l, struct mem *live, uint64_t value,
-                       const char *const *names)
-{
-    return has_name(live, value + l->object.type + DESCRIPTOR_DEF, names);
-}
-
-/* Is VALUE a bound method of one of NAMES? */
-static bool is_bound(const struct py_layout *l, struct mem *live, uint64_t value,
-                     const char *const *names)
-{
-    return has_name(live, value + l->object.type + METHOD_DEF, names);
-}
-
-/* What F calls just now, and its arguments, the last one last.  Returns how many there are. */
-static size_t read_call(const struct py_layout *l, struct mem *live, const struct py_frame *f,
-                        uint64_t ret[MAX_ARGUMENTS])
-{
-    uint64_t end;
-    uint64_t first = f->self + l->frame.locals;
-    if (mem_read_u64(live, f->self + l->frame.stack, &end) < 0 || end % sizeof *ret ||
-        end < first || end - first > MAX_FRAME_BYTES)
-        return 0;
-    size_t n = (size_t)(end - first) / sizeof *ret;
-    n = n < MAX_ARGUMENTS ? n : MAX_ARGUMENTS;
-    if (mem_read(live, end - n * sizeof *ret, ret, n * sizeof *ret) < 0)
-        return 0;
-    for (size_t i = 0; i < n; i++)
-        ret[i] &= ~(uint64_t)l->traits.executable_tags;
-    return n;
-}
-
-/* The lock that F's call takes.  Its semaphore does not say so: each waiter has one of its own. */
-static bool find_parked(const struct py_layout *l, struct mem *live, const struct py_frame *f,
-                        struct py_lock *ret)
-{
-    static const char *const takes[] = {"acquire", "acquire_lock", "__enter__", NULL};
-    uint64_t call[MAX_ARGUMENTS];
-    for (size_t i = read_call(l, live, f, call); i-- > 0;)
-        if ((i > 0 && is_lock(l, live, call[i], 0, ret) &&
-             is_unbound(l, live, call[i - 1], takes)) ||
-            (is_lock(l, live, self_of(l, live, call[i]), 0, ret) &&
-             is_bound(l, live, call[i], takes)))
-            return true;
-    return false;
-}
-
 int py_lock_find(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
                  uint64_t sem, struct py_lock *ret)
 {
     const struct py_layout *l = &rt->layout;
     uint64_t slots[MAX_SLOTS];
-    if (is_parked(l))
-        return find_parked(l, live, f, ret) ? 0 : -ENOENT;
+    if (l->free_threaded)
+        return -ENOENT;
+    if (is_lock(l, live, parked_for(live, sem) - LOCK_WORD - l->object.type, sem, ret))
+        return 0;
     size_t n = read_slots(l, live, f, slots);
     for (size_t i = 0; i < n; i++)
         if (is_lock(l, live, slots[i], sem, ret) ||
@@ -174,12 +119,14 @@ int py_lock_find(const struct py_runtime *rt, struct mem *live, const struct py_
 static int rlock_holder(const struct py_layout *l, struct mem *live, const struct py_lock *lock,
                         uint64_t *ret)
 {
-    uint64_t words[2]; /* owner, count; from 3.14 on the latter is how often it was taken again */
-    static_assert(LOCK_COUNT - LOCK_OWNER == (int)sizeof *words, "one read has both");
-    if (mem_read(live, lock->addr + l->object.type + LOCK_OWNER, words, sizeof words) < 0 ||
-        words[0] == 0 || (words[1] == 0 && !is_parked(l)))
+    enum { WORD, OWNER, COUNT };
+    uint64_t words[3]; /* beside a PyMutex COUNT is how often it was taken again */
+    static_assert(LOCK_OWNER == LOCK_WORD + OWNER * (int)sizeof *words, "one read has them");
+    static_assert(LOCK_COUNT == LOCK_WORD + COUNT * (int)sizeof *words, "one read has them");
+    if (mem_read(live, lock->addr + l->object.type + LOCK_WORD, words, sizeof words) < 0 ||
+        words[OWNER] == 0 || (words[COUNT] == 0 && !(words[WORD] & LOCKED)))
         return -ENOENT;
-    *ret = words[0];
+    *ret = words[OWNER];
     return 0;
 }
 
@@ -232,16 +179,27 @@ static uint32_t depth_of(const struct py_layout *l, struct mem *live, const stru
     return covered_depth(table, len, f->lasti);
 }
 
+/* Is the method whose definition's address is at DEF_AT an __exit__? */
+static bool is_exit(struct mem *live, uint64_t def_at)
+{
+    uint64_t def;
+    uint64_t name_at;
+    char name[sizeof "__exit__"];
+    return mem_read_u64(live, def_at, &def) == 0 && mem_read_u64(live, def, &name_at) == 0 &&
+           mem_read(live, name_at, name, sizeof name) == 0 &&
+           memcmp(name, "__exit__", sizeof name) == 0;
+}
+
 /* Is the value at I of SLOTS, with the one before it, what `with` keeps of LOCK? */
 static bool is_kept(const struct py_layout *l, struct mem *live, const uint64_t *slots, size_t i,
                     uint64_t lock)
 {
-    static const char *const exits[] = {"__exit__", NULL};
     uint64_t values = ~(uint64_t)l->traits.executable_tags;
-    if (is_parked(l))
+    if (l->traits.with_keeps == PY_WITH_KEEPS_BOTH)
         return i > 0 && (slots[i] & values) == lock &&
-               is_unbound(l, live, slots[i - 1] & values, exits);
-    return self_of(l, live, slots[i]) == lock && is_bound(l, live, slots[i], exits);
+               is_exit(live, (slots[i - 1] & values) + l->object.type + DESCRIPTOR_DEF);
+    return self_of(l, live, slots[i]) == lock &&
+           is_exit(live, slots[i] + l->object.type + METHOD_DEF);
 }
 
 /* Is F within `with lock:`? */
@@ -348,7 +306,7 @@ int py_lock_holder(const struct py_runtime *rt, struct mem *live, const struct p
     mem_forget(live);
     if (lock->reentrant)
         r = rlock_holder(l, live, lock, ret_thread_id);
-    else if (is_bound_exit(l) || is_parked(l))
+    else if (l->traits.with_keeps != PY_WITH_KEEPS_BLOCK && !l->free_threaded)
         r = lock_holder(rt, live, lock->addr, scratch, ret_thread_id);
     mem_forget(live);
     return r == 0 && is_lock(l, live, lock->addr, sem, &still) ? 0 : -ENOENT;

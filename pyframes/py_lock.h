@@ -1,13 +1,17 @@
 /* Finds the holder of the Python Lock or RLock that a thread waits for.  Live memory; a change
  * meanwhile makes the answer "unknown".
  *
+ * A lock of either kind is a semaphore; or a PyMutex, for which each waiter is parked on a
+ * semaphore of its own (the Lock of 3.13's later releases; both from 3.14 on).  The lock itself
+ * shows which.
+ *
  * An RLock keeps its owner.  A Lock does not: but `with lock:` keeps the lock's __exit__ on its
  * frame's value stack, where the code's exception table says: bound (3.11 to 3.13), or with the
  * lock above it (3.14, 3.15; not of free-threaded builds).  A holder whose code may give the lock
  * up inside of that statement is not named, nor one of two.
- * Source: CPython Modules/_threadmodule.c; Include/cpython/lock.h (3.14); Python/bytecodes.c,
- * codegen.c; Objects/exception_handling_notes.txt (3.11); Include/internal/pycore_frame.h;
- * Include/cpython/code.h, frameobject.h. */
+ * Source: CPython Modules/_threadmodule.c; Include/cpython/lock.h, Python/parking_lot.c (3.13);
+ * Python/bytecodes.c, codegen.c; Objects/exception_handling_notes.txt (3.11);
+ * Include/internal/pycore_frame.h; Include/cpython/code.h, frameobject.h. */
 #pragma once
 
 #include "pyframes/py_walk.h"
@@ -16,9 +20,9 @@ struct py_lock {
     uint64_t addr; /* of the object */
     bool reentrant;
 };
-/* Finds the lock made of the semaphore SEM, on whose word a thread waits, on the value stack of F,
- * its innermost frame.  Returns 0; -ENOENT: it is not there, or this version's locks are not
- * known. */
+/* Finds the lock for which a thread waits on the word of the semaphore SEM; F: its innermost frame,
+ * whose value stack has a lock that is made of SEM.  Returns 0; -ENOENT: it waits for none, or this
+ * version's locks are not known. */
 int py_lock_find(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
                  uint64_t sem, struct py_lock *ret);
 /* Finds the holder of LOCK, found for SEM.  SCRATCH: for walks; overwritten.  Returns 0 and the

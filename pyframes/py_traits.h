@@ -33,11 +33,11 @@ enum py_join {
     PY_JOIN_OS_HANDLE, /* 3.14+: the same, as _os_thread_handle */
 };
 
-/* What a Lock is made of, and what `with lock:` leaves on the value stack (pyframes/py_lock.h). */
-enum py_locks {
-    PY_LOCKS_SEMAPHORES, /* ≤ 3.10: a semaphore; the block stack */
-    PY_LOCKS_BOUND_EXIT, /* 3.11 to 3.13: the same; __exit__, bound */
-    PY_LOCKS_PARKED,     /* 3.14+: a byte, and a semaphore of each waiter; __exit__, and the lock */
+/* What `with lock:` leaves on the value stack (pyframes/py_lock.h). */
+enum py_with_keeps {
+    PY_WITH_KEEPS_BLOCK, /* ≤ 3.10: on the block stack */
+    PY_WITH_KEEPS_BOUND, /* 3.11 to 3.13: __exit__, bound */
+    PY_WITH_KEEPS_BOTH,  /* 3.14+: __exit__, and the lock */
 };
 
 /* Where asyncio keeps its tasks (docs/python-versions.md "All tasks"). */
@@ -53,7 +53,7 @@ struct py_traits {
     enum py_linetable_kind lines;
     enum py_dicts dicts;
     enum py_join join;
-    enum py_locks locks;
+    enum py_with_keeps with_keeps;
     uint32_t lasti_unit;       /* ≤ 3.10: bytes per unit of f_lasti */
     uint32_t executable_tags;  /* 3.14+: bits of frame.code that are a _PyStackRef's tags */
     bool trace_refs_links;     /* ≤ 3.12: Py_TRACE_REFS puts two pointers before each object */
