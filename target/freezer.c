@@ -19,60 +19,83 @@ static bool begins_like(const char *name, const char *const *beginnings)
     return false;
 }
 
+/* What a fault may sleep in.  For root freezer_is_in_fault() knows the others, too.
+ * Source: Linux mm/, fs/, drivers/. */
+static const char *const of_faults[] = {
+    "folio_wait",
+    "__folio_lock",
+    "folio_lock",
+    "wait_on_page",
+    "__lock_page",
+    "lock_page",
+    "filemap_",
+    "do_swap_page",
+    "swap",
+    "read_swap",
+    "handle_userfault",
+    "migration_entry",
+    "io_schedule",
+    "rwsem_down_read",
+    "down_read",
+    "fuse_",
+    "request_wait_answer",
+    "nfs",
+    "rpc_",
+    "netfs_",
+    "cifs_",
+    "wait_for_response",
+    "p9_",
+    "afs_",
+    "ptlrpc_",
+    "ldlm_",
+    "gfs2_",
+    "dlm_",
+    "zio_wait",
+    "ceph_",
+    "ext4_",
+    "xfs_",
+    "btrfs_",
+    "bch2_",
+    "erofs_",
+    "iomap_",
+    "jbd2_",
+    "shmem_",
+    "hugetlb",
+    "try_to_free",
+    "shrink_",
+    "reclaim_throttle",
+    "throttle_direct",
+    "congestion_wait",
+    "mem_cgroup_",
+    "blk_",
+    "submit_bio",
+    "squashfs_",
+    "wait_on_buffer",
+    "dma_fence",
+    "ttm_",
+    "uvm_",
+    "do_user_addr_fault",
+    "handle_mm_fault",
+    "__handle_mm_fault",
+    "exc_page_fault",
+    NULL,
+};
+
 /* Who sleeps in get_signal() and is not stopped is in do_freezer_trap(), which is inlined there.
- * Source: Linux kernel/freezer.c, kernel/signal.c; mm/, fs/: what a fault may sleep in. */
+ * Source: Linux kernel/freezer.c, kernel/signal.c. */
 enum outside_of_calls freezer_judge(const char *wchan)
 {
     static const char *const frozen[] = {"do_freezer_trap", "get_signal", "__refrigerator",
                                          "refrigerator", NULL};
-    static const char *const page[] = {"folio_wait",
-                                       "__folio_lock",
-                                       "folio_lock",
-                                       "wait_on_page",
-                                       "__lock_page",
-                                       "lock_page",
-                                       "filemap_",
-                                       "do_swap_page",
-                                       "swap",
-                                       "read_swap",
-                                       "handle_userfault",
-                                       "migration_entry",
-                                       "io_schedule",
-                                       "rwsem_down_read",
-                                       "down_read",
-                                       "fuse_",
-                                       "nfs",
-                                       "rpc_",
-                                       "netfs_",
-                                       "cifs_",
-                                       "ceph_",
-                                       "ext4_",
-                                       "xfs_",
-                                       "btrfs_",
-                                       "jbd2_",
-                                       "shmem_",
-                                       "hugetlb",
-                                       "try_to_free",
-                                       "shrink_",
-                                       "reclaim_throttle",
-                                       "throttle_direct",
-                                       "congestion_wait",
-                                       "mem_cgroup_",
-                                       "blk_",
-                                       "submit_bio",
-                                       "squashfs_",
-                                       "wait_on_buffer",
-                                       "dma_fence",
-                                       "ttm_",
-                                       "uvm_",
-                                       "do_user_addr_fault",
-                                       "handle_mm_fault",
-                                       "__handle_mm_fault",
-                                       "exc_page_fault",
-                                       NULL};
     if (begins_like(wchan, frozen))
         return OUTSIDE_FROZEN;
-    return begins_like(wchan, page) ? OUTSIDE_PAGE : OUTSIDE_UNKNOWN;
+    return begins_like(wchan, of_faults) ? OUTSIDE_PAGE : OUTSIDE_UNKNOWN;
+}
+
+/* Source: Linux mm/memory.c; arch/x86/mm/fault.c (exc_page_fault). */
+bool freezer_is_in_fault(const char *stack)
+{
+    return strstr(stack, " handle_mm_fault+") || strstr(stack, "_page_fault+");
 }
 
 /* ---- the group ---- */

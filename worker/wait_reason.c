@@ -83,6 +83,13 @@ static bool has_run(pid_t pid, const struct sample_message *m)
            now.runs != m->head.sched.runs;
 }
 
+static bool is_in_fault(pid_t pid, pid_t tid)
+{
+    enum { MOST_BYTES = 4096 }; /* 64 functions, of 50 bytes each */
+    char stack[MOST_BYTES];
+    return proc_read_text(pid, tid, "stack", stack, sizeof stack) > 0 && freezer_is_in_fault(stack);
+}
+
 /* A thread that has gone on by now was in a page fault: nothing else takes so short. */
 static struct wait outside_of_calls(struct profile *p, pid_t pid, const struct sample_message *m)
 {
@@ -92,7 +99,8 @@ static struct wait outside_of_calls(struct profile *p, pid_t pid, const struct s
     bool told = len > 0 && !(len == 1 && wchan[0] == '0');
     wchan[told ? len : 0] = '\0';
     enum outside_of_calls place = freezer_judge(wchan);
-    if (has_run(pid, m) || place == OUTSIDE_PAGE)
+    if (has_run(pid, m) || place == OUTSIDE_PAGE ||
+        (told && place == OUTSIDE_UNKNOWN && is_in_fault(pid, m->head.tid)))
         wait.kind = WAIT_PAGE;
     else if (place == OUTSIDE_FROZEN || (!told && freezer_is_frozen(pid)))
         wait.kind = WAIT_FROZEN;
