@@ -212,6 +212,13 @@ void index_add(struct index *ix, uint64_t hash, uint32_t item)
     ix->n++;
 }
 
+void index_clear(struct index *ix)
+{
+    if (ix->capacity)
+        memset(ix->slots, 0, ix->capacity * sizeof *ix->slots);
+    ix->n = 0;
+}
+
 void index_release(struct index *ix)
 {
     free(ix->slots);

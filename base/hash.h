@@ -37,4 +37,5 @@ uint32_t index_find(const struct index *ix, uint64_t hash, const void *items, si
                     index_same same, const void *wanted);
 void index_add(struct index *ix, uint64_t hash, uint32_t item);
 size_t index_bytes(const struct index *ix); /* its size once another item is in it */
+void index_clear(struct index *ix);         /* keeps the storage */
 void index_release(struct index *ix);

@@ -96,7 +96,7 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
         .state = m->snapshot.state,
         .gil = s->gil,
         .complete = s->complete,
-        .stack = s->stack,
+        .at = s->at,
     };
     memcpy(d->python_threads, s->python_threads, sizeof d->python_threads);
     describe_call(d, m);

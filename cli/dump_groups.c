@@ -25,7 +25,7 @@ static int order_of(struct dump *d, size_t i)
 {
     const struct dumped *t = &d->threads[i];
     size_t n = 0;
-    const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
     bool linked = i < d->waits.n;
     if (linked && d->waits.items[i].cycle)
         return ORDER_CIRCLE;

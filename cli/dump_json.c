@@ -207,7 +207,8 @@ static void write_task(struct json *j, struct dump *d, const struct listed_task 
     json_bool_field(j, "complete", !t->cut && t->does != PY_TASK_UNKNOWN);
     json_key(j, "frames");
     json_array(j);
-    const struct shown_frame *frames = t->stack.ix ? view_stack(d->view, t->stack, &n) : NULL;
+    const struct shown_frame *frames =
+        t->stack.ix ? view_stack(d->view, spot_of_stack(t->stack), &n) : NULL;
     for (size_t i = n; i-- > 0;)
         write_frame(j, &frames[i], NULL);
     json_end_array(j);
@@ -229,7 +230,7 @@ static void write_thread(struct json *j, struct dump *d, const struct dumped *t)
 {
     const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
     size_t n = 0;
-    const struct shown_frame *frames = view_stack(d->view, t->stack, &n);
+    const struct shown_frame *frames = view_stack(d->view, t->at, &n);
     json_newline(j);
     json_object(j);
     json_int_field(j, "tid", t->tid);

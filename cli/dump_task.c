@@ -77,7 +77,7 @@ const char *dump_task_kind(struct dump *d, const struct listed_task *t)
     size_t n = 0;
     if (t->does != PY_TASK_WAITS)
         return NULL;
-    const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+    const struct shown_frame *stack = view_stack(d->view, spot_of_stack(t->stack), &n);
     for (size_t i = asyncio_from(stack, n); i < n; i++) {
         const char *kind = kind_of_function(stack[i].name);
         if (kind)
@@ -96,7 +96,7 @@ const char *dump_task_method(struct dump *d, const struct listed_task *t)
     size_t n = 0;
     if (t->does != PY_TASK_WAITS)
         return NULL;
-    const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+    const struct shown_frame *stack = view_stack(d->view, spot_of_stack(t->stack), &n);
     if (n == 0 || !is_asyncio(&stack[n - 1]) || !strchr(stack[n - 1].name, '.'))
         return NULL;
     return stack[n - 1].name;
@@ -229,7 +229,8 @@ void dump_task_add(struct dump *d, const struct listed_task *t, bool full, bool 
 {
     size_t start = out->len;
     size_t n = 0;
-    const struct shown_frame *stack = t->stack.ix ? view_stack(d->view, t->stack, &n) : NULL;
+    const struct shown_frame *stack =
+        t->stack.ix ? view_stack(d->view, spot_of_stack(t->stack), &n) : NULL;
     bool in_asyncio = n && is_asyncio(&stack[n - 1]);
     add_frames(stack, n, full, out);
     if (t->cut)

@@ -163,8 +163,8 @@ static void find_side(struct dump *d, struct dumped *t)
 {
     size_t n = 0;
     if (t->sampled && t->state == THREAD_BLOCKED) {
-        t->side = wait_side_of(d->profile, d->view, t->stack);
-        const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+        t->side = wait_side_of(d->profile, d->view, t->at);
+        const struct shown_frame *stack = view_stack(d->view, t->at, &n);
         t->futex = futex_kind(stack, n);
     }
     if (t->gil.gil == PY_GIL_WAITING)

@@ -40,7 +40,7 @@ static void add_end(struct text *out, const char *name, const struct dump_style 
 static void add_mount(const struct dump *d, const struct dumped *t, const struct dump_style *style,
                       struct text *out)
 {
-    const struct wait *wait = profile_stack_wait(d->profile, t->stack);
+    const struct wait *wait = profile_see_wait(d->profile, t->at.wait);
     const struct profile_mount *m =
         wait && wait->mount.ix ? profile_see_mount(d->profile, wait->mount) : NULL;
     if (!m || !m->served)
@@ -54,7 +54,7 @@ static void add_mount(const struct dump *d, const struct dumped *t, const struct
 
 static bool is_of_kind(const struct dump *d, const struct dumped *t, enum wait_kind kind)
 {
-    const struct wait *wait = profile_stack_wait(d->profile, t->stack);
+    const struct wait *wait = profile_see_wait(d->profile, t->at.wait);
     return wait && wait->kind == kind;
 }
 
@@ -195,7 +195,7 @@ static void add_place(const struct shown_frame *f, bool lined, struct text *out)
 static const struct shown_frame *speaking_frame(const struct dump *d, const struct dumped *t)
 {
     size_t n = 0;
-    const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
     const struct shown_frame *library = NULL;
     for (size_t i = n; i-- > 0;) {
         if (stack[i].kind != SHOWN_NATIVE && stack[i].kind != SHOWN_PYTHON)
@@ -324,7 +324,7 @@ void dump_words_stack(struct dump *d, const struct dumped *t, const struct dump_
                       struct text *out, size_t hidden[BRIEF_KINDS])
 {
     size_t n = 0;
-    const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
     struct brief_stack brief = {0};
     for (size_t i = n; style->full && i-- > 0;) {
         add_whole_frame(&stack[i], out);

@@ -53,7 +53,7 @@ static const struct profile_process *process_of(const struct dump *d, const stru
 static void add_root(const struct dump *d, const struct dumped *t, struct text *out)
 {
     size_t n = 0;
-    const struct shown_frame *stack = view_stack(d->view, t->stack, &n);
+    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
     for (size_t i = 0; i < n && !out->len; i++) {
         const char *pool = pool_name(&stack[i]);
         enum frame_role role = frame_role(&stack[i], t->state == THREAD_BLOCKED);

@@ -25,7 +25,7 @@ struct dumped {
     struct py_gil_state gil;
     uint64_t python_threads[SNAPSHOT_HOOK_WORDS]; /* its thread states; 0: no more */
     bool complete;
-    stack_id stack;
+    struct spot at;
     struct wait_side side; /* of what it waits for; dump_waits_find() */
     bool asks;             /* CALL is known, whose other side may lie in the kernel */
     struct blocked_call call;

@@ -38,7 +38,7 @@ static void add_whole_axis(struct timeline *l, const struct paths *paths,
             run_end_ns = end_ns;
         if (run_end_ns <= at_ns)
             continue;
-        add(l, run->state == RUN_MISSED ? 0 : paths_of(paths, run->stack), run_end_ns - at_ns);
+        add(l, run->state == RUN_MISSED ? 0 : paths_of(paths, run->at), run_end_ns - at_ns);
         at_ns = run_end_ns;
     }
     add(l, 0, end_ns - at_ns);
@@ -65,7 +65,7 @@ static void add_not_sampled(struct timeline *l, const struct paths *paths,
 /* Events come while a thread runs: of one that was found waiting for a CPU, where it waited. */
 static uint32_t path_of(const struct paths *paths, const struct run *run, enum weight weight)
 {
-    uint32_t path = run->state == RUN_MISSED ? 0 : paths_of(paths, run->stack);
+    uint32_t path = run->state == RUN_MISSED ? 0 : paths_of(paths, run->at);
     if (!path || run->state != RUN_RUNNABLE || weight_is_time(weight))
         return path;
     const char *file = paths_see_frame(paths, paths_frame(paths, path)).file;
@@ -98,12 +98,12 @@ bool timeline_is_one_wait(struct paths *paths, const struct profile_thread *t)
         all_ns += run->weights.wall_ns;
         if (run->state != RUN_BLOCKED)
             continue;
-        int64_t *sum_ns = &sums[paths_of(paths, run->stack)].self_ns;
+        int64_t *sum_ns = &sums[paths_of(paths, run->at)].self_ns;
         *sum_ns += run->weights.wall_ns;
         most_ns = max_i64(most_ns, *sum_ns);
     }
     for (size_t i = 0; i < t->n_runs; i++)
-        sums[paths_of(paths, t->runs[i].stack)].self_ns = 0;
+        sums[paths_of(paths, t->runs[i].at)].self_ns = 0;
     return most_ns / PERCENT >= all_ns / 100;
 }
 

@@ -46,12 +46,12 @@ static double by_off_cpu(const struct run *run)
 
 static double by_turns(const struct run *run)
 {
-    return run->stack.ix && !is_off_cpu(run) ? run->weights.events.put_on_cpu : 0;
+    return spot_is_known(run->at) && !is_off_cpu(run) ? run->weights.events.put_on_cpu : 0;
 }
 
 static double by_wall(const struct run *run)
 {
-    return run->stack.ix ? (double)run->weights.wall_ns : 0;
+    return spot_is_known(run->at) ? (double)run->weights.wall_ns : 0;
 }
 
 static double sum_runs(const struct profile_thread *t, weigh_run *weigh)

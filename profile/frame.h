@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 #include "profile/ids.h"
-#include "profile/wait.h"
 
-enum frame_kind { FRAME_NATIVE = 1, FRAME_PYTHON, FRAME_MARK, FRAME_WAIT };
+enum frame_kind { FRAME_NATIVE = 1, FRAME_PYTHON, FRAME_MARK };
 enum frame_flags {
     FRAME_IS_GUESSED = 1 << 0,     /* no unwind information: shown as guessed */
     FRAME_IS_INTERPRETER = 1 << 1, /* native code of the Python interpreter itself */
@@ -33,7 +32,6 @@ struct frame {
         struct {
             string_id name, file; /* "[truncated]", "[gc]"; file mostly none */
         } mark;
-        struct wait wait; /* innermost frames only */
     };
 };
 

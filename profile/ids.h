@@ -28,3 +28,28 @@ typedef struct {
 typedef struct {
     uint32_t ix;
 } mount_id;
+typedef struct {
+    uint32_t ix;
+} wait_id;
+
+/* Where a thread is, and what it waits for there.  Both none: nothing is known. */
+struct spot {
+    stack_id stack;
+    wait_id wait;
+};
+static inline struct spot spot_of_stack(stack_id stack)
+{
+    return (struct spot){.stack = stack};
+}
+static inline bool spot_is_known(struct spot at)
+{
+    return at.stack.ix || at.wait.ix;
+}
+static inline bool spots_are_same(struct spot a, struct spot b)
+{
+    return a.stack.ix == b.stack.ix && a.wait.ix == b.wait.ix;
+}
+static inline uint64_t spot_key(struct spot at) /* for maps */
+{
+    return (uint64_t)at.stack.ix << 32 | at.wait.ix;
+}

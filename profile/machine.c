@@ -1,5 +1,5 @@
 /* The part of profile.h that is about no thread: the machine's CPUs, its file systems, asyncio's
- * tasks, locks. */
+ * tasks. */
 #include <assert.h>
 
 #include "base/alloc.h"
@@ -64,29 +64,4 @@ const struct profile_task_wait *profile_task_waits(const struct profile *p, size
 {
     *ret_n = p->n_task_waits;
     return p->task_waits;
-}
-
-static const struct lock_name *find_lock(const struct profile *p, pid_t pid, uint64_t addr)
-{
-    for (size_t i = 0; i < p->n_lock_names; i++)
-        if (p->lock_names[i].pid == pid && p->lock_names[i].addr == addr)
-            return &p->lock_names[i];
-    return NULL;
-}
-
-bool profile_wants_lock(const struct profile *p, pid_t pid, uint64_t addr)
-{
-    return p->n_lock_names < MOST_LOCK_NAMES && !find_lock(p, pid, addr);
-}
-
-void profile_name_lock(struct profile *p, pid_t pid, uint64_t addr, const char *name)
-{
-    if (profile_wants_lock(p, pid, addr))
-        p->lock_names[p->n_lock_names++] = (struct lock_name){pid, addr, profile_string(p, name)};
-}
-
-const char *profile_lock_name(const struct profile *p, pid_t pid, uint64_t addr)
-{
-    const struct lock_name *found = find_lock(p, pid, addr);
-    return found ? profile_text(p, found->name) : "";
 }

@@ -454,6 +454,9 @@ static const struct metric_info infos[METRIC_COUNT] = {
     [METRIC_STACKS_REFUSED] = {"stacks_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "stack",
                                .words = "cut (--max-size)",
                                .meaning = "New stacks that end in `[storage full]`."},
+    [METRIC_WAITS_REFUSED] = {"waits_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "wait",
+                              .words = "without an object (--max-size)",
+                              .meaning = "Waits of which only the call is kept."},
     [METRIC_RUNS_REFUSED] = {"runs_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "interval",
                              .words = "dropped (--max-size)",
                              .meaning =

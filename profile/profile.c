@@ -33,6 +33,8 @@ struct profile *profile_free(struct profile *p)
     free(p->located);
     free(p->frames);
     index_release(&p->frame_index);
+    free(p->waits);
+    index_release(&p->wait_index);
     free(p->funcs);
     index_release(&p->func_index);
     free(p->modules);
@@ -46,18 +48,19 @@ struct profile *profile_free(struct profile *p)
 
 /* ---- what stacks and names take ---- */
 
-/* In use for stacks, frames and their names, which have half of the limit. */
+/* In use for stacks, frames, waits and their names, which have half of the limit. */
 static size_t stack_bytes(const struct profile *p)
 {
     return stack_tree_bytes(&p->stacks) + strings_bytes(&p->strings) +
            p->n_frames * sizeof *p->frames + index_bytes(&p->frame_index) +
            p->n_funcs * sizeof *p->funcs + index_bytes(&p->func_index) +
            p->n_modules * sizeof *p->modules + p->n_locations * sizeof *p->locations +
-           p->n_located * sizeof *p->located;
+           p->n_located * sizeof *p->located + p->n_waits * sizeof *p->waits +
+           index_bytes(&p->wait_index);
 }
 
 /* Of the half, a quarter is left to names that come at the end. */
-static bool stacks_are_full(const struct profile *p)
+bool profile_is_full(const struct profile *p)
 {
     return p->limit && stack_bytes(p) > p->limit / 8 * 3;
 }
@@ -149,7 +152,7 @@ const struct func *profile_get_func(const struct profile *p, func_id id)
 }
 
 /* The words that tell frames of one kind apart. */
-enum { FRAME_WORDS = 5 };
+enum { FRAME_WORDS = 2 };
 static void frame_words(const struct frame *f, uint64_t ret[FRAME_WORDS])
 {
     memset(ret, 0, FRAME_WORDS * sizeof *ret);
@@ -165,15 +168,6 @@ static void frame_words(const struct frame *f, uint64_t ret[FRAME_WORDS])
     case FRAME_MARK:
         ret[0] = f->mark.name.ix;
         ret[1] = f->mark.file.ix;
-        return;
-    case FRAME_WAIT:
-        ret[0] = (uint64_t)f->wait.call.ix << 32 | f->wait.kind;
-        ret[1] = (uint64_t)f->wait.object.ix << 32 | f->wait.mount.ix;
-        ret[2] = (uint64_t)(uint32_t)f->wait.side.pid << 32 | (uint32_t)f->wait.side.tid;
-        ret[3] = f->wait.side.addr;
-        ret[4] = (uint64_t)f->wait.side.what.ix << 32 | f->wait.side.thing << 8 |
-                 f->wait.side.single << 5 | f->wait.side.inside << 4 | f->wait.side.holder << 1 |
-                 f->wait.side.timed;
         return;
     }
     assert(!"a frame kind");
@@ -196,11 +190,7 @@ static uint64_t hash_of_frame(const struct frame *f)
 {
     uint64_t words[FRAME_WORDS];
     frame_words(f, words);
-    uint64_t hash = hash_u64(words[0] << 8 ^ f->flags << 4 ^ f->kind);
-    for (size_t i = 1; i < FRAME_WORDS; i++)
-        if (i == 1 || words[i])
-            hash = hash_u64(words[i] ^ hash);
-    return hash;
+    return hash_u64(words[1] ^ hash_u64(words[0] << 8 ^ f->flags << 4 ^ f->kind));
 }
 
 frame_id profile_frame(struct profile *p, const struct frame *f)
@@ -209,7 +199,7 @@ frame_id profile_frame(struct profile *p, const struct frame *f)
     uint32_t item = index_find(&p->frame_index, hash, p->frames, sizeof *p->frames, same_frame, f);
     if (item != INDEX_NONE)
         return (frame_id){item + 1};
-    if (stacks_are_full(p)) {
+    if (profile_is_full(p)) {
         profile_add_number(p, METRIC_FRAMES_REFUSED, 1);
         return p->storage_full;
     }
@@ -246,11 +236,6 @@ frame_id profile_mark(struct profile *p, const char *name, const char *file)
     if (file)
         f.mark.file = profile_string(p, file);
     return profile_frame(p, &f);
-}
-
-frame_id profile_wait(struct profile *p, const struct wait *wait)
-{
-    return profile_frame(p, &(struct frame){.kind = FRAME_WAIT, .wait = *wait});
 }
 
 void profile_locate(struct profile *p, frame_id f, const struct location *loc, size_t n)
@@ -294,7 +279,7 @@ stack_id profile_push(struct profile *p, stack_id parent, frame_id f)
     stack_id s = stack_tree_find(&p->stacks, parent, f);
     if (s.ix)
         return s;
-    if (!stacks_are_full(p))
+    if (!profile_is_full(p))
         return stack_tree_add(&p->stacks, parent, f);
     profile_add_number(p, METRIC_STACKS_REFUSED, 1);
     return storage_full(p, parent);
@@ -313,14 +298,6 @@ stack_id profile_stack_parent(const struct profile *p, stack_id s)
 uint32_t profile_stack_depth(const struct profile *p, stack_id s)
 {
     return s.ix ? stack_tree_node(&p->stacks, s)->depth : 0;
-}
-
-const struct wait *profile_stack_wait(const struct profile *p, stack_id s)
-{
-    if (!s.ix)
-        return NULL;
-    const struct frame *f = profile_get_frame(p, profile_stack_frame(p, s));
-    return f->kind == FRAME_WAIT ? &f->wait : NULL;
 }
 
 uint32_t profile_stack_count(const struct profile *p)
@@ -396,7 +373,7 @@ void profile_add_run(struct profile *p, thread_id id, const struct run *run)
         return;
     /* No room for another run: time goes on in one run whose stack says so, whatever the state. */
     struct run refused = *run;
-    refused.stack = storage_full(p, (stack_id){0});
+    refused.at = (struct spot){.stack = storage_full(p, (stack_id){0})};
     profile_add_number(p, METRIC_RUNS_REFUSED, 1);
     thread_table_force_run(&p->threads, id, &refused);
 }

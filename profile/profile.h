@@ -15,6 +15,7 @@
 #include "profile/process.h"
 #include "profile/task_wait.h"
 #include "profile/thread.h"
+#include "profile/wait.h"
 
 struct profile;
 
@@ -24,8 +25,9 @@ struct profile;
  * for stacks and names.  Where time does not fit, the time lines become coarser (runs in like
  * states are joined within steps of time, profile_time_step_ns()), and ended threads become one per
  * name: no sum is lost.  Where stacks do not fit, new ones end in "[storage full]" from where they
- * are new, counted as METRIC_STACKS_REFUSED, METRIC_FRAMES_REFUSED, METRIC_NAMES_REFUSED.  When no
- * step makes room for runs, they become one such stack, counted as METRIC_RUNS_REFUSED. */
+ * are new, and new waits keep only their call, counted as METRIC_STACKS_REFUSED,
+ * METRIC_FRAMES_REFUSED, METRIC_NAMES_REFUSED, METRIC_WAITS_REFUSED.  When no step makes room for
+ * runs, they become one such stack, counted as METRIC_RUNS_REFUSED. */
 struct profile *profile_new(size_t limit);
 /* Within steps of this length the order of runs is lost; 0: nowhere. */
 int64_t profile_time_step_ns(const struct profile *p);
@@ -46,7 +48,6 @@ void profile_flag_frame(struct profile *p, frame_id id,
                         uint32_t flags);               /* adds FLAGS; it stays the same frame */
 uint32_t profile_frame_count(const struct profile *p); /* ids run from 1 to this */
 frame_id profile_mark(struct profile *p, const char *name, const char *file); /* FILE NULL: none */
-frame_id profile_wait(struct profile *p, const struct wait *wait);
 
 /* Sets the locations of a native frame; LOC innermost first, N ≥ 1.  Replaces. */
 void profile_locate(struct profile *p, frame_id f, const struct location *loc, size_t n);
@@ -59,8 +60,6 @@ stack_id profile_push(struct profile *p, stack_id parent, frame_id f); /* same p
 frame_id profile_stack_frame(const struct profile *p, stack_id s);     /* innermost frame of S */
 stack_id profile_stack_parent(const struct profile *p, stack_id s);
 uint32_t profile_stack_depth(const struct profile *p, stack_id s);
-/* The wait of a thread with stack S; NULL: it does not wait, or the wait is unknown. */
-const struct wait *profile_stack_wait(const struct profile *p, stack_id s);
 uint32_t profile_stack_count(const struct profile *p);
 
 /* ---- processes, threads, runs ---- */
@@ -101,10 +100,6 @@ const struct profile_host *profile_see_host(const struct profile *p);
 mount_id profile_mount(struct profile *p, const struct profile_mount *m);
 const struct profile_mount *profile_see_mount(const struct profile *p, mount_id id);
 uint32_t profile_mount_count(const struct profile *p);
-/* Is the name of process PID's lock at ADDR unknown, with room for it (MOST_LOCK_NAMES)? */
-bool profile_wants_lock(const struct profile *p, pid_t pid, uint64_t addr);
-void profile_name_lock(struct profile *p, pid_t pid, uint64_t addr, const char *name);
-const char *profile_lock_name(const struct profile *p, pid_t pid, uint64_t addr); /* "": unknown */
 /* Copies WAIT; those beyond MOST_TASK_WAITS are left out. */
 void profile_add_task_wait(struct profile *p, const struct profile_task_wait *wait);
 void profile_forget_task_waits(struct profile *p);
@@ -116,7 +111,7 @@ struct profile_thread *profile_get_thread(struct profile *p, thread_id id);
 const struct profile_thread *profile_see_thread(const struct profile *p, thread_id id);
 /* Ids run from 1 to this; an id that stands for no thread has no runs. */
 uint32_t profile_thread_count(const struct profile *p);
-/* Appends RUN; joins it to the last one if stack and state are equal and no time lies between. */
+/* Appends RUN; joins it to the last one if spot and state are equal and no time lies between. */
 void profile_add_run(struct profile *p, thread_id id, const struct run *run);
 /* Keeps the thread's counts as of AT_NS; call it about once in WEIGHTS_WINDOW samples. */
 void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns);

@@ -34,6 +34,10 @@ struct profile {
     size_t n_frames, frames_capacity;
     struct index frame_index;
 
+    struct wait *waits;
+    size_t n_waits, waits_capacity;
+    struct index wait_index;
+
     struct located *located; /* by frame; shorter than frames until the last one is located */
     size_t n_located, located_capacity;
     struct location *locations;
@@ -51,3 +55,5 @@ struct profile {
     size_t n_lock_names;
     struct thread_table threads;
 };
+/* Is there no room for new stacks, frames and waits? */
+bool profile_is_full(const struct profile *p);

@@ -5,19 +5,26 @@
 void run_join(struct run *last, const struct run *next)
 {
     last->samples += next->samples;
-    last->waits += next->waits;
+    last->waits = last->waits < UINT32_MAX - next->waits ? last->waits + next->waits : UINT32_MAX;
     weights_add(&last->weights, &next->weights);
 }
 
 bool run_goes_on(const struct run *last, const struct run *next)
 {
     return last->start_ns + last->weights.wall_ns == next->start_ns &&
-           last->stack.ix == next->stack.ix && last->state == next->state;
+           spots_are_same(last->at, next->at) && last->state == next->state;
 }
 
-static uint64_t key_of(const struct run *run)
+static uint64_t hash_of(const struct run *run)
 {
-    return (uint64_t)run->stack.ix << 3 | run->state;
+    return hash_u64(spot_key(run->at) ^ hash_u64(run->state));
+}
+
+static bool is_alike(const void *item, const void *wanted)
+{
+    const struct run *a = item;
+    const struct run *b = wanted;
+    return spots_are_same(a->at, b->at) && a->state == b->state;
 }
 
 /* How many of RUNS, from the first on, end in the step in which the first begins; one at least. */
@@ -31,18 +38,18 @@ static size_t count_in_step(const struct run *runs, size_t n, int64_t step_ns)
 }
 
 /* IN is of one step.  OUT may be the same memory, or begin before it. */
-static size_t join_step(struct run *out, const struct run *in, size_t n, struct map *seen)
+static size_t join_step(struct run *out, const struct run *in, size_t n, struct index *seen)
 {
     int64_t at_ns = in[0].start_ns;
     size_t kept = 0;
-    map_clear(seen);
+    index_clear(seen);
     for (size_t i = 0; i < n; i++) {
         struct run run = in[i];
-        uint64_t at;
-        if (map_get(seen, key_of(&run), &at)) {
+        uint32_t at = index_find(seen, hash_of(&run), out, sizeof *out, is_alike, &run);
+        if (at != INDEX_NONE) {
             run_join(&out[at], &run);
         } else {
-            map_put(seen, key_of(&run), kept);
+            index_add(seen, hash_of(&run), (uint32_t)kept);
             out[kept++] = run;
         }
     }
@@ -55,7 +62,7 @@ static size_t join_step(struct run *out, const struct run *in, size_t n, struct 
 
 size_t runs_join(struct run *runs, size_t n, int64_t step_ns)
 {
-    struct map seen = {0};
+    struct index seen = {0};
     size_t kept = 0;
     for (size_t i = 0; i < n;) {
         size_t in_step = count_in_step(runs + i, n - i, step_ns);
@@ -65,6 +72,6 @@ size_t runs_join(struct run *runs, size_t n, int64_t step_ns)
             kept += join_step(runs + kept, runs + i, in_step, &seen);
         i += in_step;
     }
-    map_release(&seen);
+    index_release(&seen);
     return kept;
 }

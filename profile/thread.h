@@ -18,13 +18,13 @@ enum run_state {
     RUN_STOPPED,
     RUN_RUNNING_OR_RUNNABLE
 };
-/* A stretch of a thread's time during which stack and state stayed the same. */
+/* A stretch of a thread's time during which its stack, its wait and its state stayed the same. */
 struct run {
-    stack_id stack; /* none for RUN_MISSED */
+    struct spot at; /* nothing for RUN_MISSED */
     enum run_state state;
+    /* RUN_BLOCKED: how many it is made of, by the thread's run counts; 0: unknown */
+    uint32_t waits;
     uint64_t samples; /* ticks it stands for */
-    uint64_t
-        waits; /* RUN_BLOCKED: how many it is made of, by the thread's run counts; 0: unknown */
     int64_t start_ns; /* since the profile's origin */
     struct weights weights;
 };

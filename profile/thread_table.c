@@ -150,7 +150,7 @@ void thread_table_force_run(struct thread_table *t, thread_id id, const struct r
 {
     struct profile_thread *thread = thread_table_get(t, id);
     struct run *last = thread->n_runs ? &thread->runs[thread->n_runs - 1] : NULL;
-    if (last && last->stack.ix == run->stack.ix) {
+    if (last && spots_are_same(last->at, run->at)) {
         run_join(last, run);
         return;
     }

@@ -1,5 +1,4 @@
-/* The wait of a thread that is off the CPU, as data: the innermost frame of its stack.
- * summary/wait_text.h puts it into words. */
+/* The wait of a thread that is off the CPU, as data.  summary/wait_text.h puts it into words. */
 #pragma once
 
 #include <stdbool.h>
@@ -87,3 +86,15 @@ struct wait {
     mount_id mount; /* the mount of OBJECT, the path of a file; none: unknown, or a device */
     struct wait_side side;
 };
+
+/* ---- in a profile ---- */
+
+struct profile;
+wait_id profile_wait(struct profile *p, const struct wait *wait); /* same fields, same id */
+/* NULL for none: the thread does not wait, or what for is unknown. */
+const struct wait *profile_see_wait(const struct profile *p, wait_id id);
+uint32_t profile_wait_count(const struct profile *p); /* ids run from 1 to this */
+/* Is the name of process PID's lock at ADDR unknown, with room for it (MOST_LOCK_NAMES)? */
+bool profile_wants_lock(const struct profile *p, pid_t pid, uint64_t addr);
+void profile_name_lock(struct profile *p, pid_t pid, uint64_t addr, const char *name);
+const char *profile_lock_name(const struct profile *p, pid_t pid, uint64_t addr); /* "": unknown */

@@ -332,7 +332,7 @@ struct call_path call_path_of_run(struct call_tree *tree, const struct profile_t
     struct tally t;
     tally_init(&t, tree, TALLY_ALL);
     tally_add(&t, thread, &all, 1);
-    struct call_path path = call_path_to(&t, call_tree_of(tree, run->stack));
+    struct call_path path = call_path_to(&t, call_tree_of(tree, run->at));
     tally_release(&t);
     return path;
 }

@@ -10,6 +10,7 @@
 #include "profile/strings.h"
 #include "summary/frame_name.h"
 #include "summary/idle.h"
+#include "summary/spot_map.h"
 
 /* A frame of a stack that has a node of its own. */
 struct step {
@@ -34,8 +35,8 @@ struct call_tree {
     struct node_key *node_keys; /* by node */
     size_t n, nodes_capacity, node_keys_capacity;
     struct index index;
-    uint32_t *by_stack; /* node + 1 by stack − 1; 0: not looked at */
-    struct step *steps; /* of the stack looked at last */
+    struct spot_map by_spot; /* node + 1; 0: not looked at */
+    struct step *steps;      /* of the stack looked at last */
     size_t n_steps, steps_capacity;
     struct text key;
     uint8_t
@@ -49,7 +50,7 @@ struct call_tree *call_tree_new(const struct profile *p, struct view *v)
     t->v = v;
     for (size_t i = 0; i < 2; i++)
         t->roles[i] = xcalloc(view_frame_count(v) + 1, sizeof *t->roles[i]);
-    t->by_stack = xcalloc(profile_stack_count(p), sizeof *t->by_stack);
+    spot_map_init(&t->by_spot, p);
     t->nodes = array_reserve(NULL, &t->nodes_capacity, 1, sizeof *t->nodes);
     t->node_keys = array_reserve(NULL, &t->node_keys_capacity, 1, sizeof *t->node_keys);
     t->nodes[0] = (struct call_node){0};
@@ -63,7 +64,7 @@ struct call_tree *call_tree_free(struct call_tree *t)
         return NULL;
     text_release(&t->key);
     free(t->steps);
-    free(t->by_stack);
+    spot_map_release(&t->by_spot);
     free(t->roles[0]);
     free(t->roles[1]);
     index_release(&t->index);
@@ -190,10 +191,10 @@ static enum frame_role role_of(struct call_tree *t, const struct shown_frame *f,
     return (enum frame_role)(*known - 1);
 }
 
-static void list_steps(struct call_tree *t, stack_id s)
+static void list_steps(struct call_tree *t, struct spot at)
 {
     size_t n = 0;
-    const struct shown_frame *stack = view_stack(t->v, s, &n);
+    const struct shown_frame *stack = view_stack(t->v, at, &n);
     size_t calls = without_wait(stack, n);
     bool blocked = calls < n && stack[calls].wait != WAIT_CPU; /* that one lost its CPU at work */
     t->n_steps = 0;
@@ -243,18 +244,18 @@ static uint32_t child_of(struct call_tree *t, uint32_t parent, const struct step
     return node;
 }
 
-uint32_t call_tree_of(struct call_tree *t, stack_id s)
+uint32_t call_tree_of(struct call_tree *t, struct spot at)
 {
-    if (!s.ix)
+    if (!spot_is_known(at))
         return 0;
-    uint32_t *known = &t->by_stack[s.ix - 1];
-    if (*known)
-        return *known - 1;
+    uint32_t known = spot_map_get(&t->by_spot, at);
+    if (known)
+        return known - 1;
     uint32_t node = 0;
-    list_steps(t, s);
+    list_steps(t, at);
     for (size_t i = 0; i < t->n_steps; i++)
         node = child_of(t, node, &t->steps[i]);
-    *known = node + 1;
+    spot_map_put(&t->by_spot, at, node + 1);
     return node;
 }
 
@@ -281,16 +282,16 @@ void call_tree_mark_loop(struct call_tree *t, uint32_t node)
     t->nodes[node].idle = t->nodes[node].own_loop = true;
 }
 
-uint32_t call_tree_line(struct call_tree *t, stack_id s, uint32_t node)
+uint32_t call_tree_line(struct call_tree *t, struct spot at, uint32_t node)
 {
-    list_steps(t, s);
+    list_steps(t, at);
     uint32_t depth = t->nodes[node].depth;
     return depth && depth <= t->n_steps ? t->steps[depth - 1].frame->current_line : 0;
 }
 
-string_id call_tree_file(const struct call_tree *t, stack_id s)
+string_id call_tree_file(const struct call_tree *t, struct spot at)
 {
-    const struct wait *wait = profile_stack_wait(t->p, s);
+    const struct wait *wait = profile_see_wait(t->p, at.wait);
     return wait && wait->kind == WAIT_CALL ? wait->object : (string_id){0};
 }
 

@@ -31,18 +31,18 @@ struct call_node {
 struct call_tree *call_tree_new(const struct profile *p, struct view *v);
 struct call_tree *call_tree_free(struct call_tree *t);
 const struct profile *call_tree_profile(const struct call_tree *t);
-uint32_t call_tree_of(struct call_tree *t, stack_id s); /* 0: no stack, or none with a name */
+uint32_t call_tree_of(struct call_tree *t, struct spot at); /* 0: nothing */
 struct call_node call_tree_node(const struct call_tree *t, uint32_t node);
 uint32_t call_tree_count(const struct call_tree *t); /* nodes run from 1 to this */
 /* NODE, a wait, is the poll of an event loop of the program's own: to be said before its time is
  * added up. */
 void call_tree_mark_loop(struct call_tree *t, uint32_t node);
 bool call_tree_is_within(const struct call_tree *t, uint32_t node, uint32_t outer);
-/* The line of NODE's frame in S, which is at or below NODE; of a function that calls itself that of
- * its innermost call.  0: unknown. */
-uint32_t call_tree_line(struct call_tree *t, stack_id s, uint32_t node);
-/* The file that S waits for, if its leaf is a node of files; none otherwise. */
-string_id call_tree_file(const struct call_tree *t, stack_id s);
+/* The line of NODE's frame in AT, which is at or below NODE; of a function that calls itself that
+ * of its innermost call.  0: unknown. */
+uint32_t call_tree_line(struct call_tree *t, struct spot at, uint32_t node);
+/* The file that AT waits for, if its leaf is a node of files; none otherwise. */
+string_id call_tree_file(const struct call_tree *t, struct spot at);
 const char *call_tree_text(const struct call_tree *t, string_id id); /* of the profile */
 
 /* ---- sums ---- */

@@ -25,14 +25,14 @@ void holders_init(struct holders *h, const struct profile *p, struct view *v)
     }
 }
 
-const struct wait_side *holders_side(struct holders *h, stack_id s)
+const struct wait_side *holders_side(struct holders *h, struct spot at)
 {
-    uint64_t at;
-    if (map_get(&h->by_stack, s.ix, &at))
-        return &h->sides[at];
+    uint64_t known;
+    if (map_get(&h->by_spot, spot_key(at), &known))
+        return &h->sides[known];
     h->sides = array_reserve(h->sides, &h->capacity, h->n + 1, sizeof *h->sides);
-    h->sides[h->n] = wait_side_of(h->p, h->v, s);
-    map_put(&h->by_stack, s.ix, h->n);
+    h->sides[h->n] = wait_side_of(h->p, h->v, at);
+    map_put(&h->by_spot, spot_key(at), h->n);
     return &h->sides[h->n++];
 }
 
@@ -46,7 +46,7 @@ static bool lives_during(const struct profile_thread *t, const struct run *run)
 /* A tid may be another thread's later. */
 const struct profile_thread *holders_thread(struct holders *h, const struct run *run)
 {
-    const struct wait_side *side = run->stack.ix ? holders_side(h, run->stack) : NULL;
+    const struct wait_side *side = run->at.wait.ix ? holders_side(h, run->at) : NULL;
     uint64_t i;
     if (!side || side->holder != HOLDER_THREAD ||
         !map_get(&h->by_thread, key_of(side->pid, side->tid), &i))
@@ -63,7 +63,7 @@ void holders_release(struct holders *h)
 {
     free(h->sides);
     free(h->before);
-    map_release(&h->by_stack);
+    map_release(&h->by_spot);
     map_release(&h->by_thread);
     *h = (struct holders){0};
 }

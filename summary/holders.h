@@ -1,5 +1,5 @@
 /* The holders of the locks that the runs of a profile wait for, as far as both sides agree.  Looked
- * up once for each stack. */
+ * up once for each spot. */
 #pragma once
 
 #include "base/hash.h"
@@ -10,14 +10,14 @@ struct holders {
     struct view *v;
     struct wait_side *sides;
     size_t n, capacity;
-    struct map by_stack;  /* index into SIDES */
+    struct map by_spot;   /* index into SIDES */
     struct map by_thread; /* pid and tid → the last thread of these */
     uint32_t *before;     /* by thread: the one before it of the same pid and tid; 0: none */
 };
 /* Borrows P and V. */
 void holders_init(struct holders *h, const struct profile *p, struct view *v);
-/* The other side of the wait that stack S ends in; valid until the next call. */
-const struct wait_side *holders_side(struct holders *h, stack_id s);
+/* The other side of AT's wait; valid until the next call. */
+const struct wait_side *holders_side(struct holders *h, struct spot at);
 /* The thread that RUN's wait is for; NULL: unknown, or it is not recorded. */
 const struct profile_thread *holders_thread(struct holders *h, const struct run *run);
 void holders_release(struct holders *h);

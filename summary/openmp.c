@@ -11,7 +11,7 @@ static const char *library_of(struct view *v, const struct profile_thread *t)
 {
     for (size_t i = 0; i < t->n_runs; i++) {
         size_t n;
-        const struct shown_frame *stack = view_stack(v, t->runs[i].stack, &n);
+        const struct shown_frame *stack = view_stack(v, t->runs[i].at, &n);
         while (n && stack->entry) {
             stack++;
             n--;
@@ -38,7 +38,7 @@ static int64_t spin_ns(struct view *v, const struct profile_thread *t)
     int64_t ns = 0;
     for (size_t i = 0; i < t->n_runs; i++) {
         size_t n;
-        const struct shown_frame *stack = view_stack(v, t->runs[i].stack, &n);
+        const struct shown_frame *stack = view_stack(v, t->runs[i].at, &n);
         bool spins = n && stack[n - 1].kind == SHOWN_WAIT && stack[n - 1].wait == WAIT_NONE;
         ns += spins ? run_weight(&t->runs[i], WEIGHT_CPU) : 0;
     }

@@ -53,12 +53,12 @@ static struct poll *poll_at(struct polls *polls, const struct call_tree *t, uint
 
 static void see_poll(struct polls *polls, struct call_tree *t, const struct run *run, bool goes_on)
 {
-    uint32_t node = run->state == RUN_BLOCKED ? call_tree_of(t, run->stack) : 0;
+    uint32_t node = run->state == RUN_BLOCKED ? call_tree_of(t, run->at) : 0;
     const struct call_node at = call_tree_node(t, node);
     struct poll *poll = is_unknown_poll(&at) ? poll_at(polls, t, node) : NULL;
     if (!poll)
         return;
-    const struct wait *wait = profile_stack_wait(call_tree_profile(t), run->stack);
+    const struct wait *wait = profile_see_wait(call_tree_profile(t), run->at.wait);
     uint64_t times = run->waits ? run->waits : 1;
     poll->times += goes_on ? times - 1 : times;
     poll->start_ns = poll->end_ns ? poll->start_ns : run->start_ns;
@@ -78,7 +78,7 @@ static bool is_in_callback(const struct call_tree *t, uint32_t node, uint32_t ou
 
 static void see_rest(struct poll *poll, struct call_tree *t, const struct run *run)
 {
-    uint32_t node = call_tree_of(t, run->stack);
+    uint32_t node = call_tree_of(t, run->at);
     if (run->state == RUN_MISSED || run->start_ns < poll->start_ns || run->start_ns >= poll->end_ns)
         return;
     poll->all_ns += run->weights.wall_ns;
@@ -100,7 +100,7 @@ static void mark_of_thread(struct call_tree *t, const struct profile_thread *thr
 {
     struct polls polls = {.n = 0};
     for (size_t k = 0; k < thread->n_runs; k++) {
-        bool goes_on = k && thread->runs[k - 1].stack.ix == thread->runs[k].stack.ix;
+        bool goes_on = k && spots_are_same(thread->runs[k - 1].at, thread->runs[k].at);
         see_poll(&polls, t, &thread->runs[k], goes_on);
     }
     for (size_t i = 0; i < polls.n; i++) {

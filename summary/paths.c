@@ -8,16 +8,17 @@
 #include "base/text.h"
 #include "profile/stack_tree.h"
 #include "profile/strings.h"
+#include "summary/spot_map.h"
 
 enum { MAX_EXACT_GAPS = 16 };
 
 struct paths {
     struct view *v;
     uint32_t max_depth;
-    uint32_t *by_stack; /* path + 1 by stack − 1; 0: not looked at */
+    struct spot_map by_spot; /* path + 1; 0: not looked at */
     uint32_t *ranks;
     struct path_sum *sums; /* NULL until wanted */
-    uint32_t n_stacks, n_shortened, cpu_not_sampled;
+    uint32_t n_shortened, cpu_not_sampled;
     struct strings names; /* of added frames: frame = view_frame_count + string id */
     struct stack_tree tree;
     size_t gaps[MAX_EXACT_GAPS], n_gaps; /* how many frames they leave out */
@@ -57,12 +58,12 @@ static uint32_t push_gap(struct paths *t, uint32_t parent, size_t n)
     return path;
 }
 
-static void add_stack(struct paths *t, stack_id s)
+static void add_spot(struct paths *t, struct spot at)
 {
-    if (!s.ix || t->by_stack[s.ix - 1])
+    if (!spot_is_known(at) || spot_map_get(&t->by_spot, at))
         return;
     size_t n = 0;
-    const struct shown_frame *frames = view_stack(t->v, s, &n);
+    const struct shown_frame *frames = view_stack(t->v, at, &n);
     size_t outer = n;
     size_t inner = n;
     if (t->max_depth && n > t->max_depth) {
@@ -77,7 +78,7 @@ static void add_stack(struct paths *t, stack_id s)
         path = push_gap(t, path, inner - outer);
     for (size_t i = inner; i < n; i++)
         path = push(t, path, frames[i].id);
-    t->by_stack[s.ix - 1] = path + 1;
+    spot_map_put(&t->by_spot, at, path + 1);
 }
 
 static uint32_t *rank_paths(const struct paths *t)
@@ -109,14 +110,13 @@ struct paths *paths_new(const struct profile *p, struct view *v, uint32_t max_de
     assert(max_depth == 0 || max_depth >= 3);
     t->v = v;
     t->max_depth = max_depth;
-    t->n_stacks = profile_stack_count(p);
-    t->by_stack = xcalloc(t->n_stacks, sizeof *t->by_stack);
+    spot_map_init(&t->by_spot, p);
     for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
         const struct profile_thread *thread = profile_see_thread(p, (thread_id){i});
         if (only && !only[thread->process.ix])
             continue;
         for (size_t k = 0; k < thread->n_runs; k++)
-            add_stack(t, thread->runs[k].stack);
+            add_spot(t, thread->runs[k].at);
         if (thread->not_sampled_ns[COUNTED_CPU] > 0)
             t->cpu_not_sampled = push(t, 0, paths_add_frame(t, "[cpu not sampled]"));
     }
@@ -124,10 +124,10 @@ struct paths *paths_new(const struct profile *p, struct view *v, uint32_t max_de
     return t;
 }
 
-uint32_t paths_of(const struct paths *t, stack_id s)
+uint32_t paths_of(const struct paths *t, struct spot at)
 {
-    assert(s.ix <= t->n_stacks);
-    return s.ix && t->by_stack[s.ix - 1] ? t->by_stack[s.ix - 1] - 1 : 0;
+    uint32_t known = spot_map_get(&t->by_spot, at);
+    return known ? known - 1 : 0;
 }
 
 uint32_t paths_cpu_not_sampled(const struct paths *t)
@@ -206,7 +206,7 @@ struct paths *paths_free(struct paths *t)
 {
     if (!t)
         return NULL;
-    free(t->by_stack);
+    spot_map_release(&t->by_spot);
     free(t->ranks);
     free(t->sums);
     strings_release(&t->names);

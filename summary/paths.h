@@ -6,13 +6,13 @@
 #include "summary/view.h"
 
 struct paths;
-/* The paths of all stacks that the runs of P's threads in V have.  MAX_DEPTH ≥ 3: a deeper stack
+/* The paths of all spots that the runs of P's threads in V have.  MAX_DEPTH ≥ 3: a deeper stack
  * keeps its outermost and innermost frames around a frame "[… N frames]" (after some different N
  * "[… 300+ frames]"); 0: none.  Borrows V, not P. */
 struct paths *paths_new(const struct profile *p, struct view *v, uint32_t max_depth);
 /* The path "[cpu not sampled]", of CPU time that no sample knows of. */
 uint32_t paths_cpu_not_sampled(const struct paths *t);
-uint32_t paths_of(const struct paths *t, stack_id s); /* 0 also for a stack that no run has */
+uint32_t paths_of(const struct paths *t, struct spot at); /* 0 also for one that no run has */
 /* Paths run from 1 to this; a parent comes before its children. */
 uint32_t paths_count(const struct paths *t);
 uint32_t paths_parent(const struct paths *t, uint32_t path);

@@ -76,7 +76,7 @@ enum wait_class class_of_run(struct call_tree *t, const struct run *run)
         return CLASS_STOPPED;
     if (run->state == RUN_MISSED)
         return CLASS_NONE;
-    enum wait_class class = class_of_node(t, call_tree_of(t, run->stack));
+    enum wait_class class = class_of_node(t, call_tree_of(t, run->at));
     return run->state == RUN_BLOCKED || class == CLASS_SPIN ? class : CLASS_NONE;
 }
 
@@ -172,10 +172,10 @@ bool rule_has_frame(const struct scene *s, frame_test *test)
     return false;
 }
 
-static bool stack_has(const struct scene *s, stack_id stack, frame_test *test)
+static bool stack_has(const struct scene *s, struct spot at, frame_test *test)
 {
     size_t n = 0;
-    const struct shown_frame *frames = view_stack(s->g->v, stack, &n);
+    const struct shown_frame *frames = view_stack(s->g->v, at, &n);
     for (size_t i = 0; i < n; i++)
         if (test(&frames[i]))
             return true;
@@ -188,7 +188,7 @@ struct stack_times rule_times_of(const struct scene *s, const struct profile_thr
     struct stack_times ret = {0};
     for (size_t k = 0; k < thread->n_runs; k++) {
         const struct run *run = &thread->runs[k];
-        if (!(counted >> run_counted(run) & 1) || !stack_has(s, run->stack, test))
+        if (!(counted >> run_counted(run) & 1) || !stack_has(s, run->at, test))
             continue;
         ret.wall_ns += run->weights.wall_ns;
         ret.counted_ns += run->weights.counted_ns;

@@ -19,7 +19,7 @@ static const struct run *last_wait(const struct scene *s, const struct profile_t
         return NULL;
     for (size_t back = 1; back <= MOST_BACK && back <= t->n_runs; back++) {
         const struct run *run = &t->runs[t->n_runs - back];
-        const struct wait *wait = profile_stack_wait(s->p, run->stack);
+        const struct wait *wait = profile_see_wait(s->p, run->at.wait);
         if (run->state == RUN_BLOCKED && wait && (back == 1 || wait->kind == WAIT_GIL))
             return run;
     }
@@ -34,7 +34,7 @@ static void graph_at_end(const struct scene *s, struct wait_graph *graph)
         const struct run *last = last_wait(s, t);
         struct wait_side side = {0};
         if (last)
-            side = *holders_side(s->holders, last->stack);
+            side = *holders_side(s->holders, last->at);
         wait_graph_add(graph, profile_see_process(s->p, t->process)->pid, t->tid, &side,
                        (uint32_t)i);
     }
@@ -53,7 +53,7 @@ static bool waits_for_gil(const struct scene *s, const struct profile_thread *t,
     int64_t waits_ns = 0;
     for (size_t i = t->n_runs; i > 0; i--) {
         const struct run *run = &t->runs[i - 1];
-        const struct wait *wait = profile_stack_wait(s->p, run->stack);
+        const struct wait *wait = profile_see_wait(s->p, run->at.wait);
         int64_t until_ns = min_i64(end_ns, run->start_ns + run->weights.wall_ns);
         if (until_ns <= start_ns)
             break;

@@ -84,10 +84,10 @@ static pid_t pid_of(const struct scene *s, const struct profile_thread *t)
 static void add_run(const struct scene *s, struct contention *c, const struct profile_thread *t,
                     const struct run *run)
 {
-    const struct wait_side *side = run->stack.ix ? holders_side(s->holders, run->stack) : NULL;
+    const struct wait_side *side = run->at.wait.ix ? holders_side(s->holders, run->at) : NULL;
     if (run->state != RUN_BLOCKED || !side || !is_lock(side))
         return;
-    struct place wait = {*side, pid_of(s, t), call_tree_of(s->g->tree, run->stack),
+    struct place wait = {*side, pid_of(s, t), call_tree_of(s->g->tree, run->at),
                          run->weights.wall_ns};
     c->ns += wait.ns;
     add_wait(c, &wait);
@@ -116,7 +116,7 @@ static const struct place *heaviest(const struct contention *c, int64_t *ret_loc
 static bool is_wait_for(const struct scene *s, const struct profile_thread *t,
                         const struct run *run, const struct place *at)
 {
-    const struct wait_side *side = run->stack.ix ? holders_side(s->holders, run->stack) : NULL;
+    const struct wait_side *side = run->at.wait.ix ? holders_side(s->holders, run->at) : NULL;
     return run->state == RUN_BLOCKED && side && is_lock(side) &&
            is_same_lock(&(struct place){.side = *side, .pid = pid_of(s, t)}, at);
 }
@@ -124,7 +124,7 @@ static bool is_wait_for(const struct scene *s, const struct profile_thread *t,
 static bool waits_untimed(const struct scene *s, const struct profile_thread *t,
                           const struct run *run, const struct place *at)
 {
-    return is_wait_for(s, t, run, at) && !holders_side(s->holders, run->stack)->timed;
+    return is_wait_for(s, t, run, at) && !holders_side(s->holders, run->at)->timed;
 }
 
 /* Did T get the lock of AT?  Its wait ended, and a wait without a time-out ends with the lock. */

@@ -43,10 +43,10 @@ static const struct allocator *allocator_above(const struct scene *s,
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++) {
             size_t n = 0;
-            uint32_t at = call_tree_of(s->g->tree, t->runs[k].stack);
+            uint32_t at = call_tree_of(s->g->tree, t->runs[k].at);
             if (!at || !call_tree_is_within(s->g->tree, at, node))
                 continue;
-            const struct shown_frame *stack = view_stack(s->g->v, t->runs[k].stack, &n);
+            const struct shown_frame *stack = view_stack(s->g->v, t->runs[k].at, &n);
             for (const struct allocator *found; n; n--)
                 if ((found = allocator_of(&stack[n - 1])))
                     return found;

@@ -36,7 +36,7 @@ static int64_t ns_a_read(const struct scene *s, const struct thread_group *group
         const struct profile_thread *t = group->threads[i]->thread;
         int64_t reading_ns = 0;
         for (size_t k = 0; k < t->n_runs; k++) {
-            const struct wait *wait = profile_stack_wait(s->p, t->runs[k].stack);
+            const struct wait *wait = profile_see_wait(s->p, t->runs[k].at.wait);
             if (class_of_run(s->g->tree, &t->runs[k]) == CLASS_FILE &&
                 strstr(profile_text(s->p, wait->call), "read"))
                 reading_ns += t->runs[k].weights.wall_ns;

@@ -30,7 +30,7 @@ static bool is_wait_of(const struct scene *s, const struct run *run, unsigned ki
 {
     if (run->state != RUN_BLOCKED)
         return false;
-    return kinds >> call_tree_node(s->g->tree, call_tree_of(s->g->tree, run->stack)).futex & 1;
+    return kinds >> call_tree_node(s->g->tree, call_tree_of(s->g->tree, run->at)).futex & 1;
 }
 
 struct holder_sum {
@@ -42,7 +42,7 @@ static void add_held(struct held_wait *w, struct holder_sum *sums, size_t *n, si
                      const struct scene *s, const struct run *run)
 {
     int64_t ns = run->weights.wall_ns;
-    const struct wait_side *side = holders_side(s->holders, run->stack);
+    const struct wait_side *side = holders_side(s->holders, run->at);
     w->ns += ns;
     if (side->holder == HOLDER_GONE) {
         w->gone_ns += ns;

@@ -90,7 +90,7 @@ static void add_run(const struct scene *s, const struct run *run, struct imports
 {
     size_t n = 0;
     bool by_import;
-    const struct shown_frame *stack = view_stack(s->g->v, run->stack, &n);
+    const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
     const char *path = imported(im, stack, n, &by_import);
     if (path)
         add_import(im, path, run->weights.wall_ns);

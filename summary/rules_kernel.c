@@ -37,7 +37,7 @@ static struct side_sum *sum_of(struct sides *all, const struct wait_side *side)
 static void add_run(const struct scene *s, const struct profile_thread *t, const struct run *run,
                     struct sides *all)
 {
-    const struct wait_side *side = holders_side(s->holders, run->stack);
+    const struct wait_side *side = holders_side(s->holders, run->at);
     all->ns += run->weights.wall_ns;
     struct side_sum *sum = wait_side_is_kernels(side->thing) ? sum_of(all, side) : NULL;
     if (!sum)
@@ -73,8 +73,7 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++)
-            if (t->runs[k].state == RUN_BLOCKED &&
-                call_tree_of(s->g->tree, t->runs[k].stack) == node)
+            if (t->runs[k].state == RUN_BLOCKED && call_tree_of(s->g->tree, t->runs[k].at) == node)
                 add_run(s, t, &t->runs[k], &all);
     }
     const struct side_sum *sum = heaviest(&all);

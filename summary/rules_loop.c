@@ -35,11 +35,11 @@ static const char *poll_of(const struct scene *s, const struct run *run)
 {
     size_t n = 0;
     if (run->state != RUN_BLOCKED ||
-        class_of_node(s->g->tree, call_tree_of(s->g->tree, run->stack)) != CLASS_IDLE)
+        class_of_node(s->g->tree, call_tree_of(s->g->tree, run->at)) != CLASS_IDLE)
         return NULL;
-    const struct shown_frame *stack = view_stack(s->g->v, run->stack, &n);
+    const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
     const char *loop = idle_event_loop(stack, n);
-    bool own = call_tree_node(s->g->tree, call_tree_of(s->g->tree, run->stack)).own_loop;
+    bool own = call_tree_node(s->g->tree, call_tree_of(s->g->tree, run->at)).own_loop;
     return loop ? loop : own ? "epoll" : NULL;
 }
 
@@ -55,7 +55,7 @@ static uint32_t function_of(const struct call_tree *t, uint32_t node)
 static uint32_t function_that_polls(const struct scene *s, const struct profile_thread *t)
 {
     for (size_t i = 0; i < t->n_runs; i++) {
-        uint32_t node = call_tree_of(s->g->tree, t->runs[i].stack);
+        uint32_t node = call_tree_of(s->g->tree, t->runs[i].at);
         if (call_tree_node(s->g->tree, node).own_loop)
             return function_of(s->g->tree, node);
     }
@@ -67,7 +67,7 @@ static uint32_t function_that_polls(const struct scene *s, const struct profile_
 static bool waits_for_turn(const struct scene *s, const struct run *run, uint32_t polling)
 {
     static const char *const locks[] = {"futex", "flock", "fcntl", "semop", "semtimedop", NULL};
-    uint32_t node = call_tree_of(s->g->tree, run->stack);
+    uint32_t node = call_tree_of(s->g->tree, run->at);
     enum wait_class class = class_of_run(s->g->tree, run);
     if (class == CLASS_IDLE)
         return true;
@@ -166,7 +166,7 @@ static struct polling polling_of(const struct scene *s, const struct profile_thr
         size_t n = 0;
         if (run->state == RUN_MISSED || run->state == RUN_BLOCKED || run->state == RUN_STOPPED)
             continue;
-        const struct shown_frame *stack = view_stack(s->g->v, run->stack, &n);
+        const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
         const char *kind = idle_polling_loop(stack, n);
         if (!kind) {
             ret.rest = interval_add(ret.rest, &ret.n, &ret.capacity, run);

@@ -54,7 +54,7 @@ struct halted {
 
 static const struct wait *stop_of(const struct scene *s, const struct run *run)
 {
-    const struct wait *wait = profile_stack_wait(s->p, run->stack);
+    const struct wait *wait = profile_see_wait(s->p, run->at.wait);
     bool stopped = run->state == RUN_STOPPED && wait && wait->kind == WAIT_STOPPED;
     return stopped || (wait && wait->kind == WAIT_FROZEN) ? wait : NULL;
 }
@@ -220,7 +220,7 @@ static bool add_hanging(const struct scene *s, const struct thread_group *group,
     bool named = false;
     text_addf(words, " %s wait%s ", group->noun, verb_s(group));
     add_place(words, &group->paths[0]);
-    if (last && call_tree_of(s->g->tree, last->stack) == node && holders_thread(s->holders, last)) {
+    if (last && call_tree_of(s->g->tree, last->at) == node && holders_thread(s->holders, last)) {
         text_add(words, ",");
         named = add_thing_of(s, last, node, words);
     }

@@ -17,7 +17,7 @@ struct stuck {
 static const struct run *last_wait(const struct scene *s, const struct profile_thread *t)
 {
     const struct run *last = t->n_runs ? &t->runs[t->n_runs - 1] : NULL;
-    const struct wait *wait = last ? profile_stack_wait(s->p, last->stack) : NULL;
+    const struct wait *wait = last ? profile_see_wait(s->p, last->at.wait) : NULL;
     return wait && last->state == RUN_BLOCKED && wait->side.inside ? last : NULL;
 }
 
@@ -31,7 +31,7 @@ static bool is_stuck(const struct scene *s, process_id id, struct stuck *ret)
             continue;
         const struct run *last = last_wait(s, t);
         /* Somebody who is gone has it: that says more. */
-        if (!last || holders_side(s->holders, last->stack)->holder == HOLDER_GONE)
+        if (!last || holders_side(s->holders, last->at)->holder == HOLDER_GONE)
             return false;
         ret->threads++;
         ret->start_ns = max_i64(ret->start_ns, t->still_since_ns);
@@ -114,7 +114,7 @@ bool add_thing_of(const struct scene *s, const struct run *run, uint32_t node, s
     };
     const struct profile_thread *holder = holders_thread(s->holders, run);
     const struct thread_group *group = holder ? groups_of(s->g, holder) : NULL;
-    const struct wait_side *side = holders_side(s->holders, run->stack);
+    const struct wait_side *side = holders_side(s->holders, run->at);
     if (!group)
         text_add(words, things[call_tree_node(s->g->tree, node).futex]);
     else if (side->thing == THING_THREAD)
@@ -131,7 +131,7 @@ static void add_group(const struct scene *s, const struct thread_group *group,
                       const struct profile_thread *thread, const struct run *last,
                       struct text *words)
 {
-    uint32_t node = call_tree_of(s->g->tree, last->stack);
+    uint32_t node = call_tree_of(s->g->tree, last->at);
     struct call_path path = call_path_of_run(s->g->tree, thread, last);
     text_addf(words, " %s wait%s", group->noun, verb_s(group));
     (void)add_thing_of(s, last, node, words);
@@ -164,8 +164,7 @@ static bool is_alone_for_lock(const struct scene *s, const struct stuck *stuck)
         const struct run *last = wait_of(s, &s->g->items[i], stuck->process);
         if (!last)
             continue;
-        enum futex_kind kind =
-            call_tree_node(s->g->tree, call_tree_of(s->g->tree, last->stack)).futex;
+        enum futex_kind kind = call_tree_node(s->g->tree, call_tree_of(s->g->tree, last->at)).futex;
         return kind == FUTEX_LOCK || kind == FUTEX_RWLOCK;
     }
     return false;

@@ -31,7 +31,7 @@ static bool is_asyncio(const struct shown_frame *f)
 static const struct task_kind *kind_of(const struct scene *s, const struct profile_task_wait *wait)
 {
     size_t n = 0;
-    const struct shown_frame *stack = view_stack(s->g->v, wait->stack, &n);
+    const struct shown_frame *stack = view_stack(s->g->v, spot_of_stack(wait->stack), &n);
     if (!n || !is_asyncio(&stack[n - 1]))
         return NULL;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -64,7 +64,7 @@ static int64_t loop_idle_ns(const struct scene *s, const struct profile_thread *
         size_t n = 0;
         if (run->state != RUN_BLOCKED)
             continue;
-        const struct shown_frame *stack = view_stack(s->g->v, run->stack, &n);
+        const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
         const char *loop = idle_event_loop(stack, n);
         if (loop && (str_eq(loop, "asyncio") || str_eq(loop, "uvloop")))
             ns += run->weights.wall_ns;
@@ -76,7 +76,7 @@ static int64_t loop_idle_ns(const struct scene *s, const struct profile_thread *
 static void add_functions(const struct scene *s, stack_id stack, struct text *words)
 {
     size_t n = 0;
-    const struct shown_frame *frames = view_stack(s->g->v, stack, &n);
+    const struct shown_frame *frames = view_stack(s->g->v, spot_of_stack(stack), &n);
     size_t own = n;
     while (own && is_asyncio(&frames[own - 1]))
         own--;

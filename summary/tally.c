@@ -42,7 +42,7 @@ static int64_t overlap(const struct run *run, const struct interval *interval)
 static bool is_skipped(const struct tally *t, const struct run *run)
 {
     const struct wait *wait =
-        t->skipped_waits ? profile_stack_wait(call_tree_profile(t->tree), run->stack) : NULL;
+        t->skipped_waits ? profile_see_wait(call_tree_profile(t->tree), run->at.wait) : NULL;
     return wait && t->skipped_waits >> wait->kind & 1;
 }
 
@@ -78,7 +78,7 @@ void tally_add(struct tally *t, const struct profile_thread *thread,
         int64_t ns = part_of(t, &span, &thread->runs[i]);
         if (ns == 0)
             continue;
-        uint32_t node = call_tree_of(t->tree, thread->runs[i].stack);
+        uint32_t node = call_tree_of(t->tree, thread->runs[i].at);
         grow(t);
         if (call_tree_node(t->tree, node).idle)
             t->idle_ns += ns;
@@ -131,7 +131,7 @@ static void each_run(struct tally *t, see_run *see, void *ctx)
         for (size_t k = 0; k < thread->n_runs; k++) {
             int64_t ns = part_of(t, &t->spans[i], &thread->runs[k]);
             if (ns > 0)
-                see(ctx, &thread->runs[k], call_tree_of(t->tree, thread->runs[k].stack), ns);
+                see(ctx, &thread->runs[k], call_tree_of(t->tree, thread->runs[k].at), ns);
         }
     }
 }
@@ -143,21 +143,20 @@ struct lines {
     const uint32_t *frames;
     uint32_t best;
     int64_t best_ns;
-    struct map of_stack, sums; /* line by stack; time by line */
+    struct map of_spot, sums; /* line by spot; time by line */
 };
 
 static void see_line(void *ctx, const struct run *run, uint32_t node, int64_t ns)
 {
     struct lines *lines = ctx;
-    stack_id stack = run->stack;
     uint32_t frame = lines->frames[node];
     uint64_t line = 0;
     uint64_t sum = 0;
     if (!frame)
         return;
-    if (!map_get(&lines->of_stack, stack.ix, &line)) {
-        line = call_tree_line(lines->tree, stack, frame);
-        map_put(&lines->of_stack, stack.ix, line);
+    if (!map_get(&lines->of_spot, spot_key(run->at), &line)) {
+        line = call_tree_line(lines->tree, run->at, frame);
+        map_put(&lines->of_spot, spot_key(run->at), line);
     }
     if (!line)
         return;
@@ -174,7 +173,7 @@ uint32_t tally_line(struct tally *t, const uint32_t *frames)
 {
     struct lines lines = {.tree = t->tree, .frames = frames};
     each_run(t, see_line, &lines);
-    map_release(&lines.of_stack);
+    map_release(&lines.of_spot);
     map_release(&lines.sums);
     return lines.best;
 }
@@ -207,7 +206,7 @@ static void see_file(void *ctx, const struct run *run, uint32_t node, int64_t ns
     struct files *files = ctx;
     if (!files->nodes[node])
         return;
-    string_id file = call_tree_file(files->tree, run->stack);
+    string_id file = call_tree_file(files->tree, run->at);
     uint64_t ignored;
     (void)ns;
     if (!file.ix || map_get(&files->seen, file.ix, &ignored))
@@ -247,7 +246,7 @@ static void see_peer(void *ctx, const struct run *run, uint32_t node, int64_t ns
     struct peers *peers = ctx;
     if (!peers->nodes[node])
         return;
-    const struct wait *wait = profile_stack_wait(peers->p, run->stack);
+    const struct wait *wait = profile_see_wait(peers->p, run->at.wait);
     uint64_t sum = 0;
     if (!wait || !wait->object.ix || !strchr(profile_text(peers->p, wait->object), ':'))
         return;

@@ -10,6 +10,7 @@
 #include "summary/idle.h"
 #include "summary/pools.h"
 #include "summary/process_name.h"
+#include "summary/spot_map.h"
 
 /* The state of a thread with a stack. */
 enum stack_class { STACK_UNKNOWN, STACK_POOL, STACK_WAITS, STACK_UNUSUAL };
@@ -17,7 +18,7 @@ enum stack_class { STACK_UNKNOWN, STACK_POOL, STACK_WAITS, STACK_UNUSUAL };
 struct summarizing {
     const struct profile *p;
     struct view *v;
-    uint8_t *classes; /* enum stack_class by stack − 1 */
+    struct spot_map classes; /* enum stack_class */
 };
 
 static enum stack_class judge(const struct shown_frame *stack, size_t n)
@@ -27,17 +28,18 @@ static enum stack_class judge(const struct shown_frame *stack, size_t n)
     return idle_is_ordinary_wait(stack, n) ? STACK_WAITS : STACK_UNUSUAL;
 }
 
-static enum stack_class class_of_stack(struct summarizing *s, stack_id stack)
+static enum stack_class class_of_spot(struct summarizing *s, struct spot at)
 {
-    if (!stack.ix)
+    if (!spot_is_known(at))
         return STACK_WAITS;
-    uint8_t *known = &s->classes[stack.ix - 1];
-    if (*known == STACK_UNKNOWN) {
+    enum stack_class class = spot_map_get(&s->classes, at);
+    if (class == STACK_UNKNOWN) {
         size_t n = 0;
-        const struct shown_frame *frames = view_stack(s->v, stack, &n);
-        *known = (uint8_t)judge(frames, n);
+        const struct shown_frame *frames = view_stack(s->v, at, &n);
+        class = judge(frames, n);
+        spot_map_put(&s->classes, at, class);
     }
-    return (enum stack_class) * known;
+    return class;
 }
 
 static int64_t clamp(int64_t value, int64_t max)
@@ -59,7 +61,7 @@ static void add_up(struct summarizing *s, struct thread_summary *t, int64_t *ret
         const struct run *run = &t->thread->runs[i];
         if (run->state == RUN_MISSED)
             continue;
-        enum stack_class class = class_of_stack(s, run->stack);
+        enum stack_class class = class_of_spot(s, run->at);
         sampled_ns += run->weights.wall_ns;
         pool_ns += class == STACK_POOL ? run->weights.wall_ns : 0;
         if (class == STACK_UNUSUAL && run->state == RUN_BLOCKED)
@@ -76,13 +78,14 @@ static void add_up(struct summarizing *s, struct thread_summary *t, int64_t *ret
     *ret_sampled_ns = sampled_ns;
 }
 
-static stack_id heaviest_stack(const struct profile_thread *t)
+static struct spot heaviest_spot(const struct profile_thread *t)
 {
     const struct run *best = NULL;
     for (size_t i = 0; i < t->n_runs; i++)
-        if (t->runs[i].stack.ix && (!best || t->runs[i].weights.wall_ns > best->weights.wall_ns))
+        if (spot_is_known(t->runs[i].at) &&
+            (!best || t->runs[i].weights.wall_ns > best->weights.wall_ns))
             best = &t->runs[i];
-    return best ? best->stack : (stack_id){0};
+    return best ? best->at : (struct spot){.stack = {0}};
 }
 
 /* An offset says less than the module it is in, and varies.  NULL: an address in no module says
@@ -145,7 +148,7 @@ static void name_thread(struct summarizing *s, struct thread_summary *t)
         name = "main";
     } else if (!*name || t->thread->name.ix == process->comm.ix ||
                (has_python(process, t->thread) && is_default_name(name))) {
-        const struct shown_frame *stack = view_stack(s->v, heaviest_stack(t->thread), &n);
+        const struct shown_frame *stack = view_stack(s->v, heaviest_spot(t->thread), &n);
         t->name = root_name(stack, n);
     }
     if (t->name)
@@ -212,7 +215,7 @@ static void summarize_thread(struct summarizing *s, struct thread_summary *t)
     t->idle = !t->thread->main && (t->active_ns == 0 || pooled);
     if (t->idle) {
         size_t n = 0;
-        const struct shown_frame *stack = view_stack(s->v, heaviest_stack(t->thread), &n);
+        const struct shown_frame *stack = view_stack(s->v, heaviest_spot(t->thread), &n);
         const struct shown_frame *f = idle_pool_wait(stack, n);
         t->pool_wait = f ? speaking_name(f) : NULL;
     }
@@ -254,7 +257,7 @@ static void choose_leader(struct thread_summaries *s)
 void thread_summaries_init(struct thread_summaries *s, const struct profile *p, struct view *v)
 {
     struct summarizing state = {.p = p, .v = v};
-    state.classes = xcalloc(profile_stack_count(p), sizeof *state.classes);
+    spot_map_init(&state.classes, p);
     s->n = 0;
     s->threads = xcalloc(profile_thread_count(p), sizeof *s->threads);
     s->only = view_options(v)->processes;
@@ -270,7 +273,7 @@ void thread_summaries_init(struct thread_summaries *s, const struct profile *p, 
     }
     choose_leader(s);
     qsort(s->threads, s->n, sizeof *s->threads, by_interest);
-    free(state.classes);
+    spot_map_release(&state.classes);
 }
 
 void thread_summaries_release(struct thread_summaries *s)

@@ -25,8 +25,8 @@ struct frame_key {
 struct view {
     const struct profile *p;
     struct view_options options;
-    struct strings strings; /* names and files as shown */
-    struct expansion *expansions;
+    struct strings strings;                         /* names and files as shown */
+    struct expansion *expansions, *wait_expansions; /* by frame, by wait */
     struct shown_frame *shown;
     size_t n_shown, shown_capacity;
     struct frame_key *keys; /* by id − 1 */
@@ -229,11 +229,15 @@ static void expand(struct view *v, frame_id id)
     case FRAME_MARK:
         show_mark(v, f);
         break;
-    case FRAME_WAIT:
-        show_wait(v, &f->wait);
-        break;
     }
     v->expansions[id.ix - 1] = (struct expansion){first, v->n_shown - first};
+}
+
+static void expand_wait(struct view *v, wait_id id)
+{
+    size_t first = v->n_shown;
+    show_wait(v, profile_see_wait(v->p, id));
+    v->wait_expansions[id.ix - 1] = (struct expansion){first, v->n_shown - first};
 }
 
 /* The leaves that stacks of the shown frames may end in. */
@@ -263,6 +267,9 @@ struct view *view_new(const struct profile *p, const struct view_options *option
     v->expansions = xcalloc(profile_frame_count(p), sizeof *v->expansions);
     for (uint32_t i = 1; i <= profile_frame_count(p); i++)
         expand(v, (frame_id){i});
+    v->wait_expansions = xcalloc(profile_wait_count(p), sizeof *v->wait_expansions);
+    for (uint32_t i = 1; i <= profile_wait_count(p); i++)
+        expand_wait(v, (wait_id){i});
     show_spins(v);
     if (options->no_native || options->no_python) {
         show(v, &(struct shown_frame){.kind = SHOWN_MARK, .name = "[not shown]"});
@@ -300,14 +307,28 @@ static void turn_around(struct shown_frame *stack, size_t n)
     }
 }
 
-const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n)
+/* Appends the frames of E, innermost first; ALIASES: with the C library's. */
+static size_t add_frames(struct view *v, size_t n, struct expansion e, bool aliases)
+{
+    v->stack = array_reserve(v->stack, &v->stack_capacity, n + e.n, sizeof *v->stack);
+    for (size_t i = e.n; i-- > 0;) {
+        const struct shown_frame *f = &v->shown[e.first + i];
+        n -= !aliases && n && frame_is_alias(f, &v->stack[n - 1]);
+        v->stack[n++] = *f;
+    }
+    return n;
+}
+
+const struct shown_frame *view_stack(struct view *v, struct spot at, size_t *ret_n)
 {
     size_t n = 0;
     bool whole = v->options.internals || v->options.whole;
-    bool innermost = true;
+    bool innermost = !at.wait.ix;
     bool hidden = false; /* the frames inside of the next one are */
-    for (stack_id at = s; at.ix; at = profile_stack_parent(v->p, at), innermost = false) {
-        frame_id id = profile_stack_frame(v->p, at);
+    if (at.wait.ix)
+        n = add_frames(v, n, v->wait_expansions[at.wait.ix - 1], whole);
+    for (stack_id s = at.stack; s.ix; s = profile_stack_parent(v->p, s), innermost = false) {
+        frame_id id = profile_stack_frame(v->p, s);
         struct expansion e = v->expansions[id.ix - 1];
         if (e.n == 0 || (!innermost && is_nameless_internal(v, id))) {
             hidden = true;
@@ -316,12 +337,7 @@ const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n)
         if (hidden && n && is_same_mark(v, &v->stack[n - 1], e))
             continue;
         hidden = false;
-        v->stack = array_reserve(v->stack, &v->stack_capacity, n + e.n, sizeof *v->stack);
-        for (size_t i = e.n; i-- > 0;) {
-            const struct shown_frame *f = &v->shown[e.first + i];
-            n -= !whole && n && frame_is_alias(f, &v->stack[n - 1]);
-            v->stack[n++] = *f;
-        }
+        n = add_frames(v, n, e, whole);
     }
     while (!whole && n > 1 && v->stack[n - 1].entry)
         n--;
@@ -331,7 +347,7 @@ const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n)
         v->stack = array_reserve(v->stack, &v->stack_capacity, n + 1, sizeof *v->stack);
         v->stack[n++] = v->spins[spins];
     }
-    if (!n && s.ix && v->not_shown.id) {
+    if (!n && at.stack.ix && v->not_shown.id) {
         v->stack = array_reserve(v->stack, &v->stack_capacity, 1, sizeof *v->stack);
         v->stack[n++] = v->not_shown;
     }
@@ -360,6 +376,7 @@ struct view *view_free(struct view *v)
     if (!v)
         return NULL;
     free(v->expansions);
+    free(v->wait_expansions);
     free(v->shown);
     free(v->keys);
     free(v->first_shown);

@@ -42,11 +42,12 @@ struct shown_frame {
 /* Borrows P, which must not gain frames or locations from now on. */
 struct view;
 struct view *view_new(const struct profile *p, const struct view_options *options);
-/* The frames of S as shown, outermost first; none for no stack.  A stack whose frames are all
- * hidden shows as "[not shown]".  Where a running thread only waits (summary/spinning.h) a leaf
- * says so.  The interpreter's nameless code is internal, too, but as the innermost frame.  Entry
- * frames stay where there is nothing else.  The array is the view's, valid until the next call. */
-const struct shown_frame *view_stack(struct view *v, stack_id s, size_t *ret_n);
+/* The frames of AT's stack as shown, outermost first, and its wait behind them; none for nothing.
+ * A stack whose frames are all hidden shows as "[not shown]".  Where a running thread only waits
+ * (summary/spinning.h) a leaf says so.  The interpreter's nameless code is internal, too, but as
+ * the innermost frame.  Entry frames stay where there is nothing else.  The array is the view's,
+ * valid until the next call. */
+const struct shown_frame *view_stack(struct view *v, struct spot at, size_t *ret_n);
 /* All distinct shown frames: ids run from 1 to the count. */
 const struct view_options *view_options(const struct view *v);
 const struct shown_frame *view_frame(const struct view *v, uint32_t id);

@@ -75,9 +75,9 @@ bool wait_side_is_kernels(enum wait_thing thing)
            thing == THING_SOCKET || thing == THING_EVENTS;
 }
 
-struct wait_side wait_side_of(const struct profile *p, struct view *v, stack_id s)
+struct wait_side wait_side_of(const struct profile *p, struct view *v, struct spot at)
 {
-    const struct wait *wait = profile_stack_wait(p, s);
+    const struct wait *wait = profile_see_wait(p, at.wait);
     if (!wait)
         return (struct wait_side){0};
     struct wait_side side = wait->side;
@@ -86,7 +86,7 @@ struct wait_side wait_side_of(const struct profile *p, struct view *v, stack_id 
         wait_side_is_kernels(side.thing))
         return side;
     size_t n = 0;
-    const struct shown_frame *stack = view_stack(v, s, &n);
+    const struct shown_frame *stack = view_stack(v, at, &n);
     if (lock && futex_kind(stack, n) == FUTEX_LOCK) /* else a condition's, a queue's */
         return side;
     while (n && stack[n - 1].kind == SHOWN_WAIT)

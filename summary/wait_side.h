@@ -5,10 +5,10 @@
 #include "base/text.h"
 #include "summary/view.h"
 
-/* The other side for a thread with stack S, which V shows, in the wait at the end of S.  Nothing
+/* The other side of the wait of a thread AT, which V shows.  Nothing
  * (THING_UNKNOWN) where functions and bytes do not agree; `timed` and `inside` are set either
  * way. */
-struct wait_side wait_side_of(const struct profile *p, struct view *v, stack_id s);
+struct wait_side wait_side_of(const struct profile *p, struct view *v, struct spot at);
 /* Does the kernel itself name THING, so that no functions have to agree? */
 bool wait_side_is_kernels(enum wait_thing thing);
 /* "mutex", "rwlock", "join", "gil", "lock", "file-lock", "child", "pipe", "socket", "poll"; NULL:

@@ -20,10 +20,9 @@ char *lock_name_at(struct target_process *s, uint64_t addr)
 
 void lock_names_report(struct target_process *s)
 {
-    for (uint32_t i = 1; i <= profile_frame_count(s->profile); i++) {
-        const struct frame *f = profile_get_frame(s->profile, (frame_id){i});
-        const struct wait_side *side = &f->wait.side;
-        if (f->kind != FRAME_WAIT || side->pid != s->pid || !side->addr ||
+    for (uint32_t i = 1; i <= profile_wait_count(s->profile); i++) {
+        const struct wait_side *side = &profile_see_wait(s->profile, (wait_id){i})->side;
+        if (side->pid != s->pid || !side->addr ||
             (side->thing != THING_MUTEX && side->thing != THING_RWLOCK) ||
             !profile_wants_lock(s->profile, side->pid, side->addr))
             continue;

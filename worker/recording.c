@@ -222,10 +222,9 @@ static void on_sample(struct recording *r, struct target_process *s, const struc
     gil_watch_see(&r->gil_watch, m->head.process, timeline->thread, &built);
     r->left_out += built.left_out;
     if (!built.left_out)
-        thread_timeline_open(timeline, &m->head, built.stack,
-                             built.wait_stack.ix ? built.wait_stack : built.frames,
-                             run_state_of(m->snapshot.state), built.wait_stack.ix != 0);
-    wait_peers_see(r->owners.peers, m, built.stack);
+        thread_timeline_open(timeline, &m->head, built.at, built.settled,
+                             run_state_of(m->snapshot.state), built.was_woken);
+    wait_peers_see(r->owners.peers, m, built.at.wait);
     timeline->held_ns = m->head.held_ns;
     if (r->on_sample)
         r->on_sample(r->on_sample_ctx, timeline->thread, m, &built);

@@ -364,13 +364,14 @@ bool stack_builder_thread_name(struct target_process *s, const struct sample_mes
            out->len > 0;
 }
 
-static stack_id push_wait(struct stack_builder *st, struct target_process *s, stack_id stack,
-                          struct wait wait)
+static wait_id intern_wait(struct stack_builder *st, struct target_process *s, struct wait wait)
 {
     const char *object = profile_text(st->profile, wait.object);
+    if (!wait.kind)
+        return (wait_id){0};
     if (wait.kind == WAIT_CALL && *object == '/' && !wait_is_device(object))
         wait.mount = target_process_mount(s, object);
-    return profile_push(st->profile, stack, profile_wait(st->profile, &wait));
+    return profile_wait(st->profile, &wait);
 }
 
 static struct wait_side side_of(struct stack_builder *st, const struct target_process *s,
@@ -441,21 +442,22 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
     list_states(st, ret.python_threads);
     bool not_held = m->head.flags & SAMPLE_NOT_HELD;
     py_locals_clear(&st->locals);
-    ret.stack = intern(st, s, &snapshot);
+    stack_id stack = intern(st, s, &snapshot);
     ret.locals = &st->locals;
     if (not_held)
-        ret.stack = profile_push(st->profile, ret.stack, st->native_not_read);
+        stack = profile_push(st->profile, stack, st->native_not_read);
     bool frozen = is_frozen(s, m);
     struct wait wait = wait_reason(st->profile, s->pid, m, ret.gil.gil, frozen, &st->files);
     wait.side = side_of(st, s, m, &snapshot, wait.kind, &ret.gil);
     if (st->owners)
         wait_peers_complete(st->owners->peers, m, &wait);
-    ret.frames = ret.stack.ix ? ret.stack : profile_push(st->profile, ret.stack, st->not_shown);
-    ret.stack = wait.kind ? push_wait(st, s, ret.stack, wait) : ret.frames;
-    if (snapshot.state == THREAD_RUNNABLE && syscall_mostly_sleeps(snapshot.syscall)) {
-        wait = wait_reason_blocked(st->profile, s->pid, m, ret.gil.gil, &st->files);
-        ret.wait_stack = push_wait(st, s, ret.frames, wait);
-    }
+    ret.settled.stack = stack.ix ? stack : profile_push(st->profile, stack, st->not_shown);
+    ret.at.wait = intern_wait(st, s, wait);
+    ret.at.stack = ret.at.wait.ix ? stack : ret.settled.stack;
+    ret.was_woken = snapshot.state == THREAD_RUNNABLE && syscall_mostly_sleeps(snapshot.syscall);
+    if (ret.was_woken)
+        ret.settled.wait = intern_wait(
+            st, s, wait_reason_blocked(st->profile, s->pid, m, ret.gil.gil, &st->files));
     ret.python = st->merged.result != PY_MERGE_NO_PYTHON;
     uint64_t guessed = count_guessed(st);
     ret.complete = is_whole(st) && guessed == 0 && !not_held;
@@ -476,8 +478,7 @@ struct built_stack stack_builder_mark(struct stack_builder *st, struct target_pr
     struct wait wait = {0};
     if (m->head.flags & (SAMPLE_TRACED | SAMPLE_IO_WORKER | SAMPLE_NEVER_STOPPED))
         wait = wait_reason(st->profile, s->pid, m, PY_GIL_ABSENT, false, &st->files);
-    if (wait.kind)
-        ret.stack = ret.frames = push_wait(st, s, (stack_id){0}, wait);
+    ret.at.wait = ret.settled.wait = intern_wait(st, s, wait);
     return ret;
 }
 

@@ -1,5 +1,4 @@
-/* A capture → a stack of the profile: unwinds, walks Python, merges, interns, and adds the thread's
- * wait as the last frame. */
+/* A capture → a stack and a wait of the profile: unwinds, walks Python, merges, interns. */
 #pragma once
 
 #include "pyframes/py_gil.h"
@@ -24,11 +23,12 @@ struct stack_builder *stack_builder_new(struct profile *profile, struct feedback
 /* Sets up S as the options need it. */
 void stack_builder_prepare(const struct stack_builder *st, struct target_process *s);
 struct built_stack {
-    stack_id stack;      /* none: hidden */
-    stack_id frames;     /* of STACK: without the frame that the thread's state adds to it */
-    stack_id wait_stack; /* of a thread that was woken and waits for a CPU: as it was; else none */
-    bool left_out;       /* not asked for (--gil): no sample at all, nor missed time */
-    bool python;         /* it has Python frames */
+    struct spot at; /* nothing: hidden */
+    /* Of a thread that waits for a CPU: where it was if it proves not to have waited. */
+    struct spot settled;
+    bool was_woken; /* it waits for a CPU, and SETTLED for what it was blocked in before */
+    bool left_out;  /* not asked for (--gil): no sample at all, nor missed time */
+    bool python;    /* it has Python frames */
     struct py_gil_state gil;
     uint64_t python_threads[SNAPSHOT_HOOK_WORDS]; /* the thread states that it runs; 0: no more */
     bool complete;                                /* nothing cut, lost or guessed */
@@ -42,7 +42,7 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
 /* OUT: Python's name of M's thread.  False: it has none, or the kernel knows it, too. */
 bool stack_builder_thread_name(struct target_process *s, const struct sample_message *m,
                                struct text *out);
-/* M has no stack: a stack that says why ("[traced by 880]"), or none. */
+/* M has no stack: a wait that says why ("[traced by 880]"), or nothing. */
 struct built_stack stack_builder_mark(struct stack_builder *st, struct target_process *s,
                                       const struct sample_message *m);
 /* Sets what was counted so far in the profile's facts. */

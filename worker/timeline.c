@@ -101,7 +101,7 @@ static void settle_state(struct thread_timeline *timeline, struct run *run, int6
         timeline->waited_ns -= run->weights.wall_ns;
     } else {
         run->state = timeline->was_woken ? RUN_BLOCKED : RUN_RUNNING;
-        run->stack = timeline->frames;
+        run->at = timeline->settled;
     }
 }
 
@@ -127,8 +127,8 @@ static struct run split_off_wait(struct profile *p, const struct thread_timeline
                                  struct run *run, int64_t ns)
 {
     run->weights.wall_ns -= ns;
-    frame_id waits = profile_wait(p, &(struct wait){.kind = WAIT_CPU});
-    return (struct run){.stack = profile_push(p, timeline->frames, waits),
+    wait_id cpu = profile_wait(p, &(struct wait){.kind = WAIT_CPU});
+    return (struct run){.at = {timeline->settled.stack, cpu},
                         .state = RUN_RUNNABLE,
                         .start_ns = run->start_ns + run->weights.wall_ns,
                         .weights.wall_ns = ns};
@@ -147,7 +147,7 @@ static void add_until(struct profile *p, struct thread_timeline *timeline, struc
         run->start_ns += before.weights.wall_ns;
         run->weights.wall_ns -= before.weights.wall_ns;
     }
-    run->stack = timeline->stack = change->stack;
+    run->at.wait = timeline->at.wait = change->wait;
 }
 
 /* Adds what of RUN lies before the lock that it waits for changed hands, each time. */
@@ -253,7 +253,7 @@ static void add_sample(struct thread_timeline *timeline, struct profile *p, cons
         settle_state(timeline, run, since.runqueue_ns - wait_ns, m->interval_ns);
     run->weights.events = events_of(timeline, &since, own);
     if (since.known && run->state == RUN_BLOCKED)
-        run->waits = count_waits(m, &since);
+        run->waits = (uint32_t)min_i64((int64_t)count_waits(m, &since), UINT32_MAX);
     struct run waiting = {0};
     if (wait_ns > 0)
         waiting = split_off_wait(p, timeline, run, wait_ns);
@@ -277,8 +277,8 @@ void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
         bounds.end_ns = max_i64(bounds.end_ns, timeline->start_ns);
         bounds.next_ns = max_i64(bounds.next_ns, bounds.end_ns);
         struct run run = {
-            .stack = timeline->stack,
-            .state = timeline->stack.ix ? timeline->state : RUN_MISSED,
+            .at = timeline->at,
+            .state = spot_is_known(timeline->at) ? timeline->state : RUN_MISSED,
             .samples = !timeline->resumed + m->repeats,
             .start_ns = timeline->start_ns - origin_ns,
             .weights.wall_ns = bounds.end_ns - timeline->start_ns,
@@ -293,13 +293,13 @@ void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
     timeline->start_ns = bounds.next_ns;
 }
 
-void thread_timeline_open(struct thread_timeline *timeline, const struct message *m, stack_id stack,
-                          stack_id frames, enum run_state state, bool was_woken)
+void thread_timeline_open(struct thread_timeline *timeline, const struct message *m, struct spot at,
+                          struct spot settled, enum run_state state, bool was_woken)
 {
     timeline->open = true;
-    timeline->stack = stack;
+    timeline->at = at;
     timeline->n_changes = 0;
-    timeline->frames = frames;
+    timeline->settled = settled;
     timeline->state = state;
     timeline->was_woken = was_woken;
     timeline->seen_ns = timeline->sampled_ns = m->time_ns;
@@ -316,7 +316,7 @@ void thread_timeline_open(struct thread_timeline *timeline, const struct message
 void thread_timeline_change_side(struct thread_timeline *timeline, struct profile *p,
                                  const struct wait_side *side, int64_t at_ns)
 {
-    const struct wait *now = profile_stack_wait(p, timeline->stack);
+    const struct wait *now = profile_see_wait(p, timeline->at.wait);
     if (!timeline->open || !now || at_ns < timeline->sampled_ns)
         return;
     struct wait wait = *now;
@@ -327,9 +327,7 @@ void thread_timeline_change_side(struct thread_timeline *timeline, struct profil
         wait.side.what = (string_id){0};
         at_ns = timeline->changes[--timeline->n_changes].at_ns;
     }
-    stack_id calls = profile_stack_parent(p, timeline->stack);
-    timeline->changes[timeline->n_changes++] =
-        (struct side_change){profile_push(p, calls, profile_wait(p, &wait)), at_ns};
+    timeline->changes[timeline->n_changes++] = (struct side_change){profile_wait(p, &wait), at_ns};
 }
 
 void thread_timeline_exec(struct thread_timeline *timeline, struct profile *p,
@@ -344,7 +342,7 @@ void thread_timeline_exec(struct thread_timeline *timeline, struct profile *p,
     if (end_ns < last->start_ns + last->weights.wall_ns)
         end_ns = last->start_ns + last->weights.wall_ns;
     frame_id mark = profile_mark(p, "[execve]", NULL);
-    struct run run = {.stack = profile_push(p, (stack_id){0}, mark),
+    struct run run = {.at.stack = profile_push(p, (stack_id){0}, mark),
                       .state = RUN_RUNNING,
                       .start_ns = end_ns,
                       .weights.wall_ns = m->time_ns - origin_ns - end_ns};

@@ -14,9 +14,9 @@
 #include "sampler/message.h"
 #include "worker/usage.h"
 
-/* From AT_NS (CLOCK_MONOTONIC) on a thread's wait ends STACK, the same but for the holder. */
+/* From AT_NS (CLOCK_MONOTONIC) on a thread's wait is WAIT, the same but for the holder. */
 struct side_change {
-    stack_id stack;
+    wait_id wait;
     int64_t at_ns;
 };
 enum { MOST_SIDE_CHANGES = 4 };
@@ -26,7 +26,8 @@ struct thread_timeline {
     thread_id thread;
     uint32_t task; /* the sampler's number for it */
     bool open;
-    stack_id stack, frames;
+    struct spot at;
+    struct spot settled; /* where it was, if it proves not to have waited for a CPU */
     enum run_state state;
     struct side_change changes[MOST_SIDE_CHANGES]; /* by time */
     uint32_t n_changes;
@@ -55,11 +56,11 @@ enum run_state run_state_of(enum thread_state state);
  * time. */
 void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
                            const struct message *m, int64_t origin_ns);
-/* Opens a sample at the time of M.  STACK none: missed; of a thread that waits for a CPU it says
- * so, and if that one proves to have been running FRAMES takes its place, which does not.
- * WAS_WOKEN: it was blocked before, and FRAMES says so. */
-void thread_timeline_open(struct thread_timeline *timeline, const struct message *m, stack_id stack,
-                          stack_id frames, enum run_state state, bool was_woken);
+/* Opens a sample at the time of M.  AT nothing: missed; of a thread that waits for a CPU it says
+ * so, and if that one proves not to have waited SETTLED takes its place.  WAS_WOKEN: it was blocked
+ * before, and SETTLED says so. */
+void thread_timeline_open(struct thread_timeline *timeline, const struct message *m, struct spot at,
+                          struct spot settled, enum run_state state, bool was_woken);
 /* The open sample goes on, but what the thread waits for has changed hands at AT_NS
  * (CLOCK_MONOTONIC) and has SIDE now.  After MOST_SIDE_CHANGES the holder is not known. */
 void thread_timeline_change_side(struct thread_timeline *timeline, struct profile *p,

@@ -231,10 +231,10 @@ static void drop_answered(struct wait_peers *w, size_t at)
         map_put(&w->answered_by_task, w->answered[at].call.task, at);
 }
 
-void wait_peers_see(struct wait_peers *w, const struct sample_message *m, stack_id s)
+void wait_peers_see(struct wait_peers *w, const struct sample_message *m, wait_id id)
 {
     struct blocked_call call;
-    const struct wait *wait = s.ix ? profile_stack_wait(w->profile, s) : NULL;
+    const struct wait *wait = profile_see_wait(w->profile, id);
     if (!wait || wait->kind != WAIT_CALL || !blocked_call_of(m, &call))
         return;
     if (!wait->side.thing)
@@ -258,15 +258,14 @@ static struct thread_timeline *still_open(struct thread_timeline *timelines,
 static const struct wait *open_wait(const struct wait_peers *w,
                                     const struct thread_timeline *timeline)
 {
-    const struct wait *wait = profile_stack_wait(w->profile, timeline->stack);
+    const struct wait *wait = profile_see_wait(w->profile, timeline->at.wait);
     return wait && wait->kind == WAIT_CALL && !wait->side.thing ? wait : NULL;
 }
 
 static void put_wait(struct wait_peers *w, struct thread_timeline *timeline,
                      const struct wait *wait)
 {
-    timeline->stack = profile_push(w->profile, profile_stack_parent(w->profile, timeline->stack),
-                                   profile_wait(w->profile, wait));
+    timeline->at.wait = profile_wait(w->profile, wait);
 }
 
 static void put_answer(struct wait_peers *w, const struct blocked_call *call,

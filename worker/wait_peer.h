@@ -20,8 +20,8 @@ struct wait_peers *wait_peers_new(struct profile *p, struct target_process *cons
                                   bool exact);
 /* Completes WAIT, M's: the address of a socket that is known already. */
 void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, struct wait *wait);
-/* M's thread has stack S now: looks at its wait later, if it lasts and S does not say enough. */
-void wait_peers_see(struct wait_peers *w, const struct sample_message *m, stack_id s);
+/* M's thread is in the wait ID now: looks at it later, if it lasts and ID does not say enough. */
+void wait_peers_see(struct wait_peers *w, const struct sample_message *m, wait_id id);
 /* Looks at the waits whose turn it is, if it is time.  TIMELINES, by number in NUMBERS: the open
  * sample's stack gets the side that was found. */
 void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,

@@ -87,7 +87,7 @@ static int write_large(const char *directory)
     }
     struct run run = {.state = RUN_RUNNING, .weights.wall_ns = INT64_C(10) * NS_PER_MS};
     for (int i = 0; i < RUNS; i++, run.start_ns += run.weights.wall_ns) {
-        run.stack = stacks[i % 3 ? (i * 7) % STACKS : 0];
+        run.at.stack = stacks[i % 3 ? (i * 7) % STACKS : 0];
         profile_add_run(b.p, main, &run);
     }
     return write_file(&b, directory, "large.json", INT64_C(10) * RUNS);

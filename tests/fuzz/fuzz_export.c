@@ -73,17 +73,17 @@ static void add_thread(struct scene *s, process_id process, struct feed *f)
     profile_get_thread(s->p, t)->main = s->n_threads == 0;
     int64_t at = 0;
     for (uint8_t n = 1 + feed_u8(f) % MAX_RUNS; n; n--) {
-        struct run run = {.stack = any_stack(s, f), .samples = 1, .start_ns = at};
+        struct run run = {.at.stack = any_stack(s, f), .samples = 1, .start_ns = at};
         run.weights.wall_ns = NS_PER_MS * (1 + feed_u8(f));
-        run.state = run.stack.ix ? 1 + feed_u8(f) % RUN_RUNNING_OR_RUNNABLE : RUN_MISSED;
+        run.state = run.at.stack.ix ? 1 + feed_u8(f) % RUN_RUNNING_OR_RUNNABLE : RUN_MISSED;
         profile_get_thread(s->p, t)->counts.ns[feed_u8(f) % COUNTED_KINDS] += feed_u8(f);
         profile_add_run(s->p, t, &run);
-        d->stack = run.stack;
+        d->at = run.at;
         at += run.weights.wall_ns;
     }
     d->thread = t;
     d->tid = (pid_t)++s->n_threads;
-    d->sampled = d->stack.ix;
+    d->sampled = d->at.stack.ix;
     d->state = THREAD_BLOCKED;
     d->syscall = feed_u8(f);
     d->gil.gil = feed_u8(f) % (PY_GIL_ABSENT + 1);
@@ -209,7 +209,7 @@ static void check_dump(struct scene *s, const struct view_options *view)
     size_t lines = HEAD_LINES;
     for (size_t i = 0; i < d.n; i++) {
         size_t n;
-        (void)view_stack(d.view, d.threads[i].stack, &n);
+        (void)view_stack(d.view, d.threads[i].at, &n);
         lines += n + HEAD_LINES;
     }
     struct output o;

@@ -140,8 +140,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         const struct sample_message *m = capture(&f, python->capture);
         struct built_stack built =
             m ? stack_builder_build(builder, &process, m) : (struct built_stack){0};
-        struct run run = {.stack = built.stack, .samples = 1, .start_ns = i, .weights.wall_ns = 1};
-        run.state = built.stack.ix ? RUN_RUNNING : RUN_MISSED;
+        struct run run = {.at = built.at, .samples = 1, .start_ns = i, .weights.wall_ns = 1};
+        run.state = spot_is_known(built.at) ? RUN_RUNNING : RUN_MISSED;
         profile_add_run(p, thread, &run);
         py_image_change(&s.image, &f);
     }

@@ -31,7 +31,8 @@ static const int64_t interval_ns = NS_PER_S / RATE_HZ;
 struct day {
     struct profile *p;
     process_id process;
-    stack_id stacks[STACKS], waiting;
+    stack_id stacks[STACKS];
+    struct spot waiting;
     struct thread_timeline timelines[RUNNERS], waiter, job;
     struct schedstat sched[RUNNERS];
     uint64_t random;
@@ -62,7 +63,7 @@ static void make_stacks(struct day *d)
             d->stacks[i] = profile_push(d->p, d->stacks[i], frame(d, "callee", i + k));
     }
     struct wait wait = {.kind = WAIT_CALL, .call = profile_string(d->p, "futex")};
-    d->waiting = profile_push(d->p, root, profile_wait(d->p, &wait));
+    d->waiting = (struct spot){root, profile_wait(d->p, &wait)};
 }
 
 static struct thread_timeline timeline(struct day *d, pid_t tid, const char *name, int64_t now_ns)
@@ -90,11 +91,11 @@ static void next_sample(struct day *d, struct thread_timeline *timeline, struct 
                         int64_t now_ns)
 {
     uint64_t random = next_random(d);
-    stack_id stack = d->stacks[random / 8 % STACKS];
+    struct spot at = spot_of_stack(d->stacks[random / 8 % STACKS]);
     bool runs = random % 4 != 0;
     struct message m = {.time_ns = now_ns, .interval_ns = interval_ns, .sched = *sched};
     thread_timeline_close(timeline, d->p, &m, 0);
-    thread_timeline_open(timeline, &m, stack, stack, runs ? RUN_RUNNING : RUN_BLOCKED, false);
+    thread_timeline_open(timeline, &m, at, at, runs ? RUN_RUNNING : RUN_BLOCKED, false);
     sched->run_ns += runs ? 9000000 : 1000000;
     sched->wait_ns += runs ? 500000 : 0;
     sched->runs++;
@@ -118,8 +119,8 @@ static void see_to_job(struct day *d, int64_t tick, int64_t now_ns)
     if (tick % RATE_HZ == 0) {
         (void)snprintf(name, sizeof name, "job-%" PRIu64, d->jobs % 50);
         d->job = timeline(d, 100 + (pid_t)d->jobs++, name, now_ns);
-        stack_id stack = d->stacks[tick % STACKS];
-        thread_timeline_open(&d->job, &m, stack, stack, RUN_BLOCKED, false);
+        struct spot at = spot_of_stack(d->stacks[tick % STACKS]);
+        thread_timeline_open(&d->job, &m, at, at, RUN_BLOCKED, false);
         d->samples++;
     } else if (tick % RATE_HZ == JOB_TICKS) {
         thread_timeline_close(&d->job, d->p, &m, 0);

@@ -116,7 +116,7 @@ static int stack(pid_t pid, const char *path, bool again)
     }
     frames = unwinder_counters(s->unwinder)->frames - frames;
     printf("%d %llu %u\n", STACKS, (unsigned long long)frames / STACKS,
-           python_frames(p, built.stack));
+           python_frames(p, built.at.stack));
     stack_builder_free(st);
     sampler_free(sampler);
     target_process_free(s);

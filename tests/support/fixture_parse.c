@@ -1,5 +1,5 @@
-/* The one place that makes today's profile of a fixture: the wait becomes the innermost frame of a
- * stack, and its other side words. */
+/* The one place that makes today's profile of a fixture: the other side of a wait becomes
+ * words. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,8 +159,6 @@ static bool read_frame_of(struct reader *r, struct frame *f)
         return f->python.func.ix || fail(r, "a frame without ", "func");
     case FRAME_MARK:
         return read_keys(r, ROW_MARK, f);
-    case FRAME_WAIT:
-        break;
     }
     return fail(r, "a frame without ", "kind");
 }
@@ -246,8 +244,8 @@ static bool read_event(struct reader *r)
            (event->kind != EVENT_NONE || fail(r, "an event without ", "kind"));
 }
 
-/* The frame that a profile has for WAIT with the other side SIDE; NULL: an unknown one. */
-static frame_id wait_frame(struct reader *r, struct wait wait, const struct side_fields *side)
+/* The wait that a profile has for WAIT with the other side SIDE; NULL: an unknown one. */
+static wait_id wait_with(struct reader *r, struct wait wait, const struct side_fields *side)
 {
     struct text what = {0};
     if (side) {
@@ -262,8 +260,8 @@ static frame_id wait_frame(struct reader *r, struct wait wait, const struct side
     return profile_wait(r->p, &wait);
 }
 
-/* The stack that the row leads to, with its wait. */
-static bool read_full_stack(struct reader *r, stack_id *ret)
+/* The stack and the wait that the row leads to. */
+static bool read_spot(struct reader *r, struct spot *ret)
 {
     uint32_t stack = line_number(&r->line, "stack");
     uint32_t wait = line_number(&r->line, "wait");
@@ -271,19 +269,20 @@ static bool read_full_stack(struct reader *r, stack_id *ret)
     if (!is_known(r, "stack", stack, r->n_stacks) || !is_known(r, "wait", wait, r->n_waits) ||
         !is_known(r, "side", side, r->n_sides))
         return false;
-    *ret = stack ? r->stacks[stack - 1] : (stack_id){0};
+    ret->stack = stack ? r->stacks[stack - 1] : (stack_id){0};
     if (wait)
-        *ret = profile_push(r->p, *ret,
-                            wait_frame(r, r->waits[wait - 1], side ? &r->sides[side - 1] : NULL));
+        ret->wait = wait_with(r, r->waits[wait - 1], side ? &r->sides[side - 1] : NULL);
     return true;
 }
 
 static bool read_tasks(struct reader *r)
 {
     struct profile_task_wait tasks = {.n = 0};
-    if (!read_keys(r, ROW_TASKS, &tasks) || !read_full_stack(r, &tasks.stack) ||
+    struct spot at = {.stack = {0}};
+    if (!read_keys(r, ROW_TASKS, &tasks) || !read_spot(r, &at) ||
         !is_known(r, "process", tasks.process.ix, profile_process_count(r->p)))
         return false;
+    tasks.stack = at.stack;
     profile_add_task_wait(r->p, &tasks);
     return tasks.process.ix || fail(r, "tasks without ", "process");
 }
@@ -354,7 +353,7 @@ static bool read_run(struct reader *r)
 {
     struct run run = {.start_ns = r->at_ns};
     const char *start = line_value(&r->line, "start");
-    if (!last_thread(r) || !read_keys(r, ROW_RUN, &run) || !read_full_stack(r, &run.stack))
+    if (!last_thread(r) || !read_keys(r, ROW_RUN, &run) || !read_spot(r, &run.at))
         return false;
     if (start && parse_whole_i64(start, INT64_MIN, INT64_MAX, &run.start_ns) < 0)
         return fail(r, "not a value of ", "start");

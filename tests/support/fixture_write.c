@@ -12,7 +12,7 @@ struct distinct {
     char **items;
     size_t n, capacity;
 };
-/* What a fixture has of a wait's frame: the wait, and its other side as it was read just then. */
+/* What a fixture has of a wait: the wait itself, and its other side as it was read just then. */
 struct told_wait {
     uint32_t wait, side; /* 0: none */
 };
@@ -20,7 +20,7 @@ struct writer {
     const struct profile *p;
     struct text *out;
     uint32_t *frames, *stacks; /* their numbers in the fixture, by id; 0: not needed */
-    struct told_wait *waits;   /* by frame id */
+    struct told_wait *waits;   /* by wait id */
     struct distinct wait_rows, side_rows;
 };
 
@@ -62,13 +62,11 @@ static void add_row(struct writer *w, const char *word, uint32_t id, enum row_ki
 
 /* ---- what is needed ---- */
 
-/* Marks S, without its wait, and its callers. */
+/* Marks S and its callers. */
 static void mark_stack(struct writer *w, stack_id s)
 {
     for (; s.ix && !w->stacks[s.ix]; s = profile_stack_parent(w->p, s)) {
         frame_id frame = profile_stack_frame(w->p, s);
-        if (profile_get_frame(w->p, frame)->kind == FRAME_WAIT)
-            continue;
         w->stacks[s.ix] = 1;
         w->frames[frame.ix] = 1;
     }
@@ -88,15 +86,15 @@ static void add_side(struct writer *w, const struct side_fields *side, struct te
     }
 }
 
-static void tell_wait(struct writer *w, stack_id s)
+static void tell_wait(struct writer *w, wait_id id)
 {
-    const struct wait *wait = profile_stack_wait(w->p, s);
+    const struct wait *wait = profile_see_wait(w->p, id);
     struct side_fields fields;
     struct text row = {0};
     struct text side = {0};
-    if (!wait || w->waits[profile_stack_frame(w->p, s).ix].wait)
+    struct told_wait *told = &w->waits[id.ix];
+    if (!wait || told->wait)
         return;
-    struct told_wait *told = &w->waits[profile_stack_frame(w->p, s).ix];
     text_add(&row, "");
     add_keys(w, &row, ROW_WAIT, wait);
     told->wait = number_of(&w->wait_rows, &row);
@@ -116,8 +114,8 @@ static void mark_all(struct writer *w)
     for (uint32_t id = 1; id <= profile_thread_count(w->p); id++) {
         const struct profile_thread *t = profile_see_thread(w->p, (thread_id){id});
         for (size_t i = 0; i < t->n_runs; i++) {
-            mark_stack(w, t->runs[i].stack);
-            tell_wait(w, t->runs[i].stack);
+            mark_stack(w, t->runs[i].at.stack);
+            tell_wait(w, t->runs[i].at.wait);
         }
     }
     for (size_t i = 0; i < n; i++)
@@ -222,25 +220,16 @@ static void add_processes(struct writer *w)
     }
 }
 
-static void add_stack_number(struct writer *w, stack_id s)
-{
-    if (profile_stack_wait(w->p, s))
-        s = profile_stack_parent(w->p, s);
-    line_add_number(w->out, "stack", w->stacks[s.ix]);
-}
-
 static void add_run(struct writer *w, const struct run *run, int64_t expected_ns)
 {
     text_add(w->out, "run");
     if (run->start_ns != expected_ns)
         text_addf(w->out, " start=%lld", (long long)run->start_ns);
     add_keys(w, w->out, ROW_RUN, run);
-    if (run->stack.ix) {
-        add_stack_number(w, run->stack);
-        const struct told_wait *told = &w->waits[profile_stack_frame(w->p, run->stack).ix];
-        line_add_number(w->out, "wait", told->wait);
-        line_add_number(w->out, "side", told->side);
-    }
+    const struct told_wait *told = &w->waits[run->at.wait.ix];
+    line_add_number(w->out, "stack", w->stacks[run->at.stack.ix]);
+    line_add_number(w->out, "wait", told->wait);
+    line_add_number(w->out, "side", told->side);
     text_add(w->out, "\n");
 }
 
@@ -266,10 +255,10 @@ static void add_threads(struct writer *w)
 static void add_locks(struct writer *w)
 {
     struct distinct rows = {0};
-    for (uint32_t id = 1; id <= profile_frame_count(w->p); id++) {
+    for (uint32_t id = 1; id <= profile_wait_count(w->p); id++) {
         if (!w->waits[id].wait)
             continue;
-        const struct wait_side *side = &profile_get_frame(w->p, (frame_id){id})->wait.side;
+        const struct wait_side *side = &profile_see_wait(w->p, (wait_id){id})->side;
         const char *name = side->addr ? profile_lock_name(w->p, side->pid, side->addr) : "";
         struct text row = {0};
         if (!*name)
@@ -290,7 +279,7 @@ static void add_tasks(struct writer *w)
     for (size_t i = 0; i < n; i++) {
         text_add(w->out, "tasks");
         add_keys(w, w->out, ROW_TASKS, &tasks[i]);
-        add_stack_number(w, tasks[i].stack);
+        line_add_number(w->out, "stack", w->stacks[tasks[i].stack.ix]);
         text_add(w->out, "\n");
     }
 }
@@ -304,7 +293,7 @@ int fixture_add(struct text *out, const struct profile *p, struct err *err)
         return err_set(err, -EINVAL, "the profile is not of full resolution");
     w.frames = xcalloc(frames + 1, sizeof *w.frames);
     w.stacks = xcalloc(stacks + 1, sizeof *w.stacks);
-    w.waits = xcalloc(frames + 1, sizeof *w.waits);
+    w.waits = xcalloc(profile_wait_count(p) + 1, sizeof *w.waits);
     mark_all(&w);
     number_marked(w.frames, frames);
     number_marked(w.stacks, stacks);

@@ -158,7 +158,7 @@ static void check_dump_text(struct hostile_stage *stage, bool full)
     check_lines(s, len, full ? SIZE_MAX : WIDTH);
     for (size_t i = 0; i < d->n; i++) {
         size_t n = 0;
-        (void)view_stack(d->view, d->threads[i].stack, &n);
+        (void)view_stack(d->view, d->threads[i].at, &n);
         most += n + HEAD_LINES;
     }
     add_count(&lines, s, "\n");

@@ -97,8 +97,8 @@ static void add_process(struct hostile_stage *s, pid_t pid, const char *rank)
     s->process = profile_process(s->p, &process);
 }
 
-/* A thread that spends all its time in STACK. */
-static struct dumped *add_thread(struct hostile_stage *s, stack_id stack, enum run_state state)
+/* A thread that spends all its time AT. */
+static struct dumped *add_thread(struct hostile_stage *s, struct spot at, enum run_state state)
 {
     pid_t pid = profile_see_process(s->p, s->process)->pid;
     struct dumped *d = &s->threads[s->dump.n];
@@ -106,7 +106,7 @@ static struct dumped *add_thread(struct hostile_stage *s, stack_id stack, enum r
     pid_t tid = main ? pid : pid + 100 * (pid_t)s->dump.n;
     thread_id id = profile_thread(s->p, s->process, tid, next(s, "", ""), 0);
     struct profile_thread *t = profile_get_thread(s->p, id);
-    struct run run = {.stack = stack, .state = state, .samples = SAMPLES};
+    struct run run = {.at = at, .state = state, .samples = SAMPLES};
     run.weights.wall_ns = run_ns;
     t->main = main;
     t->counts.ns[state == RUN_RUNNING    ? COUNTED_CPU
@@ -118,7 +118,7 @@ static struct dumped *add_thread(struct hostile_stage *s, stack_id stack, enum r
                          .tid = tid,
                          .sampled = true,
                          .complete = true,
-                         .stack = stack,
+                         .at = at,
                          .counted = true,
                          .syscall = -2,
                          .gil.gil = PY_GIL_ABSENT,
@@ -132,8 +132,8 @@ static struct dumped *add_thread(struct hostile_stage *s, stack_id stack, enum r
 /* A thread that waits so, in a stack of its own. */
 static struct dumped *add_waiter(struct hostile_stage *s, struct wait wait)
 {
-    stack_id stack = profile_push(s->p, calls(s), profile_wait(s->p, &wait));
-    struct dumped *d = add_thread(s, stack, RUN_BLOCKED);
+    struct spot at = {calls(s), profile_wait(s->p, &wait)};
+    struct dumped *d = add_thread(s, at, RUN_BLOCKED);
     d->side = wait.side;
     (void)snprintf(d->object, sizeof d->object, "%s", profile_text(s->p, wait.object));
     (void)snprintf(d->wchan, sizeof d->wchan, "%s", profile_text(s->p, next(s, "", "")));
@@ -253,16 +253,16 @@ void hostile_stage_init(struct hostile_stage *s, const char *const *names, size_
     s->dump = (struct dump){.profile = s->p, .threads = s->threads, .capacity = HOSTILE_THREADS};
     distinct_names = distinct;
     add_process(s, FIRST_PID, "");
-    (void)add_thread(s, calls(s), RUN_RUNNING);
+    (void)add_thread(s, spot_of_stack(calls(s)), RUN_RUNNING);
     add_file_waiters(s);
     add_peer_waiters(s);
     add_circle(s);
     add_process(s, SECOND_PID, "RANK=0");
-    (void)add_thread(s, profile_push(s->p, calls(s), profile_mark(s->p, "[truncated]", NULL)),
-                     RUN_RUNNING);
+    frame_id truncated = profile_mark(s->p, "[truncated]", NULL);
+    (void)add_thread(s, spot_of_stack(profile_push(s->p, calls(s), truncated)), RUN_RUNNING);
     add_process(s, THIRD_PID, "RANK=1");
     struct wait wait = {.kind = WAIT_CPU};
-    (void)add_thread(s, profile_push(s->p, calls(s), profile_wait(s->p, &wait)), RUN_RUNNABLE);
+    (void)add_thread(s, (struct spot){calls(s), profile_wait(s->p, &wait)}, RUN_RUNNABLE);
     add_tasks(s);
     add_facts(s);
     profile_end(s->p, run_ns);

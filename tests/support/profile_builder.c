@@ -87,7 +87,7 @@ static frame_id nameless_frame(struct profile *p, const char *text)
 
 /* "read /data/x [blocked]": a call, and what it waits on if there is a second word; the mount is
  * what comes before "//". */
-static frame_id blocked_frame(struct profile *p, const char *text)
+static wait_id blocked_wait(struct profile *p, const char *text)
 {
     struct wait wait = {.kind = WAIT_CALL};
     size_t len = strlen(text) - strlen(" [blocked]");
@@ -112,8 +112,11 @@ static frame_id blocked_frame(struct profile *p, const char *text)
     return profile_wait(p, &wait);
 }
 
-static frame_id wait_or_mark(struct profile *p, const char *text)
+/* The wait that is shown as TEXT; none: it is no wait's. */
+static wait_id wait_of(struct profile *p, const char *text)
 {
+    if (str_ends(text, " [blocked]"))
+        return blocked_wait(p, text);
     for (int kind = WAIT_CPU; kind <= WAIT_UNKNOWN; kind++) {
         struct text words = {0};
         struct wait wait = {.kind = (enum wait_kind)kind};
@@ -123,7 +126,7 @@ static frame_id wait_or_mark(struct profile *p, const char *text)
         if (same)
             return profile_wait(p, &wait);
     }
-    return profile_mark(p, text, NULL);
+    return (wait_id){0};
 }
 
 static frame_id frame_of(struct profile *p, const char *text)
@@ -134,23 +137,31 @@ static frame_id frame_of(struct profile *p, const char *text)
         return nameless_frame(p, text);
     if (at)
         return python_frame(p, text, at);
-    if (bang)
-        return native_frame(p, text, bang);
-    return str_ends(text, " [blocked]") ? blocked_frame(p, text) : wait_or_mark(p, text);
+    return bang ? native_frame(p, text, bang) : profile_mark(p, text, NULL);
+}
+
+struct spot builder_spot(struct profile_builder *b, const char *text)
+{
+    struct spot ret = {.stack = {0}};
+    while (text) {
+        const char *end = strstr(text, " > ");
+        char *one = end ? strndup(text, (size_t)(end - text)) : strdup(text);
+        assert(one && !ret.wait.ix);
+        if (!strpbrk(one, "@!"))
+            ret.wait = wait_of(b->p, one);
+        if (!ret.wait.ix)
+            ret.stack = profile_push(b->p, ret.stack, frame_of(b->p, one));
+        free(one);
+        text = end ? end + 3 : NULL;
+    }
+    return ret;
 }
 
 stack_id builder_stack(struct profile_builder *b, const char *text)
 {
-    stack_id s = {0};
-    while (text) {
-        const char *end = strstr(text, " > ");
-        char *one = end ? strndup(text, (size_t)(end - text)) : strdup(text);
-        assert(one);
-        s = profile_push(b->p, s, frame_of(b->p, one));
-        free(one);
-        text = end ? end + 3 : NULL;
-    }
-    return s;
+    struct spot at = builder_spot(b, text);
+    assert(!at.wait.ix);
+    return at.stack;
 }
 
 static void append(struct profile_builder *b, thread_id t, struct run run, int64_t cpu_ns)
@@ -168,7 +179,7 @@ void builder_run(struct profile_builder *b, thread_id t, const char *stack, int6
                  int64_t cpu_ms)
 {
     struct run run = {
-        .stack = builder_stack(b, stack),
+        .at = builder_spot(b, stack),
         .state = cpu_ms ? RUN_RUNNING : RUN_BLOCKED,
         .samples = (uint32_t)(wall_ms / 10),
         .weights.wall_ns = wall_ms * NS_PER_MS,
@@ -179,7 +190,7 @@ void builder_run(struct profile_builder *b, thread_id t, const char *stack, int6
 void builder_runnable(struct profile_builder *b, thread_id t, const char *stack, int64_t wall_ms)
 {
     struct run run = {
-        .stack = builder_stack(b, stack),
+        .at = builder_spot(b, stack),
         .state = RUN_RUNNABLE,
         .samples = (uint32_t)(wall_ms / 10),
         .weights.wall_ns = wall_ms * NS_PER_MS,
@@ -194,7 +205,7 @@ static void append_wait(struct profile_builder *b, thread_id t, const char *stac
                         .call = profile_string(b->p, call),
                         .side = *side};
     struct run run = {
-        .stack = profile_push(b->p, builder_stack(b, stack), profile_wait(b->p, &wait)),
+        .at = {builder_stack(b, stack), profile_wait(b->p, &wait)},
         .state = RUN_BLOCKED,
         .samples = (uint32_t)(wall_ms / 10),
         .weights.wall_ns = wall_ms * NS_PER_MS,
@@ -225,7 +236,7 @@ void builder_stopped(struct profile_builder *b, thread_id t, const char *stack, 
         wait.object = profile_string(b->p, file);
     }
     struct run run = {
-        .stack = profile_push(b->p, builder_stack(b, stack), profile_wait(b->p, &wait)),
+        .at = {builder_stack(b, stack), profile_wait(b->p, &wait)},
         .state = RUN_STOPPED,
         .samples = (uint32_t)(wall_ms / 10),
         .weights.wall_ns = wall_ms * NS_PER_MS,
@@ -241,10 +252,10 @@ void builder_missed(struct profile_builder *b, thread_id t, int64_t wall_ms)
 struct shown_stack builder_shown(const char *stack)
 {
     struct profile_builder b = builder_start(1, "app");
-    stack_id id = builder_stack(&b, stack);
+    struct spot at = builder_spot(&b, stack);
     struct view_options options = {0};
     struct shown_stack s = {.p = b.p, .view = view_new(b.p, &options)};
-    s.frames = view_stack(s.view, id, &s.n);
+    s.frames = view_stack(s.view, at, &s.n);
     return s;
 }
 

@@ -25,7 +25,8 @@ void builder_process(struct profile_builder *b, pid_t pid, const char *comm,
                      const char *environment);
 /* NAME NULL: the process's; MAIN if TID is the process's. */
 thread_id builder_thread(struct profile_builder *b, pid_t tid, const char *name);
-stack_id builder_stack(struct profile_builder *b, const char *text);
+struct spot builder_spot(struct profile_builder *b, const char *text);
+stack_id builder_stack(struct profile_builder *b, const char *text); /* that waits for nothing */
 /* Appends a run after the thread's last one; its samples are WALL_MS / 10. */
 void builder_run(struct profile_builder *b, thread_id t, const char *stack, int64_t wall_ms,
                  int64_t cpu_ms);

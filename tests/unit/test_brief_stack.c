@@ -60,7 +60,7 @@ static size_t render(const char *text, struct text *out)
     struct profile_builder b = builder_start(1, "app");
     size_t n = 0;
     size_t hidden = 0;
-    stack_id s = builder_stack(&b, text);
+    struct spot s = builder_spot(&b, text);
     struct view *v = view_new(b.p, &(struct view_options){.whole = true});
     const struct shown_frame *stack = view_stack(v, s, &n);
     bool blocked = n && stack[n - 1].kind == SHOWN_WAIT;

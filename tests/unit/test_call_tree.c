@@ -44,7 +44,7 @@ static void teardown(void)
 /* STACK is one of a run's. */
 static uint32_t node_of(const char *stack)
 {
-    return call_tree_of(tree, builder_stack(&b, stack));
+    return call_tree_of(tree, builder_spot(&b, stack));
 }
 
 static int64_t ms(int64_t ns)
@@ -116,7 +116,7 @@ START_TEST(alike_stacks_are_one_node)
         builder_run(&b, thread, other[i], 10, 0);
     build(TALLY_ALL);
     uint32_t node = node_of(same[0]);
-    ck_assert_uint_eq(call_tree_of(tree, (stack_id){0}), 0);
+    ck_assert_uint_eq(call_tree_of(tree, spot_of_stack((stack_id){0})), 0);
     struct text folder = {0};
     ck_assert(call_tree_node(tree, node).files);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)

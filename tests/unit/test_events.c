@@ -23,7 +23,7 @@ static void add_around(const char *place, enum run_state state, uint32_t near_fa
     stack_id stack = profile_push(profile, (stack_id){0}, profile_mark(profile, place, NULL));
     profile_add_run(
         profile, thread,
-        &(struct run){.stack = stack,
+        &(struct run){.at.stack = stack,
                       .state = state,
                       .samples = 1,
                       .start_ns = (int64_t)t->n_runs * 20 * MS,

@@ -173,7 +173,7 @@ START_TEST(a_profile_comes_back_as_it_was)
     const struct profile_thread *was = profile_see_thread(p, (thread_id){1});
     ck_assert_uint_eq(t->n_runs, 2);
     ck_assert_int_eq(t->runs[1].weights.counted_ns, was->runs[1].weights.counted_ns);
-    ck_assert_int_eq(profile_stack_wait(back, t->runs[0].stack)->side.tid, 8);
+    ck_assert_int_eq(profile_see_wait(back, t->runs[0].at.wait)->side.tid, 8);
     text_release(&first);
     text_release(&rows);
     text_release(&again);

@@ -263,10 +263,10 @@ START_TEST(a_hundred_thousand_stacks_take_two_seconds)
         text_release(&name);
     }
     for (unsigned i = 0; i < 100000; i++, run.start_ns += run.weights.wall_ns) {
-        run.stack = (stack_id){0};
+        run.at.stack = (stack_id){0};
         for (unsigned k = 0, x = i; k < 30; k++, x = x * 1103515245 + 12345)
-            run.stack =
-                profile_push(b.p, run.stack, frames[(k < 20 ? i % 100 + k : x >> 16) % 1000]);
+            run.at.stack =
+                profile_push(b.p, run.at.stack, frames[(k < 20 ? i % 100 + k : x >> 16) % 1000]);
         profile_add_run(b.p, main, &run);
     }
     profile_end(b.p, run.start_ns);

@@ -50,7 +50,7 @@ START_TEST(folded_stacks_stay_below_the_limit)
     for (int i = 0; i < RUNS; i++, run.start_ns += run.weights.wall_ns) {
         struct text name = {0};
         text_addf(&name, "leaf%d", i);
-        run.stack = profile_push(p, root, profile_mark(p, name.s, NULL));
+        run.at.stack = profile_push(p, root, profile_mark(p, name.s, NULL));
         text_release(&name);
         profile_add_run(p, t, &run);
     }

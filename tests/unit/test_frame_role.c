@@ -15,7 +15,7 @@ struct shown {
 static struct shown show(const char *stack)
 {
     struct shown s = {.b = builder_start(1, "app")};
-    stack_id id = builder_stack(&s.b, stack);
+    struct spot id = builder_spot(&s.b, stack);
     s.v = view_new(s.b.p, &(struct view_options){.whole = true});
     s.frames = view_stack(s.v, id, &s.n);
     ck_assert_uint_gt(s.n, 0);

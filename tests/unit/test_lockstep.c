@@ -73,8 +73,8 @@ static void record(const struct plan *plan, struct profile *p, struct thread_tim
         m.repeats = repeats;
         m.until_ns = proven_ns;
         thread_timeline_close(timeline, p, &m, NS_PER_S);
-        thread_timeline_open(timeline, &m, in_first ? first : second, first,
-                             runs ? RUN_RUNNING : RUN_BLOCKED, false);
+        thread_timeline_open(timeline, &m, spot_of_stack(in_first ? first : second),
+                             spot_of_stack(first), runs ? RUN_RUNNING : RUN_BLOCKED, false);
         proven_ns = m.time_ns;
         repeats = 0;
     }
@@ -101,7 +101,7 @@ static double first_share(const struct plan *plan, enum weight weight)
     const struct profile_thread *t = profile_see_thread(p, timeline.thread);
     for (size_t i = 0; i < t->n_runs; i++) {
         all_ns += run_weight(&t->runs[i], weight);
-        ns += t->runs[i].stack.ix == first.ix ? run_weight(&t->runs[i], weight) : 0;
+        ns += t->runs[i].at.stack.ix == first.ix ? run_weight(&t->runs[i], weight) : 0;
     }
     profile_free(p);
     return (double)ns / (double)all_ns;

@@ -136,7 +136,7 @@ START_TEST(equal_runs_that_touch_are_joined)
     struct profile *p = profile_new(0);
     thread_id t = some_thread(p);
     stack_id s = profile_push(p, (stack_id){0}, profile_mark(p, "f", NULL));
-    struct run run = {.stack = s,
+    struct run run = {.at.stack = s,
                       .state = RUN_RUNNING,
                       .samples = 1,
                       .weights = {.wall_ns = 10, .counted_ns = 9}};
@@ -163,7 +163,7 @@ START_TEST(an_ended_thread_takes_no_more_room_than_it_needs)
     struct profile *p = profile_new(0);
     thread_id t = some_thread(p);
     stack_id s = profile_push(p, (stack_id){0}, profile_mark(p, "f", NULL));
-    struct run run = {.stack = s, .state = RUN_RUNNING, .samples = 1, .weights.wall_ns = 10};
+    struct run run = {.at.stack = s, .state = RUN_RUNNING, .samples = 1, .weights.wall_ns = 10};
     profile_end_thread(p, t, 0);
     profile_add_run(p, t, &run);
     profile_end_thread(p, t, 10);
@@ -187,7 +187,7 @@ START_TEST(past_the_limit_new_stacks_are_refused)
     stack_id s = {0};
     for (int i = 0; i < TICKS; i++) {
         s = profile_push(p, s, f);
-        struct run run = {.stack = s,
+        struct run run = {.at.stack = s,
                           .state = i % 2 ? RUN_BLOCKED : RUN_RUNNING,
                           .samples = 1,
                           .start_ns = i,
@@ -203,7 +203,7 @@ START_TEST(past_the_limit_new_stacks_are_refused)
     const struct profile_thread *thread = profile_see_thread(p, t);
     const struct run *last = &thread->runs[thread->n_runs - 1];
     ck_assert_str_eq(
-        profile_text(p, profile_get_frame(p, profile_stack_frame(p, last->stack))->mark.name),
+        profile_text(p, profile_get_frame(p, profile_stack_frame(p, last->at.stack))->mark.name),
         "[storage full]");
     int64_t wall_ns = 0;
     for (size_t i = 0; i < thread->n_runs; i++)
@@ -247,7 +247,7 @@ START_TEST(past_the_limit_what_comes_again_has_room)
         stacks[i] = profile_push(p, i ? stacks[i - 1] : (stack_id){0}, f);
     for (int i = 0; i < TICKS; i++)
         profile_add_run(p, t,
-                        &(struct run){.stack = stacks[i % STACKS],
+                        &(struct run){.at.stack = stacks[i % STACKS],
                                       .samples = 1,
                                       .state = RUN_RUNNING,
                                       .start_ns = (int64_t)i * NS_PER_MS,
@@ -270,12 +270,12 @@ START_TEST(past_the_limit_time_lines_become_coarser)
     for (int i = 0; i < STACKS; i++)
         stacks[i] = profile_push(p, i ? stacks[i - 1] : (stack_id){0}, f);
     for (int i = 0; i < TICKS; i++) {
-        struct run run = {.stack = stacks[(i * 5) % STACKS],
+        struct run run = {.at.stack = stacks[(i * 5) % STACKS],
                           .samples = 1,
                           .state = RUN_RUNNING,
                           .start_ns = (int64_t)i * TICK_NS,
                           .weights.wall_ns = TICK_NS};
-        wanted_ns[run.stack.ix] += run.weights.wall_ns;
+        wanted_ns[run.at.stack.ix] += run.weights.wall_ns;
         profile_add_run(p, t, &run);
     }
     profile_end(p, (int64_t)TICKS * TICK_NS);
@@ -289,7 +289,7 @@ START_TEST(past_the_limit_time_lines_become_coarser)
         ck_assert_int_eq(thread->runs[i].start_ns, at_ns);
         at_ns += thread->runs[i].weights.wall_ns;
         samples += thread->runs[i].samples;
-        wanted_ns[thread->runs[i].stack.ix] -= thread->runs[i].weights.wall_ns;
+        wanted_ns[thread->runs[i].at.stack.ix] -= thread->runs[i].weights.wall_ns;
     }
     ck_assert_int_eq(at_ns, (int64_t)TICKS * TICK_NS);
     ck_assert_uint_eq(samples, TICKS);
@@ -311,8 +311,11 @@ START_TEST(past_the_limit_ended_threads_become_one_per_name)
     for (int i = 0; i < THREADS; i++) {
         ck_assert_int_gt(snprintf(name, sizeof name, "job-%d", i), 0);
         thread_id t = profile_thread(p, process, 100 + i, profile_string(p, name), i);
-        struct run run = {
-            .stack = s, .state = RUN_RUNNING, .samples = 2, .start_ns = i, .weights.wall_ns = 10};
+        struct run run = {.at.stack = s,
+                          .state = RUN_RUNNING,
+                          .samples = 2,
+                          .start_ns = i,
+                          .weights.wall_ns = 10};
         if (i % 5)
             profile_add_run(p, t, &run);
         profile_get_thread(p, t)->counts.ns[COUNTED_CPU] = 3;
@@ -359,8 +362,11 @@ START_TEST(past_the_limit_each_process_keeps_its_threads)
     for (int i = 0; i < THREADS; i++) {
         process_id process = processes[i % PROCESSES];
         thread_id t = profile_thread(p, process, 100 + i, profile_string(p, "job"), i);
-        struct run run = {
-            .stack = s, .state = RUN_RUNNING, .samples = 1, .start_ns = i, .weights.wall_ns = 10};
+        struct run run = {.at.stack = s,
+                          .state = RUN_RUNNING,
+                          .samples = 1,
+                          .start_ns = i,
+                          .weights.wall_ns = 10};
         profile_add_run(p, t, &run);
         profile_get_thread(p, t)->ended = true;
         profile_end_thread(p, t, i + 10);
@@ -395,7 +401,8 @@ START_TEST(past_the_limit_rare_names_are_one)
         thread_id t = profile_thread(p, process, 100 + i, profile_string(p, name), i);
         profile_add_run(
             p, t,
-            &(struct run){.stack = s, .state = RUN_RUNNING, .start_ns = i, .weights.wall_ns = 10});
+            &(struct run){
+                .at.stack = s, .state = RUN_RUNNING, .start_ns = i, .weights.wall_ns = 10});
         profile_get_thread(p, t)->ended = true;
         profile_end_thread(p, t, i + 10);
     }
@@ -504,11 +511,51 @@ START_TEST(mounts_are_interned)
 }
 END_TEST
 
-CHECK_MAIN("profile", 20, strings_are_interned_and_stay, modules_and_functions_are_interned,
-           a_flagged_frame_stays_the_same, frames_differ_in_each_part,
-           locations_may_come_in_any_order_and_again, stacks_share_their_prefix,
-           equal_runs_that_touch_are_joined, an_ended_thread_takes_no_more_room_than_it_needs,
-           past_the_limit_new_stacks_are_refused, past_the_limit_a_stack_keeps_its_known_beginning,
+/* Stacks are the same whoever is waited for, and equal waits are one. */
+START_TEST(waits_are_interned_apart_from_stacks)
+{
+    struct profile *p = profile_new(0);
+    struct wait wait = {.kind = WAIT_CALL, .call = profile_string(p, "futex")};
+    wait_id plain = profile_wait(p, &wait);
+    wait.side = (struct wait_side){.thing = THING_MUTEX, .holder = HOLDER_THREAD, .tid = 7};
+    wait_id held = profile_wait(p, &wait);
+    ck_assert_uint_ne(plain.ix, held.ix);
+    ck_assert_uint_eq(profile_wait(p, &wait).ix, held.ix);
+    ck_assert_uint_eq(profile_wait_count(p), 2);
+    ck_assert_int_eq(profile_see_wait(p, held)->side.tid, 7);
+    ck_assert_ptr_null(profile_see_wait(p, (wait_id){0}));
+    ck_assert_uint_eq(profile_stack_count(p), 0);
+    profile_free(p);
+}
+END_TEST
+
+/* A program that waits for ever new objects may not use up the memory: each call stays. */
+START_TEST(waits_beyond_the_limit_keep_their_call)
+{
+    enum { LIMIT = 1 << 20, WAITS = 20000 };
+    struct profile *p = profile_new(LIMIT);
+    struct wait wait = {.kind = WAIT_CALL, .call = profile_string(p, "futex")};
+    wait_id last = {0};
+    for (uint64_t i = 1; i <= WAITS; i++) {
+        wait.side = (struct wait_side){.thing = THING_MUTEX, .addr = i * 64};
+        last = profile_wait(p, &wait);
+    }
+    ck_assert_uint_lt(profile_wait_count(p), LIMIT / 64);
+    ck_assert_double_eq(profile_number(p, METRIC_WAITS_REFUSED),
+                        WAITS + 1 - (double)profile_wait_count(p));
+    ck_assert_str_eq(profile_text(p, profile_see_wait(p, last)->call), "futex");
+    ck_assert_int_eq(profile_see_wait(p, last)->side.thing, THING_UNKNOWN);
+    profile_free(p);
+}
+END_TEST
+
+CHECK_MAIN("profile", 20, waits_are_interned_apart_from_stacks,
+           waits_beyond_the_limit_keep_their_call, strings_are_interned_and_stay,
+           modules_and_functions_are_interned, a_flagged_frame_stays_the_same,
+           frames_differ_in_each_part, locations_may_come_in_any_order_and_again,
+           stacks_share_their_prefix, equal_runs_that_touch_are_joined,
+           an_ended_thread_takes_no_more_room_than_it_needs, past_the_limit_new_stacks_are_refused,
+           past_the_limit_a_stack_keeps_its_known_beginning,
            past_the_limit_time_lines_become_coarser, past_the_limit_what_comes_again_has_room,
            past_the_limit_ended_threads_become_one_per_name,
            past_the_limit_each_process_keeps_its_threads, past_the_limit_rare_names_are_one,

@@ -161,6 +161,7 @@ START_TEST(every_loss_is_said)
         METRIC_NAMES_REFUSED,
         METRIC_FRAMES_REFUSED,
         METRIC_STACKS_REFUSED,
+        METRIC_WAITS_REFUSED,
         METRIC_RUNS_REFUSED,
     };
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {

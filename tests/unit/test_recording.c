@@ -213,7 +213,7 @@ START_TEST(a_thread_that_was_woken_is_shown_in_its_call)
     ck_assert_int_eq(wall_ms(1, RUN_RUNNABLE), 200);
     ck_assert_int_eq(wall_ms(1, RUN_BLOCKED), 100);
     const struct run *blocked = &thread(1)->runs[thread(1)->n_runs - 1];
-    const struct wait *wait = profile_stack_wait(p, blocked->stack);
+    const struct wait *wait = profile_see_wait(p, blocked->at.wait);
     ck_assert_ptr_nonnull(wait);
     ck_assert_int_eq(wait->kind, WAIT_CALL);
     ck_assert_str_eq(profile_text(p, wait->call), "nanosleep");

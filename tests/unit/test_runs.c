@@ -9,7 +9,7 @@ static size_t make(struct run *ret, const char *text, int64_t start_ns)
     size_t n = 0;
     for (const char *s = text; *s; s += *s == ' ') {
         bool blocked = *s < 'a';
-        struct run run = {.stack = {(uint32_t)((*s | ' ') - 'a' + 1)},
+        struct run run = {.at.stack = {(uint32_t)((*s | ' ') - 'a' + 1)},
                           .state = blocked ? RUN_BLOCKED : RUN_RUNNING,
                           .samples = 1,
                           .waits = 1,
@@ -36,7 +36,7 @@ static void assert_joins(const char *before, int64_t start_ns, int64_t step_ns, 
     int64_t counted_ns = 0;
     ck_assert_uint_eq(kept, n_wanted);
     for (size_t i = 0; i < kept; i++) {
-        ck_assert_uint_eq(runs[i].stack.ix, wanted[i].stack.ix);
+        ck_assert_uint_eq(runs[i].at.stack.ix, wanted[i].at.stack.ix);
         ck_assert_int_eq(runs[i].state, wanted[i].state);
         ck_assert_int_eq(runs[i].start_ns, wanted[i].start_ns);
         ck_assert_int_eq(runs[i].weights.wall_ns, wanted[i].weights.wall_ns);

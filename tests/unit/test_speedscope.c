@@ -131,7 +131,7 @@ START_TEST(rounding_does_not_drift_and_zeros_are_dropped)
     thread_id main = builder_thread(&b, 10, NULL);
     struct run run = {.state = RUN_RUNNING, .weights.wall_ns = 333};
     for (int i = 0; i < 3000; i++, run.start_ns += 333) {
-        run.stack = builder_stack(&b, i % 2 ? "a!app" : "b!app");
+        run.at.stack = builder_stack(&b, i % 2 ? "a!app" : "b!app");
         profile_add_run(b.p, main, &run);
     }
     profile_end(b.p, 999000);
@@ -316,7 +316,7 @@ START_TEST(deep_stacks_keep_both_ends)
         s = profile_push(b.p, s, profile_mark(b.p, name.s, NULL));
         text_release(&name);
     }
-    struct run run = {.stack = s, .state = RUN_RUNNING, .weights.wall_ns = NS_PER_MS};
+    struct run run = {.at.stack = s, .state = RUN_RUNNING, .weights.wall_ns = NS_PER_MS};
     profile_add_run(b.p, main, &run);
     const char *text = export(&b, "speedscope", 1);
     assert_holds(text, "{\"name\":\"[… 2001 frames]\"}");
@@ -336,7 +336,7 @@ START_TEST(recursions_of_many_depths_are_few_paths)
     stack_id s = {0};
     for (int depth = 1; depth < 2900; depth++) {
         s = profile_push(b.p, s, f);
-        struct run run = {.stack = s,
+        struct run run = {.at.stack = s,
                           .state = RUN_RUNNING,
                           .start_ns = (int64_t)depth * NS_PER_MS,
                           .weights.wall_ns = NS_PER_MS};
@@ -368,7 +368,7 @@ static struct profile_builder large(int runs, int depth, int distinct)
     }
     struct run run = {.state = RUN_RUNNING, .weights.wall_ns = INT64_C(10) * NS_PER_MS};
     for (int i = 0; i < runs; i++, run.start_ns += run.weights.wall_ns) {
-        run.stack = stacks[i % distinct];
+        run.at.stack = stacks[i % distinct];
         profile_add_run(b.p, main, &run);
     }
     free(stacks);

@@ -15,7 +15,7 @@ static const char gpu[] = "[spinning: waits for GPU]", nccl[] = "[spinning: NCCL
 static void assert_leaf(const char *stack_text, const char *leaf)
 {
     struct profile_builder b = builder_start(1, "app");
-    stack_id s = builder_stack(&b, stack_text);
+    struct spot s = builder_spot(&b, stack_text);
     struct view *v = view_new(b.p, &(struct view_options){0});
     size_t n = 0;
     const struct shown_frame *stack = view_stack(v, s, &n);

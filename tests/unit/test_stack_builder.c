@@ -125,11 +125,11 @@ START_TEST(each_frame_is_where_its_code_was)
     set_up();
     capture(THREAD_RUNNING, -2, STACK_BYTES, 0);
     struct built_stack built = build("");
-    ck_assert_uint_eq(address_of(frame_of(built.stack, 0)), s.regs.r[X86_PC]);
-    ck_assert_uint_eq(address_of(frame_of(built.stack, 1)), s.return_address - 1); /* the call */
-    ck_assert_uint_eq(built.stack.ix, built.frames.ix);
+    ck_assert_uint_eq(address_of(frame_of(built.at.stack, 0)), s.regs.r[X86_PC]);
+    ck_assert_uint_eq(address_of(frame_of(built.at.stack, 1)), s.return_address - 1); /* the call */
+    ck_assert(spots_are_same(built.at, built.settled));
     ck_assert(built.complete);
-    ck_assert_str_eq(mark_of(root_of(built.stack)), "");
+    ck_assert_str_eq(mark_of(root_of(built.at.stack)), "");
     tear_down();
 }
 END_TEST
@@ -139,8 +139,8 @@ START_TEST(a_cut_stack_is_marked_at_its_root)
     set_up();
     capture(THREAD_RUNNING, -2, CUT_BYTES, 0);
     struct built_stack built = build("");
-    ck_assert_uint_eq(address_of(frame_of(built.stack, 0)), s.regs.r[X86_PC]);
-    ck_assert_str_eq(mark_of(root_of(built.stack)), "[truncated]");
+    ck_assert_uint_eq(address_of(frame_of(built.at.stack, 0)), s.regs.r[X86_PC]);
+    ck_assert_str_eq(mark_of(root_of(built.at.stack)), "[truncated]");
     ck_assert(!built.complete);
     tear_down();
 }
@@ -152,7 +152,7 @@ START_TEST(a_thread_that_was_not_held_says_so)
     capture(THREAD_RUNNING, -2, STACK_BYTES, 0);
     message()->head.flags = SAMPLE_NOT_HELD;
     struct built_stack built = build("");
-    ck_assert_str_eq(mark_of(frame_of(built.stack, 0)), "[native frames not read]");
+    ck_assert_str_eq(mark_of(frame_of(built.at.stack, 0)), "[native frames not read]");
     ck_assert(!built.complete);
     tear_down();
 }
@@ -169,7 +169,7 @@ START_TEST(guessed_frames_are_marked_and_a_doubt)
     struct built_stack built = build("");
     size_t guessed = 0;
     for (size_t i = 0; i < DEEPEST; i++) {
-        const struct frame *f = frame_of(built.stack, i);
+        const struct frame *f = frame_of(built.at.stack, i);
         guessed += f && f->flags & FRAME_IS_GUESSED;
     }
     ck_assert_uint_ge(guessed, 1);
@@ -184,9 +184,9 @@ END_TEST
 
 static const struct wait *wait_of(struct built_stack built)
 {
-    const struct wait *wait = profile_stack_wait(s.profile, built.stack);
+    const struct wait *wait = profile_see_wait(s.profile, built.at.wait);
     ck_assert_ptr_nonnull(wait);
-    ck_assert_uint_ne(built.stack.ix, built.frames.ix);
+    ck_assert_uint_eq(built.at.stack.ix, built.settled.stack.ix);
     return wait;
 }
 

@@ -8,7 +8,7 @@ static const int64_t MS = NS_PER_MS;
 
 static struct profile *profile;
 static struct thread_timeline timeline;
-static stack_id stack;
+static struct spot spot;
 
 static void set_up(void)
 {
@@ -16,7 +16,12 @@ static void set_up(void)
     process_id process = profile_process(profile, &(struct profile_process){.pid = 1});
     timeline = (struct thread_timeline){
         .thread = profile_thread(profile, process, 1, profile_string(profile, "t"), 0)};
-    stack = profile_push(profile, (stack_id){0}, profile_mark(profile, "f", NULL));
+    spot = spot_of_stack(profile_push(profile, (stack_id){0}, profile_mark(profile, "f", NULL)));
+}
+
+static struct spot in_wait(const struct wait *wait)
+{
+    return (struct spot){spot.stack, profile_wait(profile, wait)};
 }
 
 static struct message at(int64_t ms, int64_t until_ms, uint64_t run_ms, uint64_t wait_ms)
@@ -47,7 +52,7 @@ START_TEST(samples_share_the_gap_between_them)
     struct message second = at(12, 0, 107, 12);
     struct message end = at(20, 12, 107, 12);
     end.kind = MESSAGE_THREAD_END;
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     const struct run *run = run_at(0, 1);
     ck_assert_int_eq(run->weights.wall_ns, 6 * MS);
@@ -55,7 +60,7 @@ START_TEST(samples_share_the_gap_between_them)
     ck_assert_int_eq(counted(COUNTED_CPU), 7 * MS);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 2 * MS);
     ck_assert_int_eq(counted(COUNTED_OFF_CPU), 3 * MS);
-    thread_timeline_open(&timeline, &second, stack, stack, RUN_BLOCKED, false);
+    thread_timeline_open(&timeline, &second, spot, spot, RUN_BLOCKED, false);
     thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(run_at(1, 2)->start_ns, 6 * MS);
     ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, (6 + 8) * MS);
@@ -75,7 +80,7 @@ START_TEST(events_come_without_those_of_stops)
     second.sched.runs += 5;
     second.own_switches = 3;
     thread_timeline_close(&timeline, profile, &first, ORIGIN);
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_uint_eq(run_at(0, 1)->weights.events.near_faults, 7);
     ck_assert_uint_eq(run_at(0, 1)->weights.events.around_faults, 9);
@@ -90,7 +95,7 @@ START_TEST(gap_without_proof_is_missed)
     set_up();
     struct message first = at(0, 0, 100, 0);
     struct message second = at(100, 0, 190, 0);
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 10 * MS);
     ck_assert_int_eq(counted(COUNTED_CPU), 90 * MS);
@@ -99,7 +104,7 @@ START_TEST(gap_without_proof_is_missed)
     ck_assert_int_eq(run_at(1, 2)->start_ns, 10 * MS);
     struct message end = at(130, 0, 190, 0);
     end.kind = MESSAGE_THREAD_END;
-    thread_timeline_open(&timeline, &second, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &second, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(run_at(2, 4)->start_ns, 90 * MS);
     ck_assert_int_eq(run_at(2, 4)->weights.wall_ns, (10 + 20) * MS);
@@ -115,7 +120,7 @@ START_TEST(gap_is_measured_by_the_rate_of_its_time)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(100, 0, 190, 0);
     second.interval_ns = 30 * MS;
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 30 * MS);
     ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, 40 * MS);
@@ -129,7 +134,7 @@ START_TEST(state_counts_where_the_kernel_does_not)
     const enum run_state states[] = {RUN_RUNNING_OR_RUNNABLE, RUN_BLOCKED, RUN_RUNNABLE,
                                      RUN_RUNNING};
     for (int i = 0; i < 4; i++) {
-        thread_timeline_open(&timeline, &m, stack, stack, states[i], false);
+        thread_timeline_open(&timeline, &m, spot, spot, states[i], false);
         m.time_ns += (i + 1) * MS;
         m.kind = i == 3 ? MESSAGE_THREAD_END : MESSAGE_SAMPLE;
         thread_timeline_close(&timeline, profile, &m, ORIGIN);
@@ -150,21 +155,21 @@ START_TEST(state_counts_from_the_last_sample_to_the_end)
     struct message second = at(10, 0, 107, 12);
     struct message end = at(16, 0, 107, 12);
     end.kind = MESSAGE_THREAD_END;
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
-    thread_timeline_open(&timeline, &second, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &second, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_CPU), (7 + 6) * MS);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 2 * MS);
-    thread_timeline_open(&timeline, &second, stack, stack, RUN_BLOCKED, false);
+    thread_timeline_open(&timeline, &second, spot, spot, RUN_BLOCKED, false);
     thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_CPU), (7 + 6) * MS);
-    thread_timeline_open(&timeline, &second, stack, stack, RUN_RUNNABLE, false);
+    thread_timeline_open(&timeline, &second, spot, spot, RUN_RUNNABLE, false);
     thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_CPU), (7 + 6) * MS);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), (2 + 6) * MS);
     end.flags = THREAD_STILL_ALIVE; /* they were read just now */
-    thread_timeline_open(&timeline, &second, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &second, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_CPU), (7 + 6) * MS);
 }
@@ -181,7 +186,7 @@ START_TEST(counts_of_a_birth_begin_at_0)
         end.kind = MESSAGE_THREAD_END;
         first.born = end.born = born;
         thread_timeline_close(&timeline, profile, &first, ORIGIN);
-        thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+        thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNING, false);
         thread_timeline_close(&timeline, profile, &end, ORIGIN);
         /* It was found after 4 ms: as likely it had lived for another 4 then. */
         ck_assert_int_eq(counted(COUNTED_CPU), (born ? 3 + 4 : 9) * MS);
@@ -200,7 +205,7 @@ START_TEST(counts_of_a_birth_are_added_once)
     first.born = exec.born = true;
     exec.sched.runs++;
     thread_timeline_close(&timeline, profile, &first, ORIGIN);
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &exec, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_CPU), 13 * MS);
     timeline = (struct thread_timeline){.thread = timeline.thread};
@@ -217,7 +222,7 @@ START_TEST(state_counts_where_samples_are_left_out)
     struct message first = at(0, 0, 100, 10);
     struct message second = at(12, 0, 103, 12);
     timeline.by_state = true;
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 6 * MS);
     ck_assert_int_eq(counted(COUNTED_CPU), 6 * MS);
@@ -227,7 +232,7 @@ START_TEST(state_counts_where_samples_are_left_out)
     struct message end = at(32, 0, 103, 12);
     end.kind = MESSAGE_THREAD_END;
     thread_timeline_close(&timeline, profile, &third, ORIGIN); /* the second was left out */
-    thread_timeline_open(&timeline, &third, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &third, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(run_at(1, 2)->start_ns, 17 * MS);
     ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, (5 + 10) * MS);
@@ -241,7 +246,7 @@ START_TEST(proof_covers_any_gap)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(100, 95, 102, 0);
     second.repeats = 9;
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_BLOCKED, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_BLOCKED, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 97 * MS + MS / 2);
     ck_assert_uint_eq(run_at(0, 1)->samples, 10);
@@ -255,7 +260,7 @@ START_TEST(counts_that_lag_add_up)
     set_up();
     struct message times[] = {at(0, 0, 100, 0), at(10, 0, 100, 0), at(20, 0, 118, 0)};
     for (int i = 0; i < 2; i++) {
-        thread_timeline_open(&timeline, &times[i], stack, stack, RUN_RUNNING, false);
+        thread_timeline_open(&timeline, &times[i], spot, spot, RUN_RUNNING, false);
         thread_timeline_close(&timeline, profile, &times[i + 1], ORIGIN);
     }
     ck_assert_int_eq(counted(COUNTED_CPU), 18 * MS);
@@ -270,7 +275,7 @@ START_TEST(holds_are_not_counted_as_time_off_the_cpu)
     struct message second = at(10, 0, 108, 0);
     first.held_ns = 5 * NS_PER_MS;
     second.held_ns = 7 * NS_PER_MS;
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_OFF_CPU), 0);
 }
@@ -280,20 +285,20 @@ END_TEST
 START_TEST(wait_after_a_sleep_ends_its_stretch)
 {
     set_up();
-    stack_id asleep = profile_push(profile, stack, profile_mark(profile, "sleep [blocked]", NULL));
+    struct spot asleep = in_wait(&(struct wait){.kind = WAIT_CALL});
     struct message first = at(0, 0, 100, 10);
     struct message second = at(100, 95, 101, 40);
     second.repeats = 9;
     second.sched.runs = first.sched.runs + 1;
-    thread_timeline_open(&timeline, &first, asleep, stack, RUN_BLOCKED, false);
+    thread_timeline_open(&timeline, &first, asleep, spot, RUN_BLOCKED, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 2)->state, RUN_BLOCKED);
     ck_assert_int_eq(run_at(0, 2)->weights.wall_ns, 67 * MS + MS / 2);
     ck_assert_int_eq(run_at(1, 2)->state, RUN_RUNNABLE);
     ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, 30 * MS);
     ck_assert_int_eq(run_at(1, 2)->start_ns, 67 * MS + MS / 2);
-    ck_assert_int_eq(profile_stack_wait(profile, run_at(1, 2)->stack)->kind, WAIT_CPU);
-    ck_assert_uint_eq(profile_stack_parent(profile, run_at(1, 2)->stack).ix, stack.ix);
+    ck_assert_int_eq(profile_see_wait(profile, run_at(1, 2)->at.wait)->kind, WAIT_CPU);
+    ck_assert_uint_eq(run_at(1, 2)->at.stack.ix, spot.stack.ix);
 }
 END_TEST
 
@@ -304,7 +309,7 @@ START_TEST(waits_of_several_runs_are_not_placed)
     struct message first = at(0, 0, 100, 10);
     struct message second = at(10, 0, 101, 14);
     second.sched.runs = first.sched.runs + 2;
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_BLOCKED, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_BLOCKED, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_BLOCKED);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 4 * MS);
@@ -320,7 +325,7 @@ START_TEST(wait_that_does_not_end_is_counted)
     end.kind = MESSAGE_THREAD_END;
     end.flags = THREAD_STILL_ALIVE;
     end.repeats = 49;
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNABLE, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNABLE, false);
     thread_timeline_close(&timeline, profile, &end, ORIGIN);
     ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 500 * MS);
     ck_assert_int_eq(counted(COUNTED_OFF_CPU), 0);
@@ -332,23 +337,22 @@ END_TEST
 START_TEST(waiting_is_shown_as_counted)
 {
     set_up();
-    stack_id waiting =
-        profile_push(profile, stack, profile_wait(profile, &(struct wait){.kind = WAIT_CPU}));
+    struct spot waiting = in_wait(&(struct wait){.kind = WAIT_CPU});
     const struct message before = at(-10, -10, 100, 0);
     const struct message begin = at(0, -10, 100, 0);
-    thread_timeline_open(&timeline, &before, stack, stack, RUN_RUNNING, false);
+    thread_timeline_open(&timeline, &before, spot, spot, RUN_RUNNING, false);
     thread_timeline_close(&timeline, profile, &begin, ORIGIN);
     for (int64_t i = 0; i < 100; i++) {
         struct message now = at(10 * i, 0, 100, 5 * (uint64_t)i);
         struct message next = at(10 * i + 10, 0, 100, 5 * (uint64_t)i + 5);
-        thread_timeline_open(&timeline, &now, waiting, stack, RUN_RUNNABLE, false);
+        thread_timeline_open(&timeline, &now, waiting, spot, RUN_RUNNABLE, false);
         thread_timeline_close(&timeline, profile, &next, ORIGIN);
     }
     const struct profile_thread *t = profile_see_thread(profile, timeline.thread);
     int64_t waited_ns = 0;
     for (size_t i = 0; i < t->n_runs; i++) {
         bool waits = t->runs[i].state == RUN_RUNNABLE;
-        ck_assert_uint_eq(t->runs[i].stack.ix, waits ? waiting.ix : stack.ix);
+        ck_assert(spots_are_same(t->runs[i].at, waits ? waiting : spot));
         waited_ns += waits ? t->runs[i].weights.wall_ns : 0;
     }
     ck_assert_int_eq(waited_ns, 500 * MS);
@@ -362,12 +366,12 @@ START_TEST(wait_of_a_thread_that_was_woken_is_less_in_doubt)
     set_up();
     struct message first = at(0, 0, 100, 0);
     struct message second = at(10, 0, 105, 1);
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNABLE, true);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNABLE, true);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNABLE);
     struct message third = at(20, 0, 105, 2);
     timeline.waited_ns = -200 * MS;
-    thread_timeline_open(&timeline, &second, stack, stack, RUN_RUNNABLE, true);
+    thread_timeline_open(&timeline, &second, spot, spot, RUN_RUNNABLE, true);
     thread_timeline_close(&timeline, profile, &third, ORIGIN);
     ck_assert_int_eq(run_at(1, 2)->state, RUN_BLOCKED); /* the kernel counted less than one */
 }
@@ -379,7 +383,7 @@ START_TEST(long_wait_is_not_in_doubt)
     struct message first = at(0, 0, 100, 0);
     struct message second = at(50, 45, 100, 0);
     second.repeats = 4;
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNABLE, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNABLE, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNABLE);
 }
@@ -393,7 +397,7 @@ START_TEST(sample_held_so_far_is_there_once)
     still.repeats = 5;
     struct message second = at(100, 95, 102, 0);
     second.repeats = 4;
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_BLOCKED, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_BLOCKED, false);
     thread_timeline_hold(&timeline, profile, &still, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 50 * MS);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
@@ -410,18 +414,17 @@ START_TEST(mark_of_no_stack_stays)
     set_up();
     struct message first = at(0, 0, 100, 0);
     struct message second = at(10, 0, 110, 0);
-    thread_timeline_open(&timeline, &first, stack, stack, RUN_RUNNABLE, false);
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNABLE, false);
     thread_timeline_close(&timeline, profile, &second, ORIGIN);
     ck_assert_int_eq(run_at(0, 1)->state, RUN_RUNNING);
-    ck_assert_uint_eq(run_at(0, 1)->stack.ix, stack.ix);
+    ck_assert(spots_are_same(run_at(0, 1)->at, spot));
 }
 END_TEST
 
-/* The thread at the end of the stack of the run at I waits for a lock of this thread's; 0: nobody's
- * that is known. */
+/* The run at I waits for a lock of this thread's; 0: nobody's that is known. */
 static pid_t holder_at(size_t i, size_t n)
 {
-    return profile_stack_wait(profile, run_at(i, n)->stack)->side.tid;
+    return profile_see_wait(profile, run_at(i, n)->at.wait)->side.tid;
 }
 
 enum { HELD_MS = 4, WAIT_MS = 50 };
@@ -432,11 +435,11 @@ static void wait_through(int changes)
     set_up();
     struct wait wait = {.kind = WAIT_CALL,
                         .side = {.thing = THING_MUTEX, .holder = HOLDER_THREAD, .tid = 2}};
-    stack_id waits = profile_push(profile, stack, profile_wait(profile, &wait));
+    struct spot waits = in_wait(&wait);
     struct message first = at(0, 0, 100, 0);
     struct message held = at(30, 30, 100, 0);
     struct message second = at(WAIT_MS, WAIT_MS, 100, 0);
-    thread_timeline_open(&timeline, &first, waits, stack, RUN_BLOCKED, false);
+    thread_timeline_open(&timeline, &first, waits, spot, RUN_BLOCKED, false);
     for (int64_t i = 1; i <= changes; i++) {
         wait.side.tid = (pid_t)(2 + i);
         thread_timeline_change_side(&timeline, profile, &wait.side, ORIGIN + i * HELD_MS * MS);

@@ -23,12 +23,12 @@ static void teardown(void)
 }
 
 /* The names of STACK as shown, outermost first. */
-static const char *names(stack_id stack, struct view_options options)
+static const char *names(struct spot at, struct view_options options)
 {
     view_free(v);
     v = view_new(b.p, &options);
     size_t n = 0;
-    const struct shown_frame *f = view_stack(v, stack, &n);
+    const struct shown_frame *f = view_stack(v, at, &n);
     text_clear(&joined);
     text_add(&joined, "");
     for (size_t i = 0; i < n; i++)
@@ -53,7 +53,7 @@ START_TEST(inlined_calls_are_expanded)
         {profile_string(b.p, "outer"), profile_string(b.p, "x.c"), 34, 30, false, false},
     };
     profile_locate(b.p, f, loc, 2);
-    stack_id s = profile_push(b.p, (stack_id){0}, f);
+    struct spot s = spot_of_stack(profile_push(b.p, (stack_id){0}, f));
     ck_assert_str_eq(names(s, (struct view_options){0}), "outer > inner");
     size_t n = 0;
     const struct shown_frame *shown = view_stack(v, s, &n);
@@ -77,9 +77,9 @@ START_TEST(one_of_two_equal_marks_is_shown)
     profile_locate(b.p, hidden,
                    &(struct location){profile_string(b.p, "vectorcall"), {0}, 0, 0, false, true},
                    1);
-    stack_id s = builder_stack(&b, "f@/a.py:7:9");
+    struct spot s = builder_spot(&b, "f@/a.py:7:9");
     for (int i = 0; i < 3; i++)
-        s = profile_push(b.p, profile_push(b.p, s, lost), hidden);
+        s.stack = profile_push(b.p, profile_push(b.p, s.stack, lost), hidden);
     ck_assert_str_eq(names(s, (struct view_options){0}), "f > [Python frames missing]");
     ck_assert_str_eq(names(s, (struct view_options){.internals = true}),
                      "f > [Python frames missing] > vectorcall > [Python frames missing] > "
@@ -91,8 +91,8 @@ END_TEST
 START_TEST(one_function_is_one_id_unless_lines_are_asked)
 {
     setup();
-    stack_id nine = builder_stack(&b, "f@/a.py:7:9");
-    stack_id ten = builder_stack(&b, "f@/a.py:7:10");
+    struct spot nine = builder_spot(&b, "f@/a.py:7:9");
+    struct spot ten = builder_spot(&b, "f@/a.py:7:10");
     size_t n = 0;
     names(nine, (struct view_options){0});
     uint32_t id = view_stack(v, nine, &n)->id;
@@ -114,9 +114,9 @@ START_TEST(internal_functions_are_hidden)
     frame_id f = native("python3", 0x40, FRAME_IS_INTERPRETER);
     struct location loc = {.function = profile_string(b.p, "_PyEval_Vector"), .internal = true};
     profile_locate(b.p, f, &loc, 1);
-    stack_id s = builder_stack(&b, "f@/a.py:1:2");
-    s = profile_push(b.p, s, f);
-    s = profile_push(b.p, s, profile_mark(b.p, "[x]", NULL));
+    struct spot s = builder_spot(&b, "f@/a.py:1:2");
+    s.stack = profile_push(b.p, s.stack, f);
+    s.stack = profile_push(b.p, s.stack, profile_mark(b.p, "[x]", NULL));
     ck_assert_str_eq(names(s, (struct view_options){0}), "f > [x]");
     ck_assert_str_eq(names(s, (struct view_options){.internals = true}),
                      "f > _PyEval_Vector > [x]");
@@ -132,10 +132,10 @@ START_TEST(guessed_internal_functions_are_shown)
     frame_id nameless = native("python3", 0x50, FRAME_IS_INTERPRETER | FRAME_IS_GUESSED);
     struct location loc = {.function = profile_string(b.p, "_PyEval_Vector"), .internal = true};
     profile_locate(b.p, named, &loc, 1);
-    stack_id s = builder_stack(&b, "f@/a.py:1:2");
-    s = profile_push(b.p, s, named);
-    s = profile_push(b.p, s, nameless);
-    s = profile_push(b.p, s, profile_mark(b.p, "[x]", NULL));
+    struct spot s = builder_spot(&b, "f@/a.py:1:2");
+    s.stack = profile_push(b.p, s.stack, named);
+    s.stack = profile_push(b.p, s.stack, nameless);
+    s.stack = profile_push(b.p, s.stack, profile_mark(b.p, "[x]", NULL));
     ck_assert_str_eq(names(s, (struct view_options){0}), "f > _PyEval_Vector > python3+0x50 > [x]");
     teardown();
 }
@@ -146,9 +146,9 @@ START_TEST(nameless_code_is_an_offset)
     setup();
     frame_id code = native("/lib/libx.so", 0x40, 0);
     struct frame jit = {.kind = FRAME_NATIVE, .native = {{0}, 0x7f00}};
-    stack_id s = profile_push(b.p, (stack_id){0}, code);
-    s = profile_push(b.p, s, profile_frame(b.p, &jit));
-    s = profile_push(b.p, s, native("[vdso]", 0x40, 0));
+    struct spot s = spot_of_stack(profile_push(b.p, (stack_id){0}, code));
+    s.stack = profile_push(b.p, s.stack, profile_frame(b.p, &jit));
+    s.stack = profile_push(b.p, s.stack, native("[vdso]", 0x40, 0));
     ck_assert_str_eq(names(s, (struct view_options){0}), "libx.so+0x40 > 0x7f00 > [vdso]+0x40");
     size_t n = 0;
     const struct shown_frame *shown = view_stack(v, s, &n);
@@ -175,8 +175,10 @@ START_TEST(nameless_function_is_one_frame)
         stacks[i] = profile_push(b.p, (stack_id){0}, profile_frame(b.p, &f));
     }
     for (int i = 0; i < 2; i++)
-        ck_assert_str_eq(names(stacks[i], (struct view_options){0}), "libx.so+0x100");
-    ck_assert_str_eq(names(stacks[1], (struct view_options){.lines = true}), "libx.so+0x124");
+        ck_assert_str_eq(names(spot_of_stack(stacks[i]), (struct view_options){0}),
+                         "libx.so+0x100");
+    ck_assert_str_eq(names(spot_of_stack(stacks[1]), (struct view_options){.lines = true}),
+                     "libx.so+0x124");
     teardown();
 }
 END_TEST
@@ -185,8 +187,8 @@ START_TEST(nameless_interpreter_code_shows_as_innermost_only)
 {
     setup();
     frame_id code = native("python3", 0x40, FRAME_IS_INTERPRETER);
-    stack_id s = profile_push(b.p, (stack_id){0}, code);
-    s = profile_push(b.p, s, code);
+    struct spot s = spot_of_stack(profile_push(b.p, (stack_id){0}, code));
+    s.stack = profile_push(b.p, s.stack, code);
     ck_assert_str_eq(names(s, (struct view_options){0}), "python3+0x40");
     ck_assert_str_eq(names(s, (struct view_options){.internals = true}),
                      "python3+0x40 > python3+0x40");
@@ -197,13 +199,13 @@ END_TEST
 START_TEST(languages_can_be_hidden)
 {
     setup();
-    stack_id s = builder_stack(&b, "run!libx.so > f@/a.py:1:2 > read!libc.so.6 > read [blocked]");
+    struct spot s = builder_spot(&b, "run!libx.so > f@/a.py:1:2 > read!libc.so.6 > read [blocked]");
     ck_assert_str_eq(names(s, (struct view_options){.no_native = true}), "f > read [blocked]");
     ck_assert_str_eq(names(s, (struct view_options){.no_python = true}),
                      "run > read > read [blocked]");
     ck_assert_str_eq(names(s, (struct view_options){.no_python = true, .no_native = true}),
                      "read [blocked]");
-    stack_id native_only = builder_stack(&b, "run!libx.so");
+    struct spot native_only = builder_spot(&b, "run!libx.so");
     ck_assert_str_eq(names(native_only, (struct view_options){.no_native = true}), "[not shown]");
     teardown();
 }
@@ -217,7 +219,7 @@ START_TEST(guessed_frames_say_so)
     profile_locate(b.p, f, &loc, 1);
     frame_id sure = native("libx.so", 0x40, 0);
     profile_locate(b.p, sure, &loc, 1);
-    stack_id s = profile_push(b.p, profile_push(b.p, (stack_id){0}, sure), f);
+    struct spot s = spot_of_stack(profile_push(b.p, profile_push(b.p, (stack_id){0}, sure), f));
     ck_assert_str_eq(names(s, (struct view_options){0}), "run > run");
     ck_assert_uint_eq(view_frame_count(v), 2);
     size_t n = 0;
@@ -251,12 +253,12 @@ START_TEST(entry_frames_and_aliases_are_hidden)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         setup();
-        stack_id s = builder_stack(&b, cases[i].stack);
+        struct spot s = builder_spot(&b, cases[i].stack);
         ck_assert_str_eq(names(s, (struct view_options){0}), cases[i].shown);
         size_t n = 0;
         names(s, (struct view_options){.whole = true});
         (void)view_stack(v, s, &n);
-        ck_assert_uint_eq(n, profile_stack_depth(b.p, s));
+        ck_assert_uint_eq(n, profile_stack_depth(b.p, s.stack) + (s.wait.ix ? 1 : 0));
         teardown();
     }
 }
@@ -265,7 +267,8 @@ END_TEST
 START_TEST(no_stack_has_no_frames)
 {
     setup();
-    ck_assert_str_eq(names((stack_id){0}, (struct view_options){.no_native = true}), "");
+    ck_assert_str_eq(names(spot_of_stack((stack_id){0}), (struct view_options){.no_native = true}),
+                     "");
     teardown();
 }
 END_TEST
@@ -279,12 +282,12 @@ START_TEST(path_below_a_mount_follows_it)
                         .call = profile_string(b.p, "read"),
                         .object = profile_string(b.p, "/mnt/data/a/b"),
                         .mount = profile_mount(b.p, &mount)};
-    stack_id s = profile_push(b.p, builder_stack(&b, "run!libx.so"), profile_wait(b.p, &wait));
+    struct spot s = {builder_stack(&b, "run!libx.so"), profile_wait(b.p, &wait)};
     ck_assert_str_eq(names(s, (struct view_options){0}),
                      "run > read /mnt/data [blocked] > /mnt/data/a/b");
     mount.point = profile_string(b.p, "/");
     wait.mount = profile_mount(b.p, &mount);
-    s = profile_push(b.p, builder_stack(&b, "run!libx.so"), profile_wait(b.p, &wait));
+    s.wait = profile_wait(b.p, &wait);
     ck_assert_str_eq(names(s, (struct view_options){0}), "run > read /mnt/data/a/b [blocked]");
     teardown();
 }

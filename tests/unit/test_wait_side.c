@@ -49,7 +49,7 @@ START_TEST(functions_and_bytes_have_to_agree)
         struct wait wait = {.kind = WAIT_CALL, .call = profile_string(b.p, "futex")};
         wait.side = (struct wait_side){
             .thing = cases[i].thing, .holder = HOLDER_THREAD, .pid = 1, .tid = 2, .timed = true};
-        stack_id s = profile_push(b.p, builder_stack(&b, cases[i].stack), profile_wait(b.p, &wait));
+        struct spot s = {builder_stack(&b, cases[i].stack), profile_wait(b.p, &wait)};
         struct view *v = view_new(b.p, &(struct view_options){0});
         struct wait_side side = wait_side_of(b.p, v, s);
         ck_assert_msg((side.holder == HOLDER_THREAD) == cases[i].told, "%s", cases[i].stack);
@@ -67,13 +67,13 @@ START_TEST(holders_are_data_and_no_names)
     struct profile_builder b = builder_start(1, "app");
     struct wait wait = {.kind = WAIT_CALL, .call = profile_string(b.p, "futex")};
     stack_id f = builder_stack(&b, "f!app > pthread_mutex_lock!libc.so.6");
-    stack_id plain = profile_push(b.p, f, profile_wait(b.p, &wait));
+    struct spot plain = {f, profile_wait(b.p, &wait)};
     wait.side = (struct wait_side){.thing = THING_MUTEX, .holder = HOLDER_THREAD, .tid = 2};
-    stack_id held = profile_push(b.p, f, profile_wait(b.p, &wait));
-    ck_assert_uint_eq(held.ix, profile_push(b.p, f, profile_wait(b.p, &wait)).ix);
+    struct spot held = {f, profile_wait(b.p, &wait)};
+    ck_assert_uint_eq(held.wait.ix, profile_wait(b.p, &wait).ix);
     wait.side.addr = 4096;
-    stack_id other = profile_push(b.p, f, profile_wait(b.p, &wait));
-    ck_assert(plain.ix != held.ix && held.ix != other.ix);
+    struct spot other = {f, profile_wait(b.p, &wait)};
+    ck_assert(plain.wait.ix != held.wait.ix && held.wait.ix != other.wait.ix);
     struct view *v = view_new(b.p, &(struct view_options){0});
     size_t n = 0;
     uint32_t id = view_stack(v, plain, &n)[2].id;
@@ -143,7 +143,7 @@ START_TEST(sides_in_the_kernel_have_words)
             .kind = WAIT_CALL, .call = profile_string(b.p, "f"), .side = sides[i].side};
         if (sides[i].what)
             wait.side.what = profile_string(b.p, sides[i].what);
-        stack_id s = profile_push(b.p, builder_stack(&b, "f!app"), profile_wait(b.p, &wait));
+        struct spot s = {builder_stack(&b, "f!app"), profile_wait(b.p, &wait)};
         struct view *v = view_new(b.p, &(struct view_options){0});
         struct wait_side side = wait_side_of(b.p, v, s);
         view_free(v);

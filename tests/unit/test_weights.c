@@ -33,7 +33,7 @@ static void add_runs(thread_id t, stack_id stack, enum run_state state, int n)
         if (thread->n_runs)
             at_ns = thread->runs[thread->n_runs - 1].start_ns + 11 * MS;
         profile_add_run(profile, t,
-                        &(struct run){.stack = stack,
+                        &(struct run){.at.stack = stack,
                                       .state = state,
                                       .samples = 1,
                                       .start_ns = at_ns,
@@ -46,7 +46,7 @@ static int64_t counted_in(thread_id t, size_t first, size_t last, stack_id stack
     const struct profile_thread *thread = profile_see_thread(profile, t);
     int64_t ns = 0;
     for (size_t i = first; i < last && i < thread->n_runs; i++)
-        if (thread->runs[i].stack.ix == stack.ix)
+        if (thread->runs[i].at.stack.ix == stack.ix)
             ns += thread->runs[i].weights.counted_ns;
     return ns;
 }
@@ -116,7 +116,7 @@ START_TEST(window_does_not_end_within_a_run)
     thread_id t = add_thread(1, 0, 0);
     for (int i = 0; i < 12000; i++) {
         profile_add_run(profile, t,
-                        &(struct run){.stack = i < 6000 ? compute : other,
+                        &(struct run){.at.stack = i < 6000 ? compute : other,
                                       .state = RUN_RUNNING,
                                       .samples = 1,
                                       .start_ns = i * 10 * MS,
