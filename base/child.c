@@ -18,6 +18,24 @@
 
 enum { END_MS = 1000 }; /* one that was killed may hang in the kernel */
 
+/* What is read is a beginning of what was written: stdio goes on after a write that failed, and
+ * would leave a hole. */
+static ssize_t write_or_end(void *fd, const char *bytes, size_t len)
+{
+    int *out = fd;
+    size_t done = 0;
+    while (done < len && *out >= 0) {
+        ssize_t n = write(*out, bytes + done, len - done);
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (errno != EINTR) {
+            close(*out);
+            *out = -1;
+        }
+    }
+    return done == len ? (ssize_t)len : 0;
+}
+
 static _Noreturn void be_child(const char *name, void (*make)(void *ctx, FILE *out), void *ctx,
                                int fd)
 {
@@ -27,7 +45,7 @@ static _Noreturn void be_child(const char *name, void (*make)(void *ctx, FILE *o
     (void)pthread_sigmask(SIG_UNBLOCK, &fault, NULL);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_NAME, name);
-    FILE *out = fdopen(fd, "w");
+    FILE *out = fopencookie(&fd, "w", (cookie_io_functions_t){.write = write_or_end});
     if (!out)
         _exit(EXIT_FAILURE);
     make(ctx, out);

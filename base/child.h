@@ -12,7 +12,8 @@ struct child {
     int pidfd; /* negative: the kernel has none */
     int fd;    /* its output */
 };
-/* Forks.  The child runs MAKE, which writes to OUT, and ends.  All signals are blocked there but
+/* Forks.  The child runs MAKE, which writes to OUT, and ends: what comes through the pipe is a
+ * beginning of that, without holes, also where a write fails.  All signals are blocked there but
  * SIGBUS (target/elf_guard.h), and it ends with the calling thread.  NAME: its own, of 15 bytes at
  * most.  The caller sees to it that the sampler rests meanwhile: a copied address space makes its
  * thread fault.  Returns 0 or a negative errno. */
