@@ -303,6 +303,13 @@ class Summary(Logs):
         wanted[0] = "skipped: cli / errors: test_x: it's new  (not in allowed-skips)"
         self.assertEqual(self.summary(log, allowed, ci=True), (1, wanted))
 
+    def test_what_is_known_to_be_wrong_may_be_skipped(self):
+        why = "WRONG not in its words: fork\nskipped: known to be wrong: A5: no word of fork"
+        log = self.log("log", {"unit / hash": "OK", "situations_all / fork": ("SKIP", why)})
+        self.assertEqual(self.summary(log, self.write("allowed"), ci=True),
+                         (0, ["skipped: situations_all / fork: known to be wrong: A5: no word of "
+                              "fork", "1 passed, 0 failed, 1 skipped"]))
+
     def unmeasured(self, gate, others, used, measured=9):
         """Of so many of the gate and others of accuracy, beside MEASURED that say USED."""
         why = (f"others used {used} of 2 CPUs\n"
