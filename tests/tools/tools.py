@@ -235,15 +235,36 @@ class Docs(InFolder):
         self.check_said("cli/b.h names docs/three.md")
 
 
+def load(name):
+    """The program tools/NAME as a module."""
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), f"{ROOT}/tools/{name}")
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    module = importlib.util.module_from_spec(spec)
+    with unittest.mock.patch.object(sys, "dont_write_bytecode", True):
+        loader.exec_module(module)
+    return module
+
+
 class Licences(unittest.TestCase):
     def test_licences_in_words_and_in_spdx(self):
-        path = str(ROOT / "tools/third-party")
-        loader = importlib.machinery.SourceFileLoader("third_party", path)
-        spec = importlib.util.spec_from_loader(loader.name, loader)
-        module = importlib.util.module_from_spec(spec)
-        with unittest.mock.patch.object(sys, "dont_write_bytecode", True):
-            loader.exec_module(module)
+        module = load("third-party")
         self.assertEqual(module.SPDX.keys(), module.LICENCES.keys())
+
+
+class Coverage(unittest.TestCase):
+    LISTED = ("wallspy:python+gate / gil@3.9.18\nwallspy:python / jit@3.14.10\n"
+              "wallspy:python+gate / gil@3.14.10\nwallspy:cli / usage\n")
+
+    def test_its_suites_are_those_of_tests(self):
+        texts = [path.read_text() for path in (ROOT / "tests").glob("*/meson.build")]
+        for suite in load("coverage").SUITES:
+            self.assertTrue(any(f"'{suite}'" in text for text in texts), suite)
+
+    def test_the_tests_on_the_newest_python(self):
+        module = load("coverage")
+        with unittest.mock.patch.object(module.subprocess, "run") as run:
+            run.return_value.stdout = self.LISTED
+            self.assertEqual(module.which("python"), ["jit@3.14.10", "gil@3.14.10"])
 
 
 class Logs(InFolder):
