@@ -72,6 +72,32 @@ static void add_notes(struct text *line, const struct profile *p)
         text_addf(line, "file %s, ", coarsened);
 }
 
+/* Did threads wait for CPUs for a twentieth of the time that they were on them, or longer? */
+static bool cpus_are_short(const struct profile *p)
+{
+    const double least = 0.05;
+    int64_t cpu_ns = 0;
+    int64_t wait_ns = 0;
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
+        cpu_ns += t->counts.ns[COUNTED_CPU];
+        wait_ns += t->counts.ns[COUNTED_RUNQUEUE];
+    }
+    return wait_ns > 0 && (double)wait_ns >= least * (double)cpu_ns;
+}
+
+/* Why the sampler lacks a CPU, where that may be why the rate is lower. */
+static void add_priority(struct text *line, const struct profile *p)
+{
+    const char *apart = profile_metadata_text(p, "priority_apart");
+    if (profile_number(p, METRIC_RATE_LOWERED) <= 0 || !cpus_are_short(p))
+        return;
+    if (*apart && profile_number(p, METRIC_SAMPLER_NICE) < 0)
+        text_addf(line, "priority has no effect here (%s), ", apart);
+    if (str_eq(profile_metadata_text(p, "priority"), "given up"))
+        text_add(line, "priority given up (wallspy's own CPU time), ");
+}
+
 /* "99% of the time seen": rounded down, with an allowance for differences between clocks. */
 static void add_seen(struct text *out, double seen)
 {
@@ -94,6 +120,7 @@ bool quality_text(const struct profile *p, struct text *out)
     else
         text_add(out, "all stacks merged, ");
     add_notes(out, p);
+    add_priority(out, p);
     text_addf(out, "overhead %.2f%% (p99 %.2f ms)", 100 * profile_number(p, METRIC_HELD_SHARE),
               profile_number(p, METRIC_HELD_P99_NS) / NS_PER_MS);
     text_release(&line);

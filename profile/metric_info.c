@@ -112,6 +112,21 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning =
              "How often a file of /proc was closed to stay below the limit of open files. It is "
              "opened again when it is needed."},
+    [METRIC_SAMPLER_NICE] =
+        {"sampler_nice", UNIT_COUNT,
+         .meaning =
+             "The nice of the thread that samples, at the end: what wallspy was given, else, for "
+             "that thread alone, -20 or the best that is granted."},
+    [METRIC_PRIORITY_GIVEN_UP] =
+        {"priority_given_up", UNIT_COUNT,
+         .meaning =
+             "How often that thread had its usual nice again for a while, because it took more CPU "
+             "time in a second than it may at the better one."},
+    [METRIC_PROCESSES_APART] =
+        {"processes_apart", UNIT_COUNT,
+         .meaning =
+             "Processes that the kernel schedules in another group than wallspy, beside which no "
+             "nice of wallspy has an effect. `priority_apart` says which kind of group."},
     [METRIC_STACKS_LEFT_OUT] =
         {"stacks_left_out", UNIT_COUNT,
          .meaning = "Samples that `--gil` left out, because the thread did not hold the GIL."},

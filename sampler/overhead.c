@@ -164,6 +164,12 @@ static void scale_interval(struct sampler *s, double factor)
                           memory_order_relaxed);
 }
 
+void overhead_keep_priority(struct sampler *s)
+{
+    bool given_up = priority_keep(&s->priority, clock_now_ns(), clock_cpu_ns());
+    counters_add(&s->counters, COUNT_PRIORITY_GIVEN_UP, given_up);
+}
+
 void overhead_keep(struct sampler *s)
 {
     int64_t now_ns = clock_now_ns();

@@ -1,7 +1,6 @@
 #include "sampler/priority.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,17 +10,25 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/minmax.h"
 
 #ifndef SCHED_DEADLINE
 #define SCHED_DEADLINE 6 /* linux/sched.h */
 #endif
-enum { SLICE_NS = 100 * NS_PER_US /* the kernel takes no shorter one */ };
+enum {
+    SLICE_NS = 100 * NS_PER_US, /* the kernel takes no shorter one */
+    BEST_NICE = -20,
+    RESET_ON_FORK = 1, /* SCHED_FLAG_RESET_ON_FORK of linux/sched.h */
+    SECOND_NS = NS_PER_S,
+    FIRST_PAUSE_NS = NS_PER_S,
+};
+static const int64_t most_pause_ns = 64 * (int64_t)NS_PER_S;
+/* Of a CPU in a second at the better nice: a part of one, or of all if that is more. */
+static const double most_of_one = 0.1, most_of_all = 0.01;
 
-/* With the shortest slice a waking thread has an early deadline and gets its CPU soon.  A tick that
- * waits for a CPU waits for the target's threads to sleep, and then finds them asleep: a bias, with
- * figures in docs/sampling.md.  Since Linux 6.12 (Documentation/scheduler/sched-eevdf.rst); older
- * kernels ignore the slice.  A policy that the user chose (chrt -f 20 wallspy) stays. */
-void priority_set(void)
+/* With the shortest slice a waking thread has an early deadline and gets its CPU soon.  Since Linux
+ * 6.12 (Documentation/scheduler/sched-eevdf.rst); older kernels ignore the slice. */
+static bool set_nice(int nice, uint64_t flags)
 {
     struct { /* sched_setattr(2): not in glibc 2.36 */
         uint32_t size, policy;
@@ -29,14 +36,80 @@ void priority_set(void)
         int32_t nice;
         uint32_t priority;
         uint64_t runtime_ns, deadline_ns, period_ns;
-    } attr = {.size = sizeof attr, .policy = SCHED_OTHER, .runtime_ns = SLICE_NS};
+    } attr = {.size = sizeof attr,
+              .policy = SCHED_OTHER,
+              .flags = flags,
+              .nice = nice,
+              .runtime_ns = SLICE_NS};
     static_assert(sizeof attr == 48, "SCHED_ATTR_SIZE_VER0");
-    if (sched_getscheduler(0) != SCHED_OTHER)
+    return syscall(SYS_sched_setattr, 0, &attr, 0) == 0;
+}
+
+static void note(struct priority *p, enum sampler_priority kind, int nice)
+{
+    atomic_store_explicit(&p->kind, kind, memory_order_relaxed);
+    atomic_store_explicit(&p->nice, nice, memory_order_relaxed);
+}
+
+/* Those that it forks begin with nice 0. */
+static bool raise_to(struct priority *p, int nice)
+{
+    if (nice >= p->usual || !set_nice(nice, RESET_ON_FORK))
+        return false;
+    p->best = nice;
+    note(p, PRIORITY_RAISED, nice);
+    return true;
+}
+
+/* A tick that waits for a CPU waits for the target's threads to sleep, and then finds them asleep:
+ * a bias, with figures in docs/sampling.md.  And threads that stopped wait for it.  A policy or a
+ * nice that the user chose stays. */
+void priority_set(struct priority *p, int cpus)
+{
+    struct rlimit limit = {0};
+    double of_all = most_of_all * cpus;
+    *p = (struct priority){.pause_ns = FIRST_PAUSE_NS};
+    p->most_ns = (int64_t)((of_all > most_of_one ? of_all : most_of_one) * SECOND_NS);
+    p->usual = p->best = getpriority(PRIO_PROCESS, 0);
+    note(p, PRIORITY_USERS, p->usual);
+    if ((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != SCHED_OTHER)
         return;
-    errno = 0;
-    attr.nice = getpriority(PRIO_PROCESS, 0);
-    if (errno == 0)
-        (void)syscall(SYS_sched_setattr, 0, &attr, 0);
+    if (p->usual != 0) {
+        (void)set_nice(p->usual, 0);
+        return;
+    }
+    note(p, PRIORITY_USUAL, p->usual);
+    (void)getrlimit(RLIMIT_NICE, &limit); /* 0: 20 … 40: −20 */
+    int granted = 20 - (int)min_u64(limit.rlim_cur, 40);
+    if (!raise_to(p, BEST_NICE) && !raise_to(p, granted))
+        (void)set_nice(p->usual, 0);
+}
+
+static void begin_second(struct priority *p, int64_t now_ns, int64_t cpu_ns)
+{
+    p->since_ns = now_ns;
+    p->cpu_ns = cpu_ns;
+}
+
+/* The first ticks over thousands of threads take a lot, later ones may not: so it is tried again,
+ * ever more seldom. */
+bool priority_keep(struct priority *p, int64_t now_ns, int64_t cpu_ns)
+{
+    int kind = atomic_load_explicit(&p->kind, memory_order_relaxed);
+    if (kind == PRIORITY_GIVEN_UP && now_ns - p->since_ns >= p->pause_ns) {
+        p->pause_ns = p->pause_ns < most_pause_ns ? 2 * p->pause_ns : most_pause_ns;
+        begin_second(p, now_ns, cpu_ns);
+        (void)raise_to(p, p->best);
+    }
+    if (kind != PRIORITY_RAISED)
+        return false;
+    if (!p->since_ns || (now_ns - p->since_ns >= SECOND_NS && cpu_ns - p->cpu_ns <= p->most_ns))
+        begin_second(p, now_ns, cpu_ns);
+    if (cpu_ns - p->cpu_ns <= p->most_ns || !set_nice(p->usual, RESET_ON_FORK))
+        return false;
+    note(p, PRIORITY_GIVEN_UP, p->usual);
+    begin_second(p, now_ns, cpu_ns);
+    return true;
 }
 
 static bool is_real_time(pid_t tid)

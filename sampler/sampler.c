@@ -1,6 +1,7 @@
 #include "sampler/sampler.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,7 @@ static void run_ticks(struct sampler *s)
         wake_worker(s);
         if (process_table_done(s))
             break;
+        overhead_keep_priority(s);
         overhead_keep(s);
         slot_ns += s->interval_ns;
         int64_t late_ns = clock_now_ns() - slot_ns;
@@ -252,6 +254,13 @@ static uint64_t own_start_ticks(void)
                                                                      : UINT64_MAX;
 }
 
+static int own_cpus(void)
+{
+    cpu_set_t cpus; /* too small where there are more than 1,024 */
+    return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus)
+                                                         : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 static void *sampler_main(void *arg)
 {
     struct sampler *s = arg;
@@ -264,7 +273,7 @@ static void *sampler_main(void *arg)
                                      process_table_on_child};
     (void)prctl(PR_SET_NAME, "wallspy-sampler");
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
-    priority_set();
+    priority_set(&s->priority, own_cpus());
     atomic_store(&s->tid, gettid());
     s->own_fd = proc_task_open(getpid(), gettid(), "schedstat");
     s->start_ticks = own_start_ticks();
@@ -390,6 +399,12 @@ double sampler_rate_hz(const struct sampler *s)
 double sampler_worst_share(const struct sampler *s)
 {
     return atomic_load_explicit(&s->worst_share, memory_order_relaxed);
+}
+
+enum sampler_priority sampler_priority(const struct sampler *s, int *ret_nice)
+{
+    *ret_nice = atomic_load_explicit(&s->priority.nice, memory_order_relaxed);
+    return (enum sampler_priority)atomic_load_explicit(&s->priority.kind, memory_order_relaxed);
 }
 
 uint32_t sampler_thread_count(const struct sampler *s)

@@ -58,6 +58,14 @@ struct sampler_config {
     struct thread_filter filter; /* borrowed strings */
 };
 
+/* Of the sampler's thread. */
+enum sampler_priority {
+    PRIORITY_USUAL, /* nice 0: none better is granted */
+    PRIORITY_RAISED,
+    PRIORITY_GIVEN_UP, /* for a while: the sampler took too much CPU time at it */
+    PRIORITY_USERS,    /* the policy or nice that wallspy was given */
+};
+
 /* Nothing happens before sampler_start(). */
 struct sampler *sampler_new(const struct sampler_config *config);
 /* Watches process PID, which began at START_TICKS (task_stat.start_ticks; 0: at any time).  Its
@@ -113,5 +121,7 @@ double sampler_rate_hz(const struct sampler *s); /* as it is now: as asked, or l
 /* The largest share of five seconds for which any thread was held. */
 double sampler_worst_share(const struct sampler *s);
 uint32_t sampler_thread_count(const struct sampler *s);
+/* Any thread: how the sampler's thread is scheduled now. */
+enum sampler_priority sampler_priority(const struct sampler *s, int *ret_nice);
 /* Ends the sampler's thread if it runs, and lets all pending threads go. */
 struct sampler *sampler_free(struct sampler *s);

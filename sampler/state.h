@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "sampler/message.h"
+#include "sampler/priority.h"
 #include "sampler/process.h"
 #include "sampler/sampler.h"
 #include "sampler/tracer.h"
@@ -74,6 +75,7 @@ struct sampler {
     int64_t cpu_ns; /* wallspy's CPU time at the end of the last slot */
     int held_slot;  /* the present one */
     int64_t overhead_checked_ns;
+    struct priority priority;
 
     pthread_t thread;
     bool started;
@@ -129,6 +131,8 @@ uint32_t overhead_lost_ns(struct thread *t, const struct schedstat *now, uint32_
 void overhead_add(struct thread *t, uint32_t ns);
 /* After a tick: makes the interval longer or shorter, so that holds keep to --max-overhead. */
 void overhead_keep(struct sampler *s);
+/* Within long ticks, too: gives the sampler's better nice up where that takes too much CPU time. */
+void overhead_keep_priority(struct sampler *s);
 
 /* tick.c */
 

@@ -18,6 +18,7 @@
 enum {
     REGISTER_SHARE = 2, /* new threads are registered in one part of so many of an interval */
     REGISTER_AT_LEAST = 8,
+    VISITS_AT_ONCE = 64, /* between looks at the sampler's own CPU time */
     REGISTER_TICKS = 32, /* all are registered in so many ticks, however long these take */
 };
 
@@ -267,6 +268,8 @@ static void visit_each(struct sampler *s, struct thread *const *threads, const s
         if (!s->config.single_shot && atomic_load_explicit(&s->stop, memory_order_relaxed))
             break;
         const struct thread *t = threads[i];
+        if (i % VISITS_AT_ONCE == 0)
+            overhead_keep_priority(s);
         visit(s, threads[i]);
         stop_requests_send_if_due(s);
         if (tracer_pending(s->tracer))

@@ -182,6 +182,7 @@ static const enum metric metric_of_counter[SAMPLER_COUNTER_COUNT] = {
     [COUNT_REGISTERS_WANTED] = METRIC_REGISTERS_WANTED,
     [COUNT_RATE_LOWERED] = METRIC_RATE_LOWERED,
     [COUNT_RATE_LOWERED_FOR_QUOTA] = METRIC_RATE_LOWERED_FOR_QUOTA,
+    [COUNT_PRIORITY_GIVEN_UP] = METRIC_PRIORITY_GIVEN_UP,
     [COUNT_FDS_EVICTED] = METRIC_FDS_EVICTED,
     [COUNT_READS] = METRIC_MEMORY_READS,
     [COUNT_HELD_NS] = METRIC_HELD_NS,
@@ -212,6 +213,26 @@ static void note_threads_asked(struct profile *p, const struct thread_filter *fi
     if (words.s)
         profile_set_text(p, "threads_asked", words.s);
     text_release(&words);
+}
+
+void facts_of_priority(struct profile *p, const struct sampler *s, const struct apart *apart)
+{
+    static const char *const kinds[] = {
+        [PRIORITY_USUAL] = "usual",
+        [PRIORITY_RAISED] = "raised",
+        [PRIORITY_GIVEN_UP] = "given up",
+        [PRIORITY_USERS] = "as given",
+    };
+    static const char *const groups[] = {
+        [SCHED_OTHER_CGROUP] = "another cgroup",
+        [SCHED_OTHER_SESSION] = "another session",
+    };
+    int nice;
+    profile_set_text(p, "priority", kinds[sampler_priority(s, &nice)]);
+    profile_set_number(p, METRIC_SAMPLER_NICE, nice);
+    profile_set_number(p, METRIC_PROCESSES_APART, (double)apart->n);
+    if (apart->n)
+        profile_set_text(p, "priority_apart", groups[apart->first]);
 }
 
 void facts_of_rate(struct profile *p, const struct sampler_config *config, const struct sampler *s,

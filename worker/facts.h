@@ -9,6 +9,7 @@
 #include "sampler/sampler.h"
 #include "target/elf_store.h"
 #include "target/modules.h"
+#include "target/sched_group.h"
 #include "unwinder/unwinder.h"
 
 /* Host, kernel, the time it began (UTC), as of now. */
@@ -30,6 +31,12 @@ void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts
 /* How often S, made as CONFIG asks, looked in SECONDS, and how long its holds were. */
 void facts_of_rate(struct profile *p, const struct sampler_config *config, const struct sampler *s,
                    double seconds);
+/* The processes that nice does not weigh against wallspy's threads (target/sched_group.h). */
+struct apart {
+    size_t n;
+    enum sched_apart first; /* what the first of them is in */
+};
+void facts_of_priority(struct profile *p, const struct sampler *s, const struct apart *apart);
 void facts_of_sampler(struct profile *p, const struct sampler_counters *c);
 void facts_of_files(struct profile *p, const struct elf_store *files);
 void facts_of_modules(struct profile *p, const struct modules *modules, facts_put put);

@@ -29,6 +29,9 @@ int process_set_add(struct process_set *set, pid_t pid, uint64_t start_ticks,
     int r = target_process_open(&s, pid, start_ticks, &with, err);
     if (r < 0)
         return r;
+    enum sched_apart apart = sched_group_compare(pid);
+    if (apart != SCHED_TOGETHER && !set->apart.n++)
+        set->apart.first = apart;
     set->all[set->n++] = s;
     set->alive[set->n_alive++] = s;
     return 0;

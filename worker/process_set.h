@@ -14,6 +14,7 @@ struct process_set {                                   /* zero-initialise */
     struct stack_cache *stacks;
     struct target_process *alive[MOST_ALIVE];
     size_t n_alive;
+    struct apart apart;
 };
 
 /* Opens process PID, which began at START_TICKS (0: at any time), and has it sampled.  Returns 0,

@@ -365,6 +365,7 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
                   (double)recording_elapsed_ns(r) / NS_PER_S);
     profile_set_number(r->profile, METRIC_HELD_SHARE, recording_held_share(r));
     facts_of_sampler(r->profile, sampler_counters(r->sampler));
+    facts_of_priority(r->profile, r->sampler, &r->processes.apart);
     profile_add_number(r->profile, METRIC_RING_FULL, (double)r->lost);
     profile_set_number(r->profile, METRIC_STACKS_LEFT_OUT, (double)r->left_out);
     stack_builder_report(r->stacks, r->profile);

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""What a target loses to wallspy, where wallspy itself gets no CPU; and the priority that wallspy
-was given.
+"""What a target loses to wallspy, where wallspy itself gets no CPU.
 
-usage: lost.py WALLSPY starved|priority RATE
+usage: lost.py WALLSPY RATE
 
 Exits 77 where there is one CPU only, or no real-time priority is available.
 """
@@ -14,13 +13,12 @@ from support.chance import seeded
 from support.cpu import SPIN, running
 from support.measure import unless_others
 from support.outcome import Skipped, end_with
-from support.processes import schedstat, status, threads, wait_until
+from support.processes import schedstat, status, wait_until
 from support.programs import programs
 from support.wallspy import Wallspy, call
 
 SECONDS = 4
 LEAST_LOST_S = 0.03
-SCHED_FIFO = 1
 # Runs before wallspy on wallspy's CPU. Mere load is no test: it takes the CPU from a wallspy that
 # holds a thread now and then, and on some machines never.
 STARVE = """
@@ -79,21 +77,6 @@ def check_starved(rate):
     return False
 
 
-def check_priority(rate):
-    """The sampler's thread keeps SCHED_FIFO."""
-    need_priority()
-    with running(SPIN) as spinner, \
-            Wallspy(spinner.pid, rate=rate, prefix=["chrt", "-f", "20"]) as wallspy:
-        pid = wallspy.process.pid
-        wait_until(lambda: "wallspy-sampler" in [status(pid, "Name", tid) for tid in threads(pid)],
-                   what="no thread is called the sampler")
-        found = {status(pid, "Name", tid): os.sched_getscheduler(tid) for tid in threads(pid)}
-        wallspy.stop()
-    print(found)
-    return found["wallspy-sampler"] == SCHED_FIFO
-
-
 if __name__ == "__main__":
-    checks = {"starved": check_starved, "priority": check_priority}
     programs["wallspy"] = sys.argv[1]
-    end_with(unless_others, lambda: checks[sys.argv[2]](int(sys.argv[3])))
+    end_with(unless_others, lambda: check_starved(int(sys.argv[2])))

@@ -202,6 +202,31 @@ START_TEST(what_was_given_up_leaves_the_line_ok)
 }
 END_TEST
 
+/* Only where threads wait for CPUs, and the rate is lower for it. */
+START_TEST(a_priority_without_effect_is_told_where_it_matters)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id thread = builder_thread(&b, 10, NULL);
+    static const char told[] = "priority has no effect here (another cgroup), overhead";
+    bool ok;
+    builder_run(&b, thread, "main!app", 1000, 1000);
+    (void)quality(&b, 1000, &ok);
+    profile_set_text(b.p, "priority_apart", "another cgroup");
+    profile_set_number(b.p, METRIC_SAMPLER_NICE, -20);
+    profile_get_thread(b.p, thread)->counts.ns[COUNTED_CPU] = 1000;
+    profile_get_thread(b.p, thread)->counts.ns[COUNTED_RUNQUEUE] = 500;
+    ck_assert_ptr_null(strstr(line_of(&b, &ok), "priority"));
+    profile_set_number(b.p, METRIC_RATE_LOWERED, 3);
+    assert_says(line_of(&b, &ok), told);
+    profile_set_text(b.p, "priority", "given up");
+    assert_says(line_of(&b, &ok), "priority given up (wallspy's own CPU time), overhead");
+    profile_get_thread(b.p, thread)->counts.ns[COUNTED_RUNQUEUE] = 10;
+    ck_assert_ptr_null(strstr(line_of(&b, &ok), "priority"));
+    ck_assert(ok);
+    profile_free(b.p);
+}
+END_TEST
+
 /* A program in lockstep with the sampler, say: found running at a quarter of the ticks. */
 START_TEST(samples_that_contradict_the_kernel_are_said)
 {
@@ -274,6 +299,6 @@ END_TEST
 CHECK_MAIN("quality", 20, whole_recording_is_ok, names_that_failed_have_their_file,
            missed_time_is_of_threads_that_ran, missed_time_is_of_threads_that_were_due_to_run,
            doubts_are_parts_of_samples_and_stacks, every_loss_is_said,
-           what_was_given_up_leaves_the_line_ok, samples_that_contradict_the_kernel_are_said,
-           chance_is_no_contradiction, late_samples_are_said,
-           cpu_time_of_threads_that_were_not_met_is_said)
+           what_was_given_up_leaves_the_line_ok, a_priority_without_effect_is_told_where_it_matters,
+           samples_that_contradict_the_kernel_are_said, chance_is_no_contradiction,
+           late_samples_are_said, cpu_time_of_threads_that_were_not_met_is_said)
