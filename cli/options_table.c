@@ -354,8 +354,8 @@ const struct option_row option_rows[] = {
      .value = "PCT",
      .commands = FOR_RECORD,
      .set = set_overhead,
-     .help = "hold a running thread for at most PCT percent of its time (default 1, or 5 with -r), "
-             "if need be at a lower rate"},
+     .help = "let no thread lose more than PCT percent of its time to holds (default 1, or 5 with "
+             "-r), if need be at a lower rate"},
     {.name = "max-size",
      .value = "SIZE",
      .commands = FOR_RECORD,

@@ -121,7 +121,7 @@ bool quality_text(const struct profile *p, struct text *out)
         text_add(out, "all stacks merged, ");
     add_notes(out, p);
     add_priority(out, p);
-    text_addf(out, "overhead %.2f%% (p99 %.2f ms)", 100 * profile_number(p, METRIC_HELD_SHARE),
+    text_addf(out, "overhead %.2f%% (p99 %.2f ms)", 100 * profile_number(p, METRIC_OVERHEAD),
               profile_number(p, METRIC_HELD_P99_NS) / NS_PER_MS);
     text_release(&line);
     return whole;

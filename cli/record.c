@@ -176,10 +176,15 @@ static void print_rate(struct record *r)
     if (r->rate_printed || 2 * rate_hz >= r->options->rate_hz)
         return;
     r->rate_printed = true;
-    if (counters_get(sampler_counters(sampler), COUNT_RATE_LOWERED_FOR_QUOTA))
+    const struct sampler_counters *c = sampler_counters(sampler);
+    if (counters_get(c, COUNT_RATE_LOWERED_FOR_QUOTA))
         terminal_info(
             "wallspy takes more than half of its cgroup's CPU quota: rate lowered to %.0f Hz",
             rate_hz);
+    else if (2 * counters_get(c, COUNT_RATE_LOWERED_FOR_CPU) > counters_get(c, COUNT_RATE_LOWERED))
+        terminal_info("sampling takes CPU time that threads wait for: rate lowered to %.0f Hz "
+                      "(--max-overhead)",
+                      rate_hz);
     else
         terminal_info(
             "overhead above %g%% of a thread's time: rate lowered to %.0f Hz (--max-overhead)",

@@ -67,7 +67,7 @@ void report_progress(struct recording *r)
     struct text line = {0};
     text_addf(&line, "%4.0fs  %.1f Hz  %u thread%s  overhead %.2f%%  errors %llu   Ctrl-C: write",
               seconds, (double)counters_get(c, COUNT_TICKS) / seconds, threads,
-              threads == 1 ? "" : "s", 100 * recording_held_share(r),
+              threads == 1 ? "" : "s", 100 * recording_shares(r).lost,
               (unsigned long long)counters_get(c, COUNT_REFUSED));
     terminal_progress(line.s);
     text_release(&line);

@@ -13,12 +13,18 @@ static const struct metric_info infos[METRIC_COUNT] = {
         {"rate_lowered", UNIT_COUNT, .effect = EFFECT_NOTE, .shown = METRIC_RATE_HZ,
          .words = "rate lowered to %.1f Hz",
          .meaning =
-             "How often the rate was lowered, because samples cost more than `--max-overhead` or "
-             "than half of the own CPU quota. The line shows the mean rate."},
+             "How often the rate was lowered, because holds cost a thread more than "
+             "`--max-overhead`, or wallspy took more CPU time than it may. The line shows the mean "
+             "rate."},
     [METRIC_RATE_LOWERED_FOR_QUOTA] =
         {"rate_lowered_for_quota", UNIT_COUNT, .part_of = METRIC_RATE_LOWERED,
          .meaning =
              "How many of these times were because of the CPU quota of wallspy's own cgroup."},
+    [METRIC_RATE_LOWERED_FOR_CPU] =
+        {"rate_lowered_for_cpu", UNIT_COUNT, .part_of = METRIC_RATE_LOWERED,
+         .meaning =
+             "How many of these times were because the sampler took more than a tenth of a CPU, or "
+             "a hundredth of all, while threads waited for CPUs."},
     [METRIC_THROTTLED_S] =
         {"throttled_s", UNIT_S, .effect = EFFECT_NOTE,
          .words = "wallspy throttled for %.2f s by its cgroup's CPU quota",
@@ -37,14 +43,22 @@ static const struct metric_info infos[METRIC_COUNT] = {
              "The part of the threads' time that the samples stand for. Threads that were almost "
              "always idle do not count."},
     [METRIC_MAX_OVERHEAD] = {"max_overhead", UNIT_SHARE,
-                             .meaning =
-                                 "The bound that `--max-overhead` sets for `held_share_5s`."},
+                             .meaning = "The bound that `--max-overhead` sets for `overhead_5s`."},
+    [METRIC_OVERHEAD] = {"overhead", UNIT_SHARE,
+                         .meaning =
+                             "The largest part of its time that any one thread lost to holds: the "
+                             "CPU time that it would have had while it was held. Where it had a "
+                             "CPU for a quarter of the time that it wanted one, because others had "
+                             "it, that is a quarter of its holds."},
+    [METRIC_OVERHEAD_5S] = {"overhead_5s", UNIT_SHARE,
+                            .meaning = "The largest overhead in any five seconds."},
     [METRIC_HELD_SHARE] = {"held_share", UNIT_SHARE,
                            .meaning =
-                               "The overhead: the largest part of its time for which any one "
-                               "thread was held."},
+                               "The largest part of its time for which any one thread was held: "
+                               "from its stop to its release, whether it would have had a CPU or "
+                               "not."},
     [METRIC_HELD_SHARE_5S] = {"held_share_5s", UNIT_SHARE,
-                              .meaning = "The largest overhead in any five seconds."},
+                              .meaning = "The same of any five seconds."},
     [METRIC_HELD_NS] = {"held_ns", UNIT_NS, .meaning = "The sum of all holds."},
     [METRIC_HELD_P50_NS] = {"held_p50_ns", UNIT_NS,
                             .meaning = "Half of the holds are no longer than this, to a fifth."},
@@ -112,6 +126,8 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning =
              "How often a file of /proc was closed to stay below the limit of open files. It is "
              "opened again when it is needed."},
+    [METRIC_SAMPLER_CPU_NS] = {"sampler_cpu_ns", UNIT_NS,
+                               .meaning = "The CPU time of the thread that samples."},
     [METRIC_SAMPLER_NICE] =
         {"sampler_nice", UNIT_COUNT,
          .meaning =

@@ -40,6 +40,7 @@ static void fill_head(const struct sampler *s, struct thread *t, struct message 
         .sched = t->sched,
         .born = t->born,
         .held_ns = t->held_ns,
+        .lost_ns = t->lost_ns,
         .faults = t->faults_last,
         .own_switches = t->own_switches,
     };
@@ -338,7 +339,7 @@ void capture_prepare(struct sampler *s, struct thread *t)
         t->prefetch = xcalloc(1, sizeof *t->prefetch);
     t->stack_bytes = (uint32_t)stack_bytes_to_read(s, t);
     stack_area_prepare(t);
-    (void)thread_file_fd(s, t, FILE_STATUS); /* for overhead_lost_ns() */
+    (void)thread_file_fd(s, t, FILE_STATUS); /* for overhead_held_ns() */
     (void)thread_file_fd(s, t, FILE_STAT);
     drop_held(s);
     (void)ring_reserve(s->ring, capture_bytes(t->stack_bytes));

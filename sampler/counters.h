@@ -37,6 +37,8 @@ enum sampler_counter {
     COUNT_REGISTERS_WANTED,      /* stops of blocked threads whose stack needs registers */
     COUNT_RATE_LOWERED,
     COUNT_RATE_LOWERED_FOR_QUOTA, /* of these: wallspy took too much of its own CPU quota */
+    COUNT_RATE_LOWERED_FOR_CPU,   /* of these: threads waited for the CPU time that it took */
+    COUNT_CPU_NS,                 /* the sampler's */
     COUNT_PRIORITY_GIVEN_UP, /* the sampler's better nice, because it took much CPU time at it */
     COUNT_FDS_EVICTED,
     COUNT_READS, /* system calls that read the target's memory */

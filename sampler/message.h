@@ -42,6 +42,7 @@ struct message {
     struct schedstat sched; /* the thread's counts at TIME_NS; zero if unknown */
     bool born;              /* the thread began during the recording: all of them are of it */
     uint64_t held_ns;       /* for how long it has been held in all */
+    uint64_t lost_ns;       /* of that, for how long it would have run */
     uint64_t faults;        /* its page faults in all, when it was let go last; 0: unknown */
     /* MESSAGE_SAMPLE: the thread's page faults while it ran for up to 0.1 ms around the stop; and
      * how many a millisecond while it ran for up to 1 ms around it */

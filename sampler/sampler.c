@@ -18,6 +18,7 @@
 #include "base/minmax.h"
 #include "base/own_stack.h"
 #include "base/text.h"
+#include "sampler/overhead.h"
 #include "sampler/pending.h"
 #include "sampler/priority.h"
 #include "sampler/state.h"
@@ -273,7 +274,8 @@ static void *sampler_main(void *arg)
                                      process_table_on_child};
     (void)prctl(PR_SET_NAME, "wallspy-sampler");
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
-    priority_set(&s->priority, own_cpus());
+    s->n_cpus = own_cpus();
+    priority_set(&s->priority, s->n_cpus);
     atomic_store(&s->tid, gettid());
     s->own_fd = proc_task_open(getpid(), gettid(), "schedstat");
     s->start_ticks = own_start_ticks();
@@ -396,9 +398,14 @@ double sampler_rate_hz(const struct sampler *s)
     return atomic_load_explicit(&s->rate_hz, memory_order_relaxed);
 }
 
-double sampler_worst_share(const struct sampler *s)
+double sampler_worst_held(const struct sampler *s)
 {
-    return atomic_load_explicit(&s->worst_share, memory_order_relaxed);
+    return atomic_load_explicit(&s->worst_held, memory_order_relaxed);
+}
+
+double sampler_worst_lost(const struct sampler *s)
+{
+    return atomic_load_explicit(&s->worst_lost, memory_order_relaxed);
 }
 
 enum sampler_priority sampler_priority(const struct sampler *s, int *ret_nice)

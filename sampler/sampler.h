@@ -118,8 +118,9 @@ void sampler_drain(struct sampler *s);
 struct feedback *sampler_feedback(struct sampler *s);
 const struct sampler_counters *sampler_counters(const struct sampler *s);
 double sampler_rate_hz(const struct sampler *s); /* as it is now: as asked, or lowered */
-/* The largest share of five seconds for which any thread was held. */
-double sampler_worst_share(const struct sampler *s);
+/* The largest share of five seconds for which any thread was held, and that any lost to that. */
+double sampler_worst_held(const struct sampler *s);
+double sampler_worst_lost(const struct sampler *s);
 uint32_t sampler_thread_count(const struct sampler *s);
 /* Any thread: how the sampler's thread is scheduled now. */
 enum sampler_priority sampler_priority(const struct sampler *s, int *ret_nice);

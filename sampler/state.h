@@ -70,10 +70,13 @@ struct sampler {
     /* overhead.c: the last seconds in slots. */
     struct {
         int64_t elapsed_ns, interval_ns;
-        int64_t cpu_ns; /* wallspy's CPU time in the slot */
+        int64_t cpu_ns;   /* wallspy's CPU time in the slot */
+        int64_t taken_ns; /* of the sampler's CPU time, as much as threads waited for CPUs */
     } held_slots[HELD_SLOTS];
-    int64_t cpu_ns; /* wallspy's CPU time at the end of the last slot */
-    int held_slot;  /* the present one */
+    int64_t cpu_ns, own_cpu_ns; /* wallspy's CPU time at the end of the last slot; the sampler's */
+    bool registering;           /* threads were to be registered then */
+    int n_cpus;
+    int held_slot; /* the present one */
     int64_t overhead_checked_ns;
     struct priority priority;
 
@@ -89,7 +92,7 @@ struct sampler {
     _Atomic int64_t seizing_since_ns, holding_since_ns; /* see tracer.h */
     _Atomic pid_t tid;                                  /* of the sampler's thread; 0: none yet */
     _Atomic uint32_t thread_count;
-    _Atomic double rate_hz, worst_share;
+    _Atomic double rate_hz, worst_held, worst_lost;
 };
 
 /* process_table.c, on the sampler's thread */
@@ -121,18 +124,6 @@ void thread_list_zombie(struct sampler *s, struct thread *t);
 void thread_list_end(struct sampler *s, struct thread *t);
 /* Frees the threads that ended while a stop was pending, if it no longer is. */
 void thread_list_free_ended(struct sampler *s);
-
-/* overhead.c */
-
-/* T was just let go with the counts NOW, after HELD_NS by wallspy's own clock.  Returns for how
- * long T did not run because of that stop.  Async-signal-safe. */
-uint32_t overhead_lost_ns(struct thread *t, const struct schedstat *now, uint32_t held_ns);
-/* T lost NS to a stop.  Async-signal-safe. */
-void overhead_add(struct thread *t, uint32_t ns);
-/* After a tick: makes the interval longer or shorter, so that holds keep to --max-overhead. */
-void overhead_keep(struct sampler *s);
-/* Within long ticks, too: gives the sampler's better nice up where that takes too much CPU time. */
-void overhead_keep_priority(struct sampler *s);
 
 /* tick.c */
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "sampler/capture.h"
+#include "sampler/overhead.h"
 #include "sampler/seccomp.h"
 #include "sampler/space_lock.h"
 #include "sampler/state.h"
@@ -19,6 +20,7 @@ enum {
     WAIT_FOR_LOCK_NS = 500 * NS_PER_MS,
     SIGNAL_CALM_NS = 2 * NS_PER_S, /* without a signal in a hold: these were chance */
     LATEST_NS = 300 * NS_PER_US,   /* from a visit to the request, where CPUs are short */
+    NOT_IN_KERNEL = -2,            /* as a stop's system call */
 };
 
 /* ---- the tracer's handler ---- */
@@ -52,6 +54,7 @@ bool stop_requests_stopped(void *sampler, const struct stop *stop)
     if (!t || t->ended || t->filtered)
         return true;
     seccomp_note_stop(s, t, stop);
+    t->stopped_in_call = stop->syscall != NOT_IN_KERNEL;
     /* To stop, and to go to sleep again. */
     t->own_switches += stop->restarting || stop->job_stopped ? 2 : 1;
     capture_held(s, t, stop);
@@ -102,24 +105,27 @@ static void note_signal(struct sampler *s, struct thread *t)
     counters_add(&s->counters, COUNT_SIGNALS_IN_HOLDS, 1);
 }
 
-void stop_requests_released(void *sampler, uint64_t tag, uint32_t held_ns, bool signalled)
+void stop_requests_released(void *sampler, uint64_t tag, const struct hold *hold)
 {
     struct sampler *s = sampler;
     struct thread *t = (struct thread *)(uintptr_t)tag;
-    counters_add_hold(&s->counters, held_ns);
-    if (!t)
+    if (!t) {
+        counters_add_hold(&s->counters, hold->ns);
         return;
-    /* First of all: T goes on. */
-    read_faults_behind(t, held_ns);
-    if (signalled && t->process->n_threads > 1)
-        note_signal(s, t);
+    }
+    /* First of all: T goes on.  The counts before the faults, because T may soon have a CPU. */
     struct schedstat now;
     int fd = t->fds[FILE_SCHEDSTAT];
     int r = fd >= 0 ? schedstat_read(fd, &now) : -EBADF;
+    int64_t now_ns = clock_now_ns();
+    read_faults_behind(t, hold->ns);
+    if (hold->signalled && t->process->n_threads > 1)
+        note_signal(s, t);
     if (r == -ESRCH) /* T is gone: another thread, which has its tid now, stopped */
         s->held = (struct held_capture){0};
-    if (r == 0 && s->can.schedstat)
-        held_ns = overhead_lost_ns(t, &now, held_ns);
+    bool counted = r == 0 && s->can.schedstat;
+    uint32_t held_ns = counted ? overhead_held_ns(t, &now, now_ns, hold) : hold->ns;
+    counters_add_hold(&s->counters, held_ns);
     capture_released(s, t, r == 0 ? &now : NULL);
     overhead_add(t, held_ns);
     t->pending = false;

@@ -25,5 +25,5 @@ bool stop_requests_release_frozen(struct sampler *s);
 
 /* The tracer's handler (tracer.h): async-signal-safe. */
 bool stop_requests_stopped(void *sampler, const struct stop *stop);
-void stop_requests_released(void *sampler, uint64_t tag, uint32_t held_ns, bool signalled);
+void stop_requests_released(void *sampler, uint64_t tag, const struct hold *hold);
 void stop_requests_gone(void *sampler, uint64_t tag);

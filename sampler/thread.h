@@ -15,10 +15,17 @@
 
 enum { HELD_SLOTS = 20 };
 
-/* For how long a thread was held in a slot of time. */
+/* For how long a thread was held in a slot of time, and what it lost by that. */
 struct held_sum {
+    uint32_t held_ns;
     uint32_t ns;
     uint32_t usual_ns; /* the same with a millisecond at most of each hold */
+};
+
+/* What a thread had and wanted of the CPUs, of late. */
+struct demand {
+    struct schedstat seen; /* its counts by then; no runs: never */
+    double run_ns, wait_ns;
 };
 
 /* The kernel's counts of a thread right after it was let go. */
@@ -75,9 +82,10 @@ struct thread {
     int64_t syscall_not_before_ns;
 
     /* stop_requests.c: requests to stop, less often where they would hurt. */
-    bool pending;      /* it was asked, and has not been let go */
-    bool slow_to_stop; /* it did not stop while the sampler waited for it */
-    uint32_t backoff;  /* intervals; 0: none */
+    bool pending;         /* it was asked, and has not been let go */
+    bool slow_to_stop;    /* it did not stop while the sampler waited for it */
+    bool stopped_in_call; /* a system call, which may have run on after the request */
+    uint32_t backoff;     /* intervals; 0: none */
     int64_t stop_not_before_ns;
     int64_t call_not_before_ns;                   /* the same for stops in a call that blocks */
     int64_t signal_not_before_ns, signal_wait_ns; /* the same where signals come in its holds */
@@ -116,7 +124,9 @@ struct thread {
     bool faults_known;
 
     /* overhead.c */
-    uint64_t held_ns; /* in all, as the thread lost it */
+    uint64_t held_ns; /* in all */
+    uint64_t lost_ns; /* of that, what it would have run: see overhead_add() */
+    struct demand demand;
     struct release released;
     int64_t watched_until_ns;               /* its switches are read at each release until then */
     struct held_sum held_slot;              /* in the present slot of time */

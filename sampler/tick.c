@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "sampler/capture.h"
 #include "sampler/on_cpu.h"
+#include "sampler/overhead.h"
 #include "sampler/pending.h"
 #include "sampler/seccomp.h"
 #include "sampler/space_lock.h"

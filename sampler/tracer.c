@@ -42,7 +42,7 @@ struct request {
     pid_t tid; /* 0: free; −1: deleted */
     bool held;
     bool renew; /* as given to tracer_request() */
-    int64_t asked_ns, held_since_ns;
+    int64_t asked_ns, interrupted_ns, held_since_ns;
     uint64_t tag;
 };
 
@@ -79,7 +79,9 @@ static struct request *insert(struct tracer *t, pid_t tid, uint64_t tag, bool re
         i++;
     struct request *request = &t->requests[i & (t->capacity - 1)];
     t->used += request->tid == 0;
-    *request = (struct request){.tid = tid, .renew = renew, .asked_ns = clock_now_ns(), .tag = tag};
+    int64_t now_ns = clock_now_ns();
+    *request = (struct request){
+        .tid = tid, .renew = renew, .asked_ns = now_ns, .interrupted_ns = now_ns, .tag = tag};
     t->pending++;
     return request;
 }
@@ -190,7 +192,7 @@ static bool misses_signal(pid_t tid)
  * loaded machine, as for 19 of 24 holds that seemed longer than 0.2 ms. */
 static void release(struct tracer *t, struct request *request, pid_t tid, long signal)
 {
-    bool signalled = misses_signal(tid);
+    struct hold hold = {.signalled = misses_signal(tid)};
     int64_t end_ns = clock_now_ns();
     bool released = false;
     for (int i = 0; i < DETACH_TRIES && !released; i++)
@@ -201,9 +203,11 @@ static void release(struct tracer *t, struct request *request, pid_t tid, long s
         return;
     uint64_t tag = request->tag;
     int64_t waking_ns = min_i64(clock_now_ns() - end_ns, WAKING_NS);
-    int64_t held_ns = end_ns - request->held_since_ns + waking_ns;
+    int64_t gone_ns = end_ns + waking_ns;
+    hold.ns = (uint32_t)min_i64(gone_ns - request->held_since_ns, UINT32_MAX);
+    hold.most_ns = (uint32_t)min_i64(gone_ns - request->interrupted_ns, UINT32_MAX);
     forget(t, request);
-    t->handler.released(t->handler.ctx, tag, (uint32_t)min_i64(held_ns, UINT32_MAX), signalled);
+    t->handler.released(t->handler.ctx, tag, &hold);
 }
 
 /* The thread stopped some time between the request and HEARD_NS, when the stop was reported. */
@@ -389,6 +393,8 @@ int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag, bool re
      * execve, and attached to the thread that is called PID by now, which would never stop. */
     if (ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) < 0)
         (void)ptrace(PTRACE_INTERRUPT, pid, 0L, 0L);
+    if (request)
+        request->interrupted_ns = clock_now_ns();
     return 0;
 }
 

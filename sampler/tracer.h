@@ -40,6 +40,13 @@ struct stop {
     int64_t stopped_ns; /* its registers were read by then, so it was off its CPU */
 };
 
+/* How long a thread was held. */
+struct hold {
+    uint32_t ns;      /* by wallspy's own clock, which begins when wallspy hears of the stop */
+    uint32_t most_ns; /* since it was interrupted: no hold is longer */
+    bool signalled;   /* a signal came for its process meanwhile, which another thread may take */
+};
+
 struct tracer_handler {
     void *ctx;
     /* CLOCK_MONOTONIC; 0: no such time. */
@@ -49,9 +56,8 @@ struct tracer_handler {
      * the thread was not asked to stop. */
     /* A thread is held.  True: let it go now.  False: keep it until tracer_release_held(). */
     bool (*stopped)(void *ctx, const struct stop *stop);
-    /* A thread was let go.  HELD_NS: the best estimate of how long it did not run because of us.
-     * SIGNALLED: a signal came for its process meanwhile, which another thread may take for it. */
-    void (*released)(void *ctx, uint64_t tag, uint32_t held_ns, bool signalled);
+    /* A thread was let go. */
+    void (*released)(void *ctx, uint64_t tag, const struct hold *hold);
     /* A thread ended before it stopped. */
     void (*gone)(void *ctx, uint64_t tag);
     /* A child of wallspy, or a thread that was attached, ended with STATUS (waitpid(2)). */

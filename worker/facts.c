@@ -182,6 +182,8 @@ static const enum metric metric_of_counter[SAMPLER_COUNTER_COUNT] = {
     [COUNT_REGISTERS_WANTED] = METRIC_REGISTERS_WANTED,
     [COUNT_RATE_LOWERED] = METRIC_RATE_LOWERED,
     [COUNT_RATE_LOWERED_FOR_QUOTA] = METRIC_RATE_LOWERED_FOR_QUOTA,
+    [COUNT_RATE_LOWERED_FOR_CPU] = METRIC_RATE_LOWERED_FOR_CPU,
+    [COUNT_CPU_NS] = METRIC_SAMPLER_CPU_NS,
     [COUNT_PRIORITY_GIVEN_UP] = METRIC_PRIORITY_GIVEN_UP,
     [COUNT_FDS_EVICTED] = METRIC_FDS_EVICTED,
     [COUNT_READS] = METRIC_MEMORY_READS,
@@ -244,7 +246,8 @@ void facts_of_rate(struct profile *p, const struct sampler_config *config, const
     profile_set_number(p, METRIC_RATE_HZ,
                        seconds > 0 ? (double)counters_get(c, COUNT_TICKS) / seconds : 0);
     profile_set_number(p, METRIC_MAX_OVERHEAD, config->max_held);
-    profile_set_number(p, METRIC_HELD_SHARE_5S, sampler_worst_share(s));
+    profile_set_number(p, METRIC_OVERHEAD_5S, sampler_worst_lost(s));
+    profile_set_number(p, METRIC_HELD_SHARE_5S, sampler_worst_held(s));
     profile_set_number(p, METRIC_HELD_P50_NS, (double)counters_hold_quantile_ns(c, 0.5));
     profile_set_number(p, METRIC_HELD_P99_NS, (double)counters_hold_quantile_ns(c, 0.99));
 }

@@ -44,11 +44,11 @@ struct recording {
     bool flushed; /* the flush for recording_snapshot() is complete */
     struct batch batch;
     uint64_t threads_seen;
-    uint64_t left_out;    /* stacks, for --gil */
-    int64_t drain_end_ns; /* samples handled later are lost; 0: none is yet */
-    uint64_t lost;        /* those */
-    double held_share;
-    struct backlog backlog; /* while a snapshot is made */
+    uint64_t left_out;               /* stacks, for --gil */
+    int64_t drain_end_ns;            /* samples handled later are lost; 0: none is yet */
+    uint64_t lost;                   /* those */
+    struct hold_shares ended_shares; /* the largest of threads that have ended */
+    struct backlog backlog;          /* while a snapshot is made */
     struct naming_schedule naming;
     struct evidence *evidence; /* NULL: of a dump */
     struct usage_round usage;
@@ -226,16 +226,24 @@ static void on_sample(struct recording *r, struct target_process *s, const struc
                              run_state_of(m->snapshot.state), built.was_woken);
     wait_peers_see(r->owners.peers, m, built.at.wait);
     timeline->held_ns = m->head.held_ns;
+    timeline->lost_ns = m->head.lost_ns;
     if (r->on_sample)
         r->on_sample(r->on_sample_ctx, timeline->thread, m, &built);
 }
 
-/* Of the time that the thread was watched; short lives say little. */
-static double held_share(const struct recording *r, const struct thread_timeline *timeline)
+/* Brings MOST up to the shares of one thread, of the time that it was watched; short lives say
+ * little. */
+static void raise_shares(const struct recording *r, const struct thread_timeline *timeline,
+                         struct hold_shares *most)
 {
     int64_t start_ns = profile_see_thread(r->profile, timeline->thread)->start_ns + r->origin_ns;
     int64_t lived_ns = r->end_ns - start_ns;
-    return lived_ns >= NS_PER_S / 10 ? (double)timeline->held_ns / (double)lived_ns : 0;
+    if (lived_ns < NS_PER_S / 10)
+        return;
+    double held = (double)timeline->held_ns / (double)lived_ns;
+    double lost = (double)timeline->lost_ns / (double)lived_ns;
+    most->held = held > most->held ? held : most->held;
+    most->lost = lost > most->lost ? lost : most->lost;
 }
 
 static void on_end(struct recording *r, const struct message *m)
@@ -246,14 +254,14 @@ static void on_end(struct recording *r, const struct message *m)
     wait_owners_end_wait(&r->owners, m, on_other_holder, r);
     thread_timeline_close(timeline, r->profile, m, r->origin_ns);
     timeline->held_ns = m->held_ns;
+    timeline->lost_ns = m->lost_ns;
     usage_look_at(timeline, r->profile);
     if (!(m->flags & THREAD_STILL_ALIVE))
         usage_raise_faults(&timeline->usage, m->faults);
     profile_get_thread(r->profile, timeline->thread)->usage = usage_so_far(&timeline->usage);
     if (m->flags & THREAD_STILL_ALIVE)
         thread_names_set(&r->thread_names, r->profile, timeline->thread, m->tid, NULL);
-    double share = held_share(r, timeline);
-    r->held_share = share > r->held_share ? share : r->held_share;
+    raise_shares(r, timeline, &r->ended_shares);
     thread_timeline_end(timeline, r->profile, m, r->origin_ns);
     thread_ids_remove(&r->owners.ids, m);
     drop_timeline(r, timeline);
@@ -363,7 +371,9 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
     profile_end(r->profile, r->end_ns - r->origin_ns);
     facts_of_rate(r->profile, &r->config.sampler, r->sampler,
                   (double)recording_elapsed_ns(r) / NS_PER_S);
-    profile_set_number(r->profile, METRIC_HELD_SHARE, recording_held_share(r));
+    struct hold_shares shares = recording_shares(r);
+    profile_set_number(r->profile, METRIC_HELD_SHARE, shares.held);
+    profile_set_number(r->profile, METRIC_OVERHEAD, shares.lost);
     facts_of_sampler(r->profile, sampler_counters(r->sampler));
     facts_of_priority(r->profile, r->sampler, &r->processes.apart);
     profile_add_number(r->profile, METRIC_RING_FULL, (double)r->lost);
@@ -452,14 +462,13 @@ struct wait_peers *recording_peers(struct recording *r)
     return r->owners.peers;
 }
 
-double recording_held_share(const struct recording *r)
+struct hold_shares recording_shares(const struct recording *r)
 {
-    double worst = r->held_share;
-    for (size_t i = 0; i < r->n_timelines; i++) {
-        double share = r->timelines[i].open ? held_share(r, &r->timelines[i]) : 0;
-        worst = share > worst ? share : worst;
-    }
-    return worst;
+    struct hold_shares most = r->ended_shares;
+    for (size_t i = 0; i < r->n_timelines; i++)
+        if (r->timelines[i].open)
+            raise_shares(r, &r->timelines[i], &most);
+    return most;
 }
 
 const struct process_set *recording_processes(const struct recording *r)

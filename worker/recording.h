@@ -52,8 +52,11 @@ struct process_set; /* worker/process_set.h */
 const struct process_set *recording_processes(const struct recording *r);
 int64_t recording_elapsed_ns(const struct recording *r); /* from the start to the last message */
 int64_t recording_running_ns(const struct recording *r); /* from the start to now */
-/* Largest share of its time that a thread was held. */
-double recording_held_share(const struct recording *r);
+/* The largest shares of its time for which one thread was held, and which one lost to that. */
+struct hold_shares {
+    double held, lost;
+};
+struct hold_shares recording_shares(const struct recording *r);
 /* Called for every sample with a stack, as it comes (dump); MESSAGE and STACKED only for the
  * call. */
 void recording_on_sample(struct recording *r,

@@ -42,6 +42,7 @@ struct thread_timeline {
     bool resumed;                        /* its beginning has been added to the profile */
     int64_t waited_ns;                   /* counted waits less the waits that were shown */
     uint64_t held_ns;                    /* at seen_ns */
+    uint64_t lost_ns;                    /* the same */
     uint64_t own_switches;               /* as of the last message */
     uint64_t own_unlooked;               /* of those, what came since the last look at USAGE */
     uint32_t near_faults, around_faults; /* of the open sample's stop */

@@ -1,5 +1,5 @@
-"""Which thread of wallspy has a better nice than others, while it samples: its sampler's alone, where
-the machine grants it, and nothing that wallspy starts.
+"""Which thread of wallspy has a better nice than others, while it samples: its sampler's alone,
+where the machine grants it, and nothing that wallspy starts.
 
 usage: nice.py WALLSPY [unittest's arguments]
 
@@ -17,7 +17,8 @@ from support.targets import Target
 from support.wallspy import call
 
 CAP_SYS_NICE = 1 << 23
-UNPRIVILEGED = ["prlimit", "--nice=0", "setpriv", "--inh-caps=-sys_nice", "--bounding-set=-sys_nice"]
+UNPRIVILEGED = ["prlimit", "--nice=0", "setpriv", "--inh-caps=-sys_nice",
+                "--bounding-set=-sys_nice"]
 SAMPLER = "wallspy-sampler"
 COMMAND = ["sh", "-c", "echo ready; read line"]
 
@@ -34,8 +35,8 @@ def granted():
                  "the test has a nice or a policy of its own")
 class Nice(unittest.TestCase):
     def found(self, *prefix):
-        """The nice and policy of wallspy's sampler, the set of those of its other threads, and of the
-        command."""
+        """The nice and policy of wallspy's sampler, the set of those of its other threads, and of
+        the command."""
         with tempfile.TemporaryDirectory() as folder:
             line = [*prefix, programs["wallspy"], "record", "-q", "-o", f"{folder}/out.json",
                     "--", *COMMAND]

@@ -12,6 +12,7 @@
 
 enum { ID = 7, MESSAGE_BYTES = 1 << 16, HELD_NS = 50000 };
 
+static const struct hold hold = {.ns = HELD_NS, .most_ns = HELD_NS};
 static struct sampler *sampler;
 static struct process process;
 static struct thread thread;
@@ -89,7 +90,7 @@ START_TEST(a_sample_is_of_the_moment_when_the_stop_was_asked_for)
 {
     set_up();
     hold_at(1000, 33);
-    stop_requests_released(sampler, (uint64_t)(uintptr_t)&thread, HELD_NS, false);
+    stop_requests_released(sampler, (uint64_t)(uintptr_t)&thread, &hold);
     struct message m = next_message();
     ck_assert_int_eq(m.kind, MESSAGE_SAMPLE);
     ck_assert_uint_eq(m.thread, ID);
@@ -107,7 +108,7 @@ START_TEST(each_hold_is_counted_and_told_with_the_next_sample)
     set_up();
     for (uint64_t i = 0; i < 3; i++) {
         hold_at(1000 + (int64_t)i, 33);
-        stop_requests_released(sampler, (uint64_t)(uintptr_t)&thread, HELD_NS, false);
+        stop_requests_released(sampler, (uint64_t)(uintptr_t)&thread, &hold);
         ck_assert_uint_eq(next_message().held_ns, i * HELD_NS);
         ck_assert_uint_eq(thread.held_ns, (i + 1) * HELD_NS);
     }
@@ -126,7 +127,7 @@ START_TEST(who_is_gone_is_not_pending)
     stop_requests_gone(sampler, (uint64_t)(uintptr_t)&thread);
     ck_assert(!thread.pending);
     stop_requests_gone(sampler, 0);
-    stop_requests_released(sampler, 0, HELD_NS, false);
+    stop_requests_released(sampler, 0, &hold);
     tear_down();
 }
 END_TEST

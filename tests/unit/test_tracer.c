@@ -48,9 +48,10 @@ static bool on_stopped(void *ctx, const struct stop *stop)
     return true;
 }
 
-static void on_released(void *ctx, uint64_t tag, uint32_t held_ns, bool signalled)
+static void on_released(void *ctx, uint64_t tag, const struct hold *hold)
 {
-    (void)ctx, (void)tag, (void)held_ns, (void)signalled;
+    (void)ctx, (void)tag;
+    ck_assert_uint_ge(hold->most_ns, 1);
     releases++;
 }
 

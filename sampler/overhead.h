@@ -1,0 +1,22 @@
+/* What sampling costs the target, and the rate that keeps it in bounds (docs/sampling.md).  Private
+ * to sampler/. */
+#pragma once
+
+#include <stdint.h>
+
+#include "target/proc.h"
+
+struct hold; /* sampler/tracer.h */
+struct sampler;
+struct thread;
+
+/* T was just let go, and had the counts NOW at NOW_NS.  Returns how long HOLD was, from the stop
+ * itself where the counts tell.  Async-signal-safe. */
+uint32_t overhead_held_ns(struct thread *t, const struct schedstat *now, int64_t now_ns,
+                          const struct hold *hold);
+/* T was held for HELD_NS.  Async-signal-safe. */
+void overhead_add(struct thread *t, uint32_t held_ns);
+/* After a tick: makes the interval longer or shorter, so that holds keep to --max-overhead. */
+void overhead_keep(struct sampler *s);
+/* In long ticks, too: gives a better nice up where the sampler takes too much CPU time at it. */
+void overhead_keep_priority(struct sampler *s);
