@@ -15,25 +15,45 @@ static const double ran_at_all = 0.001, idle_share = 0.95;
 /* ---- who ran ---- */
 
 struct ran {
-    size_t threads;
+    size_t threads; /* that are there at the end */
     int64_t ns;
     double share;
+    int64_t still_ns; /* for which none has run at the end */
 };
+
+/* For how long none of the threads that are there has run at the end, by their run counts. */
+static int64_t still_ns(const struct scene *s)
+{
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+    for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
+        const struct profile_thread *t = profile_see_thread(s->p, (thread_id){i});
+        if (t->ended || t->n_folded || !t->n_runs)
+            continue;
+        const struct run *last = &t->runs[t->n_runs - 1];
+        if (last->state != RUN_BLOCKED && last->state != RUN_STOPPED)
+            return 0;
+        start_ns = max_i64(start_ns, t->still_since_ns);
+        end_ns = max_i64(end_ns, last->start_ns + last->weights.wall_ns);
+    }
+    return max_i64(end_ns - start_ns, 0);
+}
 
 static struct ran who_ran(const struct scene *s)
 {
-    struct ran ran = {.ns = 0};
-    for (size_t i = 0; i < s->g->n; i++) {
+    struct ran ran = {.still_ns = still_ns(s)};
+    for (size_t i = 0; i < s->g->n; i++)
         ran.ns += s->g->items[i].cpu_ns + s->g->items[i].runqueue_ns;
-        ran.threads += s->g->items[i].n_threads;
-    }
+    for (uint32_t i = 1; i <= profile_thread_count(s->p); i++)
+        ran.threads += !profile_see_thread(s->p, (thread_id){i})->ended;
     ran.share = share_of(ran.ns, s->wall_ns);
     return ran;
 }
 
 static bool is_standstill(const struct scene *s, const struct ran *ran)
 {
-    return ran->share <= ran_at_all && s->wall_ns >= NS_PER_S;
+    bool still = ran->still_ns >= NS_PER_S && 2 * ran->still_ns >= s->wall_ns;
+    return (still || ran->share <= ran_at_all) && s->wall_ns >= NS_PER_S;
 }
 
 static bool has_no_work(const struct thread_group *group)
@@ -185,10 +205,12 @@ static const struct run *last_run(const struct thread_group *group)
     return NULL;
 }
 
-/* Is GROUP in a wait for somebody, or for what should not take so long? */
+/* Is GROUP in a wait for somebody, or for what should not take so long?  Who has ended hangs
+ * nowhere. */
 static bool hangs(const struct scene *s, const struct thread_group *group)
 {
-    if (!group->n_paths || has_no_work(group) || is_halted_group(s, group) || !is_judged(group))
+    if (!group->n_paths || !last_run(group) || has_no_work(group) || is_halted_group(s, group) ||
+        !is_judged(group))
         return false;
     enum wait_class class = class_of_node(s->g->tree, group->paths[0].node);
     return class == CLASS_ORDINARY || class == CLASS_UNUSUAL || class == CLASS_FILE ||
@@ -258,6 +280,13 @@ static bool waits_for_pool(const struct scene *s, uint32_t node)
     return false;
 }
 
+/* Does GROUP wait for work at the end of the recording? */
+static bool waits_for_work(const struct scene *s, const struct thread_group *group)
+{
+    const struct run *last = last_run(group);
+    return has_no_work(group) || !last || class_of_run(s->g->tree, last) == CLASS_IDLE;
+}
+
 /* Does everybody but GROUP, and some other process, wait for work? */
 static bool has_idle_workers(const struct scene *s, const struct thread_group *group)
 {
@@ -265,9 +294,9 @@ static bool has_idle_workers(const struct scene *s, const struct thread_group *g
     bool workers = false;
     for (size_t i = 0; i < s->g->n; i++) {
         const struct thread_group *other = &s->g->items[i];
-        if (other == group)
+        if (other == group || !last_run(other))
             continue;
-        if (!has_no_work(other))
+        if (!waits_for_work(s, other))
             return false;
         workers |= other->threads[0]->thread->process.ix != own.ix;
     }
@@ -288,12 +317,14 @@ static bool add_lost_result(const struct scene *s, struct text *words)
 
 static void add_who(const struct scene *s, const struct ran *ran, struct text *words)
 {
-    const char *hardly = ran->ns > 0 ? " more than an instant" : "";
+    bool stopped_running = ran->share > ran_at_all;
+    const char *hardly = ran->ns > 0 && !stopped_running ? " more than an instant" : "";
+    const char *last = stopped_running ? "the last " : "";
     if (ran->threads == 1)
-        text_addf(words, "The only thread did not run%s in ", hardly);
+        text_addf(words, "The only thread did not run%s in %s", hardly, last);
     else
-        text_addf(words, "None of the %zu threads ran%s in ", ran->threads, hardly);
-    add_time(words, s->wall_ns);
+        text_addf(words, "None of the %zu threads ran%s in %s", ran->threads, hardly, last);
+    add_time(words, stopped_running ? ran->still_ns : s->wall_ns);
 }
 
 static bool all_wait_for_work(const struct scene *s)

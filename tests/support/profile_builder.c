@@ -173,6 +173,7 @@ static void append(struct profile_builder *b, thread_id t, struct run run, int64
     thread->counts.ns[COUNTED_CPU] += cpu_ns;
     thread->counts.ns[run.state == RUN_RUNNABLE ? COUNTED_RUNQUEUE : COUNTED_OFF_CPU] += off_ns;
     profile_add_run(b->p, t, &run);
+    thread->still_since_ns = run.start_ns;
 }
 
 void builder_run(struct profile_builder *b, thread_id t, const char *stack, int64_t wall_ms,

@@ -91,6 +91,22 @@ START_TEST(a_result_that_does_not_come_is_told)
 }
 END_TEST
 
+/* A worker is killed after 0.4 s of work, and another takes its place. */
+START_TEST(who_ran_before_the_standstill_does_not_hide_it)
+{
+    setup();
+    thread_id killed = builder_thread(&b, 11, NULL);
+    builder_run(&b, killed, "work@/src/a.py:1:2", 400, 390);
+    profile_get_thread(b.p, killed)->ended = true;
+    builder_run(&b, lead, "main@/src/a.py:1:2", 400, 200);
+    builder_run(&b, lead, "main@/src/a.py:1:2 > take@/src/a.py:5:6 > futex [blocked]", 3600, 0);
+    builder_run(&b, builder_thread(&b, 12, "pool"), pool_wait, 4000, 0);
+    judge(4000);
+    assert_told(0, "none_ran", "None of the 2 threads ran in the last 3.6 s. main waits in take");
+    teardown();
+}
+END_TEST
+
 START_TEST(a_stopped_process_is_told)
 {
     setup();
@@ -146,5 +162,5 @@ END_TEST
 
 CHECK_MAIN("findings_standstill", 20, who_all_wait_for_work_are_not_stuck,
            what_cannot_be_told_is_said_so, who_hangs_beside_idle_workers_is_told,
-           a_result_that_does_not_come_is_told, a_stopped_process_is_told,
-           who_waits_for_a_stopped_process_is_told)
+           a_result_that_does_not_come_is_told, who_ran_before_the_standstill_does_not_hide_it,
+           a_stopped_process_is_told, who_waits_for_a_stopped_process_is_told)
