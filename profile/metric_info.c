@@ -107,6 +107,19 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning =
              "How often a thread asked before had still not stopped at a tick. Such threads wait "
              "for a CPU."},
+    [METRIC_WAITS_ASKED] = {"waits_asked", UNIT_COUNT,
+                            .meaning = "Waits for a CPU whose place a stop has shown."},
+    [METRIC_WAITS_UNASKED] =
+        {"waits_unasked", UNIT_COUNT,
+         .meaning =
+             "Waits for a CPU in which a thread was not asked to stop: where many wait only some "
+             "are, by chance. Each has the stack of the last wait of its thread that was asked, "
+             "with the same Python frames."},
+    [METRIC_WAITS_UNKNOWN] =
+        {"waits_unknown", UNIT_COUNT,
+         .meaning =
+             "Of these: no such wait was known. They have their Python frames alone, and the mark "
+             "`[native frames not read]`."},
     [METRIC_REGISTERS_WANTED] =
         {"registers_wanted", UNIT_COUNT,
          .meaning =

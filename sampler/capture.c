@@ -424,7 +424,10 @@ void capture_released(struct sampler *s, struct thread *t, const struct schedsta
     int64_t stopped_ns = m->snapshot.taken_ns;
     if (now && s->can.schedstat)
         m->snapshot.state = claim_settle(t, &m->snapshot, now, fell_asleep);
-    s->waiting |= m->snapshot.state == THREAD_RUNNABLE;
+    bool waited = m->snapshot.state == THREAD_RUNNABLE;
+    s->waiting |= waited;
+    t->wait_shown |= waited;
+    counters_add(&s->counters, COUNT_WAITS_ASKED, waited);
     if (t->wait_object)
         wait_object_add(t->wait_object, &s->recorder, m);
     else if (m->snapshot.state == THREAD_BLOCKED)
@@ -435,6 +438,30 @@ void capture_released(struct sampler *s, struct thread *t, const struct schedsta
     publish(s, t, m);
     counters_add(&s->counters, COUNT_STOPS, 1);
     claim_stopped(t, m->snapshot.state, stopped_ns, s->interval_ns);
+}
+
+bool capture_waiting(struct sampler *s, struct thread *t, int64_t now_ns)
+{
+    struct sample_message *m = reserve(s, 0);
+    if (!m)
+        return true;
+    m->snapshot.tid = t->tid;
+    m->snapshot.taken_ns = now_ns;
+    m->snapshot.state = THREAD_RUNNABLE;
+    m->snapshot.syscall = -2; /* unknown */
+    read_memory(s, t, m, 0, false);
+    struct schedstat now;
+    if (thread_read_schedstat(s, t, &now) < 0 || now.runs != t->sched.runs) {
+        undo_hook(t);
+        return false;
+    }
+    fill_head(s, t, &m->head, MESSAGE_SAMPLE, now_ns);
+    m->head.flags = SAMPLE_WAITS_UNASKED;
+    publish(s, t, m);
+    claim_sampled(t, THREAD_RUNNABLE, (struct wait_place){0}, true);
+    t->wait_seen_ns = now_ns;
+    counters_add(&s->counters, COUNT_WAITS_UNASKED, 1);
+    return true;
 }
 
 void capture_not_held(struct sampler *s, struct thread *t, int64_t now_ns)

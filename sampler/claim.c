@@ -14,9 +14,10 @@ static bool is_off_cpu(enum thread_state state)
     return state == THREAD_BLOCKED || state == THREAD_STOPPED;
 }
 
-bool claim_holds(const struct claim *c, uint64_t runs)
+bool claim_holds(const struct claim *c, const struct schedstat *now)
 {
-    return c->provable && is_off_cpu(c->state) && c->sched.runs == runs;
+    bool waits = c->state == THREAD_RUNNABLE && c->sched.run_ns == now->run_ns;
+    return c->provable && (waits || is_off_cpu(c->state)) && c->sched.runs == now->runs;
 }
 
 bool claim_same_place(const struct wait_place *a, const struct wait_place *b)
@@ -236,7 +237,7 @@ void claim_stopped(struct thread *t, enum thread_state state, int64_t stopped_ns
 bool claim_is_back(const struct thread *t, const struct syscall_state *view)
 {
     struct wait_place place = claim_place(t, view);
-    return view->view == SYSCALL_BLOCKED && claim_holds(&t->interrupted, t->sched.runs) &&
+    return view->view == SYSCALL_BLOCKED && claim_holds(&t->interrupted, &t->sched) &&
            claim_same_place(&place, &t->interrupted.place);
 }
 

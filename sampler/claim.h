@@ -22,13 +22,14 @@ struct wait_place {
 
 struct claim {
     enum thread_state state;
-    bool provable;           /* off the CPU, it holds as long as the run count stays */
+    bool provable; /* off the CPU, it holds as long as the run count stays; while it waits for a
+                      CPU, the run time, too: one that runs all the same shows by that */
     struct wait_place place; /* of a thread off the CPU */
     struct schedstat sched;  /* the thread's counts at that moment */
 };
 
-/* Does C hold for a thread whose run count is RUNS now? */
-bool claim_holds(const struct claim *c, uint64_t runs);
+/* Does C hold for a thread whose counts are NOW? */
+bool claim_holds(const struct claim *c, const struct schedstat *now);
 bool claim_same_place(const struct wait_place *a, const struct wait_place *b);
 /* Where T is as of VIEW. */
 struct wait_place claim_place(const struct thread *t, const struct syscall_state *view);

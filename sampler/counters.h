@@ -16,6 +16,8 @@ enum sampler_counter {
     COUNT_NO_STOP_GIVEN_UP, /* so it did three times */
     COUNT_STOP_REQUESTS,
     COUNT_STOPS,            /* threads that stopped and were captured */
+    COUNT_WAITS_ASKED,      /* waits for a CPU that a stop has shown */
+    COUNT_WAITS_UNASKED,    /* those of threads that were not asked to stop for that */
     COUNT_PENDING_TICKS,    /* threads asked at an earlier tick that had not stopped yet */
     COUNT_REPAIRED_CALLS,   /* interrupted by a stop, restarted by setting −ERESTARTNOHAND */
     COUNT_PERTURBED_CALLS,  /* interrupted by a stop, and not safe to repeat */

@@ -24,6 +24,8 @@ enum sample_flags {
     SAMPLE_IO_WORKER = 1 << 2,     /* an io_uring worker: it has no user stack */
     SAMPLE_NOT_HELD = 1 << 3,      /* it ran and must not be held: Python frames only */
     SAMPLE_TRACED = 1 << 4,        /* another tracer has the process */
+    SAMPLE_WAITS_UNASKED = 1 << 7, /* it waits for a CPU, and was not asked to stop: Python frames
+                                      only */
     SAMPLE_NEVER_STOPPED = 1 << 6, /* it was asked to stop, and has had no CPU since */
     THREAD_STILL_ALIVE = 1 << 5,   /* MESSAGE_THREAD_END: only the recording ends */
 };

@@ -3,32 +3,83 @@
 #include "sampler/state.h"
 #include "sampler/thread_files.h"
 
-/* T's run count less its switches, if it did not run while both were read. */
-static bool read_ahead(struct sampler *s, struct thread *t, int64_t *ret)
+void on_cpu_woke(struct sampler *s)
 {
+    struct task_sched own;
+    s->woke_ns = 0;
+    if (s->own_sched_fd >= 0 && task_sched_read(s->own_sched_fd, &own) == 0)
+        s->woke_ns = own.exec_start_ns;
+}
+
+/* T's switches.  RET_SINCE_NS: since when it has been where it is, if it is off the CPU; 0:
+ * unknown. */
+static bool read_switches(struct sampler *s, struct thread *t, uint64_t *ret,
+                          uint64_t *ret_since_ns)
+{
+    struct task_sched sched;
     struct task_status status;
+    *ret_since_ns = 0;
+    if (thread_read_sched(s, t, &sched) == 0) {
+        *ret = sched.switches;
+        *ret_since_ns = sched.exec_start_ns;
+        return true;
+    }
+    if (thread_read_status(s, t, &status) < 0)
+        return false;
+    *ret = status.voluntary + status.involuntary;
+    return true;
+}
+
+/* T's run count less its switches, if it did not run while both were read. */
+static bool read_ahead(struct sampler *s, struct thread *t, int64_t *ret, uint64_t *ret_since_ns)
+{
+    uint64_t switches;
     struct schedstat after;
-    if (!s->can.schedstat || thread_read_status(s, t, &status) < 0 ||
+    if (!s->can.schedstat || !read_switches(s, t, &switches, ret_since_ns) ||
         thread_read_schedstat(s, t, &after) < 0 || after.runs != t->sched.runs)
         return false;
-    *ret = (int64_t)(after.runs - status.voluntary - status.involuntary);
+    t->sched = after;
+    *ret = (int64_t)(after.runs - switches);
     return true;
+}
+
+/* Of no other thread is the difference known: it may be of one that runs and has a lower base. */
+static enum thread_state off_cpu_state(struct sampler *s, struct thread *t, uint64_t since_ns)
+{
+    t->displaced = since_ns && since_ns == s->woke_ns;
+    if (t->displaced) {
+        t->base_known = true;
+        return THREAD_RUNNING;
+    }
+    return THREAD_RUNNABLE;
 }
 
 enum thread_state on_cpu_state(struct sampler *s, struct thread *t)
 {
     int64_t ahead;
-    if (!read_ahead(s, t, &ahead))
+    uint64_t since_ns;
+    t->displaced = false;
+    if (!read_ahead(s, t, &ahead, &since_ns))
         return THREAD_RUNNING_OR_RUNNABLE;
-    if (ahead < t->switch_base) /* a run was missed */
+    if (ahead < t->switch_base) { /* a run was missed */
         t->switch_base = ahead;
+        t->base_known = false;
+    }
     if (ahead == t->switch_base)
-        return THREAD_RUNNABLE;
+        return off_cpu_state(s, t, since_ns);
+    t->base_known |= ahead == t->switch_base + 1;
     return ahead == t->switch_base + 1 ? THREAD_RUNNING : THREAD_RUNNING_OR_RUNNABLE;
 }
 
 void on_cpu_learn(struct sampler *s, struct thread *t)
 {
+    uint64_t since_ns;
     if (!t->base_known)
-        t->base_known = read_ahead(s, t, &t->switch_base);
+        t->base_known = read_ahead(s, t, &t->switch_base, &since_ns);
+}
+
+void on_cpu_correct(struct thread *t)
+{
+    t->switch_base--;
+    t->base_known = false;
 }

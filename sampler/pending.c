@@ -27,7 +27,7 @@ static bool is_stuck(struct sampler *s, struct thread *t)
 /* Has T, mostly in a page fault, not moved since it was asked to stop? */
 static bool still_blocked(const struct thread *t)
 {
-    return t->pending && claim_holds(&t->asked, t->sched.runs);
+    return t->pending && claim_holds(&t->asked, &t->sched);
 }
 
 bool pending_read(struct sampler *s, struct thread *t)
@@ -36,7 +36,7 @@ bool pending_read(struct sampler *s, struct thread *t)
     if (!t->pending || t->filtered || !s->can.schedstat ||
         thread_read_schedstat(s, t, &t->sched) < 0 || !t->pending)
         return false;
-    if (still_blocked(t) && claim_holds(&t->sampled, t->sched.runs))
+    if (still_blocked(t) && claim_holds(&t->sampled, &t->sched))
         claim_asked_until(t, clock_now_ns());
     else
         return thread_read_syscall(s, t, &view) == 0 && view.view == SYSCALL_BLOCKED &&

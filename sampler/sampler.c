@@ -17,7 +17,9 @@
 #include "base/log.h"
 #include "base/minmax.h"
 #include "base/own_stack.h"
+#include "base/random.h"
 #include "base/text.h"
+#include "sampler/on_cpu.h"
 #include "sampler/overhead.h"
 #include "sampler/pending.h"
 #include "sampler/priority.h"
@@ -51,6 +53,19 @@ static bool schedstat_is_live(void)
     return r == 0 && mine.runs > 0 && !(no && str_eq(no, "1"));
 }
 
+/* Does the kernel tell what its scheduler knows of a thread?  wallspy's own is read for that. */
+static bool sched_is_live(void)
+{
+    const char *no = getenv("WALLSPY_NO_SCHED");
+    struct task_sched mine;
+    int fd = proc_task_open(getpid(), getpid(), "sched");
+    if (fd < 0)
+        return false;
+    int r = task_sched_read(fd, &mine);
+    close(fd);
+    return r == 0 && !(no && str_eq(no, "1"));
+}
+
 static int64_t slow_syscall_limit(void)
 {
     const char *text = getenv("WALLSPY_SLOW_SYSCALL_US");
@@ -62,7 +77,7 @@ struct sampler *sampler_new(const struct sampler_config *config)
 {
     struct sampler *s = xcalloc(1, sizeof *s);
     s->config = *config;
-    s->can = (struct abilities){schedstat_is_live(), slow_syscall_limit()};
+    s->can = (struct abilities){schedstat_is_live(), sched_is_live(), slow_syscall_limit()};
     if (!s->can.schedstat)
         log_warn("schedstat", "this kernel does not count how often threads run "
                               "(CONFIG_SCHED_INFO): a thread that waits "
@@ -71,7 +86,8 @@ struct sampler *sampler_new(const struct sampler_config *config)
     recorder_init(&s->recorder);
     descriptors_set_limit(descriptors_raise_limit());
     s->interval_ns = (int64_t)((double)NS_PER_S / config->rate_hz);
-    s->own_fd = -1;
+    s->own_fd = s->own_sched_fd = -1;
+    waiters_init(&s->waiters);
     s->random = (uint64_t)clock_now_ns() | 1;
     s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -80,15 +96,6 @@ struct sampler *sampler_new(const struct sampler_config *config)
 }
 
 /* ---- the thread ---- */
-
-/* Uniform in [0, 1).  xorshift64 (G. Marsaglia) is good enough against lockstep with the target. */
-static double random_share(struct sampler *s)
-{
-    s->random ^= s->random << 13;
-    s->random ^= s->random >> 7;
-    s->random ^= s->random << 17;
-    return (double)(s->random >> 11) / 9007199254740992.0;
-}
 
 static void wake_worker(struct sampler *s)
 {
@@ -180,6 +187,8 @@ static void run_ticks(struct sampler *s)
     process_table_update(s);
     while (!atomic_load_explicit(&s->stop, memory_order_relaxed) && !process_table_done(s) &&
            !counters_get(&s->counters, COUNT_STUCK)) {
+        if (s->waiting)
+            on_cpu_woke(s);
         tick_run(s);
         wake_worker(s);
         if (process_table_done(s))
@@ -193,7 +202,7 @@ static void run_ticks(struct sampler *s)
             counters_add(&s->counters, COUNT_LATE_TICKS, (uint64_t)left_out);
             slot_ns += left_out * s->interval_ns;
         }
-        int64_t due_ns = slot_ns + (int64_t)(random_share(s) * (double)s->interval_ns);
+        int64_t due_ns = slot_ns + (int64_t)(random_share(&s->random) * (double)s->interval_ns);
         sleep_until(s, due_ns);
         counters_add(&s->counters, COUNT_TICK_DELAY_NS,
                      (uint64_t)min_i64(max_i64(clock_now_ns() - due_ns, 0), s->interval_ns));
@@ -278,6 +287,8 @@ static void *sampler_main(void *arg)
     priority_set(&s->priority, s->n_cpus);
     atomic_store(&s->tid, gettid());
     s->own_fd = proc_task_open(getpid(), gettid(), "schedstat");
+    s->own_sched_fd = proc_task_open(getpid(), gettid(), "sched");
+    s->can.sched &= s->own_sched_fd >= 0;
     s->start_ticks = own_start_ticks();
     s->tracer = tracer_new(&handler);
     if (s->config.single_shot)
@@ -435,6 +446,8 @@ struct sampler *sampler_free(struct sampler *s)
     ring_free(s->ring);
     if (s->own_fd >= 0)
         close(s->own_fd);
+    if (s->own_sched_fd >= 0)
+        close(s->own_sched_fd);
     close(s->wake_fd);
     close(s->notify_fd);
     free(s);

@@ -11,6 +11,7 @@
 #include "sampler/process.h"
 #include "sampler/sampler.h"
 #include "sampler/tracer.h"
+#include "sampler/waiters.h"
 
 enum {
     MAX_STACK_BYTES = 8 << 20,     /* the default limit of a main thread's stack */
@@ -21,6 +22,7 @@ enum {
  * "Fallbacks"). */
 struct abilities {
     bool schedstat;           /* the kernel counts: an unchanged run count proves a stack */
+    bool sched;               /* /proc/PID/task/TID/sched is there */
     int64_t syscall_limit_ns; /* a longer read of /syscall is slow */
 };
 
@@ -49,22 +51,24 @@ struct sampler {
     struct held_capture held;
     struct tracer *tracer;
     struct thread_files files;
-    int own_fd;              /* schedstat of the sampler's thread; −1: not open */
-    uint32_t last_thread_id; /* the number given last */
-    uint32_t evict_process;  /* the thread whose files are closed next: its process, */
-    size_t evict_at;         /* and its place there */
-    int64_t freeze_end_ns;   /* --freeze: when all must be let go; 0: none is held yet */
+    int own_fd, own_sched_fd; /* schedstat and sched of the sampler's thread; −1: not open */
+    uint32_t last_thread_id;  /* the number given last */
+    uint32_t evict_process;   /* the thread whose files are closed next: its process, */
+    size_t evict_at;          /* and its place there */
+    int64_t freeze_end_ns;    /* --freeze: when all must be let go; 0: none is held yet */
 
     /* The tick. */
     int64_t tick_ns;        /* when it began */
     uint32_t n_registered;  /* threads of the present process registered in it */
     int64_t interval_ns;    /* as it is now */
-    uint64_t random;        /* state of the jitter's generator */
+    uint64_t random;        /* random_share() */
     struct thread **queued; /* threads that will be asked to stop */
     size_t n_queued, queued_capacity;
     int64_t queued_ns;            /* when the first of them was visited */
     bool waiting, waiting_before; /* a thread waited for a CPU: in this tick; in the last */
-    struct thread **ended;        /* threads that ended while a stop was pending */
+    struct waiters waiters;
+    uint64_t woke_ns;      /* on_cpu.c: as struct task_sched has it; 0: unknown */
+    struct thread **ended; /* threads that ended while a stop was pending */
     size_t n_ended, ended_capacity;
 
     /* overhead.c: the last seconds in slots. */

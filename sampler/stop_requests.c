@@ -128,6 +128,7 @@ void stop_requests_released(void *sampler, uint64_t tag, const struct hold *hold
     counters_add_hold(&s->counters, held_ns);
     capture_released(s, t, r == 0 ? &now : NULL);
     overhead_add(t, held_ns);
+    waiters_stopped(s, t);
     t->pending = false;
 }
 
@@ -138,6 +139,7 @@ void stop_requests_gone(void *sampler, uint64_t tag)
     if (!t)
         return;
     capture_released(s, t, NULL); /* for one that was killed while it was held */
+    waiters_stopped(s, t);
     t->pending = false;
 }
 
@@ -223,14 +225,19 @@ static void request_stop(struct sampler *s, struct thread *t)
     t->faults_known = t->faults_quiet < QUIET && thread_read_faults(t, &t->faults_before);
     claim_asked(t, clock_now_ns());
     t->pending = true;
+    if (t->asked.state == THREAD_RUNNABLE)
+        waiters_asked(s, t);
     counters_add(&s->counters, COUNT_STOP_REQUESTS, 1);
     int r = ask(s, t);
+    if (r < 0)
+        waiters_stopped(s, t);
     t->pending = t->pending && r == 0;
     if (r == -ETIMEDOUT)
         not_asked(s, t, clock_now_ns());
     else if (r < 0)
         refused(s, t, t->asked_ns);
-    if (r < 0 || s->config.freeze || t->asked.state == THREAD_RUNNABLE || in_fault(t))
+    if (r < 0 || s->config.freeze || t->asked.state == THREAD_RUNNABLE || t->displaced ||
+        in_fault(t))
         return;
     t->slow_to_stop = !tracer_poll(s->tracer, t->tid, POLL_NS);
     seccomp_note_release(s, t);
@@ -240,6 +247,7 @@ void stop_requests_forget(struct sampler *s, struct thread *t)
 {
     if (t->pending)
         tracer_forget(s->tracer, t->tid);
+    waiters_stopped(s, t);
     t->pending = false;
 }
 

@@ -71,8 +71,14 @@ struct thread {
     uint32_t proofs;     /* proofs that until_ns and repeats include */
 
     /* on_cpu.c */
-    int64_t switch_base; /* run count − switches while it is off the CPU */
+    int64_t switch_base; /* run count − switches while it is off the CPU, and no more than 0 */
     bool base_known;
+    bool displaced; /* the sampler took its CPU for this tick */
+
+    /* waiters.c */
+    int64_t wait_seen_ns; /* when it was last found to wait for a CPU, and not asked to stop */
+    bool wait_asked;      /* it was asked to stop in such a wait, and has not been let go */
+    bool wait_shown;      /* a stop has shown where it was in such a wait */
 
     /* thread_files.c: its name and kind, and a slow /proc file, which is left alone for a while. */
     char comm[TASK_COMM_BYTES];

@@ -18,7 +18,7 @@ enum {
 static int open_file(struct thread *t, enum thread_file file, enum descriptor_use use,
                      struct thread_files *files)
 {
-    static const char *const names[] = {"schedstat", "syscall", "status", "stat"};
+    static const char *const names[] = {"schedstat", "syscall", "status", "stat", "sched"};
     if (t->fds[file] >= 0)
         return t->fds[file];
     int fd = descriptor_keep(proc_task_open(t->process->pid, t->tid, names[file]), use);
@@ -127,6 +127,14 @@ int thread_read_status(struct sampler *s, struct thread *t, struct task_status *
     t->seccomp_seen = ret->seccomp == FILTERED;
     t->seccomp_seen_ns = clock_now_ns();
     return 0;
+}
+
+int thread_read_sched(struct sampler *s, struct thread *t, struct task_sched *ret)
+{
+    if (!s->can.sched)
+        return -ENOENT;
+    int fd = thread_file_fd(s, t, FILE_SCHED);
+    return fd < 0 ? fd : task_sched_read(fd, ret);
 }
 
 bool thread_read_faults(const struct thread *t, uint64_t *ret)

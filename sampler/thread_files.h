@@ -1,6 +1,6 @@
 /* The files of /proc about a thread of the target: its run count, its state, its system call.
  *
- * Four of its files stay open, because a read costs a tenth of an open.  With more threads than
+ * Five of its files stay open, because a read costs a tenth of an open.  With more threads than
  * descriptors the files of others are closed for it.  The target runs.  Private to sampler/. */
 #pragma once
 
@@ -8,11 +8,19 @@
 #include <stdint.h>
 
 #include "target/proc.h"
+#include "target/task_sched.h"
 
 struct sampler;
 struct thread;
 
-enum thread_file { FILE_SCHEDSTAT, FILE_SYSCALL, FILE_STATUS, FILE_STAT, THREAD_FILE_COUNT };
+enum thread_file {
+    FILE_SCHEDSTAT,
+    FILE_SYSCALL,
+    FILE_STATUS,
+    FILE_STAT,
+    FILE_SCHED,
+    THREAD_FILE_COUNT
+};
 
 /* The files open for all threads. */
 struct thread_files {
@@ -30,6 +38,9 @@ void thread_files_evict(struct sampler *s, const struct thread *kept);
 int thread_read_schedstat(struct sampler *s, struct thread *t, struct schedstat *ret);
 /* Reads T's status.  0 or a negative errno. */
 int thread_read_status(struct sampler *s, struct thread *t, struct task_status *ret);
+/* Reads what the scheduler knows of T.  0; -ENOENT: this kernel does not tell; another negative
+ * errno. */
+int thread_read_sched(struct sampler *s, struct thread *t, struct task_sched *ret);
 /* Reads how many page faults T has had, if its stat is open.  Async-signal-safe. */
 bool thread_read_faults(const struct thread *t, uint64_t *ret);
 /* Reads in which system call T is, and its sp and pc.  0; -ESRCH: T is gone; -EAGAIN: the file is

@@ -25,19 +25,29 @@ enum {
 
 /* ---- one thread ---- */
 
-/* T runs or waits for a CPU.  For the first such thread of a tick, often the only one, the stop
- * itself shows which: that costs nothing, while to read the status takes 25 µs with cold caches.
- * The others are told apart here, because those that run are asked first.  So is a thread that was
- * slow to stop: it may share the sampler's CPU, and cannot stop while the sampler waits for it.
- * And so is one whose call a stop restarts, whether it sleeps there or its time is over. */
-static void queue_runnable(struct sampler *s, struct thread *t, int64_t now_ns)
+/* Does the stop of T itself show whether it runs or waits for a CPU?  For the first such thread of
+ * a tick, often the only one, that costs nothing, while to read its counts takes 25 µs with cold
+ * caches.  The others are told apart before, because those that run are asked first, and not all
+ * that wait are asked.  So is a thread that was slow to stop: it may share the sampler's CPU, and
+ * cannot stop while the sampler waits for it.  And so is one whose call a stop restarts, whether it
+ * sleeps there or its time is over. */
+static bool stop_tells(const struct sampler *s, const struct thread *t)
 {
-    bool stop_tells = s->n_queued == 0 && !t->slow_to_stop && !t->supervised &&
-                      !s->config.no_stop && !s->config.freeze &&
-                      !syscall_restarts_late(t->sampled.place.syscall);
-    claim_found(t, stop_tells ? THREAD_RUNNING_OR_RUNNABLE : on_cpu_state(s, t));
-    s->waiting |= t->asked.state == THREAD_RUNNABLE;
+    return s->n_queued == 0 && !s->waiting_before && !t->slow_to_stop && !t->supervised &&
+           !s->config.no_stop && !s->config.freeze &&
+           !syscall_restarts_late(t->sampled.place.syscall);
+}
+
+/* T runs or waits for a CPU. */
+static void visit_runnable(struct sampler *s, struct thread *t, int64_t now_ns)
+{
+    t->displaced = false;
+    enum thread_state state = stop_tells(s, t) ? THREAD_RUNNING_OR_RUNNABLE : on_cpu_state(s, t);
+    s->waiting |= state == THREAD_RUNNABLE || t->displaced;
     t->process->ran = true;
+    if (state == THREAD_RUNNABLE && waiters_leave(s, t) && capture_waiting(s, t, now_ns))
+        return;
+    claim_found(t, state);
     stop_requests_queue(s, t, now_ns);
 }
 
@@ -48,7 +58,7 @@ static void visit_off_cpu(struct sampler *s, struct thread *t, struct syscall_st
     if (r == -ESRCH) {
         thread_list_end(s, t);
     } else if (r == -EAGAIN) {
-        queue_runnable(s, t, now_ns);
+        visit_runnable(s, t, now_ns);
     } else if (r < 0) {
         counters_add(&s->counters, COUNT_UNREADABLE, 1);
     }
@@ -96,9 +106,11 @@ static bool needs_more(const struct sampler *s, const struct thread *t)
 }
 
 /* Does T's last sample say all there is to say now? */
-static bool still_there(const struct sampler *s, const struct thread *t)
+static bool still_there(struct sampler *s, struct thread *t)
 {
-    return claim_holds(&t->sampled, t->sched.runs) && !needs_more(s, t);
+    if (!claim_holds(&t->sampled, &t->sched) || needs_more(s, t))
+        return false;
+    return t->sampled.state != THREAD_RUNNABLE || waiters_still(s, t);
 }
 
 /* Is a stop of T, which is off the CPU at PLACE, without effect on it?  A call that restarts
@@ -156,7 +168,7 @@ static void visit_outside(struct sampler *s, struct thread *t, struct syscall_st
     if (state == 0)
         thread_list_zombie(s, t);
     else if (may_ask && state == 'R') /* the page has come */
-        queue_runnable(s, t, now_ns);
+        visit_runnable(s, t, now_ns);
     else if (may_ask && state == 'D')
         stop_blocked(s, t, view, now_ns);
     else if (!stop_for_registers(s, t, view, now_ns))
@@ -196,7 +208,7 @@ static void visit_viewed(struct sampler *s, struct thread *t, struct syscall_sta
         claim_back(t);
         repeat(s, t, now_ns);
     } else if (!blocked) {
-        queue_runnable(s, t, now_ns);
+        visit_runnable(s, t, now_ns);
     } else if (view->number < 0) {
         visit_outside(s, t, view, now_ns);
     } else if (!stop_for_registers(s, t, view, now_ns) && !freeze_blocked(s, t, view, now_ns)) {
@@ -248,6 +260,7 @@ static void visit(struct sampler *s, struct thread *t)
         return;
     }
     dormant_note_run(t);
+    waiters_moved(t);
     claim_drop(t);
     r = thread_read_syscall(s, t, &view);
     if (r == -ESRCH)
@@ -378,6 +391,7 @@ void tick_run(struct sampler *s)
     s->tick_ns = clock_now_ns();
     s->waiting_before = s->waiting;
     s->waiting = false;
+    waiters_begin_tick(&s->waiters);
     for (uint32_t i = 0; i < s->n_processes; i++) {
         s->processes[i]->turn = turn_of(s, s->processes[i]);
         s->processes[i]->ran = false;
@@ -424,7 +438,7 @@ static void close_task(struct sampler *s, struct thread *t)
                  !counters_get(&s->counters, COUNT_STUCK);
     if (r == 0 && waits)
         emit_wait(s, t, now_ns);
-    else if (r == 0 && claim_holds(&t->sampled, t->sched.runs))
+    else if (r == 0 && claim_holds(&t->sampled, &t->sched))
         claim_extend(t, now_ns, 0);
     capture_emit(s, t, MESSAGE_THREAD_END, THREAD_STILL_ALIVE, now_ns);
     t->ended = true; /* if it stops after this, it is only let go */

@@ -45,6 +45,7 @@ struct recording {
     struct batch batch;
     uint64_t threads_seen;
     uint64_t left_out;               /* stacks, for --gil */
+    uint64_t cpu_waits_unknown;
     int64_t drain_end_ns;            /* samples handled later are lost; 0: none is yet */
     uint64_t lost;                   /* those */
     struct hold_shares ended_shares; /* the largest of threads that have ended */
@@ -202,6 +203,18 @@ static void on_other_holder(void *ctx, uint32_t task, const struct wait_side *si
         thread_timeline_change_side(&r->timelines[index], r->profile, side, at_ns);
 }
 
+/* BUILT is of a thread that waits for a CPU, and may not have been asked where. */
+static void settle_cpu_wait(struct recording *r, struct cpu_waits *w,
+                            const struct sample_message *m, struct built_stack *built)
+{
+    if (m->snapshot.state != THREAD_RUNNABLE || m->head.flags & SAMPLE_NO_STACK || built->left_out)
+        return;
+    if (m->head.flags & SAMPLE_WAITS_UNASKED)
+        r->cpu_waits_unknown += !cpu_waits_complete(w, built);
+    else
+        cpu_waits_add(w, built);
+}
+
 static void on_sample(struct recording *r, struct target_process *s, const struct sample_message *m)
 {
     struct built_stack built = {0};
@@ -214,6 +227,7 @@ static void on_sample(struct recording *r, struct target_process *s, const struc
         built = stack_builder_build(r->stacks, s, m);
     else
         built = stack_builder_mark(r->stacks, s, m);
+    settle_cpu_wait(r, &timeline->cpu_waits, m, &built);
     describe_thread(r, s, timeline, m, &built);
     if (s->execed_ns && m->head.tid == s->pid) {
         thread_timeline_exec(timeline, r->profile, &m->head, s->execed_ns, r->origin_ns);
@@ -378,6 +392,7 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
     facts_of_priority(r->profile, r->sampler, &r->processes.apart);
     profile_add_number(r->profile, METRIC_RING_FULL, (double)r->lost);
     profile_set_number(r->profile, METRIC_STACKS_LEFT_OUT, (double)r->left_out);
+    profile_set_number(r->profile, METRIC_WAITS_UNKNOWN, (double)r->cpu_waits_unknown);
     stack_builder_report(r->stacks, r->profile);
     process_set_report(&r->processes, r->profile);
     if (r->owners.peers)

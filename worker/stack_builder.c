@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "pyframes/py_capture.h"
 #include "pyframes/py_internal.h"
@@ -91,7 +92,7 @@ static void unwind(struct stack_builder *st, struct target_process *s,
 {
     st->native.n = 0;
     st->native.end = UNWIND_DONE;
-    if (st->options.no_native || m->head.flags & SAMPLE_NOT_HELD)
+    if (st->options.no_native || m->head.flags & (SAMPLE_NOT_HELD | SAMPLE_WAITS_UNASKED))
         return;
     unwinder_run(s->unwinder, snapshot, &st->native);
     if (target_process_catch_up(s, &st->native, snapshot->taken_ns))
@@ -408,6 +409,43 @@ static bool is_whole(const struct stack_builder *st)
            st->merged.result <= PY_MERGE_ENTERING;
 }
 
+/* Counts what M's stack is like.  Is it complete? */
+static bool note_quality(struct stack_builder *st, const struct sample_message *m)
+{
+    uint64_t guessed = count_guessed(st);
+    bool not_held = m->head.flags & SAMPLE_NOT_HELD;
+    bool complete = is_whole(st) && guessed == 0 && !not_held;
+    st->guessed += guessed;
+    st->not_held += not_held;
+    st->samples++;
+    st->not_complete += !complete;
+    if (trace_want(TRACE_MERGE))
+        trace(TRACE_MERGE, "%d: %zu native (end %d), %zu python (end %d), merge %d", m->head.tid,
+              st->native.n, st->native.end, st->python.n, st->python.end, st->merged.result);
+    return complete;
+}
+
+/* Where the thread is in its Python code, for a wait like it. */
+static uint64_t python_hash(const struct stack_builder *st)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < st->python.n; i++)
+        hash =
+            hash_u64(hash ^ hash_u64(st->python.frames[i].code) ^
+                     (uint64_t)(uint32_t)st->python.frames[i].lasti ^ st->python.frames[i].instr);
+    return hash;
+}
+
+/* The thread waits for a CPU, and only its Python frames were read, which are STACK. */
+static void finish_unasked(struct stack_builder *st, struct target_process *s, stack_id stack,
+                           struct built_stack *ret)
+{
+    ret->plain_stack = stack;
+    ret->settled.stack = profile_push(st->profile, stack, st->native_not_read);
+    ret->at.stack = ret->settled.stack;
+    ret->at.wait = intern_wait(st, s, (struct wait){.kind = WAIT_CPU});
+}
+
 struct built_stack stack_builder_build(struct stack_builder *st, struct target_process *s,
                                        const struct sample_message *m)
 {
@@ -440,11 +478,19 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
     if (ret.left_out)
         return ret;
     list_states(st, ret.python_threads);
-    bool not_held = m->head.flags & SAMPLE_NOT_HELD;
     py_locals_clear(&st->locals);
     stack_id stack = intern(st, s, &snapshot);
     ret.locals = &st->locals;
-    if (not_held)
+    ret.python = st->merged.result != PY_MERGE_NO_PYTHON;
+    if (snapshot.state == THREAD_RUNNABLE) {
+        ret.python_hash = python_hash(st);
+        ret.plain = st->merged.n && st->merged.frames[0].kind == MERGED_PYTHON;
+    }
+    if (m->head.flags & SAMPLE_WAITS_UNASKED) {
+        finish_unasked(st, s, stack, &ret);
+        return ret;
+    }
+    if (m->head.flags & SAMPLE_NOT_HELD)
         stack = profile_push(st->profile, stack, st->native_not_read);
     bool frozen = is_frozen(s, m);
     struct wait wait = wait_reason(st->profile, s->pid, m, ret.gil.gil, frozen, &st->files);
@@ -458,16 +504,7 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
     if (ret.was_woken)
         ret.settled.wait = intern_wait(
             st, s, wait_reason_blocked(st->profile, s->pid, m, ret.gil.gil, &st->files));
-    ret.python = st->merged.result != PY_MERGE_NO_PYTHON;
-    uint64_t guessed = count_guessed(st);
-    ret.complete = is_whole(st) && guessed == 0 && !not_held;
-    st->guessed += guessed;
-    st->not_held += not_held;
-    st->samples++;
-    st->not_complete += !ret.complete;
-    if (trace_want(TRACE_MERGE))
-        trace(TRACE_MERGE, "%d: %zu native (end %d), %zu python (end %d), merge %d", m->head.tid,
-              st->native.n, st->native.end, st->python.n, st->python.end, st->merged.result);
+    ret.complete = note_quality(st, m);
     return ret;
 }
 

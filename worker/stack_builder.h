@@ -29,6 +29,10 @@ struct built_stack {
     bool was_woken; /* it waits for a CPU, and SETTLED for what it was blocked in before */
     bool left_out;  /* not asked for (--gil): no sample at all, nor missed time */
     bool python;    /* it has Python frames */
+    /* Of a thread that waits for a CPU. */
+    bool plain;           /* no native frame is below its Python frames */
+    uint64_t python_hash; /* of those; 0: none */
+    stack_id plain_stack; /* of one that was not asked to stop: those alone, without a mark */
     struct py_gil_state gil;
     uint64_t python_threads[SNAPSHOT_HOOK_WORDS]; /* the thread states that it runs; 0: no more */
     bool complete;                                /* nothing cut, lost or guessed */

@@ -97,7 +97,7 @@ static void settle_state(struct thread_timeline *timeline, struct run *run, int6
     int64_t least_ns = run->weights.wall_ns / 2;
     if (timeline->was_woken)
         least_ns = -REMEMBERED_INTERVALS * interval_ns;
-    if (run->samples > 1 || timeline->waited_ns >= least_ns) {
+    if (run->samples > 1 || timeline->surely_waits || timeline->waited_ns >= least_ns) {
         timeline->waited_ns -= run->weights.wall_ns;
     } else {
         run->state = timeline->was_woken ? RUN_BLOCKED : RUN_RUNNING;
@@ -302,6 +302,7 @@ void thread_timeline_open(struct thread_timeline *timeline, const struct message
     timeline->settled = settled;
     timeline->state = state;
     timeline->was_woken = was_woken;
+    timeline->surely_waits = m->flags & SAMPLE_WAITS_UNASKED;
     timeline->seen_ns = timeline->sampled_ns = m->time_ns;
     if (!timeline->start_ns || timeline->start_ns > m->time_ns)
         timeline->start_ns = m->time_ns;

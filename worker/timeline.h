@@ -12,6 +12,7 @@
 
 #include "profile/profile.h"
 #include "sampler/message.h"
+#include "worker/cpu_waits.h"
 #include "worker/usage.h"
 
 /* From AT_NS (CLOCK_MONOTONIC) on a thread's wait is WAIT, the same but for the holder. */
@@ -31,7 +32,9 @@ struct thread_timeline {
     enum run_state state;
     struct side_change changes[MOST_SIDE_CHANGES]; /* by time */
     uint32_t n_changes;
-    bool was_woken;                      /* it waits for a CPU at the end of a call that waits */
+    bool was_woken;    /* it waits for a CPU at the end of a call that waits */
+    bool surely_waits; /* the counts proved that it waits for a CPU */
+    struct cpu_waits cpu_waits;
     int64_t start_ns;                    /* where its time begins, or the next one's will */
     int64_t seen_ns;                     /* of the last sample or thread_timeline_hold() */
     int64_t sampled_ns;                  /* of the open sample */

@@ -6,6 +6,7 @@
 #include "target/host_state.h"
 #include "target/proc.h"
 #include "target/secrets.h"
+#include "target/task_sched.h"
 #include "tests/fuzz/fuzz.h"
 
 static void count(void *ctx, const char *masked)
@@ -32,6 +33,7 @@ static void machine(const char *text, size_t len)
     FUZZ_CHECK(host_swapped_parse(text, len) >= -1);
     (void)host_list_parse(text, len);
     (void)host_paging_parse(text, len);
+    (void)task_sched_parse(text, len, &(struct task_sched){0});
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)

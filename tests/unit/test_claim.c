@@ -29,6 +29,11 @@ static struct stop stop_in(int64_t number, uint64_t pc, bool restarting)
     return stop;
 }
 
+static bool holds(const struct claim *c, uint64_t runs)
+{
+    return claim_holds(c, &(struct schedstat){.runs = runs});
+}
+
 static struct thread asked_while(enum thread_state state)
 {
     struct thread t = {.sched = {.runs = RUNS}};
@@ -48,14 +53,32 @@ static struct thread asked_in(int64_t number)
 START_TEST(a_sample_holds_off_the_cpu_while_the_run_count_stays)
 {
     struct thread t = {.sched = {.runs = RUNS}};
-    ck_assert(!claim_holds(&t.sampled, 0));
+    ck_assert(!holds(&t.sampled, 0));
     claim_sampled(&t, THREAD_BLOCKED, place_of(SYS_read, PC), true);
-    ck_assert(claim_holds(&t.sampled, RUNS));
-    ck_assert(!claim_holds(&t.sampled, RUNS + 1));
+    ck_assert(holds(&t.sampled, RUNS));
+    ck_assert(!holds(&t.sampled, RUNS + 1));
     claim_sampled(&t, THREAD_RUNNING, place_of(SYS_read, PC), true);
-    ck_assert(!claim_holds(&t.sampled, RUNS));
+    ck_assert(!holds(&t.sampled, RUNS));
     claim_sampled(&t, THREAD_STOPPED, place_of(SYS_read, PC), false);
-    ck_assert(!claim_holds(&t.sampled, RUNS));
+    ck_assert(!holds(&t.sampled, RUNS));
+}
+END_TEST
+
+START_TEST(a_wait_for_a_cpu_holds_while_run_count_and_run_time_stay)
+{
+    struct thread t = {.sched = {.runs = RUNS, .run_ns = 7}};
+    struct schedstat now = t.sched;
+    claim_sampled(&t, THREAD_RUNNABLE, (struct wait_place){0}, true);
+    now.wait_ns = 5;
+    ck_assert(claim_holds(&t.sampled, &now));
+    now.run_ns++;
+    ck_assert_msg(!claim_holds(&t.sampled, &now), "it runs");
+    now = t.sched;
+    now.runs++;
+    ck_assert(!claim_holds(&t.sampled, &now));
+    claim_sampled_once(&t, THREAD_RUNNABLE);
+    claim_drop(&t);
+    ck_assert_msg(!claim_holds(&t.sampled, &t.sched), "asked, not proven");
 }
 END_TEST
 
@@ -64,7 +87,7 @@ START_TEST(a_dropped_sample_keeps_its_place_and_count)
     struct thread t = {.sched = {.runs = RUNS}};
     claim_sampled(&t, THREAD_BLOCKED, place_of(SYS_read, PC), true);
     claim_drop(&t);
-    ck_assert(!claim_holds(&t.sampled, RUNS));
+    ck_assert(!holds(&t.sampled, RUNS));
     claim_sampled_once(&t, THREAD_RUNNING);
     struct wait_place place = place_of(SYS_read, PC);
     ck_assert(claim_same_place(&t.sampled.place, &place));
@@ -108,14 +131,14 @@ START_TEST(a_fault_after_the_look_is_where_the_thread_was_asked)
     ck_assert_int_eq(t.asked.state, THREAD_BLOCKED);
     ck_assert_int_eq(t.asked_ns, asked_ns + 1);
     ck_assert_uint_eq(t.asked_ticks, 0);
-    ck_assert(claim_holds(&t.asked, RUNS));
+    ck_assert(holds(&t.asked, RUNS));
     /* The thread slept in the same fault again: the request is as old as it was. */
     claim_still_asked(&t);
     t.sched.runs = RUNS + 1;
     claim_asked_in_fault(&t, place_of(-1, PC), true, asked_ns + 2);
     ck_assert_int_eq(t.asked_ns, asked_ns + 1);
     ck_assert_uint_eq(t.asked_ticks, 1);
-    ck_assert(claim_holds(&t.asked, RUNS + 1));
+    ck_assert(holds(&t.asked, RUNS + 1));
 }
 END_TEST
 
@@ -145,9 +168,9 @@ START_TEST(a_blocked_thread_is_back_after_two_runs)
     ck_assert(!claim_is_back(&t, &elsewhere));
     ck_assert(claim_is_back(&t, &view));
     claim_back(&t);
-    ck_assert(claim_holds(&t.sampled, BACK_RUNS));
+    ck_assert(holds(&t.sampled, BACK_RUNS));
     claim_drop_all(&t);
-    ck_assert(!claim_holds(&t.sampled, BACK_RUNS));
+    ck_assert(!holds(&t.sampled, BACK_RUNS));
     ck_assert(!claim_is_back(&t, &view));
 }
 END_TEST
@@ -259,6 +282,7 @@ START_TEST(a_stop_at_once_is_a_sample_of_that_moment)
 END_TEST
 
 CHECK_MAIN("claim", 20, a_sample_holds_off_the_cpu_while_the_run_count_stays,
+           a_wait_for_a_cpu_holds_while_run_count_and_run_time_stay,
            a_dropped_sample_keeps_its_place_and_count,
            what_a_sample_held_for_is_added_up_until_it_is_told,
            a_sample_of_a_thread_that_is_asked_covers_the_time_since,

@@ -1,0 +1,118 @@
+/* Threads that have no CPU to themselves, and know by their own clocks where each of them ran, and
+ * where it waited for a CPU.
+ *
+ * usage: crowd plain|call|yield THREADS SECONDS
+ *   plain  computes in first(), then for a third as long in second()
+ *   call   second() ends in a system call
+ *   yield  second() gives up the CPU every 0.2 ms
+ * Prints per place: name, CPU time, time in which it waited for a CPU (seconds, of all threads).
+ * Then "lost": the time in which the threads, which never sleep, neither ran nor waited for one. */
+#include "tests/support/clock.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { MOST_THREADS = 256, FIRST_US = 6000, SECOND_US = 2000, YIELDS_US = 200 };
+
+static enum { PLAIN, CALL, YIELD } how;
+static double end_s;
+static double steps_a_us;
+static volatile long sink;
+
+struct place {
+    double cpu_s, wall_s;
+};
+struct worker {
+    pthread_t thread;
+    struct place first, second;
+    double lost_s;
+};
+
+static __attribute__((noinline)) void first(void)
+{
+    compute_steps((int)(FIRST_US * steps_a_us));
+    sink++;
+}
+
+static __attribute__((noinline)) void second(void)
+{
+    for (int us = 0; us < SECOND_US; us += YIELDS_US) {
+        compute_steps((int)(YIELDS_US * steps_a_us));
+        if (how == YIELD)
+            sched_yield();
+    }
+    if (how == CALL)
+        sink += syscall(SYS_getppid);
+    sink++;
+}
+
+static void visit(struct place *p, void (*function)(void))
+{
+    double wall_s = now_s();
+    double cpu_s = clock_s(CLOCK_THREAD_CPUTIME_ID);
+    function();
+    p->cpu_s += clock_s(CLOCK_THREAD_CPUTIME_ID) - cpu_s;
+    p->wall_s += now_s() - wall_s;
+}
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    double began_s = now_s();
+    double its_own_s = clock_s(CLOCK_THREAD_CPUTIME_ID) + queue_s();
+    while (now_s() < end_s) {
+        visit(&w->first, first);
+        visit(&w->second, second);
+    }
+    its_own_s = clock_s(CLOCK_THREAD_CPUTIME_ID) + queue_s() - its_own_s;
+    w->lost_s = now_s() - began_s - its_own_s;
+    return NULL;
+}
+
+static void calibrate(void)
+{
+    enum { STEPS = 2000000 };
+    double s = clock_s(CLOCK_THREAD_CPUTIME_ID);
+    compute_steps(STEPS);
+    steps_a_us = STEPS / ((clock_s(CLOCK_THREAD_CPUTIME_ID) - s) * 1e6);
+}
+
+static void report(const char *name, const struct place *sum)
+{
+    printf("%s %.6f %.6f\n", name, sum->cpu_s, sum->wall_s - sum->cpu_s);
+}
+
+int main(int argc, char **argv)
+{
+    static struct worker workers[MOST_THREADS];
+    struct place sums[2] = {{0}};
+    double lost_s = 0;
+    int n = argc == 4 ? atoi(argv[2]) : 0;
+    if (n < 1 || n > MOST_THREADS)
+        return 2;
+    how = strcmp(argv[1], "call") == 0 ? CALL : strcmp(argv[1], "yield") == 0 ? YIELD : PLAIN;
+    calibrate();
+    end_s = now_s() + atof(argv[3]);
+    for (int i = 1; i < n; i++)
+        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+            return 1;
+    (void)work(&workers[0]);
+    for (int i = 0; i < n; i++) {
+        if (i && pthread_join(workers[i].thread, NULL) != 0)
+            return 1;
+        sums[0].cpu_s += workers[i].first.cpu_s;
+        sums[0].wall_s += workers[i].first.wall_s;
+        sums[1].cpu_s += workers[i].second.cpu_s;
+        sums[1].wall_s += workers[i].second.wall_s;
+        lost_s += workers[i].lost_s;
+    }
+    report("first", &sums[0]);
+    report("second", &sums[1]);
+    printf("lost %.6f\n", lost_s);
+    return 0;
+}
