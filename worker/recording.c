@@ -44,7 +44,7 @@ struct recording {
     bool flushed; /* the flush for recording_snapshot() is complete */
     struct batch batch;
     uint64_t threads_seen;
-    uint64_t left_out;               /* stacks, for --gil */
+    uint64_t left_out; /* stacks, for --gil */
     uint64_t cpu_waits_unknown;
     int64_t drain_end_ns;            /* samples handled later are lost; 0: none is yet */
     uint64_t lost;                   /* those */
