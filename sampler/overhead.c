@@ -29,6 +29,8 @@ static const int64_t window_ns = HELD_SLOTS * (int64_t)SLOT_NS;
 static const double room = 0.8;     /* of what is allowed: below it the rate is raised */
 static const double raise = 0.9;    /* of the interval, each time: what that will cost is known */
 static const double most_step = 16; /* largest divisor of the rate at a time */
+/* Others may wait for a thread that is held, though they have its CPU. */
+static const double delay_counts = 0.2;
 
 static int64_t elapsed_ns(const struct sampler *s)
 {
@@ -203,7 +205,7 @@ static void close_slot(struct sampler *s, int64_t now_ns)
 /* The shares of its time of one thread. */
 struct shares {
     double held, lost;
-    double expected; /* to be lost at the present rate */
+    double expected; /* to be lost at the present rate, or a part of being held if that is more */
 };
 
 /* Before T was sampled it was not held. */
@@ -211,16 +213,18 @@ static struct shares shares_of(const struct sampler *s, const struct thread *t)
 {
     double held_ns = 0;
     double lost_ns = 0;
+    double delay_ns = 0;
     double at_this_rate_ns = 0;
     double usual_ns = 0;
     for (int i = 0; i < HELD_SLOTS; i++) {
         held_ns += t->held_slots[i].held_ns;
+        delay_ns += at_this_rate(s, i, t->held_slots[i].held_ns) * delay_counts;
         lost_ns += t->held_slots[i].ns;
         at_this_rate_ns += at_this_rate(s, i, t->held_slots[i].ns);
         usual_ns += at_this_rate(s, i, t->held_slots[i].usual_ns);
     }
     double over_ns = (double)max_i64(elapsed_ns(s), window_ns);
-    double all = at_this_rate_ns / over_ns;
+    double all = (at_this_rate_ns > delay_ns ? at_this_rate_ns : delay_ns) / over_ns;
     double usual = usual_ns / (double)max_i64(elapsed_ns(s), LEAST_NS);
     return (struct shares){held_ns / over_ns, lost_ns / over_ns, all > usual ? all : usual};
 }

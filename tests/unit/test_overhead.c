@@ -256,6 +256,20 @@ START_TEST(where_others_have_the_cpu_a_hold_costs_less)
 }
 END_TEST
 
+/* Others of the program may wait for it: a fifth of its holds counts at least. */
+START_TEST(a_threads_own_delay_is_bounded)
+{
+    set_up(0.005, 0);
+    busy.sched =
+        (struct schedstat){.run_ns = NS_PER_S, .wait_ns = 99 * (uint64_t)NS_PER_S, .runs = 1};
+    pass(120 * NS_PER_MS); /* 2.4 % of five seconds, and a hundredth of that is lost */
+    ck_assert_uint_eq(count(COUNT_RATE_LOWERED), 0);
+    pass(20 * NS_PER_MS);
+    ck_assert_uint_eq(count(COUNT_RATE_LOWERED), 1);
+    ck_assert_uint_eq(count(COUNT_RATE_LOWERED_FOR_CPU), 0);
+}
+END_TEST
+
 static void spend_cpu(void)
 {
     int64_t end_ns = clock_cpu_ns() + 20 * NS_PER_MS;
@@ -308,4 +322,5 @@ CHECK_MAIN("overhead", 20, the_rate_is_lowered_by_as_much_as_it_was_too_much,
            its_own_quota_counts_too, a_hold_counts_from_the_stop,
            a_stop_that_is_heard_at_once_is_timed_by_the_own_clock,
            between_two_releases_the_counts_tell, where_others_have_the_cpu_a_hold_costs_less,
-           cpu_time_that_threads_wait_for_is_bounded, what_registering_costs_does_not_count)
+           a_threads_own_delay_is_bounded, cpu_time_that_threads_wait_for_is_bounded,
+           what_registering_costs_does_not_count)
