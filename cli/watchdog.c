@@ -1,6 +1,7 @@
 #include "cli/watchdog.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,10 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file_use.h"
 #include "base/own_stack.h"
 #include "base/text.h"
@@ -24,6 +27,8 @@
 #include "target/proc.h"
 
 enum {
+    MOST_FORKS = 20, /* of one recording; each leaves a small process that waits */
+    WAIT_MS = 1000,  /* for the end of the parent's threads */
     LOOK_MS = 50,
     MS_PER_S = 1000,
     LOOKS = 5,       /* in a row that find the same hold, and its reader asleep: 250 ms */
@@ -43,9 +48,12 @@ static struct {
     int end_fd;
     pthread_t thread;
     bool started, is_child;
+    int forks;      /* until this process */
+    bool abandoned; /* the sampling, in this process */
     atomic_bool overdue, ending;
-    const char *why;   /* it is overdue */
-    atomic_bool ended; /* whether or not END_FD could be written to */
+    _Atomic int64_t hold_ns; /* the overdue hold: since when; 0: none */
+    struct text why;         /* it is overdue */
+    atomic_bool ended;       /* whether or not END_FD could be written to */
 } dog;
 
 /* Is thread TID of ours in one of STATES? */
@@ -98,12 +106,11 @@ static void add_wait(pid_t tid, struct text *out)
 
 static void be_overdue(struct sampler *s, pid_t tid, const char *what)
 {
-    static struct text why;
-    if (!why.len) {
-        text_add(&why, what);
-        add_wait(tid, &why);
+    if (!atomic_load(&dog.overdue)) {
+        text_clear(&dog.why);
+        text_add(&dog.why, what);
+        add_wait(tid, &dog.why);
     }
-    dog.why = why.s;
     atomic_store(&dog.overdue, true);
     sampler_wake_worker(s);
 }
@@ -118,8 +125,10 @@ static void look_at_hold(void)
     int64_t since_ns = s ? sampler_holding_since_ns(s, &tid) : 0;
     looks = since_ns && since_ns == seen_ns && is_asleep(tid, "DS") ? looks + 1 : 0;
     seen_ns = since_ns;
-    if (looks >= LOOKS)
+    if (looks >= LOOKS) {
+        atomic_store(&dog.hold_ns, since_ns);
         be_overdue(s, tid, "a thread was held for 0.25 s, because a read of its memory lasted");
+    }
     if (looks >= LAST_LOOKS)
         give_up();
 }
@@ -234,20 +243,74 @@ void watchdog_expect_end(void)
     atomic_store(&dog.ending, true);
 }
 
+/* The worker may have come late. */
+static bool is_over(void)
+{
+    pid_t tid;
+    int64_t hold_ns = atomic_load(&dog.hold_ns);
+    if (!hold_ns || hold_ns == sampler_holding_since_ns(atomic_load(&dog.sampler), &tid))
+        return false;
+    atomic_store(&dog.hold_ns, 0);
+    atomic_store(&dog.overdue, false);
+    return true;
+}
+
+/* The parent's threads end, and let go what they hold, when it becomes the waiter: that closes the
+ * other end of FD. */
+static void await_parent(int fd)
+{
+    struct pollfd end = {.fd = fd};
+    (void)poll(&end, 1, WAIT_MS);
+    (void)close(fd);
+}
+
+/* In the child: samples on, if that can be. */
+static bool goes_on(void)
+{
+    int64_t ns = 0;
+    bool last = dog.forks == MOST_FORKS || atomic_load(&dog.ending);
+    pid_t alone = last ? 0 : sampler_go_on(atomic_load(&dog.sampler), &ns);
+    if (alone)
+        terminal_warn("%s: process %d is left alone for %d s, and sampling goes on.", dog.why.s,
+                      alone, (int)(ns / NS_PER_S));
+    else
+        terminal_warn("sampling ended: %s; what was sampled is written.", dog.why.s);
+    return alone != 0;
+}
+
+/* Who ends the waiter wants no recording. */
+static void begin_anew(void)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    close(dog.end_fd);
+    dog.command = 0; /* the first waiter's */
+    atomic_store(&dog.hold_ns, 0);
+    atomic_store(&dog.overdue, false);
+    watchdog_start();
+}
+
 bool watchdog_has_left(void)
 {
-    if (dog.is_child || !atomic_load(&dog.overdue))
+    int fds[2];
+    if (!atomic_load(&dog.overdue) || is_over() || dog.abandoned)
         return false;
-    (void)fflush(NULL); /* once, not twice */
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        fds[0] = fds[1] = -1; /* then the child waits a little longer */
+    (void)fflush(NULL);       /* once, not twice */
     pid_t writer = fork();
     if (writer < 0)
         give_up();
     if (writer > 0)
         become_waiter(writer);
+    (void)close(fds[1]);
+    await_parent(fds[0]);
     dog.started = false;
     dog.is_child = true;
-    terminal_warn("sampling ended: %s; what was sampled is written.", dog.why);
-    return true;
+    dog.forks++;
+    dog.abandoned = !goes_on();
+    if (!dog.abandoned)
+        begin_anew();
+    return dog.abandoned;
 }
 
 bool watchdog_is_child(void)
@@ -282,7 +345,7 @@ bool watchdog_is_waiter(int argc, char **argv)
 
 int watchdog_wait(char **argv)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
     pid_t command = pid_of(argv[COMMAND]);
     int status = 0;

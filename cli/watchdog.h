@@ -4,8 +4,9 @@
  * of a file on a server that does not answer, of a swap device, or of a region that the target
  * serves itself (userfaultfd).  Such a read ends only with the thread that reads; that thread ends
  * only with its process, or by an execve of the process.  Then the held thread goes on, too.  So
- * wallspy forks: the child has all samples and writes them; the parent becomes, by execve, a
- * program that waits for the child, keeps the pid and exits with the right status.
+ * wallspy forks: the child has all samples, samples on if it can, and writes them; the parent
+ * becomes, by execve, a program that waits for the child, keeps the pid and exits with the right
+ * status.
  * Source: ptrace(2), execve(2), mm/gup.c (reads for others end by SIGKILL alone). */
 #pragma once
 
@@ -23,10 +24,10 @@ void watchdog_watch(struct sampler *s, pid_t command, bool strict);
 void watchdog_end(void);
 /* The sampler was asked to end. */
 void watchdog_expect_end(void);
-/* Call it between two pieces of work by the thread that owns the recording.  True, once: this
- * is the child process now. */
+/* Call it between two pieces of work by the thread that owns the recording.  May return in a child
+ * process, which then samples on.  True, once: this is a child, and sampling is to end. */
 bool watchdog_has_left(void);
-/* Is this the child process? */
+/* Is this a child process? */
 bool watchdog_is_child(void);
 
 /* The program that waits: the arguments by which main() knows it, and its main function, which

@@ -200,6 +200,14 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning =
              "Threads that were not asked to stop, because the kernel had locked the memory of the "
              "process. A stop would have lasted as long."},
+    [METRIC_LEFT_ALONE] =
+        {"left_alone", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "time",
+         .words = "a process was left alone because its memory did not arrive",
+         .meaning =
+             "How often a read of memory in a hold lasted 0.25 s. The process is not sampled for "
+             "ten seconds then, and for twice as long each time; that time is not seen."},
+    [METRIC_LEFT_ALONE_NS] = {"left_alone_ns", UNIT_NS,
+                              .meaning = "For how long that was, of all such processes."},
     [METRIC_SAMPLES_NOT_HELD] =
         {"samples_not_held", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
          .words = "of running threads without native frames",

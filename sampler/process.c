@@ -116,6 +116,12 @@ bool process_is_zombie(struct process *p)
            is_over(&stat);
 }
 
+bool process_has_ended(struct process *p)
+{
+    struct task_stat stat;
+    return task_stat_read(p->stat_fd, &stat) == -ESRCH || process_is_zombie(p);
+}
+
 struct process_changes process_poll(struct process *p)
 {
     struct process_changes changes = {0};

@@ -29,6 +29,10 @@ struct process {
     int64_t locked_ns;       /* the last in which the address space was locked */
     int64_t lock_checked_ns; /* the last in which that was checked */
 
+    /* left_alone.c; 0: it is not */
+    int64_t left_alone_since_ns, left_alone_until_ns, left_alone_looked_ns;
+    int64_t times_left_alone;
+
     /* tick.c */
     bool ran;               /* a thread of it was found to run or to wait for a CPU, in this tick */
     enum process_turn turn; /* in which the tick visits it */
@@ -93,6 +97,8 @@ void process_begin_listing(struct process *p, int64_t now_ns);
 /* Is P a zombie without other threads?  For where its threads cannot be listed: no new descriptor
  * is needed. */
 bool process_is_zombie(struct process *p);
+/* Has P ended?  Reads nothing of its memory. */
+bool process_has_ended(struct process *p);
 struct thread *process_thread(const struct process *p, pid_t tid); /* NULL: none */
 void process_add(struct process *p, struct thread *t);
 /* Takes T out of P; the caller frees it. */

@@ -19,6 +19,7 @@
 #include "base/own_stack.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "sampler/left_alone.h"
 #include "sampler/on_cpu.h"
 #include "sampler/overhead.h"
 #include "sampler/pending.h"
@@ -352,11 +353,73 @@ void sampler_wake_worker(const struct sampler *s)
 
 void sampler_abandon(struct sampler *s)
 {
+    int64_t since_ns = atomic_load(&s->holding_since_ns);
+    if (since_ns)
+        counters_add_hold(&s->counters, (uint64_t)(clock_now_ns() - since_ns));
     s->started = false;
     counters_add(&s->counters, COUNT_STUCK, 1);
     tick_close(s);
     s->tracer = tracer_free(s->tracer);
     atomic_store_explicit(&s->done, true, memory_order_release);
+}
+
+/* Yama lets a launched command's parent alone trace it.  To open its memory asks for the same. */
+static bool may_trace(const struct process *p)
+{
+    int fd = proc_open(p->pid, "mem");
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || fd == -ESRCH || fd == -ENOENT;
+}
+
+static void forget_request(struct sampler *s, struct thread *t)
+{
+    waiters_stopped(s, t);
+    t->pending = false;
+}
+
+static void forget_requests(struct sampler *s)
+{
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        for (size_t j = 0; j < s->processes[i]->n_threads; j++)
+            forget_request(s, s->processes[i]->threads[j]);
+    for (size_t i = 0; i < s->n_ended; i++)
+        forget_request(s, s->ended[i]);
+    s->n_queued = 0;
+    s->tracer = tracer_free(s->tracer);
+}
+
+/* What the thread was in the midst of when this process was forked is as if it had never begun. */
+static void forget_hold(struct sampler *s, struct thread *t, int64_t held_ns)
+{
+    const struct capture_hook *hook = process_hook(t->process);
+    if (hook)
+        hook->undo(hook->ctx);
+    counters_add_hold(&s->counters, (uint64_t)held_ns);
+    overhead_add(t, (uint32_t)min_i64(held_ns, UINT32_MAX));
+    s->held = (struct held_capture){0};
+    atomic_store(&s->holding_since_ns, 0);
+    atomic_store(&s->seizing_since_ns, 0);
+    atomic_store(&s->pause, PAUSE_NONE);
+}
+
+pid_t sampler_go_on(struct sampler *s, int64_t *ret_ns)
+{
+    struct err err;
+    struct thread *t = s->held_thread;
+    int64_t since_ns = atomic_load(&s->holding_since_ns);
+    if (s->config.single_shot || !since_ns || !t || atomic_load(&s->stop) || !may_trace(t->process))
+        return 0;
+    forget_requests(s);
+    forget_hold(s, t, clock_now_ns() - since_ns);
+    if (s->own_fd >= 0)
+        close(s->own_fd);
+    if (s->own_sched_fd >= 0)
+        close(s->own_sched_fd);
+    s->own_fd = s->own_sched_fd = -1;
+    s->cpu_ns = s->own_cpu_ns = 0; /* this process's, and its thread's */
+    *ret_ns = left_alone_begin(s, t->process);
+    return sampler_start(s, &err) == 0 ? t->process->pid : 0;
 }
 
 void sampler_flush(struct sampler *s)

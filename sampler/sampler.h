@@ -93,6 +93,11 @@ void sampler_wake_worker(const struct sampler *s);
 /* In a child process, where the sampler's thread is not: ends the sampling as of now.  The end of
  * the parent's thread lets go what it holds. */
 void sampler_abandon(struct sampler *s);
+/* The same, but goes on: with a thread of its own, once the parent's has ended, and without the
+ * process whose thread was held, which is left alone for a while.  Returns that process, and for
+ * how long; 0: it cannot go on (a single shot; the parent alone may trace the process; it was asked
+ * to end; no thread can be started). */
+pid_t sampler_go_on(struct sampler *s, int64_t *ret_ns);
 /* Call it at least once a second: ends a PTRACE_SEIZE that waits for an execve that hangs.
  * Otherwise the sampler would wait as long, and so would all threads that wait for the sampler.
  * Returns at once. */

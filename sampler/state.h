@@ -49,6 +49,7 @@ struct sampler {
     struct sampler_counters counters;
     struct recorder recorder;
     struct held_capture held;
+    struct thread *held_thread; /* while one is held; then it may be gone */
     struct tracer *tracer;
     struct thread_files files;
     int own_fd, own_sched_fd; /* schedstat and sched of the sampler's thread; −1: not open */

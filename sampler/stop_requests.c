@@ -48,6 +48,7 @@ bool stop_requests_stopped(void *sampler, const struct stop *stop)
 {
     struct sampler *s = sampler;
     struct thread *t = (struct thread *)(uintptr_t)stop->tag;
+    s->held_thread = t;
     counters_add(&s->counters, COUNT_REPAIRED_CALLS, stop->repaired);
     counters_add(&s->counters, COUNT_PERTURBED_CALLS, stop->perturbed);
     counters_add(&s->counters, COUNT_CUT_CALLS, stop->cut);

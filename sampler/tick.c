@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "sampler/capture.h"
+#include "sampler/left_alone.h"
 #include "sampler/on_cpu.h"
 #include "sampler/overhead.h"
 #include "sampler/pending.h"
@@ -367,7 +368,8 @@ static uint32_t visit_processes(struct sampler *s, enum process_turn turn)
         struct process *p = s->processes[i];
         if (p->ended || p->turn != turn)
             continue;
-        visit_and_ask(s, p);
+        if (!left_alone(s, p))
+            visit_and_ask(s, p);
         threads += (uint32_t)p->n_threads;
     }
     return threads;
@@ -459,6 +461,8 @@ void tick_conclude(struct sampler *s)
 
 void tick_close(struct sampler *s)
 {
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        left_alone_end(s, s->processes[i], clock_now_ns());
     for (uint32_t i = 0; i < s->n_processes; i++)
         for (size_t j = 0; j < s->processes[i]->n_threads; j++) {
             struct thread *t = s->processes[i]->threads[j];

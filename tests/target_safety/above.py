@@ -1,6 +1,7 @@
 """Stacks directly below memory whose reading has a price: wallspy reads to their end, no
 further."""
 import os
+import pathlib
 import subprocess
 import tempfile
 import time
@@ -71,8 +72,15 @@ class Above(HarmTest):
 
 
 class Watchdog(HarmTest):
-    """A page of the stack itself does not come: the hold ends, and the recording is written."""
-    SAYS = "sampling ended: a thread was held for 0.25 s"
+    """A page of the stack itself does not come: the hold ends, and the recording goes on without
+    that process."""
+    HELD = "a thread was held for 0.25 s"
+    WHY = f"{HELD}, because a read of its memory lasted (userfaultfd serves it)"
+
+    def await_goes_on(self, text, pid):
+        """TEXT gives what wallspy has said."""
+        said = f"{self.WHY}: process {pid} is left alone for 10 s, and sampling goes on."
+        wait_until(lambda: said in " ".join(text().split()), what="wallspy does not go on")
 
     def assert_let_go(self, target):
         before = target.counts()
@@ -84,17 +92,42 @@ class Watchdog(HarmTest):
     def test_record(self):
         with HarmTarget("above", "hole") as target:
             with Wallspy(target.pid, rate=100, ready=False) as wallspy:
-                profile = wallspy.ends(10)
-                self.assertIn(f"{self.SAYS}, because a read of its memory lasted "
-                              "(userfaultfd serves it);", " ".join(wallspy.text().split()))
-            self.assertEqual(profile.facts["stuck"], 1)
+                self.await_goes_on(wallspy.text, target.pid)
+                self.assert_let_go(target)
+                profile = wallspy.stop()
+            self.assertEqual(profile.facts["left_alone"], 1)
+            self.assertEqual(profile.facts["stuck"], 0)
+            self.assertGreater(profile.facts["held_max_ns"], 0.25e9)
             self.assertGreater(profile.seconds("read pipe"), 0.1)  # of the main thread
+            self.assert_let_go(target)
+
+    def test_others_go_on(self):
+        """They are sampled as before, and Ctrl-C's signal reaches the process that samples."""
+        with HarmTarget("above", "hole") as target, HarmTarget("above", "memfd") as other:
+            with Wallspy(target.pid, "-p", other.pid, rate=100, ready=False) as wallspy:
+                self.await_goes_on(wallspy.text, target.pid)
+                began = time.monotonic()
+                time.sleep(1.5)
+                seconds = time.monotonic() - began
+                profile = wallspy.stop()
+            self.assertGreater(profile.seconds("work_main"), 0.8 * seconds)
+            self.assertGreater(profile.facts["left_alone_ns"], seconds * 1e9)
+            self.assert_let_go(target)
+            self.assert_unharmed(other)
+
+    def test_killed(self):
+        """Nobody samples on whose waiter was killed."""
+        with HarmTarget("above", "hole") as target:
+            with Wallspy(target.pid, rate=100, ready=False) as wallspy:
+                self.await_goes_on(wallspy.text, target.pid)
+                wallspy.process.kill()
+                wait_until(lambda: os.path.exists(wallspy.output))
             self.assert_let_go(target)
 
     def test_dump(self):
         with HarmTarget("above", "hole") as target:
             dumped = succeed([programs["wallspy"], "dump", "-p", target.pid], timeout=10)
-            self.assertIn(self.SAYS, " ".join(dumped.stderr.split()))
+            self.assertIn(f"sampling ended: {self.HELD}", " ".join(dumped.stderr.split()))
             self.assertIn("main", dumped.stdout)
             self.assert_let_go(target)
 
@@ -110,17 +143,19 @@ class Watchdog(HarmTest):
         """Who waits for wallspy waits for the command, and gets its status."""
         target = os.path.join(programs["targets"], "above")
         with tempfile.TemporaryDirectory() as folder:
-            output = os.path.join(folder, "out.json")
-            line = [programs["wallspy"], "record", "-o", output, "--", target, "hole", "7"]
-            with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, text=True) as wallspy:
+            output, log = os.path.join(folder, "out.json"), pathlib.Path(folder, "log")
+            line = [programs["wallspy"], "record", "-o", output, "-r", "100", "--", target, "hole",
+                    "7"]
+            with log.open("wb") as err, \
+                    subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     stderr=err, text=True) as wallspy:
                 skip_if_said(wallspy.stdout.readline().strip())
-                wait_until(lambda: os.path.exists(output))
+                wait_until(lambda: "sampling goes on." in " ".join(log.read_text().split()))
                 self.assertIsNone(wallspy.poll())
-                _, said = wallspy.communicate(timeout=10)
+                self.assertFalse(os.path.exists(output))
+                wallspy.communicate(timeout=10)
             self.assertEqual(wallspy.returncode, 7)
-            self.assertIn(self.SAYS, " ".join(said.split()))
-            Recording(output)
+            self.assertEqual(Recording(output).facts["left_alone"], 1)
 
 
 if __name__ == "__main__":
