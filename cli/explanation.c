@@ -79,14 +79,13 @@ static void be_child(void *request, FILE *out)
 
 /* ---- the parent ---- */
 
-/* Without memory of the target's being read meanwhile: a copied address space makes the sampler's
- * thread fault.  Returns 0 or a negative errno. */
+/* Returns 0 or a negative errno. */
 static int start(struct child *c, struct explanation_request *request)
 {
-    bool paused = request->running && sampler_pause(request->running);
+    bool paused = request->running && sampler_fork_begin(request->running);
     int error = child_start(c, "wallspy-explain", be_child, request);
     if (paused)
-        sampler_resume(request->running);
+        sampler_fork_end(request->running);
     return error;
 }
 

@@ -43,6 +43,11 @@ struct ring *ring_new(size_t bytes)
     return r;
 }
 
+void ring_keep_from_children(struct ring *r, bool keep)
+{
+    (void)madvise(r->memory, r->bytes, keep ? MADV_DONTFORK : MADV_DOFORK);
+}
+
 static struct header *header_at(struct ring *r, uint64_t position)
 {
     return (struct header *)(void *)(r->memory + (position & (r->bytes - 1)));

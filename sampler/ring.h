@@ -10,6 +10,9 @@
 struct ring;
 
 struct ring *ring_new(size_t bytes); /* rounded up to a power of two; pages are touched as used */
+/* A child that is forked while KEEP is true does not have the ring, so that the producer's writes
+ * after the fork fault no page.  Any thread. */
+void ring_keep_from_children(struct ring *r, bool keep);
 /* Producer: room for a message of up to MAX_BYTES, 16-aligned, in memory that is faulted in; NULL:
  * the ring is full.  A second call replaces the reservation. */
 void *ring_reserve(struct ring *r, size_t max_bytes);

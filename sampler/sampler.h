@@ -111,6 +111,10 @@ void sampler_flush(struct sampler *s);
  * is made meanwhile: call again, or sampler_stop(). */
 bool sampler_pause(struct sampler *s);
 void sampler_resume(struct sampler *s);
+/* Around a fork whose child does not sample: the same, and no hold is longer for it later.  False:
+ * as sampler_pause(), and sampler_fork_end() is not to be called. */
+bool sampler_fork_begin(struct sampler *s);
+void sampler_fork_end(struct sampler *s);
 /* Has the sampler's thread ended?  Its last messages are in the ring then, and it traces nobody.
  * It ends by itself when all processes have. */
 bool sampler_done(struct sampler *s);

@@ -23,12 +23,12 @@ static struct symbolizer **symbolizers_of(struct target_process *const *processe
 
 static bool pause_sampler(void *sampler)
 {
-    return sampler_pause(sampler);
+    return sampler_fork_begin(sampler);
 }
 
 static void resume_sampler(void *sampler)
 {
-    sampler_resume(sampler);
+    sampler_fork_end(sampler);
 }
 
 static struct naming_quiet quiet_of(const struct naming_schedule *n)

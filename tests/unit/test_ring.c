@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/support/check_main.h"
 
@@ -93,5 +95,32 @@ START_TEST(two_threads_lose_nothing)
 }
 END_TEST
 
+/* Can a child read R's first message? */
+static bool child_has(struct ring *r)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        size_t len = 0;
+        _exit(*(const volatile char *)ring_peek(r, &len) == 'x' ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+START_TEST(it_is_kept_from_children)
+{
+    struct ring *r = ring_new(1 << 16);
+    memset(ring_reserve(r, 100), 'x', 100);
+    ring_commit(r, 100);
+    ck_assert(child_has(r));
+    ring_keep_from_children(r, true);
+    ck_assert(!child_has(r));
+    ring_keep_from_children(r, false);
+    ck_assert(child_has(r));
+    ring_free(r);
+}
+END_TEST
+
 CHECK_MAIN("ring", 30, messages_come_out_in_order, full_ring_refuses_and_recovers,
-           two_threads_lose_nothing)
+           two_threads_lose_nothing, it_is_kept_from_children)
