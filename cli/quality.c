@@ -57,6 +57,17 @@ static void add_biases(struct text *line, const struct profile *p)
                   delay_ns / NS_PER_MS);
 }
 
+/* The most frequent of the reasons. */
+static const char *why_lowered(const struct profile *p)
+{
+    double quota = profile_number(p, METRIC_RATE_LOWERED_FOR_QUOTA);
+    double cpu = profile_number(p, METRIC_RATE_LOWERED_FOR_CPU);
+    double holds = profile_number(p, METRIC_RATE_LOWERED) - quota - cpu;
+    if (holds >= quota && holds >= cpu)
+        return "holds";
+    return quota >= cpu ? "its CPU quota" : "its CPU time";
+}
+
 /* Appends what was given up and leaves all sums as they are. */
 static void add_notes(struct text *line, const struct profile *p)
 {
@@ -66,6 +77,8 @@ static void add_notes(struct text *line, const struct profile *p)
         if (info->effect != EFFECT_NOTE || profile_number(p, m) <= 0)
             continue;
         metric_add_note(line, m, profile_number(p, info->shown ? info->shown : m));
+        if (m == METRIC_RATE_LOWERED)
+            text_addf(line, " (%s)", why_lowered(p));
         text_add(line, ", ");
     }
     if (*coarsened)

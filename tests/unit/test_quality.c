@@ -192,12 +192,29 @@ START_TEST(what_was_given_up_leaves_the_line_ok)
     profile_set_text(b.p, "coarsened", "aggregated");
     ck_assert_str_eq(line_of(&b, &ok),
                      "quality ok: 100% of the time seen, all stacks merged, "
-                     "rate lowered to 100.0 Hz, wallspy throttled for 1.50 s by its cgroup's CPU "
-                     "quota, order in time kept in steps of 194 days (--max-size), "
+                     "rate lowered to 100.0 Hz (holds), wallspy throttled for 1.50 s by its "
+                     "cgroup's CPU quota, order in time kept in steps of 194 days (--max-size), "
                      "70 ended threads merged by name (--max-size), "
                      "4 stacks shortened (too deep for the file), file aggregated, "
                      "overhead 0.00% (p99 0.00 ms)");
     ck_assert(ok);
+    profile_free(b.p);
+}
+END_TEST
+
+START_TEST(the_rate_is_lowered_for_a_reason)
+{
+    struct profile_builder b = builder_start(10, "app");
+    bool ok;
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    (void)quality(&b, 1000, &ok);
+    profile_set_number(b.p, METRIC_RATE_LOWERED, 5);
+    profile_set_number(b.p, METRIC_RATE_LOWERED_FOR_CPU, 2);
+    assert_says(line_of(&b, &ok), "rate lowered to 100.0 Hz (holds), ");
+    profile_set_number(b.p, METRIC_RATE_LOWERED_FOR_CPU, 3);
+    assert_says(line_of(&b, &ok), "rate lowered to 100.0 Hz (its CPU time), ");
+    profile_set_number(b.p, METRIC_RATE_LOWERED_FOR_QUOTA, 4);
+    assert_says(line_of(&b, &ok), "rate lowered to 100.0 Hz (its CPU quota), ");
     profile_free(b.p);
 }
 END_TEST
@@ -299,6 +316,7 @@ END_TEST
 CHECK_MAIN("quality", 20, whole_recording_is_ok, names_that_failed_have_their_file,
            missed_time_is_of_threads_that_ran, missed_time_is_of_threads_that_were_due_to_run,
            doubts_are_parts_of_samples_and_stacks, every_loss_is_said,
-           what_was_given_up_leaves_the_line_ok, a_priority_without_effect_is_told_where_it_matters,
+           what_was_given_up_leaves_the_line_ok, the_rate_is_lowered_for_a_reason,
+           a_priority_without_effect_is_told_where_it_matters,
            samples_that_contradict_the_kernel_are_said, chance_is_no_contradiction,
            late_samples_are_said, cpu_time_of_threads_that_were_not_met_is_said)
