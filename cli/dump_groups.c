@@ -29,7 +29,7 @@ static int order_of(struct dump *d, size_t i)
     bool linked = i < d->waits.n;
     if (linked && d->waits.items[i].cycle)
         return ORDER_CIRCLE;
-    if (t->side.holder == HOLDER_GONE)
+    if (t->side.blocker.kind == BLOCKER_GONE)
         return ORDER_GONE;
     if (linked && d->waits.items[i].behind)
         return ORDER_BEHIND;

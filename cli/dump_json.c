@@ -6,6 +6,8 @@
 #include "cli/dump_waits.h"
 #include "exporter/json.h"
 #include "summary/process_name.h"
+#include "summary/wait_side.h"
+#include "summary/wait_text.h"
 #include "target/command_line.h"
 #include "target/syscalls.h"
 
@@ -69,16 +71,15 @@ static void write_frame(struct json *j, const struct shown_frame *f, const char 
     json_end_object(j);
 }
 
-static void write_holder(struct json *j, const struct wait_side *side)
+static void write_blocker(struct json *j, const struct blocker *b)
 {
-    if (side->holder == HOLDER_UNKNOWN)
-        return;
-    if (side->holder != HOLDER_PROCESS)
-        json_int_field(j, "tid", side->tid);
-    if (side->holder == HOLDER_GONE)
+    bool gone = b->kind == BLOCKER_GONE;
+    if (b->kind == BLOCKER_THREAD || gone)
+        json_int_field(j, "tid", b->tid);
+    if (gone)
         json_bool_field(j, "gone", true);
-    else
-        json_int_field(j, "pid", side->pid);
+    else if (b->kind == BLOCKER_THREAD || b->kind == BLOCKER_PROCESS)
+        json_int_field(j, "pid", b->pid);
 }
 
 static void write_wait(struct json *j, const struct dump *d, const struct dumped *t)
@@ -91,13 +92,17 @@ static void write_wait(struct json *j, const struct dump *d, const struct dumped
     }
     json_object(j);
     json_string_field(j, "kind", kind);
-    write_holder(j, &t->side);
+    write_blocker(j, &t->side.blocker);
     if (t->side.addr) {
         char what[24];
         (void)snprintf(what, sizeof what, "0x%llx", (unsigned long long)t->side.addr);
         json_string_field(j, "what", what);
-    } else if (t->side.what.ix) {
-        json_string_field(j, "what", profile_text(d->profile, t->side.what));
+    } else if (wait_side_is_kernels(t->side.thing) && wait_side_is_told(&t->side)) {
+        struct text what = {0};
+        text_add(&what, "");
+        wait_side_add_what(&what, d->profile, &t->side, true);
+        json_string_field(j, "what", what.s);
+        text_release(&what);
     }
     if (t->lock && *t->lock)
         json_string_field(j, "name", t->lock);

@@ -31,6 +31,5 @@ bool dump_peers_wait_still(const struct dump *d, const struct dumped *t)
     struct wait_side side = {0};
     call.since_ns = clock_now_ns();
     wait_peers_find_all(d->peers, &call, 1, &side);
-    return side.thing == t->side.thing && side.holder == t->side.holder &&
-           side.pid == t->side.pid && side.tid == t->side.tid;
+    return side.thing == t->side.thing && blockers_are_same(&side.blocker, &t->side.blocker);
 }

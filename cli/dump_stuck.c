@@ -9,7 +9,7 @@ static bool waits_inside(const struct dump *d, size_t i)
     if (i >= d->waits.n)
         return false;
     const struct waiter *w = &d->waits.items[i];
-    return t->side.inside && t->state == THREAD_BLOCKED && t->side.holder != HOLDER_GONE &&
+    return t->side.inside && t->state == THREAD_BLOCKED && t->side.blocker.kind != BLOCKER_GONE &&
            t->counted && !t->ran && !t->ended && !w->cycle && !w->behind;
 }
 

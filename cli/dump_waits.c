@@ -39,7 +39,7 @@ static bool has_it_still(const struct dumped *t, const uint64_t args[6])
     struct err err = {0};
     struct mem *live = NULL;
     struct task_status holder;
-    if (proc_status(t->side.pid, t->side.tid, &holder) < 0 ||
+    if (proc_status(t->side.blocker.pid, t->side.blocker.tid, &holder) < 0 ||
         mem_live_open(&live, t->pid, &err) < 0)
         return false;
     bool same = futex_lock_decode(args, live).owner == holder.ns_tid;
@@ -72,7 +72,7 @@ static bool waits_still(const struct dump *d, const struct dumped *t, uint64_t *
         return t->runs ? t->runs == *ret_runs : !t->ran;
     struct task_status other;
     if (t->side.thing == THING_THREAD && call.args[2] == 0)
-        return proc_status(t->side.pid, t->side.tid, &other) == 0;
+        return proc_status(t->side.blocker.pid, t->side.blocker.tid, &other) == 0;
     return has_it_still(t, call.args);
 }
 
@@ -149,11 +149,9 @@ static struct wait_side gil_side(const struct dump *d, const struct dumped *t)
 {
     struct wait_side side = {.thing = THING_GIL};
     const struct dumped *holder = dumped_gil_holder(d, t);
-    if (holder) {
-        side.holder = HOLDER_THREAD;
-        side.pid = holder->pid;
-        side.tid = holder->tid;
-    }
+    if (holder)
+        side.blocker =
+            (struct blocker){.kind = BLOCKER_THREAD, .pid = holder->pid, .tid = holder->tid};
     return side;
 }
 
@@ -197,33 +195,33 @@ static const struct dumped *find_thread(const struct dump *d, pid_t tid)
 
 static void add_other(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)
 {
-    const struct dumped *other = find_thread(d, t->side.tid);
+    const struct dumped *other = find_thread(d, t->side.blocker.tid);
     if (other)
         dumped_add_other(d, t, other, numbered, out);
     else
-        text_addf(out, "%d", t->side.tid);
+        text_addf(out, "%d", t->side.blocker.tid);
 }
 
 static void add_holder(const struct dump *d, const struct dumped *t, bool numbered,
                        struct text *out)
 {
-    const struct wait_side *side = &t->side;
-    if (side->holder == HOLDER_UNKNOWN)
+    const struct blocker *b = &t->side.blocker;
+    if (b->kind != BLOCKER_THREAD && b->kind != BLOCKER_GONE)
         return;
     text_add(out, ", held by ");
-    if (side->holder == HOLDER_GONE) {
+    if (b->kind == BLOCKER_GONE) {
         text_addf(out,
                   "%d, which is not a thread of this process (it has ended, or the lock was "
                   "inherited by fork)",
-                  side->tid);
+                  b->tid);
         return;
     }
-    if (side->tid == t->tid)
+    if (b->tid == t->tid)
         text_add(out, "itself");
     else
         add_other(d, t, numbered, out);
-    if (side->pid != t->pid && !find_thread(d, side->tid))
-        text_addf(out, " of process %d", side->pid);
+    if (b->pid != t->pid && !find_thread(d, b->tid))
+        text_addf(out, " of process %d", b->pid);
 }
 
 /* "0x55f2…140": of an address what tells it from others.  The whole is in JSON. */
@@ -271,10 +269,10 @@ void dump_waits_add(const struct dump *d, const struct dumped *t, bool numbered,
     const char *kind = dump_waits_kind(t);
     if (wait_side_is_kernels(t->side.thing)) {
         text_add(out, "waits for ");
-        wait_side_add_text(out, d->profile, &t->side, t->pid);
+        wait_side_add_text(out, d->profile, &t->side, t->pid, true);
         return;
     }
-    if (!kind || (t->side.thing == THING_THREAD && !t->side.tid))
+    if (!kind || (t->side.thing == THING_THREAD && !t->side.blocker.tid))
         return;
     if (t->side.thing == THING_THREAD) {
         text_addf(out, "waits for %s", numbered ? "thread " : "");
@@ -335,7 +333,7 @@ static void print_gone(const struct dump *d, struct text *out)
     enum { MOST_SHOWN = 8 };
     size_t n = 0;
     for (size_t i = 0; i < d->n; i++)
-        if (d->threads[i].side.holder == HOLDER_GONE && n++ < MOST_SHOWN)
+        if (d->threads[i].side.blocker.kind == BLOCKER_GONE && n++ < MOST_SHOWN)
             add_line(d, &d->threads[i], "held by nobody: ", out);
     if (n > MOST_SHOWN)
         text_addf(out, "  and %zu more\n", n - MOST_SHOWN);

@@ -108,9 +108,9 @@ bool dumped_launches(const struct dump *d, const struct dumped *t)
     size_t i = 0;
     if (t->tid != t->pid || t->side.thing != THING_CHILD || profile_process_count(d->profile) == 1)
         return false;
-    while (i < d->n && d->threads[i].pid != t->side.pid)
+    while (i < d->n && d->threads[i].pid != t->side.blocker.pid)
         i++;
-    return i < d->n || t->side.holder != HOLDER_PROCESS; /* of many children none is named */
+    return i < d->n || t->side.blocker.kind != BLOCKER_PROCESS; /* of many children none is named */
 }
 
 void dumped_add_label(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)

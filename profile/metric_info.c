@@ -507,8 +507,8 @@ static const struct metric_info infos[METRIC_COUNT] = {
                                .words = "cut (--max-size)",
                                .meaning = "New stacks that end in `[storage full]`."},
     [METRIC_WAITS_REFUSED] = {"waits_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "wait",
-                              .words = "without an object (--max-size)",
-                              .meaning = "Waits of which only the call is kept."},
+                              .words = "for nobody known (--max-size)",
+                              .meaning = "Waits of which it is not kept whom they were for."},
     [METRIC_RUNS_REFUSED] = {"runs_refused", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "interval",
                              .words = "dropped (--max-size)",
                              .meaning =

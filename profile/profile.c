@@ -35,6 +35,8 @@ struct profile *profile_free(struct profile *p)
     index_release(&p->frame_index);
     free(p->waits);
     index_release(&p->wait_index);
+    free(p->lists);
+    index_release(&p->list_index);
     free(p->funcs);
     index_release(&p->func_index);
     free(p->modules);
@@ -56,7 +58,8 @@ static size_t stack_bytes(const struct profile *p)
            p->n_funcs * sizeof *p->funcs + index_bytes(&p->func_index) +
            p->n_modules * sizeof *p->modules + p->n_locations * sizeof *p->locations +
            p->n_located * sizeof *p->located + p->n_waits * sizeof *p->waits +
-           index_bytes(&p->wait_index);
+           index_bytes(&p->wait_index) + p->n_lists * sizeof *p->lists +
+           index_bytes(&p->list_index);
 }
 
 /* Of the half, a quarter is left to names that come at the end. */

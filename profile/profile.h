@@ -26,7 +26,8 @@ struct profile;
  * states are joined within steps of time, profile_time_step_ns()), and ended threads become one per
  * name: no sum is lost.  Where stacks do not fit, new ones end in "[storage full]" from where they
  * are new, and new waits keep only their call, counted as METRIC_STACKS_REFUSED,
- * METRIC_FRAMES_REFUSED, METRIC_NAMES_REFUSED, METRIC_WAITS_REFUSED.  When no step makes room for
+ * METRIC_FRAMES_REFUSED, METRIC_NAMES_REFUSED, METRIC_WAITS_REFUSED; older ones lose whom they were
+ * for where a step of a minute does not make room enough.  When no step makes room for
  * runs, they become one such stack, counted as METRIC_RUNS_REFUSED. */
 struct profile *profile_new(size_t limit);
 /* Within steps of this length the order of runs is lost; 0: nowhere. */

@@ -37,6 +37,9 @@ struct profile {
     struct wait *waits;
     size_t n_waits, waits_capacity;
     struct index wait_index;
+    struct listed_blocker *lists;
+    size_t n_lists, lists_capacity;
+    struct index list_index;
 
     struct located *located; /* by frame; shorter than frames until the last one is located */
     size_t n_located, located_capacity;

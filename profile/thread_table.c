@@ -15,6 +15,7 @@ enum {
     FIRST_MARKS = 4,
     MAX_MARKS = 256,       /* windows of a thread: some 10 KiB */
     LAST_STEP_S = 1 << 24, /* half a year */
+    PLAIN_STEP_S = 64,     /* from such a step on waits lose their other sides */
 };
 static const int64_t first_step_ns = NS_PER_S;
 static const char others[] = "others";
@@ -95,6 +96,14 @@ static void join_runs(struct thread_table *t, struct profile_thread *thread, int
     set_capacity(t, thread, thread->n_runs);
 }
 
+/* Whom a program with ever new locks or processes waits for would make each run one of its own. */
+static void make_waits_plain(struct thread_table *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = 0; k < t->items[i].n_runs; k++)
+            t->items[i].runs[k].at.wait = t->plain_wait(t->profile, t->items[i].runs[k].at.wait);
+}
+
 /* Until half of the limit is free, so that this is not soon due again.  The runs since the last
  * time are still fine, so the present step is tried first.  Different stacks stay different,
  * however long the step. */
@@ -102,6 +111,8 @@ static void coarsen(struct thread_table *t)
 {
     int64_t step_ns = t->step_ns ? t->step_ns : first_step_ns;
     for (;; step_ns *= 2) {
+        if (step_ns / NS_PER_S >= PLAIN_STEP_S && t->plain_wait)
+            make_waits_plain(t);
         for (size_t i = 0; i < t->n; i++)
             join_runs(t, &t->items[i], step_ns);
         t->step_ns = step_ns;

@@ -8,6 +8,9 @@
 #include "profile/profile.h"
 #include "profile/strings.h"
 
+/* A wait of P's without whom it is for. */
+typedef wait_id plain_wait(struct profile *p, wait_id id);
+
 struct thread_table {
     struct profile_thread *items; /* by id − 1 */
     size_t n, capacity;
@@ -19,6 +22,8 @@ struct thread_table {
     uint64_t n_without_a_run; /* ended so, and left out */
     struct map sums;          /* process and name → the id that stands for such threads */
     struct strings *strings;
+    plain_wait *plain_wait; /* NULL: there is no wait yet */
+    struct profile *profile;
     uint32_t *ended; /* ids, in the order of their ends */
     size_t n_ended, ended_capacity;
     uint32_t *unused; /* ids that may be given again */

@@ -5,32 +5,40 @@
 #include "base/alloc.h"
 #include "profile/profile_private.h"
 
-/* What tells waits apart. */
-enum { WAIT_WORDS = 5 };
+_Static_assert(sizeof(struct blocker) == 12 * sizeof(uint32_t) + 3 * sizeof(uint64_t),
+               "nothing between a blocker's fields");
+
+/* What tells waits apart beside their blockers. */
+enum { WAIT_WORDS = 6 };
 static void wait_words(const struct wait *w, uint64_t ret[WAIT_WORDS])
 {
+    const struct wait_side *side = &w->side;
     ret[0] = (uint64_t)w->call.ix << 32 | w->kind;
     ret[1] = (uint64_t)w->object.ix << 32 | w->mount.ix;
-    ret[2] = (uint64_t)(uint32_t)w->side.pid << 32 | (uint32_t)w->side.tid;
-    ret[3] = w->side.addr;
-    ret[4] = (uint64_t)w->side.what.ix << 32 | w->side.thing << 8 | w->side.single << 5 |
-             w->side.inside << 4 | w->side.holder << 1 | w->side.timed;
+    ret[2] = side->addr;
+    ret[3] = (uint64_t)side->list.ix << 32 | side->more;
+    ret[4] = side->thing;
+    ret[5] = (uint64_t)side->at_least << 3 | side->single << 2 | side->inside << 1 | side->timed;
 }
 
 static bool same_wait(const void *item, const void *wanted)
 {
+    const struct wait *x = item;
+    const struct wait *y = wanted;
     uint64_t a[WAIT_WORDS];
     uint64_t b[WAIT_WORDS];
-    wait_words(item, a);
-    wait_words(wanted, b);
-    return memcmp(a, b, sizeof a) == 0;
+    wait_words(x, a);
+    wait_words(y, b);
+    return memcmp(a, b, sizeof a) == 0 &&
+           memcmp(&x->side.blocker, &y->side.blocker, sizeof x->side.blocker) == 0;
 }
 
 static uint64_t hash_of_wait(const struct wait *w)
 {
     uint64_t words[WAIT_WORDS];
     wait_words(w, words);
-    return hash_bytes(words, sizeof words);
+    return hash_bytes(words, sizeof words) ^
+           hash_u64(hash_bytes(&w->side.blocker, sizeof w->side.blocker));
 }
 
 static wait_id find(const struct profile *p, const struct wait *w, uint64_t hash)
@@ -57,13 +65,32 @@ static wait_id refused(struct profile *p, const struct wait *w)
     return known.ix ? known : add(p, &plain, hash);
 }
 
+static plain_wait plain_of;
+
 wait_id profile_wait(struct profile *p, const struct wait *w)
 {
     uint64_t hash = hash_of_wait(w);
     wait_id known = find(p, w, hash);
     if (known.ix)
         return known;
+    p->threads.plain_wait = plain_of;
+    p->threads.profile = p;
     return profile_is_full(p) ? refused(p, w) : add(p, w, hash);
+}
+
+/* The wait ID without whom it is for. */
+static wait_id plain_of(struct profile *p, wait_id id)
+{
+    if (!id.ix)
+        return id;
+    struct wait plain = p->waits[id.ix - 1];
+    plain.side.addr = 0;
+    plain.side.blocker = (struct blocker){.kind = BLOCKER_UNKNOWN};
+    plain.side.list = (blocker_list){0};
+    wait_id known = profile_wait(p, &plain);
+    if (known.ix != id.ix)
+        profile_add_number(p, METRIC_WAITS_REFUSED, 1);
+    return known;
 }
 
 const struct wait *profile_see_wait(const struct profile *p, wait_id id)
@@ -75,6 +102,37 @@ const struct wait *profile_see_wait(const struct profile *p, wait_id id)
 uint32_t profile_wait_count(const struct profile *p)
 {
     return (uint32_t)p->n_waits;
+}
+
+static bool same_listed(const void *item, const void *wanted)
+{
+    const struct listed_blocker *a = item;
+    const struct listed_blocker *b = wanted;
+    return a->next.ix == b->next.ix && memcmp(&a->blocker, &b->blocker, sizeof a->blocker) == 0;
+}
+
+blocker_list profile_list_blocker(struct profile *p, const struct blocker *b, blocker_list next)
+{
+    const struct listed_blocker wanted = {*b, next};
+    uint64_t hash = hash_bytes(b, sizeof *b) ^ hash_u64(next.ix);
+    uint32_t item =
+        index_find(&p->list_index, hash, p->lists, sizeof *p->lists, same_listed, &wanted);
+    if (item != INDEX_NONE)
+        return (blocker_list){item + 1};
+    if (profile_is_full(p)) {
+        profile_add_number(p, METRIC_WAITS_REFUSED, 1);
+        return next;
+    }
+    p->lists = array_reserve(p->lists, &p->lists_capacity, p->n_lists + 1, sizeof *p->lists);
+    index_add(&p->list_index, hash, (uint32_t)p->n_lists);
+    p->lists[p->n_lists++] = wanted;
+    return (blocker_list){(uint32_t)p->n_lists};
+}
+
+const struct listed_blocker *profile_see_blocker(const struct profile *p, blocker_list id)
+{
+    assert(id.ix <= p->n_lists);
+    return id.ix ? &p->lists[id.ix - 1] : NULL;
 }
 
 static const struct lock_name *find_lock(const struct profile *p, pid_t pid, uint64_t addr)

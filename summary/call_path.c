@@ -263,7 +263,7 @@ static void add_peers(struct text *out, struct tally *t, uint32_t node)
         text_add(out, " socket");
         return;
     }
-    const char *address = call_tree_text(t->tree, most);
+    const char *address = call_tree_peer_text(t->tree, most);
     text_add(out, " ");
     if (n > 1)
         text_addf(out, "%zu addresses, %.0f%% ", n, percent);

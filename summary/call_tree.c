@@ -11,6 +11,7 @@
 #include "summary/frame_name.h"
 #include "summary/idle.h"
 #include "summary/spot_map.h"
+#include "summary/wait_text.h"
 
 /* A frame of a stack that has a node of its own. */
 struct step {
@@ -119,20 +120,12 @@ static bool is_device(const char *path)
     return str_starts(path, "/dev/") && !str_starts(path, "/dev/shm/");
 }
 
-/* An address has a colon, and no other object but a path. */
-static bool is_socket(const char *object)
-{
-    return str_eq(object, "socket") || strchr(object, ':');
-}
-
 /* The difference between waits in one call.  Files of one mount are one, and so are all sockets:
  * the other end of some waits is unknown, because they were over before it was read. */
 static const char *object_of(const struct step *step)
 {
     const char *object = step->frame->object;
-    if (step->files || !object)
-        return "";
-    return step->sockets ? "socket" : object;
+    return step->files || !object ? "" : object;
 }
 
 /* STACK's first CALLS of N frames are no wait. */
@@ -144,7 +137,7 @@ static void step_into_wait(struct call_tree *t, const struct shown_frame *stack,
     if (f->wait == WAIT_CPU)
         return;
     step.files = f->wait == WAIT_CALL && f->object && f->object[0] == '/' && !is_device(f->object);
-    step.sockets = f->wait == WAIT_CALL && !step.files && f->object && is_socket(f->object);
+    step.sockets = f->socket;
     step.idle = idle_pool_wait(stack, n) || idle_event_loop(stack, n);
     text_clear(&t->key);
     text_addf(&t->key, "%d\n%d\n%d\n%d\n%s\n%s\n%s", (int)f->wait, (int)f->spins, (int)step.futex,
@@ -293,6 +286,21 @@ string_id call_tree_file(const struct call_tree *t, struct spot at)
 {
     const struct wait *wait = profile_see_wait(t->p, at.wait);
     return wait && wait->kind == WAIT_CALL ? wait->object : (string_id){0};
+}
+
+string_id call_tree_peer(struct call_tree *t, struct spot at)
+{
+    const struct wait *wait = profile_see_wait(t->p, at.wait);
+    if (!wait || !wait_has_address(wait))
+        return (string_id){0};
+    text_clear(&t->key);
+    wait_add_address(&t->key, t->p, wait);
+    return strings_add(&t->keys, t->key.s, t->key.len);
+}
+
+const char *call_tree_peer_text(const struct call_tree *t, string_id peer)
+{
+    return strings_text(&t->keys, peer);
 }
 
 const char *call_tree_text(const struct call_tree *t, string_id id)

@@ -43,6 +43,9 @@ bool call_tree_is_within(const struct call_tree *t, uint32_t node, uint32_t oute
 uint32_t call_tree_line(struct call_tree *t, struct spot at, uint32_t node);
 /* The file that AT waits for, if its leaf is a node of files; none otherwise. */
 string_id call_tree_file(const struct call_tree *t, struct spot at);
+/* The other end of the socket that AT waits for, in words; none: unknown, or no socket. */
+string_id call_tree_peer(struct call_tree *t, struct spot at);
+const char *call_tree_peer_text(const struct call_tree *t, string_id peer);
 const char *call_tree_text(const struct call_tree *t, string_id id); /* of the profile */
 
 /* ---- sums ---- */
@@ -93,7 +96,7 @@ uint32_t tally_line(struct tally *t, const uint32_t *frames);
  * RET_FOLDER, or the one file's path. */
 size_t tally_files(struct tally *t, const bool *nodes, struct text *ret_folder);
 /* How many other ends of the waits in NODES, which are of sockets, are known; the one with the most
- * time in *RET_MOST, and its time. */
+ * time in *RET_MOST (call_tree_peer_text()), and its time. */
 size_t tally_peers(struct tally *t, const bool *nodes, string_id *ret_most, int64_t *ret_ns);
 /* How long the waits in NODE and below took on average; 0: unknown. */
 int64_t tally_wait_ns(struct tally *t, uint32_t node);

@@ -48,8 +48,8 @@ const struct profile_thread *holders_thread(struct holders *h, const struct run 
 {
     const struct wait_side *side = run->at.wait.ix ? holders_side(h, run->at) : NULL;
     uint64_t i;
-    if (!side || side->holder != HOLDER_THREAD ||
-        !map_get(&h->by_thread, key_of(side->pid, side->tid), &i))
+    if (!side || side->blocker.kind != BLOCKER_THREAD ||
+        !map_get(&h->by_thread, key_of(side->blocker.pid, side->blocker.tid), &i))
         return NULL;
     for (; i; i = h->before[i]) {
         const struct profile_thread *t = profile_see_thread(h->p, (thread_id){(uint32_t)i});

@@ -38,7 +38,7 @@ struct contention {
 
 static bool is_lock(const struct wait_side *side)
 {
-    return side->addr && side->holder != HOLDER_GONE &&
+    return side->addr && side->blocker.kind != BLOCKER_GONE &&
            (side->thing == THING_MUTEX || side->thing == THING_RWLOCK ||
             side->thing == THING_PY_LOCK);
 }
@@ -58,7 +58,7 @@ static void add_wait(struct contention *c, const struct place *wait)
         return;
     if (at == c->n_places)
         c->places[c->n_places++] = (struct place){wait->side, wait->pid, wait->node, 0};
-    if (wait->side.holder)
+    if (wait->side.blocker.kind)
         c->places[at].side = wait->side;
     c->places[at].ns += wait->ns;
 }

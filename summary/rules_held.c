@@ -44,7 +44,7 @@ static void add_held(struct held_wait *w, struct holder_sum *sums, size_t *n, si
     int64_t ns = run->weights.wall_ns;
     const struct wait_side *side = holders_side(s->holders, run->at);
     w->ns += ns;
-    if (side->holder == HOLDER_GONE) {
+    if (side->blocker.kind == BLOCKER_GONE) {
         w->gone_ns += ns;
         w->gone = *side;
     }
@@ -173,7 +173,7 @@ static void add_gone(const struct scene *s, const struct held_wait *w, struct te
     text_addf(words,
               " held by %d, which is not a thread of this process: it has ended, or the lock was "
               "inherited by fork",
-              w->gone.tid);
+              w->gone.blocker.tid);
 }
 
 /* The holder, its state meanwhile, and the thread that it waits for itself. */

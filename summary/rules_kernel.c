@@ -1,5 +1,8 @@
 /* The other side of a wait in the kernel: a child, the end of a pipe, the holder of a file's
  * lock. */
+#include <stdlib.h>
+
+#include "base/hash.h"
 #include "summary/rule_words.h"
 #include "summary/wait_text.h"
 
@@ -8,6 +11,7 @@ enum { MAX_SIDES = 16 };
 
 /* The other sides of the runs that end in one node. */
 struct side_sum {
+    char *what; /* two that read the same are one */
     struct wait_side side;
     pid_t waiter; /* the process */
     int64_t ns;
@@ -17,21 +21,34 @@ struct sides {
     struct side_sum items[MAX_SIDES];
     size_t n;
     int64_t ns;
+    struct map of_wait; /* index into ITEMS */
 };
 
 /* A program that starts one child after the other waits for its children; which, is no news. */
-static struct side_sum *sum_of(struct sides *all, const struct wait_side *side)
+static size_t index_of(const struct scene *s, struct sides *all, const struct wait_side *side)
 {
+    struct text what = {0};
     size_t i = 0;
-    while (i < all->n &&
-           (all->items[i].side.thing != side->thing || all->items[i].side.holder != side->holder ||
-            all->items[i].side.what.ix != side->what.ix))
+    text_addf(&what, "%d %d ", (int)side->thing, (int)side->blocker.kind);
+    wait_side_add_what(&what, s->p, side, false);
+    while (i < all->n && !str_eq(all->items[i].what, what.s))
         i++;
-    if (i == MAX_SIDES)
-        return NULL;
-    if (i == all->n)
-        all->items[all->n++] = (struct side_sum){.side = *side};
-    return &all->items[i];
+    if (i < all->n || i == MAX_SIDES)
+        text_release(&what);
+    else
+        all->items[all->n++] = (struct side_sum){.what = what.s, .side = *side};
+    return i;
+}
+
+static struct side_sum *sum_of(const struct scene *s, struct sides *all, wait_id wait,
+                               const struct wait_side *side)
+{
+    uint64_t i;
+    if (!map_get(&all->of_wait, wait.ix, &i)) {
+        i = index_of(s, all, side);
+        map_put(&all->of_wait, wait.ix, i);
+    }
+    return i < MAX_SIDES ? &all->items[i] : NULL;
 }
 
 static void add_run(const struct scene *s, const struct profile_thread *t, const struct run *run,
@@ -39,12 +56,20 @@ static void add_run(const struct scene *s, const struct profile_thread *t, const
 {
     const struct wait_side *side = holders_side(s->holders, run->at);
     all->ns += run->weights.wall_ns;
-    struct side_sum *sum = wait_side_is_kernels(side->thing) ? sum_of(all, side) : NULL;
+    struct side_sum *sum =
+        wait_side_is_kernels(side->thing) ? sum_of(s, all, run->at.wait, side) : NULL;
     if (!sum)
         return;
-    sum->many |= sum->side.pid != side->pid;
+    sum->many |= sum->side.blocker.pid != side->blocker.pid;
     sum->waiter = profile_see_process(s->p, t->process)->pid;
     sum->ns += run->weights.wall_ns;
+}
+
+static void release_sides(struct sides *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        free(all->items[i].what);
+    map_release(&all->of_wait);
 }
 
 static const struct side_sum *heaviest(const struct sides *all)
@@ -59,7 +84,7 @@ static const struct side_sum *heaviest(const struct sides *all)
 /* "its children (convert)" */
 static void add_many(const struct scene *s, const struct side_sum *sum, struct text *words)
 {
-    const char *name = profile_text(s->p, sum->side.what);
+    const char *name = profile_text(s->p, sum->side.blocker.name);
     const char *what = sum->side.thing == THING_CHILD       ? "children"
                        : sum->side.thing == THING_FILE_LOCK ? "a file's lock, held by processes"
                                                             : "processes at the other end";
@@ -78,15 +103,18 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
     }
     const struct side_sum *sum = heaviest(&all);
     /* A remote end's address is in the wait's name. */
-    if (!sum || (named && sum->side.thing == THING_SOCKET && sum->side.holder != HOLDER_PROCESS) ||
-        (!sum->side.what.ix && sum->side.holder != HOLDER_PROCESS))
-        return false;
-    text_addf(words, " %s wait%s for ", group->plural ? "They" : "It", verb_s(group));
-    if (sum->many && sum->side.holder == HOLDER_PROCESS)
-        add_many(s, sum, words);
-    else
-        wait_side_add_text(words, s->p, &sum->side, sum->waiter);
-    text_add(words, ".");
-    add_figure(f, "other_side_part", share_of(sum->ns, all.ns));
-    return true;
+    bool process = sum && sum->side.blocker.kind == BLOCKER_PROCESS;
+    bool told = sum && wait_side_is_told(&sum->side) &&
+                (process || !named || sum->side.thing != THING_SOCKET);
+    if (told) {
+        text_addf(words, " %s wait%s for ", group->plural ? "They" : "It", verb_s(group));
+        if (sum->many && process)
+            add_many(s, sum, words);
+        else
+            wait_side_add_text(words, s->p, &sum->side, sum->waiter, false);
+        text_add(words, ".");
+        add_figure(f, "other_side_part", share_of(sum->ns, all.ns));
+    }
+    release_sides(&all);
+    return told;
 }

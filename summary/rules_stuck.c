@@ -31,7 +31,7 @@ static bool is_stuck(const struct scene *s, process_id id, struct stuck *ret)
             continue;
         const struct run *last = last_wait(s, t);
         /* Somebody who is gone has it: that says more. */
-        if (!last || holders_side(s->holders, last->at)->holder == HOLDER_GONE)
+        if (!last || holders_side(s->holders, last->at)->blocker.kind == BLOCKER_GONE)
             return false;
         ret->threads++;
         ret->start_ns = max_i64(ret->start_ns, t->still_since_ns);

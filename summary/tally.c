@@ -234,9 +234,9 @@ size_t tally_files(struct tally *t, const bool *nodes, struct text *ret_folder)
 /* ---- other ends ---- */
 
 struct peers {
-    const struct profile *p;
+    struct call_tree *tree;
     const bool *nodes;
-    struct map sums; /* time by the text of the address */
+    struct map sums; /* time by other end */
     string_id most;
     int64_t most_ns;
 };
@@ -244,24 +244,22 @@ struct peers {
 static void see_peer(void *ctx, const struct run *run, uint32_t node, int64_t ns)
 {
     struct peers *peers = ctx;
-    if (!peers->nodes[node])
-        return;
-    const struct wait *wait = profile_see_wait(peers->p, run->at.wait);
+    string_id peer = peers->nodes[node] ? call_tree_peer(peers->tree, run->at) : (string_id){0};
     uint64_t sum = 0;
-    if (!wait || !wait->object.ix || !strchr(profile_text(peers->p, wait->object), ':'))
+    if (!peer.ix)
         return;
-    (void)map_get(&peers->sums, wait->object.ix, &sum);
+    (void)map_get(&peers->sums, peer.ix, &sum);
     sum += (uint64_t)ns;
-    map_put(&peers->sums, wait->object.ix, sum);
+    map_put(&peers->sums, peer.ix, sum);
     if ((int64_t)sum > peers->most_ns) {
-        peers->most = wait->object;
+        peers->most = peer;
         peers->most_ns = (int64_t)sum;
     }
 }
 
 size_t tally_peers(struct tally *t, const bool *nodes, string_id *ret_most, int64_t *ret_ns)
 {
-    struct peers peers = {.p = call_tree_profile(t->tree), .nodes = nodes};
+    struct peers peers = {.tree = t->tree, .nodes = nodes};
     each_run(t, see_peer, &peers);
     size_t n = peers.sums.n;
     map_release(&peers.sums);

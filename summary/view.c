@@ -26,6 +26,7 @@ struct view {
     const struct profile *p;
     struct view_options options;
     struct strings strings;                         /* names and files as shown */
+    struct strings addresses;                       /* in names of waits */
     struct expansion *expansions, *wait_expansions; /* by frame, by wait */
     struct shown_frame *shown;
     size_t n_shown, shown_capacity;
@@ -102,6 +103,23 @@ static void show_mark(struct view *v, const struct frame *f)
     show(v, &shown);
 }
 
+/* May WAIT's other end be in its name?  Each name is a frame of its own in files: more of them are
+ * no help to a reader. */
+static bool is_addressed(struct view *v, const struct wait *wait)
+{
+    enum { MOST_ADDRESSES = 64 };
+    struct text address = {0};
+    if (!wait_has_address(wait))
+        return false;
+    wait_add_address(&address, v->p, wait);
+    bool kept =
+        strings_find(&v->addresses, address.s, address.len).ix || v->addresses.n < MOST_ADDRESSES;
+    if (kept)
+        (void)strings_add(&v->addresses, address.s, address.len);
+    text_release(&address);
+    return kept;
+}
+
 static void show_wait(struct view *v, const struct wait *wait)
 {
     struct text name = {0};
@@ -112,8 +130,9 @@ static void show_wait(struct view *v, const struct wait *wait)
         .call = text_or_null(v, wait->call),
         .object = text_or_null(v, wait->object),
         .mount = text_or_null(v, wait_mount_point(v->p, wait)),
+        .socket = wait->kind == WAIT_CALL && str_eq(profile_text(v->p, wait->object), "socket"),
     };
-    wait_add_text(&name, v->p, wait);
+    wait_add_text(&name, v->p, wait, is_addressed(v, wait));
     shown.name = name.s;
     show(v, &shown);
     text_release(&name);
@@ -383,6 +402,7 @@ struct view *view_free(struct view *v)
     free(v->stack);
     index_release(&v->index);
     strings_release(&v->strings);
+    strings_release(&v->addresses);
     free(v);
     return NULL;
 }

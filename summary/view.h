@@ -35,6 +35,7 @@ struct shown_frame {
      * frames, which tell the same here. */
     enum wait_kind wait;
     const char *call, *object, *mount; /* as in struct wait; NULL: none */
+    bool socket;                       /* it is for a socket */
     enum spin_kind spins;
     uint32_t id; /* equal name, file and line ⇔ equal id; 1… */
 };

@@ -39,12 +39,12 @@ static void link_waiters(struct wait_graph *g)
         add_process(&by_process, g->items[i].pid, i);
     }
     for (size_t i = 0; i < g->n; i++) {
-        const struct wait_side *side = &g->items[i].side;
-        if (side->holder == HOLDER_THREAD && map_get(&by_thread, key_of(side->pid, side->tid), &at))
+        const struct blocker *b = &g->items[i].side.blocker;
+        if (b->kind == BLOCKER_THREAD && map_get(&by_thread, key_of(b->pid, b->tid), &at))
             g->items[i].next = (int)at;
         /* Threads that are not recorded count, too. */
-        if (side->holder == HOLDER_PROCESS && side->tid &&
-            map_get(&by_process, (uint32_t)side->pid, &at) && at != SEVERAL && at != i)
+        if (b->kind == BLOCKER_PROCESS && b->tid && map_get(&by_process, (uint32_t)b->pid, &at) &&
+            at != SEVERAL && at != i)
             g->items[i].next = (int)at;
     }
     map_release(&by_process);

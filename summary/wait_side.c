@@ -26,25 +26,11 @@ static const char *waiting_function(const struct shown_frame *stack, size_t n)
 
 static bool agrees(enum wait_thing thing, const char *function)
 {
-    switch (thing) {
-    case THING_MUTEX:
+    if (thing == THING_MUTEX)
         return str_starts(function, "pthread_mutex_") || str_starts(function, "mtx_");
-    case THING_RWLOCK:
+    if (thing == THING_RWLOCK)
         return str_starts(function, "pthread_rwlock_");
-    case THING_THREAD:
-        return strstr(function, "join") != NULL;
-    case THING_UNKNOWN:
-    case THING_GIL:
-    case THING_PY_LOCK:
-    case THING_FILE_LOCK:
-    case THING_CHILD:
-    case THING_PIPE:
-    case THING_SOCKET:
-    case THING_EVENTS:
-    case THING_KINDS:
-        break;
-    }
-    return false;
+    return thing == THING_THREAD && strstr(function, "join");
 }
 
 /* Is the innermost function of Python's the one in which Thread.join(), or a program that is over,
@@ -65,7 +51,7 @@ static bool is_python_join(const struct shown_frame *stack, size_t n)
 static bool is_nameless_join(const struct wait_side *side, const struct shown_frame *stack,
                              size_t n)
 {
-    return side->thing == THING_THREAD && side->holder == HOLDER_THREAD && n &&
+    return side->thing == THING_THREAD && side->blocker.kind == BLOCKER_THREAD && n &&
            stack[n - 1].kind == SHOWN_NATIVE && stack[n - 1].libc && stack[n - 1].nameless;
 }
 
@@ -82,7 +68,7 @@ struct wait_side wait_side_of(const struct profile *p, struct view *v, struct sp
         return (struct wait_side){0};
     struct wait_side side = wait->side;
     bool lock = side.thing == THING_PY_LOCK;
-    if (!side.thing || side.thing == THING_GIL || (lock && side.holder) ||
+    if (!side.thing || side.thing == THING_GIL || (lock && side.blocker.kind == BLOCKER_THREAD) ||
         wait_side_is_kernels(side.thing))
         return side;
     size_t n = 0;
@@ -133,7 +119,7 @@ const char *wait_thing_words(enum wait_thing thing)
 void wait_side_add_thing(struct text *out, const struct profile *p, const struct wait_side *side)
 {
     enum { MOST_COLUMNS = 48 };
-    const char *name = side->addr ? profile_lock_name(p, side->pid, side->addr) : "";
+    const char *name = side->addr ? profile_lock_name(p, side->blocker.pid, side->addr) : "";
     if (*name) {
         text_addf(out, "%s ", wait_thing_name(side->thing));
         short_name_add(out, name, MOST_COLUMNS);

@@ -11,13 +11,52 @@ string_id wait_mount_point(const struct profile *p, const struct wait *wait)
     return str_eq(profile_text(p, point), "/") ? (string_id){0} : point;
 }
 
-static void add_call(struct text *out, const struct profile *p, const struct wait *wait)
+/* ---- other ends ---- */
+
+static void add_host_and_port(struct text *out, const struct profile *p, const struct blocker *b)
+{
+    text_addf(out, b->net == NET_UNIX ? "unix:%s" : "%s", profile_text(p, b->host));
+    if (b->net != NET_UNIX)
+        text_addf(out, ":%u", b->port);
+}
+
+static void add_client(struct text *out, const struct blocker *b)
+{
+    text_addf(out, "client of :%u", b->local_port);
+}
+
+bool wait_has_address(const struct wait *wait)
+{
+    const struct blocker *b = &wait->side.blocker;
+    bool unix_listener = b->kind == BLOCKER_LISTENER && b->net == NET_UNIX;
+    return wait->side.thing == THING_SOCKET && (b->host.ix || b->local_port) && !unix_listener;
+}
+
+void wait_add_address(struct text *out, const struct profile *p, const struct wait *wait)
+{
+    const struct blocker *b = &wait->side.blocker;
+    if (b->kind == BLOCKER_CLIENT) {
+        add_client(out, b);
+        return;
+    }
+    if (b->net == NET_UDP)
+        text_add(out, b->kind == BLOCKER_LISTENER ? "UDP on " : "UDP ");
+    add_host_and_port(out, p, b);
+}
+
+/* ---- a wait ---- */
+
+static void add_call(struct text *out, const struct profile *p, const struct wait *wait,
+                     bool addressed)
 {
     string_id point = wait_mount_point(p, wait);
     string_id object = point.ix ? point : wait->object;
     text_add(out, profile_text(p, wait->call));
-    if (object.ix)
-        text_addf(out, " %s", profile_text(p, object));
+    text_add(out, object.ix ? " " : "");
+    if (addressed && wait_has_address(wait))
+        wait_add_address(out, p, wait);
+    else
+        text_add(out, profile_text(p, object));
     text_add(out, " [blocked]");
 }
 
@@ -35,7 +74,8 @@ static void add_unknown(struct text *out, const char *kernel)
     text_addf(out, *kernel ? ": kernel %s]" : "]", kernel);
 }
 
-void wait_add_text(struct text *out, const struct profile *p, const struct wait *wait)
+void wait_add_text(struct text *out, const struct profile *p, const struct wait *wait,
+                   bool addressed)
 {
     static const char *const words[] = {
         [WAIT_CPU] = "[waiting for cpu]",
@@ -47,7 +87,7 @@ void wait_add_text(struct text *out, const struct profile *p, const struct wait 
         [WAIT_FROZEN] = "[frozen]",
     };
     if (wait->kind == WAIT_CALL)
-        add_call(out, p, wait);
+        add_call(out, p, wait, addressed);
     else if (wait->kind == WAIT_TRACED)
         add_tracer(out, profile_text(p, wait->object));
     else if (wait->kind == WAIT_UNKNOWN)
@@ -61,101 +101,247 @@ const char *wait_path_below_mount(const struct profile *p, const struct wait *wa
     return wait_mount_point(p, wait).ix ? profile_text(p, wait->object) : NULL;
 }
 
-/* The part of WHAT behind a child's name: ", which is stopped".  It is longer than any name of a
- * process, so that no name ends in it. */
-static const char *state_in(const char *what)
-{
-    static const char *const states[] = {CHILD_IS_STOPPED, CHILD_HAS_ENDED, CHILD_MAIN_HAS_ENDED};
-    size_t len = strlen(what);
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        if (str_ends(what, states[i]))
-            return what + len - strlen(states[i]);
-    return what + len;
-}
+/* ---- the other side ---- */
+
+static const char *const fates[] = {
+    [FATE_GOES_ON] = "",
+    [FATE_STOPPED] = ", which is stopped",
+    [FATE_ENDED] = ", which has ended",
+    [FATE_MAIN_ENDED] = ", whose main thread has ended",
+};
 
 /* "4711 (sleep)" */
-static void add_process(struct text *out, const struct profile *p, const struct wait_side *side)
+static void add_process(struct text *out, const struct profile *p, const struct blocker *b)
 {
-    const char *name = profile_text(p, side->what);
-    text_addf(out, "%d (%.*s)", side->pid, (int)(state_in(name) - name), name);
+    text_addf(out, "%d (%s)", b->pid, profile_text(p, b->name));
 }
 
-static void add_child(struct text *out, const struct profile *p, const struct wait_side *side)
+static void add_queue(struct text *out, const struct blocker *b)
 {
-    const char *what = profile_text(p, side->what);
-    if (side->holder != HOLDER_PROCESS) {
-        text_add(out, side->what.ix ? "any of its " : "a child");
-        text_add(out, side->what.ix ? what : "");
+    static const char *const words[] = {
+        [QUEUE_UNTOLD] = "",
+        [QUEUE_NOT_CONNECTED] = ", not connected yet",
+        [QUEUE_NOTHING_RECEIVED] = ", nothing received",
+        [QUEUE_NOT_ALL_READ] = ", not all read",
+        [QUEUE_NOT_ALL_ACKNOWLEDGED] = ", not all acknowledged",
+    };
+    text_add(out, words[b->queue]);
+    if (b->bytes)
+        text_addf(out, " (%llu bytes wait)", (unsigned long long)b->bytes);
+}
+
+/* "2 processes", in a dump "2 processes VERB: 12 (sh), 13 (sleep)" */
+static void add_several(struct text *out, const struct profile *p, const struct wait_side *side,
+                        const char *verb, bool detailed)
+{
+    const struct listed_blocker *of = profile_see_blocker(p, side->list);
+    uint32_t n = 0;
+    text_addf(out, "%u processes%s%s", side->blocker.n, *verb ? " " : "", verb);
+    for (; detailed && of; of = profile_see_blocker(p, of->next)) {
+        text_add(out, n++ ? ", " : ": ");
+        add_process(out, p, &of->blocker);
+    }
+    if (n && n < side->blocker.n)
+        text_add(out, ", …");
+}
+
+/* ---- an epoll's descriptors ---- */
+
+static void add_thing(struct text *out, const struct profile *p, const struct blocker *b)
+{
+    static const char *const words[THING_KINDS] = {
+        [THING_PIPE] = "a pipe",     [THING_SOCKET] = "a socket",
+        [THING_CHILD] = "the end",   [THING_DESCRIPTOR] = "a descriptor",
+        [THING_EPOLL] = "an epoll",  [THING_EVENTFD] = "an eventfd",
+        [THING_TIMER] = "a timer",   [THING_SIGNALS] = "signals",
+        [THING_INOTIFY] = "inotify",
+    };
+    text_add(out, b->thing == THING_FILE ? profile_text(p, b->name) : words[b->thing]);
+}
+
+static void add_connections(struct text *out, const struct profile *p, const struct blocker *b)
+{
+    bool client = b->kind == BLOCKER_CLIENT;
+    if (b->n > 1)
+        text_addf(out, "%u connections %s", b->n, client ? "of clients of " : "to ");
+    else
+        text_addf(out, "a connection %s", client ? "of a client of " : "to ");
+    if (client)
+        text_addf(out, ":%u", b->local_port);
+    else
+        add_host_and_port(out, p, b);
+}
+
+/* All but connections, which are counted in front. */
+static void add_descriptors(struct text *out, const struct profile *p, const struct blocker *b)
+{
+    if (b->kind == BLOCKER_ITSELF) {
+        text_add(out, "a wake-up by ");
+        text_add(out, b->thing == THING_PIPE     ? "its own pipe"
+                      : b->thing == THING_SOCKET ? "its own socket"
+                                                 : "an eventfd");
         return;
     }
-    text_add(out, "its child ");
-    add_process(out, p, side);
-    text_add(out, state_in(what));
+    if (b->net == NET_UDP)
+        text_add(out, b->kind == BLOCKER_LISTENER ? "UDP on " : "UDP ");
+    else if (b->kind == BLOCKER_LISTENER)
+        text_add(out, "listening on ");
+    else
+        add_thing(out, p, b);
+    if (b->thing == THING_CHILD)
+        text_add(out, b->kind == BLOCKER_PROCESS ? " of " : " of a process");
+    else if (b->kind == BLOCKER_PROCESS || (b->kind == BLOCKER_PEER && b->net == NET_UNIX))
+        text_add(out, " to ");
+    if (b->kind == BLOCKER_PROCESS) {
+        add_process(out, p, b);
+        text_add(out, fates[b->fate]);
+    } else if (b->host.ix) {
+        add_host_and_port(out, p, b);
+    }
+    if (b->n > 1)
+        text_addf(out, " (%u)", b->n);
 }
 
-/* WHAT "2 processes: 12 (sh), 13 (sleep)" becomes "2 processes have: 12 (sh), 13 (sleep)". */
-static void add_several(struct text *out, const char *what, const char *verb)
+static void add_event(struct text *out, const struct profile *p, const struct blocker *b,
+                      bool detailed)
 {
-    const char *names = strchr(what, ':');
-    int n = (int)(names ? names - what : (ptrdiff_t)strlen(what));
-    text_addf(out, "%.*s %s%s", n, what, verb, names ? names : "");
+    if (b->net == NET_TCP && (b->kind == BLOCKER_CLIENT || b->kind == BLOCKER_PEER))
+        add_connections(out, p, b);
+    else
+        add_descriptors(out, p, b);
+    if (detailed && b->queue == QUEUE_NOT_CONNECTED)
+        text_add(out, " (not connected yet)");
+    else if (detailed)
+        add_queue(out, b);
 }
 
-static bool are_several(const char *what)
+static void add_events(struct text *out, const struct profile *p, const struct wait_side *side,
+                       bool detailed)
 {
-    size_t digits = strspn(what, "0123456789");
-    return digits && str_starts(what + digits, " processes");
+    const struct listed_blocker *of = profile_see_blocker(p, side->list);
+    bool any = false;
+    for (; of; of = profile_see_blocker(p, of->next)) {
+        text_add(out, any ? "; " : "");
+        add_event(out, p, &of->blocker, detailed);
+        any = true;
+    }
+    if (side->more)
+        text_addf(out, "; and %s%u more", side->at_least ? "at least " : "", side->more);
+}
+
+/* ---- each kind ---- */
+
+static void add_end(struct text *out, const struct profile *p, const struct blocker *b,
+                    bool detailed)
+{
+    if (b->kind == BLOCKER_CLIENT && (!detailed || !b->host.ix)) {
+        text_add(out, "a ");
+        add_client(out, b);
+    } else if (b->net == NET_UDP) {
+        text_add(out, b->kind == BLOCKER_LISTENER ? "UDP on " : "UDP ");
+        add_host_and_port(out, p, b);
+    } else {
+        text_add(out, b->kind == BLOCKER_CLIENT     ? "client "
+                      : b->kind == BLOCKER_LISTENER ? "connections to "
+                                                    : "");
+        add_host_and_port(out, p, b);
+    }
+    if (detailed)
+        add_queue(out, b);
+}
+
+bool wait_side_is_told(const struct wait_side *side)
+{
+    return side->list.ix || (side->blocker.kind && side->blocker.kind != BLOCKER_SHARED);
+}
+
+void wait_side_add_what(struct text *out, const struct profile *p, const struct wait_side *side,
+                        bool detailed)
+{
+    const struct blocker *b = &side->blocker;
+    if (side->thing == THING_EVENTS)
+        add_events(out, p, side, detailed);
+    else if (b->kind == BLOCKER_PROCESS)
+        text_addf(out, "%s%s", profile_text(p, b->name), fates[b->fate]);
+    else if (b->kind == BLOCKER_CHILDREN)
+        text_addf(out, "%u children", b->n);
+    else if (b->kind == BLOCKER_SEVERAL)
+        add_several(out, p, side, "", detailed);
+    else if (b->kind == BLOCKER_PEER || b->kind == BLOCKER_CLIENT || b->kind == BLOCKER_LISTENER)
+        add_end(out, p, b, detailed);
+}
+
+static void add_child(struct text *out, const struct profile *p, const struct blocker *b)
+{
+    if (b->kind == BLOCKER_CHILDREN) {
+        text_addf(out, "any of its %u children", b->n);
+    } else if (b->kind == BLOCKER_PROCESS) {
+        text_add(out, "its child ");
+        add_process(out, p, b);
+        text_add(out, fates[b->fate]);
+    } else {
+        text_add(out, "a child");
+    }
 }
 
 static void add_other_end(struct text *out, const struct profile *p, const struct wait_side *side,
-                          pid_t own_pid)
+                          pid_t own_pid, bool detailed)
 {
+    const struct blocker *b = &side->blocker;
     const char *of = side->thing == THING_PIPE ? "pipe" : "socket";
-    const char *what = profile_text(p, side->what);
-    if (side->holder == HOLDER_PROCESS && side->pid == own_pid) {
+    if (b->kind == BLOCKER_PROCESS && b->pid == own_pid) {
         text_addf(out, "a %s whose other end only this process has", of);
-    } else if (side->holder == HOLDER_PROCESS) {
-        add_process(out, p, side);
+    } else if (b->kind == BLOCKER_PROCESS) {
+        add_process(out, p, b);
         text_addf(out, ", which has the %s's other end", of);
-        text_add(out, strstr(what, ", which is stopped") ? " and is stopped" : "");
+        text_add(out, b->fate == FATE_STOPPED ? " and is stopped" : "");
+    } else if (b->kind == BLOCKER_SEVERAL) {
+        text_addf(out, "a %s whose other end ", of);
+        add_several(out, p, side, "have", detailed);
+    } else if (b->kind) {
+        add_end(out, p, b, detailed);
     } else {
         text_addf(out, "a %s", of);
-        text_add(out, side->what.ix ? " whose other end " : "");
-        if (side->what.ix)
-            add_several(out, what, "have");
+    }
+}
+
+static void add_file_lock(struct text *out, const struct profile *p, const struct wait_side *side,
+                          bool detailed)
+{
+    text_add(out, "a file's lock");
+    if (side->blocker.kind == BLOCKER_PROCESS) {
+        text_add(out, ", held by ");
+        add_process(out, p, &side->blocker);
+    } else if (side->blocker.kind == BLOCKER_SEVERAL) {
+        text_add(out, ", which ");
+        add_several(out, p, side, "share", detailed);
     }
 }
 
 /* A server waits for "new connections to 0.0.0.0:80", where it is "listening on" that. */
-static void add_events(struct text *out, const char *what)
+static void add_first_events(struct text *out, const struct profile *p,
+                             const struct wait_side *side, bool detailed)
 {
     static const char listens[] = "listening on ";
-    bool server = str_starts(what, listens);
+    struct text events = {0};
+    const struct listed_blocker *first = profile_see_blocker(p, side->list);
+    bool server = first && first->blocker.kind == BLOCKER_LISTENER && first->blocker.net != NET_UDP;
+    text_add(&events, "");
+    add_events(&events, p, side, detailed);
     text_add(out, server ? "new connections to " : "");
-    text_add(out, what + (server ? strlen(listens) : 0));
+    text_add(out, events.s + (server ? strlen(listens) : 0));
+    text_release(&events);
 }
 
 void wait_side_add_text(struct text *out, const struct profile *p, const struct wait_side *side,
-                        pid_t own_pid)
+                        pid_t own_pid, bool detailed)
 {
-    const char *what = profile_text(p, side->what);
-    bool several = are_several(what);
-    if (side->thing == THING_CHILD) {
-        add_child(out, p, side);
-    } else if (side->thing == THING_PIPE ||
-               (side->thing == THING_SOCKET &&
-                (side->holder == HOLDER_PROCESS || several || !side->what.ix))) {
-        add_other_end(out, p, side, own_pid);
-    } else if (side->thing == THING_FILE_LOCK) {
-        text_add(out, "a file's lock");
-        text_add(out, side->holder == HOLDER_PROCESS ? ", held by " : several ? ", which " : "");
-        if (side->holder == HOLDER_PROCESS)
-            add_process(out, p, side);
-        else if (several)
-            add_several(out, what, "share");
-    } else if (side->thing == THING_SOCKET) {
-        text_add(out, what);
-    } else if (side->thing == THING_EVENTS) {
-        add_events(out, what);
-    }
+    if (side->thing == THING_CHILD)
+        add_child(out, p, &side->blocker);
+    else if (side->thing == THING_PIPE || side->thing == THING_SOCKET)
+        add_other_end(out, p, side, own_pid, detailed);
+    else if (side->thing == THING_FILE_LOCK)
+        add_file_lock(out, p, side, detailed);
+    else if (side->thing == THING_EVENTS)
+        add_first_events(out, p, side, detailed);
 }

@@ -175,7 +175,7 @@ bool net_sockets_each(pid_t pid, int64_t longest_cpu_ns, const struct net_visito
     return all && look_at_tables(udp_tables, pid, end_cpu_ns, visitor);
 }
 
-void net_address_add(struct text *out, const struct net_address *a)
+void net_address_add_host(struct text *out, const struct net_address *a)
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     char text[INET6_ADDRSTRLEN];
@@ -183,5 +183,11 @@ void net_address_add(struct text *out, const struct net_address *a)
     const void *bytes = inner ? a->bytes + sizeof mapped : a->bytes;
     if (!inet_ntop(a->v6 && !inner ? AF_INET6 : AF_INET, bytes, text, sizeof text))
         return;
-    text_addf(out, a->v6 && !inner ? "[%s]:%u" : "%s:%u", text, a->port);
+    text_addf(out, a->v6 && !inner ? "[%s]" : "%s", text);
+}
+
+void net_address_add(struct text *out, const struct net_address *a)
+{
+    net_address_add_host(out, a);
+    text_addf(out, ":%u", a->port);
 }

@@ -23,6 +23,7 @@ struct net_socket {
     unsigned state;              /* NET_…, or another number below 16 */
     uint64_t tx_bytes, rx_bytes; /* not acknowledged; not read, of a listener: not accepted */
     bool udp;
+    int64_t read_ns; /* when its table was read, by whoever keeps it (clock_now_ns()) */
 };
 
 /* One line of such a table; V6: of tcp6 or udp6.  Returns 0 or -EPROTO (the heading, too). */
@@ -39,3 +40,4 @@ struct net_visitor {
 bool net_sockets_each(pid_t pid, int64_t longest_cpu_ns, const struct net_visitor *visitor);
 /* "127.0.0.1:5433", "[fe80::1]:80"; a version 4 address in a version 6 socket as the former. */
 void net_address_add(struct text *out, const struct net_address *a);
+void net_address_add_host(struct text *out, const struct net_address *a); /* without its port */

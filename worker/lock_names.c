@@ -22,12 +22,12 @@ void lock_names_report(struct target_process *s)
 {
     for (uint32_t i = 1; i <= profile_wait_count(s->profile); i++) {
         const struct wait_side *side = &profile_see_wait(s->profile, (wait_id){i})->side;
-        if (side->pid != s->pid || !side->addr ||
+        if (side->blocker.pid != s->pid || !side->addr ||
             (side->thing != THING_MUTEX && side->thing != THING_RWLOCK) ||
-            !profile_wants_lock(s->profile, side->pid, side->addr))
+            !profile_wants_lock(s->profile, side->blocker.pid, side->addr))
             continue;
         char *name = lock_name_at(s, side->addr);
-        profile_name_lock(s->profile, side->pid, side->addr, name);
+        profile_name_lock(s->profile, side->blocker.pid, side->addr, name);
         free(name);
     }
 }

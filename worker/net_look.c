@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 enum {
     MOST_KNOWN = 1 << 14,
@@ -67,6 +68,7 @@ static bool see_socket(void *ctx, const struct net_socket *s)
         return true;
     l->sockets = array_reserve(l->sockets, &l->capacity, l->n + 1, sizeof *l->sockets);
     l->sockets[l->n] = *s;
+    l->sockets[l->n].read_ns = l->reading_ns;
     map_put(&l->known, s->inode, l->n++);
     return true;
 }
@@ -139,6 +141,7 @@ bool net_look_run(struct net_look *l, int64_t longest_cpu_ns)
         return false;
     if (l->n + l->asked.n + l->tries.n > MOST_KNOWN)
         forget(l);
+    l->reading_ns = clock_now_ns();
     bool all = read_tables(l, longest_cpu_ns);
     for (size_t i = 0; i < l->n_wishes; i++)
         if (!map_get(&l->known, l->wishes[i].inode, &unused))

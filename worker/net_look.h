@@ -20,6 +20,7 @@ struct net_look {     /* zero-initialise */
     struct map asked;  /* inodes that were, and are in no table, or were given up */
     struct map tries;  /* readings that ended too early, by inode */
     uint64_t given_up; /* sockets that no reading reached */
+    int64_t reading_ns;
     struct map wished;
     struct net_wish *wishes; /* those, for the next reading */
     size_t n_wishes, wishes_capacity;

@@ -47,17 +47,20 @@ static bool read_child(pid_t pid, pid_t parent, struct task_stat *ret)
     return len > 0 && task_stat_parse(text, (size_t)len, ret) == 0 && ret->ppid == parent;
 }
 
-static void set_child(pid_t pid, const struct task_stat *child, struct peer_answer *ret)
+static enum blocker_fate fate_of(const struct task_stat *child)
 {
-    bool stopped = child->state == 'T' || child->state == 't';
-    bool others = child->threads > 1; /* the process goes on without its main thread */
-    ret->holder = HOLDER_PROCESS;
-    ret->pid = pid;
-    text_add_tame(&ret->what, child->comm, strnlen(child->comm, sizeof child->comm));
-    if (stopped || child->state == 'Z')
-        text_add(&ret->what, stopped  ? CHILD_IS_STOPPED
-                             : others ? CHILD_MAIN_HAS_ENDED
-                                      : CHILD_HAS_ENDED);
+    if (child->state == 'T' || child->state == 't')
+        return FATE_STOPPED;
+    if (child->state != 'Z')
+        return FATE_GOES_ON;
+    return child->threads > 1 ? FATE_MAIN_ENDED : FATE_ENDED;
+}
+
+static void set_child(struct peer_looks *l, pid_t pid, const struct task_stat *child,
+                      struct peer_answer *ret)
+{
+    if (peer_set_process(l, pid, child->comm, &ret->side.blocker))
+        ret->side.blocker.fate = fate_of(child);
 }
 
 /* Is P the child that is meant, as far as its name goes? */
@@ -87,9 +90,9 @@ static bool find_among_all(struct peer_looks *l, const struct peer_wait *w,
         found = (pid_t)p->pid;
     }
     if (n == 1 && read_child(found, w->pid, &stat))
-        set_child(found, &stat, ret);
+        set_child(l, found, &stat, ret);
     else if (n > 1)
-        text_addf(&ret->what, "%zu children", n);
+        ret->side.blocker = (struct blocker){.kind = BLOCKER_CHILDREN, .n = (uint32_t)n};
     return true;
 }
 
@@ -99,7 +102,8 @@ static bool may_exec_yet(const struct peer_wait *w, const struct peer_answer *a)
     enum { YOUNG_TICKS = 20 }; /* 0.2 s */
     struct task_stat child;
     char comm[TASK_COMM_BYTES];
-    return a->holder == HOLDER_PROCESS && read_child(a->pid, w->pid, &child) &&
+    const struct blocker *b = &a->side.blocker;
+    return b->kind == BLOCKER_PROCESS && read_child(b->pid, w->pid, &child) &&
            process_list_ticks() - child.start_ticks < YOUNG_TICKS &&
            proc_read_comm(w->pid, 0, comm) > 0 && str_eq(comm, child.comm);
 }
@@ -113,9 +117,9 @@ void peer_find_child(struct peer_looks *l, const struct peer_wait *w, struct pee
     if (child.any || !child.seen_here)
         ret->later = !find_among_all(l, w, &child, ret);
     else if (read_child(child.pid, w->pid, &stat))
-        set_child(child.pid, &stat, ret);
-    if (!l->exact && may_exec_yet(w, ret))
-        ret->later = true;
-    else if (!ret->later)
-        ret->thing = THING_CHILD;
+        set_child(l, child.pid, &stat, ret);
+    if (ret->later)
+        return;
+    ret->side.thing = THING_CHILD;
+    ret->young = may_exec_yet(w, ret);
 }

@@ -141,11 +141,9 @@ enum event_kind {
 };
 struct event_group {
     enum event_kind kind;
-    struct text text;
-    size_t n;
+    struct blocker of;
     bool received; /* there are bytes to read */
     bool queues;   /* the number of bytes to read is known */
-    pid_t pid;     /* all of them are this process's; 0: no */
 };
 struct event_groups {
     struct event_group items[MOST_GROUPS];
@@ -154,64 +152,75 @@ struct event_groups {
     bool later;
 };
 
-/* Takes over G's text. */
-static void add_to_group(struct event_groups *all, struct event_group *g)
+static bool are_alike(const struct event_group *a, const struct event_group *b)
+{
+    struct blocker x = a->of;
+    struct blocker y = b->of;
+    x.n = y.n = 0;
+    return a->kind == b->kind && memcmp(&x, &y, sizeof x) == 0;
+}
+
+static void add_to_group(struct event_groups *all, const struct event_group *g)
 {
     size_t i = 0;
-    text_add(&g->text, "");
-    while (i < all->n &&
-           (all->items[i].kind != g->kind || strcmp(all->items[i].text.s, g->text.s) != 0))
+    while (i < all->n && !are_alike(&all->items[i], g))
         i++;
     if (i == MOST_GROUPS || i < all->n) {
-        i = i < all->n ? i : MOST_GROUPS - 1;
-        text_release(&g->text);
-        all->items[i].n++;
-        all->items[i].received |= g->received;
-        all->items[i].pid = all->items[i].pid == g->pid ? g->pid : 0;
+        struct event_group *same = &all->items[i < all->n ? i : MOST_GROUPS - 1];
+        same->of.n++;
+        same->received |= g->received;
+        same->of.pid = same->of.pid == g->of.pid ? g->of.pid : 0;
         return;
     }
     all->items[all->n] = *g;
-    all->items[all->n++].n = 1;
+    all->items[all->n++].of.n = 1;
 }
 
-static void describe_net(const struct peer_looks *l, const struct net_socket *s, bool sends,
-                         struct event_group *g)
+static void describe_net(struct peer_looks *l, const struct peer_wait *w,
+                         const struct net_socket *s, bool sends, struct event_group *g)
 {
-    bool connected = !s->udp && s->state != NET_LISTEN;
-    g->kind = s->state == NET_LISTEN && !s->udp ? EVENT_LISTENING : EVENT_CONNECTION;
-    if (connected && net_look_serves(&l->net, s))
-        g->kind = EVENT_CLIENT;
-    else if (s->udp)
+    g->of = peer_of_socket(l, s, sends, w->since_ns);
+    g->of.thing = THING_SOCKET;
+    g->of.bytes = 0;
+    g->kind = g->of.kind == BLOCKER_CLIENT ? EVENT_CLIENT : EVENT_CONNECTION;
+    if (s->udp)
         g->kind = EVENT_SOCKET;
-    g->queues = l->exact && connected && !sends;
-    g->received = s->rx_bytes > 0;
-    peer_add_socket(l, s, &g->text);
-    if (l->exact && !s->udp && s->state == NET_SYN_SENT)
-        text_add(&g->text, " (not connected yet)");
+    else if (g->of.kind == BLOCKER_LISTENER)
+        g->kind = EVENT_LISTENING;
+    if (g->kind == EVENT_CLIENT) { /* all of one port are alike */
+        g->of.host = (string_id){0};
+        g->of.port = 0;
+    }
+    g->queues = g->of.queue == QUEUE_NOTHING_RECEIVED || g->of.queue == QUEUE_NOT_ALL_READ;
+    g->received = g->of.queue == QUEUE_NOT_ALL_READ;
+    if (g->of.queue != QUEUE_NOT_CONNECTED)
+        g->of.queue = QUEUE_UNTOLD;
 }
 
 /* A pipe or a unix socket.  A process that wakes itself has both ends. */
-static void describe_peer(const struct peer_wait *w, const struct peer_answer *a,
+static void describe_peer(const struct peer_wait *w, const struct wait_side *side,
                           struct event_group *g)
 {
-    bool pipe = a->thing == THING_PIPE;
-    bool inner = a->holder == HOLDER_PROCESS && a->pid == w->pid;
-    g->kind = inner ? EVENT_INNER : pipe ? EVENT_PIPE : EVENT_SOCKET;
-    if (!a->holder && str_starts(a->what.len ? a->what.s : "", "connections to ")) {
+    const struct blocker *b = &side->blocker;
+    bool pipe = side->thing == THING_PIPE;
+    g->of = (struct blocker){.thing = pipe ? THING_PIPE : THING_SOCKET};
+    g->kind = pipe ? EVENT_PIPE : EVENT_SOCKET;
+    if (b->kind == BLOCKER_LISTENER) {
         g->kind = EVENT_LISTENING;
-        text_addf(&g->text, "listening on %s", a->what.s + strlen("connections to "));
-        return;
-    }
-    if (inner) {
-        text_add(&g->text, pipe ? "its own pipe" : "its own socket");
-        return;
-    }
-    text_add(&g->text, pipe ? "a pipe" : "a socket");
-    if (a->holder == HOLDER_PROCESS) {
-        g->pid = a->pid;
-        text_addf(&g->text, " to %d (%s)", a->pid, a->what.s);
-    } else if (a->address.len) {
-        text_addf(&g->text, " to %s", a->address.s);
+        g->of = *b;
+        g->of.thing = THING_SOCKET;
+    } else if (b->kind == BLOCKER_PROCESS && b->pid == w->pid) {
+        g->kind = EVENT_INNER;
+        g->of.kind = BLOCKER_ITSELF;
+    } else if (b->kind == BLOCKER_PROCESS) {
+        g->of.kind = b->kind;
+        g->of.pid = b->pid;
+        g->of.name = b->name;
+        g->of.fate = b->fate;
+    } else if (b->host.ix) {
+        g->of.kind = BLOCKER_PEER;
+        g->of.net = b->net;
+        g->of.host = b->host;
     }
 }
 
@@ -230,44 +239,43 @@ static bool describe_with_peer(struct peer_looks *l, const struct peer_wait *w,
     (void)snprintf(one.link, sizeof one.link, "%s", link);
     peer_find_stream(l, &one, &answer);
     if (!answer.later)
-        describe_peer(w, &answer, g);
-    bool known = !answer.later;
-    peer_answer_release(&answer);
-    return known;
+        describe_peer(w, &answer.side, g);
+    return !answer.later;
 }
 
-static void describe_pidfd(const struct peer_wait *w, uint64_t fd, struct event_group *g)
+static void describe_pidfd(struct peer_looks *l, const struct peer_wait *w, uint64_t fd,
+                           struct event_group *g)
 {
     char info[PROC_TEXT_BYTES];
-    char comm[TASK_COMM_BYTES];
     pid_t pid =
         descriptor_read_info(w->pid, fd, info, sizeof info) < 0 ? 0 : descriptor_pidfd(info);
-    ssize_t len = pid ? proc_read_comm(pid, 0, comm) : -1;
     g->kind = EVENT_CHILD;
-    text_add(&g->text, "the end of ");
-    if (len < 0) {
-        text_add(&g->text, "a process");
-        return;
-    }
-    g->pid = pid;
-    text_addf(&g->text, "%d (", pid);
-    text_add_tame(&g->text, comm, (size_t)len);
-    text_add(&g->text, ")");
+    if (pid)
+        (void)peer_set_process(l, pid, NULL, &g->of);
+    g->of.thing = THING_CHILD;
+    g->of.tid = 0;
 }
 
-static void describe_other(enum descriptor_kind kind, const char *link, struct event_group *g)
+static void describe_other(struct peer_looks *l, enum descriptor_kind kind, const char *link,
+                           struct event_group *g)
 {
-    static const char *const words[] = {
-        [DESCRIPTOR_OTHER] = "a descriptor", [DESCRIPTOR_FILE] = "",
-        [DESCRIPTOR_PIPE] = "a pipe",        [DESCRIPTOR_SOCKET] = "a socket",
-        [DESCRIPTOR_EPOLL] = "an epoll",     [DESCRIPTOR_EVENTFD] = "an eventfd",
-        [DESCRIPTOR_TIMERFD] = "a timer",    [DESCRIPTOR_SIGNALFD] = "signals",
-        [DESCRIPTOR_INOTIFY] = "inotify",    [DESCRIPTOR_PIDFD] = "the end of a process",
+    static const enum wait_thing things[] = {
+        [DESCRIPTOR_OTHER] = THING_DESCRIPTOR, [DESCRIPTOR_FILE] = THING_FILE,
+        [DESCRIPTOR_PIPE] = THING_PIPE,        [DESCRIPTOR_SOCKET] = THING_SOCKET,
+        [DESCRIPTOR_EPOLL] = THING_EPOLL,      [DESCRIPTOR_EVENTFD] = THING_EVENTFD,
+        [DESCRIPTOR_TIMERFD] = THING_TIMER,    [DESCRIPTOR_SIGNALFD] = THING_SIGNALS,
+        [DESCRIPTOR_INOTIFY] = THING_INOTIFY,  [DESCRIPTOR_PIDFD] = THING_CHILD,
     };
+    struct text path = {0};
+    g->of.thing = things[kind];
     g->kind = kind == DESCRIPTOR_EVENTFD ? EVENT_INNER : EVENT_OTHER;
-    text_add(&g->text, words[kind]);
-    if (kind == DESCRIPTOR_FILE)
-        text_add_tame(&g->text, link, strlen(link));
+    g->of.kind = kind == DESCRIPTOR_EVENTFD ? BLOCKER_ITSELF : BLOCKER_UNKNOWN;
+    if (kind != DESCRIPTOR_FILE)
+        return;
+    text_add(&path, "");
+    text_add_tame(&path, link, strlen(link));
+    g->of.name = profile_string(l->profile, path.s);
+    text_release(&path);
 }
 
 /* A descriptor that is another file's by now is left out: the epoll still has the old one. */
@@ -291,80 +299,70 @@ static void add_descriptor(struct peer_looks *l, const struct peer_wait *w,
     }
     bool peers = kind == DESCRIPTOR_PIPE || kind == DESCRIPTOR_SOCKET;
     if (net == NET_KNOWN)
-        describe_net(l, &socket, fd->sends, &g);
+        describe_net(l, w, &socket, fd->sends, &g);
     else if (peers && all->peers++ < MOST_PEERS)
         all->later |= !describe_with_peer(l, w, fd, link, &g);
     else if (kind == DESCRIPTOR_PIDFD)
-        describe_pidfd(w, fd->fd, &g);
+        describe_pidfd(l, w, fd->fd, &g);
     else
-        describe_other(kind, link, &g);
+        describe_other(l, kind, link, &g);
     add_to_group(all, &g);
 }
 
-/* ---- words ---- */
+/* ---- the answer ---- */
 
-static void add_group(const struct event_group *g, struct text *out)
+static void add_name(const struct profile *p, const struct blocker *b, struct text *out)
 {
-    switch (g->kind) {
-    case EVENT_CONNECTION:
-        if (g->n == 1)
-            text_addf(out, "a connection to %s", g->text.s);
-        else
-            text_addf(out, "%zu connections to %s", g->n, g->text.s);
-        break;
-    case EVENT_CLIENT:
-        if (g->n == 1)
-            text_addf(out, "a connection of a %s", g->text.s);
-        else
-            text_addf(out, "%zu connections of clients of %s", g->n,
-                      g->text.s + strlen("client of "));
-        break;
-    case EVENT_INNER:
-        text_addf(out, "a wake-up by %s", g->text.s);
-        break;
-    case EVENT_CHILD:
-    case EVENT_PIPE:
-    case EVENT_SOCKET:
-    case EVENT_LISTENING:
-    case EVENT_OTHER:
-        text_add(out, g->text.s);
-        if (g->n > 1)
-            text_addf(out, " (%zu)", g->n);
-        break;
-    }
-    if (g->queues)
-        text_add(out, g->received ? ", not all read" : ", nothing received");
+    text_addf(out, "%s:%u:%u %d %s", profile_text(p, b->host), b->port, b->local_port, b->pid,
+              profile_text(p, b->name));
 }
 
-static int by_kind(const void *a, const void *b)
+static int by_kind(const void *a, const void *b, void *ctx)
 {
     const struct event_group *x = a;
     const struct event_group *y = b;
+    struct text name[2] = {{0}};
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
-    if (x->n != y->n)
-        return x->n > y->n ? -1 : 1;
-    return strcmp(x->text.s, y->text.s);
+    if (x->of.n != y->of.n)
+        return x->of.n > y->of.n ? -1 : 1;
+    add_name(ctx, &x->of, &name[0]);
+    add_name(ctx, &y->of, &name[1]);
+    int order = strcmp(name[0].s, name[1].s);
+    text_release(&name[0]);
+    text_release(&name[1]);
+    return order ? order : (int)x->of.thing - (int)y->of.thing;
 }
 
-static void answer(struct event_groups *all, const struct watch_list *list, struct peer_answer *ret)
+static struct blocker blocker_of(const struct event_group *g)
 {
-    size_t named = 0;
+    struct blocker of = g->of;
+    if (g->queues)
+        of.queue = g->received ? QUEUE_NOT_ALL_READ : QUEUE_NOTHING_RECEIVED;
+    return of;
+}
+
+static void answer(struct peer_looks *l, struct event_groups *all, const struct watch_list *list,
+                   struct wait_side *ret)
+{
+    size_t named[MOST_NAMED];
+    size_t n = 0;
     size_t left = list->all - list->n;
-    qsort(all->items, all->n, sizeof *all->items, by_kind);
+    qsort_r(all->items, all->n, sizeof *all->items, by_kind, l->profile);
     for (size_t i = 0; i < all->n; i++) {
-        const struct event_group *g = &all->items[i];
-        if (g->kind == EVENT_INNER && i)
+        if (all->items[i].kind == EVENT_INNER && i)
             continue;
-        if (named == MOST_NAMED) {
-            left += g->n;
-            continue;
-        }
-        text_add(&ret->what, named++ ? "; " : "");
-        add_group(g, &ret->what);
+        if (n < MOST_NAMED)
+            named[n++] = i;
+        else
+            left += all->items[i].of.n;
     }
-    if (left)
-        text_addf(&ret->what, "; and %s%zu more", list->cut ? "at least " : "", left);
+    while (n-- > 0) {
+        const struct blocker of = blocker_of(&all->items[named[n]]);
+        ret->list = profile_list_blocker(l->profile, &of, ret->list);
+    }
+    ret->more = (uint32_t)left;
+    ret->at_least = list->cut;
 }
 
 /* The next scan forgets the users that were found by this one: they are looked for again, together
@@ -376,23 +374,22 @@ static void want_again(struct peer_looks *l)
 }
 
 /* All that could end the wait is one process's. */
-static void find_holder(const struct event_groups *all, const struct watch_list *list,
-                        struct peer_answer *ret)
+static void find_holder(struct peer_looks *l, const struct event_groups *all,
+                        const struct watch_list *list, struct wait_side *ret)
 {
     size_t n = 0;
-    for (size_t i = 0; i < all->n && all->items[i].pid == all->items[0].pid; i++)
-        n += all->items[i].n;
-    if (!n || n != list->all || !all->items[0].pid)
-        return;
-    ret->holder = HOLDER_PROCESS;
-    ret->pid = all->items[0].pid;
+    pid_t pid = all->items[0].of.pid;
+    for (size_t i = 0; i < all->n && all->items[i].of.pid == pid; i++)
+        n += all->items[i].of.n;
+    if (n && n == list->all && pid)
+        (void)peer_set_process(l, pid, NULL, &ret->blocker);
 }
 
 static bool is_single(const struct event_groups *all, const struct watch_list *list)
 {
     const struct event_group *g = &all->items[0];
     bool stream = g->kind == EVENT_CONNECTION || g->kind == EVENT_CHILD || g->kind == EVENT_PIPE;
-    return list->all == 1 && !list->cut && (stream || (g->kind == EVENT_SOCKET && g->pid));
+    return list->all == 1 && !list->cut && (stream || (g->kind == EVENT_SOCKET && g->of.pid));
 }
 
 void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
@@ -407,14 +404,12 @@ void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct pe
     if (ret->later)
         want_again(l);
     if (!ret->later && all->n) {
-        ret->thing = THING_EVENTS;
-        ret->timed = has_timeout(w);
-        ret->single = is_single(all, list);
-        answer(all, list, ret);
-        find_holder(all, list, ret);
+        ret->side.thing = THING_EVENTS;
+        ret->side.timed = has_timeout(w);
+        ret->side.single = is_single(all, list);
+        answer(l, all, list, &ret->side);
+        find_holder(l, all, list, &ret->side);
     }
-    for (size_t i = 0; i < all->n; i++)
-        text_release(&all->items[i].text);
     free(all);
     free(list);
 }

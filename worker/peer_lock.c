@@ -91,6 +91,6 @@ void peer_find_lock(struct peer_looks *l, const struct peer_wait *w, struct peer
         ret->later = !peer_users_find(l, w, w->link, has_lock, &wanted, &users);
     if (ret->later)
         return;
-    ret->thing = THING_FILE_LOCK;
+    ret->side.thing = THING_FILE_LOCK;
     peer_users_answer(l, &users, ret);
 }

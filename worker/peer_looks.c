@@ -1,5 +1,7 @@
 #include "worker/peer_looks.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "target/proc.h"
 
@@ -83,26 +85,6 @@ bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char
     return true;
 }
 
-/* "2 processes: 12 (sh), 13 (sleep)"; only the number, if one has ended. */
-static void add_several(const struct peer_users *users, bool named, struct text *out)
-{
-    text_addf(out, "%zu processes", users->n);
-    size_t before = out->len;
-    for (size_t i = 0; named && i < users->n && i < MOST_NAMED_USERS; i++) {
-        char comm[TASK_COMM_BYTES];
-        ssize_t len = proc_read_comm(users->first[i].pid, 0, comm);
-        if (len < 0) {
-            text_truncate(out, before);
-            return;
-        }
-        text_addf(out, "%s%d (", i ? ", " : ": ", users->first[i].pid);
-        text_add_tame(out, comm, (size_t)len);
-        text_add(out, ")");
-    }
-    if (named && users->n > MOST_NAMED_USERS)
-        text_add(out, ", …");
-}
-
 static bool is_stopped(pid_t pid)
 {
     char text[PROC_TEXT_BYTES];
@@ -111,28 +93,61 @@ static bool is_stopped(pid_t pid)
     return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 && stat.state == 'T';
 }
 
-void peer_users_answer(const struct peer_looks *l, const struct peer_users *users,
-                       struct peer_answer *ret)
+bool peer_set_process(struct peer_looks *l, pid_t pid, const char *comm, struct blocker *b)
 {
-    char comm[TASK_COMM_BYTES];
-    const struct fd_user *only = &users->first[0];
-    if (users->n > 1)
-        add_several(users, l->exact, &ret->what);
-    ssize_t len = users->n == 1 ? proc_read_comm(only->pid, 0, comm) : -1;
+    char read[TASK_COMM_BYTES];
+    struct text tame = {0};
+    ssize_t len = comm ? (ssize_t)strlen(comm) : proc_read_comm(pid, 0, read);
     if (len < 0)
-        return;
-    ret->holder = HOLDER_PROCESS;
-    ret->pid = only->pid;
-    ret->fd = only->fd;
-    ret->link = only->link;
-    text_add_tame(&ret->what, comm, (size_t)len);
-    if (is_stopped(only->pid))
-        text_add(&ret->what, ", which is stopped");
+        return false;
+    text_add(&tame, "");
+    text_add_tame(&tame, comm ? comm : read, (size_t)len);
+    b->kind = BLOCKER_PROCESS;
+    b->pid = pid;
+    b->tid = proc_thread_count(pid) == 1 ? pid : 0;
+    b->name = profile_string(l->profile, tame.s);
+    text_release(&tame);
+    return true;
 }
 
-void peer_answer_release(struct peer_answer *a)
+/* The first of USERS, in their order; none, if one has ended. */
+static blocker_list list_first(struct peer_looks *l, const struct peer_users *users)
 {
-    text_release(&a->what);
-    text_release(&a->address);
-    *a = (struct peer_answer){.later = false};
+    blocker_list list = {0};
+    size_t i = users->n < MOST_NAMED_USERS ? users->n : MOST_NAMED_USERS;
+    while (i-- > 0) {
+        struct blocker one = {.kind = BLOCKER_UNKNOWN};
+        if (!peer_set_process(l, users->first[i].pid, NULL, &one))
+            return (blocker_list){0};
+        one.tid = 0;
+        list = profile_list_blocker(l->profile, &one, list);
+    }
+    return list;
+}
+
+void peer_users_answer(struct peer_looks *l, const struct peer_users *users,
+                       struct peer_answer *ret)
+{
+    struct blocker *b = &ret->side.blocker;
+    const struct fd_user *only = &users->first[0];
+    if (users->n > 1) {
+        b->kind = BLOCKER_SEVERAL;
+        b->n = (uint32_t)users->n;
+        ret->side.list = list_first(l, users);
+    }
+    if (users->n != 1 || !peer_set_process(l, only->pid, NULL, b))
+        return;
+    ret->fd = only->fd;
+    ret->link = only->link;
+    b->fate = is_stopped(only->pid) ? FATE_STOPPED : FATE_GOES_ON;
+}
+
+void peer_set_address(struct peer_looks *l, const struct net_address *a, struct blocker *b)
+{
+    struct text host = {0};
+    text_add(&host, "");
+    net_address_add_host(&host, a);
+    b->host = profile_string(l->profile, host.s);
+    b->port = a->port;
+    text_release(&host);
 }

@@ -5,7 +5,7 @@
  * only put down for that (`later`), so that one look serves many waits. */
 #pragma once
 
-#include "profile/wait.h"
+#include "profile/profile.h"
 #include "target/descriptor.h"
 #include "target/fd_scan.h"
 #include "target/mem.h"
@@ -13,8 +13,9 @@
 #include "worker/net_look.h"
 
 enum { MOST_ASKED = 32 };
-/* The looks that waits were put down for. */
+/* The looks that waits were put down for.  Zero-initialise but for PROFILE, which is borrowed. */
 struct peer_looks {
+    struct profile *profile; /* for names */
     struct net_look net;
     struct fd_scan scan;
     struct process_list processes;
@@ -22,7 +23,6 @@ struct peer_looks {
     int64_t listed_ns;          /* when PROCESSES was read */
     uint64_t asked[MOST_ASKED]; /* whose users were asked for, since the caller set N_ASKED to 0 */
     size_t n_asked;
-    bool exact; /* words may have figures that change from look to look */
 };
 /* Were waits put down for a look? */
 bool peer_looks_wanted(const struct peer_looks *l);
@@ -41,18 +41,16 @@ struct peer_wait {
 };
 struct peer_answer {       /* zero-initialise */
     bool later;            /* not known before peer_looks_run() */
-    enum wait_thing thing; /* unknown: nothing can be said */
-    enum wait_holder holder;
-    pid_t pid;
-    bool timed;
-    bool single; /* as struct wait_side has it */
-    /* Of a HOLDER_PROCESS: the descriptor by which it has the other end, and what that leads to
+    bool young;            /* its process has maybe not called execve yet: it may change its name */
+    struct wait_side side; /* no thing: nothing can be said */
+    /* Of a BLOCKER_PROCESS: the descriptor by which it has the other end, and what that leads to
      * (fd_scan_key()); 0: it has none. */
     uint64_t fd, link;
-    struct text what;    /* as struct wait_side has it; "": nothing */
-    struct text address; /* of a socket's other end, without what changes; "": none */
 };
-void peer_answer_release(struct peer_answer *a);
+/* B gets process PID, called COMM; COMM NULL: as /proc says now.  False: it has ended. */
+bool peer_set_process(struct peer_looks *l, pid_t pid, const char *comm, struct blocker *b);
+/* HOST and PORT of B get those of A. */
+void peer_set_address(struct peer_looks *l, const struct net_address *a, struct blocker *b);
 
 /* The only process but SELF that has LINK open as ACCEPT says; SELF only if there is no other, or
  * it has other threads, which may be meant, too. */
@@ -65,7 +63,6 @@ struct peer_users {
 bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char *link,
                      bool (*accept)(const struct fd_user *user, const void *ctx), const void *ctx,
                      struct peer_users *ret);
-/* RET gets the process of USERS, if it is one, or their number.  Where L is exact, it also gets the
- * ids and names of the first. */
-void peer_users_answer(const struct peer_looks *l, const struct peer_users *users,
+/* RET gets the process of USERS, if it is one, or their number and the first of them. */
+void peer_users_answer(struct peer_looks *l, const struct peer_users *users,
                        struct peer_answer *ret);

@@ -15,6 +15,16 @@ static bool any_user(const struct fd_user *user, const void *ctx)
     return true;
 }
 
+static string_id path_of(struct peer_looks *l, const struct unix_socket *s)
+{
+    struct text tame = {0};
+    text_add(&tame, "");
+    text_add_tame(&tame, s->path, strnlen(s->path, sizeof s->path));
+    string_id id = profile_string(l->profile, tame.s);
+    text_release(&tame);
+    return id;
+}
+
 static void find_unix(struct peer_looks *l, const struct peer_wait *w, uint64_t inode,
                       struct peer_answer *ret)
 {
@@ -24,11 +34,12 @@ static void find_unix(struct peer_looks *l, const struct peer_wait *w, uint64_t 
     char link[32];
     if (!net_is_here(w->pid) || unix_socket_read(inode, &socket) < 0)
         return;
-    ret->timed = true;
+    ret->side.timed = true;
+    ret->side.blocker.net = NET_UNIX;
     if (socket.listens) {
-        ret->thing = THING_SOCKET;
-        text_add(&ret->what, "connections to unix:");
-        text_add_tame(&ret->what, socket.path, strnlen(socket.path, sizeof socket.path));
+        ret->side.thing = THING_SOCKET;
+        ret->side.blocker.kind = BLOCKER_LISTENER;
+        ret->side.blocker.host = path_of(l, &socket);
         return;
     }
     if (socket.peer) {
@@ -38,70 +49,42 @@ static void find_unix(struct peer_looks *l, const struct peer_wait *w, uint64_t 
     }
     if (ret->later)
         return;
-    ret->thing = THING_SOCKET;
+    ret->side.thing = THING_SOCKET;
     peer_users_answer(l, &users, ret);
-    if (other.path[0]) {
-        text_add(&ret->address, "unix:");
-        text_add_tame(&ret->address, other.path, strnlen(other.path, sizeof other.path));
-    }
-}
-
-void peer_add_socket(const struct peer_looks *l, const struct net_socket *s, struct text *out)
-{
-    if (s->udp && !s->remote.port) {
-        text_add(out, "UDP on ");
-        net_address_add(out, &s->local);
-    } else if (s->state == NET_LISTEN && !s->udp) {
-        text_add(out, "listening on ");
-        net_address_add(out, &s->local);
-    } else if (!s->udp && net_look_serves(&l->net, s)) {
-        text_addf(out, "client of :%u", s->local.port);
-    } else {
-        text_add(out, s->udp ? "UDP " : "");
-        net_address_add(out, &s->remote);
-    }
-}
-
-void peer_add_address(const struct peer_looks *l, const struct net_socket *s, struct text *out)
-{
-    if (s->state == NET_LISTEN && !s->udp)
-        net_address_add(out, &s->local);
-    else
-        peer_add_socket(l, s, out);
-}
-
-void peer_add_what(const struct peer_looks *l, const struct net_socket *s, struct text *out)
-{
-    bool client = !s->udp && s->state != NET_LISTEN && net_look_serves(&l->net, s);
-    if (s->state == NET_LISTEN && !s->udp) {
-        text_add(out, "connections to ");
-        net_address_add(out, &s->local);
-    } else if (client && l->exact) {
-        text_add(out, "client ");
-        net_address_add(out, &s->remote);
-    } else {
-        text_add(out, client ? "a " : "");
-        peer_add_socket(l, s, out);
-    }
+    if (other.path[0])
+        ret->side.blocker.host = path_of(l, &other);
 }
 
 /* The bytes on their way: a sender waits for room, any other thread for bytes to come. */
-static void add_queues(const struct peer_looks *l, const struct net_socket *s, bool sends,
-                       struct text *out)
+static void add_queue(const struct net_socket *s, bool sends, struct blocker *b)
 {
-    if (s->udp || s->state == NET_LISTEN)
-        return;
     if (s->state == NET_SYN_SENT) {
-        text_add(out, ", not connected yet");
+        b->queue = QUEUE_NOT_CONNECTED;
     } else if (!sends) {
-        text_add(out, s->rx_bytes ? ", not all read" : ", nothing received");
-        if (s->rx_bytes && l->exact)
-            text_addf(out, " (%llu bytes wait)", (unsigned long long)s->rx_bytes);
+        b->queue = s->rx_bytes ? QUEUE_NOT_ALL_READ : QUEUE_NOTHING_RECEIVED;
+        b->bytes = s->rx_bytes;
     } else if (s->tx_bytes) {
-        text_add(out, ", not all acknowledged");
-        if (l->exact)
-            text_addf(out, " (%llu bytes wait)", (unsigned long long)s->tx_bytes);
+        b->queue = QUEUE_NOT_ALL_ACKNOWLEDGED;
+        b->bytes = s->tx_bytes;
     }
+}
+
+struct blocker peer_of_socket(struct peer_looks *l, const struct net_socket *s, bool sends,
+                              int64_t since_ns)
+{
+    bool listens = s->udp ? !s->remote.port : s->state == NET_LISTEN;
+    struct blocker b = {.kind = listens ? BLOCKER_LISTENER : BLOCKER_PEER,
+                        .net = s->udp ? NET_UDP : NET_TCP};
+    peer_set_address(l, listens ? &s->local : &s->remote, &b);
+    if (s->udp || listens)
+        return b;
+    if (net_look_serves(&l->net, s)) {
+        b.kind = BLOCKER_CLIENT;
+        b.local_port = s->local.port;
+    }
+    if (s->read_ns >= since_ns)
+        add_queue(s, sends, &b);
+    return b;
 }
 
 void peer_find_socket(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
@@ -121,10 +104,7 @@ void peer_find_socket(struct peer_looks *l, const struct peer_wait *w, struct pe
     }
     bool sends = w->number == SYS_write || w->number == SYS_writev || w->number == SYS_sendto ||
                  w->number == SYS_sendmsg || w->number == SYS_sendmmsg || w->number == SYS_sendfile;
-    ret->thing = THING_SOCKET;
-    ret->timed = true;
-    peer_add_address(l, &socket, &ret->address);
-    peer_add_what(l, &socket, &ret->what);
-    if (l->exact)
-        add_queues(l, &socket, sends, &ret->what);
+    ret->side.thing = THING_SOCKET;
+    ret->side.timed = true;
+    ret->side.blocker = peer_of_socket(l, &socket, sends, w->since_ns);
 }

@@ -33,7 +33,7 @@ static void find_pipe(struct peer_looks *l, const struct peer_wait *w, bool read
     ret->later = !peer_users_find(l, w, w->link, is_other_end, &end, &users);
     if (ret->later)
         return;
-    ret->thing = THING_PIPE;
+    ret->side.thing = THING_PIPE;
     peer_users_answer(l, &users, ret);
 }
 

@@ -51,15 +51,15 @@ static bool has_it_still(struct recent_peer *peer)
 {
     char link[DESCRIPTOR_LINK_BYTES];
     int64_t now_ns = clock_now_ns();
-    if (peer->side.holder != HOLDER_PROCESS)
+    if (peer->side.blocker.kind != BLOCKER_PROCESS)
         return false;
     if (now_ns - peer->checked_ns < CHECK_NS)
         return true;
     peer->checked_ns = now_ns;
-    descriptor_read_link(peer->side.pid, peer->fd, link);
+    descriptor_read_link(peer->side.blocker.pid, peer->fd, link);
     if (fd_scan_key(link) != peer->link)
-        peer->side.holder = HOLDER_UNKNOWN;
-    return peer->side.holder == HOLDER_PROCESS;
+        peer->side.blocker.kind = BLOCKER_UNKNOWN;
+    return peer->side.blocker.kind == BLOCKER_PROCESS;
 }
 
 const struct recent_peer *recent_peers_get(struct recent_peers *r, const struct blocked_call *call,

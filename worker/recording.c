@@ -87,13 +87,12 @@ struct recording *recording_new(const struct recording_config *config)
     r->sampler = sampler_new(&config->sampler);
     r->naming.sampler = r->sampler;
     r->files = elf_store_new();
-    r->owners = (struct wait_owners){
-        .processes = r->processes.all,
-        .n_processes = &r->processes.n,
-        .profile = r->profile,
-        .gil = &r->gil_watch,
-        .only_once = config->sampler.single_shot,
-        .peers = wait_peers_new(r->profile, r->processes.all, config->sampler.single_shot)};
+    r->owners = (struct wait_owners){.processes = r->processes.all,
+                                     .n_processes = &r->processes.n,
+                                     .profile = r->profile,
+                                     .gil = &r->gil_watch,
+                                     .only_once = config->sampler.single_shot,
+                                     .peers = wait_peers_new(r->profile, r->processes.all)};
     r->stacks =
         stack_builder_new(r->profile, sampler_feedback(r->sampler), &r->owners, &config->stacks);
     if (config->follow)

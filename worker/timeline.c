@@ -323,9 +323,7 @@ void thread_timeline_change_side(struct thread_timeline *timeline, struct profil
     struct wait wait = *now;
     wait.side = *side;
     if (timeline->n_changes == MOST_SIDE_CHANGES) {
-        wait.side.holder = HOLDER_UNKNOWN;
-        wait.side.pid = wait.side.tid = 0;
-        wait.side.what = (string_id){0};
+        wait.side.blocker = (struct blocker){.kind = BLOCKER_UNKNOWN};
         at_ns = timeline->changes[--timeline->n_changes].at_ns;
     }
     timeline->changes[timeline->n_changes++] = (struct side_change){profile_wait(p, &wait), at_ns};

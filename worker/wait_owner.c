@@ -16,8 +16,6 @@
 #include "worker/target_process.h"
 
 enum {
-    /* Each distinct address makes stacks of their own. */
-    MAX_LOCKS = 1000,
     SEARCH_SHARE = 200, /* one part of a CPU is for searches of Python's frames */
 };
 
@@ -41,13 +39,12 @@ static bool share(const struct target_process *a, uint64_t addr, const struct ta
     return false;
 }
 
-/* SIDE gets the thread NS_TID of the only other recorded process that has the lock at ADDR. */
+/* B gets the thread NS_TID of the only other recorded process that has the lock at ADDR. */
 static bool find_elsewhere(const struct wait_owners *w, uint32_t process, uint64_t addr,
-                           pid_t ns_tid, struct wait_side *side)
+                           pid_t ns_tid, struct blocker *b)
 {
     size_t n = 0;
-    struct wait_side found = *side;
-    found.holder = HOLDER_THREAD;
+    struct blocker found = {.kind = BLOCKER_THREAD};
     for (uint32_t i = 0; i < *w->n_processes; i++) {
         pid_t tid = i == process ? 0 : thread_ids_find(&w->ids, i, ns_tid);
         if (!tid || !share(w->processes[process], addr, w->processes[i]))
@@ -57,7 +54,7 @@ static bool find_elsewhere(const struct wait_owners *w, uint32_t process, uint64
         n++;
     }
     if (n == 1)
-        *side = found;
+        *b = found;
     return n == 1;
 }
 
@@ -70,47 +67,50 @@ static bool still_says(const struct wait_owners *w, const struct lock_wait *wait
     return futex_lock_decode(wait->args, live).owner == owner;
 }
 
-static void find_holder(struct wait_owners *w, const struct lock_wait *wait,
-                        const struct futex_lock *lock, struct wait_side *side)
+/* The lock lies in a file that processes share: who has it is none of the recorded ones. */
+static void set_shared(const struct wait_owners *w, uint32_t process, uint64_t addr,
+                       struct blocker *b)
 {
-    uint32_t process = wait->sample.process;
-    bool none = false;
-    side->tid = thread_ids_find(&w->ids, process, lock->owner);
-    if (!side->tid && lock->shared && find_elsewhere(w, process, lock->addr, lock->owner, side))
+    const struct mapping *of = maps_find(modules_maps(w->processes[process]->modules), addr);
+    if (!of || !of->inode)
         return;
-    /* The kernel clears the tid of a thread that ends: this one lived when the lock was read. */
-    if (!side->tid && lock->thing == THING_THREAD && wait->sample.ns_tid == wait->sample.tid)
-        side->tid = lock->owner;
-    if (!side->tid)
-        side->tid = thread_ids_find_other(&w->ids, &wait->sample, w->processes[process]->pid,
-                                          lock->owner, &none);
-    side->pid = side->tid ? w->processes[process]->pid : 0;
-    if (side->tid) {
-        side->holder = HOLDER_THREAD;
-    } else if (none && !lock->shared && lock->thing != THING_THREAD &&
-               still_says(w, wait, lock->owner)) {
-        side->holder = HOLDER_GONE;
-        side->tid = lock->owner;
-        side->pid = w->processes[process]->pid;
-    }
+    b->kind = BLOCKER_SHARED;
+    b->inode = of->inode;
+    b->offset = addr - of->start + of->file_offset;
 }
 
-static uint64_t kept_address(struct wait_owners *w, uint64_t addr)
+static void set_thread(const struct target_process *s, pid_t tid, struct blocker *b)
 {
-    uint64_t ignored;
-    if (!addr || map_get(&w->locks, addr, &ignored))
-        return addr;
-    if (w->locks.n >= MAX_LOCKS)
-        return 0;
-    map_put(&w->locks, addr, 1);
-    return addr;
+    *b = (struct blocker){.kind = BLOCKER_THREAD, .pid = s->pid, .tid = tid};
+}
+
+static void find_holder(struct wait_owners *w, const struct lock_wait *wait,
+                        const struct futex_lock *lock, struct blocker *b)
+{
+    uint32_t process = wait->sample.process;
+    const struct target_process *s = w->processes[process];
+    bool none = false;
+    pid_t tid = thread_ids_find(&w->ids, process, lock->owner);
+    if (!tid && lock->shared && find_elsewhere(w, process, lock->addr, lock->owner, b))
+        return;
+    /* The kernel clears the tid of a thread that ends: this one lived when the lock was read. */
+    if (!tid && lock->thing == THING_THREAD && wait->sample.ns_tid == wait->sample.tid)
+        tid = lock->owner;
+    if (!tid)
+        tid = thread_ids_find_other(&w->ids, &wait->sample, s->pid, lock->owner, &none);
+    if (tid)
+        set_thread(s, tid, b);
+    else if (lock->shared)
+        set_shared(w, process, lock->addr, b);
+    else if (none && lock->thing != THING_THREAD && still_says(w, wait, lock->owner))
+        *b = (struct blocker){.kind = BLOCKER_GONE, .pid = s->pid, .tid = lock->owner};
 }
 
 static void trace_side(pid_t tid, int64_t read_ns, const struct wait_side *side)
 {
     if (trace_want(TRACE_WAIT))
         trace(TRACE_WAIT, "%d at %lld: thing %d, holder %d, %d of %d", tid, (long long)read_ns,
-              (int)side->thing, (int)side->holder, side->tid, side->pid);
+              (int)side->thing, (int)side->blocker.kind, side->blocker.tid, side->blocker.pid);
 }
 
 /* READ_NS: when the lock was read, at the earliest. */
@@ -123,9 +123,9 @@ static struct wait_side find_side(struct wait_owners *w, const struct lock_wait 
     if (!exact || !lock->thing)
         return side;
     side.thing = lock->thing;
-    side.addr = kept_address(w, lock->addr);
+    side.addr = lock->addr;
     if (lock->owner)
-        find_holder(w, wait, lock, &side);
+        find_holder(w, wait, lock, &side.blocker);
     trace_side(wait->sample.tid, read_ns, &side);
     return side;
 }
@@ -221,13 +221,6 @@ static pid_t py_joined(struct wait_owners *w, const struct target_process *s,
     return tid == m->head.tid ? 0 : tid;
 }
 
-static void set_py_holder(const struct target_process *s, pid_t tid, struct wait_side *side)
-{
-    side->holder = HOLDER_THREAD;
-    side->pid = s->pid;
-    side->tid = tid;
-}
-
 struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct target_process *s,
                                        const struct sample_message *m,
                                        const struct wait_side *of_futex,
@@ -243,9 +236,7 @@ struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct targe
     pid_t tid = py_joined(w, s, m, &python->frames[0]);
     if (tid) {
         side.thing = THING_THREAD;
-        side.holder = HOLDER_THREAD;
-        side.pid = s->pid;
-        side.tid = tid;
+        set_thread(s, tid, &side.blocker);
         return side;
     }
     if (py_lock_find(s->python->runtime, s->live, &python->frames[0], args[0], &lock) < 0)
@@ -253,13 +244,13 @@ struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct targe
     if (lock.reentrant || w->only_once) /* else by seek_py_holders() */
         tid = py_holder(w, s, &m->head, &lock, args[0]);
     side.thing = THING_PY_LOCK;
-    side.addr = kept_address(w, lock.addr);
+    side.addr = lock.addr;
     if (tid)
-        set_py_holder(s, tid, &side);
+        set_thread(s, tid, &side.blocker);
     struct lock_wait *wait = remember(w, m, &side, lock.addr);
     if (!tid)
         wait->py_lock = lock;
-    if (trace_want(TRACE_WAIT) && (side.tid || is_still(s, &m->head))) /* not over by now */
+    if (trace_want(TRACE_WAIT) && (side.blocker.tid || is_still(s, &m->head))) /* not over by now */
         trace_side(m->head.tid, now_ns, &side);
     return side;
 }
@@ -297,7 +288,7 @@ void wait_owners_end_wait(struct wait_owners *w, const struct message *m,
     w->waits[at] = w->waits[--w->n_waits];
     if (at < w->n_waits)
         map_put(&w->wait_of_task, w->waits[at].sample.thread, at);
-    if (ended.doubted && ended.side.holder) {
+    if (ended.doubted && ended.side.blocker.kind) {
         struct wait_side unknown = without_holder(&ended.side);
         changed(ctx, m->thread, &unknown, ended.doubted_ns);
     }
@@ -313,11 +304,6 @@ void wait_owners_doubt_all(struct wait_owners *w)
         wait->doubted = w->any_doubted = true;
         wait->doubted_ns = clock_now_ns();
     }
-}
-
-static bool same_holder(const struct wait_side *a, const struct wait_side *b)
-{
-    return a->holder == b->holder && a->pid == b->pid && a->tid == b->tid;
 }
 
 /* Reads WAIT's lock as it is now.  The same word may be another thing's by now. */
@@ -357,7 +343,7 @@ static void read_doubted(struct wait_owners *w, wait_owners_changed changed, voi
             continue;
         wait->doubted = false;
         struct wait_side side = read_once(w, wait);
-        bool same = same_holder(&side, &wait->side);
+        bool same = blockers_are_same(&side.blocker, &wait->side.blocker);
         wait->side = side;
         if (!same)
             changed(ctx, wait->sample.thread, &side, wait->doubted_ns);
@@ -420,7 +406,7 @@ static void seek_py_holder(struct wait_owners *w, struct lock_wait *wait, struct
     pid_t tid = sought_holder(w, wait, last);
     if (!tid)
         return;
-    set_py_holder(w->processes[wait->sample.process], tid, &wait->side);
+    set_thread(w->processes[wait->sample.process], tid, &wait->side.blocker);
     wait->py_lock.addr = 0;
     wait->doubted = false;
     trace_side(wait->sample.tid, now_ns, &wait->side);
@@ -461,16 +447,13 @@ struct wait_side wait_owner_of_gil(const struct wait_owners *w, uint32_t process
     const struct profile_thread *t = profile_see_thread(w->profile, thread);
     if (t->ended || t->n_folded)
         return side;
-    side.holder = HOLDER_THREAD;
-    side.pid = w->processes[process]->pid;
-    side.tid = t->tid;
+    set_thread(w->processes[process], t->tid, &side.blocker);
     return side;
 }
 
 void wait_owners_release(struct wait_owners *w)
 {
     thread_ids_release(&w->ids);
-    map_release(&w->locks);
     map_release(&w->wait_of_task);
     map_release(&w->read);
     free(w->waits);

@@ -36,7 +36,6 @@ struct wait_owners {
     struct wait_peers *peers; /* finds the other side of waits in the kernel */
     bool only_once;           /* each thread is looked at once: no duty cycle */
     struct thread_ids ids;
-    struct map locks; /* addresses that are kept */
     struct lock_wait *waits;
     struct map wait_of_task; /* index into WAITS by the sampler's number of the thread */
     size_t n_waits, waits_capacity;

@@ -21,9 +21,6 @@ enum {
     GATHER_NS = 20 * NS_PER_MS,
     MOST_WAITING = 4096,
     ANSWERED_NS = NS_PER_S, /* between two looks at waits that have an answer */
-    /* Distinct texts, and processes, each of which makes stacks of its own. */
-    MOST_SIDES = 1000,
-    MOST_ADDRESSES = 64, /* a frame's name each: more are no help to a reader */
 };
 /* A wait whose process is known, and may pass its end on.  At most one a thread. */
 struct answered_wait {
@@ -38,7 +35,6 @@ struct wait_peers {
     struct blocked_call *queue; /* by time of coming; those before HEAD are done */
     size_t head, n, capacity;
     struct duty_cycle looking;
-    struct map sides, addresses; /* the kept ones */
     struct recent_peers recent;
     struct answered_wait *answered;
     size_t n_answered, answered_capacity;
@@ -47,13 +43,12 @@ struct wait_peers {
     int64_t gathering_since_ns;  /* 0: nothing is put down for a look */
 };
 
-struct wait_peers *wait_peers_new(struct profile *p, struct target_process *const *processes,
-                                  bool exact)
+struct wait_peers *wait_peers_new(struct profile *p, struct target_process *const *processes)
 {
     struct wait_peers *w = xcalloc(1, sizeof *w);
     w->profile = p;
     w->processes = processes;
-    w->looks.exact = exact;
+    w->looks.profile = p;
     return w;
 }
 
@@ -68,8 +63,6 @@ struct wait_peers *wait_peers_free(struct wait_peers *w)
     if (!w)
         return NULL;
     peer_looks_release(&w->looks);
-    map_release(&w->sides);
-    map_release(&w->addresses);
     recent_peers_release(&w->recent);
     map_release(&w->answered_by_task);
     free(w->answered);
@@ -102,57 +95,21 @@ static bool look(struct wait_peers *w, const struct blocked_call *call, struct p
     return blocked_call_has_link(wait.pid, call, link) && blocked_call_lasts(wait.pid, call);
 }
 
-/* ---- what the profile keeps ---- */
-
-/* Is there room for what has HASH among the first MOST, or is it one of them? */
-static bool keep(struct map *kept, uint64_t hash, size_t most)
+/* Does a recording wait for a later look?  A dump makes one only. */
+static bool is_final(const struct peer_answer *a)
 {
-    uint64_t unused;
-    if (map_get(kept, hash, &unused))
-        return true;
-    if (kept->n >= most)
-        return false;
-    map_put(kept, hash, 1);
-    return true;
+    return !a->later && !a->young;
 }
 
-static struct wait_side side_of(struct wait_peers *w, const struct peer_answer *a)
-{
-    struct wait_side side = {.thing = a->thing, .timed = a->timed, .single = a->single};
-    uint64_t hash = hash_u64((uint64_t)a->pid << 8 | a->thing);
-    if (a->what.len)
-        hash ^= hash_bytes(a->what.s, a->what.len);
-    if (!keep(&w->sides, hash, MOST_SIDES))
-        return side;
-    side.holder = a->holder;
-    side.pid = a->pid;
-    if (a->holder == HOLDER_PROCESS && proc_thread_count(a->pid) == 1)
-        side.tid = a->pid;
-    if (a->what.len)
-        side.what = profile_string(w->profile, a->what.s);
-    return side;
-}
-
-static void set_address(struct wait_peers *w, const struct text *address, struct wait *wait)
-{
-    if (address->len && keep(&w->addresses, hash_bytes(address->s, address->len), MOST_ADDRESSES))
-        wait->object = profile_string(w->profile, address->s);
-}
-
-/* The address of a socket of which it is known. */
+/* The other end of a socket of which it is known. */
 static bool complete_socket(struct wait_peers *w, uint64_t inode, struct wait *wait)
 {
     struct net_socket socket;
-    struct peer_answer answer = {.thing = THING_SOCKET, .timed = true};
-    bool known = net_look_has(&w->looks.net, inode, &socket);
-    if (known) {
-        peer_add_what(&w->looks, &socket, &answer.what);
-        peer_add_address(&w->looks, &socket, &answer.address);
-        wait->side = side_of(w, &answer);
-        set_address(w, &answer.address, wait);
-    }
-    peer_answer_release(&answer);
-    return known;
+    if (!net_look_has(&w->looks.net, inode, &socket))
+        return false;
+    wait->side = (struct wait_side){.thing = THING_SOCKET, .timed = true};
+    wait->side.blocker = peer_of_socket(&w->looks, &socket, false, INT64_MAX);
+    return true;
 }
 
 /* ---- the queue of a recording ---- */
@@ -176,12 +133,9 @@ static void enqueue(struct wait_peers *w, const struct blocked_call *call)
 static void remember(struct wait_peers *w, const struct blocked_call *call,
                      const struct peer_answer *answer)
 {
-    struct wait wait = {.kind = WAIT_CALL};
-    if (!call->link || (answer->thing != THING_PIPE && answer->thing != THING_SOCKET))
+    if (!call->link || (answer->side.thing != THING_PIPE && answer->side.thing != THING_SOCKET))
         return;
-    set_address(w, &answer->address, &wait);
-    struct recent_peer recent = {
-        .side = side_of(w, answer), .object = wait.object, .fd = answer->fd, .link = answer->link};
+    struct recent_peer recent = {.side = answer->side, .fd = answer->fd, .link = answer->link};
     recent_peers_put(&w->recent, call, &recent);
 }
 
@@ -192,16 +146,14 @@ static void complete_recent(struct wait_peers *w, const struct blocked_call *cal
     const struct recent_peer *recent = recent_peers_get(&w->recent, call, &renew);
     if (renew)
         enqueue(w, call);
-    if (!recent)
-        return;
-    wait->side = recent->side;
-    wait->object = recent->object.ix ? recent->object : wait->object;
+    if (recent)
+        wait->side = recent->side;
 }
 
 void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, struct wait *wait)
 {
     struct blocked_call call;
-    if (!w || w->looks.exact || wait->kind != WAIT_CALL || !blocked_call_of(m, &call) || !call.link)
+    if (!w || wait->kind != WAIT_CALL || !blocked_call_of(m, &call) || !call.link)
         return;
     if (!call.socket || !complete_socket(w, call.socket, wait))
         complete_recent(w, &call, wait);
@@ -239,7 +191,7 @@ void wait_peers_see(struct wait_peers *w, const struct sample_message *m, wait_i
         return;
     if (!wait->side.thing)
         enqueue(w, &call);
-    else if (wait->side.holder == HOLDER_PROCESS)
+    else if (wait->side.blocker.kind == BLOCKER_PROCESS)
         add_answered(w, &call, &wait->side);
 }
 
@@ -272,13 +224,12 @@ static void put_answer(struct wait_peers *w, const struct blocked_call *call,
                        struct thread_timeline *timeline, const struct peer_answer *answer)
 {
     const struct wait *old = open_wait(w, timeline);
-    if (!old || !answer->thing || answer->later)
+    if (!old || !answer->side.thing || !is_final(answer))
         return;
     struct wait wait = *old;
-    wait.side = side_of(w, answer);
-    set_address(w, &answer->address, &wait);
+    wait.side = answer->side;
     put_wait(w, timeline, &wait);
-    if (wait.side.holder == HOLDER_PROCESS)
+    if (wait.side.blocker.kind == BLOCKER_PROCESS)
         add_answered(w, call, &wait.side);
 }
 
@@ -317,7 +268,7 @@ static void look_at_descriptor(struct wait_peers *w, const struct blocked_call *
         return;
     peer_find(&w->looks, &wait, ret);
     if (!ret->later && !blocked_call_has_link(wait.pid, call, link))
-        ret->thing = THING_UNKNOWN;
+        ret->side.thing = THING_UNKNOWN;
 }
 
 /* The oldest wait.  Returns whether it took a look. */
@@ -331,11 +282,11 @@ static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
         return false;
     bool is_over = !timeline || !look(w, &call, &answer);
     if (is_over)
-        peer_answer_release(&answer);
+        answer = (struct peer_answer){.later = false};
     bool again = is_over && call.link && recent_peers_is_due(&w->recent, &call);
     if (again)
         look_at_descriptor(w, &call, &answer);
-    if (answer.later) {
+    if (!is_final(&answer)) {
         call.due_ns = clock_now_ns() + AGAIN_NS;
         enqueue(w, &call);
     } else {
@@ -343,7 +294,6 @@ static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
     }
     if (!is_over)
         put_answer(w, &call, timeline, &answer);
-    peer_answer_release(&answer);
     return timeline || again;
 }
 
@@ -359,14 +309,11 @@ static void look_again(struct wait_peers *w, struct answered_wait *answered, int
     struct peer_answer answer = {0};
     struct blocked_call call = answered->call;
     call.since_ns = since_ns;
-    if (look(w, &call, &answer) && !answer.later) {
-        struct wait_side side = side_of(w, &answer);
-        if (side.holder != answered->side.holder || side.pid != answered->side.pid ||
-            side.tid != answered->side.tid)
-            thread_timeline_change_side(timeline, w->profile, &side, clock_now_ns());
-        answered->side = side;
-    }
-    peer_answer_release(&answer);
+    if (!look(w, &call, &answer) || !is_final(&answer))
+        return;
+    if (!blockers_are_same(&answer.side.blocker, &answered->side.blocker))
+        thread_timeline_change_side(timeline, w->profile, &answer.side, clock_now_ns());
+    answered->side = answer.side;
 }
 
 static void see_all_again(struct wait_peers *w, int64_t since_ns, struct thread_timeline *timelines,
@@ -441,9 +388,8 @@ void wait_peers_find_all(struct wait_peers *w, const struct blocked_call *calls,
                 continue;
             bool good = look(w, &calls[i], &answer);
             done[i] = !good || !answer.later;
-            if (good && !answer.later && answer.thing)
-                ret[i] = side_of(w, &answer);
-            peer_answer_release(&answer);
+            if (good && !answer.later && answer.side.thing)
+                ret[i] = answer.side;
         }
         if (!peer_looks_run(&w->looks, NS_PER_S))
             break;

@@ -14,11 +14,9 @@
 #include "worker/timeline.h"
 
 struct wait_peers;
-/* EXACT: a dump's, which asks for each wait once and may use words that change from look to look.
- * Borrowed objects outlive it. */
-struct wait_peers *wait_peers_new(struct profile *p, struct target_process *const *processes,
-                                  bool exact);
-/* Completes WAIT, M's: the address of a socket that is known already. */
+/* Borrowed objects outlive it. */
+struct wait_peers *wait_peers_new(struct profile *p, struct target_process *const *processes);
+/* Completes WAIT, M's: the other end of a socket that is known already. */
 void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, struct wait *wait);
 /* M's thread is in the wait ID now: looks at it later, if it lasts and ID does not say enough. */
 void wait_peers_see(struct wait_peers *w, const struct sample_message *m, wait_id id);

@@ -1,5 +1,4 @@
-/* The one place that makes today's profile of a fixture: the other side of a wait becomes
- * words. */
+/* The one place that makes today's profile of a fixture. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,7 +221,7 @@ static bool read_side(struct reader *r)
         return false;
     r->sides = array_reserve(r->sides, &r->sides_capacity, r->n_sides + 1, sizeof *r->sides);
     struct side_fields *side = &r->sides[r->n_sides++];
-    *side = (struct side_fields){.holder = HOLDER_UNKNOWN};
+    *side = (struct side_fields){.holder = BLOCKER_UNKNOWN};
     return read_table(r, side_keys, n_side_keys, side);
 }
 
@@ -247,16 +246,8 @@ static bool read_event(struct reader *r)
 /* The wait that a profile has for WAIT with the other side SIDE; NULL: an unknown one. */
 static wait_id wait_with(struct reader *r, struct wait wait, const struct side_fields *side)
 {
-    struct text what = {0};
-    if (side) {
-        wait.side.holder = side->holder;
-        wait.side.pid = side->pid;
-        wait.side.tid = side->tid;
-        side_add_what(&what, side, wait.side.thing);
-    }
-    if (what.len)
-        wait.side.what = profile_string(r->p, what.s);
-    text_release(&what);
+    static const struct side_fields none;
+    side_give(side ? side : &none, r->p, &wait);
     return profile_wait(r->p, &wait);
 }
 

@@ -27,11 +27,13 @@ const struct field side_keys[] = {
     FIELD(struct side_fields, processes),
     FIELD_WORDS(struct side_fields, end, ends),
     FIELD(struct side_fields, address),
+    FIELD(struct side_fields, port),
     FIELD_WORDS(struct side_fields, queue, queues),
     FIELD(struct side_fields, bytes),
+    FIELD(struct side_fields, inode),
+    FIELD(struct side_fields, offset),
     FIELD(struct side_fields, more_events),
     FIELD(struct side_fields, at_least),
-    FIELD(struct side_fields, text),
 };
 const struct field side_process_keys[] = {
     FIELD(struct side_process, pid),
@@ -44,6 +46,7 @@ const struct field side_event_keys[] = {
     FIELD(struct side_event, thing),
     FIELD(struct side_event, pid),
     FIELD(struct side_event, name),
+    FIELD_WORDS(struct side_event, fate, fates),
     FIELD(struct side_event, connecting),
     FIELD_WORDS(struct side_event, queue, queues),
 };
@@ -51,352 +54,265 @@ const size_t n_side_keys = sizeof side_keys / sizeof *side_keys;
 const size_t n_side_process_keys = sizeof side_process_keys / sizeof *side_process_keys;
 const size_t n_side_event_keys = sizeof side_event_keys / sizeof *side_event_keys;
 
-/* ---- what words have in common ---- */
+/* ---- texts ---- */
 
-static const char *const queue_words[] = {"", ", not connected yet", ", nothing received",
-                                          ", not all read", ", not all acknowledged"};
-static const char *const fate_words[] = {"", ", which is stopped", ", which has ended",
-                                         ", whose main thread has ended"};
-static const char connecting_words[] = " (not connected yet)";
-
-/* A piece of words: [S, END). */
-struct piece {
-    const char *s, *end;
-};
-
-static char *copy(struct piece p)
+static char *copy(const struct profile *p, string_id id)
 {
-    struct text out = {0};
-    text_add_bytes(&out, p.s, (size_t)(p.end - p.s));
-    return out.s;
+    return id.ix ? xstrdup(profile_text(p, id)) : NULL;
 }
 
-static bool cut_start(struct piece *p, const char *start)
+static string_id id_of(struct profile *p, const char *s)
 {
-    size_t len = strlen(start);
-    if ((size_t)(p->end - p->s) < len || memcmp(p->s, start, len) != 0)
-        return false;
-    p->s += len;
-    return true;
+    return s ? profile_string(p, s) : (string_id){0};
 }
 
-static bool cut_end(struct piece *p, const char *end)
+static char *address_of(const struct profile *p, const struct blocker *b)
 {
-    size_t len = strlen(end);
-    if ((size_t)(p->end - p->s) < len || memcmp(p->end - len, end, len) != 0)
-        return false;
-    p->end -= len;
-    return true;
+    const char *host = profile_text(p, b->host);
+    return b->net == NET_UNIX ? xasprintf("unix:%s", host) : xasprintf("%s:%u", host, b->port);
 }
 
-static bool cut_number(struct piece *p, uint64_t *ret)
+static void set_address(struct profile *p, const char *address, struct blocker *b)
 {
-    const char *rest = parse_u64(p->s, p->end, 10, ret);
-    if (!rest)
-        return false;
-    p->s = rest;
-    return true;
-}
-
-/* The first piece of P before WORDS, which are cut off with it; P's last piece has none. */
-static struct piece cut_piece(struct piece *p, const char *words)
-{
-    const char *at = strstr(p->s, words);
-    struct piece first = {p->s, at && at < p->end ? at : p->end};
-    p->s = first.end < p->end ? first.end + strlen(words) : p->end;
-    return first;
-}
-
-/* "7 (sh)" */
-static bool take_process(struct piece p, pid_t *ret_pid, char **ret_name)
-{
-    uint64_t pid;
-    if (!cut_number(&p, &pid) || !cut_start(&p, " (") || !cut_end(&p, ")"))
-        return false;
-    *ret_pid = (pid_t)pid;
-    *ret_name = copy(p);
-    return true;
-}
-
-/* Cuts " (12 bytes wait)" and the words about the queue off. */
-static void take_queue(struct piece *p, enum end_queue *ret, uint64_t *ret_bytes)
-{
-    struct piece counted = *p;
-    if (cut_end(&counted, " bytes wait)")) {
-        const char *at = counted.end;
-        while (at > counted.s && at[-1] >= '0' && at[-1] <= '9')
-            at--;
-        if (at > counted.s + 2 && parse_u64(at, counted.end, 10, ret_bytes))
-            p->end = at - 2; /* " (" */
+    const char *port = address ? strrchr(address, ':') : NULL;
+    if (!port)
+        return;
+    if (str_starts(address, "unix:")) {
+        b->net = NET_UNIX;
+        b->host = profile_string(p, address + strlen("unix:"));
+        return;
     }
-    for (int queue = QUEUE_NOT_CONNECTED; queue <= QUEUE_NOT_ALL_ACKNOWLEDGED; queue++)
-        if (cut_end(p, queue_words[queue]))
-            *ret = (enum end_queue)queue;
+    b->net = b->net ? b->net : NET_TCP;
+    b->host = profile_string_n(p, address, (size_t)(port - address));
+    b->port = (uint32_t)strtoul(port + 1, NULL, 10);
 }
 
-/* ---- processes ---- */
-
-static void take_named(struct side_fields *ret, struct piece p, bool child)
-{
-    for (int fate = FATE_STOPPED; child && fate <= FATE_MAIN_ENDED; fate++)
-        if (cut_end(&p, fate_words[fate])) {
-            ret->fate = (enum process_fate)fate;
-            break;
-        }
-    ret->name = copy(p);
-}
-
-/* "2 processes: 7 (sh), 8 (cat)" */
-static bool take_several(struct side_fields *ret, struct piece p)
-{
-    uint64_t n;
-    if (!cut_number(&p, &n) || !cut_start(&p, " processes"))
-        return false;
-    ret->processes = n;
-    if (!cut_start(&p, ": "))
-        return true;
-    (void)cut_end(&p, ", …");
-    while (p.s < p.end && ret->n_listed < SIDE_PROCESSES) {
-        struct side_process *one = &ret->listed[ret->n_listed++];
-        struct piece piece = cut_piece(&p, "), ");
-        piece.end += piece.end < p.end; /* its bracket */
-        (void)take_process(piece, &one->pid, &one->name);
-    }
-    return true;
-}
-
-static void add_several(struct text *out, const struct side_fields *side)
-{
-    text_addf(out, "%llu processes", (unsigned long long)side->processes);
-    for (size_t i = 0; i < side->n_listed; i++)
-        text_addf(out, "%s%d (%s)", i ? ", " : ": ", side->listed[i].pid,
-                  side->listed[i].name ? side->listed[i].name : "");
-    if (side->n_listed && side->processes > side->n_listed)
-        text_add(out, ", …");
-}
-
-/* ---- the ends of a network ---- */
+/* ---- events ---- */
 
 static const struct {
     const char *words;
-    enum end_kind end;
-} end_words[] = {
-    {"connections to ", END_LISTENER}, {"client ", END_CLIENT}, {"a client of ", END_CLIENT_OF},
-    {"UDP on ", END_UDP_LOCAL},        {"UDP ", END_UDP_PEER},  {"", END_PEER}};
+    enum wait_thing thing;
+} things[] = {{"a pipe", THING_PIPE},
+              {"a socket", THING_SOCKET},
+              {"a descriptor", THING_DESCRIPTOR},
+              {"an epoll", THING_EPOLL},
+              {"an eventfd", THING_EVENTFD},
+              {"a timer", THING_TIMER},
+              {"signals", THING_SIGNALS},
+              {"inotify", THING_INOTIFY},
+              {"its own pipe", THING_PIPE},
+              {"its own socket", THING_SOCKET},
+              {"a process", THING_CHILD}};
+enum { N_THINGS = sizeof things / sizeof *things, OWN_THINGS = 8 };
 
-static void take_end(struct side_fields *ret, struct piece p)
+static char *thing_of(const struct profile *p, const struct blocker *b)
 {
-    size_t i = 0;
-    take_queue(&p, &ret->queue, &ret->bytes);
-    while (!cut_start(&p, end_words[i].words))
-        i++;
-    ret->end = end_words[i].end;
-    ret->address = copy(p);
+    bool own = b->kind == BLOCKER_ITSELF && b->thing != THING_EVENTFD;
+    if (b->thing == THING_FILE)
+        return copy(p, b->name);
+    for (size_t i = own ? OWN_THINGS : 0; i < N_THINGS; i++)
+        if (things[i].thing == b->thing)
+            return xstrdup(things[i].words);
+    return NULL;
 }
 
-static void add_queue(struct text *out, enum end_queue queue, uint64_t bytes)
+static enum wait_thing thing_called(const char *words)
 {
-    text_add(out, queue_words[queue]);
-    if (bytes)
-        text_addf(out, " (%llu bytes wait)", (unsigned long long)bytes);
+    for (size_t i = 0; i < N_THINGS; i++)
+        if (words && str_eq(things[i].words, words))
+            return things[i].thing;
+    return THING_FILE;
 }
 
-static void add_end(struct text *out, const struct side_fields *side)
+static enum side_event_kind kind_of(const struct blocker *b)
 {
-    size_t i = 0;
-    while (end_words[i].end != side->end)
-        i++;
-    text_addf(out, "%s%s", end_words[i].words, side->address ? side->address : "");
-    add_queue(out, side->queue, side->bytes);
+    if (b->kind == BLOCKER_ITSELF)
+        return EVENT_WAKE_UP;
+    if (b->kind == BLOCKER_CLIENT)
+        return EVENT_CLIENT;
+    if (b->kind == BLOCKER_LISTENER)
+        return b->net == NET_UDP ? EVENT_UDP_LOCAL : EVENT_LISTENER;
+    if (b->kind == BLOCKER_PEER && b->net != NET_UNIX)
+        return b->net == NET_UDP ? EVENT_UDP_PEER : EVENT_CONNECTION;
+    if (b->thing == THING_CHILD)
+        return EVENT_END;
+    if (b->kind == BLOCKER_UNKNOWN)
+        return EVENT_OTHER;
+    return b->thing == THING_PIPE ? EVENT_PIPE : EVENT_SOCKET;
 }
 
-/* ---- what an epoll waits on ---- */
-
-/* One of a kind, and several of it. */
-static const struct {
-    enum event_kind kind;
-    const char *one, *several;
-} counted_events[] = {
-    {EVENT_CLIENT, "a connection of a client of ", " connections of clients of "},
-    {EVENT_CONNECTION, "a connection to ", " connections to "},
-};
-
-static bool take_counted(struct side_event *ret, struct piece p)
+static void take_event(struct side_event *ret, const struct profile *p, const struct blocker *b)
 {
-    for (size_t i = 0; i < sizeof counted_events / sizeof *counted_events; i++) {
-        struct piece rest = p;
-        ret->n = 1;
-        if (!cut_start(&rest, counted_events[i].one) &&
-            !(cut_number(&rest, &ret->n) && cut_start(&rest, counted_events[i].several)))
-            continue;
-        ret->kind = counted_events[i].kind;
-        ret->connecting = cut_end(&rest, connecting_words);
-        ret->address = copy(rest);
-        return true;
-    }
-    return false;
-}
-
-/* Cuts the " (2)" of two alike ones off. */
-static uint64_t take_count(struct piece *p)
-{
-    uint64_t n;
-    struct piece rest = *p;
-    if (!cut_end(&rest, ")"))
-        return 1;
-    const char *at = rest.end;
-    while (at > rest.s && at[-1] >= '0' && at[-1] <= '9')
-        at--;
-    if (at == rest.end || at < rest.s + 2 || at[-1] != '(' || at[-2] != ' ' ||
-        !parse_u64(at, rest.end, 10, &n))
-        return 1;
-    p->end = at - 2;
-    return n;
-}
-
-static const struct {
-    const char *words;
-    enum event_kind kind;
-} led_events[] = {{"listening on ", EVENT_LISTENER}, {"UDP on ", EVENT_UDP_LOCAL},
-                  {"UDP ", EVENT_UDP_PEER},          {"a wake-up by ", EVENT_WAKE_UP},
-                  {"a pipe to ", EVENT_PIPE},        {"a socket to ", EVENT_SOCKET},
-                  {"the end of ", EVENT_END},        {"", EVENT_OTHER}};
-
-static void take_event(struct side_event *ret, struct piece p)
-{
-    size_t i = 0;
-    uint64_t unused = 0;
-    take_queue(&p, &ret->queue, &unused);
-    if (take_counted(ret, p))
-        return;
-    ret->n = take_count(&p);
-    while (!cut_start(&p, led_events[i].words))
-        i++;
-    ret->kind = led_events[i].kind;
-    bool leads_to_process =
-        ret->kind == EVENT_PIPE || ret->kind == EVENT_SOCKET || ret->kind == EVENT_END;
-    if (leads_to_process && take_process(p, &ret->pid, &ret->name))
-        return;
-    bool named = ret->kind == EVENT_WAKE_UP || ret->kind == EVENT_OTHER || ret->kind == EVENT_END;
-    *(named ? &ret->thing : &ret->address) = copy(p);
-}
-
-static void take_events(struct side_fields *ret, struct piece p)
-{
-    while (p.s < p.end && ret->n_events < SIDE_EVENTS) {
-        struct piece piece = cut_piece(&p, "; ");
-        struct piece more = piece;
-        if (cut_start(&more, "and ")) {
-            ret->at_least = cut_start(&more, "at least ");
-            (void)cut_number(&more, &ret->more_events);
-            return;
-        }
-        take_event(&ret->events[ret->n_events++], piece);
+    ret->kind = kind_of(b);
+    ret->n = b->n;
+    ret->connecting = b->queue == QUEUE_NOT_CONNECTED;
+    ret->queue = ret->connecting ? QUEUE_UNTOLD : b->queue;
+    if (b->kind == BLOCKER_PROCESS) {
+        ret->pid = b->pid;
+        ret->name = copy(p, b->name);
+        ret->fate = b->fate;
+    } else if (b->kind == BLOCKER_CLIENT) {
+        ret->address = xasprintf(":%u", b->local_port);
+    } else if (b->host.ix) {
+        ret->address = address_of(p, b);
+    } else {
+        ret->thing = thing_of(p, b);
     }
 }
 
-static const char *text_or_none(const char *s)
+static struct blocker give_event(const struct side_event *e, struct profile *p)
 {
-    return s ? s : "";
-}
-
-static void add_led(struct text *out, const struct side_event *e)
-{
-    size_t i = 0;
-    while (led_events[i].kind != e->kind)
-        i++;
-    text_add(out, led_events[i].words);
-    if (e->pid)
-        text_addf(out, "%d (%s)", e->pid, text_or_none(e->name));
-    else
-        text_add(out, text_or_none(e->thing ? e->thing : e->address));
-    if (e->n > 1)
-        text_addf(out, " (%llu)", (unsigned long long)e->n);
-}
-
-static void add_event(struct text *out, const struct side_event *e)
-{
-    bool is_counted = e->kind == EVENT_CLIENT || e->kind == EVENT_CONNECTION;
-    size_t which = e->kind == EVENT_CONNECTION;
-    if (!is_counted)
-        add_led(out, e);
-    else if (e->n == 1)
-        text_add(out, counted_events[which].one);
-    else
-        text_addf(out, "%llu%s", (unsigned long long)e->n, counted_events[which].several);
-    if (is_counted)
-        text_addf(out, "%s%s", text_or_none(e->address), e->connecting ? connecting_words : "");
-    add_queue(out, e->queue, 0);
-}
-
-static void add_events(struct text *out, const struct side_fields *side)
-{
-    for (size_t i = 0; i < side->n_events; i++) {
-        text_add(out, i ? "; " : "");
-        add_event(out, &side->events[i]);
+    static const enum blocker_kind kinds[] = {
+        [EVENT_CONNECTION] = BLOCKER_PEER,    [EVENT_CLIENT] = BLOCKER_CLIENT,
+        [EVENT_WAKE_UP] = BLOCKER_ITSELF,     [EVENT_LISTENER] = BLOCKER_LISTENER,
+        [EVENT_UDP_LOCAL] = BLOCKER_LISTENER, [EVENT_UDP_PEER] = BLOCKER_PEER,
+        [EVENT_OTHER] = BLOCKER_UNKNOWN};
+    struct blocker b = {.kind = BLOCKER_UNKNOWN, .thing = THING_SOCKET, .n = (uint32_t)e->n};
+    if (e->kind < sizeof kinds / sizeof *kinds)
+        b.kind = kinds[e->kind];
+    if (e->kind == EVENT_UDP_LOCAL || e->kind == EVENT_UDP_PEER)
+        b.net = NET_UDP;
+    set_address(p, e->address, &b);
+    if (e->kind == EVENT_CLIENT) {
+        b.local_port = b.port;
+        b.port = 0;
+        b.host = (string_id){0};
     }
-    if (side->more_events)
-        text_addf(out, "; and %s%llu more", side->at_least ? "at least " : "",
-                  (unsigned long long)side->more_events);
+    if (e->kind == EVENT_SOCKET && e->address)
+        b.kind = BLOCKER_PEER;
+    if (e->kind == EVENT_PIPE || e->kind == EVENT_END)
+        b.thing = e->kind == EVENT_PIPE ? THING_PIPE : THING_CHILD;
+    if (e->kind == EVENT_OTHER || e->kind == EVENT_WAKE_UP)
+        b.thing = thing_called(e->thing);
+    if (b.thing == THING_FILE)
+        b.name = id_of(p, e->thing);
+    if (e->pid) {
+        b.kind = BLOCKER_PROCESS;
+        b.pid = e->pid;
+        b.name = id_of(p, e->name);
+        b.fate = e->fate;
+    }
+    b.queue = e->connecting ? QUEUE_NOT_CONNECTED : e->queue;
+    return b;
 }
 
 /* ---- the whole ---- */
 
-static void take_what(struct side_fields *ret, enum wait_thing thing, struct piece what)
+static void take_list(struct side_fields *ret, const struct profile *p,
+                      const struct wait_side *side)
 {
-    struct piece rest = what;
-    if (thing == THING_EVENTS)
-        take_events(ret, what);
-    else if (ret->holder == HOLDER_PROCESS)
-        take_named(ret, what, thing == THING_CHILD);
-    else if (thing == THING_CHILD)
-        (void)cut_number(&rest, &ret->children);
-    else if (!take_several(ret, what))
-        take_end(ret, what);
-}
-
-void side_add_what(struct text *out, const struct side_fields *side, enum wait_thing thing)
-{
-    if (side->text)
-        text_add(out, side->text);
-    else if (thing == THING_EVENTS)
-        add_events(out, side);
-    else if (side->name)
-        text_addf(out, "%s%s", side->name, fate_words[side->fate]);
-    else if (side->children)
-        text_addf(out, "%llu children", (unsigned long long)side->children);
-    else if (side->processes)
-        add_several(out, side);
-    else if (side->end)
-        add_end(out, side);
-}
-
-static struct side_fields holder_of(const struct wait_side *side)
-{
-    return (struct side_fields){.holder = side->holder, .pid = side->pid, .tid = side->tid};
-}
-
-void side_take_apart(struct side_fields *ret, const struct wait_side *side, const char *what)
-{
-    struct text again = {0};
-    *ret = holder_of(side);
-    if (*what)
-        take_what(ret, side->thing, (struct piece){what, what + strlen(what)});
-    text_add(&again, "");
-    side_add_what(&again, ret, side->thing);
-    if (!str_eq(again.s, what)) {
-        side_release(ret);
-        *ret = holder_of(side);
-        ret->text = xstrdup(what);
+    const struct listed_blocker *of = profile_see_blocker(p, side->list);
+    for (; of; of = profile_see_blocker(p, of->next)) {
+        if (side->thing == THING_EVENTS && ret->n_events < SIDE_EVENTS)
+            take_event(&ret->events[ret->n_events++], p, &of->blocker);
+        else if (ret->n_listed < SIDE_PROCESSES)
+            ret->listed[ret->n_listed++] =
+                (struct side_process){of->blocker.pid, copy(p, of->blocker.name)};
     }
-    text_release(&again);
+}
+
+static void take_end(struct side_fields *ret, const struct profile *p, const struct blocker *b)
+{
+    bool listens = b->kind == BLOCKER_LISTENER;
+    ret->end = b->net == NET_UDP ? (listens ? END_UDP_LOCAL : END_UDP_PEER)
+               : listens         ? END_LISTENER
+                                 : END_PEER;
+    if (b->kind == BLOCKER_CLIENT)
+        ret->end = b->host.ix ? END_CLIENT : END_CLIENT_OF;
+    ret->port = ret->end == END_CLIENT ? b->local_port : 0;
+    ret->address = ret->end == END_CLIENT_OF ? xasprintf(":%u", b->local_port) : address_of(p, b);
+}
+
+void side_take(struct side_fields *ret, const struct profile *p, const struct wait *wait)
+{
+    const struct wait_side *side = &wait->side;
+    const struct blocker *b = &side->blocker;
+    *ret = (struct side_fields){.pid = b->pid, .tid = b->tid, .fate = b->fate};
+    if (b->kind <= BLOCKER_GONE)
+        ret->holder = b->kind;
+    ret->name = copy(p, b->name);
+    ret->children = b->kind == BLOCKER_CHILDREN ? b->n : 0;
+    ret->processes = b->kind == BLOCKER_SEVERAL ? b->n : 0;
+    ret->queue = b->queue;
+    ret->bytes = b->bytes;
+    ret->inode = b->inode;
+    ret->offset = b->offset;
+    ret->more_events = side->more;
+    ret->at_least = side->at_least;
+    if (b->kind == BLOCKER_PEER || b->kind == BLOCKER_CLIENT || b->kind == BLOCKER_LISTENER)
+        take_end(ret, p, b);
+    take_list(ret, p, side);
+}
+
+static void give_end(const struct side_fields *side, struct profile *p, struct blocker *b)
+{
+    static const enum blocker_kind kinds[] = {
+        [END_PEER] = BLOCKER_PEER,          [END_LISTENER] = BLOCKER_LISTENER,
+        [END_CLIENT] = BLOCKER_CLIENT,      [END_CLIENT_OF] = BLOCKER_CLIENT,
+        [END_UDP_LOCAL] = BLOCKER_LISTENER, [END_UDP_PEER] = BLOCKER_PEER};
+    b->kind = kinds[side->end];
+    b->net = side->end == END_UDP_LOCAL || side->end == END_UDP_PEER ? NET_UDP : NET_NONE;
+    set_address(p, side->address, b);
+    b->local_port = side->port;
+    if (side->end == END_CLIENT_OF) {
+        b->local_port = b->port;
+        b->port = 0;
+        b->host = (string_id){0};
+    }
+}
+
+static blocker_list give_list(const struct side_fields *side, struct profile *p)
+{
+    blocker_list list = {0};
+    for (size_t i = side->n_listed; i-- > 0;) {
+        const struct blocker one = {.kind = BLOCKER_PROCESS,
+                                    .pid = side->listed[i].pid,
+                                    .name = id_of(p, side->listed[i].name)};
+        list = profile_list_blocker(p, &one, list);
+    }
+    for (size_t i = side->n_events; i-- > 0;) {
+        const struct blocker one = give_event(&side->events[i], p);
+        list = profile_list_blocker(p, &one, list);
+    }
+    return list;
+}
+
+void side_give(const struct side_fields *side, struct profile *p, struct wait *wait)
+{
+    struct blocker *b = &wait->side.blocker;
+    *b = (struct blocker){.kind = side->holder,
+                          .pid = side->pid,
+                          .tid = side->tid,
+                          .name = id_of(p, side->name),
+                          .fate = side->fate,
+                          .queue = side->queue,
+                          .bytes = side->bytes,
+                          .inode = side->inode,
+                          .offset = side->offset};
+    if (side->children || side->processes) {
+        b->kind = side->children ? BLOCKER_CHILDREN : BLOCKER_SEVERAL;
+        b->n = (uint32_t)(side->children ? side->children : side->processes);
+    }
+    if (side->inode)
+        b->kind = BLOCKER_SHARED;
+    if (side->end)
+        give_end(side, p, b);
+    wait->side.list = give_list(side, p);
+    wait->side.more = (uint32_t)side->more_events;
+    wait->side.at_least = side->at_least;
+    /* The other end's address was the object once. */
+    if (wait->side.thing == THING_SOCKET && wait->object.ix &&
+        !str_eq(profile_text(p, wait->object), "socket")) {
+        if (!side->end)
+            set_address(p, profile_text(p, wait->object), b);
+        wait->object = profile_string(p, "socket");
+    }
 }
 
 void side_release(struct side_fields *side)
 {
     free(side->name);
     free(side->address);
-    free(side->text);
     for (size_t i = 0; i < side->n_listed; i++)
         free(side->listed[i].name);
     for (size_t i = 0; i < side->n_events; i++) {
@@ -404,5 +320,5 @@ void side_release(struct side_fields *side)
         free(side->events[i].thing);
         free(side->events[i].name);
     }
-    *side = (struct side_fields){.holder = HOLDER_UNKNOWN};
+    *side = (struct side_fields){.holder = BLOCKER_UNKNOWN};
 }

@@ -1,10 +1,8 @@
-/* The other side of a wait as fields: who has it, which end of a network it is, what an epoll
- * waits on.  Today struct wait_side has it in words, which worker/peer_*.c make: they are taken
- * apart here, and made again.  What does not give the same words again is kept as TEXT. */
+/* The other side of a wait as a fixture has it, and as the profile has it. */
 #pragma once
 
 #include "base/text.h"
-#include "profile/wait.h"
+#include "profile/profile.h"
 #include "tests/support/fixture_line.h"
 
 enum end_kind { /* of a network */
@@ -16,15 +14,7 @@ enum end_kind { /* of a network */
                 END_UDP_LOCAL, /* any sender to ADDRESS */
                 END_UDP_PEER,
 };
-enum end_queue { /* of the bytes on their way; BYTES, if they were counted */
-                 QUEUE_UNTOLD,
-                 QUEUE_NOT_CONNECTED,
-                 QUEUE_NOTHING_RECEIVED,
-                 QUEUE_NOT_ALL_READ,
-                 QUEUE_NOT_ALL_ACKNOWLEDGED,
-};
-enum process_fate { FATE_GOES_ON, FATE_STOPPED, FATE_ENDED, FATE_MAIN_ENDED };
-enum event_kind {
+enum side_event_kind {
     EVENT_NONE,
     EVENT_CONNECTION, /* to ADDRESS */
     EVENT_CLIENT,     /* of the local ADDRESS */
@@ -43,28 +33,30 @@ struct side_process {
     char *name;
 };
 struct side_event {
-    enum event_kind kind;
+    enum side_event_kind kind;
     uint64_t n; /* alike ones */
     char *address, *thing, *name;
     pid_t pid;
     bool connecting; /* not connected yet */
-    enum end_queue queue;
+    enum blocker_queue queue;
+    enum blocker_fate fate; /* of PID */
 };
 enum { SIDE_PROCESSES = 3, SIDE_EVENTS = 4 };
-struct side_fields { /* zero-initialise */
-    enum wait_holder holder;
+struct side_fields {          /* zero-initialise */
+    enum blocker_kind holder; /* a thread, a process, one that is gone; else none */
     pid_t pid, tid;
     char *name; /* of the holder's process */
-    enum process_fate fate;
+    enum blocker_fate fate;
     uint64_t children;  /* any of so many */
     uint64_t processes; /* so many have it; the first ones in LISTED */
     enum end_kind end;
     char *address;
-    enum end_queue queue;
+    uint32_t port; /* its own, of which ADDRESS is a client */
+    enum blocker_queue queue;
     uint64_t bytes;
-    uint64_t more_events; /* beside EVENTS */
-    bool at_least;        /* there are more than MORE_EVENTS */
-    char *text;
+    uint64_t inode, offset; /* of a file that processes share */
+    uint64_t more_events;   /* beside EVENTS */
+    bool at_least;          /* there are more than MORE_EVENTS */
     struct side_process listed[SIDE_PROCESSES];
     size_t n_listed;
     struct side_event events[SIDE_EVENTS];
@@ -75,9 +67,8 @@ struct side_fields { /* zero-initialise */
 extern const struct field side_keys[], side_process_keys[], side_event_keys[];
 extern const size_t n_side_keys, n_side_process_keys, n_side_event_keys;
 
-/* SIDE's fields but those of the wait itself (thing, address, timed, inside).  WHAT: its words, ""
- * if there are none. */
-void side_take_apart(struct side_fields *ret, const struct wait_side *side, const char *what);
-/* Appends the words for a wait for THING; nothing if there are none. */
-void side_add_what(struct text *out, const struct side_fields *side, enum wait_thing thing);
+/* What WAIT, which is P's, says of its other side, but what a row `wait` has. */
+void side_take(struct side_fields *ret, const struct profile *p, const struct wait *wait);
+/* Gives it to WAIT. */
+void side_give(const struct side_fields *side, struct profile *p, struct wait *wait);
 void side_release(struct side_fields *side);

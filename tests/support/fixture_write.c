@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "profile/metric_info.h"
+#include "summary/wait_text.h"
 #include "tests/support/fixture.h"
 #include "tests/support/fixture_keys.h"
 #include "tests/support/fixture_side.h"
@@ -86,6 +87,24 @@ static void add_side(struct writer *w, const struct side_fields *side, struct te
     }
 }
 
+/* The other end of a socket, as far as it is known, stands for the object. */
+static void add_wait_keys(struct writer *w, struct text *out, const struct wait *wait)
+{
+    const struct row_keys *keys = &row_keys[ROW_WAIT];
+    size_t object = 0;
+    struct text address = {0};
+    while (!str_eq(keys->fields[object].key, "object"))
+        object++;
+    bool addressed = wait_has_address(wait);
+    line_add_fields(out, w->p, keys->fields, object + !addressed, wait);
+    if (addressed) {
+        wait_add_address(&address, w->p, wait);
+        line_add_text(out, "object", address.s);
+    }
+    line_add_fields(out, w->p, keys->fields + object + 1, keys->n - object - 1, wait);
+    text_release(&address);
+}
+
 static void tell_wait(struct writer *w, wait_id id)
 {
     const struct wait *wait = profile_see_wait(w->p, id);
@@ -96,9 +115,9 @@ static void tell_wait(struct writer *w, wait_id id)
     if (!wait || told->wait)
         return;
     text_add(&row, "");
-    add_keys(w, &row, ROW_WAIT, wait);
+    add_wait_keys(w, &row, wait);
     told->wait = number_of(&w->wait_rows, &row);
-    side_take_apart(&fields, &wait->side, profile_text(w->p, wait->side.what));
+    side_take(&fields, w->p, wait);
     add_side(w, &fields, &side);
     side_release(&fields);
     if (side.len)
@@ -259,11 +278,11 @@ static void add_locks(struct writer *w)
         if (!w->waits[id].wait)
             continue;
         const struct wait_side *side = &profile_see_wait(w->p, (wait_id){id})->side;
-        const char *name = side->addr ? profile_lock_name(w->p, side->pid, side->addr) : "";
+        const char *name = side->addr ? profile_lock_name(w->p, side->blocker.pid, side->addr) : "";
         struct text row = {0};
         if (!*name)
             continue;
-        text_addf(&row, " pid=%d address=%llu", side->pid, (unsigned long long)side->addr);
+        text_addf(&row, " pid=%d address=%llu", side->blocker.pid, (unsigned long long)side->addr);
         line_add_text(&row, "name", name);
         (void)number_of(&rows, &row);
     }

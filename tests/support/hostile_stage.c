@@ -37,14 +37,24 @@ static string_id next(struct hostile_stage *s, const char *before, const char *a
 
 /* As the worker keeps a process's name in the words on the other side: the kernel's 15 bytes, made
  * plain. */
-static string_id next_comm(struct hostile_stage *s, const char *before, const char *after)
+static string_id next_comm(struct hostile_stage *s)
 {
     enum { COMM_BYTES = 15 };
     struct text tame = {0};
-    text_add(&tame, before);
+    text_add(&tame, "");
     const char *name = profile_text(s->p, next(s, "", ""));
     text_add_tame(&tame, name, strnlen(name, COMM_BYTES));
-    text_add(&tame, after);
+    string_id id = profile_string(s->p, tame.s);
+    text_release(&tame);
+    return id;
+}
+
+static string_id next_path(struct hostile_stage *s)
+{
+    struct text tame = {0};
+    text_add(&tame, "/");
+    const char *name = profile_text(s->p, next(s, "", ""));
+    text_add_tame(&tame, name, strlen(name));
     string_id id = profile_string(s->p, tame.s);
     text_release(&tame);
     return id;
@@ -159,26 +169,37 @@ static void add_file_waiters(struct hostile_stage *s)
     (void)add_waiter(s, wait);
 }
 
+static struct blocker process(pid_t pid, string_id name)
+{
+    return (struct blocker){.kind = BLOCKER_PROCESS, .pid = pid, .name = name, .n = 1};
+}
+
 static void add_peer_waiters(struct hostile_stage *s)
 {
     struct wait wait = call(s, "wait4", THING_CHILD);
-    wait.side.holder = HOLDER_PROCESS;
-    wait.side.pid = FIRST_PID + 1000;
-    wait.side.what = next_comm(s, "", ", which is stopped");
+    wait.side.blocker = process(FIRST_PID + 1000, next_comm(s));
+    wait.side.blocker.fate = FATE_STOPPED;
     (void)add_waiter(s, wait);
     wait = call(s, "read", THING_PIPE);
     wait.object = profile_string(s->p, "pipe");
-    const char *first = profile_text(s->p, next_comm(s, "2 processes: 7 (", "), 8 ("));
-    wait.side.what = next_comm(s, first, ")");
+    wait.side.blocker = (struct blocker){.kind = BLOCKER_SEVERAL, .n = 2};
+    for (pid_t pid = 8; pid >= 7; pid--) {
+        const struct blocker one = process(pid, next_comm(s));
+        wait.side.list = profile_list_blocker(s->p, &one, wait.side.list);
+    }
     (void)add_waiter(s, wait);
     wait = call(s, "recvfrom", THING_SOCKET);
     wait.object = profile_string(s->p, "socket");
-    wait.side.holder = HOLDER_PROCESS;
-    wait.side.pid = FIRST_PID + 1000;
-    wait.side.what = next_comm(s, "", "");
+    wait.side.blocker = process(FIRST_PID + 1000, next_comm(s));
+    wait.side.blocker.net = NET_UNIX;
+    wait.side.blocker.host = next_path(s);
     (void)add_waiter(s, wait);
     wait = call(s, "epoll_wait", THING_EVENTS);
-    wait.side.what = next_comm(s, "a pipe to 7 (", "); listening on unix:/x");
+    struct blocker event = process(7, next_comm(s));
+    event.thing = THING_PIPE;
+    wait.side.list = profile_list_blocker(s->p, &event, wait.side.list);
+    event = (struct blocker){.thing = THING_FILE, .name = next_path(s), .n = 1};
+    wait.side.list = profile_list_blocker(s->p, &event, wait.side.list);
     (void)add_waiter(s, wait);
 }
 
@@ -189,9 +210,10 @@ static void add_circle(struct hostile_stage *s)
     for (uint64_t i = 0; i < 2; i++) {
         struct wait wait = call(s, "futex", THING_PY_LOCK);
         pid_t pid = first[0].pid ? first[0].pid : profile_see_process(s->p, s->process)->pid;
-        wait.side.holder = HOLDER_THREAD;
-        wait.side.pid = pid;
-        wait.side.tid = pid + 100 * (pid_t)(i ? s->dump.n - 1 : s->dump.n + 1);
+        wait.side.blocker =
+            (struct blocker){.kind = BLOCKER_THREAD,
+                             .pid = pid,
+                             .tid = pid + 100 * (pid_t)(i ? s->dump.n - 1 : s->dump.n + 1)};
         wait.side.addr = 0x5000 + i;
         const char *name = profile_text(s->p, next(s, "", ""));
         struct text lock = {0};

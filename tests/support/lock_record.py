@@ -11,7 +11,7 @@ import re
 SLACK_NS = 8_000_000  # wallspy reads a futex right after the clock, but may lose the CPU between
 SURE_NS = 300_000  # of a hold's both ends: a holder is sure in between
 LEAST_FOUND = 0.95
-THREAD = 1  # enum wait_holder
+THREAD, SHARED = 1, 9  # enum blocker_kind
 Hold = collections.namedtuple("Hold", "tid asked took gives gave")
 PY_LOCK = 5  # enum wait_thing: the look is over when its line is printed
 Claim = collections.namedtuple("Claim", "waiter at until thing holder tid")
@@ -83,7 +83,7 @@ def judge(claims, kinds, waiters, holds, tids, sure=None, look_ns=SURE_NS,
                 row["wrong"] += 1
                 if row["wrong"] <= 3:
                     print("wrong:", claim, around(holds[lock], claim.at, tids))
-        elif claim.holder:
+        elif claim.holder not in (0, SHARED):  # whoever has a file's lock is nobody in particular
             row["wrong"] += 1
         own = [hold for hold in holds[lock] if hold.tid == own_tid]
         if own and not waits_for_lock(own, claim.at):

@@ -87,6 +87,19 @@ static frame_id nameless_frame(struct profile *p, const char *text)
 
 /* "read /data/x [blocked]": a call, and what it waits on if there is a second word; the mount is
  * what comes before "//". */
+/* ADDRESS "127.0.0.1:5433" */
+static void set_peer(struct profile *p, const char *address, struct wait *wait)
+{
+    const char *port = strrchr(address, ':');
+    wait->object = profile_string(p, "socket");
+    wait->side.thing = THING_SOCKET;
+    wait->side.blocker =
+        (struct blocker){.kind = BLOCKER_PEER,
+                         .net = NET_TCP,
+                         .host = profile_string_n(p, address, (size_t)(port - address)),
+                         .port = (uint32_t)strtoul(port + 1, NULL, 10)};
+}
+
 static wait_id blocked_wait(struct profile *p, const char *text)
 {
     struct wait wait = {.kind = WAIT_CALL};
@@ -108,6 +121,8 @@ static wait_id blocked_wait(struct profile *p, const char *text)
         text_add_bytes(&object, text + call + 1, len - call - 1);
         wait.object = profile_string(p, object.s);
     }
+    if (object.len && object.s[0] != '/' && strchr(object.s, ':'))
+        set_peer(p, object.s, &wait);
     text_release(&object);
     return profile_wait(p, &wait);
 }
@@ -120,7 +135,7 @@ static wait_id wait_of(struct profile *p, const char *text)
     for (int kind = WAIT_CPU; kind <= WAIT_UNKNOWN; kind++) {
         struct text words = {0};
         struct wait wait = {.kind = (enum wait_kind)kind};
-        wait_add_text(&words, p, &wait);
+        wait_add_text(&words, p, &wait, true);
         bool same = strcmp(words.s, text) == 0;
         text_release(&words);
         if (same)

@@ -274,9 +274,9 @@ START_TEST(few_samples_are_no_finding)
 END_TEST
 
 static const struct wait_side gil_of_11 = {
-    .thing = THING_GIL, .holder = HOLDER_THREAD, .pid = PID, .tid = 11};
+    .thing = THING_GIL, .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = 11}};
 static const struct wait_side gil_of_12 = {
-    .thing = THING_GIL, .holder = HOLDER_THREAD, .pid = PID, .tid = 12};
+    .thing = THING_GIL, .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = 12}};
 
 START_TEST(who_has_the_gil_is_named)
 {

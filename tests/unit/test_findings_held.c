@@ -33,8 +33,9 @@ static const char computes[] = "serve!server > hash!server";
 
 static struct wait_side held_by(pid_t tid)
 {
-    return (struct wait_side){
-        .thing = THING_MUTEX, .holder = HOLDER_THREAD, .pid = PID, .tid = tid, .addr = 4096};
+    return (struct wait_side){.thing = THING_MUTEX,
+                              .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = tid},
+                              .addr = 4096};
 }
 
 static void waits_for(thread_id t, pid_t holder, int64_t ms)
@@ -93,7 +94,7 @@ static void waits_in_turn(thread_id t, uint64_t addr, uint64_t step, int64_t ms)
     struct wait_side side = held_by(REFRESH);
     side.addr = addr;
     builder_held(&b, t, look_up, &side, ms);
-    side.tid = LOADER;
+    side.blocker.tid = LOADER;
     side.addr = addr + step;
     builder_held(&b, t, look_up, &side, ms);
 }
@@ -255,7 +256,7 @@ END_TEST
 START_TEST(a_lock_of_no_thread_of_the_process_is_told_as_such)
 {
     setup();
-    struct wait_side side = {.thing = THING_MUTEX, .holder = HOLDER_GONE, .tid = 2104};
+    struct wait_side side = {.thing = THING_MUTEX, .blocker = {.kind = BLOCKER_GONE, .tid = 2104}};
     builder_held(&b, lead, look_up, &side, 4000);
     judge(4000);
     assert_told(0, "waits_for",
@@ -268,7 +269,7 @@ END_TEST
 START_TEST(what_is_held_is_the_holders_and_no_other_thing)
 {
     setup();
-    struct wait_side gone = {.thing = THING_MUTEX, .holder = HOLDER_GONE, .tid = 2104};
+    struct wait_side gone = {.thing = THING_MUTEX, .blocker = {.kind = BLOCKER_GONE, .tid = 2104}};
     struct wait_side side = held_by(REFRESH);
     side.thing = THING_RWLOCK;
     builder_held(&b, lead, "serve!server > look_up!server > pthread_rwlock_wrlock!libc.so.6", &side,
@@ -397,8 +398,9 @@ END_TEST
 /* T takes turns with the GIL, and waits for HOLDER to give it up at the end. */
 static void takes_turns(thread_id t, pid_t holder, int turns)
 {
-    struct wait_side side = {
-        .thing = THING_GIL, .holder = HOLDER_THREAD, .pid = PID, .tid = holder, .timed = true};
+    struct wait_side side = {.thing = THING_GIL,
+                             .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = holder},
+                             .timed = true};
     for (int i = 0; i < turns; i++) {
         builder_run(&b, t, computes, 2000 / turns, 2000 / turns);
         builder_held(&b, t, computes, &side, 2000 / turns);
@@ -415,8 +417,9 @@ START_TEST(who_takes_turns_with_the_gil_is_in_no_deadlock)
     assert_not_told("circular_wait");
     teardown();
     setup(); /* REFRESH had the GIL once, and now waits for what LOADER has, which computes */
-    struct wait_side side = {
-        .thing = THING_GIL, .holder = HOLDER_THREAD, .pid = PID, .tid = REFRESH, .timed = true};
+    struct wait_side side = {.thing = THING_GIL,
+                             .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = REFRESH},
+                             .timed = true};
     builder_run(&b, refresh, computes, 1000, 1000);
     waits_for(refresh, LOADER, 3000);
     builder_held(&b, loader, computes, &side, 1000);
@@ -430,8 +433,8 @@ END_TEST
 START_TEST(who_waits_for_the_gil_of_one_that_waits_for_it_is_in_a_deadlock)
 {
     setup();
-    struct wait_side side = {
-        .thing = THING_GIL, .holder = HOLDER_THREAD, .pid = PID, .tid = LOADER};
+    struct wait_side side = {.thing = THING_GIL,
+                             .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = LOADER}};
     waits_for(loader, REFRESH, 4000);
     for (int i = 0; i < 10; i++) { /* it asks for it again */
         builder_held(&b, refresh, computes, &side, 390);

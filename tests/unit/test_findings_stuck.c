@@ -15,7 +15,9 @@ static const char joins[] = "serve!post > pthread_join!libc.so.6";
 static const char locks[] = "serve!post > write_log!post > pthread_mutex_lock!libc.so.6";
 static const struct wait_side condition = {.inside = true};
 static const struct wait_side joined = {
-    .thing = THING_THREAD, .holder = HOLDER_THREAD, .pid = PID, .tid = DELIVER, .inside = true};
+    .thing = THING_THREAD,
+    .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = DELIVER},
+    .inside = true};
 
 static void setup(uint64_t threads)
 {
@@ -127,21 +129,19 @@ END_TEST
 START_TEST(deadlocks_and_lost_owners_say_more)
 {
     struct wait_side other = {.thing = THING_MUTEX,
-                              .holder = HOLDER_THREAD,
-                              .pid = PID,
-                              .tid = DELIVER,
+                              .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = DELIVER},
                               .addr = 4096,
                               .inside = true};
     setup(2);
     builder_held(&b, lead, locks, &other, 4000);
-    other.tid = PID;
+    other.blocker.tid = PID;
     builder_held(&b, deliver, locks, &other, 4000);
     judge(4000);
     assert_told(0, "deadlock", "");
     assert_not_told("stuck");
     teardown();
     struct wait_side gone = {
-        .thing = THING_MUTEX, .holder = HOLDER_GONE, .tid = GONE, .inside = true};
+        .thing = THING_MUTEX, .blocker = {.kind = BLOCKER_GONE, .tid = GONE}, .inside = true};
     setup(2);
     builder_held(&b, lead, joins, &joined, 4000);
     builder_held(&b, deliver, locks, &gone, 4000);

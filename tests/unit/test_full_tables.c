@@ -57,11 +57,10 @@ static void add_threads(struct profile_builder *b, pid_t first, size_t n, bool s
         char name[32];
         char stack[160];
         pid_t tid = first + (pid_t)i;
-        struct wait_side side = {.thing = THING_MUTEX,
-                                 .holder = HOLDER_THREAD,
-                                 .pid = first,
-                                 .tid = first + (pid_t)((i + 1) % n),
-                                 .addr = 0x1000 + i};
+        struct wait_side side = {
+            .thing = THING_MUTEX,
+            .blocker = {.kind = BLOCKER_THREAD, .pid = first, .tid = first + (pid_t)((i + 1) % n)},
+            .addr = 0x1000 + i};
         (void)snprintf(name, sizeof name, "%c%c%c-%zu", same ? 'a' : 'a' + (int)(i % 26),
                        same ? 'a' : 'a' + (int)(i / 26 % 26), 'z', i);
         thread_id t = builder_thread(b, tid, same ? "worker" : name);

@@ -37,7 +37,8 @@ static pid_t start_with(int a, int b)
 /* The process that this one waits for in CALL on FD; 0: none, or several. */
 static pid_t waits_for(int64_t call, int fd)
 {
-    struct peer_looks looks = {0};
+    struct profile *profile = profile_new(0);
+    struct peer_looks looks = {.profile = profile};
     struct peer_answer answer = {0};
     uint64_t args[6] = {(uint64_t)fd};
     struct peer_wait wait = {
@@ -48,13 +49,14 @@ static pid_t waits_for(int64_t call, int fd)
     peer_find_stream(&looks, &wait, &answer);
     ck_assert(answer.later);
     ck_assert(peer_looks_run(&looks, longest_look_ns));
-    peer_answer_release(&answer);
+    answer = (struct peer_answer){.later = false};
     peer_find_stream(&looks, &wait, &answer);
     ck_assert(!answer.later);
-    ck_assert_int_eq(answer.thing, THING_PIPE);
-    pid_t pid = answer.holder == HOLDER_PROCESS ? answer.pid : 0;
-    peer_answer_release(&answer);
+    ck_assert_int_eq(answer.side.thing, THING_PIPE);
+    const struct blocker *b = &answer.side.blocker;
+    pid_t pid = b->kind == BLOCKER_PROCESS ? b->pid : 0;
     peer_looks_release(&looks);
+    profile_free(profile);
     return pid;
 }
 

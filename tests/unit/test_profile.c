@@ -517,14 +517,47 @@ START_TEST(waits_are_interned_apart_from_stacks)
     struct profile *p = profile_new(0);
     struct wait wait = {.kind = WAIT_CALL, .call = profile_string(p, "futex")};
     wait_id plain = profile_wait(p, &wait);
-    wait.side = (struct wait_side){.thing = THING_MUTEX, .holder = HOLDER_THREAD, .tid = 7};
+    wait.side =
+        (struct wait_side){.thing = THING_MUTEX, .blocker = {.kind = BLOCKER_THREAD, .tid = 7}};
     wait_id held = profile_wait(p, &wait);
     ck_assert_uint_ne(plain.ix, held.ix);
     ck_assert_uint_eq(profile_wait(p, &wait).ix, held.ix);
     ck_assert_uint_eq(profile_wait_count(p), 2);
-    ck_assert_int_eq(profile_see_wait(p, held)->side.tid, 7);
+    ck_assert_int_eq(profile_see_wait(p, held)->side.blocker.tid, 7);
     ck_assert_ptr_null(profile_see_wait(p, (wait_id){0}));
     ck_assert_uint_eq(profile_stack_count(p), 0);
+    profile_free(p);
+}
+END_TEST
+
+/* Each wait is for another lock: their runs join once nobody asks whose. */
+START_TEST(runs_of_ever_new_waits_find_room)
+{
+    enum { LIMIT = 1 << 22, RUNS = 100000 };
+    struct profile *p = profile_new(LIMIT);
+    process_id process = profile_process(p, &(struct profile_process){.pid = 1});
+    thread_id t = profile_thread(p, process, 1, (string_id){0}, 0);
+    struct wait wait = {.kind = WAIT_CALL, .call = profile_string(p, "futex")};
+    int64_t wall_ns = 0;
+    for (int64_t i = 0; i < RUNS; i++) {
+        wait.side =
+            (struct wait_side){.thing = THING_MUTEX, .addr = (uint64_t)(i % 7000) * 64 + 64};
+        struct run run = {.at.wait = profile_wait(p, &wait),
+                          .state = RUN_BLOCKED,
+                          .samples = 1,
+                          .start_ns = i * NS_PER_MS,
+                          .weights.wall_ns = NS_PER_MS};
+        profile_add_run(p, t, &run);
+    }
+    profile_end(p, (int64_t)RUNS * NS_PER_MS);
+    const struct profile_thread *thread = profile_see_thread(p, t);
+    for (size_t i = 0; i < thread->n_runs; i++)
+        wall_ns += thread->runs[i].weights.wall_ns;
+    ck_assert_int_eq(wall_ns, (int64_t)RUNS * NS_PER_MS);
+    ck_assert_double_eq(profile_number(p, METRIC_RUNS_REFUSED), 0);
+    ck_assert_double_gt(profile_number(p, METRIC_WAITS_REFUSED), 0);
+    ck_assert_int_eq(profile_see_wait(p, thread->runs[0].at.wait)->side.thing, THING_MUTEX);
+    ck_assert_uint_eq(profile_see_wait(p, thread->runs[0].at.wait)->side.addr, 0);
     profile_free(p);
 }
 END_TEST
@@ -549,7 +582,7 @@ START_TEST(waits_beyond_the_limit_keep_their_call)
 }
 END_TEST
 
-CHECK_MAIN("profile", 20, waits_are_interned_apart_from_stacks,
+CHECK_MAIN("profile", 20, runs_of_ever_new_waits_find_room, waits_are_interned_apart_from_stacks,
            waits_beyond_the_limit_keep_their_call, strings_are_interned_and_stay,
            modules_and_functions_are_interned, a_flagged_frame_stays_the_same,
            frames_differ_in_each_part, locations_may_come_in_any_order_and_again,

@@ -424,7 +424,7 @@ END_TEST
 /* The run at I waits for a lock of this thread's; 0: nobody's that is known. */
 static pid_t holder_at(size_t i, size_t n)
 {
-    return profile_see_wait(profile, run_at(i, n)->at.wait)->side.tid;
+    return profile_see_wait(profile, run_at(i, n)->at.wait)->side.blocker.tid;
 }
 
 enum { HELD_MS = 4, WAIT_MS = 50 };
@@ -433,15 +433,16 @@ enum { HELD_MS = 4, WAIT_MS = 50 };
 static void wait_through(int changes)
 {
     set_up();
-    struct wait wait = {.kind = WAIT_CALL,
-                        .side = {.thing = THING_MUTEX, .holder = HOLDER_THREAD, .tid = 2}};
+    struct wait wait = {
+        .kind = WAIT_CALL,
+        .side = {.thing = THING_MUTEX, .blocker = {.kind = BLOCKER_THREAD, .tid = 2}}};
     struct spot waits = in_wait(&wait);
     struct message first = at(0, 0, 100, 0);
     struct message held = at(30, 30, 100, 0);
     struct message second = at(WAIT_MS, WAIT_MS, 100, 0);
     thread_timeline_open(&timeline, &first, waits, spot, RUN_BLOCKED, false);
     for (int64_t i = 1; i <= changes; i++) {
-        wait.side.tid = (pid_t)(2 + i);
+        wait.side.blocker.tid = (pid_t)(2 + i);
         thread_timeline_change_side(&timeline, profile, &wait.side, ORIGIN + i * HELD_MS * MS);
     }
     thread_timeline_hold(&timeline, profile, &held, ORIGIN);

@@ -10,9 +10,9 @@ static void add(pid_t tid, pid_t holder, enum wait_thing thing, bool timed)
 {
     struct wait_side side = {.thing = thing, .timed = timed};
     if (holder) {
-        side.holder = HOLDER_THREAD;
-        side.pid = PID;
-        side.tid = holder;
+        side.blocker.kind = BLOCKER_THREAD;
+        side.blocker.pid = PID;
+        side.blocker.tid = holder;
     }
     wait_graph_add(&graph, PID, tid, &side, (uint32_t)tid);
 }
@@ -48,10 +48,11 @@ START_TEST(circles_are_apart_and_one_of_another_process_is_no_part)
     add(21, 20, THING_GIL, true);
     add(22, 23, THING_MUTEX, true);
     add(23, 22, THING_MUTEX, false);
-    struct wait_side side = {.thing = THING_MUTEX, .holder = HOLDER_THREAD, .pid = 11, .tid = 20};
+    struct wait_side side = {.thing = THING_MUTEX,
+                             .blocker = {.kind = BLOCKER_THREAD, .pid = 11, .tid = 20}};
     wait_graph_add(&graph, PID, 24, &side, 24);
-    side.holder = HOLDER_GONE;
-    side.pid = PID;
+    side.blocker.kind = BLOCKER_GONE;
+    side.blocker.pid = PID;
     wait_graph_add(&graph, PID, 25, &side, 25);
     wait_graph_link(&graph);
     ck_assert_int_eq(graph.n_cycles, 2);
@@ -64,8 +65,8 @@ END_TEST
 
 static void add_process(pid_t pid, pid_t tid, pid_t holder, enum wait_thing thing)
 {
-    struct wait_side side = {
-        .thing = thing, .holder = HOLDER_PROCESS, .pid = holder, .tid = holder};
+    struct wait_side side = {.thing = thing,
+                             .blocker = {.kind = BLOCKER_PROCESS, .pid = holder, .tid = holder}};
     wait_graph_add(&graph, pid, tid, &side, (uint32_t)tid);
 }
 
@@ -81,7 +82,8 @@ START_TEST(circles_go_through_processes_with_one_thread)
     add_process(46, 46, 46, THING_PIPE); /* a handler of its signals may write to it */
     add_process(47, 47, 48, THING_CHILD);
     add_process(48, 48, 47, THING_PIPE);
-    graph.items[graph.n - 1].side.tid = 0; /* 47 has another thread, which is not recorded */
+    graph.items[graph.n - 1].side.blocker.tid =
+        0; /* 47 has another thread, which is not recorded */
     wait_graph_link(&graph);
     ck_assert_int_eq(graph.n_cycles, 1);
     ck_assert(graph.items[0].cycle == 1 && graph.items[1].cycle == 1);

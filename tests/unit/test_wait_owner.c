@@ -75,12 +75,14 @@ START_TEST(of_two_processes_that_could_be_meant_none_is_told)
     thread_ids_add(&w.ids, &second);
     struct wait_side side = side_of_waiter();
     ck_assert_int_eq(side.thing, THING_MUTEX);
-    ck_assert_int_eq(side.holder, HOLDER_UNKNOWN);
+    ck_assert_int_eq(side.blocker.kind, BLOCKER_SHARED); /* whoever has it there */
+    ck_assert_uint_ne(side.blocker.inode, 0);
+    ck_assert_int_eq(side.blocker.tid, 0);
     thread_ids_remove(&w.ids, &second);
     side = side_of_waiter();
-    ck_assert_int_eq(side.holder, HOLDER_THREAD);
-    ck_assert_int_eq(side.pid, 2000);
-    ck_assert_int_eq(side.tid, 2077);
+    ck_assert_int_eq(side.blocker.kind, BLOCKER_THREAD);
+    ck_assert_int_eq(side.blocker.pid, 2000);
+    ck_assert_int_eq(side.blocker.tid, 2077);
 }
 END_TEST
 
@@ -89,7 +91,7 @@ static void note_holder(void *ctx, uint32_t task, const struct wait_side *side, 
     pid_t *tid = ctx;
     ck_assert_uint_eq(task, WAITER);
     ck_assert_int_gt(at_ns, 0);
-    *tid = side->tid;
+    *tid = side->blocker.tid;
 }
 
 /* Whom it was given to is not recorded. */
@@ -100,7 +102,7 @@ START_TEST(a_lock_that_has_changed_hands_is_read_again)
     struct message second = thread_of(0, 1078, OWNER + 1);
     thread_ids_add(&w.ids, &first);
     thread_ids_add(&w.ids, &second);
-    ck_assert_int_eq(side_of_waiter().tid, 1077);
+    ck_assert_int_eq(side_of_waiter().blocker.tid, 1077);
     wait_owners_doubt_all(&w);
     wait_owners_look_again(&w, note_holder, &now);
     ck_assert_int_eq(now, 0); /* no news */
@@ -119,7 +121,7 @@ START_TEST(a_wait_that_outlives_anothers_has_an_unknown_holder_at_its_end)
     pid_t now = -1;
     struct message first = thread_of(0, 1077, OWNER);
     thread_ids_add(&w.ids, &first);
-    ck_assert_int_eq(side_of_waiter().tid, 1077);
+    ck_assert_int_eq(side_of_waiter().blocker.tid, 1077);
     struct sample_message other = sample_of_waiter();
     other.head.thread = WAITER + 1;
     other.head.time_ns = 5;
@@ -146,7 +148,7 @@ static void count_holder(void *ctx, uint32_t task, const struct wait_side *side,
     size_t *n = ctx;
     (void)task;
     (void)at_ns;
-    *n += side->tid == 1078;
+    *n += side->blocker.tid == 1078;
 }
 
 START_TEST(a_lock_of_many_waiters_is_read_once)

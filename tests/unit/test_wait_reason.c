@@ -23,7 +23,7 @@ static const char *words_of_read(const char *link)
     struct wait wait = wait_reason(profile, 0, &waits.m, PY_GIL_ABSENT, false, &files);
     static char words[128];
     struct text text = {0};
-    wait_add_text(&text, profile, &wait);
+    wait_add_text(&text, profile, &wait, true);
     (void)snprintf(words, sizeof words, "%s", text.s);
     text_release(&text);
     return words;

@@ -47,13 +47,14 @@ START_TEST(functions_and_bytes_have_to_agree)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct profile_builder b = builder_start(1, "app");
         struct wait wait = {.kind = WAIT_CALL, .call = profile_string(b.p, "futex")};
-        wait.side = (struct wait_side){
-            .thing = cases[i].thing, .holder = HOLDER_THREAD, .pid = 1, .tid = 2, .timed = true};
+        wait.side = (struct wait_side){.thing = cases[i].thing,
+                                       .blocker = {.kind = BLOCKER_THREAD, .pid = 1, .tid = 2},
+                                       .timed = true};
         struct spot s = {builder_stack(&b, cases[i].stack), profile_wait(b.p, &wait)};
         struct view *v = view_new(b.p, &(struct view_options){0});
         struct wait_side side = wait_side_of(b.p, v, s);
-        ck_assert_msg((side.holder == HOLDER_THREAD) == cases[i].told, "%s", cases[i].stack);
-        ck_assert_int_eq(side.tid, cases[i].told ? 2 : 0);
+        ck_assert_msg((side.blocker.kind == BLOCKER_THREAD) == cases[i].told, "%s", cases[i].stack);
+        ck_assert_int_eq(side.blocker.tid, cases[i].told ? 2 : 0);
         ck_assert(side.timed);
         view_free(v);
         profile_free(b.p);
@@ -68,7 +69,8 @@ START_TEST(holders_are_data_and_no_names)
     struct wait wait = {.kind = WAIT_CALL, .call = profile_string(b.p, "futex")};
     stack_id f = builder_stack(&b, "f!app > pthread_mutex_lock!libc.so.6");
     struct spot plain = {f, profile_wait(b.p, &wait)};
-    wait.side = (struct wait_side){.thing = THING_MUTEX, .holder = HOLDER_THREAD, .tid = 2};
+    wait.side =
+        (struct wait_side){.thing = THING_MUTEX, .blocker = {.kind = BLOCKER_THREAD, .tid = 2}};
     struct spot held = {f, profile_wait(b.p, &wait)};
     ck_assert_uint_eq(held.wait.ix, profile_wait(b.p, &wait).ix);
     wait.side.addr = 4096;
@@ -86,52 +88,83 @@ END_TEST
 
 static const struct {
     struct wait_side side;
-    const char *what, *words;
+    const char *name, *host; /* of its blocker; NULL: none */
+    const char *listed[2];
+    bool detailed;
+    const char *words;
 } sides[] = {
-    {{.thing = THING_CHILD, .holder = HOLDER_PROCESS, .pid = 7}, "sleep", "its child 7 (sleep)"},
-    {{.thing = THING_CHILD, .holder = HOLDER_PROCESS, .pid = 7},
-     "sh, which is stopped",
-     "its child 7 (sh), which is stopped"},
-    {{.thing = THING_CHILD, .holder = HOLDER_PROCESS, .pid = 7}, "a,b", "its child 7 (a,b)"},
-    {{.thing = THING_CHILD, .holder = HOLDER_PROCESS, .pid = 7},
-     "a, which, which has ended",
-     "its child 7 (a, which), which has ended"},
-    {{.thing = THING_CHILD}, "3 children", "any of its 3 children"},
-    {{.thing = THING_CHILD}, NULL, "a child"},
-    {{.thing = THING_PIPE, .holder = HOLDER_PROCESS, .pid = 7},
-     "less",
-     "7 (less), which has the pipe's other end"},
-    {{.thing = THING_PIPE, .holder = HOLDER_PROCESS, .pid = 7},
-     "a,b: 2",
-     "7 (a,b: 2), which has the pipe's other end"},
-    {{.thing = THING_PIPE, .holder = HOLDER_PROCESS, .pid = 1},
-     "app",
-     "a pipe whose other end only this process has"},
-    {{.thing = THING_PIPE}, "2 processes", "a pipe whose other end 2 processes have"},
-    {{.thing = THING_PIPE},
-     "2 processes: 7 (sh), 8 (a: b)",
-     "a pipe whose other end 2 processes have: 7 (sh), 8 (a: b)"},
-    {{.thing = THING_PIPE}, NULL, "a pipe"},
-    {{.thing = THING_SOCKET}, "10.0.0.7:80", "10.0.0.7:80"},
-    {{.thing = THING_SOCKET}, NULL, "a socket"},
-    {{.thing = THING_SOCKET, .holder = HOLDER_PROCESS, .pid = 7},
-     "db",
-     "7 (db), which has the socket's other end"},
-    {{.thing = THING_FILE_LOCK, .holder = HOLDER_PROCESS, .pid = 7},
-     "apt",
-     "a file's lock, held by 7 (apt)"},
-    {{.thing = THING_FILE_LOCK}, "2 processes", "a file's lock, which 2 processes share"},
-    {{.thing = THING_FILE_LOCK},
-     "2 processes: 7 (flock), 8 (sleep)",
-     "a file's lock, which 2 processes share: 7 (flock), 8 (sleep)"},
-    {{.thing = THING_FILE_LOCK}, NULL, "a file's lock"},
-    {{.thing = THING_SOCKET},
-     "2 processes: 7 (a), 8 (b)",
-     "a socket whose other end 2 processes have: 7 (a), 8 (b)"},
-    {{.thing = THING_EVENTS}, "a timer", "a timer"},
-    {{.thing = THING_EVENTS}, "listening on 0.0.0.0:80", "new connections to 0.0.0.0:80"},
-    {{.thing = THING_MUTEX}, NULL, ""},
+    {.side = {THING_CHILD, .blocker = {.kind = BLOCKER_PROCESS, .pid = 7}},
+     .name = "sleep",
+     .words = "its child 7 (sleep)"},
+    {.side = {THING_CHILD, .blocker = {.kind = BLOCKER_PROCESS, .pid = 7, .fate = FATE_STOPPED}},
+     .name = "sh",
+     .words = "its child 7 (sh), which is stopped"},
+    {.side = {THING_CHILD, .blocker = {.kind = BLOCKER_PROCESS, .pid = 7}},
+     .name = "a, which has ended",
+     .words = "its child 7 (a, which has ended)"},
+    {.side = {THING_CHILD, .blocker = {.kind = BLOCKER_PROCESS, .pid = 7, .fate = FATE_ENDED}},
+     .name = "a, which",
+     .words = "its child 7 (a, which), which has ended"},
+    {.side = {THING_CHILD, .blocker = {.kind = BLOCKER_CHILDREN, .n = 3}},
+     .words = "any of its 3 children"},
+    {.side = {THING_CHILD}, .words = "a child"},
+    {.side = {THING_PIPE, .blocker = {.kind = BLOCKER_PROCESS, .pid = 7}},
+     .name = "a,b: 2",
+     .words = "7 (a,b: 2), which has the pipe's other end"},
+    {.side = {THING_PIPE, .blocker = {.kind = BLOCKER_PROCESS, .pid = 7, .fate = FATE_STOPPED}},
+     .name = "less",
+     .words = "7 (less), which has the pipe's other end and is stopped"},
+    {.side = {THING_PIPE, .blocker = {.kind = BLOCKER_PROCESS, .pid = 1}},
+     .name = "app",
+     .words = "a pipe whose other end only this process has"},
+    {.side = {THING_PIPE, .blocker = {.kind = BLOCKER_SEVERAL, .n = 2}},
+     .listed = {"sh", "a: b"},
+     .words = "a pipe whose other end 2 processes have"},
+    {.side = {THING_PIPE, .blocker = {.kind = BLOCKER_SEVERAL, .n = 2}},
+     .listed = {"sh", "a: b"},
+     .detailed = true,
+     .words = "a pipe whose other end 2 processes have: 7 (sh), 8 (a: b)"},
+    {.side = {THING_PIPE}, .words = "a pipe"},
+    {.side = {THING_SOCKET, .blocker = {.kind = BLOCKER_PEER, .net = NET_TCP, .port = 80}},
+     .host = "10.0.0.7",
+     .words = "10.0.0.7:80"},
+    {.side = {THING_SOCKET, .blocker = {.kind = BLOCKER_CLIENT, .net = NET_TCP, .local_port = 80}},
+     .host = "10.0.0.7",
+     .words = "a client of :80"},
+    {.side = {THING_SOCKET}, .words = "a socket"},
+    {.side = {THING_SOCKET, .blocker = {.kind = BLOCKER_PROCESS, .pid = 7, .net = NET_UNIX}},
+     .name = "db",
+     .words = "7 (db), which has the socket's other end"},
+    {.side = {THING_SOCKET, .blocker = {.kind = BLOCKER_SEVERAL, .n = 9}},
+     .listed = {"a", "b"},
+     .detailed = true,
+     .words = "a socket whose other end 9 processes have: 7 (a), 8 (b), …"},
+    {.side = {THING_FILE_LOCK, .blocker = {.kind = BLOCKER_PROCESS, .pid = 7}},
+     .name = "apt",
+     .words = "a file's lock, held by 7 (apt)"},
+    {.side = {THING_FILE_LOCK, .blocker = {.kind = BLOCKER_SEVERAL, .n = 2}},
+     .listed = {"flock", "sleep"},
+     .detailed = true,
+     .words = "a file's lock, which 2 processes share: 7 (flock), 8 (sleep)"},
+    {.side = {THING_FILE_LOCK}, .words = "a file's lock"},
+    {.side = {THING_MUTEX}, .words = ""},
 };
+
+static struct wait wait_of(struct profile *p, size_t i)
+{
+    struct wait wait = {.kind = WAIT_CALL, .call = profile_string(p, "f"), .side = sides[i].side};
+    struct blocker *b = &wait.side.blocker;
+    b->name = sides[i].name ? profile_string(p, sides[i].name) : (string_id){0};
+    b->host = sides[i].host ? profile_string(p, sides[i].host) : (string_id){0};
+    for (size_t k = 2; k-- > 0;) {
+        struct blocker one = {.kind = BLOCKER_PROCESS, .pid = (pid_t)(7 + k)};
+        if (!sides[i].listed[k])
+            continue;
+        one.name = profile_string(p, sides[i].listed[k]);
+        wait.side.list = profile_list_blocker(p, &one, wait.side.list);
+    }
+    return wait;
+}
 
 /* What the kernel told needs no functions, and has words. */
 START_TEST(sides_in_the_kernel_have_words)
@@ -139,17 +172,14 @@ START_TEST(sides_in_the_kernel_have_words)
     struct profile_builder b = builder_start(1, "app");
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
         struct text text = {0};
-        struct wait wait = {
-            .kind = WAIT_CALL, .call = profile_string(b.p, "f"), .side = sides[i].side};
-        if (sides[i].what)
-            wait.side.what = profile_string(b.p, sides[i].what);
+        struct wait wait = wait_of(b.p, i);
         struct spot s = {builder_stack(&b, "f!app"), profile_wait(b.p, &wait)};
         struct view *v = view_new(b.p, &(struct view_options){0});
         struct wait_side side = wait_side_of(b.p, v, s);
         view_free(v);
         ck_assert(side.thing == THING_UNKNOWN || wait_side_is_kernels(side.thing));
         text_add(&text, "");
-        wait_side_add_text(&text, b.p, &side, 1);
+        wait_side_add_text(&text, b.p, &side, 1, sides[i].detailed);
         ck_assert_str_eq(text.s, sides[i].words);
         text_release(&text);
     }
