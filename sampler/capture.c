@@ -435,6 +435,7 @@ void capture_released(struct sampler *s, struct thread *t, const struct schedsta
     fill_head(s, t, &m->head, MESSAGE_SAMPLE, t->asked_ns);
     m->head.sched = t->asked.sched;
     add_faults(t, stopped_ns, now, &m->head);
+    m->head.wait_share = t->wait_share;
     publish(s, t, m);
     counters_add(&s->counters, COUNT_STOPS, 1);
     claim_stopped(t, m->snapshot.state, stopped_ns, s->interval_ns);

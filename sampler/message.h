@@ -49,6 +49,9 @@ struct message {
     /* MESSAGE_SAMPLE: the thread's page faults while it ran for up to 0.1 ms around the stop; and
      * how many a millisecond while it ran for up to 1 ms around it */
     uint32_t near_faults, around_faults;
+    /* MESSAGE_SAMPLE of a thread that waited for a CPU and was asked to stop: the probability of
+     * that */
+    float wait_share;
     uint64_t own_switches; /* its context switches because of wallspy's stops, in all */
 };
 

@@ -77,6 +77,7 @@ struct thread {
 
     /* waiters.c */
     int64_t wait_seen_ns; /* when it was last found to wait for a CPU, and not asked to stop */
+    float wait_share;     /* the probability with which it was asked to stop in such a wait */
     bool wait_asked;      /* it was asked to stop in such a wait, and has not been let go */
     bool wait_shown;      /* a stop has shown where it was in such a wait */
 

@@ -43,6 +43,7 @@ static bool stop_tells(const struct sampler *s, const struct thread *t)
 static void visit_runnable(struct sampler *s, struct thread *t, int64_t now_ns)
 {
     t->displaced = false;
+    t->wait_share = 1;
     enum thread_state state = stop_tells(s, t) ? THREAD_RUNNING_OR_RUNNABLE : on_cpu_state(s, t);
     s->waiting |= state == THREAD_RUNNABLE || t->displaced;
     t->process->ran = true;

@@ -28,20 +28,27 @@ void waiters_begin_tick(struct waiters *w)
     w->found = 0;
 }
 
+static float share_of_found(const struct waiters *w)
+{
+    double share = w->a_tick / (double)max_u64(w->found_before, 1);
+    return share < 1 ? (float)share : 1;
+}
+
 static bool has_room(const struct waiters *w)
 {
     return atomic_load_explicit(&w->asked, memory_order_relaxed) < w->at_once;
 }
 
-bool waiters_leave(struct sampler *s, const struct thread *t)
+bool waiters_leave(struct sampler *s, struct thread *t)
 {
     struct waiters *w = &s->waiters;
     if (!s->can.sched || !t->base_known || s->config.no_stop || s->config.freeze ||
         s->config.single_shot)
         return false;
     w->found++;
-    double share = w->a_tick / (double)max_u64(w->found_before, 1);
-    bool chosen = !t->wait_shown || random_share(&s->random) < share;
+    if (t->wait_shown)
+        t->wait_share = share_of_found(w);
+    bool chosen = random_share(&s->random) < (double)t->wait_share;
     return !chosen || !has_room(w);
 }
 

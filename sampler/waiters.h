@@ -27,8 +27,9 @@ struct waiters {
 void waiters_init(struct waiters *w);
 /* A tick begins. */
 void waiters_begin_tick(struct waiters *w);
-/* T was found to wait for a CPU, in a wait that no tick has seen yet.  Is it left alone? */
-bool waiters_leave(struct sampler *s, const struct thread *t);
+/* T was found to wait for a CPU, in a wait that no tick has seen yet.  Is it left alone?
+ * t->wait_share is the probability that it is not. */
+bool waiters_leave(struct sampler *s, struct thread *t);
 /* T, whose counts are those of its last sample, was left alone in its wait.  Does it wait still? */
 bool waiters_still(struct sampler *s, struct thread *t);
 /* T's counts have changed: corrects what made a running thread look like a waiting one. */

@@ -1,31 +1,42 @@
 /* Where a thread waits for a CPU, of which the sampler knows only that it waits.
  *
  * Of such waits only some are asked to stop, by chance (sampler/waiters.h), and show their stacks.
- * A wait that was not asked has the stack of the last one of its thread that was: so each of these
- * stands for those that follow it, as many as chance left out.  Python's frames are read of every
- * wait, and must be the same. */
+ * Of a wait that was asked with probability p each nanosecond stands for 1/p: its own, and 1/p − 1
+ * of waits that were not asked.  So each stack gets a credit of that much when its wait ends, and a
+ * wait that was not asked has the stack with the largest credit of its thread, and uses it up.
+ * (With the last stack that was asked, short waits would count as much as long ones.)  Python's
+ * frames are read of every wait, and must be the same. */
 #pragma once
 
 #include "profile/profile.h"
 
 struct built_stack;
 
-enum { CPU_WAITS_KEPT = 4 };
+enum { CPU_WAITS_KEPT = 8 };
 
-/* A wait of a thread for a CPU, as its stop showed it. */
+/* Waits of a thread for a CPU at one place, as a stop showed it. */
 struct cpu_wait {
     struct spot at, settled; /* as struct built_stack has them */
     uint64_t python;         /* its Python frames, as a hash; 0: none */
     bool plain;              /* no native frame is below those */
+    double credit_ns;
 };
-/* Those of one thread, the last first.  Zero-initialised: none. */
+/* Those of one thread.  Zero-initialised: none. */
 struct cpu_waits {
-    struct cpu_wait last[CPU_WAITS_KEPT];
-    uint32_t n;
+    struct cpu_wait kept[CPU_WAITS_KEPT];
+    uint32_t n, last; /* LAST: the one that was asked last */
+    struct {
+        uint32_t kept; /* the present wait is KEPT[this − 1]; 0: none */
+        double credit; /* by which its time counts there */
+    } present;
 };
 
-/* BUILT is of a wait that a stop has shown. */
-void cpu_waits_add(struct cpu_waits *w, const struct built_stack *built);
+/* A sample that is no wait for a CPU begins. */
+void cpu_waits_none(struct cpu_waits *w);
+/* BUILT is of a wait that a stop has shown, and that was asked with probability SHARE. */
+void cpu_waits_add(struct cpu_waits *w, const struct built_stack *built, double share);
 /* BUILT is of a wait that was not asked: gives it the stack of one that was.  False: none is known,
  * and BUILT says that its native frames were not read. */
-bool cpu_waits_complete(const struct cpu_waits *w, struct built_stack *built);
+bool cpu_waits_complete(struct cpu_waits *w, struct built_stack *built);
+/* The present wait took NS so far, or NS more. */
+void cpu_waits_took(struct cpu_waits *w, int64_t ns);

@@ -207,11 +207,11 @@ static void settle_cpu_wait(struct recording *r, struct cpu_waits *w,
                             const struct sample_message *m, struct built_stack *built)
 {
     if (m->snapshot.state != THREAD_RUNNABLE || m->head.flags & SAMPLE_NO_STACK || built->left_out)
-        return;
-    if (m->head.flags & SAMPLE_WAITS_UNASKED)
+        cpu_waits_none(w);
+    else if (m->head.flags & SAMPLE_WAITS_UNASKED)
         r->cpu_waits_unknown += !cpu_waits_complete(w, built);
     else
-        cpu_waits_add(w, built);
+        cpu_waits_add(w, built, m->head.wait_share);
 }
 
 static void on_sample(struct recording *r, struct target_process *s, const struct sample_message *m)

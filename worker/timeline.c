@@ -252,6 +252,8 @@ static void add_sample(struct thread_timeline *timeline, struct profile *p, cons
     if (since.known)
         settle_state(timeline, run, since.runqueue_ns - wait_ns, m->interval_ns);
     run->weights.events = events_of(timeline, &since, own);
+    if (run->state == RUN_RUNNABLE)
+        cpu_waits_took(&timeline->cpu_waits, run->weights.wall_ns);
     if (since.known && run->state == RUN_BLOCKED)
         run->waits = (uint32_t)min_i64((int64_t)count_waits(m, &since), UINT32_MAX);
     struct run waiting = {0};

@@ -1,6 +1,7 @@
 /* Where a thread waits for a CPU, if it was not asked. */
 #include "worker/cpu_waits.h"
 
+#include "base/random.h"
 #include "tests/support/check_main.h"
 #include "worker/stack_builder.h"
 
@@ -16,70 +17,115 @@ static struct built_stack wait_at(uint32_t stack, uint64_t python, bool plain)
                                 .plain_stack = {stack + 2}};
 }
 
-static void shown(uint32_t stack, uint64_t python, bool plain)
+enum { A = 10, B = 20, C = 30 };
+
+/* A wait that was asked with probability SHARE, and took NS. */
+static void shown(uint32_t stack, uint64_t python, bool plain, double share, int64_t ns)
 {
     const struct built_stack built = wait_at(stack, python, plain);
-    cpu_waits_add(&waits, &built);
+    cpu_waits_add(&waits, &built, share);
+    cpu_waits_took(&waits, ns);
 }
 
-/* The stack that a wait at ASKED gets; 0: none. */
-static uint32_t stack_of(uint64_t python)
+/* The stack that a wait at PYTHON gets, which takes NS; 0: none. */
+static uint32_t stack_of(uint64_t python, int64_t ns)
 {
     struct built_stack built = wait_at(900, python, false);
-    return cpu_waits_complete(&waits, &built) ? built.at.stack.ix : 0;
+    uint32_t stack = cpu_waits_complete(&waits, &built) ? built.at.stack.ix : 0;
+    cpu_waits_took(&waits, ns);
+    return stack;
 }
 
-START_TEST(a_wait_has_the_stack_of_the_last_one_that_was_asked)
+START_TEST(a_wait_uses_up_the_credit_of_one_that_was_asked)
 {
     waits = (struct cpu_waits){0};
-    ck_assert_uint_eq(stack_of(0), 0);
-    shown(10, 0, false);
-    ck_assert_uint_eq(stack_of(0), 10);
-    shown(20, 0, false);
-    ck_assert_uint_eq(stack_of(0), 20);
-    ck_assert_uint_eq(waits.n, 1);
+    ck_assert_uint_eq(stack_of(0, 5), 0);
+    shown(A, 0, false, 0.5, 10);  /* stands for 10 more */
+    shown(B, 0, false, 0.25, 10); /* for 30 more */
+    ck_assert_uint_eq(stack_of(0, 15), B);
+    ck_assert_uint_eq(stack_of(0, 7), B);
+    ck_assert_uint_eq(stack_of(0, 8), A);
+    ck_assert_uint_eq(stack_of(0, 1), B);
+}
+END_TEST
+
+START_TEST(a_part_of_a_wait_counts_for_its_time)
+{
+    waits = (struct cpu_waits){0};
+    shown(A, 0, false, 0.5, 10);
+    cpu_waits_took(&waits, 10); /* it went on */
+    shown(B, 0, false, 0.5, 15);
+    ck_assert_uint_eq(stack_of(0, 1), A);
+    struct built_stack none = wait_at(900, 0, false);
+    shown(C, 0, false, 0.5, 90);
+    cpu_waits_none(&waits); /* a sample that runs */
+    cpu_waits_took(&waits, 1000);
+    ck_assert(cpu_waits_complete(&waits, &none) && none.at.stack.ix == C);
+}
+END_TEST
+
+/* Waits at B are as frequent as those at A, and last three times as long. */
+START_TEST(long_waits_have_their_share_of_the_time)
+{
+    enum { N = 20000 };
+    uint64_t seed = 88172645463325252;
+    double shown_ns = 0;
+    double all_ns = 0;
+    waits = (struct cpu_waits){0};
+    for (int i = 0; i < N; i++) {
+        uint32_t place = random_share(&seed) < 0.5 ? A : B;
+        int64_t ns = place == A ? 10 : 30;
+        uint32_t stack = place;
+        if (random_share(&seed) < 0.2)
+            shown(place, 0, false, 0.2, ns);
+        else
+            stack = stack_of(0, ns);
+        shown_ns += stack == B ? (double)ns : 0;
+        all_ns += (double)ns;
+    }
+    /* 4,000 waits were asked: their share of the time has a sigma of 0.6 %. */
+    ck_assert_double_eq_tol(shown_ns / all_ns, 0.75, 4.5 * 0.006);
 }
 END_TEST
 
 START_TEST(pythons_frames_are_the_same)
 {
     waits = (struct cpu_waits){0};
-    shown(10, 1, false);
-    shown(20, 2, false);
-    ck_assert_uint_eq(stack_of(1), 10);
-    ck_assert_uint_eq(stack_of(2), 20);
-    ck_assert_msg(stack_of(3) == 0, "what is below them is unknown");
-    ck_assert_msg(stack_of(0) == 0, "a thread without Python is elsewhere");
+    shown(A, 1, false, 0.5, 10);
+    shown(B, 2, false, 0.5, 90);
+    ck_assert_uint_eq(stack_of(1, 1), A);
+    ck_assert_uint_eq(stack_of(2, 1), B);
+    ck_assert_msg(stack_of(3, 1) == 0, "what is below them is unknown");
+    ck_assert_msg(stack_of(0, 1) == 0, "a thread without Python is elsewhere");
 }
 END_TEST
 
 START_TEST(python_that_runs_by_itself_has_its_own_frames)
 {
     waits = (struct cpu_waits){0};
-    shown(10, 1, true);
-    ck_assert_uint_eq(stack_of(1), 902);
-    ck_assert_uint_eq(stack_of(3), 902);
-    shown(20, 2, false);
-    ck_assert_uint_eq(stack_of(1), 902);
-    ck_assert_msg(stack_of(3) == 0, "the last one had native frames");
+    shown(A, 1, true, 0.5, 10);
+    ck_assert_uint_eq(stack_of(1, 1), 902);
+    ck_assert_uint_eq(stack_of(3, 1), 902);
+    shown(B, 2, false, 0.5, 10);
+    ck_assert_uint_eq(stack_of(1, 1), 902);
+    ck_assert_msg(stack_of(3, 1) == 0, "the last one had native frames");
 }
 END_TEST
 
-START_TEST(the_oldest_is_forgotten)
+START_TEST(the_poorest_is_forgotten)
 {
     waits = (struct cpu_waits){0};
     for (uint32_t i = 1; i <= CPU_WAITS_KEPT; i++)
-        shown(i, i, false);
-    shown(50, 1, false); /* now the last */
-    shown(60, 99, false);
-    ck_assert_uint_eq(stack_of(1), 50);
-    ck_assert_uint_eq(stack_of(99), 60);
-    ck_assert_uint_eq(stack_of(2), 0);
-    ck_assert_uint_eq(stack_of(CPU_WAITS_KEPT), CPU_WAITS_KEPT);
+        shown(i, i, false, 0.5, i == 3 ? 1 : 10);
+    shown(99, 99, false, 0.5, 1);
     ck_assert_uint_eq(waits.n, CPU_WAITS_KEPT);
+    ck_assert_uint_eq(stack_of(3, 1), 0);
+    ck_assert_uint_eq(stack_of(99, 1), 99);
+    ck_assert_uint_eq(stack_of(1, 1), 1);
 }
 END_TEST
 
-CHECK_MAIN("cpu_waits", 20, a_wait_has_the_stack_of_the_last_one_that_was_asked,
+CHECK_MAIN("cpu_waits", 20, a_wait_uses_up_the_credit_of_one_that_was_asked,
+           a_part_of_a_wait_counts_for_its_time, long_waits_have_their_share_of_the_time,
            pythons_frames_are_the_same, python_that_runs_by_itself_has_its_own_frames,
-           the_oldest_is_forgotten)
+           the_poorest_is_forgotten)
