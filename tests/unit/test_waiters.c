@@ -30,7 +30,7 @@ static void set_up(void)
     sampler->waiters.a_tick = 0.5;
     sampler->woke_ns = woke_ns;
     process = (struct process){.pid = getpid()};
-    thread = (struct thread){.id = 7, .tid = getpid(), .process = &process};
+    thread = (struct thread){.id = 7, .tid = getpid(), .process = &process, .wait_share = 1};
     for (int i = 0; i < THREAD_FILE_COUNT; i++)
         thread.fds[i] = -1;
     thread.fds[FILE_SCHEDSTAT] = memfd_create("schedstat", MFD_CLOEXEC);
