@@ -17,8 +17,6 @@ from support.wallspy import record
 SECONDS, RATE = 10, 100
 # Of the CPU time, and of the waits for a CPU: the smallest error in a share that is found.
 CATCHES_CPU, CATCHES_WAIT = 0.15, 0.30
-# Where each wait is asked, first() is shown with some 3 points too much of them, too.
-SYSTEMATIC_WAIT = 0.03
 # The waits that were asked differ in length, and in how many others have their stacks.
 UNEVEN = 3
 UNKNOWN_AT_MOST = 0.05  # of the waits, after each thread's first
@@ -60,7 +58,7 @@ def record_once(wallspy, program, how, cpus, threads):
     if int(threads) > len(cpus):  # else there are hardly any waits
         amounts["waits in first"] = share_of_samples(
             share(waiting, "first"), share({n: t[1] for n, t in truth.items()}, "first"),
-            asked / UNEVEN, catches=CATCHES_WAIT, systematic=SYSTEMATIC_WAIT)
+            asked / UNEVEN, catches=CATCHES_WAIT)
     return amounts
 
 
