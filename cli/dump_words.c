@@ -155,15 +155,6 @@ void dump_words_lines(const char *lines, size_t indent, size_t width, struct tex
 
 /* ---- its stack ---- */
 
-/* The path in FILE, which a native frame has behind "[module] "; NULL: there is none. */
-static const char *path_of(const struct shown_frame *f)
-{
-    const char *end = f->file && f->kind == SHOWN_NATIVE ? strstr(f->file, "] ") : NULL;
-    if (f->kind == SHOWN_PYTHON)
-        return f->file;
-    return end ? end + 2 : NULL;
-}
-
 /* "b.py" of "/a/b.py", "json/__init__.py" of "/a/json/__init__.py". */
 static const char *short_path(const char *path)
 {
@@ -179,7 +170,7 @@ static const char *short_path(const char *path)
 static void add_place(const struct shown_frame *f, bool lined, struct text *out)
 {
     enum { MOST_COLUMNS = 40 };
-    const char *path = path_of(f);
+    const char *path = f->source;
     struct text name = {0};
     if (path)
         add_tame(&name, "", short_path(path), "");
@@ -272,7 +263,7 @@ static void add_frame(const struct dumped *t, const struct shown_frame *f,
         text_add(out, place.s);
     }
     size_t used = utf8_columns(out->s + start, out->len - start) + GAP;
-    const char *path = b->call ? NULL : path_of(f);
+    const char *path = b->call ? NULL : f->source;
     if (path && used + LEAST_SOURCE <= style->width)
         source_line_add(sources, t->pid, path, f->current_line, &source);
     if (source.len) {

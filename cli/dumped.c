@@ -116,7 +116,7 @@ bool dumped_launches(const struct dump *d, const struct dumped *t)
 void dumped_add_label(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)
 {
     char *process = dumped_process(d, t);
-    bool rank = str_starts(process, "rank");
+    bool rank = *process && dumped_rank(d, t) >= 0;
     if (numbered)
         text_addf(out, "%d ", t->tid);
     if (numbered && rank)

@@ -12,8 +12,6 @@
 #include "base/share.h"
 #include "exporter/xml.h"
 #include "summary/short_name.h"
-#include "summary/spinning.h"
-#include "summary/wait_text.h"
 
 enum {
     NAME_COLUMNS = 300, /* of a name in a frame's details */
@@ -97,18 +95,6 @@ static size_t columns_in(double px, const char *s)
     return columns;
 }
 
-/* Appends the file's name of FILE with LINE: "read.c:12" of "[libc.so.6] /src/read.c". */
-static void add_short_place(struct text *out, const char *file, uint32_t line)
-{
-    static const char guessed[] = "[guessed]";
-    if (str_starts(file, guessed))
-        file += strlen(guessed) + (file[strlen(guessed)] == ' ');
-    const char *module_end = *file == '[' ? strstr(file, "] ") : NULL;
-    text_add(out, path_base(module_end ? module_end + 2 : file));
-    if (line)
-        text_addf(out, ":%" PRIu32, line);
-}
-
 /* ---- places ---- */
 
 int64_t flame_total_ns(const struct flame_drawing *d)
@@ -120,10 +106,18 @@ int64_t flame_total_ns(const struct flame_drawing *d)
 
 /* A box's name and place; the file is NULL for none. */
 struct caption {
-    const char *name, *file;
+    const char *name, *file, *source;
     uint32_t line;
     char merged[64];
 };
+
+/* "read.c:12"; without a path the module, "[libc.so.6]". */
+static void add_short_place(struct text *out, const struct caption *c)
+{
+    text_add(out, c->source ? path_base(c->source) : c->file);
+    if (c->line)
+        text_addf(out, ":%" PRIu32, c->line);
+}
 
 static void caption_of(const struct flame_drawing *d, const struct flame_box *box,
                        struct caption *ret)
@@ -137,8 +131,8 @@ static void caption_of(const struct flame_drawing *d, const struct flame_box *bo
     } else if (box->node) {
         struct path_frame f = paths_see_frame(d->paths, node->frame);
         ret->name = f.name;
-        bool says = f.file && !str_eq(f.file, wait_file) && !str_eq(f.file, spinning_file);
-        ret->file = says ? f.file : NULL;
+        ret->file = f.waits ? NULL : f.file;
+        ret->source = f.waits ? NULL : f.source;
         ret->line = f.line;
     }
 }
@@ -223,7 +217,7 @@ static void add_name(struct text *out, const struct caption *c, double width_px)
     size_t wanted = utf8_columns(c->name, strlen(c->name)) + GAP;
     add_fitting(out, c->name, columns);
     if (c->file && wanted < columns) {
-        add_short_place(&place, c->file, c->line);
+        add_short_place(&place, c);
         columns = columns_in(width_px, place.s);
         if (wanted + utf8_columns(place.s, place.len) <= columns) {
             text_add(out, "<tspan class=\"place\">  ");

@@ -5,8 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
-#include "base/text.h"
-#include "summary/wait_text.h"
 
 /* Drops zero and negative segments, because no viewer accepts them. */
 static void add(struct timeline *l, uint32_t path, int64_t ns)
@@ -68,8 +66,8 @@ static uint32_t path_of(const struct paths *paths, const struct run *run, enum w
     uint32_t path = run->state == RUN_MISSED ? 0 : paths_of(paths, run->at);
     if (!path || run->state != RUN_RUNNABLE || weight_is_time(weight))
         return path;
-    const char *file = paths_see_frame(paths, paths_frame(paths, path)).file;
-    return file && str_eq(file, wait_file) ? paths_parent(paths, path) : path;
+    const struct path_frame leaf = paths_see_frame(paths, paths_frame(paths, path));
+    return leaf.waits && !leaf.spins ? paths_parent(paths, path) : path;
 }
 
 void timeline_add_thread(struct timeline *l, const struct paths *paths,

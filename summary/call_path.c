@@ -100,15 +100,10 @@ static void pick(const struct chain *c, ptrdiff_t *ret_caller, ptrdiff_t *ret_in
 
 static void add_source(struct text *out, const struct shown_frame *f, uint32_t line)
 {
-    const char *file = f->file;
-    if (f->kind == SHOWN_NATIVE && file) { /* "[module] path" */
-        file = strchr(file, ' ');
-        file += file != NULL;
-    }
-    if (!file || (f->kind == SHOWN_NATIVE && !line))
+    if (!f->source || (f->kind == SHOWN_NATIVE && !line))
         return;
     text_add(out, " ");
-    const char *base = path_base(file);
+    const char *base = path_base(f->source);
     text_add_tame(out, base, strlen(base));
     if (line)
         text_addf(out, ":%u", line);

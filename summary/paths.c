@@ -194,7 +194,13 @@ struct path_frame paths_see_frame(const struct paths *t, uint32_t frame)
     if (frame > n_view)
         return (struct path_frame){.name = strings_text(&t->names, (string_id){frame - n_view})};
     const struct shown_frame *f = view_frame(t->v, frame);
-    return (struct path_frame){f->name, f->file, f->line};
+    bool waits = f->kind == SHOWN_WAIT;
+    return (struct path_frame){.name = f->name,
+                               .file = f->file,
+                               .source = f->source,
+                               .line = f->line,
+                               .waits = waits,
+                               .spins = waits && f->spins};
 }
 
 uint32_t paths_frame_count(const struct paths *t)

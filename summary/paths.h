@@ -35,7 +35,10 @@ uint32_t paths_common_depth(const struct paths *t, uint32_t a, uint32_t b);
 /* Frames of paths: those of the view by their ids, and names added here after them. */
 struct path_frame {
     const char *name, *file; /* FILE NULL: none */
+    const char *source;      /* the path in FILE; NULL: none */
     uint32_t line;
+    bool waits; /* it is a wait: the thread is off the CPU, or spins */
+    bool spins;
 };
 uint32_t paths_add_frame(struct paths *t, const char *name); /* same name, same frame */
 struct path_frame paths_see_frame(const struct paths *t, uint32_t frame);

@@ -80,6 +80,10 @@ static void show(struct view *v, const struct shown_frame *frame)
     f.libc = f.kind == SHOWN_NATIVE && f.module && module_is_libc(f.module);
     f.entry = frame_is_entry(&f);
     f.spin = spinning_marks(&f);
+    if (f.source) {
+        string_id source_id = strings_add(&v->strings, f.source, strlen(f.source));
+        f.source = strings_text(&v->strings, source_id);
+    }
     f.name = strings_text(&v->strings, name_id);
     f.file = file_id.ix ? strings_text(&v->strings, file_id) : NULL;
     f.id = id_of(v, name_id, file_id, f.line);
@@ -148,7 +152,8 @@ static void show_python(struct view *v, const struct frame *f)
         .kind = SHOWN_PYTHON,
         .guessed = f->flags & FRAME_IS_GUESSED,
         .name = profile_text(v->p, func->name),
-        .file = func->file.ix ? profile_text(v->p, func->file) : NULL,
+        .file = text_or_null(v, func->file),
+        .source = text_or_null(v, func->file),
         .line = v->options.lines ? f->python.line : func->first_line,
         .current_line = f->python.line,
     };
@@ -209,6 +214,7 @@ static void show_location(struct view *v, const struct location *loc, struct sho
     base.inlined = loc->inlined;
     base.name = profile_text(v->p, loc->function);
     base.file = file.s;
+    base.source = text_or_null(v, loc->file);
     base.line = v->options.lines ? loc->line : loc->function_line;
     base.current_line = loc->line;
     show(v, &base);

@@ -24,9 +24,10 @@ struct shown_frame {
     const char *name; /* "module+0xoffset" if nameless */
     const char *file; /* path of Python source; "[module] source path" for native; NULL: none; after
                          "[guessed]" if guessed, so that the function's name stays its */
-    uint32_t line;    /* as the options ask: the function's first line, or the line; 0: none */
-    uint32_t current_line;   /* the line being executed, whatever the options; 0: none */
-    const char *module;      /* native: the module's base name; NULL otherwise */
+    const char *source;    /* the path in FILE; NULL: none */
+    uint32_t line;         /* as the options ask: the function's first line, or the line; 0: none */
+    uint32_t current_line; /* the line being executed, whatever the options; 0: none */
+    const char *module;    /* native: the module's base name; NULL otherwise */
     const char *module_path; /* of MODULE's file; NULL: unknown */
     bool interpreter;        /* native code of the Python interpreter itself */
     uint64_t address;        /* native: absolute address when sampled; 0 otherwise */
