@@ -14,7 +14,7 @@
 #include "summary/wait_text.h"
 #include "target/mem.h"
 #include "target/proc.h"
-#include "worker/futex_lock.h"
+#include "waits/futex_lock.h"
 
 enum { SECOND_LOOK_NS = NS_PER_S / 2, CONDITION_BYTES = 48 };
 

@@ -12,7 +12,7 @@
 #include "pyframes/py_pthread.h"
 #include "target/maps.h"
 #include "target/mem_blocks.h"
-#include "worker/futex_lock.h"
+#include "waits/futex_lock.h"
 #include "worker/target_process.h"
 
 enum {

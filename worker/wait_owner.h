@@ -9,8 +9,8 @@
 #include "base/hash.h"
 #include "pyframes/py_lock.h"
 #include "sampler/message.h"
+#include "waits/thread_ids.h"
 #include "worker/gil_watch.h"
-#include "worker/thread_ids.h"
 
 struct target_process;
 

@@ -8,9 +8,9 @@
 #include "base/duty_cycle.h"
 #include "base/minmax.h"
 #include "target/proc.h"
-#include "worker/peer_find.h"
-#include "worker/peer_socket.h"
-#include "worker/recent_peers.h"
+#include "waits/peer_find.h"
+#include "waits/peer_socket.h"
+#include "waits/recent_peers.h"
 
 enum {
     SHARE = 200, /* one part of the time is for looks */

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/hash.h"
-#include "worker/blocked_call.h"
+#include "waits/blocked_call.h"
 #include "worker/target_process.h"
 #include "worker/timeline.h"
 

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "target/descriptor.h"
-#include "target/net_diag.h"
-#include "target/unix_peer.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/bytes_mem.h"
-#include "worker/futex_lock.h"
+#include "waits/descriptor.h"
+#include "waits/futex_lock.h"
+#include "waits/net_diag.h"
+#include "waits/unix_peer.h"
 
 enum { MOST = 4 };
 

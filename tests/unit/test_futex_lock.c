@@ -1,4 +1,4 @@
-#include "worker/futex_lock.h"
+#include "waits/futex_lock.h"
 
 #include <linux/futex.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "worker/net_look.h"
+#include "waits/net_look.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "target/unix_peer.h"
+#include "waits/unix_peer.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -10,9 +10,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "target/fd_scan.h"
-#include "target/net_diag.h"
 #include "tests/support/check_main.h"
+#include "waits/fd_scan.h"
+#include "waits/net_diag.h"
 
 static uint64_t inode_of(int fd)
 {

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/hash.h"
-#include "target/net_sockets.h"
+#include "waits/net_sockets.h"
 
 struct net_wish {
     uint64_t inode;

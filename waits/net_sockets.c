@@ -1,4 +1,4 @@
-#include "target/net_sockets.h"
+#include "waits/net_sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "target/cursor.h"
-#include "target/net_diag.h"
 #include "target/proc.h"
+#include "waits/net_diag.h"
 
 enum { WORDS = 4, WORD_BYTES = 4, READ_BYTES = 64 * 1024 };
 

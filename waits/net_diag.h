@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "target/net_sockets.h"
+#include "waits/net_sockets.h"
 
 /* Is PID in wallspy's network namespace? */
 bool net_is_here(pid_t pid);

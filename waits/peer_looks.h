@@ -6,11 +6,11 @@
 #pragma once
 
 #include "profile/profile.h"
-#include "target/descriptor.h"
-#include "target/fd_scan.h"
 #include "target/mem.h"
 #include "target/process_list.h"
-#include "worker/net_look.h"
+#include "waits/descriptor.h"
+#include "waits/fd_scan.h"
+#include "waits/net_look.h"
 
 enum { MOST_ASKED = 32 };
 /* The looks that waits were put down for.  Zero-initialise but for PROFILE, which is borrowed. */

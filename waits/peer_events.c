@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "target/proc.h"
-#include "worker/peer_kinds.h"
-#include "worker/peer_socket.h"
+#include "waits/peer_kinds.h"
+#include "waits/peer_socket.h"
 
 enum {
     MOST_WATCHED = 512,

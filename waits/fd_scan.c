@@ -1,4 +1,4 @@
-#include "target/fd_scan.h"
+#include "waits/fd_scan.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "target/descriptor.h"
+#include "waits/descriptor.h"
 
 enum { MOST_USERS = 4096, MOST_DESCRIPTORS = 1 << 18, LINKS_A_CLOCK = 16 };
 

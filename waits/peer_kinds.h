@@ -1,7 +1,7 @@
-/* One function for each kind of wait that peer_find.c tells apart. */
+/* One function for each row of peer_find.c's table. */
 #pragma once
 
-#include "worker/peer_looks.h"
+#include "waits/peer_looks.h"
 
 void peer_find_child(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
 void peer_find_lock(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);

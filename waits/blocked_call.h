@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sampler/message.h"
-#include "target/descriptor.h"
+#include "waits/descriptor.h"
 
 struct blocked_call {
     uint32_t process, task; /* by number */

@@ -2,8 +2,8 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-#include "worker/peer_kinds.h"
-#include "worker/peer_socket.h"
+#include "waits/peer_kinds.h"
+#include "waits/peer_socket.h"
 
 struct pipe_end {
     bool reads; /* the thread does: who writes is looked for */

@@ -1,11 +1,11 @@
-#include "worker/recent_peers.h"
+#include "waits/recent_peers.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "target/descriptor.h"
-#include "target/fd_scan.h"
+#include "waits/descriptor.h"
+#include "waits/fd_scan.h"
 
 enum {
     MOST = 1024,

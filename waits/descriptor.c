@@ -1,4 +1,4 @@
-#include "target/descriptor.h"
+#include "waits/descriptor.h"
 
 #include <fcntl.h>
 #include <limits.h>

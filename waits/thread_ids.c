@@ -1,4 +1,4 @@
-#include "worker/thread_ids.h"
+#include "waits/thread_ids.h"
 
 #include "base/clock.h"
 #include "target/proc.h"

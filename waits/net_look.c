@@ -1,4 +1,4 @@
-#include "worker/net_look.h"
+#include "waits/net_look.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "target/unix_peer.h"
+#include "waits/unix_peer.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

@@ -2,7 +2,9 @@
  * what an epoll, poll or select waits on. */
 #pragma once
 
-#include "worker/peer_looks.h"
+#include "waits/peer_looks.h"
 
+/* May a wait in call NUMBER have another side that is found here? */
+bool peer_may_be_found(int64_t number);
 /* W's thread is blocked in the call.  Fills RET. */
 void peer_find(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);

@@ -1,4 +1,4 @@
-#include "worker/futex_lock.h"
+#include "waits/futex_lock.h"
 
 #include <linux/futex.h>
 
@@ -155,17 +155,17 @@ static struct futex_lock decode_join(const struct futex_call *c)
     return thread;
 }
 
+/* One function for each kind of lock; the first ones are met most. */
+typedef struct futex_lock decode_kind(const struct futex_call *c);
+static decode_kind *const kinds[] = {decode_mutex, decode_rwlock, decode_join};
+
 struct futex_lock futex_lock_decode(const uint64_t args[6], struct mem *mem)
 {
     struct futex_call c = call_of(args, mem);
-    struct futex_lock lock = decode_mutex(&c);
-    if (!lock.owner) {
-        struct futex_lock rwlock = decode_rwlock(&c);
-        lock = rwlock.thing ? rwlock : lock;
-    }
-    if (!lock.owner) {
-        struct futex_lock thread = decode_join(&c);
-        lock = thread.thing ? thread : lock;
+    struct futex_lock lock = found(&c, THING_UNKNOWN, 0, 0);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !lock.owner; i++) {
+        struct futex_lock other = kinds[i](&c);
+        lock = other.thing ? other : lock;
     }
     return lock;
 }

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "profile/wait.h"
-#include "worker/blocked_call.h"
+#include "waits/blocked_call.h"
 
 struct recent_peer {
     struct wait_side side;

@@ -1,26 +1,11 @@
-#include "worker/blocked_call.h"
+#include "waits/blocked_call.h"
 
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "base/text.h"
-#include "target/fd_scan.h"
 #include "target/syscalls.h"
-
-static bool has_other_side(int64_t number)
-{
-    switch (number) {
-    case SYS_wait4:
-    case SYS_waitid:
-    case SYS_poll:
-    case SYS_ppoll:
-    case SYS_select:
-    case SYS_pselect6:
-        return true;
-    default:
-        return syscall_takes_fd(number);
-    }
-}
+#include "waits/fd_scan.h"
+#include "waits/peer_find.h"
 
 /* The file of M's descriptor when its stack was read. */
 static void read_link(const struct sample_message *m, struct blocked_call *ret)
@@ -40,7 +25,7 @@ bool blocked_call_of(const struct sample_message *m, struct blocked_call *ret)
 {
     const struct snapshot *s = &m->snapshot;
     if (m->head.flags & (SAMPLE_NO_STACK | SAMPLE_APPROXIMATE) || s->state != THREAD_BLOCKED ||
-        !m->head.sched.runs || !has_other_side(s->syscall))
+        !m->head.sched.runs || !peer_may_be_found(s->syscall))
         return false;
     *ret = (struct blocked_call){.process = m->head.process,
                                  .task = m->head.thread,

@@ -3,10 +3,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "target/net_diag.h"
 #include "target/proc.h"
-#include "target/unix_peer.h"
-#include "worker/peer_socket.h"
+#include "waits/net_diag.h"
+#include "waits/peer_socket.h"
+#include "waits/unix_peer.h"
 
 static bool any_user(const struct fd_user *user, const void *ctx)
 {

@@ -1,7 +1,7 @@
 /* The other end of a socket. */
 #pragma once
 
-#include "worker/peer_looks.h"
+#include "waits/peer_looks.h"
 
 void peer_find_socket(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
 

@@ -1,4 +1,4 @@
-#include "worker/peer_looks.h"
+#include "waits/peer_looks.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "target/net_diag.h"
+#include "waits/net_diag.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

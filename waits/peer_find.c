@@ -1,0 +1,42 @@
+#include "waits/peer_find.h"
+
+#include <sys/syscall.h>
+
+#include "target/syscalls.h"
+#include "waits/peer_kinds.h"
+
+enum { MOST_CALLS = 8 };
+/* A kind of wait: the calls in which a thread waits so, and what reads its other side. */
+struct peer_kind {
+    int calls[MOST_CALLS]; /* up to −1; none: all others that take a descriptor */
+    void (*find)(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
+};
+static const struct peer_kind kinds[] = {
+    {{SYS_wait4, SYS_waitid, -1}, peer_find_child},
+    {{SYS_flock, SYS_fcntl, -1}, peer_find_lock},
+    {{SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_epoll_wait, SYS_epoll_pwait,
+      SYS_epoll_pwait2, -1},
+     peer_find_events},
+    {{-1}, peer_find_stream},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds, ALL_OTHERS = KINDS - 1 };
+
+/* The kind of a wait in call NUMBER. */
+static size_t kind_of(int64_t number)
+{
+    for (size_t i = 0; i < ALL_OTHERS; i++)
+        for (const int *call = kinds[i].calls; *call >= 0; call++)
+            if (*call == number)
+                return i;
+    return ALL_OTHERS;
+}
+
+bool peer_may_be_found(int64_t number)
+{
+    return kind_of(number) != ALL_OTHERS || syscall_takes_fd(number);
+}
+
+void peer_find(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
+{
+    kinds[kind_of(w->number)].find(l, w, ret);
+}
