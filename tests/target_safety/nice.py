@@ -1,7 +1,7 @@
 """Which thread of wallspy has a better nice than others, while it samples: its sampler's alone,
 where the machine grants it, and nothing that wallspy starts.
 
-usage: nice.py WALLSPY [unittest's arguments]
+usage: nice.py WALLSPY FOLDER [unittest's arguments]
 
 What a test would start with another nice or policy than the usual one is skipped.
 """
@@ -82,4 +82,4 @@ class Nice(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    main(__doc__, "wallspy")
+    main(__doc__, "wallspy", "targets")
