@@ -2,20 +2,13 @@
  * sampler/sampler.c does it: over many recordings the share of its first half scatters as chance
  * makes it, and no more. */
 #include "base/clock.h"
+#include "base/random.h"
 #include "tests/support/check_main.h"
 #include "worker/timeline.h"
 
 enum { TICKS = 400, RECORDINGS = 400, SEED = 1 };
 
 static uint64_t random_state;
-
-static double random_share(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (double)(random_state >> 11) / 9007199254740992.0;
-}
 
 /* The loop runs in its first half.  In its second half it runs elsewhere, or it sleeps. */
 struct plan {
@@ -59,7 +52,7 @@ static void record(const struct plan *plan, struct profile *p, struct thread_tim
     int64_t proven_ns = 0;
     uint32_t repeats = 0;
     for (int64_t i = 0; i <= TICKS; i++) {
-        int64_t jitter_ns = (int64_t)(random_share() * (double)plan->interval_ns);
+        int64_t jitter_ns = (int64_t)(random_share(&random_state) * (double)plan->interval_ns);
         struct message m = message_at(plan, i * plan->interval_ns + (i ? jitter_ns : 0));
         bool runs = in_first_half(plan, m.time_ns - NS_PER_S) || !plan->sleeps;
         bool repeated = timeline->open && timeline->state == RUN_BLOCKED && !runs &&
@@ -112,7 +105,7 @@ static double scatter(struct plan *plan, enum weight weight)
 {
     double sum = 0;
     for (int i = 0; i < RECORDINGS; i++) {
-        plan->offset_ns = (int64_t)(random_share() * (double)plan->period_ns);
+        plan->offset_ns = (int64_t)(random_share(&random_state) * (double)plan->period_ns);
         double off = first_share(plan, weight) - 0.5;
         sum += off * off;
     }
