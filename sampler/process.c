@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/minmax.h"
 
 enum {
     MAX_ARGUMENT_BYTES = 8 << 20,
@@ -17,8 +18,13 @@ enum {
     LINKS_OF_DIRECTORY = 2,
 };
 /* The number of threads shows a new thread at the next tick, and a sampled thread's own files show
- * its end.  Listings are for the rest, and take a microsecond a thread. */
-enum { LIST_EVERY_MS = 100, LIST_EVERY_MS_MAX = 1000 };
+ * its end.  Listings are for the rest, and take a microsecond a thread: a tick of 10,000. */
+enum {
+    LIST_EVERY_MS = 100,
+    LIST_EVERY_MS_MAX = 1000,
+    LIST_KNOWN_MS_MAX = 10000, /* where all are known */
+    LISTING_SHARE = 4,         /* of the time at most one part in so many */
+};
 
 static int open_task_dir(pid_t pid)
 {
@@ -148,10 +154,17 @@ struct process_changes process_poll(struct process *p)
     return changes;
 }
 
+/* As many threads as the kernel counts. */
+static bool knows_all(const struct process *p)
+{
+    return p->links_now == LINKS_OF_DIRECTORY + p->n_threads;
+}
+
 static int64_t listing_interval_ns(const struct process *p)
 {
-    size_t ms = !p->any_unwatched && p->n_threads > LIST_EVERY_MS ? p->n_threads : LIST_EVERY_MS;
-    return (int64_t)(ms < LIST_EVERY_MS_MAX ? ms : LIST_EVERY_MS_MAX) * NS_PER_MS;
+    uint64_t most_ms = knows_all(p) ? LIST_KNOWN_MS_MAX : LIST_EVERY_MS_MAX;
+    uint64_t ms = p->any_unwatched ? LIST_EVERY_MS : max_u64(p->n_threads, LIST_EVERY_MS);
+    return (int64_t)min_u64(ms, most_ms) * NS_PER_MS;
 }
 
 static bool has_changed(const struct process *p)
@@ -160,16 +173,21 @@ static bool has_changed(const struct process *p)
            p->links_now != p->links;
 }
 
+bool process_may_list(const struct process *p, int64_t now_ns)
+{
+    return p->n_threads == 0 || now_ns - p->listed_ns >= LISTING_SHARE * p->listing_ns;
+}
+
 bool process_wants_listing(const struct process *p, int64_t now_ns)
 {
-    return has_changed(p) || now_ns - p->listed_ns >= listing_interval_ns(p);
+    return process_may_list(p, now_ns) &&
+           (has_changed(p) || now_ns - p->listed_ns >= listing_interval_ns(p));
 }
 
 bool process_is_known(const struct process *p, int64_t now_ns)
 {
-    bool all = p->links_now == LINKS_OF_DIRECTORY + p->n_threads;
     return p->mem_fd_valid && !has_changed(p) &&
-           (all || now_ns - p->listed_ns < listing_interval_ns(p));
+           (knows_all(p) || now_ns - p->listed_ns < listing_interval_ns(p));
 }
 
 void process_begin_listing(struct process *p, int64_t now_ns)

@@ -50,7 +50,8 @@ struct process {
     int task_dir_fd;
     uint64_t links;     /* of the task directory, when its threads were last listed */
     uint64_t links_now; /* and in this tick; UINT64_MAX: unknown */
-    int64_t listed_ns;
+    int64_t listed_ns;  /* when the last listing began */
+    int64_t listing_ns; /* the CPU time that it took */
     bool any_unwatched; /* a listed thread was not sampled: unwanted, not registered, or ended */
     bool lost_thread;   /* a thread was found to have ended, in this tick or the last */
     bool list_again;    /* at the next tick */
@@ -86,7 +87,10 @@ struct process_changes {
 };
 /* Begins a tick.  Returns what changed since the one before. */
 struct process_changes process_poll(struct process *p);
-/* Are P's threads to be listed: has their number changed, or was the last listing long ago? */
+/* Has P not been listed for several times as long as that took? */
+bool process_may_list(const struct process *p, int64_t now_ns);
+/* Are P's threads to be listed: may they, and has their number changed, or was the last listing
+ * long ago? */
 bool process_wants_listing(const struct process *p, int64_t now_ns);
 /* Is there nothing to be found out about P while none of its threads runs?  The next execve would
  * be seen by its memory, and its threads are as many as the kernel counts, or were listed of

@@ -202,6 +202,7 @@ static bool all_zombies(struct sampler *s, const struct process *p)
 void thread_list_read(struct sampler *s, struct process *p, bool gone)
 {
     struct task_listing listing = {s, p, 0};
+    int64_t begun_ns = clock_cpu_ns();
     process_begin_listing(p, clock_now_ns());
     /* Gone: another process may have its pid. */
     int r = gone ? -ESRCH : proc_each_task(p->pid, note_listed, &listing);
@@ -210,6 +211,7 @@ void thread_list_read(struct sampler *s, struct process *p, bool gone)
     bool failed = r < 0 && r != -ESRCH;
     counters_add(&s->counters, COUNT_UNREADABLE, failed);
     end_unlisted(s, p, r);
+    p->listing_ns = clock_cpu_ns() - begun_ns;
     stack_area_refresh(p);
     if (s->config.filter.n)
         filter_all_again(s, p);

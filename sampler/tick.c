@@ -354,8 +354,9 @@ static void visit_and_ask(struct sampler *s, struct process *p)
     visit_threads(s, p, dormant_rest);
     stop_requests_send(s);
     /* Not twice a tick: a listing takes long where there are many threads. */
-    p->list_again |= p->lost_thread && listed;
-    if (p->lost_thread && !listed) {
+    bool again = !listed && process_may_list(p, clock_now_ns());
+    p->list_again |= p->lost_thread && !again;
+    if (p->lost_thread && again) {
         visit_successors(s, p);
         stop_requests_send(s);
     }

@@ -111,6 +111,34 @@ START_TEST(one_that_is_added_while_the_sampler_runs_is_sampled)
 }
 END_TEST
 
+/* Where threads come and go all the time, a listing of 10,000 of them takes longer than a tick. */
+START_TEST(a_process_whose_listing_takes_long_is_listed_less_often)
+{
+    struct process p = {.n_threads = 3, .links = 5, .links_now = 6, .listed_ns = NS_PER_S};
+    const int64_t long_ns = 12 * NS_PER_MS;
+    ck_assert(process_wants_listing(&p, NS_PER_S + NS_PER_MS)); /* there is a new one */
+    p.listing_ns = long_ns;
+    ck_assert(!process_wants_listing(&p, NS_PER_S + 3 * long_ns));
+    ck_assert(process_wants_listing(&p, NS_PER_S + 5 * long_ns));
+    p.n_threads = 0; /* execve */
+    ck_assert(process_wants_listing(&p, NS_PER_S + long_ns));
+}
+END_TEST
+
+/* Nothing is to be found where as many threads are known as the kernel counts. */
+START_TEST(a_process_whose_threads_are_known_is_hardly_ever_listed)
+{
+    struct process p = {.n_threads = 10000, .links = 10002, .links_now = 10002};
+    ck_assert(!process_wants_listing(&p, INT64_C(9) * NS_PER_S));
+    ck_assert(process_wants_listing(&p, INT64_C(10) * NS_PER_S));
+    p.n_threads = 9999;
+    ck_assert(process_wants_listing(&p, NS_PER_S));
+    p.n_threads = 10000;
+    p.any_unwatched = true;
+    ck_assert(process_wants_listing(&p, NS_PER_S / 10));
+}
+END_TEST
+
 START_TEST(a_process_that_began_at_another_time_is_refused)
 {
     struct err err = {0};
@@ -200,5 +228,7 @@ START_TEST(the_end_of_the_first_may_be_the_end)
 END_TEST
 
 CHECK_MAIN("process_table", 30, one_that_is_added_while_the_sampler_runs_is_sampled,
-           a_process_that_began_at_another_time_is_refused, those_that_end_leave_nothing_open,
-           the_end_of_the_first_may_be_the_end)
+           a_process_that_began_at_another_time_is_refused,
+           a_process_whose_listing_takes_long_is_listed_less_often,
+           a_process_whose_threads_are_known_is_hardly_ever_listed,
+           those_that_end_leave_nothing_open, the_end_of_the_first_may_be_the_end)
