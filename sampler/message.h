@@ -40,6 +40,7 @@ struct message {
     int64_t until_ns;       /* the thread's previous sample is known to hold until then */
     uint32_t repeats;       /* ticks that found that it does */
     int64_t interval_ns;    /* between ticks, at that time */
+    int64_t look_ns;        /* between two looks at this thread, on average; no less */
     uint32_t flags;         /* enum sample_flags */
     struct schedstat sched; /* the thread's counts at TIME_NS; zero if unknown */
     bool born;              /* the thread began during the recording: all of them are of it */

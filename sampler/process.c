@@ -23,7 +23,8 @@ enum {
     LIST_EVERY_MS = 100,
     LIST_EVERY_MS_MAX = 1000,
     LIST_KNOWN_MS_MAX = 10000, /* where all are known */
-    LISTING_SHARE = 4,         /* of the time at most one part in so many */
+    LISTING_SHARE = 4,         /* of the time at most one part in so many, */
+    LISTING_SHARE_ELSE = 16,   /* and where nothing tells of a change */
 };
 
 static int open_task_dir(pid_t pid)
@@ -164,7 +165,7 @@ static int64_t listing_interval_ns(const struct process *p)
 {
     uint64_t most_ms = knows_all(p) ? LIST_KNOWN_MS_MAX : LIST_EVERY_MS_MAX;
     uint64_t ms = p->any_unwatched ? LIST_EVERY_MS : max_u64(p->n_threads, LIST_EVERY_MS);
-    return (int64_t)min_u64(ms, most_ms) * NS_PER_MS;
+    return max_i64((int64_t)min_u64(ms, most_ms) * NS_PER_MS, LISTING_SHARE_ELSE * p->listing_ns);
 }
 
 static bool has_changed(const struct process *p)

@@ -66,9 +66,11 @@ struct thread {
 
     /* dormant.c */
     bool dormant;
-    size_t visited_at;   /* its place among those that are visited, if it is there */
-    uint32_t moved_tick; /* the last tick that found that it ran */
-    uint32_t proofs;     /* proofs that until_ns and repeats include */
+    size_t visited_at;    /* its place among the visited, or the dormant ones, if it is there */
+    uint32_t moved_tick;  /* the last tick that found that it ran, */
+    uint32_t active_tick; /* and that it ran for much of the time, or was running */
+    uint32_t proofs;      /* proofs that until_ns and repeats include */
+    uint32_t look_ticks, look_ticks_before; /* of the last visits: one in so many ticks */
 
     /* on_cpu.c */
     int64_t switch_base; /* run count − switches while it is off the CPU, and no more than 0 */

@@ -44,6 +44,12 @@ void thread_files_close(struct thread *t, struct thread_files *files)
         close_file(t, (enum thread_file)i, files);
 }
 
+void thread_files_keep_counts(struct thread *t, struct thread_files *files)
+{
+    for (int i = FILE_SCHEDSTAT + 1; i < THREAD_FILE_COUNT; i++)
+        close_file(t, (enum thread_file)i, files);
+}
+
 static struct thread *next_in_turn(struct sampler *s)
 {
     for (uint32_t i = 0; i <= s->n_processes; i++) {
@@ -64,21 +70,15 @@ static size_t count_threads(const struct sampler *s)
     return n;
 }
 
-/* Whether T is still the same thread shows at its stop: by its counts.  The rest makes the cost of
- * the stop known. */
-static void close_all_but_counts(struct thread *t, struct thread_files *files)
-{
-    for (int i = FILE_SCHEDSTAT + 1; i < THREAD_FILE_COUNT; i++)
-        close_file(t, (enum thread_file)i, files);
-}
-
-/* Closes files of threads that are PENDING, or that are not, until fewer than ENOUGH are open. */
+/* Closes files of threads that are PENDING, or that are not, until fewer than ENOUGH are open.  Of
+ * a pending one the counts stay: whether it is still the same thread shows at its stop, by them.
+ * The rest makes the cost of the stop known. */
 static void evict_some(struct sampler *s, const struct thread *kept, bool pending, uint32_t enough)
 {
     struct thread *t;
     for (size_t n = count_threads(s); n && s->files.open >= enough && (t = next_in_turn(s)); n--)
         if (t != kept && t->pending == pending)
-            (pending ? close_all_but_counts : thread_files_close)(t, &s->files);
+            (pending ? thread_files_keep_counts : thread_files_close)(t, &s->files);
 }
 
 void thread_files_evict(struct sampler *s, const struct thread *kept)

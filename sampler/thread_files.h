@@ -30,6 +30,8 @@ struct thread_files {
 /* T's FILE as a descriptor, opened if it is not yet.  Negative errno: it cannot be. */
 int thread_file_fd(struct sampler *s, struct thread *t, enum thread_file file);
 void thread_files_close(struct thread *t, struct thread_files *files);
+/* All but its schedstat. */
+void thread_files_keep_counts(struct thread *t, struct thread_files *files);
 /* Closes a quarter of the files that are open, of the threads next in turn but KEPT, which may be
  * NULL.  Theirs are opened again when needed. */
 void thread_files_evict(struct sampler *s, const struct thread *kept);

@@ -242,8 +242,10 @@ static void visit(struct sampler *s, struct thread *t)
     if (!t->registered || t->zombie || t->filtered)
         return;
     dormant_update(t);
+    dormant_note_visit(t);
     if (s->config.single_shot && t->ever_sampled && !needs_more(s, t))
         return;
+    struct schedstat before = t->sched;
     int r = thread_read_schedstat(s, t, &t->sched);
     if (r == -ESRCH) {
         if (t->pending) /* the tracer or the next listing will notice its end */
@@ -261,10 +263,12 @@ static void visit(struct sampler *s, struct thread *t)
         repeat(s, t, now_ns);
         return;
     }
-    dormant_note_run(t);
+    dormant_note_run(t, now_ns, &before);
     waiters_moved(t);
     claim_drop(t);
     r = thread_read_syscall(s, t, &view);
+    if (r == 0 && view.view != SYSCALL_BLOCKED)
+        dormant_note_active(t);
     if (r == -ESRCH)
         thread_list_end(s, t);
     else if (r == -EPERM)
@@ -294,13 +298,28 @@ static void visit_each(struct sampler *s, struct thread *const *threads, const s
     }
 }
 
+static void look_at_each(struct sampler *s, struct dormant *d, struct slice slice)
+{
+    int64_t begun_ns = clock_cpu_ns();
+    for (size_t i = 0; i < slice.n; i++) {
+        if (dormant_look(s, d, slice.places[i]))
+            continue;
+        if (d->sleepers[slice.places[i]].thread)
+            visit(s, d->sleepers[slice.places[i]].thread);
+        dormant_note_look(d, slice.places[i]);
+        stop_requests_send_if_due(s);
+        if (tracer_pending(s->tracer))
+            tracer_reap(s->tracer);
+    }
+    dormant_note_cost(d, slice.n, clock_cpu_ns() - begun_ns);
+}
+
 static void visit_threads(struct sampler *s, struct process *p, bool dormant_rest)
 {
-    if (dormant_rest)
-        visit_each(s, p->dormant.visited, &p->dormant.n_visited);
-    else
-        visit_each(s, p->threads, &p->n_threads);
-    dormant_note_visits(s, p, dormant_rest);
+    visit_each(s, p->dormant.visited, &p->dormant.n_visited);
+    if (!dormant_rest)
+        look_at_each(s, &p->dormant, dormant_slice(&p->dormant));
+    dormant_end_tick(s, p, dormant_rest);
 }
 
 /* Where one thread ended and another began their number is the same: only the end is noticed.  No
@@ -345,7 +364,7 @@ static void visit_and_ask(struct sampler *s, struct process *p)
     if (process_rests(s, p, dormant_rest)) {
         for (size_t i = 0; i < p->dormant.n_visited; i++)
             repeat(s, p->dormant.visited[i], now_ns);
-        dormant_note_visits(s, p, dormant_rest);
+        dormant_end_tick(s, p, dormant_rest);
         return;
     }
     bool listed = thread_list_update(s, p);

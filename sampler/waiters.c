@@ -54,7 +54,7 @@ bool waiters_leave(struct sampler *s, struct thread *t)
 
 bool waiters_still(struct sampler *s, struct thread *t)
 {
-    dormant_note_run(t); /* it may run at any moment */
+    dormant_note_active(t); /* it may run at any moment */
     if (s->tick_ns - t->wait_seen_ns < LOOK_AGAIN_NS)
         return true;
     t->wait_seen_ns = s->tick_ns;

@@ -193,7 +193,7 @@ static struct bounds bounds_of(const struct thread_timeline *timeline, const str
     int64_t known_ns = max_i64(timeline->seen_ns, m->until_ns);
     int64_t proven_ns = timeline->seen_ns ? min_i64(known_ns, m->time_ns) : m->time_ns;
     int64_t gap_ns = m->time_ns - proven_ns;
-    int64_t most_ns = MISSED_AFTER_INTERVALS * m->interval_ns;
+    int64_t most_ns = MISSED_AFTER_INTERVALS * max_i64(m->look_ns, m->interval_ns);
     if (m->kind == MESSAGE_THREAD_END)
         return (struct bounds){proven_ns, proven_ns + min_i64(gap_ns, most_ns), m->time_ns};
     return (struct bounds){proven_ns, proven_ns + min_i64(gap_ns / 2, most_ns / 2),

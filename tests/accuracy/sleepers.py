@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Ten thousand threads of which hardly any runs: are their bursts seen, and what does it cost?
+
+usage: sleepers.py WALLSPY CROWD turns|idle
+
+turns  One after the other computes for 5 ms, in two functions.  Most of them are looked at in one
+       of 8 ticks only, so of N samples that found one running, each of which stands for as much
+       more, each is in either function with probability p.
+idle   Up to four threads compute, the others sleep: at 100 Hz wallspy takes no more than 30 % of a
+       CPU, and 99 % of the ticks are in time, once the threads are known.
+"""
+import resource
+import sys
+
+from support.measure import measured, share_of_samples, unless_others
+from support.outcome import Skipped, end_with
+from support.targets import Target
+from support.wallspy import call, record_attached, record_process
+
+THREADS = 10000
+RATE = 100
+BLOCK_TICKS = 8  # at this number of threads and this rate
+TURNS_S = 40
+# The smallest error of a share that is found.
+CATCHES = 0.25
+FIRST_S, LONG_S = 4, 16
+MOST_CPU, LEAST_IN_TIME = 0.30, 0.99
+
+
+def parse_truth(text):
+    """{function: CPU time}."""
+    return {name: float(seconds) for name, seconds in
+            (line.split() for line in text.splitlines() if len(line.split()) == 2)}
+
+
+def record_turns(wallspy, sleepers):
+    run = record_attached(wallspy, ["-r", str(RATE)],
+                          [sleepers, "turns", str(TURNS_S), str(THREADS)], timeout=TURNS_S + 60)
+    truth = parse_truth(run.stdout)
+    cpu = run.recording.profile("ALL | cpu")
+    true_s = sum(truth.values())
+    shown_s = sum(cpu.seconds_in(name) for name in truth)
+    print(f"CPU time {shown_s:.2f} s, by its own clock {true_s:.2f} s; "
+          f"{run.recording.facts['late_ticks']} ticks late, "
+          f"seen {run.recording.facts.get('seen_share')}")
+    # It attaches while the program goes on.
+    assert 0.9 * true_s - 1 < shown_s < 1.03 * true_s
+    samples = shown_s * run.recording.facts["rate_hz"] / BLOCK_TICKS
+    return {name: share_of_samples(cpu.seconds_in(name) / shown_s, seconds / true_s, samples,
+                                   catches=CATCHES) for name, seconds in truth.items()}
+
+
+def cost_of(wallspy, pid, seconds):
+    """CPU seconds of a recording, its ticks, and those that were late."""
+    def used_s():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+    before = used_s()
+    facts = record_process(wallspy, ["-r", str(RATE), "-d", str(seconds)], pid,
+                           timeout=seconds + 60).recording.facts
+    return used_s() - before, facts["ticks"], facts["late_ticks"]
+
+
+def idle_is_cheap(wallspy, sleepers):
+    with Target([sleepers, "idle", str(10 * LONG_S), str(THREADS)]) as target:
+        first = cost_of(wallspy, target.pid, FIRST_S)
+        whole = cost_of(wallspy, target.pid, LONG_S)
+    cpu_s, ticks, late = (b - a for a, b in zip(first, whole))
+    share = cpu_s / (LONG_S - FIRST_S)
+    in_time = ticks / max(1, ticks + late)
+    print(f"after the first {FIRST_S} s, which take {first[0]:.2f} s: {share:.1%} of a CPU, "
+          f"{in_time:.1%} of {ticks + late} ticks in time")
+    return share <= MOST_CPU and in_time >= LEAST_IN_TIME
+
+
+def main(wallspy, sleepers, how):
+    if "ready" not in call([sleepers, "idle", "0", str(THREADS)]).stdout:
+        raise Skipped(f"this machine allows fewer than {THREADS} threads")
+    if how == "turns":
+        return measured(lambda: record_turns(wallspy, sleepers))
+    return unless_others(lambda: idle_is_cheap(wallspy, sleepers))
+
+
+if __name__ == "__main__":
+    end_with(main, *sys.argv[1:])
