@@ -47,10 +47,17 @@ def calls_in(log):
     return re.findall(r"^\d+ +(\w+)\((.*)$", pathlib.Path(log).read_text(errors="replace"), re.M)
 
 
+def children_in(log):
+    """The pids that its own calls gave wallspy's threads and children."""
+    return set(re.findall(r"\b(?:clone3?\(|clone3? resumed>).*\) = (\d+)$",
+                          pathlib.Path(log).read_text(errors="replace"), re.M))
+
+
 class Judge:
     """Which calls are allowed in a run that may write OUTPUT, and what it prints to STREAMS."""
 
-    def __init__(self, output, *streams):
+    def __init__(self, log, output, *streams):
+        self.own = children_in(log)
         folder, name = os.path.split(output)
         self.output = output
         # The name has wallspy's pid in it.
@@ -74,7 +81,8 @@ class Judge:
         return self.execs == 1
 
     def may_openat(self, arguments):
-        return not WRITING_FLAGS.search(arguments) or self.is_temporary(self.paths(arguments)[0])
+        path = self.paths(arguments)[0]
+        return not WRITING_FLAGS.search(arguments) or self.is_temporary(path) or path == "/dev/null"
 
     may_open = may_openat
 
@@ -88,7 +96,7 @@ class Judge:
     def may_write(self, arguments):
         path = re.match(r"\d+<([^>]*)>", arguments).group(1)
         return self.is_temporary(path) or path in self.streams or \
-            path == "anon_inode:[eventfd]" or path.startswith("pipe:[")  # the explaining child's
+            path == "anon_inode:[eventfd]" or path.startswith("pipe:[")  # a child's
 
     def may_fchown(self, arguments):
         return self.is_temporary(re.match(r"\d+<([^>]*)>", arguments).group(1))
@@ -99,11 +107,18 @@ class Judge:
             "RESOLVE_NO_SYMLINKS|RESOLVE_IN_ROOT" in arguments
 
     def may_clone(self, arguments):
-        """Threads, and the one child that explains (cli/explanation.h), which starts no program."""
+        """Threads, the child that names (symbolizer/naming.h) and the one that explains
+        (cli/explanation.h), which start no program."""
         self.children += "CLONE_THREAD" not in arguments
-        return self.children <= 1
+        return self.children <= 2
 
     may_clone3 = may_clone
+
+    def may_pidfd_open(self, arguments):
+        return arguments.split(",")[0] in self.own
+
+    def may_pidfd_send_signal(self, arguments):
+        return "<anon_inode:[pidfd]>" in arguments  # of those, and no other
 
     def may_ptrace(self, arguments):
         request, _, rest = arguments.partition(", ")
@@ -127,7 +142,7 @@ class Footprint(HarmTest):
                             "-e", f"trace={TRACED}", programs["wallspy"], *line],
                            stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=environment,
                            check=True, timeout=30)
-        judge = Judge(output, prints)
+        judge = Judge(log, output, prints)
         calls = calls_in(log)
         bad = [f"{name}({arguments}" for name, arguments in calls if not judge.may(name, arguments)]
         self.assertEqual(bad, [])
