@@ -13,6 +13,7 @@ enum {
     MAX_SLOTS = 64,    /* of a value stack that are looked at */
     MAX_STATES = 256,  /* threads; with more there is no holder */
     MAX_FRAMES = 4000, /* of all threads together: some 4 ms */
+    MAX_TRIES = 4,     /* to read what changes */
     MAX_TABLE_BYTES = 4096,
     MAX_NAMES = 256,
     TYPE_NAME_BYTES = 16, /* "_thread.RLock" */
@@ -241,12 +242,25 @@ out:
     return may;
 }
 
+/* The frames of STATE.  A thread that runs changes them meanwhile; mostly it has gone on by the
+ * next try.  *TRIES: how many there may be, in all. */
+static bool read_frames(const struct py_runtime *rt, struct mem *live, uint64_t state,
+                        struct py_stack *stack, int *tries)
+{
+    while (py_walk(rt, live, &state, 1, stack) < 0 || stack->end != PY_WALK_DONE) {
+        if (--*tries < 0)
+            return false;
+        mem_forget(live);
+    }
+    return true;
+}
+
 /* Finds the innermost frame of STATE that is within `with lock:`; *RET_AT STACK->n: none.  False:
  * its frames cannot be read just now. */
 static bool find_within(const struct py_runtime *rt, struct mem *live, uint64_t state,
-                        uint64_t lock, struct py_stack *stack, size_t *ret_at)
+                        uint64_t lock, struct py_stack *stack, int *tries, size_t *ret_at)
 {
-    if (py_walk(rt, live, &state, 1, stack) < 0 || stack->end != PY_WALK_DONE)
+    if (!read_frames(rt, live, state, stack, tries))
         return false;
     size_t at = 0;
     while (at < stack->n && !is_within(&rt->layout, live, &stack->frames[at], lock))
@@ -260,8 +274,9 @@ static bool is_sure(const struct py_runtime *rt, struct mem *live, uint64_t stat
                     uint64_t frame, struct py_stack *stack)
 {
     size_t at;
+    int tries = MAX_TRIES;
     mem_forget(live);
-    if (!find_within(rt, live, state, lock, stack, &at) || at >= stack->n ||
+    if (!find_within(rt, live, state, lock, stack, &tries, &at) || at >= stack->n ||
         stack->frames[at].self != frame)
         return false;
     for (size_t i = 0; i <= at; i++)
@@ -277,11 +292,12 @@ static int lock_holder(const struct py_runtime *rt, struct mem *live, uint64_t l
     uint64_t states[MAX_STATES];
     size_t n = py_interpreters_states(rt, live, states, MAX_STATES);
     size_t frames = 0;
+    int tries = MAX_TRIES;
     uint64_t found = 0;
     uint64_t frame = 0;
     for (size_t i = 0; i < n; i++) {
         size_t at;
-        if (n == MAX_STATES || !find_within(rt, live, states[i], lock, stack, &at))
+        if (n == MAX_STATES || !find_within(rt, live, states[i], lock, stack, &tries, &at))
             return -ENOENT;
         frames += stack->n;
         if (frames > MAX_FRAMES || (found && at < stack->n))
