@@ -386,7 +386,6 @@ static int run_circle(int n)
             abort();
     }
     (void)pthread_barrier_wait(&all_have_one);
-    (void)usleep(50000);
     printf("ready %d\n", getpid());
     (void)fflush(stdout);
     (void)pthread_join(threads[0], NULL);
@@ -416,7 +415,6 @@ static int run_inheritance(void)
         (void)pthread_mutex_lock(&ring[0]);
         return 1;
     }
-    (void)usleep(50000);
     printf("ready %d %d\n", getpid(), child);
     (void)fflush(stdout);
     return pause();

@@ -8,8 +8,11 @@ import bisect
 import collections
 import re
 
+from .measure import Found
+
 SLACK_NS = 8_000_000  # wallspy reads a futex right after the clock, but may lose the CPU between
 SURE_NS = 300_000  # of a hold's both ends: a holder is sure in between
+# Of the holders, each with this probability: another thread may run Python just then.
 LEAST_FOUND = 0.95
 THREAD, SHARED = 1, 9  # enum blocker_kind
 Hold = collections.namedtuple("Hold", "tid asked took gives gave")
@@ -34,7 +37,8 @@ def parse_records(text):
 def may_hold(holds, claim, tids):
     """May the claimed thread have had the lock when it was read?  It cannot have had it before
     whoever had it last began to give it up, nor after it had given it up itself."""
-    first = bisect.bisect_left([hold.took for hold in holds], claim.at - 200_000_000)
+    # Whoever took it before has given it up by then, but the last of them.
+    first = max(0, bisect.bisect_left([hold.took for hold in holds], claim.at - 200_000_000) - 1)
     for number, hold in enumerate(holds[first:], first):
         if hold.asked > claim.until:
             break
@@ -50,10 +54,11 @@ def around(holds, at, tids):
             for hold in holds if abs(hold.took - at) < 50_000_000]
 
 
-def sure_holder(holds, at, look_ns):
-    """Who surely had the lock then and while wallspy looked; None: nobody, or it changed hands."""
+def sure_holder(holds, claim):
+    """Who surely had the lock while wallspy looked; None: nobody, or it changed hands."""
+    until = claim.until if claim.thing == PY_LOCK else claim.at + SURE_NS
     for hold in holds:
-        if hold.took + SURE_NS <= at and at + look_ns <= hold.gives:
+        if hold.took + SURE_NS <= claim.at and until <= hold.gives:
             return hold.tid
     return None
 
@@ -65,50 +70,63 @@ def waits_for_lock(own, at):
     return any(hold.asked <= at <= hold.took and hold.asked not in gives for hold in own)
 
 
-def judge(claims, kinds, waiters, holds, tids, sure=None, look_ns=SURE_NS,
-          least=LEAST_FOUND):
-    """Prints a line for each kind.  TIDS: what wallspy calls the thread that calls itself so.
-    SURE: the kinds whose holders have to be found; None: all.  LOOK_NS: how long a wait has to
-    last for that.  LEAST: the part of them that has to be found."""
+class Row(collections.Counter):
+    """Of the locks of a kind: how often a holder was told, and a wrong one; how often one was
+    there, and found."""
+
+    def add(self, claim, lock, own_tid, tids):
+        """A CLAIM of the thread that calls itself OWN_TID, on a lock with the holds LOCK."""
+        if claim.holder == THREAD:
+            self["told"] += 1
+            self["wrong"] += not may_hold(lock, claim, tids)
+        elif claim.holder not in (0, SHARED):  # whoever has a file's lock is nobody in particular
+            self["wrong"] += 1
+        own = [hold for hold in lock if hold.tid == own_tid]
+        if own and not waits_for_lock(own, claim.at):
+            return
+        holder = sure_holder(lock, claim)
+        if holder is not None and holder != own_tid:
+            self["there"] += 1
+            self["found"] += claim.holder == THREAD and claim.tid == tids(holder)
+
+
+def judge(claims, records, tids):
+    """Prints a line for each kind, and what is wrong.  RECORDS: of parse_records().  TIDS: what
+    wallspy calls the thread that calls itself so.  Returns {kind: Row}."""
+    kinds, waiters, holds = records
     by_own = {tids(tid): (tid, lock) for tid, lock in waiters.items()}
-    rows = collections.defaultdict(lambda: collections.Counter())
+    rows = {kind: Row() for kind in sorted(set(kinds.values()))}
     for claim in claims:
         if claim.waiter not in by_own:
             continue
         own_tid, lock = by_own[claim.waiter]
         row = rows[kinds[lock]]
-        if claim.holder == THREAD:
-            row["told"] += 1
-            if not may_hold(holds[lock], claim, tids):
-                row["wrong"] += 1
-                if row["wrong"] <= 3:
-                    print("wrong:", claim, around(holds[lock], claim.at, tids))
-        elif claim.holder not in (0, SHARED):  # whoever has a file's lock is nobody in particular
-            row["wrong"] += 1
-        own = [hold for hold in holds[lock] if hold.tid == own_tid]
-        if own and not waits_for_lock(own, claim.at):
-            continue
-        holder = sure_holder(holds[lock], claim.at, look_ns)
-        if holder is not None and holder != own_tid:
-            row["there"] += 1
-            row["found"] += claim.holder == THREAD and claim.tid == tids(holder)
-    good = True
-    for kind in sorted(set(kinds.values())):
-        row = rows[kind]
-        found = row["told"] > 0 and row["found"] >= least * row["there"]
-        fine = not row["wrong"] and (found or (sure is not None and kind not in sure))
-        print(f"{kind:16} told {row['told']:5}  wrong {row['wrong']}  "
-              f"found {row['found']} of {row['there']}" + ("" if fine else "  NO"))
-        good = good and fine
-    return good
+        before = row["wrong"]
+        row.add(claim, holds[lock], own_tid, tids)
+        if before < row["wrong"] <= 3:
+            print("wrong:", claim, around(holds[lock], claim.at, tids))
+    for kind, row in rows.items():
+        print(f"{kind:18} told {row['told']:5}  wrong {row['wrong']}  "
+              f"found {row['found']} of {row['there']}")
+    return rows
+
+
+def count_wrong(rows):
+    return sum(row["wrong"] for row in rows.values())
+
+
+def found(rows, catches):
+    """{kind: Found} of ROWS, for support.measure's measured()."""
+    return {kind: Found(row["found"], row["there"], LEAST_FOUND, catches)
+            for kind, row in rows.items()}
 
 
 def parse_claims(stderr):
     pattern = re.compile(r"(\d+)\.(\d{6}) wait (\d+) at (\d+): "
                          r"thing (\d+), holder (\d+), (-?\d+) of \d+")
     claims = []
-    for found in pattern.findall(stderr):
-        seconds, micros, waiter, at, thing, holder, tid = map(int, found)
+    for words in pattern.findall(stderr):
+        seconds, micros, waiter, at, thing, holder, tid = map(int, words)
         printed = seconds * 1_000_000_000 + (micros + 1) * 1000
         until = printed if thing == PY_LOCK else at + SLACK_NS
         claims.append(Claim(waiter, at, until, thing, holder, tid))

@@ -11,6 +11,9 @@ amount is off by more than 4.5 sigma of its sampling error and a systematic part
   - if it fails, and other programs took the CPUs, it ends as "not measurable here", which is a
     skip.  A test that passes would have caught such an error on this machine, too.
 """
+import bisect
+import functools
+import itertools
 import math
 import os
 import pathlib
@@ -42,6 +45,9 @@ class Amount(typing.NamedTuple):
     systematic: float = 0  # what it may be off by without chance
     third: float = 0  # the third central moment of what is shown
     unknown: float = 0  # of what is true it may be missing
+
+    def __str__(self):
+        return f"shown {self.shown / self.total:6.1%}  true {self.true / self.total:6.1%}"
 
     def plus(self, other):
         sums = (self[i] + other[i] for i in range(4))
@@ -87,6 +93,60 @@ def share_of_samples(shown, true, samples, **how):
     variance = samples * likely * (1 - likely)
     return Amount(shown * samples, true * samples, samples, variance, unknown=unknown,
                   third=variance * (1 - 2 * likely), **how)
+
+
+@functools.lru_cache(maxsize=1000)
+def chance_of_most(n, p):
+    """How likely at most 0, 1, … N of N are there, each with probability P."""
+    logs = (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) +
+            k * math.log(p) + (n - k) * math.log1p(-p) for k in range(n + 1))
+    return list(itertools.accumulate(map(math.exp, logs)))
+
+
+class Found(typing.NamedTuple):
+    """An Amount of which nobody knows the truth: FOUND of THERE were found, each with probability
+    LEAST at least.  It is caught if CATCHES of them are lost, which leaves LEAST - CATCHES."""
+    found: int
+    there: int
+    least: float
+    catches: float
+
+    def plus(self, other):
+        return Found(self.found + other.found, self.there + other.there, self.least, self.catches)
+
+    @property
+    def too_few(self):
+        """So few are never found by chance: by that of 4.5 sigma."""
+        never = math.erfc(SIGMAS / math.sqrt(2)) / 2
+        return bisect.bisect_right(chance_of_most(self.there, self.least), never) - 1
+
+    @property
+    def most_of_lost(self):
+        """If CATCHES are lost more than so many are never found: in 5 of 1000 runs."""
+        surely = 1 - math.erfc(SURE_SIGMAS / math.sqrt(2)) / 2
+        return bisect.bisect_left(chance_of_most(self.there, self.least - self.catches), surely)
+
+    def bound_of(self, too_few):
+        return (self.least * self.there - too_few - 0.5) / max(1, self.there)
+
+    @property
+    def error(self):
+        return min(0, self.found - self.least * self.there) / max(1, self.there)
+
+    @property
+    def bound(self):
+        return self.bound_of(self.too_few)
+
+    @property
+    def first_bound(self):
+        return self.bound_of(max(self.too_few, self.most_of_lost))
+
+    @property
+    def is_sharp(self):
+        return self.most_of_lost <= self.too_few
+
+    def __str__(self):
+        return f"found {self.found} of {self.there}"
 
 
 def time_of_visits(shown_s, true_s, total_s, visits, recording, **how):
@@ -156,20 +216,18 @@ def is_within(name, amount, is_last):
     """Prints a line."""
     allowed = amount.bound if is_last else amount.first_bound
     if not amount.is_sharp and is_last:
-        verdict = f"  TOO SHORT: catches {amount.bound + amount.blur:.1%}"
+        verdict = "  TOO SHORT"
     else:
         verdict = "" if abs(amount.error) <= allowed else "  WRONG" if is_last else "  again"
-    allowed = max(0, allowed)
-    print(f"  {name:28} shown {amount.shown / amount.total:6.1%}  true "
-          f"{amount.true / amount.total:6.1%}  may be off by {allowed:.1%}, catches "
+    print(f"  {name:28} {amount}  may be off by {max(0, allowed):.1%}, catches "
           f"{amount.catches:.1%}{verdict}")
     return not verdict
 
 
 def measured(record_once, others_most=OTHERS_MOST, meter=Others):
-    """RECORD_ONCE() makes a recording and returns {name: Amount}; whatever must be so without
-    chance it asserts itself.  Returns whether all amounts are right; raises Skipped if they are
-    not, or an assertion failed, and others took more than OTHERS_MOST of all CPUs."""
+    """RECORD_ONCE() makes a recording and returns {name: Amount or Found}; whatever must be so
+    without chance it asserts itself.  Returns whether all amounts are right; raises Skipped if they
+    are not, or an assertion failed, and others took more than OTHERS_MOST of all CPUs."""
     sums, busiest, failure = {}, None, None
     for is_last in (False, True):
         with meter() as others:

@@ -52,6 +52,19 @@ def schedstat(pid, tid=None):
     return Schedstat(run_ns / 1e9, wait_ns / 1e9, runs)
 
 
+def is_in_call(pid, tid, *numbers):
+    """Does the thread wait in one of these system calls?"""
+    try:
+        return system_call(pid, tid).split()[0] in map(str, numbers)
+    except OSError:  # it has ended
+        return False
+
+
+def times_run(pid):
+    """How often its threads were on a CPU so far, those that live."""
+    return sum(schedstat(pid, tid).runs for tid in threads(pid))
+
+
 def wait_for_rest(pid, seconds=10):
     """Until all its threads sleep, and none has run in three looks at them."""
     looks = [None, None]

@@ -7,14 +7,13 @@ usage: measured.py
 import bisect
 import contextlib
 import io
-import itertools
-import math
 import random
 import subprocess
 import sys
 import unittest
 
-from support.measure import Amount, Others, measured, share_of_samples, unless_others
+from support.measure import (Amount, Found, Others, chance_of_most, measured, share_of_samples,
+                             unless_others)
 from support.outcome import Skipped
 
 HEALTHY, WRONG = 100_000, 10_000
@@ -24,6 +23,8 @@ LEAST_CAUGHT = 0.99
 # A share, the samples of a recording, the smallest error that it can catch.
 SHARES = [(0.3, 800, 0.09), (0.5, 5000, 0.04), (0.02, 600, 0.05), (0.97, 600, 0.06),
           (0.001, 1500, 0.02)]
+# With what probability each is found at least, how many are there, what is caught.
+FOUND = [(0.95, 31, 0.5), (0.9, 40, 0.5), (0.95, 140, 0.2), (0.99, 900, 0.06)]
 
 
 class Stage:
@@ -57,9 +58,7 @@ def quiet():
 
 def binomial(chance, n, p):
     """A function that draws how many of N are there, each with probability P."""
-    logs = (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) +
-            k * math.log(p) + (n - k) * math.log1p(-p) for k in range(n + 1))
-    sums = list(itertools.accumulate(map(math.exp, logs)))
+    sums = chance_of_most(n, p)
     return lambda: min(bisect.bisect_left(sums, chance.random()), n)
 
 
@@ -102,6 +101,22 @@ class Chance(unittest.TestCase):
                         wrong = binomial(self.chance, n, true + off)
                         caught = count_reds(wrong, amount_of, WRONG)
                         self.assertGreaterEqual(caught, LEAST_CAUGHT * WRONG)
+
+    def test_what_is_found_of_what_is_there(self):
+        for least, n, catches in FOUND:
+            def amount_of(count, n=n, least=least, catches=catches):
+                return Found(count, n, least, catches)
+
+            with self.subTest(least=least, n=n):
+                right = binomial(self.chance, n, least)
+                self.assertLessEqual(count_reds(right, amount_of, HEALTHY), MOST_REDS)
+                wrong = binomial(self.chance, n, least - catches)
+                self.assertGreaterEqual(count_reds(wrong, amount_of, WRONG), LEAST_CAUGHT * WRONG)
+                self.assertEqual(count_reds(lambda n=n: n, amount_of, 1), 0)
+
+    def test_too_few_are_there(self):
+        for found in 0, 1, 8:
+            self.assertTrue(red(lambda found=found: {"it": Found(found, found, 0.95, 0.5)}))
 
     def test_sums_with_a_sigma_of_their_own_and_a_systematic_part(self):
         def amount_of(shown):
