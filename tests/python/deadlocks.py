@@ -13,22 +13,32 @@ import threading
 import time
 
 from support.outcome import end_with
+from support.processes import is_in_call, threads, wait_until
 from support.targets import Target
 from support.wallspy import call, dump_json
 
 MUTEX = ctypes.create_string_buffer(64)
+SYS_NANOSLEEP, SYS_FUTEX, SYS_CLOCK_NANOSLEEP = 35, 202, 230
 
 
 def cross(first, second):
+    here = []
+
+    # Nothing named `wait`, which might give a lock up.
+    def await_both():
+        here.append(1)
+        while len(here) < 2:
+            time.sleep(0.001)
+
     def left():
         with first:
-            time.sleep(0.2)
+            await_both()
             with second:
                 pass
 
     def right():
         with second:
-            time.sleep(0.2)
+            await_both()
             with first:
                 pass
 
@@ -36,12 +46,17 @@ def cross(first, second):
 
 
 def keep_gil():
+    locked = threading.Event()
+
     def left():
         ctypes.CDLL(None).pthread_mutex_lock(MUTEX)
-        ctypes.CDLL(None).usleep(500000)
+        locked.set()
+        while True:
+            ctypes.CDLL(None).usleep(1000)
 
     def right():
-        time.sleep(0.2)
+        locked.wait()
+        os.read(0, 1)  # when main waits in C, and needs the GIL no more
         ctypes.PyDLL(None).pthread_mutex_lock(MUTEX)
 
     return left, right
@@ -51,12 +66,14 @@ THREADS = []
 
 
 def join_each_other():
+    both = threading.Barrier(2)
+
     def left():
-        time.sleep(0.2)
+        both.wait()
         THREADS[1].join()
 
     def right():
-        time.sleep(0.2)
+        both.wait()
         THREADS[0].join()
 
     return left, right
@@ -67,7 +84,6 @@ def own_lock():
 
     def takes_it_again():
         with lock:
-            time.sleep(0.2)
             with lock:
                 pass
 
@@ -78,14 +94,16 @@ def only_wait():
     lock = threading.RLock()
     given_up = threading.Lock()
     condition = threading.Condition(given_up)
+    is_within = threading.Event()
 
     # Is in `with` of a lock that it has given up, and waits to get back.
     def waits_again():
         with given_up:
+            is_within.set()
             condition.wait()
 
     def has_what_was_given_up():
-        time.sleep(0.2)
+        is_within.wait()
         given_up.acquire()
         condition.notify()
         time.sleep(60)
@@ -134,6 +152,17 @@ def said_of(wallspy, pid):
     return sum(len(c["tids"]) for c in circles), len(held)
 
 
+def wait_until_stuck(pid, n):
+    """Until N of its threads wait in futex(2), and have in three looks."""
+    looks = []
+
+    def is_stuck():
+        looks.append(sum(is_in_call(pid, tid, SYS_FUTEX) for tid in threads(pid)))
+        return looks[-3:] == [n] * 3
+
+    wait_until(is_stuck, what=f"the threads of {pid} are not where they should be")
+
+
 def main(wallspy):
     good = True
     for scene in SCENES:
@@ -141,7 +170,10 @@ def main(wallspy):
             continue
         with Target([sys.executable, os.path.abspath(__file__), "--scene", scene],
                     "ready") as target:
-            time.sleep(1)
+            wait_until(lambda pid=target.pid: is_in_call(pid, pid, SYS_NANOSLEEP,
+                                                         SYS_CLOCK_NANOSLEEP))
+            target.say("x")
+            wait_until_stuck(target.pid, {"none": 3, "own lock": 1}.get(scene, 2))
             found = said_of(wallspy, target.pid)
         print(scene, found)
         good &= found == {"none": (0, 0), "own lock": (1, 1)}.get(scene, (2, 2))
