@@ -14,13 +14,14 @@ import time
 import unittest
 
 from support.outcome import main
-from support.processes import status, wait_until
+from support.processes import status, times_run, wait_until
 from support.programs import AS_USER, IS_ROOT, UID, programs
 from support.recording import Recording
 from support.targets import CliTarget
 from support.unharmed import assert_let_go
 from support.wallspy import run
 
+LOOKS = 30  # at a process, so that it is seen for a while
 # A program of 32 bits that waits for ever, without any library.
 PAUSE_32 = """
 .globl _start
@@ -130,7 +131,8 @@ class Errors(unittest.TestCase):
         line = [*AS_USER, programs["wallspy"], "-f", "folded", "-o", "/dev/null", str(target.pid)]
         process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
         self.assertIn("cannot attach", process.stderr.readline())
-        time.sleep(0.5)
+        before = times_run(process.pid)
+        wait_until(lambda: times_run(process.pid) > before + LOOKS, what="it does not look")
         return process
 
     def test_thread_that_ends_in_the_view_of_a_refused_process(self):

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 from support.cases import FolderTest
 from support.outcome import main
@@ -15,9 +16,10 @@ from support.processes import state, wait_until
 from support.programs import programs
 from support.recording import Recording
 from support.targets import CliTarget, python_target
-from support.wallspy import run
+from support.wallspy import Wallspy, run
 
 WAITERS = 12
+SEEN_S = 1  # so long each name is seen
 WAITING = f"""
 import threading
 event = threading.Event()
@@ -40,16 +42,18 @@ print("ready", flush=True)
 input()
 """
 
-# Its thread has another name for a second, and sleeps all the time.
+# A thread that sleeps, and has the name that each line of its stdin says.
 RENAMED_ASLEEP = """
 import threading, time
 thread = threading.Thread(target=time.sleep, args=(100,), daemon=True)
 thread.start()
-print("ready", flush=True)
-for name, seconds in ("wanted", 1.5), ("other", 1), ("wanted", 100):
+def give_name(name):
     with open(f"/proc/self/task/{thread.native_id}/comm", "w") as comm:
         comm.write(name)
-    time.sleep(seconds)
+give_name("wanted")
+print("ready", flush=True)
+while True:
+    give_name(input())
 """
 
 NAMED_BADLY = """
@@ -66,8 +70,9 @@ input()
 # One of many threads, which gets its name when all have been looked at.
 RENAMED_LATE = """
 import threading, time
+named = threading.Event()
 def work(last):
-    time.sleep(1.5)
+    named.wait()
     if last:
         with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w") as comm:
             comm.write("wanted")
@@ -76,6 +81,8 @@ def work(last):
 for i in range(60):
     threading.Thread(target=work, args=(i == 59,), daemon=True).start()
 print("ready", flush=True)
+input()
+named.set()
 input()
 """
 
@@ -153,10 +160,12 @@ class Chosen(FolderTest):
 
     def test_a_sleeping_thread_that_has_its_name_again(self):
         with python_target(RENAMED_ASLEEP) as target:
-            code, _, text, _ = run("-p", target.pid, "--thread", "wanted", "-d", "4.5",
-                                   "-o", "o.json", user=False)
-            self.assertEqual(code, 0, text)
-            threads = Recording("o.json").facts["threads"]
+            with Wallspy(target.pid, "--thread", "wanted", rate=100) as wallspy:
+                for name in "other", "wanted":
+                    time.sleep(SEEN_S)
+                    target.say(f"{name}\n")
+                time.sleep(1.5)
+                threads = wallspy.stop().facts["threads"]
         self.assertEqual(len(threads), 2, threads)
         self.assertGreater(threads[1]["end_ns"] - threads[1]["start_ns"], 1.2e9, threads)
 
@@ -173,11 +182,12 @@ class Chosen(FolderTest):
     def test_one_of_many_that_is_named_late(self):
         """At a rate at which there is little time to look at names."""
         with python_target(RENAMED_LATE) as target:
-            code, _, text, _ = run("-p", target.pid, "--thread", "wanted", "-r", "1000",
-                                   "--max-overhead", "100", "-d", "5", "-o", "o.json", user=False)
-            self.assertEqual(code, 0, text)
-            self.assertEqual([t["name"] for t in Recording("o.json").facts["threads"]],
-                             ["wanted"])
+            with Wallspy(target.pid, "--thread", "wanted") as wallspy:
+                time.sleep(SEEN_S)
+                target.say("\n")
+                time.sleep(3.5)
+                threads = wallspy.stop().facts["threads"]
+            self.assertEqual([t["name"] for t in threads], ["wanted"])
 
     def test_more_threads_than_can_be_frozen(self):
         """In 5 ms; the others are read where they sleep."""

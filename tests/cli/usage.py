@@ -9,12 +9,12 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 from support.cases import FolderTest
 from support.outcome import main
-from support.processes import state, wait_until_taken
+from support.processes import (children, state, status, threads, wait_for_rest, wait_until,
+                               wait_until_taken)
 from support.programs import programs
 from support.recording import Recording
 from support.targets import CliTarget
@@ -41,6 +41,16 @@ def sampling(*args, **how):
                                text=True, **how)
     await_text(process.stderr, "sampling")
     return process
+
+
+def wait_until_it_writes(process, n_commands=0):
+    """Until it neither samples nor explains any more; it has started N_COMMANDS."""
+    def writes():
+        assert process.poll() is None, process.returncode
+        names = [status(process.pid, "Name", tid) for tid in threads(process.pid)]
+        return "wallspy-sampler" not in names and len(children(process.pid)) == n_commands
+
+    wait_until(writes, 20, "it does not write")
 
 
 class InFolder(FolderTest):
@@ -151,8 +161,7 @@ class Attached(InFolder):
                 process = sampling("-p", t.pid, "-r", "1000", "-d", "0.3", "-o", output, **more)
                 if more:  # what it writes would fit into the pipe
                     fill(write_end)
-                time.sleep(1)
-                self.assertIsNone(process.poll())
+                wait_until_it_writes(process)
                 process.send_signal(signal.SIGINT)
                 wait_until_taken(process.pid, signal.SIGINT)
                 self.assertIsNone(process.poll())
@@ -167,11 +176,13 @@ class Attached(InFolder):
         """The first signal is the command's; it is gone when the next ones come."""
         os.mkfifo("o.json")
         process = sampling("-d", "0.3", "-o", "o.json", "--", "sleep", "60")
-        time.sleep(1)
+        wait_until_it_writes(process, n_commands=1)
+        (command,) = children(process.pid)
         for _ in range(3):
             self.assertIsNone(process.poll())
             process.send_signal(signal.SIGTERM)
-            time.sleep(0.2)
+            wait_until_taken(process.pid, signal.SIGTERM)
+            wait_until(lambda: command not in children(process.pid) or state(command) == "Z")
         _, err = process.communicate(timeout=5)
         self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
         self.assertIn("discarded", err)
@@ -181,7 +192,7 @@ class Attached(InFolder):
         with CliTarget("plain", user=False) as t:
             process = subprocess.Popen([programs["wallspy"], "-q", "-p", str(t.pid), "-d", "0.3",
                                         "-o", "o.json"])
-            time.sleep(0.6)
+            wait_until_it_writes(process)
             with open("o.json", encoding="utf-8") as fifo:
                 self.assertIn("profiles", json.load(fifo))
             self.assertEqual(process.wait(5), 0)
@@ -619,7 +630,8 @@ class InTerminal(InFolder):
             terminal = self.spawn("-p", str(t.pid), "-o", "o.json")
             terminal.read_until(b"Ctrl-C")
             terminal.press(b"\x1a")
-            time.sleep(0.5)
+            terminal.read_until(b"^Z")
+            wait_until_taken(terminal.pid, signal.SIGTSTP)
             self.assertNotEqual(state(terminal.pid), "T")
             terminal.press(b"\x03")
             code, text = terminal.end()
@@ -631,7 +643,8 @@ class InTerminal(InFolder):
         line = f"{programs['wallspy']} -d 0.3 -o o.json -- sh -c 'sleep 3; exit 4'"
         terminal = self.spawn("-mc", f"{line}; echo is $?; fg; echo is $?", program="bash")
         terminal.read_until(b"wrote")
-        time.sleep(0.2)
+        (wallspy,) = children(terminal.pid)
+        wait_for_rest(wallspy)
         terminal.press(b"\x1a")
         terminal.read_until(b"is 148")  # stopped
         code, text = terminal.end()
