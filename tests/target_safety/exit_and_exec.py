@@ -112,21 +112,23 @@ class InAHold(HarmTest):
             time.sleep(random.uniform(0, 0.002))
         self.fail("no thread was ever held")
 
-    def end_in_a_hold(self, end, code):
+    def end_in_a_hold(self, end, code, has_ended):
+        """HAS_ENDED: the states of the main thread then."""
         with HarmTarget("work", "sums", 3) as target, Wallspy(target.pid) as wallspy:
             self.stop_in_a_hold(wallspy, target)
             end(target.process)
-            time.sleep(0.05)
+            wait_until(lambda: state(target.pid) in has_ended, what="it does not end")
             wallspy.process.send_signal(signal.SIGCONT)
             self.assertEqual(target.process.wait(NEVER_MS / 1000), code)
             profile = wallspy.ends(2)
         self.assert_seen(profile, "compute", 0)
 
     def test_killed(self):
-        self.end_in_a_hold(lambda process: process.kill(), -signal.SIGKILL)
+        self.end_in_a_hold(lambda process: process.kill(), -signal.SIGKILL, "Z")
 
     def test_exits(self):
-        self.end_in_a_hold(lambda process: process.stdin.close(), 0)
+        """Or its main thread does when it is let go."""
+        self.end_in_a_hold(lambda process: process.stdin.close(), 0, "Zt")
 
 
 if __name__ == "__main__":

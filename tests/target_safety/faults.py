@@ -98,7 +98,9 @@ class Faults(HarmTest):
                     wait_until(lambda: self.is_traced(target.pid))
                     dump.send_signal(signal.SIGTSTP)
                     wait_until(lambda: state(dump.pid) == "T")
-                    time.sleep(2)  # the page has come
+                    done = target.counts()["done"]
+                    wait_until(lambda: target.counts()["done"] > done + 1,
+                               what="no page comes")
                     self.assert_unharmed(target)
                     dump.send_signal(signal.SIGCONT)
                     self.assertIn("wait_for_page", dump.communicate()[0])
