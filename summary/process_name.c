@@ -17,7 +17,8 @@ const char *process_variable(const struct profile *p, process_id id, const char 
             return s + len + 1;
         }
         s = strchr(s, ' ');
-        s += s ? 1 : 0;
+        if (s)
+            s++;
     }
     return NULL;
 }
