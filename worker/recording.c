@@ -172,6 +172,7 @@ static struct thread_timeline *open_timeline(struct recording *r, struct target_
 static void drop_timeline(struct recording *r, struct thread_timeline *timeline)
 {
     map_remove(&r->timeline_by_number, timeline->task);
+    thread_timeline_release(timeline);
     *timeline = r->timelines[--r->n_timelines];
     if (timeline != &r->timelines[r->n_timelines])
         map_put(&r->timeline_by_number, timeline->task, (uint64_t)(timeline - r->timelines));
@@ -516,6 +517,8 @@ struct recording *recording_free(struct recording *r)
     gil_watch_release(&r->gil_watch);
     wait_peers_free(r->owners.peers);
     wait_owners_release(&r->owners);
+    for (size_t i = 0; i < r->n_timelines; i++)
+        thread_timeline_release(&r->timelines[i]);
     free(r->timelines);
     profile_free(r->profile);
     free(r);

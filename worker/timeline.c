@@ -1,5 +1,8 @@
 #include "worker/timeline.h"
 
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "base/minmax.h"
 
 enum {
@@ -154,7 +157,7 @@ static void add_until(struct profile *p, struct thread_timeline *timeline, struc
 static void add_until_changes(struct profile *p, struct thread_timeline *timeline, struct run *run,
                               int64_t origin_ns)
 {
-    for (uint32_t i = 0; i < timeline->n_changes && run->state == RUN_BLOCKED; i++)
+    for (size_t i = 0; i < timeline->n_changes && run->state == RUN_BLOCKED; i++)
         add_until(p, timeline, run, &timeline->changes[i], origin_ns);
     timeline->n_changes = 0;
 }
@@ -328,7 +331,16 @@ void thread_timeline_change_side(struct thread_timeline *timeline, struct profil
         wait.side.blocker = (struct blocker){.kind = BLOCKER_UNKNOWN};
         at_ns = timeline->changes[--timeline->n_changes].at_ns;
     }
+    timeline->changes = array_reserve(timeline->changes, &timeline->changes_capacity,
+                                      timeline->n_changes + 1, sizeof *timeline->changes);
     timeline->changes[timeline->n_changes++] = (struct side_change){profile_wait(p, &wait), at_ns};
+}
+
+void thread_timeline_release(struct thread_timeline *timeline)
+{
+    free(timeline->changes);
+    timeline->changes = NULL;
+    timeline->n_changes = timeline->changes_capacity = 0;
 }
 
 void thread_timeline_exec(struct thread_timeline *timeline, struct profile *p,

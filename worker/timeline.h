@@ -20,7 +20,7 @@ struct side_change {
     wait_id wait;
     int64_t at_ns;
 };
-enum { MOST_SIDE_CHANGES = 4 };
+enum { MOST_SIDE_CHANGES = 1000 }; /* of one sample: a second of them at 1000 Hz */
 
 /* One thread's present sample, still open. */
 struct thread_timeline {
@@ -30,8 +30,8 @@ struct thread_timeline {
     struct spot at;
     struct spot settled; /* where it was, if it proves not to have waited for a CPU */
     enum run_state state;
-    struct side_change changes[MOST_SIDE_CHANGES]; /* by time */
-    uint32_t n_changes;
+    struct side_change *changes; /* of the open sample, by time */
+    size_t n_changes, changes_capacity;
     bool was_woken;    /* it waits for a CPU at the end of a call that waits */
     bool surely_waits; /* the counts proved that it waits for a CPU */
     struct cpu_waits cpu_waits;
@@ -80,3 +80,5 @@ void thread_timeline_hold(struct thread_timeline *timeline, struct profile *p,
 /* The thread ended, or the recording. */
 void thread_timeline_end(const struct thread_timeline *timeline, struct profile *p,
                          const struct message *m, int64_t origin_ns);
+/* Frees what TIMELINE has beside itself. */
+void thread_timeline_release(struct thread_timeline *timeline);
