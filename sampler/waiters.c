@@ -12,14 +12,16 @@ enum {
     LOOK_AGAIN_NS = 100 * NS_PER_MS, /* at a thread that seems to wait: it may have a wrong base */
 };
 
-/* At 100 Hz 25 waits a second and CPU: in 10 s their shares are known to some points of a hundred,
- * and a thread loses less by them than by the stops that find it running. */
+/* One at least: a wait that is the only one is always asked.  So many are asked at 100 Hz that
+ * after 10 s their shares are known to some points of a hundred, and a thread loses less by them
+ * than by the stops that find it running. */
 static const double a_tick_and_cpu = 0.25;
 
 void waiters_init(struct waiters *w)
 {
     w->at_once = (uint32_t)max_i64(sysconf(_SC_NPROCESSORS_ONLN), 1);
     w->a_tick = w->at_once * a_tick_and_cpu;
+    w->a_tick = w->a_tick > 1 ? w->a_tick : 1;
 }
 
 void waiters_begin_tick(struct waiters *w)

@@ -24,46 +24,60 @@ static uint32_t slot_of(struct cpu_waits *w, const struct built_stack *built)
     }
     if (w->n < CPU_WAITS_KEPT)
         least = w->n++;
-    w->kept[least] =
-        (struct cpu_wait){built->at, built->settled, built->python_hash, built->plain, 0};
+    w->kept[least] = (struct cpu_wait){built->at,         built->settled, built->python_hash,
+                                       built->outer_hash, built->plain,   0};
     return least;
 }
 
 void cpu_waits_add(struct cpu_waits *w, const struct built_stack *built, double share)
 {
-    w->last = slot_of(w, built);
-    w->present.kept = w->last + 1;
+    w->present.kept = slot_of(w, built) + 1;
     w->present.credit = 1 / share - 1;
 }
 
-/* Of the waits with these Python frames that with the largest credit; NULL: none is known. */
-static const struct cpu_wait *richest(const struct cpu_waits *w, uint64_t python)
+static bool has_same_python(const struct cpu_wait *wait, const struct built_stack *built)
 {
-    const struct cpu_wait *best = NULL;
+    return wait->python == built->python_hash;
+}
+
+static bool is_in_same_function(const struct cpu_wait *wait, const struct built_stack *built)
+{
+    return built->python_hash && wait->plain && wait->outer == built->outer_hash;
+}
+
+/* Of the waits that are LIKE it that with the largest credit; NULL: none is. */
+static struct cpu_wait *richest(struct cpu_waits *w, const struct built_stack *built,
+                                bool like(const struct cpu_wait *, const struct built_stack *))
+{
+    struct cpu_wait *best = NULL;
     for (uint32_t i = 0; i < w->n; i++) {
-        const struct cpu_wait *wait = &w->kept[i];
-        if (wait->python == python && (!best || wait->credit_ns > best->credit_ns))
+        struct cpu_wait *wait = &w->kept[i];
+        if (like(wait, built) && (!best || wait->credit_ns > best->credit_ns))
             best = wait;
     }
     return best;
 }
 
-/* Python code that runs by itself is at another instruction each time, and has its own frames. */
-bool cpu_waits_complete(struct cpu_waits *w, struct built_stack *built)
+/* STACK, with the innermost frame of OWN instead of its own. */
+static stack_id with_innermost(struct profile *p, stack_id stack, stack_id own)
 {
-    const struct cpu_wait *same = richest(w, built->python_hash);
-    const struct cpu_wait *like = same || !w->n ? same : &w->kept[w->last];
+    return profile_push(p, profile_stack_parent(p, stack), profile_stack_frame(p, own));
+}
+
+bool cpu_waits_complete(struct cpu_waits *w, struct profile *p, struct built_stack *built)
+{
     cpu_waits_none(w);
-    if (built->python && like && like->plain) {
-        built->at.stack = built->settled.stack = built->plain_stack;
-        return true;
-    }
-    if (!same)
+    struct cpu_wait *same = richest(w, built, has_same_python);
+    struct cpu_wait *like = same ? same : richest(w, built, is_in_same_function);
+    if (!like)
         return false;
-    built->at = same->at;
-    built->settled = same->settled;
-    w->present.kept = (uint32_t)(same - w->kept) + 1;
+    w->present.kept = (uint32_t)(like - w->kept) + 1;
     w->present.credit = -1;
+    built->at = like->at;
+    built->settled = like->settled;
+    if (!same)
+        built->at.stack = built->settled.stack =
+            with_innermost(p, like->settled.stack, built->plain_stack);
     return true;
 }
 

@@ -5,7 +5,8 @@
  * of waits that were not asked.  So each stack gets a credit of that much when its wait ends, and a
  * wait that was not asked has the stack with the largest credit of its thread, and uses it up.
  * (With the last stack that was asked, short waits would count as much as long ones.)  Python's
- * frames are read of every wait, and must be the same. */
+ * frames are read of every wait, and must be the same.  Only where no native frame is below them
+ * the innermost may be elsewhere in its function. */
 #pragma once
 
 #include "profile/profile.h"
@@ -17,14 +18,14 @@ enum { CPU_WAITS_KEPT = 8 };
 /* Waits of a thread for a CPU at one place, as a stop showed it. */
 struct cpu_wait {
     struct spot at, settled; /* as struct built_stack has them */
-    uint64_t python;         /* its Python frames, as a hash; 0: none */
+    uint64_t python, outer;  /* its Python frames: hashes as struct built_stack has them; 0: none */
     bool plain;              /* no native frame is below those */
     double credit_ns;
 };
 /* Those of one thread.  Zero-initialised: none. */
 struct cpu_waits {
     struct cpu_wait kept[CPU_WAITS_KEPT];
-    uint32_t n, last; /* LAST: the one that was asked last */
+    uint32_t n;
     struct {
         uint32_t kept; /* the present wait is KEPT[this − 1]; 0: none */
         double credit; /* by which its time counts there */
@@ -37,6 +38,6 @@ void cpu_waits_none(struct cpu_waits *w);
 void cpu_waits_add(struct cpu_waits *w, const struct built_stack *built, double share);
 /* BUILT is of a wait that was not asked: gives it the stack of one that was.  False: none is known,
  * and BUILT says that its native frames were not read. */
-bool cpu_waits_complete(struct cpu_waits *w, struct built_stack *built);
+bool cpu_waits_complete(struct cpu_waits *w, struct profile *p, struct built_stack *built);
 /* The present wait took NS so far, or NS more. */
 void cpu_waits_took(struct cpu_waits *w, int64_t ns);

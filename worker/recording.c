@@ -210,7 +210,7 @@ static void settle_cpu_wait(struct recording *r, struct cpu_waits *w,
     if (m->snapshot.state != THREAD_RUNNABLE || m->head.flags & SAMPLE_NO_STACK || built->left_out)
         cpu_waits_none(w);
     else if (m->head.flags & SAMPLE_WAITS_UNASKED)
-        r->cpu_waits_unknown += !cpu_waits_complete(w, built);
+        r->cpu_waits_unknown += !cpu_waits_complete(w, r->profile, built);
     else
         cpu_waits_add(w, built, m->head.wait_share);
 }

@@ -188,7 +188,7 @@ static void merge(struct stack_builder *st, struct target_process *s,
         for (uint32_t i = 0; i < merged->n; i++)
             merged->frames[i] = (struct merged_frame){.kind = MERGED_NATIVE, .index = i};
     }
-    st->merges[merged->result]++;
+    st->merges[merged->result] += !(m->head.flags & SAMPLE_WAITS_UNASKED);
 }
 
 /* Code of CPython's JIT compiler leads to the eval loop's C frame, which the marker proves: no
@@ -426,14 +426,15 @@ static bool note_quality(struct stack_builder *st, const struct sample_message *
 }
 
 /* Where the thread is in its Python code, for a wait like it. */
-static uint64_t python_hash(const struct stack_builder *st)
+static void hash_python(const struct stack_builder *st, struct built_stack *ret)
 {
     uint64_t hash = 0;
-    for (size_t i = 0; i < st->python.n; i++)
-        hash =
-            hash_u64(hash ^ hash_u64(st->python.frames[i].code) ^
-                     (uint64_t)(uint32_t)st->python.frames[i].lasti ^ st->python.frames[i].instr);
-    return hash;
+    for (size_t i = st->python.n; i-- > 0;) {
+        const struct py_frame *f = &st->python.frames[i];
+        ret->outer_hash = hash_u64(hash ^ f->code);
+        hash = hash_u64(ret->outer_hash ^ (uint64_t)(uint32_t)f->lasti ^ f->instr);
+    }
+    ret->python_hash = hash;
 }
 
 /* The thread waits for a CPU, and only its Python frames were read, which are STACK. */
@@ -483,7 +484,7 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
     ret.locals = &st->locals;
     ret.python = st->merged.result != PY_MERGE_NO_PYTHON;
     if (snapshot.state == THREAD_RUNNABLE) {
-        ret.python_hash = python_hash(st);
+        hash_python(st, &ret);
         ret.plain = st->merged.n && st->merged.frames[0].kind == MERGED_PYTHON;
     }
     if (m->head.flags & SAMPLE_WAITS_UNASKED) {

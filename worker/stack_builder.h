@@ -32,6 +32,7 @@ struct built_stack {
     /* Of a thread that waits for a CPU. */
     bool plain;           /* no native frame is below its Python frames */
     uint64_t python_hash; /* of those; 0: none */
+    uint64_t outer_hash;  /* the same, wherever in its function the innermost is */
     stack_id plain_stack; /* of one that was not asked to stop: those alone, without a mark */
     struct py_gil_state gil;
     uint64_t python_threads[SNAPSHOT_HOOK_WORDS]; /* the thread states that it runs; 0: no more */

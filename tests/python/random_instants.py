@@ -149,8 +149,13 @@ def is_cut_by_fault(frames):
             any(f["name"] == "[native frames missing]" for f in frames))
 
 
+def has_no_native_frames(frames):
+    """It waits for a CPU, was not asked where, and is like no wait that was.  It says so."""
+    return any(f["name"] == "[native frames not read]" for f in frames)
+
+
 def problem_of(frames):
-    if is_cut_by_fault(frames):
+    if is_cut_by_fault(frames) or has_no_native_frames(frames):
         return None
     odd = [f["name"] for f in frames
            if is_guessed(f) or

@@ -6,15 +6,17 @@
 #include "worker/stack_builder.h"
 
 static struct cpu_waits waits;
+static struct profile *profile;
 
 static struct built_stack wait_at(uint32_t stack, uint64_t python, bool plain)
 {
     return (struct built_stack){.at.stack = {stack},
-                                .settled.stack = {stack + 1},
+                                .settled.stack = {stack},
                                 .python = python != 0,
                                 .python_hash = python,
+                                .outer_hash = python / 100,
                                 .plain = plain,
-                                .plain_stack = {stack + 2}};
+                                .plain_stack = {stack}};
 }
 
 enum { A = 10, B = 20, C = 30 };
@@ -31,7 +33,7 @@ static void shown(uint32_t stack, uint64_t python, bool plain, double share, int
 static uint32_t stack_of(uint64_t python, int64_t ns)
 {
     struct built_stack built = wait_at(900, python, false);
-    uint32_t stack = cpu_waits_complete(&waits, &built) ? built.at.stack.ix : 0;
+    uint32_t stack = cpu_waits_complete(&waits, profile, &built) ? built.at.stack.ix : 0;
     cpu_waits_took(&waits, ns);
     return stack;
 }
@@ -60,7 +62,7 @@ START_TEST(a_part_of_a_wait_counts_for_its_time)
     shown(C, 0, false, 0.5, 90);
     cpu_waits_none(&waits); /* a sample that runs */
     cpu_waits_took(&waits, 1000);
-    ck_assert(cpu_waits_complete(&waits, &none) && none.at.stack.ix == C);
+    ck_assert(cpu_waits_complete(&waits, profile, &none) && none.at.stack.ix == C);
 }
 END_TEST
 
@@ -91,24 +93,40 @@ END_TEST
 START_TEST(pythons_frames_are_the_same)
 {
     waits = (struct cpu_waits){0};
-    shown(A, 1, false, 0.5, 10);
-    shown(B, 2, false, 0.5, 90);
-    ck_assert_uint_eq(stack_of(1, 1), A);
-    ck_assert_uint_eq(stack_of(2, 1), B);
-    ck_assert_msg(stack_of(3, 1) == 0, "what is below them is unknown");
+    shown(A, 100, false, 0.5, 10);
+    shown(B, 200, false, 0.5, 90);
+    ck_assert_uint_eq(stack_of(100, 1), A);
+    ck_assert_uint_eq(stack_of(200, 1), B);
+    ck_assert_msg(stack_of(300, 1) == 0, "what is below them is unknown");
     ck_assert_msg(stack_of(0, 1) == 0, "a thread without Python is elsewhere");
 }
 END_TEST
 
-START_TEST(python_that_runs_by_itself_has_its_own_frames)
+static frame_id mark(const char *text)
 {
+    return profile_mark(profile, text, NULL);
+}
+
+/* Elsewhere in the same function it has the frames around it that were asked, native ones, too. */
+START_TEST(python_that_runs_by_itself_has_its_own_innermost_frame)
+{
+    profile = profile_new(1 << 20);
+    stack_id native = profile_push(profile, (stack_id){0}, mark("start_thread"));
+    stack_id asked = profile_push(profile, native, mark("f:3"));
+    stack_id own = profile_push(profile, (stack_id){0}, mark("f:5"));
     waits = (struct cpu_waits){0};
-    shown(A, 1, true, 0.5, 10);
-    ck_assert_uint_eq(stack_of(1, 1), 902);
-    ck_assert_uint_eq(stack_of(3, 1), 902);
-    shown(B, 2, false, 0.5, 10);
-    ck_assert_uint_eq(stack_of(1, 1), 902);
-    ck_assert_msg(stack_of(3, 1) == 0, "the last one had native frames");
+    shown(asked.ix, 101, true, 0.5, 10);
+    struct built_stack built = wait_at(own.ix, 102, true);
+    ck_assert(cpu_waits_complete(&waits, profile, &built));
+    ck_assert_uint_eq(built.at.stack.ix, profile_push(profile, native, mark("f:5")).ix);
+    cpu_waits_took(&waits, 4);
+    ck_assert_double_eq_tol(waits.kept[0].credit_ns, 6, 1e-9);
+    ck_assert_msg(stack_of(201, 1) == 0, "another function");
+    waits = (struct cpu_waits){0};
+    shown(asked.ix, 101, false, 0.5, 10);
+    ck_assert_msg(stack_of(102, 1) == 0, "it called something");
+    ck_assert_uint_eq(stack_of(101, 1), asked.ix);
+    profile_free(profile);
 }
 END_TEST
 
@@ -127,5 +145,5 @@ END_TEST
 
 CHECK_MAIN("cpu_waits", 20, a_wait_uses_up_the_credit_of_one_that_was_asked,
            a_part_of_a_wait_counts_for_its_time, long_waits_have_their_share_of_the_time,
-           pythons_frames_are_the_same, python_that_runs_by_itself_has_its_own_frames,
+           pythons_frames_are_the_same, python_that_runs_by_itself_has_its_own_innermost_frame,
            the_poorest_is_forgotten)
