@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "cli/dump_locks.h"
 #include "cli/dump_look.h"
 #include "cli/dump_tasks.h"
@@ -154,6 +155,15 @@ static struct recording_config configure(const struct options *o)
                                      .has_left = watchdog_has_left};
 }
 
+/* A dump has no quality line. */
+static void warn_of_names(const struct profile *p)
+{
+    double frames = profile_number(p, METRIC_FRAMES_UNNAMED);
+    if (frames > 0)
+        log_warn("names", "%.0f frames have no name, because naming failed: %s", frames,
+                 profile_metadata_text(p, "naming_failed"));
+}
+
 static int capture(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_missing)
 {
     struct err err = {0};
@@ -167,6 +177,7 @@ static int capture(struct recording *r, const pid_t *pids, size_t n, bool *ret_o
     watchdog_watch(recording_sampler(r), 0, false);
     watchdog_expect_end();
     recording_finish(r, NULL, NULL);
+    warn_of_names(recording_profile(r));
     return EXIT_OK;
 }
 
