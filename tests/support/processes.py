@@ -36,9 +36,15 @@ def threads(pid):
 
 
 def children(pid):
-    """Of all its threads, which must be the same meanwhile."""
-    return [int(child) for tid in threads(pid)
-            for child in (folder_of(pid, tid) / "children").read_text().split()]
+    """Of all its threads.  Those of one that ends are another's then: all are read anew."""
+    while True:
+        tids = threads(pid)
+        try:
+            return [int(child) for tid in tids
+                    for child in (folder_of(pid, tid) / "children").read_text().split()]
+        except (FileNotFoundError, ProcessLookupError):
+            if threads(pid) == tids:
+                raise
 
 
 def system_call(pid, tid):
