@@ -3,10 +3,16 @@
 #include "sampler/state.h"
 #include "sampler/thread_files.h"
 
+/* The sampler's own file takes 10 µs to read, so it is read only while on_cpu_state() is asked. */
+enum { WOKE_TICKS = 32 };
+
 void on_cpu_woke(struct sampler *s)
 {
     struct task_sched own;
     s->woke_ns = 0;
+    if (!s->woke_ticks)
+        return;
+    s->woke_ticks--;
     if (s->own_sched_fd >= 0 && task_sched_read(s->own_sched_fd, &own) == 0)
         s->woke_ns = own.exec_start_ns;
 }
@@ -58,6 +64,7 @@ enum thread_state on_cpu_state(struct sampler *s, struct thread *t)
 {
     int64_t ahead;
     uint64_t since_ns;
+    s->woke_ticks = WOKE_TICKS;
     t->displaced = false;
     if (!read_ahead(s, t, &ahead, &since_ns))
         return THREAD_RUNNING_OR_RUNNABLE;

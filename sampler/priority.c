@@ -16,7 +16,7 @@
 #define SCHED_DEADLINE 6 /* linux/sched.h */
 #endif
 enum {
-    SLICE_NS = 100 * NS_PER_US, /* the kernel takes no shorter one */
+    SLICE_NS = 300 * NS_PER_US,
     BEST_NICE = -20,
     RESET_ON_FORK = 1, /* SCHED_FLAG_RESET_ON_FORK of linux/sched.h */
     SECOND_NS = NS_PER_S,
@@ -26,8 +26,9 @@ static const int64_t most_pause_ns = 64 * (int64_t)NS_PER_S;
 /* Of a CPU in a second at the better nice: a part of one, or of all if that is more. */
 static const double most_of_one = 0.1, most_of_all = 0.01;
 
-/* With the shortest slice a waking thread has an early deadline and gets its CPU soon.  Since Linux
- * 6.12 (Documentation/scheduler/sched-eevdf.rst); older kernels ignore the slice. */
+/* With a short slice a waking thread has an early deadline and gets its CPU soon.  Since Linux
+ * 6.12 (Documentation/scheduler/sched-eevdf.rst); older kernels ignore the slice.
+ * A tick must end within it (docs/sampling.md, "Being in time"). */
 static bool set_nice(int nice, uint64_t flags)
 {
     struct { /* sched_setattr(2): not in glibc 2.36 */

@@ -209,8 +209,7 @@ static void run_ticks(struct sampler *s)
     process_table_update(s);
     while (!atomic_load_explicit(&s->stop, memory_order_relaxed) && !process_table_done(s) &&
            !counters_get(&s->counters, COUNT_STUCK)) {
-        if (s->waiting)
-            on_cpu_woke(s);
+        on_cpu_woke(s);
         tick_run(s);
         wake_worker(s);
         if (process_table_done(s))

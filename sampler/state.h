@@ -69,6 +69,7 @@ struct sampler {
     bool waiting, waiting_before; /* a thread waited for a CPU: in this tick; in the last */
     struct waiters waiters;
     uint64_t woke_ns;      /* on_cpu.c: as struct task_sched has it; 0: unknown */
+    uint32_t woke_ticks;   /* in so many more it is read */
     struct thread **ended; /* threads that ended while a stop was pending */
     size_t n_ended, ended_capacity;
 
