@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
+#include "base/name_limiter.h"
 #include "profile/profile.h"
-#include "worker/name_limiter.h"
 
 /* Zero-initialise. */
 struct thread_names {

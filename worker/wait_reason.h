@@ -1,11 +1,11 @@
 /* Why a thread is off the CPU, from the sampler's message. */
 #pragma once
 
+#include "base/name_limiter.h"
 #include "base/text.h"
 #include "profile/profile.h"
 #include "pyframes/py_gil.h"
 #include "sampler/message.h"
-#include "worker/name_limiter.h"
 
 /* The wait of M's thread; WAIT_NONE for a thread on a CPU.  PID: the process, to ask who traces it,
  * and what holds it outside of system calls.  FROZEN: its cgroup is.

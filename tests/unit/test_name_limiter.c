@@ -1,4 +1,4 @@
-#include "worker/name_limiter.h"
+#include "base/name_limiter.h"
 
 #include "tests/support/check_main.h"
 
