@@ -1,5 +1,5 @@
 /* The lock that a thread in futex(2) waits for: the bytes around the futex word are recorded with
- * its stack, so that both are of one moment.  worker/wait_owner.h explains them. */
+ * its stack, so that both are of one moment.  waits/wait_owner.h explains them. */
 #pragma once
 
 #include "sampler/recorder.h"

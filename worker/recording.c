@@ -10,16 +10,15 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "target/elf_store.h"
+#include "waits/wait_owner.h"
 #include "worker/backlog.h"
 #include "worker/batch.h"
 #include "worker/evidence.h"
 #include "worker/facts.h"
 #include "worker/follower.h"
-#include "worker/gil_watch.h"
 #include "worker/naming_schedule.h"
 #include "worker/process_set.h"
 #include "worker/thread_names.h"
-#include "worker/wait_owner.h"
 #include "worker/wait_peer.h"
 
 enum {
@@ -54,7 +53,7 @@ struct recording {
     struct evidence *evidence; /* NULL: of a dump */
     struct usage_round usage;
     struct thread_names thread_names;
-    struct gil_watch gil_watch;
+    struct wait_host wait_host;
     struct wait_owners owners;
     void (*on_sample)(void *ctx, thread_id thread, const struct sample_message *m,
                       const struct built_stack *s);
@@ -78,6 +77,15 @@ static int add(void *ctx, pid_t pid, uint64_t start_ticks, struct err *err)
     return 0;
 }
 
+/* ---- what waits/ asks for ---- */
+
+static struct wait_target wait_target_of(void *ctx, uint32_t process)
+{
+    const struct recording *r = ctx;
+    return process < r->processes.n ? target_process_for_waits(r->processes.all[process])
+                                    : (struct wait_target){0};
+}
+
 struct recording *recording_new(const struct recording_config *config)
 {
     struct recording *r = xcalloc(1, sizeof *r);
@@ -87,10 +95,9 @@ struct recording *recording_new(const struct recording_config *config)
     r->sampler = sampler_new(&config->sampler);
     r->naming.sampler = r->sampler;
     r->files = elf_store_new();
-    r->owners = (struct wait_owners){.processes = r->processes.all,
-                                     .n_processes = &r->processes.n,
+    r->wait_host = (struct wait_host){.ctx = r, .target = wait_target_of};
+    r->owners = (struct wait_owners){.host = &r->wait_host,
                                      .profile = r->profile,
-                                     .gil = &r->gil_watch,
                                      .only_once = config->sampler.single_shot,
                                      .peers = wait_peers_new(r->profile, r->processes.all)};
     r->stacks =
@@ -233,7 +240,7 @@ static void on_sample(struct recording *r, struct target_process *s, const struc
         thread_timeline_exec(timeline, r->profile, &m->head, s->execed_ns, r->origin_ns);
         s->execed_ns = 0;
     }
-    gil_watch_see(&r->gil_watch, m->head.process, timeline->thread, &built);
+    gil_watch_see(&r->owners.gil, m->head.process, timeline->thread, built.python_threads);
     r->left_out += built.left_out;
     if (!built.left_out)
         thread_timeline_open(timeline, &m->head, built.at, built.settled,
@@ -514,7 +521,6 @@ struct recording *recording_free(struct recording *r)
     elf_store_free(r->files);
     map_release(&r->timeline_by_number);
     thread_names_release(&r->thread_names);
-    gil_watch_release(&r->gil_watch);
     wait_peers_free(r->owners.peers);
     wait_owners_release(&r->owners);
     for (size_t i = 0; i < r->n_timelines; i++)

@@ -13,9 +13,9 @@
 #include "pyframes/py_locals.h"
 #include "target/freezer.h"
 #include "target/syscalls.h"
+#include "waits/wait_owner.h"
 #include "worker/foreign_states.h"
 #include "worker/stack_wanted.h"
-#include "worker/wait_owner.h"
 #include "worker/wait_peer.h"
 #include "worker/wait_reason.h"
 
@@ -379,10 +379,11 @@ static struct wait_side side_of(struct stack_builder *st, const struct target_pr
                                 const struct sample_message *m, const struct snapshot *snapshot,
                                 enum wait_kind kind, const struct py_gil_state *gil)
 {
+    struct wait_target target = target_process_for_waits(s);
     if (st->owners && kind == WAIT_CALL) {
         struct wait_side side = wait_owner_of_futex(st->owners, m, snapshot->mem);
-        bool python = !side.thing && s->python && st->python.n > 0;
-        return python ? wait_owner_of_py_lock(st->owners, s, m, &side, &st->python) : side;
+        bool python = !side.thing && target.python && st->python.n > 0;
+        return python ? wait_owner_of_py_lock(st->owners, &target, m, &side, &st->python) : side;
     }
     if (st->owners && kind == WAIT_GIL)
         return wait_owner_of_gil(st->owners, m->head.process, gil->holder);

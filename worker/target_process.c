@@ -460,6 +460,14 @@ mount_id target_process_mount(struct target_process *s, const char *path)
                                      });
 }
 
+struct wait_target target_process_for_waits(const struct target_process *s)
+{
+    return (struct wait_target){.pid = s->pid,
+                                .live = s->live,
+                                .modules = s->modules,
+                                .python = s->python ? s->python->runtime : NULL};
+}
+
 void target_process_end(struct target_process *s)
 {
     target_process_conclude(s);

@@ -1,14 +1,13 @@
-#include "worker/gil_watch.h"
+#include "waits/gil_watch.h"
 
 #include "tests/support/check_main.h"
-#include "worker/stack_builder.h"
 
 static const uint64_t STATE = 0x55f200000140, OTHER_STATE = 0x55f200000240;
 
 static void see(struct gil_watch *w, uint32_t process, uint32_t thread, uint64_t state)
 {
-    struct built_stack built = {.python_threads = {state}};
-    gil_watch_see(w, process, (thread_id){thread}, &built);
+    const uint64_t states[SNAPSHOT_HOOK_WORDS] = {state};
+    gil_watch_see(w, process, (thread_id){thread}, states);
 }
 
 /* 0: nobody. */

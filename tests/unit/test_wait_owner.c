@@ -1,5 +1,5 @@
 /* Who has a lock, of processes that are all this one. */
-#include "worker/wait_owner.h"
+#include "waits/wait_owner.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -7,21 +7,24 @@
 #include <unistd.h>
 
 #include "tests/support/check_main.h"
-#include "worker/target_process.h"
 
 enum { WAITER = 1005, OWNER = 77, N_PROCESSES = 3 };
 
-static struct target_process processes[N_PROCESSES];
-static struct target_process *const all[N_PROCESSES] = {&processes[0], &processes[1],
-                                                        &processes[2]};
-static const size_t n_processes = N_PROCESSES;
+static struct wait_target processes[N_PROCESSES];
 static struct wait_owners w;
 static pthread_mutex_t *shared;
+
+static struct wait_target target_of(void *ctx, uint32_t process)
+{
+    (void)ctx;
+    return process < N_PROCESSES ? processes[process] : (struct wait_target){0};
+}
 
 static void setup(void)
 {
     struct err err = {0};
-    w = (struct wait_owners){.processes = all, .n_processes = &n_processes};
+    static const struct wait_host host = {.target = target_of};
+    w = (struct wait_owners){.host = &host};
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(shared, MAP_FAILED);
     *shared = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -29,8 +32,8 @@ static void setup(void)
     shared->__data.__owner = OWNER;
     shared->__data.__kind = 0x80; /* shared between processes */
     for (pid_t i = 0; i < N_PROCESSES; i++) {
-        struct target_process *p = &processes[i];
-        *p = (struct target_process){.pid = 1000 * (i + 1), .number = (uint32_t)i};
+        struct wait_target *p = &processes[i];
+        *p = (struct wait_target){.pid = 1000 * (i + 1)};
         ck_assert_int_eq(mem_live_open(&p->live, getpid(), &err), 0);
         p->modules = modules_new(getpid(), p->live);
         ck_assert_int_eq(modules_refresh(p->modules), 0);

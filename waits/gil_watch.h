@@ -3,16 +3,15 @@
 
 #include "base/hash.h"
 #include "profile/profile.h"
-
-struct built_stack;
+#include "sampler/snapshot.h"
 
 /* The threads by the thread states that they were last seen to run.  Zero-initialise. */
 struct gil_watch {
     struct map threads;
 };
-/* A sample of THREAD gave BUILT; PROCESS: its number. */
+/* THREAD was seen to run STATES, up to the first 0; PROCESS: its number. */
 void gil_watch_see(struct gil_watch *w, uint32_t process, thread_id thread,
-                   const struct built_stack *built);
+                   const uint64_t states[SNAPSHOT_HOOK_WORDS]);
 /* Which thread was last seen to run STATE, a thread state of process PROCESS.  False: none. */
 bool gil_watch_thread(const struct gil_watch *w, uint32_t process, uint64_t state, thread_id *ret);
 void gil_watch_release(struct gil_watch *w);

@@ -1,6 +1,4 @@
-#include "worker/gil_watch.h"
-
-#include "worker/stack_builder.h"
+#include "waits/gil_watch.h"
 
 /* Two processes may have a thread state at the same address. */
 static uint64_t key_of(uint32_t process, uint64_t thread_state)
@@ -9,10 +7,10 @@ static uint64_t key_of(uint32_t process, uint64_t thread_state)
 }
 
 void gil_watch_see(struct gil_watch *w, uint32_t process, thread_id thread,
-                   const struct built_stack *built)
+                   const uint64_t states[SNAPSHOT_HOOK_WORDS])
 {
-    for (size_t i = 0; i < SNAPSHOT_HOOK_WORDS && built->python_threads[i]; i++)
-        map_put(&w->threads, key_of(process, built->python_threads[i]), thread.ix);
+    for (size_t i = 0; i < SNAPSHOT_HOOK_WORDS && states[i]; i++)
+        map_put(&w->threads, key_of(process, states[i]), thread.ix);
 }
 
 bool gil_watch_thread(const struct gil_watch *w, uint32_t process, uint64_t state, thread_id *ret)

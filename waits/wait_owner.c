@@ -1,4 +1,4 @@
-#include "worker/wait_owner.h"
+#include "waits/wait_owner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +12,22 @@
 #include "pyframes/py_pthread.h"
 #include "target/maps.h"
 #include "target/mem_blocks.h"
+#include "target/proc.h"
 #include "waits/futex_lock.h"
-#include "worker/target_process.h"
 
 enum {
     SEARCH_SHARE = 200, /* one part of a CPU is for searches of Python's frames */
 };
 
+static struct wait_target target_of(const struct wait_owners *w, uint32_t process)
+{
+    return w->host->target(w->host->ctx, process);
+}
+
 /* ---- other processes ---- */
 
 /* Is the file that A has mapped at ADDR mapped by B, too, at that place in it? */
-static bool share(const struct target_process *a, uint64_t addr, const struct target_process *b)
+static bool share(const struct wait_target *a, uint64_t addr, const struct wait_target *b)
 {
     const struct mapping *of = maps_find(modules_maps(a->modules), addr);
     const struct maps *maps = modules_maps(b->modules);
@@ -39,17 +44,20 @@ static bool share(const struct target_process *a, uint64_t addr, const struct ta
     return false;
 }
 
-/* B gets the thread NS_TID of the only other recorded process that has the lock at ADDR. */
-static bool find_elsewhere(const struct wait_owners *w, uint32_t process, uint64_t addr,
-                           pid_t ns_tid, struct blocker *b)
+/* B gets the thread NS_TID of the only recorded process but PROCESS, which is S, that has the lock
+ * at ADDR. */
+static bool find_elsewhere(const struct wait_owners *w, uint32_t process,
+                           const struct wait_target *s, uint64_t addr, pid_t ns_tid,
+                           struct blocker *b)
 {
     size_t n = 0;
     struct blocker found = {.kind = BLOCKER_THREAD};
-    for (uint32_t i = 0; i < *w->n_processes; i++) {
+    struct wait_target other;
+    for (uint32_t i = 0; (other = target_of(w, i)).pid; i++) {
         pid_t tid = i == process ? 0 : thread_ids_find(&w->ids, i, ns_tid);
-        if (!tid || !share(w->processes[process], addr, w->processes[i]))
+        if (!tid || !share(s, addr, &other))
             continue;
-        found.pid = w->processes[i]->pid;
+        found.pid = other.pid;
         found.tid = tid;
         n++;
     }
@@ -63,15 +71,14 @@ static bool find_elsewhere(const struct wait_owners *w, uint32_t process, uint64
 /* Does the lock still have the recorded holder?  That thread is gone, so nobody will give it up. */
 static bool still_says(const struct wait_owners *w, const struct lock_wait *wait, pid_t owner)
 {
-    struct mem *live = w->processes[wait->sample.process]->live;
+    struct mem *live = target_of(w, wait->sample.process).live;
     return futex_lock_decode(wait->args, live).owner == owner;
 }
 
 /* The lock lies in a file that processes share: who has it is none of the recorded ones. */
-static void set_shared(const struct wait_owners *w, uint32_t process, uint64_t addr,
-                       struct blocker *b)
+static void set_shared(const struct wait_target *s, uint64_t addr, struct blocker *b)
 {
-    const struct mapping *of = maps_find(modules_maps(w->processes[process]->modules), addr);
+    const struct mapping *of = maps_find(modules_maps(s->modules), addr);
     if (!of || !of->inode)
         return;
     b->kind = BLOCKER_SHARED;
@@ -79,7 +86,7 @@ static void set_shared(const struct wait_owners *w, uint32_t process, uint64_t a
     b->offset = addr - of->start + of->file_offset;
 }
 
-static void set_thread(const struct target_process *s, pid_t tid, struct blocker *b)
+static void set_thread(const struct wait_target *s, pid_t tid, struct blocker *b)
 {
     *b = (struct blocker){.kind = BLOCKER_THREAD, .pid = s->pid, .tid = tid};
 }
@@ -88,22 +95,22 @@ static void find_holder(struct wait_owners *w, const struct lock_wait *wait,
                         const struct futex_lock *lock, struct blocker *b)
 {
     uint32_t process = wait->sample.process;
-    const struct target_process *s = w->processes[process];
+    struct wait_target s = target_of(w, process);
     bool none = false;
     pid_t tid = thread_ids_find(&w->ids, process, lock->owner);
-    if (!tid && lock->shared && find_elsewhere(w, process, lock->addr, lock->owner, b))
+    if (!tid && lock->shared && find_elsewhere(w, process, &s, lock->addr, lock->owner, b))
         return;
     /* The kernel clears the tid of a thread that ends: this one lived when the lock was read. */
     if (!tid && lock->thing == THING_THREAD && wait->sample.ns_tid == wait->sample.tid)
         tid = lock->owner;
     if (!tid)
-        tid = thread_ids_find_other(&w->ids, &wait->sample, s->pid, lock->owner, &none);
+        tid = thread_ids_find_other(&w->ids, &wait->sample, s.pid, lock->owner, &none);
     if (tid)
-        set_thread(s, tid, b);
+        set_thread(&s, tid, b);
     else if (lock->shared)
-        set_shared(w, process, lock->addr, b);
+        set_shared(&s, lock->addr, b);
     else if (none && lock->thing != THING_THREAD && still_says(w, wait, lock->owner))
-        *b = (struct blocker){.kind = BLOCKER_GONE, .pid = s->pid, .tid = lock->owner};
+        *b = (struct blocker){.kind = BLOCKER_GONE, .pid = s.pid, .tid = lock->owner};
 }
 
 static void trace_side(pid_t tid, int64_t read_ns, const struct wait_side *side)
@@ -159,7 +166,7 @@ struct wait_side wait_owner_of_futex(struct wait_owners *w, const struct sample_
 /* ---- Python's locks ---- */
 
 /* Has M's thread not run since it was sampled? */
-static bool is_still(const struct target_process *s, const struct message *sample)
+static bool is_still(const struct wait_target *s, const struct message *sample)
 {
     char text[128];
     struct schedstat now;
@@ -169,7 +176,7 @@ static bool is_still(const struct target_process *s, const struct message *sampl
 }
 
 /* Looks through the frames of all threads where the lock itself does not name its holder. */
-static bool find_py_holder(struct wait_owners *w, const struct target_process *s,
+static bool find_py_holder(struct wait_owners *w, const struct wait_target *s,
                            const struct py_lock *lock, uint64_t sem, uint64_t *ret)
 {
     enum { MOST_FRAMES = 1000 };
@@ -179,11 +186,11 @@ static bool find_py_holder(struct wait_owners *w, const struct target_process *s
         w->blocks = mem_blocks_new();
     }
     mem_blocks_set(w->blocks, s->live);
-    return py_lock_holder(s->python->runtime, w->blocks, lock, sem, &w->scratch, ret) == 0;
+    return py_lock_holder(s->python, w->blocks, lock, sem, &w->scratch, ret) == 0;
 }
 
 /* The thread THREAD, a pthread_t, for which SAMPLE's still waits, maybe itself; 0: unknown. */
-static pid_t py_thread(struct wait_owners *w, const struct target_process *s,
+static pid_t py_thread(struct wait_owners *w, const struct wait_target *s,
                        const struct message *sample, uint64_t thread)
 {
     pid_t ns_tids[PY_TID_PLACES];
@@ -200,7 +207,7 @@ static pid_t py_thread(struct wait_owners *w, const struct target_process *s,
 /* The thread that has LOCK, for which the thread of SAMPLE waits; 0: unknown.  Nobody waits for an
  * RLock of its own.  A message is some 30 ms old, so many a wait is over: that is asked before the
  * frames are searched, which takes twenty times as long. */
-static pid_t py_holder(struct wait_owners *w, const struct target_process *s,
+static pid_t py_holder(struct wait_owners *w, const struct wait_target *s,
                        const struct message *sample, const struct py_lock *lock, uint64_t sem)
 {
     uint64_t thread;
@@ -211,17 +218,17 @@ static pid_t py_holder(struct wait_owners *w, const struct target_process *s,
 }
 
 /* The thread that M's waits for in Thread.join(); 0: none, or unknown. */
-static pid_t py_joined(struct wait_owners *w, const struct target_process *s,
+static pid_t py_joined(struct wait_owners *w, const struct wait_target *s,
                        const struct sample_message *m, const struct py_frame *f)
 {
     uint64_t thread;
-    if (py_join_find(s->python->runtime, s->live, f, m->snapshot.syscall_args[0], &thread) < 0)
+    if (py_join_find(s->python, s->live, f, m->snapshot.syscall_args[0], &thread) < 0)
         return 0;
     pid_t tid = py_thread(w, s, &m->head, thread);
     return tid == m->head.tid ? 0 : tid;
 }
 
-struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct target_process *s,
+struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct wait_target *s,
                                        const struct sample_message *m,
                                        const struct wait_side *of_futex,
                                        const struct py_stack *python)
@@ -239,7 +246,7 @@ struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct targe
         set_thread(s, tid, &side.blocker);
         return side;
     }
-    if (py_lock_find(s->python->runtime, s->live, &python->frames[0], args[0], &lock) < 0)
+    if (py_lock_find(s->python, s->live, &python->frames[0], args[0], &lock) < 0)
         return side;
     if (lock.reentrant || w->only_once) /* else by seek_py_holders() */
         tid = py_holder(w, s, &m->head, &lock, args[0]);
@@ -309,7 +316,7 @@ void wait_owners_doubt_all(struct wait_owners *w)
 /* Reads WAIT's lock as it is now.  The same word may be another thing's by now. */
 static struct wait_side read_again(struct wait_owners *w, const struct lock_wait *wait)
 {
-    struct mem *live = w->processes[wait->sample.process]->live;
+    struct mem *live = target_of(w, wait->sample.process).live;
     int64_t now_ns = clock_now_ns();
     struct futex_lock lock = futex_lock_decode(wait->args, live);
     struct wait_side side = find_side(w, wait, &lock, now_ns);
@@ -386,12 +393,12 @@ static pid_t sought_holder(struct wait_owners *w, const struct lock_wait *wait,
                            struct last_search *last)
 {
     uint32_t process = wait->sample.process;
-    const struct target_process *s = w->processes[process];
-    if (!s->python)
+    struct wait_target s = target_of(w, process);
+    if (!s.python)
         return 0;
     if (last->addr == wait->addr && last->process == process && !wait->py_lock.reentrant)
-        return is_still(s, &wait->sample) ? last->tid : 0;
-    pid_t tid = py_holder(w, s, &wait->sample, &wait->py_lock, wait->args[0]);
+        return is_still(&s, &wait->sample) ? last->tid : 0;
+    pid_t tid = py_holder(w, &s, &wait->sample, &wait->py_lock, wait->args[0]);
     if (tid)
         *last = (struct last_search){process, wait->addr, tid};
     return tid;
@@ -406,7 +413,8 @@ static void seek_py_holder(struct wait_owners *w, struct lock_wait *wait, struct
     pid_t tid = sought_holder(w, wait, last);
     if (!tid)
         return;
-    set_thread(w->processes[wait->sample.process], tid, &wait->side.blocker);
+    struct wait_target s = target_of(w, wait->sample.process);
+    set_thread(&s, tid, &wait->side.blocker);
     wait->py_lock.addr = 0;
     wait->doubted = false;
     trace_side(wait->sample.tid, now_ns, &wait->side);
@@ -442,17 +450,19 @@ struct wait_side wait_owner_of_gil(const struct wait_owners *w, uint32_t process
 {
     struct wait_side side = {.thing = THING_GIL};
     thread_id thread;
-    if (!w->gil || !gil_watch_thread(w->gil, process, holder, &thread))
+    if (!gil_watch_thread(&w->gil, process, holder, &thread))
         return side;
     const struct profile_thread *t = profile_see_thread(w->profile, thread);
     if (t->ended || t->n_folded)
         return side;
-    set_thread(w->processes[process], t->tid, &side.blocker);
+    struct wait_target s = target_of(w, process);
+    set_thread(&s, t->tid, &side.blocker);
     return side;
 }
 
 void wait_owners_release(struct wait_owners *w)
 {
+    gil_watch_release(&w->gil);
     thread_ids_release(&w->ids);
     map_release(&w->wait_of_task);
     map_release(&w->read);

@@ -9,10 +9,9 @@
 #include "base/hash.h"
 #include "pyframes/py_lock.h"
 #include "sampler/message.h"
+#include "waits/gil_watch.h"
 #include "waits/thread_ids.h"
-#include "worker/gil_watch.h"
-
-struct target_process;
+#include "waits/wait_host.h"
 
 /* A thread that waits for a lock now. */
 struct lock_wait {
@@ -29,12 +28,11 @@ struct lock_wait {
 
 /* Zero-initialise but for the borrowed parts. */
 struct wait_owners {
-    struct target_process *const *processes; /* by number; borrowed */
-    const size_t *n_processes;
+    const struct wait_host *host;
     const struct profile *profile;
-    const struct gil_watch *gil;
     struct wait_peers *peers; /* finds the other side of waits in the kernel */
     bool only_once;           /* each thread is looked at once: no duty cycle */
+    struct gil_watch gil;
     struct thread_ids ids;
     struct lock_wait *waits;
     struct map wait_of_task; /* index into WAITS by the sampler's number of the thread */
@@ -52,7 +50,7 @@ struct wait_side wait_owner_of_futex(struct wait_owners *w, const struct sample_
                                      struct mem *recorded);
 /* The same of a thread of S that waits for a Lock or RLock of Python's.  OF_FUTEX: the answer of
  * wait_owner_of_futex(); PYTHON: its frames.  Nothing if the holder is unknown. */
-struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct target_process *s,
+struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct wait_target *s,
                                        const struct sample_message *m,
                                        const struct wait_side *of_futex,
                                        const struct py_stack *python);
