@@ -8,9 +8,9 @@
 #include "summary/view.h"
 #include "summary/wait_graph.h"
 #include "target/proc.h"
+#include "waits/wait_peer.h"
 #include "worker/recording.h"
 #include "worker/task_list.h"
-#include "worker/wait_peer.h"
 
 struct dumped {
     thread_id thread;

@@ -1,4 +1,4 @@
-/* What waits/ asks of the worker: with what a process is read. */
+/* What waits/ asks of the worker: with what a process is read, and the open sample of a thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,9 +17,21 @@ struct wait_target {
     struct modules *modules;
     const struct py_runtime *python; /* NULL: it has none (yet) */
 };
-/* Processes are meant by the sampler's numbers. */
+struct open_sample {
+    int64_t since_ns; /* when it was taken (CLOCK_MONOTONIC) */
+    uint64_t runs;    /* the thread's run count then, and since */
+    wait_id wait;
+};
+/* Processes and threads are meant by the sampler's numbers. */
 struct wait_host {
     void *ctx;
     /* Process number PROCESS; pid 0: there are not so many. */
     struct wait_target (*target)(void *ctx, uint32_t process);
+    /* RET gets the open sample of thread TASK.  False: it has none. */
+    bool (*sample)(void *ctx, uint32_t task, struct open_sample *ret);
+    /* All of that sample's wait is WAIT, which has a side now. */
+    void (*complete)(void *ctx, uint32_t task, wait_id wait);
+    /* Its wait has SIDE from AT_NS on (CLOCK_MONOTONIC), another holder than before or an unknown
+     * one. */
+    void (*change)(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns);
 };

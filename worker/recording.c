@@ -11,6 +11,7 @@
 #include "base/minmax.h"
 #include "target/elf_store.h"
 #include "waits/wait_owner.h"
+#include "waits/wait_peer.h"
 #include "worker/backlog.h"
 #include "worker/batch.h"
 #include "worker/evidence.h"
@@ -19,7 +20,6 @@
 #include "worker/naming_schedule.h"
 #include "worker/process_set.h"
 #include "worker/thread_names.h"
-#include "worker/wait_peer.h"
 
 enum {
     MESSAGES_AT_ONCE = 1024,  /* signals and the clock are seen to in between */
@@ -86,6 +86,33 @@ static struct wait_target wait_target_of(void *ctx, uint32_t process)
                                     : (struct wait_target){0};
 }
 
+static bool open_sample_of(void *ctx, uint32_t task, struct open_sample *ret)
+{
+    const struct recording *r = ctx;
+    uint64_t index;
+    if (!map_get(&r->timeline_by_number, task, &index) || !r->timelines[index].open)
+        return false;
+    const struct thread_timeline *t = &r->timelines[index];
+    *ret = (struct open_sample){t->sampled_ns, t->sched.runs, t->at.wait};
+    return true;
+}
+
+static void complete_wait(void *ctx, uint32_t task, wait_id wait)
+{
+    struct recording *r = ctx;
+    uint64_t index;
+    if (map_get(&r->timeline_by_number, task, &index))
+        r->timelines[index].at.wait = wait;
+}
+
+static void change_side(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
+{
+    struct recording *r = ctx;
+    uint64_t index;
+    if (map_get(&r->timeline_by_number, task, &index))
+        thread_timeline_change_side(&r->timelines[index], r->profile, side, at_ns);
+}
+
 struct recording *recording_new(const struct recording_config *config)
 {
     struct recording *r = xcalloc(1, sizeof *r);
@@ -95,11 +122,15 @@ struct recording *recording_new(const struct recording_config *config)
     r->sampler = sampler_new(&config->sampler);
     r->naming.sampler = r->sampler;
     r->files = elf_store_new();
-    r->wait_host = (struct wait_host){.ctx = r, .target = wait_target_of};
+    r->wait_host = (struct wait_host){.ctx = r,
+                                      .target = wait_target_of,
+                                      .sample = open_sample_of,
+                                      .complete = complete_wait,
+                                      .change = change_side};
     r->owners = (struct wait_owners){.host = &r->wait_host,
                                      .profile = r->profile,
                                      .only_once = config->sampler.single_shot,
-                                     .peers = wait_peers_new(r->profile, r->processes.all)};
+                                     .peers = wait_peers_new(r->profile, &r->wait_host)};
     r->stacks =
         stack_builder_new(r->profile, sampler_feedback(r->sampler), &r->owners, &config->stacks);
     if (config->follow)
@@ -202,14 +233,6 @@ static void describe_thread(struct recording *r, struct target_process *s,
         target_process_call(s, name);
 }
 
-static void on_other_holder(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
-{
-    struct recording *r = ctx;
-    uint64_t index;
-    if (map_get(&r->timeline_by_number, task, &index))
-        thread_timeline_change_side(&r->timelines[index], r->profile, side, at_ns);
-}
-
 /* BUILT is of a thread that waits for a CPU, and may not have been asked where. */
 static void settle_cpu_wait(struct recording *r, struct cpu_waits *w,
                             const struct sample_message *m, struct built_stack *built)
@@ -226,7 +249,7 @@ static void on_sample(struct recording *r, struct target_process *s, const struc
 {
     struct built_stack built = {0};
     struct thread_timeline *timeline = open_timeline(r, s, &m->head);
-    wait_owners_end_wait(&r->owners, &m->head, on_other_holder, r);
+    wait_owners_end_wait(&r->owners, &m->head, change_side, r);
     thread_timeline_close(timeline, r->profile, &m->head, r->origin_ns);
     if (r->drain_end_ns && clock_now_ns() > r->drain_end_ns)
         r->lost++;
@@ -272,7 +295,7 @@ static void on_end(struct recording *r, const struct message *m)
     struct thread_timeline *timeline = timeline_of(r, m);
     if (!timeline)
         return;
-    wait_owners_end_wait(&r->owners, m, on_other_holder, r);
+    wait_owners_end_wait(&r->owners, m, change_side, r);
     thread_timeline_close(timeline, r->profile, m, r->origin_ns);
     timeline->held_ns = m->held_ns;
     timeline->lost_ns = m->lost_ns;
@@ -364,7 +387,7 @@ bool recording_work(struct recording *r)
         n++;
         now_ns = clock_now_ns();
     }
-    wait_owners_look_again(&r->owners, on_other_holder, r);
+    wait_owners_look_again(&r->owners, change_side, r);
     if (n)
         batch_choose(&r->batch, r->threads_seen + process_set_urgency(&r->processes),
                      n == MESSAGES_AT_ONCE || now_ns >= end_ns, total, now_ns);
@@ -373,7 +396,7 @@ bool recording_work(struct recording *r)
     evidence_look(r->evidence);
     usage_look_around(&r->usage, r->profile, r->timelines, r->n_timelines);
     if (r->evidence) /* a dump asks at its end */
-        wait_peers_look(r->owners.peers, r->timelines, &r->timeline_by_number);
+        wait_peers_look(r->owners.peers);
     if (!r->config.sampler.max_cpus) /* under a quota the CPU is better spent on samples */
         naming_schedule_ahead(&r->naming, r->processes.all, r->processes.n,
                               recording_running_ns(r));
@@ -424,8 +447,8 @@ static void look_last(struct recording *r)
     if (!r->evidence) /* a dump asks for all at its end */
         return;
     wait_owners_doubt_all(&r->owners);
-    wait_owners_look_again(&r->owners, on_other_holder, r);
-    wait_peers_look_again(r->owners.peers, r->timelines, &r->timeline_by_number);
+    wait_owners_look_again(&r->owners, change_side, r);
+    wait_peers_look_again(r->owners.peers);
 }
 
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)

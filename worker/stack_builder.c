@@ -14,9 +14,9 @@
 #include "target/freezer.h"
 #include "target/syscalls.h"
 #include "waits/wait_owner.h"
+#include "waits/wait_peer.h"
 #include "worker/foreign_states.h"
 #include "worker/stack_wanted.h"
-#include "worker/wait_peer.h"
 #include "worker/wait_reason.h"
 
 enum { MAX_TASKS = 1000 };

@@ -8,27 +8,23 @@
  * must be the same before and after the look. */
 #pragma once
 
-#include "base/hash.h"
 #include "waits/blocked_call.h"
-#include "worker/target_process.h"
-#include "worker/timeline.h"
+#include "waits/wait_host.h"
 
 struct wait_peers;
 /* Borrowed objects outlive it. */
-struct wait_peers *wait_peers_new(struct profile *p, struct target_process *const *processes);
+struct wait_peers *wait_peers_new(struct profile *p, const struct wait_host *host);
 /* Completes WAIT, M's: the other end of a socket that is known already. */
 void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, struct wait *wait);
 /* M's thread is in the wait ID now: looks at it later, if it lasts and ID does not say enough. */
 void wait_peers_see(struct wait_peers *w, const struct sample_message *m, wait_id id);
-/* Looks at the waits whose turn it is, if it is time.  TIMELINES, by number in NUMBERS: the open
- * sample's stack gets the side that was found. */
-void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
-                     const struct map *numbers);
+/* Looks at the waits whose turn it is, if it is time.  The open samples get the sides that were
+ * found. */
+void wait_peers_look(struct wait_peers *w);
 /* Looks again, at once, whether the processes that waits are for are still the right ones;
  * otherwise a circle of outdated waits would count as a deadlock.  At the end of a recording, while
  * its threads still wait. */
-void wait_peers_look_again(struct wait_peers *w, struct thread_timeline *timelines,
-                           const struct map *numbers);
+void wait_peers_look_again(struct wait_peers *w);
 /* When a look is due (clock_now_ns()); INT64_MAX: none.  In a hang no message wakes the worker. */
 int64_t wait_peers_due_ns(const struct wait_peers *w);
 /* At once, all N of CALLS; RET[i] stays as it is where nothing was found. */

@@ -1,4 +1,4 @@
-#include "worker/wait_peer.h"
+#include "waits/wait_peer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/duty_cycle.h"
+#include "base/hash.h"
 #include "base/minmax.h"
 #include "target/proc.h"
 #include "waits/peer_find.h"
@@ -30,7 +31,7 @@ struct answered_wait {
 
 struct wait_peers {
     struct profile *profile;
-    struct target_process *const *processes;
+    const struct wait_host *host;
     struct peer_looks looks;
     struct blocked_call *queue; /* by time of coming; those before HEAD are done */
     size_t head, n, capacity;
@@ -43,11 +44,11 @@ struct wait_peers {
     int64_t gathering_since_ns;  /* 0: nothing is put down for a look */
 };
 
-struct wait_peers *wait_peers_new(struct profile *p, struct target_process *const *processes)
+struct wait_peers *wait_peers_new(struct profile *p, const struct wait_host *host)
 {
     struct wait_peers *w = xcalloc(1, sizeof *w);
     w->profile = p;
-    w->processes = processes;
+    w->host = host;
     w->looks.profile = p;
     return w;
 }
@@ -73,15 +74,20 @@ struct wait_peers *wait_peers_free(struct wait_peers *w)
 
 /* ---- one wait ---- */
 
+static struct wait_target target_of(const struct wait_peers *w, const struct blocked_call *call)
+{
+    return w->host->target(w->host->ctx, call->process);
+}
+
 static struct peer_wait wait_of(const struct wait_peers *w, const struct blocked_call *call)
 {
-    const struct target_process *process = w->processes[call->process];
-    return (struct peer_wait){.pid = process->pid,
+    struct wait_target s = target_of(w, call);
+    return (struct peer_wait){.pid = s.pid,
                               .own_namespace = call->tid == call->ns_tid,
                               .since_ns = call->since_ns,
                               .number = call->number,
                               .args = call->args,
-                              .live = process->live};
+                              .live = s.live};
 }
 
 /* False: the wait is over, or its descriptor another file's. */
@@ -195,52 +201,50 @@ void wait_peers_see(struct wait_peers *w, const struct sample_message *m, wait_i
         add_answered(w, &call, &wait->side);
 }
 
-static struct thread_timeline *still_open(struct thread_timeline *timelines,
-                                          const struct map *numbers,
-                                          const struct blocked_call *call)
+/* Is CALL's thread in the sample still that found it?  RET gets its wait then. */
+static bool still_open(const struct wait_peers *w, const struct blocked_call *call, wait_id *ret)
 {
-    uint64_t at;
-    if (!map_get(numbers, call->task, &at))
-        return NULL;
-    struct thread_timeline *t = &timelines[at];
-    return t->open && t->sampled_ns == call->since_ns && t->sched.runs == call->runs ? t : NULL;
+    struct open_sample s;
+    if (!w->host->sample(w->host->ctx, call->task, &s) || s.since_ns != call->since_ns ||
+        s.runs != call->runs)
+        return false;
+    *ret = s.wait;
+    return true;
 }
 
-/* The wait that TIMELINE's sample ends in, if it has no side yet; NULL. */
-static const struct wait *open_wait(const struct wait_peers *w,
-                                    const struct thread_timeline *timeline)
+/* The wait ID, if it has no side yet; NULL. */
+static const struct wait *sideless(const struct wait_peers *w, wait_id id)
 {
-    const struct wait *wait = profile_see_wait(w->profile, timeline->at.wait);
+    const struct wait *wait = profile_see_wait(w->profile, id);
     return wait && wait->kind == WAIT_CALL && !wait->side.thing ? wait : NULL;
 }
 
-static void put_wait(struct wait_peers *w, struct thread_timeline *timeline,
-                     const struct wait *wait)
+static void put_wait(struct wait_peers *w, const struct blocked_call *call, const struct wait *wait)
 {
-    timeline->at.wait = profile_wait(w->profile, wait);
+    w->host->complete(w->host->ctx, call->task, profile_wait(w->profile, wait));
 }
 
-static void put_answer(struct wait_peers *w, const struct blocked_call *call,
-                       struct thread_timeline *timeline, const struct peer_answer *answer)
+static void put_answer(struct wait_peers *w, const struct blocked_call *call, wait_id open,
+                       const struct peer_answer *answer)
 {
-    const struct wait *old = open_wait(w, timeline);
+    const struct wait *old = sideless(w, open);
     if (!old || !answer->side.thing || !is_final(answer))
         return;
     struct wait wait = *old;
     wait.side = answer->side;
-    put_wait(w, timeline, &wait);
+    put_wait(w, call, &wait);
     if (wait.side.blocker.kind == BLOCKER_PROCESS)
         add_answered(w, call, &wait.side);
 }
 
 /* A socket in the tables of the network was read with the stack, and has the same other end for as
- * long as it lives: no look at the thread is needed.  False: it is no such socket. */
-static bool handle_socket(struct wait_peers *w, const struct blocked_call *call,
-                          struct thread_timeline *timeline)
+ * long as it lives: no look at the thread is needed.  OPEN: of its sample, if that is still open.
+ * False: it is no such socket. */
+static bool handle_socket(struct wait_peers *w, const struct blocked_call *call, wait_id open)
 {
     struct net_socket socket;
-    const struct wait *old = timeline ? open_wait(w, timeline) : NULL;
-    switch (net_look_find(&w->looks.net, w->processes[call->process]->pid, call->socket, &socket)) {
+    const struct wait *old = sideless(w, open);
+    switch (net_look_find(&w->looks.net, target_of(w, call).pid, call->socket, &socket)) {
     case NET_UNKNOWN:
         enqueue(w, call);
         return true;
@@ -252,7 +256,7 @@ static bool handle_socket(struct wait_peers *w, const struct blocked_call *call,
     if (old) {
         struct wait wait = *old;
         (void)complete_socket(w, call->socket, &wait);
-        put_wait(w, timeline, &wait);
+        put_wait(w, call, &wait);
     }
     return true;
 }
@@ -272,15 +276,15 @@ static void look_at_descriptor(struct wait_peers *w, const struct blocked_call *
 }
 
 /* The oldest wait.  Returns whether it took a look. */
-static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
-                       const struct map *numbers)
+static bool handle_one(struct wait_peers *w)
 {
     struct blocked_call call = w->queue[w->head++];
-    struct thread_timeline *timeline = still_open(timelines, numbers, &call);
+    wait_id open = {0};
+    bool is_open = still_open(w, &call, &open);
     struct peer_answer answer = {0};
-    if (call.socket && handle_socket(w, &call, timeline))
+    if (call.socket && handle_socket(w, &call, open))
         return false;
-    bool is_over = !timeline || !look(w, &call, &answer);
+    bool is_over = !is_open || !look(w, &call, &answer);
     if (is_over)
         answer = (struct peer_answer){.later = false};
     bool again = is_over && call.link && recent_peers_is_due(&w->recent, &call);
@@ -293,8 +297,8 @@ static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
         remember(w, &call, &answer);
     }
     if (!is_over)
-        put_answer(w, &call, timeline, &answer);
-    return timeline || again;
+        put_answer(w, &call, open, &answer);
+    return is_open || again;
 }
 
 /* ---- known sides, again ----
@@ -302,9 +306,8 @@ static bool handle_one(struct wait_peers *w, struct thread_timeline *timelines,
  * The other end of a pipe is handed on to a child, a file's lock to the process that waited for it
  * longer: that wakes nobody. */
 
-/* Looks from before SINCE_NS are no answer.  Where there is another one, TIMELINE gets it. */
-static void look_again(struct wait_peers *w, struct answered_wait *answered, int64_t since_ns,
-                       struct thread_timeline *timeline)
+/* Looks from before SINCE_NS are no answer. */
+static void look_again(struct wait_peers *w, struct answered_wait *answered, int64_t since_ns)
 {
     struct peer_answer answer = {0};
     struct blocked_call call = answered->call;
@@ -312,29 +315,27 @@ static void look_again(struct wait_peers *w, struct answered_wait *answered, int
     if (!look(w, &call, &answer) || !is_final(&answer))
         return;
     if (!blockers_are_same(&answer.side.blocker, &answered->side.blocker))
-        thread_timeline_change_side(timeline, w->profile, &answer.side, clock_now_ns());
+        w->host->change(w->host->ctx, call.task, &answer.side, clock_now_ns());
     answered->side = answer.side;
 }
 
-static void see_all_again(struct wait_peers *w, int64_t since_ns, struct thread_timeline *timelines,
-                          const struct map *numbers)
+static void see_all_again(struct wait_peers *w, int64_t since_ns)
 {
+    wait_id open;
     for (size_t i = w->n_answered; i-- > 0;) {
-        struct thread_timeline *timeline = still_open(timelines, numbers, &w->answered[i].call);
-        if (timeline)
-            look_again(w, &w->answered[i], since_ns, timeline);
+        if (still_open(w, &w->answered[i].call, &open))
+            look_again(w, &w->answered[i], since_ns);
         else
             drop_answered(w, i);
     }
 }
 
-void wait_peers_look_again(struct wait_peers *w, struct thread_timeline *timelines,
-                           const struct map *numbers)
+void wait_peers_look_again(struct wait_peers *w)
 {
     int64_t now_ns = clock_now_ns();
-    see_all_again(w, now_ns, timelines, numbers); /* most of them wish for a look */
+    see_all_again(w, now_ns); /* most of them wish for a look */
     if (peer_looks_run(&w->looks, LONGEST_LOOK_NS))
-        see_all_again(w, now_ns, timelines, numbers);
+        see_all_again(w, now_ns);
     w->answered_due_ns = clock_now_ns() + ANSWERED_NS;
 }
 
@@ -347,21 +348,20 @@ static bool have_gathered(struct wait_peers *w, int64_t now_ns)
     return w->gathering_since_ns && now_ns - w->gathering_since_ns >= GATHER_NS;
 }
 
-void wait_peers_look(struct wait_peers *w, struct thread_timeline *timelines,
-                     const struct map *numbers)
+void wait_peers_look(struct wait_peers *w)
 {
     int64_t now_ns = clock_now_ns();
     if (now_ns < wait_peers_due_ns(w) || !duty_cycle_begin(&w->looking))
         return;
     if (w->n_answered && w->answered_due_ns <= now_ns)
-        wait_peers_look_again(w, timelines, numbers);
+        wait_peers_look_again(w);
     else if (have_gathered(w, now_ns) && peer_looks_run(&w->looks, LONGEST_LOOK_NS))
         w->gathering_since_ns = 0;
     size_t most = w->n - w->head; /* those that are put off come behind */
     for (size_t looks = 0; looks < WAITS_AT_ONCE && most > 0; most--) {
         if (w->queue[w->head].due_ns > now_ns)
             break;
-        looks += handle_one(w, timelines, numbers);
+        looks += handle_one(w);
     }
     duty_cycle_end(&w->looking, SHARE, 0);
 }
