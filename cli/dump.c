@@ -21,7 +21,7 @@
 #include "target/memory_limit.h"
 #include "target/proc.h"
 #include "target/syscalls.h"
-#include "worker/wait_reason.h"
+#include "waits/wait_reason.h"
 
 enum { LOOK_NS = NS_PER_S / 2 }; /* the time that shows a hang */
 

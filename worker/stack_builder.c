@@ -15,9 +15,9 @@
 #include "target/syscalls.h"
 #include "waits/wait_owner.h"
 #include "waits/wait_peer.h"
+#include "waits/wait_reason.h"
 #include "worker/foreign_states.h"
 #include "worker/stack_wanted.h"
-#include "worker/wait_reason.h"
 
 enum { MAX_TASKS = 1000 };
 

@@ -1,4 +1,4 @@
-#include "worker/wait_reason.h"
+#include "waits/wait_reason.h"
 
 #include <string.h>
 
