@@ -1,7 +1,7 @@
 #include "cli/dump_locks.h"
 
 #include "base/alloc.h"
-#include "worker/lock_names.h"
+#include "waits/lock_names.h"
 #include "worker/process_set.h"
 
 enum { MOST_LOCKS = 64 }; /* a pass over all of a file's symbols each */
@@ -35,9 +35,11 @@ void dump_locks_name(struct dump *d, const struct process_set *processes)
         const char *known = known_name(d, i);
         struct target_process *s =
             process_of(processes, profile_see_thread(d->profile, t->thread)->process);
-        if (known)
+        if (known) {
             t->lock = xstrdup(known);
-        else if (s && n++ < MOST_LOCKS)
-            t->lock = lock_name_at(s, t->side.addr);
+        } else if (s && n++ < MOST_LOCKS) {
+            struct wait_target target = target_process_for_waits(s);
+            t->lock = lock_name_at(&target, t->side.addr);
+        }
     }
 }

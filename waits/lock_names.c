@@ -1,11 +1,11 @@
-#include "worker/lock_names.h"
+#include "waits/lock_names.h"
 
 #include <stdlib.h>
 
 #include "base/text.h"
 #include "symbolizer/data_names.h"
 
-char *lock_name_at(struct target_process *s, uint64_t addr)
+char *lock_name_at(const struct wait_target *s, uint64_t addr)
 {
     struct text name = {0};
     struct text tame = {0};
@@ -18,16 +18,16 @@ char *lock_name_at(struct target_process *s, uint64_t addr)
     return tame.s;
 }
 
-void lock_names_report(struct target_process *s)
+void lock_names_report(struct profile *p, const struct wait_target *s)
 {
-    for (uint32_t i = 1; i <= profile_wait_count(s->profile); i++) {
-        const struct wait_side *side = &profile_see_wait(s->profile, (wait_id){i})->side;
+    for (uint32_t i = 1; i <= profile_wait_count(p); i++) {
+        const struct wait_side *side = &profile_see_wait(p, (wait_id){i})->side;
         if (side->blocker.pid != s->pid || !side->addr ||
             (side->thing != THING_MUTEX && side->thing != THING_RWLOCK) ||
-            !profile_wants_lock(s->profile, side->blocker.pid, side->addr))
+            !profile_wants_lock(p, side->blocker.pid, side->addr))
             continue;
         char *name = lock_name_at(s, side->addr);
-        profile_name_lock(s->profile, side->blocker.pid, side->addr, name);
+        profile_name_lock(p, side->blocker.pid, side->addr, name);
         free(name);
     }
 }
