@@ -229,7 +229,7 @@ int dump_main(const struct options *o)
     struct recording_config config = configure(o);
     memory_limit(0);
     struct recording *r = recording_new(&config);
-    struct dump dump = {.profile = recording_profile(r), .peers = recording_peers(r)};
+    struct dump dump = {.profile = recording_profile(r), .live_waits = recording_waits(r)};
     recording_on_sample(r, on_sample, &dump);
     signals_block_terminal_stop(); /* not with a thread held, or about to be */
     code = capture(r, pids, n, &one_missing);

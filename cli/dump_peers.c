@@ -13,7 +13,7 @@ void dump_peers_find(struct dump *d)
     for (size_t i = 0; i < d->n; i++)
         if (d->threads[i].asks && !d->threads[i].side.thing)
             calls[n++] = d->threads[i].call;
-    wait_peers_find_all(d->peers, calls, n, sides);
+    waits_find_all(d->live_waits, calls, n, sides);
     n = 0;
     for (size_t i = 0; i < d->n; i++)
         if (d->threads[i].asks && !d->threads[i].side.thing) {
@@ -30,6 +30,6 @@ bool dump_peers_wait_still(const struct dump *d, const struct dumped *t)
     struct blocked_call call = t->call;
     struct wait_side side = {0};
     call.since_ns = clock_now_ns();
-    wait_peers_find_all(d->peers, &call, 1, &side);
+    waits_find_all(d->live_waits, &call, 1, &side);
     return side.thing == t->side.thing && blockers_are_same(&side.blocker, &t->side.blocker);
 }

@@ -8,7 +8,7 @@
 #include "summary/view.h"
 #include "summary/wait_graph.h"
 #include "target/proc.h"
-#include "waits/wait_peer.h"
+#include "waits/waits.h"
 #include "worker/recording.h"
 #include "worker/task_list.h"
 
@@ -43,7 +43,7 @@ struct dumped {
 
 struct dump {
     struct profile *profile;
-    struct wait_peers *peers; /* the recording's */
+    struct waits *live_waits; /* the recording's */
     struct view *view;
     struct dumped *threads; /* by process, then the main thread, then by tid */
     size_t n, capacity;

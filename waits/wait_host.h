@@ -1,4 +1,5 @@
-/* What waits/ asks of the worker: with what a process is read, and the open sample of a thread. */
+/* What waits/ gets from the worker: samples, with what a process is read, and the open sample of a
+ * thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,16 +7,28 @@
 #include <sys/types.h>
 
 #include "profile/wait.h"
-#include "pyframes/py_runtime.h"
-#include "target/mem.h"
+#include "pyframes/py_gil.h"
+#include "pyframes/py_walk.h"
+#include "sampler/message.h"
 #include "target/modules.h"
+#include "target/mount.h"
 
 /* A process as waits are read in it.  All is borrowed, until the worker's next message. */
 struct wait_target {
     pid_t pid;
     struct mem *live;
     struct modules *modules;
+    struct mounts *mounts;
     const struct py_runtime *python; /* NULL: it has none (yet) */
+};
+/* A sample, built as far as its wait needs it. */
+struct wait_sample {
+    struct wait_target target;
+    const struct sample_message *m;
+    struct mem *recorded;          /* M's memory; NULL: it has no stack */
+    const struct py_stack *python; /* its frames, with RECORDED */
+    struct py_gil_state gil;
+    bool frozen; /* its cgroup is */
 };
 struct open_sample {
     int64_t since_ns; /* when it was taken (CLOCK_MONOTONIC) */

@@ -30,8 +30,7 @@ struct lock_wait {
 struct wait_owners {
     const struct wait_host *host;
     const struct profile *profile;
-    struct wait_peers *peers; /* finds the other side of waits in the kernel */
-    bool only_once;           /* each thread is looked at once: no duty cycle */
+    bool only_once; /* each thread is looked at once: no duty cycle */
     struct gil_watch gil;
     struct thread_ids ids;
     struct lock_wait *waits;

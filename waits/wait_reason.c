@@ -109,14 +109,14 @@ static struct wait outside_of_calls(struct profile *p, pid_t pid, const struct s
     return wait;
 }
 
-struct wait wait_reason_blocked(struct profile *p, pid_t pid, const struct sample_message *m,
-                                enum py_gil gil, struct name_limiter *files)
+struct wait wait_reason_blocked(struct profile *p, const struct wait_sample *s,
+                                struct name_limiter *files)
 {
-    if (gil == PY_GIL_WAITING)
+    if (s->gil.gil == PY_GIL_WAITING)
         return (struct wait){.kind = WAIT_GIL};
-    if (m->snapshot.syscall < 0)
-        return outside_of_calls(p, pid, m);
-    return wait_in_call(p, m, files);
+    if (s->m->snapshot.syscall < 0)
+        return outside_of_calls(p, s->target.pid, s->m);
+    return wait_in_call(p, s->m, files);
 }
 
 /* A read of a terminal by a job in the background stops it. */
@@ -130,11 +130,11 @@ static struct wait stopped(struct profile *p, const struct sample_message *m,
     return wait;
 }
 
-struct wait wait_reason(struct profile *p, pid_t pid, const struct sample_message *m,
-                        enum py_gil gil, bool frozen, struct name_limiter *files)
+struct wait wait_reason(struct profile *p, const struct wait_sample *s, struct name_limiter *files)
 {
+    const struct sample_message *m = s->m;
     if (m->head.flags & SAMPLE_TRACED)
-        return traced(p, pid, m->head.tid, m->head.flags);
+        return traced(p, s->target.pid, m->head.tid, m->head.flags);
     if (m->head.flags & SAMPLE_IO_WORKER)
         return (struct wait){.kind = WAIT_IO_WORKER};
     switch (m->snapshot.state) {
@@ -143,9 +143,9 @@ struct wait wait_reason(struct profile *p, pid_t pid, const struct sample_messag
     case THREAD_RUNNABLE:
         return (struct wait){.kind = WAIT_CPU};
     case THREAD_BLOCKED:
-        if (frozen)
+        if (s->frozen)
             return (struct wait){.kind = WAIT_FROZEN};
-        return wait_reason_blocked(p, pid, m, gil, files);
+        return wait_reason_blocked(p, s, files);
     case THREAD_RUNNING:
     case THREAD_RUNNING_OR_RUNNABLE:
         break;

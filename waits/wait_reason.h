@@ -4,17 +4,14 @@
 #include "base/name_limiter.h"
 #include "base/text.h"
 #include "profile/profile.h"
-#include "pyframes/py_gil.h"
-#include "sampler/message.h"
+#include "waits/wait_host.h"
 
-/* The wait of M's thread; WAIT_NONE for a thread on a CPU.  PID: the process, to ask who traces it,
- * and what holds it outside of system calls.  FROZEN: its cgroup is.
- * FILES: of paths beyond the first thousand only the directory is kept. */
-struct wait wait_reason(struct profile *p, pid_t pid, const struct sample_message *m,
-                        enum py_gil gil, bool frozen, struct name_limiter *files);
+/* The wait of S's thread, without another side; WAIT_NONE for a thread on a CPU.  FILES: of paths
+ * beyond the first thousand only the directory is kept. */
+struct wait wait_reason(struct profile *p, const struct wait_sample *s, struct name_limiter *files);
 /* The same of a thread that is blocked, or was until it was woken a moment ago. */
-struct wait wait_reason_blocked(struct profile *p, pid_t pid, const struct sample_message *m,
-                                enum py_gil gil, struct name_limiter *files);
+struct wait wait_reason_blocked(struct profile *p, const struct wait_sample *s,
+                                struct name_limiter *files);
 /* Is PATH a device's?  Its own name says more than the file system that it is listed in. */
 bool wait_is_device(const char *path);
 /* The object of the call that M's thread is blocked in, as `struct wait` has it; "": unknown. */

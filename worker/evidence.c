@@ -14,7 +14,6 @@
 #include "target/proc.h"
 #include "target/process_list.h"
 #include "target/scheduling.h"
-#include "waits/lock_names.h"
 #include "worker/children.h"
 #include "worker/machine_card.h"
 #include "worker/task_watch.h"
@@ -346,8 +345,6 @@ void evidence_report(struct evidence *e)
         report_limits(&e->witnesses[i], e->profile);
         report_usage(&e->witnesses[i], e->profile);
         report_swap(&e->witnesses[i], e->profile);
-        struct wait_target target = target_process_for_waits(e->witnesses[i].process);
-        lock_names_report(e->profile, &target);
     }
     look_at_tasks(e);
     profile_forget_task_waits(e->profile);

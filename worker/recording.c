@@ -10,8 +10,6 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "target/elf_store.h"
-#include "waits/wait_owner.h"
-#include "waits/wait_peer.h"
 #include "worker/backlog.h"
 #include "worker/batch.h"
 #include "worker/evidence.h"
@@ -53,8 +51,7 @@ struct recording {
     struct evidence *evidence; /* NULL: of a dump */
     struct usage_round usage;
     struct thread_names thread_names;
-    struct wait_host wait_host;
-    struct wait_owners owners;
+    struct waits *waits;
     void (*on_sample)(void *ctx, thread_id thread, const struct sample_message *m,
                       const struct built_stack *s);
     void *on_sample_ctx;
@@ -86,31 +83,34 @@ static struct wait_target wait_target_of(void *ctx, uint32_t process)
                                     : (struct wait_target){0};
 }
 
+static struct thread_timeline *timeline_of(const struct recording *r, uint32_t task)
+{
+    uint64_t index;
+    return map_get(&r->timeline_by_number, task, &index) ? &r->timelines[index] : NULL;
+}
+
 static bool open_sample_of(void *ctx, uint32_t task, struct open_sample *ret)
 {
-    const struct recording *r = ctx;
-    uint64_t index;
-    if (!map_get(&r->timeline_by_number, task, &index) || !r->timelines[index].open)
+    const struct thread_timeline *t = timeline_of(ctx, task);
+    if (!t || !t->open)
         return false;
-    const struct thread_timeline *t = &r->timelines[index];
     *ret = (struct open_sample){t->sampled_ns, t->sched.runs, t->at.wait};
     return true;
 }
 
 static void complete_wait(void *ctx, uint32_t task, wait_id wait)
 {
-    struct recording *r = ctx;
-    uint64_t index;
-    if (map_get(&r->timeline_by_number, task, &index))
-        r->timelines[index].at.wait = wait;
+    struct thread_timeline *t = timeline_of(ctx, task);
+    if (t)
+        t->at.wait = wait;
 }
 
 static void change_side(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
 {
     struct recording *r = ctx;
-    uint64_t index;
-    if (map_get(&r->timeline_by_number, task, &index))
-        thread_timeline_change_side(&r->timelines[index], r->profile, side, at_ns);
+    struct thread_timeline *t = timeline_of(r, task);
+    if (t)
+        thread_timeline_change_side(t, r->profile, side, at_ns);
 }
 
 struct recording *recording_new(const struct recording_config *config)
@@ -122,17 +122,14 @@ struct recording *recording_new(const struct recording_config *config)
     r->sampler = sampler_new(&config->sampler);
     r->naming.sampler = r->sampler;
     r->files = elf_store_new();
-    r->wait_host = (struct wait_host){.ctx = r,
-                                      .target = wait_target_of,
-                                      .sample = open_sample_of,
-                                      .complete = complete_wait,
-                                      .change = change_side};
-    r->owners = (struct wait_owners){.host = &r->wait_host,
-                                     .profile = r->profile,
-                                     .only_once = config->sampler.single_shot,
-                                     .peers = wait_peers_new(r->profile, &r->wait_host)};
+    const struct wait_host host = {.ctx = r,
+                                   .target = wait_target_of,
+                                   .sample = open_sample_of,
+                                   .complete = complete_wait,
+                                   .change = change_side};
+    r->waits = waits_new(r->profile, &host, config->sampler.single_shot);
     r->stacks =
-        stack_builder_new(r->profile, sampler_feedback(r->sampler), &r->owners, &config->stacks);
+        stack_builder_new(r->profile, sampler_feedback(r->sampler), r->waits, &config->stacks);
     if (config->follow)
         r->follower = follower_new(r->profile, add, r);
     return r;
@@ -180,17 +177,11 @@ static thread_id thread_for(struct recording *r, struct target_process *s, const
     return thread;
 }
 
-static struct thread_timeline *timeline_of(struct recording *r, const struct message *m)
-{
-    uint64_t index;
-    return map_get(&r->timeline_by_number, m->thread, &index) ? &r->timelines[index] : NULL;
-}
-
 /* Its timeline, made if it is new: the ring may have had no room for its birth. */
 static struct thread_timeline *open_timeline(struct recording *r, struct target_process *s,
                                              const struct message *m)
 {
-    struct thread_timeline *timeline = timeline_of(r, m);
+    struct thread_timeline *timeline = timeline_of(r, m->thread);
     if (timeline)
         return timeline;
     r->timelines = array_reserve(r->timelines, &r->timelines_capacity, r->n_timelines + 1,
@@ -202,7 +193,6 @@ static struct thread_timeline *open_timeline(struct recording *r, struct target_
     usage_begin(&timeline->usage, s->pid, m->tid,
                 &profile_see_thread(r->profile, timeline->thread)->usage);
     map_put(&r->timeline_by_number, m->thread, r->n_timelines++);
-    thread_ids_add(&r->owners.ids, m);
     return timeline;
 }
 
@@ -249,7 +239,7 @@ static void on_sample(struct recording *r, struct target_process *s, const struc
 {
     struct built_stack built = {0};
     struct thread_timeline *timeline = open_timeline(r, s, &m->head);
-    wait_owners_end_wait(&r->owners, &m->head, change_side, r);
+    waits_hear(r->waits, &m->head);
     thread_timeline_close(timeline, r->profile, &m->head, r->origin_ns);
     if (r->drain_end_ns && clock_now_ns() > r->drain_end_ns)
         r->lost++;
@@ -263,12 +253,11 @@ static void on_sample(struct recording *r, struct target_process *s, const struc
         thread_timeline_exec(timeline, r->profile, &m->head, s->execed_ns, r->origin_ns);
         s->execed_ns = 0;
     }
-    gil_watch_see(&r->owners.gil, m->head.process, timeline->thread, built.python_threads);
+    waits_see_states(r->waits, m->head.process, timeline->thread, built.python_threads);
     r->left_out += built.left_out;
     if (!built.left_out)
         thread_timeline_open(timeline, &m->head, built.at, built.settled,
                              run_state_of(m->snapshot.state), built.was_woken);
-    wait_peers_see(r->owners.peers, m, built.at.wait);
     timeline->held_ns = m->head.held_ns;
     timeline->lost_ns = m->head.lost_ns;
     if (r->on_sample)
@@ -292,10 +281,10 @@ static void raise_shares(const struct recording *r, const struct thread_timeline
 
 static void on_end(struct recording *r, const struct message *m)
 {
-    struct thread_timeline *timeline = timeline_of(r, m);
+    struct thread_timeline *timeline = timeline_of(r, m->thread);
     if (!timeline)
         return;
-    wait_owners_end_wait(&r->owners, m, change_side, r);
+    waits_hear(r->waits, m);
     thread_timeline_close(timeline, r->profile, m, r->origin_ns);
     timeline->held_ns = m->held_ns;
     timeline->lost_ns = m->lost_ns;
@@ -307,13 +296,12 @@ static void on_end(struct recording *r, const struct message *m)
         thread_names_set(&r->thread_names, r->profile, timeline->thread, m->tid, NULL);
     raise_shares(r, timeline, &r->ended_shares);
     thread_timeline_end(timeline, r->profile, m, r->origin_ns);
-    thread_ids_remove(&r->owners.ids, m);
     drop_timeline(r, timeline);
 }
 
 static void on_still(struct recording *r, const struct message *m)
 {
-    struct thread_timeline *timeline = timeline_of(r, m);
+    struct thread_timeline *timeline = timeline_of(r, m->thread);
     if (timeline)
         thread_timeline_hold(timeline, r->profile, m, r->origin_ns);
 }
@@ -327,6 +315,7 @@ static void handle(struct recording *r, const struct message *m)
     switch (m->kind) {
     case MESSAGE_THREAD_NEW:
         (void)open_timeline(r, s, m);
+        waits_hear(r->waits, m);
         break;
     case MESSAGE_SAMPLE:
         on_sample(r, s, (const struct sample_message *)m);
@@ -353,7 +342,7 @@ static void handle(struct recording *r, const struct message *m)
 
 int64_t recording_due_ns(const struct recording *r)
 {
-    return min_i64(wait_owners_due_ns(&r->owners), wait_peers_due_ns(r->owners.peers));
+    return waits_due_ns(r->waits);
 }
 
 int64_t recording_batch_ns(const struct recording *r)
@@ -387,7 +376,7 @@ bool recording_work(struct recording *r)
         n++;
         now_ns = clock_now_ns();
     }
-    wait_owners_look_again(&r->owners, change_side, r);
+    waits_look(r->waits);
     if (n)
         batch_choose(&r->batch, r->threads_seen + process_set_urgency(&r->processes),
                      n == MESSAGES_AT_ONCE || now_ns >= end_ns, total, now_ns);
@@ -395,8 +384,6 @@ bool recording_work(struct recording *r)
         process_set_refresh(&r->processes, now_ns);
     evidence_look(r->evidence);
     usage_look_around(&r->usage, r->profile, r->timelines, r->n_timelines);
-    if (r->evidence) /* a dump asks at its end */
-        wait_peers_look(r->owners.peers);
     if (!r->config.sampler.max_cpus) /* under a quota the CPU is better spent on samples */
         naming_schedule_ahead(&r->naming, r->processes.all, r->processes.n,
                               recording_running_ns(r));
@@ -425,8 +412,7 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
     profile_set_number(r->profile, METRIC_WAITS_UNKNOWN, (double)r->cpu_waits_unknown);
     stack_builder_report(r->stacks, r->profile);
     process_set_report(&r->processes, r->profile);
-    if (r->owners.peers)
-        wait_peers_report(r->owners.peers);
+    waits_report(r->waits);
     naming_schedule_finish(&r->naming, r->profile, r->processes.all, r->processes.n, on_progress,
                            ctx);
     facts_of_files(r->profile, r->files);
@@ -440,20 +426,9 @@ static void work_or_wait(struct recording *r)
         sampler_drain(r->sampler);
 }
 
-/* The other sides of waits may have changed since they began, and a circle of outdated ones would
- * count as a deadlock. */
-static void look_last(struct recording *r)
-{
-    if (!r->evidence) /* a dump asks for all at its end */
-        return;
-    wait_owners_doubt_all(&r->owners);
-    wait_owners_look_again(&r->owners, change_side, r);
-    wait_peers_look_again(r->owners.peers);
-}
-
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)
 {
-    look_last(r);
+    waits_look_last(r->waits);
     sampler_stop(r->sampler);
     r->drain_end_ns = clock_now_ns() + (int64_t)DRAIN_S * NS_PER_S;
     while (!sampler_done(r->sampler))
@@ -468,7 +443,7 @@ void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double
 void recording_snapshot(struct recording *r)
 {
     int64_t end_ns = clock_now_ns() + (int64_t)TELL_MS * NS_PER_MS;
-    look_last(r);
+    waits_look_last(r->waits);
     r->flushed = false;
     sampler_flush(r->sampler);
     while (!r->flushed && !sampler_done(r->sampler) && clock_now_ns() < end_ns)
@@ -502,9 +477,9 @@ int64_t recording_elapsed_ns(const struct recording *r)
     return r->end_ns > r->origin_ns ? r->end_ns - r->origin_ns : 0;
 }
 
-struct wait_peers *recording_peers(struct recording *r)
+struct waits *recording_waits(struct recording *r)
 {
-    return r->owners.peers;
+    return r->waits;
 }
 
 struct hold_shares recording_shares(const struct recording *r)
@@ -544,8 +519,7 @@ struct recording *recording_free(struct recording *r)
     elf_store_free(r->files);
     map_release(&r->timeline_by_number);
     thread_names_release(&r->thread_names);
-    wait_peers_free(r->owners.peers);
-    wait_owners_release(&r->owners);
+    waits_free(r->waits);
     for (size_t i = 0; i < r->n_timelines; i++)
         thread_timeline_release(&r->timelines[i]);
     free(r->timelines);

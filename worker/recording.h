@@ -47,7 +47,7 @@ void recording_snapshot(struct recording *r);
 void recording_snapshot_over(struct recording *r);
 struct sampler *recording_sampler(struct recording *r);
 struct profile *recording_profile(struct recording *r);
-struct wait_peers *recording_peers(struct recording *r);
+struct waits *recording_waits(struct recording *r);
 struct process_set; /* worker/process_set.h */
 const struct process_set *recording_processes(const struct recording *r);
 int64_t recording_elapsed_ns(const struct recording *r); /* from the start to the last message */

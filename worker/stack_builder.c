@@ -8,14 +8,12 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/name_limiter.h"
 #include "pyframes/py_capture.h"
 #include "pyframes/py_internal.h"
 #include "pyframes/py_locals.h"
 #include "target/freezer.h"
 #include "target/syscalls.h"
-#include "waits/wait_owner.h"
-#include "waits/wait_peer.h"
-#include "waits/wait_reason.h"
 #include "worker/foreign_states.h"
 #include "worker/stack_wanted.h"
 
@@ -24,13 +22,13 @@ enum { MAX_TASKS = 1000 };
 struct stack_builder {
     struct profile *profile;
     struct feedback *feedback;
-    struct wait_owners *owners;
+    struct waits *waits;
     struct stack_options options;
     struct native_stack native;
     struct py_stack python;
     struct merged_stack merged;
     frame_id truncated, native_not_read, not_shown, collecting;
-    struct name_limiter files, tasks;
+    struct name_limiter tasks;
     uint64_t merges[PY_MERGE_COUNT], samples, not_complete, not_held, guessed, python_cut,
         hook_incomplete, unknown_code, foreign_found, early;
     struct foreign_search foreign;
@@ -38,13 +36,12 @@ struct stack_builder {
 };
 
 struct stack_builder *stack_builder_new(struct profile *profile, struct feedback *feedback,
-                                        struct wait_owners *owners,
-                                        const struct stack_options *options)
+                                        struct waits *waits, const struct stack_options *options)
 {
     struct stack_builder *st = xcalloc(1, sizeof *st);
     st->profile = profile;
     st->feedback = feedback;
-    st->owners = owners;
+    st->waits = waits;
     st->options = *options;
     st->native.capacity = UNWIND_MAX_FRAMES;
     st->native.frames = xmalloc(UNWIND_MAX_FRAMES * sizeof *st->native.frames);
@@ -365,31 +362,6 @@ bool stack_builder_thread_name(struct target_process *s, const struct sample_mes
            out->len > 0;
 }
 
-static wait_id intern_wait(struct stack_builder *st, struct target_process *s, struct wait wait)
-{
-    const char *object = profile_text(st->profile, wait.object);
-    if (!wait.kind)
-        return (wait_id){0};
-    if (wait.kind == WAIT_CALL && *object == '/' && !wait_is_device(object))
-        wait.mount = target_process_mount(s, object);
-    return profile_wait(st->profile, &wait);
-}
-
-static struct wait_side side_of(struct stack_builder *st, const struct target_process *s,
-                                const struct sample_message *m, const struct snapshot *snapshot,
-                                enum wait_kind kind, const struct py_gil_state *gil)
-{
-    struct wait_target target = target_process_for_waits(s);
-    if (st->owners && kind == WAIT_CALL) {
-        struct wait_side side = wait_owner_of_futex(st->owners, m, snapshot->mem);
-        bool python = !side.thing && target.python && st->python.n > 0;
-        return python ? wait_owner_of_py_lock(st->owners, &target, m, &side, &st->python) : side;
-    }
-    if (st->owners && kind == WAIT_GIL)
-        return wait_owner_of_gil(st->owners, m->head.process, gil->holder);
-    return (struct wait_side){0};
-}
-
 /* Is S's cgroup frozen?  Asked for blocked threads, at most every two seconds. */
 static bool is_frozen(struct target_process *s, const struct sample_message *m)
 {
@@ -439,13 +411,12 @@ static void hash_python(const struct stack_builder *st, struct built_stack *ret)
 }
 
 /* The thread waits for a CPU, and only its Python frames were read, which are STACK. */
-static void finish_unasked(struct stack_builder *st, struct target_process *s, stack_id stack,
-                           struct built_stack *ret)
+static void finish_unasked(struct stack_builder *st, stack_id stack, struct built_stack *ret)
 {
     ret->plain_stack = stack;
     ret->settled.stack = profile_push(st->profile, stack, st->native_not_read);
     ret->at.stack = ret->settled.stack;
-    ret->at.wait = intern_wait(st, s, (struct wait){.kind = WAIT_CPU});
+    ret->at.wait = profile_wait(st->profile, &(struct wait){.kind = WAIT_CPU});
 }
 
 struct built_stack stack_builder_build(struct stack_builder *st, struct target_process *s,
@@ -489,23 +460,23 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
         ret.plain = st->merged.n && st->merged.frames[0].kind == MERGED_PYTHON;
     }
     if (m->head.flags & SAMPLE_WAITS_UNASKED) {
-        finish_unasked(st, s, stack, &ret);
+        finish_unasked(st, stack, &ret);
         return ret;
     }
     if (m->head.flags & SAMPLE_NOT_HELD)
         stack = profile_push(st->profile, stack, st->native_not_read);
-    bool frozen = is_frozen(s, m);
-    struct wait wait = wait_reason(st->profile, s->pid, m, ret.gil.gil, frozen, &st->files);
-    wait.side = side_of(st, s, m, &snapshot, wait.kind, &ret.gil);
-    if (st->owners)
-        wait_peers_complete(st->owners->peers, m, &wait);
+    const struct wait_sample sample = {.target = target_process_for_waits(s),
+                                       .m = m,
+                                       .recorded = snapshot.mem,
+                                       .python = &st->python,
+                                       .gil = ret.gil,
+                                       .frozen = is_frozen(s, m)};
     ret.settled.stack = stack.ix ? stack : profile_push(st->profile, stack, st->not_shown);
-    ret.at.wait = intern_wait(st, s, wait);
+    ret.at.wait = waits_describe(st->waits, &sample);
     ret.at.stack = ret.at.wait.ix ? stack : ret.settled.stack;
     ret.was_woken = snapshot.state == THREAD_RUNNABLE && syscall_mostly_sleeps(snapshot.syscall);
     if (ret.was_woken)
-        ret.settled.wait = intern_wait(
-            st, s, wait_reason_blocked(st->profile, s->pid, m, ret.gil.gil, &st->files));
+        ret.settled.wait = waits_describe_before(st->waits, &sample);
     ret.complete = note_quality(st, m);
     return ret;
 }
@@ -514,10 +485,10 @@ struct built_stack stack_builder_mark(struct stack_builder *st, struct target_pr
                                       const struct sample_message *m)
 {
     struct built_stack ret = {0};
-    struct wait wait = {0};
+    const struct wait_sample sample = {
+        .target = target_process_for_waits(s), .m = m, .gil = {.gil = PY_GIL_ABSENT}};
     if (m->head.flags & (SAMPLE_TRACED | SAMPLE_IO_WORKER | SAMPLE_NEVER_STOPPED))
-        wait = wait_reason(st->profile, s->pid, m, PY_GIL_ABSENT, false, &st->files);
-    ret.at.wait = ret.settled.wait = intern_wait(st, s, wait);
+        ret.at.wait = ret.settled.wait = waits_describe(st->waits, &sample);
     return ret;
 }
 
@@ -551,7 +522,6 @@ struct stack_builder *stack_builder_free(struct stack_builder *st)
     free(st->python.frames);
     free(st->merged.frames);
     py_locals_release(&st->locals);
-    name_limiter_release(&st->files);
     name_limiter_release(&st->tasks);
     free(st);
     return NULL;

@@ -7,7 +7,7 @@
 #include "worker/target_process.h"
 
 struct stack_builder;
-struct wait_owners;
+struct waits;
 
 struct stack_options {
     bool no_native, no_python; /* not shown, so not worked out either */
@@ -16,10 +16,9 @@ struct stack_options {
     bool gil_only;             /* only threads that hold the GIL: others give no stack */
 };
 
-/* Borrows PROFILE, FEEDBACK and OWNERS, of which the last two may be NULL. */
+/* Borrows PROFILE, FEEDBACK, which may be NULL, and WAITS. */
 struct stack_builder *stack_builder_new(struct profile *profile, struct feedback *feedback,
-                                        struct wait_owners *owners,
-                                        const struct stack_options *options);
+                                        struct waits *waits, const struct stack_options *options);
 /* Sets up S as the options need it. */
 void stack_builder_prepare(const struct stack_builder *st, struct target_process *s);
 struct built_stack {

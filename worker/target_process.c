@@ -447,24 +447,12 @@ frame_id target_process_native_frame(struct target_process *s, const struct nati
     return ret;
 }
 
-mount_id target_process_mount(struct target_process *s, const char *path)
-{
-    const struct mount *m = *path == '/' ? mounts_of(&s->mounts, s->pid, path) : NULL;
-    if (!m)
-        return (mount_id){0};
-    return profile_mount(s->profile, &(struct profile_mount){
-                                         .point = profile_string(s->profile, m->point),
-                                         .type = profile_string(s->profile, m->type),
-                                         .source = profile_string(s->profile, m->source),
-                                         .served = mount_is_served(m),
-                                     });
-}
-
-struct wait_target target_process_for_waits(const struct target_process *s)
+struct wait_target target_process_for_waits(struct target_process *s)
 {
     return (struct wait_target){.pid = s->pid,
                                 .live = s->live,
                                 .modules = s->modules,
+                                .mounts = &s->mounts,
                                 .python = s->python ? s->python->runtime : NULL};
 }
 

@@ -22,7 +22,7 @@
 #include "target/modules.h"
 #include "target/mount.h"
 #include "unwinder/unwinder.h"
-#include "waits/wait_host.h"
+#include "waits/waits.h"
 #include "worker/rank.h"
 
 /* A Python runtime found in the process.  One that execve left behind is kept until the sampler has
@@ -125,10 +125,7 @@ void target_process_describe(struct target_process *s);
 /* Its main thread is called COMM now: so is the process. */
 void target_process_call(struct target_process *s, string_id comm);
 /* What waits of its threads are read with. */
-struct wait_target target_process_for_waits(const struct target_process *s);
-/* The profile's mount that PATH lies on, an absolute path as the process sees it, such as the link
- * of a descriptor; none: unknown. */
-mount_id target_process_mount(struct target_process *s, const char *path);
+struct wait_target target_process_for_waits(struct target_process *s);
 /* MESSAGE_PROCESS_END was read: no stack of S will be built.  Frees all but the parts that names
  * need. */
 void target_process_end(struct target_process *s);

@@ -132,8 +132,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     *runtime = s.image.rt;
     struct python *python = python_new(&process, runtime);
     process.python = feed_u8(&f) % 4 ? python : NULL;
+    struct waits *waits = waits_new(p, NULL, false);
     struct stack_builder *builder =
-        stack_builder_new(p, NULL, NULL, &(struct stack_options){.gil_only = feed_u8(&f) > 240});
+        stack_builder_new(p, NULL, waits, &(struct stack_options){.gil_only = feed_u8(&f) > 240});
     thread_id thread = profile_thread(p, process.id, IMAGE_TID, (string_id){0}, 0);
     for (int i = 0; i < MAX_SAMPLES && f.left; i++) {
         make_stack(&f);
@@ -148,6 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     stack_builder_report(builder, p);
     report(p);
     stack_builder_free(builder);
+    waits_free(waits);
     symbolizer_free(process.symbolizer);
     unwinder_free(process.unwinder);
     map_release(&process.module_ids);

@@ -104,7 +104,8 @@ static int stack(pid_t pid, const char *path, bool again)
     if (!len || target_process_open(&s, pid, 0, &shared, NULL) < 0)
         return EXIT_FAILURE;
     target_process_refresh(s, clock_now_ns());
-    struct stack_builder *st = stack_builder_new(p, NULL, NULL, &(struct stack_options){0});
+    struct waits *waits = waits_new(p, NULL, false);
+    struct stack_builder *st = stack_builder_new(p, NULL, waits, &(struct stack_options){0});
     ((struct sample_message *)file)->snapshot.taken_ns = 0;
     (void)stack_builder_build(st, s, memcpy(message, file, len)); /* rules, code objects: once */
     (void)stack_builder_build(st, s, memcpy(message, file, len)); /* code objects: checked */
@@ -118,6 +119,7 @@ static int stack(pid_t pid, const char *path, bool again)
     printf("%d %llu %u\n", STACKS, (unsigned long long)frames / STACKS,
            python_frames(p, built.at.stack));
     stack_builder_free(st);
+    waits_free(waits);
     sampler_free(sampler);
     target_process_free(s);
     elf_store_free(files);

@@ -66,6 +66,14 @@ class Includes(InFolder):
                                "int b_go(int x)\n{\n    return a_begin(x);\n}\n")
         self.assertEqual(self.check(), (0, []))
 
+    def test_waits_has_one_public_header(self):
+        self.bring("check-includes")
+        self.write("worker/a.c", '#include "waits/waits.h"\n')
+        self.assertEqual(self.check(), (0, []))
+        self.write("worker/a.c", '#include "waits/wait_owner.h"\n')
+        self.assertEqual(self.check(),
+                         (1, ["worker/a.c:1: worker/ may not include waits/wait_owner.h"]))
+
     def test_headers_that_include_each_other_in_a_circle(self):
         self.bring("check-includes")
         self.write("base/a.h", '#include "base/b.h"\n')

@@ -15,6 +15,7 @@ enum { MESSAGE_BYTES = 1 << 20, STACK_BYTES = 1 << 17, CUT_BYTES = 16, DEEPEST =
 static struct {
     struct profile *profile;
     struct target_process process;
+    struct waits *waits;
     struct stack_builder *builder;
     struct recorder recorder;
     _Alignas(16) uint8_t message[MESSAGE_BYTES];
@@ -35,13 +36,15 @@ static void set_up(void)
     s.process.unwinder = unwinder_new(s.process.modules);
     s.process.symbolizer = symbolizer_new(s.profile, getpid());
     s.process.id = profile_process(s.profile, &(struct profile_process){.pid = getpid()});
-    s.builder = stack_builder_new(s.profile, NULL, NULL, &(struct stack_options){0});
+    s.waits = waits_new(s.profile, NULL, false);
+    s.builder = stack_builder_new(s.profile, NULL, s.waits, &(struct stack_options){0});
     recorder_init(&s.recorder);
 }
 
 static void tear_down(void)
 {
     stack_builder_free(s.builder);
+    waits_free(s.waits);
     target_process_end(&s.process);
     symbolizer_free(s.process.symbolizer);
     modules_free(s.process.modules);

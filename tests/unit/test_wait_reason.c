@@ -20,7 +20,8 @@ static const char *words_of_read(const char *link)
     (void)snprintf(waits.link, sizeof waits.link, "%s", link);
     waits.m.wait_object_offset = sizeof waits.m;
     waits.m.wait_object_bytes = (uint32_t)strlen(waits.link);
-    struct wait wait = wait_reason(profile, 0, &waits.m, PY_GIL_ABSENT, false, &files);
+    const struct wait_sample sample = {.m = &waits.m, .gil = {.gil = PY_GIL_ABSENT}};
+    struct wait wait = wait_reason(profile, &sample, &files);
     static char words[128];
     struct text text = {0};
     wait_add_text(&text, profile, &wait, true);
