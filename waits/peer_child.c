@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 
 #include "target/proc.h"
-#include "waits/peer_kinds.h"
+#include "waits/peer_find.h"
 
 enum { ID_ALL = 0, ID_PID = 1, ID_PIDFD = 3 }; /* idtype_t of waitid(2); sys/wait.h is sampler/'s */
 

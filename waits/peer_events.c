@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "target/proc.h"
-#include "waits/peer_kinds.h"
+#include "waits/peer_find.h"
 #include "waits/peer_socket.h"
 
 enum {

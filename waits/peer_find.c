@@ -3,7 +3,6 @@
 #include <sys/syscall.h>
 
 #include "target/syscalls.h"
-#include "waits/peer_kinds.h"
 
 enum { MOST_CALLS = 8 };
 /* A kind of wait: the calls in which a thread waits so, and what reads its other side. */

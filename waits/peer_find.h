@@ -8,3 +8,11 @@
 bool peer_may_be_found(int64_t number);
 /* W's thread is blocked in the call.  Fills RET. */
 void peer_find(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
+
+/* ---- one function for each row of the table, in a peer_NAME.c ---- */
+
+void peer_find_child(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
+void peer_find_lock(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
+/* A call that reads or writes a descriptor: a pipe, a FIFO or a socket. */
+void peer_find_stream(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
+void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 #include "base/bytes.h"
-#include "waits/peer_kinds.h"
+#include "waits/peer_find.h"
 
 enum { MOST_LOCKS = 64, LOCK_INFO_BYTES = 16 * 1024, FLOCK_KINDS = 3 /* LOCK_SH | LOCK_EX */ };
 

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-#include "waits/peer_kinds.h"
+#include "waits/peer_find.h"
 #include "waits/peer_socket.h"
 
 struct pipe_end {

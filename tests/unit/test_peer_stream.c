@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "tests/support/check_main.h"
-#include "waits/peer_kinds.h"
+#include "waits/peer_find.h"
 
 enum { READ_END, WRITE_END };
 static const int64_t longest_look_ns = 5 * (int64_t)NS_PER_S;
