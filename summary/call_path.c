@@ -227,13 +227,10 @@ int64_t call_path_ns(struct tally *t, const bool *nodes)
     return ns;
 }
 
-static void add_files(struct text *out, struct tally *t, uint32_t node)
+static void add_files(struct text *out, struct tally *t, const bool *nodes, const char *mount)
 {
     struct text folder = {0};
-    const char *mount = call_tree_node(t->tree, node).frame->mount;
-    bool *nodes = call_path_nodes(t, node);
     size_t n = tally_files(t, nodes, &folder);
-    free(nodes);
     if (n > 1)
         text_addf(out, " %zu files: ", n);
     else
@@ -245,14 +242,12 @@ static void add_files(struct text *out, struct tally *t, uint32_t node)
 
 /* "socket"; "127.0.0.1:5432", and ", 45% known" where the other waits ended too early for a look;
  * "2 addresses, 60% 10.0.0.7:5432". */
-static void add_peers(struct text *out, struct tally *t, uint32_t node)
+static void add_peers(struct text *out, struct tally *t, const bool *nodes)
 {
     string_id most;
     int64_t most_ns;
-    bool *nodes = call_path_nodes(t, node);
     size_t n = tally_peers(t, nodes, &most, &most_ns);
     int64_t all_ns = call_path_ns(t, nodes);
-    free(nodes);
     double percent = 100 * share_of(most_ns, all_ns);
     if (n == 0 || percent < LEAST_KNOWN) {
         text_add(out, " socket");
@@ -267,7 +262,8 @@ static void add_peers(struct text *out, struct tally *t, uint32_t node)
         text_addf(out, ", %.0f%% known", percent);
 }
 
-static char *wait_name(struct tally *t, const struct chain *c)
+/* NODES: by node, those whose waits the path has. */
+static char *wait_name(struct tally *t, const struct chain *c, const bool *nodes)
 {
     struct text name = {0};
     if (!c->wait)
@@ -283,9 +279,9 @@ static char *wait_name(struct tally *t, const struct chain *c)
         kind = "arena lock"; /* of the C library only malloc's frames are kept */
     text_addf(&name, "[%s", kind ? kind : f->call);
     if (node.files) {
-        add_files(&name, t, c->wait);
+        add_files(&name, t, nodes, f->mount);
     } else if (node.sockets) {
-        add_peers(&name, t, c->wait);
+        add_peers(&name, t, nodes);
     } else if (f->object && !str_eq(f->object, "eventpoll")) { /* which one, is no news */
         text_add(&name, " ");
         text_add_tame(&name, f->object, strlen(f->object));
@@ -302,16 +298,64 @@ struct call_path call_path_to_ends(struct tally *t, const struct path_end *ends,
     uint32_t node = ends[0].node;
     make_chain(&c, t->tree, node);
     pick(&c, &caller, &inner);
+    bool *nodes = c.wait ? call_path_nodes(t, c.wait) : NULL;
     struct call_path path = {.caller = name_at(&c, caller),
                              .inner = name_at(&c, inner),
                              .libc = libc_name(&c),
-                             .wait = wait_name(t, &c),
+                             .wait = wait_name(t, &c, nodes),
                              .node = node,
                              .ns = ends[0].only_self ? tally_self(t, node) : tally_total(t, node)};
+    free(nodes);
     if (path.caller && shows_line(&c, caller, false))
         path.caller = with_line(path.caller, &c, caller, line_of(t, ends, n, PART_CALLER));
     if (path.inner && shows_line(&c, inner, caller != NOWHERE))
         path.inner = with_line(path.inner, &c, inner, line_of(t, ends, n, PART_INNER));
+    return path;
+}
+
+/* By node, the one of CALLEE's nodes that it is at or below; 0: none. */
+static uint32_t *callee_of_nodes(const struct call_tree *tree, const struct shared_callee *callee)
+{
+    uint32_t *of = xcalloc(call_tree_count(tree) + (size_t)1, sizeof *of);
+    for (size_t i = 0; i < callee->n; i++)
+        of[callee->nodes[i]] = callee->nodes[i];
+    for (uint32_t at = 1; at <= call_tree_count(tree); at++) /* a parent before its children */
+        of[at] = of[at] ? of[at] : of[call_tree_node(tree, at).parent];
+    return of;
+}
+
+/* By node: is it WAIT's, below a node of FRAMES? */
+static bool *nodes_of_wait(const struct call_tree *tree, const uint32_t *frames, uint32_t wait)
+{
+    bool *nodes = xcalloc(call_tree_count(tree) + (size_t)1, sizeof *nodes);
+    for (uint32_t at = 1; wait && at <= call_tree_count(tree); at++)
+        nodes[at] = frames[at] && call_tree_node(tree, at).key == call_tree_node(tree, wait).key;
+    return nodes;
+}
+
+struct call_path call_path_shared(struct tally *t, const struct shared_callee *callee,
+                                  uint32_t leaf)
+{
+    struct chain c;
+    struct text callers = {0};
+    struct text name = {0};
+    const struct call_node at = call_tree_node(t->tree, callee->nodes[0]);
+    uint32_t *frames = callee_of_nodes(t->tree, callee);
+    make_chain(&c, t->tree, leaf);
+    bool *waits = nodes_of_wait(t->tree, frames, c.wait);
+    text_addf(&callers, "%zu functions", callee->callers);
+    if (at.frame->kind != SHOWN_WAIT)
+        frame_add_name(&name, at.frame);
+    if (at.frame->kind != SHOWN_WAIT && at.role == ROLE_OWN)
+        add_source(&name, at.frame, tally_line(t, frames));
+    struct call_path path = {.caller = callers.s,
+                             .inner = name.s,
+                             .libc = at.role == ROLE_LIBC ? NULL : libc_name(&c),
+                             .wait = wait_name(t, &c, waits),
+                             .node = leaf,
+                             .ns = callee->ns};
+    free(waits);
+    free(frames);
     return path;
 }
 
@@ -341,6 +385,21 @@ size_t call_path_parts(const struct call_path *path, const char *ret[CALL_PATH_M
         if (all[i])
             ret[n++] = all[i];
     return n;
+}
+
+static char *copy_text(const char *s)
+{
+    return s ? xstrdup(s) : NULL;
+}
+
+struct call_path call_path_copy(const struct call_path *path)
+{
+    return (struct call_path){.caller = copy_text(path->caller),
+                              .inner = copy_text(path->inner),
+                              .libc = copy_text(path->libc),
+                              .wait = copy_text(path->wait),
+                              .node = path->node,
+                              .ns = path->ns};
 }
 
 void call_path_release(struct call_path *path)

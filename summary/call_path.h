@@ -4,13 +4,13 @@
  * or the function of the C library that it ends in. */
 #pragma once
 
-#include "summary/call_tree.h"
+#include "summary/shared_callee.h"
 
 enum { CALL_PATH_MAX_PARTS = 4 };
 struct call_path {
     /* Texts of the path's own; NULL: none.  One of them is there. */
     char *caller;  /* "numpy_of train.py:56": the last of the user's own functions; without one, the
-                     one that calls INNER */
+                     one that calls INNER.  "20 functions", if so many call it */
     char *inner;   /* "mge::Worker::sync": the function below CALLER that matters */
     char *libc;    /* "memcpy", "malloc" */
     char *wait;    /* "[futex]", "[read 64 files: /mnt/data]"; NULL: the thread computes */
@@ -27,6 +27,9 @@ struct path_end {
  * time is its `ns`.  Its lines are those with most of the time in ENDS. */
 struct call_path call_path_to_ends(struct tally *t, const struct path_end *ends, size_t n);
 struct call_path call_path_to(struct tally *t, uint32_t node); /* with all its time */
+/* The path through CALLEE, whoever calls it, to LEAF, shared_callee_leaf(). */
+struct call_path call_path_shared(struct tally *t, const struct shared_callee *callee,
+                                  uint32_t leaf);
 /* The path of THREAD's run alone. */
 struct call_path call_path_of_run(struct call_tree *tree, const struct profile_thread *thread,
                                   const struct run *run);
@@ -43,4 +46,5 @@ bool *call_path_nodes(struct tally *t, uint32_t node);
 int64_t call_path_ns(struct tally *t, const bool *nodes); /* T's time in them */
 /* Its texts from outside in; returns how many, 1 at least. */
 size_t call_path_parts(const struct call_path *path, const char *ret[CALL_PATH_MAX_PARTS]);
+struct call_path call_path_copy(const struct call_path *path); /* with texts of its own */
 void call_path_release(struct call_path *path);

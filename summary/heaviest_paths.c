@@ -5,31 +5,46 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/minmax.h"
 
 /* ---- the walk ---- */
 
 struct path_walk {
     struct tally *t;
-    uint32_t *heaviest;     /* child of each node; 0: none */
-    uint32_t *first, *next; /* child of each node, and sibling; 0: none */
+    int64_t *self_ns, *total_ns; /* of each node; as the tally's, but for what is told already */
+    uint32_t *heaviest;          /* child of each node; 0: none */
+    uint32_t *first, *next;      /* child of each node, and sibling; 0: none */
     int64_t *own_ns; /* of each node: in the user's functions that it calls, at whatever distance */
 };
 
-static struct path_walk walk_start(struct tally *t)
+static void sum_untold(struct path_walk *w, const uint32_t *paths)
+{
+    uint32_t n = call_tree_count(w->t->tree);
+    for (uint32_t node = 1; node <= n; node++)
+        w->self_ns[node] = w->total_ns[node] = paths[node] ? 0 : tally_self(w->t, node);
+    for (uint32_t node = n; node; node--) /* a parent comes before its children */
+        w->total_ns[call_tree_node(w->t->tree, node).parent] += w->total_ns[node];
+}
+
+/* PATHS: as call_paths_with_nodes(); what it has is told. */
+static struct path_walk walk_start(struct tally *t, const uint32_t *paths)
 {
     uint32_t n = call_tree_count(t->tree);
     struct path_walk w = {.t = t,
+                          .self_ns = xcalloc(n + 1, sizeof *w.self_ns),
+                          .total_ns = xcalloc(n + 1, sizeof *w.total_ns),
                           .heaviest = xcalloc(n + 1, sizeof *w.heaviest),
                           .first = xcalloc(n + 1, sizeof *w.first),
                           .next = xcalloc(n + 1, sizeof *w.next),
                           .own_ns = xcalloc(n + 1, sizeof *w.own_ns)};
-    for (uint32_t node = n; node; node--) { /* a parent comes before its children */
+    sum_untold(&w, paths);
+    for (uint32_t node = n; node; node--) {
         const struct call_node at = call_tree_node(t->tree, node);
         uint32_t *best = &w.heaviest[at.parent];
-        int64_t ns = tally_total(t, node);
+        int64_t ns = w.total_ns[node];
         w.next[node] = w.first[at.parent];
         w.first[at.parent] = node;
-        if (ns > 0 && (!*best || ns >= tally_total(t, *best)))
+        if (ns > 0 && (!*best || ns >= w.total_ns[*best]))
             *best = node;
         w.own_ns[at.parent] += at.role == ROLE_OWN ? ns : w.own_ns[node];
     }
@@ -38,6 +53,8 @@ static struct path_walk walk_start(struct tally *t)
 
 static void walk_release(struct path_walk *w)
 {
+    free(w->self_ns);
+    free(w->total_ns);
     free(w->heaviest);
     free(w->first);
     free(w->next);
@@ -57,7 +74,7 @@ static uint32_t own_above(const struct call_tree *tree, uint32_t node)
 static bool is_work_of_library(const struct path_walk *w, uint32_t node)
 {
     return call_tree_node(w->t->tree, node).role != ROLE_OWN && own_above(w->t->tree, node) &&
-           w->own_ns[node] < tally_total(w->t, node) / 3;
+           w->own_ns[node] < w->total_ns[node] / 3;
 }
 
 /* From NODE on to the heaviest child, while that has at least half of its parent; in a library also
@@ -65,11 +82,10 @@ static bool is_work_of_library(const struct path_walk *w, uint32_t node)
 static uint32_t walk(const struct path_walk *w, uint32_t node)
 {
     for (uint32_t next; (next = w->heaviest[node]); node = next) {
-        int64_t ns = tally_total(w->t, next);
-        if (ns < tally_total(w->t, node) / 2)
+        int64_t ns = w->total_ns[next];
+        if (ns < w->total_ns[node] / 2)
             break;
-        if (is_work_of_library(w, next) &&
-            ns < tally_total(w->t, own_above(w->t->tree, next)) / 3 * 2)
+        if (is_work_of_library(w, next) && ns < w->total_ns[own_above(w->t->tree, next)] / 3 * 2)
             break;
     }
     return node;
@@ -97,6 +113,12 @@ static void ways_clear(struct ways *ways)
         free(ways->items[i].ends);
     ways->n = 0;
     index_release(&ways->index);
+}
+
+static void ways_release(struct ways *ways)
+{
+    ways_clear(ways);
+    free(ways->items);
 }
 
 static bool has_keys(const void *item, const void *wanted)
@@ -150,20 +172,36 @@ static int by_time(const void *a, const void *b)
     return (x->ends[0].node > y->ends[0].node) - (x->ends[0].node < y->ends[0].node);
 }
 
-/* The first MAX, without those of less than LEAST_NS but for the first; returns how many. */
-static size_t take(struct tally *t, struct ways *ways, struct call_path *ret, size_t max,
-                   int64_t least_ns)
+/* Says in PATHS of all nodes in WAY's time that they are of path NUMBER. */
+static void number_nodes(const struct call_tree *tree, const struct way *way, uint32_t number,
+                         uint32_t *paths)
 {
-    size_t n = 0;
+    bool *below = xcalloc(call_tree_count(tree) + (size_t)1, sizeof *below);
+    for (size_t i = 0; i < way->n; i++) {
+        paths[way->ends[i].node] = number;
+        below[way->ends[i].node] = !way->ends[i].only_self;
+    }
+    for (uint32_t at = 1; at <= call_tree_count(tree); at++) /* a parent before its children */
+        if (!paths[at] && below[call_tree_node(tree, at).parent]) {
+            paths[at] = number;
+            below[at] = true;
+        }
+    free(below);
+}
+
+/* Appends to the N paths in RET, up to MAX: without those of less than LEAST_NS, but for the first.
+ * Returns how many there are; frees WAYS. */
+static size_t take(struct tally *t, struct ways *ways, struct call_path *ret, size_t n, size_t max,
+                   int64_t least_ns, uint32_t *paths)
+{
     if (ways->n)
         qsort(ways->items, ways->n, sizeof *ways->items, by_time);
-    while (n < max && n < ways->n && (!n || ways->items[n].ns >= least_ns)) {
-        ret[n] = call_path_to_ends(t, ways->items[n].ends, ways->items[n].n);
-        ret[n].ns = ways->items[n].ns;
-        n++;
+    for (size_t i = 0; n < max && i < ways->n && (!n || ways->items[i].ns >= least_ns); i++) {
+        ret[n] = call_path_to_ends(t, ways->items[i].ends, ways->items[i].n);
+        ret[n++].ns = ways->items[i].ns;
+        number_nodes(t->tree, &ways->items[i], (uint32_t)n, paths);
     }
-    ways_clear(ways);
-    free(ways->items);
+    ways_release(ways);
     return n;
 }
 
@@ -173,11 +211,10 @@ static size_t take(struct tally *t, struct ways *ways, struct call_path *ret, si
  * a library's ways only its waits are of interest. */
 static bool is_split(const struct path_walk *w, uint32_t end)
 {
-    struct tally *t = w->t;
     uint32_t heaviest = w->heaviest[end];
-    return heaviest && tally_self(t, end) < tally_total(t, end) / 2 &&
+    return heaviest && w->self_ns[end] < w->total_ns[end] / 2 &&
            (!is_work_of_library(w, end) ||
-            call_tree_node(t->tree, heaviest).frame->kind == SHOWN_WAIT);
+            call_tree_node(w->t->tree, heaviest).frame->kind == SHOWN_WAIT);
 }
 
 static void add_ways(const struct path_walk *w, uint32_t node, struct ways *ways);
@@ -185,9 +222,9 @@ static void add_ways(const struct path_walk *w, uint32_t node, struct ways *ways
 /* The ways from NODE on, but for those through its child DONE; 0: all. */
 static void add_children(const struct path_walk *w, uint32_t node, uint32_t done, struct ways *ways)
 {
-    add_way_to(ways, node, true, tally_self(w->t, node));
+    add_way_to(ways, node, true, w->self_ns[node]);
     for (uint32_t child = w->first[node]; child; child = w->next[child])
-        if (child != done && tally_total(w->t, child) > 0)
+        if (child != done && w->total_ns[child] > 0)
             add_ways(w, child, ways);
 }
 
@@ -198,39 +235,95 @@ static void add_ways(const struct path_walk *w, uint32_t node, struct ways *ways
     if (is_split(w, end))
         add_children(w, end, 0, ways);
     else
-        add_way_to(ways, end, false, tally_total(w->t, end));
+        add_way_to(ways, end, false, w->total_ns[end]);
     for (uint32_t at = end; at != node; at = call_tree_node(w->t->tree, at).parent)
         add_children(w, call_tree_node(w->t->tree, at).parent, at, ways);
 }
 
-static int64_t heaviest_ns(const struct ways *ways)
+/* What many functions call is path NUMBER. */
+static void number_shared(const struct call_tree *tree, const struct shared_callee *callee,
+                          uint32_t number, uint32_t *paths)
 {
+    for (size_t i = 0; i < callee->n; i++)
+        paths[callee->nodes[i]] = number;
+    for (uint32_t node = 1; node <= call_tree_count(tree); node++)
+        if (!paths[node] && paths[call_tree_node(tree, node).parent])
+            paths[node] = paths[call_tree_node(tree, node).parent];
+}
+
+/* The untold time of the heaviest way to one place. */
+static int64_t heaviest_way_ns(const struct path_walk *w)
+{
+    struct ways ways = {.tree = w->t->tree};
+    add_children(w, 0, 0, &ways);
     int64_t ns = 0;
-    for (size_t i = 0; i < ways->n; i++)
-        ns = ways->items[i].ns > ns ? ways->items[i].ns : ns;
+    for (size_t i = 0; i < ways.n; i++)
+        ns = max_i64(ns, ways.items[i].ns);
+    ways_release(&ways);
     return ns;
+}
+
+/* Tells what many functions call, if that has more of the untold time than any way to one place. */
+static bool tell_shared(struct tally *t, uint32_t number, uint32_t *paths, struct call_path *ret)
+{
+    struct shared_callee callee = {0};
+    struct path_walk w = walk_start(t, paths);
+    int64_t active_ns = t->all_ns - t->idle_ns;
+    bool found = false;
+    if (is_split(&w, walk(&w, 0))) {
+        int64_t least_ns = max_i64(active_ns / 5, heaviest_way_ns(&w) / 2 * 3);
+        found = shared_callee_find(t->tree, w.total_ns, least_ns, &callee);
+    }
+    if (found) {
+        *ret = call_path_shared(t, &callee, shared_callee_leaf(t->tree, w.total_ns, &callee));
+        number_shared(t->tree, &callee, number, paths);
+    }
+    free(callee.nodes);
+    walk_release(&w);
+    return found;
+}
+
+/* Appends the ways of what is not told. */
+static size_t tell_ways(struct tally *t, uint32_t *paths, struct call_path *ret, size_t n,
+                        size_t max)
+{
+    struct path_walk w = walk_start(t, paths);
+    struct ways ways = {.tree = t->tree};
+    int64_t active_ns = t->all_ns - t->idle_ns;
+    uint32_t end = walk(&w, 0);
+    if (!n && end && heaviest_way_ns(&w) < active_ns / 10) /* many small ones: who goes them? */
+        add_way_to(&ways, end, false, w.total_ns[end]);
+    else
+        add_children(&w, 0, 0, &ways);
+    walk_release(&w);
+    return take(t, &ways, ret, n, max, active_ns / 20, paths);
+}
+
+size_t call_paths_with_nodes(struct tally *t, struct call_path *ret, size_t max,
+                             uint32_t *ret_paths)
+{
+    size_t n = 0;
+    while (n < max && tell_shared(t, (uint32_t)n + 1, ret_paths, &ret[n]))
+        n++;
+    return tell_ways(t, ret_paths, ret, n, max);
 }
 
 size_t call_paths_heaviest(struct tally *t, struct call_path *ret, size_t max)
 {
-    struct path_walk w = walk_start(t);
-    struct ways ways = {.tree = t->tree};
-    int64_t active_ns = t->all_ns - t->idle_ns;
-    add_children(&w, 0, 0, &ways);
-    uint32_t end = walk(&w, 0);
-    if (end && heaviest_ns(&ways) < active_ns / 10) { /* many small ways: who goes them? */
-        ways_clear(&ways);
-        add_way_to(&ways, end, false, tally_total(t, end));
-    }
-    walk_release(&w);
-    return take(t, &ways, ret, max, active_ns / 20);
+    uint32_t *paths = xcalloc(call_tree_count(t->tree) + (size_t)1, sizeof *paths);
+    size_t n = call_paths_with_nodes(t, ret, max, paths);
+    free(paths);
+    return n;
 }
 
 bool call_path_of_nodes(struct tally *t, node_test *test, const void *arg, struct call_path *ret)
 {
     struct ways ways = {.tree = t->tree};
+    uint32_t *paths = xcalloc(call_tree_count(t->tree) + (size_t)1, sizeof *paths);
     for (uint32_t node = 1; node <= call_tree_count(t->tree); node++)
         if (tally_self(t, node) > 0 && test(t->tree, node, arg))
             add_way_to(&ways, node, false, tally_total(t, node));
-    return take(t, &ways, ret, 1, 0) == 1;
+    bool found = take(t, &ways, ret, 0, 1, 0, paths) == 1;
+    free(paths);
+    return found;
 }

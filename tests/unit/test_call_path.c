@@ -6,7 +6,7 @@
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
 
-enum { MAX_STACKS = 8, MAX_PATHS = 3 };
+enum { MAX_STACKS = 12, MAX_PATHS = 3 };
 
 /* A thread's time, and the paths that are shown of it. */
 struct example {
@@ -306,6 +306,65 @@ START_TEST(callers_of_one_function_are_one_path)
 }
 END_TEST
 
+#define DUMPS                                                                                      \
+    " > dumps@/usr/lib/python3.11/json/__init__.py:1:2 > encode@/usr/lib/python3.11/json/e.py:1:2"
+#define CALL(function, percent)                                                                    \
+    {                                                                                              \
+        MAIN function "@/src/a.py:1:5" DUMPS, percent                                              \
+    }
+
+START_TEST(what_many_functions_call_comes_before_each_of_them)
+{
+    static const struct example examples[] = {
+        {{CALL("a", 10),
+          CALL("b", 10),
+          CALL("c", 11),
+          CALL("d", 9),
+          CALL("e", 10),
+          CALL("f", 10),
+          CALL("g", 10),
+          CALL("h", 10),
+          {MAIN "rest@/src/a.py:6:7", 20}},
+         "80% 8 functions > dumps; 20% rest a.py:7"},
+        /* two of them; each has its own line, for both are the user's */
+        {{{MAIN "a@/src/a.py:1:5 > get@/src/b.py:1:2", 14},
+          {MAIN "b@/src/a.py:1:5 > get@/src/b.py:1:3", 13},
+          {MAIN "c@/src/a.py:1:5 > get@/src/b.py:1:3", 13},
+          {MAIN "a@/src/a.py:1:5 > put@/src/b.py:5:6", 10},
+          {MAIN "b@/src/a.py:1:5 > put@/src/b.py:5:6", 10},
+          {MAIN "c@/src/a.py:1:5 > put@/src/b.py:5:6", 10},
+          {MAIN "rest@/src/a.py:6:7", 30}},
+         "40% get b.py:3; 30% put b.py:6; 30% rest a.py:7"},
+        /* with the wait that most of it is */
+        {{{MAIN "a@/src/a.py:1:5 > save@/usr/lib/python3.11/shelve.py:1:2 > fsync /x/a [blocked]",
+           14},
+          {MAIN "b@/src/a.py:1:5 > save@/usr/lib/python3.11/shelve.py:1:2 > fsync /x/b [blocked]",
+           14},
+          {MAIN "c@/src/a.py:1:5 > save@/usr/lib/python3.11/shelve.py:1:2 > fsync /x/b [blocked]",
+           14},
+          {MAIN "d@/src/a.py:1:5 > save@/usr/lib/python3.11/shelve.py:1:2 > fsync /x/c [blocked]",
+           14},
+          {MAIN "e@/src/a.py:1:5 > save@/usr/lib/python3.11/shelve.py:1:2 > crc!libz.so.1", 14},
+          {MAIN "rest@/src/a.py:6:7", 30}},
+         "70% 5 functions > save > [fsync 3 files: /x]; 30% rest a.py:7"},
+        /* not the wrapper that all go through, nor copying in what they call */
+        {{{MAIN "a@/src/a.py:1:5 > timed@/src/t.py:1:2 > a1@/src/a.py:1:5" DUMPS, 20},
+          {MAIN "b@/src/a.py:1:5 > timed@/src/t.py:1:2 > b1@/src/a.py:1:5" DUMPS, 20},
+          {MAIN "c@/src/a.py:1:5 > timed@/src/t.py:1:2 > c1@/src/a.py:1:5" DUMPS, 20},
+          {MAIN "d@/src/a.py:1:5 > timed@/src/t.py:1:2 > d1@/src/a.py:1:5" DUMPS, 20},
+          {MAIN "e@/src/a.py:1:5 > timed@/src/t.py:1:2 > e1@/src/a.py:1:5", 20}},
+         "80% 4 functions > dumps; 20% e1 a.py:5"},
+        /* one caller has half of it */
+        {{CALL("a", 50), CALL("b", 15), CALL("c", 15), {MAIN "rest@/src/a.py:6:7", 20}},
+         "50% a a.py:5 > encode; 20% rest a.py:7; 15% b a.py:5 > encode"},
+        /* two callers are told apart */
+        {{CALL("a", 40), CALL("b", 40), {MAIN "rest@/src/a.py:6:7", 20}},
+         "40% a a.py:5 > encode; 40% b a.py:5 > encode; 20% rest a.py:7"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
 START_TEST(a_line_is_of_the_way_that_is_shown)
 {
     static const struct example examples[] = {
@@ -345,4 +404,5 @@ CHECK_MAIN("call_path", 20, rule_1_names_the_users_last_function_and_what_it_wai
            rule_5_native_frames_have_lines_too, rule_6_an_event_loops_poll_is_idle,
            rule_7_a_guess_never_leads, rule_8_names_lose_what_says_nothing,
            a_library_keeps_what_its_caller_has, callers_of_one_function_are_one_path,
-           a_line_is_of_the_way_that_is_shown, no_stack_is_no_path)
+           what_many_functions_call_comes_before_each_of_them, a_line_is_of_the_way_that_is_shown,
+           no_stack_is_no_path)
