@@ -36,6 +36,32 @@ bool frame_is_queue_end(const struct shown_frame *f)
            str_ends(f->file, "/multiprocessing/queues.py");
 }
 
+bool frame_is_importlib(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && f->file && str_starts(f->file, "<frozen importlib");
+}
+
+bool frame_starts_thread(const struct shown_frame *f)
+{
+    if (f->kind == SHOWN_NATIVE)
+        return f->libc && str_starts(frame_libc_name(f->name), "pthread_create");
+    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "/threading.py") &&
+           frame_name_has(f->name, "start");
+}
+
+bool frame_passes_data(const struct shown_frame *f)
+{
+    static const char *const files[] = {
+        "/multiprocessing/reduction.py", "/multiprocessing/connection.py",
+        "/multiprocessing/queues.py",    "/loky/backend/reduction.py",
+        "/loky/backend/queues.py",
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, files[i]))
+            return true;
+    return false;
+}
+
 bool frame_is_sqlite(const struct shown_frame *f)
 {
     return f->kind == SHOWN_NATIVE &&

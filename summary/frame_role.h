@@ -30,6 +30,14 @@ bool frame_is_python_end(const struct shown_frame *f);
 /* The function in which a process, at its end, waits until all that it put into a queue of
  * multiprocessing's is in the pipe.  Source: CPython Lib/multiprocessing/queues.py. */
 bool frame_is_queue_end(const struct shown_frame *f);
+/* Python's import.  Source: CPython Lib/importlib/_bootstrap.py, which is frozen. */
+bool frame_is_importlib(const struct shown_frame *f);
+/* What starts a thread; Python's start() waits until it has begun.
+ * Source: CPython Lib/threading.py; pthread_create(3). */
+bool frame_starts_thread(const struct shown_frame *f);
+/* What pickles, sends, receives or unpickles a message.  Other files of multiprocessing's call the
+ * user's functions.  Source: CPython Lib/multiprocessing; loky's backend is made like it. */
+bool frame_passes_data(const struct shown_frame *f);
 /* SQLite, which sleeps only to try again for a lock that another connection has.
  * Source: SQLite's main.c (sqliteDefaultBusyCallback), wal.c (walTryBeginRead). */
 bool frame_is_sqlite(const struct shown_frame *f);

@@ -43,13 +43,12 @@ static bool lives_during(const struct profile_thread *t, const struct run *run)
            (!t->ended || run->start_ns <= t->end_ns);
 }
 
-/* A tid may be another thread's later. */
-const struct profile_thread *holders_thread(struct holders *h, const struct run *run)
+/* The thread that was TID of PID during RUN: a tid may be another one's later. */
+static const struct profile_thread *find_thread(const struct holders *h, pid_t pid, pid_t tid,
+                                                const struct run *run)
 {
-    const struct wait_side *side = run->at.wait.ix ? holders_side(h, run->at) : NULL;
     uint64_t i;
-    if (!side || side->blocker.kind != BLOCKER_THREAD ||
-        !map_get(&h->by_thread, key_of(side->blocker.pid, side->blocker.tid), &i))
+    if (!map_get(&h->by_thread, key_of(pid, tid), &i))
         return NULL;
     for (; i; i = h->before[i]) {
         const struct profile_thread *t = profile_see_thread(h->p, (thread_id){(uint32_t)i});
@@ -57,6 +56,22 @@ const struct profile_thread *holders_thread(struct holders *h, const struct run 
             return t;
     }
     return NULL;
+}
+
+const struct profile_thread *holders_thread(struct holders *h, const struct run *run)
+{
+    const struct wait_side *side = run->at.wait.ix ? holders_side(h, run->at) : NULL;
+    bool thread = side && side->blocker.kind == BLOCKER_THREAD;
+    return thread ? find_thread(h, side->blocker.pid, side->blocker.tid, run) : NULL;
+}
+
+const struct profile_thread *holders_follow(struct holders *h, const struct run *run)
+{
+    const struct wait_side *side = run->at.wait.ix ? holders_side(h, run->at) : NULL;
+    if (!side || side->blocker.kind != BLOCKER_PROCESS)
+        return holders_thread(h, run);
+    const struct blocker *blocker = &side->blocker;
+    return find_thread(h, blocker->pid, blocker->tid ? blocker->tid : blocker->pid, run);
 }
 
 void holders_release(struct holders *h)

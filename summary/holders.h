@@ -20,4 +20,6 @@ void holders_init(struct holders *h, const struct profile *p, struct view *v);
 const struct wait_side *holders_side(struct holders *h, struct spot at);
 /* The thread that RUN's wait is for; NULL: unknown, or it is not recorded. */
 const struct profile_thread *holders_thread(struct holders *h, const struct run *run);
+/* The same; and where that is for a process, its main thread. */
+const struct profile_thread *holders_follow(struct holders *h, const struct run *run);
 void holders_release(struct holders *h);

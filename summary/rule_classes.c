@@ -138,6 +138,14 @@ struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
     return all;
 }
 
+int64_t intervals_ns(const struct interval *intervals, size_t n)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < n; i++)
+        ns += intervals[i].end_ns - intervals[i].start_ns;
+    return ns;
+}
+
 struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
                               unsigned classes, size_t *ret_n)
 {

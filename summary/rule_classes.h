@@ -35,6 +35,7 @@ bool is_busy_class(enum wait_class class, const struct run *run);
 /* ALL with the time of RUN behind its N intervals: grown, as array_reserve(). */
 struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
                               const struct run *run);
+int64_t intervals_ns(const struct interval *intervals, size_t n); /* their length in all */
 /* When THREAD was in one of CLASSES, 1 << enum wait_class; the caller frees it. */
 struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
                               unsigned classes, size_t *ret_n);

@@ -38,11 +38,6 @@ static bool is_opened(const struct imports *im, const char *path)
     return found;
 }
 
-static bool is_importlib(const struct shown_frame *f)
-{
-    return f->kind == SHOWN_PYTHON && f->file && str_starts(f->file, "<frozen importlib");
-}
-
 /* The path of the installed module that STACK imports: the outermost one, but for those that are
  * opened; NULL: none.  *RET_BY_IMPORT: the innermost function of Python's looks for a module, reads
  * or compiles it.
@@ -57,7 +52,7 @@ static const char *imported(const struct imports *im, const struct shown_frame *
         if (f->kind != SHOWN_PYTHON || !f->file)
             continue;
         const char *path = by_import ? python_installed_path(f->file) : NULL;
-        by_import = is_importlib(f);
+        by_import = frame_is_importlib(f);
         if (!path || !str_eq(f->name, "<module>"))
             continue;
         if (!module || is_opened(im, module))
@@ -137,7 +132,7 @@ static void add_packages(const struct imports *im, int64_t wall_ns, struct text 
 void rule_imports(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct imports im = {0};
-    if (!rule_has_frame(s, is_importlib))
+    if (!rule_has_frame(s, frame_is_importlib))
         return;
     collect(s, group, &im);
     double share = share_of(im.ns, group->wall_ns);

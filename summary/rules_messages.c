@@ -8,22 +8,6 @@ static const double told_share = 0.3; /* of all CPU time */
 static const double least_cpus = 0.2;
 static const double long_wait = 0.5; /* of the leading thread's time */
 
-/* Does F pickle, send, receive or unpickle a message?  Other files of multiprocessing's call the
- * user's functions.
- * Source: CPython Lib/multiprocessing; loky's backend is made like it. */
-static bool passes_data(const struct shown_frame *f)
-{
-    static const char *const files[] = {
-        "/multiprocessing/reduction.py", "/multiprocessing/connection.py",
-        "/multiprocessing/queues.py",    "/loky/backend/reduction.py",
-        "/loky/backend/queues.py",
-    };
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, files[i]))
-            return true;
-    return false;
-}
-
 /* A group that does, and its thread that does for longest. */
 struct passer {
     const struct thread_group *group;
@@ -36,7 +20,7 @@ static struct passer passer_of(const struct scene *s, const struct thread_group 
     struct passer ret = {.group = group};
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *thread = group->threads[i]->thread;
-        struct stack_times times = rule_times_of(s, thread, 1U << COUNTED_CPU, passes_data);
+        struct stack_times times = rule_times_of(s, thread, 1U << COUNTED_CPU, frame_passes_data);
         ret.ns += times.counted_ns;
         if (times.counted_ns > ret.thread_ns) {
             ret.thread = thread;
@@ -51,7 +35,7 @@ static struct passer passer_of(const struct scene *s, const struct thread_group 
 static void add_passer(const struct scene *s, const struct passer *p, struct text *out)
 {
     struct call_path path;
-    struct stack_times times = rule_times_of(s, p->thread, 1U << COUNTED_CPU, passes_data);
+    struct stack_times times = rule_times_of(s, p->thread, 1U << COUNTED_CPU, frame_passes_data);
     if (rule_path_in(s, p->thread, &times, &path)) {
         text_addf(out, ", for longest in %s, in ", p->group->noun);
         add_way(out, &path);
@@ -89,7 +73,7 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     int64_t ns = 0;
     int64_t cpu_ns = 0;
     (void)group;
-    if (!rule_has_frame(s, passes_data))
+    if (!rule_has_frame(s, frame_passes_data))
         return;
     for (size_t i = 0; i < s->g->n; i++) {
         struct passer p = passer_of(s, &s->g->items[i]);

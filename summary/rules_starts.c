@@ -10,16 +10,6 @@
 static const double start_share = 0.25; /* of a thread's time */
 static const double many_starts = 10;   /* a second: fewer are a slow start of a few */
 
-/* Python's start() waits until the thread has begun.
- * Source: CPython Lib/threading.py; pthread_create(3). */
-static bool starts_thread(const struct shown_frame *f)
-{
-    if (f->kind == SHOWN_NATIVE)
-        return f->libc && str_starts(frame_libc_name(f->name), "pthread_create");
-    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "/threading.py") &&
-           frame_name_has(f->name, "start");
-}
-
 /* How many threads of PROCESS, at least, began while it was recorded, a second. */
 static double seen_starts(const struct scene *s, process_id process)
 {
@@ -42,7 +32,7 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
     double starts = seen_starts(s, thread->process);
     if (group->n != 1 || starts < many_starts)
         return;
-    struct stack_times times = rule_times_of(s, thread, all, starts_thread);
+    struct stack_times times = rule_times_of(s, thread, all, frame_starts_thread);
     struct call_path path;
     double share = share_of(times.wall_ns, group->wall_ns);
     add_figure(f, "share", share);

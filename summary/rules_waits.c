@@ -2,94 +2,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
-#include "base/minmax.h"
 #include "summary/heaviest_paths.h"
+#include "summary/meanwhile.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const double long_wait = 0.3;      /* of a thread's time: worth asking for whom */
-static const double meanwhile_part = 0.8; /* of the wait: for so long somebody else is busy */
+static const double long_wait = 0.3; /* of a thread's time: worth asking for whom */
 static const double gil_share = 0.2, plain_wait = 0.5, works_share = 0.02;
 static const double idle_leader = 0.75; /* of its time: the rest takes requests, starts threads */
 static const double explained_share = 0.9, named_share = 0.1; /* of the samples without the GIL */
 
 /* ---- meanwhile ---- */
-
-/* When THREAD was busy or in an unusual wait. */
-static struct interval *busy_intervals(const struct scene *s, const struct profile_thread *thread,
-                                       size_t *ret_n)
-{
-    struct interval *all = NULL;
-    size_t n = 0;
-    size_t capacity = 0;
-    for (size_t k = 0; k < thread->n_runs && !thread->n_folded; k++) {
-        const struct run *run = &thread->runs[k];
-        if (!is_busy_class(class_of_run(s->g->tree, run), run))
-            continue;
-        all = array_reserve(all, &capacity, n + 1, sizeof *all);
-        all[n++] = (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
-    }
-    *ret_n = n;
-    return all;
-}
-
-/* The common part of A and B, each in order. */
-static int64_t common_ns(const struct interval *a, size_t n, const struct interval *b, size_t m)
-{
-    int64_t ns = 0;
-    for (size_t i = 0, k = 0; i < n && k < m;) {
-        ns += max_i64(min_i64(a[i].end_ns, b[k].end_ns) - max_i64(a[i].start_ns, b[k].start_ns), 0);
-        if (a[i].end_ns < b[k].end_ns)
-            i++;
-        else
-            k++;
-    }
-    return ns;
-}
-
-static int64_t sum_ns(const struct interval *a, size_t n)
-{
-    int64_t ns = 0;
-    for (size_t i = 0; i < n; i++)
-        ns += a[i].end_ns - a[i].start_ns;
-    return ns;
-}
-
-/* For what part of WAITS a thread of GROUP is busy, on average. */
-static double busy_part(const struct scene *s, const struct thread_group *group,
-                        const struct interval *waits, size_t n)
-{
-    int64_t busy_ns = 0;
-    for (size_t i = 0; i < group->n; i++) {
-        size_t m = 0;
-        struct interval *busy = busy_intervals(s, group->threads[i]->thread, &m);
-        busy_ns += common_ns(waits, n, busy, m);
-        free(busy);
-    }
-    return share_of(busy_ns, sum_ns(waits, n)) / (double)group->n;
-}
-
-/* The only group but GROUP whose threads are busy for most of WAITS; NULL: none or several. */
-static struct thread_group *busy_meanwhile(const struct scene *s, const struct thread_group *group,
-                                           const struct interval *waits, size_t n, double *ret_part,
-                                           size_t *ret_candidates)
-{
-    struct thread_group *found = NULL;
-    *ret_candidates = 0;
-    for (size_t i = 0; i < s->g->n; i++) {
-        if (&s->g->items[i] == group)
-            continue;
-        double part = busy_part(s, &s->g->items[i], waits, n);
-        if (part < meanwhile_part)
-            continue;
-        found = &s->g->items[i];
-        *ret_part = part;
-        ++*ret_candidates;
-    }
-    return *ret_candidates == 1 ? found : NULL;
-}
 
 /* GROUP's heaviest path within WAITS. */
 static void add_meanwhile(const struct scene *s, const struct thread_group *group,
@@ -161,17 +85,16 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         !heaviest_in_class(&group->tally, CLASS_ORDINARY, &path))
         return;
     size_t n = 0;
-    size_t candidates = 0;
-    double part = 0;
     struct interval *waits = intervals_of(s, group->threads[0]->thread, classes, &n);
-    struct thread_group *busy = busy_meanwhile(s, group, waits, n, &part, &candidates);
-    add_figure(f, "candidates", (double)candidates);
+    const struct meanwhile m = meanwhile_of(s->g, group, BUSY_WORK, waits, n);
+    struct thread_group *busy = m.busy;
+    add_figure(f, "candidates", (double)m.candidates);
     if (busy) {
         struct text words = {0};
         add_wait(s, group, share, &path, &words);
         (void)add_kernel_side(s, group, path.node, false, &words, f);
         add_meanwhile(s, busy, waits, n, &words, f);
-        add_figure(f, "busy_part", part);
+        add_figure(f, "busy_part", m.part);
         f->words = words.s;
         f->blames = busy->noun;
         f->weight = share + (group->leads ? 0.2 : 0);

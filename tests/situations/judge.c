@@ -6,6 +6,9 @@
 #include "cli/answer.h"
 #include "exporter/json.h"
 #include "summary/findings.h"
+#include "summary/ledger.h"
+#include "summary/rule_words.h"
+#include "summary/wait_text.h"
 #include "tests/support/fixture.h"
 
 enum { WIDTH = 79 };
@@ -27,6 +30,54 @@ static void write_finding(struct json *j, const struct finding *f)
     json_end_object(j);
 }
 
+static void write_path(struct json *j, const char *key, const struct call_path *path)
+{
+    struct text words = {0};
+    if (path->node)
+        add_way(&words, path);
+    json_string_field(j, key, words.s);
+    text_release(&words);
+}
+
+static void write_row(struct json *j, const struct ledger *l, const struct ledger_row *row)
+{
+    json_object(j);
+    json_string_field(j, "group", row->group->noun);
+    json_string_field(j, "cause", cause_name(row->cause));
+    write_path(j, "place", &row->place);
+    json_key(j, "share");
+    json_number(j, share_of(row->ns, l->wall_ns - l->idle_ns));
+    struct text other = {0};
+    text_add(&other, "");
+    if (row->other_ns)
+        wait_side_add_text(&other, l->p, &row->other, row->waiter, false);
+    json_string_field(j, "other", other.s);
+    text_release(&other);
+    json_string_field(j, "waits_cause", row->waits.node ? cause_name(row->waits_cause) : NULL);
+    write_path(j, "waits", &row->waits);
+    json_end_object(j);
+}
+
+static void write_ledger(struct json *j, const struct groups *g)
+{
+    struct holders holders;
+    struct ledger ledger;
+    struct text text = {0};
+    holders_init(&holders, g->p, g->v);
+    ledger_init(&ledger, g, &holders);
+    ledger_write(&ledger, WIDTH, &text);
+    json_string_field(j, "leader", ledger.leader ? ledger.leader->noun : NULL);
+    json_string_field(j, "ledger_text", text.s);
+    json_key(j, "ledger");
+    json_array(j);
+    for (size_t i = 0; i < ledger.n; i++)
+        write_row(j, &ledger, &ledger.rows[i]);
+    json_end_array(j);
+    ledger_release(&ledger);
+    holders_release(&holders);
+    text_release(&text);
+}
+
 static void write_answer(struct json *j, const struct profile *p)
 {
     struct groups groups;
@@ -44,6 +95,7 @@ static void write_answer(struct json *j, const struct profile *p)
         write_finding(j, findings.printed[i]);
     json_end_array(j);
     json_string_field(j, "text", text.s);
+    write_ledger(j, &groups);
     findings_release(&findings);
     table_release(&table);
     groups_release(&groups);

@@ -1,0 +1,113 @@
+#include "summary/cause.h"
+
+#include "base/text.h"
+#include "summary/frame_role.h"
+#include "summary/rule_classes.h"
+
+/* What the functions on a stack are about, whether they wait or not; CAUSE_UNKNOWN: nothing that is
+ * known. */
+static enum cause cause_of_frames(const struct shown_frame *stack, size_t n, bool on_cpu)
+{
+    enum cause cause = CAUSE_UNKNOWN;
+    for (size_t i = 0; i < n; i++) {
+        const struct shown_frame *f = &stack[i];
+        if (f->kind == SHOWN_MARK && str_eq(f->name, "[gc]"))
+            return CAUSE_GC;
+        if (frame_is_importlib(f))
+            cause = CAUSE_IMPORTS;
+        else if (frame_starts_thread(f))
+            cause = CAUSE_STARTS;
+        else if (on_cpu && frame_passes_data(f))
+            cause = CAUSE_PICKLES;
+    }
+    return cause;
+}
+
+/* A wait that is for somebody. */
+static enum cause cause_of_ordinary(const struct call_node *at)
+{
+    const char *call = at->frame->call;
+    switch (at->futex) {
+    case FUTEX_LOCK:
+    case FUTEX_RWLOCK:
+        return CAUSE_LOCK;
+    case FUTEX_JOIN:
+        return CAUSE_JOIN;
+    case FUTEX_CONDITION:
+    case FUTEX_SEMAPHORE:
+    case FUTEX_BARRIER:
+        return CAUSE_CONDITION;
+    case FUTEX_UNKNOWN:
+        break;
+    }
+    if (str_starts(call, "futex"))
+        return CAUSE_CONDITION;
+    if (str_starts(call, "wait"))
+        return CAUSE_CHILD;
+    bool file_lock = str_eq(call, "flock") || str_eq(call, "fcntl");
+    return file_lock || str_ends(call, "nanosleep") ? CAUSE_LOCK : CAUSE_PEER;
+}
+
+static enum cause cause_of_unusual(const struct shown_frame *f)
+{
+    if (f->wait == WAIT_UNKNOWN)
+        return CAUSE_UNKNOWN;
+    bool device = str_eq(f->call, "ioctl") || (f->object && str_starts(f->object, "/dev/"));
+    return device ? CAUSE_DEVICE : CAUSE_PEER;
+}
+
+static enum cause cause_of_class(const struct call_tree *t, uint32_t node, enum wait_class class)
+{
+    const struct call_node at = call_tree_node(t, node);
+    switch (class) {
+    case CLASS_NONE:
+        return CAUSE_COMPUTES;
+    case CLASS_SPIN:
+        return CAUSE_SPINS;
+    case CLASS_IDLE:
+        return CAUSE_IDLE;
+    case CLASS_SLEEP:
+        return CAUSE_TIMER;
+    case CLASS_ORDINARY:
+        return cause_of_ordinary(&at);
+    case CLASS_GIL:
+        return CAUSE_GIL;
+    case CLASS_FILE:
+        return CAUSE_FILE;
+    case CLASS_PAGE:
+        return CAUSE_PAGE;
+    case CLASS_UNUSUAL:
+        return cause_of_unusual(at.frame);
+    case CLASS_STOPPED:
+        break;
+    }
+    return CAUSE_STOPPED;
+}
+
+enum cause cause_of_run(struct call_tree *t, struct view *v, const struct run *run)
+{
+    enum wait_class class = class_of_run(t, run);
+    enum cause cause = cause_of_class(t, call_tree_of(t, run->at), class);
+    if (cause == CAUSE_IDLE || cause == CAUSE_STOPPED)
+        return cause;
+    size_t n;
+    const struct shown_frame *stack = view_stack(v, run->at, &n);
+    enum cause frames = cause_of_frames(stack, n, class == CLASS_NONE);
+    if (frames != CAUSE_UNKNOWN)
+        return frames;
+    return run->state == RUN_RUNNABLE ? CAUSE_CPU : cause;
+}
+
+const char *cause_name(enum cause cause)
+{
+    static const char *const names[CAUSE_KINDS] = {
+        [CAUSE_UNKNOWN] = "unknown", [CAUSE_COMPUTES] = "computes",   [CAUSE_CPU] = "cpu",
+        [CAUSE_GC] = "gc",           [CAUSE_IMPORTS] = "imports",     [CAUSE_PICKLES] = "pickles",
+        [CAUSE_STARTS] = "starts",   [CAUSE_SPINS] = "spins",         [CAUSE_PAGE] = "page",
+        [CAUSE_GIL] = "gil",         [CAUSE_LOCK] = "lock",           [CAUSE_JOIN] = "join",
+        [CAUSE_CHILD] = "child",     [CAUSE_CONDITION] = "condition", [CAUSE_PEER] = "peer",
+        [CAUSE_FILE] = "file",       [CAUSE_DEVICE] = "device",       [CAUSE_TIMER] = "timer",
+        [CAUSE_IDLE] = "idle",       [CAUSE_STOPPED] = "stopped",
+    };
+    return names[cause];
+}

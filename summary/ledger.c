@@ -1,0 +1,272 @@
+#include "summary/ledger.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "base/share.h"
+#include "summary/heaviest_paths.h"
+#include "summary/ledger_account.h"
+
+enum { MAX_PATHS = 5 };
+
+/* ---- rows ---- */
+
+/* What the runs in one row's place are about. */
+struct row_sums {
+    int64_t ns[CAUSE_KINDS];
+    struct map by_wait; /* time by the wait's id */
+    struct spot most;   /* of the wait with most time */
+    int64_t most_ns;
+    pid_t waiter;
+    struct share *times; /* of each span */
+};
+
+static void add_wait(struct row_sums *sums, struct spot at, pid_t pid, int64_t ns)
+{
+    uint64_t before = 0;
+    (void)map_get(&sums->by_wait, at.wait.ix, &before);
+    int64_t now_ns = (int64_t)before + ns;
+    map_put(&sums->by_wait, at.wait.ix, (uint64_t)now_ns);
+    if (now_ns > sums->most_ns) {
+        sums->most_ns = now_ns;
+        sums->most = at;
+        sums->waiter = pid;
+    }
+}
+
+/* Adds PART of RUN, in span I, to ROW. */
+static void sum_run(const struct accounts *a, const struct time_span *span, size_t i,
+                    const struct run *run, struct interval part, struct row_sums *row)
+{
+    int64_t ns = part.end_ns - part.start_ns;
+    row->ns[cause_of_run(a->g->tree, a->g->v, run)] += ns;
+    if (run->at.wait.ix)
+        add_wait(row, run->at, profile_see_process(a->g->p, span->thread->process)->pid, ns);
+    row->times[i].thread = span->thread;
+    share_add(&row->times[i], part);
+}
+
+/* Adds span I of ACCOUNT to the SUMS of those rows whose paths its runs are in. */
+static void sum_span(const struct accounts *a, const struct account *account, size_t i,
+                     const uint32_t *paths, struct row_sums *sums)
+{
+    const struct time_span *span = &account->tally.spans[i];
+    const struct profile_thread *t = span->thread;
+    const struct interval all = {INT64_MIN, INT64_MAX};
+    const struct interval *in = span->intervals ? span->intervals : &all;
+    for (size_t k = 0; k < (span->intervals ? span->n : 1); k++)
+        for (size_t r = first_run_after(t, in[k].start_ns);
+             r < t->n_runs && t->runs[r].start_ns < in[k].end_ns; r++) {
+            const struct run *run = &t->runs[r];
+            const struct interval part = {
+                max_i64(run->start_ns, in[k].start_ns),
+                min_i64(run->start_ns + run->weights.wall_ns, in[k].end_ns)};
+            uint32_t path = run->state == RUN_MISSED ? 0 : paths[call_tree_of(a->g->tree, run->at)];
+            if (path)
+                sum_run(a, span, i, run, part, &sums[path - 1]);
+        }
+}
+
+static void row_sums_release(struct row_sums *sums, size_t n_spans)
+{
+    for (size_t i = 0; i < n_spans; i++)
+        free(sums->times[i].items);
+    free(sums->times);
+    map_release(&sums->by_wait);
+}
+
+/* Of one place computing and waiting for a CPU are one: whoever takes the CPUs, that is what it is
+ * for. */
+static enum cause kind_of(enum cause cause)
+{
+    return cause == CAUSE_CPU ? CAUSE_COMPUTES : cause;
+}
+
+static enum cause most_of(const int64_t ns[CAUSE_KINDS])
+{
+    enum cause most = CAUSE_UNKNOWN;
+    for (int cause = 0; cause < CAUSE_KINDS; cause++)
+        most = ns[cause] > ns[most] ? (enum cause)cause : most;
+    return most;
+}
+
+/* The time of each kind of cause; what is less than a tenth of all goes to the largest. */
+static void sum_kinds(const int64_t ns[CAUSE_KINDS], int64_t ret[CAUSE_KINDS])
+{
+    int64_t all_ns = 0;
+    for (int cause = 0; cause < CAUSE_KINDS; cause++) {
+        ret[kind_of((enum cause)cause)] += ns[cause];
+        all_ns += ns[cause];
+    }
+    enum cause most = most_of(ret);
+    for (int cause = 0; cause < CAUSE_KINDS; cause++)
+        if (cause != (int)most && ret[cause] < all_ns / 10) {
+            ret[most] += ret[cause];
+            ret[cause] = 0;
+        }
+}
+
+/* Where the leaders wait while ROW's place has their time. */
+static void find_waits(const struct accounts *a, const struct account *account,
+                       const struct row_sums *sums, struct ledger_row *row)
+{
+    struct account waits = {.group = account->group};
+    struct row_sums of_waits = {.most_ns = 0};
+    size_t n = account->tally.n_spans;
+    tally_init(&waits.tally, a->g->tree, TALLY_ALL);
+    for (size_t i = 0; i < n; i++)
+        if (sums->times[i].n)
+            account_add(&waits, account->leaders[i], account->leaders[i], sums->times[i].items,
+                        sums->times[i].n);
+    of_waits.times = xcalloc(n, sizeof *of_waits.times);
+    uint32_t *paths = xcalloc(call_tree_count(a->g->tree) + (size_t)1, sizeof *paths);
+    if (call_paths_with_nodes(&waits.tally, &row->waits, 1, paths)) {
+        for (size_t i = 0; i < waits.tally.n_spans; i++)
+            sum_span(a, &waits, i, paths, &of_waits);
+        row->waits_cause = most_of(of_waits.ns);
+    }
+    free(paths);
+    row_sums_release(&of_waits, n);
+    tally_release(&waits.tally);
+    free(waits.leaders);
+}
+
+/* Of several threads that are busy meanwhile each stands for its part of the wait. */
+static int64_t scaled(const struct account *account, int64_t ns)
+{
+    return (int64_t)(((double)account->ns * share_of(ns, account->tally.all_ns)) + 0.5);
+}
+
+/* KIND: of cause; its time is NS. */
+static void add_row(struct ledger *l, const struct accounts *a, const struct account *account,
+                    const struct call_path *place, const struct row_sums *sums, enum cause kind,
+                    int64_t ns)
+{
+    bool computes = kind == CAUSE_COMPUTES && sums->ns[CAUSE_CPU] > sums->ns[CAUSE_COMPUTES];
+    struct ledger_row row = {.group = account->group,
+                             .way = account->way,
+                             .cause = computes ? CAUSE_CPU : kind,
+                             .place = call_path_copy(place),
+                             .ns = scaled(account, ns),
+                             .waiter = sums->waiter};
+    if (sums->most_ns > 0)
+        row.other = *holders_side(a->h, sums->most);
+    if (row.other.thing)
+        row.other_ns = scaled(account, sums->most_ns);
+    if (row.way != LEDGER_OWN)
+        find_waits(a, account, sums, &row);
+    l->rows = array_reserve(l->rows, &l->capacity, l->n + 1, sizeof *l->rows);
+    l->rows[l->n++] = row;
+    l->rest_ns -= row.ns;
+}
+
+static void add_kinds(struct ledger *l, const struct accounts *a, const struct account *account,
+                      const struct call_path *place, const struct row_sums *sums)
+{
+    int64_t kinds[CAUSE_KINDS] = {0};
+    sum_kinds(sums->ns, kinds);
+    for (int kind = 0; kind < CAUSE_KINDS; kind++)
+        if (kinds[kind] > 0)
+            add_row(l, a, account, place, sums, (enum cause)kind, kinds[kind]);
+}
+
+static void add_rows(struct ledger *l, const struct accounts *a, struct account *account)
+{
+    struct call_path places[MAX_PATHS];
+    struct row_sums sums[MAX_PATHS] = {{.most_ns = 0}};
+    size_t n_spans = account->tally.n_spans;
+    uint32_t *paths = xcalloc(call_tree_count(a->g->tree) + (size_t)1, sizeof *paths);
+    size_t n = call_paths_with_nodes(&account->tally, places, MAX_PATHS, paths);
+    int64_t idle_ns = scaled(account, account->tally.idle_ns);
+    l->idle_ns += idle_ns;
+    l->rest_ns += account->ns - idle_ns;
+    for (size_t i = 0; i < n; i++)
+        sums[i].times = xcalloc(n_spans, sizeof *sums[i].times);
+    for (size_t i = 0; i < n_spans; i++)
+        sum_span(a, account, i, paths, sums);
+    for (size_t i = 0; i < n; i++) {
+        add_kinds(l, a, account, &places[i], &sums[i]);
+        call_path_release(&places[i]);
+        row_sums_release(&sums[i], n_spans);
+    }
+    free(paths);
+}
+
+static int by_ns(const void *a, const void *b)
+{
+    const struct ledger_row *x = a;
+    const struct ledger_row *y = b;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? 1 : -1;
+    return (x->place.node > y->place.node) - (x->place.node < y->place.node);
+}
+
+/* ---- whose time ---- */
+
+enum {
+    RESTS = 1U << CAUSE_IDLE | 1U << CAUSE_TIMER,
+    SUPERVISES = RESTS | 1U << CAUSE_JOIN,
+};
+
+/* GROUP's time that is not in CAUSES, 1 << enum cause. */
+static int64_t other_ns(const struct groups *g, const struct thread_group *group, unsigned causes)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            bool counts =
+                run->state != RUN_MISSED && !(causes >> cause_of_run(g->tree, g->v, run) & 1);
+            ns += counts ? run->weights.wall_ns : 0;
+        }
+    }
+    return ns;
+}
+
+/* The group of the main thread that the user waits for.  Where that does nothing but look after
+ * others, those who do most. */
+static const struct thread_group *leader_of(const struct groups *g)
+{
+    static const double does_something = 0.2;
+    const struct thread_group *main = NULL;
+    const struct thread_group *most = NULL;
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        const struct thread_group *group = &g->items[i];
+        int64_t ns = group->idle ? 0 : other_ns(g, group, RESTS);
+        main = !main && group->leads ? group : main;
+        most = ns > most_ns ? group : most;
+        most_ns = ns > most_ns ? ns : most_ns;
+    }
+    bool works = main && share_of(other_ns(g, main, SUPERVISES), main->wall_ns) >= does_something;
+    return works || !most ? main : most;
+}
+
+void ledger_init(struct ledger *l, const struct groups *g, struct holders *h)
+{
+    *l = (struct ledger){.p = g->p, .leader = leader_of(g)};
+    if (!l->leader)
+        return;
+    struct accounts a;
+    accounts_init(&a, g, h, l->leader);
+    l->wall_ns = a.wall_ns;
+    l->unseen_ns = a.unseen_ns;
+    for (size_t i = 0; i < LEDGER_WAYS * g->n; i++)
+        if (a.items[i].group && a.items[i].ns > 0)
+            add_rows(l, &a, &a.items[i]);
+    accounts_release(&a);
+    if (l->n)
+        qsort(l->rows, l->n, sizeof *l->rows, by_ns);
+}
+
+void ledger_release(struct ledger *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        call_path_release(&l->rows[i].place);
+        call_path_release(&l->rows[i].waits);
+    }
+    free(l->rows);
+    *l = (struct ledger){0};
+}

@@ -1,0 +1,142 @@
+#include "summary/ledger_account.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "summary/meanwhile.h"
+#include "summary/rule_classes.h"
+
+static struct account *account_of(struct accounts *a, struct thread_group *group,
+                                  enum ledger_way way)
+{
+    struct account *account = &a->items[LEDGER_WAYS * (size_t)(group - a->g->items) + way];
+    if (!account->group) {
+        *account = (struct account){.group = group, .way = way};
+        tally_init(&account->tally, a->g->tree, TALLY_ALL);
+    }
+    return account;
+}
+
+void account_add(struct account *account, const struct profile_thread *leader,
+                 const struct profile_thread *thread, const struct interval *items, size_t n)
+{
+    tally_add(&account->tally, thread, items, n);
+    account->leaders = array_reserve(account->leaders, &account->capacity, account->tally.n_spans,
+                                     sizeof *account->leaders);
+    account->leaders[account->tally.n_spans - 1] = leader;
+}
+
+/* ---- waits for nobody in particular ---- */
+
+/* Is RUN a wait for somebody? */
+static bool is_open_wait(const struct groups *g, const struct run *run)
+{
+    enum wait_class class = class_of_run(g->tree, run);
+    return class == CLASS_ORDINARY || class == CLASS_GIL;
+}
+
+/* Splits SHARE, of a leading thread, in its waits for somebody and the rest. */
+static void split_waits(const struct groups *g, const struct share *share, struct share *ret_waits,
+                        struct share *ret_rest)
+{
+    const struct profile_thread *t = share->thread;
+    *ret_waits = *ret_rest = (struct share){.thread = t};
+    for (size_t i = 0; i < share->n; i++)
+        for (size_t k = first_run_after(t, share->items[i].start_ns);
+             k < t->n_runs && t->runs[k].start_ns < share->items[i].end_ns; k++) {
+            const struct run *run = &t->runs[k];
+            const struct interval part = {
+                max_i64(run->start_ns, share->items[i].start_ns),
+                min_i64(run->start_ns + run->weights.wall_ns, share->items[i].end_ns)};
+            share_add(is_open_wait(g, run) ? ret_waits : ret_rest, part);
+        }
+}
+
+/* Books the open waits of a leading thread with those who are busy meanwhile, if there are any. */
+static void book_meanwhile(struct accounts *a, const struct thread_group *leader,
+                           struct share *share, struct interval **ret_waits)
+{
+    struct share waits;
+    struct share rest;
+    if (profile_time_step_ns(a->g->p) > 0) /* then no coincidence is known */
+        return;
+    split_waits(a->g, share, &waits, &rest);
+    struct meanwhile m = {0};
+    for (int with = BUSY_WORK; waits.n && !m.candidates && with <= BUSY_OUTSIDE; with++)
+        m = meanwhile_of(a->g, leader, (enum busy_with)with, waits.items, waits.n);
+    *ret_waits = waits.items;
+    if (!m.busy) {
+        free(rest.items);
+        return;
+    }
+    struct account *account = account_of(a, m.busy, LEDGER_MEANWHILE);
+    for (size_t i = 0; i < m.busy->n; i++)
+        account_add(account, share->thread, m.busy->threads[i]->thread, waits.items, waits.n);
+    account->ns += intervals_ns(waits.items, waits.n);
+    free(share->items);
+    *share = rest;
+}
+
+/* Books all the time of THREAD where it is; returns how much. */
+static int64_t book_folded(struct accounts *a, const struct profile_thread *thread)
+{
+    struct account *account = account_of(a, groups_of(a->g, thread), LEDGER_OWN);
+    int64_t before_ns = account->tally.all_ns;
+    account_add(account, thread, thread, NULL, 0);
+    account->ns += account->tally.all_ns - before_ns;
+    return account->tally.all_ns - before_ns;
+}
+
+/* Books what ends where for one leading thread, with B and its open WAITS. */
+static void book_thread(struct accounts *a, const struct thread_group *leader,
+                        const struct profile_thread *thread, struct booking *b,
+                        struct interval **ret_waits)
+{
+    booking_init(b, a->g, a->h, thread);
+    a->wall_ns += thread->end_ns - thread->start_ns;
+    a->unseen_ns += b->unseen_ns;
+    book_meanwhile(a, leader, booking_share(b, thread), ret_waits);
+    for (size_t i = 0; i < b->n; i++) {
+        const struct share *share = &b->shares[i];
+        if (!share->n)
+            continue;
+        struct account *account = account_of(a, groups_of(a->g, share->thread),
+                                             share->thread == thread ? LEDGER_OWN : LEDGER_READ);
+        account_add(account, thread, share->thread, share->items, share->n);
+        account->ns += intervals_ns(share->items, share->n);
+    }
+}
+
+void accounts_init(struct accounts *a, const struct groups *g, struct holders *h,
+                   const struct thread_group *leader)
+{
+    *a = (struct accounts){.g = g,
+                           .h = h,
+                           .n = leader->n,
+                           .items = xcalloc(LEDGER_WAYS * g->n, sizeof *a->items),
+                           .bookings = xcalloc(leader->n, sizeof *a->bookings),
+                           .waits = xcalloc(leader->n, sizeof *a->waits)};
+    for (size_t i = 0; i < a->n; i++) {
+        const struct profile_thread *thread = leader->threads[i]->thread;
+        if (thread->n_folded) /* sums over many, in no order */
+            a->wall_ns += book_folded(a, thread);
+        else
+            book_thread(a, leader, thread, &a->bookings[i], &a->waits[i]);
+    }
+}
+
+void accounts_release(struct accounts *a)
+{
+    for (size_t i = 0; i < LEDGER_WAYS * a->g->n; i++) {
+        tally_release(&a->items[i].tally);
+        free(a->items[i].leaders);
+    }
+    for (size_t i = 0; i < a->n; i++) {
+        booking_release(&a->bookings[i]);
+        free(a->waits[i]);
+    }
+    free(a->items);
+    free(a->bookings);
+    free(a->waits);
+}

@@ -1,0 +1,29 @@
+/* The account of one leading thread: where each nanosecond of it ends.  Private to the ledger. */
+#pragma once
+
+#include "summary/groups.h"
+#include "summary/holders.h"
+
+/* What of the leading thread's time ends in THREAD. */
+struct share {
+    const struct profile_thread *thread;
+    struct interval *items; /* in order, disjoint */
+    size_t n, capacity;
+};
+struct booking {
+    struct share *shares;
+    size_t n, capacity;
+    struct map by_thread; /* index into SHARES by the thread's address */
+    int64_t unseen_ns;    /* of the leading thread no sample tells */
+};
+/* Follows each wait of THREAD's to those whom it is for, and whom these wait for, over the same
+ * time.  G and H are borrowed during the call. */
+void booking_init(struct booking *b, const struct groups *g, struct holders *h,
+                  const struct profile_thread *thread);
+void booking_release(struct booking *b);
+/* What ends in THREAD: nothing of it yet, if there was none.  Valid until the next call. */
+struct share *booking_share(struct booking *b, const struct profile_thread *thread);
+/* Adds TIME, which comes after all that SHARE has. */
+void share_add(struct share *share, struct interval time);
+/* The first of THREAD's runs that ends after NS. */
+size_t first_run_after(const struct profile_thread *thread, int64_t ns);

@@ -1,0 +1,19 @@
+/* Who is busy while others wait?  A wait whose end nobody can be asked for is explained by the only
+ * ones who do something then. */
+#pragma once
+
+#include "summary/groups.h"
+
+/* What counts as being busy. */
+enum busy_with {
+    BUSY_WORK,    /* runs, waits for a CPU, or is in an unusual wait: a file, a device */
+    BUSY_OUTSIDE, /* or waits for what only others than the process's threads can end */
+};
+struct meanwhile {
+    struct thread_group *busy; /* the only group but the waiting one; NULL: none, or several */
+    size_t candidates;         /* groups that are */
+    double part;               /* for what part of the waits a thread of BUSY is, on average */
+};
+/* WAITS: when GROUP waits, N in order. */
+struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group *group,
+                              enum busy_with with, const struct interval *waits, size_t n);

@@ -1,0 +1,272 @@
+/* The account of the leading thread: each nanosecond once, where it ends. */
+#include "summary/ledger.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+enum { PID = 10, WORKER = 11, THIRD = 12, CHILD = 20, END_MS = 4000 };
+
+static struct profile_builder b;
+static struct groups groups;
+static struct holders holders;
+static struct ledger ledger;
+static thread_id lead;
+
+static void setup(void)
+{
+    b = builder_start(PID, "python3");
+    lead = builder_thread(&b, PID, NULL);
+}
+
+static void account(void)
+{
+    struct view_options options = {0};
+    profile_end(b.p, INT64_C(1) * END_MS * NS_PER_MS);
+    groups_init(&groups, b.p, &options);
+    holders_init(&holders, b.p, groups.v);
+    ledger_init(&ledger, &groups, &holders);
+}
+
+static void teardown(void)
+{
+    ledger_release(&ledger);
+    holders_release(&holders);
+    groups_release(&groups);
+    profile_free(b.p);
+}
+
+static int ms(int64_t ns)
+{
+    return (int)((ns + NS_PER_MS / 2) / NS_PER_MS);
+}
+
+/* "2000 worker device: run > ask > [ioctl /dev/x]; …", and the sum of all is the leader's time. */
+static void assert_rows(const char *expected)
+{
+    struct text rows = {0};
+    int64_t sum_ns = ledger.unseen_ns + ledger.idle_ns + ledger.rest_ns;
+    text_add(&rows, "");
+    for (size_t i = 0; i < ledger.n; i++) {
+        const struct ledger_row *row = &ledger.rows[i];
+        const char *parts[CALL_PATH_MAX_PARTS];
+        size_t n = call_path_parts(&row->place, parts);
+        text_addf(&rows, "%s%d %s%s %s:", i ? "; " : "", ms(row->ns), row->group->noun,
+                  row->way == LEDGER_MEANWHILE ? " meanwhile" : "", cause_name(row->cause));
+        for (size_t k = 0; k < n; k++)
+            text_addf(&rows, "%s%s", k ? " > " : " ", parts[k]);
+        sum_ns += row->ns;
+    }
+    ck_assert_str_eq(rows.s, expected);
+    ck_assert_int_eq(ms(sum_ns), ms(ledger.wall_ns));
+    text_release(&rows);
+}
+
+#define COMPUTES "f@/src/a.py:1:5"
+#define LOCKS    "f@/src/a.py:1:3 > take!/src/w.so > pthread_mutex_lock!libc.so.6 > futex [blocked]"
+
+static void hold(thread_id waiter, pid_t holder, int64_t wall_ms)
+{
+    const struct wait_side side = {.thing = THING_MUTEX,
+                                   .addr = 0x1000,
+                                   .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = holder}};
+    builder_held(&b, waiter, "f@/src/a.py:1:3 > take!/src/w.so > pthread_mutex_lock!libc.so.6",
+                 &side, wall_ms);
+}
+
+/* Main waits for the worker's lock while that asks a device and then computes. */
+START_TEST(a_wait_ends_where_the_holder_is_then)
+{
+    setup();
+    thread_id worker = builder_thread(&b, WORKER, "worker");
+    builder_run(&b, lead, COMPUTES, 1000, 1000);
+    hold(lead, WORKER, 3000);
+    builder_run(&b, worker, "run!/src/w.so > idle!/src/w.so", 1000, 1000);
+    builder_run(&b, worker, "run!/src/w.so > ask!/src/w.so > ioctl /dev/x [blocked]", 2000, 0);
+    builder_run(&b, worker, "run!/src/w.so > sum!/src/w.so", 1000, 1000);
+    account();
+    assert_rows("2000 worker device: run > ask > [ioctl /dev/x]; 1000 main computes: f a.py:5; "
+                "1000 worker computes: run > sum");
+    teardown();
+}
+END_TEST
+
+/* The worker, which has the lock, waits for the third thread's in turn. */
+START_TEST(a_chain_of_waits_ends_at_its_last)
+{
+    setup();
+    thread_id worker = builder_thread(&b, WORKER, "worker");
+    thread_id third = builder_thread(&b, THIRD, "third");
+    hold(lead, WORKER, 4000);
+    builder_run(&b, worker, "run!/src/w.so > sum!/src/w.so", 1000, 1000);
+    hold(worker, THIRD, 3000);
+    builder_run(&b, third, "save!/src/w.so > fsync /data/x [blocked]", 3500, 0);
+    builder_run(&b, third, "save!/src/w.so", 500, 500);
+    account();
+    assert_rows("2500 third file: save > [fsync /data/x]; 1000 worker computes: run > sum; "
+                "500 third computes: save");
+    teardown();
+}
+END_TEST
+
+/* Two that wait for each other: the account ends at the second. */
+START_TEST(a_circle_is_followed_once)
+{
+    setup();
+    thread_id worker = builder_thread(&b, WORKER, "worker");
+    hold(lead, WORKER, 4000);
+    hold(worker, PID, 4000);
+    account();
+    assert_rows("4000 worker lock: f a.py:3 > take > [mutex]");
+    teardown();
+}
+END_TEST
+
+/* What nobody saw of the holder stays a wait of main's. */
+START_TEST(a_holder_that_was_not_seen_leaves_the_wait)
+{
+    setup();
+    thread_id worker = builder_thread(&b, WORKER, "worker");
+    hold(lead, WORKER, 3000);
+    builder_missed(&b, lead, 1000);
+    builder_run(&b, worker, "run!/src/w.so > sum!/src/w.so", 1000, 1000);
+    builder_missed(&b, worker, 3000);
+    account();
+    assert_rows("2000 main lock: f a.py:3 > take > [mutex]; 1000 worker computes: run > sum");
+    ck_assert_int_eq(ms(ledger.unseen_ns), 1000);
+    teardown();
+}
+END_TEST
+
+/* Nobody is known to end main's wait, and one other thread is busy then. */
+START_TEST(who_is_busy_meanwhile_stands_for_whoever_ends_the_wait)
+{
+    for (int others = 1; others <= 2; others++) {
+        setup();
+        thread_id worker = builder_thread(&b, WORKER, "worker");
+        builder_run(&b, lead, COMPUTES, 1000, 1000);
+        builder_run(&b, lead, "f@/src/a.py:1:3 > wait_for!/src/w.so > futex [blocked]", 3000, 0);
+        builder_run(&b, worker, "run!/src/w.so > pop!/src/w.so > futex [blocked]", 1300, 0);
+        builder_run(&b, worker, "run!/src/w.so > ask!/src/w.so > ioctl /dev/x [blocked]", 2700, 0);
+        if (others == 2) {
+            thread_id third = builder_thread(&b, THIRD, "third");
+            builder_run(&b, third, "save!/src/s.so", 4000, 4000);
+        }
+        account();
+        assert_rows(others == 1 ? "2700 worker meanwhile device: run > ask > [ioctl /dev/x]; "
+                                  "1000 main computes: f a.py:5; "
+                                  "300 worker meanwhile condition: run > pop > [futex]"
+                                : "3000 main condition: f a.py:3 > wait_for > [futex]; "
+                                  "1000 main computes: f a.py:5");
+        teardown();
+    }
+}
+END_TEST
+
+/* Nobody is busy: of those who wait, one waits for somebody outside. */
+START_TEST(who_waits_for_others_outside_comes_next)
+{
+    setup();
+    thread_id worker = builder_thread(&b, WORKER, "worker");
+    thread_id third = builder_thread(&b, THIRD, "third");
+    builder_run(&b, lead, "f@/src/a.py:1:3 > wait_for!/src/w.so > futex [blocked]", END_MS, 0);
+    builder_run(&b, worker, "run!/src/w.so > recvfrom 10.0.0.7:5432 [blocked]", END_MS, 0);
+    builder_run(&b, third, "rest!/src/w.so > wait_for!/src/w.so > futex [blocked]", END_MS, 0);
+    account();
+    assert_rows("4000 worker meanwhile peer: run > [recvfrom 10.0.0.7:5432]");
+    ck_assert_str_eq(ledger.rows[0].waits.caller, "f a.py:3");
+    ck_assert_str_eq(cause_name(ledger.rows[0].waits_cause), "condition");
+    teardown();
+}
+END_TEST
+
+/* A recorded child's main thread, which main waits for. */
+START_TEST(a_wait_for_a_process_ends_in_its_main_thread)
+{
+    const struct wait_side side = {.thing = THING_CHILD,
+                                   .blocker = {.kind = BLOCKER_PROCESS, .pid = CHILD}};
+    setup();
+    builder_polls(&b, lead, "f@/src/a.py:1:3", &side, 4000);
+    builder_process(&b, CHILD, "cc1", NULL);
+    thread_id child = builder_thread(&b, CHILD, NULL);
+    builder_run(&b, child, "compile!/bin/cc1", 4000, 4000);
+    account();
+    assert_rows("4000 20 (cc1) computes: compile");
+    teardown();
+}
+END_TEST
+
+/* One place, half of it computing, and half of that without a CPU. */
+START_TEST(a_place_has_a_row_for_each_cause)
+{
+    setup();
+    builder_run(&b, lead, COMPUTES, 500, 500);
+    builder_runnable(&b, lead, COMPUTES, 1500);
+    builder_run(&b, lead, COMPUTES " > [page fault]", 1800, 0);
+    builder_run(&b, lead, COMPUTES " > [gc]", 200, 200);
+    account();
+    ck_assert_uint_eq(ledger.n, 2);
+    ck_assert_str_eq(cause_name(ledger.rows[0].cause), "cpu");
+    ck_assert_str_eq(cause_name(ledger.rows[1].cause), "page");
+    ck_assert_int_eq(ms(ledger.rows[0].ns + ledger.rows[1].ns), 4000);
+    teardown();
+}
+END_TEST
+
+/* Main joins threads for nearly all of its time: they are what the user waits for. */
+START_TEST(whoever_only_looks_after_others_does_not_lead)
+{
+    for (int works_ms = 200; works_ms <= 800; works_ms += 600) {
+        setup();
+        builder_run(&b, lead, COMPUTES, works_ms, works_ms);
+        builder_run(&b, lead, "f@/src/a.py:1:3 > pthread_join!libc.so.6 > futex [blocked]",
+                    END_MS - works_ms, 0);
+        for (pid_t tid = WORKER; tid < WORKER + 3; tid++) {
+            thread_id t = builder_thread(&b, tid, "miner");
+            builder_run(&b, t, "dig!/src/w.so > hash!/src/w.so", 3000, 3000);
+            builder_run(&b, t, "dig!/src/w.so > clock_nanosleep [blocked]", 1000, 0);
+        }
+        account();
+        ck_assert_str_eq(ledger.leader->noun, works_ms < 400 ? "3 miner threads" : "main");
+        teardown();
+    }
+}
+END_TEST
+
+START_TEST(causes_are_told_by_where_the_stack_ends)
+{
+    static const struct {
+        const char *stack;
+        enum cause cause;
+    } cases[] = {
+        {"f@/src/a.py:1:5", CAUSE_COMPUTES},
+        {"f@/src/a.py:1:5 > [gc]", CAUSE_GC},
+        {LOCKS, CAUSE_LOCK},
+        {"f@/src/a.py:1:5 > flock /x/y [blocked]", CAUSE_LOCK},
+        {"f@/src/a.py:1:5 > read /x/y [blocked]", CAUSE_FILE},
+        {"f@/src/a.py:1:5 > ioctl /dev/nvidia0 [blocked]", CAUSE_DEVICE},
+        {"f@/src/a.py:1:5 > wait4 [blocked]", CAUSE_CHILD},
+        {"f@/src/a.py:1:5 > read pipe [blocked]", CAUSE_PEER},
+        {"f@/src/a.py:1:5 > recvfrom 10.0.0.7:5432 [blocked]", CAUSE_PEER},
+        {"f@/src/a.py:1:5 > clock_nanosleep [blocked]", CAUSE_TIMER},
+        {"f@/src/a.py:1:5 > [waiting for GIL]", CAUSE_GIL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setup();
+        builder_run(&b, lead, cases[i].stack, 4000, 0);
+        account();
+        ck_assert_uint_eq(ledger.n, 1);
+        ck_assert_str_eq(cause_name(ledger.rows[0].cause), cause_name(cases[i].cause));
+        teardown();
+    }
+}
+END_TEST
+
+CHECK_MAIN("ledger", 20, a_wait_ends_where_the_holder_is_then, a_chain_of_waits_ends_at_its_last,
+           a_circle_is_followed_once, a_holder_that_was_not_seen_leaves_the_wait,
+           who_is_busy_meanwhile_stands_for_whoever_ends_the_wait,
+           who_waits_for_others_outside_comes_next, a_wait_for_a_process_ends_in_its_main_thread,
+           a_place_has_a_row_for_each_cause, whoever_only_looks_after_others_does_not_lead,
+           causes_are_told_by_where_the_stack_ends)
