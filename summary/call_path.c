@@ -352,6 +352,7 @@ struct call_path call_path_shared(struct tally *t, const struct shared_callee *c
                              .inner = name.s,
                              .libc = at.role == ROLE_LIBC ? NULL : libc_name(&c),
                              .wait = wait_name(t, &c, waits),
+                             .callers = callee->callers,
                              .node = leaf,
                              .ns = callee->ns};
     free(waits);
@@ -398,6 +399,7 @@ struct call_path call_path_copy(const struct call_path *path)
                               .inner = copy_text(path->inner),
                               .libc = copy_text(path->libc),
                               .wait = copy_text(path->wait),
+                              .callers = path->callers,
                               .node = path->node,
                               .ns = path->ns};
 }

@@ -9,13 +9,14 @@
 enum { CALL_PATH_MAX_PARTS = 4 };
 struct call_path {
     /* Texts of the path's own; NULL: none.  One of them is there. */
-    char *caller;  /* "numpy_of train.py:56": the last of the user's own functions; without one, the
+    char *caller; /* "numpy_of train.py:56": the last of the user's own functions; without one, the
                      one that calls INNER.  "20 functions", if so many call it */
-    char *inner;   /* "mge::Worker::sync": the function below CALLER that matters */
-    char *libc;    /* "memcpy", "malloc" */
-    char *wait;    /* "[futex]", "[read 64 files: /mnt/data]"; NULL: the thread computes */
-    uint32_t node; /* its innermost; of several equal paths that of the heaviest */
-    int64_t ns;    /* in NODE and below; of several, in all */
+    char *inner;  /* "mge::Worker::sync": the function below CALLER that matters */
+    char *libc;   /* "memcpy", "malloc" */
+    char *wait;   /* "[futex]", "[read 64 files: /mnt/data]"; NULL: the thread computes */
+    size_t callers; /* "20 functions": 20; else 0 */
+    uint32_t node;  /* its innermost; of several equal paths that of the heaviest */
+    int64_t ns;     /* in NODE and below; of several, in all */
 };
 
 /* Where a path ends: with all of NODE's time, or (ONLY_SELF) with that of no further call. */

@@ -13,8 +13,8 @@
  * the callers of the first function differ, are one.  Returns how many; 0: no time in a stack.  The
  * caller releases each. */
 size_t call_paths_heaviest(struct tally *t, struct call_path *ret, size_t max);
-/* The same.  RET_PATHS, by node, as many as there are nodes and one more, all zero before: the path,
- * counted from 1, that the node's own time is in; 0: none of them. */
+/* The same.  RET_PATHS, by node, as many as there are nodes and one more, all zero before: the
+ * path, counted from 1, that the node's own time is in; 0: none of them. */
 size_t call_paths_with_nodes(struct tally *t, struct call_path *ret, size_t max,
                              uint32_t *ret_paths);
 /* The heaviest way to nodes that TEST holds for, those that a reader cannot tell apart as one;

@@ -61,13 +61,16 @@ void add_way(struct text *out, const struct call_path *path)
 {
     const char *parts[CALL_PATH_MAX_PARTS];
     size_t n = call_path_parts(path, parts);
-    for (size_t i = 0; i < n; i++) {
-        text_add(out, i ? " > " : "");
+    size_t first = path->callers > 0;
+    for (size_t i = first; i < n; i++) {
+        text_add(out, i > first ? " > " : "");
         if (parts[i] == path->wait)
             add_wait(out, parts[i]);
         else
             add_part(out, parts[i]);
     }
+    if (path->callers)
+        text_addf(out, ", which %zu functions call", path->callers);
 }
 
 void add_meaning(const struct scene *s, uint32_t node, struct text *out)

@@ -177,6 +177,8 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
         bool spins = class_of_node(s->g->tree, group->paths[i].node) == CLASS_SPIN;
         if ((i && here < 0.1) || spins)
             continue;
+        if (!i)
+            add_figure(f, "heaviest_path_share", here);
         text_add(&words, n++ ? " and " : ", ");
         add_percent(&words, here);
         text_add(&words, " in ");

@@ -279,6 +279,10 @@ OTHERS = [
     Situation("halves", "no fault, but two names: half of the time goes into blur(), half into scale()",
               "{built}/render {seconds}", "computes",
               (r"\bmain\b", r"\bblur\b", r"\bscale\b")),
+    Situation("town", "twelve functions call json.dumps(), and none of them is heavy",
+              "{programs}/town.py {seconds}", "computes",
+              (r"\bmain\b", r"\b(dumps|encode)\b", "which 12 functions call"),
+              ("heaviest_path_share", "dumps", 0.06), not_words=(r"<module>",)),
 ]
 
 HEALTHY = [
