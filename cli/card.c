@@ -119,6 +119,17 @@ static void add_limits(struct facts *f, const struct profile_cpu_limits *l)
         text_addf(&f->text, ", nice %d", l->nice);
 }
 
+/* ", 60 of 63 MB of its cgroup's memory, a limit reached 310 times" */
+static void add_memory_limit(struct facts *f, const struct profile_memory_limit *l)
+{
+    if (!l->limit_bytes)
+        return;
+    text_addf(&f->text, ", %.0f of %.0f MB of its cgroup's memory", (double)l->used_bytes / 1e6,
+              (double)l->limit_bytes / 1e6);
+    if (l->reached)
+        text_addf(&f->text, ", a limit reached %llu times", (unsigned long long)l->reached);
+}
+
 static void add_libraries(struct facts *f, const struct profile *p,
                           const struct profile_process *process, const struct openmp_pools *pools,
                           process_id id)
@@ -146,6 +157,7 @@ static void add_process(struct facts *f, const struct profile *p, process_id id,
     text_addf(&f->text, "%d ", process->pid);
     text_add_tame(&f->text, comm, strlen(comm));
     add_limits(f, &process->cpu_limits);
+    add_memory_limit(f, &process->memory_limit);
     add_libraries(f, p, process, pools, id);
     end_line(f, INDENT);
     text_add_tame(&f->text, variables, strlen(variables));

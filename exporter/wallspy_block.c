@@ -88,6 +88,18 @@ static void write_cpu_limits(struct json *j, const struct profile *p,
     json_end_object(j);
 }
 
+static void write_memory_limit(struct json *j, const struct profile *p,
+                               const struct profile_memory_limit *l)
+{
+    json_key(j, "memory_limit");
+    json_object(j);
+    json_int_field(j, "limit_bytes", (int64_t)l->limit_bytes);
+    json_int_field(j, "used_bytes", (int64_t)l->used_bytes);
+    json_int_field(j, "reached", (int64_t)l->reached);
+    text_or_null(j, p, "path", l->path);
+    json_end_object(j);
+}
+
 static void write_usage(struct json *j, const struct profile_usage *u)
 {
     json_int_field(j, "usage_over_ns", u->over_ns);
@@ -197,6 +209,8 @@ static void write_processes(struct json *j, const struct profile *p,
             text_or_null(j, p, "python_note", process->python_note);
         if (process->cpu_limits.known)
             write_cpu_limits(j, p, &process->cpu_limits);
+        if (process->memory_limit.limit_bytes)
+            write_memory_limit(j, p, &process->memory_limit);
         if (process->swapped_known) {
             json_int_field(j, "swapped_first_bytes", process->swapped_first);
             json_int_field(j, "swapped_last_bytes", process->swapped_last);

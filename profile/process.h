@@ -29,6 +29,14 @@ struct profile_cpu_limits {
     int nice, policy;           /* of the main thread; POLICY: SCHED_… */
 };
 
+/* The memory that its cgroup, or one above it, may use, with the pages of files that it reads. */
+struct profile_memory_limit {
+    uint64_t limit_bytes; /* 0: none is known */
+    uint64_t used_bytes;  /* at the last look */
+    uint64_t reached;     /* how often the group ran against it in this recording */
+    string_id path;       /* the group's directory */
+};
+
 /* A file system where a process sees it. */
 struct profile_mount {
     string_id point, type, source;

@@ -77,6 +77,7 @@ struct profile_process {
     string_id python_version; /* none: no Python */
     string_id python_note;    /* why Python frames are missing, if they are */
     struct profile_cpu_limits cpu_limits;
+    struct profile_memory_limit memory_limit;
     bool swapped_known;                   /* the next ones are */
     int64_t swapped_first, swapped_last;  /* bytes of it that were swapped out */
     uint64_t threads;                     /* that it had at the end; 0: unknown, or it ended */

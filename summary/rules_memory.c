@@ -3,18 +3,50 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const double many_major = 50;    /* faults a second, where threads wait for them */
-static const double page_share = 0.1;   /* of the time in these waits, or else: */
-static const double storm_major = 1000; /* they came so fast that few waits were seen */
-static const double many_moves = 2000;  /* faults a second of NUMA balancing */
-static const double mostly = 0.5;       /* of a group's faults that may be such */
+static const double page_share = 0.1;       /* of the time in waits for pages, or else: */
+enum { LONGEST_READ_NS = 200 * NS_PER_MS }; /* of a page from a slow disk */
+static const double storm_major = 1000;     /* they came so fast that few waits were seen */
+static const double many_moves = 2000;      /* faults a second of NUMA balancing */
+static const double mostly = 0.5;           /* of a group's faults that may be such */
 
 /* ---- from a disk ---- */
+
+static void add_bytes(struct text *words, uint64_t bytes)
+{
+    if (bytes < 1000000000)
+        text_addf(words, "%.0f MB", (double)bytes / 1e6);
+    else
+        text_addf(words, "%.1f GB", (double)bytes / 1e9);
+}
+
+/* A cgroup that is at its limit gives up pages of files that it reads again. */
+static bool add_limit(const struct scene *s, const struct thread_group *group, struct text *words,
+                      struct finding *f)
+{
+    static const double nearly_all = 0.9;
+    const struct profile_memory_limit *l =
+        &profile_see_process(s->p, group->threads[0]->thread->process)->memory_limit;
+    if (!l->reached || (double)l->used_bytes < nearly_all * (double)l->limit_bytes)
+        return false;
+    add_figure(f, "memory_limit_bytes", (double)l->limit_bytes);
+    add_figure(f, "memory_limit_reached", (double)l->reached);
+    text_add(words, " Its cgroup may use ");
+    add_bytes(words, l->limit_bytes);
+    text_add(words, " of memory and ran against that ");
+    text_add_thousands(words, (double)l->reached);
+    text_addf(words,
+              " time%s: the kernel drops its pages and reads them again. Raise the memory "
+              "limit.",
+              l->reached == 1 ? "" : "s");
+    return true;
+}
 
 /* Of which disk they come, as far as the machine's counts tell: they are of all programs. */
 static void add_source(const struct scene *s, const struct thread_group *group, double rate,
                        struct text *words, struct finding *f)
 {
+    if (add_limit(s, group, words, f))
+        return;
     const struct profile_machine *m = &profile_see_host(s->p)->machine;
     const struct profile_process *process =
         profile_see_process(s->p, group->threads[0]->thread->process);
@@ -70,16 +102,19 @@ static void add_waits(struct thread_group *group, double share, double blocked, 
 
 void rule_major_faults(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    double rate = rule_per_second(rule_usage_of(group).major_faults, s);
-    double share = share_of(class_ns(s, group, CLASS_PAGE), group->wall_ns);
+    uint64_t faults = rule_usage_of(group).major_faults;
+    double rate = rule_per_second(faults, s);
+    int64_t page_ns = class_ns(s, group, CLASS_PAGE);
+    double share = share_of(page_ns, group->wall_ns);
     double blocked = share_of(group->wall_ns - group->cpu_ns - group->runqueue_ns, group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);
     add_figure(f, "blocked_share", blocked);
     add_figure(f, "major_faults_per_s", rate);
     f->weight = (share < page_share ? blocked : share) * (group->leads ? 1 : 0.7);
-    if (rate < many_major || (share < page_share && rate < storm_major) ||
-        !place_of_faults(s, group, &path))
+    /* Where there are fewer faults the waits are for pages that a program serves. */
+    bool waits = share >= page_share && (double)faults * LONGEST_READ_NS >= (double)page_ns;
+    if (!(waits || rate >= storm_major) || !place_of_faults(s, group, &path))
         return;
     struct text words = {0};
     add_waits(group, share, blocked, rate, &path, &words);

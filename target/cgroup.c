@@ -49,7 +49,7 @@ static bool has_word(const char *words, size_t len, const char *word)
 }
 
 /* "3:cpu,cpuacct:/a/b", "0::/a/b": version 1 counts where it has the controller. */
-static bool find_group(const char *cgroup, struct group *ret)
+static bool find_group(const char *cgroup, const char *controller, struct group *ret)
 {
     char line[LINE_BYTES];
     bool found = false;
@@ -60,7 +60,7 @@ static bool find_group(const char *cgroup, struct group *ret)
         if (!path)
             continue;
         size_t len = (size_t)(path - controllers - 1);
-        bool v1 = has_word(controllers + 1, len, "cpu");
+        bool v1 = has_word(controllers + 1, len, controller);
         if ((v1 || (str_starts(line, "0:") && len == 0)) && !(found && ret->v1)) {
             found = true;
             ret->v1 = v1;
@@ -70,11 +70,11 @@ static bool find_group(const char *cgroup, struct group *ret)
     return found;
 }
 
-static bool is_mount_of(const struct mount *m, const struct group *group)
+static bool is_mount_of(const struct mount *m, const struct group *group, const char *controller)
 {
     if (!group->v1)
         return str_eq(m->type, "cgroup2");
-    return str_eq(m->type, "cgroup") && has_word(m->options, strlen(m->options), "cpu");
+    return str_eq(m->type, "cgroup") && has_word(m->options, strlen(m->options), controller);
 }
 
 /* GROUP's path below the mount: what is mounted may itself be a group, and ours be out of its
@@ -102,18 +102,19 @@ static int place_below(const struct mount *m, const struct group *group, struct 
     return 0;
 }
 
-int cgroup_find(const char *mountinfo, const char *cgroup, struct cgroup_place *ret)
+int cgroup_find(const char *mountinfo, const char *cgroup, const char *controller,
+                struct cgroup_place *ret)
 {
     struct group group;
     struct mounts mounts = {0};
     int r = -ENOENT;
-    if (!find_group(cgroup, &group))
+    if (!find_group(cgroup, controller, &group))
         return r;
     ret->exact = false;
     mounts_parse(&mounts, mountinfo);
     for (size_t i = 0; i < mounts.n && !(r == 0 && ret->exact); i++) {
         const struct mount *m = &mounts.items[i];
-        if (is_mount_of(m, &group) && (r < 0 || path_below(m, &group)))
+        if (is_mount_of(m, &group, controller) && (r < 0 || path_below(m, &group)))
             r = place_below(m, &group, ret);
     }
     mounts_release(&mounts);
@@ -241,7 +242,7 @@ static void for_each_group(void (*each)(void *ctx, const char *directory), void 
     char *mountinfo = xmalloc(MOUNTINFO_BYTES);
     if (proc_read_text(getpid(), 0, "mountinfo", mountinfo, MOUNTINFO_BYTES) > 0 &&
         proc_read_text(getpid(), 0, "cgroup", cgroup, sizeof cgroup) > 0 &&
-        cgroup_find(mountinfo, cgroup, &place) == 0) {
+        cgroup_find(mountinfo, cgroup, "cpu", &place) == 0) {
         do
             each(ctx, place.directory);
         while (cgroup_go_up(&place));

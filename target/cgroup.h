@@ -35,9 +35,10 @@ struct cgroup_place {
     bool exact;  /* false: the group is hidden, and DIRECTORY is the mount point */
     bool part;   /* the mount shows a part of the groups only */
 };
-/* MOUNTINFO is /proc/PID/mountinfo, CGROUP /proc/PID/cgroup.  Returns 0, or -ENOENT: no group with
- * a CPU controller; -ENAMETOOLONG. */
-int cgroup_find(const char *mountinfo, const char *cgroup, struct cgroup_place *ret);
+/* MOUNTINFO is /proc/PID/mountinfo, CGROUP /proc/PID/cgroup, CONTROLLER "cpu" or "memory".  Returns
+ * 0, or -ENOENT: no group with that controller; -ENAMETOOLONG. */
+int cgroup_find(const char *mountinfo, const char *cgroup, const char *controller,
+                struct cgroup_place *ret);
 /* Goes on to the group above it; false: there is none that is seen. */
 bool cgroup_go_up(struct cgroup_place *p);
 

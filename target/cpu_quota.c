@@ -134,7 +134,7 @@ struct cpu_quota *cpu_quota_open(const char *mountinfo, const char *cgroup, cons
     q->cgroup = xstrdup(cgroup);
     q->first_local_ns = q->local_ns = -1;
     q->hidden = !whole;
-    if (cgroup_find(mountinfo, cgroup, &place) == 0 && place.exact)
+    if (cgroup_find(mountinfo, cgroup, "cpu", &place) == 0 && place.exact)
         add_levels(q, &place, root);
     return q;
 }

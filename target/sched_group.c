@@ -38,8 +38,8 @@ enum sched_apart sched_group_judge(const char *mountinfo, const struct sched_gro
 {
     struct cgroup_place places[2];
     bool in_root = false;
-    bool seen = cgroup_find(mountinfo, a->cgroup, &places[0]) == 0 && places[0].exact &&
-                cgroup_find(mountinfo, b->cgroup, &places[1]) == 0 && places[1].exact;
+    bool seen = cgroup_find(mountinfo, a->cgroup, "cpu", &places[0]) == 0 && places[0].exact &&
+                cgroup_find(mountinfo, b->cgroup, "cpu", &places[1]) == 0 && places[1].exact;
     if (seen) {
         in_root = find_scheduled(&places[0]);
         (void)find_scheduled(&places[1]);

@@ -9,6 +9,7 @@
 #include "base/duty_cycle.h"
 #include "base/hash.h"
 #include "base/minmax.h"
+#include "target/cgroup_memory.h"
 #include "target/cpu_quota.h"
 #include "target/host.h"
 #include "target/proc.h"
@@ -34,6 +35,7 @@ struct witness {
     int64_t first_ns, last_ns;
     struct task_stat first, last;
     struct cpu_quota *quota;
+    struct cgroup_memory *memory;
     struct scheduling scheduling;
     bool scheduling_known;
     int64_t swapped_first, swapped_last; /* −1: not known */
@@ -108,6 +110,7 @@ static void first_look(struct witness *w)
     w->swapped_first = w->swapped_last = -1;
     look_at_swap(w);
     w->quota = cpu_quota_new(w->process->pid);
+    w->memory = cgroup_memory_new(w->process->pid);
     w->scheduling_known = scheduling_read(w->process->pid, &w->scheduling) == 0;
     if (!read_stat(w))
         return;
@@ -119,6 +122,7 @@ static void look(struct witness *w)
 {
     if (w->over)
         return;
+    cgroup_memory_look(w->memory);
     if (!is_known(w) || !read_stat(w) || has_ended(w)) {
         cpu_quota_read(w->quota);
         return;
@@ -234,6 +238,17 @@ static void report_limits(const struct witness *w, struct profile *p)
     };
 }
 
+static void report_memory(const struct witness *w, struct profile *p)
+{
+    struct cgroup_memory_facts memory = cgroup_memory_facts(w->memory);
+    string_id path = *memory.path ? profile_string(p, memory.path) : (string_id){0};
+    profile_get_process(p, w->process->id)->memory_limit =
+        (struct profile_memory_limit){.limit_bytes = memory.limit_bytes,
+                                      .used_bytes = memory.used_bytes,
+                                      .reached = memory.reached,
+                                      .path = path};
+}
+
 static int64_t ticks_ns(uint64_t before, uint64_t now)
 {
     return (int64_t)since(before, now) * (NS_PER_S / max_i64(sysconf(_SC_CLK_TCK), 1));
@@ -343,6 +358,7 @@ void evidence_report(struct evidence *e)
     for (size_t i = 0; i < e->n; i++) {
         look(&e->witnesses[i]);
         report_limits(&e->witnesses[i], e->profile);
+        report_memory(&e->witnesses[i], e->profile);
         report_usage(&e->witnesses[i], e->profile);
         report_swap(&e->witnesses[i], e->profile);
     }
@@ -358,8 +374,10 @@ struct evidence *evidence_free(struct evidence *e)
 {
     if (!e)
         return NULL;
-    for (size_t i = 0; i < e->n; i++)
+    for (size_t i = 0; i < e->n; i++) {
         cpu_quota_free(e->witnesses[i].quota);
+        cgroup_memory_free(e->witnesses[i].memory);
+    }
     for (size_t i = 0; i < e->n; i++)
         children_release(&e->children[i]);
     free(e->children);

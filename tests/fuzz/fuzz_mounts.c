@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     const char *cgroup = path <= text + len ? path + strlen(path) + 1 : path;
     mounts_parse(&mounts, text);
     check_mounts(&mounts, path);
-    if (cgroup_find(text, cgroup, &place) == 0)
+    if (cgroup_find(text, cgroup, "memory", &place) == 0)
         check_place(&place);
     mounts_release(&mounts);
     free(text);

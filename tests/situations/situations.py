@@ -335,7 +335,6 @@ CASES = [
     Situation("index-thrashes", "main waits for pages of an index that is larger than its cgroup's memory",
               "{programs}/orchard.py {seconds} {files}.index", "major_faults",
               (r"\bmain\b", r"look_up orchard\.py", r"cgroup|memory limit"), memory_mb=60,
-              wrong_today="A13: the cgroup's memory is not spoken of",
               twin="{programs}/orchard.py {seconds} --twin {files}.index"),
     Situation("killed-worker", "map() waits for the sheet of a worker that was killed",
               "{programs}/press.py {seconds}", "stuck|none_ran|waits.*",

@@ -247,6 +247,8 @@ static void add_facts(struct hostile_stage *s)
     process->children_known = true;
     process->cpu_limits = (struct profile_cpu_limits){
         .known = true, .quota_cpus = 0.5, .quota_path = next(s, "/", ""), .throttled_ns = NS_PER_S};
+    process->memory_limit =
+        (struct profile_memory_limit){.limit_bytes = 1, .reached = 1, .path = next(s, "/", "")};
     profile_set_text(s->p, "host", profile_text(s->p, next(s, "", "")));
     *profile_get_host(s->p) =
         (struct profile_host){.over_ns = run_ns,

@@ -31,7 +31,7 @@ static void assert_directory(const char *mountinfo, const char *cgroup, const ch
                              size_t top)
 {
     struct cgroup_place place;
-    ck_assert_int_eq(cgroup_find(mountinfo, cgroup, &place), 0);
+    ck_assert_int_eq(cgroup_find(mountinfo, cgroup, "cpu", &place), 0);
     ck_assert_str_eq(place.directory, directory);
     ck_assert_uint_eq(place.top, top);
 }
@@ -60,14 +60,14 @@ START_TEST(what_is_no_group_is_none)
     struct cgroup_place place;
     static const char *const mountinfos[] = {"", "\n", "1 2\n - cgroup2\n", hybrid + 200};
     for (size_t i = 0; i < sizeof mountinfos / sizeof *mountinfos; i++)
-        ck_assert_int_eq(cgroup_find(mountinfos[i], "7:cpu:/a\n", &place), -ENOENT);
-    ck_assert_int_eq(cgroup_find(unified, "", &place), -ENOENT);
-    ck_assert_int_eq(cgroup_find(unified, "0\n:\n3:pids:/a", &place), -ENOENT);
+        ck_assert_int_eq(cgroup_find(mountinfos[i], "7:cpu:/a\n", "cpu", &place), -ENOENT);
+    ck_assert_int_eq(cgroup_find(unified, "", "cpu", &place), -ENOENT);
+    ck_assert_int_eq(cgroup_find(unified, "0\n:\n3:pids:/a", "cpu", &place), -ENOENT);
     struct text longer = {0};
     text_add(&longer, "0::/");
     for (int i = 0; i < PATH_MAX - 8; i++)
         text_add(&longer, "a");
-    ck_assert_int_eq(cgroup_find(unified, longer.s, &place), -ENAMETOOLONG);
+    ck_assert_int_eq(cgroup_find(unified, longer.s, "cpu", &place), -ENAMETOOLONG);
     text_release(&longer);
 }
 END_TEST
@@ -86,7 +86,7 @@ START_TEST(a_group_out_of_sight_is_told)
     };
     struct cgroup_place place;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ck_assert_int_eq(cgroup_find(cases[i].mountinfo, cases[i].cgroup, &place), 0);
+        ck_assert_int_eq(cgroup_find(cases[i].mountinfo, cases[i].cgroup, "cpu", &place), 0);
         ck_assert_int_eq(place.exact, cases[i].exact);
         ck_assert_int_eq(place.part, cases[i].part);
         ck_assert_int_eq(place.version, cases[i].version);

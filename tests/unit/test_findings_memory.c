@@ -84,6 +84,37 @@ static void pages(int64_t waits_ms, uint64_t major, uint64_t in, int64_t swapped
     judge(4000);
 }
 
+/* Used and reached, of a limit of 1000 MB. */
+static void limited(uint64_t used_mb, uint64_t reached)
+{
+    setup();
+    profile_get_process(b.p, b.process)->memory_limit =
+        (struct profile_memory_limit){1000000000, used_mb * 1000000, reached, {0}};
+    builder_run(&b, lead, "sum!app|/src/a.c:3 > [page fault]", 3000, 0);
+    builder_run(&b, lead, "sum!app|/src/a.c:3", 1000, 1000);
+    profile_get_thread(b.p, lead)->usage =
+        (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .major_faults = 3600};
+    *profile_get_host(b.p) = (struct profile_host){.over_ns = 4000L * NS_PER_MS,
+                                                   .machine = {.known = true, .swap_known = true}};
+    judge(4000);
+}
+
+START_TEST(a_cgroup_at_its_memory_limit_reads_pages_again)
+{
+    limited(995, 1234);
+    assert_told(0, "major_faults",
+                "900 major page faults a second. Its cgroup may use 1.0 GB of memory and ran "
+                "against that 1,200 times: the kernel drops its pages and reads them again. Raise "
+                "the memory limit.");
+    teardown();
+    for (int i = 0; i < 2; i++) { /* far from it; or never there */
+        limited(i ? 995 : 300, i ? 0 : 1234);
+        assert_told(0, "major_faults", "Nothing was swapped in");
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(pages_from_swap_and_from_files_are_told_apart)
 {
     pages(2400, 3600, 14400, INT64_C(1200000000));
@@ -96,6 +127,9 @@ START_TEST(pages_from_swap_and_from_files_are_told_apart)
     assert_told(0, "major_faults",
                 "900 major page faults a second. Nothing was swapped in: they are of mapped "
                 "files.");
+    teardown();
+    pages(2400, 100, 0, 0); /* few, of a slow disk: it is the time that counts */
+    assert_told(0, "major_faults", "main waits 60% of its time for pages from a disk");
     teardown();
     pages(2400, 3600, 4, 0); /* another program's page: nothing is said of where from */
     assert_told(0, "major_faults", "900 major page faults a second.");
@@ -124,7 +158,7 @@ START_TEST(few_pages_from_a_disk_are_no_finding)
     pages(200, 3600, 14400, 0); /* hardly waits */
     assert_not_told("major_faults");
     teardown();
-    pages(2400, 100, 100, 0); /* waits for a page that a program serves: no major fault */
+    pages(2400, 4, 100, 0); /* waits for pages that a program serves: no major faults */
     assert_not_told("major_faults");
     teardown();
 }
@@ -190,7 +224,8 @@ START_TEST(a_runtime_that_sleeps_is_none_too_many)
 END_TEST
 
 CHECK_MAIN("findings_memory", 20, numa_balancing_is_told_where_the_faults_rise_with_it,
-           numa_balancing_is_no_finding_elsewhere, pages_from_swap_and_from_files_are_told_apart,
+           numa_balancing_is_no_finding_elsewhere, a_cgroup_at_its_memory_limit_reads_pages_again,
+           pages_from_swap_and_from_files_are_told_apart,
            a_storm_of_short_waits_is_told_by_the_kernels_counts,
            few_pages_from_a_disk_are_no_finding, two_openmp_runtimes_are_told_where_both_run,
            a_runtime_that_sleeps_is_none_too_many)
