@@ -275,8 +275,9 @@ static char *wait_name(struct tally *t, const struct chain *c, const bool *nodes
         return name.s;
     }
     const char *kind = futex_kind_name(node.futex);
-    if (c->libc && str_starts(f->call, "futex"))
-        kind = "arena lock"; /* of the C library only malloc's frames are kept */
+    if (c->libc && str_starts(f->call, "futex") &&
+        frame_is_malloc(call_tree_node(c->tree, c->libc).frame))
+        kind = "arena lock";
     text_addf(&name, "[%s", kind ? kind : f->call);
     if (node.files) {
         add_files(&name, t, nodes, f->mount);

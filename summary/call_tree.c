@@ -184,15 +184,30 @@ static enum frame_role role_of(struct call_tree *t, const struct shown_frame *f,
     return (enum frame_role)(*known - 1);
 }
 
+/* The function of the C library's in STACK, which waits in futex(2), whose own lock that is for:
+ * rand(), localtime(); N: none. */
+static size_t own_lock_of_libc(const struct shown_frame *stack, size_t calls, size_t n)
+{
+    const char *call = calls < n ? stack[calls].call : NULL;
+    if (!call || !str_starts(call, "futex"))
+        return n;
+    size_t outer = calls;
+    while (outer && stack[outer - 1].kind == SHOWN_NATIVE && stack[outer - 1].libc &&
+           !stack[outer - 1].entry && !stack[outer - 1].nameless && !stack[outer - 1].guessed)
+        outer--;
+    return outer < calls && !futex_is_asked_for(&stack[outer]) ? outer : n;
+}
+
 static void list_steps(struct call_tree *t, struct spot at)
 {
     size_t n = 0;
     const struct shown_frame *stack = view_stack(t->v, at, &n);
     size_t calls = without_wait(stack, n);
     bool blocked = calls < n && stack[calls].wait != WAIT_CPU; /* that one lost its CPU at work */
+    size_t locks = own_lock_of_libc(stack, calls, n);
     t->n_steps = 0;
     for (size_t i = 0; i < calls; i++) {
-        enum frame_role role = role_of(t, &stack[i], blocked);
+        enum frame_role role = i == locks ? ROLE_LIBC : role_of(t, &stack[i], blocked);
         if (role != ROLE_GLUE)
             step_into(t, &stack[i], role);
     }

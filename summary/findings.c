@@ -30,6 +30,7 @@ static const struct rule {
     {.key = "gil", .judge = rule_gil},
     {.key = "contention", .judge = rule_contention},
     {.key = "malloc_arena", .judge = rule_malloc_arena},
+    {.key = "libc_lock", .judge = rule_libc_lock},
     {.key = "slow_files", .judge = rule_files},
     {.key = "gc", .judge = rule_collects},
     {.key = "imports", .judge = rule_imports},

@@ -112,6 +112,18 @@ static const struct named_kind *of_threading(const struct shown_frame *f)
     return NULL;
 }
 
+bool futex_is_asked_for(const struct shown_frame *f)
+{
+    /* Beginnings, too.  Source: glibc's nptl/. */
+    static const char *const others[] = {"futex", "syscall",   "lll_",  "pthread_",
+                                         "thrd_", "call_once", "clone", "internal_syscall_cancel"};
+    const char *name = frame_libc_name(f->name);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (str_starts(name, others[i]))
+            return true;
+    return of_libc(f->name) != NULL;
+}
+
 /* ---- a stack's ---- */
 
 struct search {

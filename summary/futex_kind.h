@@ -2,6 +2,7 @@
  * functions around it are not. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "summary/view.h"
@@ -18,5 +19,8 @@ enum futex_kind {
 
 /* STACK outermost first, as shown.  FUTEX_UNKNOWN also if it ends in no futex(2). */
 enum futex_kind futex_kind(const struct shown_frame *stack, size_t n);
+/* Is F a function of the C library's that is made to wait: a lock's, a condition's, a thread's, or
+ * the system call itself?  Of others, as rand() and localtime(), the lock is their own. */
+bool futex_is_asked_for(const struct shown_frame *f);
 /* "mutex", "condition", …; NULL: unknown. */
 const char *futex_kind_name(enum futex_kind kind);

@@ -35,7 +35,7 @@ rule_judge rule_waits_meanwhile, rule_gil, rule_waits;
 /* rules_files.c */
 rule_judge rule_files;
 /* rules_locks.c */
-rule_judge rule_malloc_arena;
+rule_judge rule_malloc_arena, rule_libc_lock;
 /* rules_contention.c */
 rule_judge rule_contention;
 /* rules_cpu.c */

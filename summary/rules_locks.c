@@ -1,18 +1,25 @@
-/* Rules about locks, as far as frames tell them: malloc's arenas. */
+/* Rules about locks, as far as frames tell them: malloc's arenas, those inside other functions of
+ * the C library. */
 #include "base/minmax.h"
 #include "summary/process_name.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const double arena_share = 0.1;
+static const double arena_share = 0.1, libc_share = 0.1;
 
-/* A wait below a function of malloc's is one for its arena. */
-static bool is_arena_wait(const struct call_tree *t, uint32_t node)
+/* Is NODE a wait in futex(2) right below a function of the C library's, for a lock of its own? */
+static bool is_libc_wait(const struct call_tree *t, uint32_t node)
 {
     const struct call_node at = call_tree_node(t, node);
     return class_of_node(t, node) == CLASS_ORDINARY && at.parent &&
-           call_tree_node(t, at.parent).role == ROLE_LIBC &&
-           frame_is_malloc(call_tree_node(t, at.parent).frame);
+           str_starts(at.frame->call, "futex") && call_tree_node(t, at.parent).role == ROLE_LIBC;
+}
+
+/* Below a function of malloc's it is one for its arena. */
+static bool is_arena_wait(const struct call_tree *t, uint32_t node)
+{
+    return is_libc_wait(t, node) &&
+           frame_is_malloc(call_tree_node(t, call_tree_node(t, node).parent).frame);
 }
 
 void rule_malloc_arena(const struct scene *s, struct thread_group *group, struct finding *f)
@@ -49,6 +56,71 @@ void rule_malloc_arena(const struct scene *s, struct thread_group *group, struct
     if (most)
         text_addf(&words, " MALLOC_ARENA_MAX is %.*s; unset it for more arenas.",
                   (int)(len < 8 ? len : 8), most);
+    f->words = words.s;
+    call_path_release(&path);
+}
+
+/* Of GROUP's waits for locks of the C library's those for one function's; INSIDE_NS: with what else
+ * goes on in it. */
+struct libc_lock {
+    int64_t ns, inside_ns, best_ns;
+    uint32_t best; /* the heaviest wait */
+};
+
+static struct libc_lock sum_of_function(const struct scene *s, struct thread_group *group,
+                                        uint32_t key)
+{
+    const struct call_tree *t = s->g->tree;
+    struct libc_lock sum = {0};
+    for (uint32_t node = 1; node <= call_tree_count(t); node++) {
+        const struct call_node at = call_tree_node(t, node);
+        sum.inside_ns += at.key == key ? tally_total(&group->tally, node) : 0;
+        if (call_tree_node(t, at.parent).key != key || !is_libc_wait(t, node))
+            continue;
+        int64_t ns = tally_self(&group->tally, node);
+        sum.ns += ns;
+        if (ns > sum.best_ns) {
+            sum.best_ns = ns;
+            sum.best = node;
+        }
+    }
+    return sum;
+}
+
+/* The function with most of them. */
+static struct libc_lock find_libc_lock(const struct scene *s, struct thread_group *group)
+{
+    const struct call_tree *t = s->g->tree;
+    struct libc_lock best = {0};
+    for (uint32_t node = 1; node <= call_tree_count(t); node++) {
+        if (!is_libc_wait(t, node) || is_arena_wait(t, node) || !tally_self(&group->tally, node))
+            continue;
+        uint32_t function = call_tree_node(t, node).parent;
+        struct libc_lock sum = sum_of_function(s, group, call_tree_node(t, function).key);
+        best = sum.ns > best.ns ? sum : best;
+    }
+    return best;
+}
+
+void rule_libc_lock(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct libc_lock lock = find_libc_lock(s, group);
+    double share = share_of(lock.ns, group->wall_ns);
+    add_figure(f, "share", share);
+    /* The threads that wait hold each other up: they spin there, too, and wait for a CPU. */
+    f->weight = share_of(max_i64(lock.ns + lock.ns / 2, lock.inside_ns), group->wall_ns);
+    if (share < libc_share)
+        return;
+    struct text words = {0};
+    struct call_path path = call_path_to(&group->tally, lock.best);
+    text_addf(&words, "%s spend%s ", group->noun, verb_s(group));
+    add_percent(&words, share_of(lock.inside_ns, group->wall_ns));
+    text_addf(&words, " of %s time in %s()", possessive(group), path.libc);
+    if (path.inner || path.caller)
+        text_addf(&words, ", called from %s", path.inner ? path.inner : path.caller);
+    text_add(&words, ", and of that ");
+    add_percent(&words, share_of(lock.ns, lock.inside_ns));
+    text_add(&words, " at its lock: the C library has one there for all threads.");
     f->words = words.s;
     call_path_release(&path);
 }

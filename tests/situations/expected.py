@@ -15,7 +15,7 @@ CAUSES = {
     "page": ("major_faults",),
     "waits for a CPU": ("cpu_wait",),
     "gil": ("gil",),
-    "lock": ("waits_for", "contention", "malloc_arena", "waits_meanwhile", "waits_behind", "waits"),
+    "lock": ("waits_for", "contention", "malloc_arena", "libc_lock", "waits_meanwhile", "waits_behind", "waits"),
     "join": ("waits_for",),
     "condition": ("waits_meanwhile", "waits", "tasks_wait", "event_loop", "none_ran"),
     "file": ("slow_files", "differs"),

@@ -309,8 +309,8 @@ HEALTHY = [
 # Troubles that somebody reported publicly, rebuilt.
 CASES = [
     Situation("rand", "two players wait for the lock inside rand()",
-              "{built}/dice {seconds}", "waits_for|contention|waits.*", ("2 player", r"lock|mutex", "throw_dice", r"\brand\b"),
-              twin_says=("waits_meanwhile",), wrong_today="A8: locks inside libc are no locks"),
+              "{built}/dice {seconds}", "libc_lock", ("player-0 and player-1", r"in rand\(\), called from throw_dice", "at its lock"),
+              twin_says=("waits_meanwhile",)),
     Situation("fork-openmp", "two forked processes wait for OpenMP threads that only their parent has",
               "{programs}/weaver.py {seconds} {built}/libweave.so", "waits.*|stuck|none_ran",
               (r"weave_cloth weaver\.py", r"\bfork", r"spawn|forkserver"), options=("-s",),

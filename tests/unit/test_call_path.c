@@ -161,6 +161,15 @@ START_TEST(rule_4_glue_is_passed_over)
            "futex [blocked]",
            100}},
          "100% build > malloc > [arena lock]"},
+        /* its own lock, not one that the program asks for */
+        {{{"main!app > deal!app > rand!libc.so.6 > __random!libc.so.6 > "
+           "__lll_lock_wait_private!libc.so.6 > futex [blocked]",
+           100}},
+         "100% deal > rand > [mutex]"},
+        {{{"main!app > deal!app > pthread_mutex_lock!libc.so.6 > __lll_lock_wait!libc.so.6 > "
+           "futex [blocked]",
+           100}},
+         "100% deal > [mutex]"},
         {{{"main!app > build!app > _int_free!libc.so.6", 100}}, "100% build > int_free"},
         {{{"main!app > parse!app", 100}}, "100% parse"}, /* who else? */
         {{{"main!app", 100}}, "100% main"},

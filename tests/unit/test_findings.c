@@ -434,6 +434,45 @@ START_TEST(a_stolen_arena_is_put_before_who_joins)
 }
 END_TEST
 
+/* Two threads, at the lock of a function of the C library's for AT_LOCK_MS of each 40. */
+static void call_libc(const char *function, int64_t at_lock_ms)
+{
+    struct text in = {0};
+    struct text waits_in = {0};
+    text_addf(&in, "throw!/src/p > %s!libc.so.6", function);
+    text_addf(&waits_in, "%s > __lll_lock_wait_private!libc.so.6 > futex [blocked]", in.s);
+    setup();
+    builder_run(&b, lead, "main!/src/p > futex [blocked]", 4000, 0);
+    for (int i = 0; i < 2; i++) {
+        thread_id t = builder_thread(&b, 11 + i, "player");
+        for (int k = 0; k < 100; k++) {
+            builder_run(&b, t, waits_in.s, at_lock_ms, 0);
+            builder_run(&b, t, in.s, 20 - at_lock_ms, 20 - at_lock_ms);
+            builder_run(&b, t, "throw!/src/p", 20, 20);
+        }
+    }
+    judge(4000);
+    text_release(&in);
+    text_release(&waits_in);
+}
+
+START_TEST(a_lock_inside_the_c_library_is_told)
+{
+    call_libc("__random", 15);
+    assert_told(0, "libc_lock",
+                "2 player threads spend 50% of their time in random(), called from throw, and of "
+                "that 75% at "
+                "its lock: the C library has one there for all threads.");
+    teardown();
+    call_libc("__random", 3); /* 8 % of the time */
+    assert_not_told("libc_lock");
+    teardown();
+    call_libc("pthread_mutex_lock", 15); /* the program's own */
+    assert_not_told("libc_lock");
+    teardown();
+}
+END_TEST
+
 START_TEST(nothing_that_ran_is_said)
 {
     setup();
@@ -472,7 +511,7 @@ CHECK_MAIN("findings", 20, spinning_counts_where_there_are_too_few_cpus,
            as_many_holders_of_the_gil_are_named_as_explain_the_wait, files_of_a_mount_are_added_up,
            reads_take_their_part_of_the_time, only_long_calls_are_counted,
            a_stall_is_named_with_what_it_did, time_without_samples_is_no_stall,
-           a_stolen_arena_is_put_before_who_joins, nothing_that_ran_is_said,
-           paragraphs_are_no_wider_than_asked, spinning_is_no_work,
+           a_stolen_arena_is_put_before_who_joins, a_lock_inside_the_c_library_is_told,
+           nothing_that_ran_is_said, paragraphs_are_no_wider_than_asked, spinning_is_no_work,
            a_wait_that_sleeps_and_a_call_back_do_not_spin, who_spins_is_not_named_as_busy,
            faults_are_told_where_they_come, switches_are_told_where_they_come)
