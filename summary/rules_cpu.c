@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "summary/frame_name.h"
 #include "summary/process_name.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -189,6 +190,15 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
     f->words = words.s;
 }
 
+/* Is NODE in what ends the interpreter, once the program's code has ended? */
+static bool is_at_python_end(const struct scene *s, uint32_t node)
+{
+    for (; node; node = call_tree_node(s->g->tree, node).parent)
+        if (frame_name_has(call_tree_node(s->g->tree, node).frame->name, "Py_FinalizeEx"))
+            return true;
+    return false;
+}
+
 /* Python's collector is a frame of its own (pyframes/py_gc.h). */
 void rule_collects(const struct scene *s, struct thread_group *group, struct finding *f)
 {
@@ -209,15 +219,17 @@ void rule_collects(const struct scene *s, struct thread_group *group, struct fin
         return;
     struct text words = {0};
     struct call_path path = call_path_to(&group->tally, best);
+    bool at_end = is_at_python_end(s, best);
     text_addf(&words, "%s spend%s ", group->noun, verb_s(group));
     add_percent(&words, share);
     text_addf(&words, " of %s time collecting garbage", possessive(group));
-    if (path.caller) {
-        text_add(&words, ", for longest called from ");
-        text_add(&words, path.caller);
-    }
-    text_add(&words, ". gc.freeze() makes a collection shorter. A higher gc.set_threshold() makes "
-                     "it rarer, unless the code calls gc.collect().");
+    if (path.caller && !at_end)
+        text_addf(&words, ", for longest called from %s", path.caller);
+    text_add(&words, at_end ? " while the interpreter ends. os._exit() skips that; what is open "
+                              "must be flushed before."
+                            : ". gc.freeze() makes a collection shorter. A higher "
+                              "gc.set_threshold() makes it rarer, unless the code calls "
+                              "gc.collect().");
     f->words = words.s;
     call_path_release(&path);
 }

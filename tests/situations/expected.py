@@ -108,7 +108,7 @@ EXPECTED = {
     "killed-worker": Row("stuck", "", r"print_all press\.py"),
     "join-first": Row("stuck", "", r"weigh_all weigh\.py"),
     "rests": Row("timer", r"\bmain\b", r"work twolines\.py:17"),
-    "slow-end": Row("computes", r"\bmain\b", "", "_exit"),
+    "slow-end": Row("collects garbage", r"\bmain\b", "", "_exit"),
     "asks-terminal": Row("stopped", r"ask_user asks\.py|\bsh\b", "", "stopped"),
     "frozen": Row("stopped", "", "", "frozen"),
 }
