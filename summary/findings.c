@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "summary/ledger.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -182,6 +183,30 @@ static struct finding too_short(const struct scene *s)
     return f;
 }
 
+/* ": 50% of main's time ends in append a.py:6 > flock /x, for 7012 (python3); 49% in …": what no
+ * rule speaks of, if it is much. */
+static void add_ends(const struct scene *s, struct text *words, struct finding *f)
+{
+    enum { MOST_ENDS = 2 };
+    static const double least_share = 0.3;
+    struct ledger ledger;
+    ledger_init(&ledger, s->g, s->holders);
+    for (size_t i = 0; i < ledger.n && i < MOST_ENDS; i++) {
+        double share = share_of(ledger.rows[i].ns, ledger.wall_ns);
+        if (share < least_share)
+            break;
+        text_add(words, i ? "; " : ": ");
+        add_percent(words, share);
+        if (!i) {
+            text_addf(words, " of the time of %s ends", ledger.leader->noun);
+            add_figure(f, "ends_share", share);
+        }
+        text_add(words, " in ");
+        ledger_add_end(words, &ledger, &ledger.rows[i]);
+    }
+    ledger_release(&ledger);
+}
+
 static struct finding nothing(const struct scene *s)
 {
     double most = 0;
@@ -201,6 +226,7 @@ static struct finding nothing(const struct scene *s)
     add_figure(&f, "wait_cpu_share", runqueue);
     text_add(&words, "Nothing stands out in ");
     add_time(&words, s->wall_ns);
+    add_ends(s, &words, &f);
     text_add(&words, ".");
     f.words = words.s;
     return f;
@@ -235,13 +261,13 @@ void findings_init(struct findings *f, const struct groups *g)
         else
             f->items[f->n].weight += explains_weight;
     }
-    holders_release(&holders);
     put_culprits_first(f);
     choose(f);
-    if (f->n_printed)
-        return;
-    f->items[f->n] = any_judged(&s) ? nothing(&s) : too_short(&s);
-    f->printed[f->n_printed++] = &f->items[f->n++];
+    if (!f->n_printed) {
+        f->items[f->n] = any_judged(&s) ? nothing(&s) : too_short(&s);
+        f->printed[f->n_printed++] = &f->items[f->n++];
+    }
+    holders_release(&holders);
 }
 
 void findings_release(struct findings *f)

@@ -45,6 +45,9 @@ struct ledger {
 /* Borrows G and H as long as the ledger is used. */
 void ledger_init(struct ledger *l, const struct groups *g, struct holders *h);
 void ledger_release(struct ledger *l);
+/* Appends where ROW's time ends: "append a.py:6 > flock /x, for 7012 (python3)"; "worker, in run >
+ * ask > ioctl /dev/x" if that is not in the leader. */
+void ledger_add_end(struct text *out, const struct ledger *l, const struct ledger_row *row);
 /* Appends the rows with a hundredth of the leader's time, in lines of at most WIDTH columns, for
  * -v.  Nothing without a leader. */
 void ledger_write(const struct ledger *l, int width, struct text *out);

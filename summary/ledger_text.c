@@ -15,27 +15,28 @@ static void add_line(const struct ledger *l, int64_t ns, int width, const char *
     text_add(out, "\n");
 }
 
-static void add_other(const struct ledger *l, const struct ledger_row *row, struct text *out)
+void ledger_add_end(struct text *out, const struct ledger *l, const struct ledger_row *row)
 {
-    if (!row->other_ns || !wait_side_is_told(&row->other))
-        return;
     struct text other = {0};
-    wait_side_add_text(&other, l->p, &row->other, row->waiter, false);
+    if (row->group != l->leader)
+        text_addf(out, "%s, in ", row->group->noun);
+    add_way(out, &row->place);
+    if (row->other_ns && wait_side_is_told(&row->other))
+        wait_side_add_text(&other, l->p, &row->other, row->waiter, false);
     if (other.len)
         text_addf(out, ", for %s", other.s);
     text_release(&other);
 }
 
-/* "worker, device: run > ask > ioctl /dev/x; main then, condition: f a.py:3 > wait" */
+/* "device (read): worker, in run > ask > ioctl /dev/x; main then, condition: f a.py:3 > wait" */
 static void add_row(const struct ledger *l, const struct ledger_row *row, int width,
                     struct text *out)
 {
     static const char *const ways[LEDGER_WAYS] = {
         [LEDGER_OWN] = "", [LEDGER_READ] = " (read)", [LEDGER_MEANWHILE] = " (meanwhile)"};
     struct text words = {0};
-    text_addf(&words, "%s%s, %s: ", row->group->noun, ways[row->way], cause_name(row->cause));
-    add_way(&words, &row->place);
-    add_other(l, row, &words);
+    text_addf(&words, "%s%s: ", cause_name(row->cause), ways[row->way]);
+    ledger_add_end(&words, l, row);
     if (row->waits.node) {
         text_addf(&words, "; %s then, %s: ", l->leader->noun, cause_name(row->waits_cause));
         add_way(&words, &row->waits);

@@ -262,8 +262,28 @@ START_TEST(where_main_is_idle_the_threads_that_serve_are_told_of)
 }
 END_TEST
 
+/* No wait has most of the time: where it ends is told all the same. */
+START_TEST(where_nothing_stands_out_the_largest_ends_are_told)
+{
+    b = builder_start(10, "python3");
+    thread_id t = builder_thread(&b, 10, NULL);
+    for (int i = 0; i < 10; i++) {
+        builder_run(&b, t, "append@/src/flock.py:1:6 > flock /var/lib/users.lock [blocked]", 160,
+                    0);
+        builder_run(&b, t, "rest@/src/flock.py:8:9 > clock_nanosleep [blocked]", 140, 0);
+        builder_run(&b, t, "work@/src/flock.py:11:12", 100, 100);
+    }
+    judge(4000);
+    assert_told(0, "nothing",
+                "Nothing stands out in 4.0 s: 40% of the time of main ends in append flock.py:6 > "
+                "flock /var/lib/users.lock; 35% in rest flock.py:9 > clock_nanosleep.");
+    teardown();
+}
+END_TEST
+
 CHECK_MAIN("findings_waits", 20, a_sleep_of_sqlite_is_a_wait_for_its_lock,
            a_retry_is_told_also_where_nobody_ran, what_a_queues_process_waits_for_is_told,
            what_keeps_a_loop_from_polling_is_told, who_polls_and_goes_on_waits_there,
            who_waits_for_its_turn_to_poll_does_not_stall, a_loop_that_never_waits_is_told,
-           where_main_is_idle_the_threads_that_serve_are_told_of)
+           where_main_is_idle_the_threads_that_serve_are_told_of,
+           where_nothing_stands_out_the_largest_ends_are_told)
