@@ -170,6 +170,24 @@ static bool is_alone_for_lock(const struct scene *s, const struct stuck *stuck)
     return false;
 }
 
+/* A child of fork(2) that has not called execve has the memory of its parent, and of the threads
+ * that one. */
+static void add_fork(const struct scene *s, const struct stuck *stuck, struct text *words)
+{
+    const struct profile_process *child = profile_see_process(s->p, stuck->process);
+    const struct profile_process *parent =
+        child->parent.ix ? profile_see_process(s->p, child->parent) : NULL;
+    bool forked = parent && parent->command.ix == child->command.ix && parent->threads > 1;
+    if (stuck->threads > 1 || !forked)
+        return;
+    text_addf(words,
+              " %d was forked by %d, and of that one's %llu threads it has none but its own. ",
+              child->pid, parent->pid, (unsigned long long)parent->threads);
+    text_add(words, child->python_version.ix
+                        ? "multiprocessing's start methods spawn and forkserver begin anew."
+                        : "Start threads after fork(), not before.");
+}
+
 void rule_stuck(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct stuck stuck;
@@ -191,6 +209,7 @@ void rule_stuck(const struct scene *s, struct thread_group *group, struct findin
     add_time(&words, ns);
     text_addf(&words, ": only a signal can wake %s.", stuck.threads == 1 ? "it" : "them");
     add_groups(s, &stuck, &words);
+    add_fork(s, &stuck, &words);
     add_figure(f, "threads", (double)stuck.threads);
     add_figure(f, "seconds", (double)ns / NS_PER_S);
     f->words = words.s;

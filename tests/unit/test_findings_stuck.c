@@ -7,7 +7,7 @@
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
 
-enum { PID = 10, DELIVER = 11, STORE = 12, GONE = 2104 };
+enum { PID = 10, CHILD = 20, DELIVER = 11, STORE = 12, GONE = 2104 };
 
 static thread_id lead, deliver;
 static const char takes[] = "deliver!post > take!post > pthread_cond_wait!libc.so.6";
@@ -65,6 +65,37 @@ static void assert_silent(uint64_t threads, const struct wait_side *side, int64_
     assert_not_told("stuck");
     teardown();
 }
+
+/* A child that waits for a thread which only its parent has, or (OTHER) for one that it ended. */
+static void forked_child(bool other)
+{
+    setup(2);
+    builder_run(&b, lead, "serve!post > wait4 [blocked]", 4000, 0);
+    builder_held(&b, deliver, takes, &condition, 4000);
+    process_id parent = b.process;
+    builder_process(&b, CHILD, other ? "cc" : "post", NULL);
+    thread_id t = builder_thread(&b, CHILD, NULL);
+    profile_get_process(b.p, b.process)->threads = 1;
+    profile_get_process(b.p, b.process)->parent = parent;
+    profile_get_process(b.p, b.process)->python_version = profile_string(b.p, "3.13.0");
+    builder_held(&b, t, takes, &condition, 4000);
+    judge(4000);
+}
+
+START_TEST(a_child_of_fork_has_no_thread_of_its_parents)
+{
+    static const char words[] =
+        "20 was forked by 10, and of that one's 2 threads it has none but its own. "
+        "multiprocessing's start methods spawn and forkserver begin anew.";
+    forked_child(false);
+    assert_told(0, "stuck", words);
+    teardown();
+    forked_child(true); /* it is another program by now */
+    assert_told(0, "stuck", "The only thread waits for another one, and there is none");
+    ck_assert(!strstr(found.printed[0]->words, "fork"));
+    teardown();
+}
+END_TEST
 
 START_TEST(any_other_way_out_keeps_it_silent)
 {
@@ -212,6 +243,7 @@ END_TEST
 
 CHECK_MAIN("findings_stuck", 20, tasks_that_wait_for_one_thing, tasks_that_wait_for_work,
            threads_that_all_wait_for_one_another_are_told_the_culprit_first,
-           the_line_of_a_wait_is_where_it_waits_at_the_end, any_other_way_out_keeps_it_silent,
+           the_line_of_a_wait_is_where_it_waits_at_the_end,
+           a_child_of_fork_has_no_thread_of_its_parents, any_other_way_out_keeps_it_silent,
            a_thread_that_runs_or_has_ended, a_thread_that_is_alone,
            a_lock_that_nobody_is_left_to_give_up, deadlocks_and_lost_owners_say_more)
