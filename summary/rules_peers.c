@@ -28,13 +28,66 @@ static bool is_parent_of(const struct scene *s, const struct thread_group *a,
     return false;
 }
 
+/* Where a process that multiprocessing has forked begins to do its own: what is outside of it is
+ * its parent's.  Source: CPython Lib/multiprocessing/process.py. */
+static bool begins_process(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "/multiprocessing/process.py");
+}
+
+/* The function in which the process of a main thread with the stack AT does its work: the outermost
+ * that is no glue, as the id of a shown frame; 0: none. */
+static uint32_t work_in(const struct scene *s, struct spot at)
+{
+    size_t n = 0;
+    uint32_t work = 0;
+    const struct shown_frame *stack = view_stack(s->g->v, at, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (begins_process(&stack[i]))
+            work = 0;
+        else if (!work && frame_role(&stack[i], false) > ROLE_LIBC)
+            work = stack[i].id;
+    }
+    return work;
+}
+
+/* The same for most of the time of GROUP's first thread. */
+static uint32_t work_of(const struct scene *s, const struct thread_group *group)
+{
+    const struct profile_thread *t = group->threads[0]->thread;
+    struct map sums = {0};
+    uint32_t most = 0;
+    uint64_t most_ns = 0;
+    for (size_t k = 0; k < t->n_runs; k++) {
+        uint32_t work = t->runs[k].state == RUN_MISSED ? 0 : work_in(s, t->runs[k].at);
+        uint64_t ns = 0;
+        if (!work)
+            continue;
+        (void)map_get(&sums, work, &ns);
+        ns += (uint64_t)t->runs[k].weights.wall_ns;
+        map_put(&sums, work, ns);
+        most = ns > most_ns ? work : most;
+        most_ns = ns > most_ns ? ns : most_ns;
+    }
+    map_release(&sums);
+    return most;
+}
+
+static bool is_rank(const struct scene *s, const struct thread_group *g)
+{
+    return g->threads[0]->thread->main && process_is_rank(s->p, g->threads[0]->thread->process);
+}
+
+/* Have A and B the same to do?  Of a program's processes one may serve the others. */
 static bool same_kind(const struct scene *s, const struct thread_group *a,
                       const struct thread_group *b)
 {
     const struct profile_process *x = profile_see_process(s->p, a->threads[0]->thread->process);
     const struct profile_process *y = profile_see_process(s->p, b->threads[0]->thread->process);
-    return a->threads[0]->thread->main == b->threads[0]->thread->main && x->comm.ix == y->comm.ix &&
-           str_eq(a->threads[0]->group, b->threads[0]->group);
+    bool main = a->threads[0]->thread->main;
+    return main == b->threads[0]->thread->main && x->comm.ix == y->comm.ix &&
+           str_eq(a->threads[0]->group, b->threads[0]->group) &&
+           (!main || (is_rank(s, a) && is_rank(s, b)) || work_of(s, a) == work_of(s, b));
 }
 
 /* The only other group of ODD's kind, which has two threads or more; NULL: there is none. */
@@ -110,11 +163,6 @@ static void judge_odd(const struct scene *s, struct thread_group *odd, struct th
     f->about = odd->noun;
     f->words = words.s;
     f->weight = 1 + here;
-}
-
-static bool is_rank(const struct scene *s, const struct thread_group *g)
-{
-    return g->threads[0]->thread->main && process_is_rank(s->p, g->threads[0]->thread->process);
 }
 
 /* Threads of one process that take turns differ by chance: of them only one that others wait for

@@ -318,7 +318,7 @@ CASES = [
     Situation("manager", "two processes ask a Manager's process for each price",
               "{programs}/stock_book.py {seconds}", "waits.*|messages",
               (r"2 |and", r"add_up stock_book\.py"), options=("-s",),
-              twin_says=("waits_meanwhile",), wrong_today="A6: the Manager's process differs from its clients"),
+              twin_says=("waits_meanwhile",), wrong_today="A6: add_up(), which asks, is not named"),
     Situation("own-queue", "main puts on the queue that it has locked, in the finalizer of what it puts there",
               "{programs}/courier.py {seconds}", "deadlock|stuck|waits_for",
               (r"\bmain\b", r"__del__ courier\.py", r"itself|its own"),

@@ -3,8 +3,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
+
+#define MODULE "<module>@/src/a.py:1:12 > "
 
 /* A launcher's main thread leads nobody: its workers hardly run, and have their findings. */
 START_TEST(the_workers_of_a_launcher_are_told_of)
@@ -59,13 +62,40 @@ static void one_of_three_differs(int64_t rests_ms, bool denied)
         builder_process(&b, 100 + rank, "python3", "");
         thread_id t = builder_thread(&b, 100 + rank, NULL);
         int64_t rests = rank == 1 ? rests_ms : 2000;
-        builder_run(&b, t, "rest@/src/a.py:1:2 > clock_nanosleep [blocked]", rests, 0);
-        builder_run(&b, t, "work@/src/a.py:5:9", 4000 - rests, 4000 - rests);
+        builder_run(&b, t, MODULE "rest@/src/a.py:1:2 > clock_nanosleep [blocked]", rests, 0);
+        builder_run(&b, t, MODULE "work@/src/a.py:5:9", 4000 - rests, 4000 - rests);
         profile_get_thread(b.p, t)->counts.ns[COUNTED_CPU] =
             (rank == 1 && denied ? 1600L : 4000 - rests) * NS_PER_MS;
     }
     judge(4000);
 }
+
+/* Three processes that one has forked: one of them serves the two others. */
+START_TEST(who_serves_the_others_is_of_another_kind)
+{
+    static const char begins[] =
+        MODULE "start@/usr/lib/python3.11/multiprocessing/process.py:1:2 > "
+               "_bootstrap@/usr/lib/python3.11/multiprocessing/process.py:3:4 > ";
+    for (int alike = 0; alike < 2; alike++) {
+        b = builder_start(10, "python3");
+        profile_free(b.p);
+        b.p = profile_new(0);
+        for (int i = 0; i < 3; i++) {
+            struct text stack = {0};
+            bool serves = i == 0;
+            text_addf(&stack, "%s%s", begins, alike || !serves ? "add_up@/src/a.py:5:9 > " : "");
+            text_add(&stack, serves ? "serve@/usr/lib/python3.11/s.py:1:2 > futex [blocked]"
+                                    : "ask@/usr/lib/python3.11/s.py:3:4 > read socket [blocked]");
+            builder_process(&b, 100 + i, "python3", NULL);
+            builder_run(&b, builder_thread(&b, 100 + i, NULL), stack.s, 4000, 0);
+            text_release(&stack);
+        }
+        judge(4000);
+        ck_assert_int_eq(str_eq(found.printed[0]->rule, "differs"), alike);
+        teardown();
+    }
+}
+END_TEST
 
 START_TEST(a_rank_is_not_odd_by_samples_that_the_kernel_denies)
 {
@@ -174,6 +204,7 @@ END_TEST
 
 CHECK_MAIN("findings_ranks", 10, callers_of_one_function_are_no_difference,
            the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
+           who_serves_the_others_is_of_another_kind,
            a_rank_is_not_odd_by_samples_that_the_kernel_denies,
            an_odd_rank_comes_before_an_odd_helper,
            fewer_threads_are_advised_only_where_there_are_more_than_cpus)
