@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "pyframes/py_dict.h"
 #include "pyframes/py_interpreters.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_string.h"
@@ -19,7 +20,8 @@ enum {
     TYPE_NAME_BYTES = 16, /* "_thread.RLock" */
 };
 /* Offsets behind an object's type pointer: a lock's fields, a type's name, a bound builtin method's
- * fields, a method descriptor's, a code object's. */
+ * fields (a bound method of Python's has its function and its self at the same places), a method
+ * descriptor's, a function's, a code object's. */
 enum {
     LOCK_WORD = 8, /* a pointer to the semaphore, or a PyMutex */
     LOCK_OWNER = 16,
@@ -28,6 +30,7 @@ enum {
     METHOD_DEF = 8,
     METHOD_SELF = 16,
     DESCRIPTOR_DEF = 32,
+    FUNCTION_NAME = 24, /* from 3.11 on */
     CODE_NAMES = 24,
     CODE_EXCEPTION_TABLE = 32,
     TUPLE_SIZE = 8,
@@ -191,35 +194,83 @@ static bool is_exit(struct mem *live, uint64_t def_at)
            memcmp(name, "__exit__", sizeof name) == 0;
 }
 
-/* Is the value at I of SLOTS, with the one before it, what `with` keeps of LOCK? */
-static bool is_kept(const struct py_layout *l, struct mem *live, const uint64_t *slots, size_t i,
-                    uint64_t lock)
+/* What a frame is within. */
+enum with { WITH_NONE, WITH_LOCK, WITH_CONDITION };
+
+/* The lock of the Condition at SELF, if FUNCTION, a function of Python's, is its __exit__; else 0.
+ * Source: CPython Lib/threading.py (Condition.__init__, __exit__); Include/cpython/funcobject.h. */
+static uint64_t lock_of_condition(const struct py_layout *l, struct mem *live, uint64_t function,
+                                  uint64_t self)
+{
+    struct py_dict d;
+    uint64_t name;
+    struct text text = {0};
+    bool exit = function && self && (function | self) % 8 == 0 &&
+                mem_read_u64(live, function + l->object.type + FUNCTION_NAME, &name) == 0 &&
+                py_string_read(l, live, name, &text) == 0 && text.len && str_eq(text.s, "__exit__");
+    text_release(&text);
+    if (!exit || py_attributes_read(l, live, self, &d) < 0)
+        return 0;
+    uint64_t lock = py_dict_find(l, live, &d, "_lock");
+    py_dict_release(&d);
+    return lock;
+}
+
+/* Is the value at I of SLOTS, with the one before it, what `with` keeps of LOCK, or of a Condition
+ * that has it? */
+static enum with is_kept(const struct py_layout *l, struct mem *live, const uint64_t *slots,
+                         size_t i, uint64_t lock)
 {
     uint64_t values = ~(uint64_t)l->traits.executable_tags;
-    if (l->traits.with_keeps == PY_WITH_KEEPS_BOTH)
-        return i > 0 && (slots[i] & values) == lock &&
-               is_exit(live, (slots[i - 1] & values) + l->object.type + DESCRIPTOR_DEF);
-    return self_of(l, live, slots[i]) == lock &&
-           is_exit(live, slots[i] + l->object.type + METHOD_DEF);
+    uint64_t method = slots[i] & values;
+    uint64_t function = 0;
+    if (l->traits.with_keeps == PY_WITH_KEEPS_BOTH) {
+        function = i > 0 ? slots[i - 1] & values : 0;
+        if (i > 0 && method == lock && is_exit(live, function + l->object.type + DESCRIPTOR_DEF))
+            return WITH_LOCK;
+        return lock_of_condition(l, live, function, method) == lock ? WITH_CONDITION : WITH_NONE;
+    }
+    uint64_t self = self_of(l, live, slots[i]);
+    if (self == lock)
+        return is_exit(live, slots[i] + l->object.type + METHOD_DEF) ? WITH_LOCK : WITH_NONE;
+    if (!self || mem_read_u64(live, slots[i] + l->object.type + METHOD_DEF, &function) < 0)
+        return WITH_NONE;
+    return lock_of_condition(l, live, function, self) == lock ? WITH_CONDITION : WITH_NONE;
 }
 
-/* Is F within `with lock:`? */
-static bool is_within(const struct py_layout *l, struct mem *live, const struct py_frame *f,
-                      uint64_t lock)
+/* Is F within `with lock:`, or `with condition:` of one that has it? */
+static enum with is_within(const struct py_layout *l, struct mem *live, const struct py_frame *f,
+                           uint64_t lock)
 {
     uint64_t slots[MAX_SLOTS];
+    enum with with = WITH_NONE;
     uint32_t depth = depth_of(l, live, f);
     size_t n = depth ? read_slots(l, live, f, slots) : 0;
-    for (size_t i = 0; i < n && i < depth; i++)
-        if (is_kept(l, live, slots, i, lock))
-            return true;
-    return false;
+    for (size_t i = 0; i < n && i < depth && with == WITH_NONE; i++)
+        with = is_kept(l, live, slots, i, lock);
+    return with;
 }
 
-/* Does F's code call something that might give a lock up? */
-static bool may_release(const struct py_layout *l, struct mem *live, const struct py_frame *f)
+static const char *const waits[] = {"wait", "wait_for", NULL};
+
+/* Is F a function that gives the lock of a condition up, and has it again when it returns? */
+static bool is_in_wait(const struct py_layout *l, struct mem *live, const struct py_frame *f)
 {
-    static const char *const calls[] = {"release", "wait", "wait_for", "_release_save", NULL};
+    uint64_t name;
+    struct text text = {0};
+    bool is = mem_read_u64(live, f->code + l->code.name, &name) < 0 ||
+              py_string_read(l, live, name, &text) < 0 ||
+              (text.len && str_is_one_of(text.s, waits));
+    text_release(&text);
+    return is;
+}
+
+/* Does F's code call something that might give a lock up?  A Condition's waits count only while
+ * they last. */
+static bool may_release(const struct py_layout *l, struct mem *live, const struct py_frame *f,
+                        enum with with)
+{
+    static const char *const calls[] = {"release", "_release_save", NULL};
     uint64_t names;
     uint64_t n = 0;
     bool may = true;
@@ -233,7 +284,8 @@ static bool may_release(const struct py_layout *l, struct mem *live, const struc
         if (mem_read_u64(live, py_tuple_items(l, names) + 8 * i, &item) < 0 ||
             py_string_read(l, live, item, &name) < 0)
             goto out;
-        if (name.len && str_is_one_of(name.s, calls))
+        if (name.len &&
+            (str_is_one_of(name.s, calls) || (with == WITH_LOCK && str_is_one_of(name.s, waits))))
             goto out;
     }
     may = false;
@@ -255,17 +307,33 @@ static bool read_frames(const struct py_runtime *rt, struct mem *live, uint64_t 
     return true;
 }
 
-/* Finds the innermost frame of STATE that is within `with lock:`; *RET_AT STACK->n: none.  False:
- * its frames cannot be read just now. */
+/* Does STACK, whose frame AT is within `with condition:`, wait for that condition? */
+static bool waits_in(const struct py_layout *l, struct mem *live, const struct py_stack *stack,
+                     size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (is_in_wait(l, live, &stack->frames[i]))
+            return true;
+    return false;
+}
+
+/* Finds the innermost frame of STATE that is within `with lock:`, or `with condition:` and does not
+ * wait there; *RET_AT STACK->n: none.  False: its frames cannot be read just now. */
 static bool find_within(const struct py_runtime *rt, struct mem *live, uint64_t state,
-                        uint64_t lock, struct py_stack *stack, int *tries, size_t *ret_at)
+                        uint64_t lock, struct py_stack *stack, int *tries, size_t *ret_at,
+                        enum with *ret_with)
 {
     if (!read_frames(rt, live, state, stack, tries))
         return false;
     size_t at = 0;
-    while (at < stack->n && !is_within(&rt->layout, live, &stack->frames[at], lock))
-        at++;
-    *ret_at = at;
+    *ret_with = WITH_NONE;
+    for (; at < stack->n; at++) {
+        *ret_with = is_within(&rt->layout, live, &stack->frames[at], lock);
+        if (*ret_with != WITH_NONE)
+            break;
+    }
+    bool given_up = *ret_with == WITH_CONDITION && waits_in(&rt->layout, live, stack, at);
+    *ret_at = given_up ? stack->n : at;
     return true;
 }
 
@@ -274,13 +342,14 @@ static bool is_sure(const struct py_runtime *rt, struct mem *live, uint64_t stat
                     uint64_t frame, struct py_stack *stack)
 {
     size_t at;
+    enum with with;
     int tries = MAX_TRIES;
     mem_forget(live);
-    if (!find_within(rt, live, state, lock, stack, &tries, &at) || at >= stack->n ||
+    if (!find_within(rt, live, state, lock, stack, &tries, &at, &with) || at >= stack->n ||
         stack->frames[at].self != frame)
         return false;
     for (size_t i = 0; i <= at; i++)
-        if (may_release(&rt->layout, live, &stack->frames[i]))
+        if (may_release(&rt->layout, live, &stack->frames[i], with))
             return false;
     return true;
 }
@@ -297,7 +366,8 @@ static int lock_holder(const struct py_runtime *rt, struct mem *live, uint64_t l
     uint64_t frame = 0;
     for (size_t i = 0; i < n; i++) {
         size_t at;
-        if (n == MAX_STATES || !find_within(rt, live, states[i], lock, stack, &tries, &at))
+        enum with with;
+        if (n == MAX_STATES || !find_within(rt, live, states[i], lock, stack, &tries, &at, &with))
             return -ENOENT;
         frames += stack->n;
         if (frames > MAX_FRAMES || (found && at < stack->n))

@@ -7,8 +7,10 @@
  *
  * An RLock keeps its owner.  A Lock does not: but `with lock:` keeps the lock's __exit__ on its
  * frame's value stack, where the code's exception table says: bound (3.11 to 3.13), or with the
- * lock above it (3.14, 3.15; not of free-threaded builds).  A holder whose code may give the lock
- * up inside of that statement is not named, nor one of two.
+ * lock above it (3.14, 3.15; not of free-threaded builds).  `with condition:`, and so all of
+ * queue.Queue, keeps the Condition's __exit__ there, and the Condition has the lock; who is in its
+ * wait() has given it up.  A holder whose code may give the lock up inside of that statement is not
+ * named, nor one of two.
  * Source: CPython Modules/_threadmodule.c; Include/cpython/lock.h, Python/parking_lot.c (3.13);
  * Python/bytecodes.c, codegen.c; Objects/exception_handling_notes.txt (3.11);
  * Include/internal/pycore_frame.h; Include/cpython/code.h, frameobject.h. */

@@ -7,6 +7,7 @@ usage: held_locks.py WALLSPY (or, as the target: held_locks.py target SEED)"""
 import collections
 import ctypes
 import os
+import queue
 import random
 import sys
 import threading
@@ -32,6 +33,17 @@ def now_ns():
     return int(time.monotonic() * 1e9)
 
 
+class Slow(queue.Queue):
+    """A queue that takes its time, and forgets what it is given."""
+
+    def __init__(self, station):
+        super().__init__()
+        self.station = station
+
+    def _put(self, item):
+        self.station.hold(*item)
+
+
 class Station:
     """A lock, and the way in which all threads take it.  Each says when it asked, when it had it,
     and when it began to give it up."""
@@ -41,6 +53,7 @@ class Station:
         self.number, self.kind = number, kind
         self.lock = threading.RLock() if kind.startswith("rlock") else threading.Lock()
         self.condition = threading.Condition(self.lock)
+        self.queue = Slow(self)
 
     def work(self, turn):
         tid = ctypes.CDLL(None).syscall(SYS_GETTID)
@@ -102,9 +115,20 @@ class Station:
         with self.condition:
             self.hold(record, seconds)
 
+    def take_condition_waits(self, record, seconds):
+        """Gives it up for a while, and then has it again: only what comes before is recorded."""
+        with self.condition:
+            self.hold(record, seconds / 2)
+            self.condition.wait(seconds)
+            time.sleep(seconds / 2)
+
+    def take_queue(self, record, seconds):
+        """A queue's lock, which put() has while it calls _put()."""
+        self.queue.put((record, seconds))
+
 
 KINDS = ["lock", "lock-nested", "rlock", "rlock-called", "lock-called", "lock-released",
-         "lock-condition", "lock-in-condition"]
+         "lock-condition", "lock-in-condition", "condition-waits", "queue"]
 
 
 def run_target(seed):
@@ -128,7 +152,8 @@ def run_target(seed):
 
 def sure_kinds():
     minor = sys.version_info[1]
-    return ["rlock", "rlock-called"] + (["lock", "lock-nested"] if minor >= 11 else [])
+    with_lock = ["lock", "lock-nested", "lock-in-condition", "queue"]
+    return ["rlock", "rlock-called"] + (with_lock if minor >= 11 else [])
 
 
 class NotSo(Exception):
