@@ -51,8 +51,10 @@ def figure_is_off(figure, answer, finding):
     if true is None or shown is None:
         return f"no figure to compare: {key} {shown}, true {true}"
     within *= (true if true > 1 else 1) * (2 if answer.crowded else 1)  # of a rate, a part of it
+    # A rate that changes while the program runs: the recording has a part of that time.
+    least, most = (answer.truth.get(f"{true_key}_{end}", true) for end in ("least", "most"))
     # Where others take the CPUs, a part of any time is waiting for one.
-    is_right = abs(shown - true) <= within or answer.crowded and shown < true
+    is_right = least - within <= shown <= most + within or answer.crowded and shown < true
     return None if is_right else f"{key} is {shown:.3g}, true {true:.3g}"
 
 

@@ -38,6 +38,25 @@ static double switches(void)
     return (double)usage.ru_nvcsw;
 }
 
+/* On one CPU both switch more often than on two: where they run changes. */
+struct rates {
+    double since_s, before, least, most; /* of windows of half a second */
+};
+
+static void note_rate(struct rates *r)
+{
+    static unsigned rounds;
+    double now_s = ++rounds % 64 ? r->since_s : now();
+    if (now_s - r->since_s < 0.5)
+        return;
+    double sum = switches();
+    double rate = (sum - r->before) / (now_s - r->since_s);
+    r->least = r->most > 0 && r->least < rate ? r->least : rate;
+    r->most = r->most > rate ? r->most : rate;
+    r->since_s = now_s;
+    r->before = sum;
+}
+
 int main(int argc, char **argv)
 {
     pthread_t other;
@@ -46,6 +65,7 @@ int main(int argc, char **argv)
         return 1;
     struct steady run = steady_begin(argc, argv);
     double before = switches();
+    struct rates rates = {.since_s = now(), .before = before};
     size_t batch = run.twin ? BATCH : 1;
     steady_round_is((double)batch);
     while (steady_goes_on(&run)) {
@@ -53,7 +73,10 @@ int main(int argc, char **argv)
             return 1;
         ssize_t n = read(to_main[0], messages, batch);
         work_on(messages, n > 0 ? (size_t)n : 0);
+        note_rate(&rates);
     }
+    steady_tell("switches_per_s_a_thread_least", rates.least / 2);
+    steady_tell("switches_per_s_a_thread_most", rates.most / 2);
     /* Both threads have as many. */
     steady_tell("switches_per_s_a_thread", steady_per_second(&run, switches() - before) / 2);
     return 0;
