@@ -34,8 +34,7 @@ def share(times, of):
 
 
 def record_once(wallspy, program, how, cpus, threads):
-    run = record(wallspy, ["-r", RATE], [
-        "taskset", "-c", ",".join(map(str, cpus)), program, how, threads, SECONDS])
+    run = record(wallspy, ["-r", RATE], [program, how, threads, SECONDS])
     recording, facts, truth = run.recording, run.recording.facts, parse_truth(run.stdout)
     waiting = {name: 0 for name in truth}
     for rows in recording.walls().values():
@@ -47,7 +46,7 @@ def record_once(wallspy, program, how, cpus, threads):
     running = {name: cpu.seconds_in(name) for name in truth}
     asked, unasked = facts["waits_asked"], facts["waits_unasked"]
     ticks = facts["ticks"]
-    print(f"{how}, {threads} threads on {len(cpus)} CPUs: {facts['rate_hz']:.0f} Hz, "
+    print(f"{how}, {threads} threads on {cpus} CPUs: {facts['rate_hz']:.0f} Hz, "
           f"{facts['seen_share']:.1%} seen, {asked} waits asked, {unasked} not, "
           f"{facts['waits_unknown']} unknown, {facts['stops']} stops")
     assert facts["waits_unknown"] <= UNKNOWN_AT_MOST * (asked + unasked) + int(threads)
@@ -55,7 +54,7 @@ def record_once(wallspy, program, how, cpus, threads):
     amounts = {"runs in first": share_of_samples(
         share(running, "first"), share({n: t[0] for n, t in truth.items()}, "first"), ticks,
         catches=CATCHES_CPU)}
-    if int(threads) > len(cpus):  # else there are hardly any waits
+    if int(threads) > cpus:  # else there are hardly any waits
         amounts["waits in first"] = share_of_samples(
             share(waiting, "first"), share({n: t[1] for n, t in truth.items()}, "first"),
             asked / UNEVEN, catches=CATCHES_WAIT)
@@ -64,7 +63,8 @@ def record_once(wallspy, program, how, cpus, threads):
 
 def main(wallspy, program, how, cpus, threads):
     here = sorted(os.sched_getaffinity(0))[:int(cpus)]
-    return measured(lambda: record_once(wallspy, program, how, here, threads))
+    os.sched_setaffinity(0, here)  # wallspy has no other, either
+    return measured(lambda: record_once(wallspy, program, how, len(here), threads))
 
 
 if __name__ == "__main__":
