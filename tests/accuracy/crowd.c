@@ -1,5 +1,6 @@
 /* Threads that have no CPU to themselves, and know by their own clocks where each of them ran, and
- * where it waited for a CPU.
+ * where it waited for a CPU.  As a library it serves threads of another's
+ * (tools/bench-targets/crowd.py).
  *
  * usage: crowd plain|call|yield THREADS SECONDS
  *   plain  computes in first(), then for a third as long in second()
@@ -27,11 +28,14 @@ static volatile long sink;
 struct place {
     double cpu_s, wall_s;
 };
-struct worker {
-    pthread_t thread;
+struct worker { /* six doubles to crowd.py */
     struct place first, second;
     double lost_s;
+    pthread_t thread;
 };
+void crowd_begin(const char *kind, double seconds);
+void *crowd_work(void *arg);
+void crowd_report(const struct worker *workers, int n);
 
 static __attribute__((noinline)) void first(void)
 {
@@ -62,7 +66,7 @@ static void visit(struct place *p, void (*function)(void))
     p->cpu_s += clock_s(CLOCK_THREAD_CPUTIME_ID) - cpu_s;
 }
 
-static void *work(void *arg)
+void *crowd_work(void *arg)
 {
     struct worker *w = arg;
     double began_s = now_s();
@@ -84,37 +88,48 @@ static void calibrate(void)
     steps_a_us = STEPS / ((clock_s(CLOCK_THREAD_CPUTIME_ID) - s) * 1e6);
 }
 
+void crowd_begin(const char *kind, double seconds)
+{
+    how = strcmp(kind, "call") == 0 ? CALL : strcmp(kind, "yield") == 0 ? YIELD : PLAIN;
+    calibrate();
+    end_s = now_s() + seconds;
+}
+
 static void report(const char *name, const struct place *sum)
 {
     printf("%s %.6f %.6f\n", name, sum->cpu_s, sum->wall_s - sum->cpu_s);
 }
 
+void crowd_report(const struct worker *workers, int n)
+{
+    struct worker sum = {.lost_s = 0};
+    for (int i = 0; i < n; i++) {
+        sum.first.cpu_s += workers[i].first.cpu_s;
+        sum.first.wall_s += workers[i].first.wall_s;
+        sum.second.cpu_s += workers[i].second.cpu_s;
+        sum.second.wall_s += workers[i].second.wall_s;
+        sum.lost_s += workers[i].lost_s;
+    }
+    report("first", &sum.first);
+    report("second", &sum.second);
+    printf("lost %.6f\n", sum.lost_s);
+    (void)fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
     static struct worker workers[MOST_THREADS];
-    struct place sums[2] = {{0}};
-    double lost_s = 0;
     int n = argc == 4 ? atoi(argv[2]) : 0;
     if (n < 1 || n > MOST_THREADS)
         return 2;
-    how = strcmp(argv[1], "call") == 0 ? CALL : strcmp(argv[1], "yield") == 0 ? YIELD : PLAIN;
-    calibrate();
-    end_s = now_s() + atof(argv[3]);
+    crowd_begin(argv[1], atof(argv[3]));
     for (int i = 1; i < n; i++)
-        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+        if (pthread_create(&workers[i].thread, NULL, crowd_work, &workers[i]) != 0)
             return 1;
-    (void)work(&workers[0]);
-    for (int i = 0; i < n; i++) {
-        if (i && pthread_join(workers[i].thread, NULL) != 0)
+    (void)crowd_work(&workers[0]);
+    for (int i = 1; i < n; i++)
+        if (pthread_join(workers[i].thread, NULL) != 0)
             return 1;
-        sums[0].cpu_s += workers[i].first.cpu_s;
-        sums[0].wall_s += workers[i].first.wall_s;
-        sums[1].cpu_s += workers[i].second.cpu_s;
-        sums[1].wall_s += workers[i].second.wall_s;
-        lost_s += workers[i].lost_s;
-    }
-    report("first", &sums[0]);
-    report("second", &sums[1]);
-    printf("lost %.6f\n", lost_s);
+    crowd_report(workers, n);
     return 0;
 }

@@ -65,6 +65,17 @@ def quota_group(quota_us, period_us, first=False):
 
 
 @contextlib.contextmanager
+def weight_group(weight):
+    """A cgroup of WEIGHT; the usual one is 100."""
+    group = make_group(f"wallspy-weight-{weight}-{os.getpid()}",
+                       {"cpu.shares": weight * 1024 // 100}, {"cpu.weight": weight})
+    try:
+        yield group
+    finally:
+        remove_group(group)
+
+
+@contextlib.contextmanager
 def memory_group(megabytes):
     """A cgroup whose processes, with the files that they read, have so much memory."""
     limit = megabytes << 20

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 14, STACK_BYTES = 16 * 1024, NS_PER_S = 1000000000, SLICE_NS = 100000 };
+enum { MOST = 1 << 14, STACK_BYTES = 16 * 1024, NS_PER_S = 1000000000, SLICE_NS = 300000 };
 
 static struct thread {
     pid_t pid, tid;
