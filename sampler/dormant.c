@@ -369,7 +369,7 @@ static bool measure_once(struct sampler *s, const struct dormant *d, int64_t *re
     int64_t all_ns;
     int64_t visited_ns;
     int64_t again_ns;
-    if (d->n_dormant / CLOCK_OF_THREADS > d->n_visited) {
+    if (!d->n_visited || d->n_dormant / CLOCK_OF_THREADS > d->n_visited) {
         bool read = sum_visited(s, d, &visited_ns) && read_clock(d, &all_ns);
         *ret_ns = read ? all_ns - visited_ns : 0;
         return read && sum_visited(s, d, &again_ns) && again_ns == visited_ns;
