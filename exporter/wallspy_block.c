@@ -91,6 +91,8 @@ static void write_cpu_limits(struct json *j, const struct profile *p,
 static void write_memory_limit(struct json *j, const struct profile *p,
                                const struct profile_memory_limit *l)
 {
+    if (!l->limit_bytes)
+        return;
     json_key(j, "memory_limit");
     json_object(j);
     json_int_field(j, "limit_bytes", (int64_t)l->limit_bytes);
@@ -209,8 +211,7 @@ static void write_processes(struct json *j, const struct profile *p,
             text_or_null(j, p, "python_note", process->python_note);
         if (process->cpu_limits.known)
             write_cpu_limits(j, p, &process->cpu_limits);
-        if (process->memory_limit.limit_bytes)
-            write_memory_limit(j, p, &process->memory_limit);
+        write_memory_limit(j, p, &process->memory_limit);
         if (process->swapped_known) {
             json_int_field(j, "swapped_first_bytes", process->swapped_first);
             json_int_field(j, "swapped_last_bytes", process->swapped_last);

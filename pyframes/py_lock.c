@@ -317,23 +317,27 @@ static bool waits_in(const struct py_layout *l, struct mem *live, const struct p
     return false;
 }
 
+/* A frame in such a statement. */
+struct statement {
+    size_t at; /* in its stack; the stack's length: there is none */
+    enum with with;
+};
+
 /* Finds the innermost frame of STATE that is within `with lock:`, or `with condition:` and does not
- * wait there; *RET_AT STACK->n: none.  False: its frames cannot be read just now. */
+ * wait there.  False: its frames cannot be read just now. */
 static bool find_within(const struct py_runtime *rt, struct mem *live, uint64_t state,
-                        uint64_t lock, struct py_stack *stack, int *tries, size_t *ret_at,
-                        enum with *ret_with)
+                        uint64_t lock, struct py_stack *stack, int *tries, struct statement *ret)
 {
     if (!read_frames(rt, live, state, stack, tries))
         return false;
-    size_t at = 0;
-    *ret_with = WITH_NONE;
-    for (; at < stack->n; at++) {
-        *ret_with = is_within(&rt->layout, live, &stack->frames[at], lock);
-        if (*ret_with != WITH_NONE)
+    *ret = (struct statement){.with = WITH_NONE};
+    for (; ret->at < stack->n; ret->at++) {
+        ret->with = is_within(&rt->layout, live, &stack->frames[ret->at], lock);
+        if (ret->with != WITH_NONE)
             break;
     }
-    bool given_up = *ret_with == WITH_CONDITION && waits_in(&rt->layout, live, stack, at);
-    *ret_at = given_up ? stack->n : at;
+    if (ret->with == WITH_CONDITION && waits_in(&rt->layout, live, stack, ret->at))
+        ret->at = stack->n;
     return true;
 }
 
@@ -341,15 +345,14 @@ static bool find_within(const struct py_runtime *rt, struct mem *live, uint64_t 
 static bool is_sure(const struct py_runtime *rt, struct mem *live, uint64_t state, uint64_t lock,
                     uint64_t frame, struct py_stack *stack)
 {
-    size_t at;
-    enum with with;
+    struct statement in;
     int tries = MAX_TRIES;
     mem_forget(live);
-    if (!find_within(rt, live, state, lock, stack, &tries, &at, &with) || at >= stack->n ||
-        stack->frames[at].self != frame)
+    if (!find_within(rt, live, state, lock, stack, &tries, &in) || in.at >= stack->n ||
+        stack->frames[in.at].self != frame)
         return false;
-    for (size_t i = 0; i <= at; i++)
-        if (may_release(&rt->layout, live, &stack->frames[i], with))
+    for (size_t i = 0; i <= in.at; i++)
+        if (may_release(&rt->layout, live, &stack->frames[i], in.with))
             return false;
     return true;
 }
@@ -365,17 +368,16 @@ static int lock_holder(const struct py_runtime *rt, struct mem *live, uint64_t l
     uint64_t found = 0;
     uint64_t frame = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t at;
-        enum with with;
-        if (n == MAX_STATES || !find_within(rt, live, states[i], lock, stack, &tries, &at, &with))
+        struct statement in;
+        if (n == MAX_STATES || !find_within(rt, live, states[i], lock, stack, &tries, &in))
             return -ENOENT;
         frames += stack->n;
-        if (frames > MAX_FRAMES || (found && at < stack->n))
+        if (frames > MAX_FRAMES || (found && in.at < stack->n))
             return -ENOENT;
-        if (at == stack->n)
+        if (in.at == stack->n)
             continue;
         found = states[i];
-        frame = stack->frames[at].self;
+        frame = stack->frames[in.at].self;
     }
     if (!found || !is_sure(rt, live, found, lock, frame, stack) ||
         mem_read_u64(live, found + rt->layout.thread.thread_id, ret) < 0)
