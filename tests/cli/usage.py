@@ -13,7 +13,7 @@ import unittest
 
 from support.cases import FolderTest
 from support.outcome import main
-from support.processes import (children, state, status, threads, wait_for_rest, wait_until,
+from support.processes import (children, state, thread_names, wait_for_rest, wait_until,
                                wait_until_taken)
 from support.programs import programs
 from support.recording import Recording
@@ -47,8 +47,8 @@ def wait_until_it_writes(process, n_commands=0):
     """Until it neither samples nor explains any more; it has started N_COMMANDS."""
     def writes():
         assert process.poll() is None, process.returncode
-        names = [status(process.pid, "Name", tid) for tid in threads(process.pid)]
-        return "wallspy-sampler" not in names and len(children(process.pid)) == n_commands
+        return ("wallspy-sampler" not in thread_names(process.pid) and
+                len(children(process.pid)) == n_commands)
 
     wait_until(writes, 20, "it does not write")
 

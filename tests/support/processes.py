@@ -1,5 +1,6 @@
 """What /proc says of a process, and waiting for it."""
 import collections
+import contextlib
 import os
 import pathlib
 import re
@@ -33,6 +34,15 @@ def state(pid, tid=None):
 
 def threads(pid):
     return sorted(int(tid) for tid in os.listdir(f"/proc/{pid}/task"))
+
+
+def thread_names(pid):
+    """Of the threads that do not end meanwhile."""
+    names = []
+    for tid in threads(pid):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            names.append(status(pid, "Name", tid))
+    return names
 
 
 def children(pid):
