@@ -120,6 +120,11 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning =
              "Of these: no such wait was known. They have their Python frames alone, and the mark "
              "`[native frames not read]`."},
+    [METRIC_LOCKS_UNWATCHED] =
+        {"locks_unwatched", UNIT_COUNT,
+         .meaning =
+             "Samples of threads that wait for a lock, beyond the 64 locks of a process that are "
+             "read at each tick. Where such a lock changes hands the holder may be unknown."},
     [METRIC_REGISTERS_WANTED] =
         {"registers_wanted", UNIT_COUNT,
          .meaning =

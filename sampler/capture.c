@@ -8,6 +8,7 @@
 #include "base/minmax.h"
 #include "sampler/altstack.h"
 #include "sampler/futex_bytes.h"
+#include "sampler/lock_watch.h"
 #include "sampler/on_cpu.h"
 #include "sampler/state.h"
 #include "sampler/thread_files.h"
@@ -71,6 +72,23 @@ bool capture_emit(struct sampler *s, struct thread *t, enum message_kind kind, u
     fill_head(s, t, &m->head, kind, now_ns);
     m->head.flags = flags;
     ring_commit(s->ring, kind == MESSAGE_SAMPLE ? sizeof *m : sizeof m->head);
+    s->emitted = true;
+    return true;
+}
+
+bool capture_emit_lock(struct sampler *s, const struct process *p, const struct lock_message *lock)
+{
+    drop_held(s);
+    struct lock_message *m = ring_reserve(s->ring, sizeof *m + SPARE_RING_BYTES);
+    if (!m) {
+        counters_add(&s->counters, COUNT_RING_FULL, 1);
+        return false;
+    }
+    *m = *lock;
+    m->head.kind = MESSAGE_LOCK;
+    m->head.process = p->number;
+    m->head.interval_ns = s->interval_ns;
+    ring_commit(s->ring, sizeof *m);
     s->emitted = true;
     return true;
 }
@@ -300,6 +318,7 @@ static int try_off_cpu(struct sampler *s, struct thread *t, const struct syscall
         claim_asked_until(t, m->snapshot.taken_ns);
     }
     m->head.flags = flags | (s->can.schedstat ? 0 : SAMPLE_APPROXIMATE);
+    lock_watch_sampled(s, t, m, true);
     publish(s, t, m);
     claim_sampled(t, m->snapshot.state, claim_place(t, view), s->can.schedstat);
     counters_add(&s->counters, COUNT_NO_STOP_CAPTURES, 1);
@@ -437,6 +456,7 @@ void capture_released(struct sampler *s, struct thread *t, const struct schedsta
     m->head.sched = t->asked.sched;
     add_faults(t, stopped_ns, now, &m->head);
     m->head.wait_share = t->wait_share;
+    lock_watch_sampled(s, t, m, false);
     publish(s, t, m);
     counters_add(&s->counters, COUNT_STOPS, 1);
     claim_stopped(t, m->snapshot.state, stopped_ns, s->interval_ns);

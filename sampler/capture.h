@@ -10,6 +10,8 @@
  * False: the ring is full, which is counted. */
 bool capture_emit(struct sampler *s, struct thread *t, enum message_kind kind, uint32_t flags,
                   int64_t now_ns);
+/* Emits LOCK, of a process whose threads wait for it.  False: as above. */
+bool capture_emit_lock(struct sampler *s, const struct process *p, const struct lock_message *lock);
 /* Reads the stack of T, which is off the CPU as VIEW says, without a stop, and emits it.  A thread
  * that was asked to stop counts as having been there since.  0: emitted; -EAGAIN: T runs now;
  * -ESRCH: T is gone. */

@@ -16,6 +16,7 @@ enum message_kind {
     MESSAGE_FLUSHED,     /* sampler_flush(): all threads have had their message */
     MESSAGE_EXEC,        /* the process runs another program: its old threads have ended */
     MESSAGE_PROCESS_END, /* all its threads are gone */
+    MESSAGE_LOCK,        /* a lock for which threads of the process wait */
 };
 
 enum sample_flags {
@@ -28,6 +29,7 @@ enum sample_flags {
                                       only */
     SAMPLE_NEVER_STOPPED = 1 << 6, /* it was asked to stop, and has had no CPU since */
     THREAD_STILL_ALIVE = 1 << 5,   /* MESSAGE_THREAD_END: only the recording ends */
+    SAMPLE_LOCK_WATCHED = 1 << 8,  /* MESSAGE_LOCK will tell who has the lock that it waits for */
 };
 
 /* Every message begins so. */
@@ -65,4 +67,16 @@ struct sample_message {
     /* The link of the thread's wait object (wait_object.h), without a NUL; no bytes: unknown, or
      * none.  The offset counts from the start of the message. */
     uint32_t wait_object_offset, wait_object_bytes;
+};
+
+/* MESSAGE_LOCK: the bytes around a word that threads wait on in futex(2), as they were at TIME_NS.
+ * A thread waited on it then that had waited on it before.  LOOK_NS: between two readings. */
+enum { LOCK_BYTES_BEFORE = 12, LOCK_BYTES = 32 };
+struct lock_message {
+    struct message head;
+    uint64_t word;
+    int64_t since_ns; /* of the reading before; 0: there was none */
+    uint32_t before;  /* of BYTES, those before the word */
+    uint32_t n_bytes; /* 0: they were not read since TIME_NS, or never */
+    uint8_t bytes[LOCK_BYTES];
 };

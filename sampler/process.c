@@ -243,6 +243,8 @@ void process_close(struct process *p, struct thread_files *files)
     close_fd(&p->mem_fd);
     dormant_close(&p->dormant);
     stack_maps_close(&p->stack_maps);
+    free(p->lock_watch);
+    p->lock_watch = NULL;
     map_release(&p->by_tid);
 }
 

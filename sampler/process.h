@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "sampler/dormant.h"
+#include "sampler/lock_watch.h"
 #include "sampler/sampler.h"
 #include "sampler/stack_area.h"
 #include "sampler/thread.h"
@@ -24,6 +25,7 @@ struct process {
     size_t filter_at;  /* index of the thread to compare with --thread next */
     struct dormant dormant;
     struct stack_maps stack_maps;
+    struct lock_watch *lock_watch; /* NULL: no thread has waited for a lock yet */
 
     /* space_lock.c: ticks, by their begin; 0: none. */
     int64_t locked_ns;       /* the last in which the address space was locked */

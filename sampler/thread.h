@@ -119,6 +119,10 @@ struct thread {
     struct prefetch *prefetch;       /* NULL until a capture hook kept something */
     bool wants_prefetch;
 
+    /* lock_watch.c: the lock that it waits for, and others that do */
+    struct watched_lock *lock; /* NULL: none that is watched */
+    struct thread *newer_waiter, *older_waiter;
+
     /* stack_area.c */
     struct stack_area areas[STACK_AREAS]; /* mappings of its stack, the last found first */
     int64_t areas_checked_ns;

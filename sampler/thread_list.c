@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "sampler/capture.h"
+#include "sampler/lock_watch.h"
 #include "sampler/priority.h"
 #include "sampler/space_lock.h"
 #include "sampler/state.h"
@@ -22,6 +23,7 @@ void thread_list_end(struct sampler *s, struct thread *t)
     if (t->registered && !t->zombie)
         capture_emit(s, t, MESSAGE_THREAD_END, 0, clock_now_ns());
     counters_add(&s->counters, COUNT_NEVER_SAMPLED, !t->registered && t->state_checked);
+    lock_watch_leave(t);
     t->process->lost_thread = true;
     process_remove(t->process, t);
     t->ended = true;
@@ -68,6 +70,7 @@ void thread_list_zombie(struct sampler *s, struct thread *t)
     if (t->registered)
         capture_emit(s, t, MESSAGE_THREAD_END, 0, clock_now_ns());
     t->zombie = true;
+    lock_watch_leave(t);
     stop_requests_forget(s, t);
 }
 

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "sampler/capture.h"
 #include "sampler/left_alone.h"
+#include "sampler/lock_reading.h"
+#include "sampler/lock_watch.h"
 #include "sampler/on_cpu.h"
 #include "sampler/overhead.h"
 #include "sampler/pending.h"
@@ -200,6 +202,8 @@ static void visit_viewed(struct sampler *s, struct thread *t, struct syscall_sta
                          int64_t now_ns)
 {
     bool blocked = view->view == SYSCALL_BLOCKED;
+    if (!claim_is_back(t, view))
+        lock_watch_leave(t);
     if (blocked)
         seccomp_check(s, t, view->number);
     if (t->io_worker) {
@@ -365,8 +369,10 @@ static void visit_and_ask(struct sampler *s, struct process *p)
         for (size_t i = 0; i < p->dormant.n_visited; i++)
             repeat(s, p->dormant.visited[i], now_ns);
         dormant_end_tick(s, p, dormant_rest);
+        lock_reading_rest(s, p, now_ns);
         return;
     }
+    lock_reading_look(s, p);
     bool listed = thread_list_update(s, p);
     s->n_registered = 0;
     p->lost_thread = false;

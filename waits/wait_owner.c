@@ -1,5 +1,6 @@
 #include "waits/wait_owner.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -7,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/minmax.h"
 #include "pyframes/py_join.h"
 #include "pyframes/py_lock.h"
 #include "pyframes/py_pthread.h"
@@ -16,7 +18,8 @@
 #include "waits/futex_lock.h"
 
 enum {
-    SEARCH_SHARE = 200, /* one part of a CPU is for searches of Python's frames */
+    SEARCH_SHARE = 200,       /* one part of a CPU is for searches of Python's frames */
+    BURST_NS = 2 * NS_PER_MS, /* of those, and then the pause */
 };
 
 static struct wait_target target_of(const struct wait_owners *w, uint32_t process)
@@ -140,8 +143,11 @@ static struct wait_side find_side(struct wait_owners *w, const struct lock_wait 
 static struct lock_wait *remember(struct wait_owners *w, const struct sample_message *m,
                                   const struct wait_side *side, uint64_t addr)
 {
-    struct lock_wait wait = {
-        .sample = m->head, .addr = addr, .side = *side, .passed_ns = m->head.time_ns};
+    struct lock_wait wait = {.sample = m->head,
+                             .addr = addr,
+                             .side = *side,
+                             .watched = m->head.flags & SAMPLE_LOCK_WATCHED,
+                             .passed_ns = m->head.time_ns};
     memcpy(wait.args, m->snapshot.syscall_args, sizeof wait.args);
     w->waits = array_reserve(w->waits, &w->waits_capacity, w->n_waits + 1, sizeof *w->waits);
     map_put(&w->wait_of_task, m->head.thread, w->n_waits);
@@ -255,8 +261,9 @@ struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct wait_
     if (tid)
         set_thread(s, tid, &side.blocker);
     struct lock_wait *wait = remember(w, m, &side, lock.addr);
-    if (!tid)
-        wait->py_lock = lock;
+    wait->py_lock = lock;
+    wait->sought = !tid;
+    wait->found_ns = tid ? now_ns : 0;
     if (trace_want(TRACE_WAIT) && (side.blocker.tid || is_still(s, &m->head))) /* not over by now */
         trace_side(m->head.tid, now_ns, &side);
     return side;
@@ -270,17 +277,54 @@ static struct wait_side without_holder(const struct wait_side *side)
         .thing = side->thing, .addr = side->addr, .timed = side->timed, .inside = side->inside};
 }
 
-static void doubt(struct wait_owners *w, const struct lock_wait *ended, int64_t at_ns)
+/* A thread that waited for a lock stopped waiting: after SINCE_NS, and before UNTIL_NS. */
+struct passing {
+    int64_t since_ns, until_ns, at_ns; /* AT_NS: as far as is known */
+};
+
+static struct passing passing_of(const struct message *m)
 {
+    int64_t since_ns = m->until_ns && m->until_ns < m->time_ns ? m->until_ns : m->time_ns;
+    return (struct passing){since_ns, m->time_ns, since_ns + (m->time_ns - since_ns) / 2};
+}
+
+/* WAIT's lock, of Python's, has changed hands.  Its holder may have been found behind that, when
+ * the worker had not heard of it yet. */
+static void pass_py_lock(struct lock_wait *wait, const struct passing *passing,
+                         wait_owners_changed changed, void *ctx)
+{
+    int64_t at_ns = max_i64(passing->at_ns, wait->sample.time_ns);
+    struct wait_side unknown = without_holder(&wait->side);
+    bool found_before = wait->found_ns && wait->found_ns + BURST_NS <= passing->since_ns;
+    bool found_behind = wait->found_ns > passing->until_ns;
+    if (wait->found_ns)
+        changed(ctx, wait->sample.thread, &unknown, found_before ? at_ns : wait->passed_ns);
+    if (found_behind)
+        changed(ctx, wait->sample.thread, &wait->side, at_ns);
+    wait->passed_ns = at_ns;
+    if (found_behind)
+        return;
+    wait->side = unknown;
+    wait->found_ns = 0;
+    wait->sought = true;
+    wait->tries = 0;
+}
+
+static void doubt(struct wait_owners *w, const struct lock_wait *ended, const struct message *m,
+                  wait_owners_changed changed, void *ctx)
+{
+    struct passing passing = passing_of(m);
     for (size_t i = 0; i < w->n_waits; i++) {
         struct lock_wait *other = &w->waits[i];
-        if (other->addr != ended->addr || other->sample.process != ended->sample.process)
+        if (other->addr != ended->addr || other->sample.process != ended->sample.process ||
+            other->watched)
             continue;
-        other->passed_ns = at_ns;
-        if (other->doubted)
-            continue;
-        other->doubted = w->any_doubted = true;
-        other->doubted_ns = at_ns;
+        if (other->py_lock.addr) {
+            pass_py_lock(other, &passing, changed, ctx);
+        } else if (!other->doubted) {
+            other->doubted = w->any_doubted = true;
+            other->doubted_ns = max_i64(passing.at_ns, other->sample.time_ns);
+        }
     }
 }
 
@@ -299,7 +343,7 @@ void wait_owners_end_wait(struct wait_owners *w, const struct message *m,
         struct wait_side unknown = without_holder(&ended.side);
         changed(ctx, m->thread, &unknown, ended.doubted_ns);
     }
-    doubt(w, &ended, m->time_ns);
+    doubt(w, &ended, m, changed, ctx);
 }
 
 void wait_owners_doubt_all(struct wait_owners *w)
@@ -313,13 +357,13 @@ void wait_owners_doubt_all(struct wait_owners *w)
     }
 }
 
-/* Reads WAIT's lock as it is now.  The same word may be another thing's by now. */
-static struct wait_side read_again(struct wait_owners *w, const struct lock_wait *wait)
+/* WAIT's lock as MEM has it, which was read at READ_NS.  The same word may be another thing's by
+ * then. */
+static struct wait_side read_again(struct wait_owners *w, const struct lock_wait *wait,
+                                   struct mem *mem, int64_t read_ns)
 {
-    struct mem *live = target_of(w, wait->sample.process).live;
-    int64_t now_ns = clock_now_ns();
-    struct futex_lock lock = futex_lock_decode(wait->args, live);
-    struct wait_side side = find_side(w, wait, &lock, now_ns);
+    struct futex_lock lock = futex_lock_decode(wait->args, mem);
+    struct wait_side side = find_side(w, wait, &lock, read_ns);
     if (side.thing == wait->side.thing && lock.addr == wait->addr)
         return side;
     return without_holder(&wait->side);
@@ -337,7 +381,7 @@ static struct wait_side read_once(struct wait_owners *w, const struct lock_wait 
         return w->waits[at].side;
     if (one)
         map_put(&w->read, key, (uint64_t)(wait - w->waits));
-    return read_again(w, wait);
+    return read_again(w, wait, target_of(w, wait->sample.process).live, clock_now_ns());
 }
 
 static void read_doubted(struct wait_owners *w, wait_owners_changed changed, void *ctx)
@@ -346,7 +390,7 @@ static void read_doubted(struct wait_owners *w, wait_owners_changed changed, voi
     map_clear(&w->read);
     for (size_t i = 0; i < w->n_waits; i++) {
         struct lock_wait *wait = &w->waits[i];
-        if (!wait->doubted || wait->py_lock.addr)
+        if (!wait->doubted)
             continue;
         wait->doubted = false;
         struct wait_side side = read_once(w, wait);
@@ -357,11 +401,82 @@ static void read_doubted(struct wait_owners *w, wait_owners_changed changed, voi
     }
 }
 
+/* ---- locks that the sampler reads ---- */
+
+/* A memory that is the bytes of a message. */
+struct lock_mem {
+    struct mem mem;
+    const struct lock_message *m;
+};
+
+static int read_bytes(struct mem *mem, uint64_t addr, void *buf, size_t len)
+{
+    const struct lock_message *m = ((struct lock_mem *)mem)->m;
+    uint64_t at = addr - (m->word - m->before);
+    if (at > m->n_bytes || len > m->n_bytes - at)
+        return -EFAULT;
+    memcpy(buf, m->bytes + at, len);
+    return 0;
+}
+
+/* Do A and B, which wait on the same word, have the same holder? */
+static bool are_alike(const struct lock_wait *a, const struct lock_wait *b)
+{
+    return a->args[1] == b->args[1] && a->args[2] == b->args[2] && !a->args[3] == !b->args[3] &&
+           a->addr == b->addr && a->side.thing == b->side.thing &&
+           a->sample.tid == a->sample.ns_tid && b->sample.tid == b->sample.ns_tid;
+}
+
+/* Nobody knows who had it in the middle of a long time between two readings. */
+static void change_at(const struct lock_wait *wait, const struct lock_message *m,
+                      wait_owners_changed changed, void *ctx)
+{
+    uint32_t task = wait->sample.thread;
+    int64_t since_ns = max_i64(m->since_ns, wait->sample.time_ns);
+    int64_t gap_ns = max_i64(m->head.time_ns - since_ns, 0);
+    struct wait_side unknown = without_holder(&wait->side);
+    if (!m->n_bytes) {
+        changed(ctx, task, &unknown, max_i64(m->head.time_ns, since_ns) + m->head.look_ns);
+        return;
+    }
+    if (gap_ns > 2 * m->head.look_ns)
+        changed(ctx, task, &unknown, since_ns + m->head.look_ns);
+    changed(ctx, task, &wait->side, m->head.time_ns - min_i64(gap_ns / 2, m->head.look_ns));
+}
+
+void wait_owners_see_lock(struct wait_owners *w, const struct lock_message *m,
+                          wait_owners_changed changed, void *ctx)
+{
+    static const struct mem_ops ops = {.read = read_bytes};
+    struct lock_mem bytes = {{&ops}, m};
+    const struct lock_wait *seen = NULL;
+    for (size_t i = 0; i < w->n_waits; i++) {
+        struct lock_wait *wait = &w->waits[i];
+        if (!wait->watched || wait->args[0] != m->word || wait->sample.process != m->head.process ||
+            wait->sample.time_ns > m->head.time_ns)
+            continue;
+        struct wait_side side = without_holder(&wait->side);
+        if (seen && are_alike(seen, wait))
+            side = seen->side;
+        else if (m->n_bytes)
+            side = read_again(w, wait, &bytes.mem, m->head.time_ns);
+        if (side.blocker.tid == wait->sample.tid && side.blocker.kind == BLOCKER_THREAD)
+            continue; /* it has it by now, and its wait is over */
+        bool same = blockers_are_same(&side.blocker, &wait->side.blocker);
+        wait->side = side;
+        seen = wait;
+        if (!same)
+            change_at(wait, m, changed, ctx);
+    }
+}
+
+/* ---- Python's locks that change hands ---- */
+
 /* Is WAIT for a Lock of Python's whose holder is still to be found? */
 static bool is_sought(const struct lock_wait *wait)
 {
     enum { MOST_TRIES = 5 };
-    return wait->py_lock.addr && wait->tries < MOST_TRIES;
+    return wait->sought && wait->tries < MOST_TRIES;
 }
 
 static struct lock_wait *next_sought(struct wait_owners *w)
@@ -387,6 +502,7 @@ struct last_search {
     uint32_t process;
     uint64_t addr;
     pid_t tid;
+    int64_t begun_ns;
 };
 
 static pid_t sought_holder(struct wait_owners *w, const struct lock_wait *wait,
@@ -398,9 +514,10 @@ static pid_t sought_holder(struct wait_owners *w, const struct lock_wait *wait,
         return 0;
     if (last->addr == wait->addr && last->process == process && !wait->py_lock.reentrant)
         return is_still(&s, &wait->sample) ? last->tid : 0;
+    int64_t begun_ns = clock_now_ns();
     pid_t tid = py_holder(w, &s, &wait->sample, &wait->py_lock, wait->args[0]);
     if (tid)
-        *last = (struct last_search){process, wait->addr, tid};
+        *last = (struct last_search){process, wait->addr, tid, begun_ns};
     return tid;
 }
 
@@ -415,8 +532,8 @@ static void seek_py_holder(struct wait_owners *w, struct lock_wait *wait, struct
         return;
     struct wait_target s = target_of(w, wait->sample.process);
     set_thread(&s, tid, &wait->side.blocker);
-    wait->py_lock.addr = 0;
-    wait->doubted = false;
+    wait->sought = false;
+    wait->found_ns = last->begun_ns;
     trace_side(wait->sample.tid, now_ns, &wait->side);
     changed(ctx, wait->sample.thread, &wait->side, wait->passed_ns);
 }
@@ -425,7 +542,6 @@ static void seek_py_holder(struct wait_owners *w, struct lock_wait *wait, struct
  * after the batch, for those that wait on. */
 static void seek_py_holders(struct wait_owners *w, wait_owners_changed changed, void *ctx)
 {
-    enum { BURST_NS = 2 * NS_PER_MS };
     struct lock_wait *wait = clock_now_ns() >= w->searching.due_ns ? next_sought(w) : NULL;
     if (!wait || !duty_cycle_begin(&w->searching))
         return;

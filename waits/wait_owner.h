@@ -19,11 +19,14 @@ struct lock_wait {
     uint64_t args[6];      /* of its call futex(2) */
     uint64_t addr;         /* of the lock */
     struct wait_side side;
-    struct py_lock py_lock; /* a lock without a known holder so far; addr 0: none */
-    uint32_t tries;         /* times that it was */
+    bool watched;           /* the sampler tells who has it: wait_owners_see_lock() */
+    struct py_lock py_lock; /* addr 0: it is none of Python's */
+    bool sought;            /* that lock's holder is still to be found */
+    uint32_t tries;         /* times that it was sought */
+    int64_t found_ns;       /* when it was looked at and found; 0: it was not */
     bool doubted;           /* another thread that waited for the same lock has stopped waiting */
     int64_t doubted_ns;     /* since when, at first (CLOCK_MONOTONIC) */
-    int64_t passed_ns;      /* when that was the last time; at first when the wait was sampled */
+    int64_t passed_ns;      /* when one of Python's changed hands last, or the wait was sampled */
 };
 
 /* Zero-initialise but for the borrowed parts. */
@@ -56,6 +59,10 @@ struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct wait_
 /* A wait has another holder than before, or an unknown one, from AT_NS on (CLOCK_MONOTONIC). */
 typedef void (*wait_owners_changed)(void *ctx, uint32_t task, const struct wait_side *side,
                                     int64_t at_ns);
+/* The lock M was read: whoever waits for it has the holder that it names, from the middle between
+ * this reading and the one before. */
+void wait_owners_see_lock(struct wait_owners *w, const struct lock_message *m,
+                          wait_owners_changed changed, void *ctx);
 /* M, of any kind, says that its thread's wait is over.  A thread that wakes another gives it the
  * lock, and the others wait on, without having run, for another holder: of this wait that is
  * unknown, if it was not read again.  Call it before the time line of the thread is closed. */

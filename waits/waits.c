@@ -40,6 +40,11 @@ void waits_hear(struct waits *w, const struct message *m)
         thread_ids_add(&w->owners.ids, m);
 }
 
+void waits_see_lock(struct waits *w, const struct lock_message *m)
+{
+    wait_owners_see_lock(&w->owners, m, w->host.change, w->host.ctx);
+}
+
 void waits_see_states(struct waits *w, uint32_t process, thread_id thread,
                       const uint64_t states[SNAPSHOT_HOOK_WORDS])
 {

@@ -18,6 +18,8 @@ struct waits *waits_new(struct profile *p, const struct wait_host *host, bool on
 /* M says that its thread was met, goes on, or has ended: what it waited for is over.  Call it
  * before the time line of the thread is closed. */
 void waits_hear(struct waits *w, const struct message *m);
+/* The lock M was read: its waits have the holder that it names. */
+void waits_see_lock(struct waits *w, const struct lock_message *m);
 /* THREAD of process number PROCESS was seen to run Python's thread states STATES, up to the
  * first 0. */
 void waits_see_states(struct waits *w, uint32_t process, thread_id thread,

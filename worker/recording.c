@@ -333,6 +333,9 @@ static void handle(struct recording *r, const struct message *m)
         profile_add_number(r->profile, METRIC_EXECS, 1);
         target_process_exec(s, m->time_ns);
         break;
+    case MESSAGE_LOCK:
+        waits_see_lock(r->waits, (const struct lock_message *)m);
+        break;
     case MESSAGE_PROCESS_END:
         evidence_end(r->evidence, m->process);
         process_set_end(&r->processes, s);

@@ -333,7 +333,10 @@ void thread_timeline_change_side(struct thread_timeline *timeline, struct profil
     }
     timeline->changes = array_reserve(timeline->changes, &timeline->changes_capacity,
                                       timeline->n_changes + 1, sizeof *timeline->changes);
-    timeline->changes[timeline->n_changes++] = (struct side_change){profile_wait(p, &wait), at_ns};
+    size_t place = timeline->n_changes++;
+    for (; place && timeline->changes[place - 1].at_ns > at_ns; place--)
+        timeline->changes[place] = timeline->changes[place - 1];
+    timeline->changes[place] = (struct side_change){profile_wait(p, &wait), at_ns};
 }
 
 void thread_timeline_release(struct thread_timeline *timeline)

@@ -20,7 +20,7 @@ struct side_change {
     wait_id wait;
     int64_t at_ns;
 };
-enum { MOST_SIDE_CHANGES = 1000 }; /* of one sample: a second of them at 1000 Hz */
+enum { MOST_SIDE_CHANGES = 10000 }; /* of one sample: 100 seconds of them at 100 Hz */
 
 /* One thread's present sample, still open. */
 struct thread_timeline {

@@ -2,6 +2,7 @@
 #include "waits/wait_owner.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -137,6 +138,180 @@ START_TEST(a_wait_that_outlives_anothers_has_an_unknown_holder_at_its_end)
 }
 END_TEST
 
+/* ---- locks that the sampler reads ---- */
+
+enum { MS = 1000000, INTERVAL_MS = 10, BEGUN_MS = 1000, MOST_NOTED = 4 };
+
+static struct {
+    struct {
+        pid_t holder;
+        int64_t at_ms;
+    } changes[MOST_NOTED];
+    size_t n;
+} noted;
+
+static void note_change(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
+{
+    (void)ctx;
+    ck_assert_uint_eq(task, WAITER);
+    ck_assert_uint_lt(noted.n, MOST_NOTED);
+    ck_assert_int_eq(side->thing, THING_MUTEX);
+    noted.changes[noted.n].holder = side->blocker.tid;
+    noted.changes[noted.n++].at_ms = at_ns / MS;
+}
+
+/* A wait that is watched, and two threads that may have the lock. */
+static void begin_watched_wait(void)
+{
+    struct message first = thread_of(0, 1077, OWNER);
+    struct message second = thread_of(0, 1078, OWNER + 1);
+    struct sample_message m = sample_of_waiter();
+    m.head.flags = SAMPLE_LOCK_WATCHED;
+    m.head.time_ns = (int64_t)BEGUN_MS * MS;
+    thread_ids_add(&w.ids, &first);
+    thread_ids_add(&w.ids, &second);
+    ck_assert_int_eq(wait_owner_of_futex(&w, &m, processes[0].live).blocker.tid, 1077);
+    noted.n = 0;
+}
+
+/* HOLDER 0: the lock was not read. */
+static void see_lock(pid_t holder, int since_ms, int read_ms)
+{
+    struct lock_message m = {.head = {.kind = MESSAGE_LOCK,
+                                      .time_ns = (int64_t)read_ms * MS,
+                                      .look_ns = (int64_t)INTERVAL_MS * MS},
+                             .word = (uintptr_t)shared,
+                             .since_ns = (int64_t)since_ms * MS,
+                             .n_bytes = holder ? 20 : 0};
+    const pthread_mutex_t lock = {
+        .__data = {.__lock = 2, .__owner = holder, .__kind = shared->__data.__kind}};
+    memcpy(m.bytes, &lock, 20);
+    wait_owners_see_lock(&w, &m, note_change, NULL);
+}
+
+static void assert_change(size_t i, pid_t holder, int at_ms)
+{
+    ck_assert_uint_gt(noted.n, i);
+    ck_assert_int_eq(noted.changes[i].holder, holder);
+    ck_assert_int_eq(noted.changes[i].at_ms, at_ms);
+}
+
+START_TEST(a_reading_counts_from_the_middle_since_the_one_before)
+{
+    begin_watched_wait();
+    see_lock(OWNER, 0, BEGUN_MS + 8);
+    ck_assert_uint_eq(noted.n, 0); /* no news */
+    see_lock(OWNER + 1, BEGUN_MS + 8, BEGUN_MS + 18);
+    assert_change(0, 1078, BEGUN_MS + 13);
+    see_lock(OWNER, BEGUN_MS + 18, BEGUN_MS + 28);
+    assert_change(1, 1077, BEGUN_MS + 23);
+    ck_assert_uint_eq(noted.n, 2);
+}
+END_TEST
+
+/* The one before is older than the wait. */
+START_TEST(a_reading_counts_from_the_middle_since_the_sample)
+{
+    begin_watched_wait();
+    see_lock(OWNER + 1, BEGUN_MS - 6, BEGUN_MS + 4);
+    assert_change(0, 1078, BEGUN_MS + 2);
+    see_lock(OWNER, BEGUN_MS - 16, BEGUN_MS - 6); /* of before the wait: no news */
+    ck_assert_uint_eq(noted.n, 1);
+}
+END_TEST
+
+START_TEST(time_that_is_not_read_has_no_holder)
+{
+    begin_watched_wait();
+    see_lock(OWNER + 1, BEGUN_MS, BEGUN_MS + 100);
+    assert_change(0, 0, BEGUN_MS + INTERVAL_MS);
+    assert_change(1, 1078, BEGUN_MS + 100 - INTERVAL_MS);
+    see_lock(0, BEGUN_MS + 100, BEGUN_MS + 150); /* was read last */
+    assert_change(2, 0, BEGUN_MS + 150 + INTERVAL_MS);
+    see_lock(OWNER, BEGUN_MS + 150, BEGUN_MS + 165);
+    assert_change(3, 1077, BEGUN_MS + 158 - 1);
+}
+END_TEST
+
+/* The sampler will tell who has it. */
+START_TEST(a_watched_lock_is_not_in_doubt)
+{
+    begin_watched_wait();
+    struct sample_message other = sample_of_waiter();
+    other.head.thread = WAITER + 1;
+    other.head.time_ns = (int64_t)(BEGUN_MS + 5) * MS;
+    (void)wait_owner_of_futex(&w, &other, processes[0].live);
+    wait_owners_end_wait(&w, &other.head, note_change, NULL);
+    wait_owners_look_again(&w, note_change, NULL);
+    ck_assert_uint_eq(noted.n, 0);
+    see_lock(1005, 0, BEGUN_MS + 10); /* the waiter's own number there: nobody's that is known */
+    assert_change(0, 0, BEGUN_MS + 5);
+}
+END_TEST
+
+/* It has got the lock, and the message of its end comes behind. */
+START_TEST(a_thread_does_not_wait_for_itself)
+{
+    begin_watched_wait();
+    struct message itself = thread_of(0, WAITER, 5);
+    thread_ids_add(&w.ids, &itself);
+    see_lock(5, 0, BEGUN_MS + 10);
+    ck_assert_uint_eq(noted.n, 0);
+}
+END_TEST
+
+/* ---- locks of Python's ---- */
+
+/* A wait since BEGUN_MS for a lock of Python's whose holder was looked at and found at FOUND_MS;
+ * then it changes hands between BEGUN_MS + 50 and + 60. */
+static const struct lock_wait *pass_python_lock(int found_ms)
+{
+    enum { GIVEN_MS = BEGUN_MS + 50 };
+    struct sample_message other = sample_of_waiter();
+    other.head.thread = WAITER + 1;
+    begin_watched_wait();
+    (void)wait_owner_of_futex(&w, &other, processes[0].live);
+    struct lock_wait *wait = &w.waits[0];
+    wait->watched = false;
+    wait->py_lock.addr = wait->addr;
+    wait->found_ns = (int64_t)found_ms * MS;
+    other.head.until_ns = (int64_t)GIVEN_MS * MS;
+    other.head.time_ns = (int64_t)(GIVEN_MS + INTERVAL_MS) * MS;
+    wait_owners_end_wait(&w, &other.head, note_change, NULL);
+    ck_assert_uint_eq(w.n_waits, 1);
+    ck_assert_int_eq(wait->passed_ns / MS, GIVEN_MS + INTERVAL_MS / 2);
+    return wait;
+}
+
+START_TEST(a_python_lock_that_changes_hands_is_searched_for_again)
+{
+    const struct lock_wait *wait = pass_python_lock(BEGUN_MS + 30);
+    assert_change(0, 0, BEGUN_MS + 55);
+    ck_assert_uint_eq(noted.n, 1);
+    ck_assert(wait->sought);
+}
+END_TEST
+
+/* The message of the hand-over comes later than the search. */
+START_TEST(a_holder_found_behind_a_hand_over_was_none_before_it)
+{
+    const struct lock_wait *wait = pass_python_lock(BEGUN_MS + 70);
+    assert_change(0, 0, BEGUN_MS);
+    assert_change(1, 1077, BEGUN_MS + 55);
+    ck_assert(!wait->sought);
+    ck_assert_int_eq(wait->side.blocker.tid, 1077);
+}
+END_TEST
+
+START_TEST(a_holder_found_during_a_hand_over_is_none)
+{
+    const struct lock_wait *wait = pass_python_lock(BEGUN_MS + 52);
+    assert_change(0, 0, BEGUN_MS);
+    ck_assert_uint_eq(noted.n, 1);
+    ck_assert(wait->sought);
+}
+END_TEST
+
 static size_t n_reads;
 
 static int count_read(struct mem *m, uint64_t addr, void *buf, size_t len)
@@ -183,4 +358,10 @@ CHECK_MAIN_WITH("wait_owner", 20, setup, teardown,
                 of_two_processes_that_could_be_meant_none_is_told,
                 a_lock_that_has_changed_hands_is_read_again,
                 a_wait_that_outlives_anothers_has_an_unknown_holder_at_its_end,
-                a_lock_of_many_waiters_is_read_once)
+                a_reading_counts_from_the_middle_since_the_one_before,
+                a_reading_counts_from_the_middle_since_the_sample,
+                time_that_is_not_read_has_no_holder, a_watched_lock_is_not_in_doubt,
+                a_thread_does_not_wait_for_itself,
+                a_python_lock_that_changes_hands_is_searched_for_again,
+                a_holder_found_behind_a_hand_over_was_none_before_it,
+                a_holder_found_during_a_hand_over_is_none, a_lock_of_many_waiters_is_read_once)
