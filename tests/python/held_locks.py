@@ -22,7 +22,7 @@ from support.wallspy import succeed
 
 SYS_GETTID = 186
 TARGET = "target"
-DUMPS, THREADS = 50, 3
+DUMPS, THREADS = 80, 3
 # A kind of lock of which so many of its holders are lost is found, and all kinds together.
 CATCHES, CATCHES_OF_ALL = 0.3, 0.2
 RECORDS, WAITERS = [], []
