@@ -7,6 +7,10 @@
 #include "summary/meanwhile.h"
 #include "summary/rule_classes.h"
 
+/* For each leading thread the runs of all others are looked through: a thousand would take
+ * minutes. */
+enum { MOST_ASKING = 16 };
+
 static struct account *account_of(struct accounts *a, struct thread_group *group,
                                   enum ledger_way way)
 {
@@ -59,7 +63,8 @@ static void book_meanwhile(struct accounts *a, const struct thread_group *leader
 {
     struct share waits;
     struct share rest;
-    if (profile_time_step_ns(a->g->p) > 0) /* then no coincidence is known */
+    /* Where time was coarsened no coincidence is known. */
+    if (profile_time_step_ns(a->g->p) > 0 || a->n > MOST_ASKING)
         return;
     split_waits(a->g, share, &waits, &rest);
     struct meanwhile m = {0};
