@@ -13,7 +13,7 @@
 #include "target/mount.h"
 #include "target/proc.h"
 
-enum { MOUNTINFO_BYTES = 1 << 20, LINE_BYTES = 4096, STAT_BYTES = 4096, NS_PER_USEC = 1000 };
+enum { MOUNTINFO_BYTES = 1 << 20, LINE_BYTES = 4096, NS_PER_USEC = 1000 };
 
 /* One kind of cgroups and the path of a group in it. */
 struct group {
@@ -176,43 +176,42 @@ double cgroup_parse_max(const char *text, size_t len)
 
 /* ---- files ---- */
 
-/* Appends what there is of DIRECTORY/NAME to BUF, which holds LEN bytes; returns how many it holds
- * then. */
-static size_t read_file(const char *directory, const char *name, char buf[STAT_BYTES], size_t len)
+size_t cgroup_read_file(const char *directory, const char *name, char buf[CGROUP_FILE_BYTES],
+                        size_t len)
 {
-    char path[PATH_MAX + sizeof "/cpu.cfs_period_us"];
+    char path[PATH_MAX + sizeof "/memory.limit_in_bytes"];
     (void)snprintf(path, sizeof path, "%s/%s", directory, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return len;
-    ssize_t n = read(fd, buf + len, STAT_BYTES - len);
+    ssize_t n = read(fd, buf + len, CGROUP_FILE_BYTES - len);
     close(fd);
     return len + (n > 0 ? (size_t)n : 0);
 }
 
 bool cgroup_read_throttled(const char *directory, struct throttled *ret)
 {
-    char text[STAT_BYTES];
-    size_t len = read_file(directory, "cpu.stat", text, 0);
+    char text[CGROUP_FILE_BYTES];
+    size_t len = cgroup_read_file(directory, "cpu.stat", text, 0);
     *ret = cgroup_parse_stat(text, len);
     return len;
 }
 
 int64_t cgroup_read_local_ns(const char *directory)
 {
-    char text[STAT_BYTES];
-    size_t len = read_file(directory, "cpu.stat.local", text, 0);
+    char text[CGROUP_FILE_BYTES];
+    size_t len = cgroup_read_file(directory, "cpu.stat.local", text, 0);
     struct throttled t = cgroup_parse_stat(text, len);
     return len ? (int64_t)(t.ns < INT64_MAX ? t.ns : INT64_MAX) : -1;
 }
 
 double cgroup_read_cpus(const char *directory)
 {
-    char text[STAT_BYTES];
-    size_t len = read_file(directory, "cpu.max", text, 0);
+    char text[CGROUP_FILE_BYTES];
+    size_t len = cgroup_read_file(directory, "cpu.max", text, 0);
     if (!len)
-        len = read_file(directory, "cpu.cfs_period_us", text,
-                        read_file(directory, "cpu.cfs_quota_us", text, 0));
+        len = cgroup_read_file(directory, "cpu.cfs_period_us", text,
+                               cgroup_read_file(directory, "cpu.cfs_quota_us", text, 0));
     return cgroup_parse_max(text, len);
 }
 

@@ -42,6 +42,11 @@ int cgroup_find(const char *mountinfo, const char *cgroup, const char *controlle
 /* Goes on to the group above it; false: there is none that is seen. */
 bool cgroup_go_up(struct cgroup_place *p);
 
+enum { CGROUP_FILE_BYTES = 4096 };
+/* Appends what there is of DIRECTORY/NAME to BUF, which holds LEN bytes; returns how many it holds
+ * then. */
+size_t cgroup_read_file(const char *directory, const char *name, char buf[CGROUP_FILE_BYTES],
+                        size_t len);
 /* Reads the counters in a group's DIRECTORY.  False: it has no cpu.stat, and RET is zeros. */
 bool cgroup_read_throttled(const char *directory, struct throttled *ret);
 /* How many CPUs' time the group may use; 0: any. */

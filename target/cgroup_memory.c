@@ -1,7 +1,5 @@
 #include "target/cgroup_memory.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 #include "target/cursor.h"
 #include "target/proc.h"
 
-enum { MOUNTINFO_BYTES = 1 << 20, MAX_LEVELS = 32, FILE_BYTES = 4096 };
+enum { MOUNTINFO_BYTES = 1 << 20, MAX_LEVELS = 32 };
 /* Version 1 has the largest number of pages where there is no limit. */
 static const uint64_t no_limit = UINT64_C(1) << 62;
 
@@ -30,33 +28,20 @@ struct cgroup_memory {
 
 /* ---- files ---- */
 
-/* The text of DIRECTORY/NAME; returns its length, 0: it cannot be read. */
-static size_t read_file(const char *directory, const char *name, char buf[FILE_BYTES])
-{
-    char path[PATH_MAX + sizeof "/memory.limit_in_bytes"];
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, buf, FILE_BYTES);
-    close(fd);
-    return n > 0 ? (size_t)n : 0;
-}
-
 /* The number in DIRECTORY/NAME; "max", or no such file: UINT64_MAX. */
 static uint64_t read_number(const char *directory, const char *name)
 {
-    char text[FILE_BYTES];
+    char text[CGROUP_FILE_BYTES];
     uint64_t value;
-    struct cursor c = {text, text + read_file(directory, name, text)};
+    struct cursor c = {text, text + cgroup_read_file(directory, name, text, 0)};
     return cursor_u64(&c, 10, &value) ? value : UINT64_MAX;
 }
 
 /* The sum of the lines "max N" and "high N": how often the group was about to pass a limit. */
 static bool read_events(const char *directory, const char *name, uint64_t *ret)
 {
-    char text[FILE_BYTES];
-    struct cursor c = {text, text + read_file(directory, name, text)};
+    char text[CGROUP_FILE_BYTES];
+    struct cursor c = {text, text + cgroup_read_file(directory, name, text, 0)};
     bool found = c.s < c.end;
     *ret = 0;
     while (c.s < c.end) {
