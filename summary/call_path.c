@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/share.h"
 #include "base/text.h"
 #include "summary/frame_name.h"
@@ -364,6 +365,78 @@ struct call_path call_path_shared(struct tally *t, const struct shared_callee *c
 struct call_path call_path_to(struct tally *t, uint32_t node)
 {
     return call_path_to_ends(t, &(struct path_end){.node = node}, 1);
+}
+
+/* ---- the user's functions ---- */
+
+static uint32_t own_above(const struct call_tree *tree, uint32_t node)
+{
+    while (node && call_tree_node(tree, node).role != ROLE_OWN)
+        node = call_tree_node(tree, node).parent;
+    return node;
+}
+
+uint32_t call_path_own_key(const struct call_tree *tree, uint32_t node)
+{
+    node = own_above(tree, node);
+    return node ? call_tree_node(tree, node).key : 0;
+}
+
+/* By node, the user's innermost function that it is in; 0: none.  The root has none. */
+static uint32_t *own_of_nodes(const struct call_tree *tree)
+{
+    uint32_t *own = xcalloc(call_tree_count(tree) + (size_t)1, sizeof *own);
+    for (uint32_t at = 1; at <= call_tree_count(tree); at++) { /* a parent before its children */
+        const struct call_node node = call_tree_node(tree, at);
+        own[at] = node.role == ROLE_OWN && node.frame->kind != SHOWN_WAIT ? at : own[node.parent];
+    }
+    return own;
+}
+
+/* The function with most time of T, as a key, and that time; 0: there is none. */
+static uint32_t heaviest_own(struct tally *t, const uint32_t *own, int64_t *ret_ns)
+{
+    struct map sums = {0};
+    uint32_t most = 0;
+    *ret_ns = 0;
+    for (uint32_t at = 1; at <= call_tree_count(t->tree); at++) {
+        uint64_t ns = 0;
+        if (!own[at] || tally_self(t, at) <= 0)
+            continue;
+        uint32_t key = call_tree_node(t->tree, own[at]).key;
+        (void)map_get(&sums, key, &ns);
+        ns += (uint64_t)tally_self(t, at);
+        map_put(&sums, key, ns);
+        most = (int64_t)ns > *ret_ns ? key : most;
+        *ret_ns = (int64_t)ns > *ret_ns ? (int64_t)ns : *ret_ns;
+    }
+    map_release(&sums);
+    return most;
+}
+
+struct call_path call_path_own(struct tally *t)
+{
+    struct call_path ret = {0};
+    uint32_t *own = own_of_nodes(t->tree);
+    uint32_t key = heaviest_own(t, own, &ret.ns);
+    int64_t most_ns = 0;
+    for (uint32_t at = 1; at <= call_tree_count(t->tree); at++) {
+        if (own[at] && call_tree_node(t->tree, own[at]).key != key)
+            own[at] = 0;
+        if (own[at] == at && tally_total(t, at) > most_ns) {
+            most_ns = tally_total(t, at);
+            ret.node = at;
+        }
+    }
+    if (ret.node) {
+        const struct shown_frame *f = call_tree_node(t->tree, ret.node).frame;
+        struct text name = {0};
+        frame_add_name(&name, f);
+        add_source(&name, f, tally_line(t, own));
+        ret.caller = name.s;
+    }
+    free(own);
+    return ret;
 }
 
 struct call_path call_path_of_run(struct call_tree *tree, const struct profile_thread *thread,

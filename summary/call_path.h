@@ -28,6 +28,12 @@ struct path_end {
  * time is its `ns`.  Its lines are those with most of the time in ENDS. */
 struct call_path call_path_to_ends(struct tally *t, const struct path_end *ends, size_t n);
 struct call_path call_path_to(struct tally *t, uint32_t node); /* with all its time */
+/* The path that ends in the user's function with most of T's time: its own, and that of all that
+ * libraries do for it, but of no further function of the user's.  `caller` alone is set; NODE is
+ * its heaviest.  NS is 0 if there is none. */
+struct call_path call_path_own(struct tally *t);
+/* The innermost of the user's functions that NODE is in, as call_node's key; 0: none. */
+uint32_t call_path_own_key(const struct call_tree *tree, uint32_t node);
 /* The path through CALLEE, whoever calls it, to LEAF, shared_callee_leaf(). */
 struct call_path call_path_shared(struct tally *t, const struct shared_callee *callee,
                                   uint32_t leaf);

@@ -53,6 +53,10 @@ const char *call_tree_text(const struct call_tree *t, string_id id); /* of the p
 struct interval {
     int64_t start_ns, end_ns; /* since the profile's origin */
 };
+/* ALL with the time of RUN behind its N intervals: grown, as array_reserve(). */
+struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
+                              const struct run *run);
+int64_t intervals_ns(const struct interval *intervals, size_t n); /* their length in all */
 /* A part of one thread's time: the INTERVALS, in order; NULL: all of it. */
 struct time_span {
     const struct profile_thread *thread;

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "summary/frame_role.h"
-#include "summary/rule_classes.h"
+#include "summary/wait_class.h"
 
 /* What the functions on a stack are about, whether they wait or not; CAUSE_UNKNOWN: nothing that is
  * known. */

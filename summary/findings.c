@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "summary/leader.h"
 #include "summary/ledger.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -248,8 +249,7 @@ void findings_init(struct findings *f, const struct groups *g)
     if (!g->n)
         return;
     holders_init(&holders, g->p, g->v);
-    for (size_t i = 0; i < g->n && !s.lead; i++)
-        s.lead = g->items[i].leads ? &g->items[i] : NULL;
+    s.lead = leader_of(g, &holders);
     for (; f->n < N_RULES; f->n++) {
         f->items[f->n].rule = rules[f->n].key;
         if (rules[f->n].of_all)

@@ -12,6 +12,7 @@
 #include "summary/own_loops.h"
 #include "summary/process_name.h"
 #include "summary/seen.h"
+#include "summary/wait_class.h"
 
 enum {
     MAX_GROUPS = 100,   /* each has sums of all places: later threads are one, whatever they do */
@@ -323,14 +324,24 @@ static bool has_recorded_child(const struct profile_process *process)
     return i < process->n_children;
 }
 
+/* Does G, of T's tree, sleep for most of its time in the user's code, as who looks again and again
+ * whether something has come? */
+static bool sleeps(struct thread_group *g, const struct call_tree *t)
+{
+    int64_t ns = 0;
+    for (uint32_t node = 1; node <= call_tree_count(t); node++)
+        ns += sleeps_in_own_code(t, node) ? tally_self(&g->tally, node) : 0;
+    return ns > g->wall_ns / 2;
+}
+
 /* It says nothing of the work: torchrun, gunicorn, `sh -c`.  Who does the same as processes without
  * children works itself. */
-static bool launches(const struct thread_group *g, const struct profile *p)
+static bool launches(struct thread_group *g, const struct groups *all)
 {
     for (size_t i = 0; i < g->n; i++)
-        if (!has_recorded_child(profile_see_process(p, g->threads[i]->thread->process)))
+        if (!has_recorded_child(profile_see_process(all->p, g->threads[i]->thread->process)))
             return false;
-    return g->cpu_ns + g->runqueue_ns < g->wall_ns / LAUNCHER_PART;
+    return g->cpu_ns + g->runqueue_ns < g->wall_ns / LAUNCHER_PART && !sleeps(g, all->tree);
 }
 
 /* As the summaries orders single threads, by what a group's threads did together. */
@@ -405,7 +416,7 @@ void groups_init(struct groups *g, const struct profile *p, const struct view_op
     for (size_t i = 0; i < g->n; i++) {
         free(of_groups[i].places);
         name_group(&g->items[i], p);
-        g->items[i].launches = launches(&g->items[i], p);
+        g->items[i].launches = launches(&g->items[i], g);
     }
     choose_leader(g);
     for (size_t i = 0; i < g->n; i++)

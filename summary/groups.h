@@ -15,7 +15,7 @@ struct thread_group {
     char *label;      /* for a row: "main 6823", "8 x parse-*", "rank0, rank2 main" */
     char *noun;       /* for a sentence: "main", "rank1", "8 parse threads" */
     bool plural;      /* "wait", not "waits" */
-    bool leads;       /* has the main thread that the user waits for */
+    bool leads;       /* has the main thread that the user started */
     bool odd;         /* a process that differs from most of its like */
     bool launches;    /* of processes that hardly ran and whose children are recorded */
     bool mixed;       /* it is of all threads for which there was no group */

@@ -6,6 +6,7 @@
 #include "base/minmax.h"
 #include "base/share.h"
 #include "summary/heaviest_paths.h"
+#include "summary/leader.h"
 #include "summary/ledger_account.h"
 
 enum { MAX_PATHS = 5 };
@@ -202,51 +203,9 @@ static int by_ns(const void *a, const void *b)
     return (x->place.node > y->place.node) - (x->place.node < y->place.node);
 }
 
-/* ---- whose time ---- */
-
-enum {
-    RESTS = 1U << CAUSE_IDLE | 1U << CAUSE_TIMER,
-    SUPERVISES = RESTS | 1U << CAUSE_JOIN,
-};
-
-/* GROUP's time that is not in CAUSES, 1 << enum cause. */
-static int64_t other_ns(const struct groups *g, const struct thread_group *group, unsigned causes)
-{
-    int64_t ns = 0;
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++) {
-            const struct run *run = &t->runs[k];
-            bool counts =
-                run->state != RUN_MISSED && !(causes >> cause_of_run(g->tree, g->v, run) & 1);
-            ns += counts ? run->weights.wall_ns : 0;
-        }
-    }
-    return ns;
-}
-
-/* The group of the main thread that the user waits for.  Where that does nothing but look after
- * others, those who do most. */
-static const struct thread_group *leader_of(const struct groups *g)
-{
-    static const double does_something = 0.2;
-    const struct thread_group *main = NULL;
-    const struct thread_group *most = NULL;
-    int64_t most_ns = 0;
-    for (size_t i = 0; i < g->n; i++) {
-        const struct thread_group *group = &g->items[i];
-        int64_t ns = group->idle ? 0 : other_ns(g, group, RESTS);
-        main = !main && group->leads ? group : main;
-        most = ns > most_ns ? group : most;
-        most_ns = ns > most_ns ? ns : most_ns;
-    }
-    bool works = main && share_of(other_ns(g, main, SUPERVISES), main->wall_ns) >= does_something;
-    return works || !most ? main : most;
-}
-
 void ledger_init(struct ledger *l, const struct groups *g, struct holders *h)
 {
-    *l = (struct ledger){.p = g->p, .leader = leader_of(g)};
+    *l = (struct ledger){.p = g->p, .leader = leader_of(g, h)};
     if (!l->leader)
         return;
     struct accounts a;

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/minmax.h"
 #include "summary/meanwhile.h"
-#include "summary/rule_classes.h"
+#include "summary/wait_class.h"
 
 /* For each leading thread the runs of all others are looked through: a thousand would take
  * minutes. */

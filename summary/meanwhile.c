@@ -6,7 +6,7 @@
 #include "base/minmax.h"
 #include "base/share.h"
 #include "summary/cause.h"
-#include "summary/rule_classes.h"
+#include "summary/wait_class.h"
 
 static const double meanwhile_part = 0.8; /* of the wait: for so long somebody else is busy */
 

@@ -1,97 +1,17 @@
 #include "summary/rule_classes.h"
-#include "summary/heaviest_paths.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "summary/idle.h"
-
-/* ---- classes ---- */
-
-static bool sleeps(const char *call)
-{
-    return str_eq(call, "clock_nanosleep") || str_eq(call, "nanosleep") || str_eq(call, "pause");
-}
-
-/* Does NODE, a sleep, wait for a lock of SQLite's?  A program may call its sqlite3_sleep(), too. */
-static bool is_sqlite_retry(const struct call_tree *t, uint32_t node)
-{
-    const struct shown_frame *f = call_tree_node(t, node).frame;
-    if (!f || f->kind != SHOWN_WAIT || f->wait != WAIT_CALL || !sleeps(f->call))
-        return false;
-    do {
-        node = call_tree_node(t, node).parent;
-        f = call_tree_node(t, node).frame;
-    } while (f && f->kind == SHOWN_NATIVE && f->libc);
-    if (!f || !frame_is_sqlite(f))
-        return false;
-    while (f && f->kind == SHOWN_NATIVE && !str_eq(f->name, "sqlite3_sleep")) {
-        node = call_tree_node(t, node).parent;
-        f = call_tree_node(t, node).frame;
-    }
-    return !f || f->kind != SHOWN_NATIVE;
-}
-
-enum wait_class class_of_node(const struct call_tree *t, uint32_t node)
-{
-    const struct call_node at = call_tree_node(t, node);
-    if (!at.frame || at.frame->kind != SHOWN_WAIT)
-        return CLASS_NONE;
-    if (at.idle)
-        return CLASS_IDLE;
-    switch (at.frame->wait) {
-    case WAIT_GIL:
-        return CLASS_GIL;
-    case WAIT_PAGE:
-        return CLASS_PAGE;
-    case WAIT_CALL:
-        if (sleeps(at.frame->call))
-            return is_sqlite_retry(t, node) ? CLASS_ORDINARY : CLASS_SLEEP;
-        if (str_eq(at.frame->call, "flock") || str_eq(at.frame->call, "fcntl"))
-            return CLASS_ORDINARY; /* for whoever has the lock */
-        if (at.files)
-            return CLASS_FILE;
-        return idle_is_ordinary_wait(at.frame, 1) ? CLASS_ORDINARY : CLASS_UNUSUAL;
-    case WAIT_NONE:
-        return CLASS_SPIN;
-    case WAIT_CPU:
-        return CLASS_NONE;
-    case WAIT_UNKNOWN:
-        return CLASS_UNUSUAL;
-    case WAIT_FROZEN:
-    case WAIT_STOPPED:
-    case WAIT_TRACED:
-    case WAIT_NOT_PERMITTED:
-    case WAIT_IO_WORKER:
-        break;
-    }
-    return CLASS_STOPPED;
-}
-
-enum wait_class class_of_run(struct call_tree *t, const struct run *run)
-{
-    if (run->state == RUN_STOPPED)
-        return CLASS_STOPPED;
-    if (run->state == RUN_MISSED)
-        return CLASS_NONE;
-    enum wait_class class = class_of_node(t, call_tree_of(t, run->at));
-    return run->state == RUN_BLOCKED || class == CLASS_SPIN ? class : CLASS_NONE;
-}
+#include "summary/heaviest_paths.h"
 
 bool is_in_own_code(const struct scene *s, uint32_t node)
 {
     while (node && call_tree_node(s->g->tree, node).role != ROLE_OWN)
         node = call_tree_node(s->g->tree, node).parent;
     return node != 0;
-}
-
-bool is_busy_class(enum wait_class class, const struct run *run)
-{
-    if (class == CLASS_NONE)
-        return run->state != RUN_MISSED && run->state != RUN_BLOCKED;
-    return class == CLASS_FILE || class == CLASS_PAGE || class == CLASS_UNUSUAL;
 }
 
 static int64_t sampled_ns(const struct thread_group *group, unsigned counted)
@@ -128,22 +48,6 @@ int64_t class_ns(const struct scene *s, const struct thread_group *group, enum w
             ns += class_of_run(s->g->tree, &t->runs[k]) == class ? t->runs[k].weights.wall_ns : 0;
     }
     return class == CLASS_SPIN ? ns : (int64_t)((double)ns * off_cpu_scale(group));
-}
-
-struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
-                              const struct run *run)
-{
-    all = array_reserve(all, capacity, *n + 1, sizeof *all);
-    all[(*n)++] = (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
-    return all;
-}
-
-int64_t intervals_ns(const struct interval *intervals, size_t n)
-{
-    int64_t ns = 0;
-    for (size_t i = 0; i < n; i++)
-        ns += intervals[i].end_ns - intervals[i].start_ns;
-    return ns;
 }
 
 struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
@@ -249,7 +153,7 @@ const char *meaning_of(const struct scene *s, uint32_t node)
                "daemons.";
     if (is_within(t, node, frame_is_queue_end))
         return "The process ends only when all that it has put into its queue is read.";
-    if (is_sqlite_retry(t, node))
+    if (waits_for_sqlite(t, node))
         return "SQLite tries again there: another connection has the database locked.";
     return NULL;
 }

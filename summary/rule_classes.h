@@ -1,23 +1,9 @@
-/* What a thread does, by what its stack ends in or has in it: for the rules.  Private to findings.c
- * and rules_*.c. */
+/* Times and places of what threads do, for the rules.  Private to findings.c and rules_*.c. */
 #pragma once
 
 #include "summary/rules.h"
+#include "summary/wait_class.h"
 
-enum wait_class {
-    CLASS_NONE,     /* it runs, or waits for a CPU */
-    CLASS_SPIN,     /* it runs, but only waits */
-    CLASS_IDLE,     /* for work: in a known pool, in the poll of an event loop */
-    CLASS_SLEEP,    /* for time to pass */
-    CLASS_ORDINARY, /* for somebody: a lock, a message, a child */
-    CLASS_GIL,
-    CLASS_FILE,    /* in a call on a file */
-    CLASS_PAGE,    /* in a page fault */
-    CLASS_UNUSUAL, /* in any other call: a driver, a full pipe */
-    CLASS_STOPPED,
-};
-enum wait_class class_of_node(const struct call_tree *t, uint32_t node);
-enum wait_class class_of_run(struct call_tree *t, const struct run *run);
 /* What a wait at NODE means, where its function's name does not say so: at the end of Python's main
  * thread, of a queue's process, in SQLite.  NULL for others. */
 const char *meaning_of(const struct scene *s, uint32_t node);
@@ -30,12 +16,7 @@ double active_scale(const struct thread_group *group);
 int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class);
 /* Is NODE in a function of the user's? */
 bool is_in_own_code(const struct scene *s, uint32_t node);
-bool is_busy_class(enum wait_class class, const struct run *run);
 
-/* ALL with the time of RUN behind its N intervals: grown, as array_reserve(). */
-struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
-                              const struct run *run);
-int64_t intervals_ns(const struct interval *intervals, size_t n); /* their length in all */
 /* When THREAD was in one of CLASSES, 1 << enum wait_class; the caller frees it. */
 struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
                               unsigned classes, size_t *ret_n);

@@ -57,11 +57,11 @@ void add_place(struct text *out, const struct call_path *path)
     }
 }
 
-void add_way(struct text *out, const struct call_path *path)
+/* PATH without its FIRST parts. */
+static void add_parts(struct text *out, const struct call_path *path, size_t first)
 {
     const char *parts[CALL_PATH_MAX_PARTS];
     size_t n = call_path_parts(path, parts);
-    size_t first = path->callers > 0;
     for (size_t i = first; i < n; i++) {
         text_add(out, i > first ? " > " : "");
         if (parts[i] == path->wait)
@@ -69,6 +69,21 @@ void add_way(struct text *out, const struct call_path *path)
         else
             add_part(out, parts[i]);
     }
+}
+
+void add_way_below(const struct scene *s, struct text *out, const struct call_path *path,
+                   uint32_t own)
+{
+    const struct call_path_keys keys = call_path_keys(s->g->tree, path->node);
+    if (path->inner && keys.inner == own)
+        add_parts(out, path, path->caller ? 2 : 1);
+    else if (path->caller && keys.caller == own)
+        add_parts(out, path, 1);
+}
+
+void add_way(struct text *out, const struct call_path *path)
+{
+    add_parts(out, path, path->callers > 0);
     if (path->callers)
         text_addf(out, ", which %zu functions call", path->callers);
 }

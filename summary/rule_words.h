@@ -12,6 +12,9 @@ void add_percent(struct text *out, double share);
 void add_place(struct text *out, const struct call_path *path);
 /* "TopK::exec > cudaGetDeviceProperties > ioctl" */
 void add_way(struct text *out, const struct call_path *path);
+/* The same behind the function OWN, a key of its nodes: nothing if that is its last, or not there. */
+void add_way_below(const struct scene *s, struct text *out, const struct call_path *path,
+                   uint32_t own);
 /* " That keeps its event loop (asyncio) from polling.", if GROUP's one thread is at NODE in a
  * callback of a loop that hardly polls.  Of a loop that does rule_event_loop() tells. */
 void add_kept_loop(const struct scene *s, const struct thread_group *group, uint32_t node,

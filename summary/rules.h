@@ -12,8 +12,7 @@ struct scene {
     const struct profile *p;
     struct holders *holders;
     int64_t wall_ns; /* of the recording */
-    struct thread_group
-        *lead; /* the group of the main thread that the user waits for; NULL: none */
+    struct thread_group *lead; /* whose time the user misses; NULL: nobody's */
 };
 /* Judges GROUP (NULL: everything): sets the figures, and the words and the weight if it applies. */
 typedef void rule_judge(const struct scene *s, struct thread_group *group, struct finding *ret);

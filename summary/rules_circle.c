@@ -133,7 +133,7 @@ static void add_behind(const struct scene *s, const struct wait_graph *graph, in
         if (n++ < MOST_NAMED)
             text_addf(words, "%s%s", n == 1 ? " Behind it: " : ", ", label_of(s, &graph->items[i]));
         const struct thread_group *group = groups_of(s->g, thread_at(s, &graph->items[i]));
-        if (group && group->leads)
+        if (group && group == s->lead)
             f->blames = group->noun;
     }
     if (n > MOST_NAMED)

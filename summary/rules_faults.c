@@ -125,7 +125,7 @@ void rule_page_faults(const struct scene *s, struct thread_group *group, struct 
     struct call_path path;
     add_figure(f, "minor_faults_per_s", rate);
     add_figure(f, "system_share", system);
-    f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group->leads ? 1.4 : 1.2);
+    f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group == s->lead ? 1.4 : 1.2);
     if (rate < many_faults || system < fault_system_share || rule_numa_explains(s, group) ||
         !rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, &path, &part))
         return;

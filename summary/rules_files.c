@@ -109,7 +109,7 @@ void rule_files(const struct scene *s, struct thread_group *group, struct findin
     double share = share_of(class_ns(s, group, CLASS_FILE), group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);
-    f->weight = share * (group->leads ? 1 : 0.8);
+    f->weight = share * (group == s->lead ? 1 : 0.8);
     if (share < file_share || !heaviest_in_class(&group->tally, CLASS_FILE, &path))
         return;
     struct text words = {0};

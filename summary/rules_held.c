@@ -214,6 +214,7 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
         free(waits);
     }
     text_add(words, ".");
+    f->also = w.holder->noun; /* who is at the end */
     if (node)
         (void)add_kernel_side(s, w.holder, node, false, words, f);
 }
@@ -277,7 +278,9 @@ static void write_words(const struct scene *s, struct thread_group *group,
     }
     add_figure(f, "held_part", share_of(max_i64(w->holder_ns, w->gone_ns), w->ns));
     f->words = words.s;
-    f->weight = share * (group->leads ? 1 : 0.7) + (group->leads ? 0.2 : 0);
+    /* Of a main thread that waits for a holder the user asks, whoever leads. */
+    bool asked = group == s->lead || group->leads;
+    f->weight = share * (asked ? 1 : 0.7) + (asked ? 0.2 : 0);
     call_path_release(&path);
 }
 

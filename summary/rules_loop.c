@@ -223,7 +223,7 @@ void rule_ready_loop(const struct scene *s, struct thread_group *group, struct f
     double share = share_of(polling.poll_ns, group->wall_ns);
     add_figure(f, "polls_share", share);
     f->weight =
-        share_of(group->cpu_ns + group->runqueue_ns, group->wall_ns) * (group->leads ? 1 : 0.6);
+        share_of(group->cpu_ns + group->runqueue_ns, group->wall_ns) * (group == s->lead ? 1 : 0.6);
     if (is_always_ready(s, group, &polling)) {
         struct text words = {0};
         text_addf(&words,
@@ -277,7 +277,7 @@ void rule_event_loop(const struct scene *s, struct thread_group *group, struct f
     bool stalls = ordered && stall_ns >= STALL_NS && loop.stall.samples >= STALL_SAMPLES;
     add_figure(f, "idle_share", idle);
     add_figure(f, "longest_stall_s", (double)stall_ns / NS_PER_S);
-    f->weight = (stalls ? 0.7 : 0.3 * idle) * (group->leads ? 1 : 0.5);
+    f->weight = (stalls ? 0.7 : 0.3 * idle) * (group == s->lead ? 1 : 0.5);
     if (!loop.kind || idle < loop_share || loop.polls < (stalls ? LEAST_POLLS : 1) ||
         (!stalls && rule_finds_tasks_of(s, group)))
         return;

@@ -111,7 +111,7 @@ void rule_major_faults(const struct scene *s, struct thread_group *group, struct
     add_figure(f, "share", share);
     add_figure(f, "blocked_share", blocked);
     add_figure(f, "major_faults_per_s", rate);
-    f->weight = (share < page_share ? blocked : share) * (group->leads ? 1 : 0.7);
+    f->weight = (share < page_share ? blocked : share) * (group == s->lead ? 1 : 0.7);
     /* Where there are fewer faults the waits are for pages that a program serves. */
     bool waits = share >= page_share && (double)faults * LONGEST_READ_NS >= (double)page_ns;
     if (!(waits || rate >= storm_major) || !place_of_faults(s, group, &path))
@@ -148,7 +148,7 @@ void rule_numa_balancing(const struct scene *s, struct thread_group *group, stru
     double system = share_of(u.system_ns, u.system_ns + u.user_ns);
     add_figure(f, "numa_faults_per_s", numa_rate(s));
     add_figure(f, "minor_faults_per_s", rule_per_second(u.minor_faults, s));
-    f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group->leads ? 1.4 : 1.2);
+    f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group == s->lead ? 1.4 : 1.2);
     if (!rule_numa_explains(s, group))
         return;
     struct text words = {0};

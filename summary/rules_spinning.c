@@ -27,7 +27,7 @@ void rule_spinning(const struct scene *s, struct thread_group *group, struct fin
     double cpus = share_of(spinning_cpu_ns(s, group), s->wall_ns);
     bool crowded = share < spin_share && cpus >= spin_cpus && of_cpu >= spin_share_of_cpu;
     add_figure(f, "share", share);
-    f->weight = share * (group->leads ? 1 : 0.7);
+    f->weight = share * (group == s->lead ? 1 : 0.7);
     if ((share < spin_share && !crowded) || !heaviest_in_class(&group->tally, CLASS_SPIN, &path))
         return;
     enum spin_kind kind = call_tree_node(s->g->tree, path.node).frame->spins;

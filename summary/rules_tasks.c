@@ -113,7 +113,7 @@ void rule_tasks(const struct scene *s, struct thread_group *group, struct findin
     add_figure(f, "tasks", (double)wait->n);
     add_figure(f, "seconds", (double)wait->least_ns / NS_PER_S);
     add_figure(f, "idle_share", idle);
-    f->weight = idle + (group->leads ? 0.2 : 0);
+    f->weight = idle + (group == s->lead ? 0.2 : 0);
     if (idle < idle_share)
         return;
     struct text words = {0};

@@ -97,7 +97,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         add_figure(f, "busy_part", m.part);
         f->words = words.s;
         f->blames = busy->noun;
-        f->weight = share + (group->leads ? 0.2 : 0);
+        f->weight = share + (group == s->lead ? 0.2 : 0);
     }
     free(waits);
     call_path_release(&path);
@@ -233,13 +233,20 @@ static int64_t leader_idle_ns(const struct scene *s, struct thread_group *leader
     return ns;
 }
 
+/* The group of the main thread; NULL: there is none. */
+static struct thread_group *main_of(const struct scene *s)
+{
+    size_t i = 0;
+    while (i < s->g->n && !s->g->items[i].leads)
+        i++;
+    return i < s->g->n ? &s->g->items[i] : NULL;
+}
+
 /* Does GROUP do the work of a leading thread that is idle, as the threads of servers do? */
 static bool serves(const struct scene *s, const struct thread_group *group, enum wait_class class,
                    const struct call_path *path)
 {
-    struct thread_group *leader = NULL;
-    for (size_t i = 0; i < s->g->n && !leader; i++)
-        leader = s->g->items[i].leads ? &s->g->items[i] : NULL;
+    struct thread_group *leader = main_of(s);
     if (!leader || group->idle || group->launches || group->mixed ||
         (class == CLASS_SLEEP && group->n_threads < 2) || may_be_for_work(s, group, path->node))
         return false;
@@ -253,13 +260,13 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
     double share = share_of(ns, group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);
-    f->weight = share * (group->leads ? 1 : 0.3);
+    f->weight = share * (group == s->lead ? 1 : 0.3);
     if (share < plain_wait || !heaviest_in_class(&group->tally, class, &path))
         return;
     /* A helper that hardly ever ran has nothing to do: nobody asks for what it waits. */
     bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
-    bool is_server = !group->leads && serves(s, group, class, &path);
-    if (!group->leads && !works && !is_server) {
+    bool is_server = group != s->lead && serves(s, group, class, &path);
+    if (group != s->lead && !works && !is_server) {
         call_path_release(&path);
         return;
     }
@@ -373,7 +380,7 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
     int64_t all = 0;
     double share = share_of(class_ns(s, group, CLASS_GIL), group->wall_ns);
     add_figure(f, "share", share);
-    f->weight = share * (group->leads ? 1 : 0.7);
+    f->weight = share * (group == s->lead ? 1 : 0.7);
     if (share < gil_share)
         return;
     struct text words = {0};

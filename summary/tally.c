@@ -6,6 +6,22 @@
 #include "base/minmax.h"
 #include "summary/call_tree.h"
 
+struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
+                              const struct run *run)
+{
+    all = array_reserve(all, capacity, *n + 1, sizeof *all);
+    all[(*n)++] = (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
+    return all;
+}
+
+int64_t intervals_ns(const struct interval *intervals, size_t n)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < n; i++)
+        ns += intervals[i].end_ns - intervals[i].start_ns;
+    return ns;
+}
+
 void tally_init(struct tally *t, struct call_tree *tree, unsigned states)
 {
     *t = (struct tally){.tree = tree, .states = states};

@@ -1,0 +1,77 @@
+#include "summary/leader.h"
+
+#include "base/share.h"
+#include "summary/cause.h"
+
+/* Who is busy, or waits for something, for this part of its time. */
+static const double does_something = 0.1;
+
+enum {
+    RESTS = 1U << CAUSE_IDLE | 1U << CAUSE_TIMER,
+    SUPERVISES = RESTS | 1U << CAUSE_JOIN,
+    MAY_REST = SUPERVISES | 1U << CAUSE_CONDITION, /* a helper waits there for work */
+};
+
+/* Does RUN wait for whoever comes: for connections, requests of clients, signals? */
+static bool waits_for_anybody(struct holders *h, const struct run *run)
+{
+    const struct wait_side *side = run->at.wait.ix ? holders_side(h, run->at) : NULL;
+    if (!side || run->state != RUN_BLOCKED)
+        return false;
+    const struct listed_blocker *first =
+        side->thing == THING_EVENTS ? profile_see_blocker(h->p, side->list) : NULL;
+    enum blocker_kind kind = first ? first->blocker.kind : side->blocker.kind;
+    return kind == BLOCKER_LISTENER || kind == BLOCKER_CLIENT || side->thing == THING_SIGNALS;
+}
+
+/* GROUP's time that is not in CAUSES, 1 << enum cause, nor in waits for anybody. */
+static int64_t other_ns(const struct groups *g, struct holders *h, const struct thread_group *group,
+                        unsigned causes)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            bool counts = run->state != RUN_MISSED &&
+                          !(causes >> cause_of_run(g->tree, g->v, run) & 1) &&
+                          !waits_for_anybody(h, run);
+            ns += counts ? run->weights.wall_ns : 0;
+        }
+    }
+    return ns;
+}
+
+static bool works(const struct groups *g, struct holders *h, const struct thread_group *group,
+                  unsigned causes)
+{
+    return share_of(other_ns(g, h, group, causes), group->wall_ns) >= does_something;
+}
+
+/* The group but MAIN that does most, and more than a little of MAIN's time; NULL: there is none. */
+static struct thread_group *most_busy(const struct groups *g, struct holders *h,
+                                      const struct thread_group *main)
+{
+    struct thread_group *most = NULL;
+    int64_t most_ns = main ? (int64_t)(does_something * (double)main->wall_ns) : 0;
+    for (size_t i = 0; i < g->n; i++) {
+        struct thread_group *group = &g->items[i];
+        if (group == main || group->idle || group->launches || !works(g, h, group, MAY_REST))
+            continue;
+        int64_t ns = other_ns(g, h, group, MAY_REST);
+        most = ns > most_ns ? group : most;
+        most_ns = ns > most_ns ? ns : most_ns;
+    }
+    return most;
+}
+
+struct thread_group *leader_of(const struct groups *g, struct holders *h)
+{
+    struct thread_group *main = NULL;
+    for (size_t i = 0; i < g->n && !main; i++)
+        main = g->items[i].leads ? &g->items[i] : NULL;
+    if (main && works(g, h, main, SUPERVISES))
+        return main;
+    struct thread_group *most = most_busy(g, h, main);
+    return most ? most : main;
+}

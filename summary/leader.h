@@ -1,0 +1,9 @@
+/* The group whose time the user misses: the answer is about where that ends. */
+#pragma once
+
+#include "summary/groups.h"
+#include "summary/holders.h"
+
+/* The group of the main thread.  Where that only rests, waits for others' end or for whoever comes
+ * (a server, a supervisor), the group that does most; NULL: there is none. */
+struct thread_group *leader_of(const struct groups *g, struct holders *h);

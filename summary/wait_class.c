@@ -1,0 +1,90 @@
+#include "summary/wait_class.h"
+
+#include "base/text.h"
+#include "summary/idle.h"
+
+static bool sleeps(const char *call)
+{
+    return str_eq(call, "clock_nanosleep") || str_eq(call, "nanosleep") || str_eq(call, "pause");
+}
+
+bool waits_for_sqlite(const struct call_tree *t, uint32_t node)
+{
+    const struct shown_frame *f = call_tree_node(t, node).frame;
+    if (!f || f->kind != SHOWN_WAIT || f->wait != WAIT_CALL || !sleeps(f->call))
+        return false;
+    do {
+        node = call_tree_node(t, node).parent;
+        f = call_tree_node(t, node).frame;
+    } while (f && f->kind == SHOWN_NATIVE && f->libc);
+    if (!f || !frame_is_sqlite(f))
+        return false;
+    while (f && f->kind == SHOWN_NATIVE && !str_eq(f->name, "sqlite3_sleep")) {
+        node = call_tree_node(t, node).parent;
+        f = call_tree_node(t, node).frame;
+    }
+    return !f || f->kind != SHOWN_NATIVE;
+}
+
+enum wait_class class_of_node(const struct call_tree *t, uint32_t node)
+{
+    const struct call_node at = call_tree_node(t, node);
+    if (!at.frame || at.frame->kind != SHOWN_WAIT)
+        return CLASS_NONE;
+    if (at.idle)
+        return CLASS_IDLE;
+    switch (at.frame->wait) {
+    case WAIT_GIL:
+        return CLASS_GIL;
+    case WAIT_PAGE:
+        return CLASS_PAGE;
+    case WAIT_CALL:
+        if (sleeps(at.frame->call))
+            return waits_for_sqlite(t, node) ? CLASS_ORDINARY : CLASS_SLEEP;
+        if (str_eq(at.frame->call, "flock") || str_eq(at.frame->call, "fcntl"))
+            return CLASS_ORDINARY; /* for whoever has the lock */
+        if (at.files)
+            return CLASS_FILE;
+        return idle_is_ordinary_wait(at.frame, 1) ? CLASS_ORDINARY : CLASS_UNUSUAL;
+    case WAIT_NONE:
+        return CLASS_SPIN;
+    case WAIT_CPU:
+        return CLASS_NONE;
+    case WAIT_UNKNOWN:
+        return CLASS_UNUSUAL;
+    case WAIT_FROZEN:
+    case WAIT_STOPPED:
+    case WAIT_TRACED:
+    case WAIT_NOT_PERMITTED:
+    case WAIT_IO_WORKER:
+        break;
+    }
+    return CLASS_STOPPED;
+}
+
+enum wait_class class_of_run(struct call_tree *t, const struct run *run)
+{
+    if (run->state == RUN_STOPPED)
+        return CLASS_STOPPED;
+    if (run->state == RUN_MISSED)
+        return CLASS_NONE;
+    enum wait_class class = class_of_node(t, call_tree_of(t, run->at));
+    return run->state == RUN_BLOCKED || class == CLASS_SPIN ? class : CLASS_NONE;
+}
+
+bool is_busy_class(enum wait_class class, const struct run *run)
+{
+    if (class == CLASS_NONE)
+        return run->state != RUN_MISSED && run->state != RUN_BLOCKED;
+    return class == CLASS_FILE || class == CLASS_PAGE || class == CLASS_UNUSUAL;
+}
+
+bool sleeps_in_own_code(const struct call_tree *t, uint32_t node)
+{
+    if (class_of_node(t, node) != CLASS_SLEEP)
+        return false;
+    do {
+        node = call_tree_node(t, node).parent;
+    } while (node && call_tree_node(t, node).role < ROLE_LIBRARY);
+    return call_tree_node(t, node).role == ROLE_OWN;
+}

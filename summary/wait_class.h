@@ -1,0 +1,25 @@
+/* What a thread does, by what its stack ends in. */
+#pragma once
+
+#include "summary/call_tree.h"
+
+enum wait_class {
+    CLASS_NONE,     /* it runs, or waits for a CPU */
+    CLASS_SPIN,     /* it runs, but only waits */
+    CLASS_IDLE,     /* for work: in a known pool, in the poll of an event loop */
+    CLASS_SLEEP,    /* for time to pass */
+    CLASS_ORDINARY, /* for somebody: a lock, a message, a child */
+    CLASS_GIL,
+    CLASS_FILE,    /* in a call on a file */
+    CLASS_PAGE,    /* in a page fault */
+    CLASS_UNUSUAL, /* in any other call: a driver, a full pipe */
+    CLASS_STOPPED,
+};
+enum wait_class class_of_node(const struct call_tree *t, uint32_t node);
+enum wait_class class_of_run(struct call_tree *t, const struct run *run);
+/* Does RUN, of CLASS, do something itself, or is it in a wait that only the kernel can end? */
+bool is_busy_class(enum wait_class class, const struct run *run);
+/* Does NODE, a sleep, wait for a lock of SQLite's?  A program may call its sqlite3_sleep(), too. */
+bool waits_for_sqlite(const struct call_tree *t, uint32_t node);
+/* Is NODE a sleep in a function of the user's own? */
+bool sleeps_in_own_code(const struct call_tree *t, uint32_t node);
