@@ -215,12 +215,12 @@ static void assert_stack(const struct live *l, char *expected, enum unwind_end e
     ck_assert_msg(l->stack.end == end, "%s: %s", context, describe(l));
 }
 
-/* The thread whose stack is asserted: the one started last. */
+/* The thread whose stack is asserted: the one started last, which the kernel lists last.  Its tid
+ * is the smaller one where the tids began anew in between. */
 static void keep_last(void *ctx, pid_t tid)
 {
     pid_t *last = ctx;
-    if (tid > *last)
-        *last = tid;
+    *last = tid;
 }
 
 static void freeze(const struct live *l, enum how how, const char *expected, struct frozen *f)
