@@ -414,6 +414,16 @@ static uint32_t heaviest_own(struct tally *t, const uint32_t *own, int64_t *ret_
     return most;
 }
 
+/* FRAMES: as tally_line(). */
+static char *function_name(struct tally *t, uint32_t node, const uint32_t *frames)
+{
+    const struct shown_frame *f = call_tree_node(t->tree, node).frame;
+    struct text name = {0};
+    frame_add_name(&name, f);
+    add_source(&name, f, tally_line(t, frames));
+    return name.s;
+}
+
 struct call_path call_path_own(struct tally *t)
 {
     struct call_path ret = {0};
@@ -428,15 +438,20 @@ struct call_path call_path_own(struct tally *t)
             ret.node = at;
         }
     }
-    if (ret.node) {
-        const struct shown_frame *f = call_tree_node(t->tree, ret.node).frame;
-        struct text name = {0};
-        frame_add_name(&name, f);
-        add_source(&name, f, tally_line(t, own));
-        ret.caller = name.s;
-    }
+    ret.caller = ret.node ? function_name(t, ret.node, own) : NULL;
     free(own);
     return ret;
+}
+
+char *call_path_function(struct tally *t, uint32_t node)
+{
+    uint32_t *within = xcalloc(call_tree_count(t->tree) + (size_t)1, sizeof *within);
+    within[node] = node;
+    for (uint32_t at = node + 1; at <= call_tree_count(t->tree); at++)
+        within[at] = within[call_tree_node(t->tree, at).parent];
+    char *name = function_name(t, node, within);
+    free(within);
+    return name;
 }
 
 struct call_path call_path_of_run(struct call_tree *tree, const struct profile_thread *thread,

@@ -32,6 +32,9 @@ struct call_path call_path_to(struct tally *t, uint32_t node); /* with all its t
  * libraries do for it, but of no further function of the user's.  `caller` alone is set; NODE is
  * its heaviest.  NS is 0 if there is none. */
 struct call_path call_path_own(struct tally *t);
+/* "evaluate a.py:20": the function at NODE, with the line of it that most of T's time is in.  The
+ * caller frees it. */
+char *call_path_function(struct tally *t, uint32_t node);
 /* The innermost of the user's functions that NODE is in, as call_node's key; 0: none. */
 uint32_t call_path_own_key(const struct call_tree *tree, uint32_t node);
 /* The path through CALLEE, whoever calls it, to LEAF, shared_callee_leaf(). */

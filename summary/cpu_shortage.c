@@ -113,7 +113,7 @@ bool add_cpu_shortage(const struct scene *s, const struct thread_group *group, s
     text_add(words, ".");
     if (l->nice > 0)
         text_addf(words, " %s nice value is %d.", group->plural ? "Their" : "Its", l->nice);
-    bool too_many = wanted > 1.2 * cpus && others < 0.5 * cpus &&
-                    add_thread_variable(s, group, cpus, words);
+    bool too_many =
+        wanted > 1.2 * cpus && others < 0.5 * cpus && add_thread_variable(s, group, cpus, words);
     return pinned || l->nice > 0 || too_many;
 }

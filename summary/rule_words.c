@@ -41,7 +41,7 @@ static void add_wait(struct text *out, const char *wait)
     text_release(&name);
 }
 
-void add_place(struct text *out, const struct call_path *path)
+static void add_place_called(struct text *out, const struct call_path *path, const char *called)
 {
     const char *inner = path->inner ? path->inner : path->libc;
     text_add(out, "in ");
@@ -52,9 +52,19 @@ void add_place(struct text *out, const struct call_path *path)
     else
         add_wait(out, path->wait);
     if (inner && path->caller) {
-        text_add(out, ", called from ");
+        text_addf(out, ", %s from ", called);
         add_part(out, path->caller);
     }
+}
+
+void add_place(struct text *out, const struct call_path *path)
+{
+    add_place_called(out, path, "called");
+}
+
+void add_place_longest(struct text *out, const struct call_path *path)
+{
+    add_place_called(out, path, "for longest called");
 }
 
 /* PATH without its FIRST parts. */

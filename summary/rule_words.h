@@ -10,9 +10,12 @@ bool is_judged(const struct thread_group *group);
 void add_percent(struct text *out, double share);
 /* "in TopK::exec ops.cc:34, called from f a.py:3" */
 void add_place(struct text *out, const struct call_path *path);
+/* The same of a function that others call, too: ", for longest called from f a.py:3" */
+void add_place_longest(struct text *out, const struct call_path *path);
 /* "TopK::exec > cudaGetDeviceProperties > ioctl" */
 void add_way(struct text *out, const struct call_path *path);
-/* The same behind the function OWN, a key of its nodes: nothing if that is its last, or not there. */
+/* The same behind the function OWN, a key of its nodes: nothing if that is the last, or not
+ * there. */
 void add_way_below(const struct scene *s, struct text *out, const struct call_path *path,
                    uint32_t own);
 /* " That keeps its event loop (asyncio) from polling.", if GROUP's one thread is at NODE in a

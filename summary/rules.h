@@ -11,7 +11,7 @@ struct scene {
     const struct groups *g;
     const struct profile *p;
     struct holders *holders;
-    int64_t wall_ns; /* of the recording */
+    int64_t wall_ns;           /* of the recording */
     struct thread_group *lead; /* whose time the user misses; NULL: nobody's */
 };
 /* Judges GROUP (NULL: everything): sets the figures, and the words and the weight if it applies. */

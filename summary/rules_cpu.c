@@ -11,7 +11,7 @@
 
 static const double wait_share = 0.1, compute_share = 0.5, collect_share = 0.15;
 static const double crowded_share = 0.25; /* of the time: a wait without a limit */
-static const double more_share = 0.05;    /* of the time: a function has more than its heaviest way */
+static const double more_share = 0.05; /* of the time: a function has more than its heaviest way */
 
 /* ---- waiting for a CPU ---- */
 
@@ -158,8 +158,8 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
 {
     int64_t ran_ns = group->cpu_ns - class_ns(s, group, CLASS_SPIN); /* which is no work */
     double share = share_of(ran_ns, group->wall_ns);
-    double wanted = share + (is_of_computing(group) ? share_of(group->runqueue_ns, group->wall_ns)
-                                                    : 0);
+    double wanted =
+        share + (is_of_computing(group) ? share_of(group->runqueue_ns, group->wall_ns) : 0);
     add_figure(f, "share", share);
     f->weight = wanted * (group == s->lead ? 1 : 0.6);
     if (wanted < compute_share || !group->n_paths)

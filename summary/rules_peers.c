@@ -11,6 +11,7 @@
 static const double differing_share = 0.3; /* by which the odd one's place is its own */
 static const double busy_children = 0.25;  /* CPUs that make a parent that waits a launcher */
 static const double alike_share = 0.5;     /* that the others are in one place */
+static const double never_share = 0.01;    /* of the others' time: they are not in a function */
 
 /* ---- one differs from its like ---- */
 
@@ -131,20 +132,54 @@ static void shares_of_place(const struct scene *s, const struct call_path *path,
     free(nodes);
 }
 
+/* The outermost of the user's functions on the way to ODD's place that OTHERS are never in, though
+ * they may be in that place by another way; 0: none. */
+static uint32_t function_of_its_own(const struct scene *s, struct thread_group *odd,
+                                    struct thread_group *others)
+{
+    uint32_t found = 0;
+    for (uint32_t at = odd->paths[0].node; at; at = call_tree_node(s->g->tree, at).parent)
+        if (call_tree_node(s->g->tree, at).role == ROLE_OWN &&
+            share_of(tally_total(&others->tally, at), others->wall_ns) < never_share)
+            found = at;
+    return found;
+}
+
+/* "in evaluate a.py:20 > compute a.py:3", or as add_place(). */
+static void add_odd_place(struct thread_group *odd, uint32_t function, struct text *words)
+{
+    const struct call_path *path = &odd->paths[0];
+    char *name = function ? call_path_function(&odd->tally, function) : NULL;
+    bool told = !name || (path->caller && str_eq(name, path->caller)) ||
+                (path->inner && str_eq(name, path->inner));
+    if (told) {
+        add_place(words, path);
+    } else {
+        text_addf(words, "in %s > ", name);
+        add_way(words, path);
+    }
+    free(name);
+}
+
 static void judge_odd(const struct scene *s, struct thread_group *odd, struct thread_group *others,
                       struct finding *f)
 {
     const struct call_path *path = &odd->paths[0];
+    uint32_t function = function_of_its_own(s, odd, others);
     double here;
     double there;
     shares_of_place(s, path, odd, others, &here, &there);
+    if (function) {
+        here = share_of(tally_total(&odd->tally, function), odd->wall_ns);
+        there = share_of(tally_total(&others->tally, function), others->wall_ns);
+    }
     if (here - there < differing_share || (f->words && here <= f->weight - 1))
         return;
     struct text words = {0};
     text_addf(&words, "%s differs: ", odd->noun);
     add_percent(&words, here);
     text_add(&words, " of its time ");
-    add_place(&words, path);
+    add_odd_place(odd, function, &words);
     text_add(&words, ", against ");
     add_percent(&words, there);
     text_addf(&words, " in %s.", others->noun);

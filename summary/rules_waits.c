@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "summary/heaviest_paths.h"
 #include "summary/meanwhile.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const double long_wait = 0.3; /* of a thread's time: worth asking for whom */
+static const double long_wait = 0.3;   /* of a thread's time: worth asking for whom */
+static const double most_share = 0.95; /* that is as good as all */
 static const double gil_share = 0.2, plain_wait = 0.5, works_share = 0.02;
 static const double idle_leader = 0.75; /* of its time: the rest takes requests, starts threads */
 static const double explained_share = 0.9, named_share = 0.1; /* of the samples without the GIL */
@@ -38,21 +40,39 @@ static void add_meanwhile(const struct scene *s, const struct thread_group *grou
     tally_release(&t);
 }
 
-/* "main waits 79% of its time in Worker::sync, called from f a.py:3." or "…, 48% of it in …" */
-static void add_wait(const struct scene *s, const struct thread_group *group, double share,
-                     const struct call_path *path, struct text *words)
+/* How long GROUP is in waits of CLASSES, 1 << enum wait_class, in the user's function that PATH is
+ * in, whoever calls that. */
+static int64_t waits_in_function(const struct scene *s, struct thread_group *group,
+                                 unsigned classes, const struct call_path *path)
 {
-    double here = share_of(path->ns, group->wall_ns);
-    (void)s;
+    const struct call_tree *t = s->g->tree;
+    uint32_t key = call_path_own_key(t, path->node);
+    int64_t ns = 0;
+    for (uint32_t node = 1; key && node <= call_tree_count(t); node++)
+        if (tally_self(&group->tally, node) > 0 && classes >> class_of_node(t, node) & 1 &&
+            call_path_own_key(t, node) == key)
+            ns += tally_self(&group->tally, node);
+    return max_i64(ns, path->ns);
+}
+
+/* "main waits 79% of its time in Worker::sync, called from f a.py:3." or "…, 48% of it in …" */
+static void add_wait(const struct scene *s, struct thread_group *group, double share,
+                     unsigned classes, const struct call_path *path, struct text *words)
+{
+    int64_t here_ns = waits_in_function(s, group, classes, path);
+    double here = share_of(here_ns, group->wall_ns);
     text_addf(words, "%s wait%s ", group->noun, verb_s(group));
     add_percent(words, share);
     text_addf(words, " of %s time", possessive(group));
-    if (here < 0.8 * share) {
+    if (here < most_share * share) {
         text_add(words, ", ");
         add_percent(words, here);
     }
     text_add(words, " ");
-    add_place(words, path);
+    if ((double)path->ns < most_share * (double)here_ns)
+        add_place_longest(words, path);
+    else
+        add_place(words, path);
     text_add(words, ".");
 }
 
@@ -69,6 +89,18 @@ static unsigned waits_for_others(const struct scene *s, const struct thread_grou
     return 1U << CLASS_ORDINARY | (both ? 1U << CLASS_GIL : 0);
 }
 
+/* Is GROUP, which waits at NODE, kept from its work?  A helper with nothing to do waits, too, but
+ * for a condition.  A main thread is not, if it only looks after those who lead. */
+static bool is_kept(const struct scene *s, const struct thread_group *group, uint32_t node)
+{
+    static const unsigned locks = 1U << FUTEX_UNKNOWN | 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK;
+    const struct call_node at = call_tree_node(s->g->tree, node);
+    if (group->threads[0]->thread->main)
+        return group->n == 1 && (!group->leads || group == s->lead);
+    bool futex = at.frame->call && str_starts(at.frame->call, "futex");
+    return s->lead && !s->lead->leads && group != s->lead && futex && locks >> at.futex & 1;
+}
+
 void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     int64_t ns = 0;
@@ -77,21 +109,21 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
     struct call_path path;
     add_figure(f, "share", share);
     f->weight = share;
-    /* A worker with nothing to do waits, too, and is no victim: only main threads are asked
-     * about. */
-    if (share < long_wait || group->n != 1 || !group->threads[0]->thread->main ||
+    if (share < long_wait ||
         profile_time_step_ns(s->p) > 0 || /* the coincidence is unknown from here on */
         holder_of_locks(s, group) == HELD_BY_ONE || rule_finds_holder_of(s, group) ||
         !heaviest_in_class(&group->tally, CLASS_ORDINARY, &path))
         return;
     size_t n = 0;
     struct interval *waits = intervals_of(s, group->threads[0]->thread, classes, &n);
-    const struct meanwhile m = meanwhile_of(s->g, group, BUSY_WORK, waits, n);
+    struct meanwhile m = {0};
+    if (is_kept(s, group, path.node))
+        m = meanwhile_of(s->g, group, BUSY_WORK, waits, n);
     struct thread_group *busy = m.busy;
     add_figure(f, "candidates", (double)m.candidates);
     if (busy) {
         struct text words = {0};
-        add_wait(s, group, share, &path, &words);
+        add_wait(s, group, share, classes, &path, &words);
         (void)add_kernel_side(s, group, path.node, false, &words, f);
         add_meanwhile(s, busy, waits, n, &words, f);
         add_figure(f, "busy_part", m.part);
@@ -273,12 +305,12 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
     if (is_server) /* more than an idle event loop, which explains nothing */
         f->weight = 1.5 * share;
     struct text words = {0};
-    double here = share_of(path.ns, group->wall_ns);
+    double here = share_of(waits_in_function(s, group, 1U << class, &path), group->wall_ns);
     text_addf(&words, "%s %s%s ", group->noun, class == CLASS_SLEEP ? "sleep" : "wait",
               verb_s(group));
     add_percent(&words, share);
     text_addf(&words, " of %s time", possessive(group));
-    if (here < 0.8 * share) {
+    if (here < most_share * share) {
         text_add(&words, ", ");
         add_percent(&words, here);
     }

@@ -51,6 +51,35 @@ START_TEST(the_odd_rank_is_named)
 }
 END_TEST
 
+/* All compute in one function: only the odd one does by a way of its own. */
+START_TEST(the_odd_ranks_own_function_is_named)
+{
+    b = builder_start(10, "python3");
+    profile_free(b.p);
+    b.p = profile_new(0);
+    for (int rank = 0; rank < 3; rank++) {
+        char environment[16];
+        (void)snprintf(environment, sizeof environment, "RANK=%d", rank);
+        builder_process(&b, 100 + rank, "python3", environment);
+        thread_id t = builder_thread(&b, 100 + rank, NULL);
+        builder_run(&b, t, "work@/src/a.py:1:2 > train@/src/a.py:5:6 > compute@/src/a.py:8:9", 500,
+                    500);
+        if (rank == 0)
+            builder_run(&b, t,
+                        "work@/src/a.py:1:3 > evaluate@/src/a.py:11:12 > compute@/src/a.py:8:9",
+                        3500, 3500);
+        else
+            builder_run(&b, t, "work@/src/a.py:1:4 > wait@/src/a.py:14:15 > futex [blocked]", 3500,
+                        0);
+    }
+    judge(4000);
+    assert_told(0, "differs",
+                "rank0 differs: 88% of its time in evaluate a.py:12 > compute a.py:9, against 0% "
+                "in rank1 and rank2.");
+    teardown();
+}
+END_TEST
+
 /* One is found at rest, or at work, far more often than its like.  DENIED: the kernel counts 40 %
  * of work, as beside busy programs. */
 static void one_of_three_differs(int64_t rests_ms, bool denied)
@@ -204,7 +233,7 @@ END_TEST
 
 CHECK_MAIN("findings_ranks", 10, callers_of_one_function_are_no_difference,
            the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
-           who_serves_the_others_is_of_another_kind,
+           the_odd_ranks_own_function_is_named, who_serves_the_others_is_of_another_kind,
            a_rank_is_not_odd_by_samples_that_the_kernel_denies,
            an_odd_rank_comes_before_an_odd_helper,
            fewer_threads_are_advised_only_where_there_are_more_than_cpus)

@@ -1,0 +1,147 @@
+/* Whose time the answer is about, and whose function it names. */
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+static thread_id lead;
+static thread_id other;
+
+static void setup(void)
+{
+    b = builder_start(10, "app");
+    lead = builder_thread(&b, 10, NULL);
+    other = builder_thread(&b, 11, "reloader");
+}
+
+/* MAIN: what the main thread is in, for nearly all of the time, while another one computes. */
+static void judge_main_in(const char *main)
+{
+    setup();
+    builder_run(&b, lead, main, 3990, 0);
+    builder_run(&b, lead, "serve@/src/a.py:1:2", 10, 10);
+    builder_run(&b, other, "find@/src/a.py:5:6", 3600, 3600);
+    builder_run(&b, other, "rest@/src/a.py:9:9 > clock_nanosleep [blocked]", 400, 0);
+    judge(4000);
+}
+
+START_TEST(who_only_looks_after_others_does_not_lead)
+{
+    judge_main_in("serve@/src/a.py:1:2 > clock_nanosleep [blocked]");
+    assert_told(0, "computes", "reloader computes: it ran 90% of 4.0 s, 90% in find a.py:6");
+    teardown();
+    judge_main_in("main!app > __pthread_clockjoin_ex!libc.so.6 > futex [blocked]");
+    assert_told(0, "computes", "reloader computes");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_wait_for_connections_is_none_for_somebody)
+{
+    static const struct blocker clients = {.kind = BLOCKER_LISTENER, .net = NET_TCP};
+    struct wait_side side = {.thing = THING_EVENTS};
+    setup();
+    side.list = profile_list_blocker(b.p, &clients, (blocker_list){0});
+    builder_polls(&b, lead, "main!app > serve!app", &side, 4000);
+    builder_run(&b, other, "find!app", 4000, 4000);
+    judge(4000);
+    assert_told(0, "computes", "reloader computes");
+    assert_not_told("waits_meanwhile");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_main_thread_that_waits_for_an_answer_leads)
+{
+    judge_main_in("ask@/src/a.py:1:2 > recvfrom 10.0.0.7:5432 [blocked]");
+    assert_told(0, "waits_meanwhile", "main waits 100% of its time in ask a.py:2");
+    teardown();
+}
+END_TEST
+
+START_TEST(helpers_without_work_do_not_lead)
+{
+    setup();
+    builder_run(&b, lead, "pace@/src/a.py:1:2 > clock_nanosleep [blocked]", 4000, 0);
+    builder_run(&b, other, "take!app > pthread_cond_wait!libc.so.6 > futex [blocked]", 3900, 0);
+    builder_run(&b, other, "take!app", 100, 100);
+    judge(4000);
+    assert_told(0, "waits", "main sleeps 100% of its time in pace a.py:2");
+    teardown();
+}
+END_TEST
+
+/* ---- the figure of a function ---- */
+
+START_TEST(a_function_has_the_time_of_all_that_libraries_do_for_it)
+{
+    setup();
+    for (int i = 0; i < 10; i++) {
+        builder_run(&b, lead, "save@/src/a.py:1:2 > encode@/usr/lib/python3.11/json/x.py:1:2", 150,
+                    150);
+        builder_run(&b, lead, "save@/src/a.py:1:3 > write@/usr/lib/python3.11/json/x.py:7:8", 140,
+                    140);
+        builder_run(&b, lead, "load@/src/a.py:5:6", 110, 110);
+    }
+    judge(4000);
+    assert_told(0, "computes",
+                "main computes: it ran 100% of 4.0 s, 73% in save a.py:2 (38% encode, 35% write) "
+                "and 28% in load a.py:6.");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_native_function_keeps_its_caller)
+{
+    setup();
+    for (int i = 0; i < 10; i++) {
+        builder_run(&b, lead, "main!app > read!app|/src/a.c:3 > now!app|/src/a.c:9", 100, 100);
+        builder_run(&b, lead,
+                    "main!app > read!app|/src/a.c:3 > now!app|/src/a.c:8 > clock_gettime!libc.so.6",
+                    300, 300);
+    }
+    judge(4000);
+    assert_told(0, "computes", "in read a.c:3 > now a.c:8 (75% clock_gettime).");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_wait_has_the_figure_of_its_function)
+{
+#define WAITS " > sync!app|/src/q.c:9 > pthread_cond_wait!libc.so.6 > futex [blocked]"
+    setup();
+    builder_run(&b, lead, "main!app > read!app|/src/a.c:3" WAITS, 2400, 0);
+    builder_run(&b, lead, "main!app > loss!app|/src/a.c:5" WAITS, 1600, 0);
+    builder_run(&b, other, "work!app", 4000, 4000);
+    judge(4000);
+    assert_told(0, "waits_meanwhile",
+                "main waits 100% of its time in sync q.c:9, for longest called from read a.c:3. "
+                "Meanwhile reloader is 100% in work.");
+    teardown();
+}
+END_TEST
+
+/* ---- a CPU that others have ---- */
+
+START_TEST(a_wait_for_a_cpu_belongs_to_what_is_computed)
+{
+    setup();
+    *profile_get_host(b.p) = (struct profile_host){
+        .over_ns = 4000L * NS_PER_MS, .cpus_online = 2, .others_ns = 6000L * NS_PER_MS};
+    builder_run(&b, lead, "fold@/src/a.py:1:2", 2800, 2800);
+    builder_runnable(&b, lead, "fold@/src/a.py:1:2", 1200);
+    judge(4000);
+    assert_told(0, "computes",
+                "main computes: it ran 70% of 4.0 s and waited 30% for a CPU, 100% in fold a.py:2. "
+                "It may use 2 CPUs; this recording's threads wanted 1.0, other programs used 1.5 "
+                "CPUs.");
+    assert_not_told("cpu_wait");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_leader", 60, who_only_looks_after_others_does_not_lead,
+           a_wait_for_connections_is_none_for_somebody,
+           a_main_thread_that_waits_for_an_answer_leads, helpers_without_work_do_not_lead,
+           a_function_has_the_time_of_all_that_libraries_do_for_it,
+           a_native_function_keeps_its_caller, a_wait_has_the_figure_of_its_function,
+           a_wait_for_a_cpu_belongs_to_what_is_computed)
