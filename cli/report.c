@@ -102,17 +102,6 @@ static void add_rules(const struct findings *f, struct text *out)
     }
 }
 
-static void add_ledger(const struct groups *groups, int width, struct text *out)
-{
-    struct holders holders;
-    struct ledger ledger;
-    holders_init(&holders, groups->p, groups->v);
-    ledger_init(&ledger, groups, &holders);
-    ledger_write(&ledger, width, out);
-    ledger_release(&ledger);
-    holders_release(&holders);
-}
-
 void report_add_answer(const struct groups *groups, const struct findings *findings, bool verbose,
                        struct text *out)
 {
@@ -124,7 +113,7 @@ void report_add_answer(const struct groups *groups, const struct findings *findi
     answer_write(&table, width, out);
     if (verbose) {
         add_rules(findings, out);
-        add_ledger(groups, width, out);
+        ledger_write(&findings->ledger, width, out);
         card_write(groups, width, out);
     }
     table_release(&table);

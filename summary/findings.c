@@ -6,51 +6,59 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "summary/leader.h"
-#include "summary/ledger.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 /* The rules, in the order of equally weighty findings. */
+#define OF(cause) (1U << CAUSE_##cause)
+enum {
+    COMPUTING = OF(COMPUTES) | OF(CPU),
+    WAITS = OF(LOCK) | OF(JOIN) | OF(CONDITION) | OF(CHILD) | OF(PEER) | OF(GIL),
+    ANY = ~0U >> 1,
+};
 static const struct rule {
     const char *key;
     rule_judge *judge;
-    bool of_all;  /* judges everything at once, not one group after the other */
+    unsigned causes; /* that it speaks of, in the ledger */
+    bool of_all;     /* judges everything at once, not one group after the other */
     bool counted; /* judges by the kernel's counts, which are exact however few samples there are */
     /* Above 0: it only describes, and so is printed once, for a group with nothing else.  This part
      * of its weight counts, so that explanations come first. */
     double describes;
 } rules[] = {
-    {.key = "only_children", .judge = rule_only_children, .of_all = true},
-    {.key = "deadlock", .judge = rule_deadlock, .of_all = true},
-    {.key = "circular_wait", .judge = rule_circular_wait, .of_all = true},
-    {.key = "stuck", .judge = rule_stuck, .of_all = true},
-    {.key = "stopped", .judge = rule_stopped, .of_all = true},
-    {.key = "differs", .judge = rule_differs, .of_all = true},
-    {.key = "waits_for", .judge = rule_held},
-    {.key = "waits_meanwhile", .judge = rule_waits_meanwhile},
-    {.key = "gil", .judge = rule_gil},
-    {.key = "contention", .judge = rule_contention},
-    {.key = "malloc_arena", .judge = rule_malloc_arena},
-    {.key = "libc_lock", .judge = rule_libc_lock},
-    {.key = "slow_files", .judge = rule_files},
-    {.key = "gc", .judge = rule_collects},
-    {.key = "imports", .judge = rule_imports},
-    {.key = "messages", .judge = rule_messages, .of_all = true},
-    {.key = "thread_starts", .judge = rule_starts},
-    {.key = "cpu_wait", .judge = rule_cpu_wait, .counted = true},
-    {.key = "openmp_runtimes", .judge = rule_openmp_runtimes, .of_all = true},
-    {.key = "major_faults", .judge = rule_major_faults},
-    {.key = "numa_balancing", .judge = rule_numa_balancing, .counted = true},
-    {.key = "page_faults", .judge = rule_page_faults, .counted = true},
-    {.key = "switches", .judge = rule_switches, .counted = true},
-    {.key = "spinning", .judge = rule_spinning},
-    {.key = "tasks_wait", .judge = rule_tasks},
-    {.key = "ready_loop", .judge = rule_ready_loop},
-    {.key = "event_loop", .judge = rule_event_loop},
-    {.key = "none_ran", .judge = rule_none_ran, .of_all = true, .describes = 0.5},
-    {.key = "waits", .judge = rule_waits, .describes = 0.5},
-    {.key = "computes", .judge = rule_computes, .describes = 0.5},
+    {.key = "only_children", .judge = rule_only_children, .causes = OF(CHILD), .of_all = true},
+    {.key = "deadlock", .judge = rule_deadlock, .causes = WAITS, .of_all = true},
+    {.key = "circular_wait", .judge = rule_circular_wait, .causes = WAITS, .of_all = true},
+    {.key = "stuck", .judge = rule_stuck, .causes = WAITS, .of_all = true},
+    {.key = "stopped", .judge = rule_stopped, .causes = OF(STOPPED), .of_all = true},
+    {.key = "differs", .judge = rule_differs, .causes = ANY, .of_all = true},
+    {.key = "waits_for", .judge = rule_held, .causes = OF(LOCK) | OF(JOIN)},
+    {.key = "waits_meanwhile", .judge = rule_waits_meanwhile, .causes = WAITS},
+    {.key = "gil", .judge = rule_gil, .causes = OF(GIL)},
+    {.key = "contention", .judge = rule_contention, .causes = OF(LOCK)},
+    {.key = "malloc_arena", .judge = rule_malloc_arena, .causes = OF(LOCK)},
+    {.key = "libc_lock", .judge = rule_libc_lock, .causes = OF(LOCK)},
+    {.key = "slow_files", .judge = rule_files, .causes = OF(FILE)},
+    {.key = "gc", .judge = rule_collects, .causes = OF(GC)},
+    {.key = "imports", .judge = rule_imports, .causes = OF(IMPORTS)},
+    {.key = "messages", .judge = rule_messages, .causes = OF(PICKLES), .of_all = true},
+    {.key = "thread_starts", .judge = rule_starts, .causes = OF(STARTS)},
+    {.key = "cpu_wait", .judge = rule_cpu_wait, .causes = COMPUTING, .counted = true},
+    {.key = "openmp_runtimes", .judge = rule_openmp_runtimes, .causes = OF(SPINS), .of_all = true},
+    {.key = "major_faults", .judge = rule_major_faults, .causes = OF(PAGE)},
+    {.key = "numa_balancing", .judge = rule_numa_balancing, .causes = COMPUTING, .counted = true},
+    {.key = "page_faults", .judge = rule_page_faults, .causes = COMPUTING, .counted = true},
+    {.key = "switches", .judge = rule_switches, .causes = COMPUTING | WAITS, .counted = true},
+    {.key = "spinning", .judge = rule_spinning, .causes = OF(SPINS)},
+    {.key = "tasks_wait", .judge = rule_tasks, .causes = OF(IDLE)},
+    {.key = "ready_loop", .judge = rule_ready_loop, .causes = COMPUTING},
+    {.key = "event_loop", .judge = rule_event_loop, .causes = OF(IDLE)},
+    {.key = "none_ran", .judge = rule_none_ran, .causes = WAITS, .of_all = true, .describes = 0.5},
+    {.key = "waits",
+     .judge = rule_waits,
+     .causes = WAITS | OF(TIMER) | OF(DEVICE) | OF(PAGE) | OF(UNKNOWN),
+     .describes = 0.5},
+    {.key = "computes", .judge = rule_computes, .causes = COMPUTING, .describes = 0.5},
 };
 /* More than the share of time that it explains: a reader wants to know why. */
 static const double explains_weight = 0.3;
@@ -186,29 +194,26 @@ static struct finding too_short(const struct scene *s)
 
 /* ": 50% of main's time ends in append a.py:6 > flock /x, for 7012 (python3); 49% in …": what no
  * rule speaks of, if it is much. */
-static void add_ends(const struct scene *s, struct text *words, struct finding *f)
+static void add_ends(const struct ledger *l, struct text *words, struct finding *f)
 {
     enum { MOST_ENDS = 2 };
     static const double least_share = 0.3;
-    struct ledger ledger;
-    ledger_init(&ledger, s->g, s->holders);
-    for (size_t i = 0; i < ledger.n && i < MOST_ENDS; i++) {
-        double share = share_of(ledger.rows[i].ns, ledger.wall_ns);
+    for (size_t i = 0; i < l->n && i < MOST_ENDS; i++) {
+        double share = share_of(l->rows[i].ns, l->wall_ns);
         if (share < least_share)
             break;
         text_add(words, i ? "; " : ": ");
         add_percent(words, share);
         if (!i) {
-            text_addf(words, " of the time of %s ends", ledger.leader->noun);
+            text_addf(words, " of the time of %s ends", l->leader->noun);
             add_figure(f, "ends_share", share);
         }
         text_add(words, " in ");
-        ledger_add_end(words, &ledger, &ledger.rows[i]);
+        ledger_add_end(words, l, &l->rows[i]);
     }
-    ledger_release(&ledger);
 }
 
-static struct finding nothing(const struct scene *s)
+static struct finding nothing(const struct scene *s, const struct ledger *l)
 {
     double most = 0;
     double runqueue = 0;
@@ -227,10 +232,30 @@ static struct finding nothing(const struct scene *s)
     add_figure(&f, "wait_cpu_share", runqueue);
     text_add(&words, "Nothing stands out in ");
     add_time(&words, s->wall_ns);
-    add_ends(s, &words, &f);
+    add_ends(l, &words, &f);
     text_add(&words, ".");
     f.words = words.s;
     return f;
+}
+
+/* Is ROW what F, of a rule about CAUSES, speaks of: what its group does, or what the leader waits
+ * for there? */
+static bool speaks_of(const struct finding *f, unsigned causes, const struct ledger *l,
+                      const struct ledger_row *row)
+{
+    bool there = !f->about || f->about == row->group->noun || f->blames == row->group->noun;
+    bool leaders = row->waits.node && (!f->about || f->about == l->leader->noun);
+    return (there && causes >> row->cause & 1) || (leaders && causes >> row->waits_cause & 1);
+}
+
+static void set_ends(struct finding *f, unsigned causes, const struct ledger *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (!speaks_of(f, causes, l, &l->rows[i]))
+            continue;
+        f->row = f->row ? f->row : &l->rows[i];
+        f->ends_ns += l->rows[i].ns;
+    }
 }
 
 static bool any_judged(const struct scene *s)
@@ -249,7 +274,8 @@ void findings_init(struct findings *f, const struct groups *g)
     if (!g->n)
         return;
     holders_init(&holders, g->p, g->v);
-    s.lead = leader_of(g, &holders);
+    ledger_init(&f->ledger, g, &holders);
+    s.lead = f->ledger.leader;
     for (; f->n < N_RULES; f->n++) {
         f->items[f->n].rule = rules[f->n].key;
         if (rules[f->n].of_all)
@@ -260,11 +286,12 @@ void findings_init(struct findings *f, const struct groups *g)
             f->items[f->n].weight *= rules[f->n].describes;
         else
             f->items[f->n].weight += explains_weight;
+        set_ends(&f->items[f->n], rules[f->n].causes, &f->ledger);
     }
     put_culprits_first(f);
     choose(f);
     if (!f->n_printed) {
-        f->items[f->n] = any_judged(&s) ? nothing(&s) : too_short(&s);
+        f->items[f->n] = any_judged(&s) ? nothing(&s, &f->ledger) : too_short(&s);
         f->printed[f->n_printed++] = &f->items[f->n++];
     }
     holders_release(&holders);
@@ -275,6 +302,7 @@ void findings_release(struct findings *f)
     for (size_t i = 0; i < f->n; i++)
         free(f->items[i].words);
     free(f->items);
+    ledger_release(&f->ledger);
     *f = (struct findings){0};
 }
 

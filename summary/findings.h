@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "summary/groups.h"
+#include "summary/ledger.h"
 
 enum { MAX_FINDINGS = 3, MAX_FIGURES = 8 };
 struct figure {
@@ -20,6 +20,8 @@ struct finding {
     double weight;      /* how much of the time it explains; larger ones come first */
     struct figure figures[MAX_FIGURES];
     size_t n_figures;
+    const struct ledger_row *row; /* the heaviest that it speaks of; NULL: none */
+    int64_t ends_ns;              /* of the leader's time that end in what it speaks of */
     char *words; /* one paragraph, nothing in it an order to a terminal; NULL: it does not apply */
 };
 struct findings {
@@ -28,8 +30,9 @@ struct findings {
     const struct finding
         *printed[MAX_FINDINGS]; /* of ITEMS: the findings to print, in this order */
     size_t n_printed;
+    struct ledger ledger; /* borrows the groups */
 };
-/* Judges G, which is borrowed during the call and as long as `about` is read. */
+/* Judges G, which is borrowed until findings_release(). */
 void findings_init(struct findings *f, const struct groups *g);
 void findings_release(struct findings *f);
 /* Appends the sentences, paragraphs of at most WIDTH columns, indented by two spaces; then an empty

@@ -8,6 +8,7 @@
 #include "summary/heaviest_paths.h"
 #include "summary/leader.h"
 #include "summary/ledger_account.h"
+#include "summary/ledger_bound.h"
 
 enum { MAX_PATHS = 5 };
 
@@ -157,6 +158,7 @@ static void add_row(struct ledger *l, const struct accounts *a, const struct acc
         row.other_ns = scaled(account, sums->most_ns);
     if (row.way != LEDGER_OWN)
         find_waits(a, account, sums, &row);
+    row.bound_ns = ledger_bound(a->g, l->leader, &row);
     l->rows = array_reserve(l->rows, &l->capacity, l->n + 1, sizeof *l->rows);
     l->rows[l->n++] = row;
     l->rest_ns -= row.ns;

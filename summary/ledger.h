@@ -26,6 +26,7 @@ struct ledger_row {
     struct call_path place;
     int64_t ns;             /* of the leader's time that end here */
     struct wait_side other; /* the other side of the waits in PLACE, of most of them */
+    int64_t bound_ns;       /* at most saved of the leader's time, if PLACE took none; 0: unknown */
     pid_t waiter;           /* its process */
     int64_t other_ns;       /* 0: nothing is known of it */
     /* Where the leader waits then, for most of NS; not of LEDGER_OWN. */
@@ -34,11 +35,11 @@ struct ledger_row {
 };
 struct ledger {
     const struct profile *p;
-    const struct thread_group *leader; /* NULL: there is none, and nothing else */
-    int64_t wall_ns;                   /* of the leader's threads in all */
-    int64_t unseen_ns;                 /* of it no sample tells */
-    int64_t idle_ns;                   /* of it ends in waits for work */
-    struct ledger_row *rows;           /* heaviest first, disjoint */
+    struct thread_group *leader; /* NULL: there is none, and nothing else */
+    int64_t wall_ns;             /* of the leader's threads in all */
+    int64_t unseen_ns;           /* of it no sample tells */
+    int64_t idle_ns;             /* of it ends in waits for work */
+    struct ledger_row *rows;     /* heaviest first, disjoint */
     size_t n, capacity;
     int64_t rest_ns; /* in no row: smaller ones */
 };

@@ -41,6 +41,11 @@ static void add_row(const struct ledger *l, const struct ledger_row *row, int wi
         text_addf(&words, "; %s then, %s: ", l->leader->noun, cause_name(row->waits_cause));
         add_way(&words, &row->waits);
     }
+    if (row->bound_ns) {
+        text_add(&words, "; without it at most ");
+        add_percent(&words, share_of(row->bound_ns, l->wall_ns));
+        text_add(&words, " is saved");
+    }
     add_line(l, row->ns, width, words.s, out);
     text_release(&words);
 }

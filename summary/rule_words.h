@@ -1,4 +1,4 @@
-/* The words and figures of findings.  Private to findings.c and rules_*.c. */
+/* The words and figures of findings: for findings.c, rules_*.c, and whoever tells of a place. */
 #pragma once
 
 #include "summary/rules.h"

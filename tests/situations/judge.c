@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cli/answer.h"
 #include "exporter/json.h"
 #include "summary/findings.h"
@@ -19,6 +20,8 @@ static void write_finding(struct json *j, const struct finding *f)
     json_string_field(j, "rule", f->rule);
     json_string_field(j, "about", f->about);
     json_string_field(j, "blames", f->blames);
+    json_key(j, "ends_s");
+    json_number(j, (double)f->ends_ns / NS_PER_S);
     json_key(j, "figures");
     json_object(j);
     for (size_t i = 0; i < f->n_figures; i++) {
@@ -58,23 +61,17 @@ static void write_row(struct json *j, const struct ledger *l, const struct ledge
     json_end_object(j);
 }
 
-static void write_ledger(struct json *j, const struct groups *g)
+static void write_ledger(struct json *j, const struct ledger *l)
 {
-    struct holders holders;
-    struct ledger ledger;
     struct text text = {0};
-    holders_init(&holders, g->p, g->v);
-    ledger_init(&ledger, g, &holders);
-    ledger_write(&ledger, WIDTH, &text);
-    json_string_field(j, "leader", ledger.leader ? ledger.leader->noun : NULL);
+    ledger_write(l, WIDTH, &text);
+    json_string_field(j, "leader", l->leader ? l->leader->noun : NULL);
     json_string_field(j, "ledger_text", text.s);
     json_key(j, "ledger");
     json_array(j);
-    for (size_t i = 0; i < ledger.n; i++)
-        write_row(j, &ledger, &ledger.rows[i]);
+    for (size_t i = 0; i < l->n; i++)
+        write_row(j, l, &l->rows[i]);
     json_end_array(j);
-    ledger_release(&ledger);
-    holders_release(&holders);
     text_release(&text);
 }
 
@@ -95,7 +92,7 @@ static void write_answer(struct json *j, const struct profile *p)
         write_finding(j, findings.printed[i]);
     json_end_array(j);
     json_string_field(j, "text", text.s);
-    write_ledger(j, &groups);
+    write_ledger(j, &findings.ledger);
     findings_release(&findings);
     table_release(&table);
     groups_release(&groups);

@@ -264,7 +264,42 @@ START_TEST(causes_are_told_by_where_the_stack_ends)
 }
 END_TEST
 
-CHECK_MAIN("ledger", 20, a_wait_ends_where_the_holder_is_then, a_chain_of_waits_ends_at_its_last,
+/* The worker asks the device also while main computes: more is saved than ends there, but not more
+ * than main's waits. */
+START_TEST(what_removing_a_place_saves_is_bounded_where_all_was_read)
+{
+    static const struct {
+        int64_t worker_starts_ms;
+        double gil_share;
+        int bound_ms;
+    } cases[] = {{0, 0, 2500}, {1000, 0, 2000}, {0, 0.2, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int64_t asks_ms = 2500 - cases[i].worker_starts_ms / 2;
+        const int64_t gil_ms = (int64_t)(cases[i].gil_share * END_MS);
+        setup();
+        thread_id worker = builder_thread(&b, WORKER, "worker");
+        builder_run(&b, lead, COMPUTES, 1000, 1000);
+        hold(lead, WORKER, 3000);
+        builder_run(&b, worker, "run!/src/w.so > idle!/src/w.so", cases[i].worker_starts_ms,
+                    cases[i].worker_starts_ms);
+        builder_run(&b, worker, "run!/src/w.so > ask!/src/w.so > ioctl /dev/x [blocked]", asks_ms,
+                    0);
+        builder_run(&b, worker, "run!/src/w.so > [waiting for GIL]", gil_ms, 0);
+        builder_run(&b, worker, "run!/src/w.so > sum!/src/w.so",
+                    END_MS - asks_ms - gil_ms - cases[i].worker_starts_ms,
+                    END_MS - asks_ms - gil_ms - cases[i].worker_starts_ms);
+        account();
+        const struct ledger_row *row = &ledger.rows[0];
+        while (row->cause != CAUSE_DEVICE)
+            row++;
+        ck_assert_int_eq(ms(row->bound_ns), cases[i].bound_ms);
+        teardown();
+    }
+}
+END_TEST
+
+CHECK_MAIN("ledger", 20, what_removing_a_place_saves_is_bounded_where_all_was_read,
+           a_wait_ends_where_the_holder_is_then, a_chain_of_waits_ends_at_its_last,
            a_circle_is_followed_once, a_holder_that_was_not_seen_leaves_the_wait,
            who_is_busy_meanwhile_stands_for_whoever_ends_the_wait,
            who_waits_for_others_outside_comes_next, a_wait_for_a_process_ends_in_its_main_thread,

@@ -1,0 +1,53 @@
+#include "summary/ledger_bound.h"
+
+#include <stdlib.h>
+
+#include "base/minmax.h"
+#include "base/share.h"
+#include "summary/wait_class.h"
+
+static const double crowded_share = 0.05; /* of a thread's time: it waits for what others have */
+
+/* How long GROUP waits for a CPU or the GIL. */
+static int64_t crowded_ns(const struct groups *g, struct thread_group *group)
+{
+    int64_t ns = group->runqueue_ns;
+    for (uint32_t node = 1; node <= call_tree_count(g->tree); node++)
+        ns += class_of_node(g->tree, node) == CLASS_GIL ? tally_self(&group->tally, node) : 0;
+    return ns;
+}
+
+static bool is_crowded(const struct groups *g, struct thread_group *group)
+{
+    return share_of(crowded_ns(g, group), group->wall_ns) > crowded_share;
+}
+
+/* Does time in CAUSE pass by what the thread itself does, or a disk or device does for it? */
+static bool is_work(enum cause cause)
+{
+    static const unsigned work = 1U << CAUSE_COMPUTES | 1U << CAUSE_CPU | 1U << CAUSE_GC |
+                                 1U << CAUSE_IMPORTS | 1U << CAUSE_PICKLES | 1U << CAUSE_STARTS |
+                                 1U << CAUSE_PAGE | 1U << CAUSE_FILE | 1U << CAUSE_DEVICE;
+    return work >> cause & 1;
+}
+
+/* For how long any thread of GROUP is in PLACE, at most. */
+static int64_t place_ns(struct thread_group *group, const struct call_path *place)
+{
+    bool *nodes = call_path_nodes(&group->tally, place->node);
+    int64_t ns = call_path_ns(&group->tally, nodes);
+    free(nodes);
+    return ns;
+}
+
+int64_t ledger_bound(const struct groups *g, const struct thread_group *leader,
+                     const struct ledger_row *row)
+{
+    struct thread_group *lead = groups_of(g, leader->threads[0]->thread);
+    struct thread_group *group = groups_of(g, row->group->threads[0]->thread);
+    if (leader->n_threads != 1 || row->way != LEDGER_READ || row->place.callers ||
+        !is_work(row->cause) || group->idle || is_crowded(g, lead) || is_crowded(g, group))
+        return 0;
+    int64_t waits_ns = lead->wall_ns - lead->cpu_ns - lead->runqueue_ns;
+    return max_i64(row->ns, min_i64(place_ns(group, &row->place), waits_ns));
+}
