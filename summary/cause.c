@@ -79,6 +79,7 @@ static enum cause cause_of_class(const struct call_tree *t, uint32_t node, enum 
     case CLASS_UNUSUAL:
         return cause_of_unusual(at.frame);
     case CLASS_STOPPED:
+    case CLASS_KINDS:
         break;
     }
     return CAUSE_STOPPED;

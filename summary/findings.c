@@ -276,6 +276,7 @@ void findings_init(struct findings *f, const struct groups *g)
     holders_init(&holders, g->p, g->v);
     ledger_init(&f->ledger, g, &holders);
     s.lead = f->ledger.leader;
+    s.times = group_times_new(g);
     for (; f->n < N_RULES; f->n++) {
         f->items[f->n].rule = rules[f->n].key;
         if (rules[f->n].of_all)
@@ -294,6 +295,7 @@ void findings_init(struct findings *f, const struct groups *g)
         f->items[f->n] = any_judged(&s) ? nothing(&s, &f->ledger) : too_short(&s);
         f->printed[f->n_printed++] = &f->items[f->n++];
     }
+    free(s.times);
     holders_release(&holders);
 }
 

@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-/* The library that T begins in, if that is a runtime of OpenMP; NULL: it is not.  A stack that was
- * cut begins in a mark: it does not say. */
+/* The library that T begins in, if that is a runtime of OpenMP; NULL: it is not, as a thread that
+ * begins in Python.  A stack that was cut begins in a mark: it does not say. */
 static const char *library_of(struct view *v, const struct profile_thread *t)
 {
     for (size_t i = 0; i < t->n_runs; i++) {
@@ -16,6 +16,8 @@ static const char *library_of(struct view *v, const struct profile_thread *t)
             stack++;
             n--;
         }
+        if (n && stack->kind == SHOWN_PYTHON)
+            return NULL;
         if (n && stack->kind == SHOWN_NATIVE && !stack->guessed)
             return stack->spin.module == SPIN_OPENMP ? stack->module : NULL;
     }

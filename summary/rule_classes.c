@@ -39,15 +39,31 @@ double active_scale(const struct thread_group *group)
     return active_ns ? (double)(group->cpu_ns + group->runqueue_ns) / (double)active_ns : 1;
 }
 
-int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class)
+static void sum_classes(const struct groups *g, const struct thread_group *group,
+                        struct group_times *ret)
 {
-    int64_t ns = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++)
-            ns += class_of_run(s->g->tree, &t->runs[k]) == class ? t->runs[k].weights.wall_ns : 0;
+            ret->class_ns[class_of_run(g->tree, &t->runs[k])] += t->runs[k].weights.wall_ns;
     }
-    return class == CLASS_SPIN ? ns : (int64_t)((double)ns * off_cpu_scale(group));
+    double scale = off_cpu_scale(group);
+    for (int class = 0; class < CLASS_KINDS; class ++)
+        if (class != CLASS_SPIN)
+            ret->class_ns[class] = (int64_t)((double)ret->class_ns[class] * scale);
+}
+
+struct group_times *group_times_new(const struct groups *g)
+{
+    struct group_times *times = xcalloc(g->n, sizeof *times);
+    for (size_t i = 0; i < g->n; i++)
+        sum_classes(g, &g->items[i], &times[i]);
+    return times;
+}
+
+int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class)
+{
+    return s->times[group - s->g->items].class_ns[class];
 }
 
 struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,

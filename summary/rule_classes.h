@@ -2,7 +2,6 @@
 #pragma once
 
 #include "summary/rules.h"
-#include "summary/wait_class.h"
 
 /* What a wait at NODE means, where its function's name does not say so: at the end of Python's main
  * thread, of a queue's process, in SQLite.  NULL for others. */
@@ -12,6 +11,8 @@ const char *meaning_of(const struct scene *s, uint32_t node);
 double off_cpu_scale(const struct thread_group *group);
 /* By what GROUP's time on a CPU and waiting for one is scaled to the kernel's count of both. */
 double active_scale(const struct thread_group *group);
+/* The sums of all runs of G, by group; the caller frees them. */
+struct group_times *group_times_new(const struct groups *g);
 /* The time of GROUP in CLASS, by samples; waits are scaled. */
 int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class);
 /* Is NODE in a function of the user's? */

@@ -215,9 +215,14 @@ static void add_handler(const struct scene *s, const struct thread_group *group,
     tally_release(&t);
 }
 
+static bool is_of_loop(const struct shown_frame *f)
+{
+    return pool_event_loop(f) != NULL;
+}
+
 void rule_ready_loop(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    if (group->n != 1)
+    if (group->n != 1 || !rule_has_frame(s, is_of_loop))
         return;
     struct polling polling = polling_of(s, group->threads[0]->thread);
     double share = share_of(polling.poll_ns, group->wall_ns);

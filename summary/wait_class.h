@@ -14,6 +14,7 @@ enum wait_class {
     CLASS_PAGE,    /* in a page fault */
     CLASS_UNUSUAL, /* in any other call: a driver, a full pipe */
     CLASS_STOPPED,
+    CLASS_KINDS,
 };
 enum wait_class class_of_node(const struct call_tree *t, uint32_t node);
 enum wait_class class_of_run(struct call_tree *t, const struct run *run);
