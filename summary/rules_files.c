@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "summary/frame_name.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 static const double file_share = 0.15, least_ticks = 1.5;
+static const double least_blocked = 0.05; /* of the time: a disk is waited for */
 
 struct file_call {
     const char *part; /* of the call's name */
@@ -104,13 +106,31 @@ static void add_files(const struct scene *s, struct thread_group *group,
     text_addf(words, " %s", use.once);
 }
 
+/* For how long GROUP runs, or waits for a CPU, in a call that brings a file to its disk: what the
+ * kernel computes there is part of it. */
+static int64_t syncing_ns(const struct scene *s, struct thread_group *group)
+{
+    static const char *const calls[] = {"fsync",           "fdatasync", "msync",
+                                        "sync_file_range", "syncfs",    NULL};
+    int64_t ns = 0;
+    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++) {
+        const struct shown_frame *f = call_tree_node(s->g->tree, node).frame;
+        if (f->kind == SHOWN_NATIVE && f->libc && str_is_one_of(frame_libc_name(f->name), calls))
+            ns += tally_self(&group->tally, node);
+    }
+    return ns;
+}
+
 void rule_files(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    double share = share_of(class_ns(s, group, CLASS_FILE), group->wall_ns);
+    double blocked = share_of(class_ns(s, group, CLASS_FILE), group->wall_ns);
+    double share = blocked + share_of(syncing_ns(s, group), group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);
+    add_figure(f, "blocked_share", blocked);
     f->weight = share * (group == s->lead ? 1 : 0.8);
-    if (share < file_share || !heaviest_in_class(&group->tally, CLASS_FILE, &path))
+    if (share < file_share || blocked < least_blocked ||
+        !heaviest_in_class(&group->tally, CLASS_FILE, &path))
         return;
     struct text words = {0};
     text_addf(&words, "%s spend%s ", group->noun, verb_s(group));

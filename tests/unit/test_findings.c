@@ -504,10 +504,26 @@ START_TEST(paragraphs_are_no_wider_than_asked)
 }
 END_TEST
 
-CHECK_MAIN("findings", 20, spinning_counts_where_there_are_too_few_cpus,
-           who_is_busy_meanwhile_is_named, no_wait_is_longer_than_the_kernel_counts,
-           of_two_candidates_nobody_is_named, a_helper_with_nothing_to_do_is_not_told_of,
-           an_idle_worker_is_no_victim, few_samples_are_no_finding, who_has_the_gil_is_named,
+/* A disk that is fast lets a thread wait for a part of the call only. */
+START_TEST(what_the_kernel_computes_in_a_sync_is_part_of_it)
+{
+#define SAVES "save@/src/a.py:1:2 > commit!libdb.so > fdatasync!libc.so.6"
+    b = builder_start(10, "app");
+    thread_id lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead, SAVES " > fdatasync /data/log [blocked]", 800, 0);
+    builder_run(&b, lead, SAVES, 2000, 2000);
+    builder_run(&b, lead, "load@/src/a.py:5:6", 1200, 1200);
+    judge(4000);
+    assert_told(0, "slow_files", "main spends 70% of its time syncing /data/log");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings", 20, what_the_kernel_computes_in_a_sync_is_part_of_it,
+           spinning_counts_where_there_are_too_few_cpus, who_is_busy_meanwhile_is_named,
+           no_wait_is_longer_than_the_kernel_counts, of_two_candidates_nobody_is_named,
+           a_helper_with_nothing_to_do_is_not_told_of, an_idle_worker_is_no_victim,
+           few_samples_are_no_finding, who_has_the_gil_is_named,
            as_many_holders_of_the_gil_are_named_as_explain_the_wait, files_of_a_mount_are_added_up,
            reads_take_their_part_of_the_time, only_long_calls_are_counted,
            a_stall_is_named_with_what_it_did, time_without_samples_is_no_stall,
