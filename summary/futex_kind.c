@@ -112,6 +112,14 @@ static const struct named_kind *of_threading(const struct shown_frame *f)
     return NULL;
 }
 
+bool futex_is_wait(const struct shown_frame *f)
+{
+    static const unsigned locks = 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK;
+    const struct named_kind *kind = f->kind == SHOWN_NATIVE && f->libc ? of_libc(f->name) : NULL;
+    return kind && !(locks >> kind->kind & 1) &&
+           (strstr(f->name, "wait") || strstr(f->name, "join"));
+}
+
 bool futex_is_asked_for(const struct shown_frame *f)
 {
     /* Beginnings, too.  Source: glibc's nptl/. */

@@ -40,8 +40,25 @@ static void add_meanwhile(const struct scene *s, const struct thread_group *grou
     tally_release(&t);
 }
 
-/* How long GROUP is in waits of CLASSES, 1 << enum wait_class, in the user's function that PATH is
- * in, whoever calls that. */
+/* Is NODE, which is no wait, in a function that only waits? */
+static bool is_way_to_wait(const struct call_tree *t, uint32_t node)
+{
+    while (node && call_tree_node(t, node).role == ROLE_LIBC &&
+           !futex_is_wait(call_tree_node(t, node).frame))
+        node = call_tree_node(t, node).parent;
+    return node && futex_is_wait(call_tree_node(t, node).frame);
+}
+
+/* Is NODE a wait of CLASSES, 1 << enum wait_class, or on the way to one? */
+static bool is_of_wait(const struct call_tree *t, uint32_t node, unsigned classes)
+{
+    enum wait_class class = class_of_node(t, node);
+    return classes >> class & 1 ||
+           (class == CLASS_NONE && classes >> CLASS_ORDINARY & 1 && is_way_to_wait(t, node));
+}
+
+/* How long GROUP is in waits of CLASSES, and on its way to them, in the user's function that PATH
+ * is in, whoever calls that. */
 static int64_t waits_in_function(const struct scene *s, struct thread_group *group,
                                  unsigned classes, const struct call_path *path)
 {
@@ -49,10 +66,20 @@ static int64_t waits_in_function(const struct scene *s, struct thread_group *gro
     uint32_t key = call_path_own_key(t, path->node);
     int64_t ns = 0;
     for (uint32_t node = 1; key && node <= call_tree_count(t); node++)
-        if (tally_self(&group->tally, node) > 0 && classes >> class_of_node(t, node) & 1 &&
+        if (tally_self(&group->tally, node) > 0 && is_of_wait(t, node, classes) &&
             call_path_own_key(t, node) == key)
             ns += tally_self(&group->tally, node);
     return max_i64(ns, path->ns);
+}
+
+/* How long GROUP runs, or waits for a CPU, in functions that only wait. */
+static int64_t ways_to_waits_ns(const struct scene *s, struct thread_group *group)
+{
+    int64_t ns = 0;
+    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
+        if (tally_self(&group->tally, node) > 0 && is_way_to_wait(s->g->tree, node))
+            ns += tally_self(&group->tally, node);
+    return ns;
 }
 
 /* "main waits 79% of its time in Worker::sync, called from f a.py:3." or "…, 48% of it in …" */
@@ -79,13 +106,12 @@ static void add_wait(const struct scene *s, struct thread_group *group, double s
 /* The classes of GROUP's waits that are for others.  A thread that was woken and then waits for the
  * GIL still waits for the threads that run meanwhile.  Where most of the waiting is for the GIL,
  * rule_gil() says so. */
-static unsigned waits_for_others(const struct scene *s, const struct thread_group *group,
-                                 int64_t *ret_ns)
+static unsigned waits_for_others(const struct scene *s, struct thread_group *group, int64_t *ret_ns)
 {
     int64_t ordinary_ns = class_ns(s, group, CLASS_ORDINARY);
     int64_t gil_ns = class_ns(s, group, CLASS_GIL);
     bool both = gil_ns < ordinary_ns;
-    *ret_ns = ordinary_ns + (both ? gil_ns : 0);
+    *ret_ns = ordinary_ns + (both ? gil_ns : 0) + ways_to_waits_ns(s, group);
     return 1U << CLASS_ORDINARY | (both ? 1U << CLASS_GIL : 0);
 }
 
@@ -289,7 +315,8 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
 {
     int64_t ns;
     enum wait_class class = longest_class(s, group, &ns);
-    double share = share_of(ns, group->wall_ns);
+    int64_t ways_ns = class == CLASS_ORDINARY && ns > 0 ? ways_to_waits_ns(s, group) : 0;
+    double share = share_of(ns + ways_ns, group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);
     f->weight = share * (group == s->lead ? 1 : 0.3);

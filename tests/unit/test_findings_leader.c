@@ -120,6 +120,22 @@ START_TEST(a_wait_has_the_figure_of_its_function)
 }
 END_TEST
 
+/* A thread that was woken, and waits for a CPU or runs until the function returns. */
+START_TEST(the_way_out_of_a_wait_is_part_of_it)
+{
+    setup();
+    builder_run(&b, lead, "log!app|/src/q.c:9 > pthread_cond_wait!libc.so.6 > futex [blocked]",
+                2800, 0);
+    builder_runnable(
+        &b, lead, "log!app|/src/q.c:9 > pthread_cond_wait!libc.so.6 > futex_wait!libc.so.6", 600);
+    builder_run(&b, lead, "log!app|/src/q.c:9 > pthread_cond_signal!libc.so.6", 600, 600);
+    builder_run(&b, other, "work!app", 4000, 4000);
+    judge(4000);
+    assert_told(0, "waits_meanwhile", "main waits 85% of its time in log q.c:9. Meanwhile");
+    teardown();
+}
+END_TEST
+
 /* ---- a CPU that others have ---- */
 
 START_TEST(a_wait_for_a_cpu_belongs_to_what_is_computed)
@@ -144,4 +160,4 @@ CHECK_MAIN("findings_leader", 60, who_only_looks_after_others_does_not_lead,
            a_main_thread_that_waits_for_an_answer_leads, helpers_without_work_do_not_lead,
            a_function_has_the_time_of_all_that_libraries_do_for_it,
            a_native_function_keeps_its_caller, a_wait_has_the_figure_of_its_function,
-           a_wait_for_a_cpu_belongs_to_what_is_computed)
+           the_way_out_of_a_wait_is_part_of_it, a_wait_for_a_cpu_belongs_to_what_is_computed)
