@@ -38,11 +38,11 @@ static void add_line(const struct dump *d, size_t first, struct text *out)
     if (*process)
         text_addf(out, "in %s ", process);
     if (alone && waits_for_lock(t))
-        text_add(out, "the only thread waits for a lock that nobody is left to give up (it has it "
-                      "itself, a thread that ended had it, or the lock was inherited by fork)\n");
+        text_add(out, "the only thread can never get its lock: it holds it already, its owner "
+                      "ended, or it was copied by fork while held\n");
     else
-        text_add(out, alone ? "the only thread waits for another one, and there is none: only a "
-                              "signal can wake it\n"
+        text_add(out, alone ? "the process has one thread, and that waits to be woken by another: "
+                              "only a signal can\n"
                             : "all threads wait for one another, without a time-out: only a signal "
                               "can wake them\n");
     free(process);

@@ -164,8 +164,7 @@ static void note_check(struct profile *p, const struct thread_summaries *s)
         return;
     }
     text_add_tame(&text, d.thread->label, strlen(d.thread->label));
-    text_addf(&text,
-              " %s in %.0f%% of the samples, but for %.0f%% of the time by the kernel's count",
+    text_addf(&text, " sampled as %s %.0f%% of the time; the kernel counted %.0f%%",
               states[d.state], 100 * d.sampled, 100 * d.counted);
     profile_set_text(p, "self_check", text.s);
     text_release(&text);

@@ -67,7 +67,7 @@ static void add_command(struct text *out, const struct unsampled *u, const pid_t
 {
     bool follow = all_live(u) && u->n <= MAX_LISTED;
     if (!follow && n > MAX_LISTED) {
-        text_add(out, "wallspy -s -p PARENT takes them");
+        text_add(out, "to sample them: wallspy -s -p PARENT");
         return;
     }
     text_add(out, follow ? "wallspy -s -p " : "wallspy -p ");

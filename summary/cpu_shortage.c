@@ -106,9 +106,13 @@ bool add_cpu_shortage(const struct scene *s, const struct thread_group *group, s
         return false;
     }
     bool pinned = cpus < h->cpus_online;
-    text_addf(words, ": %s may use %u%s CPU%s; this recording's threads wanted %.1f, ",
-              group->plural ? "they" : "it", cpus, pinned ? " of the" : "",
-              cpus == 1 && !pinned ? "" : "s", wanted);
+    text_addf(words, ": %s may use ", group->plural ? "they" : "it");
+    if (cpus == 1)
+        text_add(words, "one CPU");
+    else
+        text_addf(words, "%u CPUs", cpus);
+    text_addf(words, "%s; this recording's threads wanted %.1f, ", pinned ? " (affinity)" : "",
+              wanted);
     add_others(s, h, words);
     text_add(words, ".");
     if (l->nice > 0)

@@ -165,10 +165,9 @@ const char *meaning_of(const struct scene *s, uint32_t node)
 {
     const struct call_tree *t = s->g->tree;
     if (is_within(t, node, frame_is_python_end))
-        return "The main thread's own code has ended: Python waits for all threads that are no "
-               "daemons.";
+        return "main has finished; Python waits for its non-daemon threads.";
     if (is_within(t, node, frame_is_queue_end))
-        return "The process ends only when all that it has put into its queue is read.";
+        return "The process cannot exit before its queue has been read.";
     if (waits_for_sqlite(t, node))
         return "SQLite tries again there: another connection has the database locked.";
     return NULL;

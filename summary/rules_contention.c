@@ -238,25 +238,26 @@ static void add_held_times(const struct scene *s, const struct thread_group *gro
     }
 }
 
-/* " Its holder is then 94% in emit > write pipe."  HOLDER: one of them. */
-static void add_holders_way(const struct scene *s, const struct profile_thread *holder,
-                            struct tally *t, struct text *words, struct finding *f)
+/* " and spend 94% of that time in emit > write pipe"  HOLDER: one of them.  Returns their node; 0:
+ * they do not do the same. */
+static uint32_t add_holders_way(const struct scene *s, const struct profile_thread *holder,
+                                struct tally *t, struct text *words, struct finding *f)
 {
-    const struct thread_group *group = groups_of(s->g, holder);
     struct call_path path;
-    if (t->samples < LEAST_SAMPLES || !group || !call_paths_heaviest(t, &path, 1))
-        return;
+    uint32_t node = 0;
+    if (t->samples < LEAST_SAMPLES || !groups_of(s->g, holder) || !call_paths_heaviest(t, &path, 1))
+        return 0;
     double share = share_of(path.ns, t->all_ns);
     add_figure(f, "holders_share", share);
     if (share >= same_part) {
-        text_add(words, " Its holder is then ");
+        text_add(words, " and spend ");
         add_percent(words, share);
-        text_add(words, " in ");
+        text_add(words, " of that time in ");
         add_way(words, &path);
-        text_add(words, ".");
-        (void)add_kernel_side(s, group, path.node, false, words, f);
+        node = path.node;
     }
     call_path_release(&path);
+    return node;
 }
 
 static void add_what_they_do(const struct scene *s, const struct thread_group *group,
@@ -279,15 +280,17 @@ static void add_what_they_do(const struct scene *s, const struct thread_group *g
         tally_add(&t, holder, held[i].all, n);
         seen = holder;
     }
-    if (seen)
-        add_holders_way(s, seen, &t, words, f);
+    uint32_t node = seen ? add_holders_way(s, seen, &t, words, f) : 0;
+    text_add(words, ".");
+    if (node)
+        (void)add_kernel_side(s, groups_of(s->g, seen), node, false, words, f);
     tally_release(&t);
     for (size_t i = 0; i < c->n_holders; i++)
         free(held[i].all);
 }
 
 /* "6 work threads wait 42% of their time for mutex table_mutex in insert_row a.cc:8.  9 threads
- * hold it in turn."  "At least 9", where not all holders were read. */
+ * take turns with it."  "At least 9", where not all holders were read. */
 static void tell(const struct scene *s, struct thread_group *group, const struct contention *c,
                  const struct place *at, double share, struct finding *f)
 {
@@ -299,7 +302,7 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
     wait_side_add_thing(&words, s->p, &at->side);
     text_add(&words, ", ");
     add_place(&words, &path);
-    text_addf(&words, ". %s%zu threads hold it in turn.", are_all_read(c) ? "" : "At least ",
+    text_addf(&words, ". %s%zu threads take turns with it", are_all_read(c) ? "" : "At least ",
               c->n_holders);
     add_what_they_do(s, group, c, at, &words, f);
     f->words = words.s;

@@ -18,7 +18,7 @@ static const struct allocator {
     const char *module, *name, *knob;
 } allocators[] = {
     {"libc.so", "glibc",
-     "MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_, both 1000000000, keep it."},
+     "Set both MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ to 1000000000 to keep it."},
     {"libjemalloc", "jemalloc", "MALLOC_CONF=dirty_decay_ms:-1 keeps it."},
     {"libtcmalloc", "tcmalloc", "TCMALLOC_RELEASE_RATE=0 keeps it."},
     {"libmimalloc", "mimalloc", "MIMALLOC_PURGE_DELAY=-1 keeps it (2.1, 2.2)."},
@@ -82,7 +82,7 @@ static void add_returning(const struct scene *s, struct thread_group *group, str
     const struct allocator *allocator = allocator_above(s, group, node);
     struct call_path path = call_path_to(&group->tally, node);
     if (allocator) {
-        text_addf(words, " Its allocator, %s, gives memory back to the kernel: %s", allocator->name,
+        text_addf(words, " Its allocator, %s, gives memory back to the kernel. %s", allocator->name,
                   allocator->knob);
     } else if (path.inner || path.caller) {
         text_addf(words, " %s gives memory back to the kernel, called from ",

@@ -145,7 +145,7 @@ void rule_imports(const struct scene *s, struct thread_group *group, struct find
         add_percent(&words, share);
         text_addf(&words, " of %s time importing modules", possessive(group));
         add_packages(&im, group->wall_ns, &words);
-        text_add(&words, ". An import in the function that needs it is made only then.");
+        text_add(&words, ". Import inside the function that needs it, to pay only when it runs.");
         f->words = words.s;
     }
     free(im.packages);

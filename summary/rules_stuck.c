@@ -198,11 +198,10 @@ void rule_stuck(const struct scene *s, struct thread_group *group, struct findin
     struct text words = {0};
     int64_t ns = stuck.end_ns - stuck.start_ns;
     if (stuck.threads == 1 && is_alone_for_lock(s, &stuck))
-        text_add(&words, "The only thread waits for a lock that nobody is left to give up (it has "
-                         "it itself, a thread that ended had it, or the lock was inherited by "
-                         "fork), for ");
+        text_add(&words, "The only thread can never get its lock: it holds it already, its owner "
+                         "ended, or it was copied by fork while held. It has waited for ");
     else if (stuck.threads == 1)
-        text_add(&words, "The only thread waits for another one, and there is none, for ");
+        text_add(&words, "The process has one thread, and that waits to be woken by another, for ");
     else
         text_addf(&words, "All %zu threads wait for one another, without a time-out, for ",
                   stuck.threads);

@@ -217,9 +217,9 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
     } else if (node.futex == FUTEX_LOCK || node.futex == FUTEX_RWLOCK) {
         enum held_by held = holder_of_locks(s, group);
         if (held == HELD_BY_SEVERAL)
-            text_add(words, " Several threads hold that lock in turn.");
+            text_add(words, " Several threads take turns with that lock.");
         else if (held == HELD_UNKNOWN)
-            text_add(words, " Who holds that lock could not be read.");
+            text_add(words, " The lock's holder is unknown.");
     } else if (node.futex) {
         add_others(s, group, words);
     }

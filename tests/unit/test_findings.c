@@ -211,16 +211,17 @@ START_TEST(faults_are_told_where_they_come)
                 "the kernel, called from step a.c:9.");
     teardown();
     copies(292000, "step!app|/src/a.c:9 > free!libc.so.6 > munmap!libc.so.6");
-    assert_told(0, "page_faults",
-                "Its allocator, glibc, gives memory back to the kernel: MALLOC_TRIM_THRESHOLD_");
+    assert_told(
+        0, "page_faults",
+        "Its allocator, glibc, gives memory back to the kernel. Set both MALLOC_TRIM_THRESHOLD_");
     teardown();
     copies(292000, "step!app|/src/a.c:9 > 0x7f0010!libjemalloc.so.2 > madvise!libc.so.6");
     assert_told(0, "page_faults",
-                "Its allocator, jemalloc, gives memory back to the kernel: MALLOC_CONF=");
+                "Its allocator, jemalloc, gives memory back to the kernel. MALLOC_CONF=");
     teardown();
     copies(292000, "step!app|/src/a.c:9 > free!libjemalloc.so.2 > madvise!libc.so.6");
     assert_told(0, "page_faults",
-                "Its allocator, jemalloc, gives memory back to the kernel: MALLOC_CONF=");
+                "Its allocator, jemalloc, gives memory back to the kernel. MALLOC_CONF=");
     teardown();
     copies(20000, "step!app|/src/a.c:9 > madvise!libc.so.6");
     assert_not_told("page_faults");

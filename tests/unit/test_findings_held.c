@@ -111,7 +111,8 @@ START_TEST(a_lock_that_threads_hold_in_turn_is_named)
     assert_not_told("waits_for");
     assert_told(0, "contention",
                 "main waits 60% of its time for a mutex, in look_up, called from serve. 2 threads "
-                "hold it in turn. Its holder is then 100% in store > query > clock_nanosleep.");
+                "take turns with it and spend 100% of that time in store > query > "
+                "clock_nanosleep.");
     teardown();
     setup(); /* each holds a lock of its own */
     waits_in_turn(lead, 4096, 64, 1200);
@@ -120,7 +121,7 @@ START_TEST(a_lock_that_threads_hold_in_turn_is_named)
     builder_run(&b, loader, query, 4000, 0);
     judge(4000);
     assert_not_told("contention");
-    assert_said("Several threads hold that lock in turn.");
+    assert_said("Several threads take turns with that lock.");
     teardown();
     setup(); /* the wait is short */
     waits_in_turn(lead, 4096, 0, 300);
@@ -153,7 +154,7 @@ START_TEST(threads_that_get_a_lock_in_turn_need_no_holder_that_was_read)
     judge(3000);
     assert_told(0, "contention",
                 "2 refresh threads wait 80% of their time for a mutex, in look_up, called from "
-                "serve. At least 2 threads hold it in turn.");
+                "serve. At least 2 threads take turns with it");
     teardown();
     setup(); /* one thread waits, and another was read as the holder once: it has it always */
     waits_unread(lead, 900);
@@ -196,13 +197,13 @@ START_TEST(who_got_a_lock_holds_it_in_turn_though_it_was_not_read)
     builder_run(&b, lead, computes, 1000, 1000);
     wait_one_after_the_other(7, 6);
     judge(1000);
-    assert_said("At least 7 threads hold it in turn.");
+    assert_said("At least 7 threads take turns with it");
     teardown();
     setup();
     builder_run(&b, lead, computes, 1000, 1000);
     wait_one_after_the_other(7, 7);
     judge(1000);
-    assert_said(". 7 threads hold it in turn.");
+    assert_said(". 7 threads take turns with it");
     teardown();
 }
 END_TEST

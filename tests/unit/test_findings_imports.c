@@ -26,8 +26,8 @@ START_TEST(the_packages_are_named)
     builder_run(&b, lead, MAIN IMPORT "compile!python3", 200, 200);
     judge(4000);
     assert_told(0, "imports",
-                "main spends 90% of its time importing modules: 60% sympy, 25% botocore. An import "
-                "in the function that needs it is made only then.");
+                "main spends 90% of its time importing modules: 60% sympy, 25% botocore. Import "
+                "inside the function that needs it, to pay only when it runs.");
     teardown();
 }
 END_TEST

@@ -91,7 +91,7 @@ START_TEST(a_child_of_fork_has_no_thread_of_its_parents)
     assert_told(0, "stuck", words);
     teardown();
     forked_child(true); /* it is another program by now */
-    assert_told(0, "stuck", "The only thread waits for another one, and there is none");
+    assert_told(0, "stuck", "The process has one thread, and that waits to be woken by another");
     ck_assert(!strstr(found.printed[0]->words, "fork"));
     teardown();
 }
@@ -134,9 +134,10 @@ START_TEST(a_thread_that_is_alone)
     profile_get_process(b.p, b.process)->threads = 1;
     builder_held(&b, lead, takes, &condition, 4000);
     judge(4000);
-    assert_told(0, "stuck",
-                "The only thread waits for another one, and there is none, for 4.0 s: only a "
-                "signal can wake it. main waits for a condition in take");
+    assert_told(
+        0, "stuck",
+        "The process has one thread, and that waits to be woken by another, for 4.0 s: only a "
+        "signal can wake it. main waits for a condition in take");
     teardown();
 }
 END_TEST
@@ -151,8 +152,8 @@ START_TEST(a_lock_that_nobody_is_left_to_give_up)
     judge(4000);
     assert_told(
         0, "stuck",
-        "The only thread waits for a lock that nobody is left to give up (it has it itself, "
-        "a thread that ended had it, or the lock was inherited by fork), for 4.0 s");
+        "The only thread can never get its lock: it holds it already, its owner ended, or it was "
+        "copied by fork while held. It has waited for 4.0 s: only a signal can wake it.");
     teardown();
 }
 END_TEST

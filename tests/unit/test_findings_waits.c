@@ -85,7 +85,7 @@ START_TEST(what_a_queues_process_waits_for_is_told)
                 3900, 0);
     builder_run(&b, lead, "work@/src/a.py:1:2", 100, 100);
     judge(4000);
-    ck_assert(is_said("The process ends only when all that it has put into its queue is read."));
+    ck_assert(is_said("The process cannot exit before its queue has been read."));
     teardown();
 }
 END_TEST

@@ -256,8 +256,7 @@ START_TEST(samples_that_contradict_the_kernel_are_said)
         (struct counts){.ns = {[COUNTED_CPU] = INT64_C(9700) * NS_PER_MS,
                                [COUNTED_OFF_CPU] = INT64_C(300) * NS_PER_MS}};
     const char *line = quality(&b, 10000, &ok);
-    assert_says(line, "main 10 running in 25% of the samples, but for 97% of the time by the "
-                      "kernel's count");
+    assert_says(line, "main 10 sampled as running 25% of the time; the kernel counted 97%");
     ck_assert(!ok);
     /* A hypervisor that took as much explains it. */
     profile_set_number(b.p, METRIC_STOLEN_S, 9);
