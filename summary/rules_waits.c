@@ -122,9 +122,32 @@ static bool is_kept(const struct scene *s, const struct thread_group *group, uin
     static const unsigned locks = 1U << FUTEX_UNKNOWN | 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK;
     const struct call_node at = call_tree_node(s->g->tree, node);
     if (group->threads[0]->thread->main)
-        return group->n == 1 && (!group->leads || group == s->lead);
+        return group == s->lead || (group->n == 1 && !group->leads);
     bool futex = at.frame->call && str_starts(at.frame->call, "futex");
     return s->lead && !s->lead->leads && group != s->lead && futex && locks >> at.futex & 1;
+}
+
+/* Who is busy while THREAD, of GROUP, is in CLASSES. */
+static struct meanwhile meanwhile_of_one(const struct scene *s, const struct thread_group *group,
+                                         const struct thread_summary *thread, unsigned classes)
+{
+    size_t n = 0;
+    struct interval *waits = intervals_of(s, thread->thread, classes, &n);
+    struct meanwhile m = meanwhile_of(s->g, group, BUSY_WORK, waits, n);
+    free(waits);
+    return m;
+}
+
+/* The same of GROUP: for its first thread and for its last, which are alike. */
+static struct meanwhile meanwhile_of_all(const struct scene *s, const struct thread_group *group,
+                                         unsigned classes)
+{
+    struct meanwhile first = meanwhile_of_one(s, group, group->threads[0], classes);
+    struct meanwhile last = first;
+    if (group->n > 1)
+        last = meanwhile_of_one(s, group, group->threads[group->n - 1], classes);
+    first.busy = first.busy == last.busy ? first.busy : NULL;
+    return first;
 }
 
 void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, struct finding *f)
@@ -144,7 +167,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
     struct interval *waits = intervals_of(s, group->threads[0]->thread, classes, &n);
     struct meanwhile m = {0};
     if (is_kept(s, group, path.node))
-        m = meanwhile_of(s->g, group, BUSY_WORK, waits, n);
+        m = meanwhile_of_all(s, group, classes);
     struct thread_group *busy = m.busy;
     add_figure(f, "candidates", (double)m.candidates);
     if (busy) {

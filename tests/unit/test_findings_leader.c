@@ -70,6 +70,26 @@ START_TEST(helpers_without_work_do_not_lead)
 }
 END_TEST
 
+START_TEST(alike_processes_that_lead_wait_for_the_one_that_is_busy)
+{
+    b = builder_start(10, "app");
+    for (int i = 0; i < 3; i++) {
+        if (i)
+            builder_process(&b, 10 + i, i < 2 ? "app" : "store", "");
+        thread_id main = builder_thread(&b, 10 + i, NULL);
+        if (i < 2)
+            builder_run(&b, main, "ask@/src/a.py:1:2 > recvfrom socket [blocked]", 4000, 0);
+        else
+            builder_run(&b, main, "sum@/src/b.py:1:2", 4000, 4000);
+    }
+    judge(4000);
+    assert_told(0, "waits_meanwhile",
+                "10 (app) and 11 (app) wait 100% of their time in ask a.py:2. Meanwhile 12 (store) "
+                "is 100% in sum b.py:2.");
+    teardown();
+}
+END_TEST
+
 /* ---- the figure of a function ---- */
 
 START_TEST(a_function_has_the_time_of_all_that_libraries_do_for_it)
@@ -158,6 +178,7 @@ END_TEST
 CHECK_MAIN("findings_leader", 60, who_only_looks_after_others_does_not_lead,
            a_wait_for_connections_is_none_for_somebody,
            a_main_thread_that_waits_for_an_answer_leads, helpers_without_work_do_not_lead,
+           alike_processes_that_lead_wait_for_the_one_that_is_busy,
            a_function_has_the_time_of_all_that_libraries_do_for_it,
            a_native_function_keeps_its_caller, a_wait_has_the_figure_of_its_function,
            the_way_out_of_a_wait_is_part_of_it, a_wait_for_a_cpu_belongs_to_what_is_computed)
