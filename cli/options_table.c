@@ -139,6 +139,14 @@ static int set_threads(struct options *o, const struct option_row *row, const ch
     return o->threads.n > before ? 0 : bad_value(row, "''", "names no thread", err);
 }
 
+static int set_leader(struct options *o, const struct option_row *row, const char *value,
+                      struct err *err)
+{
+    (void)row, (void)err;
+    o->view.leader = value;
+    return 0;
+}
+
 static int set_format(struct options *o, const struct option_row *row, const char *value,
                       struct err *err)
 {
@@ -344,6 +352,12 @@ const struct option_row option_rows[] = {
      .field = offsetof(struct options, tasks),
      .help = "show a frame [task NAME] below the coroutines of an asyncio task (CPython 3.14 and "
              "later)"},
+    {.name = "leader",
+     .value = "THREAD",
+     .commands = FOR_RECORD,
+     .set = set_leader,
+     .help = "say whose time the findings are about, by its tid or name (default: the main thread; "
+             "those that work, where that only waits for them)"},
     {.section = "Cost and size",
      .name = "no-stop",
      .commands = FOR_RECORD | FOR_DUMP,

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "summary/leader.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -63,7 +64,7 @@ static const struct rule {
 /* More than the share of time that it explains: a reader wants to know why. */
 static const double explains_weight = 0.3;
 static const double chance = 0.1; /* weights that differ by less are about the same */
-enum { N_RULES = sizeof rules / sizeof *rules, OWN_FINDINGS = 1 };
+enum { N_RULES = sizeof rules / sizeof *rules, OWN_FINDINGS = 2 };
 
 /* Was a group watched for long enough for its counts to say something? */
 static bool is_counted(const struct thread_group *group)
@@ -258,6 +259,23 @@ static void set_ends(struct finding *f, unsigned causes, const struct ledger *l)
     }
 }
 
+/* Where nobody is what the user asked for: said first. */
+static void tell_no_leader(struct findings *f, const struct groups *g)
+{
+    const char *wanted = view_options(g->v)->leader;
+    if (!wanted || leader_asked_for(g) || !f->ledger.leader)
+        return;
+    struct text words = {0};
+    text_add(&words, "No recorded thread has the name or the tid ");
+    text_add_tame(&words, wanted, strlen(wanted));
+    text_addf(&words, ": this is about the time of %s.", f->ledger.leader->noun);
+    f->n_printed -= f->n_printed == MAX_FINDINGS;
+    memmove(f->printed + 1, f->printed, f->n_printed * sizeof(const struct finding *));
+    f->items[f->n] = (struct finding){.rule = "no_leader", .words = words.s};
+    f->printed[0] = &f->items[f->n++];
+    f->n_printed++;
+}
+
 static bool any_judged(const struct scene *s)
 {
     for (size_t i = 0; i < s->g->n; i++)
@@ -295,6 +313,7 @@ void findings_init(struct findings *f, const struct groups *g)
         f->items[f->n] = any_judged(&s) ? nothing(&s, &f->ledger) : too_short(&s);
         f->printed[f->n_printed++] = &f->items[f->n++];
     }
+    tell_no_leader(f, g);
     free(s.times);
     holders_release(&holders);
 }

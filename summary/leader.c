@@ -1,6 +1,9 @@
 #include "summary/leader.h"
 
+#include <stdio.h>
+
 #include "base/share.h"
+#include "base/text.h"
 #include "summary/cause.h"
 
 /* Who is busy, or waits for something, for this part of its time. */
@@ -65,9 +68,28 @@ static struct thread_group *most_busy(const struct groups *g, struct holders *h,
     return most;
 }
 
+static bool is_called(const struct thread_summary *thread, const char *wanted)
+{
+    char tid[sizeof "-2147483648"];
+    (void)snprintf(tid, sizeof tid, "%d", thread->thread->tid);
+    return str_eq(thread->name, wanted) || str_eq(tid, wanted);
+}
+
+struct thread_group *leader_asked_for(const struct groups *g)
+{
+    const char *wanted = view_options(g->v)->leader;
+    for (size_t i = 0; wanted && i < g->n; i++)
+        for (size_t k = 0; k < g->items[i].n; k++)
+            if (is_called(g->items[i].threads[k], wanted))
+                return &g->items[i];
+    return NULL;
+}
+
 struct thread_group *leader_of(const struct groups *g, struct holders *h)
 {
-    struct thread_group *main = NULL;
+    struct thread_group *main = leader_asked_for(g);
+    if (main)
+        return main;
     for (size_t i = 0; i < g->n && !main; i++)
         main = g->items[i].leads ? &g->items[i] : NULL;
     if (main && works(g, h, main, SUPERVISES))

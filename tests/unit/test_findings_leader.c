@@ -1,4 +1,6 @@
 /* Whose time the answer is about, and whose function it names. */
+#include <string.h>
+
 #include "base/clock.h"
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
@@ -55,6 +57,36 @@ START_TEST(a_main_thread_that_waits_for_an_answer_leads)
     judge_main_in("ask@/src/a.py:1:2 > recvfrom 10.0.0.7:5432 [blocked]");
     assert_told(0, "waits_meanwhile", "main waits 100% of its time in ask a.py:2");
     teardown();
+}
+END_TEST
+
+/* As judge(), for whom the user asked. */
+static void judge_for(const char *leader, const char *first)
+{
+    struct view_options options = {.leader = leader};
+    struct groups groups;
+    struct findings findings;
+    setup();
+    builder_run(&b, lead, "fold@/src/a.py:1:2", 4000, 4000);
+    builder_run(&b, other, "ask@/src/a.py:5:6 > recvfrom 10.0.0.7:5432 [blocked]", 4000, 0);
+    profile_end(b.p, 4000L * NS_PER_MS);
+    groups_init(&groups, b.p, &options);
+    findings_init(&findings, &groups);
+    ck_assert_uint_ge(findings.n_printed, 1);
+    if (!strstr(findings.printed[0]->words, first))
+        ck_abort_msg("\"%s\" is not in \"%s\"", first, findings.printed[0]->words);
+    findings_release(&findings);
+    groups_release(&groups);
+    profile_free(b.p);
+}
+
+START_TEST(a_user_says_whose_time_it_is)
+{
+    judge_for(NULL, "main computes");
+    judge_for("reloader", "reloader waits 100%");
+    judge_for("11", "reloader waits 100%");
+    judge_for("12", "No recorded thread has the name or the tid 12: this is about the time of "
+                    "main.");
 }
 END_TEST
 
@@ -177,7 +209,8 @@ END_TEST
 
 CHECK_MAIN("findings_leader", 60, who_only_looks_after_others_does_not_lead,
            a_wait_for_connections_is_none_for_somebody,
-           a_main_thread_that_waits_for_an_answer_leads, helpers_without_work_do_not_lead,
+           a_main_thread_that_waits_for_an_answer_leads, a_user_says_whose_time_it_is,
+           helpers_without_work_do_not_lead,
            alike_processes_that_lead_wait_for_the_one_that_is_busy,
            a_function_has_the_time_of_all_that_libraries_do_for_it,
            a_native_function_keeps_its_caller, a_wait_has_the_figure_of_its_function,
