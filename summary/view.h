@@ -12,7 +12,7 @@ struct view_options {
     bool no_native, no_python;
     unsigned weights;      /* 1 << enum weight: more profiles, for formats that can hold them */
     const bool *processes; /* by process: only the threads of these; NULL: of all.  Borrowed */
-    /* The tid or the name of a thread whose time the answer is about (summary/leader.h); NULL: it is
+    /* The tid or name of a thread whose time the answer is about (summary/leader.h); NULL: it is
      * chosen.  Borrowed. */
     const char *leader;
 };
