@@ -108,7 +108,8 @@ const char *cause_name(enum cause cause)
         [CAUSE_GIL] = "gil",         [CAUSE_LOCK] = "lock",           [CAUSE_JOIN] = "join",
         [CAUSE_CHILD] = "child",     [CAUSE_CONDITION] = "condition", [CAUSE_PEER] = "peer",
         [CAUSE_FILE] = "file",       [CAUSE_DEVICE] = "device",       [CAUSE_TIMER] = "timer",
-        [CAUSE_IDLE] = "idle",       [CAUSE_STOPPED] = "stopped",
+        [CAUSE_IDLE] = "idle",       [CAUSE_STOPPED] = "stopped",     [CAUSE_FAULTS] = "faults",
+        [CAUSE_NUMA] = "numa",
     };
     return names[cause];
 }

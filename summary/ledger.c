@@ -6,6 +6,7 @@
 #include "base/minmax.h"
 #include "base/share.h"
 #include "summary/heaviest_paths.h"
+#include "summary/kernel_work.h"
 #include "summary/leader.h"
 #include "summary/ledger_account.h"
 #include "summary/ledger_bound.h"
@@ -17,8 +18,9 @@ enum { MAX_PATHS = 5 };
 /* What the runs in one row's place are about. */
 struct row_sums {
     int64_t ns[CAUSE_KINDS];
-    struct map by_wait; /* time by the wait's id */
-    struct spot most;   /* of the wait with most time */
+    double kernel_ns[CAUSE_KINDS]; /* within what it computes */
+    struct map by_wait;            /* time by the wait's id */
+    struct spot most;              /* of the wait with most time */
     int64_t most_ns;
     pid_t waiter;
     struct share *times; /* of each span */
@@ -37,16 +39,24 @@ static void add_wait(struct row_sums *sums, struct spot at, pid_t pid, int64_t n
     }
 }
 
-/* Adds PART of RUN, in span I, to ROW. */
-static void sum_run(const struct accounts *a, const struct time_span *span, size_t i,
-                    const struct run *run, struct interval part, struct row_sums *row)
+/* The span that is summed up. */
+struct span_of {
+    size_t i;
+    const struct profile_thread *thread;
+    struct kernel_work work;
+};
+
+/* Adds PART of RUN, in the span OF, to ROW. */
+static void sum_run(const struct accounts *a, const struct span_of *of, const struct run *run,
+                    struct interval part, struct row_sums *row)
 {
     int64_t ns = part.end_ns - part.start_ns;
     row->ns[cause_of_run(a->g->tree, a->g->v, run)] += ns;
+    row->kernel_ns[of->work.faults] += kernel_work_ns(&of->work, run, ns);
     if (run->at.wait.ix)
-        add_wait(row, run->at, profile_see_process(a->g->p, span->thread->process)->pid, ns);
-    row->times[i].thread = span->thread;
-    share_add(&row->times[i], part);
+        add_wait(row, run->at, profile_see_process(a->g->p, of->thread->process)->pid, ns);
+    row->times[of->i].thread = of->thread;
+    share_add(&row->times[of->i], part);
 }
 
 /* Adds span I of ACCOUNT to the SUMS of those rows whose paths its runs are in. */
@@ -57,6 +67,7 @@ static void sum_span(const struct accounts *a, const struct account *account, si
     const struct profile_thread *t = span->thread;
     const struct interval all = {INT64_MIN, INT64_MAX};
     const struct interval *in = span->intervals ? span->intervals : &all;
+    const struct span_of of = {.i = i, .thread = t, .work = kernel_work_of(a->g, t)};
     for (size_t k = 0; k < (span->intervals ? span->n : 1); k++)
         for (size_t r = first_run_after(t, in[k].start_ns);
              r < t->n_runs && t->runs[r].start_ns < in[k].end_ns; r++) {
@@ -66,7 +77,7 @@ static void sum_span(const struct accounts *a, const struct account *account, si
                 min_i64(run->start_ns + run->weights.wall_ns, in[k].end_ns)};
             uint32_t path = run->state == RUN_MISSED ? 0 : paths[call_tree_of(a->g->tree, run->at)];
             if (path)
-                sum_run(a, span, i, run, part, &sums[path - 1]);
+                sum_run(a, &of, run, part, &sums[path - 1]);
         }
 }
 
@@ -107,6 +118,16 @@ static void sum_kinds(const int64_t ns[CAUSE_KINDS], int64_t ret[CAUSE_KINDS])
             ret[most] += ret[cause];
             ret[cause] = 0;
         }
+}
+
+/* Takes the kernel's work out of what SUMS' place computes. */
+static void part_kernel_work(struct row_sums *sums)
+{
+    for (int cause = 0; cause < CAUSE_KINDS; cause++) {
+        int64_t ns = min_i64((int64_t)sums->kernel_ns[cause], sums->ns[CAUSE_COMPUTES]);
+        sums->ns[cause] += ns;
+        sums->ns[CAUSE_COMPUTES] -= ns;
+    }
 }
 
 /* Where the leaders wait while ROW's place has their time. */
@@ -189,6 +210,7 @@ static void add_rows(struct ledger *l, const struct accounts *a, struct account 
     for (size_t i = 0; i < n_spans; i++)
         sum_span(a, account, i, paths, sums);
     for (size_t i = 0; i < n; i++) {
+        part_kernel_work(&sums[i]);
         add_kinds(l, a, account, &places[i], &sums[i]);
         call_path_release(&places[i]);
         row_sums_release(&sums[i], n_spans);

@@ -71,8 +71,6 @@ bool rule_finds_holder_of(const struct scene *s, const struct thread_group *grou
  * rule_circular_wait() finds? */
 bool rule_finds_circle_of(const struct scene *s, const struct thread_group *group);
 
-/* Are GROUP's minor faults those of the kernel's NUMA balancing? */
-bool rule_numa_explains(const struct scene *s, const struct thread_group *group);
 /* Does GROUP run the event loop of tasks of which rule_tasks() finds? */
 bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group);
 /* " for a condition", " for a mutex held by refresh", " for load to end": what RUN, which ends in

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "summary/frame_name.h"
+#include "summary/kernel_work.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -126,7 +127,7 @@ void rule_page_faults(const struct scene *s, struct thread_group *group, struct 
     add_figure(f, "minor_faults_per_s", rate);
     add_figure(f, "system_share", system);
     f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group == s->lead ? 1.4 : 1.2);
-    if (rate < many_faults || system < fault_system_share || rule_numa_explains(s, group) ||
+    if (rate < many_faults || system < fault_system_share || numa_explains(s->p, u.minor_faults) ||
         !rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, &path, &part))
         return;
     struct text words = {0};

@@ -1,12 +1,12 @@
 /* Rules about memory that is elsewhere: on a disk, or on another node of the machine. */
 #include "base/clock.h"
+#include "summary/kernel_work.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 static const double page_share = 0.1;       /* of the time in waits for pages, or else: */
 enum { LONGEST_READ_NS = 200 * NS_PER_MS }; /* of a page from a slow disk */
 static const double storm_major = 1000;     /* they came so fast that few waits were seen */
-static const double many_moves = 2000;      /* faults a second of NUMA balancing */
 static const double mostly = 0.5;           /* of a group's faults that may be such */
 
 /* ---- from a disk ---- */
@@ -125,20 +125,6 @@ void rule_major_faults(const struct scene *s, struct thread_group *group, struct
 
 /* ---- from another node ---- */
 
-/* Faults of NUMA balancing a second, of the whole machine. */
-static double numa_rate(const struct scene *s)
-{
-    const struct profile_machine *m = &profile_see_host(s->p)->machine;
-    return m->numa_known && m->numa_balancing ? rule_per_second(m->numa_faults, s) : 0;
-}
-
-bool rule_numa_explains(const struct scene *s, const struct thread_group *group)
-{
-    double faults = rule_per_second(rule_usage_of(group).minor_faults, s);
-    double numa = numa_rate(s);
-    return numa >= many_moves && numa >= mostly * faults && faults >= mostly * numa;
-}
-
 /* The kernel counts them for the machine alone: that they are this group's is what the equal
  * numbers say, and the sentence says both. */
 void rule_numa_balancing(const struct scene *s, struct thread_group *group, struct finding *f)
@@ -146,16 +132,16 @@ void rule_numa_balancing(const struct scene *s, struct thread_group *group, stru
     const struct profile_machine *m = &profile_see_host(s->p)->machine;
     struct profile_usage u = rule_usage_of(group);
     double system = share_of(u.system_ns, u.system_ns + u.user_ns);
-    add_figure(f, "numa_faults_per_s", numa_rate(s));
+    add_figure(f, "numa_faults_per_s", numa_faults_per_s(s->p));
     add_figure(f, "minor_faults_per_s", rule_per_second(u.minor_faults, s));
     f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group == s->lead ? 1.4 : 1.2);
-    if (!rule_numa_explains(s, group))
+    if (!numa_explains(s->p, u.minor_faults))
         return;
     struct text words = {0};
     text_addf(&words, "%s take%s ", group->noun, verb_s(group));
     text_add_thousands(&words, rule_per_second(u.minor_faults, s));
     text_add(&words, " minor page faults a second. Meanwhile the kernel's NUMA balancing caused ");
-    text_add_thousands(&words, numa_rate(s));
+    text_add_thousands(&words, numa_faults_per_s(s->p));
     text_add(&words, " on this machine and moved ");
     text_add_thousands(&words, rule_per_second(m->numa_moved, s));
     text_add(&words, " pages a second between nodes: numactl --cpunodebind --membind, or "

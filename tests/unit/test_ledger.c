@@ -264,6 +264,35 @@ START_TEST(causes_are_told_by_where_the_stack_ends)
 }
 END_TEST
 
+/* What the kernel's clock has for a thread is its faults' as far as each may take that long. */
+START_TEST(the_kernels_work_for_faults_is_a_cause)
+{
+    static const struct {
+        uint64_t faults, numa_faults;
+        const char *rows;
+    } cases[] = {
+        {3000000, 0, "3000 main faults: f a.py:5; 1000 main computes: f a.py:5"},
+        {3000000, 2500000, "3000 main numa: f a.py:5; 1000 main computes: f a.py:5"},
+        {200000, 0, "3400 main computes: f a.py:5; 600 main faults: f a.py:5"},
+        {20000, 0, "4000 main computes: f a.py:5"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setup();
+        profile_get_host(b.p)->machine = (struct profile_machine){
+            .numa_known = true, .numa_balancing = 1, .numa_faults = cases[i].numa_faults};
+        builder_run(&b, lead, COMPUTES, END_MS, END_MS);
+        profile_get_thread(b.p, lead)->usage =
+            (struct profile_usage){.over_ns = INT64_C(1) * END_MS * NS_PER_MS,
+                                   .user_ns = INT64_C(1000) * NS_PER_MS,
+                                   .system_ns = INT64_C(3000) * NS_PER_MS,
+                                   .minor_faults = cases[i].faults};
+        account();
+        assert_rows(cases[i].rows);
+        teardown();
+    }
+}
+END_TEST
+
 /* The worker asks the device also while main computes: more is saved than ends there, but not more
  * than main's waits. */
 START_TEST(what_removing_a_place_saves_is_bounded_where_all_was_read)
@@ -300,7 +329,8 @@ END_TEST
 
 CHECK_MAIN("ledger", 20, what_removing_a_place_saves_is_bounded_where_all_was_read,
            a_wait_ends_where_the_holder_is_then, a_chain_of_waits_ends_at_its_last,
-           a_circle_is_followed_once, a_holder_that_was_not_seen_leaves_the_wait,
+           a_circle_is_followed_once, the_kernels_work_for_faults_is_a_cause,
+           a_holder_that_was_not_seen_leaves_the_wait,
            who_is_busy_meanwhile_stands_for_whoever_ends_the_wait,
            who_waits_for_others_outside_comes_next, a_wait_for_a_process_ends_in_its_main_thread,
            a_place_has_a_row_for_each_cause, whoever_only_looks_after_others_does_not_lead,
