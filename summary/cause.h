@@ -11,8 +11,8 @@ enum cause {
     CAUSE_IMPORTS, /* Python's import, with the code that modules run */
     CAUSE_PICKLES, /* and sends, receives or unpickles data of another process's */
     CAUSE_STARTS,  /* threads, and waits until they have begun */
-    CAUSE_FAULTS, /* the kernel's work for its minor page faults */
-    CAUSE_NUMA,   /* the same of pages that the kernel moves between nodes */
+    CAUSE_FAULTS,  /* the kernel's work for its minor page faults */
+    CAUSE_NUMA,    /* the same of pages that the kernel moves between nodes */
     CAUSE_SPINS,
     CAUSE_PAGE,
     CAUSE_GIL,
