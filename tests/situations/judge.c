@@ -1,5 +1,6 @@
 /* usage: judge FIXTURE...  Prints what wallspy says of each, as JSON: its findings, the text
- * on the terminal, and the first row that does not come out of the profile as it went in. */
+ * on the terminal, the ledger, the CPU time that all this took, and the first row that does not come
+ * out of the profile as it went in. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,11 +82,14 @@ static void write_answer(struct json *j, const struct profile *p)
     struct table table;
     struct findings findings;
     struct text text = {0};
+    int64_t begin_ns = clock_cpu_ns();
     groups_init(&groups, p, &(struct view_options){0});
     table_init(&table, &groups, ANSWER_MAX_ROWS);
     findings_init(&findings, &groups);
     findings_write(&findings, WIDTH, &text);
     answer_write(&table, WIDTH, &text);
+    json_key(j, "cpu_s");
+    json_number(j, (double)(clock_cpu_ns() - begin_ns) / NS_PER_S);
     json_key(j, "findings");
     json_array(j);
     for (size_t i = 0; i < findings.n_printed; i++)
