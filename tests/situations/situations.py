@@ -310,7 +310,7 @@ HEALTHY = [
 CASES = [
     Situation("rand", "two players wait for the lock inside rand()",
               "{built}/dice {seconds}", "libc_lock", ("player-0 and player-1", r"in rand\(\), called from throw_dice", "at its lock"),
-              twin_says=("waits_meanwhile",)),
+              twin_says=("waits_meanwhile",), alone=True),  # on one CPU they do not meet
     Situation("fork-openmp", "two forked processes wait for OpenMP threads that only their parent has",
               "{programs}/weaver.py {seconds} {built}/libweave.so", "waits.*|stuck|none_ran",
               (r"weave_cloth weaver\.py", r"\bfork", r"spawn|forkserver"), options=("-s",),
