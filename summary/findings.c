@@ -16,6 +16,7 @@ enum {
     COMPUTING = OF(COMPUTES) | OF(CPU),
     WAITS = OF(LOCK) | OF(JOIN) | OF(CONDITION) | OF(CHILD) | OF(PEER) | OF(GIL),
     ANY = ~0U >> 1,
+    WAITS_FOR_WORK = OF(IDLE) | OF(PEER) | OF(CONDITION) | OF(TIMER),
 };
 static const struct rule {
     const char *key;
@@ -54,6 +55,7 @@ static const struct rule {
     {.key = "tasks_wait", .judge = rule_tasks, .causes = OF(IDLE)},
     {.key = "ready_loop", .judge = rule_ready_loop, .causes = COMPUTING},
     {.key = "event_loop", .judge = rule_event_loop, .causes = OF(IDLE)},
+    {.key = "stalls", .judge = rule_stalls, .causes = ANY & ~WAITS_FOR_WORK},
     {.key = "none_ran", .judge = rule_none_ran, .causes = WAITS, .of_all = true, .describes = 0.5},
     {.key = "waits",
      .judge = rule_waits,

@@ -58,6 +58,8 @@ rule_judge rule_messages;
 rule_judge rule_openmp_runtimes;
 /* rules_spinning.c */
 rule_judge rule_spinning;
+/* rules_stalls.c */
+rule_judge rule_stalls;
 /* rules_loop.c */
 rule_judge rule_event_loop, rule_ready_loop;
 
@@ -71,6 +73,8 @@ bool rule_finds_holder_of(const struct scene *s, const struct thread_group *grou
  * rule_circular_wait() finds? */
 bool rule_finds_circle_of(const struct scene *s, const struct thread_group *group);
 
+/* Does rule_stalls() say of GROUP for how long Python's collector keeps it? */
+bool rule_tells_pauses_of(const struct scene *s, struct thread_group *group);
 /* Does GROUP run the event loop of tasks of which rule_tasks() finds? */
 bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group);
 /* " for a condition", " for a mutex held by refresh", " for load to end": what RUN, which ends in

@@ -7,6 +7,7 @@
 #include "summary/cpu_shortage.h"
 #include "summary/frame_name.h"
 #include "summary/rule_classes.h"
+#include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 
 static const double wait_share = 0.1, compute_share = 0.5, collect_share = 0.15;
@@ -188,37 +189,27 @@ static bool is_at_python_end(const struct scene *s, uint32_t node)
     return false;
 }
 
-/* Python's collector is a frame of its own (pyframes/py_gc.h). */
 void rule_collects(const struct scene *s, struct thread_group *group, struct finding *f)
 {
+    struct call_path path = {.caller = NULL};
     int64_t ns = 0;
-    uint32_t best = 0;
-    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++) {
-        const struct call_node at = call_tree_node(s->g->tree, node);
-        if (at.frame->kind != SHOWN_MARK || !str_eq(at.frame->name, "[gc]"))
-            continue;
-        int64_t here_ns = tally_total(&group->tally, node);
-        ns += here_ns;
-        best = !best || here_ns > tally_total(&group->tally, best) ? node : best;
-    }
+    (void)doing_collects(&group->tally, &path, &ns);
     double share = share_of(ns, group->wall_ns);
     add_figure(f, "share", share);
     f->weight = share * 1.5;
-    if (share < collect_share)
-        return;
-    struct text words = {0};
-    struct call_path path = call_path_to(&group->tally, best);
-    bool at_end = is_at_python_end(s, best);
-    text_addf(&words, "%s spend%s ", group->noun, verb_s(group));
-    add_percent(&words, share);
-    text_addf(&words, " of %s time collecting garbage", possessive(group));
-    if (path.caller && !at_end)
-        text_addf(&words, ", for longest called from %s", path.caller);
-    text_add(&words, at_end ? " while the interpreter ends. os._exit() skips that; what is open "
-                              "must be flushed before."
-                            : ". gc.freeze() makes a collection shorter. A higher "
-                              "gc.set_threshold() makes it rarer, unless the code calls "
-                              "gc.collect().");
-    f->words = words.s;
+    if (share >= collect_share && !rule_tells_pauses_of(s, group)) {
+        struct text words = {0};
+        bool at_end = is_at_python_end(s, path.node);
+        text_addf(&words, "%s spend%s ", group->noun, verb_s(group));
+        add_percent(&words, share);
+        text_addf(&words, " of %s time collecting garbage", possessive(group));
+        if (path.caller && !at_end)
+            text_addf(&words, ", for longest called from %s", path.caller);
+        text_add(&words, at_end ? " while the interpreter ends. os._exit() skips that; what is "
+                                  "open must be flushed before."
+                                : ".");
+        text_add(&words, at_end ? "" : collector_remedy);
+        f->words = words.s;
+    }
     call_path_release(&path);
 }

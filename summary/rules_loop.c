@@ -1,11 +1,13 @@
 /* Rules about event loops: how idle, and what keeps them from polling. */
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "summary/heaviest_paths.h"
 #include "summary/idle.h"
 #include "summary/pools.h"
 #include "summary/rule_classes.h"
+#include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 
 static const double loop_share = 0.05;
@@ -13,22 +15,12 @@ static const double ready_share =
     0.15; /* of its time: more of it polls than a loop with work does */
 enum {
     LEAST_POLLS = 3,
-    STALL_NS = 100 * NS_PER_MS, /* a user notices */
-    STALL_SAMPLES = 4,
-    MISSED_NS = 30 * NS_PER_MS, /* in a longer time without a sample it may well have polled */
-};
-
-/* The longest time between two polls. */
-struct stall {
-    int64_t start_ns, end_ns, runqueue_ns;
-    uint64_t samples;
 };
 
 struct loop {
     const char *kind; /* "asyncio"; NULL: no event loop */
     int64_t idle_ns;
     size_t polls;
-    struct stall stall;
 };
 
 static const char *poll_of(const struct scene *s, const struct run *run)
@@ -43,21 +35,13 @@ static const char *poll_of(const struct scene *s, const struct run *run)
     return loop ? loop : own ? "epoll" : NULL;
 }
 
-/* The user's function that NODE is in; 0: none. */
-static uint32_t function_of(const struct call_tree *t, uint32_t node)
-{
-    while (node && call_tree_node(t, node).role != ROLE_OWN)
-        node = call_tree_node(t, node).parent;
-    return node;
-}
-
 /* The user's function that polls in T's event loop; 0: a library's does, or there is none. */
 static uint32_t function_that_polls(const struct scene *s, const struct profile_thread *t)
 {
     for (size_t i = 0; i < t->n_runs; i++) {
         uint32_t node = call_tree_of(s->g->tree, t->runs[i].at);
         if (call_tree_node(s->g->tree, node).own_loop)
-            return function_of(s->g->tree, node);
+            return own_function_of(s->g->tree, node);
     }
     return 0;
 }
@@ -73,78 +57,37 @@ static bool waits_for_turn(const struct scene *s, const struct run *run, uint32_
         return true;
     return polling && class == CLASS_ORDINARY &&
            str_is_one_of(call_tree_node(s->g->tree, node).frame->call, locks) &&
-           function_of(s->g->tree, node) == polling;
+           own_function_of(s->g->tree, node) == polling;
 }
 
-static int64_t end_of(const struct run *run)
+/* Adds what T does in its event loop to LOOP, and the time between its polls to STALLS. */
+static void see_loop(const struct scene *s, const struct profile_thread *t, struct loop *loop,
+                     struct stalls *stalls)
 {
-    return run->start_ns + run->weights.wall_ns;
-}
-
-/* Adds RUN, which neither polls nor waits for its turn to, to NOW. */
-static void add_to_stall(struct stall *now, const struct run *run)
-{
-    if (run->state == RUN_MISSED && run->weights.wall_ns > MISSED_NS) {
-        now->samples = 0;
-        now->start_ns = INT64_MAX; /* until the next poll: it may have polled */
-    }
-    now->samples += run->state == RUN_MISSED ? 0 : run->samples;
-    now->runqueue_ns += run->state == RUN_RUNNABLE ? run->weights.wall_ns : 0;
-}
-
-/* NOW ends with RUN: is it the longest stall of LOOP? */
-static void end_stall(struct loop *loop, struct stall now, const struct run *run)
-{
-    now.end_ns = run->start_ns;
-    if (loop->polls && now.samples && now.start_ns < now.end_ns &&
-        now.end_ns - now.start_ns > loop->stall.end_ns - loop->stall.start_ns)
-        loop->stall = now;
-}
-
-/* Time before the first poll and after the last one is no stall: it may not be the loop's. */
-static struct loop loop_of(const struct scene *s, const struct profile_thread *t)
-{
-    struct loop loop = {0};
-    struct stall now = {0};
     uint32_t polling = function_that_polls(s, t);
     for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
         const struct run *run = &t->runs[i];
         const char *kind = poll_of(s, run);
         if (!kind && !waits_for_turn(s, run, polling)) {
-            add_to_stall(&now, run);
+            stalls_add_away(stalls, run);
             continue;
         }
-        end_stall(&loop, now, run);
-        loop.idle_ns +=
+        stalls_add_back(stalls, run, kind != NULL);
+        loop->idle_ns +=
             kind || class_of_run(s->g->tree, run) == CLASS_IDLE ? run->weights.wall_ns : 0;
-        loop.kind = kind ? kind : loop.kind;
-        loop.polls += kind != NULL;
-        now = (struct stall){.start_ns = end_of(run)};
+        loop->kind = kind ? kind : loop->kind;
+        loop->polls += kind != NULL;
     }
-    return loop;
 }
 
-static bool add_stall(const struct scene *s, const struct thread_group *group,
-                      const struct stall *stall, struct text *words)
+/* What part of its time GROUP's one thread idles in an event loop. */
+static double idle_share_of(const struct scene *s, const struct thread_group *group)
 {
-    const struct interval when = {stall->start_ns, stall->end_ns};
-    int64_t took_ns = stall->end_ns - stall->start_ns;
-    struct tally t;
-    struct call_path path;
-    tally_init(&t, s->g->tree, TALLY_ALL);
-    tally_add(&t, group->threads[0]->thread, &when, 1);
-    bool found = call_paths_heaviest(&t, &path, 1) == 1;
-    if (found) {
-        text_addf(words, " No sample found it polling for %.0f ms, ", (double)took_ns / NS_PER_MS);
-        add_place(words, &path);
-        if (stall->runqueue_ns >= took_ns / 5)
-            text_addf(words, ", of which %.0f ms waited for a CPU",
-                      (double)stall->runqueue_ns / NS_PER_MS);
-        text_add(words, ": the longest stall.");
-        call_path_release(&path);
-    }
-    tally_release(&t);
-    return found;
+    struct loop loop = {.kind = NULL};
+    struct stalls stalls = {.n = 0};
+    see_loop(s, group->threads[0]->thread, &loop, &stalls);
+    stalls_release(&stalls);
+    return share_of(loop.idle_ns, group->wall_ns);
 }
 
 /* ---- a loop that never waits ---- */
@@ -186,7 +129,7 @@ static bool is_always_ready(const struct scene *s, const struct thread_group *gr
     enum { LEAST_TIMES = 10 };
     return polling->polls >= LEAST_TIMES &&
            share_of(polling->poll_ns, group->wall_ns) >= ready_share &&
-           share_of(loop_of(s, group->threads[0]->thread).idle_ns, group->wall_ns) < loop_share;
+           idle_share_of(s, group) < loop_share;
 }
 
 static bool finds_ready_loop(const struct scene *s, const struct thread_group *group)
@@ -266,31 +209,62 @@ void add_kept_loop(const struct scene *s, const struct thread_group *group, uint
     const char *kind = callback_of(s, node);
     if (!kind || group->n != 1 || finds_ready_loop(s, group))
         return;
-    struct loop loop = loop_of(s, group->threads[0]->thread);
-    if (share_of(loop.idle_ns, group->wall_ns) < loop_share)
+    if (idle_share_of(s, group) < loop_share)
         text_addf(out, " That keeps its event loop (%s) from polling.", kind);
 }
 
-void rule_event_loop(const struct scene *s, struct thread_group *group, struct finding *f)
+static void add_loop(const struct scene *s, const struct thread_group *group,
+                     const struct loop *loop, const struct stalls *stalls, bool stalled,
+                     struct text *words)
 {
-    if (group->n != 1)
-        return;
-    struct loop loop = loop_of(s, group->threads[0]->thread);
-    double idle = share_of(loop.idle_ns, group->wall_ns);
-    int64_t stall_ns = loop.stall.end_ns - loop.stall.start_ns;
-    bool ordered = profile_time_step_ns(s->p) == 0; /* else samples lost their order */
-    bool stalls = ordered && stall_ns >= STALL_NS && loop.stall.samples >= STALL_SAMPLES;
+    text_addf(words,
+              group->plural ? "%s run event loops (%s) and are idle "
+                            : "%s runs an event loop (%s) and is idle ",
+              group->noun, loop->kind);
+    add_percent(words, share_of(loop->idle_ns, group->wall_ns));
+    text_addf(words, " of %s time.", possessive(group));
+    add_away(s, group, stalls, "polling", stalled, words);
+}
+
+/* Is the longest time between two polls one that a reader should know of? */
+static bool is_long(const struct scene *s, const struct thread_group *group,
+                    const struct stalls *stalls)
+{
+    const struct stall *longest = &stalls[stalls_worst(stalls, group->n)].longest;
+    if (profile_time_step_ns(s->p) > 0) /* samples lost their order */
+        return false;
+    return (stall_ns(longest) >= STALL_NS && longest->samples >= STALL_SAMPLES) ||
+           is_pause(s, group, stalls);
+}
+
+static void judge_loop(const struct scene *s, const struct thread_group *group,
+                       const struct loop *loop, const struct stalls *stalls, struct finding *f)
+{
+    const struct stall *longest = &stalls[stalls_worst(stalls, group->n)].longest;
+    double idle = share_of(loop->idle_ns, group->wall_ns);
+    bool stalled = loop->kind && is_long(s, group, stalls);
     add_figure(f, "idle_share", idle);
-    add_figure(f, "longest_stall_s", (double)stall_ns / NS_PER_S);
-    f->weight = (stalls ? 0.7 : 0.3 * idle) * (group == s->lead ? 1 : 0.5);
-    if (!loop.kind || idle < loop_share || loop.polls < (stalls ? LEAST_POLLS : 1) ||
-        (!stalls && rule_finds_tasks_of(s, group)))
+    add_figure(f, "longest_stall_s", (double)stall_ns(longest) / NS_PER_S);
+    f->weight = (stalled ? 0.7 : 0.3 * idle) * (group == s->lead ? 1 : 0.5);
+    if (!loop->kind || idle < loop_share || loop->polls < (stalled ? LEAST_POLLS : 1) ||
+        (!stalled && rule_finds_tasks_of(s, group)))
         return;
     struct text words = {0};
-    text_addf(&words, "%s runs an event loop (%s) and is idle ", group->noun, loop.kind);
-    add_percent(&words, idle);
-    text_add(&words, " of its time.");
-    if (stalls)
-        (void)add_stall(s, group, &loop.stall, &words);
+    add_loop(s, group, loop, stalls, stalled, &words);
     f->words = words.s;
+}
+
+/* Of several alike threads only those that lead, as the processes of a server do. */
+void rule_event_loop(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    if (group->n != 1 && group != s->lead)
+        return;
+    struct loop loop = {.kind = NULL};
+    struct stalls *stalls = xcalloc(group->n, sizeof *stalls);
+    for (size_t i = 0; i < group->n; i++)
+        see_loop(s, group->threads[i]->thread, &loop, &stalls[i]);
+    judge_loop(s, group, &loop, stalls, f);
+    for (size_t i = 0; i < group->n; i++)
+        stalls_release(&stalls[i]);
+    free(stalls);
 }

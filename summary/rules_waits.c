@@ -7,6 +7,7 @@
 #include "summary/heaviest_paths.h"
 #include "summary/meanwhile.h"
 #include "summary/rule_classes.h"
+#include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 
 static const double long_wait = 0.3;   /* of a thread's time: worth asking for whom */
@@ -369,6 +370,7 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
     text_add(&words, ".");
     add_other_side(s, group, &path, &words, f);
     add_kept_loop(s, group, path.node, &words);
+    add_rest_of_waits(s, group, &words);
     if (joins_others(s, group, &path))
         text_release(&words);
     f->words = words.s;

@@ -385,7 +385,8 @@ START_TEST(a_stall_is_named_with_what_it_did)
     assert_told(0, "event_loop",
                 "main runs an event loop (epoll) and is idle 81% of its time. No sample found it "
                 "polling for 330 "
-                "ms, in build_report a.py:6: the longest stall.");
+                "ms, in build_report a.py:6: the longest stall. 100% of the rest of its time goes "
+                "into that.");
     teardown();
 }
 END_TEST

@@ -1,0 +1,257 @@
+#include "summary/rule_doing.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "summary/cause.h"
+#include "summary/heaviest_paths.h"
+#include "summary/ledger_book.h"
+#include "summary/pools.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+/* Of the time between waits: what is less is not worth a word, or seen too seldom to tell. */
+static const double least_rest = 0.03, least_part = 0.5;
+enum { LEAST_SAMPLES = 12 };
+
+const char collector_remedy[] =
+    " gc.freeze() makes a collection shorter. A higher gc.set_threshold() makes it rarer, unless "
+    "the code calls gc.collect().";
+
+/* ---- the collector ---- */
+
+/* It is a frame of its own (pyframes/py_gc.h). */
+bool doing_collects(struct tally *t, struct call_path *ret, int64_t *ret_ns)
+{
+    int64_t ns = 0;
+    uint32_t best = 0;
+    for (uint32_t node = 1; node <= call_tree_count(t->tree); node++) {
+        const struct call_node at = call_tree_node(t->tree, node);
+        if (at.frame->kind != SHOWN_MARK || !str_eq(at.frame->name, "[gc]"))
+            continue;
+        int64_t here_ns = tally_total(t, node);
+        ns += here_ns;
+        best = !best || here_ns > tally_total(t, best) ? node : best;
+    }
+    if (!best || ns <= 0)
+        return false;
+    *ret = call_path_to(t, best);
+    *ret_ns = ns;
+    return true;
+}
+
+/* ---- whom it waits for ---- */
+
+/* The longest of T's runs that wait in the path of NODE, and when it did within T's time. */
+struct found_wait {
+    const struct run *run;
+    struct interval when;
+};
+
+static void see_run(const struct tally *t, const struct run *run, const struct interval *in,
+                    const struct call_path_keys *keys, struct found_wait *longest)
+{
+    const struct interval when = {max_i64(run->start_ns, in->start_ns),
+                                  min_i64(run->start_ns + run->weights.wall_ns, in->end_ns)};
+    if (run->state != RUN_BLOCKED ||
+        when.end_ns - when.start_ns <= longest->when.end_ns - longest->when.start_ns)
+        return;
+    const struct call_path_keys here = call_path_keys(t->tree, call_tree_of(t->tree, run->at));
+    if (call_path_same(&here, keys))
+        *longest = (struct found_wait){run, when};
+}
+
+static struct found_wait longest_wait(const struct tally *t, uint32_t node)
+{
+    struct found_wait longest = {.run = NULL};
+    const struct call_path_keys keys = call_path_keys(t->tree, node);
+    for (size_t i = 0; i < t->n_spans; i++) {
+        const struct time_span *span = &t->spans[i];
+        for (size_t k = 0; k < span->n; k++)
+            for (size_t r = first_run_after(span->thread, span->intervals[k].start_ns);
+                 r < span->thread->n_runs &&
+                 span->thread->runs[r].start_ns < span->intervals[k].end_ns;
+                 r++)
+                see_run(t, &span->thread->runs[r], &span->intervals[k], &keys, &longest);
+    }
+    return longest;
+}
+
+/* ", which is then in rebuild a.py:9": what HOLDER did. */
+static void add_holder(const struct scene *s, const struct profile_thread *holder,
+                       const struct interval *when, struct text *words)
+{
+    struct tally t;
+    struct call_path path;
+    tally_init(&t, s->g->tree, TALLY_ALL);
+    tally_add(&t, holder, when, 1);
+    if (call_paths_heaviest(&t, &path, 1)) {
+        text_add(words, ", which is then in ");
+        add_way(words, &path);
+        call_path_release(&path);
+    }
+    tally_release(&t);
+}
+
+/* ", for mutex db held by refresh, which is then in …"; nothing where the holder is unknown.
+ * Returns whether it is. */
+static bool add_whom(const struct scene *s, const struct tally *t, uint32_t node,
+                     struct text *words)
+{
+    const struct found_wait wait = longest_wait(t, node);
+    const struct profile_thread *holder = wait.run ? holders_thread(s->holders, wait.run) : NULL;
+    size_t before = words->len;
+    text_add(words, ",");
+    if (!holder || !add_thing_of(s, wait.run, node, words)) {
+        text_truncate(words, before);
+        return false;
+    }
+    add_holder(s, holder, &wait.when, words);
+    return true;
+}
+
+/* ---- doing ---- */
+
+/* "in put a.py:9, for mutex db held by refresh", "in handle a.py:3 > read /x", "in f a.py:3" */
+static void add_path(const struct scene *s, const struct tally *t, const struct call_path *path,
+                     struct text *words)
+{
+    enum wait_class class = class_of_node(s->g->tree, path->node);
+    bool locks = class == CLASS_GIL || call_tree_node(s->g->tree, path->node).futex;
+    size_t before = words->len;
+    add_place(words, path);
+    if (class == CLASS_NONE || class == CLASS_SPIN || (locks && add_whom(s, t, path->node, words)))
+        return;
+    text_truncate(words, before);
+    text_add(words, "in ");
+    add_way(words, path);
+}
+
+/* Is NODE an event loop itself, and not what that calls? */
+static bool is_loop(const struct call_tree *t, uint32_t node)
+{
+    const struct call_node at = call_tree_node(t, node);
+    const struct shown_frame *f =
+        at.frame && at.frame->kind == SHOWN_WAIT ? call_tree_node(t, at.parent).frame : at.frame;
+    return f && pool_event_loop(f);
+}
+
+/* Does a thread in NODE wait for something that nobody who serves requests should? */
+static bool is_odd(const struct call_tree *t, uint32_t node)
+{
+    static const unsigned odd = 1U << CLASS_GIL | 1U << CLASS_FILE | 1U << CLASS_PAGE |
+                                1U << CLASS_UNUSUAL | 1U << CLASS_STOPPED;
+    static const unsigned locks = 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK;
+    return odd >> class_of_node(t, node) & 1 || locks >> call_tree_node(t, node).futex & 1;
+}
+
+struct doing doing_of(const struct scene *s, struct tally *t)
+{
+    struct doing ret = {.words = NULL};
+    struct call_path path;
+    struct text words = {0};
+    if (doing_collects(t, &path, &ret.ns)) {
+        ret.collects = 2 * ret.ns >= t->all_ns;
+        if (ret.collects)
+            text_addf(&words, "collecting garbage%s%s", path.caller ? ", called from " : "",
+                      path.caller ? path.caller : "");
+        call_path_release(&path);
+    }
+    if (!ret.collects && call_paths_heaviest(t, &path, 1)) {
+        ret.ns = path.ns;
+        ret.odd = is_odd(t->tree, path.node);
+        if (!is_loop(t->tree, path.node))
+            add_path(s, t, &path, &words);
+        call_path_release(&path);
+    }
+    ret.words = words.s;
+    return ret;
+}
+
+void doing_release(struct doing *d)
+{
+    free(d->words);
+    *d = (struct doing){.words = NULL};
+}
+
+/* ---- between two waits ---- */
+
+static void add_stall(const struct thread_group *group, const struct stall *stall,
+                      const struct doing *doing, const char *at, struct text *words)
+{
+    int64_t took_ns = stall_ns(stall);
+    text_addf(words, " No sample found %s %s for %.0f ms, %s", group->n > 1 ? "one of them" : "it",
+              at, (double)took_ns / NS_PER_MS, doing->words);
+    if (stall->runqueue_ns >= took_ns / 5)
+        text_addf(words, ", of which %.0f ms waited for a CPU",
+                  (double)stall->runqueue_ns / NS_PER_MS);
+    text_add(words, ": the longest stall.");
+}
+
+/* STALL: what the longest time away is spent with; without words: that is not told. */
+static void add_rest(const struct scene *s, const struct thread_group *group, struct tally *t,
+                     const struct doing *stall, struct text *words)
+{
+    struct doing doing = doing_of(s, t);
+    double part = share_of(doing.ns, t->all_ns);
+    bool told = doing.words && part >= least_part;
+    if (told) {
+        bool same = stall->words && str_eq(stall->words, doing.words);
+        text_add(words, " ");
+        add_percent(words, part);
+        text_addf(words, " of the rest of %s time %s%s.", possessive(group),
+                  same ? "goes into that" : "is spent ", same ? "" : doing.words);
+    }
+    if (told ? doing.collects : stall->collects)
+        text_add(words, collector_remedy);
+    doing_release(&doing);
+}
+
+struct doing doing_in_stall(const struct scene *s, const struct thread_group *group,
+                            const struct stalls *stalls)
+{
+    size_t worst = stalls_worst(stalls, group->n);
+    const struct interval when = {stalls[worst].longest.start_ns, stalls[worst].longest.end_ns};
+    struct tally t;
+    tally_init(&t, s->g->tree, TALLY_ALL);
+    tally_add(&t, group->threads[worst]->thread, &when, 1);
+    struct doing doing = doing_of(s, &t);
+    tally_release(&t);
+    return doing;
+}
+
+bool is_pause(const struct scene *s, const struct thread_group *group, const struct stalls *stalls)
+{
+    const struct stall *longest = &stalls[stalls_worst(stalls, group->n)].longest;
+    if (stall_ns(longest) < PAUSE_NS || longest->samples < STALL_SAMPLES)
+        return false;
+    struct doing doing = doing_in_stall(s, group, stalls);
+    bool pause = doing.collects;
+    doing_release(&doing);
+    return pause;
+}
+
+void add_away(const struct scene *s, const struct thread_group *group, const struct stalls *stalls,
+              const char *at, bool stalled, struct text *words)
+{
+    struct doing stall = {.words = NULL};
+    struct tally t;
+    uint64_t samples = 0;
+    if (stalled)
+        stall = doing_in_stall(s, group, stalls);
+    if (stall.words)
+        add_stall(group, &stalls[stalls_worst(stalls, group->n)].longest, &stall, at, words);
+    tally_init(&t, s->g->tree, TALLY_ALL);
+    for (size_t i = 0; i < group->n; i++) {
+        samples += stalls[i].samples;
+        if (stalls[i].n)
+            tally_add(&t, group->threads[i]->thread, stalls[i].away, stalls[i].n);
+    }
+    if (samples >= LEAST_SAMPLES && share_of(t.all_ns, group->wall_ns) >= least_rest)
+        add_rest(s, group, &t, &stall, words);
+    else if (stall.collects)
+        text_add(words, collector_remedy);
+    tally_release(&t);
+    doing_release(&stall);
+}

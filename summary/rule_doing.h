@@ -1,0 +1,37 @@
+/* What threads do in a part of their time, in words.  Private to rules_*.c. */
+#pragma once
+
+#include "summary/rules.h"
+#include "summary/stalls.h"
+
+/* What most of some time goes into. */
+struct doing {
+    char *words;   /* "in handle a.py:3 > read /x", "collecting garbage, called from handle a.py:3",
+                    "in put a.py:9, for mutex db held by refresh"; NULL: nothing is known */
+    int64_t ns;    /* of T's all_ns */
+    bool collects; /* Python's garbage */
+    bool odd;      /* it waits for a lock, the GIL, a file, a device */
+};
+/* Of the time that T has of its spans.  The caller releases it. */
+struct doing doing_of(const struct scene *s, struct tally *t);
+void doing_release(struct doing *d);
+
+/* T's heaviest path to Python's collector; *RET_NS: its time there in all.  False: none, and
+ * nothing is written.  The caller releases the path. */
+bool doing_collects(struct tally *t, struct call_path *ret, int64_t *ret_ns);
+/* " gc.freeze() makes a collection shorter. …" */
+extern const char collector_remedy[];
+
+/* In the longest of STALLS, one by thread of GROUP, which is there.  The caller releases it. */
+struct doing doing_in_stall(const struct scene *s, const struct thread_group *group,
+                            const struct stalls *stalls);
+/* Is that one a pause of Python's collector, from PAUSE_NS on? */
+bool is_pause(const struct scene *s, const struct thread_group *group, const struct stalls *stalls);
+/* " No sample found it polling for 330 ms, in build_report a.py:6: the longest stall. 85% of the
+ * rest of its time goes into that.": what GROUP's threads do while they are not AT that
+ * ("polling"), and if STALLED for how long one is not.  STALLS: one by thread. */
+void add_away(const struct scene *s, const struct thread_group *group, const struct stalls *stalls,
+              const char *at, bool stalled, struct text *words);
+/* " 60% of the rest of its time is spent in handle a.py:3.", where GROUP waits for requests most of
+ * its time.  rules_stalls.c */
+void add_rest_of_waits(const struct scene *s, struct thread_group *group, struct text *words);

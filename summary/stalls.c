@@ -1,0 +1,67 @@
+#include "summary/stalls.h"
+
+#include <stdlib.h>
+
+#include "summary/rule_classes.h"
+
+enum { MISSED_NS = 30 * NS_PER_MS }; /* in a longer time without a sample it may well have come */
+
+static int64_t end_of(const struct run *run)
+{
+    return run->start_ns + run->weights.wall_ns;
+}
+
+void stalls_add_away(struct stalls *s, const struct run *run)
+{
+    struct stall *now = &s->now;
+    if (run->state == RUN_MISSED && run->weights.wall_ns > MISSED_NS) {
+        now->samples = 0;
+        now->start_ns = INT64_MAX; /* until it comes back: it may have been there */
+    }
+    now->samples += run->state == RUN_MISSED ? 0 : run->samples;
+    now->runqueue_ns += run->state == RUN_RUNNABLE ? run->weights.wall_ns : 0;
+    bool just_wakes = run->at.stack.ix == s->home.ix; /* waits for a CPU, mostly */
+    if (!s->began || run->state == RUN_MISSED || just_wakes)
+        return;
+    s->away = interval_add(s->away, &s->n_open, &s->capacity, run);
+    s->samples_open += run->samples;
+}
+
+static void end_stall(struct stalls *s, const struct run *run)
+{
+    struct stall now = s->now;
+    now.end_ns = run->start_ns;
+    if (now.samples && now.start_ns < now.end_ns && stall_ns(&now) > stall_ns(&s->longest))
+        s->longest = now;
+    s->returns += s->n_open > s->n;
+    s->n = s->n_open;
+    s->samples = s->samples_open;
+}
+
+void stalls_add_back(struct stalls *s, const struct run *run, bool home)
+{
+    if (s->began)
+        end_stall(s, run);
+    s->began |= home;
+    s->home = home ? run->at.stack : s->home;
+    s->now = (struct stall){.start_ns = end_of(run)};
+}
+
+int64_t stall_ns(const struct stall *stall)
+{
+    return stall->end_ns - stall->start_ns;
+}
+
+size_t stalls_worst(const struct stalls *stalls, size_t n)
+{
+    size_t worst = 0;
+    for (size_t i = 1; i < n; i++)
+        worst = stall_ns(&stalls[i].longest) > stall_ns(&stalls[worst].longest) ? i : worst;
+    return worst;
+}
+
+void stalls_release(struct stalls *s)
+{
+    free(s->away);
+    *s = (struct stalls){.n = 0};
+}

@@ -1,0 +1,284 @@
+/* Threads that wait for requests most of their time: for how long they stay away, in what, and what
+ * most of the rest goes into. */
+#include <string.h>
+
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+enum { PID = 10, REFRESH = 11, ROUNDS = 20, ROUND_MS = 200 };
+#define SERVES   "serve@/src/a.py:1:2 > "
+#define RECEIVES "recv!libc.so.6 > recvfrom socket [blocked]"
+static const char waits[] = SERVES RECEIVES;
+static const char handles[] = "serve@/src/a.py:1:3 > handle@/src/a.py:5:6";
+static thread_id lead, refresh;
+
+static void setup(void)
+{
+    b = builder_start(PID, "server");
+    lead = builder_thread(&b, PID, NULL);
+    refresh = builder_thread(&b, REFRESH, "refresh");
+    builder_run(&b, refresh, "tidy!server > clock_nanosleep [blocked]", 2000, 0);
+}
+
+static bool is_said(const char *words)
+{
+    bool said = false;
+    for (size_t i = 0; i < found.n_printed; i++)
+        said |= strstr(found.printed[i]->words, words) != NULL;
+    return said;
+}
+
+/* Main waits in WAITS, works for 10 ms a round in WORKS, and once is STALL_MS in STALLS. */
+static void wait_and_work(const char *at, const char *works, const char *stalls, int stall_ms)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        builder_run(&b, lead, at, ROUND_MS - 10, 0);
+        builder_run(&b, lead, works, 10, 10);
+        if (i == ROUNDS / 2)
+            builder_run(&b, lead, stalls, stall_ms, stall_ms);
+    }
+    builder_run(&b, lead, at, 10, 0);
+}
+
+static void judge_server(const char *stalls, int stall_ms)
+{
+    setup();
+    wait_and_work(waits, handles, stalls, stall_ms);
+    judge(ROUNDS * ROUND_MS + stall_ms + 10L);
+}
+
+START_TEST(a_pause_of_the_collector_is_told_with_what_helps)
+{
+    judge_server("serve@/src/a.py:1:3 > handle@/src/a.py:5:6 > [gc]", 300);
+    assert_told(0, "stalls",
+                "main waits 88% of its time in serve a.py:2 > recvfrom socket. No sample "
+                "found it waiting there for 310 ms, collecting garbage, called from handle a.py:6: "
+                "the longest stall. 60% of the rest of its time goes into that. gc.freeze() makes "
+                "a collection shorter.");
+    assert_not_told("waits");
+    teardown();
+    judge_server("serve@/src/a.py:1:3 > handle@/src/a.py:5:6 > [gc]", 50);
+    assert_told(0, "stalls", "for 60 ms, collecting garbage");
+    teardown();
+    judge_server("serve@/src/a.py:1:3 > handle@/src/a.py:5:6 > [gc]", 1200);
+    assert_told(0, "stalls", "for 1210 ms, collecting garbage");
+    assert_not_told("gc"); /* once is enough */
+    teardown();
+}
+END_TEST
+
+START_TEST(what_a_request_stalls_in_is_told)
+{
+    judge_server("serve@/src/a.py:1:3 > report@/src/a.py:7:8", 150);
+    assert_told(0, "stalls", "for 160 ms, in report a.py:8: the longest stall.");
+    teardown();
+    judge_server("serve@/src/a.py:1:3 > store@/src/a.py:7:8 > fsync /data/x [blocked]", 150);
+    assert_told(0, "stalls", "for 160 ms, in store a.py:8 > fsync /data/x: the longest stall.");
+    teardown();
+}
+END_TEST
+
+/* The holder is named, with what it does in that very time. */
+static void judge_held(enum wait_thing thing, const char *stack, const char *words)
+{
+    const struct wait_side side = {.thing = thing,
+                                   .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = REFRESH},
+                                   .addr = 4096};
+    setup();
+    for (int i = 0; i < ROUNDS; i++) {
+        builder_run(&b, lead, waits, ROUND_MS - 10, 0);
+        builder_run(&b, lead, handles, 10, 10);
+        if (i == ROUNDS / 2)
+            builder_held(&b, lead, stack, &side, 200);
+    }
+    builder_run(&b, lead, waits, 10, 0);
+    builder_run(&b, refresh, "tidy!server > write_all!server", 400, 400);
+    judge(ROUNDS * ROUND_MS + 210L);
+    assert_told(0, "stalls", words);
+    teardown();
+}
+
+/* What works at a rate, and rests between. */
+START_TEST(a_pause_between_rests_is_told)
+{
+    static const char rests[] = SERVES "clock_nanosleep [blocked]";
+    setup();
+    wait_and_work(rests, handles, "serve@/src/a.py:1:3 > handle@/src/a.py:5:6 > [gc]", 150);
+    judge(ROUNDS * ROUND_MS + 160L);
+    assert_told(0, "stalls",
+                "main sleeps 92% of its time in serve a.py:2 > clock_nanosleep. No sample found it "
+                "sleeping there for 160 ms, collecting garbage, called from handle a.py:6: the "
+                "longest stall.");
+    teardown();
+    setup(); /* to compute is what it is for */
+    wait_and_work(rests, handles, handles, 150);
+    judge(ROUNDS * ROUND_MS + 160L);
+    assert_not_told("stalls");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_short_pause_of_an_event_loop_is_told)
+{
+    static const char polls[] = "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:2 > "
+                                "epoll_wait eventpoll [blocked]";
+    for (int i = 0; i < 2; i++) {
+        setup();
+        wait_and_work(polls,
+                      "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:9 > "
+                      "handle@/src/a.py:5:6",
+                      i ? "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:9 > "
+                          "handle@/src/a.py:5:6"
+                        : "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:9 > "
+                          "handle@/src/a.py:5:6 > [gc]",
+                      60);
+        judge(ROUNDS * ROUND_MS + 70L);
+        ck_assert_int_eq(is_said("polling for 70 ms, collecting garbage"), i == 0);
+        ck_assert_int_eq(is_said("the longest stall"), i == 0);
+        teardown();
+    }
+}
+END_TEST
+
+/* The processes of a server, each with a loop of its own. */
+START_TEST(one_of_several_loops_stalls)
+{
+    enum { PROCESSES = 3 };
+    static const char polls[] = "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:2 > "
+                                "epoll_wait eventpoll [blocked]";
+    static const char works[] = "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:9 > "
+                                "handle@/src/a.py:5:6";
+    b = builder_start(PID, "python3");
+    for (int i = 0; i < PROCESSES; i++) {
+        if (i)
+            builder_process(&b, PID + i, "python3", NULL);
+        lead = builder_thread(&b, PID + i, NULL);
+        wait_and_work(polls, works, works, i == 1 ? 250 : 10);
+    }
+    judge(ROUNDS * ROUND_MS + 260L);
+    assert_told(0, "event_loop",
+                "10 (python3), 11 (python3) and 12 (python3) run event loops (asyncio) and are "
+                "idle ");
+    ck_assert(is_said("No sample found one of them polling for 260 ms, in handle a.py:6: the "
+                      "longest stall. 100% of the rest of their time goes into that."));
+    teardown();
+}
+END_TEST
+
+START_TEST(who_holds_what_a_request_waits_for_is_told)
+{
+    judge_held(THING_MUTEX,
+               "serve@/src/a.py:1:3 > put@/src/a.py:7:8 > pthread_mutex_lock!libc.so.6",
+               "for 210 ms, in put a.py:8, for a mutex held by refresh, which is then in tidy > "
+               "write_all: the longest stall.");
+}
+END_TEST
+
+START_TEST(a_server_with_short_requests_does_not_stall)
+{
+    judge_server(handles, 60); /* under 100 ms, and no fault */
+    assert_not_told("stalls");
+    teardown();
+    setup(); /* it waits for others' answers */
+    wait_and_work(SERVES "recv!libc.so.6 > recvfrom 10.0.0.7:5432 [blocked]", handles, handles, 5);
+    judge(ROUNDS * ROUND_MS + 15L);
+    assert_not_told("stalls");
+    teardown();
+}
+END_TEST
+
+/* Whose wait is for a client serves, whatever function waits. */
+START_TEST(who_waits_for_clients_serves)
+{
+    static const struct wait_side client = {.thing = THING_EVENTS,
+                                            .blocker = {.kind = BLOCKER_UNKNOWN}};
+    static const struct blocker kinds[] = {{.kind = BLOCKER_CLIENT, .net = NET_TCP},
+                                           {.kind = BLOCKER_PEER, .net = NET_TCP}};
+    for (size_t k = 0; k < 2; k++) {
+        setup();
+        struct wait_side side = client;
+        side.list = profile_list_blocker(b.p, &kinds[k], (blocker_list){0});
+        for (int i = 0; i < ROUNDS; i++) {
+            builder_polls(&b, lead, "run@/src/a.py:1:2 > receive@/src/a.py:3:4", &side, 190);
+            builder_run(&b, lead, "run@/src/a.py:1:2 > build@/src/a.py:7:8", i == 9 ? 160 : 10, 10);
+        }
+        judge(ROUNDS * ROUND_MS + 150L);
+        ck_assert_int_eq(is_said("for 160 ms, in build a.py:8: the longest stall."), k == 0);
+        teardown();
+    }
+}
+END_TEST
+
+/* A program that asks somebody and then computes with the answer has no requests. */
+START_TEST(who_returns_from_the_wait_is_no_server)
+{
+    setup();
+    wait_and_work("run@/src/a.py:1:2 > fetch@/src/a.py:3:4 > " RECEIVES, "run@/src/a.py:1:2",
+                  "run@/src/a.py:1:2 > build@/src/a.py:7:8", 300);
+    judge(ROUNDS * ROUND_MS + 310L);
+    assert_not_told("stalls");
+    ck_assert(!is_said("of the rest"));
+    teardown();
+}
+END_TEST
+
+START_TEST(what_most_of_the_rest_goes_into_is_told)
+{
+    judge_server(handles, 5);
+    assert_told(0, "waits", "100% of the rest of its time is spent in handle a.py:6.");
+    teardown();
+    setup(); /* half of it, and no more */
+    for (int i = 0; i < ROUNDS; i++) {
+        builder_run(&b, lead, waits, ROUND_MS - 20, 0);
+        builder_run(&b, lead, handles, 9, 9);
+        builder_run(&b, lead, "serve@/src/a.py:1:3 > log@/src/a.py:9:9", 11, 11);
+    }
+    builder_run(&b, lead, waits, 10, 0);
+    judge(ROUNDS * ROUND_MS + 10L);
+    assert_told(0, "waits", "55% of the rest of its time is spent in log a.py:9.");
+    teardown();
+}
+END_TEST
+
+START_TEST(time_for_a_cpu_after_the_wait_is_no_work)
+{
+    setup();
+    for (int i = 0; i < ROUNDS; i++) {
+        builder_run(&b, lead, waits, ROUND_MS - 20, 0);
+        builder_runnable(&b, lead, SERVES "recv!libc.so.6", 20);
+    }
+    builder_run(&b, lead, waits, 10, 0);
+    judge(ROUNDS * ROUND_MS + 10L);
+    ck_assert(!is_said("of the rest"));
+    teardown();
+}
+END_TEST
+
+/* A result of a thread's own, a lock and an end are no requests. */
+START_TEST(a_wait_for_a_result_is_none_for_requests)
+{
+    static const char *const stacks[] = {
+        SERVES "Future.result@/usr/lib/python3.11/concurrent/futures/_base.py:1:2 > "
+               "pthread_cond_wait!libc.so.6 > futex [blocked]",
+        SERVES "Thread.join@/usr/lib/python3.11/threading.py:1:2 > "
+               "pthread_cond_wait!libc.so.6 > futex [blocked]",
+        SERVES "pthread_mutex_lock!libc.so.6 > futex [blocked]",
+        SERVES "wait4 [blocked]",
+    };
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        setup();
+        wait_and_work(stacks[i], handles, handles, 300);
+        judge(ROUNDS * ROUND_MS + 310L);
+        assert_not_told("stalls");
+        teardown();
+    }
+}
+END_TEST
+
+CHECK_MAIN("findings_stalls", 20, a_pause_of_the_collector_is_told_with_what_helps,
+           what_a_request_stalls_in_is_told, a_pause_between_rests_is_told,
+           a_short_pause_of_an_event_loop_is_told, one_of_several_loops_stalls,
+           who_holds_what_a_request_waits_for_is_told, a_server_with_short_requests_does_not_stall,
+           who_waits_for_clients_serves, who_returns_from_the_wait_is_no_server,
+           what_most_of_the_rest_goes_into_is_told, time_for_a_cpu_after_the_wait_is_no_work,
+           a_wait_for_a_result_is_none_for_requests)
