@@ -59,6 +59,13 @@ static void sum_run(const struct accounts *a, const struct span_of *of, const st
     share_add(&row->times[of->i], part);
 }
 
+/* The path that RUN's time is in; 0: none of them, or it waits for work. */
+static uint32_t path_of(const struct accounts *a, const struct run *run, const uint32_t *paths)
+{
+    uint32_t node = run->state == RUN_MISSED ? 0 : call_tree_of(a->g->tree, run->at);
+    return call_tree_node(a->g->tree, node).idle ? 0 : paths[node];
+}
+
 /* Adds span I of ACCOUNT to the SUMS of those rows whose paths its runs are in. */
 static void sum_span(const struct accounts *a, const struct account *account, size_t i,
                      const uint32_t *paths, struct row_sums *sums)
@@ -75,7 +82,7 @@ static void sum_span(const struct accounts *a, const struct account *account, si
             const struct interval part = {
                 max_i64(run->start_ns, in[k].start_ns),
                 min_i64(run->start_ns + run->weights.wall_ns, in[k].end_ns)};
-            uint32_t path = run->state == RUN_MISSED ? 0 : paths[call_tree_of(a->g->tree, run->at)];
+            uint32_t path = path_of(a, run, paths);
             if (path)
                 sum_run(a, &of, run, part, &sums[path - 1]);
         }

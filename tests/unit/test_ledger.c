@@ -327,7 +327,23 @@ START_TEST(what_removing_a_place_saves_is_bounded_where_all_was_read)
 }
 END_TEST
 
-CHECK_MAIN("ledger", 20, what_removing_a_place_saves_is_bounded_where_all_was_read,
+/* Waits for work are no part of the place that they are below. */
+START_TEST(waits_for_work_are_in_no_row)
+{
+#define LOOP "run@/src/a.py:1:2 > _run_once@/usr/lib/python3.11/asyncio/base_events.py:1:9"
+    setup();
+    builder_run(&b, lead, LOOP " > epoll_wait eventpoll [blocked]", 3800, 0);
+    builder_run(&b, lead, LOOP, 200, 200);
+    account();
+    assert_rows("200 main computes: run a.py:2 > _run_once");
+    ck_assert_int_eq(ms(ledger.idle_ns), 3800);
+    ck_assert_int_eq(ms(ledger.rest_ns), 0);
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("ledger", 20, waits_for_work_are_in_no_row,
+           what_removing_a_place_saves_is_bounded_where_all_was_read,
            a_wait_ends_where_the_holder_is_then, a_chain_of_waits_ends_at_its_last,
            a_circle_is_followed_once, the_kernels_work_for_faults_is_a_cause,
            a_holder_that_was_not_seen_leaves_the_wait,
