@@ -53,6 +53,7 @@ static const struct rule {
     {.key = "switches", .judge = rule_switches, .causes = COMPUTING | WAITS, .counted = true},
     {.key = "spinning", .judge = rule_spinning, .causes = OF(SPINS)},
     {.key = "tasks_wait", .judge = rule_tasks, .causes = OF(IDLE)},
+    {.key = "no_free_thread", .judge = rule_executor, .causes = OF(IDLE)},
     {.key = "ready_loop", .judge = rule_ready_loop, .causes = COMPUTING},
     {.key = "event_loop", .judge = rule_event_loop, .causes = OF(IDLE)},
     {.key = "stalls", .judge = rule_stalls, .causes = ANY & ~WAITS_FOR_WORK},

@@ -36,6 +36,8 @@ rule_judge rule_stuck;
 rule_judge rule_stopped, rule_none_ran;
 /* rules_tasks.c */
 rule_judge rule_tasks;
+/* rules_executor.c */
+rule_judge rule_executor;
 /* rules_waits.c */
 rule_judge rule_waits_meanwhile, rule_gil, rule_waits;
 /* rules_files.c */
@@ -75,7 +77,9 @@ bool rule_finds_circle_of(const struct scene *s, const struct thread_group *grou
 
 /* Does rule_stalls() say of GROUP for how long Python's collector keeps it? */
 bool rule_tells_pauses_of(const struct scene *s, struct thread_group *group);
-/* Does GROUP run the event loop of tasks of which rule_tasks() finds? */
+/* Do tasks of GROUP's loop wait for a free thread, as rule_executor() finds? */
+bool rule_finds_no_thread_for(const struct scene *s, const struct thread_group *group);
+/* Does GROUP run the event loop of tasks of which rule_tasks() or rule_executor() finds? */
 bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group);
 /* " for a condition", " for a mutex held by refresh", " for load to end": what RUN, which ends in
  * NODE, waits for in memory.  Returns whether a thread is named. */

@@ -1,12 +1,12 @@
-/* The rule about tasks of asyncio's that all wait for one thing while their event loop idles. */
-#include <string.h>
-
+/* The rule about tasks of asyncio's that wait while their event loop idles: for one thing that does
+ * not come, or for their turn at a limit. */
 #include "base/clock.h"
-#include "summary/frame_name.h"
-#include "summary/idle.h"
 #include "summary/rule_words.h"
+#include "summary/task_waits.h"
 
 static const double idle_share = 0.5;
+
+/* ---- what is wrong ---- */
 
 /* Functions of asyncio's, and what is wrong if several tasks wait in one for seconds.  A worker
  * waits for work in Queue.get(), and many tasks for their turn at a semaphore that limits them: in
@@ -22,109 +22,178 @@ static const struct task_kind {
     {"Semaphore.acquire", "one semaphore", true},
 };
 
-static bool is_asyncio(const struct shown_frame *f)
-{
-    return f->kind == SHOWN_PYTHON && f->file && strstr(f->file, "/asyncio/");
-}
-
-/* NULL: no fault.  Where the innermost function is a subclass's, this says nothing either. */
-static const struct task_kind *kind_of(const struct scene *s, const struct profile_task_wait *wait)
+/* "one lock"; NULL: no fault.  Where the innermost function is a subclass's, this says nothing
+ * either. */
+static const char *fault_of(const struct scene *s, const struct profile_task_wait *wait)
 {
     size_t n = 0;
-    const struct shown_frame *stack = view_stack(s->g->v, spot_of_stack(wait->stack), &n);
-    if (!n || !is_asyncio(&stack[n - 1]))
+    const struct shown_frame *stack = task_stack(s, wait, &n);
+    if (!n || !task_frame_is_asyncio(&stack[n - 1]) || wait->apart || wait->n < 2 ||
+        wait->least_ns < NS_PER_S)
         return NULL;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (str_eq(stack[n - 1].name, kinds[i].function) &&
             (wait->of_clients || !kinds[i].of_clients))
-            return &kinds[i];
+            return kinds[i].what;
     return NULL;
 }
 
-/* Of the process of GROUP's thread the wait of most tasks; NULL: there is none. */
-static const struct profile_task_wait *most_tasks(const struct scene *s,
-                                                  const struct thread_group *group)
+/* ---- what is no more than a fact ---- */
+
+/* Functions of asyncio's in which tasks wait for what others of them have.  OWN: so many functions of
+ * others lead there; fewer are workers, which wait for work.  APART: as many for each with an object
+ * of its own; 0: that is no limit. */
+static const struct task_fact {
+    const char *function, *what;
+    size_t own, apart;
+} facts[] = {
+    {"Semaphore.acquire", "one semaphore", 1, 0}, {"Lock.acquire", "one lock", 1, 0},
+    {"Queue.put", "one full queue", 1, 0},        {"Queue.get", "one queue", 2, 0},
+    {"Condition.wait", "one condition", 2, 0},    {"Event.wait", "one event", 1, 3},
+};
+
+static size_t count_own(const struct shown_frame *stack, size_t n)
+{
+    size_t own = 0;
+    for (size_t i = 0; i < n; i++)
+        own += !task_frame_is_asyncio(&stack[i]);
+    return own;
+}
+
+static const char *fact_in(const char *function, size_t own, bool apart)
+{
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        if (!str_eq(function, facts[i].function))
+            continue;
+        if (apart)
+            return facts[i].apart && own >= facts[i].apart ? "" : NULL;
+        return own >= facts[i].own ? facts[i].what : NULL;
+    }
+    return NULL;
+}
+
+/* What most tasks of a process wait for: "one semaphore", "" if their functions have to say it;
+ * NULL: these do not, or it is what tasks without work wait for. */
+static const char *fact_of(const struct scene *s, const struct profile_task_wait *wait)
+{
+    enum { LEAST_TASKS = 4, LEAST_OWN = 2 };
+    size_t n = 0;
+    const struct shown_frame *stack = task_stack(s, wait, &n);
+    if (!n || wait->n < LEAST_TASKS || 2 * wait->n < wait->of || !wait->of || wait->for_thread)
+        return NULL;
+    const struct shown_frame *inner = &stack[n - 1];
+    size_t own = count_own(stack, n);
+    if (!task_frame_is_asyncio(inner))
+        return wait->for_future && own >= LEAST_OWN ? "" : NULL;
+    if (str_starts(inner->name, "StreamReader."))
+        return wait->of_clients ? NULL : "";
+    return fact_in(inner->name, own, wait->apart);
+}
+
+/* ---- the tasks of a process ---- */
+
+typedef const char *judge_of_waits(const struct scene *s, const struct profile_task_wait *wait);
+
+/* Of the process of GROUP's thread the wait of most tasks that JUDGE has words for; NULL: there is
+ * none. */
+static const struct profile_task_wait *
+most_tasks(const struct scene *s, const struct thread_group *group, judge_of_waits *judge)
 {
     size_t n = 0;
     const struct profile_task_wait *best = NULL;
     const struct profile_task_wait *all = profile_task_waits(s->p, &n);
     for (size_t i = 0; i < n; i++)
-        if (all[i].process.ix == group->threads[0]->thread->process.ix &&
-            (!best || all[i].n > best->n) && kind_of(s, &all[i]))
+        if (task_wait_is_of(&all[i], group) && (!best || all[i].n > best->n) && judge(s, &all[i]))
             best = &all[i];
     return best;
 }
 
-/* How long T polled in an event loop of asyncio's. */
-static int64_t loop_idle_ns(const struct scene *s, const struct profile_thread *t)
+/* ---- words ---- */
+
+static void add_fault(const struct scene *s, const struct profile_task_wait *wait,
+                      struct text *words)
 {
-    int64_t ns = 0;
-    for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
-        const struct run *run = &t->runs[i];
-        size_t n = 0;
-        if (run->state != RUN_BLOCKED)
-            continue;
-        const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
-        const char *loop = idle_event_loop(stack, n);
-        if (loop && (str_eq(loop, "asyncio") || str_eq(loop, "uvloop")))
-            ns += run->weights.wall_ns;
-    }
-    return ns;
+    text_addf(words, "%s%zu asyncio tasks wait for %s, in ", wait->more ? "At least " : "", wait->n,
+              fault_of(s, wait));
+    task_add_functions(s, wait, 0, words);
+    text_add(words, ", for ");
+    add_time(words, wait->least_ns);
+    text_add(words, " or more.");
 }
 
-/* "handle ingest.py:40 > Queue.put" */
-static void add_functions(const struct scene *s, stack_id stack, struct text *words)
+static bool began_alike(const struct scene *s, const struct profile_task_wait *a,
+                        const struct profile_task_wait *b)
 {
     size_t n = 0;
-    const struct shown_frame *frames = view_stack(s->g->v, spot_of_stack(stack), &n);
-    size_t own = n;
-    while (own && is_asyncio(&frames[own - 1]))
-        own--;
-    if (own) {
-        const struct shown_frame *f = &frames[own - 1];
-        struct text file = {0};
-        frame_add_name(words, f);
-        const char *base = f->file ? path_base(f->file) : "";
-        text_add_tame(&file, base, strlen(base));
-        if (file.len)
-            text_addf(words, " %s:%u", file.s, f->current_line ? f->current_line : f->line);
-        text_release(&file);
-        text_add(words, " > ");
-    }
-    frame_add_name(words, &frames[n - 1]);
+    const struct shown_frame *stack = task_stack(s, a, &n);
+    uint32_t first = n ? stack[0].id : 0;
+    stack = task_stack(s, b, &n);
+    return n && first && stack[0].id == first;
 }
 
-static double idle_share_of(const struct scene *s, const struct thread_group *group)
+/* " 10 more tasks like these waited in fetch a.py:28 > sleep.": where those are that have come
+ * further. */
+static void add_others(const struct scene *s, const struct profile_task_wait *wait,
+                       struct text *words)
 {
-    return share_of(loop_idle_ns(s, group->threads[0]->thread), group->wall_ns);
+    size_t n = 0;
+    size_t others = 0;
+    const struct profile_task_wait *most = NULL;
+    const struct profile_task_wait *all = profile_task_waits(s->p, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (&all[i] == wait || all[i].process.ix != wait->process.ix ||
+            !began_alike(s, &all[i], wait))
+            continue;
+        others += all[i].n;
+        most = !most || all[i].n > most->n ? &all[i] : most;
+    }
+    if (!most || 2 * most->n < others)
+        return;
+    text_addf(words, " %zu more task%s like these waited in ", most->n, most->n == 1 ? "" : "s");
+    task_add_functions(s, most, 0, words);
+    text_add(words, ".");
+}
+
+static void add_fact(const struct scene *s, const struct profile_task_wait *wait,
+                     struct text *words)
+{
+    const char *what = fact_of(s, wait);
+    text_addf(words, wait->more ? "At least %zu of more than %zu" : "%zu of %zu", wait->n,
+              wait->of);
+    text_addf(words, " asyncio tasks waited %s%s%swhen the recording ended, in ",
+              *what ? "for " : "", what, *what ? " " : "");
+    task_add_functions(s, wait, 1, words);
+    text_add(words, ".");
+    add_others(s, wait, words);
 }
 
 bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group)
 {
-    return group->n == 1 && most_tasks(s, group) && idle_share_of(s, group) >= idle_share;
+    return group->n == 1 && task_loop_idle_share(s, group) >= idle_share &&
+           (most_tasks(s, group, fault_of) || most_tasks(s, group, fact_of) ||
+            rule_finds_no_thread_for(s, group));
 }
 
 void rule_tasks(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    const struct profile_task_wait *wait = group->n == 1 ? most_tasks(s, group) : NULL;
+    if (group->n != 1)
+        return;
+    const struct profile_task_wait *fault = most_tasks(s, group, fault_of);
+    const struct profile_task_wait *wait = fault ? fault : most_tasks(s, group, fact_of);
     if (!wait)
         return;
-    double idle = idle_share_of(s, group);
+    double idle = task_loop_idle_share(s, group);
     add_figure(f, "tasks", (double)wait->n);
     add_figure(f, "seconds", (double)wait->least_ns / NS_PER_S);
     add_figure(f, "idle_share", idle);
-    f->weight = idle + (group == s->lead ? 0.2 : 0);
+    f->weight = fault ? idle + (group == s->lead ? 0.2 : 0) : 0.7 * idle;
     if (idle < idle_share)
         return;
     struct text words = {0};
-    text_addf(&words, "%s%zu asyncio tasks wait for %s, in ", wait->more ? "At least " : "",
-              wait->n, kind_of(s, wait)->what);
-    add_functions(s, wait->stack, &words);
-    text_add(&words, ", for ");
-    add_time(&words, wait->least_ns);
-    text_addf(&words, " or more. %s runs their event loop and is idle ", group->noun);
-    add_percent(&words, idle);
-    text_addf(&words, " of its time. What all tasks wait for: wallspy dump -p %d",
-              profile_see_process(s->p, wait->process)->pid);
+    if (fault)
+        add_fault(s, wait, &words);
+    else
+        add_fact(s, wait, &words);
+    task_add_loop(s, group, &words);
     f->words = words.s;
 }

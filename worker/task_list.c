@@ -78,7 +78,7 @@ static void add_task(struct task_list *list, struct task_reading *r, uint64_t ta
     list->items[list->n++] = (struct listed_task){
         .process = r->process->id,
         .thread_state = thread_of(r, a->loop),
-        .name = name_of(r, task),
+        .name = list->nameless ? (string_id){0} : name_of(r, task),
         .stack = stack_of(r),
         .does = a->does,
         .awaits = a->awaits,

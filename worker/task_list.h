@@ -24,6 +24,7 @@ typedef bool task_wanted(void *ctx, const struct py_awaits *w, uint64_t task);
 struct task_list {       /* zero-initialise */
     task_wanted *wanted; /* NULL: all are */
     void *wanted_ctx;
+    bool nameless;      /* their names are not wanted */
     int64_t longest_ns; /* to read one process's; 0: 2 s */
     struct listed_task *items;
     size_t n, capacity;

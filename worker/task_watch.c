@@ -10,7 +10,8 @@
 
 static const int64_t long_ns = NS_PER_S;
 static const int64_t longest_look_ns = INT64_C(100) * NS_PER_MS,
-                     longest_report_ns = INT64_C(500) * NS_PER_MS;
+                     longest_report_ns = INT64_C(500) * NS_PER_MS,
+                     longest_rest_ns = INT64_C(250) * NS_PER_MS;
 
 static uint64_t key_of(const struct target_process *s, uint64_t task, uint64_t future)
 {
@@ -81,61 +82,104 @@ static bool waits_long(void *ctx, const struct py_awaits *awaits, uint64_t task)
     return waited_ns(ctx, task, py_await_future(awaits, task)) >= long_ns;
 }
 
-/* Is the innermost function one of the objects that tasks share (asyncio/queues.py, locks.py)? */
-static bool is_shared(const struct profile *p, const struct listed_task *t)
+static bool waits_shortly(void *ctx, const struct py_awaits *awaits, uint64_t task)
 {
-    if (t->does != PY_TASK_WAITS || t->cut || !t->stack.ix || !t->owner)
-        return false;
+    return !waits_long(ctx, awaits, task);
+}
+
+/* Tasks that wait in the same functions; where those are of an object that tasks share, for the
+ * same one. */
+struct task_group {
+    struct profile_task_wait wait;
+    uint64_t shared; /* that object; 0: none is known */
+    uint64_t owner;  /* of the first task */
+};
+struct task_groups {
+    struct task_group *items;
+    size_t n, capacity;
+};
+
+/* The object that T's innermost function is of, if that is one of those that tasks share
+ * (asyncio/queues.py, locks.py); else 0. */
+static uint64_t shared_by(const struct profile *p, const struct listed_task *t)
+{
     const struct frame *f = profile_get_frame(p, profile_stack_frame(p, t->stack));
     if (f->kind != FRAME_PYTHON)
-        return false;
+        return 0;
     const char *file = profile_text(p, profile_get_func(p, f->python.func)->file);
-    return str_ends(file, "/asyncio/queues.py") || str_ends(file, "/asyncio/locks.py");
+    bool shared = str_ends(file, "/asyncio/queues.py") || str_ends(file, "/asyncio/locks.py");
+    return shared ? t->owner : 0;
 }
 
-static bool is_same(const struct listed_task *a, const struct listed_task *b)
+static struct task_group *group_of(struct task_groups *g, const struct listed_task *t,
+                                   uint64_t shared)
 {
-    return a->stack.ix == b->stack.ix && a->owner == b->owner;
-}
-
-/* The tasks of LIST from FIRST on that wait for what the first does; none if an earlier one does,
- * too. */
-static struct profile_task_wait alike(const struct report *r, const struct task_list *list,
-                                      size_t first)
-{
-    const struct listed_task *of = &list->items[first];
-    struct profile_task_wait ret = {
-        .process = of->process, .stack = of->stack, .least_ns = INT64_MAX, .of_clients = true};
-    for (size_t i = 0; i < list->n; i++) {
-        const struct listed_task *t = &list->items[i];
-        if (!is_same(t, of))
-            continue;
-        if (i < first)
-            return (struct profile_task_wait){.n = 0};
-        ret.n++;
-        ret.of_clients &= t->serves;
-        ret.least_ns = min_i64(ret.least_ns, waited_ns(r, t->task, t->awaited));
+    const bool for_thread = t->awaits == PY_AWAITS_THREAD;
+    const bool for_future = t->awaits == PY_AWAITS_FUTURE;
+    for (size_t i = 0; i < g->n; i++) {
+        const struct profile_task_wait *w = &g->items[i].wait;
+        if (w->stack.ix == t->stack.ix && g->items[i].shared == shared &&
+            w->for_thread == for_thread && w->for_future == for_future)
+            return &g->items[i];
     }
-    return ret;
+    g->items = array_reserve(g->items, &g->capacity, g->n + 1, sizeof *g->items);
+    g->items[g->n] = (struct task_group){.wait = {.process = t->process,
+                                                  .stack = t->stack,
+                                                  .least_ns = INT64_MAX,
+                                                  .of_clients = true,
+                                                  .for_thread = for_thread,
+                                                  .for_future = for_future},
+                                         .shared = shared,
+                                         .owner = t->owner};
+    return &g->items[g->n++];
+}
+
+static void add_task(const struct report *r, const struct listed_task *t, struct task_groups *g)
+{
+    if (t->does != PY_TASK_WAITS || t->cut || !t->stack.ix)
+        return;
+    struct task_group *group = group_of(g, t, shared_by(r->process->profile, t));
+    group->wait.n++;
+    group->wait.of_clients &= t->serves;
+    group->wait.apart |= !t->owner || t->owner != group->owner;
+    group->wait.least_ns = min_i64(group->wait.least_ns, waited_ns(r, t->task, t->awaited));
+}
+
+/* Those that wait for one object for long come first, and then the larger ones. */
+static int by_news(const void *a, const void *b)
+{
+    const struct task_group *x = a;
+    const struct task_group *y = b;
+    const bool x_long = x->shared && x->wait.least_ns >= long_ns;
+    const bool y_long = y->shared && y->wait.least_ns >= long_ns;
+    if (x_long != y_long)
+        return x_long ? -1 : 1;
+    if (x->wait.n != y->wait.n)
+        return x->wait.n > y->wait.n ? -1 : 1;
+    return (x->wait.stack.ix > y->wait.stack.ix) - (x->wait.stack.ix < y->wait.stack.ix);
 }
 
 void task_watch_report(const struct task_watch *w, struct target_process *s)
 {
-    enum { LEAST_TASKS = 2, MOST_TASKS = 2000 };
+    enum { MOST_TASKS = 2000, MOST_GROUPS = 24 };
     struct report r = {w, s};
     struct task_list list = {
-        .wanted = waits_long, .wanted_ctx = &r, .longest_ns = longest_report_ns};
+        .wanted = waits_long, .wanted_ctx = &r, .nameless = true, .longest_ns = longest_report_ns};
+    struct task_groups groups = {.n = 0};
     task_list_add_process(&list, s);
-    bool more = w->more || list.n_more || list.n > MOST_TASKS;
-    list.n = list.n < MOST_TASKS ? list.n : MOST_TASKS;
-    for (size_t i = 0; i < list.n; i++) {
-        if (!is_shared(s->profile, &list.items[i]))
-            continue;
-        struct profile_task_wait wait = alike(&r, &list, i);
-        wait.more = more;
-        if (wait.n >= LEAST_TASKS && wait.least_ns >= long_ns)
-            profile_add_task_wait(s->profile, &wait);
+    list.wanted = waits_shortly;
+    list.longest_ns = longest_rest_ns;
+    task_list_add_process(&list, s);
+    for (size_t i = 0; i < list.n && i < MOST_TASKS; i++)
+        add_task(&r, &list.items[i], &groups);
+    if (groups.n)
+        qsort(groups.items, groups.n, sizeof *groups.items, by_news);
+    for (size_t i = 0; i < groups.n && i < MOST_GROUPS; i++) {
+        groups.items[i].wait.more = w->more || list.n_more || list.n > MOST_TASKS;
+        groups.items[i].wait.of = (size_t)min_u64(list.n, MOST_TASKS);
+        profile_add_task_wait(s->profile, &groups.items[i].wait);
     }
+    free(groups.items);
     task_list_release(&list);
 }
 

@@ -1,6 +1,6 @@
-/* Finds the tasks of asyncio's that wait for one and the same thing for long.  Now and then the
- * worker reads one word of each task, the address of what it waits for; at the end it reads all of
- * those tasks that have waited for a second.  Live memory; no thread is held for it. */
+/* Finds what the tasks of asyncio's wait for.  Now and then the worker reads one word of each task,
+ * the address of what it waits for; at the end it reads their functions, those of the tasks that
+ * have waited for a second first.  Live memory; no thread is held for it. */
 #pragma once
 
 #include "base/duty_cycle.h"
@@ -18,6 +18,6 @@ struct task_watch { /* zero-initialise */
 void task_watch_begin(struct task_watch *w);
 void task_watch_look(struct task_watch *w, const struct target_process *s);
 void task_watch_end(struct task_watch *w);
-/* Tells S's profile of tasks that have waited since the second last look, at least. */
+/* Tells S's profile where its tasks wait, and for how long since the second last look, at least. */
 void task_watch_report(const struct task_watch *w, struct target_process *s);
 void task_watch_release(struct task_watch *w);

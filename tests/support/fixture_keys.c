@@ -206,7 +206,9 @@ static const struct field lock_keys[] = {
 static const struct field tasks_keys[] = {
     FIELD(struct profile_task_wait, process),    FIELD(struct profile_task_wait, n),
     FIELD(struct profile_task_wait, more),       FIELD(struct profile_task_wait, least_ns),
-    FIELD(struct profile_task_wait, of_clients),
+    FIELD(struct profile_task_wait, of_clients), FIELD(struct profile_task_wait, of),
+    FIELD(struct profile_task_wait, apart),      FIELD(struct profile_task_wait, for_thread),
+    FIELD(struct profile_task_wait, for_future),
 };
 
 #define ROW(keys)                                                                                  \

@@ -1,0 +1,158 @@
+/* The rule about tasks of asyncio's that wait for a free thread of an executor. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "summary/heaviest_paths.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+#include "summary/task_waits.h"
+
+static const double idle_share = 0.5;       /* of the loop's time */
+static const double no_thread_idles = 0.05; /* of the executor's, at most */
+enum { MOST_PLACES = 3 };
+
+/* The threads of the executors of a process, and the tasks that need them. */
+struct executor {
+    size_t tasks; /* that wait for what a thread does */
+    bool more;    /* there may be more of them */
+    size_t threads;
+    struct thread_group *group; /* most of them; NULL: there are none, or some have time */
+};
+
+static bool is_executor(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && f->file && str_eq(f->name, "_worker") &&
+           str_ends(f->file, "concurrent/futures/thread.py");
+}
+
+static bool is_process_pool(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "concurrent/futures/process.py");
+}
+
+static bool has_executor(const struct scene *s, const struct thread_group *group)
+{
+    enum { ALL = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU };
+    struct stack_times times = rule_times_of(s, group->threads[0]->thread, ALL, is_executor);
+    free(times.items);
+    return times.wall_ns > 0;
+}
+
+/* Are GROUP's threads an executor's of the process of LOOP's? */
+static bool is_executor_of(const struct scene *s, const struct thread_group *group,
+                           const struct thread_group *loop)
+{
+    return !group->mixed &&
+           group->threads[0]->thread->process.ix == loop->threads[0]->thread->process.ix &&
+           has_executor(s, group);
+}
+
+static bool is_busy(const struct scene *s, const struct thread_group *group)
+{
+    return !group->idle &&
+           share_of(class_ns(s, group, CLASS_IDLE), group->wall_ns) <= no_thread_idles;
+}
+
+static void count_tasks(const struct scene *s, const struct thread_group *loop, struct executor *e)
+{
+    size_t n = 0;
+    const struct profile_task_wait *all = profile_task_waits(s->p, &n);
+    for (size_t i = 0; i < n; i++)
+        if (task_wait_is_of(&all[i], loop) && all[i].for_thread) {
+            e->tasks += all[i].n;
+            e->more |= all[i].more;
+        }
+}
+
+static struct executor executor_of(const struct scene *s, const struct thread_group *loop)
+{
+    struct executor e = {.tasks = 0};
+    bool busy = true;
+    count_tasks(s, loop, &e);
+    /* A process pool's results are awaited in the same way. */
+    if (!e.tasks || rule_has_frame(s, is_process_pool))
+        return e;
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct thread_group *group = &s->g->items[i];
+        if (!is_executor_of(s, group, loop))
+            continue;
+        e.threads += group->n_threads;
+        e.group = !e.group || group->n_threads > e.group->n_threads ? group : e.group;
+        busy &= is_busy(s, group);
+    }
+    e.group = busy ? e.group : NULL;
+    return e;
+}
+
+static bool lacks_threads(const struct executor *e)
+{
+    return e->group && e->tasks > e->threads;
+}
+
+bool rule_finds_no_thread_for(const struct scene *s, const struct thread_group *group)
+{
+    struct executor e = executor_of(s, group);
+    return lacks_threads(&e);
+}
+
+/* ---- words ---- */
+
+/* "40 in export a.py:19, 1 in look_up a.py:24 > getaddrinfo" */
+static void add_places(const struct scene *s, const struct thread_group *loop, struct text *words)
+{
+    size_t n = 0;
+    size_t told = 0;
+    const struct profile_task_wait *all = profile_task_waits(s->p, &n);
+    for (size_t i = 0; i < n && told < MOST_PLACES; i++) {
+        if (!task_wait_is_of(&all[i], loop) || !all[i].for_thread)
+            continue;
+        text_addf(words, "%s%zu in ", told++ ? ", " : "", all[i].n);
+        task_add_functions(s, &all[i], 0, words);
+    }
+}
+
+/* " 6 asyncio threads are 100% in export_table a.py:11 > clock_nanosleep." */
+static void add_threads(struct thread_group *group, struct text *words)
+{
+    struct call_path path;
+    if (!call_paths_heaviest(&group->tally, &path, 1))
+        return;
+    text_addf(words, " %s %s ", group->noun, group->plural ? "are" : "is");
+    add_percent(words, share_of(path.ns, group->wall_ns));
+    text_add(words, " in ");
+    add_way(words, &path);
+    text_add(words, ".");
+    call_path_release(&path);
+}
+
+static void add_lack(const struct scene *s, const struct thread_group *loop,
+                     const struct executor *e, struct text *words)
+{
+    const size_t left = e->tasks - e->threads;
+    text_addf(words, "%s%zu asyncio tasks waited for what a thread does when the recording ended: ",
+              e->more ? "At least " : "", e->tasks);
+    add_places(s, loop, words);
+    text_addf(words, ". There %s %zu thread%s for that, so %zu task%s waited for a free one.",
+              e->threads == 1 ? "is" : "are", e->threads, e->threads == 1 ? "" : "s", left,
+              left == 1 ? "" : "s");
+    add_threads(e->group, words);
+    task_add_loop(s, loop, words);
+}
+
+void rule_executor(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    if (group->n != 1)
+        return;
+    struct executor e = executor_of(s, group);
+    double idle = e.tasks ? task_loop_idle_share(s, group) : 0;
+    add_figure(f, "tasks", (double)e.tasks);
+    add_figure(f, "threads", (double)e.threads);
+    add_figure(f, "idle_share", idle);
+    f->weight = idle + 0.2;
+    if (!lacks_threads(&e) || idle < idle_share)
+        return;
+    struct text words = {0};
+    add_lack(s, group, &e, &words);
+    f->words = words.s;
+    f->also = e.group->noun;
+}

@@ -1,0 +1,94 @@
+#include "summary/task_waits.h"
+
+#include <string.h>
+
+#include "summary/frame_name.h"
+#include "summary/idle.h"
+#include "summary/rule_words.h"
+
+const struct shown_frame *task_stack(const struct scene *s, const struct profile_task_wait *wait,
+                                     size_t *ret_n)
+{
+    return view_stack(s->g->v, spot_of_stack(wait->stack), ret_n);
+}
+
+bool task_frame_is_asyncio(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && f->file && strstr(f->file, "/asyncio/");
+}
+
+bool task_wait_is_of(const struct profile_task_wait *wait, const struct thread_group *group)
+{
+    return wait->process.ix == group->threads[0]->thread->process.ix;
+}
+
+/* "handle ingest.py:40" */
+static void add_function(const struct shown_frame *f, struct text *words)
+{
+    struct text file = {0};
+    const char *base = f->file ? path_base(f->file) : "";
+    frame_add_name(words, f);
+    text_add_tame(&file, base, strlen(base));
+    if (file.len)
+        text_addf(words, " %s:%u", file.s, f->current_line ? f->current_line : f->line);
+    text_release(&file);
+}
+
+/* Asyncio's inner functions say no more than those that call them. */
+static bool is_inner(const struct shown_frame *f)
+{
+    const char *dot = strrchr(f->name, '.');
+    return (dot ? dot[1] : f->name[0]) == '_';
+}
+
+void task_add_functions(const struct scene *s, const struct profile_task_wait *wait, size_t callers,
+                        struct text *words)
+{
+    size_t n = 0;
+    const struct shown_frame *frames = task_stack(s, wait, &n);
+    size_t own = n;
+    while (own && task_frame_is_asyncio(&frames[own - 1]))
+        own--;
+    size_t first = own > callers ? own - callers - 1 : 0;
+    for (size_t i = first; i < own; i++) {
+        text_add(words, i > first ? " > " : "");
+        add_function(&frames[i], words);
+    }
+    if (own == n)
+        return;
+    size_t last = n - 1;
+    while (last > own && is_inner(&frames[last]))
+        last--;
+    text_add(words, own ? " > " : "");
+    frame_add_name(words, &frames[last]);
+}
+
+/* How long T polled in an event loop of asyncio's. */
+static int64_t loop_idle_ns(const struct scene *s, const struct profile_thread *t)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
+        const struct run *run = &t->runs[i];
+        size_t n = 0;
+        if (run->state != RUN_BLOCKED)
+            continue;
+        const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
+        const char *loop = idle_event_loop(stack, n);
+        if (loop && (str_eq(loop, "asyncio") || str_eq(loop, "uvloop")))
+            ns += run->weights.wall_ns;
+    }
+    return ns;
+}
+
+double task_loop_idle_share(const struct scene *s, const struct thread_group *group)
+{
+    return share_of(loop_idle_ns(s, group->threads[0]->thread), group->wall_ns);
+}
+
+void task_add_loop(const struct scene *s, const struct thread_group *group, struct text *words)
+{
+    text_addf(words, " %s runs their event loop and is idle ", group->noun);
+    add_percent(words, task_loop_idle_share(s, group));
+    text_addf(words, " of its time. What all tasks wait for: wallspy dump -p %d",
+              profile_see_process(s->p, group->threads[0]->thread->process)->pid);
+}

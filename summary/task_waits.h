@@ -1,0 +1,19 @@
+/* What tasks of asyncio's wait for, in words.  Private to rules_tasks.c and rules_executor.c. */
+#pragma once
+
+#include "summary/rules.h"
+
+/* The functions that WAIT's tasks are suspended in, outermost first; valid until the next look at a
+ * stack. */
+const struct shown_frame *task_stack(const struct scene *s, const struct profile_task_wait *wait,
+                                     size_t *ret_n);
+bool task_frame_is_asyncio(const struct shown_frame *f);
+/* Is it of the process of GROUP's threads? */
+bool task_wait_is_of(const struct profile_task_wait *wait, const struct thread_group *group);
+/* "handle ingest.py:40 > Queue.put"; CALLERS: with so many more functions before "handle". */
+void task_add_functions(const struct scene *s, const struct profile_task_wait *wait, size_t callers,
+                        struct text *words);
+/* What part of its time GROUP's one thread polls in an event loop of asyncio's. */
+double task_loop_idle_share(const struct scene *s, const struct thread_group *group);
+/* " main runs their event loop and is idle 99% of its time. …" */
+void task_add_loop(const struct scene *s, const struct thread_group *group, struct text *words);

@@ -1,0 +1,196 @@
+/* What tasks of asyncio's wait for while their loop idles: a limit, a free thread. */
+#include <string.h>
+
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+enum { PID = 10, ALL_MS = 4000, THREADS = 3 };
+#define ASYNCIO "@/usr/lib/python3.11/asyncio/"
+#define FETCH   "ask@/src/a.py:1:2 > fetch@/src/a.py:4:5 > "
+static const char polls[] = "_run_once" ASYNCIO "base_events.py:1:9 > "
+                            "EpollSelector.select@/usr/lib/python3.11/selectors.py:4:9 > "
+                            "epoll_wait [blocked]";
+static thread_id lead;
+
+static void setup(int64_t idle_ms)
+{
+    b = builder_start(PID, "python3");
+    lead = builder_thread(&b, PID, NULL);
+    builder_run(&b, lead, polls, idle_ms, 0);
+    builder_run(&b, lead, "answer@/src/a.py:7:9", ALL_MS - idle_ms, ALL_MS - idle_ms);
+}
+
+static bool is_said(const char *words)
+{
+    bool said = false;
+    for (size_t i = 0; i < found.n_printed; i++)
+        said |= strstr(found.printed[i]->words, words) != NULL;
+    return said;
+}
+
+/* N of OF tasks wait in STACK, and otherwise as WAIT says. */
+static void tasks(size_t n, size_t of, const char *stack, struct profile_task_wait wait)
+{
+    wait.process = b.process;
+    wait.stack = builder_stack(&b, stack);
+    wait.n = n;
+    wait.of = of;
+    profile_add_task_wait(b.p, &wait);
+}
+
+static const struct profile_task_wait one_object = {.apart = false}, apart = {.apart = true},
+                                      for_thread = {.for_thread = true, .apart = true},
+                                      for_future = {.for_future = true, .apart = true};
+
+/* ---- a limit ---- */
+
+START_TEST(where_most_tasks_wait_is_told_as_a_fact)
+{
+    setup(3900);
+    tasks(190, 201,
+          FETCH "Connector.connect@/src/a.py:10:11 > Semaphore.acquire" ASYNCIO "locks.py:9:9",
+          one_object);
+    tasks(10, 201, FETCH "sleep" ASYNCIO "tasks.py:9:9", for_future);
+    judge(ALL_MS);
+    assert_told(0, "tasks_wait",
+                "190 of 201 asyncio tasks waited for one semaphore when the recording ended, in "
+                "fetch a.py:5 > Connector.connect a.py:11 > Semaphore.acquire. 10 more tasks like "
+                "these waited in fetch a.py:5 > sleep. main runs their event loop and is idle 98% "
+                "of its time.");
+    ck_assert_uint_eq(found.n_printed, 1);
+    teardown();
+    setup(3900); /* of another class than asyncio's */
+    tasks(30, 40, FETCH "Pool.free@/usr/lib/python3.11/site-packages/pool.py:8:9", for_future);
+    judge(ALL_MS);
+    ck_assert(is_said("30 of 40 asyncio tasks waited when the recording ended, in fetch a.py:5 > "
+                      "Pool.free pool.py:9. main runs"));
+    teardown();
+    setup(3900); /* some of what others send */
+    tasks(30, 40,
+          FETCH "StreamReader.readline" ASYNCIO "streams.py:8:9 > "
+                "StreamReader._wait_for_data" ASYNCIO "streams.py:8:9",
+          for_future);
+    judge(ALL_MS);
+    ck_assert(is_said("30 of 40 asyncio tasks waited when the recording ended, in ask a.py:2 > "
+                      "fetch a.py:5 > StreamReader.readline."));
+    teardown();
+}
+END_TEST
+
+/* Each waits for an event of its own, which a limit of another library's sets. */
+START_TEST(a_limit_of_a_library_is_a_fact)
+{
+    setup(3900);
+    tasks(30, 40,
+          FETCH "Limiter.acquire@/usr/lib/python3.11/site-packages/anyio/limiter.py:8:9 > "
+                "Event.wait" ASYNCIO "locks.py:9:9",
+          apart);
+    judge(ALL_MS);
+    ck_assert(is_said("30 of 40 asyncio tasks waited when the recording ended, in fetch a.py:5 > "
+                      "Limiter.acquire limiter.py:9 > Event.wait. main runs"));
+    teardown();
+}
+END_TEST
+
+START_TEST(tasks_without_work_are_no_fact)
+{
+    static const struct profile_task_wait clients = {.of_clients = true, .for_future = true};
+    static const struct {
+        const char *stack;
+        const struct profile_task_wait *wait;
+        size_t of;
+        int64_t idle_ms;
+    } cases[] = {
+        {"work@/src/a.py:1:2 > Queue.get" ASYNCIO "queues.py:9:9", &one_object, 40, 3900},
+        {"serve@/src/a.py:1:2 > StreamReader.readline" ASYNCIO "streams.py:9:9", &clients, 40,
+         3900},
+        {FETCH "Semaphore.acquire" ASYNCIO "locks.py:9:9", &apart, 40, 3900},
+        {FETCH "Semaphore.acquire" ASYNCIO "locks.py:9:9", &one_object, 100, 3900}, /* a few */
+        {FETCH "Semaphore.acquire" ASYNCIO "locks.py:9:9", &one_object, 40, 1500},  /* busy */
+        {"serve@/src/a.py:1:2", &for_future, 40, 3900},
+        {FETCH "sleep" ASYNCIO "tasks.py:9:9", &for_future, 40, 3900},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setup(cases[i].idle_ms);
+        tasks(30, cases[i].of, cases[i].stack, *cases[i].wait);
+        judge(ALL_MS);
+        assert_not_told("tasks_wait");
+        teardown();
+    }
+}
+END_TEST
+
+/* ---- a free thread ---- */
+
+#define WORKER "_worker@/usr/lib/python3.11/concurrent/futures/thread.py:1:2 > "
+
+/* Threads of the executor, which work for BUSY_MS of all time. */
+static void start_executor(const char *work, int64_t busy_ms)
+{
+    for (int i = 0; i < THREADS; i++) {
+        char name[20];
+        (void)snprintf(name, sizeof name, "asyncio_%d", i);
+        thread_id t = builder_thread(&b, PID + 1 + i, name);
+        builder_run(&b, t, work, busy_ms, busy_ms);
+        if (busy_ms < ALL_MS)
+            builder_run(&b, t, WORKER "pthread_cond_wait!libc.so.6 > futex [blocked]",
+                        ALL_MS - busy_ms, 0);
+    }
+}
+
+static void await_threads(size_t n)
+{
+    tasks(n, n + 2, "export@/src/a.py:1:2", for_thread);
+    tasks(1, n + 2,
+          "main@/src/a.py:20:21 > look_up@/src/a.py:30:31 > "
+          "BaseEventLoop.getaddrinfo" ASYNCIO "base_events.py:9:9",
+          for_thread);
+}
+
+START_TEST(tasks_that_wait_for_a_free_thread)
+{
+    setup(4000);
+    start_executor(WORKER "table@/src/a.py:40:41 > clock_nanosleep [blocked]", ALL_MS);
+    await_threads(40);
+    judge(ALL_MS);
+    assert_told(0, "no_free_thread",
+                "41 asyncio tasks waited for what a thread does when the recording ended: 40 in "
+                "export a.py:2, 1 in look_up a.py:31 > BaseEventLoop.getaddrinfo. There are 3 "
+                "threads for that, so 38 tasks waited for a free one. asyncio_0, asyncio_1 and "
+                "asyncio_2 are 100% in table a.py:41 > clock_nanosleep. main runs their event loop "
+                "and is idle 100% of its time.");
+    assert_not_told("event_loop");
+    teardown();
+}
+END_TEST
+
+START_TEST(an_executor_with_a_free_thread_is_no_fault)
+{
+    setup(4000);
+    start_executor(WORKER "table@/src/a.py:40:41", ALL_MS);
+    await_threads(2); /* as many as there are threads */
+    judge(ALL_MS);
+    assert_not_told("no_free_thread");
+    teardown();
+    setup(4000);
+    start_executor(WORKER "table@/src/a.py:40:41", ALL_MS / 2);
+    await_threads(40); /* just now */
+    judge(ALL_MS);
+    assert_not_told("no_free_thread");
+    teardown();
+    setup(4000); /* for what processes do */
+    start_executor(WORKER "table@/src/a.py:40:41", ALL_MS);
+    builder_run(&b, builder_thread(&b, 50, "manager"),
+                "_ExecutorManagerThread.run@/usr/lib/python3.11/concurrent/futures/process.py:1:2 "
+                "> poll [blocked]",
+                ALL_MS, 0);
+    await_threads(40);
+    judge(ALL_MS);
+    assert_not_told("no_free_thread");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_tasks", 20, where_most_tasks_wait_is_told_as_a_fact,
+           a_limit_of_a_library_is_a_fact, tasks_without_work_are_no_fact,
+           tasks_that_wait_for_a_free_thread, an_executor_with_a_free_thread_is_no_fault)
