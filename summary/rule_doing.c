@@ -154,7 +154,7 @@ struct doing doing_of(const struct scene *s, struct tally *t)
     if (doing_collects(t, &path, &ret.ns)) {
         ret.collects = 2 * ret.ns >= t->all_ns;
         if (ret.collects)
-            text_addf(&words, "collecting garbage%s%s", path.caller ? ", called from " : "",
+            text_addf(&words, "collecting garbage%s%s", path.caller ? " in " : "",
                       path.caller ? path.caller : "");
         call_path_release(&path);
     }
@@ -177,16 +177,17 @@ void doing_release(struct doing *d)
 
 /* ---- between two waits ---- */
 
+/* " Longest stall: 326 ms in report a.py:6, 293 ms of it waiting for a CPU." */
 static void add_stall(const struct thread_group *group, const struct stall *stall,
-                      const struct doing *doing, const char *at, struct text *words)
+                      const struct doing *doing, struct text *words)
 {
     int64_t took_ns = stall_ns(stall);
-    text_addf(words, " No sample found %s %s for %.0f ms, %s", group->n > 1 ? "one of them" : "it",
-              at, (double)took_ns / NS_PER_MS, doing->words);
+    text_addf(words, " Longest stall%s: %.0f ms %s", group->n > 1 ? " of one of them" : "",
+              (double)took_ns / NS_PER_MS, doing->words);
     if (stall->runqueue_ns >= took_ns / 5)
-        text_addf(words, ", of which %.0f ms waited for a CPU",
+        text_addf(words, ", %.0f ms of it waiting for a CPU",
                   (double)stall->runqueue_ns / NS_PER_MS);
-    text_add(words, ": the longest stall.");
+    text_add(words, ".");
 }
 
 /* STALL: what the longest time away is spent with; without words: that is not told. */
@@ -198,10 +199,10 @@ static void add_rest(const struct scene *s, const struct thread_group *group, st
     bool told = doing.words && part >= least_part;
     if (told) {
         bool same = stall->words && str_eq(stall->words, doing.words);
-        text_add(words, " ");
+        text_addf(words, " %s spend%s ", group->plural ? "They" : "It", verb_s(group));
         add_percent(words, part);
-        text_addf(words, " of the rest of %s time %s%s.", possessive(group),
-                  same ? "goes into that" : "is spent ", same ? "" : doing.words);
+        text_addf(words, " of %s other time %s.", possessive(group),
+                  same ? "on that" : doing.words);
     }
     if (told ? doing.collects : stall->collects)
         text_add(words, collector_remedy);
@@ -233,7 +234,7 @@ bool is_pause(const struct scene *s, const struct thread_group *group, const str
 }
 
 void add_away(const struct scene *s, const struct thread_group *group, const struct stalls *stalls,
-              const char *at, bool stalled, struct text *words)
+              bool stalled, struct text *words)
 {
     struct doing stall = {.words = NULL};
     struct tally t;
@@ -241,7 +242,7 @@ void add_away(const struct scene *s, const struct thread_group *group, const str
     if (stalled)
         stall = doing_in_stall(s, group, stalls);
     if (stall.words)
-        add_stall(group, &stalls[stalls_worst(stalls, group->n)].longest, &stall, at, words);
+        add_stall(group, &stalls[stalls_worst(stalls, group->n)].longest, &stall, words);
     tally_init(&t, s->g->tree, TALLY_ALL);
     for (size_t i = 0; i < group->n; i++) {
         samples += stalls[i].samples;

@@ -6,7 +6,7 @@
 
 /* What most of some time goes into. */
 struct doing {
-    char *words;   /* "in handle a.py:3 > read /x", "collecting garbage, called from handle a.py:3",
+    char *words;   /* "in handle a.py:3 > read /x", "collecting garbage in handle a.py:3",
                     "in put a.py:9, for mutex db held by refresh"; NULL: nothing is known */
     int64_t ns;    /* of T's all_ns */
     bool collects; /* Python's garbage */
@@ -27,11 +27,11 @@ struct doing doing_in_stall(const struct scene *s, const struct thread_group *gr
                             const struct stalls *stalls);
 /* Is that one a pause of Python's collector, from PAUSE_NS on? */
 bool is_pause(const struct scene *s, const struct thread_group *group, const struct stalls *stalls);
-/* " No sample found it polling for 330 ms, in build_report a.py:6: the longest stall. 85% of the
- * rest of its time goes into that.": what GROUP's threads do while they are not AT that
- * ("polling"), and if STALLED for how long one is not.  STALLS: one by thread. */
+/* " Longest stall: 330 ms in build_report a.py:6. It spends 85% of its other time on that.": what
+ * GROUP's threads do while they are not there, and if STALLED for how long one is not.  STALLS: one
+ * by thread. */
 void add_away(const struct scene *s, const struct thread_group *group, const struct stalls *stalls,
-              const char *at, bool stalled, struct text *words);
-/* " 60% of the rest of its time is spent in handle a.py:3.", where GROUP waits for requests most of
+              bool stalled, struct text *words);
+/* " It spends 60% of its other time in handle a.py:3.", where GROUP waits for requests most of
  * its time.  rules_stalls.c */
 void add_rest_of_waits(const struct scene *s, struct thread_group *group, struct text *words);

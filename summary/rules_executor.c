@@ -129,10 +129,12 @@ static void add_lack(const struct scene *s, const struct thread_group *loop,
                      const struct executor *e, struct text *words)
 {
     const size_t left = e->tasks - e->threads;
-    text_addf(words, "%s%zu asyncio tasks waited for what a thread does when the recording ended: ",
+    text_addf(words,
+              "%s%zu asyncio tasks waited for an executor thread's result when the recording "
+              "ended: ",
               e->more ? "At least " : "", e->tasks);
     add_places(s, loop, words);
-    text_addf(words, ". There %s %zu thread%s for that, so %zu task%s waited for a free one.",
+    text_addf(words, ". There %s %zu executor thread%s: %zu task%s waited for a free one.",
               e->threads == 1 ? "is" : "are", e->threads, e->threads == 1 ? "" : "s", left,
               left == 1 ? "" : "s");
     add_threads(e->group, words);

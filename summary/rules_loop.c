@@ -223,7 +223,7 @@ static void add_loop(const struct scene *s, const struct thread_group *group,
               group->noun, loop->kind);
     add_percent(words, share_of(loop->idle_ns, group->wall_ns));
     text_addf(words, " of %s time.", possessive(group));
-    add_away(s, group, stalls, "polling", stalled, words);
+    add_away(s, group, stalls, stalled, words);
 }
 
 /* Is the longest time between two polls one that a reader should know of? */

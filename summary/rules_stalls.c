@@ -1,5 +1,6 @@
 /* The rule about threads that wait for most of their time, as servers do and what works at a rate,
- * and now and then stay away from that wait for long.  Those with an event loop are rules_loop.c's. */
+ * and now and then stay away from that wait for long.  Those with an event loop are
+ * rules_loop.c's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -227,7 +228,7 @@ void rule_stalls(const struct scene *s, struct thread_group *group, struct findi
         add_way(&words, &r.path);
         text_add(&words, ".");
         (void)add_kernel_side(s, group, r.path.node, true, &words, f);
-        add_away(s, group, r.stalls, r.sleeps ? "sleeping there" : "waiting there", true, &words);
+        add_away(s, group, r.stalls, true, &words);
         f->words = words.s;
     }
     returns_release(&r, group->n);
@@ -239,6 +240,6 @@ void add_rest_of_waits(const struct scene *s, struct thread_group *group, struct
     if (!find_returns(s, group, &r))
         return;
     if (r.serves)
-        add_away(s, group, r.stalls, "waiting there", false, words);
+        add_away(s, group, r.stalls, false, words);
     returns_release(&r, group->n);
 }

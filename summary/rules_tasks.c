@@ -40,9 +40,9 @@ static const char *fault_of(const struct scene *s, const struct profile_task_wai
 
 /* ---- what is no more than a fact ---- */
 
-/* Functions of asyncio's in which tasks wait for what others of them have.  OWN: so many functions of
- * others lead there; fewer are workers, which wait for work.  APART: as many for each with an object
- * of its own; 0: that is no limit. */
+/* Functions of asyncio's in which tasks wait for what others of them have.  OWN: so many functions
+ * of others lead there; fewer are workers, which wait for work.  APART: as many where each has an
+ * object of its own; 0: that is no limit. */
 static const struct task_fact {
     const char *function, *what;
     size_t own, apart;

@@ -153,12 +153,13 @@ START_TEST(tasks_that_wait_for_a_free_thread)
     start_executor(WORKER "table@/src/a.py:40:41 > clock_nanosleep [blocked]", ALL_MS);
     await_threads(40);
     judge(ALL_MS);
-    assert_told(0, "no_free_thread",
-                "41 asyncio tasks waited for what a thread does when the recording ended: 40 in "
-                "export a.py:2, 1 in look_up a.py:31 > BaseEventLoop.getaddrinfo. There are 3 "
-                "threads for that, so 38 tasks waited for a free one. asyncio_0, asyncio_1 and "
-                "asyncio_2 are 100% in table a.py:41 > clock_nanosleep. main runs their event loop "
-                "and is idle 100% of its time.");
+    assert_told(
+        0, "no_free_thread",
+        "41 asyncio tasks waited for an executor thread's result when the recording ended: 40 "
+        "in export a.py:2, 1 in look_up a.py:31 > BaseEventLoop.getaddrinfo. There are 3 "
+        "executor threads: 38 tasks waited for a free one. asyncio_0, asyncio_1 "
+        "and asyncio_2 are 100% in table a.py:41 > clock_nanosleep. main runs their event loop "
+        "and is idle 100% of its time.");
     assert_not_told("event_loop");
     teardown();
 }

@@ -168,7 +168,7 @@ START_TEST(who_waits_for_its_turn_to_poll_does_not_stall)
             builder_run(&b, lead, turns[i], 200, 0);
         }
         judge(6200);
-        bool stall = is_said("the longest stall");
+        bool stall = is_said("Longest stall");
         ck_assert_int_eq(stall, i == 2); /* a callback's lock is one */
         teardown();
     }
