@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "summary/frame_name.h"
+#include "summary/frame_role.h"
 #include "summary/idle.h"
 #include "summary/rule_words.h"
 
@@ -41,26 +42,37 @@ static bool is_inner(const struct shown_frame *f)
     return (dot ? dot[1] : f->name[0]) == '_';
 }
 
+/* How many of the N frames there are up to the last one of the user's; without any, up to those of
+ * asyncio's. */
+static size_t find_own(const struct shown_frame *frames, size_t n)
+{
+    size_t own = n;
+    while (own && frame_role(&frames[own - 1], true) != ROLE_OWN)
+        own--;
+    for (size_t i = n; !own && i > 0; i--)
+        own = task_frame_is_asyncio(&frames[i - 1]) ? 0 : i;
+    return own;
+}
+
 void task_add_functions(const struct scene *s, const struct profile_task_wait *wait, size_t callers,
                         struct text *words)
 {
     size_t n = 0;
     const struct shown_frame *frames = task_stack(s, wait, &n);
-    size_t own = n;
-    while (own && task_frame_is_asyncio(&frames[own - 1]))
-        own--;
-    size_t first = own > callers ? own - callers - 1 : 0;
-    for (size_t i = first; i < own; i++) {
-        text_add(words, i > first ? " > " : "");
+    size_t own = find_own(frames, n);
+    size_t last = n ? n - 1 : 0;
+    for (size_t i = own > callers ? own - callers - 1 : 0; i < own; i++) {
         add_function(&frames[i], words);
+        text_add(words, i + 1 < n ? " > " : "");
     }
-    if (own == n)
-        return;
-    size_t last = n - 1;
     while (last > own && is_inner(&frames[last]))
         last--;
-    text_add(words, own ? " > " : "");
-    frame_add_name(words, &frames[last]);
+    if (last > own && !task_frame_is_asyncio(&frames[own])) { /* what the user calls */
+        frame_add_name(words, &frames[own]);
+        text_add(words, " > ");
+    }
+    if (own < n)
+        frame_add_name(words, &frames[last]);
 }
 
 /* How long T polled in an event loop of asyncio's. */

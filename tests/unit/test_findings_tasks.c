@@ -62,8 +62,9 @@ START_TEST(where_most_tasks_wait_is_told_as_a_fact)
     setup(3900); /* of another class than asyncio's */
     tasks(30, 40, FETCH "Pool.free@/usr/lib/python3.11/site-packages/pool.py:8:9", for_future);
     judge(ALL_MS);
-    ck_assert(is_said("30 of 40 asyncio tasks waited when the recording ended, in fetch a.py:5 > "
-                      "Pool.free pool.py:9. main runs"));
+    ck_assert(
+        is_said("30 of 40 asyncio tasks waited when the recording ended, in ask a.py:2 > fetch "
+                "a.py:5 > Pool.free. main runs"));
     teardown();
     setup(3900); /* some of what others send */
     tasks(30, 40,
@@ -86,8 +87,9 @@ START_TEST(a_limit_of_a_library_is_a_fact)
                 "Event.wait" ASYNCIO "locks.py:9:9",
           apart);
     judge(ALL_MS);
-    ck_assert(is_said("30 of 40 asyncio tasks waited when the recording ended, in fetch a.py:5 > "
-                      "Limiter.acquire limiter.py:9 > Event.wait. main runs"));
+    ck_assert(
+        is_said("30 of 40 asyncio tasks waited when the recording ended, in ask a.py:2 > fetch "
+                "a.py:5 > Limiter.acquire > Event.wait. main runs"));
     teardown();
 }
 END_TEST

@@ -141,10 +141,15 @@ START_TEST(more_tasks_that_wait_than_are_kept)
 {
     struct profile_builder b = builder_start(10, "python3");
     thread_id main = builder_thread(&b, 10, NULL);
-    builder_run(&b, main, "run@/lib/asyncio/runners.py:1:2 > epoll_wait [blocked]", RUN_MS, 0);
+    builder_run(&b, main, "_run_once@/lib/asyncio/base_events.py:1:2 > epoll_wait [blocked]",
+                RUN_MS, 0);
+    builder_run(&b, builder_thread(&b, 11, "pool"),
+                "_worker@/lib/concurrent/futures/thread.py:1:2 > f@/a.py:1:2", RUN_MS, RUN_MS);
     for (size_t i = 0; i < (size_t)2 * MOST_TASK_WAITS; i++) {
-        struct profile_task_wait wait = {.process = b.process, .n = i, .least_ns = NS_PER_S};
-        wait.stack = builder_stack(&b, "f@/a.py:1:2 > Queue.get@/lib/asyncio/queues.py:1:2");
+        struct profile_task_wait wait = {
+            .process = b.process, .n = i, .of = i, .least_ns = NS_PER_S, .for_thread = i % 2};
+        if (i % 3) /* else they have none */
+            wait.stack = builder_stack(&b, "f@/a.py:1:2 > Queue.get@/lib/asyncio/queues.py:1:2");
         profile_add_task_wait(b.p, &wait);
     }
     write_all(&b, RUN_MS);
