@@ -213,7 +213,8 @@ void add_kept_loop(const struct scene *s, const struct thread_group *group, uint
         text_addf(out, " That keeps its event loop (%s) from polling.", kind);
 }
 
-static void add_loop(const struct scene *s, const struct thread_group *group,
+/* Returns whether it says more than that the loop idles. */
+static bool add_loop(const struct scene *s, const struct thread_group *group,
                      const struct loop *loop, const struct stalls *stalls, bool stalled,
                      struct text *words)
 {
@@ -223,7 +224,9 @@ static void add_loop(const struct scene *s, const struct thread_group *group,
               group->noun, loop->kind);
     add_percent(words, share_of(loop->idle_ns, group->wall_ns));
     text_addf(words, " of %s time.", possessive(group));
+    size_t idles = words->len;
     add_away(s, group, stalls, stalled, words);
+    return words->len > idles;
 }
 
 /* Is the longest time between two polls one that a reader should know of? */
@@ -246,11 +249,11 @@ static void judge_loop(const struct scene *s, const struct thread_group *group,
     add_figure(f, "idle_share", idle);
     add_figure(f, "longest_stall_s", (double)stall_ns(longest) / NS_PER_S);
     f->weight = (stalled ? 0.7 : 0.3 * idle) * (group == s->lead ? 1 : 0.5);
-    if (!loop->kind || idle < loop_share || loop->polls < (stalled ? LEAST_POLLS : 1) ||
-        (!stalled && rule_finds_tasks_of(s, group)))
+    if (!loop->kind || idle < loop_share || loop->polls < (stalled ? LEAST_POLLS : 1))
         return;
     struct text words = {0};
-    add_loop(s, group, loop, stalls, stalled, &words);
+    if (!add_loop(s, group, loop, stalls, stalled, &words) && rule_finds_tasks_of(s, group))
+        text_release(&words);
     f->words = words.s;
 }
 

@@ -78,6 +78,23 @@ START_TEST(where_most_tasks_wait_is_told_as_a_fact)
 }
 END_TEST
 
+/* What the loop does when it does not idle is told beside it. */
+START_TEST(the_rest_of_the_loops_time_is_told_too)
+{
+    setup(ALL_MS);
+    for (int i = 0; i < 40; i++) {
+        builder_run(&b, lead, polls, 70, 0);
+        builder_run(&b, lead, "_run_once" ASYNCIO "base_events.py:1:9 > answer@/src/a.py:7:9", 30,
+                    30);
+    }
+    tasks(30, 40, FETCH "Semaphore.acquire" ASYNCIO "locks.py:9:9", one_object);
+    judge(2 * ALL_MS);
+    ck_assert(is_said("30 of 40 asyncio tasks waited for one semaphore"));
+    ck_assert(is_said("It spends 100% of its other time in answer a.py:9."));
+    teardown();
+}
+END_TEST
+
 /* Each waits for an event of its own, which a limit of another library's sets. */
 START_TEST(a_limit_of_a_library_is_a_fact)
 {
@@ -195,5 +212,6 @@ START_TEST(an_executor_with_a_free_thread_is_no_fault)
 END_TEST
 
 CHECK_MAIN("findings_tasks", 20, where_most_tasks_wait_is_told_as_a_fact,
-           a_limit_of_a_library_is_a_fact, tasks_without_work_are_no_fact,
-           tasks_that_wait_for_a_free_thread, an_executor_with_a_free_thread_is_no_fault)
+           a_limit_of_a_library_is_a_fact, the_rest_of_the_loops_time_is_told_too,
+           tasks_without_work_are_no_fact, tasks_that_wait_for_a_free_thread,
+           an_executor_with_a_free_thread_is_no_fault)
