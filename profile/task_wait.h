@@ -19,6 +19,7 @@ struct profile_task_wait {
     int64_t least_ns; /* for which each of them has waited, at least */
     bool of_clients;  /* each was begun with a connection's reader: it serves a client */
     bool apart;       /* not all wait for the same object, as far as that is known */
+    uint32_t object;  /* which one of the process's queues and locks; 0: none of them */
     bool for_thread;  /* each waits for what a thread does: run_in_executor(), to_thread() */
     bool for_future;  /* each waits for a future of which nothing else is known */
 };

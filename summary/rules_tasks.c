@@ -72,14 +72,42 @@ static const char *fact_in(const char *function, size_t own, bool apart)
     return NULL;
 }
 
+static uint32_t innermost_of(const struct scene *s, const struct profile_task_wait *wait)
+{
+    size_t n = 0;
+    const struct shown_frame *stack = task_stack(s, wait, &n);
+    return n ? stack[n - 1].id : 0;
+}
+
+/* Do tasks wait in A for the same as in B, whoever calls that? */
+static bool are_alike(const struct scene *s, const struct profile_task_wait *a,
+                      const struct profile_task_wait *b)
+{
+    return a->process.ix == b->process.ix && a->object == b->object && a->apart == b->apart &&
+           a->for_future == b->for_future && a->for_thread == b->for_thread &&
+           innermost_of(s, a) == innermost_of(s, b);
+}
+
+/* The tasks that wait for the same as those of WAIT, with those. */
+static size_t count_alike(const struct scene *s, const struct profile_task_wait *wait)
+{
+    size_t n = 0;
+    size_t tasks = 0;
+    const struct profile_task_wait *all = profile_task_waits(s->p, &n);
+    for (size_t i = 0; i < n; i++)
+        tasks += are_alike(s, &all[i], wait) ? all[i].n : 0;
+    return tasks;
+}
+
 /* What most tasks of a process wait for: "one semaphore", "" if their functions have to say it;
  * NULL: these do not, or it is what tasks without work wait for. */
 static const char *fact_of(const struct scene *s, const struct profile_task_wait *wait)
 {
     enum { LEAST_TASKS = 4, LEAST_OWN = 2 };
     size_t n = 0;
+    size_t tasks = count_alike(s, wait);
     const struct shown_frame *stack = task_stack(s, wait, &n);
-    if (!n || wait->n < LEAST_TASKS || 2 * wait->n < wait->of || !wait->of || wait->for_thread)
+    if (!n || tasks < LEAST_TASKS || 2 * tasks < wait->of || !wait->of || wait->for_thread)
         return NULL;
     const struct shown_frame *inner = &stack[n - 1];
     size_t own = count_own(stack, n);
@@ -141,7 +169,7 @@ static void add_others(const struct scene *s, const struct profile_task_wait *wa
     const struct profile_task_wait *most = NULL;
     const struct profile_task_wait *all = profile_task_waits(s->p, &n);
     for (size_t i = 0; i < n; i++) {
-        if (&all[i] == wait || all[i].process.ix != wait->process.ix ||
+        if (all[i].process.ix != wait->process.ix || are_alike(s, &all[i], wait) ||
             !began_alike(s, &all[i], wait))
             continue;
         others += all[i].n;
@@ -158,10 +186,13 @@ static void add_fact(const struct scene *s, const struct profile_task_wait *wait
                      struct text *words)
 {
     const char *what = fact_of(s, wait);
-    text_addf(words, wait->more ? "At least %zu of more than %zu" : "%zu of %zu", wait->n,
-              wait->of);
-    text_addf(words, " asyncio tasks waited %s%s%swhen the recording ended, in ",
-              *what ? "for " : "", what, *what ? " " : "");
+    size_t tasks = count_alike(s, wait);
+    text_addf(words, wait->more ? "At least %zu of more than %zu" : "%zu of %zu", tasks, wait->of);
+    text_addf(words, " asyncio tasks waited %s%s%swhen the recording ended, ", *what ? "for " : "",
+              what, *what ? " " : "");
+    if (tasks > wait->n)
+        text_addf(words, "%zu of them ", wait->n);
+    text_add(words, "in ");
     task_add_functions(s, wait, 1, words);
     text_add(words, ".");
     add_others(s, wait, words);
@@ -183,7 +214,7 @@ void rule_tasks(const struct scene *s, struct thread_group *group, struct findin
     if (!wait)
         return;
     double idle = task_loop_idle_share(s, group);
-    add_figure(f, "tasks", (double)wait->n);
+    add_figure(f, "tasks", (double)(fault ? wait->n : count_alike(s, wait)));
     add_figure(f, "seconds", (double)wait->least_ns / NS_PER_S);
     add_figure(f, "idle_share", idle);
     f->weight = fault ? idle + (group == s->lead ? 0.2 : 0) : 0.7 * idle;

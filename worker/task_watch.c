@@ -97,6 +97,7 @@ struct task_group {
 struct task_groups {
     struct task_group *items;
     size_t n, capacity;
+    uint32_t n_objects;
 };
 
 /* The object that T's innermost function is of, if that is one of those that tasks share
@@ -109,6 +110,15 @@ static uint64_t shared_by(const struct profile *p, const struct listed_task *t)
     const char *file = profile_text(p, profile_get_func(p, f->python.func)->file);
     bool shared = str_ends(file, "/asyncio/queues.py") || str_ends(file, "/asyncio/locks.py");
     return shared ? t->owner : 0;
+}
+
+/* The number of the object SHARED, which is 0 for none. */
+static uint32_t number_of(struct task_groups *g, uint64_t shared)
+{
+    for (size_t i = 0; i < g->n && shared; i++)
+        if (g->items[i].shared == shared)
+            return g->items[i].wait.object;
+    return shared ? ++g->n_objects : 0;
 }
 
 static struct task_group *group_of(struct task_groups *g, const struct listed_task *t,
@@ -125,6 +135,7 @@ static struct task_group *group_of(struct task_groups *g, const struct listed_ta
     g->items = array_reserve(g->items, &g->capacity, g->n + 1, sizeof *g->items);
     g->items[g->n] = (struct task_group){.wait = {.process = t->process,
                                                   .stack = t->stack,
+                                                  .object = number_of(g, shared),
                                                   .least_ns = INT64_MAX,
                                                   .of_clients = true,
                                                   .for_thread = for_thread,

@@ -208,7 +208,7 @@ static const struct field tasks_keys[] = {
     FIELD(struct profile_task_wait, more),       FIELD(struct profile_task_wait, least_ns),
     FIELD(struct profile_task_wait, of_clients), FIELD(struct profile_task_wait, of),
     FIELD(struct profile_task_wait, apart),      FIELD(struct profile_task_wait, for_thread),
-    FIELD(struct profile_task_wait, for_future),
+    FIELD(struct profile_task_wait, for_future), FIELD(struct profile_task_wait, object),
 };
 
 #define ROW(keys)                                                                                  \

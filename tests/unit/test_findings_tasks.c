@@ -78,6 +78,21 @@ START_TEST(where_most_tasks_wait_is_told_as_a_fact)
 }
 END_TEST
 
+/* One limit, which several functions ask for. */
+START_TEST(tasks_that_wait_for_one_object_are_counted_together)
+{
+    static const struct profile_task_wait of_pool = {.object = 1}, of_other = {.object = 2};
+    setup(3900);
+    tasks(70, 201, FETCH "Semaphore.acquire" ASYNCIO "locks.py:9:9", of_pool);
+    tasks(60, 201, "post@/src/a.py:12:13 > Semaphore.acquire" ASYNCIO "locks.py:9:9", of_pool);
+    tasks(50, 201, "get@/src/a.py:14:15 > Semaphore.acquire" ASYNCIO "locks.py:9:9", of_other);
+    judge(ALL_MS);
+    ck_assert(is_said("130 of 201 asyncio tasks waited for one semaphore when the recording ended, "
+                      "70 of them in ask a.py:2 > fetch a.py:5 > Semaphore.acquire. main"));
+    teardown();
+}
+END_TEST
+
 /* What the loop does when it does not idle is told beside it. */
 START_TEST(the_rest_of_the_loops_time_is_told_too)
 {
@@ -212,6 +227,6 @@ START_TEST(an_executor_with_a_free_thread_is_no_fault)
 END_TEST
 
 CHECK_MAIN("findings_tasks", 20, where_most_tasks_wait_is_told_as_a_fact,
-           a_limit_of_a_library_is_a_fact, the_rest_of_the_loops_time_is_told_too,
-           tasks_without_work_are_no_fact, tasks_that_wait_for_a_free_thread,
-           an_executor_with_a_free_thread_is_no_fault)
+           a_limit_of_a_library_is_a_fact, tasks_that_wait_for_one_object_are_counted_together,
+           the_rest_of_the_loops_time_is_told_too, tasks_without_work_are_no_fact,
+           tasks_that_wait_for_a_free_thread, an_executor_with_a_free_thread_is_no_fault)
