@@ -201,10 +201,16 @@ static bool is_stall(const struct scene *s, const struct thread_group *group,
     return stall;
 }
 
+/* The main thread of a server is asked for its stalls also where others do more. */
+static bool is_asked(const struct scene *s, const struct thread_group *group)
+{
+    return group == s->lead || group->leads;
+}
+
 bool rule_tells_pauses_of(const struct scene *s, struct thread_group *group)
 {
     struct returns r;
-    if (group != s->lead || !find_returns(s, group, &r))
+    if (!is_asked(s, group) || !find_returns(s, group, &r))
         return false;
     bool told = is_stall(s, group, &r) && is_pause(s, group, r.stalls);
     returns_release(&r, group->n);
@@ -214,12 +220,12 @@ bool rule_tells_pauses_of(const struct scene *s, struct thread_group *group)
 void rule_stalls(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct returns r;
-    if (group != s->lead || !find_returns(s, group, &r))
+    if (!is_asked(s, group) || !find_returns(s, group, &r))
         return;
     const struct stall *longest = &r.stalls[stalls_worst(r.stalls, group->n)].longest;
     add_figure(f, "share", r.share);
     add_figure(f, "longest_stall_s", (double)stall_ns(longest) / NS_PER_S);
-    f->weight = 0.7;
+    f->weight = group == s->lead ? 0.7 : 0.35;
     if (is_stall(s, group, &r)) {
         struct text words = {0};
         text_addf(&words, "%s %s%s ", group->noun, r.sleeps ? "sleep" : "wait", verb_s(group));

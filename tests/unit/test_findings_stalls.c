@@ -174,6 +174,29 @@ START_TEST(who_holds_what_a_request_waits_for_is_told)
 }
 END_TEST
 
+/* Who computes most is not whose requests stall. */
+START_TEST(a_server_stalls_for_the_gil_of_who_computes)
+{
+    const struct wait_side side = {.thing = THING_GIL,
+                                   .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = REFRESH}};
+    b = builder_start(PID, "server");
+    lead = builder_thread(&b, PID, NULL);
+    refresh = builder_thread(&b, REFRESH, "refresh");
+    for (int i = 0; i < ROUNDS; i++) {
+        builder_run(&b, lead, waits, ROUND_MS - 10, 0);
+        builder_run(&b, lead, handles, 10, 10);
+        if (i == ROUNDS / 2)
+            builder_held(&b, lead, "serve@/src/a.py:1:3 > take_gil!python3", &side, 200);
+    }
+    builder_run(&b, lead, waits, 10, 0);
+    builder_run(&b, refresh, "tidy@/src/a.py:20:21 > encode@/src/a.py:22:23", 4200, 4200);
+    judge(ROUNDS * ROUND_MS + 210L);
+    ck_assert(is_said("Longest stall: 210 ms in serve a.py:3, for the GIL held by refresh, which "
+                      "is then in encode a.py:23."));
+    teardown();
+}
+END_TEST
+
 START_TEST(a_server_with_short_requests_does_not_stall)
 {
     judge_server(handles, 60); /* under 100 ms, and no fault */
@@ -278,7 +301,7 @@ END_TEST
 CHECK_MAIN("findings_stalls", 20, a_pause_of_the_collector_is_told_with_what_helps,
            what_a_request_stalls_in_is_told, a_pause_between_rests_is_told,
            a_short_pause_of_an_event_loop_is_told, one_of_several_loops_stalls,
-           who_holds_what_a_request_waits_for_is_told, a_server_with_short_requests_does_not_stall,
-           who_waits_for_clients_serves, who_returns_from_the_wait_is_no_server,
-           what_most_of_the_rest_goes_into_is_told, time_for_a_cpu_after_the_wait_is_no_work,
-           a_wait_for_a_result_is_none_for_requests)
+           who_holds_what_a_request_waits_for_is_told, a_server_stalls_for_the_gil_of_who_computes,
+           a_server_with_short_requests_does_not_stall, who_waits_for_clients_serves,
+           who_returns_from_the_wait_is_no_server, what_most_of_the_rest_goes_into_is_told,
+           time_for_a_cpu_after_the_wait_is_no_work, a_wait_for_a_result_is_none_for_requests)
