@@ -138,17 +138,6 @@ most_tasks(const struct scene *s, const struct thread_group *group, judge_of_wai
 
 /* ---- words ---- */
 
-static void add_fault(const struct scene *s, const struct profile_task_wait *wait,
-                      struct text *words)
-{
-    text_addf(words, "%s%zu asyncio tasks wait for %s, in ", wait->more ? "At least " : "", wait->n,
-              fault_of(s, wait));
-    task_add_functions(s, wait, 0, words);
-    text_add(words, ", for ");
-    add_time(words, wait->least_ns);
-    text_add(words, " or more.");
-}
-
 static bool began_alike(const struct scene *s, const struct profile_task_wait *a,
                         const struct profile_task_wait *b)
 {
@@ -180,6 +169,18 @@ static void add_others(const struct scene *s, const struct profile_task_wait *wa
     text_addf(words, " %zu more task%s like these waited in ", most->n, most->n == 1 ? "" : "s");
     task_add_functions(s, most, 0, words);
     text_add(words, ".");
+}
+
+static void add_fault(const struct scene *s, const struct profile_task_wait *wait,
+                      struct text *words)
+{
+    text_addf(words, "%s%zu asyncio tasks wait for %s, in ", wait->more ? "At least " : "", wait->n,
+              fault_of(s, wait));
+    task_add_functions(s, wait, 0, words);
+    text_add(words, ", for ");
+    add_time(words, wait->least_ns);
+    text_add(words, " or more.");
+    add_others(s, wait, words);
 }
 
 static void add_fact(const struct scene *s, const struct profile_task_wait *wait,

@@ -1,6 +1,7 @@
 /* What tasks of asyncio's wait for while their loop idles: a limit, a free thread. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
 
@@ -89,6 +90,21 @@ START_TEST(tasks_that_wait_for_one_object_are_counted_together)
     judge(ALL_MS);
     ck_assert(is_said("130 of 201 asyncio tasks waited for one semaphore when the recording ended, "
                       "70 of them in ask a.py:2 > fetch a.py:5 > Semaphore.acquire. main"));
+    teardown();
+}
+END_TEST
+
+/* Who has the lock is a task that came further. */
+START_TEST(where_others_are_is_told_of_a_fault_too)
+{
+    static const struct profile_task_wait for_long = {.least_ns = INT64_C(3) * NS_PER_S};
+    setup(4000);
+    tasks(5, 8, FETCH "Lock.acquire" ASYNCIO "locks.py:9:9", for_long);
+    tasks(1, 8, FETCH "ask_partner@/src/a.py:30:31 > sleep" ASYNCIO "tasks.py:9:9", for_future);
+    judge(ALL_MS);
+    assert_told(0, "tasks_wait",
+                "5 asyncio tasks wait for one lock, in fetch a.py:5 > Lock.acquire, for 3.0 s or "
+                "more. 1 more task like these waited in ask_partner a.py:31 > sleep. main runs");
     teardown();
 }
 END_TEST
@@ -227,6 +243,7 @@ START_TEST(an_executor_with_a_free_thread_is_no_fault)
 END_TEST
 
 CHECK_MAIN("findings_tasks", 20, where_most_tasks_wait_is_told_as_a_fact,
-           a_limit_of_a_library_is_a_fact, tasks_that_wait_for_one_object_are_counted_together,
+           a_limit_of_a_library_is_a_fact, where_others_are_is_told_of_a_fault_too,
+           tasks_that_wait_for_one_object_are_counted_together,
            the_rest_of_the_loops_time_is_told_too, tasks_without_work_are_no_fact,
            tasks_that_wait_for_a_free_thread, an_executor_with_a_free_thread_is_no_fault)
