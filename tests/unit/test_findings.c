@@ -510,7 +510,7 @@ START_TEST(what_the_kernel_computes_in_a_sync_is_part_of_it)
 {
 #define SAVES "save@/src/a.py:1:2 > commit!libdb.so > fdatasync!libc.so.6"
     b = builder_start(10, "app");
-    thread_id lead = builder_thread(&b, 10, NULL);
+    lead = builder_thread(&b, 10, NULL);
     builder_run(&b, lead, SAVES " > fdatasync /data/log [blocked]", 800, 0);
     builder_run(&b, lead, SAVES, 2000, 2000);
     builder_run(&b, lead, "load@/src/a.py:5:6", 1200, 1200);
