@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/share.h"
 
-/* A fault of a page of 4 KiB takes the kernel half a microsecond, of a cold machine's three.  Where a
- * thread's system time is more a fault, most of it is other work. */
+/* A fault of a page of 4 KiB takes the kernel half a microsecond, of a cold machine's three.  Where
+ * a thread's system time is more a fault, most of it is other work. */
 enum { MOST_FAULT_NS = 3000 };
 static const double least_system = 0.1; /* of a thread's CPU time: less is no cause */
 static const double many_moves = 2000;  /* faults a second of NUMA balancing */
