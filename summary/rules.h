@@ -40,6 +40,8 @@ rule_judge rule_tasks;
 rule_judge rule_executor;
 /* rules_waits.c */
 rule_judge rule_waits_meanwhile, rule_gil, rule_waits;
+/* rules_polls.c */
+rule_judge rule_polls;
 /* rules_files.c */
 rule_judge rule_files;
 /* rules_locks.c */
@@ -84,6 +86,9 @@ bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group
 /* " for a condition", " for a mutex held by refresh", " for load to end": what RUN, which ends in
  * NODE, waits for in memory.  Returns whether a thread is named. */
 bool add_thing_of(const struct scene *s, const struct run *run, uint32_t node, struct text *words);
+/* " Meanwhile worker is 94% in run > ask.": GROUP's heaviest path within WAITS, N of them. */
+void add_meanwhile(const struct scene *s, const struct thread_group *group,
+                   const struct interval *waits, size_t n, struct text *words, struct finding *f);
 /* Is GROUP of the process of which rule_stuck() finds? */
 bool rule_finds_stuck_of(const struct scene *s, const struct thread_group *group);
 

@@ -18,10 +18,8 @@ static const double explained_share = 0.9, named_share = 0.1; /* of the samples 
 
 /* ---- meanwhile ---- */
 
-/* GROUP's heaviest path within WAITS. */
-static void add_meanwhile(const struct scene *s, const struct thread_group *group,
-                          const struct interval *waits, size_t n, struct text *words,
-                          struct finding *f)
+void add_meanwhile(const struct scene *s, const struct thread_group *group,
+                   const struct interval *waits, size_t n, struct text *words, struct finding *f)
 {
     struct tally t;
     struct call_path path;

@@ -1,0 +1,151 @@
+/* The rule about threads that ask again and again, and sleep between. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "summary/meanwhile.h"
+#include "summary/polling.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+static const double least_share = 0.3;                   /* of a thread's time */
+static const int64_t longest_sleep_ns = 900 * NS_PER_MS; /* a supervisor looks once a second */
+static const double least_sleeps = 4;                    /* of a thread */
+static const double others_work = 0.1;                   /* of its time */
+static const double many_children = 0.5;                 /* seen a second */
+
+/* Do others but GROUP work meanwhile?  Then it may just look after them. */
+static bool others_are_active(const struct scene *s, const struct thread_group *group)
+{
+    int64_t active_ns = 0;
+    for (size_t i = 0; i < s->g->n; i++)
+        active_ns += &s->g->items[i] == group ? 0 : s->g->items[i].active_ns;
+    return share_of(active_ns, s->wall_ns) >= others_work;
+}
+
+/* A helper that looks for something now and then delays nobody; several that try one lock do. */
+static bool may_be_delayed(const struct thread_group *group, enum asked asked)
+{
+    bool main = group->threads[0]->thread->main || group->leads;
+    return main || (asked == ASKED_LOCK && group->n > 1);
+}
+
+/* One that waits for one child all the time is not late by much. */
+static bool has_few_children(const struct scene *s, const struct thread_group *group)
+{
+    uint64_t n = 0;
+    process_id process = group->threads[0]->thread->process;
+    for (uint32_t i = 1; i <= profile_process_count(s->p); i++)
+        n += profile_see_process(s->p, (process_id){i})->parent.ix == process.ix;
+    n = max_u64(n, profile_see_process(s->p, process)->children_seen);
+    return n && rule_per_second(n, s) < many_children;
+}
+
+/* "main polls 97% of its time for a file in load a.py:9 > wait: it sleeps 10 times a second, 100 ms
+ * each." */
+static void add_polls(const struct thread_group *group, double share, const struct polling *p,
+                      const struct call_path *path, struct text *words)
+{
+    text_addf(words, "%s poll%s ", group->noun, verb_s(group));
+    add_percent(words, share);
+    text_addf(words, " of %s time%s in ", possessive(group), polling_words(p->asked));
+    add_way(words, path);
+    text_addf(words, ": %s sleeps ", group->plural ? "each" : "it");
+    text_addf(words, p->per_s < 10 ? "%.2g" : "%.0f", p->per_s);
+    text_add(words, " times a second, ");
+    add_time(words, p->each_ns);
+    text_add(words, " each.");
+}
+
+/* The only group of processes that GROUP's process started; NULL: there are several or none. */
+static const struct thread_group *children_of(const struct scene *s,
+                                              const struct thread_group *group)
+{
+    const struct thread_group *only = NULL;
+    process_id process = group->threads[0]->thread->process;
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct thread_group *other = &s->g->items[i];
+        process_id id = other->threads[0]->thread->process;
+        if (profile_see_process(s->p, id)->parent.ix != process.ix)
+            continue;
+        if (only)
+            return NULL;
+        only = other;
+    }
+    return only;
+}
+
+/* The words of GROUP that polls as P says, with those who are busy in its WAITS, N. */
+static void tell(const struct scene *s, const struct thread_group *group, const struct polling *p,
+                 const struct call_path *path, const struct interval *waits, size_t n,
+                 const struct thread_group *busy, struct finding *f)
+{
+    struct text words = {0};
+    double share = share_of(path->ns, group->wall_ns);
+    const struct thread_group *children =
+        p->asked == ASKED_CHILD && !busy ? children_of(s, group) : NULL;
+    f->about = group->noun;
+    f->weight = share * (group->leads ? 1 : 0.7);
+    add_figure(f, "share", share);
+    add_figure(f, "sleeps_per_s", p->per_s);
+    add_polls(group, share, p, path, &words);
+    if (children) {
+        text_addf(&words, " Its children: %s.", children->noun);
+        f->also = children->noun;
+    }
+    if (busy) {
+        add_meanwhile(s, busy, waits, n, &words, f);
+        f->blames = busy->noun;
+    }
+    text_addf(&words, " %s", polling_remedy(p->asked));
+    f->words = words.s;
+}
+
+/* Does GROUP poll in PATH in a way that somebody may notice? */
+static bool delays(const struct scene *s, const struct thread_group *group, const struct polling *p,
+                   const struct call_path *path)
+{
+    double sleeps = p->per_s * (double)s->wall_ns / NS_PER_S;
+    bool often = p->each_ns < longest_sleep_ns && sleeps >= least_sleeps;
+    return p->asked && often && share_of(path->ns, group->wall_ns) >= least_share &&
+           may_be_delayed(group, p->asked) &&
+           !(p->asked == ASKED_CHILD && has_few_children(s, group));
+}
+
+static void judge(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct call_path path;
+    if (share_of(class_ns(s, group, CLASS_SLEEP), group->wall_ns) < least_share ||
+        !heaviest_in_class(&group->tally, CLASS_SLEEP, &path))
+        return;
+    struct polling p = polling_at(s, group, path.node);
+    if (delays(s, group, &p, &path)) {
+        size_t n;
+        struct meanwhile m = {0};
+        struct interval *waits = intervals_of(s, group->threads[0]->thread, 1U << CLASS_SLEEP, &n);
+        if (group->n == 1 && profile_time_step_ns(s->p) == 0)
+            m = meanwhile_of(s->g, group, BUSY_WORK, waits, n);
+        if (m.busy || p.asked == ASKED_CHILD || !others_are_active(s, group))
+            tell(s, group, &p, &path, waits, n, m.busy, f);
+        free(waits);
+    }
+    call_path_release(&path);
+}
+
+/* Launchers are judged, too: who starts one child after the other hardly runs. */
+void rule_polls(const struct scene *s, struct thread_group *unused, struct finding *f)
+{
+    (void)unused;
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct finding one = {.rule = f->rule};
+        if (s->g->items[i].idle || s->g->items[i].mixed || !is_judged(&s->g->items[i]))
+            continue;
+        judge(s, &s->g->items[i], &one);
+        if (!one.words || (f->words && f->weight >= one.weight)) {
+            free(one.words);
+            continue;
+        }
+        free(f->words);
+        *f = one;
+    }
+}

@@ -1,0 +1,134 @@
+/* Threads that ask again and again, and sleep between. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+enum { PID = 10 };
+
+static thread_id lead;
+
+/* Main sleeps SLEEPS times in 3.9 of 4 s in the stack SLEEP, and is for 100 ms in ASKS, NULL: in
+ * nothing that is seen. */
+static void setup(const char *sleep, uint64_t sleeps, const char *asks)
+{
+    b = builder_start(PID, "app");
+    lead = builder_thread(&b, PID, NULL);
+    builder_run(&b, lead, sleep, 3900, 0);
+    struct profile_thread *t = profile_get_thread(b.p, lead);
+    t->runs[0].weights.events.put_on_cpu = (uint32_t)sleeps;
+    t->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .voluntary = sleeps};
+    builder_run(&b, lead, asks ? asks : sleep, 100, asks ? 100 : 0);
+}
+
+static void assert_polls(const char *sleep, uint64_t sleeps, const char *asks, const char *words)
+{
+    setup(sleep, sleeps, asks);
+    judge(4000);
+    if (words)
+        assert_told(0, "polls", words);
+    else
+        assert_not_told("polls");
+    teardown();
+}
+
+#define SLEEP " > clock_nanosleep [blocked]"
+
+START_TEST(who_asks_again_and_again_is_told_for_what)
+{
+    static const struct {
+        const char *sleep, *asks, *words;
+    } cases[] = {
+        {"hook@/src/a.py:1:2 > Popen._wait@/usr/lib/python3.11/subprocess.py:1:2" SLEEP, NULL,
+         "main polls 100% of its time for the end of a child, in hook a.py:2 > Popen._wait > "
+         "clock_nanosleep: it sleeps 10 times a second, 100 ms each. A wait without a time-out, "
+         "or poll() of a pidfd_open(), is woken at once."},
+        {"reap!app > usleep!libc.so.6" SLEEP, "reap!app > __waitpid!libc.so.6",
+         "main polls 98% of its time for the end of a child, in reap > "},
+        {"load@/src/a.py:1:2" SLEEP,
+         "load@/src/a.py:1:3 > exists@/usr/lib/python3.11/genericpath.py:1:2 > stat64!libc.so.6",
+         "main polls 98% of its time for a file, in load a.py:2 > "},
+        {"enter!app" SLEEP, "enter!app > pthread_mutex_trylock!libc.so.6",
+         "main polls 98% of its time for a lock, in enter > "},
+        /* By a function that only sleeps. */
+        {"enter!app > rest!app" SLEEP, "enter!app > take!app > flock!libc.so.6",
+         "main polls 98% of its time for a lock, in enter > rest > "},
+        {"enter!app > rest!app" SLEEP, "enter!app > flock!libc.so.6",
+         "main polls 98% of its time for a lock, in enter > rest > "},
+        {"FileLock::acquireLock!app" SLEEP, NULL,
+         "main polls 100% of its time in FileLock::acquireLock > clock_nanosleep: it sleeps "},
+        {"wait_for_baton@/src/a.py:1:2" SLEEP, NULL, "main polls 100% of its time in wait_for_b"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_polls(cases[i].sleep, 40, cases[i].asks, cases[i].words);
+}
+END_TEST
+
+/* It works between, looks once a second, only rests, sleeps once, or its names mean no lock. */
+START_TEST(who_has_something_to_do_or_to_look_after_does_not_poll)
+{
+    static const char wait[] = "wait_for_baton@/src/a.py:1:2" SLEEP;
+    assert_polls("step!app" SLEEP, 40, "step!app > work!app", NULL);
+    assert_polls(wait, 4, NULL, NULL);
+    assert_polls(wait, 3, NULL, NULL);
+    assert_polls("rest@/src/a.py:1:2" SLEEP, 40, NULL, NULL);
+    assert_polls("Timer::wait!app" SLEEP, 40, NULL, NULL);
+    assert_polls("clock_of_blocks!app" SLEEP, 40, NULL, NULL);
+}
+END_TEST
+
+START_TEST(who_works_meanwhile_is_named)
+{
+    setup("wait_for_baton@/src/a.py:1:2" SLEEP, 40, NULL);
+    builder_run(&b, builder_thread(&b, 11, "worker"), "build!app", 4000, 4000);
+    judge(4000);
+    assert_told(0, "polls", "100 ms each. Meanwhile worker is 100% in build. A wait that");
+    teardown();
+    setup("wait_for_baton@/src/a.py:1:2" SLEEP, 40, NULL); /* it may look after both */
+    builder_run(&b, builder_thread(&b, 11, "worker"), "build!app", 4000, 4000);
+    builder_run(&b, builder_thread(&b, 12, "other"), "draw!app", 4000, 4000);
+    judge(4000);
+    assert_not_told("polls");
+    teardown();
+}
+END_TEST
+
+/* It is blocked in its wait: it does not just ask. */
+START_TEST(who_waits_for_its_child_between_sleeps_does_not_poll)
+{
+    setup("step!app" SLEEP, 40, NULL);
+    builder_run(&b, lead, "step!app > wait4!libc.so.6 > wait4 [blocked]", 600, 0);
+    judge(4600);
+    assert_not_told("polls");
+    teardown();
+}
+END_TEST
+
+/* Of 4 s: a wait for one long-lived child is late once. */
+START_TEST(who_has_one_child_after_the_other_is_late)
+{
+    for (int n = 1; n <= 8; n += 7) {
+        setup("hook@/src/a.py:1:2 > Popen._wait@/usr/lib/python3.11/subprocess.py:1:2" SLEEP, 400,
+              NULL);
+        process_id parent = profile_see_thread(b.p, lead)->process;
+        for (int i = 0; i < n; i++) {
+            builder_process(&b, 20 + i, "sleep", NULL);
+            thread_id child = builder_thread(&b, 20 + i, NULL);
+            profile_get_process(b.p, profile_see_thread(b.p, child)->process)->parent = parent;
+            builder_run(&b, child, "main!sleep" SLEEP, 400, 0);
+        }
+        judge(4000);
+        if (n > 1)
+            assert_told(0, "polls", "10 ms each. Its children: 8 sleep processes. A wait");
+        else
+            assert_not_told("polls");
+        teardown();
+    }
+}
+END_TEST
+
+CHECK_MAIN("findings_polls", 20, who_asks_again_and_again_is_told_for_what,
+           who_has_something_to_do_or_to_look_after_does_not_poll, who_works_meanwhile_is_named,
+           who_waits_for_its_child_between_sleeps_does_not_poll,
+           who_has_one_child_after_the_other_is_late)
