@@ -49,6 +49,17 @@ bool frame_starts_thread(const struct shown_frame *f)
            frame_name_has(f->name, "start");
 }
 
+bool frame_joins_thread(const struct shown_frame *f)
+{
+    if (f->kind == SHOWN_NATIVE)
+        return frame_name_has(f->name, "std::thread::join") ||
+               (f->libc && (str_starts(frame_libc_name(f->name), "pthread_join") ||
+                            str_starts(frame_libc_name(f->name), "pthread_clockjoin") ||
+                            str_starts(frame_libc_name(f->name), "pthread_timedjoin")));
+    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "/threading.py") &&
+           frame_name_has(f->name, "Thread.join");
+}
+
 bool frame_passes_data(const struct shown_frame *f)
 {
     static const char *const files[] = {

@@ -35,6 +35,8 @@ bool frame_is_importlib(const struct shown_frame *f);
 /* What starts a thread; Python's start() waits until it has begun.
  * Source: CPython Lib/threading.py; pthread_create(3). */
 bool frame_starts_thread(const struct shown_frame *f);
+/* What waits until a thread has ended.  Source: pthread_join(3); CPython Lib/threading.py. */
+bool frame_joins_thread(const struct shown_frame *f);
 /* What pickles, sends, receives or unpickles a message.  Other files of multiprocessing's call the
  * user's functions.  Source: CPython Lib/multiprocessing; loky's backend is made like it. */
 bool frame_passes_data(const struct shown_frame *f);

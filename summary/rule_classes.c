@@ -105,7 +105,7 @@ bool rule_has_frame(const struct scene *s, frame_test *test)
     return false;
 }
 
-static bool stack_has(const struct scene *s, struct spot at, frame_test *test)
+bool rule_stack_has(const struct scene *s, struct spot at, frame_test *test)
 {
     size_t n = 0;
     const struct shown_frame *frames = view_stack(s->g->v, at, &n);
@@ -121,7 +121,7 @@ struct stack_times rule_times_of(const struct scene *s, const struct profile_thr
     struct stack_times ret = {0};
     for (size_t k = 0; k < thread->n_runs; k++) {
         const struct run *run = &thread->runs[k];
-        if (!(counted >> run_counted(run) & 1) || !stack_has(s, run->at, test))
+        if (!(counted >> run_counted(run) & 1) || !rule_stack_has(s, run->at, test))
             continue;
         ret.wall_ns += run->weights.wall_ns;
         ret.counted_ns += run->weights.counted_ns;

@@ -26,6 +26,7 @@ struct interval *intervals_of(const struct scene *s, const struct profile_thread
 /* Does TEST hold for a frame of the recording?  Where it does not no stack needs a look. */
 typedef bool frame_test(const struct shown_frame *f);
 bool rule_has_frame(const struct scene *s, frame_test *test);
+bool rule_stack_has(const struct scene *s, struct spot at, frame_test *test);
 /* What THREAD does in the stacks with a frame that TEST holds for, in the states COUNTED,
  * 1 << enum counted. */
 struct stack_times {

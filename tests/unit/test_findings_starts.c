@@ -50,6 +50,56 @@ START_TEST(few_starts_are_not_told)
 }
 END_TEST
 
+/* Main starts threads for 0.4 s, and waits for 2.6 of 4 s, JOINS times, until they have ended. */
+static void judge_joins(const char *joins, uint64_t n, int started)
+{
+    b = builder_start(10, "app");
+    thread_id lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead, "serve!app", 1000, 1000);
+    builder_run(&b, lead, "serve!app > pthread_create!libc.so.6 > clone3!libc.so.6", 400, 400);
+    builder_run(&b, lead, joins, 2600, 0);
+    struct profile_thread *t = profile_get_thread(b.p, lead);
+    t->runs[2].weights.events.put_on_cpu = (uint32_t)n;
+    t->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .voluntary = n};
+    for (int i = 0; i < started; i++) {
+        thread_id job = builder_thread(&b, 100 + i, "handle");
+        profile_get_thread(b.p, job)->start_ns = (200 + i) * NS_PER_MS;
+        builder_run(&b, job, "handle!app", 10, 10);
+    }
+    judge(4000);
+}
+
+/* Most of them are seen by no sample: the kernel counts how often main waits for one. */
+START_TEST(the_wait_for_threads_that_hardly_live_is_told_with_their_starts)
+{
+    static const char *const joins[] = {
+        "serve!app > pthread_join!libc.so.6 > __pthread_clockjoin_ex!libc.so.6 > futex [blocked]",
+        "serve!app > std::thread::join!libstdc++.so.6 > futex [blocked]",
+        "serve@/src/a.py:1:2 > Thread.join@/usr/lib/python3.11/threading.py:1:2 > futex [blocked]",
+    };
+    for (size_t i = 0; i < sizeof joins / sizeof *joins; i++) {
+        judge_joins(joins[i], 8000, 60);
+        assert_told(0, "thread_starts",
+                    "main spends 75% of its time starting threads and waiting for their ends, in ");
+        assert_told(0, "thread_starts", ": 2,000 threads a second. A pool, whose threads live on,");
+        teardown();
+    }
+}
+END_TEST
+
+/* They work for 26 ms each, or they are a few. */
+START_TEST(the_wait_for_threads_that_work_is_none_for_starts)
+{
+    static const char joins[] = "serve!app > pthread_join!libc.so.6 > futex [blocked]";
+    judge_joins(joins, 100, 60);
+    assert_not_told("thread_starts");
+    teardown();
+    judge_joins(joins, 8000, 2);
+    assert_not_told("thread_starts");
+    teardown();
+}
+END_TEST
+
 /* 39 threads in 4 s are fewer than 10 a second. */
 START_TEST(ended_threads_that_are_one_row_count_once_each)
 {
@@ -68,4 +118,6 @@ START_TEST(ended_threads_that_are_one_row_count_once_each)
 END_TEST
 
 CHECK_MAIN("findings_starts", 20, who_starts_threads_all_the_time_is_told, few_starts_are_not_told,
+           the_wait_for_threads_that_hardly_live_is_told_with_their_starts,
+           the_wait_for_threads_that_work_is_none_for_starts,
            ended_threads_that_are_one_row_count_once_each)
