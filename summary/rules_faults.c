@@ -1,4 +1,5 @@
 /* Rules about what the kernel does for threads: page faults and context switches. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "summary/frame_name.h"
@@ -94,6 +95,56 @@ static void add_returning(const struct scene *s, struct thread_group *group, str
     call_path_release(&path);
 }
 
+/* ---- fork ---- */
+
+static bool forks(const struct shown_frame *f)
+{
+    static const char *const names[] = {"fork", "Fork", "libc_fork", "arch_fork", NULL};
+    if (f->kind == SHOWN_PYTHON)
+        return f->file && str_ends(f->file, "/multiprocessing/popen_fork.py") &&
+               frame_name_has(f->name, "_launch");
+    return f->kind == SHOWN_NATIVE && f->libc && str_is_one_of(frame_libc_name(f->name), names);
+}
+
+/* Do PROCESS's children run its own program, as those of fork() without exec()?  They need not be
+ * seen, for they are looked for once a second. */
+static bool may_have_copies(const struct profile_process *process, bool *ret_seen)
+{
+    *ret_seen = false;
+    for (size_t i = 0; i < process->n_children; i++)
+        *ret_seen |= process->children[i].comm.ix == process->comm.ix;
+    return *ret_seen || !process->n_children;
+}
+
+/* What GROUP writes to after fork() is copied, while the child has it, too. */
+static void add_forks(const struct scene *s, const struct thread_group *group, struct text *words,
+                      struct finding *f)
+{
+    static const unsigned all = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU;
+    static const double much = 0.1; /* of the time */
+    const struct profile_thread *thread = group->threads[0]->thread;
+    const struct profile_process *process = profile_see_process(s->p, thread->process);
+    bool seen;
+    if (group->n != 1 || !may_have_copies(process, &seen))
+        return;
+    struct stack_times times = rule_times_of(s, thread, all, forks);
+    double share = share_of(times.wall_ns, group->wall_ns);
+    bool ended = seen && process->children_cpu_ns > 0;
+    free(times.items);
+    if (share <= 0 && !ended)
+        return;
+    add_figure(f, "fork_share", share);
+    text_add(words, " It forks");
+    if (share >= much) {
+        text_add(words, ", which takes ");
+        add_percent(words, share);
+        text_add(words, " of its time");
+    }
+    text_add(words,
+             ": each page that it writes to while a child lives is copied first. Fewer forks,"
+             " or huge pages, make fewer copies.");
+}
+
 /* "in memcpy, called from decode_frame a.c:9": the C library's function is who takes them. */
 static void add_where(struct text *words, const struct call_path *path)
 {
@@ -145,6 +196,7 @@ void rule_page_faults(const struct scene *s, struct thread_group *group, struct 
     add_percent(&words, system);
     text_addf(&words, " of %s CPU time is in the kernel.", possessive(group));
     add_returning(s, group, &words);
+    add_forks(s, group, &words, f);
     f->words = words.s;
     call_path_release(&path);
 }

@@ -187,9 +187,8 @@ END_TEST
 static uint32_t near_copy = 96;
 
 /* Main copies for a quarter of its time, and takes nearly all of its faults there. */
-static void copies(uint64_t faults, const char *returns)
+static void add_copies(uint64_t faults, const char *returns)
 {
-    setup();
     builder_run(&b, lead, "step!app|/src/a.c:9 > memcpy!libc.so.6", 1000, 1000);
     profile_get_thread(b.p, lead)->runs[0].weights.events.near_faults = near_copy;
     builder_run(&b, lead, "step!app|/src/a.c:9 > think!app|/src/a.c:3", 2900, 2900);
@@ -200,6 +199,12 @@ static void copies(uint64_t faults, const char *returns)
                                                                   .system_ns = 2320L * NS_PER_MS,
                                                                   .minor_faults = faults};
     judge(4000);
+}
+
+static void copies(uint64_t faults, const char *returns)
+{
+    setup();
+    add_copies(faults, returns);
 }
 
 START_TEST(faults_are_told_where_they_come)
@@ -233,6 +238,35 @@ START_TEST(faults_are_told_where_they_come)
         0, "page_faults",
         "main takes 73,000 minor page faults a second. 58% of its CPU time is in the kernel.");
     teardown();
+}
+END_TEST
+
+/* A child that runs another program has none of the pages. */
+START_TEST(pages_that_a_fork_has_copied_are_told)
+{
+    static const char forks[] = "step!app|/src/a.c:9 > __libc_fork!libc.so.6 > _Fork!libc.so.6";
+    static const struct {
+        const char *stack, *child;
+        const char *words; /* NULL: no fork is in them */
+    } cases[] = {
+        {forks, NULL, "It forks: each page that it writes to while a child lives is copied first."},
+        {forks, "python3", "Fewer forks, or huge pages, make fewer copies."},
+        {forks, "ls", NULL},
+        {"step!app", "python3", "It forks: each page"},
+        {"step!app", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        b = builder_start(PID, "python3");
+        const char *comm = cases[i].child ? cases[i].child : "";
+        struct profile_child child = {.pid = 20, .comm = profile_string(b.p, comm)};
+        profile_set_children(b.p, b.process, &child, cases[i].child != NULL);
+        profile_get_process(b.p, b.process)->children_cpu_ns = cases[i].child ? NS_PER_MS : 0;
+        lead = builder_thread(&b, PID, NULL);
+        add_copies(292000, cases[i].stack);
+        assert_told(0, "page_faults", cases[i].words ? cases[i].words : "is in the kernel.");
+        ck_assert(cases[i].words || !strstr(found.printed[0]->words, "fork"));
+        teardown();
+    }
 }
 END_TEST
 
@@ -531,4 +565,5 @@ CHECK_MAIN("findings", 20, what_the_kernel_computes_in_a_sync_is_part_of_it,
            a_stolen_arena_is_put_before_who_joins, a_lock_inside_the_c_library_is_told,
            nothing_that_ran_is_said, paragraphs_are_no_wider_than_asked, spinning_is_no_work,
            a_wait_that_sleeps_and_a_call_back_do_not_spin, who_spins_is_not_named_as_busy,
-           faults_are_told_where_they_come, switches_are_told_where_they_come)
+           faults_are_told_where_they_come, pages_that_a_fork_has_copied_are_told,
+           switches_are_told_where_they_come)
