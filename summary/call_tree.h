@@ -15,6 +15,12 @@
 #include "summary/view.h"
 
 struct call_tree;
+/* How a function of the user's only asks while it runs (own_spins.h). */
+enum own_spin {
+    OWN_SPIN_NONE,
+    OWN_SPIN_LOOPS, /* in a loop of a few instructions or lines */
+    OWN_SPIN_ASKS,  /* by Queue.empty(), Event.is_set() and the like */
+};
 struct call_node {
     uint32_t parent, depth;          /* the root, node 0, is its own parent, of depth 0 */
     const struct shown_frame *frame; /* one of those that the node stands for; NULL: the root */
@@ -25,6 +31,7 @@ struct call_node {
     enum futex_kind futex; /* the kind of a wait in futex(2) */
     bool idle;             /* a wait for work: a known pool's, or the poll of an event loop */
     bool own_loop;         /* and that loop is the program's own */
+    enum own_spin spins;
 };
 
 /* Borrows P and V, which must show functions, not lines. */
@@ -37,6 +44,7 @@ uint32_t call_tree_count(const struct call_tree *t); /* nodes run from 1 to this
 /* NODE, a wait, is the poll of an event loop of the program's own: to be said before its time is
  * added up. */
 void call_tree_mark_loop(struct call_tree *t, uint32_t node);
+void call_tree_mark_spin(struct call_tree *t, uint32_t node, enum own_spin spins); /* the same */
 bool call_tree_is_within(const struct call_tree *t, uint32_t node, uint32_t outer);
 /* The line of NODE's frame in AT, which is at or below NODE; of a function that calls itself that
  * of its innermost call.  0: unknown. */

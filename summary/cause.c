@@ -96,7 +96,7 @@ enum cause cause_of_run(struct call_tree *t, struct view *v, const struct run *r
     enum cause frames = cause_of_frames(stack, n, class == CLASS_NONE);
     if (frames != CAUSE_UNKNOWN)
         return frames;
-    return run->state == RUN_RUNNABLE ? CAUSE_CPU : cause;
+    return run->state == RUN_RUNNABLE && cause != CAUSE_SPINS ? CAUSE_CPU : cause;
 }
 
 const char *cause_name(enum cause cause)

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "summary/heaviest_paths.h"
 #include "summary/own_loops.h"
+#include "summary/own_spins.h"
 #include "summary/process_name.h"
 #include "summary/seen.h"
 #include "summary/wait_class.h"
@@ -409,6 +410,7 @@ void groups_init(struct groups *g, const struct profile *p, const struct view_op
     *g = (struct groups){.p = p, .v = view_new(p, &plain)};
     g->tree = call_tree_new(p, g->v);
     own_loops_mark(g->tree);
+    own_spins_mark(g->tree, g->v);
     thread_summaries_init(&g->summaries, p, g->v);
     struct distribution *of_groups = xcalloc(g->summaries.n, sizeof *of_groups);
     for (size_t i = 0; i < g->summaries.n; i++)

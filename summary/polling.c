@@ -1,11 +1,9 @@
 #include "summary/polling.h"
 
-#include <ctype.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "summary/frame_name.h"
 #include "summary/rule_classes.h"
+#include "summary/wait_name.h"
 
 /* What a call asks for.  WORDS follow "polls 97% of its time"; REMEDY: what is woken instead.
  * Source: subprocess.py, pidfd_open(2), flock(2), inotify(7). */
@@ -99,27 +97,12 @@ static enum asked asked_by_frame(const struct shown_frame *f)
     return ASKED_NOTHING;
 }
 
-/* Does F's name say that it waits until something is so?  Letters of its last component alone
- * count: "wait_for_baton", "FileLock::waitUntilFree".  A "wait(ms)" may be a mere pause, and
- * "block" and "clock" are no locks. */
+/* Does NAME say that it waits until something is so?  A "wait(ms)" may be a mere pause. */
 static enum asked asked_by_name(const char *name)
 {
     static const char *const parts[] = {"waitfor", "waituntil", "waiton",  "waitall",   "acquire",
                                         "trylock", "takelock",  "getlock", "spinuntil", NULL};
-    enum { MAX_NAME = 64 };
-    char letters[MAX_NAME];
-    size_t n = 0;
-    for (const char *at = name; *at && *at != '(' && *at != '<' && n < sizeof letters - 1; at++) {
-        if (*at == ':' || *at == '.')
-            n = 0;
-        else if (isalpha((unsigned char)*at))
-            letters[n++] = (char)tolower((unsigned char)*at);
-    }
-    letters[n] = '\0';
-    for (const char *const *part = parts; *part; part++)
-        if (strstr(letters, *part))
-            return ASKED_UNTOLD;
-    return ASKED_NOTHING;
+    return wait_name_has(name, parts) ? ASKED_UNTOLD : ASKED_NOTHING;
 }
 
 /* Of the time below a function what sleeps, and what asks for what. */
@@ -127,9 +110,7 @@ struct between {
     int64_t all_ns, sleep_ns, asked_ns[ASKED_UNTOLD];
 };
 
-/* What a STACK of N frames, of a thread that runs, asks for, by the frames inside of the user's
- * innermost function. */
-static enum asked asked_by_stack(const struct shown_frame *stack, size_t n)
+enum asked polling_asks(const struct shown_frame *stack, size_t n)
 {
     enum asked asked = ASKED_NOTHING;
     for (; n && !asked && frame_role(&stack[n - 1], false) != ROLE_OWN; n--)
@@ -151,7 +132,7 @@ static void look_at(const struct scene *s, const struct run *run, uint32_t outer
     }
     const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
     bool waits = run->state == RUN_BLOCKED;
-    b->asked_ns[waits ? ASKED_NOTHING : asked_by_stack(stack, n)] += run->weights.wall_ns;
+    b->asked_ns[waits ? ASKED_NOTHING : polling_asks(stack, n)] += run->weights.wall_ns;
 }
 
 /* What GROUP does in OUTER but sleep: if it hardly does anything else than ask, what it asks

@@ -12,6 +12,9 @@ struct polling {
 /* How GROUP sleeps at NODE, a sleep, and for what it asks between: by the library's function that
  * is known to do so, by what samples found it doing between, or by its function's name. */
 struct polling polling_at(const struct scene *s, struct thread_group *group, uint32_t node);
+/* What a STACK of N frames, of a thread that runs, asks for, by the frames inside of the user's
+ * innermost function. */
+enum asked polling_asks(const struct shown_frame *stack, size_t n);
 /* "for a lock": behind "polls 97% of its time" */
 const char *polling_words(enum asked asked);
 /* A sentence on the way out. */

@@ -1,4 +1,5 @@
 /* Threads that wait by asking again and again: their CPU time is no work. */
+#include "summary/polling.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 #include "summary/spinning.h"
@@ -19,6 +20,35 @@ static int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group 
     return ns;
 }
 
+/* " They are 8 threads on 2 CPUs.": each that spins keeps one from a CPU that works. */
+static void add_crowd(const struct scene *s, const struct thread_group *group, struct text *words)
+{
+    process_id process = group->threads[0]->thread->process;
+    const struct profile_cpu_limits *l = &profile_see_process(s->p, process)->cpu_limits;
+    uint32_t cpus = l->cpus_any ? l->cpus_any : profile_see_host(s->p)->cpus_online;
+    if (cpus && group->n_threads > cpus)
+        text_addf(words, " %zu threads spin on %u CPU%s: as many as CPUs would wait less.",
+                  group->n_threads, cpus, cpus == 1 ? "" : "s");
+}
+
+/* For whom, in what place, and what helps. */
+static void add_spin(const struct scene *s, const struct thread_group *group, double cpus,
+                     const struct call_path *path, struct text *words)
+{
+    const struct call_node at = call_tree_node(s->g->tree, path->node);
+    const char *remedy = spinning_remedy(at.frame->spins);
+    if (at.spins)
+        remedy = at.spins == OWN_SPIN_ASKS ? polling_remedy(ASKED_RESULT)
+                                           : "After a short spin, a condition or a futex sleeps.";
+    text_addf(words, "%s, ", at.spins ? "for others" : spinning_words(at.frame->spins));
+    add_place(words, path);
+    text_addf(words, ": %.1f CPU%s without work.", cpus, cpus < 1.05 ? "" : "s");
+    if (at.spins == OWN_SPIN_LOOPS)
+        add_crowd(s, group, words);
+    if (*remedy)
+        text_addf(words, " %s", remedy);
+}
+
 void rule_spinning(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct call_path path;
@@ -30,18 +60,16 @@ void rule_spinning(const struct scene *s, struct thread_group *group, struct fin
     f->weight = share * (group == s->lead ? 1 : 0.7);
     if ((share < spin_share && !crowded) || !heaviest_in_class(&group->tally, CLASS_SPIN, &path))
         return;
-    enum spin_kind kind = call_tree_node(s->g->tree, path.node).frame->spins;
     struct text words = {0};
     add_figure(f, "share_of_cpu", of_cpu);
     add_figure(f, "cpus", cpus);
     text_addf(&words, "%s spin%s ", group->noun, verb_s(group));
     add_percent(&words, crowded ? of_cpu : share);
-    text_addf(&words, " of %s %stime %s, ", possessive(group), crowded ? "CPU " : "",
-              spinning_words(kind));
-    add_place(&words, &path);
-    text_addf(&words, ": %.1f CPU%s without work.", cpus, cpus < 1.05 ? "" : "s");
-    if (*spinning_remedy(kind))
-        text_addf(&words, " %s", spinning_remedy(kind));
+    text_addf(&words, " of %s %stime ", possessive(group), crowded ? "CPU " : "");
+    add_spin(s, group, cpus, &path, &words);
+    /* Who spins where there are too few CPUs waits for one, and keeps others waiting. */
+    if (call_tree_node(s->g->tree, path.node).spins)
+        f->weight = share;
     f->words = words.s;
     call_path_release(&path);
 }

@@ -30,7 +30,7 @@ enum wait_class class_of_node(const struct call_tree *t, uint32_t node)
 {
     const struct call_node at = call_tree_node(t, node);
     if (!at.frame || at.frame->kind != SHOWN_WAIT)
-        return CLASS_NONE;
+        return at.spins ? CLASS_SPIN : CLASS_NONE;
     if (at.idle)
         return CLASS_IDLE;
     switch (at.frame->wait) {

@@ -1,0 +1,114 @@
+/* Functions of the user's that only ask again and again while they run. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+enum { PID = 10 };
+
+/* The CPU time of four threads is on STACKS, N of them, for as long each, and so is the time for
+ * which they wait for a CPU. */
+static void crowd(const char *const *stacks, size_t n)
+{
+    b = builder_start(PID, "app");
+    profile_get_host(b.p)->cpus_online = 2;
+    builder_run(&b, builder_thread(&b, PID, NULL),
+                "main!app > pthread_join!libc.so.6 > "
+                "futex [blocked]",
+                4000, 0);
+    for (pid_t tid = 11; tid < 15; tid++) {
+        thread_id t = builder_thread(&b, tid, "crew");
+        for (size_t i = 0; i < n; i++) {
+            builder_run(&b, t, stacks[i], 2000 / (int64_t)n, 2000 / (int64_t)n);
+            builder_runnable(&b, t, stacks[i], 2000 / (int64_t)n);
+        }
+    }
+    judge(4000);
+}
+
+static bool is_said(const char *words)
+{
+    bool said = false;
+    for (size_t i = 0; i < found.n_printed; i++)
+        said |= strstr(found.printed[i]->words, words) != NULL;
+    return said;
+}
+
+START_TEST(a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu)
+{
+    static const char *const names[] = {
+        "step!app > barrier!app|/src/a.c:7",
+        "step!app > Pool::waitUntilReady!app|/src/a.cc:7",
+        "step!app > spin_lock!app|/src/a.c:7",
+        "step!app > gate_wait!app|/src/a.c:7",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        crowd(&names[i], 1);
+        assert_told(0, "spinning", "4 crew threads spin 100% of their time for others, in ");
+        assert_told(0, "spinning",
+                    "called from step: 2.0 CPUs without work. 4 threads spin on 2 CPUs: as many "
+                    "as CPUs would wait less. After a short spin, a condition or a futex sleeps.");
+        teardown();
+    }
+}
+END_TEST
+
+/* Its name says that it waits, and its body computes; or there is no such name. */
+START_TEST(a_body_that_computes_does_not_spin)
+{
+    static const char *const waits[] = {
+        "step!app > wait_for_all!app|/src/a.c:7", "step!app > wait_for_all!app|/src/a.c:90",
+        "step!app > wait_for_all!app|/src/a.c:200", "step!app > wait_for_all!app|/src/a.c:310"};
+    static const char *const tight[] = {
+        "step!app > add_rows!app|/src/a.c:7",     "step!app > next_block!app|/src/a.c:7",
+        "step!app > read_clock!app|/src/a.c:7",   "step!app > unlock!app|/src/a.c:7",
+        "step!app > waitlist_sum!app|/src/a.c:7", "step!app > spin!app|/src/a.c:7"};
+    crowd(waits, sizeof waits / sizeof *waits);
+    assert_not_told("spinning");
+    teardown();
+    for (size_t i = 0; i < sizeof tight / sizeof *tight; i++) {
+        crowd(&tight[i], 1);
+        assert_not_told("spinning");
+        teardown();
+    }
+}
+END_TEST
+
+#define QUEUE "@/usr/lib/python3.11/queue.py:1:2"
+#define LOOP  "write_log@/src/log.py:1:2"
+
+START_TEST(a_loop_in_python_that_only_asks_is_told)
+{
+    static const struct {
+        const char *asks, *does; /* DOES: for a fifth of the time */
+        bool spins;
+    } cases[] = {
+        {LOOP " > Queue.empty" QUEUE, LOOP, true},
+        {LOOP " > Event.is_set@/usr/lib/python3.11/threading.py:1:2", LOOP, true},
+        {LOOP " > Future.done@/usr/lib/python3.11/concurrent/futures/_base.py:1:2", LOOP, true},
+        {LOOP " > Queue.empty" QUEUE, LOOP " > Queue.get" QUEUE, false},
+        {LOOP " > Queue.get" QUEUE, LOOP, false},
+        {LOOP, LOOP " > Queue.empty" QUEUE, false},
+        {"wait_until_done@/src/log.py:1:2", LOOP, true},
+        {"wait_until_done@/src/log.py:1:2", "wait_until_done@/src/log.py:1:9", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        b = builder_start(PID, "python3");
+        thread_id lead = builder_thread(&b, PID, NULL);
+        builder_run(&b, lead, cases[i].asks, 3200, 3200);
+        builder_run(&b, lead, cases[i].does, 800, 800);
+        judge(4000);
+        ck_assert_msg(is_said("for others, in ") == cases[i].spins, "%zu: %s", i,
+                      found.printed[0]->words);
+        if (i == 0)
+            assert_told(0, "spinning",
+                        "main spins 100% of its time for others, in write_log log.py:2: 1.0 CPU "
+                        "without work. join(), get(), result() or Event.wait() is woken at once.");
+        teardown();
+    }
+}
+END_TEST
+
+CHECK_MAIN("findings_spins", 20, a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu,
+           a_body_that_computes_does_not_spin, a_loop_in_python_that_only_asks_is_told)
