@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "summary/delays.h"
 #include "summary/heaviest_paths.h"
 #include "summary/meanwhile.h"
 #include "summary/rule_classes.h"
@@ -173,6 +174,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         struct text words = {0};
         add_wait(s, group, share, classes, &path, &words);
         (void)add_kernel_side(s, group, path.node, false, &words, f);
+        add_delay(s, group, path.node, &words, f);
         add_meanwhile(s, busy, waits, n, &words, f);
         add_figure(f, "busy_part", m.part);
         f->words = words.s;
@@ -233,6 +235,7 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
     bool in_time = cpus <= profile_see_host(s->p)->cpus_online;
     add_meaning(s, path->node, words);
     (void)add_kernel_side(s, group, path->node, true, words, f);
+    add_delay(s, group, path->node, words, f);
     if (node.frame->call && str_starts(node.frame->call, "wait") && cpus > 0 && in_time) {
         add_figure(f, "children_cpus", cpus);
         text_addf(words, " Its children used %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");

@@ -126,6 +126,53 @@ static void judge_polls(int n, const char *polls, const char *stack, const struc
     judge(4000);
 }
 
+/* Main waits N times in 4 s for the other end of a connection, by WAIT. */
+static void judge_answers(const char *wait, uint32_t n)
+{
+    setup();
+    builder_run(&b, lead, wait, 3900, 0);
+    builder_run(&b, lead, "post@/src/a.py:1:2", 100, 100);
+    profile_get_thread(b.p, lead)->runs[0].waits = n;
+    judge(4000);
+}
+
+START_TEST(a_delay_that_is_known_is_told)
+{
+    static const char tcp[] = "post@/src/a.py:1:2 > recvfrom 10.0.0.2:5433 [blocked]";
+    judge_answers(tcp, 95);
+    ck_assert(is_said("Each takes 41 ms, as long as TCP delays an acknowledgement: if a message is "
+                      "sent in parts, the rest waits for that. TCP_NODELAY, or one send()"));
+    teardown();
+    judge_answers(tcp, 40); /* 100 ms each: an answer takes its time */
+    ck_assert(is_said("main waits 98%") && !is_said("Each takes"));
+    teardown();
+    judge_answers("post@/src/a.py:1:2 > read pipe [blocked]", 95);
+    ck_assert(is_said("main waits 98%") && !is_said("Each takes"));
+    teardown();
+}
+END_TEST
+
+/* A poll for one descriptor; of several nobody can say for which it is. */
+START_TEST(a_datagram_that_may_be_lost_is_told)
+{
+    struct blocker peer = {.kind = BLOCKER_PEER, .thing = THING_SOCKET, .net = NET_UDP, .port = 53};
+    for (int n = 1; n <= 2; n++) {
+        setup();
+        peer.host = profile_string(b.p, "10.0.0.2");
+        struct wait_side side = {.thing = THING_EVENTS, .timed = true};
+        for (int i = 0; i < n; i++, peer.port++)
+            side.list = profile_list_blocker(b.p, &peer, side.list);
+        builder_polls(&b, lead, "look_up@/src/a.py:1:2", &side, 3900);
+        builder_run(&b, lead, "look_up@/src/a.py:1:2", 100, 100);
+        profile_get_thread(b.p, lead)->runs[0].waits = 3;
+        judge(4000);
+        ck_assert(is_said("Each takes 1.3 s: of UDP nobody tells that a question or an answer is "
+                          "lost, so that its time-out is waited for.") == (n == 1));
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(who_polls_and_goes_on_waits_there)
 {
     static const struct wait_side one = {.thing = THING_EVENTS, .single = true};
@@ -283,7 +330,8 @@ END_TEST
 
 CHECK_MAIN("findings_waits", 20, a_sleep_of_sqlite_is_a_wait_for_its_lock,
            a_retry_is_told_also_where_nobody_ran, what_a_queues_process_waits_for_is_told,
-           what_keeps_a_loop_from_polling_is_told, who_polls_and_goes_on_waits_there,
+           what_keeps_a_loop_from_polling_is_told, a_delay_that_is_known_is_told,
+           a_datagram_that_may_be_lost_is_told, who_polls_and_goes_on_waits_there,
            who_waits_for_its_turn_to_poll_does_not_stall, a_loop_that_never_waits_is_told,
            where_main_is_idle_the_threads_that_serve_are_told_of,
            where_nothing_stands_out_the_largest_ends_are_told)

@@ -1,0 +1,77 @@
+#include "summary/delays.h"
+
+#include "base/clock.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+/* The delays.  Linux delays an acknowledgement by 40 ms at least (TCP_DELACK_MIN, tcp(7)), and
+ * Nagle's algorithm holds the rest of a message back until it has come (RFC 896).  What takes as
+ * long may be something else: the words have an "if".  Of UDP nobody tells that something was
+ * lost. */
+static const struct {
+    enum blocker_net net;
+    int64_t least_ns, most_ns;
+    double per_s; /* so many a second, at least */
+    const char *words;
+} delays[] = {
+    {NET_TCP, 38 * NS_PER_MS, 48 * NS_PER_MS, 2,
+     ", as long as TCP delays an acknowledgement: if a message is sent in parts, the rest waits "
+     "for "
+     "that. TCP_NODELAY, or one send() for all of it, avoids it."},
+    {NET_UDP, 900 * NS_PER_MS, INT64_MAX, 0,
+     ": of UDP nobody tells that a question or an answer is lost, so that its time-out is waited "
+     "for. A resolver's are rarer with options single-request-reopen, and shorter with timeout:1."},
+};
+
+/* Whose answer SIDE waits for, by which protocol; NET_NONE: none, or of several. */
+static enum blocker_net net_of(const struct scene *s, const struct wait_side *side)
+{
+    const struct blocker *b = &side->blocker;
+    if (side->thing == THING_EVENTS) {
+        const struct listed_blocker *first = profile_see_blocker(s->p, side->list);
+        if (!first || side->more || profile_see_blocker(s->p, first->next))
+            return NET_NONE;
+        b = &first->blocker;
+    } else if (side->thing != THING_SOCKET) {
+        return NET_NONE;
+    }
+    return b->kind == BLOCKER_PEER || b->kind == BLOCKER_PROCESS ? b->net : NET_NONE;
+}
+
+/* GROUP's waits at NODE that are for NET: how long, and how many. */
+static int64_t waits_for(const struct scene *s, const struct thread_group *group, uint32_t node,
+                         enum blocker_net net, uint64_t *ret_n)
+{
+    int64_t ns = 0;
+    *ret_n = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            if (run->state != RUN_BLOCKED || call_tree_of(s->g->tree, run->at) != node ||
+                net_of(s, holders_side(s->holders, run->at)) != net)
+                continue;
+            ns += run->weights.wall_ns;
+            *ret_n += run->waits;
+        }
+    }
+    return ns;
+}
+
+void add_delay(const struct scene *s, const struct thread_group *group, uint32_t node,
+               struct text *words, struct finding *f)
+{
+    for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
+        uint64_t n;
+        int64_t ns = waits_for(s, group, node, delays[i].net, &n);
+        int64_t each_ns = n ? ns / (int64_t)n : 0;
+        if (!n || each_ns < delays[i].least_ns || each_ns > delays[i].most_ns ||
+            rule_per_second(n, s) < delays[i].per_s)
+            continue;
+        text_add(words, " Each takes ");
+        add_time(words, each_ns);
+        text_add(words, delays[i].words);
+        add_figure(f, "wait_ms", (double)each_ns / NS_PER_MS);
+        return;
+    }
+}
