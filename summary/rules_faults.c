@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "summary/frame_name.h"
+#include "summary/herd.h"
 #include "summary/kernel_work.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -235,9 +236,10 @@ void rule_switches(const struct scene *s, struct thread_group *group, struct fin
     add_percent(&words, part);
     text_add(&words, " of them in ");
     add_way(&words, &path);
-    call_path_release(&path);
     text_add(&words, "; ");
     add_percent(&words, system);
     text_addf(&words, " of %s CPU time is in the kernel.", possessive(group));
+    add_herd(s, group, path.node, &words);
+    call_path_release(&path);
     f->words = words.s;
 }

@@ -554,6 +554,51 @@ START_TEST(what_the_kernel_computes_in_a_sync_is_part_of_it)
 }
 END_TEST
 
+/* THREADS of them wait for tasks, 20,000 times a second in all; main does WAKES now and then. */
+static void judge_herd(int threads, const char *wakes)
+{
+    setup();
+    builder_run(&b, lead, "main!app > rest!app > nanosleep [blocked]", 3600, 0);
+    builder_run(&b, lead, wakes, 400, 400);
+    for (int i = 0; i < threads; i++) {
+        thread_id t = builder_thread(&b, 11 + i, "taskq");
+        builder_run(&b, t, "taskq!app > pthread_cond_wait!libc.so.6 > futex [blocked]", 3900, 0);
+        builder_run(&b, t, "taskq!app", 100, 100);
+        profile_get_thread(b.p, t)->runs[0].weights.events.put_on_cpu = 10000;
+        profile_get_thread(b.p, t)->usage = (struct profile_usage){
+            .over_ns = 4000L * NS_PER_MS, .voluntary = 80000 / (uint64_t)threads};
+    }
+    judge(4000);
+}
+
+static bool herd_is_said(void)
+{
+    bool said = false;
+    for (size_t i = 0; i < found.n_printed; i++)
+        said |= strstr(found.printed[i]->words, " main wakes them all, in ") != NULL;
+    return said;
+}
+
+START_TEST(a_herd_is_told_with_who_wakes_it)
+{
+    static const struct {
+        const char *wakes;
+        int threads;
+        bool herd;
+    } cases[] = {
+        {"main!app > dispatch!app > __pthread_cond_broadcast!libc.so.6", 8, true},
+        {"main!app > std::condition_variable::notify_all!libstdc++.so.6", 8, true},
+        {"main!app > dispatch!app > __pthread_cond_signal!libc.so.6", 8, false},
+        {"main!app > dispatch!app > __pthread_cond_broadcast!libc.so.6", 2, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        judge_herd(cases[i].threads, cases[i].wakes);
+        ck_assert_msg(herd_is_said() == cases[i].herd, "%zu", i);
+        teardown();
+    }
+}
+END_TEST
+
 CHECK_MAIN("findings", 20, what_the_kernel_computes_in_a_sync_is_part_of_it,
            spinning_counts_where_there_are_too_few_cpus, who_is_busy_meanwhile_is_named,
            no_wait_is_longer_than_the_kernel_counts, of_two_candidates_nobody_is_named,
@@ -566,4 +611,4 @@ CHECK_MAIN("findings", 20, what_the_kernel_computes_in_a_sync_is_part_of_it,
            nothing_that_ran_is_said, paragraphs_are_no_wider_than_asked, spinning_is_no_work,
            a_wait_that_sleeps_and_a_call_back_do_not_spin, who_spins_is_not_named_as_busy,
            faults_are_told_where_they_come, pages_that_a_fork_has_copied_are_told,
-           switches_are_told_where_they_come)
+           switches_are_told_where_they_come, a_herd_is_told_with_who_wakes_it)

@@ -1,0 +1,67 @@
+#include "summary/herd.h"
+
+#include <stdlib.h>
+
+#include "summary/frame_name.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+enum { LEAST_THREADS = 3 };
+
+/* Source: pthread_cond_broadcast(3), cnd_broadcast(3), libstdc++'s condition_variable, CPython
+ * Lib/threading.py. */
+static bool wakes_all(const struct shown_frame *f)
+{
+    if (f->kind == SHOWN_PYTHON)
+        return f->file && str_ends(f->file, "/threading.py") &&
+               (frame_name_has(f->name, "notify_all") || frame_name_has(f->name, "notifyAll"));
+    return f->kind == SHOWN_NATIVE &&
+           ((f->libc && (str_eq(frame_libc_name(f->name), "pthread_cond_broadcast") ||
+                         str_eq(frame_libc_name(f->name), "cnd_broadcast"))) ||
+            frame_name_has(f->name, "condition_variable::notify_all") ||
+            frame_name_has(f->name, "condition_variable_any::notify_all"));
+}
+
+/* The thread of PROCESS that is found to wake all for longest; NULL: none. */
+static const struct profile_thread *waker_of(const struct scene *s, process_id process,
+                                             struct stack_times *ret)
+{
+    static const unsigned all = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU;
+    const struct profile_thread *best = NULL;
+    *ret = (struct stack_times){0};
+    for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
+        const struct profile_thread *t = profile_see_thread(s->p, (thread_id){i});
+        if (t->process.ix != process.ix || !groups_of(s->g, t))
+            continue;
+        struct stack_times times = rule_times_of(s, t, all, wakes_all);
+        bool better = times.wall_ns > ret->wall_ns;
+        free(better ? ret->items : times.items);
+        *ret = better ? times : *ret;
+        best = better ? t : best;
+    }
+    return best;
+}
+
+void add_herd(const struct scene *s, const struct thread_group *group, uint32_t node,
+              struct text *words)
+{
+    enum futex_kind futex = call_tree_node(s->g->tree, node).futex;
+    struct stack_times times;
+    struct call_path path;
+    if ((futex != FUTEX_CONDITION && futex != FUTEX_SEMAPHORE) ||
+        group->n_threads < LEAST_THREADS || !rule_has_frame(s, wakes_all))
+        return;
+    const struct profile_thread *waker = waker_of(s, group->threads[0]->thread->process, &times);
+    if (waker && rule_path_in(s, waker, &times, &path)) {
+        const struct thread_group *wakers = groups_of(s->g, waker);
+        if (wakers == group)
+            text_add(words, " They wake one another, all of them, in ");
+        else
+            text_addf(words, " %s wake%s them all, in ", wakers->noun, verb_s(wakers));
+        add_way(words, &path);
+        text_add(words, ": where one is enough, pthread_cond_signal(), notify_one() or notify() "
+                        "lets the others sleep.");
+        call_path_release(&path);
+    }
+    free(times.items);
+}
