@@ -1,12 +1,15 @@
 /* The rule about the CPU time that processes spend on data for each other. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 static const double told_share = 0.3; /* of all CPU time */
 static const double least_cpus = 0.2;
-static const double long_wait = 0.5; /* of the leading thread's time */
+static const double many_reads = 2000;                 /* a second, in all processes */
+static const int64_t short_read_ns = NS_PER_S / 10000; /* of CPU time for each */
+static const double long_wait = 0.5;                   /* of the leading thread's time */
 
 /* A group that does, and its thread that does for longest. */
 struct passer {
@@ -67,6 +70,17 @@ static void add_who_waits(const struct scene *s, struct text *out)
     text_add(out, ".");
 }
 
+/* Is it the number of messages that costs, and not their size?  A message takes two reads or more,
+ * one for each 64 KiB; PASSING_NS of CPU time go to all of them. */
+static bool are_small(const struct scene *s, int64_t passing_ns, double *ret_per_s)
+{
+    uint64_t reads = 0;
+    for (uint32_t i = 1; i <= profile_process_count(s->p); i++)
+        reads += profile_see_process(s->p, (process_id){i})->usage.reads;
+    *ret_per_s = rule_per_second(reads, s);
+    return reads && *ret_per_s >= many_reads && passing_ns / (int64_t)reads < short_read_ns;
+}
+
 void rule_messages(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct passer best = {0};
@@ -94,6 +108,15 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     text_add(&words, " of the CPU time");
     add_passer(s, &best, &words);
     add_who_waits(s, &words);
-    text_add(&words, " Less data in a message, or shared memory, takes less.");
+    double reads;
+    if (are_small(s, ns, &reads)) {
+        text_add(&words, " The messages are small: ");
+        text_add_thousands(&words, reads);
+        text_add(&words, " reads a second. Fewer of them, with more in each (chunksize), take "
+                         "less.");
+    } else {
+        text_add(&words, " Less data in a message, or shared memory, takes less.");
+    }
+    add_figure(f, "reads_per_s", reads);
     f->words = words.s;
 }

@@ -8,6 +8,8 @@
 #define DUMPS "Pool._handle_tasks" LIB "pool.py:1:2 > ForkingPickler.dumps" LIB "reduction.py:1:2"
 #define LOADS "work@/src/a.py:1:2 > worker" LIB "pool.py:1:2 > SimpleQueue.get" LIB "queues.py:1:2"
 
+static uint64_t reads; /* of the worker's process; 0: not counted */
+
 /* A pool's process pickles for PASSES_MS of 4 s, and the user's function runs in it for RUNS_MS. */
 static void judge_pool(int64_t passes_ms, int64_t runs_ms)
 {
@@ -23,6 +25,7 @@ static void judge_pool(int64_t passes_ms, int64_t runs_ms)
     builder_run(&b, worker, "work@/src/a.py:1:2 > worker" LIB "pool.py:1:2 > f@/src/a.py:5:6",
                 runs_ms, runs_ms);
     builder_run(&b, worker, LOADS " > read pipe [blocked]", 4000 - passes_ms / 2 - runs_ms, 0);
+    profile_get_process(b.p, b.process)->usage.reads = reads;
     judge(4000);
 }
 
@@ -34,6 +37,23 @@ START_TEST(what_passing_data_costs_is_told)
                 "tasks, in ForkingPickler.dumps reduction.py:2. Meanwhile 10 (app) waits in main "
                 "a.py:9 > futex. Less data in a message, or shared memory, takes less.");
     teardown();
+}
+END_TEST
+
+/* 3 s of CPU time in 120,000 reads, or in 1,200. */
+START_TEST(small_messages_are_told_from_large_ones)
+{
+    for (int small = 0; small < 2; small++) {
+        reads = small ? 120000 : 1200;
+        judge_pool(2000, 1000);
+        assert_told(0, "messages",
+                    small
+                        ? "The messages are small: 30,000 reads a second. Fewer of them, with more "
+                          "in each (chunksize), take less."
+                        : "Less data in a message, or shared memory, takes less.");
+        teardown();
+    }
+    reads = 0;
 }
 END_TEST
 
@@ -51,4 +71,5 @@ START_TEST(what_the_tasks_do_comes_first)
 }
 END_TEST
 
-CHECK_MAIN("findings_messages", 20, what_passing_data_costs_is_told, what_the_tasks_do_comes_first)
+CHECK_MAIN("findings_messages", 20, what_passing_data_costs_is_told,
+           small_messages_are_told_from_large_ones, what_the_tasks_do_comes_first)
