@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "summary/cpu_shortage.h"
 #include "summary/frame_name.h"
+#include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
@@ -56,7 +57,9 @@ void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct fin
         add_place(&words, &path);
         call_path_release(&path);
     }
-    if (!is_worth_a_sentence(group, share, add_cpu_shortage(s, group, &words, f)))
+    bool limited = add_cpu_shortage(s, group, &words, f);
+    add_known(s, group, &words, f);
+    if (!is_worth_a_sentence(group, share, limited))
         text_release(&words);
     f->words = words.s;
 }
@@ -64,14 +67,13 @@ void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct fin
 /* ---- computing ---- */
 
 /* " and waited 16% for a CPU", if that is much, and no limit's: rule_cpu_wait() tells of those.
- * RET_WHY: the sentence behind it; "." without one. */
+ * RET_WHY: the sentence behind it; empty: there is none. */
 static void add_waited(const struct scene *s, const struct thread_group *group, struct text *words,
                        struct text *ret_why, struct finding *f)
 {
     struct finding unused = {0};
     struct text why = {0};
     double waited = share_of(group->runqueue_ns, group->wall_ns);
-    text_add(ret_why, ".");
     if (waited < wait_share || !is_of_computing(group))
         return;
     if (!add_cpu_shortage(s, group, &why, &unused)) {
@@ -174,7 +176,9 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
     add_time(&words, s->wall_ns);
     add_waited(s, group, &words, &why, f);
     add_places(s, group, &words, f);
-    text_add(&words, why.s);
+    text_add(&words, ".");
+    add_known(s, group, &words, f);
+    text_add(&words, why.s ? why.s : "");
     add_kept_loop(s, group, group->paths[0].node, &words);
     f->words = words.s;
     text_release(&why);

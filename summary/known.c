@@ -1,0 +1,123 @@
+#include "summary/known.h"
+
+#include "summary/frame_name.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+/* Time is a row's where a function of it is anywhere on the stack: FUNCTION as in frame_name_has(),
+ * "*": any.  WORDS come before its share, REMEDY behind it. */
+static const struct known {
+    const char *file;     /* the end of a Python file's path; NULL: native */
+    const char *module;   /* the beginning of a native module's name */
+    const char *function; /* of that file or module */
+    const char *unless;   /* the end of a file that says that it is for something else; NULL */
+    double least_share;   /* of the time on a CPU and waiting for one */
+    const char *words, *remedy;
+} known[] = {
+    /* re keeps _MAXCACHE patterns, 512, and drops the oldest: CPython Lib/re/__init__.py. */
+    {"/re/_compiler.py", NULL, "*", NULL, 0.2, "Python's re compiles patterns",
+     "it keeps 512 of them, and one that re.compile() returned is compiled once if it is kept"},
+    {"/sre_compile.py", NULL, "*", NULL, 0.2, "Python's re compiles patterns",
+     "it keeps 512 of them, and one that re.compile() returned is compiled once if it is kept"},
+    /* It follows every reference, in Python: CPython Lib/copy.py. */
+    {"/copy.py", NULL, "deepcopy", NULL, 0.2, "copy.deepcopy() runs",
+     "it copies all that is referred to; a __deepcopy__() or __copy__() can copy what changes"},
+    /* stack() looks the source lines of all callers up: CPython Lib/inspect.py, getframeinfo(). */
+    {"/inspect.py", NULL, "stack", NULL, 0.2, "inspect.stack() runs",
+     "it looks up the source of all callers; sys._getframe(1) is one frame"},
+    /* c_make_encoder is used only if _one_shot and without indent: CPython Lib/json/encoder.py. */
+    {"/json/encoder.py", NULL, "_iterencode*", NULL, 0.2, "Python's json encodes without C",
+     "its encoder in C is for json.dumps() without an indent, and not for json.dump()"},
+    /* Each takes a system-wide semaphore: CPython Modules/_multiprocessing/semaphore.c. */
+    {NULL, "_multiprocessing.", "*", "/multiprocessing/queues.py", 0.2,
+     "Locks of multiprocessing's are taken and released",
+     "what each process counts by itself, and adds up now and then, needs few"},
+    /* A Series is made of each row: pandas' user guide, "Iteration". */
+    {"/pandas/core/frame.py", NULL, "iterrows", NULL, 0.2, "DataFrame.iterrows() runs",
+     "it makes a Series of each row; whole columns, or itertuples(), need none"},
+    /* Its scanner is the one in Python: PyYAML's documentation, "yaml.CLoader". */
+    {"/yaml/scanner.py", NULL, "*", NULL, 0.2, "PyYAML scans in Python",
+     "yaml.CSafeLoader does that in C"},
+    /* It matches a pattern that it makes of the format: CPython Lib/_strptime.py. */
+    {"/_strptime.py", NULL, "*", NULL, 0.2, "Python's strptime() runs",
+     "it is in Python; datetime.fromisoformat() is in C"},
+    /* It opens the metadata of each installed distribution: CPython Lib/importlib/metadata. */
+    {"/importlib/metadata/__init__.py", NULL, "entry_points", NULL, 0.2,
+     "importlib.metadata.entry_points() runs",
+     "it reads the metadata of all installed packages, which can be kept"},
+    /* Pickler and Unpickler of _pickle replace those that begin with '_': CPython Lib/pickle.py. */
+    {"/pickle.py", NULL, "_Pickler.save*", NULL, 0.2, "Python's pickle works without C",
+     "pickle.Pickler is in C, pickle._Pickler is not"},
+    {"/pickle.py", NULL, "_Unpickler.load*", NULL, 0.2, "Python's pickle works without C",
+     "pickle.Unpickler is in C, pickle._Unpickler is not"},
+    /* mean() adds exact fractions: CPython Lib/statistics.py. */
+    {"/statistics.py", NULL, "mean", NULL, 0.2, "statistics.mean() runs",
+     "it adds exact fractions; fmean() adds floats"},
+};
+enum { N_KNOWN = sizeof known / sizeof *known };
+
+static bool is_of(const struct shown_frame *f, const struct known *row)
+{
+    bool named = *row->function == '*' || frame_name_has(f->name, row->function);
+    if (row->file)
+        return named && f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, row->file);
+    return named && f->kind == SHOWN_NATIVE && f->module && str_starts(f->module, row->module);
+}
+
+/* Rows of which a frame is in the recording, bit by bit: hardly ever one. */
+static unsigned rows_in(const struct scene *s)
+{
+    unsigned rows = 0;
+    for (uint32_t id = 1; id <= view_frame_count(s->g->v); id++)
+        for (size_t i = 0; i < N_KNOWN; i++)
+            rows |= is_of(view_frame(s->g->v, id), &known[i]) ? 1U << i : 0;
+    return rows;
+}
+
+/* What a module does when it is imported it does once: that is no row's. */
+static bool has_row(const struct shown_frame *stack, size_t n, const struct known *row)
+{
+    bool found = false;
+    for (size_t i = 0; i < n; i++) {
+        bool file = stack[i].kind == SHOWN_PYTHON && stack[i].file;
+        if (frame_is_importlib(&stack[i]) ||
+            (file && row->unless && str_ends(stack[i].file, row->unless)))
+            return false;
+        found |= is_of(&stack[i], row);
+    }
+    return found;
+}
+
+static void add_run(const struct scene *s, const struct run *run, unsigned rows, int64_t *sums,
+                    int64_t *all_ns)
+{
+    size_t n;
+    if (run->state == RUN_BLOCKED || run->state == RUN_STOPPED || run->state == RUN_MISSED)
+        return;
+    const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
+    *all_ns += run->weights.wall_ns;
+    for (size_t i = 0; i < N_KNOWN; i++)
+        if (rows >> i & 1 && has_row(stack, n, &known[i]))
+            sums[i] += run->weights.wall_ns;
+}
+
+void add_known(const struct scene *s, const struct thread_group *group, struct text *words,
+               struct finding *f)
+{
+    unsigned rows = rows_in(s);
+    int64_t sums[N_KNOWN] = {0};
+    int64_t all_ns = 0;
+    size_t best = 0;
+    for (size_t i = 0; i < group->n && rows; i++)
+        for (size_t k = 0; k < group->threads[i]->thread->n_runs; k++)
+            add_run(s, &group->threads[i]->thread->runs[k], rows, sums, &all_ns);
+    for (size_t i = 0; i < N_KNOWN; i++)
+        best = sums[i] > sums[best] ? i : best;
+    double share = share_of(sums[best], all_ns);
+    if (share <= 0 || share < known[best].least_share)
+        return;
+    text_addf(words, " %s for ", known[best].words);
+    add_percent(words, share);
+    text_addf(words, " of that: %s.", known[best].remedy);
+    add_figure(f, "known_share", share);
+}

@@ -1,0 +1,63 @@
+/* What is known to be slow of others' code. */
+#include <string.h>
+
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+/* Main runs for MS of 4 s in STACK, and else in a function of its own. */
+static void assert_known(const char *stack, int64_t ms, const char *words)
+{
+    b = builder_start(10, "app");
+    thread_id lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead, stack, ms, ms);
+    builder_run(&b, lead, "step@/src/a.py:1:2 > think@/src/a.py:5:6", 4000 - ms, 4000 - ms);
+    judge(4000);
+    if (words)
+        assert_told(0, "computes", words);
+    for (size_t i = 0; i < found.n_printed && !words; i++)
+        ck_assert_ptr_null(strstr(found.printed[i]->words, "of that: "));
+    teardown();
+}
+
+#define LIB(file) "@/usr/lib/python3.11/" file ":1:2"
+#define STEP      "step@/src/a.py:1:2 > "
+
+START_TEST(what_is_known_to_be_slow_is_told)
+{
+    static const struct {
+        const char *stack, *words;
+    } cases[] = {
+        {STEP "compile" LIB("re/__init__.py") " > compile" LIB("re/_compiler.py"),
+         ". Python's re compiles patterns for 75% of that: it keeps 512 of them, and one that "
+         "re.compile() returned is compiled once if it is kept."},
+        {STEP "compile" LIB("re.py") " > compile" LIB("sre_compile.py"), "compiles patterns for"},
+        {STEP "deepcopy" LIB("copy.py") " > _deepcopy_dict" LIB("copy.py"), "copy.deepcopy() runs"},
+        {STEP "stack" LIB("inspect.py") " > getframeinfo" LIB("inspect.py"), "sys._getframe(1)"},
+        {STEP "dumps" LIB("json/__init__.py") " > _make_iterencode.<locals>._iterencode_dict" LIB(
+             "json/encoder.py"),
+         "its encoder in C"},
+        {STEP "0x7f0010!_multiprocessing.cpython-311-x86_64-linux-gnu.so", "Locks of multip"},
+        {STEP "mean" LIB("statistics.py") " > _sum" LIB("statistics.py"), "fmean() adds floats"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_known(cases[i].stack, 3000, cases[i].words);
+}
+END_TEST
+
+/* It takes little; C encodes; a queue's lock; a module does so once; the user's file. */
+START_TEST(what_is_not_slow_or_done_once_is_not_told)
+{
+    assert_known(STEP "deepcopy" LIB("copy.py"), 700, NULL);
+    assert_known(STEP "JSONEncoder.encode" LIB("json/encoder.py"), 3000, NULL);
+    assert_known(STEP
+                 "Queue.get" LIB("multiprocessing/queues.py") " > 0x7f0010!_multiprocessing.so",
+                 3000, NULL);
+    assert_known("_load@<frozen importlib._bootstrap>:1:2 > <module>@/src/b.py:1:2 > compile" LIB(
+                     "re/_compiler.py"),
+                 1500, NULL);
+    assert_known(STEP "deepcopy@/src/tree.py:1:2", 3000, NULL);
+}
+END_TEST
+
+CHECK_MAIN("findings_known", 20, what_is_known_to_be_slow_is_told,
+           what_is_not_slow_or_done_once_is_not_told)
