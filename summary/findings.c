@@ -45,7 +45,7 @@ static const struct rule {
     {.key = "gc", .judge = rule_collects, .causes = OF(GC)},
     {.key = "imports", .judge = rule_imports, .causes = OF(IMPORTS)},
     {.key = "messages", .judge = rule_messages, .causes = OF(PICKLES), .of_all = true},
-    {.key = "thread_starts", .judge = rule_starts, .causes = OF(STARTS)},
+    {.key = "thread_starts", .judge = rule_starts, .causes = OF(STARTS) | OF(JOIN)},
     {.key = "cpu_wait", .judge = rule_cpu_wait, .causes = COMPUTING, .counted = true},
     {.key = "openmp_runtimes", .judge = rule_openmp_runtimes, .causes = OF(SPINS), .of_all = true},
     {.key = "major_faults", .judge = rule_major_faults, .causes = OF(PAGE)},
