@@ -1,6 +1,7 @@
 #include "summary/cause.h"
 
 #include "base/text.h"
+#include "summary/asks.h"
 #include "summary/frame_role.h"
 #include "summary/wait_class.h"
 
@@ -85,6 +86,24 @@ static enum cause cause_of_class(const struct call_tree *t, uint32_t node, enum 
     return CAUSE_STOPPED;
 }
 
+/* What a STACK of N frames that sleeps asks for between, where a library's function is known to;
+ * CAUSE_TIMER: nothing that is known. */
+static enum cause cause_of_sleep(const struct shown_frame *stack, size_t n)
+{
+    static const enum cause causes[] = {
+        [ASKED_NOTHING] = CAUSE_TIMER,    [ASKED_CHILD] = CAUSE_CHILD,
+        [ASKED_FILE] = CAUSE_LOCK,        [ASKED_LOCK] = CAUSE_LOCK,
+        [ASKED_RESULT] = CAUSE_CONDITION, [ASKED_UNTOLD] = CAUSE_TIMER,
+    };
+    enum asked asked = ASKED_NOTHING;
+    for (; n && !asked; n--) {
+        if (frame_role(&stack[n - 1], true) == ROLE_OWN)
+            break;
+        asked = asks_by_sleeping(&stack[n - 1]);
+    }
+    return causes[asked];
+}
+
 enum cause cause_of_run(struct call_tree *t, struct view *v, const struct run *run)
 {
     enum wait_class class = class_of_run(t, run);
@@ -96,6 +115,8 @@ enum cause cause_of_run(struct call_tree *t, struct view *v, const struct run *r
     enum cause frames = cause_of_frames(stack, n, class == CLASS_NONE);
     if (frames != CAUSE_UNKNOWN)
         return frames;
+    if (class == CLASS_SLEEP && run->state == RUN_BLOCKED)
+        return cause_of_sleep(stack, n);
     return run->state == RUN_RUNNABLE && cause != CAUSE_SPINS ? CAUSE_CPU : cause;
 }
 

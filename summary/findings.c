@@ -36,7 +36,7 @@ static const struct rule {
     {.key = "differs", .judge = rule_differs, .causes = ANY, .of_all = true},
     {.key = "waits_for", .judge = rule_held, .causes = OF(LOCK) | OF(JOIN)},
     {.key = "waits_meanwhile", .judge = rule_waits_meanwhile, .causes = WAITS},
-    {.key = "polls", .judge = rule_polls, .causes = OF(TIMER), .of_all = true},
+    {.key = "polls", .judge = rule_polls, .causes = OF(TIMER) | WAITS, .of_all = true},
     {.key = "gil", .judge = rule_gil, .causes = OF(GIL)},
     {.key = "contention", .judge = rule_contention, .causes = OF(LOCK)},
     {.key = "malloc_arena", .judge = rule_malloc_arena, .causes = OF(LOCK)},

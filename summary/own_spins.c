@@ -4,12 +4,13 @@
 
 #include "base/alloc.h"
 #include "base/share.h"
-#include "summary/polling.h"
+#include "summary/asks.h"
 #include "summary/wait_name.h"
 
 enum { MOST_ADDRESSES = 16, LEAST_SAMPLES = 20, LOOP_BYTES = 64, LOOP_LINES = 2 };
 static const double most_of_it = 0.9;
 static const double much_asked = 0.3, little_else = 0.1; /* of a function's own time */
+static const double mostly_tried = 0.7;                  /* the same of native code */
 
 /* Where the samples of one node lie: addresses of one process, or lines. */
 struct place {
@@ -23,6 +24,9 @@ struct spot_sum {
     uint64_t samples;
     int64_t ns, placed_ns; /* all; at an address of PROCESS */
     int64_t asked_ns, other_ns, paused_ns;
+    /* Of a native function, with the C library's that it calls: all, and what tries to get a lock
+     * or a child's end. */
+    int64_t owned_ns, tried_ns;
 };
 
 static bool pauses(const struct shown_frame *f)
@@ -69,7 +73,8 @@ static void add_stack(struct spot_sum *sum, const struct shown_frame *stack, siz
         pause |= stack[i].kind == SHOWN_NATIVE && stack[i].inlined && pauses(&stack[i]);
         address = stack[i].kind == SHOWN_NATIVE ? stack[i].address : address;
     }
-    bool asks = polling_asks(stack + inner, n - inner) != ASKED_NOTHING;
+    enum asked asked = asks_of(stack + inner, n - inner);
+    bool asks = asked != ASKED_NOTHING && asked != ASKED_FILE; /* of files there may be many */
     sum->process = sum->samples ? sum->process : t->process;
     sum->samples += run->samples;
     sum->ns += ns;
@@ -102,8 +107,13 @@ static void add_run(struct call_tree *t, struct view *v, const struct profile_th
     if (!inner)
         return;
     uint32_t node = call_tree_of(t, run->at);
+    uint32_t owner = owner_of(t, node);
     bool python = stack[inner - 1].kind == SHOWN_PYTHON;
-    add_stack(&sums[python ? owner_of(t, node) : node], stack, n, inner - 1, thread, run);
+    add_stack(&sums[python ? owner : node], stack, n, inner - 1, thread, run);
+    enum asked asked = asks_of(stack + inner - 1, n - inner + 1);
+    bool tries = asked == ASKED_LOCK || asked == ASKED_CHILD;
+    sums[owner].owned_ns += run->weights.wall_ns;
+    sums[owner].tried_ns += tries ? run->weights.wall_ns : 0;
 }
 
 /* Is nearly all of SUM within WIDTH? */
@@ -138,6 +148,8 @@ static enum own_spin kind_of(const struct call_tree *t, uint32_t node, const str
         return python_kind(own, &sums[owner]);
     if (at.frame->kind != SHOWN_NATIVE || sums[node].samples < LEAST_SAMPLES)
         return OWN_SPIN_NONE;
+    if (own && share_of(sums[owner].tried_ns, sums[owner].owned_ns) >= mostly_tried)
+        return OWN_SPIN_LOOPS;
     bool named = at.role == ROLE_OWN && is_named_so(at.frame);
     bool paused = share_of(sums[node].paused_ns, sums[node].ns) >= much_asked;
     bool loops = own && (named || paused || pauses(at.frame));

@@ -48,7 +48,7 @@ static void add_polls(const struct thread_group *group, double share, const stru
 {
     text_addf(words, "%s poll%s ", group->noun, verb_s(group));
     add_percent(words, share);
-    text_addf(words, " of %s time%s in ", possessive(group), polling_words(p->asked));
+    text_addf(words, " of %s time%s in ", possessive(group), asks_words(p->asked));
     add_way(words, path);
     text_addf(words, ": %s sleeps ", group->plural ? "each" : "it");
     text_addf(words, p->per_s < 10 ? "%.2g" : "%.0f", p->per_s);
@@ -97,7 +97,7 @@ static void tell(const struct scene *s, const struct thread_group *group, const 
         add_meanwhile(s, busy, waits, n, &words, f);
         f->blames = busy->noun;
     }
-    text_addf(&words, " %s", polling_remedy(p->asked));
+    text_addf(&words, " %s", asks_remedy(p->asked));
     f->words = words.s;
 }
 

@@ -1,5 +1,5 @@
 /* Threads that wait by asking again and again: their CPU time is no work. */
-#include "summary/polling.h"
+#include "summary/asks.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 #include "summary/spinning.h"
@@ -38,7 +38,7 @@ static void add_spin(const struct scene *s, const struct thread_group *group, do
     const struct call_node at = call_tree_node(s->g->tree, path->node);
     const char *remedy = spinning_remedy(at.frame->spins);
     if (at.spins)
-        remedy = at.spins == OWN_SPIN_ASKS ? polling_remedy(ASKED_RESULT)
+        remedy = at.spins == OWN_SPIN_ASKS ? asks_remedy(ASKED_RESULT)
                                            : "After a short spin, a condition or a futex sleeps.";
     text_addf(words, "%s, ", at.spins ? "for others" : spinning_words(at.frame->spins));
     add_place(words, path);

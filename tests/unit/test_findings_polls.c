@@ -57,8 +57,11 @@ START_TEST(who_asks_again_and_again_is_told_for_what)
         {"enter!app > rest!app" SLEEP, "enter!app > flock!libc.so.6",
          "main polls 98% of its time for a lock, in enter > rest > "},
         {"FileLock::acquireLock!app" SLEEP, NULL,
-         "main polls 100% of its time in FileLock::acquireLock > clock_nanosleep: it sleeps "},
-        {"wait_for_baton@/src/a.py:1:2" SLEEP, NULL, "main polls 100% of its time in wait_for_b"},
+         "main polls 100% of its time for a lock, in FileLock::acquireLock > clock_nanosleep: it "},
+        {"wait_for_baton@/src/a.py:1:2" SLEEP, NULL,
+         "main polls 100% of its time in wait_for_baton a.py:2 > clock_nanosleep: it sleeps 10 "
+         "times a second, 100 ms each. A wait that is woken ends at once: flock() for a file that "
+         "is a lock, pidfd_open() for a process, a condition for a thread."},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_polls(cases[i].sleep, 40, cases[i].asks, cases[i].words);
