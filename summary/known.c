@@ -1,11 +1,14 @@
 #include "summary/known.h"
 
+#include <assert.h>
+
 #include "summary/frame_name.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-/* Time is a row's where a function of it is anywhere on the stack: FUNCTION as in frame_name_has(),
- * "*": any.  WORDS come before its share, REMEDY behind it. */
+/* Rows are tested with made stacks only.  Time is a row's where a function of it is anywhere on the
+ * stack: FUNCTION as in frame_name_has(), "*": any.  WORDS come before its share, REMEDY behind
+ * it. */
 static const struct known {
     const char *file;     /* the end of a Python file's path; NULL: native */
     const char *module;   /* the beginning of a native module's name */
@@ -53,8 +56,30 @@ static const struct known {
     /* mean() adds exact fractions: CPython Lib/statistics.py. */
     {"/statistics.py", NULL, "mean", NULL, 0.2, "statistics.mean() runs",
      "it adds exact fractions; fmean() adds floats"},
+    /* It makes a syntax tree of the text: CPython Lib/ast.py. */
+    {"/ast.py", NULL, "literal_eval", NULL, 0.2, "ast.literal_eval() runs",
+     "it makes a syntax tree of each text; json.loads() is in C"},
+    /* Where the module in C is missing: CPython Lib/decimal.py. */
+    {"/_pydecimal.py", NULL, "*", NULL, 0.2, "Python's decimal works without C",
+     "this interpreter was built without _decimal"},
+    /* It guesses the format: dateutil's documentation, "parser". */
+    {"/dateutil/parser/_parser.py", NULL, "parse", NULL, 0.2, "dateutil guesses formats of dates",
+     "datetime.fromisoformat() knows its format, and is in C"},
+    /* It calls a function for each row or column: pandas' user guide, "Enhancing performance". */
+    {"/pandas/core/apply.py", NULL, "apply_series_generator", NULL, 0.2, "DataFrame.apply() runs",
+     "it calls a function of Python for each row or column; whole columns need none"},
+    /* "A copy of arr with values appended": numpy's reference, numpy.append, numpy.vectorize. */
+    {"/numpy/lib/function_base.py", NULL, "append", NULL, 0.2, "numpy.append() runs",
+     "it copies the whole array each time; a list, made an array once, does not"},
+    {"/numpy/lib/_function_base_impl.py", NULL, "append", NULL, 0.2, "numpy.append() runs",
+     "it copies the whole array each time; a list, made an array once, does not"},
+    {"/numpy/lib/function_base.py", NULL, "vectorize._vectorize_call", NULL, 0.2,
+     "numpy.vectorize() runs", "it is a loop in Python; operations on whole arrays are in C"},
+    {"/numpy/lib/_function_base_impl.py", NULL, "vectorize._vectorize_call", NULL, 0.2,
+     "numpy.vectorize() runs", "it is a loop in Python; operations on whole arrays are in C"},
 };
 enum { N_KNOWN = sizeof known / sizeof *known };
+static_assert(N_KNOWN <= 32, "rows are bits");
 
 static bool is_of(const struct shown_frame *f, const struct known *row)
 {
