@@ -150,7 +150,9 @@ static enum own_spin kind_of(const struct call_tree *t, uint32_t node, const str
         return OWN_SPIN_NONE;
     if (own && share_of(sums[owner].tried_ns, sums[owner].owned_ns) >= mostly_tried)
         return OWN_SPIN_LOOPS;
-    bool named = at.role == ROLE_OWN && is_named_so(at.frame);
+    /* For whom would a program's only thread wait? */
+    bool named = at.role == ROLE_OWN && is_named_so(at.frame) &&
+                 profile_thread_count(call_tree_profile(t)) > 1;
     bool paused = share_of(sums[node].paused_ns, sums[node].ns) >= much_asked;
     bool loops = own && (named || paused || pauses(at.frame));
     return loops && is_tight(&sums[node], LOOP_BYTES) ? OWN_SPIN_LOOPS : OWN_SPIN_NONE;

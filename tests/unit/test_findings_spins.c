@@ -80,6 +80,17 @@ START_TEST(a_body_that_computes_does_not_spin)
 }
 END_TEST
 
+START_TEST(the_only_thread_waits_for_nobody)
+{
+    b = builder_start(PID, "app");
+    builder_run(&b, builder_thread(&b, PID, NULL), "step!app > spin_lock!app|/src/a.c:7", 4000,
+                4000);
+    judge(4000);
+    assert_not_told("spinning");
+    teardown();
+}
+END_TEST
+
 #define QUEUE "@/usr/lib/python3.11/queue.py:1:2"
 #define LOOP  "write_log@/src/log.py:1:2"
 
@@ -117,4 +128,5 @@ START_TEST(a_loop_in_python_that_only_asks_is_told)
 END_TEST
 
 CHECK_MAIN("findings_spins", 20, a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu,
-           a_body_that_computes_does_not_spin, a_loop_in_python_that_only_asks_is_told)
+           a_body_that_computes_does_not_spin, the_only_thread_waits_for_nobody,
+           a_loop_in_python_that_only_asks_is_told)
