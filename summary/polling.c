@@ -1,7 +1,13 @@
 #include "summary/polling.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+static const int64_t longest_sleep_ns = 900 * NS_PER_MS; /* a supervisor looks once a second */
+static const double least_sleeps = 4;                    /* of a thread */
 
 /* Of the time below a function what sleeps, and what asks for what. */
 struct between {
@@ -79,4 +85,45 @@ struct polling polling_at(const struct scene *s, struct thread_group *group, uin
     p.per_s = rule_per_second((uint64_t)sleeps, s) / (double)group->n;
     p.asked = asked_at(s, group, node);
     return p;
+}
+
+void polling_add_asked(const struct scene *s, const struct thread_group *group,
+                       const struct polling *p, struct text *words)
+{
+    const struct profile_process *process =
+        profile_see_process(s->p, group->threads[0]->thread->process);
+    if (p->asked != ASKED_CHILD || process->n_children != 1 || process->children_seen > 1) {
+        text_add(words, asks_words(p->asked));
+        return;
+    }
+    const char *comm = profile_text(s->p, process->children[0].comm);
+    text_addf(words, " for the end of its child %d (", process->children[0].pid);
+    text_add_tame(words, comm, strlen(comm));
+    text_add(words, "),");
+}
+
+void polling_add_sleeps(const struct polling *p, struct text *words)
+{
+    text_addf(words, p->per_s < 10 ? "sleeps %.2g" : "sleeps %.0f", p->per_s);
+    text_add(words, " times a second, ");
+    add_time(words, p->each_ns);
+    text_add(words, " each.");
+}
+
+bool polling_is_often(const struct scene *s, const struct polling *p)
+{
+    double sleeps = p->per_s * (double)s->wall_ns / NS_PER_S;
+    return p->each_ns < longest_sleep_ns && sleeps >= least_sleeps;
+}
+
+void add_polling(const struct scene *s, struct thread_group *group, uint32_t node,
+                 struct text *words)
+{
+    struct polling p = polling_at(s, group, node);
+    if (!p.asked || !polling_is_often(s, &p))
+        return;
+    text_addf(words, " %s there", group->plural ? "They poll" : "It polls");
+    polling_add_asked(s, group, &p, words);
+    text_add(words, group->plural ? " and each " : " and ");
+    polling_add_sleeps(&p, words);
 }

@@ -1,18 +1,15 @@
 /* The rule about threads that ask again and again, and sleep between. */
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/minmax.h"
 #include "summary/meanwhile.h"
 #include "summary/polling.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const double least_share = 0.3;                   /* of a thread's time */
-static const int64_t longest_sleep_ns = 900 * NS_PER_MS; /* a supervisor looks once a second */
-static const double least_sleeps = 4;                    /* of a thread */
-static const double others_work = 0.1;                   /* of its time */
-static const double many_children = 0.5;                 /* seen a second */
+static const double least_share = 0.3;   /* of a thread's time */
+static const double others_work = 0.1;   /* of its time */
+static const double many_children = 0.5; /* seen a second */
 
 /* Do others but GROUP work meanwhile?  Then it may just look after them. */
 static bool others_are_active(const struct scene *s, const struct thread_group *group)
@@ -43,18 +40,17 @@ static bool has_few_children(const struct scene *s, const struct thread_group *g
 
 /* "main polls 97% of its time for a file in load a.py:9 > wait: it sleeps 10 times a second, 100 ms
  * each." */
-static void add_polls(const struct thread_group *group, double share, const struct polling *p,
-                      const struct call_path *path, struct text *words)
+static void add_polls(const struct scene *s, const struct thread_group *group, double share,
+                      const struct polling *p, const struct call_path *path, struct text *words)
 {
     text_addf(words, "%s poll%s ", group->noun, verb_s(group));
     add_percent(words, share);
-    text_addf(words, " of %s time%s in ", possessive(group), asks_words(p->asked));
+    text_addf(words, " of %s time", possessive(group));
+    polling_add_asked(s, group, p, words);
+    text_add(words, " in ");
     add_way(words, path);
-    text_addf(words, ": %s sleeps ", group->plural ? "each" : "it");
-    text_addf(words, p->per_s < 10 ? "%.2g" : "%.0f", p->per_s);
-    text_add(words, " times a second, ");
-    add_time(words, p->each_ns);
-    text_add(words, " each.");
+    text_addf(words, ": %s ", group->plural ? "each" : "it");
+    polling_add_sleeps(p, words);
 }
 
 /* The only group of processes that GROUP's process started; NULL: there are several or none. */
@@ -88,7 +84,7 @@ static void tell(const struct scene *s, const struct thread_group *group, const 
     f->weight = share * (group->leads ? 1 : 0.7);
     add_figure(f, "share", share);
     add_figure(f, "sleeps_per_s", p->per_s);
-    add_polls(group, share, p, path, &words);
+    add_polls(s, group, share, p, path, &words);
     if (children) {
         text_addf(&words, " Its children: %s.", children->noun);
         f->also = children->noun;
@@ -105,10 +101,8 @@ static void tell(const struct scene *s, const struct thread_group *group, const 
 static bool delays(const struct scene *s, const struct thread_group *group, const struct polling *p,
                    const struct call_path *path)
 {
-    double sleeps = p->per_s * (double)s->wall_ns / NS_PER_S;
-    bool often = p->each_ns < longest_sleep_ns && sleeps >= least_sleeps;
-    return p->asked && often && share_of(path->ns, group->wall_ns) >= least_share &&
-           may_be_delayed(group, p->asked) &&
+    return p->asked && polling_is_often(s, p) &&
+           share_of(path->ns, group->wall_ns) >= least_share && may_be_delayed(group, p->asked) &&
            !(p->asked == ASKED_CHILD && has_few_children(s, group));
 }
 

@@ -7,6 +7,7 @@
 #include "summary/delays.h"
 #include "summary/heaviest_paths.h"
 #include "summary/meanwhile.h"
+#include "summary/polling.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
@@ -369,6 +370,8 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
     text_add(&words, " in ");
     add_way(&words, &path);
     text_add(&words, ".");
+    if (class == CLASS_SLEEP)
+        add_polling(s, group, path.node, &words);
     add_other_side(s, group, &path, &words, f);
     add_kept_loop(s, group, path.node, &words);
     add_rest_of_waits(s, group, &words);

@@ -131,7 +131,24 @@ START_TEST(who_has_one_child_after_the_other_is_late)
 }
 END_TEST
 
+/* The plain fact has it, too: its child takes its time. */
+START_TEST(who_waits_for_one_child_is_told_for_which)
+{
+    setup("hook@/src/a.py:1:2 > Popen._wait@/usr/lib/python3.11/subprocess.py:1:2" SLEEP, 80,
+          "hook@/src/a.py:1:2");
+    struct profile_child child = {.pid = 20, .comm = profile_string(b.p, "sort")};
+    profile_set_children(b.p, b.process, &child, 1);
+    profile_get_process(b.p, b.process)->children_seen = 1;
+    judge(4000);
+    assert_told(0, "waits",
+                "main sleeps 98% of its time in hook a.py:2 > Popen._wait > clock_nanosleep. It "
+                "polls there for the end of its child 20 (sort), and sleeps 20 times a second, 49 "
+                "ms each.");
+    teardown();
+}
+END_TEST
+
 CHECK_MAIN("findings_polls", 20, who_asks_again_and_again_is_told_for_what,
            who_has_something_to_do_or_to_look_after_does_not_poll, who_works_meanwhile_is_named,
            who_waits_for_its_child_between_sleeps_does_not_poll,
-           who_has_one_child_after_the_other_is_late)
+           who_waits_for_one_child_is_told_for_which, who_has_one_child_after_the_other_is_late)
