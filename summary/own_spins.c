@@ -164,6 +164,20 @@ static bool may_run(const struct run *run)
            run->state == RUN_RUNNING_OR_RUNNABLE;
 }
 
+/* Is there a frame that could speak for a wait?  Most recordings have none, and no stack needs a
+ * look. */
+static bool may_spin(const struct view *v)
+{
+    for (uint32_t id = 1; id <= view_frame_count(v); id++) {
+        const struct shown_frame *f = view_frame(v, id);
+        bool code = f->kind == SHOWN_NATIVE || f->kind == SHOWN_PYTHON;
+        if (code &&
+            (asks_of(f, 1) || pauses(f) || (is_named_so(f) && frame_role(f, false) == ROLE_OWN)))
+            return true;
+    }
+    return false;
+}
+
 void own_spins_mark(struct call_tree *t, struct view *v)
 {
     const struct profile *p = call_tree_profile(t);
@@ -172,6 +186,8 @@ void own_spins_mark(struct call_tree *t, struct view *v)
         for (size_t k = 0; k < thread->n_runs; k++)
             (void)call_tree_of(t, thread->runs[k].at);
     }
+    if (!may_spin(v))
+        return;
     uint32_t n = call_tree_count(t);
     struct spot_sum *sums = xcalloc(n + (size_t)1, sizeof *sums);
     for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
