@@ -12,6 +12,7 @@
 #include "summary/rule_words.h"
 
 static const double wait_share = 0.1, compute_share = 0.5, collect_share = 0.15;
+static const double spins_share = 0.5;    /* of the time on a CPU and waiting for one */
 static const double crowded_share = 0.25; /* of the time: a wait without a limit */
 static const double more_share = 0.05; /* of the time: a function has more than its heaviest way */
 
@@ -39,12 +40,20 @@ static bool is_worth_a_sentence(const struct thread_group *group, double share, 
     return limited || (share >= crowded_share && !is_of_computing(group));
 }
 
+/* Who spins in a function of their own while they wait for a CPU has nothing to do with one:
+ * rule_spinning() says so. */
+static bool mostly_spins(const struct scene *s, const struct thread_group *group)
+{
+    int64_t wanted_ns = group->cpu_ns + group->runqueue_ns;
+    return share_of(class_ns(s, group, CLASS_SPIN), wanted_ns) >= spins_share;
+}
+
 void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     double share = share_of(group->runqueue_ns, group->wall_ns);
     add_figure(f, "share", share);
     f->weight = share * (group == s->lead ? 1 : 0.9);
-    if (share < wait_share || is_short_lived(s, group))
+    if (share < wait_share || is_short_lived(s, group) || mostly_spins(s, group))
         return;
     struct text words = {0};
     struct call_path path;

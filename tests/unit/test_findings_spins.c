@@ -51,6 +51,7 @@ START_TEST(a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu)
         assert_told(0, "spinning",
                     ": 2.0 CPUs without work. 4 threads spin on 2 CPUs: as many "
                     "as CPUs would wait less. After a short spin, a condition or a futex sleeps.");
+        assert_not_told("cpu_wait");
         teardown();
     }
 }
