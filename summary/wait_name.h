@@ -4,6 +4,6 @@
 #include <stdbool.h>
 
 /* Does the last component of NAME ("FileLock::waitUntil_free") have one of PARTS, which are lower
- * case without a '_' and end in NULL?  One with a '$' must be its end.  In "block", "clock" and
- * "unlock" there is no "lock". */
+ * case without a '_' and end in NULL?  One with a '$' must be its end.  In the words "block",
+ * "clock" and "unlock" there is no "lock". */
 bool wait_name_has(const char *name, const char *const *parts);
