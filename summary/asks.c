@@ -1,5 +1,7 @@
 #include "summary/asks.h"
 
+#include <string.h>
+
 #include "base/text.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
@@ -107,9 +109,10 @@ enum asked asks_by_name(const char *name)
 {
     static const char *const locks[] = {"acquirelock", "takelock", "getlock", "trylock",
                                         "waitforlock", "lock$",    NULL};
-    static const char *const waits[] = {"waitfor", "waituntil", "waiton",
-                                        "waitall", "acquire",   NULL};
-    if (wait_name_has(name, locks))
+    static const char *const waits[] = {"waitfor", "waituntil", "waiton", "waitall", NULL};
+    static const char *const acquires[] = {"acquire$", "take$", "enter$", NULL};
+    if (wait_name_has(name, locks) ||
+        (wait_name_has(name, acquires) && (strstr(name, "Lock") || strstr(name, "lock"))))
         return ASKED_LOCK;
     return wait_name_has(name, waits) ? ASKED_UNTOLD : ASKED_NOTHING;
 }

@@ -1,6 +1,7 @@
 #include "summary/delays.h"
 
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -64,6 +65,7 @@ void add_delay(const struct scene *s, const struct thread_group *group, uint32_t
     for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
         uint64_t n;
         int64_t ns = waits_for(s, group, node, delays[i].net, &n);
+        n = ns > 0 ? max_u64(n, group->n_threads) : 0; /* one that goes on is not counted yet */
         int64_t each_ns = n ? ns / (int64_t)n : 0;
         if (!n || each_ns < delays[i].least_ns || each_ns > delays[i].most_ns ||
             rule_per_second(n, s) < delays[i].per_s)

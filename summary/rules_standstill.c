@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "summary/delays.h"
 #include "summary/frame_name.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -249,7 +250,9 @@ static bool add_hanging(const struct scene *s, const struct thread_group *group,
     text_add(words, ".");
     if (call_tree_node(s->g->tree, node).futex == FUTEX_JOIN)
         add_meaning(s, node, words);
-    return add_kernel_side(s, group, node, false, words, f) || named;
+    named |= add_kernel_side(s, group, node, false, words, f);
+    add_delay(s, group, node, words, f);
+    return named;
 }
 
 static size_t add_waits(const struct scene *s, bool *ret_known, struct text *words,

@@ -58,6 +58,8 @@ START_TEST(who_asks_again_and_again_is_told_for_what)
          "main polls 98% of its time for a lock, in enter > rest > "},
         {"FileLock::acquireLock!app" SLEEP, NULL,
          "main polls 100% of its time for a lock, in FileLock::acquireLock > clock_nanosleep: it "},
+        {"FileLock.acquire@/src/a.py:1:2" SLEEP, NULL,
+         "main polls 100% of its time for a lock, in "},
         {"wait_for_baton@/src/a.py:1:2" SLEEP, NULL,
          "main polls 100% of its time in wait_for_baton a.py:2 > clock_nanosleep: it sleeps 10 "
          "times a second, 100 ms each. A wait that is woken ends at once: flock() for a file that "
@@ -77,6 +79,7 @@ START_TEST(who_has_something_to_do_or_to_look_after_does_not_poll)
     assert_polls(wait, 3, NULL, NULL);
     assert_polls("rest@/src/a.py:1:2" SLEEP, 40, NULL, NULL);
     assert_polls("Timer::wait!app" SLEEP, 40, NULL, NULL);
+    assert_polls("RateLimiter.acquire@/src/a.py:1:2" SLEEP, 40, NULL, NULL);
     assert_polls("clock_of_blocks!app" SLEEP, 40, NULL, NULL);
 }
 END_TEST

@@ -170,6 +170,14 @@ START_TEST(a_datagram_that_may_be_lost_is_told)
                           "lost, so that its time-out is waited for.") == (n == 1));
         teardown();
     }
+    setup(); /* all of the time in one wait */
+    peer.host = profile_string(b.p, "10.0.0.2");
+    struct wait_side side = {.thing = THING_EVENTS, .timed = true};
+    side.list = profile_list_blocker(b.p, &peer, side.list);
+    builder_polls(&b, lead, "look_up@/src/a.py:1:2", &side, 4000);
+    judge(4000);
+    assert_told(0, "none_ran", "Each takes 4.0 s: of UDP nobody tells");
+    teardown();
 }
 END_TEST
 
