@@ -1,6 +1,7 @@
 #include "summary/own_spins.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/share.h"
@@ -36,6 +37,11 @@ static bool pauses(const struct shown_frame *f)
     return wait_name_has(f->name, names);
 }
 
+static bool reads_atomic(const struct shown_frame *f)
+{
+    return strstr(f->name, "atomic") != NULL;
+}
+
 static bool is_named_so(const struct shown_frame *f)
 {
     static const char *const names[] = {
@@ -65,13 +71,16 @@ static void add_stack(struct spot_sum *sum, const struct shown_frame *stack, siz
                       const struct profile_thread *t, const struct run *run)
 {
     int64_t ns = run->weights.wall_ns;
-    bool python_inside = false;
+    bool calls = false;
     bool pause = false;
-    uint64_t address = 0;
-    for (size_t i = inner; i < n; i++) {
-        python_inside |= i > inner && stack[i].kind == SHOWN_PYTHON;
-        pause |= stack[i].kind == SHOWN_NATIVE && stack[i].inlined && pauses(&stack[i]);
-        address = stack[i].kind == SHOWN_NATIVE ? stack[i].address : address;
+    uint64_t address = stack[inner].address;
+    for (size_t i = inner + 1; i < n; i++) {
+        bool native = stack[i].kind == SHOWN_NATIVE;
+        calls |=
+            stack[i].kind == SHOWN_PYTHON || (native && !stack[i].interpreter && !stack[i].libc);
+        pause |= native && stack[i].inlined && pauses(&stack[i]);
+        /* Without optimisation a look at an atomic variable is a call. */
+        address = native && !reads_atomic(&stack[i]) ? stack[i].address : address;
     }
     enum asked asked = asks_of(stack + inner, n - inner);
     bool asks = asked != ASKED_NOTHING && asked != ASKED_FILE; /* of files there may be many */
@@ -79,7 +88,7 @@ static void add_stack(struct spot_sum *sum, const struct shown_frame *stack, siz
     sum->samples += run->samples;
     sum->ns += ns;
     sum->asked_ns += asks ? ns : 0;
-    sum->other_ns += python_inside && !asks ? ns : 0;
+    sum->other_ns += calls && !asks ? ns : 0;
     sum->paused_ns += pause ? ns : 0;
     if (stack[inner].kind == SHOWN_PYTHON)
         add_place(sum, stack[inner].current_line, ns);

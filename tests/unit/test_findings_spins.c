@@ -57,6 +57,27 @@ START_TEST(a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu)
 }
 END_TEST
 
+/* Where it was built without optimisation, too, and a look at the variable is a call. */
+START_TEST(a_look_at_an_atomic_variable_is_part_of_the_loop)
+{
+    static const char *const stacks[] = {
+        "step!app > gate_wait!app|/src/a.c:7",
+        "step!app > gate_wait!app|/src/a.c:9 > std::atomic<int>::load!app|/usr/include/c++/a:400",
+        "step!app > gate_wait!app|/src/a.c:9 > "
+        "std::__atomic_base<int>::load!app|/usr/include/a:90"};
+    static const char *const sorts[] = {
+        "step!app > gate_wait!app|/src/a.c:9 > std::__introsort!app|/usr/include/c++/a:400",
+        "step!app > gate_wait!app|/src/a.c:9 > std::__introsort!app|/usr/include/c++/a:90",
+        "step!app > gate_wait!app|/src/a.c:9 > std::__introsort!app|/usr/include/c++/a:9"};
+    crowd(stacks, sizeof stacks / sizeof *stacks);
+    assert_told(0, "spinning", "4 crew threads spin 100% of their time for others, in gate_wait");
+    teardown();
+    crowd(sorts, sizeof sorts / sizeof *sorts);
+    assert_not_told("spinning");
+    teardown();
+}
+END_TEST
+
 /* Its name says that it waits, and its body computes; or there is no such name. */
 START_TEST(a_body_that_computes_does_not_spin)
 {
@@ -129,5 +150,5 @@ START_TEST(a_loop_in_python_that_only_asks_is_told)
 END_TEST
 
 CHECK_MAIN("findings_spins", 20, a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu,
-           a_body_that_computes_does_not_spin, the_only_thread_waits_for_nobody,
-           a_loop_in_python_that_only_asks_is_told)
+           a_look_at_an_atomic_variable_is_part_of_the_loop, a_body_that_computes_does_not_spin,
+           the_only_thread_waits_for_nobody, a_loop_in_python_that_only_asks_is_told)
