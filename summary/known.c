@@ -31,6 +31,9 @@ static const struct known {
     /* c_make_encoder is used only if _one_shot and without indent: CPython Lib/json/encoder.py. */
     {"/json/encoder.py", NULL, "_iterencode*", NULL, 0.2, "Python's json encodes without C",
      "its encoder in C is for json.dumps() without an indent, and not for json.dump()"},
+    /* It makes a file of the text, whose end it looks for: glibc libio/strops.c. */
+    {NULL, "libc", "sscanf", NULL, 0.3, "sscanf() runs",
+     "it looks for the end of its text at each call; strtod() and strtol() stop behind the number"},
     /* Each takes a system-wide semaphore: CPython Modules/_multiprocessing/semaphore.c. */
     {NULL, "_multiprocessing.", "*", "/multiprocessing/queues.py", 0.2,
      "Locks of multiprocessing's are taken and released",
@@ -78,12 +81,14 @@ static const struct known {
     {"/numpy/lib/_function_base_impl.py", NULL, "vectorize._vectorize_call", NULL, 0.2,
      "numpy.vectorize() runs", "it is a loop in Python; operations on whole arrays are in C"},
 };
+static const double many_reads = 100000; /* a second, of each thread */
 enum { N_KNOWN = sizeof known / sizeof *known };
 static_assert(N_KNOWN <= 32, "rows are bits");
 
 static bool is_of(const struct shown_frame *f, const struct known *row)
 {
-    bool named = *row->function == '*' || frame_name_has(f->name, row->function);
+    bool named = *row->function == '*' || (f->libc ? str_ends(f->name, row->function)
+                                                   : frame_name_has(f->name, row->function));
     if (row->file)
         return named && f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, row->file);
     return named && f->kind == SHOWN_NATIVE && f->module && str_starts(f->module, row->module);
@@ -126,6 +131,19 @@ static void add_run(const struct scene *s, const struct run *run, unsigned rows,
             sums[i] += run->weights.wall_ns;
 }
 
+/* " It makes 525,000 reads a second: …": the kernel counts them. */
+static void add_reads(const struct scene *s, const struct thread_group *group, struct text *words,
+                      struct finding *f)
+{
+    double reads = rule_per_second(rule_usage_of(group).reads, s);
+    if (reads < many_reads * (double)group->n)
+        return;
+    text_addf(words, " %s ", group->plural ? "They make" : "It makes");
+    text_add_thousands(words, reads);
+    text_add(words, " reads a second: a larger one takes all that is there.");
+    add_figure(f, "reads_per_s", reads);
+}
+
 void add_known(const struct scene *s, const struct thread_group *group, struct text *words,
                struct finding *f)
 {
@@ -139,8 +157,10 @@ void add_known(const struct scene *s, const struct thread_group *group, struct t
     for (size_t i = 0; i < N_KNOWN; i++)
         best = sums[i] > sums[best] ? i : best;
     double share = share_of(sums[best], all_ns);
-    if (share <= 0 || share < known[best].least_share)
+    if (share <= 0 || share < known[best].least_share) {
+        add_reads(s, group, words, f);
         return;
+    }
     text_addf(words, " %s for ", known[best].words);
     add_percent(words, share);
     text_addf(words, " of that: %s.", known[best].remedy);

@@ -121,6 +121,15 @@ static int64_t syncing_ns(const struct scene *s, struct thread_group *group)
     return ns;
 }
 
+static bool is_sqlite_sync(const struct scene *s, uint32_t node)
+{
+    const struct call_node at = call_tree_node(s->g->tree, node);
+    bool syncs = at.frame->call && strstr(at.frame->call, "sync");
+    while (syncs && node && !frame_is_sqlite(call_tree_node(s->g->tree, node).frame))
+        node = call_tree_node(s->g->tree, node).parent;
+    return syncs && node;
+}
+
 void rule_files(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     double blocked = share_of(class_ns(s, group, CLASS_FILE), group->wall_ns);
@@ -142,6 +151,8 @@ void rule_files(const struct scene *s, struct thread_group *group, struct findin
         add_place(&words, &path);
     }
     text_add(&words, ".");
+    if (is_sqlite_sync(s, path.node)) /* https://sqlite.org/faq.html, question 19 */
+        text_add(&words, " SQLite syncs once a transaction: one for many rows syncs once for all.");
     f->words = words.s;
     call_path_release(&path);
 }

@@ -480,6 +480,6 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
     if (n && holders[0].group != group)
         add_holders(s, holders, n, all, &words, f);
     else if (n)
-        text_add(&words, " They take it from each other.");
+        text_add(&words, " They take it from each other: processes have one each.");
     f->words = words.s;
 }

@@ -37,6 +37,7 @@ START_TEST(what_is_known_to_be_slow_is_told)
              "json/encoder.py"),
          "its encoder in C"},
         {STEP "0x7f0010!_multiprocessing.cpython-311-x86_64-linux-gnu.so", "Locks of multip"},
+        {"step!app > __isoc99_sscanf!libc.so.6 > strlen!libc.so.6", "strtod() and strtol() stop"},
         {STEP "mean" LIB("statistics.py") " > _sum" LIB("statistics.py"), "fmean() adds floats"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -59,5 +60,41 @@ START_TEST(what_is_not_slow_or_done_once_is_not_told)
 }
 END_TEST
 
-CHECK_MAIN("findings_known", 20, what_is_known_to_be_slow_is_told,
-           what_is_not_slow_or_done_once_is_not_told)
+/* In 4 s. */
+START_TEST(who_reads_byte_by_byte_is_told)
+{
+    for (int many = 0; many < 2; many++) {
+        b = builder_start(10, "app");
+        thread_id lead = builder_thread(&b, 10, NULL);
+        builder_run(&b, lead, "read_line!app > read!libc.so.6", 4000, 4000);
+        profile_get_thread(b.p, lead)->usage.reads = many ? 2100000 : 300000;
+        judge(4000);
+        ck_assert(!strstr(found.printed[0]->words, "reads a second") == !many);
+        if (many)
+            assert_told(0, "computes", "It makes 525,000 reads a second: a larger one takes all");
+        teardown();
+    }
+}
+END_TEST
+
+/* A transaction for each row. */
+START_TEST(a_sync_of_sqlite_is_told_to_be_a_transactions)
+{
+    static const char *const stacks[] = {
+        STEP "sqlite3PagerCommitPhaseOne!libsqlite3.so.0 > fdatasync /data/a.db [blocked]",
+        STEP "fdatasync /data/a.db [blocked]"};
+    for (size_t i = 0; i < 2; i++) {
+        b = builder_start(10, "app");
+        thread_id lead = builder_thread(&b, 10, NULL);
+        builder_run(&b, lead, stacks[i], 3000, 0);
+        builder_run(&b, lead, "step@/src/a.py:1:2", 1000, 1000);
+        judge(4000);
+        assert_told(0, "slow_files", "main spends 75% of its time syncing /data/a.db");
+        ck_assert(!strstr(found.printed[0]->words, "once a transaction") == (i == 1));
+        teardown();
+    }
+}
+END_TEST
+
+CHECK_MAIN("findings_known", 20, what_is_known_to_be_slow_is_told, who_reads_byte_by_byte_is_told,
+           a_sync_of_sqlite_is_told_to_be_a_transactions, what_is_not_slow_or_done_once_is_not_told)
