@@ -218,7 +218,7 @@ RESOURCES = [
               (r"\bmain\b", "for the GPU", "cudaStreamSynchronize", "take_step"), ("share", "share", 0.08), gate=True),
     Situation("spins-at-gate", "four threads on two CPUs ask again and again whether all have come",
               "{built}/galley {seconds}", "spinning",
-              (r"\browers?\b|rower-", "for others, in wait_for_stroke"), alone=True,
+              (r"rower\b|rowers\b|rower-", "for others, in wait_for_stroke"), alone=True,
               twin_says=("switches",)),
     Situation("spins-in-openmp", "an OpenMP thread spins at the barrier while main works",
               "{built}/reduce {seconds}", "spinning",

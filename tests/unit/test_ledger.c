@@ -338,6 +338,10 @@ START_TEST(waits_for_work_are_in_no_row)
     assert_rows("200 main computes: run a.py:2 > _run_once");
     ck_assert_int_eq(ms(ledger.idle_ns), 3800);
     ck_assert_int_eq(ms(ledger.rest_ns), 0);
+    teardown();
+}
+END_TEST
+
 /* Who sleeps in a library's loop until something is so waits for that; any other sleep is one. */
 START_TEST(a_sleep_of_a_library_that_polls_is_a_wait)
 {
@@ -354,8 +358,7 @@ START_TEST(a_sleep_of_a_library_that_polls_is_a_wait)
 }
 END_TEST
 
-CHECK_MAIN("ledger", 20, waits_for_work_are_in_no_row,
-CHECK_MAIN("ledger", 20, a_sleep_of_a_library_that_polls_is_a_wait,
+CHECK_MAIN("ledger", 20, waits_for_work_are_in_no_row, a_sleep_of_a_library_that_polls_is_a_wait,
            what_removing_a_place_saves_is_bounded_where_all_was_read,
            a_wait_ends_where_the_holder_is_then, a_chain_of_waits_ends_at_its_last,
            a_circle_is_followed_once, the_kernels_work_for_faults_is_a_cause,
