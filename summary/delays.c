@@ -15,11 +15,10 @@ static const struct {
     double per_s; /* so many a second, at least */
     const char *words;
 } delays[] = {
-    {NET_TCP, 38 * NS_PER_MS, 48 * NS_PER_MS, 2,
+    {NET_TCP, INT64_C(38) * NS_PER_MS, INT64_C(48) * NS_PER_MS, 2,
      ", as long as TCP delays an acknowledgement: if a message is sent in parts, the rest waits "
-     "for "
-     "that. TCP_NODELAY, or one send() for all of it, avoids it."},
-    {NET_UDP, 900 * NS_PER_MS, INT64_MAX, 0,
+     "for that. TCP_NODELAY, or one send() for all of it, avoids it."},
+    {NET_UDP, INT64_C(900) * NS_PER_MS, INT64_MAX, 0,
      ": of UDP nobody tells that a question or an answer is lost, so that its time-out is waited "
      "for. A resolver's are rarer with options single-request-reopen, and shorter with timeout:1."},
 };

@@ -2,6 +2,7 @@
  * compute. */
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "summary/cpu_shortage.h"
@@ -75,6 +76,15 @@ void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct fin
 
 /* ---- computing ---- */
 
+/* WHY, ": it may use …", as a sentence of its own. */
+static void add_sentence(const struct text *why, struct text *out)
+{
+    static const char colon[] = ": ";
+    size_t begin = strlen(colon);
+    if (why->len > begin && str_starts(why->s, colon))
+        text_addf(out, " %c%s", toupper((unsigned char)why->s[begin]), why->s + begin + 1);
+}
+
 /* " and waited 16% for a CPU", if that is much, and no limit's: rule_cpu_wait() tells of those.
  * RET_WHY: the sentence behind it; empty: there is none. */
 static void add_waited(const struct scene *s, const struct thread_group *group, struct text *words,
@@ -90,8 +100,7 @@ static void add_waited(const struct scene *s, const struct thread_group *group, 
         add_percent(words, waited);
         text_add(words, " for a CPU");
         add_figure(f, "wait_cpu_share", waited);
-        if (str_starts(why.s, ": "))
-            text_addf(ret_why, " %c%s", toupper((unsigned char)why.s[2]), why.s + 3);
+        add_sentence(&why, ret_why);
     }
     text_release(&why);
 }

@@ -71,15 +71,21 @@ static const struct thread_group *children_of(const struct scene *s,
     return only;
 }
 
-/* The words of GROUP that polls as P says, with those who are busy in its WAITS, N. */
+/* A thread's sleeps, and who is busy then; NULL: nobody, or several. */
+struct sleeps {
+    struct interval *items;
+    size_t n;
+    const struct thread_group *busy;
+};
+
+/* The words of GROUP that polls as P says, in SLEEPS. */
 static void tell(const struct scene *s, const struct thread_group *group, const struct polling *p,
-                 const struct call_path *path, const struct interval *waits, size_t n,
-                 const struct thread_group *busy, struct finding *f)
+                 const struct call_path *path, const struct sleeps *sleeps, struct finding *f)
 {
     struct text words = {0};
     double share = share_of(path->ns, group->wall_ns);
     const struct thread_group *children =
-        p->asked == ASKED_CHILD && !busy ? children_of(s, group) : NULL;
+        p->asked == ASKED_CHILD && !sleeps->busy ? children_of(s, group) : NULL;
     f->about = group->noun;
     f->weight = share * (group->leads ? 1 : 0.7);
     add_figure(f, "share", share);
@@ -89,9 +95,9 @@ static void tell(const struct scene *s, const struct thread_group *group, const 
         text_addf(&words, " Its children: %s.", children->noun);
         f->also = children->noun;
     }
-    if (busy) {
-        add_meanwhile(s, busy, waits, n, &words, f);
-        f->blames = busy->noun;
+    if (sleeps->busy) {
+        add_meanwhile(s, sleeps->busy, sleeps->items, sleeps->n, &words, f);
+        f->blames = sleeps->busy->noun;
     }
     text_addf(&words, " %s", asks_remedy(p->asked));
     f->words = words.s;
@@ -114,14 +120,13 @@ static void judge(const struct scene *s, struct thread_group *group, struct find
         return;
     struct polling p = polling_at(s, group, path.node);
     if (delays(s, group, &p, &path)) {
-        size_t n;
-        struct meanwhile m = {0};
-        struct interval *waits = intervals_of(s, group->threads[0]->thread, 1U << CLASS_SLEEP, &n);
+        struct sleeps sleeps = {0};
+        sleeps.items = intervals_of(s, group->threads[0]->thread, 1U << CLASS_SLEEP, &sleeps.n);
         if (group->n == 1 && profile_time_step_ns(s->p) == 0)
-            m = meanwhile_of(s->g, group, BUSY_WORK, waits, n);
-        if (m.busy || p.asked == ASKED_CHILD || !others_are_active(s, group))
-            tell(s, group, &p, &path, waits, n, m.busy, f);
-        free(waits);
+            sleeps.busy = meanwhile_of(s->g, group, BUSY_WORK, sleeps.items, sleeps.n).busy;
+        if (sleeps.busy || p.asked == ASKED_CHILD || !others_are_active(s, group))
+            tell(s, group, &p, &path, &sleeps, f);
+        free(sleeps.items);
     }
     call_path_release(&path);
 }
@@ -135,11 +140,10 @@ void rule_polls(const struct scene *s, struct thread_group *unused, struct findi
         if (s->g->items[i].idle || s->g->items[i].mixed || !is_judged(&s->g->items[i]))
             continue;
         judge(s, &s->g->items[i], &one);
-        if (!one.words || (f->words && f->weight >= one.weight)) {
-            free(one.words);
-            continue;
-        }
-        free(f->words);
-        *f = one;
+        bool better = one.words && (!f->words || one.weight > f->weight);
+        struct finding worse = better ? *f : one;
+        if (better)
+            *f = one;
+        free(worse.words); /* NOLINT(clang-analyzer-unix.Malloc): of two one is kept */
     }
 }

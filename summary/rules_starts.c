@@ -10,7 +10,7 @@
 static const double start_share = 0.25; /* of a thread's time */
 static const double many_starts = 10;   /* a second: fewer are a slow start of a few */
 static const double many_joins = 200;   /* a second */
-static const int64_t short_join_ns = 2 * NS_PER_MS;
+static const int64_t short_join_ns = INT64_C(2) * NS_PER_MS;
 
 /* How many threads of PROCESS, at least, began while it was recorded, a second. */
 static double seen_starts(const struct scene *s, process_id process)

@@ -13,6 +13,13 @@ struct letters {
     uint64_t begins; /* by letter: a word begins there */
 };
 
+static void add_letter(struct letters *name, char letter, bool begins)
+{
+    begins |= isupper((unsigned char)letter) || !name->n;
+    name->begins |= (uint64_t)begins << name->n;
+    name->s[name->n++] = (char)tolower((unsigned char)letter);
+}
+
 /* The letters of NAME's last component, without what stands in brackets: a template's arguments,
  * "<locals>", "(anonymous namespace)".  A function's arguments end it. */
 static struct letters take_letters(const char *name)
@@ -21,18 +28,18 @@ static struct letters take_letters(const char *name)
     unsigned depth = 0;
     bool begins = true;
     for (const char *at = name; *at && ret.n < MAX_NAME - 1; at++) {
-        if (*at == '(' && ret.n && !depth)
+        bool outside = depth == 0;
+        if (*at == '(' && ret.n && outside)
             break;
-        depth += *at == '<' || *at == '(';
-        if (!depth && (*at == ':' || *at == '.'))
+        if (strchr("<(", *at))
+            depth++;
+        else if (strchr(">)", *at))
+            depth -= depth > 0;
+        else if (outside && strchr(":.", *at))
             ret = (struct letters){.n = 0};
-        if (!depth && isalpha((unsigned char)*at)) {
-            begins |= isupper((unsigned char)*at) || !ret.n;
-            ret.begins |= (uint64_t)begins << ret.n;
-            ret.s[ret.n++] = (char)tolower((unsigned char)*at);
-        }
+        else if (outside && isalpha((unsigned char)*at))
+            add_letter(&ret, *at, begins);
         begins = *at == '_';
-        depth -= depth && (*at == '>' || *at == ')');
     }
     return ret;
 }
