@@ -20,15 +20,33 @@ static int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group 
     return ns;
 }
 
-/* " They are 8 threads on 2 CPUs.": each that spins keeps one from a CPU that works. */
+/* " 3 rower threads do so, too.": other groups of GROUP's process that spin.  Returns how many
+ * threads all of them have. */
+static size_t add_like(const struct scene *s, const struct thread_group *group, struct text *words)
+{
+    process_id process = group->threads[0]->thread->process;
+    size_t n = group->n_threads;
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct thread_group *other = &s->g->items[i];
+        if (other == group || other->threads[0]->thread->process.ix != process.ix ||
+            share_of(class_ns(s, other, CLASS_SPIN), other->wall_ns) < spin_share)
+            continue;
+        text_addf(words, " %s %s so, too.", other->noun, other->plural ? "do" : "does");
+        n += other->n_threads;
+    }
+    return n;
+}
+
+/* " 8 threads spin on 2 CPUs": each that spins keeps one from a CPU that works. */
 static void add_crowd(const struct scene *s, const struct thread_group *group, struct text *words)
 {
     process_id process = group->threads[0]->thread->process;
     const struct profile_cpu_limits *l = &profile_see_process(s->p, process)->cpu_limits;
     uint32_t cpus = l->cpus_any ? l->cpus_any : profile_see_host(s->p)->cpus_online;
-    if (cpus && group->n_threads > cpus)
-        text_addf(words, " %zu threads spin on %u CPU%s: as many as CPUs would wait less.",
-                  group->n_threads, cpus, cpus == 1 ? "" : "s");
+    size_t n = add_like(s, group, words);
+    if (cpus && n > cpus)
+        text_addf(words, " %zu threads spin on %u CPU%s: as many as CPUs would wait less.", n, cpus,
+                  cpus == 1 ? "" : "s");
 }
 
 /* For whom, in what place, and what helps. */

@@ -57,6 +57,24 @@ START_TEST(a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu)
 }
 END_TEST
 
+/* Three of them spin more than the fourth one. */
+START_TEST(others_that_spin_are_told_with_them)
+{
+    b = builder_start(PID, "app");
+    profile_get_host(b.p)->cpus_online = 2;
+    for (pid_t tid = 11; tid < 15; tid++) {
+        int64_t ms = tid < 14 ? 3900 : 2000;
+        thread_id t = builder_thread(&b, tid, "crew");
+        builder_run(&b, t, "step!app > gate_wait!app|/src/a.c:7", ms, ms);
+        builder_run(&b, t, "step!app > work!app|/src/a.c:30", 4000 - ms, 4000 - ms);
+    }
+    judge(4000);
+    assert_told(0, "spinning", "3 crew threads spin 98% of their time for others, in gate_wait");
+    assert_told(0, "spinning", " crew does so, too. 4 threads spin on 2 CPUs: as many as CPUs");
+    teardown();
+}
+END_TEST
+
 /* Where it was built without optimisation, too, and a look at the variable is a call. */
 START_TEST(a_look_at_an_atomic_variable_is_part_of_the_loop)
 {
@@ -150,5 +168,6 @@ START_TEST(a_loop_in_python_that_only_asks_is_told)
 END_TEST
 
 CHECK_MAIN("findings_spins", 20, a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu,
-           a_look_at_an_atomic_variable_is_part_of_the_loop, a_body_that_computes_does_not_spin,
-           the_only_thread_waits_for_nobody, a_loop_in_python_that_only_asks_is_told)
+           others_that_spin_are_told_with_them, a_look_at_an_atomic_variable_is_part_of_the_loop,
+           a_body_that_computes_does_not_spin, the_only_thread_waits_for_nobody,
+           a_loop_in_python_that_only_asks_is_told)
