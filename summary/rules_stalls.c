@@ -13,7 +13,7 @@
 
 static const double waits_mostly = 0.5;
 static const double never_returns = 0.98; /* of its time away, the function that waits is there */
-enum { LEAST_RETURNS = 3 };
+enum { LEAST_WAITS = 10 };                /* who waits once and then works does not stall */
 
 /* ---- what it comes back to ---- */
 
@@ -23,7 +23,7 @@ struct returns {
     struct call_path_keys keys;
     uint32_t function;     /* the user's that waits; 0: none */
     double share;          /* of their time they are there */
-    size_t n;              /* how often samples saw them come back */
+    uint64_t n;            /* how often they waited there */
     struct stalls *stalls; /* by thread */
     bool sleeps;           /* it waits for time to pass, as what works at a rate does */
     bool serves; /* whoever has connected; or that function calls whatever else they do, as one that
@@ -107,6 +107,7 @@ static int64_t inside_ns(const struct scene *s, const struct returns *r,
 }
 
 struct return_sums {
+    uint64_t waits; /* there, most of which no sample sees end */
     int64_t there_ns;
     int64_t answer_ns; /* of it, for an answer: from whom the program connected to */
     int64_t client_ns; /* for whoever has connected, or will */
@@ -129,6 +130,7 @@ static struct stalls stalls_of(const struct scene *s, const struct returns *r,
         int64_t ns = run->weights.wall_ns;
         stalls_add_back(&stalls, run, true);
         sums->there_ns += ns;
+        sums->waits += run->waits ? run->waits : 1;
         sums->answer_ns += is_for(s, run->at, 1U << BLOCKER_PEER) ? ns : 0;
         sums->client_ns += is_for(s, run->at, clients) ? ns : 0;
     }
@@ -142,9 +144,9 @@ static void see_threads(const struct scene *s, const struct thread_group *group,
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *thread = group->threads[i]->thread;
         r->stalls[i] = stalls_of(s, r, thread, &sums);
-        r->n += r->stalls[i].returns;
         sums.within_ns += inside_ns(s, r, thread, &r->stalls[i], &sums.away_ns);
     }
+    r->n = sums.waits;
     bool never_left = r->function && share_of(sums.within_ns, sums.away_ns) >= never_returns;
     r->share = 2 * sums.answer_ns > sums.there_ns ? 0 : share_of(sums.there_ns, group->wall_ns);
     r->serves = !r->sleeps && (never_left || 2 * sums.client_ns > sums.there_ns);
@@ -189,7 +191,7 @@ static bool is_stall(const struct scene *s, const struct thread_group *group,
                      const struct returns *r)
 {
     const struct stall *longest = &r->stalls[stalls_worst(r->stalls, group->n)].longest;
-    if (profile_time_step_ns(s->p) > 0 || r->n < LEAST_RETURNS) /* samples lost their order */
+    if (profile_time_step_ns(s->p) > 0 || r->n < LEAST_WAITS) /* samples lost their order */
         return false;
     if (is_pause(s, group, r->stalls))
         return true;

@@ -33,7 +33,6 @@ static void end_stall(struct stalls *s, const struct run *run)
     now.end_ns = run->start_ns;
     if (now.samples && now.start_ns < now.end_ns && stall_ns(&now) > stall_ns(&s->longest))
         s->longest = now;
-    s->returns += s->n_open > s->n;
     s->n = s->n_open;
     s->samples = s->samples_open;
 }

@@ -21,7 +21,6 @@ struct stalls {
     struct interval *away; /* when it did something else; owned */
     size_t n;              /* of AWAY */
     uint64_t samples;      /* in AWAY */
-    size_t returns;        /* how often samples saw it come back */
 
     size_t n_open, capacity; /* of AWAY with what may be the end */
     uint64_t samples_open;

@@ -67,6 +67,22 @@ START_TEST(a_pause_of_the_collector_is_told_with_what_helps)
 }
 END_TEST
 
+/* Requests that are answered at once are in no sample. */
+START_TEST(one_pause_among_unseen_requests_is_told)
+{
+    for (uint32_t times = 4; times <= 40; times *= 10) {
+        setup();
+        builder_run(&b, lead, waits, 2000, 0);
+        builder_run(&b, lead, "serve@/src/a.py:1:3 > handle@/src/a.py:5:6 > [gc]", 150, 150);
+        builder_run(&b, lead, waits, 2000, 0);
+        profile_get_thread(b.p, lead)->runs[0].waits = times;
+        judge(4150);
+        ck_assert_int_eq(is_said("Longest stall: 150 ms collecting garbage"), times == 40);
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(what_a_request_stalls_in_is_told)
 {
     judge_server("serve@/src/a.py:1:3 > report@/src/a.py:7:8", 150);
@@ -299,9 +315,10 @@ START_TEST(a_wait_for_a_result_is_none_for_requests)
 END_TEST
 
 CHECK_MAIN("findings_stalls", 20, a_pause_of_the_collector_is_told_with_what_helps,
-           what_a_request_stalls_in_is_told, a_pause_between_rests_is_told,
-           a_short_pause_of_an_event_loop_is_told, one_of_several_loops_stalls,
-           who_holds_what_a_request_waits_for_is_told, a_server_stalls_for_the_gil_of_who_computes,
-           a_server_with_short_requests_does_not_stall, who_waits_for_clients_serves,
-           who_returns_from_the_wait_is_no_server, what_most_of_the_rest_goes_into_is_told,
-           time_for_a_cpu_after_the_wait_is_no_work, a_wait_for_a_result_is_none_for_requests)
+           one_pause_among_unseen_requests_is_told, what_a_request_stalls_in_is_told,
+           a_pause_between_rests_is_told, a_short_pause_of_an_event_loop_is_told,
+           one_of_several_loops_stalls, who_holds_what_a_request_waits_for_is_told,
+           a_server_stalls_for_the_gil_of_who_computes, a_server_with_short_requests_does_not_stall,
+           who_waits_for_clients_serves, who_returns_from_the_wait_is_no_server,
+           what_most_of_the_rest_goes_into_is_told, time_for_a_cpu_after_the_wait_is_no_work,
+           a_wait_for_a_result_is_none_for_requests)
