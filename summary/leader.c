@@ -45,10 +45,9 @@ static int64_t other_ns(const struct groups *g, struct holders *h, const struct 
     return ns;
 }
 
-static bool works(const struct groups *g, struct holders *h, const struct thread_group *group,
-                  unsigned causes)
+static bool is_something(const struct thread_group *group, int64_t ns)
 {
-    return share_of(other_ns(g, h, group, causes), group->wall_ns) >= does_something;
+    return share_of(ns, group->wall_ns) >= does_something;
 }
 
 /* The group but MAIN that does most, and more than a little of MAIN's time; NULL: there is none. */
@@ -59,11 +58,13 @@ static struct thread_group *most_busy(const struct groups *g, struct holders *h,
     int64_t most_ns = main ? (int64_t)(does_something * (double)main->wall_ns) : 0;
     for (size_t i = 0; i < g->n; i++) {
         struct thread_group *group = &g->items[i];
-        if (group == main || group->idle || group->launches || !works(g, h, group, MAY_REST))
+        if (group == main || group->idle || group->launches)
             continue;
         int64_t ns = other_ns(g, h, group, MAY_REST);
-        most = ns > most_ns ? group : most;
-        most_ns = ns > most_ns ? ns : most_ns;
+        if (ns <= most_ns || !is_something(group, ns))
+            continue;
+        most = group;
+        most_ns = ns;
     }
     return most;
 }
@@ -92,7 +93,7 @@ struct thread_group *leader_of(const struct groups *g, struct holders *h)
         return main;
     for (size_t i = 0; i < g->n && !main; i++)
         main = g->items[i].leads ? &g->items[i] : NULL;
-    if (main && works(g, h, main, SUPERVISES))
+    if (main && is_something(main, other_ns(g, h, main, SUPERVISES)))
         return main;
     struct thread_group *most = most_busy(g, h, main);
     return most ? most : main;

@@ -186,7 +186,6 @@ static void add_row(struct ledger *l, const struct accounts *a, const struct acc
         row.other_ns = scaled(account, sums->most_ns);
     if (row.way != LEDGER_OWN)
         find_waits(a, account, sums, &row);
-    row.bound_ns = ledger_bound(a->g, l->leader, &row);
     l->rows = array_reserve(l->rows, &l->capacity, l->n + 1, sizeof *l->rows);
     l->rows[l->n++] = row;
     l->rest_ns -= row.ns;
@@ -247,6 +246,8 @@ void ledger_init(struct ledger *l, const struct groups *g, struct holders *h)
         if (a.items[i].group && a.items[i].ns > 0)
             add_rows(l, &a, &a.items[i]);
     accounts_release(&a);
+    for (size_t i = 0; i < l->n; i++)
+        l->rows[i].bound_ns = ledger_bound(g, l, &l->rows[i]);
     if (l->n)
         qsort(l->rows, l->n, sizeof *l->rows, by_ns);
 }

@@ -6,8 +6,9 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const int64_t longest_sleep_ns = INT64_C(900) * NS_PER_MS; /* a supervisor looks once a second */
-static const double least_sleeps = 4;                    /* of a thread */
+static const int64_t longest_sleep_ns =
+    INT64_C(900) * NS_PER_MS;         /* a supervisor looks once a second */
+static const double least_sleeps = 4; /* of a thread */
 
 /* Of the time below a function what sleeps, and what asks for what. */
 struct between {

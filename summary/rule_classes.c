@@ -71,6 +71,18 @@ int64_t class_ns(const struct scene *s, const struct thread_group *group, enum w
     return s->times[group - s->g->items].class_ns[class];
 }
 
+int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            if (class_of_run(s->g->tree, &t->runs[k]) == CLASS_SPIN)
+                ns += run_weight(&t->runs[k], WEIGHT_CPU);
+    }
+    return ns;
+}
+
 struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
                               unsigned classes, size_t *ret_n)
 {

@@ -26,7 +26,7 @@ void add_percent(struct text *out, double share)
     text_addf(out, "%.0f%%", percent >= 100 && share < 0.995 ? 99 : percent);
 }
 
-static void add_part(struct text *out, const char *part)
+void add_name(struct text *out, const char *part)
 {
     short_name_add(out, part, NAME_COLUMNS);
 }
@@ -46,14 +46,14 @@ static void add_place_called(struct text *out, const struct call_path *path, con
     const char *inner = path->inner ? path->inner : path->libc;
     text_add(out, "in ");
     if (inner)
-        add_part(out, inner);
+        add_name(out, inner);
     else if (path->caller)
-        add_part(out, path->caller);
+        add_name(out, path->caller);
     else
         add_wait(out, path->wait);
     if (inner && path->caller) {
         text_addf(out, ", %s from ", called);
-        add_part(out, path->caller);
+        add_name(out, path->caller);
     }
 }
 
@@ -77,7 +77,7 @@ static void add_parts(struct text *out, const struct call_path *path, size_t fir
         if (parts[i] == path->wait)
             add_wait(out, parts[i]);
         else
-            add_part(out, parts[i]);
+            add_name(out, parts[i]);
     }
 }
 

@@ -113,7 +113,10 @@ static void add_caller(const struct scene *s, const struct thread_group *group,
     uint32_t key = call_path_own_key(s->g->tree, own->node);
     if (path->caller && path->ns > own->ns / 2 &&
         call_path_keys(s->g->tree, path->node).inner == key)
-        text_addf(words, "%s > ", path->caller);
+        add_name(words, path->caller);
+    else
+        return;
+    text_add(words, " > ");
 }
 
 /* "92% in export a.py:16 (76% iterencode, 9% encode)": the user's function OWN has more of the
@@ -127,7 +130,7 @@ static unsigned add_own(const struct scene *s, const struct thread_group *group,
     add_percent(words, share_of(own->ns, group->wall_ns));
     text_add(words, " in ");
     add_caller(s, group, own, words);
-    text_add(words, own->caller);
+    add_name(words, own->caller);
     for (size_t i = 0; i < group->n_paths; i++) {
         const struct call_path *path = &group->paths[i];
         struct text below = {0};
@@ -177,7 +180,7 @@ static void add_places(const struct scene *s, struct thread_group *group, struct
 
 void rule_computes(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    int64_t ran_ns = group->cpu_ns - class_ns(s, group, CLASS_SPIN); /* which is no work */
+    int64_t ran_ns = group->cpu_ns - spinning_cpu_ns(s, group); /* which is no work */
     double share = share_of(ran_ns, group->wall_ns);
     double wanted =
         share + (is_of_computing(group) ? share_of(group->runqueue_ns, group->wall_ns) : 0);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "summary/process_name.h"
 #include "summary/rule_classes.h"
@@ -132,6 +133,21 @@ static void shares_of_place(const struct scene *s, const struct call_path *path,
     free(nodes);
 }
 
+/* How long GROUP is in the function of NODE, and below it, by whatever way. */
+static int64_t function_ns(const struct scene *s, struct thread_group *group, uint32_t node)
+{
+    const struct call_tree *t = s->g->tree;
+    uint32_t key = call_tree_node(t, node).key;
+    bool *within = xcalloc(call_tree_count(t) + (size_t)1, sizeof *within);
+    int64_t ns = 0;
+    for (uint32_t at = 1; at <= call_tree_count(t); at++) { /* a parent before its children */
+        within[at] = within[call_tree_node(t, at).parent] || call_tree_node(t, at).key == key;
+        ns += within[at] ? tally_self(&group->tally, at) : 0;
+    }
+    free(within);
+    return ns;
+}
+
 /* The outermost of the user's functions on the way to ODD's place that OTHERS are never in, though
  * they may be in that place by another way; 0: none. */
 static uint32_t function_of_its_own(const struct scene *s, struct thread_group *odd,
@@ -140,24 +156,27 @@ static uint32_t function_of_its_own(const struct scene *s, struct thread_group *
     uint32_t found = 0;
     for (uint32_t at = odd->paths[0].node; at; at = call_tree_node(s->g->tree, at).parent)
         if (call_tree_node(s->g->tree, at).role == ROLE_OWN &&
-            share_of(tally_total(&others->tally, at), others->wall_ns) < never_share)
+            share_of(function_ns(s, others, at), others->wall_ns) < never_share)
             found = at;
     return found;
 }
 
 /* "in evaluate a.py:20 > compute a.py:3", or as add_place(). */
-static void add_odd_place(struct thread_group *odd, uint32_t function, struct text *words)
+static void add_odd_place(const struct scene *s, struct thread_group *odd, uint32_t function,
+                          struct text *words)
 {
     const struct call_path *path = &odd->paths[0];
-    char *name = function ? call_path_function(&odd->tally, function) : NULL;
-    bool told = !name || (path->caller && str_eq(name, path->caller)) ||
-                (path->inner && str_eq(name, path->inner));
-    if (told) {
+    const struct call_path_keys keys = call_path_keys(s->g->tree, path->node);
+    uint32_t key = function ? call_tree_node(s->g->tree, function).key : 0;
+    if (!key || key == keys.caller || key == keys.inner) {
         add_place(words, path);
-    } else {
-        text_addf(words, "in %s > ", name);
-        add_way(words, path);
+        return;
     }
+    char *name = call_path_function(&odd->tally, function);
+    text_add(words, "in ");
+    add_name(words, name);
+    text_add(words, " > ");
+    add_way(words, path);
     free(name);
 }
 
@@ -170,8 +189,8 @@ static void judge_odd(const struct scene *s, struct thread_group *odd, struct th
     double there;
     shares_of_place(s, path, odd, others, &here, &there);
     if (function) {
-        here = share_of(tally_total(&odd->tally, function), odd->wall_ns);
-        there = share_of(tally_total(&others->tally, function), others->wall_ns);
+        here = share_of(function_ns(s, odd, function), odd->wall_ns);
+        there = share_of(function_ns(s, others, function), others->wall_ns);
     }
     if (here - there < differing_share || (f->words && here <= f->weight - 1))
         return;
@@ -179,7 +198,7 @@ static void judge_odd(const struct scene *s, struct thread_group *odd, struct th
     text_addf(&words, "%s differs: ", odd->noun);
     add_percent(&words, here);
     text_add(&words, " of its time ");
-    add_odd_place(odd, function, &words);
+    add_odd_place(s, odd, function, &words);
     text_add(&words, ", against ");
     add_percent(&words, there);
     text_addf(&words, " in %s.", others->noun);

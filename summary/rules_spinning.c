@@ -7,19 +7,6 @@
 static const double spin_share = 0.2;                          /* of the time */
 static const double spin_cpus = 0.25, spin_share_of_cpu = 0.8; /* where there are too few CPUs */
 
-/* The CPU time, by the kernel's count, of the samples that found GROUP spinning. */
-static int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group)
-{
-    int64_t ns = 0;
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++)
-            if (class_of_run(s->g->tree, &t->runs[k]) == CLASS_SPIN)
-                ns += run_weight(&t->runs[k], WEIGHT_CPU);
-    }
-    return ns;
-}
-
 /* " 3 rower threads do so, too.": other groups of GROUP's process that spin.  Returns how many
  * threads all of them have. */
 static size_t add_like(const struct scene *s, const struct thread_group *group, struct text *words)

@@ -73,6 +73,20 @@ static int64_t waits_in_function(const struct scene *s, struct thread_group *gro
     return max_i64(ns, path->ns);
 }
 
+/* The same where PATH is all of it; else PATH's own time. */
+static int64_t waits_on_path(const struct scene *s, struct thread_group *group, unsigned classes,
+                             const struct call_path *path)
+{
+    const struct call_tree *t = s->g->tree;
+    uint32_t key = call_path_own_key(t, path->node);
+    int64_t others_ns = -path->ns;
+    for (uint32_t node = 1; key && node <= call_tree_count(t); node++)
+        if (classes >> class_of_node(t, node) & 1 && call_path_own_key(t, node) == key)
+            others_ns += tally_self(&group->tally, node);
+    bool alone = share_of(others_ns, group->wall_ns) < 1 - most_share;
+    return alone ? waits_in_function(s, group, classes, path) : path->ns;
+}
+
 /* How long GROUP runs, or waits for a CPU, in functions that only wait. */
 static int64_t ways_to_waits_ns(const struct scene *s, struct thread_group *group)
 {
@@ -358,7 +372,7 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
     if (is_server) /* more than an idle event loop, which explains nothing */
         f->weight = 1.5 * share;
     struct text words = {0};
-    double here = share_of(waits_in_function(s, group, 1U << class, &path), group->wall_ns);
+    double here = share_of(waits_on_path(s, group, 1U << class, &path), group->wall_ns);
     text_addf(&words, "%s %s%s ", group->noun, class == CLASS_SLEEP ? "sleep" : "wait",
               verb_s(group));
     add_percent(&words, share);

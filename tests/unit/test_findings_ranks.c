@@ -51,8 +51,10 @@ START_TEST(the_odd_rank_is_named)
 }
 END_TEST
 
-/* All compute in one function: only the odd one does by a way of its own. */
-START_TEST(the_odd_ranks_own_function_is_named)
+#define WORK "work@/src/a.py:1:2 > "
+/* All compute in one function: the odd one does by a way of its own.  OTHERS: where the other ranks
+ * are before. */
+static void judge_way_of_its_own(const char *others)
 {
     b = builder_start(10, "python3");
     profile_free(b.p);
@@ -62,20 +64,27 @@ START_TEST(the_odd_ranks_own_function_is_named)
         (void)snprintf(environment, sizeof environment, "RANK=%d", rank);
         builder_process(&b, 100 + rank, "python3", environment);
         thread_id t = builder_thread(&b, 100 + rank, NULL);
-        builder_run(&b, t, "work@/src/a.py:1:2 > train@/src/a.py:5:6 > compute@/src/a.py:8:9", 500,
+        builder_run(&b, t, rank ? others : WORK "train@/src/a.py:5:6 > compute@/src/a.py:8:9", 500,
                     500);
         if (rank == 0)
-            builder_run(&b, t,
-                        "work@/src/a.py:1:3 > evaluate@/src/a.py:11:12 > compute@/src/a.py:8:9",
-                        3500, 3500);
+            builder_run(&b, t, WORK "evaluate@/src/a.py:11:12 > compute@/src/a.py:8:9", 3500, 3500);
         else
-            builder_run(&b, t, "work@/src/a.py:1:4 > wait@/src/a.py:14:15 > futex [blocked]", 3500,
-                        0);
+            builder_run(&b, t, WORK "wait@/src/a.py:14:15 > futex [blocked]", 3500, 0);
     }
     judge(4000);
+}
+
+START_TEST(the_odd_ranks_own_function_is_named)
+{
+    judge_way_of_its_own(WORK "train@/src/a.py:5:6 > compute@/src/a.py:8:9");
     assert_told(0, "differs",
                 "rank0 differs: 88% of its time in evaluate a.py:12 > compute a.py:9, against 0% "
                 "in rank1 and rank2.");
+    teardown();
+    /* By another way the others are there, too. */
+    judge_way_of_its_own(WORK
+                         "train@/src/a.py:5:6 > evaluate@/src/a.py:11:12 > compute@/src/a.py:8:9");
+    assert_told(0, "differs", "rank0 differs: 100% of its time in compute a.py:9, against 13% in");
     teardown();
 }
 END_TEST
