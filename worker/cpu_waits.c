@@ -24,13 +24,22 @@ static uint32_t slot_of(struct cpu_waits *w, const struct built_stack *built)
     }
     if (w->n < CPU_WAITS_KEPT)
         least = w->n++;
-    w->kept[least] = (struct cpu_wait){built->at,         built->settled, built->python_hash,
-                                       built->outer_hash, built->plain,   0};
+    w->kept[least] = (struct cpu_wait){
+        built->at, built->settled, built->python_hash, built->outer_hash, built->plain, 0, 0};
     return least;
+}
+
+/* What a program did long ago tells less of what it does. */
+static void forget_a_little(struct cpu_waits *w)
+{
+    static const double kept_part = 0.97; /* of the weights: half after 23 waits that were asked */
+    for (uint32_t i = 0; i < w->n; i++)
+        w->kept[i].weight_ns *= kept_part;
 }
 
 void cpu_waits_add(struct cpu_waits *w, const struct built_stack *built, double share)
 {
+    forget_a_little(w);
     w->present.kept = slot_of(w, built) + 1;
     w->present.credit = 1 / share - 1;
 }
@@ -45,6 +54,12 @@ static bool is_in_same_function(const struct cpu_wait *wait, const struct built_
     return built->python_hash && wait->plain && wait->outer == built->outer_hash;
 }
 
+/* WAIT's credit for each nanosecond that it stands for. */
+static double credit_of(const struct cpu_wait *wait)
+{
+    return wait->weight_ns > 0 ? wait->credit_ns / wait->weight_ns : 0;
+}
+
 /* Of the waits that are LIKE it that with the largest credit; NULL: none is. */
 static struct cpu_wait *richest(struct cpu_waits *w, const struct built_stack *built,
                                 bool like(const struct cpu_wait *, const struct built_stack *))
@@ -52,7 +67,7 @@ static struct cpu_wait *richest(struct cpu_waits *w, const struct built_stack *b
     struct cpu_wait *best = NULL;
     for (uint32_t i = 0; i < w->n; i++) {
         struct cpu_wait *wait = &w->kept[i];
-        if (like(wait, built) && (!best || wait->credit_ns > best->credit_ns))
+        if (like(wait, built) && (!best || credit_of(wait) > credit_of(best)))
             best = wait;
     }
     return best;
@@ -83,6 +98,9 @@ bool cpu_waits_complete(struct cpu_waits *w, struct profile *p, struct built_sta
 
 void cpu_waits_took(struct cpu_waits *w, int64_t ns)
 {
-    if (w->present.kept)
-        w->kept[w->present.kept - 1].credit_ns += w->present.credit * (double)ns;
+    if (!w->present.kept)
+        return;
+    struct cpu_wait *wait = &w->kept[w->present.kept - 1];
+    wait->credit_ns += w->present.credit * (double)ns;
+    wait->weight_ns += w->present.credit >= 0 ? (1 + w->present.credit) * (double)ns : 0;
 }

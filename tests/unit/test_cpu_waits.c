@@ -42,11 +42,11 @@ START_TEST(a_wait_uses_up_the_credit_of_one_that_was_asked)
 {
     waits = (struct cpu_waits){0};
     ck_assert_uint_eq(stack_of(0, 5), 0);
-    shown(A, 0, false, 0.5, 10);  /* stands for 10 more */
-    shown(B, 0, false, 0.25, 10); /* for 30 more */
+    shown(A, 0, false, 0.5, 10);  /* stands for 20: 10 more */
+    shown(B, 0, false, 0.25, 10); /* for 40: 30 more */
     ck_assert_uint_eq(stack_of(0, 15), B);
-    ck_assert_uint_eq(stack_of(0, 7), B);
-    ck_assert_uint_eq(stack_of(0, 8), A);
+    ck_assert_uint_eq(stack_of(0, 7), A); /* it has half of its credit left, B less */
+    ck_assert_uint_eq(stack_of(0, 8), B);
     ck_assert_uint_eq(stack_of(0, 1), B);
 }
 END_TEST
@@ -58,11 +58,27 @@ START_TEST(a_part_of_a_wait_counts_for_its_time)
     cpu_waits_took(&waits, 10); /* it went on */
     shown(B, 0, false, 0.5, 15);
     ck_assert_uint_eq(stack_of(0, 1), A);
-    struct built_stack none = wait_at(900, 0, false);
     shown(C, 0, false, 0.5, 90);
     cpu_waits_none(&waits); /* a sample that runs */
     cpu_waits_took(&waits, 1000);
-    ck_assert(cpu_waits_complete(&waits, profile, &none) && none.at.stack.ix == C);
+    ck_assert_double_eq_tol(waits.kept[2].credit_ns, 90, 1e-9);
+}
+END_TEST
+
+/* Chance, or waits that end before they are asked, give less credit than there is time. */
+START_TEST(what_is_missing_of_the_credit_is_shared_by_weight)
+{
+    enum { N = 4000 };
+    double first_ns = 0;
+    waits = (struct cpu_waits){0};
+    for (int i = 0; i < N; i++) {
+        if (i % 50 == 0) { /* A has four fifths of the time, and both half of their credit */
+            shown(A, 0, false, 1. / 26, 40);
+            shown(B, 0, false, 1. / 26, 10);
+        }
+        first_ns += stack_of(0, 50) == A ? 50 : 0;
+    }
+    ck_assert_double_eq_tol(first_ns / (50. * N), 0.8, 0.01);
 }
 END_TEST
 
@@ -144,6 +160,6 @@ START_TEST(the_poorest_is_forgotten)
 END_TEST
 
 CHECK_MAIN("cpu_waits", 20, a_wait_uses_up_the_credit_of_one_that_was_asked,
-           a_part_of_a_wait_counts_for_its_time, long_waits_have_their_share_of_the_time,
-           pythons_frames_are_the_same, python_that_runs_by_itself_has_its_own_innermost_frame,
-           the_poorest_is_forgotten)
+           a_part_of_a_wait_counts_for_its_time, what_is_missing_of_the_credit_is_shared_by_weight,
+           long_waits_have_their_share_of_the_time, pythons_frames_are_the_same,
+           python_that_runs_by_itself_has_its_own_innermost_frame, the_poorest_is_forgotten)
