@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "summary/known.h"
 #include "summary/leader.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -299,6 +300,8 @@ void findings_init(struct findings *f, const struct groups *g)
     ledger_init(&f->ledger, g, &holders);
     s.lead = f->ledger.leader;
     s.times = group_times_new(g);
+    struct known_frames known = known_frames_new(g->v);
+    s.known = &known;
     for (; f->n < N_RULES; f->n++) {
         f->items[f->n].rule = rules[f->n].key;
         if (rules[f->n].of_all)
@@ -318,6 +321,7 @@ void findings_init(struct findings *f, const struct groups *g)
         f->printed[f->n_printed++] = &f->items[f->n++];
     }
     tell_no_leader(f, g);
+    free(known.items);
     free(s.times);
     holders_release(&holders);
 }

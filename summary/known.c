@@ -2,7 +2,9 @@
 
 #include <assert.h>
 
+#include "base/alloc.h"
 #include "summary/frame_name.h"
+#include "summary/python_module.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -10,7 +12,7 @@
  * stack: FUNCTION as in frame_name_has(), "*": any.  WORDS come before its share, REMEDY behind
  * it. */
 static const struct known {
-    const char *file;     /* the end of a Python file's path; NULL: native */
+    const char *file;     /* as python_installed_path() has it; NULL: native */
     const char *module;   /* the beginning of a native module's name */
     const char *function; /* of that file or module */
     const char *unless;   /* the end of a file that says that it is for something else; NULL */
@@ -18,18 +20,18 @@ static const struct known {
     const char *words, *remedy;
 } known[] = {
     /* re keeps _MAXCACHE patterns, 512, and drops the oldest: CPython Lib/re/__init__.py. */
-    {"/re/_compiler.py", NULL, "*", NULL, 0.2, "Python's re compiles patterns",
+    {"re/_compiler.py", NULL, "*", NULL, 0.2, "Python's re compiles patterns",
      "it keeps 512 of them, and one that re.compile() returned is compiled once if it is kept"},
-    {"/sre_compile.py", NULL, "*", NULL, 0.2, "Python's re compiles patterns",
+    {"sre_compile.py", NULL, "*", NULL, 0.2, "Python's re compiles patterns",
      "it keeps 512 of them, and one that re.compile() returned is compiled once if it is kept"},
     /* It follows every reference, in Python: CPython Lib/copy.py. */
-    {"/copy.py", NULL, "deepcopy", NULL, 0.2, "copy.deepcopy() runs",
+    {"copy.py", NULL, "deepcopy", NULL, 0.2, "copy.deepcopy() runs",
      "it copies all that is referred to; a __deepcopy__() or __copy__() can copy what changes"},
     /* stack() looks the source lines of all callers up: CPython Lib/inspect.py, getframeinfo(). */
-    {"/inspect.py", NULL, "stack", NULL, 0.2, "inspect.stack() runs",
+    {"inspect.py", NULL, "stack", NULL, 0.2, "inspect.stack() runs",
      "it looks up the source of all callers; sys._getframe(1) is one frame"},
     /* c_make_encoder is used only if _one_shot and without indent: CPython Lib/json/encoder.py. */
-    {"/json/encoder.py", NULL, "_iterencode*", NULL, 0.2, "Python's json encodes without C",
+    {"json/encoder.py", NULL, "_iterencode*", NULL, 0.2, "Python's json encodes without C",
      "its encoder in C is for json.dumps() without an indent, and not for json.dump()"},
     /* It makes a file of the text, whose end it looks for: glibc libio/strops.c. */
     {NULL, "libc", "sscanf", NULL, 0.3, "sscanf() runs",
@@ -39,96 +41,111 @@ static const struct known {
      "Locks of multiprocessing's are taken and released",
      "what each process counts by itself, and adds up now and then, needs few"},
     /* A Series is made of each row: pandas' user guide, "Iteration". */
-    {"/pandas/core/frame.py", NULL, "iterrows", NULL, 0.2, "DataFrame.iterrows() runs",
+    {"pandas/core/frame.py", NULL, "iterrows", NULL, 0.2, "DataFrame.iterrows() runs",
      "it makes a Series of each row; whole columns, or itertuples(), need none"},
     /* Its scanner is the one in Python: PyYAML's documentation, "yaml.CLoader". */
-    {"/yaml/scanner.py", NULL, "*", NULL, 0.2, "PyYAML scans in Python",
+    {"yaml/scanner.py", NULL, "*", NULL, 0.2, "PyYAML scans in Python",
      "yaml.CSafeLoader does that in C"},
     /* It matches a pattern that it makes of the format: CPython Lib/_strptime.py. */
-    {"/_strptime.py", NULL, "*", NULL, 0.2, "Python's strptime() runs",
+    {"_strptime.py", NULL, "*", NULL, 0.2, "Python's strptime() runs",
      "it is in Python; datetime.fromisoformat() is in C"},
     /* It opens the metadata of each installed distribution: CPython Lib/importlib/metadata. */
-    {"/importlib/metadata/__init__.py", NULL, "entry_points", NULL, 0.2,
+    {"importlib/metadata/__init__.py", NULL, "entry_points", NULL, 0.2,
      "importlib.metadata.entry_points() runs",
      "it reads the metadata of all installed packages, which can be kept"},
     /* Pickler and Unpickler of _pickle replace those that begin with '_': CPython Lib/pickle.py. */
-    {"/pickle.py", NULL, "_Pickler.save*", NULL, 0.2, "Python's pickle works without C",
+    {"pickle.py", NULL, "_Pickler.save*", NULL, 0.2, "Python's pickle works without C",
      "pickle.Pickler is in C, pickle._Pickler is not"},
-    {"/pickle.py", NULL, "_Unpickler.load*", NULL, 0.2, "Python's pickle works without C",
+    {"pickle.py", NULL, "_Unpickler.load*", NULL, 0.2, "Python's pickle works without C",
      "pickle.Unpickler is in C, pickle._Unpickler is not"},
     /* mean() adds exact fractions: CPython Lib/statistics.py. */
-    {"/statistics.py", NULL, "mean", NULL, 0.2, "statistics.mean() runs",
+    {"statistics.py", NULL, "mean", NULL, 0.2, "statistics.mean() runs",
      "it adds exact fractions; fmean() adds floats"},
     /* It makes a syntax tree of the text: CPython Lib/ast.py. */
-    {"/ast.py", NULL, "literal_eval", NULL, 0.2, "ast.literal_eval() runs",
+    {"ast.py", NULL, "literal_eval", NULL, 0.2, "ast.literal_eval() runs",
      "it makes a syntax tree of each text; json.loads() is in C"},
     /* Where the module in C is missing: CPython Lib/decimal.py. */
-    {"/_pydecimal.py", NULL, "*", NULL, 0.2, "Python's decimal works without C",
+    {"_pydecimal.py", NULL, "*", NULL, 0.2, "Python's decimal works without C",
      "this interpreter was built without _decimal"},
     /* It guesses the format: dateutil's documentation, "parser". */
-    {"/dateutil/parser/_parser.py", NULL, "parse", NULL, 0.2, "dateutil guesses formats of dates",
+    {"dateutil/parser/_parser.py", NULL, "parse", NULL, 0.2, "dateutil guesses formats of dates",
      "datetime.fromisoformat() knows its format, and is in C"},
     /* It calls a function for each row or column: pandas' user guide, "Enhancing performance". */
-    {"/pandas/core/apply.py", NULL, "apply_series_generator", NULL, 0.2, "DataFrame.apply() runs",
+    {"pandas/core/apply.py", NULL, "apply_series_generator", NULL, 0.2, "DataFrame.apply() runs",
      "it calls a function of Python for each row or column; whole columns need none"},
     /* "A copy of arr with values appended": numpy's reference, numpy.append, numpy.vectorize. */
-    {"/numpy/lib/function_base.py", NULL, "append", NULL, 0.2, "numpy.append() runs",
+    {"numpy/lib/function_base.py", NULL, "append", NULL, 0.2, "numpy.append() runs",
      "it copies the whole array each time; a list, made an array once, does not"},
-    {"/numpy/lib/_function_base_impl.py", NULL, "append", NULL, 0.2, "numpy.append() runs",
+    {"numpy/lib/_function_base_impl.py", NULL, "append", NULL, 0.2, "numpy.append() runs",
      "it copies the whole array each time; a list, made an array once, does not"},
-    {"/numpy/lib/function_base.py", NULL, "vectorize._vectorize_call", NULL, 0.2,
+    {"numpy/lib/function_base.py", NULL, "vectorize._vectorize_call", NULL, 0.2,
      "numpy.vectorize() runs", "it is a loop in Python; operations on whole arrays are in C"},
-    {"/numpy/lib/_function_base_impl.py", NULL, "vectorize._vectorize_call", NULL, 0.2,
+    {"numpy/lib/_function_base_impl.py", NULL, "vectorize._vectorize_call", NULL, 0.2,
      "numpy.vectorize() runs", "it is a loop in Python; operations on whole arrays are in C"},
 };
 static const double many_reads = 100000; /* a second, of each thread */
 enum { N_KNOWN = sizeof known / sizeof *known };
 static_assert(N_KNOWN <= 32, "rows are bits");
 
-static bool is_of(const struct shown_frame *f, const struct known *row)
+/* Only the library's own file: others have a statistics.py or a yaml/scanner.py, too. */
+static bool is_of(const struct shown_frame *f, const char *path, const struct known *row)
 {
+    if (row->file)
+        return path && str_eq(path, row->file) &&
+               (*row->function == '*' || frame_name_has(f->name, row->function));
+    if (f->kind != SHOWN_NATIVE || !f->module || !str_starts(f->module, row->module))
+        return false;
     bool named = *row->function == '*' || (f->libc ? str_ends(f->name, row->function)
                                                    : frame_name_has(f->name, row->function));
-    if (row->file)
-        return named && f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, row->file);
-    return named && f->kind == SHOWN_NATIVE && f->module && str_starts(f->module, row->module);
-}
-
-/* Rows of which a frame is in the recording, bit by bit: hardly ever one. */
-static unsigned rows_in(const struct scene *s)
-{
-    unsigned rows = 0;
-    for (uint32_t id = 1; id <= view_frame_count(s->g->v); id++)
-        for (size_t i = 0; i < N_KNOWN; i++)
-            rows |= is_of(view_frame(s->g->v, id), &known[i]) ? 1U << i : 0;
-    return rows;
+    return named && frame_role(f, false) != ROLE_OWN;
 }
 
 /* What a module does when it is imported it does once: that is no row's. */
-static bool has_row(const struct shown_frame *stack, size_t n, const struct known *row)
+static struct known_frame look_at(const struct shown_frame *f)
 {
-    bool found = false;
-    for (size_t i = 0; i < n; i++) {
-        bool file = stack[i].kind == SHOWN_PYTHON && stack[i].file;
-        if (frame_is_importlib(&stack[i]) ||
-            (file && row->unless && str_ends(stack[i].file, row->unless)))
-            return false;
-        found |= is_of(&stack[i], row);
+    struct known_frame ret = {.unless = frame_is_importlib(f) ? UINT32_MAX : 0};
+    bool python = f->kind == SHOWN_PYTHON && f->file;
+    const char *path = python ? python_installed_path(f->file) : NULL;
+    for (size_t i = 0; i < N_KNOWN; i++) {
+        const struct known *row = &known[i];
+        ret.rows |= is_of(f, path, row) ? 1U << i : 0;
+        ret.unless |= python && row->unless && str_ends(f->file, row->unless) ? 1U << i : 0;
     }
-    return found;
+    return ret;
 }
 
-static void add_run(const struct scene *s, const struct run *run, unsigned rows, int64_t *sums,
-                    int64_t *all_ns)
+struct known_frames known_frames_new(const struct view *v)
+{
+    struct known_frames all = {.n = view_frame_count(v)};
+    all.items = xcalloc(all.n + (size_t)1, sizeof *all.items);
+    for (uint32_t id = 1; id <= all.n; id++) {
+        all.items[id] = look_at(view_frame(v, id));
+        all.rows |= all.items[id].rows;
+    }
+    return all;
+}
+
+static uint32_t rows_of(const struct known_frames *all, const struct shown_frame *stack, size_t n)
+{
+    uint32_t rows = 0, unless = 0;
+    for (size_t i = 0; i < n; i++)
+        if (stack[i].id <= all->n) {
+            rows |= all->items[stack[i].id].rows;
+            unless |= all->items[stack[i].id].unless;
+        }
+    return rows & ~unless;
+}
+
+static void add_run(const struct scene *s, const struct run *run, int64_t *sums, int64_t *all_ns)
 {
     size_t n;
     if (run->state == RUN_BLOCKED || run->state == RUN_STOPPED || run->state == RUN_MISSED)
         return;
     const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
     *all_ns += run->weights.wall_ns;
-    for (size_t i = 0; i < N_KNOWN; i++)
-        if (rows >> i & 1 && has_row(stack, n, &known[i]))
-            sums[i] += run->weights.wall_ns;
+    uint32_t rows = rows_of(s->known, stack, n);
+    for (size_t i = 0; i < N_KNOWN && rows; i++)
+        sums[i] += rows >> i & 1 ? run->weights.wall_ns : 0;
 }
 
 /* " It makes 525,000 reads a second: …": the kernel counts them. */
@@ -147,13 +164,12 @@ static void add_reads(const struct scene *s, const struct thread_group *group, s
 void add_known(const struct scene *s, const struct thread_group *group, struct text *words,
                struct finding *f)
 {
-    unsigned rows = rows_in(s);
     int64_t sums[N_KNOWN] = {0};
     int64_t all_ns = 0;
     size_t best = 0;
-    for (size_t i = 0; i < group->n && rows; i++)
+    for (size_t i = 0; i < group->n && s->known->rows; i++)
         for (size_t k = 0; k < group->threads[i]->thread->n_runs; k++)
-            add_run(s, &group->threads[i]->thread->runs[k], rows, sums, &all_ns);
+            add_run(s, &group->threads[i]->thread->runs[k], sums, &all_ns);
     for (size_t i = 0; i < N_KNOWN; i++)
         best = sums[i] > sums[best] ? i : best;
     double share = share_of(sums[best], all_ns);

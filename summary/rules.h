@@ -12,12 +12,14 @@
 struct group_times {
     int64_t class_ns[CLASS_KINDS];
 };
+struct known_frames; /* known.h */
 /* The input of a rule. */
 struct scene {
     const struct groups *g;
     const struct profile *p;
     struct holders *holders;
     struct group_times *times; /* by group */
+    const struct known_frames *known;
     int64_t wall_ns;           /* of the recording */
     struct thread_group *lead; /* whose time the user misses; NULL: nobody's */
 };

@@ -38,6 +38,7 @@ START_TEST(what_is_known_to_be_slow_is_told)
          "its encoder in C"},
         {STEP "0x7f0010!_multiprocessing.cpython-311-x86_64-linux-gnu.so", "Locks of multip"},
         {"step!app > __isoc99_sscanf!libc.so.6 > strlen!libc.so.6", "strtod() and strtol() stop"},
+        {STEP "scan" LIB("site-packages/yaml/scanner.py"), "yaml.CSafeLoader does that in C"},
         {STEP "mean" LIB("statistics.py") " > _sum" LIB("statistics.py"), "fmean() adds floats"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -48,6 +49,14 @@ END_TEST
 /* It takes little; C encodes; a queue's lock; a module does so once; the user's file. */
 START_TEST(what_is_not_slow_or_done_once_is_not_told)
 {
+    static const char *const others[] = {
+        STEP "mean@/src/app/statistics.py:1:2",
+        STEP "deepcopy@/src/app/copy.py:1:2",
+        STEP "deepcopy" LIB("site-packages/tree/copy.py"),
+        STEP "parse" LIB("site-packages/ruamel/yaml/scanner.py"),
+        STEP "scan@/src/app/yaml/scanner.py:1:2",
+        "step!app > sscanf!/opt/a/libcsv.so > parse!/opt/a/libcsv.so",
+    };
     assert_known(STEP "deepcopy" LIB("copy.py"), 700, NULL);
     assert_known(STEP "JSONEncoder.encode" LIB("json/encoder.py"), 3000, NULL);
     assert_known(STEP
@@ -57,6 +66,8 @@ START_TEST(what_is_not_slow_or_done_once_is_not_told)
                      "re/_compiler.py"),
                  1500, NULL);
     assert_known(STEP "deepcopy@/src/tree.py:1:2", 3000, NULL);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_known(others[i], 3000, NULL);
 }
 END_TEST
 
