@@ -44,12 +44,22 @@ static struct letters take_letters(const char *name)
     return ret;
 }
 
+static bool is_border(const struct letters *name, size_t i)
+{
+    return i == name->n || name->begins >> i & 1;
+}
+
 static bool has_part(const struct letters *name, const char *part)
 {
-    size_t len = strcspn(part, "$");
+    bool begins = *part == '_';
+    part += begins;
+    size_t len = strcspn(part, "_$");
     for (size_t i = 0; i + len <= name->n; i++) {
-        bool other = *part == 'l' && i && strchr("bcn", name->s[i - 1]) && !(name->begins >> i & 1);
-        if (!other && memcmp(name->s + i, part, len) == 0 && (!part[len] || i + len == name->n))
+        bool other = *part == 'l' && i && strchr("bcn", name->s[i - 1]) && !is_border(name, i);
+        bool ends =
+            !part[len] || i + len == name->n || (part[len] == '_' && is_border(name, i + len));
+        if (!other && ends && (!begins || is_border(name, i)) &&
+            memcmp(name->s + i, part, len) == 0)
             return true;
     }
     return false;

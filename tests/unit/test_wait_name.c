@@ -47,5 +47,18 @@ START_TEST(other_words_are_no_such_parts)
 }
 END_TEST
 
-CHECK_MAIN("wait_name", 5, the_last_component_counts_however_its_words_are_joined,
-           other_words_are_no_such_parts)
+START_TEST(a_word_may_have_to_be_whole)
+{
+    static const char *const whole[] = {"_waitfor_", "_spinlock$", NULL};
+    static const char *const are[] = {"wait_for_all", "Pool::waitForAll", "gate_wait_for",
+                                      "take_spin_lock"};
+    static const char *const are_not[] = {"await_for", "wait_format", "spin_locks", "respin_lock"};
+    for (size_t i = 0; i < sizeof are / sizeof *are; i++) {
+        ck_assert_msg(wait_name_has(are[i], whole), "%s", are[i]);
+        ck_assert_msg(!wait_name_has(are_not[i], whole), "%s", are_not[i]);
+    }
+}
+END_TEST
+
+CHECK_MAIN("wait_name", 5, a_word_may_have_to_be_whole,
+           the_last_component_counts_however_its_words_are_joined, other_words_are_no_such_parts)
