@@ -68,7 +68,7 @@ static const struct {
     {"/pathlib/__init__.py", "*", ASKED_FILE},
     {"/pathlib/_local.py", "*", ASKED_FILE},
     {"/subprocess.py", "poll", ASKED_CHILD},
-    {"/multiprocessing/process.py", "is_alive", ASKED_RESULT},
+    {"/multiprocessing/process.py", "is_alive", ASKED_CHILD},
     {"/multiprocessing/pool.py", "ready", ASKED_RESULT},
     {"/concurrent/futures/_base.py", "done", ASKED_RESULT},
     {"/threading.py", "is_alive", ASKED_RESULT},
@@ -76,7 +76,6 @@ static const struct {
     {"/queue.py", "empty", ASKED_RESULT},
     {"/queue.py", "full", ASKED_RESULT},
     {"/queue.py", "qsize", ASKED_RESULT},
-    {"/queue.py", "get_nowait", ASKED_RESULT},
     {"/multiprocessing/queues.py", "empty", ASKED_RESULT},
     {"/multiprocessing/connection.py", "poll", ASKED_RESULT},
 };
@@ -105,16 +104,24 @@ static enum asked asked_by_frame(const struct shown_frame *f)
     return ASKED_NOTHING;
 }
 
+bool asks_for_time(const char *name)
+{
+    static const char *const times[] = {"next",   "frame",    "_tick_", "_ticks_",
+                                        "period", "time",     "_rate_", "deadline",
+                                        "vsync",  "interval", NULL};
+    return wait_name_has(name, times);
+}
+
 enum asked asks_by_name(const char *name)
 {
-    static const char *const locks[] = {"acquirelock", "takelock", "getlock", "trylock",
-                                        "waitforlock", "lock$",    NULL};
+    static const char *const locks[] = {"acquirelock", "takelock", "getlock",   "trylock",
+                                        "waitforlock", "_lock$",   "filelock$", NULL};
     static const char *const waits[] = {"waitfor", "waituntil", "waiton", "waitall", NULL};
     static const char *const acquires[] = {"acquire$", "take$", "enter$", NULL};
     if (wait_name_has(name, locks) ||
         (wait_name_has(name, acquires) && (strstr(name, "Lock") || strstr(name, "lock"))))
         return ASKED_LOCK;
-    return wait_name_has(name, waits) ? ASKED_UNTOLD : ASKED_NOTHING;
+    return wait_name_has(name, waits) && !asks_for_time(name) ? ASKED_UNTOLD : ASKED_NOTHING;
 }
 
 enum asked asks_of(const struct shown_frame *stack, size_t n)

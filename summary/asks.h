@@ -20,5 +20,7 @@ enum asked asks_by_sleeping(const struct shown_frame *f);
 /* Does NAME say that its function waits until something is so, or a lock is free?  A "wait(ms)" may
  * be a mere pause. */
 enum asked asks_by_name(const char *name);
+/* Does NAME say that its function waits for a time, as wait_until_next_frame()? */
+bool asks_for_time(const char *name);
 const char *asks_words(enum asked asked);  /* " for a lock,": behind "polls 97% of its time" */
 const char *asks_remedy(enum asked asked); /* a sentence on the way out */

@@ -13,6 +13,7 @@ static const double least_sleeps = 4; /* of a thread */
 /* Of the time below a function what sleeps, and what asks for what. */
 struct between {
     int64_t all_ns, sleep_ns, asked_ns[ASKED_UNTOLD];
+    uint64_t samples[ASKED_UNTOLD];
 };
 
 static void look_at(const struct scene *s, const struct run *run, uint32_t outer, uint32_t sleep,
@@ -29,15 +30,18 @@ static void look_at(const struct scene *s, const struct run *run, uint32_t outer
     }
     const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
     bool waits = run->state == RUN_BLOCKED;
-    b->asked_ns[waits ? ASKED_NOTHING : asks_of(stack, n)] += run->weights.wall_ns;
+    enum asked asked = waits ? ASKED_NOTHING : asks_of(stack, n);
+    b->asked_ns[asked] += run->weights.wall_ns;
+    b->samples[asked] += run->samples;
 }
 
-/* What GROUP does in OUTER but sleep: if it hardly does anything else than ask, what it asks
- * for. */
+/* What GROUP does in OUTER but sleep: if it hardly does anything else than ask, what it asks for.
+ * A question now and then is none: who draws a progress bar looks at a file, too. */
 static enum asked asked_between(const struct scene *s, const struct thread_group *group,
                                 uint32_t outer, uint32_t sleep, bool *ret_works)
 {
-    static const double most_work = 0.1;
+    enum { LEAST_SAMPLES = 3 };
+    static const double most_work = 0.1, mostly_asked = 0.5;
     enum asked best = ASKED_NOTHING;
     struct between b = {0};
     for (size_t i = 0; i < group->n; i++)
@@ -47,7 +51,9 @@ static enum asked asked_between(const struct scene *s, const struct thread_group
         if (b.asked_ns[asked] > b.asked_ns[best] || (!best && b.asked_ns[asked] > 0))
             best = asked;
     *ret_works = share_of(b.asked_ns[ASKED_NOTHING], b.all_ns) > most_work;
-    return *ret_works ? ASKED_NOTHING : best;
+    bool asks = b.samples[best] >= LEAST_SAMPLES &&
+                share_of(b.asked_ns[best], b.all_ns - b.sleep_ns) >= mostly_asked;
+    return asks && !*ret_works ? best : ASKED_NOTHING;
 }
 
 /* The function that sleeps may be one that only sleeps, which one that asks calls. */
@@ -62,8 +68,8 @@ static enum asked asked_at(const struct scene *s, const struct thread_group *gro
         bool works = false;
         const struct call_node at = call_tree_node(s->g->tree, outer);
         known = asked_between(s, group, outer, node, &works);
-        if (works)
-            break;
+        if (works) /* its name may say that it waits for its turn to work */
+            return ASKED_NOTHING;
         named = named ? named : asks_by_name(at.frame->name);
         outer = at.parent;
     }

@@ -81,6 +81,37 @@ START_TEST(who_has_something_to_do_or_to_look_after_does_not_poll)
     assert_polls("Timer::wait!app" SLEEP, 40, NULL, NULL);
     assert_polls("RateLimiter.acquire@/src/a.py:1:2" SLEEP, 40, NULL, NULL);
     assert_polls("clock_of_blocks!app" SLEEP, 40, NULL, NULL);
+    assert_polls("find_deadlock!app" SLEEP, 40, NULL, NULL);
+    assert_polls("play!app > wait_until_next_frame!app" SLEEP, 40, NULL, NULL);
+    assert_polls("Loop::waitForTick!app" SLEEP, 40, NULL, NULL);
+}
+END_TEST
+
+/* A loop that controls something waits for its turn, whatever it calls that. */
+START_TEST(who_works_between_named_waits_does_not_poll)
+{
+    setup("run!app > wait_for_input!app" SLEEP, 240, NULL);
+    builder_run(&b, lead, "run!app > steer!app", 2600, 2600);
+    judge(6600);
+    assert_not_told("polls");
+    ck_assert_ptr_null(strstr(found.printed[0]->words, "polls"));
+    teardown();
+}
+END_TEST
+
+/* A bar that shows how far another thread's file is looks at it, and draws. */
+START_TEST(a_question_now_and_then_is_no_poll)
+{
+    static const char ask[] = "bar@/src/a.py:1:2 > getsize@/usr/lib/python3.11/genericpath.py:1:2";
+    for (int few = 0; few < 2; few++) {
+        setup("bar@/src/a.py:1:2" SLEEP, 40, "bar@/src/a.py:1:3");
+        builder_run(&b, lead, ask, few ? 20 : 50, few ? 20 : 50);
+        profile_get_thread(b.p, lead)->runs[1].weights.wall_ns -= few ? 100 * NS_PER_MS : 0;
+        builder_run(&b, builder_thread(&b, 11, "loader"), "load!app", 4000, 4000);
+        judge(4050);
+        assert_not_told("polls");
+        teardown();
+    }
 }
 END_TEST
 
@@ -154,4 +185,5 @@ END_TEST
 CHECK_MAIN("findings_polls", 20, who_asks_again_and_again_is_told_for_what,
            who_has_something_to_do_or_to_look_after_does_not_poll, who_works_meanwhile_is_named,
            who_waits_for_its_child_between_sleeps_does_not_poll,
-           who_waits_for_one_child_is_told_for_which, who_has_one_child_after_the_other_is_late)
+           who_waits_for_one_child_is_told_for_which, who_works_between_named_waits_does_not_poll,
+           a_question_now_and_then_is_no_poll, who_has_one_child_after_the_other_is_late)
