@@ -290,9 +290,10 @@ void call_tree_mark_loop(struct call_tree *t, uint32_t node)
     t->nodes[node].idle = t->nodes[node].own_loop = true;
 }
 
-void call_tree_mark_spin(struct call_tree *t, uint32_t node, enum own_spin spins)
+void call_tree_mark_spin(struct call_tree *t, uint32_t node, enum own_spin spins, enum asked asked)
 {
     t->nodes[node].spins = spins;
+    t->nodes[node].asked = asked;
 }
 
 uint32_t call_tree_line(struct call_tree *t, struct spot at, uint32_t node)

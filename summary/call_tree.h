@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "profile/profile.h"
+#include "summary/asks.h"
 #include "summary/frame_role.h"
 #include "summary/futex_kind.h"
 #include "summary/view.h"
@@ -32,6 +33,7 @@ struct call_node {
     bool idle;             /* a wait for work: a known pool's, or the poll of an event loop */
     bool own_loop;         /* and that loop is the program's own */
     enum own_spin spins;
+    enum asked asked; /* of one that spins: what for; ASKED_NOTHING: unknown */
 };
 
 /* Borrows P and V, which must show functions, not lines. */
@@ -44,7 +46,8 @@ uint32_t call_tree_count(const struct call_tree *t); /* nodes run from 1 to this
 /* NODE, a wait, is the poll of an event loop of the program's own: to be said before its time is
  * added up. */
 void call_tree_mark_loop(struct call_tree *t, uint32_t node);
-void call_tree_mark_spin(struct call_tree *t, uint32_t node, enum own_spin spins); /* the same */
+void call_tree_mark_spin(struct call_tree *t, uint32_t node, enum own_spin spins,
+                         enum asked asked); /* the same */
 bool call_tree_is_within(const struct call_tree *t, uint32_t node, uint32_t outer);
 /* The line of NODE's frame in AT, which is at or below NODE; of a function that calls itself that
  * of its innermost call.  0: unknown. */

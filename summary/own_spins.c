@@ -6,35 +6,47 @@
 #include "base/alloc.h"
 #include "base/share.h"
 #include "summary/asks.h"
+#include "summary/spot_map.h"
 #include "summary/wait_name.h"
 
-enum { MOST_ADDRESSES = 16, LEAST_SAMPLES = 20, LOOP_BYTES = 64, LOOP_LINES = 2 };
+enum { LEAST_SAMPLES = 20, LOOP_BYTES = 64, LOOP_LINES = 2 };
 static const double most_of_it = 0.9;
-static const double much_asked = 0.3, little_else = 0.1; /* of a function's own time */
-static const double mostly_tried = 0.7;                  /* the same of native code */
+static const double little_else = 0.1;  /* of a function's own time */
+static const double mostly_asked = 0.5; /* of it, in Python */
+static const double mostly_tried = 0.7; /* of it, in native code */
+static const double much_paused = 0.3;
 
-/* Where the samples of one node lie: addresses of one process, or lines. */
-struct place {
-    uint64_t at;
-    int64_t ns;
-};
-struct spot_sum {
-    struct place places[MOST_ADDRESSES];
-    size_t n;
-    process_id process; /* the first one that was seen there: others have other addresses */
+/* The time that runs of one spot took: equal spots have equal stacks, so that each is looked at
+ * once, however many runs there are. */
+struct row {
+    struct spot at;
+    process_id process; /* the first that was seen there: another one has other addresses */
+    uint32_t node;      /* the samples of one are looked at together */
+    uint32_t owner;     /* the user's innermost function; 0: there is none */
+    uint64_t place;     /* an address or a line of NODE; 0: unknown */
+    uint64_t call;      /* the same of OWNER */
     uint64_t samples;
-    int64_t ns, placed_ns; /* all; at an address of PROCESS */
-    int64_t asked_ns, other_ns, paused_ns;
-    /* Of a native function, with the C library's that it calls: all, and what tries to get a lock
-     * or a child's end. */
-    int64_t owned_ns, tried_ns;
+    int64_t ns;
+    enum asked asked;
+    bool other, pauses, atomic; /* in other functions; in the CPU's pause; in an atomic variable */
 };
+struct rows {
+    struct row *items;
+    size_t n, capacity;
+};
+/* What some rows have in common. */
+struct sum {
+    uint64_t samples;
+    int64_t ns, other_ns, pause_ns, atomic_ns, asked_ns[ASKED_UNTOLD + 1];
+};
+typedef uint64_t place_of(const struct row *row);
 
 static bool pauses(const struct shown_frame *f)
 {
-    static const char *const names[] = {"mmpause",  "cpurelax",       "ia32pause",
-                                        "spinloop", "yieldprocessor", NULL};
-    return wait_name_has(f->name, names);
+    static const char *const names[] = {"_mmpause_", "_cpurelax_", "_iapause_", "_yieldprocessor_",
+                                        NULL};
+    return strstr(f->name, "hint::spin_loop") || strstr(f->name, "spin_loop_hint") ||
+           wait_name_has(f->name, names);
 }
 
 static bool reads_atomic(const struct shown_frame *f)
@@ -42,59 +54,28 @@ static bool reads_atomic(const struct shown_frame *f)
     return strstr(f->name, "atomic") != NULL;
 }
 
+/* No other function has such a name.  "spin_force", "price_barrier" and GNSS's "acquire" say
+ * nothing. */
 static bool is_named_so(const struct shown_frame *f)
 {
     static const char *const names[] = {
-        "barrier$",    "barrierwait", "barriersync", "barrierenter", "barrierarrive",
-        "spinlock",    "spinwait",    "spinuntil",   "spinon",       "spinfor",
-        "spinwhile",   "busywait",    "busyloop",    "waitfor",      "waituntil",
-        "waiton",      "waitwhile",   "waitall",     "wait$",        "acquire$",
-        "acquirelock", "lock$",       NULL};
-    return wait_name_has(f->name, names);
+        "_spinlock$",  "_spinwait$",      "_busywait$",  "_barrierwait$", "_waitfor_",
+        "_waituntil_", "_waitatbarrier$", "_spinuntil_", "_spinwhile_",   NULL};
+    return wait_name_has(f->name, names) && !asks_for_time(f->name);
 }
 
-static void add_place(struct spot_sum *sum, uint64_t at, int64_t ns)
+/* Such a name needs a sample that agrees. */
+static bool may_be_named_so(const struct shown_frame *f)
 {
-    size_t i = 0;
-    sum->placed_ns += ns;
-    while (i < sum->n && sum->places[i].at != at)
-        i++;
-    if (i == MOST_ADDRESSES)
-        return;
-    sum->n += i == sum->n;
-    sum->places[i].at = at;
-    sum->places[i].ns += ns;
+    static const char *const names[] = {
+        "barrier$",      "barrierwait", "barriersync", "barrierenter",
+        "barrierarrive", "spinlock",    "spinwait",    "busywait",
+        "waitall",       "waiton_",     "waitwhile",   "wait$",
+        "acquire$",      "acquirelock", "_lock$",      NULL};
+    return wait_name_has(f->name, names) && !asks_for_time(f->name);
 }
 
-/* STACK, whose innermost function of the user's is at INNER. */
-static void add_stack(struct spot_sum *sum, const struct shown_frame *stack, size_t n, size_t inner,
-                      const struct profile_thread *t, const struct run *run)
-{
-    int64_t ns = run->weights.wall_ns;
-    bool calls = false;
-    bool pause = false;
-    uint64_t address = stack[inner].address;
-    for (size_t i = inner + 1; i < n; i++) {
-        bool native = stack[i].kind == SHOWN_NATIVE;
-        calls |=
-            stack[i].kind == SHOWN_PYTHON || (native && !stack[i].interpreter && !stack[i].libc);
-        pause |= native && stack[i].inlined && pauses(&stack[i]);
-        /* Without optimisation a look at an atomic variable is a call. */
-        address = native && !reads_atomic(&stack[i]) ? stack[i].address : address;
-    }
-    enum asked asked = asks_of(stack + inner, n - inner);
-    bool asks = asked != ASKED_NOTHING && asked != ASKED_FILE; /* of files there may be many */
-    sum->process = sum->samples ? sum->process : t->process;
-    sum->samples += run->samples;
-    sum->ns += ns;
-    sum->asked_ns += asks ? ns : 0;
-    sum->other_ns += calls && !asks ? ns : 0;
-    sum->paused_ns += pause ? ns : 0;
-    if (stack[inner].kind == SHOWN_PYTHON)
-        add_place(sum, stack[inner].current_line, ns);
-    else if (address && t->process.ix == sum->process.ix)
-        add_place(sum, address, ns);
-}
+/* ---- rows ---- */
 
 /* The user's innermost function at or above NODE; 0: there is none. */
 static uint32_t owner_of(const struct call_tree *t, uint32_t node)
@@ -104,73 +85,264 @@ static uint32_t owner_of(const struct call_tree *t, uint32_t node)
     return node;
 }
 
+/* What ROW's STACK shows, whose innermost function of the user's is at INNER. */
+static void look_at(struct row *row, const struct shown_frame *stack, size_t n, size_t inner)
+{
+    bool python = stack[inner].kind == SHOWN_PYTHON;
+    row->place = row->call = python ? stack[inner].current_line : stack[inner].address;
+    for (size_t i = inner + 1; i < n; i++) {
+        const struct shown_frame *f = &stack[i];
+        bool native = f->kind == SHOWN_NATIVE;
+        bool atomic = native && reads_atomic(f);
+        row->atomic |= atomic;
+        row->other |= f->kind == SHOWN_PYTHON || (native && !f->interpreter && !f->libc);
+        row->pauses |= native && f->inlined && pauses(f);
+        /* Without optimisation a look at an atomic variable is a call. */
+        row->place = native && !python && !atomic ? f->address : row->place;
+    }
+    row->asked = asks_of(stack + inner, n - inner);
+}
+
 /* A function in Python is looked at as a whole, with the library's that it calls. */
-static void add_run(struct call_tree *t, struct view *v, const struct profile_thread *thread,
-                    const struct run *run, struct spot_sum *sums)
+static void fill(struct row *row, struct call_tree *t, struct view *v)
 {
     size_t n;
-    const struct shown_frame *stack = view_stack(v, run->at, &n);
+    const struct shown_frame *stack = view_stack(v, row->at, &n);
     size_t inner = n;
     while (inner && frame_role(&stack[inner - 1], false) != ROLE_OWN)
         inner--;
-    if (!inner)
+    row->node = call_tree_of(t, row->at);
+    row->owner = inner ? owner_of(t, row->node) : 0;
+    if (!row->owner)
         return;
-    uint32_t node = call_tree_of(t, run->at);
-    uint32_t owner = owner_of(t, node);
-    bool python = stack[inner - 1].kind == SHOWN_PYTHON;
-    add_stack(&sums[python ? owner : node], stack, n, inner - 1, thread, run);
-    enum asked asked = asks_of(stack + inner - 1, n - inner + 1);
-    bool tries = asked == ASKED_LOCK || asked == ASKED_CHILD;
-    sums[owner].owned_ns += run->weights.wall_ns;
-    sums[owner].tried_ns += tries ? run->weights.wall_ns : 0;
-}
-
-/* Is nearly all of SUM within WIDTH? */
-static bool is_tight(const struct spot_sum *sum, uint64_t width)
-{
-    int64_t best_ns = 0;
-    for (size_t i = 0; i < sum->n; i++) {
-        int64_t ns = 0;
-        for (size_t k = 0; k < sum->n; k++)
-            ns += sum->places[k].at - sum->places[i].at < width ? sum->places[k].ns : 0;
-        best_ns = ns > best_ns ? ns : best_ns;
-    }
-    return sum->n && share_of(best_ns, sum->placed_ns) >= most_of_it;
-}
-
-static enum own_spin python_kind(const struct shown_frame *f, const struct spot_sum *sum)
-{
-    if (sum->samples < LEAST_SAMPLES)
-        return OWN_SPIN_NONE;
-    bool asks = share_of(sum->asked_ns, sum->ns) >= much_asked &&
-                share_of(sum->other_ns, sum->ns) <= little_else;
-    bool same_line = is_named_so(f) && is_tight(sum, LOOP_LINES) && sum->other_ns == 0;
-    return asks || same_line ? OWN_SPIN_ASKS : OWN_SPIN_NONE;
-}
-
-static enum own_spin kind_of(const struct call_tree *t, uint32_t node, const struct spot_sum *sums)
-{
-    const struct call_node at = call_tree_node(t, node);
-    uint32_t owner = owner_of(t, node);
-    const struct shown_frame *own = owner ? call_tree_node(t, owner).frame : NULL;
-    if (own && own->kind == SHOWN_PYTHON)
-        return python_kind(own, &sums[owner]);
-    if (at.frame->kind != SHOWN_NATIVE || sums[node].samples < LEAST_SAMPLES)
-        return OWN_SPIN_NONE;
-    if (own && share_of(sums[owner].tried_ns, sums[owner].owned_ns) >= mostly_tried)
-        return OWN_SPIN_LOOPS;
-    /* For whom would a program's only thread wait? */
-    bool named = at.role == ROLE_OWN && is_named_so(at.frame) &&
-                 profile_thread_count(call_tree_profile(t)) > 1;
-    bool paused = share_of(sums[node].paused_ns, sums[node].ns) >= much_asked;
-    bool loops = own && (named || paused || pauses(at.frame));
-    return loops && is_tight(&sums[node], LOOP_BYTES) ? OWN_SPIN_LOOPS : OWN_SPIN_NONE;
+    look_at(row, stack, n, inner - 1);
+    if (stack[inner - 1].kind == SHOWN_PYTHON)
+        row->node = row->owner;
 }
 
 static bool may_run(const struct run *run)
 {
     return run->state == RUN_RUNNING || run->state == RUN_RUNNABLE ||
            run->state == RUN_RUNNING_OR_RUNNABLE;
+}
+
+static struct row *row_of(struct rows *rows, struct spot_map *numbers, const struct run *run,
+                          process_id process)
+{
+    uint32_t number = spot_map_get(numbers, run->at);
+    if (number)
+        return &rows->items[number - 1];
+    rows->items = array_reserve(rows->items, &rows->capacity, rows->n + 1, sizeof *rows->items);
+    rows->items[rows->n++] = (struct row){.at = run->at, .process = process};
+    spot_map_put(numbers, run->at, (uint32_t)rows->n);
+    return &rows->items[rows->n - 1];
+}
+
+static int by_owner(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    if (x->owner != y->owner)
+        return x->owner < y->owner ? -1 : 1;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    if (x->process.ix != y->process.ix)
+        return x->process.ix < y->process.ix ? -1 : 1;
+    return x->at.stack.ix < y->at.stack.ix ? -1 : x->at.stack.ix > y->at.stack.ix;
+}
+
+static struct rows take_rows(struct call_tree *t, struct view *v)
+{
+    const struct profile *p = call_tree_profile(t);
+    struct rows rows = {0};
+    struct spot_map numbers;
+    spot_map_init(&numbers, p);
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        const struct profile_thread *thread = profile_see_thread(p, (thread_id){i});
+        for (size_t k = 0; k < thread->n_runs; k++) {
+            const struct run *run = &thread->runs[k];
+            if (!may_run(run))
+                continue;
+            struct row *row = row_of(&rows, &numbers, run, thread->process);
+            row->samples += run->samples;
+            row->ns += run->weights.wall_ns;
+        }
+    }
+    spot_map_release(&numbers);
+    for (size_t i = 0; i < rows.n; i++)
+        fill(&rows.items[i], t, v);
+    if (rows.n)
+        qsort(rows.items, rows.n, sizeof *rows.items, by_owner);
+    return rows;
+}
+
+/* ---- what rows say together ---- */
+
+static struct sum sum_of(const struct row *rows, size_t n)
+{
+    struct sum sum = {0};
+    for (size_t i = 0; i < n; i++) {
+        bool atomic = rows[i].atomic && !rows[i].pauses;
+        sum.samples += rows[i].samples;
+        sum.ns += rows[i].ns;
+        sum.asked_ns[rows[i].asked] += rows[i].ns;
+        sum.other_ns += rows[i].other && !rows[i].asked ? rows[i].ns : 0;
+        sum.pause_ns += rows[i].pauses ? rows[i].ns : 0;
+        sum.atomic_ns += atomic ? rows[i].ns : 0;
+    }
+    return sum;
+}
+
+static uint64_t place_in_node(const struct row *row)
+{
+    return row->place;
+}
+
+static uint64_t place_in_owner(const struct row *row)
+{
+    return row->call;
+}
+
+struct placed {
+    uint64_t place;
+    int64_t ns;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Is nearly all of N ROWS' time within WIDTH, of that whose place is known?  Only that counts in
+ * which ASKED is asked for, if it is something, and of several processes only the first one's. */
+static bool is_tight(const struct row *rows, size_t n, place_of *place, uint64_t width,
+                     enum asked asked)
+{
+    struct placed *all = xcalloc(n, sizeof *all);
+    size_t placed = 0, first = 0;
+    int64_t all_ns = 0, ns = 0, best_ns = 0;
+    for (size_t i = 0; i < n; i++)
+        if (place(&rows[i]) && rows[i].process.ix == rows[0].process.ix &&
+            (!asked || rows[i].asked == asked))
+            all[placed++] = (struct placed){place(&rows[i]), rows[i].ns};
+    if (placed)
+        qsort(all, placed, sizeof *all, by_place);
+    for (size_t i = 0; i < placed; i++) {
+        all_ns += all[i].ns;
+        for (ns += all[i].ns; all[i].place - all[first].place >= width; first++)
+            ns -= all[first].ns;
+        best_ns = ns > best_ns ? ns : best_ns;
+    }
+    free(all);
+    return all_ns && share_of(best_ns, all_ns) >= most_of_it;
+}
+
+/* For whom would a program's only thread wait, but for a child? */
+static bool is_alone(const struct call_tree *t)
+{
+    return profile_thread_count(call_tree_profile(t)) < 2;
+}
+
+/* What a function asks for in most of the time of SUM, at least SHARE; of files there may be
+ * many. */
+static enum asked mostly_asks(const struct call_tree *t, const struct sum *sum, double share)
+{
+    static const enum asked kinds[] = {ASKED_CHILD, ASKED_LOCK, ASKED_RESULT};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (share_of(sum->asked_ns[kinds[i]], sum->ns) >= share &&
+            (kinds[i] == ASKED_CHILD || !is_alone(t)))
+            return kinds[i];
+    return ASKED_NOTHING;
+}
+
+/* What N ROWS, of one function in Python, ask for, if they do nothing else.  Bytecode of its own
+ * may be work: little of it is beside the question's line. */
+static enum asked python_asks(const struct call_tree *t, const struct row *rows, size_t n)
+{
+    const struct sum sum = sum_of(rows, n);
+    enum asked asked = mostly_asks(t, &sum, mostly_asked);
+    uint64_t lines = asked == ASKED_LOCK ? 1 : LOOP_LINES; /* unlocking may be the next one */
+    bool asks = sum.samples >= LEAST_SAMPLES && asked &&
+                share_of(sum.other_ns, sum.ns) <= little_else &&
+                is_tight(rows, n, place_in_owner, lines, ASKED_NOTHING);
+    return asks ? asked : ASKED_NOTHING;
+}
+
+/* What N ROWS, of one native function, try to get, if they do nothing else.  Who gets it goes on:
+ * elsewhere, and calls again from elsewhere. */
+static enum asked native_tries(const struct call_tree *t, const struct row *rows, size_t n)
+{
+    const struct sum sum = sum_of(rows, n);
+    enum asked asked = mostly_asks(t, &sum, mostly_tried);
+    bool tries = sum.samples >= LEAST_SAMPLES && (asked == ASKED_LOCK || asked == ASKED_CHILD) &&
+                 is_tight(rows, n, place_in_owner, LOOP_BYTES, ASKED_NOTHING) &&
+                 is_tight(rows, n, place_in_owner, 1, asked);
+    return tries ? asked : ASKED_NOTHING;
+}
+
+/* Do N ROWS, of one node of native code, spin?  A tight loop alone may be a kernel of a
+ * computation. */
+static bool native_loops(const struct call_tree *t, const struct row *rows, size_t n)
+{
+    const struct call_node at = call_tree_node(t, rows->node);
+    const struct sum sum = sum_of(rows, n);
+    bool own = at.role == ROLE_OWN;
+    bool paused = share_of(sum.pause_ns, sum.ns) >= much_paused || pauses(at.frame);
+    bool atomic = share_of(sum.atomic_ns, sum.ns) >= much_paused;
+    bool named = own && (is_named_so(at.frame) || (atomic && may_be_named_so(at.frame)));
+    return sum.samples >= LEAST_SAMPLES && (paused || named) && !is_alone(t) &&
+           is_tight(rows, n, place_in_node, LOOP_BYTES, ASKED_NOTHING);
+}
+
+/* ---- all of them ---- */
+
+/* The end of the rows from FROM on that are of its node, or of its owner. */
+static size_t end_of(const struct rows *rows, size_t from, bool of_node)
+{
+    size_t end = from;
+    while (end < rows->n && rows->items[end].owner == rows->items[from].owner &&
+           (!of_node || rows->items[end].node == rows->items[from].node))
+        end++;
+    return end;
+}
+
+static void mark_native(struct call_tree *t, const struct rows *rows, size_t from, size_t to)
+{
+    enum asked asked = native_tries(t, &rows->items[from], to - from);
+    for (size_t at = from; at < to;) {
+        size_t end = end_of(rows, at, true);
+        uint32_t node = rows->items[at].node;
+        bool native = call_tree_node(t, node).frame->kind == SHOWN_NATIVE;
+        if (native && (asked || native_loops(t, &rows->items[at], end - at)))
+            call_tree_mark_spin(t, node, OWN_SPIN_LOOPS, asked);
+        at = end;
+    }
+}
+
+/* All nodes whose owner asks: what they are, too, is part of its question. */
+static void mark_python(struct call_tree *t, const enum asked *asked_by_node)
+{
+    for (uint32_t node = 1; node <= call_tree_count(t); node++) {
+        enum asked asked = asked_by_node[owner_of(t, node)];
+        if (asked)
+            call_tree_mark_spin(t, node, OWN_SPIN_ASKS, asked);
+    }
+}
+
+static void mark_rows(struct call_tree *t, const struct rows *rows)
+{
+    enum asked *asked = xcalloc(call_tree_count(t) + (size_t)1, sizeof *asked);
+    for (size_t at = 0; at < rows->n;) {
+        size_t end = end_of(rows, at, false);
+        uint32_t owner = rows->items[at].owner;
+        if (owner && call_tree_node(t, owner).frame->kind == SHOWN_PYTHON)
+            asked[owner] = python_asks(t, &rows->items[at], end - at);
+        else if (owner)
+            mark_native(t, rows, at, end);
+        at = end;
+    }
+    mark_python(t, asked);
+    free(asked);
 }
 
 /* Is there a frame that could speak for a wait?  Most recordings have none, and no stack needs a
@@ -180,8 +352,7 @@ static bool may_spin(const struct view *v)
     for (uint32_t id = 1; id <= view_frame_count(v); id++) {
         const struct shown_frame *f = view_frame(v, id);
         bool code = f->kind == SHOWN_NATIVE || f->kind == SHOWN_PYTHON;
-        if (code &&
-            (asks_of(f, 1) || pauses(f) || (is_named_so(f) && frame_role(f, false) == ROLE_OWN)))
+        if (code && (asks_of(f, 1) || pauses(f) || is_named_so(f) || may_be_named_so(f)))
             return true;
     }
     return false;
@@ -197,15 +368,7 @@ void own_spins_mark(struct call_tree *t, struct view *v)
     }
     if (!may_spin(v))
         return;
-    uint32_t n = call_tree_count(t);
-    struct spot_sum *sums = xcalloc(n + (size_t)1, sizeof *sums);
-    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
-        const struct profile_thread *thread = profile_see_thread(p, (thread_id){i});
-        for (size_t k = 0; k < thread->n_runs; k++)
-            if (may_run(&thread->runs[k]))
-                add_run(t, v, thread, &thread->runs[k], sums);
-    }
-    for (uint32_t node = 1; node <= n; node++)
-        call_tree_mark_spin(t, node, kind_of(t, node, sums));
-    free(sums);
+    struct rows rows = take_rows(t, v);
+    mark_rows(t, &rows);
+    free(rows.items);
 }

@@ -43,8 +43,8 @@ static void add_spin(const struct scene *s, const struct thread_group *group, do
     const struct call_node at = call_tree_node(s->g->tree, path->node);
     const char *remedy = spinning_remedy(at.frame->spins);
     if (at.spins)
-        remedy = at.spins == OWN_SPIN_ASKS ? asks_remedy(ASKED_RESULT)
-                                           : "After a short spin, a condition or a futex sleeps.";
+        remedy =
+            at.asked ? asks_remedy(at.asked) : "After a short spin, a condition or a futex sleeps.";
     text_addf(words, "%s, ", at.spins ? "for others" : spinning_words(at.frame->spins));
     add_place(words, path);
     text_addf(words, ": %.1f CPU%s without work.", cpus, cpus < 1.05 ? "" : "s");

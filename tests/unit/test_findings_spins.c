@@ -38,12 +38,11 @@ static bool is_said(const char *words)
 START_TEST(a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu)
 {
     static const char *const names[] = {
-        "step!app > barrier!app|/src/a.c:7",
+        "step!app > barrier_wait!app|/src/a.c:7",
         "step!app > Pool::waitUntilReady!app|/src/a.cc:7",
         "step!app > spin_lock!app|/src/a.c:7",
-        "step!app > gate_wait!app|/src/a.c:7",
-        "step!app > enter!app|/src/a.c:7 > __pthread_mutex_trylock!libc.so.6",
-        "step!app > reap!app|/src/a.c:7 > wait4!libc.so.6",
+        "step!app > spin_until_all!app|/src/a.c:7",
+        "step!app > wait_for_barrier!app|/src/a.c:7",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         crowd(&names[i], 1);
@@ -57,6 +56,42 @@ START_TEST(a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu)
 }
 END_TEST
 
+/* At one call: who gets it goes on, and calls something else. */
+START_TEST(who_only_tries_is_told_for_what)
+{
+    static const struct {
+        const char *stacks[3], *remedy; /* NULL: it does not spin */
+    } cases[] = {
+        {{"step!app > enter!app|/src/a.c:7 > __pthread_mutex_trylock!libc.so.6"},
+         "as CPUs would wait less. A lock() or flock() that blocks is woken at once"},
+        {{"step!app > reap!app|/src/a.c:7 > wait4!libc.so.6"},
+         "as CPUs would wait less. A wait without a time-out, or poll() of a pidfd_open()"},
+        /* It locks and unlocks a file. */
+        {{"step!app > note!app|/src/a.c:7 > flock!libc.so.6",
+          "step!app > note!app|/src/a.c:8 > flock!libc.so.6"},
+         NULL},
+        {{"step!app > enter!app|/src/a.c:7 > __pthread_mutex_trylock!libc.so.6",
+          "step!app > enter!app|/src/a.c:9 > __pthread_mutex_unlock!libc.so.6"},
+         NULL},
+        /* What follows is some way off. */
+        {{"step!app > reap!app|/src/a.c:7 > wait4!libc.so.6",
+          "step!app > reap!app|/src/a.c:7 > __wait4!libc.so.6", "step!app > reap!app|/src/a.c:70"},
+         NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n = 0;
+        while (n < 3 && cases[i].stacks[n])
+            n++;
+        crowd(cases[i].stacks, n);
+        if (cases[i].remedy)
+            assert_told(0, "spinning", cases[i].remedy);
+        else
+            assert_not_told("spinning");
+        teardown();
+    }
+}
+END_TEST
+
 /* Three of them spin more than the fourth one. */
 START_TEST(others_that_spin_are_told_with_them)
 {
@@ -65,11 +100,11 @@ START_TEST(others_that_spin_are_told_with_them)
     for (pid_t tid = 11; tid < 15; tid++) {
         int64_t ms = tid < 14 ? 3900 : 2000;
         thread_id t = builder_thread(&b, tid, "crew");
-        builder_run(&b, t, "step!app > gate_wait!app|/src/a.c:7", ms, ms);
+        builder_run(&b, t, "step!app > barrier_wait!app|/src/a.c:7", ms, ms);
         builder_run(&b, t, "step!app > work!app|/src/a.c:30", 4000 - ms, 4000 - ms);
     }
     judge(4000);
-    assert_told(0, "spinning", "3 crew threads spin 98% of their time for others, in gate_wait");
+    assert_told(0, "spinning", "3 crew threads spin 98% of their time for others, in barrier_wa");
     assert_told(0, "spinning", " crew does so, too. 4 threads spin on 2 CPUs: as many as CPUs");
     teardown();
 }
@@ -108,6 +143,18 @@ START_TEST(a_body_that_computes_does_not_spin)
                                         "step!app > unlock!app|/src/a.c:7",
                                         "step!app > waitlist_sum!app|/src/a.c:7",
                                         "step!app > spin!app|/src/a.c:7",
+                                        "step!app > log_barrier!app|/src/a.c:7",
+                                        "step!app > price_barrier!app|/src/a.c:7",
+                                        "step!app > barrier!app|/src/a.c:7",
+                                        "step!app > gate_wait!app|/src/a.c:7",
+                                        "step!app > spin_force!app|/src/a.c:7",
+                                        "step!app > spin_only!app|/src/a.c:7",
+                                        "step!app > spin_loop!app|/src/a.c:7",
+                                        "step!app > has_deadlock!app|/src/a.c:7",
+                                        "step!app > await!app|/src/a.c:7",
+                                        "step!app > wait_form_sum!app|/src/a.c:7",
+                                        "step!app > Gnss::acquire!app|/src/a.c:7",
+                                        "step!app > wait_until_next_frame!app|/src/a.c:7",
                                         "step!app > find_files!app|/src/a.c:7 > stat64!libc.so.6"};
     crowd(waits, sizeof waits / sizeof *waits);
     assert_not_told("spinning");
@@ -131,6 +178,23 @@ START_TEST(the_only_thread_waits_for_nobody)
 }
 END_TEST
 
+/* A summary of many threads with few places looks at each place once. */
+START_TEST(many_runs_of_one_spot_count_together)
+{
+    b = builder_start(PID, "app");
+    for (pid_t tid = 11; tid < 75; tid++) {
+        thread_id t = builder_thread(&b, tid, "crew");
+        for (int i = 0; i < 200; i++) {
+            builder_run(&b, t, "step!app > spin_lock!app|/src/a.c:7", 10, 10);
+            builder_run(&b, t, "step!app > spin_lock!app|/src/a.c:8", 10, 10);
+        }
+    }
+    judge(4000);
+    assert_told(0, "spinning", "64 crew threads spin 100% of their time for others");
+    teardown();
+}
+END_TEST
+
 #define QUEUE "@/usr/lib/python3.11/queue.py:1:2"
 #define LOOP  "write_log@/src/log.py:1:2"
 
@@ -147,14 +211,19 @@ START_TEST(a_loop_in_python_that_only_asks_is_told)
         {LOOP " > Queue.get" QUEUE, LOOP, false},
         {LOOP, LOOP " > Queue.empty" QUEUE, false},
         {LOOP " > exists@/usr/lib/python3.11/genericpath.py:1:2", LOOP, false}, /* of many files */
-        {"wait_until_done@/src/log.py:1:2", LOOP, true},
-        {"wait_until_done@/src/log.py:1:2", "wait_until_done@/src/log.py:1:9", false},
+        {"wait_until_done@/src/log.py:1:2", LOOP, false}, /* its name says nothing */
+        {"hits_barrier@/src/log.py:1:2", "hits_barrier@/src/log.py:1:3", false},
+        {LOOP " > Queue.get_nowait" QUEUE, LOOP, false}, /* it may get something */
+        /* Its own bytecode is elsewhere, and may be work. */
+        {LOOP " > Event.is_set@/usr/lib/python3.11/threading.py:1:2", "write_log@/src/log.py:1:9",
+         false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         b = builder_start(PID, "python3");
         thread_id lead = builder_thread(&b, PID, NULL);
         builder_run(&b, lead, cases[i].asks, 3200, 3200);
         builder_run(&b, lead, cases[i].does, 800, 800);
+        builder_run(&b, builder_thread(&b, PID + 1, "reader"), "read [blocked]", 4000, 0);
         judge(4000);
         ck_assert_msg(is_said("for others, in ") == cases[i].spins, "%zu: %s", i,
                       found.printed[0]->words);
@@ -167,7 +236,28 @@ START_TEST(a_loop_in_python_that_only_asks_is_told)
 }
 END_TEST
 
+/* The remedy fits the question. */
+START_TEST(the_only_thread_in_python_can_only_wait_for_a_child)
+{
+    static const char *const stacks[] = {LOOP " > Queue.empty" QUEUE, "hits_barrier@/src/a.py:1:2",
+                                         LOOP
+                                         " > Popen.poll@/usr/lib/python3.11/subprocess.py:1:2"};
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        b = builder_start(PID, "python3");
+        builder_run(&b, builder_thread(&b, PID, NULL), stacks[i], 4000, 4000);
+        judge(4000);
+        ck_assert(is_said("for others, in ") == (i == 2));
+        if (i == 2)
+            assert_told(0, "spinning",
+                        "A wait without a time-out, or poll() of a pidfd_open(), is");
+        teardown();
+    }
+}
+END_TEST
+
 CHECK_MAIN("findings_spins", 20, a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu,
            others_that_spin_are_told_with_them, a_look_at_an_atomic_variable_is_part_of_the_loop,
-           a_body_that_computes_does_not_spin, the_only_thread_waits_for_nobody,
+           a_body_that_computes_does_not_spin, who_only_tries_is_told_for_what,
+           many_runs_of_one_spot_count_together,
+           the_only_thread_in_python_can_only_wait_for_a_child, the_only_thread_waits_for_nobody,
            a_loop_in_python_that_only_asks_is_told)
