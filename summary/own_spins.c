@@ -306,30 +306,8 @@ static size_t end_of(const struct rows *rows, size_t from, bool of_node)
     return end;
 }
 
-static void mark_native(struct call_tree *t, const struct rows *rows, size_t from, size_t to)
-{
-    enum asked asked = native_tries(t, &rows->items[from], to - from);
-    for (size_t at = from; at < to;) {
-        size_t end = end_of(rows, at, true);
-        uint32_t node = rows->items[at].node;
-        bool native = call_tree_node(t, node).frame->kind == SHOWN_NATIVE;
-        if (native && (asked || native_loops(t, &rows->items[at], end - at)))
-            call_tree_mark_spin(t, node, OWN_SPIN_LOOPS, asked);
-        at = end;
-    }
-}
-
-/* All nodes whose owner asks: what they are, too, is part of its question. */
-static void mark_python(struct call_tree *t, const enum asked *asked_by_node)
-{
-    for (uint32_t node = 1; node <= call_tree_count(t); node++) {
-        enum asked asked = asked_by_node[owner_of(t, node)];
-        if (asked)
-            call_tree_mark_spin(t, node, OWN_SPIN_ASKS, asked);
-    }
-}
-
-static void mark_rows(struct call_tree *t, const struct rows *rows)
+/* What functions ask for, by node, as far as their own time says. */
+static enum asked *take_asked(const struct call_tree *t, const struct rows *rows)
 {
     enum asked *asked = xcalloc(call_tree_count(t) + (size_t)1, sizeof *asked);
     for (size_t at = 0; at < rows->n;) {
@@ -338,10 +316,106 @@ static void mark_rows(struct call_tree *t, const struct rows *rows)
         if (owner && call_tree_node(t, owner).frame->kind == SHOWN_PYTHON)
             asked[owner] = python_asks(t, &rows->items[at], end - at);
         else if (owner)
-            mark_native(t, rows, at, end);
+            asked[owner] = native_tries(t, &rows->items[at], end - at);
         at = end;
     }
-    mark_python(t, asked);
+    return asked;
+}
+
+/* Of a function that asks: its own time, that of what it calls, too, and how many of the samples
+ * that follow one of its own are below it, too. */
+struct loop {
+    int64_t own_ns, below_ns;
+    uint64_t next, stays;
+};
+
+static void add_times(const struct call_tree *t, const struct rows *rows, const enum asked *asked,
+                      struct loop *loops)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        uint32_t node = rows->items[i].owner;
+        loops[node].own_ns += rows->items[i].ns;
+        for (; node; node = call_tree_node(t, node).parent)
+            loops[node].below_ns += asked[node] ? rows->items[i].ns : 0;
+    }
+}
+
+static void add_steps(struct call_tree *t, const struct profile_thread *thread,
+                      const enum asked *asked, struct loop *loops)
+{
+    for (size_t i = 0; i < thread->n_runs; i++) {
+        uint32_t owner = owner_of(t, call_tree_of(t, thread->runs[i].at));
+        if (!asked[owner] || !thread->runs[i].samples)
+            continue;
+        loops[owner].next += thread->runs[i].samples - 1;
+        loops[owner].stays += thread->runs[i].samples - 1;
+        if (i + 1 == thread->n_runs || thread->runs[i + 1].state == RUN_MISSED)
+            continue;
+        uint32_t node = call_tree_of(t, thread->runs[i + 1].at);
+        loops[owner].next++;
+        loops[owner].stays += call_tree_is_within(t, node, owner);
+    }
+}
+
+/* Who only asks once is called by a loop that may work between: it is left all the time.  So may
+ * be a function that a loop calls. */
+static void keep_loops(struct call_tree *t, const struct rows *rows, enum asked *asked)
+{
+    static const double least_own = 0.7, least_stays = 0.7;
+    const struct profile *p = call_tree_profile(t);
+    uint32_t n = call_tree_count(t);
+    struct loop *loops = xcalloc(n + (size_t)1, sizeof *loops);
+    add_times(t, rows, asked, loops);
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++)
+        add_steps(t, profile_see_thread(p, (thread_id){i}), asked, loops);
+    for (uint32_t node = 1; node <= n; node++)
+        if (share_of(loops[node].own_ns, loops[node].below_ns) < least_own ||
+            (double)loops[node].stays < least_stays * (double)loops[node].next)
+            asked[node] = ASKED_NOTHING;
+    free(loops);
+}
+
+static bool any_asks(const struct call_tree *t, const enum asked *asked)
+{
+    for (uint32_t node = 1; node <= call_tree_count(t); node++)
+        if (asked[node])
+            return true;
+    return false;
+}
+
+/* All nodes whose owner asks: what they are, too, is part of its question. */
+static void mark_askers(struct call_tree *t, const enum asked *asked)
+{
+    for (uint32_t node = 1; node <= call_tree_count(t); node++) {
+        uint32_t owner = owner_of(t, node);
+        if (!asked[owner])
+            continue;
+        bool python = call_tree_node(t, owner).frame->kind == SHOWN_PYTHON;
+        if (python || call_tree_node(t, node).frame->kind == SHOWN_NATIVE)
+            call_tree_mark_spin(t, node, python ? OWN_SPIN_ASKS : OWN_SPIN_LOOPS, asked[owner]);
+    }
+}
+
+static void mark_loops(struct call_tree *t, const struct rows *rows)
+{
+    for (size_t at = 0; at < rows->n;) {
+        size_t end = end_of(rows, at, true);
+        const struct row *row = &rows->items[at];
+        if (row->owner && call_tree_node(t, row->node).frame->kind == SHOWN_NATIVE &&
+            native_loops(t, row, end - at))
+            call_tree_mark_spin(t, row->node, OWN_SPIN_LOOPS, ASKED_NOTHING);
+        at = end;
+    }
+}
+
+static void mark_rows(struct call_tree *t, const struct rows *rows)
+{
+    enum asked *asked = take_asked(t, rows);
+    mark_loops(t, rows);
+    if (any_asks(t, asked)) {
+        keep_loops(t, rows, asked);
+        mark_askers(t, asked);
+    }
     free(asked);
 }
 

@@ -6,11 +6,14 @@
 
 /* Marks them in T (call_tree_mark_spin()), by all threads of its profile:
  *
- * - native code whose name says that it waits, or that runs the CPU's instruction for a pause, if
- *   nearly all samples in it lie within a few bytes: a body that computes is larger, and its name
- *   alone is no proof;
- * - a native function that, for most of its own time, runs in trylock(), flock() or what asks for a
- *   child's end;
- * - a function in Python that calls Queue.empty(), Event.is_set() and the like for much of its own
- *   time, and hardly anything else. */
+ * - native code that runs the CPU's instruction for a pause, or whose name can mean nothing but a
+ *   wait, or may mean one while samples find it at an atomic variable; if nearly all samples in it
+ *   lie within a few bytes.  A body that computes is larger, but some are as small, so that neither
+ *   is a proof alone;
+ * - a native function that, for most of its own time, runs in one call of trylock(), flock() or
+ *   what asks for a child's end;
+ * - a function in Python that calls Queue.empty(), Future.done() and the like for most of its own
+ *   time, on one line, and does hardly anything else.
+ *
+ * The last two must be loops themselves: what asks once is called by others that may work. */
 void own_spins_mark(struct call_tree *t, struct view *v);

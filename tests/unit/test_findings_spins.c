@@ -196,6 +196,7 @@ START_TEST(many_runs_of_one_spot_count_together)
 END_TEST
 
 #define QUEUE "@/usr/lib/python3.11/queue.py:1:2"
+#define ASKS  " > Future.done@/usr/lib/python3.11/concurrent/futures/_base.py:1:2"
 #define LOOP  "write_log@/src/log.py:1:2"
 
 START_TEST(a_loop_in_python_that_only_asks_is_told)
@@ -236,6 +237,30 @@ START_TEST(a_loop_in_python_that_only_asks_is_told)
 }
 END_TEST
 
+/* A function that asks once and returns, or calls one that works, is left again and again. */
+START_TEST(a_question_in_a_loop_that_works_is_no_spin)
+{
+    static const char *const stacks[][2] = {
+        {"work@/src/a.py:1:2", "work@/src/a.py:1:2 > may_go@/src/a.py:4:5" ASKS},
+        {"work@/src/a.py:1:2 > step@/src/a.py:7:8", "work@/src/a.py:1:2" ASKS},
+        {"work!app|/src/a.c:2",
+         "work!app|/src/a.c:2 > enter!app|/src/a.c:7 > pthread_mutex_trylock!libc.so.6"},
+    };
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        b = builder_start(PID, "app");
+        thread_id lead = builder_thread(&b, PID, NULL);
+        for (int k = 0; k < 200; k++) {
+            builder_run(&b, lead, stacks[i][0], 10, 10);
+            builder_run(&b, lead, stacks[i][1], 10, 10);
+        }
+        builder_run(&b, builder_thread(&b, PID + 1, "reader"), "read [blocked]", 4000, 0);
+        judge(4000);
+        assert_not_told("spinning");
+        teardown();
+    }
+}
+END_TEST
+
 /* The remedy fits the question. */
 START_TEST(the_only_thread_in_python_can_only_wait_for_a_child)
 {
@@ -258,6 +283,6 @@ END_TEST
 CHECK_MAIN("findings_spins", 20, a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu,
            others_that_spin_are_told_with_them, a_look_at_an_atomic_variable_is_part_of_the_loop,
            a_body_that_computes_does_not_spin, who_only_tries_is_told_for_what,
-           many_runs_of_one_spot_count_together,
+           many_runs_of_one_spot_count_together, a_question_in_a_loop_that_works_is_no_spin,
            the_only_thread_in_python_can_only_wait_for_a_child, the_only_thread_waits_for_nobody,
            a_loop_in_python_that_only_asks_is_told)
