@@ -9,7 +9,7 @@
 #include "summary/spot_map.h"
 #include "summary/wait_name.h"
 
-enum { LEAST_SAMPLES = 20, LOOP_BYTES = 64, LOOP_LINES = 2 };
+enum { LEAST_SAMPLES = 20, MANY_SAMPLES = 100, LOOP_BYTES = 64, LOOP_LINES = 2 };
 static const double most_of_it = 0.9;
 static const double little_else = 0.1;  /* of a function's own time */
 static const double mostly_asked = 0.5; /* of it, in Python */
@@ -289,7 +289,10 @@ static bool native_loops(const struct call_tree *t, const struct row *rows, size
     bool own = at.role == ROLE_OWN;
     bool paused = share_of(sum.pause_ns, sum.ns) >= much_paused || pauses(at.frame);
     bool atomic = share_of(sum.atomic_ns, sum.ns) >= much_paused;
-    bool named = own && (is_named_so(at.frame) || (atomic && may_be_named_so(at.frame)));
+    /* The instruction behind a pause, or behind a read that waits for another CPU's write. */
+    bool stands = sum.samples >= MANY_SAMPLES && is_tight(rows, n, place_in_node, 1, ASKED_NOTHING);
+    bool named =
+        own && (is_named_so(at.frame) || ((atomic || stands) && may_be_named_so(at.frame)));
     return sum.samples >= LEAST_SAMPLES && (paused || named) && !is_alone(t) &&
            is_tight(rows, n, place_in_node, LOOP_BYTES, ASKED_NOTHING);
 }

@@ -1,4 +1,5 @@
 /* Functions of the user's that only ask again and again while they run. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -160,10 +161,27 @@ START_TEST(a_body_that_computes_does_not_spin)
     assert_not_told("spinning");
     teardown();
     for (size_t i = 0; i < sizeof tight / sizeof *tight; i++) {
-        crowd(&tight[i], 1);
+        char stacks[2][128]; /* its samples are at two instructions, some bytes apart */
+        const char *const both[] = {stacks[0], stacks[1]};
+        const char *line = strstr(tight[i], ":7");
+        (void)snprintf(stacks[0], sizeof stacks[0], "%s", tight[i]);
+        (void)snprintf(stacks[1], sizeof stacks[1], "%.*s:17%s", (int)(line - tight[i]), tight[i],
+                       line + strlen(":7"));
+        crowd(both, 2);
         assert_not_told("spinning");
         teardown();
     }
+}
+END_TEST
+
+/* A read that waits for another CPU's write, or a pause: a computation is at several
+ * instructions. */
+START_TEST(who_stands_at_one_instruction_of_a_wait_spins)
+{
+    static const char *const stack = "step!app > barrier!app|/src/a.c:7";
+    crowd(&stack, 1);
+    assert_told(0, "spinning", "4 crew threads spin 100% of their time for others, in barrier");
+    teardown();
 }
 END_TEST
 
@@ -282,7 +300,8 @@ END_TEST
 
 CHECK_MAIN("findings_spins", 20, a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu,
            others_that_spin_are_told_with_them, a_look_at_an_atomic_variable_is_part_of_the_loop,
-           a_body_that_computes_does_not_spin, who_only_tries_is_told_for_what,
-           many_runs_of_one_spot_count_together, a_question_in_a_loop_that_works_is_no_spin,
+           a_body_that_computes_does_not_spin, who_stands_at_one_instruction_of_a_wait_spins,
+           who_only_tries_is_told_for_what, many_runs_of_one_spot_count_together,
+           a_question_in_a_loop_that_works_is_no_spin,
            the_only_thread_in_python_can_only_wait_for_a_child, the_only_thread_waits_for_nobody,
            a_loop_in_python_that_only_asks_is_told)
