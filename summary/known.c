@@ -148,7 +148,8 @@ static void add_run(const struct scene *s, const struct run *run, int64_t *sums,
         sums[i] += rows >> i & 1 ? run->weights.wall_ns : 0;
 }
 
-/* " It makes 525,000 reads a second: …": the kernel counts them. */
+/* " It makes 525,000 reads a second.": the kernel counts them, and not how much each one asks
+ * for. */
 static void add_reads(const struct scene *s, const struct thread_group *group, struct text *words,
                       struct finding *f)
 {
@@ -157,7 +158,7 @@ static void add_reads(const struct scene *s, const struct thread_group *group, s
         return;
     text_addf(words, " %s ", group->plural ? "They make" : "It makes");
     text_add_thousands(words, reads);
-    text_add(words, " reads a second: a larger one takes all that is there.");
+    text_add(words, " reads a second.");
     add_figure(f, "reads_per_s", reads);
 }
 

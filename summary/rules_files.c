@@ -121,13 +121,18 @@ static int64_t syncing_ns(const struct scene *s, struct thread_group *group)
     return ns;
 }
 
+/* Is NODE, a sync, one of a transaction?  A checkpoint is one of many. */
 static bool is_sqlite_sync(const struct scene *s, uint32_t node)
 {
     const struct call_node at = call_tree_node(s->g->tree, node);
     bool syncs = at.frame->call && strstr(at.frame->call, "sync");
-    while (syncs && node && !frame_is_sqlite(call_tree_node(s->g->tree, node).frame))
-        node = call_tree_node(s->g->tree, node).parent;
-    return syncs && node;
+    bool sqlite = false;
+    for (; syncs && node; node = call_tree_node(s->g->tree, node).parent) {
+        const struct shown_frame *f = call_tree_node(s->g->tree, node).frame;
+        sqlite |= frame_is_sqlite(f);
+        syncs = !strstr(f->name, "heckpoint");
+    }
+    return syncs && sqlite;
 }
 
 void rule_files(const struct scene *s, struct thread_group *group, struct finding *f)
@@ -152,7 +157,7 @@ void rule_files(const struct scene *s, struct thread_group *group, struct findin
     }
     text_add(&words, ".");
     if (is_sqlite_sync(s, path.node)) /* https://sqlite.org/faq.html, question 19 */
-        text_add(&words, " SQLite syncs once a transaction: one for many rows syncs once for all.");
+        text_add(&words, " Each transaction is synced; many rows in one need fewer syncs.");
     f->words = words.s;
     call_path_release(&path);
 }
