@@ -48,6 +48,7 @@ struct profile_child {
     string_id comm;
     int64_t cpu_ns; /* of it and its living descendants between the looks, at least */
     bool recorded;
+    bool came_and_went; /* it began and ended in that time */
 };
 
 struct profile_busy_process {

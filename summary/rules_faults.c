@@ -107,14 +107,24 @@ static bool forks(const struct shown_frame *f)
     return f->kind == SHOWN_NATIVE && f->libc && str_is_one_of(frame_libc_name(f->name), names);
 }
 
-/* Do PROCESS's children run its own program, as those of fork() without exec()?  They need not be
- * seen, for they are looked for once a second. */
-static bool may_have_copies(const struct profile_process *process, bool *ret_seen)
+/* Did PROCESS fork children that ran its own program, as those of fork() without exec(), and ended?
+ * Those that were there from the beginning prove no fork, and their pages are copied by now. */
+static bool had_copies(const struct profile_process *process)
 {
-    *ret_seen = false;
+    bool had = false;
     for (size_t i = 0; i < process->n_children; i++)
-        *ret_seen |= process->children[i].comm.ix == process->comm.ix;
-    return *ret_seen || !process->n_children;
+        had |=
+            process->children[i].came_and_went && process->children[i].comm.ix == process->comm.ix;
+    return had;
+}
+
+/* May it have, as far as its children were seen?  They are looked for once a second. */
+static bool may_have_copies(const struct profile_process *process)
+{
+    bool has = false;
+    for (size_t i = 0; i < process->n_children; i++)
+        has |= process->children[i].comm.ix == process->comm.ix;
+    return has || !process->n_children;
 }
 
 /* What GROUP writes to after fork() is copied, while the child has it, too. */
@@ -125,14 +135,12 @@ static void add_forks(const struct scene *s, const struct thread_group *group, s
     static const double much = 0.1; /* of the time */
     const struct profile_thread *thread = group->threads[0]->thread;
     const struct profile_process *process = profile_see_process(s->p, thread->process);
-    bool seen;
-    if (group->n != 1 || !may_have_copies(process, &seen))
+    if (group->n != 1 || !may_have_copies(process))
         return;
     struct stack_times times = rule_times_of(s, thread, all, forks);
     double share = share_of(times.wall_ns, group->wall_ns);
-    bool ended = seen && process->children_cpu_ns > 0;
     free(times.items);
-    if (share <= 0 && !ended)
+    if (share <= 0 && !had_copies(process))
         return;
     add_figure(f, "fork_share", share);
     text_add(words, " It forks");
@@ -141,9 +149,8 @@ static void add_forks(const struct scene *s, const struct thread_group *group, s
         add_percent(words, share);
         text_add(words, " of its time");
     }
-    text_add(words,
-             ": each page that it writes to while a child lives is copied first. Fewer forks,"
-             " or huge pages, make fewer copies.");
+    text_add(words, ": each page that it writes to while a child lives is copied first. Fewer forks"
+                    " make fewer copies.");
 }
 
 /* "in memcpy, called from decode_frame a.c:9": the C library's function is who takes them. */

@@ -43,6 +43,7 @@ static void add_to_ancestors(struct children *c, const struct map *owners,
         uint64_t owner;
         struct child *child = map_get(owners, p->ppid, &owner) ? child_for(&c[owner], p) : NULL;
         if (child) {
+            child->here = true;
             child->cpu_now_ns += used_ns;
             memcpy(child->comm, p->comm, sizeof child->comm);
         }
@@ -71,13 +72,17 @@ void children_look(struct children *c, size_t n, const struct process_list *befo
             continue;
         map_put(&owners, (uint64_t)c[i].pid, i);
         c[i].known |= now->whole || process_list_add_children(now, c[i].pid);
-        for (size_t k = 0; k < c[i].n; k++)
+        for (size_t k = 0; k < c[i].n; k++) {
             c[i].items[k].cpu_now_ns = 0;
+            c[i].items[k].here = false;
+        }
     }
     find_children(c, &owners, before, began_ticks, now);
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < c[i].n && !c[i].over; k++)
+        for (size_t k = 0; k < c[i].n && !c[i].over; k++) {
             c[i].items[k].cpu_ns = max_i64(c[i].items[k].cpu_ns, c[i].items[k].cpu_now_ns);
+            c[i].items[k].came = c[i].items[k].start_ticks > began_ticks;
+        }
     map_release(&owners);
 }
 
@@ -91,6 +96,7 @@ void children_report(const struct children *c, struct profile *p, process_id id,
         kept[i] = (struct profile_child){.pid = (pid_t)c->items[i].pid,
                                          .comm = profile_string(p, c->items[i].comm),
                                          .cpu_ns = c->items[i].cpu_ns,
+                                         .came_and_went = c->items[i].came && !c->items[i].here,
                                          .recorded = map_get(pids, c->items[i].pid, &unused)};
     }
     profile_set_children(p, id, kept, c->n);

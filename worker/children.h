@@ -11,6 +11,7 @@ struct child {
     uint64_t pid, start_ticks;
     char comm[TASK_COMM_BYTES];
     int64_t cpu_ns, cpu_now_ns; /* the most that a look found; what the present one has found */
+    bool came, here;            /* it began after the first list; the last look has seen it */
 };
 
 /* The children of one process that any look has seen. */

@@ -148,10 +148,9 @@ static const struct field process_keys[] = {
     PROCESS(children_seen),
 };
 static const struct field child_keys[] = {
-    FIELD(struct profile_child, pid),
-    FIELD(struct profile_child, comm),
-    FIELD(struct profile_child, cpu_ns),
-    FIELD(struct profile_child, recorded),
+    FIELD(struct profile_child, pid),           FIELD(struct profile_child, comm),
+    FIELD(struct profile_child, cpu_ns),        FIELD(struct profile_child, recorded),
+    FIELD(struct profile_child, came_and_went),
 };
 
 #define THREAD(member) FIELD(struct profile_thread, member)

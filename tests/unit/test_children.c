@@ -62,12 +62,35 @@ START_TEST(time_of_descendants_is_the_childs)
     ck_assert_int_eq(launcher->children[1].cpu_ns, 4 + 32);
     ck_assert(launcher->children[1].recorded);
     ck_assert_str_eq(profile_text(p, launcher->children[1].comm), "worker");
+    for (size_t i = 0; i < 2; i++) /* both began before */
+        ck_assert(!launcher->children[i].came_and_went);
     const struct profile_process *rank = profile_see_process(p, ids[1]);
     ck_assert_uint_eq(rank->n_children, 1);
     ck_assert_int_eq(rank->children[0].pid, 60);
     children_release(&c[0]);
     children_release(&c[1]);
     map_release(&pids);
+    profile_free(p);
+}
+END_TEST
+
+START_TEST(children_that_come_and_go_are_known)
+{
+    struct children c = {.pid = 10};
+    struct profile *p = profile_new(0);
+    process_id id = profile_process(p, &(struct profile_process){.pid = 10});
+    struct map pids = {0};
+    struct listed_process now[] = {process(10, 1, 0), process(60, 10, 0), process(3, 10, 0),
+                                   process(70, 10, 0)};
+    look(&c, 1, now, 4);
+    now[1] = now[3];
+    look(&c, 1, now, 2); /* 3 and 60 have ended; 3 began before */
+    children_report(&c, p, id, &pids);
+    const struct profile_process *parent = profile_see_process(p, id);
+    ck_assert_uint_eq(parent->n_children, 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert(parent->children[i].came_and_went == (parent->children[i].pid == 60));
+    children_release(&c);
     profile_free(p);
 }
 END_TEST
@@ -149,5 +172,6 @@ START_TEST(a_children_file_is_read)
 }
 END_TEST
 
-CHECK_MAIN("children", 20, time_of_descendants_is_the_childs, of_many_children_the_first_are_kept,
-           circles_of_parents_end, a_real_child_is_seen, a_children_file_is_read)
+CHECK_MAIN("children", 20, time_of_descendants_is_the_childs, children_that_come_and_go_are_known,
+           of_many_children_the_first_are_kept, circles_of_parents_end, a_real_child_is_seen,
+           a_children_file_is_read)

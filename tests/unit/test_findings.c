@@ -247,18 +247,23 @@ START_TEST(pages_that_a_fork_has_copied_are_told)
     static const char forks[] = "step!app|/src/a.c:9 > __libc_fork!libc.so.6 > _Fork!libc.so.6";
     static const struct {
         const char *stack, *child;
+        bool ended;
         const char *words; /* NULL: no fork is in them */
     } cases[] = {
-        {forks, NULL, "It forks: each page that it writes to while a child lives is copied first."},
-        {forks, "python3", "Fewer forks, or huge pages, make fewer copies."},
-        {forks, "ls", NULL},
-        {"step!app", "python3", "It forks: each page"},
-        {"step!app", NULL, NULL},
+        {forks, NULL, false,
+         "It forks: each page that it writes to while a child lives is copied first."},
+        {forks, "python3", false, "Fewer forks make fewer copies."},
+        {forks, "ls", true, NULL},
+        {"step!app", "python3", true, "It forks: each page"},
+        {"step!app", "python3", false, NULL}, /* forked once; another one has ended */
+        {"step!app", "ls", true, NULL},
+        {"step!app", NULL, false, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         b = builder_start(PID, "python3");
         const char *comm = cases[i].child ? cases[i].child : "";
-        struct profile_child child = {.pid = 20, .comm = profile_string(b.p, comm)};
+        struct profile_child child = {
+            .pid = 20, .comm = profile_string(b.p, comm), .came_and_went = cases[i].ended};
         profile_set_children(b.p, b.process, &child, cases[i].child != NULL);
         profile_get_process(b.p, b.process)->children_cpu_ns = cases[i].child ? NS_PER_MS : 0;
         lead = builder_thread(&b, PID, NULL);
