@@ -7,15 +7,18 @@
 
 static const double told_share = 0.3; /* of all CPU time */
 static const double least_cpus = 0.2;
-static const double many_reads = 2000;                 /* a second, in all processes */
-static const int64_t short_read_ns = NS_PER_S / 10000; /* of CPU time for each */
-static const double long_wait = 0.5;                   /* of the leading thread's time */
+static const double many_reads = 20000;     /* a second, of those that do little else */
+static const int64_t short_read_ns = 30000; /* of CPU time for each: no 64 KiB are passed in it */
+static const double mostly = 0.5;           /* of a thread's CPU time */
+static const double long_wait = 0.5;        /* of the leading thread's time */
 
 /* A group that does, and its thread that does for longest. */
 struct passer {
     const struct thread_group *group;
     const struct profile_thread *thread;
     int64_t ns, thread_ns;
+    int64_t reading_ns; /* of NS, of the threads that do little else */
+    uint64_t reads;     /* of those threads: what others read may be files */
 };
 
 static struct passer passer_of(const struct scene *s, const struct thread_group *group)
@@ -25,6 +28,10 @@ static struct passer passer_of(const struct scene *s, const struct thread_group 
         const struct profile_thread *thread = group->threads[i]->thread;
         struct stack_times times = rule_times_of(s, thread, 1U << COUNTED_CPU, frame_passes_data);
         ret.ns += times.counted_ns;
+        if (share_of(times.counted_ns, group->threads[i]->cpu_ns) >= mostly) {
+            ret.reading_ns += times.counted_ns;
+            ret.reads += thread->usage.reads;
+        }
         if (times.counted_ns > ret.thread_ns) {
             ret.thread = thread;
             ret.thread_ns = times.counted_ns;
@@ -70,21 +77,18 @@ static void add_who_waits(const struct scene *s, struct text *out)
     text_add(out, ".");
 }
 
-/* Is it the number of messages that costs, and not their size?  A message takes two reads or more,
- * one for each 64 KiB; PASSING_NS of CPU time go to all of them. */
-static bool are_small(const struct scene *s, int64_t passing_ns, double *ret_per_s)
+/* Is it the number of messages that costs, and not their size, by ALL of those that pass them?  A
+ * message takes two reads or more, one for each 64 KiB; the bytes of a read are not counted. */
+static bool are_small(const struct scene *s, const struct passer *all)
 {
-    uint64_t reads = 0;
-    for (uint32_t i = 1; i <= profile_process_count(s->p); i++)
-        reads += profile_see_process(s->p, (process_id){i})->usage.reads;
-    *ret_per_s = rule_per_second(reads, s);
-    return reads && *ret_per_s >= many_reads && passing_ns / (int64_t)reads < short_read_ns;
+    return rule_per_second(all->reads, s) >= many_reads &&
+           all->reading_ns / (int64_t)all->reads < short_read_ns;
 }
 
 void rule_messages(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct passer best = {0};
-    int64_t ns = 0;
+    struct passer all = {0};
     int64_t cpu_ns = 0;
     (void)group;
     if (!rule_has_frame(s, frame_passes_data))
@@ -92,15 +96,17 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     for (size_t i = 0; i < s->g->n; i++) {
         struct passer p = passer_of(s, &s->g->items[i]);
         best = p.ns > best.ns ? p : best;
-        ns += p.ns;
+        all.ns += p.ns;
+        all.reading_ns += p.reading_ns;
+        all.reads += p.reads;
         cpu_ns += s->g->items[i].cpu_ns;
     }
-    double share = share_of(ns, cpu_ns);
+    double share = share_of(all.ns, cpu_ns);
     add_figure(f, "share", share);
-    add_figure(f, "cpus", share_of(ns, s->wall_ns));
+    add_figure(f, "cpus", share_of(all.ns, s->wall_ns));
     f->weight = 1 + share;
     if (!best.thread || !is_judged(best.group) || share < told_share ||
-        share_of(ns, s->wall_ns) < least_cpus)
+        share_of(all.ns, s->wall_ns) < least_cpus)
         return;
     struct text words = {0};
     text_add(&words, "Passing data between processes takes ");
@@ -108,8 +114,8 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     text_add(&words, " of the CPU time");
     add_passer(s, &best, &words);
     add_who_waits(s, &words);
-    double reads;
-    if (are_small(s, ns, &reads)) {
+    double reads = rule_per_second(all.reads, s);
+    if (are_small(s, &all)) {
         text_add(&words, " The messages are small: ");
         text_add_thousands(&words, reads);
         text_add(&words, " reads a second. Fewer of them, with more in each (chunksize), take "

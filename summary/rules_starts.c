@@ -10,7 +10,8 @@
 static const double start_share = 0.25; /* of a thread's time */
 static const double many_starts = 10;   /* a second: fewer are a slow start of a few */
 static const double many_joins = 200;   /* a second */
-static const int64_t short_join_ns = INT64_C(2) * NS_PER_MS;
+static const int64_t short_join_ns = NS_PER_MS / 2;
+static const double most_computed = 0.5; /* of a join, by the thread that it waits for */
 
 /* How many threads of PROCESS, at least, began while it was recorded, a second. */
 static double seen_starts(const struct scene *s, process_id process)
@@ -45,6 +46,22 @@ static double joins_of(const struct scene *s, const struct profile_thread *threa
     return rule_per_second(n, s);
 }
 
+static int64_t cpu_of(const struct profile_usage *u)
+{
+    return u->user_ns + u->system_ns;
+}
+
+/* Do the threads that THREAD joins, N a second for EACH_NS, hardly live?  What they compute is none
+ * of the price of their starts; it is at most what the process used without THREAD. */
+static bool hardly_live(const struct scene *s, const struct profile_thread *thread, double n,
+                        int64_t each_ns)
+{
+    const struct profile_process *process = profile_see_process(s->p, thread->process);
+    double computed_ns = (double)(cpu_of(&process->usage) - cpu_of(&thread->usage));
+    double joined_ns = n * (double)s->wall_ns / NS_PER_S * (double)each_ns;
+    return n >= many_joins && each_ns <= short_join_ns && computed_ns <= most_computed * joined_ns;
+}
+
 static bool starts_or_joins(const struct shown_frame *f)
 {
     return frame_starts_thread(f) || frame_joins_thread(f);
@@ -66,7 +83,7 @@ static void tell(const struct thread_group *group, double share, double joins,
         text_add_thousands(&words, joins);
         text_add(&words, " threads a second");
     }
-    text_add(&words, ". A pool, whose threads live on, saves that.");
+    text_add(&words, ". A pool, whose threads live on, saves their starts.");
     f->words = words.s;
 }
 
@@ -77,13 +94,15 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
     static const unsigned all = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU;
     const struct profile_thread *thread = group->threads[0]->thread;
     double starts = seen_starts(s, thread->process);
-    double joins = 0;
     int64_t each_ns;
+    double joins = joins_of(s, thread, &each_ns);
     if (group->n != 1 || starts < many_starts)
         return;
     struct stack_times times = rule_times_of(s, thread, all, frame_starts_thread);
-    if (share_of(times.wall_ns, group->wall_ns) < start_share &&
-        (joins = joins_of(s, thread, &each_ns)) >= many_joins && each_ns <= short_join_ns) {
+    if (share_of(times.wall_ns, group->wall_ns) >= start_share ||
+        !hardly_live(s, thread, joins, each_ns)) {
+        joins = 0;
+    } else {
         free(times.items);
         times = rule_times_of(s, thread, all, starts_or_joins);
     }

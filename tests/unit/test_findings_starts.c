@@ -50,6 +50,8 @@ START_TEST(few_starts_are_not_told)
 }
 END_TEST
 
+static int64_t computed_ns; /* by main's process */
+
 /* Main starts threads for 0.4 s, and waits for 2.6 of 4 s, JOINS times, until they have ended. */
 static void judge_joins(const char *joins, uint64_t n, int started)
 {
@@ -61,6 +63,7 @@ static void judge_joins(const char *joins, uint64_t n, int started)
     struct profile_thread *t = profile_get_thread(b.p, lead);
     t->runs[2].weights.events.put_on_cpu = (uint32_t)n;
     t->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .voluntary = n};
+    profile_get_process(b.p, t->process)->usage.user_ns = computed_ns;
     for (int i = 0; i < started; i++) {
         thread_id job = builder_thread(&b, 100 + i, "handle");
         profile_get_thread(b.p, job)->start_ns = (200 + i) * NS_PER_MS;
@@ -87,11 +90,19 @@ START_TEST(the_wait_for_threads_that_hardly_live_is_told_with_their_starts)
 }
 END_TEST
 
-/* They work for 26 ms each, or they are a few. */
+/* They work for 26 ms each, or for 1.3 ms; they compute for most of a wait; or they are a few. */
 START_TEST(the_wait_for_threads_that_work_is_none_for_starts)
 {
     static const char joins[] = "serve!app > pthread_join!libc.so.6 > futex [blocked]";
     judge_joins(joins, 100, 60);
+    assert_not_told("thread_starts");
+    teardown();
+    judge_joins(joins, 2000, 60);
+    assert_not_told("thread_starts");
+    teardown();
+    computed_ns = INT64_C(2000) * NS_PER_MS;
+    judge_joins(joins, 8000, 60);
+    computed_ns = 0;
     assert_not_told("thread_starts");
     teardown();
     judge_joins(joins, 8000, 2);
