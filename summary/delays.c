@@ -1,46 +1,78 @@
 #include "summary/delays.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "summary/frame_name.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 /* The delays.  Linux delays an acknowledgement by 40 ms at least (TCP_DELACK_MIN, tcp(7)), and
  * Nagle's algorithm holds the rest of a message back until it has come (RFC 896).  What takes as
  * long may be something else: the words have an "if".  Of UDP nobody tells that something was
- * lost. */
-static const struct {
+ * lost; who waits for datagrams need not have asked for one, but for a resolver. */
+static const struct delay {
     enum blocker_net net;
+    enum { ANY_WAIT, OF_RESOLVER, WITH_TIMEOUT } waits;
     int64_t least_ns, most_ns;
     double per_s; /* so many a second, at least */
     const char *words;
 } delays[] = {
-    {NET_TCP, INT64_C(38) * NS_PER_MS, INT64_C(48) * NS_PER_MS, 2,
+    {NET_TCP, ANY_WAIT, INT64_C(38) * NS_PER_MS, INT64_C(48) * NS_PER_MS, 2,
      ", as long as TCP delays an acknowledgement: if a message is sent in parts, the rest waits "
      "for that. TCP_NODELAY, or one send() for all of it, avoids it."},
-    {NET_UDP, INT64_C(900) * NS_PER_MS, INT64_MAX, 0,
+    {NET_UDP, OF_RESOLVER, INT64_C(900) * NS_PER_MS, INT64_MAX, 0,
      ": of UDP nobody tells that a question or an answer is lost, so that its time-out is waited "
      "for. A resolver's are rarer with options single-request-reopen, and shorter with timeout:1."},
+    {NET_UDP, WITH_TIMEOUT, INT64_C(900) * NS_PER_MS, INT64_MAX, 0,
+     ": if the answer to a question is lost, UDP tells nobody, and the time-out is waited for."},
 };
+enum { DNS_PORT = 53 };
 
-/* Whose answer SIDE waits for, by which protocol; NET_NONE: none, or of several. */
-static enum blocker_net net_of(const struct scene *s, const struct wait_side *side)
+/* Whose answer SIDE waits for; NULL: nobody's, or that of several. */
+static const struct blocker *answerer_of(const struct scene *s, const struct wait_side *side)
 {
     const struct blocker *b = &side->blocker;
     if (side->thing == THING_EVENTS) {
         const struct listed_blocker *first = profile_see_blocker(s->p, side->list);
         if (!first || side->more || profile_see_blocker(s->p, first->next))
-            return NET_NONE;
+            return NULL;
         b = &first->blocker;
     } else if (side->thing != THING_SOCKET) {
-        return NET_NONE;
+        return NULL;
     }
-    return b->kind == BLOCKER_PEER || b->kind == BLOCKER_PROCESS ? b->net : NET_NONE;
+    return b->kind == BLOCKER_PEER || b->kind == BLOCKER_PROCESS ? b : NULL;
 }
 
-/* GROUP's waits at NODE that are for NET: how long, and how many. */
+/* Source: getaddrinfo(3), gethostbyname(3), resolver(3), ares_process(3), dnspython's dns/. */
+static bool resolves(const struct shown_frame *f)
+{
+    static const char *const begins[] = {"getaddrinfo", "gethostby", "getnameinfo", "gaih_inet",
+                                         "res_",        "__res_",    "ares_",       NULL};
+    if (f->kind == SHOWN_PYTHON)
+        return f->file && strstr(f->file, "/dns/");
+    const char *name = f->kind == SHOWN_NATIVE ? frame_libc_name(f->name) : "";
+    for (size_t i = 0; begins[i]; i++)
+        if (str_starts(name, begins[i]))
+            return true;
+    return false;
+}
+
+static bool is_one_of(const struct scene *s, const struct delay *d, const struct run *run)
+{
+    const struct wait_side *side = holders_side(s->holders, run->at);
+    const struct blocker *b = answerer_of(s, side);
+    if (!b || b->net != d->net)
+        return false;
+    if (d->waits == OF_RESOLVER)
+        return b->port == DNS_PORT || rule_stack_has(s, run->at, resolves);
+    return d->waits == ANY_WAIT || side->timed;
+}
+
+/* GROUP's waits at NODE that are D's: how long, and how many. */
 static int64_t waits_for(const struct scene *s, const struct thread_group *group, uint32_t node,
-                         enum blocker_net net, uint64_t *ret_n)
+                         const struct delay *d, uint64_t *ret_n)
 {
     int64_t ns = 0;
     *ret_n = 0;
@@ -49,7 +81,7 @@ static int64_t waits_for(const struct scene *s, const struct thread_group *group
         for (size_t k = 0; k < t->n_runs; k++) {
             const struct run *run = &t->runs[k];
             if (run->state != RUN_BLOCKED || call_tree_of(s->g->tree, run->at) != node ||
-                net_of(s, holders_side(s->holders, run->at)) != net)
+                !is_one_of(s, d, run))
                 continue;
             ns += run->weights.wall_ns;
             *ret_n += run->waits;
@@ -63,7 +95,7 @@ void add_delay(const struct scene *s, const struct thread_group *group, uint32_t
 {
     for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
         uint64_t n;
-        int64_t ns = waits_for(s, group, node, delays[i].net, &n);
+        int64_t ns = waits_for(s, group, node, &delays[i], &n);
         n = ns > 0 ? max_u64(n, group->n_threads) : 0; /* one that goes on is not counted yet */
         int64_t each_ns = n ? ns / (int64_t)n : 0;
         if (!n || each_ns < delays[i].least_ns || each_ns > delays[i].most_ns ||

@@ -152,31 +152,54 @@ START_TEST(a_delay_that_is_known_is_told)
 }
 END_TEST
 
+#define LOST  ": of UDP nobody tells that a question or an answer is lost, so that its time-out"
+#define MAYBE ": if the answer to a question is lost, UDP tells nobody, and the time-out"
+
+/* Main waits in STACK for N ports of a name server, from PORT on, for WAITS_MS of 4 s. */
+static void judge_datagrams(const char *stack, uint32_t port, int n, bool timed, int64_t waits_ms)
+{
+    struct blocker peer = {
+        .kind = BLOCKER_PEER, .thing = THING_SOCKET, .net = NET_UDP, .port = port};
+    setup();
+    peer.host = profile_string(b.p, "10.0.0.2");
+    struct wait_side side = {.thing = THING_EVENTS, .timed = timed};
+    for (int i = 0; i < n; i++, peer.port++)
+        side.list = profile_list_blocker(b.p, &peer, side.list);
+    builder_polls(&b, lead, stack, &side, waits_ms);
+    if (waits_ms < 4000) {
+        builder_run(&b, lead, "look_up@/src/a.py:1:2", 4000 - waits_ms, 4000 - waits_ms);
+        profile_get_thread(b.p, lead)->runs[0].waits = 3;
+    }
+    judge(4000);
+}
+
 /* A poll for one descriptor; of several nobody can say for which it is. */
 START_TEST(a_datagram_that_may_be_lost_is_told)
 {
-    struct blocker peer = {.kind = BLOCKER_PEER, .thing = THING_SOCKET, .net = NET_UDP, .port = 53};
+    static const char look_up[] = "look_up@/src/a.py:1:2";
     for (int n = 1; n <= 2; n++) {
-        setup();
-        peer.host = profile_string(b.p, "10.0.0.2");
-        struct wait_side side = {.thing = THING_EVENTS, .timed = true};
-        for (int i = 0; i < n; i++, peer.port++)
-            side.list = profile_list_blocker(b.p, &peer, side.list);
-        builder_polls(&b, lead, "look_up@/src/a.py:1:2", &side, 3900);
-        builder_run(&b, lead, "look_up@/src/a.py:1:2", 100, 100);
-        profile_get_thread(b.p, lead)->runs[0].waits = 3;
-        judge(4000);
-        ck_assert(is_said("Each takes 1.3 s: of UDP nobody tells that a question or an answer is "
-                          "lost, so that its time-out is waited for.") == (n == 1));
+        judge_datagrams(look_up, 53, n, true, 3900);
+        ck_assert(is_said("Each takes 1.3 s" LOST) == (n == 1));
         teardown();
     }
-    setup(); /* all of the time in one wait */
-    peer.host = profile_string(b.p, "10.0.0.2");
-    struct wait_side side = {.thing = THING_EVENTS, .timed = true};
-    side.list = profile_list_blocker(b.p, &peer, side.list);
-    builder_polls(&b, lead, "look_up@/src/a.py:1:2", &side, 4000);
-    judge(4000);
-    assert_told(0, "none_ran", "Each takes 4.0 s: of UDP nobody tells");
+    judge_datagrams(look_up, 53, 1, true, 4000); /* all of the time in one wait */
+    assert_told(0, "none_ran", "Each takes 4.0 s" LOST);
+    teardown();
+    judge_datagrams("look_up@/src/a.py:1:2 > getaddrinfo!libc.so.6 > __res_context_send!libc.so.6",
+                    5353, 1, true, 3900);
+    ck_assert(is_said("Each takes 1.3 s" LOST));
+    teardown();
+}
+END_TEST
+
+/* It may come once a second, without a question. */
+START_TEST(who_waits_for_datagrams_need_not_have_asked)
+{
+    judge_datagrams("receive@/src/a.py:1:2", 9000, 1, true, 3900);
+    ck_assert(is_said("Each takes 1.3 s" MAYBE) && !is_said(LOST));
+    teardown();
+    judge_datagrams("receive@/src/a.py:1:2", 9000, 1, false, 3900);
+    ck_assert(is_said("main waits 98%") && !is_said("Each takes"));
     teardown();
 }
 END_TEST
@@ -339,7 +362,7 @@ END_TEST
 CHECK_MAIN("findings_waits", 20, a_sleep_of_sqlite_is_a_wait_for_its_lock,
            a_retry_is_told_also_where_nobody_ran, what_a_queues_process_waits_for_is_told,
            what_keeps_a_loop_from_polling_is_told, a_delay_that_is_known_is_told,
-           a_datagram_that_may_be_lost_is_told, who_polls_and_goes_on_waits_there,
-           who_waits_for_its_turn_to_poll_does_not_stall, a_loop_that_never_waits_is_told,
-           where_main_is_idle_the_threads_that_serve_are_told_of,
+           who_waits_for_datagrams_need_not_have_asked, a_datagram_that_may_be_lost_is_told,
+           who_polls_and_goes_on_waits_there, who_waits_for_its_turn_to_poll_does_not_stall,
+           a_loop_that_never_waits_is_told, where_main_is_idle_the_threads_that_serve_are_told_of,
            where_nothing_stands_out_the_largest_ends_are_told)
