@@ -36,6 +36,30 @@ const struct wait_side *holders_side(struct holders *h, struct spot at)
     return &h->sides[h->n++];
 }
 
+/* Is B one by which the process that waits wakes itself? */
+static bool is_its_own(const struct blocker *b)
+{
+    static const unsigned things =
+        1U << THING_EVENTFD | 1U << THING_TIMER | 1U << THING_SIGNALS | 1U << THING_INOTIFY;
+    return b->kind == BLOCKER_ITSELF || (b->kind == BLOCKER_UNKNOWN && things >> b->thing & 1);
+}
+
+bool holders_is_for(struct holders *h, struct spot at, unsigned kinds)
+{
+    const struct wait_side *side = at.wait.ix ? holders_side(h, at) : NULL;
+    if (!side || side->thing != THING_EVENTS)
+        return side && kinds >> side->blocker.kind & 1;
+    bool some = false;
+    const struct listed_blocker *one = profile_see_blocker(h->p, side->list);
+    for (; one; one = profile_see_blocker(h->p, one->next)) {
+        bool wanted = kinds >> one->blocker.kind & 1;
+        if (!wanted && !is_its_own(&one->blocker))
+            return false;
+        some |= wanted;
+    }
+    return some;
+}
+
 /* One that was there when the recording began may have been met after the one that waits. */
 static bool lives_during(const struct profile_thread *t, const struct run *run)
 {

@@ -18,6 +18,9 @@ struct holders {
 void holders_init(struct holders *h, const struct profile *p, struct view *v);
 /* The other side of AT's wait; valid until the next call. */
 const struct wait_side *holders_side(struct holders *h, struct spot at);
+/* Is whoever ends AT's wait of KINDS, 1 << enum blocker_kind?  Of a poll's descriptors one at
+ * least, and all others too, but for those by which the process wakes itself. */
+bool holders_is_for(struct holders *h, struct spot at, unsigned kinds);
 /* The thread that RUN's wait is for; NULL: unknown, or it is not recorded. */
 const struct profile_thread *holders_thread(struct holders *h, const struct run *run);
 /* The same; and where that is for a process, its main thread. */

@@ -18,13 +18,10 @@ enum {
 /* Does RUN wait for whoever comes: for connections, requests of clients, signals? */
 static bool waits_for_anybody(struct holders *h, const struct run *run)
 {
-    const struct wait_side *side = run->at.wait.ix ? holders_side(h, run->at) : NULL;
-    if (!side || run->state != RUN_BLOCKED)
+    static const unsigned anybody = 1U << BLOCKER_LISTENER | 1U << BLOCKER_CLIENT;
+    if (run->state != RUN_BLOCKED || !run->at.wait.ix)
         return false;
-    const struct listed_blocker *first =
-        side->thing == THING_EVENTS ? profile_see_blocker(h->p, side->list) : NULL;
-    enum blocker_kind kind = first ? first->blocker.kind : side->blocker.kind;
-    return kind == BLOCKER_LISTENER || kind == BLOCKER_CLIENT || side->thing == THING_SIGNALS;
+    return holders_is_for(h, run->at, anybody) || holders_side(h, run->at)->thing == THING_SIGNALS;
 }
 
 /* GROUP's time that is not in CAUSES, 1 << enum cause, nor in waits for anybody. */

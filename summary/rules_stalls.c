@@ -38,19 +38,6 @@ static void returns_release(struct returns *r, size_t n)
     call_path_release(&r->path);
 }
 
-/* Is whoever AT waits for of KINDS, 1 << enum blocker_kind; of a poll's all that are listed? */
-static bool is_for(const struct scene *s, struct spot at, unsigned kinds)
-{
-    const struct wait_side *side = holders_side(s->holders, at);
-    if (side->thing != THING_EVENTS)
-        return kinds >> side->blocker.kind & 1;
-    const struct listed_blocker *one = profile_see_blocker(s->p, side->list);
-    bool all = one != NULL;
-    for (; one && all; one = profile_see_blocker(s->p, one->next))
-        all = kinds >> one->blocker.kind & 1;
-    return all;
-}
-
 /* Is NODE in a function that waits for what one of its own threads does: a result, an event? */
 static bool is_for_result(const struct call_tree *t, uint32_t node)
 {
@@ -131,8 +118,8 @@ static struct stalls stalls_of(const struct scene *s, const struct returns *r,
         stalls_add_back(&stalls, run, true);
         sums->there_ns += ns;
         sums->waits += run->waits ? run->waits : 1;
-        sums->answer_ns += is_for(s, run->at, 1U << BLOCKER_PEER) ? ns : 0;
-        sums->client_ns += is_for(s, run->at, clients) ? ns : 0;
+        sums->answer_ns += holders_is_for(s->holders, run->at, 1U << BLOCKER_PEER) ? ns : 0;
+        sums->client_ns += holders_is_for(s->holders, run->at, clients) ? ns : 0;
     }
     return stalls;
 }

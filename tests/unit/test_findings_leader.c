@@ -52,6 +52,27 @@ START_TEST(a_wait_for_connections_is_none_for_somebody)
 }
 END_TEST
 
+/* Whichever is listed first. */
+START_TEST(a_poll_for_a_database_too_is_one_for_somebody)
+{
+    static const struct blocker clients = {.kind = BLOCKER_LISTENER, .net = NET_TCP};
+    static const struct blocker own = {.kind = BLOCKER_ITSELF, .thing = THING_EVENTFD};
+    struct blocker database = {.kind = BLOCKER_PEER, .net = NET_TCP, .port = 5432};
+    for (int waits = 0; waits < 2; waits++) {
+        struct wait_side side = {.thing = THING_EVENTS};
+        setup();
+        database.host = profile_string(b.p, "10.0.0.7");
+        side.list = profile_list_blocker(b.p, waits ? &database : &own, side.list);
+        side.list = profile_list_blocker(b.p, &clients, side.list);
+        builder_polls(&b, lead, "main!app > ask!app", &side, 4000);
+        builder_run(&b, other, "find!app", 4000, 4000);
+        judge(4000);
+        assert_told(0, waits ? "waits_meanwhile" : "computes", waits ? "ask" : "reloader computes");
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(a_main_thread_that_waits_for_an_answer_leads)
 {
     judge_main_in("ask@/src/a.py:1:2 > recvfrom 10.0.0.7:5432 [blocked]");
@@ -208,6 +229,7 @@ START_TEST(a_wait_for_a_cpu_belongs_to_what_is_computed)
 END_TEST
 
 CHECK_MAIN("findings_leader", 60, who_only_looks_after_others_does_not_lead,
+           a_poll_for_a_database_too_is_one_for_somebody,
            a_wait_for_connections_is_none_for_somebody,
            a_main_thread_that_waits_for_an_answer_leads, a_user_says_whose_time_it_is,
            helpers_without_work_do_not_lead,
