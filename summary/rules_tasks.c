@@ -107,7 +107,8 @@ static const char *fact_of(const struct scene *s, const struct profile_task_wait
     size_t n = 0;
     size_t tasks = count_alike(s, wait);
     const struct shown_frame *stack = task_stack(s, wait, &n);
-    if (!n || tasks < LEAST_TASKS || 2 * tasks < wait->of || !wait->of || wait->for_thread)
+    if (!n || tasks < LEAST_TASKS || 2 * tasks < wait->of || !wait->of || wait->for_thread ||
+        task_wait_is_for_client(s, wait))
         return NULL;
     const struct shown_frame *inner = &stack[n - 1];
     size_t own = count_own(stack, n);

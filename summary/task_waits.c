@@ -18,6 +18,47 @@ bool task_frame_is_asyncio(const struct shown_frame *f)
     return f->kind == SHOWN_PYTHON && f->file && strstr(f->file, "/asyncio/");
 }
 
+/* Libraries that serve clients, and files of theirs in which a client's task begins: aiohttp and
+ * websockets are for clients, too. */
+static const char *const server_libraries[] = {
+    "/aiohttp/",       "/daphne/",    "/fastapi/", "/hypercorn/", "/quart/",      "/sanic/",
+    "/sse_starlette/", "/starlette/", "/tornado/", "/uvicorn/",   "/websockets/", NULL};
+static const char *const server_files[] = {"/aiohttp/web_",
+                                           "/daphne/",
+                                           "/hypercorn/",
+                                           "/sanic/",
+                                           "/tornado/http1connection.py",
+                                           "/tornado/web.py",
+                                           "/uvicorn/",
+                                           "/websockets/asyncio/server.py",
+                                           "/websockets/legacy/server.py",
+                                           "/websockets/server.py",
+                                           NULL};
+
+static bool is_in_file(const struct shown_frame *f, const char *const *parts)
+{
+    for (size_t i = 0; f->kind == SHOWN_PYTHON && f->file && parts[i]; i++)
+        if (strstr(f->file, parts[i]))
+            return true;
+    return false;
+}
+
+bool task_wait_is_for_client(const struct scene *s, const struct profile_task_wait *wait)
+{
+    size_t n = 0;
+    bool served = false;
+    const struct shown_frame *stack = task_stack(s, wait, &n);
+    while (n && task_frame_is_asyncio(&stack[n - 1]))
+        n--;
+    if (!n || !is_in_file(&stack[n - 1], server_libraries))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        served |= is_in_file(&stack[i], server_files);
+    for (; served && n && frame_role(&stack[n - 1], true) != ROLE_OWN; n--)
+        served = !stack[n - 1].file || !strstr(stack[n - 1].file, "/client");
+    return served;
+}
+
 bool task_wait_is_of(const struct profile_task_wait *wait, const struct thread_group *group)
 {
     return wait->process.ix == group->threads[0]->thread->process.ix;

@@ -8,6 +8,8 @@
 const struct shown_frame *task_stack(const struct scene *s, const struct profile_task_wait *wait,
                                      size_t *ret_n);
 bool task_frame_is_asyncio(const struct shown_frame *f);
+/* Does it wait in a server's library, below the functions of the user's, for its own client? */
+bool task_wait_is_for_client(const struct scene *s, const struct profile_task_wait *wait);
 /* Is it of the process of GROUP's threads? */
 bool task_wait_is_of(const struct profile_task_wait *wait, const struct thread_group *group);
 /* "handle ingest.py:40 > Queue.put"; CALLERS: with so many more functions before "handle". */

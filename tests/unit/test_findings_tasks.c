@@ -60,7 +60,7 @@ START_TEST(where_most_tasks_wait_is_told_as_a_fact)
                 "of its time.");
     ck_assert_uint_eq(found.n_printed, 1);
     teardown();
-    setup(3900); /* of another class than asyncio's */
+    setup(3900); /* another library's future */
     tasks(30, 40, FETCH "Pool.free@/usr/lib/python3.11/site-packages/pool.py:8:9", for_future);
     judge(ALL_MS);
     ck_assert(
@@ -170,6 +170,49 @@ START_TEST(tasks_without_work_are_no_fact)
 }
 END_TEST
 
+#define PACKAGES "@/venv/lib/python3.11/site-packages/"
+
+/* Idle clients of a server's are none of its tasks' waits; what its handlers ask for is. */
+START_TEST(a_server_that_waits_for_its_clients_is_no_fact)
+{
+    static const struct {
+        const char *stack;
+        bool fact;
+    } cases[] = {
+        {"RequestHandler.start" PACKAGES "aiohttp/web_protocol.py:1:2 > chat@/src/a.py:1:2 > "
+         "WebSocketResponse.receive" PACKAGES "aiohttp/web_ws.py:1:2 > "
+         "DataQueue.read" PACKAGES "aiohttp/streams.py:1:2",
+         false},
+        {"Protocol.run_asgi" PACKAGES "uvicorn/protocols/websockets/impl.py:1:2 > "
+         "App.__call__" PACKAGES "starlette/applications.py:1:2 > chat@/src/a.py:1:2 > "
+         "WebSocket.receive" PACKAGES "starlette/websockets.py:1:2 > "
+         "Common.recv" PACKAGES "websockets/legacy/protocol.py:1:2",
+         false},
+        {"conn_handler" PACKAGES "websockets/asyncio/server.py:1:2 > chat@/src/a.py:1:2 > "
+         "Connection.recv" PACKAGES "websockets/asyncio/connection.py:1:2 > "
+         "Assembler.get" PACKAGES "websockets/asyncio/messages.py:1:2",
+         false},
+        {"RequestHandler.start" PACKAGES "aiohttp/web_protocol.py:1:2 > proxy@/src/a.py:1:2 > "
+         "Session._request" PACKAGES "aiohttp/client.py:1:2 > "
+         "DataQueue.read" PACKAGES "aiohttp/streams.py:1:2",
+         true},
+        {"RequestHandler.start" PACKAGES "aiohttp/web_protocol.py:1:2 > order@/src/a.py:1:2 > "
+         "Pool.acquire" PACKAGES "dbpool/pool.py:1:2",
+         true},
+        {FETCH "Session._request" PACKAGES "aiohttp/client.py:1:2 > "
+               "DataQueue.read" PACKAGES "aiohttp/streams.py:1:2",
+         true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setup(3900);
+        tasks(30, 40, cases[i].stack, for_future);
+        judge(ALL_MS);
+        ck_assert_msg(is_said("30 of 40 asyncio tasks waited") == cases[i].fact, "%zu", i);
+        teardown();
+    }
+}
+END_TEST
+
 /* ---- a free thread ---- */
 
 #define WORKER "_worker@/usr/lib/python3.11/concurrent/futures/thread.py:1:2 > "
@@ -245,5 +288,6 @@ END_TEST
 CHECK_MAIN("findings_tasks", 20, where_most_tasks_wait_is_told_as_a_fact,
            a_limit_of_a_library_is_a_fact, where_others_are_is_told_of_a_fault_too,
            tasks_that_wait_for_one_object_are_counted_together,
-           the_rest_of_the_loops_time_is_told_too, tasks_without_work_are_no_fact,
-           tasks_that_wait_for_a_free_thread, an_executor_with_a_free_thread_is_no_fault)
+           a_server_that_waits_for_its_clients_is_no_fact, the_rest_of_the_loops_time_is_told_too,
+           tasks_without_work_are_no_fact, tasks_that_wait_for_a_free_thread,
+           an_executor_with_a_free_thread_is_no_fault)
