@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "summary/frame_name.h"
 #include "summary/heaviest_paths.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -16,6 +17,7 @@ struct executor {
     size_t tasks; /* that wait for what a thread does */
     bool more;    /* there may be more of them */
     size_t threads;
+    bool one;                   /* their names are those of one executor's */
     struct thread_group *group; /* most of them; NULL: there are none, or some have time */
 };
 
@@ -25,26 +27,69 @@ static bool is_executor(const struct shown_frame *f)
            str_ends(f->file, "concurrent/futures/thread.py");
 }
 
+static bool runs_loop(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "asyncio/base_events.py") &&
+           (frame_name_has(f->name, "run_forever") || frame_name_has(f->name, "_run_once"));
+}
+
 static bool is_process_pool(const struct shown_frame *f)
 {
     return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "concurrent/futures/process.py");
 }
 
-static bool has_executor(const struct scene *s, const struct thread_group *group)
+static bool has_frame(const struct scene *s, const struct thread_group *group, frame_test *test)
 {
     enum { ALL = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU };
-    struct stack_times times = rule_times_of(s, group->threads[0]->thread, ALL, is_executor);
+    struct stack_times times = rule_times_of(s, group->threads[0]->thread, ALL, test);
     free(times.items);
     return times.wall_ns > 0;
+}
+
+static bool is_of_process(const struct thread_group *group, const struct thread_group *loop)
+{
+    return group->threads[0]->thread->process.ix == loop->threads[0]->thread->process.ix;
 }
 
 /* Are GROUP's threads an executor's of the process of LOOP's? */
 static bool is_executor_of(const struct scene *s, const struct thread_group *group,
                            const struct thread_group *loop)
 {
-    return !group->mixed &&
-           group->threads[0]->thread->process.ix == loop->threads[0]->thread->process.ix &&
-           has_executor(s, group);
+    return !group->mixed && is_of_process(group, loop) && has_frame(s, group, is_executor);
+}
+
+/* Does another thread of LOOP's process run an event loop?  What its coroutines return is awaited
+ * as a thread's result is (run_coroutine_threadsafe()). */
+static bool has_other_loop(const struct scene *s, const struct thread_group *loop)
+{
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct thread_group *group = &s->g->items[i];
+        if (group != loop && is_of_process(group, loop) && !is_executor_of(s, group, loop) &&
+            (has_frame(s, group, runs_loop) || task_loop_idle_share(s, group) > 0))
+            return true;
+    }
+    return false;
+}
+
+/* How much of NAME is that of its executor: "asyncio" of "asyncio_3"; 0: that is not said. */
+static size_t executor_name(const char *name)
+{
+    const char *number = strrchr(name, '_');
+    bool numbered = number && number[1] && !number[1 + strspn(number + 1, "0123456789")];
+    return numbered ? (size_t)(number - name) : 0;
+}
+
+/* Are GROUP's threads of one executor, and of FIRST's? */
+static bool are_of_one(const struct thread_group *group, const struct thread_group *first)
+{
+    const char *wanted = first->threads[0]->name;
+    const size_t len = executor_name(wanted);
+    for (size_t i = 0; i < group->n; i++) {
+        const char *name = group->threads[i]->name;
+        if (!len || executor_name(name) != len || strncmp(name, wanted, len) != 0)
+            return false;
+    }
+    return true;
 }
 
 static bool is_busy(const struct scene *s, const struct thread_group *group)
@@ -66,16 +111,19 @@ static void count_tasks(const struct scene *s, const struct thread_group *loop, 
 
 static struct executor executor_of(const struct scene *s, const struct thread_group *loop)
 {
-    struct executor e = {.tasks = 0};
+    struct executor e = {.one = true};
+    const struct thread_group *first = NULL;
     bool busy = true;
     count_tasks(s, loop, &e);
     /* A process pool's results are awaited in the same way. */
-    if (!e.tasks || rule_has_frame(s, is_process_pool))
+    if (!e.tasks || rule_has_frame(s, is_process_pool) || has_other_loop(s, loop))
         return e;
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *group = &s->g->items[i];
         if (!is_executor_of(s, group, loop))
             continue;
+        first = first ? first : group;
+        e.one &= are_of_one(group, first);
         e.threads += group->n_threads;
         e.group = !e.group || group->n_threads > e.group->n_threads ? group : e.group;
         busy &= is_busy(s, group);
@@ -134,9 +182,12 @@ static void add_lack(const struct scene *s, const struct thread_group *loop,
               "ended: ",
               e->more ? "At least " : "", e->tasks);
     add_places(s, loop, words);
-    text_addf(words, ". There %s %zu executor thread%s: %zu task%s waited for a free one.",
-              e->threads == 1 ? "is" : "are", e->threads, e->threads == 1 ? "" : "s", left,
-              left == 1 ? "" : "s");
+    text_addf(words, ". There %s %zu executor thread%s", e->threads == 1 ? "is" : "are", e->threads,
+              e->threads == 1 ? "" : "s");
+    if (e->one)
+        text_addf(words, ": %zu task%s waited for a free one.", left, left == 1 ? "" : "s");
+    else /* which executor's thread each waits for is unknown */
+        text_add(words, ": none was free.");
     add_threads(e->group, words);
     task_add_loop(s, loop, words);
 }

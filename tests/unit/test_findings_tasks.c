@@ -217,12 +217,14 @@ END_TEST
 
 #define WORKER "_worker@/usr/lib/python3.11/concurrent/futures/thread.py:1:2 > "
 
+static const char *first_executor = "asyncio"; /* whose the first thread is */
+
 /* Threads of the executor, which work for BUSY_MS of all time. */
 static void start_executor(const char *work, int64_t busy_ms)
 {
     for (int i = 0; i < THREADS; i++) {
         char name[20];
-        (void)snprintf(name, sizeof name, "asyncio_%d", i);
+        (void)snprintf(name, sizeof name, "%s_%d", i ? "asyncio" : first_executor, i);
         thread_id t = builder_thread(&b, PID + 1 + i, name);
         builder_run(&b, t, work, busy_ms, busy_ms);
         if (busy_ms < ALL_MS)
@@ -254,6 +256,33 @@ START_TEST(tasks_that_wait_for_a_free_thread)
         "and asyncio_2 are 100% in table a.py:41 > clock_nanosleep. main runs their event loop "
         "and is idle 100% of its time.");
     assert_not_told("event_loop");
+    teardown();
+}
+END_TEST
+
+/* Which one's threads are lacking is unknown. */
+START_TEST(threads_of_two_executors_are_not_added_up)
+{
+    setup(4000);
+    first_executor = "reports";
+    start_executor(WORKER "table@/src/a.py:40:41 > clock_nanosleep [blocked]", ALL_MS);
+    first_executor = "asyncio";
+    await_threads(40);
+    judge(ALL_MS);
+    assert_told(0, "no_free_thread", "There are 3 executor threads: none was free. ");
+    teardown();
+}
+END_TEST
+
+/* A coroutine's result of another loop's is awaited in the same way. */
+START_TEST(with_another_event_loop_no_thread_need_be_lacking)
+{
+    setup(4000);
+    start_executor(WORKER "table@/src/a.py:40:41", ALL_MS);
+    builder_run(&b, builder_thread(&b, 50, "loop"), polls, ALL_MS, 0);
+    await_threads(40);
+    judge(ALL_MS);
+    assert_not_told("no_free_thread");
     teardown();
 }
 END_TEST
@@ -290,4 +319,6 @@ CHECK_MAIN("findings_tasks", 20, where_most_tasks_wait_is_told_as_a_fact,
            tasks_that_wait_for_one_object_are_counted_together,
            a_server_that_waits_for_its_clients_is_no_fact, the_rest_of_the_loops_time_is_told_too,
            tasks_without_work_are_no_fact, tasks_that_wait_for_a_free_thread,
+           threads_of_two_executors_are_not_added_up,
+           with_another_event_loop_no_thread_need_be_lacking,
            an_executor_with_a_free_thread_is_no_fault)
