@@ -6,7 +6,10 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-enum { LEAST_THREADS = 3 };
+enum {
+    LEAST_THREADS = 3,
+    LEAST_WAKE_NS = 300, /* no kernel puts a thread that sleeps back on a CPU's queue faster */
+};
 
 /* Source: pthread_cond_broadcast(3), cnd_broadcast(3), libstdc++'s condition_variable, CPython
  * Lib/threading.py. */
@@ -42,6 +45,14 @@ static const struct profile_thread *waker_of(const struct scene *s, process_id p
     return best;
 }
 
+/* Was a waker found to wake all for WAKING_NS, as long as it takes to end all waits of GROUP's?
+ * Else something else ends most of them. */
+static bool wakes_them(const struct thread_group *group, int64_t waking_ns)
+{
+    return (uint64_t)waking_ns / LEAST_WAKE_NS >= rule_usage_of(group).voluntary;
+}
+
+/* Which condition each waits for, and which one is told, is not read: another one may be told. */
 void add_herd(const struct scene *s, const struct thread_group *group, uint32_t node,
               struct text *words)
 {
@@ -52,12 +63,12 @@ void add_herd(const struct scene *s, const struct thread_group *group, uint32_t 
         group->n_threads < LEAST_THREADS || !rule_has_frame(s, wakes_all))
         return;
     const struct profile_thread *waker = waker_of(s, group->threads[0]->thread->process, &times);
-    if (waker && rule_path_in(s, waker, &times, &path)) {
+    if (waker && wakes_them(group, times.wall_ns) && rule_path_in(s, waker, &times, &path)) {
         const struct thread_group *wakers = groups_of(s->g, waker);
         if (wakers == group)
-            text_add(words, " They wake one another, all of them, in ");
+            text_add(words, " They may wake one another, all of them, in ");
         else
-            text_addf(words, " %s wake%s them all, in ", wakers->noun, verb_s(wakers));
+            text_addf(words, " %s may wake them all, in ", wakers->noun);
         add_way(words, &path);
         text_add(words, ": where one is enough, pthread_cond_signal(), notify_one() or notify() "
                         "lets the others sleep.");
