@@ -182,9 +182,18 @@ static void list_processes(struct evidence *e)
     e->listed_ns = clock_now_ns();
 }
 
+/* The processes that may have tasks of asyncio's. */
+static size_t count_pythons(const struct evidence *e)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < e->n; i++)
+        n += !e->witnesses[i].over && e->witnesses[i].process->python;
+    return n;
+}
+
 static void look_at_tasks(struct evidence *e)
 {
-    task_watch_begin(&e->tasks);
+    task_watch_begin(&e->tasks, count_pythons(e));
     for (size_t i = 0; i < e->n; i++)
         if (!e->witnesses[i].over)
             task_watch_look(&e->tasks, e->witnesses[i].process);
@@ -364,6 +373,7 @@ void evidence_report(struct evidence *e)
     }
     look_at_tasks(e);
     profile_forget_task_waits(e->profile);
+    task_watch_report_begin(&e->tasks, count_pythons(e));
     for (size_t i = 0; i < e->n; i++)
         if (!e->witnesses[i].over)
             task_watch_report(&e->tasks, e->witnesses[i].process);

@@ -9,9 +9,8 @@
 #include "worker/task_list.h"
 
 static const int64_t long_ns = NS_PER_S;
-static const int64_t longest_look_ns = INT64_C(100) * NS_PER_MS,
-                     longest_report_ns = INT64_C(500) * NS_PER_MS,
-                     longest_rest_ns = INT64_C(250) * NS_PER_MS;
+static const int64_t longest_look_ns = INT64_C(200) * NS_PER_MS, /* of all processes */
+    longest_report_ns = INT64_C(500) * NS_PER_MS;
 
 static uint64_t key_of(const struct target_process *s, uint64_t task, uint64_t future)
 {
@@ -21,9 +20,10 @@ static uint64_t key_of(const struct target_process *s, uint64_t task, uint64_t f
 
 /* ---- a look ---- */
 
-void task_watch_begin(struct task_watch *w)
+void task_watch_begin(struct task_watch *w, size_t n)
 {
     w->now_ns = clock_now_ns();
+    w->turns = turns_of(n, longest_look_ns, w->now_ns);
     w->more = false;
     map_clear(&w->now);
 }
@@ -32,11 +32,12 @@ void task_watch_look(struct task_watch *w, const struct target_process *s)
 {
     struct py_awaits *awaits;
     bool more;
+    int64_t began_ns = clock_now_ns();
+    int64_t end_ns = began_ns + (s->python ? turns_next_ns(&w->turns, began_ns) : 0);
     if (!s->python || py_awaits_new(&awaits, s->python->runtime, s->modules, s->live) < 0)
         return;
     uint64_t *tasks = xcalloc(PY_MAX_TASKS, sizeof *tasks);
     size_t n = py_awaits_tasks(awaits, tasks, &more);
-    int64_t end_ns = clock_now_ns() + longest_look_ns;
     for (size_t i = 0; i < n; i++) {
         if (clock_now_ns() > end_ns) {
             more = true;
@@ -67,6 +68,7 @@ void task_watch_end(struct task_watch *w)
 struct report {
     const struct task_watch *watch;
     const struct target_process *process;
+    struct map taken; /* tasks that are listed */
 };
 
 /* For how long it has waited for FUTURE, at least. */
@@ -74,7 +76,7 @@ static int64_t waited_ns(const struct report *r, uint64_t task, uint64_t future)
 {
     uint64_t since_ns;
     bool known = future && map_get(&r->watch->since, key_of(r->process, task, future), &since_ns);
-    return known ? clock_now_ns() - (int64_t)since_ns : 0;
+    return known ? r->watch->now_ns - (int64_t)since_ns : 0;
 }
 
 static bool waits_long(void *ctx, const struct py_awaits *awaits, uint64_t task)
@@ -82,9 +84,12 @@ static bool waits_long(void *ctx, const struct py_awaits *awaits, uint64_t task)
     return waited_ns(ctx, task, py_await_future(awaits, task)) >= long_ns;
 }
 
-static bool waits_shortly(void *ctx, const struct py_awaits *awaits, uint64_t task)
+static bool is_left(void *ctx, const struct py_awaits *awaits, uint64_t task)
 {
-    return !waits_long(ctx, awaits, task);
+    const struct report *r = ctx;
+    uint64_t unused;
+    (void)awaits;
+    return !map_get(&r->taken, task, &unused);
 }
 
 /* Tasks that wait in the same functions; where those are of an object that tasks share, for the
@@ -170,22 +175,49 @@ static int by_news(const void *a, const void *b)
     return (x->wait.stack.ix > y->wait.stack.ix) - (x->wait.stack.ix < y->wait.stack.ix);
 }
 
-void task_watch_report(const struct task_watch *w, struct target_process *s)
+/* The tasks of R's process: those that have waited for long, and then the others, by END_NS. */
+static void list_tasks(struct report *r, struct target_process *s, int64_t longest_ns,
+                       struct task_list *ret)
 {
-    enum { MOST_TASKS = 2000, MOST_GROUPS = 24 };
-    struct report r = {w, s};
-    struct task_list list = {
-        .wanted = waits_long, .wanted_ctx = &r, .nameless = true, .longest_ns = longest_report_ns};
+    int64_t end_ns = clock_now_ns() + longest_ns;
+    *ret = (struct task_list){
+        .wanted = waits_long, .wanted_ctx = r, .nameless = true, .longest_ns = longest_ns};
+    task_list_add_process(ret, s);
+    for (size_t i = 0; i < ret->n; i++)
+        map_put(&r->taken, ret->items[i].task, i);
+    ret->wanted = is_left;
+    ret->longest_ns = end_ns - clock_now_ns();
+    if (ret->longest_ns > 0)
+        task_list_add_process(ret, s);
+    else
+        ret->n_more++;
+    map_release(&r->taken);
+}
+
+void task_watch_report_begin(struct task_watch *w, size_t n)
+{
+    enum { MOST_GROUPS = 24 };
+    w->now_ns = clock_now_ns();
+    w->turns = turns_of(n, longest_report_ns, w->now_ns);
+    w->most_groups = (size_t)min_u64(MOST_TASK_WAITS / (n ? n : 1), MOST_GROUPS);
+    w->most_groups += !w->most_groups;
+}
+
+void task_watch_report(struct task_watch *w, struct target_process *s)
+{
+    enum { MOST_TASKS = 2000 };
+    struct report r = {.watch = w, .process = s};
+    struct task_list list;
     struct task_groups groups = {.n = 0};
-    task_list_add_process(&list, s);
-    list.wanted = waits_shortly;
-    list.longest_ns = longest_rest_ns;
-    task_list_add_process(&list, s);
+    int64_t longest_ns = s->python ? turns_next_ns(&w->turns, clock_now_ns()) : 0;
+    if (longest_ns <= 0)
+        return;
+    list_tasks(&r, s, longest_ns, &list);
     for (size_t i = 0; i < list.n && i < MOST_TASKS; i++)
         add_task(&r, &list.items[i], &groups);
     if (groups.n)
         qsort(groups.items, groups.n, sizeof *groups.items, by_news);
-    for (size_t i = 0; i < groups.n && i < MOST_GROUPS; i++) {
+    for (size_t i = 0; i < groups.n && i < w->most_groups; i++) {
         groups.items[i].wait.more = w->more || list.n_more || list.n > MOST_TASKS;
         groups.items[i].wait.of = (size_t)min_u64(list.n, MOST_TASKS);
         profile_add_task_wait(s->profile, &groups.items[i].wait);

@@ -6,18 +6,23 @@
 #include "base/duty_cycle.h"
 #include "base/hash.h"
 #include "worker/target_process.h"
+#include "worker/turns.h"
 
 struct task_watch { /* zero-initialise */
     struct map
         since; /* hash of a process, a task and what it waits for → when that was seen first */
     struct map now; /* the same while looking */
-    int64_t now_ns;
-    bool more; /* the last look did not see all tasks */
+    int64_t now_ns; /* when the last look, or the report, began */
+    struct turns turns;
+    size_t most_groups; /* of a process, in the report */
+    bool more;          /* the last look did not see all tasks */
 };
-/* A look at some processes: begin, each that lives, end. */
-void task_watch_begin(struct task_watch *w);
+/* A look at N processes: begin, each that lives, end. */
+void task_watch_begin(struct task_watch *w, size_t n);
 void task_watch_look(struct task_watch *w, const struct target_process *s);
 void task_watch_end(struct task_watch *w);
-/* Tells S's profile where its tasks wait, and for how long since the second last look, at least. */
-void task_watch_report(const struct task_watch *w, struct target_process *s);
+/* A report of N processes: begin, each that lives.  Tells S's profile where its tasks wait, and for
+ * how long since the second last look, at least. */
+void task_watch_report_begin(struct task_watch *w, size_t n);
+void task_watch_report(struct task_watch *w, struct target_process *s);
 void task_watch_release(struct task_watch *w);
