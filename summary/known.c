@@ -162,8 +162,8 @@ static void add_reads(const struct scene *s, const struct thread_group *group, s
     add_figure(f, "reads_per_s", reads);
 }
 
-void add_known(const struct scene *s, const struct thread_group *group, struct text *words,
-               struct finding *f)
+void add_known(const struct scene *s, const struct thread_group *group, const char *of,
+               struct text *words, struct finding *f)
 {
     int64_t sums[N_KNOWN] = {0};
     int64_t all_ns = 0;
@@ -180,6 +180,6 @@ void add_known(const struct scene *s, const struct thread_group *group, struct t
     }
     text_addf(words, " %s for ", known[best].words);
     add_percent(words, share);
-    text_addf(words, " of that: %s.", known[best].remedy);
+    text_addf(words, " of %s: %s.", of, known[best].remedy);
     add_figure(f, "known_share", share);
 }

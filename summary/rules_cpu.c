@@ -68,7 +68,7 @@ void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct fin
         call_path_release(&path);
     }
     bool limited = add_cpu_shortage(s, group, &words, f);
-    add_known(s, group, &words, f);
+    add_known(s, group, "the time on a CPU and waiting for one", &words, f);
     if (!is_worth_a_sentence(group, share, limited))
         text_release(&words);
     f->words = words.s;
@@ -198,7 +198,7 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
     add_waited(s, group, &words, &why, f);
     add_places(s, group, &words, f);
     text_add(&words, ".");
-    add_known(s, group, &words, f);
+    add_known(s, group, "that", &words, f);
     text_add(&words, why.s ? why.s : "");
     add_kept_loop(s, group, group->paths[0].node, &words);
     f->words = words.s;
