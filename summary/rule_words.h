@@ -9,7 +9,7 @@ bool is_judged(const struct thread_group *group);
 /* "87%", never "100%" of less than all. */
 void add_percent(struct text *out, double share);
 /* A function's name, with its line: short enough for a sentence. */
-void add_name(struct text *out, const char *name);
+void add_name(struct text *out, const char *part);
 /* "in TopK::exec ops.cc:34, called from f a.py:3" */
 void add_place(struct text *out, const struct call_path *path);
 /* The same of a function that others call, too: ", for longest called from f a.py:3" */

@@ -81,7 +81,7 @@ static void add_who_waits(const struct scene *s, struct text *out)
  * message takes two reads or more, one for each 64 KiB; the bytes of a read are not counted. */
 static bool are_small(const struct scene *s, const struct passer *all)
 {
-    return rule_per_second(all->reads, s) >= many_reads &&
+    return all->reads && rule_per_second(all->reads, s) >= many_reads &&
            all->reading_ns / (int64_t)all->reads < short_read_ns;
 }
 

@@ -2,13 +2,13 @@
  *
  * Of such waits only some are asked to stop, by chance (sampler/waiters.h), and show their stacks.
  * Of a wait that was asked with probability p each nanosecond stands for 1/p: its own, and 1/p − 1
- * of waits that were not asked.  So each stack gets a credit of that much when its wait ends, and a
- * wait that was not asked has the stack of its thread with the largest credit for all that its asked
- * waits stand for, and uses it up.  Where chance gave too little credit, or too much, all stacks
- * have the same part of the rest.  (With the last stack that was asked, short waits would count as
- * much as long ones; with the largest credit alone, what is missing would be shared evenly.)  Python's
- * frames are read of every wait, and must be the same.  Only where no native frame is below them
- * the innermost may be elsewhere in its function. */
+ * of waits that were not asked.  So each stack gets a credit of that much when its wait ends, and
+ * a wait that was not asked has the stack of its thread with the largest credit for all that its
+ * asked waits stand for, and uses it up.  Where chance gave too little credit, or too much, all
+ * stacks have the same part of the rest.  (With the last stack that was asked, short waits would
+ * count as much as long ones; with the largest credit alone, what is missing would be shared
+ * evenly.)  Python's frames are read of every wait, and must be the same.  Only where no native
+ * frame is below them the innermost may be elsewhere in its function. */
 #pragma once
 
 #include "profile/profile.h"
