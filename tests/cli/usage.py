@@ -13,7 +13,7 @@ import unittest
 
 from support.cases import FolderTest
 from support.outcome import main
-from support.processes import (children, state, thread_names, wait_for_rest, wait_until,
+from support.processes import (children, has_ended, state, thread_names, wait_for_rest, wait_until,
                                wait_until_taken)
 from support.programs import programs
 from support.recording import Recording
@@ -182,7 +182,7 @@ class Attached(InFolder):
             self.assertIsNone(process.poll())
             process.send_signal(signal.SIGTERM)
             wait_until_taken(process.pid, signal.SIGTERM)
-            wait_until(lambda: command not in children(process.pid) or state(command) == "Z")
+            wait_until(lambda: has_ended(command))
         _, err = process.communicate(timeout=5)
         self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
         self.assertIn("discarded", err)

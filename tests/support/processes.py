@@ -32,6 +32,14 @@ def state(pid, tid=None):
     return status(pid, "State", tid)[0]
 
 
+def has_ended(pid):
+    """It is gone, or its parent alone has not asked for it yet."""
+    try:
+        return state(pid) == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def threads(pid):
     return sorted(int(tid) for tid in os.listdir(f"/proc/{pid}/task"))
 
