@@ -22,8 +22,9 @@ static const struct {
                                     "flock() ends with its holder."},
     [ASKED_RESULT] = {" for another thread or process,",
                       "join(), get(), result() or Event.wait() is woken at once."},
-    [ASKED_UNTOLD] = {"", "A wait that is woken ends at once: flock() for a file that is a lock, "
-                          "pidfd_open() for a process, a condition for a thread."},
+    [ASKED_UNTOLD] = {"", "A wait that is woken ends at once: flock(), which ends with its holder, "
+                          "for a file that is a lock, pidfd_open() for a process, a condition for "
+                          "a thread."},
 };
 
 /* Functions of Python's libraries that sleep in a loop until something is so.

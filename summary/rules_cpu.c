@@ -15,6 +15,8 @@
 static const double wait_share = 0.1, compute_share = 0.5, collect_share = 0.15;
 static const double spins_share = 0.5;    /* of the time on a CPU and waiting for one */
 static const double crowded_share = 0.25; /* of the time: a wait without a limit */
+/* What else is known of a thread explains more than that others run, too. */
+static const double crowded_weight = 0.5;
 static const double more_share = 0.05; /* of the time: a function has more than its heaviest way */
 
 /* ---- waiting for a CPU ---- */
@@ -68,6 +70,7 @@ void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct fin
         call_path_release(&path);
     }
     bool limited = add_cpu_shortage(s, group, &words, f);
+    f->weight *= limited ? 1 : crowded_weight;
     add_known(s, group, "the time on a CPU and waiting for one", &words, f);
     if (!is_worth_a_sentence(group, share, limited))
         text_release(&words);
@@ -167,8 +170,9 @@ static void add_places(const struct scene *s, struct thread_group *group, struct
                share_of(whole ? own.ns : group->paths[0].ns, group->wall_ns));
     for (size_t i = 0; i < group->n_paths && n < 2; i++) {
         double here = share_of(group->paths[i].ns, group->wall_ns);
-        bool spins = class_of_node(s->g->tree, group->paths[i].node) == CLASS_SPIN;
-        if ((n && here < 0.1) || spins || told >> i & 1)
+        enum wait_class class = class_of_node(s->g->tree, group->paths[i].node);
+        bool other = class == CLASS_SPIN || (n && class != CLASS_NONE);
+        if ((n && here < 0.1) || other || told >> i & 1)
             continue;
         text_add(words, n++ ? " and " : ", ");
         add_percent(words, here);
@@ -176,6 +180,13 @@ static void add_places(const struct scene *s, struct thread_group *group, struct
         add_way(words, &group->paths[i]);
     }
     call_path_release(&own);
+}
+
+/* Was each of GROUP's threads there for most of the recording? */
+static bool lives_throughout(const struct scene *s, const struct thread_group *group)
+{
+    static const double most_of_it = 0.9;
+    return (double)group->wall_ns >= most_of_it * (double)s->wall_ns * (double)group->n_threads;
 }
 
 void rule_computes(const struct scene *s, struct thread_group *group, struct finding *f)
@@ -194,11 +205,14 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
               group->plural ? "they" : "it");
     add_percent(&words, share);
     text_add(&words, " of ");
-    add_time(&words, s->wall_ns);
+    if (lives_throughout(s, group))
+        add_time(&words, s->wall_ns);
+    else
+        text_addf(&words, "%s time", possessive(group));
     add_waited(s, group, &words, &why, f);
     add_places(s, group, &words, f);
     text_add(&words, ".");
-    add_known(s, group, "that", &words, f);
+    add_known(s, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
     text_add(&words, why.s ? why.s : "");
     add_kept_loop(s, group, group->paths[0].node, &words);
     f->words = words.s;

@@ -124,7 +124,8 @@ static void judge(const struct scene *s, struct thread_group *group, struct find
         sleeps.items = intervals_of(s, group->threads[0]->thread, 1U << CLASS_SLEEP, &sleeps.n);
         if (group->n == 1 && profile_time_step_ns(s->p) == 0)
             sleeps.busy = meanwhile_of(s->g, group, BUSY_WORK, sleeps.items, sleeps.n).busy;
-        if (sleeps.busy || p.asked == ASKED_CHILD || !others_are_active(s, group))
+        bool supervises = p.asked != ASKED_CHILD && p.asked != ASKED_LOCK;
+        if (sleeps.busy || !supervises || !others_are_active(s, group))
             tell(s, group, &p, &path, &sleeps, f);
         free(sleeps.items);
     }

@@ -351,6 +351,46 @@ static bool serves(const struct scene *s, const struct thread_group *group, enum
     return share_of(leader_idle_ns(s, leader), leader->wall_ns) >= idle_leader;
 }
 
+/* "handler-0 is 100% in ask a.py:20 > recvfrom socket.  main only waits for their ends.": who only
+ * joins others is no news, these are.  False: there are many kinds of them, or none. */
+static bool add_joined(const struct scene *s, const struct thread_group *group,
+                       const struct call_path *path, double share, struct text *words)
+{
+    struct text others = {0};
+    if (call_tree_node(s->g->tree, path->node).futex != FUTEX_JOIN || share < most_share)
+        return false;
+    add_others(s, group, &others);
+    if (others.len)
+        text_addf(words, "%s %s only wait%s for their ends.", others.s + 1, group->noun,
+                  verb_s(group));
+    text_release(&others);
+    return words->len > 0;
+}
+
+/* "main waits 60% of its time, 40% in ask a.py:20 > recvfrom socket." and for whom, in CLASS. */
+static void add_own_wait(const struct scene *s, struct thread_group *group,
+                         const struct call_path *path, enum wait_class class, double share,
+                         struct text *words, struct finding *f)
+{
+    double here = share_of(waits_on_path(s, group, 1U << class, path), group->wall_ns);
+    text_addf(words, "%s %s%s ", group->noun, class == CLASS_SLEEP ? "sleep" : "wait",
+              verb_s(group));
+    add_percent(words, share);
+    text_addf(words, " of %s time", possessive(group));
+    if (here < most_share * share) {
+        text_add(words, ", ");
+        add_percent(words, here);
+    }
+    text_add(words, " in ");
+    add_way(words, path);
+    text_add(words, ".");
+    if (class == CLASS_SLEEP)
+        add_polling(s, group, path->node, words);
+    add_other_side(s, group, path, words, f);
+    add_kept_loop(s, group, path->node, words);
+    add_rest_of_waits(s, group, words);
+}
+
 void rule_waits(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     int64_t ns;
@@ -372,23 +412,8 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
     if (is_server) /* more than an idle event loop, which explains nothing */
         f->weight = 1.5 * share;
     struct text words = {0};
-    double here = share_of(waits_on_path(s, group, 1U << class, &path), group->wall_ns);
-    text_addf(&words, "%s %s%s ", group->noun, class == CLASS_SLEEP ? "sleep" : "wait",
-              verb_s(group));
-    add_percent(&words, share);
-    text_addf(&words, " of %s time", possessive(group));
-    if (here < most_share * share) {
-        text_add(&words, ", ");
-        add_percent(&words, here);
-    }
-    text_add(&words, " in ");
-    add_way(&words, &path);
-    text_add(&words, ".");
-    if (class == CLASS_SLEEP)
-        add_polling(s, group, path.node, &words);
-    add_other_side(s, group, &path, &words, f);
-    add_kept_loop(s, group, path.node, &words);
-    add_rest_of_waits(s, group, &words);
+    if (!add_joined(s, group, &path, share, &words))
+        add_own_wait(s, group, &path, class, share, &words, f);
     if (joins_others(s, group, &path))
         text_release(&words);
     f->words = words.s;
@@ -479,6 +504,7 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
 {
     enum { MAX_HOLDERS = 16 };
     struct gil_share holders[MAX_HOLDERS] = {{0}};
+    struct call_path path;
     int64_t all = 0;
     double share = share_of(class_ns(s, group, CLASS_GIL), group->wall_ns);
     add_figure(f, "share", share);
@@ -490,7 +516,14 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
     qsort(holders, n, sizeof *holders, by_share);
     text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
     add_percent(&words, share);
-    text_addf(&words, " of %s time for the GIL.", possessive(group));
+    text_addf(&words, " of %s time for the GIL", possessive(group));
+    if (heaviest_in_class(&group->tally, CLASS_GIL, &path)) {
+        bool all_of_it = share_of(path.ns, group->wall_ns) >= most_share * share;
+        text_add(&words, all_of_it ? " " : ", for longest ");
+        add_place(&words, &path);
+        call_path_release(&path);
+    }
+    text_add(&words, ".");
     if (n && holders[0].group != group)
         add_holders(s, holders, n, all, &words, f);
     else if (n)

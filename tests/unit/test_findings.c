@@ -327,8 +327,8 @@ START_TEST(who_has_the_gil_is_named)
     builder_run(&b, hog, "encode@/src/b.py:1:9", 4000, 3900);
     judge(4000);
     assert_told(0, "gil",
-                "main waits 85% of its time for the GIL. In those samples encode held it 100%, in "
-                "encode b.py:9.");
+                "main waits 85% of its time for the GIL in serve a.py:2. In those samples encode "
+                "held it 100%, in encode b.py:9.");
     assert_not_told("waits_meanwhile");
     teardown();
 }
@@ -347,8 +347,8 @@ START_TEST(as_many_holders_of_the_gil_are_named_as_explain_the_wait)
     builder_run(&b, encode, "encode@/src/b.py:1:9 > [waiting for GIL]", 1000, 0);
     judge(4000);
     assert_told(0, "gil",
-                "main waits 100% of its time for the GIL. In those samples encode held it 60%, "
-                "parse 40%, in encode b.py:9.");
+                "main waits 100% of its time for the GIL in serve a.py:2. In those samples encode "
+                "held it 60%, parse 40%, in encode b.py:9.");
     teardown();
 }
 END_TEST

@@ -28,7 +28,8 @@ START_TEST(what_is_known_to_be_slow_is_told)
         const char *stack, *words;
     } cases[] = {
         {STEP "compile" LIB("re/__init__.py") " > compile" LIB("re/_compiler.py"),
-         ". Python's re compiles patterns for 75% of that: it keeps 512 of them, and one that "
+         ". Python's re compiles patterns for 75% of its CPU time: it keeps 512 of them, and one "
+         "that "
          "re.compile() returned is compiled once if it is kept."},
         {STEP "compile" LIB("re.py") " > compile" LIB("sre_compile.py"), "compiles patterns for"},
         {STEP "deepcopy" LIB("copy.py") " > _deepcopy_dict" LIB("copy.py"), "copy.deepcopy() runs"},

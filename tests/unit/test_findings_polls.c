@@ -62,8 +62,9 @@ START_TEST(who_asks_again_and_again_is_told_for_what)
          "main polls 100% of its time for a lock, in "},
         {"wait_for_baton@/src/a.py:1:2" SLEEP, NULL,
          "main polls 100% of its time in wait_for_baton a.py:2 > clock_nanosleep: it sleeps 10 "
-         "times a second, 100 ms each. A wait that is woken ends at once: flock() for a file that "
-         "is a lock, pidfd_open() for a process, a condition for a thread."},
+         "times a second, 100 ms each. A wait that is woken ends at once: flock(), which ends with "
+         "its holder, for a file that is a lock, pidfd_open() for a process, a condition for a "
+         "thread."},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_polls(cases[i].sleep, 40, cases[i].asks, cases[i].words);
