@@ -14,7 +14,7 @@ static enum cause cause_of_frames(const struct shown_frame *stack, size_t n, boo
         const struct shown_frame *f = &stack[i];
         if (f->kind == SHOWN_MARK && str_eq(f->name, "[gc]"))
             return CAUSE_GC;
-        if (frame_is_importlib(f))
+        if (frame_is_import(f))
             cause = CAUSE_IMPORTS;
         else if (frame_starts_thread(f))
             cause = CAUSE_STARTS;

@@ -41,6 +41,11 @@ bool frame_is_importlib(const struct shown_frame *f)
     return f->kind == SHOWN_PYTHON && f->file && str_starts(f->file, "<frozen importlib");
 }
 
+bool frame_is_import(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && f->file && str_eq(f->file, "<frozen importlib._bootstrap>");
+}
+
 bool frame_starts_thread(const struct shown_frame *f)
 {
     if (f->kind == SHOWN_NATIVE)

@@ -30,8 +30,12 @@ bool frame_is_python_end(const struct shown_frame *f);
 /* The function in which a process, at its end, waits until all that it put into a queue of
  * multiprocessing's is in the pipe.  Source: CPython Lib/multiprocessing/queues.py. */
 bool frame_is_queue_end(const struct shown_frame *f);
-/* Python's import.  Source: CPython Lib/importlib/_bootstrap.py, which is frozen. */
+/* What imports in Python, and what finds, reads and compiles modules, which others call, too
+ * (py_compile).  Source: CPython Lib/importlib/_bootstrap.py, _bootstrap_external.py, both
+ * frozen. */
 bool frame_is_importlib(const struct shown_frame *f);
+/* The first of these alone: every import has such a frame. */
+bool frame_is_import(const struct shown_frame *f);
 /* What starts a thread; Python's start() waits until it has begun.
  * Source: CPython Lib/threading.py; pthread_create(3). */
 bool frame_starts_thread(const struct shown_frame *f);

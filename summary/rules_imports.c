@@ -46,13 +46,15 @@ static const char *imported(const struct imports *im, const struct shown_frame *
                             bool *ret_by_import)
 {
     const char *module = NULL;
+    bool imports = false;
     bool by_import = false;
     for (size_t i = 0; i < n; i++) {
         const struct shown_frame *f = &stack[i];
         if (f->kind != SHOWN_PYTHON || !f->file)
             continue;
         const char *path = by_import ? python_installed_path(f->file) : NULL;
-        by_import = frame_is_importlib(f);
+        imports |= frame_is_import(f);
+        by_import = imports && frame_is_importlib(f);
         if (!path || !str_eq(f->name, "<module>"))
             continue;
         if (!module || is_opened(im, module))
@@ -132,7 +134,7 @@ static void add_packages(const struct imports *im, int64_t wall_ns, struct text 
 void rule_imports(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct imports im = {0};
-    if (!rule_has_frame(s, frame_is_importlib))
+    if (!rule_has_frame(s, frame_is_import))
         return;
     collect(s, group, &im);
     double share = share_of(im.ns, group->wall_ns);

@@ -71,5 +71,19 @@ START_TEST(what_runs_is_no_import)
 }
 END_TEST
 
-CHECK_MAIN("findings_imports", 20, the_packages_are_named, what_the_largest_imports_is_told,
-           what_runs_is_no_import)
+/* py_compile has the loader compile, and imports nothing. */
+START_TEST(who_compiles_files_does_not_import)
+{
+    setup();
+    builder_run(&b, lead,
+                "compile@/usr/lib/python3.11/py_compile.py:79:144 > "
+                "source_to_code@<frozen importlib._bootstrap_external>:1:2",
+                4000, 4000);
+    judge(4000);
+    assert_not_told("imports");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_imports", 20, who_compiles_files_does_not_import, the_packages_are_named,
+           what_the_largest_imports_is_told, what_runs_is_no_import)
