@@ -31,11 +31,11 @@ static bool is_short_lived(const struct scene *s, const struct thread_group *gro
     return rate_hz > 0 && ticks < LEAST_TICKS * (double)group->n_threads;
 }
 
-/* Where a thread runs for longer than it waits for a CPU the wait belongs to what it computes, and
- * rule_computes() says it, unless a limit is the cause. */
+/* Where a thread waits for a CPU for less than twice as long as it runs, as two for each CPU do,
+ * the wait belongs to what it computes, and rule_computes() says it, unless a limit is the cause. */
 static bool is_of_computing(const struct thread_group *group)
 {
-    return group->runqueue_ns < group->cpu_ns;
+    return group->runqueue_ns < 2 * group->cpu_ns;
 }
 
 static bool is_worth_a_sentence(const struct thread_group *group, double share, bool limited)
@@ -88,24 +88,32 @@ static void add_sentence(const struct text *why, struct text *out)
         text_addf(out, " %c%s", toupper((unsigned char)why->s[begin]), why->s + begin + 1);
 }
 
-/* " and waited 16% for a CPU", if that is much, and no limit's: rule_cpu_wait() tells of those.
- * RET_WHY: the sentence behind it; empty: there is none. */
-static void add_waited(const struct scene *s, const struct thread_group *group, struct text *words,
-                       struct text *ret_why, struct finding *f)
+/* GROUP's waits for a CPU that belong to what it computes; RET_WHY: the sentence about them.  A
+ * limit's are none: rule_cpu_wait() tells of those. */
+static int64_t waited_ns(const struct scene *s, const struct thread_group *group,
+                         struct text *ret_why)
 {
     struct finding unused = {0};
     struct text why = {0};
-    double waited = share_of(group->runqueue_ns, group->wall_ns);
-    if (waited < wait_share || !is_of_computing(group))
-        return;
-    if (!add_cpu_shortage(s, group, &why, &unused)) {
-        text_add(words, " and waited ");
-        add_percent(words, waited);
-        text_add(words, " for a CPU");
-        add_figure(f, "wait_cpu_share", waited);
+    if (!is_of_computing(group))
+        return 0;
+    bool limited = add_cpu_shortage(s, group, &why, &unused);
+    if (!limited)
         add_sentence(&why, ret_why);
-    }
     text_release(&why);
+    return limited ? 0 : group->runqueue_ns;
+}
+
+/* " and waited 16% for a CPU", if that is much; returns whether it is. */
+static bool add_waited(double waited, struct text *words, struct finding *f)
+{
+    if (waited < wait_share)
+        return false;
+    text_add(words, " and waited ");
+    add_percent(words, waited);
+    text_add(words, " for a CPU");
+    add_figure(f, "wait_cpu_share", waited);
+    return true;
 }
 
 /* "read_request a.c:18 > ", if most of the function OWN is called from there. */
@@ -182,40 +190,40 @@ static void add_places(const struct scene *s, struct thread_group *group, struct
     call_path_release(&own);
 }
 
-/* Was each of GROUP's threads there for most of the recording? */
-static bool lives_throughout(const struct scene *s, const struct thread_group *group)
+/* "6.0 s"; "its time" of threads that were not there for most of that. */
+static void add_lifetime(const struct scene *s, const struct thread_group *group,
+                         struct text *words)
 {
     static const double most_of_it = 0.9;
-    return (double)group->wall_ns >= most_of_it * (double)s->wall_ns * (double)group->n_threads;
+    if ((double)group->wall_ns >= most_of_it * (double)s->wall_ns * (double)group->n_threads)
+        add_time(words, s->wall_ns);
+    else
+        text_addf(words, "%s time", possessive(group));
 }
 
 void rule_computes(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    int64_t ran_ns = group->cpu_ns - spinning_cpu_ns(s, group); /* which is no work */
-    double share = share_of(ran_ns, group->wall_ns);
-    double wanted =
-        share + (is_of_computing(group) ? share_of(group->runqueue_ns, group->wall_ns) : 0);
-    add_figure(f, "share", share);
-    f->weight = wanted * (group == s->lead ? 1 : 0.6);
-    if (wanted < compute_share || !group->n_paths)
-        return;
     struct text words = {0};
     struct text why = {0};
-    text_addf(&words, "%s compute%s: %s ran ", group->noun, verb_s(group),
-              group->plural ? "they" : "it");
-    add_percent(&words, share);
-    text_add(&words, " of ");
-    if (lives_throughout(s, group))
-        add_time(&words, s->wall_ns);
-    else
-        text_addf(&words, "%s time", possessive(group));
-    add_waited(s, group, &words, &why, f);
-    add_places(s, group, &words, f);
-    text_add(&words, ".");
-    add_known(s, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
-    text_add(&words, why.s ? why.s : "");
-    add_kept_loop(s, group, group->paths[0].node, &words);
-    f->words = words.s;
+    int64_t ran_ns = group->cpu_ns - spinning_cpu_ns(s, group); /* which is no work */
+    double share = share_of(ran_ns, group->wall_ns);
+    double waited = share_of(waited_ns(s, group, &why), group->wall_ns);
+    add_figure(f, "share", share);
+    f->weight = (share + waited) * (group == s->lead ? 1 : 0.6);
+    if (share + waited >= compute_share && group->n_paths) {
+        text_addf(&words, "%s compute%s: %s ran ", group->noun, verb_s(group),
+                  group->plural ? "they" : "it");
+        add_percent(&words, share);
+        text_add(&words, " of ");
+        add_lifetime(s, group, &words);
+        bool told = add_waited(waited, &words, f);
+        add_places(s, group, &words, f);
+        text_add(&words, ".");
+        add_known(s, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
+        text_add(&words, told && why.s ? why.s : "");
+        add_kept_loop(s, group, group->paths[0].node, &words);
+        f->words = words.s;
+    }
     text_release(&why);
 }
 
