@@ -31,8 +31,9 @@ static bool is_short_lived(const struct scene *s, const struct thread_group *gro
     return rate_hz > 0 && ticks < LEAST_TICKS * (double)group->n_threads;
 }
 
-/* Where a thread waits for a CPU for less than twice as long as it runs, as two for each CPU do,
- * the wait belongs to what it computes, and rule_computes() says it, unless a limit is the cause. */
+/* Where a thread waits for a CPU for less than twice as long as it runs, as it does where there are
+ * two for each CPU, the wait belongs to what it computes, and rule_computes() says it, unless a
+ * limit is the cause. */
 static bool is_of_computing(const struct thread_group *group)
 {
     return group->runqueue_ns < 2 * group->cpu_ns;
