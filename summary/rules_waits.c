@@ -404,7 +404,7 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
         return;
     /* A helper that hardly ever ran has nothing to do: nobody asks for what it waits. */
     bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
-    bool is_server = group != s->lead && serves(s, group, class, &path);
+    bool is_server = !group->leads && serves(s, group, class, &path);
     if (group != s->lead && !works && !is_server) {
         call_path_release(&path);
         return;

@@ -340,6 +340,20 @@ START_TEST(where_main_is_idle_the_threads_that_serve_are_told_of)
 }
 END_TEST
 
+START_TEST(threads_that_serve_come_before_an_event_loop_that_idles)
+{
+    setup();
+    builder_run(&b, lead, LOOP "select@/usr/lib/python3.11/selectors.py:1:2 > epoll_wait [blocked]",
+                4000, 0);
+    builder_run(&b, builder_thread(&b, 11, "request-1"), asks, 4000, 0);
+    builder_run(&b, builder_thread(&b, 12, "request-2"), asks, 4000, 0);
+    judge(4000);
+    assert_told(0, "waits", "request-1 and request-2 wait 100% of their time in ask a.py:6");
+    assert_told(1, "event_loop", "main runs an event loop (asyncio) and is idle 100%");
+    teardown();
+}
+END_TEST
+
 /* No wait has most of the time: where it ends is told all the same. */
 START_TEST(where_nothing_stands_out_the_largest_ends_are_told)
 {
@@ -359,10 +373,11 @@ START_TEST(where_nothing_stands_out_the_largest_ends_are_told)
 }
 END_TEST
 
-CHECK_MAIN("findings_waits", 20, a_sleep_of_sqlite_is_a_wait_for_its_lock,
-           a_retry_is_told_also_where_nobody_ran, what_a_queues_process_waits_for_is_told,
-           what_keeps_a_loop_from_polling_is_told, a_delay_that_is_known_is_told,
-           who_waits_for_datagrams_need_not_have_asked, a_datagram_that_may_be_lost_is_told,
-           who_polls_and_goes_on_waits_there, who_waits_for_its_turn_to_poll_does_not_stall,
-           a_loop_that_never_waits_is_told, where_main_is_idle_the_threads_that_serve_are_told_of,
+CHECK_MAIN("findings_waits", 20, threads_that_serve_come_before_an_event_loop_that_idles,
+           a_sleep_of_sqlite_is_a_wait_for_its_lock, a_retry_is_told_also_where_nobody_ran,
+           what_a_queues_process_waits_for_is_told, what_keeps_a_loop_from_polling_is_told,
+           a_delay_that_is_known_is_told, who_waits_for_datagrams_need_not_have_asked,
+           a_datagram_that_may_be_lost_is_told, who_polls_and_goes_on_waits_there,
+           who_waits_for_its_turn_to_poll_does_not_stall, a_loop_that_never_waits_is_told,
+           where_main_is_idle_the_threads_that_serve_are_told_of,
            where_nothing_stands_out_the_largest_ends_are_told)
