@@ -189,6 +189,7 @@ static void read_memory(struct sampler *s, struct thread *t, struct sample_messa
     }
     snapshot->n_hook_words = run_hook(t, r, snapshot);
     futex_bytes_read(r, snapshot);
+    snapshot->read_ns = clock_now_ns();
 }
 
 /* Emits M with what the recorder has. */

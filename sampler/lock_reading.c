@@ -28,29 +28,31 @@ static bool is_waited_for(struct sampler *s, const struct watched_lock *lock)
     return false;
 }
 
-/* BYTES: NULL if they were not read since READ_NS. */
+/* BYTES: NULL if they were not read since READING. */
 static bool tell(struct sampler *s, const struct process *p, const struct watched_lock *lock,
-                 const uint8_t *bytes, int64_t read_ns)
+                 const uint8_t *bytes, struct reading reading)
 {
-    struct lock_message m = {.head = {.time_ns = read_ns, .look_ns = p->lock_watch->look_ns},
-                             .word = lock->word,
-                             .since_ns = lock->read_ns,
-                             .before = lock->before,
-                             .n_bytes = bytes ? lock_watch_bytes(lock) : 0};
+    struct lock_message m = {
+        .head = {.time_ns = reading.begun_ns, .look_ns = p->lock_watch->look_ns},
+        .word = lock->word,
+        .read_ns = reading.done_ns,
+        .since_ns = lock->read_ns,
+        .before = lock->before,
+        .n_bytes = bytes ? lock_watch_bytes(lock) : 0};
     if (bytes)
         memcpy(m.bytes, bytes, m.n_bytes);
     return capture_emit_lock(s, p, &m);
 }
 
 static void note_bytes(struct sampler *s, const struct process *p, struct watched_lock *lock,
-                       const uint8_t *bytes, int64_t read_ns)
+                       const uint8_t *bytes, struct reading reading)
 {
     bool same = lock->read_ns && memcmp(lock->bytes, bytes, lock_watch_bytes(lock)) == 0;
     if (same && !lock->is_new && !lock->unread) {
-        lock->read_ns = read_ns;
-    } else if (is_waited_for(s, lock) && tell(s, p, lock, bytes, read_ns)) {
+        lock->read_ns = reading.begun_ns;
+    } else if (is_waited_for(s, lock) && tell(s, p, lock, bytes, reading)) {
         memcpy(lock->bytes, bytes, lock_watch_bytes(lock));
-        lock->read_ns = read_ns;
+        lock->read_ns = reading.begun_ns;
         lock->is_new = lock->unread = false;
     }
 }
@@ -58,7 +60,7 @@ static void note_bytes(struct sampler *s, const struct process *p, struct watche
 /* LOCK is not mapped. */
 static void forget(struct sampler *s, const struct process *p, struct watched_lock *lock)
 {
-    (void)tell(s, p, lock, NULL, lock->read_ns);
+    (void)tell(s, p, lock, NULL, (struct reading){lock->read_ns, lock->read_ns});
     while (lock->newest)
         lock_watch_leave(lock->newest);
 }
@@ -77,12 +79,13 @@ static void read_all(struct sampler *s, struct process *p)
         spans[n] = (struct mem_span){lock->word - lock->before, bytes[n], lock_watch_bytes(lock)};
         locks[n++] = lock;
     }
-    int64_t read_ns = clock_now_ns();
+    struct reading reading = {.begun_ns = clock_now_ns()};
     size_t left = mem_read_spans(p->live, spans, n);
+    reading.done_ns = clock_now_ns();
     size_t i = 0;
     for (; i < n && left >= spans[i].len; i++) {
         left -= spans[i].len;
-        note_bytes(s, p, locks[i], bytes[i], read_ns);
+        note_bytes(s, p, locks[i], bytes[i], reading);
     }
     if (i < n) /* those behind it were not read */
         forget(s, p, locks[i]);
@@ -96,7 +99,7 @@ static void tell_unread(struct sampler *s, const struct process *p)
         struct watched_lock *lock = &w->locks[i];
         if (lock->newest && lock->read_ns && !lock->unread &&
             s->tick_ns - lock->read_ns > UNREAD_AFTER_LOOKS * w->look_ns)
-            lock->unread = tell(s, p, lock, NULL, lock->read_ns);
+            lock->unread = tell(s, p, lock, NULL, (struct reading){lock->read_ns, lock->read_ns});
     }
 }
 

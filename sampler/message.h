@@ -69,12 +69,19 @@ struct sample_message {
     uint32_t wait_object_offset, wait_object_bytes;
 };
 
-/* MESSAGE_LOCK: the bytes around a word that threads wait on in futex(2), as they were at TIME_NS.
- * A thread waited on it then that had waited on it before.  LOOK_NS: between two readings. */
+/* When memory was read: between these. */
+struct reading {
+    int64_t begun_ns, done_ns;
+};
+
+/* MESSAGE_LOCK: the bytes around a word that threads wait on in futex(2), as they were from TIME_NS
+ * on, and before READ_NS.  A thread waited on it then that had waited on it before.  LOOK_NS:
+ * between two readings. */
 enum { LOCK_BYTES_BEFORE = 12, LOCK_BYTES = 32 };
 struct lock_message {
     struct message head;
     uint64_t word;
+    int64_t read_ns;
     int64_t since_ns; /* of the reading before; 0: there was none */
     uint32_t before;  /* of BYTES, those before the word */
     uint32_t n_bytes; /* 0: they were not read since TIME_NS, or never */

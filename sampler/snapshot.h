@@ -48,6 +48,7 @@ enum { SNAPSHOT_HOOK_WORDS = 8 };
 struct snapshot {
     pid_t tid;
     int64_t taken_ns; /* CLOCK_MONOTONIC */
+    int64_t read_ns;  /* when the last of its memory had been read */
     uint32_t held_ns; /* how long the thread was held; 0: not held */
     enum thread_state state;
     int64_t

@@ -116,16 +116,16 @@ static void find_holder(struct wait_owners *w, const struct lock_wait *wait,
         *b = (struct blocker){.kind = BLOCKER_GONE, .pid = s.pid, .tid = lock->owner};
 }
 
-static void trace_side(pid_t tid, int64_t read_ns, const struct wait_side *side)
+static void trace_side(pid_t tid, const struct reading *reading, const struct wait_side *side)
 {
     if (trace_want(TRACE_WAIT))
-        trace(TRACE_WAIT, "%d at %lld: thing %d, holder %d, %d of %d", tid, (long long)read_ns,
-              (int)side->thing, (int)side->blocker.kind, side->blocker.tid, side->blocker.pid);
+        trace(TRACE_WAIT, "%d at %lld to %lld: thing %d, holder %d, %d of %d", tid,
+              (long long)reading->begun_ns, (long long)reading->done_ns, (int)side->thing,
+              (int)side->blocker.kind, side->blocker.tid, side->blocker.pid);
 }
 
-/* READ_NS: when the lock was read, at the earliest. */
 static struct wait_side find_side(struct wait_owners *w, const struct lock_wait *wait,
-                                  const struct futex_lock *lock, int64_t read_ns)
+                                  const struct futex_lock *lock, const struct reading *reading)
 {
     bool exact = !(wait->sample.flags & SAMPLE_APPROXIMATE);
     struct wait_side side = {.timed = lock->timed,
@@ -136,7 +136,7 @@ static struct wait_side find_side(struct wait_owners *w, const struct lock_wait 
     side.addr = lock->addr;
     if (lock->owner)
         find_holder(w, wait, lock, &side.blocker);
-    trace_side(wait->sample.tid, read_ns, &side);
+    trace_side(wait->sample.tid, reading, &side);
     return side;
 }
 
@@ -163,7 +163,8 @@ struct wait_side wait_owner_of_futex(struct wait_owners *w, const struct sample_
     struct lock_wait wait = {.sample = m->head};
     memcpy(wait.args, m->snapshot.syscall_args, sizeof wait.args);
     struct futex_lock lock = futex_lock_decode(wait.args, recorded);
-    struct wait_side side = find_side(w, &wait, &lock, m->snapshot.taken_ns);
+    const struct reading reading = {m->snapshot.taken_ns, m->snapshot.read_ns};
+    struct wait_side side = find_side(w, &wait, &lock, &reading);
     if (side.thing && lock.addr)
         (void)remember(w, m, &side, lock.addr);
     return side;
@@ -265,7 +266,7 @@ struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct wait_
     wait->sought = !tid;
     wait->found_ns = tid ? now_ns : 0;
     if (trace_want(TRACE_WAIT) && (side.blocker.tid || is_still(s, &m->head))) /* not over by now */
-        trace_side(m->head.tid, now_ns, &side);
+        trace_side(m->head.tid, &(struct reading){now_ns, clock_now_ns()}, &side);
     return side;
 }
 
@@ -357,13 +358,15 @@ void wait_owners_doubt_all(struct wait_owners *w)
     }
 }
 
-/* WAIT's lock as MEM has it, which was read at READ_NS.  The same word may be another thing's by
- * then. */
+/* WAIT's lock as MEM has it, which was READ; NULL: it is read now.  The same word may be another
+ * thing's by then. */
 static struct wait_side read_again(struct wait_owners *w, const struct lock_wait *wait,
-                                   struct mem *mem, int64_t read_ns)
+                                   struct mem *mem, const struct reading *read)
 {
+    struct reading now = {.begun_ns = clock_now_ns()};
     struct futex_lock lock = futex_lock_decode(wait->args, mem);
-    struct wait_side side = find_side(w, wait, &lock, read_ns);
+    now.done_ns = clock_now_ns();
+    struct wait_side side = find_side(w, wait, &lock, read ? read : &now);
     if (side.thing == wait->side.thing && lock.addr == wait->addr)
         return side;
     return without_holder(&wait->side);
@@ -381,7 +384,7 @@ static struct wait_side read_once(struct wait_owners *w, const struct lock_wait 
         return w->waits[at].side;
     if (one)
         map_put(&w->read, key, (uint64_t)(wait - w->waits));
-    return read_again(w, wait, target_of(w, wait->sample.process).live, clock_now_ns());
+    return read_again(w, wait, target_of(w, wait->sample.process).live, NULL);
 }
 
 static void read_doubted(struct wait_owners *w, wait_owners_changed changed, void *ctx)
@@ -449,6 +452,7 @@ void wait_owners_see_lock(struct wait_owners *w, const struct lock_message *m,
 {
     static const struct mem_ops ops = {.read = read_bytes};
     struct lock_mem bytes = {{&ops}, m};
+    const struct reading reading = {m->head.time_ns, m->read_ns};
     const struct lock_wait *seen = NULL;
     for (size_t i = 0; i < w->n_waits; i++) {
         struct lock_wait *wait = &w->waits[i];
@@ -459,7 +463,7 @@ void wait_owners_see_lock(struct wait_owners *w, const struct lock_message *m,
         if (seen && are_alike(seen, wait))
             side = seen->side;
         else if (m->n_bytes)
-            side = read_again(w, wait, &bytes.mem, m->head.time_ns);
+            side = read_again(w, wait, &bytes.mem, &reading);
         if (side.blocker.tid == wait->sample.tid && side.blocker.kind == BLOCKER_THREAD)
             continue; /* it has it by now, and its wait is over */
         bool same = blockers_are_same(&side.blocker, &wait->side.blocker);
@@ -534,7 +538,7 @@ static void seek_py_holder(struct wait_owners *w, struct lock_wait *wait, struct
     set_thread(&s, tid, &wait->side.blocker);
     wait->sought = false;
     wait->found_ns = last->begun_ns;
-    trace_side(wait->sample.tid, now_ns, &wait->side);
+    trace_side(wait->sample.tid, &(struct reading){now_ns, clock_now_ns()}, &wait->side);
     changed(ctx, wait->sample.thread, &wait->side, wait->passed_ns);
 }
 

@@ -34,9 +34,8 @@ def started(command):
     return target, lines
 
 
-def contend(wallspy, program, seconds, inside=(), again=False):
-    """INSIDE: the words that start it in a pid namespace of its own.  AGAIN: one of some 10,000
-    was wrong in a recording before: docs/locks.md has why, and that is no fault in one of two."""
+def contend(wallspy, program, seconds, inside=()):
+    """INSIDE: the words that start it in a pid namespace of its own."""
     target, lines = started([*inside, program, "contend", seconds])
     with target:
         numbers = list(map(int, lines[-1][1:]))
@@ -64,11 +63,7 @@ def contend(wallspy, program, seconds, inside=(), again=False):
     said = [line for line in stderr.splitlines() if re.search("deadlock", line, re.I)]
     circles = [circle for dump in dumps for circle in dump["circles"] if circle["deadlock"]]
     print(f"{len(claims)} waits; deadlocks told: {said + circles}")
-    wrong = count_wrong(rows)
-    if wrong == 1 and not again:
-        print("one is wrong: again")
-        return contend(wallspy, program, seconds, inside, again=True)
-    assert not wrong and not said and not circles
+    assert not count_wrong(rows) and not said and not circles
     return found(rows, CATCHES)
 
 

@@ -10,7 +10,6 @@ import re
 
 from .measure import Found
 
-SLACK_NS = 8_000_000  # wallspy reads a futex right after the clock, but may lose the CPU between
 SURE_NS = 300_000  # of a hold's both ends: a holder is sure in between
 # Of the holders, each with this probability: another thread may run Python just then.
 LEAST_FOUND = 0.95
@@ -122,12 +121,12 @@ def found(rows, catches):
 
 
 def parse_claims(stderr):
-    pattern = re.compile(r"(\d+)\.(\d{6}) wait (\d+) at (\d+): "
+    pattern = re.compile(r"(\d+)\.(\d{6}) wait (\d+) at (\d+) to (\d+): "
                          r"thing (\d+), holder (\d+), (-?\d+) of \d+")
     claims = []
     for words in pattern.findall(stderr):
-        seconds, micros, waiter, at, thing, holder, tid = map(int, words)
+        seconds, micros, waiter, at, until, thing, holder, tid = map(int, words)
         printed = seconds * 1_000_000_000 + (micros + 1) * 1000
-        until = printed if thing == PY_LOCK else at + SLACK_NS
+        until = printed if thing == PY_LOCK else until
         claims.append(Claim(waiter, at, until, thing, holder, tid))
     return claims
