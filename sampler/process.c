@@ -198,6 +198,11 @@ void process_begin_listing(struct process *p, int64_t now_ns)
     p->list_again = false;
 }
 
+void process_end_listing(struct process *p, uint64_t n_listed)
+{
+    p->list_again |= p->links != UINT64_MAX && n_listed + LINKS_OF_DIRECTORY < p->links;
+}
+
 struct thread *process_thread(const struct process *p, pid_t tid)
 {
     uint64_t i;

@@ -100,6 +100,10 @@ bool process_wants_listing(const struct process *p, int64_t now_ns);
 bool process_is_known(const struct process *p, int64_t now_ns);
 /* P's threads are listed from here on: changes of their number count from this moment. */
 void process_begin_listing(struct process *p, int64_t now_ns);
+/* P's threads were listed, N_LISTED of them.  Where one ends meanwhile the kernel may leave out
+ * those behind it (next_tid() of fs/proc/base.c): a list of fewer than it counted at the begin is
+ * made again at the next tick. */
+void process_end_listing(struct process *p, uint64_t n_listed);
 /* Is P a zombie without other threads?  For where its threads cannot be listed: no new descriptor
  * is needed. */
 bool process_is_zombie(struct process *p);

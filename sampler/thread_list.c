@@ -213,6 +213,8 @@ void thread_list_read(struct sampler *s, struct process *p, bool gone)
         r = -ESRCH;
     bool failed = r < 0 && r != -ESRCH;
     counters_add(&s->counters, COUNT_UNREADABLE, failed);
+    if (r == 0)
+        process_end_listing(p, listing.n);
     end_unlisted(s, p, r);
     p->listing_ns = clock_cpu_ns() - begun_ns;
     stack_area_refresh(p);
