@@ -369,16 +369,9 @@ struct call_path call_path_to(struct tally *t, uint32_t node)
 
 /* ---- the user's functions ---- */
 
-static uint32_t own_above(const struct call_tree *tree, uint32_t node)
-{
-    while (node && call_tree_node(tree, node).role != ROLE_OWN)
-        node = call_tree_node(tree, node).parent;
-    return node;
-}
-
 uint32_t call_path_own_key(const struct call_tree *tree, uint32_t node)
 {
-    node = own_above(tree, node);
+    node = call_tree_own(tree, node);
     return node ? call_tree_node(tree, node).key : 0;
 }
 

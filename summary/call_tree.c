@@ -278,6 +278,13 @@ uint32_t call_tree_count(const struct call_tree *t)
     return (uint32_t)t->n;
 }
 
+uint32_t call_tree_own(const struct call_tree *t, uint32_t node)
+{
+    while (node && t->nodes[node].role != ROLE_OWN)
+        node = t->nodes[node].parent;
+    return node;
+}
+
 bool call_tree_is_within(const struct call_tree *t, uint32_t node, uint32_t outer)
 {
     while (t->nodes[node].depth > t->nodes[outer].depth)

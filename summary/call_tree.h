@@ -48,6 +48,8 @@ uint32_t call_tree_count(const struct call_tree *t); /* nodes run from 1 to this
 void call_tree_mark_loop(struct call_tree *t, uint32_t node);
 void call_tree_mark_spin(struct call_tree *t, uint32_t node, enum own_spin spins,
                          enum asked asked); /* the same */
+/* The user's innermost function at or above NODE; 0: there is none. */
+uint32_t call_tree_own(const struct call_tree *t, uint32_t node);
 bool call_tree_is_within(const struct call_tree *t, uint32_t node, uint32_t outer);
 /* The line of NODE's frame in AT, which is at or below NODE; of a function that calls itself that
  * of its innermost call.  0: unknown. */

@@ -61,19 +61,11 @@ static void walk_release(struct path_walk *w)
     free(w->own_ns);
 }
 
-/* The innermost of the user's functions that NODE is in; 0: none. */
-static uint32_t own_above(const struct call_tree *tree, uint32_t node)
-{
-    while (node && call_tree_node(tree, node).role != ROLE_OWN)
-        node = call_tree_node(tree, node).parent;
-    return node;
-}
-
 /* Is NODE a library's that works for the user's function, and hardly calls another?  Then the time
  * is that function's, wherever the library spends it. */
 static bool is_work_of_library(const struct path_walk *w, uint32_t node)
 {
-    return call_tree_node(w->t->tree, node).role != ROLE_OWN && own_above(w->t->tree, node) &&
+    return call_tree_node(w->t->tree, node).role != ROLE_OWN && call_tree_own(w->t->tree, node) &&
            w->own_ns[node] < w->total_ns[node] / 3;
 }
 
@@ -85,7 +77,8 @@ static uint32_t walk(const struct path_walk *w, uint32_t node)
         int64_t ns = w->total_ns[next];
         if (ns < w->total_ns[node] / 2)
             break;
-        if (is_work_of_library(w, next) && ns < w->total_ns[own_above(w->t->tree, next)] / 3 * 2)
+        if (is_work_of_library(w, next) &&
+            ns < w->total_ns[call_tree_own(w->t->tree, next)] / 3 * 2)
             break;
     }
     return node;

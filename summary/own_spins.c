@@ -77,14 +77,6 @@ static bool may_be_named_so(const struct shown_frame *f)
 
 /* ---- rows ---- */
 
-/* The user's innermost function at or above NODE; 0: there is none. */
-static uint32_t owner_of(const struct call_tree *t, uint32_t node)
-{
-    while (node && call_tree_node(t, node).role != ROLE_OWN)
-        node = call_tree_node(t, node).parent;
-    return node;
-}
-
 /* What ROW's STACK shows, whose innermost function of the user's is at INNER. */
 static void look_at(struct row *row, const struct shown_frame *stack, size_t n, size_t inner)
 {
@@ -112,7 +104,7 @@ static void fill(struct row *row, struct call_tree *t, struct view *v)
     while (inner && frame_role(&stack[inner - 1], false) != ROLE_OWN)
         inner--;
     row->node = call_tree_of(t, row->at);
-    row->owner = inner ? owner_of(t, row->node) : 0;
+    row->owner = inner ? call_tree_own(t, row->node) : 0;
     if (!row->owner)
         return;
     look_at(row, stack, n, inner - 1);
@@ -347,7 +339,7 @@ static void add_steps(struct call_tree *t, const struct profile_thread *thread,
                       const enum asked *asked, struct loop *loops)
 {
     for (size_t i = 0; i < thread->n_runs; i++) {
-        uint32_t owner = owner_of(t, call_tree_of(t, thread->runs[i].at));
+        uint32_t owner = call_tree_own(t, call_tree_of(t, thread->runs[i].at));
         if (!asked[owner] || !thread->runs[i].samples)
             continue;
         loops[owner].next += thread->runs[i].samples - 1;
@@ -390,7 +382,7 @@ static bool any_asks(const struct call_tree *t, const enum asked *asked)
 static void mark_askers(struct call_tree *t, const enum asked *asked)
 {
     for (uint32_t node = 1; node <= call_tree_count(t); node++) {
-        uint32_t owner = owner_of(t, node);
+        uint32_t owner = call_tree_own(t, node);
         if (!asked[owner])
             continue;
         bool python = call_tree_node(t, owner).frame->kind == SHOWN_PYTHON;

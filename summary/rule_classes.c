@@ -7,16 +7,9 @@
 #include "base/minmax.h"
 #include "summary/heaviest_paths.h"
 
-uint32_t own_function_of(const struct call_tree *t, uint32_t node)
-{
-    while (node && call_tree_node(t, node).role != ROLE_OWN)
-        node = call_tree_node(t, node).parent;
-    return node;
-}
-
 bool is_in_own_code(const struct scene *s, uint32_t node)
 {
-    return own_function_of(s->g->tree, node) != 0;
+    return call_tree_own(s->g->tree, node) != 0;
 }
 
 static int64_t sampled_ns(const struct thread_group *group, unsigned counted)

@@ -15,8 +15,6 @@ double active_scale(const struct thread_group *group);
 struct group_times *group_times_new(const struct groups *g);
 /* The time of GROUP in CLASS, by samples; waits are scaled. */
 int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class);
-/* The innermost of the user's functions that NODE is in; 0: none. */
-uint32_t own_function_of(const struct call_tree *t, uint32_t node);
 /* The CPU time, by the kernel's count, of the samples that found GROUP spinning. */
 int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group);
 /* Is NODE in a function of the user's? */

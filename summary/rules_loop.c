@@ -41,7 +41,7 @@ static uint32_t function_that_polls(const struct scene *s, const struct profile_
     for (size_t i = 0; i < t->n_runs; i++) {
         uint32_t node = call_tree_of(s->g->tree, t->runs[i].at);
         if (call_tree_node(s->g->tree, node).own_loop)
-            return own_function_of(s->g->tree, node);
+            return call_tree_own(s->g->tree, node);
     }
     return 0;
 }
@@ -57,7 +57,7 @@ static bool waits_for_turn(const struct scene *s, const struct run *run, uint32_
         return true;
     return polling && class == CLASS_ORDINARY &&
            str_is_one_of(call_tree_node(s->g->tree, node).frame->call, locks) &&
-           own_function_of(s->g->tree, node) == polling;
+           call_tree_own(s->g->tree, node) == polling;
 }
 
 /* Adds what T does in its event loop to LOOP, and the time between its polls to STALLS. */
@@ -93,7 +93,7 @@ static double idle_share_of(const struct scene *s, const struct thread_group *gr
 /* ---- a loop that never waits ---- */
 
 /* What a thread does in an event loop while it is on a CPU, or waits for one. */
-struct polling {
+struct loop_polls {
     const char *kind; /* NULL: it never polls */
     int64_t poll_ns;
     size_t polls;
@@ -101,9 +101,9 @@ struct polling {
     size_t n, capacity;
 };
 
-static struct polling polling_of(const struct scene *s, const struct profile_thread *t)
+static struct loop_polls polls_of(const struct scene *s, const struct profile_thread *t)
 {
-    struct polling ret = {0};
+    struct loop_polls ret = {0};
     for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
         const struct run *run = &t->runs[i];
         size_t n = 0;
@@ -124,31 +124,30 @@ static struct polling polling_of(const struct scene *s, const struct profile_thr
 
 /* Does GROUP's loop poll again and again without ever waiting? */
 static bool is_always_ready(const struct scene *s, const struct thread_group *group,
-                            const struct polling *polling)
+                            const struct loop_polls *polls)
 {
     enum { LEAST_TIMES = 10 };
-    return polling->polls >= LEAST_TIMES &&
-           share_of(polling->poll_ns, group->wall_ns) >= ready_share &&
+    return polls->polls >= LEAST_TIMES && share_of(polls->poll_ns, group->wall_ns) >= ready_share &&
            idle_share_of(s, group) < loop_share;
 }
 
 static bool finds_ready_loop(const struct scene *s, const struct thread_group *group)
 {
-    struct polling polling = polling_of(s, group->threads[0]->thread);
-    bool ready = is_always_ready(s, group, &polling);
-    free(polling.rest);
+    struct loop_polls polls = polls_of(s, group->threads[0]->thread);
+    bool ready = is_always_ready(s, group, &polls);
+    free(polls.rest);
     return ready;
 }
 
 static void add_handler(const struct scene *s, const struct thread_group *group,
-                        const struct polling *polling, struct text *words)
+                        const struct loop_polls *polls, struct text *words)
 {
     struct tally t;
     struct call_path path;
-    if (!polling->n)
+    if (!polls->n)
         return; /* it would be all of its time */
     tally_init(&t, s->g->tree, TALLY_ALL);
-    tally_add(&t, group->threads[0]->thread, polling->rest, polling->n);
+    tally_add(&t, group->threads[0]->thread, polls->rest, polls->n);
     if (call_paths_heaviest(&t, &path, 1) == 1) {
         text_add(words, " Between its polls it is for longest ");
         add_place(words, &path);
@@ -167,26 +166,26 @@ void rule_ready_loop(const struct scene *s, struct thread_group *group, struct f
 {
     if (group->n != 1 || !rule_has_frame(s, is_of_loop))
         return;
-    struct polling polling = polling_of(s, group->threads[0]->thread);
-    double share = share_of(polling.poll_ns, group->wall_ns);
+    struct loop_polls polls = polls_of(s, group->threads[0]->thread);
+    double share = share_of(polls.poll_ns, group->wall_ns);
     add_figure(f, "polls_share", share);
     f->weight =
         share_of(group->cpu_ns + group->runqueue_ns, group->wall_ns) * (group == s->lead ? 1 : 0.6);
-    if (is_always_ready(s, group, &polling)) {
+    if (is_always_ready(s, group, &polls)) {
         struct text words = {0};
         text_addf(&words,
                   "%s runs an event loop (%s) that never waits: a descriptor is ready "
                   "whenever it polls, for ",
-                  group->noun, polling.kind);
+                  group->noun, polls.kind);
         add_percent(&words, share);
         text_add(&words, " of its time.");
-        add_handler(s, group, &polling, &words);
+        add_handler(s, group, &polls, &words);
         text_add(&words,
                  " Such a descriptor's other end has closed, nobody reads what it has, or it "
                  "is watched for room to write, which it always has.");
         f->words = words.s;
     }
-    free(polling.rest);
+    free(polls.rest);
 }
 
 /* ---- a loop that is kept ---- */

@@ -162,7 +162,7 @@ static bool find_returns(const struct scene *s, struct thread_group *group, stru
     }
     if (ret->sleeps || is_for_requests(s->g->tree, ret->path.node)) {
         ret->keys = call_path_keys(s->g->tree, ret->path.node);
-        ret->function = own_function_of(s->g->tree, ret->path.node);
+        ret->function = call_tree_own(s->g->tree, ret->path.node);
         see_threads(s, group, ret);
     }
     if (ret->share >= waits_mostly)

@@ -97,19 +97,25 @@ static int64_t ways_to_waits_ns(const struct scene *s, struct thread_group *grou
     return ns;
 }
 
-/* "main waits 79% of its time in Worker::sync, called from f a.py:3." or "…, 48% of it in …" */
-static void add_wait(const struct scene *s, struct thread_group *group, double share,
-                     unsigned classes, const struct call_path *path, struct text *words)
+/* "main waits 79% of its time", of which HERE is told of: ", 48%", if it is not most of SHARE. */
+static void open_wait(const struct thread_group *group, const char *verb, double share, double here,
+                      struct text *words)
 {
-    int64_t here_ns = waits_in_function(s, group, classes, path);
-    double here = share_of(here_ns, group->wall_ns);
-    text_addf(words, "%s wait%s ", group->noun, verb_s(group));
+    text_addf(words, "%s %s%s ", group->noun, verb, verb_s(group));
     add_percent(words, share);
     text_addf(words, " of %s time", possessive(group));
     if (here < most_share * share) {
         text_add(words, ", ");
         add_percent(words, here);
     }
+}
+
+/* "main waits 79% of its time in Worker::sync, called from f a.py:3." or "…, 48% of it in …" */
+static void add_wait(const struct scene *s, struct thread_group *group, double share,
+                     unsigned classes, const struct call_path *path, struct text *words)
+{
+    int64_t here_ns = waits_in_function(s, group, classes, path);
+    open_wait(group, "wait", share, share_of(here_ns, group->wall_ns), words);
     text_add(words, " ");
     if ((double)path->ns < most_share * (double)here_ns)
         add_place_longest(words, path);
@@ -373,14 +379,7 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
                          struct text *words, struct finding *f)
 {
     double here = share_of(waits_on_path(s, group, 1U << class, path), group->wall_ns);
-    text_addf(words, "%s %s%s ", group->noun, class == CLASS_SLEEP ? "sleep" : "wait",
-              verb_s(group));
-    add_percent(words, share);
-    text_addf(words, " of %s time", possessive(group));
-    if (here < most_share * share) {
-        text_add(words, ", ");
-        add_percent(words, here);
-    }
+    open_wait(group, class == CLASS_SLEEP ? "sleep" : "wait", share, here, words);
     text_add(words, " in ");
     add_way(words, path);
     text_add(words, ".");

@@ -9,6 +9,25 @@
 
 #define MODULE "<module>@/src/a.py:1:12 > "
 
+static void without_processes(void)
+{
+    b = builder_start(10, "python3");
+    profile_free(b.p);
+    b.p = profile_new(0);
+}
+
+/* The thread of a rank.  OPENMP: how many threads its environment asks for; 0: it does not. */
+static thread_id add_rank(int rank, int openmp)
+{
+    char environment[40];
+    int n = snprintf(environment, sizeof environment, "RANK=%d", rank);
+    if (openmp)
+        (void)snprintf(environment + n, sizeof environment - (size_t)n, " OMP_NUM_THREADS=%d",
+                       openmp);
+    builder_process(&b, 100 + rank, "python3", environment);
+    return builder_thread(&b, 100 + rank, NULL);
+}
+
 /* A launcher's main thread leads nobody: its workers hardly run, and have their findings. */
 START_TEST(the_workers_of_a_launcher_are_told_of)
 {
@@ -31,14 +50,9 @@ END_TEST
 
 START_TEST(the_odd_rank_is_named)
 {
-    b = builder_start(10, "python3");
-    profile_free(b.p);
-    b.p = profile_new(0);
+    without_processes();
     for (int rank = 0; rank < 3; rank++) {
-        char environment[16];
-        (void)snprintf(environment, sizeof environment, "RANK=%d", rank);
-        builder_process(&b, 100 + rank, "python3", environment);
-        thread_id t = builder_thread(&b, 100 + rank, NULL);
+        thread_id t = add_rank(rank, 0);
         if (rank == 1)
             builder_run(&b, t, "load@/src/a.py:1:2 > read /data/x [blocked]", 3600, 0);
         builder_run(&b, t, "all_reduce@/src/a.py:5:9 > futex [blocked]", rank == 1 ? 400 : 4000, 0);
@@ -56,14 +70,9 @@ END_TEST
  * are before. */
 static void judge_way_of_its_own(const char *others)
 {
-    b = builder_start(10, "python3");
-    profile_free(b.p);
-    b.p = profile_new(0);
+    without_processes();
     for (int rank = 0; rank < 3; rank++) {
-        char environment[16];
-        (void)snprintf(environment, sizeof environment, "RANK=%d", rank);
-        builder_process(&b, 100 + rank, "python3", environment);
-        thread_id t = builder_thread(&b, 100 + rank, NULL);
+        thread_id t = add_rank(rank, 0);
         builder_run(&b, t, rank ? others : WORK "train@/src/a.py:5:6 > compute@/src/a.py:8:9", 500,
                     500);
         if (rank == 0)
@@ -93,9 +102,7 @@ END_TEST
  * of work, as beside busy programs. */
 static void one_of_three_differs(int64_t rests_ms, bool denied)
 {
-    b = builder_start(10, "python3");
-    profile_free(b.p);
-    b.p = profile_new(0);
+    without_processes();
     for (int rank = 0; rank < 3; rank++) {
         builder_process(&b, 100 + rank, "python3", "");
         thread_id t = builder_thread(&b, 100 + rank, NULL);
@@ -157,14 +164,9 @@ END_TEST
 /* Four ranks that want 3.6 of 2 CPUs, and have N OpenMP threads each. */
 static void ranks_wait_for_cpus(int n)
 {
-    b = builder_start(10, "python3");
-    profile_free(b.p);
-    b.p = profile_new(0);
+    without_processes();
     for (int rank = 0; rank < 4; rank++) {
-        char environment[40];
-        (void)snprintf(environment, sizeof environment, "RANK=%d OMP_NUM_THREADS=%d", rank, n);
-        builder_process(&b, 100 + rank, "python3", environment);
-        thread_id t = builder_thread(&b, 100 + rank, NULL);
+        thread_id t = add_rank(rank, n);
         builder_run(&b, t, "work@/src/a.py:1:2", 2000, 2000);
         builder_runnable(&b, t, "work@/src/a.py:1:2 > [waiting for cpu]", 2000);
         profile_get_thread(b.p, t)->counts.ns[COUNTED_RUNQUEUE] = 1600L * NS_PER_MS;
@@ -190,16 +192,12 @@ END_TEST
 /* Whatever helpers of the ranks do. */
 START_TEST(an_odd_rank_comes_before_an_odd_helper)
 {
-    b = builder_start(10, "python3");
-    profile_free(b.p);
-    b.p = profile_new(0);
+    without_processes();
     for (int i = 0; i < 6; i++) {
-        char environment[16] = "";
         bool odd = i % 3 == 1;
-        if (i < 3)
-            (void)snprintf(environment, sizeof environment, "RANK=%d", i);
-        builder_process(&b, 100 + i, i < 3 ? "python3" : "feeder", environment);
-        thread_id t = builder_thread(&b, 100 + i, NULL);
+        if (i >= 3)
+            builder_process(&b, 100 + i, "feeder", "");
+        thread_id t = i < 3 ? add_rank(i, 0) : builder_thread(&b, 100 + i, NULL);
         const char *usual = i < 3 ? "all_reduce@/src/a.py:5:9 > futex [blocked]"
                                   : "feed@/src/b.py:5:9 > futex [blocked]";
         const char *other = i < 3 ? "load@/src/a.py:1:2 > read /data/x [blocked]"
@@ -220,9 +218,7 @@ END_TEST
 /* Five functions call f in each of three ranks; the odd one rests besides. */
 START_TEST(callers_of_one_function_are_no_difference)
 {
-    b = builder_start(10, "python3");
-    profile_free(b.p);
-    b.p = profile_new(0);
+    without_processes();
     for (int rank = 0; rank < 3; rank++) {
         builder_process(&b, 100 + rank, "python3", "");
         thread_id t = builder_thread(&b, 100 + rank, NULL);
