@@ -24,6 +24,7 @@ static const struct rule {
     rule_judge *judge;
     unsigned causes; /* that it speaks of, in the ledger */
     bool of_all;     /* judges everything at once, not one group after the other */
+    bool alike; /* other groups that it is true of are named, each with its first figure, a share */
     bool counted; /* judges by the kernel's counts, which are exact however few samples there are */
     /* Above 0: it only describes, and so is printed once, for a group with nothing else.  This part
      * of its weight counts, so that explanations come first. */
@@ -43,11 +44,15 @@ static const struct rule {
     {.key = "malloc_arena", .judge = rule_malloc_arena, .causes = OF(LOCK)},
     {.key = "libc_lock", .judge = rule_libc_lock, .causes = OF(LOCK)},
     {.key = "slow_files", .judge = rule_files, .causes = OF(FILE)},
-    {.key = "gc", .judge = rule_collects, .causes = OF(GC)},
-    {.key = "imports", .judge = rule_imports, .causes = OF(IMPORTS)},
+    {.key = "gc", .judge = rule_collects, .causes = OF(GC), .alike = true},
+    {.key = "imports", .judge = rule_imports, .causes = OF(IMPORTS), .alike = true},
     {.key = "messages", .judge = rule_messages, .causes = OF(PICKLES), .of_all = true},
     {.key = "thread_starts", .judge = rule_starts, .causes = OF(STARTS) | OF(JOIN)},
-    {.key = "cpu_wait", .judge = rule_cpu_wait, .causes = COMPUTING, .counted = true},
+    {.key = "cpu_wait",
+     .judge = rule_cpu_wait,
+     .causes = COMPUTING,
+     .counted = true,
+     .alike = true},
     {.key = "openmp_runtimes", .judge = rule_openmp_runtimes, .causes = OF(SPINS), .of_all = true},
     {.key = "major_faults", .judge = rule_major_faults, .causes = OF(PAGE)},
     {.key = "numa_balancing", .judge = rule_numa_balancing, .causes = OF(NUMA), .counted = true},
@@ -84,8 +89,46 @@ static bool was_stopped(const struct scene *s, const struct thread_group *group)
     return share_of(class_ns(s, group, CLASS_STOPPED), group->wall_ns) >= most_of_it;
 }
 
+/* Groups, other than the one told of, that a rule is true of, too: the first few with the share. */
+enum { MOST_ALIKE = 2 };
+struct alike {
+    const char *nouns[MOST_ALIKE];
+    double shares[MOST_ALIKE];
+    size_t n; /* also those behind the first few */
+};
+
+static void note_alike(struct alike *a, const struct finding *f)
+{
+    if (a->n < MOST_ALIKE) {
+        a->nouns[a->n] = f->about;
+        a->shares[a->n] = f->figures[0].value;
+    }
+    a->n++;
+}
+
+/* "The same is true of rank1 (38%) and rank2 (37%)." */
+static void add_alike(const struct alike *a, struct finding *f)
+{
+    struct text words = {0};
+    size_t named = a->n < MOST_ALIKE ? a->n : MOST_ALIKE;
+    text_addf(&words, "%s The same is true of ", f->words);
+    for (size_t i = 0; i < named; i++) {
+        const char *joint = i + 1 == a->n ? " and " : ", ";
+        text_addf(&words, "%s%s (", i ? joint : "", a->nouns[i]);
+        add_percent(&words, a->shares[i]);
+        text_add(&words, ")");
+    }
+    if (a->n > named)
+        text_addf(&words, " and %zu other%s", a->n - named, a->n - named == 1 ? "" : "s");
+    text_add(&words, ".");
+    free(f->words);
+    f->words = words.s;
+    f->also = f->also ? f->also : a->nouns[0];
+}
+
 static void judge_groups(const struct scene *s, const struct rule *rule, struct finding *best)
 {
+    struct alike alike = {.n = 0};
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *group = &s->g->items[i];
         struct finding f = {.rule = rule->key, .about = group->noun};
@@ -98,9 +141,13 @@ static void judge_groups(const struct scene *s, const struct rule *rule, struct 
         struct finding worse = better ? *best : f;
         if (better)
             *best = f;
+        if (worse.words)
+            note_alike(&alike, &worse);
         /* The judges write nothing but F: of two findings one is kept, and the other's words go. */
         free(worse.words); /* NOLINT(clang-analyzer-unix.Malloc) */
     }
+    if (rule->alike && alike.n)
+        add_alike(&alike, best);
 }
 
 /* Is A about less than half as much of the time as B? */

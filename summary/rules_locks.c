@@ -102,6 +102,25 @@ static struct libc_lock find_libc_lock(const struct scene *s, struct thread_grou
     return best;
 }
 
+/* " player-1 is in it for 94% of its time.": the other groups that are in the same function as much;
+ * how often they sleep for its lock is chance. */
+static void add_others_inside(const struct scene *s, const struct thread_group *group, uint32_t key,
+                              struct text *words, struct finding *f)
+{
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct thread_group *other = &s->g->items[i];
+        if (other == group || !is_judged(other))
+            continue;
+        double share = share_of(sum_of_function(s, other, key).inside_ns, other->wall_ns);
+        if (share < libc_share)
+            continue;
+        text_addf(words, " %s %s in it for ", other->noun, other->n_threads == 1 ? "is" : "are");
+        add_percent(words, share);
+        text_addf(words, " of %s time.", possessive(other));
+        f->also = f->also ? f->also : other->noun;
+    }
+}
+
 void rule_libc_lock(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct libc_lock lock = find_libc_lock(s, group);
@@ -121,6 +140,8 @@ void rule_libc_lock(const struct scene *s, struct thread_group *group, struct fi
     text_add(&words, ", and of that ");
     add_percent(&words, share_of(lock.ns, lock.inside_ns));
     text_add(&words, " at its lock: the C library has one there for all threads.");
+    const uint32_t function = call_tree_node(s->g->tree, lock.best).parent;
+    add_others_inside(s, group, call_tree_node(s->g->tree, function).key, &words, f);
     f->words = words.s;
     call_path_release(&path);
 }

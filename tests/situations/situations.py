@@ -336,7 +336,7 @@ HEALTHY = [
 # Troubles that somebody reported publicly, rebuilt.
 CASES = [
     Situation("rand", "two players wait for the lock inside rand()",
-              "{built}/dice {seconds}", "libc_lock", (r"player-[01]\b", r"in rand\(\), called from throw_dice", "at its lock"),
+              "{built}/dice {seconds}", "libc_lock", (r"player-0\b", r"player-1\b", r"in rand\(\), called from throw_dice", "at its lock"),
               twin_says=("waits_meanwhile",), alone=True),  # on one CPU they do not meet
     Situation("fork-openmp", "two forked processes wait for OpenMP threads that only their parent has",
               "{programs}/weaver.py {seconds} {built}/libweave.so", "waits.*|stuck|none_ran",

@@ -504,6 +504,21 @@ START_TEST(a_lock_inside_the_c_library_is_told)
                 "that 75% at "
                 "its lock: the C library has one there for all threads.");
     teardown();
+    setup();
+    builder_run(&b, lead, "throw!/src/p > __random!libc.so.6", 1600, 1600); /* never asleep */
+    builder_run(&b, lead, "throw!/src/p", 2400, 2400);
+    thread_id dealer = builder_thread(&b, 11, "dealer");
+    builder_run(&b, dealer,
+                "throw!/src/p > __random!libc.so.6 > __lll_lock_wait_private!libc.so.6 > futex "
+                "[blocked]",
+                2000, 0);
+    builder_run(&b, dealer, "throw!/src/p > __random!libc.so.6", 1000, 1000);
+    builder_run(&b, dealer, "throw!/src/p", 1000, 1000);
+    judge(4000);
+    assert_told(0, "libc_lock",
+                "the C library has one there for all threads. main is in it for "
+                "40% of its time.");
+    teardown();
     call_libc("__random", 3); /* 8 % of the time */
     assert_not_told("libc_lock");
     teardown();

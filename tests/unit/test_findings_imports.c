@@ -32,6 +32,35 @@ START_TEST(the_packages_are_named)
 }
 END_TEST
 
+/* N threads, each with less of its time than the one before. */
+static void judge_importing(int n)
+{
+    static const int64_t import_ms[] = {3600, 2800, 2600, 2400};
+    setup();
+    for (int i = 0; i < n; i++) {
+        thread_id t = i ? builder_thread(&b, 10 + i, (char[]){(char)('a' + i), 0}) : lead;
+        builder_run(&b, t, MAIN SYMPY "f@/v/site-packages/sympy/core.py:1:2", import_ms[i],
+                    import_ms[i]);
+        builder_run(&b, t, MAIN "read /v/b.py [blocked]", 4000 - import_ms[i], 0);
+    }
+    judge(4000);
+}
+
+START_TEST(all_that_import_are_named)
+{
+    static const char *const others[] = {"pay only when it runs.", "The same is true of b (70%).",
+                                         "The same is true of b (70%) and c (65%).",
+                                         "The same is true of b (70%), c (65%) and 1 other."};
+    for (int n = 1; n <= 4; n++) {
+        judge_importing(n);
+        assert_told(0, "imports", others[n - 1]);
+        const char *words = found.printed[0]->words;
+        ck_assert_str_eq(words + strlen(words) - strlen(others[n - 1]), others[n - 1]);
+        teardown();
+    }
+}
+END_TEST
+
 /* "95% botocore", where a tool's own package imports it, not "100% tool". */
 START_TEST(what_the_largest_imports_is_told)
 {
@@ -85,5 +114,5 @@ START_TEST(who_compiles_files_does_not_import)
 }
 END_TEST
 
-CHECK_MAIN("findings_imports", 20, who_compiles_files_does_not_import, the_packages_are_named,
-           what_the_largest_imports_is_told, what_runs_is_no_import)
+CHECK_MAIN("findings_imports", 20, all_that_import_are_named, who_compiles_files_does_not_import,
+           the_packages_are_named, what_the_largest_imports_is_told, what_runs_is_no_import)
