@@ -142,7 +142,8 @@ static int set_threads(struct options *o, const struct option_row *row, const ch
 static int set_leader(struct options *o, const struct option_row *row, const char *value,
                       struct err *err)
 {
-    (void)row, (void)err;
+    if (!*value)
+        return bad_value(row, "''", "names no thread", err);
     o->view.leader = value;
     return 0;
 }

@@ -318,9 +318,12 @@ static void tell_no_leader(struct findings *f, const struct groups *g)
     if (!wanted || leader_asked_for(g) || !f->ledger.leader)
         return;
     struct text words = {0};
-    text_add(&words, "No recorded thread has the name or the tid ");
+    text_add(&words, "No recorded thread is called ");
     text_add_tame(&words, wanted, strlen(wanted));
-    text_addf(&words, ": this is about the time of %s.", f->ledger.leader->noun);
+    text_addf(&words,
+              ", or has that tid: the answer is about the time of %s. The table has the "
+              "names.",
+              f->ledger.leader->noun);
     f->n_printed -= f->n_printed == MAX_FINDINGS;
     memmove(f->printed + 1, f->printed, f->n_printed * sizeof(const struct finding *));
     f->items[f->n] = (struct finding){.rule = "no_leader", .words = words.s};

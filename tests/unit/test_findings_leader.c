@@ -106,8 +106,8 @@ START_TEST(a_user_says_whose_time_it_is)
     judge_for(NULL, "main computes");
     judge_for("reloader", "reloader waits 100%");
     judge_for("11", "reloader waits 100%");
-    judge_for("12", "No recorded thread has the name or the tid 12: this is about the time of "
-                    "main.");
+    judge_for("12", "No recorded thread is called 12, or has that tid: the answer is about the "
+                    "time of main. The table has the names.");
 }
 END_TEST
 

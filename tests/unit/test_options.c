@@ -174,6 +174,7 @@ static const struct {
     {"-w|run,page|1",
      "--weights page: not a list of wall, run, wait-cpu, blocked, faults, switches"},
     {"--weights=|1", "--weights '': names no weight"},
+    {"--leader=|1", "--leader '': names no thread"},
     {"--thread|,|1", "--thread '': names no thread"},
     {"--output=|1", "--output '': not a file name"},
     {"-o|none|-o|a.json|1", "-o none writes no file: leave out the other -o"},
