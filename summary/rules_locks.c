@@ -102,8 +102,8 @@ static struct libc_lock find_libc_lock(const struct scene *s, struct thread_grou
     return best;
 }
 
-/* " player-1 is in it for 94% of its time.": the other groups that are in the same function as much;
- * how often they sleep for its lock is chance. */
+/* " player-1 is in it for 94% of its time.": the other groups that are in the same function.  How
+ * often they sleep for its lock is chance. */
 static void add_others_inside(const struct scene *s, const struct thread_group *group, uint32_t key,
                               struct text *words, struct finding *f)
 {

@@ -97,7 +97,7 @@ static int64_t ways_to_waits_ns(const struct scene *s, struct thread_group *grou
     return ns;
 }
 
-/* "main waits 79% of its time", of which HERE is told of: ", 48%", if it is not most of SHARE. */
+/* "main waits 79% of its time", and ", 48%" where HERE, what follows, is not most of SHARE. */
 static void open_wait(const struct thread_group *group, const char *verb, double share, double here,
                       struct text *words)
 {
