@@ -60,7 +60,8 @@ def figure_is_off(figure, answer, finding):
 
 def wrong_with_row(row, finding):
     """What of ROW is not in FINDING, as texts."""
-    wrong = [] if finding["rule"] in CAUSES[row.cause] else [f"{finding['rule']} tells no {row.cause!r}"]
+    wrong = ([] if finding["rule"] in CAUSES[row.cause]
+             else [f"{finding['rule']} tells no {row.cause!r}"])
     told = " ".join([finding["words"], *finding["figures"]])
     return wrong + [f"no {key} {want!r}" for key, want in row._asdict().items()
                     if key != "cause" and not re.search(want, told, re.DOTALL)]
@@ -69,15 +70,18 @@ def wrong_with_row(row, finding):
 def wrong_with_fault(situation, answer):
     """What is wrong with the answer of a program with a fault, as text; empty: nothing."""
     # Where others take the CPUs, that may be said first.
-    said = [f for f in answer.findings if not (answer.crowded and f["rule"] == "cpu_wait" != situation.rule)]
+    said = [f for f in answer.findings
+            if not (answer.crowded and f["rule"] == "cpu_wait" != situation.rule)]
     if len(said) < len(answer.findings) and "computes" in situation.rule:
         return []  # it computes, as far as it is let
     if not said or not is_of(situation.rule, said[0]):
         return [f"expected {situation.rule}, said {[f['rule'] for f in answer.findings]}"]
     wrong = [f"not in its words: {word}" for word in words_missing(situation, said[0])]
     wrong += wrong_with_row(EXPECTED[situation.name], said[0])
-    wrong += [f"in its words: {word}" for word in situation.not_words for f in said if re.search(word, f["words"])]
-    off = [figure_is_off(figure, answer, said[0]) for figure in situation.all_figures(answer.recorded)]
+    wrong += [f"in its words: {word}" for word in situation.not_words for f in said
+              if re.search(word, f["words"])]
+    off = [figure_is_off(figure, answer,
+                         said[0]) for figure in situation.all_figures(answer.recorded)]
     wrong += [text for text in off if text]
     if any(f["rule"] in ("nothing", "too_short") for f in said):
         wrong.append("says that there is nothing, too")
@@ -85,19 +89,22 @@ def wrong_with_fault(situation, answer):
 
 
 def wrong_with_twin(situation, answer):
-    """No fault may be found in it; and what is found may not be the other program's, in the same words."""
+    """No fault may be found in it; and what is found may not be the other program's, in the same
+    words."""
     if answer.crowded and situation.spinners:
         return []  # it has the same fault
     allowed = OF_HEALTHY + situation.twin_says + CROWDED_SAYS * answer.crowded
     return [f"says of the twin ({f['rule']}): {f['words']}" for f in answer.findings
-            if f["rule"] not in allowed or is_of(situation.rule, f) and not words_missing(situation, f)]
+            if f["rule"] not in allowed or is_of(situation.rule, f) and not words_missing(situation,
+                                                                                          f)]
 
 
 def wrong_with_healthy(situation, answer):
     allowed = situation.healthy + CROWDED_SAYS * answer.crowded
     wrong = [f"says of a healthy program ({f['rule']}): {f['words']}" for f in answer.findings
              if f["rule"] not in allowed]
-    wrong += [f"speaks of it: {f['words']}" for f in answer.findings if re.search(situation.unsaid, f["words"])]
+    wrong += [f"speaks of it: {f['words']}" for f in answer.findings if re.search(situation.unsaid,
+                                                                                  f["words"])]
     return wrong if answer.findings else ["no finding"]
 
 

@@ -1,5 +1,5 @@
-"""What ends the seconds in each situation, as data: the ledger's rows that an answer must have, however
-it words them.  situations.py has what today's rules say of them."""
+"""What ends the seconds in each situation, as data: the ledger's rows that an answer must have,
+however it words them.  situations.py has what today's rules say of them."""
 import typing
 
 # Each cause, and the rules that tell it today.
@@ -15,7 +15,8 @@ CAUSES = {
     "page": ("major_faults",),
     "waits for a CPU": ("cpu_wait",),
     "gil": ("gil",),
-    "lock": ("waits_for", "contention", "malloc_arena", "libc_lock", "waits_meanwhile", "waits_behind", "waits", "stalls"),
+    "lock": ("waits_for", "contention", "malloc_arena", "libc_lock", "waits_meanwhile",
+             "waits_behind", "waits", "stalls"),
     "join": ("waits_for",),
     "condition": ("waits_meanwhile", "waits", "tasks_wait", "no_free_thread", "event_loop",
                   "none_ran"),
@@ -41,8 +42,10 @@ class Row(typing.NamedTuple):
 
 
 EXPECTED = {
-    "demo": Row("condition", r"\bmain\b", r"Worker::sync.*numpy_of", r"mge-worker.*cudaGetDeviceProperties"),
-    "engine": Row("condition", r"\bmain\b", "Engine::result|predict", r"engine.*cudaGetDeviceProperties"),
+    "demo": Row("condition", r"\bmain\b", r"Worker::sync.*numpy_of",
+                r"mge-worker.*cudaGetDeviceProperties"),
+    "engine": Row("condition", r"\bmain\b", "Engine::result|predict",
+                  r"engine.*cudaGetDeviceProperties"),
     "chain": Row("condition", r"\bmain\b", "receive", "supply.*unpack"),
     "mutex": Row("lock", r"\bmain\b", "look_up", "refresh"),
     "python-lock": Row("lock", r"\bmain\b", r"order stock\.py", "deliver"),
@@ -57,7 +60,8 @@ EXPECTED = {
     "deadlock": Row("deadlock", "deposit", "transfer", "withdraw"),
     "lost-wake-up": Row("stuck", "deliver", "take_letter_too_late"),
     "own-pool": Row("stuck", "album", r"make_page album\.py"),
-    "inherited-lock": Row("lock", r"\breport\b|\bmain\b", "write_log", "not a thread of this process"),
+    "inherited-lock": Row("lock", r"\breport\b|\bmain\b", "write_log",
+                          "not a thread of this process"),
     "rwlock": Row("lock", r"\bmain\b", "read_setting", "reload"),
     "contention": Row("lock", "count", "add_word", "4 threads"),
     "log-lock": Row("lock", r"handler|booking\.py|python", "Handler.acquire", r"\d+ \(python3\)"),

@@ -55,7 +55,8 @@ def places_of(build, folder):
 
 
 def cpu_wait(text):
-    """For how much of the recording a thread was able to run, and on no CPU: the most of all threads."""
+    """For how much of the recording a thread was able to run, and on no CPU: the most of all
+    threads."""
     length = int(re.search(r"(?m)^end ns=(\d+)", text).group(1))
     waits = re.findall(r"(?m)^thread .* runqueue_ns=(\d+)", text)
     return max(map(int, waits), default=0) / length
@@ -73,11 +74,13 @@ def keep(recorded, name, answer, judge_program, places):
     assert same_answer(said["findings"], answer.findings), f"it says {said['findings']}"
     text = gzip.decompress(recorded.read_bytes()).decode(errors="surrogateescape")
     first, rest = strip_machine(text, places).split("\n", 1)
-    note = json.dumps({"situation": name, "truth": answer.truth, **({"crowded": True} if answer.crowded else {})})
+    note = json.dumps({"situation": name, "truth": answer.truth,
+                       **({"crowded": True} if answer.crowded else {})})
     data = f"{first}\nnote {note}\n{rest}".encode(errors="surrogateescape")
     FOLDER.mkdir(exist_ok=True)
     path = path_of(name)
     path.write_bytes(gzip.compress(data, 9, mtime=0))
     said = judge(judge_program, [path])[path.name]
-    assert same_answer(said["findings"], answer.findings), f"without this machine's names: {said['findings']}"
+    assert same_answer(said["findings"],
+                       answer.findings), f"without this machine's names: {said['findings']}"
     return path

@@ -1,6 +1,6 @@
 /* usage: judge FIXTURE...  Prints what wallspy says of each, as JSON: its findings, the text
- * on the terminal, the ledger, the CPU time that all this took, and the first row that does not come
- * out of the profile as it went in. */
+ * on the terminal, the ledger, the CPU time that all this took, and the first row that does not
+ * come out of the profile as it went in. */
 #include <stdlib.h>
 #include <string.h>
 

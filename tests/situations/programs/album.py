@@ -10,7 +10,9 @@ from steady import Steady
 
 run = Steady()
 pages = concurrent.futures.ThreadPoolExecutor(4, thread_name_prefix="album")
-pictures = concurrent.futures.ThreadPoolExecutor(4, thread_name_prefix="picture") if run.twin else pages
+pictures = pages
+if run.twin:
+    pictures = concurrent.futures.ThreadPoolExecutor(4, thread_name_prefix="picture")
 all_begun = threading.Barrier(4)
 DATA = bytes(1 << 18)
 

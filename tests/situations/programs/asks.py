@@ -51,7 +51,8 @@ def become_background(run):
 
 def is_asking(leader, state):
     """Is the program that the one in the background runs there, and in STATE?"""
-    found = [state_of(child) for background in children_of(leader) for child in children_of(background)]
+    found = [state_of(child) for background in children_of(leader)
+             for child in children_of(background)]
     return found == [state]
 
 

@@ -1,5 +1,5 @@
-"""Reads a catalogue into objects, answers one question, and ends.  The culprit: at its end all objects
-are freed, one by one, which takes longer than its work; the twin ends by os._exit()."""
+"""Reads a catalogue into objects, answers one question, and ends.  The culprit: at its end all
+objects are freed, one by one, which takes longer than its work; the twin ends by os._exit()."""
 import gc
 import os
 
@@ -11,7 +11,8 @@ ENTRIES = 1500000
 
 class Entry:
     def __init__(self, number):
-        self.key, self.words, self.next = f"entry {number}", [f"word {number}", (number, number + 1)], None
+        self.key, self.words, self.next = f"entry {number}", [f"word {number}",
+                                                              (number, number + 1)], None
 
 
 def answer(entries):

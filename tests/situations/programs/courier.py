@@ -1,6 +1,6 @@
 """Packs parcels for a queue that keeps the latest one only.  The culprit: a parcel that is dropped
-reports itself to the same queue, whose lock its thread holds; a twin's parcels do not report.  A third
-thread notes the time, so that not all threads wait for good."""
+reports itself to the same queue, whose lock its thread holds; a twin's parcels do not report.  A
+third thread notes the time, so that not all threads wait for good."""
 import queue
 import threading
 import time

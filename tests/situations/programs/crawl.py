@@ -1,5 +1,5 @@
-"""Fetches pages, each in a task of asyncio's.  The culprit: at most 5 of 60 are fetched at a time, for
-that is the limit of the connections; in the twin it is as many as there are tasks.
+"""Fetches pages, each in a task of asyncio's.  The culprit: at most 5 of 60 are fetched at a time,
+for that is the limit of the connections; in the twin it is as many as there are tasks.
 """
 import asyncio
 

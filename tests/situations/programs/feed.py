@@ -1,7 +1,8 @@
 """Trains on batches that two worker processes load, through a queue.  usage: feed.py SECONDS
 [--twin] FOLDER
 
-The culprit: each read in FOLDER takes 20 ms (nas.py); the twin is given a folder with the same files on a quick disk.
+The culprit: each read in FOLDER takes 20 ms (nas.py); the twin is given a folder with the same
+files on a quick disk.
 """
 import itertools
 import multiprocessing

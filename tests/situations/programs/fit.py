@@ -14,7 +14,9 @@ class Engine:
 
     def __init__(self, engine):
         self.engine = engine
-        self.mge_start, self.mge_sync, self.mge_stop = engine.mge_start, engine.mge_sync, engine.mge_stop
+        self.mge_start = engine.mge_start
+        self.mge_sync = engine.mge_sync
+        self.mge_stop = engine.mge_stop
         self.last = 0
 
     def mge_conv(self, worker):

@@ -1,6 +1,6 @@
-"""Reads a gauge again and again: it sends, waits for the answer by an epoll of its own, receives, as
-libraries do that have no event loop.  The culprit: the gauge takes 0.4 s for an answer, the twin's
-none."""
+"""Reads a gauge again and again: it sends, waits for the answer by an epoll of its own, receives,
+as libraries do that have no event loop.  The culprit: the gauge takes 0.4 s for an answer, the
+twin's none."""
 import select
 import socket
 import time

@@ -1,5 +1,5 @@
-"""Checks names by a pattern.  The culprit: one text makes the pattern go back and forth for ever; the
-twin's texts fit.  A thread answers small questions beside it."""
+"""Checks names by a pattern.  The culprit: one text makes the pattern go back and forth for ever;
+the twin's texts fit.  A thread answers small questions beside it."""
 import re
 import threading
 import time

@@ -1,6 +1,6 @@
-// The main thread hands requests to an engine's thread and waits for each.  The culprit: before each
-// request the engine asks the driver for the device's properties, an ioctl of 50 ms; the twin asks
-// once.
+// The main thread hands requests to an engine's thread and waits for each.  The culprit: before
+// each request the engine asks the driver for the device's properties, an ioctl of 50 ms; the twin
+// asks once.
 #include "demo/cudart.h"
 #include "steady.h"
 

@@ -1,9 +1,10 @@
 """Runs a program that sees a slow file system: nas.py PROGRAM ARGUMENT…, where <> is the folder in
 the arguments.
 
-Each read and fsync of a file there takes 20 ms; every name is a file of 16 KiB.  A FUSE file system (linux/fuse.h),
-in a mount namespace of its own, of type "fuse.sshfs" from "nas:/export".  Exits 77 where that cannot be.
-With NAS_HANGS=1 it answers neither reads of a file nor questions for its size, for 20 s.
+Each read and fsync of a file there takes 20 ms; every name is a file of 16 KiB.  A FUSE file system
+(linux/fuse.h), in a mount namespace of its own, of type "fuse.sshfs" from "nas:/export".  Exits 77
+where that cannot be. With NAS_HANGS=1 it answers neither reads of a file nor questions for its
+size, for 20 s.
 """
 import contextlib
 import ctypes
@@ -62,7 +63,9 @@ class Server:
         if HANGS and node != ROOT and operation in (GETATTR, READ):
             return
         if operation == INIT:
-            self.answer(unique, struct.pack("<4I2H2I2H8I", 7, 31, 4096, 1, 16, 12, 65536, 1, 16, 0, *[0] * 8)[:64])
+            self.answer(unique,
+                        struct.pack("<4I2H2I2H8I", 7, 31, 4096, 1, 16, 12, 65536, 1, 16, 0,
+                                    *[0] * 8)[:64])
         elif operation == LOOKUP:
             self.answer(unique, entry(self.node(body)))
         elif operation == CREATE:
@@ -87,8 +90,10 @@ def mount(folder):
     """Returns the descriptor by which the kernel asks.  Raises OSError."""
     fuse = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
     options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other"
-    for failed in (libc.unshare(CLONE_NEWNS), libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None),
-                   libc.mount(b"nas:/export", folder.encode(), b"fuse.sshfs", MS_NOSUID | MS_NODEV, options.encode())):
+    for failed in (libc.unshare(CLONE_NEWNS),
+                   libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None),
+                   libc.mount(b"nas:/export", folder.encode(), b"fuse.sshfs", MS_NOSUID | MS_NODEV,
+                              options.encode())):
         if failed:
             raise OSError(ctypes.get_errno(), "mount")
     return fuse

@@ -1,5 +1,5 @@
-"""Looks things up in an index that is mapped.  The culprit: its cgroup has less memory than the index,
-so that pages are read again and again; the twin's has enough.  Arguments: SECONDS INDEX."""
+"""Looks things up in an index that is mapped.  The culprit: its cgroup has less memory than the
+index, so that pages are read again and again; the twin's has enough.  Arguments: SECONDS INDEX."""
 import mmap
 import os
 import random
@@ -31,7 +31,8 @@ def answer_all(index):
         for _ in range(100):
             look_up(index, rng.randrange(PAGES))
         done += 100
-    run.tell(look_ups_per_s=run.per_second(done), share=1 - run.per_second(time.process_time() - cpu_s))
+    run.tell(look_ups_per_s=run.per_second(done),
+             share=1 - run.per_second(time.process_time() - cpu_s))
 
 
 def main():

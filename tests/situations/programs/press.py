@@ -1,6 +1,6 @@
-"""Prints sheets with a pool of two.  The culprit: a worker is killed at its first sheet, as the kernel
-does when memory is short; the pool makes another, and map() waits for a sheet that never comes.  The
-twin's workers live."""
+"""Prints sheets with a pool of two.  The culprit: a worker is killed at its first sheet, as the
+kernel does when memory is short; the pool makes another, and map() waits for a sheet that never
+comes.  The twin's workers live."""
 import multiprocessing
 import os
 import signal

@@ -1,8 +1,8 @@
 """Answers requests, while a thread keeps the prices up to date.  usage: quote.py SECONDS [--twin]
 LIBTARIFF
 
-The culprit: the library that looks prices up is called with the GIL held (PyDLL), and waits; the twin gives the GIL
-up for the call (CDLL).
+The culprit: the library that looks prices up is called with the GIL held (PyDLL), and waits; the
+twin gives the GIL up for the call (CDLL).
 """
 import ctypes
 import sys

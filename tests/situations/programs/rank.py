@@ -1,7 +1,7 @@
 """Three ranks train together: each loads a batch and then all add up their gradients.
 
-The culprit: rank 1 loads its batches from a store that takes 40 ms to answer, the others' take 2 ms, like all three in
-the twin.
+The culprit: rank 1 loads its batches from a store that takes 40 ms to answer, the others' take 2
+ms, like all three in the twin.
 """
 import collections
 import contextlib
@@ -82,7 +82,8 @@ def launch():
     """Starts the ranks, each as a command of its own, as launchers do."""
     pairs = [socket.socketpair() for _ in range(RANKS - 1)]
     ends = [[near.fileno() for near, _ in pairs], *([far.fileno()] for _, far in pairs)]
-    ranks = [subprocess.Popen([sys.executable, *sys.argv, json.dumps(numbers)], pass_fds=numbers, text=True,
+    ranks = [subprocess.Popen([sys.executable, *sys.argv, json.dumps(numbers)], pass_fds=numbers,
+                              text=True,
                               stdout=subprocess.PIPE,
                               env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(RANKS)})
              for rank, numbers in enumerate(ends)]

@@ -1,6 +1,6 @@
-"""A server that answers from a table of rates.  The culprit: once a second refresh keeps the table's
-lock for 0.2 s while it fetches new rates, and who asks meanwhile waits; in the twin it fetches them
-first.
+"""A server that answers from a table of rates.  The culprit: once a second refresh keeps the
+table's lock for 0.2 s while it fetches new rates, and who asks meanwhile waits; in the twin it
+fetches them first.
 """
 import socket
 import threading

@@ -1,7 +1,7 @@
 """A server that also encodes what its clients uploaded, in three threads.
 
-The culprit: the three compute in Python, so that the server waits for the GIL after each call; the twin's threads
-encode in C, by a function that gives the GIL up, and rest in between.
+The culprit: the three compute in Python, so that the server waits for the GIL after each call; the
+twin's threads encode in C, by a function that gives the GIL up, and rest in between.
 """
 import hashlib
 import os

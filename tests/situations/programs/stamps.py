@@ -1,5 +1,6 @@
-"""Prints stamps on a press that another program uses, too; whose turn it is, a file tells.  The culprit:
-main sleeps 20 ms at a time until the file is gone; the twin has a lock of the kernel's, which wakes it.
+"""Prints stamps on a press that another program uses, too; whose turn it is, a file tells.  The
+culprit: main sleeps 20 ms at a time until the file is gone; the twin has a lock of the kernel's,
+which wakes it.
 """
 import fcntl
 import os

@@ -21,7 +21,8 @@ class Steady:
         self.rounds, self.thread, self.pid = 0, threading.get_ident(), os.getpid()
 
     def ready(self, *pids):
-        """From here on the program does the same all the time.  PIDS: the processes to look at, if not this one."""
+        """From here on the program does the same all the time.  PIDS: the processes to look at, if
+        not this one."""
         print("ready", *pids, flush=True)
         self.start = time.monotonic()
         self.end = self.start + self.seconds
@@ -43,7 +44,8 @@ class Steady:
 
     @staticmethod
     def start_apart(work, *args):
-        """Another program, as far as this one is concerned: not its child.  It ends with its work, and says nothing."""
+        """Another program, as far as this one is concerned: not its child.  It ends with its work,
+        and says nothing."""
         child = os.fork()
         if child == 0:
             try:

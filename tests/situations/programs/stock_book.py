@@ -34,7 +34,8 @@ def main():
             clerk.start()
         run.ready(os.getpid())
         told = [done.get() for _ in crew]
-        run.tell(work_per_s=sum(asked for asked, _, _ in told), share=sum(share for _, share, _ in told) / 2)
+        run.tell(work_per_s=sum(asked for asked, _, _ in told),
+                 share=sum(share for _, share, _ in told) / 2)
         for clerk in crew:
             clerk.join()
 

@@ -1,5 +1,5 @@
-"""Makes thumbnails in threads, for tasks of asyncio's.  The culprit: there are 4 threads for 30 tasks,
-and a task that only looks up a name needs a thread, too; in the twin there are enough.
+"""Makes thumbnails in threads, for tasks of asyncio's.  The culprit: there are 4 threads for 30
+tasks, and a task that only looks up a name needs a thread, too; in the twin there are enough.
 """
 import asyncio
 import concurrent.futures

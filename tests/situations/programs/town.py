@@ -1,5 +1,5 @@
-"""Counts a town's people in many ways.  The culprit: each of twelve functions writes its rows as JSON;
-the twin has one that does so.  Tells the share of the time outside of add_up()."""
+"""Counts a town's people in many ways.  The culprit: each of twelve functions writes its rows as
+JSON; the twin has one that does so.  Tells the share of the time outside of add_up()."""
 import json
 import time
 

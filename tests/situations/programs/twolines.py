@@ -1,5 +1,5 @@
-"""Grinds corn and rests in one function: it rests on one line and grinds on the next.  The rest must
-have the line of the rest.  The twin does not rest."""
+"""Grinds corn and rests in one function: it rests on one line and grinds on the next.  The rest
+must have the line of the rest.  The twin does not rest."""
 import json
 import time
 

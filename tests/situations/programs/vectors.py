@@ -11,7 +11,8 @@ from steady import Steady
 SIZE = 200000
 run = Steady()
 library = ctypes.CDLL(sys.argv[-1])
-library.vector_add_scaled.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_size_t]
+library.vector_add_scaled.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double,
+                                      ctypes.c_size_t]
 
 
 def step(position, speed):

@@ -1,5 +1,5 @@
-"""Weaves once with a library that has OpenMP threads, then has two processes weave.  The culprit: they
-are forked, so they have the library's memory and none of its threads, for which they wait; the
+"""Weaves once with a library that has OpenMP threads, then has two processes weave.  The culprit:
+they are forked, so they have the library's memory and none of its threads, for which they wait; the
 twin's are spawned.  Arguments: SECONDS [--twin] LIBRARY."""
 import ctypes
 import multiprocessing
@@ -21,7 +21,8 @@ def main():
     context = multiprocessing.get_context("spawn" if run.twin else "fork")
     run.ready()
     while run.goes_on():
-        crew = [context.Process(target=weave_cloth, args=(1000000,), name=f"loom-{n}", daemon=True) for n in range(2)]
+        crew = [context.Process(target=weave_cloth, args=(1000000,), name=f"loom-{n}",
+                                daemon=True) for n in range(2)]
         for loom in crew:
             loom.start()
         for loom in crew:
