@@ -89,7 +89,7 @@ static bool was_stopped(const struct scene *s, const struct thread_group *group)
     return share_of(class_ns(s, group, CLASS_STOPPED), group->wall_ns) >= most_of_it;
 }
 
-/* Groups, other than the one told of, that a rule is true of, too: the first few with the share. */
+/* Groups that a rule is true of beside the one in its sentence: the first few with their share. */
 enum { MOST_ALIKE = 2 };
 struct alike {
     const char *nouns[MOST_ALIKE];
