@@ -24,7 +24,8 @@ static const struct rule {
     rule_judge *judge;
     unsigned causes; /* that it speaks of, in the ledger */
     bool of_all;     /* judges everything at once, not one group after the other */
-    bool alike; /* other groups that it is true of are named, each with its first figure, a share */
+    bool alike;      /* others that it is true of are named, with their share if there is one */
+    bool of_one;     /* judges threads: of a group each of its threads by itself */
     bool counted; /* judges by the kernel's counts, which are exact however few samples there are */
     /* Above 0: it only describes, and so is printed once, for a group with nothing else.  This part
      * of its weight counts, so that explanations come first. */
@@ -47,7 +48,11 @@ static const struct rule {
     {.key = "gc", .judge = rule_collects, .causes = OF(GC), .alike = true},
     {.key = "imports", .judge = rule_imports, .causes = OF(IMPORTS), .alike = true},
     {.key = "messages", .judge = rule_messages, .causes = OF(PICKLES), .of_all = true},
-    {.key = "thread_starts", .judge = rule_starts, .causes = OF(STARTS) | OF(JOIN)},
+    {.key = "thread_starts",
+     .judge = rule_starts,
+     .causes = OF(STARTS) | OF(JOIN),
+     .alike = true,
+     .of_one = true},
     {.key = "cpu_wait",
      .judge = rule_cpu_wait,
      .causes = COMPUTING,
@@ -59,9 +64,17 @@ static const struct rule {
     {.key = "page_faults", .judge = rule_page_faults, .causes = OF(FAULTS), .counted = true},
     {.key = "switches", .judge = rule_switches, .causes = COMPUTING | WAITS, .counted = true},
     {.key = "spinning", .judge = rule_spinning, .causes = OF(SPINS)},
-    {.key = "tasks_wait", .judge = rule_tasks, .causes = OF(IDLE)},
-    {.key = "no_free_thread", .judge = rule_executor, .causes = OF(IDLE)},
-    {.key = "ready_loop", .judge = rule_ready_loop, .causes = COMPUTING},
+    {.key = "tasks_wait", .judge = rule_tasks, .causes = OF(IDLE), .alike = true, .of_one = true},
+    {.key = "no_free_thread",
+     .judge = rule_executor,
+     .causes = OF(IDLE),
+     .alike = true,
+     .of_one = true},
+    {.key = "ready_loop",
+     .judge = rule_ready_loop,
+     .causes = COMPUTING,
+     .alike = true,
+     .of_one = true},
     {.key = "event_loop", .judge = rule_event_loop, .causes = OF(IDLE)},
     {.key = "stalls", .judge = rule_stalls, .causes = ANY & ~WAITS_FOR_WORK},
     {.key = "none_ran", .judge = rule_none_ran, .causes = WAITS, .of_all = true, .describes = 0.5},
@@ -89,65 +102,113 @@ static bool was_stopped(const struct scene *s, const struct thread_group *group)
     return share_of(class_ns(s, group, CLASS_STOPPED), group->wall_ns) >= most_of_it;
 }
 
-/* Groups that a rule is true of beside the one in its sentence: the first few with their share. */
+/* What a rule found so far, and whom else it is true of: the first few of them. */
 enum { MOST_ALIKE = 2 };
-struct alike {
-    const char *nouns[MOST_ALIKE];
-    double shares[MOST_ALIKE];
-    size_t n; /* also those behind the first few */
+struct judged {
+    struct finding *best;
+    char *noun; /* of the group, or the thread, that the best is about; owned, as the others' */
+    struct {
+        char *noun;
+        const char *about; /* its group's */
+        double share;      /* below 0: the rule has none */
+    } others[MOST_ALIKE];
+    size_t n_others; /* with those behind the first few */
 };
 
-static void note_alike(struct alike *a, const struct finding *f)
+static void add_other(struct judged *j, const struct finding *f, char *noun)
 {
-    if (a->n < MOST_ALIKE) {
-        a->nouns[a->n] = f->about;
-        a->shares[a->n] = f->figures[0].value;
+    if (j->n_others >= MOST_ALIKE) {
+        free(noun);
+    } else {
+        bool has_share = f->n_figures && str_eq(f->figures[0].name, "share");
+        j->others[j->n_others].noun = noun;
+        j->others[j->n_others].about = f->about;
+        j->others[j->n_others].share = has_share ? f->figures[0].value : -1;
     }
-    a->n++;
+    j->n_others++;
 }
 
-/* "The same is true of rank1 (38%) and rank2 (37%)." */
-static void add_alike(const struct alike *a, struct finding *f)
+/* RULE, of GROUP, whose finding is about ABOUT. */
+static void judge_one(const struct scene *s, const struct rule *rule, struct thread_group *group,
+                      const char *about, struct judged *j)
 {
+    struct finding f = {.rule = rule->key, .about = about};
+    rule->judge(s, group, &f);
+    struct finding *best = j->best;
+    bool better = f.words ? !best->words || f.weight > best->weight
+                          : !best->words && (!best->n_figures || f.weight > best->weight);
+    char *noun = xstrdup(group->noun);
+    struct finding worse = better ? *best : f;
+    char *worse_noun = better ? j->noun : noun;
+    if (better) {
+        *best = f;
+        j->noun = noun;
+    }
+    if (worse.words)
+        add_other(j, &worse, worse_noun);
+    else
+        free(worse_noun);
+    /* The judges write nothing but F: of two findings one is kept, and the other's words go. */
+    free(worse.words); /* NOLINT(clang-analyzer-unix.Malloc) */
+}
+
+static void judge_each(const struct scene *s, const struct rule *rule, struct thread_group *group,
+                       struct judged *j)
+{
+    for (size_t i = 0; i < group->n; i++) {
+        struct thread_group one = groups_one_of(s->g, group, i);
+        struct scene scene = *s;
+        if (s->lead == group)
+            scene.lead = &one;
+        if (is_judged(&one))
+            judge_one(&scene, rule, &one, group->noun, j);
+        groups_release_one(&one);
+    }
+}
+
+/* "The same is true of rank1 (38%), rank2 (37%) and 2 others." */
+static void add_alike(const struct judged *j)
+{
+    struct finding *f = j->best;
     struct text words = {0};
-    size_t named = a->n < MOST_ALIKE ? a->n : MOST_ALIKE;
+    size_t named = j->n_others < MOST_ALIKE ? j->n_others : MOST_ALIKE;
     text_addf(&words, "%s The same is true of ", f->words);
     for (size_t i = 0; i < named; i++) {
-        const char *joint = i + 1 == a->n ? " and " : ", ";
-        text_addf(&words, "%s%s (", i ? joint : "", a->nouns[i]);
-        add_percent(&words, a->shares[i]);
+        text_add(&words, !i ? "" : i + 1 == j->n_others ? " and " : ", ");
+        text_add(&words, j->others[i].noun);
+        if (j->others[i].share < 0)
+            continue;
+        text_add(&words, " (");
+        add_percent(&words, j->others[i].share);
         text_add(&words, ")");
     }
-    if (a->n > named)
-        text_addf(&words, " and %zu other%s", a->n - named, a->n - named == 1 ? "" : "s");
+    if (j->n_others > named)
+        text_addf(&words, " and %zu other%s", j->n_others - named,
+                  j->n_others - named == 1 ? "" : "s");
     text_add(&words, ".");
     free(f->words);
     f->words = words.s;
-    f->also = f->also ? f->also : a->nouns[0];
+    f->also = f->also ? f->also : j->others[0].about;
 }
 
 static void judge_groups(const struct scene *s, const struct rule *rule, struct finding *best)
 {
-    struct alike alike = {.n = 0};
+    struct judged j = {.best = best};
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *group = &s->g->items[i];
-        struct finding f = {.rule = rule->key, .about = group->noun};
         if (group->idle || group->launches || was_stopped(s, group) ||
             !(is_judged(group) || (rule->counted && is_counted(group))))
             continue;
-        rule->judge(s, group, &f);
-        bool better = f.words ? !best->words || f.weight > best->weight
-                              : !best->words && (!best->n_figures || f.weight > best->weight);
-        struct finding worse = better ? *best : f;
-        if (better)
-            *best = f;
-        if (worse.words)
-            note_alike(&alike, &worse);
-        /* The judges write nothing but F: of two findings one is kept, and the other's words go. */
-        free(worse.words); /* NOLINT(clang-analyzer-unix.Malloc) */
+        if (rule->of_one && group->n > 1)
+            judge_each(s, rule, group, &j);
+        else
+            judge_one(s, rule, group, group->noun, &j);
     }
-    if (rule->alike && alike.n)
-        add_alike(&alike, best);
+    if (rule->alike && j.n_others)
+        add_alike(&j);
+    free(j.noun);
+    for (size_t i = 0; i < MOST_ALIKE; i++)
+        free(j.others[i].noun);
 }
 
 /* Is A about less than half as much of the time as B? */

@@ -435,15 +435,30 @@ void groups_init(struct groups *g, const struct profile *p, const struct view_op
                 call_paths_heaviest(&g->items[i].tally, g->items[i].paths, GROUP_MAX_PATHS);
 }
 
+struct thread_group groups_one_of(const struct groups *g, const struct thread_group *group,
+                                  size_t i)
+{
+    struct thread_group one = {.odd = group->odd, .launches = group->launches};
+    tally_init(&one.tally, g->tree, TALLY_ALL);
+    join(&one, group->threads[i]);
+    name_group(&one, g->p);
+    return one;
+}
+
+void groups_release_one(struct thread_group *one)
+{
+    tally_release(&one->tally);
+    free(one->threads);
+    free(one->label);
+    free(one->noun);
+}
+
 void groups_release(struct groups *g)
 {
     for (size_t i = 0; i < g->n; i++) {
         for (size_t k = 0; k < g->items[i].n_paths; k++)
             call_path_release(&g->items[i].paths[k]);
-        tally_release(&g->items[i].tally);
-        free(g->items[i].threads);
-        free(g->items[i].label);
-        free(g->items[i].noun);
+        groups_release_one(&g->items[i]);
     }
     free(g->items);
     map_release(&g->by_thread);

@@ -39,5 +39,10 @@ struct groups {
 /* Borrows P.  PROCESS: only this one's threads; none: all. */
 void groups_init(struct groups *g, const struct profile *p, const struct view_options *options);
 void groups_release(struct groups *g);
+/* The thread GROUP->threads[I] as a group of its own, for what can be true of one thread only; it
+ * has no paths, and is none of G's.  For groups_release_one(). */
+struct thread_group groups_one_of(const struct groups *g, const struct thread_group *group,
+                                  size_t i);
+void groups_release_one(struct thread_group *one);
 /* The group of the profile's thread; NULL: it has no run. */
 struct thread_group *groups_of(const struct groups *g, const struct profile_thread *thread);

@@ -81,9 +81,9 @@ bool rule_finds_circle_of(const struct scene *s, const struct thread_group *grou
 
 /* Does rule_stalls() say of GROUP for how long Python's collector keeps it? */
 bool rule_tells_pauses_of(const struct scene *s, struct thread_group *group);
-/* Do tasks of GROUP's loop wait for a free thread, as rule_executor() finds? */
-bool rule_finds_no_thread_for(const struct scene *s, const struct thread_group *group);
-/* Does GROUP run the event loop of tasks of which rule_tasks() or rule_executor() finds? */
+/* Do tasks of LOOP's event loop wait for a free thread, as rule_executor() finds? */
+bool rule_finds_no_thread_for(const struct scene *s, const struct thread_summary *loop);
+/* Does one of GROUP run the event loop of tasks of which rule_tasks() or rule_executor() finds? */
 bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group);
 /* " for a condition", " for a mutex held by refresh", " for load to end": what RUN, which ends in
  * NODE, waits for in memory.  Returns whether a thread is named. */

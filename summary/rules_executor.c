@@ -38,34 +38,27 @@ static bool is_process_pool(const struct shown_frame *f)
     return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "concurrent/futures/process.py");
 }
 
-static bool has_frame(const struct scene *s, const struct thread_group *group, frame_test *test)
+static bool has_frame(const struct scene *s, const struct thread_summary *t, frame_test *test)
 {
     enum { ALL = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU };
-    struct stack_times times = rule_times_of(s, group->threads[0]->thread, ALL, test);
+    struct stack_times times = rule_times_of(s, t->thread, ALL, test);
     free(times.items);
     return times.wall_ns > 0;
 }
 
-static bool is_of_process(const struct thread_group *group, const struct thread_group *loop)
+static bool is_of_process(const struct thread_summary *t, const struct thread_summary *loop)
 {
-    return group->threads[0]->thread->process.ix == loop->threads[0]->thread->process.ix;
-}
-
-/* Are GROUP's threads an executor's of the process of LOOP's? */
-static bool is_executor_of(const struct scene *s, const struct thread_group *group,
-                           const struct thread_group *loop)
-{
-    return !group->mixed && is_of_process(group, loop) && has_frame(s, group, is_executor);
+    return t->thread->process.ix == loop->thread->process.ix;
 }
 
 /* Does another thread of LOOP's process run an event loop?  What its coroutines return is awaited
  * as a thread's result is (run_coroutine_threadsafe()). */
-static bool has_other_loop(const struct scene *s, const struct thread_group *loop)
+static bool has_other_loop(const struct scene *s, const struct thread_summary *loop)
 {
-    for (size_t i = 0; i < s->g->n; i++) {
-        const struct thread_group *group = &s->g->items[i];
-        if (group != loop && is_of_process(group, loop) && !is_executor_of(s, group, loop) &&
-            (has_frame(s, group, runs_loop) || task_loop_idle_share(s, group) > 0))
+    for (size_t i = 0; i < s->g->summaries.n; i++) {
+        const struct thread_summary *t = &s->g->summaries.threads[i];
+        if (t != loop && is_of_process(t, loop) && !has_frame(s, t, is_executor) &&
+            (has_frame(s, t, runs_loop) || task_loop_idle_share(s, t) > 0))
             return true;
     }
     return false;
@@ -79,17 +72,11 @@ static size_t executor_name(const char *name)
     return numbered ? (size_t)(number - name) : 0;
 }
 
-/* Are GROUP's threads of one executor, and of FIRST's? */
-static bool are_of_one(const struct thread_group *group, const struct thread_group *first)
+/* Are both threads of one executor, by their names? */
+static bool are_of_one(const struct thread_summary *a, const struct thread_summary *b)
 {
-    const char *wanted = first->threads[0]->name;
-    const size_t len = executor_name(wanted);
-    for (size_t i = 0; i < group->n; i++) {
-        const char *name = group->threads[i]->name;
-        if (!len || executor_name(name) != len || strncmp(name, wanted, len) != 0)
-            return false;
-    }
-    return true;
+    const size_t len = executor_name(a->name);
+    return len && executor_name(b->name) == len && strncmp(a->name, b->name, len) == 0;
 }
 
 static bool is_busy(const struct scene *s, const struct thread_group *group)
@@ -98,7 +85,8 @@ static bool is_busy(const struct scene *s, const struct thread_group *group)
            share_of(class_ns(s, group, CLASS_IDLE), group->wall_ns) <= no_thread_idles;
 }
 
-static void count_tasks(const struct scene *s, const struct thread_group *loop, struct executor *e)
+static void count_tasks(const struct scene *s, const struct thread_summary *loop,
+                        struct executor *e)
 {
     size_t n = 0;
     const struct profile_task_wait *all = profile_task_waits(s->p, &n);
@@ -109,22 +97,23 @@ static void count_tasks(const struct scene *s, const struct thread_group *loop, 
         }
 }
 
-static struct executor executor_of(const struct scene *s, const struct thread_group *loop)
+static struct executor executor_of(const struct scene *s, const struct thread_summary *loop)
 {
     struct executor e = {.one = true};
-    const struct thread_group *first = NULL;
+    const struct thread_summary *first = NULL;
     bool busy = true;
     count_tasks(s, loop, &e);
     /* A process pool's results are awaited in the same way. */
     if (!e.tasks || rule_has_frame(s, is_process_pool) || has_other_loop(s, loop))
         return e;
-    for (size_t i = 0; i < s->g->n; i++) {
-        struct thread_group *group = &s->g->items[i];
-        if (!is_executor_of(s, group, loop))
+    for (size_t i = 0; i < s->g->summaries.n; i++) {
+        const struct thread_summary *t = &s->g->summaries.threads[i];
+        struct thread_group *group = groups_of(s->g, t->thread);
+        if (!group || group->mixed || !is_of_process(t, loop) || !has_frame(s, t, is_executor))
             continue;
-        first = first ? first : group;
-        e.one &= are_of_one(group, first);
-        e.threads += group->n_threads;
+        first = first ? first : t;
+        e.one &= are_of_one(t, first);
+        e.threads += t->n_threads;
         e.group = !e.group || group->n_threads > e.group->n_threads ? group : e.group;
         busy &= is_busy(s, group);
     }
@@ -137,16 +126,16 @@ static bool lacks_threads(const struct executor *e)
     return e->group && e->tasks > e->threads;
 }
 
-bool rule_finds_no_thread_for(const struct scene *s, const struct thread_group *group)
+bool rule_finds_no_thread_for(const struct scene *s, const struct thread_summary *loop)
 {
-    struct executor e = executor_of(s, group);
+    struct executor e = executor_of(s, loop);
     return lacks_threads(&e);
 }
 
 /* ---- words ---- */
 
 /* "40 in export a.py:19, 1 in look_up a.py:24 > getaddrinfo" */
-static void add_places(const struct scene *s, const struct thread_group *loop, struct text *words)
+static void add_places(const struct scene *s, const struct thread_summary *loop, struct text *words)
 {
     size_t n = 0;
     size_t told = 0;
@@ -181,7 +170,7 @@ static void add_lack(const struct scene *s, const struct thread_group *loop,
               "%s%zu asyncio tasks waited for an executor thread's result when the recording "
               "ended: ",
               e->more ? "At least " : "", e->tasks);
-    add_places(s, loop, words);
+    add_places(s, loop->threads[0], words);
     text_addf(words, ". There %s %zu executor thread%s", e->threads == 1 ? "is" : "are", e->threads,
               e->threads == 1 ? "" : "s");
     if (e->one)
@@ -194,10 +183,8 @@ static void add_lack(const struct scene *s, const struct thread_group *loop,
 
 void rule_executor(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    if (group->n != 1)
-        return;
-    struct executor e = executor_of(s, group);
-    double idle = e.tasks ? task_loop_idle_share(s, group) : 0;
+    struct executor e = executor_of(s, group->threads[0]);
+    double idle = e.tasks ? task_loop_idle_share(s, group->threads[0]) : 0;
     add_figure(f, "tasks", (double)e.tasks);
     add_figure(f, "threads", (double)e.threads);
     add_figure(f, "idle_share", idle);

@@ -127,30 +127,45 @@ static bool may_have_copies(const struct profile_process *process)
     return has || !process->n_children;
 }
 
+/* How long GROUP's threads fork.  RET_COPIES: they have or had children that share their pages. */
+static int64_t forks_ns(const struct scene *s, const struct thread_group *group, bool *ret_copies)
+{
+    static const unsigned all = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU;
+    int64_t ns = 0;
+    *ret_copies = false;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *thread = group->threads[i]->thread;
+        const struct profile_process *process = profile_see_process(s->p, thread->process);
+        if (!may_have_copies(process))
+            continue;
+        struct stack_times times = rule_times_of(s, thread, all, forks);
+        free(times.items);
+        ns += times.wall_ns;
+        *ret_copies |= times.wall_ns > 0 || had_copies(process);
+    }
+    return ns;
+}
+
 /* What GROUP writes to after fork() is copied, while the child has it, too. */
 static void add_forks(const struct scene *s, const struct thread_group *group, struct text *words,
                       struct finding *f)
 {
-    static const unsigned all = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU;
     static const double much = 0.1; /* of the time */
-    const struct profile_thread *thread = group->threads[0]->thread;
-    const struct profile_process *process = profile_see_process(s->p, thread->process);
-    if (group->n != 1 || !may_have_copies(process))
-        return;
-    struct stack_times times = rule_times_of(s, thread, all, forks);
-    double share = share_of(times.wall_ns, group->wall_ns);
-    free(times.items);
-    if (share <= 0 && !had_copies(process))
+    bool copies;
+    double share = share_of(forks_ns(s, group, &copies), group->wall_ns);
+    if (!copies)
         return;
     add_figure(f, "fork_share", share);
-    text_add(words, " It forks");
+    text_add(words, group->plural ? " They fork" : " It forks");
     if (share >= much) {
         text_add(words, ", which takes ");
         add_percent(words, share);
-        text_add(words, " of its time");
+        text_addf(words, " of %s time", possessive(group));
     }
-    text_add(words, ": each page that it writes to while a child lives is copied first. Fewer forks"
-                    " make fewer copies.");
+    text_addf(words,
+              ": each page that %s to while a child lives is copied first. Fewer forks"
+              " make fewer copies.",
+              group->plural ? "they write" : "it writes");
 }
 
 /* "in memcpy, called from decode_frame a.c:9": the C library's function is who takes them. */

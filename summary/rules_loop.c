@@ -80,13 +80,15 @@ static void see_loop(const struct scene *s, const struct profile_thread *t, stru
     }
 }
 
-/* What part of its time GROUP's one thread idles in an event loop. */
+/* What part of their time GROUP's threads idle in an event loop. */
 static double idle_share_of(const struct scene *s, const struct thread_group *group)
 {
     struct loop loop = {.kind = NULL};
-    struct stalls stalls = {.n = 0};
-    see_loop(s, group->threads[0]->thread, &loop, &stalls);
-    stalls_release(&stalls);
+    for (size_t i = 0; i < group->n; i++) {
+        struct stalls stalls = {.n = 0};
+        see_loop(s, group->threads[i]->thread, &loop, &stalls);
+        stalls_release(&stalls);
+    }
     return share_of(loop.idle_ns, group->wall_ns);
 }
 
@@ -122,7 +124,7 @@ static struct loop_polls polls_of(const struct scene *s, const struct profile_th
     return ret;
 }
 
-/* Does GROUP's loop poll again and again without ever waiting? */
+/* Does the loop of GROUP, of one thread, poll again and again without ever waiting? */
 static bool is_always_ready(const struct scene *s, const struct thread_group *group,
                             const struct loop_polls *polls)
 {
@@ -133,9 +135,14 @@ static bool is_always_ready(const struct scene *s, const struct thread_group *gr
 
 static bool finds_ready_loop(const struct scene *s, const struct thread_group *group)
 {
-    struct loop_polls polls = polls_of(s, group->threads[0]->thread);
-    bool ready = is_always_ready(s, group, &polls);
-    free(polls.rest);
+    bool ready = false;
+    for (size_t i = 0; i < group->n && !ready; i++) {
+        struct thread_group one = groups_one_of(s->g, group, i);
+        struct loop_polls polls = polls_of(s, one.threads[0]->thread);
+        ready = is_always_ready(s, &one, &polls);
+        free(polls.rest);
+        groups_release_one(&one);
+    }
     return ready;
 }
 
@@ -164,7 +171,7 @@ static bool is_of_loop(const struct shown_frame *f)
 
 void rule_ready_loop(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    if (group->n != 1 || !rule_has_frame(s, is_of_loop))
+    if (!rule_has_frame(s, is_of_loop))
         return;
     struct loop_polls polls = polls_of(s, group->threads[0]->thread);
     double share = share_of(polls.poll_ns, group->wall_ns);
@@ -206,10 +213,11 @@ void add_kept_loop(const struct scene *s, const struct thread_group *group, uint
                    struct text *out)
 {
     const char *kind = callback_of(s, node);
-    if (!kind || group->n != 1 || finds_ready_loop(s, group))
+    if (!kind || finds_ready_loop(s, group))
         return;
     if (idle_share_of(s, group) < loop_share)
-        text_addf(out, " That keeps its event loop (%s) from polling.", kind);
+        text_addf(out, " That keeps %s event loop%s (%s) from polling.", possessive(group),
+                  group->plural ? "s" : "", kind);
 }
 
 /* Returns whether it says more than that the loop idles. */
@@ -256,11 +264,8 @@ static void judge_loop(const struct scene *s, const struct thread_group *group,
     f->words = words.s;
 }
 
-/* Of several alike threads only those that lead, as the processes of a server do. */
 void rule_event_loop(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    if (group->n != 1 && group != s->lead)
-        return;
     struct loop loop = {.kind = NULL};
     struct stalls *stalls = xcalloc(group->n, sizeof *stalls);
     for (size_t i = 0; i < group->n; i++)

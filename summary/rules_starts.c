@@ -7,6 +7,7 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
+enum { ALL_STATES = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU };
 static const double start_share = 0.25; /* of a thread's time */
 static const double many_starts = 10;   /* a second: fewer are a slow start of a few */
 static const double many_joins = 200;   /* a second */
@@ -87,24 +88,32 @@ static void tell(const struct thread_group *group, double share, double joins,
     f->words = words.s;
 }
 
+static bool starts_too_few(const struct scene *s, const struct thread_group *group)
+{
+    struct stack_times times =
+        rule_times_of(s, group->threads[0]->thread, ALL_STATES, starts_or_joins);
+    free(times.items);
+    return share_of(times.wall_ns, group->wall_ns) < start_share ||
+           seen_starts(s, group->threads[0]->thread->process) < many_starts;
+}
+
 /* The wait for a thread that hardly lives is a price of its start: for one that works it is not.
  * Where the starts alone are much, they are told alone. */
 void rule_starts(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    static const unsigned all = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU;
     const struct profile_thread *thread = group->threads[0]->thread;
+    if (starts_too_few(s, group))
+        return;
     double starts = seen_starts(s, thread->process);
     int64_t each_ns;
     double joins = joins_of(s, thread, &each_ns);
-    if (group->n != 1 || starts < many_starts)
-        return;
-    struct stack_times times = rule_times_of(s, thread, all, frame_starts_thread);
+    struct stack_times times = rule_times_of(s, thread, ALL_STATES, frame_starts_thread);
     if (share_of(times.wall_ns, group->wall_ns) >= start_share ||
         !hardly_live(s, thread, joins, each_ns)) {
         joins = 0;
     } else {
         free(times.items);
-        times = rule_times_of(s, thread, all, starts_or_joins);
+        times = rule_times_of(s, thread, ALL_STATES, starts_or_joins);
     }
     struct call_path path;
     double share = share_of(times.wall_ns, group->wall_ns);

@@ -123,16 +123,15 @@ static const char *fact_of(const struct scene *s, const struct profile_task_wait
 
 typedef const char *judge_of_waits(const struct scene *s, const struct profile_task_wait *wait);
 
-/* Of the process of GROUP's thread the wait of most tasks that JUDGE has words for; NULL: there is
- * none. */
+/* Of the process of LOOP the wait of most tasks that JUDGE has words for; NULL: there is none. */
 static const struct profile_task_wait *
-most_tasks(const struct scene *s, const struct thread_group *group, judge_of_waits *judge)
+most_tasks(const struct scene *s, const struct thread_summary *loop, judge_of_waits *judge)
 {
     size_t n = 0;
     const struct profile_task_wait *best = NULL;
     const struct profile_task_wait *all = profile_task_waits(s->p, &n);
     for (size_t i = 0; i < n; i++)
-        if (task_wait_is_of(&all[i], group) && (!best || all[i].n > best->n) && judge(s, &all[i]))
+        if (task_wait_is_of(&all[i], loop) && (!best || all[i].n > best->n) && judge(s, &all[i]))
             best = &all[i];
     return best;
 }
@@ -200,22 +199,29 @@ static void add_fact(const struct scene *s, const struct profile_task_wait *wait
     add_others(s, wait, words);
 }
 
+static bool finds_tasks(const struct scene *s, const struct thread_summary *loop)
+{
+    return task_loop_idle_share(s, loop) >= idle_share &&
+           (most_tasks(s, loop, fault_of) || most_tasks(s, loop, fact_of) ||
+            rule_finds_no_thread_for(s, loop));
+}
+
 bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group)
 {
-    return group->n == 1 && task_loop_idle_share(s, group) >= idle_share &&
-           (most_tasks(s, group, fault_of) || most_tasks(s, group, fact_of) ||
-            rule_finds_no_thread_for(s, group));
+    size_t i = 0;
+    while (i < group->n && !finds_tasks(s, group->threads[i]))
+        i++;
+    return i < group->n;
 }
 
 void rule_tasks(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    if (group->n != 1)
-        return;
-    const struct profile_task_wait *fault = most_tasks(s, group, fault_of);
-    const struct profile_task_wait *wait = fault ? fault : most_tasks(s, group, fact_of);
+    const struct thread_summary *loop = group->threads[0];
+    const struct profile_task_wait *fault = most_tasks(s, loop, fault_of);
+    const struct profile_task_wait *wait = fault ? fault : most_tasks(s, loop, fact_of);
     if (!wait)
         return;
-    double idle = task_loop_idle_share(s, group);
+    double idle = task_loop_idle_share(s, loop);
     add_figure(f, "tasks", (double)(fault ? wait->n : count_alike(s, wait)));
     add_figure(f, "seconds", (double)wait->least_ns / NS_PER_S);
     add_figure(f, "idle_share", idle);

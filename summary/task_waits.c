@@ -59,9 +59,9 @@ bool task_wait_is_for_client(const struct scene *s, const struct profile_task_wa
     return served;
 }
 
-bool task_wait_is_of(const struct profile_task_wait *wait, const struct thread_group *group)
+bool task_wait_is_of(const struct profile_task_wait *wait, const struct thread_summary *loop)
 {
-    return wait->process.ix == group->threads[0]->thread->process.ix;
+    return wait->process.ix == loop->thread->process.ix;
 }
 
 /* "handle ingest.py:40" */
@@ -133,15 +133,15 @@ static int64_t loop_idle_ns(const struct scene *s, const struct profile_thread *
     return ns;
 }
 
-double task_loop_idle_share(const struct scene *s, const struct thread_group *group)
+double task_loop_idle_share(const struct scene *s, const struct thread_summary *loop)
 {
-    return share_of(loop_idle_ns(s, group->threads[0]->thread), group->wall_ns);
+    return share_of(loop_idle_ns(s, loop->thread), loop->wall_ns);
 }
 
 void task_add_loop(const struct scene *s, const struct thread_group *group, struct text *words)
 {
     text_addf(words, " %s runs their event loop and is idle ", group->noun);
-    add_percent(words, task_loop_idle_share(s, group));
-    text_addf(words, " of its time. What all tasks wait for: wallspy dump -p %d",
+    add_percent(words, task_loop_idle_share(s, group->threads[0]));
+    text_addf(words, " of its time. wallspy dump -p %d shows what all tasks wait for.",
               profile_see_process(s->p, group->threads[0]->thread->process)->pid);
 }

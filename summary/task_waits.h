@@ -10,12 +10,12 @@ const struct shown_frame *task_stack(const struct scene *s, const struct profile
 bool task_frame_is_asyncio(const struct shown_frame *f);
 /* Does it wait in a server's library, below the functions of the user's, for its own client? */
 bool task_wait_is_for_client(const struct scene *s, const struct profile_task_wait *wait);
-/* Is it of the process of GROUP's threads? */
-bool task_wait_is_of(const struct profile_task_wait *wait, const struct thread_group *group);
+/* Is it of the process of the thread LOOP? */
+bool task_wait_is_of(const struct profile_task_wait *wait, const struct thread_summary *loop);
 /* "handle ingest.py:40 > Queue.put"; CALLERS: with so many more functions before "handle". */
 void task_add_functions(const struct scene *s, const struct profile_task_wait *wait, size_t callers,
                         struct text *words);
-/* What part of its time GROUP's one thread polls in an event loop of asyncio's. */
-double task_loop_idle_share(const struct scene *s, const struct thread_group *group);
-/* " main runs their event loop and is idle 99% of its time. …" */
+/* What part of its time the thread LOOP polls in an event loop of asyncio's. */
+double task_loop_idle_share(const struct scene *s, const struct thread_summary *loop);
+/* For GROUP, of one thread: " main runs their event loop and is idle 99% of its time. …" */
 void task_add_loop(const struct scene *s, const struct thread_group *group, struct text *words);

@@ -186,7 +186,7 @@ END_TEST
 
 static uint32_t near_copy = 96;
 
-/* Main copies for a quarter of its time, and takes nearly all of its faults there. */
+/* Thread LEAD copies for a quarter of its time, and takes nearly all of its faults there. */
 static void add_copies(uint64_t faults, const char *returns)
 {
     builder_run(&b, lead, "step!app|/src/a.c:9 > memcpy!libc.so.6", 1000, 1000);
@@ -198,13 +198,13 @@ static void add_copies(uint64_t faults, const char *returns)
                                                                   .user_ns = 1680L * NS_PER_MS,
                                                                   .system_ns = 2320L * NS_PER_MS,
                                                                   .minor_faults = faults};
-    judge(4000);
 }
 
 static void copies(uint64_t faults, const char *returns)
 {
     setup();
     add_copies(faults, returns);
+    judge(4000);
 }
 
 START_TEST(faults_are_told_where_they_come)
@@ -241,6 +241,22 @@ START_TEST(faults_are_told_where_they_come)
 }
 END_TEST
 
+START_TEST(alike_processes_that_fork_are_told)
+{
+    b = builder_start(PID, "python3");
+    for (int i = 0; i < 2; i++) {
+        if (i)
+            builder_process(&b, PID + i, "python3", "");
+        lead = builder_thread(&b, PID + i, NULL);
+        add_copies(292000, "step!app|/src/a.c:9 > __libc_fork!libc.so.6 > _Fork!libc.so.6");
+    }
+    judge(4000);
+    assert_told(0, "page_faults",
+                "They fork: each page that they write to while a child lives is copied first.");
+    teardown();
+}
+END_TEST
+
 /* A child that runs another program has none of the pages. */
 START_TEST(pages_that_a_fork_has_copied_are_told)
 {
@@ -268,6 +284,7 @@ START_TEST(pages_that_a_fork_has_copied_are_told)
         profile_get_process(b.p, b.process)->children_cpu_ns = cases[i].child ? NS_PER_MS : 0;
         lead = builder_thread(&b, PID, NULL);
         add_copies(292000, cases[i].stack);
+        judge(4000);
         assert_told(0, "page_faults", cases[i].words ? cases[i].words : "is in the kernel.");
         ck_assert(cases[i].words || !strstr(found.printed[0]->words, "fork"));
         teardown();
@@ -634,4 +651,5 @@ CHECK_MAIN("findings", 20, what_the_kernel_computes_in_a_sync_is_part_of_it,
            nothing_that_ran_is_said, paragraphs_are_no_wider_than_asked, spinning_is_no_work,
            a_wait_that_sleeps_and_a_call_back_do_not_spin, who_spins_is_not_named_as_busy,
            faults_are_told_where_they_come, pages_that_a_fork_has_copied_are_told,
-           switches_are_told_where_they_come, a_herd_is_told_with_who_wakes_it)
+           alike_processes_that_fork_are_told, switches_are_told_where_they_come,
+           a_herd_is_told_with_who_wakes_it)

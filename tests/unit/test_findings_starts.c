@@ -5,18 +5,23 @@
 
 #define STARTS "serve@/src/a.py:1:2 > Thread.start@/usr/lib/python3.11/threading.py:1:2 > "
 
-/* Main is for STARTS_MS of 4 s in STACK; STARTED threads begin meanwhile. */
-static void judge_starts(const char *stack, int64_t starts_ms, int started)
+/* The main thread of PID is for STARTS_MS of 4 s in STACK; STARTED threads begin meanwhile. */
+static void add_starts(int pid, const char *stack, int64_t starts_ms, int started)
 {
-    b = builder_start(10, "app");
-    thread_id lead = builder_thread(&b, 10, NULL);
+    thread_id lead = builder_thread(&b, pid, NULL);
     builder_run(&b, lead, "serve@/src/a.py:1:2", 4000 - starts_ms, 4000 - starts_ms);
     builder_run(&b, lead, stack, starts_ms, 0);
     for (int i = 0; i < started; i++) {
-        thread_id t = builder_thread(&b, 100 + i, "handle");
+        thread_id t = builder_thread(&b, 10 * pid + i, "handle");
         profile_get_thread(b.p, t)->start_ns = (200 + i) * NS_PER_MS;
         builder_run(&b, t, "handle@/src/a.py:5:6", 10, 10);
     }
+}
+
+static void judge_starts(const char *stack, int64_t starts_ms, int started)
+{
+    b = builder_start(10, "app");
+    add_starts(10, stack, starts_ms, started);
     judge(4000);
 }
 
@@ -31,6 +36,19 @@ START_TEST(who_starts_threads_all_the_time_is_told)
         assert_told(0, "thread_starts", "main spends 50% of its time starting threads, in ");
         teardown();
     }
+}
+END_TEST
+
+START_TEST(alike_processes_that_start_threads_are_told)
+{
+    b = builder_start(10, "app");
+    add_starts(10, STARTS "sem_wait!python3 > futex [blocked]", 2000, 60);
+    builder_process(&b, 20, "app", "");
+    add_starts(20, STARTS "sem_wait!python3 > futex [blocked]", 1960, 60);
+    judge(4000);
+    assert_told(0, "thread_starts", "10 (app) spends 50% of its time starting threads, in ");
+    assert_told(0, "thread_starts", "The same is true of 20 (app) (49%).");
+    teardown();
 }
 END_TEST
 
@@ -128,7 +146,8 @@ START_TEST(ended_threads_that_are_one_row_count_once_each)
 }
 END_TEST
 
-CHECK_MAIN("findings_starts", 20, who_starts_threads_all_the_time_is_told, few_starts_are_not_told,
+CHECK_MAIN("findings_starts", 20, alike_processes_that_start_threads_are_told,
+           who_starts_threads_all_the_time_is_told, few_starts_are_not_told,
            the_wait_for_threads_that_hardly_live_is_told_with_their_starts,
            the_wait_for_threads_that_work_is_none_for_starts,
            ended_threads_that_are_one_row_count_once_each)

@@ -216,8 +216,8 @@ START_TEST(tasks_that_wait_for_one_thing)
     tasks_wait(put, true, 6, 4000);
     assert_told(0, "tasks_wait",
                 "6 asyncio tasks wait for one full queue, in handle ingest.py:42 > Queue.put, for "
-                "3.0 s or more. main runs their event loop and is idle 100% of its time. What all "
-                "tasks wait for: wallspy dump -p 10");
+                "3.0 s or more. main runs their event loop and is idle 100% of its time. wallspy "
+                "dump -p 10 shows what all tasks wait for.");
     ck_assert_uint_eq(found.n_printed, 1);
     teardown();
     tasks_wait(put, true, 6, 1500); /* the loop is busy */

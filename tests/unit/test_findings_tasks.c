@@ -13,12 +13,17 @@ static const char polls[] = "_run_once" ASYNCIO "base_events.py:1:9 > "
                             "epoll_wait [blocked]";
 static thread_id lead;
 
+static void add_loop(int pid, int64_t idle_ms)
+{
+    lead = builder_thread(&b, pid, NULL);
+    builder_run(&b, lead, polls, idle_ms, 0);
+    builder_run(&b, lead, "answer@/src/a.py:7:9", ALL_MS - idle_ms, ALL_MS - idle_ms);
+}
+
 static void setup(int64_t idle_ms)
 {
     b = builder_start(PID, "python3");
-    lead = builder_thread(&b, PID, NULL);
-    builder_run(&b, lead, polls, idle_ms, 0);
-    builder_run(&b, lead, "answer@/src/a.py:7:9", ALL_MS - idle_ms, ALL_MS - idle_ms);
+    add_loop(PID, idle_ms);
 }
 
 static bool is_said(const char *words)
@@ -219,18 +224,23 @@ END_TEST
 
 static const char *first_executor = "asyncio"; /* whose the first thread is */
 
-/* Threads of the executor, which work for BUSY_MS of all time. */
-static void start_executor(const char *work, int64_t busy_ms)
+/* Threads of the executor of PID, which work for BUSY_MS of all time. */
+static void start_executor_of(int pid, const char *work, int64_t busy_ms)
 {
     for (int i = 0; i < THREADS; i++) {
         char name[20];
         (void)snprintf(name, sizeof name, "%s_%d", i ? "asyncio" : first_executor, i);
-        thread_id t = builder_thread(&b, PID + 1 + i, name);
+        thread_id t = builder_thread(&b, pid + 1 + i, name);
         builder_run(&b, t, work, busy_ms, busy_ms);
         if (busy_ms < ALL_MS)
             builder_run(&b, t, WORKER "pthread_cond_wait!libc.so.6 > futex [blocked]",
                         ALL_MS - busy_ms, 0);
     }
+}
+
+static void start_executor(const char *work, int64_t busy_ms)
+{
+    start_executor_of(PID, work, busy_ms);
 }
 
 static void await_threads(size_t n)
@@ -256,6 +266,33 @@ START_TEST(tasks_that_wait_for_a_free_thread)
         "and asyncio_2 are 100% in table a.py:41 > clock_nanosleep. main runs their event loop "
         "and is idle 100% of its time.");
     assert_not_told("event_loop");
+    teardown();
+}
+END_TEST
+
+/* Each has its own loop, executor and tasks. */
+START_TEST(alike_processes_are_judged_one_by_one)
+{
+    b = builder_start(PID, "python3");
+    for (int i = 0; i < 3; i++) {
+        if (i)
+            builder_process(&b, PID + 10 * i, "python3", "");
+        add_loop(PID + 10 * i, 4000);
+        start_executor_of(PID + 10 * i, WORKER "table@/src/a.py:40:41 > clock_nanosleep [blocked]",
+                          ALL_MS);
+        if (i != 1)
+            await_threads(40);
+        else
+            tasks(30, 40, FETCH "Semaphore.acquire" ASYNCIO "locks.py:9:9", one_object);
+    }
+    judge(ALL_MS);
+    assert_told(0, "no_free_thread",
+                "There are 3 executor threads: 38 tasks waited for a free one. 9 asyncio threads "
+                "are 100% in table a.py:41 > clock_nanosleep. 10 (python3) runs their event loop "
+                "and is idle 100% of its time. wallspy dump -p 10 shows what all tasks wait for. "
+                "The same is true of 30 (python3).");
+    assert_told(1, "tasks_wait", "30 of 40 asyncio tasks waited for one semaphore");
+    assert_told(1, "tasks_wait", "20 (python3) runs their event loop");
     teardown();
 }
 END_TEST
@@ -318,7 +355,7 @@ CHECK_MAIN("findings_tasks", 20, where_most_tasks_wait_is_told_as_a_fact,
            a_limit_of_a_library_is_a_fact, where_others_are_is_told_of_a_fault_too,
            tasks_that_wait_for_one_object_are_counted_together,
            a_server_that_waits_for_its_clients_is_no_fact, the_rest_of_the_loops_time_is_told_too,
-           tasks_without_work_are_no_fact, tasks_that_wait_for_a_free_thread,
-           threads_of_two_executors_are_not_added_up,
+           tasks_without_work_are_no_fact, alike_processes_are_judged_one_by_one,
+           tasks_that_wait_for_a_free_thread, threads_of_two_executors_are_not_added_up,
            with_another_event_loop_no_thread_need_be_lacking,
            an_executor_with_a_free_thread_is_no_fault)

@@ -253,12 +253,11 @@ START_TEST(who_waits_for_its_turn_to_poll_does_not_stall)
 }
 END_TEST
 
-/* The loop polls for PARTS of 100 of its time, and waits in the poll for IDLE of 100. */
-static void judge_ready(int parts, int idle)
+/* The loop of LEAD polls for PARTS of 100 of its time, and waits in the poll for IDLE of 100. */
+static void add_ready(int parts, int idle)
 {
     static const char polls[] = LOOP "EpollSelector.select@/usr/lib/python3.11/selectors.py:1:2 > "
                                      "epoll_wait!libc.so.6";
-    setup();
     for (int i = 0; i < 40; i++) {
         builder_run(&b, lead, polls, parts, parts);
         builder_run(&b, lead,
@@ -271,8 +270,31 @@ static void judge_ready(int parts, int idle)
                              "epoll_wait eventpoll [blocked]",
                         idle, 0);
     }
+}
+
+static void judge_ready(int parts, int idle)
+{
+    setup();
+    add_ready(parts, idle);
     judge(4000);
 }
+
+START_TEST(alike_loops_that_never_wait_are_told)
+{
+    setup();
+    add_ready(30, 0);
+    const thread_id first = lead;
+    builder_process(&b, 90, "app", "");
+    lead = builder_thread(&b, 90, NULL);
+    add_ready(30, 0);
+    lead = first;
+    judge(4000);
+    assert_told(0, "ready_loop", "(app) runs an event loop (asyncio) that never waits");
+    assert_told(0, "ready_loop", "The same is true of 90 (app).");
+    ck_assert(!is_said("from polling"));
+    teardown();
+}
+END_TEST
 
 START_TEST(a_loop_that_never_waits_is_told)
 {
@@ -378,6 +400,6 @@ CHECK_MAIN("findings_waits", 20, threads_that_serve_come_before_an_event_loop_th
            what_a_queues_process_waits_for_is_told, what_keeps_a_loop_from_polling_is_told,
            a_delay_that_is_known_is_told, who_waits_for_datagrams_need_not_have_asked,
            a_datagram_that_may_be_lost_is_told, who_polls_and_goes_on_waits_there,
-           who_waits_for_its_turn_to_poll_does_not_stall, a_loop_that_never_waits_is_told,
-           where_main_is_idle_the_threads_that_serve_are_told_of,
+           who_waits_for_its_turn_to_poll_does_not_stall, alike_loops_that_never_wait_are_told,
+           a_loop_that_never_waits_is_told, where_main_is_idle_the_threads_that_serve_are_told_of,
            where_nothing_stands_out_the_largest_ends_are_told)
